@@ -1,0 +1,228 @@
+#include "emu/exec/access.hpp"
+
+#include <cinttypes>
+#include <cstdio>
+
+namespace lockwarp::exec {
+
+namespace {
+
+using ptx::Space;
+
+struct Window {
+    Space space;
+    uint64_t base;
+};
+
+constexpr std::array<Window, 4> windows{{
+    {Space::shared, isa::shared_window},
+    {Space::local, isa::local_window},
+    {Space::param, isa::param_window},
+    {Space::const_, isa::const_window},
+}};
+
+std::string_view space_name(Space space) {
+    switch (space) {
+        case Space::global:
+            return ".global";
+        case Space::shared:
+            return ".shared";
+        case Space::local:
+            return ".local";
+        case Space::param:
+            return ".param";
+        case Space::const_:
+            return ".const";
+        default:
+            return "generic";
+    }
+}
+
+std::string hex(uint64_t value) {
+    std::array<char, 24> text;
+    std::snprintf(text.data(), text.size(), "0x%" PRIx64, value);
+    return text.data();
+}
+
+// A generic address in its state space.
+Space resolve_generic(uint64_t& address) {
+    for (const Window& w : windows)
+        if (address - w.base < isa::window_bytes) {
+            address -= w.base;
+            return w.space;
+        }
+    return Space::global;
+}
+
+struct Region {
+    uint8_t* bytes;
+    uint64_t begin;
+    uint64_t size;
+};
+
+// The bytes of a space that a lane sees; global is looked up by address instead.
+Region region(Context& c, Space space, unsigned lane) {
+    switch (space) {
+        case Space::shared:
+            return {c.cta->shared.data(), c.program->shared_begin, c.cta->shared.size()};
+        case Space::local:
+            return {c.warp->local + uint64_t{lane} * c.program->local_bytes, 0,
+                    c.program->local_bytes};
+        case Space::param:
+            return {const_cast<uint8_t*>(c.launch->parameters.data()), 0,
+                    c.launch->parameters.size()};
+        case Space::const_:
+            return {const_cast<uint8_t*>(c.program->const_image.data()), 0,
+                    c.program->const_image.size()};
+        default:
+            return {nullptr, 0, 0};
+    }
+}
+
+uint8_t* global_bytes(Context& c, uint64_t address, uint32_t bytes) {
+    const auto inside = [&](const warp::Buffer& b) {
+        const uint64_t offset = address - b.address;
+        return offset < b.bytes.size() && b.bytes.size() - offset >= bytes;
+    };
+    if (c.recent == nullptr || !inside(*c.recent)) {
+        const warp::Buffer* found = c.global->find(address, bytes);
+        if (found == nullptr) return nullptr;
+        c.recent = found;
+    }
+    return c.recent->bytes.data() + (address - c.recent->address);
+}
+
+// Why an address is not good: past a variable or buffer, or of another state space.
+void fault(Context& c, const Operation& o, Space space, uint64_t address, uint32_t bytes,
+           uint32_t alignment, unsigned lane) {
+    if (address % alignment != 0) {
+        set_trap(c, o, warp::TrapKind::misaligned,
+                 "must be a multiple of " + std::to_string(alignment), lane, address, space);
+        return;
+    }
+    uint64_t within = address;
+    if (space != Space::global) {
+        const Space meant = resolve_generic(within);
+        const bool elsewhere = meant != Space::global && meant != space;
+        if (meant == space || elsewhere || c.global->find(address, 1) != nullptr) {
+            const std::string_view generic = meant == Space::global ? "global" : "generic";
+            set_trap(c, o, warp::TrapKind::wrong_space,
+                     "a " + std::string(generic) + " address (of " +
+                         std::string(space_name(meant)) + " memory) where an address in the " +
+                         std::string(space_name(space)) + " state space is expected",
+                     lane, address, space);
+            return;
+        }
+        const Region r = region(c, space, lane);
+        set_trap(c, o, warp::TrapKind::out_of_bounds,
+                 std::to_string(bytes) + " bytes; " + std::string(space_name(space)) +
+                     " memory of this launch is [" + hex(r.begin) + ", " + hex(r.begin + r.size) +
+                     ")",
+                 lane, address, space);
+        return;
+    }
+    if (resolve_generic(within) != Space::global) {
+        uint64_t ignored = address;
+        set_trap(c, o, warp::TrapKind::wrong_space,
+                 "an address of " + std::string(space_name(resolve_generic(ignored))) +
+                     " memory where one in the .global state space is expected",
+                 lane, address, space);
+        return;
+    }
+    set_trap(c, o, warp::TrapKind::out_of_bounds,
+             std::to_string(bytes) + " bytes, " + c.global->describe(address, bytes), lane, address,
+             space);
+}
+
+// One lane; nullptr after a trap.
+uint8_t* locate_one(Context& c, const Operation& o, Space space, uint64_t address, uint32_t bytes,
+                    uint32_t alignment, bool store, unsigned lane) {
+    if (space == Space::none) space = resolve_generic(address);
+    uint8_t* out = nullptr;
+    if (address % alignment == 0) {
+        if (space == Space::global) {
+            out = global_bytes(c, address, bytes);
+        } else {
+            const Region r = region(c, space, lane);
+            const uint64_t offset = address - r.begin;
+            if (offset < r.size && r.size - offset >= bytes) out = r.bytes + offset;
+        }
+    }
+    if (out == nullptr) {
+        fault(c, o, space, address, bytes, alignment, lane);
+        return nullptr;
+    }
+    if (store && (space == Space::param || space == Space::const_)) {
+        set_trap(c, o, warp::TrapKind::read_only,
+                 std::string(space_name(space)) + " memory cannot be written", lane, address,
+                 space);
+        return nullptr;
+    }
+    return out;
+}
+
+// The bytes that hold every lane's access where all lie in shared memory or in one buffer; the
+// common case, checked with one comparison for all lanes.
+bool locate_together(Context& c, Space space, const LaneAddresses& addresses, uint32_t bytes,
+                     uint32_t alignment, LanePointers& out) {
+    uint64_t low = UINT64_MAX;
+    uint64_t high = 0;
+    uint64_t bits = 0;
+    for (const uint64_t a : addresses) {
+        low = a < low ? a : low;
+        high = a > high ? a : high;
+        bits |= a;
+    }
+    if ((bits & (alignment - 1)) != 0 || high > UINT64_MAX - bytes) return false;
+    Region r{nullptr, 0, 0};
+    if (space == Space::shared) {
+        r = region(c, space, 0);
+    } else if (space == Space::global) {
+        if (global_bytes(c, low, bytes) == nullptr) return false;
+        r = {c.recent->bytes.data(), c.recent->address, c.recent->bytes.size()};
+    } else {
+        return false;
+    }
+    if (low < r.begin || high + bytes > r.begin + r.size) return false;
+    for (unsigned lane = 0; lane < 32; ++lane) out[lane] = r.bytes + (addresses[lane] - r.begin);
+    return true;
+}
+
+}  // namespace
+
+void lane_addresses(Context& c, const isa::Address& a, uint32_t mask, LaneAddresses& out) {
+    const auto offset = static_cast<uint64_t>(a.offset);
+    if (a.base == isa::no_ref) {
+        out.fill(offset);
+    } else if (a.wide) {
+        const auto* base = slot<uint64_t>(c, a.base);
+        for_lanes(mask, [&](unsigned l) { out[l] = base[l] + offset; });
+    } else {
+        const auto* base = slot<uint32_t>(c, a.base);
+        for_lanes(mask, [&](unsigned l) { out[l] = (base[l] + offset) & 0xffffffffu; });
+    }
+}
+
+bool locate(Context& c, const Operation& o, ptx::Space space, const LaneAddresses& addresses,
+            uint32_t mask, uint32_t bytes, uint32_t alignment, bool store, LanePointers& out) {
+    if (c.observed) {
+        warp::Access& access = c.accesses[c.access_count++ % c.accesses.size()];
+        access.store = store;
+        access.bytes = bytes;
+        access.lanes = mask;
+        access.address = addresses;
+        access.space = space;
+        if (space == Space::none)
+            for_lanes(mask, [&](unsigned l) { access.space = resolve_generic(access.address[l]); });
+    }
+    if (mask == all_lanes && locate_together(c, space, addresses, bytes, alignment, out))
+        return true;
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+        out[lane] = locate_one(c, o, space, addresses[lane], bytes, alignment, store, lane);
+        if (out[lane] == nullptr) return false;
+    }
+    return true;
+}
+
+}  // namespace lockwarp::exec

@@ -1,0 +1,21 @@
+// From an address in a state space to bytes of the host, checked.
+#pragma once
+
+#include <array>
+
+#include "emu/exec/context.hpp"
+
+namespace lockwarp::exec {
+
+using LanePointers = std::array<uint8_t*, 32>;
+using LaneAddresses = std::array<uint64_t, 32>;
+
+// The address each lane of the mask gives: base slot plus offset.
+void lane_addresses(Context& c, const isa::Address& a, uint32_t mask, LaneAddresses& out);
+
+// Where `bytes` bytes at each lane's address lie, for the lanes of the mask. `space` none: generic.
+// The address must be a multiple of `alignment`. false: a trap was set.
+bool locate(Context& c, const Operation& o, ptx::Space space, const LaneAddresses& addresses,
+            uint32_t mask, uint32_t bytes, uint32_t alignment, bool store, LanePointers& out);
+
+}  // namespace lockwarp::exec

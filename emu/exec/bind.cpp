@@ -1,0 +1,70 @@
+#include <algorithm>
+
+#include "emu/exec/context.hpp"
+#include "emu/ptx/printer.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+using isa::Op;
+
+constexpr std::array families{compare_handler, integer_handler, float_handler,  move_handler,
+                              convert_handler, memory_handler,  matrix_handler, warp_handler};
+
+bool is_control(Op op) {
+    switch (op) {
+        case Op::bra:
+        case Op::ret:
+        case Op::exit:
+        case Op::trap:
+        case Op::brkpt:
+        case Op::bar:
+            return true;
+        default:
+            return false;
+    }
+}
+
+StepKind kind_of(const Operation& o) {
+    if (is_control(o.op)) return StepKind::control;
+    if (o.op == Op::shfl || o.op == Op::vote || o.op == Op::bar_warp) return StepKind::collective;
+    return o.mod.aligned ? StepKind::aligned : StepKind::plain;
+}
+
+}  // namespace
+
+std::vector<std::string> bind(const isa::Program& program, Code& code) {
+    std::vector<std::string> missing;
+    code.program = &program;
+    code.steps.clear();
+    code.steps.reserve(program.operations.size());
+    code.plans.clear();
+    // Reserved, so that a step's pointer to its plan stays good.
+    code.plans.reserve(isa::mma_variants().size());
+    for (const Operation& o : program.operations) {
+        Step s;
+        s.op = &o;
+        s.kind = kind_of(o);
+        if (s.kind != StepKind::control)
+            for (const auto family : families)
+                if ((s.run = family(o)) != nullptr) break;
+        if (o.op == Op::mma) {
+            auto found = std::ranges::find(code.plans, o.mma, &MmaPlan::variant);
+            if (found == code.plans.end()) {
+                found = code.plans.insert(code.plans.end(), MmaPlan{});
+                if (!make_plan(*o.mma, program.arch, *found)) s.run = nullptr;
+            }
+            s.plan = &*found;
+            if (s.plan->row == nullptr) s.run = nullptr;
+        }
+        if (s.kind != StepKind::control && s.run == nullptr)
+            missing.push_back("line " + std::to_string(o.place.line) +
+                              ": an instruction without behaviour on " +
+                              std::string(isa::row(program.arch).name));
+        code.steps.push_back(s);
+    }
+    return missing;
+}
+
+}  // namespace lockwarp::exec

@@ -1,0 +1,225 @@
+// setp, set, selp, slct, and the logic of predicates. PTX manual, "Comparison and Select
+// Instructions".
+#include "emu/exec/context.hpp"
+#include "emu/num/ieee.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+using isa::Combine;
+using isa::Compare;
+using isa::Op;
+
+template <class T, auto F>
+uint32_t compare_lanes(Context& c, const Operation& o, unsigned first, uint32_t mask) {
+    const auto* a = slot<T>(c, o.r[first]);
+    const auto* b = slot<T>(c, o.r[first + 1]);
+    uint32_t out = 0;
+    for_lanes(mask, [&](unsigned l) {
+        out |= static_cast<uint32_t>(F(static_cast<T>(a[l]), static_cast<T>(b[l]))) << l;
+    });
+    return out;
+}
+
+template <class T>
+uint32_t compare_integers(Context& c, const Operation& o, unsigned first, uint32_t mask) {
+    switch (o.mod.compare) {
+        case Compare::eq:
+            return compare_lanes<T, [](T a, T b) { return a == b; }>(c, o, first, mask);
+        case Compare::ne:
+            return compare_lanes<T, [](T a, T b) { return a != b; }>(c, o, first, mask);
+        case Compare::lt:
+        case Compare::lo:
+            return compare_lanes<T, [](T a, T b) { return a < b; }>(c, o, first, mask);
+        case Compare::le:
+        case Compare::ls:
+            return compare_lanes<T, [](T a, T b) { return a <= b; }>(c, o, first, mask);
+        case Compare::gt:
+        case Compare::hi:
+            return compare_lanes<T, [](T a, T b) { return b < a; }>(c, o, first, mask);
+        default:
+            return compare_lanes<T, [](T a, T b) { return b <= a; }>(c, o, first, mask);
+    }
+}
+
+// What a comparison says of each order: bits less, equal, greater, unordered.
+constexpr unsigned truth(Compare compare) {
+    constexpr unsigned less = 1;
+    constexpr unsigned equal = 2;
+    constexpr unsigned greater = 4;
+    constexpr unsigned unordered = 8;
+    switch (compare) {
+        case Compare::eq:
+            return equal;
+        case Compare::ne:
+            return less | greater;
+        case Compare::lt:
+            return less;
+        case Compare::le:
+            return less | equal;
+        case Compare::gt:
+            return greater;
+        case Compare::ge:
+            return greater | equal;
+        case Compare::equ:
+            return equal | unordered;
+        case Compare::neu:
+            return less | greater | unordered;
+        case Compare::ltu:
+            return less | unordered;
+        case Compare::leu:
+            return less | equal | unordered;
+        case Compare::gtu:
+            return greater | unordered;
+        case Compare::geu:
+            return greater | equal | unordered;
+        case Compare::num:
+            return less | equal | greater;
+        default:
+            return unordered;
+    }
+}
+
+// Element `e` of packed floats, or the only one.
+uint32_t compare_floats(Context& c, const Operation& o, Type packed, unsigned e, unsigned first,
+                        uint32_t mask) {
+    const unsigned wanted = truth(o.mod.compare);
+    const Type t = packed == Type::f16x2 ? Type::f16 : packed == Type::bf16x2 ? Type::bf16 : packed;
+    const unsigned width = isa::bits(t);
+    uint32_t out = 0;
+    for_lanes(mask, [&](unsigned l) {
+        uint64_t a;
+        uint64_t b;
+        if (width == 64) {
+            a = slot<uint64_t>(c, o.r[first])[l];
+            b = slot<uint64_t>(c, o.r[first + 1])[l];
+        } else {
+            const uint64_t ones = (uint64_t{1} << width) - 1;
+            a = (slot<uint32_t>(c, o.r[first])[l] >> (e * width)) & ones;
+            b = (slot<uint32_t>(c, o.r[first + 1])[l] >> (e * width)) & ones;
+        }
+        const auto order = static_cast<unsigned>(num::compare(t, a, b, o.mod.ftz));
+        out |= ((wanted >> order) & 1) << l;
+    });
+    return out;
+}
+
+uint32_t compare(Context& c, const Operation& o, Type t, unsigned element, unsigned first,
+                 uint32_t mask) {
+    if (isa::is_float(t)) return compare_floats(c, o, t, element, first, mask);
+    const bool is_unsigned = o.mod.compare == Compare::lo || o.mod.compare == Compare::ls ||
+                             o.mod.compare == Compare::hi || o.mod.compare == Compare::hs;
+    const bool is_signed = isa::is_signed(t) && !is_unsigned;
+    switch (isa::bits(t)) {
+        case 16:
+            return is_signed ? compare_integers<int16_t>(c, o, first, mask)
+                             : compare_integers<uint16_t>(c, o, first, mask);
+        case 32:
+            return is_signed ? compare_integers<int32_t>(c, o, first, mask)
+                             : compare_integers<uint32_t>(c, o, first, mask);
+        default:
+            return is_signed ? compare_integers<int64_t>(c, o, first, mask)
+                             : compare_integers<uint64_t>(c, o, first, mask);
+    }
+}
+
+uint32_t combine(Combine how, uint32_t a, uint32_t b) {
+    switch (how) {
+        case Combine::and_:
+            return a & b;
+        case Combine::or_:
+            return a | b;
+        case Combine::xor_:
+            return a ^ b;
+        default:
+            return a;
+    }
+}
+
+// p = compare BOOL c, q = !compare BOOL c. For packed floats p is of the low, q of the high
+// element.
+void setp(Context& c, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    const Type t = o.mod.type[0];
+    const uint32_t p = compare(c, o, t, 0, 2, mask);
+    const uint32_t q = isa::row(t).lanes == 2 ? compare(c, o, t, 1, 2, mask) : ~p;
+    const uint32_t with = o.mod.combine == Combine::none ? 0 : read_predicate(c, o, 4);
+    write_predicate(c, o.r[0], combine(o.mod.combine, p, with), mask);
+    write_predicate(c, o.r[1], combine(o.mod.combine, q, with), mask);
+}
+
+// True is all ones, or 1.0 where the result is f32.
+void set(Context& c, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    const uint32_t with = o.mod.combine == Combine::none ? 0 : read_predicate(c, o, 3);
+    const uint32_t p = combine(o.mod.combine, compare(c, o, o.mod.type[1], 0, 1, mask), with);
+    const uint32_t yes = o.mod.type[0] == Type::f32 ? 0x3f800000 : all_lanes;
+    auto* d = slot<uint32_t>(c, o.r[0]);
+    for_lanes(mask, [&](unsigned l) { d[l] = (p >> l) & 1 ? yes : 0; });
+}
+
+template <class T>
+void selp(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<T>(c, s.op->r[0]);
+    const auto* a = slot<T>(c, s.op->r[1]);
+    const auto* b = slot<T>(c, s.op->r[2]);
+    const uint32_t p = read_predicate(c, *s.op, 3);
+    for_lanes(mask, [&](unsigned l) { d[l] = (p >> l) & 1 ? a[l] : b[l]; });
+}
+
+// d = c >= 0 ? a : b; -0 counts as 0, NaN as negative.
+template <class T>
+void slct(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<T>(c, s.op->r[0]);
+    const auto* a = slot<T>(c, s.op->r[1]);
+    const auto* b = slot<T>(c, s.op->r[2]);
+    const auto* e = slot<uint32_t>(c, s.op->r[3]);
+    const bool is_float = s.op->mod.type[1] == Type::f32;
+    const bool ftz = s.op->mod.ftz;
+    for_lanes(mask, [&](unsigned l) {
+        const bool yes = is_float ? (truth(Compare::ge) >>
+                                     static_cast<unsigned>(num::compare(Type::f32, e[l], 0, ftz))) &
+                                        1
+                                  : static_cast<int32_t>(e[l]) >= 0;
+        d[l] = yes ? a[l] : b[l];
+    });
+}
+
+template <Combine how>
+void logic(Context& c, const Step& s, uint32_t mask) {
+    const uint32_t a = read_predicate(c, *s.op, 1);
+    const uint32_t b = how == Combine::none ? 0 : read_predicate(c, *s.op, 2);
+    write_predicate(c, s.op->r[0], combine(how, a, b), mask);
+}
+
+void not_predicate(Context& c, const Step& s, uint32_t mask) {
+    write_predicate(c, s.op->r[0], ~read_predicate(c, *s.op, 1), mask);
+}
+
+}  // namespace
+
+Handler compare_handler(const Operation& o) {
+    const bool is_wide = isa::bits(o.mod.type[0]) == 64;
+    if (o.op == Op::setp) return setp;
+    if (o.op == Op::set) return set;
+    if (o.op == Op::selp) return is_wide ? selp<uint64_t> : selp<uint32_t>;
+    if (o.op == Op::slct) return is_wide ? slct<uint64_t> : slct<uint32_t>;
+    if (o.mod.type[0] != Type::pred) return nullptr;
+    switch (o.op) {
+        case Op::mov:
+            return logic<Combine::none>;
+        case Op::and_:
+            return logic<Combine::and_>;
+        case Op::or_:
+            return logic<Combine::or_>;
+        case Op::xor_:
+            return logic<Combine::xor_>;
+        case Op::not_:
+            return not_predicate;
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace lockwarp::exec

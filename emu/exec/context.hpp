@@ -1,0 +1,136 @@
+// What the behaviour of an instruction sees, and the small helpers all families share.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "emu/isa/operation.hpp"
+#include "emu/num/dot.hpp"
+#include "emu/warp/state.hpp"
+
+namespace lockwarp::exec {
+
+using isa::Operation;
+using isa::Ref;
+using isa::Type;
+using warp::all_lanes;
+
+struct Context;
+struct Step;
+
+// Runs one operation for the lanes of `mask` (never empty). A fault goes to Context::trap.
+using Handler = void (*)(Context&, const Step&, uint32_t mask);
+
+// Where an element of a fragment lies: bits [shift, shift + width) of a register of a lane.
+struct Cell {
+    uint8_t lane;
+    uint8_t reg;
+    uint8_t shift;
+};
+
+// An mma variant made ready: its elements' places, by instance of the product.
+struct MmaPlan {
+    const isa::MmaVariant* variant = nullptr;
+    const num::DotRow* row = nullptr;
+    std::vector<Cell> a, b, c, d;  // instance by instance; A by (m,k), B by (n,k), C, D by (m,n)
+};
+
+enum class StepKind : uint8_t {
+    plain,       // run() in the lanes whose guard is true
+    aligned,     // as plain, but all lanes of the warp must be there
+    collective,  // as plain, once all lanes of the membermask are there
+    control,     // branches, exits, barriers: the scheduler's own
+};
+
+struct Step {
+    Handler run = nullptr;
+    const Operation* op = nullptr;
+    const MmaPlan* plan = nullptr;
+    StepKind kind = StepKind::plain;
+};
+
+struct Context {
+    const isa::Program* program = nullptr;
+    const warp::Launch* launch = nullptr;
+    const warp::GlobalMemory* global = nullptr;
+    warp::Cta* cta = nullptr;
+    warp::Warp* warp = nullptr;
+    uint8_t* registers = nullptr;
+    uint32_t lanes = 0;                    // that reached the instruction
+    const warp::Buffer* recent = nullptr;  // the buffer the last access fell into
+    std::optional<warp::Trap> trap;
+    bool observed = false;
+    std::array<warp::Access, 2> accesses;
+    uint32_t access_count = 0;
+    uint64_t products = 0;
+};
+
+// The lanes of a slot. 8- and 16-bit values stand zero-extended in 32 bits.
+template <class T>
+using Lane = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+
+template <class T>
+Lane<T>* slot(Context& c, Ref ref) {
+    return reinterpret_cast<Lane<T>*>(c.registers + ref);
+}
+
+inline uint32_t& predicate(Context& c, Ref ref) {
+    return *reinterpret_cast<uint32_t*>(c.registers + ref);
+}
+
+// A predicate operand of position n, negated where the operand is.
+inline uint32_t read_predicate(Context& c, const Operation& o, unsigned n) {
+    const uint32_t p = predicate(c, o.r[n]);
+    return (o.negated_sources >> n) & 1 ? ~p : p;
+}
+
+inline void write_predicate(Context& c, Ref ref, uint32_t value, uint32_t mask) {
+    uint32_t& p = predicate(c, ref);
+    p = (p & ~mask) | (value & mask);
+}
+
+// f(lane) for every lane of the mask. The full mask takes a loop the compiler can vectorise; f must
+// not depend on other lanes' results.
+template <class F>
+inline void for_lanes(uint32_t mask, F f) {
+    if (mask == all_lanes) {
+#pragma GCC ivdep
+        for (unsigned lane = 0; lane < 32; ++lane) f(lane);
+        return;
+    }
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
+        f(static_cast<unsigned>(__builtin_ctz(rest)));
+}
+
+// Records a fault at the operation that runs; only the first counts.
+void set_trap(Context& c, const Operation& o, warp::TrapKind kind, std::string detail);
+void set_trap(Context& c, const Operation& o, warp::TrapKind kind, std::string detail,
+              unsigned lane, uint64_t address, ptx::Space space);
+
+// The behaviour of an operation, by family; nullptr where the family does not have it.
+Handler integer_handler(const Operation& o);
+Handler float_handler(const Operation& o);
+Handler compare_handler(const Operation& o);
+Handler move_handler(const Operation& o);
+Handler convert_handler(const Operation& o);
+Handler memory_handler(const Operation& o);
+Handler matrix_handler(const Operation& o);
+Handler warp_handler(const Operation& o);
+
+// A program made ready to run.
+struct Code {
+    const isa::Program* program = nullptr;
+    std::vector<Step> steps;
+    std::vector<MmaPlan> plans;
+};
+
+// A sentence for each operation without behaviour on this architecture; empty: the code may run.
+std::vector<std::string> bind(const isa::Program& program, Code& code);
+
+// Fills `plan`; false where the architecture has no arithmetic for the variant.
+bool make_plan(const isa::MmaVariant& variant, isa::Arch arch, MmaPlan& plan);
+
+}  // namespace lockwarp::exec

@@ -1,0 +1,511 @@
+#include "emu/exec/cta.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lockwarp::exec {
+
+namespace {
+
+using isa::Op;
+using isa::Special;
+using warp::no_index;
+using warp::Path;
+using warp::PathState;
+using warp::Reconvergence;
+using warp::TrapKind;
+using warp::Warp;
+
+// Instructions a warp retires before the next warp of the CTA, or the next path of the same warp,
+// has its turn: every path goes on, whatever another waits for.
+constexpr uint64_t turn = 20000;
+
+uint64_t special_value(Special which, const warp::Launch& launch, const warp::Cta& cta,
+                       const isa::Program& program, uint32_t warp, uint32_t lane) {
+    const uint64_t thread = uint64_t{warp} * 32 + lane;
+    const warp::Dim3& block = launch.block;
+    const warp::Dim3& grid = launch.grid;
+    const uint32_t bit = 1u << lane;
+    switch (which) {
+        case Special::tid_x:
+            return thread % block.x;
+        case Special::tid_y:
+            return thread / block.x % block.y;
+        case Special::tid_z:
+            return thread / block.x / block.y;
+        case Special::ntid_x:
+            return block.x;
+        case Special::ntid_y:
+            return block.y;
+        case Special::ntid_z:
+            return block.z;
+        case Special::ctaid_x:
+            return cta.id[0];
+        case Special::ctaid_y:
+            return cta.id[1];
+        case Special::ctaid_z:
+            return cta.id[2];
+        case Special::nctaid_x:
+            return grid.x;
+        case Special::nctaid_y:
+            return grid.y;
+        case Special::nctaid_z:
+            return grid.z;
+        case Special::laneid:
+            return lane;
+        case Special::warpid:
+            return warp;
+        case Special::nwarpid:
+            return cta.warps.size();
+        case Special::nsmid:
+            return 1;
+        case Special::lanemask_eq:
+            return bit;
+        case Special::lanemask_le:
+            return bit | (bit - 1);
+        case Special::lanemask_lt:
+            return bit - 1;
+        case Special::lanemask_ge:
+            return ~(bit - 1);
+        case Special::lanemask_gt:
+            return ~(bit | (bit - 1));
+        case Special::total_smem_size:
+        case Special::aggr_smem_size:
+            return program.shared_static + uint64_t{launch.dynamic_shared};
+        case Special::dynamic_smem_size:
+            return launch.dynamic_shared;
+        default:
+            return 0;
+    }
+}
+
+uint32_t count(uint32_t lanes) { return static_cast<uint32_t>(__builtin_popcount(lanes)); }
+
+}  // namespace
+
+void set_trap(Context& c, const Operation& o, TrapKind kind, std::string detail) {
+    if (c.trap) return;
+    warp::Trap t;
+    t.kind = kind;
+    t.detail = std::move(detail);
+    t.operation = static_cast<uint32_t>(&o - c.program->operations.data());
+    t.place = o.place;
+    t.cta = c.cta->id;
+    t.cta_index = c.cta->index;
+    t.warp = c.warp->index;
+    t.step = c.warp->step;
+    c.trap = std::move(t);
+}
+
+void set_trap(Context& c, const Operation& o, TrapKind kind, std::string detail, unsigned lane,
+              uint64_t address, ptx::Space space) {
+    if (c.trap) return;
+    set_trap(c, o, kind, std::move(detail));
+    c.trap->has_lane = true;
+    c.trap->lane = lane;
+    c.trap->has_address = true;
+    c.trap->address = address;
+    c.trap->space = space;
+}
+
+CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
+                     warp::Observer* observer)
+    : code_(code), launch_(launch), observer_(observer) {
+    const isa::Program& program = *code.program;
+    const auto warps = static_cast<size_t>((launch.block.count() + 31) / 32);
+    file_bytes_ = (program.register_bytes + 63) / 64 * 64;
+    storage_ = std::make_unique<uint8_t[]>(warps * file_bytes_ + 64);
+    const auto address = reinterpret_cast<uintptr_t>(storage_.get());
+    files_ = storage_.get() + ((64 - address % 64) % 64);
+    image_.assign(file_bytes_, 0);
+    for (const isa::Constant& k : program.constants) {
+        uint8_t* at = image_.data() + k.ref;
+        if (k.width == 1) {
+            const uint32_t value = k.value != 0 ? all_lanes : 0;
+            std::memcpy(at, &value, sizeof value);
+            continue;
+        }
+        for (unsigned lane = 0; lane < 32; ++lane)
+            std::memcpy(at + lane * (k.width / 8), &k.value, k.width / 8);
+    }
+    local_.resize(warps * 32 * program.local_bytes);
+    cta_.warps.resize(warps);
+    cta_.shared.resize(program.shared_static + size_t{launch.dynamic_shared});
+    context_.program = &program;
+    context_.launch = &launch;
+    context_.global = &global;
+    context_.cta = &cta_;
+    context_.observed = observer != nullptr;
+}
+
+void CtaRunner::begin(uint64_t index) {
+    const isa::Program& program = *code_.program;
+    const warp::Dim3& grid = launch_.grid;
+    cta_.index = index;
+    cta_.id = {static_cast<uint32_t>(index % grid.x),
+               static_cast<uint32_t>(index / grid.x % grid.y),
+               static_cast<uint32_t>(index / grid.x / grid.y)};
+    cta_.barriers.fill({});
+    std::ranges::fill(cta_.shared, uint8_t{0});
+    std::ranges::fill(local_, uint8_t{0});
+    const uint64_t threads = launch_.block.count();
+    for (uint32_t i = 0; i < cta_.warps.size(); ++i) {
+        Warp& w = cta_.warps[i];
+        w.index = i;
+        w.step = 0;
+        const uint64_t rest = threads - uint64_t{i} * 32;
+        w.live = rest >= 32 ? all_lanes : (1u << rest) - 1;
+        w.meetings.clear();
+        w.paths.assign(1, Path{0, w.live, no_index, PathState::ready, 0, 0});
+        w.registers = files_ + size_t{i} * file_bytes_;
+        w.local = local_.data() + size_t{i} * 32 * program.local_bytes;
+        std::memcpy(w.registers, image_.data(), file_bytes_);
+        for (const isa::SpecialUse& s : program.specials)
+            for (uint32_t lane = 0; lane < 32; ++lane) {
+                const uint64_t value = special_value(s.special, launch_, cta_, program, i, lane);
+                const unsigned bytes = isa::bits(s.type) / 8;
+                std::memcpy(w.registers + s.ref + lane * bytes, &value, bytes);
+            }
+    }
+}
+
+std::optional<warp::Trap> CtaRunner::run(uint64_t index) {
+    begin(index);
+    context_.trap.reset();
+    context_.products = 0;
+    for (bool running = true; running && !context_.trap;) {
+        running = false;
+        bool advanced = false;
+        for (Warp& w : cta_.warps) {
+            if (w.live == 0) continue;
+            advanced |= run_warp(w);
+            if (context_.trap) break;
+            running |= w.live != 0;
+        }
+        if (running && !advanced && !context_.trap) context_.trap = deadlock();
+        if (launch_.stop != nullptr && launch_.stop->load(std::memory_order_relaxed) &&
+            !context_.trap && running)
+            set_trap(context_, code_.program->operations[0], TrapKind::stopped, "");
+    }
+    statistics_.products += context_.products;
+    statistics_.ctas += 1;
+    statistics_.warps += cta_.warps.size();
+    if (observer_ != nullptr) observer_->cta_ended(index);
+    return context_.trap;
+}
+
+// Gives each path of the warp that can go on a turn. false: none could.
+bool CtaRunner::run_warp(Warp& w) {
+    context_.warp = &w;
+    context_.registers = w.registers;
+    bool advanced = false;
+    const uint64_t end = w.step + turn;
+    while (w.live != 0 && w.step < end) {
+        const auto ready = std::find_if(w.paths.rbegin(), w.paths.rend(),
+                                        [](const Path& p) { return p.state == PathState::ready; });
+        if (ready == w.paths.rend()) break;
+        advanced = true;
+        const auto path = static_cast<size_t>(w.paths.rend() - ready - 1);
+        const uint64_t steps = w.paths.size() > 1 ? std::min(end, w.step + turn / 8) : end;
+        if (!run_path(w, path, steps)) return true;
+        // The turn is over, not the path: the others come first now.
+        if (w.step >= steps && w.paths.size() > 1)
+            std::rotate(w.paths.begin(), w.paths.end() - 1, w.paths.end());
+    }
+    return advanced;
+}
+
+// Runs one path until it ends, parts, waits, or has retired up to `limit`. false: a trap.
+bool CtaRunner::run_path(Warp& w, size_t path, uint64_t limit) {
+    const Step* const steps = code_.steps.data();
+    Context& c = context_;
+    const uint64_t first = w.step;
+    limit = std::min(limit, launch_.max_steps);
+    uint64_t lane_operations = 0;
+    bool going = true;
+    while (going) {
+        Path& p = w.paths[path];
+        if (p.within != no_index && w.meetings[p.within].at == p.pc) {
+            arrive(w, path);
+            break;
+        }
+        if (w.step >= limit) {
+            if (w.step >= launch_.max_steps)
+                set_trap(c, *steps[p.pc].op, TrapKind::step_limit,
+                         "the warp has retired " + std::to_string(w.step) + " instructions");
+            break;
+        }
+        const uint32_t pc = p.pc;
+        const Step& s = steps[pc];
+        const Operation& o = *s.op;
+        const uint32_t active = p.lanes;
+        uint32_t mask = active;
+        if (o.guarded) {
+            const uint32_t guard = predicate(c, o.guard);
+            mask &= o.guard_negated ? ~guard : guard;
+        }
+        c.access_count = 0;
+        switch (s.kind) {
+            case StepKind::plain:
+                if (mask != 0) {
+                    c.lanes = active;
+                    s.run(c, s, mask);
+                }
+                ++p.pc;
+                break;
+            case StepKind::aligned:
+                if (mask != 0 && mask != all_lanes) {
+                    const bool exited = active == w.live && mask == active;
+                    set_trap(c, o, TrapKind::diverged,
+                             std::to_string(count(mask)) + " of 32 lanes are here" +
+                                 (exited ? "; the others do not exist or have exited" : ""));
+                } else if (mask != 0) {
+                    s.run(c, s, mask);
+                }
+                ++p.pc;
+                break;
+            case StepKind::collective:
+                going = mask == 0 ? (++p.pc, true) : collective(w, path, s, mask);
+                break;
+            case StepKind::control:
+                going = control(w, path, s, mask);
+                break;
+        }
+        if (c.trap) break;
+        // A path that waits at a collective has not retired it.
+        if (s.kind == StepKind::collective && !going) break;
+        ++w.step;
+        lane_operations += count(mask);
+        if (observer_ != nullptr) notify(w, pc, active, mask);
+    }
+    statistics_.instructions += w.step - first;
+    statistics_.lane_operations += lane_operations;
+    return !c.trap;
+}
+
+void CtaRunner::notify(const Warp& w, uint32_t pc, uint32_t active, uint32_t executed) {
+    const warp::Retired event{
+        code_.program,        pc,     cta_.id,  cta_.index,  w.index,
+        w.step - 1,           active, executed, w.registers, context_.accesses.data(),
+        context_.access_count};
+    observer_->retired(event);
+}
+
+// true: the path goes on where it is.
+bool CtaRunner::control(Warp& w, size_t path, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    Path& p = w.paths[path];
+    switch (o.op) {
+        case Op::bra:
+            if (mask == p.lanes) {
+                p.pc = o.target;
+                return true;
+            }
+            if (mask == 0) {
+                ++p.pc;
+                return true;
+            }
+            branch(w, path, o, mask);
+            return false;
+        case Op::ret:
+        case Op::exit:
+            if (mask == 0) {
+                ++p.pc;
+                return true;
+            }
+            ++p.pc;
+            exit_lanes(w, path, mask);
+            return false;
+        case Op::bar:
+            if (mask == 0) {
+                ++p.pc;
+                return true;
+            }
+            return barrier(w, path, o, mask);
+        default:
+            if (mask != 0)
+                set_trap(context_, o, o.op == Op::trap ? TrapKind::trap : TrapKind::breakpoint, "",
+                         static_cast<unsigned>(__builtin_ctz(mask)), 0, ptx::Space::none),
+                    context_.trap->has_address = false;
+            ++p.pc;
+            return true;
+    }
+}
+
+// Parts a path in two. Both meet again at the branch's immediate post-dominator, if it has one.
+void CtaRunner::branch(Warp& w, size_t path, const Operation& o, uint32_t taken) {
+    Path& p = w.paths[path];
+    const bool meets = o.reconverge < code_.steps.size();
+    if (meets && (p.within == no_index || w.meetings[p.within].at != o.reconverge)) {
+        const Reconvergence meeting{o.reconverge, p.lanes, 0, p.within};
+        const auto free = std::ranges::find(w.meetings, 0u, &Reconvergence::expected);
+        p.within = static_cast<uint32_t>(free - w.meetings.begin());
+        if (free == w.meetings.end())
+            w.meetings.push_back(meeting);
+        else
+            *free = meeting;
+    }
+    Path other = p;
+    other.pc = o.target;
+    other.lanes = taken;
+    p.lanes &= ~taken;
+    ++p.pc;
+    w.paths.push_back(other);
+}
+
+// The path has come to where its lanes wait for the others.
+void CtaRunner::arrive(Warp& w, size_t path) {
+    const Path p = w.paths[path];
+    w.paths.erase(w.paths.begin() + static_cast<std::ptrdiff_t>(path));
+    w.meetings[p.within].arrived |= p.lanes;
+    settle(w, p.within);
+}
+
+// Lets the lanes of a meeting go on once all have arrived or exited.
+void CtaRunner::settle(Warp& w, uint32_t index) {
+    Reconvergence& m = w.meetings[index];
+    m.expected &= w.live;
+    m.arrived &= w.live;
+    if (m.expected == 0 || m.arrived != m.expected) return;
+    w.paths.push_back(Path{m.at, m.arrived, m.parent, PathState::ready, 0, 0});
+    m = Reconvergence{};
+}
+
+void CtaRunner::exit_lanes(Warp& w, size_t path, uint32_t lanes) {
+    w.live &= ~lanes;
+    w.paths[path].lanes &= ~lanes;
+    if (w.paths[path].lanes == 0)
+        w.paths.erase(w.paths.begin() + static_cast<std::ptrdiff_t>(path));
+    for (uint32_t i = 0; i < w.meetings.size(); ++i)
+        if (w.meetings[i].expected != 0) settle(w, i);
+    // Who waited for the exited lanes waits no longer.
+    for (Path& p : w.paths)
+        if (p.state == PathState::at_collective) p.state = PathState::ready;
+    release_barriers();
+}
+
+// A .sync instruction runs once for all lanes of its membermask, from whatever paths they come.
+bool CtaRunner::collective(Warp& w, size_t path, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    const Ref member_ref = o.op == Op::bar_warp ? o.r[0] : o.op == Op::vote ? o.r[2] : o.r[5];
+    const auto* members = slot<uint32_t>(context_, member_ref);
+    const auto lane = static_cast<unsigned>(__builtin_ctz(mask));
+    const uint32_t asked = members[lane];
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        const auto l = static_cast<unsigned>(__builtin_ctz(rest));
+        if ((members[l] >> l & 1) == 0) {
+            set_trap(context_, o, TrapKind::bad_mask, "the membermask does not name its own lane",
+                     l, members[l], ptx::Space::none);
+            return true;
+        }
+    }
+    const uint32_t wanted = asked & w.live;
+    const uint32_t pc = w.paths[path].pc;
+    uint32_t here = mask;
+    for (const Path& p : w.paths)
+        if (p.state == PathState::at_collective && p.pc == pc) here |= p.members;
+    if ((wanted & ~here) != 0) {
+        w.paths[path].state = PathState::at_collective;
+        w.paths[path].members = mask;
+        return false;
+    }
+    context_.lanes = here;
+    s.run(context_, s, here);
+    for (Path& p : w.paths)
+        if (p.state == PathState::at_collective && p.pc == pc) {
+            p.state = PathState::ready;
+            ++p.pc;
+        }
+    ++w.paths[path].pc;
+    return true;
+}
+
+bool CtaRunner::barrier(Warp& w, size_t path, const Operation& o, uint32_t mask) {
+    Path& p = w.paths[path];
+    const auto lane = static_cast<unsigned>(__builtin_ctz(mask));
+    const uint32_t id = slot<uint32_t>(context_, o.r[0])[lane];
+    const bool counted = o.r[1] != isa::no_ref;
+    const uint32_t threads = counted ? slot<uint32_t>(context_, o.r[1])[lane] : 0;
+    const auto refuse = [&](TrapKind kind, std::string detail) {
+        set_trap(context_, o, kind, std::move(detail));
+        return true;
+    };
+    if (id >= cta_.barriers.size())
+        return refuse(TrapKind::bad_mask, "barrier " + std::to_string(id) + ": there are 16");
+    if (counted && (threads == 0 || threads % 32 != 0))
+        return refuse(
+            TrapKind::bad_mask,
+            "a barrier's thread count must be a multiple of 32, not " + std::to_string(threads));
+    if (o.aligned_barrier && mask != w.live)
+        return refuse(TrapKind::diverged, std::to_string(count(mask)) + " of the warp's " +
+                                              std::to_string(count(w.live)) + " threads are here");
+    // Only the lanes whose guard is true arrive; the others go on as a path of their own.
+    if (mask != p.lanes) {
+        Path other = p;
+        other.lanes = p.lanes & ~mask;
+        ++other.pc;
+        p.lanes = mask;
+        w.paths.push_back(other);
+    }
+    Path& waiting = w.paths[path];
+    ++waiting.pc;
+    warp::Barrier& b = cta_.barriers[id];
+    // Barriers count whole warps (PTX manual, barrier): exited and missing lanes of it too.
+    b.arrived += o.aligned_barrier ? 32 : count(mask);
+    if (counted) b.expected = threads;
+    if (o.mod.arrive) {
+        release_barriers();
+        return true;
+    }
+    waiting.state = PathState::at_barrier;
+    waiting.barrier = id;
+    release_barriers();
+    return false;
+}
+
+// Opens every barrier whose threads have all arrived: those it counts, or all that still live.
+void CtaRunner::release_barriers() {
+    for (uint32_t id = 0; id < cta_.barriers.size(); ++id) {
+        warp::Barrier& b = cta_.barriers[id];
+        if (b.arrived == 0) continue;
+        uint32_t expected = b.expected;
+        uint32_t arrived = b.arrived;
+        if (expected == 0) {
+            arrived = 0;
+            for (const Warp& w : cta_.warps) {
+                expected += count(w.live);
+                for (const Path& p : w.paths)
+                    if (p.state == PathState::at_barrier && p.barrier == id)
+                        arrived += count(p.lanes);
+            }
+        }
+        if (arrived < expected) continue;
+        b = {};
+        for (Warp& w : cta_.warps)
+            for (Path& p : w.paths)
+                if (p.state == PathState::at_barrier && p.barrier == id) p.state = PathState::ready;
+    }
+}
+
+// No path of any warp can go on: names the first that waits, and what for.
+warp::Trap CtaRunner::deadlock() const {
+    warp::Trap t;
+    t.kind = TrapKind::deadlock;
+    t.cta = cta_.id;
+    t.cta_index = cta_.index;
+    for (const Warp& w : cta_.warps)
+        for (const Path& p : w.paths) {
+            const bool at_barrier = p.state == PathState::at_barrier;
+            t.operation = at_barrier ? p.pc - 1 : p.pc;
+            t.place = code_.program->operations[t.operation].place;
+            t.warp = w.index;
+            t.step = w.step;
+            t.detail = at_barrier ? "waits at barrier " + std::to_string(p.barrier) +
+                                        " for threads that have exited or wait elsewhere"
+                                  : "waits for lanes of the membermask that do not come";
+            return t;
+        }
+    return t;
+}
+
+}  // namespace lockwarp::exec

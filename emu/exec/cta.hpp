@@ -1,0 +1,49 @@
+// One CTA from its first instruction to its last: paths of diverged warps, reconvergence, barriers.
+#pragma once
+
+#include <memory>
+
+#include "emu/exec/context.hpp"
+
+namespace lockwarp::exec {
+
+// Runs CTAs one after another with the same storage.
+class CtaRunner {
+  public:
+    CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
+              warp::Observer* observer);
+
+    // nullopt: the CTA ran to its end.
+    std::optional<warp::Trap> run(uint64_t index);
+
+    const warp::Statistics& statistics() const { return statistics_; }
+
+  private:
+    void begin(uint64_t index);
+    bool run_warp(warp::Warp& w);
+    bool run_path(warp::Warp& w, size_t path, uint64_t limit);
+    bool control(warp::Warp& w, size_t path, const Step& s, uint32_t mask);
+    bool collective(warp::Warp& w, size_t path, const Step& s, uint32_t mask);
+    void branch(warp::Warp& w, size_t path, const Operation& o, uint32_t taken);
+    void arrive(warp::Warp& w, size_t path);
+    void exit_lanes(warp::Warp& w, size_t path, uint32_t lanes);
+    void settle(warp::Warp& w, uint32_t meeting);
+    bool barrier(warp::Warp& w, size_t path, const Operation& o, uint32_t mask);
+    void release_barriers();
+    void notify(const warp::Warp& w, uint32_t pc, uint32_t active, uint32_t executed);
+    warp::Trap deadlock() const;
+
+    const Code& code_;
+    const warp::Launch& launch_;
+    warp::Observer* observer_;
+    Context context_;
+    warp::Cta cta_;
+    warp::Statistics statistics_;
+    uint32_t file_bytes_;
+    std::unique_ptr<uint8_t[]> storage_;  // register files, aligned to 64 bytes from within
+    uint8_t* files_ = nullptr;
+    std::vector<uint8_t> image_;  // a register file as it begins
+    std::vector<uint8_t> local_;
+};
+
+}  // namespace lockwarp::exec

@@ -1,0 +1,190 @@
+// Floating-point arithmetic. The definition is emu/num's soft float; f32 with the default rounding
+// takes the vector path that is proven equal to it. PTX manual, "Floating Point Instructions",
+// "Half Precision Floating Point Instructions".
+#include <cstring>
+
+#include "emu/exec/context.hpp"
+#include "emu/num/ieee.hpp"
+#include "emu/num/lanes.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+using isa::Op;
+
+// One element of a packed type.
+constexpr Type element_of(Type t) {
+    return t == Type::f16x2 ? Type::f16 : t == Type::bf16x2 ? Type::bf16 : t;
+}
+
+num::Flags flags_of(const isa::Modifiers& m) {
+    num::Flags f;
+    f.ftz = m.ftz;
+    f.sat = m.sat;
+    f.relu = m.relu;
+    f.nan = m.nan;
+    f.xorsign = m.xorsign;
+    return f;
+}
+
+// f(type, element bits...) for every element of every lane; `operands` sources.
+template <unsigned operands, class F>
+void elementwise(Context& c, const Operation& o, uint32_t mask, F f) {
+    const Type type = element_of(o.mod.type[0]);
+    if (type == Type::f64) {
+        auto* d = slot<uint64_t>(c, o.r[0]);
+        std::array<const uint64_t*, 3> in{};
+        for (unsigned i = 0; i < operands; ++i) in[i] = slot<uint64_t>(c, o.r[i + 1]);
+        for_lanes(mask, [&](unsigned l) {
+            std::array<uint64_t, 3> v{};
+            for (unsigned i = 0; i < operands; ++i) v[i] = in[i][l];
+            d[l] = f(type, v);
+        });
+        return;
+    }
+    auto* d = slot<uint32_t>(c, o.r[0]);
+    std::array<const uint32_t*, 3> in{};
+    for (unsigned i = 0; i < operands; ++i) in[i] = slot<uint32_t>(c, o.r[i + 1]);
+    const unsigned width = isa::bits(type);
+    const unsigned elements = isa::bits(o.mod.type[0]) / width;
+    const uint64_t ones = (uint64_t{1} << width) - 1;
+    for_lanes(mask, [&](unsigned l) {
+        uint32_t out = 0;
+        for (unsigned e = 0; e < elements; ++e) {
+            std::array<uint64_t, 3> v{};
+            for (unsigned i = 0; i < operands; ++i) v[i] = (in[i][l] >> (e * width)) & ones;
+            out |= static_cast<uint32_t>(f(type, v)) << (e * width);
+        }
+        d[l] = out;
+    });
+}
+
+template <auto F>
+void two(Context& c, const Step& s, uint32_t mask) {
+    const num::Flags flags = flags_of(s.op->mod);
+    const isa::Rounding r = s.op->mod.rounding;
+    elementwise<2>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v) {
+        return F(t, v[0], v[1], r, flags);
+    });
+}
+
+template <auto F>
+void extremum(Context& c, const Step& s, uint32_t mask) {
+    const num::Flags flags = flags_of(s.op->mod);
+    elementwise<2>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v) {
+        return F(t, v[0], v[1], flags);
+    });
+}
+
+void fma(Context& c, const Step& s, uint32_t mask) {
+    const num::Flags flags = flags_of(s.op->mod);
+    const isa::Rounding r = s.op->mod.rounding;
+    elementwise<3>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v) {
+        return num::fma(t, v[0], v[1], v[2], r, flags);
+    });
+}
+
+constexpr uint64_t one_in(Type t) { return t == Type::f64 ? 0x3ff0000000000000 : 0x3f800000; }
+
+void rcp(Context& c, const Step& s, uint32_t mask) {
+    const num::Flags flags = flags_of(s.op->mod);
+    elementwise<1>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v) {
+        return num::div(t, one_in(t), v[0], s.op->mod.rounding, flags);
+    });
+}
+
+void sqrt(Context& c, const Step& s, uint32_t mask) {
+    const num::Flags flags = flags_of(s.op->mod);
+    elementwise<1>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v) {
+        return num::sqrt(t, v[0], s.op->mod.rounding, flags);
+    });
+}
+
+// A subnormal as the zero of its sign.
+uint64_t flushed(Type t, uint64_t v, bool ftz) {
+    if (!ftz) return v;
+    const unsigned fraction = t == Type::f32 ? 23 : 10;
+    const uint64_t sign = uint64_t{1} << (isa::bits(t) - 1);
+    return ((v & ~sign) >> fraction) == 0 ? v & sign : v;
+}
+
+template <bool negate>
+void sign(Context& c, const Step& s, uint32_t mask) {
+    elementwise<1>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v) {
+        const uint64_t bit = uint64_t{1} << (isa::bits(t) - 1);
+        const uint64_t value = flushed(t, v[0], s.op->mod.ftz);
+        return negate ? value ^ bit : value & ~bit;
+    });
+}
+
+// copysign d, a, b: the sign of a, the magnitude of b.
+void copysign(Context& c, const Step& s, uint32_t mask) {
+    elementwise<2>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v) {
+        const uint64_t bit = uint64_t{1} << (isa::bits(t) - 1);
+        return (v[0] & bit) | (v[1] & ~bit);
+    });
+}
+
+using Lanes2 = void (*)(const uint32_t*, const uint32_t*, uint32_t*);
+
+// All 32 lanes at once; a part of them through a copy.
+template <Lanes2 F>
+void fast_two(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    const auto* a = slot<uint32_t>(c, s.op->r[1]);
+    const auto* b = slot<uint32_t>(c, s.op->r[2]);
+    if (mask == all_lanes) return F(a, b, d);
+    alignas(64) std::array<uint32_t, 32> out;
+    F(a, b, out.data());
+    for_lanes(mask, [&](unsigned l) { d[l] = out[l]; });
+}
+
+void fast_fma(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    const auto* a = slot<uint32_t>(c, s.op->r[1]);
+    const auto* b = slot<uint32_t>(c, s.op->r[2]);
+    const auto* e = slot<uint32_t>(c, s.op->r[3]);
+    if (mask == all_lanes) return num::fma_f32(a, b, e, d);
+    alignas(64) std::array<uint32_t, 32> out;
+    num::fma_f32(a, b, e, out.data());
+    for_lanes(mask, [&](unsigned l) { d[l] = out[l]; });
+}
+
+}  // namespace
+
+Handler float_handler(const Operation& o) {
+    const isa::Modifiers& m = o.mod;
+    if (!isa::is_float(m.type[0])) return nullptr;
+    const bool fast = m.type[0] == Type::f32 && m.rounding == isa::Rounding::rn && !m.ftz && !m.sat;
+    switch (o.op) {
+        case Op::add:
+            return fast ? fast_two<num::add_f32> : two<num::add>;
+        case Op::sub:
+            return fast ? fast_two<num::sub_f32> : two<num::sub>;
+        case Op::mul:
+            return fast ? fast_two<num::mul_f32> : two<num::mul>;
+        case Op::fma:
+            return fast ? fast_fma : fma;
+        case Op::div:
+            return two<num::div>;
+        case Op::rcp:
+            return rcp;
+        case Op::sqrt:
+            return sqrt;
+        case Op::min:
+            return extremum<num::min>;
+        case Op::max:
+            return extremum<num::max>;
+        case Op::abs:
+            return sign<false>;
+        case Op::neg:
+            return sign<true>;
+        case Op::copysign:
+            return copysign;
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace lockwarp::exec

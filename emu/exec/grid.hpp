@@ -1,0 +1,13 @@
+// A launch: every CTA of the grid, on all cores.
+#pragma once
+
+#include "emu/exec/context.hpp"
+
+namespace lockwarp::exec {
+
+// Runs the program in the launch's buffers. The same bytes come out on any number of cores (for a
+// program without data races between CTAs). `observer` may be nullptr.
+warp::Result launch(const isa::Program& program, const warp::Launch& launch,
+                    warp::Observer* observer = nullptr);
+
+}  // namespace lockwarp::exec

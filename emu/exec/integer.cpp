@@ -1,0 +1,419 @@
+// Integer arithmetic, logic, shifts and bit fields. PTX manual, "Integer Arithmetic Instructions",
+// "Logic and Shift Instructions".
+#include <bit>
+#include <limits>
+
+#include "emu/exec/context.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+using isa::Op;
+using isa::Part;
+
+template <class T, auto F>
+void unary(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<T>(c, s.op->r[0]);
+    const auto* a = slot<T>(c, s.op->r[1]);
+    for_lanes(mask, [&](unsigned l) {
+        d[l] = static_cast<std::make_unsigned_t<T>>(F(static_cast<T>(a[l])));
+    });
+}
+
+template <class T, auto F>
+void binary(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<T>(c, s.op->r[0]);
+    const auto* a = slot<T>(c, s.op->r[1]);
+    const auto* b = slot<T>(c, s.op->r[2]);
+    for_lanes(mask, [&](unsigned l) {
+        d[l] = static_cast<std::make_unsigned_t<T>>(F(static_cast<T>(a[l]), static_cast<T>(b[l])));
+    });
+}
+
+template <class T, auto F>
+void ternary(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<T>(c, s.op->r[0]);
+    const auto* a = slot<T>(c, s.op->r[1]);
+    const auto* b = slot<T>(c, s.op->r[2]);
+    const auto* e = slot<T>(c, s.op->r[3]);
+    for_lanes(mask, [&](unsigned l) {
+        d[l] = static_cast<std::make_unsigned_t<T>>(
+            F(static_cast<T>(a[l]), static_cast<T>(b[l]), static_cast<T>(e[l])));
+    });
+}
+
+// The second operand is a .u32 shift amount or position whatever the type.
+template <class T, auto F>
+void shift(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<T>(c, s.op->r[0]);
+    const auto* a = slot<T>(c, s.op->r[1]);
+    const auto* b = slot<uint32_t>(c, s.op->r[2]);
+    for_lanes(mask, [&](unsigned l) {
+        d[l] = static_cast<std::make_unsigned_t<T>>(F(static_cast<T>(a[l]), b[l]));
+    });
+}
+
+// Twice as wide a result: mul.wide, mad.wide.
+template <class T, class W, bool accumulate>
+void wide(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<W>(c, s.op->r[0]);
+    const auto* a = slot<T>(c, s.op->r[1]);
+    const auto* b = slot<T>(c, s.op->r[2]);
+    const auto* e = accumulate ? slot<W>(c, s.op->r[3]) : d;
+    using U = std::make_unsigned_t<W>;
+    for_lanes(mask, [&](unsigned l) {
+        const U product = static_cast<U>(static_cast<W>(static_cast<T>(a[l])) *
+                                         static_cast<W>(static_cast<T>(b[l])));
+        d[l] = accumulate ? static_cast<U>(product + static_cast<U>(e[l])) : product;
+    });
+}
+
+// A result of 32 bits from an operand of any width: popc, clz, bfind.
+template <class T, auto F>
+void count(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    const auto* a = slot<T>(c, s.op->r[1]);
+    for_lanes(mask, [&](unsigned l) { d[l] = static_cast<uint32_t>(F(static_cast<T>(a[l]))); });
+}
+
+template <class T>
+using Unsigned = std::make_unsigned_t<T>;
+
+constexpr auto add_op = []<class T>(T a, T b) {
+    return static_cast<Unsigned<T>>(static_cast<Unsigned<T>>(a) + static_cast<Unsigned<T>>(b));
+};
+constexpr auto sub_op = []<class T>(T a, T b) {
+    return static_cast<Unsigned<T>>(static_cast<Unsigned<T>>(a) - static_cast<Unsigned<T>>(b));
+};
+constexpr auto mul_lo_op = []<class T>(T a, T b) {
+    using P = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+    return static_cast<Unsigned<T>>(static_cast<P>(a) * static_cast<P>(b));
+};
+template <class T>
+using Double =
+    std::conditional_t<std::is_signed_v<T>, std::conditional_t<sizeof(T) == 8, __int128, int64_t>,
+                       std::conditional_t<sizeof(T) == 8, unsigned __int128, uint64_t>>;
+constexpr auto mul_hi_op = []<class T>(T a, T b) {
+    return static_cast<Unsigned<T>>((static_cast<Double<T>>(a) * static_cast<Double<T>>(b)) >>
+                                    (8 * sizeof(T)));
+};
+constexpr auto saturate_s32 = [](int64_t v) {
+    return static_cast<int32_t>(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
+};
+constexpr auto add_sat_op = [](int32_t a, int32_t b) { return saturate_s32(int64_t{a} + b); };
+constexpr auto sub_sat_op = [](int32_t a, int32_t b) { return saturate_s32(int64_t{a} - b); };
+constexpr auto mad_lo_op = []<class T>(T a, T b, T e) {
+    return add_op(mul_lo_op(a, b), static_cast<Unsigned<T>>(e));
+};
+constexpr auto mad_hi_op = []<class T>(T a, T b, T e) {
+    return add_op(mul_hi_op(a, b), static_cast<Unsigned<T>>(e));
+};
+constexpr auto mad_hi_sat_op = [](int32_t a, int32_t b, int32_t e) {
+    return saturate_s32(((int64_t{a} * b) >> 32) + e);
+};
+// Division by zero gives all ones, its remainder the dividend (the manual leaves both open).
+constexpr auto div_op = []<class T>(T a, T b) -> T {
+    if (b == 0) return static_cast<T>(~T{0});
+    if (std::is_signed_v<T> && b == static_cast<T>(-1))
+        return static_cast<T>(Unsigned<T>{0} - static_cast<Unsigned<T>>(a));
+    return static_cast<T>(a / b);
+};
+constexpr auto rem_op = []<class T>(T a, T b) -> T {
+    if (b == 0) return a;
+    if (std::is_signed_v<T> && b == static_cast<T>(-1)) return 0;
+    return static_cast<T>(a % b);
+};
+constexpr auto neg_op = []<class T>(T a) {
+    return static_cast<Unsigned<T>>(Unsigned<T>{0} - static_cast<Unsigned<T>>(a));
+};
+constexpr auto abs_op = []<class T>(T a) {
+    return a < 0 ? neg_op(a) : static_cast<Unsigned<T>>(a);
+};
+constexpr auto min_op = []<class T>(T a, T b) { return a < b ? a : b; };
+constexpr auto max_op = []<class T>(T a, T b) { return a < b ? b : a; };
+constexpr auto sad_op = []<class T>(T a, T b, T e) {
+    return add_op(a < b ? sub_op(b, a) : sub_op(a, b), static_cast<Unsigned<T>>(e));
+};
+constexpr auto and_op = []<class T>(T a, T b) { return static_cast<T>(a & b); };
+constexpr auto or_op = []<class T>(T a, T b) { return static_cast<T>(a | b); };
+constexpr auto xor_op = []<class T>(T a, T b) { return static_cast<T>(a ^ b); };
+constexpr auto not_op = []<class T>(T a) { return static_cast<T>(~a); };
+constexpr auto cnot_op = []<class T>(T a) { return static_cast<T>(a == 0); };
+constexpr auto shl_op = []<class T>(T a, uint32_t n) {
+    return n >= 8 * sizeof(T) ? T{0} : static_cast<T>(a << n);
+};
+constexpr auto shr_op = []<class T>(T a, uint32_t n) {
+    constexpr uint32_t most = 8 * sizeof(T) - 1;
+    if (n > most) return static_cast<T>(std::is_signed_v<T> ? a >> most : 0);
+    return static_cast<T>(a >> n);
+};
+constexpr auto popc_op = []<class T>(T a) { return std::popcount(a); };
+constexpr auto clz_op = []<class T>(T a) { return std::countl_zero(a); };
+constexpr auto brev_op = []<class T>(T a) {
+    T d = 0;
+    for (unsigned i = 0; i < 8 * sizeof(T); ++i)
+        d |= static_cast<T>(((a >> i) & 1) << (8 * sizeof(T) - 1 - i));
+    return d;
+};
+template <bool amount>
+constexpr auto bfind_op = []<class T>(T a) -> uint32_t {
+    const auto u = static_cast<Unsigned<T>>(std::is_signed_v<T> && a < 0 ? ~a : a);
+    if (u == 0) return UINT32_MAX;
+    const auto zeros = static_cast<uint32_t>(std::countl_zero(u));
+    return amount ? zeros : static_cast<uint32_t>(8 * sizeof(T) - 1) - zeros;
+};
+
+// bfe: `length` bits from `at`, zero- or sign-extended; bits past the top are the sign's.
+template <class T>
+void bfe(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<T>(c, s.op->r[0]);
+    const auto* a = slot<T>(c, s.op->r[1]);
+    const auto* b = slot<uint32_t>(c, s.op->r[2]);
+    const auto* e = slot<uint32_t>(c, s.op->r[3]);
+    constexpr uint32_t width = 8 * sizeof(T);
+    for_lanes(mask, [&](unsigned l) {
+        const auto value = static_cast<T>(a[l]);
+        const uint32_t at = b[l] & 0xff;
+        const uint32_t length = e[l] & 0xff;
+        bool sign = false;
+        if (std::is_signed_v<T> && length != 0)
+            sign = (static_cast<Unsigned<T>>(value) >> std::min(at + length - 1, width - 1)) & 1;
+        Unsigned<T> out = 0;
+        for (uint32_t i = 0; i < width; ++i) {
+            const bool inside = i < length && at + i < width;
+            const bool bit = inside ? (static_cast<Unsigned<T>>(value) >> (at + i)) & 1 : sign;
+            out |= static_cast<Unsigned<T>>(static_cast<Unsigned<T>>(bit) << i);
+        }
+        d[l] = out;
+    });
+}
+
+template <class T>
+void bfi(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<T>(c, s.op->r[0]);
+    const auto* a = slot<T>(c, s.op->r[1]);
+    const auto* b = slot<T>(c, s.op->r[2]);
+    const auto* at = slot<uint32_t>(c, s.op->r[3]);
+    const auto* length = slot<uint32_t>(c, s.op->r[4]);
+    constexpr uint32_t width = 8 * sizeof(T);
+    for_lanes(mask, [&](unsigned l) {
+        const uint32_t position = at[l] & 0xff;
+        const uint32_t bits = std::min(length[l] & 0xff, width);
+        const T ones = bits == width ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << bits) - 1);
+        const T field = position >= width ? T{0} : static_cast<T>(ones << position);
+        const T value = position >= width ? T{0} : static_cast<T>(static_cast<T>(a[l]) << position);
+        d[l] = static_cast<T>((static_cast<T>(b[l]) & ~field) | (value & field));
+    });
+}
+
+void lop3(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    const auto* a = slot<uint32_t>(c, s.op->r[1]);
+    const auto* b = slot<uint32_t>(c, s.op->r[2]);
+    const auto* e = slot<uint32_t>(c, s.op->r[3]);
+    std::array<uint32_t, 8> term{};
+    for (unsigned i = 0; i < 8; ++i) term[i] = (s.op->immediate >> i) & 1 ? all_lanes : 0;
+    for_lanes(mask, [&](unsigned l) {
+        const uint32_t x = a[l];
+        const uint32_t y = b[l];
+        const uint32_t z = e[l];
+        d[l] = (~x & ~y & ~z & term[0]) | (~x & ~y & z & term[1]) | (~x & y & ~z & term[2]) |
+               (~x & y & z & term[3]) | (x & ~y & ~z & term[4]) | (x & ~y & z & term[5]) |
+               (x & y & ~z & term[6]) | (x & y & z & term[7]);
+    });
+}
+
+template <bool left, bool wrap>
+void shf(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    const auto* a = slot<uint32_t>(c, s.op->r[1]);
+    const auto* b = slot<uint32_t>(c, s.op->r[2]);
+    const auto* e = slot<uint32_t>(c, s.op->r[3]);
+    for_lanes(mask, [&](unsigned l) {
+        const uint32_t n = wrap ? e[l] & 31 : std::min(e[l], 32u);
+        const uint64_t both = (uint64_t{b[l]} << 32) | a[l];
+        d[l] = static_cast<uint32_t>(left ? (both << n) >> 32 : both >> n);
+    });
+}
+
+// The selector nibbles that each mode of prmt makes of its control value (PTX manual, prmt).
+uint32_t prmt_selector(isa::Permute mode, uint32_t control) {
+    constexpr std::array<std::array<uint16_t, 4>, 6> by_mode{{
+        {0x3210, 0x4321, 0x5432, 0x6543},  // f4e
+        {0x5670, 0x6701, 0x7012, 0x0123},  // b4e
+        {0x0000, 0x1111, 0x2222, 0x3333},  // rc8
+        {0x3210, 0x3211, 0x3222, 0x3333},  // ecl
+        {0x0000, 0x1110, 0x2210, 0x3210},  // ecr
+        {0x1010, 0x3232, 0x1010, 0x3232},  // rc16
+    }};
+    if (mode == isa::Permute::none) return control & 0xffff;
+    return by_mode[static_cast<size_t>(mode) - 1][control & 3];
+}
+
+void prmt(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    const auto* a = slot<uint32_t>(c, s.op->r[1]);
+    const auto* b = slot<uint32_t>(c, s.op->r[2]);
+    const auto* e = slot<uint32_t>(c, s.op->r[3]);
+    const isa::Permute mode = s.op->mod.permute;
+    for_lanes(mask, [&](unsigned l) {
+        const uint64_t bytes = (uint64_t{b[l]} << 32) | a[l];
+        const uint32_t selector = prmt_selector(mode, e[l]);
+        uint32_t out = 0;
+        for (unsigned i = 0; i < 4; ++i) {
+            const uint32_t nibble = (selector >> (4 * i)) & 15;
+            auto byte = static_cast<uint32_t>(bytes >> (8 * (nibble & 7))) & 0xff;
+            if (nibble & 8) byte = byte & 0x80 ? 0xff : 0;
+            out |= byte << (8 * i);
+        }
+        d[l] = out;
+    });
+}
+
+// Dot products of bytes (dp4a) or of halves and bytes (dp2a), added to a 32-bit value.
+template <unsigned terms>
+void dp(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    const auto* a = slot<uint32_t>(c, s.op->r[1]);
+    const auto* b = slot<uint32_t>(c, s.op->r[2]);
+    const auto* e = slot<uint32_t>(c, s.op->r[3]);
+    const bool signed_a = isa::is_signed(s.op->mod.type[0]);
+    const bool signed_b = isa::is_signed(s.op->mod.type[1]);
+    const unsigned first = terms == 2 && s.op->mod.part == Part::hi ? 2 : 0;
+    constexpr unsigned width = terms == 4 ? 8 : 16;
+    for_lanes(mask, [&](unsigned l) {
+        uint32_t sum = e[l];
+        for (unsigned i = 0; i < terms; ++i) {
+            uint32_t x = (a[l] >> (width * i)) & ((1u << width) - 1);
+            uint32_t y = (b[l] >> (8 * (first + i))) & 0xff;
+            if (signed_a && (x >> (width - 1)) != 0) x |= ~((1u << width) - 1);
+            if (signed_b && y >= 0x80) y |= 0xffffff00u;
+            sum += x * y;
+        }
+        d[l] = sum;
+    });
+}
+
+// The handler made for the C++ type that stands for a PTX integer type.
+template <class F>
+Handler for_type(Type t, F f) {
+    switch (t) {
+        case Type::b16:
+        case Type::u16:
+            return f.template operator()<uint16_t>();
+        case Type::b32:
+        case Type::u32:
+            return f.template operator()<uint32_t>();
+        case Type::b64:
+        case Type::u64:
+            return f.template operator()<uint64_t>();
+        case Type::s16:
+            return f.template operator()<int16_t>();
+        case Type::s32:
+            return f.template operator()<int32_t>();
+        case Type::s64:
+            return f.template operator()<int64_t>();
+        default:
+            return nullptr;
+    }
+}
+
+Handler wide_handler(Type t, bool accumulate) {
+    switch (t) {
+        case Type::u16:
+            return accumulate ? wide<uint16_t, uint32_t, true> : wide<uint16_t, uint32_t, false>;
+        case Type::s16:
+            return accumulate ? wide<int16_t, int32_t, true> : wide<int16_t, int32_t, false>;
+        case Type::u32:
+            return accumulate ? wide<uint32_t, uint64_t, true> : wide<uint32_t, uint64_t, false>;
+        case Type::s32:
+            return accumulate ? wide<int32_t, int64_t, true> : wide<int32_t, int64_t, false>;
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace
+
+Handler integer_handler(const Operation& o) {
+    const isa::Modifiers& m = o.mod;
+    const Type t = m.type[0];
+    if (isa::is_float(t) || t == Type::pred) return nullptr;
+    switch (o.op) {
+        case Op::add:
+            if (m.sat) return binary<int32_t, add_sat_op>;
+            return for_type(t, []<class T>() -> Handler { return binary<T, add_op>; });
+        case Op::sub:
+            if (m.sat) return binary<int32_t, sub_sat_op>;
+            return for_type(t, []<class T>() -> Handler { return binary<T, sub_op>; });
+        case Op::mul:
+            if (m.part == Part::wide) return wide_handler(t, false);
+            if (m.part == Part::hi)
+                return for_type(t, []<class T>() -> Handler { return binary<T, mul_hi_op>; });
+            return for_type(t, []<class T>() -> Handler { return binary<T, mul_lo_op>; });
+        case Op::mad:
+            if (m.part == Part::wide) return wide_handler(t, true);
+            if (m.sat) return ternary<int32_t, mad_hi_sat_op>;
+            if (m.part == Part::hi)
+                return for_type(t, []<class T>() -> Handler { return ternary<T, mad_hi_op>; });
+            return for_type(t, []<class T>() -> Handler { return ternary<T, mad_lo_op>; });
+        case Op::div:
+            return for_type(t, []<class T>() -> Handler { return binary<T, div_op>; });
+        case Op::rem:
+            return for_type(t, []<class T>() -> Handler { return binary<T, rem_op>; });
+        case Op::neg:
+            return for_type(t, []<class T>() -> Handler { return unary<T, neg_op>; });
+        case Op::abs:
+            return for_type(t, []<class T>() -> Handler { return unary<T, abs_op>; });
+        case Op::min:
+            return for_type(t, []<class T>() -> Handler { return binary<T, min_op>; });
+        case Op::max:
+            return for_type(t, []<class T>() -> Handler { return binary<T, max_op>; });
+        case Op::sad:
+            return for_type(t, []<class T>() -> Handler { return ternary<T, sad_op>; });
+        case Op::and_:
+            return for_type(t, []<class T>() -> Handler { return binary<T, and_op>; });
+        case Op::or_:
+            return for_type(t, []<class T>() -> Handler { return binary<T, or_op>; });
+        case Op::xor_:
+            return for_type(t, []<class T>() -> Handler { return binary<T, xor_op>; });
+        case Op::not_:
+            return for_type(t, []<class T>() -> Handler { return unary<T, not_op>; });
+        case Op::cnot:
+            return for_type(t, []<class T>() -> Handler { return unary<T, cnot_op>; });
+        case Op::shl:
+            return for_type(t, []<class T>() -> Handler { return shift<T, shl_op>; });
+        case Op::shr:
+            return for_type(t, []<class T>() -> Handler { return shift<T, shr_op>; });
+        case Op::popc:
+            return t == Type::b64 ? count<uint64_t, popc_op> : count<uint32_t, popc_op>;
+        case Op::clz:
+            return t == Type::b64 ? count<uint64_t, clz_op> : count<uint32_t, clz_op>;
+        case Op::brev:
+            return t == Type::b64 ? unary<uint64_t, brev_op> : unary<uint32_t, brev_op>;
+        case Op::bfind:
+            if (m.shiftamt)
+                return for_type(t, []<class T>() -> Handler { return count<T, bfind_op<true>>; });
+            return for_type(t, []<class T>() -> Handler { return count<T, bfind_op<false>>; });
+        case Op::bfe:
+            return for_type(t, []<class T>() -> Handler { return bfe<T>; });
+        case Op::bfi:
+            return t == Type::b64 ? bfi<uint64_t> : bfi<uint32_t>;
+        case Op::lop3:
+            return lop3;
+        case Op::shf:
+            if (m.left) return m.wrap ? shf<true, true> : shf<true, false>;
+            return m.wrap ? shf<false, true> : shf<false, false>;
+        case Op::prmt:
+            return prmt;
+        case Op::dp4a:
+            return dp<4>;
+        case Op::dp2a:
+            return dp<2>;
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace lockwarp::exec

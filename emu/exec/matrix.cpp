@@ -1,0 +1,222 @@
+// ldmatrix, stmatrix, movmatrix, mma. The lane maps are the layouts of emu/isa/matrix.cpp.
+#include <cstring>
+#include <utility>
+
+#include "emu/exec/access.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+using isa::Fragment;
+using isa::FragmentId;
+using isa::Op;
+
+// Elements of the largest fragments: 16x32 of A, 8x32 of B, 16x8 of C (PTX manual, mma shapes).
+constexpr size_t most_a = 512;
+constexpr size_t most_b = 256;
+constexpr size_t most_c = 128;
+
+constexpr unsigned row_bytes = 16;  // of an 8x8 matrix of 16-bit elements
+constexpr unsigned matrix_rows = 8;
+
+// Lane and half of a register -> row and column of an 8x8 matrix of 16-bit elements.
+struct MovedElement {
+    uint8_t row, column;
+};
+
+constexpr unsigned moved_index(const Fragment& f, unsigned lane, unsigned half) {
+    return f.layout.at(lane, half);
+}
+
+std::array<std::array<MovedElement, 2>, 32> moved_elements() {
+    const Fragment& f = isa::fragment(isa::moved_matrix);
+    std::array<std::array<MovedElement, 2>, 32> out{};
+    for (unsigned lane = 0; lane < 32; ++lane)
+        for (unsigned half = 0; half < 2; ++half) {
+            const unsigned index = moved_index(f, lane, half);
+            out[lane][half] = {static_cast<uint8_t>(index % f.rows),
+                               static_cast<uint8_t>(index / f.rows)};
+        }
+    return out;
+}
+
+// The rows' addresses: lane 8*i + r gives row r of matrix i.
+bool locate_rows(Context& c, const Operation& o, bool store, LanePointers& out) {
+    LaneAddresses addresses;
+    lane_addresses(c, o.address[0], all_lanes, addresses);
+    const unsigned rows = matrix_rows * o.mod.matrices;
+    uint32_t used = rows == 32 ? all_lanes : (1u << rows) - 1;
+    const bool check_all = isa::row(c.program->arch).ldmatrix_checks_all_lanes;
+    return locate(c, o, o.mod.space, addresses, check_all && !store ? all_lanes : used, row_bytes,
+                  row_bytes, store, out);
+}
+
+void ldmatrix(Context& c, const Step& s, uint32_t) {
+    const Operation& o = *s.op;
+    LanePointers row;
+    if (!locate_rows(c, o, false, row)) return;
+    const auto elements = moved_elements();
+    for (uint32_t i = 0; i < o.mod.matrices; ++i) {
+        auto* d = slot<uint32_t>(c, c.program->pool[o.vector[0].first + i]);
+        for (unsigned lane = 0; lane < 32; ++lane) {
+            uint32_t value = 0;
+            for (unsigned half = 0; half < 2; ++half) {
+                MovedElement e = elements[lane][half];
+                if (o.mod.trans) std::swap(e.row, e.column);
+                uint16_t bits;
+                std::memcpy(&bits, row[matrix_rows * i + e.row] + 2 * e.column, sizeof bits);
+                value |= uint32_t{bits} << (16 * half);
+            }
+            d[lane] = value;
+        }
+    }
+}
+
+void stmatrix(Context& c, const Step& s, uint32_t) {
+    const Operation& o = *s.op;
+    LanePointers row;
+    if (!locate_rows(c, o, true, row)) return;
+    const auto elements = moved_elements();
+    for (uint32_t i = 0; i < o.mod.matrices; ++i) {
+        const auto* a = slot<uint32_t>(c, c.program->pool[o.vector[0].first + i]);
+        for (unsigned lane = 0; lane < 32; ++lane)
+            for (unsigned half = 0; half < 2; ++half) {
+                MovedElement e = elements[lane][half];
+                if (o.mod.trans) std::swap(e.row, e.column);
+                const auto bits = static_cast<uint16_t>(a[lane] >> (16 * half));
+                std::memcpy(row[matrix_rows * i + e.row] + 2 * e.column, &bits, sizeof bits);
+            }
+    }
+}
+
+void movmatrix(Context& c, const Step& s, uint32_t) {
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    const auto* a = slot<uint32_t>(c, s.op->r[1]);
+    const auto elements = moved_elements();
+    std::array<std::array<uint32_t, 8>, 8> matrix{};
+    for (unsigned lane = 0; lane < 32; ++lane)
+        for (unsigned half = 0; half < 2; ++half)
+            matrix[elements[lane][half].row][elements[lane][half].column] =
+                (a[lane] >> (16 * half)) & 0xffff;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        uint32_t value = 0;
+        for (unsigned half = 0; half < 2; ++half)
+            value |= matrix[elements[lane][half].column][elements[lane][half].row] << (16 * half);
+        d[lane] = value;
+    }
+}
+
+template <class T>
+void gather(Context& c, isa::VectorRef v, const Cell* cells, size_t n, unsigned width,
+            uint64_t* out) {
+    const Ref* refs = c.program->pool.data() + v.first;
+    const uint64_t ones = width >= 64 ? UINT64_MAX : (uint64_t{1} << width) - 1;
+    for (size_t i = 0; i < n; ++i)
+        out[i] = (uint64_t{slot<T>(c, refs[cells[i].reg])[cells[i].lane]} >> cells[i].shift) & ones;
+}
+
+void gather(Context& c, isa::VectorRef v, const Cell* cells, size_t n, Type type, uint64_t* out) {
+    if (isa::bits(type) == 64)
+        gather<uint64_t>(c, v, cells, n, 64, out);
+    else
+        gather<uint32_t>(c, v, cells, n, isa::bits(type), out);
+}
+
+void scatter(Context& c, isa::VectorRef v, const Cell* cells, size_t n, Type type,
+             const uint64_t* in) {
+    const Ref* refs = c.program->pool.data() + v.first;
+    const unsigned width = isa::bits(type);
+    for (size_t i = 0; i < n; ++i) {
+        const Cell cell = cells[i];
+        if (width == 64) {
+            slot<uint64_t>(c, refs[cell.reg])[cell.lane] = in[i];
+        } else if (width == 32) {
+            slot<uint32_t>(c, refs[cell.reg])[cell.lane] = static_cast<uint32_t>(in[i]);
+        } else {
+            uint32_t& word = slot<uint32_t>(c, refs[cell.reg])[cell.lane];
+            const uint32_t ones = (1u << width) - 1;
+            word = (word & ~(ones << cell.shift)) | (static_cast<uint32_t>(in[i]) << cell.shift);
+        }
+    }
+}
+
+void mma(Context& c, const Step& s, uint32_t) {
+    const Operation& o = *s.op;
+    const MmaPlan& plan = *s.plan;
+    const isa::MmaVariant& v = *plan.variant;
+    const num::MatrixShape shape{v.m, v.n, v.k};
+    const num::MatrixTypes types{v.a, v.b, v.c, v.d, o.mod.satfinite};
+    const size_t size_a = size_t{v.m} * v.k;
+    const size_t size_b = size_t{v.n} * v.k;
+    const size_t size_c = size_t{v.m} * v.n;
+    const unsigned products = isa::instances(v.threads);
+    std::array<uint64_t, most_a> a;
+    std::array<uint64_t, most_b> b;
+    std::array<uint64_t, most_c> e;
+    std::array<std::array<uint64_t, most_c>, 4> d;
+    // D may be in the registers of A, B or C: everything is read before anything is written.
+    for (unsigned q = 0; q < products; ++q) {
+        gather(c, o.vector[1], plan.a.data() + q * size_a, size_a, v.a, a.data());
+        gather(c, o.vector[2], plan.b.data() + q * size_b, size_b, v.b, b.data());
+        gather(c, o.vector[3], plan.c.data() + q * size_c, size_c, v.c, e.data());
+        num::matrix_product_fast(*plan.row, shape, types, a.data(), b.data(), e.data(),
+                                 d[q].data());
+    }
+    for (unsigned q = 0; q < products; ++q)
+        scatter(c, o.vector[0], plan.d.data() + q * size_c, size_c, v.d, d[q].data());
+    c.products += products * size_a * v.n;
+}
+
+// The place of every element, by row and column, from the layout's (thread, value) -> element. Of
+// several owners of one element the first is taken: all hold the same.
+std::vector<Cell> cells(FragmentId id, isa::Threads threads, Type type) {
+    const Fragment& f = isa::fragment(id);
+    const size_t elements = size_t{f.rows} * f.columns;
+    std::vector<Cell> out(elements * isa::instances(threads));
+    const unsigned width = isa::bits(type);
+    const unsigned per_register = width >= 32 ? 1 : 32 / width;
+    for (unsigned q = 0; q < isa::instances(threads); ++q)
+        for (unsigned t = f.layout.threads(); t-- > 0;)
+            for (unsigned v = 0; v < f.layout.values(); ++v) {
+                const unsigned index = f.layout.at(t, v);
+                const unsigned row = index % f.rows;
+                const unsigned column = index / f.rows;
+                out[q * elements + row * f.columns + column] = {
+                    static_cast<uint8_t>(isa::lane_of(threads, q, t)),
+                    static_cast<uint8_t>(v / per_register),
+                    static_cast<uint8_t>(v % per_register * width)};
+            }
+    return out;
+}
+
+}  // namespace
+
+bool make_plan(const isa::MmaVariant& v, isa::Arch arch, MmaPlan& plan) {
+    // s8 stands for all four combinations of s8 and u8 in the rows of the arithmetic.
+    const Type a = v.a == Type::u8 ? Type::s8 : v.a;
+    plan.variant = &v;
+    plan.row = num::find_dot_row(arch, v.m, v.n, v.k, a, v.d);
+    plan.a = cells(v.fragment_a, v.threads, v.a);
+    plan.b = cells(v.fragment_b, v.threads, v.b);
+    plan.c = cells(v.fragment_c, v.threads, v.c);
+    plan.d = cells(v.fragment_d, v.threads, v.d);
+    return plan.row != nullptr;
+}
+
+Handler matrix_handler(const Operation& o) {
+    switch (o.op) {
+        case Op::ldmatrix:
+            return ldmatrix;
+        case Op::stmatrix:
+            return stmatrix;
+        case Op::movmatrix:
+            return movmatrix;
+        case Op::mma:
+            return mma;
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace lockwarp::exec

@@ -1,0 +1,153 @@
+// ld, st, cp.async, prefetch. PTX manual, "Data Movement and Conversion Instructions". Loads and
+// stores are done at once and in program order, which every memory order and scope allows.
+#include <cstring>
+#include <utility>
+
+#include "emu/exec/access.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+using isa::Op;
+
+// Reads one element of `E`, as the register of `Register` bits holds it.
+template <class E, class Register>
+void load_element(Context& c, Ref ref, const LanePointers& p, uint32_t offset, uint32_t mask) {
+    auto* d = slot<Register>(c, ref);
+    for_lanes(mask, [&](unsigned l) {
+        E value;
+        std::memcpy(&value, p[l] + offset, sizeof value);
+        d[l] = static_cast<Lane<Register>>(
+            static_cast<std::make_unsigned_t<Register>>(static_cast<Register>(value)));
+    });
+}
+
+template <class E>
+void load(Context& c, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    LaneAddresses addresses;
+    LanePointers p;
+    const isa::VectorRef v = o.vector[0];
+    const auto bytes = static_cast<uint32_t>(sizeof(E) * v.count);
+    lane_addresses(c, o.address[0], mask, addresses);
+    if (!locate(c, o, o.mod.space, addresses, mask, bytes, bytes, false, p)) return;
+    for (uint32_t i = 0; i < v.count; ++i) {
+        const Ref ref = c.program->pool[v.first + i];
+        const auto offset = static_cast<uint32_t>(i * sizeof(E));
+        using Signed16 = std::conditional_t<std::is_signed_v<E>, int16_t, uint16_t>;
+        using Signed32 = std::conditional_t<std::is_signed_v<E>, int32_t, uint32_t>;
+        using Signed64 = std::conditional_t<std::is_signed_v<E>, int64_t, uint64_t>;
+        if (o.register_bits == 64)
+            load_element<E, Signed64>(c, ref, p, offset, mask);
+        else if constexpr (sizeof(E) <= 4) {
+            if (o.register_bits == 32)
+                load_element<E, Signed32>(c, ref, p, offset, mask);
+            else
+                load_element<E, Signed16>(c, ref, p, offset, mask);
+        }
+    }
+}
+
+template <class E>
+void store(Context& c, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    LaneAddresses addresses;
+    LanePointers p;
+    const isa::VectorRef v = o.vector[0];
+    const auto bytes = static_cast<uint32_t>(sizeof(E) * v.count);
+    lane_addresses(c, o.address[0], mask, addresses);
+    if (!locate(c, o, o.mod.space, addresses, mask, bytes, bytes, true, p)) return;
+    // Lane by lane, so that of lanes that store to one address the highest wins, each store whole.
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+        for (uint32_t i = 0; i < v.count; ++i) {
+            const Ref ref = c.program->pool[v.first + i];
+            const uint64_t value =
+                o.source_bits == 64 ? slot<uint64_t>(c, ref)[lane] : slot<uint32_t>(c, ref)[lane];
+            const auto element = static_cast<E>(value);
+            std::memcpy(p[lane] + i * sizeof(E), &element, sizeof element);
+        }
+    }
+}
+
+// cp.async copies at once: an order that the manual allows for every program without a data race.
+// Bytes beyond the source size are zeros.
+void cp_async(Context& c, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    const auto bytes = static_cast<uint32_t>(o.immediate);
+    LaneAddresses from;
+    LaneAddresses to;
+    LanePointers source{};
+    LanePointers target;
+    lane_addresses(c, o.address[0], mask, to);
+    lane_addresses(c, o.address[1], mask, from);
+    std::array<uint32_t, 32> given;
+    given.fill(bytes);
+    uint32_t reading = mask;
+    if (o.r[0] != isa::no_ref) {
+        const auto* size = slot<uint32_t>(c, o.r[0]);
+        for_lanes(mask, [&](unsigned l) { given[l] = size[l] < bytes ? size[l] : bytes; });
+        reading = 0;
+        for_lanes(mask, [&](unsigned l) { reading |= uint32_t{given[l] != 0} << l; });
+    }
+    // A lane that copies nothing need not have a good source address. One that copies less is
+    // checked for what it reads.
+    uint32_t partial = 0;
+    for_lanes(reading, [&](unsigned l) { partial |= uint32_t{given[l] != bytes} << l; });
+    const uint32_t whole = reading & ~partial;
+    if (whole != 0 && !locate(c, o, ptx::Space::global, from, whole, bytes, bytes, false, source))
+        return;
+    for (uint32_t rest = partial; rest != 0; rest &= rest - 1) {
+        const uint32_t one = rest & (0 - rest);
+        const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+        const bool observed = c.observed && whole == 0 && one == partial;
+        const bool was = std::exchange(c.observed, observed);
+        const bool good =
+            locate(c, o, ptx::Space::global, from, one, given[lane], 1, false, source);
+        c.observed = was;
+        if (!good) return;
+    }
+    if (!locate(c, o, ptx::Space::shared, to, mask, bytes, bytes, true, target)) return;
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+        std::memset(target[lane], 0, bytes);
+        if (given[lane] != 0) std::memcpy(target[lane], source[lane], given[lane]);
+    }
+}
+
+// Copies are complete when issued, so that groups have nothing to wait for; the same for fences
+// and prefetches.
+void nothing(Context&, const Step&, uint32_t) {}
+
+}  // namespace
+
+Handler memory_handler(const Operation& o) {
+    const Type t = o.mod.type[0];
+    const unsigned width = isa::bits(t);
+    switch (o.op) {
+        case Op::ld:
+            if (isa::is_signed(t) && width < 64)
+                return width == 8 ? load<int8_t> : width == 16 ? load<int16_t> : load<int32_t>;
+            return width == 8    ? load<uint8_t>
+                   : width == 16 ? load<uint16_t>
+                   : width == 32 ? load<uint32_t>
+                                 : load<uint64_t>;
+        case Op::st:
+            return width == 8    ? store<uint8_t>
+                   : width == 16 ? store<uint16_t>
+                   : width == 32 ? store<uint32_t>
+                                 : store<uint64_t>;
+        case Op::cp_async:
+            return cp_async;
+        case Op::cp_async_group:
+        case Op::prefetch:
+        case Op::fence:
+        case Op::nanosleep:
+            return nothing;
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace lockwarp::exec

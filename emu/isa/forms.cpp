@@ -1,0 +1,389 @@
+#include "emu/isa/forms.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace lockwarp::isa {
+
+namespace {
+
+struct NamedSet {
+    std::string_view name;
+    std::string_view alternatives;
+};
+
+constexpr auto named_sets = std::to_array<NamedSet>({
+    {"int", ".u16|.u32|.u64|.s16|.s32|.s64"},
+    {"bits", ".b16|.b32|.b64"},
+    {"any", ".b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64"},
+    {"memory",
+     ".b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64|.f16|.f16x2|.bf16|"
+     ".bf16x2"},
+    {"cvtint", ".u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64"},
+    {"rnd", ".rn|.rz|.rm|.rp"},
+    {"irnd", ".rni|.rzi|.rmi|.rpi"},
+    {"f16", ".f16|.f16x2"},
+    {"bf16", ".bf16|.bf16x2"},
+    {"icmp", ".eq|.ne|.lt|.le|.gt|.ge|.lo|.ls|.hi|.hs"},
+    {"fcmp", ".eq|.ne|.lt|.le|.gt|.ge|.equ|.neu|.ltu|.leu|.gtu|.geu|.num|.nan"},
+    {"bool", ".and|.or|.xor"},
+    {"order", ".weak|.volatile|.relaxed|.acquire|.release|.mmio"},
+    {"scope", ".cta|.cluster|.gpu|.sys"},
+    {"ldspace", ".const|.global|.local|.param|.param::entry|.param::func|.shared|.shared::cta"},
+    {"stspace", ".global|.local|.param|.param::func|.shared|.shared::cta"},
+    {"cop", ".ca|.cg|.cs|.lu|.cv|.wb|.wt"},
+    {"l1",
+     ".L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate"},
+    {"l2", ".L2::64B|.L2::128B|.L2::256B"},
+    {"vec", ".v2|.v4"},
+    {"shared", ".shared|.shared::cta"},
+    {"cvtaspace", ".const|.global|.local|.param|.param::entry|.shared|.shared::cta"},
+    {"perm", ".f4e|.b4e|.rc8|.ecl|.ecr|.rc16"},
+    {"shape",
+     ".m8n8k4|.m8n8k16|.m8n8k32|.m8n8k128|.m16n8k4|.m16n8k8|.m16n8k16|.m16n8k32|.m16n8k64|"
+     ".m16n8k128|.m16n8k256"},
+    {"mmatype", ".f16|.bf16|.tf32|.f32|.f64|.s32|.s8|.u8|.s4|.u4|.b1|.e4m3|.e5m2"},
+});
+
+// clang-format off
+constexpr auto form_rows = std::to_array<Form>({
+    // Data movement and conversion
+    {Op::mov, "mov", ".pred", "P Q"},
+    {Op::mov, "mov", "<any>", "V M"},
+    {Op::ld, "ld", "{<order>}{<scope>}{<ldspace>}{<cop>}{<l1>}{.L2::cache_hint}{<l2>}{<vec>}<memory>", "d A {S:.b64}"},
+    {Op::ld, "ld", "{<order>}{<scope>}.global{<cop>}.nc{<l1>}{.L2::cache_hint}{<l2>}{<vec>}<memory>", "d A {S:.b64}"},
+    {Op::st, "st", "{<order>}{<scope>}{<stspace>}{<cop>}{<l1>}{.L2::cache_hint}{<vec>}<memory>", "A s {S:.b64}"},
+    {Op::cvta, "cvta", "<cvtaspace>.u32|.u64", "D M"},
+    {Op::cvta, "cvta", ".to<cvtaspace>.u32|.u64", "D S"},
+    {Op::isspacep, "isspacep", "<cvtaspace>", "P S:.u64"},
+    {Op::prefetch, "prefetch", "{.global|.local}.L1|.L2|.L2::evict_last|.L2::evict_normal", "A"},
+    {Op::cvt, "cvt", "{.sat}<cvtint><cvtint>", "d s:1"},
+    {Op::cvt, "cvt", "{<rnd>}{.ftz}{.sat}.f16|.bf16|.f32|.f64<cvtint>", "d s:1"},
+    {Op::cvt, "cvt", "<irnd>{.ftz}{.sat}<cvtint>.f16|.bf16|.f32|.f64", "d s:1"},
+    {Op::cvt, "cvt", "{<irnd>}{.ftz}{.sat}.f32.f32", "d s:1"},
+    {Op::cvt, "cvt", "{<irnd>}{.sat}.f64.f64", "d s:1"},
+    {Op::cvt, "cvt", "{<irnd>}{.sat}.f16.f16", "d s:1"},
+    {Op::cvt, "cvt", "{.ftz}{.sat}.f64.f32", "d s:1"},
+    {Op::cvt, "cvt", "<rnd>{.ftz}{.sat}.f32.f64", "d s:1"},
+    {Op::cvt, "cvt", "{.ftz}{.sat}.f32.f16", "d s:1"},
+    {Op::cvt, "cvt", "{.sat}.f64.f16", "d s:1"},
+    {Op::cvt, "cvt", "<rnd>{.ftz}{.sat}{.relu}.f16.f32", "d s:1"},
+    {Op::cvt, "cvt", "<rnd>{.sat}.f16.f64", "d s:1"},
+    {Op::cvt, "cvt", "{.ftz}.f32.bf16", "d s:1", 80, 71, "cvt with .f32.bf16"},
+    {Op::cvt, "cvt", ".f64.bf16", "d s:1", 90, 78, "cvt with .f64.bf16"},
+    {Op::cvt, "cvt", ".rn|.rz{.relu}.bf16.f32", "d s:1", 80, 70, ".bf16"},
+    {Op::cvt, "cvt", ".rn|.rz{.relu}.f16x2.f32", "D S:1 S:1", 80, 70, "cvt.f16x2.f32"},
+    {Op::cvt, "cvt", ".rn|.rz{.relu}.bf16x2.f32", "D S:1 S:1", 80, 70, "cvt.bf16x2.f32"},
+    {Op::cvt, "cvt", ".rna{.satfinite}.tf32.f32", "D S:1", 80, 70, ".tf32"},
+    {Op::cvt, "cvt", ".rn|.rz{.satfinite}{.relu}.tf32.f32", "D S:1", 90, 78, "cvt with .tf32.f32 and .rn/.rz"},
+
+    // Integer arithmetic
+    {Op::add, "add", "<int>", "D S S"},
+    {Op::add, "add", ".sat.s32", "D S S"},
+    {Op::sub, "sub", "<int>", "D S S"},
+    {Op::sub, "sub", ".sat.s32", "D S S"},
+    {Op::mul, "mul", ".lo|.hi<int>", "D S S"},
+    {Op::mul, "mul", ".wide.u16|.u32|.s16|.s32", "D:w S S"},
+    {Op::mad, "mad", ".lo|.hi<int>", "D S S S"},
+    {Op::mad, "mad", ".hi.sat.s32", "D S S S"},
+    {Op::mad, "mad", ".wide.u16|.u32|.s16|.s32", "D:w S S S:w"},
+    {Op::div, "div", "<int>", "D S S"},
+    {Op::rem, "rem", "<int>", "D S S"},
+    {Op::abs, "abs", ".s16|.s32|.s64", "D S"},
+    {Op::neg, "neg", ".s16|.s32|.s64", "D S"},
+    {Op::min, "min", "<int>", "D S S"},
+    {Op::max, "max", "<int>", "D S S"},
+    {Op::sad, "sad", "<int>", "D S S S"},
+    {Op::popc, "popc", ".b32|.b64", "D:.u32 S"},
+    {Op::clz, "clz", ".b32|.b64", "D:.u32 S"},
+    {Op::bfind, "bfind", "{.shiftamt}.u32|.u64|.s32|.s64", "D:.u32 S"},
+    {Op::brev, "brev", ".b32|.b64", "D S"},
+    {Op::bfe, "bfe", ".u32|.u64|.s32|.s64", "D S S:.u32 S:.u32"},
+    {Op::bfi, "bfi", ".b32|.b64", "D S S S:.u32 S:.u32"},
+    {Op::dp4a, "dp4a", ".u32|.s32.u32|.s32", "D:.b32 S:.b32 S:.b32 S:.b32"},
+    {Op::dp2a, "dp2a", ".lo|.hi.u32|.s32.u32|.s32", "D:.b32 S:.b32 S:.b32 S:.b32"},
+
+    // Logic and shifts
+    {Op::and_, "and", ".pred", "P Q Q"},
+    {Op::or_, "or", ".pred", "P Q Q"},
+    {Op::xor_, "xor", ".pred", "P Q Q"},
+    {Op::not_, "not", ".pred", "P Q"},
+    {Op::and_, "and", "<bits>", "D S S"},
+    {Op::or_, "or", "<bits>", "D S S"},
+    {Op::xor_, "xor", "<bits>", "D S S"},
+    {Op::not_, "not", "<bits>", "D S"},
+    {Op::cnot, "cnot", "<bits>", "D S"},
+    {Op::lop3, "lop3", ".b32", "D S S S I"},
+    {Op::shl, "shl", "<bits>", "D S S:.u32"},
+    {Op::shr, "shr", ".b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64", "D S S:.u32"},
+    {Op::shf, "shf", ".l|.r.wrap|.clamp.b32", "D S S S:.u32"},
+    {Op::prmt, "prmt", ".b32{<perm>}", "D S S S"},
+
+    // Floating point
+    {Op::add, "add", "{<rnd>}{.ftz}{.sat}.f32", "D S S"},
+    {Op::add, "add", "{<rnd>}.f64", "D S S"},
+    {Op::add, "add", "{.rn}{.ftz}{.sat}<f16>", "D S S"},
+    {Op::add, "add", "{.rn}<bf16>", "D S S", 90, 78, "add.bf16"},
+    {Op::sub, "sub", "{<rnd>}{.ftz}{.sat}.f32", "D S S"},
+    {Op::sub, "sub", "{<rnd>}.f64", "D S S"},
+    {Op::sub, "sub", "{.rn}{.ftz}{.sat}<f16>", "D S S"},
+    {Op::sub, "sub", "{.rn}<bf16>", "D S S", 90, 78, "sub.bf16"},
+    {Op::mul, "mul", "{<rnd>}{.ftz}{.sat}.f32", "D S S"},
+    {Op::mul, "mul", "{<rnd>}.f64", "D S S"},
+    {Op::mul, "mul", "{.rn}{.ftz}{.sat}<f16>", "D S S"},
+    {Op::mul, "mul", "{.rn}<bf16>", "D S S", 90, 78, "mul.bf16"},
+    {Op::fma, "fma", "<rnd>{.ftz}{.sat}.f32", "D S S S"},
+    {Op::fma, "fma", "<rnd>.f64", "D S S S"},
+    {Op::fma, "mad", "<rnd>{.ftz}{.sat}.f32", "D S S S"},
+    {Op::fma, "mad", "<rnd>.f64", "D S S S"},
+    {Op::fma, "fma", ".rn{.ftz}{.sat}<f16>", "D S S S"},
+    {Op::fma, "fma", ".rn{.ftz}.relu<f16>", "D S S S", 80, 70, "fma.relu"},
+    {Op::fma, "fma", ".rn{.relu}<bf16>", "D S S S", 80, 70, ".bf16"},
+    {Op::div, "div", "<rnd>{.ftz}.f32", "D S S"},
+    {Op::div, "div", "<rnd>.f64", "D S S"},
+    {Op::rcp, "rcp", "<rnd>{.ftz}.f32", "D S"},
+    {Op::rcp, "rcp", "<rnd>.f64", "D S"},
+    {Op::sqrt, "sqrt", "<rnd>{.ftz}.f32", "D S"},
+    {Op::sqrt, "sqrt", "<rnd>.f64", "D S"},
+    {Op::abs, "abs", "{.ftz}.f32", "D S"},
+    {Op::abs, "abs", ".f64", "D S"},
+    {Op::abs, "abs", "{.ftz}<f16>", "D S"},
+    {Op::abs, "abs", "<bf16>", "D S", 80, 70, ".bf16"},
+    {Op::neg, "neg", "{.ftz}.f32", "D S"},
+    {Op::neg, "neg", ".f64", "D S"},
+    {Op::neg, "neg", "{.ftz}<f16>", "D S"},
+    {Op::neg, "neg", "<bf16>", "D S", 80, 70, ".bf16"},
+    {Op::min, "min", "{.ftz}.f32", "D S S"},
+    {Op::min, "min", "{.ftz}.NaN.f32", "D S S", 80, 70, "min.NaN"},
+    {Op::min, "min", "{.ftz}{.NaN}.xorsign.abs.f32", "D S S", 86, 72, "min.xorsign"},
+    {Op::min, "min", ".f64", "D S S"},
+    {Op::min, "min", "{.ftz}{.NaN}<f16>", "D S S", 80, 70, "min.f16 or min.f16x2"},
+    {Op::min, "min", "{.NaN}<bf16>", "D S S", 80, 70, ".bf16"},
+    {Op::min, "min", "{.ftz}{.NaN}.xorsign.abs<f16>", "D S S", 86, 72, "min.xorsign"},
+    {Op::min, "min", "{.NaN}.xorsign.abs<bf16>", "D S S", 86, 72, "min.xorsign"},
+    {Op::max, "max", "{.ftz}.f32", "D S S"},
+    {Op::max, "max", "{.ftz}.NaN.f32", "D S S", 80, 70, "max.NaN"},
+    {Op::max, "max", "{.ftz}{.NaN}.xorsign.abs.f32", "D S S", 86, 72, "max.xorsign"},
+    {Op::max, "max", ".f64", "D S S"},
+    {Op::max, "max", "{.ftz}{.NaN}<f16>", "D S S", 80, 70, "max.f16 or max.f16x2"},
+    {Op::max, "max", "{.NaN}<bf16>", "D S S", 80, 70, ".bf16"},
+    {Op::max, "max", "{.ftz}{.NaN}.xorsign.abs<f16>", "D S S", 86, 72, "max.xorsign"},
+    {Op::max, "max", "{.NaN}.xorsign.abs<bf16>", "D S S", 86, 72, "max.xorsign"},
+    {Op::copysign, "copysign", ".f32|.f64", "D S S"},
+
+    // Comparison and selection
+    {Op::setp, "setp", "<icmp><bool>.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64", "PP S S Q"},
+    {Op::setp, "setp", "<icmp>.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64", "PP S S"},
+    {Op::setp, "setp", "<fcmp><bool>{.ftz}.f32|.f64|.f16|.f16x2", "PP S S Q"},
+    {Op::setp, "setp", "<fcmp>{.ftz}.f32|.f64|.f16|.f16x2", "PP S S"},
+    {Op::setp, "setp", "<fcmp><bool>.bf16|.bf16x2", "PP S S Q", 90, 78, "setp.bf16"},
+    {Op::setp, "setp", "<fcmp>.bf16|.bf16x2", "PP S S", 90, 78, "setp.bf16"},
+    {Op::set, "set", "<icmp><bool>.u32|.s32|.f32.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64", "D S:1 S:1 Q"},
+    {Op::set, "set", "<icmp>.u32|.s32|.f32.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64", "D S:1 S:1"},
+    {Op::set, "set", "<fcmp><bool>{.ftz}.u32|.s32|.f32.f32|.f64", "D S:1 S:1 Q"},
+    {Op::set, "set", "<fcmp>{.ftz}.u32|.s32|.f32.f32|.f64", "D S:1 S:1"},
+    {Op::selp, "selp", "<any>", "D S S Q"},
+    {Op::slct, "slct", "{.ftz}<any>.s32|.f32", "D S S S:1"},
+
+    // Control, barriers, the warp
+    {Op::bra, "bra", "{.uni}", "L"},
+    {Op::ret, "ret", "{.uni}", ""},
+    {Op::exit, "exit", "", ""},
+    {Op::trap, "trap", "", ""},
+    {Op::brkpt, "brkpt", "", ""},
+    {Op::nanosleep, "nanosleep", ".u32", "S"},
+    {Op::bar, "bar", "{.cta}.sync|.arrive", "S:.u32 {S:.u32}"},
+    {Op::bar, "barrier", "{.cta}.sync|.arrive{.aligned}", "S:.u32 {S:.u32}"},
+    {Op::bar_warp, "bar", ".warp.sync", "S:.u32"},
+    {Op::fence, "membar", ".cta|.gl|.sys", ""},
+    {Op::fence, "fence", "{.sc|.acq_rel|.acquire|.release}<scope>", ""},
+    {Op::activemask, "activemask", ".b32", "D"},
+    {Op::shfl, "shfl", ".sync.up|.down|.bfly|.idx.b32", "DP S S:.u32 S:.u32 S:.u32"},
+    {Op::vote, "vote", ".sync.all|.any|.uni.pred", "P Q S:.u32"},
+    {Op::vote, "vote", ".sync.ballot.b32", "D Q S:.u32"},
+
+    // Asynchronous copies
+    {Op::cp_async, "cp", ".async.ca|.cg{.shared|.shared::cta}.global{.L2::cache_hint}{<l2>}", "A AG I {S:.u32} {S:.b64}", 80, 70, "cp.async"},
+    {Op::cp_async_group, "cp", ".async.commit_group", "", 80, 70, "cp.async.commit_group"},
+    {Op::cp_async_group, "cp", ".async.wait_group", "I", 80, 70, "cp.async.wait_group"},
+    {Op::cp_async_group, "cp", ".async.wait_all", "", 80, 70, "cp.async.wait_all"},
+
+    // Matrices. The second rows have the order of modifiers that older compilers wrote.
+    {Op::ldmatrix, "ldmatrix", ".sync.aligned.m8n8.x1|.x2|.x4{.trans}{<shared>}.b16", "N A", 75, 65, "ldmatrix"},
+    {Op::ldmatrix, "ldmatrix", ".sync.aligned.x1|.x2|.x4{.trans}.m8n8{<shared>}.b16", "N A", 75, 65, "ldmatrix"},
+    {Op::stmatrix, "stmatrix", ".sync.aligned.m8n8.x1|.x2|.x4{.trans}{<shared>}.b16", "A N", 90, 78, "stmatrix"},
+    {Op::stmatrix, "stmatrix", ".sync.aligned.x1|.x2|.x4{.trans}.m8n8{<shared>}.b16", "A N", 90, 78, "stmatrix"},
+    {Op::movmatrix, "movmatrix", ".sync.aligned.m8n8.trans.b16", "D S", 75, 78, "movmatrix"},
+    {Op::mma, "mma", ".sync.aligned<shape>.row|.col.row|.col{.satfinite}<mmatype><mmatype><mmatype><mmatype>", "Fd Fa Fb Fc"},
+});
+// clang-format on
+
+constexpr auto other_opcodes = std::to_array<std::string_view>({
+    "addc",
+    "alloca",
+    "applypriority",
+    "atom",
+    "bmsk",
+    "brx",
+    "call",
+    "clusterlaunchcontrol",
+    "cos",
+    "createpolicy",
+    "discard",
+    "elect",
+    "ex2",
+    "getctarank",
+    "griddepcontrol",
+    "istypep",
+    "ldu",
+    "lg2",
+    "mad24",
+    "madc",
+    "mapa",
+    "match",
+    "mbarrier",
+    "mul24",
+    "multimem",
+    "pmevent",
+    "prefetchu",
+    "red",
+    "redux",
+    "rsqrt",
+    "setmaxnreg",
+    "sin",
+    "stackrestore",
+    "stacksave",
+    "subc",
+    "suld",
+    "suq",
+    "sured",
+    "sust",
+    "szext",
+    "tanh",
+    "tcgen05",
+    "tensormap",
+    "testp",
+    "tex",
+    "tld4",
+    "txq",
+    "vabsdiff",
+    "vabsdiff2",
+    "vabsdiff4",
+    "vadd",
+    "vadd2",
+    "vadd4",
+    "vavrg2",
+    "vavrg4",
+    "vmad",
+    "vmax",
+    "vmax2",
+    "vmax4",
+    "vmin",
+    "vmin2",
+    "vmin4",
+    "vset",
+    "vset2",
+    "vset4",
+    "vshl",
+    "vshr",
+    "vsub",
+    "vsub2",
+    "vsub4",
+    "wgmma",
+    "wmma",
+});
+
+// One group of a syntax: its alternatives, and whether it may be left out.
+struct Group {
+    std::string_view alternatives;
+    bool optional;
+};
+
+// Takes the next group from `rest`. Alternatives end where the next group begins: at '{', '<', or a
+// '.' that no '|' precedes.
+Group next_group(std::string_view& rest) {
+    Group g{{}, false};
+    if (rest.front() == '{') {
+        const size_t end = rest.find('}');
+        g = {rest.substr(1, end - 1), true};
+        rest.remove_prefix(end + 1);
+    } else if (rest.front() == '<') {
+        const size_t end = rest.find('>');
+        g.alternatives = rest.substr(0, end + 1);
+        rest.remove_prefix(end + 1);
+    } else {
+        size_t end = 1;
+        while (end < rest.size() && rest[end] != '{' && rest[end] != '<' &&
+               (rest[end] != '.' || rest[end - 1] == '|'))
+            ++end;
+        g.alternatives = rest.substr(0, end);
+        rest.remove_prefix(end);
+    }
+    if (g.alternatives.starts_with('<'))
+        g.alternatives = set_named(g.alternatives.substr(1, g.alternatives.size() - 2));
+    return g;
+}
+
+bool among(std::string_view alternatives, std::string_view text) {
+    while (!alternatives.empty()) {
+        const size_t bar = alternatives.find('|');
+        if (alternatives.substr(0, bar) == text) return true;
+        if (bar == std::string_view::npos) break;
+        alternatives.remove_prefix(bar + 1);
+    }
+    return false;
+}
+
+}  // namespace
+
+std::span<const Form> forms() { return form_rows; }
+
+std::string_view set_named(std::string_view name) {
+    const auto* const found = std::ranges::find(named_sets, name, &NamedSet::name);
+    return found == named_sets.end() ? std::string_view{} : found->alternatives;
+}
+
+bool matches(std::string_view syntax, std::span<const ptx::Modifier> modifiers) {
+    while (!syntax.empty()) {
+        const Group group = next_group(syntax);
+        const bool present = !modifiers.empty() && among(group.alternatives, modifiers[0].text);
+        if (present)
+            modifiers = modifiers.subspan(1);
+        else if (!group.optional)
+            return false;
+    }
+    return modifiers.empty();
+}
+
+std::span<const std::string_view> opcodes_not_executed() { return other_opcodes; }
+
+std::vector<std::string> expansions(std::string_view syntax) {
+    std::vector<Group> groups;
+    while (!syntax.empty()) groups.push_back(next_group(syntax));
+    std::vector<std::vector<std::string>> choices;
+    for (const Group& g : groups) {
+        std::vector<std::string>& list = choices.emplace_back();
+        if (g.optional) list.emplace_back();
+        for (std::string_view rest = g.alternatives;;) {
+            const size_t bar = rest.find('|');
+            list.emplace_back(rest.substr(0, bar));
+            if (bar == std::string_view::npos) break;
+            rest.remove_prefix(bar + 1);
+        }
+    }
+    // Every group in turn runs over all its choices while the required groups before and after run
+    // too; an optional group is otherwise left out.
+    std::vector<std::string> out{""};
+    for (size_t i = 0; i < groups.size(); ++i) {
+        std::vector<std::string> longer;
+        for (const std::string& prefix : out)
+            for (const std::string& choice : choices[i]) {
+                longer.push_back(prefix + choice);
+                if (longer.size() > 20000) return longer;
+            }
+        out = std::move(longer);
+    }
+    return out;
+}
+
+}  // namespace lockwarp::isa

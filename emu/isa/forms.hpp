@@ -1,0 +1,123 @@
+// The instructions outside the matrix tables, as rows: one row for each syntax line of the PTX
+// manual that is executed. What is accepted, what the messages offer, and what the tests enumerate
+// all read these rows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emu/isa/modifiers.hpp"
+
+namespace lockwarp::isa {
+
+// A family of behaviour. The executor chooses by family and modifiers.
+enum class Op : uint8_t {
+    mov,
+    ld,
+    st,
+    cvta,
+    isspacep,
+    cvt,
+    prefetch,
+    add,
+    sub,
+    mul,
+    mad,
+    fma,
+    div,
+    rem,
+    abs,
+    neg,
+    min,
+    max,
+    rcp,
+    sqrt,
+    sad,
+    copysign,
+    popc,
+    clz,
+    bfind,
+    brev,
+    bfe,
+    bfi,
+    and_,
+    or_,
+    xor_,
+    not_,
+    cnot,
+    lop3,
+    shl,
+    shr,
+    shf,
+    prmt,
+    dp4a,
+    dp2a,
+    setp,
+    set,
+    selp,
+    slct,
+    bra,
+    ret,
+    exit,
+    trap,
+    brkpt,
+    nanosleep,
+    fence,
+    bar,
+    bar_warp,
+    activemask,
+    shfl,
+    vote,
+    cp_async,
+    cp_async_group,
+    ldmatrix,
+    stmatrix,
+    movmatrix,
+    mma,
+    count_
+};
+
+// How modifiers are written in `syntax`: ".a" must stand there, ".a|.b" one of these, "{...}" may
+// be left out, "<name>" is one of a named set (set_named).
+//
+// Operands, separated by spaces; in braces: may be left out.
+//   D  register of the instruction's type    S  register or constant of that type
+//   d, s  the same, but the register may be wider (ld, st, cvt)
+//   P  predicate written    Q  predicate read, may be negated
+//   DP, PP  "d|p" and "p|q", the second part optional
+//   M  what mov reads: also a variable's address, a special register, a vector
+//   V  what mov writes: also a vector
+//   A  address in the instruction's state space; AG in .global whatever the modifiers say
+//   I  integer constant    L  label    N  vector of .x1/.x2/.x4 32-bit registers
+//   Fd Fa Fb Fc  fragments of mma
+// Types: first in the instruction, or after ':' the second (1), twice as wide (w), or one named.
+struct Form {
+    Op op;
+    std::string_view opcode;
+    std::string_view syntax;
+    std::string_view operands;
+    uint16_t target = 0;            // least .target
+    uint16_t ptx = 0;               // least .version, major * 10 + minor
+    std::string_view feature = {};  // what the assembler names in "Feature '...' requires ..."
+};
+
+std::span<const Form> forms();
+
+// The alternatives of a named set, as ".a|.b". Empty for an unknown name.
+std::string_view set_named(std::string_view name);
+
+// True where the modifiers are one way of writing `syntax`.
+bool matches(std::string_view syntax, std::span<const ptx::Modifier> modifiers);
+
+// Every opcode of PTX 9.0 that no row here executes yet, so that a name the manual knows is told
+// from one that it does not.
+std::span<const std::string_view> opcodes_not_executed();
+
+// All ways of writing a syntax, each without its optional parts and once with each of them;
+// alternatives are spread over, so that every modifier appears. For tests.
+std::vector<std::string> expansions(std::string_view syntax);
+
+}  // namespace lockwarp::isa

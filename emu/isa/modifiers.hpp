@@ -1,0 +1,85 @@
+// What the modifiers of an instruction say, decoded: one value for each thing a modifier can
+// choose. Source: the syntax lines of the PTX manual's instruction sections.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "emu/isa/matrix.hpp"
+#include "emu/isa/types.hpp"
+#include "emu/ptx/tree.hpp"
+
+namespace lockwarp::isa {
+
+enum class Part : uint8_t { none, lo, hi, wide };
+// Comparisons of setp and set. lo, ls, hi, hs are the unsigned names; equ ... geu are true for
+// unordered operands; num and nan test for NaN.
+enum class Compare : uint8_t {
+    none,
+    eq,
+    ne,
+    lt,
+    le,
+    gt,
+    ge,
+    lo,
+    ls,
+    hi,
+    hs,
+    equ,
+    neu,
+    ltu,
+    leu,
+    gtu,
+    geu,
+    num,
+    nan
+};
+enum class Combine : uint8_t { none, and_, or_, xor_ };
+enum class Shuffle : uint8_t { none, up, down, bfly, idx };
+enum class Vote : uint8_t { none, all, any, uni, ballot };
+enum class Permute : uint8_t { none, f4e, b4e, rc8, ecl, ecr, rc16 };
+
+struct Modifiers {
+    std::array<Type, 4> type{};  // in the order written
+    uint8_t types = 0;
+    Rounding rounding = Rounding::rn;
+    bool rounding_given = false;
+    bool integral = false;  // .rni .rzi .rmi .rpi
+    bool ftz = false;
+    bool sat = false;
+    bool satfinite = false;
+    bool relu = false;
+    bool nan = false;
+    bool xorsign = false;
+    bool uniform = false;
+    bool to = false;  // cvta.to
+    bool trans = false;
+    bool left = false;      // shf.l
+    bool wrap = false;      // shf: shift amount modulo 32; .clamp: at most 32
+    bool shiftamt = false;  // bfind.shiftamt
+    bool aligned = false;
+    bool arrive = false;  // bar.arrive
+    bool warp = false;    // bar.warp
+    Part part = Part::none;
+    ptx::Space space = ptx::Space::none;  // none: generic
+    uint8_t vec = 1;
+    Compare compare = Compare::none;
+    Combine combine = Combine::none;
+    Shuffle shuffle = Shuffle::none;
+    Vote vote = Vote::none;
+    Permute permute = Permute::none;
+    uint8_t matrices = 0;  // .x1 .x2 .x4
+    uint8_t m = 0, n = 0;  // .m16n8k16; k stays 0 in .m8n8
+    uint16_t k = 0;
+    std::array<Order, 2> order{};
+    uint8_t orders = 0;
+};
+
+// Puts one modifier (".rn", ".f32", ".m16n8k16"; dot included) into `out`. Modifiers that change
+// nothing an exact, sequentially consistent execution shows (cache operators, scopes, memory
+// orders) are known and have no effect. false: no instruction knows this modifier.
+bool apply_modifier(std::string_view text, Modifiers& out);
+
+}  // namespace lockwarp::isa

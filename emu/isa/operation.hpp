@@ -1,0 +1,179 @@
+// A resolved program: flat decoded operations over register slots. Resolve once, run many times.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "emu/isa/arch.hpp"
+#include "emu/isa/forms.hpp"
+#include "emu/isa/matrix.hpp"
+#include "emu/isa/modifiers.hpp"
+#include "emu/ptx/tree.hpp"
+
+namespace lockwarp::isa {
+
+// A register slot: its byte offset in a warp's register file. A slot of up to 32 bits is 32
+// consecutive uint32_t, one a lane (narrower values zero-extended); of 64 bits 32 uint64_t; a
+// predicate one uint32_t mask. Constants and special registers are slots too, filled before a CTA
+// starts, so that an operand is always a slot.
+using Ref = uint32_t;
+inline constexpr Ref no_ref = UINT32_MAX;
+
+// Register file: scratch slots first (for sinks), then everything else.
+inline constexpr Ref scratch_predicate = 0;
+inline constexpr Ref scratch_register = 256;
+inline constexpr uint32_t first_free_byte = 512;
+
+struct Address {
+    Ref base = no_ref;   // no_ref: absolute
+    bool wide = false;   // the base slot has 64 bits
+    int64_t offset = 0;  // added to the base; the whole address where there is none
+};
+
+// A vector operand: refs in Program::pool.
+struct VectorRef {
+    uint32_t first = 0;
+    uint32_t count = 0;
+};
+
+struct Operation {
+    Op op = Op::exit;
+    Modifiers mod;
+    bool guarded = false;
+    bool guard_negated = false;
+    Ref guard = no_ref;
+    std::array<Ref, 6> r{no_ref, no_ref, no_ref,
+                         no_ref, no_ref, no_ref};  // in order, vectors apart
+    uint8_t operands = 0;
+    bool aligned_barrier = false;  // bar, barrier.aligned: the whole warp arrives together
+    bool reads_clock = false;      // mov from %clock, %clock64, %globaltimer
+    uint8_t negated_sources = 0;   // bit n: predicate r[n] is read as !p
+    // Width of the register written and read where it may exceed the type's (ld, st, cvt).
+    uint8_t register_bits = 32;
+    uint8_t source_bits = 32;
+    std::array<VectorRef, 4> vector{};  // in order: data of ld/st, sides of mov, fragments of mma
+    std::array<Address, 2> address{};
+    uint64_t immediate = 0;  // operand I
+    const MmaVariant* mma = nullptr;
+    uint32_t target = 0;      // bra: the operation to go to
+    uint32_t reconverge = 0;  // bra: where the paths meet again; program end if they do not
+    uint32_t first_use = 0;   // registers it names, in Program::uses: written ones first
+    uint16_t written = 0;
+    uint16_t read = 0;
+    ptx::Place place;
+};
+
+struct Register {
+    std::string name;
+    Type type;
+    Ref ref;
+};
+
+struct Constant {
+    Ref ref;
+    uint8_t width;  // 32, 64, 1 for a predicate
+    uint64_t value;
+};
+
+enum class Special : uint8_t {
+    tid_x,
+    tid_y,
+    tid_z,
+    ntid_x,
+    ntid_y,
+    ntid_z,
+    ctaid_x,
+    ctaid_y,
+    ctaid_z,
+    nctaid_x,
+    nctaid_y,
+    nctaid_z,
+    laneid,
+    warpid,
+    nwarpid,
+    smid,
+    nsmid,
+    gridid,
+    lanemask_eq,
+    lanemask_le,
+    lanemask_lt,
+    lanemask_ge,
+    lanemask_gt,
+    clock,
+    clock_hi,
+    clock64,
+    globaltimer,
+    globaltimer_lo,
+    globaltimer_hi,
+    total_smem_size,
+    dynamic_smem_size,
+    aggr_smem_size,
+    zero,
+};
+
+struct SpecialRow {
+    std::string_view name;
+    Type type;
+    Special special;
+};
+
+std::span<const SpecialRow> special_rows();
+
+struct SpecialUse {
+    Ref ref;
+    Special special;
+    Type type;
+};
+
+struct Parameter {
+    std::string name;
+    Type type;
+    uint32_t offset;
+    uint32_t bytes;
+    uint32_t alignment;
+    bool is_array;
+};
+
+// A variable of the module that lives in memory.
+struct Placed {
+    std::string name;
+    ptx::Space space;
+    uint64_t address;  // in its space
+    uint64_t bytes;
+};
+
+// Windows of the generic address space. Global memory is everything else.
+inline constexpr uint64_t window_bytes = uint64_t{1} << 24;
+inline constexpr uint64_t shared_window = uint64_t{0x7e} << 40;
+inline constexpr uint64_t local_window = shared_window + (uint64_t{1} << 32);
+inline constexpr uint64_t param_window = shared_window + (uint64_t{2} << 32);
+inline constexpr uint64_t const_window = shared_window + (uint64_t{3} << 32);
+// Where a module's .global variables begin.
+inline constexpr uint64_t module_global_base = uint64_t{0x7d} << 40;
+
+struct Program {
+    Arch arch = Arch::sm_80;
+    uint16_t target = 0;  // of the module's .target
+    std::string entry;
+    std::vector<Operation> operations;  // ends with an exit
+    std::vector<Ref> pool;
+    std::vector<uint32_t> uses;  // into registers
+    std::vector<Register> registers;
+    std::vector<Constant> constants;
+    std::vector<SpecialUse> specials;
+    uint32_t register_bytes = first_free_byte;
+    std::vector<Parameter> parameters;
+    uint32_t parameter_bytes = 0;
+    std::vector<Placed> variables;
+    uint32_t shared_begin = 0;   // arch's base
+    uint32_t shared_static = 0;  // bytes from shared_begin; dynamic ones follow
+    uint32_t local_bytes = 0;    // for each thread
+    std::vector<uint8_t> global_image;
+    std::vector<uint8_t> const_image;
+    std::array<uint32_t, 3> required_block{};  // .reqntid; 0: none
+    std::array<uint32_t, 3> maximum_block{};   // .maxntid; 0: none
+};
+
+}  // namespace lockwarp::isa

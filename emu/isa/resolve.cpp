@@ -1,0 +1,427 @@
+#include "emu/isa/resolve.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+
+#include "emu/isa/flow.hpp"
+#include "emu/isa/resolver.hpp"
+
+namespace lockwarp::isa {
+
+namespace {
+
+constexpr uint64_t round_up(uint64_t value, uint64_t alignment) {
+    return (value + alignment - 1) / alignment * alignment;
+}
+
+// Bounds on what a module may ask for, so that a hostile one cannot exhaust the machine.
+constexpr uint64_t most_global_bytes = uint64_t{1} << 28;
+constexpr uint64_t most_const_bytes = uint64_t{1} << 16;
+constexpr uint64_t most_local_bytes = uint64_t{1} << 19;
+constexpr uint64_t most_parameter_bytes = 32764;
+constexpr uint32_t most_register_bytes = uint32_t{1} << 26;
+
+// "_Z5scalePf" names the function "scale"; nested names ("_ZN2ns5scaleE...") their last part.
+std::string_view plain_name(std::string_view mangled) {
+    if (!mangled.starts_with("_Z")) return mangled;
+    std::string_view rest = mangled.substr(2);
+    const bool nested = rest.starts_with('N');
+    if (nested) rest.remove_prefix(1);
+    std::string_view name;
+    while (!rest.empty() && rest.front() >= '0' && rest.front() <= '9') {
+        size_t length = 0;
+        const auto [end, bad] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
+        const auto digits = static_cast<size_t>(end - rest.data());
+        if (bad != std::errc() || length > rest.size() - digits) return mangled;
+        name = rest.substr(digits, length);
+        rest.remove_prefix(digits + length);
+        if (!nested) break;
+    }
+    return name.empty() ? mangled : name;
+}
+
+struct Placement {
+    uint64_t bytes = 0;
+    uint64_t alignment = 1;
+};
+
+// Size and alignment of a declared variable; nothing where its type has no size.
+std::optional<Placement> placement(const ptx::Variable& v) {
+    const Type type = type_named(v.type);
+    const unsigned width = bits(type) / 8;
+    if (width == 0) return std::nullopt;
+    Placement p;
+    p.alignment = std::max<uint64_t>(v.alignment, uint64_t{width} * v.vector);
+    p.bytes = uint64_t{width} * v.vector;
+    for (const uint64_t d : v.dims) {
+        if (d != 0 && p.bytes > (uint64_t{1} << 40) / d) return std::nullopt;
+        p.bytes *= d;
+    }
+    if (!std::has_single_bit(p.alignment)) return std::nullopt;
+    return p;
+}
+
+struct SpaceCursor {
+    uint64_t next;
+    uint64_t limit;
+};
+
+struct Placer {
+    Resolver& r;
+    SpaceCursor shared, local, global, constant;
+    uint64_t dynamic_shared;
+
+    SpaceCursor* cursor(ptx::Space space) {
+        switch (space) {
+            case ptx::Space::shared:
+                return &shared;
+            case ptx::Space::local:
+                return &local;
+            case ptx::Space::global:
+                return &global;
+            case ptx::Space::const_:
+                return &constant;
+            default:
+                return nullptr;
+        }
+    }
+
+    uint64_t address_of(std::string_view name, ptx::Place place, bool generic) {
+        const Symbol s = r.find(name);
+        if (s.kind != SymbolKind::variable) {
+            r.error(place, "Unknown symbol '" + std::string(name) + "'");
+            return 0;
+        }
+        const Placed& p = r.program.variables[s.index];
+        return p.address + (generic && p.space == ptx::Space::const_ ? const_window : 0);
+    }
+
+    void write(std::vector<uint8_t>& image, uint64_t at, uint64_t value, unsigned bytes) {
+        if (at + bytes > image.size()) return;
+        std::memcpy(image.data() + at, &value, bytes);
+    }
+
+    // Fills `image` from `at` with the elements of an initialiser; `end` bounds them.
+    void initialise(const ptx::Initializer& init, Type type, std::vector<uint8_t>& image,
+                    uint64_t& at, uint64_t end) {
+        if (init.kind == ptx::InitializerKind::list) {
+            for (const ptx::Initializer& item : init.items) initialise(item, type, image, at, end);
+            return;
+        }
+        const unsigned width = bits(type) / 8;
+        if (at + width > end) {
+            r.error(init.place, "More initial values than the variable has elements");
+            return;
+        }
+        uint64_t value = init.bits;
+        if (init.kind == ptx::InitializerKind::address) {
+            value = address_of(init.text, init.place, init.generic) +
+                    static_cast<uint64_t>(init.offset);
+            if (init.mask != 0)
+                value = (value & init.mask) >> static_cast<unsigned>(std::countr_zero(init.mask));
+        } else if (init.kind == ptx::InitializerKind::f64 && type == Type::f32) {
+            value = std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(value)));
+        } else if (init.kind == ptx::InitializerKind::integer && is_float(type) && width >= 4) {
+            const auto number = static_cast<double>(static_cast<int64_t>(value));
+            value = width == 8 ? std::bit_cast<uint64_t>(number)
+                               : std::bit_cast<uint32_t>(static_cast<float>(number));
+        }
+        write(image, at, value, width);
+        at += width;
+    }
+
+    void place(const ptx::Variable& v) {
+        const std::optional<Placement> p = placement(v);
+        if (!p) {
+            r.error(v.place, "Variable '" + v.name + "' has no usable size or alignment");
+            return;
+        }
+        const bool dynamic = v.space == ptx::Space::shared && v.linking == ptx::Linking::extern_;
+        if (v.linking == ptx::Linking::extern_ && !dynamic) {
+            r.error(v.place, "Unresolved extern variable '" + v.name + "'");
+            return;
+        }
+        SpaceCursor& c = *cursor(v.space);
+        const uint64_t address = dynamic ? dynamic_shared : round_up(c.next, p->alignment);
+        if (p->bytes > c.limit || address > c.limit - p->bytes) {
+            r.error(v.place, "Variable '" + v.name + "' does not fit its state space");
+            return;
+        }
+        r.scopes.back()[v.name] = {
+            SymbolKind::variable, static_cast<uint32_t>(r.program.variables.size()), Type::none, 0};
+        r.program.variables.push_back({v.name, v.space, address, p->bytes});
+        if (dynamic) return;
+        c.next = address + p->bytes;
+        if (v.space == ptx::Space::global || v.space == ptx::Space::const_) {
+            const bool in_global = v.space == ptx::Space::global;
+            std::vector<uint8_t>& image =
+                in_global ? r.program.global_image : r.program.const_image;
+            const uint64_t base = in_global ? module_global_base : 0;
+            image.resize(c.next - base);
+            uint64_t at = address - base;
+            for (const ptx::Initializer& init : v.initializer)
+                initialise(init, type_named(v.type), image, at, address - base + p->bytes);
+        } else if (!v.initializer.empty()) {
+            r.error(v.place, "Variable '" + v.name + "' cannot be initialised in its state space");
+        }
+    }
+};
+
+// Dynamic shared memory (.extern .shared) follows all static variables, also those declared later
+// in the body; so they are added up before anything is placed.
+struct SharedTotal {
+    uint64_t end;
+    uint64_t dynamic_alignment = 16;
+
+    void add(const ptx::Variable& v) {
+        const std::optional<Placement> p = placement(v);
+        if (v.space != ptx::Space::shared || !p) return;
+        if (v.linking == ptx::Linking::extern_)
+            dynamic_alignment = std::max(dynamic_alignment, p->alignment);
+        else
+            end = std::min(round_up(end, p->alignment) + p->bytes, uint64_t{1} << 40);
+    }
+    void add(const ptx::Block& block) {
+        for (const ptx::Statement& s : block.body) {
+            if (const auto* v = std::get_if<ptx::Variable>(&s.node)) add(*v);
+            if (const auto* inner = std::get_if<ptx::Block>(&s.node)) add(*inner);
+        }
+    }
+};
+
+constexpr std::string_view components = "xyzw";
+
+void declare(Resolver& r, Placer& placer, const ptx::Variable& v) {
+    if (v.space != ptx::Space::reg) {
+        if (placer.cursor(v.space) == nullptr) {
+            r.error(v.place,
+                    "Variable '" + v.name + "' stands in a state space that is not executed",
+                    "parameters of calls are not executed yet");
+            return;
+        }
+        placer.place(v);
+        return;
+    }
+    const Type type = type_named(v.type);
+    if (type == Type::none || type == Type::b128 || bits(type) == 0) {
+        r.error(v.place, "Registers of type '" + v.type + "' are not executed");
+        return;
+    }
+    auto& scope = r.scopes.back();
+    if (scope.contains(v.name)) {
+        r.error(v.place, "Duplicate definition of '" + v.name + "'");
+        return;
+    }
+    if (v.range != 0) {
+        scope[v.name] = {SymbolKind::reg_range, 0, type, v.range};
+    } else if (v.vector > 1) {
+        const auto first = static_cast<uint32_t>(r.program.registers.size());
+        for (uint32_t i = 0; i < v.vector && i < components.size(); ++i) {
+            const std::string name = v.name + "." + components[i];
+            scope[name] = {SymbolKind::reg, r.new_register(name, type), type, 0};
+        }
+        scope[v.name] = {SymbolKind::reg_vector, first, type, v.vector};
+    } else {
+        scope[v.name] = {SymbolKind::reg, r.new_register(v.name, type), type, 0};
+    }
+}
+
+void walk(Resolver& r, Placer& placer, const ptx::Block& block) {
+    r.scopes.emplace_back();
+    for (const ptx::Statement& s : block.body)
+        if (const auto* label = std::get_if<ptx::Label>(&s.node)) {
+            if (r.scopes.back().contains(label->name))
+                r.error(label->place, "Duplicate definition of label '" + label->name + "'");
+            r.scopes.back()[label->name] = {
+                SymbolKind::label, static_cast<uint32_t>(r.label_operation.size()), Type::none, 0};
+            r.label_operation.push_back(0);
+            r.label_place.push_back(label->place);
+        }
+    for (const ptx::Statement& s : block.body) {
+        if (const auto* v = std::get_if<ptx::Variable>(&s.node)) {
+            declare(r, placer, *v);
+        } else if (const auto* label = std::get_if<ptx::Label>(&s.node)) {
+            r.label_operation[r.scopes.back()[label->name].index] =
+                static_cast<uint32_t>(r.program.operations.size());
+        } else if (const auto* i = std::get_if<ptx::Instruction>(&s.node)) {
+            r.decode(*i);
+        } else if (const auto* inner = std::get_if<ptx::Block>(&s.node)) {
+            walk(r, placer, *inner);
+        }
+    }
+    r.scopes.pop_back();
+}
+
+void place_parameters(Resolver& r, const ptx::Function& entry) {
+    uint64_t next = 0;
+    for (const ptx::Variable& v : entry.parameters) {
+        const std::optional<Placement> p = placement(v);
+        if (!p) {
+            r.error(v.place, "Parameter '" + v.name + "' has no usable size or alignment");
+            continue;
+        }
+        next = round_up(next, p->alignment);
+        if (next + p->bytes > most_parameter_bytes) {
+            r.error(v.place, "Formal parameter space overflowed (" +
+                                 std::to_string(most_parameter_bytes) + " bytes max)");
+            return;
+        }
+        r.program.parameters.push_back({v.name, type_named(v.type), static_cast<uint32_t>(next),
+                                        static_cast<uint32_t>(p->bytes),
+                                        static_cast<uint32_t>(p->alignment), !v.dims.empty()});
+        r.scopes.back()[v.name] = {
+            SymbolKind::variable, static_cast<uint32_t>(r.program.variables.size()), Type::none, 0};
+        r.program.variables.push_back({v.name, ptx::Space::param, next, p->bytes});
+        next += p->bytes;
+    }
+    r.program.parameter_bytes = static_cast<uint32_t>(next);
+}
+
+void read_performance_directives(Resolver& r, const ptx::Function& entry) {
+    for (const ptx::Directive& d : entry.directives) {
+        std::array<uint32_t, 3>* block = nullptr;
+        if (d.name == ".maxntid") block = &r.program.maximum_block;
+        if (d.name == ".reqntid") block = &r.program.required_block;
+        if (block == nullptr) continue;
+        *block = {1, 1, 1};
+        for (size_t i = 0; i < d.operands.size() && i < 3; ++i)
+            (*block)[i] = static_cast<uint32_t>(d.operands[i].bits);
+    }
+}
+
+const ptx::Function* choose_entry(Resolver& r, std::string_view name) {
+    std::vector<const ptx::Function*> all;
+    std::vector<const ptx::Function*> plain;
+    for (const auto& item : r.module.items)
+        if (const auto* f = std::get_if<ptx::Function>(&item); f && f->is_entry && f->has_body) {
+            if (f->name == name) return f;
+            all.push_back(f);
+            if (plain_name(f->name) == name) plain.push_back(f);
+        }
+    if (name.empty() && all.size() == 1) return all[0];
+    if (plain.size() == 1) return plain[0];
+    std::string list;
+    for (const ptx::Function* f : all) list += (list.empty() ? "" : ", ") + f->name;
+    if (all.empty())
+        r.error(r.module.version_place, "The module has no entry");
+    else if (name.empty())
+        r.error(all[0]->place, "The module has several entries: name one", "entries: " + list);
+    else if (plain.empty())
+        r.error(all[0]->place, "The module has no entry '" + std::string(name) + "'",
+                "entries: " + list);
+    else
+        r.error(all[0]->place, "The entry name '" + std::string(name) + "' is ambiguous",
+                "entries: " + list);
+    return nullptr;
+}
+
+// The number of "sm_80", "sm_90a", "compute_80"; 0 where the module has no such target.
+uint16_t target_number(const ptx::Module& module) {
+    for (const ptx::Modifier& t : module.target) {
+        const size_t underscore = t.text.find('_');
+        if (!t.text.starts_with("sm_") && !t.text.starts_with("compute_")) continue;
+        uint16_t number = 0;
+        std::from_chars(t.text.data() + underscore + 1, t.text.data() + t.text.size(), number);
+        return number;
+    }
+    return 0;
+}
+
+bool has_suffix_a(const ptx::Module& module) {
+    return std::ranges::any_of(module.target, [](const ptx::Modifier& t) {
+        return t.text.starts_with("sm_") && (t.text.back() == 'a' || t.text.back() == 'f');
+    });
+}
+
+// A module for an older target runs on any newer machine; one for sm_90a only on that machine.
+void check_target(Resolver& r, Arch arch) {
+    const uint16_t number = row(arch).number;
+    const ptx::Place place = r.module.target.empty() ? ptx::Place{} : r.module.target[0].place;
+    const std::string name = r.module.target.empty() ? std::string{} : r.module.target[0].text;
+    if (r.program.target == 0)
+        r.error(place, "The module has no .target sm_XX");
+    else if (r.program.target > number || (has_suffix_a(r.module) && r.program.target != number))
+        r.error(place, "A module for " + name + " cannot run on " + std::string(row(arch).name),
+                has_suffix_a(r.module) ? "it runs on that architecture only"
+                                       : "it runs on that architecture and newer ones");
+}
+
+void finish_labels(Resolver& r) {
+    for (const auto& [operation, label] : r.branches)
+        r.program.operations[operation].target = r.label_operation[label];
+}
+
+}  // namespace
+
+std::vector<std::string> entries(const ptx::Module& module) {
+    std::vector<std::string> out;
+    for (const auto& item : module.items)
+        if (const auto* f = std::get_if<ptx::Function>(&item); f && f->is_entry && f->has_body)
+            out.push_back(f->name);
+    return out;
+}
+
+std::optional<Arch> target_arch(const ptx::Module& module, std::vector<ptx::Diagnostic>& out) {
+    const uint16_t number = target_number(module);
+    // A target between two rows (sm_60, sm_87) runs on the next newer machine that is modelled.
+    for (const ArchRow& a : arch_rows)
+        if (a.number >= number && number != 0 && (a.number == number || !has_suffix_a(module)))
+            return a.arch;
+    const ptx::Place place = module.target.empty() ? module.version_place : module.target[0].place;
+    out.push_back(
+        {place, "No architecture for the module's .target is modelled", "name one with --arch"});
+    return std::nullopt;
+}
+
+Resolved resolve(const ptx::Module& module, Arch arch, std::string_view entry_name) {
+    Resolver r(module);
+    r.program.arch = arch;
+    r.program.target = target_number(module);
+    r.version = static_cast<uint16_t>(module.version_major * 10 + module.version_minor);
+    check_target(r, arch);
+    const ptx::Function* entry = choose_entry(r, entry_name);
+    if (entry == nullptr) return {std::move(r.program), std::move(r.diagnostics)};
+    r.program.entry = entry->name;
+    const uint64_t shared_base = row(arch).shared_base;
+    SharedTotal total{shared_base};
+    for (const auto& item : module.items)
+        if (const auto* v = std::get_if<ptx::Variable>(&item)) total.add(*v);
+    total.add(entry->body);
+    const uint64_t dynamic_shared = round_up(total.end, total.dynamic_alignment);
+    Placer placer{r,
+                  {shared_base, shared_base + row(arch).shared_max},
+                  {0, most_local_bytes},
+                  {module_global_base, module_global_base + most_global_bytes},
+                  {0, most_const_bytes},
+                  dynamic_shared};
+    r.scopes.emplace_back();
+    for (const auto& item : module.items) {
+        if (const auto* v = std::get_if<ptx::Variable>(&item)) declare(r, placer, *v);
+        if (const auto* f = std::get_if<ptx::Function>(&item))
+            r.scopes.back()[f->name] = {SymbolKind::function, 0, Type::none, 0};
+    }
+    r.scopes.emplace_back();
+    place_parameters(r, *entry);
+    read_performance_directives(r, *entry);
+
+    walk(r, placer, entry->body);
+    Operation last;
+    last.op = Op::exit;
+    last.place = entry->body.end;
+    r.program.operations.push_back(last);
+    finish_labels(r);
+    r.program.shared_begin = static_cast<uint32_t>(shared_base);
+    r.program.shared_static = static_cast<uint32_t>(dynamic_shared - shared_base);
+    r.program.local_bytes = static_cast<uint32_t>(round_up(placer.local.next, 16));
+    if (r.program.register_bytes > most_register_bytes)
+        r.error(entry->place, "The kernel has too many registers");
+    if (r.diagnostics.empty()) find_reconvergence(r.program.operations);
+    std::ranges::stable_sort(r.diagnostics, [](const ptx::Diagnostic& a, const ptx::Diagnostic& b) {
+        return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
+    });
+    return {std::move(r.program), std::move(r.diagnostics)};
+}
+
+}  // namespace lockwarp::isa

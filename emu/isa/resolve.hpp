@@ -1,0 +1,28 @@
+// tree -> operations: names become slots, modifiers become rows, or everything that is wrong is
+// reported at once.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "emu/isa/operation.hpp"
+#include "emu/ptx/tree.hpp"
+
+namespace lockwarp::isa {
+
+struct Resolved {
+    Program program;
+    std::vector<ptx::Diagnostic> diagnostics;  // empty: the program may run
+};
+
+// `entry` may be empty where the module has one entry; a mangled name's plain function name
+// ("scale" for "_Z5scalePf") is accepted where it is unambiguous.
+Resolved resolve(const ptx::Module& module, Arch arch, std::string_view entry);
+
+// The architecture of the module's own .target; nullopt with a diagnostic where it is not modelled.
+std::optional<Arch> target_arch(const ptx::Module& module, std::vector<ptx::Diagnostic>& out);
+
+// The entries a user may name, in the order of the module.
+std::vector<std::string> entries(const ptx::Module& module);
+
+}  // namespace lockwarp::isa

@@ -1,0 +1,676 @@
+// Instructions: the row, the operands, and everything the assembler would refuse.
+#include <algorithm>
+#include <bit>
+#include <charconv>
+
+#include "emu/isa/resolver.hpp"
+#include "emu/ptx/printer.hpp"
+
+namespace lockwarp::isa {
+
+namespace {
+
+std::string spelled(const ptx::Instruction& i) {
+    std::string text = i.opcode;
+    for (const ptx::Modifier& m : i.modifiers) text += m.text;
+    return text;
+}
+
+std::string arch_text(uint16_t number) { return "sm_" + std::to_string(number); }
+
+std::string version_text(uint16_t version) {
+    return std::to_string(version / 10) + "." + std::to_string(version % 10);
+}
+
+// What an instruction may look like, for the second line of a message.
+std::string usage(std::string_view opcode) {
+    std::string text;
+    size_t shown = 0;
+    for (const Form& f : forms()) {
+        if (f.opcode != opcode) continue;
+        if (++shown > 4) return text + ", ...";
+        text += (text.empty() ? "" : ", ") + std::string(opcode) + std::string(f.syntax);
+    }
+    return text;
+}
+
+bool known_shape(std::string_view text) {
+    std::string_view rest = set_named("shape");
+    while (!rest.empty()) {
+        const size_t bar = rest.find('|');
+        if (rest.substr(0, bar) == text) return true;
+        if (bar == std::string_view::npos) break;
+        rest.remove_prefix(bar + 1);
+    }
+    return false;
+}
+
+// The mma variant, or why there is none, in the assembler's words.
+void choose_mma(Resolver& r, Spelling& s, std::span<const ptx::Modifier> modifiers) {
+    const Modifiers& m = s.mod;
+    const auto [d, a, b, c] = m.type;
+    const std::string shape = modifiers[2].text;
+    s.mma = find_mma(m.m, m.n, m.k, d, a, b, c, m.order[0], m.order[1]);
+    if (s.mma != nullptr) {
+        if (m.satfinite && !s.mma->satfinite) {
+            s.error = "Illegal modifier '.satfinite' for instruction 'mma'";
+            return;
+        }
+        if (r.program.target < s.mma->target)
+            s.error = "Feature '" + std::string(s.mma->feature) + "' requires .target " +
+                      arch_text(s.mma->target) + " or higher";
+        else if (r.version < s.mma->ptx)
+            s.error = "Feature '" + std::string(s.mma->feature) + "' requires PTX ISA .version " +
+                      version_text(s.mma->ptx) + " or later";
+        return;
+    }
+    const bool row_col = m.order[0] == Order::row && m.order[1] == Order::col;
+    if (!row_col && find_mma(m.m, m.n, m.k, d, a, b, c, Order::row, Order::col) != nullptr) {
+        s.error = m.order[0] == Order::col ? "Illegal alayout '.col' for instruction 'mma'"
+                                           : "Illegal blayout '.row' for instruction 'mma'";
+        return;
+    }
+    if (c != d && a == Type::f16 && b == Type::f16 && is_float(c) && is_float(d) &&
+        find_mma(m.m, m.n, m.k, c, a, b, c, m.order[0], m.order[1]) != nullptr) {
+        const std::string type{row(c).name};
+        s.error = ".dtype must be '" + type + "' when .ctype is '" + type +
+                  "' for 'mma' instruction with shape '" + shape + "'";
+        return;
+    }
+    const auto later = [](Type t) {
+        return t == Type::e4m3 || t == Type::e5m2 || t == Type::s4 || t == Type::u4 ||
+               t == Type::b1;
+    };
+    if (later(a) && later(b)) {
+        s.error = "Instruction '" + std::string("mma") + shape + std::string(row(d).name) +
+                  std::string(row(a).name) + std::string(row(b).name) + std::string(row(c).name) +
+                  "' is not executed yet";
+        return;
+    }
+    s.error = "Unexpected instruction types specified for 'mma'";
+    for (const MmaVariant& v : mma_variants())
+        if (v.m == m.m && v.n == m.n && v.k == m.k)
+            s.hint += (s.hint.empty() ? "with this shape: " : ", ") + std::string(v.key);
+}
+
+// Which modifier is the wrong one: the first that no row of the opcode takes.
+std::string wrong_modifier(const ptx::Instruction& i) {
+    for (const ptx::Modifier& m : i.modifiers) {
+        Modifiers ignored;
+        if (i.opcode == "mma" && m.text.starts_with(".m") && !known_shape(m.text))
+            return "Unknown modifier '" + m.text + "'";
+        if (!apply_modifier(m.text, ignored)) return "Unknown modifier '" + m.text + "'";
+    }
+    for (const ptx::Modifier& m : i.modifiers) {
+        bool taken = false;
+        for (const Form& f : forms()) {
+            if (f.opcode != i.opcode) continue;
+            // A modifier belongs to a syntax if it stands in it or in one of its named sets.
+            std::string_view syntax = f.syntax;
+            for (size_t at = 0; at < syntax.size() && !taken; ++at) {
+                if (syntax[at] == '<') {
+                    const size_t end = syntax.find('>', at);
+                    const std::string set =
+                        "|" + std::string(set_named(syntax.substr(at + 1, end - at - 1))) + "|";
+                    taken = set.find("|" + m.text + "|") != std::string::npos;
+                } else if (syntax[at] == '.') {
+                    const size_t end =
+                        std::min(syntax.find_first_of(".|{}<", at + 1), syntax.size());
+                    taken = syntax.substr(at, end - at) == m.text;
+                }
+            }
+        }
+        if (!taken) return "Illegal modifier '" + m.text + "' for instruction '" + i.opcode + "'";
+    }
+    return "Unexpected instruction types specified for '" + i.opcode + "'";
+}
+
+Spelling spell(Resolver& r, const ptx::Instruction& i) {
+    Spelling s;
+    bool opcode_known = false;
+    for (const Form& f : forms()) {
+        if (f.opcode != i.opcode) continue;
+        opcode_known = true;
+        if (!matches(f.syntax, i.modifiers)) continue;
+        s.form = &f;
+        break;
+    }
+    if (s.form == nullptr) {
+        if (!opcode_known) {
+            if (std::ranges::find(opcodes_not_executed(), i.opcode) !=
+                opcodes_not_executed().end()) {
+                s.error = "Instruction '" + spelled(i) + "' is not executed yet";
+                return s;
+            }
+            std::vector<std::string_view> names;
+            for (const Form& f : forms()) names.push_back(f.opcode);
+            s.error = "Not a name of any known instruction: '" + i.opcode + "'";
+            if (const std::string_view near = nearest(i.opcode, names); !near.empty())
+                s.hint = "did you mean '" + std::string(near) + "'?";
+            return s;
+        }
+        s.error = wrong_modifier(i);
+        s.hint = usage(i.opcode);
+        return s;
+    }
+    for (const ptx::Modifier& m : i.modifiers) apply_modifier(m.text, s.mod);
+    if (r.program.target < s.form->target)
+        s.error = "Feature '" + std::string(s.form->feature) + "' requires .target " +
+                  arch_text(s.form->target) + " or higher";
+    else if (r.version < s.form->ptx)
+        s.error = "Feature '" + std::string(s.form->feature) + "' requires PTX ISA .version " +
+                  version_text(s.form->ptx) + " or later";
+    else if (s.form->op == Op::mma)
+        choose_mma(r, s, i.modifiers);
+    return s;
+}
+
+// May a register of type `reg` stand where the instruction has type `type`? PTX manual, "Operand
+// Size Exceeding Instruction-Type Size" and "Type Information for Instructions and Operands".
+bool compatible(Type reg, Type type, bool relaxed) {
+    if (reg == Type::pred || type == Type::pred) return reg == type;
+    const unsigned have = bits(reg);
+    const unsigned want = std::max(bits(type), 8u);
+    if (relaxed ? have < want : have != want) return false;
+    const Kind a = row(reg).kind;
+    const Kind b = row(type).kind;
+    if (a == Kind::bits || b == Kind::bits) return true;
+    if (a == Kind::floating || b == Kind::floating)
+        return a == b && (reg == type || (relaxed && have > want));
+    return true;
+}
+
+// Decodes the operands of one instruction into `o`.
+struct OperandDecoder {
+    Resolver& r;
+    const ptx::Instruction& i;
+    const Spelling& s;
+    Operation& o;
+    size_t vectors = 0;
+    size_t addresses = 0;
+    std::vector<uint32_t> written;
+    std::vector<uint32_t> read;
+    bool failed = false;
+
+    void mismatch(ptx::Place place, std::string hint = {}) {
+        if (!failed)
+            r.error(place, "Arguments mismatch for instruction '" + i.opcode + "'",
+                    std::move(hint));
+        failed = true;
+    }
+    void unknown(ptx::Place place, const std::string& name) {
+        r.error(place, "Unknown symbol '" + name + "'");
+        failed = true;
+    }
+
+    Type type_of(std::string_view token) const {
+        const size_t colon = token.find(':');
+        if (colon == std::string_view::npos) return s.mod.type[0];
+        const std::string_view which = token.substr(colon + 1);
+        if (which == "1") return s.mod.type[1];
+        if (which != "w") return type_named(which);
+        switch (s.mod.type[0]) {
+            case Type::u16:
+                return Type::u32;
+            case Type::s16:
+                return Type::s32;
+            case Type::u32:
+                return Type::u64;
+            default:
+                return Type::s64;
+        }
+    }
+
+    void push(Ref ref) { o.r[o.operands++] = ref; }
+
+    // A register by name, checked against a type. no_ref after an error.
+    Ref named(const ptx::Operand& p, Type type, bool relaxed, bool writes) {
+        const Symbol symbol = r.find(p.text);
+        if (symbol.kind == SymbolKind::none) {
+            unknown(p.place, p.text);
+            return no_ref;
+        }
+        if (symbol.kind != SymbolKind::reg || p.offset != 0) {
+            mismatch(p.place);
+            return no_ref;
+        }
+        if (!compatible(symbol.type, type, relaxed)) {
+            mismatch(p.place, "'" + p.text + "' is a " + std::string(row(symbol.type).name) +
+                                  " register, the instruction has " + std::string(row(type).name));
+            return no_ref;
+        }
+        (writes ? written : read).push_back(symbol.index);
+        if (relaxed)
+            (writes ? o.register_bits : o.source_bits) = static_cast<uint8_t>(bits(symbol.type));
+        return r.register_ref(symbol.index);
+    }
+
+    const SpecialRow* special(std::string_view name) const {
+        const auto rows = special_rows();
+        const auto found = std::ranges::find(rows, name, &SpecialRow::name);
+        return found == rows.end() ? nullptr : &*found;
+    }
+
+    Ref destination(const ptx::Operand& p, Type type, bool relaxed) {
+        if (p.kind == ptx::OperandKind::sink)
+            return type == Type::pred ? scratch_predicate : scratch_register;
+        if (p.kind != ptx::OperandKind::name) {
+            mismatch(p.place);
+            return no_ref;
+        }
+        return named(p, type, relaxed, true);
+    }
+
+    // A literal as the bits of `type`; PTX manual, "Constants": a decimal floating-point literal is
+    // f64 and converts to the instruction's type.
+    Ref literal(const ptx::Operand& p, Type type) {
+        const unsigned width = bits(type) == 64 ? 64 : 32;
+        uint64_t value = p.bits;
+        const bool is_bits = row(type).kind == Kind::bits;
+        switch (p.kind) {
+            case ptx::OperandKind::integer:
+                if (type == Type::f32 || type == Type::f64) mismatch(p.place);
+                if (bits(type) < 64) value &= (uint64_t{1} << bits(type)) - 1;
+                break;
+            case ptx::OperandKind::f32:
+                if (type == Type::f64)
+                    value = std::bit_cast<uint64_t>(
+                        static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(value))));
+                else if (type != Type::f32 && !(is_bits && width == bits(type)))
+                    mismatch(p.place);
+                break;
+            default:
+                if (type == Type::f32 || type == Type::b32)
+                    value =
+                        std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(value)));
+                else if (type != Type::f64 && type != Type::b64)
+                    mismatch(p.place);
+        }
+        o.source_bits = static_cast<uint8_t>(width);
+        return r.constant(width, value);
+    }
+
+    Ref source(const ptx::Operand& p, Type type, bool relaxed) {
+        switch (p.kind) {
+            case ptx::OperandKind::name: {
+                const SpecialRow* row_found = special(p.text);
+                if (row_found == nullptr) return named(p, type, relaxed, false);
+                if (!compatible(row_found->type, type, relaxed)) mismatch(p.place);
+                o.source_bits = static_cast<uint8_t>(bits(row_found->type));
+                o.reads_clock = row_found->special >= Special::clock &&
+                                row_found->special <= Special::globaltimer_hi;
+                return r.special(*row_found);
+            }
+            case ptx::OperandKind::integer:
+            case ptx::OperandKind::f32:
+            case ptx::OperandKind::f64:
+                return literal(p, type);
+            default:
+                mismatch(p.place);
+                return no_ref;
+        }
+    }
+
+    // A predicate operand, "p" or "!p" or a constant; the negation goes into a slot of its own.
+    Ref predicate(const ptx::Operand& p, bool& negated) {
+        negated = p.kind == ptx::OperandKind::negated;
+        const ptx::Operand& inner = negated ? p.items[0] : p;
+        if (inner.kind == ptx::OperandKind::integer) return r.constant(1, inner.bits != 0);
+        if (inner.kind != ptx::OperandKind::name) {
+            mismatch(p.place);
+            return no_ref;
+        }
+        return named(inner, Type::pred, false, false);
+    }
+
+    void vector(const ptx::Operand& p, Type type, unsigned count, bool relaxed, bool writes) {
+        VectorRef& v = o.vector[vectors++];
+        v.first = static_cast<uint32_t>(r.program.pool.size());
+        v.count = count;
+        const auto one = [&](const ptx::Operand& e) {
+            const Ref ref = writes ? destination(e, type, relaxed) : source(e, type, relaxed);
+            r.program.pool.push_back(ref);
+        };
+        if (p.kind == ptx::OperandKind::vector) {
+            if (p.items.size() != count) {
+                if (!failed)
+                    r.error(p.place,
+                            "Argument vector size mismatch for instruction '" + i.opcode + "'",
+                            std::to_string(count) + " expected, " + std::to_string(p.items.size()) +
+                                " given");
+                failed = true;
+                return;
+            }
+            for (const ptx::Operand& e : p.items) one(e);
+            return;
+        }
+        const Symbol symbol = p.kind == ptx::OperandKind::name ? r.find(p.text) : Symbol{};
+        if (symbol.kind == SymbolKind::reg_vector) {
+            if (symbol.count != count || !compatible(symbol.type, type, relaxed)) mismatch(p.place);
+            for (uint32_t k = 0; k < count && !failed; ++k) {
+                (writes ? written : read).push_back(symbol.index + k);
+                r.program.pool.push_back(r.register_ref(symbol.index + k));
+            }
+            return;
+        }
+        if (count != 1) {
+            mismatch(p.place, "a vector of " + std::to_string(count) + " is expected");
+            return;
+        }
+        one(p);
+    }
+
+    void address(const ptx::Operand& p, ptx::Space& space) {
+        Address& a = o.address[addresses++];
+        if (p.kind != ptx::OperandKind::address || p.items.size() != 1) {
+            mismatch(p.place);
+            return;
+        }
+        a.offset = p.offset;
+        const ptx::Operand& base = p.items[0];
+        if (base.kind == ptx::OperandKind::integer) {
+            a.offset += static_cast<int64_t>(base.bits);
+            return;
+        }
+        const Symbol symbol = base.kind == ptx::OperandKind::name ? r.find(base.text) : Symbol{};
+        switch (symbol.kind) {
+            case SymbolKind::none:
+                unknown(base.place, base.text);
+                break;
+            case SymbolKind::reg:
+                if (is_float(symbol.type) || bits(symbol.type) < 32) {
+                    mismatch(base.place);
+                    break;
+                }
+                read.push_back(symbol.index);
+                a.base = r.register_ref(symbol.index);
+                a.wide = bits(symbol.type) == 64;
+                break;
+            case SymbolKind::variable: {
+                const Placed& v = r.program.variables[symbol.index];
+                a.offset += base.offset + static_cast<int64_t>(v.address);
+                if (space == ptx::Space::none) space = v.space;
+                if (space != v.space && !failed) {
+                    r.error(
+                        base.place,
+                        "State space mismatch between instruction and address in instruction '" +
+                            i.opcode + "'");
+                    failed = true;
+                }
+                break;
+            }
+            default:
+                mismatch(base.place);
+        }
+    }
+
+    // What mov reads besides registers and literals: an address.
+    Ref address_constant(const ptx::Operand& p, Type type, bool generic) {
+        const Symbol symbol = r.find(p.text);
+        if (symbol.kind != SymbolKind::variable) return source(p, type, false);
+        if (bits(type) < 32) mismatch(p.place);
+        const Placed& v = r.program.variables[symbol.index];
+        uint64_t value = v.address + static_cast<uint64_t>(p.offset);
+        if (generic) value += window_of(v.space);
+        return r.constant(bits(type) == 64 ? 64 : 32, value);
+    }
+
+    static uint64_t window_of(ptx::Space space) {
+        switch (space) {
+            case ptx::Space::shared:
+                return shared_window;
+            case ptx::Space::local:
+                return local_window;
+            case ptx::Space::param:
+                return param_window;
+            case ptx::Space::const_:
+                return const_window;
+            default:
+                return 0;
+        }
+    }
+
+    // mov: one value, or a vector on either side that packs or unpacks it.
+    void mov(const ptx::Operand& p, bool writes) {
+        const Type type = s.mod.type[0];
+        if (p.kind == ptx::OperandKind::vector) {
+            const size_t count = p.items.size();
+            const unsigned width = count == 0 ? 0 : bits(type) / static_cast<unsigned>(count);
+            const Type element = width == 32   ? Type::b32
+                                 : width == 16 ? Type::b16
+                                 : width == 8  ? Type::b8
+                                               : Type::none;
+            if (count < 2 || element == Type::none || row(type).kind != Kind::bits) {
+                mismatch(p.place, "a vector packs the value of a .b32 or .b64 mov");
+                return;
+            }
+            // The position tells the executor which side is the vector.
+            vectors = writes ? 0 : 1;
+            vector(p, element, static_cast<unsigned>(count), false, writes);
+            push(no_ref);
+            return;
+        }
+        if (writes)
+            push(destination(p, type, false));
+        else if (p.kind == ptx::OperandKind::name && special(p.text) == nullptr)
+            push(address_constant(p, type, false));
+        else
+            push(source(p, type, false));
+    }
+
+    void fragment_operand(const ptx::Operand& p, char which) {
+        const MmaVariant& v = *s.mma;
+        const Type type = which == 'd' ? v.d : which == 'a' ? v.a : which == 'b' ? v.b : v.c;
+        const FragmentId id = which == 'd'   ? v.fragment_d
+                              : which == 'a' ? v.fragment_a
+                              : which == 'b' ? v.fragment_b
+                                             : v.fragment_c;
+        const Type held =
+            type == Type::f64 || type == Type::f32 || type == Type::s32 ? type : Type::b32;
+        vector(p, held, registers_of(fragment(id), type), false, which == 'd');
+    }
+
+    void one(std::string_view token, const ptx::Operand& p) {
+        const std::string_view role = token.substr(0, token.find(':'));
+        bool negated = false;
+        if (role == "D") {
+            push(destination(p, type_of(token), false));
+        } else if (role == "S") {
+            push(source(p, type_of(token), false));
+        } else if (role == "d" || role == "s") {
+            if (o.op == Op::ld || o.op == Op::st)
+                vector(p, type_of(token), s.mod.vec, true, role == "d");
+            else
+                push(role == "d" ? destination(p, type_of(token), true)
+                                 : source(p, type_of(token), true));
+        } else if (role == "P") {
+            push(destination(p, Type::pred, false));
+        } else if (role == "PP" || role == "DP") {
+            const bool pair = p.kind == ptx::OperandKind::pair;
+            const Type first = role == "PP" ? Type::pred : s.mod.type[0];
+            push(destination(pair ? p.items[0] : p, first, false));
+            push(pair ? destination(p.items[1], Type::pred, false) : scratch_predicate);
+        } else if (role == "Q") {
+            push(predicate(p, negated));
+            if (negated) o.negated_sources |= static_cast<uint8_t>(1u << (o.operands - 1));
+        } else if (role == "V" || role == "M") {
+            if (o.op == Op::cvta)
+                push(address_constant(p, s.mod.type[0], true));
+            else
+                mov(p, role == "V");
+        } else if (role == "A") {
+            address(p, o.mod.space);
+        } else if (role == "AG") {
+            ptx::Space global = ptx::Space::global;
+            address(p, global);
+        } else if (role == "I") {
+            if (p.kind != ptx::OperandKind::integer) mismatch(p.place, "a constant is expected");
+            o.immediate = p.bits;
+        } else if (role == "L") {
+            const Symbol symbol = p.kind == ptx::OperandKind::name ? r.find(p.text) : Symbol{};
+            if (symbol.kind == SymbolKind::label)
+                r.branches.emplace_back(static_cast<uint32_t>(r.program.operations.size()),
+                                        symbol.index);
+            else
+                unknown(p.place, p.text);
+        } else if (role == "N") {
+            vector(p, Type::b32, s.mod.matrices, false, o.op == Op::ldmatrix);
+        } else {
+            fragment_operand(p, role[1]);
+        }
+    }
+
+    void all() {
+        std::string_view rest = s.form->operands;
+        size_t given = 0;
+        while (!rest.empty()) {
+            const size_t space = rest.find(' ');
+            std::string_view token = rest.substr(0, space);
+            rest.remove_prefix(space == std::string_view::npos ? rest.size() : space + 1);
+            const bool optional = token.starts_with('{');
+            if (optional) token = token.substr(1, token.size() - 2);
+            if (given == i.operands.size()) {
+                if (optional) continue;
+                mismatch(i.place, "operands: " + std::string(s.form->operands));
+                return;
+            }
+            one(token, i.operands[given++]);
+        }
+        if (given < i.operands.size()) mismatch(i.operands[given].place, "too many operands");
+    }
+};
+
+}  // namespace
+
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates) {
+    std::string_view best;
+    size_t best_distance = name.size() / 3 + 1;
+    for (const std::string_view c : candidates) {
+        std::vector<size_t> line(c.size() + 1);
+        for (size_t k = 0; k <= c.size(); ++k) line[k] = k;
+        for (size_t k = 0; k < name.size(); ++k) {
+            size_t diagonal = line[0]++;
+            for (size_t j = 0; j < c.size(); ++j) {
+                const size_t replaced = diagonal + (name[k] != c[j]);
+                diagonal = line[j + 1];
+                line[j + 1] = std::min({line[j + 1] + 1, line[j] + 1, replaced});
+            }
+        }
+        if (line[c.size()] <= best_distance && (best.empty() || line[c.size()] < best_distance)) {
+            best = c;
+            best_distance = line[c.size()];
+        }
+    }
+    return best;
+}
+
+void Resolver::error(ptx::Place place, std::string message, std::string hint) {
+    diagnostics.push_back({place, std::move(message), std::move(hint)});
+}
+
+Symbol Resolver::find(std::string_view name) {
+    const std::string key(name);
+    for (size_t level = scopes.size(); level-- > 0;) {
+        const auto found = scopes[level].find(key);
+        if (found != scopes[level].end() && found->second.kind != SymbolKind::reg_range)
+            return found->second;
+        // "%r12" of "%r<16>": a register comes into being where it is first named.
+        const size_t digits = name.find_last_not_of("0123456789") + 1;
+        if (digits == name.size() || digits == 0) continue;
+        const auto range = scopes[level].find(std::string(name.substr(0, digits)));
+        if (range == scopes[level].end() || range->second.kind != SymbolKind::reg_range) continue;
+        const std::string_view number = name.substr(digits);
+        uint32_t index = 0;
+        const auto [end, bad] =
+            std::from_chars(number.data(), number.data() + number.size(), index);
+        if (bad != std::errc() || index >= range->second.count ||
+            (number.size() > 1 && number[0] == '0'))
+            continue;
+        const Type type = range->second.type;
+        const Symbol symbol{SymbolKind::reg, new_register(key, type), type, 0};
+        scopes[level][key] = symbol;
+        return symbol;
+    }
+    return {};
+}
+
+Ref Resolver::allocate(unsigned width) {
+    const uint32_t bytes = width == 1 ? 4 : width == 64 ? 256 : 128;
+    const uint32_t alignment = width == 1 ? 4 : 64;
+    program.register_bytes = (program.register_bytes + alignment - 1) / alignment * alignment;
+    const Ref ref = program.register_bytes;
+    program.register_bytes += bytes;
+    return ref;
+}
+
+uint32_t Resolver::new_register(std::string name, Type type) {
+    program.registers.push_back({std::move(name), type, no_ref});
+    return static_cast<uint32_t>(program.registers.size() - 1);
+}
+
+Ref Resolver::register_ref(uint32_t index) {
+    Register& reg = program.registers[index];
+    if (reg.ref == no_ref) reg.ref = allocate(reg.type == Type::pred ? 1 : bits(reg.type));
+    return reg.ref;
+}
+
+Ref Resolver::constant(unsigned width, uint64_t value) {
+    if (width == 32) value &= 0xffffffffu;
+    const auto [at, is_new] = constants.try_emplace({static_cast<uint8_t>(width), value}, no_ref);
+    if (is_new) {
+        at->second = allocate(width);
+        program.constants.push_back({at->second, static_cast<uint8_t>(width), value});
+    }
+    return at->second;
+}
+
+Ref Resolver::special(const SpecialRow& which) {
+    const auto [at, is_new] = specials.try_emplace(which.special, no_ref);
+    if (is_new) {
+        at->second = allocate(bits(which.type));
+        program.specials.push_back({at->second, which.special, which.type});
+    }
+    return at->second;
+}
+
+void Resolver::decode(const ptx::Instruction& instruction) {
+    Spelling& s = spellings.try_emplace(spelled(instruction)).first->second;
+    if (s.uses++ == 0) s = spell(*this, instruction), s.uses = 1;
+    if (!s.error.empty()) {
+        if (!s.reported) {
+            s.reported = true;
+            s.diagnostic = diagnostics.size();
+            error(instruction.place, s.error, s.hint);
+        } else if (s.hint.empty() || s.hint.starts_with("occurs ")) {
+            s.hint = "occurs " + std::to_string(s.uses) + " times, first here";
+            diagnostics[s.diagnostic].hint = s.hint;
+        }
+        return;
+    }
+    Operation o;
+    o.op = s.form->op;
+    o.mod = s.mod;
+    o.mma = s.mma;
+    o.place = instruction.place;
+    OperandDecoder decoder{*this, instruction, s, o, 0, 0, {}, {}, false};
+    if (!instruction.guard.name.empty()) {
+        ptx::Operand guard;
+        guard.kind = ptx::OperandKind::name;
+        guard.text = instruction.guard.name;
+        guard.place = instruction.guard.place;
+        o.guarded = true;
+        o.guard_negated = instruction.guard.negated;
+        o.guard = decoder.named(guard, Type::pred, false, false);
+    }
+    decoder.all();
+    o.aligned_barrier = o.op == Op::bar && (instruction.opcode == "bar" || o.mod.aligned);
+    if (o.op == Op::bra && !o.guarded) o.mod.uniform = true;
+    o.first_use = static_cast<uint32_t>(program.uses.size());
+    o.written = static_cast<uint16_t>(decoder.written.size());
+    o.read = static_cast<uint16_t>(decoder.read.size());
+    program.uses.insert(program.uses.end(), decoder.written.begin(), decoder.written.end());
+    program.uses.insert(program.uses.end(), decoder.read.begin(), decoder.read.end());
+    program.operations.push_back(o);
+}
+
+}  // namespace lockwarp::isa

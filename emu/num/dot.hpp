@@ -1,0 +1,81 @@
+// The matrix product D = A*B + C of one tensor-core instruction, on bits, as each architecture
+// computes it.
+//
+// Values are bit patterns in the low end of a uint64_t (f16 in 16 bits, tf32 as f32 bits, s8 in 8
+// bits). Nothing here knows lanes or registers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "emu/isa/arch.hpp"
+#include "emu/isa/types.hpp"
+#include "emu/num/round.hpp"
+
+namespace lockwarp::num {
+
+// How a matrix instruction computes one output element from its row of A and column of B.
+enum class Method : uint8_t {
+    fused_blocks,   // blocks of `block` products and C in one truncated sum (rules in dot.cpp)
+    fma_routine,    // no tensor core: f32 multiply-adds, each rounded (m8n8k4 f16 from sm_80 on)
+    fma_chain_f64,  // IEEE fused multiply-adds in ascending k
+    integer,        // exact s32, wrapping, or clamped with satfinite
+};
+
+// How it is known that a row gives the hardware's bits.
+enum class Evidence : uint8_t { measured, replayed, literature };
+
+// The parameters of a fused sum; all zero for the other methods.
+struct FusedSum {
+    uint8_t block;          // L: products in one sum, at most
+    uint8_t fraction;       // F: bits kept below the largest exponent
+    int16_t zero_exponent;  // e_zero: exponent that a zero product or zero C takes part with
+    uint8_t kept;           // bits of the result's significand
+    Rounding rounding;      // of the result
+};
+
+struct DotRow {
+    isa::Arch arch;
+    isa::Type a;      // type of A and B (for s8/u8: s8 stands for all four combinations)
+    isa::Type d;      // type of C and D
+    uint8_t m, n, k;  // 0: any shape
+    Method method;
+    FusedSum sum;
+    Evidence evidence;
+    std::string_view source;  // the GPU it was measured on, or the publication
+};
+
+// All rows, in the order of the architectures.
+std::span<const DotRow> dot_rows();
+
+// The row for one instruction on one architecture, or nullptr where the architecture has none.
+// A row with m, n, k given goes before one with 0.
+const DotRow* find_dot_row(isa::Arch arch, int m, int n, int k, isa::Type a, isa::Type d);
+
+struct MatrixShape {
+    int m, n, k;
+};
+
+// The types of one matrix product. c and d may differ (m8n8k4: f16 C, f32 D).
+struct MatrixTypes {
+    isa::Type a, b, c, d;
+    bool satfinite = false;
+};
+
+// The most products in one fused sum, and the largest k of a product.
+inline constexpr int max_block = 32;
+inline constexpr int max_k = 256;
+
+// D[m][n] = sum over k of A[m][k]*B[k][n] + C[m][n], for every element.
+// a: m*k values, row by row. b: n*k values, B's columns one after another (b[n*K + k]).
+// c, d: m*n values, row by row; d may be c.
+// This is the definition; every fast path is tested against it.
+void matrix_product(const DotRow& row, MatrixShape shape, MatrixTypes types, const uint64_t* a,
+                    const uint64_t* b, const uint64_t* c, uint64_t* d);
+
+// The same bits, faster where this row and this processor have a vector path.
+void matrix_product_fast(const DotRow& row, MatrixShape shape, MatrixTypes types, const uint64_t* a,
+                         const uint64_t* b, const uint64_t* c, uint64_t* d);
+
+}  // namespace lockwarp::num

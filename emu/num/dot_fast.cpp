@@ -1,0 +1,85 @@
+// matrix_product_fast: cuts a product into tiles for the vector kernels of lanes.cpp. A tile that
+// a kernel does not compute goes to the plain definition.
+#include <array>
+
+#include "emu/num/dot.hpp"
+#include "emu/num/lanes.hpp"
+
+namespace lockwarp::num {
+namespace {
+
+// Where one tile lies in the matrices of a product.
+struct Place {
+    int row, column;
+    int rows, columns;
+};
+
+void plain_tile(const DotRow& row, MatrixShape shape, MatrixTypes types, Place place,
+                const uint64_t* a, const uint64_t* b, const uint64_t* c, uint64_t* d) {
+    std::array<uint64_t, tile_rows * tile_columns> values{};
+    for (int i = 0; i < place.rows; ++i)
+        for (int j = 0; j < place.columns; ++j)
+            values[i * place.columns + j] = c[(place.row + i) * shape.n + place.column + j];
+    matrix_product(row, {place.rows, place.columns, shape.k}, types, a + place.row * shape.k,
+                   b + place.column * shape.k, values.data(), values.data());
+    for (int i = 0; i < place.rows; ++i)
+        for (int j = 0; j < place.columns; ++j)
+            d[(place.row + i) * shape.n + place.column + j] = values[i * place.columns + j];
+}
+
+template <class Word, class Kernel>
+void tiled_product(const DotRow& row, MatrixShape shape, MatrixTypes types, const uint64_t* a,
+                   const uint64_t* b, const uint64_t* c, uint64_t* d, Kernel kernel) {
+    alignas(64) std::array<Word, tile_k * tile_rows> a_words;
+    alignas(64) std::array<Word, tile_columns * tile_k> b_words;
+    alignas(64) std::array<Word, tile_columns * tile_rows> d_words;
+    for (int first_row = 0; first_row < shape.m; first_row += tile_rows) {
+        const int rows = std::min(tile_rows, shape.m - first_row);
+        // Rows beyond the matrix are zeros, so that they never look special.
+        for (int k = 0; k < shape.k; ++k)
+            for (int i = 0; i < tile_rows; ++i)
+                a_words[k * tile_rows + i] =
+                    i < rows ? static_cast<Word>(a[(first_row + i) * shape.k + k]) : Word{0};
+        for (int first_column = 0; first_column < shape.n; first_column += tile_columns) {
+            const int columns = std::min(tile_columns, shape.n - first_column);
+            const int vector_k =
+                std::min(tile_k, (shape.k + tile_rows - 1) / tile_rows * tile_rows);
+            for (int j = 0; j < columns; ++j)
+                for (int k = 0; k < vector_k; ++k)
+                    b_words[j * tile_k + k] =
+                        k < shape.k ? static_cast<Word>(b[(first_column + j) * shape.k + k])
+                                    : Word{0};
+            for (int j = 0; j < columns; ++j)
+                for (int i = 0; i < tile_rows; ++i)
+                    d_words[j * tile_rows + i] =
+                        i < rows
+                            ? static_cast<Word>(c[(first_row + i) * shape.n + first_column + j])
+                            : Word{0};
+            const Tile<Word> tile{columns, shape.k, a_words.data(), b_words.data(), d_words.data()};
+            if (!kernel(tile)) {
+                plain_tile(row, shape, types, {first_row, first_column, rows, columns}, a, b, c, d);
+                continue;
+            }
+            for (int i = 0; i < rows; ++i)
+                for (int j = 0; j < columns; ++j)
+                    d[(first_row + i) * shape.n + first_column + j] = d_words[j * tile_rows + i];
+        }
+    }
+}
+
+}  // namespace
+
+void matrix_product_fast(const DotRow& row, MatrixShape shape, MatrixTypes types, const uint64_t* a,
+                         const uint64_t* b, const uint64_t* c, uint64_t* d) {
+    if (shape.k <= tile_k && has_fused_tile(row, types)) {
+        tiled_product<uint32_t>(row, shape, types, a, b, c, d, [&](const Tile<uint32_t>& tile) {
+            return fused_tile(row.sum, types, tile);
+        });
+    } else if (shape.k <= tile_k && row.method == Method::fma_chain_f64) {
+        tiled_product<uint64_t>(row, shape, types, a, b, c, d, chain_tile);
+    } else {
+        matrix_product(row, shape, types, a, b, c, d);
+    }
+}
+
+}  // namespace lockwarp::num

@@ -1,0 +1,159 @@
+// Which arithmetic each architecture's matrix instructions have.
+//
+// A row without a shape answers for every shape: the block of an instruction with a smaller k is
+// that k, and a larger k is a chain of blocks. Sources: "A100" and the like name the GPU whose
+// published results the row was replayed against without a mismatch (Khattak and Mikaitis, arXiv
+// 2512.07004, github.com/north-numerical-computing/MATLAB-tensor-core); "H200" was measured on
+// one, driver 580; "MMA-Sim" is arXiv 2511.10909.
+#include <array>
+
+#include "emu/num/dot.hpp"
+
+namespace lockwarp::num {
+namespace {
+
+using isa::Arch;
+using isa::Type;
+using enum Method;
+using enum Evidence;
+
+constexpr FusedSum volta_f32{4, 23, -131, 24, Rounding::rz};
+constexpr FusedSum volta_f16{4, 23, -19, 11, Rounding::rn};
+constexpr FusedSum ampere_f32{8, 24, -132, 24, Rounding::rz};
+constexpr FusedSum ampere_tf32{4, 24, -132, 24, Rounding::rz};
+constexpr FusedSum ampere_f16{8, 24, -20, 11, Rounding::rn};
+constexpr FusedSum hopper_f32{16, 25, -133, 24, Rounding::rz};
+constexpr FusedSum hopper_tf32{8, 25, -133, 24, Rounding::rz};
+constexpr FusedSum hopper_f16{16, 25, -21, 11, Rounding::rn};
+constexpr FusedSum unused{};
+
+// Turing's tensor core has Ampere's numbers, by T4 tests that need one sum of nine terms; one
+// published summary reads five terms.
+constexpr std::string_view turing = "MMA-Sim, T4 tests; one paper's summary reads 5 terms, not 9";
+constexpr std::string_view routine = "H200, and the same SASS from ptxas 13.0 for sm_80, 86, 89";
+
+constexpr std::array rows{
+    DotRow{Arch::sm_70, Type::f16, Type::f32, 0, 0, 0, fused_blocks, volta_f32, replayed,
+           "V100; zero exponent: MMA-Sim"},
+    DotRow{Arch::sm_70, Type::f16, Type::f16, 0, 0, 0, fused_blocks, volta_f16, replayed,
+           "V100; zero exponent: MMA-Sim, where another source has -20"},
+
+    DotRow{Arch::sm_75, Type::f16, Type::f32, 0, 0, 0, fused_blocks, ampere_f32, literature,
+           turing},
+    DotRow{Arch::sm_75, Type::f16, Type::f16, 0, 0, 0, fused_blocks, ampere_f16, literature,
+           turing},
+    DotRow{Arch::sm_75, Type::s8, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+
+    DotRow{Arch::sm_80, Type::f16, Type::f32, 8, 8, 4, fma_routine, unused, literature, routine},
+    DotRow{Arch::sm_80, Type::f16, Type::f16, 8, 8, 4, fma_routine, unused, literature, routine},
+    DotRow{Arch::sm_80, Type::f16, Type::f32, 0, 0, 0, fused_blocks, ampere_f32, replayed,
+           "A100, one block; chain: MMA-Sim"},
+    DotRow{Arch::sm_80, Type::f16, Type::f16, 0, 0, 0, fused_blocks, ampere_f16, replayed,
+           "A100, one block; chain and zero exponent: MMA-Sim, another source has -21"},
+    DotRow{Arch::sm_80, Type::bf16, Type::f32, 0, 0, 0, fused_blocks, ampere_f32, replayed,
+           "A100, one block; chain: MMA-Sim"},
+    DotRow{Arch::sm_80, Type::tf32, Type::f32, 0, 0, 0, fused_blocks, ampere_tf32, replayed,
+           "A100, one block; chain: MMA-Sim"},
+    DotRow{Arch::sm_80, Type::f64, Type::f64, 0, 0, 0, fma_chain_f64, unused, literature,
+           "MMA-Sim"},
+    DotRow{Arch::sm_80, Type::s8, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+
+    DotRow{Arch::sm_86, Type::f16, Type::f32, 8, 8, 4, fma_routine, unused, literature, routine},
+    DotRow{Arch::sm_86, Type::f16, Type::f16, 8, 8, 4, fma_routine, unused, literature, routine},
+    DotRow{Arch::sm_86, Type::f16, Type::f32, 0, 0, 0, fused_blocks, ampere_f32, replayed,
+           "A2, one block; chain: MMA-Sim"},
+    DotRow{Arch::sm_86, Type::f16, Type::f16, 0, 0, 0, fused_blocks, ampere_f16, replayed,
+           "A2, one block; chain and zero exponent: MMA-Sim, another source has -21"},
+    DotRow{Arch::sm_86, Type::bf16, Type::f32, 0, 0, 0, fused_blocks, ampere_f32, replayed,
+           "A2, one block; chain: MMA-Sim"},
+    DotRow{Arch::sm_86, Type::tf32, Type::f32, 0, 0, 0, fused_blocks, ampere_tf32, replayed,
+           "A2, one block; chain: MMA-Sim"},
+    DotRow{Arch::sm_86, Type::f64, Type::f64, 0, 0, 0, fma_chain_f64, unused, literature,
+           "MMA-Sim"},
+    DotRow{Arch::sm_86, Type::s8, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+
+    DotRow{Arch::sm_89, Type::f16, Type::f32, 8, 8, 4, fma_routine, unused, literature, routine},
+    DotRow{Arch::sm_89, Type::f16, Type::f16, 8, 8, 4, fma_routine, unused, literature, routine},
+    DotRow{Arch::sm_89, Type::f16, Type::f32, 0, 0, 0, fused_blocks, ampere_f32, replayed,
+           "L40S, one block; chain: MMA-Sim"},
+    DotRow{Arch::sm_89, Type::f16, Type::f16, 0, 0, 0, fused_blocks, ampere_f16, replayed,
+           "L40S, one block; chain and zero exponent: MMA-Sim, another source has -21"},
+    DotRow{Arch::sm_89, Type::bf16, Type::f32, 0, 0, 0, fused_blocks, ampere_f32, replayed,
+           "L40S, one block; chain: MMA-Sim"},
+    DotRow{Arch::sm_89, Type::tf32, Type::f32, 0, 0, 0, fused_blocks, ampere_tf32, replayed,
+           "L40S, one block; chain: MMA-Sim"},
+    DotRow{Arch::sm_89, Type::f64, Type::f64, 0, 0, 0, fma_chain_f64, unused, literature,
+           "MMA-Sim"},
+    DotRow{Arch::sm_89, Type::s8, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+
+    DotRow{Arch::sm_90, Type::f16, Type::f32, 8, 8, 4, fma_routine, unused, measured, "H200"},
+    DotRow{Arch::sm_90, Type::f16, Type::f16, 8, 8, 4, fma_routine, unused, measured, "H200"},
+    DotRow{Arch::sm_90, Type::f16, Type::f32, 0, 0, 0, fused_blocks, hopper_f32, measured, "H200"},
+    DotRow{Arch::sm_90, Type::f16, Type::f16, 0, 0, 0, fused_blocks, hopper_f16, measured,
+           "H200; MMA-Sim's zero exponent, -22, differs"},
+    DotRow{Arch::sm_90, Type::bf16, Type::f32, 0, 0, 0, fused_blocks, hopper_f32, measured, "H200"},
+    DotRow{Arch::sm_90, Type::tf32, Type::f32, 0, 0, 0, fused_blocks, hopper_tf32, measured,
+           "H200"},
+    DotRow{Arch::sm_90, Type::f64, Type::f64, 0, 0, 0, fma_chain_f64, unused, measured, "H200"},
+    DotRow{Arch::sm_90, Type::s8, Type::s32, 0, 0, 0, integer, unused, measured, "H200"},
+};
+
+static_assert(
+    [] {
+        for (size_t i = 0; i < rows.size(); ++i)
+            for (size_t j = 0; j < i; ++j)
+                if (rows[i].arch == rows[j].arch && rows[i].a == rows[j].a &&
+                    rows[i].d == rows[j].d && rows[i].m == rows[j].m && rows[i].n == rows[j].n &&
+                    rows[i].k == rows[j].k)
+                    return false;
+        return true;
+    }(),
+    "no two rows answer the same question");
+
+static_assert(
+    [] {
+        for (size_t i = 1; i < rows.size(); ++i)
+            if (rows[i].arch < rows[i - 1].arch) return false;
+        return true;
+    }(),
+    "rows stand in the order of the architectures");
+
+static_assert(
+    [] {
+        for (const DotRow& r : rows) {
+            const bool any_shape = r.m == 0 && r.n == 0 && r.k == 0;
+            const bool one_shape = r.m != 0 && r.n != 0 && r.k != 0;
+            if (!any_shape && !one_shape) return false;
+            if (r.source.empty()) return false;
+            if (r.method != fused_blocks) {
+                if (r.sum.block != 0 || r.sum.kept != 0) return false;
+                continue;
+            }
+            // The plain sum is a 64-bit integer: each product stays below 4, C below 2.
+            if (r.sum.block == 0 || r.sum.block > max_block || r.sum.fraction > 32) return false;
+            if (!has_format(r.a) || !has_format(r.d)) return false;
+            if (r.sum.kept == 0 || r.sum.kept > format(r.d).fraction_bits + 1) return false;
+            if (r.sum.zero_exponent >= min_exponent(format(r.d))) return false;
+        }
+        return true;
+    }(),
+    "each row is whole");
+
+// s8 stands for u8 as well.
+constexpr Type stored_type(Type a) { return a == Type::u8 ? Type::s8 : a; }
+
+}  // namespace
+
+std::span<const DotRow> dot_rows() { return rows; }
+
+const DotRow* find_dot_row(Arch arch, int m, int n, int k, Type a, Type d) {
+    const DotRow* found = nullptr;
+    for (const DotRow& r : rows) {
+        if (r.arch != arch || r.a != stored_type(a) || r.d != d) continue;
+        if (r.m == m && r.n == n && r.k == k) return &r;
+        if (r.m == 0) found = &r;
+    }
+    return found;
+}
+
+}  // namespace lockwarp::num

@@ -1,0 +1,46 @@
+// Fast paths over many values at once, with the vector instructions of the processor at hand,
+// chosen at run time. Each gives the same bits as the plain definition (ieee.hpp, dot.hpp) and is
+// tested against it. They want the host's floating-point environment as a program starts with it.
+#pragma once
+
+#include <cstdint>
+
+#include "emu/num/dot.hpp"
+
+namespace lockwarp::num {
+
+// One operation on 32 lanes, f32 or f64, round to nearest even, subnormals kept, NaN results as
+// the soft float gives them. Arrays are aligned to 64 bytes; d may be an operand.
+void add_f32(const uint32_t* a, const uint32_t* b, uint32_t* d);
+void sub_f32(const uint32_t* a, const uint32_t* b, uint32_t* d);
+void mul_f32(const uint32_t* a, const uint32_t* b, uint32_t* d);
+void fma_f32(const uint32_t* a, const uint32_t* b, const uint32_t* c, uint32_t* d);
+void fma_f64(const uint64_t* a, const uint64_t* b, const uint64_t* c, uint64_t* d);
+
+// The processor features in use: "AVX2", "NEON" and so on.
+const char* lane_target();
+
+// A tile of a matrix product for the vector kernels below: `tile_rows` rows and `columns`
+// columns, all arrays aligned to 64 bytes.
+inline constexpr int tile_rows = 16;
+inline constexpr int tile_columns = 16;
+inline constexpr int tile_k = 64;
+
+template <class Word>
+struct Tile {
+    int columns;
+    int k;
+    const Word* a;  // [k][tile_rows]
+    const Word* b;  // [columns][tile_k]
+    Word* d;        // [columns][tile_rows]: C before, D after
+};
+
+// Whether fused_tile can compute a row's products with these types.
+bool has_fused_tile(const DotRow& row, MatrixTypes types);
+
+// Each returns false, and leaves d undefined, where the tile is not for it: fused_tile at an
+// infinity or NaN, chain_tile at a NaN result or on a processor without fused multiply-add.
+bool fused_tile(const FusedSum& sum, MatrixTypes types, const Tile<uint32_t>& tile);
+bool chain_tile(const Tile<uint64_t>& tile);
+
+}  // namespace lockwarp::num

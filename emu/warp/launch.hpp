@@ -1,0 +1,95 @@
+// What a launch is given, and what comes back: values without behaviour.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emu/ptx/tree.hpp"
+
+namespace lockwarp::warp {
+
+// Memory the program may touch. The bytes are the caller's and are written in place.
+struct Buffer {
+    std::string name;
+    uint64_t address = 0;  // its global address; buffers must not overlap
+    std::span<uint8_t> bytes;
+};
+
+struct Dim3 {
+    uint32_t x = 1, y = 1, z = 1;
+    constexpr uint64_t count() const { return uint64_t{x} * y * z; }
+};
+
+struct Launch {
+    Dim3 grid;
+    Dim3 block;
+    uint32_t dynamic_shared = 0;
+    std::vector<uint8_t> parameters;  // the kernel's parameter space, Program::parameter_bytes long
+    std::vector<Buffer> buffers;
+    uint64_t max_steps = UINT64_MAX;  // instructions that one warp may retire
+    unsigned threads = 0;             // 0: all cores; 1: CTAs one after another
+    // Optional, shared with the caller's thread: CTAs that have ended; a wish to stop.
+    std::atomic<uint64_t>* progress = nullptr;
+    const std::atomic<bool>* stop = nullptr;
+};
+
+enum class TrapKind : uint8_t {
+    out_of_bounds,  // no buffer or variable holds the bytes at the address
+    misaligned,     // the address is not a multiple of the access's size
+    wrong_space,    // an address outside the state space that the instruction works on
+    read_only,      // a store to const or param
+    diverged,       // an .aligned instruction met by a part of its warp
+    bad_mask,       // a membermask without the executing lane, or a bad barrier operand
+    deadlock,       // no warp of the CTA can go on
+    step_limit,     // Launch::max_steps
+    trap,           // the trap instruction
+    breakpoint,     // the brkpt instruction
+    stopped,        // Launch::stop
+};
+
+// The manual-like name of a trap: "misaligned address".
+std::string_view trap_name(TrapKind kind);
+
+// A program's own fault, with its place. lane and address are meaningful where has_lane and
+// has_address say so.
+struct Trap {
+    TrapKind kind = TrapKind::trap;
+    std::string detail;  // a sentence without the place
+    uint32_t operation = 0;
+    ptx::Place place;
+    std::array<uint32_t, 3> cta{};
+    uint64_t cta_index = 0;
+    uint32_t warp = 0;
+    uint64_t step = 0;  // instructions this warp retired before
+    bool has_lane = false;
+    uint32_t lane = 0;
+    bool has_address = false;
+    uint64_t address = 0;
+    ptx::Space space = ptx::Space::none;
+};
+
+struct Statistics {
+    uint64_t instructions = 0;     // retired, by warps
+    uint64_t lane_operations = 0;  // retired, by lanes
+    uint64_t products = 0;         // multiply-adds of matrix instructions
+    uint64_t ctas = 0;
+    uint64_t warps = 0;
+};
+
+// A launch that cannot begin: what of it is wrong, in a sentence. Not a trap: nothing ran.
+struct Refusal {
+    std::string what;
+};
+
+struct Result {
+    std::optional<Refusal> refusal;
+    std::optional<Trap> trap;  // of the CTA with the lowest index that trapped
+    Statistics statistics;
+};
+
+}  // namespace lockwarp::warp

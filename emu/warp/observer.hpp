@@ -1,0 +1,48 @@
+// What timing, traces and checkers hear of a run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "emu/isa/operation.hpp"
+#include "emu/ptx/tree.hpp"
+
+namespace lockwarp::warp {
+
+// The memory that one instruction of one warp touched: for each lane of `lanes` the address in its
+// state space (generic addresses are resolved) and `bytes` bytes. cp.async has two: first the
+// global source, then the shared destination.
+struct Access {
+    ptx::Space space = ptx::Space::none;
+    bool store = false;
+    uint32_t bytes = 0;
+    uint32_t lanes = 0;
+    std::array<uint64_t, 32> address{};
+};
+
+// One retired instruction. A place in a run is (CTA, warp, step).
+struct Retired {
+    const isa::Program* program;
+    uint32_t operation;  // index into Program::operations
+    std::array<uint32_t, 3> cta;
+    uint64_t cta_index;  // x fastest
+    uint32_t warp;
+    uint64_t step;             // instructions this warp retired before this one
+    uint32_t active;           // lanes that reached it
+    uint32_t executed;         // lanes whose guard was true
+    const uint8_t* registers;  // the warp's register file after the instruction; slots by isa::Ref
+    const Access* accesses;
+    uint32_t access_count;
+};
+
+// Called for each instruction in the order of one CTA. CTAs run in parallel: calls of different
+// CTAs may overlap, those of one CTA never do. A listener cannot change the run.
+class Observer {
+  public:
+    virtual ~Observer() = default;
+    virtual void retired(const Retired& event) = 0;
+    // After a CTA's last instruction, also where it trapped.
+    virtual void cta_ended(uint64_t cta_index) { (void)cta_index; }
+};
+
+}  // namespace lockwarp::warp

@@ -1,0 +1,67 @@
+// The state of a CTA while it runs: warps of 32 lanes, their registers, shared and local memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "emu/isa/operation.hpp"
+#include "emu/warp/launch.hpp"
+#include "emu/warp/memory.hpp"
+#include "emu/warp/observer.hpp"
+
+namespace lockwarp::warp {
+
+inline constexpr uint32_t all_lanes = 0xffffffffu;
+inline constexpr uint32_t no_index = UINT32_MAX;
+
+// Where lanes that parted at a branch meet again. A path that arrives waits until every lane of
+// `expected` has arrived or exited; then they go on together within `parent`.
+struct Reconvergence {
+    uint32_t at = 0;        // operation
+    uint32_t expected = 0;  // lanes
+    uint32_t arrived = 0;
+    uint32_t parent = no_index;
+};
+
+enum class PathState : uint8_t {
+    ready,
+    at_barrier,    // CTA barrier `barrier`
+    at_collective  // a .sync instruction whose membermask names lanes of other paths
+};
+
+// Lanes of a warp that run together.
+struct Path {
+    uint32_t pc = 0;
+    uint32_t lanes = 0;
+    uint32_t within = no_index;  // innermost Reconvergence
+    PathState state = PathState::ready;
+    uint32_t barrier = 0;
+    uint32_t members = 0;  // at_collective: lanes it waits for
+};
+
+struct Warp {
+    uint32_t index = 0;
+    uint32_t live = 0;  // lanes that exist and have not exited
+    uint64_t step = 0;  // instructions retired
+    std::vector<Path> paths;
+    std::vector<Reconvergence> meetings;
+    uint8_t* registers = nullptr;  // Program::register_bytes
+    uint8_t* local = nullptr;      // 32 * Program::local_bytes, lane by lane
+};
+
+// A CTA barrier (bar.sync a): threads that have arrived in the current phase.
+struct Barrier {
+    uint32_t arrived = 0;   // threads
+    uint32_t expected = 0;  // threads; 0: no phase is open
+};
+
+struct Cta {
+    std::array<uint32_t, 3> id{};
+    uint64_t index = 0;
+    std::vector<uint8_t> shared;  // from Program::shared_begin
+    std::vector<Warp> warps;
+    std::array<Barrier, 16> barriers{};
+};
+
+}  // namespace lockwarp::warp

@@ -1,0 +1,263 @@
+#include "tests/num/dot_oracle.hpp"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+namespace lockwarp::num::testing {
+namespace {
+
+using isa::Type;
+
+// A two's complement number of 1024 bits whose lowest bit is worth 2^-lowest_place.
+constexpr int lowest_place = 420;
+constexpr size_t wide_words = 32;
+
+struct Wide {
+    std::array<uint32_t, wide_words> words{};
+
+    static Wide of(uint64_t significand, int exponent) {
+        Wide x;
+        for (int bit = 0; bit < 64; ++bit)
+            if (((significand >> bit) & 1) != 0) {
+                const int place = exponent + bit + lowest_place;
+                x.words.at(static_cast<size_t>(place / 32)) |= uint32_t{1} << (place % 32);
+            }
+        return x;
+    }
+    bool negative() const { return words.back() >> 31 != 0; }
+    // Of a magnitude: drops what lies below 2^exponent.
+    void truncate_below(int exponent) {
+        for (int place = 0; place < exponent + lowest_place; ++place)
+            words[static_cast<size_t>(place / 32)] &= ~(uint32_t{1} << (place % 32));
+    }
+    Wide operator+(const Wide& other) const {
+        Wide sum;
+        uint64_t carry = 0;
+        for (size_t i = 0; i < wide_words; ++i) {
+            carry += uint64_t{words[i]} + other.words[i];
+            sum.words[i] = static_cast<uint32_t>(carry);
+            carry >>= 32;
+        }
+        return sum;
+    }
+    Wide operator-() const {
+        Wide inverse;
+        for (size_t i = 0; i < wide_words; ++i) inverse.words[i] = ~words[i];
+        return inverse + of(1, -lowest_place);
+    }
+    Wide operator-(const Wide& other) const { return *this + -other; }
+};
+
+struct Fields {
+    int exponent_bits;
+    int fraction_bits;
+};
+
+Fields fields(Type t) {
+    switch (t) {
+        case Type::f16:
+            return {5, 10};
+        case Type::bf16:
+            return {8, 7};
+        case Type::tf32:
+            return {8, 10};
+        case Type::f32:
+            return {8, 23};
+        default:
+            return {11, 52};
+    }
+}
+
+// A value by its fields, without sign: significand * 2^exponent. The pattern of infinity counts as
+// the next power of two.
+struct Decoded {
+    bool negative;
+    bool finite;
+    uint64_t significand;
+    int exponent;
+    int field_exponent;
+};
+
+Decoded decode(Type t, uint64_t bits) {
+    if (t == Type::tf32) bits >>= 13;
+    const auto [exponent_bits, fraction_bits] = fields(t);
+    const uint64_t field = (bits >> fraction_bits) % (uint64_t{1} << exponent_bits);
+    const uint64_t fraction = bits % (uint64_t{1} << fraction_bits);
+    const int middle = (1 << (exponent_bits - 1)) - 1;
+    Decoded x;
+    x.negative = ((bits >> (exponent_bits + fraction_bits)) & 1) != 0;
+    x.finite = field != (uint64_t{1} << exponent_bits) - 1;
+    x.significand = field == 0 ? fraction : fraction + (uint64_t{1} << fraction_bits);
+    x.field_exponent = field == 0 ? 1 - middle : static_cast<int>(field) - middle;
+    x.exponent = x.field_exponent - fraction_bits;
+    return x;
+}
+
+double host_value(Type t, uint64_t bits) {
+    const Decoded x = decode(t, bits);
+    double value = std::ldexp(static_cast<double>(x.significand), x.exponent);
+    if (!x.finite) {
+        const uint64_t hidden = uint64_t{1} << fields(t).fraction_bits;
+        value = x.significand == hidden ? INFINITY : NAN;
+    }
+    return x.negative ? -value : value;
+}
+
+// The largest pattern, up to infinity's, whose value is not above the magnitude.
+uint64_t floor_pattern(Type t, const Wide& magnitude) {
+    uint64_t low = 0;
+    uint64_t high = (((uint64_t{1} << fields(t).exponent_bits) - 1) << fields(t).fraction_bits) + 1;
+    while (high - low > 1) {
+        const uint64_t middle = low + (high - low) / 2;
+        const Decoded x = decode(t, middle);
+        if ((magnitude - Wide::of(x.significand, x.exponent)).negative())
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
+}
+
+uint64_t round_wide(Type t, Rounding rounding, bool negative, const Wide& magnitude) {
+    const int width = 1 + fields(t).exponent_bits + fields(t).fraction_bits;
+    const uint64_t infinity = ((uint64_t{1} << fields(t).exponent_bits) - 1)
+                              << fields(t).fraction_bits;
+    uint64_t pattern = floor_pattern(t, magnitude);
+    if (rounding == Rounding::rn && pattern < infinity) {
+        const Decoded below = decode(t, pattern);
+        const Decoded above = decode(t, pattern + 1);
+        const Wide from_below = magnitude - Wide::of(below.significand, below.exponent);
+        const Wide to_above = Wide::of(above.significand, above.exponent) - magnitude;
+        const bool nearer_above = (to_above - from_below).negative();
+        const bool nearer_below = (from_below - to_above).negative();
+        if (nearer_above || (!nearer_below && pattern % 2 != 0)) ++pattern;
+    }
+    return pattern == 0 || !negative ? pattern : pattern | uint64_t{1} << (width - 1);
+}
+
+uint64_t fused_block(const DotRow& row, MatrixTypes types, Type c_type, int count,
+                     const uint64_t* a, const uint64_t* b, uint64_t c) {
+    // Zeros have no part in whether infinities meet, but Inf*0 is NaN.
+    double special = 0;
+    for (int i = 0; i < count; ++i) {
+        const double product = host_value(types.a, a[i]) * host_value(types.b, b[i]);
+        if (!std::isfinite(product)) special += product;
+    }
+    if (!std::isfinite(host_value(c_type, c))) special += host_value(c_type, c);
+    const uint64_t infinity = ((uint64_t{1} << fields(types.d).exponent_bits) - 1)
+                              << fields(types.d).fraction_bits;
+    const uint64_t infinity_and_sign =
+        infinity | uint64_t{1} << (fields(types.d).exponent_bits + fields(types.d).fraction_bits);
+    if (std::isnan(special)) return types.d == Type::f16 ? 0x7FFF : 0x7FFFFFFF;
+    if (std::isinf(special)) return special < 0 ? infinity_and_sign : infinity;
+
+    struct Term {
+        bool negative;
+        int exponent;
+        Wide magnitude;
+    };
+    std::vector<Term> terms;
+    const Decoded addend = decode(c_type, c);
+    terms.push_back({addend.negative,
+                     addend.significand == 0 ? row.sum.zero_exponent : addend.field_exponent,
+                     Wide::of(addend.significand, addend.exponent)});
+    for (int i = 0; i < count; ++i) {
+        const Decoded x = decode(types.a, a[i]);
+        const Decoded y = decode(types.b, b[i]);
+        const uint64_t significand = x.significand * y.significand;
+        terms.push_back(
+            {x.negative != y.negative,
+             significand == 0 ? row.sum.zero_exponent : x.field_exponent + y.field_exponent,
+             Wide::of(significand, x.exponent + y.exponent)});
+    }
+    int largest = terms.front().exponent;
+    for (const Term& t : terms) largest = std::max(largest, t.exponent);
+    Wide sum;
+    for (Term& t : terms) {
+        t.magnitude.truncate_below(largest - row.sum.fraction);
+        sum = t.negative ? sum - t.magnitude : sum + t.magnitude;
+    }
+    return round_wide(types.d, row.sum.rounding, sum.negative(), sum.negative() ? -sum : sum);
+}
+
+uint64_t host_routine(MatrixTypes types, const uint64_t* a, const uint64_t* b, uint64_t c) {
+    std::array<float, 4> x;
+    std::array<float, 4> y;
+    for (size_t i = 0; i < 4; ++i) {
+        x[i] = static_cast<float>(host_value(types.a, a[i]));
+        y[i] = static_cast<float>(host_value(types.b, b[i]));
+    }
+    const auto z = static_cast<float>(host_value(types.c, c));
+    if (types.d == Type::f32) {
+        float all = 0;
+        for (size_t i = 0; i < 4; ++i) all = std::fma(x[i], y[i], all);
+        all += z;
+        return std::isnan(all) ? 0x7FFFFFFF : std::bit_cast<uint32_t>(all);
+    }
+    const float all = (z + std::fma(x[1], y[1], x[0] * y[0])) + std::fma(x[3], y[3], x[2] * y[2]);
+    if (std::isnan(all)) return 0x7FFF;
+    if (std::isinf(all)) return all < 0 ? 0xFC00 : 0x7C00;
+    if (all == 0) return std::signbit(all) ? 0x8000 : 0;
+    const Decoded exact = decode(Type::f32, std::bit_cast<uint32_t>(all));
+    const uint64_t bits = round_wide(Type::f16, Rounding::rn, exact.negative,
+                                     Wide::of(exact.significand, exact.exponent));
+    // A sum of the routine, unlike one of a tensor core, keeps the sign when it rounds to zero.
+    return exact.negative ? bits | 0x8000 : bits;
+}
+
+uint64_t host_chain(int k, const uint64_t* a, const uint64_t* b, uint64_t c) {
+    const auto is_nan = [](uint64_t bits) { return std::isnan(std::bit_cast<double>(bits)); };
+    const uint64_t quiet = uint64_t{1} << 51;
+    for (int i = 0; i < k; ++i) {
+        if (is_nan(b[i])) {
+            c = b[i] | quiet;
+        } else if (is_nan(c)) {
+            c |= quiet;
+        } else if (is_nan(a[i])) {
+            c = a[i] | quiet;
+        } else {
+            const double next = std::fma(std::bit_cast<double>(a[i]), std::bit_cast<double>(b[i]),
+                                         std::bit_cast<double>(c));
+            c = std::isnan(next) ? 0xFFF8000000000000 : std::bit_cast<uint64_t>(next);
+        }
+    }
+    return c;
+}
+
+uint64_t host_integer(MatrixTypes types, int k, const uint64_t* a, const uint64_t* b, uint64_t c) {
+    const auto value = [](Type t, uint64_t bits) -> int64_t {
+        return t == Type::s8 ? static_cast<int8_t>(bits) : static_cast<uint8_t>(bits);
+    };
+    int64_t sum = static_cast<int32_t>(c);
+    for (int i = 0; i < k; ++i) sum += value(types.a, a[i]) * value(types.b, b[i]);
+    if (types.satfinite && sum > INT32_MAX) sum = INT32_MAX;
+    if (types.satfinite && sum < INT32_MIN) sum = INT32_MIN;
+    return static_cast<uint32_t>(sum);
+}
+
+}  // namespace
+
+uint64_t oracle_element(const DotRow& row, MatrixTypes types, int k, const uint64_t* a,
+                        const uint64_t* b, uint64_t c) {
+    switch (row.method) {
+        case Method::fma_routine:
+            return host_routine(types, a, b, c);
+        case Method::fma_chain_f64:
+            return host_chain(k, a, b, c);
+        case Method::integer:
+            return host_integer(types, k, a, b, c);
+        case Method::fused_blocks:
+            break;
+    }
+    Type c_type = types.c;
+    for (int from = 0; from < k; from += row.sum.block) {
+        const int count = std::min<int>(row.sum.block, k - from);
+        c = fused_block(row, types, c_type, count, a + from, b + from, c);
+        c_type = types.d;
+    }
+    return c;
+}
+
+}  // namespace lockwarp::num::testing

@@ -1,0 +1,162 @@
+// matrix_product against the second definition, the fast path against the plain one, and the table
+// of rows.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "emu/num/dot.hpp"
+#include "tests/num/dot_oracle.hpp"
+#include "tests/num/inputs.hpp"
+#include "tests/num/targets.hpp"
+
+namespace lockwarp::num::testing {
+namespace {
+
+using isa::Arch;
+using isa::Type;
+
+std::string describe(const DotRow& row, MatrixTypes types, MatrixShape shape) {
+    return std::string(isa::row(row.arch).name) + " m" + std::to_string(shape.m) + "n" +
+           std::to_string(shape.n) + "k" + std::to_string(shape.k) +
+           std::string(isa::row(types.d).name) + std::string(isa::row(types.a).name) +
+           std::string(isa::row(types.b).name) + std::string(isa::row(types.c).name);
+}
+
+// The type combinations and lengths of k that one row answers for.
+std::vector<MatrixTypes> types_of(const DotRow& row) {
+    if (row.method == Method::integer) {
+        std::vector<MatrixTypes> all;
+        for (const Type a : {Type::s8, Type::u8})
+            for (const Type b : {Type::s8, Type::u8})
+                for (const bool satfinite : {false, true})
+                    all.push_back({a, b, row.d, row.d, satfinite});
+        return all;
+    }
+    std::vector<MatrixTypes> all{{row.a, row.a, row.d, row.d}};
+    if (row.a == Type::f16 && row.d == Type::f32) all.push_back({row.a, row.a, Type::f16, row.d});
+    return all;
+}
+
+std::vector<int> lengths_of(const DotRow& row) {
+    if (row.k != 0) return {row.k};
+    if (row.method == Method::fused_blocks)
+        return {row.sum.block / 2, row.sum.block, 2 * row.sum.block};
+    return {4, 16};
+}
+
+// Calls visit(row, types, shape, operands) for about a thousand outputs of each row, type
+// combination, length and input class.
+template <class Visit>
+void each_product(MatrixShape base, int repeats, Visit visit) {
+    Random random(20240611);
+    for (const DotRow& row : dot_rows())
+        for (const MatrixTypes types : types_of(row))
+            for (const int k : lengths_of(row))
+                for (int input = 0; input < input_classes; ++input)
+                    for (int i = 0; i < repeats; ++i) {
+                        const MatrixShape shape{base.m, base.n, k};
+                        const auto input_class = static_cast<InputClass>(input);
+                        visit(row, types, shape, input_class,
+                              make_operands(input_class, shape, types, random));
+                    }
+}
+
+TEST(Dot, EqualsTheSecondDefinition) {
+    int compared = 0;
+    each_product(
+        {16, 8, 0}, 8,
+        [&](const DotRow& row, MatrixTypes types, MatrixShape shape, InputClass input,
+            const Operands& x) {
+            std::vector<uint64_t> d(x.c.size());
+            matrix_product(row, shape, types, x.a.data(), x.b.data(), x.c.data(), d.data());
+            int different = 0;
+            for (int i = 0; i < shape.m; ++i)
+                for (int j = 0; j < shape.n; ++j) {
+                    const int at = i * shape.n + j;
+                    const uint64_t expected = oracle_element(row, types, shape.k, &x.a[i * shape.k],
+                                                             &x.b[j * shape.k], x.c[at]);
+                    ++compared;
+                    different += d[at] != expected;
+                }
+            ASSERT_EQ(different, 0) << describe(row, types, shape) << ", " << name(input);
+        });
+    EXPECT_GT(compared, 500000);
+}
+
+TEST(Dot, FastEqualsPlain) {
+    int compared = 0;
+    for (const MatrixShape base : {MatrixShape{16, 8, 0}, MatrixShape{64, 24, 0},
+                                   MatrixShape{8, 32, 0}, MatrixShape{5, 3, 0}})
+        each_product(
+            base, 4,
+            [&](const DotRow& row, MatrixTypes types, MatrixShape shape, InputClass input,
+                const Operands& x) {
+                std::vector<uint64_t> plain(x.c.size());
+                matrix_product(row, shape, types, x.a.data(), x.b.data(), x.c.data(), plain.data());
+                each_lane_target([&] {
+                    // D in the place of C, as an instruction may have it.
+                    std::vector<uint64_t> fast = x.c;
+                    matrix_product_fast(row, shape, types, x.a.data(), x.b.data(), fast.data(),
+                                        fast.data());
+                    compared += static_cast<int>(fast.size());
+                    ASSERT_EQ(fast, plain) << describe(row, types, shape) << ", " << name(input);
+                });
+            });
+    EXPECT_GT(compared, 1000000);
+}
+
+// The comparison can fail: with the floor one higher, a term that just reaches it is lost.
+TEST(Dot, SecondDefinitionNoticesAnotherFloor) {
+    int noticed = 0;
+    for (const DotRow& row : dot_rows()) {
+        if (row.method != Method::fused_blocks || row.a != Type::bf16) continue;
+        const MatrixTypes types{row.a, row.a, row.d, row.d};
+        const int k = row.sum.block;
+        // 2^-149 less the last place that the floor keeps, both as products with 2^-126; the rest
+        // are zeros.
+        const int last_place = row.sum.zero_exponent - row.sum.fraction;
+        std::vector<uint64_t> a(k, 0);
+        std::vector<uint64_t> b(k, 0);
+        a[0] = static_cast<uint64_t>(127 - 23) << 7;
+        a[1] = 0x8000 | static_cast<uint64_t>(127 + last_place + 126) << 7;
+        b[0] = b[1] = 0x0080;
+        const uint64_t c = 0;
+        const uint64_t expected = oracle_element(row, types, k, a.data(), b.data(), c);
+        uint64_t d = 0;
+        matrix_product(row, {1, 1, k}, types, a.data(), b.data(), &c, &d);
+        EXPECT_EQ(d, expected);
+        DotRow other = row;
+        ++other.sum.zero_exponent;
+        matrix_product(other, {1, 1, k}, types, a.data(), b.data(), &c, &d);
+        EXPECT_NE(d, expected) << describe(row, types, {1, 1, k});
+        ++noticed;
+    }
+    EXPECT_GT(noticed, 0);
+}
+
+TEST(DotRows, AnswerByShapeAndType) {
+    const DotRow* any = find_dot_row(Arch::sm_80, 16, 8, 16, Type::f16, Type::f32);
+    ASSERT_NE(any, nullptr);
+    EXPECT_EQ(any->method, Method::fused_blocks);
+    const DotRow* one = find_dot_row(Arch::sm_80, 8, 8, 4, Type::f16, Type::f32);
+    ASSERT_NE(one, nullptr);
+    EXPECT_EQ(one->method, Method::fma_routine);
+    for (const Arch arch : {Arch::sm_70, Arch::sm_75}) {
+        const DotRow* volta = find_dot_row(arch, 8, 8, 4, Type::f16, Type::f32);
+        ASSERT_NE(volta, nullptr);
+        EXPECT_EQ(volta->method, Method::fused_blocks);
+    }
+    EXPECT_EQ(find_dot_row(Arch::sm_75, 16, 8, 16, Type::u8, Type::s32),
+              find_dot_row(Arch::sm_75, 16, 8, 16, Type::s8, Type::s32));
+    EXPECT_EQ(find_dot_row(Arch::sm_70, 16, 8, 8, Type::bf16, Type::f32), nullptr);
+    EXPECT_EQ(find_dot_row(Arch::sm_75, 16, 8, 8, Type::f64, Type::f64), nullptr);
+}
+
+TEST(DotRows, CoverEveryArchitecture) {
+    std::set<Arch> seen;
+    for (const DotRow& row : dot_rows()) seen.insert(row.arch);
+    EXPECT_EQ(seen.size(), static_cast<size_t>(Arch::count_));
+}
+
+}  // namespace
+}  // namespace lockwarp::num::testing

@@ -1,0 +1,90 @@
+// The 32-lane operations against the soft float.
+#include "emu/num/lanes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "emu/num/ieee.hpp"
+#include "tests/num/inputs.hpp"
+#include "tests/num/targets.hpp"
+
+namespace lockwarp::num::testing {
+namespace {
+
+using isa::Type;
+
+constexpr Rounding rn = Rounding::rn;
+
+template <class Word>
+struct alignas(64) Register {
+    std::array<Word, 32> lanes;
+};
+
+template <class Word>
+Register<Word> random_register(Type t, Random& random) {
+    static const std::vector<uint64_t> all = landmarks(t);
+    Register<Word> r;
+    for (Word& lane : r.lanes)
+        lane = static_cast<Word>(random() % 4 == 0 ? all[random() % all.size()]
+                                                   : random_operand(t, random));
+    return r;
+}
+
+void compare_f32() {
+    Random random(19);
+    for (int i = 0; i < 10000; ++i) {
+        const auto a = random_register<uint32_t>(Type::f32, random);
+        const auto b = random_register<uint32_t>(Type::f32, random);
+        const auto c = random_register<uint32_t>(Type::f32, random);
+        Register<uint32_t> sum, difference, product, fused;
+        add_f32(a.lanes.data(), b.lanes.data(), sum.lanes.data());
+        sub_f32(a.lanes.data(), b.lanes.data(), difference.lanes.data());
+        mul_f32(a.lanes.data(), b.lanes.data(), product.lanes.data());
+        fma_f32(a.lanes.data(), b.lanes.data(), c.lanes.data(), fused.lanes.data());
+        for (size_t lane = 0; lane < 32; ++lane) {
+            const uint32_t x = a.lanes[lane];
+            const uint32_t y = b.lanes[lane];
+            const uint32_t z = c.lanes[lane];
+            ASSERT_EQ(sum.lanes[lane], add(Type::f32, x, y, rn)) << std::hex << x << ' ' << y;
+            ASSERT_EQ(difference.lanes[lane], sub(Type::f32, x, y, rn))
+                << std::hex << x << ' ' << y;
+            ASSERT_EQ(product.lanes[lane], mul(Type::f32, x, y, rn)) << std::hex << x << ' ' << y;
+            ASSERT_EQ(fused.lanes[lane], fma(Type::f32, x, y, z, rn))
+                << std::hex << x << ' ' << y << ' ' << z;
+        }
+    }
+}
+
+TEST(Lanes, F32EqualsSoftFloat) { each_lane_target(compare_f32); }
+
+void compare_f64() {
+    Random random(23);
+    for (int i = 0; i < 10000; ++i) {
+        const auto a = random_register<uint64_t>(Type::f64, random);
+        const auto b = random_register<uint64_t>(Type::f64, random);
+        const auto c = random_register<uint64_t>(Type::f64, random);
+        Register<uint64_t> fused;
+        fma_f64(a.lanes.data(), b.lanes.data(), c.lanes.data(), fused.lanes.data());
+        for (size_t lane = 0; lane < 32; ++lane)
+            ASSERT_EQ(fused.lanes[lane],
+                      fma(Type::f64, a.lanes[lane], b.lanes[lane], c.lanes[lane], rn));
+    }
+}
+
+TEST(Lanes, F64EqualsSoftFloat) { each_lane_target(compare_f64); }
+
+TEST(Lanes, ResultMayReplaceAnOperand) {
+    Random random(29);
+    auto a = random_register<uint32_t>(Type::f32, random);
+    const auto b = random_register<uint32_t>(Type::f32, random);
+    const auto before = a;
+    fma_f32(a.lanes.data(), b.lanes.data(), a.lanes.data(), a.lanes.data());
+    for (size_t lane = 0; lane < 32; ++lane) {
+        const uint32_t x = before.lanes[lane];
+        ASSERT_EQ(a.lanes[lane], fma(Type::f32, x, b.lanes[lane], x, rn));
+    }
+}
+
+}  // namespace
+}  // namespace lockwarp::num::testing

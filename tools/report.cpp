@@ -1,0 +1,104 @@
+#include "tools/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lockwarp::tools {
+
+namespace {
+
+constexpr size_t columns = 100;
+
+std::string_view line_of(std::string_view source, uint32_t line) {
+    size_t begin = 0;
+    for (uint32_t i = 1; i < line; ++i) {
+        begin = source.find('\n', begin);
+        if (begin == std::string_view::npos) return {};
+        ++begin;
+    }
+    return source.substr(begin, std::min(source.find('\n', begin), source.size()) - begin);
+}
+
+// The line and a caret under the place, cut to the width of a terminal; what is no printable
+// character shows as '.'.
+std::string marked(std::string_view source, ptx::Place place) {
+    if (place.line == 0) return {};
+    const std::string_view whole = line_of(source, place.line);
+    const std::string number = std::to_string(place.line);
+    const size_t room = columns - number.size() - 6;
+    const size_t at = place.column == 0 ? 0 : place.column - 1;
+    const size_t first = at > room * 3 / 4 ? at - room / 2 : 0;
+    if (first > whole.size()) return {};
+    std::string text(whole.substr(first, room));
+    for (char& c : text)
+        if (c == '\t')
+            c = ' ';
+        else if (static_cast<unsigned char>(c) < 32 || static_cast<unsigned char>(c) > 126)
+            c = '.';
+    std::string under(at - first, ' ');
+    const size_t length =
+        std::min<size_t>(std::max(place.length, 1u), room - std::min(room - 1, at - first));
+    under.push_back('^');
+    under.append(length - 1, '~');
+    return fmt::format("  {} | {}\n  {} | {}\n", number, text, std::string(number.size(), ' '),
+                       under);
+}
+
+std::string_view space_of(ptx::Space space) {
+    switch (space) {
+        case ptx::Space::global:
+            return "global";
+        case ptx::Space::shared:
+            return "shared";
+        case ptx::Space::local:
+            return "local";
+        case ptx::Space::param:
+            return "param";
+        case ptx::Space::const_:
+            return "const";
+        default:
+            return "generic";
+    }
+}
+
+}  // namespace
+
+std::string caret_report(const std::string& file, std::string_view source,
+                         const std::vector<ptx::Diagnostic>& diagnostics) {
+    std::string out;
+    for (const ptx::Diagnostic& d : diagnostics) {
+        if (d.place.line == 0)
+            out += fmt::format("{}: error: {}\n", file, d.message);
+        else
+            out +=
+                fmt::format("{}:{}:{}: error: {}\n", file, d.place.line, d.place.column, d.message);
+        out += marked(source, d.place);
+        if (!d.hint.empty()) out += fmt::format("  {}\n", d.hint);
+    }
+    return out;
+}
+
+std::string trap_report(const std::string& file, std::string_view source,
+                        const isa::Program& program, const warp::Trap& t) {
+    std::string out = fmt::format("TRAP  {}:{}  {}: {}", file, t.place.line, program.entry,
+                                  warp::trap_name(t.kind));
+    if (t.has_address) out += fmt::format(" {:#x}", t.address);
+    out += '\n';
+    out += marked(source, t.place);
+    out += fmt::format("  CTA ({},{},{}), warp {}", t.cta[0], t.cta[1], t.cta[2], t.warp);
+    if (t.has_lane) out += fmt::format(", lane {}", t.lane);
+    out += fmt::format(", step {}", t.step);
+    if (t.has_address) out += fmt::format(", {} address {:#x}", space_of(t.space), t.address);
+    out += '\n';
+    if (!t.detail.empty()) out += fmt::format("  {}\n", t.detail);
+    return out;
+}
+
+std::string grouped(uint64_t n) {
+    std::string digits = std::to_string(n);
+    for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+    return digits;
+}
+
+}  // namespace lockwarp::tools

@@ -1,0 +1,24 @@
+// What a user reads: diagnostics with a caret, traps with their place, matrices.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emu/isa/operation.hpp"
+#include "emu/warp/launch.hpp"
+
+namespace lockwarp::tools {
+
+// "kernel.ptx:41:5: error: ...", the line, a caret under the token, and the hint.
+std::string caret_report(const std::string& file, std::string_view source,
+                         const std::vector<ptx::Diagnostic>& diagnostics);
+
+// A program's own fault, first line the answer.
+std::string trap_report(const std::string& file, std::string_view source,
+                        const isa::Program& program, const warp::Trap& trap);
+
+// 1234567 -> "1,234,567"
+std::string grouped(uint64_t n);
+
+}  // namespace lockwarp::tools

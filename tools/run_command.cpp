@@ -1,0 +1,231 @@
+#include "tools/run_command.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "emu/lockwarp.hpp"
+#include "tools/launch_file.hpp"
+#include "tools/matrices.hpp"
+#include "tools/nvcc.hpp"
+#include "tools/report.hpp"
+
+namespace lockwarp::tools {
+
+namespace {
+
+constexpr uint64_t most_source_bytes = uint64_t{1} << 28;
+
+std::atomic<bool> interrupt{false};
+
+void on_interrupt(int) { interrupt.store(true, std::memory_order_relaxed); }
+
+int wrong(const Problem& problem) {
+    spdlog::error("{}", problem);
+    return wrong_input;
+}
+
+// A bar on a terminal for runs of more than two seconds.
+class Progress {
+  public:
+    Progress(const std::atomic<uint64_t>& ended, uint64_t ctas) {
+        if (::isatty(STDERR_FILENO) == 0) return;
+        thread_ = std::jthread([&ended, ctas](const std::stop_token& stop) {
+            using Clock = std::chrono::steady_clock;
+            const Clock::time_point begin = Clock::now();
+            bool drawn = false;
+            while (!stop.stop_requested()) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(100));
+                const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+                if (seconds < 2 || stop.stop_requested()) continue;
+                const uint64_t n = ended.load(std::memory_order_relaxed);
+                const auto filled = static_cast<size_t>(n * 40 / ctas);
+                fmt::print(stderr, "\r[{:<40}] {} of {} CTAs, {:.0f} s ", std::string(filled, '#'),
+                           grouped(n), grouped(ctas), seconds);
+                std::fflush(stderr);
+                drawn = true;
+            }
+            if (drawn) fmt::print(stderr, "\r{:78}\r", "");
+        });
+    }
+
+  private:
+    std::jthread thread_;
+};
+
+struct Input {
+    LaunchFile launch;
+    std::string ptx_path;
+    std::string source;
+};
+
+// The launch file and the PTX it names; a source given beside it takes the place of that.
+Problem read_input(const RunOptions& options, Input& in) {
+    namespace fs = std::filesystem;
+    std::string source;
+    std::string launch = options.files.back();
+    if (options.files.size() == 2) source = options.files[0];
+    if (options.files.size() == 1 && (launch.ends_with(".cu") || launch.ends_with(".ptx"))) {
+        source = launch;
+        launch = fs::path(source).replace_extension(".json").string();
+        if (!fs::exists(launch))
+            return source + ": no launch file; name one after it, or write " + launch;
+    }
+    if (Problem why = read_launch_file(launch, in.launch); !why.empty()) return why;
+    in.ptx_path = source;
+    if (source.empty()) {
+        fs::path path(in.launch.ptx);
+        if (path.is_relative()) path = fs::path(in.launch.folder) / path;
+        in.ptx_path = path.string();
+    }
+    if (in.ptx_path.ends_with(".cu")) {
+        const std::string arch = options.arch.empty() ? in.launch.arch : options.arch;
+        return compile_cuda(in.ptx_path, arch, in.source);
+    }
+    std::vector<uint8_t> bytes;
+    if (Problem why = read_file(in.ptx_path, most_source_bytes, bytes); !why.empty())
+        return source.empty() ? in.launch.path + ": field 'ptx': " + why : why;
+    in.source.assign(bytes.begin(), bytes.end());
+    return {};
+}
+
+Buffers views(const std::vector<BufferField>& fields,
+              const std::vector<std::vector<uint8_t>>& storage) {
+    Buffers out;
+    for (size_t i = 0; i < fields.size(); ++i) out[fields[i].name] = storage[i];
+    return out;
+}
+
+Problem write_outputs(const LaunchFile& file, const Prepared& prepared, const std::string& folder) {
+    if (Problem why = make_folder(folder); !why.empty()) return why;
+    for (const std::string& name : file.outputs)
+        for (size_t i = 0; i < file.buffers.size(); ++i)
+            if (file.buffers[i].name == name) {
+                const std::string path = (std::filesystem::path(folder) / (name + ".bin")).string();
+                if (Problem why = write_file(path, prepared.storage[i]); !why.empty()) return why;
+            }
+    return {};
+}
+
+std::string arch_names() {
+    std::string out;
+    for (const isa::ArchRow& a : isa::arch_rows)
+        out += (out.empty() ? "" : ", ") + std::string(a.name);
+    return out;
+}
+
+std::string statistics(const warp::Statistics& s, double seconds) {
+    return fmt::format(
+        "instructions     {:>18}   retired by warps\n"
+        "lane operations  {:>18}   {:.3g} a second\n"
+        "products         {:>18}   multiply-adds of matrix instructions, {:.3g} a second\n"
+        "CTAs, warps      {:>18}   {} warps\n"
+        "seconds          {:>18.3f}\n",
+        grouped(s.instructions), grouped(s.lane_operations),
+        static_cast<double>(s.lane_operations) / seconds, grouped(s.products),
+        static_cast<double>(s.products) / seconds, grouped(s.ctas), grouped(s.warps), seconds);
+}
+
+}  // namespace
+
+int run_command(const RunOptions& options) {
+    std::vector<PrintRequest> prints(options.print.size());
+    std::vector<ProductRequest> products(options.product.size());
+    for (size_t i = 0; i < prints.size(); ++i)
+        if (Problem why = parse_print(options.print[i], prints[i]); !why.empty()) return wrong(why);
+    for (size_t i = 0; i < products.size(); ++i)
+        if (Problem why = parse_product(options.product[i], products[i]); !why.empty())
+            return wrong(why);
+
+    Input in;
+    if (Problem why = read_input(options, in); !why.empty()) return wrong(why);
+    for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
+    ptx::Parsed parsed = ptx::parse(in.source);
+    const auto refuse = [&](const std::vector<ptx::Diagnostic>& diagnostics) {
+        fmt::print(stderr, "{}{} error{} in {}\n",
+                   caret_report(in.ptx_path, in.source, diagnostics), diagnostics.size(),
+                   diagnostics.size() == 1 ? "" : "s", in.ptx_path);
+        return wrong_input;
+    };
+    if (!parsed.diagnostics.empty()) return refuse(parsed.diagnostics);
+
+    const std::string arch_name = options.arch.empty() ? in.launch.arch : options.arch;
+    std::optional<isa::Arch> arch = isa::arch_named(arch_name);
+    if (!arch_name.empty() && !arch)
+        return wrong((options.arch.empty() ? in.launch.path + ": field 'arch': '" : "--arch: '") +
+                     arch_name + "' is not modelled; one of " + arch_names());
+    std::vector<ptx::Diagnostic> diagnostics;
+    if (!arch) arch = isa::target_arch(parsed.module, diagnostics);
+    if (!arch) return refuse(diagnostics);
+    const isa::Resolved resolved = isa::resolve(parsed.module, *arch, in.launch.entry);
+    if (!resolved.diagnostics.empty()) return refuse(resolved.diagnostics);
+
+    Prepared prepared;
+    if (Problem why = prepare(in.launch, resolved.program, prepared); !why.empty())
+        return wrong(why);
+    // Whatever can be wrong with a request is said before the run, not after it.
+    std::vector<std::vector<uint8_t>> inputs;
+    if (!products.empty()) inputs = prepared.storage;
+    {
+        const Buffers now = views(in.launch.buffers, prepared.storage);
+        for (const PrintRequest& p : prints)
+            if (Problem why = check_print(p, now); !why.empty()) return wrong(why);
+        for (const ProductRequest& p : products)
+            if (Problem why = check_product(p, now); !why.empty()) return wrong(why);
+    }
+    if (!options.out.empty())
+        if (Problem why = make_folder(options.out); !why.empty()) return wrong(why);
+
+    std::atomic<uint64_t> ended{0};
+    prepared.launch.progress = &ended;
+    prepared.launch.stop = &interrupt;
+    prepared.launch.threads = options.threads;
+    if (options.max_steps != 0) prepared.launch.max_steps = options.max_steps;
+    struct sigaction action {};
+    action.sa_handler = on_interrupt;
+    ::sigaction(SIGINT, &action, nullptr);
+    ::sigaction(SIGTERM, &action, nullptr);
+
+    const auto begin = std::chrono::steady_clock::now();
+    warp::Result result;
+    {
+        const Progress progress(ended, in.launch.grid.count());
+        result = exec::launch(resolved.program, prepared.launch);
+    }
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (result.refusal) return wrong(in.launch.path + ": " + result.refusal->what);
+    if (result.trap && result.trap->kind == warp::TrapKind::stopped) {
+        spdlog::error("stopped; no output was written");
+        return interrupted;
+    }
+    if (result.trap) {
+        fmt::print("{}", trap_report(in.ptx_path, in.source, resolved.program, *result.trap));
+        if (options.stats) fmt::print("{}", statistics(result.statistics, seconds));
+        return differs_or_trapped;
+    }
+
+    fmt::print("done: {} on {}, {} CTA{}, {} instructions\n", resolved.program.entry,
+               isa::row(*arch).name, grouped(result.statistics.ctas),
+               result.statistics.ctas == 1 ? "" : "s", grouped(result.statistics.instructions));
+    const Buffers after = views(in.launch.buffers, prepared.storage);
+    std::string text;
+    for (const PrintRequest& p : prints) print_matrix(p, after, text);
+    for (const ProductRequest& p : products)
+        product_report(p, views(in.launch.buffers, inputs), after, text);
+    if (options.stats) text += statistics(result.statistics, seconds);
+    fmt::print("{}", text);
+    if (!options.out.empty())
+        if (Problem why = write_outputs(in.launch, prepared, options.out); !why.empty())
+            return wrong(why);
+    if (std::fflush(stdout) != 0) return wrong("the output could not be written");
+    return done;
+}
+
+}  // namespace lockwarp::tools
