@@ -1,8 +1,8 @@
 // Lockwarp's library: run PTX bit for bit as an NVIDIA GPU would.
 //
-//   auto parsed = lockwarp::ptx::parse(text);                    // text -> tree, or diagnostics
+//   auto parsed = lockwarp::ptx::parse(text);
 //   auto resolved = lockwarp::isa::resolve(parsed.module, lockwarp::isa::Arch::sm_80, "kernel");
-//   lockwarp::warp::Launch launch;                               // grid, block, parameters, buffers
+//   lockwarp::warp::Launch launch;  // to be filled: grid, block, parameters, buffers
 //   auto result = lockwarp::exec::launch(resolved.program, launch, observer);
 //
 // Bytes in, results out: nothing here throws, prints, or keeps state between calls. What is wrong

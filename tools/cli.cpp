@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "emu/isa/arch.hpp"
+#include "tools/list_command.hpp"
 #include "tools/run_command.hpp"
 
 namespace lockwarp::tools {
@@ -45,11 +46,13 @@ void add_run(CLI::App& app, RunOptions& o) {
     run->add_option(
            "--print", o.print,
            "print a buffer as a matrix: BUFFER:TYPE:ROWSxCOLS[:DECIMALS|:hex]; may be repeated")
-        ->type_name("SPEC");
+        ->type_name("SPEC")
+        ->allow_extra_args(false);
     run->add_option("--product", o.product,
                     "how far a result is from the exact product: D=A*B:MxNxK:AB_TYPE:D_TYPE, all "
                     "row-major; B' for B stored N x K")
-        ->type_name("SPEC");
+        ->type_name("SPEC")
+        ->allow_extra_args(false);
     run->add_flag("--stats", o.stats, "count instructions, lane operations and products");
     run->add_option("--max-steps", o.max_steps,
                     "trap when a warp has retired N instructions (default: no limit)")
@@ -73,10 +76,17 @@ int command_line(int argc, char** argv) {
     app.get_formatter()->column_width(24);
     RunOptions run;
     add_run(app, run);
+    CLI::App* list = app.add_subcommand("list", "Print the instructions that are executed");
+    bool markdown = false;
+    list->add_flag("--markdown", markdown, "as the README has it");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
         return app.exit(e) == 0 ? done : wrong_input;
+    }
+    if (list->parsed()) {
+        fmt::print("{}", instruction_list(markdown));
+        return std::fflush(stdout) == 0 ? done : wrong_input;
     }
     return run_command(run);
 }

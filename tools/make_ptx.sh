@@ -6,7 +6,7 @@
 #
 # Exit status: 0 done; 1 a file differs (--check) or does not compile; 2 usage; 77 there is no nvcc.
 # NVCC names the compiler (default: nvcc). Another release of nvcc may make other PTX: the first
-# lines of each file say which one made it.
+# lines of each file say which one made it, and --check by another one exits with 77.
 set -u
 
 # source, target, nvcc's options.
@@ -64,6 +64,9 @@ while read -r name target options; do
         status=1
     elif ! $check; then
         cp "$scratch/$ptx" "$ptx"
+    elif ! cmp -s <(grep '^// Compiler Build ID' "$scratch/$ptx") <(grep '^// Compiler Build ID' "$ptx"); then
+        echo "make_ptx.sh: $ptx was made by another nvcc"
+        exit 77
     elif ! cmp -s "$scratch/$ptx" "$ptx"; then
         echo "gpu/kernels/$ptx differs"
         status=1

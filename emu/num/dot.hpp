@@ -53,6 +53,10 @@ std::span<const DotRow> dot_rows();
 // A row with m, n, k given goes before one with 0.
 const DotRow* find_dot_row(isa::Arch arch, int m, int n, int k, isa::Type a, isa::Type d);
 
+// How the result of an instruction with this k is known. Published results are of one block: of a
+// chain of blocks the literature speaks.
+Evidence evidence_for(const DotRow& row, int k);
+
 struct MatrixShape {
     int m, n, k;
 };

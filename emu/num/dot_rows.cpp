@@ -146,6 +146,11 @@ constexpr Type stored_type(Type a) { return a == Type::u8 ? Type::s8 : a; }
 
 std::span<const DotRow> dot_rows() { return rows; }
 
+Evidence evidence_for(const DotRow& row, int k) {
+    const bool chain = row.method == fused_blocks && k > row.sum.block;
+    return chain && row.evidence == replayed ? literature : row.evidence;
+}
+
 const DotRow* find_dot_row(Arch arch, int m, int n, int k, Type a, Type d) {
     const DotRow* found = nullptr;
     for (const DotRow& r : rows) {

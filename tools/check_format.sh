@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# Every C++ and CUDA source is as clang-format writes it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+git ls-files -z '*.cpp' '*.hpp' '*.cu' | xargs -0 clang-format --dry-run --Werror

@@ -1,0 +1,8 @@
+# One folder, build/portable/portable: the program and, in lib beside it, every library it needs but
+# those of glibc, found by relative path. It runs where there is glibc 2.36 or later and nothing else.
+find_program(PATCHELF patchelf REQUIRED)
+add_custom_target(portable ALL
+  COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:lockwarp> -DPATCHELF=${PATCHELF}
+          -DFOLDER=${CMAKE_BINARY_DIR}/portable -P ${CMAKE_SOURCE_DIR}/tools/portable_copy.cmake
+  DEPENDS lockwarp
+  VERBATIM)

@@ -1,0 +1,20 @@
+# Copies PROGRAM into FOLDER with the libraries it needs in FOLDER/lib.
+file(REMOVE_RECURSE ${FOLDER})
+file(MAKE_DIRECTORY ${FOLDER}/lib)
+file(COPY ${PROGRAM} DESTINATION ${FOLDER})
+file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${PROGRAM} RESOLVED_DEPENDENCIES_VAR needed
+     UNRESOLVED_DEPENDENCIES_VAR missing
+     POST_EXCLUDE_REGEXES "/(ld-linux-x86-64|libc|libm|libdl|librt|libpthread|libresolv)\\.so")
+if(missing)
+  message(FATAL_ERROR "libraries not found: ${missing}")
+endif()
+foreach(library ${needed})
+  file(COPY ${library} DESTINATION ${FOLDER}/lib FOLLOW_SYMLINK_CHAIN)
+  get_filename_component(name ${library} NAME)
+  execute_process(COMMAND ${PATCHELF} --set-rpath "$ORIGIN" ${FOLDER}/lib/${name}
+                  COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+get_filename_component(name ${PROGRAM} NAME)
+execute_process(COMMAND ${PATCHELF} --set-rpath "$ORIGIN/lib" ${FOLDER}/${name}
+                COMMAND_ERROR_IS_FATAL ANY)
+message(STATUS "portable folder: ${FOLDER}")

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds Lockwarp and passes its tests: format, rooms, unit tests, hardware recordings, and the
+# parts that read input again under the address and undefined-behaviour sanitizers.
+#   tools/test.sh [release|asan|all]     default: all
+set -euo pipefail
+cd "$(dirname "$0")/.."
+what=${1:-all}
+case $what in
+    release | asan | all) ;;
+    *) echo "usage: tools/test.sh [release|asan|all]" >&2; exit 2 ;;
+esac
+tools/setup.sh test
+tools/check_format.sh
+tools/check_rooms.sh
+tools/make_ptx.sh --check || [ $? -eq 77 ]
+
+build_and_test() { # preset, ctest arguments...
+    local preset=$1
+    shift
+    cmake --preset "$preset" -DLOCKWARP_TESTS=ON >/dev/null
+    cmake --build --preset "$preset"
+    ctest --preset "$preset" -j "$(nproc)" --no-tests=error "$@"
+}
+# Labelled gpu: needs an NVIDIA GPU; those tests exit with 77 where there is none.
+[ "$what" = asan ] || build_and_test release
+[ "$what" = release ] || build_and_test asan
