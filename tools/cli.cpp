@@ -9,6 +9,7 @@
 #include "emu/isa/arch.hpp"
 #include "tools/list_command.hpp"
 #include "tools/run_command.hpp"
+#include "tools/validate_command.hpp"
 
 namespace lockwarp::tools {
 
@@ -64,6 +65,29 @@ void add_run(CLI::App& app, RunOptions& o) {
     run->footer(std::string(examples));
 }
 
+void add_validate(CLI::App& app, ValidateOptions& o) {
+    CLI::App* validate = app.add_subcommand(
+        "validate", "Run a launch file on the emulator and on a GPU; compare every register");
+    validate->add_option("FILES", o.files, "LAUNCH.json, or a source and a launch file")
+        ->required()
+        ->expected(1, 2);
+    validate->add_option("--gpu", o.gpu, "which GPU of this machine (default: 0)")->type_name("N");
+    validate
+        ->add_option(
+            "--only", o.only,
+            "compare only after these instructions: mma,ldmatrix (default: after every one)")
+        ->type_name("OPCODES")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    validate->add_flag("--final", o.final_only, "compare only memory at the end");
+    validate->add_option("--trace-mb", o.trace_megabytes, "memory for traces (default: 1024)")
+        ->type_name("MB")
+        ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20));
+    validate->add_option("--max-steps", o.max_steps, "trap when a warp has retired N instructions")
+        ->type_name("N");
+    validate->add_option("--threads", o.threads, "cores to use (default: all)")->type_name("N");
+}
+
 }  // namespace
 
 int command_line(int argc, char** argv) {
@@ -76,6 +100,8 @@ int command_line(int argc, char** argv) {
     app.get_formatter()->column_width(24);
     RunOptions run;
     add_run(app, run);
+    ValidateOptions validate;
+    add_validate(app, validate);
     CLI::App* list = app.add_subcommand("list", "Print the instructions that are executed");
     bool markdown = false;
     list->add_flag("--markdown", markdown, "as the README has it");
@@ -88,6 +114,7 @@ int command_line(int argc, char** argv) {
         fmt::print("{}", instruction_list(markdown));
         return std::fflush(stdout) == 0 ? done : wrong_input;
     }
+    if (app.got_subcommand("validate")) return validate_command(validate);
     return run_command(run);
 }
 

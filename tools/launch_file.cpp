@@ -348,34 +348,12 @@ Problem read_launch_file(const std::string& path, LaunchFile& out) {
     return parse_launch_file(std::string(bytes.begin(), bytes.end()), path, out);
 }
 
-Problem prepare(const LaunchFile& file, const isa::Program& program, Prepared& out) {
-    // Buffers lie in the order of their names, far enough apart that a small overrun hits none.
-    constexpr uint64_t first_address = uint64_t{0x70} << 32;
-    constexpr uint64_t gap = uint64_t{1} << 20;
-    uint64_t total = 0;
-    for (const BufferField& b : file.buffers) total += b.bytes;
-    struct sysinfo machine {};
-    ::sysinfo(&machine);
-    if (total > uint64_t{machine.totalram} * machine.mem_unit)
-        return file.path + ": the buffers have " + std::to_string(total) +
-               " bytes, more than this machine";
-    std::map<std::string, uint64_t> address;
-    uint64_t next = first_address;
-    for (const BufferField& b : file.buffers) {
-        std::vector<uint8_t>& bytes = out.storage.emplace_back();
-        if (Problem why = initial_bytes(file, b, bytes); !why.empty()) return why;
-        address[b.name] = next;
-        out.launch.buffers.push_back({b.name, next, bytes});
-        next = (next + b.bytes + 2 * gap - 1) / gap * gap;
-    }
-    out.launch.grid = file.grid;
-    out.launch.block = file.block;
-    out.launch.dynamic_shared = file.dynamic_shared;
+Problem lay_out(const LaunchFile& file, const isa::Program& program, Parameters& out) {
     if (file.arguments.size() != program.parameters.size())
         return file.path + ": field 'args': " + std::to_string(file.arguments.size()) +
                " given, the kernel " + program.entry + " has " +
                std::to_string(program.parameters.size());
-    out.launch.parameters.assign(program.parameter_bytes, 0);
+    out.bytes.assign(program.parameter_bytes, 0);
     for (size_t i = 0; i < file.arguments.size(); ++i) {
         const Argument& a = file.arguments[i];
         const isa::Parameter& p = program.parameters[i];
@@ -383,13 +361,50 @@ Problem prepare(const LaunchFile& file, const isa::Program& program, Prepared& o
             return file.path + ": field 'args[" + std::to_string(i) + "]': " + a.type + " has " +
                    std::to_string(a.bytes.size()) + " bytes, parameter '" + p.name + "' (" +
                    std::string(isa::row(p.type).name) + ") has " + std::to_string(p.bytes);
-        uint8_t* at = out.launch.parameters.data() + p.offset;
-        std::memcpy(at, a.bytes.data(), a.bytes.size());
+        std::memcpy(out.bytes.data() + p.offset, a.bytes.data(), a.bytes.size());
         for (const Pointer& pointer : a.pointers) {
-            const uint64_t value = address[pointer.buffer] + pointer.offset;
-            std::memcpy(at + pointer.at, &value, sizeof value);
+            const auto found = std::ranges::find(file.buffers, pointer.buffer, &BufferField::name);
+            out.patches.push_back({static_cast<uint32_t>(p.offset + pointer.at),
+                                   static_cast<size_t>(found - file.buffers.begin()),
+                                   pointer.offset});
         }
     }
+    return {};
+}
+
+Problem make_buffers(const LaunchFile& file, std::vector<std::vector<uint8_t>>& out) {
+    uint64_t total = 0;
+    for (const BufferField& b : file.buffers) total += b.bytes;
+    struct sysinfo machine {};
+    ::sysinfo(&machine);
+    if (total > uint64_t{machine.totalram} * machine.mem_unit)
+        return file.path + ": the buffers have " + std::to_string(total) +
+               " bytes, more than this machine";
+    for (const BufferField& b : file.buffers)
+        if (Problem why = initial_bytes(file, b, out.emplace_back()); !why.empty()) return why;
+    return {};
+}
+
+Problem prepare(const LaunchFile& file, const isa::Program& program, Prepared& out) {
+    // Buffers lie in the order of their names, far enough apart that a small overrun hits none.
+    constexpr uint64_t first_address = uint64_t{0x70} << 32;
+    constexpr uint64_t gap = uint64_t{1} << 20;
+    Parameters parameters;
+    if (Problem why = lay_out(file, program, parameters); !why.empty()) return why;
+    if (Problem why = make_buffers(file, out.storage); !why.empty()) return why;
+    uint64_t next = first_address;
+    for (size_t i = 0; i < file.buffers.size(); ++i) {
+        out.launch.buffers.push_back({file.buffers[i].name, next, out.storage[i]});
+        next = (next + file.buffers[i].bytes + 2 * gap - 1) / gap * gap;
+    }
+    for (const validate::Patch& p : parameters.patches) {
+        const uint64_t value = out.launch.buffers[p.buffer].address + p.offset;
+        std::memcpy(parameters.bytes.data() + p.at, &value, sizeof value);
+    }
+    out.launch.parameters = std::move(parameters.bytes);
+    out.launch.grid = file.grid;
+    out.launch.block = file.block;
+    out.launch.dynamic_shared = file.dynamic_shared;
     return {};
 }
 

@@ -12,6 +12,7 @@
 #include "emu/isa/operation.hpp"
 #include "emu/warp/launch.hpp"
 #include "tools/files.hpp"
+#include "validate/lockstep.hpp"
 
 namespace lockwarp::tools {
 
@@ -74,13 +75,25 @@ Problem parse_launch_file(const std::string& text, const std::string& path, Laun
 // A buffer's bytes before the run.
 Problem initial_bytes(const LaunchFile& file, const BufferField& buffer, std::vector<uint8_t>& out);
 
-// A launch ready to run: owns the buffers' bytes.
+// The kernel's parameter space, without the buffers' addresses: those go where the patches say.
+struct Parameters {
+    std::vector<uint8_t> bytes;
+    std::vector<validate::Patch> patches;
+};
+
+// Lays out the arguments in the kernel's parameters.
+Problem lay_out(const LaunchFile& file, const isa::Program& program, Parameters& out);
+
+// Every buffer's bytes before the run, in the order of LaunchFile::buffers.
+Problem make_buffers(const LaunchFile& file, std::vector<std::vector<uint8_t>>& out);
+
+// A launch ready to run on the emulator: owns the buffers' bytes.
 struct Prepared {
-    std::vector<std::vector<uint8_t>> storage;  // in the order of LaunchFile::buffers
+    std::vector<std::vector<uint8_t>> storage;
     warp::Launch launch;
 };
 
-// Makes the buffers, places them, and lays out the arguments in the kernel's parameters.
+// Makes and places the buffers, and lays out the arguments.
 Problem prepare(const LaunchFile& file, const isa::Program& program, Prepared& out);
 
 }  // namespace lockwarp::tools

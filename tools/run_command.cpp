@@ -11,16 +11,13 @@
 #include <thread>
 
 #include "emu/lockwarp.hpp"
-#include "tools/launch_file.hpp"
+#include "tools/input.hpp"
 #include "tools/matrices.hpp"
-#include "tools/nvcc.hpp"
 #include "tools/report.hpp"
 
 namespace lockwarp::tools {
 
 namespace {
-
-constexpr uint64_t most_source_bytes = uint64_t{1} << 28;
 
 std::atomic<bool> interrupt{false};
 
@@ -59,42 +56,6 @@ class Progress {
     std::jthread thread_;
 };
 
-struct Input {
-    LaunchFile launch;
-    std::string ptx_path;
-    std::string source;
-};
-
-// The launch file and the PTX it names; a source given beside it takes the place of that.
-Problem read_input(const RunOptions& options, Input& in) {
-    namespace fs = std::filesystem;
-    std::string source;
-    std::string launch = options.files.back();
-    if (options.files.size() == 2) source = options.files[0];
-    if (options.files.size() == 1 && (launch.ends_with(".cu") || launch.ends_with(".ptx"))) {
-        source = launch;
-        launch = fs::path(source).replace_extension(".json").string();
-        if (!fs::exists(launch))
-            return source + ": no launch file; name one after it, or write " + launch;
-    }
-    if (Problem why = read_launch_file(launch, in.launch); !why.empty()) return why;
-    in.ptx_path = source;
-    if (source.empty()) {
-        fs::path path(in.launch.ptx);
-        if (path.is_relative()) path = fs::path(in.launch.folder) / path;
-        in.ptx_path = path.string();
-    }
-    if (in.ptx_path.ends_with(".cu")) {
-        const std::string arch = options.arch.empty() ? in.launch.arch : options.arch;
-        return compile_cuda(in.ptx_path, arch, in.source);
-    }
-    std::vector<uint8_t> bytes;
-    if (Problem why = read_file(in.ptx_path, most_source_bytes, bytes); !why.empty())
-        return source.empty() ? in.launch.path + ": field 'ptx': " + why : why;
-    in.source.assign(bytes.begin(), bytes.end());
-    return {};
-}
-
 Buffers views(const std::vector<BufferField>& fields,
               const std::vector<std::vector<uint8_t>>& storage) {
     Buffers out;
@@ -111,13 +72,6 @@ Problem write_outputs(const LaunchFile& file, const Prepared& prepared, const st
                 if (Problem why = write_file(path, prepared.storage[i]); !why.empty()) return why;
             }
     return {};
-}
-
-std::string arch_names() {
-    std::string out;
-    for (const isa::ArchRow& a : isa::arch_rows)
-        out += (out.empty() ? "" : ", ") + std::string(a.name);
-    return out;
 }
 
 std::string statistics(const warp::Statistics& s, double seconds) {
@@ -144,26 +98,20 @@ int run_command(const RunOptions& options) {
             return wrong(why);
 
     Input in;
-    if (Problem why = read_input(options, in); !why.empty()) return wrong(why);
+    if (Problem why = read_input(options.files, options.arch, in); !why.empty()) return wrong(why);
     for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
-    ptx::Parsed parsed = ptx::parse(in.source);
     const auto refuse = [&](const std::vector<ptx::Diagnostic>& diagnostics) {
-        fmt::print(stderr, "{}{} error{} in {}\n",
-                   caret_report(in.ptx_path, in.source, diagnostics), diagnostics.size(),
-                   diagnostics.size() == 1 ? "" : "s", in.ptx_path);
+        fmt::print(stderr, "{}", diagnostics_report(in, diagnostics));
         return wrong_input;
     };
+    const ptx::Parsed parsed = ptx::parse(in.source);
     if (!parsed.diagnostics.empty()) return refuse(parsed.diagnostics);
-
-    const std::string arch_name = options.arch.empty() ? in.launch.arch : options.arch;
-    std::optional<isa::Arch> arch = isa::arch_named(arch_name);
-    if (!arch_name.empty() && !arch)
-        return wrong((options.arch.empty() ? in.launch.path + ": field 'arch': '" : "--arch: '") +
-                     arch_name + "' is not modelled; one of " + arch_names());
+    isa::Arch arch{};
     std::vector<ptx::Diagnostic> diagnostics;
-    if (!arch) arch = isa::target_arch(parsed.module, diagnostics);
-    if (!arch) return refuse(diagnostics);
-    const isa::Resolved resolved = isa::resolve(parsed.module, *arch, in.launch.entry);
+    if (Problem why = choose_arch(in, options.arch, parsed.module, arch, diagnostics); !why.empty())
+        return wrong(why);
+    if (!diagnostics.empty()) return refuse(diagnostics);
+    const isa::Resolved resolved = isa::resolve(parsed.module, arch, in.launch.entry);
     if (!resolved.diagnostics.empty()) return refuse(resolved.diagnostics);
 
     Prepared prepared;
@@ -212,7 +160,7 @@ int run_command(const RunOptions& options) {
     }
 
     fmt::print("done: {} on {}, {} CTA{}, {} instructions\n", resolved.program.entry,
-               isa::row(*arch).name, grouped(result.statistics.ctas),
+               isa::row(arch).name, grouped(result.statistics.ctas),
                result.statistics.ctas == 1 ? "" : "s", grouped(result.statistics.instructions));
     const Buffers after = views(in.launch.buffers, prepared.storage);
     std::string text;

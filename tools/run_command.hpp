@@ -21,6 +21,7 @@ struct RunOptions {
 inline constexpr int done = 0;
 inline constexpr int differs_or_trapped = 1;
 inline constexpr int wrong_input = 2;
+inline constexpr int no_gpu = 77;
 inline constexpr int interrupted = 130;
 
 int run_command(const RunOptions& options);

@@ -1,5 +1,6 @@
 #include "emu/exec/grid.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 
@@ -31,6 +32,7 @@ std::string refusal(const isa::Program& p, const warp::Launch& l,
         return "block " + dims({b.x, b.y, b.z}) + ": a CTA has 1 to 1024 threads, at most 64 in z";
     if (g.count() == 0 || g.x > most_grid_x || g.y > most_grid_yz || g.z > most_grid_yz)
         return "grid " + dims({g.x, g.y, g.z}) + ": x is 1 to 2147483647, y and z are 1 to 65535";
+    if (l.first_cta >= g.count()) return "the grid has no CTA " + std::to_string(l.first_cta);
     const std::array<uint32_t, 3> block{b.x, b.y, b.z};
     if (p.required_block[0] != 0 && p.required_block != block)
         return "block " + dims(block) + ": the kernel requires " + dims(p.required_block) +
@@ -78,7 +80,10 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch,
     std::vector<std::unique_ptr<CtaRunner>> runners(worker_count(launch.threads));
     std::atomic<uint64_t> first_trap{UINT64_MAX};
     std::mutex trap_lock;
-    for_each_index(launch.grid.count(), launch.threads, [&](unsigned worker, uint64_t index) {
+    const uint64_t rest = launch.grid.count() - launch.first_cta;
+    const uint64_t ctas = launch.ctas == 0 ? rest : std::min(launch.ctas, rest);
+    for_each_index(ctas, launch.threads, [&](unsigned worker, uint64_t offset) {
+        const uint64_t index = launch.first_cta + offset;
         // CTAs after one that trapped need not run; those before it must, for theirs goes first.
         if (index > first_trap.load(std::memory_order_relaxed)) return;
         auto& runner = runners[worker];

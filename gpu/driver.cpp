@@ -1,0 +1,272 @@
+#include "gpu/driver.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+namespace lockwarp::gpu {
+
+namespace {
+
+// The driver API's types and numbers that are used here (CUDA driver API, version 12 and later;
+// the entry points named _v2 are those that cuda.h of 64-bit systems means).
+using Result = int;
+using DeviceId = int;
+using Handle = struct Opaque*;
+using Address = unsigned long long;
+
+constexpr Result success = 0;
+constexpr int attribute_clock_khz = 13;
+constexpr int attribute_major = 75;
+constexpr int attribute_minor = 76;
+constexpr int function_dynamic_shared = 8;
+constexpr int jit_error_log = 5;
+constexpr int jit_error_log_bytes = 6;
+void* const launch_end = nullptr;
+void* const launch_buffer = reinterpret_cast<void*>(1);
+void* const launch_buffer_bytes = reinterpret_cast<void*>(2);
+
+struct Api {
+    Result (*init)(unsigned) = nullptr;
+    Result (*driver_version)(int*) = nullptr;
+    Result (*device_count)(int*) = nullptr;
+    Result (*device_get)(DeviceId*, int) = nullptr;
+    Result (*device_name)(char*, int, DeviceId) = nullptr;
+    Result (*device_attribute)(int*, int, DeviceId) = nullptr;
+    Result (*device_memory)(size_t*, DeviceId) = nullptr;
+    Result (*context_retain)(Handle*, DeviceId) = nullptr;
+    Result (*context_release)(DeviceId) = nullptr;
+    Result (*context_set)(Handle) = nullptr;
+    Result (*context_synchronize)() = nullptr;
+    Result (*module_load)(Handle*, const void*, unsigned, int*, void**) = nullptr;
+    Result (*module_unload)(Handle) = nullptr;
+    Result (*module_function)(Handle*, Handle, const char*) = nullptr;
+    Result (*function_attribute)(Handle, int, int) = nullptr;
+    Result (*allocate)(Address*, size_t) = nullptr;
+    Result (*release)(Address) = nullptr;
+    Result (*to_device)(Address, const void*, size_t) = nullptr;
+    Result (*to_host)(void*, Address, size_t) = nullptr;
+    Result (*launch)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                     Handle, void**, void**) = nullptr;
+    Result (*error_text)(Result, const char**) = nullptr;
+};
+
+template <class F>
+bool bind(void* library, const char* name, F& function) {
+    function = reinterpret_cast<F>(dlsym(library, name));
+    return function != nullptr;
+}
+
+bool load(Api& api, std::string& why) {
+    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+        why = "no NVIDIA driver is installed (libcuda.so.1)";
+        return false;
+    }
+    const bool all = bind(library, "cuInit", api.init) &&
+                     bind(library, "cuDriverGetVersion", api.driver_version) &&
+                     bind(library, "cuDeviceGetCount", api.device_count) &&
+                     bind(library, "cuDeviceGet", api.device_get) &&
+                     bind(library, "cuDeviceGetName", api.device_name) &&
+                     bind(library, "cuDeviceGetAttribute", api.device_attribute) &&
+                     bind(library, "cuDeviceTotalMem_v2", api.device_memory) &&
+                     bind(library, "cuDevicePrimaryCtxRetain", api.context_retain) &&
+                     bind(library, "cuDevicePrimaryCtxRelease_v2", api.context_release) &&
+                     bind(library, "cuCtxSetCurrent", api.context_set) &&
+                     bind(library, "cuCtxSynchronize", api.context_synchronize) &&
+                     bind(library, "cuModuleLoadDataEx", api.module_load) &&
+                     bind(library, "cuModuleUnload", api.module_unload) &&
+                     bind(library, "cuModuleGetFunction", api.module_function) &&
+                     bind(library, "cuFuncSetAttribute", api.function_attribute) &&
+                     bind(library, "cuMemAlloc_v2", api.allocate) &&
+                     bind(library, "cuMemFree_v2", api.release) &&
+                     bind(library, "cuMemcpyHtoD_v2", api.to_device) &&
+                     bind(library, "cuMemcpyDtoH_v2", api.to_host) &&
+                     bind(library, "cuLaunchKernel", api.launch) &&
+                     bind(library, "cuGetErrorString", api.error_text);
+    if (!all) {
+        why = "the NVIDIA driver is too old";
+        return false;
+    }
+    if (const Result r = api.init(0); r != success) {
+        const char* text = nullptr;
+        api.error_text(r, &text);
+        why = std::string("the NVIDIA driver does not start: ") + (text ? text : "unknown error");
+        return false;
+    }
+    return true;
+}
+
+// The kernel module's version, "580.159.04", where the system shows it.
+std::string kernel_driver_version() {
+    std::FILE* file = std::fopen("/proc/driver/nvidia/version", "r");
+    if (file == nullptr) return {};
+    std::array<char, 512> line{};
+    const char* got = std::fgets(line.data(), line.size(), file);
+    std::fclose(file);
+    const std::string text = got == nullptr ? "" : got;
+    for (size_t at = 0; at < text.size(); ++at) {
+        const size_t end = text.find(' ', at);
+        const std::string word = text.substr(at, end - at);
+        if (word.size() >= 5 && word.find('.') != std::string::npos &&
+            word.find_first_not_of("0123456789.") == std::string::npos)
+            return word;
+        if (end == std::string::npos) break;
+        at = end;
+    }
+    return {};
+}
+
+class CudaEngine : public Engine {
+  public:
+    CudaEngine(Api api, DeviceId id, Handle context) : api_(api), id_(id), context_(context) {
+        std::array<char, 128> name{};
+        api_.device_name(name.data(), name.size() - 1, id);
+        device_.name = name.data();
+        int major = 0;
+        int minor = 0;
+        int khz = 0;
+        int version = 0;
+        size_t memory = 0;
+        api_.device_attribute(&major, attribute_major, id);
+        api_.device_attribute(&minor, attribute_minor, id);
+        api_.device_attribute(&khz, attribute_clock_khz, id);
+        api_.device_memory(&memory, id);
+        api_.driver_version(&version);
+        device_.number = static_cast<uint32_t>(major * 10 + minor);
+        device_.clock_mhz = static_cast<uint32_t>(khz / 1000);
+        device_.memory = memory;
+        device_.driver = kernel_driver_version();
+        if (device_.driver.empty())
+            device_.driver = "CUDA " + std::to_string(version / 1000) + "." +
+                             std::to_string(version % 1000 / 10);
+    }
+    CudaEngine(const CudaEngine&) = delete;
+    CudaEngine& operator=(const CudaEngine&) = delete;
+    ~CudaEngine() override {
+        for (const auto& [text, module] : modules_) api_.module_unload(module);
+        api_.context_release(id_);
+    }
+
+    const Device& device() const override { return device_; }
+
+    uint64_t allocate(uint64_t bytes) override {
+        Address address = 0;
+        api_.context_set(context_);
+        return api_.allocate(&address, bytes == 0 ? 1 : bytes) == success ? address : 0;
+    }
+
+    void release(uint64_t address) override {
+        api_.context_set(context_);
+        api_.release(address);
+    }
+
+    Problem write(uint64_t address, std::span<const uint8_t> bytes) override {
+        api_.context_set(context_);
+        return bytes.empty() ? Problem{}
+                             : text(api_.to_device(address, bytes.data(), bytes.size()));
+    }
+
+    Problem read(uint64_t address, std::span<uint8_t> bytes) override {
+        api_.context_set(context_);
+        return bytes.empty() ? Problem{} : text(api_.to_host(bytes.data(), address, bytes.size()));
+    }
+
+    Ran run(const Job& job) override {
+        api_.context_set(context_);
+        Handle module = nullptr;
+        if (Ran r = module_of(job, module); r.outcome != Outcome::done) return r;
+        Handle function = nullptr;
+        if (const Result r =
+                api_.module_function(&function, module, std::string(job.entry).c_str());
+            r != success)
+            return {Outcome::refused, text(r)};
+        if (const Result r = api_.function_attribute(function, function_dynamic_shared,
+                                                     static_cast<int>(job.dynamic_shared));
+            r != success)
+            return {Outcome::refused, "dynamic shared memory: " + text(r)};
+        std::vector<uint8_t> parameters = job.parameters;
+        size_t bytes = parameters.size();
+        std::array<void*, 5> extra{launch_buffer, parameters.data(), launch_buffer_bytes, &bytes,
+                                   launch_end};
+        const Result launched =
+            api_.launch(function, job.grid.x, job.grid.y, job.grid.z, job.block.x, job.block.y,
+                        job.block.z, job.dynamic_shared, nullptr, nullptr, extra.data());
+        if (launched != success) return {Outcome::refused, text(launched)};
+        if (const Result r = api_.context_synchronize(); r != success)
+            return {Outcome::faulted, text(r)};
+        return {};
+    }
+
+  private:
+    std::string text(Result r) const {
+        if (r == success) return {};
+        const char* words = nullptr;
+        api_.error_text(r, &words);
+        return words != nullptr ? words : "driver error " + std::to_string(r);
+    }
+
+    // The compiled module of the job's PTX; kept, for a kernel is often launched again.
+    Ran module_of(const Job& job, Handle& module) {
+        std::string ptx(job.ptx);
+        if (const auto found = modules_.find(ptx); found != modules_.end()) {
+            module = found->second;
+            return {};
+        }
+        std::array<char, 8192> log{};
+        std::array<int, 2> options{jit_error_log, jit_error_log_bytes};
+        std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
+        const Result r =
+            api_.module_load(&module, ptx.c_str(), options.size(), options.data(), values.data());
+        if (r != success) return {Outcome::refused, text(r) + "\n" + log.data()};
+        constexpr size_t most_modules = 64;
+        if (modules_.size() >= most_modules) {
+            for (const auto& [old, handle] : modules_) api_.module_unload(handle);
+            modules_.clear();
+        }
+        modules_[std::move(ptx)] = module;
+        return {};
+    }
+
+    Api api_;
+    DeviceId id_;
+    Handle context_;
+    Device device_;
+    std::map<std::string, Handle> modules_;
+};
+
+}  // namespace
+
+unsigned device_count(std::string& why) {
+    Api api;
+    if (!load(api, why)) return 0;
+    int count = 0;
+    api.device_count(&count);
+    if (count <= 0) why = "there is no NVIDIA GPU";
+    return count < 0 ? 0 : static_cast<unsigned>(count);
+}
+
+std::unique_ptr<Engine> open_device(unsigned index, std::string& why) {
+    Api api;
+    if (!load(api, why)) return nullptr;
+    int count = 0;
+    api.device_count(&count);
+    if (count <= 0 || index >= static_cast<unsigned>(count)) {
+        why = count <= 0 ? "there is no NVIDIA GPU"
+                         : "GPU " + std::to_string(index) + ": there are " + std::to_string(count);
+        return nullptr;
+    }
+    DeviceId id = 0;
+    Handle context = nullptr;
+    if (api.device_get(&id, static_cast<int>(index)) != success ||
+        api.context_retain(&context, id) != success || api.context_set(context) != success) {
+        why = "GPU " + std::to_string(index) + " cannot be used";
+        return nullptr;
+    }
+    return std::make_unique<CudaEngine>(api, id, context);
+}
+
+}  // namespace lockwarp::gpu

@@ -1,0 +1,59 @@
+// A machine that runs PTX beside the emulator: a GPU through its driver, or, in tests, the emulator
+// itself.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emu/isa/arch.hpp"
+#include "emu/warp/launch.hpp"
+
+namespace lockwarp::gpu {
+
+// What is wrong, as a sentence; empty: nothing is.
+using Problem = std::string;
+
+struct Device {
+    std::string name;     // "NVIDIA H200"
+    std::string driver;   // "580.159.04" or the CUDA version the driver speaks, "13.0"
+    uint32_t number = 0;  // compute capability, 90 for 9.0
+    uint32_t clock_mhz = 0;
+    uint64_t memory = 0;  // bytes
+};
+
+// One launch of one kernel. Buffers were allocated by the engine that runs it.
+struct Job {
+    std::string_view ptx;
+    std::string_view entry;
+    warp::Dim3 grid, block;
+    uint32_t dynamic_shared = 0;
+    std::vector<uint8_t> parameters;
+};
+
+enum class Outcome : uint8_t {
+    done,
+    refused,  // the compiler or the launch refused it: `what` says why
+    faulted,  // the kernel faulted; the engine can run nothing more
+};
+
+struct Ran {
+    Outcome outcome = Outcome::done;
+    std::string what;
+};
+
+class Engine {
+  public:
+    virtual ~Engine() = default;
+    virtual const Device& device() const = 0;
+    // The address of `bytes` new bytes; 0 where there is no room.
+    virtual uint64_t allocate(uint64_t bytes) = 0;
+    virtual void release(uint64_t address) = 0;
+    virtual Problem write(uint64_t address, std::span<const uint8_t> bytes) = 0;
+    virtual Problem read(uint64_t address, std::span<uint8_t> bytes) = 0;
+    virtual Ran run(const Job& job) = 0;
+};
+
+}  // namespace lockwarp::gpu

@@ -1,0 +1,220 @@
+#include "gpu/trace.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "emu/ptx/parser.hpp"
+#include "emu/ptx/printer.hpp"
+
+namespace lockwarp::gpu {
+
+namespace {
+
+using isa::Type;
+
+// Statements of a body from their text.
+std::vector<ptx::Statement> statements(const std::string& text) {
+    ptx::Parsed parsed = ptx::parse(
+        ".version 7.0\n.target sm_70\n.address_size 64\n.entry k()\n{\n" + text + "\n}\n");
+    return std::move(std::get<ptx::Function>(parsed.module.items[0]).body.body);
+}
+
+ptx::Function* find_entry(ptx::Module& module, const std::string& name) {
+    for (auto& item : module.items)
+        if (auto* f = std::get_if<ptx::Function>(&item); f && f->is_entry && f->name == name)
+            return f;
+    return nullptr;
+}
+
+// Calls f(instruction) for each instruction of a body, in the order that resolve numbers them.
+template <class Block, class F>
+void each_instruction(Block& block, F&& f) {
+    for (auto& s : block.body) {
+        if (auto* i = std::get_if<ptx::Instruction>(&s.node)) f(*i);
+        if (auto* inner = std::get_if<ptx::Block>(&s.node)) each_instruction(*inner, f);
+    }
+}
+
+// One word of a record from a register.
+std::string store_word(const isa::Register& reg, uint64_t offset) {
+    const std::string at = "[%lw_p+" + std::to_string(offset) + "], ";
+    const std::string guard = "@%lw_q ";
+    const unsigned width = isa::bits(reg.type);
+    if (reg.type == Type::pred)
+        return "selp.u64 %lw_v, 1, 0, " + reg.name + "; " + guard + "st.global.u64 " + at +
+               "%lw_v;\n";
+    return guard + "st.global.b" + std::to_string(width) + " " + at + reg.name + ";\n";
+}
+
+constexpr uint64_t word_stride = 8 * 32;
+
+// What stands after a traced instruction (and, for its guard, before it).
+struct Record {
+    std::string before, after;
+    uint64_t words = 0;
+};
+
+Record record_of(const isa::Program& program, uint32_t index, const ptx::Instruction& i) {
+    const isa::Operation& o = program.operations[index];
+    Record r;
+    r.words = 1u + o.written;
+    const std::string guard = i.guard.name.empty() ? "" : "@%lw_g ";
+    // The instruction may write its own guard: the copy says which lanes ran it.
+    if (!guard.empty())
+        r.before = std::string(i.guard.negated ? "not.pred" : "mov.pred") + " %lw_g, " +
+                   i.guard.name + ";\n";
+    r.after = "sub.u64 %lw_v, %lw_p, %lw_b; setp.lt.u64 %lw_q, %lw_v, %lw_n;\n";
+    if (!guard.empty()) r.after += "and.pred %lw_q, %lw_q, %lw_g;\n";
+    r.after += "@%lw_q st.global.u64 [%lw_p], " + std::to_string(index + 1) + ";\n";
+    for (uint32_t w = 0; w < o.written; ++w)
+        r.after +=
+            store_word(program.registers[program.uses[o.first_use + w]], (w + 1) * word_stride);
+    r.after += guard + "add.u64 %lw_p, %lw_p, " + std::to_string(r.words * word_stride) + ";\n";
+    return r;
+}
+
+void put_records(ptx::Block& block, const isa::Program& program, const Traced& traced,
+                 uint32_t& index) {
+    std::vector<ptx::Statement> out;
+    for (ptx::Statement& s : block.body) {
+        if (auto* inner = std::get_if<ptx::Block>(&s.node)) {
+            put_records(*inner, program, traced, index);
+            out.push_back(std::move(s));
+            continue;
+        }
+        const auto* i = std::get_if<ptx::Instruction>(&s.node);
+        if (i == nullptr || !traced[index++]) {
+            out.push_back(std::move(s));
+            continue;
+        }
+        const Record r = record_of(program, index - 1, *i);
+        if (!r.before.empty())
+            for (ptx::Statement& b : statements(r.before)) out.push_back(std::move(b));
+        out.push_back(std::move(s));
+        for (ptx::Statement& a : statements(r.after)) out.push_back(std::move(a));
+    }
+    block.body = std::move(out);
+}
+
+// %lw_p: where this thread's next record goes; %lw_b, %lw_n: begin and bytes of the part of its
+// track that is stored. Threads of CTAs that are not watched get no bytes. The window's first word
+// is subtracted from the place, so that earlier records fall outside.
+constexpr const char* prologue = R"(
+.reg .b64 %lw_p, %lw_b, %lw_n, %lw_v, %lw_w;
+.reg .b32 %lw_t, %lw_u, %lw_l;
+.reg .pred %lw_q, %lw_g;
+mov.u32 %lw_t, %tid.z; mov.u32 %lw_u, %ntid.y; mov.u32 %lw_l, %tid.y;
+mad.lo.u32 %lw_t, %lw_t, %lw_u, %lw_l;
+mov.u32 %lw_u, %ntid.x; mov.u32 %lw_l, %tid.x;
+mad.lo.u32 %lw_t, %lw_t, %lw_u, %lw_l;
+and.b32 %lw_l, %lw_t, 31;
+shr.u32 %lw_t, %lw_t, 5;
+cvt.u64.u32 %lw_p, %lw_l; shl.b64 %lw_p, %lw_p, 3;
+mov.u32 %lw_l, %ctaid.z; mov.u32 %lw_u, %nctaid.y;
+mul.wide.u32 %lw_v, %lw_l, %lw_u;
+mov.u32 %lw_l, %ctaid.y; cvt.u64.u32 %lw_w, %lw_l; add.u64 %lw_v, %lw_v, %lw_w;
+mov.u32 %lw_l, %nctaid.x; cvt.u64.u32 %lw_w, %lw_l; mul.lo.u64 %lw_v, %lw_v, %lw_w;
+mov.u32 %lw_l, %ctaid.x; cvt.u64.u32 %lw_w, %lw_l; add.u64 %lw_v, %lw_v, %lw_w;
+ld.param.u64 %lw_w, [lw_first_cta]; sub.u64 %lw_v, %lw_v, %lw_w;
+ld.param.u64 %lw_w, [lw_ctas]; setp.ge.u64 %lw_g, %lw_v, %lw_w;
+mov.u32 %lw_l, %ntid.x; mov.u32 %lw_u, %ntid.y; mul.lo.u32 %lw_l, %lw_l, %lw_u;
+mov.u32 %lw_u, %ntid.z; mul.lo.u32 %lw_l, %lw_l, %lw_u;
+add.u32 %lw_l, %lw_l, 31; shr.u32 %lw_l, %lw_l, 5; cvt.u64.u32 %lw_w, %lw_l;
+mul.lo.u64 %lw_v, %lw_v, %lw_w;
+cvt.u64.u32 %lw_w, %lw_t; add.u64 %lw_v, %lw_v, %lw_w;
+ld.param.u64 %lw_w, [lw_track]; mul.lo.u64 %lw_v, %lw_v, %lw_w; add.u64 %lw_p, %lw_p, %lw_v;
+ld.param.u64 %lw_w, [lw_buffer]; add.u64 %lw_p, %lw_p, %lw_w;
+mov.u64 %lw_b, %lw_p;
+ld.param.u64 %lw_n, [lw_window];
+selp.u64 %lw_n, 0, %lw_n, %lw_g;
+ld.param.u64 %lw_w, [lw_skip]; sub.u64 %lw_p, %lw_p, %lw_w;
+)";
+
+constexpr auto parameter_names = std::to_array<const char*>(
+    {"lw_buffer", "lw_first_cta", "lw_ctas", "lw_track", "lw_window", "lw_skip"});
+
+}  // namespace
+
+Traced choose_traced(const isa::Program& program, const std::vector<std::string>& opcodes,
+                     const ptx::Module& module) {
+    Traced traced(program.operations.size(), false);
+    for (const auto& item : module.items) {
+        const auto* f = std::get_if<ptx::Function>(&item);
+        if (f == nullptr || !f->is_entry || f->name != program.entry) continue;
+        size_t index = 0;
+        each_instruction(f->body, [&](const ptx::Instruction& i) {
+            const bool named =
+                opcodes.empty() || std::ranges::find(opcodes, i.opcode) != opcodes.end();
+            traced[index] = program.operations[index].written != 0 && named;
+            ++index;
+        });
+    }
+    return traced;
+}
+
+std::vector<uint8_t> trace_parameters(const std::vector<uint8_t>& parameters, uint64_t buffer,
+                                      const TraceWindow& window, uint64_t slack) {
+    std::vector<uint8_t> out = parameters;
+    out.resize((out.size() + 7) / 8 * 8);
+    const std::array<uint64_t, parameter_names.size()> values{buffer,
+                                                              window.first_cta,
+                                                              window.ctas,
+                                                              (window.words + slack) * word_stride,
+                                                              window.words * word_stride,
+                                                              window.first * word_stride};
+    for (const uint64_t v : values) {
+        const size_t at = out.size();
+        out.resize(at + sizeof v);
+        std::memcpy(out.data() + at, &v, sizeof v);
+    }
+    return out;
+}
+
+uint64_t trace_bytes(const TraceWindow& window, uint64_t slack, uint64_t warps) {
+    return window.ctas * warps * (window.words + slack) * word_stride;
+}
+
+ptx::Module with_explicit_rounding(ptx::Module module) {
+    constexpr auto opcodes = std::to_array<std::string_view>({"add", "sub", "mul", "mad"});
+    constexpr auto types =
+        std::to_array<std::string_view>({".f16", ".f16x2", ".bf16", ".bf16x2", ".f32", ".f64"});
+    constexpr auto roundings = std::to_array<std::string_view>({".rn", ".rz", ".rm", ".rp"});
+    for (auto& item : module.items) {
+        auto* f = std::get_if<ptx::Function>(&item);
+        if (f == nullptr) continue;
+        each_instruction(f->body, [&](ptx::Instruction& i) {
+            if (i.modifiers.empty() || std::ranges::find(opcodes, i.opcode) == opcodes.end() ||
+                std::ranges::find(types, i.modifiers.back().text) == types.end() ||
+                std::ranges::find(roundings, i.modifiers.front().text) != roundings.end())
+                return;
+            i.modifiers.insert(i.modifiers.begin(), ptx::Modifier{".rn", i.place});
+        });
+    }
+    return module;
+}
+
+TracedKernel trace_kernel(const ptx::Module& module, const isa::Program& program,
+                          const Traced& traced) {
+    TracedKernel out;
+    for (size_t i = 0; i < traced.size(); ++i)
+        if (traced[i])
+            out.slack = std::max<uint64_t>(out.slack, 1u + program.operations[i].written);
+    ptx::Module copy = module;
+    ptx::Function& entry = *find_entry(copy, program.entry);
+    uint32_t index = 0;
+    put_records(entry.body, program, traced, index);
+    std::vector<ptx::Statement> begin = statements(prologue);
+    entry.body.body.insert(entry.body.body.begin(), std::make_move_iterator(begin.begin()),
+                           std::make_move_iterator(begin.end()));
+    for (const char* name : parameter_names) {
+        ptx::Variable v;
+        v.space = ptx::Space::param;
+        v.type = ".u64";
+        v.name = name;
+        entry.parameters.push_back(v);
+    }
+    out.ptx = ptx::print(copy);
+    return out;
+}
+
+}  // namespace lockwarp::gpu

@@ -1,0 +1,56 @@
+// A kernel that also writes down what it does: after each instruction the registers it wrote.
+//
+// Every thread has a track of 8-byte words of its own. Word i of lane l of warp w (counted over the
+// watched CTAs) lies at ((w*words + i)*32 + l)*8 of the trace buffer. A record is the number of the
+// instruction (its index in isa::Program::operations, plus 1), then one word for each register it
+// wrote, zero-extended; a predicate is 0 or 1. Threads advance alone, so that a diverged warp
+// leaves the same tracks in whatever order its paths run. Only records that begin in the window
+// [first, first + words) of the track are stored; a track has `slack` words more for the last one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "emu/isa/operation.hpp"
+#include "emu/ptx/tree.hpp"
+
+namespace lockwarp::gpu {
+
+struct TraceWindow {
+    uint64_t first = 0;  // word of the track
+    uint64_t words = 0;  // of one track
+    uint64_t first_cta = 0;
+    uint64_t ctas = 0;
+};
+
+// Which instructions leave a record: by operation index.
+using Traced = std::vector<bool>;
+
+// All instructions that write a register, or those of the named opcodes ("mma", "ldmatrix").
+Traced choose_traced(const isa::Program& program, const std::vector<std::string>& opcodes,
+                     const ptx::Module& module);
+
+struct TracedKernel {
+    std::string ptx;
+    uint64_t slack = 0;  // words of the longest record
+};
+
+// Parameters that the traced kernel has after its own: the trace buffer's address, and the window
+// as TraceWindow has it.
+std::vector<uint8_t> trace_parameters(const std::vector<uint8_t>& parameters, uint64_t buffer,
+                                      const TraceWindow& window, uint64_t slack);
+
+// Bytes of the trace buffer for `warps` warps of a CTA.
+uint64_t trace_bytes(const TraceWindow& window, uint64_t slack, uint64_t warps);
+
+// The entry's module with every f16, f32 and f64 add, sub, mul and mad that names no rounding
+// written with .rn: NVIDIA's compiler may contract the others into fma (PTX manual, "add": "An add
+// instruction with no rounding modifier defaults to round-to-nearest-even and may be optimized
+// aggressively by the code optimizer").
+ptx::Module with_explicit_rounding(ptx::Module module);
+
+TracedKernel trace_kernel(const ptx::Module& module, const isa::Program& program,
+                          const Traced& traced);
+
+}  // namespace lockwarp::gpu
