@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "emu/isa/arch.hpp"
+#include "tools/fuzz_command.hpp"
 #include "tools/list_command.hpp"
 #include "tools/run_command.hpp"
 #include "tools/validate_command.hpp"
@@ -32,6 +33,29 @@ std::string arch_help() {
     std::string text = "the machine to model:";
     for (const isa::ArchRow& a : isa::arch_rows) text += fmt::format(" {} ({})", a.name, a.product);
     return text + "; default: the launch file's, else the module's own .target";
+}
+
+// Descriptions that leave the left column and fit 100 columns; CLI11 breaks no lines itself.
+constexpr size_t left_column = 24;
+constexpr size_t right_column = 76;
+
+std::string wrapped(const std::string& text) {
+    std::string out;
+    size_t column = 0;
+    for (size_t at = 0; at < text.size();) {
+        const size_t end = std::min(text.find(' ', at), text.size());
+        if (column != 0 && column + 1 + (end - at) > right_column) {
+            out += '\n';
+            column = 0;
+        } else if (column != 0) {
+            out += ' ';
+            ++column;
+        }
+        out += text.substr(at, end - at);
+        column += end - at;
+        at = end + 1;
+    }
+    return out;
 }
 
 void add_run(CLI::App& app, RunOptions& o) {
@@ -88,6 +112,29 @@ void add_validate(CLI::App& app, ValidateOptions& o) {
     validate->add_option("--threads", o.threads, "cores to use (default: all)")->type_name("N");
 }
 
+void add_fuzz(CLI::App& app, FuzzCommand& o) {
+    CLI::App* fuzz = app.add_subcommand(
+        "fuzz", "Run random programs on the emulator and on a GPU; shrink what differs");
+    fuzz->add_option("--gpu", o.gpu, "which GPU of this machine (default: 0)")->type_name("N");
+    fuzz->add_option("--seed", o.seed, "of the first program (default: 1)")->type_name("N");
+    fuzz->add_option("--cases", o.cases, "programs to run (default: 100)")->type_name("N");
+    fuzz->add_option("--time", o.seconds, "stop after so many seconds")->type_name("SECONDS");
+    fuzz->add_option("--only", o.only, "these instructions: mma.m16n8k16,cvt,add.rn.f32")
+        ->type_name("NAMES")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    fuzz->add_option("--instructions", o.instructions, "of each program (default: 48)")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 2000u));
+    fuzz->add_option("--ctas", o.ctas, "of 128 threads that run each program (default: 64)")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 65535u));
+    fuzz->add_option("--out", o.out, "where found cases go (default: fuzz-found)")
+        ->type_name("DIR");
+    fuzz->add_option("--threads", o.threads, "cores to use (default: all)")->type_name("N");
+    fuzz->add_flag("--list", o.list, "print what is generated");
+}
+
 }  // namespace
 
 int command_line(int argc, char** argv) {
@@ -97,14 +144,19 @@ int command_line(int argc, char** argv) {
     app.set_version_flag("--version", "lockwarp " LOCKWARP_VERSION);
     app.require_subcommand(1);
     app.footer(std::string(examples));
-    app.get_formatter()->column_width(24);
+    app.get_formatter()->column_width(left_column);
     RunOptions run;
     add_run(app, run);
     ValidateOptions validate;
     add_validate(app, validate);
+    FuzzCommand fuzz;
+    add_fuzz(app, fuzz);
     CLI::App* list = app.add_subcommand("list", "Print the instructions that are executed");
     bool markdown = false;
     list->add_flag("--markdown", markdown, "as the README has it");
+    for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+        for (CLI::Option* option : command->get_options())
+            option->description(wrapped(option->get_description()));
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
@@ -115,6 +167,7 @@ int command_line(int argc, char** argv) {
         return std::fflush(stdout) == 0 ? done : wrong_input;
     }
     if (app.got_subcommand("validate")) return validate_command(validate);
+    if (app.got_subcommand("fuzz")) return fuzz_command(fuzz);
     return run_command(run);
 }
 

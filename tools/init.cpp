@@ -1,35 +1,31 @@
 // What buffers begin with. Deterministic: the same launch file gives the same bytes everywhere.
 //
-// random: element i takes SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
-// generators", 2014) at positions n*i+1 ... n*i+n of the stream of its seed. uniform (n = 1): the
-// upper 53 bits as u in [0, 1), then min + u*(max - min). normal (n = 12): mean + stddev times the
-// sum of twelve 32-bit fractions less 6, which needs no function that differs between platforms.
-// The value, a double, rounds to the type to nearest even; integers clamp.
+// random: element i takes SplitMix64 (validate/random.hpp) at positions n*i+1 ... n*i+n of the
+// stream of its seed. uniform (n = 1): the upper 53 bits as u in [0, 1), then min + u*(max - min).
+// normal (n = 12): mean + stddev times the sum of twelve 32-bit fractions less 6, which needs no
+// function that differs between platforms. The value, a double, rounds to the type to nearest even;
+// integers clamp.
 #include <filesystem>
 #include <new>
 
 #include "tools/launch_file.hpp"
 #include "tools/values.hpp"
+#include "validate/random.hpp"
 
 namespace lockwarp::tools {
 
 namespace {
 
-uint64_t splitmix64(uint64_t seed, uint64_t position) {
-    uint64_t z = seed + position * 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
-
 double random_value(const Init& init, uint64_t i) {
     if (init.distribution == Distribution::uniform) {
-        const double u = static_cast<double>(splitmix64(init.seed, i + 1) >> 11) * 0x1p-53;
+        const double u =
+            static_cast<double>(validate::splitmix64(init.seed, i + 1) >> 11) * 0x1p-53;
         return init.low + u * (init.high - init.low);
     }
     constexpr uint64_t terms = 12;
     uint64_t sum = 0;
-    for (uint64_t k = 1; k <= terms; ++k) sum += splitmix64(init.seed, terms * i + k) >> 32;
+    for (uint64_t k = 1; k <= terms; ++k)
+        sum += validate::splitmix64(init.seed, terms * i + k) >> 32;
     const double centred =
         static_cast<double>(static_cast<int64_t>(sum) - static_cast<int64_t>(terms / 2 << 32));
     return init.mean + init.deviation * (centred * 0x1p-32);

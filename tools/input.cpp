@@ -20,6 +20,18 @@ std::string arch_names() {
     return out;
 }
 
+// The target of the PTX that the launch file names and a CUDA source stands for; empty where there
+// is none.
+std::string target_of(const std::string& ptx_path) {
+    std::vector<uint8_t> bytes;
+    if (!ptx_path.ends_with(".ptx") || !read_file(ptx_path, most_source_bytes, bytes).empty())
+        return {};
+    const ptx::Parsed parsed = ptx::parse(std::string(bytes.begin(), bytes.end()));
+    std::vector<ptx::Diagnostic> ignored;
+    const std::optional<isa::Arch> arch = isa::target_arch(parsed.module, ignored);
+    return arch ? std::string(isa::row(*arch).name) : std::string{};
+}
+
 }  // namespace
 
 Problem read_input(const std::vector<std::string>& files, const std::string& arch, Input& in) {
@@ -34,14 +46,12 @@ Problem read_input(const std::vector<std::string>& files, const std::string& arc
             return source + ": no launch file; name one after it, or write " + launch;
     }
     if (Problem why = read_launch_file(launch, in.launch); !why.empty()) return why;
-    in.ptx_path = source;
-    if (source.empty()) {
-        fs::path path(in.launch.ptx);
-        if (path.is_relative()) path = fs::path(in.launch.folder) / path;
-        in.ptx_path = path.string();
-    }
+    fs::path named(in.launch.ptx);
+    if (named.is_relative()) named = fs::path(in.launch.folder) / named;
+    in.ptx_path = source.empty() ? named.string() : source;
     if (in.ptx_path.ends_with(".cu")) {
-        const std::string target = arch.empty() ? in.launch.arch : arch;
+        std::string target = arch.empty() ? in.launch.arch : arch;
+        if (target.empty()) target = target_of(named.string());
         return compile_cuda(in.ptx_path, target, in.source);
     }
     std::vector<uint8_t> bytes;

@@ -320,22 +320,49 @@ void read_top(Reader& r, const Json& j, LaunchFile& out) {
     check_names(r, out);
 }
 
+// "path:line:column" of a byte of the text.
+std::string place_of(const std::string& text, const std::string& path, size_t byte) {
+    const auto line =
+        1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
+    const size_t start = byte == 0 ? std::string::npos : text.rfind('\n', byte - 1);
+    const size_t column = start == std::string::npos ? byte + 1 : byte - start;
+    return path + ":" + std::to_string(line) + ":" + std::to_string(column);
+}
+
+// Where brackets first nest deeper than a launch file ever does; the JSON library recurses on them.
+size_t too_deep(const std::string& text) {
+    constexpr int deepest = 64;
+    int depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (quoted) {
+            if (c == '\\') ++i;
+            quoted = c != '"';
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > deepest) return i;
+        } else if (c == ']' || c == '}') {
+            --depth;
+        }
+    }
+    return std::string::npos;
+}
+
 }  // namespace
 
 Problem parse_launch_file(const std::string& text, const std::string& path, LaunchFile& out) {
     out.path = path;
     out.folder = std::filesystem::path(path).parent_path().string();
+    if (const size_t at = too_deep(text); at != std::string::npos)
+        return place_of(text, path, at) + ": nested too deeply";
     Json j;
     try {
         j = Json::parse(text);
     } catch (const Json::parse_error& e) {
         const size_t byte = std::min(e.byte == 0 ? 0 : e.byte - 1, text.size());
-        const auto line =
-            1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
-        const size_t start = byte == 0 ? std::string::npos : text.rfind('\n', byte - 1);
-        const size_t column = start == std::string::npos ? byte + 1 : byte - start;
-        return path + ":" + std::to_string(line) + ":" + std::to_string(column) +
-               ": not JSON from here on";
+        return place_of(text, path, byte) + ": not JSON from here on";
     }
     Reader r{path, {}, out.warnings};
     read_top(r, j, out);

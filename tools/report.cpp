@@ -45,6 +45,22 @@ std::string marked(std::string_view source, ptx::Place place) {
                        under);
 }
 
+// A hint in lines of at most 100 columns, broken at blanks.
+std::string folded(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const size_t room = columns - 2;
+        size_t end = text.size();
+        if (end > room) {
+            end = text.rfind(' ', room);
+            if (end == std::string_view::npos || end == 0) end = room;
+        }
+        out += fmt::format("  {}\n", text.substr(0, end));
+        text.remove_prefix(std::min(text.size(), text.find_first_not_of(' ', end)));
+    }
+    return out;
+}
+
 std::string_view space_of(ptx::Space space) {
     switch (space) {
         case ptx::Space::global:
@@ -74,7 +90,7 @@ std::string caret_report(const std::string& file, std::string_view source,
             out +=
                 fmt::format("{}:{}:{}: error: {}\n", file, d.place.line, d.place.column, d.message);
         out += marked(source, d.place);
-        if (!d.hint.empty()) out += fmt::format("  {}\n", d.hint);
+        out += folded(d.hint);
     }
     return out;
 }

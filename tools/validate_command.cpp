@@ -16,14 +16,13 @@ int wrong(const Problem& problem) {
     return wrong_input;
 }
 
-// The architecture that models a GPU: of the same compute capability.
+}  // namespace
+
 std::optional<isa::Arch> arch_of(const gpu::Device& device) {
     for (const isa::ArchRow& a : isa::arch_rows)
         if (a.number == device.number) return a.arch;
     return std::nullopt;
 }
-
-}  // namespace
 
 int validate_command(const ValidateOptions& options) {
     Input in;

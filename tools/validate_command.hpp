@@ -1,8 +1,12 @@
 // lockwarp validate
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "emu/isa/arch.hpp"
+#include "gpu/engine.hpp"
 
 namespace lockwarp::tools {
 
@@ -15,6 +19,9 @@ struct ValidateOptions {
     uint64_t max_steps = 0;
     unsigned threads = 0;
 };
+
+// The architecture that models a GPU: of the same compute capability.
+std::optional<isa::Arch> arch_of(const gpu::Device& device);
 
 int validate_command(const ValidateOptions& options);
 

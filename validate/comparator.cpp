@@ -78,9 +78,13 @@ void Comparator::compare_lane(CtaState& state, const warp::Retired& e, uint32_t 
         d.reg = reg;
         d.emulated = emulated;
         d.other = other;
+        d.executed = e.executed;
         for (uint32_t i = 0; i < o.read; ++i) {
             const isa::Register& r = program_.registers[program_.uses[o.first_use + o.written + i]];
-            d.inputs.emplace_back(r.name, register_bits(r, e.registers, lane));
+            Difference::Input& input = d.inputs.emplace_back();
+            input.name = r.name;
+            input.type = r.type;
+            for (uint32_t l = 0; l < 32; ++l) input.lanes[l] = register_bits(r, e.registers, l);
         }
         state.first = std::move(d);
     };

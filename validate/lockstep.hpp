@@ -64,7 +64,15 @@ struct Difference {
     std::string buffer;   // memory
     uint64_t offset = 0;  // memory: of the first differing byte
     std::string what;     // fault: a sentence
-    std::vector<std::pair<std::string, uint64_t>> inputs;  // registers read, in that lane, before
+    // value: the registers it read, in every lane, after the instruction (a register that it also
+    // wrote shows the result).
+    struct Input {
+        std::string name;
+        isa::Type type = isa::Type::none;
+        std::array<uint64_t, 32> lanes{};
+    };
+    std::vector<Input> inputs;
+    uint32_t executed = 0;  // lanes that ran it
 };
 
 struct Report {

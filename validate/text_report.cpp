@@ -68,8 +68,9 @@ std::string difference(const Report& r, const gpu::Device& device, const std::st
                 "DIFFERS  {}\n  {} lane {}  {}\n    emulated {}\n    {} {}\n    bits {:#x}\n",
                 place(r, d, file), reg.name, d.lane, element(o, d.reg, d.lane),
                 shown(type, d.emulated), device.name, shown(type, d.other), d.emulated ^ d.other);
-            for (const auto& [name, bits] : d.inputs)
-                out += fmt::format("  reads {} = {:#x} in this lane\n", name, bits);
+            for (const Difference::Input& input : d.inputs)
+                out += fmt::format("  reads {} = {} in this lane\n", input.name,
+                                   shown(input.type, input.lanes[d.lane]));
             break;
         }
         case DifferenceKind::control_flow: {

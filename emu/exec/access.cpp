@@ -205,6 +205,7 @@ void lane_addresses(Context& c, const isa::Address& a, uint32_t mask, LaneAddres
 
 bool locate(Context& c, const Operation& o, ptx::Space space, const LaneAddresses& addresses,
             uint32_t mask, uint32_t bytes, uint32_t alignment, bool store, LanePointers& out) {
+    c.stores += store;
     if (c.observed) {
         warp::Access& access = c.accesses[c.access_count++ % c.accesses.size()];
         access.store = store;

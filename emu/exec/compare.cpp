@@ -138,15 +138,17 @@ uint32_t combine(Combine how, uint32_t a, uint32_t b) {
 }
 
 // p = compare BOOL c, q = !compare BOOL c. For packed floats p is of the low, q of the high
-// element.
+// element. .f16 and .bf16 have no q: their sources stand one position earlier.
 void setp(Context& c, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
     const Type t = o.mod.type[0];
-    const uint32_t p = compare(c, o, t, 0, 2, mask);
-    const uint32_t q = isa::row(t).lanes == 2 ? compare(c, o, t, 1, 2, mask) : ~p;
-    const uint32_t with = o.mod.combine == Combine::none ? 0 : read_predicate(c, o, 4);
+    const bool pair = t != Type::f16 && t != Type::bf16;
+    const unsigned first = pair ? 2 : 1;
+    const uint32_t p = compare(c, o, t, 0, first, mask);
+    const uint32_t q = isa::row(t).lanes == 2 ? compare(c, o, t, 1, first, mask) : ~p;
+    const uint32_t with = o.mod.combine == Combine::none ? 0 : read_predicate(c, o, first + 2);
     write_predicate(c, o.r[0], combine(o.mod.combine, p, with), mask);
-    write_predicate(c, o.r[1], combine(o.mod.combine, q, with), mask);
+    if (pair) write_predicate(c, o.r[1], combine(o.mod.combine, q, with), mask);
 }
 
 // True is all ones, or 1.0 where the result is f32.

@@ -66,6 +66,7 @@ struct Context {
     std::array<warp::Access, 2> accesses;
     uint32_t access_count = 0;
     uint64_t products = 0;
+    uint64_t stores = 0;  // instructions that changed memory or a barrier
 };
 
 // The lanes of a slot. 8- and 16-bit values stand zero-extended in 32 bits.

@@ -183,6 +183,7 @@ std::optional<warp::Trap> CtaRunner::run(uint64_t index) {
             running |= w.live != 0;
         }
         if (running && !advanced && !context_.trap) context_.trap = deadlock();
+        if (running && !context_.trap) release_lanes_that_are_spun_for();
         if (launch_.stop != nullptr && launch_.stop->load(std::memory_order_relaxed) &&
             !context_.trap && running)
             set_trap(context_, code_.program->operations[0], TrapKind::stopped, "");
@@ -215,6 +216,45 @@ bool CtaRunner::run_warp(Warp& w) {
     return advanced;
 }
 
+// Lanes of one warp may wait for each other in loops (independent thread scheduling, CUDA C++
+// programming guide, "Compute Capability 7.x"), also for lanes that have left the loop and stand
+// where both shall meet. Where nothing in the CTA can change any more, those go on by themselves.
+void CtaRunner::release_lanes_that_are_spun_for() {
+    const auto stands = [](const Reconvergence& m) { return m.arrived != 0; };
+    const auto waiting = std::ranges::find_if(
+        cta_.warps, [&](const Warp& w) { return std::ranges::any_of(w.meetings, stands); });
+    if (waiting == cta_.warps.end()) return;
+    for (Warp& w : cta_.warps)
+        for (size_t i = 0; i < w.paths.size(); ++i)
+            if (w.paths[i].state == PathState::ready && !spins(w, i)) return;
+    Reconvergence& m = *std::ranges::find_if(waiting->meetings, stands);
+    waiting->paths.push_back(Path{m.at, m.arrived, m.parent, PathState::ready, 0, 0});
+    m.expected &= ~m.arrived;
+    m.arrived = 0;
+}
+
+// Whether the path comes back, within some steps that it runs here, to the same operation with the
+// same registers and without having stored anything.
+bool CtaRunner::spins(Warp& w, size_t path) {
+    constexpr uint64_t longest_loop = 500;
+    context_.warp = &w;
+    context_.registers = w.registers;
+    const Path before = w.paths[path];
+    const size_t paths = w.paths.size();
+    const uint64_t stores = context_.stores;
+    const std::vector<uint8_t> registers(w.registers, w.registers + file_bytes_);
+    for (uint64_t i = 0; i < longest_loop; ++i) {
+        if (!run_path(w, path, w.step + 1)) return false;
+        if (w.paths.size() != paths || context_.stores != stores) return false;
+        const Path& now = w.paths[path];
+        if (now.state != PathState::ready || now.lanes != before.lanes) return false;
+        if (now.pc == before.pc &&
+            std::ranges::equal(registers, std::span(w.registers, file_bytes_)))
+            return true;
+    }
+    return false;
+}
+
 // Runs one path until it ends, parts, waits, or has retired up to `limit`. false: a trap.
 bool CtaRunner::run_path(Warp& w, size_t path, uint64_t limit) {
     const Step* const steps = code_.steps.data();
@@ -238,8 +278,9 @@ bool CtaRunner::run_path(Warp& w, size_t path, uint64_t limit) {
         const uint32_t pc = p.pc;
         const Step& s = steps[pc];
         const Operation& o = *s.op;
-        const uint32_t active = p.lanes;
+        uint32_t active = p.lanes;
         uint32_t mask = active;
+        bool waits = false;
         if (o.guarded) {
             const uint32_t guard = predicate(c, o.guard);
             mask &= o.guard_negated ? ~guard : guard;
@@ -264,16 +305,26 @@ bool CtaRunner::run_path(Warp& w, size_t path, uint64_t limit) {
                 }
                 ++p.pc;
                 break;
-            case StepKind::collective:
-                going = mask == 0 ? (++p.pc, true) : collective(w, path, s, mask);
+            case StepKind::collective: {
+                if (mask == 0) {
+                    ++p.pc;
+                    break;
+                }
+                const size_t paths = w.paths.size();
+                waits = !collective(w, path, s, mask);
+                if (waits || c.trap) break;
+                // It retires for all lanes that it gathered; their paths may have become one.
+                going = w.paths.size() == paths;
+                active |= c.lanes;
+                mask = c.lanes;
                 break;
+            }
             case StepKind::control:
                 going = control(w, path, s, mask);
                 break;
         }
-        if (c.trap) break;
         // A path that waits at a collective has not retired it.
-        if (s.kind == StepKind::collective && !going) break;
+        if (c.trap || waits) break;
         ++w.step;
         lane_operations += count(mask);
         if (observer_ != nullptr) notify(w, pc, active, mask);
@@ -384,27 +435,36 @@ void CtaRunner::exit_lanes(Warp& w, size_t path, uint32_t lanes) {
     release_barriers();
 }
 
-// A .sync instruction runs once for all lanes of its membermask, from whatever paths they come.
+// A .sync instruction runs once for all lanes of its membermask, from whatever paths they come:
+// for bar.warp.sync each may be at one of its own, else all are at the same. false: the path waits.
 bool CtaRunner::collective(Warp& w, size_t path, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
-    const Ref member_ref = o.op == Op::bar_warp ? o.r[0] : o.op == Op::vote ? o.r[2] : o.r[5];
-    const auto* members = slot<uint32_t>(context_, member_ref);
-    const auto lane = static_cast<unsigned>(__builtin_ctz(mask));
-    const uint32_t asked = members[lane];
-    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-        const auto l = static_cast<unsigned>(__builtin_ctz(rest));
-        if ((members[l] >> l & 1) == 0) {
-            set_trap(context_, o, TrapKind::bad_mask, "the membermask does not name its own lane",
-                     l, members[l], ptx::Space::none);
-            return true;
+    const auto membermask = [&](const Operation& of, uint32_t lanes) {
+        const Ref ref = of.op == Op::bar_warp ? of.r[0] : of.op == Op::vote ? of.r[2] : of.r[5];
+        const auto* members = slot<uint32_t>(context_, ref);
+        uint32_t named = 0;
+        for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+            const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+            named |= members[lane];
+            if ((members[lane] >> lane & 1) == 0)
+                set_trap(context_, o, TrapKind::bad_mask,
+                         "the membermask does not name its own lane", lane, members[lane],
+                         ptx::Space::none);
         }
-    }
-    const uint32_t wanted = asked & w.live;
-    const uint32_t pc = w.paths[path].pc;
+        return named;
+    };
+    const uint32_t asked = membermask(o, mask);
+    if (context_.trap) return true;
+    const auto with_us = [&](const Path& p) {
+        if (p.state != PathState::at_collective) return false;
+        const Operation& other = *code_.steps[p.pc].op;
+        return (&other == &o || (o.op == Op::bar_warp && other.op == Op::bar_warp)) &&
+               membermask(other, p.members) == asked;
+    };
     uint32_t here = mask;
     for (const Path& p : w.paths)
-        if (p.state == PathState::at_collective && p.pc == pc) here |= p.members;
-    if ((wanted & ~here) != 0) {
+        if (with_us(p)) here |= p.members;
+    if ((asked & w.live & ~here) != 0) {
         w.paths[path].state = PathState::at_collective;
         w.paths[path].members = mask;
         return false;
@@ -412,12 +472,28 @@ bool CtaRunner::collective(Warp& w, size_t path, const Step& s, uint32_t mask) {
     context_.lanes = here;
     s.run(context_, s, here);
     for (Path& p : w.paths)
-        if (p.state == PathState::at_collective && p.pc == pc) {
+        if (with_us(p)) {
             p.state = PathState::ready;
             ++p.pc;
         }
     ++w.paths[path].pc;
+    join(w, path);
     return true;
+}
+
+// Makes one path of this one and those that stand at the same operation on the way to the same
+// meeting.
+void CtaRunner::join(Warp& w, size_t path) {
+    const Path ours = w.paths[path];
+    const auto same = [&](const Path& p) {
+        return p.state == PathState::ready && p.pc == ours.pc && p.within == ours.within;
+    };
+    if (std::ranges::count_if(w.paths, same) < 2) return;
+    Path joined = ours;
+    for (const Path& p : w.paths)
+        if (same(p)) joined.lanes |= p.lanes;
+    std::erase_if(w.paths, same);
+    w.paths.push_back(joined);
 }
 
 bool CtaRunner::barrier(Warp& w, size_t path, const Operation& o, uint32_t mask) {
@@ -439,6 +515,7 @@ bool CtaRunner::barrier(Warp& w, size_t path, const Operation& o, uint32_t mask)
     if (o.aligned_barrier && mask != w.live)
         return refuse(TrapKind::diverged, std::to_string(count(mask)) + " of the warp's " +
                                               std::to_string(count(w.live)) + " threads are here");
+    ++context_.stores;
     // Only the lanes whose guard is true arrive; the others go on as a path of their own.
     if (mask != p.lanes) {
         Path other = p;

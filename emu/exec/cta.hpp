@@ -24,6 +24,9 @@ class CtaRunner {
     bool run_path(warp::Warp& w, size_t path, uint64_t limit);
     bool control(warp::Warp& w, size_t path, const Step& s, uint32_t mask);
     bool collective(warp::Warp& w, size_t path, const Step& s, uint32_t mask);
+    void join(warp::Warp& w, size_t path);
+    void release_lanes_that_are_spun_for();
+    bool spins(warp::Warp& w, size_t path);
     void branch(warp::Warp& w, size_t path, const Operation& o, uint32_t taken);
     void arrive(warp::Warp& w, size_t path);
     void exit_lanes(warp::Warp& w, size_t path, uint32_t lanes);

@@ -5,12 +5,15 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
+
 namespace lockwarp::exec {
 
 unsigned worker_count(unsigned threads) {
-    if (threads != 0) return threads;
     const int cores = tbb::info::default_concurrency();
-    return cores < 1 ? 1 : static_cast<unsigned>(cores);
+    const unsigned most = cores < 1 ? 1 : static_cast<unsigned>(cores);
+    // More than there are would only make oneTBB print a warning.
+    return threads == 0 ? most : std::min(threads, most);
 }
 
 void for_each_index(uint64_t count, unsigned threads,

@@ -49,77 +49,98 @@ Graph build(const std::vector<Operation>& operations) {
         if (o.op == Op::bra) edge(b, g.block_of[o.target]);
         const bool falls = !ends_path(o) && (o.op != Op::bra || o.guarded);
         if (falls && last + 1 < n) edge(b, g.block_of[last + 1]);
-        if (ends_path(o) || (ends_block(o) && o.op != Op::bra)) edge(b, blocks);
+        // Lanes that leave at a guarded exit are gone: the others need not wait for them.
+        if (ends_path(o)) edge(b, blocks);
     }
     return g;
 }
 
-// Blocks in post-order of the reversed graph from the end, so that a block's post-dominators have
-// higher numbers. Blocks that never reach the end (endless loops) stay unnumbered.
-std::vector<uint32_t> reverse_post_order(const Graph& g, std::vector<uint32_t>& number) {
-    const auto end = static_cast<uint32_t>(g.first.size());
-    number.assign(end + 1, UINT32_MAX);
-    std::vector<uint32_t> order;
-    std::vector<std::pair<uint32_t, size_t>> stack{{end, 0}};
-    std::vector<bool> seen(end + 1, false);
-    seen[end] = true;
-    while (!stack.empty()) {
-        auto& [block, next] = stack.back();
-        if (next < g.predecessors[block].size()) {
-            const uint32_t p = g.predecessors[block][next++];
-            if (!seen[p]) {
-                seen[p] = true;
-                stack.emplace_back(p, 0);
+// Lengauer, Tarjan: "A Fast Algorithm for Finding Dominators in a Flowgraph" (the version with
+// path compression), on the reversed graph: time O(m log n) also for a ladder of branches. Blocks
+// are numbered in the order of a depth-first walk from the end; those that never reach it (endless
+// loops) stay unnumbered.
+struct Postdominators {
+    static constexpr uint32_t none = UINT32_MAX;
+
+    const Graph& graph;
+    std::vector<uint32_t> number;     // by block
+    std::vector<uint32_t> block;      // by number, as all below
+    std::vector<uint32_t> parent;     // in the walk's tree
+    std::vector<uint32_t> semi;       // semidominator
+    std::vector<uint32_t> immediate;  // dominator
+    std::vector<uint32_t> ancestor;   // in the forest of numbers that are done, compressed
+    std::vector<uint32_t>
+        best;  // on the way to the ancestor, the number with the least semidominator
+    std::vector<uint32_t> path;  // scratch of find_best
+
+    explicit Postdominators(const Graph& g) : graph(g) {
+        walk();
+        const auto count = static_cast<uint32_t>(block.size());
+        semi.resize(count);
+        best.resize(count);
+        for (uint32_t i = 0; i < count; ++i) semi[i] = best[i] = i;
+        ancestor.assign(count, none);
+        immediate.assign(count, 0);
+        std::vector<std::vector<uint32_t>> bucket(count);
+        for (uint32_t w = count; w-- > 1;) {
+            for (const uint32_t s : g.successors[block[w]])
+                if (number[s] != none) semi[w] = std::min(semi[w], semi[find_best(number[s])]);
+            bucket[semi[w]].push_back(w);
+            ancestor[w] = parent[w];
+            for (const uint32_t v : bucket[parent[w]]) {
+                const uint32_t u = find_best(v);
+                immediate[v] = semi[u] < semi[v] ? u : parent[w];
             }
-        } else {
-            number[block] = static_cast<uint32_t>(order.size());
-            order.push_back(block);
+            bucket[parent[w]].clear();
+        }
+        for (uint32_t w = 1; w < count; ++w)
+            if (immediate[w] != semi[w]) immediate[w] = immediate[immediate[w]];
+    }
+
+    void walk() {
+        const auto end = static_cast<uint32_t>(graph.first.size());
+        number.assign(end + 1, none);
+        std::vector<std::pair<uint32_t, uint32_t>> stack{{end, 0}};  // block, its parent's number
+        while (!stack.empty()) {
+            const auto [b, from] = stack.back();
             stack.pop_back();
+            if (number[b] != none) continue;
+            number[b] = static_cast<uint32_t>(block.size());
+            block.push_back(b);
+            parent.push_back(from);
+            for (const uint32_t p : graph.predecessors[b])
+                if (number[p] == none) stack.emplace_back(p, number[b]);
         }
     }
-    std::ranges::reverse(order);
-    return order;
-}
+
+    uint32_t find_best(uint32_t v) {
+        if (ancestor[v] == none) return v;
+        // The way up, to be compressed from its top.
+        path.clear();
+        for (uint32_t u = v; ancestor[ancestor[u]] != none; u = ancestor[u]) path.push_back(u);
+        for (size_t i = path.size(); i-- > 0;) {
+            const uint32_t u = path[i];
+            if (semi[best[ancestor[u]]] < semi[best[u]]) best[u] = best[ancestor[u]];
+            ancestor[u] = ancestor[ancestor[u]];
+        }
+        return best[v];
+    }
+};
 
 }  // namespace
 
-// Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm", on the reversed graph.
 void find_reconvergence(std::vector<Operation>& operations) {
     if (operations.empty()) return;
     const Graph g = build(operations);
     const auto end = static_cast<uint32_t>(g.first.size());
-    std::vector<uint32_t> number;
-    const std::vector<uint32_t> order = reverse_post_order(g, number);
-    std::vector<uint32_t> immediate(end + 1, UINT32_MAX);
-    immediate[end] = end;
-    const auto meet = [&](uint32_t a, uint32_t b) {
-        while (a != b) {
-            while (number[a] < number[b]) a = immediate[a];
-            while (number[b] < number[a]) b = immediate[b];
-        }
-        return a;
-    };
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (const uint32_t block : order) {
-            if (block == end) continue;
-            uint32_t best = UINT32_MAX;
-            for (const uint32_t s : g.successors[block]) {
-                if (number[s] == UINT32_MAX || immediate[s] == UINT32_MAX) continue;
-                best = best == UINT32_MAX ? s : meet(best, s);
-            }
-            if (best != immediate[block]) {
-                immediate[block] = best;
-                changed = true;
-            }
-        }
-    }
+    const Postdominators found(g);
     const auto past_end = static_cast<uint32_t>(operations.size());
     for (size_t i = 0; i < operations.size(); ++i) {
         Operation& o = operations[i];
         if (o.op != Op::bra) continue;
-        const uint32_t block = immediate[g.block_of[i]];
-        o.reconverge = block == UINT32_MAX || block == end ? past_end : g.first[block];
+        const uint32_t n = found.number[g.block_of[i]];
+        const uint32_t block = n == Postdominators::none ? end : found.block[found.immediate[n]];
+        o.reconverge = block == end ? past_end : g.first[block];
     }
 }
 

@@ -16,22 +16,23 @@ constexpr auto named_sets = std::to_array<NamedSet>({
     {"int", ".u16|.u32|.u64|.s16|.s32|.s64"},
     {"bits", ".b16|.b32|.b64"},
     {"any", ".b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64"},
-    {"memory",
-     ".b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64|.f16|.f16x2|.bf16|"
-     ".bf16x2"},
+    {"memory", ".b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64"},
     {"cvtint", ".u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64"},
     {"rnd", ".rn|.rz|.rm|.rp"},
     {"irnd", ".rni|.rzi|.rmi|.rpi"},
     {"f16", ".f16|.f16x2"},
     {"bf16", ".bf16|.bf16x2"},
-    {"icmp", ".eq|.ne|.lt|.le|.gt|.ge|.lo|.ls|.hi|.hs"},
+    {"icmp", ".eq|.ne|.lt|.le|.gt|.ge"},
+    {"ucmp", ".eq|.ne|.lt|.le|.gt|.ge|.lo|.ls|.hi|.hs"},
     {"fcmp", ".eq|.ne|.lt|.le|.gt|.ge|.equ|.neu|.ltu|.leu|.gtu|.geu|.num|.nan"},
     {"bool", ".and|.or|.xor"},
-    {"order", ".weak|.volatile|.relaxed|.acquire|.release|.mmio"},
     {"scope", ".cta|.cluster|.gpu|.sys"},
     {"ldspace", ".const|.global|.local|.param|.param::entry|.param::func|.shared|.shared::cta"},
     {"stspace", ".global|.local|.param|.param::func|.shared|.shared::cta"},
-    {"cop", ".ca|.cg|.cs|.lu|.cv|.wb|.wt"},
+    {"strongspace", ".global|.shared|.shared::cta"},
+    {"ldcop", ".ca|.cg|.cs|.lu|.cv"},
+    {"nccop", ".ca|.cg|.cs"},
+    {"stcop", ".wb|.cg|.cs|.wt"},
     {"l1",
      ".L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate"},
     {"l2", ".L2::64B|.L2::128B|.L2::256B"},
@@ -50,16 +51,35 @@ constexpr auto form_rows = std::to_array<Form>({
     // Data movement and conversion
     {Op::mov, "mov", ".pred", "P Q"},
     {Op::mov, "mov", "<any>", "V M"},
-    {Op::ld, "ld", "{<order>}{<scope>}{<ldspace>}{<cop>}{<l1>}{.L2::cache_hint}{<l2>}{<vec>}<memory>", "d A {S:.b64}"},
-    {Op::ld, "ld", "{<order>}{<scope>}.global{<cop>}.nc{<l1>}{.L2::cache_hint}{<l2>}{<vec>}<memory>", "d A {S:.b64}"},
-    {Op::st, "st", "{<order>}{<scope>}{<stspace>}{<cop>}{<l1>}{.L2::cache_hint}{<vec>}<memory>", "A s {S:.b64}"},
+    {Op::ld, "ld", "{.weak}{<ldspace>}{<ldcop>}{<l1>}{.L2::cache_hint}{<l2>}{<vec>}<memory>", "d A H"},
+    {Op::ld, "ld", ".volatile{<strongspace>}{<l2>}{<vec>}<memory>", "d A"},
+    {Op::ld, "ld", ".relaxed|.acquire<scope>{<strongspace>}{<l1>}{.L2::cache_hint}{<l2>}{<vec>}<memory>", "d A H"},
+    {Op::ld, "ld", ".mmio.relaxed.sys{.global}<memory>", "d A", 70, 82, ".mmio"},
+    {Op::ld, "ld", ".global{<nccop>}.nc{<l1>}{.L2::cache_hint}{<l2>}{<vec>}<memory>", "d A H"},
+    {Op::st, "st", "{.weak}{<stspace>}{<stcop>}{<l1>}{.L2::cache_hint}{<vec>}<memory>", "A s H"},
+    {Op::st, "st", ".volatile{<strongspace>}{<vec>}<memory>", "A s"},
+    {Op::st, "st", ".relaxed|.release<scope>{<strongspace>}{<l1>}{.L2::cache_hint}{<vec>}<memory>", "A s H"},
+    {Op::st, "st", ".mmio.relaxed.sys{.global}<memory>", "A s", 70, 82, ".mmio"},
     {Op::cvta, "cvta", "<cvtaspace>.u32|.u64", "D M"},
     {Op::cvta, "cvta", ".to<cvtaspace>.u32|.u64", "D S"},
     {Op::isspacep, "isspacep", "<cvtaspace>", "P S:.u64"},
-    {Op::prefetch, "prefetch", "{.global|.local}.L1|.L2|.L2::evict_last|.L2::evict_normal", "A"},
-    {Op::cvt, "cvt", "{.sat}<cvtint><cvtint>", "d s:1"},
-    {Op::cvt, "cvt", "{<rnd>}{.ftz}{.sat}.f16|.bf16|.f32|.f64<cvtint>", "d s:1"},
-    {Op::cvt, "cvt", "<irnd>{.ftz}{.sat}<cvtint>.f16|.bf16|.f32|.f64", "d s:1"},
+    {Op::prefetch, "prefetch", "{.global|.local}.L1|.L2", "A"},
+    {Op::prefetch, "prefetch", "{.global}.L2::evict_last|.L2::evict_normal", "A", 80, 74, "cache eviction priority"},
+    {Op::cvt, "cvt", "<cvtint><cvtint>", "d s:1"},
+    {Op::cvt, "cvt", ".sat.u8.u16|.u32|.u64|.s8|.s16|.s32|.s64", "d s:1"},
+    {Op::cvt, "cvt", ".sat.u16.u32|.u64|.s8|.s16|.s32|.s64", "d s:1"},
+    {Op::cvt, "cvt", ".sat.u32.u64|.s8|.s16|.s32|.s64", "d s:1"},
+    {Op::cvt, "cvt", ".sat.u64.s8|.s16|.s32|.s64", "d s:1"},
+    {Op::cvt, "cvt", ".sat.s8.u8|.u16|.u32|.u64|.s16|.s32|.s64", "d s:1"},
+    {Op::cvt, "cvt", ".sat.s16.u16|.u32|.u64|.s32|.s64", "d s:1"},
+    {Op::cvt, "cvt", ".sat.s32.u32|.u64|.s64", "d s:1"},
+    {Op::cvt, "cvt", ".sat.s64.u64", "d s:1"},
+    {Op::cvt, "cvt", "<rnd>{.ftz}{.sat}.f32<cvtint>", "d s:1"},
+    {Op::cvt, "cvt", "<rnd>{.sat}.f16|.f64<cvtint>", "d s:1"},
+    {Op::cvt, "cvt", "<rnd>.bf16<int>", "d s:1", 90, 78, "cvt with .bf16"},
+    {Op::cvt, "cvt", "<irnd>{.ftz}{.sat}<cvtint>.f32", "d s:1"},
+    {Op::cvt, "cvt", "<irnd>{.sat}<cvtint>.f16|.f64", "d s:1"},
+    {Op::cvt, "cvt", "<irnd><int>.bf16", "d s:1", 90, 78, "cvt with .bf16"},
     {Op::cvt, "cvt", "{<irnd>}{.ftz}{.sat}.f32.f32", "d s:1"},
     {Op::cvt, "cvt", "{<irnd>}{.sat}.f64.f64", "d s:1"},
     {Op::cvt, "cvt", "{<irnd>}{.sat}.f16.f16", "d s:1"},
@@ -67,7 +87,8 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::cvt, "cvt", "<rnd>{.ftz}{.sat}.f32.f64", "d s:1"},
     {Op::cvt, "cvt", "{.ftz}{.sat}.f32.f16", "d s:1"},
     {Op::cvt, "cvt", "{.sat}.f64.f16", "d s:1"},
-    {Op::cvt, "cvt", "<rnd>{.ftz}{.sat}{.relu}.f16.f32", "d s:1"},
+    {Op::cvt, "cvt", "<rnd>{.ftz}{.sat}.f16.f32", "d s:1"},
+    {Op::cvt, "cvt", ".rn|.rz.relu.f16.f32", "d s:1", 80, 70, "cvt.relu"},
     {Op::cvt, "cvt", "<rnd>{.sat}.f16.f64", "d s:1"},
     {Op::cvt, "cvt", "{.ftz}.f32.bf16", "d s:1", 80, 71, "cvt with .f32.bf16"},
     {Op::cvt, "cvt", ".f64.bf16", "d s:1", 90, 78, "cvt with .f64.bf16"},
@@ -75,7 +96,7 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::cvt, "cvt", ".rn|.rz{.relu}.f16x2.f32", "D S:1 S:1", 80, 70, "cvt.f16x2.f32"},
     {Op::cvt, "cvt", ".rn|.rz{.relu}.bf16x2.f32", "D S:1 S:1", 80, 70, "cvt.bf16x2.f32"},
     {Op::cvt, "cvt", ".rna{.satfinite}.tf32.f32", "D S:1", 80, 70, ".tf32"},
-    {Op::cvt, "cvt", ".rn|.rz{.satfinite}{.relu}.tf32.f32", "D S:1", 90, 78, "cvt with .tf32.f32 and .rn/.rz"},
+    {Op::cvt, "cvt", ".rn|.rz{.relu}.tf32.f32", "D S:1", 90, 78, "cvt with .tf32.f32 and .rn/.rz"},
 
     // Integer arithmetic
     {Op::add, "add", "<int>", "D S S"},
@@ -172,18 +193,35 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::copysign, "copysign", ".f32|.f64", "D S S"},
 
     // Comparison and selection
-    {Op::setp, "setp", "<icmp><bool>.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64", "PP S S Q"},
-    {Op::setp, "setp", "<icmp>.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64", "PP S S"},
-    {Op::setp, "setp", "<fcmp><bool>{.ftz}.f32|.f64|.f16|.f16x2", "PP S S Q"},
-    {Op::setp, "setp", "<fcmp>{.ftz}.f32|.f64|.f16|.f16x2", "PP S S"},
-    {Op::setp, "setp", "<fcmp><bool>.bf16|.bf16x2", "PP S S Q", 90, 78, "setp.bf16"},
-    {Op::setp, "setp", "<fcmp>.bf16|.bf16x2", "PP S S", 90, 78, "setp.bf16"},
-    {Op::set, "set", "<icmp><bool>.u32|.s32|.f32.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64", "D S:1 S:1 Q"},
-    {Op::set, "set", "<icmp>.u32|.s32|.f32.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64", "D S:1 S:1"},
-    {Op::set, "set", "<fcmp><bool>{.ftz}.u32|.s32|.f32.f32|.f64", "D S:1 S:1 Q"},
-    {Op::set, "set", "<fcmp>{.ftz}.u32|.s32|.f32.f32|.f64", "D S:1 S:1"},
+    {Op::setp, "setp", ".eq|.ne<bool><bits>", "PP S S Q"},
+    {Op::setp, "setp", "<ucmp><bool>.u16|.u32|.u64", "PP S S Q"},
+    {Op::setp, "setp", "<icmp><bool>.s16|.s32|.s64", "PP S S Q"},
+    {Op::setp, "setp", "<fcmp><bool>{.ftz}.f32|.f16x2", "PP S S Q"},
+    {Op::setp, "setp", "<fcmp><bool>.f64", "PP S S Q"},
+    {Op::setp, "setp", "<fcmp><bool>{.ftz}.f16", "P S S Q"},
+    {Op::setp, "setp", "<fcmp><bool>.bf16", "P S S Q", 90, 78, "setp.bf16"},
+    {Op::setp, "setp", "<fcmp><bool>.bf16x2", "PP S S Q", 90, 78, "setp.bf16x2"},
+    {Op::setp, "setp", ".eq|.ne<bits>", "PP S S"},
+    {Op::setp, "setp", "<ucmp>.u16|.u32|.u64", "PP S S"},
+    {Op::setp, "setp", "<icmp>.s16|.s32|.s64", "PP S S"},
+    {Op::setp, "setp", "<fcmp>{.ftz}.f32|.f16x2", "PP S S"},
+    {Op::setp, "setp", "<fcmp>.f64", "PP S S"},
+    {Op::setp, "setp", "<fcmp>{.ftz}.f16", "P S S"},
+    {Op::setp, "setp", "<fcmp>.bf16", "P S S", 90, 78, "setp.bf16"},
+    {Op::setp, "setp", "<fcmp>.bf16x2", "PP S S", 90, 78, "setp.bf16x2"},
+    {Op::set, "set", ".eq|.ne<bool>.u32|.s32|.f32<bits>", "D S:1 S:1 Q"},
+    {Op::set, "set", "<ucmp><bool>.u32|.s32|.f32.u16|.u32|.u64", "D S:1 S:1 Q"},
+    {Op::set, "set", "<icmp><bool>.u32|.s32|.f32.s16|.s32|.s64", "D S:1 S:1 Q"},
+    {Op::set, "set", "<fcmp><bool>{.ftz}.u32|.s32|.f32.f32", "D S:1 S:1 Q"},
+    {Op::set, "set", "<fcmp><bool>.u32|.s32|.f32.f64", "D S:1 S:1 Q"},
+    {Op::set, "set", ".eq|.ne.u32|.s32|.f32<bits>", "D S:1 S:1"},
+    {Op::set, "set", "<ucmp>.u32|.s32|.f32.u16|.u32|.u64", "D S:1 S:1"},
+    {Op::set, "set", "<icmp>.u32|.s32|.f32.s16|.s32|.s64", "D S:1 S:1"},
+    {Op::set, "set", "<fcmp>{.ftz}.u32|.s32|.f32.f32", "D S:1 S:1"},
+    {Op::set, "set", "<fcmp>.u32|.s32|.f32.f64", "D S:1 S:1"},
     {Op::selp, "selp", "<any>", "D S S Q"},
-    {Op::slct, "slct", "{.ftz}<any>.s32|.f32", "D S S S:1"},
+    {Op::slct, "slct", "<any>.s32", "D S S S:1"},
+    {Op::slct, "slct", "{.ftz}<any>.f32", "D S S S:1"},
 
     // Control, barriers, the warp
     {Op::bra, "bra", "{.uni}", "L"},
@@ -192,8 +230,10 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::trap, "trap", "", ""},
     {Op::brkpt, "brkpt", "", ""},
     {Op::nanosleep, "nanosleep", ".u32", "S"},
-    {Op::bar, "bar", "{.cta}.sync|.arrive", "S:.u32 {S:.u32}"},
-    {Op::bar, "barrier", "{.cta}.sync|.arrive{.aligned}", "S:.u32 {S:.u32}"},
+    {Op::bar, "bar", "{.cta}.sync", "S:.u32 {S:.u32}"},
+    {Op::bar, "bar", "{.cta}.arrive", "S:.u32 S:.u32"},
+    {Op::bar, "barrier", "{.cta}.sync{.aligned}", "S:.u32 {S:.u32}"},
+    {Op::bar, "barrier", "{.cta}.arrive{.aligned}", "S:.u32 S:.u32"},
     {Op::bar_warp, "bar", ".warp.sync", "S:.u32"},
     {Op::fence, "membar", ".cta|.gl|.sys", ""},
     {Op::fence, "fence", "{.sc|.acq_rel|.acquire|.release}<scope>", ""},
@@ -203,7 +243,7 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::vote, "vote", ".sync.ballot.b32", "D Q S:.u32"},
 
     // Asynchronous copies
-    {Op::cp_async, "cp", ".async.ca|.cg{.shared|.shared::cta}.global{.L2::cache_hint}{<l2>}", "A AG I {S:.u32} {S:.b64}", 80, 70, "cp.async"},
+    {Op::cp_async, "cp", ".async.ca|.cg<shared>.global{.L2::cache_hint}{<l2>}", "AS AG I {S:.u32} H", 80, 70, "cp.async"},
     {Op::cp_async_group, "cp", ".async.commit_group", "", 80, 70, "cp.async.commit_group"},
     {Op::cp_async_group, "cp", ".async.wait_group", "I", 80, 70, "cp.async.wait_group"},
     {Op::cp_async_group, "cp", ".async.wait_all", "", 80, 70, "cp.async.wait_all"},
@@ -213,7 +253,7 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::ldmatrix, "ldmatrix", ".sync.aligned.x1|.x2|.x4{.trans}.m8n8{<shared>}.b16", "N A", 75, 65, "ldmatrix"},
     {Op::stmatrix, "stmatrix", ".sync.aligned.m8n8.x1|.x2|.x4{.trans}{<shared>}.b16", "A N", 90, 78, "stmatrix"},
     {Op::stmatrix, "stmatrix", ".sync.aligned.x1|.x2|.x4{.trans}.m8n8{<shared>}.b16", "A N", 90, 78, "stmatrix"},
-    {Op::movmatrix, "movmatrix", ".sync.aligned.m8n8.trans.b16", "D S", 75, 78, "movmatrix"},
+    {Op::movmatrix, "movmatrix", ".sync.aligned.m8n8.trans.b16", "D:.b32 S:.b32", 75, 78, "movmatrix"},
     {Op::mma, "mma", ".sync.aligned<shape>.row|.col.row|.col{.satfinite}<mmatype><mmatype><mmatype><mmatype>", "Fd Fa Fb Fc"},
 });
 // clang-format on
@@ -293,6 +333,43 @@ constexpr auto other_opcodes = std::to_array<std::string_view>({
     "wmma",
 });
 
+struct Later {
+    std::string_view opcode;
+    std::string_view modifiers;
+};
+
+// Modifiers of PTX 9.0 that the opcodes above have beside those in their rows.
+constexpr auto later_modifiers = std::to_array<Later>({
+    {"add", ".cc|.f32x2|.u16x2|.s16x2"},
+    {"bar", ".red"},
+    {"barrier", ".red|.cluster"},
+    {"cp", ".bulk|.mbarrier|.reduce"},
+    {"cvt", ".e4m3x2|.e5m2x2|.e2m1x2|.e2m3x2|.e3m2x2|.ue8m0x2|.pack|.rs|.satfinite|.scaled|.bf16"},
+    {"cvta", ".shared::cluster"},
+    {"div", ".approx|.full"},
+    {"fence", ".proxy|.mbarrier_init|.sync_restrict"},
+    {"fma", ".oob|.f32x2"},
+    {"isspacep", ".shared::cluster"},
+    {"ld", ".b128|.v8|.shared::cluster|.L2::evict_last|.L2::evict_normal|.L2::evict_first"},
+    {"ldmatrix", ".m16n16|.m8n16|.b8|.b8x16|.b4x16_p64|.b6x16_p32"},
+    {"lop3", ".and|.or"},
+    {"mad", ".cc"},
+    {"max", ".relu|.u16x2|.s16x2"},
+    {"min", ".relu|.u16x2|.s16x2"},
+    {"mma", ".sp|.sp::ordered_metadata|.kind|.block_scale|.popc|.rn|.rz|.rm|.rp"},
+    {"mov", ".v2|.v4|.b128"},
+    {"mul", ".f32x2"},
+    {"prefetch", ".tensormap|.const|.param"},
+    {"rcp", ".approx"},
+    {"set", ".f16|.f16x2|.bf16|.bf16x2|.u16|.s16"},
+    {"shfl", ".up|.down|.bfly|.idx"},
+    {"sqrt", ".approx"},
+    {"st", ".async|.bulk|.b128|.v8|.shared::cluster|.L2::evict_last"},
+    {"stmatrix", ".m16n8|.b8"},
+    {"sub", ".cc|.f32x2"},
+    {"vote", ".all|.any|.uni|.ballot"},
+});
+
 // One group of a syntax: its alternatives, and whether it may be left out.
 struct Group {
     std::string_view alternatives;
@@ -357,32 +434,35 @@ bool matches(std::string_view syntax, std::span<const ptx::Modifier> modifiers) 
 
 std::span<const std::string_view> opcodes_not_executed() { return other_opcodes; }
 
+bool modifier_not_executed(std::string_view opcode, std::string_view modifier) {
+    const auto* const found = std::ranges::find(later_modifiers, opcode, &Later::opcode);
+    return found != later_modifiers.end() && among(found->modifiers, modifier);
+}
+
 std::vector<std::string> expansions(std::string_view syntax) {
     std::vector<Group> groups;
     while (!syntax.empty()) groups.push_back(next_group(syntax));
-    std::vector<std::vector<std::string>> choices;
-    for (const Group& g : groups) {
-        std::vector<std::string>& list = choices.emplace_back();
-        if (g.optional) list.emplace_back();
-        for (std::string_view rest = g.alternatives;;) {
-            const size_t bar = rest.find('|');
-            list.emplace_back(rest.substr(0, bar));
-            if (bar == std::string_view::npos) break;
-            rest.remove_prefix(bar + 1);
+    // `present` is the one optional group that is written; groups.size(): none is.
+    const auto spread = [&](size_t present) {
+        std::vector<std::string> texts{""};
+        for (size_t i = 0; i < groups.size(); ++i) {
+            if (groups[i].optional && i != present) continue;
+            std::vector<std::string> longer;
+            for (const std::string& text : texts)
+                for (std::string_view rest = groups[i].alternatives;;) {
+                    const size_t bar = rest.find('|');
+                    longer.push_back(text + std::string(rest.substr(0, bar)));
+                    if (bar == std::string_view::npos) break;
+                    rest.remove_prefix(bar + 1);
+                }
+            texts = std::move(longer);
         }
-    }
-    // Every group in turn runs over all its choices while the required groups before and after run
-    // too; an optional group is otherwise left out.
-    std::vector<std::string> out{""};
-    for (size_t i = 0; i < groups.size(); ++i) {
-        std::vector<std::string> longer;
-        for (const std::string& prefix : out)
-            for (const std::string& choice : choices[i]) {
-                longer.push_back(prefix + choice);
-                if (longer.size() > 20000) return longer;
-            }
-        out = std::move(longer);
-    }
+        return texts;
+    };
+    std::vector<std::string> out = spread(groups.size());
+    for (size_t i = 0; i < groups.size(); ++i)
+        if (groups[i].optional)
+            for (std::string& text : spread(i)) out.push_back(std::move(text));
     return out;
 }
 

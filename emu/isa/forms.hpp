@@ -90,7 +90,8 @@ enum class Op : uint8_t {
 //   DP, PP  "d|p" and "p|q", the second part optional
 //   M  what mov reads: also a variable's address, a special register, a vector
 //   V  what mov writes: also a vector
-//   A  address in the instruction's state space; AG in .global whatever the modifiers say
+//   A  address in the instruction's state space; AS in .shared, AG in .global
+//   H  cache policy, a .b64 that stands there with .L2::cache_hint only; it has no effect
 //   I  integer constant    L  label    N  vector of .x1/.x2/.x4 32-bit registers
 //   Fd Fa Fb Fc  fragments of mma
 // Types: first in the instruction, or after ':' the second (1), twice as wide (w), or one named.
@@ -116,8 +117,11 @@ bool matches(std::string_view syntax, std::span<const ptx::Modifier> modifiers);
 // from one that it does not.
 std::span<const std::string_view> opcodes_not_executed();
 
-// All ways of writing a syntax, each without its optional parts and once with each of them;
-// alternatives are spread over, so that every modifier appears. For tests.
+// True where PTX 9.0 has the opcode with this modifier and no row here executes that yet.
+bool modifier_not_executed(std::string_view opcode, std::string_view modifier);
+
+// Ways of writing a syntax: its required parts in all combinations, without the optional parts and
+// with each of them alone. For tests.
 std::vector<std::string> expansions(std::string_view syntax);
 
 }  // namespace lockwarp::isa

@@ -194,6 +194,13 @@ struct SharedTotal {
 constexpr std::string_view components = "xyzw";
 
 void declare(Resolver& r, Placer& placer, const ptx::Variable& v) {
+    auto& scope = r.scopes.back();
+    if (scope.contains(v.name)) {
+        // An extern variable may be declared again.
+        if (v.linking != ptx::Linking::extern_)
+            r.error(v.place, "Duplicate definition of variable '" + v.name + "'");
+        return;
+    }
     if (v.space != ptx::Space::reg) {
         if (placer.cursor(v.space) == nullptr) {
             r.error(v.place,
@@ -207,11 +214,6 @@ void declare(Resolver& r, Placer& placer, const ptx::Variable& v) {
     const Type type = type_named(v.type);
     if (type == Type::none || type == Type::b128 || bits(type) == 0) {
         r.error(v.place, "Registers of type '" + v.type + "' are not executed");
-        return;
-    }
-    auto& scope = r.scopes.back();
-    if (scope.contains(v.name)) {
-        r.error(v.place, "Duplicate definition of '" + v.name + "'");
         return;
     }
     if (v.range != 0) {
@@ -262,6 +264,8 @@ void place_parameters(Resolver& r, const ptx::Function& entry) {
             r.error(v.place, "Parameter '" + v.name + "' has no usable size or alignment");
             continue;
         }
+        if (r.scopes.back().contains(v.name))
+            r.error(v.place, "Duplicate definition of variable '" + v.name + "'");
         next = round_up(next, p->alignment);
         if (next + p->bytes > most_parameter_bytes) {
             r.error(v.place, "Formal parameter space overflowed (" +

@@ -1,169 +1,13 @@
-// Instructions: the row, the operands, and everything the assembler would refuse.
+// The operands of an instruction, and everything the assembler would refuse in them.
 #include <algorithm>
 #include <bit>
 #include <charconv>
 
 #include "emu/isa/resolver.hpp"
-#include "emu/ptx/printer.hpp"
 
 namespace lockwarp::isa {
 
 namespace {
-
-std::string spelled(const ptx::Instruction& i) {
-    std::string text = i.opcode;
-    for (const ptx::Modifier& m : i.modifiers) text += m.text;
-    return text;
-}
-
-std::string arch_text(uint16_t number) { return "sm_" + std::to_string(number); }
-
-std::string version_text(uint16_t version) {
-    return std::to_string(version / 10) + "." + std::to_string(version % 10);
-}
-
-// What an instruction may look like, for the second line of a message.
-std::string usage(std::string_view opcode) {
-    std::string text;
-    size_t shown = 0;
-    for (const Form& f : forms()) {
-        if (f.opcode != opcode) continue;
-        if (++shown > 4) return text + ", ...";
-        text += (text.empty() ? "" : ", ") + std::string(opcode) + std::string(f.syntax);
-    }
-    return text;
-}
-
-bool known_shape(std::string_view text) {
-    std::string_view rest = set_named("shape");
-    while (!rest.empty()) {
-        const size_t bar = rest.find('|');
-        if (rest.substr(0, bar) == text) return true;
-        if (bar == std::string_view::npos) break;
-        rest.remove_prefix(bar + 1);
-    }
-    return false;
-}
-
-// The mma variant, or why there is none, in the assembler's words.
-void choose_mma(Resolver& r, Spelling& s, std::span<const ptx::Modifier> modifiers) {
-    const Modifiers& m = s.mod;
-    const auto [d, a, b, c] = m.type;
-    const std::string shape = modifiers[2].text;
-    s.mma = find_mma(m.m, m.n, m.k, d, a, b, c, m.order[0], m.order[1]);
-    if (s.mma != nullptr) {
-        if (m.satfinite && !s.mma->satfinite) {
-            s.error = "Illegal modifier '.satfinite' for instruction 'mma'";
-            return;
-        }
-        if (r.program.target < s.mma->target)
-            s.error = "Feature '" + std::string(s.mma->feature) + "' requires .target " +
-                      arch_text(s.mma->target) + " or higher";
-        else if (r.version < s.mma->ptx)
-            s.error = "Feature '" + std::string(s.mma->feature) + "' requires PTX ISA .version " +
-                      version_text(s.mma->ptx) + " or later";
-        return;
-    }
-    const bool row_col = m.order[0] == Order::row && m.order[1] == Order::col;
-    if (!row_col && find_mma(m.m, m.n, m.k, d, a, b, c, Order::row, Order::col) != nullptr) {
-        s.error = m.order[0] == Order::col ? "Illegal alayout '.col' for instruction 'mma'"
-                                           : "Illegal blayout '.row' for instruction 'mma'";
-        return;
-    }
-    if (c != d && a == Type::f16 && b == Type::f16 && is_float(c) && is_float(d) &&
-        find_mma(m.m, m.n, m.k, c, a, b, c, m.order[0], m.order[1]) != nullptr) {
-        const std::string type{row(c).name};
-        s.error = ".dtype must be '" + type + "' when .ctype is '" + type +
-                  "' for 'mma' instruction with shape '" + shape + "'";
-        return;
-    }
-    const auto later = [](Type t) {
-        return t == Type::e4m3 || t == Type::e5m2 || t == Type::s4 || t == Type::u4 ||
-               t == Type::b1;
-    };
-    if (later(a) && later(b)) {
-        s.error = "Instruction '" + std::string("mma") + shape + std::string(row(d).name) +
-                  std::string(row(a).name) + std::string(row(b).name) + std::string(row(c).name) +
-                  "' is not executed yet";
-        return;
-    }
-    s.error = "Unexpected instruction types specified for 'mma'";
-    for (const MmaVariant& v : mma_variants())
-        if (v.m == m.m && v.n == m.n && v.k == m.k)
-            s.hint += (s.hint.empty() ? "with this shape: " : ", ") + std::string(v.key);
-}
-
-// Which modifier is the wrong one: the first that no row of the opcode takes.
-std::string wrong_modifier(const ptx::Instruction& i) {
-    for (const ptx::Modifier& m : i.modifiers) {
-        Modifiers ignored;
-        if (i.opcode == "mma" && m.text.starts_with(".m") && !known_shape(m.text))
-            return "Unknown modifier '" + m.text + "'";
-        if (!apply_modifier(m.text, ignored)) return "Unknown modifier '" + m.text + "'";
-    }
-    for (const ptx::Modifier& m : i.modifiers) {
-        bool taken = false;
-        for (const Form& f : forms()) {
-            if (f.opcode != i.opcode) continue;
-            // A modifier belongs to a syntax if it stands in it or in one of its named sets.
-            std::string_view syntax = f.syntax;
-            for (size_t at = 0; at < syntax.size() && !taken; ++at) {
-                if (syntax[at] == '<') {
-                    const size_t end = syntax.find('>', at);
-                    const std::string set =
-                        "|" + std::string(set_named(syntax.substr(at + 1, end - at - 1))) + "|";
-                    taken = set.find("|" + m.text + "|") != std::string::npos;
-                } else if (syntax[at] == '.') {
-                    const size_t end =
-                        std::min(syntax.find_first_of(".|{}<", at + 1), syntax.size());
-                    taken = syntax.substr(at, end - at) == m.text;
-                }
-            }
-        }
-        if (!taken) return "Illegal modifier '" + m.text + "' for instruction '" + i.opcode + "'";
-    }
-    return "Unexpected instruction types specified for '" + i.opcode + "'";
-}
-
-Spelling spell(Resolver& r, const ptx::Instruction& i) {
-    Spelling s;
-    bool opcode_known = false;
-    for (const Form& f : forms()) {
-        if (f.opcode != i.opcode) continue;
-        opcode_known = true;
-        if (!matches(f.syntax, i.modifiers)) continue;
-        s.form = &f;
-        break;
-    }
-    if (s.form == nullptr) {
-        if (!opcode_known) {
-            if (std::ranges::find(opcodes_not_executed(), i.opcode) !=
-                opcodes_not_executed().end()) {
-                s.error = "Instruction '" + spelled(i) + "' is not executed yet";
-                return s;
-            }
-            std::vector<std::string_view> names;
-            for (const Form& f : forms()) names.push_back(f.opcode);
-            s.error = "Not a name of any known instruction: '" + i.opcode + "'";
-            if (const std::string_view near = nearest(i.opcode, names); !near.empty())
-                s.hint = "did you mean '" + std::string(near) + "'?";
-            return s;
-        }
-        s.error = wrong_modifier(i);
-        s.hint = usage(i.opcode);
-        return s;
-    }
-    for (const ptx::Modifier& m : i.modifiers) apply_modifier(m.text, s.mod);
-    if (r.program.target < s.form->target)
-        s.error = "Feature '" + std::string(s.form->feature) + "' requires .target " +
-                  arch_text(s.form->target) + " or higher";
-    else if (r.version < s.form->ptx)
-        s.error = "Feature '" + std::string(s.form->feature) + "' requires PTX ISA .version " +
-                  version_text(s.form->ptx) + " or later";
-    else if (s.form->op == Op::mma)
-        choose_mma(r, s, i.modifiers);
-    return s;
-}
 
 // May a register of type `reg` stand where the instruction has type `type`? PTX manual, "Operand
 // Size Exceeding Instruction-Type Size" and "Type Information for Instructions and Operands".
@@ -175,8 +19,7 @@ bool compatible(Type reg, Type type, bool relaxed) {
     const Kind a = row(reg).kind;
     const Kind b = row(type).kind;
     if (a == Kind::bits || b == Kind::bits) return true;
-    if (a == Kind::floating || b == Kind::floating)
-        return a == b && (reg == type || (relaxed && have > want));
+    if (a == Kind::floating || b == Kind::floating) return reg == type;
     return true;
 }
 
@@ -280,7 +123,7 @@ struct OperandDecoder {
                     mismatch(p.place);
                 break;
             default:
-                if (type == Type::f32 || type == Type::b32)
+                if (type == Type::f32)
                     value =
                         std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(value)));
                 else if (type != Type::f64 && type != Type::b64)
@@ -295,6 +138,12 @@ struct OperandDecoder {
             case ptx::OperandKind::name: {
                 const SpecialRow* row_found = special(p.text);
                 if (row_found == nullptr) return named(p, type, relaxed, false);
+                if (o.op != Op::mov && o.op != Op::cvt) {
+                    r.error(p.place, "Special register argument not allowed for instruction '" +
+                                         i.opcode + "'");
+                    failed = true;
+                    return no_ref;
+                }
                 if (!compatible(row_found->type, type, relaxed)) mismatch(p.place);
                 o.source_bits = static_cast<uint8_t>(bits(row_found->type));
                 o.reads_clock = row_found->special >= Special::clock &&
@@ -379,7 +228,10 @@ struct OperandDecoder {
                 break;
             case SymbolKind::reg:
                 if (is_float(symbol.type) || bits(symbol.type) < 32) {
-                    mismatch(base.place);
+                    r.error(base.place, "Illegal to use symbol '" + base.text + "' of type " +
+                                            std::string(row(symbol.type).name) +
+                                            " as address operand. Use integer or bit only.");
+                    failed = true;
                     break;
                 }
                 read.push_back(symbol.index);
@@ -390,6 +242,11 @@ struct OperandDecoder {
                 const Placed& v = r.program.variables[symbol.index];
                 a.offset += base.offset + static_cast<int64_t>(v.address);
                 if (space == ptx::Space::none) space = v.space;
+                if (o.op == Op::st && v.space == ptx::Space::param && !failed) {
+                    r.error(base.place,
+                            "Illegal to write to function input parameter '" + base.text + "'");
+                    failed = true;
+                }
                 if (space != v.space && !failed) {
                     r.error(
                         base.place,
@@ -404,30 +261,14 @@ struct OperandDecoder {
         }
     }
 
-    // What mov reads besides registers and literals: an address.
-    Ref address_constant(const ptx::Operand& p, Type type, bool generic) {
+    // What mov and cvta read besides registers and literals: an address in its state space.
+    Ref address_constant(const ptx::Operand& p, Type type) {
         const Symbol symbol = r.find(p.text);
         if (symbol.kind != SymbolKind::variable) return source(p, type, false);
         if (bits(type) < 32) mismatch(p.place);
         const Placed& v = r.program.variables[symbol.index];
-        uint64_t value = v.address + static_cast<uint64_t>(p.offset);
-        if (generic) value += window_of(v.space);
+        const uint64_t value = v.address + static_cast<uint64_t>(p.offset);
         return r.constant(bits(type) == 64 ? 64 : 32, value);
-    }
-
-    static uint64_t window_of(ptx::Space space) {
-        switch (space) {
-            case ptx::Space::shared:
-                return shared_window;
-            case ptx::Space::local:
-                return local_window;
-            case ptx::Space::param:
-                return param_window;
-            case ptx::Space::const_:
-                return const_window;
-            default:
-                return 0;
-        }
     }
 
     // mov: one value, or a vector on either side that packs or unpacks it.
@@ -453,7 +294,7 @@ struct OperandDecoder {
         if (writes)
             push(destination(p, type, false));
         else if (p.kind == ptx::OperandKind::name && special(p.text) == nullptr)
-            push(address_constant(p, type, false));
+            push(address_constant(p, type));
         else
             push(source(p, type, false));
     }
@@ -465,9 +306,9 @@ struct OperandDecoder {
                               : which == 'a' ? v.fragment_a
                               : which == 'b' ? v.fragment_b
                                              : v.fragment_c;
-        const Type held =
-            type == Type::f64 || type == Type::f32 || type == Type::s32 ? type : Type::b32;
-        vector(p, held, registers_of(fragment(id), type), false, which == 'd');
+        // The assembler asks only for the width.
+        vector(p, type == Type::f64 ? Type::b64 : Type::b32, registers_of(fragment(id), type),
+               false, which == 'd');
     }
 
     void one(std::string_view token, const ptx::Operand& p) {
@@ -495,14 +336,16 @@ struct OperandDecoder {
             if (negated) o.negated_sources |= static_cast<uint8_t>(1u << (o.operands - 1));
         } else if (role == "V" || role == "M") {
             if (o.op == Op::cvta)
-                push(address_constant(p, s.mod.type[0], true));
+                push(address_constant(p, s.mod.type[0]));
             else
                 mov(p, role == "V");
         } else if (role == "A") {
             address(p, o.mod.space);
-        } else if (role == "AG") {
-            ptx::Space global = ptx::Space::global;
-            address(p, global);
+        } else if (role == "AG" || role == "AS") {
+            ptx::Space space = role == "AG" ? ptx::Space::global : ptx::Space::shared;
+            address(p, space);
+        } else if (role == "H") {
+            source(p, Type::b64, false);
         } else if (role == "I") {
             if (p.kind != ptx::OperandKind::integer) mismatch(p.place, "a constant is expected");
             o.immediate = p.bits;
@@ -523,13 +366,18 @@ struct OperandDecoder {
     void all() {
         std::string_view rest = s.form->operands;
         size_t given = 0;
+        const bool cache_hint = std::ranges::find(i.modifiers, ".L2::cache_hint",
+                                                  &ptx::Modifier::text) != i.modifiers.end();
         while (!rest.empty()) {
             const size_t space = rest.find(' ');
             std::string_view token = rest.substr(0, space);
             rest.remove_prefix(space == std::string_view::npos ? rest.size() : space + 1);
             const bool optional = token.starts_with('{');
             if (optional) token = token.substr(1, token.size() - 2);
-            if (given == i.operands.size()) {
+            if (token == "H" && !cache_hint) continue;
+            // The last operand of an instruction with .L2::cache_hint is the policy.
+            const size_t left = i.operands.size() - given;
+            if (left == 0 || (optional && cache_hint && left == 1)) {
                 if (optional) continue;
                 mismatch(i.place, "operands: " + std::string(s.form->operands));
                 return;

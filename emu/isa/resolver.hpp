@@ -1,5 +1,6 @@
 // The state of one resolution. Internal to emu/isa: resolve.cpp declares and places,
-// resolve_operands.cpp decodes instructions.
+// spell.cpp finds
+// an instruction's row, resolve_operands.cpp decodes it.
 #pragma once
 
 #include <map>
@@ -61,6 +62,12 @@ struct Resolver {
 
     void decode(const ptx::Instruction& instruction);
 };
+
+// The instruction's opcode and modifiers, as written.
+std::string spelled(const ptx::Instruction& instruction);
+
+// The row and the modifiers of that, or the error of every instruction with this spelling.
+Spelling spell(Resolver& r, const ptx::Instruction& instruction);
 
 // The nearest of `candidates` to a misspelt name, or empty where none is near.
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates);

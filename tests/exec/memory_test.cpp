@@ -1,0 +1,471 @@
+// ld, st, cp.async, mov and addresses. PTX manual, "Data Movement and Conversion Instructions".
+#include <cstring>
+
+#include "tests/exec/support.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+FourWords halves(uint64_t value) {
+    return {static_cast<uint32_t>(value), static_cast<uint32_t>(value >> 32), 0xeeeeeeee,
+            0xeeeeeeee};
+}
+
+// A register wider than the type is sign- or zero-extended (PTX manual, "Operand Size Exceeding
+// Instruction-Type Size").
+TEST(Memory, LoadsExtendIntoTheRegister) {
+    const Words in{0x84838281, 0x88878685, 0x7c7b7a79, 0xfffefdfc};
+    const Bytes bytes = bytes_of(in);
+    for (const unsigned width : {8u, 16u, 32u, 64u})
+        for (const char kind : {'b', 'u', 's'})
+            for (const unsigned reg : {16u, 32u, 64u}) {
+                if (reg < width) continue;
+                for (unsigned at = 0; at < 16; at += width / 8) {
+                    const std::string name = reg == 64 ? "%rd9" : reg == 32 ? "%r9" : "%h9";
+                    const std::string load = "ld.global." + (kind + std::to_string(width)) + " " +
+                                             name + ", [%rd1+" + std::to_string(at) + "];\n";
+                    uint64_t value = 0;
+                    std::memcpy(&value, bytes.data() + at, width / 8);
+                    if (kind == 's' && width < 64)
+                        value = static_cast<uint64_t>(static_cast<int64_t>(value << (64 - width)) >>
+                                                      (64 - width));
+                    if (reg < 64) value &= (uint64_t{1} << reg) - 1;
+                    const std::string widen =
+                        reg == 64 ? ""
+                                  : "cvt.u64.u" + std::to_string(reg) + " %rd9, " + name + ";\n";
+                    EXPECT_EQ(
+                        wide_results_of(load + widen + "st.global.u64 [%rd3], %rd9;\n", in)[31],
+                        halves(value))
+                        << load;
+                }
+            }
+}
+
+TEST(Memory, StoresWriteTheirWidthOnly) {
+    for (const unsigned width : {8u, 16u, 32u, 64u})
+        for (const unsigned reg : {16u, 32u, 64u}) {
+            if (reg < width) continue;
+            const std::string name = reg == 64 ? "%rd9" : reg == 32 ? "%r9" : "%h9";
+            const std::string store = "st.global.b" + std::to_string(width) + " [%rd3], " + name;
+            const std::string narrow =
+                reg == 64 ? "" : "cvt.u" + std::to_string(reg) + ".u64 " + name + ", %rd9;\n";
+            const uint64_t value = 0x0123456789abcdef;
+            const uint64_t kept = width == 64 ? 0 : ~uint64_t{0} << width;
+            EXPECT_EQ(
+                wide_results_of("mov.u64 %rd9, 0x0123456789abcdef;\n" + narrow + store + ";\n")[7],
+                halves((value & ~kept) | (0xeeeeeeeeeeeeeeee & kept)))
+                << store;
+        }
+}
+
+TEST(Memory, VectorsLieSideBySide) {
+    const Words in{1, 2, 3, 4, 5, 6, 7, 8};
+    EXPECT_EQ(wide_results_of(R"(
+ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd1+16];
+st.global.v4.u32 [%rd3], {%r5, %r4, %r3, %r2};
+)",
+                              in)[0],
+              (FourWords{8, 7, 6, 5}));
+    EXPECT_EQ(wide_results_of(R"(
+ld.global.v2.u64 {%rd9, %rd10}, [%rd1];
+st.global.v2.u64 [%rd3], {%rd10, %rd9};
+)",
+                              in)[0],
+              (FourWords{3, 4, 1, 2}));
+    EXPECT_EQ(wide_results_of(R"(
+ld.global.v2.u16 {%h1, %h2}, [%rd1+4];
+ld.global.v4.u8 {%h3, %h4, %h5, %h6}, [%rd1+8];
+st.global.v2.b16 [%rd3], {%h2, %h1};
+st.global.v4.b8 [%rd3+4], {%h6, %h5, %h4, %h3};
+)",
+                              in)[0],
+              (FourWords{0x20000, 0x03000000, 0xeeeeeeee, 0xeeeeeeee}));
+    EXPECT_EQ(wide_results_of(R"(
+.reg .v4 .b32 %v;
+ld.global.v4.b32 %v, [%rd1];
+add.u32 %r2, %v.x, %v.w;
+mov.u32 %v.y, %r2;
+st.global.v4.b32 [%rd3], %v;
+)",
+                              in)[0],
+              (FourWords{1, 5, 3, 4}));
+}
+
+TEST(Memory, ASinkTakesAnElement) {
+    EXPECT_EQ(wide_results_of(R"(
+ld.global.v4.u32 {_, %r3, _, %r5}, [%rd1];
+mov.b64 {%r6, _}, 0x1122334455667788;
+st.global.v2.u32 [%rd3], {%r3, %r5};
+st.global.u32 [%rd3+8], %r6;
+)",
+                              {1, 2, 3, 4})[0],
+              (FourWords{2, 4, 0x55667788, 0xeeeeeeee}));
+}
+
+TEST(Memory, MovPacksAndUnpacksLowestFirst) {
+    EXPECT_EQ(wide_results_of(R"(
+mov.b64 {%r2, %r3}, 0x1122334455667788;
+mov.b32 {%h1, %h2}, 0xaabbccdd;
+mov.b32 %r4, {%h2, %h1};
+mov.b64 %rd9, {%r3, %r2};
+mov.b64 {%h3, %h4, %h5, %h6}, 0x1122334455667788;
+mov.b64 %rd10, {%h6, %h5, %h4, %h3};
+cvt.u32.u64 %r5, %rd10;
+cvt.u32.u64 %r6, %rd9;
+st.global.v4.u32 [%rd3], {%r2, %r4, %r5, %r6};
+)")[3],
+              (FourWords{0x55667788, 0xccddaabb, 0x33441122, 0x11223344}));
+}
+
+TEST(Memory, StoresToOneAddressLeaveOneWholeValue) {
+    const Words out = results_of("st.global.u32 [%rd4], %r1;\n");
+    EXPECT_LT(out[0], 32u);
+}
+
+// Static variables in the order of declaration, each aligned; dynamic memory behind them all.
+TEST(Memory, SharedVariablesAreApartAndAligned) {
+    Given given;
+    given.dynamic_shared = 64;
+    const std::string body = R"(
+.shared .align 1 .b8 a[3];
+.shared .u32 b;
+.shared .u16 c;
+.shared .align 16 .b8 d[5];
+mov.u32 %r2, a;
+mov.u32 %r3, b;
+mov.u32 %r4, c;
+mov.u32 %r5, d;
+st.global.v4.u32 [%rd3], {%r2, %r3, %r4, %r5};
+)";
+    EXPECT_EQ(wide_results_of(body)[0], (FourWords{0, 4, 8, 16}));
+    EXPECT_EQ(results_of_text(kernel(R"(
+.shared .align 16 .b8 d[5];
+mov.u32 %r2, dynamic;
+st.global.u32 [%rd2], %r2;
+)",
+                                     ".extern .shared .align 64 .b8 dynamic[];"),
+                              {}, given),
+              Words(32, 64));
+    // Both names of dynamic memory are the same memory; it begins as zeros here.
+    EXPECT_EQ(results_of_text(kernel(R"(
+.shared .u32 before;
+mov.u32 %r9, other;
+shl.b32 %r2, %r1, 1;
+add.u32 %r2, %r2, %r9;
+cvt.u16.u32 %h1, %r1;
+st.shared.u16 [%r2], %h1;
+st.shared.u32 [before], 77;
+bar.warp.sync 0xffffffff;
+ld.shared.u32 %r3, [dynamic+4];
+st.global.u32 [%rd2], %r3;
+)",
+                                     ".extern .shared .align 16 .b8 dynamic[]; "
+                                     ".extern .shared .align 16 .b8 other[];"),
+                              {}, given),
+              Words(32, 0x30002));
+}
+
+TEST(Memory, SharedMemoryIsEachCtasOwn) {
+    Given given;
+    given.grid.x = 5;
+    const Words out = results_of(R"(
+.shared .u32 count;
+ld.shared.u32 %r2, [count];
+bar.sync 0;
+mov.u32 %r3, %ctaid.x;
+add.u32 %r3, %r3, 1;
+st.shared.u32 [count], %r3;
+bar.sync 0;
+ld.shared.u32 %r4, [count];
+mad.lo.u32 %r4, %r2, 100, %r4;
+st.global.u32 [%rd2], %r4;
+)",
+                                 {}, given);
+    for (uint32_t i = 0; i < 160; ++i) EXPECT_EQ(out[i], i / 32 + 1);
+}
+
+TEST(Memory, LocalMemoryIsEachThreadsOwn) {
+    Given given;
+    given.block.x = 64;
+    given.grid.x = 2;
+    const Words out = results_of(R"(
+.local .align 8 .b8 stack[64];
+mov.u32 %r2, stack;
+add.u32 %r2, %r2, 8;
+st.local.u32 [%r2], %r0;
+st.local.u32 [stack+12], 5;
+bar.sync 0;
+ld.local.v2.u32 {%r3, %r4}, [stack+8];
+mad.lo.u32 %r3, %r4, 1000, %r3;
+st.global.u32 [%rd2], %r3;
+)",
+                                 {}, given);
+    for (uint32_t i = 0; i < 128; ++i) EXPECT_EQ(out[i], 5000 + i);
+}
+
+TEST(Memory, ConstAndGlobalVariablesHaveTheirInitialValues) {
+    const std::string outside =
+        ".const .align 4 .u16 c[3] = {10, 20, 30}; .global .u32 g[4] = {1, 2}; "
+        ".global .f32 f = 1.5; .global .u64 p = generic(g)+4; .const .s8 n = -2; "
+        ".global .align 8 .u64 q = g;";
+    EXPECT_EQ(results_of_text(kernel(R"(
+ld.const.u16 %r2, [c+4];
+ld.const.s8 %r3, [n];
+ld.global.u32 %r4, [g+4];
+ld.global.u32 %r5, [g+12];
+ld.global.u64 %rd9, [p];
+ld.u32 %r6, [%rd9];
+ld.global.u64 %rd10, [q];
+ld.global.u32 %r7, [%rd10];
+ld.global.b32 %r8, [f];
+shl.b32 %r3, %r3, 8;
+add.u32 %r2, %r2, %r3;
+add.u32 %r2, %r2, %r4;
+add.u32 %r2, %r2, %r5;
+add.u32 %r2, %r2, %r6;
+add.u32 %r2, %r2, %r7;
+add.u32 %r2, %r2, %r8;
+st.global.u32 [%rd2], %r2;
+)",
+                                     outside)),
+              Words(32, 0x3fc00000 + 30 - 512 + 2 + 0 + 2 + 1));
+}
+
+TEST(Memory, ModuleVariablesAreFreshInEveryLaunch) {
+    const isa::Program program =
+        program_of(kernel("ld.global.u32 %r2, [g];\nadd.u32 %r3, %r2, 1;\nbar.sync 0;\n"
+                          "st.global.u32 [g], %r3;\nst.global.u32 [%rd2], %r2;",
+                          ".global .u32 g = 41;"),
+                   isa::Arch::sm_80);
+    for (int i = 0; i < 2; ++i) {
+        Given given;
+        given.buffers = {Bytes(4), Bytes(128)};
+        EXPECT_EQ(words_of(run_well(program, given).buffers[1]), Words(32, 41));
+    }
+}
+
+TEST(Memory, ParametersLieAtTheirAlignment) {
+    const std::string text = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u8 a, .param .align 8 .b8 s[12], .param .u16 h, .param .u64 out,
+                  .param .f32 f[2])
+{
+.reg .b32 %r<9>; .reg .b64 %rd<3>;
+ld.param.u64 %rd1, [out];
+ld.param.u8 %r1, [a];
+ld.param.u32 %r2, [s+8];
+ld.param.u16 %r3, [h];
+ld.param.b32 %r4, [f+4];
+mov.b64 %rd2, s;
+ld.param.u8 %r5, [%rd2+3];
+shl.b32 %r5, %r5, 16;
+or.b32 %r3, %r3, %r5;
+st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4};
+}
+)";
+    const isa::Program program = program_of(text, isa::Arch::sm_80);
+    ASSERT_EQ(program.parameter_bytes, 40u);
+    Bytes out(16);
+    warp::Launch l;
+    l.parameters.resize(40);
+    for (size_t i = 0; i < 40; ++i) l.parameters[i] = static_cast<uint8_t>(i);
+    const uint64_t address = 0x5000;
+    std::memcpy(l.parameters.data() + 24, &address, 8);
+    l.buffers = {{"out", address, out}};
+    EXPECT_EQ(fault_of(launch(program, l)), "");
+    EXPECT_EQ(words_of(out), (Words{0, 0x13121110, 0x000b1514, 0x27262524}));
+}
+
+TEST(Memory, GenericAddressesReachEverySpace) {
+    const std::string outside = ".const .u32 c = 3; .global .u32 g = 5;";
+    const auto out = results_of_text(kernel(R"(
+.shared .u32 before;
+.shared .u32 s;
+.local .u32 l[4];
+st.shared.u32 [s], 7;
+st.local.u32 [l+4], 11;
+mov.u64 %rd9, s;
+cvta.shared.u64 %rd10, %rd9;
+ld.u32 %r2, [%rd10];
+mov.u64 %rd11, l;
+cvta.local.u64 %rd12, %rd11;
+ld.u32 %r3, [%rd12+4];
+mov.u64 %rd13, c;
+cvta.const.u64 %rd14, %rd13;
+ld.u32 %r4, [%rd14];
+mov.u64 %rd15, g;
+cvta.global.u64 %rd16, %rd15;
+ld.u32 %r5, [%rd16];
+mul.lo.u32 %r2, %r2, %r3;
+mul.lo.u32 %r2, %r2, %r4;
+mul.lo.u32 %r2, %r2, %r5;
+cvta.to.shared.u64 %rd17, %rd10;
+setp.ne.u64 %p1, %rd17, %rd9;
+cvta.to.local.u64 %rd18, %rd12;
+setp.ne.or.u64 %p1, %rd18, %rd11, %p1;
+cvta.to.const.u64 %rd19, %rd14;
+setp.ne.or.u64 %p1, %rd19, %rd13, %p1;
+cvta.to.global.u64 %rd20, %rd16;
+setp.ne.or.u64 %p1, %rd20, %rd15, %p1;
+@%p1 mov.u32 %r2, 0;
+st.u32 [%rd10], %r2;
+ld.shared.u32 %r6, [s];
+st.global.u32 [%rd2], %r6;
+)",
+                                            outside));
+    EXPECT_EQ(out, Words(32, 3 * 5 * 7 * 11));
+}
+
+TEST(Memory, CvtaTakesAVariablesName) {
+    EXPECT_EQ(results_of(R"(
+.shared .u32 before;
+.shared .u32 s;
+st.shared.u32 [s], 7;
+cvta.shared.u64 %rd10, s;
+ld.u32 %r2, [%rd10];
+st.global.u32 [%rd2], %r2;
+)"),
+              Words(32, 7));
+}
+
+TEST(Memory, IsspacepTellsTheWindows) {
+    struct Case {
+        const char* space;
+        const char* variable;
+    };
+    const std::string outside = ".const .u32 vconst = 3; .global .u32 vglobal = 5;";
+    for (const Case& c : {Case{"global", "vglobal"}, Case{"shared", "vshared"},
+                          Case{"local", "vlocal"}, Case{"const", "vconst"}}) {
+        const auto out = results_of_text(
+            kernel(std::string(".shared .u32 vshared;\n.local .u32 vlocal;\nmov.u64 %rd9, ") +
+                       c.variable + ";\ncvta." + c.space + ".u64 %rd9, %rd9;\n" + R"(
+isspacep.global %p1, %rd9;
+isspacep.shared %p2, %rd9;
+isspacep.local %p3, %rd9;
+isspacep.const %p4, %rd9;
+selp.u32 %r2, 1, 0, %p1;
+selp.u32 %r3, 2, 0, %p2;
+selp.u32 %r4, 4, 0, %p3;
+selp.u32 %r5, 8, 0, %p4;
+add.u32 %r2, %r2, %r3;
+add.u32 %r2, %r2, %r4;
+add.u32 %r2, %r2, %r5;
+st.global.u32 [%rd2], %r2;
+)",
+                   outside));
+        const std::string space = c.space;
+        const uint32_t expected = space == "global"   ? 1
+                                  : space == "shared" ? 2
+                                  : space == "local"  ? 4
+                                                      : 8;
+        EXPECT_EQ(out, Words(32, expected)) << space;
+    }
+}
+
+// PTX manual, cp.async: src-size bytes are read, the rest of cp-size is zeros; .cg is 16 bytes.
+TEST(Memory, CpAsyncFillsUpWithZeros) {
+    Words in;
+    for (uint32_t i = 0; i < 8; ++i) in.push_back(0x04030201 + 0x10101010 * (i % 8));
+    const Bytes source = bytes_of(in);
+    for (const unsigned size : {4u, 8u, 16u})
+        for (unsigned given = 0; given <= size + 1; ++given) {
+            // One more than cp-size stands for the form without src-size.
+            const std::string copy = std::string("cp.async.") + (size == 16 ? "cg" : "ca") +
+                                     ".shared.global [%r2], [%rd1+16], " + std::to_string(size) +
+                                     (given > size ? "" : ", " + std::to_string(given)) + ";\n";
+            const std::string body = R"(
+.shared .align 16 .b8 s[512];
+mov.u32 %r9, s;
+shl.b32 %r2, %r1, 4;
+add.u32 %r2, %r2, %r9;
+mov.u32 %r3, 0x77777777;
+st.shared.v4.u32 [%r2], {%r3, %r3, %r3, %r3};
+)" + copy + R"(
+cp.async.commit_group;
+cp.async.wait_group 0;
+ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r2];
+st.global.v4.u32 [%rd3], {%r4, %r5, %r6, %r7};
+)";
+            Bytes expected(16, 0x77);
+            for (unsigned i = 0; i < size; ++i) expected[i] = i < given ? source[16 + i] : 0;
+            const auto out = wide_results_of(body, in);
+            for (const uint32_t lane : {0u, 13u, 31u})
+                EXPECT_EQ(bytes_of(Words(out[lane].begin(), out[lane].end())), expected) << copy;
+        }
+}
+
+TEST(Memory, CpAsyncThatReadsNothingNeedsNoSource) {
+    EXPECT_EQ(results_of(R"(
+.shared .align 16 .b8 s[16];
+mov.u64 %rd9, 0;
+st.shared.u32 [s], 5;
+cp.async.cg.shared.global [s], [%rd9], 16, 0;
+cp.async.wait_all;
+ld.shared.u32 %r2, [s];
+st.global.u32 [%rd2], %r2;
+)"),
+              Words(32, 0));
+    const std::string fault = fault_of_body(R"(.shared .align 16 .b8 s[16];
+mov.u64 %rd9, 0;
+cp.async.cg.shared.global [s], [%rd9], 16, 4;)");
+    EXPECT_TRUE(fault.starts_with("address out of bounds")) << fault;
+}
+
+TEST(Memory, SpecialRegistersNameTheThread) {
+    Given given;
+    given.grid = {3, 2, 4};
+    given.block = {5, 4, 3};
+    given.dynamic_shared = 100;
+    // A linear thread number from the special registers decides where the thread writes.
+    const isa::Program program = program_of(kernel(R"(
+mov.u32 %r2, %tid.x; mov.u32 %r3, %tid.y; mov.u32 %r4, %tid.z;
+mov.u32 %r5, %ntid.x; mov.u32 %r6, %ntid.y; mov.u32 %r7, %ntid.z;
+mad.lo.u32 %r8, %r4, %r6, %r3; mad.lo.u32 %r8, %r8, %r5, %r2;
+mov.u32 %r12, %ctaid.x; mov.u32 %r13, %ctaid.y; mov.u32 %r14, %ctaid.z;
+mov.u32 %r15, %nctaid.x; mov.u32 %r16, %nctaid.y; mov.u32 %r17, %nctaid.z;
+mad.lo.u32 %r18, %r14, %r16, %r13; mad.lo.u32 %r18, %r18, %r15, %r12;
+mul.lo.u32 %r19, %r5, %r6; mul.lo.u32 %r19, %r19, %r7;
+mad.lo.u32 %r20, %r18, %r19, %r8;
+mul.wide.u32 %rd9, %r20, 16; add.u64 %rd9, %rd9, %rd4;
+mov.u32 %r21, %laneid; mov.u32 %r22, %warpid; mov.u32 %r23, %nwarpid;
+mad.lo.u32 %r24, %r22, 100, %r21; mad.lo.u32 %r24, %r23, 10000, %r24;
+mul.lo.u32 %r25, %r15, %r16; mul.lo.u32 %r25, %r25, %r17;
+mov.u32 %r26, %dynamic_smem_size;
+st.global.v4.u32 [%rd9], {%r20, %r24, %r25, %r26};
+)"),
+                                            isa::Arch::sm_80);
+    given.buffers = {Bytes(4), Bytes(24 * 60 * 16)};
+    const Words out = words_of(run_well(program, given).buffers[1]);
+    for (uint32_t i = 0; i < 24 * 60; ++i) {
+        const uint32_t thread = i % 60;
+        EXPECT_EQ((Words{out.begin() + 4 * i, out.begin() + 4 * i + 4}),
+                  (Words{i, 20000 + thread / 32 * 100 + thread % 32, 24, 100}));
+    }
+}
+
+TEST(Memory, LanemasksAreOfTheLane) {
+    const char* names[] = {"eq", "le", "lt", "ge", "gt"};
+    for (const char* name : names) {
+        const Words out = results_of(std::string("mov.u32 %r2, %lanemask_") + name +
+                                     ";\nst.global.u32 [%rd2], %r2;\n");
+        for (uint32_t lane = 0; lane < 32; ++lane) {
+            uint32_t expected = 0;
+            for (uint32_t other = 0; other < 32; ++other) {
+                const std::string is = name;
+                const bool in = is == "eq"   ? other == lane
+                                : is == "le" ? other <= lane
+                                : is == "lt" ? other < lane
+                                : is == "ge" ? other >= lane
+                                             : other > lane;
+                expected |= uint32_t{in} << other;
+            }
+            EXPECT_EQ(out[lane], expected) << name;
+        }
+    }
+}
+
+}  // namespace
+
+}  // namespace lockwarp::exec

@@ -1,0 +1,153 @@
+// What is wrong with a module, with its place. Messages are the assembler's where it has one.
+#include "emu/isa/resolver.hpp"
+#include "tests/isa/support.hpp"
+
+namespace lockwarp::isa {
+namespace {
+
+// Registers that the cases use, on line 6; the case itself stands on line 7.
+constexpr std::string_view registers =
+    ".reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .b16 %h<9>; "
+    ".shared .b32 sh[8];\n";
+
+std::string error_of(std::string_view instruction) {
+    return errors_of(std::string(registers) + std::string(instruction));
+}
+
+TEST(Diagnostics, OfOneInstruction) {
+    const struct {
+        std::string_view text;
+        std::string_view expected;
+    } cases[] = {
+        {"addd.f32 %f1, %f2, %f3;",
+         "7:1: Not a name of any known instruction: 'addd' (did you mean 'add'?)\n"},
+        {"quux %f1;", "7:1: Not a name of any known instruction: 'quux'\n"},
+        {"  lop3.b16 %h1, %h2, %h3, %h4, 5;",
+         "7:3: Illegal modifier '.b16' for instruction 'lop3' (lop3.b32)\n"},
+        {"ret.frob;", "7:1: Unknown modifier '.frob' (ret{.uni})\n"},
+        {"ret.uni.uni;", "7:1: Unexpected instruction types specified for 'ret' (ret{.uni})\n"},
+        {"wgmma.fence.sync.aligned;",
+         "7:1: Instruction 'wgmma.fence.sync.aligned' is not executed yet\n"},
+        {"div.full.f32 %f1, %f2, %f3;", "7:1: Instruction 'div.full.f32' is not executed yet\n"},
+        {"add.f32 %f1, %f2, %rd1;",
+         "7:19: Arguments mismatch for instruction 'add' ('%rd1' is a .b64 register, the "
+         "instruction has .f32)\n"},
+        {"add.f32 %f1, %f2;", "7:1: Arguments mismatch for instruction 'add' (operands: D S S)\n"},
+        {"add.f32 %f1, %f2, %f3, %f4;",
+         "7:24: Arguments mismatch for instruction 'add' (too many operands)\n"},
+        {"add.f32 %f1, %f2, 1;", "7:19: Arguments mismatch for instruction 'add'\n"},
+        {"add.f32 1.0, %f2, %f3;", "7:9: Arguments mismatch for instruction 'add'\n"},
+        {"mov.b32 %r1, 1.5;", "7:14: Arguments mismatch for instruction 'mov'\n"},
+        {"add.u32 %r1, %tid.x, 1;",
+         "7:14: Special register argument not allowed for instruction 'add'\n"},
+        {"ld.global.v2.b32 {%r1, %r2, %r3}, [%rd1];",
+         "7:18: Argument vector size mismatch for instruction 'ld' (2 expected, 3 given)\n"},
+        {"ld.global.v2.b32 %r1, [%rd1];",
+         "7:18: Arguments mismatch for instruction 'ld' (a vector of 2 is expected)\n"},
+        {"ld.global.f32 %rd1, [%rd1];", ""},
+        {"ld.global.f32 %h1, [%rd1];",
+         "7:15: Arguments mismatch for instruction 'ld' ('%h1' is a .b16 register, the "
+         "instruction has .f32)\n"},
+        {"add.f32 %f1, %f2, %f9;", "7:19: Unknown symbol '%f9'\n"},
+        {"add.f32 %f1, %f2, %f01;", "7:19: Unknown symbol '%f01'\n"},
+        {"ld.shared.b32 %r1, [nowhere];", "7:21: Unknown symbol 'nowhere'\n"},
+        {"@%q bra after;", "7:1: Unknown symbol '%q'\n7:9: Unknown symbol 'after'\n"},
+        {"bra sh;", "7:5: Unknown symbol 'sh'\n"},
+        {"ld.global.b32 %r1, [sh];",
+         "7:21: State space mismatch between instruction and address in instruction 'ld'\n"},
+        {"ld.b32 %r1, [%f1];",
+         "7:14: Illegal to use symbol '%f1' of type .f32 as address operand. Use integer or bit "
+         "only.\n"},
+        {"cp.async.cg.shared.global [%r1], [%rd1], %r2;",
+         "7:42: Arguments mismatch for instruction 'cp' (a constant is expected)\n"},
+        {"bar.arrive 1;",
+         "7:1: Arguments mismatch for instruction 'bar' (operands: S:.u32 S:.u32)\n"},
+    };
+    for (const auto& c : cases) EXPECT_EQ(error_of(c.text), c.expected) << c.text;
+}
+
+TEST(Diagnostics, Declarations) {
+    const struct {
+        std::string_view body;
+        std::string_view expected;
+    } cases[] = {
+        {".reg .b32 a; .reg .b64 a;", "6:24: Duplicate definition of variable 'a'\n"},
+        {".reg .b32 %r<4>, %r<5>;", "6:18: Duplicate definition of variable '%r'\n"},
+        {"a: ret;\na: ret;", "7:1: Duplicate definition of label 'a'\n"},
+        {".reg .b128 q;", "6:12: Registers of type '.b128' are not executed\n"},
+        {".shared .b32 s[70000];", "6:14: Variable 's' does not fit its state space\n"},
+        {".shared .b32 s = 5;", "6:14: Variable 's' cannot be initialised in its state space\n"},
+        {".local .b8 l[999999];", "6:12: Variable 'l' does not fit its state space\n"},
+        {".shared .b32 s; .shared .b32 s;", "6:30: Duplicate definition of variable 's'\n"},
+    };
+    for (const auto& c : cases) EXPECT_EQ(errors_of(c.body), c.expected) << c.body;
+    EXPECT_EQ(errors_of("ret;", ".global .b32 g[2] = {1, 2, 3};"),
+              "4:28: More initial values than the variable has elements\n");
+    EXPECT_EQ(errors_of("ret;", ".global .b64 g = nothing;"), "4:18: Unknown symbol 'nothing'\n");
+    EXPECT_EQ(errors_of("ret;", ".extern .global .b32 g;"),
+              "4:22: Unresolved extern variable 'g'\n");
+    EXPECT_EQ(errors_of("ret;", ".global .b8 g[4294967296][4294967296];"),
+              "4:13: Variable 'g' has no usable size or alignment\n");
+    EXPECT_EQ(errors_of("ret;", ".global .b8 g[268435457];"),
+              "4:13: Variable 'g' does not fit its state space\n");
+    EXPECT_EQ(errors_of("ret;", ".extern .shared .b8 d[]; .extern .shared .b8 d[];"), "");
+    EXPECT_EQ(errors_of("ret;", ".global .b32 g; .global .f32 g;"),
+              "4:30: Duplicate definition of variable 'g'\n");
+}
+
+// A kernel that uses one instruction a thousand times gets one message, not a thousand.
+TEST(Diagnostics, AnInstructionThatIsNotExecutedIsReportedOnce) {
+    std::string body = "ret;\n";
+    for (int i = 0; i < 1000; ++i) body += "tanh.approx.f32 %f1, %f2;\n";
+    EXPECT_EQ(errors_of(body),
+              "7:1: Instruction 'tanh.approx.f32' is not executed yet (occurs 1000 times, first "
+              "here)\n");
+}
+
+TEST(Diagnostics, SeveralErrorsStandInTheOrderOfTheirPlaces) {
+    const std::string text =
+        "bra missing; add.f32 %x, %f1, %f2;\n"
+        "frob;\n"
+        ".reg .b32 a; .reg .b32 a;\n"
+        "tanh.approx.f32 %f1, %f2;\n"
+        "add.f32 %f1, %f2, %f3, %f4;\n"
+        "frob;\n";
+    EXPECT_EQ(error_of(text),
+              "7:5: Unknown symbol 'missing'\n"
+              "7:22: Unknown symbol '%x'\n"
+              "8:1: Not a name of any known instruction: 'frob' (occurs 2 times, first here)\n"
+              "9:24: Duplicate definition of variable 'a'\n"
+              "10:1: Instruction 'tanh.approx.f32' is not executed yet\n"
+              "11:24: Arguments mismatch for instruction 'add' (too many operands)\n");
+}
+
+TEST(Diagnostics, OfEntries) {
+    const auto errors = [](const std::string& text, std::string_view entry) {
+        return messages(
+            resolved(".version 9.0\n.target sm_90\n.address_size 64\n" + text, Arch::sm_90, entry)
+                .diagnostics);
+    };
+    EXPECT_EQ(errors("", ""), "1:10: The module has no entry\n");
+    EXPECT_EQ(errors(".func f() { ret; }", ""), "1:10: The module has no entry\n");
+    EXPECT_EQ(errors(".entry a() {}\n.entry b() {}", ""),
+              "4:8: The module has several entries: name one (entries: a, b)\n");
+    EXPECT_EQ(errors(".entry a() {}\n.entry b() {}", "c"),
+              "4:8: The module has no entry 'c' (entries: a, b)\n");
+    EXPECT_EQ(errors(".entry _Z1kPf() {}\n.entry _Z1kPd() {}", "k"),
+              "4:8: The entry name 'k' is ambiguous (entries: _Z1kPf, _Z1kPd)\n");
+    EXPECT_EQ(errors(".entry a(.param .b32 p, .param .b32 p) {}", ""),
+              "4:37: Duplicate definition of variable 'p'\n");
+    EXPECT_EQ(errors(".entry a(.param .b8 p[40000]) {}", ""),
+              "4:21: Formal parameter space overflowed (32764 bytes max)\n");
+}
+
+TEST(Diagnostics, Nearest) {
+    const std::vector<std::string_view> names{"add", "ldmatrix", "movmatrix", "mad"};
+    EXPECT_EQ(nearest("ldmatrx", names), "ldmatrix");
+    EXPECT_EQ(nearest("ad", names), "add");
+    EXPECT_EQ(nearest("zzzzzz", names), "");
+    EXPECT_EQ(nearest("", {}), "");
+}
+
+}  // namespace
+}  // namespace lockwarp::isa

@@ -1,0 +1,213 @@
+// Where the paths of a branch meet again, on small graphs and on large ones.
+#include "emu/isa/flow.hpp"
+
+#include <chrono>
+
+#include "tests/isa/support.hpp"
+
+namespace lockwarp::isa {
+namespace {
+
+// Operations of a program written one letter each, with a branch's target behind it: "b5" goes to
+// operation 5 where its guard holds, "B5" always; "e" exits, "E" exits where its guard holds; "."
+// does nothing. A final exit is added.
+std::vector<Operation> operations_of(const std::string& text) {
+    std::vector<Operation> out;
+    for (size_t at = 0; at < text.size();) {
+        const char c = text[at++];
+        if (c == ' ') continue;
+        Operation o;
+        o.op = c == 'b' || c == 'B' ? Op::bra : c == 'e' || c == 'E' ? Op::exit : Op::mov;
+        o.guarded = c == 'b' || c == 'E';
+        while (at < text.size() && text[at] >= '0' && text[at] <= '9')
+            o.target = o.target * 10 + static_cast<uint32_t>(text[at++] - '0');
+        out.push_back(o);
+    }
+    out.emplace_back();
+    return out;
+}
+
+// The reconvergence points of the branches, in order.
+std::vector<uint32_t> meetings(const std::string& text) {
+    std::vector<Operation> operations = operations_of(text);
+    find_reconvergence(operations);
+    std::vector<uint32_t> out;
+    for (const Operation& o : operations)
+        if (o.op == Op::bra) out.push_back(o.reconverge);
+    return out;
+}
+
+using Points = std::vector<uint32_t>;
+
+TEST(Flow, IfWithoutElse) { EXPECT_EQ(meetings("b2 . ."), (Points{2})); }
+
+TEST(Flow, IfElse) { EXPECT_EQ(meetings("b3 . B4 . ."), (Points{4, 4})); }
+
+TEST(Flow, NestedIf) { EXPECT_EQ(meetings(". b5 . b4 . ."), (Points{5, 4})); }
+
+// A loop's branch back meets behind the loop.
+TEST(Flow, Loop) { EXPECT_EQ(meetings(". . b1 ."), (Points{3})); }
+
+TEST(Flow, LoopWithBreak) { EXPECT_EQ(meetings(". b4 . B1 ."), (Points{4, 1})); }
+
+TEST(Flow, NestedLoops) { EXPECT_EQ(meetings(". . b1 b0 ."), (Points{3, 4})); }
+
+// Paths of which one exits meet at the end only; a guarded exit takes lanes away and no path.
+TEST(Flow, EarlyExit) {
+    EXPECT_EQ(meetings("b2 e . ."), (Points{5}));
+    EXPECT_EQ(meetings("E b3 . ."), (Points{3}));
+    EXPECT_EQ(meetings("b3 E . ."), (Points{3}));
+}
+
+TEST(Flow, EndlessLoop) {
+    EXPECT_EQ(meetings(". B0"), (Points{3}));
+    EXPECT_EQ(meetings("b2 B1 . ."), (Points{2, 5}));
+}
+
+// Two entries into one loop.
+TEST(Flow, Irreducible) { EXPECT_EQ(meetings("b2 . . b1 ."), (Points{2, 4})); }
+
+TEST(Flow, SwitchWithFallThrough) {
+    EXPECT_EQ(meetings("b4 b5 b6 B7 . . . ."), (Points{7, 7, 7, 7}));
+}
+
+TEST(Flow, ABranchToTheNextOperation) { EXPECT_EQ(meetings("b1 ."), (Points{1})); }
+
+// The plain definition on random graphs: the first operation that every path to the end passes.
+Points slow_meetings(const std::vector<Operation>& operations) {
+    const size_t n = operations.size();
+    const auto next = [&](size_t i) {
+        std::vector<size_t> out;
+        const Operation& o = operations[i];
+        if (o.op == Op::bra) out.push_back(o.target);
+        if (o.op == Op::exit && !o.guarded) out.push_back(n);
+        if ((o.op != Op::bra && o.op != Op::exit) || o.guarded) out.push_back(i + 1);
+        return out;
+    };
+    // Whether the end can be reached from `from` without passing `without`.
+    const auto reaches = [&](size_t from, size_t without) {
+        std::vector<bool> seen(n + 1, false);
+        std::vector<size_t> stack{from};
+        while (!stack.empty()) {
+            const size_t i = stack.back();
+            stack.pop_back();
+            if (i == n) return true;
+            if (i == without || seen[i]) continue;
+            seen[i] = true;
+            for (const size_t s : next(i)) stack.push_back(s);
+        }
+        return false;
+    };
+    Points out;
+    for (size_t b = 0; b < n; ++b) {
+        if (operations[b].op != Op::bra) continue;
+        // A post-dominator that no other post-dominator stands before.
+        size_t best = n;
+        for (size_t c = 0; c < n; ++c) {
+            if (c == b || !reaches(b, SIZE_MAX) || reaches(b, c)) continue;
+            if (best == n || !reaches(c, best)) {
+                if (best == n || reaches(best, c)) best = c;
+            }
+        }
+        out.push_back(static_cast<uint32_t>(best));
+    }
+    return out;
+}
+
+TEST(Flow, RandomGraphsAgainstTheDefinition) {
+    uint64_t state = 7;
+    const auto random = [&](uint64_t below) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        return (state >> 33) % below;
+    };
+    size_t meet = 0;
+    for (int round = 0; round < 400; ++round) {
+        std::string text;
+        const uint64_t length = 2 + random(12);
+        for (uint64_t i = 0; i < length; ++i) {
+            const uint64_t kind = random(8);
+            const std::string target = std::to_string(random(length + 1));
+            text += kind < 3 ? "b" + target : kind == 3 ? "B" + target : kind == 4 ? "E" : ".";
+            text += ' ';
+        }
+        std::vector<Operation> operations = operations_of(text);
+        const Points expected = slow_meetings(operations);
+        EXPECT_EQ(meetings(text), expected) << text;
+        for (const uint32_t point : expected) meet += point < operations.size();
+    }
+    EXPECT_GT(meet, 500u);
+}
+
+double seconds_of(std::vector<Operation>& operations) {
+    const auto begin = std::chrono::steady_clock::now();
+    find_reconvergence(operations);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+constexpr uint32_t many = 50000;
+
+// A ladder: every rung may leave to one common place, so that meeting points lie far apart.
+TEST(Flow, LadderOfBranchesToOnePlace) {
+    std::vector<Operation> operations(2 * many + 1);
+    for (uint32_t i = 0; i < many; ++i) {
+        operations[2 * i].op = Op::bra;
+        operations[2 * i].guarded = true;
+        operations[2 * i].target = 2 * many;
+        operations[2 * i + 1].op = Op::mov;
+    }
+    EXPECT_LT(seconds_of(operations), 2.0);
+    EXPECT_EQ(operations[0].reconverge, 2 * many);
+}
+
+TEST(Flow, LadderOfExits) {
+    std::vector<Operation> operations(3 * many + 1);
+    for (uint32_t i = 0; i < many; ++i) {
+        operations[3 * i].op = Op::bra;
+        operations[3 * i].guarded = true;
+        operations[3 * i].target = 3 * i + 2;
+        operations[3 * i + 1].guarded = true;  // exit
+        operations[3 * i + 2].op = Op::mov;
+    }
+    EXPECT_LT(seconds_of(operations), 2.0);
+    EXPECT_EQ(operations[0].reconverge, 2u);
+}
+
+TEST(Flow, ManyLoopsInEachOther) {
+    std::vector<Operation> operations(2 * many + 1);
+    for (uint32_t i = 0; i < many; ++i) {
+        operations[i].op = Op::mov;
+        operations[many + i].op = Op::bra;
+        operations[many + i].guarded = true;
+        operations[many + i].target = many - 1 - i;
+    }
+    EXPECT_LT(seconds_of(operations), 2.0);
+    EXPECT_EQ(operations[many].reconverge, many + 1);
+}
+
+// Branches that cross: each jumps over the next one.
+TEST(Flow, CrossingBranches) {
+    std::vector<Operation> operations(many + 3);
+    for (uint32_t i = 0; i < many; ++i) {
+        operations[i].op = Op::bra;
+        operations[i].guarded = true;
+        operations[i].target = i + 2;
+    }
+    operations[many].op = operations[many + 1].op = Op::mov;
+    EXPECT_LT(seconds_of(operations), 2.0);
+    EXPECT_EQ(operations[0].reconverge, many + 1);
+}
+
+// Forward and backward at once: an irreducible ladder.
+TEST(Flow, IrreducibleLadder) {
+    std::vector<Operation> operations(2 * many + 1);
+    for (uint32_t i = 0; i < 2 * many; ++i) {
+        operations[i].op = Op::bra;
+        operations[i].guarded = true;
+        operations[i].target = i % 2 == 0 ? std::min(i + 5, 2 * many) : (i < 4 ? 0 : i - 4);
+    }
+    EXPECT_LT(seconds_of(operations), 2.0);
+    EXPECT_EQ(operations[2 * many - 1].reconverge, 2 * many);
+}
+
+}  // namespace
+}  // namespace lockwarp::isa

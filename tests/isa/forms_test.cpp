@@ -1,0 +1,150 @@
+// The rows of instructions: each way of writing each of them resolves and has behaviour.
+#include "emu/isa/forms.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "emu/exec/context.hpp"
+#include "tests/isa/instances.hpp"
+#include "tests/isa/support.hpp"
+
+namespace lockwarp::isa {
+namespace {
+
+// What stands between an instruction and its run on sm_90; empty: nothing.
+std::string obstacle(const std::string& instruction) {
+    const Resolved r = resolved(module_with({instruction}, "sm_90", "9.0"), Arch::sm_90);
+    if (!r.diagnostics.empty()) return r.diagnostics[0].message;
+    exec::Code code;
+    const std::vector<std::string> missing = exec::bind(r.program, code);
+    return missing.empty() ? "" : missing[0];
+}
+
+bool contains(std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+}
+
+// Spellings that a row allows and a rule beside the rows refuses, with the assembler's words.
+std::string_view refused(const Form& form, std::string_view modifiers) {
+    const bool memory = form.op == Op::ld || form.op == Op::st;
+    if (memory && contains(modifiers, ".v4") && modifiers.ends_with("64"))
+        return "Feature '256 bit wide load/store' requires .target sm_100 or higher";
+    if (form.op == Op::st && contains(modifiers, ".param"))
+        return "Illegal to write to function input parameter 'pa'";
+    return "";
+}
+
+TEST(Forms, EverySpellingHasBehaviour) {
+    size_t count = 0;
+    for (const Form& form : forms()) {
+        if (form.op == Op::mma) continue;  // by variants, below
+        for (const std::string& modifiers : expansions(form.syntax)) {
+            const std::string text = instance(form, modifiers);
+            EXPECT_EQ(obstacle(text), refused(form, modifiers)) << text;
+            ++count;
+        }
+    }
+    EXPECT_GT(count, 5000u);
+}
+
+TEST(Forms, EveryMatrixVariantHasBehaviour) {
+    for (const MmaVariant& v : mma_variants()) EXPECT_EQ(obstacle(instance(v)), "") << v.key;
+}
+
+TEST(Forms, EverySpellingMatchesItsRow) {
+    for (const Form& form : forms()) {
+        if (form.op == Op::mma) continue;
+        for (const std::string& modifiers : expansions(form.syntax))
+            EXPECT_TRUE(matches(form.syntax, modifiers_of(modifiers)))
+                << form.opcode << form.syntax << " <- " << modifiers;
+    }
+}
+
+// What an instruction means does not depend on the order of the rows.
+TEST(Forms, NoSpellingBelongsToTwoRows) {
+    std::map<std::string, size_t> owner;
+    for (size_t i = 0; i < forms().size(); ++i) {
+        const Form& form = forms()[i];
+        if (form.op == Op::mma) continue;
+        std::set<std::string> spellings;
+        for (const std::string& modifiers : expansions(form.syntax))
+            spellings.insert(std::string(form.opcode) + modifiers);
+        for (const std::string& s : spellings) EXPECT_TRUE(owner.try_emplace(s, i).second) << s;
+    }
+}
+
+TEST(Forms, OpcodesAreExecutedOrNotNeverBoth) {
+    std::set<std::string_view> executed;
+    for (const Form& form : forms()) executed.insert(form.opcode);
+    std::set<std::string_view> later;
+    for (const std::string_view opcode : opcodes_not_executed()) {
+        EXPECT_TRUE(later.insert(opcode).second) << opcode << " stands twice";
+        EXPECT_FALSE(executed.contains(opcode)) << opcode;
+    }
+    EXPECT_TRUE(later.contains("wgmma"));
+    EXPECT_TRUE(executed.contains("mma"));
+}
+
+TEST(Forms, EveryModifierIsKnown) {
+    for (const Form& form : forms()) {
+        if (form.op == Op::mma) continue;
+        for (const std::string& modifiers : expansions(form.syntax))
+            for (const ptx::Modifier& m : modifiers_of(modifiers)) {
+                Modifiers out;
+                ASSERT_TRUE(apply_modifier(m.text, out)) << form.opcode << modifiers;
+            }
+    }
+}
+
+TEST(Forms, Expansions) {
+    EXPECT_EQ(expansions(".lo|.hi.u32"), (std::vector<std::string>{".lo.u32", ".hi.u32"}));
+    EXPECT_EQ(expansions("{.a|.b}.c{.d}"),
+              (std::vector<std::string>{".c", ".a.c", ".b.c", ".c.d"}));
+    EXPECT_EQ(expansions("<vec>"), (std::vector<std::string>{".v2", ".v4"}));
+    EXPECT_EQ(expansions(""), (std::vector<std::string>{""}));
+}
+
+TEST(Forms, Matches) {
+    EXPECT_TRUE(matches("{<rnd>}{.ftz}.f32", modifiers_of(".rz.f32")));
+    EXPECT_TRUE(matches("{<rnd>}{.ftz}.f32", modifiers_of(".rn.ftz.f32")));
+    EXPECT_FALSE(matches("{<rnd>}{.ftz}.f32", modifiers_of(".ftz.rn.f32")));
+    EXPECT_FALSE(matches("{<rnd>}{.ftz}.f32", modifiers_of(".rn.ftz")));
+    EXPECT_FALSE(matches("{<rnd>}{.ftz}.f32", modifiers_of(".f32.f32")));
+    EXPECT_FALSE(matches(".f32", {}));
+    EXPECT_TRUE(matches("", {}));
+}
+
+TEST(Forms, NamedSetsThatRowsNameExist) {
+    for (const Form& form : forms())
+        for (size_t at = form.syntax.find('<'); at != std::string_view::npos;
+             at = form.syntax.find('<', at + 1)) {
+            const std::string_view name =
+                form.syntax.substr(at + 1, form.syntax.find('>', at) - at - 1);
+            EXPECT_FALSE(set_named(name).empty()) << name;
+        }
+    EXPECT_TRUE(set_named("nothing").empty());
+}
+
+TEST(Forms, TypesStandInOrderAndShapesAreRead) {
+    Modifiers m;
+    for (const ptx::Modifier& one :
+         modifiers_of(".sync.aligned.m16n8k256.row.col.satfinite.s32.b1.b1.s32"))
+        ASSERT_TRUE(apply_modifier(one.text, m)) << one.text;
+    EXPECT_EQ(m.m, 16);
+    EXPECT_EQ(m.n, 8);
+    EXPECT_EQ(m.k, 256);
+    EXPECT_EQ(m.types, 4);
+    EXPECT_EQ(m.type, (std::array{Type::s32, Type::b1, Type::b1, Type::s32}));
+    EXPECT_EQ(m.order[0], Order::row);
+    EXPECT_EQ(m.order[1], Order::col);
+    EXPECT_TRUE(m.aligned);
+    EXPECT_TRUE(m.satfinite);
+    EXPECT_FALSE(apply_modifier(".f32", m)) << "a fifth type";
+    for (const std::string_view bad : {".m", ".m16", ".m16n", ".m0n8k4", ".m16n8k8x", ".m16k8n8",
+                                       ".m999n8k8", ".m16n8k99999999999", ".f33", ".", "", "f32"})
+        EXPECT_FALSE(apply_modifier(bad, m)) << bad;
+}
+
+}  // namespace
+}  // namespace lockwarp::isa

@@ -1,0 +1,154 @@
+#include "tests/isa/instances.hpp"
+
+#include <algorithm>
+
+namespace lockwarp::isa {
+
+namespace {
+
+// The type of the register that holds a value of a type. Values of 8 bits stand in wider registers;
+// formats without registers of their own in bits.
+Type held(Type t) {
+    const TypeRow& r = row(t);
+    const bool own = t == Type::f16 || t == Type::f16x2 || t == Type::f32 || t == Type::f64;
+    if (r.bits == 8) return Type::b16;
+    if (r.kind != Kind::floating || own) return t;
+    return r.bits == 16 ? Type::b16 : Type::b32;
+}
+
+std::string reg(Type t, unsigned n) {
+    return "%" + std::string(row(held(t)).name.substr(1)) + "_" + std::to_string(n);
+}
+
+std::string vector_of(Type t, unsigned count, unsigned first) {
+    std::string text = "{";
+    for (unsigned i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + reg(t, first + i);
+    return text + "}";
+}
+
+Type twice(Type t) {
+    switch (t) {
+        case Type::u16:
+            return Type::u32;
+        case Type::s16:
+            return Type::s32;
+        case Type::u32:
+            return Type::u64;
+        default:
+            return Type::s64;
+    }
+}
+
+Type type_of(std::string_view token, const Modifiers& m) {
+    const size_t colon = token.find(':');
+    if (colon == std::string_view::npos) return m.type[0];
+    const std::string_view which = token.substr(colon + 1);
+    if (which == "1") return m.type[1];
+    return which == "w" ? twice(m.type[0]) : type_named(which);
+}
+
+std::string address(const Form& form, const Modifiers& m) {
+    if (form.op == Op::ldmatrix || form.op == Op::stmatrix) return "[sh]";
+    switch (m.space) {
+        case ptx::Space::shared:
+            return "[sh]";
+        case ptx::Space::local:
+            return "[lo]";
+        case ptx::Space::param:
+            return "[pa]";
+        case ptx::Space::const_:
+            return "[co]";
+        default:
+            return "[%u64_39]";
+    }
+}
+
+// One operand of the pattern; `n` numbers the registers of the instruction.
+std::string operand(const Form& form, std::string_view token, const Modifiers& m, unsigned n) {
+    const std::string_view role = token.substr(0, token.find(':'));
+    const Type type = type_of(token, m);
+    if (role == "D" || role == "S" || role == "V" || role == "M") return reg(type, n);
+    if (role == "d" || role == "s") return m.vec == 1 ? reg(type, n) : vector_of(type, m.vec, n);
+    if (role == "P") return reg(Type::pred, n);
+    if (role == "Q") return "!" + reg(Type::pred, n);
+    if (role == "PP") return reg(Type::pred, n) + "|" + reg(Type::pred, n + 8);
+    if (role == "DP") return reg(type, n) + "|" + reg(Type::pred, n);
+    if (role == "A") return address(form, m);
+    if (role == "AS") return "[sh]";
+    if (role == "AG") return "[%u64_39]";
+    if (role == "I") return form.op == Op::cp_async ? "16" : "5";
+    if (role == "H") return reg(Type::b64, n);
+    if (role == "L") return "after";
+    if (role == "N") return vector_of(Type::b32, m.matrices, n);
+    return {};
+}
+
+}  // namespace
+
+std::vector<ptx::Modifier> modifiers_of(std::string_view text) {
+    std::vector<ptx::Modifier> out;
+    while (!text.empty()) {
+        const size_t end = std::min(text.find('.', 1), text.size());
+        out.push_back({std::string(text.substr(0, end)), {}});
+        text.remove_prefix(end);
+    }
+    return out;
+}
+
+std::string declarations() {
+    std::string text;
+    for (const Type t :
+         {Type::pred, Type::b16, Type::b32, Type::b64, Type::u16, Type::u32, Type::u64, Type::s16,
+          Type::s32, Type::s64, Type::f16, Type::f16x2, Type::f32, Type::f64}) {
+        text += ".reg ";
+        text += row(t).name;
+        text += " %";
+        text += row(t).name.substr(1);
+        text += "_<40>; ";
+    }
+    return text +
+           ".shared .align 128 .b8 sh[512]; .local .align 16 .b8 lo[64];"
+           "\n";
+}
+
+std::string instance(const Form& form, const std::string& modifiers) {
+    Modifiers m;
+    for (const ptx::Modifier& one : modifiers_of(modifiers)) apply_modifier(one.text, m);
+    std::string text = std::string(form.opcode) + modifiers;
+    std::string_view rest = form.operands;
+    const bool hint = modifiers.find(".L2::cache_hint") != std::string::npos;
+    for (unsigned n = 1; !rest.empty(); n += 4) {
+        const size_t space = std::min(rest.find(' '), rest.size());
+        const std::string_view token = rest.substr(0, space);
+        rest.remove_prefix(std::min(space + 1, rest.size()));
+        if (token.starts_with('{') || (token == "H" && !hint)) continue;
+        text += (n == 1 ? " " : ", ") + operand(form, token, m, n);
+    }
+    return text + ";";
+}
+
+std::string instance(const MmaVariant& v) {
+    const auto fragment_of = [](FragmentId id, Type type, unsigned first) {
+        const Type holds =
+            type == Type::f64 || type == Type::f32 || type == Type::s32 ? type : Type::b32;
+        return vector_of(holds, registers_of(fragment(id), type), first);
+    };
+    std::string text = "mma.sync.aligned.m" + std::to_string(v.m) + "n" + std::to_string(v.n) +
+                       "k" + std::to_string(v.k);
+    for (const Order o : {v.a_order, v.b_order}) text += o == Order::row ? ".row" : ".col";
+    for (const Type t : {v.d, v.a, v.b, v.c}) text += row(t).name;
+    return text + " " + fragment_of(v.fragment_d, v.d, 0) + ", " +
+           fragment_of(v.fragment_a, v.a, 8) + ", " + fragment_of(v.fragment_b, v.b, 16) + ", " +
+           fragment_of(v.fragment_c, v.c, 24) + ";";
+}
+
+std::string module_with(const std::vector<std::string>& instructions, std::string_view target,
+                        std::string_view version) {
+    std::string text = ".version " + std::string(version) + "\n.target " + std::string(target) +
+                       "\n.address_size 64\n.const .align 16 .b8 co[64];\n.entry k(" +
+                       std::string(parameters) + ") {\n" + declarations();
+    for (const std::string& i : instructions) text += i + "\n";
+    return text + "after:\nret;\n}\n";
+}
+
+}  // namespace lockwarp::isa

@@ -1,0 +1,209 @@
+// What may run where, in the assembler's words. One part compares with what ptxas 13.0 said about
+// every matrix variant (a recording that stands beside the project), one part stands here.
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/isa/instances.hpp"
+#include "tests/isa/support.hpp"
+
+namespace lockwarp::isa {
+namespace {
+
+std::string first_message(const Resolved& r) {
+    return r.diagnostics.empty() ? "" : r.diagnostics[0].message;
+}
+
+// The first message about an instruction in a module for `target`, resolved for that machine.
+std::string refusal(const std::string& instruction, const std::string& target,
+                    std::string_view version = "9.0") {
+    return first_message(
+        resolved(module_with({instruction}, target, version), *arch_named(target)));
+}
+
+const MmaVariant* variant_named(const std::string& key) {
+    for (const MmaVariant& v : mma_variants())
+        if (v.key == key) return &v;
+    return nullptr;
+}
+
+// "m8n8k16.satfinite.s32.s8.s8.s32" as an instruction; empty for a variant that is not executed.
+std::string instruction_of(std::string key) {
+    if (key == "movmatrix") return "movmatrix.sync.aligned.m8n8.trans.b16 %b32_1, %b32_2;";
+    if (key.starts_with("ldmatrix.x")) {
+        const unsigned count = static_cast<unsigned>(key[10] - '0');
+        std::string text = "ldmatrix.sync.aligned.m8n8.x" + std::to_string(count);
+        text += key.ends_with(".1") ? ".trans.shared.b16 {%b32_1" : ".shared.b16 {%b32_1";
+        for (unsigned i = 2; i <= count; ++i) text += ", %b32_" + std::to_string(i);
+        return text + "}, [sh];";
+    }
+    for (const char* later : {"wmma", "sp.", "e4m3", "e5m2", ".s4", ".u4", ".b1."})
+        if (key.find(later) != std::string::npos) return "";
+    const size_t satfinite = key.find(".satfinite");
+    if (satfinite != std::string::npos) key.erase(satfinite, 10);
+    std::string text;
+    if (const MmaVariant* v = variant_named("mma." + key)) {
+        text = instance(*v);
+    } else {
+        // A combination that has no row; its spelling alone is refused.
+        const bool volta =
+            key.find(".row") != std::string::npos || key.find(".col") != std::string::npos;
+        if (!volta) key.insert(key.find('.'), ".row.col");
+        text = "mma.sync.aligned." + key + " {%b32_1}, {%b32_2}, {%b32_3}, {%b32_4};";
+    }
+    if (satfinite != std::string::npos) {
+        const size_t at = text.find(".row.col") + 8;
+        text.insert(at, ".satfinite");
+    }
+    return text;
+}
+
+TEST(Legality, AsTheAssemblerSaid) {
+    const std::filesystem::path path = LOCKWARP_SHARED_DIR "/hardware/lowering.json";
+    if (!std::filesystem::exists(path)) GTEST_SKIP() << "no recording hardware/lowering.json";
+    std::ifstream file(path);
+    const nlohmann::json recorded = nlohmann::json::parse(file);
+    size_t accepted = 0;
+    size_t refused = 0;
+    for (const auto& [key, targets] : recorded.items()) {
+        const std::string instruction = instruction_of(key);
+        if (instruction.empty()) continue;
+        for (const auto& [target, answer] : targets.items()) {
+            if (!arch_named(target) || target.ends_with('a')) continue;
+            const std::string expected = answer.value("error", "");
+            EXPECT_EQ(refusal(instruction, target), expected) << key << " on " << target << '\n'
+                                                              << instruction;
+            ++(expected.empty() ? accepted : refused);
+        }
+    }
+    EXPECT_GT(accepted, 150u);
+    EXPECT_GT(refused, 30u);
+}
+
+constexpr std::string_view ldmatrix_text =
+    "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%b32_1}, [sh];";
+
+TEST(Legality, Targets) {
+    const struct {
+        std::string_view instruction;
+        std::string_view target;
+        std::string_view message;
+    } cases[] = {
+        {ldmatrix_text, "sm_70", "Feature 'ldmatrix' requires .target sm_75 or higher"},
+        {ldmatrix_text, "sm_75", ""},
+        {"movmatrix.sync.aligned.m8n8.trans.b16 %b32_1, %b32_2;", "sm_70",
+         "Feature 'movmatrix' requires .target sm_75 or higher"},
+        {"stmatrix.sync.aligned.m8n8.x1.shared.b16 [sh], {%b32_1};", "sm_80",
+         "Feature 'stmatrix' requires .target sm_90 or higher"},
+        {"stmatrix.sync.aligned.m8n8.x1.shared.b16 [sh], {%b32_1};", "sm_90", ""},
+        {"cp.async.cg.shared.global [sh], [%b64_1], 16;", "sm_75",
+         "Feature 'cp.async' requires .target sm_80 or higher"},
+        {"cp.async.wait_all;", "sm_75",
+         "Feature 'cp.async.wait_all' requires .target sm_80 or higher"},
+        {"cvt.rn.bf16.f32 %b16_1, %f32_1;", "sm_75",
+         "Feature '.bf16' requires .target sm_80 or higher"},
+        {"fma.rn.bf16x2 %b32_1, %b32_2, %b32_3, %b32_4;", "sm_75",
+         "Feature '.bf16' requires .target sm_80 or higher"},
+        {"fma.rn.bf16x2 %b32_1, %b32_2, %b32_3, %b32_4;", "sm_80", ""},
+        {"mul.bf16x2 %b32_1, %b32_2, %b32_3;", "sm_80",
+         "Feature 'mul.bf16' requires .target sm_90 or higher"},
+        {"max.NaN.f32 %f32_1, %f32_2, %f32_3;", "sm_75",
+         "Feature 'max.NaN' requires .target sm_80 or higher"},
+        {"cvt.rna.tf32.f32 %b32_1, %f32_1;", "sm_75",
+         "Feature '.tf32' requires .target sm_80 or higher"},
+    };
+    for (const auto& c : cases)
+        EXPECT_EQ(refusal(std::string(c.instruction), std::string(c.target)), c.message)
+            << c.instruction << " on " << c.target;
+}
+
+TEST(Legality, MatrixVariantsOnTheirTargets) {
+    for (const MmaVariant& v : mma_variants())
+        for (const ArchRow& a : arch_rows) {
+            const std::string expected = a.number >= v.target
+                                             ? ""
+                                             : "Feature '" + std::string(v.feature) +
+                                                   "' requires .target sm_" +
+                                                   std::to_string(v.target) + " or higher";
+            EXPECT_EQ(refusal(instance(v), std::string(a.name)), expected) << v.key << a.name;
+        }
+    EXPECT_EQ(refusal(instance(*variant_named("mma.m16n8k8.f32.f16.f16.f32")), "sm_70"),
+              "Feature '.m16n8k8' requires .target sm_75 or higher");
+}
+
+TEST(Legality, Versions) {
+    const std::string mma = instance(*variant_named("mma.m16n8k16.f32.f16.f16.f32"));
+    EXPECT_EQ(refusal(mma, "sm_80", "6.5"),
+              "Feature '.m16n8k16' requires PTX ISA .version 7.0 or later");
+    EXPECT_EQ(refusal(mma, "sm_80", "7.0"), "");
+    EXPECT_EQ(refusal(std::string(ldmatrix_text), "sm_75", "6.4"),
+              "Feature 'ldmatrix' requires PTX ISA .version 6.5 or later");
+    EXPECT_EQ(refusal(std::string(ldmatrix_text), "sm_75", "6.5"), "");
+    EXPECT_EQ(refusal("add.s32 %s32_1, %s32_2, 1;", "sm_70", "6.0"), "");
+}
+
+TEST(Legality, TypesOfMatrixInstructions) {
+    const auto message = [](const std::string& modifiers) {
+        return refusal("mma.sync.aligned" + modifiers + " {%b32_1}, {%b32_2}, {%b32_3}, {%b32_4};",
+                       "sm_90");
+    };
+    EXPECT_EQ(message(".m8n8k4.row.col.f16.f16.f16.f32"),
+              ".dtype must be '.f32' when .ctype is '.f32' for 'mma' instruction with shape "
+              "'.m8n8k4'");
+    EXPECT_EQ(message(".m16n8k8.row.col.f32.f16.f16.f16"),
+              ".dtype must be '.f16' when .ctype is '.f16' for 'mma' instruction with shape "
+              "'.m16n8k8'");
+    EXPECT_EQ(message(".m16n8k16.col.col.f32.f16.f16.f32"),
+              "Illegal alayout '.col' for instruction 'mma'");
+    EXPECT_EQ(message(".m16n8k16.row.row.f32.f16.f16.f32"),
+              "Illegal blayout '.row' for instruction 'mma'");
+    EXPECT_EQ(message(".m16n8k16.row.col.f32.f16.bf16.f32"),
+              "Unexpected instruction types specified for 'mma'");
+    EXPECT_EQ(message(".m16n8k16.row.col.satfinite.f32.f16.f16.f32"),
+              "Unexpected instruction types specified for 'mma'");
+    EXPECT_EQ(message(".m16n8k9.row.col.f32.f16.f16.f32"), "Unknown modifier '.m16n8k9'");
+    EXPECT_EQ(message(".m16n8k32.row.col.f32.e4m3.e4m3.f32"),
+              "Instruction 'mma.m16n8k32.f32.e4m3.e4m3.f32' is not executed yet");
+}
+
+TEST(Legality, AModuleRunsOnItsTargetAndNewerMachines) {
+    const auto message = [](std::string_view target, Arch arch) {
+        return first_message(resolved(module_of("ret;", target), arch));
+    };
+    EXPECT_EQ(message("sm_70", Arch::sm_90), "");
+    EXPECT_EQ(message("sm_80", Arch::sm_80), "");
+    EXPECT_EQ(message("sm_80", Arch::sm_75), "A module for sm_80 cannot run on sm_75");
+    EXPECT_EQ(message("sm_90a", Arch::sm_90), "");
+    EXPECT_EQ(message("sm_90a", Arch::sm_80), "A module for sm_90a cannot run on sm_80");
+    EXPECT_EQ(message("sm_100a", Arch::sm_90), "A module for sm_100a cannot run on sm_90");
+    EXPECT_EQ(message("sm_52, debug", Arch::sm_70), "");
+}
+
+TEST(Legality, TheMachineOfAModule) {
+    const auto machine = [](std::string_view target) -> std::string {
+        const ptx::Parsed parsed = ptx::parse(module_of("ret;", target));
+        std::vector<ptx::Diagnostic> out;
+        const std::optional<Arch> arch = target_arch(parsed.module, out);
+        EXPECT_EQ(arch.has_value(), out.empty());
+        return arch ? std::string(row(*arch).name) : out[0].message;
+    };
+    const std::string none = "No architecture for the module's .target is modelled";
+    EXPECT_EQ(machine("sm_70"), "sm_70");
+    EXPECT_EQ(machine("sm_90a"), "sm_90");
+    EXPECT_EQ(machine("sm_60"), "sm_70");
+    EXPECT_EQ(machine("sm_87"), "sm_89");
+    EXPECT_EQ(machine("sm_100"), none);
+    EXPECT_EQ(machine("sm_100a"), none);
+    EXPECT_EQ(machine("debug"), none);
+}
+
+TEST(Legality, ArchitecturesByName) {
+    for (const ArchRow& a : arch_rows) EXPECT_EQ(arch_named(a.name), a.arch);
+    EXPECT_EQ(arch_named("sm_90a"), Arch::sm_90);
+    for (const std::string_view bad :
+         {"", "sm_", "sm_60", "sm_100", "sm_9", "SM_90", "90", "sm_90b"})
+        EXPECT_FALSE(arch_named(bad).has_value()) << bad;
+}
+
+}  // namespace
+}  // namespace lockwarp::isa

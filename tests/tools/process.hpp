@@ -1,0 +1,47 @@
+// The command as a process, in a folder of its own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace lockwarp::tools {
+
+struct Ended {
+    int status = -1;  // exit status; 1000 + signal where a signal ended it
+    std::string out, err;
+};
+
+// A started command; finish() waits for its end.
+struct Started {
+    pid_t child = -1;
+    std::filesystem::path out, err;
+};
+
+// A new folder, removed at the end of the test.
+class Folder {
+  public:
+    Folder();
+    ~Folder();
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    std::filesystem::path path;
+    void write(const std::string& name, const std::string& text) const;
+    std::string read(const std::string& name) const;
+    // Names below the folder, sorted.
+    std::vector<std::string> names(const std::string& below = "") const;
+};
+
+// Runs the built command with the folder as the working directory; `environment` is added.
+Started start(const Folder& folder, const std::vector<std::string>& arguments,
+              const std::vector<std::string>& environment = {});
+Ended finish(const Started& started);
+Ended run(const Folder& folder, const std::vector<std::string>& arguments,
+          const std::vector<std::string>& environment = {});
+
+// The lines of a text that are wider than 100 columns.
+std::string too_wide(const std::string& text);
+
+}  // namespace lockwarp::tools

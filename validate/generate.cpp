@@ -1,0 +1,425 @@
+#include "validate/generate.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "emu/lockwarp.hpp"
+#include "validate/operands.hpp"
+#include "validate/random.hpp"
+
+namespace lockwarp::validate {
+
+namespace {
+
+using isa::Op;
+using isa::Type;
+
+// Families that a chain of values is made of. The others move data by address, steer, or wait.
+bool is_generated(Op op) {
+    switch (op) {
+        case Op::ld:
+        case Op::st:
+        case Op::cvta:
+        case Op::isspacep:
+        case Op::prefetch:
+        case Op::bra:
+        case Op::ret:
+        case Op::exit:
+        case Op::trap:
+        case Op::brkpt:
+        case Op::nanosleep:
+        case Op::fence:
+        case Op::bar:
+        case Op::bar_warp:
+        case Op::cp_async:
+        case Op::cp_async_group:
+        case Op::mma:
+        case Op::ldmatrix:
+        case Op::stmatrix:
+        case Op::activemask:
+            return false;
+        default:
+            return true;
+    }
+}
+
+// Made with the whole warp, never under a guard or in a branch.
+bool needs_the_warp(Op op) { return op == Op::shfl || op == Op::vote || op == Op::movmatrix; }
+
+struct Choice {
+    const isa::Form* form = nullptr;  // a scalar instruction
+    const isa::MmaVariant* mma = nullptr;
+    bool matrix_move = false;  // ldmatrix, stmatrix
+    std::string spelling;      // opcode and modifiers
+};
+
+std::vector<ptx::Modifier> modifiers_of(const std::string& text) {
+    std::vector<ptx::Modifier> out;
+    for (size_t at = 0; at < text.size();) {
+        const size_t next = std::min(text.find('.', at + 1), text.size());
+        out.push_back({text.substr(at, next - at), {}});
+        at = next;
+    }
+    return out;
+}
+
+isa::Modifiers decoded(const std::string& spelling) {
+    isa::Modifiers m;
+    for (const ptx::Modifier& each : modifiers_of(spelling)) isa::apply_modifier(each.text, m);
+    return m;
+}
+
+std::vector<Choice> choices(isa::Arch arch) {
+    const uint16_t target = isa::row(arch).number;
+    std::vector<Choice> out;
+    for (const isa::Form& f : isa::forms()) {
+        if (f.target > target) continue;
+        const bool moves = f.op == Op::ldmatrix || f.op == Op::stmatrix;
+        if (!moves && !is_generated(f.op)) continue;
+        for (const std::string& modifiers : isa::expansions(f.syntax)) {
+            // The older order of modifiers is the same instruction; addresses are not generic.
+            if (moves && (modifiers.find(".m8n8.x") == std::string::npos ||
+                          modifiers.find(".shared") == std::string::npos))
+                continue;
+            out.push_back({&f, nullptr, moves, std::string(f.opcode) + modifiers});
+        }
+    }
+    for (const isa::MmaVariant& v : isa::mma_variants())
+        if (v.target <= target) {
+            out.push_back({nullptr, &v, false, std::string(v.key)});
+        }
+    return out;
+}
+
+std::string key_of(const Choice& c) {
+    return c.mma != nullptr ? std::string(c.mma->key) : c.spelling;
+}
+
+// A word or pair of words that every thread loads from its own part of the input.
+struct Load {
+    Type type;
+    OperandClass from;
+    uint32_t offset;  // in the thread's part
+};
+
+struct Writer {
+    const GenerateOptions& options;
+    Random r;
+    std::string body;
+    std::vector<Load> loads;
+    uint32_t thread_bytes = 0;
+    // Registers by width: names that hold values.
+    std::vector<std::string> b16, b32, b64, predicates;
+    unsigned registers = 0;
+    unsigned labels = 0;
+    OperandClass from = OperandClass::random;
+    std::string guard;
+
+    explicit Writer(const GenerateOptions& o) : options(o), r{o.seed, 0} {}
+
+    void line(const std::string& text) { body += "    " + guard + text + ";\n"; }
+    void unguarded(const std::string& text) { body += "    " + text + ";\n"; }
+
+    std::vector<std::string>& pool(unsigned width) {
+        return width <= 16 ? b16 : width == 32 ? b32 : b64;
+    }
+
+    std::string fresh(unsigned width) {
+        const char* const prefix = width == 1    ? "%p"
+                                   : width <= 16 ? "%h"
+                                   : width == 32 ? "%r"
+                                                 : "%q";
+        return prefix + std::to_string(++registers);
+    }
+
+    // A register written by an instruction; later ones may read it.
+    std::string destination(unsigned width) {
+        std::string name = fresh(width);
+        // Under a guard some lanes keep what was there before, which must be the same everywhere.
+        if (!guard.empty()) {
+            const std::string zero =
+                width == 1 ? "mov.pred " + name + ", 0"
+                           : "mov.b" + std::to_string(std::max(width, 16u)) + " " + name + ", 0";
+            before += "    " + zero + ";\n";
+        }
+        written.emplace_back(width, name);
+        return name;
+    }
+    std::string before;
+    std::vector<std::pair<unsigned, std::string>> written;
+
+    void publish() {
+        for (auto& [width, name] : written) (width == 1 ? predicates : pool(width)).push_back(name);
+        written.clear();
+    }
+
+    std::string load(Type type) {
+        const unsigned width = std::max(isa::bits(type), 16u);
+        thread_bytes = (thread_bytes + width / 8 - 1) / (width / 8) * (width / 8);
+        loads.push_back({type, from, thread_bytes});
+        const std::string name = fresh(width);
+        before += "    ld.global.b" + std::to_string(width) + " " + name + ", [%qin+" +
+                  std::to_string(thread_bytes) + "];\n";
+        thread_bytes += width / 8;
+        pool(width).push_back(name);
+        return name;
+    }
+
+    std::string source(Type type) {
+        const unsigned width = std::max(isa::bits(type), 16u);
+        const std::vector<std::string>& known = pool(width);
+        if (!known.empty() && r.one_in(3)) return known[r.below(known.size())];
+        return load(type);
+    }
+
+    std::string predicate() {
+        if (!predicates.empty() && !r.one_in(4)) return predicates[r.below(predicates.size())];
+        const std::string name = fresh(1);
+        const std::string value = load(Type::u32);
+        before += "    setp.lt.s32 " + name + ", " + value + ", 0;\n";
+        predicates.push_back(name);
+        return name;
+    }
+
+    std::string operand_text(const isa::Form& f, const isa::Modifiers& m, std::string_view token,
+                             unsigned index) {
+        const std::string_view role = token.substr(0, token.find(':'));
+        const size_t colon = token.find(':');
+        Type type = m.type[0];
+        if (colon != std::string_view::npos) {
+            const std::string_view which = token.substr(colon + 1);
+            if (which == "1")
+                type = m.type[1];
+            else if (which == "w")
+                type = isa::bits(m.type[0]) == 16 ? Type::u32 : Type::u64;
+            else
+                type = isa::type_named(which);
+        }
+        const unsigned width = std::max(isa::bits(type), 16u);
+        if (f.op == Op::shfl && index == 2) return std::to_string(r.below(32));
+        if (f.op == Op::shfl && index == 3) {
+            constexpr std::array<const char*, 5> controls{"0x1f", "0", "0x181f", "0x1c1f",
+                                                          "0x1c00"};
+            return controls[r.below(controls.size())];
+        }
+        if ((f.op == Op::shfl && index == 4) || (f.op == Op::vote && index == 2))
+            return "0xffffffff";
+        if (role == "D" || role == "d" || role == "V") return destination(width);
+        if (role == "S" || role == "s" || role == "M") return source(type);
+        if (role == "P") return destination(1);
+        if (role == "PP" || role == "DP") {
+            const std::string first = destination(role == "PP" ? 1 : width);
+            return r.one_in(2) ? first : first + "|" + destination(1);
+        }
+        if (role == "Q") return (r.one_in(3) ? "!" : "") + predicate();
+        return std::to_string(r.below(256));  // I
+    }
+
+    void scalar(const Choice& choice) {
+        const isa::Form& f = *choice.form;
+        const isa::Modifiers m = decoded(choice.spelling.substr(f.opcode.size()));
+        std::string text = choice.spelling;
+        std::string_view rest = f.operands;
+        for (unsigned index = 0; !rest.empty(); ++index) {
+            const size_t space = rest.find(' ');
+            const std::string_view token = rest.substr(0, space);
+            rest.remove_prefix(space == std::string_view::npos ? rest.size() : space + 1);
+            if (token.starts_with('{')) continue;
+            text += (index == 0 ? " " : ", ") + operand_text(f, m, token, index);
+        }
+        emit(text);
+    }
+
+    void emit(const std::string& text) {
+        body += before;
+        before.clear();
+        line(text);
+        publish();
+    }
+
+    // n registers of 32 bits (64 for f64) that hold elements of a type.
+    std::string fragment(Type type, unsigned n, bool reads) {
+        std::string text = "{";
+        for (unsigned i = 0; i < n; ++i) {
+            const unsigned width = type == Type::f64 ? 64 : 32;
+            const Type held = type == Type::f16      ? Type::f16x2
+                              : type == Type::bf16   ? Type::bf16x2
+                              : type == Type::tf32   ? Type::f32
+                              : isa::bits(type) < 32 ? Type::b32
+                                                     : type;
+            text += (i == 0 ? "" : ", ") + (reads ? source(held) : destination(width));
+        }
+        return text + "}";
+    }
+
+    void mma(const isa::MmaVariant& v) {
+        const auto count = [&](isa::FragmentId id, Type t) {
+            return isa::registers_of(isa::fragment(id), t);
+        };
+        const auto order = [](isa::Order o) { return o == isa::Order::row ? ".row" : ".col"; };
+        std::string text = "mma.sync.aligned.m" + std::to_string(v.m) + "n" + std::to_string(v.n) +
+                           "k" + std::to_string(v.k) + order(v.a_order) + order(v.b_order);
+        if (v.satfinite && r.one_in(2)) text += ".satfinite";
+        for (const Type t : {v.d, v.a, v.b, v.c}) text += isa::row(t).name;
+        const std::string d = fragment(v.d, count(v.fragment_d, v.d), false);
+        const std::string a = fragment(v.a, count(v.fragment_a, v.a), true);
+        const std::string b = fragment(v.b, count(v.fragment_b, v.b), true);
+        const std::string c = fragment(v.c, count(v.fragment_c, v.c), true);
+        emit(text + " " + d + ", " + a + ", " + b + ", " + c);
+    }
+
+    // Rows at any 16-byte step of the warp's own kilobyte of shared memory.
+    void matrix_move(const Choice& choice) {
+        const isa::Modifiers m = decoded(choice.spelling.substr(choice.spelling.find('.')));
+        const std::string row = fresh(32);
+        const std::string any = source(Type::u32);
+        before += "    and.b32 " + row + ", " + any + ", 1008;\n    add.u32 " + row + ", " + row +
+                  ", %rsm;\n";
+        const bool loads_matrix = choice.form->op == Op::ldmatrix;
+        // Where rows of a store overlap, the order of the lanes would show: each gets its own.
+        if (!loads_matrix) before += "    mad.lo.u32 " + row + ", %rlane, 16, %rsm;\n";
+        const std::string registers_text = fragment(Type::b32, m.matrices, !loads_matrix);
+        emit(loads_matrix ? choice.spelling + " " + registers_text + ", [" + row + "]"
+                          : choice.spelling + " [" + row + "], " + registers_text);
+        unguarded("bar.warp.sync 0xffffffff");
+    }
+
+    // Families first, so that one with many spellings does not crowd out the others.
+    const Choice& draw(const std::vector<std::vector<Choice>>& families) {
+        const std::vector<Choice>& family = families[r.below(families.size())];
+        return family[r.below(family.size())];
+    }
+
+    void one(const Choice& choice) {
+        from = static_cast<OperandClass>(r.below(static_cast<uint64_t>(OperandClass::count_)));
+        if (choice.mma != nullptr) return mma(*choice.mma);
+        if (choice.matrix_move) return matrix_move(choice);
+        const bool warp = needs_the_warp(choice.form->op);
+        if (!warp && r.one_in(6)) {
+            const std::string p = predicate();
+            body += before;
+            before.clear();
+            guard = (r.one_in(2) ? "@" : "@!") + p + " ";
+        }
+        scalar(choice);
+        guard.clear();
+    }
+
+    // A part of the warp runs some instructions more than the other.
+    void branch(const std::vector<std::vector<Choice>>& families) {
+        std::vector<Choice> plain;
+        for (int i = 0; i < 40 && plain.size() < 3; ++i) {
+            const Choice& c = draw(families);
+            if (c.form != nullptr && !c.matrix_move && !needs_the_warp(c.form->op))
+                plain.push_back(c);
+        }
+        const std::string p = predicate();
+        body += before;
+        before.clear();
+        const std::string label = "L" + std::to_string(++labels);
+        unguarded("@" + p + " bra " + label);
+        // Registers of the branch are loaded, written and read in it alone.
+        const std::vector<std::string> k16 = b16;
+        const std::vector<std::string> k32 = b32;
+        const std::vector<std::string> k64 = b64;
+        const std::vector<std::string> kp = predicates;
+        for (const Choice& c : plain) scalar(c);
+        b16 = k16;
+        b32 = k32;
+        b64 = k64;
+        predicates = kp;
+        body += label + ":\n";
+    }
+
+    std::string module() const {
+        std::string out = ".version 8.0\n.target " + std::string(isa::row(options.arch).name) +
+                          "\n.address_size 64\n.visible .entry k(.param .u64 in)\n{\n";
+        const std::string n = "<" + std::to_string(registers + 1) + ">";
+        out += "    .reg .b16 %h" + n + "; .reg .b32 %r" + n + "; .reg .b64 %q" + n +
+               "; .reg .pred %p" + n + ";\n";
+        out += "    .reg .b32 %rsm, %rlane, %rw; .reg .b64 %qin, %qt;\n";
+        out += "    .shared .align 16 .b8 sm[" + std::to_string(1024 * options.warps) + "];\n";
+        out +=
+            "    ld.param.u64 %qin, [in]; mov.u32 %rw, %ctaid.x; mov.u32 %rlane, %ntid.x;\n"
+            "    mul.lo.u32 %rw, %rw, %rlane; mov.u32 %rlane, %tid.x; add.u32 %rw, %rw, %rlane;\n";
+        out += "    mul.wide.u32 %qt, %rw, " + std::to_string(stride()) +
+               "; add.u64 %qin, %qin, %qt;\n";
+        out +=
+            "    shr.u32 %rw, %rlane, 5; mov.u32 %rsm, sm; mad.lo.u32 %rsm, %rw, 1024, %rsm;\n"
+            "    mov.u32 %rlane, %laneid;\n";
+        // The warp's kilobyte: 32 bytes a lane, values that differ.
+        out += "    mad.lo.u32 %rw, %rlane, 32, %rsm;\n";
+        for (int i = 0; i < 8; ++i)
+            out += "    mad.lo.u32 %r0, %rw, " +
+                   std::to_string(2654435761u + static_cast<uint32_t>(i) * 40503u) +
+                   ", %rlane; st.shared.b32 [%rw+" + std::to_string(4 * i) + "], %r0;\n";
+        out += "    bar.warp.sync 0xffffffff;\n";
+        return out + body + "    ret;\n}\n";
+    }
+
+    uint32_t stride() const { return (thread_bytes + 15) / 16 * 16; }
+};
+
+// Each thread's operands, thread by thread.
+std::vector<uint8_t> input_bytes(const Writer& w, uint64_t threads, uint64_t seed) {
+    std::vector<uint8_t> out(threads * w.stride() + 16);
+    Random r{splitmix64(seed, 1), 0};
+    for (uint64_t t = 0; t < threads; ++t)
+        for (const Load& l : w.loads) {
+            const uint64_t value = register_operand(l.type, l.from, r);
+            std::memcpy(out.data() + t * w.stride() + l.offset, &value,
+                        std::max(isa::bits(l.type), 16u) / 8);
+        }
+    return out;
+}
+
+}  // namespace
+
+std::vector<std::string> generated_instructions(isa::Arch arch) {
+    std::vector<std::string> out;
+    for (const Choice& c : choices(arch)) out.push_back(key_of(c));
+    return out;
+}
+
+Generated generate(const GenerateOptions& options) {
+    Generated out;
+    std::vector<Choice> all = choices(options.arch);
+    if (!options.only.empty())
+        std::erase_if(all, [&](const Choice& c) {
+            const std::string key = key_of(c);
+            return std::ranges::none_of(options.only, [&](const std::string& name) {
+                return key == name || key.starts_with(name + ".");
+            });
+        });
+    if (all.empty()) {
+        out.problem = "nothing of that name can be generated";
+        return out;
+    }
+    std::vector<std::vector<Choice>> families(static_cast<size_t>(Op::count_));
+    for (const Choice& c : all)
+        families[static_cast<size_t>(c.mma != nullptr ? Op::mma : c.form->op)].push_back(c);
+    std::erase_if(families, [](const auto& f) { return f.empty(); });
+    std::vector<std::vector<Choice>> matrices;
+    std::ranges::copy_if(families, std::back_inserter(matrices),
+                         [](const auto& f) { return f[0].mma != nullptr || f[0].matrix_move; });
+    Writer w(options);
+    for (unsigned i = 0; i < options.instructions; ++i) {
+        if (w.r.one_in(12) && matrices.size() < families.size())
+            w.branch(families);
+        else
+            w.one(w.draw(!matrices.empty() && w.r.one_in(3) ? matrices : families));
+    }
+    out.ptx = w.module();
+    ptx::Parsed parsed = ptx::parse(out.ptx);
+    out.c.module = std::move(parsed.module);
+    out.c.entry = "k";
+    out.c.grid = {options.ctas, 1, 1};
+    out.c.block = {options.warps * 32, 1, 1};
+    out.c.parameters.resize(8);
+    out.c.patches = {{0, 0, 0}};
+    out.c.names = {"in"};
+    out.c.bytes = {input_bytes(w, uint64_t{options.ctas} * options.warps * 32, options.seed)};
+    return out;
+}
+
+}  // namespace lockwarp::validate

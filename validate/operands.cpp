@@ -1,0 +1,139 @@
+#include "validate/operands.hpp"
+
+#include <array>
+
+namespace lockwarp::validate {
+
+namespace {
+
+using isa::Type;
+
+struct Format {
+    unsigned exponent_bits;
+    unsigned fraction_bits;
+};
+
+Format format_of(Type t) {
+    switch (t) {
+        case Type::f16:
+            return {5, 10};
+        case Type::bf16:
+            return {8, 7};
+        case Type::e4m3:
+            return {4, 3};
+        case Type::e5m2:
+            return {5, 2};
+        case Type::f64:
+            return {11, 52};
+        default:
+            return {8, 23};
+    }
+}
+
+uint64_t floating(Type type, OperandClass from, Random& r) {
+    const Format f = format_of(type);
+    const uint64_t fraction_mask = (uint64_t{1} << f.fraction_bits) - 1;
+    const uint64_t top = (uint64_t{1} << f.exponent_bits) - 1;  // exponent of Inf and NaN
+    const uint64_t bias = top / 2;
+    uint64_t sign = r.below(2);
+    uint64_t exponent = 0;
+    uint64_t fraction = r.next() & fraction_mask;
+    // Few bits set, or all but few: what ties and carries are made of.
+    if (r.one_in(3)) fraction = (uint64_t{1} << r.below(f.fraction_bits + 1)) & fraction_mask;
+    if (r.one_in(6)) fraction = fraction_mask & ~(uint64_t{1} << r.below(f.fraction_bits));
+    switch (from) {
+        case OperandClass::narrow:
+            exponent = bias - 2 + r.below(5);
+            break;
+        case OperandClass::medium:
+            exponent = bias - bias / 4 + r.below(bias / 2 + 1);
+            break;
+        case OperandClass::full:
+            exponent = r.below(top);
+            break;
+        case OperandClass::cancelling:
+            exponent = bias - 1 + r.below(3);
+            fraction = r.below(4) << (f.fraction_bits - 2);
+            break;
+        case OperandClass::subnormal:
+            exponent = r.below(3);
+            break;
+        case OperandClass::special:
+            switch (r.below(6)) {
+                case 0:
+                    exponent = top, fraction = 0;
+                    break;
+                case 1:
+                    exponent = top;
+                    break;
+                case 2:
+                    exponent = 0, fraction = 0;
+                    break;
+                case 3:
+                    exponent = top - 1, fraction = fraction_mask;
+                    break;
+                case 4:
+                    exponent = 0, fraction = 1;
+                    break;
+                default:
+                    exponent = bias;
+                    break;
+            }
+            break;
+        case OperandClass::overflow:
+            exponent = top - 1 - r.below(3);
+            break;
+        default:
+            return r.next();
+    }
+    return (sign << f.exponent_bits | exponent) << f.fraction_bits | fraction;
+}
+
+uint64_t integer(unsigned width, Random& r) {
+    const uint64_t top = uint64_t{1} << (width - 1);
+    switch (r.below(8)) {
+        case 0:
+            return 0;
+        case 1:
+            return ~uint64_t{0};
+        case 2:
+            return top;
+        case 3:
+            return top - 1;
+        case 4:
+            return r.below(40);
+        case 5:
+            return uint64_t{1} << r.below(width);
+        case 6:
+            return 0 - r.below(40);
+        default:
+            return r.next();
+    }
+}
+
+}  // namespace
+
+uint64_t operand(Type type, OperandClass from, Random& random) {
+    const unsigned width = isa::bits(type);
+    const uint64_t value =
+        isa::is_float(type) ? floating(type, from, random) : integer(width < 8 ? 8 : width, random);
+    return width >= 64 ? value : value & ((uint64_t{1} << width) - 1);
+}
+
+uint64_t register_operand(Type type, OperandClass from, Random& random) {
+    switch (type) {
+        case Type::f16x2:
+            return operand(Type::f16, from, random) << 16 | operand(Type::f16, from, random);
+        case Type::bf16x2:
+            return operand(Type::bf16, from, random) << 16 | operand(Type::bf16, from, random);
+        // Instructions on 8 bits read a part of a wider register.
+        case Type::u8:
+        case Type::s8:
+        case Type::b8:
+            return operand(Type::u32, from, random);
+        default:
+            return operand(type, from, random);
+    }
+}
+
+}  // namespace lockwarp::validate

@@ -1,0 +1,29 @@
+// Operands that find errors: structured first, random after.
+#pragma once
+
+#include "emu/isa/types.hpp"
+#include "validate/random.hpp"
+
+namespace lockwarp::validate {
+
+// Classes of operands for one instruction, so that its operands belong together.
+enum class OperandClass : uint8_t {
+    narrow,  // exponents near each other: rounding and halfway cases
+    medium,
+    full,        // the whole range of exponents
+    cancelling,  // few significands, both signs
+    subnormal,
+    special,   // Inf, NaN with payloads, zeros, the largest and smallest numbers
+    overflow,  // near the largest number
+    random,    // any bits
+    count_
+};
+
+// A value of a type with one element (f16x2 and the like are two of these). Integers: edges, small
+// numbers, single bits, random bits.
+uint64_t operand(isa::Type type, OperandClass from, Random& random);
+
+// All bits of a 16-, 32- or 64-bit register that an instruction reads as `type`.
+uint64_t register_operand(isa::Type type, OperandClass from, Random& random);
+
+}  // namespace lockwarp::validate
