@@ -112,7 +112,8 @@ constexpr auto mad_hi_op = []<class T>(T a, T b, T e) {
 constexpr auto mad_hi_sat_op = [](int32_t a, int32_t b, int32_t e) {
     return saturate_s32(((int64_t{a} * b) >> 32) + e);
 };
-// Division by zero gives all ones, its remainder the dividend (the manual leaves both open).
+// Division by zero and its remainder are all ones (the manual leaves both open; measured on an
+// H200).
 constexpr auto div_op = []<class T>(T a, T b) -> T {
     if (b == 0) return static_cast<T>(~T{0});
     if (std::is_signed_v<T> && b == static_cast<T>(-1))
@@ -120,7 +121,7 @@ constexpr auto div_op = []<class T>(T a, T b) -> T {
     return static_cast<T>(a / b);
 };
 constexpr auto rem_op = []<class T>(T a, T b) -> T {
-    if (b == 0) return a;
+    if (b == 0) return static_cast<T>(~T{0});
     if (std::is_signed_v<T> && b == static_cast<T>(-1)) return 0;
     return static_cast<T>(a % b);
 };
@@ -164,6 +165,13 @@ constexpr auto bfind_op = []<class T>(T a) -> uint32_t {
     return amount ? zeros : static_cast<uint32_t>(8 * sizeof(T) - 1) - zeros;
 };
 
+// Position and length of a bit field count modulo 256 in 32-bit fields (PTX manual, bfe); in 64-bit
+// ones all their bits count (measured on an H200).
+template <class T>
+uint64_t field_number(uint32_t value) {
+    return sizeof(T) == 8 ? value : value & 0xff;
+}
+
 // bfe: `length` bits from `at`, zero- or sign-extended; bits past the top are the sign's.
 template <class T>
 void bfe(Context& c, const Step& s, uint32_t mask) {
@@ -171,21 +179,19 @@ void bfe(Context& c, const Step& s, uint32_t mask) {
     const auto* a = slot<T>(c, s.op->r[1]);
     const auto* b = slot<uint32_t>(c, s.op->r[2]);
     const auto* e = slot<uint32_t>(c, s.op->r[3]);
-    constexpr uint32_t width = 8 * sizeof(T);
+    using U = Unsigned<T>;
+    constexpr uint64_t width = 8 * sizeof(T);
     for_lanes(mask, [&](unsigned l) {
-        const auto value = static_cast<T>(a[l]);
-        const uint32_t at = b[l] & 0xff;
-        const uint32_t length = e[l] & 0xff;
-        bool sign = false;
-        if (std::is_signed_v<T> && length != 0)
-            sign = (static_cast<Unsigned<T>>(value) >> std::min(at + length - 1, width - 1)) & 1;
-        Unsigned<T> out = 0;
-        for (uint32_t i = 0; i < width; ++i) {
-            const bool inside = i < length && at + i < width;
-            const bool bit = inside ? (static_cast<Unsigned<T>>(value) >> (at + i)) & 1 : sign;
-            out |= static_cast<Unsigned<T>>(static_cast<Unsigned<T>>(bit) << i);
-        }
-        d[l] = out;
+        const auto value = static_cast<U>(a[l]);
+        const uint64_t at = field_number<T>(b[l]);
+        const uint64_t length = field_number<T>(e[l]);
+        const bool sign = std::is_signed_v<T> && length != 0 &&
+                          (value >> std::min(at + length - 1, width - 1) & 1) != 0;
+        const U moved = at >= width ? U{0} : static_cast<U>(value >> at);
+        // Bits that the field gives; the others are the sign's.
+        const uint64_t given = at >= width ? 0 : std::min(length, width - at);
+        const U ones = given >= width ? static_cast<U>(~U{0}) : static_cast<U>((U{1} << given) - 1);
+        d[l] = static_cast<U>((moved & ones) | (sign ? static_cast<U>(~ones) : U{0}));
     });
 }
 
@@ -196,10 +202,10 @@ void bfi(Context& c, const Step& s, uint32_t mask) {
     const auto* b = slot<T>(c, s.op->r[2]);
     const auto* at = slot<uint32_t>(c, s.op->r[3]);
     const auto* length = slot<uint32_t>(c, s.op->r[4]);
-    constexpr uint32_t width = 8 * sizeof(T);
+    constexpr uint64_t width = 8 * sizeof(T);
     for_lanes(mask, [&](unsigned l) {
-        const uint32_t position = at[l] & 0xff;
-        const uint32_t bits = std::min(length[l] & 0xff, width);
+        const uint64_t position = field_number<T>(at[l]);
+        const uint64_t bits = std::min(field_number<T>(length[l]), width);
         const T ones = bits == width ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << bits) - 1);
         const T field = position >= width ? T{0} : static_cast<T>(ones << position);
         const T value = position >= width ? T{0} : static_cast<T>(static_cast<T>(a[l]) << position);

@@ -22,7 +22,33 @@ bool ends_block(const Operation& o) {
     return o.op == Op::bra || o.op == Op::ret || o.op == Op::exit || o.op == Op::trap;
 }
 
-Graph build(const std::vector<Operation>& operations) {
+// A block that only ends its lanes, as compilers put it at the end for early returns to go to.
+bool only_exits(const std::vector<Operation>& operations, size_t first) {
+    return ends_path(operations[first]);
+}
+
+// The exit that a program comes to if it does not return early: its last one that something leads
+// to. The final operation is an exit that resolve added, often behind one of the program's own.
+size_t lasting_exit(const std::vector<Operation>& operations) {
+    const size_t n = operations.size();
+    const auto falls = [&](const Operation& o) {
+        return !ends_path(o) && (o.op != Op::bra || o.guarded);
+    };
+    const bool reached = n < 2 || falls(operations[n - 2]) ||
+                         std::ranges::any_of(operations, [&](const Operation& o) {
+                             return o.op == Op::bra && o.target == n - 1;
+                         });
+    size_t last = n - 1;
+    if (reached) return last;
+    for (size_t i = 0; i + 1 < n; ++i)
+        if (operations[i].op != Op::trap && ends_path(operations[i])) last = i;
+    return last;
+}
+
+// With `early_exits` every way to the end is an edge. Without, only those of the program's last
+// exit that are not branches straight to it: lanes that return early are gone, and the others meet
+// as if those ways did not exist.
+Graph build(const std::vector<Operation>& operations, bool early_exits) {
     const size_t n = operations.size();
     std::vector<bool> leader(n + 1, false);
     leader[0] = true;
@@ -43,14 +69,16 @@ Graph build(const std::vector<Operation>& operations) {
         g.successors[from].push_back(to);
         g.predecessors[to].push_back(from);
     };
+    const size_t last_exit = lasting_exit(operations);
     for (uint32_t b = 0; b < blocks; ++b) {
         const size_t last = (b + 1 < blocks ? g.first[b + 1] : n) - 1;
         const Operation& o = operations[last];
-        if (o.op == Op::bra) edge(b, g.block_of[o.target]);
+        const bool returns = o.op == Op::bra && o.guarded && only_exits(operations, o.target);
+        if (o.op == Op::bra && (early_exits || !returns)) edge(b, g.block_of[o.target]);
         const bool falls = !ends_path(o) && (o.op != Op::bra || o.guarded);
         if (falls && last + 1 < n) edge(b, g.block_of[last + 1]);
         // Lanes that leave at a guarded exit are gone: the others need not wait for them.
-        if (ends_path(o)) edge(b, blocks);
+        if (ends_path(o) && (early_exits || last == last_exit)) edge(b, blocks);
     }
     return g;
 }
@@ -131,16 +159,22 @@ struct Postdominators {
 
 void find_reconvergence(std::vector<Operation>& operations) {
     if (operations.empty()) return;
-    const Graph g = build(operations);
-    const auto end = static_cast<uint32_t>(g.first.size());
-    const Postdominators found(g);
     const auto past_end = static_cast<uint32_t>(operations.size());
+    const Graph lasting = build(operations, false);
+    const Graph whole = build(operations, true);
+    const Postdominators first(lasting);
+    const Postdominators second(whole);
+    const auto end = static_cast<uint32_t>(lasting.first.size());
     for (size_t i = 0; i < operations.size(); ++i) {
         Operation& o = operations[i];
         if (o.op != Op::bra) continue;
-        const uint32_t n = found.number[g.block_of[i]];
+        // Where every way on is an early exit, or goes round for ever but for one, the whole graph
+        // has the answer.
+        const uint32_t b = lasting.block_of[i];
+        const Postdominators& found = first.number[b] == Postdominators::none ? second : first;
+        const uint32_t n = found.number[b];
         const uint32_t block = n == Postdominators::none ? end : found.block[found.immediate[n]];
-        o.reconverge = block == end ? past_end : g.first[block];
+        o.reconverge = block == end ? past_end : lasting.first[block];
     }
 }
 

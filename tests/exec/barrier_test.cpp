@@ -215,6 +215,7 @@ setp.lt.u32 %p1, %r1, 16;
 @%p1 bra LOW;
 bar.sync 0;
 LOW:
+mov.u32 %r2, 0;
 ret;)"),
               "aligned instruction in a diverged warp: 16 of the warp's 32 threads are here at "
               "line 23, CTA (0,0,0), warp 0, step 12");

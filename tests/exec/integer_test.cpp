@@ -177,9 +177,9 @@ void check_arithmetic() {
     check(two<T>("mul.hi", high<T>));
     check(two<T>("min", [](Wide a, Wide b) { return std::min(a, b); }));
     check(two<T>("max", [](Wide a, Wide b) { return std::max(a, b); }));
-    // The manual leaves division by zero open: all ones, and the dividend as remainder.
+    // The manual leaves division by zero open: all ones, and so is the remainder (H200).
     check(two<T>("div", [](Wide a, Wide b) { return b == 0 ? Wide{-1} : a / b; }));
-    check(two<T>("rem", [](Wide a, Wide b) { return b == 0 ? a : a % b; }));
+    check(two<T>("rem", [](Wide a, Wide b) { return b == 0 ? static_cast<Wide>(-1) : a % b; }));
     check(three<T>("mad.lo", [](Wide a, Wide b, Wide c) {
         return static_cast<Wide>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b) +
                                  static_cast<uint64_t>(c));
@@ -318,15 +318,15 @@ TEST(Integer, Counts) {
     }
 }
 
-// The pseudocode of the PTX manual, bfe.
+// The pseudocode of the PTX manual, bfe; its masks of 0xff hold for 32 bits only (H200).
 TEST(Integer, ExtractsFields) {
     for (const unsigned n : {32u, 64u})
         for (const bool is_signed : {false, true})
             check({(is_signed ? "bfe.s" : "bfe.u") + std::to_string(n), n, n, 32, 32,
                    [=](uint64_t a, uint64_t b, uint64_t c) {
-                       const auto pos = static_cast<unsigned>(b & 0xff);
-                       const auto len = static_cast<unsigned>(c & 0xff);
-                       const unsigned msb = n - 1;
+                       const uint64_t pos = n == 32 ? b & 0xff : b;
+                       const uint64_t len = n == 32 ? c & 0xff : c;
+                       const uint64_t msb = n - 1;
                        const uint64_t sign =
                            !is_signed || len == 0 ? 0 : a >> std::min(pos + len - 1, msb) & 1;
                        uint64_t d = 0;
@@ -336,15 +336,17 @@ TEST(Integer, ExtractsFields) {
                    }});
 }
 
-// The pseudocode of the PTX manual, bfi; the fourth source is one constant after another.
+// The pseudocode of the PTX manual, bfi, as bfe above; the fourth source is one constant after
+// another.
 TEST(Integer, InsertsFields) {
     for (const unsigned n : {32u, 64u})
         for (const unsigned len : {0u, 1u, 5u, 8u, 31u, 32u, 33u, 63u, 64u, 65u, 255u, 256u, 300u})
             check({"bfi.b" + std::to_string(n) + " " + std::to_string(len), n, n, n, 32,
                    [=](uint64_t a, uint64_t b, uint64_t c) {
-                       const auto pos = static_cast<unsigned>(c & 0xff);
+                       const uint64_t pos = n == 32 ? c & 0xff : c;
                        uint64_t f = b;
-                       for (unsigned i = 0; i < (len & 0xff) && pos + i <= n - 1; ++i) {
+                       for (unsigned i = 0; i < (n == 32 ? len & 0xff : len) && pos + i <= n - 1;
+                            ++i) {
                            f &= ~(uint64_t{1} << (pos + i));
                            f |= (a >> i & 1) << (pos + i);
                        }

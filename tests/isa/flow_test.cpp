@@ -52,9 +52,14 @@ TEST(Flow, LoopWithBreak) { EXPECT_EQ(meetings(". b4 . B1 ."), (Points{4, 1})); 
 
 TEST(Flow, NestedLoops) { EXPECT_EQ(meetings(". . b1 b0 ."), (Points{3, 4})); }
 
-// Paths of which one exits meet at the end only; a guarded exit takes lanes away and no path.
+// Lanes that return early are gone: the others meet as if that way did not exist.
 TEST(Flow, EarlyExit) {
-    EXPECT_EQ(meetings("b2 e . ."), (Points{5}));
+    EXPECT_EQ(meetings("b2 e . ."), (Points{2}));
+    // An if whose inner if returns, by an exit of its own or by going to the last one.
+    EXPECT_EQ(meetings("b4 b3 e . . ."), (Points{4, 3}));
+    EXPECT_EQ(meetings("b3 b5 . . . e"), (Points{3, 2}));
+    // The only way out of a loop is a branch to the exit: within the loop lanes still meet.
+    EXPECT_EQ(meetings(". b3 . b6 B0 . e"), (Points{3, 6, 0}));
     EXPECT_EQ(meetings("E b3 . ."), (Points{3}));
     EXPECT_EQ(meetings("b3 E . ."), (Points{3}));
 }
@@ -73,13 +78,18 @@ TEST(Flow, SwitchWithFallThrough) {
 
 TEST(Flow, ABranchToTheNextOperation) { EXPECT_EQ(meetings("b1 ."), (Points{1})); }
 
-// The plain definition on random graphs: the first operation that every path to the end passes.
+// The plain definition on random graphs: the first operation that every path to the end passes,
+// leaving out branches straight to an exit unless there is no other way.
 Points slow_meetings(const std::vector<Operation>& operations) {
     const size_t n = operations.size();
+    bool early = false;
+    const auto exits = [&](size_t i) {
+        return operations[i].op == Op::exit && !operations[i].guarded;
+    };
     const auto next = [&](size_t i) {
         std::vector<size_t> out;
         const Operation& o = operations[i];
-        if (o.op == Op::bra) out.push_back(o.target);
+        if (o.op == Op::bra && (early || !o.guarded || !exits(o.target))) out.push_back(o.target);
         if (o.op == Op::exit && !o.guarded) out.push_back(n);
         if ((o.op != Op::bra && o.op != Op::exit) || o.guarded) out.push_back(i + 1);
         return out;
@@ -101,6 +111,8 @@ Points slow_meetings(const std::vector<Operation>& operations) {
     Points out;
     for (size_t b = 0; b < n; ++b) {
         if (operations[b].op != Op::bra) continue;
+        early = false;
+        early = !reaches(b, SIZE_MAX);
         // A post-dominator that no other post-dominator stands before.
         size_t best = n;
         for (size_t c = 0; c < n; ++c) {
@@ -148,13 +160,14 @@ constexpr uint32_t many = 50000;
 
 // A ladder: every rung may leave to one common place, so that meeting points lie far apart.
 TEST(Flow, LadderOfBranchesToOnePlace) {
-    std::vector<Operation> operations(2 * many + 1);
+    std::vector<Operation> operations(2 * many + 2);
     for (uint32_t i = 0; i < many; ++i) {
         operations[2 * i].op = Op::bra;
         operations[2 * i].guarded = true;
         operations[2 * i].target = 2 * many;
         operations[2 * i + 1].op = Op::mov;
     }
+    operations[2 * many].op = Op::mov;
     EXPECT_LT(seconds_of(operations), 2.0);
     EXPECT_EQ(operations[0].reconverge, 2 * many);
 }
