@@ -81,8 +81,8 @@ int fuzz_command(const FuzzCommand& command) {
     if (!r.problem.empty()) return wrong(r.problem);
     fmt::print(
         "{}: {} programs from seed {}, {} register values compared, {} different, {:.0f} s\n",
-        r.found.empty() ? "identical" : "DIFFERS", grouped(r.cases), command.seed,
-        grouped(r.values), grouped(r.different), seconds());
+        r.found.empty() ? "identical" : "DIFFERS", validate::grouped(r.cases), command.seed,
+        validate::grouped(r.values), validate::grouped(r.different), seconds());
     fmt::print("{}, sm_{}, driver {}\n", engine->device().name, engine->device().number,
                engine->device().driver);
     uint64_t covered = 0;

@@ -412,6 +412,22 @@ Problem make_buffers(const LaunchFile& file, std::vector<std::vector<uint8_t>>& 
     return {};
 }
 
+Problem make_case(const LaunchFile& file, ptx::Module& module, const isa::Program& program,
+                  validate::Case& out) {
+    Parameters parameters;
+    if (Problem why = lay_out(file, program, parameters); !why.empty()) return why;
+    if (Problem why = make_buffers(file, out.bytes); !why.empty()) return why;
+    for (const BufferField& b : file.buffers) out.names.push_back(b.name);
+    out.module = std::move(module);
+    out.entry = program.entry;
+    out.grid = file.grid;
+    out.block = file.block;
+    out.dynamic_shared = file.dynamic_shared;
+    out.parameters = std::move(parameters.bytes);
+    out.patches = std::move(parameters.patches);
+    return {};
+}
+
 Problem prepare(const LaunchFile& file, const isa::Program& program, Prepared& out) {
     // Buffers lie in the order of their names, far enough apart that a small overrun hits none.
     constexpr uint64_t first_address = uint64_t{0x70} << 32;

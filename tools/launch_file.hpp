@@ -87,6 +87,10 @@ Problem lay_out(const LaunchFile& file, const isa::Program& program, Parameters&
 // Every buffer's bytes before the run, in the order of LaunchFile::buffers.
 Problem make_buffers(const LaunchFile& file, std::vector<std::vector<uint8_t>>& out);
 
+// The launch as both engines of validate take it. Moves from `module`.
+Problem make_case(const LaunchFile& file, ptx::Module& module, const isa::Program& program,
+                  validate::Case& out);
+
 // A launch ready to run on the emulator: owns the buffers' bytes.
 struct Prepared {
     std::vector<std::vector<uint8_t>> storage;

@@ -111,10 +111,4 @@ std::string trap_report(const std::string& file, std::string_view source,
     return out;
 }
 
-std::string grouped(uint64_t n) {
-    std::string digits = std::to_string(n);
-    for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-    return digits;
-}
-
 }  // namespace lockwarp::tools

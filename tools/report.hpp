@@ -18,7 +18,4 @@ std::string caret_report(const std::string& file, std::string_view source,
 std::string trap_report(const std::string& file, std::string_view source,
                         const isa::Program& program, const warp::Trap& trap);
 
-// 1234567 -> "1,234,567"
-std::string grouped(uint64_t n);
-
 }  // namespace lockwarp::tools

@@ -44,7 +44,7 @@ class Progress {
                 const uint64_t n = ended.load(std::memory_order_relaxed);
                 const auto filled = static_cast<size_t>(n * 40 / ctas);
                 fmt::print(stderr, "\r[{:<40}] {} of {} CTAs, {:.0f} s ", std::string(filled, '#'),
-                           grouped(n), grouped(ctas), seconds);
+                           validate::grouped(n), validate::grouped(ctas), seconds);
                 std::fflush(stderr);
                 drawn = true;
             }
@@ -81,9 +81,10 @@ std::string statistics(const warp::Statistics& s, double seconds) {
         "products         {:>18}   multiply-adds of matrix instructions, {:.3g} a second\n"
         "CTAs, warps      {:>18}   {} warps\n"
         "seconds          {:>18.3f}\n",
-        grouped(s.instructions), grouped(s.lane_operations),
-        static_cast<double>(s.lane_operations) / seconds, grouped(s.products),
-        static_cast<double>(s.products) / seconds, grouped(s.ctas), grouped(s.warps), seconds);
+        validate::grouped(s.instructions), validate::grouped(s.lane_operations),
+        static_cast<double>(s.lane_operations) / seconds, validate::grouped(s.products),
+        static_cast<double>(s.products) / seconds, validate::grouped(s.ctas),
+        validate::grouped(s.warps), seconds);
 }
 
 }  // namespace
@@ -160,8 +161,9 @@ int run_command(const RunOptions& options) {
     }
 
     fmt::print("done: {} on {}, {} CTA{}, {} instructions\n", resolved.program.entry,
-               isa::row(arch).name, grouped(result.statistics.ctas),
-               result.statistics.ctas == 1 ? "" : "s", grouped(result.statistics.instructions));
+               isa::row(arch).name, validate::grouped(result.statistics.ctas),
+               result.statistics.ctas == 1 ? "" : "s",
+               validate::grouped(result.statistics.instructions));
     const Buffers after = views(in.launch.buffers, prepared.storage);
     std::string text;
     for (const PrintRequest& p : prints) print_matrix(p, after, text);

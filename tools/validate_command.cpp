@@ -49,17 +49,8 @@ int validate_command(const ValidateOptions& options) {
     if (!resolved.diagnostics.empty()) return refuse(resolved.diagnostics);
 
     validate::Case c;
-    Parameters parameters;
-    if (Problem p = lay_out(in.launch, resolved.program, parameters); !p.empty()) return wrong(p);
-    if (Problem p = make_buffers(in.launch, c.bytes); !p.empty()) return wrong(p);
-    for (const BufferField& b : in.launch.buffers) c.names.push_back(b.name);
-    c.module = std::move(parsed.module);
-    c.entry = resolved.program.entry;
-    c.grid = in.launch.grid;
-    c.block = in.launch.block;
-    c.dynamic_shared = in.launch.dynamic_shared;
-    c.parameters = std::move(parameters.bytes);
-    c.patches = std::move(parameters.patches);
+    if (Problem p = make_case(in.launch, parsed.module, resolved.program, c); !p.empty())
+        return wrong(p);
 
     validate::Options how;
     how.only = options.only;

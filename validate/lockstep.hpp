@@ -93,6 +93,9 @@ struct Report {
 // Runs the case on the emulator (as the engine's architecture) and on the engine.
 Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Options& options);
 
+// 1234567 -> "1,234,567"
+std::string grouped(uint64_t n);
+
 // "identical: ..." or the first difference, for a person; `file` is the PTX's name.
 std::string text_report(const Report& report, const gpu::Device& device, const std::string& file);
 

@@ -2,8 +2,6 @@
 
 #include <bit>
 
-#include "emu/exec/context.hpp"
-#include "emu/num/ieee.hpp"
 #include "validate/lockstep.hpp"
 
 namespace lockwarp::validate {
@@ -11,12 +9,6 @@ namespace lockwarp::validate {
 namespace {
 
 using isa::Type;
-
-std::string grouped(uint64_t n) {
-    std::string digits = std::to_string(n);
-    for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-    return digits;
-}
 
 // "0x40a00003 (5.00000143)": bits, and the value where the type has one to show.
 std::string shown(Type type, uint64_t bits) {
@@ -97,6 +89,12 @@ std::string difference(const Report& r, const gpu::Device& device, const std::st
 }
 
 }  // namespace
+
+std::string grouped(uint64_t n) {
+    std::string digits = std::to_string(n);
+    for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+    return digits;
+}
 
 std::string text_report(const Report& r, const gpu::Device& device, const std::string& file) {
     std::string out;

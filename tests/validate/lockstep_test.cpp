@@ -18,18 +18,8 @@ validate::Case case_of(const std::string& launch_file) {
     ptx::Parsed parsed = ptx::parse(in.source);
     const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, in.launch.entry);
     EXPECT_TRUE(resolved.diagnostics.empty());
-    tools::Parameters parameters;
-    EXPECT_EQ(tools::lay_out(in.launch, resolved.program, parameters), "");
     validate::Case c;
-    EXPECT_EQ(tools::make_buffers(in.launch, c.bytes), "");
-    for (const tools::BufferField& b : in.launch.buffers) c.names.push_back(b.name);
-    c.module = std::move(parsed.module);
-    c.entry = resolved.program.entry;
-    c.grid = in.launch.grid;
-    c.block = in.launch.block;
-    c.dynamic_shared = in.launch.dynamic_shared;
-    c.parameters = std::move(parameters.bytes);
-    c.patches = std::move(parameters.patches);
+    EXPECT_EQ(tools::make_case(in.launch, parsed.module, resolved.program, c), "");
     return c;
 }
 
