@@ -392,7 +392,8 @@ struct OperandDecoder {
 
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates) {
     std::string_view best;
-    size_t best_distance = name.size() / 3 + 1;
+    // Of names as near the one with the same first letter.
+    size_t best_score = 2 * (name.size() / 3 + 1) + 2;
     for (const std::string_view c : candidates) {
         std::vector<size_t> line(c.size() + 1);
         for (size_t k = 0; k <= c.size(); ++k) line[k] = k;
@@ -404,9 +405,10 @@ std::string_view nearest(std::string_view name, const std::vector<std::string_vi
                 line[j + 1] = std::min({line[j + 1] + 1, line[j] + 1, replaced});
             }
         }
-        if (line[c.size()] <= best_distance && (best.empty() || line[c.size()] < best_distance)) {
+        const size_t score = 2 * line[c.size()] + (name.empty() || c[0] != name[0]);
+        if (score < best_score) {
             best = c;
-            best_distance = line[c.size()];
+            best_score = score;
         }
     }
     return best;
