@@ -21,6 +21,6 @@ build_and_test() { # preset, ctest arguments...
     cmake --build --preset "$preset"
     ctest --preset "$preset" -j "$(nproc)" --no-tests=error "$@"
 }
-# Labelled gpu: needs an NVIDIA GPU; those tests exit with 77 where there is none.
+# Tests labelled gpu need an NVIDIA GPU and are skipped, by name, where there is none.
 [ "$what" = asan ] || build_and_test release
 [ "$what" = release ] || build_and_test asan
