@@ -135,19 +135,24 @@ constexpr auto parameter_names = std::to_array<const char*>(
 
 }  // namespace
 
+std::vector<const ptx::Instruction*> instructions_of(const ptx::Module& module,
+                                                     const std::string& entry) {
+    std::vector<const ptx::Instruction*> out;
+    for (const auto& item : module.items)
+        if (const auto* f = std::get_if<ptx::Function>(&item); f && f->is_entry && f->name == entry)
+            each_instruction(f->body, [&](const ptx::Instruction& i) { out.push_back(&i); });
+    return out;
+}
+
 Traced choose_traced(const isa::Program& program, const std::vector<std::string>& opcodes,
                      const ptx::Module& module) {
     Traced traced(program.operations.size(), false);
-    for (const auto& item : module.items) {
-        const auto* f = std::get_if<ptx::Function>(&item);
-        if (f == nullptr || !f->is_entry || f->name != program.entry) continue;
-        size_t index = 0;
-        each_instruction(f->body, [&](const ptx::Instruction& i) {
-            const bool named =
-                opcodes.empty() || std::ranges::find(opcodes, i.opcode) != opcodes.end();
-            traced[index] = program.operations[index].written != 0 && named;
-            ++index;
-        });
+    size_t index = 0;
+    for (const ptx::Instruction* i : instructions_of(module, program.entry)) {
+        const bool named =
+            opcodes.empty() || std::ranges::find(opcodes, i->opcode) != opcodes.end();
+        traced[index] = program.operations[index].written != 0 && named;
+        ++index;
     }
     return traced;
 }

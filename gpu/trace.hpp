@@ -24,6 +24,10 @@ struct TraceWindow {
     uint64_t ctas = 0;
 };
 
+// The instructions of an entry in the order of isa::Program::operations.
+std::vector<const ptx::Instruction*> instructions_of(const ptx::Module& module,
+                                                     const std::string& entry);
+
 // Which instructions leave a record: by operation index.
 using Traced = std::vector<bool>;
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "emu/lockwarp.hpp"
+#include "gpu/trace.hpp"
 
 namespace lockwarp::validate {
 
@@ -15,22 +16,6 @@ namespace {
 std::string spelling(const ptx::Instruction& i) {
     std::string out = i.opcode;
     for (const ptx::Modifier& m : i.modifiers) out += m.text;
-    return out;
-}
-
-// The instructions of a body in the order that resolve numbers them.
-void collect(const ptx::Block& block, std::vector<const ptx::Instruction*>& out) {
-    for (const ptx::Statement& s : block.body) {
-        if (const auto* i = std::get_if<ptx::Instruction>(&s.node)) out.push_back(i);
-        if (const auto* inner = std::get_if<ptx::Block>(&s.node)) collect(*inner, out);
-    }
-}
-
-std::vector<const ptx::Instruction*> instructions_of(const ptx::Module& module) {
-    std::vector<const ptx::Instruction*> out;
-    for (const auto& item : module.items)
-        if (const auto* f = std::get_if<ptx::Function>(&item); f && f->is_entry)
-            collect(f->body, out);
     return out;
 }
 
@@ -164,7 +149,8 @@ FuzzReport fuzz(const FuzzOptions& options, isa::Arch arch, gpu::Engine& engine)
         out.values += r.values;
         out.memory_bytes += r.memory_bytes;
         out.different += r.different;
-        const std::vector<const ptx::Instruction*> all = instructions_of(program.c.module);
+        const std::vector<const ptx::Instruction*> all =
+            gpu::instructions_of(program.c.module, program.c.entry);
         const uint64_t threads = program.c.grid.count() * program.c.block.count();
         for (size_t i = 0; i < all.size(); ++i)
             compared[spelling(*all[i])] += r.program.operations[i].written * threads;

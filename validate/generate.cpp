@@ -184,17 +184,7 @@ struct Writer {
     std::string operand_text(const isa::Form& f, const isa::Modifiers& m, std::string_view token,
                              unsigned index) {
         const std::string_view role = token.substr(0, token.find(':'));
-        const size_t colon = token.find(':');
-        Type type = m.type[0];
-        if (colon != std::string_view::npos) {
-            const std::string_view which = token.substr(colon + 1);
-            if (which == "1")
-                type = m.type[1];
-            else if (which == "w")
-                type = isa::bits(m.type[0]) == 16 ? Type::u32 : Type::u64;
-            else
-                type = isa::type_named(which);
-        }
+        const Type type = isa::operand_type(token, m);
         const unsigned width = std::max(isa::bits(type), 16u);
         if (f.op == Op::shfl && index == 2) return std::to_string(r.below(32));
         if (f.op == Op::shfl && index == 3) {

@@ -9,18 +9,6 @@ namespace {
 
 using ptx::Space;
 
-struct Window {
-    Space space;
-    uint64_t base;
-};
-
-constexpr std::array<Window, 4> windows{{
-    {Space::shared, isa::shared_window},
-    {Space::local, isa::local_window},
-    {Space::param, isa::param_window},
-    {Space::const_, isa::const_window},
-}};
-
 std::string_view space_name(Space space) {
     switch (space) {
         case Space::global:
@@ -46,7 +34,7 @@ std::string hex(uint64_t value) {
 
 // A generic address in its state space.
 Space resolve_generic(uint64_t& address) {
-    for (const Window& w : windows)
+    for (const isa::SpaceWindow& w : isa::space_windows)
         if (address - w.base < isa::window_bytes) {
             address -= w.base;
             return w.space;

@@ -9,6 +9,7 @@
 
 #include "emu/isa/operation.hpp"
 #include "emu/num/dot.hpp"
+#include "emu/num/ieee.hpp"
 #include "emu/warp/state.hpp"
 
 namespace lockwarp::exec {
@@ -91,6 +92,18 @@ inline uint32_t read_predicate(Context& c, const Operation& o, unsigned n) {
 inline void write_predicate(Context& c, Ref ref, uint32_t value, uint32_t mask) {
     uint32_t& p = predicate(c, ref);
     p = (p & ~mask) | (value & mask);
+}
+
+// The modifiers that change a floating-point result, as emu/num takes them.
+inline num::Flags flags_of(const isa::Modifiers& m) {
+    num::Flags f;
+    f.ftz = m.ftz;
+    f.sat = m.sat;
+    f.relu = m.relu;
+    f.nan = m.nan;
+    f.xorsign = m.xorsign;
+    f.satfinite = m.satfinite;
+    return f;
 }
 
 // f(lane) for every lane of the mask. The full mask takes a loop the compiler can vectorise; f must

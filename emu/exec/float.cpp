@@ -18,16 +18,6 @@ constexpr Type element_of(Type t) {
     return t == Type::f16x2 ? Type::f16 : t == Type::bf16x2 ? Type::bf16 : t;
 }
 
-num::Flags flags_of(const isa::Modifiers& m) {
-    num::Flags f;
-    f.ftz = m.ftz;
-    f.sat = m.sat;
-    f.relu = m.relu;
-    f.nan = m.nan;
-    f.xorsign = m.xorsign;
-    return f;
-}
-
 // f(type, element bits...) for every element of every lane; `operands` sources.
 template <unsigned operands, class F>
 void elementwise(Context& c, const Operation& o, uint32_t mask, F f) {

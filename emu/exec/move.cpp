@@ -53,18 +53,9 @@ void unpack(Context& c, const Step& s, uint32_t mask) {
 }
 
 uint64_t window(ptx::Space space) {
-    switch (space) {
-        case ptx::Space::shared:
-            return isa::shared_window;
-        case ptx::Space::local:
-            return isa::local_window;
-        case ptx::Space::param:
-            return isa::param_window;
-        case ptx::Space::const_:
-            return isa::const_window;
-        default:
-            return 0;
-    }
+    for (const isa::SpaceWindow& w : isa::space_windows)
+        if (w.space == space) return w.base;
+    return 0;
 }
 
 template <class T>
@@ -113,15 +104,6 @@ void write(Context& c, const Operation& o, Type t, uint64_t value, unsigned lane
         slot<uint64_t>(c, o.r[0])[lane] = value;
     else
         slot<uint32_t>(c, o.r[0])[lane] = static_cast<uint32_t>(value);
-}
-
-num::Flags flags_of(const isa::Modifiers& m) {
-    num::Flags f;
-    f.ftz = m.ftz;
-    f.sat = m.sat;
-    f.relu = m.relu;
-    f.satfinite = m.satfinite;
-    return f;
 }
 
 uint64_t convert_integer(Type to, Type from, uint64_t value, bool saturate) {

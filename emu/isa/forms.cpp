@@ -420,6 +420,24 @@ std::string_view set_named(std::string_view name) {
     return found == named_sets.end() ? std::string_view{} : found->alternatives;
 }
 
+Type operand_type(std::string_view token, const Modifiers& modifiers) {
+    const size_t colon = token.find(':');
+    if (colon == std::string_view::npos) return modifiers.type[0];
+    const std::string_view which = token.substr(colon + 1);
+    if (which == "1") return modifiers.type[1];
+    if (which != "w") return type_named(which);
+    switch (modifiers.type[0]) {
+        case Type::u16:
+            return Type::u32;
+        case Type::s16:
+            return Type::s32;
+        case Type::u32:
+            return Type::u64;
+        default:
+            return Type::s64;
+    }
+}
+
 bool matches(std::string_view syntax, std::span<const ptx::Modifier> modifiers) {
     while (!syntax.empty()) {
         const Group group = next_group(syntax);

@@ -110,6 +110,9 @@ std::span<const Form> forms();
 // The alternatives of a named set, as ".a|.b". Empty for an unknown name.
 std::string_view set_named(std::string_view name);
 
+// The type that an operand of a pattern ("S", "S:1", "D:w", "S:.u32") has under these modifiers.
+Type operand_type(std::string_view token, const Modifiers& modifiers);
+
 // True where the modifiers are one way of writing `syntax`.
 bool matches(std::string_view syntax, std::span<const ptx::Modifier> modifiers);
 

@@ -150,6 +150,18 @@ inline constexpr uint64_t shared_window = uint64_t{0x7e} << 40;
 inline constexpr uint64_t local_window = shared_window + (uint64_t{1} << 32);
 inline constexpr uint64_t param_window = shared_window + (uint64_t{2} << 32);
 inline constexpr uint64_t const_window = shared_window + (uint64_t{3} << 32);
+struct SpaceWindow {
+    ptx::Space space;
+    uint64_t base;  // the generic address of the space's address 0
+};
+
+inline constexpr std::array<SpaceWindow, 4> space_windows{{
+    {ptx::Space::shared, shared_window},
+    {ptx::Space::local, local_window},
+    {ptx::Space::param, param_window},
+    {ptx::Space::const_, const_window},
+}};
+
 // Where a module's .global variables begin.
 inline constexpr uint64_t module_global_base = uint64_t{0x7d} << 40;
 

@@ -46,23 +46,7 @@ struct OperandDecoder {
         failed = true;
     }
 
-    Type type_of(std::string_view token) const {
-        const size_t colon = token.find(':');
-        if (colon == std::string_view::npos) return s.mod.type[0];
-        const std::string_view which = token.substr(colon + 1);
-        if (which == "1") return s.mod.type[1];
-        if (which != "w") return type_named(which);
-        switch (s.mod.type[0]) {
-            case Type::u16:
-                return Type::u32;
-            case Type::s16:
-                return Type::s32;
-            case Type::u32:
-                return Type::u64;
-            default:
-                return Type::s64;
-        }
-    }
+    Type type_of(std::string_view token) const { return operand_type(token, s.mod); }
 
     void push(Ref ref) { o.r[o.operands++] = ref; }
 

@@ -26,27 +26,6 @@ std::string vector_of(Type t, unsigned count, unsigned first) {
     return text + "}";
 }
 
-Type twice(Type t) {
-    switch (t) {
-        case Type::u16:
-            return Type::u32;
-        case Type::s16:
-            return Type::s32;
-        case Type::u32:
-            return Type::u64;
-        default:
-            return Type::s64;
-    }
-}
-
-Type type_of(std::string_view token, const Modifiers& m) {
-    const size_t colon = token.find(':');
-    if (colon == std::string_view::npos) return m.type[0];
-    const std::string_view which = token.substr(colon + 1);
-    if (which == "1") return m.type[1];
-    return which == "w" ? twice(m.type[0]) : type_named(which);
-}
-
 std::string address(const Form& form, const Modifiers& m) {
     if (form.op == Op::ldmatrix || form.op == Op::stmatrix) return "[sh]";
     switch (m.space) {
@@ -66,7 +45,7 @@ std::string address(const Form& form, const Modifiers& m) {
 // One operand of the pattern; `n` numbers the registers of the instruction.
 std::string operand(const Form& form, std::string_view token, const Modifiers& m, unsigned n) {
     const std::string_view role = token.substr(0, token.find(':'));
-    const Type type = type_of(token, m);
+    const Type type = operand_type(token, m);
     if (role == "D" || role == "S" || role == "V" || role == "M") return reg(type, n);
     if (role == "d" || role == "s") return m.vec == 1 ? reg(type, n) : vector_of(type, m.vec, n);
     if (role == "P") return reg(Type::pred, n);
