@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -29,6 +30,23 @@ void* const launch_end = nullptr;
 void* const launch_buffer = reinterpret_cast<void*>(1);
 void* const launch_buffer_bytes = reinterpret_cast<void*>(2);
 
+// Faults that the driver tells apart (CUDA driver API, CUresult).
+struct FaultRow {
+    Result result;
+    Fault fault;
+};
+constexpr auto fault_rows = std::to_array<FaultRow>({
+    {700, Fault::illegal_address},
+    {715, Fault::illegal_instruction},
+    {716, Fault::misaligned_address},
+    {717, Fault::address_space},
+});
+
+Fault fault_of(Result r) {
+    const auto* const found = std::ranges::find(fault_rows, r, &FaultRow::result);
+    return found == fault_rows.end() ? Fault::launch_failed : found->fault;
+}
+
 struct Api {
     Result (*init)(unsigned) = nullptr;
     Result (*driver_version)(int*) = nullptr;
@@ -49,6 +67,7 @@ struct Api {
     Result (*release)(Address) = nullptr;
     Result (*to_device)(Address, const void*, size_t) = nullptr;
     Result (*to_host)(void*, Address, size_t) = nullptr;
+    Result (*fill)(Address, unsigned char, size_t) = nullptr;
     Result (*launch)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                      Handle, void**, void**) = nullptr;
     Result (*error_text)(Result, const char**) = nullptr;
@@ -85,6 +104,7 @@ bool load(Api& api, std::string& why) {
                      bind(library, "cuMemFree_v2", api.release) &&
                      bind(library, "cuMemcpyHtoD_v2", api.to_device) &&
                      bind(library, "cuMemcpyDtoH_v2", api.to_host) &&
+                     bind(library, "cuMemsetD8_v2", api.fill) &&
                      bind(library, "cuLaunchKernel", api.launch) &&
                      bind(library, "cuGetErrorString", api.error_text);
     if (!all) {
@@ -170,6 +190,11 @@ class CudaEngine : public Engine {
                              : text(api_.to_device(address, bytes.data(), bytes.size()));
     }
 
+    Problem clear(uint64_t address, uint64_t bytes) override {
+        api_.context_set(context_);
+        return bytes == 0 ? Problem{} : text(api_.fill(address, 0, bytes));
+    }
+
     Problem read(uint64_t address, std::span<uint8_t> bytes) override {
         api_.context_set(context_);
         return bytes.empty() ? Problem{} : text(api_.to_host(bytes.data(), address, bytes.size()));
@@ -197,7 +222,7 @@ class CudaEngine : public Engine {
                         job.block.z, job.dynamic_shared, nullptr, nullptr, extra.data());
         if (launched != success) return {Outcome::refused, text(launched)};
         if (const Result r = api_.context_synchronize(); r != success)
-            return {Outcome::faulted, text(r)};
+            return {Outcome::faulted, text(r), fault_of(r)};
         return {};
     }
 

@@ -36,12 +36,24 @@ struct Job {
 enum class Outcome : uint8_t {
     done,
     refused,  // the compiler or the launch refused it: `what` says why
-    faulted,  // the kernel faulted; the engine can run nothing more
+    faulted,  // the kernel faulted; what was allocated is lost
+    hung,     // the kernel did not end within the engine's limit; what was allocated is lost
+};
+
+// What kind of fault a machine names.
+enum class Fault : uint8_t {
+    none,
+    illegal_address,
+    misaligned_address,
+    address_space,
+    illegal_instruction,
+    launch_failed,  // trap, brkpt, a failed assertion, and whatever has no name of its own
 };
 
 struct Ran {
     Outcome outcome = Outcome::done;
     std::string what;
+    Fault fault = Fault::none;
 };
 
 class Engine {
@@ -52,6 +64,8 @@ class Engine {
     virtual uint64_t allocate(uint64_t bytes) = 0;
     virtual void release(uint64_t address) = 0;
     virtual Problem write(uint64_t address, std::span<const uint8_t> bytes) = 0;
+    // Sets `bytes` bytes to zero.
+    virtual Problem clear(uint64_t address, uint64_t bytes) = 0;
     virtual Problem read(uint64_t address, std::span<uint8_t> bytes) = 0;
     virtual Ran run(const Job& job) = 0;
 };

@@ -6,10 +6,10 @@ set -euo pipefail
 
 # Why each: Highway: vector code chosen for the processor at run time; oneTBB: CTAs on all cores;
 # Eigen: exact products to compare with; CLI11: the command line; nlohmann-json: launch files; spdlog
-# and fmt: messages; GoogleTest and Google Benchmark: tests and measurements; xz: recordings;
-# clang-format: one style; patchelf: libraries beside the program.
+# and fmt: messages; zstd: recordings; GoogleTest and Google Benchmark: tests and measurements; xz:
+# archives that tests read; clang-format: one style; patchelf: libraries beside the program.
 build=(g++ cmake ninja-build libhwy-dev libtbb-dev libeigen3-dev libcli11-dev nlohmann-json3-dev
-       libspdlog-dev libfmt-dev)
+       libspdlog-dev libfmt-dev libzstd-dev)
 test=("${build[@]}" libgtest-dev libbenchmark-dev clang-format xz-utils git)
 portable=("${build[@]}" patchelf)
 

@@ -133,9 +133,9 @@ void Comparator::cta_ended(uint64_t cta_index) {
 
 void Comparator::finish(Report& report) const {
     for (const CtaState& s : states_) {
-        report.values += s.values;
+        report.counts.values += s.values;
         report.records += s.records;
-        report.different += s.different;
+        report.counts.different += s.different;
         if (s.first && !report.first) report.first = s.first;
     }
 }

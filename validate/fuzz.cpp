@@ -146,9 +146,9 @@ FuzzReport fuzz(const FuzzOptions& options, isa::Arch arch, gpu::Engine& engine)
             break;
         }
         ++out.cases;
-        out.values += r.values;
-        out.memory_bytes += r.memory_bytes;
-        out.different += r.different;
+        out.values += r.counts.values;
+        out.memory_bytes += r.counts.memory_bytes;
+        out.different += r.counts.different;
         const std::vector<const ptx::Instruction*> all =
             gpu::instructions_of(program.c.module, program.c.entry);
         const uint64_t threads = program.c.grid.count() * program.c.block.count();

@@ -135,10 +135,10 @@ struct Runner {
 
     void compare_memory(const std::vector<std::vector<uint8_t>>& emulated) {
         for (size_t b = 0; b < emulated.size(); ++b) {
-            report.memory_bytes += emulated[b].size();
+            report.counts.memory_bytes += emulated[b].size();
             for (size_t i = 0; i < emulated[b].size(); ++i) {
                 if (emulated[b][i] == outputs[b][i]) continue;
-                ++report.memory_different;
+                ++report.counts.memory_different;
                 if (report.first) continue;
                 Difference d;
                 d.kind = DifferenceKind::memory;
@@ -160,7 +160,7 @@ struct Runner {
         EngineMemory own(engine);
         const uint64_t buffer = own.allocate(tracks.size());
         if (buffer == 0) return fail("no memory for tracks on " + engine.device().name);
-        if (std::string why = engine.write(buffer, tracks); !why.empty()) return fail(why);
+        if (std::string why = engine.clear(buffer, tracks.size()); !why.empty()) return fail(why);
         std::vector<std::vector<uint8_t>> traced_outputs;
         if (!run_engine(kernel.ptx, gpu::trace_parameters(parameters, buffer, window, kernel.slack),
                         traced_outputs))
@@ -213,7 +213,9 @@ struct Runner {
 
 }  // namespace
 
-Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Options& options) {
+Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Options& options,
+                    Answer* keep) {
+    (void)keep;
     Report report;
     const ptx::Module module = gpu::with_explicit_rounding(c.module);
     isa::Resolved resolved = isa::resolve(module, arch, c.entry);
@@ -232,7 +234,8 @@ Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Op
     if (options.final_only ? runner.emulate(emulated, 0, c.grid.count(), nullptr)
                            : runner.compare_registers(module, emulated))
         runner.compare_memory(emulated);
-    if (report.problem.empty() && report.values + report.memory_bytes == 0 && !report.first)
+    if (report.problem.empty() && report.counts.values + report.counts.memory_bytes == 0 &&
+        !report.first)
         report.problem = "nothing was compared";
     return report;
 }

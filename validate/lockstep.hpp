@@ -11,6 +11,7 @@
 #include "emu/ptx/tree.hpp"
 #include "emu/warp/launch.hpp"
 #include "gpu/engine.hpp"
+#include "gpu/trace.hpp"
 
 namespace lockwarp::validate {
 
@@ -75,14 +76,38 @@ struct Difference {
     uint32_t executed = 0;  // lanes that ran it
 };
 
+struct Counts {
+    uint64_t values = 0;  // registers compared, lane by lane
+    uint64_t different = 0;
+    uint64_t masked = 0;  // not compared: the manual leaves them undefined
+    uint64_t taken = 0;   // not compared, taken from the engine: inexact, or of order or place
+    uint64_t memory_bytes = 0;
+    uint64_t memory_different = 0;
+};
+
+// A part of the tracks that a traced kernel left; gpu/trace.hpp has their layout.
+struct Tracks {
+    gpu::TraceWindow window;
+    uint64_t slack = 0;
+    std::vector<uint8_t> words;
+};
+
+// What an engine gave for a case: all that is needed to compare it again without the engine.
+struct Answer {
+    gpu::Device device;
+    std::vector<uint64_t> addresses;  // of the case's buffers
+    gpu::Ran ran;
+    std::vector<std::vector<uint8_t>> outputs;  // the buffers afterwards; empty: not kept
+    gpu::Traced traced;                         // by operation; empty: no registers
+    std::vector<Tracks> tracks;
+};
+
 struct Report {
     std::string problem;  // the case could not be run at all
     std::vector<ptx::Diagnostic> diagnostics;
     isa::Program program;
-    uint64_t values = 0;  // registers compared, lane by lane
-    uint64_t different = 0;
-    uint64_t memory_bytes = 0;
-    uint64_t memory_different = 0;
+    Counts counts;
+    std::vector<Counts> by_operation;
     uint64_t records = 0;
     uint64_t windows = 0;
     std::optional<Difference> first;
@@ -90,8 +115,14 @@ struct Report {
     warp::Statistics statistics;
 };
 
-// Runs the case on the emulator (as the engine's architecture) and on the engine.
-Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Options& options);
+// Runs the case on the emulator (as the engine's architecture) and on the engine. keep: what the
+// engine gave, for a recording.
+Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Options& options,
+                    Answer* keep = nullptr);
+
+// Compares the emulator with what an engine gave once. The answer is not trusted: one that does
+// not belong to the case is a problem of the report.
+Report replay(const Case& c, isa::Arch arch, const Answer& answer, const Options& options);
 
 // 1234567 -> "1,234,567"
 std::string grouped(uint64_t n);

@@ -100,8 +100,9 @@ std::string text_report(const Report& r, const gpu::Device& device, const std::s
     std::string out;
     if (r.first) out = difference(r, device, file);
     out += fmt::format("{}: {} register values compared, {} memory bytes; {} and {} different\n",
-                       r.first ? "compared" : "identical", grouped(r.values),
-                       grouped(r.memory_bytes), grouped(r.different), grouped(r.memory_different));
+                       r.first ? "compared" : "identical", grouped(r.counts.values),
+                       grouped(r.counts.memory_bytes), grouped(r.counts.different),
+                       grouped(r.counts.memory_different));
     out += fmt::format("{}, sm_{}, driver {}, {} MHz\n", device.name, device.number, device.driver,
                        device.clock_mhz);
     return out;

@@ -12,6 +12,14 @@ using isa::Op;
 constexpr std::array families{compare_handler, integer_handler, float_handler,  move_handler,
                               convert_handler, memory_handler,  matrix_handler, warp_handler};
 
+Handler handler_of(const Operation& o, bool plain_arithmetic) {
+    if (!plain_arithmetic)
+        if (Handler fast = fast_float_handler(o)) return fast;
+    for (const auto family : families)
+        if (Handler found = family(o)) return found;
+    return nullptr;
+}
+
 bool is_control(Op op) {
     switch (op) {
         case Op::bra:
@@ -34,7 +42,7 @@ StepKind kind_of(const Operation& o) {
 
 }  // namespace
 
-std::vector<std::string> bind(const isa::Program& program, Code& code) {
+std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic, Code& code) {
     std::vector<std::string> missing;
     code.program = &program;
     code.steps.clear();
@@ -46,14 +54,13 @@ std::vector<std::string> bind(const isa::Program& program, Code& code) {
         Step s;
         s.op = &o;
         s.kind = kind_of(o);
-        if (s.kind != StepKind::control)
-            for (const auto family : families)
-                if ((s.run = family(o)) != nullptr) break;
+        if (s.kind != StepKind::control) s.run = handler_of(o, plain_arithmetic);
         if (o.op == Op::mma) {
             auto found = std::ranges::find(code.plans, o.mma, &MmaPlan::variant);
             if (found == code.plans.end()) {
                 found = code.plans.insert(code.plans.end(), MmaPlan{});
                 if (!make_plan(*o.mma, program.arch, *found)) s.run = nullptr;
+                found->product = plain_arithmetic ? num::matrix_product : num::matrix_product_fast;
             }
             s.plan = &*found;
             if (s.plan->row == nullptr) s.run = nullptr;

@@ -36,6 +36,7 @@ struct Cell {
 struct MmaPlan {
     const isa::MmaVariant* variant = nullptr;
     const num::DotRow* row = nullptr;
+    decltype(&num::matrix_product) product = nullptr;  // the definition, or the fast path
     std::vector<Cell> a, b, c, d;  // instance by instance; A by (m,k), B by (n,k), C, D by (m,n)
 };
 
@@ -127,6 +128,7 @@ void set_trap(Context& c, const Operation& o, warp::TrapKind kind, std::string d
 // The behaviour of an operation, by family; nullptr where the family does not have it.
 Handler integer_handler(const Operation& o);
 Handler float_handler(const Operation& o);
+Handler fast_float_handler(const Operation& o);  // the same bits by vector instructions
 Handler compare_handler(const Operation& o);
 Handler move_handler(const Operation& o);
 Handler convert_handler(const Operation& o);
@@ -142,7 +144,8 @@ struct Code {
 };
 
 // A sentence for each operation without behaviour on this architecture; empty: the code may run.
-std::vector<std::string> bind(const isa::Program& program, Code& code);
+// plain_arithmetic: as in warp::Launch.
+std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic, Code& code);
 
 // Fills `plan`; false where the architecture has no arithmetic for the variant.
 bool make_plan(const isa::MmaVariant& variant, isa::Arch arch, MmaPlan& plan);

@@ -147,19 +147,35 @@ void fast_fma(Context& c, const Step& s, uint32_t mask) {
 
 }  // namespace
 
+Handler fast_float_handler(const Operation& o) {
+    const isa::Modifiers& m = o.mod;
+    if (m.type[0] != Type::f32 || m.rounding != isa::Rounding::rn || m.ftz || m.sat) return nullptr;
+    switch (o.op) {
+        case Op::add:
+            return fast_two<num::add_f32>;
+        case Op::sub:
+            return fast_two<num::sub_f32>;
+        case Op::mul:
+            return fast_two<num::mul_f32>;
+        case Op::fma:
+            return fast_fma;
+        default:
+            return nullptr;
+    }
+}
+
 Handler float_handler(const Operation& o) {
     const isa::Modifiers& m = o.mod;
     if (!isa::is_float(m.type[0])) return nullptr;
-    const bool fast = m.type[0] == Type::f32 && m.rounding == isa::Rounding::rn && !m.ftz && !m.sat;
     switch (o.op) {
         case Op::add:
-            return fast ? fast_two<num::add_f32> : two<num::add>;
+            return two<num::add>;
         case Op::sub:
-            return fast ? fast_two<num::sub_f32> : two<num::sub>;
+            return two<num::sub>;
         case Op::mul:
-            return fast ? fast_two<num::mul_f32> : two<num::mul>;
+            return two<num::mul>;
         case Op::fma:
-            return fast ? fast_fma : fma;
+            return fma;
         case Op::div:
             return two<num::div>;
         case Op::rcp:

@@ -72,7 +72,8 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch,
         return result;
     }
     Code code;
-    if (std::vector<std::string> missing = bind(program, code); !missing.empty()) {
+    if (std::vector<std::string> missing = bind(program, launch.plain_arithmetic, code);
+        !missing.empty()) {
         result.refusal = {missing[0]};
         return result;
     }

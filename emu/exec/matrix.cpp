@@ -160,8 +160,7 @@ void mma(Context& c, const Step& s, uint32_t) {
         gather(c, o.vector[1], plan.a.data() + q * size_a, size_a, v.a, a.data());
         gather(c, o.vector[2], plan.b.data() + q * size_b, size_b, v.b, b.data());
         gather(c, o.vector[3], plan.c.data() + q * size_c, size_c, v.c, e.data());
-        num::matrix_product_fast(*plan.row, shape, types, a.data(), b.data(), e.data(),
-                                 d[q].data());
+        plan.product(*plan.row, shape, types, a.data(), b.data(), e.data(), d[q].data());
     }
     for (unsigned q = 0; q < products; ++q)
         scatter(c, o.vector[0], plan.d.data() + q * size_c, size_c, v.d, d[q].data());

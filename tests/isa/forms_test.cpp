@@ -17,7 +17,7 @@ std::string obstacle(const std::string& instruction) {
     const Resolved r = resolved(module_with({instruction}, "sm_90", "9.0"), Arch::sm_90);
     if (!r.diagnostics.empty()) return r.diagnostics[0].message;
     exec::Code code;
-    const std::vector<std::string> missing = exec::bind(r.program, code);
+    const std::vector<std::string> missing = exec::bind(r.program, false, code);
     return missing.empty() ? "" : missing[0];
 }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "emu/lockwarp.hpp"
-#include "tests/validate/emulator_engine.hpp"
+#include "validate/emulator_engine.hpp"
 
 namespace {
 
@@ -53,7 +53,7 @@ TEST(Generate, OnlyWhatIsNamed) {
 }
 
 TEST(Fuzz, TheEmulatorAgreesWithItself) {
-    test::EmulatorEngine engine(isa::Arch::sm_90);
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
     const validate::FuzzReport r = fuzz(small(1, 60), isa::Arch::sm_90, engine);
     EXPECT_EQ(r.problem, "");
     EXPECT_TRUE(r.found.empty()) << r.found[0].report << r.found[0].ptx;
@@ -64,7 +64,7 @@ TEST(Fuzz, TheEmulatorAgreesWithItself) {
 // The other architecture's arithmetic stands for an error in the model: one instruction, and no
 // more lanes and bits than it takes.
 TEST(Fuzz, AnErrorIsFoundAndShrunk) {
-    test::EmulatorEngine engine(isa::Arch::sm_80);
+    validate::EmulatorEngine engine(isa::Arch::sm_80);
     validate::FuzzOptions o = small(7, 20);
     o.generate.only = {"mma.m8n8k4.row.col.f32.f16.f16.f32"};
     const validate::FuzzReport r = fuzz(o, isa::Arch::sm_75, engine);

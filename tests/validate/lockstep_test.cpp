@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "emu/lockwarp.hpp"
-#include "tests/validate/emulator_engine.hpp"
+#include "validate/emulator_engine.hpp"
 #include "tools/input.hpp"
 
 namespace {
@@ -43,12 +43,12 @@ validate::Case case_of_text(const std::string& body, uint32_t threads, size_t by
 class EveryKernel : public testing::TestWithParam<const char*> {};
 
 TEST_P(EveryKernel, IsIdenticalBesideItself) {
-    test::EmulatorEngine engine(isa::Arch::sm_90);
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
     const validate::Report r = run_lockstep(case_of(GetParam()), isa::Arch::sm_90, engine, {});
     EXPECT_EQ(r.problem, "");
     EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), GetParam());
-    EXPECT_GT(r.values, 32u);
-    EXPECT_GT(r.memory_bytes, 0u);
+    EXPECT_GT(r.counts.values, 32u);
+    EXPECT_GT(r.counts.memory_bytes, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, EveryKernel,
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, EveryKernel,
                                          "gemm_sm80_zfill.json"));
 
 TEST(Lockstep, FindsAnotherArchitecturesRounding) {
-    test::EmulatorEngine engine(isa::Arch::sm_80);
+    validate::EmulatorEngine engine(isa::Arch::sm_80);
     // Addresses in shared memory differ too: its own variables begin elsewhere.
     validate::Options options;
     options.only = {"mma"};
@@ -68,11 +68,11 @@ TEST(Lockstep, FindsAnotherArchitecturesRounding) {
     ASSERT_TRUE(r.first.has_value());
     EXPECT_EQ(r.first->kind, DifferenceKind::value);
     EXPECT_EQ(r.program.operations[r.first->operation].op, isa::Op::mma);
-    EXPECT_GT(r.different, 0u);
+    EXPECT_GT(r.counts.different, 0u);
 }
 
 TEST(Lockstep, WindowsOfATrackCompareAsMuchAsOne) {
-    test::EmulatorEngine engine(isa::Arch::sm_90);
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
     const validate::Report whole =
         run_lockstep(case_of("gemm_sm80_zfill.json"), isa::Arch::sm_90, engine, {});
     validate::Options small;
@@ -81,26 +81,26 @@ TEST(Lockstep, WindowsOfATrackCompareAsMuchAsOne) {
         run_lockstep(case_of("gemm_sm80_zfill.json"), isa::Arch::sm_90, engine, small);
     EXPECT_FALSE(parts.first.has_value());
     EXPECT_GT(parts.windows, whole.windows);
-    EXPECT_EQ(parts.values, whole.values);
+    EXPECT_EQ(parts.counts.values, whole.counts.values);
 }
 
 TEST(Lockstep, OnlyNamedInstructions) {
-    test::EmulatorEngine engine(isa::Arch::sm_90);
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
     validate::Options options;
     options.only = {"mma"};
     const validate::Report r =
         run_lockstep(case_of("mma_m16n8k16.json"), isa::Arch::sm_90, engine, options);
-    EXPECT_EQ(r.values, 4u * 32);
+    EXPECT_EQ(r.counts.values, 4u * 32);
 }
 
 TEST(Lockstep, ComparingNothingIsAFailure) {
-    test::EmulatorEngine engine(isa::Arch::sm_90);
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
     validate::Options options;
     options.only = {"wgmma"};
     const validate::Report r =
         run_lockstep(case_of("mma_m16n8k16.json"), isa::Arch::sm_90, engine, options);
     EXPECT_NE(r.problem, "");
-    EXPECT_EQ(r.values, 0u);
+    EXPECT_EQ(r.counts.values, 0u);
 }
 
 // Loops of different length in each lane, a guard that its own instruction writes, early exits.
@@ -123,7 +123,7 @@ ret;
 )";
 
 TEST(Lockstep, DivergedLanesKeepTheirOwnTracks) {
-    test::EmulatorEngine engine(isa::Arch::sm_90);
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
     // Lane 0 would loop for ever: it adds 0.
     std::string body = diverging;
     body.replace(body.find("mov.u32 %r1, %tid.x;"), 20,
@@ -132,11 +132,11 @@ TEST(Lockstep, DivergedLanesKeepTheirOwnTracks) {
         run_lockstep(case_of_text(body, 64, 400), isa::Arch::sm_90, engine, {});
     EXPECT_EQ(r.problem, "");
     EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "diverging");
-    EXPECT_GT(r.values, 64u * 4);
+    EXPECT_GT(r.counts.values, 64u * 4);
 }
 
 TEST(Lockstep, AFaultOnBothSidesIsReported) {
-    test::EmulatorEngine engine(isa::Arch::sm_90);
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
     const validate::Case c = case_of_text(
         ".reg .b64 %rd<2>; ld.param.u64 %rd1, [out]; st.global.u32 [%rd1+4096], 1; ret;", 32, 4);
     const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {});

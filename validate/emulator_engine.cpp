@@ -1,13 +1,37 @@
-#include "tests/validate/emulator_engine.hpp"
+#include "validate/emulator_engine.hpp"
 
 #include <cstring>
 
 #include "emu/lockwarp.hpp"
 
-namespace lockwarp::test {
+namespace lockwarp::validate {
 
-EmulatorEngine::EmulatorEngine(isa::Arch arch) : arch_(arch) {
-    device_.name = "the emulator as " + std::string(isa::row(arch).name);
+namespace {
+
+// What a GPU would name a trap.
+gpu::Fault fault_of(warp::TrapKind kind) {
+    switch (kind) {
+        case warp::TrapKind::out_of_bounds:
+        case warp::TrapKind::read_only:
+            return gpu::Fault::illegal_address;
+        case warp::TrapKind::misaligned:
+            return gpu::Fault::misaligned_address;
+        case warp::TrapKind::wrong_space:
+            return gpu::Fault::address_space;
+        case warp::TrapKind::diverged:
+        case warp::TrapKind::bad_mask:
+            return gpu::Fault::illegal_instruction;
+        default:
+            return gpu::Fault::launch_failed;
+    }
+}
+
+}  // namespace
+
+EmulatorEngine::EmulatorEngine(isa::Arch arch, bool plain, unsigned threads)
+    : arch_(arch), plain_(plain), threads_(threads) {
+    device_.name =
+        (plain ? "plain arithmetic of " : "the emulator as ") + std::string(isa::row(arch).name);
     device_.number = isa::row(arch).number;
 }
 
@@ -25,6 +49,11 @@ gpu::Problem EmulatorEngine::write(uint64_t address, std::span<const uint8_t> by
     return {};
 }
 
+gpu::Problem EmulatorEngine::clear(uint64_t address, uint64_t bytes) {
+    if (bytes != 0) std::memset(memory_.at(address).data(), 0, bytes);
+    return {};
+}
+
 gpu::Problem EmulatorEngine::read(uint64_t address, std::span<uint8_t> bytes) {
     if (!bytes.empty()) std::memcpy(bytes.data(), memory_.at(address).data(), bytes.size());
     return {};
@@ -39,6 +68,8 @@ gpu::Ran EmulatorEngine::run(const gpu::Job& job) {
     warp::Launch launch;
     launch.grid = job.grid;
     launch.block = job.block;
+    launch.plain_arithmetic = plain_;
+    launch.threads = threads_;
     launch.dynamic_shared = job.dynamic_shared;
     launch.parameters = job.parameters;
     for (auto& [address, bytes] : memory_)
@@ -47,8 +78,9 @@ gpu::Ran EmulatorEngine::run(const gpu::Job& job) {
     if (result.refusal) return {gpu::Outcome::refused, result.refusal->what};
     if (result.trap)
         return {gpu::Outcome::faulted,
-                std::string(warp::trap_name(result.trap->kind)) + ": " + result.trap->detail};
+                std::string(warp::trap_name(result.trap->kind)) + ": " + result.trap->detail,
+                fault_of(result.trap->kind)};
     return {};
 }
 
-}  // namespace lockwarp::test
+}  // namespace lockwarp::validate

@@ -1,5 +1,5 @@
-// The emulator in the place of a GPU: it runs the traced kernel, so that everything but the silicon
-// is tested without one.
+// The emulator in the place of a GPU. It runs the traced kernel too, so that the fast arithmetic is
+// compared with the plain one, and everything but the silicon is tested, where there is no GPU.
 #pragma once
 
 #include <map>
@@ -7,23 +7,28 @@
 
 #include "gpu/engine.hpp"
 
-namespace lockwarp::test {
+namespace lockwarp::validate {
 
 class EmulatorEngine : public gpu::Engine {
   public:
-    explicit EmulatorEngine(isa::Arch arch);
+    // plain: with the definitions of the arithmetic alone, without their fast paths.
+    // threads: as warp::Launch.
+    explicit EmulatorEngine(isa::Arch arch, bool plain = false, unsigned threads = 0);
     const gpu::Device& device() const override { return device_; }
     uint64_t allocate(uint64_t bytes) override;
     void release(uint64_t address) override;
     gpu::Problem write(uint64_t address, std::span<const uint8_t> bytes) override;
+    gpu::Problem clear(uint64_t address, uint64_t bytes) override;
     gpu::Problem read(uint64_t address, std::span<uint8_t> bytes) override;
     gpu::Ran run(const gpu::Job& job) override;
 
   private:
     isa::Arch arch_;
+    bool plain_;
+    unsigned threads_;
     gpu::Device device_;
     std::map<uint64_t, std::vector<uint8_t>> memory_;
     uint64_t next_ = uint64_t{1} << 40;
 };
 
-}  // namespace lockwarp::test
+}  // namespace lockwarp::validate
