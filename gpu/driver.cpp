@@ -26,6 +26,7 @@ constexpr int attribute_minor = 76;
 constexpr int function_dynamic_shared = 8;
 constexpr int jit_error_log = 5;
 constexpr int jit_error_log_bytes = 6;
+constexpr unsigned stream_default = 0;  // in order with the default stream, on which kernels run
 void* const launch_end = nullptr;
 void* const launch_buffer = reinterpret_cast<void*>(1);
 void* const launch_buffer_bytes = reinterpret_cast<void*>(2);
@@ -71,6 +72,14 @@ struct Api {
     Result (*launch)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                      Handle, void**, void**) = nullptr;
     Result (*error_text)(Result, const char**) = nullptr;
+    // For large transfers only; a driver may lack them.
+    Result (*host_allocate)(void**, size_t, unsigned) = nullptr;
+    Result (*host_release)(void*) = nullptr;
+    Result (*stream_create)(Handle*, unsigned) = nullptr;
+    Result (*stream_destroy)(Handle) = nullptr;
+    Result (*stream_synchronize)(Handle) = nullptr;
+    Result (*to_device_async)(Address, const void*, size_t, Handle) = nullptr;
+    Result (*to_host_async)(void*, Address, size_t, Handle) = nullptr;
 };
 
 template <class F>
@@ -111,6 +120,13 @@ bool load(Api& api, std::string& why) {
         why = "the NVIDIA driver is too old";
         return false;
     }
+    bind(library, "cuMemHostAlloc", api.host_allocate);
+    bind(library, "cuMemFreeHost", api.host_release);
+    bind(library, "cuStreamCreate", api.stream_create);
+    bind(library, "cuStreamDestroy_v2", api.stream_destroy);
+    bind(library, "cuStreamSynchronize", api.stream_synchronize);
+    bind(library, "cuMemcpyHtoDAsync_v2", api.to_device_async);
+    bind(library, "cuMemcpyDtoHAsync_v2", api.to_host_async);
     if (const Result r = api.init(0); r != success) {
         const char* text = nullptr;
         api.error_text(r, &text);
@@ -140,9 +156,100 @@ std::string kernel_driver_version() {
     return {};
 }
 
+// Large transfers through two pinned buffers, each with a stream of its own: while the GPU fills
+// or empties one, the host copies the other. Used with the engine's context current.
+class Staging {
+  public:
+    explicit Staging(const Api& api) : api_(api) {}
+    Staging(const Staging&) = delete;
+    Staging& operator=(const Staging&) = delete;
+    ~Staging() {
+        for (const Buffer& b : buffers_) {
+            if (b.stream != nullptr) api_.stream_destroy(b.stream);
+            if (b.bytes != nullptr) api_.host_release(b.bytes);
+        }
+    }
+
+    // Whether a transfer of so many bytes goes this way. The buffers are made for the first.
+    bool takes(size_t bytes) {
+        if (bytes <= least_bytes) return false;
+        if (!tried_) ready_ = make();
+        tried_ = true;
+        return ready_;
+    }
+
+    Result read(uint8_t* to, Address from, size_t bytes) {
+        const auto fetch = [&](size_t at) {
+            const Buffer& b = buffer_of(at);
+            return api_.to_host_async(b.bytes, from + at, part(at, bytes), b.stream);
+        };
+        Result r = fetch(0);
+        for (size_t at = 0; at < bytes && r == success; at += buffer_bytes) {
+            if (at + buffer_bytes < bytes) r = fetch(at + buffer_bytes);
+            if (r != success) break;
+            const Buffer& b = buffer_of(at);
+            r = api_.stream_synchronize(b.stream);
+            if (r == success) std::memcpy(to + at, b.bytes, part(at, bytes));
+        }
+        return finish(r);
+    }
+
+    Result write(Address to, const uint8_t* from, size_t bytes) {
+        Result r = success;
+        for (size_t at = 0; at < bytes && r == success; at += buffer_bytes) {
+            const Buffer& b = buffer_of(at);
+            // What it held before is on the GPU then.
+            r = api_.stream_synchronize(b.stream);
+            if (r != success) break;
+            std::memcpy(b.bytes, from + at, part(at, bytes));
+            r = api_.to_device_async(to + at, b.bytes, part(at, bytes), b.stream);
+        }
+        return finish(r);
+    }
+
+  private:
+    static constexpr size_t least_bytes = size_t{1} << 20;
+    static constexpr size_t buffer_bytes = size_t{8} << 20;
+
+    struct Buffer {
+        void* bytes = nullptr;
+        Handle stream = nullptr;
+    };
+
+    static size_t part(size_t at, size_t bytes) { return std::min(buffer_bytes, bytes - at); }
+    const Buffer& buffer_of(size_t at) const { return buffers_[at / buffer_bytes % 2]; }
+
+    bool make() {
+        if (api_.host_allocate == nullptr || api_.host_release == nullptr ||
+            api_.stream_create == nullptr || api_.stream_destroy == nullptr ||
+            api_.stream_synchronize == nullptr || api_.to_device_async == nullptr ||
+            api_.to_host_async == nullptr)
+            return false;
+        return std::ranges::all_of(buffers_, [&](Buffer& b) {
+            return api_.host_allocate(&b.bytes, buffer_bytes, 0) == success &&
+                   api_.stream_create(&b.stream, stream_default) == success;
+        });
+    }
+
+    // Nothing is under way when this returns; the first error of all.
+    Result finish(Result r) const {
+        for (const Buffer& b : buffers_) {
+            const Result ended = api_.stream_synchronize(b.stream);
+            if (r == success) r = ended;
+        }
+        return r;
+    }
+
+    Api api_;
+    std::array<Buffer, 2> buffers_;
+    bool tried_ = false;
+    bool ready_ = false;
+};
+
 class CudaEngine : public Engine {
   public:
-    CudaEngine(Api api, DeviceId id, Handle context) : api_(api), id_(id), context_(context) {
+    CudaEngine(Api api, DeviceId id, Handle context)
+        : api_(api), id_(id), context_(context), staging_(std::make_unique<Staging>(api)) {
         std::array<char, 128> name{};
         api_.device_name(name.data(), name.size() - 1, id);
         device_.name = name.data();
@@ -167,6 +274,8 @@ class CudaEngine : public Engine {
     CudaEngine(const CudaEngine&) = delete;
     CudaEngine& operator=(const CudaEngine&) = delete;
     ~CudaEngine() override {
+        api_.context_set(context_);
+        staging_.reset();
         for (const auto& [text, module] : modules_) api_.module_unload(module);
         api_.context_release(id_);
     }
@@ -186,8 +295,10 @@ class CudaEngine : public Engine {
 
     Problem write(uint64_t address, std::span<const uint8_t> bytes) override {
         api_.context_set(context_);
-        return bytes.empty() ? Problem{}
-                             : text(api_.to_device(address, bytes.data(), bytes.size()));
+        if (bytes.empty()) return {};
+        return text(staging_->takes(bytes.size())
+                        ? staging_->write(address, bytes.data(), bytes.size())
+                        : api_.to_device(address, bytes.data(), bytes.size()));
     }
 
     Problem clear(uint64_t address, uint64_t bytes) override {
@@ -197,7 +308,10 @@ class CudaEngine : public Engine {
 
     Problem read(uint64_t address, std::span<uint8_t> bytes) override {
         api_.context_set(context_);
-        return bytes.empty() ? Problem{} : text(api_.to_host(bytes.data(), address, bytes.size()));
+        if (bytes.empty()) return {};
+        return text(staging_->takes(bytes.size())
+                        ? staging_->read(bytes.data(), address, bytes.size())
+                        : api_.to_host(bytes.data(), address, bytes.size()));
     }
 
     Ran run(const Job& job) override {
@@ -260,6 +374,7 @@ class CudaEngine : public Engine {
     DeviceId id_;
     Handle context_;
     Device device_;
+    std::unique_ptr<Staging> staging_;
     std::map<std::string, Handle> modules_;
 };
 

@@ -22,6 +22,8 @@ struct Device {
     uint32_t number = 0;  // compute capability, 90 for 9.0
     uint32_t clock_mhz = 0;
     uint64_t memory = 0;  // bytes
+
+    bool operator==(const Device&) const = default;
 };
 
 // One launch of one kernel. Buffers were allocated by the engine that runs it.

@@ -7,8 +7,12 @@
 #include <CLI/CLI.hpp>
 
 #include "emu/isa/arch.hpp"
+#include "tools/fidelity_command.hpp"
 #include "tools/fuzz_command.hpp"
 #include "tools/list_command.hpp"
+#include "tools/record_command.hpp"
+#include "tools/replay_command.hpp"
+#include "tools/report_command.hpp"
 #include "tools/run_command.hpp"
 #include "tools/validate_command.hpp"
 
@@ -58,6 +62,14 @@ std::string wrapped(const std::string& text) {
     return out;
 }
 
+void wrap_descriptions(CLI::App& app) {
+    for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+        for (CLI::Option* option : command->get_options())
+            option->description(wrapped(option->get_description()));
+        wrap_descriptions(*command);
+    }
+}
+
 void add_run(CLI::App& app, RunOptions& o) {
     CLI::App* run = app.add_subcommand("run", "Run a launch file on the emulator");
     run->add_option(
@@ -89,50 +101,19 @@ void add_run(CLI::App& app, RunOptions& o) {
     run->footer(std::string(examples));
 }
 
-void add_validate(CLI::App& app, ValidateOptions& o) {
-    CLI::App* validate = app.add_subcommand(
-        "validate", "Run a launch file on the emulator and on a GPU; compare every register");
-    validate->add_option("FILES", o.files, "LAUNCH.json, or a source and a launch file")
-        ->required()
-        ->expected(1, 2);
-    validate->add_option("--gpu", o.gpu, "which GPU of this machine (default: 0)")->type_name("N");
-    validate
-        ->add_option(
-            "--only", o.only,
-            "compare only after these instructions: mma,ldmatrix (default: after every one)")
-        ->type_name("OPCODES")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    validate->add_flag("--final", o.final_only, "compare only memory at the end");
-    validate->add_option("--trace-mb", o.trace_megabytes, "memory for traces (default: 1024)")
-        ->type_name("MB")
-        ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20));
-    validate->add_option("--max-steps", o.max_steps, "trap when a warp has retired N instructions")
-        ->type_name("N");
-    validate->add_option("--threads", o.threads, "cores to use (default: all)")->type_name("N");
-}
-
-void add_fuzz(CLI::App& app, FuzzCommand& o) {
-    CLI::App* fuzz = app.add_subcommand(
-        "fuzz", "Run random programs on the emulator and on a GPU; shrink what differs");
-    fuzz->add_option("--gpu", o.gpu, "which GPU of this machine (default: 0)")->type_name("N");
-    fuzz->add_option("--seed", o.seed, "of the first program (default: 1)")->type_name("N");
-    fuzz->add_option("--cases", o.cases, "programs to run (default: 100)")->type_name("N");
-    fuzz->add_option("--time", o.seconds, "stop after so many seconds")->type_name("SECONDS");
-    fuzz->add_option("--only", o.only, "these instructions: mma.m16n8k16,cvt,add.rn.f32")
-        ->type_name("NAMES")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    fuzz->add_option("--instructions", o.instructions, "of each program (default: 48)")
-        ->type_name("N")
-        ->check(CLI::Range(1u, 2000u));
-    fuzz->add_option("--ctas", o.ctas, "of 128 threads that run each program (default: 64)")
-        ->type_name("N")
-        ->check(CLI::Range(1u, 65535u));
-    fuzz->add_option("--out", o.out, "where found cases go (default: fuzz-found)")
-        ->type_name("DIR");
-    fuzz->add_option("--threads", o.threads, "cores to use (default: all)")->type_name("N");
-    fuzz->add_flag("--list", o.list, "print what is generated");
+void add_fidelity(CLI::App& app, FidelityCommand& o) {
+    CLI::App* fidelity = app.add_subcommand(
+        "fidelity", "Print how far each instruction is known to have the hardware's bits");
+    fidelity->add_option("--arch", o.arch,
+                         "each instruction of this architecture (default: all "
+                         "architectures, one line each)");
+    fidelity->add_flag("--json", o.json, "print JSON, every row of the instruction tables");
+    fidelity
+        ->add_option("--from", o.from,
+                     "compare the recordings (.lwr) and reports in a folder; print the source of "
+                     "the table of what they hold")
+        ->type_name("FOLDER");
+    fidelity->footer(fidelity_help());
 }
 
 }  // namespace
@@ -151,12 +132,18 @@ int command_line(int argc, char** argv) {
     add_validate(app, validate);
     FuzzCommand fuzz;
     add_fuzz(app, fuzz);
+    RecordOptions record;
+    add_record(app, record);
+    ReplayOptions replay;
+    add_replay(app, replay);
+    FidelityCommand fidelity;
+    add_fidelity(app, fidelity);
     CLI::App* list = app.add_subcommand("list", "Print the instructions that are executed");
     bool markdown = false;
     list->add_flag("--markdown", markdown, "as the README has it");
-    for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
-        for (CLI::Option* option : command->get_options())
-            option->description(wrapped(option->get_description()));
+    ReportCommand report;
+    add_report(app, report);
+    wrap_descriptions(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
@@ -166,8 +153,12 @@ int command_line(int argc, char** argv) {
         fmt::print("{}", instruction_list(markdown));
         return std::fflush(stdout) == 0 ? done : wrong_input;
     }
+    if (app.got_subcommand("fidelity")) return fidelity_command(fidelity);
     if (app.got_subcommand("validate")) return validate_command(validate);
     if (app.got_subcommand("fuzz")) return fuzz_command(fuzz);
+    if (app.got_subcommand("record")) return record_command(record);
+    if (app.got_subcommand("replay")) return replay_command(replay);
+    if (app.got_subcommand("report")) return report_command(*app.get_subcommand("report"), report);
     return run_command(run);
 }
 

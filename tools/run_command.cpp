@@ -2,59 +2,26 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <thread>
 
 #include "emu/lockwarp.hpp"
+#include "tools/fidelity_command.hpp"
 #include "tools/input.hpp"
 #include "tools/matrices.hpp"
+#include "tools/progress.hpp"
 #include "tools/report.hpp"
 
 namespace lockwarp::tools {
 
 namespace {
 
-std::atomic<bool> interrupt{false};
-
-void on_interrupt(int) { interrupt.store(true, std::memory_order_relaxed); }
-
 int wrong(const Problem& problem) {
     spdlog::error("{}", problem);
     return wrong_input;
 }
-
-// A bar on a terminal for runs of more than two seconds.
-class Progress {
-  public:
-    Progress(const std::atomic<uint64_t>& ended, uint64_t ctas) {
-        if (::isatty(STDERR_FILENO) == 0) return;
-        thread_ = std::jthread([&ended, ctas](const std::stop_token& stop) {
-            using Clock = std::chrono::steady_clock;
-            const Clock::time_point begin = Clock::now();
-            bool drawn = false;
-            while (!stop.stop_requested()) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(100));
-                const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-                if (seconds < 2 || stop.stop_requested()) continue;
-                const uint64_t n = ended.load(std::memory_order_relaxed);
-                const auto filled = static_cast<size_t>(n * 40 / ctas);
-                fmt::print(stderr, "\r[{:<40}] {} of {} CTAs, {:.0f} s ", std::string(filled, '#'),
-                           validate::grouped(n), validate::grouped(ctas), seconds);
-                std::fflush(stderr);
-                drawn = true;
-            }
-            if (drawn) fmt::print(stderr, "\r{:78}\r", "");
-        });
-    }
-
-  private:
-    std::jthread thread_;
-};
 
 Buffers views(const std::vector<BufferField>& fields,
               const std::vector<std::vector<uint8_t>>& storage) {
@@ -133,18 +100,15 @@ int run_command(const RunOptions& options) {
 
     std::atomic<uint64_t> ended{0};
     prepared.launch.progress = &ended;
-    prepared.launch.stop = &interrupt;
+    prepared.launch.stop = &interrupt_flag();
     prepared.launch.threads = options.threads;
     if (options.max_steps != 0) prepared.launch.max_steps = options.max_steps;
-    struct sigaction action {};
-    action.sa_handler = on_interrupt;
-    ::sigaction(SIGINT, &action, nullptr);
-    ::sigaction(SIGTERM, &action, nullptr);
+    catch_interrupts();
 
     const auto begin = std::chrono::steady_clock::now();
     warp::Result result;
     {
-        const Progress progress(ended, in.launch.grid.count());
+        const Progress progress(ended, in.launch.grid.count(), "CTAs");
         result = exec::launch(resolved.program, prepared.launch);
     }
     const double seconds =
@@ -170,6 +134,7 @@ int run_command(const RunOptions& options) {
     for (const ProductRequest& p : products)
         product_report(p, views(in.launch.buffers, inputs), after, text);
     if (options.stats) text += statistics(result.statistics, seconds);
+    text += fidelity_note(resolved.program, parsed.module);
     fmt::print("{}", text);
     if (!options.out.empty())
         if (Problem why = write_outputs(in.launch, prepared, options.out); !why.empty())

@@ -3,9 +3,19 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "gpu/driver.hpp"
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
 #include "tools/input.hpp"
+#include "tools/progress.hpp"
 #include "tools/run_command.hpp"
+#include "tools/shard.hpp"
+#include "validate/lockstep.hpp"
+#include "validate/recording.hpp"
 
 namespace lockwarp::tools {
 
@@ -16,53 +26,277 @@ int wrong(const Problem& problem) {
     return wrong_input;
 }
 
+// "3", "0-3", and for `list` "0,2-3": calls f(first, last) for each. false: not of that form.
+template <class F>
+bool each_range(const std::string& text, bool list, F f) {
+    for (size_t at = 0; at <= text.size();) {
+        const size_t end = list ? std::min(text.find(',', at), text.size()) : text.size();
+        uint64_t first = 0;
+        const char* const stop = text.data() + end;
+        auto [next, error] = std::from_chars(text.data() + at, stop, first);
+        if (error != std::errc{}) return false;
+        uint64_t last = first;
+        if (next != stop && *next == '-') {
+            const auto more = std::from_chars(next + 1, stop, last);
+            next = more.ptr;
+            error = more.ec;
+        }
+        if (error != std::errc{} || next != stop || last < first) return false;
+        f(first, last);
+        at = end + 1;
+    }
+    return true;
+}
+
+Problem watch(const ValidateOptions& o, validate::Options& how) {
+    if (!o.ctas.empty() && !each_range(o.ctas, false, [&](uint64_t first, uint64_t last) {
+            how.first_cta = first;
+            how.ctas = last - first + 1;
+        }))
+        return "--ctas " + o.ctas + ": expected a number or a range, such as 0-3, x fastest";
+    uint32_t warps = 0;
+    bool small = true;
+    if (!o.warps.empty() && (!each_range(o.warps, true, [&](uint64_t first, uint64_t last) {
+            small = small && last < 32;
+            for (uint64_t w = first; small && w <= last; ++w) warps |= 1u << w;
+        }) || !small))
+        return "--warps " + o.warps + ": expected numbers and ranges from 0 to 31, such as 0,2-3";
+    if (warps != 0) how.warps = warps;
+    return {};
+}
+
+// What each launch file is compared with, and how.
+struct Job {
+    const ValidateOptions& options;
+    validate::Options how;
+    isa::Arch arch;
+};
+
+// One launch file and what came of it.
+struct Outcome {
+    validate::CaseResult result;
+    validate::Summary counted;  // its instructions
+    int status = done;
+    std::string refused;  // what stands on stderr where the input is wrong
+};
+
+// The first name that is free: diff-0001.lwr, diff-0002.lwr, ...
+std::string free_name(const std::string& folder) {
+    for (unsigned i = 1;; ++i) {
+        const auto path = std::filesystem::path(folder) / fmt::format("diff-{:04}.lwr", i);
+        std::error_code error;
+        if (!std::filesystem::exists(path, error)) return path.string();
+    }
+}
+
+// Saves what differed. Returns the line that says so.
+std::string save_difference(const Job& job, const Input& in, validate::Case& c,
+                            const validate::Report& report, validate::Answer answer) {
+    static std::mutex names;
+    const std::lock_guard guard(names);
+    validate::Recording recording;
+    recording.name = std::filesystem::path(in.ptx_path).filename().string();
+    recording.ptx = in.source;
+    recording.arch = isa::row(job.arch).name;
+    recording.made_by = "lockwarp " LOCKWARP_VERSION;
+    if (report.tracks) {
+        // Its CTA alone tells the difference.
+        answer.tracks = {*report.tracks};
+        answer.outputs.clear();
+    } else {
+        answer.tracks.clear();
+    }
+    recording.c = std::move(c);
+    recording.answer = std::move(answer);
+    const std::string path = free_name(job.options.save);
+    Problem why = make_folder(job.options.save);
+    if (why.empty()) why = write_file(path, validate::write_recording(recording));
+    if (!why.empty()) return "no recording: " + why + "\n";
+    return "replay: lockwarp replay " + path + "\n";
+}
+
+Outcome run_one(const Job& job, const std::vector<std::string>& files, gpu::Engine& engine) {
+    Outcome out;
+    const auto begin = std::chrono::steady_clock::now();
+    out.result.name = files.back();
+    const auto refuse = [&](std::string why) {
+        out.status = wrong_input;
+        out.result.verdict = validate::Verdict::failed;
+        out.result.text = why + (why.ends_with('\n') ? "" : "\n");
+        out.refused = std::move(why);
+        return out;
+    };
+    Input in;
+    if (Problem why = read_input(files, "", in); !why.empty()) return refuse(why);
+    for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
+    ptx::Parsed parsed = ptx::parse(in.source);
+    if (!parsed.diagnostics.empty()) return refuse(diagnostics_report(in, parsed.diagnostics));
+    const isa::Resolved resolved = isa::resolve(parsed.module, job.arch, in.launch.entry);
+    if (!resolved.diagnostics.empty()) return refuse(diagnostics_report(in, resolved.diagnostics));
+    validate::Case c;
+    if (Problem p = make_case(in.launch, parsed.module, resolved.program, c); !p.empty())
+        return refuse(p);
+    validate::Answer answer;
+    const validate::Report report = validate::run_lockstep(c, job.arch, engine, job.how, &answer);
+    if (!report.diagnostics.empty()) return refuse(diagnostics_report(in, report.diagnostics));
+    if (!report.problem.empty()) return refuse(in.launch.path + ": " + report.problem);
+    out.result = validate::result_of(files.back(), c, report, in.ptx_path);
+    out.result.text = validate::text_report(report, engine.device(), in.ptx_path);
+    validate::add_instructions(out.counted, c, report);
+    if (report.first || report.same_fault) out.status = differs_or_trapped;
+    if (report.first) out.result.text += save_difference(job, in, c, report, std::move(answer));
+    out.result.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return out;
+}
+
+// The launch files of the command line: each by itself, or one with the source in its place.
+std::vector<std::vector<std::string>> cases_of(const std::vector<std::string>& files) {
+    if (files.size() == 2 && !files[0].ends_with(".json")) return {files};
+    std::vector<std::vector<std::string>> out;
+    for (const std::string& f : files) out.push_back({f});
+    return out;
+}
+
+void print(const std::vector<Outcome>& all, const validate::Summary& s) {
+    if (all.size() == 1) {
+        if (all[0].refused.empty()) fmt::print("{}", all[0].result.text);
+        return;
+    }
+    uint64_t identical = 0;
+    for (const Outcome& o : all) identical += o.status == done;
+    if (identical == all.size())
+        fmt::print("identical: {} launch files; {}\n", all.size(), validate::counts_text(s.counts));
+    else
+        fmt::print("DIFFERS: {} of {} launch files; {}\n", all.size() - identical, all.size(),
+                   validate::counts_text(s.counts));
+    for (const gpu::Device& d : s.devices) fmt::print("{}\n", validate::device_text(d));
+    for (const Outcome& o : all)
+        if (o.status != done && o.refused.empty())
+            fmt::print("\n{}\n{}", o.result.name, o.result.text);
+}
+
 }  // namespace
 
-std::optional<isa::Arch> arch_of(const gpu::Device& device) {
-    for (const isa::ArchRow& a : isa::arch_rows)
-        if (a.number == device.number) return a.arch;
-    return std::nullopt;
+void add_validate(CLI::App& app, ValidateOptions& o) {
+    CLI::App* validate = app.add_subcommand(
+        "validate", "Run launch files on the emulator and on a GPU; compare every register");
+    validate
+        ->add_option("FILES", o.files,
+                     "LAUNCH.json, one or more; or a source and a launch file, as for run")
+        ->required();
+    add_engine_options(*validate, o.engines);
+    validate->add_option("--every", o.every, "compare after every instruction (the default)")
+        ->type_name("WHAT")
+        ->check(CLI::IsMember({"instruction"}));
+    validate
+        ->add_option(
+            "--only", o.only,
+            "compare only after these instructions: mma,ldmatrix (default: after every one)")
+        ->type_name("OPCODES")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    validate->add_flag("--final", o.final_only, "compare only memory at the end");
+    validate->add_option("--ctas", o.ctas, "compare the registers of these CTAs: 0-3, x fastest")
+        ->type_name("RANGE");
+    validate->add_option("--warps", o.warps, "compare the registers of these warps: 0,2-3")
+        ->type_name("LIST");
+    validate
+        ->add_option("--arch", o.arch,
+                     "the machine the emulator models (default: the GPU's own architecture)")
+        ->type_name("ARCH");
+    validate->add_option("--trace-mb", o.trace_megabytes, "memory for traces (default: 1024)")
+        ->type_name("MB")
+        ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20));
+    validate->add_option("--max-steps", o.max_steps, "trap when a warp has retired N instructions")
+        ->type_name("N");
+    validate->add_option("--threads", o.threads, "cores to use (default: all)")->type_name("N");
+    validate->add_option("--save", o.save, "where recordings of differences go (default: here)")
+        ->type_name("DIR");
+    add_shard_option(*validate, o.shard);
+    add_report_options(*validate, o.reports);
 }
 
 int validate_command(const ValidateOptions& options) {
-    Input in;
-    if (Problem why = read_input(options.files, "", in); !why.empty()) return wrong(why);
-    for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
-    ptx::Parsed parsed = ptx::parse(in.source);
-    const auto refuse = [&](const std::vector<ptx::Diagnostic>& diagnostics) {
-        fmt::print(stderr, "{}", diagnostics_report(in, diagnostics));
+    Job job{options, {}, {}};
+    job.how.only = options.only;
+    job.how.final_only = options.final_only;
+    job.how.threads = options.threads;
+    job.how.stop = &interrupt_flag();
+    job.how.drop_tracks = true;
+    if (options.max_steps != 0) job.how.max_steps = options.max_steps;
+    if (Problem why = watch(options, job.how); !why.empty()) return wrong(why);
+    Shard shard;
+    if (Problem why = choose_shard(options.shard, shard); !why.empty()) return wrong(why);
+    std::vector<std::vector<std::string>> cases = cases_of(options.files);
+    const Part part = part_of(shard, cases.size());
+    cases = {cases.begin() + static_cast<std::ptrdiff_t>(part.first),
+             cases.begin() + static_cast<std::ptrdiff_t>(part.first + part.count)};
+    // A launch file that is wrong is wrong without a GPU too.
+    for (const std::vector<std::string>& files : cases) {
+        Input in;
+        if (Problem why = read_input(files, "", in); !why.empty()) return wrong(why);
+        const ptx::Parsed parsed = ptx::parse(in.source);
+        if (parsed.diagnostics.empty()) continue;
+        fmt::print(stderr, "{}", diagnostics_report(in, parsed.diagnostics));
         return wrong_input;
-    };
-    if (!parsed.diagnostics.empty()) return refuse(parsed.diagnostics);
-
-    std::string why;
-    const std::unique_ptr<gpu::Engine> engine = gpu::open_device(options.gpu, why);
-    if (engine == nullptr) {
-        spdlog::error("validate needs a GPU: {}", why);
+    }
+    Engines engines;
+    if (Problem why = open_gpus(options.engines, 1, engines); !why.empty()) return wrong(why);
+    if (engines.all.empty()) {
+        spdlog::error("validate needs a GPU: {}", engines.no_gpu);
         return no_gpu;
     }
-    const std::optional<isa::Arch> arch = arch_of(engine->device());
-    if (!arch)
-        return wrong(engine->device().name + " is sm_" + std::to_string(engine->device().number) +
-                     ", which is not modelled");
-    const isa::Resolved resolved = isa::resolve(parsed.module, *arch, in.launch.entry);
-    if (!resolved.diagnostics.empty()) return refuse(resolved.diagnostics);
+    job.arch = engines.arch;
+    if (!options.arch.empty()) {
+        const auto* const found =
+            std::ranges::find(isa::arch_rows, options.arch, &isa::ArchRow::name);
+        if (found == isa::arch_rows.end())
+            return wrong("--arch " + options.arch + " is not modelled");
+        job.arch = found->arch;
+    }
+    job.how.trace_bytes = (options.trace_megabytes << 20) / engines.all.size();
+    catch_interrupts();
 
-    validate::Case c;
-    if (Problem p = make_case(in.launch, parsed.module, resolved.program, c); !p.empty())
-        return wrong(p);
-
-    validate::Options how;
-    how.only = options.only;
-    how.final_only = options.final_only;
-    how.trace_bytes = options.trace_megabytes << 20;
-    how.threads = options.threads;
-    if (options.max_steps != 0) how.max_steps = options.max_steps;
-    const validate::Report report = validate::run_lockstep(c, *arch, *engine, how);
-    if (!report.diagnostics.empty()) return refuse(report.diagnostics);
-    if (!report.problem.empty()) return wrong(in.launch.path + ": " + report.problem);
-    fmt::print("{}", validate::text_report(report, engine->device(), in.ptx_path));
-    return report.first ? differs_or_trapped : done;
+    std::vector<Outcome> outcomes(cases.size());
+    std::atomic<size_t> next{0};
+    std::atomic<uint64_t> ended{0};
+    {
+        const Progress progress(ended, cases.size(), "launch files");
+        std::vector<std::jthread> threads;
+        for (const auto& engine : engines.all)
+            threads.emplace_back([&, side = engine.get()] {
+                for (size_t i = next++; i < cases.size() && !interrupted_now(); i = next++) {
+                    outcomes[i] = run_one(job, cases[i], *side);
+                    ++ended;
+                }
+            });
+    }
+    if (interrupted_now()) {
+        spdlog::error("stopped");
+        return interrupted;
+    }
+    validate::Summary summary;
+    summary.command = "validate";
+    int status = done;
+    for (const Outcome& o : outcomes) {
+        if (!o.refused.empty()) {
+            if (o.refused.ends_with('\n'))
+                fmt::print(stderr, "{}", o.refused);
+            else
+                spdlog::error("{}", o.refused);
+        }
+        validate::add(summary, o.result, true);
+        for (const auto& [name, counts] : o.counted.instructions)
+            summary.instructions[name] += counts;
+        status = std::max(status, o.status);
+    }
+    for (const auto& engine : engines.all)
+        if (std::ranges::find(summary.devices, engine->device()) == summary.devices.end())
+            summary.devices.push_back(engine->device());
+    print(outcomes, summary);
+    if (Problem why = write_reports(summary, options.reports); !why.empty()) return wrong(why);
+    return status;
 }
 
 }  // namespace lockwarp::tools

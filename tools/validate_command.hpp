@@ -1,28 +1,32 @@
 // lockwarp validate
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "emu/isa/arch.hpp"
-#include "gpu/engine.hpp"
+#include "tools/engines.hpp"
+#include "tools/report_options.hpp"
 
 namespace lockwarp::tools {
 
 struct ValidateOptions {
-    std::vector<std::string> files;  // [SOURCE] LAUNCH.json
-    unsigned gpu = 0;
-    std::vector<std::string> only;  // opcodes
+    std::vector<std::string> files;
+    EngineOptions engines;
+    std::string every = "instruction";
+    std::vector<std::string> only;
     bool final_only = false;
+    std::string arch;   // the machine the emulator models; empty: the GPU's
+    std::string ctas;   // "0-3"; empty: all
+    std::string warps;  // "0,2-3"; empty: all
     uint64_t trace_megabytes = 1024;
-    uint64_t max_steps = 0;
+    uint64_t max_steps = 0;  // 0: no limit
     unsigned threads = 0;
+    std::string save = ".";  // where recordings of differences go
+    std::string shard;
+    ReportOptions reports;
 };
 
-// The architecture that models a GPU: of the same compute capability.
-std::optional<isa::Arch> arch_of(const gpu::Device& device);
-
+void add_validate(CLI::App& app, ValidateOptions& o);
 int validate_command(const ValidateOptions& options);
 
 }  // namespace lockwarp::tools

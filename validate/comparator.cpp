@@ -1,10 +1,50 @@
 #include "validate/comparator.hpp"
 
+#include <algorithm>
 #include <cstring>
+
+#include "emu/warp/state.hpp"
 
 namespace lockwarp::validate {
 
 namespace {
+
+constexpr uint32_t all = warp::all_lanes;
+
+const isa::Register& written(const isa::Program& p, const isa::Operation& o, uint32_t i) {
+    return p.registers[p.uses[o.first_use + i]];
+}
+
+void set_bits(const isa::Register& r, uint8_t* registers, uint32_t lane, uint64_t value) {
+    if (r.type == isa::Type::pred) {
+        uint32_t mask;
+        std::memcpy(&mask, registers + r.ref, sizeof mask);
+        mask = (mask & ~(1u << lane)) | (static_cast<uint32_t>(value & 1) << lane);
+        std::memcpy(registers + r.ref, &mask, sizeof mask);
+        return;
+    }
+    const unsigned bytes = isa::bits(r.type) == 64 ? 8 : 4;
+    std::memcpy(registers + r.ref + size_t{lane} * bytes, &value, bytes);
+}
+
+// Not 0 where a register of any lane is not as the record's words have it.
+uint64_t difference_of(const isa::Register& r, const uint8_t* registers, const uint64_t* words) {
+    uint64_t bad = 0;
+    if (r.type == isa::Type::pred) {
+        uint32_t mask;
+        std::memcpy(&mask, registers + r.ref, sizeof mask);
+        for (uint32_t l = 0; l < 32; ++l) bad |= words[l] ^ (mask >> l & 1);
+    } else if (isa::bits(r.type) == 64) {
+        const auto* values = reinterpret_cast<const uint64_t*>(registers + r.ref);
+        for (uint32_t l = 0; l < 32; ++l) bad |= words[l] ^ values[l];
+    } else {
+        const auto* values = reinterpret_cast<const uint32_t*>(registers + r.ref);
+        for (uint32_t l = 0; l < 32; ++l) bad |= words[l] ^ values[l];
+    }
+    return bad;
+}
+
+}  // namespace
 
 uint64_t register_bits(const isa::Register& r, const uint8_t* registers, uint32_t lane) {
     if (r.type == isa::Type::pred) {
@@ -18,126 +58,216 @@ uint64_t register_bits(const isa::Register& r, const uint8_t* registers, uint32_
     return value;
 }
 
-}  // namespace
-
-Comparator::Comparator(const isa::Program& program, const gpu::Traced& traced,
-                       gpu::TraceWindow window, uint64_t slack, uint64_t warps,
-                       const std::vector<uint8_t>& tracks)
-    : program_(program),
-      traced_(traced),
-      window_(window),
-      slack_(slack),
-      warps_(warps),
+Comparator::Comparator(const Plan& plan, const Tracks& tracks, Supplied& supplied)
+    : plan_(plan),
       tracks_(tracks),
-      states_(window.ctas) {}
+      supplied_(supplied),
+      states_(tracks.window.ctas),
+      counts_(plan.program->operations.size()) {
+    supplied_.resize(tracks.window.ctas * plan.warps * 32);
+}
 
-uint64_t Comparator::word_at(uint64_t cta, uint32_t warp, uint32_t lane, uint64_t word) const {
-    const uint64_t track = (cta - window_.first_cta) * warps_ + warp;
+bool Comparator::has_track(const warp::Retired& e) const {
+    return e.cta_index >= tracks_.window.first_cta &&
+           e.cta_index - tracks_.window.first_cta < tracks_.window.ctas;
+}
+
+bool Comparator::watches(const warp::Retired& e) const {
+    return plan_.compared[e.operation] && (plan_.watched_warps >> e.warp & 1) != 0 &&
+           e.cta_index >= plan_.first_cta && e.cta_index - plan_.first_cta < plan_.ctas;
+}
+
+Comparator::CtaState& Comparator::state_of(const warp::Retired& e) {
+    std::unique_ptr<CtaState>& state = states_[e.cta_index - tracks_.window.first_cta];
+    if (!state) {
+        state = std::make_unique<CtaState>();
+        state->warps.resize(plan_.warps);
+        for (WarpState& w : state->warps) w.branch.fill(no_branch);
+        state->counts.resize(plan_.program->operations.size());
+        state->id = e.cta;
+    }
+    return *state;
+}
+
+// The 32 words, one a lane, of a place in a warp's tracks.
+const uint64_t* Comparator::words(uint64_t cta, uint32_t warp, uint64_t word) const {
+    const uint64_t track = (cta - tracks_.window.first_cta) * plan_.warps + warp;
     const uint64_t at =
-        ((track * (window_.words + slack_) + (word - window_.first)) * 32 + lane) * 8;
-    uint64_t value;
-    std::memcpy(&value, tracks_.data() + at, sizeof value);
-    return value;
+        track * (tracks_.window.words + tracks_.slack) + (word - tracks_.window.first);
+    return reinterpret_cast<const uint64_t*>(tracks_.words.data()) + at * 32;
+}
+
+void Comparator::supply(const warp::Retired& e, uint8_t* registers) {
+    if (!has_track(e) || !plan_.traced[e.operation]) return;
+    CtaState& state = state_of(e);
+    if (state.lost) return;
+    WarpState& w = state.warps[e.warp];
+    const isa::Operation& o = plan_.program->operations[e.operation];
+    const bool taken = plan_.taken[e.operation];
+    // Undefined is the first result; another, such as shfl's predicate, is not.
+    if (!taken && (o.written == 0 || written(*plan_.program, o, 0).ref != o.r[0])) return;
+    const uint32_t results = taken ? o.written : 1;
+    state.only_first = !taken;
+    for (uint32_t rest = taken ? e.executed : e.undefined; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+        std::vector<uint64_t>& earlier =
+            supplied_[((e.cta_index - tracks_.window.first_cta) * plan_.warps + e.warp) * 32 +
+                      lane];
+        const uint64_t at = w.next[w.together ? 0 : lane];
+        const bool inside =
+            at >= tracks_.window.first && at < tracks_.window.first + tracks_.window.words;
+        if (inside && words(e.cta_index, e.warp, at)[lane] != e.operation + 1) continue;
+        for (uint32_t i = 0; i < results; ++i) {
+            size_t& given = w.given[lane];
+            if (given == earlier.size()) {
+                if (!inside) return;
+                earlier.push_back(words(e.cta_index, e.warp, at + 1 + i)[lane]);
+            }
+            set_bits(written(*plan_.program, o, i), registers, lane, earlier[given++]);
+        }
+        state.supplied |= 1u << lane;
+        if (inside)
+            (taken ? state.counts[e.operation].taken : state.counts[e.operation].masked) += results;
+    }
 }
 
 void Comparator::retired(const warp::Retired& e) {
-    if (!traced_[e.operation] || e.executed == 0 || e.cta_index < window_.first_cta ||
-        e.cta_index - window_.first_cta >= window_.ctas)
-        return;
-    // One thread at a time runs a CTA: its state needs no lock.
-    CtaState& state = states_[e.cta_index - window_.first_cta];
-    if (state.next.empty()) {
-        state.next.assign(warps_ * 32, 0);
-        state.id = e.cta;
+    if (!has_track(e)) return;
+    const isa::Operation& o = plan_.program->operations[e.operation];
+    if (o.op == isa::Op::bra && o.guarded) {
+        WarpState& w = state_of(e).warps[e.warp];
+        for (uint32_t rest = e.active; rest != 0; rest &= rest - 1)
+            w.branch[static_cast<uint32_t>(__builtin_ctz(rest))] = e.operation;
+        w.taken = (w.taken & ~e.active) | e.executed;
     }
+    if (!plan_.traced[e.operation] || e.executed == 0) return;
+    CtaState& state = state_of(e);
+    WarpState& w = state.warps[e.warp];
+    if (w.together && e.executed == all && state.supplied == 0 && compare_together(state, w, e))
+        return;
+    if (w.together) w.next.fill(w.next[0]);
     for (uint32_t rest = e.executed; rest != 0; rest &= rest - 1)
-        compare_lane(state, e, static_cast<uint32_t>(__builtin_ctz(rest)));
+        compare_lane(state, w, e, static_cast<uint32_t>(__builtin_ctz(rest)));
+    state.supplied = 0;
+    w.together = e.executed == all;
+    for (uint32_t l = 1; l < 32 && w.together; ++l) w.together = w.next[l] == w.next[0];
 }
 
-void Comparator::compare_lane(CtaState& state, const warp::Retired& e, uint32_t lane) {
-    const isa::Operation& o = program_.operations[e.operation];
-    uint64_t& next = state.next[size_t{e.warp} * 32 + lane];
-    const uint64_t at = next;
-    next += 1u + o.written;
-    if (state.lost || at < window_.first) return;
-    if (at >= window_.first + window_.words) {
+// All lanes at once. false: something differs, or is not to be compared: look at each lane.
+bool Comparator::compare_together(CtaState& state, WarpState& w, const warp::Retired& e) {
+    const isa::Operation& o = plan_.program->operations[e.operation];
+    const uint64_t at = w.next[0];
+    if (!state.lost && at >= tracks_.window.first) {
+        if (at >= tracks_.window.first + tracks_.window.words) {
+            state.unfinished = true;
+        } else {
+            if (!watches(e)) return false;
+            const uint64_t* record = words(e.cta_index, e.warp, at);
+            uint64_t bad = 0;
+            for (uint32_t l = 0; l < 32; ++l) bad |= record[l] ^ (e.operation + 1);
+            for (uint32_t i = 0; i < o.written && bad == 0; ++i)
+                bad |= difference_of(written(*plan_.program, o, i), e.registers,
+                                     record + (i + 1) * size_t{32});
+            if (bad != 0) return false;
+            state.records += 32;
+            state.counts[e.operation].values += uint64_t{32} * o.written;
+        }
+    }
+    w.next[0] += 1u + o.written;
+    return true;
+}
+
+void Comparator::compare_lane(CtaState& state, WarpState& w, const warp::Retired& e,
+                              uint32_t lane) {
+    const isa::Operation& o = plan_.program->operations[e.operation];
+    const uint64_t at = w.next[lane];
+    w.next[lane] += 1u + o.written;
+    if (state.lost || at < tracks_.window.first) return;
+    if (at >= tracks_.window.first + tracks_.window.words) {
         state.unfinished = true;
         return;
     }
-    const auto found = [&](DifferenceKind kind, uint32_t reg, uint64_t emulated, uint64_t other) {
-        ++state.different;
-        if (state.first) return;
-        Difference d;
-        d.kind = kind;
-        d.operation = e.operation;
-        d.cta = e.cta;
-        d.cta_index = e.cta_index;
-        d.warp = e.warp;
-        d.step = e.step;
-        d.lane = lane;
-        d.reg = reg;
-        d.emulated = emulated;
-        d.other = other;
-        d.executed = e.executed;
-        for (uint32_t i = 0; i < o.read; ++i) {
-            const isa::Register& r = program_.registers[program_.uses[o.first_use + o.written + i]];
-            Difference::Input& input = d.inputs.emplace_back();
-            input.name = r.name;
-            input.type = r.type;
-            for (uint32_t l = 0; l < 32; ++l) input.lanes[l] = register_bits(r, e.registers, l);
-        }
-        state.first = std::move(d);
-    };
-    const uint64_t number = word_at(e.cta_index, e.warp, lane, at);
+    const uint64_t number = words(e.cta_index, e.warp, at)[lane];
     if (number != e.operation + 1) {
-        found(DifferenceKind::control_flow, 0, e.operation + 1, number);
+        found(state, w, e, lane, DifferenceKind::control_flow, 0, e.operation + 1, number);
         state.lost = true;
         return;
     }
+    if (!watches(e)) return;
     ++state.records;
+    const bool supplied = (state.supplied >> lane & 1) != 0;
     for (uint32_t i = 0; i < o.written; ++i) {
-        const isa::Register& r = program_.registers[program_.uses[o.first_use + i]];
-        const uint64_t emulated = register_bits(r, e.registers, lane);
-        const uint64_t other = word_at(e.cta_index, e.warp, lane, at + 1 + i);
-        ++state.values;
-        if (emulated != other) found(DifferenceKind::value, i, emulated, other);
+        if (supplied && (i == 0 || !state.only_first)) continue;
+        const uint64_t emulated = register_bits(written(*plan_.program, o, i), e.registers, lane);
+        const uint64_t other = words(e.cta_index, e.warp, at + 1 + i)[lane];
+        ++state.counts[e.operation].values;
+        if (emulated == other) continue;
+        found(state, w, e, lane, DifferenceKind::value, i, emulated, other);
     }
+}
+
+void Comparator::found(CtaState& state, const WarpState& w, const warp::Retired& e, uint32_t lane,
+                       DifferenceKind kind, uint32_t reg, uint64_t emulated, uint64_t other) {
+    ++state.counts[e.operation].different;
+    if (state.first) return;
+    auto d = std::make_unique<Difference>();
+    d->kind = kind;
+    d->operation = e.operation;
+    d->cta = e.cta;
+    d->cta_index = e.cta_index;
+    d->warp = e.warp;
+    d->step = e.step;
+    d->lane = lane;
+    d->reg = reg;
+    d->emulated = emulated;
+    d->other = other;
+    d->executed = e.executed;
+    d->branch = w.branch[lane];
+    d->branch_taken = (w.taken >> lane & 1) != 0;
+    state.first = std::move(d);
 }
 
 // A lane of the engine that did more than the emulator's left a record where there should be none.
 void Comparator::cta_ended(uint64_t cta_index) {
-    if (cta_index < window_.first_cta || cta_index - window_.first_cta >= window_.ctas) return;
-    CtaState& state = states_[cta_index - window_.first_cta];
-    if (state.next.empty()) state.next.assign(warps_ * 32, 0);
-    for (uint32_t i = 0; i < state.next.size() && !state.lost; ++i) {
-        const uint64_t at = state.next[i];
-        if (at < window_.first || at >= window_.first + window_.words) continue;
-        const uint64_t number = word_at(cta_index, i / 32, i % 32, at);
+    if (cta_index < tracks_.window.first_cta ||
+        cta_index - tracks_.window.first_cta >= tracks_.window.ctas)
+        return;
+    warp::Retired e{};
+    e.cta_index = cta_index;
+    CtaState& state = state_of(e);
+    for (uint32_t i = 0; i < plan_.warps * 32 && !state.lost; ++i) {
+        const WarpState& w = state.warps[i / 32];
+        const uint64_t at = w.next[w.together ? 0 : i % 32];
+        if (at < tracks_.window.first || at >= tracks_.window.first + tracks_.window.words)
+            continue;
+        const uint64_t number = words(cta_index, i / 32, at)[i % 32];
         if (number == 0) continue;
-        ++state.different;
         state.lost = true;
-        if (state.first) break;
-        Difference d;
-        d.kind = DifferenceKind::control_flow;
-        d.operation = static_cast<uint32_t>(number - 1);
-        d.cta = state.id;
-        d.cta_index = cta_index;
-        d.warp = i / 32;
-        d.lane = i % 32;
-        d.other = number;
-        state.first = std::move(d);
+        e.cta = state.id;
+        e.warp = i / 32;
+        e.operation =
+            static_cast<uint32_t>(std::min<uint64_t>(number, plan_.program->operations.size()) - 1);
+        found(state, w, e, i % 32, DifferenceKind::control_flow, 0, 0, number);
     }
     const std::lock_guard guard(lock_);
     unfinished_ |= state.unfinished;
+    records_ += state.records;
+    for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += state.counts[i];
+    if (state.first && (!first_ || first_->cta_index > state.first->cta_index))
+        first_ = std::move(state.first);
+    states_[cta_index - tracks_.window.first_cta].reset();
 }
 
-void Comparator::finish(Report& report) const {
-    for (const CtaState& s : states_) {
-        report.counts.values += s.values;
-        report.records += s.records;
-        report.counts.different += s.different;
-        if (s.first && !report.first) report.first = s.first;
+bool Comparator::finish(Report& report) const {
+    report.records += records_;
+    report.by_operation.resize(counts_.size());
+    for (size_t i = 0; i < counts_.size(); ++i) {
+        report.by_operation[i] += counts_[i];
+        report.counts += counts_[i];
     }
+    if (!first_ || report.first) return false;
+    report.first = *first_;
+    return true;
 }
 
 }  // namespace lockwarp::validate

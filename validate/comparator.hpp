@@ -1,6 +1,8 @@
-// Listens to the emulator and compares with the tracks that a traced kernel left.
+// Listens to the emulator and compares with the tracks that a traced kernel left; gives the
+// emulator the values of the tracks that it cannot know by itself.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -10,44 +12,80 @@
 
 namespace lockwarp::validate {
 
-class Comparator : public warp::Observer {
+// What is compared, for all windows of a case.
+struct Plan {
+    const isa::Program* program = nullptr;
+    gpu::Traced traced;          // by operation: leaves a record
+    std::vector<bool> compared;  // by operation: its record is compared
+    std::vector<bool> taken;     // by operation: its results are the engine's
+    uint64_t warps = 0;          // of a CTA
+    uint32_t watched_warps = 0;  // bit n: warp n is compared
+    uint64_t first_cta = 0;      // watched CTAs
+    uint64_t ctas = UINT64_MAX;
+};
+
+// Values that the emulator took in earlier windows of the same tracks, by CTA, warp and lane.
+using Supplied = std::vector<std::vector<uint64_t>>;
+
+class Comparator : public warp::Observer, public warp::Oracle {
   public:
-    Comparator(const isa::Program& program, const gpu::Traced& traced, gpu::TraceWindow window,
-               uint64_t slack, uint64_t warps, const std::vector<uint8_t>& tracks);
+    // supplied: of earlier windows of the same CTAs; grows.
+    Comparator(const Plan& plan, const Tracks& tracks, Supplied& supplied);
 
     void retired(const warp::Retired& event) override;
     void cta_ended(uint64_t cta_index) override;
+    bool knows(uint32_t operation) const override { return plan_.taken[operation]; }
+    void supply(const warp::Retired& event, uint8_t* registers) override;
 
     // Some track goes on past the window.
     bool unfinished() const { return unfinished_; }
-    // Adds what was found to the report.
-    void finish(Report& report) const;
+    // Adds what was found to the report. true: its first difference is one of these.
+    bool finish(Report& report) const;
 
   private:
+    struct WarpState {
+        std::array<uint64_t, 32> next{};  // word of the lane's track
+        std::array<size_t, 32> given{};   // values supplied to the lane
+        // The last conditional branch of each lane: operation, or no_index, and whether it was
+        // taken.
+        std::array<uint32_t, 32> branch;
+        uint32_t taken = 0;
+        bool together = true;  // all lanes are at next[0]
+    };
+    // Of a CTA that runs. One thread at a time runs a CTA: it needs no lock.
     struct CtaState {
-        std::vector<uint64_t> next;  // word of the track, by warp * 32 + lane
-        uint64_t values = 0;
+        std::vector<WarpState> warps;
+        std::vector<Counts> counts;  // by operation
         uint64_t records = 0;
-        uint64_t different = 0;
+        uint32_t supplied = 0;    // lanes, by the oracle, of the instruction that retires
+        bool only_first = false;  // of these only the first result
+        bool lost = false;        // control flow differed: nothing after it can be compared
         bool unfinished = false;
-        bool lost = false;  // control flow differed: nothing after it can be compared
         std::array<uint32_t, 3> id{};
-        std::optional<Difference> first;
+        std::unique_ptr<Difference> first;
     };
 
-    const uint8_t* track(uint64_t cta, uint32_t warp, uint32_t lane, uint64_t word) const;
-    uint64_t word_at(uint64_t cta, uint32_t warp, uint32_t lane, uint64_t word) const;
-    void compare_lane(CtaState& state, const warp::Retired& e, uint32_t lane);
+    bool has_track(const warp::Retired& e) const;
+    bool watches(const warp::Retired& e) const;  // its results are compared
+    CtaState& state_of(const warp::Retired& e);
+    const uint64_t* words(uint64_t cta, uint32_t warp, uint64_t word) const;
+    bool compare_together(CtaState& state, WarpState& w, const warp::Retired& e);
+    void compare_lane(CtaState& state, WarpState& w, const warp::Retired& e, uint32_t lane);
+    void found(CtaState& state, const WarpState& w, const warp::Retired& e, uint32_t lane,
+               DifferenceKind kind, uint32_t reg, uint64_t emulated, uint64_t other);
 
-    const isa::Program& program_;
-    const gpu::Traced& traced_;
-    gpu::TraceWindow window_;
-    uint64_t slack_;
-    uint64_t warps_;
-    const std::vector<uint8_t>& tracks_;
-    std::vector<CtaState> states_;
+    const Plan& plan_;
+    const Tracks& tracks_;
+    Supplied& supplied_;
+    std::vector<std::unique_ptr<CtaState>> states_;
+    std::vector<Counts> counts_;  // by operation, of the CTAs that ended
+    uint64_t records_ = 0;
+    std::unique_ptr<Difference> first_;
     bool unfinished_ = false;
-    mutable std::mutex lock_;
+    std::mutex lock_;
 };
+
+// The bits of a register in one lane, as a record has them.
+uint64_t register_bits(const isa::Register& r, const uint8_t* registers, uint32_t lane);
 
 }  // namespace lockwarp::validate

@@ -3,30 +3,9 @@
 #include <cstring>
 
 #include "emu/lockwarp.hpp"
+#include "validate/faults.hpp"
 
 namespace lockwarp::validate {
-
-namespace {
-
-// What a GPU would name a trap.
-gpu::Fault fault_of(warp::TrapKind kind) {
-    switch (kind) {
-        case warp::TrapKind::out_of_bounds:
-        case warp::TrapKind::read_only:
-            return gpu::Fault::illegal_address;
-        case warp::TrapKind::misaligned:
-            return gpu::Fault::misaligned_address;
-        case warp::TrapKind::wrong_space:
-            return gpu::Fault::address_space;
-        case warp::TrapKind::diverged:
-        case warp::TrapKind::bad_mask:
-            return gpu::Fault::illegal_instruction;
-        default:
-            return gpu::Fault::launch_failed;
-    }
-}
-
-}  // namespace
 
 EmulatorEngine::EmulatorEngine(isa::Arch arch, bool plain, unsigned threads)
     : arch_(arch), plain_(plain), threads_(threads) {
@@ -42,20 +21,25 @@ uint64_t EmulatorEngine::allocate(uint64_t bytes) {
     return address;
 }
 
+uint8_t* EmulatorEngine::at(uint64_t address) {
+    const auto found = std::prev(memory_.upper_bound(address));
+    return found->second.data() + (address - found->first);
+}
+
 void EmulatorEngine::release(uint64_t address) { memory_.erase(address); }
 
 gpu::Problem EmulatorEngine::write(uint64_t address, std::span<const uint8_t> bytes) {
-    if (!bytes.empty()) std::memcpy(memory_.at(address).data(), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(at(address), bytes.data(), bytes.size());
     return {};
 }
 
 gpu::Problem EmulatorEngine::clear(uint64_t address, uint64_t bytes) {
-    if (bytes != 0) std::memset(memory_.at(address).data(), 0, bytes);
+    if (bytes != 0) std::memset(at(address), 0, bytes);
     return {};
 }
 
 gpu::Problem EmulatorEngine::read(uint64_t address, std::span<uint8_t> bytes) {
-    if (!bytes.empty()) std::memcpy(bytes.data(), memory_.at(address).data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(bytes.data(), at(address), bytes.size());
     return {};
 }
 

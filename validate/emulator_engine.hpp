@@ -23,6 +23,9 @@ class EmulatorEngine : public gpu::Engine {
     gpu::Ran run(const gpu::Job& job) override;
 
   private:
+    // The memory at an address, in the allocation that holds it.
+    uint8_t* at(uint64_t address);
+
     isa::Arch arch_;
     bool plain_;
     unsigned threads_;

@@ -1,41 +1,45 @@
-// Random programs on both engines; what differs is shrunk to one instruction.
+// Random programs on the emulator and on other engines; what differs is made as small as it can be.
 #pragma once
 
 #include <functional>
+#include <span>
 
 #include "validate/generate.hpp"
 #include "validate/lockstep.hpp"
+#include "validate/summary.hpp"
 
 namespace lockwarp::validate {
 
 struct FuzzOptions {
-    GenerateOptions generate;  // its seed is that of the first program; the next has the next seed
+    // Its seed is that of the first program; program n has the seed after n more.
+    GenerateOptions generate;
     uint64_t cases = 100;
     std::function<bool()> enough;  // asked before each program; empty: only `cases` counts
-    unsigned threads = 0;
+    std::function<void(uint64_t)> progress;  // programs done so far; called by any thread
+    unsigned threads = 0;                    // of the emulator; as warp::Launch
+    uint64_t trace_bytes = uint64_t{1} << 30;
     uint64_t most_found = 20;  // differences, one for each instruction's spelling
 };
 
-// One difference as a case of its own: one instruction, the fewest lanes and bits.
+// One difference as a case of its own.
 struct Found {
     uint64_t seed = 0;        // of the program that showed it
-    std::string instruction;  // its text
-    bool isolated = false;    // the instruction alone differs too
-    std::string ptx, json;    // a kernel and its launch file; the whole program if not isolated
-    std::string report;       // text_report of the case
+    std::string instruction;  // its spelling
+    // The instruction alone differs too, in one warp: few lanes, few bits. Otherwise the program
+    // with the fewest instructions that still shows it.
+    bool isolated = false;
+    std::string ptx, json;  // a kernel and its launch file
+    std::string report;     // text_report of the case
 };
 
 struct FuzzReport {
     std::string problem;
-    uint64_t cases = 0;
-    uint64_t values = 0;
-    uint64_t memory_bytes = 0;
-    uint64_t different = 0;  // values
+    Summary summary;  // its results: the programs that differ, "seed 17"
     std::vector<Found> found;
-    std::vector<std::pair<std::string, uint64_t>>
-        instructions;  // spelling, register values compared
 };
 
-FuzzReport fuzz(const FuzzOptions& options, isa::Arch arch, gpu::Engine& engine);
+// Each engine runs programs of its own at the same time. The result does not depend on how many
+// there are, unless `enough` ends it early.
+FuzzReport fuzz(const FuzzOptions& options, isa::Arch arch, std::span<gpu::Engine* const> engines);
 
 }  // namespace lockwarp::validate

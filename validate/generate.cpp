@@ -5,6 +5,7 @@
 
 #include "emu/lockwarp.hpp"
 #include "validate/operands.hpp"
+#include "validate/program_writer.hpp"
 #include "validate/random.hpp"
 
 namespace lockwarp::validate {
@@ -13,87 +14,6 @@ namespace {
 
 using isa::Op;
 using isa::Type;
-
-// Families that a chain of values is made of. The others move data by address, steer, or wait.
-bool is_generated(Op op) {
-    switch (op) {
-        case Op::ld:
-        case Op::st:
-        case Op::cvta:
-        case Op::isspacep:
-        case Op::prefetch:
-        case Op::bra:
-        case Op::ret:
-        case Op::exit:
-        case Op::trap:
-        case Op::brkpt:
-        case Op::nanosleep:
-        case Op::fence:
-        case Op::bar:
-        case Op::bar_warp:
-        case Op::cp_async:
-        case Op::cp_async_group:
-        case Op::mma:
-        case Op::ldmatrix:
-        case Op::stmatrix:
-        case Op::activemask:
-            return false;
-        default:
-            return true;
-    }
-}
-
-// Made with the whole warp, never under a guard or in a branch.
-bool needs_the_warp(Op op) { return op == Op::shfl || op == Op::vote || op == Op::movmatrix; }
-
-struct Choice {
-    const isa::Form* form = nullptr;  // a scalar instruction
-    const isa::MmaVariant* mma = nullptr;
-    bool matrix_move = false;  // ldmatrix, stmatrix
-    std::string spelling;      // opcode and modifiers
-};
-
-std::vector<ptx::Modifier> modifiers_of(const std::string& text) {
-    std::vector<ptx::Modifier> out;
-    for (size_t at = 0; at < text.size();) {
-        const size_t next = std::min(text.find('.', at + 1), text.size());
-        out.push_back({text.substr(at, next - at), {}});
-        at = next;
-    }
-    return out;
-}
-
-isa::Modifiers decoded(const std::string& spelling) {
-    isa::Modifiers m;
-    for (const ptx::Modifier& each : modifiers_of(spelling)) isa::apply_modifier(each.text, m);
-    return m;
-}
-
-std::vector<Choice> choices(isa::Arch arch) {
-    const uint16_t target = isa::row(arch).number;
-    std::vector<Choice> out;
-    for (const isa::Form& f : isa::forms()) {
-        if (f.target > target) continue;
-        const bool moves = f.op == Op::ldmatrix || f.op == Op::stmatrix;
-        if (!moves && !is_generated(f.op)) continue;
-        for (const std::string& modifiers : isa::expansions(f.syntax)) {
-            // The older order of modifiers is the same instruction; addresses are not generic.
-            if (moves && (modifiers.find(".m8n8.x") == std::string::npos ||
-                          modifiers.find(".shared") == std::string::npos))
-                continue;
-            out.push_back({&f, nullptr, moves, std::string(f.opcode) + modifiers});
-        }
-    }
-    for (const isa::MmaVariant& v : isa::mma_variants())
-        if (v.target <= target) {
-            out.push_back({nullptr, &v, false, std::string(v.key)});
-        }
-    return out;
-}
-
-std::string key_of(const Choice& c) {
-    return c.mma != nullptr ? std::string(c.mma->key) : c.spelling;
-}
 
 // A word or pair of words that every thread loads from its own part of the input.
 struct Load {
@@ -154,7 +74,7 @@ struct Writer {
     }
 
     std::string load(Type type) {
-        const unsigned width = std::max(isa::bits(type), 16u);
+        const unsigned width = register_width(type);
         thread_bytes = (thread_bytes + width / 8 - 1) / (width / 8) * (width / 8);
         loads.push_back({type, from, thread_bytes});
         const std::string name = fresh(width);
@@ -166,7 +86,7 @@ struct Writer {
     }
 
     std::string source(Type type) {
-        const unsigned width = std::max(isa::bits(type), 16u);
+        const unsigned width = register_width(type);
         const std::vector<std::string>& known = pool(width);
         if (!known.empty() && r.one_in(3)) return known[r.below(known.size())];
         return load(type);
@@ -185,7 +105,7 @@ struct Writer {
                              unsigned index) {
         const std::string_view role = token.substr(0, token.find(':'));
         const Type type = isa::operand_type(token, m);
-        const unsigned width = std::max(isa::bits(type), 16u);
+        const unsigned width = register_width(type);
         if (f.op == Op::shfl && index == 2) return std::to_string(r.below(32));
         if (f.op == Op::shfl && index == 3) {
             constexpr std::array<const char*, 5> controls{"0x1f", "0", "0x181f", "0x1c1f",
@@ -207,7 +127,7 @@ struct Writer {
 
     void scalar(const Choice& choice) {
         const isa::Form& f = *choice.form;
-        const isa::Modifiers m = decoded(choice.spelling.substr(f.opcode.size()));
+        const isa::Modifiers m = decoded(choice.spelling);
         std::string text = choice.spelling;
         std::string_view rest = f.operands;
         for (unsigned index = 0; !rest.empty(); ++index) {
@@ -227,40 +147,25 @@ struct Writer {
         publish();
     }
 
-    // n registers of 32 bits (64 for f64) that hold elements of a type.
-    std::string fragment(Type type, unsigned n, bool reads) {
-        std::string text = "{";
-        for (unsigned i = 0; i < n; ++i) {
-            const unsigned width = type == Type::f64 ? 64 : 32;
-            const Type held = type == Type::f16      ? Type::f16x2
-                              : type == Type::bf16   ? Type::bf16x2
-                              : type == Type::tf32   ? Type::f32
-                              : isa::bits(type) < 32 ? Type::b32
-                                                     : type;
-            text += (i == 0 ? "" : ", ") + (reads ? source(held) : destination(width));
-        }
-        return text + "}";
+    std::string fragment(FragmentRegisters f, bool reads) {
+        std::vector<std::string> names;
+        for (unsigned i = 0; i < f.count; ++i)
+            names.push_back(reads ? source(f.held) : destination(register_width(f.held)));
+        return braced(names);
     }
 
     void mma(const isa::MmaVariant& v) {
-        const auto count = [&](isa::FragmentId id, Type t) {
-            return isa::registers_of(isa::fragment(id), t);
-        };
-        const auto order = [](isa::Order o) { return o == isa::Order::row ? ".row" : ".col"; };
-        std::string text = "mma.sync.aligned.m" + std::to_string(v.m) + "n" + std::to_string(v.n) +
-                           "k" + std::to_string(v.k) + order(v.a_order) + order(v.b_order);
-        if (v.satfinite && r.one_in(2)) text += ".satfinite";
-        for (const Type t : {v.d, v.a, v.b, v.c}) text += isa::row(t).name;
-        const std::string d = fragment(v.d, count(v.fragment_d, v.d), false);
-        const std::string a = fragment(v.a, count(v.fragment_a, v.a), true);
-        const std::string b = fragment(v.b, count(v.fragment_b, v.b), true);
-        const std::string c = fragment(v.c, count(v.fragment_c, v.c), true);
+        const std::string text = mma_spelling(v, v.satfinite && r.one_in(2));
+        const std::string d = fragment(fragment_registers(v.fragment_d, v.d), false);
+        const std::string a = fragment(fragment_registers(v.fragment_a, v.a), true);
+        const std::string b = fragment(fragment_registers(v.fragment_b, v.b), true);
+        const std::string c = fragment(fragment_registers(v.fragment_c, v.c), true);
         emit(text + " " + d + ", " + a + ", " + b + ", " + c);
     }
 
     // Rows at any 16-byte step of the warp's own kilobyte of shared memory.
     void matrix_move(const Choice& choice) {
-        const isa::Modifiers m = decoded(choice.spelling.substr(choice.spelling.find('.')));
+        const isa::Modifiers m = decoded(choice.spelling);
         const std::string row = fresh(32);
         const std::string any = source(Type::u32);
         before += "    and.b32 " + row + ", " + any + ", 1008;\n    add.u32 " + row + ", " + row +
@@ -268,7 +173,7 @@ struct Writer {
         const bool loads_matrix = choice.form->op == Op::ldmatrix;
         // Where rows of a store overlap, the order of the lanes would show: each gets its own.
         if (!loads_matrix) before += "    mad.lo.u32 " + row + ", %rlane, 16, %rsm;\n";
-        const std::string registers_text = fragment(Type::b32, m.matrices, !loads_matrix);
+        const std::string registers_text = fragment({m.matrices, Type::b32}, !loads_matrix);
         emit(loads_matrix ? choice.spelling + " " + registers_text + ", [" + row + "]"
                           : choice.spelling + " [" + row + "], " + registers_text);
         unguarded("bar.warp.sync 0xffffffff");
@@ -357,8 +262,7 @@ std::vector<uint8_t> input_bytes(const Writer& w, uint64_t threads, uint64_t see
     for (uint64_t t = 0; t < threads; ++t)
         for (const Load& l : w.loads) {
             const uint64_t value = register_operand(l.type, l.from, r);
-            std::memcpy(out.data() + t * w.stride() + l.offset, &value,
-                        std::max(isa::bits(l.type), 16u) / 8);
+            std::memcpy(out.data() + t * w.stride() + l.offset, &value, register_width(l.type) / 8);
         }
     return out;
 }
@@ -367,7 +271,7 @@ std::vector<uint8_t> input_bytes(const Writer& w, uint64_t threads, uint64_t see
 
 std::vector<std::string> generated_instructions(isa::Arch arch) {
     std::vector<std::string> out;
-    for (const Choice& c : choices(arch)) out.push_back(key_of(c));
+    for (const Choice& c : choices(arch)) out.push_back(c.spelling);
     return out;
 }
 
@@ -376,7 +280,7 @@ Generated generate(const GenerateOptions& options) {
     std::vector<Choice> all = choices(options.arch);
     if (!options.only.empty())
         std::erase_if(all, [&](const Choice& c) {
-            const std::string key = key_of(c);
+            const std::string& key = c.spelling;
             return std::ranges::none_of(options.only, [&](const std::string& name) {
                 return key == name || key.starts_with(name + ".");
             });

@@ -35,9 +35,14 @@ struct Case {
 };
 
 struct Options {
-    std::vector<std::string> only;             // opcodes; empty: every instruction
-    bool final_only = false;                   // memory at the end, no registers
+    std::vector<std::string> only;  // opcodes; empty: every instruction
+    bool final_only = false;        // memory at the end, no registers
+    // The CTAs (x fastest) and the warps of each whose registers are compared.
+    uint64_t first_cta = 0;
+    uint64_t ctas = UINT64_MAX;
+    uint32_t warps = UINT32_MAX;               // bit n: warp n
     uint64_t trace_bytes = uint64_t{1} << 30;  // memory for tracks on either side
+    bool drop_tracks = false;                  // an Answer that is kept has none
     uint64_t max_steps = UINT64_MAX;
     unsigned threads = 0;
     const std::atomic<bool>* stop = nullptr;
@@ -49,6 +54,8 @@ enum class DifferenceKind : uint8_t {
     memory,        // a byte at the end
     fault,         // one side ended with a fault, or both with different ones
 };
+
+inline constexpr uint32_t no_branch = UINT32_MAX;
 
 // The first difference: of all the one with the lowest CTA, then warp and step.
 struct Difference {
@@ -65,8 +72,10 @@ struct Difference {
     std::string buffer;   // memory
     uint64_t offset = 0;  // memory: of the first differing byte
     std::string what;     // fault: a sentence
-    // value: the registers it read, in every lane, after the instruction (a register that it also
-    // wrote shows the result).
+    // The lane's last conditional branch before it (an operation, or no_branch).
+    uint32_t branch = no_branch;
+    bool branch_taken = false;
+    // value: the registers it read, in every lane, before the instruction.
     struct Input {
         std::string name;
         isa::Type type = isa::Type::none;
@@ -83,6 +92,16 @@ struct Counts {
     uint64_t taken = 0;   // not compared, taken from the engine: inexact, or of order or place
     uint64_t memory_bytes = 0;
     uint64_t memory_different = 0;
+
+    Counts& operator+=(const Counts& more) {
+        values += more.values;
+        different += more.different;
+        masked += more.masked;
+        taken += more.taken;
+        memory_bytes += more.memory_bytes;
+        memory_different += more.memory_different;
+        return *this;
+    }
 };
 
 // A part of the tracks that a traced kernel left; gpu/trace.hpp has their layout.
@@ -106,12 +125,17 @@ struct Report {
     std::string problem;  // the case could not be run at all
     std::vector<ptx::Diagnostic> diagnostics;
     isa::Program program;
+    std::vector<std::string> spellings;  // of each operation, as the source has it
     Counts counts;
     std::vector<Counts> by_operation;
     uint64_t records = 0;
     uint64_t windows = 0;
     std::optional<Difference> first;
+    std::optional<Tracks> tracks;    // of the first difference's CTA, where it is one of registers
     std::optional<warp::Trap> trap;  // the emulator's
+    bool same_fault = false;         // both sides faulted, and alike: no difference
+    std::string fault;               // the engine's words for its fault
+    uint64_t varying_bytes = 0;      // memory that differs between two runs of the engine
     warp::Statistics statistics;
 };
 
@@ -126,6 +150,12 @@ Report replay(const Case& c, isa::Arch arch, const Answer& answer, const Options
 
 // 1234567 -> "1,234,567"
 std::string grouped(uint64_t n);
+
+// "820,224 register values compared, ...", without a full stop.
+std::string counts_text(const Counts& counts);
+
+// "NVIDIA H200, sm_90, driver 580.159.04, 1980 MHz"
+std::string device_text(const gpu::Device& device);
 
 // "identical: ..." or the first difference, for a person; `file` is the PTX's name.
 std::string text_report(const Report& report, const gpu::Device& device, const std::string& file);

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "validate/lockstep.hpp"
+#include "validate/treatment.hpp"
 
 namespace lockwarp::validate {
 
@@ -41,11 +44,125 @@ std::string element(const isa::Operation& o, uint32_t reg, uint32_t lane) {
     return out;
 }
 
+// The register behind part `reg` of a vector operand, as the difference has it; nullptr: it reads
+// none of that name.
+const Difference::Input* input_of(const Report& r, const Difference& d, const isa::VectorRef& v,
+                                  unsigned reg) {
+    const isa::Ref ref = r.program.pool[v.first + reg];
+    for (const isa::Register& known : r.program.registers) {
+        if (known.ref != ref) continue;
+        for (const Difference::Input& input : d.inputs)
+            if (input.name == known.name) return &input;
+    }
+    return nullptr;
+}
+
+// One element of a matrix operand: which register and lane hold it, and its bits.
+struct Element {
+    const Difference::Input* input = nullptr;
+    unsigned lane = 0;
+    uint64_t bits = 0;
+};
+
+Element element_of(const Report& r, const Difference& d, unsigned operand, isa::FragmentId id,
+                   Type type, unsigned quad, unsigned row, unsigned column) {
+    const isa::Operation& o = r.program.operations[d.operation];
+    const isa::Fragment& f = isa::fragment(id);
+    const unsigned width = isa::bits(type);
+    const unsigned per_register = width >= 32 ? 1 : 32 / width;
+    for (unsigned t = 0; t < f.layout.threads(); ++t)
+        for (unsigned v = 0; v < f.layout.values(); ++v) {
+            if (f.layout.at(t, v) != column * f.rows + row) continue;
+            Element e;
+            e.lane = isa::lane_of(o.mma->threads, quad, t);
+            e.input = input_of(r, d, o.vector[operand], v / per_register);
+            if (e.input == nullptr) return {};
+            e.bits = e.input->lanes[e.lane] >> (v % per_register * width);
+            if (width < 64) e.bits &= (uint64_t{1} << width) - 1;
+            return e;
+        }
+    return {};
+}
+
+// One row of A or column of B, wrapped: "A row 9: 0x3c00 0x4000 ...".
+std::string vector_text(const Report& r, const Difference& d, unsigned operand, isa::FragmentId id,
+                        Type type, unsigned quad, bool is_a, unsigned index) {
+    const isa::MmaVariant& v = *r.program.operations[d.operation].mma;
+    std::string out = fmt::format("    {} {}:", is_a ? "A row" : "B column", index);
+    size_t column = out.size();
+    for (unsigned k = 0; k < v.k; ++k) {
+        const Element e =
+            element_of(r, d, operand, id, type, quad, is_a ? index : k, is_a ? k : index);
+        const std::string text =
+            e.input == nullptr ? " ?" : fmt::format(" 0x{:0{}x}", e.bits, isa::bits(type) / 4);
+        if (column + text.size() > 100) {
+            out += "\n        ";
+            column = 8;
+        }
+        out += text;
+        column += text.size();
+    }
+    return out + "\n";
+}
+
+// The element of D that differs first in a register, and what it is the sum of.
+struct Where {
+    unsigned quad = 0, row = 0, column = 0;
+    bool found = false;
+};
+
+Where element_that_differs(const isa::Operation& o, const Difference& d) {
+    if (o.mma == nullptr) return {};
+    const isa::MmaVariant& v = *o.mma;
+    const isa::Fragment& f = isa::fragment(v.fragment_d);
+    const unsigned width = isa::bits(v.d);
+    const unsigned per_register = width >= 32 ? 1 : 32 / width;
+    const uint64_t bad = d.emulated ^ d.other;
+    const unsigned part = bad == 0 ? 0 : static_cast<unsigned>(__builtin_ctzll(bad)) / width;
+    for (unsigned q = 0; q < isa::instances(v.threads); ++q)
+        for (unsigned t = 0; t < f.layout.threads(); ++t)
+            if (isa::lane_of(v.threads, q, t) == d.lane) {
+                const unsigned index = f.layout.at(t, d.reg * per_register + part);
+                return {q, index % f.rows, index / f.rows, true};
+            }
+    return {};
+}
+
+std::string inputs(const Report& r, const Difference& d) {
+    const isa::Operation& o = r.program.operations[d.operation];
+    std::string out;
+    if (const Where w = element_that_differs(o, d); w.found && !d.inputs.empty()) {
+        const isa::MmaVariant& v = *o.mma;
+        const Element c = element_of(r, d, 3, v.fragment_c, v.c, w.quad, w.row, w.column);
+        out = fmt::format("  its inputs: C[{}][{}] {}\n", w.row, w.column,
+                          c.input == nullptr ? "?" : shown(v.c, c.bits));
+        out += vector_text(r, d, 1, v.fragment_a, v.a, w.quad, true, w.row);
+        return out + vector_text(r, d, 2, v.fragment_b, v.b, w.quad, false, w.column);
+    }
+    for (const Difference::Input& input : d.inputs)
+        out += fmt::format("  reads {} = {} in this lane\n", input.name,
+                           shown(input.type, input.lanes[d.lane]));
+    return out;
+}
+
 std::string place(const Report& r, const Difference& d, const std::string& file) {
     const isa::Operation& o = r.program.operations[d.operation];
-    std::string name = o.mma != nullptr ? std::string(o.mma->key) : "";
-    return fmt::format("{}:{}  {}{}step {}, CTA ({},{},{}), warp {}", file, o.place.line, name,
-                       name.empty() ? "" : "  ", d.step, d.cta[0], d.cta[1], d.cta[2], d.warp);
+    const std::string where = fmt::format("step {}, CTA ({},{},{}), warp {}", d.step, d.cta[0],
+                                          d.cta[1], d.cta[2], d.warp);
+    const std::string what = fmt::format("{}:{}  {}", file, o.place.line, r.spellings[d.operation]);
+    return what + (what.size() + where.size() > 85 ? "\n  " : "   ") + where;
+}
+
+// The branch that a lane took before it went another way.
+std::string branch(const Report& r, const Difference& d, const std::string& file) {
+    if (d.branch == no_branch) return {};
+    const isa::Operation& o = r.program.operations[d.branch];
+    std::string predicate;
+    for (const isa::Register& known : r.program.registers)
+        if (known.ref == o.guard && known.type == Type::pred) predicate = known.name;
+    return fmt::format("  its last branch: {}:{}  @{}{}, emulated {}\n", file, o.place.line,
+                       o.guard_negated ? "!" : "", predicate,
+                       d.branch_taken ? "taken" : "not taken");
 }
 
 std::string difference(const Report& r, const gpu::Device& device, const std::string& file) {
@@ -56,13 +173,18 @@ std::string difference(const Report& r, const gpu::Device& device, const std::st
             const isa::Operation& o = r.program.operations[d.operation];
             const isa::Register& reg = r.program.registers[r.program.uses[o.first_use + d.reg]];
             const Type type = o.mma != nullptr && isa::bits(o.mma->d) >= 32 ? o.mma->d : reg.type;
-            out = fmt::format(
-                "DIFFERS  {}\n  {} lane {}  {}\n    emulated {}\n    {} {}\n    bits {:#x}\n",
-                place(r, d, file), reg.name, d.lane, element(o, d.reg, d.lane),
-                shown(type, d.emulated), device.name, shown(type, d.other), d.emulated ^ d.other);
-            for (const Difference::Input& input : d.inputs)
-                out += fmt::format("  reads {} = {} in this lane\n", input.name,
-                                   shown(input.type, input.lanes[d.lane]));
+            out = fmt::format("DIFFERS  {}\n", place(r, d, file));
+            std::string head =
+                fmt::format("  {} lane {}  {}", reg.name, d.lane, element(o, d.reg, d.lane));
+            while (head.ends_with(' ')) head.pop_back();
+            const std::string emulated = fmt::format("emulated {}", shown(type, d.emulated));
+            const std::string other = fmt::format("{} {}", device.name, shown(type, d.other));
+            const std::string bits = fmt::format("bits {:#x}", d.emulated ^ d.other);
+            const std::string one = fmt::format("{}   {}   {}   {}\n", head, emulated, other, bits);
+            out += one.size() <= 100
+                       ? one
+                       : fmt::format("{}\n    {}\n    {}\n    {}\n", head, emulated, other, bits);
+            out += inputs(r, d);
             break;
         }
         case DifferenceKind::control_flow: {
@@ -74,6 +196,7 @@ std::string difference(const Report& r, const gpu::Device& device, const std::st
             out = fmt::format("DIFFERS  {}\n  lane {} goes another way: emulated {}, {} {}\n",
                               place(r, d, file), d.lane, line(d.emulated), device.name,
                               line(d.other));
+            out += branch(r, d, file);
             break;
         }
         case DifferenceKind::memory:
@@ -82,9 +205,38 @@ std::string difference(const Report& r, const gpu::Device& device, const std::st
                 file, d.buffer, d.offset, d.emulated, device.name, d.other);
             break;
         case DifferenceKind::fault:
-            out = fmt::format("DIFFERS  {}  {}\n", file, d.what);
+            out = fmt::format("DIFFERS  {}\n  {}\n", r.trap ? place(r, d, file) : file, d.what);
             break;
     }
+    return out;
+}
+
+// What was not compared, by instruction, the most first.
+std::string not_compared(const Report& r, const std::string& file) {
+    struct Line {
+        uint64_t count;
+        std::string text;
+    };
+    std::vector<Line> lines;
+    const std::vector<std::string_view> taken = taken_because(r.program);
+    for (size_t i = 0; i < r.by_operation.size(); ++i) {
+        const Counts& n = r.by_operation[i];
+        const isa::Operation& o = r.program.operations[i];
+        const auto add = [&](uint64_t count, const char* what, std::string_view why) {
+            if (count != 0)
+                lines.push_back(
+                    {count, fmt::format("  {}:{}  {}: {} {}\n    {}\n", file, o.place.line,
+                                        r.spellings[i], grouped(count), what, why)});
+        };
+        add(n.taken, "taken", taken[i]);
+        add(n.masked, "masked", masked_because(o.op));
+    }
+    std::ranges::stable_sort(lines, std::greater{}, &Line::count);
+    constexpr size_t most = 8;
+    std::string out = lines.empty() ? "" : "not compared:\n";
+    for (size_t i = 0; i < std::min(most, lines.size()); ++i) out += lines[i].text;
+    if (lines.size() > most)
+        out += fmt::format("  and {} instructions more\n", lines.size() - most);
     return out;
 }
 
@@ -96,16 +248,40 @@ std::string grouped(uint64_t n) {
     return digits;
 }
 
+std::string counts_text(const Counts& n) {
+    std::string out = fmt::format(
+        "{} register values compared, {} memory bytes; {} and {} different", grouped(n.values),
+        grouped(n.memory_bytes), grouped(n.different), grouped(n.memory_different));
+    if (n.masked != 0) out += fmt::format("; masked {}", grouped(n.masked));
+    if (n.taken != 0) out += fmt::format("; taken {}", grouped(n.taken));
+    return out;
+}
+
+std::string device_text(const gpu::Device& d) {
+    std::string out = fmt::format("{}, sm_{}", d.name, d.number);
+    if (!d.driver.empty()) out += ", driver " + d.driver;
+    if (d.clock_mhz != 0) out += fmt::format(", {} MHz", d.clock_mhz);
+    return out;
+}
+
 std::string text_report(const Report& r, const gpu::Device& device, const std::string& file) {
     std::string out;
+    if (r.same_fault) {
+        Difference d;
+        d.operation = r.trap->operation;
+        d.cta = r.trap->cta;
+        d.warp = r.trap->warp;
+        d.step = r.trap->step;
+        return fmt::format("TRAP  {}\n  both fault: the emulator: {}, {}\n  {}: {}\n{}\n",
+                           place(r, d, file), warp::trap_name(r.trap->kind), r.trap->detail,
+                           device.name, r.fault, device_text(device));
+    }
     if (r.first) out = difference(r, device, file);
-    out += fmt::format("{}: {} register values compared, {} memory bytes; {} and {} different\n",
-                       r.first ? "compared" : "identical", grouped(r.counts.values),
-                       grouped(r.counts.memory_bytes), grouped(r.counts.different),
-                       grouped(r.counts.memory_different));
-    out += fmt::format("{}, sm_{}, driver {}, {} MHz\n", device.name, device.number, device.driver,
-                       device.clock_mhz);
-    return out;
+    out += fmt::format("{}: {}\n", r.first ? "compared" : "identical", counts_text(r.counts));
+    if (r.varying_bytes != 0)
+        out += fmt::format("{} bytes of memory differ between two runs on {}\n",
+                           grouped(r.varying_bytes), device.name);
+    return out + not_compared(r, file) + device_text(device) + "\n";
 }
 
 }  // namespace lockwarp::validate

@@ -67,6 +67,7 @@ struct Context {
     bool observed = false;
     std::array<warp::Access, 2> accesses;
     uint32_t access_count = 0;
+    uint32_t undefined = 0;  // lanes whose result is undefined; for observers
     uint64_t products = 0;
     uint64_t stores = 0;  // instructions that changed memory or a barrier
 };

@@ -335,10 +335,22 @@ bool CtaRunner::run_path(Warp& w, size_t path, uint64_t limit) {
 }
 
 void CtaRunner::notify(const Warp& w, uint32_t pc, uint32_t active, uint32_t executed) {
-    const warp::Retired event{
-        code_.program,        pc,     cta_.id,  cta_.index,  w.index,
-        w.step - 1,           active, executed, w.registers, context_.accesses.data(),
-        context_.access_count};
+    const warp::Retired event{code_.program,
+                              pc,
+                              cta_.id,
+                              cta_.index,
+                              w.index,
+                              w.step - 1,
+                              active,
+                              executed,
+                              w.registers,
+                              context_.accesses.data(),
+                              context_.access_count,
+                              context_.undefined};
+    if (launch_.oracle != nullptr && executed != 0 &&
+        (context_.undefined != 0 || launch_.oracle->knows(pc)))
+        launch_.oracle->supply(event, w.registers);
+    context_.undefined = 0;
     observer_->retired(event);
 }
 

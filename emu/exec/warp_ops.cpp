@@ -43,6 +43,8 @@ void shfl(Context& c, const Step& s, uint32_t mask) {
                 good = from <= most;
         }
         in_range |= uint32_t{good} << l;
+        // A lane that does not execute the instruction has no value to give.
+        c.undefined |= uint32_t{good && (mask >> (from & 31) & 1) == 0} << l;
         d[l] = before[good ? from & 31 : l];
     });
     write_predicate(c, o.r[1], in_range, mask);

@@ -117,6 +117,9 @@ struct SpecialRow {
     std::string_view name;
     Type type;
     Special special;
+    // The value depends on when and where the thread runs, or on the machine beside its
+    // architecture: a run of the emulator cannot have the same.
+    bool outside = false;
 };
 
 std::span<const SpecialRow> special_rows();

@@ -33,6 +33,7 @@ struct Retired {
     const uint8_t* registers;  // the warp's register file after the instruction; slots by isa::Ref
     const Access* accesses;
     uint32_t access_count;
+    uint32_t undefined;  // lanes of `executed` whose first result the manual leaves undefined
 };
 
 // Called for each instruction in the order of one CTA. CTAs run in parallel: calls of different
@@ -43,6 +44,17 @@ class Observer {
     virtual void retired(const Retired& event) = 0;
     // After a CTA's last instruction, also where it trapped.
     virtual void cta_ended(uint64_t cta_index) { (void)cta_index; }
+};
+
+// Gives what a run cannot know by itself: values that depend on time, place or order, and those that
+// the manual leaves undefined. Called before the observer hears of the instruction.
+class Oracle {
+  public:
+    virtual ~Oracle() = default;
+    // Whether it is to be asked after this operation. Where lanes are undefined it always is.
+    virtual bool knows(uint32_t operation) const = 0;
+    // May change, in the lanes that executed it, the registers that the instruction wrote.
+    virtual void supply(const Retired& event, uint8_t* registers) = 0;
 };
 
 }  // namespace lockwarp::warp

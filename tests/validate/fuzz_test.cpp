@@ -52,13 +52,22 @@ TEST(Generate, OnlyWhatIsNamed) {
     EXPECT_EQ(text.find("m16n8k16"), std::string::npos);
 }
 
-TEST(Fuzz, TheEmulatorAgreesWithItself) {
-    validate::EmulatorEngine engine(isa::Arch::sm_90);
-    const validate::FuzzReport r = fuzz(small(1, 60), isa::Arch::sm_90, engine);
+validate::FuzzReport fuzz_beside(const validate::FuzzOptions& o, isa::Arch arch,
+                                 gpu::Engine& engine) {
+    gpu::Engine* const one = &engine;
+    return fuzz(o, arch, {&one, 1});
+}
+
+TEST(Fuzz, FastArithmeticGivesThePlainOnesBits) {
+    validate::EmulatorEngine engine(isa::Arch::sm_90, true);
+    const validate::FuzzReport r = fuzz_beside(small(1, 60), isa::Arch::sm_90, engine);
     EXPECT_EQ(r.problem, "");
     EXPECT_TRUE(r.found.empty()) << r.found[0].report << r.found[0].ptx;
-    EXPECT_EQ(r.cases, 60u);
-    EXPECT_GT(r.values, 60u * 48 * 64);
+    EXPECT_EQ(r.summary.cases, 60u);
+    EXPECT_GT(r.summary.counts.values, 60u * 48 * 64);
+    uint64_t values = 0;
+    for (const auto& [name, counts] : r.summary.instructions) values += counts.values;
+    EXPECT_EQ(values, r.summary.counts.values);
 }
 
 // The other architecture's arithmetic stands for an error in the model: one instruction, and no
@@ -67,7 +76,7 @@ TEST(Fuzz, AnErrorIsFoundAndShrunk) {
     validate::EmulatorEngine engine(isa::Arch::sm_80);
     validate::FuzzOptions o = small(7, 20);
     o.generate.only = {"mma.m8n8k4.row.col.f32.f16.f16.f32"};
-    const validate::FuzzReport r = fuzz(o, isa::Arch::sm_75, engine);
+    const validate::FuzzReport r = fuzz_beside(o, isa::Arch::sm_75, engine);
     EXPECT_EQ(r.problem, "");
     ASSERT_EQ(r.found.size(), 1u);
     const validate::Found& f = r.found[0];
@@ -80,6 +89,59 @@ TEST(Fuzz, AnErrorIsFoundAndShrunk) {
     const size_t hex = f.json.find("\"hex\": \"") + 8;
     const std::string digits = f.json.substr(hex, f.json.find('"', hex) - hex);
     EXPECT_LT(std::ranges::count_if(digits, [](char c) { return c != '0'; }), 40);
+}
+
+TEST(Fuzz, ManyEnginesFindWhatOneFinds) {
+    validate::EmulatorEngine a(isa::Arch::sm_80);
+    validate::EmulatorEngine b(isa::Arch::sm_80);
+    validate::EmulatorEngine c(isa::Arch::sm_80);
+    const std::array<gpu::Engine*, 3> three{&a, &b, &c};
+    validate::FuzzOptions o = small(3, 12);
+    o.generate.only = {"mma.m16n8k16", "mma.m8n8k4", "mma.m16n8k8"};
+    const validate::FuzzReport one = fuzz_beside(o, isa::Arch::sm_75, a);
+    const validate::FuzzReport all = fuzz(o, isa::Arch::sm_75, three);
+    EXPECT_FALSE(one.found.empty());
+    EXPECT_EQ(all.problem, "");
+    ASSERT_EQ(one.found.size(), all.found.size());
+    for (size_t i = 0; i < one.found.size(); ++i) {
+        EXPECT_EQ(one.found[i].seed, all.found[i].seed);
+        EXPECT_EQ(one.found[i].ptx, all.found[i].ptx);
+        EXPECT_EQ(one.found[i].json, all.found[i].json);
+    }
+    EXPECT_EQ(one.summary.counts.values, all.summary.counts.values);
+    ASSERT_EQ(one.summary.results.size(), all.summary.results.size());
+    for (size_t i = 0; i < one.summary.results.size(); ++i)
+        EXPECT_EQ(one.summary.results[i].text, all.summary.results[i].text);
+}
+
+// A machine that runs one instruction fewer cannot be shrunk to that instruction alone: what it
+// reads is memory. The program loses what does not matter.
+TEST(Fuzz, WhatDiffersOnlyInItsProgramIsShrunkAsAProgram) {
+    class Stale : public validate::EmulatorEngine {
+      public:
+        Stale() : EmulatorEngine(isa::Arch::sm_90) {}
+        gpu::Ran run(const gpu::Job& job) override {
+            std::string text(job.ptx);
+            for (size_t at = 0; (at = text.find("stmatrix", at)) != std::string::npos; ++at)
+                if (text.compare(at, 31, "stmatrix.sync.aligned.m8n8.x2.s") == 0)
+                    text.replace(at, text.find(';', at) - at, "bar.warp.sync 0xffffffff");
+            gpu::Job other = job;
+            other.ptx = text;
+            return EmulatorEngine::run(other);
+        }
+    } engine;
+    validate::FuzzOptions o = small(1, 4);
+    o.generate.only = {"stmatrix", "ldmatrix", "add"};
+    const validate::FuzzReport r = fuzz_beside(o, isa::Arch::sm_90, engine);
+    EXPECT_EQ(r.problem, "");
+    ASSERT_FALSE(r.found.empty());
+    for (const validate::Found& f : r.found) {
+        EXPECT_FALSE(f.isolated);
+        EXPECT_TRUE(f.instruction.starts_with("ldmatrix")) << f.instruction;
+        EXPECT_LT(std::ranges::count(f.ptx, '\n'), 60) << f.ptx;
+        EXPECT_NE(f.ptx.find("stmatrix"), std::string::npos);
+        EXPECT_EQ(f.ptx.find("add.rn.f64"), std::string::npos);
+    }
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "emu/lockwarp.hpp"
-#include "validate/emulator_engine.hpp"
 #include "tools/input.hpp"
+#include "validate/emulator_engine.hpp"
 
 namespace {
 
@@ -135,15 +137,282 @@ TEST(Lockstep, DivergedLanesKeepTheirOwnTracks) {
     EXPECT_GT(r.counts.values, 64u * 4);
 }
 
-TEST(Lockstep, AFaultOnBothSidesIsReported) {
+TEST(Lockstep, TheSameFaultOnBothSidesIsNoDifference) {
     validate::EmulatorEngine engine(isa::Arch::sm_90);
     const validate::Case c = case_of_text(
         ".reg .b64 %rd<2>; ld.param.u64 %rd1, [out]; st.global.u32 [%rd1+4096], 1; ret;", 32, 4);
     const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {});
-    ASSERT_TRUE(r.first.has_value());
-    EXPECT_EQ(r.first->kind, DifferenceKind::fault);
+    EXPECT_FALSE(r.first.has_value());
+    EXPECT_TRUE(r.same_fault);
     ASSERT_TRUE(r.trap.has_value());
     EXPECT_EQ(r.trap->kind, warp::TrapKind::out_of_bounds);
+    EXPECT_TRUE(text_report(r, engine.device(), "k.ptx").starts_with("TRAP  k.ptx:"));
+}
+
+// A machine whose buffers lie in larger mapped memory, as a GPU's do.
+class Roomy : public validate::EmulatorEngine {
+  public:
+    Roomy() : EmulatorEngine(isa::Arch::sm_90) {}
+    uint64_t allocate(uint64_t bytes) override { return EmulatorEngine::allocate(bytes + 65536); }
+};
+
+TEST(Lockstep, AFaultOfTheEmulatorAloneIsADifference) {
+    Roomy engine;
+    const validate::Case c = case_of_text(
+        ".reg .b64 %rd<2>; ld.param.u64 %rd1, [out]; st.global.u32 [%rd1+4096], 1; ret;", 32, 4);
+    for (const bool final_only : {false, true}) {
+        validate::Options options;
+        options.final_only = final_only;
+        const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+        ASSERT_TRUE(r.first.has_value());
+        EXPECT_EQ(r.first->kind, DifferenceKind::fault);
+        EXPECT_NE(r.first->what.find("ran on"), std::string::npos) << r.first->what;
+    }
+}
+
+// A machine that hangs, or faults in another way.
+class Ending : public validate::EmulatorEngine {
+  public:
+    explicit Ending(gpu::Ran end) : EmulatorEngine(isa::Arch::sm_90), end_(std::move(end)) {}
+    gpu::Ran run(const gpu::Job&) override { return end_; }
+
+  private:
+    gpu::Ran end_;
+};
+
+TEST(Lockstep, AHangAndATrapOfTheSameKernel) {
+    const validate::Case spin = case_of_text("L: bra L;", 32, 4);
+    const validate::Case stop = case_of_text("trap;", 32, 4);
+    const gpu::Ran hung{gpu::Outcome::hung, "no end after 1 s", gpu::Fault::none};
+    const gpu::Ran failed{gpu::Outcome::faulted, "unspecified launch failure",
+                          gpu::Fault::launch_failed};
+    validate::Options options;
+    options.max_steps = 10000;
+    const auto run = [&](const gpu::Ran& end, const validate::Case& c) {
+        Ending engine(end);
+        return run_lockstep(c, isa::Arch::sm_90, engine, options);
+    };
+    EXPECT_TRUE(run(hung, spin).same_fault);
+    EXPECT_TRUE(run(failed, stop).same_fault);
+    EXPECT_FALSE(run(hung, stop).same_fault);
+    EXPECT_TRUE(run(hung, stop).first.has_value());
+    EXPECT_FALSE(run(failed, spin).same_fault);
+    EXPECT_TRUE(run(failed, case_of_text("ret;", 32, 4)).first.has_value());
+}
+
+TEST(Lockstep, ValuesOfTimeAndPlaceAreTakenAndCounted) {
+    // The traced kernel retires more instructions: its clock is another.
+    const validate::Case c = case_of_text(R"(
+.reg .b32 %r<9>; .reg .b64 %rd<3>; .reg .pred %p;
+ld.param.u64 %rd1, [out];
+mov.u32 %r4, 0;
+mov.u32 %r1, %clock; mov.u32 %r2, %smid; add.u32 %r3, %r1, %r2;
+and.b32 %r5, %r3, 3;
+LOOP: add.u32 %r4, %r4, 7;
+sub.u32 %r5, %r5, 1;
+setp.gt.s32 %p, %r5, 0;
+@%p bra LOOP;
+mov.u32 %r6, %tid.x; mul.wide.u32 %rd2, %r6, 4; add.u64 %rd2, %rd1, %rd2;
+st.global.u32 [%rd2], %r3;
+ret;)",
+                                          64, 256);
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {});
+    EXPECT_EQ(r.problem, "");
+    EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "clock");
+    EXPECT_EQ(r.counts.taken, 2u * 64);
+    EXPECT_GT(r.counts.values, 64u * 6);
+    EXPECT_EQ(r.counts.memory_bytes, 256u);
+    EXPECT_GT(r.varying_bytes, 0u);
+    const std::string text = text_report(r, engine.device(), "clock");
+    EXPECT_NE(text.find("mov.u32: 64 taken"), std::string::npos) << text;
+    validate::Options final_only;
+    final_only.final_only = true;
+    const validate::Report memory = run_lockstep(c, isa::Arch::sm_90, engine, final_only);
+    EXPECT_EQ(memory.problem, "");
+    EXPECT_FALSE(memory.first.has_value());
+    EXPECT_EQ(memory.counts.values, 0u);
+}
+
+// Changes words of the tracks as a machine with another answer would have left them.
+class Tampering : public validate::EmulatorEngine {
+  public:
+    using Change = std::function<void(std::span<uint64_t>)>;
+    Tampering(uint64_t least_bytes, Change change)
+        : EmulatorEngine(isa::Arch::sm_90), least_(least_bytes), change_(std::move(change)) {}
+    gpu::Problem read(uint64_t address, std::span<uint8_t> bytes) override {
+        gpu::Problem why = EmulatorEngine::read(address, bytes);
+        if (bytes.size() >= least_)
+            change_({reinterpret_cast<uint64_t*>(bytes.data()), bytes.size() / 8});
+        return why;
+    }
+
+  private:
+    uint64_t least_;
+    Change change_;
+};
+
+// Word 0 of a record is the instruction's number from 1; the one after it is its first result.
+void change_records(std::span<uint64_t> words, uint64_t number, uint32_t lane,
+                    const std::function<void(uint64_t& number, uint64_t& value)>& change) {
+    for (size_t i = lane; i + 32 < words.size(); i += 32)
+        if (words[i] == number) return change(words[i], words[i + 32]);
+}
+
+constexpr const char* shuffling = R"(
+.reg .b32 %r<9>; .reg .b64 %rd<3>; .reg .pred %p<3>;
+ld.param.u64 %rd1, [out];
+mov.u32 %r1, %lanemask_le;
+setp.lt.u32 %p1, %r1, 0x10000;
+@!%p1 bra END;
+shfl.sync.idx.b32 %r2|%p2, %r1, 20, 31, 0x0000ffff;
+add.u32 %r3, %r2, 1;
+END: ret;)";
+
+TEST(Lockstep, UndefinedLanesAreMaskedAndGoOnWithTheGpusValue) {
+    // Instruction 5 reads lane 20, which does not take part.
+    Tampering engine(4096, [](std::span<uint64_t> words) {
+        for (uint32_t lane = 0; lane < 16; ++lane) {
+            change_records(words, 5, lane, [](uint64_t&, uint64_t& value) { value = 0xdead; });
+            change_records(words, 6, lane, [](uint64_t&, uint64_t& value) { value = 0xdeae; });
+        }
+    });
+    const validate::Report r =
+        run_lockstep(case_of_text(shuffling, 32, 256), isa::Arch::sm_90, engine, {});
+    EXPECT_EQ(r.problem, "");
+    EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "shuffling");
+    EXPECT_EQ(r.counts.masked, 16u);
+    // The predicate of shfl and the sum are compared.
+    EXPECT_EQ(r.counts.values, 3u * 32 + 2 * 16);
+}
+
+TEST(Lockstep, AnotherWayNamesTheBranch) {
+    Tampering engine(4096, [](std::span<uint64_t> words) {
+        change_records(words, 5, 3, [](uint64_t& number, uint64_t&) { number = 6; });
+    });
+    const validate::Report r =
+        run_lockstep(case_of_text(shuffling, 32, 256), isa::Arch::sm_90, engine, {});
+    ASSERT_TRUE(r.first.has_value());
+    EXPECT_EQ(r.first->kind, DifferenceKind::control_flow);
+    EXPECT_EQ(r.first->lane, 3u);
+    const std::string text = text_report(r, engine.device(), "shuffling.ptx");
+    EXPECT_NE(text.find("its last branch: shuffling.ptx:11  @!%p1, emulated not taken"),
+              std::string::npos)
+        << text;
+}
+
+// One bit of one accumulator: the report shows what the instruction read, as it was before the
+// instruction overwrote its own accumulator.
+TEST(Lockstep, ADifferenceShowsItsInputs) {
+    const validate::Case c = case_of("gemm_sm80.json");
+    const isa::Resolved program = isa::resolve(c.module, isa::Arch::sm_90, c.entry);
+    uint64_t number = 0;
+    for (size_t i = 0; i < program.program.operations.size(); ++i)
+        if (program.program.operations[i].op == isa::Op::mma) number = i + 1;
+    ASSERT_NE(number, 0u);
+    Tampering engine(1 << 20, [&](std::span<uint64_t> words) {
+        change_records(words, number, 5, [](uint64_t&, uint64_t& value) { value ^= 4; });
+    });
+    const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {});
+    ASSERT_TRUE(r.first.has_value());
+    const validate::Difference& d = *r.first;
+    EXPECT_EQ(d.kind, DifferenceKind::value);
+    EXPECT_EQ(d.operation + 1, number);
+    EXPECT_EQ(d.lane, 5u);
+    EXPECT_EQ(d.emulated ^ d.other, 4u);
+    EXPECT_EQ(d.inputs.size(), 4u + 2 + 4);
+    // The instruction by itself on what the report says it read.
+    const std::string text = text_report(r, engine.device(), "gemm.ptx");
+    EXPECT_NE(text.find("  its inputs: C["), std::string::npos) << text;
+    EXPECT_NE(text.find("    A row "), std::string::npos);
+    EXPECT_NE(text.find("    B column "), std::string::npos);
+    EXPECT_EQ(text.find('?'), std::string::npos);
+    ASSERT_TRUE(r.tracks.has_value());
+    EXPECT_EQ(r.tracks->window.ctas, 1u);
+}
+
+TEST(Lockstep, WatchedCtasAndWarpsAlone) {
+    const validate::Case c = case_of("gemm_sm80_edges.json");
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    const validate::Report all = run_lockstep(c, isa::Arch::sm_90, engine, {});
+    validate::Options few;
+    few.first_cta = 1;
+    few.ctas = 1;
+    const validate::Report one = run_lockstep(c, isa::Arch::sm_90, engine, few);
+    EXPECT_EQ(one.problem, "");
+    EXPECT_FALSE(one.first.has_value()) << text_report(one, engine.device(), "gemm");
+    EXPECT_GT(one.counts.values, 0u);
+    EXPECT_LT(one.counts.values, all.counts.values);
+    EXPECT_EQ(one.counts.memory_bytes, all.counts.memory_bytes);
+    few.warps = 1;
+    const validate::Report warp = run_lockstep(c, isa::Arch::sm_90, engine, few);
+    EXPECT_GT(warp.counts.values, 0u);
+    EXPECT_LT(warp.counts.values, one.counts.values);
+    few.first_cta = 1'000'000;
+    EXPECT_NE(run_lockstep(c, isa::Arch::sm_90, engine, few).problem, "");
+}
+
+TEST(Replay, GivesTheSameCountsWithoutTheEngine) {
+    for (const char* name : {"gemm_sm80_edges.json", "mma_ldmatrix.json"}) {
+        const validate::Case c = case_of(name);
+        validate::EmulatorEngine engine(isa::Arch::sm_90);
+        for (const uint64_t bytes : {uint64_t{1} << 30, uint64_t{1} << 20}) {
+            validate::Options options;
+            options.trace_bytes = bytes;
+            validate::Answer answer;
+            const validate::Report live =
+                run_lockstep(c, isa::Arch::sm_90, engine, options, &answer);
+            ASSERT_FALSE(live.first.has_value());
+            validate::Report again = replay(c, isa::Arch::sm_90, answer, {});
+            EXPECT_EQ(again.problem, "");
+            EXPECT_FALSE(again.first.has_value()) << text_report(again, answer.device, name);
+            EXPECT_EQ(again.counts.values, live.counts.values);
+            EXPECT_EQ(again.counts.memory_bytes, live.counts.memory_bytes);
+            // A word of the tracks, or a byte of the memory, that is not as it was is seen.
+            validate::Answer other = answer;
+            other.outputs.back().back() ^= 1;
+            again = replay(c, isa::Arch::sm_90, other, {});
+            ASSERT_TRUE(again.first.has_value());
+            EXPECT_EQ(again.first->kind, DifferenceKind::memory);
+            other = answer;
+            other.tracks.front().words[33 * 8] ^= 1;
+            EXPECT_TRUE(replay(c, isa::Arch::sm_90, other, {}).first.has_value());
+            // The CTA of a difference by itself.
+            validate::Answer part = answer;
+            part.tracks = {*replay(c, isa::Arch::sm_90, other, {}).tracks};
+            part.outputs.clear();
+            const validate::Report alone = replay(c, isa::Arch::sm_90, part, {});
+            EXPECT_EQ(alone.problem, "");
+            EXPECT_TRUE(alone.first.has_value());
+        }
+    }
+}
+
+TEST(Replay, AnAnswerOfAnotherProgramIsRefused) {
+    const validate::Case c = case_of("mma_ldmatrix.json");
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    validate::Answer answer;
+    ASSERT_FALSE(run_lockstep(c, isa::Arch::sm_90, engine, {}, &answer).first.has_value());
+    const auto refused = [&](const std::function<void(validate::Answer&)>& change) {
+        validate::Answer bad = answer;
+        change(bad);
+        return !replay(c, isa::Arch::sm_90, bad, {}).problem.empty();
+    };
+    EXPECT_TRUE(refused([](auto& a) { a.addresses.pop_back(); }));
+    EXPECT_TRUE(refused([](auto& a) { a.outputs.pop_back(); }));
+    EXPECT_TRUE(refused([](auto& a) { a.outputs[0].pop_back(); }));
+    EXPECT_TRUE(refused([](auto& a) { a.traced.pop_back(); }));
+    EXPECT_TRUE(refused([](auto& a) { a.tracks[0].words.pop_back(); }));
+    EXPECT_TRUE(refused([](auto& a) { a.tracks[0].slack = 0; }));
+    EXPECT_TRUE(refused([](auto& a) { a.tracks[0].window.ctas = 0; }));
+    EXPECT_TRUE(refused([](auto& a) { a.tracks[0].window.first_cta = 7; }));
+    EXPECT_TRUE(refused([](auto& a) { a.tracks[0].window.words = UINT64_MAX / 256; }));
+    EXPECT_TRUE(refused([](auto& a) { a.tracks[0].window.first = UINT64_MAX; }));
+    EXPECT_FALSE(refused([](auto&) {}));
+    EXPECT_TRUE(refused([](auto& a) {
+        a.tracks.clear();
+        a.outputs.clear();
+    }));
 }
 
 }  // namespace

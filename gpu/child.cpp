@@ -1,0 +1,316 @@
+#include "gpu/child.hpp"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "gpu/child_process.hpp"
+
+namespace lockwarp::gpu {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr uint64_t kept_text = 1u << 20;          // memory for text that is kept between runs
+constexpr double answer_seconds = 120;            // every request but run(), and opening
+constexpr int stop_ms = 100;                      // between looks at ChildOptions::stop
+constexpr auto killed_end = milliseconds(30000);  // for the system to clear a killed process away
+
+// True: the child is gone, and `status` says how (-1: nobody knows).
+bool reap(pid_t pid, milliseconds patience, int& status) {
+    const auto end = Clock::now() + patience;
+    auto pause = std::chrono::microseconds(100);
+    while (true) {
+        const pid_t got = waitpid(pid, &status, WNOHANG);
+        if (got == pid) return true;
+        if (got < 0 && errno != EINTR) {
+            status = -1;
+            return true;
+        }
+        if (Clock::now() >= end) return false;
+        std::this_thread::sleep_for(pause);
+        pause = std::min(pause * 2, std::chrono::microseconds(10000));
+    }
+}
+
+std::string words_of(int status) {
+    if (status != -1 && WIFSIGNALED(status)) {
+        const char* const words = sigdescr_np(WTERMSIG(status));
+        return words != nullptr ? words : "signal " + std::to_string(WTERMSIG(status));
+    }
+    if (status != -1 && WIFEXITED(status))
+        return "exit status " + std::to_string(WEXITSTATUS(status));
+    return "nobody knows why";
+}
+
+std::string seconds_text(double seconds) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%g s", seconds);
+    return text.data();
+}
+
+class ChildEngine : public Engine {
+  public:
+    ChildEngine(Opener open, const ChildOptions& options)
+        : open_(std::move(open)), limit_(options.limit_seconds), stop_(options.stop) {}
+    ChildEngine(const ChildEngine&) = delete;
+    ChildEngine& operator=(const ChildEngine&) = delete;
+    ~ChildEngine() override { end(orderly_end); }
+
+    // Starts the child, where there is none.
+    Problem start() {
+        if (pid_ > 0) return {};
+        std::array<int, 2> ends{-1, -1};
+        bytes_ = {memfd_create("lockwarp-bytes", MFD_CLOEXEC), 2 * piece_bytes};
+        text_ = {memfd_create("lockwarp-text", MFD_CLOEXEC), most_text};
+        if (bytes_.fd < 0 || text_.fd < 0 || !map(bytes_) || !map(text_) ||
+            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+            return failed_start();
+        socket_ = ends[0];
+        pid_ = fork();
+        if (pid_ == 0) live(open_, ends[1], bytes_, text_);
+        const int error = errno;
+        close(ends[1]);
+        errno = error;
+        if (pid_ < 0) return failed_start();
+
+        Reply hello;
+        if (Problem why = hear(hello, answer_seconds); !why.empty()) return why;
+        if (Problem why = problem_of(hello); !why.empty()) {
+            end(orderly_end);
+            return why;
+        }
+        // Its first child's for good: device() gives a reference.
+        if (device_.name.empty())
+            device_ = {.name = text_at(0, hello.text[0]),
+                       .driver = text_at(hello.text[0], hello.text[1]),
+                       .number = hello.number,
+                       .clock_mhz = hello.clock_mhz,
+                       .memory = hello.memory};
+        return {};
+    }
+
+    const Device& device() const override { return device_; }
+
+    uint64_t allocate(uint64_t bytes) override {
+        if (!start().empty()) return 0;
+        Reply reply;
+        post({.ask = Ask::allocate, .bytes = bytes});
+        if (!hear(reply, answer_seconds).empty()) return 0;
+        if (reply.address != 0) live_[reply.address] = bytes;
+        return reply.address;
+    }
+
+    void release(uint64_t address) override {
+        if (live_.erase(address) == 0) return;
+        Reply reply;
+        post({.ask = Ask::release, .address = address});
+        hear(reply, answer_seconds);
+    }
+
+    // While the child works on one piece, this process copies the other.
+    Problem write(uint64_t address, std::span<const uint8_t> bytes) override {
+        if (Problem why = check(address, bytes.size()); !why.empty()) return why;
+        if (Problem why = grow_bytes(bytes.size()); !why.empty()) return why;
+        for (uint64_t at = 0; at < bytes.size(); at += piece_bytes) {
+            const uint64_t n = std::min(piece_bytes, bytes.size() - at);
+            std::memcpy(bytes_.base + place(at), bytes.data() + at, n);
+            if (at != 0)
+                if (Problem why = heard_problem(); !why.empty()) return why;
+            post({.ask = Ask::write, .address = address + at, .bytes = n, .at = place(at)});
+        }
+        return bytes.empty() ? Problem{} : heard_problem();
+    }
+
+    Problem clear(uint64_t address, uint64_t bytes) override {
+        if (Problem why = check(address, bytes); !why.empty()) return why;
+        post({.ask = Ask::clear, .address = address, .bytes = bytes});
+        return heard_problem();
+    }
+
+    Problem read(uint64_t address, std::span<uint8_t> bytes) override {
+        if (Problem why = check(address, bytes.size()); !why.empty()) return why;
+        if (Problem why = grow_bytes(bytes.size()); !why.empty()) return why;
+        const auto piece_at = [&](uint64_t at) { return std::min(piece_bytes, bytes.size() - at); };
+        const auto ask = [&](uint64_t at) {
+            post({.ask = Ask::read,
+                  .address = address + at,
+                  .bytes = piece_at(at),
+                  .at = place(at)});
+        };
+        if (!bytes.empty()) ask(0);
+        for (uint64_t at = 0; at < bytes.size(); at += piece_bytes) {
+            if (Problem why = heard_problem(); !why.empty()) return why;
+            if (at + piece_bytes < bytes.size()) ask(at + piece_bytes);
+            std::memcpy(bytes.data() + at, bytes_.base + place(at), piece_at(at));
+        }
+        return {};
+    }
+
+    Ran run(const Job& job) override {
+        if (Problem why = start(); !why.empty()) return {Outcome::refused, why};
+        const std::array<uint64_t, 3> text{job.ptx.size(), job.entry.size(), job.parameters.size()};
+        if (Problem why = grow(text_, text[0] + text[1] + text[2]); !why.empty())
+            return {Outcome::refused, why};
+        std::ranges::copy(job.ptx, text_.base);
+        std::ranges::copy(job.entry, text_.base + text[0]);
+        std::ranges::copy(job.parameters, text_.base + text[0] + text[1]);
+        post({.ask = Ask::run,
+              .grid = job.grid,
+              .block = job.block,
+              .dynamic_shared = job.dynamic_shared,
+              .text = text});
+        Reply reply;
+        bool late = false;
+        if (Problem why = hear(reply, limit_, &late); !why.empty())
+            return late ? Ran{Outcome::hung,
+                              stopped() ? "stopped" : "no end after " + seconds_text(limit_)}
+                        : Ran{Outcome::faulted, why, Fault::launch_failed};
+        const Ran ran{static_cast<Outcome>(reply.outcome), text_at(0, reply.text[0]),
+                      static_cast<Fault>(reply.fault)};
+        if (ran.outcome == Outcome::faulted || ran.outcome == Outcome::hung)
+            end(milliseconds(0));
+        else if (size_of(text_) > kept_text && ftruncate(text_.fd, kept_text) != 0)
+            end(milliseconds(0));
+        return ran;
+    }
+
+  private:
+    bool stopped() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
+
+    static uint64_t place(uint64_t at) { return at / piece_bytes % 2 * piece_bytes; }
+
+    Problem grow_bytes(uint64_t bytes) { return grow(bytes_, std::min(bytes, 2 * piece_bytes)); }
+
+    Problem failed_start() {
+        const std::string why = std::strerror(errno);
+        end(milliseconds(0));
+        return "no process for the engine: " + why;
+    }
+
+    // A problem unless all of it lies in one allocation of the present child.
+    Problem check(uint64_t address, uint64_t bytes) const {
+        auto found = live_.upper_bound(address);
+        if (found != live_.begin()) {
+            --found;
+            const uint64_t offset = address - found->first;
+            if (offset <= found->second && bytes <= found->second - offset) return {};
+        }
+        std::array<char, 32> hex{};
+        std::snprintf(hex.data(), hex.size(), "0x%llx", static_cast<unsigned long long>(address));
+        return std::to_string(bytes) + " bytes at " + hex.data() +
+               " are not memory that the engine's process has";
+    }
+
+    std::string text_at(uint64_t at, uint64_t bytes) const {
+        const uint64_t size = size_of(text_);
+        if (at > size || bytes > size - at) return {};
+        return {reinterpret_cast<const char*>(text_.base) + at, bytes};
+    }
+
+    Problem problem_of(const Reply& reply) const {
+        if (reply.problem == 0) return {};
+        const std::string why = text_at(0, reply.text[0]);
+        return why.empty() ? "the engine's process does not say why" : why;
+    }
+
+    // Where it cannot be sent the child is gone, which hear() finds.
+    void post(const Request& q) const {
+        while (send(socket_, &q, sizeof q, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+        }
+    }
+
+    // Waits for the child's reply; seconds 0: for ever. Otherwise the child is ended, and the
+    // problem says what became of it; late: it had not answered in time.
+    Problem hear(Reply& reply, double seconds, bool* late = nullptr) {
+        const auto begin = Clock::now();
+        while (true) {
+            int wait_ms = -1;
+            if (seconds > 0) {
+                const double left =
+                    seconds - std::chrono::duration<double>(Clock::now() - begin).count();
+                // Rounded up, so that the last wait does not become many of nothing.
+                wait_ms = static_cast<int>(std::clamp(left * 1000 + 1, 0.0, 1e9));
+            }
+            // A wish to stop is looked for now and then.
+            if (stop_ != nullptr) wait_ms = wait_ms < 0 ? stop_ms : std::min(wait_ms, stop_ms);
+            pollfd wait{socket_, POLLIN, 0};
+            const int ready = poll(&wait, 1, wait_ms);
+            if (ready < 0 && errno == EINTR) continue;
+            if (ready == 0) {
+                const bool out_of_time =
+                    seconds > 0 && Clock::now() - begin >= std::chrono::duration<double>(seconds);
+                if (!out_of_time && !(late != nullptr && stopped())) continue;
+                if (late != nullptr) *late = true;
+                end(milliseconds(0));
+                return "the process gave no answer in " + seconds_text(seconds);
+            }
+            const ssize_t got = recv(socket_, &reply, sizeof reply, 0);
+            if (got < 0 && errno == EINTR) continue;
+            const bool sound = reply.outcome <= static_cast<uint8_t>(Outcome::hung) &&
+                               reply.fault <= static_cast<uint8_t>(Fault::launch_failed);
+            if (got == sizeof reply && sound) return {};
+            return "the process died: " + words_of(end(orderly_end));
+        }
+    }
+
+    // A reply that is a problem or nothing.
+    Problem heard_problem() {
+        Reply reply;
+        if (Problem why = hear(reply, answer_seconds); !why.empty()) return why;
+        return problem_of(reply);
+    }
+
+    // Ends the child, if there is one: it is killed where it has not ended by itself with
+    // `patience`. Gives its status, as waitpid does.
+    int end(milliseconds patience) {
+        int status = -1;
+        if (socket_ >= 0) close(socket_);
+        if (pid_ > 0 && !reap(pid_, patience, status)) {
+            kill(pid_, SIGKILL);
+            // A driver that cannot be interrupted may hold it for longer; then it is left.
+            if (!reap(pid_, killed_end, status)) status = -1;
+        }
+        unmap(bytes_);
+        unmap(text_);
+        live_.clear();
+        socket_ = -1;
+        pid_ = -1;
+        return status;
+    }
+
+    const Opener open_;
+    const double limit_;
+    const std::atomic<bool>* const stop_;
+    Device device_;
+    pid_t pid_ = -1;
+    int socket_ = -1;
+    Shared bytes_, text_;
+    std::map<uint64_t, uint64_t> live_;  // the present child's: address to bytes
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> open_in_child(Opener open, const ChildOptions& options, std::string& why) {
+    auto engine = std::make_unique<ChildEngine>(std::move(open), options);
+    why = engine->start();
+    if (!why.empty()) return nullptr;
+    return engine;
+}
+
+}  // namespace lockwarp::gpu

@@ -1,0 +1,200 @@
+// lockwarp fidelity, and the table that it makes from recordings.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "emu/lockwarp.hpp"
+#include "tests/tools/process.hpp"
+#include "tools/fidelity_command.hpp"
+#include "tools/fidelity_table.hpp"
+#include "tools/summary_json.hpp"
+#include "validate/emulator_engine.hpp"
+#include "validate/recording.hpp"
+#include "validate/suite.hpp"
+
+namespace lockwarp::tools {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+TEST(FidelityCommand, ALineForEachArchitecture) {
+    const Folder folder;
+    const Ended e = run(folder, {"fidelity"});
+    EXPECT_EQ(e.status, 0) << e.err;
+    EXPECT_EQ(too_wide(e.out), "");
+    for (const isa::ArchRow& a : isa::arch_rows)
+        EXPECT_TRUE(contains(e.out, std::string(a.name) + ": ")) << a.name;
+}
+
+TEST(FidelityCommand, ALineForEachInstructionOfOne) {
+    const Folder folder;
+    for (const isa::ArchRow& a : isa::arch_rows) {
+        const Ended e = run(folder, {"fidelity", "--arch", std::string(a.name)});
+        EXPECT_EQ(e.status, 0) << e.err;
+        EXPECT_EQ(too_wide(e.out), "");
+        EXPECT_TRUE(e.out.starts_with(std::string(a.name) + ": "));
+        EXPECT_TRUE(contains(e.out, "\nmma.m16n8k16.f32.f16.f16.f32 "));
+        EXPECT_TRUE(contains(e.out, "\nldmatrix "));
+        EXPECT_TRUE(contains(e.out, "wgmma"));
+    }
+    const Ended wrong = run(folder, {"fidelity", "--arch", "sm_12"});
+    EXPECT_EQ(wrong.status, 2);
+    EXPECT_TRUE(contains(wrong.err, "sm_12")) << wrong.err;
+}
+
+TEST(FidelityCommand, HelpSaysWhatTheWordsMean) {
+    const Folder folder;
+    const Ended e = run(folder, {"fidelity", "--help"});
+    EXPECT_EQ(e.status, 0);
+    EXPECT_EQ(too_wide(e.out), "");
+    EXPECT_TRUE(contains(e.out, fidelity_help()));
+}
+
+TEST(FidelityCommand, Json) {
+    const Folder folder;
+    const Ended e = run(folder, {"fidelity", "--json"});
+    EXPECT_EQ(e.status, 0);
+    const nlohmann::json j = nlohmann::json::parse(e.out);
+    EXPECT_EQ(j["schema"], "lockwarp-fidelity/1");
+    ASSERT_EQ(j["architectures"].size(), isa::arch_rows.size());
+    for (const nlohmann::json& of : j["architectures"]) {
+        size_t all = 0;
+        for (const auto& [word, n] : of["counts"].items()) all += n.get<size_t>();
+        EXPECT_EQ(of["instructions"].size(), all);
+        EXPECT_GT(all, 200u);
+    }
+}
+
+validate::SuiteProgram program(const std::string& name) {
+    for (validate::SuiteProgram& p : validate::suite(isa::Arch::sm_90))
+        if (p.name == name) return std::move(p);
+    ADD_FAILURE() << name;
+    return {};
+}
+
+// A recording with the emulator as the machine.
+std::string recorded(const std::string& name, isa::Arch machine) {
+    const validate::SuiteProgram p = program(name);
+    validate::EmulatorEngine engine(machine);
+    validate::Answer answer;
+    run_lockstep(p.c, machine, engine, {}, &answer);
+    answer.device.name = "a \"machine\"";
+    answer.device.driver = "1.0";
+    const std::vector<uint8_t> bytes = validate::write_recording(
+        {p.name + ".ptx", p.ptx, std::string(isa::row(machine).name), "a test", p.c, answer});
+    return {bytes.begin(), bytes.end()};
+}
+
+TEST(FidelityTable, IsWhatTheRecordingsHold) {
+    const Folder folder;
+    folder.write("brev.lwr", recorded("brev", isa::Arch::sm_90));
+    folder.write("other.json", "{}");
+    folder.write("notes.txt", "ignored");
+    std::string cpp;
+    size_t rows = 0;
+    ASSERT_EQ(recorded_source(folder.path.string(), cpp, rows), "");
+    EXPECT_GT(rows, 5u);
+    EXPECT_TRUE(contains(cpp, "\"sm_90\", \"a \\042machine\\042\", \"1.0\"")) << cpp;
+    // Each lane of 16 warps.
+    EXPECT_TRUE(contains(cpp, "    on_0(\"brev.b32\", 512),\n")) << cpp;
+    EXPECT_TRUE(contains(cpp, "    on_0(\"ret\", 0),\n")) << cpp;
+    // Twice the recordings, twice the values.
+    folder.write("again.lwr", recorded("brev", isa::Arch::sm_90));
+    ASSERT_EQ(recorded_source(folder.path.string(), cpp, rows), "");
+    EXPECT_TRUE(contains(cpp, "    on_0(\"brev.b32\", 1024),\n")) << cpp;
+}
+
+TEST(FidelityTable, SaysWhatDiffers) {
+    const Folder folder;
+    validate::Recording r;
+    const std::string file = recorded("brev", isa::Arch::sm_90);
+    ASSERT_EQ(
+        validate::read_recording({reinterpret_cast<const uint8_t*>(file.data()), file.size()}, r),
+        "");
+    // One bit of the first result of brev: the record of warp 0, lane 0.
+    std::vector<uint8_t>& words = r.answer.tracks[0].words;
+    const isa::Resolved resolved = isa::resolve(r.c.module, isa::Arch::sm_90, "k");
+    size_t at = 0;
+    for (size_t i = 0; i + 8 <= words.size(); i += 8) {
+        uint64_t number = 0;
+        std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(i), 8,
+                    reinterpret_cast<uint8_t*>(&number));
+        if (number != 0 && number <= resolved.program.operations.size() &&
+            resolved.program.operations[number - 1].op == isa::Op::brev && i % 256 == 0) {
+            at = i + 256;
+            break;
+        }
+    }
+    ASSERT_NE(at, 0u);
+    words[at] ^= 1;
+    const std::vector<uint8_t> changed = validate::write_recording(r);
+    folder.write("brev.lwr", {changed.begin(), changed.end()});
+    std::string cpp;
+    size_t rows = 0;
+    ASSERT_EQ(recorded_source(folder.path.string(), cpp, rows), "");
+    EXPECT_TRUE(contains(cpp, ", 512, 1),\n")) << cpp;
+    // What has no results of its own is not said to be identical.
+    EXPECT_FALSE(contains(cpp, "\"ret\"")) << cpp;
+}
+
+TEST(FidelityTable, AddsReportsOfFuzz) {
+    const Folder folder;
+    validate::Summary summary;
+    summary.command = "fuzz";
+    gpu::Device device;
+    device.name = "NVIDIA H200";
+    device.driver = "580";
+    device.number = 90;
+    summary.devices = {device};
+    summary.cases = 1;
+    summary.counts.values = 96;
+    summary.counts.different = 1;
+    summary.instructions["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"].values = 64;
+    summary.instructions["brev.b32"].values = 32;
+    summary.instructions["brev.b32"].different = 1;
+    folder.write("fuzz.json", summary_json(summary));
+    std::string cpp;
+    size_t rows = 0;
+    ASSERT_EQ(recorded_source(folder.path.string(), cpp, rows), "");
+    EXPECT_EQ(rows, 2u);
+    EXPECT_TRUE(contains(cpp, "    on_0(\"mma.m16n8k16.f32.f16.f16.f32\", 64),\n")) << cpp;
+    EXPECT_TRUE(contains(cpp, "    on_0(\"brev.b32\", 32, 1),\n")) << cpp;
+    // Whose result it is must be known.
+    device.number = 80;
+    summary.devices.push_back(device);
+    folder.write("fuzz.json", summary_json(summary));
+    EXPECT_TRUE(contains(recorded_source(folder.path.string(), cpp, rows), "several machines"));
+}
+
+TEST(FidelityTable, RefusesWhatIsDamaged) {
+    const Folder folder;
+    std::string file = recorded("brev", isa::Arch::sm_90);
+    file.back() = static_cast<char>(file.back() ^ 1);
+    folder.write("brev.lwr", file);
+    std::string cpp;
+    size_t rows = 0;
+    EXPECT_TRUE(contains(recorded_source(folder.path.string(), cpp, rows), "brev.lwr"));
+    EXPECT_NE(recorded_source((folder.path / "none").string(), cpp, rows), "");
+}
+
+TEST(FidelityTable, TheCommittedOneIsThatOfTheCommittedRecordings) {
+    const std::string golden = LOCKWARP_SOURCE_DIR "/tests/golden";
+    std::string cpp;
+    size_t rows = 0;
+    if (!std::filesystem::exists(golden) || std::filesystem::is_empty(golden))
+        GTEST_SKIP() << "no recordings in tests/golden";
+    ASSERT_EQ(recorded_source(golden, cpp, rows), "");
+    EXPECT_GT(rows, 0u);
+    std::ifstream file(LOCKWARP_SOURCE_DIR "/validate/recorded_rows.cpp");
+    std::stringstream text;
+    text << file.rdbuf();
+    EXPECT_TRUE(text.str() == cpp)
+        << "make it anew: lockwarp fidelity --from tests/golden > validate/recorded_rows.cpp";
+}
+
+}  // namespace
+}  // namespace lockwarp::tools

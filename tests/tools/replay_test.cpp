@@ -1,0 +1,209 @@
+// lockwarp record on the emulator in a GPU's place, and lockwarp replay as a process.
+#include "tools/replay_command.hpp"
+
+#include <gtest/gtest.h>
+
+#include "emu/isa/arch.hpp"
+#include "tests/tools/process.hpp"
+#include "tools/record_command.hpp"
+#include "tools/run_command.hpp"
+#include "validate/emulator_engine.hpp"
+#include "validate/recording.hpp"
+
+namespace lockwarp::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kernels = LOCKWARP_SOURCE_DIR "/gpu/kernels/";
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+struct Recorded {
+    int status = -1;
+    std::string out;
+};
+
+// Records a launch file on the emulator as the engine's architecture, for `arch`.
+Recorded record(const Folder& folder, const std::string& launch, const std::string& name,
+                isa::Arch of_engine = isa::Arch::sm_90) {
+    RecordOptions options;
+    options.files = {launch};
+    options.out = (folder.path / name).string();
+    options.only = {"mma"};
+    Input in;
+    ptx::Module module;
+    EXPECT_EQ(read_recorded(options.files, in, module), done);
+    validate::EmulatorEngine engine(of_engine);
+    testing::internal::CaptureStdout();
+    Recorded r;
+    r.status = record_on(engine, isa::Arch::sm_90, in, std::move(module), options);
+    r.out = testing::internal::GetCapturedStdout();
+    return r;
+}
+
+Recorded record_kernel(const Folder& folder, const std::string& kernel, const std::string& name,
+                       isa::Arch of_engine = isa::Arch::sm_90) {
+    return record(folder, kernels + kernel + ".json", name, of_engine);
+}
+
+TEST(Replay, ARecordingIsIdentical) {
+    const Folder folder;
+    const Recorded r = record_kernel(folder, "mma_m16n8k16", "one.lwr");
+    EXPECT_EQ(r.status, 0);
+    const std::string size = std::to_string(fs::file_size(folder.path / "one.lwr"));
+    const std::string grouped =
+        size.substr(0, size.size() - 3) + "," + size.substr(size.size() - 3);
+    const std::string counts = ": 128 register values compared, 1,024 memory bytes; 0 and 0 ";
+    EXPECT_TRUE(r.out.starts_with("recorded: " + (folder.path / "one.lwr").string() + ", " +
+                                  grouped + " bytes: 128 register values, 1,024 memory bytes\n" +
+                                  "identical" + counts))
+        << r.out;
+    const Ended e = run(folder, {"replay", "one.lwr", "--threads", "1"});
+    EXPECT_EQ(e.status, 0) << e.err;
+    EXPECT_EQ(e.err, "");
+    EXPECT_EQ(e.out, "identical" + counts + "different\nthe emulator as sm_90, sm_90\n");
+}
+
+TEST(Replay, AFolderOfThem) {
+    const Folder folder;
+    fs::create_directories(folder.path / "set/more/deeper");
+    record_kernel(folder, "mma_m16n8k16", "set/b.lwr");
+    record_kernel(folder, "mma_ldmatrix", "set/more/a.lwr");
+    record_kernel(folder, "mma_ldmatrix", "set/more/deeper/not.lwr");
+    folder.write("set/notes.txt", "not a recording");
+    fs::create_symlink(folder.path / "set/b.lwr", folder.path / "set/c.lwr");
+    const Ended e = run(folder, {"replay", "set", "--json", "r.json"});
+    EXPECT_EQ(e.status, 0) << e.err;
+    EXPECT_EQ(e.out,
+              "identical: 3 recordings, 320 register values compared, 3,072 memory bytes\n"
+              "the emulator as sm_90, sm_90\n");
+    EXPECT_TRUE(contains(folder.read("r.json"), "set/more/a.lwr"));
+    // One named twice is one.
+    EXPECT_TRUE(run(folder, {"replay", "set/b.lwr", "set"}).out.starts_with("identical: 3 "));
+    std::vector<std::string> found;
+    EXPECT_EQ(find_recordings({(folder.path / "set").string()}, found), "");
+    ASSERT_EQ(found.size(), 3u);
+    EXPECT_TRUE(found[0].ends_with("set/b.lwr") && found[2].ends_with("set/more/a.lwr"));
+}
+
+TEST(Replay, ADifferenceIsShown) {
+    const Folder folder;
+    const Recorded r = record_kernel(folder, "gemm_sm80", "differs.lwr", isa::Arch::sm_80);
+    EXPECT_EQ(r.status, 1) << "recorded all the same";
+    EXPECT_TRUE(contains(r.out, "\nDIFFERS  gemm.sm_80.ptx:")) << r.out;
+    const Ended one = run(folder, {"replay", "differs.lwr"});
+    EXPECT_EQ(one.status, 1) << one.err;
+    EXPECT_EQ(r.out.substr(r.out.find('\n') + 1), one.out) << "as it was when it was recorded";
+    record_kernel(folder, "mma_ldmatrix", "same.lwr");
+    const Ended two = run(folder, {"replay", "same.lwr", "differs.lwr"});
+    EXPECT_EQ(two.status, 1);
+    EXPECT_TRUE(two.out.starts_with("DIFFERS: 1 of 2 recordings, ")) << two.out;
+    EXPECT_TRUE(contains(two.out, "\n\ndiffers.lwr:\n" + one.out)) << two.out;
+    EXPECT_EQ(too_wide(two.out), "");
+}
+
+TEST(Replay, WhatCannotBeRead) {
+    const Folder folder;
+    record_kernel(folder, "mma_m16n8k16", "good.lwr");
+    std::string bytes = folder.read("good.lwr");
+    bytes[bytes.size() / 2] ^= 4;
+    folder.write("damaged.lwr", bytes);
+    bytes[bytes.size() / 2] ^= 4;
+    folder.write("cut.lwr", bytes.substr(0, bytes.size() - 1));
+    bytes[3] = 2;
+    folder.write("newer.lwr", bytes);
+    folder.write("text.lwr", "no recording, a text\n");
+    folder.write("empty.lwr", "");
+    fs::create_directory(folder.path / "folder");
+    const std::pair<const char*, const char*> rows[] = {
+        {"damaged.lwr", "damaged.lwr: damaged (checksum)"},
+        {"cut.lwr", "cut.lwr: cut off"},
+        {"newer.lwr", "newer.lwr: made by a newer Lockwarp (format 2; this one reads 1)"},
+        {"text.lwr", "text.lwr: not a Lockwarp recording"},
+        {"empty.lwr", "empty.lwr: not a Lockwarp recording"},
+        {"folder", "folder: no recordings (*.lwr) in it"},
+        {"missing.lwr", "missing.lwr: No such file or directory"},
+        {"/dev/zero", "/dev/zero: not a regular file"},
+    };
+    for (const auto& [file, message] : rows) {
+        const Ended e = run(folder, {"replay", file});
+        EXPECT_EQ(e.status, 2) << file;
+        EXPECT_EQ(e.out, "") << file;
+        EXPECT_EQ(e.err, "error: " + std::string(message) + "\n");
+    }
+    // The others are compared.
+    const Ended e = run(folder, {"replay", "damaged.lwr", "good.lwr"});
+    EXPECT_EQ(e.status, 2);
+    EXPECT_EQ(e.err, "error: damaged.lwr: damaged (checksum)\n");
+    EXPECT_TRUE(e.out.starts_with("FAILED: 1 of 2 recordings not compared, 0 different; 128 "))
+        << e.out;
+    EXPECT_EQ(run(folder, {"replay"}).status, 2);
+}
+
+TEST(Replay, ComparingNothingIsAFailure) {
+    const Folder folder;
+    record_kernel(folder, "mma_m16n8k16", "good.lwr");
+    const std::string text = folder.read("good.lwr");
+    validate::Recording r;
+    ASSERT_EQ(
+        validate::read_recording({reinterpret_cast<const uint8_t*>(text.data()), text.size()}, r),
+        "");
+    r.answer.outputs.clear();
+    r.answer.tracks.clear();
+    r.answer.traced.clear();
+    const std::vector<uint8_t> bytes = validate::write_recording(r);
+    folder.write("nothing.lwr", {bytes.begin(), bytes.end()});
+    const Ended e = run(folder, {"replay", "nothing.lwr"});
+    EXPECT_EQ(e.status, 2);
+    EXPECT_EQ(e.out, "");
+    EXPECT_EQ(e.err, "error: nothing.lwr: nothing was compared\n");
+}
+
+TEST(Replay, StepsMayBeLimited) {
+    const Folder folder;
+    record_kernel(folder, "mma_m16n8k16", "one.lwr");
+    const Ended e = run(folder, {"replay", "one.lwr", "--max-steps", "10"});
+    EXPECT_EQ(e.status, 1);
+    EXPECT_TRUE(e.out.starts_with("DIFFERS")) << e.out;
+}
+
+TEST(Record, NeedsAGpu) {
+    const Folder folder;
+    const std::string launch = std::string(kernels) + "mma_m16n8k16.json";
+    const Ended e = run(folder, {"record", launch}, {"CUDA_VISIBLE_DEVICES="});
+    EXPECT_EQ(e.status, 77);
+    EXPECT_TRUE(e.err.starts_with("error: record needs a GPU: ")) << e.err;
+    EXPECT_EQ(e.out, "");
+    EXPECT_EQ(folder.names(), std::vector<std::string>{});
+    // What is wrong with the input is said first.
+    EXPECT_EQ(run(folder, {"record", "missing.json"}).status, 2);
+}
+
+TEST(Record, WritesWhereItIsTold) {
+    const Folder folder;
+    RecordOptions options;
+    options.files = {std::string(kernels) + "mma_m16n8k16.json"};
+    options.out = (folder.path / "no/such/folder/x.lwr").string();
+    Input in;
+    ptx::Module module;
+    ASSERT_EQ(read_recorded(options.files, in, module), done);
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    EXPECT_EQ(record_on(engine, isa::Arch::sm_90, in, std::move(module), options), wrong_input);
+    EXPECT_EQ(folder.names(), std::vector<std::string>{});
+}
+
+TEST(Record, HelpFits) {
+    const Folder folder;
+    for (const char* command : {"record", "replay"}) {
+        const Ended e = run(folder, {command, "--help"});
+        EXPECT_EQ(e.status, 0);
+        EXPECT_EQ(too_wide(e.out), "");
+        EXPECT_GT(e.out.size(), 300u);
+    }
+}
+
+}  // namespace
+}  // namespace lockwarp::tools

@@ -1,0 +1,500 @@
+// Reports for CI: JSON there and back, JUnit, GitHub, and lockwarp report as a process.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/process.hpp"
+#include "tests/validate/summary_cases.hpp"
+#include "tools/summary_github.hpp"
+#include "tools/summary_json.hpp"
+#include "tools/summary_junit.hpp"
+#include "tools/summary_text.hpp"
+
+namespace lockwarp::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using validate::case_of;
+using validate::CaseResult;
+using validate::empty_summary;
+using validate::Summary;
+using validate::Verdict;
+
+// Everything a stranger's kernel may have for a name or a message.
+const std::string hostile =
+    "<a href='x'>&\"]]>\x1b[31m%0A```` ::error::x\n::set-output name=a::b\n`````\n| a | b |\xff\xc0"
+    "\x80\xed\xa0\x80\xef\xbf\xbf\xc2\x9b \xe2\x82\xac\r\n##[error]c\t\x01\x7f\n";
+
+Summary three_cases() {
+    Summary s = empty_summary("validate");
+    s.devices = {{"NVIDIA H200", "580.159.04", 90, 1980, 150'000'000'000}};
+    add(s, case_of("k2.json", Verdict::identical, 1000), true);
+    add(s, case_of("k10.json", Verdict::differs, 500), true);
+    add(s, case_of("k1.json", Verdict::identical, UINT64_MAX / 2), true);
+    s.instructions["mma.sync"].values = 77;
+    s.instructions["add.s32"].values = 5;
+    s.instructions["add.s32"].different = 1;
+    return s;
+}
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+TEST(SummaryJson, ThereAndBack) {
+    Summary s = three_cases();
+    s.results[1].text = "a\tb\n\xe2\x82\xac \"\\\n";
+    s.results[1].counts.masked = 3;
+    s.counts.masked = 3;
+    s.seconds = 0.1;
+    const std::string text = summary_json(s);
+    Summary back;
+    ASSERT_EQ(parse_summary(text, "r.json", back), "");
+    EXPECT_EQ(summary_json(back), text);
+    EXPECT_EQ(back.results[2].text, s.results[2].text);
+    EXPECT_EQ(back.results[1].text, s.results[1].text);
+    EXPECT_EQ(back.counts.values, s.counts.values);
+    EXPECT_EQ(back.seconds, 0.1);
+    EXPECT_EQ(back.devices[0].memory, 150'000'000'000u);
+    EXPECT_EQ(back.results[2].instruction, "add.s32");
+    EXPECT_EQ(back.results[2].line, 7u);
+
+    Summary fuzz = empty_summary("fuzz");
+    add(fuzz, case_of("seed 3", Verdict::identical, 9), false);
+    add(fuzz, case_of("seed 4", Verdict::failed, 9), false);
+    fuzz.seeds = {{3, 2}};
+    ASSERT_EQ(parse_summary(summary_json(fuzz), "r.json", back), "");
+    EXPECT_EQ(summary_json(back), summary_json(fuzz));
+    EXPECT_EQ(back.seeds[0].first, 3u);
+}
+
+TEST(SummaryJson, FieldsInOrder) {
+    const Json j = Json::parse(summary_json(three_cases()));
+    std::vector<std::string> names;
+    for (const auto& [name, value] : j.items()) names.push_back(name);
+    EXPECT_EQ(names, (std::vector<std::string>{"schema", "version", "command", "verdict", "cases",
+                                               "seconds", "counts", "devices", "results",
+                                               "instructions"}));
+    EXPECT_EQ(j["schema"], "lockwarp-report/1");
+    EXPECT_EQ(j["verdict"], "differs");
+    EXPECT_EQ(j["counts"]["values"], UINT64_MAX / 2 + 1500);
+    EXPECT_TRUE(j["counts"]["values"].is_number_unsigned());
+    EXPECT_EQ(j["results"][2]["name"], "k10.json");
+}
+
+TEST(SummaryJson, TextsThatAreNotUtf8) {
+    Summary s = three_cases();
+    s.results[1].text = hostile;
+    Summary back;
+    ASSERT_EQ(parse_summary(summary_json(s), "r.json", back), "");
+    EXPECT_TRUE(has(back.results[1].text, "]]>\x1b[31m"));
+    EXPECT_EQ(summary_json(back), summary_json(s));
+}
+
+// The report with one field changed; the pointer is JSON's.
+std::string problem_with(const std::string& pointer, const Json& value) {
+    Json j = Json::parse(summary_json(three_cases()));
+    if (value.is_discarded())
+        j[Json::json_pointer(pointer).parent_pointer()].erase(Json::json_pointer(pointer).back());
+    else
+        j[Json::json_pointer(pointer)] = value;
+    Summary out = empty_summary("untouched");
+    const Problem why = parse_summary(j.dump(), "r.json", out);
+    EXPECT_EQ(out.command, why.empty() ? "validate" : "untouched");
+    return why;
+}
+
+TEST(SummaryJson, WrongFields) {
+    const Json missing(Json::value_t::discarded);
+    const struct {
+        std::string pointer;
+        Json value;
+        std::string problem;
+    } cases[] = {
+        {"/schema", missing, "'schema': is missing"},
+        {"/schema", "lockwarp-report/2",
+         "'schema': 'lockwarp-report/1' is expected, not \"lockwarp-report/2\""},
+        {"/schema", "lockwarp-launch/1", "'schema': 'lockwarp-report/1' is expected"},
+        {"/command", 5, "'command': a text of at most 1048576 bytes is expected, not 5"},
+        {"/command", "frob", "'command': validate, replay or fuzz is expected, not \"frob\""},
+        {"/cases", -1,
+         "'cases': a whole number from 0 to 18446744073709551615 is expected, not -1"},
+        {"/cases", 1.5, "'cases': a whole number"},
+        {"/cases", 4, "'cases': is 4, but there are 3 results"},
+        {"/cases", 2, "'cases': is 2, but there are 3 results"},
+        {"/seconds", "1", "'seconds': a number of seconds is expected, not \"1\""},
+        {"/seconds", -1, "'seconds': a number of seconds is expected, not -1"},
+        {"/counts", 1, "'counts': an object is expected, not 1"},
+        {"/counts/masked", missing, "'counts.masked': is missing"},
+        {"/counts/values", 3, "'counts.values': is 3, the results have 9223372036854777307"},
+        {"/counts/different", 0, "'counts.different': is 0, the results have 1"},
+        {"/counts/memory_different", 4, "'counts.memory_different': is above 'memory_bytes'"},
+        {"/devices", Json::object(), "'devices': an array is expected, not an object"},
+        {"/devices/0", 3, "'devices[0]': an object is expected, not 3"},
+        {"/devices/0/number", uint64_t{1} << 32, "'devices[0].number': a whole number from 0 to 4"},
+        {"/devices/0/driver", nullptr, "'devices[0].driver': is missing"},
+        {"/instructions", Json::array(), "'instructions': an object is expected, not an array"},
+        {"/instructions/add.s32/values", 0, "'instructions.add.s32.different': is above 'values'"},
+        {"/instructions/add.s32", true, "'instructions.add.s32': an object is expected, not true"},
+        {"/results", missing, "'results': is missing"},
+        {"/results/1", Json::array(), "'results[1]': an object is expected, not an array"},
+        {"/results/1/name", "", "'results[1].name': is empty"},
+        {"/results/1/name", "k10.json", "'results': a case twice: 'k10.json' is in both"},
+        {"/results/1/verdict", "good", "'results[1].verdict': identical, differs or failed is"},
+        {"/results/2/verdict", "identical", "'results[2].verdict': is identical, but the counts"},
+        {"/results/1/counts/values", "9", "'results[1].counts.values': a whole number"},
+        {"/results/1/text", 3, "'results[1].text': a text"},
+        {"/results/1/line", -3, "'results[1].line': a whole number from 0 to 4294967295"},
+        {"/seeds", Json::parse(R"([{"first": 1}])"), "'seeds[0].count': is missing"},
+        {"/seeds", Json::parse(R"([{"first": 18446744073709551615, "count": 3}])"),
+         "'seeds[0].count': a whole number from 0 to 0 is expected, not 3"},
+        {"/seeds", Json::parse(R"([{"first": 1, "count": 4}])"), "'seeds': are 4, the cases 3"},
+    };
+    for (const auto& c : cases) {
+        const std::string why = problem_with(c.pointer, c.value);
+        EXPECT_TRUE(why.starts_with("r.json: field " + c.problem)) << c.problem << "\nis\n" << why;
+    }
+    EXPECT_EQ(problem_with("/later", Json::object()), "") << "unknown fields are ignored";
+    EXPECT_EQ(problem_with("/verdict", "identical"), "") << "said by the results";
+    Json nothing = Json::parse(summary_json(three_cases()));
+    for (const char* where : {"/results/0/counts", "/counts"})
+        for (const char* field : {"values", "memory_bytes"}) {
+            Json& n = nothing[Json::json_pointer(where)][field];
+            n = where == std::string("/counts") ? n.get<uint64_t>() : 0;
+        }
+    Summary out;
+    EXPECT_EQ(parse_summary(nothing.dump(), "r.json", out),
+              "r.json: field 'results[0].verdict': is identical, but nothing was compared");
+}
+
+TEST(SummaryJson, WhatIsNoReport) {
+    Summary out;
+    for (const std::string& text :
+         {std::string(), std::string("{"), std::string("\xff"), std::string("{} {}"),
+          summary_json(three_cases()).substr(0, 300), std::string(R"({"seconds": 1e999})")})
+        EXPECT_EQ(parse_summary(text, "r.json", out), "r.json: not JSON");
+    EXPECT_EQ(parse_summary("[]", "r.json", out),
+              "r.json: a JSON object is expected, not an array");
+    EXPECT_EQ(parse_summary("null", "r.json", out),
+              "r.json: a JSON object is expected, not missing");
+    // Deeper than any stack, alone and where a field is shown.
+    const std::string deep(1 << 20, '[');
+    EXPECT_EQ(parse_summary(deep, "r.json", out), "r.json: not JSON");
+    const std::string closed = deep + std::string(1 << 20, ']');
+    EXPECT_TRUE(parse_summary(closed, "r.json", out).ends_with("not an array"));
+    EXPECT_EQ(parse_summary("{\"schema\": " + closed + "}", "r.json", out),
+              "r.json: field 'schema': a text of at most 1048576 bytes is expected, not an array");
+    // Every prefix and every changed byte ends in an answer.
+    const std::string good = summary_json(three_cases());
+    for (size_t i = 0; i < good.size(); i += 3) {
+        std::string bad = good;
+        bad[i] = static_cast<char>(bad[i] ^ 0x15);
+        (void)parse_summary(bad, "r.json", out);
+        EXPECT_NE(parse_summary(good.substr(0, i), "r.json", out), "");
+    }
+}
+
+TEST(SummaryText, Clean) {
+    EXPECT_EQ(clean("a\x1b[0m\xff\xc0\x80\xed\xa0\x80z\xe2\x82\xac\xf0\x9f\x98\x80\n"),
+              "a[0m\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz"
+              "\xe2\x82\xac\xf0\x9f\x98\x80\n");
+    EXPECT_EQ(clean("\xe2\x80\xae\xc2\x9b\xef\xbf\xbf\xf4\x90\x80\x80").find('\x9b'),
+              std::string::npos);
+    EXPECT_EQ(clean_line("a\nb\tc"), "a b c");
+    EXPECT_EQ(clean("##[x ##\x01[y"), "## [x ## [y");
+    EXPECT_EQ(cut("abcdef", 6), "abcdef");
+    EXPECT_EQ(cut("abcdefg", 6), "abc...");
+    EXPECT_EQ(cut("ab\xe2\x82\xac\xe2\x82\xac", 7), "ab...");
+}
+
+TEST(SummaryText, Answers) {
+    Summary s = empty_summary("fuzz");
+    EXPECT_EQ(answer(s), "FAILED: 0 cases, nothing was compared");
+    add(s, case_of("seed 1", Verdict::identical, 1234567), false);
+    EXPECT_EQ(answer(s), "identical: 1 case, 1,234,567 values and 1 memory byte compared");
+    EXPECT_EQ(answer(s, 3),
+              "identical: 3 reports, 1 case, 1,234,567 values and 1 memory byte compared");
+    add(s, case_of("seed 2", Verdict::differs, 1), false);
+    EXPECT_EQ(answer(s, 2),
+              "DIFFERS: 2 reports, 1 of 2 cases; 1 of 1,234,568 values, 0 of 2 bytes");
+    add(s, case_of("seed 3", Verdict::failed, 1), false);
+    EXPECT_EQ(answer(s), "FAILED: 1 of 3 cases could not be compared, 1 differs");
+    // A large cluster's day still fits.
+    Summary large = empty_summary("validate");
+    add(large, case_of("a", Verdict::identical, 999'999'999'999), true);
+    large.counts.memory_bytes = 999'999'999'999;
+    large.cases = 9'999;
+    EXPECT_LE(answer(large, 64).size(), 100u);
+    large.counts.different = large.counts.memory_different = 999;
+    EXPECT_LE(answer(large, 64).size(), 100u);
+}
+
+TEST(SummaryText, NarrowAndHarmless) {
+    Summary s = three_cases();
+    s.counts.masked = s.counts.taken = UINT64_MAX;
+    s.devices[0].name = std::string(200, 'N') + hostile;
+    s.results[2].name = hostile + std::string(200, 'n');
+    s.results[2].text = hostile + std::string(300, 'x') + "\n" + std::string(1000, '\n');
+    s.instructions[std::string(150, 'i') + hostile] = s.counts;
+    const std::string text = summary_text(s);
+    EXPECT_EQ(too_wide(text), "");
+    EXPECT_TRUE(text.starts_with("DIFFERS: 1 of 3 cases; 1 of "));
+    EXPECT_EQ(std::ranges::count_if(text, [](char c) { return c < 32 && c >= 0 && c != '\n'; }), 0);
+    EXPECT_FALSE(has(text, "##["));
+    EXPECT_FALSE(has(text, "\n::"));
+    EXPECT_TRUE(has(text, "\n  | ::set-output"));
+    EXPECT_LT(std::ranges::count(text, '\n'), 70);
+    const std::string table = summary_text(three_cases());
+    EXPECT_TRUE(has(table,
+                    "instruction  values compared  different\n"
+                    "add.s32                    5          1\n"
+                    "mma.sync                  77          0\n"))
+        << table;
+    EXPECT_TRUE(has(table, "differs: k10.json\n  | DIFFERS  k10.json.ptx:7\n  |   second line\n"))
+        << table;
+}
+
+TEST(SummaryJunit, Whole) {
+    Summary s = three_cases();
+    add(s, case_of("bad.json", Verdict::failed, 0), true);
+    s.seconds = 2;
+    EXPECT_EQ(summary_junit(s),
+              R"(<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="lockwarp" tests="4" failures="1" errors="1" time="2.000">
+  <testsuite name="lockwarp validate" tests="4" failures="1" errors="1" time="2.000" skipped="0">
+    <properties>
+      <property name="device" value="NVIDIA H200, sm_90"/>
+      <property name="driver" value="580.159.04"/>
+      <property name="cases" value="4"/>
+      <property name="register values compared" value="9223372036854777307"/>
+      <property name="register values different" value="1"/>
+      <property name="register values undefined" value="0"/>
+      <property name="register values taken" value="0"/>
+      <property name="memory bytes compared" value="4"/>
+      <property name="memory bytes different" value="0"/>
+    </properties>
+    <testcase name="bad.json" classname="lockwarp.validate" time="0.250" file="bad.json.ptx" line="7">
+      <error message="DIFFERS  bad.json.ptx:7" type="add.s32">DIFFERS  bad.json.ptx:7
+  second line
+</error>
+    </testcase>
+    <testcase name="k1.json" classname="lockwarp.validate" time="0.250"/>
+    <testcase name="k2.json" classname="lockwarp.validate" time="0.250"/>
+    <testcase name="k10.json" classname="lockwarp.validate" time="0.250" file="k10.json.ptx" line="7">
+      <failure message="DIFFERS  k10.json.ptx:7" type="add.s32">DIFFERS  k10.json.ptx:7
+  second line
+</failure>
+    </testcase>
+  </testsuite>
+</testsuites>
+)");
+}
+
+TEST(SummaryJunit, ProgramsOfFuzz) {
+    Summary s = empty_summary("fuzz");
+    for (int i = 0; i < 3; ++i) add(s, case_of("seed 1", Verdict::identical, 5), false);
+    EXPECT_TRUE(has(summary_junit(s), "tests=\"1\" failures=\"0\" errors=\"0\""));
+    EXPECT_TRUE(has(summary_junit(s),
+                    "<testcase name=\"3 programs\" classname=\"lockwarp.fuzz\" "
+                    "time=\"0.750\"/>"));
+    add(s, case_of("seed 9", Verdict::differs, 5), false);
+    EXPECT_TRUE(has(summary_junit(s), "tests=\"2\" failures=\"1\" errors=\"0\""));
+    EXPECT_TRUE(has(summary_junit(s), "\"3 programs\""));
+    EXPECT_TRUE(has(summary_junit(s), "\"seed 9\""));
+    // A verdict that no result carries.
+    EXPECT_TRUE(has(summary_junit(empty_summary("fuzz")), "errors=\"1\""));
+    EXPECT_TRUE(has(summary_junit(empty_summary("fuzz")),
+                    "<error message=\"FAILED: 0 cases, nothing was compared\""));
+    s.results.clear();
+    EXPECT_TRUE(has(summary_junit(s), "failures=\"1\""));
+}
+
+TEST(SummaryJunit, HostileNames) {
+    Summary s = three_cases();
+    CaseResult& r = s.results[2];
+    r.name = r.text = r.file = r.instruction = s.devices[0].name = hostile;
+    const std::string xml = summary_junit(s);
+    EXPECT_TRUE(has(xml, "&lt;a href=&apos;x&apos;&gt;&amp;&quot;]]&gt;[31m%0A````"));
+    EXPECT_FALSE(has(xml, "<a "));
+    EXPECT_FALSE(has(xml, "]]>"));
+    EXPECT_FALSE(has(xml, "\xef\xbf\xbf"));
+    EXPECT_FALSE(has(xml, "\xff"));
+    EXPECT_TRUE(has(xml, "\xe2\x82\xac"));
+    for (const char c : xml) EXPECT_TRUE(c < 0 || c >= 32 || c == '\n' || c == '\t') << int{c};
+    // Within a tag no line ends, and quotes come in pairs.
+    size_t quotes = 0;
+    bool tag = false;
+    for (const char c : xml) {
+        EXPECT_NE(c, tag ? '<' : '>');
+        if (c == '<' || c == '>') {
+            EXPECT_EQ(quotes % 2, 0u);
+            tag = c == '<';
+        }
+        if (tag && c == '"') ++quotes;
+        EXPECT_FALSE(tag && c == '\n');
+    }
+}
+
+TEST(SummaryGithub, Annotations) {
+    EXPECT_EQ(github_annotations(three_cases()),
+              "::error file=k10.json.ptx,line=7,title=k10.json%3A differs%3A add.s32::"
+              "DIFFERS  k10.json.ptx:7%0A  second line%0A\n");
+    Summary good = empty_summary("replay");
+    add(good, case_of("a", Verdict::identical, 1), true);
+    EXPECT_EQ(github_annotations(good), "");
+    EXPECT_EQ(github_annotations(empty_summary("replay")),
+              "::error title=lockwarp replay::FAILED: 0 cases, nothing was compared\n");
+    Summary s = three_cases();
+    s.results[2].name = s.results[2].text = s.results[2].file = hostile;
+    const std::string text = github_annotations(s);
+    EXPECT_EQ(std::ranges::count(text, '\n'), 1);
+    EXPECT_TRUE(has(text, "[31m%250A```` %3A%3Aerror%3A%3Ax  %3A%3Aset") || has(text, "%250A````"));
+    const size_t message = text.find("::", 2);
+    EXPECT_EQ(text.substr(0, message).find("::", 2), std::string::npos);
+    EXPECT_TRUE(has(text.substr(message), "%0A::set-output name=a::b%0A"));
+
+    Summary many = empty_summary("fuzz");
+    for (int i = 0; i < 30; ++i)
+        add(many, case_of("seed " + std::to_string(i), Verdict::differs, 5), false);
+    const std::string lines = github_annotations(many);
+    EXPECT_EQ(std::ranges::count(lines, '\n'), 10);
+    EXPECT_TRUE(has(lines, "::error title=lockwarp fuzz::21 more: DIFFERS: 30 of 30 cases"));
+}
+
+TEST(SummaryGithub, Markdown) {
+    EXPECT_EQ(github_markdown(three_cases()),
+              "### lockwarp validate\n\n"
+              "DIFFERS\\: 1 of 3 cases\\; 1 of 9\\,223\\,372\\,036\\,854\\,777\\,307 "
+              "values\\, 0 of 3 bytes\n\n"
+              "| | compared | different |\n|---|---:|---:|\n| cases | 3 | 1 |\n"
+              "| register values | 9,223,372,036,854,777,307 | 1 |\n| memory bytes | 3 | 0 |\n\n"
+              "- NVIDIA H200\\, sm\\_90\\, driver 580\\.159\\.04\\, 1980 MHz\n"
+              "\ndiffers: k10\\.json\n\n```text\nDIFFERS  k10.json.ptx:7\n  second line\n```\n\n");
+    Summary s = three_cases();
+    s.results[2].name = s.results[2].text = s.devices[0].name = hostile;
+    const std::string text = github_markdown(s);
+    // The fence is longer than the five backticks within, and there are two of it.
+    EXPECT_TRUE(has(text, "\n``````text\n<a href"));
+    EXPECT_TRUE(text.ends_with("\n``````\n\n"));
+    size_t fences = 0;
+    for (size_t at = 0; (at = text.find("``````", at)) != std::string::npos; at += 6) ++fences;
+    EXPECT_EQ(fences, 2u);
+    EXPECT_TRUE(has(text, "differs: \\<a href\\=\\'x\\'\\>\\&"));
+    // A text of backticks alone, cut in their midst; and many results stay below GitHub's limit.
+    for (int i = 0; i < 100; ++i) {
+        CaseResult r = case_of("n" + std::to_string(i), Verdict::differs, 1);
+        r.text = std::string(100'000, '`');
+        r.name += std::string(100'000, '*');
+        add(s, r, true);
+    }
+    const std::string large = github_markdown(s);
+    EXPECT_LT(large.size(), size_t{900'000});
+    EXPECT_TRUE(has(large, "\n81 more are not shown.\n"));
+}
+
+TEST(Report, Merges) {
+    const Folder folder;
+    Summary one = empty_summary("validate"), two = one, bad = one, other = empty_summary("fuzz");
+    add(one, case_of("a", Verdict::identical, 2), true);
+    add(two, case_of("b", Verdict::identical, 3), true);
+    add(bad, case_of("c", Verdict::differs, 3), true);
+    add(other, case_of("seed 1", Verdict::identical, 3), false);
+    folder.write("1.json", summary_json(one));
+    folder.write("2.json", summary_json(two));
+    folder.write("3.json", summary_json(bad));
+    folder.write("fuzz.json", summary_json(other));
+    Summary both = one;
+    ASSERT_EQ(validate::merge(both, two), "");
+    const std::vector<std::string> quiet{"GITHUB_ACTIONS=", "GITHUB_STEP_SUMMARY="};
+
+    Ended e = run(folder, {"report", "merge", "1.json", "2.json"}, quiet);
+    EXPECT_EQ(e.status, 0) << e.err;
+    EXPECT_EQ(e.out, summary_json(both)) << "the report alone";
+    EXPECT_EQ(e.err, "identical: 2 reports, 2 cases, 5 values and 2 memory bytes compared\n");
+
+    e = run(folder, {"report", "merge", "2.json", "1.json", "--out", "all.json"}, quiet);
+    EXPECT_EQ(e.status, 0) << e.err;
+    EXPECT_EQ(e.out, "identical: 2 reports, 2 cases, 5 values and 2 memory bytes compared\n");
+    EXPECT_EQ(e.err, "");
+    EXPECT_EQ(folder.read("all.json"), summary_json(both));
+
+    e = run(folder,
+            {"report", "merge", "all.json", "3.json", "--out", "all.json", "--junit", "j.xml"},
+            quiet);
+    EXPECT_EQ(e.status, 1);
+    EXPECT_TRUE(e.out.starts_with("DIFFERS: 2 reports, 1 of 3 cases; 1 of 8 values"));
+    EXPECT_TRUE(has(folder.read("j.xml"), "tests=\"3\" failures=\"1\" errors=\"0\""));
+
+    e = run(folder, {"report", "merge", "all.json", "1.json", "--out", "no.json"}, quiet);
+    EXPECT_EQ(e.status, 2);
+    EXPECT_EQ(e.err, "error: 1.json and the reports before it: 'a' is in both\n");
+    e = run(folder, {"report", "merge", "1.json", "fuzz.json", "--out", "no.json"}, quiet);
+    EXPECT_EQ(e.status, 2);
+    EXPECT_EQ(e.err,
+              "error: fuzz.json and the reports before it: a report of 'fuzz' cannot be "
+              "added to one of 'validate'\n");
+    e = run(folder, {"report", "merge", "none.json"}, quiet);
+    EXPECT_EQ(e.status, 2);
+    EXPECT_EQ(e.err, "error: none.json: No such file or directory\n");
+    EXPECT_EQ(run(folder, {"report", "merge"}, quiet).status, 2);
+    EXPECT_EQ(run(folder, {"report"}, quiet).status, 2);
+    EXPECT_EQ(folder.names(), (std::vector<std::string>{"1.json", "2.json", "3.json", "all.json",
+                                                        "fuzz.json", "j.xml"}));
+    e = run(folder, {"report", "merge", "1.json", "--out", "x", "--junit", "x"}, quiet);
+    EXPECT_EQ(e.status, 2);
+    EXPECT_TRUE(has(e.err, "x: --json and --junit are one file"));
+    e = run(folder, {"report", "merge", "1.json", "--out", "none/x.json"}, quiet);
+    EXPECT_EQ(e.status, 2);
+}
+
+TEST(Report, Shows) {
+    const Folder folder;
+    folder.write("r.json", summary_json(three_cases()));
+    Ended e = run(folder, {"report", "show", "r.json"});
+    EXPECT_EQ(e.status, 1);
+    EXPECT_EQ(e.out, summary_text(three_cases()));
+    EXPECT_EQ(e.err, "");
+    Summary failed = empty_summary("replay");
+    folder.write("f.json", summary_json(failed));
+    e = run(folder, {"report", "show", "f.json"});
+    EXPECT_EQ(e.status, 2);
+    EXPECT_TRUE(e.out.starts_with("FAILED: 0 cases, nothing was compared\n"));
+    folder.write("bad.json", "{}");
+    e = run(folder, {"report", "show", "bad.json"});
+    EXPECT_EQ(e.status, 2);
+    EXPECT_EQ(e.err, "error: bad.json: field 'schema': is missing\n");
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"report", "--help"}, {"report", "merge", "--help"}}) {
+        e = run(folder, words);
+        EXPECT_EQ(e.status, 0);
+        EXPECT_EQ(too_wide(e.out), "");
+    }
+}
+
+TEST(Report, OnGithub) {
+    const Folder folder;
+    folder.write("r.json", summary_json(three_cases()));
+    folder.write("steps.md", "before\n");
+    Ended e = run(folder, {"report", "merge", "r.json"},
+                  {"GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY=steps.md"});
+    EXPECT_EQ(e.status, 1);
+    EXPECT_EQ(e.out, summary_json(three_cases())) << "no annotation within";
+    EXPECT_TRUE(has(e.err, "\n::error file=k10.json.ptx,line=7,"));
+    EXPECT_EQ(folder.read("steps.md"), "before\n" + github_markdown(three_cases()));
+    // Only where it is GitHub, or asked for.
+    e = run(folder, {"report", "merge", "r.json"},
+            {"GITHUB_ACTIONS=", "GITHUB_STEP_SUMMARY=steps.md"});
+    EXPECT_FALSE(has(e.err, "::error"));
+    e = run(folder, {"report", "merge", "r.json", "--github"},
+            {"GITHUB_ACTIONS=", "GITHUB_STEP_SUMMARY="});
+    EXPECT_TRUE(has(e.err, "::error"));
+    EXPECT_EQ(folder.read("steps.md"), "before\n" + github_markdown(three_cases()));
+    e = run(folder, {"report", "merge", "r.json", "--github"},
+            {"GITHUB_STEP_SUMMARY=none/steps.md"});
+    EXPECT_EQ(e.status, 2);
+    EXPECT_TRUE(has(e.err, "error: none/steps.md: No such file or directory"));
+}
+
+}  // namespace
+}  // namespace lockwarp::tools

@@ -1,0 +1,88 @@
+#include "tools/engines.hpp"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "gpu/child.hpp"
+#include "gpu/driver.hpp"
+#include "tools/progress.hpp"
+
+namespace lockwarp::tools {
+
+namespace {
+
+// More than any machine has; "all" ends at the first number that is not there.
+constexpr unsigned most_gpus = 1024;
+
+Problem parse_numbers(const std::string& text, std::vector<unsigned>& out) {
+    for (size_t at = 0; at <= text.size();) {
+        const size_t end = std::min(text.find(',', at), text.size());
+        unsigned number = 0;
+        const auto [stop, error] = std::from_chars(text.data() + at, text.data() + end, number, 10);
+        if (error != std::errc{} || stop != text.data() + end || number >= most_gpus)
+            return "--gpus " + text + ": expected all, or numbers such as 0,2";
+        out.push_back(number);
+        at = end + 1;
+    }
+    return {};
+}
+
+std::unique_ptr<gpu::Engine> open_one(unsigned number, double limit, std::string& why) {
+    gpu::ChildOptions options;
+    options.limit_seconds = limit;
+    options.stop = &interrupt_flag();
+    return gpu::open_in_child(
+        [number](std::string& reason) { return gpu::open_device(number, reason); }, options, why);
+}
+
+}  // namespace
+
+void add_engine_options(CLI::App& command, EngineOptions& o) {
+    command
+        .add_option("--gpus,--gpu", o.gpus,
+                    "the GPUs of this machine to use: all, or numbers such as 0,2 (default: 0)")
+        ->type_name("LIST");
+    command
+        .add_option("--limit", o.limit_seconds,
+                    "stop a kernel on the GPU after so many seconds (default: 60; 0: never)")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.0, 1e6));
+}
+
+std::optional<isa::Arch> arch_of(const gpu::Device& device) {
+    for (const isa::ArchRow& a : isa::arch_rows)
+        if (a.number == device.number) return a.arch;
+    return std::nullopt;
+}
+
+Problem open_gpus(const EngineOptions& o, unsigned each, Engines& out) {
+    const bool every = o.gpus == "all";
+    std::vector<unsigned> numbers;
+    if (!every)
+        if (Problem why = parse_numbers(o.gpus, numbers); !why.empty()) return why;
+    for (unsigned i = 0; every ? i < most_gpus : i < numbers.size(); ++i)
+        for (unsigned k = 0; k < each; ++k) {
+            std::string why;
+            auto engine = open_one(every ? i : numbers[i], o.limit_seconds, why);
+            if (engine == nullptr) {
+                if (every && i != 0) return {};
+                if (out.all.empty()) {
+                    out.no_gpu = why;
+                    return {};
+                }
+                return why;
+            }
+            const std::optional<isa::Arch> arch = arch_of(engine->device());
+            const std::string name =
+                engine->device().name + " is sm_" + std::to_string(engine->device().number);
+            if (!arch) return name + ", which is not modelled";
+            if (!out.all.empty() && *arch != out.arch)
+                return name + ", GPU 0 of the list is " + std::string(isa::row(out.arch).name) +
+                       ": a run is for one architecture";
+            out.arch = *arch;
+            out.all.push_back(std::move(engine));
+        }
+    return {};
+}
+
+}  // namespace lockwarp::tools

@@ -1,0 +1,41 @@
+// The machines a command compares the emulator with: GPUs, each kernel in a process of its own, or,
+// where none is wanted, the emulator's own plain arithmetic.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "emu/isa/arch.hpp"
+#include "gpu/engine.hpp"
+#include "tools/files.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace lockwarp::tools {
+
+struct EngineOptions {
+    std::string gpus = "0";     // "all", or numbers: "0,2"
+    double limit_seconds = 60;  // of one run of a kernel on a GPU
+};
+
+// --gpus, --limit
+void add_engine_options(CLI::App& command, EngineOptions& o);
+
+struct Engines {
+    std::vector<std::unique_ptr<gpu::Engine>> all;  // GPU after GPU, `each` of every one
+    isa::Arch arch{};                               // of all of them
+    std::string no_gpu;                             // why there is none: exit status 77
+};
+
+// Opens every GPU that is wanted `each` times. A problem: wrong options, or GPUs of different or of
+// unknown architectures.
+Problem open_gpus(const EngineOptions& o, unsigned each, Engines& out);
+
+// The row of a compute capability, 90 for 9.0.
+std::optional<isa::Arch> arch_of(const gpu::Device& device);
+
+}  // namespace lockwarp::tools

@@ -1,0 +1,60 @@
+#include "tools/progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+
+#include "validate/lockstep.hpp"
+
+namespace lockwarp::tools {
+
+namespace {
+
+std::atomic<bool> interrupt{false};
+
+void on_interrupt(int) { interrupt.store(true, std::memory_order_relaxed); }
+
+std::string line(uint64_t n, uint64_t total, const std::string& what, double seconds) {
+    if (total == 0) return fmt::format("\r{} {}, {:.0f} s ", validate::grouped(n), what, seconds);
+    const auto filled =
+        static_cast<size_t>(static_cast<double>(n) / static_cast<double>(total) * 40);
+    return fmt::format("\r[{:<40}] {} of {} {}, {:.0f} s ", std::string(filled, '#'),
+                       validate::grouped(n), validate::grouped(total), what, seconds);
+}
+
+}  // namespace
+
+void catch_interrupts() {
+    struct sigaction action {};
+    action.sa_handler = on_interrupt;
+    ::sigaction(SIGINT, &action, nullptr);
+    ::sigaction(SIGTERM, &action, nullptr);
+}
+
+const std::atomic<bool>& interrupt_flag() { return interrupt; }
+
+bool interrupted_now() { return interrupt.load(std::memory_order_relaxed); }
+
+Progress::Progress(const std::atomic<uint64_t>& ended, uint64_t total, std::string what) {
+    if (::isatty(STDERR_FILENO) == 0) return;
+    thread_ = std::jthread([&ended, total, what = std::move(what)](const std::stop_token& stop) {
+        using Clock = std::chrono::steady_clock;
+        const Clock::time_point begin = Clock::now();
+        bool drawn = false;
+        while (!stop.stop_requested()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+            if (seconds < 2 || stop.stop_requested()) continue;
+            fmt::print(stderr, "{}",
+                       line(ended.load(std::memory_order_relaxed), total, what, seconds));
+            std::fflush(stderr);
+            drawn = true;
+        }
+        if (drawn) fmt::print(stderr, "\r{:98}\r", "");
+    });
+}
+
+}  // namespace lockwarp::tools

@@ -1,0 +1,134 @@
+#include "tools/record_command.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "tools/run_command.hpp"
+#include "validate/recording.hpp"
+
+namespace lockwarp::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+int wrong(const Problem& problem) {
+    spdlog::error("{}", problem);
+    return wrong_input;
+}
+
+int refuse(const Input& in, const std::vector<ptx::Diagnostic>& diagnostics) {
+    fmt::print(stderr, "{}", diagnostics_report(in, diagnostics));
+    return wrong_input;
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, RecordOptions& o) {
+    CLI::App* record = app.add_subcommand(
+        "record", "Run a launch file on a GPU; keep what it gave, for lockwarp replay");
+    record->add_option("FILES", o.files, "LAUNCH.json, or a source and a launch file")
+        ->required()
+        ->expected(1, 2);
+    record
+        ->add_option("--out", o.out,
+                     "where the recording goes (default: the launch file's name with .lwr, here)")
+        ->type_name("FILE");
+    add_engine_options(*record, o.engine);
+    record
+        ->add_option("--only", o.only,
+                     "keep the results of these instructions: mma,ldmatrix (default: all)")
+        ->type_name("OPCODES")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    record->add_flag("--final", o.final_only, "keep only memory at the end");
+    record->add_option("--trace-mb", o.trace_megabytes, "memory for traces (default: 1024)")
+        ->type_name("MB")
+        ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20));
+    record->add_option("--max-steps", o.max_steps, "trap when a warp has retired N instructions")
+        ->type_name("N");
+    record->add_option("--threads", o.threads, "cores to use (default: all)")->type_name("N");
+}
+
+int read_recorded(const std::vector<std::string>& files, Input& in, ptx::Module& module) {
+    if (Problem why = read_input(files, "", in); !why.empty()) return wrong(why);
+    for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
+    ptx::Parsed parsed = ptx::parse(in.source);
+    if (!parsed.diagnostics.empty()) return refuse(in, parsed.diagnostics);
+    module = std::move(parsed.module);
+    return done;
+}
+
+Problem write_recorded(const std::string& path, const Input& in, isa::Arch arch, validate::Case c,
+                       validate::Answer answer, uint64_t& size) {
+    validate::Recording recording;
+    recording.name = fs::path(in.ptx_path).filename().string();
+    recording.ptx = in.source;
+    recording.arch = isa::row(arch).name;
+    recording.made_by = "lockwarp " LOCKWARP_VERSION;
+    recording.c = std::move(c);
+    recording.answer = std::move(answer);
+    const std::vector<uint8_t> bytes = validate::write_recording(recording);
+    if (bytes.empty())
+        return in.launch.path + ": a recording has at most " +
+               validate::grouped(validate::most_recorded >> 20) +
+               " MB of traces and buffers; keep the results of fewer instructions (--only)";
+    // It will be read where there is nothing to make it again with.
+    if (std::string why = validate::read_recording(bytes, recording); !why.empty())
+        return in.launch.path + ": cannot be recorded: " + why;
+    size = bytes.size();
+    return write_file(path, bytes);
+}
+
+int record_on(gpu::Engine& engine, isa::Arch arch, const Input& in, ptx::Module module,
+              const RecordOptions& options) {
+    const isa::Resolved resolved = isa::resolve(module, arch, in.launch.entry);
+    if (!resolved.diagnostics.empty()) return refuse(in, resolved.diagnostics);
+    validate::Case c;
+    if (Problem why = make_case(in.launch, module, resolved.program, c); !why.empty())
+        return wrong(why);
+    validate::Options how;
+    how.only = options.only;
+    how.final_only = options.final_only;
+    how.trace_bytes = options.trace_megabytes << 20;
+    how.threads = options.threads;
+    if (options.max_steps != 0) how.max_steps = options.max_steps;
+    validate::Answer answer;
+    const validate::Report report = validate::run_lockstep(c, arch, engine, how, &answer);
+    if (!report.diagnostics.empty()) return refuse(in, report.diagnostics);
+    if (!report.problem.empty()) return wrong(in.launch.path + ": " + report.problem);
+
+    const std::string out =
+        options.out.empty() ? fs::path(in.launch.path).stem().string() + ".lwr" : options.out;
+    uint64_t size = 0;
+    if (Problem why = write_recorded(out, in, arch, std::move(c), std::move(answer), size);
+        !why.empty())
+        return wrong(why);
+    fmt::print(
+        "recorded: {}, {} bytes: {} register values, {} memory bytes\n{}", out,
+        validate::grouped(size), validate::grouped(report.counts.values),
+        validate::grouped(report.counts.memory_bytes),
+        validate::text_report(report, engine.device(), fs::path(in.ptx_path).filename().string()));
+    if (std::fflush(stdout) != 0) return wrong("stdout: cannot be written");
+    return report.first ? differs_or_trapped : done;
+}
+
+int record_command(const RecordOptions& options) {
+    Input in;
+    ptx::Module module;
+    if (const int status = read_recorded(options.files, in, module); status != done) return status;
+    Engines engines;
+    if (Problem why = open_gpus(options.engine, 1, engines); !why.empty()) return wrong(why);
+    if (engines.all.empty()) {
+        spdlog::error("record needs a GPU: {}", engines.no_gpu);
+        return no_gpu;
+    }
+    if (engines.all.size() > 1)
+        return wrong("--gpus " + options.engine.gpus + ": a recording is of one GPU");
+    return record_on(*engines.all[0], engines.arch, in, std::move(module), options);
+}
+
+}  // namespace lockwarp::tools

@@ -1,0 +1,46 @@
+// A part of the work of one command, for a run spread over several machines or processes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tools/files.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace lockwarp::tools {
+
+struct Shard {
+    uint64_t index = 0, count = 1;  // index < count
+    std::string source;             // "--shard", "SLURM_PROCID"; empty: nothing says
+};
+
+// "2/4": the second of four.
+Problem parse_shard(const std::string& text, Shard& out);
+
+// The value of an environment variable, or null.
+using Environment = std::function<const char*(const char*)>;
+
+// From --shard's text, else (empty) from what the environment says; nothing: all of it, 1/1.
+// A shard that is only half told is a problem which names the variable. An array of jobs of
+// several tasks each is split by both.
+Problem choose_shard(const std::string& text, Shard& out);
+Problem choose_shard(const std::string& text, const Environment& environment, Shard& out);
+
+// "shard 2/4 (SLURM_PROCID)"; empty where the work is not split and nothing says so.
+std::string shard_text(const Shard& s);
+
+// Of `total` things those of the shard: neighbours, so that seeds stay ranges. Every thing is in
+// exactly one shard; their sizes differ by at most 1.
+struct Part {
+    uint64_t first = 0, count = 0;
+};
+Part part_of(const Shard& s, uint64_t total);
+
+// --shard, its help with the variables that are read.
+void add_shard_option(CLI::App& command, std::string& text);
+
+}  // namespace lockwarp::tools

@@ -1,0 +1,253 @@
+#include "validate/fidelity.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "emu/isa/forms.hpp"
+#include "emu/isa/resolver.hpp"
+#include "emu/num/dot.hpp"
+#include "gpu/trace.hpp"
+#include "validate/program_writer.hpp"
+#include "validate/suite.hpp"
+#include "validate/treatment.hpp"
+
+namespace lockwarp::validate {
+
+namespace {
+
+using isa::Op;
+
+constexpr std::array<FidelityWord, static_cast<size_t>(Fidelity::count_)> words{{
+    {Fidelity::exact, "exact on hardware",
+     "every value that this architecture's GPU gave, as recorded, is the emulator's, bit for bit"},
+    {Fidelity::measured, "measured",
+     "its arithmetic was measured on this architecture's GPU; no recording is kept of it"},
+    {Fidelity::replayed, "replayed",
+     "equal to published results of this architecture's hardware, which are replayed"},
+    {Fidelity::literature, "literature",
+     "as a manual or a publication describes it; not compared with this architecture's GPU"},
+    {Fidelity::inexact, "inexact",
+     "results are known to differ from the hardware's, or cannot be known"},
+    {Fidelity::not_supported, "not supported", "the architecture has no such instruction"},
+    {Fidelity::not_executed, "not executed", "PTX has it, and it is not executed yet"},
+}};
+
+static_assert(
+    [] {
+        for (size_t i = 0; i < words.size(); ++i)
+            if (static_cast<size_t>(words[i].fidelity) != i) return false;
+        return true;
+    }(),
+    "words stand in the order of Fidelity");
+
+// What is known of one instruction, from all machines of an architecture together.
+struct Known {
+    uint64_t values = 0;
+    uint64_t different = 0;
+    std::string device;
+    bool recorded = false;
+};
+
+// By instruction, of one architecture.
+using Recordings = std::map<std::string_view, Known>;
+
+Recordings recordings_of(isa::Arch arch, std::span<const RecordedRow> rows) {
+    Recordings out;
+    for (const RecordedRow& r : rows) {
+        if (r.arch != isa::row(arch).name) continue;
+        Known& k = out[r.instruction];
+        k.values += r.values - std::min(r.values, r.different);
+        k.different += r.different;
+        k.recorded = true;
+        const std::string device = std::string(r.device) + ", driver " + std::string(r.driver);
+        if (k.device.empty())
+            k.device = device;
+        else if (k.device != device && !k.device.ends_with(" and others"))
+            k.device += " and others";
+    }
+    return out;
+}
+
+Known known(const Recordings& recordings, std::string_view instruction) {
+    const auto found = recordings.find(instruction);
+    return found == recordings.end() ? Known{} : found->second;
+}
+
+std::string differs(const Known& k) {
+    return std::to_string(k.different) + " of " + std::to_string(k.values + k.different) +
+           " values differ from " + k.device;
+}
+
+FidelityRow mma_row(const isa::MmaVariant& v, isa::Arch arch, const Recordings& recordings) {
+    FidelityRow out;
+    out.opcode = "mma";
+    out.instruction = v.key;
+    const num::DotRow* row = v.target > isa::row(arch).number
+                                 ? nullptr
+                                 : num::find_dot_row(arch, v.m, v.n, v.k, v.a, v.d);
+    if (row == nullptr) {
+        out.fidelity = Fidelity::not_supported;
+        out.source = "requires .target sm_" + std::to_string(v.target) + " or higher";
+        if (v.target <= isa::row(arch).number) out.source = "no row of the arithmetic";
+        return out;
+    }
+    const Known k = known(recordings, v.key);
+    out.values = k.values;
+    out.source = row->source;
+    switch (num::evidence_for(*row, v.k)) {
+        case num::Evidence::measured:
+            out.fidelity = Fidelity::measured;
+            break;
+        case num::Evidence::replayed:
+            out.fidelity = Fidelity::replayed;
+            break;
+        case num::Evidence::literature:
+            out.fidelity = Fidelity::literature;
+            break;
+    }
+    if (k.different != 0) {
+        out.fidelity = Fidelity::inexact;
+        out.source = differs(k);
+    } else if (k.values != 0) {
+        out.fidelity = Fidelity::exact;
+        out.source = k.device;
+        out.recorded = 1;
+    }
+    return out;
+}
+
+bool on_floats(const isa::Form& f) {
+    for (const std::string_view type :
+         {".f16", ".bf16", ".f32", ".f64", ".tf32", "<f16>", "<bf16>"})
+        if (f.syntax.find(type) != std::string_view::npos) return true;
+    return false;
+}
+
+std::string described(const isa::Form& f) {
+    return on_floats(f) && on_values(f.op) ? "PTX manual; NaNs as an H200's" : "PTX manual";
+}
+
+// Why no recording can say that a row is exact. Empty: one can.
+std::string_view unknowable(Op op) {
+    for (const TreatmentRow& r : treatment_rows())
+        if (r.op == op && r.treatment == Treatment::taken) return r.why;
+    return {};
+}
+
+FidelityRow scalar_row(const isa::Form& f, isa::Arch arch, const Recordings& recordings) {
+    FidelityRow out;
+    out.opcode = f.opcode;
+    out.instruction = std::string(f.opcode) + std::string(f.syntax);
+    if (f.target > isa::row(arch).number) {
+        out.fidelity = Fidelity::not_supported;
+        out.source = "requires .target sm_" + std::to_string(f.target) + " or higher";
+        return out;
+    }
+    out.spellings = 0;
+    out.source = described(f);
+    Known all;
+    std::vector<std::string> spellings = isa::expansions(f.syntax);
+    std::ranges::sort(spellings);
+    spellings.erase(std::ranges::unique(spellings).begin(), spellings.end());
+    for (const std::string& modifiers : spellings) {
+        const std::string text = std::string(f.opcode) + modifiers;
+        if (const Unsuited* u = unsuited_because(text); u != nullptr && u->refused) continue;
+        ++out.spellings;
+        const Known k = known(recordings, text);
+        if (k.recorded) all.device = k.device;
+        all.values += k.values;
+        if (k.different != 0 && all.different == 0) out.source = text + ": " + differs(k);
+        all.different += k.different;
+        out.recorded += k.recorded && k.different == 0;
+    }
+    out.values = all.values;
+    if (const std::string_view why = unknowable(f.op); !why.empty()) {
+        out.fidelity = Fidelity::inexact;
+        out.source = why;
+    } else if (all.different != 0) {
+        out.fidelity = Fidelity::inexact;
+    } else if (out.recorded == out.spellings && out.recorded != 0) {
+        out.fidelity = Fidelity::exact;
+        out.source = all.device;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::span<const FidelityWord> fidelity_words() { return words; }
+
+std::string_view word_of(Fidelity f) { return words[static_cast<size_t>(f)].word; }
+
+std::string recorded_name(const std::string& spelling) {
+    if (!spelling.starts_with("mma.")) return spelling;
+    const isa::Modifiers m = decoded(spelling);
+    const isa::MmaVariant* v = isa::find_mma(m.m, m.n, m.k, m.type[0], m.type[1], m.type[2],
+                                             m.type[3], m.order[0], m.order[1]);
+    return v == nullptr ? spelling : std::string(v->key);
+}
+
+std::vector<FidelityRow> fidelity(isa::Arch arch, std::span<const RecordedRow> recorded) {
+    const Recordings recordings = recordings_of(arch, recorded);
+    std::vector<FidelityRow> out;
+    for (const isa::MmaVariant& v : isa::mma_variants())
+        out.push_back(mma_row(v, arch, recordings));
+    for (const isa::Form& f : isa::forms())
+        if (f.op != Op::mma) out.push_back(scalar_row(f, arch, recordings));
+    for (const std::string_view opcode : isa::opcodes_not_executed()) {
+        FidelityRow row;
+        row.opcode = row.instruction = opcode;
+        row.fidelity = Fidelity::not_executed;
+        out.push_back(row);
+    }
+    return out;
+}
+
+std::vector<FidelityNote> less_than_exact(const isa::Program& program, const ptx::Module& module,
+                                          std::span<const RecordedRow> recorded) {
+    const Recordings recordings = recordings_of(program.arch, recorded);
+    std::map<std::string, FidelityNote> notes;
+    const std::vector<const ptx::Instruction*> all = gpu::instructions_of(module, program.entry);
+    for (size_t i = 0; i < std::min(all.size(), program.operations.size()); ++i) {
+        const isa::Operation& o = program.operations[i];
+        const std::string spelling = isa::spelled(*all[i]);
+        const std::string name = o.mma != nullptr ? std::string(o.mma->key) : spelling;
+        FidelityNote& note = notes[name];
+        if (note.count++ != 0) continue;
+        note.instruction = name;
+        note.matrix = o.mma != nullptr;
+        FidelityRow row;
+        if (o.mma != nullptr) {
+            row = mma_row(*o.mma, program.arch, recordings);
+        } else {
+            const auto form = std::ranges::find_if(isa::forms(), [&](const isa::Form& f) {
+                return f.opcode == all[i]->opcode && isa::matches(f.syntax, all[i]->modifiers);
+            });
+            if (form != isa::forms().end()) row.source = described(*form);
+            const Known k = known(recordings, spelling);
+            if (const std::string_view why = unknowable(o.op); !why.empty()) {
+                row.fidelity = Fidelity::inexact;
+                row.source = why;
+            } else if (k.different != 0) {
+                row.fidelity = Fidelity::inexact;
+                row.source = differs(k);
+            } else if (k.recorded) {
+                row.fidelity = Fidelity::exact;
+            }
+        }
+        note.fidelity = row.fidelity;
+        note.source = row.source;
+    }
+    std::vector<FidelityNote> out;
+    for (auto& [name, note] : notes)
+        if (note.fidelity > Fidelity::measured) out.push_back(std::move(note));
+    const auto rank = [](const FidelityNote& n) {
+        return std::tuple(n.fidelity < Fidelity::inexact, !n.matrix, -static_cast<int>(n.fidelity));
+    };
+    std::ranges::stable_sort(out, {}, rank);
+    return out;
+}
+
+}  // namespace lockwarp::validate

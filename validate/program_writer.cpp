@@ -1,0 +1,96 @@
+#include "validate/program_writer.hpp"
+
+#include <algorithm>
+
+namespace lockwarp::validate {
+
+using isa::Op;
+using isa::Type;
+
+bool on_values(Op op) {
+    switch (op) {
+        case Op::ld:
+        case Op::st:
+        case Op::cvta:
+        case Op::isspacep:
+        case Op::prefetch:
+        case Op::bra:
+        case Op::ret:
+        case Op::exit:
+        case Op::trap:
+        case Op::brkpt:
+        case Op::nanosleep:
+        case Op::fence:
+        case Op::bar:
+        case Op::bar_warp:
+        case Op::cp_async:
+        case Op::cp_async_group:
+        case Op::mma:
+        case Op::ldmatrix:
+        case Op::stmatrix:
+        case Op::activemask:
+            return false;
+        default:
+            return true;
+    }
+}
+
+bool needs_the_warp(Op op) { return op == Op::shfl || op == Op::vote || op == Op::movmatrix; }
+
+isa::Modifiers decoded(const std::string& spelling) {
+    isa::Modifiers m;
+    for (size_t at = spelling.find('.'); at < spelling.size();) {
+        const size_t next = std::min(spelling.find('.', at + 1), spelling.size());
+        isa::apply_modifier(spelling.substr(at, next - at), m);
+        at = next;
+    }
+    return m;
+}
+
+std::vector<Choice> choices(isa::Arch arch) {
+    const uint16_t target = isa::row(arch).number;
+    std::vector<Choice> out;
+    for (const isa::Form& f : isa::forms()) {
+        if (f.target > target) continue;
+        const bool moves = f.op == Op::ldmatrix || f.op == Op::stmatrix;
+        if (!moves && !on_values(f.op)) continue;
+        for (const std::string& modifiers : isa::expansions(f.syntax)) {
+            // The older order of modifiers is the same instruction; addresses are not generic.
+            if (moves && (modifiers.find(".m8n8.x") == std::string::npos ||
+                          modifiers.find(".shared") == std::string::npos))
+                continue;
+            out.push_back({&f, nullptr, moves, std::string(f.opcode) + modifiers});
+        }
+    }
+    for (const isa::MmaVariant& v : isa::mma_variants())
+        if (v.target <= target) out.push_back({nullptr, &v, false, std::string(v.key)});
+    return out;
+}
+
+unsigned register_width(Type type) { return std::max(isa::bits(type), 16u); }
+
+FragmentRegisters fragment_registers(isa::FragmentId id, Type element) {
+    const Type held = element == Type::f16      ? Type::f16x2
+                      : element == Type::bf16   ? Type::bf16x2
+                      : element == Type::tf32   ? Type::f32
+                      : isa::bits(element) < 32 ? Type::b32
+                                                : element;
+    return {isa::registers_of(isa::fragment(id), element), held};
+}
+
+std::string mma_spelling(const isa::MmaVariant& v, bool satfinite) {
+    const auto order = [](isa::Order o) { return o == isa::Order::row ? ".row" : ".col"; };
+    std::string text = "mma.sync.aligned.m" + std::to_string(v.m) + "n" + std::to_string(v.n) +
+                       "k" + std::to_string(v.k) + order(v.a_order) + order(v.b_order);
+    if (satfinite) text += ".satfinite";
+    for (const Type t : {v.d, v.a, v.b, v.c}) text += isa::row(t).name;
+    return text;
+}
+
+std::string braced(const std::vector<std::string>& names) {
+    std::string text = "{";
+    for (size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : ", ") + names[i];
+    return text + "}";
+}
+
+}  // namespace lockwarp::validate

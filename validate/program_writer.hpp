@@ -1,0 +1,50 @@
+// What makers of programs share: what can be written for an architecture, and the parts of an
+// instruction's text. Internal to this room.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "emu/isa/arch.hpp"
+#include "emu/isa/forms.hpp"
+#include "emu/isa/matrix.hpp"
+
+namespace lockwarp::validate {
+
+// An instruction that can be written: a row of the forms with modifiers, or a variant of mma.
+struct Choice {
+    const isa::Form* form = nullptr;  // a scalar instruction
+    const isa::MmaVariant* mma = nullptr;
+    bool matrix_move = false;  // ldmatrix, stmatrix
+    std::string spelling;      // opcode and modifiers; of mma its key
+};
+
+// What a chain of values is made of, in the order of the tables.
+std::vector<Choice> choices(isa::Arch arch);
+
+// Instructions on one register after another: no addresses, no steering, no waiting.
+bool on_values(isa::Op op);
+
+// Made with the whole warp, never under a guard or in a branch.
+bool needs_the_warp(isa::Op op);
+
+// The modifiers of "cvt.rn.f16.f32", decoded.
+isa::Modifiers decoded(const std::string& spelling);
+
+// Width of the register that holds a value of a type: 16, 32 or 64.
+unsigned register_width(isa::Type type);
+
+// The registers of one fragment of a variant: how many, and the type that each of them holds.
+struct FragmentRegisters {
+    unsigned count;
+    isa::Type held;
+};
+FragmentRegisters fragment_registers(isa::FragmentId id, isa::Type element);
+
+// "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+std::string mma_spelling(const isa::MmaVariant& v, bool satfinite);
+
+// "{%r1, %r2}"
+std::string braced(const std::vector<std::string>& names);
+
+}  // namespace lockwarp::validate

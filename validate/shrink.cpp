@@ -1,0 +1,177 @@
+#include "validate/shrink.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "emu/lockwarp.hpp"
+#include "emu/ptx/printer.hpp"
+#include "gpu/trace.hpp"
+
+namespace lockwarp::validate {
+
+namespace {
+
+constexpr uint32_t warp_lanes = 32;
+
+// One warp runs one instruction on given registers; each register has one 64-bit word a lane.
+struct OneInstruction {
+    Case c;
+    std::string ptx;
+    size_t inputs = 0;
+};
+
+// What it reads beside registers is not carried over.
+bool isolable(const isa::Operation& o) {
+    return o.op != isa::Op::ldmatrix && o.op != isa::Op::stmatrix && o.op != isa::Op::ld;
+}
+
+OneInstruction one_instruction(const Report& report, const ptx::Instruction& original,
+                               const std::string& target) {
+    const Difference& d = *report.first;
+    const isa::Operation& o = report.program.operations[d.operation];
+    ptx::Instruction i = original;
+    i.guard = {};
+    OneInstruction out;
+    std::string registers;
+    const auto declare = [&](const isa::Register& r) {
+        const std::string text =
+            "    .reg " + std::string(isa::row(r.type).name) + " " + r.name + ";\n";
+        if (registers.find(text) == std::string::npos) registers += text;
+    };
+    for (uint32_t k = 0; k < uint32_t{o.written} + o.read; ++k)
+        declare(report.program.registers[report.program.uses[o.first_use + k]]);
+    std::string loads;
+    std::vector<uint8_t> bytes;
+    for (const Difference::Input& input : d.inputs) {
+        if (!original.guard.name.empty() && input.name == original.guard.name) continue;
+        const size_t at = bytes.size();
+        bytes.resize(at + warp_lanes * 8);
+        std::memcpy(bytes.data() + at, input.lanes.data(), warp_lanes * 8);
+        const std::string place = "[%lane_at+" + std::to_string(at) + "]";
+        if (input.type == isa::Type::pred)
+            loads += "    ld.global.b32 %word, " + place + "; setp.ne.u32 " + input.name +
+                     ", %word, 0;\n";
+        else
+            loads += "    ld.global.b" + std::to_string(isa::bits(input.type)) + " " + input.name +
+                     ", " + place + ";\n";
+        ++out.inputs;
+    }
+    out.ptx = ".version 8.0\n.target " + target +
+              "\n.address_size 64\n.visible .entry k(.param .u64 in)\n{\n" + registers +
+              "    .reg .b32 %word; .reg .b64 %lane_at, %base;\n"
+              "    ld.param.u64 %base, [in]; mov.u32 %word, %laneid;\n"
+              "    mul.wide.u32 %lane_at, %word, 8; add.u64 %lane_at, %lane_at, %base;\n" +
+              loads + "    " + ptx::print(i) + "\n    ret;\n}\n";
+    out.c.module = ptx::parse(out.ptx).module;
+    out.c.entry = "k";
+    out.c.block = {warp_lanes, 1, 1};
+    out.c.parameters.resize(8);
+    out.c.patches = {{0, 0, 0}};
+    out.c.names = {"in"};
+    bytes.resize(bytes.size() + 8);
+    out.c.bytes = {bytes};
+    return out;
+}
+
+using Differs = std::function<bool(const Case&)>;
+
+// Lanes to zero, then words, then bits.
+void shrink_values(OneInstruction& one, const Differs& differs) {
+    std::vector<uint8_t>& bytes = one.c.bytes[0];
+    const auto try_word = [&](size_t at, uint64_t value) {
+        uint64_t old;
+        std::memcpy(&old, bytes.data() + at, 8);
+        if (old == value) return;
+        std::memcpy(bytes.data() + at, &value, 8);
+        if (!differs(one.c)) std::memcpy(bytes.data() + at, &old, 8);
+    };
+    for (size_t lane = 0; lane < warp_lanes; ++lane) {
+        const std::vector<uint8_t> before = bytes;
+        for (size_t k = 0; k < one.inputs; ++k)
+            std::memset(bytes.data() + (k * warp_lanes + lane) * 8, 0, 8);
+        if (bytes != before && !differs(one.c)) bytes = before;
+    }
+    for (size_t word = 0; word < one.inputs * warp_lanes; ++word) try_word(word * 8, 0);
+    for (size_t word = 0; word < one.inputs * warp_lanes; ++word)
+        for (unsigned bit = 0; bit < 64; ++bit) {
+            uint64_t value;
+            std::memcpy(&value, bytes.data() + word * 8, 8);
+            if (value >> bit & 1) try_word(word * 8, value & ~(uint64_t{1} << bit));
+        }
+}
+
+bool has_label_or_branch(const ptx::Statement& s) {
+    const auto* i = std::get_if<ptx::Instruction>(&s.node);
+    return i == nullptr || i->opcode == "bra" || i->opcode == "ret";
+}
+
+}  // namespace
+
+std::optional<Shrunk> shrink_to_instruction(const Report& report, const ptx::Instruction& original,
+                                            const std::string& target, const Compare& compare) {
+    const Difference& d = *report.first;
+    if (d.kind != DifferenceKind::value || !isolable(report.program.operations[d.operation]))
+        return std::nullopt;
+    OneInstruction one = one_instruction(report, original, target);
+    const auto differs = [&](const Case& c) {
+        const Report r = compare(c);
+        return r.first.has_value() && r.first->kind == DifferenceKind::value;
+    };
+    if (!differs(one.c)) return std::nullopt;
+    shrink_values(one, differs);
+    Report last = compare(one.c);
+    return Shrunk{std::move(one.c), std::move(one.ptx), std::move(last)};
+}
+
+Shrunk shrink_program(const Case& c, const Report& report, const Compare& compare) {
+    Shrunk best{c, ptx::print(c.module), report};
+    const std::string spelling = report.spellings[report.first->operation];
+    // Ever smaller runs of statements are left out, from the end: what comes after the difference
+    // goes first.
+    const auto body_of = [](Case& of) -> std::vector<ptx::Statement>* {
+        for (auto& item : of.module.items)
+            if (auto* f = std::get_if<ptx::Function>(&item); f && f->name == of.entry)
+                return &f->body.body;
+        return nullptr;
+    };
+    if (body_of(best.c) == nullptr) return best;
+    for (size_t run = std::max<size_t>(body_of(best.c)->size() / 2, 1);; run /= 2) {
+        for (size_t end = body_of(best.c)->size(); end > 0;) {
+            const size_t begin = end > run ? end - run : 0;
+            Case smaller = best.c;
+            std::vector<ptx::Statement>& body = *body_of(smaller);
+            const auto first = body.begin() + static_cast<std::ptrdiff_t>(begin);
+            const auto last = body.begin() + static_cast<std::ptrdiff_t>(end);
+            const auto kept = std::remove_if(
+                first, last, [](const ptx::Statement& s) { return !has_label_or_branch(s); });
+            if (kept != last) {
+                body.erase(kept, last);
+                Report r = compare(smaller);
+                if (r.diagnostics.empty() && r.problem.empty() && r.first &&
+                    r.first->kind == report.first->kind &&
+                    r.spellings[r.first->operation] == spelling) {
+                    best = {std::move(smaller), {}, std::move(r)};
+                    best.ptx = ptx::print(best.c.module);
+                }
+            }
+            end = std::min(begin, body_of(best.c)->size());
+        }
+        if (run == 1) break;
+    }
+    return best;
+}
+
+std::string launch_json(const Case& c, const std::string& arch) {
+    std::string hex;
+    for (const uint8_t b : c.bytes[0]) hex += fmt::format("{:02x}", b);
+    return fmt::format(
+        "{{\n  \"schema\": \"lockwarp-launch/1\",\n  \"ptx\": \"case.ptx\",\n  \"arch\": \"{}\",\n"
+        "  \"grid\": [{}, 1, 1], \"block\": [{}, 1, 1],\n"
+        "  \"buffers\": {{\"in\": {{\"bytes\": {}, \"init\": {{\"hex\": \"{}\"}}}}}},\n"
+        "  \"args\": [{{\"buffer\": \"in\"}}],\n  \"outputs\": [\"in\"]\n}}\n",
+        arch, c.grid.x, c.block.x, c.bytes[0].size(), hex);
+}
+
+}  // namespace lockwarp::validate

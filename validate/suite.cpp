@@ -1,0 +1,150 @@
+#include "validate/suite.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "validate/suite_parts.hpp"
+
+namespace lockwarp::validate {
+
+namespace {
+
+using isa::Op;
+
+constexpr std::string_view ends = "ends the kernel with a fault";
+constexpr std::string_view machines = "gives or needs an address that is the machine's choice";
+constexpr std::string_view wide = "NVIDIA's assembler wants sm_100 or higher";
+constexpr std::string_view narrow = "NVIDIA's assembler no longer takes 32-bit addresses";
+constexpr std::string_view read_only = "a kernel's parameters cannot be written";
+constexpr std::string_view functions = "a parameter of a function, and there are none";
+
+constexpr auto unsuited_rows = std::to_array<Unsuited>({
+    {"trap", "", "", ends},
+    {"brkpt", "", "", ends},
+    {"cvta.", "", ".global", machines},
+    {"cvta.", ".u32", "", narrow, true},
+    {"ldmatrix.", "", ".shared", machines},
+    {"stmatrix.", "", ".shared", machines},
+    {"ld.", ".v4.b64", "", wide, true},
+    {"ld.", ".v4.u64", "", wide, true},
+    {"ld.", ".v4.s64", "", wide, true},
+    {"ld.", ".v4.f64", "", wide, true},
+    {"st.", ".v4.b64", "", wide, true},
+    {"st.", ".v4.u64", "", wide, true},
+    {"st.", ".v4.s64", "", wide, true},
+    {"st.", ".v4.f64", "", wide, true},
+    {"st.param", "", "", read_only, true},
+    {"ld.param::func", "", "", functions, true},
+});
+
+// Optional parts of instructions on memory that go with each other; the others stand alone.
+constexpr auto joined_parts = std::to_array<std::string_view>(
+    {"<ldspace>", "<stspace>", "<strongspace>", "<shared>", "<vec>", ".trans"});
+
+// As expansions() has it: without the optional parts, and with each alone. And with every subset of
+// them; of instructions on memory every subset of joined_parts.
+std::vector<std::string> all_modifiers(const isa::Form& f) {
+    std::vector<std::string> out = isa::expansions(f.syntax);
+    std::vector<std::string> syntaxes{""};
+    for (std::string_view rest = f.syntax; !rest.empty();) {
+        const size_t open = rest.find('{');
+        for (std::string& s : syntaxes) s += rest.substr(0, open);
+        if (open == std::string_view::npos) break;
+        const size_t close = rest.find('}');
+        const std::string_view part = rest.substr(open + 1, close - open - 1);
+        rest.remove_prefix(close + 1);
+        if (!on_values(f.op) && std::ranges::find(joined_parts, part) == joined_parts.end())
+            continue;
+        for (size_t i = 0, n = syntaxes.size(); i < n; ++i)
+            syntaxes.push_back(syntaxes[i] + std::string(part));
+    }
+    for (const std::string& s : syntaxes)
+        for (std::string& text : isa::expansions(s)) out.push_back(std::move(text));
+    return out;
+}
+
+std::vector<Spelled> spellings_of(std::string_view opcode, uint16_t target) {
+    std::vector<Spelled> out;
+    std::set<std::string> seen;
+    for (const isa::Form& f : isa::forms()) {
+        if (f.opcode != opcode || f.target > target) continue;
+        for (const std::string& modifiers : all_modifiers(f)) {
+            std::string text = std::string(f.opcode) + modifiers;
+            if (unsuited_because(text) != nullptr || !seen.insert(text).second) continue;
+            const isa::Modifiers m = decoded(text);
+            out.push_back({&f, std::move(text), m});
+        }
+    }
+    return out;
+}
+
+struct Maker {
+    Op op;  // of the opcode's first row
+    void (*write)(SuiteWriter&, const std::vector<Spelled>&);
+    uint32_t threads;
+};
+
+// What is not here works on values.
+constexpr auto makers = std::to_array<Maker>({
+    {Op::ld, write_ld, 16},
+    {Op::st, write_st, 16},
+    {Op::cvta, write_addresses, 32},
+    {Op::isspacep, write_addresses, 32},
+    {Op::prefetch, write_addresses, 32},
+    {Op::cp_async, write_cp, 32},
+    {Op::ldmatrix, write_matrix_moves, 128},
+    {Op::stmatrix, write_matrix_moves, 128},
+    {Op::shfl, write_warp, 256},
+    {Op::vote, write_warp, 256},
+    {Op::movmatrix, write_warp, 256},
+    {Op::activemask, write_warp, 32},
+    {Op::bra, write_flow, 256},
+    {Op::ret, write_flow, 256},
+    {Op::exit, write_flow, 256},
+    {Op::nanosleep, write_flow, 32},
+    {Op::bar, write_barriers, 256},
+    {Op::fence, write_fences, 32},
+});
+
+constexpr uint32_t value_threads = 512;
+
+}  // namespace
+
+std::span<const Unsuited> unsuited() { return unsuited_rows; }
+
+const Unsuited* unsuited_because(std::string_view spelling) {
+    for (const Unsuited& u : unsuited_rows)
+        if (spelling.starts_with(u.begins) &&
+            (u.has.empty() || spelling.find(u.has) != std::string_view::npos) &&
+            (u.lacks.empty() || spelling.find(u.lacks) == std::string_view::npos))
+            return &u;
+    return nullptr;
+}
+
+std::vector<SuiteProgram> suite(isa::Arch arch) {
+    const uint16_t target = isa::row(arch).number;
+    std::vector<SuiteProgram> out;
+    for (const isa::MmaVariant& v : isa::mma_variants()) {
+        if (v.target > target) continue;
+        SuiteWriter w(std::string(v.key), arch, 256);
+        write_mma(w, v);
+        out.push_back(w.finish());
+    }
+    std::map<std::string_view, Op> opcodes;
+    for (const isa::Form& f : isa::forms())
+        if (f.op != Op::mma) opcodes.try_emplace(f.opcode, f.op);
+    for (const auto& [opcode, op] : opcodes) {
+        const std::vector<Spelled> spellings = spellings_of(opcode, target);
+        if (spellings.empty()) continue;
+        const auto* const maker = std::ranges::find(makers, op, &Maker::op);
+        const bool values = maker == makers.end();
+        SuiteWriter w(std::string(opcode), arch, values ? value_threads : maker->threads);
+        (values ? write_values : maker->write)(w, spellings);
+        out.push_back(w.finish());
+    }
+    return out;
+}
+
+}  // namespace lockwarp::validate

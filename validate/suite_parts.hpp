@@ -1,0 +1,33 @@
+// The bodies of the suite's programs, by what their instructions do. Internal to this room.
+#pragma once
+
+#include "validate/suite_writer.hpp"
+
+namespace lockwarp::validate {
+
+// A spelling of a row of the forms.
+struct Spelled {
+    const isa::Form* form;
+    std::string text;
+    isa::Modifiers mod;
+};
+
+// suite_values.cpp
+void write_mma(SuiteWriter& w, const isa::MmaVariant& v);
+void write_values(SuiteWriter& w, const std::vector<Spelled>& spellings);
+// Instructions of the whole warp: shfl, vote, movmatrix, activemask, bar.warp.
+void write_warp(SuiteWriter& w, const std::vector<Spelled>& spellings);
+
+// suite_memory.cpp
+void write_ld(SuiteWriter& w, const std::vector<Spelled>& spellings);
+void write_st(SuiteWriter& w, const std::vector<Spelled>& spellings);
+void write_cp(SuiteWriter& w, const std::vector<Spelled>& spellings);
+void write_matrix_moves(SuiteWriter& w, const std::vector<Spelled>& spellings);
+void write_addresses(SuiteWriter& w, const std::vector<Spelled>& spellings);
+
+// suite_flow.cpp: branches, early ends, barriers, fences
+void write_flow(SuiteWriter& w, const std::vector<Spelled>& spellings);
+void write_barriers(SuiteWriter& w, const std::vector<Spelled>& spellings);
+void write_fences(SuiteWriter& w, const std::vector<Spelled>& spellings);
+
+}  // namespace lockwarp::validate

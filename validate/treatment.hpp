@@ -1,0 +1,32 @@
+// Which results are not compared, and why. Everything that no row names is compared, bit for bit.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "emu/isa/operation.hpp"
+
+namespace lockwarp::validate {
+
+enum class Treatment : uint8_t {
+    taken,   // every result is the engine's: it depends on time, place or order
+    masked,  // the lanes that the executor reports as undefined (warp::Retired::undefined)
+};
+
+struct TreatmentRow {
+    isa::Op op;
+    Treatment treatment;
+    std::string_view why;  // with the manual's section
+};
+
+// Instructions outside the special registers, which say it of themselves (isa::SpecialRow).
+std::span<const TreatmentRow> treatment_rows();
+
+// For each operation why its results are taken from the engine; empty: they are compared.
+std::vector<std::string_view> taken_because(const isa::Program& program);
+
+// Why lanes of an operation are masked.
+std::string_view masked_because(isa::Op op);
+
+}  // namespace lockwarp::validate
