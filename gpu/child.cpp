@@ -174,6 +174,7 @@ class ChildEngine : public Engine {
               .grid = job.grid,
               .block = job.block,
               .dynamic_shared = job.dynamic_shared,
+              .optimization = job.optimization,
               .text = text});
         Reply reply;
         bool late = false;

@@ -163,7 +163,8 @@ class Server {
                               .grid = q.grid,
                               .block = q.block,
                               .dynamic_shared = q.dynamic_shared,
-                              .parameters = {parameters, parameters + q.text[2]}};
+                              .parameters = {parameters, parameters + q.text[2]},
+                              .optimization = q.optimization};
                 const Ran ran = engine_->run(job);
                 reply.outcome = static_cast<uint8_t>(ran.outcome);
                 reply.fault = static_cast<uint8_t>(ran.fault);

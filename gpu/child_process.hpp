@@ -39,6 +39,7 @@ struct Request {
     uint64_t at = 0;  // of the shared bytes: where a transfer's piece lies
     warp::Dim3 grid = {}, block = {};
     uint32_t dynamic_shared = 0;
+    uint32_t optimization = 0;
     std::array<uint64_t, 3> text{};  // run: bytes of PTX, entry and parameters, one after another
 };
 

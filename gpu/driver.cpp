@@ -26,6 +26,7 @@ constexpr int attribute_minor = 76;
 constexpr int function_dynamic_shared = 8;
 constexpr int jit_error_log = 5;
 constexpr int jit_error_log_bytes = 6;
+constexpr int jit_optimization = 7;
 constexpr unsigned stream_default = 0;  // in order with the default stream, on which kernels run
 void* const launch_end = nullptr;
 void* const launch_buffer = reinterpret_cast<void*>(1);
@@ -351,13 +352,15 @@ class CudaEngine : public Engine {
     // The compiled module of the job's PTX; kept, for a kernel is often launched again.
     Ran module_of(const Job& job, Handle& module) {
         std::string ptx(job.ptx);
-        if (const auto found = modules_.find(ptx); found != modules_.end()) {
+        std::pair key{ptx, job.optimization};
+        if (const auto found = modules_.find(key); found != modules_.end()) {
             module = found->second;
             return {};
         }
         std::array<char, 8192> log{};
-        std::array<int, 2> options{jit_error_log, jit_error_log_bytes};
-        std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
+        std::array<int, 3> options{jit_error_log, jit_error_log_bytes, jit_optimization};
+        std::array<void*, 3> values{log.data(), reinterpret_cast<void*>(log.size() - 1),
+                                    reinterpret_cast<void*>(uintptr_t{job.optimization})};
         const Result r =
             api_.module_load(&module, ptx.c_str(), options.size(), options.data(), values.data());
         if (r != success) return {Outcome::refused, text(r) + "\n" + log.data()};
@@ -366,7 +369,7 @@ class CudaEngine : public Engine {
             for (const auto& [old, handle] : modules_) api_.module_unload(handle);
             modules_.clear();
         }
-        modules_[std::move(ptx)] = module;
+        modules_[std::move(key)] = module;
         return {};
     }
 
@@ -375,19 +378,10 @@ class CudaEngine : public Engine {
     Handle context_;
     Device device_;
     std::unique_ptr<Staging> staging_;
-    std::map<std::string, Handle> modules_;
+    std::map<std::pair<std::string, uint32_t>, Handle> modules_;  // by text and optimization
 };
 
 }  // namespace
-
-unsigned device_count(std::string& why) {
-    Api api;
-    if (!load(api, why)) return 0;
-    int count = 0;
-    api.device_count(&count);
-    if (count <= 0) why = "there is no NVIDIA GPU";
-    return count < 0 ? 0 : static_cast<unsigned>(count);
-}
 
 std::unique_ptr<Engine> open_device(unsigned index, std::string& why) {
     Api api;

@@ -8,9 +8,6 @@
 
 namespace lockwarp::gpu {
 
-// Number of GPUs, or 0 with the reason in `why`.
-unsigned device_count(std::string& why);
-
 // GPU `index` of this machine; nullptr with the reason in `why`.
 std::unique_ptr<Engine> open_device(unsigned index, std::string& why);
 

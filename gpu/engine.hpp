@@ -33,6 +33,7 @@ struct Job {
     warp::Dim3 grid, block;
     uint32_t dynamic_shared = 0;
     std::vector<uint8_t> parameters;
+    uint32_t optimization = 4;  // of the machine's compiler, 0 to 4
 };
 
 enum class Outcome : uint8_t {

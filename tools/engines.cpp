@@ -47,6 +47,12 @@ void add_engine_options(CLI::App& command, EngineOptions& o) {
                     "stop a kernel on the GPU after so many seconds (default: 60; 0: never)")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.0, 1e6));
+    command
+        .add_option("--optimize", o.optimization,
+                    "level of the driver's compiler, 0 to 4 (default: 4): what differs at 4 and "
+                    "not at 0 is the compiler's doing")
+        ->type_name("LEVEL")
+        ->check(CLI::Range(0u, 4u));
 }
 
 std::optional<isa::Arch> arch_of(const gpu::Device& device) {

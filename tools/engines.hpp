@@ -20,6 +20,7 @@ namespace lockwarp::tools {
 struct EngineOptions {
     std::string gpus = "0";     // "all", or numbers: "0,2"
     double limit_seconds = 60;  // of one run of a kernel on a GPU
+    uint32_t optimization = 4;  // of the driver's compiler
 };
 
 // --gpus, --limit

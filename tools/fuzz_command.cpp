@@ -138,6 +138,7 @@ int fuzz_command(const FuzzCommand& command) {
     options.cases = part.count;
     options.threads = command.plain ? 1 : command.threads;
     options.trace_bytes /= engines.all.size();
+    options.optimization = command.engines.optimization;
     const auto begin = std::chrono::steady_clock::now();
     const auto seconds = [&] {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -6,8 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "tools/progress.hpp"
 #include "tools/run_command.hpp"
 #include "validate/recording.hpp"
+#include "validate/suite.hpp"
 
 namespace lockwarp::tools {
 
@@ -29,13 +31,16 @@ int refuse(const Input& in, const std::vector<ptx::Diagnostic>& diagnostics) {
 
 void add_record(CLI::App& app, RecordOptions& o) {
     CLI::App* record = app.add_subcommand(
-        "record", "Run a launch file on a GPU; keep what it gave, for lockwarp replay");
-    record->add_option("FILES", o.files, "LAUNCH.json, or a source and a launch file")
-        ->required()
-        ->expected(1, 2);
+        "record", "Run launch files on a GPU; keep what it gave, for lockwarp replay");
+    record->add_option("FILES", o.files,
+                       "LAUNCH.json, one or more; or a source and a launch file, as for run");
+    record->add_flag("--suite", o.suite,
+                     "programs that have every instruction in every spelling, one file for each "
+                     "mma variant and each opcode");
     record
         ->add_option("--out", o.out,
-                     "where the recording goes (default: the launch file's name with .lwr, here)")
+                     "where the recording goes (default: the launch file's name with .lwr, here); "
+                     "of several the folder")
         ->type_name("FILE");
     add_engine_options(*record, o.engine);
     record
@@ -83,26 +88,27 @@ Problem write_recorded(const std::string& path, const Input& in, isa::Arch arch,
     return write_file(path, bytes);
 }
 
-int record_on(gpu::Engine& engine, isa::Arch arch, const Input& in, ptx::Module module,
-              const RecordOptions& options) {
-    const isa::Resolved resolved = isa::resolve(module, arch, in.launch.entry);
-    if (!resolved.diagnostics.empty()) return refuse(in, resolved.diagnostics);
-    validate::Case c;
-    if (Problem why = make_case(in.launch, module, resolved.program, c); !why.empty())
-        return wrong(why);
+namespace {
+
+// A case of the input, to `out`.
+int record_case(gpu::Engine& engine, isa::Arch arch, const Input& in, validate::Case c,
+                const RecordOptions& options, const std::string& out) {
     validate::Options how;
     how.only = options.only;
     how.final_only = options.final_only;
     how.trace_bytes = options.trace_megabytes << 20;
     how.threads = options.threads;
+    how.stop = &interrupt_flag();
+    how.optimization = options.engine.optimization;
     if (options.max_steps != 0) how.max_steps = options.max_steps;
     validate::Answer answer;
     const validate::Report report = validate::run_lockstep(c, arch, engine, how, &answer);
+    if (interrupted_now()) {
+        spdlog::error("stopped; {} was not written", out);
+        return interrupted;
+    }
     if (!report.diagnostics.empty()) return refuse(in, report.diagnostics);
     if (!report.problem.empty()) return wrong(in.launch.path + ": " + report.problem);
-
-    const std::string out =
-        options.out.empty() ? fs::path(in.launch.path).stem().string() + ".lwr" : options.out;
     uint64_t size = 0;
     if (Problem why = write_recorded(out, in, arch, std::move(c), std::move(answer), size);
         !why.empty())
@@ -116,10 +122,39 @@ int record_on(gpu::Engine& engine, isa::Arch arch, const Input& in, ptx::Module 
     return report.first ? differs_or_trapped : done;
 }
 
+std::string default_name(const Input& in) {
+    return fs::path(in.launch.path).stem().string() + ".lwr";
+}
+
+}  // namespace
+
+int record_on(gpu::Engine& engine, isa::Arch arch, const Input& in, ptx::Module module,
+              const RecordOptions& options) {
+    const isa::Resolved resolved = isa::resolve(module, arch, in.launch.entry);
+    if (!resolved.diagnostics.empty()) return refuse(in, resolved.diagnostics);
+    validate::Case c;
+    if (Problem why = make_case(in.launch, module, resolved.program, c); !why.empty())
+        return wrong(why);
+    return record_case(engine, arch, in, std::move(c), options,
+                       options.out.empty() ? default_name(in) : options.out);
+}
+
 int record_command(const RecordOptions& options) {
-    Input in;
-    ptx::Module module;
-    if (const int status = read_recorded(options.files, in, module); status != done) return status;
+    const bool replaced = options.files.size() == 2 && !options.files[0].ends_with(".json");
+    const bool one = !options.suite && (options.files.size() == 1 || replaced);
+    if (options.files.empty() && !options.suite)
+        return wrong("record: give a launch file, or --suite");
+    struct Wanted {
+        Input in;
+        ptx::Module module;
+    };
+    std::vector<Wanted> wanted(replaced ? 1 : options.files.size());
+    for (size_t i = 0; i < wanted.size(); ++i) {
+        const std::vector<std::string> files =
+            replaced ? options.files : std::vector{options.files[i]};
+        if (const int status = read_recorded(files, wanted[i].in, wanted[i].module); status != done)
+            return status;
+    }
     Engines engines;
     if (Problem why = open_gpus(options.engine, 1, engines); !why.empty()) return wrong(why);
     if (engines.all.empty()) {
@@ -128,7 +163,32 @@ int record_command(const RecordOptions& options) {
     }
     if (engines.all.size() > 1)
         return wrong("--gpus " + options.engine.gpus + ": a recording is of one GPU");
-    return record_on(*engines.all[0], engines.arch, in, std::move(module), options);
+    gpu::Engine& engine = *engines.all[0];
+    catch_interrupts();
+    if (one)
+        return record_on(engine, engines.arch, wanted[0].in, std::move(wanted[0].module), options);
+
+    const fs::path folder = options.out.empty() ? "." : options.out;
+    if (Problem why = make_folder(folder.string()); !why.empty()) return wrong(why);
+    int status = done;
+    for (Wanted& w : wanted) {
+        RecordOptions each = options;
+        each.out = (folder / default_name(w.in)).string();
+        status = std::max(status, record_on(engine, engines.arch, w.in, std::move(w.module), each));
+        if (status > differs_or_trapped) return status;
+    }
+    if (!options.suite) return status;
+    for (validate::SuiteProgram& program : validate::suite(engines.arch)) {
+        Input in;
+        in.launch.path = program.name;
+        in.ptx_path = program.name + ".ptx";
+        in.source = program.ptx;
+        status =
+            std::max(status, record_case(engine, engines.arch, in, std::move(program.c), options,
+                                         (folder / (program.name + ".lwr")).string()));
+        if (status > differs_or_trapped) return status;
+    }
+    return status;
 }
 
 }  // namespace lockwarp::tools

@@ -16,10 +16,13 @@ class App;
 namespace lockwarp::tools {
 
 struct RecordOptions {
-    std::vector<std::string> files;  // [SOURCE] LAUNCH.json
-    std::string out;                 // empty: the launch file's stem and ".lwr", in this folder
-    EngineOptions engine;            // one GPU of them
-    std::vector<std::string> only;   // opcodes
+    std::vector<std::string> files;  // [SOURCE] LAUNCH.json, or several launch files
+    bool suite = false;              // the programs of validate::suite too
+    // A file; of several launch files, or of the suite, the folder. Empty: this folder, and the
+    // launch file's stem and ".lwr".
+    std::string out;
+    EngineOptions engine;           // one GPU of them
+    std::vector<std::string> only;  // opcodes
     bool final_only = false;
     uint64_t trace_megabytes = 1024;
     uint64_t max_steps = 0;
@@ -30,7 +33,8 @@ void add_record(CLI::App& app, RecordOptions& options);
 
 int record_command(const RecordOptions& options);
 
-// The same on an engine that is open, of that architecture. `module` is of the input's source.
+// One launch file on an engine that is open, of that architecture, to options.out. `module` is of
+// the input's source.
 int record_on(gpu::Engine& engine, isa::Arch arch, const Input& in, ptx::Module module,
               const RecordOptions& options);
 

@@ -63,12 +63,14 @@ CaseResult replay_one(const std::string& path, const validate::Options& how,
     }
     bytes = {};
     const validate::Report report = validate::replay(r.c, *isa::arch_named(r.arch), r.answer, how);
-    result = validate::result_of(path, r.c, report, r.name);
+    result = validate::result_of(path, report, r.name);
+    // The recorded fault is what the emulator was to give.
+    if (report.same_fault) result.verdict = Verdict::identical;
     // Diagnostics there are none: read_recording has resolved the program.
     result.text = result.verdict == Verdict::failed
                       ? path + ": " + report.problem
                       : validate::text_report(report, r.answer.device, r.name);
-    validate::add_instructions(summary, r.c, report);
+    validate::add_instructions(summary, report);
     if (std::ranges::find(summary.devices, r.answer.device) == summary.devices.end())
         summary.devices.push_back(r.answer.device);
     result.seconds =

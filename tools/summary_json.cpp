@@ -38,6 +38,7 @@ constexpr auto count_rows = std::to_array<CountRow>({
     {"taken", &Counts::taken},
     {"memory_bytes", &Counts::memory_bytes},
     {"memory_different", &Counts::memory_different},
+    {"faults", &Counts::faults},
 });
 
 constexpr auto commands = std::to_array<std::string_view>({"validate", "replay", "fuzz"});

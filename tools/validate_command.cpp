@@ -12,10 +12,10 @@
 
 #include "tools/input.hpp"
 #include "tools/progress.hpp"
+#include "tools/record_command.hpp"
 #include "tools/run_command.hpp"
 #include "tools/shard.hpp"
 #include "validate/lockstep.hpp"
-#include "validate/recording.hpp"
 
 namespace lockwarp::tools {
 
@@ -94,11 +94,6 @@ std::string save_difference(const Job& job, const Input& in, validate::Case& c,
                             const validate::Report& report, validate::Answer answer) {
     static std::mutex names;
     const std::lock_guard guard(names);
-    validate::Recording recording;
-    recording.name = std::filesystem::path(in.ptx_path).filename().string();
-    recording.ptx = in.source;
-    recording.arch = isa::row(job.arch).name;
-    recording.made_by = "lockwarp " LOCKWARP_VERSION;
     if (report.tracks) {
         // Its CTA alone tells the difference.
         answer.tracks = {*report.tracks};
@@ -106,13 +101,24 @@ std::string save_difference(const Job& job, const Input& in, validate::Case& c,
     } else {
         answer.tracks.clear();
     }
-    recording.c = std::move(c);
-    recording.answer = std::move(answer);
     const std::string path = free_name(job.options.save);
+    uint64_t size = 0;
     Problem why = make_folder(job.options.save);
-    if (why.empty()) why = write_file(path, validate::write_recording(recording));
+    if (why.empty())
+        why = write_recorded(path, in, job.arch, std::move(c), std::move(answer), size);
     if (!why.empty()) return "no recording: " + why + "\n";
     return "replay: lockwarp replay " + path + "\n";
+}
+
+std::string statistics(const validate::Report& r) {
+    const validate::Seconds& s = r.seconds;
+    const double beside = s.traced - s.compile;
+    return fmt::format(
+        "seconds: kernel compiled and run on the GPU {:.3f}, traced kernel the first time {:.3f}\n"
+        "  emulator beside the GPU {:.3f}, emulator alone {:.3f}: {:.2f} times; {} windows, {} "
+        "steps\n",
+        s.start, s.compile, beside, s.alone, beside / s.alone, r.windows,
+        validate::grouped(r.statistics.instructions));
 }
 
 Outcome run_one(const Job& job, const std::vector<std::string>& files, gpu::Engine& engine) {
@@ -140,9 +146,10 @@ Outcome run_one(const Job& job, const std::vector<std::string>& files, gpu::Engi
     const validate::Report report = validate::run_lockstep(c, job.arch, engine, job.how, &answer);
     if (!report.diagnostics.empty()) return refuse(diagnostics_report(in, report.diagnostics));
     if (!report.problem.empty()) return refuse(in.launch.path + ": " + report.problem);
-    out.result = validate::result_of(files.back(), c, report, in.ptx_path);
+    out.result = validate::result_of(files.back(), report, in.ptx_path);
     out.result.text = validate::text_report(report, engine.device(), in.ptx_path);
-    validate::add_instructions(out.counted, c, report);
+    if (job.options.stats) out.result.text += statistics(report);
+    validate::add_instructions(out.counted, report);
     if (report.first || report.same_fault) out.status = differs_or_trapped;
     if (report.first) out.result.text += save_difference(job, in, c, report, std::move(answer));
     out.result.seconds =
@@ -213,6 +220,7 @@ void add_validate(CLI::App& app, ValidateOptions& o) {
     validate->add_option("--threads", o.threads, "cores to use (default: all)")->type_name("N");
     validate->add_option("--save", o.save, "where recordings of differences go (default: here)")
         ->type_name("DIR");
+    validate->add_flag("--stats", o.stats, "time the parts, and the emulator alone");
     add_shard_option(*validate, o.shard);
     add_report_options(*validate, o.reports);
 }
@@ -224,6 +232,8 @@ int validate_command(const ValidateOptions& options) {
     job.how.threads = options.threads;
     job.how.stop = &interrupt_flag();
     job.how.drop_tracks = true;
+    job.how.measure = options.stats;
+    job.how.optimization = options.engines.optimization;
     if (options.max_steps != 0) job.how.max_steps = options.max_steps;
     if (Problem why = watch(options, job.how); !why.empty()) return wrong(why);
     Shard shard;

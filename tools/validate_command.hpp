@@ -21,6 +21,7 @@ struct ValidateOptions {
     uint64_t trace_megabytes = 1024;
     uint64_t max_steps = 0;  // 0: no limit
     unsigned threads = 0;
+    bool stats = false;      // seconds, and the emulator alone
     std::string save = ".";  // where recordings of differences go
     std::string shard;
     ReportOptions reports;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "emu/warp/state.hpp"
+#include "validate/treatment.hpp"
 
 namespace lockwarp::validate {
 
@@ -25,6 +26,35 @@ void set_bits(const isa::Register& r, uint8_t* registers, uint32_t lane, uint64_
     }
     const unsigned bytes = isa::bits(r.type) == 64 ? 8 : 4;
     std::memcpy(registers + r.ref + size_t{lane} * bytes, &value, bytes);
+}
+
+// Infinity of a type's elements, by their magnitude's bits.
+uint64_t infinity(isa::Type type) {
+    switch (type) {
+        case isa::Type::f64:
+            return 0x7ff0000000000000;
+        case isa::Type::f16:
+        case isa::Type::f16x2:
+            return 0x7c00;
+        case isa::Type::bf16:
+        case isa::Type::bf16x2:
+            return 0x7f80;
+        default:
+            return 0x7f800000;
+    }
+}
+
+// Whether two results differ only where both have a NaN.
+bool differ_in_nans(isa::Type type, uint64_t a, uint64_t b) {
+    const unsigned width = isa::bits(type) / isa::row(type).lanes;
+    const uint64_t magnitude = ~uint64_t{0} >> (65 - width);
+    for (unsigned i = 0; i < isa::row(type).lanes; ++i, a >>= width, b >>= width) {
+        const bool same = ((a ^ b) & (magnitude << 1 | 1)) == 0;
+        if (!same && ((a & magnitude) <= infinity(type) || (b & magnitude) <= infinity(type)))
+            return false;
+        if (width == 64) return true;
+    }
+    return a == b;
 }
 
 // Not 0 where a register of any lane is not as the record's words have it.
@@ -107,6 +137,7 @@ void Comparator::supply(const warp::Retired& e, uint8_t* registers) {
     // Undefined is the first result; another, such as shfl's predicate, is not.
     if (!taken && (o.written == 0 || written(*plan_.program, o, 0).ref != o.r[0])) return;
     const uint32_t results = taken ? o.written : 1;
+    const bool any_nan = !taken && treatment_of_undefined(o.op) == Treatment::any_nan;
     state.only_first = !taken;
     for (uint32_t rest = taken ? e.executed : e.undefined; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
@@ -117,6 +148,11 @@ void Comparator::supply(const warp::Retired& e, uint8_t* registers) {
         const bool inside =
             at >= tracks_.window.first && at < tracks_.window.first + tracks_.window.words;
         if (inside && words(e.cta_index, e.warp, at)[lane] != e.operation + 1) continue;
+        if (inside && any_nan) {
+            const uint64_t other = words(e.cta_index, e.warp, at + 1)[lane];
+            const uint64_t ours = register_bits(written(*plan_.program, o, 0), registers, lane);
+            if (other == ours || !differ_in_nans(o.mod.type[0], ours, other)) continue;
+        }
         for (uint32_t i = 0; i < results; ++i) {
             size_t& given = w.given[lane];
             if (given == earlier.size()) {

@@ -42,6 +42,7 @@ struct Shared {
         Options h;
         h.threads = options.threads;
         h.trace_bytes = options.trace_bytes;
+        h.optimization = options.optimization;
         return h;
     }
 
@@ -89,7 +90,7 @@ void run_programs(Shared& shared, gpu::Engine& engine) {
         }
         const std::lock_guard guard(shared.lock);
         add(shared.summary, result, false);
-        add_instructions(shared.summary, program.c, r);
+        add_instructions(shared.summary, r);
         if (result.verdict == Verdict::differs) {
             shared.spellings.insert(result.instruction);
             shared.differing[n] = std::move(result);
@@ -151,6 +152,7 @@ FuzzReport fuzz(const FuzzOptions& options, isa::Arch arch, std::span<gpu::Engin
             out.summary.devices.push_back(engine->device());
     }
     for (const auto& [n, result] : shared.differing) {
+        if (!out.problem.empty()) break;
         if (out.found.size() < options.most_found &&
             std::ranges::find(out.found, result.instruction, &Found::instruction) ==
                 out.found.end())

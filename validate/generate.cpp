@@ -227,7 +227,7 @@ struct Writer {
     }
 
     std::string module() const {
-        std::string out = ".version 8.0\n.target " + std::string(isa::row(options.arch).name) +
+        std::string out = ".version 8.1\n.target " + std::string(isa::row(options.arch).name) +
                           "\n.address_size 64\n.visible .entry k(.param .u64 in)\n{\n";
         const std::string n = "<" + std::to_string(registers + 1) + ">";
         out += "    .reg .b16 %h" + n + "; .reg .b32 %r" + n + "; .reg .b64 %q" + n +
@@ -257,7 +257,7 @@ struct Writer {
 
 // Each thread's operands, thread by thread.
 std::vector<uint8_t> input_bytes(const Writer& w, uint64_t threads, uint64_t seed) {
-    std::vector<uint8_t> out(threads * w.stride() + 16);
+    std::vector<uint8_t> out(threads * w.stride() + spare_bytes);
     Random r{splitmix64(seed, 1), 0};
     for (uint64_t t = 0; t < threads; ++t)
         for (const Load& l : w.loads) {

@@ -25,6 +25,9 @@ struct Generated {
     std::string problem;  // not empty: `only` names nothing that can be generated
 };
 
+// The one buffer is a part for each CTA, one after another, and so many bytes more.
+inline constexpr size_t spare_bytes = 16;
+
 // Deterministic: the same options give the same program and the same bytes.
 Generated generate(const GenerateOptions& options);
 

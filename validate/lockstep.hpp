@@ -42,6 +42,8 @@ struct Options {
     uint64_t ctas = UINT64_MAX;
     uint32_t warps = UINT32_MAX;               // bit n: warp n
     uint64_t trace_bytes = uint64_t{1} << 30;  // memory for tracks on either side
+    uint32_t optimization = 4;                 // of the engine's compiler, 0 to 4
+    bool measure = false;                      // runs the emulator alone too, for Report::seconds
     bool drop_tracks = false;                  // an Answer that is kept has none
     uint64_t max_steps = UINT64_MAX;
     unsigned threads = 0;
@@ -92,6 +94,7 @@ struct Counts {
     uint64_t taken = 0;   // not compared, taken from the engine: inexact, or of order or place
     uint64_t memory_bytes = 0;
     uint64_t memory_different = 0;
+    uint64_t faults = 0;  // ends by a fault that both sides share
 
     Counts& operator+=(const Counts& more) {
         values += more.values;
@@ -100,6 +103,7 @@ struct Counts {
         taken += more.taken;
         memory_bytes += more.memory_bytes;
         memory_different += more.memory_different;
+        faults += more.faults;
         return *this;
     }
 };
@@ -121,6 +125,14 @@ struct Answer {
     std::vector<Tracks> tracks;
 };
 
+// Seconds that the parts of a comparison took.
+struct Seconds {
+    double start = 0;    // the plain kernel on the engine, its compilation included
+    double traced = 0;   // all that follows: the engine's tracks, the emulator beside them, memory
+    double compile = 0;  // of these the traced kernel's first run
+    double alone = 0;    // the emulator alone, where it was measured
+};
+
 struct Report {
     std::string problem;  // the case could not be run at all
     std::vector<ptx::Diagnostic> diagnostics;
@@ -135,7 +147,8 @@ struct Report {
     std::optional<warp::Trap> trap;  // the emulator's
     bool same_fault = false;         // both sides faulted, and alike: no difference
     std::string fault;               // the engine's words for its fault
-    uint64_t varying_bytes = 0;      // memory that differs between two runs of the engine
+    Seconds seconds;
+    uint64_t varying_bytes = 0;  // memory that differs between two runs of the engine
     warp::Statistics statistics;
 };
 

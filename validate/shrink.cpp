@@ -8,6 +8,7 @@
 #include "emu/lockwarp.hpp"
 #include "emu/ptx/printer.hpp"
 #include "gpu/trace.hpp"
+#include "validate/generate.hpp"
 
 namespace lockwarp::validate {
 
@@ -58,7 +59,7 @@ OneInstruction one_instruction(const Report& report, const ptx::Instruction& ori
                      ", " + place + ";\n";
         ++out.inputs;
     }
-    out.ptx = ".version 8.0\n.target " + target +
+    out.ptx = ".version 8.1\n.target " + target +
               "\n.address_size 64\n.visible .entry k(.param .u64 in)\n{\n" + registers +
               "    .reg .b32 %word; .reg .b64 %lane_at, %base;\n"
               "    ld.param.u64 %base, [in]; mov.u32 %word, %laneid;\n"
@@ -102,6 +103,31 @@ void shrink_values(OneInstruction& one, const Differs& differs) {
         }
 }
 
+// A CTA of a generated program by itself, with its part of the buffer.
+Case one_cta(const Case& c, uint64_t cta) {
+    Case out = c;
+    const std::vector<uint8_t>& all = c.bytes[0];
+    const uint64_t ctas = c.grid.count();
+    if (c.bytes.size() != 1 || all.size() < spare_bytes || (all.size() - spare_bytes) % ctas != 0)
+        return out;
+    const uint64_t part = (all.size() - spare_bytes) / ctas;
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(cta * part);
+    out.bytes[0].assign(begin, begin + static_cast<std::ptrdiff_t>(part + spare_bytes));
+    out.grid = {};
+    return out;
+}
+
+// A register that nothing writes holds, on a GPU, anything.
+bool reads_unwritten(const isa::Program& p) {
+    std::vector<bool> written(p.registers.size(), false);
+    for (const isa::Operation& o : p.operations)
+        for (uint32_t i = 0; i < o.written; ++i) written[p.uses[o.first_use + i]] = true;
+    for (const isa::Operation& o : p.operations)
+        for (uint32_t i = o.written; i < uint32_t{o.written} + o.read; ++i)
+            if (!written[p.uses[o.first_use + i]]) return true;
+    return false;
+}
+
 bool has_label_or_branch(const ptx::Statement& s) {
     const auto* i = std::get_if<ptx::Instruction>(&s.node);
     return i == nullptr || i->opcode == "bra" || i->opcode == "ret";
@@ -127,6 +153,11 @@ std::optional<Shrunk> shrink_to_instruction(const Report& report, const ptx::Ins
 
 Shrunk shrink_program(const Case& c, const Report& report, const Compare& compare) {
     Shrunk best{c, ptx::print(c.module), report};
+    if (Case alone = one_cta(c, report.first->cta_index); alone.grid.count() < c.grid.count())
+        if (Report r = compare(alone); r.first && r.first->kind == report.first->kind)
+            best = {std::move(alone), best.ptx, std::move(r)};
+    constexpr unsigned most_tries = 500;
+    unsigned tries = 0;
     const std::string spelling = report.spellings[report.first->operation];
     // Ever smaller runs of statements are left out, from the end: what comes after the difference
     // goes first.
@@ -146,11 +177,11 @@ Shrunk shrink_program(const Case& c, const Report& report, const Compare& compar
             const auto last = body.begin() + static_cast<std::ptrdiff_t>(end);
             const auto kept = std::remove_if(
                 first, last, [](const ptx::Statement& s) { return !has_label_or_branch(s); });
-            if (kept != last) {
+            if (kept != last && ++tries <= most_tries) {
                 body.erase(kept, last);
                 Report r = compare(smaller);
                 if (r.diagnostics.empty() && r.problem.empty() && r.first &&
-                    r.first->kind == report.first->kind &&
+                    !reads_unwritten(r.program) && r.first->kind == report.first->kind &&
                     r.spellings[r.first->operation] == spelling) {
                     best = {std::move(smaller), {}, std::move(r)};
                     best.ptx = ptx::print(best.c.module);

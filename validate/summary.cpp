@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "emu/isa/resolver.hpp"
-#include "gpu/trace.hpp"
-
 namespace lockwarp::validate {
 
 namespace {
@@ -31,6 +28,7 @@ void accumulate(Counts& sum, const Counts& more) {
     sum.taken = plus(sum.taken, more.taken);
     sum.memory_bytes = plus(sum.memory_bytes, more.memory_bytes);
     sum.memory_different = plus(sum.memory_different, more.memory_different);
+    sum.faults = plus(sum.faults, more.faults);
 }
 
 auto identity(const gpu::Device& d) {
@@ -125,17 +123,15 @@ void add(Summary& sum, const CaseResult& result, bool keep) {
     sum.results.insert(at, std::move(added));
 }
 
-void add_instructions(Summary& sum, const Case& c, const Report& report) {
-    const std::vector<const ptx::Instruction*> all = gpu::instructions_of(c.module, c.entry);
-    for (size_t i = 0; i < std::min(all.size(), report.by_operation.size()); ++i) {
+void add_instructions(Summary& sum, const Report& report) {
+    for (size_t i = 0; i < report.by_operation.size(); ++i) {
         const Counts& counts = report.by_operation[i];
         if (compared(counts) || counts.masked != 0 || counts.taken != 0)
-            accumulate(sum.instructions[isa::spelled(*all[i])], counts);
+            accumulate(sum.instructions[report.spellings[i]], counts);
     }
 }
 
-CaseResult result_of(const std::string& name, const Case& c, const Report& report,
-                     const std::string& file) {
+CaseResult result_of(const std::string& name, const Report& report, const std::string& file) {
     CaseResult out;
     out.name = name;
     out.counts = report.counts;
@@ -153,14 +149,11 @@ CaseResult result_of(const std::string& name, const Case& c, const Report& repor
     if (!report.first && !report.trap) return out;
     out.verdict = Verdict::differs;
     out.file = file;
-    uint32_t operation = UINT32_MAX;
-    if (report.first && report.first->kind != DifferenceKind::memory &&
-        report.first->kind != DifferenceKind::fault)
-        operation = report.first->operation;
-    const std::vector<const ptx::Instruction*> all = gpu::instructions_of(c.module, c.entry);
-    if (operation < all.size()) {
-        out.line = all[operation]->place.line;
-        out.instruction = isa::spelled(*all[operation]);
+    const bool at_instruction = report.first && report.first->kind != DifferenceKind::memory &&
+                                report.first->kind != DifferenceKind::fault;
+    if (at_instruction) {
+        out.line = report.program.operations[report.first->operation].place.line;
+        out.instruction = report.spellings[report.first->operation];
     } else if (report.trap) {
         out.line = report.trap->place.line;
     }
@@ -188,7 +181,7 @@ std::string_view name_of(Verdict v) {
     return "failed";
 }
 
-bool compared(const Counts& c) { return c.values != 0 || c.memory_bytes != 0; }
+bool compared(const Counts& c) { return c.values != 0 || c.memory_bytes != 0 || c.faults != 0; }
 
 bool different(const Counts& c) { return c.different != 0 || c.memory_different != 0; }
 

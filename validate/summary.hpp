@@ -64,12 +64,11 @@ std::string merge(Summary& sum, const Summary& more);
 void add(Summary& sum, const CaseResult& result, bool keep);
 
 // Adds what a case's report counted, by instruction.
-void add_instructions(Summary& sum, const Case& c, const Report& report);
+void add_instructions(Summary& sum, const Report& report);
 
 // The result of a case: all but `text` and `seconds`; the text too where it could not be run.
 // `file`: the PTX's name.
-CaseResult result_of(const std::string& name, const Case& c, const Report& report,
-                     const std::string& file);
+CaseResult result_of(const std::string& name, const Report& report, const std::string& file);
 
 // Verdict of all results: failed before differs before identical. Nothing compared: failed.
 Verdict verdict(const Summary& s);

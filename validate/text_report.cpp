@@ -272,9 +272,10 @@ std::string text_report(const Report& r, const gpu::Device& device, const std::s
         d.cta = r.trap->cta;
         d.warp = r.trap->warp;
         d.step = r.trap->step;
-        return fmt::format("TRAP  {}\n  both fault: the emulator: {}, {}\n  {}: {}\n{}\n",
-                           place(r, d, file), warp::trap_name(r.trap->kind), r.trap->detail,
-                           device.name, r.fault, device_text(device));
+        return fmt::format("TRAP  {}\n  both fault: the emulator: {}{}{}\n  {}: {}\n{}\n",
+                           place(r, d, file), warp::trap_name(r.trap->kind),
+                           r.trap->detail.empty() ? "" : ", ", r.trap->detail, device.name, r.fault,
+                           device_text(device));
     }
     if (r.first) out = difference(r, device, file);
     out += fmt::format("{}: {}\n", r.first ? "compared" : "identical", counts_text(r.counts));

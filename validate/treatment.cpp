@@ -9,11 +9,33 @@ namespace {
 
 using isa::Op;
 
+// What NVIDIA's compiler does with NaN (H200, driver 580: the instruction alone gives the
+// emulator's bits, and within some programs others).
+constexpr std::string_view two_nans =
+    "of several NaN operands of f64 the compiler chooses whose payload the result has";
+constexpr std::string_view same_register =
+    "of NaN: of f64 operands the compiler chooses one; of one register twice it makes a move";
+constexpr std::string_view sign_of_nan =
+    "of NaN: under a guard the compiler may keep its payload, and otherwise does not";
+
+constexpr std::string_view to_itself =
+    "of NaN: a type to itself is a move, with the compiler's optimization off a conversion";
+
 constexpr auto rows = std::to_array<TreatmentRow>({
     {Op::activemask, Treatment::taken,
      "which lanes run together is the machine's choice (PTX manual, activemask)"},
     {Op::shfl, Treatment::masked,
      "reads a lane that does not execute it (PTX manual, shfl.sync: undefined)"},
+    {Op::add, Treatment::any_nan, two_nans},
+    {Op::sub, Treatment::any_nan, two_nans},
+    {Op::mul, Treatment::any_nan, two_nans},
+    {Op::fma, Treatment::any_nan, two_nans},
+    {Op::div, Treatment::any_nan, two_nans},
+    {Op::min, Treatment::any_nan, same_register},
+    {Op::max, Treatment::any_nan, same_register},
+    {Op::abs, Treatment::any_nan, sign_of_nan},
+    {Op::cvt, Treatment::any_nan, to_itself},
+    {Op::neg, Treatment::any_nan, sign_of_nan},
 });
 
 constexpr std::string_view special_register =
@@ -29,7 +51,11 @@ std::string_view why(Op op, Treatment treatment) {
 
 std::span<const TreatmentRow> treatment_rows() { return rows; }
 
-std::string_view masked_because(Op op) { return why(op, Treatment::masked); }
+Treatment treatment_of_undefined(Op op) {
+    return why(op, Treatment::any_nan).empty() ? Treatment::masked : Treatment::any_nan;
+}
+
+std::string_view masked_because(Op op) { return why(op, treatment_of_undefined(op)); }
 
 std::vector<std::string_view> taken_because(const isa::Program& program) {
     std::vector<isa::Ref> outside;

@@ -10,8 +10,9 @@
 namespace lockwarp::validate {
 
 enum class Treatment : uint8_t {
-    taken,   // every result is the engine's: it depends on time, place or order
-    masked,  // the lanes that the executor reports as undefined (warp::Retired::undefined)
+    taken,    // every result is the engine's: it depends on time, place or order
+    masked,   // the lanes that the executor reports as undefined (warp::Retired::undefined)
+    any_nan,  // in those lanes any NaN will do; one that differs is masked
 };
 
 struct TreatmentRow {
@@ -25,6 +26,9 @@ std::span<const TreatmentRow> treatment_rows();
 
 // For each operation why its results are taken from the engine; empty: they are compared.
 std::vector<std::string_view> taken_because(const isa::Program& program);
+
+// How lanes that are undefined after an operation are treated: masked, or any_nan.
+Treatment treatment_of_undefined(isa::Op op);
 
 // Why lanes of an operation are masked.
 std::string_view masked_because(isa::Op op);

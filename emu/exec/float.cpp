@@ -18,7 +18,7 @@ constexpr Type element_of(Type t) {
     return t == Type::f16x2 ? Type::f16 : t == Type::bf16x2 ? Type::bf16 : t;
 }
 
-// f(type, element bits...) for every element of every lane; `operands` sources.
+// f(type, element bits, lane) for every element of every lane; `operands` sources.
 template <unsigned operands, class F>
 void elementwise(Context& c, const Operation& o, uint32_t mask, F f) {
     const Type type = element_of(o.mod.type[0]);
@@ -29,7 +29,7 @@ void elementwise(Context& c, const Operation& o, uint32_t mask, F f) {
         for_lanes(mask, [&](unsigned l) {
             std::array<uint64_t, 3> v{};
             for (unsigned i = 0; i < operands; ++i) v[i] = in[i][l];
-            d[l] = f(type, v);
+            d[l] = f(type, v, l);
         });
         return;
     }
@@ -44,17 +44,32 @@ void elementwise(Context& c, const Operation& o, uint32_t mask, F f) {
         for (unsigned e = 0; e < elements; ++e) {
             std::array<uint64_t, 3> v{};
             for (unsigned i = 0; i < operands; ++i) v[i] = (in[i][l] >> (e * width)) & ones;
-            out |= static_cast<uint32_t>(f(type, v)) << (e * width);
+            out |= static_cast<uint32_t>(f(type, v, l)) << (e * width);
         }
         d[l] = out;
     });
+}
+
+bool is_nan(Type t, uint64_t v) { return num::compare(t, v, v) == num::Order::unordered; }
+
+// Of f64 operands, several are NaN and not the same: whose payload the result takes depends on the
+// order that NVIDIA's compiler gives them.
+void note_nans(Context& c, Type t, const std::array<uint64_t, 3>& v, unsigned lane) {
+    if (t != Type::f64) return;
+    uint64_t first = 0;
+    for (const uint64_t each : v) {
+        if (!is_nan(t, each)) continue;
+        if (first != 0 && first != each) c.undefined |= 1u << lane;
+        first = each;
+    }
 }
 
 template <auto F>
 void two(Context& c, const Step& s, uint32_t mask) {
     const num::Flags flags = flags_of(s.op->mod);
     const isa::Rounding r = s.op->mod.rounding;
-    elementwise<2>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v) {
+    elementwise<2>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v, unsigned l) {
+        note_nans(c, t, v, l);
         return F(t, v[0], v[1], r, flags);
     });
 }
@@ -62,7 +77,10 @@ void two(Context& c, const Step& s, uint32_t mask) {
 template <auto F>
 void extremum(Context& c, const Step& s, uint32_t mask) {
     const num::Flags flags = flags_of(s.op->mod);
-    elementwise<2>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v) {
+    elementwise<2>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v, unsigned l) {
+        note_nans(c, t, v, l);
+        // NVIDIA's compiler makes a move of these.
+        if (s.op->r[1] == s.op->r[2] && is_nan(t, v[0])) c.undefined |= 1u << l;
         return F(t, v[0], v[1], flags);
     });
 }
@@ -70,7 +88,8 @@ void extremum(Context& c, const Step& s, uint32_t mask) {
 void fma(Context& c, const Step& s, uint32_t mask) {
     const num::Flags flags = flags_of(s.op->mod);
     const isa::Rounding r = s.op->mod.rounding;
-    elementwise<3>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v) {
+    elementwise<3>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v, unsigned l) {
+        note_nans(c, t, v, l);
         return num::fma(t, v[0], v[1], v[2], r, flags);
     });
 }
@@ -79,14 +98,14 @@ constexpr uint64_t one_in(Type t) { return t == Type::f64 ? 0x3ff0000000000000 :
 
 void rcp(Context& c, const Step& s, uint32_t mask) {
     const num::Flags flags = flags_of(s.op->mod);
-    elementwise<1>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v) {
+    elementwise<1>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v, unsigned) {
         return num::div(t, one_in(t), v[0], s.op->mod.rounding, flags);
     });
 }
 
 void sqrt(Context& c, const Step& s, uint32_t mask) {
     const num::Flags flags = flags_of(s.op->mod);
-    elementwise<1>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v) {
+    elementwise<1>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v, unsigned) {
         return num::sqrt(t, v[0], s.op->mod.rounding, flags);
     });
 }
@@ -103,10 +122,12 @@ uint64_t flushed(Type t, uint64_t v, bool ftz) {
 // the canonical NaN, f64 keeps sign and payload).
 template <bool negate>
 void sign(Context& c, const Step& s, uint32_t mask) {
-    elementwise<1>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v) {
+    elementwise<1>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v, unsigned l) {
         const uint64_t bit = uint64_t{1} << (isa::bits(t) - 1);
-        if (num::compare(t, v[0], v[0]) == num::Order::unordered)
+        if (is_nan(t, v[0])) {
+            if (t == Type::f32) c.undefined |= 1u << l;
             return num::add(t, v[0], bit, isa::Rounding::rn);
+        }
         const uint64_t value = flushed(t, v[0], s.op->mod.ftz);
         return negate ? value ^ bit : value & ~bit;
     });
@@ -114,7 +135,7 @@ void sign(Context& c, const Step& s, uint32_t mask) {
 
 // copysign d, a, b: the sign of a, the magnitude of b.
 void copysign(Context& c, const Step& s, uint32_t mask) {
-    elementwise<2>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v) {
+    elementwise<2>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v, unsigned) {
         const uint64_t bit = uint64_t{1} << (isa::bits(t) - 1);
         return (v[0] & bit) | (v[1] & ~bit);
     });

@@ -139,8 +139,11 @@ uint64_t convert_one(const isa::Modifiers& m, uint64_t value) {
 void cvt(Context& c, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
     const unsigned width = isa::bits(o.mod.type[1]);
+    const bool to_itself = o.mod.type[0] == o.mod.type[1] && isa::is_float(o.mod.type[0]);
     for_lanes(mask, [&](unsigned l) {
         const uint64_t value = low_bits(read(c, o.r[1], o.source_bits, l), width);
+        if (to_itself && num::compare(o.mod.type[0], value, value) == num::Order::unordered)
+            c.undefined |= 1u << l;
         write(c, o, o.mod.type[0], convert_one(o.mod, value), l);
     });
 }

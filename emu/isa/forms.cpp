@@ -95,7 +95,8 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::cvt, "cvt", ".rn|.rz{.relu}.bf16.f32", "d s:1", 80, 70, ".bf16"},
     {Op::cvt, "cvt", ".rn|.rz{.relu}.f16x2.f32", "D S:1 S:1", 80, 70, "cvt.f16x2.f32"},
     {Op::cvt, "cvt", ".rn|.rz{.relu}.bf16x2.f32", "D S:1 S:1", 80, 70, "cvt.bf16x2.f32"},
-    {Op::cvt, "cvt", ".rna{.satfinite}.tf32.f32", "D S:1", 80, 70, ".tf32"},
+    {Op::cvt, "cvt", ".rna.tf32.f32", "D S:1", 80, 70, ".tf32"},
+    {Op::cvt, "cvt", ".rna.satfinite.tf32.f32", "D S:1", 80, 81, "cvt.satfinite.tf32"},
     {Op::cvt, "cvt", ".rn|.rz{.relu}.tf32.f32", "D S:1", 90, 78, "cvt with .tf32.f32 and .rn/.rz"},
 
     // Integer arithmetic

@@ -254,13 +254,15 @@ namespace {
 // The NaN that a conversion gives (measured on an H200, driver 580). From and to f64 the sign and
 // the upper fraction bits stay and the NaN is quieted; bf16 to f32 is a shift, and rna to tf32
 // a truncation, so that a signalling NaN stays one or becomes an infinity. Else canonical.
-uint64_t convert_nan(Type from, Type to, uint64_t bits, Rounding r, bool ftz) {
+uint64_t convert_nan(Type from, Type to, uint64_t bits, Rounding r, bool ftz, Flags flags) {
     const FormatRow& source = format(from);
     const FormatRow& target = format(to);
     const bool wide = from == Type::f64 || to == Type::f64;
-    const bool copied =
-        (from == Type::bf16 && to == Type::f32) || (to == Type::tf32 && r == Rounding::rna);
+    const bool copied = (from == Type::bf16 && to == Type::f32 && !flags.ftz) ||
+                        (to == Type::tf32 && r == Rounding::rna);
     if (!wide && !copied) return target.nan;
+    // .satfinite takes one from the largest exponent's patterns, of infinity and of NaN alike.
+    if (to == Type::tf32 && flags.satfinite) return (bits & ~uint64_t{0x1fff}) - 0x2000;
     // With .ftz, f32 to f64 first passes through an f32 operation.
     if (ftz && from == Type::f32) bits = source.nan;
     const uint64_t fraction =
@@ -280,10 +282,12 @@ uint64_t convert(Type from, Type to, uint64_t bits, Rounding r, Flags flags) {
     // f32 to f16 does not flush: .ftz shows there with rm and rp (H200, driver 580).
     const bool flush_source = flags.ftz && from == Type::f32 && to != Type::f16;
     flags.ftz = flags.ftz && to == Type::f32;
+    // f32 and f64 to themselves are a move, signalling NaN included.
+    if (from == to && (to == Type::f32 || to == Type::f64) && !flags.ftz && !flags.sat) return bits;
     const Number x = unpack_operand(source, bits, {.ftz = flush_source});
     switch (x.kind) {
         case Class::nan:
-            return clamp(target, convert_nan(from, to, bits, r, flush_source), flags);
+            return clamp(target, convert_nan(from, to, bits, r, flush_source, flags), flags);
         case Class::infinity:
             if (flags.satfinite)
                 return clamp(target, with_sign(target, x.negative, largest_magnitude(target)),

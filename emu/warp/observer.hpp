@@ -33,7 +33,9 @@ struct Retired {
     const uint8_t* registers;  // the warp's register file after the instruction; slots by isa::Ref
     const Access* accesses;
     uint32_t access_count;
-    uint32_t undefined;  // lanes of `executed` whose first result the manual leaves undefined
+    // Lanes of `executed` whose first result another machine may have otherwise: the manual leaves
+    // it undefined, or it is a NaN whose payload NVIDIA's compiler does not always keep.
+    uint32_t undefined;
 };
 
 // Called for each instruction in the order of one CTA. CTAs run in parallel: calls of different
@@ -46,8 +48,8 @@ class Observer {
     virtual void cta_ended(uint64_t cta_index) { (void)cta_index; }
 };
 
-// Gives what a run cannot know by itself: values that depend on time, place or order, and those that
-// the manual leaves undefined. Called before the observer hears of the instruction.
+// Gives what a run cannot know by itself: values that depend on time, place or order, and those
+// that the manual leaves undefined. Called before the observer hears of the instruction.
 class Oracle {
   public:
     virtual ~Oracle() = default;

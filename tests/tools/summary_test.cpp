@@ -187,7 +187,7 @@ TEST(SummaryJson, WhatIsNoReport) {
               "r.json: field 'schema': a text of at most 1048576 bytes is expected, not an array");
     // Every prefix and every changed byte ends in an answer.
     const std::string good = summary_json(three_cases());
-    for (size_t i = 0; i < good.size(); i += 3) {
+    for (size_t i = 0; i + 1 < good.size(); i += 3) {
         std::string bad = good;
         bad[i] = static_cast<char>(bad[i] ^ 0x15);
         (void)parse_summary(bad, "r.json", out);

@@ -286,6 +286,35 @@ TEST(Lockstep, UndefinedLanesAreMaskedAndGoOnWithTheGpusValue) {
     EXPECT_EQ(r.counts.values, 3u * 32 + 2 * 16);
 }
 
+// Of two NaN operands of f64 a machine may keep the other: any NaN is let pass there, and nothing
+// else is.
+TEST(Lockstep, AnotherNanIsMaskedAndNothingElse) {
+    const validate::Case c = case_of_text(R"(
+.reg .b64 %q<4>; .reg .b16 %h<3>;
+mov.b64 %q1, 0x7ff8000000000001; mov.b64 %q2, 0x7ff8000000000002;
+add.rn.f64 %q3, %q1, %q2;
+mov.b16 %h1, 0x7e00;
+min.f16 %h2, %h1, %h1;
+ret;)",
+                                          32, 256);
+    const auto run = [&](uint64_t number, uint64_t value) {
+        Tampering engine(4096, [&](std::span<uint64_t> words) {
+            change_records(words, number, 7, [&](uint64_t&, uint64_t& v) { v = value; });
+        });
+        return run_lockstep(c, isa::Arch::sm_90, engine, {});
+    };
+    const validate::Report other = run(3, 0x7ff8000000000001);
+    EXPECT_FALSE(other.first.has_value()) << text_report(other, {}, "nan");
+    EXPECT_EQ(other.counts.masked + other.counts.values, 5u * 32);
+    EXPECT_LE(other.counts.masked, 1u);
+    EXPECT_EQ(run(3, 0xfff8000000000077).counts.masked, 1u);
+    EXPECT_TRUE(run(3, 0x7ff0000000000000).first.has_value());
+    EXPECT_TRUE(run(3, 0).first.has_value());
+    EXPECT_EQ(run(5, 0xffff).counts.masked, 1u);
+    EXPECT_TRUE(run(5, 0x7c00).first.has_value());
+    EXPECT_TRUE(run(5, 0x17e00).first.has_value());
+}
+
 TEST(Lockstep, AnotherWayNamesTheBranch) {
     Tampering engine(4096, [](std::span<uint64_t> words) {
         change_records(words, 5, 3, [](uint64_t& number, uint64_t&) { number = 6; });

@@ -224,13 +224,13 @@ TEST(Summary, OfACase) {
 
     EmulatorEngine good(isa::Arch::sm_80);
     const Report same = run_lockstep(c, isa::Arch::sm_80, good, {});
-    CaseResult r = result_of("k.json", c, same, "k.ptx");
+    CaseResult r = result_of("k.json", same, "k.ptx");
     EXPECT_EQ(r.verdict, Verdict::identical) << same.problem;
     EXPECT_EQ(r.file, "");
     EXPECT_EQ(r.line, 0u);
     EXPECT_GT(r.counts.values, 0u);
     Summary s = empty_summary("validate");
-    add_instructions(s, c, same);
+    add_instructions(s, same);
     ASSERT_TRUE(s.instructions.contains("add.s32"));
     EXPECT_EQ(s.instructions["add.s32"].values, 64u);
     EXPECT_EQ(s.instructions["add.s32"].different, 0u);
@@ -239,7 +239,7 @@ TEST(Summary, OfACase) {
     WrongEngine bad(isa::Arch::sm_80);
     const Report other = run_lockstep(c, isa::Arch::sm_80, bad, {});
     ASSERT_TRUE(other.first.has_value());
-    r = result_of("k.json", c, other, "k.ptx");
+    r = result_of("k.json", other, "k.ptx");
     EXPECT_EQ(r.verdict, Verdict::differs);
     EXPECT_EQ(r.file, "k.ptx");
     EXPECT_EQ(r.line, 7u);
@@ -247,7 +247,7 @@ TEST(Summary, OfACase) {
 
     Report failed;
     failed.problem = "no room";
-    r = result_of("k.json", c, failed, "k.ptx");
+    r = result_of("k.json", failed, "k.ptx");
     EXPECT_EQ(r.verdict, Verdict::failed);
     EXPECT_EQ(r.text, "no room\n");
 }
