@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
+#include "emu/num/digest.hpp"
 #include "emu/ptx/parser.hpp"
 #include "emu/ptx/printer.hpp"
 
@@ -48,50 +50,101 @@ std::string store_word(const isa::Register& reg, uint64_t offset) {
 
 constexpr uint64_t word_stride = 8 * 32;
 
-// What stands after a traced instruction (and, for its guard, before it).
-struct Record {
-    std::string before, after;
-    uint64_t words = 0;
-};
+constexpr const char* store_digest = "@%lw_q st.global.v2.b32 [%lw_p], {%lw_h, %lw_k};\n";
 
-Record record_of(const isa::Program& program, uint32_t index, const ptx::Instruction& i) {
+// The instruction may write its own guard: the copy says which lanes ran it.
+std::string copied_guard(const ptx::Instruction& i) {
+    if (i.guard.name.empty()) return {};
+    return std::string(i.guard.negated ? "not.pred" : "mov.pred") + " %lw_g, " + i.guard.name +
+           ";\n";
+}
+
+// Text that stands before and after an instruction.
+struct Around {
+    std::string before, after;
+};
+using Instrument = std::function<Around(uint32_t index, const ptx::Instruction&)>;
+
+// What leaves the record of an instruction.
+Around record_of(const isa::Program& program, uint32_t index, const ptx::Instruction& i) {
     const isa::Operation& o = program.operations[index];
-    Record r;
-    r.words = 1u + o.written;
+    Around r;
+    const uint64_t words = 1u + o.written;
     const std::string guard = i.guard.name.empty() ? "" : "@%lw_g ";
-    // The instruction may write its own guard: the copy says which lanes ran it.
-    if (!guard.empty())
-        r.before = std::string(i.guard.negated ? "not.pred" : "mov.pred") + " %lw_g, " +
-                   i.guard.name + ";\n";
+    r.before = copied_guard(i);
     r.after = "sub.u64 %lw_v, %lw_p, %lw_b; setp.lt.u64 %lw_q, %lw_v, %lw_n;\n";
     if (!guard.empty()) r.after += "and.pred %lw_q, %lw_q, %lw_g;\n";
     r.after += "@%lw_q st.global.u64 [%lw_p], " + std::to_string(index + 1) + ";\n";
     for (uint32_t w = 0; w < o.written; ++w)
         r.after +=
             store_word(program.registers[program.uses[o.first_use + w]], (w + 1) * word_stride);
-    r.after += guard + "add.u64 %lw_p, %lw_p, " + std::to_string(r.words * word_stride) + ";\n";
+    r.after += guard + "add.u64 %lw_p, %lw_p, " + std::to_string(words * word_stride) + ";\n";
     return r;
 }
 
-void put_records(ptx::Block& block, const isa::Program& program, const Traced& traced,
-                 uint32_t& index) {
+// Mixes one 32-bit word, in %lw_x, into the thread's digest (emu/num/digest.hpp).
+std::string mix(const std::string& guard, uint32_t salt) {
+    const auto state = [&](const char* h, size_t which) {
+        return guard + "xor.b32 " + h + ", " + h + ", %lw_x;\n" + guard + "mul.lo.u32 " + h + ", " +
+               h + ", " + std::to_string(num::digest_multiplier[which]) + ";\n" + guard +
+               "shr.u32 %lw_y, " + h + ", " + std::to_string(num::digest_shift[which]) + ";\n" +
+               guard + "xor.b32 " + h + ", " + h + ", %lw_y;\n";
+    };
+    return "xor.b32 %lw_x, %lw_x, " + std::to_string(salt) + ";\n" + state("%lw_h", 0) +
+           "shf.l.wrap.b32 %lw_x, %lw_x, %lw_x, " + std::to_string(num::digest_turn) + ";\n" +
+           state("%lw_k", 1);
+}
+
+// Mixes what an instruction wrote into the digest; before a thread ends, stores it.
+Around digest_of(const isa::Program& program, const Traced& traced, uint32_t index,
+                 const ptx::Instruction& i) {
+    const isa::Operation& o = program.operations[index];
+    Around r;
+    const std::string guard = i.guard.name.empty() ? "" : "@%lw_g ";
+    if (o.op == isa::Op::ret || o.op == isa::Op::exit) {
+        r.before = copied_guard(i) + "setp.ne.u64 %lw_q, %lw_n, 0;\n";
+        if (!guard.empty()) r.before += "and.pred %lw_q, %lw_q, %lw_g;\n";
+        r.before += store_digest;
+        return r;
+    }
+    if (!traced[index]) return r;
+    r.before = copied_guard(i);
+    uint32_t word = 0;
+    const auto put = [&](const std::string& text) {
+        r.after += text + mix(guard, num::digest_salt(index + 1, word++));
+    };
+    for (uint32_t w = 0; w < o.written; ++w) {
+        const isa::Register& reg = program.registers[program.uses[o.first_use + w]];
+        const unsigned width = isa::bits(reg.type);
+        if (reg.type == Type::pred) {
+            put("selp.u32 %lw_x, 1, 0, " + reg.name + ";\n");
+        } else if (width == 64) {
+            put("mov.b64 {%lw_x, %lw_z}, " + reg.name + ";\n");
+            put("mov.b64 {%lw_z, %lw_x}, " + reg.name + ";\n");
+        } else if (width == 32) {
+            put("mov.b32 %lw_x, " + reg.name + ";\n");
+        } else {
+            put("mov.b32 %lw_x, {" + reg.name + ", %lw_o};\n");
+        }
+    }
+    return r;
+}
+
+void put_around(ptx::Block& block, const Instrument& instrument, uint32_t& index) {
     std::vector<ptx::Statement> out;
     for (ptx::Statement& s : block.body) {
         if (auto* inner = std::get_if<ptx::Block>(&s.node)) {
-            put_records(*inner, program, traced, index);
+            put_around(*inner, instrument, index);
             out.push_back(std::move(s));
             continue;
         }
         const auto* i = std::get_if<ptx::Instruction>(&s.node);
-        if (i == nullptr || !traced[index++]) {
-            out.push_back(std::move(s));
-            continue;
-        }
-        const Record r = record_of(program, index - 1, *i);
-        if (!r.before.empty())
-            for (ptx::Statement& b : statements(r.before)) out.push_back(std::move(b));
+        const Around around = i == nullptr ? Around{} : instrument(index++, *i);
+        if (!around.before.empty())
+            for (ptx::Statement& b : statements(around.before)) out.push_back(std::move(b));
         out.push_back(std::move(s));
-        for (ptx::Statement& a : statements(r.after)) out.push_back(std::move(a));
+        if (!around.after.empty())
+            for (ptx::Statement& a : statements(around.after)) out.push_back(std::move(a));
     }
     block.body = std::move(out);
 }
@@ -198,28 +251,59 @@ ptx::Module with_explicit_rounding(ptx::Module module) {
     return module;
 }
 
+namespace {
+
+// The module with an entry that runs `begin` first and has the trace's parameters.
+std::string instrumented(const ptx::Module& module, const std::string& name,
+                         const Instrument& instrument, const std::string& begin,
+                         const std::string& end) {
+    ptx::Module copy = module;
+    ptx::Function& entry = *find_entry(copy, name);
+    uint32_t index = 0;
+    put_around(entry.body, instrument, index);
+    std::vector<ptx::Statement> first = statements(begin);
+    std::vector<ptx::Statement>& body = entry.body.body;
+    body.insert(body.begin(), std::make_move_iterator(first.begin()),
+                std::make_move_iterator(first.end()));
+    for (ptx::Statement& s : statements(end)) body.push_back(std::move(s));
+    for (const char* parameter : parameter_names) {
+        ptx::Variable v;
+        v.space = ptx::Space::param;
+        v.type = ".u64";
+        v.name = parameter;
+        entry.parameters.push_back(v);
+    }
+    return ptx::print(copy);
+}
+
+}  // namespace
+
 TracedKernel trace_kernel(const ptx::Module& module, const isa::Program& program,
                           const Traced& traced) {
     TracedKernel out;
     for (size_t i = 0; i < traced.size(); ++i)
         if (traced[i])
             out.slack = std::max<uint64_t>(out.slack, 1u + program.operations[i].written);
-    ptx::Module copy = module;
-    ptx::Function& entry = *find_entry(copy, program.entry);
-    uint32_t index = 0;
-    put_records(entry.body, program, traced, index);
-    std::vector<ptx::Statement> begin = statements(prologue);
-    entry.body.body.insert(entry.body.body.begin(), std::make_move_iterator(begin.begin()),
-                           std::make_move_iterator(begin.end()));
-    for (const char* name : parameter_names) {
-        ptx::Variable v;
-        v.space = ptx::Space::param;
-        v.type = ".u64";
-        v.name = name;
-        entry.parameters.push_back(v);
-    }
-    out.ptx = ptx::print(copy);
+    out.ptx = instrumented(
+        module, program.entry,
+        [&](uint32_t index, const ptx::Instruction& i) {
+            return traced[index] ? record_of(program, index, i) : Around{};
+        },
+        prologue, "");
     return out;
+}
+
+std::string digest_kernel(const ptx::Module& module, const isa::Program& program,
+                          const Traced& traced) {
+    return instrumented(
+        module, program.entry,
+        [&](uint32_t index, const ptx::Instruction& i) {
+            return digest_of(program, traced, index, i);
+        },
+        std::string(prologue) +
+            ".reg .b32 %lw_h, %lw_k, %lw_x, %lw_y, %lw_z; .reg .b16 %lw_o;\n"
+            "mov.b32 %lw_h, 0; mov.b32 %lw_k, 0; mov.b16 %lw_o, 0;\n",
+        std::string("setp.ne.u64 %lw_q, %lw_n, 0;\n") + store_digest);
 }
 
 }  // namespace lockwarp::gpu

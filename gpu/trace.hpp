@@ -54,6 +54,13 @@ uint64_t trace_bytes(const TraceWindow& window, uint64_t slack, uint64_t warps);
 // aggressively by the code optimizer").
 ptx::Module with_explicit_rounding(ptx::Module module);
 
+// A kernel that instead leaves one word a thread: the digest (emu/num/digest.hpp) of all the words
+// its records would have, 64-bit ones as two, with the salts of the instructions' numbers and the
+// words' places; the second state in the upper half. It takes the same parameters; its window
+// begins at word 0 and has 1 word, without slack.
+std::string digest_kernel(const ptx::Module& module, const isa::Program& program,
+                          const Traced& traced);
+
 TracedKernel trace_kernel(const ptx::Module& module, const isa::Program& program,
                           const Traced& traced);
 

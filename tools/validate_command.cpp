@@ -171,8 +171,13 @@ void print(const std::vector<Outcome>& all, const validate::Summary& s) {
         return;
     }
     uint64_t identical = 0;
+    uint64_t refused = 0;
     for (const Outcome& o : all) identical += o.status == done;
-    if (identical == all.size())
+    for (const Outcome& o : all) refused += !o.refused.empty();
+    if (refused != 0)
+        fmt::print("FAILED: {} of {} launch files not compared, {} different; {}\n", refused,
+                   all.size(), all.size() - identical - refused, validate::counts_text(s.counts));
+    else if (identical == all.size())
         fmt::print("identical: {} launch files; {}\n", all.size(), validate::counts_text(s.counts));
     else
         fmt::print("DIFFERS: {} of {} launch files; {}\n", all.size() - identical, all.size(),
@@ -203,6 +208,12 @@ void add_validate(CLI::App& app, ValidateOptions& o) {
         ->type_name("OPCODES")
         ->delimiter(',')
         ->allow_extra_args(false);
+    CLI::Option* digests = validate->add_flag(
+        "--digests", o.digests,
+        "registers by a digest of 64 bits a lane, and word by word where these differ (default: "
+        "where the words do not fit in --trace-mb)");
+    validate->add_flag("--words", o.words, "registers word by word, however long it takes")
+        ->excludes(digests);
     validate->add_flag("--final", o.final_only, "compare only memory at the end");
     validate->add_option("--ctas", o.ctas, "compare the registers of these CTAs: 0-3, x fastest")
         ->type_name("RANGE");
@@ -229,6 +240,8 @@ int validate_command(const ValidateOptions& options) {
     Job job{options, {}, {}};
     job.how.only = options.only;
     job.how.final_only = options.final_only;
+    if (options.words) job.how.registers = validate::Registers::words;
+    if (options.digests) job.how.registers = validate::Registers::digests;
     job.how.threads = options.threads;
     job.how.stop = &interrupt_flag();
     job.how.drop_tracks = true;

@@ -15,6 +15,8 @@ struct ValidateOptions {
     std::string every = "instruction";
     std::vector<std::string> only;
     bool final_only = false;
+    bool digests = false;
+    bool words = false;
     std::string arch;   // the machine the emulator models; empty: the GPU's
     std::string ctas;   // "0-3"; empty: all
     std::string warps;  // "0,2-3"; empty: all

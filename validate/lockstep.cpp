@@ -8,6 +8,7 @@
 #include "emu/isa/resolver.hpp"
 #include "emu/lockwarp.hpp"
 #include "validate/comparator.hpp"
+#include "validate/digest.hpp"
 #include "validate/faults.hpp"
 #include "validate/treatment.hpp"
 
@@ -19,6 +20,10 @@ constexpr uint64_t word_bytes = 8 * 32;  // of one word of all lanes of a warp
 
 // Steps of a warp after which the emulator is as endless as a kernel that the engine stopped.
 constexpr uint64_t hung_steps = uint64_t{1} << 26;
+
+constexpr const char* other_results =
+    "the traced kernel gives other results than the plain one: the kernel depends on timing, or on "
+    "registers it never wrote";
 
 using Clock = std::chrono::steady_clock;
 
@@ -121,11 +126,12 @@ struct Side {
     }
 
     // One emulated range of CTAs. false: it did not run to its end.
-    bool emulate(Memory& bytes, uint64_t first_cta, uint64_t ctas, Comparator* comparator) const {
+    bool emulate(Memory& bytes, uint64_t first_cta, uint64_t ctas, warp::Observer* observer,
+                 warp::Oracle* oracle = nullptr) const {
         if (ctas == 0) return true;
         warp::Launch l = launch(bytes, first_cta, ctas);
-        l.oracle = comparator;
-        const warp::Result r = exec::launch(report.program, l, comparator);
+        l.oracle = oracle;
+        const warp::Result r = exec::launch(report.program, l, observer);
         if (r.refusal) return fail(r.refusal->what);
         report.statistics.instructions += r.statistics.instructions;
         report.statistics.lane_operations += r.statistics.lane_operations;
@@ -242,7 +248,8 @@ struct Side {
     bool compare_tracks(const Tracks& tracks, Supplied& supplied, Memory& bytes, bool& more) const {
         const Memory before = bytes;
         Comparator comparator(plan, tracks, supplied);
-        const bool ran = emulate(bytes, tracks.window.first_cta, tracks.window.ctas, &comparator);
+        const bool ran =
+            emulate(bytes, tracks.window.first_cta, tracks.window.ctas, &comparator, &comparator);
         if (comparator.finish(report)) explain(tracks, supplied, before);
         ++report.windows;
         more = comparator.unfinished();
@@ -324,6 +331,18 @@ struct Fetched {
     Memory outputs;
 };
 
+// How long tracks will be: as those of the first watched CTA, in most kernels.
+uint64_t track_words(const Side& side, const Memory& before) {
+    TrackLength length(side.plan);
+    Memory scratch = before;
+    const uint64_t all = side.c.grid.count();
+    warp::Launch l = side.launch(scratch, std::min(side.plan.first_cta, all - 1), 1);
+    l.threads = 1;
+    l.max_steps = std::min(l.max_steps, uint64_t{1} << 20);
+    exec::launch(side.report.program, l, &length);
+    return length.words();
+}
+
 // The registers: range of CTAs after range, window of their tracks after window. While the emulator
 // runs beside one, the engine makes the next.
 bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory& outputs,
@@ -338,17 +357,7 @@ bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory
     const uint64_t first_watched = takes ? 0 : std::min(plan.first_cta, all);
     const uint64_t watched = takes ? all : std::min(plan.ctas, all - first_watched);
     if (watched == 0) return side.fail("the grid has no CTA " + std::to_string(plan.first_cta));
-    // The first CTA's tracks say how long those of the others will be, in most kernels.
-    uint64_t wanted = uint64_t{1} << 12;
-    {
-        TrackLength length(plan);
-        Memory scratch = emulated;
-        warp::Launch l = side.launch(scratch, first_watched, 1);
-        l.threads = 1;
-        l.max_steps = std::min(l.max_steps, uint64_t{1} << 20);
-        exec::launch(side.report.program, l, &length);
-        wanted = std::max<uint64_t>(length.words() + kernel.slack, 64);
-    }
+    const uint64_t wanted = std::max<uint64_t>(track_words(side, emulated) + kernel.slack, 64);
     // Two windows are in memory at a time.
     const uint64_t words_in_all = side.options.trace_bytes / 2 / word_bytes / plan.warps;
     const uint64_t ctas = takes ? all : std::clamp<uint64_t>(words_in_all / wanted, 1, watched);
@@ -362,18 +371,22 @@ bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory
         w.words = std::min(takes ? std::max(wanted * 4, uint64_t{1} << 12) : wanted, room);
         return w;
     };
-    const auto fetch = [&](gpu::TraceWindow window) {
+    // The memory of a window that was compared serves the next but one.
+    const auto fetch = [&](gpu::TraceWindow window, std::vector<uint8_t> memory) {
         Fetched f;
+        f.tracks.words = std::move(memory);
         f.good = live.trace(kernel, window, plan.warps, f.tracks, f.outputs);
         return f;
     };
     if (!side.emulate(emulated, 0, first_watched, nullptr)) return side.trapped_alone();
-    std::future<Fetched> next = std::async(std::launch::async, fetch, window_at(first_watched));
+    std::future<Fetched> next =
+        std::async(std::launch::async, fetch, window_at(first_watched), std::vector<uint8_t>());
+    std::vector<uint8_t> spare;
     for (uint64_t first = first_watched; first < first_watched + watched; first += ctas) {
         Fetched now = next.get();
         const bool last = first + ctas >= first_watched + watched;
         if (!last && now.good)
-            next = std::async(std::launch::async, fetch, window_at(first + ctas));
+            next = std::async(std::launch::async, fetch, window_at(first + ctas), std::move(spare));
         const Memory before = emulated;
         Supplied supplied;
         gpu::TraceWindow window = window_at(first);
@@ -391,15 +404,16 @@ bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory
                         side.report.varying_bytes += outputs[b][i] != now.outputs[b][i];
                 outputs = now.outputs;
             } else if (now.outputs != outputs) {
-                return side.fail(
-                    "the traced kernel gives other results than the plain one: the kernel depends "
-                    "on timing, or on registers it never wrote");
+                return side.fail(other_results);
             }
             emulated = before;
             if (!side.compare_tracks(now.tracks, supplied, emulated, more)) return false;
             if (keep != nullptr && !side.options.drop_tracks)
                 keep->tracks.push_back(std::move(now.tracks));
-            if (!more) break;
+            if (!more) {
+                spare = std::move(now.tracks.words);
+                break;
+            }
             if (takes)
                 return side.fail(
                     "the tracks do not fit: values taken from the GPU must be of one run; give "
@@ -408,11 +422,78 @@ bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory
             window.words = std::min(4 * window.words, room);
             // The engine is one: it ends what it was asked for before.
             if (next.valid()) next.wait();
-            now = fetch(window);
+            now = fetch(window, std::move(now.tracks.words));
         }
     }
     const uint64_t rest = first_watched + watched;
     return side.emulate(emulated, rest, all - rest, nullptr) || side.trapped_alone();
+}
+
+// The registers by digests, of all CTAs at once; the first CTA that differs, and where that shows
+// only what is masked all of them, word by word.
+bool compare_digests(Side& side, Live& live, const ptx::Module& module, Memory& outputs,
+                     Memory& emulated) {
+    Plan& plan = side.plan;
+    const uint64_t all = side.c.grid.count();
+    const uint64_t first = std::min(plan.first_cta, all);
+    const uint64_t ctas = std::min(plan.ctas, all - first);
+    if (ctas == 0) return side.fail("the grid has no CTA " + std::to_string(plan.first_cta));
+    const gpu::TracedKernel kernel{gpu::digest_kernel(module, side.report.program, plan.traced), 0};
+    gpu::TraceWindow window;
+    window.words = 1;
+    window.first_cta = first;
+    window.ctas = ctas;
+    std::future<Fetched> engine = std::async(std::launch::async, [&] {
+        Fetched f;
+        f.good = live.trace(kernel, window, plan.warps, f.tracks, f.outputs);
+        return f;
+    });
+    Digests digests(plan, first, ctas);
+    const bool ran = side.emulate(emulated, 0, first, nullptr) &&
+                     side.emulate(emulated, first, ctas, &digests) &&
+                     side.emulate(emulated, first + ctas, all - first - ctas, nullptr);
+    const Fetched other = engine.get();
+    if (!other.good) {
+        if (!live.problem.empty()) return side.fail(live.problem);
+        side.compare_fault(live.ran);
+        return false;
+    }
+    if (!ran) return side.trapped_alone();
+    if (other.outputs != outputs) return side.fail(other_results);
+    side.report.by_digest = true;
+    const auto* const theirs = reinterpret_cast<const uint64_t*>(other.tracks.words.data());
+    const std::vector<uint64_t>& ours = digests.words();
+    const size_t at =
+        static_cast<size_t>(std::mismatch(ours.begin(), ours.end(), theirs).first - ours.begin());
+    if (at == ours.size()) {
+        for (size_t i = 0; i < side.report.by_operation.size(); ++i) {
+            side.report.by_operation[i].values += digests.values()[i];
+            side.report.counts.values += digests.values()[i];
+        }
+        return true;
+    }
+    side.report.by_digest = false;
+    for (const uint64_t count : {uint64_t{1}, ctas}) {
+        plan.first_cta = count == 1 ? first + at / (plan.warps * 32) : first;
+        plan.ctas = count;
+        side.report.counts = {};
+        side.report.by_operation.assign(side.report.by_operation.size(), {});
+        emulated = side.c.bytes;
+        if (!compare_registers(side, live, module, outputs, emulated, nullptr)) return false;
+        if (side.report.first) break;
+    }
+    return true;
+}
+
+bool by_digests(const Side& side, const Memory& before, const Answer* keep) {
+    const Options& o = side.options;
+    if (o.registers == Registers::words || side.takes() || o.final_only || o.warps != UINT32_MAX ||
+        (keep != nullptr && !o.drop_tracks))
+        return false;
+    if (o.registers == Registers::digests) return true;
+    const uint64_t all = side.c.grid.count();
+    const uint64_t ctas = std::max<uint64_t>(std::min(o.ctas, all - std::min(o.first_cta, all)), 1);
+    return track_words(side, before) * word_bytes * side.plan.warps > o.trace_bytes / ctas;
 }
 
 // Resolves the program, with its roundings written out. false: the report says why.
@@ -508,9 +589,11 @@ Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Op
     const Clock::time_point beside = Clock::now();
     Memory emulated = c.bytes;
     const bool registers = !options.final_only || side.takes();
+    const bool digest = registers && by_digests(side, emulated, keep);
     const bool good =
-        registers ? compare_registers(side, live, module, outputs, emulated, keep)
-                  : side.emulate(emulated, 0, c.grid.count(), nullptr) || side.trapped_alone();
+        digest      ? compare_digests(side, live, module, outputs, emulated)
+        : registers ? compare_registers(side, live, module, outputs, emulated, keep)
+                    : side.emulate(emulated, 0, c.grid.count(), nullptr) || side.trapped_alone();
     if (keep != nullptr) {
         keep->outputs = outputs;
         if (registers) keep->traced = side.plan.traced;

@@ -34,9 +34,16 @@ struct Case {
     std::vector<std::vector<uint8_t>> bytes;
 };
 
+// How registers are compared. digests: one of 64 bits a lane (emu/num/digest.hpp), and words only
+// in a CTA whose digests differ; always words where values are taken from the engine, single warps
+// are watched, or an Answer with tracks is kept. by_size: words where the tracks fit in
+// trace_bytes.
+enum class Registers : uint8_t { by_size, words, digests };
+
 struct Options {
     std::vector<std::string> only;  // opcodes; empty: every instruction
     bool final_only = false;        // memory at the end, no registers
+    Registers registers = Registers::by_size;
     // The CTAs (x fastest) and the warps of each whose registers are compared.
     uint64_t first_cta = 0;
     uint64_t ctas = UINT64_MAX;
@@ -148,6 +155,7 @@ struct Report {
     bool same_fault = false;         // both sides faulted, and alike: no difference
     std::string fault;               // the engine's words for its fault
     Seconds seconds;
+    bool by_digest = false;      // the values were compared by digests
     uint64_t varying_bytes = 0;  // memory that differs between two runs of the engine
     warp::Statistics statistics;
 };

@@ -279,6 +279,7 @@ std::string text_report(const Report& r, const gpu::Device& device, const std::s
     }
     if (r.first) out = difference(r, device, file);
     out += fmt::format("{}: {}\n", r.first ? "compared" : "identical", counts_text(r.counts));
+    if (r.by_digest) out += "registers by a digest of 64 bits a lane\n";
     if (r.varying_bytes != 0)
         out += fmt::format("{} bytes of memory differ between two runs on {}\n",
                            grouped(r.varying_bytes), device.name);

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 
+#include "emu/num/digest.hpp"
 #include "emu/num/ieee.hpp"
 
 // Highway compiles what stands between here and HWY_ONCE once for each set of vector instructions.
@@ -56,6 +57,21 @@ void FmaF32(const uint32_t* a, const uint32_t* b, const uint32_t* c, uint32_t* d
     for (size_t i = 0; i < warp_lanes; ++i)
         d[i] = static_cast<uint32_t>(num::fma(Type::f32, a[i], b[i], c[i], Rounding::rn));
 #endif
+}
+
+void Digest(const uint32_t* values, uint32_t salt, uint32_t* first, uint32_t* second) {
+    const U32 tag;
+    const auto step = [&](hn::Vec<U32> x, size_t which, uint32_t* state) {
+        const auto m = hn::Set(tag, digest_multiplier[which]);
+        const auto y = hn::Mul(hn::Xor(hn::Load(tag, state), x), m);
+        const auto down = hn::ShiftRightSame(y, static_cast<int>(digest_shift[which]));
+        hn::Store(hn::Xor(y, down), tag, state);
+    };
+    for (size_t i = 0; i < warp_lanes; i += hn::Lanes(tag)) {
+        const auto x = hn::Xor(hn::Load(tag, values + i), hn::Set(tag, salt));
+        step(x, 0, first + i);
+        step(hn::RotateRight<32 - digest_turn>(x), 1, second + i);
+    }
 }
 
 #if HWY_NATIVE_FMA
@@ -292,6 +308,7 @@ HWY_EXPORT(SubF32);
 HWY_EXPORT(MulF32);
 HWY_EXPORT(FmaF32);
 HWY_EXPORT(FmaF64);
+HWY_EXPORT(Digest);
 HWY_EXPORT(FusedTile);
 HWY_EXPORT(ChainTile);
 HWY_EXPORT(TargetName);
@@ -310,6 +327,9 @@ void fma_f32(const uint32_t* a, const uint32_t* b, const uint32_t* c, uint32_t* 
 }
 void fma_f64(const uint64_t* a, const uint64_t* b, const uint64_t* c, uint64_t* d) {
     HWY_DYNAMIC_DISPATCH(FmaF64)(a, b, c, d);
+}
+void digest(const uint32_t* values, uint32_t salt, uint32_t* first, uint32_t* second) {
+    HWY_DYNAMIC_DISPATCH(Digest)(values, salt, first, second);
 }
 const char* lane_target() { return HWY_DYNAMIC_DISPATCH(TargetName)(); }
 

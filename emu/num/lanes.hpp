@@ -17,6 +17,9 @@ void mul_f32(const uint32_t* a, const uint32_t* b, uint32_t* d);
 void fma_f32(const uint32_t* a, const uint32_t* b, const uint32_t* c, uint32_t* d);
 void fma_f64(const uint64_t* a, const uint64_t* b, const uint64_t* c, uint64_t* d);
 
+// digest_one of 32 lanes (digest.hpp). Arrays are aligned to 64 bytes.
+void digest(const uint32_t* values, uint32_t salt, uint32_t* first, uint32_t* second);
+
 // The processor features in use: "AVX2", "NEON" and so on.
 const char* lane_target();
 

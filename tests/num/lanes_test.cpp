@@ -1,5 +1,6 @@
 // The 32-lane operations against the soft float.
 #include "emu/num/lanes.hpp"
+#include "emu/num/digest.hpp"
 
 #include <gtest/gtest.h>
 
@@ -53,6 +54,42 @@ void compare_f32() {
             ASSERT_EQ(fused.lanes[lane], fma(Type::f32, x, y, z, rn))
                 << std::hex << x << ' ' << y << ' ' << z;
         }
+    }
+}
+
+void compare_digests() {
+    Random random(29);
+    Register<uint32_t> first{}, second{}, a{}, b{};
+    for (int i = 0; i < 1000; ++i) {
+        const auto values = random_register<uint32_t>(Type::f32, random);
+        const uint32_t salt = digest_salt(static_cast<uint32_t>(random()), 1);
+        digest(values.lanes.data(), salt, first.lanes.data(), second.lanes.data());
+        for (size_t lane = 0; lane < 32; ++lane)
+            digest_one(values.lanes[lane], salt, a.lanes[lane], b.lanes[lane]);
+        ASSERT_EQ(first.lanes, a.lanes);
+        ASSERT_EQ(second.lanes, b.lanes);
+    }
+}
+
+TEST(Lanes, DigestsEqualTheDefinition) { each_lane_target(compare_digests); }
+
+// Each step is one-to-one in the value and in the state, so that no single difference is lost.
+TEST(Digest, NothingIsLostInAStep) {
+    for (const uint32_t m : digest_multiplier) EXPECT_EQ(m & 1, 1u);
+    Random random(31);
+    for (int i = 0; i < 100000; ++i) {
+        const auto state = static_cast<uint32_t>(random());
+        const auto value = static_cast<uint32_t>(random());
+        const uint32_t other = value ^ (1u << (i % 32));
+        uint32_t a = state, b = state, c = state, d = state;
+        digest_one(value, 0, a, b);
+        digest_one(other, 0, c, d);
+        ASSERT_NE(a, c);
+        ASSERT_NE(b, d);
+        // The same bit wrong again, as a wrong sign would be, does not undo it.
+        digest_one(value, 5, a, b);
+        digest_one(other, 5, c, d);
+        ASSERT_FALSE(a == c && b == d);
     }
 }
 

@@ -53,6 +53,22 @@ TEST_P(EveryKernel, IsIdenticalBesideItself) {
     EXPECT_GT(r.counts.memory_bytes, 0u);
 }
 
+TEST_P(EveryKernel, DigestsCountWhatWordsDo) {
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    const validate::Case c = case_of(GetParam());
+    const validate::Report words = run_lockstep(c, isa::Arch::sm_90, engine, {});
+    validate::Options options;
+    options.registers = validate::Registers::digests;
+    const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+    EXPECT_EQ(r.problem, "");
+    EXPECT_TRUE(r.by_digest);
+    EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), GetParam());
+    EXPECT_EQ(r.counts.values, words.counts.values);
+    EXPECT_EQ(r.counts.memory_bytes, words.counts.memory_bytes);
+    for (size_t i = 0; i < r.by_operation.size(); ++i)
+        EXPECT_EQ(r.by_operation[i].values, words.by_operation[i].values);
+}
+
 INSTANTIATE_TEST_SUITE_P(Kernels, EveryKernel,
                          testing::Values("mma_m16n8k16.json", "mma_ldmatrix.json",
                                          "ldmatrix_x4_trans.json", "volta_m8n8k4_row_col_f32.json",
@@ -79,6 +95,10 @@ TEST(Lockstep, WindowsOfATrackCompareAsMuchAsOne) {
         run_lockstep(case_of("gemm_sm80_zfill.json"), isa::Arch::sm_90, engine, {});
     validate::Options small;
     small.trace_bytes = uint64_t{1} << 20;
+    EXPECT_TRUE(
+        run_lockstep(case_of("gemm_sm80_zfill.json"), isa::Arch::sm_90, engine, small).by_digest);
+    EXPECT_FALSE(whole.by_digest);
+    small.registers = validate::Registers::words;
     const validate::Report parts =
         run_lockstep(case_of("gemm_sm80_zfill.json"), isa::Arch::sm_90, engine, small);
     EXPECT_FALSE(parts.first.has_value());
@@ -124,6 +144,25 @@ st.global.u32 [%rd2], %r2;
 ret;
 )";
 
+TEST(Lockstep, DigestsThatDifferAreLookedAtWordByWord) {
+    // Another architecture's rounding: what digests find is what words find.
+    validate::EmulatorEngine engine(isa::Arch::sm_80);
+    validate::Options options;
+    options.only = {"mma"};
+    const validate::Case c = case_of("gemm_sm80.json");
+    const validate::Report words = run_lockstep(c, isa::Arch::sm_90, engine, options);
+    options.registers = validate::Registers::digests;
+    const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+    ASSERT_TRUE(r.first.has_value());
+    EXPECT_FALSE(r.by_digest);
+    EXPECT_EQ(r.first->operation, words.first->operation);
+    EXPECT_EQ(r.first->cta_index, words.first->cta_index);
+    EXPECT_EQ(r.first->step, words.first->step);
+    EXPECT_EQ(r.first->lane, words.first->lane);
+    EXPECT_EQ(r.first->emulated, words.first->emulated);
+    EXPECT_EQ(r.first->inputs.size(), words.first->inputs.size());
+}
+
 TEST(Lockstep, DivergedLanesKeepTheirOwnTracks) {
     validate::EmulatorEngine engine(isa::Arch::sm_90);
     // Lane 0 would loop for ever: it adds 0.
@@ -135,6 +174,12 @@ TEST(Lockstep, DivergedLanesKeepTheirOwnTracks) {
     EXPECT_EQ(r.problem, "");
     EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "diverging");
     EXPECT_GT(r.counts.values, 64u * 4);
+    validate::Options options;
+    options.registers = validate::Registers::digests;
+    const validate::Report digest =
+        run_lockstep(case_of_text(body, 64, 400), isa::Arch::sm_90, engine, options);
+    EXPECT_TRUE(digest.by_digest) << digest.problem;
+    EXPECT_EQ(digest.counts.values, r.counts.values);
 }
 
 TEST(Lockstep, TheSameFaultOnBothSidesIsNoDifference) {
