@@ -1,0 +1,41 @@
+#include "validate/live.hpp"
+
+namespace lockwarp::validate {
+
+bool Live::run(const std::string& ptx, const std::vector<uint8_t>& with, Memory& out) {
+    for (size_t i = 0; i < c.bytes.size(); ++i)
+        if (problem = engine.write(addresses[i], c.bytes[i]); !problem.empty()) return false;
+    ran = engine.run({ptx, c.entry, c.grid, c.block, c.dynamic_shared, with, optimization});
+    if (ran.outcome != gpu::Outcome::done) return false;
+    out = c.bytes;
+    for (size_t i = 0; i < out.size(); ++i)
+        if (problem = engine.read(addresses[i], out[i]); !problem.empty()) return false;
+    return true;
+}
+
+bool Live::trace(const gpu::TracedKernel& kernel, const gpu::TraceWindow& window, uint64_t warps,
+                 Tracks& tracks, Memory& outputs) {
+    tracks.window = window;
+    tracks.slack = kernel.slack;
+    tracks.words.resize(gpu::trace_bytes(window, kernel.slack, warps));
+    EngineMemory own(engine);
+    const uint64_t buffer = own.allocate(tracks.words.size());
+    if (buffer == 0) {
+        problem = "no memory for tracks on " + engine.device().name;
+        return false;
+    }
+    if (problem = engine.clear(buffer, tracks.words.size()); !problem.empty()) return false;
+    const Clock::time_point begin = Clock::now();
+    if (!run(kernel.ptx, gpu::trace_parameters(parameters, buffer, window, kernel.slack),
+             outputs)) {
+        if (problem.empty() && ran.outcome == gpu::Outcome::refused)
+            problem = "the traced kernel: " + ran.what;
+        return false;
+    }
+    // An engine compiles a text once: the first run is the slow one.
+    if (compile == 0) compile = since(begin);
+    problem = engine.read(buffer, tracks.words);
+    return problem.empty();
+}
+
+}  // namespace lockwarp::validate

@@ -1,0 +1,61 @@
+// The engine's side of a comparison: runs kernels and brings their tracks.
+#pragma once
+
+#include <chrono>
+
+#include "validate/side.hpp"
+
+namespace lockwarp::validate {
+
+using Clock = std::chrono::steady_clock;
+
+inline double since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Memory of the engine that is given back at the end.
+struct EngineMemory {
+    gpu::Engine& engine;
+    std::vector<uint64_t> addresses;
+
+    explicit EngineMemory(gpu::Engine& e) : engine(e) {}
+    EngineMemory(const EngineMemory&) = delete;
+    EngineMemory& operator=(const EngineMemory&) = delete;
+    ~EngineMemory() {
+        for (const uint64_t a : addresses) engine.release(a);
+    }
+    uint64_t allocate(uint64_t bytes) {
+        const uint64_t address = engine.allocate(bytes);
+        if (address != 0) addresses.push_back(address);
+        return address;
+    }
+};
+
+// A case on the engine.
+struct Live {
+    const Case& c;
+    gpu::Engine& engine;
+    const std::vector<uint64_t>& addresses;
+    const std::vector<uint8_t> parameters;
+    uint32_t optimization;
+    gpu::Ran ran;         // of the last run
+    std::string problem;  // empty where `ran` says what was wrong
+    double compile = 0;   // seconds of the first traced run
+
+    // Runs a text of the kernel on the case's bytes, and reads them back. false: it did not end
+    // well.
+    bool run(const std::string& ptx, const std::vector<uint8_t>& with, Memory& out);
+
+    // The tracks of a window, and the buffers after that run. false: as run.
+    bool trace(const gpu::TracedKernel& kernel, const gpu::TraceWindow& window, uint64_t warps,
+               Tracks& tracks, Memory& outputs);
+};
+
+// What trace() brought.
+struct Fetched {
+    bool good = false;
+    Tracks tracks;
+    Memory outputs;
+};
+
+}  // namespace lockwarp::validate

@@ -1,0 +1,237 @@
+#include "validate/side.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "emu/lockwarp.hpp"
+#include "validate/faults.hpp"
+#include "validate/treatment.hpp"
+
+namespace lockwarp::validate {
+
+namespace {
+
+// Steps of a warp after which the emulator is as endless as a kernel that the engine stopped.
+constexpr uint64_t hung_steps = uint64_t{1} << 26;
+
+// Keeps the registers of one warp as they are before one of its steps, and ends the run then.
+class Capture : public warp::Observer {
+  public:
+    Capture(Comparator& beside, const Difference& at) : beside_(beside), at_(at) {}
+    void retired(const warp::Retired& e) override {
+        beside_.retired(e);
+        if (e.warp != at_.warp || e.step + 1 != at_.step) return;
+        registers.assign(e.registers, e.registers + e.program->register_bytes);
+        stop = true;
+    }
+    std::vector<uint8_t> registers;
+    std::atomic<bool> stop{false};
+
+  private:
+    Comparator& beside_;
+    const Difference& at_;
+};
+
+// The longest track of the CTAs that run.
+class TrackLength : public warp::Observer {
+  public:
+    TrackLength(const Plan& plan) : plan_(plan), lanes_(plan.warps * 32) {}
+    void retired(const warp::Retired& e) override {
+        if (!plan_.traced[e.operation]) return;
+        const uint64_t words = 1u + e.program->operations[e.operation].written;
+        for (uint32_t rest = e.executed; rest != 0; rest &= rest - 1)
+            lanes_[e.warp * 32 + static_cast<uint32_t>(__builtin_ctz(rest))] += words;
+    }
+    uint64_t words() const { return *std::ranges::max_element(lanes_); }
+
+  private:
+    const Plan& plan_;
+    std::vector<uint64_t> lanes_;
+};
+
+}  // namespace
+
+std::vector<uint8_t> patched(const Case& c, const std::vector<uint64_t>& addresses) {
+    std::vector<uint8_t> out = c.parameters;
+    for (const Patch& p : c.patches) {
+        const uint64_t value = addresses[p.buffer] + p.offset;
+        std::memcpy(out.data() + p.at, &value, sizeof value);
+    }
+    return out;
+}
+
+bool Side::fail(std::string why) const {
+    if (report.problem.empty()) report.problem = std::move(why);
+    return false;
+}
+
+warp::Launch Side::launch(Memory& bytes, uint64_t first_cta, uint64_t ctas) const {
+    warp::Launch l;
+    l.grid = c.grid;
+    l.block = c.block;
+    l.dynamic_shared = c.dynamic_shared;
+    l.parameters = patched(c, addresses);
+    for (size_t i = 0; i < bytes.size(); ++i)
+        l.buffers.push_back({c.names[i], addresses[i], bytes[i]});
+    l.max_steps = options.max_steps;
+    l.threads = options.threads;
+    l.stop = options.stop;
+    l.first_cta = first_cta;
+    l.ctas = ctas;
+    return l;
+}
+
+bool Side::emulate(Memory& bytes, uint64_t first_cta, uint64_t ctas, warp::Observer* observer,
+                   warp::Oracle* oracle) const {
+    if (ctas == 0) return true;
+    warp::Launch l = launch(bytes, first_cta, ctas);
+    l.oracle = oracle;
+    const warp::Result r = exec::launch(report.program, l, observer);
+    if (r.refusal) return fail(r.refusal->what);
+    report.statistics.instructions += r.statistics.instructions;
+    report.statistics.lane_operations += r.statistics.lane_operations;
+    report.statistics.products += r.statistics.products;
+    report.statistics.ctas += r.statistics.ctas;
+    if (!r.trap) return true;
+    report.trap = r.trap;
+    return false;
+}
+
+void Side::fault_difference(std::string what) const {
+    Difference d;
+    d.kind = DifferenceKind::fault;
+    d.what = std::move(what);
+    if (report.trap) {
+        d.operation = report.trap->operation;
+        d.cta = report.trap->cta;
+        d.cta_index = report.trap->cta_index;
+        d.warp = report.trap->warp;
+        d.step = report.trap->step;
+        d.lane = report.trap->lane;
+    }
+    report.first = d;
+}
+
+bool Side::trapped_alone() const {
+    if (report.trap && !report.first)
+        fault_difference(
+            "the emulator trapped: " + std::string(warp::trap_name(report.trap->kind)) + ", " +
+            report.trap->detail + "; " + engine + " ran on");
+    return false;
+}
+
+void Side::compare_fault(const gpu::Ran& ran) const {
+    report.fault = ran.what;
+    Memory bytes = c.bytes;
+    warp::Launch l = launch(bytes, 0, 0);
+    if (ran.outcome == gpu::Outcome::hung) l.max_steps = std::min(l.max_steps, hung_steps);
+    const warp::Result r = exec::launch(report.program, l);
+    if (r.refusal) {
+        fail(r.refusal->what);
+        return;
+    }
+    report.trap = r.trap;
+    report.statistics = r.statistics;
+    if (!r.trap)
+        return fault_difference(engine + ": " + ran.what + "; the emulator ran to its end");
+    if (same_fault(ran, r.trap->kind)) {
+        report.same_fault = true;
+        report.counts.faults = 1;
+        return;
+    }
+
+    fault_difference(engine + ": " + ran.what + "; the emulator: " +
+                     std::string(warp::trap_name(r.trap->kind)) + ", " + r.trap->detail);
+}
+
+void Side::compare_memory(const Memory& emulated, const Memory& outputs) const {
+    for (size_t b = 0; b < outputs.size(); ++b) {
+        report.counts.memory_bytes += outputs[b].size();
+        if (emulated[b] == outputs[b]) continue;
+        for (size_t i = 0; i < outputs[b].size(); ++i) {
+            if (emulated[b][i] == outputs[b][i]) continue;
+            ++report.counts.memory_different;
+            if (report.first) continue;
+            Difference d;
+            d.kind = DifferenceKind::memory;
+            d.buffer = c.names[b];
+            d.offset = i;
+            d.emulated = emulated[b][i];
+            d.other = outputs[b][i];
+            report.first = d;
+        }
+    }
+}
+
+void Side::explain(const Tracks& tracks, Supplied supplied, Memory bytes) const {
+    Difference& d = *report.first;
+    const uint64_t track = plan.warps * (tracks.window.words + tracks.slack) * word_bytes;
+    const auto begin = tracks.words.begin() +
+                       static_cast<std::ptrdiff_t>((d.cta_index - tracks.window.first_cta) * track);
+    report.tracks = Tracks{tracks.window, tracks.slack, {}};
+    report.tracks->words.assign(begin, begin + static_cast<std::ptrdiff_t>(track));
+    report.tracks->window.first_cta = d.cta_index;
+    report.tracks->window.ctas = 1;
+    if (d.kind != DifferenceKind::value) return;
+    Comparator comparator(plan, tracks, supplied);
+    Capture capture(comparator, d);
+    warp::Launch l = launch(bytes, d.cta_index, 1);
+    l.oracle = &comparator;
+    l.stop = &capture.stop;
+    l.threads = 1;
+    exec::launch(report.program, l, &capture);
+    // Before a warp's first instruction its registers are zeros.
+    capture.registers.resize(report.program.register_bytes);
+    const isa::Operation& o = report.program.operations[d.operation];
+    for (uint32_t i = 0; i < o.read; ++i) {
+        const isa::Register& r =
+            report.program.registers[report.program.uses[o.first_use + o.written + i]];
+        Difference::Input& input = d.inputs.emplace_back();
+        input.name = r.name;
+        input.type = r.type;
+        for (uint32_t lane = 0; lane < 32; ++lane)
+            input.lanes[lane] = register_bits(r, capture.registers.data(), lane);
+    }
+}
+
+bool Side::compare_tracks(const Tracks& tracks, Supplied& supplied, Memory& bytes,
+                          bool& more) const {
+    const Memory before = bytes;
+    Comparator comparator(plan, tracks, supplied);
+    const bool ran =
+        emulate(bytes, tracks.window.first_cta, tracks.window.ctas, &comparator, &comparator);
+    if (comparator.finish(report)) explain(tracks, supplied, before);
+    ++report.windows;
+    more = comparator.unfinished();
+    return ran || trapped_alone();
+}
+
+void Side::make_plan(gpu::Traced traced) {
+    plan.program = &report.program;
+    plan.traced = std::move(traced);
+    plan.compared = plan.traced;
+    plan.taken.assign(plan.traced.size(), false);
+    const std::vector<std::string_view> why = taken_because(report.program);
+    for (size_t i = 0; i < why.size(); ++i)
+        if (!why[i].empty() && report.program.operations[i].written != 0) {
+            plan.traced[i] = plan.taken[i] = true;
+            plan.compared[i] = false;
+        }
+    plan.warps = (c.block.count() + 31) / 32;
+    plan.watched_warps = options.warps;
+    plan.first_cta = options.first_cta;
+    plan.ctas = options.ctas;
+}
+
+uint64_t track_words(const Side& side, const Memory& before) {
+    TrackLength length(side.plan);
+    Memory scratch = before;
+    const uint64_t all = side.c.grid.count();
+    warp::Launch l = side.launch(scratch, std::min(side.plan.first_cta, all - 1), 1);
+    l.threads = 1;
+    l.max_steps = std::min(l.max_steps, uint64_t{1} << 20);
+    exec::launch(side.report.program, l, &length);
+    return length.words();
+}
+
+}  // namespace lockwarp::validate
