@@ -129,6 +129,44 @@ std::string described(const isa::Form& f) {
     return on_floats(f) && on_values(f.op) ? "PTX manual; NaNs as an H200's" : "PTX manual";
 }
 
+// The approximate functions: an H200's tables, whatever the architecture (emu/num/mufu.hpp).
+struct TabulatedRow {
+    Op op;
+    std::string_view source;
+};
+
+constexpr std::string_view every_operand = "H200, driver 580: all operands";
+constexpr std::string_view with_f64 = "H200, driver 580: all f32, f64 high words";
+constexpr std::string_view pairs = "H200, driver 580: 2^36 pairs";
+constexpr std::string_view elsewhere = "the tables of an H200";
+
+constexpr auto tabulated_rows = std::to_array<TabulatedRow>({
+    {Op::ex2, every_operand},
+    {Op::lg2, every_operand},
+    {Op::rsqrt, with_f64},
+    {Op::sin, every_operand},
+    {Op::cos, every_operand},
+    {Op::tanh, every_operand},
+    {Op::rcp_approx, with_f64},
+    {Op::sqrt_approx, every_operand},
+    {Op::div_approx, pairs},
+    {Op::div_full, pairs},
+});
+
+// What is known of a row of the forms without recordings.
+void without_recordings(const isa::Form& f, isa::Arch arch, FidelityRow& out) {
+    out.source = described(f);
+    const auto* const found = std::ranges::find(tabulated_rows, f.op, &TabulatedRow::op);
+    if (found == tabulated_rows.end()) return;
+    out.fidelity = arch == isa::Arch::sm_90 ? Fidelity::measured : Fidelity::inexact;
+    out.source = arch == isa::Arch::sm_90 ? found->source : elsewhere;
+    // The unit's seed and a sequence of ptxas 13.0, which was not measured as a whole.
+    if (f.op == Op::rsqrt && f.syntax == ".approx.f64" && arch == isa::Arch::sm_90) {
+        out.fidelity = Fidelity::literature;
+        out.source = "ptxas 13.0's code on an H200's tables";
+    }
+}
+
 // Why no recording can say that a row is exact. Empty: one can.
 std::string_view unknowable(Op op) {
     for (const TreatmentRow& r : treatment_rows())
@@ -146,7 +184,7 @@ FidelityRow scalar_row(const isa::Form& f, isa::Arch arch, const Recordings& rec
         return out;
     }
     out.spellings = 0;
-    out.source = described(f);
+    without_recordings(f, arch, out);
     Known all;
     std::vector<std::string> spellings = isa::expansions(f.syntax);
     std::ranges::sort(spellings);
@@ -225,7 +263,7 @@ std::vector<FidelityNote> less_than_exact(const isa::Program& program, const ptx
             const auto form = std::ranges::find_if(isa::forms(), [&](const isa::Form& f) {
                 return f.opcode == all[i]->opcode && isa::matches(f.syntax, all[i]->modifiers);
             });
-            if (form != isa::forms().end()) row.source = described(*form);
+            if (form != isa::forms().end()) without_recordings(*form, program.arch, row);
             const Known k = known(recordings, spelling);
             if (const std::string_view why = unknowable(o.op); !why.empty()) {
                 row.fidelity = Fidelity::inexact;

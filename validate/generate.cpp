@@ -112,11 +112,16 @@ struct Writer {
                                                           "0x1c00"};
             return controls[r.below(controls.size())];
         }
-        if ((f.op == Op::shfl && index == 4) || (f.op == Op::vote && index == 2))
+        const bool last = f.operands.substr(f.operands.rfind(' ') + 1) == token;
+        if (needs_the_warp(f.op) && token == "S:.u32" && last && (f.op != Op::shfl || index == 4))
             return "0xffffffff";
         if (role == "D" || role == "d" || role == "V") return destination(width);
         if (role == "S" || role == "s" || role == "M") return source(type);
         if (role == "P") return destination(1);
+        if (role == "DE") {
+            const std::string first = destination(width);
+            return first + "|" + destination(1);
+        }
         if (role == "PP" || role == "DP") {
             const std::string first = destination(role == "PP" ? 1 : width);
             return r.one_in(2) ? first : first + "|" + destination(1);
@@ -128,6 +133,11 @@ struct Writer {
     void scalar(const Choice& choice) {
         const isa::Form& f = *choice.form;
         const isa::Modifiers m = decoded(choice.spelling);
+        if (reads_carry(f.op)) {
+            const std::string a = source(Type::u32);
+            const std::string b = source(Type::u32);
+            before += "    add.cc.u32 " + fresh(32) + ", " + a + ", " + b + ";\n";
+        }
         std::string text = choice.spelling;
         std::string_view rest = f.operands;
         for (unsigned index = 0; !rest.empty(); ++index) {
@@ -227,7 +237,7 @@ struct Writer {
     }
 
     std::string module() const {
-        std::string out = ".version 8.1\n.target " + std::string(isa::row(options.arch).name) +
+        std::string out = ".version 8.3\n.target " + std::string(isa::row(options.arch).name) +
                           "\n.address_size 64\n.visible .entry k(.param .u64 in)\n{\n";
         const std::string n = "<" + std::to_string(registers + 1) + ">";
         out += "    .reg .b16 %h" + n + "; .reg .b32 %r" + n + "; .reg .b64 %q" + n +

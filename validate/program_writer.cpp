@@ -11,6 +11,8 @@ bool on_values(Op op) {
     switch (op) {
         case Op::ld:
         case Op::st:
+        case Op::atom:
+        case Op::red:
         case Op::cvta:
         case Op::isspacep:
         case Op::prefetch:
@@ -22,6 +24,7 @@ bool on_values(Op op) {
         case Op::nanosleep:
         case Op::fence:
         case Op::bar:
+        case Op::bar_red:
         case Op::bar_warp:
         case Op::cp_async:
         case Op::cp_async_group:
@@ -35,7 +38,12 @@ bool on_values(Op op) {
     }
 }
 
-bool needs_the_warp(Op op) { return op == Op::shfl || op == Op::vote || op == Op::movmatrix; }
+bool needs_the_warp(Op op) {
+    return op == Op::shfl || op == Op::vote || op == Op::match || op == Op::redux ||
+           op == Op::elect || op == Op::movmatrix;
+}
+
+bool reads_carry(Op op) { return op == Op::addc || op == Op::subc || op == Op::madc; }
 
 isa::Modifiers decoded(const std::string& spelling) {
     isa::Modifiers m;

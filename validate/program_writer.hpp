@@ -28,6 +28,9 @@ bool on_values(isa::Op op);
 // Made with the whole warp, never under a guard or in a branch.
 bool needs_the_warp(isa::Op op);
 
+// It takes CC.CF, which some instruction must have written.
+bool reads_carry(isa::Op op);
+
 // The modifiers of "cvt.rn.f16.f32", decoded.
 isa::Modifiers decoded(const std::string& spelling);
 

@@ -9,6 +9,7 @@
 #include "emu/ptx/printer.hpp"
 #include "gpu/trace.hpp"
 #include "validate/generate.hpp"
+#include "validate/program_writer.hpp"
 
 namespace lockwarp::validate {
 
@@ -25,7 +26,8 @@ struct OneInstruction {
 
 // What it reads beside registers is not carried over.
 bool isolable(const isa::Operation& o) {
-    return o.op != isa::Op::ldmatrix && o.op != isa::Op::stmatrix && o.op != isa::Op::ld;
+    return o.op != isa::Op::ldmatrix && o.op != isa::Op::stmatrix && o.op != isa::Op::ld &&
+           !reads_carry(o.op);
 }
 
 OneInstruction one_instruction(const Report& report, const ptx::Instruction& original,
@@ -59,7 +61,7 @@ OneInstruction one_instruction(const Report& report, const ptx::Instruction& ori
                      ", " + place + ";\n";
         ++out.inputs;
     }
-    out.ptx = ".version 8.1\n.target " + target +
+    out.ptx = ".version 8.3\n.target " + target +
               "\n.address_size 64\n.visible .entry k(.param .u64 in)\n{\n" + registers +
               "    .reg .b32 %word; .reg .b64 %lane_at, %base;\n"
               "    ld.param.u64 %base, [in]; mov.u32 %word, %laneid;\n"
@@ -117,7 +119,7 @@ Case one_cta(const Case& c, uint64_t cta) {
     return out;
 }
 
-// A register that nothing writes holds, on a GPU, anything.
+// A register that nothing writes holds, on a GPU, anything; so does the carry before it is written.
 bool reads_unwritten(const isa::Program& p) {
     std::vector<bool> written(p.registers.size(), false);
     for (const isa::Operation& o : p.operations)
@@ -125,6 +127,11 @@ bool reads_unwritten(const isa::Program& p) {
     for (const isa::Operation& o : p.operations)
         for (uint32_t i = o.written; i < uint32_t{o.written} + o.read; ++i)
             if (!written[p.uses[o.first_use + i]]) return true;
+    bool carry = false;
+    for (const isa::Operation& o : p.operations) {
+        if (reads_carry(o.op) && !carry) return true;
+        carry = carry || (o.mod.cc && !o.guarded);
+    }
     return false;
 }
 

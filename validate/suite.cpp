@@ -90,6 +90,8 @@ struct Maker {
 constexpr auto makers = std::to_array<Maker>({
     {Op::ld, write_ld, 16},
     {Op::st, write_st, 16},
+    {Op::atom, write_atomics, 16},
+    {Op::red, write_atomics, 16},
     {Op::cvta, write_addresses, 32},
     {Op::isspacep, write_addresses, 32},
     {Op::prefetch, write_addresses, 32},
@@ -98,6 +100,9 @@ constexpr auto makers = std::to_array<Maker>({
     {Op::stmatrix, write_matrix_moves, 128},
     {Op::shfl, write_warp, 256},
     {Op::vote, write_warp, 256},
+    {Op::match, write_warp, 256},
+    {Op::redux, write_warp, 256},
+    {Op::elect, write_warp, 256},
     {Op::movmatrix, write_warp, 256},
     {Op::activemask, write_warp, 32},
     {Op::bra, write_flow, 256},

@@ -122,8 +122,12 @@ void write_barriers(SuiteWriter& w, const std::vector<Spelled>& spellings) {
             w.line("bar.sync 0");
             ++n;
         } else {
-            exchange(s.text + " 1", far);
-            exchange(s.text + " 2, " + all, far);
+            const bool counts = s.mod.type[0] == isa::Type::u32;
+            const bool value = s.form->op == Op::bar_red;
+            const std::string to = !value ? "" : counts ? "%x32_2, " : "%x1_0, ";
+            const std::string of = value ? ", " + w.predicate(n % 3) : "";
+            exchange(s.text + " " + to + "1" + of, far);
+            exchange(s.text + " " + to + "2, " + all + of, far);
         }
     }
 }

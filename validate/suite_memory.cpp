@@ -92,6 +92,43 @@ void write_st(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     }
 }
 
+// Each lane has its own address, so that the order of the lanes does not matter. What memory holds
+// afterwards is loaded again.
+void write_atomics(SuiteWriter& w, const std::vector<Spelled>& spellings) {
+    declare_spaces(w);
+    unsigned n = 0;
+    for (const Spelled& s : spellings) {
+        const Type type = s.mod.type[0];
+        const unsigned width = isa::bits(type);
+        const auto inputs = [&](Role role) {
+            std::vector<std::string> names;
+            for (unsigned i = 0; i < s.mod.vec; ++i) names.push_back(w.input(type, role, i % 2));
+            return names.size() == 1 ? names[0] : braced(names);
+        };
+        const std::string at = address(s.mod.space, n % 2 * 16);
+        // An .f16 and a .v8 of it are stored and loaded in parts that ld and st have.
+        const unsigned words = width * s.mod.vec / 32;
+        const std::string_view space = space_name(s.mod.space);
+        if (s.mod.vec == 1)
+            w.line("st" + std::string(space) + ".b" + number(width) + " " + at + ", " +
+                   inputs(Role::a));
+        // The value that cas expects is there in every other.
+        std::string line = s.text + " ";
+        if (s.form->op == Op::atom) line += registers(w, width, s.mod.vec) + ", ";
+        line += at + ", ";
+        if (s.mod.reduce == isa::Reduce::cas)
+            line += inputs(n % 4 < 2 ? Role::a : Role::b) + ", " + inputs(Role::c);
+        else
+            line += inputs(Role::b);
+        w.line(line + (has(s, "cache_hint") ? ", %q3" : ""));
+        const unsigned part = width * s.mod.vec < 32 ? width : 32;
+        const unsigned parts = std::max(words, 1u);
+        w.line("ld" + std::string(space) + vector_name(parts) + ".b" + number(part) + " " +
+               registers(w, part, parts) + ", " + at);
+        ++n;
+    }
+}
+
 void write_cp(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     declare_spaces(w);
     unsigned n = 0;

@@ -21,6 +21,7 @@ void write_warp(SuiteWriter& w, const std::vector<Spelled>& spellings);
 // suite_memory.cpp
 void write_ld(SuiteWriter& w, const std::vector<Spelled>& spellings);
 void write_st(SuiteWriter& w, const std::vector<Spelled>& spellings);
+void write_atomics(SuiteWriter& w, const std::vector<Spelled>& spellings);
 void write_cp(SuiteWriter& w, const std::vector<Spelled>& spellings);
 void write_matrix_moves(SuiteWriter& w, const std::vector<Spelled>& spellings);
 void write_addresses(SuiteWriter& w, const std::vector<Spelled>& spellings);

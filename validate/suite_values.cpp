@@ -52,6 +52,8 @@ std::string operands(SuiteWriter& w, const Spelled& s, unsigned n, unsigned imme
         text += text.empty() ? " " : ", ";
         if (role == "D" || role == "d" || role == "V") {
             text += w.result(register_width(type));
+        } else if (role == "DE") {
+            text += w.result(32) + "|" + w.result(1);
         } else if (role == "P") {
             text += w.result(1);
         } else if (role == "PP") {
@@ -111,7 +113,12 @@ void write_values(SuiteWriter& w, const std::vector<Spelled>& spellings) {
         if (s.form->op == Op::lop3) {
             for (const unsigned table : truth_tables) w.line(s.text + operands(w, s, n, table));
         } else {
+            // A carry is written before it is read, and shows in what is read of it.
+            if (reads_carry(s.form->op))
+                w.line("add.cc.u32 " + w.result(32, 1) + ", " + w.input(Type::b32, Role::a) + ", " +
+                       w.input(Type::b32, Role::b));
             w.line(s.text + operands(w, s, n, 0));
+            if (s.mod.cc) w.line("addc.u32 " + w.result(32, 1) + ", 0, 0");
         }
         ++n;
     }
@@ -196,6 +203,25 @@ void write_warp(SuiteWriter& w, const std::vector<Spelled>& spellings) {
                 in_half(s.text + " " + to + w.predicate(0) + ", 0xffff", n++);
                 break;
             }
+            case Op::match:
+            case Op::redux: {
+                const bool wide = isa::bits(s.mod.type[0]) == 64;
+                const Type type = wide ? Type::b64 : Type::b32;
+                const std::string both = s.mod.vote == isa::Vote::all ? "|%x1_0" : "";
+                const std::string to = s.text + " " + w.result(32) + both + ", ";
+                const std::string few = wide ? "%q1" : "%t1";
+                w.line("and.b32 %t1, " + value + ", 3");
+                w.line("cvt.u64.u32 %q1, %t1");
+                const std::vector<std::string> values{w.input(type, Role::a),
+                                                      w.input(type, Role::word), few, "7"};
+                for (const std::string& a : values) w.line(to + a + ", " + full);
+                in_half(to + few + ", 0xffff", n++);
+                break;
+            }
+            case Op::elect:
+                w.line(s.text + " " + w.result(32) + "|%x1_0, " + full);
+                in_half(s.text + " " + w.result(32) + "|%x1_0, 0xffff", n++);
+                break;
             case Op::movmatrix:
                 for (const Role role : {Role::a, Role::b, Role::c, Role::word})
                     w.line(s.text + " " + w.result(32) + ", " + w.input(Type::b32, role));

@@ -24,8 +24,12 @@ constexpr std::string_view to_itself =
 constexpr auto rows = std::to_array<TreatmentRow>({
     {Op::activemask, Treatment::taken,
      "which lanes run together is the machine's choice (PTX manual, activemask)"},
+    {Op::atom, Treatment::taken,
+     "what an atomic returns depends on the order of the threads (PTX manual, atom)"},
     {Op::shfl, Treatment::masked,
      "reads a lane that does not execute it (PTX manual, shfl.sync: undefined)"},
+    {Op::fns, Treatment::masked,
+     "begins above bit 31 (PTX manual, fns: undefined), or its offset is -2^31"},
     {Op::add, Treatment::any_nan, two_nans},
     {Op::sub, Treatment::any_nan, two_nans},
     {Op::mul, Treatment::any_nan, two_nans},

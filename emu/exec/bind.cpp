@@ -9,8 +9,10 @@ namespace {
 
 using isa::Op;
 
-constexpr std::array families{compare_handler, integer_handler, float_handler,  move_handler,
-                              convert_handler, memory_handler,  matrix_handler, warp_handler};
+// The earlier have what the later have in another form: add.cc, min.relu.
+constexpr std::array families{special_handler, compare_handler, carry_handler,  bits_handler,
+                              integer_handler, float_handler,   move_handler,   convert_handler,
+                              memory_handler,  atomic_handler,  matrix_handler, warp_handler};
 
 Handler handler_of(const Operation& o, bool plain_arithmetic) {
     if (!plain_arithmetic)
@@ -34,9 +36,28 @@ bool is_control(Op op) {
     }
 }
 
+// The instructions of a membermask.
+bool is_collective(Op op) {
+    switch (op) {
+        case Op::shfl:
+        case Op::vote:
+        case Op::match:
+        case Op::redux:
+        case Op::elect:
+        case Op::bar_warp:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// Whether a handler runs the step; the others are the scheduler's own.
+bool behaves(StepKind kind) { return kind != StepKind::control && kind != StepKind::reduction; }
+
 StepKind kind_of(const Operation& o) {
     if (is_control(o.op)) return StepKind::control;
-    if (o.op == Op::shfl || o.op == Op::vote || o.op == Op::bar_warp) return StepKind::collective;
+    if (o.op == Op::bar_red) return StepKind::reduction;
+    if (is_collective(o.op)) return StepKind::collective;
     return o.mod.aligned ? StepKind::aligned : StepKind::plain;
 }
 
@@ -54,7 +75,7 @@ std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic
         Step s;
         s.op = &o;
         s.kind = kind_of(o);
-        if (s.kind != StepKind::control) s.run = handler_of(o, plain_arithmetic);
+        if (behaves(s.kind)) s.run = handler_of(o, plain_arithmetic);
         if (o.op == Op::mma) {
             auto found = std::ranges::find(code.plans, o.mma, &MmaPlan::variant);
             if (found == code.plans.end()) {
@@ -65,7 +86,7 @@ std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic
             s.plan = &*found;
             if (s.plan->row == nullptr) s.run = nullptr;
         }
-        if (s.kind != StepKind::control && s.run == nullptr)
+        if (behaves(s.kind) && s.run == nullptr)
             missing.push_back("line " + std::to_string(o.place.line) +
                               ": an instruction without behaviour on " +
                               std::string(isa::row(program.arch).name));

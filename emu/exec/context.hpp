@@ -44,6 +44,7 @@ enum class StepKind : uint8_t {
     plain,       // run() in the lanes whose guard is true
     aligned,     // as plain, but all lanes of the warp must be there
     collective,  // as plain, once all lanes of the membermask are there
+    reduction,   // a barrier with a value: retires once the barrier has opened
     control,     // branches, exits, barriers: the scheduler's own
 };
 
@@ -127,13 +128,17 @@ void set_trap(Context& c, const Operation& o, warp::TrapKind kind, std::string d
               unsigned lane, uint64_t address, ptx::Space space);
 
 // The behaviour of an operation, by family; nullptr where the family does not have it.
+Handler carry_handler(const Operation& o);
+Handler bits_handler(const Operation& o);
 Handler integer_handler(const Operation& o);
 Handler float_handler(const Operation& o);
 Handler fast_float_handler(const Operation& o);  // the same bits by vector instructions
+Handler special_handler(const Operation& o);
 Handler compare_handler(const Operation& o);
 Handler move_handler(const Operation& o);
 Handler convert_handler(const Operation& o);
 Handler memory_handler(const Operation& o);
+Handler atomic_handler(const Operation& o);
 Handler matrix_handler(const Operation& o);
 Handler warp_handler(const Operation& o);
 

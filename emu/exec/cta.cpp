@@ -319,6 +319,12 @@ bool CtaRunner::run_path(Warp& w, size_t path, uint64_t limit) {
                 mask = c.lanes;
                 break;
             }
+            case StepKind::reduction:
+                if (mask == 0)
+                    ++p.pc;
+                else
+                    waits = !reduction(w, path, o, mask);
+                break;
             case StepKind::control:
                 going = control(w, path, s, mask);
                 break;
@@ -452,8 +458,7 @@ void CtaRunner::exit_lanes(Warp& w, size_t path, uint32_t lanes) {
 bool CtaRunner::collective(Warp& w, size_t path, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
     const auto membermask = [&](const Operation& of, uint32_t lanes) {
-        const Ref ref = of.op == Op::bar_warp ? of.r[0] : of.op == Op::vote ? of.r[2] : of.r[5];
-        const auto* members = slot<uint32_t>(context_, ref);
+        const auto* members = slot<uint32_t>(context_, of.r[of.operands - 1]);
         uint32_t named = 0;
         for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
             const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
@@ -498,7 +503,8 @@ bool CtaRunner::collective(Warp& w, size_t path, const Step& s, uint32_t mask) {
 void CtaRunner::join(Warp& w, size_t path) {
     const Path ours = w.paths[path];
     const auto same = [&](const Path& p) {
-        return p.state == PathState::ready && p.pc == ours.pc && p.within == ours.within;
+        return p.state == PathState::ready && !p.opened && p.pc == ours.pc &&
+               p.within == ours.within;
     };
     if (std::ranges::count_if(w.paths, same) < 2) return;
     Path joined = ours;
@@ -511,9 +517,11 @@ void CtaRunner::join(Warp& w, size_t path) {
 bool CtaRunner::barrier(Warp& w, size_t path, const Operation& o, uint32_t mask) {
     Path& p = w.paths[path];
     const auto lane = static_cast<unsigned>(__builtin_ctz(mask));
-    const uint32_t id = slot<uint32_t>(context_, o.r[0])[lane];
-    const bool counted = o.r[1] != isa::no_ref;
-    const uint32_t threads = counted ? slot<uint32_t>(context_, o.r[1])[lane] : 0;
+    // bar.red has its result before them and its predicate behind.
+    const unsigned first = o.op == Op::bar_red ? 1 : 0;
+    const uint32_t id = slot<uint32_t>(context_, o.r[first])[lane];
+    const bool counted = o.operands > 2 * first + 1;
+    const uint32_t threads = counted ? slot<uint32_t>(context_, o.r[first + 1])[lane] : 0;
     const auto refuse = [&](TrapKind kind, std::string detail) {
         set_trap(context_, o, kind, std::move(detail));
         return true;
@@ -542,6 +550,10 @@ bool CtaRunner::barrier(Warp& w, size_t path, const Operation& o, uint32_t mask)
     // Barriers count whole warps (PTX manual, barrier): exited and missing lanes of it too.
     b.arrived += o.aligned_barrier ? 32 : count(mask);
     if (counted) b.expected = threads;
+    if (o.op == Op::bar_red) {
+        b.given += count(mask);
+        b.yes += count(read_predicate(context_, o, o.operands - 1u) & mask);
+    }
     if (o.mod.arrive) {
         release_barriers();
         return true;
@@ -550,6 +562,33 @@ bool CtaRunner::barrier(Warp& w, size_t path, const Operation& o, uint32_t mask)
     waiting.barrier = id;
     release_barriers();
     return false;
+}
+
+// A barrier with a value: the path arrives, and retires it when it has opened. false: it waits.
+bool CtaRunner::reduction(Warp& w, size_t path, const Operation& o, uint32_t mask) {
+    if (!w.paths[path].opened) barrier(w, path, o, mask);
+    if (context_.trap) return true;
+    Path& p = w.paths[path];
+    if (!p.opened) return false;
+    p.opened = false;
+    ++p.pc;
+    if (o.mod.type[0] == Type::pred) {
+        write_predicate(context_, o.r[0], p.value != 0 ? all_lanes : 0, mask);
+    } else {
+        auto* d = slot<uint32_t>(context_, o.r[0]);
+        for_lanes(mask, [&](unsigned l) { d[l] = p.value; });
+    }
+    return true;
+}
+
+// Lets a path go on behind its barrier; from a barrier with a value it goes with that.
+void CtaRunner::open(Path& p, const warp::Barrier& b) {
+    p.state = PathState::ready;
+    const Operation& o = *code_.steps[p.pc - 1].op;
+    if (o.op != Op::bar_red) return;
+    --p.pc;
+    p.opened = true;
+    p.value = o.mod.combine == isa::Combine::and_ ? b.yes == b.given : b.yes;
 }
 
 // Opens every barrier whose threads have all arrived: those it counts, or all that still live.
@@ -569,10 +608,10 @@ void CtaRunner::release_barriers() {
             }
         }
         if (arrived < expected) continue;
-        b = {};
         for (Warp& w : cta_.warps)
             for (Path& p : w.paths)
-                if (p.state == PathState::at_barrier && p.barrier == id) p.state = PathState::ready;
+                if (p.state == PathState::at_barrier && p.barrier == id) open(p, b);
+        b = {};
     }
 }
 

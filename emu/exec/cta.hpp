@@ -32,6 +32,8 @@ class CtaRunner {
     void exit_lanes(warp::Warp& w, size_t path, uint32_t lanes);
     void settle(warp::Warp& w, uint32_t meeting);
     bool barrier(warp::Warp& w, size_t path, const Operation& o, uint32_t mask);
+    bool reduction(warp::Warp& w, size_t path, const Operation& o, uint32_t mask);
+    void open(warp::Path& p, const warp::Barrier& b);
     void release_barriers();
     void notify(const warp::Warp& w, uint32_t pc, uint32_t active, uint32_t executed);
     warp::Trap deadlock() const;

@@ -213,23 +213,6 @@ void bfi(Context& c, const Step& s, uint32_t mask) {
     });
 }
 
-void lop3(Context& c, const Step& s, uint32_t mask) {
-    auto* d = slot<uint32_t>(c, s.op->r[0]);
-    const auto* a = slot<uint32_t>(c, s.op->r[1]);
-    const auto* b = slot<uint32_t>(c, s.op->r[2]);
-    const auto* e = slot<uint32_t>(c, s.op->r[3]);
-    std::array<uint32_t, 8> term{};
-    for (unsigned i = 0; i < 8; ++i) term[i] = (s.op->immediate >> i) & 1 ? all_lanes : 0;
-    for_lanes(mask, [&](unsigned l) {
-        const uint32_t x = a[l];
-        const uint32_t y = b[l];
-        const uint32_t z = e[l];
-        d[l] = (~x & ~y & ~z & term[0]) | (~x & ~y & z & term[1]) | (~x & y & ~z & term[2]) |
-               (~x & y & z & term[3]) | (x & ~y & ~z & term[4]) | (x & ~y & z & term[5]) |
-               (x & y & ~z & term[6]) | (x & y & z & term[7]);
-    });
-}
-
 template <bool left, bool wrap>
 void shf(Context& c, const Step& s, uint32_t mask) {
     auto* d = slot<uint32_t>(c, s.op->r[0]);
@@ -406,8 +389,6 @@ Handler integer_handler(const Operation& o) {
             return for_type(t, []<class T>() -> Handler { return bfe<T>; });
         case Op::bfi:
             return t == Type::b64 ? bfi<uint64_t> : bfi<uint32_t>;
-        case Op::lop3:
-            return lop3;
         case Op::shf:
             if (m.left) return m.wrap ? shf<true, true> : shf<true, false>;
             return m.wrap ? shf<false, true> : shf<false, false>;

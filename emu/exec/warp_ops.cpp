@@ -1,5 +1,6 @@
-// shfl, vote, activemask. PTX manual, "shfl.sync", "vote.sync", "activemask". The scheduler has
-// brought the lanes of the membermask together: `mask` is all that execute it.
+// shfl, vote, match, redux, elect, activemask. PTX manual, "shfl.sync", "vote.sync", "match.sync",
+// "redux.sync", "elect.sync", "activemask". The scheduler has brought the lanes of the membermask
+// together: `mask` is all that execute it.
 #include "emu/exec/context.hpp"
 
 namespace lockwarp::exec {
@@ -72,6 +73,69 @@ void vote(Context& c, const Step& s, uint32_t mask) {
     write_predicate(c, o.r[0], out, mask);
 }
 
+template <class T>
+void match(Context& c, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    const bool all = o.mod.vote == isa::Vote::all;
+    auto* d = slot<uint32_t>(c, o.r[0]);
+    const auto* a = slot<T>(c, o.r[o.operands - 2]);
+    const auto* members = slot<uint32_t>(c, o.r[o.operands - 1]);
+    std::array<uint32_t, 32> out{};
+    uint32_t agree = 0;
+    for_lanes(mask, [&](unsigned l) {
+        const uint32_t asked = members[l] & mask;
+        uint32_t same = 0;
+        for (unsigned other = 0; other < 32; ++other) same |= uint32_t{a[other] == a[l]} << other;
+        same &= asked;
+        agree |= uint32_t{same == asked} << l;
+        out[l] = all && same != asked ? 0 : same;
+    });
+    // d may be the register of a.
+    for_lanes(mask, [&](unsigned l) { d[l] = out[l]; });
+    if (all) write_predicate(c, o.r[1], agree, mask);
+}
+
+uint32_t reduced(const isa::Modifiers& m, uint32_t x, uint32_t y) {
+    if (m.combine == isa::Combine::and_) return x & y;
+    if (m.combine == isa::Combine::or_) return x | y;
+    if (m.combine == isa::Combine::xor_) return x ^ y;
+    if (m.reduce == isa::Reduce::add) return x + y;
+    const bool less =
+        isa::is_signed(m.type[0]) ? static_cast<int32_t>(x) < static_cast<int32_t>(y) : x < y;
+    return (m.reduce == isa::Reduce::min) == less ? x : y;
+}
+
+void redux(Context& c, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    auto* d = slot<uint32_t>(c, o.r[0]);
+    const auto* a = slot<uint32_t>(c, o.r[1]);
+    const auto* members = slot<uint32_t>(c, o.r[2]);
+    std::array<uint32_t, 32> out{};
+    for_lanes(mask, [&](unsigned l) {
+        uint32_t rest = members[l] & mask;
+        uint32_t sum = a[__builtin_ctz(rest)];
+        for (rest &= rest - 1; rest != 0; rest &= rest - 1)
+            sum = reduced(o.mod, sum, a[__builtin_ctz(rest)]);
+        out[l] = sum;
+    });
+    for_lanes(mask, [&](unsigned l) { d[l] = out[l]; });
+}
+
+// The lowest lane that executes it leads. The manual says only that it is always the same one.
+void elect(Context& c, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    auto* d = slot<uint32_t>(c, o.r[0]);
+    const auto* members = slot<uint32_t>(c, o.r[2]);
+    std::array<uint32_t, 32> leader{};
+    uint32_t leads = 0;
+    for_lanes(mask, [&](unsigned l) {
+        leader[l] = static_cast<uint32_t>(__builtin_ctz(members[l] & mask));
+        leads |= uint32_t{leader[l] == l} << l;
+    });
+    for_lanes(mask, [&](unsigned l) { d[l] = leader[l]; });
+    write_predicate(c, o.r[1], leads, mask);
+}
+
 void activemask(Context& c, const Step& s, uint32_t mask) {
     auto* d = slot<uint32_t>(c, s.op->r[0]);
     for_lanes(mask, [&](unsigned l) { d[l] = mask; });
@@ -87,6 +151,12 @@ Handler warp_handler(const Operation& o) {
             return shfl;
         case Op::vote:
             return vote;
+        case Op::match:
+            return o.mod.type[0] == Type::b64 ? match<uint64_t> : match<uint32_t>;
+        case Op::redux:
+            return redux;
+        case Op::elect:
+            return elect;
         case Op::activemask:
             return activemask;
         case Op::bar_warp:

@@ -22,6 +22,8 @@ enum class Op : uint8_t {
     isspacep,
     cvt,
     prefetch,
+    atom,
+    red,
     add,
     sub,
     mul,
@@ -37,6 +39,16 @@ enum class Op : uint8_t {
     sqrt,
     sad,
     copysign,
+    ex2,
+    lg2,
+    rsqrt,
+    sin,
+    cos,
+    tanh,
+    rcp_approx,
+    sqrt_approx,
+    div_approx,
+    div_full,
     popc,
     clz,
     bfind,
@@ -55,6 +67,15 @@ enum class Op : uint8_t {
     prmt,
     dp4a,
     dp2a,
+    addc,
+    subc,
+    madc,
+    mul24,
+    mad24,
+    bmsk,
+    szext,
+    fns,
+    testp,
     setp,
     set,
     selp,
@@ -67,10 +88,14 @@ enum class Op : uint8_t {
     nanosleep,
     fence,
     bar,
+    bar_red,
     bar_warp,
     activemask,
     shfl,
     vote,
+    match,
+    redux,
+    elect,
     cp_async,
     cp_async_group,
     ldmatrix,
@@ -85,15 +110,17 @@ enum class Op : uint8_t {
 //
 // Operands, separated by spaces; in braces: may be left out.
 //   D  register of the instruction's type    S  register or constant of that type
-//   d, s  the same, but the register may be wider (ld, st, cvt)
+//   d, s  the same, but the register may be wider (ld, st, cvt); of ld, st, atom, red also a vector
 //   P  predicate written    Q  predicate read, may be negated
-//   DP, PP  "d|p" and "p|q", the second part optional
+//   DP, PP  "d|p" and "p|q", the second part optional    DE  "d|p", p must be there
 //   M  what mov reads: also a variable's address, a special register, a vector
 //   V  what mov writes: also a vector
 //   A  address in the instruction's state space; AS in .shared, AG in .global
 //   H  cache policy, a .b64 that stands there with .L2::cache_hint only; it has no effect
 //   I  integer constant    L  label    N  vector of .x1/.x2/.x4 32-bit registers
 //   Fd Fa Fb Fc  fragments of mma
+// A .sync instruction's last operand is its membermask. Of bar, an operand in braces is left out
+// before those behind it.
 // Types: first in the instruction, or after ':' the second (1), twice as wide (w), or one named.
 struct Form {
     Op op;

@@ -25,6 +25,7 @@ enum class Slot : uint8_t {
     wrap,
     clamp,
     shiftamt,
+    cc,
     aligned,
     arrive,
     warp,
@@ -36,6 +37,8 @@ enum class Slot : uint8_t {
     shuffle,
     vote,
     permute,
+    reduce,
+    test,
     matrices,
     order,
 };
@@ -71,6 +74,8 @@ constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".NaN", Slot::nan},
     {".xorsign", Slot::xorsign},
     {".abs", Slot::none},
+    {".approx", Slot::none},
+    {".full", Slot::none},
     {".uni", Slot::uniform},
     {".to", Slot::to},
     {".trans", Slot::trans},
@@ -79,6 +84,7 @@ constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".wrap", Slot::wrap},
     {".clamp", Slot::clamp},
     {".shiftamt", Slot::shiftamt},
+    {".cc", Slot::cc},
     {".aligned", Slot::aligned},
     {".arrive", Slot::arrive},
     {".warp", Slot::warp},
@@ -128,12 +134,28 @@ constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".ecl", Slot::permute, u8(Permute::ecl)},
     {".ecr", Slot::permute, u8(Permute::ecr)},
     {".rc16", Slot::permute, u8(Permute::rc16)},
+    {".add", Slot::reduce, u8(Reduce::add)},
+    {".min", Slot::reduce, u8(Reduce::min)},
+    {".max", Slot::reduce, u8(Reduce::max)},
+    {".inc", Slot::reduce, u8(Reduce::inc)},
+    {".dec", Slot::reduce, u8(Reduce::dec)},
+    {".exch", Slot::reduce, u8(Reduce::exch)},
+    {".cas", Slot::reduce, u8(Reduce::cas)},
+    {".noftz", Slot::none},
+    {".finite", Slot::test, u8(Test::finite)},
+    {".infinite", Slot::test, u8(Test::infinite)},
+    {".number", Slot::test, u8(Test::number)},
+    {".notanumber", Slot::test, u8(Test::notanumber)},
+    {".normal", Slot::test, u8(Test::normal)},
+    {".subnormal", Slot::test, u8(Test::subnormal)},
     {".x1", Slot::matrices, 1},
     {".x2", Slot::matrices, 2},
     {".x4", Slot::matrices, 4},
     {".row", Slot::order, u8(Order::row)},
     {".col", Slot::order, u8(Order::col)},
     {".sync", Slot::none},
+    {".red", Slot::none},
+    {".popc", Slot::none},
     {".cta", Slot::none},
     {".cluster", Slot::none},
     {".gpu", Slot::none},
@@ -260,6 +282,9 @@ bool apply_modifier(std::string_view text, Modifiers& out) {
         case Slot::shiftamt:
             out.shiftamt = true;
             break;
+        case Slot::cc:
+            out.cc = true;
+            break;
         case Slot::aligned:
             out.aligned = true;
             break;
@@ -294,6 +319,12 @@ bool apply_modifier(std::string_view text, Modifiers& out) {
             break;
         case Slot::permute:
             out.permute = static_cast<Permute>(value);
+            break;
+        case Slot::reduce:
+            out.reduce = static_cast<Reduce>(value);
+            break;
+        case Slot::test:
+            out.test = static_cast<Test>(value);
             break;
         case Slot::matrices:
             out.matrices = value;

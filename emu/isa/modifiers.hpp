@@ -39,6 +39,9 @@ enum class Compare : uint8_t {
 enum class Combine : uint8_t { none, and_, or_, xor_ };
 enum class Shuffle : uint8_t { none, up, down, bfly, idx };
 enum class Vote : uint8_t { none, all, any, uni, ballot };
+// and, or, xor: Combine
+enum class Reduce : uint8_t { none, add, min, max, inc, dec, exch, cas };
+enum class Test : uint8_t { none, finite, infinite, number, notanumber, normal, subnormal };
 enum class Permute : uint8_t { none, f4e, b4e, rc8, ecl, ecr, rc16 };
 
 struct Modifiers {
@@ -59,6 +62,7 @@ struct Modifiers {
     bool left = false;      // shf.l
     bool wrap = false;      // shf: shift amount modulo 32; .clamp: at most 32
     bool shiftamt = false;  // bfind.shiftamt
+    bool cc = false;        // writes the carry, CC.CF
     bool aligned = false;
     bool arrive = false;  // bar.arrive
     bool warp = false;    // bar.warp
@@ -70,8 +74,10 @@ struct Modifiers {
     Shuffle shuffle = Shuffle::none;
     Vote vote = Vote::none;
     Permute permute = Permute::none;
-    uint8_t matrices = 0;  // .x1 .x2 .x4
-    uint8_t m = 0, n = 0;  // .m16n8k16; k stays 0 in .m8n8
+    Reduce reduce = Reduce::none;
+    Test test = Test::none;  // testp
+    uint8_t matrices = 0;    // .x1 .x2 .x4
+    uint8_t m = 0, n = 0;    // .m16n8k16; k stays 0 in .m8n8
     uint16_t k = 0;
     std::array<Order, 2> order{};
     uint8_t orders = 0;

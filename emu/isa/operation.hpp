@@ -65,6 +65,11 @@ struct Operation {
     ptx::Place place;
 };
 
+// Whether the operation reads or writes the carry.
+constexpr bool uses_carry(const Operation& o) {
+    return o.mod.cc || o.op == Op::addc || o.op == Op::subc || o.op == Op::madc;
+}
+
 struct Register {
     std::string name;
     Type type;
@@ -179,6 +184,7 @@ struct Program {
     std::vector<Constant> constants;
     std::vector<SpecialUse> specials;
     uint32_t register_bytes = first_free_byte;
+    Ref carry = no_ref;  // CC.CF, a predicate, which no register names; no_ref: nothing uses it
     std::vector<Parameter> parameters;
     uint32_t parameter_bytes = 0;
     std::vector<Placed> variables;

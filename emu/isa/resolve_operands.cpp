@@ -79,6 +79,12 @@ struct OperandDecoder {
     }
 
     Ref destination(const ptx::Operand& p, Type type, bool relaxed) {
+        if (p.kind == ptx::OperandKind::sink && o.op == Op::bar_red) {
+            if (!failed)
+                r.error(p.place, "Result discard mode is not allowed for instruction '" + i.opcode +
+                                     ".red'");
+            failed = true;
+        }
         if (p.kind == ptx::OperandKind::sink)
             return type == Type::pred ? scratch_predicate : scratch_register;
         if (p.kind != ptx::OperandKind::name) {
@@ -303,16 +309,22 @@ struct OperandDecoder {
         } else if (role == "S") {
             push(source(p, type_of(token), false));
         } else if (role == "d" || role == "s") {
-            if (o.op == Op::ld || o.op == Op::st)
-                vector(p, type_of(token), s.mod.vec, true, role == "d");
+            const bool atomic = o.op == Op::atom || o.op == Op::red;
+            if (o.op == Op::ld || o.op == Op::st || atomic)
+                vector(p, type_of(token), s.mod.vec, !atomic, role == "d");
             else
                 push(role == "d" ? destination(p, type_of(token), true)
                                  : source(p, type_of(token), true));
         } else if (role == "P") {
             push(destination(p, Type::pred, false));
-        } else if (role == "PP" || role == "DP") {
+        } else if (role == "PP" || role == "DP" || role == "DE") {
             const bool pair = p.kind == ptx::OperandKind::pair;
-            const Type first = role == "PP" ? Type::pred : s.mod.type[0];
+            const bool named_second = pair && p.items[1].kind != ptx::OperandKind::sink;
+            if (role == "DE" && !named_second && !failed) {
+                r.error(p.place, "Predicate output expected for instruction '" + i.opcode + "'");
+                failed = true;
+            }
+            const Type first = role == "PP" ? Type::pred : type_of(token);
             push(destination(pair ? p.items[0] : p, first, false));
             push(pair ? destination(p.items[1], Type::pred, false) : scratch_predicate);
         } else if (role == "Q") {
@@ -347,6 +359,19 @@ struct OperandDecoder {
         }
     }
 
+    // How many operands of a pattern must be there. The last one of an instruction with
+    // .L2::cache_hint is the policy.
+    static size_t required(std::string_view rest, bool cache_hint) {
+        size_t count = 0;
+        while (!rest.empty()) {
+            const size_t space = std::min(rest.find(' '), rest.size());
+            const std::string_view token = rest.substr(0, space);
+            rest.remove_prefix(std::min(space + 1, rest.size()));
+            count += token == "H" ? cache_hint : !token.starts_with('{');
+        }
+        return count;
+    }
+
     void all() {
         std::string_view rest = s.form->operands;
         size_t given = 0;
@@ -359,10 +384,10 @@ struct OperandDecoder {
             const bool optional = token.starts_with('{');
             if (optional) token = token.substr(1, token.size() - 2);
             if (token == "H" && !cache_hint) continue;
-            // The last operand of an instruction with .L2::cache_hint is the policy.
+            // An optional operand is left out where those behind it take all that is left.
             const size_t left = i.operands.size() - given;
-            if (left == 0 || (optional && cache_hint && left == 1)) {
-                if (optional) continue;
+            if (optional && left <= required(rest, cache_hint)) continue;
+            if (left == 0) {
                 mismatch(i.place, "operands: " + std::string(s.form->operands));
                 return;
             }
@@ -497,7 +522,9 @@ void Resolver::decode(const ptx::Instruction& instruction) {
         o.guard = decoder.named(guard, Type::pred, false, false);
     }
     decoder.all();
-    o.aligned_barrier = o.op == Op::bar && (instruction.opcode == "bar" || o.mod.aligned);
+    if (uses_carry(o) && program.carry == no_ref) program.carry = allocate(1);
+    o.aligned_barrier =
+        (o.op == Op::bar || o.op == Op::bar_red) && (instruction.opcode == "bar" || o.mod.aligned);
     if (o.op == Op::bra && !o.guarded) o.mod.uniform = true;
     o.first_use = static_cast<uint32_t>(program.uses.size());
     o.written = static_cast<uint16_t>(decoder.written.size());

@@ -166,7 +166,15 @@ Spelling spell(Resolver& r, const ptx::Instruction& i) {
         return s;
     }
     for (const ptx::Modifier& m : i.modifiers) apply_modifier(m.text, s.mod);
-    if (!supported(r, s, s.form->feature, s.form->target, s.form->ptx)) return s;
+    if ((s.form->op == Op::atom || s.form->op == Op::red) && s.mod.space == ptx::Space::shared)
+        for (const ptx::Modifier& m : i.modifiers)
+            if (m.text == ".L2::cache_hint")
+                s.error =
+                    "Modifier '.L2::cache_hint' cannot be applied to '.shared' space for "
+                    "instruction '" +
+                    i.opcode + "'";
+    if (!s.error.empty() || !supported(r, s, s.form->feature, s.form->target, s.form->ptx))
+        return s;
     if (s.form->op == Op::mma)
         choose_mma(r, s, i.modifiers);
     else if ((s.form->op == Op::ld || s.form->op == Op::st) &&

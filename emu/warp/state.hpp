@@ -38,6 +38,9 @@ struct Path {
     PathState state = PathState::ready;
     uint32_t barrier = 0;
     uint32_t members = 0;  // at_collective: lanes it waits for
+    // It stands at a barrier with a value that has opened, which gave it this.
+    bool opened = false;
+    uint32_t value = 0;
 };
 
 struct Warp {
@@ -54,6 +57,9 @@ struct Warp {
 struct Barrier {
     uint32_t arrived = 0;   // threads
     uint32_t expected = 0;  // threads; 0: no phase is open
+    // bar.red: threads that gave a predicate, and those whose predicate was true.
+    uint32_t given = 0;
+    uint32_t yes = 0;
 };
 
 struct Cta {

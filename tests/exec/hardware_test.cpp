@@ -80,14 +80,36 @@ void move_names(Names& out) {
 }
 
 void alu_names(Names& out) {
-    for (const char* name :
-         {"movmatrix",         "cvt.rn.f16x2.f32",  "cvt.rz.f16x2.f32", "cvt.rn.relu.f16x2.f32",
-          "cvt.rn.bf16x2.f32", "cvt.rz.bf16x2.f32", "cvt.rna.tf32.f32", "cvt.rn.tf32.f32",
-          "cvt.f32.f16",       "fma.rn.f16x2",      "fma.rn.bf16x2",    "add.f16x2",
-          "mul.f16x2",         "max.f16x2",         "fma.rn.f32",       "fma.rn.ftz.f32",
-          "add.rz.f32",        "max.f32",           "rcp.rn.f32",       "sqrt.rn.f32",
-          "prmt.b32",          "lop3.b32.0x96",     "shfl.bfly.3",      "shfl.idx",
-          "shfl.up",           "shfl.down",         "dp4a.s32.u32",     "cvt.rni.s32.f32"})
+    for (const char* name : {"movmatrix",
+                             "cvt.rn.f16x2.f32",
+                             "cvt.rz.f16x2.f32",
+                             "cvt.rn.relu.f16x2.f32",
+                             "cvt.rn.bf16x2.f32",
+                             "cvt.rz.bf16x2.f32",
+                             "cvt.rna.tf32.f32",
+                             "cvt.rn.tf32.f32",
+                             "cvt.f32.f16",
+                             "fma.rn.f16x2",
+                             "fma.rn.bf16x2",
+                             "add.f16x2",
+                             "mul.f16x2",
+                             "max.f16x2",
+                             "fma.rn.f32",
+                             "fma.rn.ftz.f32",
+                             "add.rz.f32",
+                             "max.f32",
+                             "rcp.rn.f32",
+                             "sqrt.rn.f32",
+                             "prmt.b32",
+                             "lop3.b32.0x96",
+                             "shfl.bfly.3",
+                             "shfl.idx",
+                             "shfl.up",
+                             "shfl.down",
+                             "dp4a.s32.u32",
+                             "cvt.rni.s32.f32",
+                             "ex2.approx.ftz.f32",
+                             "rcp.approx.ftz.f32"})
         out.push_back(std::string("alu/") + name);
 }
 
@@ -99,12 +121,11 @@ Names executed() {
     return out;
 }
 
-// Recorded, but refused with a diagnostic for now: fp8, 4-bit, 1-bit and sparse products, the
-// conversions of fp8 and the approximate functions.
+// Recorded, but refused with a diagnostic for now: fp8, 4-bit, 1-bit and sparse products, and the
+// conversions of fp8.
 Names not_executed() {
     Names out{"alu/cvt.rn.satfinite.e4m3x2.f32", "alu/cvt.rn.satfinite.e5m2x2.f32",
-              "alu/cvt.rn.f16x2.e4m3x2",         "alu/cvt.rn.f16x2.e5m2x2",
-              "alu/ex2.approx.ftz.f32",          "alu/rcp.approx.ftz.f32"};
+              "alu/cvt.rn.f16x2.e4m3x2", "alu/cvt.rn.f16x2.e5m2x2"};
     for (const char* types : {"f16.f16.f16.f16", "f32.f16.f16.f32", "f32.bf16.bf16.f32"})
         for (const char* shape : {"m16n8k16", "m16n8k32"})
             out.push_back(std::string("mma/sp.") + shape + "." + types);

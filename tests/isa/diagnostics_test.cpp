@@ -23,12 +23,12 @@ TEST(Diagnostics, OfOneInstruction) {
          "7:1: Not a name of any known instruction: 'addd' (did you mean 'add'?)\n"},
         {"quux %f1;", "7:1: Not a name of any known instruction: 'quux'\n"},
         {"  lop3.b16 %h1, %h2, %h3, %h4, 5;",
-         "7:3: Illegal modifier '.b16' for instruction 'lop3' (lop3.b32)\n"},
+         "7:3: Illegal modifier '.b16' for instruction 'lop3' (lop3.b32, lop3.and|.or.b32)\n"},
         {"ret.frob;", "7:1: Unknown modifier '.frob' (ret{.uni})\n"},
         {"ret.uni.uni;", "7:1: Unexpected instruction types specified for 'ret' (ret{.uni})\n"},
         {"wgmma.fence.sync.aligned;",
          "7:1: Instruction 'wgmma.fence.sync.aligned' is not executed yet\n"},
-        {"div.full.f32 %f1, %f2, %f3;", "7:1: Instruction 'div.full.f32' is not executed yet\n"},
+        {"mul.f32x2 %rd1, %rd2, %rd3;", "7:1: Instruction 'mul.f32x2' is not executed yet\n"},
         {"add.f32 %f1, %f2, %rd1;",
          "7:19: Arguments mismatch for instruction 'add' ('%rd1' is a .b64 register, the "
          "instruction has .f32)\n"},
@@ -98,9 +98,9 @@ TEST(Diagnostics, Declarations) {
 // A kernel that uses one instruction a thousand times gets one message, not a thousand.
 TEST(Diagnostics, AnInstructionThatIsNotExecutedIsReportedOnce) {
     std::string body = "ret;\n";
-    for (int i = 0; i < 1000; ++i) body += "tanh.approx.f32 %f1, %f2;\n";
+    for (int i = 0; i < 1000; ++i) body += "vadd4.u32.u32.u32 %f1, %f2;\n";
     EXPECT_EQ(errors_of(body),
-              "7:1: Instruction 'tanh.approx.f32' is not executed yet (occurs 1000 times, first "
+              "7:1: Instruction 'vadd4.u32.u32.u32' is not executed yet (occurs 1000 times, first "
               "here)\n");
 }
 
@@ -109,7 +109,7 @@ TEST(Diagnostics, SeveralErrorsStandInTheOrderOfTheirPlaces) {
         "bra missing; add.f32 %x, %f1, %f2;\n"
         "frob;\n"
         ".reg .b32 a; .reg .b32 a;\n"
-        "tanh.approx.f32 %f1, %f2;\n"
+        "vadd4.u32.u32.u32 %f1, %f2;\n"
         "add.f32 %f1, %f2, %f3, %f4;\n"
         "frob;\n";
     EXPECT_EQ(error_of(text),
@@ -117,7 +117,7 @@ TEST(Diagnostics, SeveralErrorsStandInTheOrderOfTheirPlaces) {
               "7:22: Unknown symbol '%x'\n"
               "8:1: Not a name of any known instruction: 'frob' (occurs 2 times, first here)\n"
               "9:24: Duplicate definition of variable 'a'\n"
-              "10:1: Instruction 'tanh.approx.f32' is not executed yet\n"
+              "10:1: Instruction 'vadd4.u32.u32.u32' is not executed yet\n"
               "11:24: Arguments mismatch for instruction 'add' (too many operands)\n");
 }
 

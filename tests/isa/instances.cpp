@@ -12,6 +12,7 @@ Type held(Type t) {
     const TypeRow& r = row(t);
     const bool own = t == Type::f16 || t == Type::f16x2 || t == Type::f32 || t == Type::f64;
     if (r.bits == 8) return Type::b16;
+    if (r.kind != Kind::floating && r.lanes > 1) return Type::b32;
     if (r.kind != Kind::floating || own) return t;
     return r.bits == 16 ? Type::b16 : Type::b32;
 }
@@ -51,7 +52,7 @@ std::string operand(const Form& form, std::string_view token, const Modifiers& m
     if (role == "P") return reg(Type::pred, n);
     if (role == "Q") return "!" + reg(Type::pred, n);
     if (role == "PP") return reg(Type::pred, n) + "|" + reg(Type::pred, n + 8);
-    if (role == "DP") return reg(type, n) + "|" + reg(Type::pred, n);
+    if (role == "DP" || role == "DE") return reg(type, n) + "|" + reg(Type::pred, n);
     if (role == "A") return address(form, m);
     if (role == "AS") return "[sh]";
     if (role == "AG") return "[%u64_39]";

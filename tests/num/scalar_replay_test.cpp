@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "emu/num/ieee.hpp"
+#include "emu/num/mufu.hpp"
 #include "tests/num/recordings.hpp"
 
 namespace lockwarp::num::testing {
@@ -62,6 +63,8 @@ const std::vector<ScalarRecording>& scalar_recordings() {
         {"fma.rn.f32", 3, [](auto& x) { return word(fma(Type::f32, x[0], x[1], x[2], rn)); }},
         {"fma.rn.ftz.f32", 3,
          [](auto& x) { return word(fma(Type::f32, x[0], x[1], x[2], rn, {.ftz = true})); }},
+        {"ex2.approx.ftz.f32", 1, [](auto& x) { return word(ex2_approx(Type::f32, x[0], true)); }},
+        {"rcp.approx.ftz.f32", 1, [](auto& x) { return word(rcp_approx(Type::f32, x[0], true)); }},
         {"rcp.rn.f32", 1, [](auto& x) { return word(div(Type::f32, 0x3F800000, x[0], rn)); }},
         {"sqrt.rn.f32", 1, [](auto& x) { return word(sqrt(Type::f32, x[0], rn)); }},
         {"cvt.f32.f16", 1,

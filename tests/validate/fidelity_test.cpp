@@ -80,6 +80,21 @@ TEST(Fidelity, IsExactWhereEverySpellingIsRecorded) {
               Fidelity::inexact);
 }
 
+TEST(Fidelity, OfTheApproximateFunctionsIsAnH200s) {
+    const auto on = [](isa::Arch arch, std::string_view instruction) {
+        return row_of(validate::fidelity(arch, {}), instruction);
+    };
+    for (const std::string_view i :
+         {"ex2.approx{.ftz}.f32", "rcp.approx.ftz.f64", "div.full{.ftz}.f32"}) {
+        EXPECT_EQ(on(isa::Arch::sm_90, i).fidelity, Fidelity::measured) << i;
+        EXPECT_EQ(on(isa::Arch::sm_80, i).fidelity, Fidelity::inexact) << i;
+        EXPECT_EQ(on(isa::Arch::sm_80, i).source, "the tables of an H200") << i;
+    }
+    EXPECT_EQ(on(isa::Arch::sm_90, "rsqrt.approx.f64").fidelity, Fidelity::literature);
+    EXPECT_EQ(on(isa::Arch::sm_80, "tanh.approx.bf16").fidelity, Fidelity::not_supported);
+    EXPECT_EQ(on(isa::Arch::sm_80, "sqrt<rnd>{.ftz}.f32").fidelity, Fidelity::literature);
+}
+
 TEST(Fidelity, NamesOfRecordingsAreThoseOfTheTables) {
     EXPECT_EQ(validate::recorded_name("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"), mma);
     EXPECT_EQ(validate::recorded_name("mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u8.s8.s32"),

@@ -1,0 +1,115 @@
+// Lockstep of kernels whose way depends on what atomics return: that value is the engine's.
+#include <gtest/gtest.h>
+
+#include "emu/lockwarp.hpp"
+#include "validate/emulator_engine.hpp"
+#include "validate/lockstep.hpp"
+#include "validate/treatment.hpp"
+
+namespace {
+
+using namespace lockwarp;
+
+// Each CTA takes tiles from a counter until there are none; of a tile it writes 32 words.
+constexpr const char* work_counter = R"(
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 counter, .param .u64 out, .param .u32 tiles)
+{
+.reg .b32 %r<9>; .reg .b64 %rd<5>; .reg .pred %p<3>;
+.shared .u32 mine;
+ld.param.u64 %rd1, [counter];
+ld.param.u64 %rd2, [out];
+ld.param.u32 %r1, [tiles];
+mov.u32 %r2, %tid.x;
+setp.ne.u32 %p1, %r2, 0;
+NEXT:
+@%p1 bra TAKEN;
+atom.global.add.u32 %r3, [%rd1], 1;
+st.shared.u32 [mine], %r3;
+TAKEN:
+bar.sync 0;
+ld.shared.u32 %r4, [mine];
+bar.sync 0;
+setp.ge.u32 %p2, %r4, %r1;
+@%p2 bra END;
+shl.b32 %r5, %r4, 5;
+add.u32 %r5, %r5, %r2;
+mul.wide.u32 %rd3, %r5, 4;
+add.u64 %rd3, %rd2, %rd3;
+mul.lo.u32 %r6, %r5, 0x9e3779b1;
+st.global.u32 [%rd3], %r6;
+red.global.add.u32 [%rd1+4], %r6;
+bra NEXT;
+END: ret;
+}
+)";
+
+constexpr uint32_t tiles = 100;
+constexpr uint32_t ctas = 8;
+
+validate::Case work_case() {
+    ptx::Parsed parsed = ptx::parse(work_counter);
+    EXPECT_TRUE(parsed.diagnostics.empty());
+    validate::Case c;
+    c.module = std::move(parsed.module);
+    c.entry = "k";
+    c.grid = {ctas, 1, 1};
+    c.block = {32, 1, 1};
+    c.parameters.resize(20);
+    c.parameters[16] = tiles;
+    c.patches = {{0, 0, 0}, {8, 1, 0}};
+    c.names = {"counter", "out"};
+    c.bytes = {std::vector<uint8_t>(8), std::vector<uint8_t>(size_t{tiles} * 128)};
+    return c;
+}
+
+TEST(AtomicLockstep, AWorkCounterIsIdenticalHoweverTheCtasShareTheWork) {
+    for (const unsigned threads : {1u, 8u})
+        for (int repeat = 0; repeat < 5; ++repeat) {
+            validate::EmulatorEngine engine(isa::Arch::sm_90, false, threads);
+            validate::Options options;
+            options.threads = repeat % 2 == 0 ? 0 : 3;
+            const validate::Report r = run_lockstep(work_case(), isa::Arch::sm_90, engine, options);
+            ASSERT_EQ(r.problem, "");
+            ASSERT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "work");
+            EXPECT_EQ(r.counts.taken, tiles + ctas);
+            EXPECT_GT(r.counts.values, uint64_t{tiles} * 32 * 5);
+            EXPECT_EQ(r.counts.memory_bytes, 8u + tiles * 128);
+        }
+}
+
+// A machine on which an addition is lost leaves another sum in memory.
+class Losing : public validate::EmulatorEngine {
+  public:
+    Losing() : EmulatorEngine(isa::Arch::sm_90) {}
+    gpu::Problem read(uint64_t address, std::span<uint8_t> bytes) override {
+        gpu::Problem why = EmulatorEngine::read(address, bytes);
+        if (bytes.size() == 8) bytes[4] ^= 1;
+        return why;
+    }
+};
+
+TEST(AtomicLockstep, ALostAdditionIsADifferenceOfMemory) {
+    Losing engine;
+    const validate::Report r = run_lockstep(work_case(), isa::Arch::sm_90, engine, {});
+    ASSERT_EQ(r.problem, "");
+    ASSERT_TRUE(r.first.has_value());
+    EXPECT_EQ(r.first->kind, validate::DifferenceKind::memory);
+    EXPECT_EQ(r.first->buffer, "counter");
+    EXPECT_EQ(r.first->offset, 4u);
+}
+
+TEST(AtomicLockstep, OnlyWhatAnAtomicReturnsIsTaken) {
+    size_t found = 0;
+    for (const validate::TreatmentRow& row : validate::treatment_rows()) {
+        EXPECT_NE(row.op, isa::Op::red);
+        if (row.op != isa::Op::atom) continue;
+        EXPECT_EQ(row.treatment, validate::Treatment::taken);
+        ++found;
+    }
+    EXPECT_EQ(found, 1u);
+}
+
+}  // namespace
