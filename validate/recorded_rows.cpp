@@ -1050,7 +1050,7 @@ constexpr std::array<RecordedRow, 9639> rows{{
     on_0("fma.rz.ftz.f32", 490718),
     on_0("fma.rz.ftz.sat.f32", 512),
     on_0("fma.rz.sat.f32", 731468),
-    on_0("fns.b32", 120),
+    on_0("fns.b32", 137),
     on_0("isspacep.const", 32),
     on_0("isspacep.global", 32),
     on_0("isspacep.local", 32),
