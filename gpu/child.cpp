@@ -175,6 +175,8 @@ class ChildEngine : public Engine {
               .block = job.block,
               .dynamic_shared = job.dynamic_shared,
               .optimization = job.optimization,
+              .stack_bytes = job.stack_bytes,
+              .fresh = job.fresh,
               .text = text});
         Reply reply;
         bool late = false;

@@ -164,7 +164,9 @@ class Server {
                               .block = q.block,
                               .dynamic_shared = q.dynamic_shared,
                               .parameters = {parameters, parameters + q.text[2]},
-                              .optimization = q.optimization};
+                              .optimization = q.optimization,
+                              .stack_bytes = q.stack_bytes,
+                              .fresh = q.fresh};
                 const Ran ran = engine_->run(job);
                 reply.outcome = static_cast<uint8_t>(ran.outcome);
                 reply.fault = static_cast<uint8_t>(ran.fault);

@@ -40,6 +40,8 @@ struct Request {
     warp::Dim3 grid = {}, block = {};
     uint32_t dynamic_shared = 0;
     uint32_t optimization = 0;
+    uint32_t stack_bytes = 0;
+    bool fresh = false;
     std::array<uint64_t, 3> text{};  // run: bytes of PTX, entry and parameters, one after another
 };
 

@@ -27,6 +27,7 @@ constexpr int function_dynamic_shared = 8;
 constexpr int jit_error_log = 5;
 constexpr int jit_error_log_bytes = 6;
 constexpr int jit_optimization = 7;
+constexpr int limit_stack = 0;
 constexpr unsigned stream_default = 0;  // in order with the default stream, on which kernels run
 void* const launch_end = nullptr;
 void* const launch_buffer = reinterpret_cast<void*>(1);
@@ -61,6 +62,7 @@ struct Api {
     Result (*context_release)(DeviceId) = nullptr;
     Result (*context_set)(Handle) = nullptr;
     Result (*context_synchronize)() = nullptr;
+    Result (*context_limit)(int, size_t) = nullptr;
     Result (*module_load)(Handle*, const void*, unsigned, int*, void**) = nullptr;
     Result (*module_unload)(Handle) = nullptr;
     Result (*module_function)(Handle*, Handle, const char*) = nullptr;
@@ -106,6 +108,7 @@ bool load(Api& api, std::string& why) {
                      bind(library, "cuDevicePrimaryCtxRelease_v2", api.context_release) &&
                      bind(library, "cuCtxSetCurrent", api.context_set) &&
                      bind(library, "cuCtxSynchronize", api.context_synchronize) &&
+                     bind(library, "cuCtxSetLimit", api.context_limit) &&
                      bind(library, "cuModuleLoadDataEx", api.module_load) &&
                      bind(library, "cuModuleUnload", api.module_unload) &&
                      bind(library, "cuModuleGetFunction", api.module_function) &&
@@ -317,6 +320,8 @@ class CudaEngine : public Engine {
 
     Ran run(const Job& job) override {
         api_.context_set(context_);
+        ask_for_stack(job.stack_bytes);
+        if (job.fresh) forget(job);
         Handle module = nullptr;
         if (Ran r = module_of(job, module); r.outcome != Outcome::done) return r;
         Handle function = nullptr;
@@ -342,6 +347,23 @@ class CudaEngine : public Engine {
     }
 
   private:
+    // As much of the stack as the machine has memory for: it is set aside for every thread that can
+    // run at a time.
+    void ask_for_stack(uint32_t bytes) {
+        constexpr uint32_t least = 2048;
+        if (bytes <= stack_bytes_) return;
+        stack_bytes_ = bytes;
+        while (bytes >= least && api_.context_limit(limit_stack, bytes) != success) bytes /= 2;
+    }
+
+    // The job's module is loaded anew.
+    void forget(const Job& job) {
+        const auto found = modules_.find({std::string(job.ptx), job.optimization});
+        if (found == modules_.end()) return;
+        api_.module_unload(found->second);
+        modules_.erase(found);
+    }
+
     std::string text(Result r) const {
         if (r == success) return {};
         const char* words = nullptr;
@@ -378,6 +400,7 @@ class CudaEngine : public Engine {
     Handle context_;
     Device device_;
     std::unique_ptr<Staging> staging_;
+    uint32_t stack_bytes_ = 0;                                    // that this asked for
     std::map<std::pair<std::string, uint32_t>, Handle> modules_;  // by text and optimization
 };
 

@@ -21,11 +21,13 @@ std::vector<ptx::Statement> statements(const std::string& text) {
     return std::move(std::get<ptx::Function>(parsed.module.items[0]).body.body);
 }
 
-ptx::Function* find_entry(ptx::Module& module, const std::string& name) {
+// The module's function with a body that has this name.
+template <class Module>
+auto* find_function(Module& module, const std::string& name) {
     for (auto& item : module.items)
-        if (auto* f = std::get_if<ptx::Function>(&item); f && f->is_entry && f->name == name)
+        if (auto* f = std::get_if<ptx::Function>(&item); f && f->has_body && f->name == name)
             return f;
-    return nullptr;
+    return static_cast<decltype(std::get_if<ptx::Function>(&module.items[0]))>(nullptr);
 }
 
 // Calls f(instruction) for each instruction of a body, in the order that resolve numbers them.
@@ -37,11 +39,18 @@ void each_instruction(Block& block, F&& f) {
     }
 }
 
+// Half of a register of 128 bits, into %lw_v.
+std::string half_of(const isa::Register& reg) {
+    return std::string("mov.b128 {") + (reg.half == 1 ? "%lw_v, _" : "_, %lw_v") + "}, " +
+           reg.name + ";\n";
+}
+
 // One word of a record from a register.
 std::string store_word(const isa::Register& reg, uint64_t offset) {
     const std::string at = "[%lw_p+" + std::to_string(offset) + "], ";
     const std::string guard = "@%lw_q ";
     const unsigned width = isa::bits(reg.type);
+    if (reg.half != 0) return half_of(reg) + guard + "st.global.u64 " + at + "%lw_v;\n";
     if (reg.type == Type::pred)
         return "selp.u64 %lw_v, 1, 0, " + reg.name + "; " + guard + "st.global.u64 " + at +
                "%lw_v;\n";
@@ -101,7 +110,8 @@ Around digest_of(const isa::Program& program, const Traced& traced, uint32_t ind
     const isa::Operation& o = program.operations[index];
     Around r;
     const std::string guard = i.guard.name.empty() ? "" : "@%lw_g ";
-    if (o.op == isa::Op::ret || o.op == isa::Op::exit) {
+    const bool in_entry = index < program.functions[0].end;
+    if (o.op == isa::Op::exit || (o.op == isa::Op::ret && in_entry)) {
         r.before = copied_guard(i) + "setp.ne.u64 %lw_q, %lw_n, 0;\n";
         if (!guard.empty()) r.before += "and.pred %lw_q, %lw_q, %lw_g;\n";
         r.before += store_digest;
@@ -119,8 +129,9 @@ Around digest_of(const isa::Program& program, const Traced& traced, uint32_t ind
         if (reg.type == Type::pred) {
             put("selp.u32 %lw_x, 1, 0, " + reg.name + ";\n");
         } else if (width == 64) {
-            put("mov.b64 {%lw_x, %lw_z}, " + reg.name + ";\n");
-            put("mov.b64 {%lw_z, %lw_x}, " + reg.name + ";\n");
+            const std::string from = reg.half == 0 ? reg.name : "%lw_v";
+            put((reg.half == 0 ? "" : half_of(reg)) + "mov.b64 {%lw_x, %lw_z}, " + from + ";\n");
+            put("mov.b64 {%lw_z, %lw_x}, " + from + ";\n");
         } else if (width == 32) {
             put("mov.b32 %lw_x, " + reg.name + ";\n");
         } else {
@@ -189,24 +200,27 @@ constexpr auto parameter_names = std::to_array<const char*>(
 }  // namespace
 
 std::vector<const ptx::Instruction*> instructions_of(const ptx::Module& module,
-                                                     const std::string& entry) {
-    std::vector<const ptx::Instruction*> out;
-    for (const auto& item : module.items)
-        if (const auto* f = std::get_if<ptx::Function>(&item); f && f->is_entry && f->name == entry)
-            each_instruction(f->body, [&](const ptx::Instruction& i) { out.push_back(&i); });
+                                                     const isa::Program& program) {
+    std::vector<const ptx::Instruction*> out(program.operations.size(), nullptr);
+    for (const isa::Function& f : program.functions) {
+        const ptx::Function* const function = find_function(module, f.name);
+        if (function == nullptr) continue;
+        size_t at = f.first;
+        each_instruction(function->body, [&](const ptx::Instruction& i) {
+            if (at < f.end) out[at++] = &i;
+        });
+    }
     return out;
 }
 
 Traced choose_traced(const isa::Program& program, const std::vector<std::string>& opcodes,
                      const ptx::Module& module) {
     Traced traced(program.operations.size(), false);
-    size_t index = 0;
-    for (const ptx::Instruction* i : instructions_of(module, program.entry)) {
-        const bool named =
-            opcodes.empty() || std::ranges::find(opcodes, i->opcode) != opcodes.end();
-        traced[index] = program.operations[index].written != 0 && named;
-        ++index;
-    }
+    const std::vector<const ptx::Instruction*> all = instructions_of(module, program);
+    for (size_t i = 0; i < all.size(); ++i)
+        traced[i] =
+            all[i] != nullptr && program.operations[i].written != 0 &&
+            (opcodes.empty() || std::ranges::find(opcodes, all[i]->opcode) != opcodes.end());
     return traced;
 }
 
@@ -237,13 +251,18 @@ ptx::Module with_explicit_rounding(ptx::Module module) {
     constexpr auto types =
         std::to_array<std::string_view>({".f16", ".f16x2", ".bf16", ".bf16x2", ".f32", ".f64"});
     constexpr auto roundings = std::to_array<std::string_view>({".rn", ".rz", ".rm", ".rp"});
+    std::erase_if(module.target, [](const ptx::Modifier& t) { return t.text == "debug"; });
     for (auto& item : module.items) {
         auto* f = std::get_if<ptx::Function>(&item);
         if (f == nullptr) continue;
         each_instruction(f->body, [&](ptx::Instruction& i) {
-            if (i.modifiers.empty() || std::ranges::find(opcodes, i.opcode) == opcodes.end() ||
-                std::ranges::find(types, i.modifiers.back().text) == types.end() ||
-                std::ranges::find(roundings, i.modifiers.front().text) != roundings.end())
+            const auto has = [&](const auto& names) {
+                return std::ranges::any_of(i.modifiers, [&](const ptx::Modifier& m) {
+                    return std::ranges::find(names, m.text) != names.end();
+                });
+            };
+            if (std::ranges::find(opcodes, i.opcode) == opcodes.end() || !has(types) ||
+                has(roundings))
                 return;
             i.modifiers.insert(i.modifiers.begin(), ptx::Modifier{".rn", i.place});
         });
@@ -253,26 +272,162 @@ ptx::Module with_explicit_rounding(ptx::Module module) {
 
 namespace {
 
-// The module with an entry that runs `begin` first and has the trace's parameters.
-std::string instrumented(const ptx::Module& module, const std::string& name,
-                         const Instrument& instrument, const std::string& begin,
-                         const std::string& end) {
-    ptx::Module copy = module;
-    ptx::Function& entry = *find_entry(copy, name);
-    uint32_t index = 0;
-    put_around(entry.body, instrument, index);
-    std::vector<ptx::Statement> first = statements(begin);
-    std::vector<ptx::Statement>& body = entry.body.body;
-    body.insert(body.begin(), std::make_move_iterator(first.begin()),
-                std::make_move_iterator(first.end()));
-    for (ptx::Statement& s : statements(end)) body.push_back(std::move(s));
-    for (const char* parameter : parameter_names) {
-        ptx::Variable v;
-        v.space = ptx::Space::param;
-        v.type = ".u64";
-        v.name = parameter;
-        entry.parameters.push_back(v);
+// The trace's registers that functions change, and those that they only read. A thread keeps them
+// in its local memory, at %lw_s, while it goes from one function to another.
+struct Carried {
+    const char* reg;
+    const char* type;
+    unsigned offset;
+    bool changes;
+    bool digest;  // only digests have it
+};
+
+constexpr auto carried = std::to_array<Carried>({
+    {"%lw_p", "b64", 0, true, false},
+    {"%lw_b", "b64", 8, false, false},
+    {"%lw_n", "b64", 16, false, false},
+    {"%lw_h", "b32", 24, true, true},
+    {"%lw_k", "b32", 28, true, true},
+});
+constexpr const char* memory_bytes = "32";
+constexpr const char* state_parameter = "lw_state";
+constexpr const char* state_argument = "lw_argument";
+
+std::string store_state(bool digest, bool all) {
+    std::string out;
+    for (const Carried& c : carried)
+        if ((all || c.changes) && (digest || !c.digest))
+            out += std::string("st.local.") + c.type + " [%lw_s+" + std::to_string(c.offset) +
+                   "], " + c.reg + ";\n";
+    return out;
+}
+
+std::string load_state(bool digest, bool all) {
+    std::string out;
+    for (const Carried& c : carried)
+        if ((all || c.changes) && (digest || !c.digest))
+            out += std::string("ld.local.") + c.type + " " + c.reg + ", [%lw_s+" +
+                   std::to_string(c.offset) + "];\n";
+    return out;
+}
+
+constexpr const char* digest_registers =
+    ".reg .b32 %lw_h, %lw_k, %lw_x, %lw_y, %lw_z; .reg .b16 %lw_o;\n";
+
+ptx::Operand name_operand(const char* name) {
+    ptx::Operand p;
+    p.kind = ptx::OperandKind::name;
+    p.text = name;
+    return p;
+}
+
+ptx::Variable state_variable(const char* name) {
+    ptx::Variable v;
+    v.space = ptx::Space::param;
+    v.type = ".b64";
+    v.name = name;
+    return v;
+}
+
+bool calls_function(const isa::Program& program, const isa::Operation& o) {
+    return o.op == isa::Op::call && program.calls[o.target].system == isa::System::none;
+}
+
+// Gives the call one argument more: where the thread's state is.
+void add_argument(ptx::Instruction& call) {
+    auto target = call.operands.begin();
+    if (target->kind == ptx::OperandKind::list) ++target;
+    auto arguments = target + 1;
+    if (arguments == call.operands.end() || arguments->kind != ptx::OperandKind::list) {
+        ptx::Operand list;
+        list.kind = ptx::OperandKind::list;
+        arguments = call.operands.insert(arguments, std::move(list));
     }
+    arguments->items.push_back(name_operand(state_argument));
+}
+
+// Prototypes have that parameter too.
+void add_to_prototypes(ptx::Block& block) {
+    for (ptx::Statement& s : block.body) {
+        if (auto* inner = std::get_if<ptx::Block>(&s.node)) add_to_prototypes(*inner);
+        if (auto* d = std::get_if<ptx::Directive>(&s.node); d && d->name == ".callprototype") {
+            d->parameters.push_back(state_variable("_"));
+            d->operands[2].items.push_back(name_operand("_"));
+        }
+    }
+}
+
+void insert_first(ptx::Block& block, const std::string& text) {
+    std::vector<ptx::Statement> first = statements(text);
+    block.body.insert(block.body.begin(), std::make_move_iterator(first.begin()),
+                      std::make_move_iterator(first.end()));
+}
+
+// The module with an entry that runs `begin` first and has the trace's parameters. Functions that
+// the entry may call are instrumented as it is.
+std::string instrumented(const ptx::Module& module, const isa::Program& program,
+                         const Instrument& instrument, const std::string& begin,
+                         const std::string& end, bool digest) {
+    ptx::Module copy = module;
+    // Other entries, and what they alone call: their calls would not fit any more.
+    std::erase_if(copy.items, [&](const auto& item) {
+        const auto* f = std::get_if<ptx::Function>(&item);
+        return f != nullptr && find_function(module, f->name) != nullptr &&
+               std::ranges::find(program.functions, f->name, &isa::Function::name) ==
+                   program.functions.end();
+    });
+    const bool has_functions = program.functions.size() > 1;
+    const std::string argument = std::string(".param .b64 ") + state_argument + ";\n";
+    for (const isa::Function& f : program.functions) {
+        ptx::Function& function = *find_function(copy, f.name);
+        const bool is_entry = f.first == 0;
+        uint32_t index = f.first;
+        each_instruction(function.body, [&](ptx::Instruction& i) {
+            if (calls_function(program, program.operations[index++])) add_argument(i);
+        });
+        add_to_prototypes(function.body);
+        const Instrument around = [&](uint32_t at, const ptx::Instruction& i) {
+            Around r = instrument(at, i);
+            const isa::Operation& o = program.operations[at];
+            if (calls_function(program, o)) {
+                r.before +=
+                    store_state(digest, false) + "st.param.b64 [" + state_argument + "], %lw_s;\n";
+                r.after += load_state(digest, false);
+            }
+            if (o.op == isa::Op::ret && !is_entry) r.before += store_state(digest, false);
+            return r;
+        };
+        index = f.first;
+        put_around(function.body, around, index);
+        if (is_entry) {
+            std::string first = begin;
+            if (has_functions)
+                first += std::string(".reg .b64 %lw_s; .local .align 8 .b8 lw_memory[") +
+                         memory_bytes + "];\n" + argument + "mov.u64 %lw_s, lw_memory;\n" +
+                         store_state(digest, true);
+            insert_first(function.body, first);
+            for (ptx::Statement& s : statements(end)) function.body.body.push_back(std::move(s));
+            for (const char* parameter : parameter_names) {
+                function.parameters.push_back(state_variable(parameter));
+                function.parameters.back().type = ".u64";
+            }
+            continue;
+        }
+        insert_first(function.body, std::string(".reg .b64 %lw_p, %lw_b, %lw_n, %lw_v, %lw_s;\n"
+                                                ".reg .pred %lw_q, %lw_g;\n") +
+                                        (digest ? digest_registers : "") + argument +
+                                        "ld.param.b64 %lw_s, [" + state_parameter + "];\n" +
+                                        load_state(digest, true) +
+                                        (digest ? "mov.b16 %lw_o, 0;\n" : ""));
+        for (ptx::Statement& s : statements(store_state(digest, false)))
+            function.body.body.push_back(std::move(s));
+    }
+    // Declarations too.
+    for (auto& item : copy.items)
+        if (auto* f = std::get_if<ptx::Function>(&item); f && !f->is_entry)
+            for (size_t i = 1; i < program.functions.size(); ++i)
+                if (f->name == program.functions[i].name)
+                    f->parameters.push_back(state_variable(state_parameter));
     return ptx::print(copy);
 }
 
@@ -285,25 +440,24 @@ TracedKernel trace_kernel(const ptx::Module& module, const isa::Program& program
         if (traced[i])
             out.slack = std::max<uint64_t>(out.slack, 1u + program.operations[i].written);
     out.ptx = instrumented(
-        module, program.entry,
+        module, program,
         [&](uint32_t index, const ptx::Instruction& i) {
             return traced[index] ? record_of(program, index, i) : Around{};
         },
-        prologue, "");
+        prologue, "", false);
     return out;
 }
 
 std::string digest_kernel(const ptx::Module& module, const isa::Program& program,
                           const Traced& traced) {
     return instrumented(
-        module, program.entry,
+        module, program,
         [&](uint32_t index, const ptx::Instruction& i) {
             return digest_of(program, traced, index, i);
         },
-        std::string(prologue) +
-            ".reg .b32 %lw_h, %lw_k, %lw_x, %lw_y, %lw_z; .reg .b16 %lw_o;\n"
+        std::string(prologue) + digest_registers +
             "mov.b32 %lw_h, 0; mov.b32 %lw_k, 0; mov.b16 %lw_o, 0;\n",
-        std::string("setp.ne.u64 %lw_q, %lw_n, 0;\n") + store_digest);
+        std::string("setp.ne.u64 %lw_q, %lw_n, 0;\n") + store_digest, true);
 }
 
 }  // namespace lockwarp::gpu

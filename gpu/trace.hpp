@@ -24,9 +24,10 @@ struct TraceWindow {
     uint64_t ctas = 0;
 };
 
-// The instructions of an entry in the order of isa::Program::operations.
+// The instruction of each of isa::Program::operations; nullptr for those that end a function
+// without standing in its text.
 std::vector<const ptx::Instruction*> instructions_of(const ptx::Module& module,
-                                                     const std::string& entry);
+                                                     const isa::Program& program);
 
 // Which instructions leave a record: by operation index.
 using Traced = std::vector<bool>;
@@ -48,10 +49,11 @@ std::vector<uint8_t> trace_parameters(const std::vector<uint8_t>& parameters, ui
 // Bytes of the trace buffer for `warps` warps of a CTA.
 uint64_t trace_bytes(const TraceWindow& window, uint64_t slack, uint64_t warps);
 
-// The entry's module with every f16, f32 and f64 add, sub, mul and mad that names no rounding
-// written with .rn: NVIDIA's compiler may contract the others into fma (PTX manual, "add": "An add
-// instruction with no rounding modifier defaults to round-to-nearest-even and may be optimized
-// aggressively by the code optimizer").
+// As an engine compiles it: without "debug" among its targets, whose sections the tree does not
+// hold and the assembler demands; and with every f16, f32 and f64 add, sub, mul and mad that names
+// no rounding written with .rn: NVIDIA's compiler may contract the others into fma (PTX manual,
+// "add": "An add instruction with no rounding modifier defaults to round-to-nearest-even and may be
+// optimized aggressively by the code optimizer").
 ptx::Module with_explicit_rounding(ptx::Module module);
 
 // A kernel that instead leaves one word a thread: the digest (emu/num/digest.hpp) of all the words

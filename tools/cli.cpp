@@ -14,6 +14,7 @@
 #include "tools/replay_command.hpp"
 #include "tools/report_command.hpp"
 #include "tools/run_command.hpp"
+#include "tools/special_command.hpp"
 #include "tools/validate_command.hpp"
 
 namespace lockwarp::tools {
@@ -136,6 +137,8 @@ int command_line(int argc, char** argv) {
     add_record(app, record);
     ReplayOptions replay;
     add_replay(app, replay);
+    SpecialCommand special;
+    add_special(app, special);
     FidelityCommand fidelity;
     add_fidelity(app, fidelity);
     CLI::App* list = app.add_subcommand("list", "Print the instructions that are executed");
@@ -158,6 +161,7 @@ int command_line(int argc, char** argv) {
     if (app.got_subcommand("fuzz")) return fuzz_command(fuzz);
     if (app.got_subcommand("record")) return record_command(record);
     if (app.got_subcommand("replay")) return replay_command(replay);
+    if (app.got_subcommand("special")) return special_command(special);
     if (app.got_subcommand("report")) return report_command(*app.get_subcommand("report"), report);
     return run_command(run);
 }

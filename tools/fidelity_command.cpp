@@ -36,9 +36,10 @@ std::string wrapped(const std::string& begin, std::string_view text, size_t inde
     std::string line = begin;
     bool first = true;
     while (!text.empty()) {
+        // A word that no line has room for is cut.
         const size_t space = text.find(' ');
-        const std::string_view word = text.substr(0, space);
-        text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+        const std::string_view word = text.substr(0, std::min(space, columns - indent));
+        text.remove_prefix(word.size() == space ? space + 1 : word.size());
         if (!first && line.size() + 1 + word.size() > columns) {
             out += line + "\n";
             line = std::string(indent, ' ');
@@ -213,9 +214,11 @@ std::string fidelity_note(const isa::Program& program, const ptx::Module& module
     constexpr size_t most = 3;
     size_t count = 0;
     for (const validate::FidelityNote& n : notes) count += n.count;
-    std::string out = fmt::format(
-        "fidelity: {} of {} instructions rest on less than {} hardware:\n", count,
-        gpu::instructions_of(module, program.entry).size(), isa::row(program.arch).name);
+    const std::vector<const ptx::Instruction*> all = gpu::instructions_of(module, program);
+    const auto written = all.size() - std::ranges::count(all, nullptr);
+    std::string out =
+        fmt::format("fidelity: {} of {} instructions rest on less than {} hardware:\n", count,
+                    written, isa::row(program.arch).name);
     // Matrix instructions and what is inexact by name; scalar ones together.
     size_t shown = 0;
     size_t rest = 0;

@@ -363,6 +363,8 @@ Problem parse_launch_file(const std::string& text, const std::string& path, Laun
     } catch (const Json::parse_error& e) {
         const size_t byte = std::min(e.byte == 0 ? 0 : e.byte - 1, text.size());
         return place_of(text, path, byte) + ": not JSON from here on";
+    } catch (const Json::out_of_range&) {
+        return path + ": a number is beyond the largest f64";
     }
     Reader r{path, {}, out.warnings};
     read_top(r, j, out);

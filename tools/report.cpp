@@ -78,6 +78,12 @@ std::string_view space_of(ptx::Space space) {
     }
 }
 
+std::string_view function_of(const isa::Program& program, uint32_t operation) {
+    for (const isa::Function& f : program.functions)
+        if (operation >= f.first && operation < f.end) return f.name;
+    return program.entry;
+}
+
 }  // namespace
 
 std::string caret_report(const std::string& file, std::string_view source,
@@ -97,8 +103,8 @@ std::string caret_report(const std::string& file, std::string_view source,
 
 std::string trap_report(const std::string& file, std::string_view source,
                         const isa::Program& program, const warp::Trap& t) {
-    std::string out = fmt::format("TRAP  {}:{}  {}: {}", file, t.place.line, program.entry,
-                                  warp::trap_name(t.kind));
+    std::string out = fmt::format("TRAP  {}:{}  {}: {}", file, t.place.line,
+                                  function_of(program, t.operation), warp::trap_name(t.kind));
     if (t.has_address) out += fmt::format(" {:#x}", t.address);
     out += '\n';
     out += marked(source, t.place);
@@ -107,7 +113,32 @@ std::string trap_report(const std::string& file, std::string_view source,
     out += fmt::format(", step {}", t.step);
     if (t.has_address) out += fmt::format(", {} address {:#x}", space_of(t.space), t.address);
     out += '\n';
-    if (!t.detail.empty()) out += fmt::format("  {}\n", t.detail);
+    if (!t.detail.empty()) out += folded(t.detail);
+    constexpr size_t shown = 8;
+    for (size_t i = 0; i < t.calls.size() && i < shown; ++i)
+        out += fmt::format("  called from {}:{} ({})\n", file,
+                           program.operations[t.calls[i]].place.line,
+                           function_of(program, t.calls[i]));
+    if (t.calls.size() > shown) out += "  called from further calls\n";
+    return out;
+}
+
+std::string printed_report(const warp::Result& result) {
+    if (result.printed.empty()) return {};
+    uint64_t bytes = 0;
+    for (const warp::Printed& p : result.printed) bytes += p.text.size();
+    std::string out = fmt::format(
+        "printed by {} call{} of printf, {} bytes{}:\n", result.printed.size(),
+        result.printed.size() == 1 ? "" : "s", bytes,
+        result.printed_bytes_lost == 0 ? ""
+                                       : fmt::format(", {} more lost", result.printed_bytes_lost));
+    for (const warp::Printed& p : result.printed)
+        for (const char c : p.text) {
+            const auto code = static_cast<unsigned char>(c);
+            const bool shows = (code >= 32 && code != 127) || c == '\n' || c == '\t';
+            out += shows ? c : '.';
+        }
+    if (out.back() != '\n') out += '\n';
     return out;
 }
 

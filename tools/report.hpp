@@ -18,4 +18,8 @@ std::string caret_report(const std::string& file, std::string_view source,
 std::string trap_report(const std::string& file, std::string_view source,
                         const isa::Program& program, const warp::Trap& trap);
 
+// What the kernel printed, with a line that says how much; empty where it printed nothing. What is
+// no printable character shows as '.'.
+std::string printed_report(const warp::Result& result);
+
 }  // namespace lockwarp::tools

@@ -120,6 +120,7 @@ int run_command(const RunOptions& options) {
     }
     if (result.trap) {
         fmt::print("{}", trap_report(in.ptx_path, in.source, resolved.program, *result.trap));
+        fmt::print("{}", printed_report(result));
         if (options.stats) fmt::print("{}", statistics(result.statistics, seconds));
         return differs_or_trapped;
     }
@@ -129,7 +130,7 @@ int run_command(const RunOptions& options) {
                result.statistics.ctas == 1 ? "" : "s",
                validate::grouped(result.statistics.instructions));
     const Buffers after = views(in.launch.buffers, prepared.storage);
-    std::string text;
+    std::string text = printed_report(result);
     for (const PrintRequest& p : prints) print_matrix(p, after, text);
     for (const ProductRequest& p : products)
         product_report(p, views(in.launch.buffers, inputs), after, text);

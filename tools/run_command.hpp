@@ -1,6 +1,7 @@
 // lockwarp run
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -29,6 +29,7 @@ constexpr size_t most_text = size_t{1} << 20;
 struct CountRow {
     std::string_view name;
     uint64_t Counts::*field;
+    bool later = false;  // reports of earlier versions lack it
 };
 
 constexpr auto count_rows = std::to_array<CountRow>({
@@ -36,12 +37,14 @@ constexpr auto count_rows = std::to_array<CountRow>({
     {"different", &Counts::different},
     {"masked", &Counts::masked},
     {"taken", &Counts::taken},
+    {"address_instructions", &Counts::places, true},
     {"memory_bytes", &Counts::memory_bytes},
     {"memory_different", &Counts::memory_different},
     {"faults", &Counts::faults},
 });
 
-constexpr auto commands = std::to_array<std::string_view>({"validate", "replay", "fuzz"});
+constexpr auto commands =
+    std::to_array<std::string_view>({"validate", "replay", "fuzz", "special"});
 constexpr auto verdicts = std::to_array({Verdict::identical, Verdict::differs, Verdict::failed});
 
 Ordered json_of(const Counts& c) {
@@ -138,7 +141,9 @@ struct Reader {
         Counts out;
         if (!is_object(j, field)) return out;
         for (const CountRow& row : count_rows)
-            out.*row.field = integer(at(j, row.name.data()), field + "." + std::string(row.name));
+            if (!row.later || j.contains(row.name))
+                out.*row.field =
+                    integer(at(j, row.name.data()), field + "." + std::string(row.name));
         if (out.different > out.values) fail(field + ".different", "is above 'values'");
         if (out.memory_different > out.memory_bytes)
             fail(field + ".memory_different", "is above 'memory_bytes'");
@@ -227,7 +232,7 @@ Summary summary_of(Reader& r, const Json& j) {
     if (!r.problem.empty()) return out;
     out.command = r.text(r.at(j, "command"), "command");
     if (std::ranges::find(commands, out.command) == commands.end())
-        r.expected("command", "validate, replay or fuzz", r.at(j, "command"));
+        r.expected("command", "validate, replay, fuzz or special", r.at(j, "command"));
     out.cases = r.integer(r.at(j, "cases"), "cases");
     out.seconds = r.seconds(r.at(j, "seconds"), "seconds");
     out.counts = r.counts(r.at(j, "counts"), "counts");

@@ -24,3 +24,5 @@ build_and_test() { # preset, ctest arguments...
 # Tests labelled gpu need an NVIDIA GPU and are skipped, by name, where there is none.
 [ "$what" = asan ] || build_and_test release
 [ "$what" = release ] || build_and_test asan
+# New inputs for what reads PTX, where there is clang with libFuzzer.
+[ "$what" != all ] || tools/fuzz_inputs.sh 10 parse resolve run || [ $? -eq 77 ]

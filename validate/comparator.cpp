@@ -167,6 +167,29 @@ void Comparator::supply(const warp::Retired& e, uint8_t* registers) {
     }
 }
 
+uint32_t Comparator::went_on(const warp::Retired& e) const {
+    if (!has_track(e) || !plan_.traced[e.operation]) return 0;
+    const uint64_t cta = e.cta_index - tracks_.window.first_cta;
+    const CtaState* const state = states_[cta].get();
+    if (state != nullptr && state->lost) return 0;
+    uint32_t lanes = 0;
+    for (uint32_t rest = e.executed; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+        const WarpState* const w = state == nullptr ? nullptr : &state->warps[e.warp];
+        const uint64_t at = w == nullptr ? 0 : w->next[w->together ? 0 : lane];
+        const size_t given = w == nullptr ? 0 : w->given[lane];
+        const std::vector<uint64_t>& earlier = supplied_[(cta * plan_.warps + e.warp) * 32 + lane];
+        uint64_t value = 0;
+        if (given < earlier.size())
+            value = earlier[given];
+        else if (at >= tracks_.window.first && at < tracks_.window.first + tracks_.window.words &&
+                 words(e.cta_index, e.warp, at)[lane] == e.operation + 1)
+            value = words(e.cta_index, e.warp, at + 1)[lane];
+        lanes |= static_cast<uint32_t>(value & 1) << lane;
+    }
+    return lanes;
+}
+
 void Comparator::retired(const warp::Retired& e) {
     if (!has_track(e)) return;
     const isa::Operation& o = plan_.program->operations[e.operation];

@@ -36,6 +36,7 @@ class Comparator : public warp::Observer, public warp::Oracle {
     void cta_ended(uint64_t cta_index) override;
     bool knows(uint32_t operation) const override { return plan_.taken[operation]; }
     void supply(const warp::Retired& event, uint8_t* registers) override;
+    uint32_t went_on(const warp::Retired& event) const override;
 
     // Some track goes on past the window.
     bool unfinished() const { return unfinished_; }

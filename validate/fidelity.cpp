@@ -188,7 +188,7 @@ FidelityRow scalar_row(const isa::Form& f, isa::Arch arch, const Recordings& rec
     Known all;
     std::vector<std::string> spellings = isa::expansions(f.syntax);
     std::ranges::sort(spellings);
-    spellings.erase(std::ranges::unique(spellings).begin(), spellings.end());
+    spellings.erase(std::unique(spellings.begin(), spellings.end()), spellings.end());
     for (const std::string& modifiers : spellings) {
         const std::string text = std::string(f.opcode) + modifiers;
         if (const Unsuited* u = unsuited_because(text); u != nullptr && u->refused) continue;
@@ -247,8 +247,9 @@ std::vector<FidelityNote> less_than_exact(const isa::Program& program, const ptx
                                           std::span<const RecordedRow> recorded) {
     const Recordings recordings = recordings_of(program.arch, recorded);
     std::map<std::string, FidelityNote> notes;
-    const std::vector<const ptx::Instruction*> all = gpu::instructions_of(module, program.entry);
-    for (size_t i = 0; i < std::min(all.size(), program.operations.size()); ++i) {
+    const std::vector<const ptx::Instruction*> all = gpu::instructions_of(module, program);
+    for (size_t i = 0; i < all.size(); ++i) {
+        if (all[i] == nullptr) continue;
         const isa::Operation& o = program.operations[i];
         const std::string spelling = isa::spelled(*all[i]);
         const std::string name = o.mma != nullptr ? std::string(o.mma->key) : spelling;
@@ -260,11 +261,11 @@ std::vector<FidelityNote> less_than_exact(const isa::Program& program, const ptx
         if (o.mma != nullptr) {
             row = mma_row(*o.mma, program.arch, recordings);
         } else {
-            const auto form = std::ranges::find_if(isa::forms(), [&](const isa::Form& f) {
-                return f.opcode == all[i]->opcode && isa::matches(f.syntax, all[i]->modifiers);
-            });
-            if (form != isa::forms().end()) without_recordings(*form, program.arch, row);
-            const Known k = known(recordings, spelling);
+            const isa::FoundForm found = isa::find_form(*all[i]);
+            if (found.form != nullptr) without_recordings(*found.form, program.arch, row);
+            ptx::Instruction ordered = *all[i];
+            if (found.form != nullptr) ordered.modifiers = found.modifiers;
+            const Known k = known(recordings, isa::spelled(ordered));
             if (const std::string_view why = unknowable(o.op); !why.empty()) {
                 row.fidelity = Fidelity::inexact;
                 row.source = why;

@@ -118,9 +118,9 @@ Found shrink(Shared& shared, uint64_t n, gpu::Engine& engine) {
     }
     f.instruction = r.spellings[r.first->operation];
     const std::vector<const ptx::Instruction*> all =
-        gpu::instructions_of(program.c.module, program.c.entry);
+        gpu::instructions_of(program.c.module, r.program);
     std::optional<Shrunk> one;
-    if (r.first->operation < all.size())
+    if (all[r.first->operation] != nullptr)
         one = shrink_to_instruction(r, *all[r.first->operation], target, compare);
     f.isolated = one.has_value();
     if (!one) one = shrink_program(program.c, r, compare);

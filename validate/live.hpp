@@ -38,6 +38,8 @@ struct Live {
     const std::vector<uint64_t>& addresses;
     const std::vector<uint8_t> parameters;
     uint32_t optimization;
+    uint32_t stack_bytes;  // as gpu::Job, and `fresh`
+    bool fresh;
     gpu::Ran ran;         // of the last run
     std::string problem;  // empty where `ran` says what was wrong
     double compile = 0;   // seconds of the first traced run

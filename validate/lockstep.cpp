@@ -8,6 +8,7 @@
 #include "emu/lockwarp.hpp"
 #include "validate/digest.hpp"
 #include "validate/live.hpp"
+#include "validate/places.hpp"
 
 namespace lockwarp::validate {
 
@@ -170,14 +171,32 @@ bool by_digests(const Side& side, const Memory& before, const Answer* keep) {
     return track_words(side, before) * word_bytes * side.plan.warps > o.trace_bytes / ctas;
 }
 
+// Stack of a thread where the program calls functions, which NVIDIA's compiler cannot measure where
+// they call each other; CUDA's own 1024 bytes are few for code that is not optimized.
+constexpr uint32_t call_stack_bytes = 65536;
+
+// What is compared of the registers; what depends on place is left out, and counted.
+gpu::Traced traced_of(Report& report, const ptx::Module& module, const Options& options) {
+    gpu::Traced traced(report.program.operations.size(), false);
+    if (options.final_only) return traced;
+    traced = gpu::choose_traced(report.program, options.only, module);
+    const std::vector<bool> depends = depends_on_place(report.program, module);
+    for (size_t i = 0; i < traced.size(); ++i)
+        if (traced[i] && depends[i]) {
+            traced[i] = false;
+            ++report.counts.places;
+            ++report.by_operation[i].places;
+        }
+    return traced;
+}
+
 // Resolves the program, with its roundings written out. false: the report says why.
 bool resolve(const ptx::Module& module, isa::Arch arch, const Case& c, Report& report) {
     isa::Resolved resolved = isa::resolve(module, arch, c.entry);
     report.diagnostics = std::move(resolved.diagnostics);
     report.program = std::move(resolved.program);
-    for (const ptx::Instruction* i : gpu::instructions_of(c.module, report.program.entry))
-        report.spellings.push_back(isa::spelled(*i));
-    report.spellings.resize(report.program.operations.size(), "exit");
+    for (const ptx::Instruction* i : gpu::instructions_of(c.module, report.program))
+        report.spellings.push_back(i == nullptr ? "exit" : isa::spelled(*i));
     report.by_operation.resize(report.program.operations.size());
     return report.diagnostics.empty();
 }
@@ -230,10 +249,17 @@ Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Op
             return report;
         }
     }
-    side.make_plan(options.final_only ? gpu::Traced(report.program.operations.size(), false)
-                                      : gpu::choose_traced(report.program, options.only, module));
-    Live live{c,  engine, side.addresses, patched(c, side.addresses), options.optimization, {},
-              {}, 0};
+    side.make_plan(traced_of(report, module, options));
+    Live live{c,
+              engine,
+              side.addresses,
+              patched(c, side.addresses),
+              options.optimization,
+              report.program.functions.size() > 1 ? call_stack_bytes : 0,
+              !report.program.global_image.empty(),
+              {},
+              {},
+              0};
     Memory outputs;
     const Clock::time_point begin = Clock::now();
     const bool ran = live.run(ptx::print(module), live.parameters, outputs);

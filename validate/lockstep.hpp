@@ -99,6 +99,7 @@ struct Counts {
     uint64_t different = 0;
     uint64_t masked = 0;  // not compared: the manual leaves them undefined
     uint64_t taken = 0;   // not compared, taken from the engine: inexact, or of order or place
+    uint64_t places = 0;  // operations not compared at all: addresses (validate/places.hpp)
     uint64_t memory_bytes = 0;
     uint64_t memory_different = 0;
     uint64_t faults = 0;  // ends by a fault that both sides share
@@ -108,6 +109,7 @@ struct Counts {
         different += more.different;
         masked += more.masked;
         taken += more.taken;
+        places += more.places;
         memory_bytes += more.memory_bytes;
         memory_different += more.memory_different;
         faults += more.faults;

@@ -123,9 +123,13 @@ uint64_t operand(Type type, OperandClass from, Random& random) {
 uint64_t register_operand(Type type, OperandClass from, Random& random) {
     switch (type) {
         case Type::f16x2:
-            return operand(Type::f16, from, random) << 16 | operand(Type::f16, from, random);
         case Type::bf16x2:
-            return operand(Type::bf16, from, random) << 16 | operand(Type::bf16, from, random);
+        case Type::e4m3x2:
+        case Type::e5m2x2: {
+            const Type element = isa::element_of(type);
+            const uint64_t high = operand(element, from, random);
+            return high << isa::bits(element) | operand(element, from, random);
+        }
         // Instructions on 8 bits read a part of a wider register.
         case Type::u8:
         case Type::s8:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "emu/isa/requirements.hpp"
+
 namespace lockwarp::validate {
 
 using isa::Op;
@@ -16,7 +18,25 @@ bool on_values(Op op) {
         case Op::cvta:
         case Op::isspacep:
         case Op::prefetch:
+        case Op::policy_fraction:
+        case Op::policy_range:
+        case Op::policy_convert:
+        case Op::hint:
+        case Op::mbarrier_init:
+        case Op::mbarrier_inval:
+        case Op::mbarrier_expect:
+        case Op::mbarrier_complete:
+        case Op::mbarrier_arrive:
+        case Op::mbarrier_drop:
+        case Op::mbarrier_wait:
+        case Op::mbarrier_pending:
+        case Op::mbarrier_copies:
         case Op::bra:
+        case Op::brx:
+        case Op::call:
+        case Op::alloca_:
+        case Op::stacksave:
+        case Op::stackrestore:
         case Op::ret:
         case Op::exit:
         case Op::trap:
@@ -55,19 +75,38 @@ isa::Modifiers decoded(const std::string& spelling) {
     return m;
 }
 
+bool is_wide(const isa::Form& form) {
+    return form.op == Op::mov && (form.syntax == ".b128" || form.syntax.starts_with("<vec>"));
+}
+
+uint16_t least_target(const isa::Form& form, const std::string& spelling) {
+    std::vector<ptx::Modifier> modifiers;
+    for (size_t at = spelling.find('.'); at < spelling.size();) {
+        const size_t next = std::min(spelling.find('.', at + 1), spelling.size());
+        modifiers.push_back({spelling.substr(at, next - at), {}});
+        at = next;
+    }
+    uint16_t target = form.target;
+    for (const isa::Requirement* q : isa::demands(form.opcode, modifiers))
+        target = std::max(target, q->target);
+    return target;
+}
+
 std::vector<Choice> choices(isa::Arch arch) {
     const uint16_t target = isa::row(arch).number;
     std::vector<Choice> out;
     for (const isa::Form& f : isa::forms()) {
         if (f.target > target) continue;
         const bool moves = f.op == Op::ldmatrix || f.op == Op::stmatrix;
-        if (!moves && !on_values(f.op)) continue;
+        if (!moves && (!on_values(f.op) || is_wide(f))) continue;
         for (const std::string& modifiers : isa::expansions(f.syntax)) {
             // The older order of modifiers is the same instruction; addresses are not generic.
             if (moves && (modifiers.find(".m8n8.x") == std::string::npos ||
                           modifiers.find(".shared") == std::string::npos))
                 continue;
-            out.push_back({&f, nullptr, moves, std::string(f.opcode) + modifiers});
+            std::string spelling = std::string(f.opcode) + modifiers;
+            if (least_target(f, spelling) <= target)
+                out.push_back({&f, nullptr, moves, std::move(spelling)});
         }
     }
     for (const isa::MmaVariant& v : isa::mma_variants())

@@ -31,6 +31,12 @@ bool needs_the_warp(isa::Op op);
 // It takes CC.CF, which some instruction must have written.
 bool reads_carry(isa::Op op);
 
+// A mov of 128 bits or of a vector, whose registers are not one of a width.
+bool is_wide(const isa::Form& form);
+
+// The least .target of a spelling of the row: some modifiers want a newer one than the row.
+uint16_t least_target(const isa::Form& form, const std::string& spelling);
+
 // The modifiers of "cvt.rn.f16.f32", decoded.
 isa::Modifiers decoded(const std::string& spelling);
 

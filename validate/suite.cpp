@@ -16,15 +16,21 @@ using isa::Op;
 constexpr std::string_view ends = "ends the kernel with a fault";
 constexpr std::string_view machines = "gives or needs an address that is the machine's choice";
 constexpr std::string_view wide = "NVIDIA's assembler wants sm_100 or higher";
-constexpr std::string_view narrow = "NVIDIA's assembler no longer takes 32-bit addresses";
+constexpr std::string_view undefined = "leaves memory undefined";
+constexpr std::string_view tensors = "needs a tensor map";
 constexpr std::string_view read_only = "a kernel's parameters cannot be written";
+constexpr std::string_view called =
+    "calls functions beside the entry: recordings of kernels have them";
 constexpr std::string_view functions = "a parameter of a function, and there are none";
 
 constexpr auto unsuited_rows = std::to_array<Unsuited>({
     {"trap", "", "", ends},
     {"brkpt", "", "", ends},
     {"cvta.", "", ".global", machines},
-    {"cvta.", ".u32", "", narrow, true},
+    {"call", "", "", called},
+    {"alloca.", "", "", machines},
+    {"stacksave.", "", "", machines},
+    {"stackrestore.", "", "", machines},
     {"ldmatrix.", "", ".shared", machines},
     {"stmatrix.", "", ".shared", machines},
     {"ld.", ".v4.b64", "", wide, true},
@@ -35,6 +41,23 @@ constexpr auto unsuited_rows = std::to_array<Unsuited>({
     {"st.", ".v4.u64", "", wide, true},
     {"st.", ".v4.s64", "", wide, true},
     {"st.", ".v4.f64", "", wide, true},
+    {"ld.", ".v4.b128", "", wide, true},
+    {"ld.", ".v2.b128", "", wide, true},
+    {"st.", ".v4.b128", "", wide, true},
+    {"st.", ".v2.b128", "", wide, true},
+    {"ldu.", ".v4.b64", "", wide, true},
+    {"ldu.", ".v4.u64", "", wide, true},
+    {"ldu.", ".v4.s64", "", wide, true},
+    {"ldu.", ".v4.f64", "", wide, true},
+    {"ldu.", ".v4.b128", "", wide, true},
+    {"ldu.", ".v2.b128", "", wide, true},
+    {"mov.v4.b64", "", "", wide, true},
+    {"mov.v4.u64", "", "", wide, true},
+    {"mov.v4.s64", "", "", wide, true},
+    {"mov.v4.f64", "", "", wide, true},
+    {"discard", "", "", undefined},
+    {"prefetch.", ".tensormap", "", tensors},
+    {"fence.proxy.tensormap", "", "", tensors},
     {"st.param", "", "", read_only, true},
     {"ld.param::func", "", "", functions, true},
 });
@@ -72,7 +95,9 @@ std::vector<Spelled> spellings_of(std::string_view opcode, uint16_t target) {
         if (f.opcode != opcode || f.target > target) continue;
         for (const std::string& modifiers : all_modifiers(f)) {
             std::string text = std::string(f.opcode) + modifiers;
-            if (unsuited_because(text) != nullptr || !seen.insert(text).second) continue;
+            if (unsuited_because(text) != nullptr || least_target(f, text) > target ||
+                !seen.insert(text).second)
+                continue;
             const isa::Modifiers m = decoded(text);
             out.push_back({&f, std::move(text), m});
         }
@@ -106,11 +131,15 @@ constexpr auto makers = std::to_array<Maker>({
     {Op::movmatrix, write_warp, 256},
     {Op::activemask, write_warp, 32},
     {Op::bra, write_flow, 256},
+    {Op::brx, write_flow, 256},
     {Op::ret, write_flow, 256},
     {Op::exit, write_flow, 256},
     {Op::nanosleep, write_flow, 32},
     {Op::bar, write_barriers, 256},
     {Op::fence, write_fences, 32},
+    {Op::mbarrier_init, write_mbarriers, 128},
+    {Op::policy_fraction, write_policies, 32},
+    {Op::hint, write_hints, 32},
 });
 
 constexpr uint32_t value_threads = 512;

@@ -65,6 +65,17 @@ void write_flow(SuiteWriter& w, const std::vector<Spelled>& spellings) {
                 w.line("add.u32 %x32_0, %x32_0, 1");
                 w.label(label);
                 break;
+            case Op::brx:  // uniform: every lane by the same index
+                w.line("and.b32 %t2, " + (s.mod.uniform ? std::string("%rwarp") : a) + ", 3");
+                w.line(label + "t: .branchtargets " + label + ", " + label + "b, " + label + ", " +
+                       label + "c");
+                w.line(s.text + " %t2, " + label + "t");
+                w.label(label + "b");
+                w.line("add.u32 %x32_0, %x32_0, 1");
+                w.label(label + "c");
+                w.line("add.u32 %x32_0, %x32_0, 2");
+                w.label(label);
+                break;
             case Op::nanosleep:
                 w.line(s.text + " 20");
                 break;
@@ -103,7 +114,11 @@ void write_barriers(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     };
     const std::string far = "add.u32 %t2, %rtid, 97; and.b32 %t2, %t2, " + number(w.threads() - 1);
     for (const Spelled& s : spellings) {
-        if (s.form->op == Op::bar_warp) {
+        if (s.form->op == Op::fence) {  // who arrives at a cluster's barrier waits there
+            exchange(s.text, "barrier.cluster.wait; " + far);
+        } else if (s.form->op == Op::bar && s.form->operands.empty()) {
+            exchange("barrier.cluster.arrive; " + s.text, far);
+        } else if (s.form->op == Op::bar_warp) {
             exchange(s.text + " 0xffffffff", "xor.b32 %t2, %rtid, 21");
         } else if (s.mod.arrive) {
             // The lower half of the CTA writes and goes on; the upper half waits for it.

@@ -63,6 +63,12 @@ void write_ld(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     unsigned n = 0;
     for (const Spelled& s : spellings) {
         const Type type = s.mod.type[0];
+        if (type == Type::b128) {
+            w.line(s.text + " %x128_0, " + address(s.mod.space, n++ % 3 == 2 ? 16 : 0) +
+                   (has(s, "cache_hint") ? ", %q3" : ""));
+            w.line("mov.b128 {%x64_0, %x64_1}, %x128_0");
+            continue;
+        }
         unsigned width = register_width(type);
         // The value is extended to a wider register.
         if (!isa::is_float(type) && n % 2 == 1) width = n % 4 == 1 ? std::max(width, 32u) : 64;
@@ -78,6 +84,15 @@ void write_st(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     unsigned n = 0;
     for (const Spelled& s : spellings) {
         const unsigned width = isa::bits(s.mod.type[0]);
+        if (width == 128) {
+            const std::string at = address(s.mod.space, n % 2 * 16);
+            w.line("mov.b128 %x128_1, {" + w.input(Type::b64, roles[n % 4]) + ", " +
+                   w.input(Type::b64, roles[(n + 1) % 4]) + "}");
+            w.line(s.text + " " + at + ", %x128_1" + (has(s, "cache_hint") ? ", %q3" : ""));
+            w.line("ld" + std::string(space_name(s.mod.space)) + ".v2.b64 {%x64_0, %x64_1}, " + at);
+            ++n;
+            continue;
+        }
         const Type bits = width == 64 ? Type::b64 : width == 32 ? Type::b32 : Type::b16;
         // Another value than the one before, which may still lie there.
         std::vector<std::string> names;
@@ -100,6 +115,23 @@ void write_atomics(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     for (const Spelled& s : spellings) {
         const Type type = s.mod.type[0];
         const unsigned width = isa::bits(type);
+        if (width == 128) {
+            const std::string at = address(s.mod.space, n % 2 * 16);
+            const auto pair = [&](const char* name, Role low, Role high) {
+                w.line(std::string("mov.b128 ") + name + ", {" + w.input(Type::b64, low) + ", " +
+                       w.input(Type::b64, high) + "}");
+            };
+            pair("%x128_0", Role::a, Role::b);
+            pair("%x128_1", n % 4 < 2 ? Role::a : Role::b, Role::b);
+            pair("%x128_2", Role::c, Role::a);
+            w.line("st" + std::string(space_name(s.mod.space)) + ".b128 " + at + ", %x128_0");
+            w.line(s.text + " %x128_3, " + at + ", %x128_1" +
+                   (s.mod.reduce == isa::Reduce::cas ? ", %x128_2" : "") +
+                   (has(s, "cache_hint") ? ", %q3" : ""));
+            w.line("ld" + std::string(space_name(s.mod.space)) + ".v2.b64 {%x64_0, %x64_1}, " + at);
+            ++n;
+            continue;
+        }
         const auto inputs = [&](Role role) {
             std::vector<std::string> names;
             for (unsigned i = 0; i < s.mod.vec; ++i) names.push_back(w.input(type, role, i % 2));
@@ -131,6 +163,9 @@ void write_atomics(SuiteWriter& w, const std::vector<Spelled>& spellings) {
 
 void write_cp(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     declare_spaces(w);
+    w.declare(".shared .align 8 .b64 mb[2]");
+    w.begin("mov.u64 %q4, mb");
+    w.begin("cvta.shared.u64 %q4, %q4");
     unsigned n = 0;
     const auto copy = [&](const Spelled& s, unsigned size, const std::string& source_size) {
         const std::string hint = has(s, "cache_hint") ? ", %q3" : "";
@@ -146,6 +181,20 @@ void write_cp(SuiteWriter& w, const std::vector<Spelled>& spellings) {
         w.line("ld.shared" + vector_name(words) + ".b32 " + registers(w, 32, words) + ", [%t1]");
     };
     for (const Spelled& s : spellings) {
+        if (s.form->op == Op::mbarrier_copies) {
+            w.line("bar.warp.sync 0xffffffff");
+            w.line("setp.eq.u32 %u3, %rlane, 0");
+            w.line("@%u3 mbarrier.init.shared.b64 [mb], 32");
+            w.line("bar.warp.sync 0xffffffff");
+            w.line("cp.async.ca.shared.global [%t1], [%qmem], 16");
+            w.line(s.text + (s.mod.space == Space::shared ? " [mb]" : " [%q4]"));
+            if (!s.mod.no_increment) w.line("mbarrier.arrive.shared.b64 _, [mb]");
+            w.line("cp.async.wait_all");
+            w.line("nanosleep.u32 2000");
+            w.line("bar.warp.sync 0xffffffff");
+            w.line("mbarrier.test_wait.parity.shared.b64 %x1_0, [mb], 0");
+            continue;
+        }
         if (s.form->op != Op::cp_async) continue;
         for (const unsigned size : {4u, 8u, 16u}) {
             if (size != 16 && has(s, ".cg")) continue;
@@ -204,7 +253,12 @@ void write_addresses(SuiteWriter& w, const std::vector<Spelled>& spellings) {
                 w.line(s.text + " " + w.result(1) + ", %qmem");
                 break;
             default:  // prefetch
-                w.line(s.text + " " + address(s.mod.space, 0));
+                if (has(s, "applypriority")) {
+                    w.line("and.b64 %q4, %qmem, -128");
+                    w.line(s.text + " [%q4], 128");
+                } else {
+                    w.line(s.text + " " + address(s.mod.space, 0));
+                }
                 w.line("ld" + std::string(space_name(s.mod.space)) + ".b32 " + w.result(32) + ", " +
                        address(s.mod.space, 0));
                 break;

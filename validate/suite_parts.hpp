@@ -26,6 +26,11 @@ void write_cp(SuiteWriter& w, const std::vector<Spelled>& spellings);
 void write_matrix_moves(SuiteWriter& w, const std::vector<Spelled>& spellings);
 void write_addresses(SuiteWriter& w, const std::vector<Spelled>& spellings);
 
+// suite_sync.cpp: barriers in shared memory; cache policies; hints that change nothing
+void write_mbarriers(SuiteWriter& w, const std::vector<Spelled>& spellings);
+void write_policies(SuiteWriter& w, const std::vector<Spelled>& spellings);
+void write_hints(SuiteWriter& w, const std::vector<Spelled>& spellings);
+
 // suite_flow.cpp: branches, early ends, barriers, fences
 void write_flow(SuiteWriter& w, const std::vector<Spelled>& spellings);
 void write_barriers(SuiteWriter& w, const std::vector<Spelled>& spellings);

@@ -19,7 +19,7 @@ std::vector<std::string> results(FragmentRegisters f, unsigned set) {
 }
 
 std::vector<std::string> rotated(std::vector<std::string> names, unsigned by) {
-    std::ranges::rotate(names, names.begin() + by % names.size());
+    std::rotate(names.begin(), names.begin() + by % names.size(), names.end());
     return names;
 }
 
@@ -73,8 +73,31 @@ std::string operands(SuiteWriter& w, const Spelled& s, unsigned n, unsigned imme
     return text;
 }
 
+void write_wide_mov(SuiteWriter& w, const Spelled& s) {
+    const Type type = s.mod.type[0];
+    if (type == Type::b128) {
+        w.line("mov.b128 %x128_0, {" + w.input(Type::b64, Role::a) + ", " +
+               w.input(Type::b64, Role::b) + "}");
+        w.line(s.text + " %x128_1, %x128_0");
+        w.line(s.text + " {%x64_0, %x64_1}, %x128_1");
+        w.line(s.text + " {%x32_0, %x32_1, %x32_2, %x32_3}, %x128_1");
+        w.line(s.text + " %x128_2, {%x32_3, %x32_1, %x32_0, %x32_2}");
+        w.line(s.text + " {_, %x64_1}, %x128_2");
+        return;
+    }
+    constexpr std::array roles{Role::a, Role::b, Role::c, Role::word};
+    std::vector<std::string> to;
+    std::vector<std::string> from;
+    for (unsigned i = 0; i < s.mod.vec; ++i) {
+        to.push_back(w.result(register_width(type), i));
+        from.push_back(w.input(type, roles[i]));
+    }
+    w.line(s.text + " " + braced(to) + ", " + braced(from));
+}
+
 // Vectors that pack and unpack, constants, special registers.
 void write_other_moves(SuiteWriter& w) {
+    const uint16_t target = isa::row(w.arch()).number;
     const auto h = [&](Role r) { return w.input(Type::b16, r); };
     const auto i = [&](Role r) { return w.input(Type::b32, r); };
     w.line("mov.b32 " + w.result(32) + ", {" + h(Role::a) + ", " + h(Role::b) + "}");
@@ -94,10 +117,13 @@ void write_other_moves(SuiteWriter& w) {
     w.line("mov.f32 " + w.result(32) + ", 0f3fc00000");
     w.line("mov.f64 " + w.result(64) + ", 0dbff8000000000000");
     for (const isa::SpecialRow& r : isa::special_rows()) {
-        if (r.outside || r.special == isa::Special::dynamic_smem_size ||
-            r.special == isa::Special::zero)
-            continue;
+        if (r.outside || r.special == isa::Special::dynamic_smem_size) continue;
         const unsigned width = isa::bits(r.type);
+        if (r.target > target) continue;
+        if (r.type == Type::pred) {
+            w.line("mov.pred " + w.result(1) + ", " + std::string(r.name));
+            continue;
+        }
         w.line("mov.u" + std::to_string(width) + " " + w.result(width) + ", " +
                std::string(r.name));
     }
@@ -110,7 +136,9 @@ void write_values(SuiteWriter& w, const std::vector<Spelled>& spellings) {
         {0x00, 0x1b, 0x35, 0x3c, 0x42, 0x66, 0x69, 0x80, 0x96, 0xac, 0xca, 0xe2, 0xe8, 0xfe, 0xff});
     unsigned n = 0;
     for (const Spelled& s : spellings) {
-        if (s.form->op == Op::lop3) {
+        if (is_wide(*s.form)) {
+            write_wide_mov(w, s);
+        } else if (s.form->op == Op::lop3) {
             for (const unsigned table : truth_tables) w.line(s.text + operands(w, s, n, table));
         } else {
             // A carry is written before it is read, and shows in what is read of it.

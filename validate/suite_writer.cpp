@@ -64,11 +64,11 @@ std::array<uint64_t, 3> triple(Type t, uint32_t i, Random& r) {
         for (uint64_t& value : out) value |= r.below(256) << 8;
         return out;
     }
-    if (t != Type::f16x2 && t != Type::bf16x2) return element_triple(t, i, r);
-    const Type element = t == Type::f16x2 ? Type::f16 : Type::bf16;
+    const Type element = isa::element_of(t);
+    if (element == t || !isa::is_float(t)) return element_triple(t, i, r);
     std::array<uint64_t, 3> out = element_triple(element, i, r);
     const std::array<uint64_t, 3> high = element_triple(element, i * 5 + 64, r);
-    for (size_t k = 0; k < out.size(); ++k) out[k] |= high[k] << 16;
+    for (size_t k = 0; k < out.size(); ++k) out[k] |= high[k] << isa::bits(element);
     return out;
 }
 
@@ -171,7 +171,7 @@ std::vector<uint8_t> SuiteWriter::input_bytes() const {
 }
 
 std::string SuiteWriter::module() const {
-    std::string out = ".version 8.3\n.target " + std::string(isa::row(arch_).name) +
+    std::string out = ".version 9.0\n.target " + std::string(isa::row(arch_).name) +
                       "\n.address_size 64\n" + module_ +
                       ".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 mem,\n"
                       "                  .param .align 16 .b8 pa[64])\n.maxntid " +
@@ -179,6 +179,7 @@ std::string SuiteWriter::module() const {
     out +=
         "    .reg .b32 %rtid, %rlane, %rwarp, %t<8>; .reg .b64 %qin, %qout, %qmem, %q<8>;\n"
         "    .reg .b64 %qin16, %qin32, %qin64; .reg .pred %u<4>;\n"
+        "    .reg .b128 %x128_<4>;\n"
         "    .reg .pred %x1_<8>; .reg .b16 %x16_<8>; .reg .b32 %x32_<8>; .reg .b64 %x64_<8>;\n"
         "    ld.param.u64 %qin, [in]; ld.param.u64 %qout, [out]; ld.param.u64 %qmem, [mem];\n"
         "    mov.u32 %rtid, %tid.x; mov.u32 %rlane, %laneid; shr.u32 %rwarp, %rtid, 5;\n";

@@ -47,6 +47,7 @@ class SuiteWriter {
     SuiteProgram finish();
 
     uint32_t threads() const { return threads_; }
+    isa::Arch arch() const { return arch_; }
 
   private:
     struct Input {

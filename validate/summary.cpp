@@ -26,6 +26,7 @@ void accumulate(Counts& sum, const Counts& more) {
     sum.different = plus(sum.different, more.different);
     sum.masked = plus(sum.masked, more.masked);
     sum.taken = plus(sum.taken, more.taken);
+    sum.places = plus(sum.places, more.places);
     sum.memory_bytes = plus(sum.memory_bytes, more.memory_bytes);
     sum.memory_different = plus(sum.memory_different, more.memory_different);
     sum.faults = plus(sum.faults, more.faults);

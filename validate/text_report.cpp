@@ -254,6 +254,9 @@ std::string counts_text(const Counts& n) {
         grouped(n.memory_bytes), grouped(n.different), grouped(n.memory_different));
     if (n.masked != 0) out += fmt::format("; masked {}", grouped(n.masked));
     if (n.taken != 0) out += fmt::format("; taken {}", grouped(n.taken));
+    if (n.places != 0)
+        out += fmt::format("; {} instruction{} with addresses left out", grouped(n.places),
+                           n.places == 1 ? "" : "s");
     return out;
 }
 

@@ -54,8 +54,8 @@ Region region(Context& c, Space space, unsigned lane) {
         case Space::shared:
             return {c.cta->shared.data(), c.program->shared_begin, c.cta->shared.size()};
         case Space::local:
-            return {c.warp->local + uint64_t{lane} * c.program->local_bytes, 0,
-                    c.program->local_bytes};
+            return {c.warp->local.data() + uint64_t{lane} * c.warp->local_stride, 0,
+                    c.warp->top[lane]};
         case Space::param:
             return {const_cast<uint8_t*>(c.launch->parameters.data()), 0,
                     c.launch->parameters.size()};
@@ -177,6 +177,20 @@ bool locate_together(Context& c, Space space, const LaneAddresses& addresses, ui
 }
 
 }  // namespace
+
+uint8_t* locate_bytes(Context& c, uint64_t address, uint32_t bytes, unsigned lane) {
+    const Space space = resolve_generic(address);
+    if (space == Space::global) return global_bytes(c, address, bytes);
+    const Region r = region(c, space, lane);
+    const uint64_t offset = address - r.begin;
+    return offset < r.size && r.size - offset >= bytes ? r.bytes + offset : nullptr;
+}
+
+bool in_window(uint64_t address, Space space) {
+    for (const isa::SpaceWindow& w : isa::space_windows)
+        if (w.space == space && address - w.base < isa::window_bytes) return true;
+    return false;
+}
 
 void lane_addresses(Context& c, const isa::Address& a, uint32_t mask, LaneAddresses& out) {
     const auto offset = static_cast<uint64_t>(a.offset);

@@ -10,6 +10,9 @@ namespace lockwarp::exec {
 using LanePointers = std::array<uint8_t*, 32>;
 using LaneAddresses = std::array<uint64_t, 32>;
 
+// Whether a generic address is one of the state space's window.
+bool in_window(uint64_t address, ptx::Space space);
+
 // The address each lane of the mask gives: base slot plus offset.
 void lane_addresses(Context& c, const isa::Address& a, uint32_t mask, LaneAddresses& out);
 
@@ -17,5 +20,8 @@ void lane_addresses(Context& c, const isa::Address& a, uint32_t mask, LaneAddres
 // The address must be a multiple of `alignment`. false: a trap was set.
 bool locate(Context& c, const Operation& o, ptx::Space space, const LaneAddresses& addresses,
             uint32_t mask, uint32_t bytes, uint32_t alignment, bool store, LanePointers& out);
+
+// Where `bytes` bytes at a generic address lie; nullptr where they do not.
+uint8_t* locate_bytes(Context& c, uint64_t address, uint32_t bytes, unsigned lane);
 
 }  // namespace lockwarp::exec

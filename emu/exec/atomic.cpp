@@ -83,12 +83,6 @@ Change<U> on_bits(const isa::Modifiers& m) {
     }
 }
 
-bool in_window(uint64_t address, Space space) {
-    for (const isa::SpaceWindow& w : isa::space_windows)
-        if (w.space == space && address - w.base < isa::window_bytes) return true;
-    return false;
-}
-
 // An f64 sum in global memory does not quiet the NaN that it keeps (measured on an H200).
 uint64_t sum_in_memory(Type type, uint64_t x, uint64_t y, num::Flags flags) {
     const auto is_nan = [&](uint64_t v) {

@@ -10,9 +10,10 @@ namespace {
 using isa::Op;
 
 // The earlier have what the later have in another form: add.cc, min.relu.
-constexpr std::array families{special_handler, compare_handler, carry_handler,  bits_handler,
-                              integer_handler, float_handler,   move_handler,   convert_handler,
-                              memory_handler,  atomic_handler,  matrix_handler, warp_handler};
+constexpr std::array families{wide_handler,    mbarrier_handler, policy_handler,  special_handler,
+                              compare_handler, carry_handler,    bits_handler,    integer_handler,
+                              float_handler,   move_handler,     convert_handler, memory_handler,
+                              atomic_handler,  matrix_handler,   warp_handler,    stack_handler};
 
 Handler handler_of(const Operation& o, bool plain_arithmetic) {
     if (!plain_arithmetic)
@@ -25,6 +26,8 @@ Handler handler_of(const Operation& o, bool plain_arithmetic) {
 bool is_control(Op op) {
     switch (op) {
         case Op::bra:
+        case Op::brx:
+        case Op::call:
         case Op::ret:
         case Op::exit:
         case Op::trap:
@@ -58,7 +61,7 @@ StepKind kind_of(const Operation& o) {
     if (is_control(o.op)) return StepKind::control;
     if (o.op == Op::bar_red) return StepKind::reduction;
     if (is_collective(o.op)) return StepKind::collective;
-    return o.mod.aligned ? StepKind::aligned : StepKind::plain;
+    return o.mod.aligned && o.op != Op::fence ? StepKind::aligned : StepKind::plain;
 }
 
 }  // namespace

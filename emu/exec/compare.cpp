@@ -1,5 +1,5 @@
 // setp, set, selp, slct, and the logic of predicates. PTX manual, "Comparison and Select
-// Instructions".
+// Instructions", "Half Precision Comparison Instructions".
 #include "emu/exec/context.hpp"
 #include "emu/num/ieee.hpp"
 
@@ -85,7 +85,7 @@ constexpr unsigned truth(Compare compare) {
 uint32_t compare_floats(Context& c, const Operation& o, Type packed, unsigned e, unsigned first,
                         uint32_t mask) {
     const unsigned wanted = truth(o.mod.compare);
-    const Type t = packed == Type::f16x2 ? Type::f16 : packed == Type::bf16x2 ? Type::bf16 : packed;
+    const Type t = isa::element_of(packed);
     const unsigned width = isa::bits(t);
     uint32_t out = 0;
     for_lanes(mask, [&](unsigned l) {
@@ -151,14 +151,40 @@ void setp(Context& c, const Step& s, uint32_t mask) {
     if (pair) write_predicate(c, o.r[1], combine(o.mod.combine, q, with), mask);
 }
 
-// True is all ones, or 1.0 where the result is f32.
+// What `set` writes where its comparison holds: all ones, or 1.0.
+uint32_t true_of(Type t) {
+    switch (t) {
+        case Type::f32:
+            return 0x3f800000;
+        case Type::f16:
+            return 0x3c00;
+        case Type::bf16:
+            return 0x3f80;
+        case Type::u16:
+        case Type::s16:
+            return 0xffff;
+        default:
+            return 0xffffffff;
+    }
+}
+
+// Of packed sources each half has its own result; with an integer as type, 16 bits of ones each.
 void set(Context& c, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
+    const Type from = o.mod.type[1];
+    const Type to = isa::element_of(o.mod.type[0]);
     const uint32_t with = o.mod.combine == Combine::none ? 0 : read_predicate(c, o, 3);
-    const uint32_t p = combine(o.mod.combine, compare(c, o, o.mod.type[1], 0, 1, mask), with);
-    const uint32_t yes = o.mod.type[0] == Type::f32 ? 0x3f800000 : all_lanes;
+    const uint32_t p = combine(o.mod.combine, compare(c, o, from, 0, 1, mask), with);
     auto* d = slot<uint32_t>(c, o.r[0]);
-    for_lanes(mask, [&](unsigned l) { d[l] = (p >> l) & 1 ? yes : 0; });
+    if (isa::row(from).lanes != 2) {
+        for_lanes(mask, [&](unsigned l) { d[l] = (p >> l) & 1 ? true_of(to) : 0; });
+        return;
+    }
+    const uint32_t q = combine(o.mod.combine, compare(c, o, from, 1, 1, mask), with);
+    const uint32_t yes = isa::is_float(to) ? true_of(to) : 0xffff;
+    for_lanes(mask, [&](unsigned l) {
+        d[l] = ((p >> l) & 1 ? yes : 0) | ((q >> l) & 1 ? yes << 16 : 0);
+    });
 }
 
 template <class T>

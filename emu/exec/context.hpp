@@ -71,6 +71,10 @@ struct Context {
     uint32_t undefined = 0;  // lanes whose result is undefined; for observers
     uint64_t products = 0;
     uint64_t stores = 0;  // instructions that changed memory or a barrier
+    uint32_t yields = 0;  // lanes that found nothing to go on with: other paths come first
+    std::vector<warp::Printed> printed;
+    uint64_t printed_bytes = 0;
+    uint64_t printed_bytes_lost = 0;
 };
 
 // The lanes of a slot. 8- and 16-bit values stand zero-extended in 32 bits.
@@ -139,8 +143,15 @@ Handler move_handler(const Operation& o);
 Handler convert_handler(const Operation& o);
 Handler memory_handler(const Operation& o);
 Handler atomic_handler(const Operation& o);
+Handler mbarrier_handler(const Operation& o);
+Handler policy_handler(const Operation& o);
+Handler wide_handler(const Operation& o);  // 128 bits
 Handler matrix_handler(const Operation& o);
 Handler warp_handler(const Operation& o);
+Handler stack_handler(const Operation& o);
+
+// Grows the local memory of the warp's lanes to at least `bytes` each.
+void reserve_local(warp::Warp& w, uint32_t bytes);
 
 // A program made ready to run.
 struct Code {

@@ -74,6 +74,10 @@ uint64_t special_value(Special which, const warp::Launch& launch, const warp::Ct
             return program.shared_static + uint64_t{launch.dynamic_shared};
         case Special::dynamic_smem_size:
             return launch.dynamic_shared;
+        case Special::one:
+            return 1;
+        case Special::reserved:
+            return 1024;
         default:
             return 0;
     }
@@ -128,7 +132,6 @@ CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::G
         for (unsigned lane = 0; lane < 32; ++lane)
             std::memcpy(at + lane * (k.width / 8), &k.value, k.width / 8);
     }
-    local_.resize(warps * 32 * program.local_bytes);
     cta_.warps.resize(warps);
     cta_.shared.resize(program.shared_static + size_t{launch.dynamic_shared});
     context_.program = &program;
@@ -147,7 +150,6 @@ void CtaRunner::begin(uint64_t index) {
                static_cast<uint32_t>(index / grid.x / grid.y)};
     cta_.barriers.fill({});
     std::ranges::fill(cta_.shared, uint8_t{0});
-    std::ranges::fill(local_, uint8_t{0});
     const uint64_t threads = launch_.block.count();
     for (uint32_t i = 0; i < cta_.warps.size(); ++i) {
         Warp& w = cta_.warps[i];
@@ -156,9 +158,14 @@ void CtaRunner::begin(uint64_t index) {
         const uint64_t rest = threads - uint64_t{i} * 32;
         w.live = rest >= 32 ? all_lanes : (1u << rest) - 1;
         w.meetings.clear();
-        w.paths.assign(1, Path{0, w.live, no_index, PathState::ready, 0, 0});
+        w.paths.assign(1, Path{0, w.live});
         w.registers = files_ + size_t{i} * file_bytes_;
-        w.local = local_.data() + size_t{i} * 32 * program.local_bytes;
+        w.frames.clear();
+        w.free_frames.clear();
+        w.saved_bytes = 0;
+        w.top.fill(program.local_bytes);
+        w.local_stride = program.local_bytes;
+        w.local.assign(size_t{32} * program.local_bytes, 0);
         std::memcpy(w.registers, image_.data(), file_bytes_);
         for (const isa::SpecialUse& s : program.specials)
             for (uint32_t lane = 0; lane < 32; ++lane) {
@@ -205,10 +212,17 @@ bool CtaRunner::run_warp(Warp& w) {
         const auto ready = std::find_if(w.paths.rbegin(), w.paths.rend(),
                                         [](const Path& p) { return p.state == PathState::ready; });
         if (ready == w.paths.rend()) break;
-        advanced = true;
         const auto path = static_cast<size_t>(w.paths.rend() - ready - 1);
         const uint64_t steps = w.paths.size() > 1 ? std::min(end, w.step + turn / 8) : end;
+        const uint64_t before = w.step;
         if (!run_path(w, path, steps)) return true;
+        advanced |= context_.yields == 0 || w.step != before;
+        if (context_.yields != 0) {
+            context_.yields = 0;
+            const auto at = w.paths.begin() + static_cast<std::ptrdiff_t>(path);
+            std::rotate(w.paths.begin(), at, at + 1);
+            break;
+        }
         // The turn is over, not the path: the others come first now.
         if (w.step >= steps && w.paths.size() > 1)
             std::rotate(w.paths.begin(), w.paths.end() - 1, w.paths.end());
@@ -228,7 +242,7 @@ void CtaRunner::release_lanes_that_are_spun_for() {
         for (size_t i = 0; i < w.paths.size(); ++i)
             if (w.paths[i].state == PathState::ready && !spins(w, i)) return;
     Reconvergence& m = *std::ranges::find_if(waiting->meetings, stands);
-    waiting->paths.push_back(Path{m.at, m.arrived, m.parent, PathState::ready, 0, 0});
+    go_on(*waiting, m, m.arrived);
     m.expected &= ~m.arrived;
     m.arrived = 0;
 }
@@ -272,10 +286,12 @@ bool CtaRunner::run_path(Warp& w, size_t path, uint64_t limit) {
         if (w.step >= limit) {
             if (w.step >= launch_.max_steps)
                 set_trap(c, *steps[p.pc].op, TrapKind::step_limit,
-                         "the warp has retired " + std::to_string(w.step) + " instructions");
+                         "the warp has retired " + std::to_string(w.step) + " instructions"),
+                    name_calls(w, p.frame);
             break;
         }
         const uint32_t pc = p.pc;
+        const uint32_t frame = p.frame;
         const Step& s = steps[pc];
         const Operation& o = *s.op;
         uint32_t active = p.lanes;
@@ -286,11 +302,16 @@ bool CtaRunner::run_path(Warp& w, size_t path, uint64_t limit) {
             mask &= o.guard_negated ? ~guard : guard;
         }
         c.access_count = 0;
+        c.yields = 0;
         switch (s.kind) {
             case StepKind::plain:
                 if (mask != 0) {
                     c.lanes = active;
                     s.run(c, s, mask);
+                    if (c.yields != 0 && must_wait(event(w, w.step, pc, active, mask))) {
+                        waits = true;
+                        break;
+                    }
                 }
                 ++p.pc;
                 break;
@@ -329,35 +350,49 @@ bool CtaRunner::run_path(Warp& w, size_t path, uint64_t limit) {
                 going = control(w, path, s, mask);
                 break;
         }
+        if (c.trap) name_calls(w, frame);
         // A path that waits at a collective has not retired it.
         if (c.trap || waits) break;
         ++w.step;
         lane_operations += count(mask);
         if (observer_ != nullptr) notify(w, pc, active, mask);
+        if (c.yields != 0) break;
     }
     statistics_.instructions += w.step - first;
     statistics_.lane_operations += lane_operations;
     return !c.trap;
 }
 
+warp::Retired CtaRunner::event(const Warp& w, uint64_t step, uint32_t pc, uint32_t active,
+                               uint32_t executed) const {
+    return {code_.program,
+            pc,
+            cta_.id,
+            cta_.index,
+            w.index,
+            step,
+            active,
+            executed,
+            w.registers,
+            context_.accesses.data(),
+            context_.access_count,
+            context_.undefined};
+}
+
 void CtaRunner::notify(const Warp& w, uint32_t pc, uint32_t active, uint32_t executed) {
-    const warp::Retired event{code_.program,
-                              pc,
-                              cta_.id,
-                              cta_.index,
-                              w.index,
-                              w.step - 1,
-                              active,
-                              executed,
-                              w.registers,
-                              context_.accesses.data(),
-                              context_.access_count,
-                              context_.undefined};
+    const warp::Retired retired = event(w, w.step - 1, pc, active, executed);
     if (launch_.oracle != nullptr && executed != 0 &&
         (context_.undefined != 0 || launch_.oracle->knows(pc)))
-        launch_.oracle->supply(event, w.registers);
+        launch_.oracle->supply(retired, w.registers);
     context_.undefined = 0;
-    observer_->retired(event);
+    observer_->retired(retired);
+}
+
+// Whether some of the lanes that a wait would send back are known to have gone on.
+bool CtaRunner::must_wait(const warp::Retired& e) const {
+    return observer_ != nullptr && launch_.oracle != nullptr &&
+           launch_.oracle->knows(e.operation) &&
+           (launch_.oracle->went_on(e) & context_.yields) != 0;
 }
 
 // true: the path goes on where it is.
@@ -374,8 +409,16 @@ bool CtaRunner::control(Warp& w, size_t path, const Step& s, uint32_t mask) {
                 ++p.pc;
                 return true;
             }
-            branch(w, path, o, mask);
+            branch(w, path, o, std::array{Way{p.pc + 1, p.lanes & ~mask}, Way{o.target, mask}});
             return false;
+        case Op::brx:
+            if (mask != 0) return branch_by_index(w, path, o, mask);
+            ++p.pc;
+            return true;
+        case Op::call:
+            if (mask != 0) return call(w, path, o, mask);
+            ++p.pc;
+            return true;
         case Op::ret:
         case Op::exit:
             if (mask == 0) {
@@ -383,7 +426,10 @@ bool CtaRunner::control(Warp& w, size_t path, const Step& s, uint32_t mask) {
                 return true;
             }
             ++p.pc;
-            exit_lanes(w, path, mask);
+            if (o.op == Op::ret && p.frame != no_index)
+                return_lanes(w, path, mask);
+            else
+                exit_lanes(w, path, mask);
             return false;
         case Op::bar:
             if (mask == 0) {
@@ -401,25 +447,60 @@ bool CtaRunner::control(Warp& w, size_t path, const Step& s, uint32_t mask) {
     }
 }
 
-// Parts a path in two. Both meet again at the branch's immediate post-dominator, if it has one.
-void CtaRunner::branch(Warp& w, size_t path, const Operation& o, uint32_t taken) {
+// Parts a path by where its lanes go. All meet again at the branch's immediate post-dominator, if
+// it has one. `ways` are not empty and hold the path's lanes, each once.
+void CtaRunner::branch(Warp& w, size_t path, const Operation& o, std::span<const Way> ways) {
     Path& p = w.paths[path];
-    const bool meets = o.reconverge < code_.steps.size();
-    if (meets && (p.within == no_index || w.meetings[p.within].at != o.reconverge)) {
-        const Reconvergence meeting{o.reconverge, p.lanes, 0, p.within};
-        const auto free = std::ranges::find(w.meetings, 0u, &Reconvergence::expected);
-        p.within = static_cast<uint32_t>(free - w.meetings.begin());
-        if (free == w.meetings.end())
-            w.meetings.push_back(meeting);
-        else
-            *free = meeting;
+    if (o.reconverge != isa::never &&
+        (p.within == no_index || w.meetings[p.within].at != o.reconverge)) {
+        Reconvergence m;
+        m.at = m.resume = o.reconverge;
+        m.expected = p.lanes;
+        m.parent = p.within;
+        m.frame = p.frame;
+        p.within = meet(w, m);
     }
     Path other = p;
-    other.pc = o.target;
-    other.lanes = taken;
-    p.lanes &= ~taken;
-    ++p.pc;
-    w.paths.push_back(other);
+    p.pc = ways[0].pc;
+    p.lanes = ways[0].lanes;
+    for (const Way& way : ways.subspan(1)) {
+        other.pc = way.pc;
+        other.lanes = way.lanes;
+        w.paths.push_back(other);
+    }
+}
+
+// brx.idx: each lane goes to the target that its index names.
+bool CtaRunner::branch_by_index(Warp& w, size_t path, const Operation& o, uint32_t mask) {
+    Path& p = w.paths[path];
+    const isa::Program& program = *code_.program;
+    const auto* index = slot<uint32_t>(context_, o.r[0]);
+    std::vector<Way> ways;
+    if (mask != p.lanes) ways.push_back({p.pc + 1, p.lanes & ~mask});
+    for (uint32_t rest = mask; rest != 0;) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+        if (index[lane] >= o.immediate) {
+            set_trap(context_, o, TrapKind::bad_mask,
+                     "index " + std::to_string(index[lane]) + " of a table of " +
+                         std::to_string(o.immediate) + " branch targets",
+                     lane, 0, ptx::Space::none);
+            context_.trap->has_address = false;
+            return true;
+        }
+        uint32_t same = 0;
+        for (uint32_t l = rest; l != 0; l &= l - 1)
+            if (const auto other = static_cast<unsigned>(__builtin_ctz(l));
+                index[other] == index[lane])
+                same |= 1u << other;
+        ways.push_back({program.branch_targets[o.target + index[lane]], same});
+        rest &= ~same;
+    }
+    if (ways.size() == 1) {
+        p.pc = ways[0].pc;
+        return true;
+    }
+    branch(w, path, o, ways);
+    return false;
 }
 
 // The path has come to where its lanes wait for the others.
@@ -430,13 +511,34 @@ void CtaRunner::arrive(Warp& w, size_t path) {
     settle(w, p.within);
 }
 
+// Lanes that have arrived at a meeting go on behind it.
+void CtaRunner::go_on(Warp& w, const Reconvergence& m, uint32_t lanes) {
+    Path p;
+    p.pc = m.resume;
+    p.lanes = lanes;
+    p.within = m.parent;
+    p.frame = m.frame;
+    w.paths.push_back(p);
+}
+
+// A place in Warp::meetings.
+uint32_t CtaRunner::meet(Warp& w, const Reconvergence& meeting) {
+    const auto free = std::ranges::find(w.meetings, 0u, &Reconvergence::expected);
+    const auto index = static_cast<uint32_t>(free - w.meetings.begin());
+    if (free == w.meetings.end())
+        w.meetings.push_back(meeting);
+    else
+        *free = meeting;
+    return index;
+}
+
 // Lets the lanes of a meeting go on once all have arrived or exited.
 void CtaRunner::settle(Warp& w, uint32_t index) {
     Reconvergence& m = w.meetings[index];
     m.expected &= w.live;
     m.arrived &= w.live;
     if (m.expected == 0 || m.arrived != m.expected) return;
-    w.paths.push_back(Path{m.at, m.arrived, m.parent, PathState::ready, 0, 0});
+    go_on(w, m, m.arrived);
     m = Reconvergence{};
 }
 
@@ -447,6 +549,7 @@ void CtaRunner::exit_lanes(Warp& w, size_t path, uint32_t lanes) {
         w.paths.erase(w.paths.begin() + static_cast<std::ptrdiff_t>(path));
     for (uint32_t i = 0; i < w.meetings.size(); ++i)
         if (w.meetings[i].expected != 0) settle(w, i);
+    for (uint32_t i = 0; i < w.frames.size(); ++i) leave(w, i, lanes);
     // Who waited for the exited lanes waits no longer.
     for (Path& p : w.paths)
         if (p.state == PathState::at_collective) p.state = PathState::ready;
@@ -504,7 +607,7 @@ void CtaRunner::join(Warp& w, size_t path) {
     const Path ours = w.paths[path];
     const auto same = [&](const Path& p) {
         return p.state == PathState::ready && !p.opened && p.pc == ours.pc &&
-               p.within == ours.within;
+               p.within == ours.within && p.frame == ours.frame;
     };
     if (std::ranges::count_if(w.paths, same) < 2) return;
     Path joined = ours;
@@ -512,107 +615,6 @@ void CtaRunner::join(Warp& w, size_t path) {
         if (same(p)) joined.lanes |= p.lanes;
     std::erase_if(w.paths, same);
     w.paths.push_back(joined);
-}
-
-bool CtaRunner::barrier(Warp& w, size_t path, const Operation& o, uint32_t mask) {
-    Path& p = w.paths[path];
-    const auto lane = static_cast<unsigned>(__builtin_ctz(mask));
-    // bar.red has its result before them and its predicate behind.
-    const unsigned first = o.op == Op::bar_red ? 1 : 0;
-    const uint32_t id = slot<uint32_t>(context_, o.r[first])[lane];
-    const bool counted = o.operands > 2 * first + 1;
-    const uint32_t threads = counted ? slot<uint32_t>(context_, o.r[first + 1])[lane] : 0;
-    const auto refuse = [&](TrapKind kind, std::string detail) {
-        set_trap(context_, o, kind, std::move(detail));
-        return true;
-    };
-    if (id >= cta_.barriers.size())
-        return refuse(TrapKind::bad_mask, "barrier " + std::to_string(id) + ": there are 16");
-    if (counted && (threads == 0 || threads % 32 != 0))
-        return refuse(
-            TrapKind::bad_mask,
-            "a barrier's thread count must be a multiple of 32, not " + std::to_string(threads));
-    if (o.aligned_barrier && mask != w.live)
-        return refuse(TrapKind::diverged, std::to_string(count(mask)) + " of the warp's " +
-                                              std::to_string(count(w.live)) + " threads are here");
-    ++context_.stores;
-    // Only the lanes whose guard is true arrive; the others go on as a path of their own.
-    if (mask != p.lanes) {
-        Path other = p;
-        other.lanes = p.lanes & ~mask;
-        ++other.pc;
-        p.lanes = mask;
-        w.paths.push_back(other);
-    }
-    Path& waiting = w.paths[path];
-    ++waiting.pc;
-    warp::Barrier& b = cta_.barriers[id];
-    // Barriers count whole warps (PTX manual, barrier): exited and missing lanes of it too.
-    b.arrived += o.aligned_barrier ? 32 : count(mask);
-    if (counted) b.expected = threads;
-    if (o.op == Op::bar_red) {
-        b.given += count(mask);
-        b.yes += count(read_predicate(context_, o, o.operands - 1u) & mask);
-    }
-    if (o.mod.arrive) {
-        release_barriers();
-        return true;
-    }
-    waiting.state = PathState::at_barrier;
-    waiting.barrier = id;
-    release_barriers();
-    return false;
-}
-
-// A barrier with a value: the path arrives, and retires it when it has opened. false: it waits.
-bool CtaRunner::reduction(Warp& w, size_t path, const Operation& o, uint32_t mask) {
-    if (!w.paths[path].opened) barrier(w, path, o, mask);
-    if (context_.trap) return true;
-    Path& p = w.paths[path];
-    if (!p.opened) return false;
-    p.opened = false;
-    ++p.pc;
-    if (o.mod.type[0] == Type::pred) {
-        write_predicate(context_, o.r[0], p.value != 0 ? all_lanes : 0, mask);
-    } else {
-        auto* d = slot<uint32_t>(context_, o.r[0]);
-        for_lanes(mask, [&](unsigned l) { d[l] = p.value; });
-    }
-    return true;
-}
-
-// Lets a path go on behind its barrier; from a barrier with a value it goes with that.
-void CtaRunner::open(Path& p, const warp::Barrier& b) {
-    p.state = PathState::ready;
-    const Operation& o = *code_.steps[p.pc - 1].op;
-    if (o.op != Op::bar_red) return;
-    --p.pc;
-    p.opened = true;
-    p.value = o.mod.combine == isa::Combine::and_ ? b.yes == b.given : b.yes;
-}
-
-// Opens every barrier whose threads have all arrived: those it counts, or all that still live.
-void CtaRunner::release_barriers() {
-    for (uint32_t id = 0; id < cta_.barriers.size(); ++id) {
-        warp::Barrier& b = cta_.barriers[id];
-        if (b.arrived == 0) continue;
-        uint32_t expected = b.expected;
-        uint32_t arrived = b.arrived;
-        if (expected == 0) {
-            arrived = 0;
-            for (const Warp& w : cta_.warps) {
-                expected += count(w.live);
-                for (const Path& p : w.paths)
-                    if (p.state == PathState::at_barrier && p.barrier == id)
-                        arrived += count(p.lanes);
-            }
-        }
-        if (arrived < expected) continue;
-        for (Warp& w : cta_.warps)
-            for (Path& p : w.paths)
-                if (p.state == PathState::at_barrier && p.barrier == id) open(p, b);
-        b = {};
-    }
 }
 
 // No path of any warp can go on: names the first that waits, and what for.
@@ -630,7 +632,9 @@ warp::Trap CtaRunner::deadlock() const {
             t.step = w.step;
             t.detail = at_barrier ? "waits at barrier " + std::to_string(p.barrier) +
                                         " for threads that have exited or wait elsewhere"
-                                  : "waits for lanes of the membermask that do not come";
+                       : p.state == PathState::ready
+                           ? "waits for the end of a phase that the engine saw"
+                           : "waits for lanes of the membermask that do not come";
             return t;
         }
     return t;

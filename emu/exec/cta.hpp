@@ -2,10 +2,17 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "emu/exec/context.hpp"
 
 namespace lockwarp::exec {
+
+// Where some lanes of a path go.
+struct Way {
+    uint32_t pc;
+    uint32_t lanes;
+};
 
 // Runs CTAs one after another with the same storage.
 class CtaRunner {
@@ -17,6 +24,8 @@ class CtaRunner {
     std::optional<warp::Trap> run(uint64_t index);
 
     const warp::Statistics& statistics() const { return statistics_; }
+    std::vector<warp::Printed>& printed() { return context_.printed; }
+    uint64_t printed_bytes_lost() const { return context_.printed_bytes_lost; }
 
   private:
     void begin(uint64_t index);
@@ -27,7 +36,20 @@ class CtaRunner {
     void join(warp::Warp& w, size_t path);
     void release_lanes_that_are_spun_for();
     bool spins(warp::Warp& w, size_t path);
-    void branch(warp::Warp& w, size_t path, const Operation& o, uint32_t taken);
+    void branch(warp::Warp& w, size_t path, const Operation& o, std::span<const Way> ways);
+    bool branch_by_index(warp::Warp& w, size_t path, const Operation& o, uint32_t mask);
+    // calls.cpp
+    bool call(warp::Warp& w, size_t path, const Operation& o, uint32_t mask);
+    bool call_by_pointer(warp::Warp& w, size_t path, const Operation& o, uint32_t mask);
+    bool call_functions(warp::Warp& w, size_t path, const Operation& o, std::span<const Way> ways);
+    uint32_t enter(warp::Warp& w, const warp::Path& p, const Operation& o, uint32_t function,
+                   uint32_t lanes, uint32_t meeting);
+    static void leave(warp::Warp& w, uint32_t frame, uint32_t lanes);
+    void name_calls(const warp::Warp& w, uint32_t frame);
+    void return_lanes(warp::Warp& w, size_t path, uint32_t lanes);
+    // cta_barriers.cpp and others
+    static void go_on(warp::Warp& w, const warp::Reconvergence& m, uint32_t lanes);
+    static uint32_t meet(warp::Warp& w, const warp::Reconvergence& meeting);
     void arrive(warp::Warp& w, size_t path);
     void exit_lanes(warp::Warp& w, size_t path, uint32_t lanes);
     void settle(warp::Warp& w, uint32_t meeting);
@@ -35,6 +57,9 @@ class CtaRunner {
     bool reduction(warp::Warp& w, size_t path, const Operation& o, uint32_t mask);
     void open(warp::Path& p, const warp::Barrier& b);
     void release_barriers();
+    warp::Retired event(const warp::Warp& w, uint64_t step, uint32_t pc, uint32_t active,
+                        uint32_t executed) const;
+    bool must_wait(const warp::Retired& e) const;
     void notify(const warp::Warp& w, uint32_t pc, uint32_t active, uint32_t executed);
     warp::Trap deadlock() const;
 
@@ -48,7 +73,6 @@ class CtaRunner {
     std::unique_ptr<uint8_t[]> storage_;  // register files, aligned to 64 bytes from within
     uint8_t* files_ = nullptr;
     std::vector<uint8_t> image_;  // a register file as it begins
-    std::vector<uint8_t> local_;
 };
 
 }  // namespace lockwarp::exec

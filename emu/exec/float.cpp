@@ -13,15 +13,10 @@ namespace {
 
 using isa::Op;
 
-// One element of a packed type.
-constexpr Type element_of(Type t) {
-    return t == Type::f16x2 ? Type::f16 : t == Type::bf16x2 ? Type::bf16 : t;
-}
-
 // f(type, element bits, lane) for every element of every lane; `operands` sources.
 template <unsigned operands, class F>
 void elementwise(Context& c, const Operation& o, uint32_t mask, F f) {
-    const Type type = element_of(o.mod.type[0]);
+    const Type type = isa::element_of(o.mod.type[0]);
     if (type == Type::f64) {
         auto* d = slot<uint64_t>(c, o.r[0]);
         std::array<const uint64_t*, 3> in{};

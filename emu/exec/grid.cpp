@@ -1,6 +1,7 @@
 #include "emu/exec/grid.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <mutex>
 
@@ -56,6 +57,20 @@ std::string refusal(const isa::Program& p, const warp::Launch& l,
     return global.overlap();
 }
 
+// What the CTAs printed, in their order: those up to the first that trapped, and as much as fits.
+void keep_printed(warp::Result& result, uint64_t last_cta) {
+    std::vector<warp::Printed>& printed = result.printed;
+    std::erase_if(printed, [&](const warp::Printed& p) { return p.cta_index > last_cta; });
+    std::ranges::stable_sort(printed, {}, &warp::Printed::cta_index);
+    uint64_t bytes = 0;
+    std::erase_if(printed, [&](const warp::Printed& p) {
+        bytes += p.text.size();
+        if (bytes <= warp::most_printed_bytes) return false;
+        result.printed_bytes_lost += p.text.size();
+        return true;
+    });
+}
+
 }  // namespace
 
 warp::Result launch(const isa::Program& program, const warp::Launch& launch,
@@ -100,6 +115,8 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch,
     });
     for (const auto& runner : runners) {
         if (!runner) continue;
+        std::ranges::move(runner->printed(), std::back_inserter(result.printed));
+        result.printed_bytes_lost += runner->printed_bytes_lost();
         const warp::Statistics& s = runner->statistics();
         result.statistics.instructions += s.instructions;
         result.statistics.lane_operations += s.lane_operations;
@@ -107,6 +124,7 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch,
         result.statistics.ctas += s.ctas;
         result.statistics.warps += s.warps;
     }
+    keep_printed(result, first_trap);
     return result;
 }
 

@@ -91,6 +91,11 @@ void cp_async(Context& c, const Step& s, uint32_t mask) {
         reading = 0;
         for_lanes(mask, [&](unsigned l) { reading |= uint32_t{given[l] != 0} << l; });
     }
+    if (o.r[1] != isa::no_ref) {  // ignore-src
+        const uint32_t ignored = read_predicate(c, o, 1);
+        reading &= ~ignored;
+        for_lanes(mask & ignored, [&](unsigned l) { given[l] = 0; });
+    }
     // A lane that copies nothing need not have a good source address. One that copies less is
     // checked for what it reads.
     uint32_t partial = 0;
@@ -116,8 +121,8 @@ void cp_async(Context& c, const Step& s, uint32_t mask) {
     }
 }
 
-// Copies are complete when issued, so that groups have nothing to wait for; the same for fences
-// and prefetches.
+// Copies are complete when issued, so that groups have nothing to wait for; the same for fences,
+// prefetches and hints. What discard leaves undefined stays as it was.
 void nothing(Context&, const Step&, uint32_t) {}
 
 }  // namespace
@@ -142,6 +147,7 @@ Handler memory_handler(const Operation& o) {
             return cp_async;
         case Op::cp_async_group:
         case Op::prefetch:
+        case Op::hint:
         case Op::fence:
         case Op::nanosleep:
             return nothing;

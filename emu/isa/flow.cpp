@@ -14,47 +14,64 @@ struct Graph {
     std::vector<uint32_t> block_of;  // by operation
 };
 
+bool branches(const Operation& o) { return o.op == Op::bra || o.op == Op::brx; }
+
 bool ends_path(const Operation& o) {
     return (o.op == Op::ret || o.op == Op::exit || o.op == Op::trap) && !o.guarded;
 }
 
 bool ends_block(const Operation& o) {
-    return o.op == Op::bra || o.op == Op::ret || o.op == Op::exit || o.op == Op::trap;
+    return branches(o) || o.op == Op::ret || o.op == Op::exit || o.op == Op::trap;
 }
 
+// The operation behind it is a way on.
+bool falls_through(const Operation& o) { return !ends_path(o) && (!branches(o) || o.guarded); }
+
+// The operations of one function; places in it count from its first.
+struct Body {
+    std::span<const Operation> operations;
+    uint32_t first;
+    std::span<const uint32_t> branch_targets;
+
+    size_t size() const { return operations.size(); }
+    const Operation& operator[](size_t i) const { return operations[i]; }
+
+    // Calls f(place) for each operation that a branch may go to.
+    template <class F>
+    void each_target(const Operation& o, F&& f) const {
+        if (o.op == Op::bra) f(o.target - first);
+        if (o.op == Op::brx)
+            for (const uint32_t t : branch_targets.subspan(o.target, o.immediate)) f(t - first);
+    }
+};
+
 // A block that only ends its lanes, as compilers put it at the end for early returns to go to.
-bool only_exits(const std::vector<Operation>& operations, size_t first) {
-    return ends_path(operations[first]);
-}
+bool only_exits(const Body& body, size_t first) { return ends_path(body[first]); }
 
 // The exit that a program comes to if it does not return early: its last one that something leads
 // to. The final operation is an exit that resolve added, often behind one of the program's own.
-size_t lasting_exit(const std::vector<Operation>& operations) {
-    const size_t n = operations.size();
-    const auto falls = [&](const Operation& o) {
-        return !ends_path(o) && (o.op != Op::bra || o.guarded);
-    };
-    const bool reached = n < 2 || falls(operations[n - 2]) ||
-                         std::ranges::any_of(operations, [&](const Operation& o) {
-                             return o.op == Op::bra && o.target == n - 1;
-                         });
+size_t lasting_exit(const Body& body) {
+    const size_t n = body.size();
+    bool reached = n < 2 || falls_through(body[n - 2]);
+    for (const Operation& o : body.operations)
+        body.each_target(o, [&](size_t target) { reached |= target == n - 1; });
     size_t last = n - 1;
     if (reached) return last;
     for (size_t i = 0; i + 1 < n; ++i)
-        if (operations[i].op != Op::trap && ends_path(operations[i])) last = i;
+        if (body[i].op != Op::trap && ends_path(body[i])) last = i;
     return last;
 }
 
 // With `early_exits` every way to the end is an edge. Without, only those of the program's last
 // exit that are not branches straight to it: lanes that return early are gone, and the others meet
 // as if those ways did not exist.
-Graph build(const std::vector<Operation>& operations, bool early_exits) {
-    const size_t n = operations.size();
+Graph build(const Body& body, bool early_exits) {
+    const size_t n = body.size();
     std::vector<bool> leader(n + 1, false);
     leader[0] = true;
     for (size_t i = 0; i < n; ++i) {
-        if (operations[i].op == Op::bra) leader[operations[i].target] = true;
-        if (ends_block(operations[i])) leader[i + 1] = true;
+        body.each_target(body[i], [&](size_t target) { leader[target] = true; });
+        if (ends_block(body[i])) leader[i + 1] = true;
     }
     Graph g;
     g.block_of.resize(n);
@@ -69,14 +86,15 @@ Graph build(const std::vector<Operation>& operations, bool early_exits) {
         g.successors[from].push_back(to);
         g.predecessors[to].push_back(from);
     };
-    const size_t last_exit = lasting_exit(operations);
+    const size_t last_exit = lasting_exit(body);
     for (uint32_t b = 0; b < blocks; ++b) {
         const size_t last = (b + 1 < blocks ? g.first[b + 1] : n) - 1;
-        const Operation& o = operations[last];
-        const bool returns = o.op == Op::bra && o.guarded && only_exits(operations, o.target);
-        if (o.op == Op::bra && (early_exits || !returns)) edge(b, g.block_of[o.target]);
-        const bool falls = !ends_path(o) && (o.op != Op::bra || o.guarded);
-        if (falls && last + 1 < n) edge(b, g.block_of[last + 1]);
+        const Operation& o = body[last];
+        const bool returns =
+            o.op == Op::bra && o.guarded && only_exits(body, o.target - body.first);
+        if (early_exits || !returns)
+            body.each_target(o, [&](size_t target) { edge(b, g.block_of[target]); });
+        if (falls_through(o) && last + 1 < n) edge(b, g.block_of[last + 1]);
         // Lanes that leave at a guarded exit are gone: the others need not wait for them.
         if (ends_path(o) && (early_exits || last == last_exit)) edge(b, blocks);
     }
@@ -157,24 +175,25 @@ struct Postdominators {
 
 }  // namespace
 
-void find_reconvergence(std::vector<Operation>& operations) {
+void find_reconvergence(std::span<Operation> operations, uint32_t first_operation,
+                        std::span<const uint32_t> branch_targets) {
     if (operations.empty()) return;
-    const auto past_end = static_cast<uint32_t>(operations.size());
-    const Graph lasting = build(operations, false);
-    const Graph whole = build(operations, true);
+    const Body body{operations, first_operation, branch_targets};
+    const Graph lasting = build(body, false);
+    const Graph whole = build(body, true);
     const Postdominators first(lasting);
     const Postdominators second(whole);
     const auto end = static_cast<uint32_t>(lasting.first.size());
     for (size_t i = 0; i < operations.size(); ++i) {
         Operation& o = operations[i];
-        if (o.op != Op::bra) continue;
+        if (!branches(o)) continue;
         // Where every way on is an early exit, or goes round for ever but for one, the whole graph
         // has the answer.
         const uint32_t b = lasting.block_of[i];
         const Postdominators& found = first.number[b] == Postdominators::none ? second : first;
         const uint32_t n = found.number[b];
         const uint32_t block = n == Postdominators::none ? end : found.block[found.immediate[n]];
-        o.reconverge = block == end ? past_end : lasting.first[block];
+        o.reconverge = block == end ? never : first_operation + lasting.first[block];
     }
 }
 

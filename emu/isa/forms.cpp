@@ -16,7 +16,7 @@ constexpr auto named_sets = std::to_array<NamedSet>({
     {"int", ".u16|.u32|.u64|.s16|.s32|.s64"},
     {"bits", ".b16|.b32|.b64"},
     {"any", ".b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64"},
-    {"memory", ".b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64"},
+    {"memory", ".b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64|.b128"},
     {"cvtint", ".u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64"},
     {"rnd", ".rn|.rz|.rm|.rp"},
     {"irnd", ".rni|.rzi|.rmi|.rpi"},
@@ -27,9 +27,11 @@ constexpr auto named_sets = std::to_array<NamedSet>({
     {"fcmp", ".eq|.ne|.lt|.le|.gt|.ge|.equ|.neu|.ltu|.leu|.gtu|.geu|.num|.nan"},
     {"bool", ".and|.or|.xor"},
     {"scope", ".cta|.cluster|.gpu|.sys"},
-    {"ldspace", ".const|.global|.local|.param|.param::entry|.param::func|.shared|.shared::cta"},
-    {"stspace", ".global|.local|.param|.param::func|.shared|.shared::cta"},
-    {"strongspace", ".global|.shared|.shared::cta"},
+    {"ldspace",
+     ".const|.global|.local|.param|.param::entry|.param::func|.shared|.shared::cta|"
+     ".shared::cluster"},
+    {"stspace", ".global|.local|.param|.param::func|.shared|.shared::cta|.shared::cluster"},
+    {"strongspace", ".global|.shared|.shared::cta|.shared::cluster"},
     {"ldcop", ".ca|.cg|.cs|.lu|.cv"},
     {"nccop", ".ca|.cg|.cs"},
     {"stcop", ".wb|.cg|.cs|.wt"},
@@ -40,7 +42,12 @@ constexpr auto named_sets = std::to_array<NamedSet>({
     {"sem", ".relaxed|.acquire|.release|.acq_rel"},
     {"redsem", ".relaxed|.release"},
     {"shared", ".shared|.shared::cta"},
-    {"cvtaspace", ".const|.global|.local|.param|.param::entry|.shared|.shared::cta"},
+    {"clusterspace", ".shared|.shared::cta|.shared::cluster"},
+    {"ctascope", ".cta|.cluster"},
+    {"cvtaspace",
+     ".const|.global|.local|.param|.param::entry|.shared|.shared::cta|.shared::cluster"},
+    {"priority", ".L2::evict_last|.L2::evict_normal|.L2::evict_first|.L2::evict_unchanged"},
+    {"second", ".L2::evict_first|.L2::evict_unchanged"},
     {"perm", ".f4e|.b4e|.rc8|.ecl|.ecr|.rc16"},
     {"shape",
      ".m8n8k4|.m8n8k16|.m8n8k32|.m8n8k128|.m16n8k4|.m16n8k8|.m16n8k16|.m16n8k32|.m16n8k64|"
@@ -53,6 +60,8 @@ constexpr auto form_rows = std::to_array<Form>({
     // Data movement and conversion
     {Op::mov, "mov", ".pred", "P Q"},
     {Op::mov, "mov", "<any>", "V M"},
+    {Op::mov, "mov", ".b128", "V M"},
+    {Op::mov, "mov", "<vec><any>", "V M"},
     {Op::ld, "ld", "{.weak}{<ldspace>}{<ldcop>}{<l1>}{.L2::cache_hint}{<l2>}{<vec>}<memory>", "d A H"},
     {Op::ld, "ld", ".volatile{<strongspace>}{<l2>}{<vec>}<memory>", "d A"},
     {Op::ld, "ld", ".relaxed|.acquire<scope>{<strongspace>}{<l1>}{.L2::cache_hint}{<l2>}{<vec>}<memory>", "d A H"},
@@ -62,11 +71,21 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::st, "st", ".volatile{<strongspace>}{<vec>}<memory>", "A s"},
     {Op::st, "st", ".relaxed|.release<scope>{<strongspace>}{<l1>}{.L2::cache_hint}{<vec>}<memory>", "A s H"},
     {Op::st, "st", ".mmio.relaxed.sys{.global}<memory>", "A s", 70, 82, ".mmio"},
-    {Op::cvta, "cvta", "<cvtaspace>.u32|.u64", "D M"},
-    {Op::cvta, "cvta", ".to<cvtaspace>.u32|.u64", "D S"},
+    {Op::ld, "ldu", "{.global}{<vec>}<memory>", "d A"},
+    {Op::cvta, "cvta", "<cvtaspace>.u64", "D M"},
+    {Op::cvta, "cvta", ".to<cvtaspace>.u64", "D S"},
+    {Op::mapa, "mapa", "{.shared::cluster}.u32|.u64", "D M S:.u32", 90, 78, "mapa"},
+    {Op::getctarank, "getctarank", "{.shared::cluster}.u32|.u64", "D:.u32 M", 90, 78, "getctarank"},
     {Op::isspacep, "isspacep", "<cvtaspace>", "P S:.u64"},
     {Op::prefetch, "prefetch", "{.global|.local}.L1|.L2", "A"},
-    {Op::prefetch, "prefetch", "{.global}.L2::evict_last|.L2::evict_normal", "A", 80, 74, "cache eviction priority"},
+    {Op::prefetch, "prefetch", "{.global}.L2::evict_last|.L2::evict_normal", "A", 80, 74, "Modifier 'cache eviction priority' on 'prefetch'"},
+    {Op::prefetch, "prefetch", "{.const|.param}.tensormap", "A", 90, 80, "Modifier '.tensormap'"},
+    {Op::prefetch, "prefetchu", ".L1", "A"},
+    {Op::prefetch, "applypriority", "{.global}.L2::evict_normal", "A I:128", 80, 74, "applypriority"},
+    {Op::prefetch, "discard", "{.global}.L2", "A I:128", 80, 74, "discard"},
+    {Op::policy_fraction, "createpolicy", ".fractional<priority>{<second>}.b64", "D {S:.f32}", 80, 74, "createpolicy.fractional"},
+    {Op::policy_range, "createpolicy", ".range{.global}<priority>{<second>}.b64", "D A S:.u32 S:.u32", 80, 74, "createpolicy.range"},
+    {Op::policy_convert, "createpolicy", ".cvt.L2.b64", "D S", 80, 74, "createpolicy.cvt"},
     {Op::cvt, "cvt", "<cvtint><cvtint>", "d s:1"},
     {Op::cvt, "cvt", ".sat.u8.u16|.u32|.u64|.s8|.s16|.s32|.s64", "d s:1"},
     {Op::cvt, "cvt", ".sat.u16.u32|.u64|.s8|.s16|.s32|.s64", "d s:1"},
@@ -78,28 +97,45 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::cvt, "cvt", ".sat.s64.u64", "d s:1"},
     {Op::cvt, "cvt", "<rnd>{.ftz}{.sat}.f32<cvtint>", "d s:1"},
     {Op::cvt, "cvt", "<rnd>{.sat}.f16|.f64<cvtint>", "d s:1"},
-    {Op::cvt, "cvt", "<rnd>.bf16<int>", "d s:1", 90, 78, "cvt with .bf16"},
+    {Op::cvt, "cvt", "<rnd>.bf16<int>", "D S:1", 90, 78, "cvt with @"},
     {Op::cvt, "cvt", "<irnd>{.ftz}{.sat}<cvtint>.f32", "d s:1"},
     {Op::cvt, "cvt", "<irnd>{.sat}<cvtint>.f16|.f64", "d s:1"},
-    {Op::cvt, "cvt", "<irnd><int>.bf16", "d s:1", 90, 78, "cvt with .bf16"},
+    {Op::cvt, "cvt", "<irnd><int>.bf16", "D S:1", 90, 78, "cvt with @"},
     {Op::cvt, "cvt", "{<irnd>}{.ftz}{.sat}.f32.f32", "d s:1"},
     {Op::cvt, "cvt", "{<irnd>}{.sat}.f64.f64", "d s:1"},
     {Op::cvt, "cvt", "{<irnd>}{.sat}.f16.f16", "d s:1"},
+    {Op::cvt, "cvt", "{<irnd>}.bf16.bf16", "D S:1", 90, 78, "cvt with .bf16.bf16"},
     {Op::cvt, "cvt", "{.ftz}{.sat}.f64.f32", "d s:1"},
     {Op::cvt, "cvt", "<rnd>{.ftz}{.sat}.f32.f64", "d s:1"},
     {Op::cvt, "cvt", "{.ftz}{.sat}.f32.f16", "d s:1"},
     {Op::cvt, "cvt", "{.sat}.f64.f16", "d s:1"},
     {Op::cvt, "cvt", "<rnd>{.ftz}{.sat}.f16.f32", "d s:1"},
-    {Op::cvt, "cvt", ".rn|.rz.relu.f16.f32", "d s:1", 80, 70, "cvt.relu"},
+    {Op::cvt, "cvt", ".rn|.rz.relu.f16.f32", "d s:1", 80, 70, "Modifier '.relu'"},
+    {Op::cvt, "cvt", ".rn|.rz.satfinite.f16.f32", "d s:1", 0, 81, "Modifier '.satfinite' on 'cvt.f16.f32'"},
+    {Op::cvt, "cvt", ".rn|.rz.relu.satfinite.f16.f32", "d s:1", 80, 81, "Modifier '.satfinite' on 'cvt.f16.f32'"},
     {Op::cvt, "cvt", "<rnd>{.sat}.f16.f64", "d s:1"},
-    {Op::cvt, "cvt", "{.ftz}.f32.bf16", "d s:1", 80, 71, "cvt with .f32.bf16"},
-    {Op::cvt, "cvt", ".f64.bf16", "d s:1", 90, 78, "cvt with .f64.bf16"},
-    {Op::cvt, "cvt", ".rn|.rz{.relu}.bf16.f32", "d s:1", 80, 70, ".bf16"},
+    {Op::cvt, "cvt", "{<rnd>}.f32.bf16", "D S:1", 80, 71, "cvt with .f32.bf16"},
+    {Op::cvt, "cvt", "{<rnd>}.ftz.f32.bf16", "D S:1", 90, 78, "cvt with .f32.bf16.ftz"},
+    {Op::cvt, "cvt", "{<rnd>}.f64.bf16", "D S:1", 90, 78, "cvt with .f64.bf16"},
+    {Op::cvt, "cvt", "{<rnd>}.f16.bf16", "D S:1", 90, 78, "cvt with .f16.bf16"},
+    {Op::cvt, "cvt", "{<rnd>}.bf16.f16", "D S:1", 90, 78, "cvt with .bf16.f16"},
+    {Op::cvt, "cvt", "<rnd>.bf16.f64", "D S:1", 90, 78, "cvt with .bf16.f64"},
+    {Op::cvt, "cvt", "<rnd>{.ftz}.bf16.f32", "D S:1", 80, 70, ".bf16"},
+    {Op::cvt, "cvt", ".rn|.rz.relu.bf16.f32", "D S:1", 80, 70, ".bf16"},
+    {Op::cvt, "cvt", ".rn|.rz{.relu}.satfinite.bf16.f32", "D S:1", 80, 81, "Modifier '.satfinite' on 'cvt.bf16.f32'"},
     {Op::cvt, "cvt", ".rn|.rz{.relu}.f16x2.f32", "D S:1 S:1", 80, 70, "cvt.f16x2.f32"},
+    {Op::cvt, "cvt", ".rn|.rz{.relu}.satfinite.f16x2.f32", "D S:1 S:1", 80, 81, "Modifier '.satfinite' on 'cvt.f16x2.f32'"},
     {Op::cvt, "cvt", ".rn|.rz{.relu}.bf16x2.f32", "D S:1 S:1", 80, 70, "cvt.bf16x2.f32"},
+    {Op::cvt, "cvt", ".rn|.rz{.relu}.satfinite.bf16x2.f32", "D S:1 S:1", 80, 81, "Modifier '.satfinite' on 'cvt.bf16x2.f32'"},
+    {Op::cvt, "cvt", ".rn.satfinite{.relu}.e4m3x2|.e5m2x2.f32", "D S:1 S:1", 89, 78, "cvt with .e4m3x2/.e5m2x2"},
+    {Op::cvt, "cvt", ".rn.satfinite{.relu}.e4m3x2|.e5m2x2.f16x2", "D S:1", 89, 78, "cvt with .e4m3x2/.e5m2x2"},
+    {Op::cvt, "cvt", ".rn{.relu}.f16x2.e4m3x2|.e5m2x2", "D S:1", 89, 78, "cvt with .e4m3x2/.e5m2x2"},
     {Op::cvt, "cvt", ".rna.tf32.f32", "D S:1", 80, 70, ".tf32"},
-    {Op::cvt, "cvt", ".rna.satfinite.tf32.f32", "D S:1", 80, 81, "cvt.satfinite.tf32"},
+    {Op::cvt, "cvt", ".rna.satfinite.tf32.f32", "D S:1", 80, 81, "Modifier '.satfinite' on 'cvt.tf32.f32.rna'"},
     {Op::cvt, "cvt", ".rn|.rz{.relu}.tf32.f32", "D S:1", 90, 78, "cvt with .tf32.f32 and .rn/.rz"},
+    {Op::cvt_pack, "cvt", ".pack.sat.u16|.s16.s32", "D:.u32 S:1 S:1", 72, 65, "cvt.pack"},
+    {Op::cvt_pack, "cvt", ".pack.sat.u8|.s8.s32.b32", "D:.u32 S:1 S:1 S:.b32", 72, 65, "cvt.pack"},
+    {Op::cvt_pack, "cvt", ".pack.sat.u2|.s2|.u4|.s4.s32.b32", "D:.u32 S:1 S:1 S:.b32", 75, 65, "cvt.pack with sub-byte type"},
 
     // Atomics. A cache policy is for global memory alone (spell.cpp).
     {Op::atom, "atom", "{<sem>}{<scope>}{<strongspace>}.and|.or|.xor|.exch{.L2::cache_hint}.b32|.b64", "d A s H"},
@@ -107,6 +143,8 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::atom, "atom", "{<sem>}{<scope>}{<strongspace>}.min|.max{.L2::cache_hint}.u32|.s32|.u64|.s64", "d A s H"},
     {Op::atom, "atom", "{<sem>}{<scope>}{<strongspace>}.inc|.dec{.L2::cache_hint}.u32", "d A s H"},
     {Op::atom, "atom", "{<sem>}{<scope>}{<strongspace>}.cas.b32|.b64", "d A s s"},
+    {Op::atom, "atom", "{<sem>}{<scope>}{<strongspace>}.exch{.L2::cache_hint}.b128", "d A s H", 90, 83, "Instruction 'atom.exch.b128'"},
+    {Op::atom, "atom", "{<sem>}{<scope>}{<strongspace>}.cas.b128", "d A s s", 90, 83, "Instruction 'atom.cas.b128'"},
     {Op::atom, "atom", "{<sem>}{<scope>}{<strongspace>}.cas.b16", "d A s s", 70, 63, "atom.cas.b16"},
     {Op::atom, "atom", "{<sem>}{<scope>}{<strongspace>}.add{.L2::cache_hint}.f64", "d A s H", 60, 50, "atom.add.f64"},
     {Op::atom, "atom", "{<sem>}{<scope>}{<strongspace>}.add.noftz{.L2::cache_hint}.f16x2", "d A s H", 60, 62, "atom.add.f16x2"},
@@ -218,7 +256,7 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::sqrt, "sqrt", "<rnd>.f64", "D S"},
     {Op::abs, "abs", "{.ftz}.f32", "D S"},
     {Op::abs, "abs", ".f64", "D S"},
-    {Op::abs, "abs", "{.ftz}<f16>", "D S"},
+    {Op::abs, "abs", "{.ftz}<f16>", "D S", 0, 65, "abs.f16 or abs.f16x2"},
     {Op::abs, "abs", "<bf16>", "D S", 80, 70, ".bf16"},
     {Op::neg, "neg", "{.ftz}.f32", "D S"},
     {Op::neg, "neg", ".f64", "D S"},
@@ -280,27 +318,56 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::setp, "setp", "<fcmp>{.ftz}.f16", "P S S"},
     {Op::setp, "setp", "<fcmp>.bf16", "P S S", 90, 78, "setp.bf16"},
     {Op::setp, "setp", "<fcmp>.bf16x2", "PP S S", 90, 78, "setp.bf16x2"},
-    {Op::set, "set", ".eq|.ne<bool>.u32|.s32|.f32<bits>", "D S:1 S:1 Q"},
-    {Op::set, "set", "<ucmp><bool>.u32|.s32|.f32.u16|.u32|.u64", "D S:1 S:1 Q"},
-    {Op::set, "set", "<icmp><bool>.u32|.s32|.f32.s16|.s32|.s64", "D S:1 S:1 Q"},
-    {Op::set, "set", "<fcmp><bool>{.ftz}.u32|.s32|.f32.f32", "D S:1 S:1 Q"},
-    {Op::set, "set", "<fcmp><bool>.u32|.s32|.f32.f64", "D S:1 S:1 Q"},
-    {Op::set, "set", ".eq|.ne.u32|.s32|.f32<bits>", "D S:1 S:1"},
-    {Op::set, "set", "<ucmp>.u32|.s32|.f32.u16|.u32|.u64", "D S:1 S:1"},
-    {Op::set, "set", "<icmp>.u32|.s32|.f32.s16|.s32|.s64", "D S:1 S:1"},
-    {Op::set, "set", "<fcmp>{.ftz}.u32|.s32|.f32.f32", "D S:1 S:1"},
-    {Op::set, "set", "<fcmp>.u32|.s32|.f32.f64", "D S:1 S:1"},
+    {Op::set, "set", ".eq|.ne<bool>.u32|.s32|.f32|.f16<bits>", "D S:1 S:1 Q"},
+    {Op::set, "set", "<ucmp><bool>.u32|.s32|.f32|.f16.u16|.u32|.u64", "D S:1 S:1 Q"},
+    {Op::set, "set", "<icmp><bool>.u32|.s32|.f32|.f16.s16|.s32|.s64", "D S:1 S:1 Q"},
+    {Op::set, "set", "<fcmp><bool>{.ftz}.u32|.s32|.f32|.f16.f32", "D S:1 S:1 Q"},
+    {Op::set, "set", "<fcmp><bool>.u32|.s32|.f32|.f16.f64", "D S:1 S:1 Q"},
+    {Op::set, "set", "<fcmp><bool>{.ftz}.f16.f16", "D S:1 S:1 Q"},
+    {Op::set, "set", "<fcmp><bool>{.ftz}.f16x2.f16x2", "D S:1 S:1 Q"},
+    {Op::set, "set", "<fcmp><bool>{.ftz}.u16|.s16|.u32|.s32.f16", "D S:1 S:1 Q", 0, 65, "half precision floating point set instruction with integer result"},
+    {Op::set, "set", "<fcmp><bool>{.ftz}.u32|.s32.f16x2", "D S:1 S:1 Q", 0, 65, "half precision floating point set instruction with integer result"},
+    {Op::set, "set", ".eq|.ne<bool>.bf16<bits>", "D S:1 S:1 Q", 90, 78, "set.bf16"},
+    {Op::set, "set", "<ucmp><bool>.bf16.u16|.u32|.u64", "D S:1 S:1 Q", 90, 78, "set.bf16"},
+    {Op::set, "set", "<icmp><bool>.bf16.s16|.s32|.s64", "D S:1 S:1 Q", 90, 78, "set.bf16"},
+    {Op::set, "set", "<fcmp><bool>.bf16.f16|.bf16|.f32|.f64", "D S:1 S:1 Q", 90, 78, "set.bf16"},
+    {Op::set, "set", "<fcmp><bool>.u16|.s16|.u32|.s32.bf16", "D S:1 S:1 Q", 90, 78, "set.bf16"},
+    {Op::set, "set", "<fcmp><bool>.bf16x2|.u32|.s32.bf16x2", "D S:1 S:1 Q", 90, 78, "set.bf16x2"},
+    {Op::set, "set", ".eq|.ne.u32|.s32|.f32|.f16<bits>", "D S:1 S:1"},
+    {Op::set, "set", "<ucmp>.u32|.s32|.f32|.f16.u16|.u32|.u64", "D S:1 S:1"},
+    {Op::set, "set", "<icmp>.u32|.s32|.f32|.f16.s16|.s32|.s64", "D S:1 S:1"},
+    {Op::set, "set", "<fcmp>{.ftz}.u32|.s32|.f32|.f16.f32", "D S:1 S:1"},
+    {Op::set, "set", "<fcmp>.u32|.s32|.f32|.f16.f64", "D S:1 S:1"},
+    {Op::set, "set", "<fcmp>{.ftz}.f16.f16", "D S:1 S:1"},
+    {Op::set, "set", "<fcmp>{.ftz}.f16x2.f16x2", "D S:1 S:1"},
+    {Op::set, "set", "<fcmp>{.ftz}.u16|.s16|.u32|.s32.f16", "D S:1 S:1", 0, 65, "half precision floating point set instruction with integer result"},
+    {Op::set, "set", "<fcmp>{.ftz}.u32|.s32.f16x2", "D S:1 S:1", 0, 65, "half precision floating point set instruction with integer result"},
+    {Op::set, "set", ".eq|.ne.bf16<bits>", "D S:1 S:1", 90, 78, "set.bf16"},
+    {Op::set, "set", "<ucmp>.bf16.u16|.u32|.u64", "D S:1 S:1", 90, 78, "set.bf16"},
+    {Op::set, "set", "<icmp>.bf16.s16|.s32|.s64", "D S:1 S:1", 90, 78, "set.bf16"},
+    {Op::set, "set", "<fcmp>.bf16.f16|.bf16|.f32|.f64", "D S:1 S:1", 90, 78, "set.bf16"},
+    {Op::set, "set", "<fcmp>.u16|.s16|.u32|.s32.bf16", "D S:1 S:1", 90, 78, "set.bf16"},
+    {Op::set, "set", "<fcmp>.bf16x2|.u32|.s32.bf16x2", "D S:1 S:1", 90, 78, "set.bf16x2"},
     {Op::selp, "selp", "<any>", "D S S Q"},
     {Op::slct, "slct", "<any>.s32", "D S S S:1"},
     {Op::slct, "slct", "{.ftz}<any>.f32", "D S S S:1"},
 
     // Control, barriers, the warp
     {Op::bra, "bra", "{.uni}", "L"},
+    {Op::brx, "brx", ".idx{.uni}", "S:.u32 T", 0, 60, "brx.idx"},
+    {Op::call, "call", "{.uni}", "C"},
+    {Op::alloca_, "alloca", ".u32|.u64", "D S {I}", 52, 73, "alloca"},
+    {Op::stacksave, "stacksave", ".u32|.u64", "D", 52, 73, "stacksave"},
+    {Op::stackrestore, "stackrestore", ".u32|.u64", "S", 52, 73, "stackrestore"},
     {Op::ret, "ret", "{.uni}", ""},
     {Op::exit, "exit", "", ""},
     {Op::trap, "trap", "", ""},
     {Op::brkpt, "brkpt", "", ""},
-    {Op::nanosleep, "nanosleep", ".u32", "S"},
+    {Op::nanosleep, "nanosleep", ".u32", "S", 0, 62, "nanosleep"},
+    {Op::hint, "pmevent", "", "I"},
+    {Op::hint, "pmevent", ".mask", "I"},
+    {Op::hint, "griddepcontrol", ".launch_dependents", "", 90, 78, "Modifier '.launch_dependents'"},
+    {Op::hint, "griddepcontrol", ".wait", "", 90, 78, "Modifier '.wait'"},
     {Op::bar, "bar", "{.cta}.sync", "S:.u32 {S:.u32}"},
     {Op::bar, "bar", "{.cta}.arrive", "S:.u32 S:.u32"},
     {Op::bar, "barrier", "{.cta}.sync{.aligned}", "S:.u32 {S:.u32}"},
@@ -310,9 +377,23 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::bar_red, "barrier", "{.cta}.red.popc{.aligned}.u32", "D S:.u32 {S:.u32} Q"},
     {Op::bar_red, "barrier", "{.cta}.red.and|.or{.aligned}.pred", "P S:.u32 {S:.u32} Q"},
     {Op::bar_warp, "bar", ".warp.sync", "S:.u32"},
+    // A cluster is one CTA. NVIDIA's assembler makes barrier 0 of the wait, and of the arrival a
+    // fence, for a launch without clusters.
+    {Op::fence, "barrier", ".cluster.arrive{.release|.relaxed}{.aligned}", "", 90, 78, "barrier.cluster.arrive"},
+    {Op::bar, "barrier", ".cluster.wait{.acquire}{.aligned}", "", 90, 78, "barrier.cluster.wait"},
     {Op::fence, "membar", ".cta|.gl|.sys", ""},
+    {Op::fence, "membar", ".proxy.alias", "", 0, 75, "Modifier '.alias'"},
     {Op::fence, "fence", "{.sc|.acq_rel|.acquire|.release}<scope>", ""},
-    {Op::activemask, "activemask", ".b32", "D"},
+    {Op::fence, "fence", ".proxy.alias", "", 0, 75, "Modifier '.alias'"},
+    {Op::fence, "fence", ".proxy.async{.global|.shared::cta|.shared::cluster}", "", 90, 80, "Modifier '.async'"},
+    {Op::fence, "fence", ".proxy.tensormap::generic.release<scope>", "", 90, 83, "fence.proxy with unidirection proxy fence"},
+    {Op::fence, "fence", ".proxy.tensormap::generic.acquire<scope>", "A I:128", 90, 83, "fence.proxy with unidirection proxy fence"},
+    {Op::fence, "fence", ".proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", "", 90, 86, ".sync_restrict"},
+    {Op::fence, "fence", ".proxy.async::generic.release.sync_restrict::shared::cta.cluster", "", 90, 86, ".sync_restrict"},
+    {Op::fence, "fence", ".acquire.sync_restrict::shared::cluster.cluster", "", 90, 86, ".sync_restrict"},
+    {Op::fence, "fence", ".release.sync_restrict::shared::cta.cluster", "", 90, 86, ".sync_restrict"},
+    {Op::fence, "fence", ".mbarrier_init.release.cluster", "", 90, 80, ".op_restrict"},
+    {Op::activemask, "activemask", ".b32", "D", 0, 62, "activemask"},
     {Op::shfl, "shfl", ".sync.up|.down|.bfly|.idx.b32", "DP S S:.u32 S:.u32 S:.u32"},
     {Op::vote, "vote", ".sync.all|.any|.uni.pred", "P Q S:.u32"},
     {Op::vote, "vote", ".sync.ballot.b32", "D Q S:.u32"},
@@ -327,6 +408,44 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::cp_async_group, "cp", ".async.commit_group", "", 80, 70, "cp.async.commit_group"},
     {Op::cp_async_group, "cp", ".async.wait_group", "I", 80, 70, "cp.async.wait_group"},
     {Op::cp_async_group, "cp", ".async.wait_all", "", 80, 70, "cp.async.wait_all"},
+    {Op::mbarrier_copies, "cp", ".async.mbarrier.arrive{.noinc}{<shared>}.b64", "A", 80, 70, "cp.async.mbarrier.arrive"},
+
+    // Barriers in shared memory
+    {Op::mbarrier_init, "mbarrier", ".init{<shared>}.b64", "A S:.u32", 80, 70, "mbarrier.init"},
+    {Op::mbarrier_inval, "mbarrier", ".inval{<shared>}.b64", "A", 80, 70, "mbarrier.inval"},
+    {Op::mbarrier_expect, "mbarrier", ".expect_tx{<clusterspace>}.b64", "A S:.u32", 90, 80, "mbarrier.expect_tx"},
+    {Op::mbarrier_expect, "mbarrier", ".expect_tx.relaxed<ctascope>{<clusterspace>}.b64", "A S:.u32", 90, 80, "mbarrier.expect_tx"},
+    {Op::mbarrier_complete, "mbarrier", ".complete_tx{<clusterspace>}.b64", "A S:.u32", 90, 80, "mbarrier.complete_tx"},
+    {Op::mbarrier_complete, "mbarrier", ".complete_tx.relaxed<ctascope>{<clusterspace>}.b64", "A S:.u32", 90, 80, "mbarrier.complete_tx"},
+    {Op::mbarrier_arrive, "mbarrier", ".arrive{<shared>}.b64", "D A {S:.u32}", 80, 70, "mbarrier.arrive"},
+    {Op::mbarrier_arrive, "mbarrier", ".arrive.release|.relaxed<ctascope>{<shared>}.b64", "D A {S:.u32}", 80, 80, "mbarrier.arrive"},
+    {Op::mbarrier_arrive, "mbarrier", ".arrive.shared::cluster.b64", "X A {S:.u32}", 90, 80, ".shared::cluster"},
+    {Op::mbarrier_arrive, "mbarrier", ".arrive.release|.relaxed<ctascope>.shared::cluster.b64", "X A {S:.u32}", 90, 80, ".shared::cluster"},
+    {Op::mbarrier_arrive, "mbarrier", ".arrive.noComplete{<shared>}.b64", "D A S:.u32", 80, 70, "mbarrier.arrive"},
+    {Op::mbarrier_arrive, "mbarrier", ".arrive.noComplete.release.cta{<shared>}.b64", "D A S:.u32", 80, 80, "mbarrier.arrive"},
+    {Op::mbarrier_arrive, "mbarrier", ".arrive.expect_tx{<shared>}.b64", "D A S:.u32", 90, 80, "mbarrier.arrive.expect_tx"},
+    {Op::mbarrier_arrive, "mbarrier", ".arrive.expect_tx.release|.relaxed<ctascope>{<shared>}.b64", "D A S:.u32", 90, 80, "mbarrier.arrive.expect_tx"},
+    {Op::mbarrier_arrive, "mbarrier", ".arrive.expect_tx.shared::cluster.b64", "X A S:.u32", 90, 80, "mbarrier.arrive.expect_tx"},
+    {Op::mbarrier_arrive, "mbarrier", ".arrive.expect_tx.release|.relaxed<ctascope>.shared::cluster.b64", "X A S:.u32", 90, 80, "mbarrier.arrive.expect_tx"},
+    {Op::mbarrier_drop, "mbarrier", ".arrive_drop{<shared>}.b64", "D A {S:.u32}", 80, 70, "mbarrier.arrive_drop"},
+    {Op::mbarrier_drop, "mbarrier", ".arrive_drop.release|.relaxed<ctascope>{<shared>}.b64", "D A {S:.u32}", 80, 80, "mbarrier.arrive_drop"},
+    {Op::mbarrier_drop, "mbarrier", ".arrive_drop.shared::cluster.b64", "X A {S:.u32}", 90, 80, ".shared::cluster"},
+    {Op::mbarrier_drop, "mbarrier", ".arrive_drop.release|.relaxed<ctascope>.shared::cluster.b64", "X A {S:.u32}", 90, 80, ".shared::cluster"},
+    {Op::mbarrier_drop, "mbarrier", ".arrive_drop.noComplete{<shared>}.b64", "D A S:.u32", 80, 70, "mbarrier.arrive_drop"},
+    {Op::mbarrier_drop, "mbarrier", ".arrive_drop.noComplete.release.cta{<shared>}.b64", "D A S:.u32", 80, 80, "mbarrier.arrive_drop"},
+    {Op::mbarrier_drop, "mbarrier", ".arrive_drop.expect_tx{<shared>}.b64", "D A S:.u32", 90, 80, "mbarrier.arrive_drop.expect_tx"},
+    {Op::mbarrier_drop, "mbarrier", ".arrive_drop.expect_tx.release|.relaxed<ctascope>{<shared>}.b64", "D A S:.u32", 90, 80, "mbarrier.arrive_drop.expect_tx"},
+    {Op::mbarrier_drop, "mbarrier", ".arrive_drop.expect_tx.shared::cluster.b64", "X A S:.u32", 90, 80, "mbarrier.arrive_drop.expect_tx"},
+    {Op::mbarrier_drop, "mbarrier", ".arrive_drop.expect_tx.release|.relaxed<ctascope>.shared::cluster.b64", "X A S:.u32", 90, 80, "mbarrier.arrive_drop.expect_tx"},
+    {Op::mbarrier_wait, "mbarrier", ".test_wait{<shared>}.b64", "P A S:.b64", 80, 70, "mbarrier.test_wait"},
+    {Op::mbarrier_wait, "mbarrier", ".test_wait.acquire|.relaxed<ctascope>{<shared>}.b64", "P A S:.b64", 80, 80, "mbarrier.test_wait"},
+    {Op::mbarrier_wait, "mbarrier", ".test_wait.parity{<shared>}.b64", "P A S:.u32", 80, 71, "mbarrier.test_wait.parity"},
+    {Op::mbarrier_wait, "mbarrier", ".test_wait.parity.acquire|.relaxed<ctascope>{<shared>}.b64", "P A S:.u32", 80, 80, "mbarrier.test_wait.parity"},
+    {Op::mbarrier_wait, "mbarrier", ".try_wait{<shared>}.b64", "P A S:.b64 {S:.u32}", 90, 78, "mbarrier.try_wait"},
+    {Op::mbarrier_wait, "mbarrier", ".try_wait.acquire|.relaxed<ctascope>{<shared>}.b64", "P A S:.b64 {S:.u32}", 90, 80, "mbarrier.try_wait"},
+    {Op::mbarrier_wait, "mbarrier", ".try_wait.parity{<shared>}.b64", "P A S:.u32 {S:.u32}", 90, 78, "mbarrier.try_wait.parity"},
+    {Op::mbarrier_wait, "mbarrier", ".try_wait.parity.acquire|.relaxed<ctascope>{<shared>}.b64", "P A S:.u32 {S:.u32}", 90, 80, "mbarrier.try_wait.parity"},
+    {Op::mbarrier_pending, "mbarrier", ".pending_count.b64", "D:.u32 S:.b64", 80, 70, "mbarrier.pending_count"},
 
     // Matrices. The second rows have the order of modifiers that older compilers wrote.
     {Op::ldmatrix, "ldmatrix", ".sync.aligned.m8n8.x1|.x2|.x4{.trans}{<shared>}.b16", "N A", 75, 65, "ldmatrix"},
@@ -339,17 +458,44 @@ constexpr auto form_rows = std::to_array<Form>({
 // clang-format on
 
 constexpr auto other_opcodes = std::to_array<std::string_view>({
-    "alloca",       "applypriority", "brx",          "call",           "clusterlaunchcontrol",
-    "createpolicy", "discard",       "getctarank",   "griddepcontrol", "istypep",
-    "ldu",          "mapa",          "mbarrier",     "multimem",       "pmevent",
-    "prefetchu",    "setmaxnreg",    "stackrestore", "stacksave",      "suld",
-    "suq",          "sured",         "sust",         "tcgen05",        "tensormap",
-    "tex",          "tld4",          "txq",          "vabsdiff",       "vabsdiff2",
-    "vabsdiff4",    "vadd",          "vadd2",        "vadd4",          "vavrg2",
-    "vavrg4",       "vmad",          "vmax",         "vmax2",          "vmax4",
-    "vmin",         "vmin2",         "vmin4",        "vset",           "vset2",
-    "vset4",        "vshl",          "vshr",         "vsub",           "vsub2",
-    "vsub4",        "wgmma",         "wmma",
+    "clusterlaunchcontrol",
+    "istypep",
+    "multimem",
+    "setmaxnreg",
+    "suld",
+    "suq",
+    "sured",
+    "sust",
+    "tcgen05",
+    "tensormap",
+    "tex",
+    "tld4",
+    "txq",
+    "vabsdiff",
+    "vabsdiff2",
+    "vabsdiff4",
+    "vadd",
+    "vadd2",
+    "vadd4",
+    "vavrg2",
+    "vavrg4",
+    "vmad",
+    "vmax",
+    "vmax2",
+    "vmax4",
+    "vmin",
+    "vmin2",
+    "vmin4",
+    "vset",
+    "vset2",
+    "vset4",
+    "vshl",
+    "vshr",
+    "vsub",
+    "vsub2",
+    "vsub4",
+    "wgmma",
+    "wmma",
 });
 
 struct Later {
@@ -360,24 +506,16 @@ struct Later {
 // Modifiers of PTX 9.0 that the opcodes above have beside those in their rows.
 constexpr auto later_modifiers = std::to_array<Later>({
     {"add", ".f32x2"},
-    {"atom", ".b128|.shared::cluster"},
-    {"barrier", ".cluster"},
-    {"cp", ".bulk|.mbarrier|.reduce"},
-    {"cvt", ".e4m3x2|.e5m2x2|.e2m1x2|.e2m3x2|.e3m2x2|.ue8m0x2|.pack|.rs|.satfinite|.scaled|.bf16"},
-    {"cvta", ".shared::cluster"},
-    {"fence", ".proxy|.mbarrier_init|.sync_restrict"},
+    {"cp", ".bulk|.reduce"},
+    {"cvt", ".scaled|.e4m3x4|.e5m2x4|.e2m1x4|.e2m3x4|.e3m2x4"},
     {"fma", ".oob|.f32x2"},
-    {"isspacep", ".shared::cluster"},
-    {"ld", ".b128|.v8|.shared::cluster|.L2::evict_last|.L2::evict_normal|.L2::evict_first"},
+    {"ld", ".v8|.L2::evict_last|.L2::evict_normal|.L2::evict_first"},
     {"ldmatrix", ".m16n16|.m8n16|.b8|.b8x16|.b4x16_p64|.b6x16_p32"},
     {"mma", ".sp|.sp::ordered_metadata|.kind|.block_scale|.popc|.rn|.rz|.rm|.rp"},
-    {"mov", ".v2|.v4|.b128"},
     {"mul", ".f32x2"},
-    {"prefetch", ".tensormap|.const|.param"},
-    {"red", ".async|.shared::cluster"},
-    {"set", ".f16|.f16x2|.bf16|.bf16x2|.u16|.s16"},
+    {"red", ".async"},
     {"shfl", ".up|.down|.bfly|.idx"},
-    {"st", ".async|.bulk|.b128|.v8|.shared::cluster|.L2::evict_last"},
+    {"st", ".async|.bulk|.v8|.L2::evict_last|.L2::evict_normal|.L2::evict_first"},
     {"stmatrix", ".m16n8|.b8"},
     {"sub", ".f32x2"},
     {"vote", ".all|.any|.uni|.ballot"},
@@ -451,6 +589,29 @@ Type operand_type(std::string_view token, const Modifiers& modifiers) {
     }
 }
 
+// Modifiers that belong to an opcode's name (asked of the assembler, by moving them back).
+constexpr auto name_parts = std::to_array<Later>({
+    {"bar", ".cta|.red|.warp|.sync|.arrive"},
+    {"barrier", ".cta|.cluster|.red|.sync|.arrive|.wait"},
+    {"brx", ".idx"},
+    {"cp", ".async|.commit_group|.wait_group|.wait_all"},
+    {"cvta", ".to"},
+    {"div", ".full"},
+    {"dp2a", ".lo|.hi"},
+    {"mad", ".lo|.hi|.wide"},
+    {"mad24", ".lo|.hi"},
+    {"madc", ".lo|.hi"},
+    {"mul", ".lo|.hi|.wide"},
+    {"mul24", ".lo|.hi"},
+    {"shf", ".l|.r"},
+});
+
+bool belongs_to_name(std::string_view opcode, const Group& group) {
+    const auto* const found = std::ranges::find(name_parts, opcode, &Later::opcode);
+    return found != name_parts.end() &&
+           among(found->modifiers, group.alternatives.substr(0, group.alternatives.find('|')));
+}
+
 bool matches(std::string_view syntax, std::span<const ptx::Modifier> modifiers) {
     while (!syntax.empty()) {
         const Group group = next_group(syntax);
@@ -461,6 +622,45 @@ bool matches(std::string_view syntax, std::span<const ptx::Modifier> modifiers) 
             return false;
     }
     return modifiers.empty();
+}
+
+std::vector<ptx::Modifier> in_order(const Form& form, std::span<const ptx::Modifier> modifiers) {
+    std::vector<ptx::Modifier> out;
+    std::vector<bool> used(modifiers.size(), false);
+    size_t next_type = 0;  // types are taken from here on
+    std::string_view syntax = form.syntax;
+    bool in_name = true;
+    while (!syntax.empty()) {
+        const Group group = next_group(syntax);
+        const bool of_name = in_name && !group.optional && belongs_to_name(form.opcode, group);
+        in_name = of_name;
+        size_t found = modifiers.size();
+        for (size_t i = 0; i < modifiers.size() && found == modifiers.size(); ++i) {
+            const bool is_type = type_named(modifiers[i].text) != Type::none;
+            if (used[i] || (is_type && i < next_type)) continue;
+            if (of_name && i != out.size()) break;
+            if (among(group.alternatives, modifiers[i].text)) found = i;
+        }
+        if (found == modifiers.size()) {
+            if (group.optional) continue;
+            return {};
+        }
+        used[found] = true;
+        if (type_named(modifiers[found].text) != Type::none) next_type = found + 1;
+        out.push_back(modifiers[found]);
+    }
+    if (out.size() != modifiers.size()) out.clear();
+    return out;
+}
+
+FoundForm find_form(const ptx::Instruction& i) {
+    for (const Form& f : forms())
+        if (f.opcode == i.opcode && matches(f.syntax, i.modifiers)) return {&f, i.modifiers};
+    for (const Form& f : forms())
+        if (f.opcode == i.opcode)
+            if (std::vector<ptx::Modifier> modifiers = in_order(f, i.modifiers); !modifiers.empty())
+                return {&f, std::move(modifiers)};
+    return {};
 }
 
 std::span<const std::string_view> opcodes_not_executed() { return other_opcodes; }

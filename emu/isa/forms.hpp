@@ -20,7 +20,14 @@ enum class Op : uint8_t {
     st,
     cvta,
     isspacep,
+    mapa,
+    getctarank,
+    policy_fraction,
+    policy_range,
+    policy_convert,
+    hint,
     cvt,
+    cvt_pack,
     prefetch,
     atom,
     red,
@@ -81,6 +88,11 @@ enum class Op : uint8_t {
     selp,
     slct,
     bra,
+    brx,
+    call,
+    alloca_,
+    stacksave,
+    stackrestore,
     ret,
     exit,
     trap,
@@ -98,6 +110,15 @@ enum class Op : uint8_t {
     elect,
     cp_async,
     cp_async_group,
+    mbarrier_init,
+    mbarrier_inval,
+    mbarrier_expect,
+    mbarrier_complete,
+    mbarrier_arrive,
+    mbarrier_drop,
+    mbarrier_wait,
+    mbarrier_pending,
+    mbarrier_copies,
     ldmatrix,
     stmatrix,
     movmatrix,
@@ -117,7 +138,9 @@ enum class Op : uint8_t {
 //   V  what mov writes: also a vector
 //   A  address in the instruction's state space; AS in .shared, AG in .global
 //   H  cache policy, a .b64 that stands there with .L2::cache_hint only; it has no effect
-//   I  integer constant    L  label    N  vector of .x1/.x2/.x4 32-bit registers
+//   I  integer constant, after ':' the only one allowed    X  the sink '_'
+//   L  label    T  label of .branchtargets    C  all operands of call
+//   N  vector of .x1/.x2/.x4 32-bit registers
 //   Fd Fa Fb Fc  fragments of mma
 // A .sync instruction's last operand is its membermask. Of bar, an operand in braces is left out
 // before those behind it.
@@ -129,7 +152,7 @@ struct Form {
     std::string_view operands;
     uint16_t target = 0;            // least .target
     uint16_t ptx = 0;               // least .version, major * 10 + minor
-    std::string_view feature = {};  // what the assembler names in "Feature '...' requires ..."
+    std::string_view feature = {};  // the assembler's: "Feature '...' requires"; '@': the types
 };
 
 std::span<const Form> forms();
@@ -142,6 +165,19 @@ Type operand_type(std::string_view token, const Modifiers& modifiers);
 
 // True where the modifiers are one way of writing `syntax`.
 bool matches(std::string_view syntax, std::span<const ptx::Modifier> modifiers);
+
+// The modifiers in the order of the row's syntax, where they are one way of writing it in any
+// order: NVIDIA's assembler takes them so (13.0), but for those that belong to the opcode's name,
+// which come first ("mul.lo", "bar.cta.red"), and types, whose order says which operand has which.
+// Empty: they are not.
+std::vector<ptx::Modifier> in_order(const Form& form, std::span<const ptx::Modifier> modifiers);
+
+// The row of an instruction, and its modifiers in that row's order. nullptr: there is none.
+struct FoundForm {
+    const Form* form = nullptr;
+    std::vector<ptx::Modifier> modifiers;
+};
+FoundForm find_form(const ptx::Instruction& instruction);
 
 // Every opcode of PTX 9.0 that no row here executes yet, so that a name the manual knows is told
 // from one that it does not.

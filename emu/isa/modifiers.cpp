@@ -29,6 +29,11 @@ enum class Slot : uint8_t {
     aligned,
     arrive,
     warp,
+    no_complete,
+    expect,
+    parity,
+    no_increment,
+    priority,
     part,
     space,
     vec,
@@ -88,6 +93,10 @@ constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".aligned", Slot::aligned},
     {".arrive", Slot::arrive},
     {".warp", Slot::warp},
+    {".noComplete", Slot::no_complete},
+    {".expect_tx", Slot::expect},
+    {".parity", Slot::parity},
+    {".noinc", Slot::no_increment},
     {".wide", Slot::part, u8(Part::wide)},
     {".lo", Slot::part, u8(Part::lo)},
     {".hi", Slot::part, u8(Part::hi)},
@@ -99,6 +108,8 @@ constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".param::func", Slot::space, u8(ptx::Space::param)},
     {".shared", Slot::space, u8(ptx::Space::shared)},
     {".shared::cta", Slot::space, u8(ptx::Space::shared)},
+    // A cluster is one CTA.
+    {".shared::cluster", Slot::space, u8(ptx::Space::shared)},
     {".v2", Slot::vec, 2},
     {".v4", Slot::vec, 4},
     {".v8", Slot::vec, 8},
@@ -142,6 +153,7 @@ constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".exch", Slot::reduce, u8(Reduce::exch)},
     {".cas", Slot::reduce, u8(Reduce::cas)},
     {".noftz", Slot::none},
+    {".pack", Slot::none},
     {".finite", Slot::test, u8(Test::finite)},
     {".infinite", Slot::test, u8(Test::infinite)},
     {".number", Slot::test, u8(Test::number)},
@@ -181,6 +193,28 @@ constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".commit_group", Slot::none},
     {".wait_group", Slot::none},
     {".wait_all", Slot::none},
+    {".mbarrier", Slot::none},
+    {".init", Slot::none},
+    {".inval", Slot::none},
+    {".complete_tx", Slot::none},
+    {".arrive_drop", Slot::none},
+    {".test_wait", Slot::none},
+    {".try_wait", Slot::none},
+    {".pending_count", Slot::none},
+    {".wait", Slot::none},
+    {".launch_dependents", Slot::none},
+    {".mask", Slot::none},
+    {".fractional", Slot::none},
+    {".range", Slot::none},
+    {".cvt", Slot::none},
+    {".tensormap", Slot::none},
+    {".proxy", Slot::none},
+    {".alias", Slot::none},
+    {".tensormap::generic", Slot::none},
+    {".async::generic", Slot::none},
+    {".mbarrier_init", Slot::none},
+    {".sync_restrict::shared::cta", Slot::none},
+    {".sync_restrict::shared::cluster", Slot::none},
     {".L1", Slot::none},
     {".L2", Slot::none},
     {".L1::evict_normal", Slot::none},
@@ -189,8 +223,10 @@ constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".L1::evict_last", Slot::none},
     {".L1::no_allocate", Slot::none},
     {".L2::cache_hint", Slot::none},
-    {".L2::evict_normal", Slot::none},
-    {".L2::evict_last", Slot::none},
+    {".L2::evict_normal", Slot::priority, u8(Priority::normal)},
+    {".L2::evict_last", Slot::priority, u8(Priority::last)},
+    {".L2::evict_first", Slot::priority, u8(Priority::first)},
+    {".L2::evict_unchanged", Slot::priority, u8(Priority::unchanged)},
     {".L2::64B", Slot::none},
     {".L2::128B", Slot::none},
     {".L2::256B", Slot::none},
@@ -293,6 +329,22 @@ bool apply_modifier(std::string_view text, Modifiers& out) {
             break;
         case Slot::warp:
             out.warp = true;
+            break;
+        case Slot::no_complete:
+            out.no_complete = true;
+            break;
+        case Slot::expect:
+            out.expect = true;
+            break;
+        case Slot::parity:
+            out.parity = true;
+            break;
+        case Slot::no_increment:
+            out.no_increment = true;
+            break;
+        case Slot::priority:
+            if (out.priorities < out.priority.size())
+                out.priority[out.priorities++] = static_cast<Priority>(value);
             break;
         case Slot::part:
             out.part = static_cast<Part>(value);

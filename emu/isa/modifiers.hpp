@@ -42,6 +42,8 @@ enum class Vote : uint8_t { none, all, any, uni, ballot };
 // and, or, xor: Combine
 enum class Reduce : uint8_t { none, add, min, max, inc, dec, exch, cas };
 enum class Test : uint8_t { none, finite, infinite, number, notanumber, normal, subnormal };
+// What L2 evicts first; the values as NVIDIA's cache policies hold them.
+enum class Priority : uint8_t { unchanged = 0, first = 1, last = 2, normal = 3 };
 enum class Permute : uint8_t { none, f4e, b4e, rc8, ecl, ecr, rc16 };
 
 struct Modifiers {
@@ -64,8 +66,14 @@ struct Modifiers {
     bool shiftamt = false;  // bfind.shiftamt
     bool cc = false;        // writes the carry, CC.CF
     bool aligned = false;
-    bool arrive = false;  // bar.arrive
-    bool warp = false;    // bar.warp
+    bool arrive = false;                 // bar.arrive
+    bool warp = false;                   // bar.warp
+    bool no_complete = false;            // mbarrier.arrive.noComplete
+    bool expect = false;                 // mbarrier.arrive.expect_tx
+    bool parity = false;                 // mbarrier.test_wait.parity
+    bool no_increment = false;           // cp.async.mbarrier.arrive.noinc
+    std::array<Priority, 2> priority{};  // createpolicy: primary, secondary
+    uint8_t priorities = 0;
     Part part = Part::none;
     ptx::Space space = ptx::Space::none;  // none: generic
     uint8_t vec = 1;

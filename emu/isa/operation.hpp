@@ -15,16 +15,18 @@
 namespace lockwarp::isa {
 
 // A register slot: its byte offset in a warp's register file. A slot of up to 32 bits is 32
-// consecutive uint32_t, one a lane (narrower values zero-extended); of 64 bits 32 uint64_t; a
-// predicate one uint32_t mask. Constants and special registers are slots too, filled before a CTA
-// starts, so that an operand is always a slot.
+// consecutive uint32_t, one a lane (narrower values zero-extended); of 64 bits 32 uint64_t; of 128
+// bits a slot of the low halves and behind it one of the high ones; a predicate one uint32_t mask.
+// Constants and special registers are slots too, filled before a CTA starts, so that an operand is
+// always a slot.
 using Ref = uint32_t;
 inline constexpr Ref no_ref = UINT32_MAX;
 
 // Register file: scratch slots first (for sinks), then everything else.
 inline constexpr Ref scratch_predicate = 0;
 inline constexpr Ref scratch_register = 256;
-inline constexpr uint32_t first_free_byte = 512;
+inline constexpr uint32_t half_bytes = 256;  // from a low half's slot to its high one
+inline constexpr uint32_t first_free_byte = scratch_register + 2 * half_bytes;
 
 struct Address {
     Ref base = no_ref;   // no_ref: absolute
@@ -57,8 +59,9 @@ struct Operation {
     std::array<Address, 2> address{};
     uint64_t immediate = 0;  // operand I
     const MmaVariant* mma = nullptr;
-    uint32_t target = 0;      // bra: the operation to go to
-    uint32_t reconverge = 0;  // bra: where the paths meet again; program end if they do not
+    uint32_t target = 0;      // bra: the operation to go to; call: index into Program::calls;
+                              // brx: its first one in Program::branch_targets, of `immediate`
+    uint32_t reconverge = 0;  // bra, brx: where the paths meet again; never, if they do not
     uint32_t first_use = 0;   // registers it names, in Program::uses: written ones first
     uint16_t written = 0;
     uint16_t read = 0;
@@ -70,10 +73,15 @@ constexpr bool uses_carry(const Operation& o) {
     return o.mod.cc || o.op == Op::addc || o.op == Op::subc || o.op == Op::madc;
 }
 
+// Paths of a branch that do not meet before they end.
+inline constexpr uint32_t never = UINT32_MAX;
+
 struct Register {
     std::string name;
     Type type;
     Ref ref;
+    // A .b128 register is two of .b64 with its name: 1 the low half, 2 behind it the high one.
+    uint8_t half = 0;
 };
 
 struct Constant {
@@ -116,6 +124,12 @@ enum class Special : uint8_t {
     dynamic_smem_size,
     aggr_smem_size,
     zero,
+    zero64,
+    one,
+    no,        // a predicate
+    reserved,  // bytes of shared memory that the driver may keep
+    machine,   // 32 bits that the driver or the machine sets
+    machine64,
 };
 
 struct SpecialRow {
@@ -125,6 +139,8 @@ struct SpecialRow {
     // The value depends on when and where the thread runs, or on the machine beside its
     // architecture: a run of the emulator cannot have the same.
     bool outside = false;
+    uint16_t target = 0;  // least .target
+    uint16_t ptx = 0;     // least .version
 };
 
 std::span<const SpecialRow> special_rows();
@@ -150,7 +166,74 @@ struct Placed {
     ptx::Space space;
     uint64_t address;  // in its space
     uint64_t bytes;
+    // It lives in local memory, in the frame of its function; `address` counts from there. .local
+    // variables do, and the .param ones that calls pass (PTX manual, "Parameter State Space").
+    bool in_frame = false;
+    bool read_only = false;  // a parameter that its function is given
 };
+
+// Where a value stands that a call passes: in a register or constant, or in the frame of the
+// function that passes or takes it.
+struct Passed {
+    Ref ref = no_ref;  // no_ref: in the frame
+    uint32_t offset = 0;
+    uint32_t bytes = 0;  // of the value; a register's may be fewer than its slot's
+};
+
+// A slot that holds an address in a function's frame: `offset` plus where the frame begins.
+struct FrameSlot {
+    Ref ref;
+    uint8_t width;  // 32 or 64
+    uint64_t offset;
+};
+
+// A slot that a function's own registers take.
+struct OwnSlot {
+    Ref ref;
+    uint8_t width;  // 1: a predicate
+};
+
+// .func and .entry: operations [first, end), the last of which ends it.
+struct Function {
+    std::string name;
+    uint32_t first = 0;
+    uint32_t end = 0;
+    uint32_t frame_bytes = 0;
+    std::vector<Passed> results, parameters;  // as the function itself sees them; not of an entry
+    std::vector<FrameSlot> frame_slots;       // of an entry they are constants instead
+    std::vector<OwnSlot> own;                 // registers, and frame_slots
+    ptx::Place place;
+};
+
+// Functions without a body that the machine itself has (CUDA C++ programming guide, "Formatted
+// Output", "Assertion").
+enum class System : uint8_t { none, vprintf, assertfail };
+
+struct SystemRow {
+    std::string_view name;
+    System system;
+    std::array<uint8_t, 5> parameter_bytes;  // 0: no more
+    uint8_t result_bytes;
+};
+
+std::span<const SystemRow> system_rows();
+
+struct Call {
+    System system = System::none;
+    uint32_t function = UINT32_MAX;          // into Program::functions; else by `pointer`
+    Ref pointer = no_ref;                    // a 64-bit slot
+    std::vector<Passed> results, arguments;  // as the caller sees them
+    // The called function may come back to the calling one: its registers must be kept.
+    bool recursive = false;
+};
+
+// The address of function i, as a function pointer holds it: code_window + code_stride * i.
+inline constexpr uint64_t code_window = uint64_t{0x7c} << 40;
+inline constexpr uint64_t code_stride = 16;
+
+// Bytes of local memory that a thread may have at most (CUDA C++ programming guide, "Technical
+// Specifications": 512 KB).
+inline constexpr uint64_t most_local_bytes = uint64_t{1} << 19;
 
 // Windows of the generic address space. Global memory is everything else.
 inline constexpr uint64_t window_bytes = uint64_t{1} << 24;
@@ -177,7 +260,10 @@ struct Program {
     Arch arch = Arch::sm_80;
     uint16_t target = 0;  // of the module's .target
     std::string entry;
-    std::vector<Operation> operations;  // ends with an exit
+    std::vector<Operation> operations;  // the entry's, then those of the functions it may call
+    std::vector<Function> functions;    // the entry first
+    std::vector<Call> calls;
+    std::vector<uint32_t> branch_targets;  // operations that brx may go to
     std::vector<Ref> pool;
     std::vector<uint32_t> uses;  // into registers
     std::vector<Register> registers;
@@ -190,7 +276,7 @@ struct Program {
     std::vector<Placed> variables;
     uint32_t shared_begin = 0;   // arch's base
     uint32_t shared_static = 0;  // bytes from shared_begin; dynamic ones follow
-    uint32_t local_bytes = 0;    // for each thread
+    uint32_t local_bytes = 0;    // of the entry's frame, for each thread
     std::vector<uint8_t> global_image;
     std::vector<uint8_t> const_image;
     std::array<uint32_t, 3> required_block{};  // .reqntid; 0: none

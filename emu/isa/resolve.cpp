@@ -19,7 +19,6 @@ constexpr uint64_t round_up(uint64_t value, uint64_t alignment) {
 // Bounds on what a module may ask for, so that a hostile one cannot exhaust the machine.
 constexpr uint64_t most_global_bytes = uint64_t{1} << 28;
 constexpr uint64_t most_const_bytes = uint64_t{1} << 16;
-constexpr uint64_t most_local_bytes = uint64_t{1} << 19;
 constexpr uint64_t most_parameter_bytes = 32764;
 constexpr uint32_t most_register_bytes = uint32_t{1} << 26;
 
@@ -78,6 +77,7 @@ struct Placer {
             case ptx::Space::shared:
                 return &shared;
             case ptx::Space::local:
+            case ptx::Space::param:
                 return &local;
             case ptx::Space::global:
                 return &global;
@@ -90,6 +90,7 @@ struct Placer {
 
     uint64_t address_of(std::string_view name, ptx::Place place, bool generic) {
         const Symbol s = r.find(name);
+        if (s.kind == SymbolKind::function) return code_window + code_stride * s.index;
         if (s.kind != SymbolKind::variable) {
             r.error(place, "Unknown symbol '" + std::string(name) + "'");
             return 0;
@@ -100,7 +101,7 @@ struct Placer {
 
     void write(std::vector<uint8_t>& image, uint64_t at, uint64_t value, unsigned bytes) {
         if (at + bytes > image.size()) return;
-        std::memcpy(image.data() + at, &value, bytes);
+        std::memcpy(image.data() + at, &value, std::min<size_t>(bytes, sizeof value));
     }
 
     // Fills `image` from `at` with the elements of an initialiser; `end` bounds them.
@@ -151,7 +152,8 @@ struct Placer {
         }
         r.scopes.back()[v.name] = {
             SymbolKind::variable, static_cast<uint32_t>(r.program.variables.size()), Type::none, 0};
-        r.program.variables.push_back({v.name, v.space, address, p->bytes});
+        const bool in_frame = &c == &local && r.scopes.size() > 1;
+        r.program.variables.push_back({v.name, v.space, address, p->bytes, in_frame});
         if (dynamic) return;
         c.next = address + p->bytes;
         if (v.space == ptx::Space::global || v.space == ptx::Space::const_) {
@@ -204,18 +206,20 @@ void declare(Resolver& r, Placer& placer, const ptx::Variable& v) {
     if (v.space != ptx::Space::reg) {
         if (placer.cursor(v.space) == nullptr) {
             r.error(v.place,
-                    "Variable '" + v.name + "' stands in a state space that is not executed",
-                    "parameters of calls are not executed yet");
+                    "Variable '" + v.name + "' stands in a state space that is not executed");
             return;
         }
         placer.place(v);
         return;
     }
     const Type type = type_named(v.type);
-    if (type == Type::none || type == Type::b128 || bits(type) == 0) {
+    if (type == Type::none || bits(type) == 0 || (type == Type::b128 && v.vector > 1)) {
         r.error(v.place, "Registers of type '" + v.type + "' are not executed");
         return;
     }
+    if (type == Type::b128)
+        if (const std::string why = unsupported(r, "Type .b128", 70, 83); !why.empty())
+            r.error(v.place, why);
     if (v.range != 0) {
         scope[v.name] = {SymbolKind::reg_range, 0, type, v.range};
     } else if (v.vector > 1) {
@@ -230,9 +234,21 @@ void declare(Resolver& r, Placer& placer, const ptx::Variable& v) {
     }
 }
 
+// The label of a table of branch targets or of a prototype.
+void declare_table(Resolver& r, const ptx::Directive& d) {
+    if (d.label.empty()) return;
+    if (r.scopes.back().contains(d.label))
+        r.error(d.place, "Duplicate definition of label '" + d.label + "'");
+    const bool targets = d.name == ".branchtargets";
+    r.scopes.back()[d.label] = {targets ? SymbolKind::targets : SymbolKind::prototype,
+                                static_cast<uint32_t>(r.tables.size()), Type::none, 0};
+    if (targets) r.tables.push_back(&d);
+}
+
 void walk(Resolver& r, Placer& placer, const ptx::Block& block) {
     r.scopes.emplace_back();
-    for (const ptx::Statement& s : block.body)
+    for (const ptx::Statement& s : block.body) {
+        if (const auto* d = std::get_if<ptx::Directive>(&s.node)) declare_table(r, *d);
         if (const auto* label = std::get_if<ptx::Label>(&s.node)) {
             if (r.scopes.back().contains(label->name))
                 r.error(label->place, "Duplicate definition of label '" + label->name + "'");
@@ -241,6 +257,7 @@ void walk(Resolver& r, Placer& placer, const ptx::Block& block) {
             r.label_operation.push_back(0);
             r.label_place.push_back(label->place);
         }
+    }
     for (const ptx::Statement& s : block.body) {
         if (const auto* v = std::get_if<ptx::Variable>(&s.node)) {
             declare(r, placer, *v);
@@ -277,10 +294,94 @@ void place_parameters(Resolver& r, const ptx::Function& entry) {
                                         static_cast<uint32_t>(p->alignment), !v.dims.empty()});
         r.scopes.back()[v.name] = {
             SymbolKind::variable, static_cast<uint32_t>(r.program.variables.size()), Type::none, 0};
-        r.program.variables.push_back({v.name, ptx::Space::param, next, p->bytes});
+        r.program.variables.push_back({v.name, ptx::Space::param, next, p->bytes, false, true});
         next += p->bytes;
     }
     r.program.parameter_bytes = static_cast<uint32_t>(next);
+}
+
+// A result or parameter of the current function, a register or a place in its frame.
+Passed declare_formal(Resolver& r, const ptx::Variable& v, bool read_only, uint64_t& frame) {
+    auto& scope = r.scopes.back();
+    if (scope.contains(v.name))
+        r.error(v.place, "Duplicate definition of variable '" + v.name + "'");
+    if (v.space == ptx::Space::reg) {
+        const Type type = type_named(v.type);
+        if (bits(type) < 8 || bits(type) > 64 || v.vector != 1 || v.range != 0) {
+            r.error(v.place, "Parameter '" + v.name + "' has no usable size or alignment");
+            return {};
+        }
+        const uint32_t index = r.new_register(v.name, type);
+        scope[v.name] = {SymbolKind::reg, index, type, 0};
+        return {r.register_ref(index), 0, bits(type) / 8};
+    }
+    const std::optional<Placement> p = placement(v);
+    if (!p || round_up(frame, p->alignment) + p->bytes > most_parameter_bytes) {
+        r.error(v.place, "Parameter '" + v.name + "' has no usable size or alignment");
+        return {};
+    }
+    frame = round_up(frame, p->alignment);
+    scope[v.name] = {SymbolKind::variable, static_cast<uint32_t>(r.program.variables.size()),
+                     Type::none, 0};
+    r.program.variables.push_back({v.name, ptx::Space::param, frame, p->bytes, true, read_only});
+    frame += p->bytes;
+    return {no_ref, static_cast<uint32_t>(frame - p->bytes), static_cast<uint32_t>(p->bytes)};
+}
+
+using Scope = std::unordered_map<std::string, Symbol>;
+
+// What a function is called with, so that calls can be resolved before its body is; returns the
+// names that its body sees.
+Scope declare_function(Resolver& r, const ptx::Function& f) {
+    r.function = r.program.functions.size();
+    Function out;
+    out.name = f.name;
+    out.place = f.place;
+    r.scopes.emplace_back();
+    uint64_t frame = 0;
+    if (f.is_entry) {
+        place_parameters(r, f);
+    } else {
+        for (const ptx::Variable& v : f.results)
+            out.results.push_back(declare_formal(r, v, false, frame));
+        for (const ptx::Variable& v : f.parameters)
+            out.parameters.push_back(declare_formal(r, v, true, frame));
+    }
+    out.frame_bytes = static_cast<uint32_t>(frame);
+    r.program.functions.push_back(std::move(out));
+    Scope scope = std::move(r.scopes.back());
+    r.scopes.pop_back();
+    return scope;
+}
+
+void resolve_body(Resolver& r, Placer& placer, const ptx::Function& f, size_t index, Scope scope) {
+    r.function = index;
+    r.frame_constants.clear();
+    r.program.functions[index].first = static_cast<uint32_t>(r.program.operations.size());
+    // The module's own .local variables stand before the entry's.
+    if (index != 0) placer.local.next = r.program.functions[index].frame_bytes;
+    r.scopes.push_back(std::move(scope));
+    walk(r, placer, f.body);
+    r.scopes.pop_back();
+    Operation last;
+    last.op = f.is_entry ? Op::exit : Op::ret;
+    last.place = f.body.end;
+    r.program.operations.push_back(last);
+    Function& done = r.program.functions[index];
+    done.end = static_cast<uint32_t>(r.program.operations.size());
+    done.frame_bytes = static_cast<uint32_t>(round_up(placer.local.next, 16));
+}
+
+// The slots of each function's own registers, for the calls that must keep them.
+void list_own_slots(Resolver& r) {
+    for (size_t i = 0; i < r.program.registers.size(); ++i) {
+        const Register& reg = r.program.registers[i];
+        if (reg.ref == no_ref || r.register_owner[i] == 0) continue;
+        const auto width = static_cast<uint8_t>(reg.type == Type::pred ? 1 : bits(reg.type));
+        r.program.functions[r.register_owner[i]].own.push_back({reg.ref, width});
+    }
+    for (Function& f : r.program.functions)
+        for (const FrameSlot& s : f.frame_slots) f.own.push_back({s.ref, s.width});
 }
 
 void read_performance_directives(Resolver& r, const ptx::Function& entry) {
@@ -355,6 +456,8 @@ void check_target(Resolver& r, Arch arch) {
 void finish_labels(Resolver& r) {
     for (const auto& [operation, label] : r.branches)
         r.program.operations[operation].target = r.label_operation[label];
+    for (const uint32_t label : r.branch_labels)
+        r.program.branch_targets.push_back(r.label_operation[label]);
 }
 
 }  // namespace
@@ -392,7 +495,8 @@ Resolved resolve(const ptx::Module& module, Arch arch, std::string_view entry_na
     SharedTotal total{shared_base};
     for (const auto& item : module.items)
         if (const auto* v = std::get_if<ptx::Variable>(&item)) total.add(*v);
-    total.add(entry->body);
+    const std::vector<const ptx::Function*> functions = reachable_functions(module, *entry);
+    for (const ptx::Function* f : functions) total.add(f->body);
     const uint64_t dynamic_shared = round_up(total.end, total.dynamic_alignment);
     Placer placer{r,
                   {shared_base, shared_base + row(arch).shared_max},
@@ -401,27 +505,28 @@ Resolved resolve(const ptx::Module& module, Arch arch, std::string_view entry_na
                   {0, most_const_bytes},
                   dynamic_shared};
     r.scopes.emplace_back();
-    for (const auto& item : module.items) {
+    for (size_t i = 0; i < functions.size(); ++i)
+        r.scopes.back()[functions[i]->name] = {SymbolKind::function, static_cast<uint32_t>(i),
+                                               Type::none, 0};
+    for (const auto& item : module.items)
         if (const auto* v = std::get_if<ptx::Variable>(&item)) declare(r, placer, *v);
-        if (const auto* f = std::get_if<ptx::Function>(&item))
-            r.scopes.back()[f->name] = {SymbolKind::function, 0, Type::none, 0};
-    }
-    r.scopes.emplace_back();
-    place_parameters(r, *entry);
     read_performance_directives(r, *entry);
-
-    walk(r, placer, entry->body);
-    Operation last;
-    last.op = Op::exit;
-    last.place = entry->body.end;
-    r.program.operations.push_back(last);
+    std::vector<Scope> scopes;
+    for (const ptx::Function* f : functions) scopes.push_back(declare_function(r, *f));
+    for (size_t i = 0; i < functions.size(); ++i)
+        resolve_body(r, placer, *functions[i], i, std::move(scopes[i]));
     finish_labels(r);
+    list_own_slots(r);
+    find_recursion(r.program);
     r.program.shared_begin = static_cast<uint32_t>(shared_base);
     r.program.shared_static = static_cast<uint32_t>(dynamic_shared - shared_base);
-    r.program.local_bytes = static_cast<uint32_t>(round_up(placer.local.next, 16));
+    r.program.local_bytes = r.program.functions[0].frame_bytes;
     if (r.program.register_bytes > most_register_bytes)
         r.error(entry->place, "The kernel has too many registers");
-    if (r.diagnostics.empty()) find_reconvergence(r.program.operations);
+    if (r.diagnostics.empty())
+        for (const Function& f : r.program.functions)
+            find_reconvergence(std::span(r.program.operations).subspan(f.first, f.end - f.first),
+                               f.first, r.program.branch_targets);
     std::ranges::stable_sort(r.diagnostics, [](const ptx::Diagnostic& a, const ptx::Diagnostic& b) {
         return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
     });

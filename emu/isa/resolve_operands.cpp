@@ -13,6 +13,8 @@ namespace {
 // Size Exceeding Instruction-Type Size" and "Type Information for Instructions and Operands".
 bool compatible(Type reg, Type type, bool relaxed) {
     if (reg == Type::pred || type == Type::pred) return reg == type;
+    // Two slots: it does not stand for a narrower one.
+    if (reg == Type::b128) return type == Type::b128;
     const unsigned have = bits(reg);
     const unsigned want = std::max(bits(type), 8u);
     if (relaxed ? have < want : have != want) return false;
@@ -41,6 +43,13 @@ struct OperandDecoder {
                     std::move(hint));
         failed = true;
     }
+    void unexpected(const ptx::Operand& p, const std::string& value, const std::string& expected) {
+        if (failed) return;
+        const auto at = static_cast<size_t>(&p - i.operands.data());
+        r.error(p.place, "Argument " + std::to_string(at) + " of instruction '" + i.opcode +
+                             "': unexpected value '" + value + "', expected to be " + expected);
+        failed = true;
+    }
     void unknown(ptx::Place place, const std::string& name) {
         r.error(place, "Unknown symbol '" + name + "'");
         failed = true;
@@ -49,6 +58,24 @@ struct OperandDecoder {
     Type type_of(std::string_view token) const { return operand_type(token, s.mod); }
 
     void push(Ref ref) { o.r[o.operands++] = ref; }
+
+    // Instructions that write a result for nothing else.
+    bool no_sink() const {
+        switch (o.op) {
+            case Op::bar_red:
+            case Op::isspacep:
+            case Op::mbarrier_wait:
+            case Op::mbarrier_pending:
+            case Op::policy_fraction:
+            case Op::policy_range:
+            case Op::policy_convert:
+                return true;
+            case Op::mbarrier_arrive:
+                return r.version < 71;
+            default:
+                return false;
+        }
+    }
 
     // A register by name, checked against a type. no_ref after an error.
     Ref named(const ptx::Operand& p, Type type, bool relaxed, bool writes) {
@@ -67,6 +94,7 @@ struct OperandDecoder {
             return no_ref;
         }
         (writes ? written : read).push_back(symbol.index);
+        if (symbol.type == Type::b128) (writes ? written : read).push_back(symbol.index + 1);
         if (relaxed)
             (writes ? o.register_bits : o.source_bits) = static_cast<uint8_t>(bits(symbol.type));
         return r.register_ref(symbol.index);
@@ -79,10 +107,10 @@ struct OperandDecoder {
     }
 
     Ref destination(const ptx::Operand& p, Type type, bool relaxed) {
-        if (p.kind == ptx::OperandKind::sink && o.op == Op::bar_red) {
+        if (p.kind == ptx::OperandKind::sink && no_sink()) {
             if (!failed)
                 r.error(p.place, "Result discard mode is not allowed for instruction '" + i.opcode +
-                                     ".red'");
+                                     (o.op == Op::bar_red ? ".red'" : "'"));
             failed = true;
         }
         if (p.kind == ptx::OperandKind::sink)
@@ -97,7 +125,7 @@ struct OperandDecoder {
     // A literal as the bits of `type`; PTX manual, "Constants": a decimal floating-point literal is
     // f64 and converts to the instruction's type.
     Ref literal(const ptx::Operand& p, Type type) {
-        const unsigned width = bits(type) == 64 ? 64 : 32;
+        const unsigned width = std::max(bits(type), 32u);
         uint64_t value = p.bits;
         const bool is_bits = row(type).kind == Kind::bits;
         switch (p.kind) {
@@ -128,13 +156,20 @@ struct OperandDecoder {
             case ptx::OperandKind::name: {
                 const SpecialRow* row_found = special(p.text);
                 if (row_found == nullptr) return named(p, type, relaxed, false);
-                if (o.op != Op::mov && o.op != Op::cvt) {
+                if ((o.op != Op::mov && o.op != Op::cvt) || is_float(type)) {
                     r.error(p.place, "Special register argument not allowed for instruction '" +
                                          i.opcode + "'");
                     failed = true;
                     return no_ref;
                 }
-                if (!compatible(row_found->type, type, relaxed)) mismatch(p.place);
+                if (const std::string why = special_unsupported(*row_found); !why.empty()) {
+                    r.error(p.place, why);
+                    failed = true;
+                    return no_ref;
+                }
+                const bool low_half = o.op == Op::mov && bits(row_found->type) == 32 &&
+                                      (type == Type::b16 || type == Type::u16);
+                if (!low_half && !compatible(row_found->type, type, relaxed)) mismatch(p.place);
                 o.source_bits = static_cast<uint8_t>(bits(row_found->type));
                 o.reads_clock = row_found->special >= Special::clock &&
                                 row_found->special <= Special::globaltimer_hi;
@@ -150,6 +185,11 @@ struct OperandDecoder {
         }
     }
 
+    // Why there is no such special register on this target; its vector has the name.
+    std::string special_unsupported(const SpecialRow& which) const {
+        return unsupported(r, which.name.substr(0, which.name.find('.')), which.target, which.ptx);
+    }
+
     // A predicate operand, "p" or "!p" or a constant; the negation goes into a slot of its own.
     Ref predicate(const ptx::Operand& p, bool& negated) {
         negated = p.kind == ptx::OperandKind::negated;
@@ -158,6 +198,15 @@ struct OperandDecoder {
         if (inner.kind != ptx::OperandKind::name) {
             mismatch(p.place);
             return no_ref;
+        }
+        if (const SpecialRow* row_found = special(inner.text); row_found && o.op == Op::mov) {
+            if (const std::string why = special_unsupported(*row_found); !why.empty()) {
+                r.error(p.place, why);
+                failed = true;
+            } else if (row_found->type != Type::pred) {
+                mismatch(p.place);
+            }
+            return r.special(*row_found);
         }
         return named(inner, Type::pred, false, false);
     }
@@ -232,7 +281,7 @@ struct OperandDecoder {
                 const Placed& v = r.program.variables[symbol.index];
                 a.offset += base.offset + static_cast<int64_t>(v.address);
                 if (space == ptx::Space::none) space = v.space;
-                if (o.op == Op::st && v.space == ptx::Space::param && !failed) {
+                if (o.op == Op::st && v.space == ptx::Space::param && v.read_only && !failed) {
                     r.error(base.place,
                             "Illegal to write to function input parameter '" + base.text + "'");
                     failed = true;
@@ -244,35 +293,61 @@ struct OperandDecoder {
                             i.opcode + "'");
                     failed = true;
                 }
+                if (v.in_frame) {
+                    space = ptx::Space::local;
+                    if (r.function != 0) a.base = r.frame_constant(32, 0);
+                }
                 break;
             }
             default:
                 mismatch(base.place);
         }
+        // In a function .param is what calls pass; only an entry has the launch's parameters.
+        if (space == ptx::Space::param && r.function != 0) space = ptx::Space::local;
+    }
+
+    bool is_predicate(const ptx::Operand& p) {
+        if (p.kind == ptx::OperandKind::negated) return true;
+        const Symbol symbol = p.kind == ptx::OperandKind::name ? r.find(p.text) : Symbol{};
+        return symbol.kind == SymbolKind::reg && symbol.type == Type::pred;
     }
 
     // What mov and cvta read besides registers and literals: an address in its state space.
     Ref address_constant(const ptx::Operand& p, Type type) {
         const Symbol symbol = r.find(p.text);
+        if (symbol.kind == SymbolKind::function && bits(type) == 64)
+            return r.constant(64, code_window + code_stride * symbol.index);
         if (symbol.kind != SymbolKind::variable) return source(p, type, false);
         if (bits(type) < 32) mismatch(p.place);
         const Placed& v = r.program.variables[symbol.index];
         const uint64_t value = v.address + static_cast<uint64_t>(p.offset);
-        return r.constant(bits(type) == 64 ? 64 : 32, value);
+        const unsigned width = bits(type) == 64 ? 64 : 32;
+        return v.in_frame ? r.frame_constant(width, value) : r.constant(width, value);
     }
 
     // mov: one value, or a vector on either side that packs or unpacks it.
     void mov(const ptx::Operand& p, bool writes) {
         const Type type = s.mod.type[0];
+        if (s.mod.vec > 1) {
+            vectors = writes ? 0 : 1;
+            if (p.kind == ptx::OperandKind::name && special(p.text + ".x") != nullptr)
+                special_vector(p, type);
+            else
+                vector(p, type, s.mod.vec, false, writes);
+            push(no_ref);
+            return;
+        }
         if (p.kind == ptx::OperandKind::vector) {
             const size_t count = p.items.size();
             const unsigned width = count == 0 ? 0 : bits(type) / static_cast<unsigned>(count);
-            const Type element = width == 32   ? Type::b32
-                                 : width == 16 ? Type::b16
-                                 : width == 8  ? Type::b8
-                                               : Type::none;
+            const Type element = width == 64          ? Type::b64
+                                 : width == 32        ? Type::b32
+                                 : type == Type::b128 ? Type::none
+                                 : width == 16        ? Type::b16
+                                 : width == 8         ? Type::b8
+                                                      : Type::none;
             if (count < 2 || element == Type::none || row(type).kind != Kind::bits) {
-                mismatch(p.place, "a vector packs the value of a .b32 or .b64 mov");
+                mismatch(p.place, "a vector packs the value of a .b32, .b64 or .b128 mov");
                 return;
             }
             // The position tells the executor which side is the vector.
@@ -289,6 +364,25 @@ struct OperandDecoder {
             push(source(p, type, false));
     }
 
+    // "%tid" stands for {%tid.x, %tid.y, %tid.z, %tid.w}.
+    void special_vector(const ptx::Operand& p, Type type) {
+        if (s.mod.vec != 4) {
+            mismatch(p.place, "a special register's vector has 4 elements");
+            return;
+        }
+        ptx::Operand all;
+        all.kind = ptx::OperandKind::vector;
+        all.place = p.place;
+        for (const char* const component : {".x", ".y", ".z", ".w"}) {
+            ptx::Operand one;
+            one.kind = ptx::OperandKind::name;
+            one.text = p.text + component;
+            one.place = p.place;
+            all.items.push_back(std::move(one));
+        }
+        vector(all, type, 4, false, false);
+    }
+
     void fragment_operand(const ptx::Operand& p, char which) {
         const MmaVariant& v = *s.mma;
         const Type type = which == 'd' ? v.d : which == 'a' ? v.a : which == 'b' ? v.b : v.c;
@@ -301,11 +395,38 @@ struct OperandDecoder {
                false, which == 'd');
     }
 
+    // The labels of a .branchtargets directive.
+    void targets(const ptx::Operand& p) {
+        const Symbol symbol = p.kind == ptx::OperandKind::name ? r.find(p.text) : Symbol{};
+        if (symbol.kind != SymbolKind::targets) {
+            unknown(p.place, p.text);
+            return;
+        }
+        const ptx::Directive& table = *r.tables[symbol.index];
+        o.target = static_cast<uint32_t>(r.branch_labels.size());
+        o.immediate = table.operands.size();
+        for (const ptx::Operand& target : table.operands) {
+            const Symbol label = r.find(target.text);
+            if (label.kind != SymbolKind::label) {
+                unknown(target.place, target.text);
+                return;
+            }
+            r.branch_labels.push_back(label.index);
+        }
+    }
+
     void one(std::string_view token, const ptx::Operand& p) {
         const std::string_view role = token.substr(0, token.find(':'));
         bool negated = false;
         if (role == "D") {
             push(destination(p, type_of(token), false));
+        } else if (role == "S" && o.op == Op::cp_async && is_predicate(p)) {
+            push(no_ref);
+            push(predicate(p, negated));
+            if (negated) o.negated_sources |= 2;
+            if (r.version < 75 && !failed)
+                r.error(p.place,
+                        "Feature 'ignore-src on cp.async' requires PTX ISA .version 7.5 or later");
         } else if (role == "S") {
             push(source(p, type_of(token), false));
         } else if (role == "d" || role == "s") {
@@ -331,8 +452,9 @@ struct OperandDecoder {
             push(predicate(p, negated));
             if (negated) o.negated_sources |= static_cast<uint8_t>(1u << (o.operands - 1));
         } else if (role == "V" || role == "M") {
-            if (o.op == Op::cvta)
-                push(address_constant(p, s.mod.type[0]));
+            if (o.op == Op::cvta || o.op == Op::mapa || o.op == Op::getctarank)
+                push(p.kind == ptx::OperandKind::name ? address_constant(p, s.mod.type[0])
+                                                      : source(p, s.mod.type[0], false));
             else
                 mov(p, role == "V");
         } else if (role == "A") {
@@ -345,6 +467,22 @@ struct OperandDecoder {
         } else if (role == "I") {
             if (p.kind != ptx::OperandKind::integer) mismatch(p.place, "a constant is expected");
             o.immediate = p.bits;
+            if (token.size() > role.size() && std::to_string(p.bits) != token.substr(2))
+                unexpected(p, std::to_string(p.bits), std::string(token.substr(2)));
+            if (o.op == Op::alloca_ && !failed && !std::has_single_bit(p.bits)) {
+                r.error(p.place, "Alignment must be a power of two");
+                failed = true;
+            } else if (o.op == Op::alloca_ && !failed && p.bits > uint64_t{1} << 23) {
+                r.error(p.place, "Alignment value too large, exceeds 2^23");
+                failed = true;
+            }
+        } else if (role == "X") {
+            if (p.kind != ptx::OperandKind::sink && !failed) {
+                r.error(p.place, "Sink '_' is expected as a destination operand for instruction '" +
+                                     i.opcode + "' with '.shared::cluster'");
+                failed = true;
+            }
+            push(scratch_register);
         } else if (role == "L") {
             const Symbol symbol = p.kind == ptx::OperandKind::name ? r.find(p.text) : Symbol{};
             if (symbol.kind == SymbolKind::label)
@@ -352,6 +490,8 @@ struct OperandDecoder {
                                         symbol.index);
             else
                 unknown(p.place, p.text);
+        } else if (role == "T") {
+            targets(p);
         } else if (role == "N") {
             vector(p, Type::b32, s.mod.matrices, false, o.op == Op::ldmatrix);
         } else {
@@ -372,7 +512,25 @@ struct OperandDecoder {
         return count;
     }
 
+    // What the row leaves to be looked at once all operands are there.
+    void finish() {
+        // The wait of a cluster of one CTA.
+        if (o.op == Op::bar && o.operands == 0) push(r.constant(32, 0));
+        if (!failed) failed = !check_constants(r, i, o);
+        const bool counted = (o.op == Op::mbarrier_arrive || o.op == Op::mbarrier_drop) &&
+                             o.operands == 2 && !o.mod.no_complete && !o.mod.expect;
+        if (!counted || failed) return;
+        const std::string feature = i.opcode + i.modifiers[0].text +
+                                    " with count argument and without '.noComplete' modifier";
+        const std::string why = unsupported(r, "Feature '" + feature + "'", 90, 78);
+        if (!why.empty()) r.error(i.place, why);
+    }
+
     void all() {
+        if (s.form->op == Op::call) {
+            decode_call(r, i, o, read);
+            return;
+        }
         std::string_view rest = s.form->operands;
         size_t given = 0;
         const bool cache_hint = std::ranges::find(i.modifiers, ".L2::cache_hint",
@@ -454,7 +612,7 @@ Symbol Resolver::find(std::string_view name) {
 }
 
 Ref Resolver::allocate(unsigned width) {
-    const uint32_t bytes = width == 1 ? 4 : width == 64 ? 256 : 128;
+    const uint32_t bytes = width == 1 ? 4 : width == 128 ? 2 * half_bytes : width == 64 ? 256 : 128;
     const uint32_t alignment = width == 1 ? 4 : 64;
     program.register_bytes = (program.register_bytes + alignment - 1) / alignment * alignment;
     const Ref ref = program.register_bytes;
@@ -463,13 +621,26 @@ Ref Resolver::allocate(unsigned width) {
 }
 
 uint32_t Resolver::new_register(std::string name, Type type) {
-    program.registers.push_back({std::move(name), type, no_ref});
-    return static_cast<uint32_t>(program.registers.size() - 1);
+    const auto index = static_cast<uint32_t>(program.registers.size());
+    const bool halves = type == Type::b128;
+    if (halves) type = Type::b64;
+    program.registers.push_back({name, type, no_ref, static_cast<uint8_t>(halves)});
+    register_owner.push_back(function);
+    if (halves) {
+        program.registers.push_back({std::move(name), type, no_ref, 2});
+        register_owner.push_back(function);
+    }
+    return index;
 }
 
 Ref Resolver::register_ref(uint32_t index) {
     Register& reg = program.registers[index];
-    if (reg.ref == no_ref) reg.ref = allocate(reg.type == Type::pred ? 1 : bits(reg.type));
+    if (reg.ref == no_ref && reg.half == 1) {
+        reg.ref = allocate(128);
+        program.registers[index + 1].ref = reg.ref + half_bytes;
+    } else if (reg.ref == no_ref) {
+        reg.ref = allocate(reg.type == Type::pred ? 1 : bits(reg.type));
+    }
     return reg.ref;
 }
 
@@ -478,7 +649,21 @@ Ref Resolver::constant(unsigned width, uint64_t value) {
     const auto [at, is_new] = constants.try_emplace({static_cast<uint8_t>(width), value}, no_ref);
     if (is_new) {
         at->second = allocate(width);
-        program.constants.push_back({at->second, static_cast<uint8_t>(width), value});
+        const unsigned each = width == 128 ? 64 : width;
+        program.constants.push_back({at->second, static_cast<uint8_t>(each), value});
+        if (width == 128) program.constants.push_back({at->second + half_bytes, 64, 0});
+    }
+    return at->second;
+}
+
+Ref Resolver::frame_constant(unsigned width, uint64_t offset) {
+    if (function == 0) return constant(width, offset);
+    const auto [at, is_new] =
+        frame_constants.try_emplace({static_cast<uint8_t>(width), offset}, no_ref);
+    if (is_new) {
+        at->second = allocate(width);
+        program.functions[function].frame_slots.push_back(
+            {at->second, static_cast<uint8_t>(width), offset});
     }
     return at->second;
 }
@@ -499,10 +684,13 @@ void Resolver::decode(const ptx::Instruction& instruction) {
         if (!s.reported) {
             s.reported = true;
             s.diagnostic = diagnostics.size();
-            error(instruction.place, s.error, s.hint);
-        } else if (s.hint.empty() || s.hint.starts_with("occurs ")) {
-            s.hint = "occurs " + std::to_string(s.uses) + " times, first here";
-            diagnostics[s.diagnostic].hint = s.hint;
+            error(s.wrong_modifier < 0
+                      ? instruction.place
+                      : instruction.modifiers[static_cast<size_t>(s.wrong_modifier)].place,
+                  s.error, s.hint);
+        } else {
+            diagnostics[s.diagnostic].hint = s.hint + (s.hint.empty() ? "" : "; ") + "occurs " +
+                                             std::to_string(s.uses) + " times, first here";
         }
         return;
     }
@@ -522,6 +710,7 @@ void Resolver::decode(const ptx::Instruction& instruction) {
         o.guard = decoder.named(guard, Type::pred, false, false);
     }
     decoder.all();
+    decoder.finish();
     if (uses_carry(o) && program.carry == no_ref) program.carry = allocate(1);
     o.aligned_barrier =
         (o.op == Op::bar || o.op == Op::bar_red) && (instruction.opcode == "bar" || o.mod.aligned);

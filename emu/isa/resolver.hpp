@@ -13,11 +13,22 @@
 
 namespace lockwarp::isa {
 
-enum class SymbolKind : uint8_t { none, reg, reg_vector, reg_range, variable, label, function };
+enum class SymbolKind : uint8_t {
+    none,
+    reg,
+    reg_vector,
+    reg_range,
+    variable,
+    label,
+    function,
+    targets,    // .branchtargets
+    prototype,  // .callprototype, .calltargets
+};
 
 struct Symbol {
     SymbolKind kind = SymbolKind::none;
-    uint32_t index = 0;  // into Program::registers or ::variables, or a label's number
+    uint32_t index = 0;  // into Program::registers, ::variables, ::functions, Resolver::tables, or
+                         // a label's number
     Type type = Type::none;
     uint32_t count = 0;  // reg_range: N of "%r<N>"; reg_vector: components
 };
@@ -29,6 +40,7 @@ struct Spelling {
     const MmaVariant* mma = nullptr;
     std::string error;  // not empty: every use of this spelling is wrong
     std::string hint;
+    int wrong_modifier = -1;  // that the error is about; -1: the whole instruction
     bool reported = false;
     size_t uses = 0;
     size_t diagnostic = 0;
@@ -43,6 +55,11 @@ struct Resolver {
     std::vector<uint32_t> label_operation;  // by label number
     std::vector<ptx::Place> label_place;
     std::vector<std::pair<uint32_t, uint32_t>> branches;  // operation, label number
+    std::vector<const ptx::Directive*> tables;            // .branchtargets
+    std::vector<uint32_t> branch_labels;  // the label numbers of Program::branch_targets
+    size_t function = 0;                  // that is resolved now; 0: the entry
+    std::vector<size_t> register_owner;   // by register: the function it is of
+    std::map<std::pair<uint8_t, uint64_t>, Ref> frame_constants;  // of that function
     std::unordered_map<std::string, Spelling> spellings;
     std::map<std::pair<uint8_t, uint64_t>, Ref> constants;
     std::map<Special, Ref> specials;
@@ -57,14 +74,37 @@ struct Resolver {
     Ref register_ref(uint32_t index);
     uint32_t new_register(std::string name, Type type);
     Ref constant(unsigned width, uint64_t value);
+    // A slot with the address of a place in the current function's frame.
+    Ref frame_constant(unsigned width, uint64_t offset);
     Ref special(const SpecialRow& row);
     Ref allocate(unsigned bits);
 
     void decode(const ptx::Instruction& instruction);
 };
 
+// The module's functions that an entry may come to, itself first: those whose names its
+// instructions, theirs, or initial values of the module's variables hold. Functions without a body
+// are left out.
+std::vector<const ptx::Function*> reachable_functions(const ptx::Module& module,
+                                                      const ptx::Function& entry);
+
+// The operands of `call`. Registers that it reads are added to `read`.
+void decode_call(Resolver& r, const ptx::Instruction& i, Operation& o, std::vector<uint32_t>& read);
+
+// Looks at what the assembler looks at of constants: numbers of barriers, sizes, shares. A count of
+// 0 threads is taken out: it stands for all. false: an error was added.
+bool check_constants(Resolver& r, const ptx::Instruction& i, Operation& o);
+
+// Fills Call::recursive.
+void find_recursion(Program& program);
+
 // The instruction's opcode and modifiers, as written.
 std::string spelled(const ptx::Instruction& instruction);
+
+// Why the module's .target or .version does not allow a feature, in the assembler's words; empty:
+// they do. The feature is a name, or the words that name it ("Modifier '.tensormap'").
+std::string unsupported(const Resolver& r, std::string_view feature, uint16_t target,
+                        uint16_t version);
 
 // The row and the modifiers of that, or the error of every instruction with this spelling.
 Spelling spell(Resolver& r, const ptx::Instruction& instruction);

@@ -1,29 +1,12 @@
 // The row and the modifiers of an instruction, or why the assembler would refuse them.
 #include <algorithm>
 
+#include "emu/isa/requirements.hpp"
 #include "emu/isa/resolver.hpp"
 
 namespace lockwarp::isa {
 
 namespace {
-
-std::string arch_text(uint16_t number) { return "sm_" + std::to_string(number); }
-
-std::string version_text(uint16_t version) {
-    return std::to_string(version / 10) + "." + std::to_string(version % 10);
-}
-
-// What an instruction may look like, for the second line of a message.
-std::string usage(std::string_view opcode) {
-    std::string text;
-    size_t shown = 0;
-    for (const Form& f : forms()) {
-        if (f.opcode != opcode) continue;
-        if (++shown > 4) return text + ", ...";
-        text += (text.empty() ? "" : ", ") + std::string(opcode) + std::string(f.syntax);
-    }
-    return text;
-}
 
 bool known_shape(std::string_view text) {
     std::string_view rest = set_named("shape");
@@ -43,11 +26,54 @@ std::string not_executed(const std::string& spelling) {
 // Whether the module's .target and .version allow a feature; otherwise the spelling's error.
 bool supported(const Resolver& r, Spelling& s, std::string_view feature, uint16_t target,
                uint16_t version) {
-    const std::string begin = "Feature '" + std::string(feature) + "' requires ";
-    if (r.program.target < target)
-        s.error = begin + ".target " + arch_text(target) + " or higher";
-    else if (r.version < version)
-        s.error = begin + "PTX ISA .version " + version_text(version) + " or later";
+    s.error = unsupported(r, feature, target, version);
+    return s.error.empty();
+}
+
+// What a modifier alone demands.
+bool modifiers_supported(const Resolver& r, Spelling& s, const ptx::Instruction& i) {
+    for (const Requirement* q : demands(i.opcode, i.modifiers)) {
+        std::string words(q->words);
+        if (const size_t at = words.find('@'); at != std::string::npos)
+            words.replace(at, 1, i.opcode);
+        if (!supported(r, s, words, q->target, q->ptx)) return false;
+    }
+    return true;
+}
+
+// Hints to the caches are for global memory alone.
+bool hints_allowed(Spelling& s, const ptx::Instruction& i) {
+    const Op op = s.form->op;
+    const ptx::Modifier* operation = nullptr;  // of the cache, .ca ... .wt
+    for (const ptx::Modifier& m : i.modifiers) {
+        for (const std::string_view set : {set_named("ldcop"), set_named("stcop")})
+            if ((op == Op::ld || op == Op::st) &&
+                ("|" + std::string(set) + "|").find("|" + m.text + "|") != std::string::npos)
+                operation = &m;
+        if (operation != nullptr && m.text.starts_with(".L1::")) {
+            s.error = "Modifier '." + m.text.substr(5) + "' cannot be combined with modifier '" +
+                      operation->text + "'";
+            return false;
+        }
+    }
+    const bool memory = op == Op::ld || op == Op::st || op == Op::atom || op == Op::red;
+    if (!memory || s.mod.space == ptx::Space::none || s.mod.space == ptx::Space::global)
+        return true;
+    std::string_view space;
+    for (const ptx::Modifier& m : i.modifiers) {
+        Modifiers one;
+        if (apply_modifier(m.text, one) && one.space != ptx::Space::none) space = m.text;
+    }
+    const std::string where = "' cannot be applied to '" + std::string(space) +
+                              "' space for instruction '" + i.opcode + "'";
+    for (const ptx::Modifier& m : i.modifiers) {
+        if (m.text == ".L2::cache_hint")
+            s.error = "Modifier '" + m.text + where;
+        else if (m.text.starts_with(".L1::"))
+            s.error = "Modifier '." + m.text.substr(5) + where;
+        else if (m.text.starts_with(".L2::"))
+            s.error = "State space incorrect for feature 'cache prefetching'";
+    }
     return s.error.empty();
 }
 
@@ -95,41 +121,136 @@ void choose_mma(Resolver& r, Spelling& s, std::span<const ptx::Modifier> modifie
             s.hint += (s.hint.empty() ? "with this shape: " : ", ") + std::string(v.key);
 }
 
-// Which modifier is the wrong one: the first that no row of the opcode takes.
-std::string wrong_modifier(const ptx::Instruction& i) {
-    for (const ptx::Modifier& m : i.modifiers)
-        if (modifier_not_executed(i.opcode, m.text)) return not_executed(spelled(i));
-    for (const ptx::Modifier& m : i.modifiers) {
-        Modifiers ignored;
-        if ((i.opcode == "mma" && m.text.starts_with(".m") && !known_shape(m.text)) ||
-            !apply_modifier(m.text, ignored))
-            return "Unknown modifier '" + m.text + "'";
+void add_alternatives(std::string_view alternatives, std::vector<std::string_view>& out) {
+    while (!alternatives.empty()) {
+        const size_t bar = std::min(alternatives.find('|'), alternatives.size());
+        out.push_back(alternatives.substr(0, bar));
+        alternatives.remove_prefix(std::min(bar + 1, alternatives.size()));
     }
-    for (const ptx::Modifier& m : i.modifiers) {
-        bool taken = false;
-        for (const Form& f : forms()) {
-            if (f.opcode != i.opcode) continue;
-            // A modifier belongs to a syntax if it stands in it or in one of its named sets.
-            std::string_view syntax = f.syntax;
-            for (size_t at = 0; at < syntax.size() && !taken; ++at) {
-                if (syntax[at] == '<') {
-                    const size_t end = syntax.find('>', at);
-                    const std::string set =
-                        "|" + std::string(set_named(syntax.substr(at + 1, end - at - 1))) + "|";
-                    taken = set.find("|" + m.text + "|") != std::string::npos;
-                } else if (syntax[at] == '.') {
-                    const size_t end =
-                        std::min(syntax.find_first_of(".|{}<", at + 1), syntax.size());
-                    taken = syntax.substr(at, end - at) == m.text;
-                }
-            }
+}
+
+// Every modifier that stands in a syntax or in one of its named sets.
+void add_modifiers(std::string_view syntax, std::vector<std::string_view>& out) {
+    for (size_t at = 0; at < syntax.size(); ++at) {
+        if (syntax[at] == '<') {
+            const size_t end = syntax.find('>', at);
+            add_alternatives(set_named(syntax.substr(at + 1, end - at - 1)), out);
+        } else if (syntax[at] == '.') {
+            const size_t end = std::min(syntax.find_first_of(".|{}<", at + 1), syntax.size());
+            out.push_back(syntax.substr(at, end - at));
         }
-        if (!taken) return "Illegal modifier '" + m.text + "' for instruction '" + i.opcode + "'";
     }
-    return "Unexpected instruction types specified for '" + i.opcode + "'";
+}
+
+std::vector<std::string_view> modifiers_of(std::string_view opcode) {
+    std::vector<std::string_view> out;
+    for (const Form& f : forms())
+        if (f.opcode == opcode) add_modifiers(f.syntax, out);
+    return out;
+}
+
+// What an instruction may look like, for the second line of a message: the rows that have most of
+// its modifiers.
+std::string usage(const ptx::Instruction& i) {
+    constexpr size_t most_shown = 4;
+    std::vector<const Form*> best;
+    size_t most = 0;
+    for (const Form& f : forms()) {
+        if (f.opcode != i.opcode) continue;
+        std::vector<std::string_view> known;
+        add_modifiers(f.syntax, known);
+        const auto common =
+            static_cast<size_t>(std::ranges::count_if(i.modifiers, [&](const ptx::Modifier& m) {
+                return std::ranges::find(known, m.text) != known.end();
+            }));
+        if (common > most) best.clear();
+        most = std::max(most, common);
+        if (common == most) best.push_back(&f);
+    }
+    std::string text;
+    for (size_t n = 0; n < std::min(best.size(), most_shown); ++n)
+        text += (n == 0 ? "" : ", ") + i.opcode + std::string(best[n]->syntax);
+    return text + (best.size() > most_shown ? ", ..." : "");
+}
+
+// Modifiers of machines beyond those modelled, in the assembler's words.
+struct Beyond {
+    std::string_view opcode;
+    std::string_view modifier;
+    std::string_view words;
+};
+
+constexpr auto beyond = std::to_array<Beyond>({
+    {"cvt", ".rs", "Feature '.rs'"},
+    {"cvt", ".e2m1x2", "Instruction 'cvt with .e2m1x2'"},
+    {"cvt", ".e2m3x2", "Instruction 'cvt with .e2m3x2/.e3m2x2'"},
+    {"cvt", ".e3m2x2", "Instruction 'cvt with .e2m3x2/.e3m2x2'"},
+    {"cvt", ".ue8m0x2", "Instruction 'cvt with .ue8m0x2'"},
+});
+
+// What is wrong with modifiers that no row of the opcode takes: the first that is none of the
+// opcode's, or their combination.
+void wrong_modifiers(const Resolver& r, const ptx::Instruction& i, Spelling& s) {
+    const auto has = [&](std::string_view text) {
+        return std::ranges::find(i.modifiers, text, &ptx::Modifier::text) != i.modifiers.end();
+    };
+    if ((i.opcode == "shfl" || i.opcode == "vote") && !has(".sync") && r.version >= 64) {
+        s.error = "Instruction '" + i.opcode +
+                  "' without '.sync' is not supported on .target sm_70 and higher from PTX ISA "
+                  "version 6.4";
+        return;
+    }
+    for (const Beyond& b : beyond)
+        if (b.opcode == i.opcode && has(b.modifier)) {
+            s.error = std::string(b.words) + " not supported on .target 'sm_" +
+                      std::to_string(r.program.target) + "'";
+            return;
+        }
+    for (const ptx::Modifier& m : i.modifiers)
+        if (modifier_not_executed(i.opcode, m.text)) {
+            s.error = not_executed(spelled(i));
+            return;
+        }
+    const std::vector<std::string_view> known = modifiers_of(i.opcode);
+    s.hint = usage(i);
+    for (size_t n = 0; n < i.modifiers.size(); ++n) {
+        const std::string& text = i.modifiers[n].text;
+        Modifiers ignored;
+        if ((i.opcode == "mma" && text.starts_with(".m") && !known_shape(text)) ||
+            !apply_modifier(text, ignored)) {
+            s.error = "Unknown modifier '" + text + "'";
+            s.wrong_modifier = static_cast<int>(n);
+            if (const std::string_view near = nearest(text, known); !near.empty())
+                s.hint = "did you mean '" + std::string(near) + "'?";
+            return;
+        }
+    }
+    for (size_t n = 0; n < i.modifiers.size(); ++n) {
+        const std::string& text = i.modifiers[n].text;
+        if (std::ranges::find(known, text) != known.end()) continue;
+        s.error = "Illegal modifier '" + text + "' for instruction '" + i.opcode + "'";
+        s.wrong_modifier = static_cast<int>(n);
+        return;
+    }
+    s.error = "Unexpected instruction types specified for '" + i.opcode + "'";
 }
 
 }  // namespace
+
+std::string unsupported(const Resolver& r, std::string_view feature, uint16_t target,
+                        uint16_t version) {
+    const bool words = feature.find('\'') != std::string_view::npos;
+    const std::string begin =
+        (words ? std::string(feature) : "Feature '" + std::string(feature) + "'") + " requires ";
+    // fp8 came with sm_90; sm_89 has it from 8.1 on.
+    if (target == 89 && version == 78 && r.version < 81) target = 90;
+    if (r.program.target < target)
+        return begin + ".target sm_" + std::to_string(target) + " or higher";
+    if (r.version < version)
+        return begin + "PTX ISA .version " + std::to_string(version / 10) + "." +
+               std::to_string(version % 10) + " or later";
+    return {};
+}
 
 std::string spelled(const ptx::Instruction& i) {
     std::string text = i.opcode;
@@ -139,14 +260,9 @@ std::string spelled(const ptx::Instruction& i) {
 
 Spelling spell(Resolver& r, const ptx::Instruction& i) {
     Spelling s;
-    bool opcode_known = false;
-    for (const Form& f : forms()) {
-        if (f.opcode != i.opcode) continue;
-        opcode_known = true;
-        if (!matches(f.syntax, i.modifiers)) continue;
-        s.form = &f;
-        break;
-    }
+    const FoundForm found = find_form(i);
+    s.form = found.form;
+    const bool opcode_known = std::ranges::find(forms(), i.opcode, &Form::opcode) != forms().end();
     if (s.form == nullptr) {
         if (!opcode_known) {
             if (std::ranges::find(opcodes_not_executed(), i.opcode) !=
@@ -161,25 +277,28 @@ Spelling spell(Resolver& r, const ptx::Instruction& i) {
                 s.hint = "did you mean '" + std::string(near) + "'?";
             return s;
         }
-        s.error = wrong_modifier(i);
-        if (!s.error.ends_with("not executed yet")) s.hint = usage(i.opcode);
+        wrong_modifiers(r, i, s);
         return s;
     }
-    for (const ptx::Modifier& m : i.modifiers) apply_modifier(m.text, s.mod);
-    if ((s.form->op == Op::atom || s.form->op == Op::red) && s.mod.space == ptx::Space::shared)
-        for (const ptx::Modifier& m : i.modifiers)
-            if (m.text == ".L2::cache_hint")
-                s.error =
-                    "Modifier '.L2::cache_hint' cannot be applied to '.shared' space for "
-                    "instruction '" +
-                    i.opcode + "'";
-    if (!s.error.empty() || !supported(r, s, s.form->feature, s.form->target, s.form->ptx))
+    std::string types;
+    for (const ptx::Modifier& m : found.modifiers) {
+        apply_modifier(m.text, s.mod);
+        if (type_named(m.text) != Type::none) types += m.text;
+    }
+    std::string feature(s.form->feature);
+    if (const size_t at = feature.find('@'); at != std::string::npos) feature.replace(at, 1, types);
+    if (!hints_allowed(s, i) || !supported(r, s, feature, s.form->target, s.form->ptx) ||
+        !modifiers_supported(r, s, i))
         return s;
     if (s.form->op == Op::mma)
-        choose_mma(r, s, i.modifiers);
+        choose_mma(r, s, found.modifiers);
     else if ((s.form->op == Op::ld || s.form->op == Op::st) &&
              s.mod.vec * bits(s.mod.type[0]) > 128)
-        s.error = "Feature '256 bit wide load/store' requires .target sm_100 or higher";
+        s.error = bits(s.mod.type[0]) == 128 || i.opcode == "ldu"
+                      ? "Vector type too large, exceeds 128 bit limit"
+                      : "Feature '256 bit wide load/store' requires .target sm_100 or higher";
+    else if (s.form->op == Op::mov && s.mod.vec * bits(s.mod.type[0]) > 128)
+        s.error = "Vector type too large, exceeds 128 bit limit";
     return s;
 }
 

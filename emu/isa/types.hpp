@@ -40,6 +40,8 @@ enum class Type : uint8_t {
     e5m2x2,
     u16x2,
     s16x2,
+    u2,
+    s2,
     count_
 };
 
@@ -85,12 +87,34 @@ inline constexpr std::array<TypeRow, static_cast<size_t>(Type::count_)> type_row
     {Type::e5m2x2, ".e5m2x2", 16, Kind::floating, 2},
     {Type::u16x2, ".u16x2", 32, Kind::unsigned_int, 2},
     {Type::s16x2, ".s16x2", 32, Kind::signed_int, 2},
+    {Type::u2, ".u2", 2, Kind::unsigned_int, 1},
+    {Type::s2, ".s2", 2, Kind::signed_int, 1},
 }};
 
 constexpr const TypeRow& row(Type t) { return type_rows[static_cast<size_t>(t)]; }
 constexpr unsigned bits(Type t) { return row(t).bits; }
 constexpr bool is_float(Type t) { return row(t).kind == Kind::floating; }
 constexpr bool is_signed(Type t) { return row(t).kind == Kind::signed_int; }
+
+// The type of one element of a packed type; of others the type itself.
+constexpr Type element_of(Type t) {
+    switch (t) {
+        case Type::f16x2:
+            return Type::f16;
+        case Type::bf16x2:
+            return Type::bf16;
+        case Type::e4m3x2:
+            return Type::e4m3;
+        case Type::e5m2x2:
+            return Type::e5m2;
+        case Type::u16x2:
+            return Type::u16;
+        case Type::s16x2:
+            return Type::s16;
+        default:
+            return t;
+    }
+}
 
 // Rounding of a result, and of a conversion to an integer (.rni .rzi .rmi .rpi). rna: to nearest,
 // ties away from zero.
@@ -110,5 +134,12 @@ static_assert(
         return true;
     }(),
     "type_rows stand in the order of Type");
+static_assert(
+    [] {
+        for (const TypeRow& r : type_rows)
+            if (bits(element_of(r.type)) * r.lanes != r.bits) return false;
+        return true;
+    }(),
+    "the elements of a packed type fill it");
 
 }  // namespace lockwarp::isa

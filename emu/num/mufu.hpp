@@ -1,6 +1,7 @@
 // The .approx functions of PTX, bit for bit as an H200 gives them: quadratic tables, evaluated in
 // integers as the special function unit does. A value is a bit pattern in the low end of a
-// uint64_t, as in ieee.hpp; packed types are taken one element at a time.
+// uint64_t, as in ieee.hpp; packed types are taken one element at a time. mufu_model.hpp defines
+// them, for host and GPU; `lockwarp special` compares them with a GPU.
 //
 // Compared with an H200, driver 580, without a difference: functions of f32, f16 and bf16 on every
 // operand, f64 on every high word, quotients on 2^36 pairs each; rsqrt.approx.f64 without .ftz

@@ -18,6 +18,8 @@ std::string_view trap_name(TrapKind kind) {
             return "illegal operand";
         case TrapKind::deadlock:
             return "deadlock";
+        case TrapKind::stack:
+            return "stack overflow";
         case TrapKind::step_limit:
             return "step limit reached";
         case TrapKind::trap:

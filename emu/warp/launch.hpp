@@ -53,6 +53,7 @@ enum class TrapKind : uint8_t {
     diverged,       // an .aligned instruction met by a part of its warp
     bad_mask,       // a membermask without the executing lane, or a bad barrier operand
     deadlock,       // no warp of the CTA can go on
+    stack,          // calls too deep, or too much local memory
     step_limit,     // Launch::max_steps
     trap,           // the trap instruction
     breakpoint,     // the brkpt instruction
@@ -72,13 +73,25 @@ struct Trap {
     std::array<uint32_t, 3> cta{};
     uint64_t cta_index = 0;
     uint32_t warp = 0;
-    uint64_t step = 0;  // instructions this warp retired before
+    uint64_t step = 0;            // instructions this warp retired before
+    std::vector<uint32_t> calls;  // operations of the calls it is in, innermost first; 64 at most
     bool has_lane = false;
     uint32_t lane = 0;
     bool has_address = false;
     uint64_t address = 0;
     ptx::Space space = ptx::Space::none;
 };
+
+// What a thread printed by vprintf, or said before a failed assertion.
+struct Printed {
+    uint64_t cta_index = 0;
+    uint32_t warp = 0;
+    uint32_t lane = 0;
+    std::string text;
+};
+
+// Printed text that one launch keeps, as CUDA's buffer by default.
+inline constexpr uint64_t most_printed_bytes = uint64_t{1} << 20;
 
 struct Statistics {
     uint64_t instructions = 0;     // retired, by warps
@@ -96,6 +109,9 @@ struct Refusal {
 struct Result {
     std::optional<Refusal> refusal;
     std::optional<Trap> trap;  // of the CTA with the lowest index that trapped
+    // By CTA, those of a CTA in the order of its run. CTAs after one that trapped are left out.
+    std::vector<Printed> printed;
+    uint64_t printed_bytes_lost = 0;  // beyond most_printed_bytes
     Statistics statistics;
 };
 

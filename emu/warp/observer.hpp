@@ -57,6 +57,12 @@ class Oracle {
     virtual bool knows(uint32_t operation) const = 0;
     // May change, in the lanes that executed it, the registers that the instruction wrote.
     virtual void supply(const Retired& event, uint8_t* registers) = 0;
+    // Of an operation it knows, which tests whether something has come (mbarrier.test_wait): the
+    // lanes for which it had. A lane that finds that it has not waits here until it has.
+    virtual uint32_t went_on(const Retired& event) const {
+        (void)event;
+        return 0;
+    }
 };
 
 }  // namespace lockwarp::warp

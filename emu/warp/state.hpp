@@ -18,7 +18,9 @@ inline constexpr uint32_t no_index = UINT32_MAX;
 // Where lanes that parted at a branch meet again. A path that arrives waits until every lane of
 // `expected` has arrived or exited; then they go on together within `parent`.
 struct Reconvergence {
-    uint32_t at = 0;        // operation
+    uint32_t at = 0;      // operation that ends a path's way here; no_index: a return does
+    uint32_t resume = 0;  // operation that follows
+    uint32_t frame = no_index;
     uint32_t expected = 0;  // lanes
     uint32_t arrived = 0;
     uint32_t parent = no_index;
@@ -41,6 +43,19 @@ struct Path {
     // It stands at a barrier with a value that has opened, which gave it this.
     bool opened = false;
     uint32_t value = 0;
+    uint32_t frame = no_index;  // innermost Frame; no_index: in the entry itself
+};
+
+// One call of a function, by lanes that called it together.
+struct Frame {
+    uint32_t function = 0;
+    uint32_t call = 0;  // operation
+    uint32_t caller = no_index;
+    uint32_t meeting = no_index;        // where those that return go on
+    uint32_t lanes = 0;                 // that have not returned; 0: the frame is free
+    std::array<uint32_t, 32> base{};    // local address of the function's variables
+    std::array<uint32_t, 32> before{};  // top of the lane's stack before the call
+    std::vector<uint8_t> saved;         // the caller's own registers, where it may be called again
 };
 
 struct Warp {
@@ -50,7 +65,13 @@ struct Warp {
     std::vector<Path> paths;
     std::vector<Reconvergence> meetings;
     uint8_t* registers = nullptr;  // Program::register_bytes
-    uint8_t* local = nullptr;      // 32 * Program::local_bytes, lane by lane
+    // Local memory: lane l has [0, top[l]) of its `local_stride` bytes from l * local_stride.
+    std::vector<uint8_t> local;
+    uint32_t local_stride = 0;
+    std::array<uint32_t, 32> top{};
+    std::vector<Frame> frames;
+    std::vector<uint32_t> free_frames;
+    uint64_t saved_bytes = 0;  // of all frames
 };
 
 // A CTA barrier (bar.sync a): threads that have arrived in the current phase.

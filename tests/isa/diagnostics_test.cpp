@@ -1,4 +1,6 @@
 // What is wrong with a module, with its place. Messages are the assembler's where it has one.
+#include <algorithm>
+
 #include "emu/isa/resolver.hpp"
 #include "tests/isa/support.hpp"
 
@@ -23,8 +25,30 @@ TEST(Diagnostics, OfOneInstruction) {
          "7:1: Not a name of any known instruction: 'addd' (did you mean 'add'?)\n"},
         {"quux %f1;", "7:1: Not a name of any known instruction: 'quux'\n"},
         {"  lop3.b16 %h1, %h2, %h3, %h4, 5;",
-         "7:3: Illegal modifier '.b16' for instruction 'lop3' (lop3.b32, lop3.and|.or.b32)\n"},
-        {"ret.frob;", "7:1: Unknown modifier '.frob' (ret{.uni})\n"},
+         "7:7: Illegal modifier '.b16' for instruction 'lop3' (lop3.b32, lop3.and|.or.b32)\n"},
+        {"ret.frob;", "7:4: Unknown modifier '.frob' (ret{.uni})\n"},
+        {"ld.gobal.u32 %r1, [%rd1];", "7:3: Unknown modifier '.gobal' (did you mean '.global'?)\n"},
+        {"ld.global.L1::evict_lsat.u32 %r1, [%rd1];",
+         "7:10: Unknown modifier '.L1::evict_lsat' (did you mean '.L1::evict_last'?)\n"},
+        {"@%p1 mul.wide.s34 %rd1, %r1, %r2;",
+         "7:14: Unknown modifier '.s34' (did you mean '.s32'?)\n"},
+        {"cvt.rn.satfinte.e4m3x2.f32 %h1, %f1, %f2;",
+         "7:7: Unknown modifier '.satfinte' (did you mean '.satfinite'?)\n"},
+        {"cvt.rn.e4m3x2.f32 %h1, %f1, %f2;",
+         "7:1: Unexpected instruction types specified for 'cvt' "
+         "(cvt.rn.satfinite{.relu}.e4m3x2|.e5m2x2.f32)\n"},
+        {"cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2;",
+         "7:1: Feature '.rs' not supported on .target 'sm_90'\n"},
+        {"cvt.rn.satfinite.e2m3x2.f32 %h1, %f1, %f2;",
+         "7:1: Instruction 'cvt with .e2m3x2/.e3m2x2' not supported on .target 'sm_90'\n"},
+        {"shfl.idx.b32 %r1, %r2, 0, 31;",
+         "7:1: Instruction 'shfl' without '.sync' is not supported on .target sm_70 and higher "
+         "from "
+         "PTX ISA version 6.4\n"},
+        {"vote.ballot.b32 %r1, %p1;",
+         "7:1: Instruction 'vote' without '.sync' is not supported on .target sm_70 and higher "
+         "from "
+         "PTX ISA version 6.4\n"},
         {"ret.uni.uni;", "7:1: Unexpected instruction types specified for 'ret' (ret{.uni})\n"},
         {"wgmma.fence.sync.aligned;",
          "7:1: Instruction 'wgmma.fence.sync.aligned' is not executed yet\n"},
@@ -74,7 +98,6 @@ TEST(Diagnostics, Declarations) {
         {".reg .b32 a; .reg .b64 a;", "6:24: Duplicate definition of variable 'a'\n"},
         {".reg .b32 %r<4>, %r<5>;", "6:18: Duplicate definition of variable '%r'\n"},
         {"a: ret;\na: ret;", "7:1: Duplicate definition of label 'a'\n"},
-        {".reg .b128 q;", "6:12: Registers of type '.b128' are not executed\n"},
         {".shared .b32 s[70000];", "6:14: Variable 's' does not fit its state space\n"},
         {".shared .b32 s = 5;", "6:14: Variable 's' cannot be initialised in its state space\n"},
         {".local .b8 l[999999];", "6:12: Variable 'l' does not fit its state space\n"},
@@ -102,6 +125,34 @@ TEST(Diagnostics, AnInstructionThatIsNotExecutedIsReportedOnce) {
     EXPECT_EQ(errors_of(body),
               "7:1: Instruction 'vadd4.u32.u32.u32' is not executed yet (occurs 1000 times, first "
               "here)\n");
+}
+
+// All of them at once, each once, in functions too.
+TEST(Diagnostics, EveryInstructionThatIsNotExecutedIsCounted) {
+    const std::string text =
+        ".version 9.0\n.target sm_90\n.address_size 64\n"
+        ".func f() {\n"
+        "  vadd4.u32.u32.u32 %r1, %r2;\n"
+        "  wgmma.fence.sync.aligned;\n"
+        "  ld.gobal.u32 %r1, [%r2];\n"
+        "  ret;\n}\n"
+        ".entry k() {\n"
+        "  tcgen05.fence;\n"
+        "  wgmma.fence.sync.aligned;\n"
+        "  call f;\n"
+        "  wgmma.fence.sync.aligned;\n"
+        "  ld.gobal.u32 %r1, [%r2];\n"
+        "  ret;\n}\n";
+    const std::string errors = messages(resolved(text, Arch::sm_90).diagnostics);
+    const auto has = [&](const std::string& part) {
+        EXPECT_NE(errors.find(part), std::string::npos) << part << "\n" << errors;
+    };
+    has("5:3: Instruction 'vadd4.u32.u32.u32' is not executed yet\n");
+    has(": Instruction 'wgmma.fence.sync.aligned' is not executed yet (occurs 3 times, first "
+        "here)\n");
+    has(": Unknown modifier '.gobal' (did you mean '.global'?; occurs 2 times, first here)\n");
+    has("11:3: Instruction 'tcgen05.fence' is not executed yet\n");
+    EXPECT_EQ(std::ranges::count(errors, '\n'), 4) << errors;
 }
 
 TEST(Diagnostics, SeveralErrorsStandInTheOrderOfTheirPlaces) {

@@ -31,9 +31,11 @@ std::vector<Operation> operations_of(const std::string& text) {
 std::vector<uint32_t> meetings(const std::string& text) {
     std::vector<Operation> operations = operations_of(text);
     find_reconvergence(operations);
+    // `never` reads as the place behind the last operation.
+    const auto size = static_cast<uint32_t>(operations.size());
     std::vector<uint32_t> out;
     for (const Operation& o : operations)
-        if (o.op == Op::bra) out.push_back(o.reconverge);
+        if (o.op == Op::bra) out.push_back(o.reconverge == never ? size : o.reconverge);
     return out;
 }
 

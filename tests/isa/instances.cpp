@@ -47,6 +47,7 @@ std::string address(const Form& form, const Modifiers& m) {
 std::string operand(const Form& form, std::string_view token, const Modifiers& m, unsigned n) {
     const std::string_view role = token.substr(0, token.find(':'));
     const Type type = operand_type(token, m);
+    if ((role == "V" || role == "M") && m.vec > 1) return vector_of(type, m.vec, n);
     if (role == "D" || role == "S" || role == "V" || role == "M") return reg(type, n);
     if (role == "d" || role == "s") return m.vec == 1 ? reg(type, n) : vector_of(type, m.vec, n);
     if (role == "P") return reg(Type::pred, n);
@@ -56,9 +57,12 @@ std::string operand(const Form& form, std::string_view token, const Modifiers& m
     if (role == "A") return address(form, m);
     if (role == "AS") return "[sh]";
     if (role == "AG") return "[%u64_39]";
+    if (role == "I" && token.size() > 1) return std::string(token.substr(2));
     if (role == "I") return form.op == Op::cp_async ? "16" : "5";
+    if (role == "X") return "_";
     if (role == "H") return reg(Type::b64, n);
     if (role == "L") return "after";
+    if (role == "T") return "targets";
     if (role == "N") return vector_of(Type::b32, m.matrices, n);
     return {};
 }
@@ -104,6 +108,7 @@ std::string instance(const Form& form, const std::string& modifiers) {
         if (token.starts_with('{') || (token == "H" && !hint)) continue;
         text += (n == 1 ? " " : ", ") + operand(form, token, m, n);
     }
+    if (form.op == Op::brx) text = "targets: .branchtargets after; " + text;
     return text + ";";
 }
 
@@ -127,6 +132,7 @@ std::string module_with(const std::vector<std::string>& instructions, std::strin
     std::string text = ".version " + std::string(version) + "\n.target " + std::string(target) +
                        "\n.address_size 64\n.const .align 16 .b8 co[64];\n.entry k(" +
                        std::string(parameters) + ") {\n" + declarations();
+    if (version >= "8.3") text += ".reg .b128 %b128_<40>;\n";
     for (const std::string& i : instructions) text += i + "\n";
     return text + "after:\nret;\n}\n";
 }

@@ -111,6 +111,22 @@ TEST(Legality, Targets) {
          "Feature 'max.NaN' requires .target sm_80 or higher"},
         {"cvt.rna.tf32.f32 %b32_1, %f32_1;", "sm_75",
          "Feature '.tf32' requires .target sm_80 or higher"},
+        {"cvt.rn.satfinite.e4m3x2.f32 %b16_1, %f32_1, %f32_2;", "sm_86",
+         "Feature 'cvt with .e4m3x2/.e5m2x2' requires .target sm_89 or higher"},
+        {"cvt.rn.satfinite.e4m3x2.f32 %b16_1, %f32_1, %f32_2;", "sm_89", ""},
+        {"cvt.rn.relu.f16x2.e5m2x2 %b32_1, %b16_1;", "sm_89", ""},
+        {"cvt.rn.ftz.bf16.f32 %b16_1, %f32_1;", "sm_80", ""},
+        {"cvt.ftz.f32.bf16 %f32_1, %b16_1;", "sm_89",
+         "Feature 'cvt with .f32.bf16.ftz' requires .target sm_90 or higher"},
+        {"cvt.rn.bf16.u32 %b16_1, %u32_1;", "sm_89",
+         "Feature 'cvt with .bf16.u32' requires .target sm_90 or higher"},
+        {"cvt.rz.satfinite.relu.f16x2.f32 %b32_1, %f32_1, %f32_2;", "sm_80", ""},
+        {"cvt.pack.sat.u16.s32 %u32_1, %s32_1, %s32_2;", "sm_70",
+         "Feature 'cvt.pack' requires .target sm_72 or higher"},
+        {"cvt.pack.sat.u4.s32.b32 %u32_1, %s32_1, %s32_2, %b32_1;", "sm_75", ""},
+        {"set.lt.f16x2.f16x2 %b32_1, %b32_2, %b32_3;", "sm_70", ""},
+        {"set.lt.u16.bf16 %u16_1, %b16_1, %b16_2;", "sm_89",
+         "Feature 'set.bf16' requires .target sm_90 or higher"},
     };
     for (const auto& c : cases)
         EXPECT_EQ(refusal(std::string(c.instruction), std::string(c.target)), c.message)
@@ -140,6 +156,17 @@ TEST(Legality, Versions) {
               "Feature 'ldmatrix' requires PTX ISA .version 6.5 or later");
     EXPECT_EQ(refusal(std::string(ldmatrix_text), "sm_75", "6.5"), "");
     EXPECT_EQ(refusal("add.s32 %s32_1, %s32_2, 1;", "sm_70", "6.0"), "");
+    // fp8 came with sm_90, and to sm_89 later.
+    const std::string fp8 = "cvt.rn.satfinite.e5m2x2.f16x2 %b16_1, %b32_1;";
+    EXPECT_EQ(refusal(fp8, "sm_90", "7.8"), "");
+    EXPECT_EQ(refusal(fp8, "sm_89", "8.0"),
+              "Feature 'cvt with .e4m3x2/.e5m2x2' requires .target sm_90 or higher");
+    EXPECT_EQ(refusal(fp8, "sm_89", "8.1"), "");
+    EXPECT_EQ(refusal("cvt.rn.satfinite.f16.f32 %b16_1, %f32_1;", "sm_70", "8.0"),
+              "Modifier '.satfinite' on 'cvt.f16.f32' requires PTX ISA .version 8.1 or later");
+    EXPECT_EQ(refusal("set.lt.s16.f16 %s16_1, %b16_1, %b16_2;", "sm_70", "6.4"),
+              "Feature 'half precision floating point set instruction with integer result' "
+              "requires PTX ISA .version 6.5 or later");
 }
 
 TEST(Legality, TypesOfMatrixInstructions) {

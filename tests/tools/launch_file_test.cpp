@@ -188,6 +188,7 @@ TEST(LaunchFile, TextsThatAreNoJson) {
     EXPECT_EQ(problem_of(""), "x.json:1:1: not JSON from here on");
     EXPECT_EQ(problem_of("{\n  \"a\": tru\n}"), "x.json:2:11: not JSON from here on");
     EXPECT_EQ(problem_of("[]"), "x.json: field '': an object is expected");
+    EXPECT_EQ(problem_of("{\"grid\": [1e999]}"), "x.json: a number is beyond the largest f64");
     EXPECT_TRUE(problem_of("{\"ptx\": \"\xff\xfe\"}").starts_with("x.json:1:"));
     EXPECT_FALSE(problem_of(std::string("{\0}", 3)).empty());
 }

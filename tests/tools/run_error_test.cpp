@@ -251,7 +251,7 @@ TEST(RunError, AnInterruptEndsAnEndlessKernel) {
 TEST(RunError, HintsAreFolded) {
     const Ended e = run_both(kernel("cvt.frob.u8.u8 %r1, %r2;"), launch());
     EXPECT_EQ(e.status, 2);
-    EXPECT_TRUE(e.err.starts_with("k.ptx:7:1: error: Unknown modifier '.frob'\n")) << e.err;
+    EXPECT_TRUE(e.err.starts_with("k.ptx:7:4: error: Unknown modifier '.frob'\n")) << e.err;
 }
 
 }  // namespace

@@ -30,8 +30,9 @@ std::map<std::string, std::set<std::string>> spellings_of(
         const ptx::Parsed parsed = ptx::parse(p.ptx);
         EXPECT_TRUE(parsed.diagnostics.empty()) << p.name;
         std::set<std::string>& of = out[p.name];
-        for (const ptx::Instruction* i : gpu::instructions_of(parsed.module, "k"))
-            of.insert(spelling(*i));
+        const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
+        for (const ptx::Instruction* i : gpu::instructions_of(parsed.module, resolved.program))
+            if (i != nullptr) of.insert(spelling(*i));
     }
     return out;
 }

@@ -1,0 +1,159 @@
+// cvt and cvt.pack. PTX manual, "Data Movement and Conversion Instructions".
+#include "emu/exec/context.hpp"
+#include "emu/num/ieee.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+using isa::Op;
+
+constexpr uint64_t low_bits(uint64_t value, unsigned width) {
+    return width >= 64 ? value : value & ((uint64_t{1} << width) - 1);
+}
+
+constexpr uint64_t sign_extended(uint64_t value, unsigned width) {
+    return width >= 64
+               ? value
+               : static_cast<uint64_t>(static_cast<int64_t>(value << (64 - width)) >> (64 - width));
+}
+
+// Registers may be wider than the types, but beside .bf16.
+bool exact_registers(const isa::Modifiers& m) {
+    return m.type[0] == Type::bf16 || m.type[1] == Type::bf16;
+}
+
+uint64_t read(Context& c, const Operation& o, unsigned lane) {
+    const unsigned width = isa::bits(o.mod.type[1]);
+    const unsigned held = exact_registers(o.mod) ? width : o.source_bits;
+    const uint64_t value =
+        held == 64 ? slot<uint64_t>(c, o.r[1])[lane] : slot<uint32_t>(c, o.r[1])[lane];
+    return low_bits(value, width);
+}
+
+// A value of the result's type as its register holds it: extended to the register's width by its
+// sign, and by zeros within the slot.
+void write(Context& c, const Operation& o, uint64_t value, unsigned lane) {
+    const Type t = o.mod.type[0];
+    const unsigned held = exact_registers(o.mod) ? isa::bits(t) : o.register_bits;
+    if (isa::is_signed(t)) value = sign_extended(value, isa::bits(t));
+    value = low_bits(value, held);
+    if (held == 64)
+        slot<uint64_t>(c, o.r[0])[lane] = value;
+    else
+        slot<uint32_t>(c, o.r[0])[lane] = static_cast<uint32_t>(value);
+}
+
+uint64_t convert_integer(Type to, Type from, uint64_t value, bool saturate) {
+    const unsigned width = isa::bits(to);
+    if (!saturate)
+        return low_bits(isa::is_signed(from) ? sign_extended(value, isa::bits(from)) : value,
+                        width);
+    // .sat clamps to the range of the destination (PTX manual, cvt).
+    const __int128 v =
+        isa::is_signed(from)
+            ? static_cast<__int128>(static_cast<int64_t>(sign_extended(value, isa::bits(from))))
+            : static_cast<__int128>(value);
+    const __int128 one = 1;
+    const __int128 low = isa::is_signed(to) ? -(one << (width - 1)) : 0;
+    const __int128 high = isa::is_signed(to) ? (one << (width - 1)) - 1 : (one << width) - 1;
+    return low_bits(static_cast<uint64_t>(v < low ? low : v > high ? high : v), width);
+}
+
+// One element of `from` to one of `to`.
+uint64_t convert_one(const isa::Modifiers& m, Type to, Type from, uint64_t value) {
+    const num::Flags flags = flags_of(m);
+    if (!isa::is_float(to) && !isa::is_float(from)) return convert_integer(to, from, value, m.sat);
+    if (!isa::is_float(to))
+        return num::to_integer(from, value, m.rounding, isa::bits(to), isa::is_signed(to), m.ftz);
+    if (!isa::is_float(from))
+        return num::from_integer(to, value, isa::bits(from), isa::is_signed(from), m.rounding,
+                                 flags);
+    if (m.integral) return num::round_to_integral(to, value, m.rounding, flags);
+    return num::convert(from, to, value, m.rounding, flags);
+}
+
+void cvt(Context& c, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    const Type to = o.mod.type[0];
+    const Type from = o.mod.type[1];
+    const bool to_itself = to == from && isa::is_float(to);
+    for_lanes(mask, [&](unsigned l) {
+        const uint64_t value = read(c, o, l);
+        if (to_itself && num::compare(to, value, value) == num::Order::unordered)
+            c.undefined |= 1u << l;
+        write(c, o, convert_one(o.mod, to, from, value), l);
+    });
+}
+
+// Between integers of up to 64 bits with no clamping: what address arithmetic is full of.
+template <class To, class From>
+void cvt_extend(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<To>(c, s.op->r[0]);
+    const auto* a = slot<From>(c, s.op->r[1]);
+    for_lanes(mask, [&](unsigned l) {
+        d[l] = static_cast<std::make_unsigned_t<To>>(static_cast<To>(static_cast<From>(a[l])));
+    });
+}
+
+Handler extend_handler(const Operation& o) {
+    const Type to = o.mod.type[0];
+    const Type from = o.mod.type[1];
+    if (o.mod.sat || o.register_bits != isa::bits(to) || o.source_bits != isa::bits(from))
+        return nullptr;
+    const bool to64 = to == Type::s64 || to == Type::u64;
+    const bool to32 = to == Type::s32 || to == Type::u32;
+    if (to64 && from == Type::s32) return cvt_extend<int64_t, int32_t>;
+    if (to64 && from == Type::u32) return cvt_extend<uint64_t, uint32_t>;
+    if (to32 && (from == Type::s64 || from == Type::u64)) return cvt_extend<uint32_t, uint64_t>;
+    if (to32 && from == Type::u16) return cvt_extend<uint32_t, uint16_t>;
+    return nullptr;
+}
+
+// Both elements of a packed type, from two sources, the first of which gives the upper element, or
+// from the elements of one.
+void cvt_pair(Context& c, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    const Type to = isa::element_of(o.mod.type[0]);
+    const Type from = isa::element_of(o.mod.type[1]);
+    const unsigned width = isa::bits(from);
+    const bool packed = from != o.mod.type[1];
+    auto* d = slot<uint32_t>(c, o.r[0]);
+    const auto* first = slot<uint32_t>(c, o.r[1]);
+    const auto* second = slot<uint32_t>(c, o.r[packed ? 1 : 2]);
+    for_lanes(mask, [&](unsigned l) {
+        const uint64_t high = packed ? first[l] >> width : first[l];
+        const uint64_t up = convert_one(o.mod, to, from, low_bits(high, width));
+        const uint64_t low = convert_one(o.mod, to, from, low_bits(second[l], width));
+        d[l] = static_cast<uint32_t>(up << isa::bits(to) | low);
+    });
+}
+
+// d = both sources clamped, the second lowest, and above them the low bits of the third.
+void cvt_pack(Context& c, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    const Type to = o.mod.type[0];
+    const unsigned width = isa::bits(to);
+    auto* d = slot<uint32_t>(c, o.r[0]);
+    const auto* a = slot<uint32_t>(c, o.r[1]);
+    const auto* b = slot<uint32_t>(c, o.r[2]);
+    const bool merges = o.operands > 3;
+    for_lanes(mask, [&](unsigned l) {
+        uint64_t value = convert_integer(to, Type::s32, a[l], true) << width |
+                         convert_integer(to, Type::s32, b[l], true);
+        if (merges) value |= uint64_t{slot<uint32_t>(c, o.r[3])[l]} << (2 * width);
+        d[l] = static_cast<uint32_t>(value);
+    });
+}
+
+}  // namespace
+
+Handler convert_handler(const Operation& o) {
+    if (o.op == Op::cvt_pack) return cvt_pack;
+    if (o.op != Op::cvt) return nullptr;
+    if (isa::row(o.mod.type[0]).lanes == 2) return cvt_pair;
+    if (Handler h = extend_handler(o)) return h;
+    return cvt;
+}
+
+}  // namespace lockwarp::exec

@@ -1,0 +1,13 @@
+// Functions that the machine itself has.
+#pragma once
+
+#include "emu/exec/context.hpp"
+
+namespace lockwarp::exec {
+
+// Runs the call for the lanes of `mask`, one after the other. bases: where each lane's frame of
+// the calling function begins.
+void run_system_call(Context& c, const Operation& o, const isa::Call& call, uint32_t mask,
+                     const std::array<uint32_t, 32>& bases);
+
+}  // namespace lockwarp::exec

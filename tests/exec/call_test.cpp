@@ -1,0 +1,483 @@
+// Functions: what a call passes, whose registers and variables it has, and where its lanes meet.
+#include "tests/exec/support.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+constexpr uint32_t all = 0xffffffff;
+
+std::string stored(std::string_view body, std::string_view reg) {
+    return std::string(body) + "\nst.global.u32 [%rd2], " + std::string(reg) + ";\nret;\n";
+}
+
+// Results of a kernel that may call the functions of `outside`.
+Words results(std::string_view outside, std::string_view body, std::string_view reg, Words in = {},
+              Given given = {}) {
+    return results_of_text(kernel(stored(body, reg), outside), std::move(in), std::move(given));
+}
+
+std::string fault(std::string_view outside, std::string_view body, Given given = {}) {
+    const isa::Program program = program_of(kernel(body, outside), isa::Arch::sm_80);
+    given.buffers = {Bytes(4), Bytes(4096)};
+    return fault_of(run(program, given).result);
+}
+
+template <class F>
+Words by_lane(F f, uint32_t lanes = 32) {
+    Words out;
+    for (uint32_t lane = 0; lane < lanes; ++lane) out.push_back(f(lane));
+    return out;
+}
+
+// n! by recursion, its multiplication after the inner call: its register n must have survived that.
+constexpr std::string_view factorial =
+    ".func (.param .b32 r) fact(.param .b32 n) { .reg .b32 %r<5>; .reg .pred %p<2>;"
+    " ld.param.b32 %r1, [n]; setp.gt.u32 %p1, %r1, 1; @%p1 bra MORE; mov.u32 %r3, 1; bra DONE;"
+    " MORE: { .param .b32 a; .param .b32 b; sub.u32 %r2, %r1, 1; st.param.b32 [a], %r2;"
+    " call.uni (b), fact, (a); ld.param.b32 %r3, [b]; } mul.lo.u32 %r3, %r3, %r1;"
+    " DONE: st.param.b32 [r], %r3; ret; }";
+
+constexpr const char* call_factorial = R"(
+and.b32 %r2, %r1, 7;
+{ .param .b32 a; .param .b32 b;
+st.param.b32 [a], %r2;
+call (b), fact, (a);
+ld.param.b32 %r3, [b]; }
+activemask.b32 %r4;
+)";
+
+TEST(Call, RecursionGoesAsDeepAsEachLaneAsks) {
+    const auto factorial_of = [](uint32_t lane) {
+        uint32_t product = 1;
+        for (uint32_t i = 2; i <= lane % 8; ++i) product *= i;
+        return product;
+    };
+    EXPECT_EQ(results(factorial, call_factorial, "%r3"), by_lane(factorial_of));
+    EXPECT_EQ(results(factorial, call_factorial, "%r4"), Words(32, all)) << "they meet again";
+}
+
+TEST(Call, OnlyLanesWhoseGuardIsTrue) {
+    constexpr const char* body = R"(
+mov.u32 %r3, 77;
+and.b32 %r2, %r1, 7;
+setp.lt.u32 %p1, %r1, 5;
+{ .param .b32 a; .param .b32 b;
+st.param.b32 [a], %r2;
+@%p1 call (b), fact, (a);
+@%p1 ld.param.b32 %r3, [b]; }
+activemask.b32 %r4;
+)";
+    EXPECT_EQ(results(factorial, body, "%r3"), by_lane([](uint32_t lane) {
+                  return lane >= 5 ? 77u : Words{1, 1, 2, 6, 24}[lane];
+              }));
+    EXPECT_EQ(results(factorial, body, "%r4"), Words(32, all));
+}
+
+constexpr std::string_view three =
+    ".func (.param .b32 r) f0(.param .b32 x) { .reg .b32 %r<3>; ld.param.b32 %r1, [x];"
+    " add.u32 %r1, %r1, 1; st.param.b32 [r], %r1; ret; } "
+    ".func (.param .b32 r) f1(.param .b32 x) { .reg .b32 %r<3>; ld.param.b32 %r1, [x];"
+    " mul.lo.u32 %r1, %r1, 3; st.param.b32 [r], %r1; ret; } "
+    ".func (.param .b32 r) f2(.param .b32 x) { .reg .b32 %r<3>; activemask.b32 %r1;"
+    " st.param.b32 [r], %r1; ret; } "
+    ".func f3(.param .b64 x) { ret; } "
+    ".global .u64 table[4] = {f0, f1, f2, f3};";
+
+constexpr const char* call_by_table = R"(
+rem.u32 %r2, %r1, 3;
+mov.u64 %rd5, table;
+mad.wide.u32 %rd5, %r2, 8, %rd5;
+ld.global.u64 %rd6, [%rd5];
+{ .param .b32 a; .param .b32 b;
+proto: .callprototype (.param .b32 _) _ (.param .b32 _);
+st.param.b32 [a], %r1;
+call (b), %rd6, (a), proto;
+ld.param.b32 %r3, [b]; }
+activemask.b32 %r4;
+)";
+
+TEST(Call, EachLaneByItsOwnPointer) {
+    EXPECT_EQ(results(three, call_by_table, "%r3"), by_lane([](uint32_t lane) {
+                  uint32_t third = 0;
+                  for (uint32_t l = 2; l < 32; l += 3) third |= 1u << l;
+                  return lane % 3 == 0 ? lane + 1 : lane % 3 == 1 ? lane * 3 : third;
+              }));
+    EXPECT_EQ(results(three, call_by_table, "%r4"), Words(32, all));
+}
+
+TEST(Call, APointerThatIsMovedFromTheName) {
+    EXPECT_EQ(results(three, R"(
+mov.u64 %rd6, f1;
+{ .param .b32 a; .param .b32 b;
+targets: .calltargets f0, f1;
+st.param.b32 [a], %r1;
+call (b), %rd6, (a), targets;
+ld.param.b32 %r3, [b]; }
+)",
+                      "%r3"),
+              by_lane([](uint32_t lane) { return 3 * lane; }));
+}
+
+// Each frame has the variable anew, and a caller's stays while a callee has a pointer to it.
+TEST(Call, LocalVariablesAreOfTheirFrame) {
+    constexpr std::string_view outside =
+        ".func sum(.param .b32 n, .param .b64 to) { .reg .b32 %r<8>; .reg .b64 %rd<8>;"
+        " .reg .pred %p<2>; .local .b32 mine[3]; ld.param.b32 %r1, [n]; ld.param.b64 %rd1, [to];"
+        " mov.u64 %rd2, mine; cvta.local.u64 %rd3, %rd2; st.local.b32 [mine+8], %r1;"
+        " setp.eq.u32 %p1, %r1, 0; @%p1 bra END;"
+        " { .param .b32 a; .param .b64 b; sub.u32 %r2, %r1, 1; st.param.b32 [a], %r2;"
+        " st.param.b64 [b], %rd3; call.uni sum, (a, b); }"
+        " ld.local.b32 %r4, [%rd2]; ld.b32 %r5, [%rd3+8]; add.u32 %r4, %r4, %r5; st.b32 [%rd1], "
+        "%r4;"
+        " ret; END: st.b32 [%rd1], 1000; ret; }";
+    constexpr const char* body = R"(
+.local .b32 result;
+and.b32 %r2, %r1, 15;
+mov.u64 %rd5, result;
+cvta.local.u64 %rd6, %rd5;
+{ .param .b32 a; .param .b64 b;
+st.param.b32 [a], %r2;
+st.param.b64 [b], %rd6;
+call sum, (a, b); }
+ld.local.b32 %r3, [%rd5];
+)";
+    EXPECT_EQ(results(outside, body, "%r3"), by_lane([](uint32_t lane) {
+                  const uint32_t n = lane % 16;
+                  return 1000 + n * (n + 1) / 2;
+              }));
+}
+
+TEST(Call, ValuesInRegistersAndConstants) {
+    constexpr std::string_view outside =
+        ".func (.reg .b32 r, .reg .b64 s) f(.reg .b32 a, .reg .b64 b, .reg .f32 c)"
+        " { .reg .b32 %t; cvt.rzi.u32.f32 %t, c; add.u32 r, a, %t; shl.b64 s, b, 32; ret; }";
+    const Words got = results(outside,
+                              "call (%r2, %rd5), f, (%r1, 5, 0f40e00000);\n"
+                              "mov.b64 {%r3, %r4}, %rd5;\nadd.u32 %r5, %r2, %r4;",
+                              "%r5");
+    EXPECT_EQ(got, by_lane([](uint32_t lane) { return lane + 7 + 5; }));
+}
+
+TEST(Call, StructuresByValue) {
+    constexpr std::string_view outside =
+        ".func (.param .align 8 .b8 r[16]) swap(.param .align 8 .b8 x[16]) { .reg .b64 %d<3>;"
+        " ld.param.b64 %d1, [x]; ld.param.b64 %d2, [x+8]; st.param.b64 [r], %d2;"
+        " st.param.b64 [r+8], %d1; ret; }";
+    EXPECT_EQ(results(outside, R"(
+cvt.u64.u32 %rd5, %r1;
+{ .param .align 8 .b8 a[16]; .param .align 8 .b8 b[16];
+st.param.v2.b64 [a], {%rd5, 900};
+call (b), swap, (a);
+ld.param.v2.b64 {%rd6, %rd7}, [b]; }
+sub.u64 %rd8, %rd6, %rd7;
+cvt.u32.u64 %r3, %rd8;
+)",
+                      "%r3"),
+              by_lane([](uint32_t lane) { return 900 - lane; }));
+}
+
+// Lanes that return from within a loop and an if wait for the others where they were called.
+TEST(Call, LanesReturnFromAnywhere) {
+    constexpr std::string_view outside =
+        ".func (.param .b32 r) count(.param .b32 n) { .reg .b32 %r<5>; .reg .pred %p<3>;"
+        " ld.param.b32 %r1, [n]; mov.u32 %r2, 0;"
+        " LOOP: add.u32 %r2, %r2, 2; setp.ge.u32 %p1, %r2, %r1; @!%p1 bra NEXT;"
+        " and.b32 %r3, %r1, 1; setp.eq.u32 %p2, %r3, 1; st.param.b32 [r], %r2; @%p2 ret;"
+        " add.u32 %r2, %r2, 100; st.param.b32 [r], %r2; ret; NEXT: bra LOOP; }";
+    constexpr const char* body = R"(
+{ .param .b32 a; .param .b32 b;
+st.param.b32 [a], %r1;
+call (b), count, (a);
+ld.param.b32 %r3, [b]; }
+vote.sync.ballot.b32 %r4, 1, 0xffffffff;
+)";
+    EXPECT_EQ(results(outside, body, "%r3"), by_lane([](uint32_t lane) {
+                  const uint32_t even = lane < 2 ? 2 : (lane + 1) / 2 * 2;
+                  return lane % 2 == 1 ? even : even + 100;
+              }));
+    EXPECT_EQ(results(outside, body, "%r4"), Words(32, all));
+}
+
+TEST(Call, ExitEndsTheThreadAndNobodyWaitsForIt) {
+    constexpr std::string_view outside =
+        ".func leave(.param .b32 n) { .reg .b32 %r<3>; .reg .pred %p<2>; ld.param.b32 %r1, [n];"
+        " setp.gt.u32 %p1, %r1, 20; @%p1 exit; ret; }";
+    constexpr const char* body = R"(
+st.global.u32 [%rd2], 1;
+{ .param .b32 a;
+st.param.b32 [a], %r1;
+call leave, (a); }
+activemask.b32 %r4;
+)";
+    EXPECT_EQ(results(outside, body, "%r4"),
+              by_lane([](uint32_t lane) { return lane > 20 ? 1 : 0x001fffffu; }));
+}
+
+TEST(Call, BarriersAndSharedMemoryOfAFunction) {
+    constexpr std::string_view outside =
+        ".func (.param .b32 r) turned(.param .b32 i) { .reg .b32 %r<8>; .shared .b32 tile[64];"
+        " ld.param.b32 %r1, [i]; mov.u32 %r2, tile; mad.lo.u32 %r3, %r1, 4, %r2;"
+        " st.shared.b32 [%r3], %r1; bar.sync 0; sub.u32 %r4, 63, %r1; mad.lo.u32 %r3, %r4, 4, %r2;"
+        " ld.shared.b32 %r5, [%r3]; st.param.b32 [r], %r5; ret; }";
+    Given given;
+    given.block = {64, 1, 1};
+    EXPECT_EQ(results(outside, R"(
+{ .param .b32 a; .param .b32 b;
+st.param.b32 [a], %r1;
+call.uni (b), turned, (a);
+ld.param.b32 %r3, [b]; }
+)",
+                      "%r3", {}, given),
+              by_lane([](uint32_t lane) { return 63 - lane; }, 64));
+}
+
+TEST(Call, BranchByIndex) {
+    constexpr const char* body = R"(
+and.b32 %r2, %r1, 3;
+setp.lt.u32 %p1, %r1, 28;
+mov.u32 %r3, 5;
+table: .branchtargets A, B, A, C;
+@%p1 brx.idx %r2, table;
+mov.u32 %r3, 6;
+bra D;
+A: mov.u32 %r3, 10;
+bra D;
+B: mov.u32 %r3, 20;
+activemask.b32 %r4;
+bra D;
+C: mov.u32 %r3, 30;
+D: activemask.b32 %r5;
+)";
+    EXPECT_EQ(results({}, body, "%r3"), by_lane([](uint32_t lane) {
+                  return lane >= 28 ? 6u : Words{10, 20, 10, 30}[lane % 4];
+              }));
+    EXPECT_EQ(results({}, body, "%r5"), Words(32, all));
+}
+
+TEST(Call, TheStackByHand) {
+    constexpr const char* body = R"(
+cvt.u64.u32 %rd5, %r1;
+stacksave.u64 %rd6;
+shl.b64 %rd7, %rd5, 2;
+add.u64 %rd7, %rd7, 4;
+alloca.u64 %rd8, %rd7, 64;
+mad.wide.u32 %rd9, %r1, 4, %rd8;
+st.local.b32 [%rd9], %r1;
+ld.local.b32 %r3, [%rd9];
+and.b64 %rd10, %rd8, 63;
+cvt.u32.u64 %r4, %rd10;
+stackrestore.u64 %rd6;
+stacksave.u64 %rd11;
+sub.u64 %rd11, %rd11, %rd6;
+cvt.u32.u64 %r5, %rd11;
+shl.b32 %r4, %r4, 8;
+or.b32 %r3, %r3, %r4;
+shl.b32 %r5, %r5, 16;
+or.b32 %r3, %r3, %r5;
+)";
+    EXPECT_EQ(results({}, body, "%r3"), by_lane([](uint32_t lane) { return lane; }));
+    EXPECT_EQ(fault({}, "alloca.u64 %rd5, 600000;\nret;\n"),
+              "stack overflow: alloca of 600000 bytes; the thread has 0 of 524288 at line 20, "
+              "CTA (0,0,0), warp 0, lane 0, step 10");
+}
+
+TEST(Call, TrapsWithTheirPlace) {
+    const std::string endless = ".func deep() { .local .b32 x[100]; call.uni deep; ret; }";
+    const std::string deep = fault(endless, "call.uni deep;\nret;\n");
+    EXPECT_NE(deep.find("stack overflow: function 'deep' needs 400 bytes"), std::string::npos)
+        << deep;
+    const std::string nowhere = fault(three, R"(
+proto: .callprototype (.param .b32 _) _ (.param .b32 _);
+{ .param .b32 a; .param .b32 b;
+call (b), %rd1, (a), proto; }
+ret;
+)");
+    EXPECT_NE(nowhere.find("illegal operand: the called address is no function at line 23"),
+              std::string::npos)
+        << nowhere;
+    const std::string other = fault(three, R"(
+mov.u64 %rd5, f3;
+proto: .callprototype (.param .b32 _) _ (.param .b32 _);
+{ .param .b32 a; .param .b32 b;
+call (b), %rd5, (a), proto; }
+ret;
+)");
+    EXPECT_NE(other.find("is function 'f3', which takes or returns something else"),
+              std::string::npos)
+        << other;
+    const std::string index = fault({}, R"(
+table: .branchtargets A;
+brx.idx %r1, table;
+A: ret;
+)");
+    EXPECT_NE(index.find("index 1 of a table of 1 branch targets at line 22"), std::string::npos)
+        << index;
+}
+
+// A function's variables are gone when it has returned.
+TEST(Call, APointerToAFrameThatHasEndedTraps) {
+    constexpr std::string_view outside =
+        ".func (.param .b64 r) dangling() { .local .b32 x[64]; .reg .b64 %d; mov.u64 %d, x;"
+        " st.param.b64 [r], %d; ret; }";
+    const std::string text = fault(outside, R"(
+{ .param .b64 b;
+call (b), dangling;
+ld.param.b64 %rd5, [b]; }
+ld.local.b32 %r2, [%rd5+128];
+ret;
+)");
+    EXPECT_NE(text.find("address out of bounds"), std::string::npos) << text;
+}
+
+constexpr std::string_view printing =
+    ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a); "
+    ".global .b8 text[50] = {108, 97, 110, 101, 32, 37, 100, 58, 32, 37, 46, 51, 102, 32, 37, 108,"
+    " 108, 120, 32, 37, 115, 32, 37, 99, 32, 37, 37, 32, 37, 45, 52, 117, 124, 10}; "
+    ".global .b8 word[4] = {119, 97, 114, 112}; .global .b8 zero[1] = {0};";
+
+TEST(Call, PrintfIsKept) {
+    // "lane %d: %.3f %llx %s %c %% %-4u|\n", of lanes 3 and 4
+    constexpr const char* body = R"(
+.local .align 8 .b8 pack[48];
+setp.eq.u32 %p1, %r1, 3;
+setp.eq.or.u32 %p1, %r1, 4, %p1;
+mov.u32 %r3, 1234;
+@!%p1 bra DONE;
+st.local.b32 [pack], %r1;
+st.local.b64 [pack+8], 0d400921FB54442D18;
+st.local.b64 [pack+16], 0xfedcba9876543210;
+mov.u64 %rd5, word;
+cvta.global.u64 %rd5, %rd5;
+st.local.b64 [pack+24], %rd5;
+st.local.b32 [pack+32], 88;
+st.local.b32 [pack+36], 4000000000;
+mov.u64 %rd6, pack;
+cvta.local.u64 %rd6, %rd6;
+mov.u64 %rd7, text;
+cvta.global.u64 %rd7, %rd7;
+{ .param .b64 f; .param .b64 a; .param .b32 b;
+st.param.b64 [f], %rd7;
+st.param.b64 [a], %rd6;
+call.uni (b), vprintf, (f, a);
+ld.param.b32 %r3, [b]; }
+DONE:
+)";
+    const isa::Program program =
+        program_of(kernel(stored(body, "%r3"), printing), isa::Arch::sm_80);
+    Given given;
+    given.buffers = {Bytes(4), Bytes(128)};
+    const Outcome got = run_well(program, given);
+    ASSERT_EQ(got.result.printed.size(), 2u);
+    for (uint32_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(got.result.printed[i].lane, 3 + i);
+        EXPECT_EQ(got.result.printed[i].text, "lane " + std::to_string(3 + i) +
+                                                  ": 3.142 fedcba9876543210 warp X % "
+                                                  "4000000000|\n");
+    }
+    EXPECT_EQ(words_of(got.buffers[1]),
+              by_lane([](uint32_t lane) { return lane == 3 || lane == 4 ? 6u : 1234u; }));
+}
+
+TEST(Call, PrintfOfBadAddressesTraps) {
+    const std::string text = fault(printing, R"(
+{ .param .b64 f; .param .b64 a; .param .b32 b;
+st.param.b64 [f], 16;
+st.param.b64 [a], 16;
+call.uni (b), vprintf, (f, a); }
+ret;
+)");
+    EXPECT_NE(text.find("address out of bounds: the format of vprintf at line 24"),
+              std::string::npos)
+        << text;
+}
+
+// Text beyond the buffer of one launch is counted, not kept; CTAs come in their order.
+TEST(Call, PrintedTextIsBounded) {
+    constexpr const char* body = R"(
+mov.u64 %rd7, text;
+cvta.global.u64 %rd7, %rd7;
+LOOP:
+{ .param .b64 f; .param .b64 a; .param .b32 b;
+st.param.b64 [f], %rd7;
+st.param.b64 [a], 0;
+call.uni (b), vprintf, (f, a); }
+add.u32 %r3, %r3, 1;
+setp.lt.u32 %p1, %r3, 200;
+@%p1 bra LOOP;
+)";
+    std::string text =
+        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a); "
+        ".global .b8 text[101] = {";
+    for (int i = 0; i < 100; ++i) text += "65, ";
+    text += "0};";
+    const isa::Program program = program_of(kernel(stored(body, "%r3"), text), isa::Arch::sm_80);
+    for (const unsigned threads : {1u, 4u}) {
+        Given given;
+        given.grid = {3, 1, 1};
+        given.threads = threads;
+        given.buffers = {Bytes(4), Bytes(3 * 128)};
+        const Outcome got = run_well(program, given);
+        uint64_t kept = 0;
+        uint64_t last = 0;
+        for (const warp::Printed& p : got.result.printed) {
+            kept += p.text.size();
+            EXPECT_GE(p.cta_index, last);
+            last = p.cta_index;
+        }
+        EXPECT_LE(kept, warp::most_printed_bytes);
+        EXPECT_GT(kept, warp::most_printed_bytes - 200);
+        EXPECT_EQ(kept + got.result.printed_bytes_lost, uint64_t{3} * 32 * 200 * 100);
+    }
+}
+
+TEST(Call, AFailedAssertionSaysWhere) {
+    constexpr std::string_view outside =
+        ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n,"
+        " .param .b64 s); .global .b8 m[6] = {105, 32, 60, 32, 52}; "
+        ".global .b8 f[5] = {97, 46, 99, 117}; .global .b8 n[2] = {107};";
+    const std::string text = fault(outside, R"(
+setp.eq.u32 %p1, %r1, 9;
+@!%p1 bra DONE;
+mov.u64 %rd5, m; cvta.global.u64 %rd5, %rd5;
+mov.u64 %rd6, f; cvta.global.u64 %rd6, %rd6;
+mov.u64 %rd7, n; cvta.global.u64 %rd7, %rd7;
+{ .param .b64 p0; .param .b64 p1; .param .b32 p2; .param .b64 p3; .param .b64 p4;
+st.param.b64 [p0], %rd5; st.param.b64 [p1], %rd6; st.param.b32 [p2], 42;
+st.param.b64 [p3], %rd7; st.param.b64 [p4], 1;
+call.uni __assertfail, (p0, p1, p2, p3, p4); }
+DONE: ret;
+)");
+    EXPECT_NE(text.find("trap instruction: a.cu:42: k: assertion `i < 4' failed at line 29, "
+                        "CTA (0,0,0), warp 0, lane 9"),
+              std::string::npos)
+        << text;
+}
+
+TEST(Call, WhatCannotBeCalled) {
+    const auto said = [](std::string_view outside, std::string_view body) {
+        return diagnostics_of(kernel(body, outside), isa::Arch::sm_80);
+    };
+    EXPECT_NE(said({}, "call nowhere;").find("Unresolved extern function 'nowhere'"),
+              std::string::npos);
+    EXPECT_NE(said(factorial, "call fact;").find("Return value count mismatch"), std::string::npos);
+    EXPECT_NE(said(factorial, "call (%r1), fact, (%r1, %r2);").find("Argument count mismatch"),
+              std::string::npos);
+    EXPECT_NE(said(factorial, "call (%r1), fact, (%rd1);").find("Argument size mismatch"),
+              std::string::npos);
+    EXPECT_NE(said(factorial, "call (%r1), fact, (%q1);").find("Unknown symbol '%q1'"),
+              std::string::npos);
+    EXPECT_NE(said({}, "call %rd1;").find("needs a .calltargets or .callprototype"),
+              std::string::npos);
+    EXPECT_NE(said({}, "brx.idx %r1, T;").find("Unknown symbol 'T'"), std::string::npos);
+    EXPECT_NE(said({}, "T: .branchtargets A, B; brx.idx %r1, T; A: ret;").find("'B'"),
+              std::string::npos);
+    EXPECT_NE(said({}, "alloca.u64 %rd1, 8, 12;").find("Alignment must be a power of two"),
+              std::string::npos);
+    // What is not called is not resolved.
+    EXPECT_EQ(said(".func unused() { tex.1d.v4.f32.s32 {a}, [b]; }", "ret;"), "");
+}
+
+}  // namespace
+
+}  // namespace lockwarp::exec
