@@ -273,7 +273,7 @@ ptx::Module with_explicit_rounding(ptx::Module module) {
 namespace {
 
 // The trace's registers that functions change, and those that they only read. A thread keeps them
-// in its local memory, at %lw_s, while it goes from one function to another.
+// in its local memory, at the generic address %lw_s, while it goes from one function to another.
 struct Carried {
     const char* reg;
     const char* type;
@@ -297,8 +297,8 @@ std::string store_state(bool digest, bool all) {
     std::string out;
     for (const Carried& c : carried)
         if ((all || c.changes) && (digest || !c.digest))
-            out += std::string("st.local.") + c.type + " [%lw_s+" + std::to_string(c.offset) +
-                   "], " + c.reg + ";\n";
+            out += std::string("st.") + c.type + " [%lw_s+" + std::to_string(c.offset) + "], " +
+                   c.reg + ";\n";
     return out;
 }
 
@@ -306,7 +306,7 @@ std::string load_state(bool digest, bool all) {
     std::string out;
     for (const Carried& c : carried)
         if ((all || c.changes) && (digest || !c.digest))
-            out += std::string("ld.local.") + c.type + " " + c.reg + ", [%lw_s+" +
+            out += std::string("ld.") + c.type + " " + c.reg + ", [%lw_s+" +
                    std::to_string(c.offset) + "];\n";
     return out;
 }
@@ -403,7 +403,8 @@ std::string instrumented(const ptx::Module& module, const isa::Program& program,
             std::string first = begin;
             if (has_functions)
                 first += std::string(".reg .b64 %lw_s; .local .align 8 .b8 lw_memory[") +
-                         memory_bytes + "];\n" + argument + "mov.u64 %lw_s, lw_memory;\n" +
+                         memory_bytes + "];\n" + argument +
+                         "mov.u64 %lw_s, lw_memory; cvta.local.u64 %lw_s, %lw_s;\n" +
                          store_state(digest, true);
             insert_first(function.body, first);
             for (ptx::Statement& s : statements(end)) function.body.body.push_back(std::move(s));

@@ -99,6 +99,11 @@ void add_fuzz(CLI::App& app, FuzzCommand& o) {
     fuzz->add_option("--jobs", o.jobs, "programs at a time on each GPU (default: half the cores)")
         ->type_name("N")
         ->check(CLI::Range(1u, 256u));
+    fuzz->add_option(
+            "--shrink", o.shrink,
+            "make so many of the differences small; the others are saved as the programs they "
+            "were found in (default: 20)")
+        ->type_name("N");
     fuzz->add_option("--out", o.out, "where found cases go (default: fuzz-found)")
         ->type_name("DIR");
     fuzz->add_option("--threads", o.threads, "cores to use (default: all)")->type_name("N");
@@ -144,6 +149,8 @@ int fuzz_command(const FuzzCommand& command) {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     };
     catch_interrupts();
+    options.most_shrunk = command.shrink;
+    options.stopped = [] { return interrupted_now(); };
     options.enough = [&] {
         return interrupted_now() || (command.seconds > 0 && seconds() > command.seconds);
     };

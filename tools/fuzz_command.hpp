@@ -1,6 +1,7 @@
 // lockwarp fuzz
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct FuzzCommand {
     uint32_t ctas = 0;  // 0: 64 beside a GPU, 2 beside the plain arithmetic
     std::string out = "fuzz-found";
     unsigned jobs = 0;  // programs at a time; 0: chosen by the cores
+    uint64_t shrink = 20;
     unsigned threads = 0;
     std::string shard;
     ReportOptions reports;

@@ -12,6 +12,7 @@
 #include "emu/lockwarp.hpp"
 #include "gpu/trace.hpp"
 #include "validate/shrink.hpp"
+#include "validate/side.hpp"
 
 namespace lockwarp::validate {
 
@@ -99,12 +100,52 @@ void run_programs(Shared& shared, gpu::Engine& engine) {
     }
 }
 
+// Whether the emulator comes to an end of the case soon. A part of a program may not, which would
+// cost an engine its whole limit: the instruction that counts a loop may be gone.
+bool ends_soon(const Case& c, isa::Arch arch, unsigned threads) {
+    constexpr uint64_t most_steps = 1'000'000;
+    const isa::Resolved resolved = isa::resolve(c.module, arch, c.entry);
+    if (!resolved.diagnostics.empty()) return true;  // which the comparison will say
+    Memory bytes = c.bytes;
+    warp::Launch l;
+    l.grid = c.grid;
+    l.block = c.block;
+    l.dynamic_shared = c.dynamic_shared;
+    std::vector<uint64_t> addresses;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+        addresses.push_back((i + 1) << 36);
+        l.buffers.push_back({c.names[i], addresses[i], bytes[i]});
+    }
+    l.parameters = patched(c, addresses);
+    l.max_steps = most_steps;
+    l.threads = threads;
+    const warp::Result r = exec::launch(resolved.program, l);
+    return !r.trap || r.trap->kind != warp::TrapKind::step_limit;
+}
+
+// The difference of one program as it is.
+Found whole(const Shared& shared, uint64_t n, const CaseResult& result) {
+    const GenerateOptions g = shared.program(n);
+    const Generated program = generate(g);
+    Found f;
+    f.seed = g.seed;
+    f.instruction = result.instruction;
+    f.ptx = program.ptx;
+    f.json = launch_json(program.c, std::string(isa::row(shared.arch).name));
+    f.report = result.text;
+    return f;
+}
+
 // The difference of one program as a case of its own.
 Found shrink(Shared& shared, uint64_t n, gpu::Engine& engine) {
     const GenerateOptions g = shared.program(n);
     const Generated program = generate(g);
     const std::string target{isa::row(shared.arch).name};
     const Compare compare = [&](const Case& c) {
+        Report none;
+        none.problem = "not run";
+        if (shared.options.stopped && shared.options.stopped()) return none;
+        if (!ends_soon(c, shared.arch, shared.options.threads)) return none;
         return run_lockstep(c, shared.arch, engine, shared.how());
     };
     Found f;
@@ -156,7 +197,9 @@ FuzzReport fuzz(const FuzzOptions& options, isa::Arch arch, std::span<gpu::Engin
         if (out.found.size() < options.most_found &&
             std::ranges::find(out.found, result.instruction, &Found::instruction) ==
                 out.found.end())
-            out.found.push_back(shrink(shared, n, *engines[0]));
+            out.found.push_back(out.found.size() < options.most_shrunk
+                                    ? shrink(shared, n, *engines[0])
+                                    : whole(shared, n, result));
     }
     if (out.problem.empty() && out.summary.counts.values == 0) out.problem = "nothing was compared";
     return out;

@@ -18,8 +18,10 @@ struct FuzzOptions {
     std::function<void(uint64_t)> progress;  // programs done so far; called by any thread
     unsigned threads = 0;                    // of the emulator; as warp::Launch
     uint64_t trace_bytes = uint64_t{1} << 30;
-    uint32_t optimization = 4;  // of the engines' compiler, 0 to 4
-    uint64_t most_found = 20;   // differences, one for each instruction's spelling
+    uint32_t optimization = 4;      // of the engines' compiler, 0 to 4
+    uint64_t most_found = 20;       // differences, one for each instruction's spelling
+    uint64_t most_shrunk = 20;      // of these; the others are the programs as they were made
+    std::function<bool()> stopped;  // asked while shrinking; empty: no
 };
 
 // One difference as a case of its own.

@@ -144,9 +144,9 @@ class Follower {
             case Op::isspacep:
                 return false;
             case Op::cvta:
-                depends = o.mod.to ? reads_marked(o) && o.mod.space != Space::shared
-                                   : o.mod.space != Space::global || names_place(i) ||
-                                         reads_marked(o);
+                depends = o.mod.to
+                              ? reads_marked(o) && o.mod.space != Space::shared
+                              : o.mod.space != Space::global || names_place(i) || reads_marked(o);
                 break;
             case Op::mov:
                 depends = reads_marked(o) || names_place(i);
