@@ -13,6 +13,7 @@ tools/setup.sh test
 tools/check_format.sh
 tools/check_rooms.sh
 tools/make_ptx.sh --check || [ $? -eq 77 ]
+if command -v python3 >/dev/null; then tools/make_triton.py --check || [ $? -eq 77 ]; fi
 
 build_and_test() { # preset, ctest arguments...
     local preset=$1

@@ -74,7 +74,10 @@ INSTANTIATE_TEST_SUITE_P(Kernels, EveryKernel,
                                          "ldmatrix_x4_trans.json", "volta_m8n8k4_row_col_f32.json",
                                          "volta_m8n8k4_col_row_f16.json", "gemm_sm70_edges.json",
                                          "gemm_sm75_edges.json", "gemm_sm80_edges.json",
-                                         "gemm_sm80_zfill.json"));
+                                         "gemm_sm80_zfill.json", "attention_causal_edges.json",
+                                         "calls.json", "calls_O0.json", "softmax_fast_G.json",
+                                         "transpose_G.json", "triton_matmul_sm90_edges.json",
+                                         "printf_some.json"));
 
 TEST(Lockstep, FindsAnotherArchitecturesRounding) {
     validate::EmulatorEngine engine(isa::Arch::sm_80);
