@@ -289,7 +289,15 @@ constexpr auto carried = std::to_array<Carried>({
     {"%lw_h", "b32", 24, true, true},
     {"%lw_k", "b32", 28, true, true},
 });
-constexpr const char* memory_bytes = "32";
+constexpr const char* memory_bytes = "64";  // for either parity of the lane
+
+// Not the same in all lanes, so that NVIDIA's compiler does not carry it in a uniform register from
+// function to function (ptxas 13.0 for sm_90 did): lanes may be apart there, whatever nvcc's
+// `call.uni` says.
+constexpr const char* state_address =
+    "mov.u64 %lw_s, lw_memory; cvta.local.u64 %lw_s, %lw_s;\n"
+    "mov.u32 %lw_l, %laneid; and.b32 %lw_l, %lw_l, 1; mad.wide.u32 %lw_s, %lw_l, 32, %lw_s;\n";
+
 constexpr const char* state_parameter = "lw_state";
 constexpr const char* state_argument = "lw_argument";
 
@@ -403,8 +411,7 @@ std::string instrumented(const ptx::Module& module, const isa::Program& program,
             std::string first = begin;
             if (has_functions)
                 first += std::string(".reg .b64 %lw_s; .local .align 8 .b8 lw_memory[") +
-                         memory_bytes + "];\n" + argument +
-                         "mov.u64 %lw_s, lw_memory; cvta.local.u64 %lw_s, %lw_s;\n" +
+                         memory_bytes + "];\n" + argument + state_address +
                          store_state(digest, true);
             insert_first(function.body, first);
             for (ptx::Statement& s : statements(end)) function.body.body.push_back(std::move(s));
