@@ -43,7 +43,7 @@ bool check_constants(Resolver& r, const ptx::Instruction& i, Operation& o) {
             // 0 stands for all threads.
             for (size_t n = first + 1; n + 1 < o.operands; ++n) o.r[n] = o.r[n + 1];
             o.r[--o.operands] = no_ref;
-            o.negated_sources >>= first;
+            o.negated_sources = static_cast<uint8_t>(o.negated_sources >> first);
             break;
         }
         case Op::mbarrier_wait:
