@@ -79,7 +79,7 @@ void reserve_local(warp::Warp& w, uint32_t bytes) {
     if (bytes <= w.local_stride) return;
     const uint32_t stride = std::max(bytes, 2 * w.local_stride);
     std::vector<uint8_t> grown(size_t{32} * stride);
-    for (size_t lane = 0; lane < 32; ++lane)
+    for (size_t lane = 0; lane < 32 && w.local_stride != 0; ++lane)
         std::memcpy(grown.data() + lane * stride, w.local.data() + lane * w.local_stride,
                     w.local_stride);
     w.local = std::move(grown);
