@@ -15,19 +15,21 @@ namespace {
 
 constexpr size_t columns = 100;
 
-// How the arithmetic of a variant is known on an architecture; "-": the architecture lacks it.
+// How the arithmetic of a variant is known on an architecture, short enough for a table; "-": the
+// architecture lacks it.
 std::string_view known_by(const isa::MmaVariant& v, const isa::ArchRow& arch) {
     if (v.target > arch.number) return "-";
-    const isa::Type a = v.a == isa::Type::u8 ? isa::Type::s8 : v.a;
-    const num::DotRow* row = num::find_dot_row(arch.arch, v.m, v.n, v.k, a, v.d);
+    const num::DotRow* row = num::find_dot_row(arch.arch, v.m, v.n, v.k, v.a, v.d);
     if (row == nullptr) return "-";
-    switch (num::evidence_for(*row, v.k)) {
+    switch (num::known(*row, v).evidence) {
         case num::Evidence::measured:
-            return "measured";
+            return "meas.";
         case num::Evidence::replayed:
-            return "replayed";
+            return "repl.";
         case num::Evidence::literature:
-            return "literature";
+            return "lit.";
+        case num::Evidence::derived:
+            return "der.";
     }
     return "-";
 }
@@ -56,7 +58,7 @@ std::string variants(bool markdown) {
         text += end;
     };
     std::string out = fmt::format("{}{:<34}", edge, "variant");
-    for (const isa::ArchRow& a : isa::arch_rows) out += fmt::format("{}{:<10}", separator, a.name);
+    for (const isa::ArchRow& a : isa::arch_rows) out += fmt::format("{}{:<6}", separator, a.name);
     finish(out);
     if (markdown) {
         out += "|---|";
@@ -66,7 +68,7 @@ std::string variants(bool markdown) {
     for (const isa::MmaVariant& v : isa::mma_variants()) {
         out += fmt::format("{}{:<34}", edge, v.key);
         for (const isa::ArchRow& a : isa::arch_rows)
-            out += fmt::format("{}{:<10}", separator, known_by(v, a));
+            out += fmt::format("{}{:<6}", separator, known_by(v, a));
         finish(out);
     }
     return out;
@@ -82,7 +84,10 @@ std::string instruction_list(bool markdown) {
     const std::string_view fence = markdown ? "```\n" : "";
     const std::string_view indent = markdown ? "" : "  ";
     std::string out;
-    out += "Matrix variants, and how their arithmetic is known on each architecture:\n\n";
+    out +=
+        "Matrix variants, and how their arithmetic is known on each architecture: measured, "
+        "replayed,\n"
+        "from the literature, derived from related instructions, or - where there is none:\n\n";
     out += variants(markdown);
     out += "\nInstructions that are executed:\n\n";
     out += std::string(fence) + wrapped(executed, indent) + std::string(fence);

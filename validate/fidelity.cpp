@@ -28,6 +28,8 @@ constexpr std::array<FidelityWord, static_cast<size_t>(Fidelity::count_)> words{
      "equal to published results of this architecture's hardware, which are replayed"},
     {Fidelity::literature, "literature",
      "as a manual or a publication describes it; not compared with this architecture's GPU"},
+    {Fidelity::derived, "derived",
+     "from what is known of related instructions; neither measured nor published"},
     {Fidelity::inexact, "inexact",
      "results are known to differ from the hardware's, or cannot be known"},
     {Fidelity::not_supported, "not supported", "the architecture has no such instruction"},
@@ -95,8 +97,9 @@ FidelityRow mma_row(const isa::MmaVariant& v, isa::Arch arch, const Recordings& 
     }
     const Known k = known(recordings, v.key);
     out.values = k.values;
-    out.source = row->source;
-    switch (num::evidence_for(*row, v.k)) {
+    const num::Known arithmetic = num::known(*row, v);
+    out.source = arithmetic.source;
+    switch (arithmetic.evidence) {
         case num::Evidence::measured:
             out.fidelity = Fidelity::measured;
             break;
@@ -105,6 +108,9 @@ FidelityRow mma_row(const isa::MmaVariant& v, isa::Arch arch, const Recordings& 
             break;
         case num::Evidence::literature:
             out.fidelity = Fidelity::literature;
+            break;
+        case num::Evidence::derived:
+            out.fidelity = Fidelity::derived;
             break;
     }
     if (k.different != 0) {
@@ -222,8 +228,7 @@ std::string_view word_of(Fidelity f) { return words[static_cast<size_t>(f)].word
 std::string recorded_name(const std::string& spelling) {
     if (!spelling.starts_with("mma.")) return spelling;
     const isa::Modifiers m = decoded(spelling);
-    const isa::MmaVariant* v = isa::find_mma(m.m, m.n, m.k, m.type[0], m.type[1], m.type[2],
-                                             m.type[3], m.order[0], m.order[1]);
+    const isa::MmaVariant* v = isa::find_mma({m.m, m.n, m.k, m.type, m.order, m.combine, m.sparse});
     return v == nullptr ? spelling : std::string(v->key);
 }
 

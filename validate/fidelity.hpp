@@ -19,6 +19,7 @@ enum class Fidelity : uint8_t {
     measured,
     replayed,
     literature,
+    derived,
     inexact,
     not_supported,
     not_executed,

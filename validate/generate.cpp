@@ -15,11 +15,15 @@ namespace {
 using isa::Op;
 using isa::Type;
 
-// A word or pair of words that every thread loads from its own part of the input.
+enum class Holds : uint8_t { operand, fragment, metadata };
+
+// A register that every thread loads from its own part of the input.
 struct Load {
-    Type type;
+    Holds holds;
+    Type type;  // of a fragment and of metadata: of the matrix's elements
     OperandClass from;
     uint32_t offset;  // in the thread's part
+    unsigned width;
 };
 
 struct Writer {
@@ -32,6 +36,7 @@ struct Writer {
     std::vector<std::string> b16, b32, b64, predicates;
     unsigned registers = 0;
     unsigned labels = 0;
+    uint16_t version = 0;  // least .version of what was drawn, major * 10 + minor
     OperandClass from = OperandClass::random;
     std::string guard;
 
@@ -73,24 +78,26 @@ struct Writer {
         written.clear();
     }
 
-    std::string load(Type type) {
-        const unsigned width = register_width(type);
+    std::string load(Holds holds, Type type, unsigned width) {
         thread_bytes = (thread_bytes + width / 8 - 1) / (width / 8) * (width / 8);
-        loads.push_back({type, from, thread_bytes});
+        loads.push_back({holds, type, from, thread_bytes, width});
         const std::string name = fresh(width);
         before += "    ld.global.b" + std::to_string(width) + " " + name + ", [%qin+" +
                   std::to_string(thread_bytes) + "];\n";
         thread_bytes += width / 8;
-        pool(width).push_back(name);
+        if (holds != Holds::metadata) pool(width).push_back(name);
         return name;
     }
 
-    std::string source(Type type) {
-        const unsigned width = register_width(type);
+    std::string load(Type type) { return load(Holds::operand, type, register_width(type)); }
+
+    std::string source(Holds holds, Type type, unsigned width) {
         const std::vector<std::string>& known = pool(width);
         if (!known.empty() && r.one_in(3)) return known[r.below(known.size())];
-        return load(type);
+        return load(holds, type, width);
     }
+
+    std::string source(Type type) { return source(Holds::operand, type, register_width(type)); }
 
     std::string predicate() {
         if (!predicates.empty() && !r.one_in(4)) return predicates[r.below(predicates.size())];
@@ -160,17 +167,23 @@ struct Writer {
     std::string fragment(FragmentRegisters f, bool reads) {
         std::vector<std::string> names;
         for (unsigned i = 0; i < f.count; ++i)
-            names.push_back(reads ? source(f.held) : destination(register_width(f.held)));
+            names.push_back(reads ? source(Holds::fragment, f.element, f.width)
+                                  : destination(f.width));
         return braced(names);
     }
 
     void mma(const isa::MmaVariant& v) {
         const std::string text = mma_spelling(v, v.satfinite && r.one_in(2));
+        version = std::max(version, version_of(v));
         const std::string d = fragment(fragment_registers(v.fragment_d, v.d), false);
         const std::string a = fragment(fragment_registers(v.fragment_a, v.a), true);
         const std::string b = fragment(fragment_registers(v.fragment_b, v.b), true);
         const std::string c = fragment(fragment_registers(v.fragment_c, v.c), true);
-        emit(text + " " + d + ", " + a + ", " + b + ", " + c);
+        std::string line = text + " " + d + ", " + a + ", " + b + ", " + c;
+        if (v.sparse)
+            line += ", " + load(Holds::metadata, v.a, 32) + ", " +
+                    std::to_string(r.below(4 / isa::metadata_lanes(v)));
+        emit(line);
     }
 
     // Rows at any 16-byte step of the warp's own kilobyte of shared memory.
@@ -183,7 +196,7 @@ struct Writer {
         const bool loads_matrix = choice.form->op == Op::ldmatrix;
         // Where rows of a store overlap, the order of the lanes would show: each gets its own.
         if (!loads_matrix) before += "    mad.lo.u32 " + row + ", %rlane, 16, %rsm;\n";
-        const std::string registers_text = fragment({m.matrices, Type::b32}, !loads_matrix);
+        const std::string registers_text = fragment({m.matrices, 32, Type::b32}, !loads_matrix);
         emit(loads_matrix ? choice.spelling + " " + registers_text + ", [" + row + "]"
                           : choice.spelling + " [" + row + "], " + registers_text);
         unguarded("bar.warp.sync 0xffffffff");
@@ -245,7 +258,8 @@ struct Writer {
     }
 
     std::string module() const {
-        std::string out = ".version 8.3\n.target " + std::string(isa::row(options.arch).name) +
+        std::string out = module_version(options.arch, version) + ".target " +
+                          std::string(isa::row(options.arch).name) +
                           "\n.address_size 64\n.visible .entry k(.param .u64 in)\n{\n";
         const std::string n = "<" + std::to_string(registers + 1) + ">";
         out += "    .reg .b16 %h" + n + "; .reg .b32 %r" + n + "; .reg .b64 %q" + n +
@@ -279,8 +293,11 @@ std::vector<uint8_t> input_bytes(const Writer& w, uint64_t threads, uint64_t see
     Random r{splitmix64(seed, 1), 0};
     for (uint64_t t = 0; t < threads; ++t)
         for (const Load& l : w.loads) {
-            const uint64_t value = register_operand(l.type, l.from, r);
-            std::memcpy(out.data() + t * w.stride() + l.offset, &value, register_width(l.type) / 8);
+            const uint64_t value = l.holds == Holds::operand ? register_operand(l.type, l.from, r)
+                                   : l.holds == Holds::fragment
+                                       ? fragment_register(l.type, l.from, r)
+                                       : metadata_register(l.type, r);
+            std::memcpy(out.data() + t * w.stride() + l.offset, &value, l.width / 8);
         }
     return out;
 }

@@ -140,4 +140,21 @@ uint64_t register_operand(Type type, OperandClass from, Random& random) {
     }
 }
 
+uint64_t fragment_register(Type element, OperandClass from, Random& random) {
+    const unsigned width = isa::bits(element) == 64 ? 64 : 32;
+    uint64_t out = 0;
+    for (unsigned at = 0; at < width; at += isa::bits(element))
+        out |= operand(element, from, random) << at;
+    return out;
+}
+
+uint32_t metadata_register(Type element, Random& random) {
+    // The first place in the low half; an element of 32 bits takes both halves of two places.
+    constexpr std::array<uint32_t, 6> places{0b0100, 0b1110, 0b1000, 0b1100, 0b1001, 0b1101};
+    const uint64_t choices = isa::bits(element) == 32 ? 2 : places.size();
+    uint32_t out = 0;
+    for (unsigned at = 0; at < 32; at += 4) out |= places[random.below(choices)] << at;
+    return out;
+}
+
 }  // namespace lockwarp::validate

@@ -117,20 +117,27 @@ std::vector<Choice> choices(isa::Arch arch) {
 unsigned register_width(Type type) { return std::max(isa::bits(type), 16u); }
 
 FragmentRegisters fragment_registers(isa::FragmentId id, Type element) {
-    const Type held = element == Type::f16      ? Type::f16x2
-                      : element == Type::bf16   ? Type::bf16x2
-                      : element == Type::tf32   ? Type::f32
-                      : isa::bits(element) < 32 ? Type::b32
-                                                : element;
-    return {isa::registers_of(isa::fragment(id), element), held};
+    return {isa::registers_of(isa::fragment(id), element), isa::bits(element) == 64 ? 64u : 32u,
+            element};
+}
+
+uint16_t version_of(const isa::MmaVariant& v) { return std::max(v.ptx, v.also_ptx); }
+
+std::string module_version(isa::Arch arch, uint16_t asked) {
+    const unsigned version =
+        std::max({unsigned{83}, unsigned{isa::row(arch).ptx}, unsigned{asked}});
+    return ".version " + std::to_string(version / 10) + "." + std::to_string(version % 10) + "\n";
 }
 
 std::string mma_spelling(const isa::MmaVariant& v, bool satfinite) {
     const auto order = [](isa::Order o) { return o == isa::Order::row ? ".row" : ".col"; };
-    std::string text = "mma.sync.aligned.m" + std::to_string(v.m) + "n" + std::to_string(v.n) +
-                       "k" + std::to_string(v.k) + order(v.a_order) + order(v.b_order);
+    std::string text = v.sparse ? "mma.sp" : "mma";
+    text += ".sync.aligned.m" + std::to_string(v.m) + "n" + std::to_string(v.n) + "k" +
+            std::to_string(v.k) + order(v.a_order) + order(v.b_order);
     if (satfinite) text += ".satfinite";
     for (const Type t : {v.d, v.a, v.b, v.c}) text += isa::row(t).name;
+    if (v.combine == isa::Combine::xor_) text += ".xor.popc";
+    if (v.combine == isa::Combine::and_) text += ".and.popc";
     return text;
 }
 

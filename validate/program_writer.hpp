@@ -43,12 +43,18 @@ isa::Modifiers decoded(const std::string& spelling);
 // Width of the register that holds a value of a type: 16, 32 or 64.
 unsigned register_width(isa::Type type);
 
-// The registers of one fragment of a variant: how many, and the type that each of them holds.
+// The registers of one fragment of a variant: how many, of how many bits, and what each is full of.
 struct FragmentRegisters {
     unsigned count;
-    isa::Type held;
+    unsigned width;
+    isa::Type element;
 };
 FragmentRegisters fragment_registers(isa::FragmentId id, isa::Type element);
+
+// The .version that a program for an architecture begins with: at least 8.3, and what the variants
+// of mma in it ask for.
+std::string module_version(isa::Arch arch, uint16_t asked);
+uint16_t version_of(const isa::MmaVariant& v);
 
 // "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 std::string mma_spelling(const isa::MmaVariant& v, bool satfinite);

@@ -61,8 +61,9 @@ OneInstruction one_instruction(const Report& report, const ptx::Instruction& ori
                      ", " + place + ";\n";
         ++out.inputs;
     }
-    out.ptx = ".version 8.3\n.target " + target +
-              "\n.address_size 64\n.visible .entry k(.param .u64 in)\n{\n" + registers +
+    out.ptx = module_version(report.program.arch, o.mma == nullptr ? 0 : version_of(*o.mma)) +
+              ".target " + target + "\n.address_size 64\n.visible .entry k(.param .u64 in)\n{\n" +
+              registers +
               "    .reg .b32 %word; .reg .b64 %lane_at, %base;\n"
               "    ld.param.u64 %base, [in]; mov.u32 %word, %laneid;\n"
               "    mul.wide.u32 %lane_at, %word, 8; add.u64 %lane_at, %lane_at, %base;\n" +

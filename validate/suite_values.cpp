@@ -158,34 +158,44 @@ void write_mma(SuiteWriter& w, const isa::MmaVariant& v) {
     const FragmentRegisters fb = fragment_registers(v.fragment_b, v.b);
     const FragmentRegisters fc = fragment_registers(v.fragment_c, v.c);
     const FragmentRegisters fd = fragment_registers(v.fragment_d, v.d);
-    const auto inputs = [&](FragmentRegisters f, Type element, unsigned base) {
+    const auto inputs = [&](FragmentRegisters f, unsigned base) {
         std::vector<std::string> names;
         for (unsigned i = 0; i < f.count; ++i)
-            names.push_back(w.input(element, Role::fragment, base + i));
+            names.push_back(w.input(f.element, Role::fragment, base + i));
         return names;
     };
-    const std::vector<std::string> a = inputs(fa, v.a, 0);
-    const std::vector<std::string> b = inputs(fb, v.b, 100);
-    const std::vector<std::string> c = inputs(fc, v.c, 200);
-    const unsigned width = register_width(fd.held);
+    const std::vector<std::string> a = inputs(fa, 0);
+    const std::vector<std::string> b = inputs(fb, 100);
+    const std::vector<std::string> c = inputs(fc, 200);
+    const unsigned width = fd.width;
     for (unsigned set = 0; set < 2; ++set)
         w.declare(".reg .b" + std::to_string(width) + " %d" + std::to_string(set) + "_<" +
                   std::to_string(fd.count) + ">");
+    using Names = std::vector<std::string>;
+    const auto product = [&](const std::string& text, const Names& d, const Names& x,
+                             const Names& y, const Names& z, unsigned n) {
+        std::string line =
+            text + " " + braced(d) + ", " + braced(x) + ", " + braced(y) + ", " + braced(z);
+        if (v.sparse) {
+            // All selectors take their turn.
+            const unsigned selectors = 4 / isa::metadata_lanes(v);
+            line += ", " + w.input(v.a, Role::metadata, n) + ", " + std::to_string(n % selectors);
+        }
+        w.line(line);
+    };
     // Each execution has other pairs of A and B; every second one goes on from the last result
     // where D can be C. Few of the variants that differ only in where elements lie.
     const unsigned executions = v.threads == isa::Threads::quad_pairs ? 2 : width == 64 ? 3 : 4;
     for (unsigned e = 0; e < executions; ++e) {
         const bool chained = e % 2 == 1 && v.c == v.d;
         const std::vector<std::string> d = results(fd, e % 2);
-        w.line(mma_spelling(v, false) + " " + braced(d) + ", " + braced(rotated(a, e)) + ", " +
-               braced(rotated(b, e / 2)) + ", " + braced(chained ? results(fd, 0) : c));
+        product(mma_spelling(v, false), d, rotated(a, e), rotated(b, e / 2),
+                chained ? results(fd, 0) : c, e);
     }
     const std::string plus = v.satfinite ? mma_spelling(v, true) : "";
     if (!plus.empty()) {
-        w.line(plus + " " + braced(results(fd, 0)) + ", " + braced(a) + ", " + braced(b) + ", " +
-               braced(c));
-        w.line(plus + " " + braced(results(fd, 1)) + ", " + braced(rotated(a, 1)) + ", " +
-               braced(b) + ", " + braced(v.c == v.d ? results(fd, 0) : c));
+        product(plus, results(fd, 0), a, b, c, 0);
+        product(plus, results(fd, 1), rotated(a, 1), b, v.c == v.d ? results(fd, 0) : c, 1);
     }
     for (unsigned i = 0; i < fd.count && i < 2; ++i)
         w.line("st.global.b" + std::to_string(width) + " [%qout+" + std::to_string(i * width / 8) +

@@ -85,14 +85,6 @@ uint64_t count_of_bits(Random& r) {
     }
 }
 
-// A register full of elements.
-uint64_t packed(Type element, unsigned width, OperandClass from, Random& r) {
-    const unsigned each = std::min(isa::bits(element), width);
-    uint64_t out = 0;
-    for (unsigned at = 0; at < width; at += each) out |= operand(element, from, r) << at;
-    return out;
-}
-
 uint64_t hash(std::string_view text) {
     uint64_t h = 0xcbf29ce484222325;  // FNV-1a
     for (const char c : text) h = (h ^ static_cast<uint8_t>(c)) * 0x100000001b3;
@@ -107,10 +99,11 @@ SuiteWriter::SuiteWriter(std::string name, isa::Arch arch, uint32_t threads)
     : name_(std::move(name)), arch_(arch), threads_(threads), seed_(hash(name_)) {}
 
 std::string SuiteWriter::input(Type type, Role role, unsigned index) {
-    const Type t = role == Role::fragment ? type : shared_type(type);
+    const bool matrix = role == Role::fragment || role == Role::metadata;
+    const Type t = matrix ? type : shared_type(type);
     for (const Input& i : inputs_)
         if (i.type == t && i.role == role && i.index == index) return i.name;
-    const unsigned width = role == Role::fragment && isa::bits(t) < 32 ? 32 : register_width(t);
+    const unsigned width = matrix && isa::bits(t) < 32 ? 32 : register_width(t);
     // The lanes of a warp side by side, so that an input and its track are the same bytes.
     const std::string name = "%i" + number(inputs_.size()) + "_" + number(width);
     inputs_.push_back({t, role, index, stride_, name});
@@ -148,8 +141,9 @@ uint64_t SuiteWriter::value(const Input& input, uint32_t thread) const {
         case Role::word:
             return r.next();
         case Role::fragment:
-            return packed(input.type, isa::bits(input.type) == 64 ? 64 : 32,
-                          class_number(thread / 32), r);
+            return fragment_register(input.type, class_number(thread / 32), r);
+        case Role::metadata:
+            return metadata_register(input.type, r);
         default:
             return triple(input.type, thread, r)[static_cast<size_t>(input.role)];
     }
@@ -159,8 +153,8 @@ std::vector<uint8_t> SuiteWriter::input_bytes() const {
     const uint32_t warps = (threads_ + 31) / 32;
     std::vector<uint8_t> out(size_t{warps} * stride_ + 16);
     for (const Input& i : inputs_) {
-        const size_t bytes =
-            i.role == Role::fragment && isa::bits(i.type) < 32 ? 4 : register_width(i.type) / 8;
+        const bool matrix = i.role == Role::fragment || i.role == Role::metadata;
+        const size_t bytes = matrix && isa::bits(i.type) < 32 ? 4 : register_width(i.type) / 8;
         for (uint32_t t = 0; t < threads_; ++t) {
             const uint64_t v = value(i, t);
             std::memcpy(out.data() + size_t{t / 32} * stride_ + i.offset + t % 32 * bytes, &v,

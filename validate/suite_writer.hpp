@@ -19,6 +19,7 @@ enum class Role : uint8_t {
     count,     // a number of bits: small, about the widths, and beyond all of them
     word,      // any bits
     fragment,  // elements of a matrix; each warp has a class
+    metadata,  // of a sparse matrix; the type is that of its elements
 };
 
 // A kernel of one CTA.

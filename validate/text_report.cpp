@@ -90,11 +90,13 @@ std::string vector_text(const Report& r, const Difference& d, unsigned operand, 
     const isa::MmaVariant& v = *r.program.operations[d.operation].mma;
     std::string out = fmt::format("    {} {}:", is_a ? "A row" : "B column", index);
     size_t column = out.size();
-    for (unsigned k = 0; k < v.k; ++k) {
+    for (unsigned k = 0; k < (is_a ? v.stored_k() : v.k); ++k) {
         const Element e =
             element_of(r, d, operand, id, type, quad, is_a ? index : k, is_a ? k : index);
         const std::string text =
-            e.input == nullptr ? " ?" : fmt::format(" 0x{:0{}x}", e.bits, isa::bits(type) / 4);
+            e.input == nullptr
+                ? " ?"
+                : fmt::format(" 0x{:0{}x}", e.bits, std::max(isa::bits(type) / 4, 1u));
         if (column + text.size() > 100) {
             out += "\n        ";
             column = 8;

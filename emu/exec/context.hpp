@@ -38,6 +38,7 @@ struct MmaPlan {
     const num::DotRow* row = nullptr;
     decltype(&num::matrix_product) product = nullptr;  // the definition, or the fast path
     std::vector<Cell> a, b, c, d;  // instance by instance; A by (m,k), B by (n,k), C, D by (m,n)
+    std::vector<Cell> e;           // metadata of a sparse A, by (m, group), for selector 0
 };
 
 enum class StepKind : uint8_t {

@@ -12,10 +12,11 @@ using isa::Fragment;
 using isa::FragmentId;
 using isa::Op;
 
-// Elements of the largest fragments: 16x32 of A, 8x32 of B, 16x8 of C (PTX manual, mma shapes).
-constexpr size_t most_a = 512;
-constexpr size_t most_b = 256;
+// Elements of the largest fragments: 16x256 of A, 8x256 of B, 16x8 of C (PTX manual, mma shapes).
+constexpr size_t most_a = 16 * 256;
+constexpr size_t most_b = 8 * 256;
 constexpr size_t most_c = 128;
+constexpr size_t most_groups = 16 * 16;  // of metadata, in all rows
 
 constexpr unsigned row_bytes = 16;  // of an 8x8 matrix of 16-bit elements
 constexpr unsigned matrix_rows = 8;
@@ -141,13 +142,48 @@ void scatter(Context& c, isa::VectorRef v, const Cell* cells, size_t n, Type typ
     }
 }
 
+// The element of B's column, along k, that the stored element `at` of A's row goes with. `places`
+// is the row's metadata, four bits for each group.
+unsigned chosen(Type type, const uint64_t* places, unsigned at) {
+    const unsigned unit_width = isa::unit_bits(type);
+    const unsigned width = isa::bits(type);
+    const unsigned unit = at * width / unit_width;  // among those that are stored
+    const unsigned group = unit / 2;
+    const unsigned place = places[group] >> (unit % 2 * 2) & 3;
+    const unsigned first = (group * isa::group_units + place) * unit_width / width;
+    return first + (width < unit_width ? at % (unit_width / width) : 0);
+}
+
+// Each row of A has its own choice of B.
+void sparse_product(Context& c, const Step& s, num::MatrixTypes types, const uint64_t* a,
+                    const uint64_t* b, const uint64_t* e, uint64_t* d) {
+    const MmaPlan& plan = *s.plan;
+    const isa::MmaVariant& v = *plan.variant;
+    const unsigned groups = isa::fragment(v.fragment_e).columns;
+    const unsigned first_lane = isa::metadata_lanes(v) * static_cast<unsigned>(s.op->immediate);
+    std::array<uint64_t, most_groups> places;
+    for (size_t i = 0; i < plan.e.size(); ++i) {
+        const Cell cell = plan.e[i];
+        places[i] = slot<uint32_t>(c, s.op->r[0])[cell.lane + first_lane] >> cell.shift & 15;
+    }
+    std::array<uint64_t, most_b> columns;
+    for (unsigned row = 0; row < v.m; ++row) {
+        for (unsigned i = 0; i < v.stored_k(); ++i) {
+            const unsigned from = chosen(v.a, places.data() + row * groups, i);
+            for (unsigned n = 0; n < v.n; ++n) columns[n * v.stored_k() + i] = b[n * v.k + from];
+        }
+        plan.product(*plan.row, {1, v.n, static_cast<int>(v.stored_k())}, types,
+                     a + row * v.stored_k(), columns.data(), e + row * v.n, d + row * v.n);
+    }
+}
+
 void mma(Context& c, const Step& s, uint32_t) {
     const Operation& o = *s.op;
     const MmaPlan& plan = *s.plan;
     const isa::MmaVariant& v = *plan.variant;
     const num::MatrixShape shape{v.m, v.n, v.k};
-    const num::MatrixTypes types{v.a, v.b, v.c, v.d, o.mod.satfinite};
-    const size_t size_a = size_t{v.m} * v.k;
+    const num::MatrixTypes types{v.a, v.b, v.c, v.d, o.mod.satfinite, v.combine};
+    const size_t size_a = size_t{v.m} * v.stored_k();
     const size_t size_b = size_t{v.n} * v.k;
     const size_t size_c = size_t{v.m} * v.n;
     const unsigned products = isa::instances(v.threads);
@@ -160,7 +196,10 @@ void mma(Context& c, const Step& s, uint32_t) {
         gather(c, o.vector[1], plan.a.data() + q * size_a, size_a, v.a, a.data());
         gather(c, o.vector[2], plan.b.data() + q * size_b, size_b, v.b, b.data());
         gather(c, o.vector[3], plan.c.data() + q * size_c, size_c, v.c, e.data());
-        plan.product(*plan.row, shape, types, a.data(), b.data(), e.data(), d[q].data());
+        if (v.sparse)
+            sparse_product(c, s, types, a.data(), b.data(), e.data(), d[q].data());
+        else
+            plan.product(*plan.row, shape, types, a.data(), b.data(), e.data(), d[q].data());
     }
     for (unsigned q = 0; q < products; ++q)
         scatter(c, o.vector[0], plan.d.data() + q * size_c, size_c, v.d, d[q].data());
@@ -169,11 +208,10 @@ void mma(Context& c, const Step& s, uint32_t) {
 
 // The place of every element, by row and column, from the layout's (thread, value) -> element. Of
 // several owners of one element the first is taken: all hold the same.
-std::vector<Cell> cells(FragmentId id, isa::Threads threads, Type type) {
+std::vector<Cell> cells(FragmentId id, isa::Threads threads, unsigned width) {
     const Fragment& f = isa::fragment(id);
     const size_t elements = size_t{f.rows} * f.columns;
     std::vector<Cell> out(elements * isa::instances(threads));
-    const unsigned width = isa::bits(type);
     const unsigned per_register = width >= 32 ? 1 : 32 / width;
     for (unsigned q = 0; q < isa::instances(threads); ++q)
         for (unsigned t = f.layout.threads(); t-- > 0;)
@@ -192,14 +230,19 @@ std::vector<Cell> cells(FragmentId id, isa::Threads threads, Type type) {
 }  // namespace
 
 bool make_plan(const isa::MmaVariant& v, isa::Arch arch, MmaPlan& plan) {
-    // s8 stands for all four combinations of s8 and u8 in the rows of the arithmetic.
-    const Type a = v.a == Type::u8 ? Type::s8 : v.a;
     plan.variant = &v;
-    plan.row = num::find_dot_row(arch, v.m, v.n, v.k, a, v.d);
-    plan.a = cells(v.fragment_a, v.threads, v.a);
-    plan.b = cells(v.fragment_b, v.threads, v.b);
-    plan.c = cells(v.fragment_c, v.threads, v.c);
-    plan.d = cells(v.fragment_d, v.threads, v.d);
+    plan.row = num::find_dot_row(arch, v.m, v.n, v.k, v.a, v.d);
+    plan.a = cells(v.fragment_a, v.threads, isa::bits(v.a));
+    plan.b = cells(v.fragment_b, v.threads, isa::bits(v.b));
+    plan.c = cells(v.fragment_c, v.threads, isa::bits(v.c));
+    plan.d = cells(v.fragment_d, v.threads, isa::bits(v.d));
+    if (v.sparse) {
+        plan.e = cells(v.fragment_e, isa::Threads::warp, 4);
+        // Of each four lanes only the first ones give metadata.
+        const unsigned given = isa::metadata_lanes(v);
+        for (Cell& cell : plan.e)
+            cell.lane = static_cast<uint8_t>(cell.lane / given * 4 + cell.lane % given);
+    }
     return plan.row != nullptr;
 }
 

@@ -46,6 +46,23 @@ bool check_constants(Resolver& r, const ptx::Instruction& i, Operation& o) {
             o.negated_sources = static_cast<uint8_t>(o.negated_sources >> first);
             break;
         }
+        case Op::mma: {
+            if (!o.mod.sparse) break;
+            // The assembler counts fragments and the rest of the operands apart. It lets 2 and 3
+            // pass for f16 operands with k of 32 and an f32 result; what they would mean is nowhere
+            // said.
+            const uint64_t most = 4 / metadata_lanes(*o.mma) - 1;
+            if (o.immediate <= most) break;
+            const auto value = static_cast<int64_t>(o.immediate);
+            if (bits(o.mma->a) == 8 && is_float(o.mma->a))
+                unexpected(5, static_cast<uint32_t>(value), "0");
+            else
+                refuse(i.operands[5], "Argument 6 of instruction 'Sparse mma': value '" +
+                                          std::to_string(value) +
+                                          "' out of range, expected to be in range [0.." +
+                                          std::to_string(most) + "]");
+            break;
+        }
         case Op::mbarrier_wait:
             if (const ptx::Operand* p = constant(2); p && o.mod.parity && p->bits > 1)
                 unexpected(2, p->bits, "0 or 1");

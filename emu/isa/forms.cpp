@@ -454,6 +454,8 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::stmatrix, "stmatrix", ".sync.aligned.x1|.x2|.x4{.trans}.m8n8{<shared>}.b16", "A N", 90, 78, "stmatrix"},
     {Op::movmatrix, "movmatrix", ".sync.aligned.m8n8.trans.b16", "D:.b32 S:.b32", 75, 78, "movmatrix"},
     {Op::mma, "mma", ".sync.aligned<shape>.row|.col.row|.col{.satfinite}<mmatype><mmatype><mmatype><mmatype>", "Fd Fa Fb Fc"},
+    {Op::mma, "mma", ".sync.aligned<shape>.row.col.s32.b1.b1.s32.xor|.and.popc", "Fd Fa Fb Fc"},
+    {Op::mma, "mma", ".sp|.sp::ordered_metadata.sync.aligned<shape>.row|.col.row|.col{.satfinite}<mmatype><mmatype><mmatype><mmatype>", "Fd Fa Fb Fc S:.b32 I"},
 });
 // clang-format on
 
@@ -511,7 +513,7 @@ constexpr auto later_modifiers = std::to_array<Later>({
     {"fma", ".oob|.f32x2"},
     {"ld", ".v8|.L2::evict_last|.L2::evict_normal|.L2::evict_first"},
     {"ldmatrix", ".m16n16|.m8n16|.b8|.b8x16|.b4x16_p64|.b6x16_p32"},
-    {"mma", ".sp|.sp::ordered_metadata|.kind|.block_scale|.popc|.rn|.rz|.rm|.rp"},
+    {"mma", ".kind|.block_scale|.rn|.rz|.rm|.rp"},
     {"mul", ".f32x2"},
     {"red", ".async"},
     {"shfl", ".up|.down|.bfly|.idx"},

@@ -18,8 +18,8 @@ namespace lockwarp::isa {
 // How a fragment of rows x columns elements lies in the registers of the threads that hold it.
 // An element of `bits` bits: a register holds 32/bits of them, low bits first (64: two words).
 struct Fragment {
-    std::string_view name;  // shape and element width, as in "16x16.b16"
-    uint8_t rows, columns;  // A: m, k   B: n, k   C, D: m, n
+    std::string_view name;   // shape and element width, as in "16x16.b16"
+    uint16_t rows, columns;  // A: m, k   B: n, k   C, D: m, n
     uint8_t bits;
     Layout layout;
 };
@@ -27,6 +27,8 @@ struct Fragment {
 enum class FragmentId : uint8_t {
     a_8x4_b64,
     a_8x16_b8,
+    a_8x32_b4,
+    a_8x128_b1,
     a_16x4_b32,
     a_16x4_b64,
     a_16x8_b16,
@@ -35,7 +37,11 @@ enum class FragmentId : uint8_t {
     a_16x16_b16,
     a_16x16_b8,
     a_16x16_b64,
+    a_16x32_b4,
     a_16x32_b8,
+    a_16x64_b4,
+    a_16x128_b1,
+    a_16x256_b1,
     b_8x4_b32,
     b_8x4_b64,
     b_8x8_b16,
@@ -44,7 +50,15 @@ enum class FragmentId : uint8_t {
     b_8x16_b16,
     b_8x16_b8,
     b_8x16_b64,
+    b_8x16_b32,
+    b_8x32_b4,
     b_8x32_b8,
+    b_8x32_b16,
+    b_8x64_b4,
+    b_8x64_b8,
+    b_8x128_b4,
+    b_8x128_b1,
+    b_8x256_b1,
     c_8x8,
     c_16x8,
     // Volta: eight threads of a quad-pair hold an 8x4 operand or an 8x8 accumulator.
@@ -52,6 +66,12 @@ enum class FragmentId : uint8_t {
     volta_8x4_by_column,
     volta_8x8_b16,
     volta_8x8_b32,
+    // Metadata of a sparse A, by row and group. Its threads are the lanes that give it: some of
+    // each four lanes.
+    e_16x4,
+    e_16x8_by_groups,
+    e_16x8_by_rows,
+    e_16x16,
     count_
 };
 
@@ -69,25 +89,52 @@ constexpr unsigned lane_of(Threads t, unsigned instance, unsigned thread) {
 
 enum class Order : uint8_t { row, col };
 
+// Sparse A (PTX manual, "Sparse matrix storage"). Of each group of four units along k A holds two;
+// a metadata element has four bits, the place of the first in its group and that of the second. A
+// unit is 16 bits, or 8 for elements of 8 and 4 bits: an element of .tf32 is two units, and two of
+// .s4 or .u4 are one.
+inline constexpr unsigned group_units = 4;
+constexpr unsigned unit_bits(Type t) { return bits(t) >= 16 ? 16 : 8; }
+
 // One mma.sync variant. The key names it everywhere.
 struct MmaVariant {
-    std::string_view key;  // "mma.m16n8k16.f32.f16.f16.f32"
-    uint8_t m, n, k;
-    Type d, a, b, c;
-    Order a_order, b_order;
-    FragmentId fragment_a, fragment_b, fragment_c, fragment_d;
-    Threads threads;
-    bool satfinite;            // the modifier .satfinite is allowed
-    uint16_t target;           // least .target
-    uint16_t ptx;              // least .version, major * 10 + minor
-    std::string_view feature;  // what the assembler names in "Feature '...' requires .target"
+    std::string_view key;  // "mma.m16n8k16.f32.f16.f16.f32", "mma.m8n8k128.s32.b1.b1.s32.xor.popc"
+    uint16_t m = 0, n = 0, k = 0;
+    Type d{}, a{}, b{}, c{};
+    FragmentId fragment_a{}, fragment_b{}, fragment_c{}, fragment_d{};
+    uint16_t target = 0;            // least .target
+    uint16_t ptx = 0;               // least .version, major * 10 + minor
+    std::string_view feature = {};  // what the assembler names in "Feature '...' requires .target"
+    bool satfinite = false;         // the modifier .satfinite is allowed
+    Combine combine = Combine::none;  // of b1: what is done with two bits, .xor.popc or .and.popc
+    std::string_view also = {};       // a second feature the assembler asks for, and
+    uint16_t also_ptx = 0;            // the least .version that has it
+    Order a_order = Order::row;
+    Order b_order = Order::col;
+    Threads threads = Threads::warp;
+    // mma.sp: fragment_a holds half of A's k elements, and fragment_e says which.
+    bool sparse = false;
+    FragmentId fragment_e{};
+
+    constexpr unsigned stored_k() const { return sparse ? k / 2u : k; }
 };
+
+// Lanes of each group of four that give metadata: 1, 2 or 4. The selector is below 4 divided by it.
+unsigned metadata_lanes(const MmaVariant& v);
 
 std::span<const MmaVariant> mma_variants();
 
+// What the modifiers of an mma say, as find_mma compares it.
+struct MmaQuery {
+    unsigned m = 0, n = 0, k = 0;
+    std::array<Type, 4> types{};  // d, a, b, c
+    std::array<Order, 2> orders{Order::row, Order::col};
+    Combine combine = Combine::none;
+    bool sparse = false;
+};
+
 // nullptr where no row has this shape, these types and this order.
-const MmaVariant* find_mma(unsigned m, unsigned n, unsigned k, Type d, Type a, Type b, Type c,
-                           Order a_order, Order b_order);
+const MmaVariant* find_mma(const MmaQuery& q);
 
 // The 8x8 matrix of 16-bit elements that ldmatrix, stmatrix and movmatrix move: lane and half of a
 // register -> row, column. With .trans, row and column change places.

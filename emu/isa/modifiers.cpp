@@ -33,6 +33,7 @@ enum class Slot : uint8_t {
     expect,
     parity,
     no_increment,
+    sparse,
     priority,
     part,
     space,
@@ -97,6 +98,8 @@ constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".expect_tx", Slot::expect},
     {".parity", Slot::parity},
     {".noinc", Slot::no_increment},
+    {".sp", Slot::sparse},
+    {".sp::ordered_metadata", Slot::sparse},
     {".wide", Slot::part, u8(Part::wide)},
     {".lo", Slot::part, u8(Part::lo)},
     {".hi", Slot::part, u8(Part::hi)},
@@ -341,6 +344,9 @@ bool apply_modifier(std::string_view text, Modifiers& out) {
             break;
         case Slot::no_increment:
             out.no_increment = true;
+            break;
+        case Slot::sparse:
+            out.sparse = true;
             break;
         case Slot::priority:
             if (out.priorities < out.priority.size())

@@ -36,7 +36,6 @@ enum class Compare : uint8_t {
     num,
     nan
 };
-enum class Combine : uint8_t { none, and_, or_, xor_ };
 enum class Shuffle : uint8_t { none, up, down, bfly, idx };
 enum class Vote : uint8_t { none, all, any, uni, ballot };
 // and, or, xor: Combine
@@ -89,6 +88,7 @@ struct Modifiers {
     uint16_t k = 0;
     std::array<Order, 2> order{};
     uint8_t orders = 0;
+    bool sparse = false;  // mma.sp
 };
 
 // Puts one modifier (".rn", ".f32", ".m16n8k16"; dot included) into `out`. Modifiers that change

@@ -80,25 +80,33 @@ bool hints_allowed(Spelling& s, const ptx::Instruction& i) {
 // The mma variant, or why there is none, in the assembler's words.
 void choose_mma(Resolver& r, Spelling& s, std::span<const ptx::Modifier> modifiers) {
     const Modifiers& m = s.mod;
+    MmaQuery asked{m.m, m.n, m.k, m.type, m.order, m.combine, m.sparse};
     const auto [d, a, b, c] = m.type;
-    const std::string shape = modifiers[2].text;
-    s.mma = find_mma(m.m, m.n, m.k, d, a, b, c, m.order[0], m.order[1]);
+    const std::string shape = std::ranges::find_if(modifiers, [](const ptx::Modifier& one) {
+                                  return one.text.starts_with(".m");
+                              })->text;
+    s.mma = find_mma(asked);
     if (s.mma != nullptr && m.satfinite && !s.mma->satfinite) {
         s.error = "Unexpected instruction types specified for 'mma'";
         s.hint = std::string(s.mma->key) + " has no .satfinite";
         return;
     }
     if (s.mma != nullptr) {
-        supported(r, s, s.mma->feature, s.mma->target, s.mma->ptx);
+        if (supported(r, s, s.mma->feature, s.mma->target, s.mma->ptx))
+            supported(r, s, s.mma->also, s.mma->target, s.mma->also_ptx);
         return;
     }
     const bool row_col = m.order[0] == Order::row && m.order[1] == Order::col;
-    if (!row_col && find_mma(m.m, m.n, m.k, d, a, b, c, Order::row, Order::col) != nullptr) {
+    MmaQuery other = asked;
+    other.orders = {Order::row, Order::col};
+    if (!row_col && find_mma(other) != nullptr) {
         s.error = m.order[0] == Order::col ? "Illegal alayout '.col' for instruction 'mma'"
                                            : "Illegal blayout '.row' for instruction 'mma'";
         return;
     }
-    const MmaVariant* same = find_mma(m.m, m.n, m.k, c, a, b, c, m.order[0], m.order[1]);
+    other = asked;
+    other.types[0] = c;
+    const MmaVariant* same = find_mma(other);
     if (c != d && a == Type::f16 && b == Type::f16 && is_float(d) && same != nullptr) {
         if (!supported(r, s, same->feature, same->target, same->ptx)) return;
         const std::string type{row(c).name};
@@ -106,18 +114,11 @@ void choose_mma(Resolver& r, Spelling& s, std::span<const ptx::Modifier> modifie
                   "' for 'mma' instruction with shape '" + shape + "'";
         return;
     }
-    const auto later = [](Type t) {
-        return t == Type::e4m3 || t == Type::e5m2 || t == Type::s4 || t == Type::u4 ||
-               t == Type::b1;
-    };
-    if (later(a) && later(b)) {
-        s.error = not_executed("mma" + shape + std::string(row(d).name) + std::string(row(a).name) +
-                               std::string(row(b).name) + std::string(row(c).name));
-        return;
-    }
-    s.error = "Unexpected instruction types specified for 'mma'";
+    s.error = m.sparse
+                  ? "Incorrect instruction type specified for Sparse mma with shape '" + shape + "'"
+                  : "Unexpected instruction types specified for 'mma'";
     for (const MmaVariant& v : mma_variants())
-        if (v.m == m.m && v.n == m.n && v.k == m.k)
+        if (v.m == m.m && v.n == m.n && v.k == m.k && v.sparse == m.sparse)
             s.hint += (s.hint.empty() ? "with this shape: " : ", ") + std::string(v.key);
 }
 

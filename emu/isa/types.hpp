@@ -120,6 +120,9 @@ constexpr Type element_of(Type t) {
 // ties away from zero.
 enum class Rounding : uint8_t { rn, rz, rm, rp, rna };
 
+// How two predicates, or the bits of two operands, become one.
+enum class Combine : uint8_t { none, and_, or_, xor_ };
+
 // Type::none where there is no type of that name. `name` has its dot: ".f32".
 constexpr Type type_named(std::string_view name) {
     for (const TypeRow& r : type_rows)

@@ -209,9 +209,46 @@ int64_t extend(Type t, uint64_t bits) {
 uint64_t integer_element(MatrixTypes types, const uint64_t* a, const uint64_t* b, int k,
                          uint64_t c) {
     int64_t sum = extend(types.c, c);
-    for (int i = 0; i < k; ++i) sum += extend(types.a, a[i]) * extend(types.b, b[i]);
+    for (int i = 0; i < k; ++i)
+        sum += types.combine == isa::Combine::xor_ ? static_cast<int64_t>(a[i] ^ b[i])
+                                                   : extend(types.a, a[i]) * extend(types.b, b[i]);
     if (types.satfinite) sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
     return static_cast<uint32_t>(sum);
+}
+
+// The elements with k%4 in {0, 1} of one row of A or column of B, and those with k%4 in {2, 3}.
+using Halves = std::array<Vector, 2>;
+
+void set_halves(Halves& out, Type type, const uint64_t* bits, int k) {
+    for (int half = 0; half < 2; ++half) {
+        std::array<uint64_t, max_k / 2> values;
+        int count = 0;
+        for (int i = 0; i < k; ++i)
+            if (i % 4 / 2 == half)
+                values[count++] = convert(type, Type::f16, bits[i], Rounding::rn);
+        out[half].set(format(Type::f16), values.data(), count);
+    }
+}
+
+// As NVIDIA's assembler replaces an fp8 product where the tensor core has none: two products of f16
+// operands and an addition, D's type throughout.
+void product_in_halves(const DotRow& row, MatrixShape shape, MatrixTypes types, const uint64_t* a,
+                       const uint64_t* b, const uint64_t* c, uint64_t* d) {
+    const FusedFormats formats{format(Type::f16), format(Type::f16), format(types.d)};
+    Halves line;
+    Halves column;
+    for (int j = 0; j < shape.n; ++j) {
+        set_halves(column, types.b, b + j * shape.k, shape.k);
+        for (int i = 0; i < shape.m; ++i) {
+            set_halves(line, types.a, a + i * shape.k, shape.k);
+            uint64_t sum = 0;
+            for (int half = 0; half < 2; ++half)
+                sum = fused_element(row.sum, formats, formats.d, line[half], column[half],
+                                    shape.k / 2, sum);
+            const int at = i * shape.n + j;
+            d[at] = add(types.d, sum, c[at], Rounding::rn);
+        }
+    }
 }
 
 }  // namespace
@@ -222,6 +259,10 @@ void matrix_product(const DotRow& row, MatrixShape shape, MatrixTypes types, con
         fused_product(row, shape, types, a, b, c, d);
         return;
     }
+    if (row.method == Method::f16_halves) {
+        product_in_halves(row, shape, types, a, b, c, d);
+        return;
+    }
     for (int i = 0; i < shape.m; ++i)
         for (int j = 0; j < shape.n; ++j) {
             const uint64_t* x = a + i * shape.k;
@@ -229,6 +270,7 @@ void matrix_product(const DotRow& row, MatrixShape shape, MatrixTypes types, con
             const int at = i * shape.n + j;
             switch (row.method) {
                 case Method::fused_blocks:
+                case Method::f16_halves:
                     break;
                 case Method::fma_routine:
                     d[at] = routine_element(types, x, y, c[at]);

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "emu/isa/arch.hpp"
+#include "emu/isa/matrix.hpp"
 #include "emu/isa/types.hpp"
 #include "emu/num/round.hpp"
 
@@ -21,10 +22,13 @@ enum class Method : uint8_t {
     fma_routine,    // no tensor core: f32 multiply-adds, each rounded (m8n8k4 f16 from sm_80 on)
     fma_chain_f64,  // IEEE fused multiply-adds in ascending k
     integer,        // exact s32, wrapping, or clamped with satfinite
+    f16_halves,     // fp8 operands as f16: the products with k%4 in {0, 1} in one fused sum from
+                    // zero, those with k%4 in {2, 3} in one onto it, and C added to that (IEEE)
 };
 
 // How it is known that a row gives the hardware's bits.
-enum class Evidence : uint8_t { measured, replayed, literature };
+// derived: from what is known of related instructions; neither measured nor published.
+enum class Evidence : uint8_t { measured, replayed, literature, derived };
 
 // The parameters of a fused sum; all zero for the other methods.
 struct FusedSum {
@@ -37,7 +41,8 @@ struct FusedSum {
 
 struct DotRow {
     isa::Arch arch;
-    isa::Type a;      // type of A and B (for s8/u8: s8 stands for all four combinations)
+    isa::Type a;      // type of A and B: s8, s4 and e4m3 stand for all four combinations
+                      // with u8, u4 and e5m2
     isa::Type d;      // type of C and D
     uint8_t m, n, k;  // 0: any shape
     Method method;
@@ -53,9 +58,14 @@ std::span<const DotRow> dot_rows();
 // A row with m, n, k given goes before one with 0.
 const DotRow* find_dot_row(isa::Arch arch, int m, int n, int k, isa::Type a, isa::Type d);
 
-// How the result of an instruction with this k is known. Published results are of one block: of a
-// chain of blocks the literature speaks.
-Evidence evidence_for(const DotRow& row, int k);
+struct Known {
+    Evidence evidence;
+    std::string_view source;
+};
+
+// How the result of a variant is known where `row` answers for it. Published results are of one
+// block: of a chain of blocks the literature speaks. Of sparse products few are measured.
+Known known(const DotRow& row, const isa::MmaVariant& v);
 
 struct MatrixShape {
     int m, n, k;
@@ -65,6 +75,7 @@ struct MatrixShape {
 struct MatrixTypes {
     isa::Type a, b, c, d;
     bool satfinite = false;
+    isa::Combine combine = isa::Combine::none;  // of b1: a product is a xor b, or a and b
 };
 
 // The most products in one fused sum, and the largest k of a product.

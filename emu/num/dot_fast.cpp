@@ -3,6 +3,7 @@
 #include <array>
 
 #include "emu/num/dot.hpp"
+#include "emu/num/ieee.hpp"
 #include "emu/num/lanes.hpp"
 
 namespace lockwarp::num {
@@ -67,11 +68,59 @@ void tiled_product(const DotRow& row, MatrixShape shape, MatrixTypes types, cons
     }
 }
 
+// The f16 of every fp8 number.
+using F16s = std::array<uint16_t, 256>;
+
+F16s f16s_of(isa::Type type) {
+    F16s out;
+    for (unsigned bits = 0; bits < out.size(); ++bits)
+        out[bits] = static_cast<uint16_t>(convert(type, isa::Type::f16, bits, Rounding::rn));
+    return out;
+}
+
+const F16s& f16s(isa::Type type) {
+    static const F16s e4m3 = f16s_of(isa::Type::e4m3);
+    static const F16s e5m2 = f16s_of(isa::Type::e5m2);
+    return type == isa::Type::e4m3 ? e4m3 : e5m2;
+}
+
+// Largest product of an instruction with fp8 operands.
+constexpr int halves_m = 16;
+constexpr int halves_n = 8;
+constexpr int halves_k = 32;
+
+void product_in_halves_fast(const DotRow& row, MatrixShape shape, MatrixTypes types,
+                            const uint64_t* a, const uint64_t* b, const uint64_t* c, uint64_t* d) {
+    DotRow f16_row = row;
+    f16_row.a = isa::Type::f16;
+    f16_row.method = Method::fused_blocks;
+    const MatrixShape part{shape.m, shape.n, shape.k / 2};
+    const MatrixTypes f16_types{isa::Type::f16, isa::Type::f16, types.d, types.d};
+    const auto halve = [&](const uint64_t* from, const F16s& values, int lines, int half,
+                           uint64_t* to) {
+        for (int i = 0; i < lines; ++i)
+            for (int k = 2 * half; k < shape.k; k += 4)
+                for (int j = k; j < k + 2; ++j) *to++ = values[from[i * shape.k + j]];
+    };
+    std::array<uint64_t, halves_m * halves_k / 2> x;
+    std::array<uint64_t, halves_n * halves_k / 2> y;
+    std::array<uint64_t, halves_m * halves_n> sum{};
+    for (int half = 0; half < 2; ++half) {
+        halve(a, f16s(types.a), shape.m, half, x.data());
+        halve(b, f16s(types.b), shape.n, half, y.data());
+        matrix_product_fast(f16_row, part, f16_types, x.data(), y.data(), sum.data(), sum.data());
+    }
+    for (int i = 0; i < shape.m * shape.n; ++i) d[i] = add(types.d, sum[i], c[i], Rounding::rn);
+}
+
 }  // namespace
 
 void matrix_product_fast(const DotRow& row, MatrixShape shape, MatrixTypes types, const uint64_t* a,
                          const uint64_t* b, const uint64_t* c, uint64_t* d) {
-    if (shape.k <= tile_k && has_fused_tile(row, types)) {
+    if (row.method == Method::f16_halves && shape.m <= halves_m && shape.n <= halves_n &&
+        shape.k <= halves_k && shape.k % 4 == 0) {
+        product_in_halves_fast(row, shape, types, a, b, c, d);
+    } else if (shape.k <= tile_k && has_fused_tile(row, types)) {
         tiled_product<uint32_t>(row, shape, types, a, b, c, d, [&](const Tile<uint32_t>& tile) {
             return fused_tile(row.sum, types, tile);
         });

@@ -22,15 +22,20 @@ constexpr FusedSum volta_f16{4, 23, -19, 11, Rounding::rn};
 constexpr FusedSum ampere_f32{8, 24, -132, 24, Rounding::rz};
 constexpr FusedSum ampere_tf32{4, 24, -132, 24, Rounding::rz};
 constexpr FusedSum ampere_f16{8, 24, -20, 11, Rounding::rn};
+constexpr FusedSum ada_fp8_f32{16, 13, -132, 14, Rounding::rz};
+constexpr FusedSum ada_fp8_f16{16, 13, -20, 11, Rounding::rn};
 constexpr FusedSum hopper_f32{16, 25, -133, 24, Rounding::rz};
 constexpr FusedSum hopper_tf32{8, 25, -133, 24, Rounding::rz};
 constexpr FusedSum hopper_f16{16, 25, -21, 11, Rounding::rn};
+constexpr FusedSum blackwell_fp8_f32{32, 25, -133, 24, Rounding::rz};
+constexpr FusedSum blackwell_fp8_f16{32, 25, -21, 11, Rounding::rn};
 constexpr FusedSum unused{};
 
 // Turing's tensor core has Ampere's numbers, by T4 tests that need one sum of nine terms; one
 // published summary reads five terms.
 constexpr std::string_view turing = "MMA-Sim, T4 tests; one paper's summary reads 5 terms, not 9";
-constexpr std::string_view routine = "H200, and the same SASS from ptxas 13.0 for sm_80, 86, 89";
+constexpr std::string_view routine = "H200, and the same SASS from ptxas 13.0";
+constexpr std::string_view fp8_by_f16 = "SASS from ptxas 13.0, as on sm_90";
 
 constexpr std::array rows{
     DotRow{Arch::sm_70, Type::f16, Type::f32, 0, 0, 0, fused_blocks, volta_f32, replayed,
@@ -43,6 +48,8 @@ constexpr std::array rows{
     DotRow{Arch::sm_75, Type::f16, Type::f16, 0, 0, 0, fused_blocks, ampere_f16, literature,
            turing},
     DotRow{Arch::sm_75, Type::s8, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+    DotRow{Arch::sm_75, Type::s4, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+    DotRow{Arch::sm_75, Type::b1, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
 
     DotRow{Arch::sm_80, Type::f16, Type::f32, 8, 8, 4, fma_routine, unused, literature, routine},
     DotRow{Arch::sm_80, Type::f16, Type::f16, 8, 8, 4, fma_routine, unused, literature, routine},
@@ -57,6 +64,8 @@ constexpr std::array rows{
     DotRow{Arch::sm_80, Type::f64, Type::f64, 0, 0, 0, fma_chain_f64, unused, literature,
            "MMA-Sim"},
     DotRow{Arch::sm_80, Type::s8, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+    DotRow{Arch::sm_80, Type::s4, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+    DotRow{Arch::sm_80, Type::b1, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
 
     DotRow{Arch::sm_86, Type::f16, Type::f32, 8, 8, 4, fma_routine, unused, literature, routine},
     DotRow{Arch::sm_86, Type::f16, Type::f16, 8, 8, 4, fma_routine, unused, literature, routine},
@@ -71,6 +80,8 @@ constexpr std::array rows{
     DotRow{Arch::sm_86, Type::f64, Type::f64, 0, 0, 0, fma_chain_f64, unused, literature,
            "MMA-Sim"},
     DotRow{Arch::sm_86, Type::s8, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+    DotRow{Arch::sm_86, Type::s4, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+    DotRow{Arch::sm_86, Type::b1, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
 
     DotRow{Arch::sm_89, Type::f16, Type::f32, 8, 8, 4, fma_routine, unused, literature, routine},
     DotRow{Arch::sm_89, Type::f16, Type::f16, 8, 8, 4, fma_routine, unused, literature, routine},
@@ -85,6 +96,12 @@ constexpr std::array rows{
     DotRow{Arch::sm_89, Type::f64, Type::f64, 0, 0, 0, fma_chain_f64, unused, literature,
            "MMA-Sim"},
     DotRow{Arch::sm_89, Type::s8, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+    DotRow{Arch::sm_89, Type::s4, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+    DotRow{Arch::sm_89, Type::b1, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+    DotRow{Arch::sm_89, Type::e4m3, Type::f32, 0, 0, 0, fused_blocks, ada_fp8_f32, replayed,
+           "L40S"},
+    DotRow{Arch::sm_89, Type::e4m3, Type::f16, 0, 0, 0, fused_blocks, ada_fp8_f16, literature,
+           "MMA-Sim"},
 
     DotRow{Arch::sm_90, Type::f16, Type::f32, 8, 8, 4, fma_routine, unused, measured, "H200"},
     DotRow{Arch::sm_90, Type::f16, Type::f16, 8, 8, 4, fma_routine, unused, measured, "H200"},
@@ -96,6 +113,49 @@ constexpr std::array rows{
            "H200"},
     DotRow{Arch::sm_90, Type::f64, Type::f64, 0, 0, 0, fma_chain_f64, unused, measured, "H200"},
     DotRow{Arch::sm_90, Type::s8, Type::s32, 0, 0, 0, integer, unused, measured, "H200"},
+    DotRow{Arch::sm_90, Type::s4, Type::s32, 0, 0, 0, integer, unused, measured, "H200"},
+    DotRow{Arch::sm_90, Type::b1, Type::s32, 0, 0, 0, integer, unused, measured, "H200"},
+    DotRow{Arch::sm_90, Type::e4m3, Type::f32, 0, 0, 0, f16_halves, hopper_f32, measured, "H200"},
+    DotRow{Arch::sm_90, Type::e4m3, Type::f16, 0, 0, 0, f16_halves, hopper_f16, measured, "H200"},
+
+    DotRow{Arch::sm_100, Type::f16, Type::f32, 8, 8, 4, fma_routine, unused, literature, routine},
+    DotRow{Arch::sm_100, Type::f16, Type::f16, 8, 8, 4, fma_routine, unused, literature, routine},
+    DotRow{Arch::sm_100, Type::f16, Type::f32, 0, 0, 0, fused_blocks, hopper_f32, replayed, "B200"},
+    DotRow{Arch::sm_100, Type::f16, Type::f16, 0, 0, 0, fused_blocks, hopper_f16, literature,
+           "as sm_90"},
+    DotRow{Arch::sm_100, Type::bf16, Type::f32, 0, 0, 0, fused_blocks, hopper_f32, replayed,
+           "B200"},
+    DotRow{Arch::sm_100, Type::tf32, Type::f32, 0, 0, 0, fused_blocks, hopper_tf32, replayed,
+           "B200"},
+    DotRow{Arch::sm_100, Type::f64, Type::f64, 0, 0, 0, fma_chain_f64, unused, literature,
+           "MMA-Sim"},
+    DotRow{Arch::sm_100, Type::s8, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+    DotRow{Arch::sm_100, Type::s4, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+    DotRow{Arch::sm_100, Type::b1, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+    DotRow{Arch::sm_100, Type::e4m3, Type::f32, 0, 0, 0, f16_halves, hopper_f32, literature,
+           fp8_by_f16},
+    DotRow{Arch::sm_100, Type::e4m3, Type::f16, 0, 0, 0, f16_halves, hopper_f16, literature,
+           fp8_by_f16},
+
+    DotRow{Arch::sm_120, Type::f16, Type::f32, 8, 8, 4, fma_routine, unused, literature, routine},
+    DotRow{Arch::sm_120, Type::f16, Type::f16, 8, 8, 4, fma_routine, unused, literature, routine},
+    DotRow{Arch::sm_120, Type::f16, Type::f32, 0, 0, 0, fused_blocks, hopper_f32, literature,
+           "MMA-Sim"},
+    DotRow{Arch::sm_120, Type::f16, Type::f16, 0, 0, 0, fused_blocks, hopper_f16, literature,
+           "as sm_90"},
+    DotRow{Arch::sm_120, Type::bf16, Type::f32, 0, 0, 0, fused_blocks, hopper_f32, literature,
+           "MMA-Sim"},
+    DotRow{Arch::sm_120, Type::tf32, Type::f32, 0, 0, 0, fused_blocks, hopper_tf32, literature,
+           "MMA-Sim"},
+    DotRow{Arch::sm_120, Type::f64, Type::f64, 0, 0, 0, fma_chain_f64, unused, literature,
+           "MMA-Sim"},
+    DotRow{Arch::sm_120, Type::s8, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+    DotRow{Arch::sm_120, Type::s4, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+    DotRow{Arch::sm_120, Type::b1, Type::s32, 0, 0, 0, integer, unused, literature, "PTX manual"},
+    DotRow{Arch::sm_120, Type::e4m3, Type::f32, 0, 0, 0, fused_blocks, blackwell_fp8_f32,
+           literature, "MMA-Sim"},
+    DotRow{Arch::sm_120, Type::e4m3, Type::f16, 0, 0, 0, fused_blocks, blackwell_fp8_f16,
+           literature, "MMA-Sim"},
 };
 
 static_assert(
@@ -125,7 +185,7 @@ static_assert(
             const bool one_shape = r.m != 0 && r.n != 0 && r.k != 0;
             if (!any_shape && !one_shape) return false;
             if (r.source.empty()) return false;
-            if (r.method != fused_blocks) {
+            if (r.method != fused_blocks && r.method != f16_halves) {
                 if (r.sum.block != 0 || r.sum.kept != 0) return false;
                 continue;
             }
@@ -139,16 +199,38 @@ static_assert(
     }(),
     "each row is whole");
 
-// s8 stands for u8 as well.
-constexpr Type stored_type(Type a) { return a == Type::u8 ? Type::s8 : a; }
+// The sparse products that were measured. A product of a sparse A is that of the elements which A
+// holds with those of B that go with them; an infinity or NaN among the rest of B is not looked at.
+struct SparseRow {
+    Arch arch;
+    Type a;
+    std::string_view source;
+};
+
+constexpr std::array sparse_rows{
+    SparseRow{Arch::sm_90, Type::f16, "H200"},
+    SparseRow{Arch::sm_90, Type::bf16, "H200"},
+    SparseRow{Arch::sm_90, Type::s8, "H200, s8 with s8"},
+};
+
+// What a row's type stands for as well.
+constexpr Type stored_type(Type a) {
+    return a == Type::u8 ? Type::s8 : a == Type::u4 ? Type::s4 : a == Type::e5m2 ? Type::e4m3 : a;
+}
 
 }  // namespace
 
 std::span<const DotRow> dot_rows() { return rows; }
 
-Evidence evidence_for(const DotRow& row, int k) {
-    const bool chain = row.method == fused_blocks && k > row.sum.block;
-    return chain && row.evidence == replayed ? literature : row.evidence;
+Known known(const DotRow& row, const isa::MmaVariant& v) {
+    if (v.sparse) {
+        for (const SparseRow& s : sparse_rows)
+            if (s.arch == row.arch && s.a == stored_type(v.a)) return {measured, s.source};
+        return {derived, "as the dense product of the elements that A holds"};
+    }
+    // The L40S gave sums of 32 products of fp8: two blocks.
+    const bool chain = row.method == fused_blocks && v.k > row.sum.block && row.a != Type::e4m3;
+    return {chain && row.evidence == replayed ? literature : row.evidence, row.source};
 }
 
 const DotRow* find_dot_row(Arch arch, int m, int n, int k, Type a, Type d) {

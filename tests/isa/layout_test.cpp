@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <span>
 
 #include "emu/isa/layout.hpp"
 #include "emu/isa/matrix.hpp"
@@ -75,21 +76,54 @@ Element volta_c_f32(unsigned lane, unsigned i) {
     return {(lane & 1) + (i & 2) + half(lane), (i & 4) + (lane & 2) + (i & 1)};
 }
 
-struct ShapeRow {
-    unsigned m, k;
+// Operands of 4 and 1 bits, and the longer B of sparse products: N elements in a register.
+template <unsigned N>
+Element a_m8(unsigned lane, unsigned i) {
+    return {group(lane), in_group(lane) * N + i};
+}
+template <unsigned N>
+Element a_m16(unsigned lane, unsigned i) {
+    return {group(lane) + (i / N % 2 == 0 ? 0 : 8),
+            in_group(lane) * N + (i & (N - 1)) + (i < 2 * N ? 0 : 4 * N)};
+}
+template <unsigned N>
+Element b(unsigned lane, unsigned i) {
+    return {in_group(lane) * N + (i & (N - 1)) + 4 * N * (i / N), group(lane)};
+}
+
+struct OperandRow {
+    unsigned lines;  // of A: m; of B: 8
+    unsigned k;      // of a sparse A: what is stored
     unsigned bits;
-    Formula a, b, c;
+    Formula formula;
 };
 
-// By shape and width of A's and B's elements; m8n8k4 with f16 apart.
-constexpr ShapeRow shapes[] = {
-    {16, 8, 16, a_m16k8_f16, b_k8_f16, c_m16}, {16, 16, 16, a_m16k16_f16, b_k16_f16, c_m16},
-    {16, 4, 32, a_m16k4, b_k4, c_m16},         {16, 8, 32, a_m16k8_b32, b_k8_b32, c_m16},
-    {8, 4, 64, a_m8k4_f64, b_k4, c_m8},        {16, 4, 64, a_m16k4, b_k4, c_m16},
-    {16, 8, 64, a_m16k8_b32, b_k8_b32, c_m16}, {16, 16, 64, a_m16k16_f64, b_k16_f64, c_m16},
-    {8, 16, 8, a_m8k16_s8, b_k16_s8, c_m8},    {16, 16, 8, a_m16k16_s8, b_k16_s8, c_m16},
-    {16, 32, 8, a_m16k32_s8, b_k32_s8, c_m16},
+// By shape and width of the elements; m8n8k4 with f16 apart.
+constexpr OperandRow a_rows[] = {
+    {16, 8, 16, a_m16k8_f16}, {16, 16, 16, a_m16k16_f16}, {16, 4, 32, a_m16k4},
+    {16, 8, 32, a_m16k8_b32}, {8, 4, 64, a_m8k4_f64},     {16, 4, 64, a_m16k4},
+    {16, 8, 64, a_m16k8_b32}, {16, 16, 64, a_m16k16_f64}, {8, 16, 8, a_m8k16_s8},
+    {16, 16, 8, a_m16k16_s8}, {16, 32, 8, a_m16k32_s8},   {8, 32, 4, a_m8<8>},
+    {16, 32, 4, a_m16<8>},    {16, 64, 4, a_m16<8>},      {8, 128, 1, a_m8<32>},
+    {16, 128, 1, a_m16<32>},  {16, 256, 1, a_m16<32>},
 };
+constexpr OperandRow b_rows[] = {
+    {8, 8, 16, b_k8_f16},   {8, 16, 16, b_k16_f16}, {8, 32, 16, b<2>},    {8, 4, 32, b_k4},
+    {8, 8, 32, b_k8_b32},   {8, 16, 32, b<1>},      {8, 4, 64, b_k4},     {8, 8, 64, b_k8_b32},
+    {8, 16, 64, b_k16_f64}, {8, 16, 8, b_k16_s8},   {8, 32, 8, b_k32_s8}, {8, 64, 8, b<4>},
+    {8, 32, 4, b<8>},       {8, 64, 4, b<8>},       {8, 128, 4, b<8>},    {8, 128, 1, b<32>},
+    {8, 256, 1, b<32>},
+};
+
+Formula formula_of(std::span<const OperandRow> rows, unsigned lines, unsigned k, unsigned bits) {
+    Formula found = nullptr;
+    for (const OperandRow& r : rows)
+        if (r.lines == lines && r.k == k && r.bits == bits) {
+            EXPECT_EQ(found, nullptr) << "two formulas";
+            found = r.formula;
+        }
+    return found;
+}
 
 // Compares a layout with a formula for every lane and element. `transposed`: the layout has (n, k),
 // the formula row k, column n.
@@ -124,16 +158,14 @@ TEST(Layout, EveryVariantAgainstTheManualsFormulas) {
                           v.d == Type::f16 ? volta_c_f16 : volta_c_f32, false);
             continue;
         }
-        size_t found = 0;
-        for (const ShapeRow& s : shapes) {
-            if (s.m != v.m || s.k != v.k || s.bits != bits(v.a)) continue;
-            ++found;
-            expect_layout(v.key, v.fragment_a, v.threads, s.a, false);
-            expect_layout(v.key, v.fragment_b, v.threads, s.b, true);
-            expect_layout(v.key, v.fragment_c, v.threads, s.c, false);
-            expect_layout(v.key, v.fragment_d, v.threads, s.c, false);
-        }
-        EXPECT_EQ(found, 1u) << v.key;
+        const Formula a = formula_of(a_rows, v.m, v.stored_k(), bits(v.a));
+        const Formula b = formula_of(b_rows, v.n, v.k, bits(v.b));
+        ASSERT_NE(a, nullptr) << v.key;
+        ASSERT_NE(b, nullptr) << v.key;
+        expect_layout(v.key, v.fragment_a, v.threads, a, false);
+        expect_layout(v.key, v.fragment_b, v.threads, b, true);
+        expect_layout(v.key, v.fragment_c, v.threads, v.m == 8 ? c_m8 : c_m16, false);
+        expect_layout(v.key, v.fragment_d, v.threads, v.m == 8 ? c_m8 : c_m16, false);
     }
 }
 

@@ -17,8 +17,9 @@ namespace {
 using isa::Arch;
 using isa::Type;
 
-constexpr std::array all_archs{Arch::sm_70, Arch::sm_75, Arch::sm_80,
-                               Arch::sm_86, Arch::sm_89, Arch::sm_90};
+constexpr std::array all_archs{Arch::sm_70, Arch::sm_75, Arch::sm_80,  Arch::sm_86,
+                               Arch::sm_89, Arch::sm_90, Arch::sm_100, Arch::sm_120};
+static_assert(all_archs.size() == isa::arch_rows.size());
 
 uint64_t bits(Type t, double value) {
     return convert(Type::f64, t, std::bit_cast<uint64_t>(value), Rounding::rn);
@@ -47,12 +48,12 @@ uint64_t dot(Arch arch, int k, Type a, Type d, std::initializer_list<Pair> pairs
     return result;
 }
 
-// One column per architecture: sm_70; sm_75, 80, 86 and 89; sm_90.
+// One column per architecture: sm_70; sm_75, 80, 86 and 89; from sm_90 on.
 void expect_f32(std::initializer_list<Pair> pairs, double c, uint32_t volta, uint32_t ampere,
                 uint32_t hopper) {
     for (const Arch arch : all_archs) {
         const uint32_t expected = arch == Arch::sm_70   ? volta
-                                  : arch == Arch::sm_90 ? hopper
+                                  : arch >= Arch::sm_90 ? hopper
                                                         : ampere;
         const int k = arch == Arch::sm_70 ? 4 : 8;
         EXPECT_EQ(dot(arch, k, Type::f16, Type::f32, pairs, bits(Type::f32, c)), expected)
@@ -191,7 +192,8 @@ TEST(DotCases, RoutineRoundsEachStep) {
                            b.data(), &c, &d);
         return d;
     };
-    for (const Arch arch : {Arch::sm_80, Arch::sm_86, Arch::sm_89, Arch::sm_90})
+    for (const Arch arch :
+         {Arch::sm_80, Arch::sm_86, Arch::sm_89, Arch::sm_90, Arch::sm_100, Arch::sm_120})
         EXPECT_EQ(result(arch), 0u) << isa::row(arch).name;
     EXPECT_EQ(result(Arch::sm_75), 0x33800000u);
 }

@@ -27,6 +27,13 @@ struct Wide {
         return x;
     }
     bool negative() const { return words.back() >> 31 != 0; }
+    // Of a magnitude that is not zero: the exponent of its leading bit.
+    int leading() const {
+        size_t i = wide_words - 1;
+        while (words[i] == 0) --i;
+        return static_cast<int>(i) * 32 + std::bit_width(words[i]) - 1 - lowest_place;
+    }
+    bool zero() const { return words == std::array<uint32_t, wide_words>{}; }
     // Of a magnitude: drops what lies below 2^exponent.
     void truncate_below(int exponent) {
         for (int place = 0; place < exponent + lowest_place; ++place)
@@ -65,6 +72,10 @@ Fields fields(Type t) {
             return {8, 10};
         case Type::f32:
             return {8, 23};
+        case Type::e4m3:
+            return {4, 3};
+        case Type::e5m2:
+            return {5, 2};
         default:
             return {11, 52};
     }
@@ -89,6 +100,8 @@ Decoded decode(Type t, uint64_t bits) {
     Decoded x;
     x.negative = ((bits >> (exponent_bits + fraction_bits)) & 1) != 0;
     x.finite = field != (uint64_t{1} << exponent_bits) - 1;
+    // Only the pattern of all ones is no number.
+    if (t == Type::e4m3) x.finite = x.finite || fraction != 7;
     x.significand = field == 0 ? fraction : fraction + (uint64_t{1} << fraction_bits);
     x.field_exponent = field == 0 ? 1 - middle : static_cast<int>(field) - middle;
     x.exponent = x.field_exponent - fraction_bits;
@@ -179,7 +192,49 @@ uint64_t fused_block(const DotRow& row, MatrixTypes types, Type c_type, int coun
         t.magnitude.truncate_below(largest - row.sum.fraction);
         sum = t.negative ? sum - t.magnitude : sum + t.magnitude;
     }
-    return round_wide(types.d, row.sum.rounding, sum.negative(), sum.negative() ? -sum : sum);
+    Wide magnitude = sum.negative() ? -sum : sum;
+    // Fewer bits than the format's are kept only where the rest is cut off.
+    if (row.sum.kept <= fields(types.d).fraction_bits && !magnitude.zero())
+        magnitude.truncate_below(magnitude.leading() - row.sum.kept + 1);
+    return round_wide(types.d, row.sum.rounding, sum.negative(), magnitude);
+}
+
+// x + y of one format, rounded to nearest.
+uint64_t host_sum(Type t, uint64_t x, uint64_t y) {
+    const double all = host_value(t, x) + host_value(t, y);
+    if (std::isnan(all)) return t == Type::f16 ? 0x7FFF : 0x7FFFFFFF;
+    if (t == Type::f32) {
+        const float sum = std::bit_cast<float>(static_cast<uint32_t>(x)) +
+                          std::bit_cast<float>(static_cast<uint32_t>(y));
+        return std::bit_cast<uint32_t>(sum);
+    }
+    if (all == 0) return std::signbit(all) ? 0x8000 : 0;
+    if (std::isinf(all)) return all < 0 ? 0xFC00 : 0x7C00;
+    // The sum of two f16 is exact in f64.
+    const Decoded exact = decode(Type::f64, std::bit_cast<uint64_t>(all));
+    return round_wide(t, Rounding::rn, exact.negative, Wide::of(exact.significand, exact.exponent));
+}
+
+// The f16 of the same value; every fp8 number has one.
+uint64_t as_f16(Type t, uint64_t bits) {
+    const Decoded x = decode(t, bits);
+    if (!x.finite) return std::isnan(host_value(t, bits)) ? 0x7FFF : x.negative ? 0xFC00 : 0x7C00;
+    return round_wide(Type::f16, Rounding::rn, x.negative, Wide::of(x.significand, x.exponent));
+}
+
+uint64_t fp8_by_f16(const DotRow& row, MatrixTypes types, int k, const uint64_t* a,
+                    const uint64_t* b, uint64_t c) {
+    std::vector<uint64_t> x[2];
+    std::vector<uint64_t> y[2];
+    for (int i = 0; i < k; ++i) {
+        x[i / 2 % 2].push_back(as_f16(types.a, a[i]));
+        y[i / 2 % 2].push_back(as_f16(types.b, b[i]));
+    }
+    const MatrixTypes f16{Type::f16, Type::f16, types.d, types.d};
+    uint64_t sum = 0;
+    for (int half = 0; half < 2; ++half)
+        sum = fused_block(row, f16, types.d, k / 2, x[half].data(), y[half].data(), sum);
+    return host_sum(types.d, sum, c);
 }
 
 uint64_t host_routine(MatrixTypes types, const uint64_t* a, const uint64_t* b, uint64_t c) {
@@ -228,10 +283,13 @@ uint64_t host_chain(int k, const uint64_t* a, const uint64_t* b, uint64_t c) {
 
 uint64_t host_integer(MatrixTypes types, int k, const uint64_t* a, const uint64_t* b, uint64_t c) {
     const auto value = [](Type t, uint64_t bits) -> int64_t {
+        if (t == Type::s4) return static_cast<int64_t>((bits ^ 8) % 16) - 8;
         return t == Type::s8 ? static_cast<int8_t>(bits) : static_cast<uint8_t>(bits);
     };
     int64_t sum = static_cast<int32_t>(c);
-    for (int i = 0; i < k; ++i) sum += value(types.a, a[i]) * value(types.b, b[i]);
+    for (int i = 0; i < k; ++i)
+        sum += types.combine == isa::Combine::xor_ ? static_cast<int64_t>(a[i] != b[i])
+                                                   : value(types.a, a[i]) * value(types.b, b[i]);
     if (types.satfinite && sum > INT32_MAX) sum = INT32_MAX;
     if (types.satfinite && sum < INT32_MIN) sum = INT32_MIN;
     return static_cast<uint32_t>(sum);
@@ -248,6 +306,8 @@ uint64_t oracle_element(const DotRow& row, MatrixTypes types, int k, const uint6
             return host_chain(k, a, b, c);
         case Method::integer:
             return host_integer(types, k, a, b, c);
+        case Method::f16_halves:
+            return fp8_by_f16(row, types, k, a, b, c);
         case Method::fused_blocks:
             break;
     }

@@ -57,9 +57,13 @@ uint64_t element(InputClass input, Type t, Random& random) {
                 case 0:
                     return with_sign(f, below(2, random) != 0, 0);
                 case 1:
-                    return with_sign(f, below(2, random) != 0, infinity_magnitude(f));
+                    if (f.has_infinity)
+                        return with_sign(f, below(2, random) != 0, infinity_magnitude(f));
+                    [[fallthrough]];
                 case 2:
-                    if (below(4, random) == 0) return f.nan & ~uint64_t{1} << f.low_zeros;
+                    if (below(4, random) == 0)
+                        return f.has_infinity ? f.nan & ~uint64_t{1} << f.low_zeros
+                                              : f.nan | (below(2, random) * sign_bit(f));
                     [[fallthrough]];
                 default:
                     return within(f, bias(f), 4, random);

@@ -22,6 +22,13 @@ std::vector<uint32_t> read_words(const fs::path& file) {
     return words;
 }
 
+namespace {
+
+// wgmma with fp8 operands on Hopper: 32 products and C at once, 14 bits of the result.
+constexpr FusedSum wgmma_fp8{32, 13, -133, 14, Rounding::rz};
+
+}  // namespace
+
 const std::vector<DotRecording>& dot_recordings() {
     static const std::vector<DotRecording> recordings{
         {"V100.fp16.f32.bin", Arch::sm_70, Type::f16, Type::f32, 4},
@@ -38,6 +45,12 @@ const std::vector<DotRecording>& dot_recordings() {
         {"H200.fp16.f16.bin", Arch::sm_90, Type::f16, Type::f16, 16},
         {"H200.bf16.f32.bin", Arch::sm_90, Type::bf16, Type::f32, 16},
         {"H200.tf32.f32.bin", Arch::sm_90, Type::tf32, Type::f32, 4},
+        {"L40S.e4m3.f32.bin", Arch::sm_89, Type::e4m3, Type::f32, 32},
+        {"L40S.e5m2.f32.bin", Arch::sm_89, Type::e5m2, Type::f32, 32},
+        {"H200.e4m3.f16.bin", Arch::sm_90, Type::e4m3, Type::f16, 32},
+        {"H200.e5m2.f16.bin", Arch::sm_90, Type::e5m2, Type::f16, 32},
+        {"H200.e4m3.f32.bin", Arch::sm_90, Type::e4m3, Type::f32, 32, wgmma_fp8},
+        {"H200.e5m2.f32.bin", Arch::sm_90, Type::e5m2, Type::f32, 32, wgmma_fp8},
     };
     return recordings;
 }

@@ -9,6 +9,7 @@
 
 #include "emu/isa/arch.hpp"
 #include "emu/isa/types.hpp"
+#include "emu/num/dot.hpp"
 
 namespace lockwarp::num::testing {
 
@@ -21,6 +22,8 @@ struct DotRecording {
     isa::Arch arch;
     isa::Type a, d;
     int k;
+    // Of wgmma, which has no row: the sum it was recorded from.
+    FusedSum sum{};
 };
 const std::vector<DotRecording>& dot_recordings();
 std::filesystem::path dot_folder();

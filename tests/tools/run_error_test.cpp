@@ -78,12 +78,12 @@ TEST(RunError, InputsThatAreWrong) {
          launch(R"(, "arch": "sm_99")"),
          {},
          "error: k.json: field 'arch': 'sm_99' is not modelled; one of sm_70, sm_75, sm_80, sm_86, "
-         "sm_89, sm_90\n"},
+         "sm_89, sm_90, sm_100, sm_120\n"},
         {good,
          launch(),
          {"--arch", "sm_1"},
          "error: --arch: 'sm_1' is not modelled; one of sm_70, sm_75, sm_80, sm_86, sm_89, "
-         "sm_90\n"},
+         "sm_90, sm_100, sm_120\n"},
         {good,
          launch(),
          {"--print", "Z:f16:1x1"},

@@ -1,0 +1,359 @@
+// Every variant of mma on every architecture, run as PTX, against the second definition of its
+// arithmetic (tests/num/dot_oracle.hpp) and against the manual's own formulas of which lane holds
+// which element (PTX manual, "Matrix Fragments for mma..."), written here once more.
+//
+// LOCKWARP_TEST_SCALE multiplies the number of products: 1000 gives a million results a variant.
+#include <cstdlib>
+#include <map>
+
+#include "emu/num/dot.hpp"
+#include "tests/exec/support.hpp"
+#include "tests/num/dot_oracle.hpp"
+#include "tests/num/inputs.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+using isa::Type;
+using num::testing::InputClass;
+
+enum class Matrix : uint8_t { a, b, d };
+
+struct Place {
+    unsigned row, column;  // A: m, k   B: n, k   D: m, n
+};
+
+// Element `i` of a lane, for the shapes that a whole warp computes: g and t are the manual's
+// groupID and threadID_in_group.
+Place place_of(const isa::MmaVariant& v, Matrix matrix, unsigned width, unsigned lane, unsigned i) {
+    const unsigned g = lane / 4;
+    const unsigned t = lane % 4;
+    if (matrix == Matrix::d) return {g + 8 * (i / 2), 2 * t + i % 2};
+    const unsigned each = width >= 32 ? 1 : 32 / width;  // elements in a register
+    const unsigned n = i / each;
+    const unsigned within = t * each + i % each;
+    if (matrix == Matrix::b || v.m == 8) return {g, n * 4 * each + within};
+    return {g + 8 * (n % 2), n / 2 * 4 * each + within};
+}
+
+// The same for mma.m8n8k4 of f16, within the lane's quad-pair.
+Place volta_place(const isa::MmaVariant& v, Matrix matrix, Type type, unsigned lane, unsigned i) {
+    const unsigned high = lane < 16 ? 0 : 4;
+    if (matrix == Matrix::d && type == Type::f32)
+        return {(lane & 1) + (i & 2) + high, (i & 4) + (lane & 2) + (i & 1)};
+    if (matrix == Matrix::d) return {lane % 4 + high, i};
+    const isa::Order along = matrix == Matrix::a ? isa::Order::row : isa::Order::col;
+    const isa::Order order = matrix == Matrix::a ? v.a_order : v.b_order;
+    return order == along ? Place{lane % 4 + high, i} : Place{i + high, lane % 4};
+}
+
+// One operand in the registers of the warp: register by register, lane by lane.
+struct Registers {
+    Type type;
+    unsigned count;  // of registers
+
+    unsigned width() const { return isa::bits(type) == 64 ? 64 : 32; }
+    unsigned each() const { return width() / isa::bits(type); }
+    size_t words() const { return size_t{count} * width(); }
+};
+
+struct Shape {
+    Registers a, b, c, d;
+    size_t in_words() const { return a.words() + b.words() + c.words() + 32; }
+};
+
+Shape shape_of(const isa::MmaVariant& v) {
+    const auto registers = [&](Type type, unsigned rows, unsigned columns) {
+        // A quad-pair has eight lanes for a matrix.
+        const unsigned lanes = v.threads == isa::Threads::quad_pairs ? 8 : 32;
+        const unsigned width = isa::bits(type) == 64 ? 64 : 32;
+        return Registers{type, rows * columns * isa::bits(type) / lanes / width};
+    };
+    return {registers(v.a, v.m, v.stored_k()), registers(v.b, v.n, v.k), registers(v.c, v.m, v.n),
+            registers(v.d, v.m, v.n)};
+}
+
+Place place_of(const isa::MmaVariant& v, Matrix matrix, Type type, unsigned lane, unsigned i) {
+    return v.threads == isa::Threads::quad_pairs ? volta_place(v, matrix, type, lane, i)
+                                                 : place_of(v, matrix, isa::bits(type), lane, i);
+}
+
+unsigned product_of(const isa::MmaVariant& v, unsigned lane) {
+    return v.threads == isa::Threads::quad_pairs ? lane % 16 / 4 : 0;
+}
+
+// Calls visit(product, place, word, shift) for each element of an operand; `word` counts from the
+// operand's first.
+template <class Visit>
+void each_element(const isa::MmaVariant& v, Matrix matrix, const Registers& r, Visit visit) {
+    for (unsigned n = 0; n < r.count; ++n)
+        for (unsigned lane = 0; lane < 32; ++lane)
+            for (unsigned e = 0; e < r.each(); ++e)
+                visit(product_of(v, lane), place_of(v, matrix, r.type, lane, n * r.each() + e),
+                      size_t{n} * r.width() + lane * (r.width() / 32), e * isa::bits(r.type));
+}
+
+std::string registers_text(const char* prefix, unsigned count) {
+    std::string text = "{";
+    for (unsigned i = 0; i < count; ++i)
+        text += (i == 0 ? "%" : ", %") + std::string(prefix) + std::to_string(i);
+    return text + "}";
+}
+
+// The key holds the modifiers in the order of the instruction.
+std::string spelling_of(const isa::MmaVariant& v, bool satfinite) {
+    std::string text{v.key};
+    const size_t shape = text.find(".m");
+    text.insert(shape, ".sync.aligned");
+    const size_t types = text.find('.', shape + 15);
+    if (v.threads == isa::Threads::warp) text.insert(types, ".row.col");
+    if (satfinite) text.insert(types + 8, ".satfinite");
+    return text;
+}
+
+// A kernel k(in, out): CTA i takes words [i * in_words, ...) and gives D.
+std::string module_of(const isa::MmaVariant& v, const isa::ArchRow& arch, bool satfinite,
+                      unsigned selector) {
+    const Shape shape = shape_of(v);
+    std::string declarations;
+    std::string loads;
+    size_t word = 0;
+    const auto take = [&](const char* prefix, const Registers& r) {
+        declarations += "    .reg .b" + std::to_string(r.width()) + " %" + prefix + "<" +
+                        std::to_string(r.count) + ">;\n";
+        for (unsigned i = 0; i < r.count; ++i, word += r.width())
+            loads += "    ld.global.b" + std::to_string(r.width()) + " %" + prefix +
+                     std::to_string(i) + ", [%rd" + (r.width() == 64 ? "8" : "4") + "+" +
+                     std::to_string(4 * word) + "];\n";
+    };
+    take("a", shape.a);
+    take("b", shape.b);
+    take("c", shape.c);
+    loads += "    ld.global.b32 %e, [%rd4+" + std::to_string(4 * word) + "];\n";
+    std::string stores;
+    for (unsigned i = 0; i < shape.d.count; ++i)
+        stores += "    st.global.b" + std::to_string(shape.d.width()) + " [%rd" +
+                  (shape.d.width() == 64 ? "9" : "5") + "+" +
+                  std::to_string(4 * i * shape.d.width()) + "], %d" + std::to_string(i) + ";\n";
+    return ".version 9.0\n.target " + std::string(arch.name) +
+           "\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n" +
+           "    .reg .b64 %rd<10>; .reg .b32 %t<3>, %e;\n" + declarations + "    .reg .b" +
+           std::to_string(shape.d.width()) + " %d<" + std::to_string(shape.d.count) + ">;\n" +
+           "    ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out];\n"
+           "    mov.u32 %t1, %tid.x; mov.u32 %t2, %ctaid.x; mul.wide.u32 %rd3, %t1, 4;\n"
+           "    mad.wide.u32 %rd6, %t2, " +
+           std::to_string(4 * shape.in_words()) + ", %rd1; mad.wide.u32 %rd7, %t2, " +
+           std::to_string(4 * shape.d.words()) +
+           ", %rd2;\n"
+           "    add.u64 %rd4, %rd6, %rd3; add.u64 %rd5, %rd7, %rd3;\n"
+           "    add.u64 %rd8, %rd4, %rd3; add.u64 %rd9, %rd5, %rd3;\n" +
+           loads + "    " + spelling_of(v, satfinite) + " " + registers_text("d", shape.d.count) +
+           ", " + registers_text("a", shape.a.count) + ", " + registers_text("b", shape.b.count) +
+           ", " + registers_text("c", shape.c.count) +
+           (v.sparse ? ", %e, " + std::to_string(selector) : "") + ";\n" + stores + "    ret;\n}\n";
+}
+
+uint64_t element_at(const Words& words, size_t base, size_t word, unsigned shift, Type type) {
+    const uint64_t low = words[base + word] >> shift;
+    const unsigned width = isa::bits(type);
+    if (width == 64) return low | uint64_t{words[base + word + 1]} << 32;
+    return low & ((uint64_t{1} << width) - 1);
+}
+
+void put(Words& words, size_t base, size_t word, unsigned shift, Type type, uint64_t bits) {
+    words[base + word] |= static_cast<uint32_t>(bits) << shift;
+    if (isa::bits(type) == 64) words[base + word + 1] = static_cast<uint32_t>(bits >> 32);
+}
+
+// Of each group of four places in a row of A, which two are there. PTX manual, "Sparse matrix
+// storage"; the lanes as an H200 reads them.
+struct Metadata {
+    unsigned groups = 0;
+    bool wide = false;             // elements of 16 and 32 bits
+    std::vector<uint8_t> nibbles;  // row by row
+
+    void put(Words& words, size_t base, unsigned selector) const {
+        for (unsigned row = 0; row < 16; ++row)
+            for (unsigned group = 0; group < groups; ++group) {
+                const unsigned quad = row % 8;
+                const unsigned high = row / 8;
+                unsigned lane = 4 * quad;
+                unsigned shift = 0;
+                if (groups == 4) {  // one lane of four has both rows
+                    lane += selector;
+                    shift = 16 * high + 4 * group;
+                } else if (groups == 8 && wide) {  // one of two lanes has half of both rows
+                    lane += 2 * selector + group / 4;
+                    shift = 16 * high + 4 * (group % 4);
+                } else if (groups == 8) {  // one of two lanes has a row
+                    lane += 2 * selector + high;
+                    shift = 4 * group;
+                } else {
+                    lane += high + 2 * (group / 8);
+                    shift = 4 * (group % 8);
+                }
+                words[base + lane] |= uint32_t{nibbles[row * groups + group]} << shift;
+            }
+    }
+};
+
+// The element of the whole row that stored element i is.
+unsigned whole_index(Type type, const uint8_t* nibbles, unsigned i) {
+    const auto place = [&](unsigned stored) {
+        return 4 * (stored / 2) + (nibbles[stored / 2] >> (2 * (stored % 2)) & 3u);
+    };
+    if (type == Type::tf32) return place(2 * i) / 2;  // two places an element
+    if (isa::bits(type) == 4) return 2 * place(i / 2) + i % 2;
+    return place(i);
+}
+
+struct Product {
+    num::testing::Operands x;  // A with its stored elements only
+    Metadata metadata;
+};
+
+class MatrixDefinition {
+  public:
+    MatrixDefinition(const isa::MmaVariant& v, const isa::ArchRow& arch)
+        : v_(v),
+          arch_(arch),
+          shape_(shape_of(v)),
+          row_(num::find_dot_row(arch.arch, v.m, v.n, v.k, v.a, v.d)) {}
+
+    void check(InputClass input, bool satfinite, unsigned selector, unsigned cases, uint64_t seed) {
+        ASSERT_NE(row_, nullptr) << v_.key << " on " << arch_.name;
+        num::testing::Random random(seed);
+        const num::MatrixTypes types{v_.a, v_.b, v_.c, v_.d, satfinite, v_.combine};
+        const unsigned products = v_.threads == isa::Threads::quad_pairs ? 4 : 1;
+        Words in(shape_.in_words() * cases);
+        std::vector<Product> given;
+        for (unsigned i = 0; i < cases; ++i)
+            for (unsigned q = 0; q < products; ++q) given.push_back(make(input, types, random));
+        for (unsigned i = 0; i < cases; ++i) place(in, i, &given[size_t{i} * products], selector);
+        const isa::Program program =
+            program_of(module_of(v_, arch_, satfinite, selector), arch_.arch, "k");
+        Given launch;
+        launch.arch = arch_.arch;
+        launch.grid.x = cases;
+        launch.buffers = {bytes_of(in), Bytes(4 * shape_.d.words() * cases)};
+        const Words out = words_of(run_well(program, launch).buffers[1]);
+        size_t different = 0;
+        for (unsigned i = 0; i < cases; ++i)
+            each_element(
+                v_, Matrix::d, shape_.d, [&](unsigned q, Place at, size_t word, unsigned shift) {
+                    const uint64_t actual =
+                        element_at(out, i * shape_.d.words(), word, shift, v_.d);
+                    const uint64_t expected = element(given[size_t{i} * products + q], types, at);
+                    ++compared;
+                    if (actual == expected || different++ >= 3) return;
+                    ADD_FAILURE() << v_.key << " on " << arch_.name << ", " << name(input)
+                                  << (satfinite ? ", satfinite" : "") << ", D[" << at.row << "]["
+                                  << at.column << "] = 0x" << std::hex << actual << ", expected 0x"
+                                  << expected;
+                });
+        EXPECT_EQ(different, 0u) << v_.key << " on " << arch_.name;
+    }
+
+    size_t compared = 0;
+
+  private:
+    Product make(InputClass input, num::MatrixTypes types, num::testing::Random& random) const {
+        const auto k = static_cast<int>(v_.k);
+        Product p{num::testing::make_operands(input, {v_.m, v_.n, k}, types, random), {}};
+        if (!v_.sparse) return p;
+        p.metadata.groups = v_.k * (v_.a == Type::tf32 ? 2 : 1) / (isa::bits(v_.a) == 4 ? 8 : 4);
+        p.metadata.wide = isa::bits(v_.a) >= 16;
+        constexpr std::array<uint8_t, 6> any{4, 14, 8, 9, 12, 13};
+        for (unsigned i = 0; i < 16 * p.metadata.groups; ++i)
+            p.metadata.nibbles.push_back(any[random() % (v_.a == Type::tf32 ? 2 : 6)]);
+        std::vector<uint64_t> stored;
+        for (unsigned row = 0; row < v_.m; ++row)
+            for (unsigned i = 0; i < v_.k / 2u; ++i)
+                stored.push_back(p.x.a[row * v_.k + whole_index(v_.a, nibbles_of(p, row), i)]);
+        p.x.a = std::move(stored);
+        return p;
+    }
+
+    static const uint8_t* nibbles_of(const Product& p, unsigned row) {
+        return &p.metadata.nibbles[size_t{row} * p.metadata.groups];
+    }
+
+    void place(Words& in, unsigned i, const Product* products, unsigned selector) const {
+        size_t base = i * shape_.in_words();
+        each_element(v_, Matrix::a, shape_.a, [&](unsigned q, Place at, size_t word, unsigned s) {
+            put(in, base, word, s, v_.a, products[q].x.a[at.row * v_.stored_k() + at.column]);
+        });
+        base += shape_.a.words();
+        each_element(v_, Matrix::b, shape_.b, [&](unsigned q, Place at, size_t word, unsigned s) {
+            put(in, base, word, s, v_.b, products[q].x.b[at.row * v_.k + at.column]);
+        });
+        base += shape_.b.words();
+        each_element(v_, Matrix::d, shape_.c, [&](unsigned q, Place at, size_t word, unsigned s) {
+            put(in, base, word, s, v_.c, products[q].x.c[at.row * v_.n + at.column]);
+        });
+        base += shape_.c.words();
+        if (v_.sparse) products[0].metadata.put(in, base, selector);
+    }
+
+    uint64_t element(const Product& p, num::MatrixTypes types, Place at) const {
+        const unsigned k = v_.stored_k();
+        const uint64_t* const a = &p.x.a[at.row * k];
+        const uint64_t* const b = &p.x.b[at.column * v_.k];
+        std::vector<uint64_t> chosen(b, b + k);
+        for (unsigned i = 0; v_.sparse && i < k; ++i)
+            chosen[i] = b[whole_index(v_.a, nibbles_of(p, at.row), i)];
+        return num::testing::oracle_element(*row_, types, static_cast<int>(k), a, chosen.data(),
+                                            p.x.c[at.row * v_.n + at.column]);
+    }
+
+    const isa::MmaVariant& v_;
+    const isa::ArchRow& arch_;
+    Shape shape_;
+    const num::DotRow* row_;
+};
+
+unsigned scale() {
+    const char* const text = std::getenv("LOCKWARP_TEST_SCALE");
+    return text == nullptr ? 1 : static_cast<unsigned>(std::max(1, std::atoi(text)));
+}
+
+class Variants : public testing::TestWithParam<const isa::MmaVariant*> {};
+
+TEST_P(Variants, OnEveryArchitecture) {
+    const isa::MmaVariant& v = *GetParam();
+    size_t architectures = 0;
+    for (const isa::ArchRow& arch : isa::arch_rows) {
+        if (v.target > arch.number) continue;
+        ++architectures;
+        MatrixDefinition definition(v, arch);
+        uint64_t seed = arch.number;
+        const unsigned selectors = v.sparse ? 4 / isa::metadata_lanes(v) : 1;
+        for (int input = 0; input < num::testing::input_classes; ++input) {
+            const unsigned cases = scale() * (v.m == 8 && v.threads == isa::Threads::warp ? 2 : 1);
+            const bool satfinite = v.satfinite && input % 2 != 0;
+            definition.check(static_cast<InputClass>(input), satfinite,
+                             static_cast<unsigned>(input) % selectors, cases, ++seed * 7919);
+        }
+        EXPECT_GE(definition.compared, 1000u);
+    }
+    EXPECT_GT(architectures, 0u);
+}
+
+std::vector<const isa::MmaVariant*> all_variants() {
+    std::vector<const isa::MmaVariant*> out;
+    for (const isa::MmaVariant& v : isa::mma_variants()) out.push_back(&v);
+    return out;
+}
+
+std::string name_of_variant(const testing::TestParamInfo<const isa::MmaVariant*>& info) {
+    std::string name{info.param->key};
+    std::ranges::replace(name, '.', '_');
+    return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Mma, Variants, testing::ValuesIn(all_variants()), name_of_variant);
+
+}  // namespace
+
+}  // namespace lockwarp::exec
