@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "emu/exec/access.hpp"
+#include "emu/exec/fragments.hpp"
 
 namespace lockwarp::exec {
 
 namespace {
 
 using isa::Fragment;
-using isa::FragmentId;
 using isa::Op;
 
 // Elements of the largest fragments: 16x256 of A, 8x256 of B, 16x8 of C (PTX manual, mma shapes).
@@ -108,40 +108,6 @@ void movmatrix(Context& c, const Step& s, uint32_t) {
     }
 }
 
-template <class T>
-void gather(Context& c, isa::VectorRef v, const Cell* cells, size_t n, unsigned width,
-            uint64_t* out) {
-    const Ref* refs = c.program->pool.data() + v.first;
-    const uint64_t ones = width >= 64 ? UINT64_MAX : (uint64_t{1} << width) - 1;
-    for (size_t i = 0; i < n; ++i)
-        out[i] = (uint64_t{slot<T>(c, refs[cells[i].reg])[cells[i].lane]} >> cells[i].shift) & ones;
-}
-
-void gather(Context& c, isa::VectorRef v, const Cell* cells, size_t n, Type type, uint64_t* out) {
-    if (isa::bits(type) == 64)
-        gather<uint64_t>(c, v, cells, n, 64, out);
-    else
-        gather<uint32_t>(c, v, cells, n, isa::bits(type), out);
-}
-
-void scatter(Context& c, isa::VectorRef v, const Cell* cells, size_t n, Type type,
-             const uint64_t* in) {
-    const Ref* refs = c.program->pool.data() + v.first;
-    const unsigned width = isa::bits(type);
-    for (size_t i = 0; i < n; ++i) {
-        const Cell cell = cells[i];
-        if (width == 64) {
-            slot<uint64_t>(c, refs[cell.reg])[cell.lane] = in[i];
-        } else if (width == 32) {
-            slot<uint32_t>(c, refs[cell.reg])[cell.lane] = static_cast<uint32_t>(in[i]);
-        } else {
-            uint32_t& word = slot<uint32_t>(c, refs[cell.reg])[cell.lane];
-            const uint32_t ones = (1u << width) - 1;
-            word = (word & ~(ones << cell.shift)) | (static_cast<uint32_t>(in[i]) << cell.shift);
-        }
-    }
-}
-
 // The element of B's column, along k, that the stored element `at` of A's row goes with. `places`
 // is the row's metadata, four bits for each group.
 unsigned chosen(Type type, const uint64_t* places, unsigned at) {
@@ -206,38 +172,17 @@ void mma(Context& c, const Step& s, uint32_t) {
     c.products += products * size_a * v.n;
 }
 
-// The place of every element, by row and column, from the layout's (thread, value) -> element. Of
-// several owners of one element the first is taken: all hold the same.
-std::vector<Cell> cells(FragmentId id, isa::Threads threads, unsigned width) {
-    const Fragment& f = isa::fragment(id);
-    const size_t elements = size_t{f.rows} * f.columns;
-    std::vector<Cell> out(elements * isa::instances(threads));
-    const unsigned per_register = width >= 32 ? 1 : 32 / width;
-    for (unsigned q = 0; q < isa::instances(threads); ++q)
-        for (unsigned t = f.layout.threads(); t-- > 0;)
-            for (unsigned v = 0; v < f.layout.values(); ++v) {
-                const unsigned index = f.layout.at(t, v);
-                const unsigned row = index % f.rows;
-                const unsigned column = index / f.rows;
-                out[q * elements + row * f.columns + column] = {
-                    static_cast<uint8_t>(isa::lane_of(threads, q, t)),
-                    static_cast<uint8_t>(v / per_register),
-                    static_cast<uint8_t>(v % per_register * width)};
-            }
-    return out;
-}
-
 }  // namespace
 
 bool make_plan(const isa::MmaVariant& v, isa::Arch arch, MmaPlan& plan) {
     plan.variant = &v;
     plan.row = num::find_dot_row(arch, v.m, v.n, v.k, v.a, v.d);
-    plan.a = cells(v.fragment_a, v.threads, isa::bits(v.a));
-    plan.b = cells(v.fragment_b, v.threads, isa::bits(v.b));
-    plan.c = cells(v.fragment_c, v.threads, isa::bits(v.c));
-    plan.d = cells(v.fragment_d, v.threads, isa::bits(v.d));
+    plan.a = cells(isa::fragment(v.fragment_a), v.threads, v.a);
+    plan.b = cells(isa::fragment(v.fragment_b), v.threads, v.b);
+    plan.c = cells(isa::fragment(v.fragment_c), v.threads, v.c);
+    plan.d = cells(isa::fragment(v.fragment_d), v.threads, v.d);
     if (v.sparse) {
-        plan.e = cells(v.fragment_e, isa::Threads::warp, 4);
+        plan.e = cells(isa::fragment(v.fragment_e), isa::Threads::warp, Type::u4);
         // Of each four lanes only the first ones give metadata.
         const unsigned given = isa::metadata_lanes(v);
         for (Cell& cell : plan.e)
