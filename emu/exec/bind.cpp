@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "emu/exec/context.hpp"
+#include "emu/exec/wmma.hpp"
 #include "emu/ptx/printer.hpp"
 
 namespace lockwarp::exec {
@@ -13,7 +14,8 @@ using isa::Op;
 constexpr std::array families{wide_handler,    mbarrier_handler, policy_handler,  special_handler,
                               compare_handler, carry_handler,    bits_handler,    integer_handler,
                               float_handler,   move_handler,     convert_handler, memory_handler,
-                              atomic_handler,  matrix_handler,   warp_handler,    stack_handler};
+                              atomic_handler,  matrix_handler,   wmma_handler,    warp_handler,
+                              stack_handler};
 
 Handler handler_of(const Operation& o, bool plain_arithmetic) {
     if (!plain_arithmetic)
@@ -72,6 +74,7 @@ std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic
     code.steps.clear();
     code.steps.reserve(program.operations.size());
     code.plans.clear();
+    code.wmma_plans.clear();
     // Reserved, so that a step's pointer to its plan stays good.
     code.plans.reserve(isa::mma_variants().size());
     for (const Operation& o : program.operations) {
@@ -88,6 +91,10 @@ std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic
             }
             s.plan = &*found;
             if (s.plan->row == nullptr) s.run = nullptr;
+        }
+        if (is_wmma(o.op)) {
+            s.wmma = wmma_plan(o, program.arch, plain_arithmetic, code.wmma_plans);
+            if (s.wmma == nullptr) s.run = nullptr;
         }
         if (behaves(s.kind) && s.run == nullptr)
             missing.push_back("line " + std::to_string(o.place.line) +

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -41,6 +42,8 @@ struct MmaPlan {
     std::vector<Cell> e;           // metadata of a sparse A, by (m, group), for selector 0
 };
 
+struct WmmaPlan;  // wmma.hpp
+
 enum class StepKind : uint8_t {
     plain,       // run() in the lanes whose guard is true
     aligned,     // as plain, but all lanes of the warp must be there
@@ -53,6 +56,7 @@ struct Step {
     Handler run = nullptr;
     const Operation* op = nullptr;
     const MmaPlan* plan = nullptr;
+    const WmmaPlan* wmma = nullptr;
     StepKind kind = StepKind::plain;
 };
 
@@ -67,7 +71,7 @@ struct Context {
     const warp::Buffer* recent = nullptr;  // the buffer the last access fell into
     std::optional<warp::Trap> trap;
     bool observed = false;
-    std::array<warp::Access, 2> accesses;
+    std::array<warp::Access, 16> accesses;
     uint32_t access_count = 0;
     uint32_t undefined = 0;  // lanes whose result is undefined; for observers
     uint64_t products = 0;
@@ -148,6 +152,7 @@ Handler mbarrier_handler(const Operation& o);
 Handler policy_handler(const Operation& o);
 Handler wide_handler(const Operation& o);  // 128 bits
 Handler matrix_handler(const Operation& o);
+Handler wmma_handler(const Operation& o);
 Handler warp_handler(const Operation& o);
 Handler stack_handler(const Operation& o);
 
@@ -159,6 +164,7 @@ struct Code {
     const isa::Program* program = nullptr;
     std::vector<Step> steps;
     std::vector<MmaPlan> plans;
+    std::vector<std::shared_ptr<const WmmaPlan>> wmma_plans;
 };
 
 // A sentence for each operation without behaviour on this architecture; empty: the code may run.

@@ -52,6 +52,8 @@ constexpr auto named_sets = std::to_array<NamedSet>({
     {"shape",
      ".m8n8k4|.m8n8k16|.m8n8k32|.m8n8k128|.m16n8k4|.m16n8k8|.m16n8k16|.m16n8k32|.m16n8k64|"
      ".m16n8k128|.m16n8k256"},
+    {"wmmashape", ".m16n16k16|.m32n8k16|.m8n32k16"},
+    {"wmmaspace", ".global|.shared|.shared::cta"},
     {"mmatype", ".f16|.bf16|.tf32|.f32|.f64|.s32|.s8|.u8|.s4|.u4|.b1|.e4m3|.e5m2"},
 });
 
@@ -456,6 +458,40 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::mma, "mma", ".sync.aligned<shape>.row|.col.row|.col{.satfinite}<mmatype><mmatype><mmatype><mmatype>", "Fd Fa Fb Fc"},
     {Op::mma, "mma", ".sync.aligned<shape>.row.col.s32.b1.b1.s32.xor|.and.popc", "Fd Fa Fb Fc"},
     {Op::mma, "mma", ".sp|.sp::ordered_metadata.sync.aligned<shape>.row|.col.row|.col{.satfinite}<mmatype><mmatype><mmatype><mmatype>", "Fd Fa Fb Fc S:.b32 I"},
+    {Op::wmma_load, "wmma", ".load.a.sync.aligned.row|.col<wmmashape>{<wmmaspace>}.f16", "W A {S:.u32}", 70, 60, "wmma"},
+    {Op::wmma_load, "wmma", ".load.a.sync.aligned.row|.col<wmmashape>{<wmmaspace>}.s8|.u8", "W A {S:.u32}", 72, 63, "wmma with integer types"},
+    {Op::wmma_load, "wmma", ".load.a.sync.aligned.row|.col<wmmashape>{<wmmaspace>}.bf16", "W A {S:.u32}", 80, 70, ".bf16"},
+    {Op::wmma_load, "wmma", ".load.a.sync.aligned.row|.col.m16n16k8{<wmmaspace>}.tf32", "W A {S:.u32}", 80, 70, ".tf32"},
+    {Op::wmma_load, "wmma", ".load.a.sync.aligned.row|.col.m8n8k4{<wmmaspace>}.f64", "W A {S:.u32}", 80, 70, "WMMA with fp64 types"},
+    {Op::wmma_load, "wmma", ".load.a.sync.aligned.row.m8n8k32{<wmmaspace>}.s4|.u4", "W A {S:.u32}", 75, 63, "wmma with sub-byte types"},
+    {Op::wmma_load, "wmma", ".load.a.sync.aligned.row.m8n8k128{<wmmaspace>}.b1", "W A {S:.u32}", 75, 63, "wmma with sub-byte types"},
+    {Op::wmma_load, "wmma", ".load.b.sync.aligned.row|.col<wmmashape>{<wmmaspace>}.f16", "W A {S:.u32}", 70, 60, "wmma"},
+    {Op::wmma_load, "wmma", ".load.b.sync.aligned.row|.col<wmmashape>{<wmmaspace>}.s8|.u8", "W A {S:.u32}", 72, 63, "wmma with integer types"},
+    {Op::wmma_load, "wmma", ".load.b.sync.aligned.row|.col<wmmashape>{<wmmaspace>}.bf16", "W A {S:.u32}", 80, 70, ".bf16"},
+    {Op::wmma_load, "wmma", ".load.b.sync.aligned.row|.col.m16n16k8{<wmmaspace>}.tf32", "W A {S:.u32}", 80, 70, ".tf32"},
+    {Op::wmma_load, "wmma", ".load.b.sync.aligned.row|.col.m8n8k4{<wmmaspace>}.f64", "W A {S:.u32}", 80, 70, "WMMA with fp64 types"},
+    {Op::wmma_load, "wmma", ".load.b.sync.aligned.col.m8n8k32{<wmmaspace>}.s4|.u4", "W A {S:.u32}", 75, 63, "wmma with sub-byte types"},
+    {Op::wmma_load, "wmma", ".load.b.sync.aligned.col.m8n8k128{<wmmaspace>}.b1", "W A {S:.u32}", 75, 63, "wmma with sub-byte types"},
+    {Op::wmma_load, "wmma", ".load.c.sync.aligned.row|.col<wmmashape>{<wmmaspace>}.f16|.f32", "W A {S:.u32}", 70, 60, "wmma"},
+    {Op::wmma_load, "wmma", ".load.c.sync.aligned.row|.col<wmmashape>{<wmmaspace>}.s32", "W A {S:.u32}", 72, 63, "wmma with integer types"},
+    {Op::wmma_load, "wmma", ".load.c.sync.aligned.row|.col.m16n16k8{<wmmaspace>}.f32", "W A {S:.u32}", 80, 70, "Modifier '.m16n16k8'"},
+    {Op::wmma_load, "wmma", ".load.c.sync.aligned.row|.col.m8n8k4{<wmmaspace>}.f64", "W A {S:.u32}", 80, 70, "WMMA with fp64 types"},
+    {Op::wmma_load, "wmma", ".load.c.sync.aligned.row|.col.m8n8k32|.m8n8k128{<wmmaspace>}.s32", "W A {S:.u32}", 75, 63, "wmma with sub-byte types"},
+    {Op::wmma_store, "wmma", ".store.d.sync.aligned.row|.col<wmmashape>{<wmmaspace>}.f16|.f32", "A W {S:.u32}", 70, 60, "wmma"},
+    {Op::wmma_store, "wmma", ".store.d.sync.aligned.row|.col<wmmashape>{<wmmaspace>}.s32", "A W {S:.u32}", 72, 63, "wmma with integer types"},
+    {Op::wmma_store, "wmma", ".store.d.sync.aligned.row|.col.m16n16k8{<wmmaspace>}.f32", "A W {S:.u32}", 80, 70, "Modifier '.m16n16k8'"},
+    {Op::wmma_store, "wmma", ".store.d.sync.aligned.row|.col.m8n8k4{<wmmaspace>}.f64", "A W {S:.u32}", 80, 70, "WMMA with fp64 types"},
+    {Op::wmma_store, "wmma", ".store.d.sync.aligned.row|.col.m8n8k32|.m8n8k128{<wmmaspace>}.s32", "A W {S:.u32}", 75, 63, "wmma with sub-byte types"},
+    {Op::wmma_mma, "wmma", ".mma.sync.aligned.row|.col.row|.col<wmmashape>.f16|.f32.f16|.f32", "Wd Wa Wb Wc", 70, 60, "wmma"},
+    {Op::wmma_mma, "wmma", ".mma.sync.aligned.row|.col.row|.col<wmmashape>.s32.s8.s8.s32{.satfinite}", "Wd Wa Wb Wc", 72, 63, "wmma with integer types"},
+    {Op::wmma_mma, "wmma", ".mma.sync.aligned.row|.col.row|.col<wmmashape>.s32.u8.u8.s32{.satfinite}", "Wd Wa Wb Wc", 72, 63, "wmma with integer types"},
+    {Op::wmma_mma, "wmma", ".mma.sync.aligned.row|.col.row|.col<wmmashape>.f32.bf16.bf16.f32", "Wd Wa Wb Wc", 80, 70, ".bf16"},
+    {Op::wmma_mma, "wmma", ".mma.sync.aligned.row|.col.row|.col.m16n16k8.f32.tf32.tf32.f32", "Wd Wa Wb Wc", 80, 70, ".tf32"},
+    {Op::wmma_mma, "wmma", ".mma.sync.aligned.row|.col.row|.col.m8n8k4{<rnd>}.f64.f64.f64.f64", "Wd Wa Wb Wc", 80, 70, "WMMA with fp64 types"},
+    {Op::wmma_mma, "wmma", ".mma.sync.aligned.row.col.m8n8k32.s32.s4.s4.s32{.satfinite}", "Wd Wa Wb Wc", 75, 63, "wmma with sub-byte types"},
+    {Op::wmma_mma, "wmma", ".mma.sync.aligned.row.col.m8n8k32.s32.u4.u4.s32{.satfinite}", "Wd Wa Wb Wc", 75, 63, "wmma with sub-byte types"},
+    {Op::wmma_mma, "wmma", ".mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32", "Wd Wa Wb Wc", 75, 63, "Modifier '.xor' on 'wmma.mma'"},
+    {Op::wmma_mma, "wmma", ".mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32", "Wd Wa Wb Wc", 80, 71, "Modifier '.and' on 'wmma.mma'"},
 });
 // clang-format on
 
@@ -497,7 +533,6 @@ constexpr auto other_opcodes = std::to_array<std::string_view>({
     "vsub2",
     "vsub4",
     "wgmma",
-    "wmma",
 });
 
 struct Later {
@@ -606,6 +641,7 @@ constexpr auto name_parts = std::to_array<Later>({
     {"mul", ".lo|.hi|.wide"},
     {"mul24", ".lo|.hi"},
     {"shf", ".l|.r"},
+    {"wmma", ".load|.store|.mma|.a|.b|.c|.d"},
 });
 
 bool belongs_to_name(std::string_view opcode, const Group& group) {

@@ -123,6 +123,9 @@ enum class Op : uint8_t {
     stmatrix,
     movmatrix,
     mma,
+    wmma_load,
+    wmma_store,
+    wmma_mma,
     count_
 };
 
@@ -142,6 +145,7 @@ enum class Op : uint8_t {
 //   L  label    T  label of .branchtargets    C  all operands of call
 //   N  vector of .x1/.x2/.x4 32-bit registers
 //   Fd Fa Fb Fc  fragments of mma
+//   W  the fragment of wmma.load, wmma.store    Wd Wa Wb Wc  those of wmma.mma
 // A .sync instruction's last operand is its membermask. Of bar, an operand in braces is left out
 // before those behind it.
 // Types: first in the instruction, or after ':' the second (1), twice as wide (w), or one named.

@@ -47,6 +47,7 @@ enum class Slot : uint8_t {
     test,
     matrices,
     order,
+    matrix,
 };
 
 struct ModifierRow {
@@ -168,6 +169,13 @@ constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".x4", Slot::matrices, 4},
     {".row", Slot::order, u8(Order::row)},
     {".col", Slot::order, u8(Order::col)},
+    {".load", Slot::none},
+    {".store", Slot::none},
+    {".mma", Slot::none},
+    {".a", Slot::matrix, 'a'},
+    {".b", Slot::matrix, 'b'},
+    {".c", Slot::matrix, 'c'},
+    {".d", Slot::matrix, 'd'},
     {".sync", Slot::none},
     {".red", Slot::none},
     {".popc", Slot::none},
@@ -386,6 +394,9 @@ bool apply_modifier(std::string_view text, Modifiers& out) {
             break;
         case Slot::matrices:
             out.matrices = value;
+            break;
+        case Slot::matrix:
+            out.matrix = static_cast<char>(value);
             break;
         case Slot::order:
             if (out.orders < out.order.size()) out.order[out.orders++] = static_cast<Order>(value);

@@ -10,6 +10,7 @@
 #include "emu/isa/forms.hpp"
 #include "emu/isa/matrix.hpp"
 #include "emu/isa/modifiers.hpp"
+#include "emu/isa/wmma.hpp"
 #include "emu/ptx/tree.hpp"
 
 namespace lockwarp::isa {
@@ -59,6 +60,8 @@ struct Operation {
     std::array<Address, 2> address{};
     uint64_t immediate = 0;  // operand I
     const MmaVariant* mma = nullptr;
+    const WmmaVariant* wmma = nullptr;            // of wmma.mma
+    const WmmaFragment* wmma_fragment = nullptr;  // of wmma.load and wmma.store
     uint32_t target = 0;      // bra: the operation to go to; call: index into Program::calls;
                               // brx: its first one in Program::branch_targets, of `immediate`
     uint32_t reconverge = 0;  // bra, brx: where the paths meet again; never, if they do not

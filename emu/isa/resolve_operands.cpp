@@ -25,6 +25,25 @@ bool compatible(Type reg, Type type, bool relaxed) {
     return true;
 }
 
+// What a register of a wmma fragment must be declared as.
+Type wmma_register(Type element) {
+    switch (element) {
+        case Type::f16:
+            return Type::f16x2;
+        case Type::bf16:
+            return Type::bf16x2;
+        case Type::s8:
+        case Type::u8:
+            return Type::s32;
+        case Type::s4:
+        case Type::u4:
+        case Type::b1:
+            return Type::b32;
+        default:
+            return element;
+    }
+}
+
 // Decodes the operands of one instruction into `o`.
 struct OperandDecoder {
     Resolver& r;
@@ -39,7 +58,7 @@ struct OperandDecoder {
 
     void mismatch(ptx::Place place, std::string hint = {}) {
         if (!failed)
-            r.error(place, "Arguments mismatch for instruction '" + i.opcode + "'",
+            r.error(place, "Arguments mismatch for instruction '" + name_of(i) + "'",
                     std::move(hint));
         failed = true;
     }
@@ -223,7 +242,7 @@ struct OperandDecoder {
             if (p.items.size() != count) {
                 if (!failed)
                     r.error(p.place,
-                            "Argument vector size mismatch for instruction '" + i.opcode + "'",
+                            "Argument vector size mismatch for instruction '" + name_of(i) + "'",
                             std::to_string(count) + " expected, " + std::to_string(p.items.size()) +
                                 " given");
                 failed = true;
@@ -246,6 +265,11 @@ struct OperandDecoder {
             return;
         }
         one(p);
+    }
+
+    bool wmma() const { return o.op == Op::wmma_load || o.op == Op::wmma_store; }
+    static bool no_wmma_space(ptx::Space space) {
+        return space == ptx::Space::const_ || space == ptx::Space::param;
     }
 
     void address(const ptx::Operand& p, ptx::Space& space) {
@@ -280,7 +304,8 @@ struct OperandDecoder {
             case SymbolKind::variable: {
                 const Placed& v = r.program.variables[symbol.index];
                 a.offset += base.offset + static_cast<int64_t>(v.address);
-                if (space == ptx::Space::none) space = v.space;
+                if (space == ptx::Space::none && !(wmma() && no_wmma_space(v.space)))
+                    space = v.space;
                 if (o.op == Op::st && v.space == ptx::Space::param && v.read_only && !failed) {
                     r.error(base.place,
                             "Illegal to write to function input parameter '" + base.text + "'");
@@ -290,7 +315,7 @@ struct OperandDecoder {
                     r.error(
                         base.place,
                         "State space mismatch between instruction and address in instruction '" +
-                            i.opcode + "'");
+                            name_of(i) + "'");
                     failed = true;
                 }
                 if (v.in_frame) {
@@ -395,6 +420,33 @@ struct OperandDecoder {
                false, which == 'd');
     }
 
+    // The fragment of wmma.load or wmma.store (which: 0), or one of wmma.mma.
+    void wmma_operand(const ptx::Operand& p, char which) {
+        const Modifiers& m = s.mod;
+        const WmmaFragment* f = s.wmma_fragment;
+        Type type = m.type[0];
+        if (which != 0) {
+            const WmmaVariant& v = *s.wmma;
+            const bool product = which == 'a' || which == 'b';
+            type = which == 'd' ? v.d : which == 'c' ? v.c : v.ab;
+            f = find_wmma_fragment(r.program.arch, v.m, v.n, v.k,
+                                   which == 'a'   ? WmmaOperand::a
+                                   : which == 'b' ? WmmaOperand::b
+                                                  : WmmaOperand::accumulator,
+                                   type, product && which == 'b' ? v.b_order : v.a_order);
+        }
+        const Symbol symbol = p.kind == ptx::OperandKind::name ? r.find(p.text) : Symbol{};
+        if (p.kind != ptx::OperandKind::vector && symbol.kind != SymbolKind::reg_vector) {
+            if (!failed)
+                r.error(p.place,
+                        "Vector expected for argument " + std::to_string(&p - i.operands.data()));
+            failed = true;
+            return;
+        }
+        vector(p, wmma_register(type), registers_of(f->part, type), false,
+               o.op == Op::wmma_load || which == 'd');
+    }
+
     // The labels of a .branchtargets directive.
     void targets(const ptx::Operand& p) {
         const Symbol symbol = p.kind == ptx::OperandKind::name ? r.find(p.text) : Symbol{};
@@ -494,6 +546,8 @@ struct OperandDecoder {
             targets(p);
         } else if (role == "N") {
             vector(p, Type::b32, s.mod.matrices, false, o.op == Op::ldmatrix);
+        } else if (role[0] == 'W') {
+            wmma_operand(p, role.size() > 1 ? role[1] : '\0');
         } else {
             fragment_operand(p, role[1]);
         }
@@ -698,6 +752,8 @@ void Resolver::decode(const ptx::Instruction& instruction) {
     o.op = s.form->op;
     o.mod = s.mod;
     o.mma = s.mma;
+    o.wmma = s.wmma;
+    o.wmma_fragment = s.wmma_fragment;
     o.place = instruction.place;
     OperandDecoder decoder{*this, instruction, s, o, 0, 0, {}, {}, false};
     if (!instruction.guard.name.empty()) {

@@ -38,6 +38,8 @@ struct Spelling {
     const Form* form = nullptr;
     Modifiers mod;
     const MmaVariant* mma = nullptr;
+    const WmmaVariant* wmma = nullptr;
+    const WmmaFragment* wmma_fragment = nullptr;
     std::string error;  // not empty: every use of this spelling is wrong
     std::string hint;
     int wrong_modifier = -1;  // that the error is about; -1: the whole instruction
@@ -108,6 +110,17 @@ std::string unsupported(const Resolver& r, std::string_view feature, uint16_t ta
 
 // The row and the modifiers of that, or the error of every instruction with this spelling.
 Spelling spell(Resolver& r, const ptx::Instruction& instruction);
+
+// The instruction's name in messages: the opcode, of wmma with what it does ("wmma.load.a").
+std::string name_of(const ptx::Instruction& instruction);
+
+// The variant or fragment of a wmma instruction that a row allows; the spelling's error where the
+// machine has none.
+void choose_wmma(const Resolver& r, Spelling& s);
+
+// What is wrong with the modifiers of a wmma instruction that no row takes, in the assembler's
+// words.
+void wrong_wmma(const Resolver& r, const ptx::Instruction& i, Spelling& s);
 
 // The nearest of `candidates` to a misspelt name, or empty where none is near.
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates);

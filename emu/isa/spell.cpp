@@ -214,6 +214,7 @@ void wrong_modifiers(const Resolver& r, const ptx::Instruction& i, Spelling& s) 
         }
     const std::vector<std::string_view> known = modifiers_of(i.opcode);
     s.hint = usage(i);
+    if (i.opcode == "wmma") return wrong_wmma(r, i, s);
     for (size_t n = 0; n < i.modifiers.size(); ++n) {
         const std::string& text = i.modifiers[n].text;
         Modifiers ignored;
@@ -293,6 +294,9 @@ Spelling spell(Resolver& r, const ptx::Instruction& i) {
         return s;
     if (s.form->op == Op::mma)
         choose_mma(r, s, found.modifiers);
+    else if (s.form->op == Op::wmma_load || s.form->op == Op::wmma_store ||
+             s.form->op == Op::wmma_mma)
+        choose_wmma(r, s);
     else if ((s.form->op == Op::ld || s.form->op == Op::st) &&
              s.mod.vec * bits(s.mod.type[0]) > 128)
         s.error = bits(s.mod.type[0]) == 128 || i.opcode == "ldu"

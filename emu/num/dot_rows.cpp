@@ -25,6 +25,8 @@ constexpr FusedSum ampere_f16{8, 24, -20, 11, Rounding::rn};
 constexpr FusedSum ada_fp8_f32{16, 13, -132, 14, Rounding::rz};
 constexpr FusedSum ada_fp8_f16{16, 13, -20, 11, Rounding::rn};
 constexpr FusedSum hopper_f32{16, 25, -133, 24, Rounding::rz};
+// wmma's m16n16k8 is two instructions of k 4, unlike mma's m16n8k8 (HMMA.1684 in its code).
+constexpr FusedSum hopper_tf32_k4{4, 25, -133, 24, Rounding::rz};
 constexpr FusedSum hopper_tf32{8, 25, -133, 24, Rounding::rz};
 constexpr FusedSum hopper_f16{16, 25, -21, 11, Rounding::rn};
 constexpr FusedSum blackwell_fp8_f32{32, 25, -133, 24, Rounding::rz};
@@ -110,6 +112,8 @@ constexpr std::array rows{
            "H200; MMA-Sim's zero exponent, -22, differs"},
     DotRow{Arch::sm_90, Type::bf16, Type::f32, 0, 0, 0, fused_blocks, hopper_f32, measured, "H200"},
     DotRow{Arch::sm_90, Type::tf32, Type::f32, 0, 0, 0, fused_blocks, hopper_tf32, measured,
+           "H200"},
+    DotRow{Arch::sm_90, Type::tf32, Type::f32, 16, 16, 8, fused_blocks, hopper_tf32_k4, measured,
            "H200"},
     DotRow{Arch::sm_90, Type::f64, Type::f64, 0, 0, 0, fma_chain_f64, unused, measured, "H200"},
     DotRow{Arch::sm_90, Type::s8, Type::s32, 0, 0, 0, integer, unused, measured, "H200"},

@@ -11,7 +11,8 @@ namespace lockwarp::warp {
 
 // The memory that one instruction of one warp touched: for each lane of `lanes` the address in its
 // state space (generic addresses are resolved) and `bytes` bytes. cp.async has two: first the
-// global source, then the shared destination; atom too: a load, then a store.
+// global source, then the shared destination; atom too: a load, then a store; wmma.load and
+// wmma.store up to 16, in the order of the registers.
 struct Access {
     ptx::Space space = ptx::Space::none;
     bool store = false;

@@ -26,7 +26,7 @@ class Archives {
         std::string name = (fs::temp_directory_path() / "lockwarp-exec-XXXXXX").string();
         if (mkdtemp(name.data()) == nullptr) return;
         root_ = name;
-        for (const char* archive : {"mma", "move", "alu"}) {
+        for (const char* archive : {"mma", "wmma", "move", "alu"}) {
             const std::string command = "tar xJf '" + recordings().string() + "/" + archive +
                                         ".tar.xz' -C '" + root_.string() + "'";
             good_ = std::system(command.c_str()) == 0 && good_;
@@ -89,6 +89,26 @@ void mma_names(Names& out) {
         out.push_back(std::string("mma/sp.") + shape + ".s32.s8.s8.s32");
 }
 
+void wmma_names(Names& out) {
+    const auto add = [&](std::string name) { out.push_back("wmma/wmma." + std::move(name)); };
+    for (const char* orders : {"row.row", "row.col", "col.row", "col.col"}) {
+        const std::string both = std::string(".") + orders + ".";
+        const std::string c = both == ".row.row." || both == ".col.col." ? "col." : "row.";
+        for (const char* shape : {"m16n16k16", "m32n8k16", "m8n32k16"}) {
+            for (const char* types : {"f16.f16.f16", "f16.f16.f32", "f32.f16.f16", "f32.f16.f32"})
+                add(shape + both + c + types);
+            add(shape + both + "row.f32.bf16.f32");
+        }
+        add("m16n16k8" + both + "row.f32.tf32.f32");
+        add("m8n8k4" + both + "row.f64.f64.f64");
+    }
+    for (const char* shape : {"m16n16k16", "m32n8k16", "m8n32k16"})
+        for (const char* type : {"s8", "u8"}) {
+            add(std::string(shape) + ".row.col.row.s32." + type + ".s32");
+            add(std::string(shape) + ".col.row.col.satfinite.s32." + type + ".s32");
+        }
+}
+
 void move_names(Names& out) {
     for (const char* opcode : {"ldmatrix", "stmatrix"})
         for (const char* count : {".x1", ".x2", ".x4"})
@@ -137,6 +157,7 @@ void alu_names(Names& out) {
 Names executed() {
     Names out;
     mma_names(out);
+    wmma_names(out);
     move_names(out);
     alu_names(out);
     return out;
@@ -208,7 +229,7 @@ TEST(Recordings, EveryRecordedProgramOfTheseArchivesIsListedOnce) {
     for (const std::string& name : executed()) listed.insert(name);
     std::multiset<std::string> recorded;
     for (const auto& [key, value] : archives().index().items())
-        if (key.starts_with("mma/") || key.starts_with("move/") || key.starts_with("alu/"))
+        if (key.starts_with("mma/") || key.starts_with("wmma/") || key.starts_with("move/") || key.starts_with("alu/"))
             recorded.insert(fs::path(key).replace_extension().string());
     EXPECT_EQ(listed, recorded);
     EXPECT_GT(recorded.size(), 100u);
