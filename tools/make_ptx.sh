@@ -18,6 +18,7 @@ volta_m8n8k4  70
 gemm          70  -DTARGET=70
 gemm          75  -DTARGET=75
 gemm          80  -DTARGET=80
+wmma_gemm     70
 special_check 70  -DTARGET=70
 special_check 75  -DTARGET=75
 special_check 90  -DTARGET=90
@@ -35,6 +36,7 @@ printf
 reduce
 softmax
 transpose
+wmma_gemm
 '
 while read -r name options; do
     [ -n "$name" ] || continue
