@@ -7,6 +7,7 @@
 
 #include "emu/isa/forms.hpp"
 #include "emu/isa/matrix.hpp"
+#include "emu/isa/wmma.hpp"
 #include "emu/num/dot.hpp"
 
 namespace lockwarp::tools {
@@ -15,13 +16,9 @@ namespace {
 
 constexpr size_t columns = 100;
 
-// How the arithmetic of a variant is known on an architecture, short enough for a table; "-": the
-// architecture lacks it.
-std::string_view known_by(const isa::MmaVariant& v, const isa::ArchRow& arch) {
-    if (v.target > arch.number) return "-";
-    const num::DotRow* row = num::find_dot_row(arch.arch, v.m, v.n, v.k, v.a, v.d);
-    if (row == nullptr) return "-";
-    switch (num::known(*row, v).evidence) {
+// Short enough for a table.
+std::string_view word_of(num::Evidence evidence) {
+    switch (evidence) {
         case num::Evidence::measured:
             return "meas.";
         case num::Evidence::replayed:
@@ -32,6 +29,22 @@ std::string_view known_by(const isa::MmaVariant& v, const isa::ArchRow& arch) {
             return "der.";
     }
     return "-";
+}
+
+// How the arithmetic of a variant is known on an architecture; "-": the architecture lacks it.
+std::string_view known_by(const isa::MmaVariant& v, const isa::ArchRow& arch) {
+    if (v.target > arch.number) return "-";
+    const num::DotRow* row = num::find_dot_row(arch.arch, v.m, v.n, v.k, v.a, v.d);
+    return row == nullptr ? "-" : word_of(num::known(*row, v).evidence);
+}
+
+// The same of wmma.mma.
+std::string_view known_by(const isa::WmmaVariant& v, const isa::ArchRow& arch) {
+    const num::DotRow* row =
+        v.target > arch.number || isa::wmma_machine(arch.arch) == nullptr
+            ? nullptr
+            : num::find_dot_row(arch.arch, v.m, v.n, v.k, v.ab, isa::sum_type(v));
+    return row == nullptr ? "-" : word_of(num::known(*row, v.k).evidence);
 }
 
 // Words in lines of at most 100 columns.
@@ -65,11 +78,20 @@ std::string variants(bool markdown) {
         for (size_t i = 0; i < isa::arch_rows.size(); ++i) out += "---|";
         out += "\n";
     }
-    for (const isa::MmaVariant& v : isa::mma_variants()) {
-        out += fmt::format("{}{:<34}", edge, v.key);
+    const auto add = [&](std::string_view key, const auto& v) {
+        out += fmt::format("{}{:<34}", edge, key);
         for (const isa::ArchRow& a : isa::arch_rows)
             out += fmt::format("{}{:<6}", separator, known_by(v, a));
         finish(out);
+    };
+    for (const isa::MmaVariant& v : isa::mma_variants()) add(v.key, v);
+    // One line for the orders of A and B, which change nothing.
+    std::set<std::string> seen;
+    for (const isa::WmmaVariant& v : isa::wmma_variants()) {
+        std::string key(v.key);
+        for (const std::string_view order : {".row", ".col"})
+            for (size_t at; (at = key.find(order)) != std::string::npos;) key.erase(at, 4);
+        if (seen.insert(key).second) add(key, v);
     }
     return out;
 }

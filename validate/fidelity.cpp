@@ -82,6 +82,20 @@ std::string differs(const Known& k) {
            " values differ from " + k.device;
 }
 
+Fidelity fidelity_of(num::Evidence evidence) {
+    switch (evidence) {
+        case num::Evidence::measured:
+            return Fidelity::measured;
+        case num::Evidence::replayed:
+            return Fidelity::replayed;
+        case num::Evidence::literature:
+            return Fidelity::literature;
+        case num::Evidence::derived:
+            break;
+    }
+    return Fidelity::derived;
+}
+
 FidelityRow mma_row(const isa::MmaVariant& v, isa::Arch arch, const Recordings& recordings) {
     FidelityRow out;
     out.opcode = "mma";
@@ -99,20 +113,45 @@ FidelityRow mma_row(const isa::MmaVariant& v, isa::Arch arch, const Recordings& 
     out.values = k.values;
     const num::Known arithmetic = num::known(*row, v);
     out.source = arithmetic.source;
-    switch (arithmetic.evidence) {
-        case num::Evidence::measured:
-            out.fidelity = Fidelity::measured;
-            break;
-        case num::Evidence::replayed:
-            out.fidelity = Fidelity::replayed;
-            break;
-        case num::Evidence::literature:
-            out.fidelity = Fidelity::literature;
-            break;
-        case num::Evidence::derived:
-            out.fidelity = Fidelity::derived;
-            break;
+    out.fidelity = fidelity_of(arithmetic.evidence);
+    if (k.different != 0) {
+        out.fidelity = Fidelity::inexact;
+        out.source = differs(k);
+    } else if (k.values != 0) {
+        out.fidelity = Fidelity::exact;
+        out.source = k.device;
+        out.recorded = 1;
     }
+    return out;
+}
+
+// How it is known where the elements of wmma's fragments lie.
+Fidelity fidelity_of(const isa::WmmaMachine& machine) {
+    return machine.known == isa::WmmaKnown::recorded    ? Fidelity::measured
+           : machine.known == isa::WmmaKnown::assembler ? Fidelity::literature
+                                                        : Fidelity::derived;
+}
+
+FidelityRow wmma_row(const isa::WmmaVariant& v, isa::Arch arch, const Recordings& recordings) {
+    FidelityRow out;
+    out.opcode = "wmma";
+    out.instruction = v.key;
+    const bool has = v.target <= isa::row(arch).number;
+    const isa::WmmaMachine* machine = isa::wmma_machine(arch);
+    const num::DotRow* row =
+        has ? num::find_dot_row(arch, v.m, v.n, v.k, v.ab, isa::sum_type(v)) : nullptr;
+    if (row == nullptr || machine == nullptr) {
+        out.fidelity = Fidelity::not_supported;
+        out.source = has ? "no row of the arithmetic"
+                         : "requires .target sm_" + std::to_string(v.target) + " or higher";
+        return out;
+    }
+    const Known k = known(recordings, v.key);
+    out.values = k.values;
+    out.fidelity = std::max(fidelity_of(num::known(*row, v.k).evidence), fidelity_of(*machine));
+    out.source = row->source;
+    if (machine->known != isa::WmmaKnown::recorded)
+        out.source += "; fragments: " + std::string(machine->source);
     if (k.different != 0) {
         out.fidelity = Fidelity::inexact;
         out.source = differs(k);
@@ -162,6 +201,12 @@ constexpr auto tabulated_rows = std::to_array<TabulatedRow>({
 // What is known of a row of the forms without recordings.
 void without_recordings(const isa::Form& f, isa::Arch arch, FidelityRow& out) {
     out.source = described(f);
+    const isa::WmmaMachine* machine = isa::wmma_machine(arch);
+    if ((f.op == Op::wmma_load || f.op == Op::wmma_store) && machine != nullptr) {
+        out.fidelity = fidelity_of(*machine);
+        out.source = machine->source;
+        return;
+    }
     const auto* const found = std::ranges::find(tabulated_rows, f.op, &TabulatedRow::op);
     if (found == tabulated_rows.end()) return;
     out.fidelity = arch == isa::Arch::sm_90 ? Fidelity::measured : Fidelity::inexact;
@@ -226,6 +271,14 @@ std::span<const FidelityWord> fidelity_words() { return words; }
 std::string_view word_of(Fidelity f) { return words[static_cast<size_t>(f)].word; }
 
 std::string recorded_name(const std::string& spelling) {
+    if (spelling.starts_with("wmma.mma.")) {
+        const isa::Modifiers m = decoded(spelling);
+        const bool four = m.types == 4;
+        const isa::WmmaVariant* v =
+            isa::find_wmma(m.m, m.n, m.k, m.type[0], four ? m.type[1] : isa::Type::f16,
+                           four ? m.type[3] : m.type[1], m.order[0], m.order[1], m.combine);
+        return v == nullptr ? spelling : std::string(v->key);
+    }
     if (!spelling.starts_with("mma.")) return spelling;
     const isa::Modifiers m = decoded(spelling);
     const isa::MmaVariant* v = isa::find_mma({m.m, m.n, m.k, m.type, m.order, m.combine, m.sparse});
@@ -237,8 +290,10 @@ std::vector<FidelityRow> fidelity(isa::Arch arch, std::span<const RecordedRow> r
     std::vector<FidelityRow> out;
     for (const isa::MmaVariant& v : isa::mma_variants())
         out.push_back(mma_row(v, arch, recordings));
+    for (const isa::WmmaVariant& v : isa::wmma_variants())
+        out.push_back(wmma_row(v, arch, recordings));
     for (const isa::Form& f : isa::forms())
-        if (f.op != Op::mma) out.push_back(scalar_row(f, arch, recordings));
+        if (f.op != Op::mma && f.op != Op::wmma_mma) out.push_back(scalar_row(f, arch, recordings));
     for (const std::string_view opcode : isa::opcodes_not_executed()) {
         FidelityRow row;
         row.opcode = row.instruction = opcode;
@@ -257,14 +312,18 @@ std::vector<FidelityNote> less_than_exact(const isa::Program& program, const ptx
         if (all[i] == nullptr) continue;
         const isa::Operation& o = program.operations[i];
         const std::string spelling = isa::spelled(*all[i]);
-        const std::string name = o.mma != nullptr ? std::string(o.mma->key) : spelling;
+        const std::string name = o.mma != nullptr    ? std::string(o.mma->key)
+                                 : o.wmma != nullptr ? std::string(o.wmma->key)
+                                                     : spelling;
         FidelityNote& note = notes[name];
         if (note.count++ != 0) continue;
         note.instruction = name;
-        note.matrix = o.mma != nullptr;
+        note.matrix = o.mma != nullptr || o.wmma != nullptr || o.wmma_fragment != nullptr;
         FidelityRow row;
         if (o.mma != nullptr) {
             row = mma_row(*o.mma, program.arch, recordings);
+        } else if (o.wmma != nullptr) {
+            row = wmma_row(*o.wmma, program.arch, recordings);
         } else {
             const isa::FoundForm found = isa::find_form(*all[i]);
             if (found.form != nullptr) without_recordings(*found.form, program.arch, row);

@@ -38,7 +38,7 @@ std::string_view word_of(Fidelity f);
 
 // What recordings and fuzz reports from one machine hold of one instruction.
 struct RecordedRow {
-    std::string_view instruction;  // a spelling, or the key of an mma variant
+    std::string_view instruction;  // a spelling, or the key of an mma or wmma.mma variant
     std::string_view arch;         // "sm_90"
     std::string_view device;       // "NVIDIA H200"
     std::string_view driver;

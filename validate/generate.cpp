@@ -186,6 +186,49 @@ struct Writer {
         emit(line);
     }
 
+    void wmma(const isa::WmmaVariant& v) {
+        constexpr std::array<const char*, 4> roundings{".rn", ".rz", ".rm", ".rp"};
+        const bool rounds = v.ab == Type::f64 && r.one_in(2);
+        const std::string text =
+            wmma_spelling(v, v.satfinite && r.one_in(2), rounds ? roundings[r.below(4)] : "");
+        const auto part = [&](char which) {
+            return fragment(wmma_registers(options.arch, v, which), which != 'd');
+        };
+        const std::string d = part('d');
+        const std::string a = part('a');
+        const std::string b = part('b');
+        const std::string c = part('c');
+        emit(text + " " + d + ", " + a + ", " + b + ", " + c);
+    }
+
+    // A matrix anywhere in the warp's own kilobyte of shared memory, its lines as far apart as that
+    // allows.
+    void wmma_move(const Choice& choice) {
+        const isa::Modifiers m = decoded(choice.spelling);
+        const isa::WmmaFragment& f = *moved_fragment(options.arch, m);
+        const Lines lines = lines_of(f, m.order[0]);
+        const unsigned unit = 256 / f.part.bits;  // elements of 32 bytes
+        const unsigned room = 1024 * 8 / f.part.bits;
+        const unsigned least = (lines.elements + unit - 1) / unit * unit;
+        unsigned stride = lines.elements;
+        const bool given = lines.elements % unit != 0 || r.one_in(2);
+        if (given && lines.count > 1)
+            stride = least + static_cast<unsigned>(r.below(
+                                 (room - lines.count * least) / (lines.count - 1) / unit + 1)) *
+                                 unit;
+        if (lines.count * least > room) stride = lines.elements;
+        const unsigned used = stride * (lines.count - 1) + lines.elements;
+        const auto offset = static_cast<unsigned>(r.below((room - used) / unit + 1)) * 32;
+        const std::string at = "[%rsm+" + std::to_string(offset) + "]";
+        const std::string last =
+            stride == lines.elements && r.one_in(2) ? "" : ", " + std::to_string(stride);
+        const bool loads_matrix = choice.form->op == Op::wmma_load;
+        const std::string registers_text = fragment(wmma_registers(f, m.type[0]), !loads_matrix);
+        emit(choice.spelling + " " +
+             (loads_matrix ? registers_text + ", " + at : at + ", " + registers_text) + last);
+        unguarded("bar.warp.sync 0xffffffff");
+    }
+
     // Rows at any 16-byte step of the warp's own kilobyte of shared memory.
     void matrix_move(const Choice& choice) {
         const isa::Modifiers m = decoded(choice.spelling);
@@ -219,6 +262,9 @@ struct Writer {
     void one(const Choice& choice) {
         from = static_cast<OperandClass>(r.below(static_cast<uint64_t>(OperandClass::count_)));
         if (choice.mma != nullptr) return mma(*choice.mma);
+        if (choice.wmma != nullptr) return wmma(*choice.wmma);
+        if (choice.form->op == Op::wmma_load || choice.form->op == Op::wmma_store)
+            return wmma_move(choice);
         if (choice.matrix_move) return matrix_move(choice);
         const bool warp = needs_the_warp(choice.form->op);
         if (!warp && r.one_in(6) && !loses_guard(choice)) {
@@ -265,7 +311,7 @@ struct Writer {
         out += "    .reg .b16 %h" + n + "; .reg .b32 %r" + n + "; .reg .b64 %q" + n +
                "; .reg .pred %p" + n + ";\n";
         out += "    .reg .b32 %rsm, %rlane, %rw; .reg .b64 %qin, %qt;\n";
-        out += "    .shared .align 16 .b8 sm[" + std::to_string(1024 * options.warps) + "];\n";
+        out += "    .shared .align 128 .b8 sm[" + std::to_string(1024 * options.warps) + "];\n";
         out +=
             "    ld.param.u64 %qin, [in]; mov.u32 %rw, %ctaid.x; mov.u32 %rlane, %ntid.x;\n"
             "    mul.lo.u32 %rw, %rw, %rlane; mov.u32 %rlane, %tid.x; add.u32 %rw, %rw, %rlane;\n";
@@ -326,11 +372,15 @@ Generated generate(const GenerateOptions& options) {
     }
     std::vector<std::vector<Choice>> families(static_cast<size_t>(Op::count_));
     for (const Choice& c : all)
-        families[static_cast<size_t>(c.mma != nullptr ? Op::mma : c.form->op)].push_back(c);
+        families[static_cast<size_t>(c.mma != nullptr    ? Op::mma
+                                     : c.wmma != nullptr ? Op::wmma_mma
+                                                         : c.form->op)]
+            .push_back(c);
     std::erase_if(families, [](const auto& f) { return f.empty(); });
     std::vector<std::vector<Choice>> matrices;
-    std::ranges::copy_if(families, std::back_inserter(matrices),
-                         [](const auto& f) { return f[0].mma != nullptr || f[0].matrix_move; });
+    std::ranges::copy_if(families, std::back_inserter(matrices), [](const auto& f) {
+        return f[0].mma != nullptr || f[0].wmma != nullptr || f[0].matrix_move;
+    });
     Writer w(options);
     for (unsigned i = 0; i < options.instructions; ++i) {
         if (w.r.one_in(12) && matrices.size() < families.size())

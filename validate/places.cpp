@@ -139,6 +139,9 @@ class Follower {
                         pass(call, program_.functions[f]);
                 return false;
             }
+            // A matrix holds no addresses.
+            case Op::wmma_load:
+            case Op::wmma_store:
             case Op::atom:
             case Op::red:
             case Op::isspacep:

@@ -49,6 +49,9 @@ bool on_values(Op op) {
         case Op::cp_async:
         case Op::cp_async_group:
         case Op::mma:
+        case Op::wmma_load:
+        case Op::wmma_store:
+        case Op::wmma_mma:
         case Op::ldmatrix:
         case Op::stmatrix:
         case Op::activemask:
@@ -97,20 +100,23 @@ std::vector<Choice> choices(isa::Arch arch) {
     std::vector<Choice> out;
     for (const isa::Form& f : isa::forms()) {
         if (f.target > target) continue;
-        const bool moves = f.op == Op::ldmatrix || f.op == Op::stmatrix;
+        const bool wmma = f.op == Op::wmma_load || f.op == Op::wmma_store;
+        const bool moves = f.op == Op::ldmatrix || f.op == Op::stmatrix || wmma;
         if (!moves && (!on_values(f.op) || is_wide(f))) continue;
         for (const std::string& modifiers : isa::expansions(f.syntax)) {
             // The older order of modifiers is the same instruction; addresses are not generic.
-            if (moves && (modifiers.find(".m8n8.x") == std::string::npos ||
+            if (moves && ((!wmma && modifiers.find(".m8n8.x") == std::string::npos) ||
                           modifiers.find(".shared") == std::string::npos))
                 continue;
             std::string spelling = std::string(f.opcode) + modifiers;
             if (least_target(f, spelling) <= target)
-                out.push_back({&f, nullptr, moves, std::move(spelling)});
+                out.push_back({&f, nullptr, moves, std::move(spelling), nullptr});
         }
     }
     for (const isa::MmaVariant& v : isa::mma_variants())
-        if (v.target <= target) out.push_back({nullptr, &v, false, std::string(v.key)});
+        if (v.target <= target) out.push_back({nullptr, &v, false, std::string(v.key), nullptr});
+    for (const isa::WmmaVariant& v : isa::wmma_variants())
+        if (v.target <= target) out.push_back({nullptr, nullptr, false, std::string(v.key), &v});
     return out;
 }
 
@@ -127,6 +133,48 @@ std::string module_version(isa::Arch arch, uint16_t asked) {
     const unsigned version =
         std::max({unsigned{83}, unsigned{isa::row(arch).ptx}, unsigned{asked}});
     return ".version " + std::to_string(version / 10) + "." + std::to_string(version % 10) + "\n";
+}
+
+FragmentRegisters wmma_registers(const isa::WmmaFragment& f, Type element) {
+    return {isa::registers_of(f.part, element), isa::bits(element) == 64 ? 64u : 32u, element};
+}
+
+FragmentRegisters wmma_registers(isa::Arch arch, const isa::WmmaVariant& v, char which) {
+    const Type type = which == 'd' ? v.d : which == 'c' ? v.c : v.ab;
+    const isa::WmmaOperand operand = which == 'a'   ? isa::WmmaOperand::a
+                                     : which == 'b' ? isa::WmmaOperand::b
+                                                    : isa::WmmaOperand::accumulator;
+    const isa::Order order = which == 'b' ? v.b_order : v.a_order;
+    return wmma_registers(*isa::find_wmma_fragment(arch, v.m, v.n, v.k, operand, type, order),
+                          type);
+}
+
+const isa::WmmaFragment* moved_fragment(isa::Arch arch, const isa::Modifiers& m) {
+    const isa::WmmaOperand operand = m.matrix == 'a'   ? isa::WmmaOperand::a
+                                     : m.matrix == 'b' ? isa::WmmaOperand::b
+                                                       : isa::WmmaOperand::accumulator;
+    return isa::find_wmma_fragment(arch, m.m, m.n, m.k, operand, m.type[0], m.order[0]);
+}
+
+Lines lines_of(const isa::WmmaFragment& f, isa::Order order) {
+    const isa::WmmaExtent whole = isa::extent(f);
+    if (isa::rows_are_lines(f.operand, order)) return {whole.rows, whole.columns};
+    return {whole.columns, whole.rows};
+}
+
+std::string wmma_spelling(const isa::WmmaVariant& v, bool satfinite, std::string_view rounding) {
+    const auto order = [](isa::Order o) { return o == isa::Order::row ? ".row" : ".col"; };
+    std::string text = "wmma.mma";
+    if (v.combine == isa::Combine::xor_) text += ".xor.popc";
+    if (v.combine == isa::Combine::and_) text += ".and.popc";
+    text += std::string(".sync.aligned") + order(v.a_order) + order(v.b_order) + ".m" +
+            std::to_string(v.m) + "n" + std::to_string(v.n) + "k" + std::to_string(v.k);
+    text += rounding;
+    text += isa::row(v.d).name;
+    if (v.ab != Type::f16)
+        for (int i = 0; i < 2; ++i) text += isa::row(v.ab).name;
+    text += isa::row(v.c).name;
+    return text + (satfinite ? ".satfinite" : "");
 }
 
 std::string mma_spelling(const isa::MmaVariant& v, bool satfinite) {

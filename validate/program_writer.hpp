@@ -8,15 +8,18 @@
 #include "emu/isa/arch.hpp"
 #include "emu/isa/forms.hpp"
 #include "emu/isa/matrix.hpp"
+#include "emu/isa/wmma.hpp"
 
 namespace lockwarp::validate {
 
-// An instruction that can be written: a row of the forms with modifiers, or a variant of mma.
+// An instruction that can be written: a row of the forms with modifiers, or a variant of mma or
+// wmma.mma.
 struct Choice {
     const isa::Form* form = nullptr;  // a scalar instruction
     const isa::MmaVariant* mma = nullptr;
-    bool matrix_move = false;  // ldmatrix, stmatrix
-    std::string spelling;      // opcode and modifiers; of mma its key
+    bool matrix_move = false;  // ldmatrix, stmatrix, wmma.load, wmma.store
+    std::string spelling;      // opcode and modifiers; of mma and wmma.mma its key
+    const isa::WmmaVariant* wmma = nullptr;
 };
 
 // What a chain of values is made of, in the order of the tables.
@@ -58,6 +61,23 @@ uint16_t version_of(const isa::MmaVariant& v);
 
 // "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 std::string mma_spelling(const isa::MmaVariant& v, bool satfinite);
+
+// The same of wmma: a fragment on an architecture that has it.
+FragmentRegisters wmma_registers(isa::Arch arch, const isa::WmmaVariant& v, char which);
+FragmentRegisters wmma_registers(const isa::WmmaFragment& f, isa::Type element);
+
+// The fragment that a wmma.load or wmma.store of these modifiers moves.
+const isa::WmmaFragment* moved_fragment(isa::Arch arch, const isa::Modifiers& m);
+
+// A matrix as it lies in memory: lines of so many elements.
+struct Lines {
+    unsigned count, elements;
+};
+Lines lines_of(const isa::WmmaFragment& f, isa::Order order);
+
+// "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32"
+std::string wmma_spelling(const isa::WmmaVariant& v, bool satfinite,
+                          std::string_view rounding = {});
 
 // "{%r1, %r2}"
 std::string braced(const std::vector<std::string>& names);

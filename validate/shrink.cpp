@@ -26,8 +26,8 @@ struct OneInstruction {
 
 // What it reads beside registers is not carried over.
 bool isolable(const isa::Operation& o) {
-    return o.op != isa::Op::ldmatrix && o.op != isa::Op::stmatrix && o.op != isa::Op::ld &&
-           !reads_carry(o.op);
+    return o.op != isa::Op::ldmatrix && o.op != isa::Op::stmatrix && o.op != isa::Op::wmma_load &&
+           o.op != isa::Op::wmma_store && o.op != isa::Op::ld && !reads_carry(o.op);
 }
 
 OneInstruction one_instruction(const Report& report, const ptx::Instruction& original,

@@ -92,7 +92,7 @@ std::vector<Spelled> spellings_of(std::string_view opcode, uint16_t target) {
     std::vector<Spelled> out;
     std::set<std::string> seen;
     for (const isa::Form& f : isa::forms()) {
-        if (f.opcode != opcode || f.target > target) continue;
+        if (f.opcode != opcode || f.target > target || f.op == Op::wmma_mma) continue;
         for (const std::string& modifiers : all_modifiers(f)) {
             std::string text = std::string(f.opcode) + modifiers;
             if (unsuited_because(text) != nullptr || least_target(f, text) > target ||
@@ -140,9 +140,19 @@ constexpr auto makers = std::to_array<Maker>({
     {Op::mbarrier_init, write_mbarriers, 128},
     {Op::policy_fraction, write_policies, 32},
     {Op::hint, write_hints, 32},
+    {Op::wmma_load, write_wmma_moves, 32},
 });
 
 constexpr uint32_t value_threads = 512;
+
+// The key without the orders.
+std::string wmma_program(const isa::WmmaVariant& v) {
+    std::string name(v.key);
+    const std::string shape =
+        "m" + std::to_string(v.m) + "n" + std::to_string(v.n) + "k" + std::to_string(v.k);
+    const size_t at = name.find(shape) + shape.size();
+    return name.erase(at, std::string_view(".row.col").size());
+}
 
 }  // namespace
 
@@ -164,6 +174,15 @@ std::vector<SuiteProgram> suite(isa::Arch arch) {
         if (v.target > target) continue;
         SuiteWriter w(std::string(v.key), arch, 256);
         write_mma(w, v);
+        out.push_back(w.finish());
+    }
+    // Variants that differ in the order of A and B stand together, under the name that they share.
+    std::map<std::string, std::vector<const isa::WmmaVariant*>> products;
+    for (const isa::WmmaVariant& v : isa::wmma_variants())
+        if (v.target <= target) products[wmma_program(v)].push_back(&v);
+    for (const auto& [name, variants] : products) {
+        SuiteWriter w(name, arch, 256);
+        write_wmma(w, variants);
         out.push_back(w.finish());
     }
     std::map<std::string_view, Op> opcodes;

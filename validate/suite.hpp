@@ -14,12 +14,14 @@
 namespace lockwarp::validate {
 
 struct SuiteProgram {
-    std::string name;  // of a file: an opcode, or the key of an mma variant
+    std::string name;  // of a file: an opcode, or the key of an mma variant; of wmma.mma without
+                       // the orders of A and B
     std::string ptx;
     Case c;
 };
 
-// One program for each opcode and each mma variant that the architecture has. Every register
+// One program for each opcode and each mma variant that the architecture has, one for the orders of
+// a wmma.mma. Every register
 // that is written is a result; memory at the end is one too.
 std::vector<SuiteProgram> suite(isa::Arch arch);
 

@@ -18,6 +18,10 @@ void write_values(SuiteWriter& w, const std::vector<Spelled>& spellings);
 // Instructions of the whole warp: shfl, vote, movmatrix, activemask, bar.warp.
 void write_warp(SuiteWriter& w, const std::vector<Spelled>& spellings);
 
+// suite_wmma.cpp: variants that differ in nothing but the order of A and B; moves
+void write_wmma(SuiteWriter& w, const std::vector<const isa::WmmaVariant*>& variants);
+void write_wmma_moves(SuiteWriter& w, const std::vector<Spelled>& spellings);
+
 // suite_memory.cpp
 void write_ld(SuiteWriter& w, const std::vector<Spelled>& spellings);
 void write_st(SuiteWriter& w, const std::vector<Spelled>& spellings);

@@ -167,8 +167,8 @@ constexpr auto variant_rows = std::to_array<WmmaVariant>({
     {"wmma.mma.m8n32k16.col.col.s32.u8.u8.s32", 8, 32, 16, Type::s32, Type::u8, Type::s32, Order::col, Order::col, Combine::none, true, 72},
     {"wmma.mma.m8n8k32.row.col.s32.s4.s4.s32", 8, 8, 32, Type::s32, Type::s4, Type::s32, Order::row, Order::col, Combine::none, true, 75},
     {"wmma.mma.m8n8k32.row.col.s32.u4.u4.s32", 8, 8, 32, Type::s32, Type::u4, Type::s32, Order::row, Order::col, Combine::none, true, 75},
-    {"wmma.mma.xor.popc.m8n8k128.row.col.s32.b1.b1.s32", 8, 8, 128, Type::s32, Type::b1, Type::s32, Order::row, Order::col, Combine::xor_, false, 75},
-    {"wmma.mma.and.popc.m8n8k128.row.col.s32.b1.b1.s32", 8, 8, 128, Type::s32, Type::b1, Type::s32, Order::row, Order::col, Combine::and_, false, 80},
+    {"wmma.mma.m8n8k128.row.col.s32.b1.b1.s32.xor.popc", 8, 8, 128, Type::s32, Type::b1, Type::s32, Order::row, Order::col, Combine::xor_, false, 75},
+    {"wmma.mma.m8n8k128.row.col.s32.b1.b1.s32.and.popc", 8, 8, 128, Type::s32, Type::b1, Type::s32, Order::row, Order::col, Combine::and_, false, 80},
 });
 // clang-format on
 

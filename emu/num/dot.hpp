@@ -63,8 +63,10 @@ struct Known {
     std::string_view source;
 };
 
-// How the result of a variant is known where `row` answers for it. Published results are of one
-// block: of a chain of blocks the literature speaks. Of sparse products few are measured.
+// How a result with this k is known where `row` answers for it. Published results are of one block:
+// of a chain of blocks the literature speaks.
+Known known(const DotRow& row, int k);
+// The same of a variant of mma: of sparse products few are measured.
 Known known(const DotRow& row, const isa::MmaVariant& v);
 
 struct MatrixShape {

@@ -226,15 +226,17 @@ constexpr Type stored_type(Type a) {
 
 std::span<const DotRow> dot_rows() { return rows; }
 
-Known known(const DotRow& row, const isa::MmaVariant& v) {
-    if (v.sparse) {
-        for (const SparseRow& s : sparse_rows)
-            if (s.arch == row.arch && s.a == stored_type(v.a)) return {measured, s.source};
-        return {derived, "as the dense product of the elements that A holds"};
-    }
+Known known(const DotRow& row, int k) {
     // The L40S gave sums of 32 products of fp8: two blocks.
-    const bool chain = row.method == fused_blocks && v.k > row.sum.block && row.a != Type::e4m3;
+    const bool chain = row.method == fused_blocks && k > row.sum.block && row.a != Type::e4m3;
     return {chain && row.evidence == replayed ? literature : row.evidence, row.source};
+}
+
+Known known(const DotRow& row, const isa::MmaVariant& v) {
+    if (!v.sparse) return known(row, v.k);
+    for (const SparseRow& s : sparse_rows)
+        if (s.arch == row.arch && s.a == stored_type(v.a)) return {measured, s.source};
+    return {derived, "as the dense product of the elements that A holds"};
 }
 
 const DotRow* find_dot_row(Arch arch, int m, int n, int k, Type a, Type d) {
