@@ -1,0 +1,545 @@
+// wmma.load, wmma.mma, wmma.store: every variant on every architecture against a product written
+// out here, in every order, with lines further apart; what programs do to fragments in between; and
+// what is refused of addresses.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "emu/isa/wmma.hpp"
+#include "tests/exec/reference.hpp"
+#include "tests/exec/support.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+using isa::Arch;
+using isa::Order;
+using isa::Type;
+using isa::WmmaVariant;
+
+// A matrix of small integers, row by row as PTX counts: A is m x k, B k x n.
+struct Matrix {
+    unsigned rows, columns;
+    std::vector<int> values;
+    int& at(unsigned row, unsigned column) { return values[row * columns + column]; }
+    int at(unsigned row, unsigned column) const { return values[row * columns + column]; }
+};
+
+// The least and the largest integer of a type that the tests use.
+struct Range {
+    int low, high;
+};
+Range range_of(Type t) {
+    switch (t) {
+        case Type::b1:
+            return {0, 1};
+        case Type::u4:
+            return {0, 15};
+        case Type::s4:
+            return {-8, 7};
+        case Type::u8:
+            return {0, 255};
+        case Type::s8:
+            return {-128, 127};
+        default:
+            return {-4, 4};
+    }
+}
+
+uint64_t encoded(Type t, int value) {
+    switch (t) {
+        case Type::f16:
+            return f16_of(value);
+        case Type::bf16:
+            return std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16;
+        case Type::tf32:
+        case Type::f32:
+            return std::bit_cast<uint32_t>(static_cast<float>(value));
+        case Type::f64:
+            return std::bit_cast<uint64_t>(static_cast<double>(value));
+        default:
+            return static_cast<uint32_t>(value) & ((uint64_t{1} << isa::bits(t)) - 1);
+    }
+}
+
+// How a matrix lies in memory.
+struct Storage {
+    Type type;
+    Order order;
+    unsigned stride;  // elements from a line to the next
+    size_t bit(unsigned row, unsigned column) const {
+        const size_t line = order == Order::row ? row : column;
+        const size_t in_line = order == Order::row ? column : row;
+        return (line * stride + in_line) * isa::bits(type);
+    }
+};
+
+void put(Bytes& bytes, size_t at, const Storage& s, const Matrix& m) {
+    for (unsigned r = 0; r < m.rows; ++r)
+        for (unsigned c = 0; c < m.columns; ++c) {
+            const uint64_t value = encoded(s.type, m.at(r, c));
+            for (unsigned i = 0; i < isa::bits(s.type); ++i) {
+                const size_t bit = at * 8 + s.bit(r, c) + i;
+                bytes[bit / 8] = static_cast<uint8_t>(bytes[bit / 8] & ~(1u << bit % 8));
+                bytes[bit / 8] |= static_cast<uint8_t>((value >> i & 1) << bit % 8);
+            }
+        }
+}
+
+uint64_t get(const Bytes& bytes, const Storage& s, unsigned row, unsigned column) {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < isa::bits(s.type); ++i) {
+        const size_t bit = s.bit(row, column) + i;
+        value |= uint64_t{bytes[bit / 8] >> bit % 8 & 1u} << i;
+    }
+    return value;
+}
+
+Matrix random_matrix(unsigned rows, unsigned columns, Range range, std::mt19937& random) {
+    Matrix m{rows, columns, std::vector<int>(size_t{rows} * columns)};
+    for (int& v : m.values)
+        v = range.low + static_cast<int>(random() % unsigned(range.high - range.low + 1));
+    return m;
+}
+
+std::string order_text(Order o) { return o == Order::row ? ".row" : ".col"; }
+
+std::string shape_text(const WmmaVariant& v) {
+    return ".m" + std::to_string(v.m) + "n" + std::to_string(v.n) + "k" + std::to_string(v.k);
+}
+
+// The registers %r10 ... of a fragment that begins at `first`; of f64 %rd10 ... All are bits.
+std::string registers(const WmmaVariant& v, Arch arch, char which, unsigned first) {
+    const Type type = which == 'd' ? v.d : which == 'c' ? v.c : v.ab;
+    const auto operand = which == 'a'   ? isa::WmmaOperand::a
+                         : which == 'b' ? isa::WmmaOperand::b
+                                        : isa::WmmaOperand::accumulator;
+    const isa::WmmaFragment* f = isa::find_wmma_fragment(arch, v.m, v.n, v.k, operand, type,
+                                                         which == 'b' ? v.b_order : v.a_order);
+    std::string text = "{";
+    for (unsigned i = 0; i < isa::registers_of(f->part, type); ++i)
+        text += (i == 0 ? "" : ", ") + std::string(type == Type::f64 ? "%rd" : "%r") +
+                std::to_string(first + i);
+    return text + "}";
+}
+
+std::string mma_text(const WmmaVariant& v, Arch arch, std::string_view after = "") {
+    std::string text = "wmma.mma";
+    if (v.combine == isa::Combine::xor_) text += ".xor.popc";
+    if (v.combine == isa::Combine::and_) text += ".and.popc";
+    text += ".sync.aligned" + order_text(v.a_order) + order_text(v.b_order) + shape_text(v) +
+            std::string(isa::row(v.d).name);
+    if (v.ab != Type::f16)
+        text += std::string(isa::row(v.ab).name) + std::string(isa::row(v.ab).name);
+    text += std::string(isa::row(v.c).name) + std::string(after) + " ";
+    return text + registers(v, arch, 'd', 40) + ", " + registers(v, arch, 'a', 10) + ", " +
+           registers(v, arch, 'b', 20) + ", " + registers(v, arch, 'c', 30) + ";\n";
+}
+
+constexpr size_t part_bytes = 4096;  // of A, B and C in the buffer `in`
+
+// One program: loads, the text in between, the product, the store. C and D by rows.
+struct Once {
+    const WmmaVariant& v;
+    Arch arch;
+    unsigned more = 0;  // elements between the lines, in units of 32 bytes
+    Order c_order = Order::row;
+    Order d_order = Order::row;
+    std::string_view space = ".global";
+    std::string between = "";
+    std::string_view after = "";
+
+    Storage storage(char which) const {
+        const Type t = which == 'd' ? v.d : which == 'c' ? v.c : v.ab;
+        const Order o = which == 'a'   ? v.a_order
+                        : which == 'b' ? v.b_order
+                        : which == 'c' ? c_order
+                                       : d_order;
+        const unsigned rows = which == 'b' ? v.k : v.m;
+        const unsigned columns = which == 'a' ? v.k : v.n;
+        const unsigned line = o == Order::row ? columns : rows;
+        const unsigned unit = 256 / isa::bits(t);
+        return {t, o, more == 0 ? line : (line + unit - 1) / unit * unit + (more - 1) * unit};
+    }
+
+    std::string move(const char* what, char which, const std::string& at, unsigned first) const {
+        const Storage s = storage(which);
+        const std::string spelled = std::string("wmma.") + what + "." + which + ".sync.aligned" +
+                                    order_text(s.order) + shape_text(v) + std::string(space) +
+                                    std::string(isa::row(s.type).name) + " ";
+        const std::string regs = registers(v, arch, which, first);
+        const std::string stride = more == 0 ? "" : ", " + std::to_string(s.stride);
+        const bool load = which != 'd';
+        return spelled + (load ? regs + ", [" + at + "]" : "[" + at + "], " + regs) + stride +
+               ";\n";
+    }
+
+    // What the program leaves in `out`.
+    Bytes of(const Matrix& a, const Matrix& b, const Matrix& c) const {
+        Bytes in(3 * part_bytes, 0xa7);
+        put(in, 0, storage('a'), a);
+        put(in, part_bytes, storage('b'), b);
+        put(in, 2 * part_bytes, storage('c'), c);
+        std::string body;
+        std::string from[3] = {"%rd1", "%rd1+4096", "%rd1+8192"};
+        if (space == ".shared") {
+            // Each lane copies a part.
+            body +=
+                "mov.u32 %r2, sm;\nmad.lo.u32 %r3, %r1, 384, %r2;\n"
+                "mul.wide.u32 %rd5, %r1, 384;\nadd.u64 %rd5, %rd5, %rd1;\n";
+            for (unsigned i = 0; i < 384; i += 8)
+                body += "ld.global.b64 %rd6, [%rd5+" + std::to_string(i) +
+                        "];\nst.shared.b64 [%r3+" + std::to_string(i) + "], %rd6;\n";
+            body += "bar.sync 0;\n";
+            from[0] = "sm";
+            from[1] = "sm+4096";
+            from[2] = "%r2+8192";
+        }
+        body += move("load", 'a', from[0], 10) + move("load", 'b', from[1], 20) +
+                move("load", 'c', from[2], 30) + between + mma_text(v, arch, after);
+        Once out = *this;
+        out.space = space == ".shared" ? "" : space;  // global, by generic address
+        body += out.move("store", 'd', "%rd4", 40) + "ret;";
+        Given given;
+        given.arch = arch;
+        given.buffers = {in, Bytes(2 * part_bytes, 0x5c)};
+        const std::string target =
+            "sm_" + std::to_string(std::max<unsigned>(v.target, v.ab == Type::f16 ? 70 : 72));
+        return run_well(program_of(kernel(body, ".shared .align 128 .b8 sm[12288];", target), arch),
+                        given)
+            .buffers[1];
+    }
+};
+
+int64_t sum_of(const WmmaVariant& v, const Matrix& a, const Matrix& b, const Matrix& c,
+               unsigned row, unsigned column) {
+    int64_t sum = c.at(row, column);
+    for (unsigned k = 0; k < v.k; ++k) {
+        const int x = a.at(row, k);
+        const int y = b.at(k, column);
+        sum += v.combine == isa::Combine::xor_ ? x ^ y : x * y;
+    }
+    return sum;
+}
+
+bool has(Arch arch, const WmmaVariant& v) {
+    if (isa::bits(v.ab) < 8) return false;  // TODO
+    return v.target <= isa::row(arch).number;
+}
+
+// Products that every format holds: the same on every architecture, wherever its elements lie.
+TEST(Wmma, IntegersAreExactInEveryOrderAndFromEverySpace) {
+    std::mt19937 random(1);
+    for (const isa::ArchRow& machine : isa::arch_rows)
+        for (const WmmaVariant& v : isa::wmma_variants()) {
+            if (!has(machine.arch, v)) continue;
+            SCOPED_TRACE(std::string(machine.name) + " " + std::string(v.key));
+            const Range range = range_of(v.ab);
+            const Matrix a = random_matrix(v.m, v.k, range, random);
+            const Matrix b = random_matrix(v.k, v.n, range, random);
+            const Matrix c = random_matrix(v.m, v.n, {-30, 30}, random);
+            for (unsigned more = 0; more < 3; ++more) {
+                Once one{v, machine.arch};
+                one.more = more;
+                one.c_order = more == 1 ? Order::col : Order::row;
+                one.d_order = more == 2 ? Order::col : Order::row;
+                one.space = more == 0 ? "" : more == 1 ? ".shared" : ".global";
+                // Shared memory has 4096 bytes for each.
+                Bytes expected(2 * part_bytes, 0x5c);
+                Matrix d{v.m, v.n, std::vector<int>(size_t{v.m} * v.n)};
+                for (unsigned r = 0; r < v.m; ++r)
+                    for (unsigned n = 0; n < v.n; ++n)
+                        d.at(r, n) = static_cast<int>(sum_of(v, a, b, c, r, n));
+                put(expected, 0, one.storage('d'), d);
+                ASSERT_EQ(one.of(a, b, c), expected) << "form " << more;
+            }
+        }
+}
+
+// Normal values, summed as each architecture's tensor cores do; D of f16 beside C of f32, and the
+// other way round, in f32 with one rounding last.
+TEST(Wmma, BlocksOfF16AreTheArchitectures) {
+    std::mt19937 random(2);
+    std::normal_distribution<double> normal;
+    size_t compared = 0;
+    for (const isa::ArchRow& machine : isa::arch_rows)
+        for (const WmmaVariant& v : isa::wmma_variants()) {
+            if (v.ab != Type::f16 || v.m != 16) continue;
+            std::vector<std::vector<double>> a(16), b(16);
+            std::vector<double> c(256);
+            Bytes in(3 * part_bytes);
+            Once one{v, machine.arch};
+            const auto write = [&](size_t at, char which, unsigned row, unsigned column,
+                                   double value) {
+                const Storage s = one.storage(which);
+                const uint64_t bits = s.type == Type::f16
+                                          ? f16_of(value)
+                                          : std::bit_cast<uint32_t>(static_cast<float>(value));
+                std::memcpy(in.data() + at + s.bit(row, column) / 8, &bits, isa::bits(s.type) / 8);
+            };
+            for (unsigned i = 0; i < 16; ++i)
+                for (unsigned k = 0; k < 16; ++k) {
+                    a[i].push_back(value_of_f16(f16_of(normal(random))));
+                    b[i].push_back(value_of_f16(f16_of(normal(random))));
+                    c[i * 16 + k] = value_of_f16(f16_of(normal(random)));
+                    write(0, 'a', i, k, a[i][k]);
+                    write(part_bytes, 'b', k, i, b[i][k]);
+                    write(2 * part_bytes, 'c', i, k, c[i * 16 + k]);
+                }
+            std::string body = one.move("load", 'a', "%rd1", 10) +
+                               one.move("load", 'b', "%rd1+4096", 20) +
+                               one.move("load", 'c', "%rd1+8192", 30) + mma_text(v, machine.arch) +
+                               one.move("store", 'd', "%rd4", 40) + "ret;";
+            Given given;
+            given.arch = machine.arch;
+            given.buffers = {in, Bytes(part_bytes)};
+            const Bytes out =
+                run_well(program_of(kernel(body, "", "sm_70"), machine.arch), given).buffers[1];
+            const Block how = f16_block(machine.arch);
+            for (unsigned i = 0; i < 16; ++i)
+                for (unsigned j = 0; j < 16; ++j) {
+                    const uint64_t bits = get(out, one.storage('d'), i, j);
+                    const double sum = v.c == Type::f16 && v.d == Type::f16
+                                           ? dot_f16(how, a[i], b[j], c[i * 16 + j])
+                                           : double{dot_f32(how, a[i], b[j], c[i * 16 + j])};
+                    const uint64_t expected =
+                        v.d == Type::f16 ? f16_of(sum)
+                                         : std::bit_cast<uint32_t>(static_cast<float>(sum));
+                    ASSERT_EQ(bits, expected)
+                        << machine.name << " " << v.key << " " << i << " " << j;
+                    ++compared;
+                }
+        }
+    EXPECT_GT(compared, 6u * 16 * 256 - 1);
+}
+
+const WmmaVariant& variant(std::string_view key) {
+    for (const WmmaVariant& v : isa::wmma_variants())
+        if (v.key == key) return v;
+    throw std::runtime_error("no such variant");
+}
+
+// The registers of sm_75 and later have A and B of 16x16x16 twice; the product reads the first
+// copies (NVIDIA's assembler's code).
+TEST(Wmma, CopiesOfElementsAreNotRead) {
+    const WmmaVariant& v = variant("wmma.mma.m16n16k16.row.col.f32.f16.f16.f32");
+    std::mt19937 random(3);
+    const Matrix a = random_matrix(16, 16, {-4, 4}, random);
+    const Matrix b = random_matrix(16, 16, {-4, 4}, random);
+    const Matrix c = random_matrix(16, 16, {-4, 4}, random);
+    std::string spoil;
+    std::string both;  // doubles A: 2 in both halves
+    for (unsigned i = 0; i < 4; ++i) {
+        spoil += "mov.b32 %r" + std::to_string(14 + i) + ", -1;\nmov.b32 %r" +
+                 std::to_string(24 + i) + ", -1;\n";
+        const std::string r = "%r" + std::to_string(10 + i);
+        both += "mul.f16x2 " + r + ", " + r + ", %r3;\n";
+    }
+    both = "mov.b32 %r3, 0x40004000;\n" + both;
+    for (const isa::ArchRow& machine : isa::arch_rows) {
+        if (machine.number < 75) continue;
+        Once one{v, machine.arch};
+        const Bytes plain = one.of(a, b, c);
+        one.between = spoil;
+        EXPECT_EQ(one.of(a, b, c), plain) << machine.name;
+        one.between = both;
+        Matrix twice = a;
+        for (int& x : twice.values) x *= 2;
+        EXPECT_EQ(one.of(a, b, c), (Once{v, machine.arch}.of(twice, b, c))) << machine.name;
+    }
+}
+
+// x[i] of every fragment changed alike, as CUDA programs do it, is the matrix so changed: also
+// where an element is in several lanes.
+TEST(Wmma, WorkOnEachElementOfAFragmentIsWorkOnTheMatrix) {
+    std::mt19937 random(4);
+    for (const isa::ArchRow& machine : isa::arch_rows)
+        for (const WmmaVariant& v : isa::wmma_variants()) {
+            if (v.ab != Type::f16 || v.d != Type::f32 || v.c != Type::f32) continue;
+            const Matrix a = random_matrix(v.m, v.k, {-4, 4}, random);
+            const Matrix b = random_matrix(v.k, v.n, {-4, 4}, random);
+            const Matrix c = random_matrix(v.m, v.n, {-4, 4}, random);
+            std::string text = "mov.b32 %r3, 0xc200c200;\nmov.f32 %f1, 0f40400000;\n";
+            for (unsigned i = 0; i < 8; ++i) {
+                const std::string n = std::to_string(i);
+                text += "mul.f16x2 %r1" + n + ", %r1" + n + ", %r3;\nneg.f16x2 %r2" + n + ", %r2" +
+                        n + ";\nmov.b32 %f2, %r3" + n + ";\nmul.f32 %f2, %f2, %f1;\nmov.b32 %r3" +
+                        n + ", %f2;\n";
+            }
+            Once one{v, machine.arch};
+            one.between = text;
+            Matrix a2 = a, b2 = b, c2 = c;
+            for (int& x : a2.values) x *= -3;
+            for (int& x : b2.values) x = -x;
+            for (int& x : c2.values) x *= 3;
+            EXPECT_EQ(one.of(a, b, c), (Once{v, machine.arch}.of(a2, b2, c2)))
+                << machine.name << " " << v.key;
+        }
+}
+
+TEST(Wmma, SaturationOfS32) {
+    const WmmaVariant& v = variant("wmma.mma.m16n16k16.row.col.s32.s8.s8.s32");
+    Matrix a{16, 16, std::vector<int>(256, 127)};
+    Matrix b{16, 16, std::vector<int>(256, 127)};
+    Matrix c{16, 16, std::vector<int>(256, INT32_MAX - 5)};
+    for (unsigned j = 0; j < 16; ++j) a.at(3, j) = -128;
+    for (unsigned j = 0; j < 16; ++j) c.at(3, j) = INT32_MIN + 7;
+    for (const Arch arch : {Arch::sm_75, Arch::sm_80, Arch::sm_90}) {
+        Once one{v, arch};
+        const Bytes wrapped = one.of(a, b, c);
+        one.after = ".satfinite";
+        const Bytes clamped = one.of(a, b, c);
+        const Storage s = one.storage('d');
+        EXPECT_EQ(get(wrapped, s, 0, 0), uint32_t{INT32_MAX} - 5 + 16 * 127 * 127);
+        EXPECT_EQ(get(clamped, s, 0, 0), static_cast<uint32_t>(INT32_MAX));
+        EXPECT_EQ(get(clamped, s, 3, 0), static_cast<uint32_t>(INT32_MIN));
+    }
+}
+
+// On sm_90 wmma's m16n16k8 is two steps of four products (HMMA.1684 in its code), and mma.m16n8k8
+// one of eight: between the steps the sum is cut to 24 bits. 1 + 3 * 2^-25 is cut to 1, and then
+// 2^-25 more is lost; in one sum the four make 2^-23.
+TEST(Wmma, Tf32IsNotMmasTf32OnHopper) {
+    const std::string make =
+        "mov.b32 %r2, 0;\nand.b32 %r3, %r1, 3;\nsetp.eq.u32 %p1, %r3, 0;\n"
+        // %r10: k = lane % 4: 1, 2^-12, 2^-12, 2^-12. %r12 (A), %r21 (B): k = 4 alone has 2^-12.
+        "selp.b32 %r10, 0x3f800000, 0x39800000, %p1;\nselp.b32 %r12, 0x39800000, 0, %p1;\n"
+        "selp.b32 %r20, 0x3f800000, 0x39000000, %p1;\nselp.b32 %r21, 0x39000000, 0, %p1;\n"
+        "mov.b32 %r11, %r10;\nmov.b32 %r13, %r12;\nmov.b32 %r22, %r20;\nmov.b32 %r23, %r21;\n";
+    const std::string zero = "{%r2, %r2, %r2, %r2, %r2, %r2, %r2, %r2}";
+    const std::string wmma =
+        make +
+        "wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32 {%r40, %r41, %r42, %r43, %r44, "
+        "%r45, %r46, %r47}, {%r10, %r11, %r12, %r13}, {%r20, %r21, %r22, %r23}, " +
+        zero + ";\nst.global.u32 [%rd2], %r40;\nret;";
+    const std::string mma = make +
+                            "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r40, %r41, %r42, "
+                            "%r43}, {%r10, %r11, %r12, %r13}, {%r20, %r21}, {%r2, %r2, %r2, %r2};\n"
+                            "st.global.u32 [%rd2], %r40;\nret;";
+    Given given;
+    given.arch = Arch::sm_90;
+    EXPECT_EQ(results_of(wmma, {}, given), Words(32, 0x3f800000));
+    EXPECT_EQ(results_of(mma, {}, given), Words(32, 0x3f800001));
+    // Before, both are two steps.
+    given.arch = Arch::sm_80;
+    EXPECT_EQ(results_of(wmma, {}, given), Words(32, 0x3f800000));
+    EXPECT_EQ(results_of(mma, {}, given), Words(32, 0x3f800000));
+}
+
+constexpr std::string_view load_a =
+    "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r10, %r11, %r12, %r13, %r14, %r15, %r16, "
+    "%r17}, ";
+
+std::string loads(const std::string& address_and_stride) {
+    return std::string(load_a) + address_and_stride + ";\nret;";
+}
+
+Given sized(size_t in) {
+    Given given;
+    given.buffers = {Bytes(in), Bytes(4096)};
+    return given;
+}
+
+TEST(Wmma, AddressesAreCheckedAsThoseOfTheMovesAre) {
+    // Pairs of f16: four bytes at once, whatever the fragment's size.
+    EXPECT_EQ(fault_of_body(loads("[%rd1]"), sized(512)), "");
+    EXPECT_EQ(fault_of_body(loads("[%rd1+4], 16"), sized(516)), "");
+    EXPECT_NE(fault_of_body(loads("[%rd1+2], 16"), sized(1024)).find("must be a multiple of 4"),
+              std::string::npos);
+    EXPECT_NE(fault_of_body(loads("[%rd1], 17"), sized(1024)).find("must be a multiple of 4"),
+              std::string::npos);
+    EXPECT_NE(fault_of_body(loads("[%rd1]"), sized(508)).find("bytes"), std::string::npos);
+    // The last line ends before the stride does.
+    EXPECT_EQ(fault_of_body(loads("[%rd1], 24"), sized(15 * 48 + 32)), "");
+    EXPECT_NE(fault_of_body(loads("[%rd1], 24"), sized(15 * 48 + 28)), "");
+    // Elements of eight bits across the lines are moved one by one.
+    const std::string bytes =
+        "wmma.load.a.sync.aligned.col.m16n16k16.global.s8 {%r10, %r11}, [%rd1+1], 17;\nret;";
+    EXPECT_EQ(fault_of_body(bytes, sized(1 + 15 * 17 + 16)), "");
+    EXPECT_NE(fault_of_body(bytes, sized(15 * 17 + 16)), "");
+    const std::string along =
+        "wmma.load.a.sync.aligned.row.m16n16k16.global.s8 {%r10, %r11}, [%rd1], 17;\nret;";
+    EXPECT_NE(fault_of_body(along, sized(1024)).find("must be a multiple of 4"), std::string::npos);
+    // Pairs of f32 along the lines of the accumulator, and one by one across them.
+    const auto c = [](const char* order, const char* at) {
+        return std::string("wmma.load.c.sync.aligned.") + order +
+               ".m16n16k16.global.f32 {%r10, %r11, %r12, %r13, %r14, %r15, %r16, %r17}, " + at +
+               ";\nret;";
+    };
+    EXPECT_NE(fault_of_body(c("row", "[%rd1+4]"), sized(2048)).find("must be a multiple of 8"),
+              std::string::npos);
+    EXPECT_EQ(fault_of_body(c("col", "[%rd1+4]"), sized(1028)), "");
+    // An address of shared memory is none of global memory.
+    EXPECT_NE(fault_of_body(".shared .align 32 .b8 sm[512];\nmov.u64 %rd5, sm;\n"
+                            "cvta.shared.u64 %rd5, %rd5;\n" +
+                            loads("[%rd5]")),
+              "");
+}
+
+TEST(Wmma, AStoreIsCheckedBeforeAnythingIsWritten) {
+    const std::string store =
+        "mov.b32 %r10, 7;\nwmma.store.d.sync.aligned.row.m16n16k16.global.f16 [%rd4], {%r10, %r10, "
+        "%r10, %r10}, %r3;\nret;";
+    Given given = sized(16);
+    given.buffers[1] = Bytes(512 - 4, 0x11);
+    const Outcome outcome =
+        run(program_of(kernel("mov.u32 %r3, 16;\n" + store), given.arch), given);
+    EXPECT_NE(fault_of(outcome.result), "");
+    EXPECT_EQ(outcome.buffers[1], given.buffers[1]);
+}
+
+// The stride is unsigned, and every lane's own; 0 makes every line the first.
+TEST(Wmma, Strides) {
+    Words in(4096);
+    for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<uint32_t>(i);
+    const auto first = [&](const std::string& before, const std::string& stride) {
+        return results_of(before + std::string(load_a) + "[%rd1], " + stride +
+                              ";\nst.global.u32 [%rd2], %r10;\nret;",
+                          in);
+    };
+    for (const std::string stride : {"0", "16", "24", "160"}) {
+        const Words got = first("", stride);
+        const auto words = static_cast<uint32_t>(std::stoul(stride) / 2);
+        for (uint32_t l = 0; l < 32; ++l) EXPECT_EQ(got[l], l / 4 * words + l % 4) << stride;
+    }
+    // Lane by lane: lane l takes 16 + 2 * l.
+    const Words own = first("mad.lo.u32 %r3, %r1, 2, 16;\n", "%r3");
+    for (uint32_t l = 0; l < 32; ++l) EXPECT_EQ(own[l], l / 4 * (8 + l) + l % 4);
+    EXPECT_NE(fault_of_body(loads("[%rd1], -16"), sized(4096)), "") << "2^32 - 16, not 16 before";
+}
+
+// The moves that listeners hear of.
+struct Moves : warp::Observer {
+    void retired(const warp::Retired& event) override {
+        if (event.program->operations[event.operation].op != isa::Op::wmma_load) return;
+        for (uint32_t i = 0; i < event.access_count; ++i)
+            text += (event.accesses[i].store ? "store " : "load ") +
+                    std::to_string(event.accesses[i].bytes) + " at " +
+                    std::to_string(event.accesses[i].address[1] & 0xffff) + "; ";
+    }
+    std::string text;
+};
+
+TEST(Wmma, ListenersHearOfEveryMove) {
+    Moves moves;
+    Given given = sized(4096);
+    given.observer = &moves;
+    run_well(program_of(kernel(loads("[%rd1]")), given.arch), given);
+    // Lane 1: columns 2 and 3 of row 0, then of row 8, then 10 and 11 of both.
+    EXPECT_EQ(moves.text, "load 4 at 4; load 4 at 260; load 4 at 20; load 4 at 276; ");
+    moves.text.clear();
+    given = sized(4096);
+    given.observer = &moves;
+    run_well(program_of(kernel("wmma.load.a.sync.aligned.col.m32n8k16.global.s8 {%r10, %r11, %r12, "
+                               "%r13}, [%rd1];\nret;"),
+                        given.arch),
+             given);
+    EXPECT_EQ(std::ranges::count(moves.text, ';'), 16);
+}
+
+}  // namespace
+
+}  // namespace lockwarp::exec
