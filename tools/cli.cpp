@@ -88,7 +88,7 @@ void add_run(CLI::App& app, RunOptions& o) {
         ->allow_extra_args(false);
     run->add_option("--product", o.product,
                     "how far a result is from the exact product: D=A*B:MxNxK:AB_TYPE:D_TYPE, all "
-                    "row-major; B' for B stored N x K")
+                    "row-major; A' for A stored K x M, B' for B stored N x K")
         ->type_name("SPEC")
         ->allow_extra_args(false);
     run->add_flag("--stats", o.stats, "count instructions, lane operations and products");

@@ -111,8 +111,9 @@ Problem parse_print(const std::string& text, PrintRequest& out) {
 }
 
 Problem parse_product(const std::string& text, ProductRequest& out) {
-    const std::string form =
-        "--product " + text + ": D=A*B:MxNxK:AB_TYPE:D_TYPE is expected (B' for B stored N x K)";
+    const std::string form = "--product " + text +
+                             ": D=A*B:MxNxK:AB_TYPE:D_TYPE is expected (A' for A stored K x M, "
+                             "B' for B stored N x K)";
     const std::vector<std::string> parts = split(text, ':');
     if (parts.size() != 4) return form;
     const size_t equals = parts[0].find('=');
@@ -121,6 +122,8 @@ Problem parse_product(const std::string& text, ProductRequest& out) {
     out.d = parts[0].substr(0, equals);
     out.a = parts[0].substr(equals + 1, star - equals - 1);
     out.b = parts[0].substr(star + 1);
+    out.a_transposed = out.a.ends_with('\'');
+    if (out.a_transposed) out.a.pop_back();
     out.b_transposed = out.b.ends_with('\'');
     if (out.b_transposed) out.b.pop_back();
     out.type_ab = value_type(parts[2]);
@@ -159,11 +162,13 @@ void print_matrix(const PrintRequest& q, const Buffers& buffers, std::string& ou
 
 void product_report(const ProductRequest& q, const Buffers& before, const Buffers& after,
                     std::string& out) {
-    const uint64_t b_rows = q.b_transposed ? q.n : q.k;
-    const uint64_t b_columns = q.b_transposed ? q.k : q.n;
-    const Eigen::MatrixXd a = matrix(before.at(q.a), q.type_ab, q.m, q.k);
-    const Eigen::MatrixXd stored = matrix(before.at(q.b), q.type_ab, b_rows, b_columns);
-    const Eigen::MatrixXd b = q.b_transposed ? stored.transpose() : stored;
+    const auto factor = [&](const std::string& name, uint64_t rows, uint64_t columns,
+                            bool transposed) -> Eigen::MatrixXd {
+        if (!transposed) return matrix(before.at(name), q.type_ab, rows, columns);
+        return matrix(before.at(name), q.type_ab, columns, rows).transpose();
+    };
+    const Eigen::MatrixXd a = factor(q.a, q.m, q.k, q.a_transposed);
+    const Eigen::MatrixXd b = factor(q.b, q.k, q.n, q.b_transposed);
     const Eigen::MatrixXd exact = a * b;
     const Eigen::MatrixXd d = matrix(after.at(q.d), q.type_d, q.m, q.n);
     Eigen::Index row = 0;
@@ -181,7 +186,8 @@ void product_report(const ProductRequest& q, const Buffers& before, const Buffer
                 column = j;
             }
         }
-    const std::string name = q.d + " = " + q.a + "*" + q.b + (q.b_transposed ? "'" : "");
+    const std::string name =
+        q.d + " = " + q.a + (q.a_transposed ? "'" : "") + "*" + q.b + (q.b_transposed ? "'" : "");
     if (worst < 0) {
         out += fmt::format("{}: no element is a finite number\n", name);
         return;

@@ -22,10 +22,11 @@ struct PrintRequest {
 
 Problem parse_print(const std::string& text, PrintRequest& out);
 
-// "--product D=A*B:MxNxK:AB_TYPE:D_TYPE"; A and B row-major, "B'" for B stored N x K; D row-major.
+// "--product D=A*B:MxNxK:AB_TYPE:D_TYPE"; A and B row-major, "A'" for A stored K x M, "B'" for B
+// stored N x K; D row-major.
 struct ProductRequest {
     std::string d, a, b;
-    bool b_transposed = false;
+    bool a_transposed = false, b_transposed = false;
     uint64_t m = 0, n = 0, k = 0;
     isa::Type type_ab = isa::Type::none, type_d = isa::Type::none;
 };

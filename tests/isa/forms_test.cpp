@@ -54,6 +54,42 @@ TEST(Forms, EverySpellingHasBehaviour) {
     EXPECT_GT(count, 5000u);
 }
 
+// Every wmma instruction on every machine that has it: its fragments and its arithmetic are there.
+TEST(Forms, EveryWmmaHasBehaviourOnItsMachines) {
+    for (const ArchRow& a : arch_rows) {
+        std::vector<std::string> texts;
+        for (const Form& form : forms()) {
+            if (form.opcode != "wmma" || form.target > a.number) continue;
+            for (const std::string& modifiers : expansions(form.syntax))
+                texts.push_back(instance(form, modifiers));
+        }
+        const Resolved r = resolved(module_with(texts, a.name, "9.0"), a.arch);
+        ASSERT_TRUE(r.diagnostics.empty()) << a.name << ": " << r.diagnostics[0].message;
+        exec::Code code;
+        for (const std::string& missing : exec::bind(r.program, false, code))
+            ADD_FAILURE() << a.name << ": " << missing;
+        EXPECT_EQ(texts.empty(), false);
+    }
+}
+
+TEST(Forms, EveryWmmaVariantHasASpellingAndARequirement) {
+    std::set<std::string_view> found;
+    for (const Form& form : forms()) {
+        if (form.op != Op::wmma_mma) continue;
+        for (const std::string& modifiers : expansions(form.syntax)) {
+            const Resolved r =
+                resolved(module_with({instance(form, modifiers)}, "sm_90", "9.0"), Arch::sm_90);
+            ASSERT_TRUE(r.diagnostics.empty()) << modifiers;
+            const WmmaVariant* v = first_of(r.program, Op::wmma_mma).wmma;
+            ASSERT_NE(v, nullptr) << modifiers;
+            EXPECT_EQ(v->target, form.target) << modifiers;
+            EXPECT_TRUE(v->satfinite || modifiers.find(".satfinite") == std::string::npos);
+            found.insert(v->key);
+        }
+    }
+    EXPECT_EQ(found.size(), wmma_variants().size());
+}
+
 TEST(Forms, EveryMatrixVariantHasBehaviour) {
     for (const MmaVariant& v : mma_variants()) EXPECT_EQ(obstacle(instance(v)), "") << v.key;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "emu/isa/wmma.hpp"
+
 namespace lockwarp::isa {
 
 namespace {
@@ -43,6 +45,23 @@ std::string address(const Form& form, const Modifiers& m) {
     }
 }
 
+// A fragment of a wmma instruction, as Turing and its successors have it.
+std::string wmma_operand(std::string_view role, const Modifiers& m, unsigned n) {
+    const bool four = m.types == 4;
+    const char which = role.size() > 1 ? role[1] : m.matrix;
+    const bool product = which == 'a' || which == 'b';
+    Type type = m.type[0];
+    if (role.size() > 1 && product) type = four ? m.type[1] : Type::f16;
+    if (role == "Wc") type = four ? m.type[3] : m.type[1];
+    const WmmaOperand operand = which == 'a'   ? WmmaOperand::a
+                                : which == 'b' ? WmmaOperand::b
+                                               : WmmaOperand::accumulator;
+    const WmmaFragment* f =
+        find_wmma_fragment(Arch::sm_90, m.m, m.n, m.k, operand, type, Order::row);
+    if (f == nullptr) return "{}";
+    return vector_of(type == Type::f64 ? Type::b64 : Type::b32, registers_of(f->part, type), n);
+}
+
 // One operand of the pattern; `n` numbers the registers of the instruction.
 std::string operand(const Form& form, std::string_view token, const Modifiers& m, unsigned n) {
     const std::string_view role = token.substr(0, token.find(':'));
@@ -64,6 +83,7 @@ std::string operand(const Form& form, std::string_view token, const Modifiers& m
     if (role == "L") return "after";
     if (role == "T") return "targets";
     if (role == "N") return vector_of(Type::b32, m.matrices, n);
+    if (role[0] == 'W') return wmma_operand(role, m, n);
     return {};
 }
 

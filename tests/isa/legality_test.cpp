@@ -63,6 +63,187 @@ std::string instruction_of(std::string key) {
     return text;
 }
 
+// The instructions of "wmma.m16n16k16.row.col.row.satfinite.s32.s8.s32", in the order in which the
+// recorded programs have them.
+std::vector<std::string> wmma_instructions_of(std::string key) {
+    std::string operation;
+    for (const char* popc : {".xor.popc", ".and.popc"})
+        if (const size_t at = key.find(popc); at != std::string::npos) {
+            operation = popc;
+            key.erase(at);
+        }
+    const size_t satfinite = key.find(".satfinite");
+    if (satfinite != std::string::npos) key.erase(satfinite, 10);
+    std::vector<std::string> part;
+    for (const ptx::Modifier& m : modifiers_of(key.substr(4))) part.push_back(m.text);
+    // ".m16n16k16" ".row" ".col" ".row" ".s32" ".s8" ".s32"
+    const std::string& ab = part[5];
+    const std::string types = ab == ".f16" ? part[4] + part[6] : part[4] + ab + ab + part[6];
+    const auto text = [](const std::string& modifiers) {
+        const std::vector<ptx::Modifier> all = modifiers_of(modifiers);
+        for (const Form& f : forms())
+            if (f.opcode == "wmma" && matches(f.syntax, all)) return instance(f, modifiers);
+        return "wmma" + modifiers + ";";
+    };
+    const std::string sync = ".sync.aligned";
+    return {text(".load.a" + sync + part[1] + part[0] + ".global" + ab),
+            text(".load.b" + sync + part[2] + part[0] + ".global" + ab),
+            text(".load.c" + sync + part[3] + part[0] + ".global" + part[6]),
+            text(".mma" + operation + sync + part[1] + part[2] + part[0] + types +
+                 (satfinite == std::string::npos ? "" : ".satfinite")),
+            text(".store.d" + sync + part[3] + part[0] + ".global" + part[4])};
+}
+
+TEST(Legality, OfWmmaAsTheAssemblerSaid) {
+    const std::filesystem::path path = LOCKWARP_SHARED_DIR "/hardware/lowering.json";
+    if (!std::filesystem::exists(path)) GTEST_SKIP() << "no recording hardware/lowering.json";
+    std::ifstream file(path);
+    const nlohmann::json recorded = nlohmann::json::parse(file);
+    size_t accepted = 0;
+    size_t refused = 0;
+    for (const auto& [key, targets] : recorded.items()) {
+        if (!key.starts_with("wmma.")) continue;
+        const std::vector<std::string> instructions = wmma_instructions_of(key);
+        for (auto [target, answer] : targets.items()) {
+            std::string name = target;
+            if (name.ends_with('a')) name.pop_back();
+            if (!arch_named(name)) continue;
+            const std::string expected = answer.value("error", "");
+            EXPECT_EQ(
+                first_message(resolved(module_with(instructions, name, "9.0"), *arch_named(name))),
+                expected)
+                << key << " on " << target;
+            ++(expected.empty() ? accepted : refused);
+        }
+    }
+    EXPECT_GT(accepted, 350u);
+    EXPECT_GT(refused, 15u);
+}
+
+// Asked of ptxas 13.0, each alone.
+TEST(Legality, OfWmma) {
+    const std::string eight = " {%b32_1, %b32_2, %b32_3, %b32_4, %b32_5, %b32_6, %b32_7, %b32_8}";
+    const std::string four = " {%b32_1, %b32_2, %b32_3, %b32_4}";
+    const std::string f32 = " {%f32_1, %f32_2, %f32_3, %f32_4, %f32_5, %f32_6, %f32_7, %f32_8}";
+    const std::string load = "wmma.load.a.sync.aligned.row.m16n16k16.global.f16";
+    const std::string at = ", [%u64_1], 16;";
+    const auto product = [&](const std::string& modifiers) {
+        return "wmma.mma" + modifiers + f32 + "," + eight + "," + eight + "," + f32 + ";";
+    };
+    const struct {
+        std::string instruction;
+        std::string message;
+        std::string target = "sm_90";
+        std::string version = "9.0";
+    } cases[] = {
+        {load + eight + ", [%u64_1];", ""},
+        {load + eight + ", [%u64_1], %s32_1;", ""},
+        {load + eight + ", [%u64_1], -16;", ""},
+        {load + eight + ", [%u64_1], 5000000000;", ""},
+        {load + eight + ", [%u32_1+32], %b32_9;", ""},
+        {load + eight + ", [%u64_1], %u64_2;", "Arguments mismatch for instruction 'wmma.load.a'"},
+        {load + eight + ", [%u64_1], %f32_2;", "Arguments mismatch for instruction 'wmma.load.a'"},
+        {load + eight + ";", "Arguments mismatch for instruction 'wmma.load.a'"},
+        {load + eight + at.substr(0, at.size() - 1) + ", 16;",
+         "Arguments mismatch for instruction 'wmma.load.a'"},
+        {load + four + at, "Argument vector size mismatch for instruction 'wmma.load.a'"},
+        {load + f32 + at, "Arguments mismatch for instruction 'wmma.load.a'"},
+        {load + " %b32_1" + at, "Vector expected for argument 0"},
+        {load + eight + ", [sh], 16;",
+         "State space mismatch between instruction and address in instruction 'wmma.load.a'"},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.f16" + eight + ", [co], 16;",
+         "State space mismatch between instruction and address in instruction 'wmma.load.a'"},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.f16" + eight + ", [sh], 16;", ""},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.shared::cta.f16" + eight + ", [sh], 16;", ""},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.shared::cta.f16" + eight + ", [sh], 16;",
+         "Feature '::cta' requires PTX ISA .version 7.8 or later", "sm_80", "7.7"},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.shared::cluster.f16" + eight + ", [sh], 16;",
+         "State space incorrect for instruction 'wmma.load.a'"},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.local.f16" + eight + ", [lo], 16;",
+         "State space incorrect for instruction 'wmma.load.a'"},
+        // Any order of modifiers but for the name.
+        {"wmma.load.a.aligned.f16.m16n16k16.sync.global.row" + eight + at, ""},
+        {"wmma.load.sync.a.aligned.row.m16n16k16.global.f16" + eight + at,
+         "Unknown modifier '.load'"},
+        {"wmma.load.d.sync.aligned.row.m16n16k16.global.f16" + eight + at,
+         "Unknown modifier '.load'"},
+        {"wmma.foo.sync.aligned.row.col.m16n16k16.f16.f16" + eight + at, "Unknown modifier '.foo'"},
+        {"wmma.load.a.sync.row.m16n16k16.global.f16" + eight + at,
+         ".aligned modifier required for instruction 'wmma.load.a'"},
+        {"wmma.load.a.row.m16n16k16.global.f16" + eight + at,
+         ".sync modifier required for instruction 'wmma.load.a'"},
+        {"wmma.load.a.sync.aligned.m16n16k16.global.f16" + eight + at,
+         "layout modifier required for instruction 'wmma.load.a'"},
+        {"wmma.load.a.sync.aligned.row.m16n16k32.global.f16" + eight + at,
+         "Unknown modifier '.m16n16k32'"},
+        {"wmma.load.a.sync.aligned.row.m16n8k8.global.f16" + eight + at,
+         "Illegal matrix shape '.m16n8k8' for instruction 'wmma.load.a'"},
+        {"wmma.load.a.sync.aligned.row.m16n16k8.global.f16" + eight + at,
+         "Incorrect instruction type specified for wmma.load.a with shape '.m16n16k8'"},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.global.f32" + f32 + at,
+         "Illegal type for wmma.load.a"},
+        {"wmma.load.a.sync.aligned.col.m8n8k32.global.s4 {%b32_1}" + at,
+         "Illegal alayout '.col' for instruction 'wmma.load.a'"},
+        {"wmma.load.b.sync.aligned.row.m8n8k128.global.b1 {%b32_1}" + at,
+         "Illegal alayout '.row' for instruction 'wmma.load.b'"},
+        {"wmma.load.c.sync.aligned.row.m8n8k4.global.f16" + eight + at,
+         "Incorrect instruction type specified for wmma.load.c with shape '.m8n8k4'"},
+        {"wmma.load.c.sync.aligned.row.m16n16k8.global.f32" + f32 + at,
+         "Modifier '.m16n16k8' requires .target sm_80 or higher", "sm_75"},
+        {"wmma.load.a.sync.aligned.row.m8n8k4.global.f64 {%f64_1}" + at,
+         "Feature 'WMMA with fp64 types' requires .target sm_80 or higher", "sm_75"},
+        {"wmma.load.a.sync.aligned.row.m8n8k4.global.f64 {%f64_1}" + at, ""},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.global.bf16" + four + at,
+         "Feature '.bf16' requires .target sm_80 or higher", "sm_75", "6.5"},
+        {"wmma.load.a.sync.aligned.row.m16n16k8.global.tf32 {%f32_1, %f32_2, %f32_3, %f32_4}" + at,
+         "Arguments mismatch for instruction 'wmma.load.a'"},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.global.s8 {%s32_1, %u32_2}" + at, ""},
+        {"wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%u64_1]," + f32 + ", %u32_1;", ""},
+        {"wmma.store.d.sync.aligned.row.m16n16k16.global.bf16 [%u64_1]," + four + ", 16;",
+         "Unexpected instruction types specified for 'wmma.store.d'"},
+        {product(".sync.aligned.row.col.m16n16k16.f32.f32"), ""},
+        {product(".f32.f32.m16n16k16.aligned.row.sync.col"), ""},
+        {product(".sync.aligned.row.m16n16k16.f32.f32"),
+         "'.blayout' modifier required for instruction 'wmma.mma'"},
+        {product(".sync.aligned.m16n16k16.f32.f32"),
+         "'.alayout.blayout' modifier required for instruction 'wmma.mma'"},
+        {product(".sync.aligned.row.col.f32.f32"),
+         "Shape modifier required for instruction 'wmma.mma'"},
+        {product(".sync.aligned.row.col.m16n16k16.f32"),
+         "Unexpected instruction types specified for 'wmma.mma'"},
+        {product(".sync.aligned.row.col.m16n16k16.f32.f16.f16.f32"),
+         "Unexpected instruction types specified for 'wmma.mma'"},
+        {product(".sync.aligned.row.col.m16n16k16.s32.s8.u8.s32"),
+         "Unexpected instruction types specified for 'wmma.mma'"},
+        {product(".sync.aligned.row.col.m16n16k16.f32.f32.satfinite"),
+         "Instruction ''wmma.mma' with floating point type' with '.satfinite' is not supported "
+         "starting from PTX ISA version 6.5"},
+        {product(".sync.aligned.row.col.m16n16k16.rz.f32.f32"),
+         "Illegal rounding modifier for instruction 'wmma.mma'"},
+        {product(".sync.aligned.row.col.m8n8k4.f32.f32"),
+         "Incorrect instruction type specified for wmma.mma with shape '.m8n8k4'"},
+        {product(".sync.aligned.col.col.m8n8k32.s32.s4.s4.s32"),
+         "Illegal alayout '.col' for instruction 'wmma.mma'"},
+        {product(".xor.popc.sync.aligned.row.row.m8n8k128.s32.b1.b1.s32"),
+         "Illegal blayout '.row' for instruction 'wmma.mma'"},
+        {product(".or.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32"),
+         "Incorrect operations specified for wmma.mma with shape '.m8n8k128'"},
+        {product(".xor.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32"),
+         "Unexpected number of operations specified for wmma.mma with shape '.m8n8k128'"},
+        {product(".and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32.satfinite"),
+         "Illegal modifier '.satfinite' for instruction 'wmma.mma'"},
+        {"wmma.mma.sync.aligned.row.col.m8n8k128.xor.popc.s32.b1.b1.s32 {%s32_1, %s32_2}, "
+         "{%b32_1}, "
+         "{%b32_2}, {%s32_1, %s32_2};",
+         ""},
+        {"wmma.mma.sync.aligned.row.col.m8n8k4.rz.f64.f64.f64.f64 {%f64_1, %f64_2}, {%f64_3}, "
+         "{%f64_4}, {%f64_1, %f64_2};",
+         ""},
+    };
+    for (const auto& c : cases)
+        EXPECT_EQ(refusal(c.instruction, c.target, c.version), c.message) << c.instruction;
+}
+
 TEST(Legality, AsTheAssemblerSaid) {
     const std::filesystem::path path = LOCKWARP_SHARED_DIR "/hardware/lowering.json";
     if (!std::filesystem::exists(path)) GTEST_SKIP() << "no recording hardware/lowering.json";
