@@ -26,13 +26,15 @@ FidelityRow row_of(const std::vector<FidelityRow>& rows, std::string_view instru
 constexpr std::string_view mma = "mma.m16n8k16.f32.f16.f16.f32";
 
 TEST(Fidelity, HasARowForEveryRowOfTheTables) {
-    // Forms of mma are its variants.
-    const auto scalar = static_cast<size_t>(std::ranges::count_if(
-        isa::forms(), [](const isa::Form& f) { return f.op != isa::Op::mma; }));
     for (const isa::ArchRow& a : isa::arch_rows) {
         const std::vector<FidelityRow> rows = validate::fidelity(a.arch, {});
-        EXPECT_EQ(rows.size(),
-                  isa::mma_variants().size() + scalar + isa::opcodes_not_executed().size());
+        // Forms of mma and wmma.mma stand there as variants.
+        const auto of_variants = std::ranges::count_if(isa::forms(), [](const isa::Form& f) {
+            return f.op == isa::Op::mma || f.op == isa::Op::wmma_mma;
+        });
+        EXPECT_EQ(rows.size(), isa::mma_variants().size() + isa::wmma_variants().size() +
+                                   isa::forms().size() - static_cast<size_t>(of_variants) +
+                                   isa::opcodes_not_executed().size());
         for (const FidelityRow& r : rows) {
             EXPECT_NE(r.fidelity, Fidelity::exact) << r.instruction << ": nothing is recorded";
             EXPECT_EQ(r.values, 0u);
@@ -53,6 +55,36 @@ TEST(Fidelity, OfTheMatrixTablesIsTheirEvidence) {
     EXPECT_EQ(
         on(isa::Arch::sm_80).source,
         num::find_dot_row(isa::Arch::sm_80, 16, 8, 16, isa::Type::f16, isa::Type::f32)->source);
+}
+
+TEST(Fidelity, OfWmmaIsItsArithmeticsAndItsFragments) {
+    constexpr std::string_view f16 = "wmma.mma.m16n16k16.row.col.f32.f16.f16.f32";
+    constexpr std::string_view load =
+        "wmma.load.a.sync.aligned.row|.col<wmmashape>{<wmmaspace>}.f16";
+    const auto on = [](isa::Arch arch, std::string_view instruction) {
+        return row_of(validate::fidelity(arch, {}), instruction);
+    };
+    EXPECT_EQ(on(isa::Arch::sm_90, f16).fidelity, Fidelity::measured);
+    EXPECT_EQ(on(isa::Arch::sm_90, load).fidelity, Fidelity::measured);
+    EXPECT_EQ(on(isa::Arch::sm_90, load).source, "H200");
+    for (const isa::Arch arch : {isa::Arch::sm_75, isa::Arch::sm_80, isa::Arch::sm_89}) {
+        EXPECT_EQ(on(arch, f16).fidelity, Fidelity::literature);
+        EXPECT_NE(on(arch, f16).source.find("fragments: ptxas"), std::string::npos);
+        EXPECT_EQ(on(arch, load).fidelity, Fidelity::literature);
+    }
+    EXPECT_NE(on(isa::Arch::sm_70, load).source.find("derived"), std::string::npos);
+    EXPECT_EQ(on(isa::Arch::sm_75, "wmma.mma.m16n16k16.row.row.f32.bf16.bf16.f32").fidelity,
+              Fidelity::not_supported);
+    EXPECT_EQ(validate::recorded_name("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32"), f16);
+    EXPECT_EQ(
+        validate::recorded_name("wmma.mma.sync.aligned.row.col.m16n16k16.s32.u8.u8.s32.satfinite"),
+        "wmma.mma.m16n16k16.row.col.s32.u8.u8.s32");
+    EXPECT_EQ(
+        validate::recorded_name("wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32"),
+        "wmma.mma.m8n8k128.row.col.s32.b1.b1.s32.xor.popc");
+    const std::vector<RecordedRow> recorded{{f16, "sm_90", "NVIDIA H200", "580", 4000, 0}};
+    EXPECT_EQ(row_of(validate::fidelity(isa::Arch::sm_90, recorded), f16).fidelity,
+              Fidelity::exact);
 }
 
 TEST(Fidelity, IsExactWhereEverySpellingIsRecorded) {
@@ -137,6 +169,7 @@ TEST(Fidelity, OfAProgramIsWhatItsInstructionsAre) {
 TEST(Fidelity, RecordedRowsAreSortedAndOfKnownInstructions) {
     std::set<std::string> known;
     for (const isa::MmaVariant& v : isa::mma_variants()) known.insert(std::string(v.key));
+    for (const isa::WmmaVariant& v : isa::wmma_variants()) known.insert(std::string(v.key));
     const auto key = [](const RecordedRow& r) {
         return std::tuple(r.instruction, r.arch, r.device, r.driver);
     };
@@ -144,7 +177,8 @@ TEST(Fidelity, RecordedRowsAreSortedAndOfKnownInstructions) {
     for (size_t i = 0; i < rows.size(); ++i) {
         EXPECT_TRUE(i == 0 || key(rows[i - 1]) < key(rows[i])) << rows[i].instruction;
         EXPECT_TRUE(isa::arch_named(rows[i].arch).has_value()) << rows[i].arch;
-        EXPECT_TRUE(!rows[i].instruction.starts_with("mma.") ||
+        EXPECT_TRUE((!rows[i].instruction.starts_with("mma.") &&
+                     !rows[i].instruction.starts_with("wmma.mma.")) ||
                     known.contains(std::string(rows[i].instruction)))
             << rows[i].instruction;
         EXPECT_LE(rows[i].different, rows[i].values);

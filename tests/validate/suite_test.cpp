@@ -51,12 +51,13 @@ TEST(Suite, EverySpellingIsInTheProgramOfItsOpcode) {
         ++found;
     };
     for (const isa::Form& f : isa::forms()) {
-        if (f.op == isa::Op::mma) continue;
+        if (f.op == isa::Op::mma || f.op == isa::Op::wmma_mma) continue;
         for (const std::string& modifiers : isa::expansions(f.syntax))
             expect(std::string(f.opcode), std::string(f.opcode) + modifiers);
     }
     for (const std::string& name : validate::generated_instructions(isa::Arch::sm_90))
-        if (!name.starts_with("mma.")) expect(name.substr(0, name.find('.')), name);
+        if (!name.starts_with("mma.") && !name.starts_with("wmma.mma."))
+            expect(name.substr(0, name.find('.')), name);
     EXPECT_GT(found, 6000u);
     EXPECT_LT(left_out, 700u);
 }
@@ -74,6 +75,26 @@ TEST(Suite, EveryVariantOfMmaHasItsProgramAndNoOther) {
         if (name.starts_with("mma.")) continue;
         for (const std::string& text : spellings) EXPECT_FALSE(text.starts_with("mma.")) << name;
     }
+}
+
+// In a program with what differs only in the orders of A and B; of f64 with every rounding.
+TEST(Suite, EverySpellingOfWmmaMmaIsInItsProgram) {
+    const auto have = spellings_of(validate::suite(isa::Arch::sm_90));
+    size_t found = 0;
+    for (const isa::Form& f : isa::forms()) {
+        if (f.op != isa::Op::wmma_mma) continue;
+        for (const std::string& modifiers : isa::expansions(f.syntax)) {
+            const std::string text = "wmma" + modifiers;
+            size_t programs = 0;
+            for (const auto& [name, spellings] : have) {
+                programs += spellings.contains(text);
+                EXPECT_TRUE(!spellings.contains(text) || name.starts_with("wmma.mma.m")) << name;
+            }
+            EXPECT_EQ(programs, 1u) << text;
+            ++found;
+        }
+    }
+    EXPECT_GT(found, 96u);
 }
 
 // A row of what is left out that leaves nothing out has no reason to be there.
