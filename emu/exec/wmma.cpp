@@ -114,7 +114,8 @@ void mma(Context& c, const Step& s, uint32_t) {
     const WmmaPlan& plan = *s.wmma;
     const isa::WmmaVariant& v = *plan.variant;
     const Type sum = isa::sum_type(v);
-    const num::MatrixTypes types{v.ab, v.ab, plan.converts_c ? sum : v.c, sum, o.mod.satfinite};
+    const num::MatrixTypes types{
+        v.ab, v.ab, plan.converts_c ? sum : v.c, sum, o.mod.satfinite, v.combine, o.mod.rounding};
     const auto [m, n, k] = plan.shape;
     const auto size_a = static_cast<size_t>(m * k);
     const auto size_b = static_cast<size_t>(n * k);

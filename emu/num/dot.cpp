@@ -194,8 +194,8 @@ uint64_t routine_element(MatrixTypes types, const uint64_t* a, const uint64_t* b
     return convert(Type::f32, types.d, add(Type::f32, low, onto(3, product(2)), rn), rn);
 }
 
-uint64_t chain_element(const uint64_t* a, const uint64_t* b, int k, uint64_t c) {
-    for (int i = 0; i < k; ++i) c = fma(Type::f64, a[i], b[i], c, Rounding::rn);
+uint64_t chain_element(const uint64_t* a, const uint64_t* b, int k, uint64_t c, Rounding rounding) {
+    for (int i = 0; i < k; ++i) c = fma(Type::f64, a[i], b[i], c, rounding);
     return c;
 }
 
@@ -276,7 +276,7 @@ void matrix_product(const DotRow& row, MatrixShape shape, MatrixTypes types, con
                     d[at] = routine_element(types, x, y, c[at]);
                     break;
                 case Method::fma_chain_f64:
-                    d[at] = chain_element(x, y, shape.k, c[at]);
+                    d[at] = chain_element(x, y, shape.k, c[at], types.rounding);
                     break;
                 case Method::integer:
                     d[at] = integer_element(types, x, y, shape.k, c[at]);

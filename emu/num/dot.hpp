@@ -78,6 +78,7 @@ struct MatrixTypes {
     isa::Type a, b, c, d;
     bool satfinite = false;
     isa::Combine combine = isa::Combine::none;  // of b1: a product is a xor b, or a and b
+    Rounding rounding = Rounding::rn;           // of the steps of an f64 product
 };
 
 // The most products in one fused sum, and the largest k of a product.

@@ -124,7 +124,8 @@ void matrix_product_fast(const DotRow& row, MatrixShape shape, MatrixTypes types
         tiled_product<uint32_t>(row, shape, types, a, b, c, d, [&](const Tile<uint32_t>& tile) {
             return fused_tile(row.sum, types, tile);
         });
-    } else if (shape.k <= tile_k && row.method == Method::fma_chain_f64) {
+    } else if (shape.k <= tile_k && row.method == Method::fma_chain_f64 &&
+               types.rounding == Rounding::rn) {
         tiled_product<uint64_t>(row, shape, types, a, b, c, d, chain_tile);
     } else {
         matrix_product(row, shape, types, a, b, c, d);

@@ -399,6 +399,43 @@ TEST(Wmma, SaturationOfS32) {
     }
 }
 
+// 1 + 2^-60 and 1 - 2^-60, rounded to f64 in each direction; with 2^-60 in one step of four.
+TEST(Wmma, RoundingOfF64) {
+    const struct {
+        const char* rounding;
+        uint64_t plus, minus;
+    } cases[] = {
+        {"", 0x3ff0000000000000, 0x3ff0000000000000},
+        {".rn", 0x3ff0000000000000, 0x3ff0000000000000},
+        {".rz", 0x3ff0000000000000, 0x3fefffffffffffff},
+        {".rm", 0x3ff0000000000000, 0x3fefffffffffffff},
+        {".rp", 0x3ff0000000000001, 0x3ff0000000000000},
+    };
+    for (const Arch arch : {Arch::sm_80, Arch::sm_90})
+        for (const auto& one : cases)
+            for (const bool plus : {true, false}) {
+                // A has one element in each row, at k = 2, and B ones everywhere.
+                const std::string body =
+                    std::string(
+                        "and.b32 %r2, %r1, 3;\nsetp.eq.u32 %p1, %r2, 2;\n"
+                        "mov.b64 %rd10, ") +
+                    (plus ? "0x3c30000000000000" : "0xbc30000000000000") +
+                    ";\nselp.b64 %rd10, %rd10, 0, %p1;\nmov.b64 %rd11, 0x3ff0000000000000;\n"
+                    "wmma.mma.sync.aligned.row.col.m8n8k4" +
+                    one.rounding +
+                    ".f64.f64.f64.f64 {%rd20, %rd21}, {%rd10}, {%rd11}, {%rd11, %rd11};\n"
+                    "st.global.v2.b64 [%rd3], {%rd20, %rd21};\nret;";
+                Given given;
+                given.arch = arch;
+                const uint64_t expected = plus ? one.plus : one.minus;
+                const auto low = static_cast<uint32_t>(expected);
+                const auto high = static_cast<uint32_t>(expected >> 32);
+                for (const FourWords& got : wide_results_of(body, {}, given))
+                    EXPECT_EQ(got, (FourWords{low, high, low, high}))
+                        << one.rounding << (plus ? " plus" : " minus");
+            }
+}
+
 // On sm_90 wmma's m16n16k8 is two steps of four products (HMMA.1684 in its code), and mma.m16n8k8
 // one of eight: between the steps the sum is cut to 24 bits. 1 + 3 * 2^-25 is cut to 1, and then
 // 2^-25 more is lost; in one sum the four make 2^-23.
