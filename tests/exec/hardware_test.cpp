@@ -107,6 +107,10 @@ void wmma_names(Names& out) {
             add(std::string(shape) + ".row.col.row.s32." + type + ".s32");
             add(std::string(shape) + ".col.row.col.satfinite.s32." + type + ".s32");
         }
+    for (const char* type : {"s4", "u4"})
+        add(std::string("m8n8k32.row.col.row.s32.") + type + ".s32");
+    for (const char* how : {"xor", "and"})
+        add(std::string("m8n8k128.row.col.row.s32.b1.s32.") + how + ".popc");
 }
 
 void move_names(Names& out) {
@@ -229,7 +233,8 @@ TEST(Recordings, EveryRecordedProgramOfTheseArchivesIsListedOnce) {
     for (const std::string& name : executed()) listed.insert(name);
     std::multiset<std::string> recorded;
     for (const auto& [key, value] : archives().index().items())
-        if (key.starts_with("mma/") || key.starts_with("wmma/") || key.starts_with("move/") || key.starts_with("alu/"))
+        if (key.starts_with("mma/") || key.starts_with("wmma/") || key.starts_with("move/") ||
+            key.starts_with("alu/"))
             recorded.insert(fs::path(key).replace_extension().string());
     EXPECT_EQ(listed, recorded);
     EXPECT_GT(recorded.size(), 100u);

@@ -226,7 +226,6 @@ int64_t sum_of(const WmmaVariant& v, const Matrix& a, const Matrix& b, const Mat
 }
 
 bool has(Arch arch, const WmmaVariant& v) {
-    if (isa::bits(v.ab) < 8) return false;  // TODO
     return v.target <= isa::row(arch).number;
 }
 
