@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <functional>
 
 #include "validate/lockstep.hpp"
@@ -23,8 +24,42 @@ std::string shown(Type type, uint64_t bits) {
     return out;
 }
 
+// The same of wmma, whose fragments are an architecture's: "D[9][2]", and "A[3][4]" of what is
+// loaded.
+std::string wmma_element(isa::Arch arch, const isa::Operation& o, uint32_t reg, uint32_t lane) {
+    const isa::WmmaFragment* f = o.wmma_fragment;
+    char letter = static_cast<char>(std::toupper(o.mod.matrix));
+    if (o.wmma != nullptr) {
+        const isa::WmmaVariant& v = *o.wmma;
+        f = isa::find_wmma_fragment(arch, v.m, v.n, v.k, isa::WmmaOperand::accumulator, v.d,
+                                    v.a_order);
+        letter = 'D';
+    }
+    if (f == nullptr) return {};
+    const unsigned per_register = f->part.bits >= 32 ? 1 : 32 / f->part.bits;
+    std::string out;
+    for (unsigned q = 0; q < isa::instances(f->threads); ++q)
+        for (unsigned t = 0; t < f->part.layout.threads(); ++t) {
+            if (isa::lane_of(f->threads, q, t) != lane) continue;
+            // Of many the first and the last.
+            for (const unsigned e : {0u, per_register - 1}) {
+                if (e == 0 && !out.empty()) continue;
+                const isa::WmmaPlace p = isa::place_of(*f, q, t, reg * per_register + e);
+                const bool b = f->operand == isa::WmmaOperand::b;
+                out += fmt::format("{}{}[{}][{}]",
+                                   out.empty()         ? ""
+                                   : per_register == 2 ? ", "
+                                                       : " ... ",
+                                   letter, b ? p.column : p.row, b ? p.row : p.column);
+                if (per_register == 1) break;
+            }
+        }
+    return out;
+}
+
 // Which element of the result matrix a written register holds: "D[9][2]".
-std::string element(const isa::Operation& o, uint32_t reg, uint32_t lane) {
+std::string element(isa::Arch arch, const isa::Operation& o, uint32_t reg, uint32_t lane) {
+    if (o.wmma != nullptr || o.wmma_fragment != nullptr) return wmma_element(arch, o, reg, lane);
     if (o.mma == nullptr) return {};
     const isa::MmaVariant& v = *o.mma;
     const isa::Fragment& f = isa::fragment(v.fragment_d);
@@ -176,8 +211,8 @@ std::string difference(const Report& r, const gpu::Device& device, const std::st
             const isa::Register& reg = r.program.registers[r.program.uses[o.first_use + d.reg]];
             const Type type = o.mma != nullptr && isa::bits(o.mma->d) >= 32 ? o.mma->d : reg.type;
             out = fmt::format("DIFFERS  {}\n", place(r, d, file));
-            std::string head =
-                fmt::format("  {} lane {}  {}", reg.name, d.lane, element(o, d.reg, d.lane));
+            std::string head = fmt::format("  {} lane {}  {}", reg.name, d.lane,
+                                           element(r.program.arch, o, d.reg, d.lane));
             while (head.ends_with(' ')) head.pop_back();
             const std::string emulated = fmt::format("emulated {}", shown(type, d.emulated));
             const std::string other = fmt::format("{} {}", device.name, shown(type, d.other));

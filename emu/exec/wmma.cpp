@@ -14,6 +14,7 @@ namespace {
 using isa::Op;
 using isa::WmmaFragment;
 using isa::WmmaOperand;
+using Place = isa::WmmaPlace;
 
 // The largest matrices: 8x128 of A and B, 16x16 of C (PTX manual, wmma shapes).
 constexpr size_t most_factor = 1024;
@@ -68,17 +69,30 @@ void load(Context& c, const Step& s, uint32_t mask) {
             copy(slot<uint32_t>(c, refs[w.reg]));
     }
     if (plan.singles.empty()) return;
-    Moved moved{};
-    for (size_t i = 0; i < plan.moves.size(); ++i)
-        for_lanes(mask,
-                  [&](unsigned l) { std::memcpy(moved[i][l].data(), from[i][l], plan.bytes); });
+    // Elements one by one come from moves of at most four bytes.
+    std::array<std::array<uint32_t, 32>, most_moves> moved;
+    const auto fetch = [&](auto size) {
+        for (size_t i = 0; i < plan.moves.size(); ++i)
+            for_lanes(mask, [&](unsigned l) {
+                moved[i][l] = 0;
+                std::memcpy(&moved[i][l], from[i][l], decltype(size)::value);
+            });
+    };
+    if (mask != all_lanes)
+        for (size_t i = 0; i < plan.moves.size(); ++i) moved[i].fill(0);
+    if (plan.bytes == 4)
+        fetch(std::integral_constant<size_t, 4>{});
+    else if (plan.bytes == 2)
+        fetch(std::integral_constant<size_t, 2>{});
+    else
+        fetch(std::integral_constant<size_t, 1>{});
     const unsigned width = plan.element_bits;
     const uint32_t element = width == 32 ? UINT32_MAX : (1u << width) - 1;
     for (const WmmaPlan::Single& e : plan.singles) {
-        const auto value =
-            static_cast<uint32_t>(moved[e.move][e.from_lane][0] >> e.from_bit) & element;
+        if ((mask >> e.lane & 1) == 0) continue;
+        const uint32_t value = moved[e.move][e.from_lane] >> e.from_bit & element;
         uint32_t& word = slot<uint32_t>(c, refs[e.reg])[e.lane];
-        word = (word & ~(element << e.shift)) | (value << e.shift);
+        word = e.shift == 0 ? value : word | value << e.shift;
     }
 }
 
@@ -140,18 +154,6 @@ void mma(Context& c, const Step& s, uint32_t) {
     }
     scatter(c, o.vector[0], plan.d.data(), size_c * plan.instances, v.d, d.data());
     c.products += plan.instances * size_a * static_cast<size_t>(n);
-}
-
-// A place in a matrix, as the layouts count.
-struct Place {
-    unsigned row, column;
-};
-
-Place place_of(const WmmaFragment& f, unsigned instance, unsigned thread, unsigned value) {
-    const unsigned index = f.part.layout.at(thread, value);
-    return {index % f.part.rows + f.row_step[0] * (instance & 1) + f.row_step[1] * (instance >> 1),
-            index / f.part.rows + f.column_step[0] * (instance & 1) +
-                f.column_step[1] * (instance >> 1)};
 }
 
 // Makes the moves of a fragment. false: the row's bytes are not neighbours in memory.

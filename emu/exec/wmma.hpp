@@ -30,7 +30,8 @@ struct WmmaPlan {
     unsigned bytes = 0;
     unsigned line_elements = 0;  // the stride where none is given
     unsigned element_bits = 0;
-    // Where the elements lie: whole registers that a lane moves itself, and elements one by one.
+    // Where the elements lie: whole registers that a lane moves itself, or elements one by one, a
+    // register's low ones first.
     struct Whole {
         uint8_t move, part, reg;  // part: of the move, in registers
     };

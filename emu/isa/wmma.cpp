@@ -188,10 +188,6 @@ constexpr auto machine_rows = std::to_array<WmmaMachine>({
 
 constexpr Type stored(Type t) { return t == Type::u8 ? Type::s8 : t == Type::u4 ? Type::s4 : t; }
 
-constexpr unsigned begin_of(const std::array<uint8_t, 2>& step, unsigned instance) {
-    return step[0] * (instance & 1) + step[1] * (instance >> 1);
-}
-
 // Every element has an owner, none lies outside, and the parts fill the matrix.
 constexpr bool covers(const WmmaFragment& f) {
     const Layout& l = f.part.layout;
@@ -202,8 +198,7 @@ constexpr bool covers(const WmmaFragment& f) {
     for (unsigned q = 0; q < instances(f.threads); ++q)
         for (unsigned t = 0; t < l.threads(); ++t)
             for (unsigned v = 0; v < l.values(); ++v) {
-                const unsigned row = begin_of(f.row_step, q) + l.at(t, v) % f.part.rows;
-                const unsigned column = begin_of(f.column_step, q) + l.at(t, v) / f.part.rows;
+                const auto [row, column] = place_of(f, q, t, v);
                 if (row >= whole.rows || column >= whole.columns) return false;
                 owned[row * whole.columns + column] = true;
             }
