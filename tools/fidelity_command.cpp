@@ -10,6 +10,7 @@
 
 #include "gpu/trace.hpp"
 #include "tools/fidelity_table.hpp"
+#include "tools/kind_lines.hpp"
 #include "tools/run_command.hpp"
 #include "validate/fidelity.hpp"
 #include "validate/lockstep.hpp"
@@ -77,10 +78,17 @@ std::string headline(const isa::ArchRow& arch, const std::vector<FidelityRow>& r
                        rest);
 }
 
+// What stands behind the column of names; a long name has a line of its own.
+std::string named(const std::string& name, std::string_view word, std::string_view text,
+                  size_t indent) {
+    const bool fits = name.size() < name_column;
+    const std::string begin = fmt::format("{:<{}}{}", fits ? name : "", name_column, word);
+    return (fits ? "" : name + "\n") + wrapped(begin, text, indent);
+}
+
 std::string line(const std::string& name, Fidelity f, const std::string& detail) {
-    const std::string begin =
-        fmt::format("{:<{}}{:<{}}", name, name_column, validate::word_of(f), word_column);
-    return wrapped(begin, detail, name_column + word_column);
+    return named(name, fmt::format("{:<{}}", validate::word_of(f), word_column), detail,
+                 name_column + word_column);
 }
 
 std::string values_of(uint64_t values) {
@@ -121,17 +129,23 @@ std::string text_of(const isa::ArchRow& arch) {
                        counts[static_cast<size_t>(Fidelity::not_executed)]);
     std::vector<std::string> opcodes;
     std::string later;
+    std::vector<VariantLine> variants;
     for (const FidelityRow& r : rows) {
         if (r.opcode == "mma")
-            out += line(r.instruction, r.fidelity,
-                        (r.fidelity == Fidelity::exact ? values_of(r.values) : "") + r.source);
+            variants.push_back(
+                {r.instruction, fmt::format("{:<{}}", validate::word_of(r.fidelity), word_column) +
+                                    (r.fidelity == Fidelity::exact ? values_of(r.values) : "") +
+                                    r.source});
         else if (r.fidelity == Fidelity::not_executed)
             later += (later.empty() ? "" : " ") + r.opcode;
         else if (std::ranges::find(opcodes, r.opcode) == opcodes.end())
             opcodes.push_back(r.opcode);
     }
     std::ranges::sort(opcodes);
-    out += "\n";
+    for (const VariantLine& l : joined(variants))
+        out += named(l.name, l.words.substr(0, word_column), l.words.substr(word_column),
+                     name_column + word_column);
+    out += "\n" + std::string(other_pairs) + "\n\n";
     for (const std::string& opcode : opcodes) {
         std::vector<FidelityRow> of;
         std::ranges::copy_if(rows, std::back_inserter(of),
@@ -227,9 +241,9 @@ std::string fidelity_note(const isa::Program& program, const ptx::Module& module
         if (!n.matrix && n.fidelity != Fidelity::inexact)
             scalar += n.count;
         else if (shown++ < most)
-            out += wrapped(fmt::format("  {:<{}}", n.instruction, name_column - 2),
-                           fmt::format("{}: {}", validate::word_of(n.fidelity), n.source),
-                           name_column);
+            out +=
+                named("  " + n.instruction, "",
+                      fmt::format("{}: {}", validate::word_of(n.fidelity), n.source), name_column);
         else
             rest += n.count;
     }

@@ -9,6 +9,7 @@
 #include "emu/isa/matrix.hpp"
 #include "emu/isa/wmma.hpp"
 #include "emu/num/dot.hpp"
+#include "tools/kind_lines.hpp"
 
 namespace lockwarp::tools {
 
@@ -34,7 +35,7 @@ std::string_view word_of(num::Evidence evidence) {
 // How the arithmetic of a variant is known on an architecture; "-": the architecture lacks it.
 std::string_view known_by(const isa::MmaVariant& v, const isa::ArchRow& arch) {
     if (v.target > arch.number) return "-";
-    const num::DotRow* row = num::find_dot_row(arch.arch, v.m, v.n, v.k, v.a, v.d);
+    const num::DotRow* row = num::find_dot_row(arch.arch, v.m, v.n, v.k, v.a, v.d, v.kind);
     return row == nullptr ? "-" : word_of(num::known(*row, v).evidence);
 }
 
@@ -78,13 +79,14 @@ std::string variants(bool markdown) {
         for (size_t i = 0; i < isa::arch_rows.size(); ++i) out += "---|";
         out += "\n";
     }
-    const auto add = [&](std::string_view key, const auto& v) {
-        out += fmt::format("{}{:<34}", edge, key);
+    std::vector<VariantLine> lines;
+    const auto add = [&](std::string name, const auto& v) {
+        std::string words;
         for (const isa::ArchRow& a : isa::arch_rows)
-            out += fmt::format("{}{:<6}", separator, known_by(v, a));
-        finish(out);
+            words += fmt::format("{}{:<6}", separator, known_by(v, a));
+        lines.push_back({std::move(name), words});
     };
-    for (const isa::MmaVariant& v : isa::mma_variants()) add(v.key, v);
+    for (const isa::MmaVariant& v : isa::mma_variants()) add(std::string(v.key), v);
     // One line for the orders of A and B, which change nothing.
     std::set<std::string> seen;
     for (const isa::WmmaVariant& v : isa::wmma_variants()) {
@@ -93,7 +95,14 @@ std::string variants(bool markdown) {
             for (size_t at; (at = key.find(order)) != std::string::npos;) key.erase(at, 4);
         if (seen.insert(key).second) add(key, v);
     }
-    return out;
+    for (const VariantLine& l : joined(lines)) {
+        // A long name has a line of its own.
+        const bool fits = markdown || l.name.size() <= 34;
+        out += fmt::format("{}{}{:<34}{}", edge, fits ? "" : l.name + "\n", fits ? l.name : "",
+                           l.words);
+        finish(out);
+    }
+    return out + "\n" + std::string(other_pairs) + "\n";
 }
 
 }  // namespace

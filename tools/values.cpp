@@ -16,7 +16,10 @@ namespace {
 using isa::Kind;
 using isa::Type;
 
-bool usable(const isa::TypeRow& r) { return r.bits >= 8 && r.bits <= 64 && r.lanes == 1; }
+bool usable(const isa::TypeRow& r) {
+    const bool number = !isa::is_float(r.type) || num::has_format(r.type);
+    return r.bits >= 8 && r.bits <= 64 && r.lanes == 1 && number;
+}
 
 }  // namespace
 

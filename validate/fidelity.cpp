@@ -102,10 +102,13 @@ FidelityRow mma_row(const isa::MmaVariant& v, isa::Arch arch, const Recordings& 
     out.instruction = v.key;
     const num::DotRow* row = v.target > isa::row(arch).number
                                  ? nullptr
-                                 : num::find_dot_row(arch, v.m, v.n, v.k, v.a, v.d);
+                                 : num::find_dot_row(arch, v.m, v.n, v.k, v.a, v.d, v.kind);
     if (row == nullptr) {
         out.fidelity = Fidelity::not_supported;
         out.source = "requires .target sm_" + std::to_string(v.target) + " or higher";
+        if (v.suffix() != isa::Suffix::none)
+            out.source = "requires .target sm_" + std::to_string(v.target) +
+                         std::string(isa::text_of(v.suffix()));
         if (v.target <= isa::row(arch).number) out.source = "no row of the arithmetic";
         return out;
     }
@@ -280,8 +283,7 @@ std::string recorded_name(const std::string& spelling) {
         return v == nullptr ? spelling : std::string(v->key);
     }
     if (!spelling.starts_with("mma.")) return spelling;
-    const isa::Modifiers m = decoded(spelling);
-    const isa::MmaVariant* v = isa::find_mma({m.m, m.n, m.k, m.type, m.order, m.combine, m.sparse});
+    const isa::MmaVariant* v = isa::find_mma(isa::query_of(decoded(spelling)));
     return v == nullptr ? spelling : std::string(v->key);
 }
 

@@ -162,7 +162,7 @@ Found shrink(Shared& shared, uint64_t n, gpu::Engine& engine) {
         gpu::instructions_of(program.c.module, r.program);
     std::optional<Shrunk> one;
     if (all[r.first->operation] != nullptr)
-        one = shrink_to_instruction(r, *all[r.first->operation], target, compare);
+        one = shrink_to_instruction(r, *all[r.first->operation], compare);
     f.isolated = one.has_value();
     if (!one) one = shrink_program(program.c, r, compare);
     f.ptx = one->ptx;

@@ -15,12 +15,13 @@ namespace {
 using isa::Op;
 using isa::Type;
 
-enum class Holds : uint8_t { operand, fragment, metadata };
+enum class Holds : uint8_t { operand, fragment, metadata, factors };
 
 // A register that every thread loads from its own part of the input.
 struct Load {
     Holds holds;
-    Type type;  // of a fragment and of metadata: of the matrix's elements
+    Type type;      // of a fragment and of metadata: of the matrix's elements
+    unsigned held;  // of a fragment: the bits that hold an element
     OperandClass from;
     uint32_t offset;  // in the thread's part
     unsigned width;
@@ -36,7 +37,8 @@ struct Writer {
     std::vector<std::string> b16, b32, b64, predicates;
     unsigned registers = 0;
     unsigned labels = 0;
-    uint16_t version = 0;  // least .version of what was drawn, major * 10 + minor
+    uint16_t version = 0;                    // least .version of what was drawn, major * 10 + minor
+    isa::Suffix suffix = isa::Suffix::none;  // and what its .target must end with
     OperandClass from = OperandClass::random;
     std::string guard;
 
@@ -78,23 +80,23 @@ struct Writer {
         written.clear();
     }
 
-    std::string load(Holds holds, Type type, unsigned width) {
+    std::string load(Holds holds, Type type, unsigned width, unsigned held = 0) {
         thread_bytes = (thread_bytes + width / 8 - 1) / (width / 8) * (width / 8);
-        loads.push_back({holds, type, from, thread_bytes, width});
+        loads.push_back({holds, type, held, from, thread_bytes, width});
         const std::string name = fresh(width);
         before += "    ld.global.b" + std::to_string(width) + " " + name + ", [%qin+" +
                   std::to_string(thread_bytes) + "];\n";
         thread_bytes += width / 8;
-        if (holds != Holds::metadata) pool(width).push_back(name);
+        if (holds == Holds::operand || holds == Holds::fragment) pool(width).push_back(name);
         return name;
     }
 
     std::string load(Type type) { return load(Holds::operand, type, register_width(type)); }
 
-    std::string source(Holds holds, Type type, unsigned width) {
+    std::string source(Holds holds, Type type, unsigned width, unsigned held = 0) {
         const std::vector<std::string>& known = pool(width);
         if (!known.empty() && r.one_in(3)) return known[r.below(known.size())];
-        return load(holds, type, width);
+        return load(holds, type, width, held);
     }
 
     std::string source(Type type) { return source(Holds::operand, type, register_width(type)); }
@@ -166,15 +168,19 @@ struct Writer {
 
     std::string fragment(FragmentRegisters f, bool reads) {
         std::vector<std::string> names;
+        // What hardware does with padding that is not zero is not known: not any register.
+        const bool padded = isa::bits(f.element) < f.held;
         for (unsigned i = 0; i < f.count; ++i)
-            names.push_back(reads ? source(Holds::fragment, f.element, f.width)
-                                  : destination(f.width));
+            names.push_back(!reads   ? destination(f.width)
+                            : padded ? load(Holds::fragment, f.element, f.width, f.held)
+                                     : source(Holds::fragment, f.element, f.width, f.held));
         return braced(names);
     }
 
     void mma(const isa::MmaVariant& v) {
         const std::string text = mma_spelling(v, v.satfinite && r.one_in(2));
         version = std::max(version, version_of(v));
+        suffix = std::max(suffix, v.suffix());
         const std::string d = fragment(fragment_registers(v.fragment_d, v.d), false);
         const std::string a = fragment(fragment_registers(v.fragment_a, v.a), true);
         const std::string b = fragment(fragment_registers(v.fragment_b, v.b), true);
@@ -183,6 +189,10 @@ struct Writer {
         if (v.sparse)
             line += ", " + load(Holds::metadata, v.a, 32) + ", " +
                     std::to_string(r.below(4 / isa::metadata_lanes(v)));
+        for (const bool of_a : {true, false})
+            if (v.scales != 0)
+                line += ", " + load(Holds::factors, v.scale, 32) + ", " +
+                        scale_ids(v, of_a, r.below(16));
         emit(line);
     }
 
@@ -239,7 +249,7 @@ struct Writer {
         const bool loads_matrix = choice.form->op == Op::ldmatrix;
         // Where rows of a store overlap, the order of the lanes would show: each gets its own.
         if (!loads_matrix) before += "    mad.lo.u32 " + row + ", %rlane, 16, %rsm;\n";
-        const std::string registers_text = fragment({m.matrices, 32, Type::b32}, !loads_matrix);
+        const std::string registers_text = fragment({m.matrices, 32, Type::b32, 32}, !loads_matrix);
         emit(loads_matrix ? choice.spelling + " " + registers_text + ", [" + row + "]"
                           : choice.spelling + " [" + row + "], " + registers_text);
         unguarded("bar.warp.sync 0xffffffff");
@@ -305,7 +315,7 @@ struct Writer {
 
     std::string module() const {
         std::string out = module_version(options.arch, version) + ".target " +
-                          std::string(isa::row(options.arch).name) +
+                          target_of(options.arch, suffix) +
                           "\n.address_size 64\n.visible .entry k(.param .u64 in)\n{\n";
         const std::string n = "<" + std::to_string(registers + 1) + ">";
         out += "    .reg .b16 %h" + n + "; .reg .b32 %r" + n + "; .reg .b64 %q" + n +
@@ -333,16 +343,27 @@ struct Writer {
     uint32_t stride() const { return (thread_bytes + 15) / 16 * 16; }
 };
 
+uint64_t value_of(const Load& l, Random& r) {
+    switch (l.holds) {
+        case Holds::fragment:
+            return fragment_register(l.type, l.held, l.from, r);
+        case Holds::metadata:
+            return metadata_register(l.type, r);
+        case Holds::factors:
+            return scale_register(l.type, l.from, r);
+        case Holds::operand:
+            break;
+    }
+    return register_operand(l.type, l.from, r);
+}
+
 // Each thread's operands, thread by thread.
 std::vector<uint8_t> input_bytes(const Writer& w, uint64_t threads, uint64_t seed) {
     std::vector<uint8_t> out(threads * w.stride() + spare_bytes);
     Random r{splitmix64(seed, 1), 0};
     for (uint64_t t = 0; t < threads; ++t)
         for (const Load& l : w.loads) {
-            const uint64_t value = l.holds == Holds::operand ? register_operand(l.type, l.from, r)
-                                   : l.holds == Holds::fragment
-                                       ? fragment_register(l.type, l.from, r)
-                                       : metadata_register(l.type, r);
+            const uint64_t value = value_of(l, r);
             std::memcpy(out.data() + t * w.stride() + l.offset, &value, l.width / 8);
         }
     return out;

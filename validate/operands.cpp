@@ -31,6 +31,7 @@ Format format_of(Type t) {
 }
 
 uint64_t floating(Type type, OperandClass from, Random& r) {
+    if (isa::bits(type) < 8) return r.next();  // few numbers, each as good as any
     const Format f = format_of(type);
     const uint64_t fraction_mask = (uint64_t{1} << f.fraction_bits) - 1;
     const uint64_t top = (uint64_t{1} << f.exponent_bits) - 1;  // exponent of Inf and NaN
@@ -140,12 +141,29 @@ uint64_t register_operand(Type type, OperandClass from, Random& random) {
     }
 }
 
-uint64_t fragment_register(Type element, OperandClass from, Random& random) {
+uint64_t fragment_register(Type element, unsigned held, OperandClass from, Random& random) {
     const unsigned width = isa::bits(element) == 64 ? 64 : 32;
+    const unsigned below = held == 8 && isa::bits(element) == 4 ? 2 : 0;
     uint64_t out = 0;
-    for (unsigned at = 0; at < width; at += isa::bits(element))
-        out |= operand(element, from, random) << at;
+    for (unsigned at = 0; at < width; at += held)
+        out |= operand(element, from, random) << (at + below);
     return out;
+}
+
+uint32_t scale_register(Type scale, OperandClass from, Random& random) {
+    const bool power = scale == Type::ue8m0;
+    const uint64_t one = power ? 127 : 7 << 3;
+    uint64_t out = 0;
+    for (unsigned at = 0; at < 32; at += 8) {
+        uint64_t factor = one - 4 + random.below(9);
+        if (from >= OperandClass::special || from == OperandClass::full) {
+            // The smallest, the largest and NaN, or any.
+            const std::array<uint64_t, 4> ends{0, 1, power ? 254u : 0x7E, power ? 255u : 0x7F};
+            if (random.one_in(2)) factor = random.one_in(4) ? ends[random.below(4)] : random.next();
+        }
+        out |= (factor & 0xFF) << at;
+    }
+    return static_cast<uint32_t>(out);
 }
 
 uint32_t metadata_register(Type element, Random& random) {

@@ -26,8 +26,12 @@ uint64_t operand(isa::Type type, OperandClass from, Random& random);
 // All bits of a 16-, 32- or 64-bit register that an instruction reads as `type`.
 uint64_t register_operand(isa::Type type, OperandClass from, Random& random);
 
-// A register of a matrix fragment, full of elements: 32 bits, or 64 for f64.
-uint64_t fragment_register(isa::Type element, OperandClass from, Random& random);
+// A register of a matrix fragment, full of elements: 32 bits, or 64 for f64. Each has `held` bits,
+// of which those beside its own are 0 (matrix.hpp, held_bits).
+uint64_t fragment_register(isa::Type element, unsigned held, OperandClass from, Random& random);
+
+// A register of factors of scale, four bytes: powers of two next to each other, or all there are.
+uint32_t scale_register(isa::Type scale, OperandClass from, Random& random);
 
 // A register of metadata for a sparse A with these elements: two places in ascending order for each
 // group (PTX manual, "Sparse matrix storage").

@@ -123,8 +123,9 @@ std::vector<Choice> choices(isa::Arch arch) {
 unsigned register_width(Type type) { return std::max(isa::bits(type), 16u); }
 
 FragmentRegisters fragment_registers(isa::FragmentId id, Type element) {
-    return {isa::registers_of(isa::fragment(id), element), isa::bits(element) == 64 ? 64u : 32u,
-            element};
+    const isa::Fragment& f = isa::fragment(id);
+    return {isa::registers_of(f, element), isa::bits(element) == 64 ? 64u : 32u, element,
+            isa::held_bits(f, element)};
 }
 
 uint16_t version_of(const isa::MmaVariant& v) { return std::max(v.ptx, v.also_ptx); }
@@ -136,7 +137,8 @@ std::string module_version(isa::Arch arch, uint16_t asked) {
 }
 
 FragmentRegisters wmma_registers(const isa::WmmaFragment& f, Type element) {
-    return {isa::registers_of(f.part, element), isa::bits(element) == 64 ? 64u : 32u, element};
+    return {isa::registers_of(f.part, element), isa::bits(element) == 64 ? 64u : 32u, element,
+            isa::held_bits(f.part, element)};
 }
 
 FragmentRegisters wmma_registers(isa::Arch arch, const isa::WmmaVariant& v, char which) {
@@ -177,13 +179,26 @@ std::string wmma_spelling(const isa::WmmaVariant& v, bool satfinite, std::string
     return text + (satfinite ? ".satfinite" : "");
 }
 
+std::string target_of(isa::Arch arch, isa::Suffix suffix) {
+    return std::string(isa::row(arch).name) + (suffix == isa::Suffix::none ? "" : "a");
+}
+
+std::string scale_ids(const isa::MmaVariant& v, bool of_a, uint64_t n) {
+    const uint64_t bytes = 4u / v.scales;
+    const uint64_t threads = of_a ? 2 : 4;
+    return "{" + std::to_string(n % bytes * v.scales) + ", " + std::to_string(n / bytes % threads) +
+           "}";
+}
+
 std::string mma_spelling(const isa::MmaVariant& v, bool satfinite) {
     const auto order = [](isa::Order o) { return o == isa::Order::row ? ".row" : ".col"; };
-    std::string text = v.sparse ? "mma.sp" : "mma";
+    std::string text = v.ordered ? "mma.sp::ordered_metadata" : v.sparse ? "mma.sp" : "mma";
     text += ".sync.aligned.m" + std::to_string(v.m) + "n" + std::to_string(v.n) + "k" +
             std::to_string(v.k) + order(v.a_order) + order(v.b_order);
+    text += isa::text_of(v.kind);
+    if (v.scales != 0) text += ".block_scale" + std::string(isa::scale_vec_text(v.scales));
     if (satfinite) text += ".satfinite";
-    for (const Type t : {v.d, v.a, v.b, v.c}) text += isa::row(t).name;
+    for (const Type t : {v.d, v.a, v.b, v.c, v.scale}) text += isa::row(t).name;
     if (v.combine == isa::Combine::xor_) text += ".xor.popc";
     if (v.combine == isa::Combine::and_) text += ".and.popc";
     return text;

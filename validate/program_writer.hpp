@@ -46,11 +46,13 @@ isa::Modifiers decoded(const std::string& spelling);
 // Width of the register that holds a value of a type: 16, 32 or 64.
 unsigned register_width(isa::Type type);
 
-// The registers of one fragment of a variant: how many, of how many bits, and what each is full of.
+// The registers of one fragment of a variant: how many, of how many bits, and what each is full of,
+// with `held` bits for an element.
 struct FragmentRegisters {
     unsigned count;
     unsigned width;
     isa::Type element;
+    unsigned held;
 };
 FragmentRegisters fragment_registers(isa::FragmentId id, isa::Type element);
 
@@ -58,6 +60,14 @@ FragmentRegisters fragment_registers(isa::FragmentId id, isa::Type element);
 // of mma in it ask for.
 std::string module_version(isa::Arch arch, uint16_t asked);
 uint16_t version_of(const isa::MmaVariant& v);
+
+// The .target of a program for an architecture: "sm_120a" where an instruction in it asks for a
+// suffix. A .version before 8.8 has no sm_120f.
+std::string target_of(isa::Arch arch, isa::Suffix suffix);
+
+// "{1, 0}": the byte-id and thread-id of a variant's factors, of A or of B. `n`: any number; all
+// that there are take their turn.
+std::string scale_ids(const isa::MmaVariant& v, bool of_a, uint64_t n);
 
 // "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 std::string mma_spelling(const isa::MmaVariant& v, bool satfinite);

@@ -30,8 +30,7 @@ bool isolable(const isa::Operation& o) {
            o.op != isa::Op::wmma_store && o.op != isa::Op::ld && !reads_carry(o.op);
 }
 
-OneInstruction one_instruction(const Report& report, const ptx::Instruction& original,
-                               const std::string& target) {
+OneInstruction one_instruction(const Report& report, const ptx::Instruction& original) {
     const Difference& d = *report.first;
     const isa::Operation& o = report.program.operations[d.operation];
     ptx::Instruction i = original;
@@ -61,9 +60,10 @@ OneInstruction one_instruction(const Report& report, const ptx::Instruction& ori
                      ", " + place + ";\n";
         ++out.inputs;
     }
+    const isa::Suffix suffix = o.mma == nullptr ? isa::Suffix::none : o.mma->suffix();
     out.ptx = module_version(report.program.arch, o.mma == nullptr ? 0 : version_of(*o.mma)) +
-              ".target " + target + "\n.address_size 64\n.visible .entry k(.param .u64 in)\n{\n" +
-              registers +
+              ".target " + target_of(report.program.arch, suffix) +
+              "\n.address_size 64\n.visible .entry k(.param .u64 in)\n{\n" + registers +
               "    .reg .b32 %word; .reg .b64 %lane_at, %base;\n"
               "    ld.param.u64 %base, [in]; mov.u32 %word, %laneid;\n"
               "    mul.wide.u32 %lane_at, %word, 8; add.u64 %lane_at, %lane_at, %base;\n" +
@@ -144,11 +144,11 @@ bool has_label_or_branch(const ptx::Statement& s) {
 }  // namespace
 
 std::optional<Shrunk> shrink_to_instruction(const Report& report, const ptx::Instruction& original,
-                                            const std::string& target, const Compare& compare) {
+                                            const Compare& compare) {
     const Difference& d = *report.first;
     if (d.kind != DifferenceKind::value || !isolable(report.program.operations[d.operation]))
         return std::nullopt;
-    OneInstruction one = one_instruction(report, original, target);
+    OneInstruction one = one_instruction(report, original);
     const auto differs = [&](const Case& c) {
         const Report r = compare(c);
         return r.first.has_value() && r.first->kind == DifferenceKind::value;

@@ -21,7 +21,7 @@ using Compare = std::function<Report(const Case&)>;
 // The instruction of `report`'s first difference alone, in one warp, on the registers it read:
 // lanes and bits that do not matter are 0. Nothing where it does not differ by itself.
 std::optional<Shrunk> shrink_to_instruction(const Report& report, const ptx::Instruction& original,
-                                            const std::string& target, const Compare& compare);
+                                            const Compare& compare);
 
 // The program without the instructions that do not matter.
 Shrunk shrink_program(const Case& c, const Report& report, const Compare& compare);

@@ -158,10 +158,11 @@ void write_mma(SuiteWriter& w, const isa::MmaVariant& v) {
     const FragmentRegisters fb = fragment_registers(v.fragment_b, v.b);
     const FragmentRegisters fc = fragment_registers(v.fragment_c, v.c);
     const FragmentRegisters fd = fragment_registers(v.fragment_d, v.d);
+    w.target(v.suffix());
     const auto inputs = [&](FragmentRegisters f, unsigned base) {
         std::vector<std::string> names;
         for (unsigned i = 0; i < f.count; ++i)
-            names.push_back(w.input(f.element, Role::fragment, base + i));
+            names.push_back(w.input(f.element, Role::fragment, base + i, f.held));
         return names;
     };
     const std::vector<std::string> a = inputs(fa, 0);
@@ -181,6 +182,10 @@ void write_mma(SuiteWriter& w, const isa::MmaVariant& v) {
             const unsigned selectors = 4 / isa::metadata_lanes(v);
             line += ", " + w.input(v.a, Role::metadata, n) + ", " + std::to_string(n % selectors);
         }
+        for (const bool of_a : {true, false})
+            if (v.scales != 0)
+                line += ", " + w.input(v.scale, Role::factors, n * 2 + of_a) + ", " +
+                        scale_ids(v, of_a, n * 5);
         w.line(line);
     };
     // Each execution has other pairs of A and B; every second one goes on from the last result

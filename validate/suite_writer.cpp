@@ -93,20 +93,25 @@ uint64_t hash(std::string_view text) {
 
 std::string number(uint64_t n) { return std::to_string(n); }
 
+// Registers of 32 bits, or 64 for f64.
+bool of_matrix(Role role) {
+    return role == Role::fragment || role == Role::metadata || role == Role::factors;
+}
+
 }  // namespace
 
 SuiteWriter::SuiteWriter(std::string name, isa::Arch arch, uint32_t threads)
     : name_(std::move(name)), arch_(arch), threads_(threads), seed_(hash(name_)) {}
 
-std::string SuiteWriter::input(Type type, Role role, unsigned index) {
-    const bool matrix = role == Role::fragment || role == Role::metadata;
+std::string SuiteWriter::input(Type type, Role role, unsigned index, unsigned held) {
+    const bool matrix = of_matrix(role);
     const Type t = matrix ? type : shared_type(type);
     for (const Input& i : inputs_)
         if (i.type == t && i.role == role && i.index == index) return i.name;
     const unsigned width = matrix && isa::bits(t) < 32 ? 32 : register_width(t);
     // The lanes of a warp side by side, so that an input and its track are the same bytes.
     const std::string name = "%i" + number(inputs_.size()) + "_" + number(width);
-    inputs_.push_back({t, role, index, stride_, name});
+    inputs_.push_back({t, role, index, held, stride_, name});
     declare(".reg .b" + number(width) + " " + name);
     loads_ += "    ld.global.b" + number(width) + " " + name + ", [%qin" + number(width) + "+" +
               number(stride_) + "];\n";
@@ -141,9 +146,11 @@ uint64_t SuiteWriter::value(const Input& input, uint32_t thread) const {
         case Role::word:
             return r.next();
         case Role::fragment:
-            return fragment_register(input.type, class_number(thread / 32), r);
+            return fragment_register(input.type, input.held, class_number(thread / 32), r);
         case Role::metadata:
             return metadata_register(input.type, r);
+        case Role::factors:
+            return scale_register(input.type, class_number(thread / 32), r);
         default:
             return triple(input.type, thread, r)[static_cast<size_t>(input.role)];
     }
@@ -153,7 +160,7 @@ std::vector<uint8_t> SuiteWriter::input_bytes() const {
     const uint32_t warps = (threads_ + 31) / 32;
     std::vector<uint8_t> out(size_t{warps} * stride_ + 16);
     for (const Input& i : inputs_) {
-        const bool matrix = i.role == Role::fragment || i.role == Role::metadata;
+        const bool matrix = of_matrix(i.role);
         const size_t bytes = matrix && isa::bits(i.type) < 32 ? 4 : register_width(i.type) / 8;
         for (uint32_t t = 0; t < threads_; ++t) {
             const uint64_t v = value(i, t);
@@ -165,7 +172,7 @@ std::vector<uint8_t> SuiteWriter::input_bytes() const {
 }
 
 std::string SuiteWriter::module() const {
-    std::string out = ".version 9.0\n.target " + std::string(isa::row(arch_).name) +
+    std::string out = ".version 9.0\n.target " + target_of(arch_, suffix_) +
                       "\n.address_size 64\n" + module_ +
                       ".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 mem,\n"
                       "                  .param .align 16 .b8 pa[64])\n.maxntid " +

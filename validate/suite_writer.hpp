@@ -20,6 +20,7 @@ enum class Role : uint8_t {
     word,      // any bits
     fragment,  // elements of a matrix; each warp has a class
     metadata,  // of a sparse matrix; the type is that of its elements
+    factors,   // of scale, of a matrix
 };
 
 // A kernel of one CTA.
@@ -29,8 +30,8 @@ class SuiteWriter {
     SuiteWriter(std::string name, isa::Arch arch, uint32_t threads);
 
     // The register of an input, loaded where the program begins. Inputs of one role differ by
-    // index.
-    std::string input(isa::Type type, Role role, unsigned index = 0);
+    // index. held: the bits that hold an element of a fragment.
+    std::string input(isa::Type type, Role role, unsigned index = 0, unsigned held = 0);
     // A register for results, written by many instructions; 0 before. Up to 8 of each width.
     static std::string result(unsigned width, unsigned index = 0);
     // A predicate read: random by lane, n in 0..3.
@@ -49,12 +50,15 @@ class SuiteWriter {
 
     uint32_t threads() const { return threads_; }
     isa::Arch arch() const { return arch_; }
+    // The module's .target ends with this.
+    void target(isa::Suffix suffix) { suffix_ = suffix; }
 
   private:
     struct Input {
         isa::Type type;
         Role role;
         unsigned index;
+        unsigned held;
         uint32_t offset;  // in the warp's part of the buffer
         std::string name;
     };
@@ -64,6 +68,7 @@ class SuiteWriter {
 
     std::string name_;
     isa::Arch arch_;
+    isa::Suffix suffix_ = isa::Suffix::none;
     uint32_t threads_;
     uint64_t seed_;
     uint32_t stride_ = 0;  // bytes of a warp's part of the buffer

@@ -79,11 +79,8 @@ std::string element(isa::Arch arch, const isa::Operation& o, uint32_t reg, uint3
     return out;
 }
 
-// The register behind part `reg` of a vector operand, as the difference has it; nullptr: it reads
-// none of that name.
-const Difference::Input* input_of(const Report& r, const Difference& d, const isa::VectorRef& v,
-                                  unsigned reg) {
-    const isa::Ref ref = r.program.pool[v.first + reg];
+// The register of a slot, as the difference has it; nullptr: it reads none of that name.
+const Difference::Input* input_of(const Report& r, const Difference& d, isa::Ref ref) {
     for (const isa::Register& known : r.program.registers) {
         if (known.ref != ref) continue;
         for (const Difference::Input& input : d.inputs)
@@ -104,15 +101,17 @@ Element element_of(const Report& r, const Difference& d, unsigned operand, isa::
     const isa::Operation& o = r.program.operations[d.operation];
     const isa::Fragment& f = isa::fragment(id);
     const unsigned width = isa::bits(type);
-    const unsigned per_register = width >= 32 ? 1 : 32 / width;
+    const unsigned held = isa::held_bits(f, type);
+    const unsigned per_register = held >= 32 ? 1 : 32 / held;
     for (unsigned t = 0; t < f.layout.threads(); ++t)
         for (unsigned v = 0; v < f.layout.values(); ++v) {
             if (f.layout.at(t, v) != column * f.rows + row) continue;
             Element e;
             e.lane = isa::lane_of(o.mma->threads, quad, t);
-            e.input = input_of(r, d, o.vector[operand], v / per_register);
+            e.input = input_of(r, d, r.program.pool[o.vector[operand].first + v / per_register]);
             if (e.input == nullptr) return {};
-            e.bits = e.input->lanes[e.lane] >> (v % per_register * width);
+            e.bits =
+                e.input->lanes[e.lane] >> (v % per_register * held + isa::padding_below(f, type));
             if (width < 64) e.bits &= (uint64_t{1} << width) - 1;
             return e;
         }
@@ -128,10 +127,9 @@ std::string vector_text(const Report& r, const Difference& d, unsigned operand, 
     for (unsigned k = 0; k < (is_a ? v.stored_k() : v.k); ++k) {
         const Element e =
             element_of(r, d, operand, id, type, quad, is_a ? index : k, is_a ? k : index);
-        const std::string text =
-            e.input == nullptr
-                ? " ?"
-                : fmt::format(" 0x{:0{}x}", e.bits, std::max(isa::bits(type) / 4, 1u));
+        const std::string text = e.input == nullptr
+                                     ? " ?"
+                                     : fmt::format(" 0x{:0{}x}", e.bits, (isa::bits(type) + 3) / 4);
         if (column + text.size() > 100) {
             out += "\n        ";
             column = 8;
@@ -139,6 +137,26 @@ std::string vector_text(const Report& r, const Difference& d, unsigned operand, 
         out += text;
         column += text.size();
     }
+    return out + "\n";
+}
+
+// The factors of scale of one row of A or column of B.
+std::string factors_text(const Report& r, const Difference& d, bool is_a, unsigned index) {
+    const isa::Operation& o = r.program.operations[d.operation];
+    const isa::MmaVariant& v = *o.mma;
+    const size_t ids = is_a ? 0 : 2;
+    const unsigned thread = o.scale_ids[ids + 1];
+    const unsigned lane =
+        is_a ? isa::scale_lane_a(index, thread) : isa::scale_lane_b(index, thread);
+    const Difference::Input* const input =
+        input_of(r, d, o.r[(v.sparse ? 1u : 0u) + (is_a ? 0u : 1u)]);
+    std::string out = fmt::format("    {} {}, {}:", is_a ? "A row" : "B column", index,
+                                  v.scales == 1 ? "factor" : "factors");
+    for (unsigned i = 0; i < v.scales; ++i)
+        out +=
+            input == nullptr
+                ? " ?"
+                : fmt::format(" 0x{:02x}", input->lanes[lane] >> 8 * (o.scale_ids[ids] + i) & 255);
     return out + "\n";
 }
 
@@ -174,7 +192,9 @@ std::string inputs(const Report& r, const Difference& d) {
         out = fmt::format("  its inputs: C[{}][{}] {}\n", w.row, w.column,
                           c.input == nullptr ? "?" : shown(v.c, c.bits));
         out += vector_text(r, d, 1, v.fragment_a, v.a, w.quad, true, w.row);
-        return out + vector_text(r, d, 2, v.fragment_b, v.b, w.quad, false, w.column);
+        out += vector_text(r, d, 2, v.fragment_b, v.b, w.quad, false, w.column);
+        if (v.scales == 0) return out;
+        return out + factors_text(r, d, true, w.row) + factors_text(r, d, false, w.column);
     }
     for (const Difference::Input& input : d.inputs)
         out += fmt::format("  reads {} = {} in this lane\n", input.name,

@@ -17,6 +17,7 @@ constexpr size_t most_a = 16 * 256;
 constexpr size_t most_b = 8 * 256;
 constexpr size_t most_c = 128;
 constexpr size_t most_groups = 16 * 16;  // of metadata, in all rows
+constexpr size_t most_factors = 16 * 4;  // of scale, in all rows
 
 constexpr unsigned row_bytes = 16;  // of an 8x8 matrix of 16-bit elements
 constexpr unsigned matrix_rows = 8;
@@ -109,10 +110,9 @@ void movmatrix(Context& c, const Step& s, uint32_t) {
 }
 
 // The element of B's column, along k, that the stored element `at` of A's row goes with. `places`
-// is the row's metadata, four bits for each group.
-unsigned chosen(Type type, const uint64_t* places, unsigned at) {
-    const unsigned unit_width = isa::unit_bits(type);
-    const unsigned width = isa::bits(type);
+// is the row's metadata, four bits for each group; `width` the bits that hold an element.
+unsigned chosen(unsigned width, const uint64_t* places, unsigned at) {
+    const unsigned unit_width = isa::unit_bits(width);
     const unsigned unit = at * width / unit_width;  // among those that are stored
     const unsigned group = unit / 2;
     const unsigned place = places[group] >> (unit % 2 * 2) & 3;
@@ -120,12 +120,45 @@ unsigned chosen(Type type, const uint64_t* places, unsigned at) {
     return first + (width < unit_width ? at % (unit_width / width) : 0);
 }
 
+// The factors of all rows of A and all columns of B.
+struct Factors {
+    std::array<uint8_t, most_factors> a, b;
+};
+
+void gather_factors(Context& c, const Operation& o, Factors& out) {
+    const isa::MmaVariant& v = *o.mma;
+    const unsigned first = v.sparse ? 1 : 0;  // metadata comes before
+    const auto take = [&](unsigned of_b, unsigned lane, uint8_t* to) {
+        const uint32_t word = slot<uint32_t>(c, o.r[first + of_b])[lane];
+        for (unsigned i = 0; i < v.scales; ++i)
+            to[i] = static_cast<uint8_t>(word >> 8 * (o.scale_ids[2 * of_b] + i));
+    };
+    for (unsigned row = 0; row < v.m; ++row)
+        take(0, isa::scale_lane_a(row, o.scale_ids[1]), &out.a[row * v.scales]);
+    for (unsigned column = 0; column < v.n; ++column)
+        take(1, isa::scale_lane_b(column, o.scale_ids[3]), &out.b[column * v.scales]);
+}
+
+// The rows of A from `row` on, as the variant multiplies them.
+void product(const MmaPlan& plan, const Factors& factors, num::MatrixShape shape,
+             num::MatrixTypes types, unsigned row, const uint64_t* a, const uint64_t* b,
+             const uint64_t* e, uint64_t* d) {
+    const isa::MmaVariant& v = *plan.variant;
+    if (v.scales == 0) {
+        plan.product(*plan.row, shape, types, a, b, e, d);
+        return;
+    }
+    const num::Scales scales{v.scale, v.scales, &factors.a[row * v.scales], factors.b.data()};
+    num::scaled_product(*plan.row, shape, types, scales, a, b, e, d);
+}
+
 // Each row of A has its own choice of B.
-void sparse_product(Context& c, const Step& s, num::MatrixTypes types, const uint64_t* a,
-                    const uint64_t* b, const uint64_t* e, uint64_t* d) {
+void sparse_product(Context& c, const Step& s, const Factors& factors, num::MatrixTypes types,
+                    const uint64_t* a, const uint64_t* b, const uint64_t* e, uint64_t* d) {
     const MmaPlan& plan = *s.plan;
     const isa::MmaVariant& v = *plan.variant;
     const unsigned groups = isa::fragment(v.fragment_e).columns;
+    const unsigned width = isa::held_bits(isa::fragment(v.fragment_a), v.a);
     const unsigned first_lane = isa::metadata_lanes(v) * static_cast<unsigned>(s.op->immediate);
     std::array<uint64_t, most_groups> places;
     for (size_t i = 0; i < plan.e.size(); ++i) {
@@ -135,11 +168,11 @@ void sparse_product(Context& c, const Step& s, num::MatrixTypes types, const uin
     std::array<uint64_t, most_b> columns;
     for (unsigned row = 0; row < v.m; ++row) {
         for (unsigned i = 0; i < v.stored_k(); ++i) {
-            const unsigned from = chosen(v.a, places.data() + row * groups, i);
+            const unsigned from = chosen(width, places.data() + row * groups, i);
             for (unsigned n = 0; n < v.n; ++n) columns[n * v.stored_k() + i] = b[n * v.k + from];
         }
-        plan.product(*plan.row, {1, v.n, static_cast<int>(v.stored_k())}, types,
-                     a + row * v.stored_k(), columns.data(), e + row * v.n, d + row * v.n);
+        product(plan, factors, {1, v.n, static_cast<int>(v.stored_k())}, types, row,
+                a + row * v.stored_k(), columns.data(), e + row * v.n, d + row * v.n);
     }
 }
 
@@ -157,15 +190,17 @@ void mma(Context& c, const Step& s, uint32_t) {
     std::array<uint64_t, most_b> b;
     std::array<uint64_t, most_c> e;
     std::array<std::array<uint64_t, most_c>, 4> d;
+    Factors factors;
+    if (v.scales != 0) gather_factors(c, o, factors);
     // D may be in the registers of A, B or C: everything is read before anything is written.
     for (unsigned q = 0; q < products; ++q) {
         gather(c, o.vector[1], plan.a.data() + q * size_a, size_a, v.a, a.data());
         gather(c, o.vector[2], plan.b.data() + q * size_b, size_b, v.b, b.data());
         gather(c, o.vector[3], plan.c.data() + q * size_c, size_c, v.c, e.data());
         if (v.sparse)
-            sparse_product(c, s, types, a.data(), b.data(), e.data(), d[q].data());
+            sparse_product(c, s, factors, types, a.data(), b.data(), e.data(), d[q].data());
         else
-            plan.product(*plan.row, shape, types, a.data(), b.data(), e.data(), d[q].data());
+            product(plan, factors, shape, types, 0, a.data(), b.data(), e.data(), d[q].data());
     }
     for (unsigned q = 0; q < products; ++q)
         scatter(c, o.vector[0], plan.d.data() + q * size_c, size_c, v.d, d[q].data());
@@ -176,7 +211,7 @@ void mma(Context& c, const Step& s, uint32_t) {
 
 bool make_plan(const isa::MmaVariant& v, isa::Arch arch, MmaPlan& plan) {
     plan.variant = &v;
-    plan.row = num::find_dot_row(arch, v.m, v.n, v.k, v.a, v.d);
+    plan.row = num::find_dot_row(arch, v.m, v.n, v.k, v.a, v.d, v.kind);
     plan.a = cells(isa::fragment(v.fragment_a), v.threads, v.a);
     plan.b = cells(isa::fragment(v.fragment_b), v.threads, v.b);
     plan.c = cells(isa::fragment(v.fragment_c), v.threads, v.c);

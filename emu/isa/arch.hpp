@@ -11,6 +11,17 @@ namespace lockwarp::isa {
 
 enum class Arch : uint8_t { sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120, count_ };
 
+// What a module's .target adds to the number. sm_120f has what the whole family of sm_120 has and
+// no other; sm_120a also what sm_120 alone has (PTX manual, ".target").
+enum class Suffix : uint8_t { none, f, a };
+
+constexpr Suffix suffix_of(std::string_view target) {
+    return target.ends_with('a') ? Suffix::a : target.ends_with('f') ? Suffix::f : Suffix::none;
+}
+constexpr std::string_view text_of(Suffix s) {
+    return s == Suffix::a ? "a" : s == Suffix::f ? "f" : "";
+}
+
 struct ArchRow {
     Arch arch;
     std::string_view name;
@@ -45,7 +56,7 @@ constexpr const ArchRow& row(Arch a) { return arch_rows[static_cast<size_t>(a)];
 // "sm_90" and "sm_90a" name the same machine, and so do "sm_120", "sm_120a" and "sm_120f". nullopt
 // for a name that is not modelled.
 constexpr std::optional<Arch> arch_named(std::string_view name) {
-    if (name.ends_with('a') || name.ends_with('f')) name.remove_suffix(1);
+    if (suffix_of(name) != Suffix::none) name.remove_suffix(1);
     for (const ArchRow& r : arch_rows)
         if (r.name == name) return r.arch;
     return std::nullopt;

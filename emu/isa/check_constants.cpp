@@ -5,6 +5,53 @@
 
 namespace lockwarp::isa {
 
+namespace {
+
+std::string unexpected_value(size_t n, std::string_view instruction, uint64_t value,
+                             std::string_view expected) {
+    return "Argument " + std::to_string(n) + " of instruction '" + std::string(instruction) +
+           "': unexpected value '" + std::to_string(value) + "', expected to be " +
+           std::string(expected);
+}
+
+std::string out_of_range(size_t n, std::string_view instruction, uint64_t value, uint64_t most) {
+    return "Argument " + std::to_string(n) + " of instruction '" + std::string(instruction) +
+           "': value '" + std::to_string(static_cast<int64_t>(value)) +
+           "' out of range, expected to be in range [0.." + std::to_string(most) + "]";
+}
+
+// How the assembler calls a sparse mma where it speaks of its constants.
+std::string_view name_of(const MmaVariant& v) {
+    const bool packed = v.kind == MmaKind::mxf4 || v.kind == MmaKind::mxf4nvf4;
+    const bool sparse = v.sparse && (packed || !is_float(v.a) || bits(v.a) >= 16);
+    return sparse ? "Sparse mma" : "mma";
+}
+
+// The selector of metadata; empty: it is right. The assembler counts fragments and the rest of the
+// operands apart, in one form. It lets 2 and 3 pass for f16 operands with k of 32 and an f32
+// result; what they would mean is nowhere said.
+std::string selector_refusal(const Operation& o) {
+    const MmaVariant& v = *o.mma;
+    const uint64_t most = 4 / metadata_lanes(v) - 1;
+    if (o.immediate <= most) return {};
+    if (is_float(v.a) && bits(v.a) <= 8)
+        return unexpected_value(5, name_of(v), static_cast<uint32_t>(o.immediate), "0");
+    return out_of_range(6, name_of(v), o.immediate, most);
+}
+
+// Operand `n`, {byte-id, thread-id} of the factors of A or of B; empty: it is right.
+std::string scale_refusal(const MmaVariant& v, bool of_a, size_t n, uint64_t byte,
+                          uint64_t thread) {
+    const uint64_t most_byte = 4u - v.scales;
+    if (v.scales == 1 && byte > most_byte) return out_of_range(n, name_of(v), byte, most_byte);
+    if (byte > most_byte || byte % v.scales != 0)
+        return unexpected_value(n, name_of(v), byte, v.scales == 2 ? "0 or 2" : "0");
+    const uint64_t most_thread = of_a ? 1 : 3;
+    return thread <= most_thread ? "" : out_of_range(n, name_of(v), thread, most_thread);
+}
+
+}  // namespace
+
 bool check_constants(Resolver& r, const ptx::Instruction& i, Operation& o) {
     bool good = true;
     const auto refuse = [&](const ptx::Operand& p, std::string message) {
@@ -46,23 +93,19 @@ bool check_constants(Resolver& r, const ptx::Instruction& i, Operation& o) {
             o.negated_sources = static_cast<uint8_t>(o.negated_sources >> first);
             break;
         }
-        case Op::mma: {
-            if (!o.mod.sparse) break;
-            // The assembler counts fragments and the rest of the operands apart. It lets 2 and 3
-            // pass for f16 operands with k of 32 and an f32 result; what they would mean is nowhere
-            // said.
-            const uint64_t most = 4 / metadata_lanes(*o.mma) - 1;
-            if (o.immediate <= most) break;
-            const auto value = static_cast<int64_t>(o.immediate);
-            if (bits(o.mma->a) == 8 && is_float(o.mma->a))
-                unexpected(5, static_cast<uint32_t>(value), "0");
-            else
-                refuse(i.operands[5], "Argument 6 of instruction 'Sparse mma': value '" +
-                                          std::to_string(value) +
-                                          "' out of range, expected to be in range [0.." +
-                                          std::to_string(most) + "]");
+        case Op::mma:
+            if (o.mod.sparse)
+                if (const std::string why = selector_refusal(o); !why.empty())
+                    refuse(i.operands[5], why);
+            for (size_t n = 0; n < 2 && o.mma->scales != 0; ++n) {
+                const size_t at = (o.mod.sparse ? 7 : 5) + 2 * n;
+                const std::vector<ptx::Operand>& ids = i.operands[at].items;
+                const std::string why = scale_refusal(*o.mma, n == 0, at, ids[0].bits, ids[1].bits);
+                if (!why.empty()) refuse(i.operands[at], why);
+                o.scale_ids[2 * n] = static_cast<uint8_t>(ids[0].bits);
+                o.scale_ids[2 * n + 1] = static_cast<uint8_t>(ids[1].bits);
+            }
             break;
-        }
         case Op::mbarrier_wait:
             if (const ptx::Operand* p = constant(2); p && o.mod.parity && p->bits > 1)
                 unexpected(2, p->bits, "0 or 1");

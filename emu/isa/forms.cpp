@@ -54,7 +54,10 @@ constexpr auto named_sets = std::to_array<NamedSet>({
      ".m16n8k128|.m16n8k256"},
     {"wmmashape", ".m16n16k16|.m32n8k16|.m8n32k16"},
     {"wmmaspace", ".global|.shared|.shared::cta"},
-    {"mmatype", ".f16|.bf16|.tf32|.f32|.f64|.s32|.s8|.u8|.s4|.u4|.b1|.e4m3|.e5m2"},
+    {"mmatype",
+     ".f16|.bf16|.tf32|.f32|.f64|.s32|.s8|.u8|.s4|.u4|.b1|.e4m3|.e5m2|.e3m2|.e2m3|.e2m1"},
+    {"kind", ".kind::f8f6f4|.kind::mxf8f6f4|.kind::mxf4|.kind::mxf4nvf4"},
+    {"scalevec", ".scale_vec::1X|.scale_vec::2X|.scale_vec::4X"},
 });
 
 // clang-format off
@@ -492,6 +495,10 @@ constexpr auto form_rows = std::to_array<Form>({
     {Op::wmma_mma, "wmma", ".mma.sync.aligned.row.col.m8n8k32.s32.u4.u4.s32{.satfinite}", "Wd Wa Wb Wc", 75, 63, "wmma with sub-byte types"},
     {Op::wmma_mma, "wmma", ".mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32", "Wd Wa Wb Wc", 75, 63, "Modifier '.xor' on 'wmma.mma'"},
     {Op::wmma_mma, "wmma", ".mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32", "Wd Wa Wb Wc", 80, 71, "Modifier '.and' on 'wmma.mma'"},
+    {Op::mma, "mma", ".sync.aligned<shape>.row|.col.row|.col<kind>{.satfinite}<mmatype><mmatype><mmatype><mmatype>", "Fd Fa Fb Fc"},
+    {Op::mma, "mma", ".sp|.sp::ordered_metadata.sync.aligned<shape>.row|.col.row|.col<kind>{.satfinite}<mmatype><mmatype><mmatype><mmatype>", "Fd Fa Fb Fc S:.b32 I"},
+    {Op::mma, "mma", ".sync.aligned<shape>.row|.col.row|.col<kind>.block_scale{<scalevec>}{.satfinite}<mmatype><mmatype><mmatype><mmatype>.ue8m0|.ue4m3", "Fd Fa Fb Fc G K G K"},
+    {Op::mma, "mma", ".sp|.sp::ordered_metadata.sync.aligned<shape>.row|.col.row|.col<kind>.block_scale{<scalevec>}{.satfinite}<mmatype><mmatype><mmatype><mmatype>.ue8m0|.ue4m3", "Fd Fa Fb Fc S:.b32 I G K G K"},
 });
 // clang-format on
 
@@ -548,7 +555,7 @@ constexpr auto later_modifiers = std::to_array<Later>({
     {"fma", ".oob|.f32x2"},
     {"ld", ".v8|.L2::evict_last|.L2::evict_normal|.L2::evict_first"},
     {"ldmatrix", ".m16n16|.m8n16|.b8|.b8x16|.b4x16_p64|.b6x16_p32"},
-    {"mma", ".kind|.block_scale|.rn|.rz|.rm|.rp"},
+    {"mma", ".rn|.rz|.rm|.rp"},
     {"mul", ".f32x2"},
     {"red", ".async"},
     {"shfl", ".up|.down|.bfly|.idx"},

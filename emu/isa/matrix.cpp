@@ -1,5 +1,9 @@
 #include "emu/isa/matrix.hpp"
 
+#include <algorithm>
+
+#include "emu/isa/matrix_kinds.hpp"
+
 namespace lockwarp::isa {
 
 namespace {
@@ -97,7 +101,7 @@ constexpr MmaVariant sparse(std::string_view key, uint16_t k, Type d, Type a, Ty
 }
 
 // clang-format off
-constexpr auto mma_rows = std::to_array<MmaVariant>({
+constexpr auto rows_without_kind = std::to_array<MmaVariant>({
     volta("mma.m8n8k4.row.row.f16.f16.f16.f16", Order::row, Order::row, T::f16, T::f16),
     volta("mma.m8n8k4.row.row.f32.f16.f16.f16", Order::row, Order::row, T::f32, T::f16),
     volta("mma.m8n8k4.row.row.f32.f16.f16.f32", Order::row, Order::row, T::f32, T::f32),
@@ -199,6 +203,13 @@ constexpr auto mma_rows = std::to_array<MmaVariant>({
 });
 // clang-format on
 
+// Those of .kind stand last.
+constexpr auto mma_rows = [] {
+    std::array<MmaVariant, rows_without_kind.size() + kind_rows.size()> out{};
+    std::ranges::copy(kind_rows, std::ranges::copy(rows_without_kind, out.begin()).out);
+    return out;
+}();
+
 // Every element of the fragment has an owner, and no (thread, value) lies outside it.
 constexpr bool covers(const Fragment& f) {
     if (!f.layout.valid) return false;
@@ -216,7 +227,9 @@ constexpr bool covers(const Fragment& f) {
 
 constexpr bool fits(FragmentId id, unsigned rows, unsigned columns, Type type) {
     const Fragment& f = fragment_rows[static_cast<size_t>(id)];
-    return f.rows == rows && f.columns == columns && (f.bits == 0 || f.bits == bits(type));
+    const unsigned held = held_bits(f, type);
+    const bool in_bytes = held == 8 && bits(type) < 8 && is_float(type);
+    return f.rows == rows && f.columns == columns && (held == bits(type) || in_bytes);
 }
 
 static_assert(
@@ -241,22 +254,14 @@ static_assert(
     [] {
         for (const MmaVariant& v : mma_rows) {
             const Fragment& e = fragment_rows[static_cast<size_t>(v.fragment_e)];
-            const unsigned groups = v.k * bits(v.a) / unit_bits(v.a) / group_units;
+            const unsigned held = held_bits(fragment_rows[static_cast<size_t>(v.fragment_a)], v.a);
+            const unsigned groups = v.k * held / unit_bits(held) / group_units;
             if (v.sparse && (e.rows != v.m || e.columns != groups || e.layout.values() != 8))
                 return false;
         }
         return true;
     }(),
     "metadata has one element for each row and group, in whole words");
-
-static_assert(
-    [] {
-        for (size_t i = 0; i < mma_rows.size(); ++i)
-            for (size_t j = i + 1; j < mma_rows.size(); ++j)
-                if (mma_rows[i].key == mma_rows[j].key) return false;
-        return true;
-    }(),
-    "no two variants have one key");
 
 }  // namespace
 
@@ -272,7 +277,7 @@ const MmaVariant* find_mma(const MmaQuery& q) {
     for (const MmaVariant& v : mma_rows)
         if (v.m == q.m && v.n == q.n && v.k == q.k && std::array{v.d, v.a, v.b, v.c} == q.types &&
             std::array{v.a_order, v.b_order} == q.orders && v.combine == q.combine &&
-            v.sparse == q.sparse)
+            v.sparse == q.sparse && v.kind == q.kind && v.scale == q.scale && v.scales == q.scales)
             return &v;
     return nullptr;
 }

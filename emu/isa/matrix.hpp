@@ -10,19 +10,30 @@
 #include <span>
 #include <string_view>
 
+#include "emu/isa/arch.hpp"
 #include "emu/isa/layout.hpp"
 #include "emu/isa/types.hpp"
 
 namespace lockwarp::isa {
 
 // How a fragment of rows x columns elements lies in the registers of the threads that hold it.
-// An element of `bits` bits: a register holds 32/bits of them, low bits first (64: two words).
+// An element has `bits` bits: a register holds 32/bits of them, low bits first (64: two words).
 struct Fragment {
     std::string_view name;   // shape and element width, as in "16x16.b16"
     uint16_t rows, columns;  // A: m, k   B: n, k   C, D: m, n
-    uint8_t bits;
+    uint8_t bits;            // 0: those of the element's type
     Layout layout;
 };
+
+// The bits that an element of a type has in a fragment, and how many of them lie below its own:
+// with .kind::f8f6f4 and mxf8f6f4 each element has a byte, where one of 4 bits is bits 2 to 5 and
+// one of 6 bits 0 to 5 (PTX manual, "mma"; CuTe's fp4_shift). The rest is padding and not read.
+constexpr unsigned held_bits(const Fragment& f, Type type) {
+    return f.bits != 0 ? f.bits : bits(type);
+}
+constexpr unsigned padding_below(const Fragment& f, Type type) {
+    return held_bits(f, type) == 8 && bits(type) == 4 ? 2 : 0;
+}
 
 enum class FragmentId : uint8_t {
     a_8x4_b64,
@@ -91,10 +102,25 @@ enum class Order : uint8_t { row, col };
 
 // Sparse A (PTX manual, "Sparse matrix storage"). Of each group of four units along k A holds two;
 // a metadata element has four bits, the place of the first in its group and that of the second. A
-// unit is 16 bits, or 8 for elements of 8 and 4 bits: an element of .tf32 is two units, and two of
-// .s4 or .u4 are one.
+// unit is 16 bits, or 8 where an element is held in 8 or 4: an element of .tf32 is two units, and
+// two of .s4 or .u4 are one.
 inline constexpr unsigned group_units = 4;
-constexpr unsigned unit_bits(Type t) { return bits(t) >= 16 ? 16 : 8; }
+constexpr unsigned unit_bits(unsigned held) { return held >= 16 ? 16 : 8; }
+
+// The qualifier .kind.
+enum class MmaKind : uint8_t { none, f8f6f4, mxf8f6f4, mxf4, mxf4nvf4 };
+
+constexpr std::string_view text_of(MmaKind k) {
+    constexpr std::array<std::string_view, 5> texts{"", ".kind::f8f6f4", ".kind::mxf8f6f4",
+                                                    ".kind::mxf4", ".kind::mxf4nvf4"};
+    return texts[static_cast<size_t>(k)];
+}
+
+// A feature of few machines: the .target must name one of them, with this suffix at least.
+struct Specific {
+    std::string_view words;  // empty: there is none; else "WORDS not supported on .target '...'"
+    Suffix suffix = Suffix::none;
+};
 
 // One mma.sync variant. The key names it everywhere.
 struct MmaVariant {
@@ -115,12 +141,42 @@ struct MmaVariant {
     // mma.sp: fragment_a holds half of A's k elements, and fragment_e says which.
     bool sparse = false;
     FragmentId fragment_e{};
+    bool ordered = false;  // with .sp::ordered_metadata only
+    MmaKind kind = MmaKind::none;
+    // .block_scale: each row of A and each column of B has `scales` factors of type `scale`, each
+    // for an equal part of k. 0 and Type::none without.
+    Type scale = Type::none;
+    uint8_t scales = 0;
+    std::array<Specific, 2> specific{};  // asked for in this order
 
     constexpr unsigned stored_k() const { return sparse ? k / 2u : k; }
+    // What the module's .target has to end with.
+    constexpr Suffix suffix() const {
+        return specific[1].words.empty() ? specific[0].suffix : specific[1].suffix;
+    }
 };
 
 // Lanes of each group of four that give metadata: 1, 2 or 4. The selector is below 4 divided by it.
 unsigned metadata_lanes(const MmaVariant& v);
+
+// The lane whose register holds the factors of a row of A, or of a column of B, for the thread-id
+// that the instruction names (PTX manual, "Block scaling for mma.sync", and CuTe's SFALayout and
+// SFBLayout): of each four lanes two give those of A's rows r and r + 8, and one those of B's
+// column. The byte-id is the byte of the first factor; the others follow.
+constexpr unsigned scale_lane_a(unsigned row, unsigned thread_id) {
+    return 4 * (row % 8) + 2 * thread_id + row / 8;
+}
+constexpr unsigned scale_lane_b(unsigned column, unsigned thread_id) {
+    return 4 * column + thread_id;
+}
+
+// ".scale_vec::2X" for two; empty for none.
+constexpr std::string_view scale_vec_text(unsigned scales) {
+    return scales == 1   ? ".scale_vec::1X"
+           : scales == 2 ? ".scale_vec::2X"
+           : scales == 4 ? ".scale_vec::4X"
+                         : "";
+}
 
 std::span<const MmaVariant> mma_variants();
 
@@ -131,6 +187,9 @@ struct MmaQuery {
     std::array<Order, 2> orders{Order::row, Order::col};
     Combine combine = Combine::none;
     bool sparse = false;
+    MmaKind kind = MmaKind::none;
+    Type scale = Type::none;
+    uint8_t scales = 0;
 };
 
 // nullptr where no row has this shape, these types and this order.
@@ -143,7 +202,7 @@ constexpr FragmentId moved_matrix = FragmentId::c_8x8;
 // Registers (32-bit; 64-bit for f64) that one thread gives for a fragment of `type` elements.
 constexpr unsigned registers_of(const Fragment& f, Type type) {
     const unsigned width = bits(type) == 64 ? 64 : 32;
-    return f.layout.values() * bits(type) / width;
+    return f.layout.values() * held_bits(f, type) / width;
 }
 
 }  // namespace lockwarp::isa

@@ -34,6 +34,9 @@ enum class Slot : uint8_t {
     parity,
     no_increment,
     sparse,
+    kind,
+    block_scale,
+    scales,
     priority,
     part,
     space,
@@ -101,6 +104,14 @@ constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".noinc", Slot::no_increment},
     {".sp", Slot::sparse},
     {".sp::ordered_metadata", Slot::sparse},
+    {".kind::f8f6f4", Slot::kind, u8(MmaKind::f8f6f4)},
+    {".kind::mxf8f6f4", Slot::kind, u8(MmaKind::mxf8f6f4)},
+    {".kind::mxf4", Slot::kind, u8(MmaKind::mxf4)},
+    {".kind::mxf4nvf4", Slot::kind, u8(MmaKind::mxf4nvf4)},
+    {".block_scale", Slot::block_scale},
+    {".scale_vec::1X", Slot::scales, 1},
+    {".scale_vec::2X", Slot::scales, 2},
+    {".scale_vec::4X", Slot::scales, 4},
     {".wide", Slot::part, u8(Part::wide)},
     {".lo", Slot::part, u8(Part::lo)},
     {".hi", Slot::part, u8(Part::hi)},
@@ -266,7 +277,10 @@ bool apply_shape(std::string_view text, Modifiers& out) {
 }  // namespace
 
 bool apply_modifier(std::string_view text, Modifiers& out) {
-    if (const Type t = type_named(text); t != Type::none) {
+    if (const Type t = type_named(text); t == Type::ue8m0 || t == Type::ue4m3) {
+        out.scale = t;
+        return true;
+    } else if (t != Type::none) {
         if (out.types == out.type.size()) return false;
         out.type[out.types++] = t;
         return true;
@@ -356,6 +370,15 @@ bool apply_modifier(std::string_view text, Modifiers& out) {
         case Slot::sparse:
             out.sparse = true;
             break;
+        case Slot::kind:
+            out.kind = static_cast<MmaKind>(value);
+            break;
+        case Slot::block_scale:
+            out.block_scale = true;
+            break;
+        case Slot::scales:
+            out.scales = value;
+            break;
         case Slot::priority:
             if (out.priorities < out.priority.size())
                 out.priority[out.priorities++] = static_cast<Priority>(value);
@@ -403,6 +426,13 @@ bool apply_modifier(std::string_view text, Modifiers& out) {
             break;
     }
     return true;
+}
+
+MmaQuery query_of(const Modifiers& m) {
+    uint8_t scales = m.scales;
+    if (m.block_scale && scales == 0)
+        scales = m.kind == MmaKind::mxf8f6f4 ? 1 : m.kind == MmaKind::mxf4 ? 2 : 0;
+    return {m.m, m.n, m.k, m.type, m.order, m.combine, m.sparse, m.kind, m.scale, scales};
 }
 
 }  // namespace lockwarp::isa

@@ -90,11 +90,19 @@ struct Modifiers {
     std::array<Order, 2> order{};
     uint8_t orders = 0;
     bool sparse = false;  // mma.sp
+    MmaKind kind = MmaKind::none;
+    bool block_scale = false;
+    uint8_t scales = 0;       // .scale_vec::1X ... 4X
+    Type scale = Type::none;  // .ue8m0, .ue4m3: apart from `type`
 };
 
 // Puts one modifier (".rn", ".f32", ".m16n8k16"; dot included) into `out`. Modifiers that change
 // nothing an exact, sequentially consistent execution shows (cache operators, scopes, memory
 // orders) are known and have no effect. false: no instruction knows this modifier.
 bool apply_modifier(std::string_view text, Modifiers& out);
+
+// What the modifiers of an mma ask for. Factors along k that .scale_vec leaves unsaid are those of
+// the .kind; 0 where it must say.
+MmaQuery query_of(const Modifiers& m);
 
 }  // namespace lockwarp::isa

@@ -59,6 +59,8 @@ struct Operation {
     std::array<VectorRef, 4> vector{};  // in order: data of ld/st, sides of mov, fragments of mma
     std::array<Address, 2> address{};
     uint64_t immediate = 0;  // operand I
+    // Operands K of mma: the byte-id and thread-id of A's factors, then those of B's.
+    std::array<uint8_t, 4> scale_ids{};
     const MmaVariant* mma = nullptr;
     const WmmaVariant* wmma = nullptr;            // of wmma.mma
     const WmmaFragment* wmma_fragment = nullptr;  // of wmma.load and wmma.store
@@ -262,6 +264,7 @@ inline constexpr uint64_t module_global_base = uint64_t{0x7d} << 40;
 struct Program {
     Arch arch = Arch::sm_80;
     uint16_t target = 0;  // of the module's .target
+    Suffix suffix = Suffix::none;
     std::string entry;
     std::vector<Operation> operations;  // the entry's, then those of the functions it may call
     std::vector<Function> functions;    // the entry first

@@ -434,10 +434,10 @@ uint16_t target_number(const ptx::Module& module) {
     return 0;
 }
 
-bool has_suffix_a(const ptx::Module& module) {
-    return std::ranges::any_of(module.target, [](const ptx::Modifier& t) {
-        return t.text.starts_with("sm_") && (t.text.back() == 'a' || t.text.back() == 'f');
-    });
+Suffix target_suffix(const ptx::Module& module) {
+    for (const ptx::Modifier& t : module.target)
+        if (t.text.starts_with("sm_")) return suffix_of(t.text);
+    return Suffix::none;
 }
 
 // A module for an older target runs on any newer machine; one for sm_90a only on that machine.
@@ -447,10 +447,11 @@ void check_target(Resolver& r, Arch arch) {
     const std::string name = r.module.target.empty() ? std::string{} : r.module.target[0].text;
     if (r.program.target == 0)
         r.error(place, "The module has no .target sm_XX");
-    else if (r.program.target > number || (has_suffix_a(r.module) && r.program.target != number))
+    else if (const bool only_there = r.program.suffix != Suffix::none;
+             r.program.target > number || (only_there && r.program.target != number))
         r.error(place, "A module for " + name + " cannot run on " + std::string(row(arch).name),
-                has_suffix_a(r.module) ? "it runs on that architecture only"
-                                       : "it runs on that architecture and newer ones");
+                only_there ? "it runs on that architecture only"
+                           : "it runs on that architecture and newer ones");
 }
 
 void finish_labels(Resolver& r) {
@@ -473,9 +474,9 @@ std::vector<std::string> entries(const ptx::Module& module) {
 std::optional<Arch> target_arch(const ptx::Module& module, std::vector<ptx::Diagnostic>& out) {
     const uint16_t number = target_number(module);
     // A target between two rows (sm_60, sm_87) runs on the next newer machine that is modelled.
+    const bool only_there = target_suffix(module) != Suffix::none;
     for (const ArchRow& a : arch_rows)
-        if (a.number >= number && number != 0 && (a.number == number || !has_suffix_a(module)))
-            return a.arch;
+        if (a.number >= number && number != 0 && (a.number == number || !only_there)) return a.arch;
     const ptx::Place place = module.target.empty() ? module.version_place : module.target[0].place;
     out.push_back(
         {place, "No architecture for the module's .target is modelled", "name one with --arch"});
@@ -486,6 +487,7 @@ Resolved resolve(const ptx::Module& module, Arch arch, std::string_view entry_na
     Resolver r(module);
     r.program.arch = arch;
     r.program.target = target_number(module);
+    r.program.suffix = target_suffix(module);
     r.version = static_cast<uint16_t>(module.version_major * 10 + module.version_minor);
     check_target(r, arch);
     const ptx::Function* entry = choose_entry(r, entry_name);

@@ -447,6 +447,34 @@ struct OperandDecoder {
                o.op == Op::wmma_load || which == 'd');
     }
 
+    // {byte-id, thread-id}; check_constants looks at the numbers.
+    void scale_ids(const ptx::Operand& p) {
+        if (p.kind != ptx::OperandKind::vector) {
+            if (!failed)
+                r.error(p.place,
+                        "Vector expected for argument " + std::to_string(&p - i.operands.data()));
+            failed = true;
+            return;
+        }
+        if (p.items.size() != 2) {
+            if (!failed)
+                r.error(p.place, "Argument vector size mismatch for instruction '" + i.opcode + "'",
+                        "{byte-id, thread-id} is expected");
+            failed = true;
+            return;
+        }
+        for (const ptx::Operand& id : p.items) {
+            const Symbol symbol = id.kind == ptx::OperandKind::name ? r.find(id.text) : Symbol{};
+            if (symbol.kind == SymbolKind::reg && bits(symbol.type) == 16 && !failed) {
+                r.error(id.place,
+                        "A register as byte-id or thread-id of 'mma' is not executed yet");
+                failed = true;
+            } else if (id.kind != ptx::OperandKind::integer) {
+                mismatch(id.place, "a constant is expected");
+            }
+        }
+    }
+
     // The labels of a .branchtargets directive.
     void targets(const ptx::Operand& p) {
         const Symbol symbol = p.kind == ptx::OperandKind::name ? r.find(p.text) : Symbol{};
@@ -544,6 +572,15 @@ struct OperandDecoder {
                 unknown(p.place, p.text);
         } else if (role == "T") {
             targets(p);
+        } else if (role == "G") {
+            const bool braced = p.kind == ptx::OperandKind::vector && p.items.size() == 1;
+            const ptx::Operand& factors = braced ? p.items[0] : p;
+            if (factors.kind == ptx::OperandKind::name)
+                push(source(factors, Type::b32, false));
+            else
+                mismatch(p.place, "a register is expected");
+        } else if (role == "K") {
+            scale_ids(p);
         } else if (role == "N") {
             vector(p, Type::b32, s.mod.matrices, false, o.op == Op::ldmatrix);
         } else if (role[0] == 'W') {

@@ -108,6 +108,14 @@ std::string spelled(const ptx::Instruction& instruction);
 std::string unsupported(const Resolver& r, std::string_view feature, uint16_t target,
                         uint16_t version);
 
+// Why the module's .target, which must be one of few, has not a variant; empty: it has.
+std::string specific_unsupported(const Resolver& r, const MmaVariant& v);
+
+// Why there is no variant with this .kind, or without one where there must be; empty: this has
+// nothing to do with it. `shape` as in ".m16n8k32".
+std::string kind_refusal(const Resolver& r, const MmaQuery& asked, bool block_scale,
+                         std::string_view shape);
+
 // The row and the modifiers of that, or the error of every instruction with this spelling.
 Spelling spell(Resolver& r, const ptx::Instruction& instruction);
 

@@ -80,7 +80,7 @@ bool hints_allowed(Spelling& s, const ptx::Instruction& i) {
 // The mma variant, or why there is none, in the assembler's words.
 void choose_mma(Resolver& r, Spelling& s, std::span<const ptx::Modifier> modifiers) {
     const Modifiers& m = s.mod;
-    MmaQuery asked{m.m, m.n, m.k, m.type, m.order, m.combine, m.sparse};
+    const MmaQuery asked = query_of(m);
     const auto [d, a, b, c] = m.type;
     const std::string shape = std::ranges::find_if(modifiers, [](const ptx::Modifier& one) {
                                   return one.text.starts_with(".m");
@@ -92,10 +92,18 @@ void choose_mma(Resolver& r, Spelling& s, std::span<const ptx::Modifier> modifie
         return;
     }
     if (s.mma != nullptr) {
-        if (supported(r, s, s.mma->feature, s.mma->target, s.mma->ptx))
-            supported(r, s, s.mma->also, s.mma->target, s.mma->also_ptx);
+        // What few machines have is not asked for by their number.
+        const uint16_t target = s.mma->specific[0].words.empty() ? s.mma->target : 0;
+        if (!supported(r, s, s.mma->feature, target, s.mma->ptx) ||
+            !supported(r, s, s.mma->also, target, s.mma->also_ptx))
+            return;
+        s.error = specific_unsupported(r, *s.mma);
+        if (s.error.empty() && s.mma->ordered &&
+            std::ranges::find(modifiers, ".sp", &ptx::Modifier::text) != modifiers.end())
+            s.error = "Illegal modifier '.sp' for instruction 'mma'";
         return;
     }
+    if (s.error = kind_refusal(r, asked, m.block_scale, shape); !s.error.empty()) return;
     const bool row_col = m.order[0] == Order::row && m.order[1] == Order::col;
     MmaQuery other = asked;
     other.orders = {Order::row, Order::col};

@@ -1,5 +1,6 @@
 // The types of PTX as rows: name, width, kind. Source: PTX manual, "Fundamental Types",
-// "Alternate Floating-Point Data Formats", "Packed Data Types", "Sub-byte".
+// "Alternate Floating-Point Data Formats", "Packed Data Types", "Sub-byte", "Block scaling for
+// mma.sync".
 #pragma once
 
 #include <array>
@@ -42,6 +43,11 @@ enum class Type : uint8_t {
     s16x2,
     u2,
     s2,
+    e3m2,
+    e2m3,
+    e2m1,
+    ue8m0,  // a power of two
+    ue4m3,  // e4m3 without its sign, which is not looked at
     count_
 };
 
@@ -89,6 +95,11 @@ inline constexpr std::array<TypeRow, static_cast<size_t>(Type::count_)> type_row
     {Type::s16x2, ".s16x2", 32, Kind::signed_int, 2},
     {Type::u2, ".u2", 2, Kind::unsigned_int, 1},
     {Type::s2, ".s2", 2, Kind::signed_int, 1},
+    {Type::e3m2, ".e3m2", 6, Kind::floating, 1},
+    {Type::e2m3, ".e2m3", 6, Kind::floating, 1},
+    {Type::e2m1, ".e2m1", 4, Kind::floating, 1},
+    {Type::ue8m0, ".ue8m0", 8, Kind::floating, 1},
+    {Type::ue4m3, ".ue4m3", 8, Kind::floating, 1},
 }};
 
 constexpr const TypeRow& row(Type t) { return type_rows[static_cast<size_t>(t)]; }

@@ -271,6 +271,8 @@ void matrix_product(const DotRow& row, MatrixShape shape, MatrixTypes types, con
             switch (row.method) {
                 case Method::fused_blocks:
                 case Method::f16_halves:
+                case Method::scaled_block:
+                case Method::scaled_groups:
                     break;
                 case Method::fma_routine:
                     d[at] = routine_element(types, x, y, c[at]);

@@ -24,6 +24,8 @@ enum class Method : uint8_t {
     integer,        // exact s32, wrapping, or clamped with satfinite
     f16_halves,     // fp8 operands as f16: the products with k%4 in {0, 1} in one fused sum from
                     // zero, those with k%4 in {2, 3} in one onto it, and C added to that (IEEE)
+    scaled_block,   // as fused_blocks, the products' exponents raised by those of two factors
+    scaled_groups,  // exact sums of 16 products, each times two factors, and C in one truncated sum
 };
 
 // How it is known that a row gives the hardware's bits.
@@ -41,14 +43,16 @@ struct FusedSum {
 
 struct DotRow {
     isa::Arch arch;
-    isa::Type a;      // type of A and B: s8, s4 and e4m3 stand for all four combinations
-                      // with u8, u4 and e5m2
+    isa::Type a;      // type of A and B: s8, s4 and e4m3 stand for all combinations with u8, with
+                      // u4, and with e5m2, e3m2, e2m3 and e2m1
     isa::Type d;      // type of C and D
     uint8_t m, n, k;  // 0: any shape
     Method method;
     FusedSum sum;
     Evidence evidence;
     std::string_view source;  // the GPU it was measured on, or the publication
+    // With .block_scale: mxf4 stands for mxf4nvf4 too. .kind::f8f6f4 has no rows: it is as none.
+    isa::MmaKind kind = isa::MmaKind::none;
 };
 
 // All rows, in the order of the architectures.
@@ -56,7 +60,8 @@ std::span<const DotRow> dot_rows();
 
 // The row for one instruction on one architecture, or nullptr where the architecture has none.
 // A row with m, n, k given goes before one with 0.
-const DotRow* find_dot_row(isa::Arch arch, int m, int n, int k, isa::Type a, isa::Type d);
+const DotRow* find_dot_row(isa::Arch arch, int m, int n, int k, isa::Type a, isa::Type d,
+                           isa::MmaKind kind = isa::MmaKind::none);
 
 struct Known {
     Evidence evidence;
@@ -81,9 +86,21 @@ struct MatrixTypes {
     Rounding rounding = Rounding::rn;           // of the steps of an f64 product
 };
 
-// The most products in one fused sum, and the largest k of a product.
+// The most products in one fused sum, and the largest k of a product. scaled_groups sums
+// group_products of them at a time, max_groups groups.
 inline constexpr int max_block = 32;
 inline constexpr int max_k = 256;
+inline constexpr int group_products = 16;
+inline constexpr int max_groups = 4;
+
+// The factors of a scaled product: `count` for each row of A and each column of B, one after
+// another, each for an equal part of k.
+struct Scales {
+    isa::Type type;  // ue8m0 or ue4m3, a byte each
+    int count;
+    const uint8_t* a;  // m * count
+    const uint8_t* b;  // n * count
+};
 
 // D[m][n] = sum over k of A[m][k]*B[k][n] + C[m][n], for every element.
 // a: m*k values, row by row. b: n*k values, B's columns one after another (b[n*K + k]).
@@ -91,6 +108,11 @@ inline constexpr int max_k = 256;
 // This is the definition; every fast path is tested against it.
 void matrix_product(const DotRow& row, MatrixShape shape, MatrixTypes types, const uint64_t* a,
                     const uint64_t* b, const uint64_t* c, uint64_t* d);
+
+// The same with factors, for rows of a scaled method (dot_scaled.cpp); k is at most the row's
+// block, and of scaled_groups a multiple of group_products times scales.count.
+void scaled_product(const DotRow& row, MatrixShape shape, MatrixTypes types, const Scales& scales,
+                    const uint64_t* a, const uint64_t* b, const uint64_t* c, uint64_t* d);
 
 // The same bits, faster where this row and this processor have a vector path.
 void matrix_product_fast(const DotRow& row, MatrixShape shape, MatrixTypes types, const uint64_t* a,

@@ -31,6 +31,8 @@ constexpr FusedSum hopper_tf32{8, 25, -133, 24, Rounding::rz};
 constexpr FusedSum hopper_f16{16, 25, -21, 11, Rounding::rn};
 constexpr FusedSum blackwell_fp8_f32{32, 25, -133, 24, Rounding::rz};
 constexpr FusedSum blackwell_fp8_f16{32, 25, -21, 11, Rounding::rn};
+constexpr FusedSum blackwell_mx_f32{32, 25, -133, 24, Rounding::rz};
+constexpr FusedSum blackwell_fp4_f32{max_groups * group_products, 35, -139, 24, Rounding::rz};
 constexpr FusedSum unused{};
 
 // Turing's tensor core has Ampere's numbers, by T4 tests that need one sum of nine terms; one
@@ -164,6 +166,10 @@ constexpr std::array rows{
            literature, "MMA-Sim"},
     DotRow{Arch::sm_120, Type::e4m3, Type::f16, 0, 0, 0, fused_blocks, blackwell_fp8_f16,
            literature, "MMA-Sim"},
+    DotRow{Arch::sm_120, Type::e4m3, Type::f32, 0, 0, 0, scaled_block, blackwell_mx_f32, literature,
+           "MMA-Sim", isa::MmaKind::mxf8f6f4},
+    DotRow{Arch::sm_120, Type::e2m1, Type::f32, 0, 0, 0, scaled_groups, blackwell_fp4_f32,
+           literature, "MMA-Sim", isa::MmaKind::mxf4},
 };
 
 static_assert(
@@ -172,7 +178,7 @@ static_assert(
             for (size_t j = 0; j < i; ++j)
                 if (rows[i].arch == rows[j].arch && rows[i].a == rows[j].a &&
                     rows[i].d == rows[j].d && rows[i].m == rows[j].m && rows[i].n == rows[j].n &&
-                    rows[i].k == rows[j].k)
+                    rows[i].k == rows[j].k && rows[i].kind == rows[j].kind)
                     return false;
         return true;
     }(),
@@ -193,12 +199,17 @@ static_assert(
             const bool one_shape = r.m != 0 && r.n != 0 && r.k != 0;
             if (!any_shape && !one_shape) return false;
             if (r.source.empty()) return false;
-            if (r.method != fused_blocks && r.method != f16_halves) {
+            const bool scaled = r.method == scaled_block || r.method == scaled_groups;
+            if (scaled != (r.kind != isa::MmaKind::none)) return false;
+            if (r.method != fused_blocks && r.method != f16_halves && !scaled) {
                 if (r.sum.block != 0 || r.sum.kept != 0) return false;
                 continue;
             }
-            // The plain sum is a 64-bit integer: each product stays below 4, C below 2.
-            if (r.sum.block == 0 || r.sum.block > max_block || r.sum.fraction > 32) return false;
+            // The plain sum is a 64-bit integer: each product stays below 4, C below 2. Of groups
+            // see dot_scaled.cpp.
+            const bool groups = r.method == scaled_groups;
+            if (r.sum.block == 0 || r.sum.block > (groups ? max_k : max_block)) return false;
+            if (!groups && r.sum.fraction > 32) return false;
             if (!has_format(r.a) || !has_format(r.d)) return false;
             if (r.sum.kept == 0 || r.sum.kept > format(r.d).fraction_bits + 1) return false;
             if (r.sum.zero_exponent >= min_exponent(format(r.d))) return false;
@@ -222,8 +233,27 @@ constexpr std::array sparse_rows{
 };
 
 // What a row's type stands for as well.
-constexpr Type stored_type(Type a) {
-    return a == Type::u8 ? Type::s8 : a == Type::u4 ? Type::s4 : a == Type::e5m2 ? Type::e4m3 : a;
+constexpr Type stored_type(Type a, isa::MmaKind kind) {
+    switch (a) {
+        case Type::u8:
+            return Type::s8;
+        case Type::u4:
+            return Type::s4;
+        case Type::e5m2:
+        case Type::e3m2:
+        case Type::e2m3:
+            return Type::e4m3;
+        case Type::e2m1:
+            return kind == isa::MmaKind::mxf4 ? a : Type::e4m3;
+        default:
+            return a;
+    }
+}
+
+constexpr isa::MmaKind stored_kind(isa::MmaKind kind) {
+    return kind == isa::MmaKind::f8f6f4     ? isa::MmaKind::none
+           : kind == isa::MmaKind::mxf4nvf4 ? isa::MmaKind::mxf4
+                                            : kind;
 }
 
 }  // namespace
@@ -239,14 +269,16 @@ Known known(const DotRow& row, int k) {
 Known known(const DotRow& row, const isa::MmaVariant& v) {
     if (!v.sparse) return known(row, v.k);
     for (const SparseRow& s : sparse_rows)
-        if (s.arch == row.arch && s.a == stored_type(v.a)) return {measured, s.source};
+        if (s.arch == row.arch && s.a == stored_type(v.a, v.kind)) return {measured, s.source};
+    if (v.scales != 0) return {derived, "as dense; how factors meet a sparse A is unknown"};
     return {derived, "as the dense product of the elements that A holds"};
 }
 
-const DotRow* find_dot_row(Arch arch, int m, int n, int k, Type a, Type d) {
+const DotRow* find_dot_row(Arch arch, int m, int n, int k, Type a, Type d, isa::MmaKind kind) {
+    kind = stored_kind(kind);
     const DotRow* found = nullptr;
     for (const DotRow& r : rows) {
-        if (r.arch != arch || r.a != stored_type(a) || r.d != d) continue;
+        if (r.arch != arch || r.a != stored_type(a, kind) || r.d != d || r.kind != kind) continue;
         if (r.m == m && r.n == n && r.k == k) return &r;
         if (r.m == 0) found = &r;
     }

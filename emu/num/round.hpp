@@ -25,7 +25,7 @@ struct FormatRow {
     uint8_t low_zeros;  // bits below the fraction: written as zero, not read (tf32 in 32 bits)
     bool has_infinity;
     bool keeps_payload;  // a NaN operand comes out quieted, not as the canonical NaN
-    uint64_t nan;        // the canonical NaN
+    uint64_t nan;        // the canonical NaN; 0: the format has none
 };
 
 // The canonical NaNs are measured on an H200, driver 580. 0xFFF8... is what Inf*0 gives in f64.
@@ -37,6 +37,9 @@ inline constexpr std::array format_rows{
     FormatRow{isa::Type::f64, 11, 52, 0, true, true, 0xFFF8000000000000},
     FormatRow{isa::Type::e4m3, 4, 3, 0, false, false, 0x7F},
     FormatRow{isa::Type::e5m2, 5, 2, 0, true, false, 0x7F},
+    FormatRow{isa::Type::e3m2, 3, 2, 0, false, false, 0},
+    FormatRow{isa::Type::e2m3, 2, 3, 0, false, false, 0},
+    FormatRow{isa::Type::e2m1, 2, 1, 0, false, false, 0},
 };
 
 constexpr bool has_format(isa::Type t) {
@@ -69,10 +72,11 @@ constexpr int min_exponent(const FormatRow& f) { return 1 - bias(f); }
 constexpr uint64_t infinity_magnitude(const FormatRow& f) {
     return ((uint64_t{1} << f.exponent_bits) - 1) << f.fraction_bits;
 }
-// Without infinity, only the pattern of all ones is not finite (e4m3).
+// Without infinity, only the pattern of all ones is not finite (e4m3), or none.
 constexpr uint64_t largest_magnitude(const FormatRow& f) {
     return f.has_infinity ? infinity_magnitude(f) - 1
-                          : infinity_magnitude(f) + (uint64_t{1} << f.fraction_bits) - 2;
+                          : infinity_magnitude(f) + (uint64_t{1} << f.fraction_bits) - 1 -
+                                (f.nan != 0 ? 1 : 0);
 }
 
 constexpr uint64_t sign_bit(const FormatRow& f) { return uint64_t{1} << (isa::bits(f.type) - 1); }

@@ -48,19 +48,28 @@ Place volta_place(const isa::MmaVariant& v, Matrix matrix, Type type, unsigned l
     return order == along ? Place{lane % 4 + high, i} : Place{i + high, lane % 4};
 }
 
+// Bits that an element of A or B has: those of .kind::f8f6f4 and mxf8f6f4 stand in bytes.
+unsigned held(const isa::MmaVariant& v, Type type) {
+    const bool in_bytes = v.kind == isa::MmaKind::f8f6f4 || v.kind == isa::MmaKind::mxf8f6f4;
+    return in_bytes && isa::bits(type) < 8 ? 8 : isa::bits(type);
+}
+
 // One operand in the registers of the warp: register by register, lane by lane.
 struct Registers {
     Type type;
+    unsigned held;   // bits of an element
     unsigned count;  // of registers
 
     unsigned width() const { return isa::bits(type) == 64 ? 64 : 32; }
-    unsigned each() const { return width() / isa::bits(type); }
+    unsigned each() const { return width() / held; }
+    // Four bits in a byte are its bits 2 to 5, six its bits 0 to 5 (PTX manual, "mma").
+    unsigned below() const { return held == 8 && isa::bits(type) == 4 ? 2 : 0; }
     size_t words() const { return size_t{count} * width(); }
 };
 
 struct Shape {
     Registers a, b, c, d;
-    size_t in_words() const { return a.words() + b.words() + c.words() + 32; }
+    size_t in_words() const { return a.words() + b.words() + c.words() + 3 * 32; }
 };
 
 Shape shape_of(const isa::MmaVariant& v) {
@@ -68,7 +77,7 @@ Shape shape_of(const isa::MmaVariant& v) {
         // A quad-pair has eight lanes for a matrix.
         const unsigned lanes = v.threads == isa::Threads::quad_pairs ? 8 : 32;
         const unsigned width = isa::bits(type) == 64 ? 64 : 32;
-        return Registers{type, rows * columns * isa::bits(type) / lanes / width};
+        return Registers{type, held(v, type), rows * columns * held(v, type) / lanes / width};
     };
     return {registers(v.a, v.m, v.stored_k()), registers(v.b, v.n, v.k), registers(v.c, v.m, v.n),
             registers(v.d, v.m, v.n)};
@@ -76,7 +85,7 @@ Shape shape_of(const isa::MmaVariant& v) {
 
 Place place_of(const isa::MmaVariant& v, Matrix matrix, Type type, unsigned lane, unsigned i) {
     return v.threads == isa::Threads::quad_pairs ? volta_place(v, matrix, type, lane, i)
-                                                 : place_of(v, matrix, isa::bits(type), lane, i);
+                                                 : place_of(v, matrix, held(v, type), lane, i);
 }
 
 unsigned product_of(const isa::MmaVariant& v, unsigned lane) {
@@ -91,7 +100,7 @@ void each_element(const isa::MmaVariant& v, Matrix matrix, const Registers& r, V
         for (unsigned lane = 0; lane < 32; ++lane)
             for (unsigned e = 0; e < r.each(); ++e)
                 visit(product_of(v, lane), place_of(v, matrix, r.type, lane, n * r.each() + e),
-                      size_t{n} * r.width() + lane * (r.width() / 32), e * isa::bits(r.type));
+                      size_t{n} * r.width() + lane * (r.width() / 32), e * r.held + r.below());
 }
 
 std::string registers_text(const char* prefix, unsigned count) {
@@ -104,6 +113,7 @@ std::string registers_text(const char* prefix, unsigned count) {
 // The key holds the modifiers in the order of the instruction.
 std::string spelling_of(const isa::MmaVariant& v, bool satfinite) {
     std::string text{v.key};
+    if (v.ordered) text.insert(text.find(".sp") + 3, "::ordered_metadata");
     const size_t shape = text.find(".m");
     text.insert(shape, ".sync.aligned");
     const size_t types = text.find('.', shape + 15);
@@ -112,9 +122,26 @@ std::string spelling_of(const isa::MmaVariant& v, bool satfinite) {
     return text;
 }
 
+// What a module's .target is, for the machine: with a suffix where the variant wants one.
+std::string target_of(const isa::MmaVariant& v, const isa::ArchRow& arch) {
+    return std::string(arch.name) + (v.suffix() == isa::Suffix::a   ? "a"
+                                     : v.suffix() == isa::Suffix::f ? "f"
+                                                                    : "");
+}
+
+// Which lanes and bytes give what rows and columns have beside their elements.
+struct Selectors {
+    unsigned metadata = 0;
+    std::array<unsigned, 2> byte{}, thread{};  // of the factors of A, and of B
+};
+
+std::string ids_text(const Selectors& s, size_t which) {
+    return "{" + std::to_string(s.byte.at(which)) + ", " + std::to_string(s.thread.at(which)) + "}";
+}
+
 // A kernel k(in, out): CTA i takes words [i * in_words, ...) and gives D.
 std::string module_of(const isa::MmaVariant& v, const isa::ArchRow& arch, bool satfinite,
-                      unsigned selector) {
+                      const Selectors& selectors) {
     const Shape shape = shape_of(v);
     std::string declarations;
     std::string loads;
@@ -130,16 +157,24 @@ std::string module_of(const isa::MmaVariant& v, const isa::ArchRow& arch, bool s
     take("a", shape.a);
     take("b", shape.b);
     take("c", shape.c);
-    loads += "    ld.global.b32 %e, [%rd4+" + std::to_string(4 * word) + "];\n";
+    for (const char* name : {"%e", "%sa", "%sb"}) {
+        loads += "    ld.global.b32 " + std::string(name) + ", [%rd4+" + std::to_string(4 * word) +
+                 "];\n";
+        word += 32;
+    }
     std::string stores;
     for (unsigned i = 0; i < shape.d.count; ++i)
         stores += "    st.global.b" + std::to_string(shape.d.width()) + " [%rd" +
                   (shape.d.width() == 64 ? "9" : "5") + "+" +
                   std::to_string(4 * i * shape.d.width()) + "], %d" + std::to_string(i) + ";\n";
-    return ".version 9.0\n.target " + std::string(arch.name) +
+    std::string rest = v.sparse ? ", %e, " + std::to_string(selectors.metadata) : "";
+    if (v.scales != 0)
+        rest += ", {%sa}, " + ids_text(selectors, 0) + ", %sb, " + ids_text(selectors, 1);
+    return ".version 9.0\n.target " + target_of(v, arch) +
            "\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n" +
-           "    .reg .b64 %rd<10>; .reg .b32 %t<3>, %e;\n" + declarations + "    .reg .b" +
-           std::to_string(shape.d.width()) + " %d<" + std::to_string(shape.d.count) + ">;\n" +
+           "    .reg .b64 %rd<10>; .reg .b32 %t<3>, %e, %sa, %sb;\n" + declarations +
+           "    .reg .b" + std::to_string(shape.d.width()) + " %d<" +
+           std::to_string(shape.d.count) + ">;\n" +
            "    ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out];\n"
            "    mov.u32 %t1, %tid.x; mov.u32 %t2, %ctaid.x; mul.wide.u32 %rd3, %t1, 4;\n"
            "    mad.wide.u32 %rd6, %t2, " +
@@ -150,8 +185,7 @@ std::string module_of(const isa::MmaVariant& v, const isa::ArchRow& arch, bool s
            "    add.u64 %rd8, %rd4, %rd3; add.u64 %rd9, %rd5, %rd3;\n" +
            loads + "    " + spelling_of(v, satfinite) + " " + registers_text("d", shape.d.count) +
            ", " + registers_text("a", shape.a.count) + ", " + registers_text("b", shape.b.count) +
-           ", " + registers_text("c", shape.c.count) +
-           (v.sparse ? ", %e, " + std::to_string(selector) : "") + ";\n" + stores + "    ret;\n}\n";
+           ", " + registers_text("c", shape.c.count) + rest + ";\n" + stores + "    ret;\n}\n";
 }
 
 uint64_t element_at(const Words& words, size_t base, size_t word, unsigned shift, Type type) {
@@ -199,18 +233,19 @@ struct Metadata {
 };
 
 // The element of the whole row that stored element i is.
-unsigned whole_index(Type type, const uint8_t* nibbles, unsigned i) {
+unsigned whole_index(const isa::MmaVariant& v, const uint8_t* nibbles, unsigned i) {
     const auto place = [&](unsigned stored) {
         return 4 * (stored / 2) + (nibbles[stored / 2] >> (2 * (stored % 2)) & 3u);
     };
-    if (type == Type::tf32) return place(2 * i) / 2;  // two places an element
-    if (isa::bits(type) == 4) return 2 * place(i / 2) + i % 2;
+    if (v.a == Type::tf32) return place(2 * i) / 2;  // two places an element
+    if (held(v, v.a) == 4) return 2 * place(i / 2) + i % 2;
     return place(i);
 }
 
 struct Product {
     num::testing::Operands x;  // A with its stored elements only
     Metadata metadata;
+    std::vector<uint8_t> factors_a, factors_b;
 };
 
 class MatrixDefinition {
@@ -219,9 +254,10 @@ class MatrixDefinition {
         : v_(v),
           arch_(arch),
           shape_(shape_of(v)),
-          row_(num::find_dot_row(arch.arch, v.m, v.n, v.k, v.a, v.d)) {}
+          row_(num::find_dot_row(arch.arch, v.m, v.n, v.k, v.a, v.d, v.kind)) {}
 
-    void check(InputClass input, bool satfinite, unsigned selector, unsigned cases, uint64_t seed) {
+    void check(InputClass input, bool satfinite, const Selectors& selectors, unsigned cases,
+               uint64_t seed) {
         ASSERT_NE(row_, nullptr) << v_.key << " on " << arch_.name;
         num::testing::Random random(seed);
         const num::MatrixTypes types{v_.a, v_.b, v_.c, v_.d, satfinite, v_.combine};
@@ -230,9 +266,10 @@ class MatrixDefinition {
         std::vector<Product> given;
         for (unsigned i = 0; i < cases; ++i)
             for (unsigned q = 0; q < products; ++q) given.push_back(make(input, types, random));
-        for (unsigned i = 0; i < cases; ++i) place(in, i, &given[size_t{i} * products], selector);
+        for (unsigned i = 0; i < cases; ++i)
+            place(in, i, &given[size_t{i} * products], selectors, random);
         const isa::Program program =
-            program_of(module_of(v_, arch_, satfinite, selector), arch_.arch, "k");
+            program_of(module_of(v_, arch_, satfinite, selectors), arch_.arch, "k");
         Given launch;
         launch.arch = arch_.arch;
         launch.grid.x = cases;
@@ -260,9 +297,13 @@ class MatrixDefinition {
   private:
     Product make(InputClass input, num::MatrixTypes types, num::testing::Random& random) const {
         const auto k = static_cast<int>(v_.k);
-        Product p{num::testing::make_operands(input, {v_.m, v_.n, k}, types, random), {}};
+        Product p{num::testing::make_operands(input, {v_.m, v_.n, k}, types, random), {}, {}, {}};
+        if (v_.scales != 0) {
+            p.factors_a = num::testing::make_factors(input, v_.scale, v_.m * v_.scales, random);
+            p.factors_b = num::testing::make_factors(input, v_.scale, v_.n * v_.scales, random);
+        }
         if (!v_.sparse) return p;
-        p.metadata.groups = v_.k * (v_.a == Type::tf32 ? 2 : 1) / (isa::bits(v_.a) == 4 ? 8 : 4);
+        p.metadata.groups = v_.k * (v_.a == Type::tf32 ? 2 : 1) / (held(v_, v_.a) == 4 ? 8 : 4);
         p.metadata.wide = isa::bits(v_.a) >= 16;
         constexpr std::array<uint8_t, 6> any{4, 14, 8, 9, 12, 13};
         for (unsigned i = 0; i < 16 * p.metadata.groups; ++i)
@@ -270,7 +311,7 @@ class MatrixDefinition {
         std::vector<uint64_t> stored;
         for (unsigned row = 0; row < v_.m; ++row)
             for (unsigned i = 0; i < v_.k / 2u; ++i)
-                stored.push_back(p.x.a[row * v_.k + whole_index(v_.a, nibbles_of(p, row), i)]);
+                stored.push_back(p.x.a[row * v_.k + whole_index(v_, nibbles_of(p, row), i)]);
         p.x.a = std::move(stored);
         return p;
     }
@@ -279,8 +320,40 @@ class MatrixDefinition {
         return &p.metadata.nibbles[size_t{row} * p.metadata.groups];
     }
 
-    void place(Words& in, unsigned i, const Product* products, unsigned selector) const {
+    // Padding is not read, and neither are the metadata and factors of other lanes and bytes.
+    static uint32_t around(const Registers& r, num::testing::Random& random) {
+        uint32_t elements = 0;
+        for (unsigned e = 0; e < r.each(); ++e)
+            elements |= ((1u << isa::bits(r.type)) - 1) << (e * r.held + r.below());
+        return r.held == isa::bits(r.type) ? 0 : static_cast<uint32_t>(random()) & ~elements;
+    }
+
+    // PTX manual, "Block scaling for mma.sync": row g of A by lane 4g or 4g + 2, row g + 8 by the
+    // lane behind it, column g of B by one of the lanes 4g to 4g + 3.
+    void put_factors(Words& in, size_t base, const Product& p, const Selectors& s,
+                     num::testing::Random& random) const {
+        for (size_t i = 0; i < 64; ++i) in[base + i] = static_cast<uint32_t>(random());
+        const auto put_byte = [&](size_t word, size_t byte, uint8_t value) {
+            in[word] &= ~(0xFFu << 8 * byte);
+            in[word] |= uint32_t{value} << 8 * byte;
+        };
+        for (size_t i = 0; i < v_.scales; ++i) {
+            for (size_t row = 0; row < 16; ++row)
+                put_byte(base + row % 8 * 4 + s.thread[0] * 2 + (row < 8 ? 0 : 1), s.byte[0] + i,
+                         p.factors_a[row * v_.scales + i]);
+            for (size_t column = 0; column < 8; ++column)
+                put_byte(base + 32 + column * 4 + s.thread[1], s.byte[1] + i,
+                         p.factors_b[column * v_.scales + i]);
+        }
+    }
+
+    void place(Words& in, unsigned i, const Product* products, const Selectors& selectors,
+               num::testing::Random& random) const {
         size_t base = i * shape_.in_words();
+        for (size_t word = 0; word < shape_.a.words(); ++word)
+            in[base + word] = around(shape_.a, random);
+        for (size_t word = 0; word < shape_.b.words(); ++word)
+            in[base + shape_.a.words() + word] = around(shape_.b, random);
         each_element(v_, Matrix::a, shape_.a, [&](unsigned q, Place at, size_t word, unsigned s) {
             put(in, base, word, s, v_.a, products[q].x.a[at.row * v_.stored_k() + at.column]);
         });
@@ -293,7 +366,9 @@ class MatrixDefinition {
             put(in, base, word, s, v_.c, products[q].x.c[at.row * v_.n + at.column]);
         });
         base += shape_.c.words();
-        if (v_.sparse) products[0].metadata.put(in, base, selector);
+        if (v_.sparse) products[0].metadata.put(in, base, selectors.metadata);
+        base += 32;
+        if (v_.scales != 0) put_factors(in, base, products[0], selectors, random);
     }
 
     uint64_t element(const Product& p, num::MatrixTypes types, Place at) const {
@@ -302,7 +377,17 @@ class MatrixDefinition {
         const uint64_t* const b = &p.x.b[at.column * v_.k];
         std::vector<uint64_t> chosen(b, b + k);
         for (unsigned i = 0; v_.sparse && i < k; ++i)
-            chosen[i] = b[whole_index(v_.a, nibbles_of(p, at.row), i)];
+            chosen[i] = b[whole_index(v_, nibbles_of(p, at.row), i)];
+        if (v_.scales != 0) {
+            const auto factors = [&](const std::vector<uint8_t>& all, size_t of) {
+                const auto first = all.begin() + static_cast<std::ptrdiff_t>(of * v_.scales);
+                return std::vector<uint8_t>(first, first + v_.scales);
+            };
+            return num::testing::scaled_oracle_element(
+                *row_, types, v_.scale, static_cast<int>(k), a, chosen.data(),
+                factors(p.factors_a, at.row), factors(p.factors_b, at.column),
+                p.x.c[at.row * v_.n + at.column]);
+        }
         return num::testing::oracle_element(*row_, types, static_cast<int>(k), a, chosen.data(),
                                             p.x.c[at.row * v_.n + at.column]);
     }
@@ -328,12 +413,19 @@ TEST_P(Variants, OnEveryArchitecture) {
         ++architectures;
         MatrixDefinition definition(v, arch);
         uint64_t seed = arch.number;
-        const unsigned selectors = v.sparse ? 4 / isa::metadata_lanes(v) : 1;
+        const unsigned of_metadata = v.sparse ? 4 / isa::metadata_lanes(v) : 1;
         for (int input = 0; input < num::testing::input_classes; ++input) {
             const unsigned cases = scale() * (v.m == 8 && v.threads == isa::Threads::warp ? 2 : 1);
             const bool satfinite = v.satfinite && input % 2 != 0;
-            definition.check(static_cast<InputClass>(input), satfinite,
-                             static_cast<unsigned>(input) % selectors, cases, ++seed * 7919);
+            // All of the selectors take their turn.
+            const auto n = static_cast<unsigned>(input);
+            Selectors selectors{n % of_metadata, {}, {}};
+            if (v.scales != 0)
+                selectors = {0,
+                             {n % (4u / v.scales) * v.scales, n / 2 % (4u / v.scales) * v.scales},
+                             {n % 2, n % 4}};
+            definition.check(static_cast<InputClass>(input), satfinite, selectors, cases,
+                             ++seed * 7919);
         }
         EXPECT_GE(definition.compared, 1000u);
     }
@@ -348,7 +440,8 @@ std::vector<const isa::MmaVariant*> all_variants() {
 
 std::string name_of_variant(const testing::TestParamInfo<const isa::MmaVariant*>& info) {
     std::string name{info.param->key};
-    std::ranges::replace(name, '.', '_');
+    for (char& c : name)
+        if (c == '.' || c == ':') c = '_';
     return name;
 }
 

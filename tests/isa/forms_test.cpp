@@ -12,9 +12,9 @@
 namespace lockwarp::isa {
 namespace {
 
-// What stands between an instruction and its run on sm_90; empty: nothing.
-std::string obstacle(const std::string& instruction) {
-    const Resolved r = resolved(module_with({instruction}, "sm_90", "9.0"), Arch::sm_90);
+// What stands between an instruction and its run, in a module for `target`; empty: nothing.
+std::string obstacle(const std::string& instruction, const std::string& target = "sm_90") {
+    const Resolved r = resolved(module_with({instruction}, target, "9.0"), *arch_named(target));
     if (!r.diagnostics.empty()) return r.diagnostics[0].message;
     exec::Code code;
     const std::vector<std::string> missing = exec::bind(r.program, false, code);
@@ -91,7 +91,35 @@ TEST(Forms, EveryWmmaVariantHasASpellingAndARequirement) {
 }
 
 TEST(Forms, EveryMatrixVariantHasBehaviour) {
-    for (const MmaVariant& v : mma_variants()) EXPECT_EQ(obstacle(instance(v)), "") << v.key;
+    for (const MmaVariant& v : mma_variants()) {
+        const ArchRow& newest = arch_rows.back();
+        EXPECT_EQ(obstacle(instance(v), target_of(v, newest)), "") << v.key;
+        const std::string on_hopper = v.target <= 90 ? obstacle(instance(v)) : "";
+        EXPECT_EQ(on_hopper, "") << v.key;
+    }
+}
+
+TEST(Forms, NoTwoMatrixVariantsHaveOneKeyOrOneSpelling) {
+    std::set<std::string_view> keys;
+    std::set<std::string> spellings;
+    for (const MmaVariant& v : mma_variants()) {
+        EXPECT_TRUE(keys.insert(v.key).second) << v.key;
+        const std::string text = instance(v);
+        EXPECT_TRUE(spellings.insert(text.substr(0, text.find(' '))).second) << v.key;
+    }
+}
+
+// The modifiers of a key, in the order of the key, are those of the instruction.
+TEST(Forms, KeysOfKindsAreSpelledAsTheInstruction) {
+    for (const MmaVariant& v : mma_variants()) {
+        if (v.kind == MmaKind::none) continue;
+        const std::string text = instance(v);
+        std::string key = text.substr(0, text.find(' '));
+        for (const std::string_view part : {"::ordered_metadata", ".sync.aligned", ".row.col"})
+            if (const size_t at = key.find(part); at != std::string::npos)
+                key.erase(at, part.size());
+        EXPECT_EQ(key, v.key);
+    }
 }
 
 TEST(Forms, EverySpellingMatchesItsRow) {

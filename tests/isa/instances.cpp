@@ -138,15 +138,18 @@ std::string instance(const MmaVariant& v) {
             type == Type::f64 || type == Type::f32 || type == Type::s32 ? type : Type::b32;
         return vector_of(holds, registers_of(fragment(id), type), first);
     };
-    std::string text = v.sparse ? "mma.sp" : "mma";
+    std::string text = v.ordered ? "mma.sp::ordered_metadata" : v.sparse ? "mma.sp" : "mma";
     text += ".sync.aligned.m" + std::to_string(v.m) + "n" + std::to_string(v.n) + "k" +
             std::to_string(v.k);
     for (const Order o : {v.a_order, v.b_order}) text += o == Order::row ? ".row" : ".col";
-    for (const Type t : {v.d, v.a, v.b, v.c}) text += row(t).name;
+    text += text_of(v.kind);
+    if (v.scales != 0) text += ".block_scale" + std::string(scale_vec_text(v.scales));
+    for (const Type t : {v.d, v.a, v.b, v.c, v.scale}) text += row(t).name;
     if (v.combine != Combine::none) text += v.combine == Combine::xor_ ? ".xor.popc" : ".and.popc";
     return text + " " + fragment_of(v.fragment_d, v.d, 0) + ", " +
            fragment_of(v.fragment_a, v.a, 8) + ", " + fragment_of(v.fragment_b, v.b, 16) + ", " +
-           fragment_of(v.fragment_c, v.c, 24) + (v.sparse ? ", %b32_32, 0;" : ";");
+           fragment_of(v.fragment_c, v.c, 24) + (v.sparse ? ", %b32_32, 0" : "") +
+           (v.scales != 0 ? ", {%b32_33}, {0, 1}, %b32_34, {0, 3};" : ";");
 }
 
 std::string module_with(const std::vector<std::string>& instructions, std::string_view target,

@@ -22,6 +22,11 @@ std::string instance(const Form& form, const std::string& modifiers);
 // One instruction of a matrix variant.
 std::string instance(const MmaVariant& variant);
 
+// The machine's .target that a module with the variant has to have.
+inline std::string target_of(const MmaVariant& v, const ArchRow& machine) {
+    return std::string(machine.name) + std::string(text_of(v.suffix()));
+}
+
 // The modifiers of ".rn.f32", as the parser gives them.
 std::vector<ptx::Modifier> modifiers_of(std::string_view text);
 

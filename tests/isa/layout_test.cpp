@@ -158,8 +158,9 @@ TEST(Layout, EveryVariantAgainstTheManualsFormulas) {
                           v.d == Type::f16 ? volta_c_f16 : volta_c_f32, false);
             continue;
         }
-        const Formula a = formula_of(a_rows, v.m, v.stored_k(), bits(v.a));
-        const Formula b = formula_of(b_rows, v.n, v.k, bits(v.b));
+        const Formula a =
+            formula_of(a_rows, v.m, v.stored_k(), held_bits(fragment(v.fragment_a), v.a));
+        const Formula b = formula_of(b_rows, v.n, v.k, held_bits(fragment(v.fragment_b), v.b));
         ASSERT_NE(a, nullptr) << v.key;
         ASSERT_NE(b, nullptr) << v.key;
         expect_layout(v.key, v.fragment_a, v.threads, a, false);

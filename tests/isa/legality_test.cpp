@@ -322,6 +322,7 @@ TEST(Legality, Targets) {
 TEST(Legality, MatrixVariantsOnTheirTargets) {
     for (const MmaVariant& v : mma_variants())
         for (const ArchRow& a : arch_rows) {
+            if (v.suffix() != Suffix::none) continue;  // below
             const std::string feature = v.feature.find('\'') == std::string_view::npos
                                             ? "Feature '" + std::string(v.feature) + "'"
                                             : std::string(v.feature);
@@ -333,6 +334,194 @@ TEST(Legality, MatrixVariantsOnTheirTargets) {
         }
     EXPECT_EQ(refusal(instance(*variant_named("mma.m16n8k8.f32.f16.f16.f32")), "sm_70"),
               "Feature '.m16n8k8' requires .target sm_75 or higher");
+}
+
+// As ptxas 13.0 answers for each target: the word in front says what the target lacks.
+TEST(Legality, KindsOnTheirTargets) {
+    const std::string fp8 = "Feature '.kind::f8f6f4'";
+    const std::string small = "Instruction 'mma with with FP6/FP4 floating point type'";
+    const std::string to_f16 =
+        "Instruction 'mma with with F16 accumulator and F8 floating point type'";
+    const std::string scale = "Instruction 'mma with block scale'";
+    const std::string sparse_scale = "Instruction 'Sparse mma with block scale'";
+    const std::string fp8_of_sm100 = "-100";  // sm_100a and sm_100f have it too
+    const std::pair<std::string, std::string> rows[] = {
+        {"mma.m16n8k32.kind::f8f6f4.f32.e4m3.e5m2.f32", fp8_of_sm100},
+        {"mma.m16n8k32.kind::f8f6f4.f16.e4m3.e5m2.f16", fp8_of_sm100},
+        {"mma.m16n8k16.kind::f8f6f4.f32.e4m3.e5m2.f32", fp8_of_sm100},
+        {"mma.m16n8k16.kind::f8f6f4.f16.e4m3.e5m2.f16", fp8_of_sm100},
+        {"mma.sp.m16n8k64.kind::f8f6f4.f32.e4m3.e5m2.f32", fp8_of_sm100},
+        {"mma.m16n8k32.kind::f8f6f4.f32.e4m3.e2m1.f32", small},
+        {"mma.m16n8k32.kind::f8f6f4.f16.e2m3.e5m2.f16", small},
+        {"mma.sp.m16n8k64.kind::f8f6f4.f32.e4m3.e3m2.f32", small},
+        {"mma.sp.m16n8k64.kind::f8f6f4.f16.e4m3.e5m2.f16", to_f16},
+        {"mma.sp.m16n8k64.f16.e4m3.e5m2.f16", to_f16},
+        {"mma.m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e2m1.f32.ue8m0", scale},
+        {"mma.sp.m16n8k64.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e2m1.f32.ue8m0", scale},
+        {"mma.m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", scale},
+        {"mma.m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", scale},
+        {"mma.sp.m16n8k128.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
+         sparse_scale},
+    };
+    for (const auto& [key, words] : rows) {
+        const MmaVariant* v = variant_named(key);
+        ASSERT_NE(v, nullptr) << key;
+        for (const std::string target :
+             {"sm_90a", "sm_100", "sm_100f", "sm_100a", "sm_120", "sm_120f", "sm_120a"}) {
+            const bool sm_100 = target == "sm_100a" || target == "sm_100f";
+            std::string lacks = words == fp8_of_sm100 ? fp8 : words;
+            if (words == sparse_scale && target != "sm_120f") lacks = scale;
+            const bool has = target == "sm_120a" || (words == fp8_of_sm100 && sm_100) ||
+                             (words != sparse_scale && target == "sm_120f");
+            EXPECT_EQ(refusal(instance(*v), target),
+                      has ? "" : lacks + " not supported on .target '" + target + "'")
+                << key;
+        }
+    }
+}
+
+TEST(Legality, VersionsOfKinds) {
+    const auto message = [](const char* key, std::string_view target) {
+        return refusal(instance(*variant_named(key)), std::string(target), "8.6");
+    };
+    const auto later = [](const std::string& feature) {
+        return "Feature '" + feature + "' requires PTX ISA .version 8.7 or later";
+    };
+    EXPECT_EQ(message("mma.m16n8k32.kind::f8f6f4.f32.e4m3.e5m2.f32", "sm_100a"), "");
+    EXPECT_EQ(message("mma.sp.m16n8k64.kind::f8f6f4.f32.e4m3.e5m2.f32", "sm_100a"), "");
+    EXPECT_EQ(message("mma.m16n8k16.kind::f8f6f4.f32.e4m3.e5m2.f32", "sm_100a"),
+              later("mma with FP8 floating point type and .m16n8k16 shape"));
+    EXPECT_EQ(message("mma.m16n8k32.kind::f8f6f4.f16.e4m3.e5m2.f16", "sm_100a"),
+              later("mma with FP8 floating point type and FP16 accumulation"));
+    EXPECT_EQ(message("mma.m16n8k32.kind::f8f6f4.f32.e4m3.e2m1.f32", "sm_100a"),
+              later("mma with with FP6/FP4 floating point type"));
+    EXPECT_EQ(message("mma.sp.m16n8k64.f16.e4m3.e5m2.f16", "sm_100a"),
+              later("mma with with F16 accumulator and F8 floating point type"));
+    EXPECT_EQ(message("mma.m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
+                      "sm_100a"),
+              later("mma with block scale"));
+}
+
+// A product of a kind on sm_120a with other modifiers or operands, as ptxas 13.0 answers.
+TEST(Legality, ModifiersAndOperandsOfKinds) {
+    const std::string four = "{%b32_0, %b32_1, %b32_2, %b32_3}";
+    const std::string fragments = four + ", " + four + ", {%b32_4, %b32_5}, " + four;
+    const auto message = [&](const std::string& modifiers, const std::string& rest = "") {
+        return refusal("mma" + modifiers + " " + fragments + rest + ";", "sm_120a");
+    };
+    const std::string k32 = ".sync.aligned.m16n8k32.row.col";
+    const std::string k64 = ".sync.aligned.m16n8k64.row.col";
+    const std::string ids = ", {%b32_6}, {0, 0}, %b32_7, {0, 0}";
+    const std::string mx = k32 + ".kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0";
+    EXPECT_EQ(message(mx, ids), "");
+    // Modifiers in any order.
+    EXPECT_EQ(message(".sync.aligned.kind::mxf8f6f4.block_scale.m16n8k32.row.col.f32.e4m3.e2m1.f32"
+                      ".ue8m0",
+                      ids),
+              "");
+    EXPECT_EQ(message(k32 + ".f32.kind::mxf8f6f4.e4m3.block_scale.e2m1.f32.ue8m0", ids), "");
+    EXPECT_EQ(message(k64 + ".kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0", ids), "");
+    const std::pair<std::string, std::string> modifiers[] = {
+        {k32 + ".f32.e4m3.e2m1.f32", ".kind::f8f6f4 modifier required for instruction 'mma'"},
+        {k32 + ".kind::f8f6f4.f16.e4m3.e4m3.f32",
+         "Unexpected instruction types specified for 'mma'"},
+        {k32 + ".kind::f8f6f4.satfinite.f32.e4m3.e2m1.f32",
+         "Unexpected instruction types specified for 'mma'"},
+        {k32 + ".kind::f8f6f4.s32.s8.s8.s32",
+         "Illegal modifier '.kind::f8f6f4' for instruction 'mma'"},
+        {".sync.aligned.m16n8k32.col.col.kind::f8f6f4.f32.e4m3.e2m1.f32",
+         "Illegal alayout '.col' for instruction 'mma'"},
+        {".sync.aligned.m16n8k16.row.col.kind::f8f6f4.f32.e2m1.e5m2.f32",
+         "Illegal matrix shape '.m16n8k16' for instruction 'mma'"},
+        {k64 + ".kind::f8f6f4.f32.e4m3.e4m3.f32",
+         "Incorrect instruction type specified for mma with shape '.m16n8k64'"},
+        {k32 + ".kind::mxf8f6f4.f32.e4m3.e2m1.f32",
+         ".block_scale modifier required for instruction 'mma'"},
+        {k32 + ".kind::f8f6f5.f32.e4m3.e2m1.f32", "Unknown modifier '.kind::f8f6f5'"},
+    };
+    for (const auto& [text, words] : modifiers) EXPECT_EQ(message(text), words) << text;
+    const std::pair<std::string, std::string> scaled[] = {
+        {k32 + ".kind::f8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0",
+         "Illegal modifier '.kind::f8f6f4' for instruction 'mma'"},
+        {k32 + ".kind::mxf8f6f4.block_scale.scale_vec::1X.f16.e4m3.e4m3.f16.ue8m0",
+         "Unexpected instruction types specified for 'mma'"},
+        {k32 + ".kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue4m3",
+         "Incorrect instruction type specified for mma with shape '.m16n8k32'"},
+        {k32 + ".kind::mxf8f6f4.block_scale.scale_vec::2X.f32.e4m3.e4m3.f32.ue8m0",
+         "Illegal modifier '.scale_vec::2X' for instruction 'mma'"},
+        {k64 + ".kind::mxf4nvf4.block_scale.f32.e2m1.e2m1.f32.ue8m0",
+         ".scale_vec_size modifier required for instruction 'mma'"},
+        {k64 + ".kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue4m3",
+         "Illegal modifier '.kind::mxf4' for instruction 'mma' with type '.ue4m3'"},
+        {k64 + ".kind::mxf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0",
+         "Modifier '.scale_vec::4X' cannot be combined with modifier '.kind::mxf4'"},
+        {k64 + ".kind::mxf4nvf4.block_scale.scale_vec::1X.f32.e2m1.e2m1.f32.ue8m0",
+         "Illegal modifier '.scale_vec::1X' for instruction 'mma'"},
+        {k64 + ".kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue4m3",
+         "Illegal modifier '.scale_vec::2X' for instruction 'mma' with type '.ue4m3'"},
+        {k64 + ".kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0",
+         "Illegal modifier '.scale_vec::4X' for instruction 'mma' with type '.ue8m0'"},
+        {k64 + ".kind::mxf4.block_scale.f32.e2m1.e4m3.f32.ue8m0",
+         "Incorrect instruction type specified for mma with shape '.m16n8k64'"},
+    };
+    for (const auto& [text, words] : scaled) EXPECT_EQ(message(text, ids), words) << text;
+    const auto out = [](int argument, const std::string& value, const std::string& range) {
+        return "Argument " + std::to_string(argument) + " of instruction 'mma': value '" + value +
+               "' out of range, expected to be in range [0.." + range + "]";
+    };
+    const std::pair<std::string, std::string> operands[] = {
+        {"", "Arguments mismatch for instruction 'mma'"},
+        {", %b32_6", "Arguments mismatch for instruction 'mma'"},
+        {", {%b32_6}, {0, 0}, {%b32_7}", "Arguments mismatch for instruction 'mma'"},
+        {", %b16_6, {0, 0}, %b32_7, {0, 0}", "Arguments mismatch for instruction 'mma'"},
+        {", 5, {0, 0}, %b32_7, {0, 0}", "Arguments mismatch for instruction 'mma'"},
+        {", %b32_6, {%b32_7, 0}, %b32_7, {0, 0}", "Arguments mismatch for instruction 'mma'"},
+        {", %b32_6, 0, %b32_7, {0, 0}", "Vector expected for argument 5"},
+        {", %b32_6, {0}, %b32_7, {0, 0}", "Argument vector size mismatch for instruction 'mma'"},
+        {", %b32_6, {4, 2}, %b32_7, {4, 4}", out(5, "4", "3")},
+        {", %b32_6, {0, 2}, %b32_7, {4, 4}", out(5, "2", "1")},
+        {", %b32_6, {0, -1}, %b32_7, {0, 0}", out(5, "-1", "1")},
+        {", %b32_6, {0, 0}, %b32_7, {70000, 0}", out(7, "70000", "3")},
+        {", %b32_6, {3, 1}, %b32_7, {3, 3}", ""},
+        {", %b32_6, {0, 0}, %b32_7, {0, 4}", out(7, "4", "3")},
+        // The assembler takes it.
+        {", %b32_6, {%b16_1, 0}, %b32_7, {0, 0}",
+         "A register as byte-id or thread-id of 'mma' is not executed yet"},
+    };
+    for (const auto& [text, words] : operands) EXPECT_EQ(message(mx, text), words) << text;
+    const std::string nv = k64 + ".kind::mxf4nvf4.block_scale.scale_vec::";
+    EXPECT_EQ(message(nv + "2X.f32.e2m1.e2m1.f32.ue8m0", ", %b32_6, {2, 1}, %b32_7, {2, 3}"), "");
+    EXPECT_EQ(message(nv + "2X.f32.e2m1.e2m1.f32.ue8m0", ", %b32_6, {1, 1}, %b32_7, {2, 3}"),
+              "Argument 5 of instruction 'mma': unexpected value '1', expected to be 0 or 2");
+    EXPECT_EQ(message(nv + "4X.f32.e2m1.e2m1.f32.ue4m3", ", %b32_6, {0, 1}, %b32_7, {2, 3}"),
+              "Argument 7 of instruction 'mma': unexpected value '2', expected to be 0");
+}
+
+TEST(Legality, SparseProductsOfKinds) {
+    const auto message = [](const std::string& key, const std::string& from,
+                            const std::string& to) {
+        std::string text = instance(*variant_named(key));
+        const size_t at = text.find(from);
+        EXPECT_NE(at, std::string::npos) << text;
+        if (at != std::string::npos) text.replace(at, from.size(), to);
+        return refusal(text, "sm_120a");
+    };
+    const std::string fp8 = "mma.sp.m16n8k64.f16.e4m3.e5m2.f16";
+    const std::string f8f6f4 = "mma.sp.m16n8k64.kind::f8f6f4.f32.e2m1.e5m2.f32";
+    const std::string nvf4 =
+        "mma.sp.m16n8k128.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3";
+    for (const std::string& key : {fp8, f8f6f4, nvf4})
+        EXPECT_EQ(message(key, ".sp::ordered_metadata", ".sp"),
+                  "Illegal modifier '.sp' for instruction 'mma'");
+    EXPECT_EQ(message(f8f6f4, ", 0;", ", 1;"),
+              "Argument 5 of instruction 'mma': unexpected value '1', expected to be 0");
+    EXPECT_EQ(message(nvf4, ", 0, {", ", 1, {"),
+              "Argument 5 of instruction 'Sparse mma': unexpected value '1', expected to be 0");
+    EXPECT_EQ(message(nvf4, "{0, 1}", "{1, 1}"),
+              "Argument 7 of instruction 'Sparse mma': unexpected value '1', expected to be 0");
+    EXPECT_EQ(message(nvf4, "{0, 3}", "{0, 4}"),
+              "Argument 9 of instruction 'Sparse mma': value '4' out of range, expected to be in "
+              "range [0..3]");
 }
 
 TEST(Legality, Versions) {

@@ -76,6 +76,12 @@ Fields fields(Type t) {
             return {4, 3};
         case Type::e5m2:
             return {5, 2};
+        case Type::e3m2:
+            return {3, 2};
+        case Type::e2m3:
+            return {2, 3};
+        case Type::e2m1:
+            return {2, 1};
         default:
             return {11, 52};
     }
@@ -102,6 +108,7 @@ Decoded decode(Type t, uint64_t bits) {
     x.finite = field != (uint64_t{1} << exponent_bits) - 1;
     // Only the pattern of all ones is no number.
     if (t == Type::e4m3) x.finite = x.finite || fraction != 7;
+    if (t == Type::e3m2 || t == Type::e2m3 || t == Type::e2m1) x.finite = true;
     x.significand = field == 0 ? fraction : fraction + (uint64_t{1} << fraction_bits);
     x.field_exponent = field == 0 ? 1 - middle : static_cast<int>(field) - middle;
     x.exponent = x.field_exponent - fraction_bits;
@@ -150,6 +157,27 @@ uint64_t round_wide(Type t, Rounding rounding, bool negative, const Wide& magnit
     return pattern == 0 || !negative ? pattern : pattern | uint64_t{1} << (width - 1);
 }
 
+struct Term {
+    bool negative;
+    int exponent;
+    Wide magnitude;
+};
+
+uint64_t sum_of(const FusedSum& rules, Type d, std::vector<Term> terms) {
+    int largest = terms.front().exponent;
+    for (const Term& t : terms) largest = std::max(largest, t.exponent);
+    Wide sum;
+    for (Term& t : terms) {
+        t.magnitude.truncate_below(largest - rules.fraction);
+        sum = t.negative ? sum - t.magnitude : sum + t.magnitude;
+    }
+    Wide magnitude = sum.negative() ? -sum : sum;
+    // Fewer bits than the format's are kept only where the rest is cut off.
+    if (rules.kept <= fields(d).fraction_bits && !magnitude.zero())
+        magnitude.truncate_below(magnitude.leading() - rules.kept + 1);
+    return round_wide(d, rules.rounding, sum.negative(), magnitude);
+}
+
 uint64_t fused_block(const DotRow& row, MatrixTypes types, Type c_type, int count,
                      const uint64_t* a, const uint64_t* b, uint64_t c) {
     // Zeros have no part in whether infinities meet, but Inf*0 is NaN.
@@ -166,11 +194,6 @@ uint64_t fused_block(const DotRow& row, MatrixTypes types, Type c_type, int coun
     if (std::isnan(special)) return types.d == Type::f16 ? 0x7FFF : 0x7FFFFFFF;
     if (std::isinf(special)) return special < 0 ? infinity_and_sign : infinity;
 
-    struct Term {
-        bool negative;
-        int exponent;
-        Wide magnitude;
-    };
     std::vector<Term> terms;
     const Decoded addend = decode(c_type, c);
     terms.push_back({addend.negative,
@@ -185,18 +208,21 @@ uint64_t fused_block(const DotRow& row, MatrixTypes types, Type c_type, int coun
              significand == 0 ? row.sum.zero_exponent : x.field_exponent + y.field_exponent,
              Wide::of(significand, x.exponent + y.exponent)});
     }
-    int largest = terms.front().exponent;
-    for (const Term& t : terms) largest = std::max(largest, t.exponent);
-    Wide sum;
-    for (Term& t : terms) {
-        t.magnitude.truncate_below(largest - row.sum.fraction);
-        sum = t.negative ? sum - t.magnitude : sum + t.magnitude;
-    }
-    Wide magnitude = sum.negative() ? -sum : sum;
-    // Fewer bits than the format's are kept only where the rest is cut off.
-    if (row.sum.kept <= fields(types.d).fraction_bits && !magnitude.zero())
-        magnitude.truncate_below(magnitude.leading() - row.sum.kept + 1);
-    return round_wide(types.d, row.sum.rounding, sum.negative(), magnitude);
+    return sum_of(row.sum, types.d, std::move(terms));
+}
+
+// A factor of a scaled product: its value's parts, as decode has them.
+struct Factor {
+    bool nan;
+    uint64_t significand;
+    int exponent;        // value = significand * 2^exponent
+    int field_exponent;  // with a significand in [1, 2), or of a subnormal
+};
+
+Factor factor(Type t, uint8_t bits) {
+    if (t == Type::ue8m0) return {bits == 255, 1, bits - 127, bits - 127};
+    const Decoded x = decode(Type::e4m3, bits % 128);
+    return {!x.finite, x.significand, x.exponent, x.field_exponent};
 }
 
 // x + y of one format, rounded to nearest.
@@ -309,6 +335,8 @@ uint64_t oracle_element(const DotRow& row, MatrixTypes types, int k, const uint6
         case Method::f16_halves:
             return fp8_by_f16(row, types, k, a, b, c);
         case Method::fused_blocks:
+        case Method::scaled_block:
+        case Method::scaled_groups:
             break;
     }
     Type c_type = types.c;
@@ -318,6 +346,49 @@ uint64_t oracle_element(const DotRow& row, MatrixTypes types, int k, const uint6
         c_type = types.d;
     }
     return c;
+}
+
+uint64_t scaled_oracle_element(const DotRow& row, MatrixTypes types, Type scale, int k,
+                               const uint64_t* a, const uint64_t* b,
+                               const std::vector<uint8_t>& a_factors,
+                               const std::vector<uint8_t>& b_factors, uint64_t c) {
+    const int each = k / static_cast<int>(a_factors.size());
+    double special = host_value(types.c, c);
+    if (std::isfinite(special)) special = 0;
+    std::vector<Term> terms;
+    const int group = row.method == Method::scaled_groups ? 16 : 1;
+    for (int from = 0; from < k; from += group) {
+        const Factor x = factor(scale, a_factors[static_cast<size_t>(from / each)]);
+        const Factor y = factor(scale, b_factors[static_cast<size_t>(from / each)]);
+        if (x.nan || y.nan) special = NAN;
+        // The group's sum of products times the factors, as one number.
+        Wide sum;
+        bool all_zero = true;
+        int exponent = x.field_exponent + y.field_exponent;
+        for (int i = from; i < from + group; ++i) {
+            const double product = host_value(types.a, a[i]) * host_value(types.b, b[i]);
+            if (!std::isfinite(product)) special += product;
+            const Decoded p = decode(types.a, a[i]);
+            const Decoded q = decode(types.b, b[i]);
+            const uint64_t significand =
+                p.significand * q.significand * x.significand * y.significand;
+            if (p.significand * q.significand != 0) all_zero = false;
+            if (group == 1) exponent += p.field_exponent + q.field_exponent;
+            if (significand == 0) continue;
+            const Wide value =
+                Wide::of(significand, p.exponent + q.exponent + x.exponent + y.exponent);
+            sum = p.negative != q.negative ? sum - value : sum + value;
+        }
+        if (all_zero || x.significand * y.significand == 0) exponent = row.sum.zero_exponent;
+        terms.push_back({sum.negative(), exponent, sum.negative() ? -sum : sum});
+    }
+    if (std::isnan(special)) return 0x7FFFFFFF;
+    if (std::isinf(special)) return special < 0 ? 0xFF800000 : 0x7F800000;
+    const Decoded addend = decode(types.c, c);
+    terms.push_back({addend.negative,
+                     addend.significand == 0 ? row.sum.zero_exponent : addend.field_exponent,
+                     Wide::of(addend.significand, addend.exponent)});
+    return sum_of(row.sum, types.d, std::move(terms));
 }
 
 }  // namespace lockwarp::num::testing

@@ -106,6 +106,42 @@ Operands make_operands(InputClass input, MatrixShape shape, MatrixTypes types, R
     return x;
 }
 
+std::vector<uint8_t> make_factors(InputClass input, Type scale, int count, Random& random) {
+    const bool power = scale == Type::ue8m0;
+    const uint64_t one = power ? 127 : 7 << 3;
+    std::vector<uint8_t> out;
+    for (int i = 0; i < count; ++i) {
+        uint64_t bits = one - 2 + below(5, random);
+        switch (input) {
+            case InputClass::narrow:
+            case InputClass::cancelling:
+                break;
+            case InputClass::subnormal:  // of ue4m3; of ue8m0 the smallest powers
+                bits = below(3, random) == 0 ? bits : below(9, random);
+                break;
+            case InputClass::overflow:
+                bits = below(2, random) == 0 ? bits : (power ? 254 : 0x7E) - below(3, random);
+                break;
+            case InputClass::special:
+                if (below(6, random) == 0) bits = power ? 0xFF : 0x7F;
+                break;
+            case InputClass::zeros:
+                if (below(2, random) == 0) bits = 0;
+                break;
+            case InputClass::medium:
+                bits = one - 16 + below(33, random);
+                break;
+            default:
+                bits = below(power ? 255 : 0x7F, random);
+                break;
+        }
+        // The sign of ue4m3 is not looked at.
+        if (!power && below(3, random) == 0) bits |= 0x80;
+        out.push_back(static_cast<uint8_t>(bits));
+    }
+    return out;
+}
+
 std::vector<uint64_t> landmarks(Type t) {
     const FormatRow& f = format(t);
     const uint64_t smallest = uint64_t{1} << f.fraction_bits;

@@ -34,6 +34,9 @@ struct Operands {
 };
 Operands make_operands(InputClass input, MatrixShape shape, MatrixTypes types, Random& random);
 
+// Factors of scale: ordinary ones near 1, or of the class's sort; NaN in the class special only.
+std::vector<uint8_t> make_factors(InputClass input, isa::Type scale, int count, Random& random);
+
 // Zeros, ones, subnormals, the ends of the range, infinities, NaNs: both signs.
 std::vector<uint64_t> landmarks(isa::Type t);
 // A random operand: any bits, near 1, small, few fraction bits, or next to a landmark.

@@ -22,15 +22,16 @@ std::string spelling(const ptx::Instruction& i) {
     return text;
 }
 
-// The spellings of each program, by its name.
-std::map<std::string, std::set<std::string>> spellings_of(
-    const std::vector<validate::SuiteProgram>& programs) {
+// The spellings of each program of an architecture's suite, by its name.
+std::map<std::string, std::set<std::string>> spellings_of(isa::Arch arch) {
     std::map<std::string, std::set<std::string>> out;
-    for (const validate::SuiteProgram& p : programs) {
+    for (const validate::SuiteProgram& p : validate::suite(arch)) {
         const ptx::Parsed parsed = ptx::parse(p.ptx);
         EXPECT_TRUE(parsed.diagnostics.empty()) << p.name;
         std::set<std::string>& of = out[p.name];
-        const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
+        const isa::Resolved resolved = isa::resolve(parsed.module, arch, "k");
+        EXPECT_TRUE(resolved.diagnostics.empty())
+            << p.name << ": " << resolved.diagnostics[0].message;
         for (const ptx::Instruction* i : gpu::instructions_of(parsed.module, resolved.program))
             if (i != nullptr) of.insert(spelling(*i));
     }
@@ -38,7 +39,7 @@ std::map<std::string, std::set<std::string>> spellings_of(
 }
 
 TEST(Suite, EverySpellingIsInTheProgramOfItsOpcode) {
-    const auto have = spellings_of(validate::suite(isa::Arch::sm_90));
+    const auto have = spellings_of(isa::Arch::sm_90);
     size_t found = 0;
     size_t left_out = 0;
     const auto expect = [&](const std::string& program, const std::string& text) {
@@ -63,8 +64,10 @@ TEST(Suite, EverySpellingIsInTheProgramOfItsOpcode) {
 }
 
 TEST(Suite, EveryVariantOfMmaHasItsProgramAndNoOther) {
-    const auto have = spellings_of(validate::suite(isa::Arch::sm_90));
+    const auto have = spellings_of(isa::Arch::sm_120);
+    const auto on_hopper = spellings_of(isa::Arch::sm_90);
     for (const isa::MmaVariant& v : isa::mma_variants()) {
+        EXPECT_EQ(on_hopper.contains(std::string(v.key)), v.target <= 90) << v.key;
         const auto of = have.find(std::string(v.key));
         ASSERT_NE(of, have.end()) << v.key;
         size_t spelled = 0;
@@ -152,7 +155,8 @@ TEST_P(SuiteOn, IsIdenticalBesidePlainArithmetic) {
 
 INSTANTIATE_TEST_SUITE_P(Arch, SuiteOn,
                          testing::Values(isa::Arch::sm_70, isa::Arch::sm_75, isa::Arch::sm_80,
-                                         isa::Arch::sm_86, isa::Arch::sm_89, isa::Arch::sm_90),
+                                         isa::Arch::sm_86, isa::Arch::sm_89, isa::Arch::sm_90,
+                                         isa::Arch::sm_100, isa::Arch::sm_120),
                          [](const auto& each) { return std::string(isa::row(each.param).name); });
 
 // Recordings are kept for ever: 6 MB in all. With the emulator as the machine; each is read and
