@@ -489,6 +489,16 @@ TEST(Legality, ModifiersAndOperandsOfKinds) {
          "A register as byte-id or thread-id of 'mma' is not executed yet"},
     };
     for (const auto& [text, words] : operands) EXPECT_EQ(message(mx, text), words) << text;
+    // Whatever stands there, there is an answer.
+    for (const std::string& thing :
+         {std::string("0.5"), std::string("[%b64_1]"), std::string("nothing"), std::string("_"),
+          std::string("{%b32_6, %b32_7}"), std::string("%pred_1"), std::string("!%pred_1"),
+          std::string("{0.5, nothing}"), std::string("{18446744073709551615, 0}"),
+          std::string("sh"), std::string("%laneid"), std::string("{%pred_1, 0}")})
+        for (const std::string& rest :
+             {", " + thing + ", {0, 0}, %b32_7, {0, 0}", ", %b32_6, " + thing + ", %b32_7, {0, 0}",
+              ", %b32_6, {0, 0}, %b32_7, " + thing})
+            EXPECT_NE(message(mx, rest), "") << rest;
     const std::string nv = k64 + ".kind::mxf4nvf4.block_scale.scale_vec::";
     EXPECT_EQ(message(nv + "2X.f32.e2m1.e2m1.f32.ue8m0", ", %b32_6, {2, 1}, %b32_7, {2, 3}"), "");
     EXPECT_EQ(message(nv + "2X.f32.e2m1.e2m1.f32.ue8m0", ", %b32_6, {1, 1}, %b32_7, {2, 3}"),
