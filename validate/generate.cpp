@@ -191,9 +191,20 @@ struct Writer {
                     std::to_string(r.below(4 / isa::metadata_lanes(v)));
         for (const bool of_a : {true, false})
             if (v.scales != 0)
-                line += ", " + load(Holds::factors, v.scale, 32) + ", " +
-                        scale_ids(v, of_a, r.below(16));
+                line += ", " + load(Holds::factors, v.scale, 32) + ", " + drawn_ids(v, of_a);
         emit(line);
+    }
+
+    // As constants or in registers.
+    std::string drawn_ids(const isa::MmaVariant& v, bool of_a) {
+        std::vector<std::string> ids;
+        const bool in_registers = r.one_in(3);
+        for (const unsigned id : scale_ids(v, of_a, r.below(16))) {
+            ids.push_back(in_registers ? fresh(16) : std::to_string(id));
+            if (in_registers)
+                before += "    mov.b16 " + ids.back() + ", " + std::to_string(id) + ";\n";
+        }
+        return braced(ids);
     }
 
     void wmma(const isa::WmmaVariant& v) {

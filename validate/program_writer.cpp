@@ -183,11 +183,11 @@ std::string target_of(isa::Arch arch, isa::Suffix suffix) {
     return std::string(isa::row(arch).name) + (suffix == isa::Suffix::none ? "" : "a");
 }
 
-std::string scale_ids(const isa::MmaVariant& v, bool of_a, uint64_t n) {
+std::array<unsigned, 2> scale_ids(const isa::MmaVariant& v, bool of_a, uint64_t n) {
     const uint64_t bytes = 4u / v.scales;
     const uint64_t threads = of_a ? 2 : 4;
-    return "{" + std::to_string(n % bytes * v.scales) + ", " + std::to_string(n / bytes % threads) +
-           "}";
+    return {static_cast<unsigned>(n % bytes * v.scales),
+            static_cast<unsigned>(n / bytes % threads)};
 }
 
 std::string mma_spelling(const isa::MmaVariant& v, bool satfinite) {

@@ -2,6 +2,7 @@
 // instruction's text. Internal to this room.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -65,9 +66,9 @@ uint16_t version_of(const isa::MmaVariant& v);
 // suffix. A .version before 8.8 has no sm_120f.
 std::string target_of(isa::Arch arch, isa::Suffix suffix);
 
-// "{1, 0}": the byte-id and thread-id of a variant's factors, of A or of B. `n`: any number; all
-// that there are take their turn.
-std::string scale_ids(const isa::MmaVariant& v, bool of_a, uint64_t n);
+// The byte-id and thread-id of a variant's factors, of A or of B. `n`: any number; all that there
+// are take their turn.
+std::array<unsigned, 2> scale_ids(const isa::MmaVariant& v, bool of_a, uint64_t n);
 
 // "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 std::string mma_spelling(const isa::MmaVariant& v, bool satfinite);

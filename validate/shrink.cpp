@@ -30,11 +30,27 @@ bool isolable(const isa::Operation& o) {
            o.op != isa::Op::wmma_store && o.op != isa::Op::ld && !reads_carry(o.op);
 }
 
+// Of mma, a byte-id or thread-id in a register becomes the number that the register holds: it must
+// be the same in all lanes.
+void name_scale_ids(const isa::Operation& o, const Difference& d, ptx::Instruction& i) {
+    const size_t first = o.mma != nullptr && o.mma->sparse ? 7 : 5;
+    for (size_t n = 0; n < o.scale_refs.size(); ++n) {
+        if (o.scale_refs[n] == isa::no_ref) continue;
+        ptx::Operand& id = i.operands[first + n / 2 * 2].items[n % 2];
+        for (const Difference::Input& input : d.inputs)
+            if (input.name == id.text) {
+                id.kind = ptx::OperandKind::integer;
+                id.bits = input.lanes[0];
+            }
+    }
+}
+
 OneInstruction one_instruction(const Report& report, const ptx::Instruction& original) {
     const Difference& d = *report.first;
     const isa::Operation& o = report.program.operations[d.operation];
     ptx::Instruction i = original;
     i.guard = {};
+    name_scale_ids(o, d, i);
     OneInstruction out;
     std::string registers;
     const auto declare = [&](const isa::Register& r) {

@@ -182,10 +182,20 @@ void write_mma(SuiteWriter& w, const isa::MmaVariant& v) {
             const unsigned selectors = 4 / isa::metadata_lanes(v);
             line += ", " + w.input(v.a, Role::metadata, n) + ", " + std::to_string(n % selectors);
         }
-        for (const bool of_a : {true, false})
-            if (v.scales != 0)
-                line += ", " + w.input(v.scale, Role::factors, n * 2 + of_a) + ", " +
-                        scale_ids(v, of_a, n * 5);
+        for (const bool of_a : {true, false}) {
+            if (v.scales == 0) continue;
+            // As constants and in registers by turns.
+            std::vector<std::string> ids;
+            unsigned reg = of_a ? 2 : 4;
+            for (const unsigned id : scale_ids(v, of_a, n * 5)) {
+                ids.push_back(std::to_string(id));
+                if (n % 2 == 0) continue;
+                const std::string name = w.result(16, reg++);
+                w.line("mov.b16 " + name + ", " + ids.back());
+                ids.back() = name;
+            }
+            line += ", " + w.input(v.scale, Role::factors, n * 2 + of_a) + ", " + braced(ids);
+        }
         w.line(line);
     };
     // Each execution has other pairs of A and B; every second one goes on from the last result

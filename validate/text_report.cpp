@@ -144,8 +144,13 @@ std::string vector_text(const Report& r, const Difference& d, unsigned operand, 
 std::string factors_text(const Report& r, const Difference& d, bool is_a, unsigned index) {
     const isa::Operation& o = r.program.operations[d.operation];
     const isa::MmaVariant& v = *o.mma;
-    const size_t ids = is_a ? 0 : 2;
-    const unsigned thread = o.scale_ids[ids + 1];
+    const auto id = [&](size_t which) -> unsigned {
+        const isa::Ref ref = o.scale_refs[which];
+        const Difference::Input* const reg = ref == isa::no_ref ? nullptr : input_of(r, d, ref);
+        return reg == nullptr ? o.scale_ids[which] : reg->lanes[0] % 4;
+    };
+    const unsigned byte = id(is_a ? 0 : 2);
+    const unsigned thread = id(is_a ? 1 : 3) % (is_a ? 2 : 4);
     const unsigned lane =
         is_a ? isa::scale_lane_a(index, thread) : isa::scale_lane_b(index, thread);
     const Difference::Input* const input =
@@ -153,10 +158,9 @@ std::string factors_text(const Report& r, const Difference& d, bool is_a, unsign
     std::string out = fmt::format("    {} {}, {}:", is_a ? "A row" : "B column", index,
                                   v.scales == 1 ? "factor" : "factors");
     for (unsigned i = 0; i < v.scales; ++i)
-        out +=
-            input == nullptr
-                ? " ?"
-                : fmt::format(" 0x{:02x}", input->lanes[lane] >> 8 * (o.scale_ids[ids] + i) & 255);
+        out += input == nullptr
+                   ? " ?"
+                   : fmt::format(" 0x{:02x}", input->lanes[lane] >> 8 * ((byte + i) % 4) & 255);
     return out + "\n";
 }
 

@@ -125,18 +125,29 @@ struct Factors {
     std::array<uint8_t, most_factors> a, b;
 };
 
+// Byte-id or thread-id `which` of an instruction: a multiple of `step` below `bound`, a power of
+// two. Of a register, which has to be the same in all lanes and such a number, the first lane's low
+// bits are taken.
+unsigned scale_id(Context& c, const Operation& o, size_t which, unsigned bound, unsigned step) {
+    if (o.scale_refs[which] == isa::no_ref) return o.scale_ids[which];
+    return slot<uint16_t>(c, o.scale_refs[which])[0] % bound / step * step;
+}
+
 void gather_factors(Context& c, const Operation& o, Factors& out) {
     const isa::MmaVariant& v = *o.mma;
+    const std::array bytes{scale_id(c, o, 0, 4, v.scales), scale_id(c, o, 2, 4, v.scales)};
+    const unsigned thread_a = scale_id(c, o, 1, 2, 1);
+    const unsigned thread_b = scale_id(c, o, 3, 4, 1);
     const unsigned first = v.sparse ? 1 : 0;  // metadata comes before
     const auto take = [&](unsigned of_b, unsigned lane, uint8_t* to) {
         const uint32_t word = slot<uint32_t>(c, o.r[first + of_b])[lane];
         for (unsigned i = 0; i < v.scales; ++i)
-            to[i] = static_cast<uint8_t>(word >> 8 * (o.scale_ids[2 * of_b] + i));
+            to[i] = static_cast<uint8_t>(word >> 8 * (bytes[of_b] + i));
     };
     for (unsigned row = 0; row < v.m; ++row)
-        take(0, isa::scale_lane_a(row, o.scale_ids[1]), &out.a[row * v.scales]);
+        take(0, isa::scale_lane_a(row, thread_a), &out.a[row * v.scales]);
     for (unsigned column = 0; column < v.n; ++column)
-        take(1, isa::scale_lane_b(column, o.scale_ids[3]), &out.b[column * v.scales]);
+        take(1, isa::scale_lane_b(column, thread_b), &out.b[column * v.scales]);
 }
 
 // The rows of A from `row` on, as the variant multiplies them.

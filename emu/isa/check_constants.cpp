@@ -40,8 +40,13 @@ std::string selector_refusal(const Operation& o) {
 }
 
 // Operand `n`, {byte-id, thread-id} of the factors of A or of B; empty: it is right.
-std::string scale_refusal(const MmaVariant& v, bool of_a, size_t n, uint64_t byte,
-                          uint64_t thread) {
+std::string scale_refusal(const MmaVariant& v, bool of_a, size_t n, const ptx::Operand& ids) {
+    // What a register holds is seen when it is read.
+    const auto value = [&](size_t at) {
+        return ids.items[at].kind == ptx::OperandKind::integer ? ids.items[at].bits : 0;
+    };
+    const uint64_t byte = value(0);
+    const uint64_t thread = value(1);
     const uint64_t most_byte = 4u - v.scales;
     if (v.scales == 1 && byte > most_byte) return out_of_range(n, name_of(v), byte, most_byte);
     if (byte > most_byte || byte % v.scales != 0)
@@ -100,7 +105,7 @@ bool check_constants(Resolver& r, const ptx::Instruction& i, Operation& o) {
             for (size_t n = 0; n < 2 && o.mma->scales != 0; ++n) {
                 const size_t at = (o.mod.sparse ? 7 : 5) + 2 * n;
                 const std::vector<ptx::Operand>& ids = i.operands[at].items;
-                const std::string why = scale_refusal(*o.mma, n == 0, at, ids[0].bits, ids[1].bits);
+                const std::string why = scale_refusal(*o.mma, n == 0, at, i.operands[at]);
                 if (!why.empty()) refuse(i.operands[at], why);
                 o.scale_ids[2 * n] = static_cast<uint8_t>(ids[0].bits);
                 o.scale_ids[2 * n + 1] = static_cast<uint8_t>(ids[1].bits);

@@ -146,7 +146,7 @@ enum class Op : uint8_t {
 //   N  vector of .x1/.x2/.x4 32-bit registers
 //   Fd Fa Fb Fc  fragments of mma
 //   W  the fragment of wmma.load, wmma.store    Wd Wa Wb Wc  those of wmma.mma
-//   G  register of scale factors, bare or in braces    K  {byte-id, thread-id}, constants
+//   G  register of scale factors, bare or in braces    K  {byte-id, thread-id}
 // A .sync instruction's last operand is its membermask. Of bar, an operand in braces is left out
 // before those behind it.
 // Types: first in the instruction, or after ':' the second (1), twice as wide (w), or one named.

@@ -59,8 +59,10 @@ struct Operation {
     std::array<VectorRef, 4> vector{};  // in order: data of ld/st, sides of mov, fragments of mma
     std::array<Address, 2> address{};
     uint64_t immediate = 0;  // operand I
-    // Operands K of mma: the byte-id and thread-id of A's factors, then those of B's.
+    // Operands K of mma: the byte-id and thread-id of A's factors, then those of B's. One of
+    // scale_refs that is not no_ref is a 16-bit register, the same in all lanes, and stands for it.
     std::array<uint8_t, 4> scale_ids{};
+    std::array<Ref, 4> scale_refs{no_ref, no_ref, no_ref, no_ref};
     const MmaVariant* mma = nullptr;
     const WmmaVariant* wmma = nullptr;            // of wmma.mma
     const WmmaFragment* wmma_fragment = nullptr;  // of wmma.load and wmma.store

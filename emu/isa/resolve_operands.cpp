@@ -52,6 +52,7 @@ struct OperandDecoder {
     Operation& o;
     size_t vectors = 0;
     size_t addresses = 0;
+    size_t scale_id = 0;  // of Operation::scale_refs
     std::vector<uint32_t> written;
     std::vector<uint32_t> read;
     bool failed = false;
@@ -447,7 +448,7 @@ struct OperandDecoder {
                o.op == Op::wmma_load || which == 'd');
     }
 
-    // {byte-id, thread-id}; check_constants looks at the numbers.
+    // {byte-id, thread-id}; check_constants looks at constants.
     void scale_ids(const ptx::Operand& p) {
         if (p.kind != ptx::OperandKind::vector) {
             if (!failed)
@@ -464,14 +465,11 @@ struct OperandDecoder {
             return;
         }
         for (const ptx::Operand& id : p.items) {
-            const Symbol symbol = id.kind == ptx::OperandKind::name ? r.find(id.text) : Symbol{};
-            if (symbol.kind == SymbolKind::reg && bits(symbol.type) == 16 && !failed) {
-                r.error(id.place,
-                        "A register as byte-id or thread-id of 'mma' is not executed yet");
-                failed = true;
-            } else if (id.kind != ptx::OperandKind::integer) {
-                mismatch(id.place, "a constant is expected");
-            }
+            if (id.kind == ptx::OperandKind::name)
+                o.scale_refs[scale_id] = source(id, Type::u16, false);
+            else if (id.kind != ptx::OperandKind::integer)
+                mismatch(id.place, "a constant or a 16-bit register is expected");
+            ++scale_id;
         }
     }
 
@@ -792,7 +790,7 @@ void Resolver::decode(const ptx::Instruction& instruction) {
     o.wmma = s.wmma;
     o.wmma_fragment = s.wmma_fragment;
     o.place = instruction.place;
-    OperandDecoder decoder{*this, instruction, s, o, 0, 0, {}, {}, false};
+    OperandDecoder decoder{*this, instruction, s, o, 0, 0, 0, {}, {}, false};
     if (!instruction.guard.name.empty()) {
         ptx::Operand guard;
         guard.kind = ptx::OperandKind::name;

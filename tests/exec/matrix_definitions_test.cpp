@@ -133,9 +133,12 @@ std::string target_of(const isa::MmaVariant& v, const isa::ArchRow& arch) {
 struct Selectors {
     unsigned metadata = 0;
     std::array<unsigned, 2> byte{}, thread{};  // of the factors of A, and of B
+    bool in_registers = false;
 };
 
 std::string ids_text(const Selectors& s, size_t which) {
+    if (s.in_registers)
+        return which == 0 ? "{%h0, %h1}" : "{%h2, " + std::to_string(s.thread[1]) + "}";
     return "{" + std::to_string(s.byte.at(which)) + ", " + std::to_string(s.thread.at(which)) + "}";
 }
 
@@ -170,6 +173,10 @@ std::string module_of(const isa::MmaVariant& v, const isa::ArchRow& arch, bool s
     std::string rest = v.sparse ? ", %e, " + std::to_string(selectors.metadata) : "";
     if (v.scales != 0)
         rest += ", {%sa}, " + ids_text(selectors, 0) + ", %sb, " + ids_text(selectors, 1);
+    if (selectors.in_registers)
+        loads += "    .reg .u16 %h<3>; mov.u16 %h0, " + std::to_string(selectors.byte[0]) +
+                 "; mov.u16 %h1, " + std::to_string(selectors.thread[0]) + "; mov.u16 %h2, " +
+                 std::to_string(selectors.byte[1]) + ";\n";
     return ".version 9.0\n.target " + target_of(v, arch) +
            "\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n" +
            "    .reg .b64 %rd<10>; .reg .b32 %t<3>, %e, %sa, %sb;\n" + declarations +
@@ -419,11 +426,12 @@ TEST_P(Variants, OnEveryArchitecture) {
             const bool satfinite = v.satfinite && input % 2 != 0;
             // All of the selectors take their turn.
             const auto n = static_cast<unsigned>(input);
-            Selectors selectors{n % of_metadata, {}, {}};
+            Selectors selectors{n % of_metadata, {}, {}, false};
             if (v.scales != 0)
                 selectors = {0,
                              {n % (4u / v.scales) * v.scales, n / 2 % (4u / v.scales) * v.scales},
-                             {n % 2, n % 4}};
+                             {n % 2, n % 4},
+                             n % 3 == 0};
             definition.check(static_cast<InputClass>(input), satfinite, selectors, cases,
                              ++seed * 7919);
         }

@@ -484,9 +484,9 @@ TEST(Legality, ModifiersAndOperandsOfKinds) {
         {", %b32_6, {0, 0}, %b32_7, {70000, 0}", out(7, "70000", "3")},
         {", %b32_6, {3, 1}, %b32_7, {3, 3}", ""},
         {", %b32_6, {0, 0}, %b32_7, {0, 4}", out(7, "4", "3")},
-        // The assembler takes it.
-        {", %b32_6, {%b16_1, 0}, %b32_7, {0, 0}",
-         "A register as byte-id or thread-id of 'mma' is not executed yet"},
+        {", %b32_6, {%b16_1, 0}, %b32_7, {0, %u16_1}", ""},
+        {", %b32_6, {%s16_1, 1}, %b32_7, {%b16_1, %b16_2}", ""},
+        {", %b32_6, {%b16_1, 2}, %b32_7, {0, 0}", out(5, "2", "1")},
     };
     for (const auto& [text, words] : operands) EXPECT_EQ(message(mx, text), words) << text;
     // Whatever stands there, there is an answer.

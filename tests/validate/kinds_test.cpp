@@ -49,6 +49,7 @@ TEST(Kinds, ProgramsDrawAllSelectors) {
     for (const char* ids : {"{0, 0}", "{0, 1}", "{2, 0}", "{2, 1}", "{0, 2}", "{2, 3}"})
         EXPECT_NE(texts.find(ids), std::string::npos) << ids;
     EXPECT_EQ(texts.find("{1, "), std::string::npos);
+    EXPECT_NE(texts.find("{%h"), std::string::npos);
 }
 
 // A machine that takes A for another type.
@@ -75,14 +76,18 @@ TEST(Kinds, ADifferenceIsShrunkToOneInstruction) {
     o.generate.arch = isa::Arch::sm_120;
     o.generate.ctas = o.generate.warps = 1;
     o.generate.only = {scaled};
-    o.cases = 2;
+    o.cases = 4;
     gpu::Engine* const one = &engine;
     const validate::FuzzReport r = fuzz(o, isa::Arch::sm_120, {&one, 1});
     EXPECT_EQ(r.problem, "");
     ASSERT_FALSE(r.found.empty());
-    EXPECT_TRUE(r.found[0].isolated);
-    EXPECT_NE(r.found[0].ptx.find(".target sm_120a\n"), std::string::npos) << r.found[0].ptx;
-    EXPECT_EQ(validate::recorded_name(r.found[0].instruction), scaled);
+    for (const validate::Found& f : r.found) {
+        EXPECT_TRUE(f.isolated);
+        EXPECT_NE(f.ptx.find(".target sm_120a\n"), std::string::npos) << f.ptx;
+        EXPECT_EQ(validate::recorded_name(f.instruction), scaled);
+        // Registers that have to be the same in all lanes are constants here.
+        EXPECT_EQ(f.ptx.find("{%h"), std::string::npos) << f.ptx;
+    }
 }
 
 TEST(Kinds, AReportNamesTheFactors) {
