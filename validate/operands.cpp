@@ -142,6 +142,7 @@ uint64_t register_operand(Type type, OperandClass from, Random& random) {
 }
 
 uint64_t fragment_register(Type element, unsigned held, OperandClass from, Random& random) {
+    if (held == 0) held = isa::bits(element);
     const unsigned width = isa::bits(element) == 64 ? 64 : 32;
     const unsigned below = held == 8 && isa::bits(element) == 4 ? 2 : 0;
     uint64_t out = 0;

@@ -27,7 +27,7 @@ uint64_t operand(isa::Type type, OperandClass from, Random& random);
 uint64_t register_operand(isa::Type type, OperandClass from, Random& random);
 
 // A register of a matrix fragment, full of elements: 32 bits, or 64 for f64. Each has `held` bits,
-// of which those beside its own are 0 (matrix.hpp, held_bits).
+// of which those beside its own are 0 (matrix.hpp, held_bits); 0: its own.
 uint64_t fragment_register(isa::Type element, unsigned held, OperandClass from, Random& random);
 
 // A register of factors of scale, four bytes: powers of two next to each other, or all there are.
