@@ -38,6 +38,8 @@ Block f16_block(isa::Arch arch) {
         case isa::Arch::sm_70:
             return {4, 23};
         case isa::Arch::sm_90:
+        case isa::Arch::sm_100:
+        case isa::Arch::sm_120:
             return {16, 25};
         default:
             return {8, 24};
