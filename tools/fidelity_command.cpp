@@ -63,7 +63,7 @@ Tally tally(const std::vector<FidelityRow>& rows) {
 
 bool runs(Fidelity f) { return f < Fidelity::not_supported; }
 
-// "sm_90: 214 of 230 instructions exact on hardware, 10 literature"
+// "sm_90: 214 of 230 exact on hardware, 10 literature": of instructions
 std::string headline(const isa::ArchRow& arch, const std::vector<FidelityRow>& rows) {
     const Tally counts = tally(rows);
     size_t all = 0;
@@ -74,8 +74,7 @@ std::string headline(const isa::ArchRow& arch, const std::vector<FidelityRow>& r
         if (runs(w.fidelity) && w.fidelity != Fidelity::exact && n != 0)
             rest += fmt::format(", {} {}", n, w.word);
     }
-    return fmt::format("{}: {} of {} instructions exact on hardware{}\n", arch.name, counts[0], all,
-                       rest);
+    return fmt::format("{}: {} of {} exact on hardware{}\n", arch.name, counts[0], all, rest);
 }
 
 // What stands behind the column of names; a long name has a line of its own.
