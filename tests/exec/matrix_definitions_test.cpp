@@ -329,10 +329,11 @@ class MatrixDefinition {
 
     // Padding is not read, and neither are the metadata and factors of other lanes and bytes.
     static uint32_t around(const Registers& r, num::testing::Random& random) {
+        if (r.held == isa::bits(r.type)) return 0;
         uint32_t elements = 0;
         for (unsigned e = 0; e < r.each(); ++e)
             elements |= ((1u << isa::bits(r.type)) - 1) << (e * r.held + r.below());
-        return r.held == isa::bits(r.type) ? 0 : static_cast<uint32_t>(random()) & ~elements;
+        return static_cast<uint32_t>(random()) & ~elements;
     }
 
     // PTX manual, "Block scaling for mma.sync": row g of A by lane 4g or 4g + 2, row g + 8 by the
