@@ -12,19 +12,24 @@
 int main() {
     using namespace lockwarp;
     std::set<std::string> words;
+    // One by one; an operator's parts, as "::", stay.
+    const auto add_modifiers = [&](const std::string& spelled) {
+        for (size_t at = 0; at < spelled.size();) {
+            const size_t end = std::min(spelled.find('.', at + 1), spelled.size());
+            words.insert(spelled.substr(at, end - at));
+            at = end;
+        }
+    };
     for (const isa::Form& form : isa::forms()) {
         words.emplace(form.opcode);
-        // The modifiers of each way of writing it, one by one; an operator's parts, as "::", stay.
-        for (const std::string& spelled : isa::expansions(form.syntax))
-            for (size_t at = 0; at < spelled.size();) {
-                const size_t end = std::min(spelled.find('.', at + 1), spelled.size());
-                words.insert(spelled.substr(at, end - at));
-                at = end;
-            }
+        if (form.op == isa::Op::mma) continue;  // millions of spellings, below by variants
+        for (const std::string& spelled : isa::expansions(form.syntax)) add_modifiers(spelled);
     }
     for (const isa::MmaVariant& v : isa::mma_variants()) {
         const std::string key(v.key);
-        words.insert(key.substr(key.find('.')));
+        const std::string modifiers = key.substr(key.find('.'));
+        words.insert(modifiers);
+        add_modifiers(modifiers);
     }
     for (const isa::SpecialRow& s : isa::special_rows()) words.emplace(s.name);
     for (const isa::TypeRow& t : isa::type_rows) words.emplace(t.name);
