@@ -9,6 +9,7 @@
 #include "emu/isa/arch.hpp"
 #include "tools/fidelity_command.hpp"
 #include "tools/fuzz_command.hpp"
+#include "tools/lanes_command.hpp"
 #include "tools/list_command.hpp"
 #include "tools/record_command.hpp"
 #include "tools/replay_command.hpp"
@@ -144,6 +145,8 @@ int command_line(int argc, char** argv) {
     CLI::App* list = app.add_subcommand("list", "Print the instructions that are executed");
     bool markdown = false;
     list->add_flag("--markdown", markdown, "as the README has it");
+    LanesCommand lanes;
+    add_lanes(app, lanes);
     ReportCommand report;
     add_report(app, report);
     wrap_descriptions(app);
@@ -156,6 +159,7 @@ int command_line(int argc, char** argv) {
         fmt::print("{}", instruction_list(markdown));
         return std::fflush(stdout) == 0 ? done : wrong_input;
     }
+    if (const std::optional<int> status = lanes_command(app, lanes)) return *status;
     if (app.got_subcommand("fidelity")) return fidelity_command(fidelity);
     if (app.got_subcommand("validate")) return validate_command(validate);
     if (app.got_subcommand("fuzz")) return fuzz_command(fuzz);

@@ -20,7 +20,7 @@ struct LayoutMode {
 struct Layout {
     std::array<LayoutMode, 4> thread{};
     std::array<LayoutMode, 4> value{};
-    std::string_view text;
+    std::string_view text;  // empty: of one that was not read from text
     bool valid = false;
 
     constexpr unsigned threads() const { return size(thread); }

@@ -14,7 +14,7 @@ using F = FragmentId;
 constexpr std::array<Fragment, static_cast<size_t>(F::count_)> fragment_rows{{
     {"a_8x4_b64", 8, 4, 64, parse_layout("((4,8),1):((8,1),0)")},
     {"a_8x16_b8", 8, 16, 8, parse_layout("((4,8),4):((32,1),8)")},
-    {"a_8x32_b4", 8, 32, 4, parse_layout("((4,8),8):((64,1),8)")},
+    {"a_8x32_b4", 8, 32, 4, parse_layout("((4,8),(8)):((64,1),(8))")},
     {"a_8x128_b1", 8, 128, 1, parse_layout("((4,8),32):((256,1),8)")},
     {"a_16x4_b32", 16, 4, 32, parse_layout("((4,8),2):((16,1),8)")},
     {"a_16x4_b64", 16, 4, 64, parse_layout("((4,8),2):((16,1),8)")},
@@ -38,7 +38,7 @@ constexpr std::array<Fragment, static_cast<size_t>(F::count_)> fragment_rows{{
     {"b_8x16_b8", 8, 16, 8, parse_layout("((4,8),4):((32,1),8)")},
     {"b_8x16_b64", 8, 16, 64, parse_layout("((4,8),4):((8,1),32)")},
     {"b_8x16_b32", 8, 16, 32, parse_layout("((4,8),4):((8,1),32)")},
-    {"b_8x32_b4", 8, 32, 4, parse_layout("((4,8),8):((64,1),8)")},
+    {"b_8x32_b4", 8, 32, 4, parse_layout("((4,8),(8)):((64,1),(8))")},
     {"b_8x32_b8", 8, 32, 8, parse_layout("((4,8),(4,2)):((32,1),(8,128))")},
     {"b_8x32_b16", 8, 32, 16, parse_layout("((4,8),(2,4)):((16,1),(8,64))")},
     {"b_8x64_b4", 8, 64, 4, parse_layout("((4,8),(8,2)):((64,1),(8,256))")},

@@ -1,0 +1,480 @@
+#include "lanes/instruction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lockwarp::lanes {
+
+namespace {
+
+using isa::Type;
+
+void hold(Operand& o, unsigned part, unsigned lane, unsigned row, unsigned column, unsigned value,
+          unsigned low, unsigned width) {
+    if (o.transposed) std::swap(row, column);
+    o.held.push_back({static_cast<uint16_t>(row), static_cast<uint16_t>(column),
+                      static_cast<uint16_t>(value), static_cast<uint8_t>(part),
+                      static_cast<uint8_t>(lane), static_cast<uint8_t>(low / o.register_bits),
+                      static_cast<uint8_t>(low % o.register_bits),
+                      static_cast<uint8_t>(low % o.register_bits + width - 1)});
+}
+
+void sort_by_lane(Operand& o) {
+    std::ranges::sort(o.held, [](const Held& a, const Held& b) {
+        return std::tie(a.lane, a.part, a.value) < std::tie(b.lane, b.part, b.value);
+    });
+}
+
+enum class Elements : uint8_t { none, all };
+
+// Fills what follows from the layout, the type and the threads. `held_bits` an element takes in a
+// register, of which `padding` lie below its own.
+void fill(Operand& o, unsigned held_bits, unsigned padding, Elements elements) {
+    o.values = o.layout.values();
+    o.register_bits = held_bits == 64 ? 64 : 32;
+    o.registers = o.values * held_bits / o.register_bits;
+    if (elements == Elements::none) return;
+    const unsigned instances = o.lanes == 32 ? isa::instances(o.threads) : 1;
+    for (unsigned q = 0; q < instances; ++q)
+        for (unsigned t = 0; t < o.layout.threads(); ++t)
+            for (unsigned v = 0; v < o.values; ++v) {
+                const unsigned index = o.layout.at(t, v);
+                const unsigned row =
+                    index % o.layout_rows + o.row_step[0] * (q & 1) + o.row_step[1] * (q >> 1);
+                const unsigned column = index / o.layout_rows + o.column_step[0] * (q & 1) +
+                                        o.column_step[1] * (q >> 1);
+                const unsigned lane = o.lanes == 32 ? isa::lane_of(o.threads, q, t) : t;
+                hold(o, o.parts == 1 ? 0 : q, lane, row, column, v, v * held_bits + padding,
+                     isa::bits(o.type));
+            }
+    sort_by_lane(o);
+}
+
+Operand fragment_operand(std::string name, const isa::Fragment& f, isa::Threads threads, Type type,
+                         bool is_b, Elements elements) {
+    Operand o;
+    o.name = std::move(name);
+    o.type = type;
+    o.rows = is_b ? f.columns : f.rows;
+    o.columns = is_b ? f.rows : f.columns;
+    o.transposed = is_b;
+    o.threads = threads;
+    o.parts = isa::instances(threads);
+    if (o.parts > 1) o.part_word = "quad-pair";
+    o.layout = f.layout;
+    o.layout_rows = f.rows;
+    fill(o, isa::held_bits(f, type), isa::padding_below(f, type), elements);
+    return o;
+}
+
+// Metadata of a sparse A, for selector 0: four bits a group of A's row.
+Operand metadata_operand(const isa::MmaVariant& v, Elements elements) {
+    Operand o = fragment_operand("E", isa::fragment(v.fragment_e), isa::Threads::warp, Type::u4,
+                                 false, elements);
+    const unsigned given = isa::metadata_lanes(v);
+    for (Held& h : o.held) h.lane = static_cast<uint8_t>(h.lane / given * 4 + h.lane % given);
+    return o;
+}
+
+// Factors, for byte-id 0 and thread-id 0: of A by (row, factor), of B by (factor, column).
+Operand factor_operand(const isa::MmaVariant& v, bool of_b) {
+    Operand o;
+    o.name = of_b ? "SFB" : "SFA";
+    o.type = v.scale;
+    o.rows = of_b ? v.scales : v.m;
+    o.columns = of_b ? v.n : v.scales;
+    o.values = v.scales;
+    o.registers = 1;
+    for (unsigned at = 0; at < (of_b ? v.n : v.m); ++at)
+        for (unsigned s = 0; s < v.scales; ++s)
+            hold(o, 0, of_b ? isa::scale_lane_b(at, 0) : isa::scale_lane_a(at, 0), of_b ? s : at,
+                 of_b ? at : s, s, 8 * s, 8);
+    sort_by_lane(o);
+    return o;
+}
+
+std::string_view word(Type t) { return isa::row(t).name.substr(1); }
+
+std::string upper(std::string_view s) {
+    std::string out(s);
+    for (char& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return out;
+}
+
+// "F32F16F16F32"; CuTe writes b1 as U1.
+std::string cute_types(std::initializer_list<Type> types) {
+    std::string out;
+    for (const Type t : types) out += t == Type::b1 ? "U1" : upper(word(t));
+    return out;
+}
+
+// CuTe has no operation for sparse products and none of these names for kinds.
+std::string cute_name(const isa::MmaVariant& v) {
+    if (v.sparse || v.kind != isa::MmaKind::none) return "";
+    const char* orders = v.a_order == isa::Order::row ? (v.b_order == isa::Order::col ? "TN" : "TT")
+                         : v.b_order == isa::Order::col ? "NN"
+                                                        : "NT";
+    if (v.c != v.d) return "";
+    return fmt::format("SM{}_{}x{}x{}_{}_{}{}", v.target, v.m, v.n, v.k,
+                       cute_types({v.d, v.a, v.b, v.c}), orders,
+                       v.combine == isa::Combine::xor_   ? "_XORPOPC"
+                       : v.combine == isa::Combine::and_ ? "_ANDPOPC"
+                                                         : "");
+}
+
+std::string_view order_text(isa::Order o) { return o == isa::Order::row ? ".row" : ".col"; }
+
+std::string ptx_text(const isa::MmaVariant& v) {
+    return fmt::format("mma{}.sync.aligned.m{}n{}k{}{}{}{}{}{}{}{}{}{}{}{}",
+                       !v.sparse   ? ""
+                       : v.ordered ? ".sp::ordered_metadata"
+                                   : ".sp",
+                       v.m, v.n, v.k, order_text(v.a_order), order_text(v.b_order),
+                       isa::text_of(v.kind), v.scales != 0 ? ".block_scale" : "",
+                       isa::scale_vec_text(v.scales), isa::row(v.d).name, isa::row(v.a).name,
+                       isa::row(v.b).name, isa::row(v.c).name,
+                       v.combine == isa::Combine::xor_   ? ".xor.popc"
+                       : v.combine == isa::Combine::and_ ? ".and.popc"
+                                                         : "",
+                       v.scales != 0 ? isa::row(v.scale).name : "");
+}
+
+Instruction from_mma(const isa::MmaVariant& v, Elements elements) {
+    Instruction i;
+    i.family = Family::mma;
+    i.key = v.key;
+    i.cute = cute_name(v);
+    i.ptx = ptx_text(v);
+    i.m = v.m;
+    i.n = v.n;
+    i.k = v.k;
+    i.target = v.target;
+    i.mma = &v;
+    const auto add = [&](const char* name, isa::FragmentId f, Type type) {
+        i.operands.push_back(
+            fragment_operand(name, isa::fragment(f), v.threads, type, *name == 'B', elements));
+    };
+    add("A", v.fragment_a, v.a);
+    add("B", v.fragment_b, v.b);
+    add("C", v.fragment_c, v.c);
+    add("D", v.fragment_d, v.d);
+    if (v.sparse) i.operands.push_back(metadata_operand(v, elements));
+    if (v.scales != 0) {
+        i.operands.push_back(factor_operand(v, false));
+        i.operands.push_back(factor_operand(v, true));
+    }
+    return i;
+}
+
+Operand wmma_operand(const char* name, const isa::WmmaFragment& f, Type type, Elements elements) {
+    Operand o;
+    const isa::WmmaExtent whole = isa::extent(f);
+    const bool is_b = f.operand == isa::WmmaOperand::b;
+    o.name = name;
+    o.type = type;
+    o.rows = is_b ? whole.columns : whole.rows;
+    o.columns = is_b ? whole.rows : whole.columns;
+    o.transposed = is_b;
+    o.threads = f.threads;
+    o.layout = f.part.layout;
+    o.layout_rows = f.part.rows;
+    o.row_step = f.row_step;
+    o.column_step = f.column_step;
+    fill(o, isa::held_bits(f.part, type), isa::padding_below(f.part, type), elements);
+    return o;
+}
+
+// No operands where the architecture's fragments are not known.
+Instruction from_wmma(const isa::WmmaVariant& v, isa::Arch arch, Elements elements) {
+    Instruction i;
+    i.family = Family::wmma;
+    i.key = v.key;
+    i.ptx = fmt::format("wmma.mma{}.sync.aligned{}{}.m{}n{}k{}{}",
+                        v.combine == isa::Combine::xor_   ? ".xor.popc"
+                        : v.combine == isa::Combine::and_ ? ".and.popc"
+                                                          : "",
+                        order_text(v.a_order), order_text(v.b_order), v.m, v.n, v.k,
+                        isa::row(v.d).name);
+    if (v.ab != Type::f16) i.ptx += fmt::format("{}{}", isa::row(v.ab).name, isa::row(v.ab).name);
+    i.ptx += isa::row(v.c).name;
+    i.m = v.m;
+    i.n = v.n;
+    i.k = v.k;
+    i.target = v.target;
+    i.wmma = &v;
+    const auto add = [&](const char* name, isa::WmmaOperand operand, Type type, isa::Order order) {
+        if (const isa::WmmaFragment* f =
+                isa::find_wmma_fragment(arch, v.m, v.n, v.k, operand, type, order))
+            i.operands.push_back(wmma_operand(name, *f, type, elements));
+    };
+    add("A", isa::WmmaOperand::a, v.ab, v.a_order);
+    add("B", isa::WmmaOperand::b, v.ab, v.b_order);
+    add("C", isa::WmmaOperand::accumulator, v.c, isa::Order::row);
+    add("D", isa::WmmaOperand::accumulator, v.d, isa::Order::row);
+    return i;
+}
+
+std::string wgmma_key(const isa::WarpgroupTypes& t, unsigned n) {
+    return fmt::format("wgmma.m64n{}k{}{}{}{}{}", n, t.k, isa::row(t.d).name, isa::row(t.a).name,
+                       isa::row(t.b).name, t.a == Type::b1 ? ".and.popc" : "");
+}
+
+Instruction from_wgmma(const isa::WarpgroupTypes& t, unsigned n, Elements elements) {
+    Instruction i;
+    i.family = Family::wgmma;
+    i.key = wgmma_key(t, n);
+    i.cute = fmt::format("SM90_64x{}x{}_{}_SS{}", n, t.k, cute_types({t.d, t.a, t.b}),
+                         isa::bits(t.a) == 16 ? "" : "_TN");
+    if (t.a == Type::b1) i.cute.clear();
+    i.ptx = "wgmma.mma_async.sync.aligned" + i.key.substr(i.key.find('.'));
+    i.m = isa::warpgroup_rows;
+    i.n = n;
+    i.k = t.k;
+    i.target = 90;
+    i.wgmma = &t;
+    const auto add = [&](const char* name, const isa::Layout& layout, unsigned columns, Type type) {
+        Operand o;
+        o.name = name;
+        o.type = type;
+        o.rows = isa::warpgroup_rows;
+        o.columns = columns;
+        o.lanes = isa::warpgroup_lanes;
+        o.layout = layout;
+        o.layout_rows = isa::warpgroup_rows;
+        fill(o, isa::bits(type), 0, elements);
+        i.operands.push_back(std::move(o));
+    };
+    add("A", isa::warpgroup_a(isa::bits(t.a)), t.k, t.a);
+    add("C", isa::warpgroup_accumulator(n), n, t.d);
+    add("D", isa::warpgroup_accumulator(n), n, t.d);
+    return i;
+}
+
+// The matrices that ldmatrix loads and stmatrix stores, by row and column as memory has them, and
+// movmatrix's A and D.
+Instruction from_move(Family family, unsigned matrices, bool trans) {
+    Instruction i;
+    i.family = family;
+    i.matrices = matrices;
+    i.trans = trans;
+    i.m = i.n = 8;
+    i.target = family == Family::stmatrix ? 90 : 75;
+    const auto add = [&](const char* name, bool transposed) {
+        Operand o;
+        const isa::Fragment& f = isa::fragment(isa::moved_matrix);
+        o.name = name;
+        o.type = Type::b16;
+        o.rows = o.columns = 8;
+        o.transposed = transposed;
+        o.layout = f.layout;
+        o.layout_rows = f.rows;
+        o.parts = matrices;
+        if (matrices > 1) o.part_word = "matrix";
+        o.values = 2 * matrices;
+        o.registers = matrices;
+        for (unsigned lane = 0; lane < 32; ++lane)
+            for (unsigned v = 0; v < o.values; ++v) {
+                const unsigned index = f.layout.at(lane, v % 2);
+                hold(o, v / 2, lane, index % f.rows, index / f.rows, v, 16 * v, 16);
+            }
+        i.operands.push_back(std::move(o));
+    };
+    const std::string count = fmt::format(".x{}", matrices);
+    const char* t = trans ? ".trans" : "";
+    if (family == Family::movmatrix) {
+        i.key = "movmatrix.trans";
+        i.ptx = "movmatrix.sync.aligned.m8n8.trans.b16";
+        add("A", false);
+        add("D", false);
+    } else if (family == Family::ldmatrix) {
+        i.key = fmt::format("ldmatrix{}{}", count, t);
+        i.ptx = fmt::format("ldmatrix.sync.aligned.m8n8{}{}.shared.b16", count, t);
+        i.cute = trans ? fmt::format("SM75_U16x{}_LDSM_T", 2 * matrices)
+                       : fmt::format("SM75_U32x{}_LDSM_N", matrices);
+        add("D", trans);
+    } else {
+        i.key = fmt::format("stmatrix{}{}", count, t);
+        i.ptx = fmt::format("stmatrix.sync.aligned.m8n8{}{}.shared.b16", count, t);
+        i.cute = trans ? fmt::format("SM90_U16x{}_STSM_T", 2 * matrices)
+                       : fmt::format("SM90_U32x{}_STSM_N", matrices);
+        add("A", trans);
+    }
+    return i;
+}
+
+struct Move {
+    Family family;
+    unsigned matrices;
+    bool trans;
+    uint16_t target;
+    std::string_view key;
+};
+constexpr auto moves = std::to_array<Move>({
+    {Family::ldmatrix, 1, false, 75, "ldmatrix.x1"},
+    {Family::ldmatrix, 2, false, 75, "ldmatrix.x2"},
+    {Family::ldmatrix, 4, false, 75, "ldmatrix.x4"},
+    {Family::ldmatrix, 1, true, 75, "ldmatrix.x1.trans"},
+    {Family::ldmatrix, 2, true, 75, "ldmatrix.x2.trans"},
+    {Family::ldmatrix, 4, true, 75, "ldmatrix.x4.trans"},
+    {Family::stmatrix, 1, false, 90, "stmatrix.x1"},
+    {Family::stmatrix, 2, false, 90, "stmatrix.x2"},
+    {Family::stmatrix, 4, false, 90, "stmatrix.x4"},
+    {Family::stmatrix, 1, true, 90, "stmatrix.x1.trans"},
+    {Family::stmatrix, 2, true, 90, "stmatrix.x2.trans"},
+    {Family::stmatrix, 4, true, 90, "stmatrix.x4.trans"},
+    {Family::movmatrix, 1, true, 75, "movmatrix.trans"},
+});
+
+// The architecture to answer for; `error` where the one that was asked for lacks the instruction.
+std::optional<isa::Arch> choose(std::string_view key, uint16_t target, bool only_hopper,
+                                std::optional<isa::Arch> arch, std::string& error) {
+    const auto has = [&](const isa::ArchRow& a) {
+        return a.number >= target && (!only_hopper || a.number == target);
+    };
+    if (arch && has(isa::row(*arch))) return arch;
+    std::string names;
+    for (const isa::ArchRow& a : isa::arch_rows)
+        if (has(a)) names += fmt::format("{}{}", names.empty() ? "" : ", ", a.name);
+    if (arch) {
+        error = fmt::format("{} does not have {}; these do: {}", isa::row(*arch).name, key, names);
+        return std::nullopt;
+    }
+    if (has(isa::row(isa::Arch::sm_90))) return isa::Arch::sm_90;
+    return std::ranges::find_if(isa::arch_rows, has)->arch;
+}
+
+}  // namespace
+
+const Operand* operand_named(const Instruction& i, std::string_view name) {
+    const auto found = std::ranges::find(i.operands, name, &Operand::name);
+    return found == i.operands.end() ? nullptr : &*found;
+}
+
+std::string operand_names(const Instruction& i) {
+    std::string out;
+    for (const Operand& o : i.operands) out += (out.empty() ? "" : ", ") + o.name;
+    return out;
+}
+
+namespace {
+
+// One row of the tables: what it takes to find and to build an instruction.
+struct Row {
+    std::string key;
+    uint16_t target;
+    bool only_there;  // later architectures lack it
+    const isa::MmaVariant* mma = nullptr;
+    const isa::WmmaVariant* wmma = nullptr;
+    const Move* move = nullptr;
+    const isa::WarpgroupTypes* wgmma = nullptr;
+    unsigned n = 0;  // of wgmma
+};
+
+// Calls f(row) for every instruction, until it returns false.
+void each_row(const auto& f) {
+    for (const isa::MmaVariant& v : isa::mma_variants())
+        if (!f(Row{.key = std::string(v.key), .target = v.target, .only_there = false, .mma = &v}))
+            return;
+    for (const isa::WmmaVariant& v : isa::wmma_variants())
+        if (!f(Row{.key = std::string(v.key), .target = v.target, .only_there = false, .wmma = &v}))
+            return;
+    for (const Move& m : moves)
+        if (!f(Row{.key = std::string(m.key), .target = m.target, .only_there = false, .move = &m}))
+            return;
+    for (const isa::WarpgroupTypes& t : isa::warpgroup_types)
+        for (unsigned n = 8; n <= 256; n += 8)
+            if (isa::warpgroup_n(t, n) &&
+                !f(Row{
+                    .key = wgmma_key(t, n), .target = 90, .only_there = true, .wgmma = &t, .n = n}))
+                return;
+}
+
+Instruction build(const Row& r, isa::Arch arch, Elements elements) {
+    Instruction i = r.mma != nullptr    ? from_mma(*r.mma, elements)
+                    : r.wmma != nullptr ? from_wmma(*r.wmma, arch, elements)
+                    : r.move != nullptr ? from_move(r.move->family, r.move->matrices, r.move->trans)
+                                        : from_wgmma(*r.wgmma, r.n, elements);
+    i.arch = arch;
+    return i;
+}
+
+}  // namespace
+
+std::vector<std::string> all_keys() {
+    std::vector<std::string> keys;
+    each_row([&](Row&& r) {
+        keys.push_back(std::move(r.key));
+        return true;
+    });
+    return keys;
+}
+
+Found make(std::string_view key, std::optional<isa::Arch> arch) {
+    Found out;
+    out.error = fmt::format("no instruction '{}'", key);
+    each_row([&](const Row& r) {
+        if (r.key != key) return true;
+        out.error.clear();
+        if (const auto chosen = choose(key, r.target, r.only_there, arch, out.error))
+            out.instruction = build(r, *chosen, Elements::all);
+        return false;
+    });
+    return out;
+}
+
+std::vector<Instruction> all_instructions(std::optional<isa::Arch> arch) {
+    std::vector<Instruction> out;
+    each_row([&](const Row& r) {
+        std::string error;
+        if (const auto chosen = choose(r.key, r.target, r.only_there, arch, error))
+            out.push_back(build(r, *chosen, Elements::none));
+        return true;
+    });
+    return out;
+}
+
+std::string text_of(const isa::Layout& l) {
+    if (!l.text.empty()) return std::string(l.text);
+    const auto modes = [](const std::array<isa::LayoutMode, 4>& list,
+                          uint16_t isa::LayoutMode::*field) {
+        size_t count = list.size();
+        while (count > 1 && list[count - 1].shape == 1 && list[count - 1].stride == 0) --count;
+        if (count == 1) return fmt::format("{}", list[0].*field);
+        std::string out;
+        for (size_t i = 0; i < count; ++i)
+            out += fmt::format("{}{}", i == 0 ? "(" : ",", list[i].*field);
+        return out + ")";
+    };
+    return fmt::format("({},{}):({},{})", modes(l.thread, &isa::LayoutMode::shape),
+                       modes(l.value, &isa::LayoutMode::shape),
+                       modes(l.thread, &isa::LayoutMode::stride),
+                       modes(l.value, &isa::LayoutMode::stride));
+}
+
+std::vector<Held> owners(const Operand& o, unsigned row, unsigned column) {
+    std::vector<Held> out;
+    for (const Held& h : o.held)
+        if (h.row == row && h.column == column) out.push_back(h);
+    return out;
+}
+
+std::string element_name(const Operand& o, const Held& h) {
+    std::string out = fmt::format("{}[{}][{}]", o.name, h.row, h.column);
+    if (o.parts > 1) out += fmt::format(" of {} {}", o.part_word, h.part);
+    return out;
+}
+
+std::string place_name(const Operand& o, const Held& h) {
+    std::string letter = o.name;
+    for (char& c : letter) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string bits = h.low == 0 && h.high + 1u == o.register_bits ? ""
+                             : h.low == h.high ? fmt::format("[{}]", h.low)
+                                               : fmt::format("[{}:{}]", h.high, h.low);
+    const std::string lane = o.lanes == 32
+                                 ? fmt::format("lane {}", h.lane)
+                                 : fmt::format("warp {} lane {}", h.lane / 32, h.lane % 32);
+    return fmt::format("{}{} = {}.r{}{} @ {}", letter, h.value, o.name, h.reg, bits, lane);
+}
+
+}  // namespace lockwarp::lanes

@@ -1,0 +1,247 @@
+// Instructions by the names that people write.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "lanes/instruction.hpp"
+
+namespace lockwarp::lanes {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words split(std::string_view text) {
+    Words out;
+    while (!text.empty()) {
+        const size_t dot = std::min(text.find('.'), text.size());
+        if (dot != 0) out.emplace_back(text.substr(0, dot));
+        text.remove_prefix(std::min(dot + 1, text.size()));
+    }
+    return out;
+}
+
+// Words that every instruction of a family has, or that say nothing of the operands' places.
+bool says_nothing(std::string_view w) {
+    constexpr auto words = std::to_array<std::string_view>(
+        {"sync", "aligned", "mma_async", "m8n8", "shared", "shared::cta", "b16", "satfinite"});
+    return std::ranges::find(words, w) != words.end();
+}
+
+Words meaning(std::string_view text) {
+    Words words = split(text);
+    std::erase_if(words, says_nothing);
+    return words;
+}
+
+bool subsequence(const Words& part, const Words& whole) {
+    size_t at = 0;
+    for (const std::string& w : whole)
+        if (at < part.size() && part[at] == w) ++at;
+    return at == part.size();
+}
+
+// Words that have to be written for an instruction to be meant: without them "m16n8k32.f32.f16"
+// would be the dense and the sparse one.
+bool has_to_be_written(std::string_view w) {
+    return w == "sp" || w == "sp::ordered_metadata" || w == "wmma" || w == "wgmma" ||
+           w == "trans" || w == "popc" || w.starts_with("kind::");
+}
+
+Words without_orders(Words words) {
+    std::erase_if(words, [](const std::string& w) { return w == "row" || w == "col"; });
+    return words;
+}
+
+struct Spelled {
+    std::string key;
+    Words words, ptx;
+    bool fixed_orders;  // .row.col is the only order
+};
+
+const std::vector<Spelled>& spellings() {
+    static const std::vector<Spelled> all = [] {
+        std::vector<Spelled> out;
+        for (const Instruction& i : all_instructions(std::nullopt)) {
+            const bool chooses =
+                i.key.find(".row") != std::string::npos || i.key.find(".col") != std::string::npos;
+            out.push_back({i.key, meaning(i.key), meaning(i.ptx), !chooses});
+        }
+        return out;
+    }();
+    return all;
+}
+
+std::string listed(const std::vector<std::string>& keys) {
+    std::string out;
+    constexpr size_t most = 8;
+    for (size_t i = 0; i < std::min(keys.size(), most); ++i) out += "\n  " + keys[i];
+    if (keys.size() > most)
+        out += fmt::format("\n  and {} more (lockwarp info)", keys.size() - most);
+    return out;
+}
+
+size_t distance(std::string_view a, std::string_view b) {
+    std::vector<size_t> row(b.size() + 1);
+    for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (size_t i = 1; i <= a.size(); ++i) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.size(); ++j) {
+            const size_t above = row[j];
+            row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+            diagonal = above;
+        }
+    }
+    return row[b.size()];
+}
+
+std::string joined(const Words& words) {
+    std::string out;
+    for (const std::string& w : words) out += (out.empty() ? "" : ".") + w;
+    return out;
+}
+
+// The nearest names to one that is none, without what a mnemonic has around it.
+std::string suggestion(std::string_view name) {
+    constexpr size_t longest = 120;  // of a name that is worth comparing
+    if (name.size() > longest) return "";
+    const Words words = meaning(name);
+    const std::string asked = joined(words);
+    std::vector<std::pair<size_t, std::string>> near;
+    for (const Spelled& s : spellings()) {
+        // As many words as were written, with and without the family's.
+        size_t far = distance(asked, joined(s.words));
+        for (size_t from = 0; from < 2; ++from) {
+            const size_t to = std::min(s.words.size(), from + words.size());
+            if (from < to)
+                far = std::min(far,
+                               distance(asked, joined({s.words.begin() + static_cast<long>(from),
+                                                       s.words.begin() + static_cast<long>(to)})));
+        }
+        near.emplace_back(far, s.key);
+    }
+    std::ranges::stable_sort(near, {}, &std::pair<size_t, std::string>::first);
+    std::vector<std::string> keys;
+    for (size_t i = 0; i < 3 && i < near.size() && near[i].first * 2 <= asked.size(); ++i)
+        keys.push_back(near[i].second);
+    return keys.empty() ? "; lockwarp info lists them" : "; the nearest:" + listed(keys);
+}
+
+// CuTe's name of one operation: what it says, or an empty key.
+struct Cute {
+    std::string key;
+    bool is_cute = false;
+};
+
+std::string type_word(std::string_view w) {
+    if (w == "U1") return "b1";
+    std::string out(w);
+    for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return out;
+}
+
+// "F32F16F16F32" -> f32 f16 f16 f32
+std::vector<std::string> type_words(const std::string& text) {
+    static const std::regex one("E4M3|E5M2|TF32|BF16|F16|F32|F64|S32|S8|U8|S4|U4|U1");
+    std::vector<std::string> out;
+    size_t covered = 0;
+    for (std::sregex_iterator i(text.begin(), text.end(), one), end; i != end; ++i) {
+        out.push_back(type_word(i->str()));
+        covered += i->str().size();
+    }
+    if (covered != text.size()) out.clear();
+    return out;
+}
+
+Cute from_cute(const std::string& name) {
+    static const std::regex mma(
+        "SM(\\d+)_(\\d+)x(\\d+)x(\\d+)_([A-Z0-9]+)_(TN|NT|NN|TT)(_SATURATE|_XORPOPC|_ANDPOPC)?");
+    static const std::regex wgmma(
+        "(?:SM90_|SM90::GMMA::MMA_)64x(\\d+)x(\\d+)_([A-Z0-9]+)_(?:SS|RS)(?:_TN)?(?:_SATURATE)?");
+    static const std::regex copy("SM(75|90)_U(16|32)x(\\d)_(LDSM|STSM)_(N|T)");
+    std::smatch m;
+    if (std::regex_match(name, m, wgmma)) {
+        const auto types = type_words(m[3]);
+        if (types.size() != 3) return {"", true};
+        return {fmt::format("wgmma.m64n{}k{}.{}.{}.{}{}", m[1].str(), m[2].str(), types[0],
+                            types[1], types[2], types[1] == "b1" ? ".and.popc" : ""),
+                true};
+    }
+    if (std::regex_match(name, m, mma)) {
+        const auto types = type_words(m[5]);
+        if (types.size() != 4) return {"", true};
+        const std::string shape = fmt::format("m{}n{}k{}", m[2].str(), m[3].str(), m[4].str());
+        const std::string orders = m[6].str();
+        std::string key = "mma." + shape;
+        if (m[1] == "70")
+            key += fmt::format(".{}.{}", orders[0] == 'T' ? "row" : "col",
+                               orders[1] == 'N' ? "col" : "row");
+        else if (orders != "TN")
+            return {"", true};
+        for (const std::string& t : types) key += "." + t;
+        if (m[7] == "_XORPOPC") key += ".xor.popc";
+        if (m[7] == "_ANDPOPC") key += ".and.popc";
+        return {key, true};
+    }
+    if (std::regex_match(name, m, copy)) {
+        const bool trans = m[5] == "T";
+        const int matrices = std::stoi(m[3]) / (trans ? 2 : 1);
+        if ((m[2] == "16") != trans || (m[1] == "75") != (m[4] == "LDSM")) return {"", true};
+        return {fmt::format("{}.x{}{}", m[4] == "LDSM" ? "ldmatrix" : "stmatrix", matrices,
+                            trans ? ".trans" : ""),
+                true};
+    }
+    if (name == "SM75_U32x1_MOVM_T") return {"movmatrix.trans", true};
+    return {"", name.starts_with("SM") && name.find('_') != std::string::npos};
+}
+
+}  // namespace
+
+Found find(std::string_view name, std::optional<isa::Arch> arch) {
+    constexpr size_t longest_name = 200;
+    if (name.size() > longest_name)
+        return {std::nullopt, fmt::format("a name of {} characters is none", name.size())};
+    if (const Cute cute = from_cute(std::string(name)); cute.is_cute) {
+        Found out;
+        if (!cute.key.empty()) out = make(cute.key, arch);
+        if (!out.instruction && out.error.empty()) out.error = "no such operation";
+        if (!out.instruction && out.error.starts_with("no "))
+            out.error = fmt::format("no CuTe operation '{}'{}", name,
+                                    cute.key.empty() ? "" : suggestion(cute.key));
+        return out;
+    }
+    const Words asked = meaning(name);
+    if (asked.empty()) return {std::nullopt, fmt::format("'{}' names no instruction", name)};
+    std::vector<std::string> exact;
+    std::vector<std::string> near;
+    const Words unordered = without_orders(asked);
+    for (const Spelled& s : spellings()) {
+        const Words& mine = s.fixed_orders ? unordered : asked;
+        if (mine == s.words || mine == without_orders(s.ptx) || asked == s.ptx)
+            exact.push_back(s.key);
+        if (!subsequence(mine, s.words) && !subsequence(mine, s.ptx)) continue;
+        const bool meant = std::ranges::all_of(s.words, [&](const std::string& w) {
+            return !has_to_be_written(w) || std::ranges::find(asked, w) != asked.end() ||
+                   (w == "trans" && s.words[0] == "movmatrix");
+        });
+        if (meant) near.push_back(s.key);
+    }
+    if (exact.size() == 1) return make(exact[0], arch);
+    if (!exact.empty()) near = exact;
+    // Of orders that are not written, the one that every other mma has.
+    if (near.size() > 1 && unordered == asked) {
+        std::vector<std::string> usual;
+        for (const std::string& key : near)
+            if (key.find(".row.col.") != std::string::npos) usual.push_back(key);
+        if (!usual.empty()) near = usual;
+    }
+    if (near.size() == 1) return make(near[0], arch);
+    if (near.empty())
+        return {std::nullopt, fmt::format("no instruction '{}'{}", name, suggestion(name))};
+    return {std::nullopt,
+            fmt::format("'{}' fits {} instructions:{}", name, near.size(), listed(near))};
+}
+
+}  // namespace lockwarp::lanes
