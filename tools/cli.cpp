@@ -11,6 +11,7 @@
 #include "tools/fuzz_command.hpp"
 #include "tools/lanes_command.hpp"
 #include "tools/list_command.hpp"
+#include "tools/memory_command.hpp"
 #include "tools/record_command.hpp"
 #include "tools/replay_command.hpp"
 #include "tools/report_command.hpp"
@@ -147,6 +148,8 @@ int command_line(int argc, char** argv) {
     list->add_flag("--markdown", markdown, "as the README has it");
     LanesCommand lanes;
     add_lanes(app, lanes);
+    MemoryCommand memory;
+    add_memory(app, memory);
     ReportCommand report;
     add_report(app, report);
     wrap_descriptions(app);
@@ -160,6 +163,7 @@ int command_line(int argc, char** argv) {
         return std::fflush(stdout) == 0 ? done : wrong_input;
     }
     if (const std::optional<int> status = lanes_command(app, lanes)) return *status;
+    if (const std::optional<int> status = memory_command(app, memory)) return *status;
     if (app.got_subcommand("fidelity")) return fidelity_command(fidelity);
     if (app.got_subcommand("validate")) return validate_command(validate);
     if (app.got_subcommand("fuzz")) return fuzz_command(fuzz);
