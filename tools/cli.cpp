@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "emu/isa/arch.hpp"
+#include "tools/explain_command.hpp"
 #include "tools/fidelity_command.hpp"
 #include "tools/fuzz_command.hpp"
 #include "tools/lanes_command.hpp"
@@ -148,6 +149,8 @@ int command_line(int argc, char** argv) {
     list->add_flag("--markdown", markdown, "as the README has it");
     LanesCommand lanes;
     add_lanes(app, lanes);
+    ExplainCommand explain;
+    add_explain(app, explain);
     MemoryCommand memory;
     add_memory(app, memory);
     ReportCommand report;
@@ -163,6 +166,7 @@ int command_line(int argc, char** argv) {
         return std::fflush(stdout) == 0 ? done : wrong_input;
     }
     if (const std::optional<int> status = lanes_command(app, lanes)) return *status;
+    if (const std::optional<int> status = explain_command(app, explain)) return *status;
     if (const std::optional<int> status = memory_command(app, memory)) return *status;
     if (app.got_subcommand("fidelity")) return fidelity_command(fidelity);
     if (app.got_subcommand("validate")) return validate_command(validate);
