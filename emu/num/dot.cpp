@@ -107,9 +107,10 @@ struct FusedFormats {
 
 // Rules 2 to 6, for inputs without infinity and NaN. `c_fraction` is the number of fraction bits
 // of C's format, which is not D's in the first block of m8n8k4 with an f16 C and an f32 D.
+template <bool traced>
 uint64_t finite_block(const FusedSum& row, const FusedFormats& formats, const Vector& a,
                       const Vector& b, int from, int count, const Element& c, int c_fraction,
-                      TracedBlock* trace) {
+                      [[maybe_unused]] TracedBlock* trace) {
     const int32_t zero_exponent = row.zero_exponent;
     const int32_t c_exponent = c.significand == 0 ? zero_exponent : c.exponent;
     std::array<int32_t, max_block> exponents;
@@ -132,7 +133,7 @@ uint64_t finite_block(const FusedSum& row, const FusedFormats& formats, const Ve
         static_cast<int64_t>(align(static_cast<uint32_t>(std::abs(c.significand)),
                                    row.fraction - c_fraction, largest - c_exponent));
     sum += c.significand < 0 ? -c_term : c_term;
-    if (trace != nullptr) {
+    if constexpr (traced) {
         for (int i = 0; i < count; ++i) {
             const int32_t product = a.significand[from + i] * b.significand[from + i];
             trace->terms.push_back({from + i, product, exponents[i],
@@ -154,6 +155,7 @@ uint64_t finite_block(const FusedSum& row, const FusedFormats& formats, const Ve
     return bits == sign_bit(formats.d) ? 0 : bits;
 }
 
+template <bool traced = false>
 uint64_t fused_element(const FusedSum& row, const FusedFormats& formats, const FormatRow& c_format,
                        const Vector& a, const Vector& b, int k, uint64_t c_bits,
                        Trace* trace = nullptr) {
@@ -163,18 +165,18 @@ uint64_t fused_element(const FusedSum& row, const FusedFormats& formats, const F
         const Element c = unpack_element(*format_of_c, c_bits);
         const bool maybe_special =
             a.special || b.special || c.kind == Class::infinity || c.kind == Class::nan;
-        TracedBlock* block = nullptr;
-        if (trace != nullptr) {
+        [[maybe_unused]] TracedBlock* block = nullptr;
+        if constexpr (traced) {
             block = &trace->blocks.emplace_back();
             block->first = from;
             block->count = count;
         }
         if (!maybe_special || !special_block(formats.d, a, b, from, count, c, c_bits))
-            c_bits =
-                finite_block(row, formats, a, b, from, count, c, format_of_c->fraction_bits, block);
-        else if (block != nullptr)
+            c_bits = finite_block<traced>(row, formats, a, b, from, count, c,
+                                          format_of_c->fraction_bits, block);
+        else if constexpr (traced)
             block->special = true;
-        if (block != nullptr) block->result = c_bits;
+        if constexpr (traced) block->result = c_bits;
         format_of_c = &formats.d;
     }
     return c_bits;
@@ -280,13 +282,14 @@ void set_halves(Halves& out, Type type, const uint64_t* bits, int k) {
 
 // As NVIDIA's assembler replaces an fp8 product where the tensor core has none: two products of f16
 // operands and an addition, D's type throughout.
+template <bool traced = false>
 uint64_t element_in_halves(const DotRow& row, Type d, const Halves& line, const Halves& column,
                            int k, uint64_t c, Trace* trace = nullptr) {
     const FusedFormats formats{format(Type::f16), format(Type::f16), format(d)};
     uint64_t sum = 0;
     for (int half = 0; half < 2; ++half)
-        sum =
-            fused_element(row.sum, formats, formats.d, line[half], column[half], k / 2, sum, trace);
+        sum = fused_element<traced>(row.sum, formats, formats.d, line[half], column[half], k / 2,
+                                    sum, trace);
     sum = add(d, sum, c, Rounding::rn);
     if (trace != nullptr) trace->steps.push_back({"C + z", -1, d, sum});
     return sum;
@@ -352,14 +355,15 @@ uint64_t traced_element(const DotRow& row, MatrixTypes types, std::span<const ui
             line.set(format(types.a), a.data(), k);
             column.set(format(types.b), b.data(), k);
             const FusedFormats formats{format(types.a), format(types.b), format(types.d)};
-            return fused_element(row.sum, formats, format(types.c), line, column, k, c, &trace);
+            return fused_element<true>(row.sum, formats, format(types.c), line, column, k, c,
+                                       &trace);
         }
         case Method::f16_halves: {
             Halves line;
             Halves column;
             set_halves(line, types.a, a.data(), k);
             set_halves(column, types.b, b.data(), k);
-            const uint64_t d = element_in_halves(row, types.d, line, column, k, c, &trace);
+            const uint64_t d = element_in_halves<true>(row, types.d, line, column, k, c, &trace);
             // The products' places among all of them.
             for (size_t n = 0; n < trace.blocks.size(); ++n) {
                 const size_t half = n / (trace.blocks.size() / 2);
