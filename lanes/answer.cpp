@@ -80,7 +80,11 @@ void append_row(std::string& out, const std::vector<std::string>& cells,
 }
 
 void append_text(std::string& out, const Grid& g) {
-    if (!g.title.empty()) out += g.title + "\n";
+    for (size_t at = 0; at < g.title.size();) {
+        const size_t end = std::min(g.title.find('\n', at), g.title.size());
+        append_wrapped(out, g.title.substr(at, end - at));
+        at = end + 1;
+    }
     const std::vector<size_t> widths = widths_of(g);
     if (!g.wraps) {
         append_row(out, g.header, widths);

@@ -283,19 +283,15 @@ std::string shape_text(const Operand& o) {
 Answer list(std::optional<isa::Arch> arch) {
     Answer out;
     Grid g;
-    g.header = {"from", "registers", "instruction, CuTe's name"};
+    g.header = {"from", "instruction, CuTe's name"};
     json all = json::array();
     std::map<Family, size_t> count;
     for (const Instruction& i : all_instructions(arch)) {
         ++count[i.family];
-        std::string registers;
         json counts;
-        for (const Operand& o : i.operands) {
-            registers += fmt::format("{}{}:{}", registers.empty() ? "" : " ", o.name, o.registers);
-            counts[o.name] = o.registers;
-        }
-        g.rows.push_back({fmt::format("sm_{}", i.target), registers,
-                          i.cute.empty() ? i.key : i.key + "  " + i.cute});
+        for (const Operand& o : i.operands) counts[o.name] = o.registers;
+        g.rows.push_back(
+            {fmt::format("sm_{}", i.target), i.cute.empty() ? i.key : i.key + "  " + i.cute});
         all.push_back(
             {{"name", i.key}, {"cute", i.cute}, {"target", i.target}, {"registers", counts}});
     }
@@ -371,15 +367,16 @@ Answer info(const Instruction& i) {
             i.mma != nullptr ? num::known(*row, *i.mma) : num::known(*row, static_cast<int>(i.k));
         const bool fused = row->sum.fraction != 0;
         const unsigned products = i.mma != nullptr ? i.mma->stored_k() : i.k;
-        std::string what_is = become(*row, products);
+        const std::string what_is = become(*row, products);
+        std::string how = fmt::format("{}: {}", evidence_text(known.evidence), known.source);
         if (i.wmma != nullptr)
             if (const isa::WmmaMachine* m = isa::wmma_machine(a.arch))
-                what_is += fmt::format("; fragments {}", wmma_known_text(m->known));
+                how += fmt::format("; fragments {}", wmma_known_text(m->known));
         archs.rows.push_back({std::string(a.name), what_is,
                               fused ? fmt::format("{}/{} {}", row->sum.fraction, row->sum.kept,
                                                   rounding_text(row->sum.rounding))
                                     : "-",
-                              fmt::format("{}: {}", evidence_text(known.evidence), known.source)});
+                              how});
         json j{{"becomes", what_is},
                {"evidence", evidence_text(known.evidence)},
                {"source", known.source}};

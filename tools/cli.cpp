@@ -94,6 +94,9 @@ void add_run(CLI::App& app, RunOptions& o) {
                     "row-major; A' for A stored K x M, B' for B stored N x K")
         ->type_name("SPEC")
         ->allow_extra_args(false);
+    run->add_flag("--check", o.check,
+                  "look for reads of shared memory that a cp.async may still be bringing; exit "
+                  "status 1 where there is one");
     run->add_flag("--stats", o.stats, "count instructions, lane operations and products");
     run->add_option("--max-steps", o.max_steps,
                     "trap when a warp has retired N instructions (default: no limit)")
