@@ -518,7 +518,7 @@ Answer table(const Instruction& i, std::string_view operand, By by) {
         by == By::element ? "lane:value of each element" : "elements of each lane", line);
     if (i.mma != nullptr && i.mma->threads == isa::Threads::quad_pairs)
         out.lines.emplace_back(quad_pair_note);
-    out.svg = picture(i, operand);
+    out.svg = [i, name = std::string(operand)] { return picture(i, name); };
     return out;
 }
 

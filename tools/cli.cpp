@@ -32,6 +32,7 @@ constexpr std::string_view examples =
     "  lockwarp run kernel.json --print D:f16:16x8\n"
     "  lockwarp run kernel.json --arch sm_90 --out results --stats\n"
     "  lockwarp run kernel.cu kernel.json            compiled by nvcc, where there is one\n"
+    "  lockwarp where m16n8k16.f32.f16 A 3 7         which lane and register hold A[3][7]\n"
     "\n"
     "Exit status: 0 done; 1 the program trapped, or a comparison found a difference; 2 wrong "
     "usage\n"
