@@ -396,6 +396,20 @@ Answer info(const Instruction& i) {
             "result, and how that is rounded");
         out.data["architectures"] = becomes;
     }
+    if (i.mma != nullptr && i.mma->sparse) {
+        const unsigned given = isa::metadata_lanes(*i.mma);
+        out.notes.push_back(
+            fmt::format("E: four bits a group of A's row, the places of its first and "
+                        "second element{}",
+                        given == 4 ? ""
+                                   : fmt::format("; for selector 0, selector s is {} "
+                                                 "lanes further on for each",
+                                                 given)));
+    }
+    if (i.mma != nullptr && i.mma->scales != 0)
+        out.notes.emplace_back(
+            "SFA[m][s]: lane = 4*(m%8) + 2*thread-id + m/8, byte = byte-id + s; SFB[s][n]: lane = "
+            "4*n + thread-id, byte = byte-id + s. The tables are for byte-id 0 and thread-id 0.");
     if (i.family == Family::wgmma)
         out.notes.emplace_back(
             "B, and A of the _SS form, lie in shared memory by descriptor: "
