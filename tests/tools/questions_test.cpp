@@ -104,6 +104,7 @@ TEST(Questions, WrongOnesExitWith2AndSayWhatIsRight) {
         {"table m16n8k61.f32.f16", "the nearest"},
         {"info m16n8k16.f32.f16 --arch sm_75", "sm_75 does not have"},
         {"info m16n8k16.f32.f16 --arch sm_76", "there are sm_70"},
+        {"list --arch sm_7", "there are sm_70"},
         {"info m16n8k16", "fits"},
         {"where SM90_64x64x16_F32F16F16_SS B 0 0", "shared memory"},
         {"layout m16n8k16.f32.f16 --format png", "text, markdown, csv, json, svg, html"},
