@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "emu/isa/arch.hpp"
+#include "tools/explorer_command.hpp"
 #include "tools/fidelity_command.hpp"
 #include "tools/fuzz_command.hpp"
 #include "tools/lanes_command.hpp"
@@ -147,6 +148,8 @@ int command_line(int argc, char** argv) {
     list->add_flag("--markdown", markdown, "as the README has it");
     LanesCommand lanes;
     add_lanes(app, lanes);
+    ExplorerCommand explorer;
+    add_explorer(app, explorer);
     ReportCommand report;
     add_report(app, report);
     wrap_descriptions(app);
@@ -160,6 +163,7 @@ int command_line(int argc, char** argv) {
         return std::fflush(stdout) == 0 ? done : wrong_input;
     }
     if (const std::optional<int> status = lanes_command(app, lanes)) return *status;
+    if (app.got_subcommand("explorer")) return explorer_command(explorer);
     if (app.got_subcommand("fidelity")) return fidelity_command(fidelity);
     if (app.got_subcommand("validate")) return validate_command(validate);
     if (app.got_subcommand("fuzz")) return fuzz_command(fuzz);
