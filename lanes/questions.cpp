@@ -734,4 +734,32 @@ Answer compatible(const Instruction& x, std::string_view from, const Instruction
     return out;
 }
 
+Answer moved() {
+    Answer out;
+    const Instruction i = *make("movmatrix.trans", std::nullopt).instruction;
+    const Operand& a = *operand_named(i, "A");
+    const Operand& d = *operand_named(i, "D");
+    out.line = "movmatrix.trans: D[r][c] = A[c][r], an 8x8 matrix of 16-bit elements across a warp";
+    out.lines = {"PTX:  " + i.ptx, "from sm_75, PTX ISA 7.8; one register in, one out"};
+    Grid g;
+    g.header = {"lane", "d0 = D.r0[15:0]", "from", "d1 = D.r0[31:16]", "from"};
+    json rows = json::array();
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        std::vector<std::string> row{std::to_string(lane)};
+        json one{{"lane", lane}, {"from", json::array()}};
+        for (const Held& h : d.held) {
+            if (h.lane != lane) continue;
+            const Held from = owners(a, h.column, h.row)[0];
+            row.push_back(fmt::format("D[{}][{}] = A[{}][{}]", h.row, h.column, h.column, h.row));
+            row.push_back(fmt::format("a{} @ lane {}", from.value, from.lane));
+            one["from"].push_back({{"lane", from.lane}, {"value", from.value}});
+        }
+        rows.push_back(std::move(one));
+        g.rows.push_back(std::move(row));
+    }
+    out.grids.push_back(std::move(g));
+    out.data = {{"instruction", i.key}, {"lanes", rows}};
+    return out;
+}
+
 }  // namespace lockwarp::lanes

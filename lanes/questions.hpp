@@ -38,6 +38,9 @@ Answer layout_difference(const Instruction& x, const Instruction& y);
 Answer compatible(const Instruction& x, std::string_view from, const Instruction& y,
                   std::string_view to);
 
+// movmatrix: which lane and half of a register each lane's values come from.
+Answer moved();
+
 // A picture in the arrangement of the PTX manual: A left, B above, C and D right below. Of one
 // operand alone where it is named.
 std::string picture(const Instruction& i, std::string_view operand);

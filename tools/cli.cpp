@@ -7,11 +7,13 @@
 #include <CLI/CLI.hpp>
 
 #include "emu/isa/arch.hpp"
+#include "tools/explain_command.hpp"
 #include "tools/explorer_command.hpp"
 #include "tools/fidelity_command.hpp"
 #include "tools/fuzz_command.hpp"
 #include "tools/lanes_command.hpp"
 #include "tools/list_command.hpp"
+#include "tools/memory_command.hpp"
 #include "tools/record_command.hpp"
 #include "tools/replay_command.hpp"
 #include "tools/report_command.hpp"
@@ -150,6 +152,10 @@ int command_line(int argc, char** argv) {
     add_lanes(app, lanes);
     ExplorerCommand explorer;
     add_explorer(app, explorer);
+    ExplainCommand explain;
+    add_explain(app, explain);
+    MemoryCommand memory;
+    add_memory(app, memory);
     ReportCommand report;
     add_report(app, report);
     wrap_descriptions(app);
@@ -164,6 +170,8 @@ int command_line(int argc, char** argv) {
     }
     if (const std::optional<int> status = lanes_command(app, lanes)) return *status;
     if (app.got_subcommand("explorer")) return explorer_command(explorer);
+    if (const std::optional<int> status = explain_command(app, explain)) return *status;
+    if (const std::optional<int> status = memory_command(app, memory)) return *status;
     if (app.got_subcommand("fidelity")) return fidelity_command(fidelity);
     if (app.got_subcommand("validate")) return validate_command(validate);
     if (app.got_subcommand("fuzz")) return fuzz_command(fuzz);

@@ -20,26 +20,18 @@ constexpr std::string_view names_help =
 std::optional<std::optional<isa::Arch>> architecture(const std::string& name, std::string& error) {
     if (name.empty()) return std::optional<isa::Arch>{};
     if (const auto found = isa::arch_named(name)) return std::optional<isa::Arch>{found};
-    error = fmt::format("no architecture '{}'; there are", name);
-    for (const isa::ArchRow& a : isa::arch_rows) error += fmt::format(" {}", a.name);
+    error = unknown_architecture(name);
     return std::nullopt;
-}
-
-lanes::Found named(const std::string& name, const std::string& arch) {
-    lanes::Found out;
-    // "INSN@sm_80" names the architecture of one of several instructions.
-    const size_t at = name.rfind('@');
-    const std::string own = at == std::string::npos ? arch : name.substr(at + 1);
-    const auto chosen = architecture(own, out.error);
-    return chosen ? lanes::find(name.substr(0, at), *chosen) : out;
 }
 
 lanes::Answer difference(const LanesCommand& o) {
     // Two architectures of one instruction, or two instructions.
     const bool archs = isa::arch_named(o.difference[0]) && isa::arch_named(o.difference[1]);
     if (archs && o.instruction.empty()) return lanes::wrong("layout INSN --diff ARCH ARCH");
-    lanes::Found x = archs ? named(o.instruction, o.difference[0]) : named(o.difference[0], o.arch);
-    lanes::Found y = archs ? named(o.instruction, o.difference[1]) : named(o.difference[1], o.arch);
+    lanes::Found x = archs ? named_instruction(o.instruction, o.difference[0])
+                           : named_instruction(o.difference[0], o.arch);
+    lanes::Found y = archs ? named_instruction(o.instruction, o.difference[1])
+                           : named_instruction(o.difference[1], o.arch);
     if (!x.instruction) return lanes::wrong(x.error);
     if (!y.instruction) return lanes::wrong(y.error);
     return lanes::layout_difference(*x.instruction, *y.instruction);
@@ -59,9 +51,9 @@ lanes::Answer compatible(const LanesCommand& o) {
         return lanes::wrong(
             "compat takes OPERAND:INSN twice, as in compat C:m16n8k16.f32.f16 "
             "A:m16n8k16.f32.f16");
-    const lanes::Found a = named(x, o.arch);
+    const lanes::Found a = named_instruction(x, o.arch);
     if (!a.instruction) return lanes::wrong(a.error);
-    const lanes::Found b = named(y, o.arch);
+    const lanes::Found b = named_instruction(y, o.arch);
     if (!b.instruction) return lanes::wrong(b.error);
     return lanes::compatible(*a.instruction, from, *b.instruction, to);
 }
@@ -81,6 +73,20 @@ void add_common(CLI::App& command, LanesCommand& o) {
 }
 
 }  // namespace
+
+std::string unknown_architecture(const std::string& name) {
+    std::string text = fmt::format("no architecture '{}'; there are", name.substr(0, 60));
+    for (const isa::ArchRow& a : isa::arch_rows) text += fmt::format(" {}", a.name);
+    return text;
+}
+
+lanes::Found named_instruction(const std::string& name, const std::string& arch) {
+    lanes::Found out;
+    const size_t at = name.rfind('@');
+    const std::string own = at == std::string::npos ? arch : name.substr(at + 1);
+    const auto chosen = architecture(own, out.error);
+    return chosen ? lanes::find(name.substr(0, at), *chosen) : out;
+}
 
 void add_answer_options(CLI::App& command, AnswerOptions& o) {
     command
@@ -171,7 +177,7 @@ std::optional<int> lanes_command(const CLI::App& app, const LanesCommand& o) {
         given("info") || given("where") || given("what") || given("table") || given("layout");
     if (!mine) return std::nullopt;
     if (o.instruction.empty()) return print_answer(lanes::wrong("which instruction?"), o.answer);
-    const lanes::Found found = named(o.instruction, o.arch);
+    const lanes::Found found = named_instruction(o.instruction, o.arch);
     if (!found.instruction) return print_answer(lanes::wrong(found.error), o.answer);
     const lanes::Instruction& i = *found.instruction;
     // A negative number is outside of everything.

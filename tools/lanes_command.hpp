@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lanes/answer.hpp"
+#include "lanes/instruction.hpp"
 
 namespace CLI {
 class App;
@@ -22,6 +23,12 @@ void add_answer_options(CLI::App& command, AnswerOptions& o);
 
 // Prints the answer, or what is wrong with the question to stderr; the exit status.
 int print_answer(const lanes::Answer& a, const AnswerOptions& o);
+
+// What is wrong with a name that is no architecture, and which there are.
+std::string unknown_architecture(const std::string& name);
+
+// The instruction of a name, or of "NAME@ARCH"; `arch` may be empty.
+lanes::Found named_instruction(const std::string& name, const std::string& arch);
 
 struct LanesCommand {
     AnswerOptions answer;

@@ -23,6 +23,7 @@
 #include <cstdlib>
 
 #include "emu/num/ieee.hpp"
+#include "emu/num/trace.hpp"
 
 namespace lockwarp::num {
 namespace {
@@ -106,8 +107,10 @@ struct FusedFormats {
 
 // Rules 2 to 6, for inputs without infinity and NaN. `c_fraction` is the number of fraction bits
 // of C's format, which is not D's in the first block of m8n8k4 with an f16 C and an f32 D.
+template <bool traced>
 uint64_t finite_block(const FusedSum& row, const FusedFormats& formats, const Vector& a,
-                      const Vector& b, int from, int count, const Element& c, int c_fraction) {
+                      const Vector& b, int from, int count, const Element& c, int c_fraction,
+                      [[maybe_unused]] TracedBlock* trace) {
     const int32_t zero_exponent = row.zero_exponent;
     const int32_t c_exponent = c.significand == 0 ? zero_exponent : c.exponent;
     std::array<int32_t, max_block> exponents;
@@ -118,17 +121,31 @@ uint64_t finite_block(const FusedSum& row, const FusedFormats& formats, const Ve
         largest = std::max(largest, exponents[i]);
     }
     const int lift = row.fraction - formats.a.fraction_bits - formats.b.fraction_bits;
-    int64_t sum = 0;
-    for (int i = 0; i < count; ++i) {
-        const int32_t product = a.significand[from + i] * b.significand[from + i];
+    const auto term_of = [&](int32_t product, int32_t exponent) {
         const auto term = static_cast<int64_t>(
-            align(static_cast<uint32_t>(std::abs(product)), lift, largest - exponents[i]));
-        sum += product < 0 ? -term : term;
-    }
+            align(static_cast<uint32_t>(std::abs(product)), lift, largest - exponent));
+        return product < 0 ? -term : term;
+    };
+    int64_t sum = 0;
+    for (int i = 0; i < count; ++i)
+        sum += term_of(a.significand[from + i] * b.significand[from + i], exponents[i]);
     const auto c_term =
         static_cast<int64_t>(align(static_cast<uint32_t>(std::abs(c.significand)),
                                    row.fraction - c_fraction, largest - c_exponent));
     sum += c.significand < 0 ? -c_term : c_term;
+    if constexpr (traced) {
+        for (int i = 0; i < count; ++i) {
+            const int32_t product = a.significand[from + i] * b.significand[from + i];
+            trace->terms.push_back({from + i, product, exponents[i],
+                                    formats.a.fraction_bits + formats.b.fraction_bits,
+                                    term_of(product, exponents[i])});
+        }
+        trace->terms.push_back(
+            {-1, c.significand, c_exponent, c_fraction, c.significand < 0 ? -c_term : c_term});
+        trace->largest = largest;
+        trace->fraction = row.fraction;
+        trace->sum = sum;
+    }
 
     const RoundTo to{.rounding = row.rounding, .overflow = Overflow::infinity, .kept = row.kept};
     const bool negative = sum < 0;
@@ -138,16 +155,28 @@ uint64_t finite_block(const FusedSum& row, const FusedFormats& formats, const Ve
     return bits == sign_bit(formats.d) ? 0 : bits;
 }
 
+template <bool traced = false>
 uint64_t fused_element(const FusedSum& row, const FusedFormats& formats, const FormatRow& c_format,
-                       const Vector& a, const Vector& b, int k, uint64_t c_bits) {
+                       const Vector& a, const Vector& b, int k, uint64_t c_bits,
+                       Trace* trace = nullptr) {
     const FormatRow* format_of_c = &c_format;
     for (int from = 0; from < k; from += row.block) {
         const int count = std::min<int>(row.block, k - from);
         const Element c = unpack_element(*format_of_c, c_bits);
         const bool maybe_special =
             a.special || b.special || c.kind == Class::infinity || c.kind == Class::nan;
+        [[maybe_unused]] TracedBlock* block = nullptr;
+        if constexpr (traced) {
+            block = &trace->blocks.emplace_back();
+            block->first = from;
+            block->count = count;
+        }
         if (!maybe_special || !special_block(formats.d, a, b, from, count, c, c_bits))
-            c_bits = finite_block(row, formats, a, b, from, count, c, format_of_c->fraction_bits);
+            c_bits = finite_block<traced>(row, formats, a, b, from, count, c,
+                                          format_of_c->fraction_bits, block);
+        else if constexpr (traced)
+            block->special = true;
+        if constexpr (traced) block->result = c_bits;
         format_of_c = &formats.d;
     }
     return c_bits;
@@ -178,8 +207,13 @@ void fused_product(const DotRow& row, MatrixShape shape, MatrixTypes types, cons
 // One element of m8n8k4 where it is no tensor-core instruction: f32 arithmetic throughout, in an
 // order that differs with D's type (both read from the SASS that ptxas 13.0 emits). With an f32 D
 // the chain starts from +0, so that products which are all -0 give +0 (H200, driver 580).
-uint64_t routine_element(MatrixTypes types, const uint64_t* a, const uint64_t* b, uint64_t c_bits) {
+uint64_t routine_element(MatrixTypes types, const uint64_t* a, const uint64_t* b, uint64_t c_bits,
+                         Trace* trace = nullptr) {
     constexpr Rounding rn = Rounding::rn;
+    const auto step = [&](std::string_view what, int k, Type type, uint64_t result) {
+        if (trace != nullptr) trace->steps.push_back({what, k, type, result});
+        return result;
+    };
     std::array<uint64_t, 4> x;
     std::array<uint64_t, 4> y;
     for (int i = 0; i < 4; ++i) {
@@ -187,15 +221,28 @@ uint64_t routine_element(MatrixTypes types, const uint64_t* a, const uint64_t* b
         y[i] = convert(types.b, Type::f32, b[i], rn);
     }
     const uint64_t c = types.c == Type::f32 ? c_bits : convert(types.c, Type::f32, c_bits, rn);
-    const auto onto = [&](int i, uint64_t z) { return fma(Type::f32, x[i], y[i], z, rn); };
-    if (types.d == Type::f32) return add(Type::f32, c, onto(3, onto(2, onto(1, onto(0, 0)))), rn);
-    const auto product = [&](int i) { return mul(Type::f32, x[i], y[i], rn); };
-    const uint64_t low = add(Type::f32, c, onto(1, product(0)), rn);
-    return convert(Type::f32, types.d, add(Type::f32, low, onto(3, product(2)), rn), rn);
+    const auto onto = [&](int i, uint64_t z) {
+        return step("a*b + z", i, Type::f32, fma(Type::f32, x[i], y[i], z, rn));
+    };
+    const auto sum = [&](uint64_t z) {
+        return step("C + z", -1, Type::f32, add(Type::f32, c, z, rn));
+    };
+    if (types.d == Type::f32) return sum(onto(3, onto(2, onto(1, onto(0, 0)))));
+    const auto product = [&](int i) {
+        return step("a*b", i, Type::f32, mul(Type::f32, x[i], y[i], rn));
+    };
+    const uint64_t low = sum(onto(1, product(0)));
+    const uint64_t high = onto(3, product(2));
+    const uint64_t both = step("y + z", -1, Type::f32, add(Type::f32, low, high, rn));
+    return step("as D", -1, types.d, convert(Type::f32, types.d, both, rn));
 }
 
-uint64_t chain_element(const uint64_t* a, const uint64_t* b, int k, uint64_t c, Rounding rounding) {
-    for (int i = 0; i < k; ++i) c = fma(Type::f64, a[i], b[i], c, rounding);
+uint64_t chain_element(const uint64_t* a, const uint64_t* b, int k, uint64_t c, Rounding rounding,
+                       Trace* trace = nullptr) {
+    for (int i = 0; i < k; ++i) {
+        c = fma(Type::f64, a[i], b[i], c, rounding);
+        if (trace != nullptr) trace->steps.push_back({"a*b + z", i, Type::f64, c});
+    }
     return c;
 }
 
@@ -206,12 +253,15 @@ int64_t extend(Type t, uint64_t bits) {
                              : static_cast<int64_t>(high >> unused);
 }
 
-uint64_t integer_element(MatrixTypes types, const uint64_t* a, const uint64_t* b, int k,
-                         uint64_t c) {
+uint64_t integer_element(MatrixTypes types, const uint64_t* a, const uint64_t* b, int k, uint64_t c,
+                         Trace* trace = nullptr) {
     int64_t sum = extend(types.c, c);
-    for (int i = 0; i < k; ++i)
+    for (int i = 0; i < k; ++i) {
         sum += types.combine == isa::Combine::xor_ ? static_cast<int64_t>(a[i] ^ b[i])
                                                    : extend(types.a, a[i]) * extend(types.b, b[i]);
+        if (trace != nullptr)
+            trace->steps.push_back({"a*b + z", i, Type::s64, static_cast<uint64_t>(sum)});
+    }
     if (types.satfinite) sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
     return static_cast<uint32_t>(sum);
 }
@@ -232,21 +282,29 @@ void set_halves(Halves& out, Type type, const uint64_t* bits, int k) {
 
 // As NVIDIA's assembler replaces an fp8 product where the tensor core has none: two products of f16
 // operands and an addition, D's type throughout.
+template <bool traced = false>
+uint64_t element_in_halves(const DotRow& row, Type d, const Halves& line, const Halves& column,
+                           int k, uint64_t c, Trace* trace = nullptr) {
+    const FusedFormats formats{format(Type::f16), format(Type::f16), format(d)};
+    uint64_t sum = 0;
+    for (int half = 0; half < 2; ++half)
+        sum = fused_element<traced>(row.sum, formats, formats.d, line[half], column[half], k / 2,
+                                    sum, trace);
+    sum = add(d, sum, c, Rounding::rn);
+    if (trace != nullptr) trace->steps.push_back({"C + z", -1, d, sum});
+    return sum;
+}
+
 void product_in_halves(const DotRow& row, MatrixShape shape, MatrixTypes types, const uint64_t* a,
                        const uint64_t* b, const uint64_t* c, uint64_t* d) {
-    const FusedFormats formats{format(Type::f16), format(Type::f16), format(types.d)};
     Halves line;
     Halves column;
     for (int j = 0; j < shape.n; ++j) {
         set_halves(column, types.b, b + j * shape.k, shape.k);
         for (int i = 0; i < shape.m; ++i) {
             set_halves(line, types.a, a + i * shape.k, shape.k);
-            uint64_t sum = 0;
-            for (int half = 0; half < 2; ++half)
-                sum = fused_element(row.sum, formats, formats.d, line[half], column[half],
-                                    shape.k / 2, sum);
             const int at = i * shape.n + j;
-            d[at] = add(types.d, sum, c[at], Rounding::rn);
+            d[at] = element_in_halves(row, types.d, line, column, shape.k, c[at]);
         }
     }
 }
@@ -285,6 +343,46 @@ void matrix_product(const DotRow& row, MatrixShape shape, MatrixTypes types, con
                     break;
             }
         }
+}
+
+uint64_t traced_element(const DotRow& row, MatrixTypes types, std::span<const uint64_t> a,
+                        std::span<const uint64_t> b, uint64_t c, Trace& trace) {
+    const int k = static_cast<int>(a.size());
+    switch (row.method) {
+        case Method::fused_blocks: {
+            Vector line;
+            Vector column;
+            line.set(format(types.a), a.data(), k);
+            column.set(format(types.b), b.data(), k);
+            const FusedFormats formats{format(types.a), format(types.b), format(types.d)};
+            return fused_element<true>(row.sum, formats, format(types.c), line, column, k, c,
+                                       &trace);
+        }
+        case Method::f16_halves: {
+            Halves line;
+            Halves column;
+            set_halves(line, types.a, a.data(), k);
+            set_halves(column, types.b, b.data(), k);
+            const uint64_t d = element_in_halves<true>(row, types.d, line, column, k, c, &trace);
+            // The products' places among all of them.
+            for (size_t n = 0; n < trace.blocks.size(); ++n) {
+                const size_t half = n / (trace.blocks.size() / 2);
+                for (TracedTerm& t : trace.blocks[n].terms)
+                    if (t.k >= 0) t.k = t.k / 2 * 4 + t.k % 2 + 2 * static_cast<int>(half);
+            }
+            return d;
+        }
+        case Method::fma_routine:
+            return routine_element(types, a.data(), b.data(), c, &trace);
+        case Method::fma_chain_f64:
+            return chain_element(a.data(), b.data(), k, c, types.rounding, &trace);
+        case Method::integer:
+            return integer_element(types, a.data(), b.data(), k, c, &trace);
+        case Method::scaled_block:
+        case Method::scaled_groups:
+            break;
+    }
+    return 0;
 }
 
 }  // namespace lockwarp::num

@@ -1,0 +1,171 @@
+#include "lanes/expression.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace lockwarp::lanes {
+
+namespace {
+
+struct Operator {
+    std::string_view text;
+    int level;  // higher binds tighter
+};
+constexpr auto operators = std::to_array<Operator>({{"<<", 4},
+                                                    {">>", 4},
+                                                    {"|", 1},
+                                                    {"^", 2},
+                                                    {"&", 3},
+                                                    {"+", 5},
+                                                    {"-", 5},
+                                                    {"*", 6},
+                                                    {"/", 6},
+                                                    {"%", 6}});
+
+class Reader {
+  public:
+    Reader(std::string_view text, uint32_t lane, uint32_t stride)
+        : whole(text), lane_number(lane), stride_bytes(stride) {}
+
+    std::optional<uint32_t> all(std::string& error) {
+        const uint32_t value = sum(1);
+        skip();
+        if (problem.empty() && at != whole.size()) fail("an operator");
+        if (problem.empty()) return value;
+        error = problem;
+        return std::nullopt;
+    }
+
+  private:
+    void skip() {
+        while (at < whole.size() && (whole[at] == ' ' || whole[at] == '\t')) ++at;
+    }
+
+    void fail(std::string_view wanted) {
+        if (!problem.empty()) return;
+        problem = fmt::format("'{}': {} should stand at character {}", whole, wanted, at + 1);
+        at = whole.size();
+    }
+
+    const Operator* next_operator() {
+        skip();
+        for (const Operator& o : operators)
+            if (whole.substr(at).starts_with(o.text)) return &o;
+        return nullptr;
+    }
+
+    uint32_t sum(int level) {
+        uint32_t left = one();
+        for (const Operator* o = next_operator(); o != nullptr && o->level >= level;
+             o = next_operator()) {
+            at += o->text.size();
+            const uint32_t right = sum(o->level + 1);
+            if (!problem.empty()) return 0;
+            switch (o->text[0]) {
+                case '<':
+                    left = right < 32 ? left << right : 0;
+                    break;
+                case '>':
+                    left = right < 32 ? left >> right : 0;
+                    break;
+                case '|':
+                    left |= right;
+                    break;
+                case '^':
+                    left ^= right;
+                    break;
+                case '&':
+                    left &= right;
+                    break;
+                case '+':
+                    left += right;
+                    break;
+                case '-':
+                    left -= right;
+                    break;
+                case '*':
+                    left *= right;
+                    break;
+                default:
+                    if (right == 0) {
+                        fail("a number other than 0");
+                        return 0;
+                    }
+                    left = o->text[0] == '/' ? left / right : left % right;
+            }
+        }
+        return left;
+    }
+
+    uint32_t one() {
+        skip();
+        if (++depth > 100) fail("something less deep");
+        if (at >= whole.size()) {
+            fail("lane, stride or a number");
+            return 0;
+        }
+        if (whole[at] == '(') {
+            ++at;
+            const uint32_t value = sum(1);
+            skip();
+            if (at >= whole.size() || whole[at] != ')')
+                fail("')'");
+            else
+                ++at;
+            return value;
+        }
+        for (const auto& [name, value] : {std::pair(std::string_view("lane"), lane_number),
+                                          std::pair(std::string_view("stride"), stride_bytes)})
+            if (whole.substr(at).starts_with(name)) {
+                at += name.size();
+                return value;
+            }
+        return number();
+    }
+
+    uint32_t number() {
+        const size_t begin = at;
+        unsigned base = 10;
+        if (whole.substr(at).starts_with("0x")) {
+            base = 16;
+            at += 2;
+        }
+        uint64_t value = 0;
+        const size_t digits = at;
+        for (; at < whole.size(); ++at) {
+            const char c = whole[at];
+            const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
+                                   : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a' + 10)
+                                                          : 99;
+            if (digit >= base) break;
+            value = value * base + digit;
+            if (value > UINT32_MAX) break;
+        }
+        if (at == digits || value > UINT32_MAX) {
+            at = begin;
+            fail("lane, stride or a number of 32 bits");
+        }
+        return static_cast<uint32_t>(value);
+    }
+
+    std::string_view whole;
+    uint32_t lane_number, stride_bytes;
+    size_t at = 0;
+    int depth = 0;
+    std::string problem;
+};
+
+}  // namespace
+
+std::optional<uint32_t> evaluate(std::string_view text, uint32_t lane, uint32_t stride,
+                                 std::string& error) {
+    constexpr size_t longest = 400;
+    if (text.size() > longest) {
+        error = fmt::format("an expression of {} characters is too long", text.size());
+        return std::nullopt;
+    }
+    return Reader(text, lane, stride).all(error);
+}
+
+}  // namespace lockwarp::lanes
