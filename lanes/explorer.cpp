@@ -7,6 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "lanes/banks.hpp"
 #include "lanes/formula.hpp"
 #include "lanes/questions.hpp"
 
@@ -115,6 +116,69 @@ json quad_pairs() {
     return of;
 }
 
+// Row strides and swizzles that the page has to choose from.
+constexpr unsigned stride_step = 16;
+constexpr unsigned stride_most = 512;
+struct Swizzled {
+    std::string_view name;
+    std::optional<Swizzle> swizzle;
+};
+constexpr std::array<Swizzled, 4> swizzles{{{"none", std::nullopt},
+                                            {"32B", Swizzle{1, 4, 3}},
+                                            {"64B", Swizzle{2, 4, 3}},
+                                            {"128B", Swizzle{3, 4, 3}}}};
+
+Pattern pattern(uint32_t stride, std::optional<Swizzle> swizzle) {
+    Pattern p;
+    p.stride = stride;
+    p.swizzle = swizzle;
+    return p;
+}
+
+// Lane by lane its address and first bank, phase by phase its wavefronts and who collides.
+json pattern_json(const Access& a, const Pattern& p) {
+    std::string error;
+    const std::vector<uint32_t> all = addresses(a, p, error);
+    const Answer answer = banks(a, p);
+    json places = json::array();
+    for (const uint32_t address : all) places.push_back({address, address / 4 % 32});
+    json list = json::array();
+    const std::vector<Phase> each = phases(a, all);
+    for (size_t n = 0; n < each.size(); ++n)
+        list.push_back({each[n].first_lane, each[n].lanes, each[n].wavefronts,
+                        answer.grids[0].rows[n].back()});
+    return {{"line", answer.line.substr(a.name.size() + 2)},
+            {"notes", answer.notes},
+            {"lanes", places},
+            {"phases", list}};
+}
+
+json memory_json() {
+    json out{{"strides", json::array()}, {"swizzles", json::array()}, {"access", json::object()}};
+    for (unsigned stride = stride_step; stride <= stride_most; stride += stride_step)
+        out["strides"].push_back(stride);
+    for (const Swizzled& s : swizzles)
+        out["swizzles"].push_back({s.name, s.swizzle ? text_of(*s.swizzle) : ""});
+    Shared rows, patterns;
+    for (const std::string& key : all_keys()) {
+        if (!key.starts_with("ldmatrix") && !key.starts_with("stmatrix")) continue;
+        std::string error;
+        const Access a = access_named(key, error).value();
+        json list = json::array();
+        for (unsigned stride = stride_step; stride <= stride_most; stride += stride_step)
+            for (const Swizzled& s : swizzles)
+                list.push_back(patterns.add(pattern_json(a, pattern(stride, s.swizzle))));
+        json who = json::array();
+        for (const auto& row : matrix_rows(a, pattern(stride_most, {})).data["rows"])
+            who.push_back({row["matrix"], row["row"]});
+        out["access"][key] = {
+            {"address", usual_expression(a)}, {"rows", rows.add(who)}, {"patterns", list}};
+    }
+    out["rows"] = rows.list();
+    out["patterns"] = patterns.list();
+    return out;
+}
+
 class Data {
   public:
     void add(const std::string& key) {
@@ -159,6 +223,7 @@ class Data {
         out["sets"] = sets.list();
         out["products"] = products.list();
         out["instructions"] = instructions;
+        out["memory"] = memory_json();
         return out;
     }
 
@@ -237,12 +302,14 @@ json explorer_data(std::string_view version) {
     return data.finished(version);
 }
 
-std::string explorer_page(std::string_view version) {
+std::string explorer_page(std::string_view version, const json& traces) {
     constexpr std::string_view mark = "LOCKWARP-DATA";
     std::string page(explorer_template());
     // "<" would end the script that holds it.
     std::string text;
-    for (const char c : explorer_data(version).dump())
+    json data = explorer_data(version);
+    data["traces"] = traces;
+    for (const char c : data.dump())
         if (c == '<')
             text += "\\u003c";
         else

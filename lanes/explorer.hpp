@@ -12,8 +12,9 @@ namespace lockwarp::lanes {
 // stored once.
 nlohmann::ordered_json explorer_data(std::string_view version);
 
-// The page: HTML, style, program and data in one text that loads nothing.
-std::string explorer_page(std::string_view version);
+// The page: HTML, style, program and data in one text that loads nothing. `traces`: dot products
+// step by step, {"texts": [...], "of": {key: [{"name", "c", "archs": {arch: text}}]}}.
+std::string explorer_page(std::string_view version, const nlohmann::ordered_json& traces);
 
 // The page without data, as lanes/explorer.html has it.
 std::string_view explorer_template();
