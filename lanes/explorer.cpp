@@ -169,8 +169,8 @@ json memory_json() {
             for (const Swizzled& s : swizzles)
                 list.push_back(patterns.add(pattern_json(a, pattern(stride, s.swizzle))));
         json who = json::array();
-        for (const auto& row : matrix_rows(a, pattern(stride_most, {})).data["rows"])
-            who.push_back({row["matrix"], row["row"]});
+        const Answer described = matrix_rows(a, pattern(stride_most, {}));
+        for (const json& row : described.data["rows"]) who.push_back({row["matrix"], row["row"]});
         out["access"][key] = {
             {"address", usual_expression(a)}, {"rows", rows.add(who)}, {"patterns", list}};
     }
