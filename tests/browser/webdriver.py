@@ -12,6 +12,7 @@ import urllib.request
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "ArrowLeft": "\ue012", "ArrowUp": "\ue013",
         "ArrowRight": "\ue014", "ArrowDown": "\ue015", "Home": "\ue011", "End": "\ue010",
+        "PageUp": "\ue00e", "PageDown": "\ue00f",
         "Tab": "\ue004", "Shift": "\ue008", "Space": " "}
 
 
