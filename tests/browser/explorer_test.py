@@ -98,10 +98,11 @@ def cell(operand, row, column, part):
         "if ((op === 'C' || op === 'D') && !grids.has(`${op}.${p}`))"
         "  document.querySelector(`[data-show='${op}']`).click();"
         "const td = cellOf(o, p, r, c), n = (o.down ? r : c) % o.run;"
-        "return [td.parentNode.sectionRowIndex, td.cellIndex, o.down, o.run, n]",
+        "return [td.parentNode.sectionRowIndex, td.cellIndex, o.down, o.run, n,"
+        "td.closest('table').id]",
         operand, row, column, part)
     at = (place[4] + 0.5) / place[3]
-    selector = (f"#g-{operand}-{part} tbody tr:nth-child({place[0] + 1}) "
+    selector = (f"#{place[5]} tbody tr:nth-child({place[0] + 1}) "
                 f":nth-child({place[1] + 1})")
     return selector, (0.5, at) if place[2] else (at, 0.5)
 
