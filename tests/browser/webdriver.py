@@ -74,10 +74,14 @@ class Browser:
 
     def click(self, selector, part=(0.5, 0.5)):
         """Clicks with the pointer, at a part of the element's width and height."""
-        box = self.run("const e = document.querySelector(arguments[0]);"
-                       "e.scrollIntoView({block: 'center', inline: 'center'});"
-                       "const b = e.getBoundingClientRect();"
-                       "return [b.left, b.top, b.width, b.height]", selector)
+        box = self.post("/execute/async", {"args": [selector], "script":
+                        "const [selector, done] = arguments;"
+                        "const e = document.querySelector(selector);"
+                        "e.scrollIntoView({block: 'center', inline: 'center'});"
+                        # What comes into sight is laid out first.
+                        "requestAnimationFrame(() => requestAnimationFrame(() => {"
+                        "const b = e.getBoundingClientRect();"
+                        "done([b.left, b.top, b.width, b.height]); }))"})
         x, y = box[0] + box[2] * part[0], box[1] + box[3] * part[1]
         self.pointer(x, y, True)
 
