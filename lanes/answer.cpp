@@ -80,7 +80,11 @@ void append_row(std::string& out, const std::vector<std::string>& cells,
 }
 
 void append_text(std::string& out, const Grid& g) {
-    if (!g.title.empty()) out += g.title + "\n";
+    for (size_t at = 0; at < g.title.size();) {
+        const size_t end = std::min(g.title.find('\n', at), g.title.size());
+        append_wrapped(out, g.title.substr(at, end - at));
+        at = end + 1;
+    }
     const std::vector<size_t> widths = widths_of(g);
     if (!g.wraps) {
         append_row(out, g.header, widths);
@@ -179,7 +183,7 @@ std::string html(const Answer& a) {
         "<title>{}</title><style>{}</style></head><body>\n<h1 style=\"font-size:1.2em\">{}</h1>\n",
         escaped(a.line), html_style, escaped(a.line));
     for (const std::string& l : a.lines) out += "<p>" + escaped(l) + "</p>\n";
-    if (!a.svg.empty()) out += "<div class=\"wide\">" + a.svg + "</div>\n";
+    if (a.svg) out += "<div class=\"wide\">" + a.svg() + "</div>\n";
     for (const Grid& g : a.grids) {
         out += "<div class=\"wide\"><table>";
         if (!g.title.empty()) out += "<caption>" + escaped(g.title) + "</caption>";
@@ -238,8 +242,8 @@ std::optional<std::string> render(const Answer& a, Format format) {
         case Format::json:
             return a.data.dump(1) + "\n";
         case Format::svg:
-            if (a.svg.empty()) return std::nullopt;
-            return a.svg + "\n";
+            if (!a.svg) return std::nullopt;
+            return a.svg() + "\n";
         case Format::html:
             return html(a);
     }

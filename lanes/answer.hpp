@@ -1,6 +1,7 @@
 // What a question is answered with, and the forms it can be written in.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -22,7 +23,7 @@ struct Answer {
     std::vector<Grid> grids;
     std::vector<std::string> notes;  // and after them
     nlohmann::ordered_json data;
-    std::string svg;    // a picture; empty: there is none
+    std::function<std::string()> svg;  // a picture, drawn where it is wanted; empty: there is none
     std::string error;  // wrong input, and what would be right; all else is empty then
 };
 

@@ -43,6 +43,12 @@ class Digits {
 
     // A mode of threads: thread t of a quad-pair is lane t%4 + 16*(t/4), without the quad-pair's 4.
     void thread_mode(uint32_t divisor, uint32_t size, uint32_t stride) {
+        if (o.given < 4) {  // thread t is lane t/given*4 + t%given
+            if (divisor >= o.given) return mode('l', divisor / o.given * 4, size, stride);
+            const uint32_t within = std::min(size, o.given / divisor);
+            mode('l', divisor, within, stride);
+            return mode('l', 4, size / within, stride * within);
+        }
         if (o.threads == isa::Threads::warp) return mode('l', divisor, size, stride);
         if (divisor >= 4) return mode('l', divisor * 4, size, stride);
         if (divisor * size <= 4) return mode('l', divisor, size, stride);
@@ -93,8 +99,6 @@ void merge(std::vector<Term>& terms, const auto& extent_of) {
 
 Formulas formulas(const Operand& o) {
     if (o.layout.values() * o.layout.threads() <= 1) return {};
-    const auto cells = static_cast<uint32_t>(o.lanes / isa::instances(o.threads));
-    if (o.layout.threads() != cells) return {};  // metadata: some of the lanes
     Digits digits(o);
     uint32_t at = 1;
     for (const isa::LayoutMode& m : o.layout.thread) {

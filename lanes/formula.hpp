@@ -29,7 +29,7 @@ struct Formulas {
     std::vector<Formula> backward;  // lane, index
 };
 
-// Of metadata and scale factors, which are no layout alone: empty.
+// Of scale factors, which have no layout: empty. Of metadata for selector 0.
 Formulas formulas(const Operand& o);
 
 struct Sources {

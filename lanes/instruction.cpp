@@ -72,7 +72,7 @@ Operand fragment_operand(std::string name, const isa::Fragment& f, isa::Threads 
 Operand metadata_operand(const isa::MmaVariant& v, Elements elements) {
     Operand o = fragment_operand("E", isa::fragment(v.fragment_e), isa::Threads::warp, Type::u4,
                                  false, elements);
-    const unsigned given = isa::metadata_lanes(v);
+    const unsigned given = o.given = isa::metadata_lanes(v);
     for (Held& h : o.held) h.lane = static_cast<uint8_t>(h.lane / given * 4 + h.lane % given);
     return o;
 }

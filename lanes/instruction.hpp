@@ -43,6 +43,7 @@ struct Operand {
     isa::Layout layout;        // (thread, value) -> index, as CuTe has it; B is (n, k) there
     unsigned layout_rows = 0;  // index % layout_rows is its row
     isa::Threads threads = isa::Threads::warp;
+    unsigned given = 4;  // lanes of each four that hold something: of metadata, for selector 0
     // Where quad-pairs hold parts of one matrix (wmma on Volta), as isa::WmmaFragment.
     std::array<uint8_t, 2> row_step{}, column_step{};
     bool transposed = false;  // the layout's row is the operand's column, as of B

@@ -283,19 +283,15 @@ std::string shape_text(const Operand& o) {
 Answer list(std::optional<isa::Arch> arch) {
     Answer out;
     Grid g;
-    g.header = {"from", "registers", "instruction, CuTe's name"};
+    g.header = {"from", "instruction, CuTe's name"};
     json all = json::array();
     std::map<Family, size_t> count;
     for (const Instruction& i : all_instructions(arch)) {
         ++count[i.family];
-        std::string registers;
         json counts;
-        for (const Operand& o : i.operands) {
-            registers += fmt::format("{}{}:{}", registers.empty() ? "" : " ", o.name, o.registers);
-            counts[o.name] = o.registers;
-        }
-        g.rows.push_back({fmt::format("sm_{}", i.target), registers,
-                          i.cute.empty() ? i.key : i.key + "  " + i.cute});
+        for (const Operand& o : i.operands) counts[o.name] = o.registers;
+        g.rows.push_back(
+            {fmt::format("sm_{}", i.target), i.cute.empty() ? i.key : i.key + "  " + i.cute});
         all.push_back(
             {{"name", i.key}, {"cute", i.cute}, {"target", i.target}, {"registers", counts}});
     }
@@ -371,15 +367,16 @@ Answer info(const Instruction& i) {
             i.mma != nullptr ? num::known(*row, *i.mma) : num::known(*row, static_cast<int>(i.k));
         const bool fused = row->sum.fraction != 0;
         const unsigned products = i.mma != nullptr ? i.mma->stored_k() : i.k;
-        std::string what_is = become(*row, products);
+        const std::string what_is = become(*row, products);
+        std::string how = fmt::format("{}: {}", evidence_text(known.evidence), known.source);
         if (i.wmma != nullptr)
             if (const isa::WmmaMachine* m = isa::wmma_machine(a.arch))
-                what_is += fmt::format("; fragments {}", wmma_known_text(m->known));
+                how += fmt::format("; fragments {}", wmma_known_text(m->known));
         archs.rows.push_back({std::string(a.name), what_is,
                               fused ? fmt::format("{}/{} {}", row->sum.fraction, row->sum.kept,
                                                   rounding_text(row->sum.rounding))
                                     : "-",
-                              fmt::format("{}: {}", evidence_text(known.evidence), known.source)});
+                              how});
         json j{{"becomes", what_is},
                {"evidence", evidence_text(known.evidence)},
                {"source", known.source}};
@@ -399,6 +396,20 @@ Answer info(const Instruction& i) {
             "result, and how that is rounded");
         out.data["architectures"] = becomes;
     }
+    if (i.mma != nullptr && i.mma->sparse) {
+        const unsigned given = isa::metadata_lanes(*i.mma);
+        out.notes.push_back(
+            fmt::format("E: four bits a group of A's row, the places of its first and "
+                        "second element{}",
+                        given == 4 ? ""
+                                   : fmt::format("; for selector 0, selector s is {} "
+                                                 "lanes further on for each",
+                                                 given)));
+    }
+    if (i.mma != nullptr && i.mma->scales != 0)
+        out.notes.emplace_back(
+            "SFA[m][s]: lane = 4*(m%8) + 2*thread-id + m/8, byte = byte-id + s; SFB[s][n]: lane = "
+            "4*n + thread-id, byte = byte-id + s. The tables are for byte-id 0 and thread-id 0.");
     if (i.family == Family::wgmma)
         out.notes.emplace_back(
             "B, and A of the _SS form, lie in shared memory by descriptor: "
@@ -521,7 +532,7 @@ Answer table(const Instruction& i, std::string_view operand, By by) {
         by == By::element ? "lane:value of each element" : "elements of each lane", line);
     if (i.mma != nullptr && i.mma->threads == isa::Threads::quad_pairs)
         out.lines.emplace_back(quad_pair_note);
-    out.svg = picture(i, operand);
+    out.svg = [i, name = std::string(operand)] { return picture(i, name); };
     return out;
 }
 

@@ -2,14 +2,14 @@
 # Each room includes only rooms above it (and itself); emu touches no files, clock or environment.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-rooms=(emu/ptx emu/isa emu/warp emu/num emu/exec emu/timing gpu validate tools)
+rooms=(emu/ptx emu/isa emu/warp emu/num emu/exec emu/timing lanes gpu validate tools)
 status=0
 allowed=""
 for room in "${rooms[@]}"; do
     allowed="$allowed${allowed:+|}$room/"
     [ -d "$room" ] || continue
     extra=""
-    case $room in gpu | validate | tools) extra="|emu/lockwarp\.hpp" ;; esac
+    case $room in lanes | gpu | validate | tools) extra="|emu/lockwarp\.hpp" ;; esac
     bad=$(git ls-files "$room/*.cpp" "$room/*.hpp" |
         xargs -r grep -nE '^#include "' | grep -vE "#include \"($allowed)|#include \"[^/\"]*\"$extra" || true)
     if [ -n "$bad" ]; then

@@ -33,6 +33,7 @@ constexpr std::string_view examples =
     "  lockwarp run kernel.json --print D:f16:16x8\n"
     "  lockwarp run kernel.json --arch sm_90 --out results --stats\n"
     "  lockwarp run kernel.cu kernel.json            compiled by nvcc, where there is one\n"
+    "  lockwarp where m16n8k16.f32.f16 A 3 7         which lane and register hold A[3][7]\n"
     "\n"
     "Exit status: 0 done; 1 the program trapped, or a comparison found a difference; 2 wrong "
     "usage\n"
@@ -95,6 +96,9 @@ void add_run(CLI::App& app, RunOptions& o) {
                     "row-major; A' for A stored K x M, B' for B stored N x K")
         ->type_name("SPEC")
         ->allow_extra_args(false);
+    run->add_flag("--check", o.check,
+                  "look for reads of shared memory that a cp.async may still be bringing; exit "
+                  "status 1 where there is one");
     run->add_flag("--stats", o.stats, "count instructions, lane operations and products");
     run->add_option("--max-steps", o.max_steps,
                     "trap when a warp has retired N instructions (default: no limit)")

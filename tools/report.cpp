@@ -123,6 +123,38 @@ std::string trap_report(const std::string& file, std::string_view source,
     return out;
 }
 
+std::string early_reads_report(const std::string& file, std::string_view source,
+                               const isa::Program& program,
+                               const std::vector<validate::EarlyRead>& reads) {
+    if (reads.empty()) return {};
+    uint64_t count = 0;
+    for (const validate::EarlyRead& r : reads) count += r.count;
+    std::string out = fmt::format(
+        "EARLY  {} reads of shared memory that a cp.async may still be bringing, at {} "
+        "place{}\n",
+        count, reads.size(), reads.size() == 1 ? "" : "s");
+    for (const validate::EarlyRead& r : reads) {
+        const ptx::Place place = program.operations[r.reader].place;
+        const ptx::Place copy = program.operations[r.copy].place;
+        out += fmt::format("{}:{}  {}: reads what line {} copies\n", file, place.line,
+                           function_of(program, r.reader), copy.line);
+        out += marked(source, place);
+        out += fmt::format(
+            "  CTA ({},{},{}), warp {}, lane {}, step {}, shared address {:#x}; {} time{}\n",
+            r.cta[0], r.cta[1], r.cta[2], r.warp, r.lane, r.step, r.address, r.count,
+            r.count == 1 ? "" : "s");
+        out +=
+            folded(r.kind == validate::Early::flying
+                       ? fmt::format("copied by warp {}, lane {}, which has not waited for it: "
+                                     "cp.async.wait_group or wait_all comes first",
+                                     r.copy_warp, r.copy_lane)
+                       : fmt::format("copied and waited for by warp {}, lane {}; this warp has met "
+                                     "no barrier since: bar.sync comes first",
+                                     r.copy_warp, r.copy_lane));
+    }
+    return out;
+}
+
 std::string printed_report(const warp::Result& result) {
     if (result.printed.empty()) return {};
     uint64_t bytes = 0;

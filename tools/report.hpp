@@ -7,6 +7,7 @@
 
 #include "emu/isa/operation.hpp"
 #include "emu/warp/launch.hpp"
+#include "validate/in_flight.hpp"
 
 namespace lockwarp::tools {
 
@@ -17,6 +18,11 @@ std::string caret_report(const std::string& file, std::string_view source,
 // A program's own fault, first line the answer.
 std::string trap_report(const std::string& file, std::string_view source,
                         const isa::Program& program, const warp::Trap& trap);
+
+// Reads of what a cp.async may still be bringing, the first of each place; first line the answer.
+std::string early_reads_report(const std::string& file, std::string_view source,
+                               const isa::Program& program,
+                               const std::vector<validate::EarlyRead>& reads);
 
 // What the kernel printed, with a line that says how much; empty where it printed nothing. What is
 // no printable character shows as '.'.

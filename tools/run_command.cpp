@@ -107,9 +107,11 @@ int run_command(const RunOptions& options) {
 
     const auto begin = std::chrono::steady_clock::now();
     warp::Result result;
+    validate::InFlight in_flight;
     {
         const Progress progress(ended, in.launch.grid.count(), "CTAs");
-        result = exec::launch(resolved.program, prepared.launch);
+        result =
+            exec::launch(resolved.program, prepared.launch, options.check ? &in_flight : nullptr);
     }
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -125,6 +127,9 @@ int run_command(const RunOptions& options) {
         return differs_or_trapped;
     }
 
+    const std::string early =
+        early_reads_report(in.ptx_path, in.source, resolved.program, in_flight.found());
+    fmt::print("{}", early);
     fmt::print("done: {} on {}, {} CTA{}, {} instructions\n", resolved.program.entry,
                isa::row(arch).name, validate::grouped(result.statistics.ctas),
                result.statistics.ctas == 1 ? "" : "s",
@@ -141,7 +146,7 @@ int run_command(const RunOptions& options) {
         if (Problem why = write_outputs(in.launch, prepared, options.out); !why.empty())
             return wrong(why);
     if (std::fflush(stdout) != 0) return wrong("the output could not be written");
-    return done;
+    return early.empty() ? done : differs_or_trapped;
 }
 
 }  // namespace lockwarp::tools

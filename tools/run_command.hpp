@@ -14,6 +14,7 @@ struct RunOptions {
     std::vector<std::string> print;
     std::vector<std::string> product;
     bool stats = false;
+    bool check = false;      // for reads of what a cp.async may still be bringing
     uint64_t max_steps = 0;  // 0: no limit
     unsigned threads = 0;
 };

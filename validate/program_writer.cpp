@@ -47,7 +47,9 @@ bool on_values(Op op) {
         case Op::bar_red:
         case Op::bar_warp:
         case Op::cp_async:
-        case Op::cp_async_group:
+        case Op::cp_async_commit:
+        case Op::cp_async_wait:
+        case Op::cp_async_wait_all:
         case Op::mma:
         case Op::wmma_load:
         case Op::wmma_store:

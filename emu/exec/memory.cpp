@@ -145,7 +145,9 @@ Handler memory_handler(const Operation& o) {
                                  : store<uint64_t>;
         case Op::cp_async:
             return cp_async;
-        case Op::cp_async_group:
+        case Op::cp_async_commit:
+        case Op::cp_async_wait:
+        case Op::cp_async_wait_all:
         case Op::prefetch:
         case Op::hint:
         case Op::fence:

@@ -410,9 +410,9 @@ constexpr auto form_rows = std::to_array<Form>({
 
     // Asynchronous copies
     {Op::cp_async, "cp", ".async.ca|.cg<shared>.global{.L2::cache_hint}{<l2>}", "AS AG I {S:.u32} H", 80, 70, "cp.async"},
-    {Op::cp_async_group, "cp", ".async.commit_group", "", 80, 70, "cp.async.commit_group"},
-    {Op::cp_async_group, "cp", ".async.wait_group", "I", 80, 70, "cp.async.wait_group"},
-    {Op::cp_async_group, "cp", ".async.wait_all", "", 80, 70, "cp.async.wait_all"},
+    {Op::cp_async_commit, "cp", ".async.commit_group", "", 80, 70, "cp.async.commit_group"},
+    {Op::cp_async_wait, "cp", ".async.wait_group", "I", 80, 70, "cp.async.wait_group"},
+    {Op::cp_async_wait_all, "cp", ".async.wait_all", "", 80, 70, "cp.async.wait_all"},
     {Op::mbarrier_copies, "cp", ".async.mbarrier.arrive{.noinc}{<shared>}.b64", "A", 80, 70, "cp.async.mbarrier.arrive"},
 
     // Barriers in shared memory

@@ -109,7 +109,9 @@ enum class Op : uint8_t {
     redux,
     elect,
     cp_async,
-    cp_async_group,
+    cp_async_commit,
+    cp_async_wait,  // of groups: but for the youngest `immediate` ones
+    cp_async_wait_all,
     mbarrier_init,
     mbarrier_inval,
     mbarrier_expect,

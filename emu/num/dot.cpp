@@ -19,6 +19,7 @@
 // published with arXiv 2512.07004. Rules 1 and 2 also in arXiv 2511.10909.
 #include "emu/num/dot.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -107,10 +108,8 @@ struct FusedFormats {
 
 // Rules 2 to 6, for inputs without infinity and NaN. `c_fraction` is the number of fraction bits
 // of C's format, which is not D's in the first block of m8n8k4 with an f16 C and an f32 D.
-template <bool traced>
 uint64_t finite_block(const FusedSum& row, const FusedFormats& formats, const Vector& a,
-                      const Vector& b, int from, int count, const Element& c, int c_fraction,
-                      [[maybe_unused]] TracedBlock* trace) {
+                      const Vector& b, int from, int count, const Element& c, int c_fraction) {
     const int32_t zero_exponent = row.zero_exponent;
     const int32_t c_exponent = c.significand == 0 ? zero_exponent : c.exponent;
     std::array<int32_t, max_block> exponents;
@@ -121,31 +120,17 @@ uint64_t finite_block(const FusedSum& row, const FusedFormats& formats, const Ve
         largest = std::max(largest, exponents[i]);
     }
     const int lift = row.fraction - formats.a.fraction_bits - formats.b.fraction_bits;
-    const auto term_of = [&](int32_t product, int32_t exponent) {
-        const auto term = static_cast<int64_t>(
-            align(static_cast<uint32_t>(std::abs(product)), lift, largest - exponent));
-        return product < 0 ? -term : term;
-    };
     int64_t sum = 0;
-    for (int i = 0; i < count; ++i)
-        sum += term_of(a.significand[from + i] * b.significand[from + i], exponents[i]);
+    for (int i = 0; i < count; ++i) {
+        const int32_t product = a.significand[from + i] * b.significand[from + i];
+        const auto term = static_cast<int64_t>(
+            align(static_cast<uint32_t>(std::abs(product)), lift, largest - exponents[i]));
+        sum += product < 0 ? -term : term;
+    }
     const auto c_term =
         static_cast<int64_t>(align(static_cast<uint32_t>(std::abs(c.significand)),
                                    row.fraction - c_fraction, largest - c_exponent));
     sum += c.significand < 0 ? -c_term : c_term;
-    if constexpr (traced) {
-        for (int i = 0; i < count; ++i) {
-            const int32_t product = a.significand[from + i] * b.significand[from + i];
-            trace->terms.push_back({from + i, product, exponents[i],
-                                    formats.a.fraction_bits + formats.b.fraction_bits,
-                                    term_of(product, exponents[i])});
-        }
-        trace->terms.push_back(
-            {-1, c.significand, c_exponent, c_fraction, c.significand < 0 ? -c_term : c_term});
-        trace->largest = largest;
-        trace->fraction = row.fraction;
-        trace->sum = sum;
-    }
 
     const RoundTo to{.rounding = row.rounding, .overflow = Overflow::infinity, .kept = row.kept};
     const bool negative = sum < 0;
@@ -155,31 +140,55 @@ uint64_t finite_block(const FusedSum& row, const FusedFormats& formats, const Ve
     return bits == sign_bit(formats.d) ? 0 : bits;
 }
 
-template <bool traced = false>
 uint64_t fused_element(const FusedSum& row, const FusedFormats& formats, const FormatRow& c_format,
-                       const Vector& a, const Vector& b, int k, uint64_t c_bits,
-                       Trace* trace = nullptr) {
+                       const Vector& a, const Vector& b, int k, uint64_t c_bits) {
     const FormatRow* format_of_c = &c_format;
     for (int from = 0; from < k; from += row.block) {
         const int count = std::min<int>(row.block, k - from);
         const Element c = unpack_element(*format_of_c, c_bits);
         const bool maybe_special =
             a.special || b.special || c.kind == Class::infinity || c.kind == Class::nan;
-        [[maybe_unused]] TracedBlock* block = nullptr;
-        if constexpr (traced) {
-            block = &trace->blocks.emplace_back();
-            block->first = from;
-            block->count = count;
-        }
         if (!maybe_special || !special_block(formats.d, a, b, from, count, c, c_bits))
-            c_bits = finite_block<traced>(row, formats, a, b, from, count, c,
-                                          format_of_c->fraction_bits, block);
-        else if constexpr (traced)
-            block->special = true;
-        if constexpr (traced) block->result = c_bits;
+            c_bits = finite_block(row, formats, a, b, from, count, c, format_of_c->fraction_bits);
         format_of_c = &formats.d;
     }
     return c_bits;
+}
+
+// What fused_element goes through: the results are its, block by block.
+void record_blocks(const FusedSum& row, const FusedFormats& formats, const FormatRow& c_format,
+                   const Vector& a, const Vector& b, int k, uint64_t c_bits, Trace& trace) {
+    const FormatRow* format_of_c = &c_format;
+    for (int from = 0; from < k; from += row.block) {
+        TracedBlock& block = trace.blocks.emplace_back();
+        block.first = from;
+        block.count = std::min<int>(row.block, k - from);
+        block.fraction = row.fraction;
+        const Element c = unpack_element(*format_of_c, c_bits);
+        block.special = special_block(formats.d, a, b, from, block.count, c, c_bits);
+        const auto term = [&](int at, int64_t significand, int32_t exponent, int fraction_bits) {
+            if (significand == 0) exponent = row.zero_exponent;
+            block.terms.push_back({at, significand, exponent, fraction_bits, 0});
+        };
+        for (int i = from; i < from + block.count && !block.special; ++i)
+            term(i, int64_t{a.significand[i]} * b.significand[i], a.exponent[i] + b.exponent[i],
+                 formats.a.fraction_bits + formats.b.fraction_bits);
+        if (!block.special) {
+            term(-1, c.significand, c.exponent, format_of_c->fraction_bits);
+            block.largest = std::ranges::max(block.terms, {}, &TracedTerm::exponent).exponent;
+            for (TracedTerm& t : block.terms) {
+                t.units = static_cast<int64_t>(align(static_cast<uint64_t>(std::abs(t.significand)),
+                                                     row.fraction - t.fraction_bits,
+                                                     block.largest - t.exponent));
+                if (t.significand < 0) t.units = -t.units;
+                block.sum += t.units;
+            }
+            c_bits =
+                finite_block(row, formats, a, b, from, block.count, c, format_of_c->fraction_bits);
+        }
+        block.result = c_bits;
+        format_of_c = &formats.d;
+    }
 }
 
 void fused_product(const DotRow& row, MatrixShape shape, MatrixTypes types, const uint64_t* a,
@@ -282,14 +291,16 @@ void set_halves(Halves& out, Type type, const uint64_t* bits, int k) {
 
 // As NVIDIA's assembler replaces an fp8 product where the tensor core has none: two products of f16
 // operands and an addition, D's type throughout.
-template <bool traced = false>
 uint64_t element_in_halves(const DotRow& row, Type d, const Halves& line, const Halves& column,
                            int k, uint64_t c, Trace* trace = nullptr) {
     const FusedFormats formats{format(Type::f16), format(Type::f16), format(d)};
     uint64_t sum = 0;
-    for (int half = 0; half < 2; ++half)
-        sum = fused_element<traced>(row.sum, formats, formats.d, line[half], column[half], k / 2,
-                                    sum, trace);
+    for (int half = 0; half < 2; ++half) {
+        if (trace != nullptr)
+            record_blocks(row.sum, formats, formats.d, line[half], column[half], k / 2, sum,
+                          *trace);
+        sum = fused_element(row.sum, formats, formats.d, line[half], column[half], k / 2, sum);
+    }
     sum = add(d, sum, c, Rounding::rn);
     if (trace != nullptr) trace->steps.push_back({"C + z", -1, d, sum});
     return sum;
@@ -355,15 +366,15 @@ uint64_t traced_element(const DotRow& row, MatrixTypes types, std::span<const ui
             line.set(format(types.a), a.data(), k);
             column.set(format(types.b), b.data(), k);
             const FusedFormats formats{format(types.a), format(types.b), format(types.d)};
-            return fused_element<true>(row.sum, formats, format(types.c), line, column, k, c,
-                                       &trace);
+            record_blocks(row.sum, formats, format(types.c), line, column, k, c, trace);
+            return fused_element(row.sum, formats, format(types.c), line, column, k, c);
         }
         case Method::f16_halves: {
             Halves line;
             Halves column;
             set_halves(line, types.a, a.data(), k);
             set_halves(column, types.b, b.data(), k);
-            const uint64_t d = element_in_halves<true>(row, types.d, line, column, k, c, &trace);
+            const uint64_t d = element_in_halves(row, types.d, line, column, k, c, &trace);
             // The products' places among all of them.
             for (size_t n = 0; n < trace.blocks.size(); ++n) {
                 const size_t half = n / (trace.blocks.size() / 2);

@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <fstream>
 #include <random>
 
+#include "emu/num/ieee.hpp"
 #include "emu/num/trace.hpp"
 #include "tools/values.hpp"
 
@@ -24,6 +27,18 @@ Product product(const lanes::Instruction& i, isa::Arch arch) {
     const Product p = product_of(i, arch, error);
     EXPECT_EQ(error, "") << i.key;
     return p;
+}
+
+// The exact sum of a block, below 2^53 units, as an IEEE conversion rounds it.
+uint64_t rounded(const Product& p, const num::TracedBlock& b) {
+    const double sum = std::ldexp(static_cast<double>(b.sum), b.largest - b.fraction);
+    const isa::Type d = p.types.d;
+    const uint64_t bits =
+        num::convert(isa::Type::f64, d, std::bit_cast<uint64_t>(sum), p.row->sum.rounding);
+    // Toward zero they overflow to infinity, not to the largest number.
+    if (p.row->sum.rounding == num::Rounding::rz && std::abs(sum) >= 0x1p128)
+        return (b.sum < 0 ? 0xff800000u : 0x7f800000u);
+    return bits << 1 == 0 || bits == uint64_t{1} << (isa::bits(d) - 1) ? 0 : bits;
 }
 
 TEST(Trace, GivesTheProductsBits) {
@@ -59,6 +74,11 @@ TEST(Trace, GivesTheProductsBits) {
                     int64_t sum = 0;
                     for (const num::TracedTerm& t : b.terms) sum += t.units;
                     EXPECT_EQ(sum, b.sum) << i.key;
+                    // And rounded it is the result, where that has all of its type's bits.
+                    const bool whole = p.row->sum.kept == num::format(p.types.d).fraction_bits + 1;
+                    if (!b.special && whole) {
+                        EXPECT_EQ(rounded(p, b), b.result) << i.key << " on " << a.name;
+                    }
                     EXPECT_EQ(b.terms.empty(), b.special) << i.key;
                     EXPECT_EQ(b.special || b.terms.size() == static_cast<size_t>(b.count) + 1,
                               true);

@@ -1,0 +1,213 @@
+// The questions of the README: each command, run as it stands there, prints its answer.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "tests/tools/process.hpp"
+
+namespace lockwarp::tools {
+namespace {
+
+struct Question {
+    int number;
+    std::string command, answer;
+};
+
+std::vector<Question> questions() {
+    std::ifstream file(LOCKWARP_SOURCE_DIR "/README.md");
+    std::vector<Question> out;
+    const std::regex row("\\| (\\d+) \\| .* \\| `lockwarp ([^`]*)` \\| `([^`]*)` \\|");
+    for (std::string line; std::getline(file, line);) {
+        std::smatch m;
+        if (std::regex_match(line, m, row)) out.push_back({std::stoi(m[1]), m[2], m[3]});
+    }
+    return out;
+}
+
+// Words; files of the project by their whole path.
+std::vector<std::string> words_of(const std::string& command) {
+    std::istringstream in(command);
+    std::vector<std::string> out;
+    for (std::string word; in >> word;)
+        out.push_back(word.starts_with("tests/") || word.starts_with("gpu/")
+                          ? LOCKWARP_SOURCE_DIR "/" + word
+                          : word);
+    return out;
+}
+
+// A program's own fault and what is found in it: 1; nothing to compare: 2.
+int status_of(int number) {
+    return number == 10 || number == 13 || number == 25 ? 1 : number == 23 ? 2 : 0;
+}
+
+TEST(Questions, EachCommandPrintsItsAnswer) {
+    const std::vector<Question> all = questions();
+    ASSERT_EQ(all.size(), 26u);
+    for (size_t i = 0; i < all.size(); ++i) {
+        EXPECT_EQ(all[i].number, static_cast<int>(i) + 1);
+        const Folder folder;
+        const Ended e = run(folder, words_of(all[i].command));
+        EXPECT_NE((e.out + e.err).find(all[i].answer), std::string::npos) << all[i].command << "\n"
+                                                                          << e.out << e.err;
+        EXPECT_EQ(e.status, status_of(all[i].number)) << all[i].command;
+        if (!all[i].command.starts_with("run") && e.status == 0) {
+            EXPECT_LE(e.out.find('\n'), 100u) << all[i].command;
+        }
+    }
+}
+
+// No line that people read is wider than 100 columns; of tables of a wide matrix too.
+TEST(Questions, AnswersFitTheTerminal) {
+    for (const char* command :
+         {"info",
+          "info m16n8k16.f32.f16",
+          "info mma.sp.m16n8k32.f32.f16.f16.f32",
+          "info m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0",
+          "info wmma.m16n16k16.f32.f16.f16.f32 --arch sm_70",
+          "table m16n8k256.s32.b1.b1.s32.and.popc A",
+          "table m16n8k16.f32.f16",
+          "table m16n8k16.f32.f16 --by lane",
+          "table ldmatrix.x4",
+          "table SM90_64x256x16_F32F16F16_SS D",
+          "explain m16n8k16.f32.f16 D 0 0 --arch all",
+          "explain m8n8k4.f32.f16.f16.f32 D 0 0 --arch all",
+          "explain m16n8k8.f64 D 1 1",
+          "explain m16n8k32.s32.s8.s8.s32 D 1 1",
+          "explain m16n8k32.f32.e4m3.e4m3.f32 D 1 1 --arch all",
+          "equiv m16n8k8.f32.f16 m16n8k16.f32.f16 --arch all",
+          "banks ld.shared.b32 --stride 128",
+          "banks ldmatrix.x4 --stride 64",
+          "swizzle 5,0,5 123",
+          "movmatrix",
+          "stmatrix x4 --stride 48",
+          "layout SM90_64x256x16_F32F16F16_RS --cute",
+          "descriptor encode --start 64 --swizzle 32"}) {
+        const Folder folder;
+        const Ended e = run(folder, words_of(command));
+        EXPECT_EQ(e.status, 0) << command << e.err;
+        std::istringstream lines(e.out);
+        for (std::string line; std::getline(lines, line);)
+            EXPECT_LE(line.size(), 100u) << command << "\n" << line;
+    }
+}
+
+TEST(Questions, WrongOnesExitWith2AndSayWhatIsRight) {
+    const std::vector<std::pair<std::string, std::string>> wrong{
+        {"where m16n8k16.f32.f16 A 16 0", "rows 0 to 15, columns 0 to 15"},
+        {"where m16n8k16.f32.f16 A -1 0", "rows 0 to 15"},
+        {"where m16n8k16.f32.f16 Q 0 0", "it has A, B, C, D"},
+        {"what m16n8k16.f32.f16 A --lane 40", "no lane 40"},
+        {"what m16n8k16.f32.f16 A --lane 3 --reg 4", "0 to 3"},
+        {"table m16n8k61.f32.f16", "the nearest"},
+        {"info m16n8k16.f32.f16 --arch sm_75", "sm_75 does not have"},
+        {"info m16n8k16.f32.f16 --arch sm_76", "there are sm_70"},
+        {"info m16n8k16", "fits"},
+        {"where SM90_64x64x16_F32F16F16_SS B 0 0", "shared memory"},
+        {"layout m16n8k16.f32.f16 --format png", "text, markdown, csv, json, svg, html"},
+        {"info m16n8k16.f32.f16 --format svg", "no svg form"},
+        {"compat C:m16n8k16.f32.f16 m16n8k16.f32.f16", "OPERAND:INSN"},
+        {"compat C:m16n8k16.f32.f16 A:m8n8k4.f32.f16.f16.f32", "lanes"},
+        {"explain m16n8k16.f32.f16 A 0 0", "is not D"},
+        {"explain ldmatrix.x4 D 0 0", "is no product"},
+        {"explain mma.sp.m16n8k32.f32.f16.f16.f32 D 0 0", "sparse"},
+        {"explain m16n8k16.f32.f16 D 0 0 --arch sm_80,sm_1", "no architecture 'sm_1'"},
+        {"equiv m16n8k16.f32.f16 m16n8k16.f32.bf16", "different types"},
+        {"banks ldmatrix.x3", "ldmatrix.x1, .x2, .x4"},
+        {"banks ldmatrix.x4 --stride 100", "no multiple of 16"},
+        {"banks ldmatrix.x4 --address lane*", "should stand at character"},
+        {"ldmatrix x5", "ldmatrix.x1"},
+        {"swizzle 3,4", "B,M,S"},
+        {"swizzle 3,4,3 0x1ffffffff", "no index of 32 bits"},
+        {"descriptor decode 12345678901234567890123", "no number of 64 bits"},
+        {"descriptor encode --start 8", "multiple of 16"},
+    };
+    for (const auto& [command, answer] : wrong) {
+        const Folder folder;
+        const Ended e = run(folder, words_of(command));
+        EXPECT_EQ(e.status, 2) << command << e.out;
+        EXPECT_NE(e.err.find(answer), std::string::npos) << command << "\n" << e.err;
+        EXPECT_EQ(e.out, "") << command;
+    }
+}
+
+// JSON, CSV and the rest of every kind of table: they are read back.
+TEST(Questions, EveryFormat) {
+    const Folder folder;
+    for (const char* format : {"text", "markdown", "csv", "json", "svg", "html"}) {
+        const Ended e = run(folder, {"table", "m8n8k4.f32.f16.f16.f32", "A", "--format", format});
+        EXPECT_EQ(e.status, 0) << format << e.err;
+        EXPECT_GT(e.out.size(), 200u) << format;
+    }
+}
+
+const std::string copies = R"(
+	cp.async.cg.shared.global [%r4], [%rd4], 16;
+	cp.async.commit_group;
+)";
+
+Ended checked(const std::string& before_read) {
+    const Folder folder;
+    std::ifstream file(LOCKWARP_SOURCE_DIR "/tests/questions/in_flight.ptx");
+    std::stringstream text;
+    text << file.rdbuf();
+    std::string ptx = text.str();
+    const std::string from = "\tcp.async.cg.shared.global";
+    const size_t begin = ptx.find(from);
+    const size_t end = ptx.find("\txor.b32");
+    ptx.replace(begin, end - begin, before_read);
+    folder.write("in_flight.ptx", ptx);
+    std::ifstream json(LOCKWARP_SOURCE_DIR "/tests/questions/in_flight.json");
+    std::stringstream launch;
+    launch << json.rdbuf();
+    folder.write("in_flight.json", launch.str());
+    return run(folder, {"run", "in_flight.json", "--check"});
+}
+
+TEST(InFlight, WhatIsEarlyAndWhatIsNot) {
+    struct Case {
+        std::string before_read;
+        const char* word;  // nullptr: nothing is early
+    };
+    const std::string zero = "\tcp.async.wait_group 0;\n";
+    const std::string one = "\tcp.async.wait_group 1;\n";
+    const std::string all = "\tcp.async.wait_all;\n";
+    const std::string bar = "\tbar.sync 0;\n";
+    const std::string uncommitted = "\tcp.async.cg.shared.global [%r4], [%rd4], 16;\n";
+    const std::string empty = "\tcp.async.commit_group;\n";
+    for (const Case& c :
+         {Case{copies + bar, "has not waited"}, Case{copies + zero, "has met no barrier"},
+          Case{copies + bar + zero, "copied by warp 0, lane 0"}, Case{copies + zero + bar, nullptr},
+          Case{copies + all + bar, nullptr}, Case{copies + one + bar, "has not waited"},
+          Case{copies + empty + one + bar, nullptr},
+          Case{uncommitted + zero + bar, "has not waited"}, Case{uncommitted + all + bar, nullptr},
+          // Overwritten by a store: no longer what was copied.
+          Case{copies + "\tst.shared.v4.u32 [%r4], {%r1, %r1, %r1, %r1};\n" + bar, nullptr}}) {
+        const Ended e = checked(c.before_read);
+        EXPECT_EQ(e.status, c.word == nullptr ? 0 : 1) << c.before_read << e.out << e.err;
+        if (c.word != nullptr) {
+            EXPECT_TRUE(e.out.starts_with("EARLY  ")) << e.out;
+            EXPECT_NE(e.out.find(c.word), std::string::npos) << c.before_read << e.out;
+        }
+    }
+}
+
+// None of the project's kernels reads early.
+TEST(InFlight, KernelsThatCopyDoNotReadEarly) {
+    size_t count = 0;
+    const Folder folder;
+    for (const char* name : {"gemm_sm80", "gemm_sm80_zfill", "attention", "attention_O0",
+                             "persistent_gemm", "triton_attention_sm80"}) {
+        const Ended e = run(
+            folder,
+            {"run", std::string(LOCKWARP_SOURCE_DIR "/gpu/kernels/") + name + ".json", "--check"});
+        EXPECT_EQ(e.status, 0) << name << e.out << e.err;
+        ++count;
+    }
+    EXPECT_EQ(count, 6u);
+}
+
+}  // namespace
+}  // namespace lockwarp::tools
