@@ -373,6 +373,31 @@ class Explorer(unittest.TestCase):
                                 "return ids.filter((x, n) => ids.indexOf(x) !== n)")
             self.assertEqual(twice, [])
 
+    def test_buttons(self):
+        BROWSER.devtools("Browser.grantPermissions", permissions=["clipboardReadWrite"])
+        BROWSER.open(link(*KINDS["ldmatrix"], l=3))
+        BROWSER.click("#copy")
+        time.sleep(0.2)
+        self.assertIn("copied", BROWSER.run("return document.getElementById('copy').textContent"))
+        for theme in ("light", "dark", "auto"):
+            BROWSER.click("#theme")
+            self.assertEqual(BROWSER.run("return document.getElementById('theme').textContent"),
+                             f"Theme: {theme}")
+            self.assertEqual(BROWSER.run("return document.documentElement.dataset.theme"),
+                             "dark" if theme == "dark" else "light")
+        # Without single letters as shortcuts the page leaves them alone.
+        BROWSER.run("document.getElementById('help').open = true;"
+                    "document.getElementById('single').click(); document.activeElement.blur()")
+        BROWSER.keys("/", "m")
+        self.assertEqual(BROWSER.run("return document.activeElement.tagName"), "BODY")
+
+    def test_accumulators(self):
+        key, arch = KINDS["mma"]
+        BROWSER.open(link(key, arch, e="D.2.3.0"))
+        BROWSER.click("[data-show='C']")
+        self.assertEqual((fragment()["e"], fragment()["c"]), ("C.2.3.0", "C"))
+        self.assertTrue(said().startswith("C[2][3] = c1 = C.r1 @ lane 9"), said())
+
     def test_choosing_is_quick(self):
         for name in ("mma", "mma of b1", "wgmma", "large wgmma"):
             key, arch = KINDS[name]
