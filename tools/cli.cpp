@@ -8,6 +8,7 @@
 
 #include "emu/isa/arch.hpp"
 #include "tools/explain_command.hpp"
+#include "tools/explorer_command.hpp"
 #include "tools/fidelity_command.hpp"
 #include "tools/fuzz_command.hpp"
 #include "tools/lanes_command.hpp"
@@ -159,6 +160,8 @@ int command_line(int argc, char** argv) {
     add_answer_options(*list, listed.answer);
     LanesCommand lanes;
     add_lanes(app, lanes);
+    ExplorerCommand explorer;
+    add_explorer(app, explorer);
     ExplainCommand explain;
     add_explain(app, explain);
     MemoryCommand memory;
@@ -181,6 +184,7 @@ int command_line(int argc, char** argv) {
         return std::fflush(stdout) == 0 ? done : wrong_input;
     }
     if (const std::optional<int> status = lanes_command(app, lanes)) return *status;
+    if (app.got_subcommand("explorer")) return explorer_command(explorer);
     if (const std::optional<int> status = explain_command(app, explain)) return *status;
     if (const std::optional<int> status = memory_command(app, memory)) return *status;
     if (app.got_subcommand("fidelity")) return fidelity_command(fidelity);
