@@ -74,7 +74,8 @@ TEST(Formats, OfOneAnswer) {
     const auto json = nlohmann::json::parse(*render(a, Format::json));
     EXPECT_EQ(json["owners"][0]["lane"], 15);
     EXPECT_EQ(json["owners"][0]["bits"], (nlohmann::json{31, 16}));
-    EXPECT_FALSE(render(a, Format::svg));
+    EXPECT_TRUE(render(a, Format::svg)->starts_with("<svg "));
+    EXPECT_FALSE(render(wrong("no"), Format::svg));
     EXPECT_EQ(escaped("<a & \"b\">"), "&lt;a &amp; &quot;b&quot;&gt;");
 }
 
