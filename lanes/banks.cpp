@@ -75,6 +75,52 @@ Repair repair(const Access& a, const Pattern& p) {
     return out;
 }
 
+// Phases as rows, banks as columns: which lanes want a bank, and in how many words.
+std::string bank_picture(const Access& a, const std::vector<uint32_t>& all) {
+    constexpr unsigned cell = 30;
+    constexpr unsigned left = 70;
+    constexpr unsigned top = 30;
+    std::string body;
+    const auto text = [&](unsigned x, unsigned y, const std::string& words) {
+        body += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>", x, y, escaped(words));
+    };
+    for (unsigned b = 0; b < bank_count; ++b)
+        text(left + b * cell + cell / 2, top - 6, std::to_string(b));
+    text(left / 2, top - 6, "bank");
+    unsigned y = top;
+    for (unsigned first = 0; first < a.lanes; first += a.per_phase) {
+        std::array<std::map<uint32_t, std::set<unsigned>>, bank_count> words;
+        for (unsigned lane = first; lane < first + a.per_phase; ++lane)
+            for (uint32_t w = all[lane] / bank_bytes; w <= (all[lane] + a.bytes - 1) / bank_bytes;
+                 ++w)
+                words[w % bank_count][w].insert(lane);
+        size_t most = 1;
+        for (const auto& bank : words) most = std::max(most, bank.size());
+        const unsigned height = 12 * static_cast<unsigned>(most) + 4;
+        text(left / 2, y + 12, fmt::format("T{} to T{}", first, first + a.per_phase - 1));
+        for (unsigned b = 0; b < bank_count; ++b) {
+            const size_t count = words[b].size();
+            body += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>",
+                                left + b * cell, y, cell, height,
+                                count == 0   ? "#fff"
+                                : count == 1 ? "#cfe6f7"
+                                             : "#e69f00");
+            unsigned line = 0;
+            for (const auto& [word, lanes] : words[b])
+                text(left + b * cell + cell / 2, y + 12 * ++line,
+                     lanes.size() == 1 ? fmt::format("T{}", *lanes.begin())
+                                       : fmt::format("{} T", lanes.size()));
+        }
+        y += height + 8;
+    }
+    return fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+        "height=\"{1}\" role=\"img\"><title>{2}: lanes of each bank, by phase</title>"
+        "<style>rect{{stroke:#333;stroke-width:.6}}text{{font:9px sans-serif;text-anchor:middle}}"
+        "</style><rect width=\"{0}\" height=\"{1}\" fill=\"#fff\" stroke=\"none\"/>{3}</svg>",
+        left + bank_count * cell + 20, y + 20, escaped(a.name), body);
+}
+
 json phases_json(const std::vector<Phase>& all) {
     json list = json::array();
     for (const Phase& p : all) {
@@ -256,6 +302,7 @@ Answer banks(const Access& a, const Pattern& p) {
                                         taken == 1 ? "" : "s")
                           : fmt::format("{}: {} wavefronts instead of {}, up to {}-way conflicts",
                                         a.name, taken, least, worst);
+    out.svg = [a, all] { return bank_picture(a, all); };
     out.lines.push_back("address of a lane: " + pattern_text(a, p));
     out.data = {{"access", a.name},
                 {"wavefronts", taken},
@@ -345,6 +392,7 @@ Answer matrix_rows(const Access& a, const Pattern& p) {
                                                         : json{31, 16}},
                         {"lanes", who}});
     }
+    out.svg = [a, all] { return bank_picture(a, all); };
     out.data = {{"access", a.name}, {"wavefronts", taken}, {"rows", rows}};
     out.grids.push_back(std::move(g));
     if (a.lanes < 32 && load)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "emu/isa/nearest.hpp"
 #include "lanes/instruction.hpp"
 
 namespace lockwarp::lanes {
@@ -82,21 +83,6 @@ std::string listed(const std::vector<std::string>& keys) {
     return out;
 }
 
-size_t distance(std::string_view a, std::string_view b) {
-    std::vector<size_t> row(b.size() + 1);
-    for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-    for (size_t i = 1; i <= a.size(); ++i) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.size(); ++j) {
-            const size_t above = row[j];
-            row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-            diagonal = above;
-        }
-    }
-    return row[b.size()];
-}
-
 std::string joined(const Words& words) {
     std::string out;
     for (const std::string& w : words) out += (out.empty() ? "" : ".") + w;
@@ -112,12 +98,12 @@ std::string suggestion(std::string_view name) {
     std::vector<std::pair<size_t, std::string>> near;
     for (const Spelled& s : spellings()) {
         // As many words as were written, with and without the family's.
-        size_t far = distance(asked, joined(s.words));
+        size_t far = isa::edit_distance(asked, joined(s.words));
         for (size_t from = 0; from < 2; ++from) {
             const size_t to = std::min(s.words.size(), from + words.size());
             if (from < to)
-                far = std::min(far,
-                               distance(asked, joined({s.words.begin() + static_cast<long>(from),
+                far = std::min(far, isa::edit_distance(
+                                        asked, joined({s.words.begin() + static_cast<long>(from),
                                                        s.words.begin() + static_cast<long>(to)})));
         }
         near.emplace_back(far, s.key);

@@ -39,7 +39,9 @@ struct Size {
 // Elements of one lane and register that stand side by side are one cell where they are narrow.
 class Drawing {
   public:
-    explicit Drawing(const Operand& operand, unsigned part_number) : o(operand), part(part_number) {
+    Drawing(const Operand& operand, unsigned part_number,
+            const std::function<bool(const Held&)>& stands_out)
+        : o(operand), part(part_number), chosen(stands_out) {
         const bool down = o.name == "B" || o.name == "SFB";
         run_rows = run_columns = 1;
         const unsigned bits = isa::bits(o.type);
@@ -64,18 +66,21 @@ class Drawing {
                 cells[{h.row, h.column}].push_back(&h);
         std::string out;
         for (const auto& [place, list] : cells) {
+            const bool faded =
+                chosen && std::ranges::none_of(list, [&](const Held* h) { return chosen(*h); });
+            if (faded) out += "<g opacity=\"0.25\">";
             const unsigned left = x + place.second / run_columns * cell_width;
             const unsigned top = y + place.first / run_rows * cell_height;
             out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>",
                                left, top, cell_width, cell_height,
                                colour(list[0]->lane, list[0]->reg, o.registers));
-            std::string who;
             for (size_t n = 0; n < std::min(list.size(), owners_shown); ++n) {
                 out += fmt::format("<text x=\"{}\" y=\"{}\">T{} {}{}</text>", left + cell_width / 2,
                                    top + 10 + 10 * n, list[n]->lane,
                                    run_rows * run_columns > 1 ? 'r' : 'v',
                                    run_rows * run_columns > 1 ? list[n]->reg : list[n]->value);
             }
+            if (faded) out += "</g>";
         }
         out += fmt::format("<text x=\"{}\" y=\"{}\" class=\"n\">{}{}</text>", x, y - 12, o.name,
                            o.parts > 1 ? fmt::format(" of {} {}", o.part_word, part) : "");
@@ -94,6 +99,7 @@ class Drawing {
     static constexpr unsigned cell_width = 44;
     const Operand& o;
     unsigned part;
+    const std::function<bool(const Held&)>& chosen;
     unsigned run_rows, run_columns;
     unsigned cell_height = 14;
     size_t owners_shown = 1;
@@ -101,7 +107,8 @@ class Drawing {
 
 }  // namespace
 
-std::string picture(const Instruction& i, std::string_view operand) {
+std::string picture(const Instruction& i, std::string_view operand,
+                    const std::function<bool(const Held&)>& chosen) {
     constexpr unsigned margin = 30;
     std::string body;
     unsigned width = 0;
@@ -117,9 +124,9 @@ std::string picture(const Instruction& i, std::string_view operand) {
     if (operand.empty() && a != nullptr && b != nullptr && d != nullptr) {
         unsigned top = 0;
         for (unsigned part = 0; part < d->parts; ++part) {
-            const Drawing da(*a, part);
-            const Drawing db(*b, part);
-            const Drawing dd(*d, part);
+            const Drawing da(*a, part, chosen);
+            const Drawing db(*b, part, chosen);
+            const Drawing dd(*d, part, chosen);
             const unsigned x = margin + da.size().width + margin;
             const unsigned y = top + margin + db.size().height + margin;
             place(db, x, top + margin);
@@ -132,7 +139,7 @@ std::string picture(const Instruction& i, std::string_view operand) {
         for (const Operand& o : i.operands) {
             if (!operand.empty() && o.name != operand) continue;
             for (unsigned part = 0; part < o.parts; ++part) {
-                place(Drawing(o, part), margin, top + margin);
+                place(Drawing(o, part, chosen), margin, top + margin);
                 top = height;
             }
         }

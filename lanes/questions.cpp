@@ -307,6 +307,7 @@ Answer list(std::optional<isa::Arch> arch) {
 
 Answer info(const Instruction& i) {
     Answer out;
+    out.svg = [i] { return picture(i, ""); };
     out.data = heading(i);
     out.data["ptx"] = i.ptx;
     if (!i.cute.empty()) out.data["cute"] = i.cute;
@@ -455,6 +456,9 @@ Answer where(const Instruction& i, std::string_view operand, unsigned row, unsig
                           std::to_string(h.reg), fmt::format("{}:{}", h.high, h.low)});
     for (const std::string& f : formula_lines(*o)) out.notes.push_back(f);
     out.grids.push_back(std::move(g));
+    out.svg = [i, name = o->name, row, column] {
+        return picture(i, name, [=](const Held& h) { return h.row == row && h.column == column; });
+    };
     return out;
 }
 
@@ -496,6 +500,10 @@ Answer what(const Instruction& i, std::string_view operand, unsigned lane,
         out.line = fmt::format("{}: {} elements of {}", who, g.rows.size(), o->name);
     if (!g.rows.empty()) out.grids.push_back(std::move(g));
     for (const std::string& f : formula_lines(*o)) out.notes.push_back(f);
+    out.svg = [i, name = o->name, lane, reg] {
+        return picture(i, name,
+                       [=](const Held& h) { return h.lane == lane && (!reg || h.reg == *reg); });
+    };
     return out;
 }
 
@@ -538,6 +546,7 @@ Answer table(const Instruction& i, std::string_view operand, By by) {
 
 Answer layout(const Instruction& i, std::string_view name) {
     Answer out;
+    out.svg = [i] { return picture(i, ""); };
     const bool copy = i.family == Family::ldmatrix || i.family == Family::stmatrix;
     Grid g;
     g.header = {"", "(T,V) ->", "layout"};
@@ -770,6 +779,7 @@ Answer moved() {
     }
     out.grids.push_back(std::move(g));
     out.data = {{"instruction", i.key}, {"lanes", rows}};
+    out.svg = [i] { return picture(i, ""); };
     return out;
 }
 

@@ -1,6 +1,7 @@
 // The questions about lanes, each answered from the tables.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,8 @@ Answer moved();
 
 // A picture in the arrangement of the PTX manual: A left, B above, C and D right below. Of one
 // operand alone where it is named.
-std::string picture(const Instruction& i, std::string_view operand);
+// `chosen`: elements that stand out, the others fade; empty: none does.
+std::string picture(const Instruction& i, std::string_view operand,
+                    const std::function<bool(const Held&)>& chosen = {});
 
 }  // namespace lockwarp::lanes

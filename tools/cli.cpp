@@ -152,6 +152,12 @@ int command_line(int argc, char** argv) {
     CLI::App* list = app.add_subcommand("list", "Print the instructions that are executed");
     bool markdown = false;
     list->add_flag("--markdown", markdown, "as the README has it");
+    LanesCommand listed;
+    list->add_option("--arch", listed.arch,
+                     "instead, the instructions of an architecture whose operands lie in lanes, as "
+                     "info has them")
+        ->type_name("ARCH");
+    add_answer_options(*list, listed.answer);
     LanesCommand lanes;
     add_lanes(app, lanes);
     ExplorerCommand explorer;
@@ -162,12 +168,17 @@ int command_line(int argc, char** argv) {
     add_memory(app, memory);
     ReportCommand report;
     add_report(app, report);
+    for (const char* name :
+         {"info", "where", "what", "table", "layout", "compat", "explain", "equiv", "banks",
+          "ldmatrix", "stmatrix", "movmatrix", "swizzle", "descriptor"})
+        app.get_subcommand(name)->group("Which lane holds which element, and why the bits are so");
     wrap_descriptions(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
         return app.exit(e) == 0 ? done : wrong_input;
     }
+    if (list->parsed() && (!listed.arch.empty() || listed.answer.json)) return list_lanes(listed);
     if (list->parsed()) {
         fmt::print("{}", instruction_list(markdown));
         return std::fflush(stdout) == 0 ? done : wrong_input;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "emu/num/ieee.hpp"
 #include "emu/num/trace.hpp"
@@ -398,29 +399,68 @@ std::string read_inputs(const lanes::Instruction& i, unsigned row, unsigned colu
     return "";
 }
 
+namespace {
+
+// Products that are computed alike, and what one element of them goes through.
+struct Explained {
+    Product product;
+    std::vector<isa::Arch> archs;
+    num::Trace trace;
+    uint64_t result = 0;
+};
+
+// What the sums of each group lose of each product and of C; no group without sums.
+lanes::Grid side_by_side(const std::vector<Explained>& groups, size_t k) {
+    lanes::Grid g;
+    g.title = "Side by side, what is lost of each term (whole: absorbed):";
+    g.header = {"k"};
+    for (size_t at = 0; at <= k; ++at) g.rows.push_back({at == k ? "C" : std::to_string(at)});
+    for (const Explained& e : groups) {
+        if (e.trace.blocks.empty()) continue;
+        g.header.push_back(arch_list(e.archs));
+        std::vector<std::string> lost(k + 1, "-");
+        for (size_t n = 0; n < e.trace.blocks.size(); ++n)
+            for (const num::TracedTerm& t : e.trace.blocks[n].terms) {
+                if (t.k < 0 && n != 0) continue;
+                const num::TracedBlock& b = e.trace.blocks[n];
+                const double whole = exact(t.significand, t.exponent - t.fraction_bits);
+                const double loss = whole - exact(t.units, b.largest - b.fraction);
+                if (t.significand != 0 && loss != 0)
+                    lost[t.k < 0 ? k : static_cast<size_t>(t.k)] =
+                        t.units == 0 ? fmt::format("whole, {}", number(loss)) : number(loss);
+            }
+        for (size_t at = 0; at <= k; ++at) g.rows[at].push_back(lost[at]);
+    }
+    return g;
+}
+
+}  // namespace
+
 lanes::Answer explain(const std::vector<Product>& products, unsigned row, unsigned column,
                       const DotInputs& inputs) {
     lanes::Answer out;
     // Architectures that compute alike are explained once.
-    std::vector<std::pair<Product, std::vector<isa::Arch>>> groups;
+    std::vector<Explained> groups;
     for (const Product& p : products) {
         const auto same =
-            std::ranges::find_if(groups, [&](const auto& g) { return alike(g.first, p); });
-        if (same == groups.end())
-            groups.push_back({p, {p.arch}});
-        else
-            same->second.push_back(p.arch);
+            std::ranges::find_if(groups, [&](const Explained& e) { return alike(e.product, p); });
+        if (same != groups.end()) {
+            same->archs.push_back(p.arch);
+            continue;
+        }
+        Explained& e = groups.emplace_back();
+        e.product = p;
+        e.archs = {p.arch};
+        e.result = num::traced_element(*p.row, p.types, inputs.a, inputs.b, inputs.c, e.trace);
     }
     const std::string element = fmt::format("D[{}][{}]", row, column);
     const Product& first = products[0];
     out.data = {{"instruction", first.instruction->key}, {"row", row}, {"column", column}};
     json sums = json::array();
-    std::vector<uint64_t> results;
-    for (const auto& [p, archs] : groups) {
-        num::Trace trace;
-        const uint64_t d =
-            num::traced_element(*p.row, p.types, inputs.a, inputs.b, inputs.c, trace);
-        results.push_back(d);
+    const auto sums_of = [](const Explained& e) { return !e.trace.blocks.empty(); };
+    if (std::ranges::count_if(groups, sums_of) > 1)
+        out.grids.push_back(side_by_side(groups, inputs.a.size()));
+    for (const auto& [p, archs, trace, d] : groups) {
         json one{{"archs", json::array()},
                  {"result", hex_of(p.types.d, d)},
                  {"value", text_of(p.types.d, d, -1)},
@@ -454,7 +494,8 @@ lanes::Answer explain(const std::vector<Product>& products, unsigned row, unsign
         one["sums"] = blocks;
         sums.push_back(one);
     }
-    const bool same = std::ranges::all_of(results, [&](uint64_t r) { return r == results[0]; });
+    const bool same = std::ranges::all_of(
+        groups, [&](const Explained& e) { return e.result == groups[0].result; });
     out.data["a"] = json::array();
     for (const uint64_t x : inputs.a) out.data["a"].push_back(hex_of(first.types.a, x));
     out.data["b"] = json::array();
@@ -464,16 +505,23 @@ lanes::Answer explain(const std::vector<Product>& products, unsigned row, unsign
     if (same) {
         std::vector<isa::Arch> all;
         for (const Product& p : products) all.push_back(p.arch);
-        out.line =
-            fmt::format("{} = {} on {}", element, both(first.types.d, results[0]), arch_list(all));
+        out.line = fmt::format("{} = {} on {}", element, both(first.types.d, groups[0].result),
+                               arch_list(all));
         if (out.line.size() > 100)
-            out.line = fmt::format("{} = {} on all {}", element, both(first.types.d, results[0]),
-                                   all.size());
+            out.line = fmt::format("{} = {} on all {}", element,
+                                   both(first.types.d, groups[0].result), all.size());
     } else {
         out.line = element + ":";
-        for (size_t n = 0; n < groups.size(); ++n)
-            out.line += fmt::format("{} {} on {}", n == 0 ? "" : ";",
-                                    both(first.types.d, results[n]), arch_list(groups[n].second));
+        for (const Explained& e : groups)
+            out.line += fmt::format("{} {} on {}", &e == &groups[0] ? "" : ";",
+                                    both(first.types.d, e.result), arch_list(e.archs));
+        if (out.line.size() > 100) {
+            out.lines.push_back(out.line);
+            std::set<uint64_t> distinct;
+            for (const Explained& e : groups) distinct.insert(e.result);
+            out.line = fmt::format("{} differs: {} results on {} architectures", element,
+                                   distinct.size(), products.size());
+        }
     }
     out.lines.push_back(
         fmt::format("{}, C = {}", first.instruction->key, both(first.types.c, inputs.c)));

@@ -164,15 +164,17 @@ void add_lanes(CLI::App& app, LanesCommand& o) {
     add_common(*compat, o);
 }
 
+int list_lanes(const LanesCommand& o) {
+    std::string error;
+    const auto arch = architecture(o.arch, error);
+    return print_answer(arch ? lanes::list(*arch) : lanes::wrong(error), o.answer);
+}
+
 std::optional<int> lanes_command(const CLI::App& app, const LanesCommand& o) {
     const auto given = [&](const char* name) { return app.got_subcommand(name); };
     if (given("layout") && !o.difference.empty()) return print_answer(difference(o), o.answer);
     if (given("compat")) return print_answer(compatible(o), o.answer);
-    if (given("info") && o.instruction.empty()) {
-        std::string error;
-        const auto arch = architecture(o.arch, error);
-        return print_answer(arch ? lanes::list(*arch) : lanes::wrong(error), o.answer);
-    }
+    if (given("info") && o.instruction.empty()) return list_lanes(o);
     const bool mine =
         given("info") || given("where") || given("what") || given("table") || given("layout");
     if (!mine) return std::nullopt;

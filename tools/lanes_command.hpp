@@ -44,6 +44,9 @@ struct LanesCommand {
 
 void add_lanes(CLI::App& app, LanesCommand& o);
 
+// list --arch: the instructions of an architecture.
+int list_lanes(const LanesCommand& o);
+
 // nullopt: none of these commands was given.
 std::optional<int> lanes_command(const CLI::App& app, const LanesCommand& o);
 

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "emu/isa/nearest.hpp"
 #include "emu/isa/resolve.hpp"
 
 namespace lockwarp::isa {
@@ -129,8 +130,5 @@ void choose_wmma(const Resolver& r, Spelling& s);
 // What is wrong with the modifiers of a wmma instruction that no row takes, in the assembler's
 // words.
 void wrong_wmma(const Resolver& r, const ptx::Instruction& i, Spelling& s);
-
-// The nearest of `candidates` to a misspelt name, or empty where none is near.
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates);
 
 }  // namespace lockwarp::isa

@@ -125,9 +125,19 @@ void choose_mma(Resolver& r, Spelling& s, std::span<const ptx::Modifier> modifie
     s.error = m.sparse
                   ? "Incorrect instruction type specified for Sparse mma with shape '" + shape + "'"
                   : "Unexpected instruction types specified for 'mma'";
+    // Of this shape and kind, those first that have the most of the types.
+    std::vector<const MmaVariant*> near;
     for (const MmaVariant& v : mma_variants())
-        if (v.m == m.m && v.n == m.n && v.k == m.k && v.sparse == m.sparse)
-            s.hint += (s.hint.empty() ? "with this shape: " : ", ") + std::string(v.key);
+        if (v.m == m.m && v.n == m.n && v.k == m.k && v.sparse == m.sparse && v.kind == asked.kind)
+            near.push_back(&v);
+    std::ranges::stable_sort(near, std::ranges::greater{}, [&](const MmaVariant* v) {
+        return (v->d == d) + (v->a == a) + (v->b == b) + (v->c == c);
+    });
+    constexpr size_t shown = 8;
+    for (size_t n = 0; n < std::min(near.size(), shown); ++n)
+        s.hint += (n == 0 ? "with this shape: " : ", ") + std::string(near[n]->key);
+    if (near.size() > shown)
+        s.hint += " and " + std::to_string(near.size() - shown) + " more (lockwarp info)";
 }
 
 void add_alternatives(std::string_view alternatives, std::vector<std::string_view>& out) {

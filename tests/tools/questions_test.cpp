@@ -104,10 +104,11 @@ TEST(Questions, WrongOnesExitWith2AndSayWhatIsRight) {
         {"table m16n8k61.f32.f16", "the nearest"},
         {"info m16n8k16.f32.f16 --arch sm_75", "sm_75 does not have"},
         {"info m16n8k16.f32.f16 --arch sm_76", "there are sm_70"},
+        {"list --arch sm_7", "there are sm_70"},
         {"info m16n8k16", "fits"},
         {"where SM90_64x64x16_F32F16F16_SS B 0 0", "shared memory"},
         {"layout m16n8k16.f32.f16 --format png", "text, markdown, csv, json, svg, html"},
-        {"info m16n8k16.f32.f16 --format svg", "no svg form"},
+        {"swizzle 3,4,3 --format svg", "no svg form"},
         {"compat C:m16n8k16.f32.f16 m16n8k16.f32.f16", "OPERAND:INSN"},
         {"compat C:m16n8k16.f32.f16 A:m8n8k4.f32.f16.f16.f32", "lanes"},
         {"explain m16n8k16.f32.f16 A 0 0", "is not D"},
@@ -135,12 +136,19 @@ TEST(Questions, WrongOnesExitWith2AndSayWhatIsRight) {
 
 // JSON, CSV and the rest of every kind of table: they are read back.
 TEST(Questions, EveryFormat) {
-    const Folder folder;
-    for (const char* format : {"text", "markdown", "csv", "json", "svg", "html"}) {
-        const Ended e = run(folder, {"table", "m8n8k4.f32.f16.f16.f32", "A", "--format", format});
-        EXPECT_EQ(e.status, 0) << format << e.err;
-        EXPECT_GT(e.out.size(), 200u) << format;
-    }
+    for (const char* command :
+         {"table m8n8k4.f32.f16.f16.f32 A", "where m16n8k16.f32.f16 A 3 7", "info ldmatrix.x4",
+          "what m16n8k16.f32.f16 D --lane 3 --reg 1", "layout SM80_16x8x16_F32F16F16F32_TN",
+          "banks ldmatrix.x4 --stride 128", "ldmatrix x2 --stride 80", "movmatrix"})
+        for (const char* format : {"text", "markdown", "csv", "json", "svg", "html"}) {
+            const Folder folder;
+            std::vector<std::string> words = words_of(command);
+            words.insert(words.end(), {"--format", format});
+            const Ended e = run(folder, words);
+            EXPECT_EQ(e.status, 0) << command << format << e.err;
+            EXPECT_GT(e.out.size(), 30u) << command << format;
+            EXPECT_EQ(e.out.starts_with("<svg "), std::string(format) == "svg") << command;
+        }
 }
 
 const std::string copies = R"(
