@@ -535,7 +535,9 @@ lanes::Answer equivalent(const std::vector<std::pair<Product, Product>>& pairs, 
     json list = json::array();
     size_t same = 0;
     size_t differ = 0;
-    for (const auto& [x, y] : pairs) {
+    for (const auto& pair : pairs) {
+        const Product& x = pair.first;
+        const Product& y = pair.second;
         const unsigned k = std::lcm(x.k, y.k);
         const auto name = [&](const Product& p) {
             return fmt::format("{}{} on {}", k == p.k ? "" : fmt::format("{} x ", k / p.k),

@@ -131,7 +131,8 @@ void choose_mma(Resolver& r, Spelling& s, std::span<const ptx::Modifier> modifie
         if (v.m == m.m && v.n == m.n && v.k == m.k && v.sparse == m.sparse && v.kind == asked.kind)
             near.push_back(&v);
     std::ranges::stable_sort(near, std::ranges::greater{}, [&](const MmaVariant* v) {
-        return (v->d == d) + (v->a == a) + (v->b == b) + (v->c == c);
+        return (v->d == asked.types[0]) + (v->a == asked.types[1]) + (v->b == asked.types[2]) +
+               (v->c == asked.types[3]);
     });
     constexpr size_t shown = 8;
     for (size_t n = 0; n < std::min(near.size(), shown); ++n)
