@@ -21,7 +21,8 @@ std::vector<std::string> results(SuiteWriter& w, const FragmentRegisters& f) {
 }
 
 std::vector<std::string> rotated(std::vector<std::string> names, size_t by) {
-    std::ranges::rotate(names, names.begin() + static_cast<std::ptrdiff_t>(by % names.size()));
+    std::rotate(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(by % names.size()),
+                names.end());
     return names;
 }
 
