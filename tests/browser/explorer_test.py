@@ -421,7 +421,7 @@ def shots(folder):
         height = BROWSER.run("return document.documentElement.scrollHeight")
         BROWSER.screen(width, min(height, 3000), bool(dark))
         file = re.sub(r"\W+", "-", name)
-        BROWSER.shot(f"{folder}/{file}-{width}-{'dark' if dark else 'light'}.png")
+        BROWSER.shot(f"{folder}/{file}-{width}-{'dark' if dark else 'light'}.png", False)
 
 
 def main():
