@@ -224,6 +224,9 @@ std::string escaped(std::string_view s) {
             case '"':
                 out += "&quot;";
                 break;
+            case '\'':
+                out += "&apos;";
+                break;
             default:
                 out += c;
         }

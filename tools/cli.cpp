@@ -170,7 +170,7 @@ int command_line(int argc, char** argv) {
     add_report(app, report);
     for (const char* name :
          {"info", "where", "what", "table", "layout", "compat", "explain", "equiv", "banks",
-          "ldmatrix", "stmatrix", "movmatrix", "swizzle", "descriptor"})
+          "ldmatrix", "stmatrix", "movmatrix", "swizzle", "descriptor", "explorer"})
         app.get_subcommand(name)->group("Which lane holds which element, and why the bits are so");
     wrap_descriptions(app);
     try {

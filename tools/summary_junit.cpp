@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lanes/answer.hpp"
 #include "tools/summary_text.hpp"
 
 namespace lockwarp::tools {
@@ -15,29 +16,7 @@ using validate::Verdict;
 namespace {
 
 // Text or a value between quotes.
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : clean(text)) switch (c) {
-            case '&':
-                out += "&amp;";
-                break;
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            case '\'':
-                out += "&apos;";
-                break;
-            default:
-                out += c;
-        }
-    return out;
-}
+std::string escaped(std::string_view text) { return lanes::escaped(clean(text)); }
 
 std::string value(std::string_view text) { return escaped(clean_line(text)); }
 

@@ -16,6 +16,10 @@ namespace {
 void each(const auto& f) {
     for (const std::string& key : all_keys()) {
         const bool differs = key.starts_with("wmma");
+        // Of a warpgroup's many sizes the smallest, one that is no power of two, and the largest.
+        if (key.starts_with("wgmma") && key.find("n8k") == std::string::npos &&
+            key.find("n24k") == std::string::npos && key.find("n256k") == std::string::npos)
+            continue;
         for (const isa::ArchRow& a : isa::arch_rows) {
             const Found found = make(key, a.arch);
             if (!found.instruction) {
@@ -48,12 +52,12 @@ TEST(Instruction, EveryElementHasAnOwnerAndEveryLanesValueAnElement) {
             ++count;
         }
     });
-    EXPECT_GT(count, 3000u);
+    EXPECT_GT(count, 1500u);
 }
 
 TEST(Instruction, WhereInvertedIsWhat) {
     each([](const Instruction& i) {
-        if (i.family == Family::wgmma && i.n > 32) return;  // as the others, and large
+        if (i.n == 256) return;  // as the others, and large
         for (const Operand& o : i.operands) {
             std::set<std::tuple<int, int, int, int, int>> by_element;
             // Of large operands every row and column, if not every element.
@@ -127,7 +131,7 @@ TEST(Formula, GivesEveryElementBothWays) {
             EXPECT_EQ(wrong, 0u) << i.key << o.name;
         }
     });
-    EXPECT_GT(count, 3000u);
+    EXPECT_GT(count, 1500u);
 }
 
 TEST(Formula, AsThePtxManualHasThem) {
