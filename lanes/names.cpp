@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
 
 #include "emu/isa/nearest.hpp"
 #include "lanes/instruction.hpp"
@@ -128,59 +127,97 @@ std::string type_word(std::string_view w) {
     return out;
 }
 
-// "F32F16F16F32" -> f32 f16 f16 f32
-std::vector<std::string> type_words(const std::string& text) {
-    static const std::regex one("E4M3|E5M2|TF32|BF16|F16|F32|F64|S32|S8|U8|S4|U4|U1");
+// "F32F16F16F32" -> f32 f16 f16 f32; empty where there is anything else.
+std::vector<std::string> type_words(std::string_view text) {
+    constexpr auto known = std::to_array<std::string_view>(
+        {"E4M3", "E5M2", "TF32", "BF16", "F16", "F32", "F64", "S32", "S8", "U8", "S4", "U4", "U1"});
     std::vector<std::string> out;
-    size_t covered = 0;
-    for (std::sregex_iterator i(text.begin(), text.end(), one), end; i != end; ++i) {
-        out.push_back(type_word(i->str()));
-        covered += i->str().size();
+    while (!text.empty()) {
+        const auto found =
+            std::ranges::find_if(known, [&](std::string_view w) { return text.starts_with(w); });
+        if (found == known.end()) return {};
+        out.push_back(type_word(*found));
+        text.remove_prefix(found->size());
     }
-    if (covered != text.size()) out.clear();
     return out;
 }
 
+std::vector<std::string> parted(std::string_view text, char at) {
+    std::vector<std::string> out{""};
+    for (const char c : text)
+        if (c == at)
+            out.emplace_back();
+        else
+            out.back() += c;
+    return out;
+}
+
+// "16x8x16" -> m16n8k16; empty where it is none.
+std::string shape_word(const std::string& text) {
+    const std::vector<std::string> numbers = parted(text, 'x');
+    for (const std::string& n : numbers)
+        if (n.empty() || n.find_first_not_of("0123456789") != std::string::npos) return "";
+    return numbers.size() == 3 ? fmt::format("m{}n{}k{}", numbers[0], numbers[1], numbers[2]) : "";
+}
+
+// "SM75", "U32x4", "LDSM", "N"
+std::string copy_key(const std::vector<std::string>& words) {
+    const bool trans = words[3] == "T";
+    const bool load = words[2] == "LDSM";
+    const std::string prefix = trans ? "U16x" : "U32x";
+    if ((!trans && words[3] != "N") || (!load && words[2] != "STSM") ||
+        words[0] != (load ? "SM75" : "SM90") || !words[1].starts_with(prefix) ||
+        words[1].size() != prefix.size() + 1)
+        return "";
+    return fmt::format("{}.x{}{}", load ? "ldmatrix" : "stmatrix",
+                       (words[1].back() - '0') / (trans ? 2 : 1), trans ? ".trans" : "");
+}
+
+// "SM90", "64x128x16", "F16F16F16", "SS" and after it "TN", "SATURATE"
+std::string warpgroup_key(const std::vector<std::string>& words, const std::string& shape) {
+    const std::vector<std::string> types = type_words(words[2]);
+    if (types.size() != 3) return "";
+    for (size_t n = 4; n < words.size(); ++n)
+        if (words[n] != "TN" && words[n] != "SATURATE") return "";
+    return fmt::format("wgmma.{}.{}.{}.{}{}", shape, types[0], types[1], types[2],
+                       types[1] == "b1" ? ".and.popc" : "");
+}
+
+// "SM80", "16x8x16", "F32F16F16F32", "TN" and after it "SATURATE", "XORPOPC" or "ANDPOPC"
+std::string mma_key(const std::vector<std::string>& words, const std::string& shape) {
+    const std::vector<std::string> types = type_words(words[2]);
+    const std::string& orders = words[3];
+    const bool is_order = orders == "TN" || orders == "NT" || orders == "NN" || orders == "TT";
+    const bool volta = words[0] == "SM70";
+    if (types.size() != 4 || !is_order || (!volta && orders != "TN") || words.size() > 5) return "";
+    std::string key = "mma." + shape;
+    if (volta)
+        key += fmt::format(".{}.{}", orders[0] == 'T' ? "row" : "col",
+                           orders[1] == 'N' ? "col" : "row");
+    for (const std::string& t : types) key += "." + t;
+    if (words.size() == 5) {
+        if (words[4] == "XORPOPC")
+            key += ".xor.popc";
+        else if (words[4] == "ANDPOPC")
+            key += ".and.popc";
+        else if (words[4] != "SATURATE")
+            return "";
+    }
+    return key;
+}
+
 Cute from_cute(const std::string& name) {
-    static const std::regex mma(
-        "SM(\\d+)_(\\d+)x(\\d+)x(\\d+)_([A-Z0-9]+)_(TN|NT|NN|TT)(_SATURATE|_XORPOPC|_ANDPOPC)?");
-    static const std::regex wgmma(
-        "(?:SM90_|SM90::GMMA::MMA_)64x(\\d+)x(\\d+)_([A-Z0-9]+)_(?:SS|RS)(?:_TN)?(?:_SATURATE)?");
-    static const std::regex copy("SM(75|90)_U(16|32)x(\\d)_(LDSM|STSM)_(N|T)");
-    std::smatch m;
-    if (std::regex_match(name, m, wgmma)) {
-        const auto types = type_words(m[3]);
-        if (types.size() != 3) return {"", true};
-        return {fmt::format("wgmma.m64n{}k{}.{}.{}.{}{}", m[1].str(), m[2].str(), types[0],
-                            types[1], types[2], types[1] == "b1" ? ".and.popc" : ""),
-                true};
-    }
-    if (std::regex_match(name, m, mma)) {
-        const auto types = type_words(m[5]);
-        if (types.size() != 4) return {"", true};
-        const std::string shape = fmt::format("m{}n{}k{}", m[2].str(), m[3].str(), m[4].str());
-        const std::string orders = m[6].str();
-        std::string key = "mma." + shape;
-        if (m[1] == "70")
-            key += fmt::format(".{}.{}", orders[0] == 'T' ? "row" : "col",
-                               orders[1] == 'N' ? "col" : "row");
-        else if (orders != "TN")
-            return {"", true};
-        for (const std::string& t : types) key += "." + t;
-        if (m[7] == "_XORPOPC") key += ".xor.popc";
-        if (m[7] == "_ANDPOPC") key += ".and.popc";
-        return {key, true};
-    }
-    if (std::regex_match(name, m, copy)) {
-        const bool trans = m[5] == "T";
-        const int matrices = std::stoi(m[3]) / (trans ? 2 : 1);
-        if ((m[2] == "16") != trans || (m[1] == "75") != (m[4] == "LDSM")) return {"", true};
-        return {fmt::format("{}.x{}{}", m[4] == "LDSM" ? "ldmatrix" : "stmatrix", matrices,
-                            trans ? ".trans" : ""),
-                true};
-    }
     if (name == "SM75_U32x1_MOVM_T") return {"movmatrix.trans", true};
-    return {"", name.starts_with("SM") && name.find('_') != std::string::npos};
+    if (!name.starts_with("SM") || name.find('_') == std::string::npos) return {};
+    const std::vector<std::string> words = parted(name, '_');
+    if (words.size() < 4) return {"", true};
+    if (words.size() == 4 && words[1].starts_with("U")) return {copy_key(words), true};
+    const std::string shape = shape_word(words[1]);
+    if (shape.empty()) return {"", true};
+    const bool warpgroup = words[3] == "SS" || words[3] == "RS";
+    if (warpgroup && (words[0] == "SM90" || words[0] == "SM90::GMMA::MMA"))
+        return {warpgroup_key(words, shape), true};
+    return {mma_key(words, shape), true};
 }
 
 }  // namespace

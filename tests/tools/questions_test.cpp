@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <fstream>
-#include <regex>
 #include <sstream>
 
 #include "tests/tools/process.hpp"
@@ -19,10 +18,21 @@ struct Question {
 std::vector<Question> questions() {
     std::ifstream file(LOCKWARP_SOURCE_DIR "/README.md");
     std::vector<Question> out;
-    const std::regex row("\\| (\\d+) \\| .* \\| `lockwarp ([^`]*)` \\| `([^`]*)` \\|");
+    // "| 5 | question | `lockwarp command` | `answer` |"
+    const std::string before = " | `lockwarp ";
+    const std::string between = "` | `";
     for (std::string line; std::getline(file, line);) {
-        std::smatch m;
-        if (std::regex_match(line, m, row)) out.push_back({std::stoi(m[1]), m[2], m[3]});
+        const size_t command = line.find(before);
+        const size_t answer = line.find(between, command);
+        const bool numbered =
+            line.size() > 2 && std::isdigit(static_cast<unsigned char>(line[2])) != 0;
+        if (!line.starts_with("| ") || !numbered || !line.ends_with("` |") ||
+            command == std::string::npos || answer == std::string::npos)
+            continue;
+        const size_t from = command + before.size();
+        const size_t said = answer + between.size();
+        out.push_back({std::stoi(line.substr(2)), line.substr(from, answer - from),
+                       line.substr(said, line.size() - 3 - said)});
     }
     return out;
 }
