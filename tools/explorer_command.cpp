@@ -8,6 +8,8 @@
 #include <array>
 #include <map>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "lanes/explorer.hpp"
 #include "lanes/instruction.hpp"
@@ -85,17 +87,19 @@ json traces() {
     std::map<std::string, size_t> known;
     for (const lanes::Instruction& listed : lanes::all_instructions(std::nullopt)) {
         if (!shown(listed)) continue;
+        std::vector<std::pair<isa::Arch, lanes::Instruction>> machines;
+        for (const isa::ArchRow& a : isa::arch_rows)
+            if (lanes::Found found = lanes::make(listed.key, a.arch); found.instruction)
+                machines.emplace_back(a.arch, std::move(*found.instruction));
         json list = json::array();
         for (const Example& e : examples) {
             json archs = json::object();
-            for (const isa::ArchRow& a : isa::arch_rows) {
-                const lanes::Found found = lanes::make(listed.key, a.arch);
-                if (!found.instruction) continue;
-                const json one = trace(*found.instruction, a.arch, e);
+            for (const auto& [arch, instruction] : machines) {
+                const json one = trace(instruction, arch, e);
                 if (one.is_null()) continue;
                 const auto [at, added] = known.try_emplace(one.dump(), texts.size());
                 if (added) texts.push_back(one);
-                archs[std::string(a.name)] = at->second;
+                archs[std::string(isa::row(arch).name)] = at->second;
             }
             if (!archs.empty()) list.push_back({{"name", e.name}, {"archs", archs}});
         }
