@@ -75,6 +75,16 @@ Repair repair(const Access& a, const Pattern& p) {
     return out;
 }
 
+// The lanes that want each word of each bank, in the phase that begins with a lane.
+using BankWords = std::array<std::map<uint32_t, std::set<unsigned>>, bank_count>;
+BankWords words_of(const Access& a, const std::vector<uint32_t>& all, unsigned first) {
+    BankWords words;
+    for (unsigned lane = first; lane < first + a.per_phase; ++lane)
+        for (uint32_t w = all[lane] / bank_bytes; w <= (all[lane] + a.bytes - 1) / bank_bytes; ++w)
+            words[w % bank_count][w].insert(lane);
+    return words;
+}
+
 // Phases as rows, banks as columns: which lanes want a bank, and in how many words.
 std::string bank_picture(const Access& a, const std::vector<uint32_t>& all) {
     constexpr unsigned cell = 30;
@@ -89,11 +99,7 @@ std::string bank_picture(const Access& a, const std::vector<uint32_t>& all) {
     text(left / 2, top - 6, "bank");
     unsigned y = top;
     for (unsigned first = 0; first < a.lanes; first += a.per_phase) {
-        std::array<std::map<uint32_t, std::set<unsigned>>, bank_count> words;
-        for (unsigned lane = first; lane < first + a.per_phase; ++lane)
-            for (uint32_t w = all[lane] / bank_bytes; w <= (all[lane] + a.bytes - 1) / bank_bytes;
-                 ++w)
-                words[w % bank_count][w].insert(lane);
+        const BankWords words = words_of(a, all, first);
         size_t most = 1;
         for (const auto& bank : words) most = std::max(most, bank.size());
         const unsigned height = 12 * static_cast<unsigned>(most) + 4;
@@ -222,11 +228,7 @@ std::optional<Access> access_named(std::string_view name, std::string& error) {
 std::vector<Phase> phases(const Access& a, const std::vector<uint32_t>& all) {
     std::vector<Phase> out;
     for (unsigned first = 0; first < a.lanes; first += a.per_phase) {
-        std::array<std::map<uint32_t, std::set<unsigned>>, bank_count> words;  // of each bank
-        for (unsigned lane = first; lane < first + a.per_phase; ++lane)
-            for (uint32_t word = all[lane] / bank_bytes;
-                 word <= (all[lane] + a.bytes - 1) / bank_bytes; ++word)
-                words[word % bank_count][word].insert(lane);
+        const BankWords words = words_of(a, all, first);
         Phase p{first, a.per_phase, 1, {}};
         for (const auto& bank : words)
             p.wavefronts = std::max(p.wavefronts, static_cast<unsigned>(bank.size()));
