@@ -32,6 +32,8 @@ void write_mbarriers(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     const auto ask = [&](unsigned parity) {
         w.line("bar.sync 0");
         w.line("mbarrier.test_wait.parity.shared.b64 %x1_0, [mb], " + number(parity));
+        // A warp that goes on must not arrive before another has asked.
+        w.line("bar.sync 0");
     };
     const std::string one = "@%u3 mbarrier.arrive.shared.b64 _, [mb]";
     for (const Spelled& s : spellings) {
