@@ -8,6 +8,7 @@
 #include <set>
 
 #include "emu/isa/matrix.hpp"
+#include "emu/timing/wavefronts.hpp"
 #include "lanes/expression.hpp"
 
 namespace lockwarp::lanes {
@@ -16,8 +17,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr unsigned bank_count = 32;
-constexpr unsigned bank_bytes = 4;
+constexpr unsigned bank_count = timing::banks;
+constexpr unsigned bank_bytes = timing::bank_bytes;
 constexpr unsigned row_bytes = 16;
 
 std::string lane_list(const std::vector<unsigned>& lanes) {
@@ -213,7 +214,7 @@ std::optional<Access> access_named(std::string_view name, std::string& error) {
         a.bytes = bits / 8 * count;
         if (bits != 0 && a.bytes <= 16) {
             a.name = name;
-            a.per_phase = a.bytes <= 4 ? 32 : a.bytes == 8 ? 16 : 8;
+            a.per_phase = timing::phase_lanes(a.bytes);
             return a;
         }
     }

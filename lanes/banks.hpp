@@ -1,9 +1,5 @@
-// Shared memory as a warp's access meets it: 32 banks of 4 bytes. An access is served in phases,
-// and a phase in as many wavefronts as the bank with the most different words needs.
-//
-// Phases: of accesses of up to 32 bits one of 32 lanes, of 64 bits two of 16, of 128 bits four of
-// 8; of ldmatrix and stmatrix the 8 rows of each matrix. Source: latencies of an H200, which grow
-// by two cycles a wavefront; the same as Nsight Compute counts.
+// Shared memory as a warp's access meets it: its banks, and who collides with whom. The phases and
+// what a wavefront is: emu/timing/wavefronts.hpp.
 #pragma once
 
 #include <cstdint>

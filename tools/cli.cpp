@@ -19,6 +19,7 @@
 #include "tools/report_command.hpp"
 #include "tools/run_command.hpp"
 #include "tools/special_command.hpp"
+#include "tools/time_command.hpp"
 #include "tools/validate_command.hpp"
 
 namespace lockwarp::tools {
@@ -137,6 +138,8 @@ int command_line(int argc, char** argv) {
     app.get_formatter()->column_width(left_column);
     RunOptions run;
     add_run(app, run);
+    TimeCommand time;
+    add_time(app, time);
     ValidateOptions validate;
     add_validate(app, validate);
     FuzzCommand fuzz;
@@ -187,6 +190,7 @@ int command_line(int argc, char** argv) {
     if (app.got_subcommand("explorer")) return explorer_command(explorer);
     if (const std::optional<int> status = explain_command(app, explain)) return *status;
     if (const std::optional<int> status = memory_command(app, memory)) return *status;
+    if (app.got_subcommand("time")) return time_command(time);
     if (app.got_subcommand("fidelity")) return fidelity_command(fidelity);
     if (app.got_subcommand("validate")) return validate_command(validate);
     if (app.got_subcommand("fuzz")) return fuzz_command(fuzz);

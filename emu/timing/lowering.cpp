@@ -1,0 +1,428 @@
+#include "emu/timing/lowering.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "emu/timing/schedule.hpp"
+
+namespace lockwarp::timing {
+
+namespace {
+
+using isa::Op;
+using isa::Operation;
+using isa::Program;
+using ptx::Space;
+
+constexpr std::array<std::string_view, static_cast<size_t>(Stall::count_)> stall_texts{
+    "wait",         "short_scoreboard", "long_scoreboard", "math_pipe_throttle",
+    "mio_throttle", "lg_throttle",      "barrier",         "branch_resolving",
+    "membar",       "not_selected"};
+
+std::span<const uint32_t> written(const Program& p, const Operation& o) {
+    return std::span(p.uses).subspan(o.first_use, o.written);
+}
+std::span<const uint32_t> read(const Program& p, const Operation& o) {
+    return std::span(p.uses).subspan(o.first_use + o.written, o.read);
+}
+
+unsigned width(const Operation& o) { return o.mod.types == 0 ? 32 : isa::bits(o.mod.type[0]); }
+
+bool is(const Operation& o, std::initializer_list<Op> ops) {
+    return std::ranges::find(ops, o.op) != ops.end();
+}
+
+bool is_logic(const Operation& o) {
+    return is(o, {Op::and_, Op::or_, Op::xor_, Op::not_, Op::lop3}) && width(o) <= 32 &&
+           o.mod.type[0] != Type::pred;
+}
+bool is_whole_add(const Operation& o) {
+    return is(o, {Op::add, Op::sub}) && !isa::is_float(o.mod.type[0]) && !o.mod.cc && !o.mod.sat;
+}
+
+Kind integer_kind(const Operation& o, Kind narrow) { return width(o) == 64 ? Kind::alu64 : narrow; }
+
+Kind float_kind(const Operation& o) {
+    switch (width(o)) {
+        case 64:
+            return Kind::f64;
+        case 32:
+            return isa::bits(o.mod.type[0]) == 32 && o.mod.type[0] != Type::f16x2 &&
+                           o.mod.type[0] != Type::bf16x2
+                       ? Kind::f32
+                       : Kind::f16x2;
+        default:
+            return Kind::f16x2;
+    }
+}
+
+Kind convert_kind(const Operation& o) {
+    const Type to = o.mod.type[0], from = o.mod.types > 1 ? o.mod.type[1] : to;
+    if (!isa::is_float(to) && !isa::is_float(from))
+        return isa::bits(to) == 64 ? Kind::alu64 : Kind::alu;
+    return isa::bits(to) == 64 || isa::bits(from) == 64 || isa::is_float(to) != isa::is_float(from)
+               ? Kind::convert64
+               : Kind::convert;
+}
+
+// By opcode and type alone; those with an Action of their own are treated apart.
+Kind kind_of(const Operation& o) {
+    const bool real = o.mod.types != 0 && isa::is_float(o.mod.type[0]);
+    switch (o.op) {
+        case Op::mov:
+            return o.reads_clock ? Kind::clock : Kind::free;
+        case Op::cvta:
+        case Op::isspacep:
+        case Op::hint:
+        case Op::prefetch:
+        case Op::policy_fraction:
+        case Op::policy_range:
+        case Op::policy_convert:
+        case Op::mapa:
+        case Op::getctarank:
+            return Kind::free;
+        case Op::cvt:
+        case Op::cvt_pack:
+            return convert_kind(o);
+        case Op::add:
+        case Op::sub:
+            return real ? float_kind(o) : integer_kind(o, Kind::alu);
+        case Op::addc:
+        case Op::subc:
+            return integer_kind(o, Kind::alu);
+        case Op::mul:
+        case Op::mad:
+        case Op::madc:
+            if (real) return float_kind(o);
+            return width(o) == 64 || o.mod.part == isa::Part::hi ? Kind::multiply64
+                                                                 : Kind::multiply;
+        case Op::fma:
+            return float_kind(o);
+        case Op::mul24:
+        case Op::mad24:
+        case Op::dp4a:
+        case Op::dp2a:
+            return Kind::multiply;
+        case Op::div:
+        case Op::rem:
+            if (real) return width(o) == 64 ? Kind::divide_f64 : Kind::divide_f32;
+            return width(o) == 64 ? Kind::divide_u64 : Kind::divide_u32;
+        case Op::rcp:
+        case Op::sqrt:
+            return width(o) == 64 ? Kind::divide_f64 : Kind::root_f32;
+        case Op::div_approx:
+        case Op::div_full:
+            return Kind::divide_f32_full;
+        case Op::ex2:
+        case Op::lg2:
+        case Op::rsqrt:
+        case Op::rcp_approx:
+        case Op::sqrt_approx:
+            return o.mod.ftz || width(o) != 32 ? Kind::mufu : Kind::mufu_scaled;
+        case Op::sin:
+        case Op::cos:
+            return Kind::mufu_scaled;
+        case Op::tanh:
+            return Kind::mufu;
+        case Op::popc:
+        case Op::clz:
+        case Op::bfind:
+        case Op::brev:
+            return Kind::count_bits;
+        case Op::setp:
+        case Op::testp:
+            return width(o) == 64 && !real  ? Kind::alu64
+                   : real && width(o) == 64 ? Kind::f64
+                                            : Kind::predicate;
+        case Op::abs:
+        case Op::neg:
+        case Op::copysign:
+            return real && width(o) < 64 ? Kind::alu : integer_kind(o, Kind::alu);
+        case Op::bra:
+        case Op::brx:
+        case Op::ret:
+            return Kind::branch;
+        case Op::call:
+            return Kind::call;
+        case Op::fence:
+            return Kind::fence;
+        case Op::nanosleep:
+        case Op::cp_async_wait:
+        case Op::cp_async_wait_all:
+        case Op::cp_async_commit:
+        case Op::mbarrier_wait:
+            return Kind::wait;
+        case Op::bar:
+        case Op::bar_red:
+            return Kind::barrier;
+        case Op::bar_warp:
+        case Op::activemask:
+        case Op::vote:
+        case Op::elect:
+            return Kind::vote;
+        case Op::shfl:
+            return Kind::shuffle;
+        case Op::movmatrix:
+            return Kind::move_matrix;
+        case Op::match:
+            return Kind::match;
+        case Op::redux:
+            return Kind::reduce;
+        default:
+            return integer_kind(o, Kind::alu);
+    }
+}
+
+Action action_of(const Operation& o) {
+    switch (o.op) {
+        case Op::ld:
+            return o.mod.space == Space::param || o.mod.space == Space::const_ ? Action::free
+                                                                               : Action::load;
+        case Op::ldmatrix:
+        case Op::wmma_load:
+            return Action::load;
+        case Op::st:
+            return o.mod.space == Space::param ? Action::free : Action::store;
+        case Op::stmatrix:
+        case Op::wmma_store:
+        case Op::red:
+        case Op::mbarrier_init:
+        case Op::mbarrier_inval:
+        case Op::mbarrier_expect:
+        case Op::mbarrier_complete:
+        case Op::mbarrier_copies:
+            return Action::store;
+        case Op::atom:
+        case Op::mbarrier_arrive:
+        case Op::mbarrier_drop:
+        case Op::mbarrier_wait:
+            return Action::atomic;
+        case Op::cp_async:
+            return Action::copy;
+        case Op::cp_async_commit:
+            return Action::copy_commit;
+        case Op::cp_async_wait:
+        case Op::cp_async_wait_all:
+            return Action::copy_wait;
+        case Op::bar:
+        case Op::bar_red:
+            return o.mod.arrive ? Action::barrier_arrive : Action::barrier;
+        case Op::bra:
+        case Op::brx:
+        case Op::call:
+        case Op::ret:
+            return Action::branch;
+        case Op::exit:
+        case Op::trap:
+            return Action::exit;
+        case Op::mma:
+        case Op::wmma_mma:
+            return Action::tensor;
+        case Op::mov:
+            return o.reads_clock ? Action::clock : Action::plain;
+        default:
+            return Action::plain;
+    }
+}
+
+Stall reason_of(const Lowered& l) {
+    if (l.action == Action::load || l.action == Action::atomic) return Stall::long_scoreboard;
+    if (l.pipe == Pipe::shared || l.pipe == Pipe::sfu) return Stall::short_scoreboard;
+    return Stall::wait;
+}
+
+// Where a register is defined and used: enough to see what is folded.
+struct Uses {
+    struct Of {
+        uint32_t definitions = 0, uses = 0, definition = UINT32_MAX, user = UINT32_MAX;
+        bool beyond_addresses = false;  // used otherwise than as the base of an address
+    };
+    std::vector<Of> of;
+};
+
+Uses uses_of(const Program& p) {
+    Uses out;
+    out.of.resize(p.registers.size());
+    for (uint32_t i = 0; i < p.operations.size(); ++i) {
+        const Operation& o = p.operations[i];
+        for (const uint32_t r : written(p, o)) {
+            ++out.of[r].definitions;
+            out.of[r].definition = i;
+        }
+        for (const uint32_t r : read(p, o)) {
+            Uses::Of& u = out.of[r];
+            ++u.uses;
+            u.user = i;
+            const isa::Ref ref = p.registers[r].ref;
+            const bool base = o.address[0].base == ref || o.address[1].base == ref;
+            const bool value = std::ranges::find(o.r, ref) != o.r.end();
+            u.beyond_addresses |= !base || value;
+        }
+    }
+    return out;
+}
+
+void make_free(Lowering& l, uint32_t i) {
+    l.operations[i].action = Action::free;
+    l.operations[i].issue = 0;
+    ++l.folded;
+}
+
+// What the assembler makes one instruction of, or none.
+void fold(Lowering& l) {
+    const Program& p = *l.program;
+    const Uses uses = uses_of(p);
+    std::vector<uint8_t> absorbed(p.operations.size(), 0);
+    for (uint32_t i = 0; i < p.operations.size(); ++i) {
+        const Operation& o = p.operations[i];
+        Lowered& m = l.operations[i];
+        if (m.action != Action::plain || o.written == 0) continue;
+        const auto outs = written(p, o);
+        if (m.kind == Kind::free ||
+            std::ranges::all_of(outs, [&](uint32_t r) { return uses.of[r].uses == 0; })) {
+            make_free(l, i);
+            continue;
+        }
+        if (outs.size() != 1) continue;
+        const Uses::Of& u = uses.of[outs[0]];
+        if (u.definitions != 1) continue;
+        // An address with a constant offset.
+        if (is_whole_add(o) && o.read == 1 && !u.beyond_addresses) {
+            make_free(l, i);
+            continue;
+        }
+        if (u.uses != 1 || u.user <= i || l.block_of[u.user] != l.block_of[i]) continue;
+        const Operation& to = p.operations[u.user];
+        if (l.operations[u.user].action != Action::plain || absorbed[u.user] != 0) continue;
+        const bool widened = o.op == Op::cvt && m.kind == Kind::alu64;
+        const bool product = (o.op == Op::mul || o.op == Op::shl) && !isa::is_float(o.mod.type[0]);
+        const bool contracted = o.op == Op::mul && isa::is_float(o.mod.type[0]) &&
+                                is(to, {Op::add, Op::sub}) && !o.mod.rounding_given &&
+                                !to.mod.rounding_given;
+        if ((is_logic(o) && is_logic(to) && o.read + to.read <= 4) ||
+            (is_whole_add(o) && is_whole_add(to) && width(o) == 32) ||
+            ((product || widened) && is_whole_add(to)) || contracted ||
+            (is(o, {Op::neg, Op::abs}) && isa::is_float(o.mod.type[0]) &&
+             isa::is_float(to.mod.type[0]))) {
+            // A wide product with its sum is one multiply-add.
+            if (product && width(to) == 64) {
+                Lowered& t = l.operations[u.user];
+                const Cost& c = cost(l.machine->arch, Kind::multiply64);
+                t.kind = Kind::multiply64;
+                t.pipe = row(Kind::multiply64).pipe;
+                t.issue = 1;
+                t.latency = c.latency;
+                t.interval = c.interval;
+            }
+            absorbed[u.user] = 1;
+            make_free(l, i);
+        }
+    }
+}
+
+Lowered lower_one(const Operation& o, const Machine& machine) {
+    Lowered l;
+    l.action = action_of(o);
+    l.kind = kind_of(o);
+    const KindRow& k = row(l.kind);
+    const Cost& c = cost(machine.arch, l.kind);
+    l.pipe = k.pipe;
+    l.issue = std::max<uint8_t>(k.issue, 1);
+    l.latency = c.latency;
+    l.interval = c.interval;
+    l.how = c.how;
+    // Registers of data, as 32-bit words.
+    unsigned words = 1;
+    if (o.op == Op::ld || o.op == Op::st || o.op == Op::atom || o.op == Op::red)
+        words = std::max(1u, std::max<unsigned>(o.mod.vec, 1) * width(o) / 32);
+    else if (o.op == Op::ldmatrix || o.op == Op::stmatrix || o.wmma_fragment != nullptr)
+        words = std::max(1u, o.vector[0].count);
+    l.data = static_cast<uint8_t>(std::min(words, 255u));
+    switch (l.action) {
+        case Action::free:
+            l.issue = 0;
+            l.pipe = Pipe::none;
+            break;
+        case Action::tensor: {
+            l.pipe = Pipe::tensor;
+            if (o.mma != nullptr) {
+                l.products =
+                    uint64_t{o.mma->m} * o.mma->n * o.mma->k * isa::instances(o.mma->threads);
+                if (const TensorRow* const r = tensor_row(machine, *o.mma)) {
+                    l.latency = r->latency;
+                    l.interval = r->interval;
+                    l.hold = r->hold;
+                    l.how = r->how;
+                }
+            } else if (o.wmma != nullptr) {
+                l.products = uint64_t{o.wmma->m} * o.wmma->n * o.wmma->k;
+                if (const auto w = wmma_cost(machine, *o.wmma)) {
+                    const Cost& move = cost(machine.arch, Kind::move_matrix);
+                    const uint32_t moving = w->moves * move.interval / 100;
+                    l.latency = static_cast<uint16_t>(w->latency +
+                                                      (w->moves == 0 ? 0 : move.latency + moving));
+                    l.interval = w->interval;
+                    l.hold =
+                        static_cast<uint16_t>(std::max<uint32_t>(w->products + w->moves, moving));
+                    l.how = w->how;
+                }
+            }
+            break;
+        }
+        case Action::load:
+        case Action::store:
+        case Action::atomic:
+        case Action::copy:
+            l.pipe = Pipe::shared;
+            l.issue = 1;
+            l.how = shared_row(machine.arch).how;
+            break;
+        case Action::branch:
+            l.hold = flow_row(machine.arch).branch;
+            break;
+        default:
+            break;
+    }
+    l.reason = reason_of(l);
+    return l;
+}
+
+void find_blocks(Lowering& l) {
+    const Program& p = *l.program;
+    std::vector<bool> leader(p.operations.size() + 1, false);
+    for (const isa::Function& f : p.functions) leader[f.first] = leader[f.end] = true;
+    for (uint32_t i = 0; i < p.operations.size(); ++i) {
+        const Operation& o = p.operations[i];
+        if (o.op == Op::bra) leader[o.target] = true;
+        if (o.op == Op::brx)
+            for (uint64_t t = 0; t < o.immediate; ++t)
+                leader[p.branch_targets[o.target + t]] = true;
+        const Action a = l.operations[i].action;
+        if (a == Action::branch || a == Action::exit) leader[i + 1] = true;
+    }
+    l.block_of.resize(p.operations.size());
+    for (uint32_t i = 0; i < p.operations.size(); ++i) {
+        if (leader[i] || l.blocks.empty()) l.blocks.push_back({i, i, {}});
+        l.blocks.back().last = i;
+        l.block_of[i] = static_cast<uint32_t>(l.blocks.size() - 1);
+    }
+}
+
+}  // namespace
+
+std::string_view text_of(Stall s) { return stall_texts[static_cast<size_t>(s)]; }
+
+Lowering lower(const Program& program, const Machine& machine) {
+    Lowering l;
+    l.program = &program;
+    l.machine = &machine;
+    l.operations.reserve(program.operations.size());
+    for (const Operation& o : program.operations) l.operations.push_back(lower_one(o, machine));
+    find_blocks(l);
+    fold(l);
+    for (Block& b : l.blocks) schedule(l, b);
+    l.registers = live_registers(l);
+    return l;
+}
+
+}  // namespace lockwarp::timing

@@ -1,0 +1,122 @@
+#include "emu/timing/machine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace lockwarp::timing {
+
+namespace {
+
+using enum Evidence;
+using enum Arch;
+
+constexpr std::array<std::string_view, 5> evidence_texts{"measured", "assembler", "published",
+                                                         "derived", "guessed"};
+constexpr std::array<std::string_view, static_cast<size_t>(Pipe::count_)> pipe_texts{
+    "none", "alu",    "fma",     "imad",   "half",   "fp64",
+    "sfu",  "tensor", "uniform", "branch", "shared", "global"};
+
+// clang-format off
+// Figures: NVIDIA's data sheets and white papers; residency: CUDA C++ programming guide, "Technical
+// Specifications per Compute Capability".
+constexpr std::array machine_rows{
+    //       arch   name           SMs  MHz   warps CTAs shared    reserved L1       L2 KiB dram  geforce
+    Machine{sm_70, "V100",         80, 1530, 64, 32,  98304,    0, 131072,  6144,  900, false},
+    Machine{sm_75, "T4",           40, 1590, 32, 16,  65536,    0,  98304,  4096,  320, false},
+    Machine{sm_75, "RTX 2080 Ti",  68, 1545, 32, 16,  65536,    0,  98304,  5632,  616, true},
+    Machine{sm_80, "A100",        108, 1410, 64, 32, 167936, 1024, 196608, 40960, 1555, false},
+    Machine{sm_86, "A10",          72, 1695, 48, 16, 102400, 1024, 131072,  6144,  600, false},
+    Machine{sm_86, "RTX 3090",     82, 1695, 48, 16, 102400, 1024, 131072,  6144,  936, true},
+    Machine{sm_89, "L40S",        142, 2520, 48, 24, 102400, 1024, 131072, 98304,  864, false},
+    Machine{sm_89, "RTX 4090",    128, 2520, 48, 24, 102400, 1024, 131072, 73728, 1008, true},
+    Machine{sm_90, "H200",        132, 1980, 64, 32, 233472, 1024, 262144, 51200, 4800, false},
+};
+
+constexpr std::array flow_rows{
+    //       arch   arrive release branch start
+    FlowRow{sm_70, 200, 12, 8, 200, guessed,  "as sm_90"},
+    FlowRow{sm_75, 200, 12, 8, 200, guessed,  "as sm_90"},
+    FlowRow{sm_80, 200, 12, 8, 200, guessed,  "as sm_90"},
+    FlowRow{sm_86, 200, 12, 8, 200, guessed,  "as sm_90"},
+    FlowRow{sm_89, 200, 12, 8, 200, guessed,  "as sm_90"},
+    FlowRow{sm_90, 200, 12, 8, 200, measured, "H200; start guessed"},
+};
+
+constexpr std::array shared_rows{
+    //         arch   load mat atomic wavefront least port store pipe queue
+    SharedRow{sm_70, 19, 19, 30, 200, 400, 200, 100, 100, 5, published, "V100, Jia et al. 2018; rates as sm_90"},
+    SharedRow{sm_75, 19, 19, 30, 200, 400, 200, 100, 100, 5, published, "T4, Jia et al. 2019; rates as sm_90"},
+    SharedRow{sm_80, 23, 23, 34, 200, 400, 200, 100, 100, 5, published, "A6000, Huerta et al. 2025"},
+    SharedRow{sm_86, 23, 23, 34, 200, 400, 200, 100, 100, 5, published, "A6000, Huerta et al. 2025"},
+    SharedRow{sm_89, 23, 23, 34, 200, 400, 200, 100, 100, 5, derived,   "as sm_86"},
+    SharedRow{sm_90, 24, 24, 36, 200, 400, 200, 250, 100, 5, measured,  "H200"},
+};
+
+constexpr std::array global_rows{
+    //         arch   L1  L2   DRAM atomic line sector queue
+    GlobalRow{sm_70, 28, 193, 400, 200, 100,  50, 12, published, "V100, Jia et al. 2018"},
+    GlobalRow{sm_75, 32, 188, 440, 200, 100,  50, 12, published, "T4, Jia et al. 2019"},
+    GlobalRow{sm_80, 33, 200, 470, 210, 100,  50, 12, published, "A100, Abdelkhalik et al. 2022"},
+    GlobalRow{sm_86, 33, 200, 470, 210, 100,  50, 12, derived,   "as sm_80"},
+    GlobalRow{sm_89, 33, 220, 540, 230, 100,  50, 12, derived,   "as sm_80"},
+    GlobalRow{sm_90, 33, 260, 600, 270, 100,  50, 12, guessed,   "H200"},
+};
+// clang-format on
+
+template <class Rows>
+constexpr bool one_each(const Rows& rows) {
+    for (Arch a = sm_70; a <= sm_90; a = static_cast<Arch>(static_cast<int>(a) + 1)) {
+        size_t found = 0;
+        for (const auto& r : rows) found += r.arch == a;
+        if (found != 1) return false;
+    }
+    return true;
+}
+static_assert(one_each(flow_rows) && one_each(shared_rows) && one_each(global_rows),
+              "each architecture up to sm_90 has a row");
+
+// Architectures without rows are not simulated (machine_of gives none); the last row stands for
+// them so that a look-up never fails.
+template <class Rows>
+const auto& of(const Rows& rows, Arch arch) {
+    for (const auto& r : rows)
+        if (r.arch == arch) return r;
+    return rows.back();
+}
+
+// Letters and digits alone, in small letters.
+std::string plain(std::string_view name) {
+    std::string out;
+    for (const char c : name) {
+        if (c >= 'A' && c <= 'Z') out += static_cast<char>(c - 'A' + 'a');
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) out += c;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string_view text_of(Evidence e) { return evidence_texts[static_cast<size_t>(e)]; }
+std::string_view text_of(Pipe p) { return pipe_texts[static_cast<size_t>(p)]; }
+
+std::span<const Machine> machines() { return machine_rows; }
+
+const Machine* machine_of(Arch arch) {
+    for (const Machine& m : machine_rows)
+        if (m.arch == arch) return &m;
+    return nullptr;
+}
+
+const Machine* machine_named(std::string_view name) {
+    if (const auto arch = isa::arch_named(name)) return machine_of(*arch);
+    for (const Machine& m : machine_rows)
+        if (plain(m.name) == plain(name)) return &m;
+    return nullptr;
+}
+
+const SharedRow& shared_row(Arch arch) { return of(shared_rows, arch); }
+const GlobalRow& global_row(Arch arch) { return of(global_rows, arch); }
+const FlowRow& flow_row(Arch arch) { return of(flow_rows, arch); }
+
+}  // namespace lockwarp::timing

@@ -1,0 +1,205 @@
+// The machines whose cycles are modelled, and what each instruction costs them, as rows. A row says
+// where it comes from.
+//
+// Units: cycles of the SM's clock; hundredths of them (Centi) where a pipe's rate is a fraction.
+// An SM has four sub-cores; each issues one instruction a cycle from the warps that are its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "emu/isa/matrix.hpp"
+#include "emu/isa/operation.hpp"
+
+namespace lockwarp::timing {
+
+using isa::Arch;
+using isa::Type;
+using Centi = uint32_t;  // a hundredth of a cycle
+
+inline constexpr unsigned sub_cores = 4;
+
+// How a number came to be known.
+enum class Evidence : uint8_t {
+    measured,   // by this project's own probes, on the GPU that the row names
+    assembler,  // the schedule that NVIDIA's assembler writes into its code
+    published,  // somebody's measurement, or NVIDIA's figures
+    derived,    // from rates and from rows beside it
+    guessed,
+};
+std::string_view text_of(Evidence e);
+
+// A GPU. The first of an architecture is the one its name alone stands for.
+struct Machine {
+    Arch arch;
+    std::string_view name;
+    uint16_t sms;
+    uint16_t mhz;       // boost clock
+    uint16_t warps;     // resident on an SM, at most
+    uint16_t ctas;      // likewise
+    uint32_t shared;    // bytes of an SM that CTAs share
+    uint32_t reserved;  // of them for each CTA, by the driver
+    uint32_t l1;        // bytes of L1 beside no shared memory
+    uint32_t l2_kib;
+    uint16_t dram;  // GB/s
+    bool geforce;   // half the rate where tensor cores add in f32
+};
+inline constexpr uint32_t registers_of_sm = 65536;
+
+std::span<const Machine> machines();
+// By the name of an architecture or a product ("RTX 2080 Ti", "rtx2080ti"); nullptr for others.
+const Machine* machine_named(std::string_view name);
+const Machine* machine_of(Arch arch);
+
+// Where a warp instruction is executed. Those up to `branch` are each sub-core's own.
+enum class Pipe : uint8_t {
+    none,  // takes no instruction: folded into another, or a name for something
+    alu,   // integers, logic, comparison, selection, f32 min and max
+    fma,   // f32
+    imad,  // integer multiply-add; the heavier half of fma
+    half,  // f16x2
+    fp64,
+    sfu,  // special functions, and conversions of 64 bits
+    tensor,
+    uniform,  // waits, fences and the like
+    branch,
+    shared,  // shared memory and what goes through its queue: shuffles, matrix moves, atomics there
+    global,  // L1 and what lies behind it
+    count_
+};
+std::string_view text_of(Pipe p);
+
+// What one instruction of the machine costs.
+struct Cost {
+    uint16_t latency;  // cycles from issue to a dependent instruction's
+    Centi interval;    // that it keeps a sub-core's pipe busy
+    Evidence how;
+};
+// The kinds. One row for each on each architecture, checked at compile time.
+enum class Kind : uint8_t {
+    free,
+    alu,
+    alu64,       // two halves with a carry
+    multiply,    // 32-bit multiply-add
+    multiply64,  // wide, or by parts
+    f32,
+    f16x2,
+    f64,
+    mufu,         // one special function
+    mufu_scaled,  // with the scaling of subnormal operands about it
+    convert,      // of 32 bits and fewer
+    convert64,
+    count_bits,  // popc, clz, bfind
+    divide_f32,
+    divide_f32_full,
+    root_f32,
+    divide_f64,
+    divide_u32,
+    divide_u64,
+    special_register,
+    clock,
+    predicate,  // setp
+    vote,
+    shuffle,
+    move_matrix,
+    reduce,
+    match,
+    branch,
+    call,
+    barrier,
+    fence,
+    wait,  // cp.async.wait, mbarrier tests
+    parameter,
+    count_
+};
+inline constexpr size_t modelled = 6;  // architectures, sm_70 to sm_90
+struct KindRow {
+    Kind kind;
+    std::string_view name;
+    Pipe pipe;
+    uint8_t issue;                       // instructions of the machine that it becomes
+    std::array<Cost, modelled> by_arch;  // in the order of Arch
+    std::string_view source;
+};
+std::span<const KindRow> kind_rows();
+const KindRow& row(Kind kind);
+const Cost& cost(Arch arch, Kind kind);
+
+// The product of a matrix instruction.
+struct TensorRow {
+    Arch arch;
+    uint8_t m, n;
+    uint16_t k;
+    std::string_view elements;  // "half", "tf32", "f64", "s8", "s4", "b1.xor", "b1.and", "fp8"
+    Type d;
+    bool sparse;
+    bool geforce;            // of GeForce products only
+    std::string_view order;  // "row.col" of m8n8k4, else empty
+    uint16_t latency;        // cycles from issue to a dependent accumulation
+    Centi interval;          // that it keeps the tensor pipe of a sub-core busy
+    uint16_t hold;           // cycles before the warp issues again; 1 where it is one instruction
+    Evidence how;
+    std::string_view source;
+};
+std::span<const TensorRow> tensor_rows();
+// nullptr where the architecture does not have the variant, or no row (none of sm_100 and above).
+const TensorRow* tensor_row(const Machine& machine, const isa::MmaVariant& v);
+
+// What a wmma.mma becomes: products of `tile`, in chains of `depth`, after `moves` transpositions
+// of 8x8 matrices (movmatrix) where an operand lies the other way than the tensor core wants it.
+struct WmmaCost {
+    uint16_t latency;
+    Centi interval;
+    uint16_t products;
+    uint16_t moves;
+    Evidence how;
+    std::string_view source;
+};
+std::optional<WmmaCost> wmma_cost(const Machine& machine, const isa::WmmaVariant& v);
+
+// Shared memory and what shares its queue.
+struct SharedRow {
+    Arch arch;
+    uint16_t load;     // cycles of latency of a load of one wavefront
+    uint16_t matrix;   // of ldmatrix of one wavefront
+    uint16_t atomic;   // of an atomic of one wavefront
+    Centi wavefront;   // more of latency for each further wavefront
+    Centi port_least;  // cycles of a sub-core's port an access takes at least
+    Centi port;        // for each of its wavefronts
+    Centi port_store;  // for each register of data that a store brings
+    Centi pipe;        // of the SM's pipe for each wavefront
+    uint8_t queue;     // accesses that a sub-core holds before its warps must wait
+    Evidence how;
+    std::string_view source;
+};
+const SharedRow& shared_row(Arch arch);
+
+// Global memory, simply: latencies by where the bytes are found, and rates.
+struct GlobalRow {
+    Arch arch;
+    uint16_t l1, l2, dram;  // cycles of latency
+    uint16_t atomic;        // at L2
+    Centi line;     // of the SM's L1 pipe, for each line of 128 bytes that an access touches
+    Centi sector;   // for each sector of 32 bytes that comes from or goes to L2
+    uint8_t queue;  // accesses that a sub-core holds before its warps must wait
+    Evidence how;
+    std::string_view source;
+};
+const GlobalRow& global_row(Arch arch);
+
+// Barriers, branches and the start of a CTA.
+struct FlowRow {
+    Arch arch;
+    Centi barrier_arrive;      // the SM's barrier unit is busy for each warp that arrives
+    uint16_t barrier_release;  // cycles from the last arrival until the warps go on
+    uint16_t branch;           // cycles until a warp that branched issues again
+    uint16_t start;            // from a CTA's end until the one in its place begins
+    Evidence how;
+    std::string_view source;
+};
+const FlowRow& flow_row(Arch arch);
+
+}  // namespace lockwarp::timing

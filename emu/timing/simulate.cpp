@@ -1,0 +1,568 @@
+// One SM: its sub-cores issue the streams of its warps, cycle by cycle.
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "emu/timing/timing.hpp"
+#include "emu/timing/wavefronts.hpp"
+
+namespace lockwarp::timing {
+
+namespace {
+
+using isa::Op;
+using isa::Operation;
+
+constexpr uint64_t never = UINT64_MAX;
+constexpr size_t pipes = static_cast<size_t>(Pipe::count_);
+constexpr unsigned register_unit = 8;    // of a thread
+constexpr unsigned registers_kept = 16;  // that the assembler takes beside those that live
+
+constexpr std::array<std::string_view, 5> limit_texts{"grid", "CTAs", "warps", "shared memory",
+                                                      "registers"};
+
+constexpr uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
+
+struct WarpState {
+    const Stream* stream = nullptr;
+    size_t at = 0;
+    uint32_t cta = 0;     // slot in Sm::running
+    uint32_t number = 0;  // of the SM, in order
+    uint64_t next = 0;    // cycle from which it may issue
+    Stall next_reason = Stall::wait;
+    uint64_t last = 0;   // cycle of its last issue
+    uint64_t ready = 0;  // cycle from which the head may issue, as far as this warp goes
+    Stall reason = Stall::wait;
+    uint64_t refused = 0;  // the pipe was busy until here when the head was looked at
+    Stall refused_reason = Stall::math_pipe_throttle;
+    bool waiting = false;  // at a barrier
+    bool done = true;
+    std::vector<uint64_t> registers;  // cycle from which they can be read
+    std::vector<Stall> register_reasons;
+    std::deque<uint64_t> groups;  // cp.async: when each committed one is there
+    uint64_t copies = 0;          // when those not yet committed are
+    uint64_t first_clock = never, last_clock = 0;
+};
+
+struct BarrierState {
+    unsigned arrived = 0;
+    uint64_t busy = 0;  // of the unit, in hundredths
+    std::vector<uint32_t> waiting;
+};
+
+struct Running {
+    const CtaStreams* cta = nullptr;
+    uint64_t begin = 0;
+    unsigned alive = 0;
+    size_t number = 0;
+    std::array<BarrierState, 16> barriers;
+};
+
+// A queue of accesses before a pipe: the cycles at which the last ones began.
+struct Queue {
+    std::array<uint64_t, 16> begun{};
+    size_t count = 0;
+    // The cycle from which one more may be put in, with room for `places`.
+    uint64_t free_at(unsigned places) const {
+        return count < places ? 0 : begun[(count - places) % begun.size()];
+    }
+    void put(uint64_t begin) { begun[count++ % begun.size()] = begin; }
+};
+
+struct SubCore {
+    std::vector<uint32_t> warps;         // resident ones, oldest first
+    std::array<uint64_t, pipes> busy{};  // until, in hundredths
+    Queue shared, global;
+    uint64_t port = 0;  // of shared memory, until, in hundredths
+    uint32_t greedy = UINT32_MAX;
+    uint64_t wake = 0;
+};
+
+struct Sm {
+    const Lowering& l;
+    const Options& options;
+    const SharedRow& shared;
+    const GlobalRow& global;
+    const FlowRow& flow;
+    Report& report;
+
+    std::array<SubCore, sub_cores> cores{};
+    std::deque<WarpState> warps{};  // references to them stay
+    std::vector<Running> running{};
+    std::vector<const CtaStreams*> queue{};
+    size_t next_cta = 0;
+    uint64_t shared_pipe = 0, lines_pipe = 0, sectors_pipe = 0;  // until, in hundredths
+    uint64_t now = 0;
+    uint32_t started_warps = 0;
+    std::array<uint64_t, pipes> used{};  // hundredths
+    std::vector<std::array<uint64_t, pipes>> over_time{};
+    uint64_t bucket = 256;  // cycles
+
+    const Operation& operation(const Item& item) const {
+        return l.program->operations[item.operation];
+    }
+
+    void use(Pipe pipe, uint64_t centi) {
+        const auto p = static_cast<size_t>(pipe);
+        used[p] += centi;
+        if (options.buckets == 0) return;
+        while (now / bucket >= options.buckets) {
+            for (size_t i = 0; 2 * i < over_time.size(); ++i) {
+                std::array<uint64_t, pipes> sum = over_time[2 * i];
+                if (2 * i + 1 < over_time.size())
+                    for (size_t k = 0; k < pipes; ++k) sum[k] += over_time[2 * i + 1][k];
+                over_time[i] = sum;
+            }
+            over_time.resize((over_time.size() + 1) / 2);
+            bucket *= 2;
+        }
+        if (over_time.size() <= now / bucket) over_time.resize(now / bucket + 1);
+        over_time[now / bucket][p] += centi;
+    }
+
+    // What costs no instruction passes its operands' time on.
+    void pass(WarpState& w, const Item& item) {
+        const Operation& o = operation(item);
+        const auto uses =
+            std::span(l.program->uses).subspan(o.first_use, size_t{o.written} + o.read);
+        uint64_t at = 0;
+        Stall reason = Stall::wait;
+        for (const uint32_t r : uses.subspan(o.written))
+            if (w.registers[r] > at) {
+                at = w.registers[r];
+                reason = w.register_reasons[r];
+            }
+        for (const uint32_t r : uses.first(o.written)) {
+            w.registers[r] = at;
+            w.register_reasons[r] = reason;
+        }
+    }
+
+    // Looks at the warp's next instruction: from which cycle its own operands allow it.
+    void look(uint32_t index) {
+        WarpState& w = warps[index];
+        while (w.at < w.stream->items.size() &&
+               l.operations[w.stream->items[w.at].operation].action == Action::free) {
+            ++report.retired;
+            ++report.operations[w.stream->items[w.at].operation].issues;
+            pass(w, w.stream->items[w.at++]);
+        }
+        w.refused = 0;
+        if (w.at == w.stream->items.size()) {
+            finish(index);
+            return;
+        }
+        const Item& item = w.stream->items[w.at];
+        const Operation& o = operation(item);
+        w.ready = w.next;
+        w.reason = w.next_reason;
+        const auto wait = [&](uint64_t until, Stall reason) {
+            if (until <= w.ready) return;
+            w.ready = until;
+            w.reason = reason;
+        };
+        for (const uint32_t r :
+             std::span(l.program->uses).subspan(size_t{o.first_use} + o.written, o.read))
+            wait(w.registers[r], w.register_reasons[r]);
+        if (l.operations[item.operation].action == Action::copy_wait) {
+            const size_t allowed = o.op == Op::cp_async_wait_all ? 0 : o.immediate;
+            if (o.op == Op::cp_async_wait_all) wait(w.copies, Stall::long_scoreboard);
+            if (w.groups.size() > allowed)
+                for (size_t g = 0; g < w.groups.size() - allowed; ++g)
+                    wait(w.groups[g], Stall::long_scoreboard);
+        }
+        SubCore& core = cores[w.number % sub_cores];
+        core.wake = std::min(core.wake, w.ready);
+    }
+
+    void finish(uint32_t index) {
+        WarpState& w = warps[index];
+        w.done = true;
+        SubCore& core = cores[w.number % sub_cores];
+        std::erase(core.warps, index);
+        Running& r = running[w.cta];
+        if (w.first_clock != never) note_clock(w, r);
+        if (--r.alive != 0) {
+            // Those that wait for all may wait for it alone.
+            for (BarrierState& b : r.barriers) release(r, b, 0);
+            return;
+        }
+        report.ctas.push_back({r.cta->cta, r.begin, now});
+        start_next(w.cta, now + flow.start);
+    }
+
+    void note_clock(const WarpState& w, const Running& r) {
+        first_clock = std::min(first_clock, w.first_clock);
+        last_clock = std::max(last_clock, w.last_clock);
+        if (r.number == 0) report.warp_clock_cycles.push_back(w.last_clock - w.first_clock);
+    }
+    uint64_t first_clock = never, last_clock = 0;
+
+    void start_next(uint32_t slot, uint64_t at) {
+        if (next_cta == queue.size()) return;
+        Running& r = running[slot];
+        r = Running{};
+        r.cta = queue[next_cta];
+        r.number = next_cta++;
+        r.begin = at;
+        std::vector<uint32_t> placed;
+        for (const Stream& s : r.cta->warps) {
+            if (s.items.empty()) continue;
+            auto index = static_cast<uint32_t>(warps.size());
+            for (uint32_t i = 0; i < warps.size(); ++i)
+                if (warps[i].done && warps[i].cta == slot &&
+                    std::ranges::find(placed, i) == placed.end()) {
+                    index = i;
+                    break;
+                }
+            if (index == warps.size()) warps.emplace_back();
+            placed.push_back(index);
+            WarpState& w = warps[index];
+            w = WarpState{};
+            w.stream = &s;
+            w.cta = slot;
+            w.number = started_warps++;
+            w.next = w.last = at;
+            w.done = false;
+            w.registers.assign(l.program->registers.size(), 0);
+            w.register_reasons.assign(l.program->registers.size(), Stall::wait);
+            ++r.alive;
+        }
+        for (const uint32_t i : placed) {
+            SubCore& core = cores[warps[i].number % sub_cores];
+            core.warps.push_back(i);
+            core.wake = std::min(core.wake, at);
+        }
+        for (const uint32_t i : placed) look(i);
+    }
+
+    // Lets those go on that wait at a barrier, if enough have come.
+    void release(Running& r, BarrierState& b, unsigned wanted) {
+        const unsigned needed = wanted != 0 ? wanted : r.alive;
+        if (b.arrived == 0 || b.arrived < needed) return;
+        const uint64_t at = b.busy / 100 + flow.barrier_release;
+        b.arrived = 0;
+        for (const uint32_t i : std::exchange(b.waiting, {})) {
+            warps[i].waiting = false;
+            warps[i].next = at;
+            warps[i].next_reason = Stall::barrier;
+            ++warps[i].at;
+            look(i);
+        }
+    }
+
+    // The earliest cycle at which the pipe takes the warp's head; `reason` says what it waits for.
+    uint64_t pipe_free(const SubCore& core, const Item& item, Stall& reason) const {
+        const Lowered& m = l.operations[item.operation];
+        reason = Stall::math_pipe_throttle;
+        if (m.pipe == Pipe::shared) {
+            if (item.touched == Touched::global || item.touched == Touched::both) {
+                reason = Stall::lg_throttle;
+                return core.global.free_at(global.queue);
+            }
+            reason = Stall::mio_throttle;
+            return core.shared.free_at(shared.queue);
+        }
+        // A fraction of a cycle left does not hold the next one up: the rate is kept all the same.
+        return core.busy[static_cast<size_t>(m.pipe)] / 100;
+    }
+
+    // Shared memory serves `count` wavefronts; gives when the last one is through.
+    uint64_t serve_shared(SubCore& core, unsigned count, unsigned data, bool store) {
+        const uint64_t port = std::max<uint64_t>(
+            {shared.port_least, count * shared.port, store ? data * shared.port_store : 0});
+        const uint64_t begin = std::max({now * 100, core.port, shared_pipe});
+        // The SM's pipe goes on with others' accesses while this one's port is busy.
+        shared_pipe = std::max(shared_pipe, std::max(now * 100, core.port)) + count * shared.pipe;
+        core.port = begin + port;
+        core.shared.put(begin / 100);
+        use(Pipe::shared, count * shared.pipe);
+        return begin / 100 + (count - 1) * shared.wavefront / 100;
+    }
+
+    uint64_t serve_global(SubCore& core, const Item& item, bool atomic) {
+        const uint64_t begin = std::max(now * 100, lines_pipe);
+        lines_pipe = begin + item.lines * global.line;
+        core.global.put(begin / 100);
+        use(Pipe::global, item.lines * global.line);
+        uint64_t done = begin / 100 + global.l1 + item.lines - 1;
+        if (item.sectors != 0 || atomic) {
+            const uint64_t from = std::max(begin, sectors_pipe);
+            sectors_pipe = from + item.sectors * global.sector;
+            done = sectors_pipe / 100 + (atomic      ? global.atomic
+                                         : item.dram ? global.dram
+                                                     : global.l2);
+        }
+        return done;
+    }
+
+    void issue(uint32_t core_index, uint32_t index) {
+        SubCore& core = cores[core_index];
+        WarpState& w = warps[index];
+        const Item& item = w.stream->items[w.at];
+        const Operation& o = operation(item);
+        const Lowered& m = l.operations[item.operation];
+        OperationReport& entry = report.operations[item.operation];
+        account(w, entry);
+        ++entry.issues;
+        ++report.retired;
+        report.issued += m.issue;
+        report.products += m.products;
+        core.greedy = index;
+        uint64_t hold = std::max<uint64_t>(m.issue, m.hold);
+        uint64_t done = now + m.latency;
+        Stall reason = m.reason;
+        const bool memory = m.action == Action::load || m.action == Action::store ||
+                            m.action == Action::atomic || m.action == Action::copy;
+        if (memory) {
+            const bool atomic = m.action == Action::atomic || o.op == Op::red;
+            if (item.touched == Touched::shared || item.touched == Touched::both) {
+                const unsigned count = std::max<unsigned>(item.wavefronts, 1);
+                const bool store = m.action == Action::store || m.action == Action::copy;
+                const uint64_t served =
+                    serve_shared(core, count, m.action == Action::copy ? 1 : m.data, store);
+                const bool matrix = o.op == Op::ldmatrix || o.op == Op::stmatrix;
+                done = served + (atomic ? shared.atomic : matrix ? shared.matrix : shared.load);
+                reason = Stall::short_scoreboard;
+                entry.wavefronts += count;
+                entry.ideal += least(o, item);
+            }
+            if (item.touched == Touched::global || item.touched == Touched::both) {
+                done = serve_global(core, item, atomic);
+                reason = Stall::long_scoreboard;
+                entry.sectors += item.sectors;
+            }
+            if (m.action == Action::copy) w.copies = std::max(w.copies, done);
+        } else if (m.pipe == Pipe::shared) {
+            done = serve_shared(core, 1, 1, false) + m.latency;
+        } else if (m.pipe != Pipe::none) {
+            uint64_t& busy = core.busy[static_cast<size_t>(m.pipe)];
+            const uint64_t taken = uint64_t{m.issue} * m.interval;
+            busy = (busy + 99 >= now * 100 ? busy : now * 100) + taken;
+            use(m.pipe, taken);
+        }
+        const auto uses = std::span(l.program->uses).subspan(o.first_use, o.written);
+        for (const uint32_t r : uses) {
+            w.registers[r] = std::max(done, now + 1);
+            w.register_reasons[r] = reason;
+        }
+        if (report.events.size() < options.events && now >= options.from_cycle) note(w, item, done);
+        w.last = now;
+        w.next = now + hold;
+        w.next_reason = m.action == Action::branch ? Stall::branch_resolving : Stall::wait;
+        if (m.kind == Kind::fence) {
+            w.next = now + std::max<uint64_t>(hold, m.latency);
+            w.next_reason = Stall::membar;
+        }
+        switch (m.action) {
+            case Action::copy_commit:
+                w.groups.push_back(std::exchange(w.copies, uint64_t{0}));
+                break;
+            case Action::copy_wait:
+                break;
+            case Action::clock:
+                w.first_clock = std::min(w.first_clock, now);
+                w.last_clock = std::max(w.last_clock, now);
+                break;
+            case Action::barrier:
+            case Action::barrier_arrive: {
+                Running& r = running[w.cta];
+                BarrierState& b = r.barriers[item.wavefronts % r.barriers.size()];
+                b.busy = std::max(b.busy, now * 100) + flow.barrier_arrive;
+                ++b.arrived;
+                if (m.action == Action::barrier) {
+                    w.waiting = true;
+                    b.waiting.push_back(index);
+                    release(r, b, item.lines);
+                    return;
+                }
+                ++w.at;
+                release(r, b, item.lines);
+                look(index);
+                return;
+            }
+            default:
+                break;
+        }
+        ++w.at;
+        look(index);
+    }
+
+    // The cycles since the warp's last issue, by why they passed.
+    void account(WarpState& w, OperationReport& entry) {
+        const auto add = [&](Stall s, uint64_t cycles) {
+            entry.stalls[static_cast<size_t>(s)] += cycles;
+            report.stalls[static_cast<size_t>(s)] += cycles;
+        };
+        const uint64_t from = w.last + 1;
+        const uint64_t ready = std::clamp(w.ready, std::min(from, now), now);
+        if (ready > from) add(w.reason, ready - from);
+        const uint64_t begin = std::max(ready, std::min(from, now));
+        const uint64_t pipe = std::clamp(w.refused, begin, std::max(begin, now));
+        if (pipe > begin) add(w.refused_reason, pipe - begin);
+        if (now > pipe) add(Stall::not_selected, now - pipe);
+    }
+
+    void note(const WarpState& w, const Item& item, uint64_t done) {
+        Event e;
+        e.waits = std::min(w.last + 1, now);
+        e.issue = now;
+        e.done = std::max(done, now + 1);
+        e.operation = item.operation;
+        e.warp = static_cast<uint16_t>(w.number);
+        e.cta = static_cast<uint16_t>(running[w.cta].number);
+        e.stall = w.refused > w.ready ? w.refused_reason
+                  : w.ready > e.waits ? w.reason
+                                      : Stall::not_selected;
+        report.events.push_back(e);
+    }
+
+    // Wavefronts of an access without conflicts, where all lanes want different words.
+    static unsigned least(const Operation& o, const Item& item) {
+        if (o.op == Op::ldmatrix || o.op == Op::stmatrix)
+            return std::max<unsigned>(1, o.vector[0].count);
+        const unsigned bytes =
+            o.mod.types == 0 ? 4 : std::max<unsigned>(o.mod.vec, 1) * isa::bits(o.mod.type[0]) / 8;
+        return std::min<unsigned>(item.wavefronts,
+                                  o.op == Op::ld || o.op == Op::st
+                                      ? std::max(1u, 32 / phase_lanes(std::min(bytes, 16u)))
+                                      : item.wavefronts);
+    }
+
+    // One sub-core at one cycle; gives when it may issue next.
+    uint64_t step(uint32_t core_index) {
+        SubCore& core = cores[core_index];
+        uint32_t chosen = UINT32_MAX;
+        uint64_t soonest = never;
+        const auto try_one = [&](uint32_t i) {
+            WarpState& w = warps[i];
+            if (w.done || w.waiting) return;
+            if (w.ready > now) {
+                soonest = std::min(soonest, w.ready);
+                return;
+            }
+            Stall reason{};
+            const uint64_t free = pipe_free(core, w.stream->items[w.at], reason);
+            if (free > now) {
+                w.refused = std::max(w.refused, free);
+                w.refused_reason = reason;
+                soonest = std::min(soonest, free);
+                return;
+            }
+            if (chosen == UINT32_MAX || i == core.greedy ||
+                (chosen != core.greedy && warps[i].number > warps[chosen].number))
+                chosen = i;
+        };
+        for (const uint32_t i : core.warps) try_one(i);
+        if (chosen == UINT32_MAX) return soonest;
+        core.wake = never;  // look() brings it down to what it finds
+        issue(core_index, chosen);
+        return now + 1;
+    }
+
+    void run() {
+        while (true) {
+            uint64_t soonest = never;
+            for (const SubCore& c : cores) soonest = std::min(soonest, c.wake);
+            if (soonest == never) break;
+            now = std::max(now, soonest);
+            for (uint32_t c = 0; c < sub_cores; ++c) {
+                if (cores[c].wake > now) continue;
+                cores[c].wake = never;
+                const uint64_t next = step(c);
+                cores[c].wake = std::min(cores[c].wake, next);
+                if (cores[c].wake <= now) cores[c].wake = now + 1;
+            }
+        }
+    }
+};
+
+uint64_t median(std::vector<uint64_t> values) {
+    if (values.empty()) return 0;
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+}  // namespace
+
+std::string_view text_of(Limit l) { return limit_texts[static_cast<size_t>(l)]; }
+
+Residency residency(const Machine& machine, const isa::Program& program, const warp::Launch& launch,
+                    unsigned registers) {
+    const uint64_t warps = (launch.block.count() + 31) / 32;
+    const uint64_t shared = program.shared_static + launch.dynamic_shared + machine.reserved;
+    Residency out;
+    out.registers = registers;
+    const uint64_t of_cta = warps * 32 * round_up(std::max(registers, 16u), register_unit);
+    const std::array<std::pair<Limit, uint64_t>, 4> limits{
+        {{Limit::ctas, machine.ctas},
+         {Limit::warps, machine.warps / std::max<uint64_t>(warps, 1)},
+         {Limit::shared, shared == 0 ? machine.ctas : machine.shared / shared},
+         {Limit::registers, registers_of_sm / std::max<uint64_t>(of_cta, 1)}}};
+    uint64_t most = (launch.grid.count() + machine.sms - 1) / machine.sms;
+    for (const auto& [limit, count] : limits)
+        if (count < most) {
+            most = count;
+            out.limit = limit;
+        }
+    out.ctas = static_cast<unsigned>(std::max<uint64_t>(most, 1));
+    return out;
+}
+
+Report simulate(const Lowering& lowering, const warp::Launch& launch, const Listener& listener,
+                const Options& options) {
+    Report report;
+    const Machine& machine = *lowering.machine;
+    report.machine = &machine;
+    const unsigned registers = options.registers != 0
+                                   ? options.registers
+                                   : std::min(255u, lowering.registers + registers_kept);
+    report.residency = residency(machine, *lowering.program, launch, registers);
+    report.grid_ctas = launch.grid.count();
+    report.sm_ctas = (report.grid_ctas + machine.sms - 1) / machine.sms;
+    report.operations.resize(lowering.operations.size());
+    report.cut = listener.full();
+    Sm sm{.l = lowering,
+          .options = options,
+          .shared = shared_row(machine.arch),
+          .global = global_row(machine.arch),
+          .flow = flow_row(machine.arch),
+          .report = report};
+    for (SubCore& c : sm.cores) c.wake = never;
+    for (const CtaStreams* cta : listener.ctas())
+        if (cta->ended || listener.full()) sm.queue.push_back(cta);
+    sm.running.resize(std::max(1u, report.residency.ctas));
+    for (uint32_t slot = 0; slot < sm.running.size(); ++slot) sm.start_next(slot, 0);
+    sm.run();
+
+    report.simulated = report.ctas.size();
+    std::vector<uint64_t> cycles;
+    uint64_t last = 0;
+    for (const CtaReport& c : report.ctas) {
+        cycles.push_back(c.end - c.begin);
+        last = std::max(last, c.end);
+    }
+    report.cta_cycles = median(cycles);
+    report.sm_cycles = last;
+    // What was not run is taken to go on at the same rate.
+    if (report.simulated != 0 && report.simulated < report.sm_ctas)
+        report.sm_cycles = last * report.sm_ctas / report.simulated;
+    if (sm.last_clock > 0 && sm.first_clock != never)
+        report.clock_cycles = sm.last_clock - sm.first_clock;
+    if (last != 0) {
+        for (size_t p = 0; p < pipes; ++p) {
+            const bool of_sm = p >= static_cast<size_t>(Pipe::shared);
+            report.use[p] = static_cast<double>(sm.used[p]) / 100 / static_cast<double>(last) /
+                            (of_sm ? 1 : sub_cores);
+            for (const auto& b : sm.over_time)
+                report.use_over_time[p].push_back(static_cast<double>(b[p]) / 100 /
+                                                  static_cast<double>(sm.bucket) /
+                                                  (of_sm ? 1 : sub_cores));
+        }
+        report.bucket_cycles = sm.bucket;
+        report.tensor_share = report.use[static_cast<size_t>(Pipe::tensor)];
+    }
+    return report;
+}
+
+}  // namespace lockwarp::timing

@@ -1,0 +1,302 @@
+// What matrix instructions cost.
+#include <algorithm>
+
+#include "emu/isa/matrix_rows.hpp"
+#include "emu/isa/wmma.hpp"
+#include "emu/timing/machine.hpp"
+
+namespace lockwarp::timing {
+
+namespace {
+
+using enum Evidence;
+using enum Arch;
+constexpr Type f16 = Type::f16, f32 = Type::f32, f64 = Type::f64, s32 = Type::s32;
+
+constexpr std::string_view elements_of(const isa::MmaVariant& v) {
+    switch (v.a) {
+        case Type::f16:
+        case Type::bf16:
+            return "half";
+        case Type::tf32:
+            return "tf32";
+        case Type::f64:
+            return "f64";
+        case Type::s8:
+        case Type::u8:
+            return "s8";
+        case Type::s4:
+        case Type::u4:
+            return "s4";
+        case Type::b1:
+            return v.combine == isa::Combine::xor_ ? "b1.xor" : "b1.and";
+        default:
+            return "fp8";
+    }
+}
+
+constexpr std::string_view order_of(const isa::MmaVariant& v) {
+    if (v.threads == isa::Threads::warp) return "";
+    constexpr std::array<std::string_view, 4> names{"row.row", "row.col", "col.row", "col.col"};
+    return names[2 * (v.a_order == isa::Order::col) + (v.b_order == isa::Order::col)];
+}
+
+// clang-format off
+constexpr std::array rows{
+    // V100: m8n8k4 is four steps that add in f32 (two in f16), of 1024 multiply-adds at 128 a cycle.
+    TensorRow{sm_70, 8, 8, 4, "half", f32, false, false, "row.row", 18,  800, 1, published, "V100, Raihan et al. 2019"},
+    TensorRow{sm_70, 8, 8, 4, "half", f32, false, false, "row.col", 18,  800, 1, published, "V100, Raihan et al. 2019"},
+    TensorRow{sm_70, 8, 8, 4, "half", f32, false, false, "col.row", 18,  800, 1, published, "V100, Raihan et al. 2019"},
+    TensorRow{sm_70, 8, 8, 4, "half", f32, false, false, "col.col", 18,  800, 1, published, "V100, Raihan et al. 2019"},
+    TensorRow{sm_70, 8, 8, 4, "half", f16, false, false, "row.row", 16,  800, 1, derived,   "as f32"},
+    TensorRow{sm_70, 8, 8, 4, "half", f16, false, false, "row.col", 16,  800, 1, derived,   "as f32"},
+    TensorRow{sm_70, 8, 8, 4, "half", f16, false, false, "col.row", 16,  800, 1, derived,   "as f32"},
+    TensorRow{sm_70, 8, 8, 4, "half", f16, false, false, "col.col", 16,  800, 1, derived,   "as f32"},
+
+    TensorRow{sm_75, 8, 8, 4, "half", f32, false, false, "row.row", 24, 1600, 1, guessed,   "four steps of HMMA.884"},
+    TensorRow{sm_75, 8, 8, 4, "half", f32, false, false, "row.col", 24, 1600, 1, guessed,   "four steps of HMMA.884"},
+    TensorRow{sm_75, 8, 8, 4, "half", f32, false, false, "col.row", 24, 1600, 1, guessed,   "four steps of HMMA.884"},
+    TensorRow{sm_75, 8, 8, 4, "half", f32, false, false, "col.col", 24, 1600, 1, guessed,   "four steps of HMMA.884"},
+    TensorRow{sm_75, 8, 8, 4, "half", f16, false, false, "row.row", 20,  800, 1, guessed,   "two steps of HMMA.884"},
+    TensorRow{sm_75, 8, 8, 4, "half", f16, false, false, "row.col", 20,  800, 1, guessed,   "two steps of HMMA.884"},
+    TensorRow{sm_75, 8, 8, 4, "half", f16, false, false, "col.row", 20,  800, 1, guessed,   "two steps of HMMA.884"},
+    TensorRow{sm_75, 8, 8, 4, "half", f16, false, false, "col.col", 20,  800, 1, guessed,   "two steps of HMMA.884"},
+    TensorRow{sm_75, 16, 8, 8, "half", f32, false, false, "", 17,  800, 1, published, "RTX 2080 Ti, Sun et al. 2022: 17.3; rate of T4"},
+    TensorRow{sm_75, 16, 8, 8, "half", f32, false, true,  "", 17, 1600, 1, published, "RTX 2080 Ti, Sun et al. 2022"},
+    TensorRow{sm_75, 16, 8, 8, "half", f16, false, false, "", 15,  800, 1, published, "RTX 2080 Ti, Sun et al. 2022: 14.7"},
+    TensorRow{sm_75, 8, 8, 16,  "s8",     s32, false, false, "", 11, 400, 1, published, "RTX 2080 Ti, Sun et al. 2022: 11.0"},
+    TensorRow{sm_75, 8, 8, 32,  "s4",     s32, false, false, "", 11, 400, 1, derived,   "as s8"},
+    TensorRow{sm_75, 8, 8, 128, "b1.xor", s32, false, false, "", 11, 400, 1, derived,   "as s8"},
+
+    TensorRow{sm_80, 16, 8, 16, "half", f32, false, false, "", 24, 800, 1, published, "A100, Sun et al. 2022: 24.6"},
+    TensorRow{sm_80, 16, 8, 16, "half", f16, false, false, "", 24, 800, 1, assembler, ""},
+    TensorRow{sm_80, 16, 8, 8,  "half", f32, false, false, "", 17, 400, 1, published, "A100, Sun et al. 2022: 17.7"},
+    TensorRow{sm_80, 16, 8, 8,  "half", f16, false, false, "", 16, 400, 1, assembler, ""},
+    TensorRow{sm_80, 16, 8, 8,  "tf32", f32, false, false, "", 24, 800, 1, assembler, ""},
+    TensorRow{sm_80, 16, 8, 4,  "tf32", f32, false, false, "", 17, 400, 1, assembler, ""},
+    TensorRow{sm_80, 16, 8, 32, "s8",   s32, false, false, "", 24, 800, 1, assembler, ""},
+    TensorRow{sm_80, 16, 8, 16, "s8",   s32, false, false, "", 17, 400, 1, assembler, ""},
+    TensorRow{sm_80, 8,  8, 16, "s8",   s32, false, false, "", 14, 200, 1, assembler, ""},
+    TensorRow{sm_80, 16, 8, 64, "s4",   s32, false, false, "", 24, 800, 1, derived,   "as s8 of half the k"},
+    TensorRow{sm_80, 16, 8, 32, "s4",   s32, false, false, "", 17, 400, 1, derived,   "as s8 of half the k"},
+    TensorRow{sm_80, 8,  8, 32, "s4",   s32, false, false, "", 14, 200, 1, derived,   "as s8 of half the k"},
+    TensorRow{sm_80, 16, 8, 256, "b1.xor", s32, false, false, "", 24, 800, 1, derived, "as s8 of an eighth of the k"},
+    TensorRow{sm_80, 16, 8, 128, "b1.xor", s32, false, false, "", 17, 400, 1, derived, "as s8 of an eighth of the k"},
+    TensorRow{sm_80, 8,  8, 128, "b1.xor", s32, false, false, "", 14, 200, 1, derived, "as s8 of an eighth of the k"},
+    TensorRow{sm_80, 16, 8, 256, "b1.and", s32, false, false, "", 24, 800, 1, derived, "as s8 of an eighth of the k"},
+    TensorRow{sm_80, 16, 8, 128, "b1.and", s32, false, false, "", 17, 400, 1, derived, "as s8 of an eighth of the k"},
+    TensorRow{sm_80, 8,  8, 128, "b1.and", s32, false, false, "", 14, 200, 1, derived, "as s8 of an eighth of the k"},
+    TensorRow{sm_80, 8,  8, 4,  "f64",  f64, false, false, "", 26, 1600, 1, assembler, "18 and a scoreboard; rate: 64 multiply-adds a cycle and SM"},
+    TensorRow{sm_80, 16, 8, 32, "half", f32, true,  false, "", 24, 800, 1, derived, "as dense of half the k"},
+    TensorRow{sm_80, 16, 8, 32, "half", f16, true,  false, "", 24, 800, 1, derived, "as dense of half the k"},
+    TensorRow{sm_80, 16, 8, 16, "half", f32, true,  false, "", 17, 400, 1, derived, "as dense of half the k"},
+    TensorRow{sm_80, 16, 8, 16, "half", f16, true,  false, "", 17, 400, 1, derived, "as dense of half the k"},
+    TensorRow{sm_80, 16, 8, 16, "tf32", f32, true,  false, "", 24, 800, 1, derived, "as dense of half the k"},
+    TensorRow{sm_80, 16, 8, 8,  "tf32", f32, true,  false, "", 17, 400, 1, derived, "as dense of half the k"},
+    TensorRow{sm_80, 16, 8, 64, "s8",   s32, true,  false, "", 24, 800, 1, derived, "as dense of half the k"},
+    TensorRow{sm_80, 16, 8, 32, "s8",   s32, true,  false, "", 17, 400, 1, derived, "as dense of half the k"},
+    TensorRow{sm_80, 16, 8, 128, "s4",  s32, true,  false, "", 24, 800, 1, derived, "as dense of half the k"},
+    TensorRow{sm_80, 16, 8, 64, "s4",   s32, true,  false, "", 17, 400, 1, derived, "as dense of half the k"},
+
+    TensorRow{sm_86, 16, 8, 16, "half", f32, false, false, "", 24, 1600, 1, derived,   "as f16; rate of A10"},
+    TensorRow{sm_86, 16, 8, 16, "half", f32, false, true,  "", 33, 3200, 1, published, "RTX 3090: 33 to 34"},
+    TensorRow{sm_86, 16, 8, 16, "half", f16, false, false, "", 24, 1600, 1, published, "RTX 3090"},
+    TensorRow{sm_86, 16, 8, 8,  "half", f32, false, false, "", 18,  800, 1, published, "17.7 to 18.8; rate of A10"},
+    TensorRow{sm_86, 16, 8, 8,  "half", f32, false, true,  "", 18, 1600, 1, published, "RTX 3090: 18.8"},
+    TensorRow{sm_86, 16, 8, 8,  "half", f16, false, false, "", 18,  800, 1, published, "17.7 to 18.8"},
+    TensorRow{sm_86, 16, 8, 8,  "tf32", f32, false, false, "", 33, 1600, 1, derived,   "half the rate of f16"},
+    TensorRow{sm_86, 16, 8, 8,  "tf32", f32, false, true,  "", 33, 3200, 1, derived,   "half the rate of f16"},
+    TensorRow{sm_86, 16, 8, 4,  "tf32", f32, false, false, "", 18,  800, 1, derived,   "half the rate of f16"},
+    TensorRow{sm_86, 16, 8, 4,  "tf32", f32, false, true,  "", 18, 1600, 1, derived,   "half the rate of f16"},
+    TensorRow{sm_86, 16, 8, 32, "s8",   s32, false, false, "", 24, 1600, 1, derived,   "as f16 of half the k"},
+    TensorRow{sm_86, 16, 8, 16, "s8",   s32, false, false, "", 18,  800, 1, derived,   "as f16 of half the k"},
+    TensorRow{sm_86, 8,  8, 16, "s8",   s32, false, false, "", 14,  400, 1, assembler, ""},
+    TensorRow{sm_86, 16, 8, 64, "s4",   s32, false, false, "", 24, 1600, 1, derived,   "as s8 of half the k"},
+    TensorRow{sm_86, 16, 8, 32, "s4",   s32, false, false, "", 18,  800, 1, derived,   "as s8 of half the k"},
+    TensorRow{sm_86, 8,  8, 32, "s4",   s32, false, false, "", 14,  400, 1, derived,   "as s8 of half the k"},
+    TensorRow{sm_86, 16, 8, 256, "b1.xor", s32, false, false, "", 24, 1600, 1, derived, "as s8 of an eighth of the k"},
+    TensorRow{sm_86, 16, 8, 128, "b1.xor", s32, false, false, "", 18,  800, 1, derived, "as s8 of an eighth of the k"},
+    TensorRow{sm_86, 8,  8, 128, "b1.xor", s32, false, false, "", 14,  400, 1, derived, "as s8 of an eighth of the k"},
+    TensorRow{sm_86, 16, 8, 256, "b1.and", s32, false, false, "", 24, 1600, 1, derived, "as s8 of an eighth of the k"},
+    TensorRow{sm_86, 16, 8, 128, "b1.and", s32, false, false, "", 18,  800, 1, derived, "as s8 of an eighth of the k"},
+    TensorRow{sm_86, 8,  8, 128, "b1.and", s32, false, false, "", 14,  400, 1, derived, "as s8 of an eighth of the k"},
+    TensorRow{sm_86, 8,  8, 4,  "f64",  f64, false, false, "", 530, 51200, 1, guessed, "two multiply-adds a cycle and SM"},
+    TensorRow{sm_86, 16, 8, 32, "half", f32, true,  false, "", 24, 1600, 1, derived, "as dense of half the k"},
+    TensorRow{sm_86, 16, 8, 32, "half", f32, true,  true,  "", 33, 3200, 1, derived, "as dense of half the k"},
+    TensorRow{sm_86, 16, 8, 32, "half", f16, true,  false, "", 24, 1600, 1, derived, "as dense of half the k"},
+    TensorRow{sm_86, 16, 8, 16, "half", f32, true,  false, "", 18,  800, 1, derived, "as dense of half the k"},
+    TensorRow{sm_86, 16, 8, 16, "half", f32, true,  true,  "", 18, 1600, 1, derived, "as dense of half the k"},
+    TensorRow{sm_86, 16, 8, 16, "half", f16, true,  false, "", 18,  800, 1, derived, "as dense of half the k"},
+    TensorRow{sm_86, 16, 8, 16, "tf32", f32, true,  false, "", 33, 1600, 1, derived, "as dense of half the k"},
+    TensorRow{sm_86, 16, 8, 16, "tf32", f32, true,  true,  "", 33, 3200, 1, derived, "as dense of half the k"},
+    TensorRow{sm_86, 16, 8, 8,  "tf32", f32, true,  false, "", 18,  800, 1, derived, "as dense of half the k"},
+    TensorRow{sm_86, 16, 8, 8,  "tf32", f32, true,  true,  "", 18, 1600, 1, derived, "as dense of half the k"},
+    TensorRow{sm_86, 16, 8, 64, "s8",   s32, true,  false, "", 24, 1600, 1, derived, "as dense of half the k"},
+    TensorRow{sm_86, 16, 8, 32, "s8",   s32, true,  false, "", 18,  800, 1, derived, "as dense of half the k"},
+    TensorRow{sm_86, 16, 8, 128, "s4",  s32, true,  false, "", 24, 1600, 1, derived, "as dense of half the k"},
+    TensorRow{sm_86, 16, 8, 64, "s4",   s32, true,  false, "", 18,  800, 1, derived, "as dense of half the k"},
+
+    // fp8 is Ada's own; its other rows are those of sm_86 (see rows_of).
+    TensorRow{sm_89, 16, 8, 32, "fp8", f32, false, false, "", 24, 1600, 1, derived, "as s8"},
+    TensorRow{sm_89, 16, 8, 32, "fp8", f32, false, true,  "", 33, 3200, 1, derived, "half the rate of s8"},
+    TensorRow{sm_89, 16, 8, 32, "fp8", f16, false, false, "", 24, 1600, 1, derived, "as s8"},
+    TensorRow{sm_89, 16, 8, 16, "fp8", f32, false, false, "", 18,  800, 1, derived, "as s8"},
+    TensorRow{sm_89, 16, 8, 16, "fp8", f32, false, true,  "", 18, 1600, 1, derived, "half the rate of s8"},
+    TensorRow{sm_89, 16, 8, 16, "fp8", f16, false, false, "", 18,  800, 1, derived, "as s8"},
+    TensorRow{sm_89, 16, 8, 64, "fp8", f32, true,  false, "", 24, 1600, 1, derived, "as dense of half the k"},
+    TensorRow{sm_89, 16, 8, 64, "fp8", f32, true,  true,  "", 33, 3200, 1, derived, "as dense of half the k"},
+
+    TensorRow{sm_90, 16, 8, 8,  "half", f32, false, false, "", 18, 421, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 8,  "half", f16, false, false, "", 18, 413, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 16, "half", f32, false, false, "", 25, 618, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 16, "half", f16, false, false, "", 25, 612, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 4,  "tf32", f32, false, false, "", 18, 421, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 8,  "tf32", f32, false, false, "", 25, 618, 1, measured, "H200"},
+    TensorRow{sm_90, 8,  8, 16, "s8",   s32, false, false, "", 15, 412, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 16, "s8",   s32, false, false, "", 18, 420, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 32, "s8",   s32, false, false, "", 25, 618, 1, measured, "H200"},
+    TensorRow{sm_90, 8,  8, 128, "b1.and", s32, false, false, "", 15, 412, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 128, "b1.and", s32, false, false, "", 18, 420, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 256, "b1.and", s32, false, false, "", 25, 618, 1, measured, "H200"},
+    TensorRow{sm_90, 8,  8, 4,  "f64",  f64, false, false, "", 27, 1610, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 4,  "f64",  f64, false, false, "", 35, 1615, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 8,  "f64",  f64, false, false, "", 51, 3220, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 16, "f64",  f64, false, false, "", 83, 6420, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 16, "half", f32, true,  false, "", 18, 618, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 16, "half", f16, true,  false, "", 18, 614, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 32, "half", f32, true,  false, "", 25, 820, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 32, "half", f16, true,  false, "", 25, 817, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 8,  "tf32", f32, true,  false, "", 18, 618, 1, derived,  "as half of twice the k"},
+    TensorRow{sm_90, 16, 8, 16, "tf32", f32, true,  false, "", 25, 820, 1, derived,  "as half of twice the k"},
+    TensorRow{sm_90, 16, 8, 32, "s8",   s32, true,  false, "", 18, 618, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 64, "s8",   s32, true,  false, "", 25, 820, 1, measured, "H200"},
+    // What the machine does not have the assembler writes out: conversions of fp8 about products of
+    // f16, shifts about those of s8, and loops of multiply-adds for Volta's.
+    TensorRow{sm_90, 16, 8, 16, "fp8", f32, false, false, "", 60, 3000, 30, guessed, ""},
+    TensorRow{sm_90, 16, 8, 16, "fp8", f16, false, false, "", 60, 3000, 30, guessed, ""},
+    TensorRow{sm_90, 16, 8, 32, "fp8", f32, false, false, "", 60, 3000, 30, guessed, ""},
+    TensorRow{sm_90, 16, 8, 32, "fp8", f16, false, false, "", 60, 3000, 30, guessed, ""},
+    TensorRow{sm_90, 16, 8, 64, "fp8", f32, true,  false, "", 80, 4000, 40, guessed, ""},
+    TensorRow{sm_90, 8,  8, 32, "s4",  s32, false, false, "", 174, 11200, 150, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 32, "s4",  s32, false, false, "", 226, 18400, 200, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 64, "s4",  s32, false, false, "", 560, 32600, 400, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 64, "s4",  s32, true,  false, "", 560, 32600, 400, guessed, ""},
+    TensorRow{sm_90, 16, 8, 128, "s4", s32, true,  false, "", 900, 65000, 800, guessed, ""},
+    TensorRow{sm_90, 8,  8, 128, "b1.xor", s32, false, false, "", 88, 2710, 80, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 128, "b1.xor", s32, false, false, "", 95, 3560, 90, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 256, "b1.xor", s32, false, false, "", 113, 4490, 110, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f16, false, false, "row.row", 662, 24880, 662, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f32, false, false, "row.row", 491, 19180, 491, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f16, false, false, "row.col", 376, 19270, 376, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f32, false, false, "row.col", 254, 12640, 254, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f16, false, false, "col.row", 831, 31630, 831, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f32, false, false, "col.row", 662, 25020, 662, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f16, false, false, "col.col", 661, 24300, 661, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f32, false, false, "col.col", 488, 18950, 488, measured, "H200"},
+};
+// clang-format on
+
+// Where an architecture has no row of its own: another's stands for it.
+struct Likeness {
+    Arch arch, as;
+};
+constexpr std::array likenesses{Likeness{sm_89, sm_86},
+                                // Volta's product is written out from sm_80 on, the same way.
+                                Likeness{sm_80, sm_90}, Likeness{sm_86, sm_90}};
+
+constexpr const TensorRow* find(Arch arch, bool geforce, const isa::MmaVariant& v) {
+    const TensorRow* found = nullptr;
+    for (const TensorRow& r : rows)
+        if (r.arch == arch && r.m == v.m && r.n == v.n && r.k == v.k &&
+            r.elements == elements_of(v) && r.d == v.d && r.sparse == v.sparse &&
+            r.order == order_of(v) && (!r.geforce || geforce) && (found == nullptr || r.geforce))
+            found = &r;
+    if (found != nullptr) return found;
+    for (const Likeness& l : likenesses)
+        if (l.arch == arch && (l.as != sm_90 || !order_of(v).empty() || v.a == Type::f64))
+            if (const TensorRow* as = find(l.as, geforce, v)) return as;
+    return nullptr;
+}
+
+constexpr bool has(Arch arch, const isa::MmaVariant& v) {
+    return v.target <= isa::row(arch).number && v.kind == isa::MmaKind::none;
+}
+
+static_assert(
+    [] {
+        for (Arch a = sm_70; a <= sm_90; a = static_cast<Arch>(static_cast<int>(a) + 1))
+            for (const isa::MmaVariant& v : isa::mma_table::rows_without_kind)
+                if (has(a, v) && find(a, false, v) == nullptr) return false;
+        return true;
+    }(),
+    "each variant that an architecture runs has a row");
+
+// What a wmma.mma is made of.
+struct Tile {
+    Arch from;  // and later ones
+    std::string_view key;
+};
+constexpr std::array tiles{
+    Tile{sm_75, "mma.m16n8k8.f16.f16.f16.f16"},
+    Tile{sm_75, "mma.m16n8k8.f32.f16.f16.f32"},
+    Tile{sm_75, "mma.m8n8k16.s32.s8.s8.s32"},
+    Tile{sm_75, "mma.m8n8k32.s32.s4.s4.s32"},
+    Tile{sm_75, "mma.m8n8k128.s32.b1.b1.s32.xor.popc"},
+    Tile{sm_80, "mma.m16n8k16.f16.f16.f16.f16"},
+    Tile{sm_80, "mma.m16n8k16.f32.f16.f16.f32"},
+    Tile{sm_80, "mma.m16n8k16.f32.bf16.bf16.f32"},
+    Tile{sm_80, "mma.m16n8k8.f32.tf32.tf32.f32"},
+    Tile{sm_80, "mma.m16n8k16.s32.s8.s8.s32"},
+    Tile{sm_80, "mma.m8n8k128.s32.b1.b1.s32.and.popc"},
+    Tile{sm_80, "mma.m8n8k4.f64.f64.f64.f64"},
+};
+
+}  // namespace
+
+std::span<const TensorRow> tensor_rows() { return rows; }
+
+const TensorRow* tensor_row(const Machine& machine, const isa::MmaVariant& v) {
+    return has(machine.arch, v) ? find(machine.arch, machine.geforce, v) : nullptr;
+}
+
+std::optional<WmmaCost> wmma_cost(const Machine& machine, const isa::WmmaVariant& v) {
+    const unsigned products = unsigned{v.m} * v.n * v.k;
+    if (machine.arch == sm_70)
+        // Four sets of steps that end at cycles 18, 28, 38 and 54; in f16 at 64.
+        return WmmaCost{static_cast<uint16_t>(v.d == f32 ? 54 : 64),
+                        static_cast<Centi>(products / 128 * 100),
+                        4,
+                        0,
+                        published,
+                        "V100, Raihan et al. 2019"};
+    // The products that exist are the same for u8 as for s8; C's type does not matter.
+    const isa::MmaVariant* tile = nullptr;
+    for (const Tile& t : tiles) {
+        if (t.from > machine.arch) continue;
+        for (const isa::MmaVariant& m : isa::mma_variants())
+            if (m.key == t.key && (m.d == v.d || m.d == f64) && isa::bits(m.a) == isa::bits(v.ab) &&
+                isa::is_float(m.a) == isa::is_float(v.ab) &&
+                (m.a != Type::tf32 || v.ab == Type::tf32) && m.combine == v.combine)
+                tile = &m;
+    }
+    if (tile == nullptr) return std::nullopt;
+    const TensorRow* const row = tensor_row(machine, *tile);
+    if (row == nullptr) return std::nullopt;
+    const unsigned count = std::max(1u, products / (unsigned{tile->m} * tile->n * tile->k));
+    const unsigned depth = std::max(1u, unsigned{v.k} / tile->k);
+    // Transposed: an A of columns, a B of rows; of 16-bit elements, matrices of 8x8.
+    unsigned moves = 0;
+    if (isa::bits(v.ab) == 16) {
+        if (v.a_order == isa::Order::col) moves += v.m * v.k / 64;
+        if (v.b_order == isa::Order::row) moves += v.n * v.k / 64;
+    }
+    const Centi last = (count / depth - 1) * row->interval / 100;
+    return WmmaCost{static_cast<uint16_t>(row->latency * depth + last),
+                    count * row->interval,
+                    static_cast<uint16_t>(count),
+                    static_cast<uint16_t>(moves),
+                    derived,
+                    tile->key};
+}
+
+}  // namespace lockwarp::timing

@@ -1,0 +1,72 @@
+#include "emu/timing/wavefronts.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace lockwarp::timing {
+
+namespace {
+
+constexpr unsigned line_bytes = 128;
+constexpr unsigned sector_bytes = 32;
+
+unsigned different(std::array<uint64_t, 64>& values, size_t count) {
+    std::sort(values.begin(), values.begin() + static_cast<ptrdiff_t>(count));
+    return static_cast<unsigned>(
+        std::unique(values.begin(), values.begin() + static_cast<ptrdiff_t>(count)) -
+        values.begin());
+}
+
+}  // namespace
+
+unsigned wavefronts(std::span<const uint64_t> addresses, uint32_t active, unsigned bytes,
+                    unsigned per_phase) {
+    unsigned sum = 0;
+    const unsigned words_of_lane = std::max(1u, bytes / bank_bytes);
+    for (unsigned first = 0; first < addresses.size(); first += per_phase) {
+        const unsigned end = std::min<unsigned>(first + per_phase, 32);
+        // Words without repetition, sorted by bank: the longest run of one bank counts.
+        std::array<uint64_t, 128> words{};
+        size_t count = 0;
+        for (unsigned lane = first; lane < end; ++lane) {
+            if (((active >> lane) & 1) == 0) continue;
+            for (unsigned w = 0; w < words_of_lane && count < words.size(); ++w) {
+                const uint64_t word = addresses[lane] / bank_bytes + w;
+                words[count++] = (word % banks) << 58 | word / banks;
+            }
+        }
+        if (count == 0) continue;
+        const auto begin = words.begin();
+        std::sort(begin, begin + static_cast<ptrdiff_t>(count));
+        unsigned most = 1, run = 0;
+        for (size_t i = 0; i < count; ++i) {
+            if (i > 0 && words[i] == words[i - 1]) continue;
+            run = i > 0 && words[i] >> 58 == words[i - 1] >> 58 ? run + 1 : 1;
+            most = std::max(most, run);
+        }
+        sum += most;
+    }
+    return sum;
+}
+
+unsigned wavefronts(const warp::Access& access) {
+    return std::max(
+        1u, wavefronts(access.address, access.lanes, access.bytes, phase_lanes(access.bytes)));
+}
+
+Lines lines_of(const warp::Access& access) {
+    std::array<uint64_t, 64> sectors{};
+    size_t count = 0;
+    for (uint32_t rest = access.lanes; rest != 0; rest &= rest - 1) {
+        const uint64_t at = access.address[static_cast<size_t>(__builtin_ctz(rest))];
+        sectors[count++] = at / sector_bytes;
+        if (access.bytes > 1) sectors[count++] = (at + access.bytes - 1) / sector_bytes;
+    }
+    Lines out;
+    out.sectors = different(sectors, count);
+    for (size_t i = 0; i < out.sectors; ++i) sectors[i] /= line_bytes / sector_bytes;
+    out.lines = different(sectors, out.sectors);
+    return out;
+}
+
+}  // namespace lockwarp::timing

@@ -1,0 +1,201 @@
+#include "tools/time_command.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdio>
+
+#include "tools/progress.hpp"
+#include "tools/report.hpp"
+#include "tools/run_command.hpp"
+#include "tools/time_report.hpp"
+
+namespace lockwarp::tools {
+
+namespace {
+
+constexpr uint64_t most_items = 20'000'000;
+constexpr uint64_t most_events = 2'000'000;
+
+int wrong(const Problem& problem) {
+    spdlog::error("{}", problem);
+    return wrong_input;
+}
+
+std::string names_of_machines() {
+    std::string out;
+    for (const timing::Machine& m : timing::machines())
+        out += fmt::format("{}{} ({})", out.empty() ? "" : ", ", m.name, isa::row(m.arch).name);
+    return out;
+}
+
+// done, or the exit status with everything said.
+int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uint64_t from,
+             Timed& t) {
+    if (Problem why = read_input(o.files, {}, t.in); !why.empty()) return wrong(why);
+    const auto refuse = [&](const std::vector<ptx::Diagnostic>& diagnostics) {
+        fmt::print(stderr, "{}", diagnostics_report(t.in, diagnostics));
+        return wrong_input;
+    };
+    const ptx::Parsed parsed = ptx::parse(t.in.source);
+    if (!parsed.diagnostics.empty()) return refuse(parsed.diagnostics);
+    const timing::Machine* machine = name.empty() ? nullptr : timing::machine_named(name);
+    if (!name.empty() && machine == nullptr)
+        return wrong("no cycles are known of \"" + name + "\"; they are of " + names_of_machines());
+    isa::Arch arch{};
+    std::vector<ptx::Diagnostic> diagnostics;
+    const std::string named = machine == nullptr ? "" : std::string(isa::row(machine->arch).name);
+    if (Problem why = choose_arch(t.in, named, parsed.module, arch, diagnostics); !why.empty())
+        return wrong(why);
+    if (!diagnostics.empty()) return refuse(diagnostics);
+    if (machine == nullptr) machine = timing::machine_of(arch);
+    if (machine == nullptr)
+        return wrong(fmt::format("no cycles are known of {}; --arch: {}", isa::row(arch).name,
+                                 names_of_machines()));
+    isa::Resolved resolved = isa::resolve(parsed.module, arch, t.in.launch.entry);
+    if (!resolved.diagnostics.empty()) return refuse(resolved.diagnostics);
+    t.program = std::make_unique<isa::Program>(std::move(resolved.program));
+    Prepared prepared;
+    if (Problem why = prepare(t.in.launch, *t.program, prepared); !why.empty()) return wrong(why);
+
+    t.lowering = timing::lower(*t.program, *machine);
+    timing::Listener listener(t.lowering, machine->sms, most_items, o.cold);
+    catch_interrupts();
+    std::atomic<uint64_t> ended{0};
+    warp::Launch launch = prepared.launch;
+    launch.progress = &ended;
+    launch.stop = &interrupt_flag();
+    const uint64_t ctas = launch.grid.count();
+    const uint64_t share = o.all ? ctas : (ctas + machine->sms - 1) / machine->sms;
+    warp::Result result;
+    {
+        const Progress progress(ended, share, "CTAs");
+        if (o.all) result = exec::launch(*t.program, launch, &listener);
+        for (uint64_t cta = 0; !o.all && cta < ctas; cta += machine->sms) {
+            launch.first_cta = cta;
+            launch.ctas = 1;
+            result = exec::launch(*t.program, launch, &listener);
+            if (result.refusal || result.trap || listener.full()) break;
+        }
+    }
+    if (result.refusal) return wrong(t.in.launch.path + ": " + result.refusal->what);
+    if (result.trap && result.trap->kind == warp::TrapKind::stopped) {
+        spdlog::error("stopped");
+        return interrupted;
+    }
+    if (result.trap) {
+        fmt::print("{}", trap_report(t.in.ptx_path, t.in.source, *t.program, *result.trap));
+        return differs_or_trapped;
+    }
+    timing::Options options;
+    options.registers = o.registers;
+    options.events = events;
+    options.from_cycle = from;
+    t.report = timing::simulate(t.lowering, prepared.launch, listener, options);
+    if (t.report.cut)
+        spdlog::warn(
+            "the run is longer than the model keeps: the first {} instructions of warps "
+            "are timed",
+            most_items);
+    return done;
+}
+
+Problem write_text(const std::string& path, const std::string& text) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+    return write_file(path, {bytes, text.size()});
+}
+
+// "3" or "sub-core:1".
+bool parse_window(const TimeCommand& o, Window& w) {
+    std::string_view text = o.timeline;
+    constexpr std::string_view prefix = "sub-core:";
+    w.sub_core = text.starts_with(prefix);
+    if (w.sub_core) text.remove_prefix(prefix.size());
+    if (text.empty() || text.size() > 4) return false;
+    for (const char c : text) {
+        if (c < '0' || c > '9') return false;
+        w.number = 10 * w.number + static_cast<unsigned>(c - '0');
+    }
+    w.from = o.from;
+    w.cycles = o.cycles;
+    return !w.sub_core || w.number < timing::sub_cores;
+}
+
+}  // namespace
+
+void add_time(CLI::App& app, TimeCommand& o) {
+    CLI::App* time =
+        app.add_subcommand("time", "About how many cycles a launch takes, where they go, and why");
+    time->add_option("FILES", o.files,
+                     "LAUNCH.json, or a source (.ptx, .cu) and a launch file, as for run")
+        ->required()
+        ->expected(1, 2);
+    time->add_option("--arch", o.arch,
+                     "architecture (its first product) or product (default: the launch file's, "
+                     "else the PTX's target): " +
+                         names_of_machines())
+        ->type_name("NAME");
+    time->add_option("--compare", o.compare, "architectures or products side by side: sm_80,sm_90")
+        ->delimiter(',')
+        ->type_name("NAMES");
+    time->add_option("--lines", o.lines, "instructions to list, those that wait longest first")
+        ->type_name("N")
+        ->capture_default_str();
+    time->add_option("--timeline", o.timeline,
+                     "a row an instruction, a column a cycle, of a warp (0, 1, ...) or of a "
+                     "sub-core (sub-core:0 to 3)")
+        ->type_name("WHICH");
+    time->add_option("--from", o.from, "the timeline's first cycle")
+        ->type_name("CYCLE")
+        ->capture_default_str();
+    time->add_option("--cycles", o.cycles, "the timeline's cycles")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 1000000u))
+        ->capture_default_str();
+    time->add_option("--trace", o.trace, "write every instruction and wait for Perfetto")
+        ->type_name("FILE");
+    time->add_option("--svg", o.svg, "write a picture of the pipes' use over time")
+        ->type_name("FILE");
+    time->add_flag("--json", o.json, "everything, as JSON");
+    time->add_option("--registers", o.registers,
+                     "of a thread, as the assembler says (default: what lives at once in the PTX, "
+                     "and 16)")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 255u));
+    time->add_flag("--cold", o.cold, "what is read first comes from DRAM (default: from L2)");
+    time->add_flag("--all", o.all,
+                   "run every CTA, not only those that one SM has: for kernels whose CTAs wait "
+                   "for each other");
+}
+
+int time_command(const TimeCommand& o) {
+    Window window;
+    if (!o.timeline.empty() && !parse_window(o, window))
+        return wrong("--timeline \"" + o.timeline + "\": a warp such as 0, or sub-core:0 to 3");
+    if (!o.compare.empty()) {
+        if (!o.arch.empty() || !o.timeline.empty() || !o.trace.empty() || !o.svg.empty() || o.json)
+            return wrong("--compare stands alone");
+        std::vector<Timed> all(o.compare.size());
+        for (size_t i = 0; i < all.size(); ++i)
+            if (const int status = time_one(o, o.compare[i], 0, 0, all[i]); status != done)
+                return status;
+        fmt::print("{}", compare_text(all));
+        return std::fflush(stdout) == 0 ? done : wrong("the output could not be written");
+    }
+    Timed t;
+    const bool events = !o.timeline.empty() || !o.trace.empty();
+    // A wait that reaches into the window began before it.
+    const uint64_t from = o.trace.empty() && o.from > 2000 ? o.from - 2000 : 0;
+    if (const int status = time_one(o, o.arch, events ? most_events : 0, from, t); status != done)
+        return status;
+    if (!o.trace.empty())
+        if (Problem why = write_text(o.trace, trace_json(t)); !why.empty()) return wrong(why);
+    if (!o.svg.empty())
+        if (Problem why = write_text(o.svg, use_svg(t)); !why.empty()) return wrong(why);
+    fmt::print("{}", o.json                ? time_json(t)
+                     : !o.timeline.empty() ? timeline_text(t, window)
+                                           : time_text(t, o.lines));
+    return std::fflush(stdout) == 0 ? done : wrong("the output could not be written");
+}
+
+}  // namespace lockwarp::tools

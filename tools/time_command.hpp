@@ -1,0 +1,28 @@
+// lockwarp time
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockwarp::tools {
+
+struct TimeCommand {
+    std::vector<std::string> files;  // [SOURCE] LAUNCH.json
+    std::string arch;                // an architecture's or a product's name
+    std::vector<std::string> compare;
+    unsigned lines = 12;
+    std::string timeline;  // "0": a warp; "sub-core:1"
+    uint64_t from = 0, cycles = 64;
+    std::string trace, svg;  // files
+    bool json = false;
+    bool cold = false;
+    bool all = false;
+    unsigned registers = 0;
+};
+
+void add_time(CLI::App& app, TimeCommand& o);
+int time_command(const TimeCommand& o);
+
+}  // namespace lockwarp::tools
