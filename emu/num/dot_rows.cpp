@@ -227,12 +227,9 @@ struct SparseRow {
 };
 
 constexpr std::array sparse_rows{
-    SparseRow{Arch::sm_90, Type::f16, "H200"},
-    SparseRow{Arch::sm_90, Type::bf16, "H200"},
-    SparseRow{Arch::sm_90, Type::tf32, "H200"},
-    SparseRow{Arch::sm_90, Type::e4m3, "H200"},
-    SparseRow{Arch::sm_90, Type::s8, "H200"},
-    SparseRow{Arch::sm_90, Type::s4, "H200"},
+    SparseRow{Arch::sm_90, Type::f16, "H200"},  SparseRow{Arch::sm_90, Type::bf16, "H200"},
+    SparseRow{Arch::sm_90, Type::tf32, "H200"}, SparseRow{Arch::sm_90, Type::e4m3, "H200"},
+    SparseRow{Arch::sm_90, Type::s8, "H200"},   SparseRow{Arch::sm_90, Type::s4, "H200"},
 };
 
 // What a row's type stands for as well.
