@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "emu/isa/arch.hpp"
+#include "tools/calibrate_command.hpp"
 #include "tools/explain_command.hpp"
 #include "tools/explorer_command.hpp"
 #include "tools/fidelity_command.hpp"
@@ -150,6 +151,8 @@ int command_line(int argc, char** argv) {
     add_replay(app, replay);
     SpecialCommand special;
     add_special(app, special);
+    CalibrateCommand calibrate;
+    add_calibrate(app, calibrate);
     FidelityCommand fidelity;
     add_fidelity(app, fidelity);
     CLI::App* list = app.add_subcommand("list", "Print the instructions that are executed");
@@ -197,6 +200,7 @@ int command_line(int argc, char** argv) {
     if (app.got_subcommand("record")) return record_command(record);
     if (app.got_subcommand("replay")) return replay_command(replay);
     if (app.got_subcommand("special")) return special_command(special);
+    if (app.got_subcommand("calibrate")) return calibrate_command(calibrate);
     if (app.got_subcommand("report")) return report_command(*app.get_subcommand("report"), report);
     return run_command(run);
 }

@@ -1,0 +1,96 @@
+// Every probe is a program that runs, and no two have one key.
+#include "validate/clock_probe.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "emu/lockwarp.hpp"
+#include "validate/emulator_engine.hpp"
+#include "validate/probes.hpp"
+
+namespace {
+
+using namespace lockwarp;
+using validate::Probe;
+
+constexpr auto all_archs = {isa::Arch::sm_70,  isa::Arch::sm_75, isa::Arch::sm_80,
+                            isa::Arch::sm_86,  isa::Arch::sm_89, isa::Arch::sm_90,
+                            isa::Arch::sm_100, isa::Arch::sm_120};
+
+// On an emulator that does one CTA at a time.
+void run(isa::Arch arch, const std::vector<Probe>& probes, unsigned warps, size_t every) {
+    validate::EmulatorEngine engine(arch, false, 1);
+    validate::ProbeMemory memory;
+    for (size_t i = 0; i < probes.size(); i += every) {
+        const Probe& p = probes[i];
+        if (std::ranges::find(p.warps, warps) == p.warps.end()) continue;
+        double cycles = -1;
+        const gpu::Problem why = validate::measure(engine, p, warps, 1, 4, memory, cycles);
+        EXPECT_EQ(why, "") << p.key << ", " << warps << " warps";
+        EXPECT_GE(cycles, 0) << p.key;
+    }
+}
+
+TEST(ClockProbe, KeysAreUnique) {
+    for (const isa::Arch arch : all_archs) {
+        std::set<std::string> keys;
+        for (const Probe& p : validate::clock_probes(arch)) {
+            EXPECT_TRUE(keys.insert(p.key).second) << p.key;
+            EXPECT_GT(p.instructions, 0u) << p.key;
+            EXPECT_FALSE(p.warps.empty()) << p.key;
+            EXPECT_TRUE(std::ranges::is_sorted(p.warps)) << p.key;
+        }
+        EXPECT_GT(keys.size(), 100u);
+    }
+}
+
+TEST(ClockProbe, ResolvesOnItsArchitecture) {
+    for (const isa::Arch arch : all_archs) {
+        // The rows of an architecture are in most those of another one.
+        const size_t every = arch == isa::Arch::sm_90 ? 5 : 19;
+        const std::vector<Probe> probes = validate::clock_probes(arch);
+        for (size_t i = 0; i < probes.size(); i += every) {
+            const Probe& p = probes[i];
+            const ptx::Parsed parsed = ptx::parse(p.ptx);
+            ASSERT_TRUE(parsed.diagnostics.empty())
+                << p.key << ": " << parsed.diagnostics[0].message;
+            const isa::Resolved resolved = isa::resolve(parsed.module, arch, p.entry);
+            ASSERT_TRUE(resolved.diagnostics.empty())
+                << isa::row(arch).name << " " << p.key << ": " << resolved.diagnostics[0].message;
+        }
+    }
+}
+
+TEST(ClockProbe, RunsWithOneWarp) {
+    run(isa::Arch::sm_90, validate::clock_probes(isa::Arch::sm_90), 1, 1);
+}
+
+TEST(ClockProbe, RunsWithFourWarps) {
+    run(isa::Arch::sm_90, validate::clock_probes(isa::Arch::sm_90), 4, 53);
+    run(isa::Arch::sm_120, validate::clock_probes(isa::Arch::sm_120, {"mma"}), 4, 301);
+}
+
+TEST(ClockProbe, RunsWithAllItsWarps) {
+    std::vector<Probe> some = validate::clock_probes(
+        isa::Arch::sm_90, {"bar.sync", "st.global", "ld.global", "cp.async", "red"});
+    run(isa::Arch::sm_90, some, 32, 1);
+}
+
+TEST(ClockProbe, OnlyThoseThatBeginSo) {
+    const auto keys = [](const std::vector<std::string>& only) {
+        std::set<std::string> out;
+        for (const Probe& p : validate::clock_probes(isa::Arch::sm_90, only)) out.insert(p.key);
+        return out;
+    };
+    EXPECT_EQ(keys({"mma.m16n8k16.f32.f16.f16.f32 chains2"}).size(), 1u);
+    EXPECT_TRUE(keys({"mma.m16n8k1"}).empty());
+    EXPECT_TRUE(keys({"mm"}).empty());
+    for (const std::string& key : keys({"ldmatrix.x4"}))
+        EXPECT_TRUE(key.starts_with("ldmatrix.x4"));
+    EXPECT_TRUE(keys({"ldmatrix"}).contains("ldmatrix.x4 stride128 latency"));
+    EXPECT_TRUE(keys({}).contains("add.s32 chains4"));
+}
+
+}  // namespace
