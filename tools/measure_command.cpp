@@ -20,11 +20,13 @@ namespace lockwarp::tools {
 namespace {
 
 constexpr std::string_view help =
-    "Cycles are those of the GPU's clock register, which every thread reads first and last. CTA: "
-    "from\nthe first begin to the last end of its threads, the median over CTAs and runs. SM: the "
-    "same of\nall CTAs of one multiprocessor, the median over those with the most CTAs and over "
-    "runs. first:\nthat of the run before the others, with cold caches. spread: largest less "
-    "smallest of the runs,\nin parts of the median.";
+    "Cycles are those of the GPU's clock register, which every thread reads first and last. CTA "
+    "cycles:\nfrom the first begin to the last end of its threads, the median over CTAs and runs. "
+    "SM "
+    "cycles: the\nsame of all CTAs of one multiprocessor, the median over those with the most CTAs "
+    "(of SM; at once:\nhow many of them ran at a time) and over runs. first: SM cycles of the run "
+    "before the others, with\ncold caches. spread: the largest less the smallest of the runs, in "
+    "parts of the median.";
 
 int wrong(const Problem& problem) {
     spdlog::error("{}", problem);
@@ -77,12 +79,12 @@ std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nu
 
 std::string table(const std::vector<validate::ClockPoint>& points) {
     std::string out =
-        fmt::format("{:>12} {:>12} {:>12} {:>7} {:>6} {:>7} {:>5}  launch\n", "CTA cycles",
-                    "SM cycles", "first", "spread", "CTAs", "CTAs/SM", "warps");
+        fmt::format("{:>10} {:>10} {:>9} {:>7} {:>5} {:>5} {:>7} {:>5}  launch\n", "CTA cycles",
+                    "SM cycles", "first", "spread", "CTAs", "of SM", "at once", "warps");
     for (const validate::ClockPoint& p : points)
-        out += fmt::format("{:>12.1f} {:>12.1f} {:>12.1f} {:>6.1f}% {:>6} {:>7} {:>5}  {}\n",
+        out += fmt::format("{:>10.0f} {:>10.0f} {:>9.0f} {:>6.1f}% {:>5} {:>5} {:>7} {:>5}  {}\n",
                            p.cta_cycles, p.sm_cycles, p.first, 100 * p.spread, p.ctas, p.sm_ctas,
-                           p.warps, p.name);
+                           p.resident, p.warps, p.name);
     return out;
 }
 

@@ -1,6 +1,7 @@
 #include "validate/clocks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -25,7 +26,6 @@ double median(std::vector<double> values) {
 // From the first begin to the last end.
 struct Extent {
     uint64_t begin = UINT64_MAX, end = 0;
-    uint64_t ctas = 0;
     double cycles() const { return static_cast<double>(end - begin); }
     void take(uint64_t from, uint64_t to) {
         begin = std::min(begin, from);
@@ -33,12 +33,26 @@ struct Extent {
     }
 };
 
+// The most of them at a time.
+uint64_t most_at_once(const std::vector<Extent>& all) {
+    std::vector<std::pair<uint64_t, int>> changes;
+    for (const Extent& e : all) {
+        changes.emplace_back(e.begin, 1);
+        changes.emplace_back(e.end, -1);
+    }
+    std::ranges::sort(changes);
+    int now = 0;
+    int most = 1;
+    for (const auto& [when, change] : changes) most = std::max(most, now += change);
+    return static_cast<uint64_t>(most);
+}
+
 }  // namespace
 
 std::string run_clocks(std::span<const gpu::Clocked> slots, uint64_t threads, RunClocks& out) {
     out = {};
     if (threads == 0 || slots.empty() || slots.size() % threads != 0) return "no threads";
-    std::map<uint64_t, Extent> places;
+    std::map<uint64_t, std::vector<Extent>> places;
     for (size_t first = 0; first < slots.size(); first += threads) {
         const uint64_t place = slots[first].place;
         Extent cta;
@@ -49,14 +63,18 @@ std::string run_clocks(std::span<const gpu::Clocked> slots, uint64_t threads, Ru
             cta.take(s.begin, s.end);
         }
         out.ctas.push_back(cta.cycles());
-        Extent& sm = places[place];
-        sm.take(cta.begin, cta.end);
-        ++sm.ctas;
+        places[place].push_back(cta);
     }
-    for (const auto& [place, sm] : places) out.sm_ctas = std::max(out.sm_ctas, sm.ctas);
+    for (const auto& [place, ctas] : places)
+        out.sm_ctas = std::max<uint64_t>(out.sm_ctas, ctas.size());
     std::vector<double> cycles;
-    for (const auto& [place, sm] : places)
-        if (sm.ctas == out.sm_ctas) cycles.push_back(sm.cycles());
+    for (const auto& [place, ctas] : places) {
+        if (ctas.size() != out.sm_ctas) continue;
+        out.resident = std::max(out.resident, most_at_once(ctas));
+        Extent sm;
+        for (const Extent& cta : ctas) sm.take(cta.begin, cta.end);
+        cycles.push_back(sm.cycles());
+    }
     out.sm_cycles = median(std::move(cycles));
     return {};
 }
@@ -75,6 +93,9 @@ void take_medians(std::span<const RunClocks> runs, ClockPoint& point) {
     const auto usual = std::ranges::max_element(
         by_count, {}, [](const auto& entry) { return entry.second.size(); });
     point.sm_ctas = usual->first;
+    point.resident = 0;
+    for (const RunClocks& r : warm)
+        if (r.sm_ctas == point.sm_ctas) point.resident = std::max(point.resident, r.resident);
     point.sm_cycles = median(usual->second);
     const auto [least, most] = std::ranges::minmax_element(usual->second);
     point.spread = point.sm_cycles == 0 ? 0 : (*most - *least) / point.sm_cycles;
@@ -99,6 +120,7 @@ constexpr auto count_rows = std::to_array<CountRow>({
     {"ctas", &ClockPoint::ctas},
     {"warps", &ClockPoint::warps},
     {"sm_ctas", &ClockPoint::sm_ctas},
+    {"resident", &ClockPoint::resident},
     {"runs", &ClockPoint::runs},
 });
 

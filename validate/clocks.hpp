@@ -16,6 +16,7 @@ namespace lockwarp::validate {
 struct RunClocks {
     std::vector<double> ctas;  // of each CTA
     uint64_t sm_ctas = 0;      // the most CTAs that one multiprocessor (%smid) had
+    uint64_t resident = 0;     // the most that one had at a time
     double sm_cycles = 0;      // of all CTAs of one, the median of those that had so many
 };
 
@@ -29,6 +30,7 @@ struct ClockPoint {
     uint64_t ctas = 0;
     uint64_t warps = 0;  // of a CTA
     uint64_t sm_ctas = 0;
+    uint64_t resident = 0;
     double cta_cycles = 0;  // over CTAs and runs
     double sm_cycles = 0;   // over runs
     double first = 0;       // sm_cycles of the first run, with cold caches, which is none of `runs`
@@ -38,8 +40,8 @@ struct ClockPoint {
     bool operator==(const ClockPoint&) const = default;
 };
 
-// The numbers from cta_cycles to spread, and sm_ctas: the most usual one of the runs after the
-// first; sm_cycles and spread are of the runs that had it. There are two runs or more.
+// The numbers from sm_ctas to spread. sm_ctas: the most usual one of the runs after the first;
+// resident, sm_cycles and spread are of the runs that had it. There are two runs or more.
 void take_medians(std::span<const RunClocks> runs, ClockPoint& point);
 
 struct Clocks {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "emu/lockwarp.hpp"
+#include "tools/input.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/measure.hpp"
 
@@ -22,7 +23,16 @@ TEST(RunClocks, TakeTheLastEndLessTheFirstBegin) {
     EXPECT_EQ(run_clocks(slots, 2, run), "");
     EXPECT_EQ(run.ctas, (std::vector<double>{42, 30, 50, 9}));
     EXPECT_EQ(run.sm_ctas, 2u);
+    EXPECT_EQ(run.resident, 2u);
     EXPECT_EQ(run.sm_cycles, 62);
+}
+
+TEST(RunClocks, SayHowManyCtasAMultiprocessorHadAtATime) {
+    RunClocks run;
+    const std::vector<Clocked> slots{{0, 10, 1, 0}, {10, 20, 1, 0}, {5, 15, 1, 0}, {18, 19, 1, 0}};
+    EXPECT_EQ(run_clocks(slots, 1, run), "");
+    EXPECT_EQ(run.sm_ctas, 4u);
+    EXPECT_EQ(run.resident, 2u);
 }
 
 TEST(RunClocks, NameWhatCannotBe) {
@@ -38,11 +48,11 @@ TEST(RunClocks, NameWhatCannotBe) {
 }
 
 TEST(Medians, LeaveTheFirstRunOut) {
-    const std::vector<RunClocks> runs{{{900, 900}, 1, 950},
-                                      {{10, 20}, 1, 30},
-                                      {{12, 22}, 1, 33},
-                                      {{14, 24}, 1, 36},
-                                      {{15, 25}, 2, 60}};
+    const std::vector<RunClocks> runs{{{900, 900}, 1, 1, 950},
+                                      {{10, 20}, 1, 1, 30},
+                                      {{12, 22}, 1, 1, 33},
+                                      {{14, 24}, 1, 1, 36},
+                                      {{15, 25}, 2, 2, 60}};
     ClockPoint p;
     take_medians(runs, p);
     EXPECT_EQ(p.first, 950);
@@ -50,14 +60,15 @@ TEST(Medians, LeaveTheFirstRunOut) {
     EXPECT_EQ(p.cta_cycles, 17.5);
     // Of the runs with the usual number of CTAs a multiprocessor.
     EXPECT_EQ(p.sm_ctas, 1u);
+    EXPECT_EQ(p.resident, 1u);
     EXPECT_EQ(p.sm_cycles, 33);
     EXPECT_DOUBLE_EQ(p.spread, 6.0 / 33);
 }
 
 Clocks example() {
     Clocks c{"1.2", "2026-12-31", "NVIDIA \"X\"", "sm_90", "580.1", 1980, {}};
-    c.points.push_back({"a/b.json", "b", 132, 8, 1, 1234.5, 1300, 5000, 9, 0.0125});
-    c.points.push_back({"c.json", "c", 1, 1, 1, 1, 1, 1, 1, 0});
+    c.points.push_back({"a/b.json", "b", 132, 8, 1, 1, 1234.5, 1300, 5000, 9, 0.0125});
+    c.points.push_back({"c.json", "c", 1, 1, 1, 1, 1, 1, 1, 1, 0});
     return c;
 }
 
@@ -198,6 +209,33 @@ TEST(Measure, EachRunBeginsWithTheFirstBytes) {
         ld.global.u32 %r1, [%rd1]; add.u32 %r1, %r1, 1; st.global.u32 [%rd1], %r1;
         ret;)",
                          32));
+}
+
+// C of a launch file of gpu/timed.
+std::vector<uint8_t> product(const std::string& name) {
+    tools::Input in;
+    EXPECT_EQ(tools::read_input({LOCKWARP_SOURCE_DIR "/gpu/timed/" + name + "_one.json"}, "", in),
+              "");
+    EXPECT_TRUE(in.launch.warnings.empty()) << in.launch.warnings[0];
+    const ptx::Parsed parsed = ptx::parse(in.source);
+    const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, in.launch.entry);
+    EXPECT_TRUE(resolved.diagnostics.empty());
+    tools::Prepared prepared;
+    EXPECT_EQ(tools::prepare(in.launch, resolved.program, prepared), "");
+    const warp::Result r = exec::launch(resolved.program, prepared.launch);
+    EXPECT_FALSE(r.trap || r.refusal) << name;
+    return prepared.storage[2];
+}
+
+TEST(Timed, ProductsOfATileAgreeHoweverTheirDataIsBrought) {
+    for (const std::string tile : {"64x64", "128x64", "128x128"}) {
+        const std::vector<uint8_t> wanted = product("gemm_" + tile + "_direct_plain");
+        EXPECT_NE(wanted, std::vector<uint8_t>(wanted.size(), 255));
+        for (const std::string bring : {"direct", "async2", "async4"})
+            for (const std::string layout : {"plain", "swizzled"})
+                EXPECT_EQ(product("gemm_" + tile + "_" + bring + "_" + layout), wanted);
+    }
+    EXPECT_EQ(product("wmma_rr"), product("gemm_64x64_direct_plain"));
 }
 
 }  // namespace
