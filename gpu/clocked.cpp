@@ -65,6 +65,22 @@ Around before_end(const ptx::Instruction& i, uint32_t index, const std::string& 
             label + ":\n"};
 }
 
+// Whether a thread that comes to the instruction ends: by itself, or by a branch to the end. The
+// latter may leave lanes of its warp behind, and must not wait for them there.
+bool ends(const isa::Program& program, uint32_t at, bool in_entry) {
+    const isa::Operation& o = program.operations[at];
+    if (o.op == isa::Op::bra)
+        return !program.operations[o.target].guarded &&
+               program.operations[o.target].op != isa::Op::bra && ends(program, o.target, in_entry);
+    return o.op == isa::Op::exit || (o.op == isa::Op::ret && in_entry);
+}
+
+void become_exit(ptx::Instruction& i) {
+    i.opcode = "exit";
+    i.modifiers.clear();
+    i.operands.clear();
+}
+
 ptx::Variable variable_of(ptx::Space space, const char* name) {
     ptx::Variable v;
     v.space = space;
@@ -93,12 +109,17 @@ std::string clocked_kernel(const ptx::Module& module, const isa::Program& progra
         const bool is_entry = f.first == 0;
         const std::string end = is_entry ? end_of_entry() : end_in_function();
         const Instrument around = [&](uint32_t at, const ptx::Instruction& i) {
-            const isa::Op op = program.operations[at].op;
-            if (op != isa::Op::exit && !(op == isa::Op::ret && is_entry)) return Around{};
+            if (!ends(program, at, is_entry)) return Around{};
             if (!is_entry) early = true;
             return before_end(i, at, end);
         };
         uint32_t index = f.first;
+        each_instruction(function.body, [&](ptx::Instruction& i) {
+            const uint32_t at = index++;
+            if (program.operations[at].op == isa::Op::bra && ends(program, at, is_entry))
+                become_exit(i);
+        });
+        index = f.first;
         put_around(function.body, around, index);
         if (is_entry) insert_last(function.body, end);
     }

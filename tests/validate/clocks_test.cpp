@@ -174,6 +174,18 @@ TEST(Measure, EveryEndStoresTheClocks) {
                          40));
 }
 
+TEST(Measure, LanesThatBranchToTheEndLeaveTheOthersAlone) {
+    measured(measurement("", R"(
+        .reg .b32 %r<3>; .reg .pred %p<2>;
+        mov.u32 %r1, %tid.x;
+        setp.ge.u32 %p1, %r1, 40;
+        @%p1 bra end;
+        bar.sync 0;
+        add.u32 %r1, %r1, 1;
+        end: ret;)",
+                         64));
+}
+
 TEST(Measure, FunctionsThatReturnAndExit) {
     measured(measurement(R"(
 .func (.param .b32 result) f(.param .b32 x)
