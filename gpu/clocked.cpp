@@ -57,28 +57,40 @@ std::string early_begin() {
                  slot + "st.global.u64 [%lw_p], %lw_c;\n");
 }
 
-// Lanes whose guard is false go on behind it.
-Around before_end(const ptx::Instruction& i, uint32_t index, const std::string& end) {
-    if (i.guard.name.empty()) return {end, ""};
+// Lanes whose guard is false are not at their end.
+std::string before_end(const ptx::Guard& guard, uint32_t index, const std::string& end) {
+    if (guard.name.empty()) return end;
     const std::string label = "lw_on_" + std::to_string(index);
-    return {(i.guard.negated ? "@" : "@!") + i.guard.name + " bra " + label + ";\n" + end,
-            label + ":\n"};
+    return (guard.negated ? "@" : "@!") + guard.name + " bra " + label + ";\n" + end + label +
+           ":\n";
 }
 
-// Whether a thread that comes to the instruction ends: by itself, or by a branch to the end. The
-// latter may leave lanes of its warp behind, and must not wait for them there.
-bool ends(const isa::Program& program, uint32_t at, bool in_entry) {
-    const isa::Operation& o = program.operations[at];
-    if (o.op == isa::Op::bra)
-        return !program.operations[o.target].guarded &&
-               program.operations[o.target].op != isa::Op::bra && ends(program, o.target, in_entry);
+bool ends(const isa::Operation& o, bool in_entry) {
     return o.op == isa::Op::exit || (o.op == isa::Op::ret && in_entry);
 }
 
-void become_exit(ptx::Instruction& i) {
-    i.opcode = "exit";
-    i.modifiers.clear();
-    i.operands.clear();
+// A branch by which some lanes of a warp end early. They store their clocks before it, for at the
+// end they would wait for the others, and go to an exit that does nothing else.
+bool ends_early(const isa::Program& program, const isa::Operation& o, bool in_entry) {
+    if (o.op != isa::Op::bra || !o.guarded) return false;
+    const isa::Operation& target = program.operations[o.target];
+    return !target.guarded && ends(target, in_entry);
+}
+
+constexpr const char* gone = "lw_gone";
+constexpr const char* exit_of_gone = "bra lw_begin;\nlw_gone: exit;\nlw_begin:\n";
+
+// Whether a thread may come to the end of the function's text.
+bool falls_off(const isa::Program& program, const isa::Function& f) {
+    const uint32_t last = f.end - 1;  // stands in no text
+    for (uint32_t i = f.first; i < last; ++i)
+        if (program.operations[i].op == isa::Op::bra && program.operations[i].target == last)
+            return true;
+    if (std::ranges::find(program.branch_targets, last) != program.branch_targets.end())
+        return true;
+    if (last == f.first) return true;
+    const isa::Operation& o = program.operations[last - 1];
+    return o.guarded || !(ends(o, true) || o.op == isa::Op::bra || o.op == isa::Op::brx);
 }
 
 ptx::Variable variable_of(ptx::Space space, const char* name) {
@@ -108,20 +120,25 @@ std::string clocked_kernel(const ptx::Module& module, const isa::Program& progra
         ptx::Function& function = *find_function(copy, f.name);
         const bool is_entry = f.first == 0;
         const std::string end = is_entry ? end_of_entry() : end_in_function();
-        const Instrument around = [&](uint32_t at, const ptx::Instruction& i) {
-            if (!ends(program, at, is_entry)) return Around{};
-            if (!is_entry) early = true;
-            return before_end(i, at, end);
-        };
+        bool has_gone = false;
         uint32_t index = f.first;
         each_instruction(function.body, [&](ptx::Instruction& i) {
-            const uint32_t at = index++;
-            if (program.operations[at].op == isa::Op::bra && ends(program, at, is_entry))
-                become_exit(i);
+            if (!ends_early(program, program.operations[index++], is_entry)) return;
+            i.operands[0].text = gone;
+            has_gone = true;
         });
         index = f.first;
-        put_around(function.body, around, index);
-        if (is_entry) insert_last(function.body, end);
+        put_around(
+            function.body,
+            [&](uint32_t at, const ptx::Instruction& i) {
+                const isa::Operation& o = program.operations[at];
+                if (!ends(o, is_entry) && !ends_early(program, o, is_entry)) return Around{};
+                if (!is_entry) early = true;
+                return Around{before_end(i.guard, at, end), ""};
+            },
+            index);
+        if (is_entry && falls_off(program, f)) insert_last(function.body, end);
+        if (has_gone) insert_first(function.body, exit_of_gone);
     }
     ptx::Function& entry = *find_function(copy, program.functions[0].name);
     entry.parameters.push_back(variable_of(ptx::Space::param, parameter));
