@@ -2,42 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 
 #include "emu/num/digest.hpp"
-#include "emu/ptx/parser.hpp"
 #include "emu/ptx/printer.hpp"
+#include "gpu/instrument.hpp"
 
 namespace lockwarp::gpu {
 
 namespace {
 
 using isa::Type;
-
-// Statements of a body from their text.
-std::vector<ptx::Statement> statements(const std::string& text) {
-    ptx::Parsed parsed = ptx::parse(
-        ".version 7.0\n.target sm_70\n.address_size 64\n.entry k()\n{\n" + text + "\n}\n");
-    return std::move(std::get<ptx::Function>(parsed.module.items[0]).body.body);
-}
-
-// The module's function with a body that has this name.
-template <class Module>
-auto* find_function(Module& module, const std::string& name) {
-    for (auto& item : module.items)
-        if (auto* f = std::get_if<ptx::Function>(&item); f && f->has_body && f->name == name)
-            return f;
-    return static_cast<decltype(std::get_if<ptx::Function>(&module.items[0]))>(nullptr);
-}
-
-// Calls f(instruction) for each instruction of a body, in the order that resolve numbers them.
-template <class Block, class F>
-void each_instruction(Block& block, F&& f) {
-    for (auto& s : block.body) {
-        if (auto* i = std::get_if<ptx::Instruction>(&s.node)) f(*i);
-        if (auto* inner = std::get_if<ptx::Block>(&s.node)) each_instruction(*inner, f);
-    }
-}
 
 // Half of a register of 128 bits, into %lw_v.
 std::string half_of(const isa::Register& reg) {
@@ -67,12 +41,6 @@ std::string copied_guard(const ptx::Instruction& i) {
     return std::string(i.guard.negated ? "not.pred" : "mov.pred") + " %lw_g, " + i.guard.name +
            ";\n";
 }
-
-// Text that stands before and after an instruction.
-struct Around {
-    std::string before, after;
-};
-using Instrument = std::function<Around(uint32_t index, const ptx::Instruction&)>;
 
 // What leaves the record of an instruction.
 Around record_of(const isa::Program& program, uint32_t index, const ptx::Instruction& i) {
@@ -139,25 +107,6 @@ Around digest_of(const isa::Program& program, const Traced& traced, uint32_t ind
         }
     }
     return r;
-}
-
-void put_around(ptx::Block& block, const Instrument& instrument, uint32_t& index) {
-    std::vector<ptx::Statement> out;
-    for (ptx::Statement& s : block.body) {
-        if (auto* inner = std::get_if<ptx::Block>(&s.node)) {
-            put_around(*inner, instrument, index);
-            out.push_back(std::move(s));
-            continue;
-        }
-        const auto* i = std::get_if<ptx::Instruction>(&s.node);
-        const Around around = i == nullptr ? Around{} : instrument(index++, *i);
-        if (!around.before.empty())
-            for (ptx::Statement& b : statements(around.before)) out.push_back(std::move(b));
-        out.push_back(std::move(s));
-        if (!around.after.empty())
-            for (ptx::Statement& a : statements(around.after)) out.push_back(std::move(a));
-    }
-    block.body = std::move(out);
 }
 
 // %lw_p: where this thread's next record goes; %lw_b, %lw_n: begin and bytes of the part of its
@@ -365,25 +314,13 @@ void add_to_prototypes(ptx::Block& block) {
     }
 }
 
-void insert_first(ptx::Block& block, const std::string& text) {
-    std::vector<ptx::Statement> first = statements(text);
-    block.body.insert(block.body.begin(), std::make_move_iterator(first.begin()),
-                      std::make_move_iterator(first.end()));
-}
-
 // The module with an entry that runs `begin` first and has the trace's parameters. Functions that
 // the entry may call are instrumented as it is.
 std::string instrumented(const ptx::Module& module, const isa::Program& program,
                          const Instrument& instrument, const std::string& begin,
                          const std::string& end, bool digest) {
-    ptx::Module copy = module;
-    // Other entries, and what they alone call: their calls would not fit any more.
-    std::erase_if(copy.items, [&](const auto& item) {
-        const auto* f = std::get_if<ptx::Function>(&item);
-        return f != nullptr && find_function(module, f->name) != nullptr &&
-               std::ranges::find(program.functions, f->name, &isa::Function::name) ==
-                   program.functions.end();
-    });
+    // The calls of other entries would not fit any more.
+    ptx::Module copy = entry_alone(module, program);
     const bool has_functions = program.functions.size() > 1;
     const std::string argument = std::string(".param .b64 ") + state_argument + ";\n";
     for (const isa::Function& f : program.functions) {
@@ -414,7 +351,7 @@ std::string instrumented(const ptx::Module& module, const isa::Program& program,
                          memory_bytes + "];\n" + argument + state_address +
                          store_state(digest, true);
             insert_first(function.body, first);
-            for (ptx::Statement& s : statements(end)) function.body.body.push_back(std::move(s));
+            insert_last(function.body, end);
             for (const char* parameter : parameter_names) {
                 function.parameters.push_back(state_variable(parameter));
                 function.parameters.back().type = ".u64";
@@ -427,8 +364,7 @@ std::string instrumented(const ptx::Module& module, const isa::Program& program,
                                         "ld.param.b64 %lw_s, [" + state_parameter + "];\n" +
                                         load_state(digest, true) +
                                         (digest ? "mov.b16 %lw_o, 0;\n" : ""));
-        for (ptx::Statement& s : statements(store_state(digest, false)))
-            function.body.body.push_back(std::move(s));
+        insert_last(function.body, store_state(digest, false));
     }
     // Declarations too.
     for (auto& item : copy.items)

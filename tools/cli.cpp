@@ -14,6 +14,7 @@
 #include "tools/fuzz_command.hpp"
 #include "tools/lanes_command.hpp"
 #include "tools/list_command.hpp"
+#include "tools/measure_command.hpp"
 #include "tools/memory_command.hpp"
 #include "tools/record_command.hpp"
 #include "tools/replay_command.hpp"
@@ -153,6 +154,8 @@ int command_line(int argc, char** argv) {
     add_special(app, special);
     CalibrateCommand calibrate;
     add_calibrate(app, calibrate);
+    MeasureCommand measure;
+    add_measure(app, measure);
     FidelityCommand fidelity;
     add_fidelity(app, fidelity);
     CLI::App* list = app.add_subcommand("list", "Print the instructions that are executed");
@@ -199,6 +202,7 @@ int command_line(int argc, char** argv) {
     if (app.got_subcommand("fuzz")) return fuzz_command(fuzz);
     if (app.got_subcommand("record")) return record_command(record);
     if (app.got_subcommand("replay")) return replay_command(replay);
+    if (app.got_subcommand("measure")) return measure_command(measure);
     if (app.got_subcommand("special")) return special_command(special);
     if (app.got_subcommand("calibrate")) return calibrate_command(calibrate);
     if (app.got_subcommand("report")) return report_command(*app.get_subcommand("report"), report);

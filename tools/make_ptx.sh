@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes NAME.sm_XX.ptx from NAME.cu, in gpu/kernels and in tests/exec/data.
+# Makes NAME.sm_XX.ptx from NAME.cu, in gpu/kernels, gpu/timed and tests/exec/data.
 #
 #   tools/make_ptx.sh          writes every PTX file
 #   tools/make_ptx.sh --check  writes none; names those that differ from what nvcc makes now
@@ -18,6 +18,7 @@ volta_m8n8k4  70
 gemm          70  -DTARGET=70
 gemm          75  -DTARGET=75
 gemm          80  -DTARGET=80
+gemm_tiles    80
 wmma_gemm     70
 special_check 70  -DTARGET=70
 special_check 75  -DTARGET=75
@@ -75,7 +76,7 @@ done
 trap 'rm -rf "$scratch"' EXIT
 data=tests/exec/data
 mkdir -p "$scratch/$data" && cp "$root/$data"/*.hpp "$scratch/$data" || exit 1
-cp "$root"/gpu/kernels/*.cu "$root/$data"/*.cu "$scratch" && cd "$scratch" || exit 1
+cp "$root"/gpu/kernels/*.cu "$root"/gpu/timed/*.cu "$root/$data"/*.cu "$scratch" && cd "$scratch" || exit 1
 
 # nvcc 13 compiles for sm_75 and up. Sources for sm_70 use nothing newer than that, so their PTX
 # only needs another header: mma.m8n8k4 came with version 6.4.
@@ -113,8 +114,9 @@ status=0
 while read -r name target options; do
     [ -n "$name" ] || continue
     ptx=$name.sm_$target.ptx
-    folder=gpu/kernels
-    [ -f "$root/$data/$(source_of "$name")" ] && folder=$data
+    for folder in gpu/kernels gpu/timed "$data"; do
+        [ -f "$root/$folder/$(source_of "$name")" ] && break
+    done
     kept=$root/$folder/$ptx
     # The options are a list of words.
     # shellcheck disable=SC2086

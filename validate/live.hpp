@@ -13,6 +13,10 @@ inline double since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+// Stack of a thread where the program calls functions, which NVIDIA's compiler cannot measure where
+// they call each other; CUDA's own 1024 bytes are few for code that is not optimized.
+constexpr uint32_t call_stack_bytes = 65536;
+
 // Memory of the engine that is given back at the end.
 struct EngineMemory {
     gpu::Engine& engine;

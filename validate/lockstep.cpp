@@ -171,10 +171,6 @@ bool by_digests(const Side& side, const Memory& before, const Answer* keep) {
     return track_words(side, before) * word_bytes * side.plan.warps > o.trace_bytes / ctas;
 }
 
-// Stack of a thread where the program calls functions, which NVIDIA's compiler cannot measure where
-// they call each other; CUDA's own 1024 bytes are few for code that is not optimized.
-constexpr uint32_t call_stack_bytes = 65536;
-
 // What is compared of the registers; what depends on place is left out, and counted.
 gpu::Traced traced_of(Report& report, const ptx::Module& module, const Options& options) {
     gpu::Traced traced(report.program.operations.size(), false);

@@ -1,0 +1,23 @@
+// lockwarp measure
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/engines.hpp"
+
+namespace lockwarp::tools {
+
+struct MeasureCommand {
+    std::vector<std::string> files;
+    EngineOptions engines;
+    bool emulator = false;    // in a GPU's place
+    bool in_process = false;  // the GPU's driver in this process
+    unsigned runs = 9;
+    std::string out;  // a file; empty: none
+};
+
+void add_measure(CLI::App& app, MeasureCommand& o);
+int measure_command(const MeasureCommand& command);
+
+}  // namespace lockwarp::tools
