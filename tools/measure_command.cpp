@@ -74,15 +74,15 @@ Problem open_engine(const MeasureCommand& command, Engines& out) {
     return {};
 }
 
-// Today, as everywhere: 2026-12-31.
+// The date in Greenwich: 2026-12-31.
 std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
 
 std::string table(const std::vector<validate::ClockPoint>& points) {
     std::string out =
-        fmt::format("{:>10} {:>10} {:>9} {:>7} {:>5} {:>5} {:>7} {:>5}  launch\n", "CTA cycles",
+        fmt::format("{:>10} {:>9} {:>8} {:>6} {:>5} {:>5} {:>7} {:>5} launch\n", "CTA cycles",
                     "SM cycles", "first", "spread", "CTAs", "of SM", "at once", "warps");
     for (const validate::ClockPoint& p : points)
-        out += fmt::format("{:>10.0f} {:>10.0f} {:>9.0f} {:>6.1f}% {:>5} {:>5} {:>7} {:>5}  {}\n",
+        out += fmt::format("{:>10.0f} {:>9.0f} {:>8.0f} {:>5.1f}% {:>5} {:>5} {:>7} {:>5} {}\n",
                            p.cta_cycles, p.sm_cycles, p.first, 100 * p.spread, p.ctas, p.sm_ctas,
                            p.resident, p.warps, p.name);
     return out;
@@ -168,7 +168,9 @@ int measure_command(const MeasureCommand& command) {
     }
     const size_t failed = command.files.size() - clocks.points.size();
     if (failed == 0)
-        fmt::print("measured: {} launch files, {} runs each\n", clocks.points.size(), command.runs);
+        fmt::print("measured: {} launch file{}, median of {} run{}\n", clocks.points.size(),
+                   clocks.points.size() == 1 ? "" : "s", command.runs,
+                   command.runs == 1 ? "" : "s");
     else
         fmt::print("FAILED: {} of {} launch files not measured\n", failed, command.files.size());
     fmt::print("{}\n", validate::device_text(engine.device()));
