@@ -9,6 +9,7 @@
 
 #include "tools/progress.hpp"
 #include "tools/run_command.hpp"
+#include "validate/emulator_engine.hpp"
 #include "validate/lockstep.hpp"
 
 namespace lockwarp::tools {
@@ -68,6 +69,13 @@ Problem write_kernels(const std::vector<validate::Probe>& probes, const std::str
     return {};
 }
 
+Problem open_engines(const CalibrateCommand& command, isa::Arch arch, Engines& out) {
+    if (!command.emulator) return open_gpus(command.engine, 1, out);
+    out.arch = arch;
+    out.all.push_back(std::make_unique<validate::EmulatorEngine>(arch, false, 1));
+    return {};
+}
+
 std::string cycles(double n, int digits) { return n < 0 ? "-" : fmt::format("{:.{}f}", n, digits); }
 
 }  // namespace
@@ -91,9 +99,12 @@ void add_calibrate(CLI::App& app, CalibrateCommand& o) {
     calibrate->add_option("--ptx", o.ptx, "write the kernels, each to a file; measure nothing")
         ->type_name("DIR");
     calibrate
-        ->add_option("--arch", o.arch, "of --list and --ptx: this architecture (default: sm_90)")
+        ->add_option("--arch", o.arch,
+                     "of --list, --ptx and --emulator: this architecture (default: sm_90)")
         ->type_name("ARCH");
     calibrate->add_flag("--list", o.list, "print the keys and the numbers of warps");
+    calibrate->add_flag("--emulator", o.emulator,
+                        "without a GPU: the kernels on the emulator, by its own clock");
     add_engine_options(*calibrate, o.engine);
     calibrate->footer(std::string(help));
 }
@@ -140,7 +151,7 @@ int calibrate_command(const CalibrateCommand& command) {
             validate::clock_probes(isa::Arch::sm_90, {only}).empty())
             return wrong("--only " + only + ": no probe's key begins so");
     Engines engines;
-    if (Problem why = open_gpus(command.engine, 1, engines); !why.empty()) return wrong(why);
+    if (Problem why = open_engines(command, arch, engines); !why.empty()) return wrong(why);
     if (engines.all.empty()) {
         spdlog::error("calibrate needs a GPU: {}", engines.no_gpu);
         return no_gpu;

@@ -18,8 +18,9 @@ struct CalibrateCommand {
     std::vector<unsigned> warps;    // of those that a probe has; empty: all
     std::string out;                // JSON; empty: none
     std::string ptx;                // a folder for the kernels; empty: none
-    std::string arch;               // for the list and the kernels; empty: sm_90
+    std::string arch;               // without a GPU; empty: sm_90
     bool list = false;
+    bool emulator = false;  // in a GPU's place
     EngineOptions engine;
 };
 

@@ -56,7 +56,7 @@ const Lowered* lowered(const isa::MmaVariant& v, uint16_t arch) {
 // As many warps as have this many registers each.
 std::vector<unsigned> warps_for(unsigned registers) {
     std::vector<unsigned> out{1, 2, 4, 8};
-    if (registers <= 120) out.push_back(16);
+    if (registers <= 100) out.push_back(16);
     if (registers <= 58) out.push_back(32);
     return out;
 }

@@ -116,13 +116,20 @@ void add_load(ProbeList& list, const Access& a, unsigned stride, bool latency) {
         for (unsigned i = 0; i < a.registers; ++i) v.push_back(w.fresh(a.width));
     }
     const std::string low = w.fresh(32);
+    const std::string high = w.fresh(32);
     for (unsigned i = 0; i < accesses; i += chains) {
         for (unsigned c = 0; c < chains; ++c)
             w.line(std::string(a.text) + " " + data(a, values[c]) + ", [" + addresses[c] + "]");
         for (unsigned c = 0; c < chains; ++c) {
-            if (a.width == 64) w.line("cvt.u32.u64 " + low + ", " + values[c][0]);
-            w.line("add.u32 " + addresses[c] + ", " + addresses[c] + ", " +
-                   (a.width == 64 ? low : values[c][0]));
+            const std::string& address = addresses[c];
+            if (a.width == 32) {
+                w.line("add.u32 " + address + ", " + address + ", " + values[c][0]);
+                continue;
+            }
+            // Both words, or the assembler loads but one; it adds all three at once.
+            w.line("mov.b64 {" + low + ", " + high + "}, " + values[c][0]);
+            w.line("add.u32 " + address + ", " + address + ", " + low);
+            w.line("add.u32 " + address + ", " + address + ", " + high);
         }
     }
     for (const std::string& name : addresses) w.result(name, 32);
@@ -188,7 +195,8 @@ void add_cold(ProbeList& list) {
 }
 
 // A warp's 32 lanes load 16 bytes each, side by side; eight such places for each warp. Two words
-// are the next address; one lop3 uses the others.
+// are the next address, and the others, zeros, are added to it: of words that are not used the
+// assembler loads none.
 void add_wide_loads(ProbeList& list, const std::string& cache) {
     const std::string key = "ld.global" + cache + " v4 throughput";
     if (!list.wants(key)) return;
@@ -198,22 +206,20 @@ void add_wide_loads(ProbeList& list, const std::string& cache) {
     w.setup("mul.wide.u32 " + lane + ", %r1, 16");
     w.setup("add.u64 " + lane + ", " + lane + ", %q4");
     Names at;
-    Names used;
     for (unsigned c = 0; c < chains; ++c) {
         at.push_back(w.fresh(64));
-        used.push_back(w.zero(32));
         w.setup("add.u64 " + at[c] + ", " + lane + ", " + number(c * 16384));
         w.setup("st.global.b64 [" + at[c] + "], " + at[c]);
     }
     const Names word{w.fresh(32), w.fresh(32), w.fresh(32), w.fresh(32)};
     for (unsigned i = 0; i < accesses; ++i) {
-        const unsigned c = i % chains;
-        w.line("ld.global" + cache + ".v4.b32 " + braced(word) + ", [" + at[c] + "]");
-        w.line("mov.b64 " + at[c] + ", {" + word[0] + ", " + word[1] + "}");
-        w.line("lop3.b32 " + used[c] + ", " + used[c] + ", " + word[2] + ", " + word[3] + ", 0x96");
+        const std::string& a = at[i % chains];
+        w.line("ld.global" + cache + ".v4.b32 " + braced(word) + ", [" + a + "]");
+        w.line("add.u32 " + word[0] + ", " + word[0] + ", " + word[2]);
+        w.line("add.u32 " + word[0] + ", " + word[0] + ", " + word[3]);
+        w.line("mov.b64 " + a + ", {" + word[0] + ", " + word[1] + "}");
     }
     for (const std::string& name : at) w.result(name, 64);
-    for (const std::string& name : used) w.result(name, 32);
     list.add(w);
 }
 

@@ -9,8 +9,8 @@ namespace {
 
 // A step of a chain. In the text $x is the chain's register, $w its second one, and where the step
 // has that the two change places after each step; $y and $z are operands and $g a predicate, others
-// in every second step: steps with the same operands could be folded into one. $t, $p, $h, $k, $d:
-// the chain's own 32 bits, predicate, twice 16 bits, 64 bits. Instructions end with ';'.
+// in every second step: steps with the same operands could be folded into one. $t, $u, $p, $h, $k,
+// $d: the chain's own twice 32 bits, predicate, twice 16 bits, 64 bits. Instructions end with ';'.
 struct Step {
     std::string_view key;
     std::string_view text;
@@ -25,7 +25,7 @@ constexpr auto steps = std::to_array<Step>({
     {"sub.s32", "sub.s32 $x, $x, $w"},
     {"mul.lo.u32", "mul.lo.u32 $x, $x, $y"},
     {"mad.lo.u32", "mad.lo.u32 $x, $x, $y, $z"},
-    {"mul.wide.u32", "mul.wide.u32 $d, $x, $y;mov.b64 {$x, $t}, $d"},
+    {"mul.wide.u32", "mov.b64 {$t, $u}, $x;mul.wide.u32 $x, $t, $u", 64},
     {"add.s64", "add.s64 $x, $x, $w", 64},
     {"shl.b32", "shl.b32 $x, $x, $y"},
     {"shr.u32", "shr.u32 $x, $x, $y"},
@@ -88,7 +88,7 @@ constexpr auto steps = std::to_array<Step>({
 });
 
 struct Chain {
-    std::string x, w, t, p, h, k, d;
+    std::string x, w, t, u, p, h, k, d;
 };
 
 std::string filled(std::string_view text, const Chain& c, const std::string& y,
@@ -107,6 +107,8 @@ std::string filled(std::string_view text, const Chain& c, const std::string& y,
                 return g;
             case 't':
                 return c.t;
+            case 'u':
+                return c.u;
             case 'p':
                 return c.p;
             case 'h':
@@ -146,8 +148,8 @@ void add_chains(ProbeList& list, const Step& s, unsigned chains) {
         }
     }
     for (Chain& c : all)
-        c = {w.zero(s.width), w.zero(s.width), w.fresh(32), w.fresh(1),
-             w.fresh(16),     w.fresh(16),     w.fresh(64)};
+        c = {w.zero(s.width), w.zero(s.width), w.fresh(32), w.fresh(32),
+             w.fresh(1),      w.fresh(16),     w.fresh(16), w.fresh(64)};
     for (unsigned i = 0; i < s.steps; ++i) {
         const bool odd = i / chains % 2 == 1;
         w.line(s.alone ? std::string(s.text)
