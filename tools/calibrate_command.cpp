@@ -10,6 +10,7 @@
 #include "tools/progress.hpp"
 #include "tools/run_command.hpp"
 #include "validate/emulator_engine.hpp"
+#include "validate/modelled.hpp"
 #include "validate/lockstep.hpp"
 
 namespace lockwarp::tools {
@@ -78,6 +79,32 @@ Problem open_engines(const CalibrateCommand& command, isa::Arch arch, Engines& o
 
 std::string cycles(double n, int digits) { return n < 0 ? "-" : fmt::format("{:.{}f}", n, digits); }
 
+int against(const CalibrateCommand& o, isa::Arch arch) {
+    std::vector<uint8_t> bytes;
+    if (Problem why = read_file(o.against, uint64_t{1} << 26, bytes); !why.empty())
+        return wrong(why);
+    validate::Probes measured;
+    if (Problem why = validate::read_probes(
+            {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, measured);
+        !why.empty())
+        return wrong(o.against + ": " + why);
+    const timing::Machine* const machine = timing::machine_of(arch);
+    if (machine == nullptr) return wrong("no cycles are known of that architecture");
+    validate::Comparison c = validate::compare_probes(measured, *machine, o.only);
+    if (c.rows.empty()) return wrong("nothing to compare: no row of the file is a probe here");
+    fmt::print("mean error {:.1f}% over {} values: the model of {} beside {}\n",
+               100 * c.mean_error, c.rows.size(), machine->name, measured.device.name);
+    std::ranges::stable_sort(c.rows, [](const auto& a, const auto& b) {
+        return std::abs(a.error()) > std::abs(b.error());
+    });
+    fmt::print("{:<60} {:>5} {:>9} {:>9} {:>8}\n", "worst rows", "warps", "measured", "model", "");
+    for (size_t i = 0; i < std::min<size_t>(o.lines, c.rows.size()); ++i)
+        fmt::print("{:<60} {:>5} {:>9.2f} {:>9.2f} {:>+7.1f}%\n", c.rows[i].key, c.rows[i].warps,
+                   c.rows[i].measured, c.rows[i].modelled, 100 * c.rows[i].error());
+    for (const std::string& key : c.left_out) fmt::print("left out: {}\n", key);
+    return std::fflush(stdout) == 0 ? done : wrong("the output could not be written");
+}
+
 }  // namespace
 
 void add_calibrate(CLI::App& app, CalibrateCommand& o) {
@@ -105,6 +132,14 @@ void add_calibrate(CLI::App& app, CalibrateCommand& o) {
     calibrate->add_flag("--list", o.list, "print the keys and the numbers of warps");
     calibrate->add_flag("--emulator", o.emulator,
                         "without a GPU: the kernels on the emulator, by its own clock");
+    calibrate
+        ->add_option("--against", o.against,
+                     "hold the model of --arch against rows that --out wrote; measure nothing")
+        ->type_name("FILE")
+        ->check(CLI::ExistingFile);
+    calibrate->add_option("--lines", o.lines, "of --against: rows to list, the worst first")
+        ->type_name("N")
+        ->capture_default_str();
     add_engine_options(*calibrate, o.engine);
     calibrate->footer(std::string(help));
 }
@@ -136,6 +171,7 @@ int calibrate_command(const CalibrateCommand& command) {
         if (!named) return wrong("--arch " + command.arch + " is not modelled");
         arch = *named;
     }
+    if (!command.against.empty()) return against(command, arch);
     if (command.list || !command.ptx.empty()) {
         const std::vector<validate::Probe> probes = validate::clock_probes(arch, command.only);
         if (probes.empty()) return wrong("--only: no probe's key begins so");

@@ -21,6 +21,8 @@ struct CalibrateCommand {
     std::string arch;               // without a GPU; empty: sm_90
     bool list = false;
     bool emulator = false;  // in a GPU's place
+    std::string against;     // a file that out wrote
+    unsigned lines = 20;
     EngineOptions engine;
 };
 

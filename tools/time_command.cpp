@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <cmath>
 #include <cstdio>
 
 #include "tools/progress.hpp"
 #include "tools/report.hpp"
 #include "tools/run_command.hpp"
 #include "tools/time_report.hpp"
+#include "validate/clocks.hpp"
 
 namespace lockwarp::tools {
 
@@ -105,6 +107,73 @@ Problem write_text(const std::string& path, const std::string& text) {
     return write_file(path, {bytes, text.size()});
 }
 
+// A measured launch beside its prediction.
+struct PointBeside {
+    Point point;
+    uint64_t ctas = 0;  // of an SM
+    double error() const { return point.predicted / point.measured - 1; }
+};
+
+// Pairs of points that differ by more than this share are expected in the measured order.
+constexpr double clear_difference = 0.15;
+
+int against(const TimeCommand& o) {
+    std::vector<uint8_t> bytes;
+    if (Problem why = read_file(o.against, uint64_t{1} << 26, bytes); !why.empty())
+        return wrong(why);
+    validate::Clocks clocks;
+    if (Problem why = validate::read_clocks(
+            {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, clocks);
+        !why.empty())
+        return wrong(o.against + ": " + why);
+    std::vector<PointBeside> all;
+    for (const validate::ClockPoint& p : clocks.points) {
+        TimeCommand one = o;
+        one.files = {p.launch};
+        Timed t;
+        if (const int status = time_one(one, o.arch.empty() ? clocks.arch : o.arch, 0, 0, t);
+            status != done)
+            return status;
+        all.push_back({{p.name, static_cast<double>(t.report.sm_cycles), p.sm_cycles}, p.sm_ctas});
+    }
+    if (all.empty()) return wrong(o.against + ": it has no points");
+    double sum = 0;
+    for (const PointBeside& p : all) sum += std::abs(p.error());
+    size_t pairs = 0, right = 0;
+    std::string wrong_pairs;
+    for (const PointBeside& a : all)
+        for (const PointBeside& b : all) {
+            if (a.point.measured <= b.point.measured * (1 + clear_difference)) continue;
+            ++pairs;
+            if (a.point.predicted > b.point.predicted)
+                ++right;
+            else
+                wrong_pairs += fmt::format("  {} over {}\n", a.point.name, b.point.name);
+        }
+    std::string out = fmt::format(
+        "mean error {:.1f}% over {} launches; order right in {} of {} pairs that differ by over 15%\n",
+        100 * sum / static_cast<double>(all.size()), all.size(), validate::grouped(right),
+        validate::grouped(pairs));
+    out += fmt::format("{}, {}, driver {}, {} MHz, {}; cycles of an SM\n", clocks.device,
+                       clocks.arch, clocks.driver, clocks.mhz, clocks.date);
+    out += fmt::format("{:<44} {:>12} {:>10} {:>10} {:>8}\n", "launch", "CTAs of an SM", "measured",
+                       "predicted", "");
+    for (const PointBeside& p : all)
+        out += fmt::format("{:<44} {:>12} {:>10.0f} {:>10.0f} {:>+7.1f}%\n", p.point.name, p.ctas,
+                           p.point.measured, p.point.predicted, 100 * p.error());
+    if (!wrong_pairs.empty()) out += "in the wrong order:\n" + wrong_pairs;
+    if (!o.scatter.empty()) {
+        std::vector<Point> points;
+        for (const PointBeside& p : all) points.push_back(p.point);
+        const std::string title =
+            fmt::format("Cycles of an SM: the model beside {}, {}", clocks.device, clocks.date);
+        if (Problem why = write_text(o.scatter, scatter_svg(points, title)); !why.empty())
+            return wrong(why);
+    }
+    fmt::print("{}", out);
+    return std::fflush(stdout) == 0 ? done : wrong("the output could not be written");
+}
+
 // "3" or "sub-core:1".
 bool parse_window(const TimeCommand& o, Window& w) {
     std::string_view text = o.timeline;
@@ -128,7 +197,6 @@ void add_time(CLI::App& app, TimeCommand& o) {
         app.add_subcommand("time", "About how many cycles a launch takes, where they go, and why");
     time->add_option("FILES", o.files,
                      "LAUNCH.json, or a source (.ptx, .cu) and a launch file, as for run")
-        ->required()
         ->expected(1, 2);
     time->add_option("--arch", o.arch,
                      "architecture (its first product) or product (default: the launch file's, "
@@ -162,6 +230,11 @@ void add_time(CLI::App& app, TimeCommand& o) {
                      "and 16)")
         ->type_name("N")
         ->check(CLI::Range(1u, 255u));
+    time->add_option("--against", o.against,
+                     "hold the model against cycles that lockwarp measure wrote to FILE; the launch "
+                     "files are those it names")
+        ->type_name("FILE");
+    time->add_option("--scatter", o.scatter, "of --against: write a picture")->type_name("FILE");
     time->add_flag("--cold", o.cold, "what is read first comes from DRAM (default: from L2)");
     time->add_flag("--all", o.all,
                    "run every CTA, not only those that one SM has: for kernels whose CTAs wait "
@@ -169,6 +242,10 @@ void add_time(CLI::App& app, TimeCommand& o) {
 }
 
 int time_command(const TimeCommand& o) {
+    if (!o.against.empty() && !o.files.empty())
+        return wrong("--against names its launch files itself");
+    if (!o.against.empty()) return against(o);
+    if (o.files.empty()) return wrong("time: give a launch file");
     Window window;
     if (!o.timeline.empty() && !parse_window(o, window))
         return wrong("--timeline \"" + o.timeline + "\": a warp such as 0, or sub-core:0 to 3");

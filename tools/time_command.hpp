@@ -20,6 +20,8 @@ struct TimeCommand {
     bool cold = false;
     bool all = false;
     unsigned registers = 0;
+    std::string against;  // what lockwarp measure wrote
+    std::string scatter;  // a picture of it
 };
 
 void add_time(CLI::App& app, TimeCommand& o);

@@ -60,7 +60,9 @@ Kind convert_kind(const Operation& o) {
     const Type to = o.mod.type[0], from = o.mod.types > 1 ? o.mod.type[1] : to;
     if (!isa::is_float(to) && !isa::is_float(from))
         return isa::bits(to) == 64 ? Kind::alu64 : Kind::alu;
-    return isa::bits(to) == 64 || isa::bits(from) == 64 || isa::is_float(to) != isa::is_float(from)
+    // To an integer as to 64 bits: the unit of the special functions does it.
+    return isa::bits(to) == 64 || isa::bits(from) == 64 ||
+                   (isa::is_float(from) && !isa::is_float(to))
                ? Kind::convert64
                : Kind::convert;
 }
@@ -86,10 +88,15 @@ Kind kind_of(const Operation& o) {
             return convert_kind(o);
         case Op::add:
         case Op::sub:
-            return real ? float_kind(o) : integer_kind(o, Kind::alu);
+            return real ? float_kind(o) : integer_kind(o, Kind::add);
         case Op::addc:
         case Op::subc:
-            return integer_kind(o, Kind::alu);
+            return integer_kind(o, Kind::add);
+        case Op::bfe:
+        case Op::bfi:
+        case Op::bmsk:
+        case Op::szext:
+            return Kind::bit_field;
         case Op::mul:
         case Op::mad:
         case Op::madc:
@@ -125,10 +132,12 @@ Kind kind_of(const Operation& o) {
         case Op::tanh:
             return Kind::mufu;
         case Op::popc:
-        case Op::clz:
-        case Op::bfind:
         case Op::brev:
             return Kind::count_bits;
+        case Op::clz:
+        case Op::bfind:
+        case Op::fns:
+            return Kind::find_bit;
         case Op::setp:
         case Op::testp:
             return width(o) == 64 && !real  ? Kind::alu64
@@ -156,6 +165,7 @@ Kind kind_of(const Operation& o) {
         case Op::bar_red:
             return Kind::barrier;
         case Op::bar_warp:
+            return Kind::warp_barrier;
         case Op::activemask:
         case Op::vote:
         case Op::elect:
@@ -164,6 +174,8 @@ Kind kind_of(const Operation& o) {
             return Kind::shuffle;
         case Op::movmatrix:
             return Kind::move_matrix;
+        case Op::ld:
+            return Kind::constant;
         case Op::match:
             return Kind::match;
         case Op::redux:
@@ -176,8 +188,9 @@ Kind kind_of(const Operation& o) {
 Action action_of(const Operation& o) {
     switch (o.op) {
         case Op::ld:
-            return o.mod.space == Space::param || o.mod.space == Space::const_ ? Action::free
-                                                                               : Action::load;
+            if (o.mod.space == Space::param || o.mod.space == Space::const_)
+                return o.address[0].base == isa::no_ref ? Action::free : Action::plain;
+            return Action::load;
         case Op::ldmatrix:
         case Op::wmma_load:
             return Action::load;
@@ -345,6 +358,7 @@ Lowered lower_one(const Operation& o, const Machine& machine) {
             break;
         case Action::tensor: {
             l.pipe = Pipe::tensor;
+            l.issue = 1;
             if (o.mma != nullptr) {
                 l.products =
                     uint64_t{o.mma->m} * o.mma->n * o.mma->k * isa::instances(o.mma->threads);
@@ -387,6 +401,31 @@ Lowered lower_one(const Operation& o, const Machine& machine) {
     return l;
 }
 
+void find_sources(Lowering& l) {
+    const Program& p = *l.program;
+    l.sources.assign(p.uses.size(), Lowering::outside);
+    std::vector<uint32_t> writer(p.registers.size(), Lowering::outside);
+    std::vector<uint32_t> touched;
+    for (const Block& b : l.blocks) {
+        for (uint32_t i = b.first; i <= b.last; ++i) {
+            const Operation& o = p.operations[i];
+            for (uint32_t u = o.first_use + o.written; u < o.first_use + o.written + o.read; ++u)
+                l.sources[u] = writer[p.uses[u]];
+            for (uint32_t u = o.first_use; u < o.first_use + o.written; ++u) {
+                writer[p.uses[u]] = i;
+                touched.push_back(p.uses[u]);
+            }
+        }
+        for (uint32_t i = b.first; i <= b.last; ++i) {
+            const Operation& o = p.operations[i];
+            for (uint32_t u = o.first_use; u < o.first_use + o.written; ++u)
+                if (writer[p.uses[u]] != i) l.sources[u] = i;
+        }
+        for (const uint32_t r : touched) writer[r] = Lowering::outside;
+        touched.clear();
+    }
+}
+
 void find_blocks(Lowering& l) {
     const Program& p = *l.program;
     std::vector<bool> leader(p.operations.size() + 1, false);
@@ -419,6 +458,7 @@ Lowering lower(const Program& program, const Machine& machine) {
     l.operations.reserve(program.operations.size());
     for (const Operation& o : program.operations) l.operations.push_back(lower_one(o, machine));
     find_blocks(l);
+    find_sources(l);
     fold(l);
     for (Block& b : l.blocks) schedule(l, b);
     l.registers = live_registers(l);

@@ -74,6 +74,11 @@ struct Lowering {
     std::vector<Lowered> operations;
     std::vector<Block> blocks;
     std::vector<uint32_t> block_of;
+    // Beside Program::uses. Of a register read: the operation of the same block that wrote it, or
+    // outside; of one written: outside if the block leaves it so, else that operation itself. The
+    // assembler renames, so that a register written anew is another.
+    std::vector<uint32_t> sources;
+    static constexpr uint32_t outside = UINT32_MAX;
     unsigned registers = 0;  // 32-bit ones of a thread, by what lives at once in the PTX's order
     unsigned folded = 0;     // operations that cost nothing
 };

@@ -83,6 +83,8 @@ enum class Kind : uint8_t {
     free,
     alu,
     alu64,       // two halves with a carry
+    add,         // of integers, to 32 bits
+    bit_field,
     multiply,    // 32-bit multiply-add
     multiply64,  // wide, or by parts
     f32,
@@ -92,7 +94,8 @@ enum class Kind : uint8_t {
     mufu_scaled,  // with the scaling of subnormal operands about it
     convert,      // of 32 bits and fewer
     convert64,
-    count_bits,  // popc, clz, bfind
+    count_bits,
+    find_bit,
     divide_f32,
     divide_f32_full,
     root_f32,
@@ -111,8 +114,9 @@ enum class Kind : uint8_t {
     call,
     barrier,
     fence,
+    warp_barrier,
     wait,  // cp.async.wait, mbarrier tests
-    parameter,
+    constant,  // from constant memory at an address in a register; else it is an operand
     count_
 };
 inline constexpr size_t modelled = 6;  // architectures, sm_70 to sm_90
@@ -183,7 +187,9 @@ struct GlobalRow {
     uint16_t l1, l2, dram;  // cycles of latency
     uint16_t atomic;        // at L2
     Centi line;     // of the SM's L1 pipe, for each line of 128 bytes that an access touches
-    Centi sector;   // for each sector of 32 bytes that comes from or goes to L2
+    Centi port;          // cycles of a sub-core's port for each access
+    Centi sector;        // for each sector of 32 bytes that comes from L2
+    Centi sector_store;  // and that goes there
     uint8_t queue;  // accesses that a sub-core holds before its warps must wait
     Evidence how;
     std::string_view source;

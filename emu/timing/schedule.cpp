@@ -71,19 +71,22 @@ std::vector<Node> graph(const Lowering& l, const Block& block) {
     for (uint32_t i = 0; i < n; ++i) {
         const Operation& o = p.operations[block.first + i];
         const Lowered& m = l.operations[block.first + i];
-        const auto uses = std::span(p.uses).subspan(o.first_use, size_t{o.written} + o.read);
-        for (const uint32_t r : uses.subspan(o.written)) {
-            if (const auto w = writer.find(r); w != writer.end())
-                edge(w->second, i,
-                     latency_of(p.operations[block.first + w->second],
-                                l.operations[block.first + w->second]));
-            readers[r].push_back(i);
+        const uint32_t end = o.first_use + o.written + o.read;
+        for (uint32_t u = o.first_use + o.written; u < end; ++u) {
+            if (const uint32_t w = l.sources[u]; w != Lowering::outside)
+                edge(w - block.first, i, latency_of(p.operations[w], l.operations[w]));
+            else
+                readers[p.uses[u]].push_back(i);
         }
-        for (const uint32_t r : uses.first(o.written)) {
-            if (const auto w = writer.find(r); w != writer.end()) edge(w->second, i, 1);
-            for (const uint32_t reader : readers[r]) edge(reader, i, 0);
-            readers[r].clear();
+        for (uint32_t u = o.first_use; u < o.first_use + o.written; ++u) {
+            const uint32_t r = p.uses[u];
+            // Lanes whose guard is false keep what was there.
+            if (const auto w = writer.find(r); w != writer.end() && o.guarded)
+                edge(w->second, i, 1);
             writer[r] = i;
+            // What the block leaves in a register must not be there before others have read.
+            if (l.sources[u] == Lowering::outside)
+                for (const uint32_t reader : readers[r]) edge(reader, i, 0);
         }
         if (isa::uses_carry(o)) {  // as a register that no operation names
             const uint32_t r = UINT32_MAX;

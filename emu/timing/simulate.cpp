@@ -16,6 +16,7 @@ using isa::Operation;
 constexpr uint64_t never = UINT64_MAX;
 constexpr size_t pipes = static_cast<size_t>(Pipe::count_);
 constexpr unsigned register_unit = 8;    // of a thread
+constexpr unsigned special_places = 3;   // of the special functions' queue
 constexpr unsigned registers_kept = 16;  // that the assembler takes beside those that live
 
 constexpr std::array<std::string_view, 5> limit_texts{"grid", "CTAs", "warps", "shared memory",
@@ -37,11 +38,13 @@ struct WarpState {
     Stall refused_reason = Stall::math_pipe_throttle;
     bool waiting = false;  // at a barrier
     bool done = true;
-    std::vector<uint64_t> registers;  // cycle from which they can be read
-    std::vector<Stall> register_reasons;
+    // Cycle from which a value can be read: registers as blocks leave them, then what each
+    // operation wrote last.
+    std::vector<uint64_t> values;
+    std::vector<Stall> value_reasons;
     std::deque<uint64_t> groups;  // cp.async: when each committed one is there
     uint64_t copies = 0;          // when those not yet committed are
-    uint64_t first_clock = never, last_clock = 0;
+    uint64_t first_clock = never, last_clock = 0, clock_before = never;
 };
 
 struct BarrierState {
@@ -69,10 +72,60 @@ struct Queue {
     void put(uint64_t begin) { begun[count++ % begun.size()] = begin; }
 };
 
+// When a pipe is taken, in hundredths: what comes later may use what is left free between.
+class Calendar {
+  public:
+    // Takes `length` from `from` on, in pieces if need be; gives the end of the last.
+    uint64_t take(uint64_t from, uint64_t length) {
+        size_t i = 0;
+        while (i < taken_.size() && taken_[i].second <= from) ++i;
+        while (true) {
+            const uint64_t until = i < taken_.size() ? taken_[i].first : never;
+            if (until > from) {
+                const uint64_t piece = std::min(length, until - from);
+                insert(i, from, from + piece);
+                length -= piece;
+                from += piece;
+                if (length == 0) return from;
+                i = 0;
+                while (i < taken_.size() && taken_[i].second <= from) ++i;
+                continue;
+            }
+            from = taken_[i++].second;
+        }
+    }
+    void forget(uint64_t before) {
+        size_t n = 0;
+        while (n < taken_.size() && taken_[n].second < before) ++n;
+        taken_.erase(taken_.begin(), taken_.begin() + static_cast<ptrdiff_t>(n));
+    }
+
+  private:
+    void insert(size_t at, uint64_t begin, uint64_t end) {
+        const bool joins = at > 0 && taken_[at - 1].second == begin;
+        if (joins) {
+            taken_[at - 1].second = end;
+            if (at < taken_.size() && taken_[at].first == end) {
+                taken_[at - 1].second = taken_[at].second;
+                taken_.erase(taken_.begin() + static_cast<ptrdiff_t>(at));
+            }
+            return;
+        }
+        if (at < taken_.size() && taken_[at].first == end) {
+            taken_[at].first = begin;
+            return;
+        }
+        taken_.insert(taken_.begin() + static_cast<ptrdiff_t>(at), {begin, end});
+    }
+    std::vector<std::pair<uint64_t, uint64_t>> taken_;
+};
+
 struct SubCore {
     std::vector<uint32_t> warps;         // resident ones, oldest first
     std::array<uint64_t, pipes> busy{};  // until, in hundredths
-    Queue shared, global;
+    Queue shared, global, special;
+    uint64_t global_port = 0;
+    uint64_t special_busy = 0;  // until, in hundredths
     uint64_t port = 0;  // of shared memory, until, in hundredths
     uint32_t greedy = UINT32_MAX;
     uint64_t wake = 0;
@@ -91,7 +144,8 @@ struct Sm {
     std::vector<Running> running{};
     std::vector<const CtaStreams*> queue{};
     size_t next_cta = 0;
-    uint64_t shared_pipe = 0, lines_pipe = 0, sectors_pipe = 0;  // until, in hundredths
+    Calendar shared_pipe{};
+    uint64_t lines_pipe = 0, sectors_pipe = 0;  // until, in hundredths
     uint64_t now = 0;
     uint32_t started_warps = 0;
     std::array<uint64_t, pipes> used{};  // hundredths
@@ -123,19 +177,33 @@ struct Sm {
     // What costs no instruction passes its operands' time on.
     void pass(WarpState& w, const Item& item) {
         const Operation& o = operation(item);
-        const auto uses =
-            std::span(l.program->uses).subspan(o.first_use, size_t{o.written} + o.read);
         uint64_t at = 0;
         Stall reason = Stall::wait;
-        for (const uint32_t r : uses.subspan(o.written))
-            if (w.registers[r] > at) {
-                at = w.registers[r];
-                reason = w.register_reasons[r];
+        for (uint32_t u = o.first_use + o.written; u < o.first_use + o.written + o.read; ++u) {
+            const size_t v = value_read(u);
+            if (w.values[v] > at) {
+                at = w.values[v];
+                reason = w.value_reasons[v];
             }
-        for (const uint32_t r : uses.first(o.written)) {
-            w.registers[r] = at;
-            w.register_reasons[r] = reason;
         }
+        write(w, item.operation, at, reason);
+    }
+
+    size_t value_read(uint32_t use) const {
+        const uint32_t source = l.sources[use];
+        return source == Lowering::outside ? l.program->uses[use]
+                                           : l.program->registers.size() + source;
+    }
+
+    void write(WarpState& w, uint32_t index, uint64_t at, Stall reason) {
+        const Operation& o = l.program->operations[index];
+        const auto set = [&](size_t v) {
+            w.values[v] = at;
+            w.value_reasons[v] = reason;
+        };
+        if (o.written != 0) set(l.program->registers.size() + index);
+        for (uint32_t u = o.first_use; u < o.first_use + o.written; ++u)
+            if (l.sources[u] == Lowering::outside) set(l.program->uses[u]);
     }
 
     // Looks at the warp's next instruction: from which cycle its own operands allow it.
@@ -161,9 +229,10 @@ struct Sm {
             w.ready = until;
             w.reason = reason;
         };
-        for (const uint32_t r :
-             std::span(l.program->uses).subspan(size_t{o.first_use} + o.written, o.read))
-            wait(w.registers[r], w.register_reasons[r]);
+        for (uint32_t u = o.first_use + o.written; u < o.first_use + o.written + o.read; ++u) {
+            const size_t v = value_read(u);
+            wait(w.values[v], w.value_reasons[v]);
+        }
         if (l.operations[item.operation].action == Action::copy_wait) {
             const size_t allowed = o.op == Op::cp_async_wait_all ? 0 : o.immediate;
             if (o.op == Op::cp_async_wait_all) wait(w.copies, Stall::long_scoreboard);
@@ -194,7 +263,8 @@ struct Sm {
     void note_clock(const WarpState& w, const Running& r) {
         first_clock = std::min(first_clock, w.first_clock);
         last_clock = std::max(last_clock, w.last_clock);
-        if (r.number == 0) report.warp_clock_cycles.push_back(w.last_clock - w.first_clock);
+        if (r.number == 0 && w.clock_before != never)
+            report.warp_clock_cycles.push_back(w.last_clock - w.clock_before);
     }
     uint64_t first_clock = never, last_clock = 0;
 
@@ -224,8 +294,9 @@ struct Sm {
             w.number = started_warps++;
             w.next = w.last = at;
             w.done = false;
-            w.registers.assign(l.program->registers.size(), 0);
-            w.register_reasons.assign(l.program->registers.size(), Stall::wait);
+            const size_t values = l.program->registers.size() + l.operations.size();
+            w.values.assign(values, 0);
+            w.value_reasons.assign(values, Stall::wait);
             ++r.alive;
         }
         for (const uint32_t i : placed) {
@@ -263,6 +334,7 @@ struct Sm {
             reason = Stall::mio_throttle;
             return core.shared.free_at(shared.queue);
         }
+        if (m.pipe == Pipe::sfu) return core.special.free_at(special_places);
         // A fraction of a cycle left does not hold the next one up: the rate is kept all the same.
         return core.busy[static_cast<size_t>(m.pipe)] / 100;
     }
@@ -271,28 +343,30 @@ struct Sm {
     uint64_t serve_shared(SubCore& core, unsigned count, unsigned data, bool store) {
         const uint64_t port = std::max<uint64_t>(
             {shared.port_least, count * shared.port, store ? data * shared.port_store : 0});
-        const uint64_t begin = std::max({now * 100, core.port, shared_pipe});
-        // The SM's pipe goes on with others' accesses while this one's port is busy.
-        shared_pipe = std::max(shared_pipe, std::max(now * 100, core.port)) + count * shared.pipe;
-        core.port = begin + port;
+        const uint64_t begin = std::max(now * 100, core.port);
+        shared_pipe.forget(now * 100);
+        const uint64_t end = shared_pipe.take(begin, count * shared.pipe);
+        core.port = std::max(begin + port, end);
         core.shared.put(begin / 100);
         use(Pipe::shared, count * shared.pipe);
-        return begin / 100 + (count - 1) * shared.wavefront / 100;
+        return std::max(begin + (count - 1) * shared.wavefront, end - shared.pipe) / 100;
     }
 
-    uint64_t serve_global(SubCore& core, const Item& item, bool atomic) {
-        const uint64_t begin = std::max(now * 100, lines_pipe);
+    uint64_t serve_global(SubCore& core, const Item& item, bool atomic, bool store) {
+        const uint64_t begin = std::max({now * 100, lines_pipe, core.global_port});
         lines_pipe = begin + item.lines * global.line;
-        core.global.put(begin / 100);
+        core.global_port = begin + global.port;
         use(Pipe::global, item.lines * global.line);
         uint64_t done = begin / 100 + global.l1 + item.lines - 1;
+        uint64_t from = begin;
         if (item.sectors != 0 || atomic) {
-            const uint64_t from = std::max(begin, sectors_pipe);
-            sectors_pipe = from + item.sectors * global.sector;
+            from = std::max(begin, sectors_pipe);
+            sectors_pipe = from + item.sectors * (store ? global.sector_store : global.sector);
             done = sectors_pipe / 100 + (atomic      ? global.atomic
                                          : item.dram ? global.dram
                                                      : global.l2);
         }
+        core.global.put(from / 100);
         return done;
     }
 
@@ -328,24 +402,27 @@ struct Sm {
                 entry.ideal += least(o, item);
             }
             if (item.touched == Touched::global || item.touched == Touched::both) {
-                done = serve_global(core, item, atomic);
+                done = serve_global(core, item, atomic, m.action == Action::store);
                 reason = Stall::long_scoreboard;
                 entry.sectors += item.sectors;
             }
             if (m.action == Action::copy) w.copies = std::max(w.copies, done);
         } else if (m.pipe == Pipe::shared) {
             done = serve_shared(core, 1, 1, false) + m.latency;
+        } else if (m.pipe == Pipe::sfu) {
+            // Through a queue, in the order of issue.
+            const uint64_t begin = std::max(now * 100, core.special_busy);
+            core.special_busy = begin + uint64_t{m.issue} * m.interval;
+            core.special.put(begin / 100);
+            use(m.pipe, uint64_t{m.issue} * m.interval);
+            done = begin / 100 + m.latency;
         } else if (m.pipe != Pipe::none) {
             uint64_t& busy = core.busy[static_cast<size_t>(m.pipe)];
             const uint64_t taken = uint64_t{m.issue} * m.interval;
             busy = (busy + 99 >= now * 100 ? busy : now * 100) + taken;
             use(m.pipe, taken);
         }
-        const auto uses = std::span(l.program->uses).subspan(o.first_use, o.written);
-        for (const uint32_t r : uses) {
-            w.registers[r] = std::max(done, now + 1);
-            w.register_reasons[r] = reason;
-        }
+        write(w, item.operation, std::max(done, now + 1), reason);
         if (report.events.size() < options.events && now >= options.from_cycle) note(w, item, done);
         w.last = now;
         w.next = now + hold;
@@ -361,6 +438,7 @@ struct Sm {
             case Action::copy_wait:
                 break;
             case Action::clock:
+                if (w.first_clock != never) w.clock_before = w.last_clock;
                 w.first_clock = std::min(w.first_clock, now);
                 w.last_clock = std::max(w.last_clock, now);
                 break;
@@ -429,6 +507,16 @@ struct Sm {
                                       : item.wavefronts);
     }
 
+    // Of two warps that may issue: the one that issued last, unless the pipe had to refuse it since;
+    // then the youngest. Two warps thus share a pipe that is busy, and the others wait for them to
+    // end: what the probes of an H200 show.
+    static bool before(const SubCore& core, const WarpState& a, uint32_t a_index,
+                       const WarpState& b, uint32_t b_index) {
+        const bool a_last = a_index == core.greedy, b_last = b_index == core.greedy;
+        if (a_last != b_last) return a_last ? a.refused == 0 : b.refused != 0;
+        return a.number > b.number;
+    }
+
     // One sub-core at one cycle; gives when it may issue next.
     uint64_t step(uint32_t core_index) {
         SubCore& core = cores[core_index];
@@ -449,9 +537,7 @@ struct Sm {
                 soonest = std::min(soonest, free);
                 return;
             }
-            if (chosen == UINT32_MAX || i == core.greedy ||
-                (chosen != core.greedy && warps[i].number > warps[chosen].number))
-                chosen = i;
+            if (chosen == UINT32_MAX || before(core, w, i, warps[chosen], chosen)) chosen = i;
         };
         for (const uint32_t i : core.warps) try_one(i);
         if (chosen == UINT32_MAX) return soonest;

@@ -26,13 +26,20 @@ constexpr std::string_view elements_of(const isa::MmaVariant& v) {
         case Type::u8:
             return "s8";
         case Type::s4:
+            return v.b == Type::s4 ? "s4" : "s4.u4";
         case Type::u4:
-            return "s4";
+            return v.b == Type::s4 ? "u4.s4" : "u4";
         case Type::b1:
             return v.combine == isa::Combine::xor_ ? "b1.xor" : "b1.and";
         default:
             return "fp8";
     }
+}
+
+// Where the machine has 4-bit products itself, their signs do not matter: "s4" is all of them.
+constexpr bool fits(const TensorRow& r, const isa::MmaVariant& v) {
+    const bool bits4 = v.a == Type::s4 || v.a == Type::u4;
+    return r.elements == elements_of(v) || (bits4 && r.arch != sm_90 && r.elements == "s4");
 }
 
 constexpr std::string_view order_of(const isa::MmaVariant& v) {
@@ -146,53 +153,71 @@ constexpr std::array rows{
     TensorRow{sm_89, 16, 8, 64, "fp8", f32, true,  false, "", 24, 1600, 1, derived, "as dense of half the k"},
     TensorRow{sm_89, 16, 8, 64, "fp8", f32, true,  true,  "", 33, 3200, 1, derived, "as dense of half the k"},
 
-    TensorRow{sm_90, 16, 8, 8,  "half", f32, false, false, "", 18, 421, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 8,  "half", f16, false, false, "", 18, 413, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 16, "half", f32, false, false, "", 25, 618, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 16, "half", f16, false, false, "", 25, 612, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 4,  "tf32", f32, false, false, "", 18, 421, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 8,  "tf32", f32, false, false, "", 25, 618, 1, measured, "H200"},
-    TensorRow{sm_90, 8,  8, 16, "s8",   s32, false, false, "", 15, 412, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 16, "s8",   s32, false, false, "", 18, 420, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 32, "s8",   s32, false, false, "", 25, 618, 1, measured, "H200"},
-    TensorRow{sm_90, 8,  8, 128, "b1.and", s32, false, false, "", 15, 412, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 128, "b1.and", s32, false, false, "", 18, 420, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 256, "b1.and", s32, false, false, "", 25, 618, 1, measured, "H200"},
-    TensorRow{sm_90, 8,  8, 4,  "f64",  f64, false, false, "", 27, 1610, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 4,  "f64",  f64, false, false, "", 35, 1615, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 8,  "f64",  f64, false, false, "", 51, 3220, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 16, "f64",  f64, false, false, "", 83, 6420, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 16, "half", f32, true,  false, "", 18, 618, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 16, "half", f16, true,  false, "", 18, 614, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 32, "half", f32, true,  false, "", 25, 820, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 32, "half", f16, true,  false, "", 25, 817, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 8,  "tf32", f32, true,  false, "", 18, 618, 1, derived,  "as half of twice the k"},
-    TensorRow{sm_90, 16, 8, 16, "tf32", f32, true,  false, "", 25, 820, 1, derived,  "as half of twice the k"},
-    TensorRow{sm_90, 16, 8, 32, "s8",   s32, true,  false, "", 18, 618, 1, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 64, "s8",   s32, true,  false, "", 25, 820, 1, measured, "H200"},
+    // Two records of an H200 stand behind these: latencies are the probes', intervals lie between
+    // theirs and those of loops that were recorded before, which are up to 5% longer.
+    TensorRow{sm_90, 16, 8, 8, "half", f32, false, false, "", 17, 410, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 8, "half", f16, false, false, "", 17, 405, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 16, "half", f32, false, false, "", 24, 606, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 16, "half", f16, false, false, "", 24, 604, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 4, "tf32", f32, false, false, "", 17, 410, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 8, "tf32", f32, false, false, "", 24, 606, 1, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 16, "s8", s32, false, false, "", 14, 405, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 16, "s8", s32, false, false, "", 17, 410, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 32, "s8", s32, false, false, "", 24, 606, 1, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 128, "b1.and", s32, false, false, "", 14, 405, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 128, "b1.and", s32, false, false, "", 17, 410, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 256, "b1.and", s32, false, false, "", 24, 606, 1, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "f64", f64, false, false, "", 26, 1605, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 4, "f64", f64, false, false, "", 34, 1620, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 8, "f64", f64, false, false, "", 50, 3200, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 16, "f64", f64, false, false, "", 82, 6400, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 16, "half", f32, true, false, "", 17, 606, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 16, "half", f16, true, false, "", 17, 604, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 32, "half", f32, true, false, "", 24, 810, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 32, "half", f16, true, false, "", 24, 805, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 8, "tf32", f32, true, false, "", 17, 606, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 16, "tf32", f32, true, false, "", 24, 810, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 32, "s8", s32, true, false, "", 17, 606, 1, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 64, "s8", s32, true, false, "", 24, 810, 1, measured, "H200"},
     // What the machine does not have the assembler writes out: conversions of fp8 about products of
-    // f16, shifts about those of s8, and loops of multiply-adds for Volta's.
-    TensorRow{sm_90, 16, 8, 16, "fp8", f32, false, false, "", 60, 3000, 30, guessed, ""},
-    TensorRow{sm_90, 16, 8, 16, "fp8", f16, false, false, "", 60, 3000, 30, guessed, ""},
-    TensorRow{sm_90, 16, 8, 32, "fp8", f32, false, false, "", 60, 3000, 30, guessed, ""},
-    TensorRow{sm_90, 16, 8, 32, "fp8", f16, false, false, "", 60, 3000, 30, guessed, ""},
-    TensorRow{sm_90, 16, 8, 64, "fp8", f32, true,  false, "", 80, 4000, 40, guessed, ""},
-    TensorRow{sm_90, 8,  8, 32, "s4",  s32, false, false, "", 174, 11200, 150, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 32, "s4",  s32, false, false, "", 226, 18400, 200, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 64, "s4",  s32, false, false, "", 560, 32600, 400, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 64, "s4",  s32, true,  false, "", 560, 32600, 400, guessed, ""},
-    TensorRow{sm_90, 16, 8, 128, "s4", s32, true,  false, "", 900, 65000, 800, guessed, ""},
-    TensorRow{sm_90, 8,  8, 128, "b1.xor", s32, false, false, "", 88, 2710, 80, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 128, "b1.xor", s32, false, false, "", 95, 3560, 90, measured, "H200"},
-    TensorRow{sm_90, 16, 8, 256, "b1.xor", s32, false, false, "", 113, 4490, 110, measured, "H200"},
-    TensorRow{sm_90, 8, 8, 4, "half", f16, false, false, "row.row", 662, 24880, 662, measured, "H200"},
-    TensorRow{sm_90, 8, 8, 4, "half", f32, false, false, "row.row", 491, 19180, 491, measured, "H200"},
-    TensorRow{sm_90, 8, 8, 4, "half", f16, false, false, "row.col", 376, 19270, 376, measured, "H200"},
-    TensorRow{sm_90, 8, 8, 4, "half", f32, false, false, "row.col", 254, 12640, 254, measured, "H200"},
-    TensorRow{sm_90, 8, 8, 4, "half", f16, false, false, "col.row", 831, 31630, 831, measured, "H200"},
-    TensorRow{sm_90, 8, 8, 4, "half", f32, false, false, "col.row", 662, 25020, 662, measured, "H200"},
-    TensorRow{sm_90, 8, 8, 4, "half", f16, false, false, "col.col", 661, 24300, 661, measured, "H200"},
-    TensorRow{sm_90, 8, 8, 4, "half", f32, false, false, "col.col", 488, 18950, 488, measured, "H200"},
+    // f16, shifts about those of s8, and multiply-adds of lanes for Volta's. What that takes
+    // depends on what stands about it; a change of A and B is part of these.
+    TensorRow{sm_90, 16, 8, 16, "fp8", f32, false, false, "", 21, 2020, 20, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 16, "fp8", f16, false, false, "", 17, 1500, 15, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 32, "fp8", f32, false, false, "", 35, 3300, 33, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 32, "fp8", f16, false, false, "", 31, 2830, 29, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 64, "fp8", f32, true, false, "", 200, 20000, 200, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 32, "s4", s32, false, false, "", 174, 11500, 174, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 32, "s4", s32, false, false, "", 227, 17000, 227, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 64, "s4", s32, false, false, "", 382, 31500, 382, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 64, "s4", s32, true, false, "", 281, 22000, 281, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 128, "s4", s32, true, false, "", 481, 40500, 481, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 32, "s4.u4", s32, false, false, "", 136, 7000, 136, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 32, "s4.u4", s32, false, false, "", 189, 12900, 189, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 64, "s4.u4", s32, false, false, "", 303, 23500, 303, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 64, "s4.u4", s32, true, false, "", 198, 13500, 198, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 128, "s4.u4", s32, true, false, "", 319, 24500, 319, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 32, "u4.s4", s32, false, false, "", 136, 7000, 136, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 32, "u4.s4", s32, false, false, "", 148, 8700, 148, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 64, "u4.s4", s32, false, false, "", 219, 14700, 219, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 64, "u4.s4", s32, true, false, "", 198, 13500, 198, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 128, "u4.s4", s32, true, false, "", 319, 24800, 319, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 32, "u4", s32, false, false, "", 95, 3550, 95, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 32, "u4", s32, false, false, "", 107, 5000, 107, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 64, "u4", s32, false, false, "", 138, 7300, 138, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 64, "u4", s32, true, false, "", 115, 5900, 115, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 128, "u4", s32, true, false, "", 160, 9600, 160, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 128, "b1.xor", s32, false, false, "", 89, 2800, 89, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 128, "b1.xor", s32, false, false, "", 95, 3700, 95, measured, "H200"},
+    TensorRow{sm_90, 16, 8, 256, "b1.xor", s32, false, false, "", 113, 4700, 113, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f16, false, false, "row.row", 500, 24500, 500, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f32, false, false, "row.row", 465, 22500, 465, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f16, false, false, "row.col", 270, 16800, 270, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f32, false, false, "row.col", 232, 13300, 232, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f16, false, false, "col.row", 670, 30300, 670, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f32, false, false, "col.row", 638, 28200, 638, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f16, false, false, "col.col", 505, 23700, 505, measured, "H200"},
+    TensorRow{sm_90, 8, 8, 4, "half", f32, false, false, "col.col", 467, 22500, 467, measured, "H200"},
 };
 // clang-format on
 
@@ -208,7 +233,7 @@ constexpr const TensorRow* find(Arch arch, bool geforce, const isa::MmaVariant& 
     const TensorRow* found = nullptr;
     for (const TensorRow& r : rows)
         if (r.arch == arch && r.m == v.m && r.n == v.n && r.k == v.k &&
-            r.elements == elements_of(v) && r.d == v.d && r.sparse == v.sparse &&
+            fits(r, v) && r.d == v.d && r.sparse == v.sparse &&
             r.order == order_of(v) && (!r.geforce || geforce) && (found == nullptr || r.geforce))
             found = &r;
     if (found != nullptr) return found;
@@ -245,7 +270,7 @@ constexpr std::array tiles{
     Tile{sm_80, "mma.m16n8k16.f16.f16.f16.f16"},
     Tile{sm_80, "mma.m16n8k16.f32.f16.f16.f32"},
     Tile{sm_80, "mma.m16n8k16.f32.bf16.bf16.f32"},
-    Tile{sm_80, "mma.m16n8k8.f32.tf32.tf32.f32"},
+    Tile{sm_80, "mma.m16n8k4.f32.tf32.tf32.f32"},
     Tile{sm_80, "mma.m16n8k16.s32.s8.s8.s32"},
     Tile{sm_80, "mma.m8n8k128.s32.b1.b1.s32.and.popc"},
     Tile{sm_80, "mma.m8n8k4.f64.f64.f64.f64"},
@@ -290,8 +315,7 @@ std::optional<WmmaCost> wmma_cost(const Machine& machine, const isa::WmmaVariant
         if (v.a_order == isa::Order::col) moves += v.m * v.k / 64;
         if (v.b_order == isa::Order::row) moves += v.n * v.k / 64;
     }
-    const Centi last = (count / depth - 1) * row->interval / 100;
-    return WmmaCost{static_cast<uint16_t>(row->latency * depth + last),
+    return WmmaCost{static_cast<uint16_t>(row->latency * depth),
                     count * row->interval,
                     static_cast<uint16_t>(count),
                     static_cast<uint16_t>(moves),

@@ -64,7 +64,8 @@ struct Report {
     uint64_t cta_cycles = 0;    // median of the CTAs simulated
     uint64_t sm_cycles = 0;     // of all of the SM's CTAs
     uint64_t clock_cycles = 0;  // between the first and the last clock read; 0: fewer than two
-    std::vector<uint64_t> warp_clock_cycles;  // the same of each warp of the first CTA
+    // Between the last two clock reads of each warp of the first CTA that has two.
+    std::vector<uint64_t> warp_clock_cycles;
     uint64_t issued = 0;                      // instructions of the machine
     uint64_t retired = 0;                     // instructions of the PTX, by warps
     uint64_t products = 0;                    // multiply-adds of tensor cores

@@ -1,0 +1,70 @@
+#include "validate/modelled.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "emu/lockwarp.hpp"
+#include "emu/timing/timing.hpp"
+
+namespace lockwarp::validate {
+
+namespace {
+
+constexpr uint64_t most_items = 4'000'000;
+constexpr uint64_t most_bytes = uint64_t{1} << 24;
+constexpr uint64_t buffer_address = uint64_t{1} << 32;
+
+}  // namespace
+
+gpu::Problem modelled_cycles(const Probe& probe, unsigned warps, const timing::Machine& machine,
+                             double& cycles) {
+    if (probe.bytes > most_bytes) return "a buffer of " + std::to_string(probe.bytes) + " bytes";
+    const ptx::Parsed parsed = ptx::parse(probe.ptx);
+    if (!parsed.diagnostics.empty()) return parsed.diagnostics.front().message;
+    const isa::Resolved resolved = isa::resolve(parsed.module, machine.arch, probe.entry);
+    if (!resolved.diagnostics.empty()) return resolved.diagnostics.front().message;
+    std::vector<uint8_t> bytes(probe.bytes);
+    warp::Launch launch;
+    launch.block.x = 32 * warps;
+    launch.parameters.resize(sizeof buffer_address);
+    std::memcpy(launch.parameters.data(), &buffer_address, sizeof buffer_address);
+    launch.buffers.push_back({"out", buffer_address, bytes});
+    const timing::Lowering lowering = timing::lower(resolved.program, machine);
+    timing::Listener listener(lowering, 1, most_items, false);
+    const warp::Result result = exec::launch(resolved.program, launch, &listener);
+    if (result.refusal) return result.refusal->what;
+    if (result.trap) return std::string(warp::trap_name(result.trap->kind));
+    timing::Options options;
+    options.buckets = 0;
+    const timing::Report report = timing::simulate(lowering, launch, listener, options);
+    if (report.warp_clock_cycles.empty()) return "no clock was read";
+    cycles = static_cast<double>(*std::ranges::max_element(report.warp_clock_cycles)) /
+             probe.instructions;
+    return {};
+}
+
+Comparison compare_probes(const Probes& measured, const timing::Machine& machine,
+                          const std::vector<std::string>& only) {
+    Comparison out;
+    double sum = 0;
+    for (const Probe& probe : clock_probes(machine.arch, only)) {
+        const auto row = measured.rows.find(probe.key);
+        if (row == measured.rows.end()) continue;
+        for (const auto& [warps, cycles] : row->second) {
+            Beside beside{probe.key, warps, cycles, 0};
+            if (gpu::Problem why = modelled_cycles(probe, warps, machine, beside.modelled);
+                !why.empty()) {
+                out.left_out.push_back(probe.key + ": " + why);
+                break;
+            }
+            sum += std::abs(beside.error());
+            out.rows.push_back(std::move(beside));
+        }
+    }
+    if (!out.rows.empty()) out.mean_error = sum / static_cast<double>(out.rows.size());
+    return out;
+}
+
+}  // namespace lockwarp::validate
