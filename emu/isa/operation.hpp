@@ -289,6 +289,8 @@ struct Program {
     std::vector<uint8_t> const_image;
     std::array<uint32_t, 3> required_block{};  // .reqntid; 0: none
     std::array<uint32_t, 3> maximum_block{};   // .maxntid; 0: none
+    uint32_t least_ctas = 0;                   // .minnctapersm; 0: none
+    uint32_t most_registers = 0;               // .maxnreg; 0: none
 };
 
 }  // namespace lockwarp::isa

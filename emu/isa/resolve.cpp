@@ -389,6 +389,11 @@ void read_performance_directives(Resolver& r, const ptx::Function& entry) {
         std::array<uint32_t, 3>* block = nullptr;
         if (d.name == ".maxntid") block = &r.program.maximum_block;
         if (d.name == ".reqntid") block = &r.program.required_block;
+        if (!d.operands.empty()) {
+            const auto value = static_cast<uint32_t>(d.operands[0].bits);
+            if (d.name == ".minnctapersm") r.program.least_ctas = value;
+            if (d.name == ".maxnreg") r.program.most_registers = value;
+        }
         if (block == nullptr) continue;
         *block = {1, 1, 1};
         for (size_t i = 0; i < d.operands.size() && i < 3; ++i)

@@ -1,6 +1,7 @@
 #include "emu/timing/listener.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "emu/timing/wavefronts.hpp"
@@ -41,7 +42,10 @@ void Listener::access(const warp::Retired& event, Item& item) {
         if (a.lanes == 0) continue;
         if (a.space == Space::shared) {
             shared = true;
-            wavefronts_sum += wavefronts(a);
+            const unsigned merged = lowering_.operations[event.operation].merged;
+            warp::Access whole = a;
+            whole.bytes *= merged;
+            wavefronts_sum += wavefronts(merged == 1 ? a : whole);
         } else if (a.space != Space::param && a.space != Space::const_) {
             global = true;
             const Lines lines = lines_of(a);
@@ -69,6 +73,9 @@ void Listener::access(const warp::Retired& event, Item& item) {
             }
         }
     }
+    if (shared && o.wmma_fragment != nullptr && isa::bits(o.wmma_fragment->type) == 16)
+        wavefronts_sum = matrix_wavefronts(
+            std::span(event.accesses, std::min<uint32_t>(event.access_count, 16)));
     item.wavefronts = narrow(wavefronts_sum);
     item.lines = narrow(lines_sum);
     item.sectors = narrow(sectors_sum);

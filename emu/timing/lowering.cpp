@@ -17,7 +17,7 @@ using ptx::Space;
 constexpr std::array<std::string_view, static_cast<size_t>(Stall::count_)> stall_texts{
     "wait",         "short_scoreboard", "long_scoreboard", "math_pipe_throttle",
     "mio_throttle", "lg_throttle",      "barrier",         "branch_resolving",
-    "membar",       "not_selected"};
+    "membar",       "no_instruction",   "not_selected"};
 
 std::span<const uint32_t> written(const Program& p, const Operation& o) {
     return std::span(p.uses).subspan(o.first_use, o.written);
@@ -333,6 +333,43 @@ void fold(Lowering& l) {
     }
 }
 
+// Accesses to shared memory at one base, 32 bits each, one behind the other: of two or four whose
+// first is aligned the assembler makes one.
+void merge(Lowering& l) {
+    const Program& p = *l.program;
+    const auto mergeable = [&](uint32_t i) {
+        const Operation& o = p.operations[i];
+        return is(o, {Op::ld, Op::st}) && o.mod.space == Space::shared && width(o) == 32 &&
+               o.mod.vec <= 1 && !o.guarded && o.address[0].base != isa::no_ref;
+    };
+    for (const Block& b : l.blocks)
+        for (uint32_t i = b.first; i <= b.last; ++i) {
+            if (!mergeable(i)) continue;
+            const Operation& first = p.operations[i];
+            std::vector<uint32_t> run{i};
+            for (uint32_t k = i + 1; k <= b.last && run.size() < 4; ++k) {
+                const Operation& o = p.operations[k];
+                if (!mergeable(k)) {
+                    const Action a = l.operations[k].action;
+                    if (a == Action::plain || a == Action::free) continue;
+                    break;
+                }
+                if (o.op != first.op || o.address[0].base != first.address[0].base ||
+                    o.address[0].offset !=
+                        first.address[0].offset + 4 * static_cast<int64_t>(run.size()))
+                    break;
+                run.push_back(k);
+            }
+            while (run.size() > 1 && (run.size() == 3 || first.address[0].offset %
+                                                                 (4 * std::ssize(run)) != 0))
+                run.pop_back();
+            if (run.size() < 2) continue;
+            l.operations[i].merged = l.operations[i].data = static_cast<uint8_t>(run.size());
+            for (size_t k = 1; k < run.size(); ++k) make_free(l, run[k]);
+            i = run.back();
+        }
+}
+
 Lowered lower_one(const Operation& o, const Machine& machine) {
     Lowered l;
     l.action = action_of(o);
@@ -371,13 +408,9 @@ Lowered lower_one(const Operation& o, const Machine& machine) {
             } else if (o.wmma != nullptr) {
                 l.products = uint64_t{o.wmma->m} * o.wmma->n * o.wmma->k;
                 if (const auto w = wmma_cost(machine, *o.wmma)) {
-                    const Cost& move = cost(machine.arch, Kind::move_matrix);
-                    const uint32_t moving = w->moves * move.interval / 100;
-                    l.latency = static_cast<uint16_t>(w->latency +
-                                                      (w->moves == 0 ? 0 : move.latency + moving));
+                    l.latency = w->latency;
                     l.interval = w->interval;
-                    l.hold =
-                        static_cast<uint16_t>(std::max<uint32_t>(w->products + w->moves, moving));
+                    l.hold = w->products;
                     l.how = w->how;
                 }
             }
@@ -390,6 +423,9 @@ Lowered lower_one(const Operation& o, const Machine& machine) {
             l.pipe = Pipe::shared;
             l.issue = 1;
             l.how = shared_row(machine.arch).how;
+            if (o.op == Op::wmma_load)
+                l.moves = static_cast<uint16_t>(
+                    wmma_moves(machine.arch, *o.wmma_fragment, o.mod.order[0]));
             break;
         case Action::branch:
             l.hold = flow_row(machine.arch).branch;
@@ -460,6 +496,7 @@ Lowering lower(const Program& program, const Machine& machine) {
     find_blocks(l);
     find_sources(l);
     fold(l);
+    merge(l);
     for (Block& b : l.blocks) schedule(l, b);
     l.registers = live_registers(l);
     return l;

@@ -4,6 +4,7 @@
 // The program is PTX: its registers are virtual, and NVIDIA's assembler folds, fuses and reorders.
 // This models what of that is regular: copies and addresses with a constant offset cost nothing,
 // chains of logic and of additions become three-operand ones, a product and a sum one instruction,
+// loads and stores of neighbouring words of shared memory one access,
 // and each basic block is scheduled by its longest path of latencies. What the assembler does
 // across blocks (loops unrolled, invariants moved, registers spilled) is not modelled.
 #pragma once
@@ -43,6 +44,7 @@ enum class Stall : uint8_t {
     barrier,
     branch_resolving,
     membar,
+    no_instruction,  // its code is not there yet
     not_selected,
     count_
 };
@@ -60,6 +62,8 @@ struct Lowered {
     Stall reason = Stall::wait;  // of those that need its result
     Evidence how = Evidence::guessed;
     uint64_t products = 0;  // multiply-adds of a warp
+    uint8_t merged = 1;     // accesses side by side that are one
+    uint16_t moves = 0;     // of a wmma.load from global memory, see wmma_moves
 };
 
 // A run of operations that is entered at its first and left at its last alone.

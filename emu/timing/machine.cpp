@@ -34,13 +34,13 @@ constexpr std::array machine_rows{
 };
 
 constexpr std::array flow_rows{
-    //       arch   arrive release branch start
-    FlowRow{sm_70, 200, 12, 8, 200, guessed,  "as sm_90"},
-    FlowRow{sm_75, 200, 12, 8, 200, guessed,  "as sm_90"},
-    FlowRow{sm_80, 200, 12, 8, 200, guessed,  "as sm_90"},
-    FlowRow{sm_86, 200, 12, 8, 200, guessed,  "as sm_90"},
-    FlowRow{sm_89, 200, 12, 8, 200, guessed,  "as sm_90"},
-    FlowRow{sm_90, 200, 12, 8, 200, measured, "H200; start guessed"},
+    //       arch   arrive release branch start fetch
+    FlowRow{sm_70, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
+    FlowRow{sm_75, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
+    FlowRow{sm_80, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
+    FlowRow{sm_86, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
+    FlowRow{sm_89, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
+    FlowRow{sm_90, 200, 12, 8, 200, 20, measured, "H200; start guessed"},
 };
 
 constexpr std::array shared_rows{
@@ -54,13 +54,13 @@ constexpr std::array shared_rows{
 };
 
 constexpr std::array global_rows{
-    //         arch   L1  L2   DRAM atomic line port sector store queue
-    GlobalRow{sm_70, 28, 193, 400, 200, 100, 500,  50, 100, 12, published, "V100, Jia et al. 2018"},
-    GlobalRow{sm_75, 32, 188, 440, 200, 100, 500,  50, 100, 12, published, "T4, Jia et al. 2019"},
-    GlobalRow{sm_80, 33, 200, 470, 210, 100, 500,  50, 100, 12, published, "A100, Abdelkhalik et al. 2022"},
-    GlobalRow{sm_86, 33, 200, 470, 210, 100, 500,  50, 100, 12, derived,   "as sm_80"},
-    GlobalRow{sm_89, 33, 220, 540, 230, 100, 500,  50, 100, 12, derived,   "as sm_80"},
-    GlobalRow{sm_90, 30, 295, 622, 293, 100, 500,  29,  98, 12, measured,  "H200"},
+    //         arch   L1  L2   DRAM atomic line port sector store L2 bytes fill queue
+    GlobalRow{sm_70, 28, 193, 400, 200, 100, 500,  50, 100, 1600, 50, 12, published, "V100, Jia et al. 2018"},
+    GlobalRow{sm_75, 32, 188, 440, 200, 100, 500,  50, 100, 1200, 50, 12, published, "T4, Jia et al. 2019"},
+    GlobalRow{sm_80, 33, 200, 470, 210, 100, 500,  50, 100, 3600, 50, 12, published, "A100, Abdelkhalik et al. 2022"},
+    GlobalRow{sm_86, 33, 200, 470, 210, 100, 500,  50, 100, 1600, 50, 12, derived,   "as sm_80"},
+    GlobalRow{sm_89, 33, 220, 540, 230, 100, 500,  50, 100, 2400, 50, 12, derived,   "as sm_80"},
+    GlobalRow{sm_90, 30, 295, 622, 293, 100, 500,  29,  98, 3600, 50, 12, measured,  "H200"},
 };
 // clang-format on
 

@@ -152,16 +152,17 @@ std::span<const TensorRow> tensor_rows();
 // nullptr where the architecture does not have the variant, or no row (none of sm_100 and above).
 const TensorRow* tensor_row(const Machine& machine, const isa::MmaVariant& v);
 
-// What a wmma.mma becomes: products of `tile`, in chains of `depth`, after `moves` transpositions
-// of 8x8 matrices (movmatrix) where an operand lies the other way than the tensor core wants it.
+// What a wmma.mma becomes: products of one shape, some of them in chains.
 struct WmmaCost {
     uint16_t latency;
     Centi interval;
     uint16_t products;
-    uint16_t moves;
     Evidence how;
     std::string_view source;
 };
+// Matrices of 8x8 that a wmma.load from global memory transposes by movmatrix: those of an A of
+// columns and a B of rows, of 16-bit elements. From shared memory ldmatrix.trans does it.
+unsigned wmma_moves(Arch arch, const isa::WmmaFragment& f, isa::Order order);
 std::optional<WmmaCost> wmma_cost(const Machine& machine, const isa::WmmaVariant& v);
 
 // Shared memory and what shares its queue.
@@ -190,6 +191,8 @@ struct GlobalRow {
     Centi port;          // cycles of a sub-core's port for each access
     Centi sector;        // for each sector of 32 bytes that comes from L2
     Centi sector_store;  // and that goes there
+    uint16_t l2_bytes;   // a cycle that L2 gives to all SMs together
+    Centi fill;  // of the pipe of shared memory, which is L1 too, for a sector that a load brings there
     uint8_t queue;  // accesses that a sub-core holds before its warps must wait
     Evidence how;
     std::string_view source;
@@ -203,6 +206,7 @@ struct FlowRow {
     uint16_t barrier_release;  // cycles from the last arrival until the warps go on
     uint16_t branch;           // cycles until a warp that branched issues again
     uint16_t start;            // from a CTA's end until the one in its place begins
+    uint16_t fetch;            // cycles for a line of code (eight instructions) that an SM sees first
     Evidence how;
     std::string_view source;
 };

@@ -149,6 +149,9 @@ struct Sm {
     uint64_t now = 0;
     uint32_t started_warps = 0;
     std::array<uint64_t, pipes> used{};  // hundredths
+    std::vector<uint32_t> line_of{};  // of code, by operation
+    std::vector<uint64_t> fetched{};  // from when an SM has it
+    Centi sector = 0;                 // GlobalRow's, or more where all SMs share L2
     std::vector<std::array<uint64_t, pipes>> over_time{};
     uint64_t bucket = 256;  // cycles
 
@@ -239,6 +242,11 @@ struct Sm {
             if (w.groups.size() > allowed)
                 for (size_t g = 0; g < w.groups.size() - allowed; ++g)
                     wait(w.groups[g], Stall::long_scoreboard);
+        }
+        if (flow.fetch != 0) {
+            uint64_t& there = fetched[line_of[item.operation]];
+            if (there == never) there = std::max(w.next, now) + flow.fetch;
+            wait(there, Stall::no_instruction);
         }
         SubCore& core = cores[w.number % sub_cores];
         core.wake = std::min(core.wake, w.ready);
@@ -361,11 +369,14 @@ struct Sm {
         uint64_t from = begin;
         if (item.sectors != 0 || atomic) {
             from = std::max(begin, sectors_pipe);
-            sectors_pipe = from + item.sectors * (store ? global.sector_store : global.sector);
-            done = sectors_pipe / 100 + (atomic      ? global.atomic
+            sectors_pipe = from + item.sectors * (store ? std::max(global.sector_store, sector) : sector);
+            done = sectors_pipe / 100 +
+                   (atomic      ? global.atomic
                                          : item.dram ? global.dram
                                                      : global.l2);
         }
+        if (item.sectors != 0 && !store && !atomic && item.touched == Touched::global)
+            done = std::max(done, shared_pipe.take(done * 100, item.sectors * global.fill) / 100);
         core.global.put(from / 100);
         return done;
     }
@@ -395,7 +406,8 @@ struct Sm {
                 const bool store = m.action == Action::store || m.action == Action::copy;
                 const uint64_t served =
                     serve_shared(core, count, m.action == Action::copy ? 1 : m.data, store);
-                const bool matrix = o.op == Op::ldmatrix || o.op == Op::stmatrix;
+                const bool matrix = o.op == Op::ldmatrix || o.op == Op::stmatrix ||
+                                    o.wmma_fragment != nullptr;
                 done = served + (atomic ? shared.atomic : matrix ? shared.matrix : shared.load);
                 reason = Stall::short_scoreboard;
                 entry.wavefronts += count;
@@ -405,6 +417,11 @@ struct Sm {
                 done = serve_global(core, item, atomic, m.action == Action::store);
                 reason = Stall::long_scoreboard;
                 entry.sectors += item.sectors;
+                if (m.moves != 0) {
+                    const Cost& move = cost(l.machine->arch, Kind::move_matrix);
+                    done += move.latency + m.moves * move.interval / 100;
+                    hold = std::max<uint64_t>(hold, m.moves);
+                }
             }
             if (m.action == Action::copy) w.copies = std::max(w.copies, done);
         } else if (m.pipe == Pipe::shared) {
@@ -600,9 +617,18 @@ Report simulate(const Lowering& lowering, const warp::Launch& launch, const List
     Report report;
     const Machine& machine = *lowering.machine;
     report.machine = &machine;
-    const unsigned registers = options.registers != 0
-                                   ? options.registers
-                                   : std::min(255u, lowering.registers + registers_kept);
+    unsigned registers = options.registers;
+    if (registers == 0) {
+        // What the program asks of the assembler is kept, by spilling if need be.
+        const isa::Program& program = *lowering.program;
+        registers = std::min(255u, lowering.registers + registers_kept);
+        if (program.most_registers != 0) registers = std::min(registers, program.most_registers);
+        const uint64_t lanes = (launch.block.count() + 31) / 32 * 32;
+        if (program.least_ctas != 0)
+            registers = static_cast<unsigned>(std::min<uint64_t>(
+                registers, registers_of_sm / (program.least_ctas * lanes) / register_unit *
+                               register_unit));
+    }
     report.residency = residency(machine, *lowering.program, launch, registers);
     report.grid_ctas = launch.grid.count();
     report.sm_ctas = (report.grid_ctas + machine.sms - 1) / machine.sms;
@@ -615,6 +641,16 @@ Report simulate(const Lowering& lowering, const warp::Launch& launch, const List
           .flow = flow_row(machine.arch),
           .report = report};
     for (SubCore& c : sm.cores) c.wake = never;
+    constexpr unsigned line_instructions = 8;
+    uint32_t instructions = 0;
+    for (const Lowered& m : lowering.operations) {
+        sm.line_of.push_back(instructions / line_instructions);
+        instructions += m.issue;
+    }
+    sm.fetched.assign(instructions / line_instructions + 1, never);
+    const uint64_t busy_sms = std::min<uint64_t>(report.grid_ctas, machine.sms);
+    sm.sector = std::max<Centi>(sm.global.sector,
+                                static_cast<Centi>(3200 * busy_sms / sm.global.l2_bytes));
     for (const CtaStreams* cta : listener.ctas())
         if (cta->ended || listener.full()) sm.queue.push_back(cta);
     sm.running.resize(std::max(1u, report.residency.ctas));

@@ -284,6 +284,13 @@ const TensorRow* tensor_row(const Machine& machine, const isa::MmaVariant& v) {
     return has(machine.arch, v) ? find(machine.arch, machine.geforce, v) : nullptr;
 }
 
+unsigned wmma_moves(Arch arch, const isa::WmmaFragment& f, isa::Order order) {
+    if (arch == sm_70 || isa::bits(f.type) != 16) return 0;
+    if (f.operand == isa::WmmaOperand::a && order == isa::Order::col) return f.m * f.k / 64u;
+    if (f.operand == isa::WmmaOperand::b && order == isa::Order::row) return f.n * f.k / 64u;
+    return 0;
+}
+
 std::optional<WmmaCost> wmma_cost(const Machine& machine, const isa::WmmaVariant& v) {
     const unsigned products = unsigned{v.m} * v.n * v.k;
     if (machine.arch == sm_70)
@@ -291,7 +298,6 @@ std::optional<WmmaCost> wmma_cost(const Machine& machine, const isa::WmmaVariant
         return WmmaCost{static_cast<uint16_t>(v.d == f32 ? 54 : 64),
                         static_cast<Centi>(products / 128 * 100),
                         4,
-                        0,
                         published,
                         "V100, Raihan et al. 2019"};
     // The products that exist are the same for u8 as for s8; C's type does not matter.
@@ -309,16 +315,9 @@ std::optional<WmmaCost> wmma_cost(const Machine& machine, const isa::WmmaVariant
     if (row == nullptr) return std::nullopt;
     const unsigned count = std::max(1u, products / (unsigned{tile->m} * tile->n * tile->k));
     const unsigned depth = std::max(1u, unsigned{v.k} / tile->k);
-    // Transposed: an A of columns, a B of rows; of 16-bit elements, matrices of 8x8.
-    unsigned moves = 0;
-    if (isa::bits(v.ab) == 16) {
-        if (v.a_order == isa::Order::col) moves += v.m * v.k / 64;
-        if (v.b_order == isa::Order::row) moves += v.n * v.k / 64;
-    }
     return WmmaCost{static_cast<uint16_t>(row->latency * depth),
                     count * row->interval,
                     static_cast<uint16_t>(count),
-                    static_cast<uint16_t>(moves),
                     derived,
                     tile->key};
 }

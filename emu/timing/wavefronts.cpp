@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace lockwarp::timing {
 
@@ -52,6 +53,32 @@ unsigned wavefronts(std::span<const uint64_t> addresses, uint32_t active, unsign
 unsigned wavefronts(const warp::Access& access) {
     return std::max(
         1u, wavefronts(access.address, access.lanes, access.bytes, phase_lanes(access.bytes)));
+}
+
+unsigned matrix_wavefronts(std::span<const warp::Access> accesses) {
+    constexpr uint64_t row_bytes = 16;
+    constexpr unsigned rows = 8;
+    std::vector<uint64_t> all;
+    for (const warp::Access& a : accesses)
+        for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1)
+            all.push_back(a.address[static_cast<size_t>(__builtin_ctz(rest))] / row_bytes);
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    // Neighbours side by side make a line of the tile.
+    size_t across = 1;
+    while (across < all.size() && all[across] == all[across - 1] + 1) ++across;
+    unsigned sum = 0;
+    for (size_t column = 0; column < across; ++column)
+        for (size_t first = column; first < all.size(); first += across * rows) {
+            std::array<uint64_t, 32> addresses{};
+            uint32_t active = 0;
+            for (unsigned r = 0; r < rows && first + r * across < all.size(); ++r) {
+                addresses[r] = all[first + r * across] * row_bytes;
+                active |= 1u << r;
+            }
+            sum += wavefronts(addresses, active, row_bytes, rows);
+        }
+    return std::max(1u, sum);
 }
 
 Lines lines_of(const warp::Access& access) {

@@ -26,6 +26,11 @@ unsigned wavefronts(std::span<const uint64_t> addresses, uint32_t active, unsign
 // Of an access as an observer hears of it; 1 where no lane took part.
 unsigned wavefronts(const warp::Access& access);
 
+// Of wmma.load and wmma.store of elements of 16 bits, which are ldmatrix and stmatrix: the bytes of
+// all the accesses as 16-byte rows, eight of one column of 8x8 matrices a phase. Source: the code
+// that ptxas 13.0 makes for sm_90.
+unsigned matrix_wavefronts(std::span<const warp::Access> accesses);
+
 // What an access asks of global memory: lines of 128 bytes, and sectors of 32 among them.
 struct Lines {
     unsigned lines = 0, sectors = 0;
