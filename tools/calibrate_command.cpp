@@ -10,8 +10,8 @@
 #include "tools/progress.hpp"
 #include "tools/run_command.hpp"
 #include "validate/emulator_engine.hpp"
-#include "validate/modelled.hpp"
 #include "validate/lockstep.hpp"
+#include "validate/modelled.hpp"
 
 namespace lockwarp::tools {
 
@@ -92,8 +92,8 @@ int against(const CalibrateCommand& o, isa::Arch arch) {
     if (machine == nullptr) return wrong("no cycles are known of that architecture");
     validate::Comparison c = validate::compare_probes(measured, *machine, o.only);
     if (c.rows.empty()) return wrong("nothing to compare: no row of the file is a probe here");
-    fmt::print("mean error {:.1f}% over {} values: the model of {} beside {}\n",
-               100 * c.mean_error, c.rows.size(), machine->name, measured.device.name);
+    fmt::print("mean error {:.1f}% over {} values: the model of {} beside {}\n", 100 * c.mean_error,
+               c.rows.size(), machine->name, measured.device.name);
     std::ranges::stable_sort(c.rows, [](const auto& a, const auto& b) {
         return std::abs(a.error()) > std::abs(b.error());
     });

@@ -21,7 +21,7 @@ struct CalibrateCommand {
     std::string arch;               // without a GPU; empty: sm_90
     bool list = false;
     bool emulator = false;  // in a GPU's place
-    std::string against;     // a file that out wrote
+    std::string against;    // a file that out wrote
     unsigned lines = 20;
     EngineOptions engine;
 };

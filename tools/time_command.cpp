@@ -151,7 +151,8 @@ int against(const TimeCommand& o) {
                 wrong_pairs += fmt::format("  {} over {}\n", a.point.name, b.point.name);
         }
     std::string out = fmt::format(
-        "mean error {:.1f}% over {} launches; order right in {} of {} pairs that differ by over 15%\n",
+        "mean error {:.1f}% over {} launches; order right in {} of {} pairs that differ by over "
+        "15%\n",
         100 * sum / static_cast<double>(all.size()), all.size(), validate::grouped(right),
         validate::grouped(pairs));
     out += fmt::format("{}, {}, driver {}, {} MHz, {}; cycles of an SM\n", clocks.device,
@@ -230,9 +231,10 @@ void add_time(CLI::App& app, TimeCommand& o) {
                      "and 16)")
         ->type_name("N")
         ->check(CLI::Range(1u, 255u));
-    time->add_option("--against", o.against,
-                     "hold the model against cycles that lockwarp measure wrote to FILE; the launch "
-                     "files are those it names")
+    time->add_option(
+            "--against", o.against,
+            "hold the model against cycles that lockwarp measure wrote to FILE; the launch "
+            "files are those it names")
         ->type_name("FILE");
     time->add_option("--scatter", o.scatter, "of --against: write a picture")->type_name("FILE");
     time->add_flag("--cold", o.cold, "what is read first comes from DRAM (default: from L2)");

@@ -59,7 +59,11 @@ Kind float_kind(const Operation& o) {
 Kind convert_kind(const Operation& o) {
     const Type to = o.mod.type[0], from = o.mod.types > 1 ? o.mod.type[1] : to;
     if (!isa::is_float(to) && !isa::is_float(from))
-        return isa::bits(to) == 64 ? Kind::alu64 : Kind::alu;
+        // A half of 64 bits, or a zero for the other, costs nothing.
+        return isa::bits(to) >= 32 &&
+                       (isa::bits(from) == 64 || (isa::bits(from) == 32 && !isa::is_signed(from)))
+                   ? Kind::free
+                   : Kind::alu;
     // To an integer as to 64 bits: the unit of the special functions does it.
     return isa::bits(to) == 64 || isa::bits(from) == 64 ||
                    (isa::is_float(from) && !isa::is_float(to))
@@ -101,8 +105,9 @@ Kind kind_of(const Operation& o) {
         case Op::mad:
         case Op::madc:
             if (real) return float_kind(o);
-            return width(o) == 64 || o.mod.part == isa::Part::hi ? Kind::multiply64
-                                                                 : Kind::multiply;
+            return width(o) == 64 || o.mod.part == isa::Part::hi || o.mod.part == isa::Part::wide
+                       ? Kind::multiply64
+                       : Kind::multiply;
         case Op::fma:
             return float_kind(o);
         case Op::mul24:
@@ -307,7 +312,7 @@ void fold(Lowering& l) {
         if (u.uses != 1 || u.user <= i || l.block_of[u.user] != l.block_of[i]) continue;
         const Operation& to = p.operations[u.user];
         if (l.operations[u.user].action != Action::plain || absorbed[u.user] != 0) continue;
-        const bool widened = o.op == Op::cvt && m.kind == Kind::alu64;
+        const bool widened = o.op == Op::cvt && m.kind == Kind::alu;
         const bool product = (o.op == Op::mul || o.op == Op::shl) && !isa::is_float(o.mod.type[0]);
         const bool contracted = o.op == Op::mul && isa::is_float(o.mod.type[0]) &&
                                 is(to, {Op::add, Op::sub}) && !o.mod.rounding_given &&
@@ -360,8 +365,8 @@ void merge(Lowering& l) {
                     break;
                 run.push_back(k);
             }
-            while (run.size() > 1 && (run.size() == 3 || first.address[0].offset %
-                                                                 (4 * std::ssize(run)) != 0))
+            while (run.size() > 1 &&
+                   (run.size() == 3 || first.address[0].offset % (4 * std::ssize(run)) != 0))
                 run.pop_back();
             if (run.size() < 2) continue;
             l.operations[i].merged = l.operations[i].data = static_cast<uint8_t>(run.size());

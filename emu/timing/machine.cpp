@@ -50,17 +50,17 @@ constexpr std::array shared_rows{
     SharedRow{sm_80, 23, 23, 34, 200, 400, 200, 100, 100, 5, published, "A6000, Huerta et al. 2025"},
     SharedRow{sm_86, 23, 23, 34, 200, 400, 200, 100, 100, 5, published, "A6000, Huerta et al. 2025"},
     SharedRow{sm_89, 23, 23, 34, 200, 400, 200, 100, 100, 5, derived,   "as sm_86"},
-    SharedRow{sm_90, 23, 23, 31, 200, 400, 200, 250, 100, 5, measured,  "H200"},
+    SharedRow{sm_90, 23, 23, 26, 200, 400, 200, 250, 100, 5, measured,  "H200"},
 };
 
 constexpr std::array global_rows{
-    //         arch   L1  L2   DRAM atomic line port sector store L2 bytes fill queue
-    GlobalRow{sm_70, 28, 193, 400, 200, 100, 500,  50, 100, 1600, 50, 12, published, "V100, Jia et al. 2018"},
-    GlobalRow{sm_75, 32, 188, 440, 200, 100, 500,  50, 100, 1200, 50, 12, published, "T4, Jia et al. 2019"},
-    GlobalRow{sm_80, 33, 200, 470, 210, 100, 500,  50, 100, 3600, 50, 12, published, "A100, Abdelkhalik et al. 2022"},
-    GlobalRow{sm_86, 33, 200, 470, 210, 100, 500,  50, 100, 1600, 50, 12, derived,   "as sm_80"},
-    GlobalRow{sm_89, 33, 220, 540, 230, 100, 500,  50, 100, 2400, 50, 12, derived,   "as sm_80"},
-    GlobalRow{sm_90, 30, 295, 622, 293, 100, 500,  29,  98, 3600, 50, 12, measured,  "H200"},
+    //         arch   L1  L2   DRAM atomic line port sector store loaded L2 bytes fill queue
+    GlobalRow{sm_70, 28, 193, 400, 200, 100, 500,  50, 100, 150, 1600, 50, 12, published, "V100, Jia et al. 2018"},
+    GlobalRow{sm_75, 32, 188, 440, 200, 100, 500,  50, 100, 150, 1200, 50, 12, published, "T4, Jia et al. 2019"},
+    GlobalRow{sm_80, 33, 200, 470, 210, 100, 500,  50, 100, 150, 3600, 50, 12, published, "A100, Abdelkhalik et al. 2022"},
+    GlobalRow{sm_86, 33, 200, 470, 210, 100, 500,  50, 100, 150, 1600, 50, 12, derived,   "as sm_80"},
+    GlobalRow{sm_89, 33, 220, 540, 230, 100, 500,  50, 100, 150, 2400, 50, 12, derived,   "as sm_80"},
+    GlobalRow{sm_90, 30, 295, 622, 293, 100, 500,  29,  98, 300, 4800, 50, 12, measured,  "H200; under load fitted to whole kernels"},
 };
 // clang-format on
 

@@ -82,8 +82,8 @@ struct Cost {
 enum class Kind : uint8_t {
     free,
     alu,
-    alu64,       // two halves with a carry
-    add,         // of integers, to 32 bits
+    alu64,  // two halves with a carry
+    add,    // of integers, to 32 bits
     bit_field,
     multiply,    // 32-bit multiply-add
     multiply64,  // wide, or by parts
@@ -115,7 +115,7 @@ enum class Kind : uint8_t {
     barrier,
     fence,
     warp_barrier,
-    wait,  // cp.async.wait, mbarrier tests
+    wait,      // cp.async.wait, mbarrier tests
     constant,  // from constant memory at an address in a register; else it is an operand
     count_
 };
@@ -187,12 +187,14 @@ struct GlobalRow {
     Arch arch;
     uint16_t l1, l2, dram;  // cycles of latency
     uint16_t atomic;        // at L2
-    Centi line;     // of the SM's L1 pipe, for each line of 128 bytes that an access touches
+    Centi line;          // of the SM's L1 pipe, for each line of 128 bytes that an access touches
     Centi port;          // cycles of a sub-core's port for each access
     Centi sector;        // for each sector of 32 bytes that comes from L2
     Centi sector_store;  // and that goes there
+    uint16_t l2_loaded;  // cycles more of latency where all SMs are at work
     uint16_t l2_bytes;   // a cycle that L2 gives to all SMs together
-    Centi fill;  // of the pipe of shared memory, which is L1 too, for a sector that a load brings there
+    Centi fill;  // of the pipe of shared memory, which is L1 too, for a sector that a load brings
+                 // there
     uint8_t queue;  // accesses that a sub-core holds before its warps must wait
     Evidence how;
     std::string_view source;
@@ -206,7 +208,7 @@ struct FlowRow {
     uint16_t barrier_release;  // cycles from the last arrival until the warps go on
     uint16_t branch;           // cycles until a warp that branched issues again
     uint16_t start;            // from a CTA's end until the one in its place begins
-    uint16_t fetch;            // cycles for a line of code (eight instructions) that an SM sees first
+    uint16_t fetch;  // cycles for a line of code (eight instructions) that an SM sees first
     Evidence how;
     std::string_view source;
 };

@@ -126,7 +126,7 @@ struct SubCore {
     Queue shared, global, special;
     uint64_t global_port = 0;
     uint64_t special_busy = 0;  // until, in hundredths
-    uint64_t port = 0;  // of shared memory, until, in hundredths
+    uint64_t port = 0;          // of shared memory, until, in hundredths
     uint32_t greedy = UINT32_MAX;
     uint64_t wake = 0;
 };
@@ -149,9 +149,10 @@ struct Sm {
     uint64_t now = 0;
     uint32_t started_warps = 0;
     std::array<uint64_t, pipes> used{};  // hundredths
-    std::vector<uint32_t> line_of{};  // of code, by operation
-    std::vector<uint64_t> fetched{};  // from when an SM has it
-    Centi sector = 0;                 // GlobalRow's, or more where all SMs share L2
+    std::vector<uint32_t> line_of{};     // of code, by operation
+    std::vector<uint64_t> fetched{};     // from when an SM has it
+    Centi sector = 0;                    // GlobalRow's, or more where all SMs share L2
+    uint64_t l2_latency = 0;             // likewise
     std::vector<std::array<uint64_t, pipes>> over_time{};
     uint64_t bucket = 256;  // cycles
 
@@ -369,11 +370,11 @@ struct Sm {
         uint64_t from = begin;
         if (item.sectors != 0 || atomic) {
             from = std::max(begin, sectors_pipe);
-            sectors_pipe = from + item.sectors * (store ? std::max(global.sector_store, sector) : sector);
-            done = sectors_pipe / 100 +
-                   (atomic      ? global.atomic
+            sectors_pipe =
+                from + item.sectors * (store ? std::max(global.sector_store, sector) : sector);
+            done = sectors_pipe / 100 + (atomic      ? global.atomic
                                          : item.dram ? global.dram
-                                                     : global.l2);
+                                                     : l2_latency);
         }
         if (item.sectors != 0 && !store && !atomic && item.touched == Touched::global)
             done = std::max(done, shared_pipe.take(done * 100, item.sectors * global.fill) / 100);
@@ -406,8 +407,8 @@ struct Sm {
                 const bool store = m.action == Action::store || m.action == Action::copy;
                 const uint64_t served =
                     serve_shared(core, count, m.action == Action::copy ? 1 : m.data, store);
-                const bool matrix = o.op == Op::ldmatrix || o.op == Op::stmatrix ||
-                                    o.wmma_fragment != nullptr;
+                const bool matrix =
+                    o.op == Op::ldmatrix || o.op == Op::stmatrix || o.wmma_fragment != nullptr;
                 done = served + (atomic ? shared.atomic : matrix ? shared.matrix : shared.load);
                 reason = Stall::short_scoreboard;
                 entry.wavefronts += count;
@@ -524,13 +525,13 @@ struct Sm {
                                       : item.wavefronts);
     }
 
-    // Of two warps that may issue: the one that issued last, unless the pipe had to refuse it since;
-    // then the youngest. Two warps thus share a pipe that is busy, and the others wait for them to
-    // end: what the probes of an H200 show.
+    // Of two warps that may issue: first one that a pipe had to refuse, and of these the one that
+    // has waited longer since it issued; else the one that issued last, then the youngest.
     static bool before(const SubCore& core, const WarpState& a, uint32_t a_index,
                        const WarpState& b, uint32_t b_index) {
-        const bool a_last = a_index == core.greedy, b_last = b_index == core.greedy;
-        if (a_last != b_last) return a_last ? a.refused == 0 : b.refused != 0;
+        if ((a.refused != 0) != (b.refused != 0)) return a.refused != 0;
+        if (a.refused != 0 && a.last != b.last) return a.last < b.last;
+        if (a_index == core.greedy || b_index == core.greedy) return a_index == core.greedy;
         return a.number > b.number;
     }
 
@@ -626,8 +627,8 @@ Report simulate(const Lowering& lowering, const warp::Launch& launch, const List
         const uint64_t lanes = (launch.block.count() + 31) / 32 * 32;
         if (program.least_ctas != 0)
             registers = static_cast<unsigned>(std::min<uint64_t>(
-                registers, registers_of_sm / (program.least_ctas * lanes) / register_unit *
-                               register_unit));
+                registers,
+                registers_of_sm / (program.least_ctas * lanes) / register_unit * register_unit));
     }
     report.residency = residency(machine, *lowering.program, launch, registers);
     report.grid_ctas = launch.grid.count();
@@ -649,8 +650,9 @@ Report simulate(const Lowering& lowering, const warp::Launch& launch, const List
     }
     sm.fetched.assign(instructions / line_instructions + 1, never);
     const uint64_t busy_sms = std::min<uint64_t>(report.grid_ctas, machine.sms);
-    sm.sector = std::max<Centi>(sm.global.sector,
-                                static_cast<Centi>(3200 * busy_sms / sm.global.l2_bytes));
+    sm.l2_latency = sm.global.l2 + sm.global.l2_loaded * busy_sms / machine.sms;
+    sm.sector =
+        std::max<Centi>(sm.global.sector, static_cast<Centi>(3200 * busy_sms / sm.global.l2_bytes));
     for (const CtaStreams* cta : listener.ctas())
         if (cta->ended || listener.full()) sm.queue.push_back(cta);
     sm.running.resize(std::max(1u, report.residency.ctas));

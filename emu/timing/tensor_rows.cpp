@@ -232,9 +232,9 @@ constexpr std::array likenesses{Likeness{sm_89, sm_86},
 constexpr const TensorRow* find(Arch arch, bool geforce, const isa::MmaVariant& v) {
     const TensorRow* found = nullptr;
     for (const TensorRow& r : rows)
-        if (r.arch == arch && r.m == v.m && r.n == v.n && r.k == v.k &&
-            fits(r, v) && r.d == v.d && r.sparse == v.sparse &&
-            r.order == order_of(v) && (!r.geforce || geforce) && (found == nullptr || r.geforce))
+        if (r.arch == arch && r.m == v.m && r.n == v.n && r.k == v.k && fits(r, v) && r.d == v.d &&
+            r.sparse == v.sparse && r.order == order_of(v) && (!r.geforce || geforce) &&
+            (found == nullptr || r.geforce))
             found = &r;
     if (found != nullptr) return found;
     for (const Likeness& l : likenesses)
@@ -296,9 +296,7 @@ std::optional<WmmaCost> wmma_cost(const Machine& machine, const isa::WmmaVariant
     if (machine.arch == sm_70)
         // Four sets of steps that end at cycles 18, 28, 38 and 54; in f16 at 64.
         return WmmaCost{static_cast<uint16_t>(v.d == f32 ? 54 : 64),
-                        static_cast<Centi>(products / 128 * 100),
-                        4,
-                        published,
+                        static_cast<Centi>(products / 128 * 100), 4, published,
                         "V100, Raihan et al. 2019"};
     // The products that exist are the same for u8 as for s8; C's type does not matter.
     const isa::MmaVariant* tile = nullptr;
@@ -315,11 +313,8 @@ std::optional<WmmaCost> wmma_cost(const Machine& machine, const isa::WmmaVariant
     if (row == nullptr) return std::nullopt;
     const unsigned count = std::max(1u, products / (unsigned{tile->m} * tile->n * tile->k));
     const unsigned depth = std::max(1u, unsigned{v.k} / tile->k);
-    return WmmaCost{static_cast<uint16_t>(row->latency * depth),
-                    count * row->interval,
-                    static_cast<uint16_t>(count),
-                    derived,
-                    tile->key};
+    return WmmaCost{static_cast<uint16_t>(row->latency * depth), count * row->interval,
+                    static_cast<uint16_t>(count), derived, tile->key};
 }
 
 }  // namespace lockwarp::timing

@@ -66,10 +66,10 @@ struct Report {
     uint64_t clock_cycles = 0;  // between the first and the last clock read; 0: fewer than two
     // Between the last two clock reads of each warp of the first CTA that has two.
     std::vector<uint64_t> warp_clock_cycles;
-    uint64_t issued = 0;                      // instructions of the machine
-    uint64_t retired = 0;                     // instructions of the PTX, by warps
-    uint64_t products = 0;                    // multiply-adds of tensor cores
-    double tensor_share = 0;                  // of the peak of the tensor pipe
+    uint64_t issued = 0;      // instructions of the machine
+    uint64_t retired = 0;     // instructions of the PTX, by warps
+    uint64_t products = 0;    // multiply-adds of tensor cores
+    double tensor_share = 0;  // of the peak of the tensor pipe
     std::array<double, static_cast<size_t>(Pipe::count_)> use{};  // 0 to 1
     std::array<std::vector<double>, static_cast<size_t>(Pipe::count_)> use_over_time;
     uint64_t bucket_cycles = 0;
