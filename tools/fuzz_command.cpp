@@ -166,9 +166,11 @@ int fuzz_command(const FuzzCommand& command) {
     }
     r.summary.seconds = seconds();
     if (!r.problem.empty()) return wrong(r.problem);
-    if (interrupted_now()) {
+    // What differed before it was stopped is said all the same.
+    const bool stopped = interrupted_now();
+    if (stopped) {
         spdlog::error("stopped after {} programs", validate::grouped(r.summary.cases));
-        return interrupted;
+        if (r.found.empty()) return interrupted;
     }
     const uint64_t found = r.found.size();
     fmt::print("{}: {} programs from seed {}{}\n{}, {:.0f} s\n",
@@ -185,7 +187,7 @@ int fuzz_command(const FuzzCommand& command) {
     if (found == 0) return done;
     if (Problem problem = save(command.out, r.found); !problem.empty()) return wrong(problem);
     fmt::print("\ncases in {}\n", command.out);
-    return differs_or_trapped;
+    return stopped ? interrupted : differs_or_trapped;
 }
 
 }  // namespace lockwarp::tools

@@ -100,7 +100,7 @@ std::string time_text(const Timed& t, unsigned lines) {
     if (r.products != 0)
         out += fmt::format("tensor cores at {} of their peak: {} multiply-adds\n",
                            percent(r.tensor_share), grouped(r.products));
-    out += fmt::format("{} instructions of the PTX, {} of the machine; known: {}\n",
+    out += fmt::format("{} instructions of the PTX, {} of the machine\ncosts: {}\n",
                        grouped(r.retired), grouped(r.issued), evidence_text(t));
 
     out += "\npipe        in use\n";

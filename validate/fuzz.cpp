@@ -153,7 +153,9 @@ Found shrink(Shared& shared, uint64_t n, gpu::Engine& engine) {
     f.ptx = program.ptx;
     const Report r = compare(program.c);
     if (!r.first) {
-        f.report = "the second run of the program did not differ\n";
+        f.report = shared.options.stopped && shared.options.stopped()
+                       ? "stopped before it was made small\n"
+                       : "the second run of the program did not differ\n";
         f.json = launch_json(program.c, target);
         return f;
     }

@@ -273,11 +273,13 @@ struct Writer {
     }
 
     // NVIDIA's compiler (ptxas 13.0, its code read; driver 580, an H200) runs testp whatever its
-    // guard says, and a set to bf16 converts the old value where the guard is false
+    // guard says, and a set to f16 or bf16 changes the old value where the guard is false
     // (tests/compiler).
     static bool loses_guard(const Choice& choice) {
         return choice.form->op == Op::testp ||
-               (choice.form->op == Op::set && choice.spelling.find(".bf16") != std::string::npos);
+               (choice.form->op == Op::set &&
+                (choice.spelling.find("f16.") != std::string::npos ||
+                 choice.spelling.find("f16x2.") != std::string::npos));
     }
 
     void one(const Choice& choice) {
