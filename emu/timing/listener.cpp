@@ -14,9 +14,6 @@ using isa::Op;
 using isa::Operation;
 using ptx::Space;
 
-constexpr uint64_t line_bytes = 128;
-constexpr uint64_t sector_bytes = 32;
-
 uint16_t narrow(uint64_t v) { return static_cast<uint16_t>(std::min<uint64_t>(v, 0xffff)); }
 
 uint32_t lane_value(const warp::Retired& e, isa::Ref ref) {
@@ -51,23 +48,15 @@ void Listener::access(const warp::Retired& event, Item& item) {
             const Lines lines = lines_of(a);
             lines_sum += lines.lines;
             if (a.space == Space::local) continue;  // L1 has the stack
-            std::array<uint64_t, 64> seen{};
-            size_t sectors = 0;
-            for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
-                const uint64_t at = a.address[static_cast<size_t>(__builtin_ctz(rest))];
-                seen[sectors++] = at / sector_bytes;
-                seen[sectors++] = (at + std::max(a.bytes, 1u) - 1) / sector_bytes;
-            }
-            std::sort(seen.begin(), seen.begin() + static_cast<ptrdiff_t>(sectors));
-            const auto end =
-                std::unique(seen.begin(), seen.begin() + static_cast<ptrdiff_t>(sectors));
-            for (auto s = seen.begin(); s != end; ++s) {
-                const uint64_t line = *s / (line_bytes / sector_bytes);
-                const bool hit = l1_keeps && !a.store && l1_.contains(*s);
+            std::array<uint64_t, 64> sectors{};
+            const size_t n = sectors_of(a, sectors);
+            for (const uint64_t s : std::span(sectors).first(n)) {
+                const uint64_t line = s / line_sectors;
+                const bool hit = l1_keeps && !a.store && l1_.contains(s);
                 if (!hit) ++sectors_sum;
                 if (l1_keeps && !a.store) {
                     if (l1_.size() * sector_bytes >= lowering_.machine->l1) l1_.clear();
-                    l1_.insert(*s);
+                    l1_.insert(s);
                 }
                 if (cold_ && l2_.insert(line).second) item.dram = true;
             }

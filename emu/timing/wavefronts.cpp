@@ -8,9 +8,6 @@ namespace lockwarp::timing {
 
 namespace {
 
-constexpr unsigned line_bytes = 128;
-constexpr unsigned sector_bytes = 32;
-
 unsigned different(std::array<uint64_t, 64>& values, size_t count) {
     std::sort(values.begin(), values.begin() + static_cast<ptrdiff_t>(count));
     return static_cast<unsigned>(
@@ -81,17 +78,21 @@ unsigned matrix_wavefronts(std::span<const warp::Access> accesses) {
     return std::max(1u, sum);
 }
 
-Lines lines_of(const warp::Access& access) {
-    std::array<uint64_t, 64> sectors{};
+size_t sectors_of(const warp::Access& access, std::array<uint64_t, 64>& out) {
     size_t count = 0;
     for (uint32_t rest = access.lanes; rest != 0; rest &= rest - 1) {
         const uint64_t at = access.address[static_cast<size_t>(__builtin_ctz(rest))];
-        sectors[count++] = at / sector_bytes;
-        if (access.bytes > 1) sectors[count++] = (at + access.bytes - 1) / sector_bytes;
+        out[count++] = at / sector_bytes;
+        if (access.bytes > 1) out[count++] = (at + access.bytes - 1) / sector_bytes;
     }
+    return different(out, count);
+}
+
+Lines lines_of(const warp::Access& access) {
+    std::array<uint64_t, 64> sectors{};
     Lines out;
-    out.sectors = different(sectors, count);
-    for (size_t i = 0; i < out.sectors; ++i) sectors[i] /= line_bytes / sector_bytes;
+    out.sectors = static_cast<unsigned>(sectors_of(access, sectors));
+    for (size_t i = 0; i < out.sectors; ++i) sectors[i] /= line_sectors;
     out.lines = different(sectors, out.sectors);
     return out;
 }

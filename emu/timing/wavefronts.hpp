@@ -6,6 +6,7 @@
 // Compute's counters on an H200 (tests/timing/wavefronts.json).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -36,5 +37,10 @@ struct Lines {
     unsigned lines = 0, sectors = 0;
 };
 Lines lines_of(const warp::Access& access);
+
+inline constexpr unsigned sector_bytes = 32;
+inline constexpr unsigned line_sectors = 4;
+// The numbers of the sectors, each once, in order: the first of `out`; gives how many.
+size_t sectors_of(const warp::Access& access, std::array<uint64_t, 64>& out);
 
 }  // namespace lockwarp::timing
