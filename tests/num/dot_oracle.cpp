@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <stdexcept>
 #include <vector>
 
 namespace lockwarp::num::testing {
@@ -12,40 +13,52 @@ using isa::Type;
 
 // A two's complement number of 1024 bits whose lowest bit is worth 2^-lowest_place.
 constexpr int lowest_place = 420;
-constexpr size_t wide_words = 32;
+constexpr size_t wide_words = 16;
 
 struct Wide {
-    std::array<uint32_t, wide_words> words{};
+    std::array<uint64_t, wide_words> words{};
 
     static Wide of(uint64_t significand, int exponent) {
         Wide x;
-        for (int bit = 0; bit < 64; ++bit)
-            if (((significand >> bit) & 1) != 0) {
-                const int place = exponent + bit + lowest_place;
-                x.words.at(static_cast<size_t>(place / 32)) |= uint32_t{1} << (place % 32);
-            }
+        if (significand == 0) return x;
+        int place = exponent + lowest_place;
+        for (; place < 0 && significand % 2 == 0; ++place) significand /= 2;
+        if (place < 0) throw std::out_of_range("a bit below the lowest place");
+        const auto word = static_cast<size_t>(place / 64);
+        const int shift = place % 64;
+        x.words.at(word) = significand << shift;
+        const uint64_t rest = shift == 0 ? 0 : significand >> (64 - shift);
+        if (rest != 0) x.words.at(word + 1) = rest;
         return x;
     }
-    bool negative() const { return words.back() >> 31 != 0; }
+    bool negative() const { return words.back() >> 63 != 0; }
     // Of a magnitude that is not zero: the exponent of its leading bit.
     int leading() const {
         size_t i = wide_words - 1;
         while (words[i] == 0) --i;
-        return static_cast<int>(i) * 32 + std::bit_width(words[i]) - 1 - lowest_place;
+        return static_cast<int>(i) * 64 + 63 - std::countl_zero(words[i]) - lowest_place;
     }
-    bool zero() const { return words == std::array<uint32_t, wide_words>{}; }
+    bool zero() const { return words == std::array<uint64_t, wide_words>{}; }
+    // Of magnitudes.
+    bool below(const Wide& other) const {
+        for (size_t i = wide_words; i-- > 0;)
+            if (words[i] != other.words[i]) return words[i] < other.words[i];
+        return false;
+    }
     // Of a magnitude: drops what lies below 2^exponent.
     void truncate_below(int exponent) {
-        for (int place = 0; place < exponent + lowest_place; ++place)
-            words[static_cast<size_t>(place / 32)] &= ~(uint32_t{1} << (place % 32));
+        const int places = std::max(0, exponent + lowest_place);
+        const auto whole = static_cast<size_t>(places / 64);
+        for (size_t i = 0; i < whole; ++i) words.at(i) = 0;
+        if (places % 64 != 0) words.at(whole) &= ~uint64_t{0} << (places % 64);
     }
     Wide operator+(const Wide& other) const {
         Wide sum;
         uint64_t carry = 0;
         for (size_t i = 0; i < wide_words; ++i) {
-            carry += uint64_t{words[i]} + other.words[i];
-            sum.words[i] = static_cast<uint32_t>(carry);
-            carry >>= 32;
+            const uint64_t part = words[i] + other.words[i];
+            sum.words[i] = part + carry;
+            carry = part < words[i] || sum.words[i] < part ? 1 : 0;
         }
         return sum;
     }
@@ -132,7 +145,7 @@ uint64_t floor_pattern(Type t, const Wide& magnitude) {
     while (high - low > 1) {
         const uint64_t middle = low + (high - low) / 2;
         const Decoded x = decode(t, middle);
-        if ((magnitude - Wide::of(x.significand, x.exponent)).negative())
+        if (magnitude.below(Wide::of(x.significand, x.exponent)))
             high = middle;
         else
             low = middle;
@@ -150,8 +163,8 @@ uint64_t round_wide(Type t, Rounding rounding, bool negative, const Wide& magnit
         const Decoded above = decode(t, pattern + 1);
         const Wide from_below = magnitude - Wide::of(below.significand, below.exponent);
         const Wide to_above = Wide::of(above.significand, above.exponent) - magnitude;
-        const bool nearer_above = (to_above - from_below).negative();
-        const bool nearer_below = (from_below - to_above).negative();
+        const bool nearer_above = to_above.below(from_below);
+        const bool nearer_below = from_below.below(to_above);
         if (nearer_above || (!nearer_below && pattern % 2 != 0)) ++pattern;
     }
     return pattern == 0 || !negative ? pattern : pattern | uint64_t{1} << (width - 1);
