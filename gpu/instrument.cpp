@@ -1,7 +1,9 @@
 #include "gpu/instrument.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <string_view>
 
 #include "emu/ptx/parser.hpp"
 
@@ -29,6 +31,64 @@ void put_around(ptx::Block& block, const Instrument& instrument, uint32_t& index
         if (!around.after.empty())
             for (ptx::Statement& a : statements(around.after)) out.push_back(std::move(a));
     }
+    block.body = std::move(out);
+}
+
+namespace {
+
+void collect_names(const ptx::Operand& operand, std::vector<std::string>& out) {
+    if (operand.kind == ptx::OperandKind::name) out.push_back(operand.text);
+    for (const ptx::Operand& item : operand.items) collect_names(item, out);
+}
+
+bool is_parameter_store(const ptx::Instruction& i) {
+    return i.opcode == "st" && !i.modifiers.empty() && i.modifiers[0].text.starts_with(".param");
+}
+
+// The instructions that a parameter store cannot pass, beside those that change its source.
+bool leaves(const ptx::Instruction& i) {
+    constexpr auto opcodes =
+        std::to_array<std::string_view>({"bra", "brx", "call", "ret", "exit", "trap"});
+    return std::ranges::find(opcodes, i.opcode) != opcodes.end();
+}
+
+// What an instruction may write is among its first operand's names.
+bool may_write(const ptx::Instruction& i, const std::vector<std::string>& registers) {
+    if (i.operands.empty()) return false;
+    std::vector<std::string> names;
+    collect_names(i.operands[0], names);
+    return std::ranges::any_of(names, [&](const std::string& name) {
+        return std::ranges::find(registers, name) != registers.end();
+    });
+}
+
+}  // namespace
+
+void gather_parameter_stores(ptx::Block& block) {
+    std::vector<ptx::Statement> out;
+    std::vector<ptx::Statement> held;    // stores on their way down
+    std::vector<std::string> registers;  // that they read
+    const auto put_held = [&] {
+        std::ranges::move(held, std::back_inserter(out));
+        held.clear();
+        registers.clear();
+    };
+    for (ptx::Statement& s : block.body) {
+        const auto* const i = std::get_if<ptx::Instruction>(&s.node);
+        if (auto* inner = std::get_if<ptx::Block>(&s.node)) gather_parameter_stores(*inner);
+        if (i != nullptr && is_parameter_store(*i)) {
+            registers.push_back(i->guard.name);
+            for (const ptx::Operand& operand : i->operands) collect_names(operand, registers);
+            held.push_back(std::move(s));
+            continue;
+        }
+        const bool passes = i != nullptr ? !leaves(*i) && !may_write(*i, registers)
+                                         : std::holds_alternative<ptx::Variable>(s.node) ||
+                                               std::holds_alternative<ptx::Directive>(s.node);
+        if (!passes) put_held();
+        out.push_back(std::move(s));
+    }
+    put_held();
     block.body = std::move(out);
 }
 

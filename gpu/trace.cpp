@@ -344,6 +344,7 @@ std::string instrumented(const ptx::Module& module, const isa::Program& program,
         };
         index = f.first;
         put_around(function.body, around, index);
+        gather_parameter_stores(function.body);
         if (is_entry) {
             std::string first = begin;
             if (has_functions)

@@ -62,6 +62,11 @@ Problem watch(const ValidateOptions& o, validate::Options& how) {
         }) || !small))
         return "--warps " + o.warps + ": expected numbers and ranges from 0 to 31, such as 0,2-3";
     if (warps != 0) how.warps = warps;
+    if (!o.lines.empty() && !each_range(o.lines, true, [&](uint64_t first, uint64_t last) {
+            how.lines.emplace_back(static_cast<uint32_t>(std::min<uint64_t>(first, UINT32_MAX)),
+                                   static_cast<uint32_t>(std::min<uint64_t>(last, UINT32_MAX)));
+        }))
+        return "--lines " + o.lines + ": expected numbers and ranges, such as 40-80,95";
     return {};
 }
 
@@ -208,6 +213,10 @@ void add_validate(CLI::App& app, ValidateOptions& o) {
         ->type_name("OPCODES")
         ->delimiter(',')
         ->allow_extra_args(false);
+    validate
+        ->add_option("--lines", o.lines,
+                     "compare only after the instructions on these lines of the PTX: 40-80,95")
+        ->type_name("LIST");
     CLI::Option* digests = validate->add_flag(
         "--digests", o.digests,
         "registers by a digest of 64 bits a lane, and word by word where these differ (default: "

@@ -20,6 +20,7 @@ struct ValidateOptions {
     std::string arch;   // the machine the emulator models; empty: the GPU's
     std::string ctas;   // "0-3"; empty: all
     std::string warps;  // "0,2-3"; empty: all
+    std::string lines;  // "40-80,95"; empty: all
     uint64_t trace_megabytes = 1024;
     uint64_t max_steps = 0;  // 0: no limit
     unsigned threads = 0;

@@ -134,11 +134,13 @@ void Comparator::supply(const warp::Retired& e, uint8_t* registers) {
     WarpState& w = state.warps[e.warp];
     const isa::Operation& o = plan_.program->operations[e.operation];
     const bool taken = plan_.taken[e.operation];
-    // Undefined is the first result; another, such as shfl's predicate, is not.
-    if (!taken && (o.written == 0 || written(*plan_.program, o, 0).ref != o.r[0])) return;
-    const uint32_t results = taken ? o.written : 1;
+    // Where the first result is thrown away, another, such as shfl's predicate, is not undefined.
+    if (!taken &&
+        (o.written == 0 || (o.r[0] != isa::no_ref && written(*plan_.program, o, 0).ref != o.r[0])))
+        return;
+    const uint32_t results = taken ? ~0u : e.undefined_results;
     const bool any_nan = !taken && treatment_of_undefined(o.op) == Treatment::any_nan;
-    state.only_first = !taken;
+    state.results = results;
     for (uint32_t rest = taken ? e.executed : e.undefined; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
         std::vector<uint64_t>& earlier =
@@ -153,7 +155,10 @@ void Comparator::supply(const warp::Retired& e, uint8_t* registers) {
             const uint64_t ours = register_bits(written(*plan_.program, o, 0), registers, lane);
             if (other == ours || !differ_in_nans(o.mod.type[0], ours, other)) continue;
         }
-        for (uint32_t i = 0; i < results; ++i) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < o.written; ++i) {
+            if ((results >> i & 1) == 0) continue;
+            ++count;
             size_t& given = w.given[lane];
             if (given == earlier.size()) {
                 if (!inside) return;
@@ -163,7 +168,7 @@ void Comparator::supply(const warp::Retired& e, uint8_t* registers) {
         }
         state.supplied |= 1u << lane;
         if (inside)
-            (taken ? state.counts[e.operation].taken : state.counts[e.operation].masked) += results;
+            (taken ? state.counts[e.operation].taken : state.counts[e.operation].masked) += count;
     }
 }
 
@@ -256,7 +261,7 @@ void Comparator::compare_lane(CtaState& state, WarpState& w, const warp::Retired
     ++state.records;
     const bool supplied = (state.supplied >> lane & 1) != 0;
     for (uint32_t i = 0; i < o.written; ++i) {
-        if (supplied && (i == 0 || !state.only_first)) continue;
+        if (supplied && (state.results >> i & 1) != 0) continue;
         const uint64_t emulated = register_bits(written(*plan_.program, o, i), e.registers, lane);
         const uint64_t other = words(e.cta_index, e.warp, at + 1 + i)[lane];
         ++state.counts[e.operation].values;

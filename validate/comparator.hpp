@@ -58,9 +58,9 @@ class Comparator : public warp::Observer, public warp::Oracle {
         std::vector<WarpState> warps;
         std::vector<Counts> counts;  // by operation
         uint64_t records = 0;
-        uint32_t supplied = 0;    // lanes, by the oracle, of the instruction that retires
-        bool only_first = false;  // of these only the first result
-        bool lost = false;        // control flow differed: nothing after it can be compared
+        uint32_t supplied = 0;  // lanes, by the oracle, of the instruction that retires
+        uint32_t results = 0;   // by bits, which of its results
+        bool lost = false;      // control flow differed: nothing after it can be compared
         bool unfinished = false;
         std::array<uint32_t, 3> id{};
         std::unique_ptr<Difference> first;

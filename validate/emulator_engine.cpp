@@ -54,6 +54,7 @@ gpu::Ran EmulatorEngine::run(const gpu::Job& job) {
     launch.block = job.block;
     launch.plain_arithmetic = plain_;
     launch.threads = threads_;
+    launch.local_fill = local_fill_;
     launch.dynamic_shared = job.dynamic_shared;
     launch.parameters = job.parameters;
     for (auto& [address, bytes] : memory_)

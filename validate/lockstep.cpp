@@ -176,6 +176,13 @@ gpu::Traced traced_of(Report& report, const ptx::Module& module, const Options& 
     gpu::Traced traced(report.program.operations.size(), false);
     if (options.final_only) return traced;
     traced = gpu::choose_traced(report.program, options.only, module);
+    const auto chosen = [&](uint32_t line) {
+        return options.lines.empty() || std::ranges::any_of(options.lines, [&](const auto& range) {
+                   return range.first <= line && line <= range.second;
+               });
+    };
+    for (size_t i = 0; i < traced.size(); ++i)
+        traced[i] = traced[i] && chosen(report.program.operations[i].place.line);
     const std::vector<bool> depends = depends_on_place(report.program, module);
     for (size_t i = 0; i < traced.size(); ++i)
         if (traced[i] && depends[i]) {

@@ -42,7 +42,9 @@ enum class Registers : uint8_t { by_size, words, digests };
 
 struct Options {
     std::vector<std::string> only;  // opcodes; empty: every instruction
-    bool final_only = false;        // memory at the end, no registers
+    // Lines of the PTX text, first and last of each range; empty: every line.
+    std::vector<std::pair<uint32_t, uint32_t>> lines;
+    bool final_only = false;  // memory at the end, no registers
     Registers registers = Registers::by_size;
     // The CTAs (x fastest) and the warps of each whose registers are compared.
     uint64_t first_cta = 0;

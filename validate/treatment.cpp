@@ -34,6 +34,7 @@ constexpr auto rows = std::to_array<TreatmentRow>({
      "whether a phase is over depends on when it is asked (PTX manual, mbarrier.test_wait)"},
     {Op::shfl, Treatment::masked,
      "reads a lane that does not execute it (PTX manual, shfl.sync: undefined)"},
+    {Op::ld, Treatment::masked, "local memory that the thread never wrote"},
     {Op::fns, Treatment::masked, "begins above bit 31 (PTX manual, fns: undefined)"},
     {Op::add, Treatment::any_nan, two_nans},
     {Op::sub, Treatment::any_nan, two_nans},

@@ -2,6 +2,8 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
+#include <functional>
 
 namespace lockwarp::exec {
 
@@ -146,6 +148,7 @@ uint8_t* locate_one(Context& c, const Operation& o, Space space, uint64_t addres
                  space);
         return nullptr;
     }
+    if (store && space == Space::local) mark_local(*c.warp, lane, address, bytes);
     return out;
 }
 
@@ -226,6 +229,32 @@ bool locate(Context& c, const Operation& o, ptx::Space space, const LaneAddresse
         if (out[lane] == nullptr) return false;
     }
     return true;
+}
+
+void note_unwritten(Context& c, const Operation& o, const LanePointers& p, uint32_t mask,
+                    uint32_t bytes) {
+    const warp::Warp& w = *c.warp;
+    if (!w.tracks_local || w.local.empty()) return;
+    const isa::VectorRef v = o.vector[0];
+    uint32_t lanes = 0;
+    uint32_t results = 0;
+    for_lanes(mask, [&](unsigned lane) {
+        const std::less<> before;
+        const uint8_t* const at = p[lane];
+        if (before(at, w.local.data()) || !before(at, w.local.data() + w.local.size())) return;
+        const uint8_t* written = w.local_written.data() + (at - w.local.data());
+        for (uint32_t i = 0; i < v.count; ++i, written += bytes) {
+            if (std::memchr(written, 0, bytes) == nullptr) continue;
+            lanes |= 1u << lane;
+            for (uint32_t n = 0; n < o.written; ++n)
+                if (c.program->registers[c.program->uses[o.first_use + n]].ref ==
+                    c.program->pool[v.first + i])
+                    results |= 1u << n;
+        }
+    });
+    if (results == 0) return;
+    c.undefined |= lanes;
+    c.undefined_results = results;
 }
 
 }  // namespace lockwarp::exec

@@ -21,6 +21,11 @@ void lane_addresses(Context& c, const isa::Address& a, uint32_t mask, LaneAddres
 bool locate(Context& c, const Operation& o, ptx::Space space, const LaneAddresses& addresses,
             uint32_t mask, uint32_t bytes, uint32_t alignment, bool store, LanePointers& out);
 
+// Notes in the context which of an operation's results, each of `bytes` bytes behind the last from
+// where a lane's pointer is, come from local memory that the thread never wrote.
+void note_unwritten(Context& c, const Operation& o, const LanePointers& p, uint32_t mask,
+                    uint32_t bytes);
+
 // Where `bytes` bytes at a generic address lie; nullptr where they do not.
 uint8_t* locate_bytes(Context& c, uint64_t address, uint32_t bytes, unsigned lane);
 

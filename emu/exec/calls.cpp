@@ -56,12 +56,24 @@ struct Side {
     uint32_t base;
 };
 
+// The first 8 of `bytes` bytes of a value in memory.
+void set_local(Warp& w, unsigned lane, const Side& to, uint64_t value, uint32_t bytes) {
+    const auto size = std::min<uint32_t>(bytes, sizeof value);
+    std::memcpy(local_of(w, lane, to.base + to.place.offset), &value, size);
+    mark_local(w, lane, to.base + to.place.offset, size);
+}
+
 void copy_value(Context& c, Warp& w, unsigned lane, const Side& from, const Side& to) {
     const uint32_t bytes = std::min(from.place.bytes, to.place.bytes);
     uint64_t value = 0;
     if (from.place.ref == isa::no_ref && to.place.ref == isa::no_ref) {
         std::memmove(local_of(w, lane, to.base + to.place.offset),
                      local_of(w, lane, from.base + from.place.offset), bytes);
+        if (w.tracks_local) {
+            uint8_t* const written = w.local_written.data() + size_t{lane} * w.local_stride;
+            std::memmove(written + to.base + to.place.offset,
+                         written + from.base + from.place.offset, bytes);
+        }
         return;
     }
     if (from.place.ref == isa::no_ref)
@@ -70,8 +82,7 @@ void copy_value(Context& c, Warp& w, unsigned lane, const Side& from, const Side
     else
         value = register_lane(c, from.place, lane);
     if (to.place.ref == isa::no_ref)
-        std::memcpy(local_of(w, lane, to.base + to.place.offset), &value,
-                    std::min<size_t>(bytes, sizeof value));
+        set_local(w, lane, to, value, bytes);
     else
         set_register_lane(c, to.place, lane, value);
 }
@@ -148,7 +159,7 @@ uint32_t CtaRunner::enter(Warp& w, const Path& p, const Operation& o, uint32_t f
         frame.before[l] = w.top[l];
         frame.base[l] = (w.top[l] + 15) / 16 * 16;
         w.top[l] = frame.base[l] + static_cast<uint32_t>(bytes);
-        std::memset(local_of(w, l, frame.base[l]), 0, bytes);
+        clear_local(w, l, frame.base[l], static_cast<uint32_t>(bytes));
         for (size_t k = 0; k < call.arguments.size(); ++k) {
             const Passed& to = f.parameters[k];
             if (to.ref == isa::no_ref) {
@@ -302,8 +313,7 @@ void CtaRunner::return_lanes(Warp& w, size_t path, uint32_t lanes) {
             else if (to.place.ref != isa::no_ref)
                 set_register_lane(context_, to.place, l, in_registers[k][l]);
             else
-                std::memcpy(local_of(w, l, to.base + to.place.offset), &in_registers[k][l],
-                            std::min<size_t>(to.place.bytes, 8));
+                set_local(w, l, to, in_registers[k][l], to.place.bytes);
         });
     for_each_lane(lanes, [&](unsigned l) { w.top[l] = frame.before[l]; });
     const uint32_t meeting = frame.meeting;

@@ -73,7 +73,8 @@ struct Context {
     bool observed = false;
     std::array<warp::Access, 16> accesses;
     uint32_t access_count = 0;
-    uint32_t undefined = 0;  // lanes whose result is undefined; for observers
+    uint32_t undefined = 0;          // lanes whose result is undefined; for observers
+    uint32_t undefined_results = 1;  // which, by bits
     uint64_t products = 0;
     uint64_t stores = 0;  // instructions that changed memory or a barrier
     uint32_t yields = 0;  // lanes that found nothing to go on with: other paths come first
@@ -158,6 +159,16 @@ Handler stack_handler(const Operation& o);
 
 // Grows the local memory of the warp's lanes to at least `bytes` each.
 void reserve_local(warp::Warp& w, uint32_t bytes);
+
+// Makes [begin, begin + bytes) of a lane's local memory as it is before anything is written.
+void clear_local(warp::Warp& w, unsigned lane, uint32_t begin, uint32_t bytes);
+
+// Notes that a lane wrote these bytes of its local memory.
+inline void mark_local(warp::Warp& w, unsigned lane, uint64_t begin, uint64_t bytes) {
+    if (!w.tracks_local) return;
+    uint8_t* const at = w.local_written.data() + size_t{lane} * w.local_stride + begin;
+    for (uint64_t i = 0; i < bytes; ++i) at[i] = 1;
+}
 
 // A program made ready to run.
 struct Code {

@@ -165,7 +165,10 @@ void CtaRunner::begin(uint64_t index) {
         w.saved_bytes = 0;
         w.top.fill(program.local_bytes);
         w.local_stride = program.local_bytes;
-        w.local.assign(size_t{32} * program.local_bytes, 0);
+        w.local_fill = launch_.local_fill;
+        w.local.assign(size_t{32} * program.local_bytes, w.local_fill);
+        w.tracks_local = launch_.oracle != nullptr;
+        w.local_written.assign(w.tracks_local ? w.local.size() : 0, 0);
         std::memcpy(w.registers, image_.data(), file_bytes_);
         for (const isa::SpecialUse& s : program.specials)
             for (uint32_t lane = 0; lane < 32; ++lane) {
@@ -376,7 +379,8 @@ warp::Retired CtaRunner::event(const Warp& w, uint64_t step, uint32_t pc, uint32
             w.registers,
             context_.accesses.data(),
             context_.access_count,
-            context_.undefined};
+            context_.undefined,
+            context_.undefined_results};
 }
 
 void CtaRunner::notify(const Warp& w, uint32_t pc, uint32_t active, uint32_t executed) {
@@ -385,6 +389,7 @@ void CtaRunner::notify(const Warp& w, uint32_t pc, uint32_t active, uint32_t exe
         (context_.undefined != 0 || launch_.oracle->knows(pc)))
         launch_.oracle->supply(retired, w.registers);
     context_.undefined = 0;
+    context_.undefined_results = 1;
     observer_->retired(retired);
 }
 

@@ -47,7 +47,7 @@ void allocate(Context& c, const Operation& o, uint32_t mask) {
         }
         const uint32_t end = static_cast<uint32_t>(begin + bytes);
         reserve_local(w, end);
-        std::memset(w.local.data() + size_t{l} * w.local_stride + w.top[l], 0, end - w.top[l]);
+        clear_local(w, l, w.top[l], end - w.top[l]);
         w.top[l] = end;
         set_address(c, o, l, begin);
     }
@@ -78,12 +78,22 @@ void restore(Context& c, const Operation& o, uint32_t mask) {
 void reserve_local(warp::Warp& w, uint32_t bytes) {
     if (bytes <= w.local_stride) return;
     const uint32_t stride = std::max(bytes, 2 * w.local_stride);
-    std::vector<uint8_t> grown(size_t{32} * stride);
-    for (size_t lane = 0; lane < 32 && w.local_stride != 0; ++lane)
-        std::memcpy(grown.data() + lane * stride, w.local.data() + lane * w.local_stride,
-                    w.local_stride);
-    w.local = std::move(grown);
+    const auto grow = [&](std::vector<uint8_t>& old) {
+        std::vector<uint8_t> grown(size_t{32} * stride);
+        for (size_t lane = 0; lane < 32 && w.local_stride != 0; ++lane)
+            std::memcpy(grown.data() + lane * stride, old.data() + lane * w.local_stride,
+                        w.local_stride);
+        old = std::move(grown);
+    };
+    if (w.tracks_local) grow(w.local_written);
+    grow(w.local);
     w.local_stride = stride;
+}
+
+void clear_local(warp::Warp& w, unsigned lane, uint32_t begin, uint32_t bytes) {
+    const size_t at = size_t{lane} * w.local_stride + begin;
+    std::memset(w.local.data() + at, w.local_fill, bytes);
+    if (w.tracks_local) std::memset(w.local_written.data() + at, 0, bytes);
 }
 
 Handler stack_handler(const Operation& o) {

@@ -34,6 +34,7 @@ void set_result(Context& c, const isa::Call& call, unsigned lane, uint32_t value
                 const std::array<uint32_t, 32>& bases) {
     if (call.results.empty()) return;
     const isa::Passed& p = call.results[0];
+    if (p.ref == isa::no_ref) mark_local(*c.warp, lane, bases[lane] + p.offset, p.bytes);
     uint8_t* to =
         p.ref != isa::no_ref
             ? c.registers + p.ref + lane * 4

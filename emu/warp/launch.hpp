@@ -36,6 +36,7 @@ struct Launch {
     uint64_t max_steps = UINT64_MAX;  // instructions that one warp may retire
     unsigned threads = 0;             // 0: all cores; 1: CTAs one after another
     bool plain_arithmetic = false;    // the definitions alone, without their fast paths
+    uint8_t local_fill = 0;           // each byte of local memory before the thread writes it
     // A part of the grid: CTAs [first_cta, first_cta + ctas), x fastest. ctas 0: all that follow.
     uint64_t first_cta = 0;
     uint64_t ctas = 0;

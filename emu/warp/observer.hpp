@@ -34,9 +34,10 @@ struct Retired {
     const uint8_t* registers;  // the warp's register file after the instruction; slots by isa::Ref
     const Access* accesses;
     uint32_t access_count;
-    // Lanes of `executed` whose first result another machine may have otherwise: the manual leaves
-    // it undefined, or it is a NaN whose payload NVIDIA's compiler does not always keep.
+    // Lanes of `executed` whose results another machine may have otherwise: the manual leaves them
+    // undefined, or it is a NaN whose payload NVIDIA's compiler does not always keep.
     uint32_t undefined;
+    uint32_t undefined_results;  // bit n: of these lanes result n, in Operation's order
 };
 
 // Called for each instruction in the order of one CTA. CTAs run in parallel: calls of different

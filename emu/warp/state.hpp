@@ -68,6 +68,10 @@ struct Warp {
     // Local memory: lane l has [0, top[l]) of its `local_stride` bytes from l * local_stride.
     std::vector<uint8_t> local;
     uint32_t local_stride = 0;
+    uint8_t local_fill = 0;
+    // Of each byte of `local`, 1: the thread wrote it. Only where an oracle may be asked.
+    bool tracks_local = false;
+    std::vector<uint8_t> local_written;
     std::array<uint32_t, 32> top{};
     std::vector<Frame> frames;
     std::vector<uint32_t> free_frames;
