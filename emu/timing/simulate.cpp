@@ -303,8 +303,10 @@ struct Sm {
         return std::max(begin + (count - 1) * shared.wavefront, end - shared.pipe) / 100;
     }
 
+    // A sub-core's accesses go to the SM in their order: one to global memory stands behind those to
+    // shared memory before it.
     uint64_t serve_global(SubCore& core, const Item& item, bool atomic, bool store) {
-        const uint64_t begin = std::max({now * 100, lines_pipe, core.global_port});
+        const uint64_t begin = std::max({now * 100, lines_pipe, core.global_port, core.port});
         lines_pipe = begin + item.lines * global.line;
         core.global_port = begin + global.port;
         use(Pipe::global, item.lines * global.line);
@@ -406,7 +408,8 @@ struct Sm {
             case Action::barrier_arrive: {
                 Running& r = running[w.cta];
                 BarrierState& b = r.barriers[item.wavefronts % r.barriers.size()];
-                b.busy = std::max(b.busy, now * 100) + flow.barrier_arrive;
+                // Behind the sub-core's accesses to shared memory, which it orders.
+                b.busy = std::max({b.busy, now * 100, core.port}) + flow.barrier_arrive;
                 ++b.arrived;
                 if (m.action == Action::barrier) {
                     w.waiting = true;
