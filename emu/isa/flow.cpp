@@ -62,10 +62,12 @@ size_t lasting_exit(const Body& body) {
     return last;
 }
 
-// With `early_exits` every way to the end is an edge. Without, only those of the program's last
-// exit that are not branches straight to it: lanes that return early are gone, and the others meet
-// as if those ways did not exist.
-Graph build(const Body& body, bool early_exits) {
+// Which ways to the end are edges. lasting: only those of the program's last exit that are not
+// branches straight to it: lanes that return early are gone, and the others meet as if those ways
+// did not exist. early: every exit, but guarded ones, which most lanes pass. all: those too.
+enum class Ways : uint8_t { lasting, early, all };
+
+Graph build(const Body& body, Ways ways) {
     const size_t n = body.size();
     std::vector<bool> leader(n + 1, false);
     leader[0] = true;
@@ -92,11 +94,13 @@ Graph build(const Body& body, bool early_exits) {
         const Operation& o = body[last];
         const bool returns =
             o.op == Op::bra && o.guarded && only_exits(body, o.target - body.first);
-        if (early_exits || !returns)
+        if (ways != Ways::lasting || !returns)
             body.each_target(o, [&](size_t target) { edge(b, g.block_of[target]); });
         if (falls_through(o) && last + 1 < n) edge(b, g.block_of[last + 1]);
-        // Lanes that leave at a guarded exit are gone: the others need not wait for them.
-        if (ends_path(o) && (early_exits || last == last_exit)) edge(b, blocks);
+        const bool ends = ends_block(o) && !branches(o);
+        if (ends &&
+            (ways == Ways::all || (!o.guarded && (ways == Ways::early || last == last_exit))))
+            edge(b, blocks);
     }
     return g;
 }
@@ -179,21 +183,26 @@ void find_reconvergence(std::span<Operation> operations, uint32_t first_operatio
                         std::span<const uint32_t> branch_targets) {
     if (operations.empty()) return;
     const Body body{operations, first_operation, branch_targets};
-    const Graph lasting = build(body, false);
-    const Graph whole = build(body, true);
-    const Postdominators first(lasting);
-    const Postdominators second(whole);
-    const auto end = static_cast<uint32_t>(lasting.first.size());
+    std::vector<Graph> graphs;
+    for (const Ways ways : {Ways::lasting, Ways::early, Ways::all})
+        graphs.push_back(build(body, ways));
+    std::vector<Postdominators> found_by(graphs.begin(), graphs.end());
+    const Graph& any = graphs[0];
+    const auto end = static_cast<uint32_t>(any.first.size());
     for (size_t i = 0; i < operations.size(); ++i) {
         Operation& o = operations[i];
         if (!branches(o)) continue;
-        // Where every way on is an early exit, or goes round for ever but for one, the whole graph
-        // has the answer.
-        const uint32_t b = lasting.block_of[i];
-        const Postdominators& found = first.number[b] == Postdominators::none ? second : first;
-        const uint32_t n = found.number[b];
-        const uint32_t block = n == Postdominators::none ? end : found.block[found.immediate[n]];
-        o.reconverge = block == end ? never : first_operation + lasting.first[block];
+        // Where every way on is an early exit, or goes round for ever but for one, the next graph
+        // has the answer; where the only way out of a loop is a guarded exit, the last.
+        const uint32_t b = any.block_of[i];
+        uint32_t block = end;
+        for (const Postdominators& found : found_by) {
+            const uint32_t n = found.number[b];
+            if (n == Postdominators::none) continue;
+            block = found.block[found.immediate[n]];
+            break;
+        }
+        o.reconverge = block == end ? never : first_operation + any.first[block];
     }
 }
 

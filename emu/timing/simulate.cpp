@@ -303,8 +303,8 @@ struct Sm {
         return std::max(begin + (count - 1) * shared.wavefront, end - shared.pipe) / 100;
     }
 
-    // A sub-core's accesses go to the SM in their order: one to global memory stands behind those to
-    // shared memory before it.
+    // A sub-core's accesses go to the SM in their order: one to global memory stands behind those
+    // to shared memory before it.
     uint64_t serve_global(SubCore& core, const Item& item, bool atomic, bool store) {
         const uint64_t begin = std::max({now * 100, lines_pipe, core.global_port, core.port});
         lines_pipe = begin + item.lines * global.line;

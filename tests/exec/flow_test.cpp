@@ -144,6 +144,31 @@ activemask.b32 %r5;
               by_lane([](uint32_t lane) { return lane < 4 ? 1u : 0xfffffff0u; }));
 }
 
+// As a persistent kernel's loop is written by hand: within it the lanes still meet.
+TEST(Flow, LanesMeetInALoopThatOnlyAGuardedExitLeaves) {
+    const std::string body = R"(
+st.global.u32 [%rd2], 0;
+mov.u32 %r3, 0;
+LOOP:
+and.b32 %r2, %r1, 1;
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra JOIN;
+add.u32 %r3, %r3, 2;
+JOIN:
+activemask.b32 %r5;
+bar.warp.sync -1;
+bar.sync 0;
+st.global.u32 [%rd2], %r5;
+add.u32 %r3, %r3, 1;
+bar.sync 0;
+mov.u32 %r4, 3;
+setp.ge.u32 %p2, %r4, 2;
+@%p2 exit;
+bra LOOP;
+)";
+    EXPECT_EQ(results_of(body), Words(32, all));
+}
+
 TEST(Flow, BreakLeavesNestedLoops) {
     const std::string body = R"(
 mov.u32 %r2, 0;

@@ -62,6 +62,8 @@ TEST(Flow, EarlyExit) {
     EXPECT_EQ(meetings("b3 b5 . . . e"), (Points{3, 2}));
     // The only way out of a loop is a branch to the exit: within the loop lanes still meet.
     EXPECT_EQ(meetings(". b3 . b6 B0 . e"), (Points{3, 6, 0}));
+    // And so where it is a guarded exit.
+    EXPECT_EQ(meetings(". b3 . E B0 ."), (Points{3, 0}));
     EXPECT_EQ(meetings("E b3 . ."), (Points{3}));
     EXPECT_EQ(meetings("b3 E . ."), (Points{3}));
 }
@@ -84,15 +86,17 @@ TEST(Flow, ABranchToTheNextOperation) { EXPECT_EQ(meetings("b1 ."), (Points{1}))
 // leaving out branches straight to an exit unless there is no other way.
 Points slow_meetings(const std::vector<Operation>& operations) {
     const size_t n = operations.size();
-    bool early = false;
+    // Ways to the end that count: 0: no early ones; 1: but guarded exits; 2: all.
+    int ways = 0;
     const auto exits = [&](size_t i) {
         return operations[i].op == Op::exit && !operations[i].guarded;
     };
     const auto next = [&](size_t i) {
         std::vector<size_t> out;
         const Operation& o = operations[i];
-        if (o.op == Op::bra && (early || !o.guarded || !exits(o.target))) out.push_back(o.target);
-        if (o.op == Op::exit && !o.guarded) out.push_back(n);
+        if (o.op == Op::bra && (ways > 0 || !o.guarded || !exits(o.target)))
+            out.push_back(o.target);
+        if (o.op == Op::exit && (ways == 2 || !o.guarded)) out.push_back(n);
         if ((o.op != Op::bra && o.op != Op::exit) || o.guarded) out.push_back(i + 1);
         return out;
     };
@@ -113,8 +117,8 @@ Points slow_meetings(const std::vector<Operation>& operations) {
     Points out;
     for (size_t b = 0; b < n; ++b) {
         if (operations[b].op != Op::bra) continue;
-        early = false;
-        early = !reaches(b, SIZE_MAX);
+        ways = 0;
+        while (ways < 2 && !reaches(b, SIZE_MAX)) ++ways;
         // A post-dominator that no other post-dominator stands before.
         size_t best = n;
         for (size_t c = 0; c < n; ++c) {
