@@ -3,7 +3,6 @@
 //
 // LOCKWARP_TEST_SCALE=N makes N times the random operands (N*2000 an instruction; 500 for 10^6).
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -333,12 +332,6 @@ Counts compare(const Group& g, std::vector<Operands> operands) {
     return counts;
 }
 
-size_t scale() {
-    const char* const text = std::getenv("LOCKWARP_TEST_SCALE");
-    const long value = text == nullptr ? 1 : std::strtol(text, nullptr, 10);
-    return value < 1 ? 1 : static_cast<size_t>(std::min(value, 100000L));
-}
-
 class Definitions : public testing::TestWithParam<std::string> {};
 
 TEST_P(Definitions, EverySpellingGivesWhatItIsDefinedAs) {
@@ -346,7 +339,7 @@ TEST_P(Definitions, EverySpellingGivesWhatItIsDefinedAs) {
     size_t compared = 0;
     for (const Group& g : groups_of(GetParam())) {
         const Counts counts = compare(
-            g, operands_of(g.sources, many_spellings ? Amount::few : Amount::usual, scale()));
+            g, operands_of(g.sources, many_spellings ? Amount::few : Amount::usual, test_scale()));
         EXPECT_EQ(counts.different, 0u) << "of " << counts.compared << "; " << counts.first;
         compared += counts.compared;
     }

@@ -3,7 +3,6 @@
 // which element (PTX manual, "Matrix Fragments for mma..."), written here once more.
 //
 // LOCKWARP_TEST_SCALE multiplies the number of products: 1000 gives a million results a variant.
-#include <cstdlib>
 #include <map>
 
 #include "emu/num/dot.hpp"
@@ -406,11 +405,6 @@ class MatrixDefinition {
     const num::DotRow* row_;
 };
 
-unsigned scale() {
-    const char* const text = std::getenv("LOCKWARP_TEST_SCALE");
-    return text == nullptr ? 1 : static_cast<unsigned>(std::max(1, std::atoi(text)));
-}
-
 class Variants : public testing::TestWithParam<const isa::MmaVariant*> {};
 
 TEST_P(Variants, OnEveryArchitecture) {
@@ -423,7 +417,8 @@ TEST_P(Variants, OnEveryArchitecture) {
         uint64_t seed = arch.number;
         const unsigned of_metadata = v.sparse ? 4 / isa::metadata_lanes(v) : 1;
         for (int input = 0; input < num::testing::input_classes; ++input) {
-            const unsigned cases = scale() * (v.m == 8 && v.threads == isa::Threads::warp ? 2 : 1);
+            const unsigned cases =
+                test_scale() * (v.m == 8 && v.threads == isa::Threads::warp ? 2 : 1);
             const bool satfinite = v.satfinite && input % 2 != 0;
             // All of the selectors take their turn.
             const auto n = static_cast<unsigned>(input);
@@ -436,7 +431,7 @@ TEST_P(Variants, OnEveryArchitecture) {
             definition.check(static_cast<InputClass>(input), satfinite, selectors, cases,
                              ++seed * 7919);
         }
-        EXPECT_GE(definition.compared, 1000u);
+        EXPECT_GE(definition.compared, size_t{1000} * test_scale());
     }
     EXPECT_GT(architectures, 0u);
 }
@@ -448,10 +443,7 @@ std::vector<const isa::MmaVariant*> all_variants() {
 }
 
 std::string name_of_variant(const testing::TestParamInfo<const isa::MmaVariant*>& info) {
-    std::string name{info.param->key};
-    for (char& c : name)
-        if (c == '.' || c == ':') c = '_';
-    return name;
+    return test_name(info.param->key);
 }
 
 INSTANTIATE_TEST_SUITE_P(Mma, Variants, testing::ValuesIn(all_variants()), name_of_variant);

@@ -1,7 +1,9 @@
 #include "tests/exec/support.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -136,6 +138,19 @@ Words words_of(const Bytes& bytes) {
     Words words(bytes.size() / 4);
     if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * 4);
     return words;
+}
+
+unsigned test_scale() {
+    const char* const text = std::getenv("LOCKWARP_TEST_SCALE");
+    const long value = text == nullptr ? 1 : std::strtol(text, nullptr, 10);
+    return static_cast<unsigned>(std::clamp(value, 1L, 100000L));
+}
+
+std::string test_name(std::string_view key) {
+    std::string name{key};
+    for (char& c : name)
+        if (c == '.' || c == ':') c = '_';
+    return name;
 }
 
 double value_of_f16(uint16_t bits) {

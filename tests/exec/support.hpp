@@ -84,6 +84,13 @@ void append(Bytes& bytes, T value) {
     bytes.insert(bytes.end(), at, at + sizeof value);
 }
 
+// LOCKWARP_TEST_SCALE: how many times the ordinary number of random operands; 1 where it is not
+// set.
+unsigned test_scale();
+
+// A variant's key as the name of a test.
+std::string test_name(std::string_view key);
+
 // f16 by its definition (IEEE 754 binary16), apart from the project's own conversions.
 double value_of_f16(uint16_t bits);
 uint16_t f16_of(double value);

@@ -6,9 +6,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "emu/isa/wmma.hpp"
 #include "tests/exec/reference.hpp"
-#include "tests/exec/support.hpp"
+#include "tests/exec/wmma_support.hpp"
 
 namespace lockwarp::exec {
 
@@ -64,37 +63,10 @@ uint64_t encoded(Type t, int value) {
     }
 }
 
-// How a matrix lies in memory.
-struct Storage {
-    Type type;
-    Order order;
-    unsigned stride;  // elements from a line to the next
-    size_t bit(unsigned row, unsigned column) const {
-        const size_t line = order == Order::row ? row : column;
-        const size_t in_line = order == Order::row ? column : row;
-        return (line * stride + in_line) * isa::bits(type);
-    }
-};
-
 void put(Bytes& bytes, size_t at, const Storage& s, const Matrix& m) {
     for (unsigned r = 0; r < m.rows; ++r)
-        for (unsigned c = 0; c < m.columns; ++c) {
-            const uint64_t value = encoded(s.type, m.at(r, c));
-            for (unsigned i = 0; i < isa::bits(s.type); ++i) {
-                const size_t bit = at * 8 + s.bit(r, c) + i;
-                bytes[bit / 8] = static_cast<uint8_t>(bytes[bit / 8] & ~(1u << bit % 8));
-                bytes[bit / 8] |= static_cast<uint8_t>((value >> i & 1) << bit % 8);
-            }
-        }
-}
-
-uint64_t get(const Bytes& bytes, const Storage& s, unsigned row, unsigned column) {
-    uint64_t value = 0;
-    for (unsigned i = 0; i < isa::bits(s.type); ++i) {
-        const size_t bit = s.bit(row, column) + i;
-        value |= uint64_t{bytes[bit / 8] >> bit % 8 & 1u} << i;
-    }
-    return value;
+        for (unsigned c = 0; c < m.columns; ++c)
+            exec::put(bytes, at, s, r, c, encoded(s.type, m.at(r, c)));
 }
 
 Matrix random_matrix(unsigned rows, unsigned columns, Range range, std::mt19937& random) {
@@ -102,40 +74,6 @@ Matrix random_matrix(unsigned rows, unsigned columns, Range range, std::mt19937&
     for (int& v : m.values)
         v = range.low + static_cast<int>(random() % unsigned(range.high - range.low + 1));
     return m;
-}
-
-std::string order_text(Order o) { return o == Order::row ? ".row" : ".col"; }
-
-std::string shape_text(const WmmaVariant& v) {
-    return ".m" + std::to_string(v.m) + "n" + std::to_string(v.n) + "k" + std::to_string(v.k);
-}
-
-// The registers %r10 ... of a fragment that begins at `first`; of f64 %rd10 ... All are bits.
-std::string registers(const WmmaVariant& v, Arch arch, char which, unsigned first) {
-    const Type type = which == 'd' ? v.d : which == 'c' ? v.c : v.ab;
-    const auto operand = which == 'a'   ? isa::WmmaOperand::a
-                         : which == 'b' ? isa::WmmaOperand::b
-                                        : isa::WmmaOperand::accumulator;
-    const isa::WmmaFragment* f = isa::find_wmma_fragment(arch, v.m, v.n, v.k, operand, type,
-                                                         which == 'b' ? v.b_order : v.a_order);
-    std::string text = "{";
-    for (unsigned i = 0; i < isa::registers_of(f->part, type); ++i)
-        text += (i == 0 ? "" : ", ") + std::string(type == Type::f64 ? "%rd" : "%r") +
-                std::to_string(first + i);
-    return text + "}";
-}
-
-std::string mma_text(const WmmaVariant& v, Arch arch, std::string_view after = "") {
-    std::string text = "wmma.mma";
-    if (v.combine == isa::Combine::xor_) text += ".xor.popc";
-    if (v.combine == isa::Combine::and_) text += ".and.popc";
-    text += ".sync.aligned" + order_text(v.a_order) + order_text(v.b_order) + shape_text(v) +
-            std::string(isa::row(v.d).name);
-    if (v.ab != Type::f16)
-        text += std::string(isa::row(v.ab).name) + std::string(isa::row(v.ab).name);
-    text += std::string(isa::row(v.c).name) + std::string(after) + " ";
-    return text + registers(v, arch, 'd', 40) + ", " + registers(v, arch, 'a', 10) + ", " +
-           registers(v, arch, 'b', 20) + ", " + registers(v, arch, 'c', 30) + ";\n";
 }
 
 constexpr size_t part_bytes = 4096;  // of A, B and C in the buffer `in`
@@ -151,29 +89,20 @@ struct Once {
     std::string between = "";
     std::string_view after = "";
 
-    Storage storage(char which) const {
-        const Type t = which == 'd' ? v.d : which == 'c' ? v.c : v.ab;
-        const Order o = which == 'a'   ? v.a_order
-                        : which == 'b' ? v.b_order
-                        : which == 'c' ? c_order
-                                       : d_order;
-        const unsigned rows = which == 'b' ? v.k : v.m;
-        const unsigned columns = which == 'a' ? v.k : v.n;
-        const unsigned line = o == Order::row ? columns : rows;
-        const unsigned unit = 256 / isa::bits(t);
-        return {t, o, more == 0 ? line : (line + unit - 1) / unit * unit + (more - 1) * unit};
+    Order order(char which) const {
+        return which == 'a'   ? v.a_order
+               : which == 'b' ? v.b_order
+               : which == 'c' ? c_order
+                              : d_order;
     }
 
-    std::string move(const char* what, char which, const std::string& at, unsigned first) const {
-        const Storage s = storage(which);
-        const std::string spelled = std::string("wmma.") + what + "." + which + ".sync.aligned" +
-                                    order_text(s.order) + shape_text(v) + std::string(space) +
-                                    std::string(isa::row(s.type).name) + " ";
-        const std::string regs = registers(v, arch, which, first);
-        const std::string stride = more == 0 ? "" : ", " + std::to_string(s.stride);
-        const bool load = which != 'd';
-        return spelled + (load ? regs + ", [" + at + "]" : "[" + at + "], " + regs) + stride +
-               ";\n";
+    Storage storage(char which) const {
+        return storage_of(matrix_of(v, which), order(which), more);
+    }
+
+    std::string move(char which, const std::string& at) const {
+        return move_text(v, arch, which, order(which), space, at,
+                         more == 0 ? "" : std::to_string(storage(which).stride));
     }
 
     // What the program leaves in `out`.
@@ -197,17 +126,16 @@ struct Once {
             from[1] = "sm+4096";
             from[2] = "%r2+8192";
         }
-        body += move("load", 'a', from[0], 10) + move("load", 'b', from[1], 20) +
-                move("load", 'c', from[2], 30) + between + mma_text(v, arch, after);
+        body += move('a', from[0]) + move('b', from[1]) + move('c', from[2]) + between +
+                mma_text(v, arch, after);
         Once out = *this;
         out.space = space == ".shared" ? "" : space;  // global, by generic address
-        body += out.move("store", 'd', "%rd4", 40) + "ret;";
+        body += out.move('d', "%rd4") + "ret;";
         Given given;
         given.arch = arch;
         given.buffers = {in, Bytes(2 * part_bytes, 0x5c)};
-        const std::string target =
-            "sm_" + std::to_string(std::max<unsigned>(v.target, v.ab == Type::f16 ? 70 : 72));
-        return run_well(program_of(kernel(body, ".shared .align 128 .b8 sm[12288];", target), arch),
+        return run_well(program_of(kernel(body, ".shared .align 128 .b8 sm[12288];", target_of(v)),
+                                   arch),
                         given)
             .buffers[1];
     }
@@ -285,10 +213,9 @@ TEST(Wmma, BlocksOfF16AreTheArchitectures) {
                     write(part_bytes, 'b', k, i, b[i][k]);
                     write(2 * part_bytes, 'c', i, k, c[i * 16 + k]);
                 }
-            std::string body = one.move("load", 'a', "%rd1", 10) +
-                               one.move("load", 'b', "%rd1+4096", 20) +
-                               one.move("load", 'c', "%rd1+8192", 30) + mma_text(v, machine.arch) +
-                               one.move("store", 'd', "%rd4", 40) + "ret;";
+            std::string body = one.move('a', "%rd1") + one.move('b', "%rd1+4096") +
+                               one.move('c', "%rd1+8192") + mma_text(v, machine.arch) +
+                               one.move('d', "%rd4") + "ret;";
             Given given;
             given.arch = machine.arch;
             given.buffers = {in, Bytes(part_bytes)};
@@ -297,7 +224,7 @@ TEST(Wmma, BlocksOfF16AreTheArchitectures) {
             const Block how = f16_block(machine.arch);
             for (unsigned i = 0; i < 16; ++i)
                 for (unsigned j = 0; j < 16; ++j) {
-                    const uint64_t bits = get(out, one.storage('d'), i, j);
+                    const uint64_t bits = get(out, 0, one.storage('d'), i, j);
                     const double sum = v.c == Type::f16 && v.d == Type::f16
                                            ? dot_f16(how, a[i], b[j], c[i * 16 + j])
                                            : double{dot_f32(how, a[i], b[j], c[i * 16 + j])};
@@ -389,9 +316,9 @@ TEST(Wmma, SaturationOfS32) {
         one.after = ".satfinite";
         const Bytes clamped = one.of(a, b, c);
         const Storage s = one.storage('d');
-        EXPECT_EQ(get(wrapped, s, 0, 0), uint32_t{INT32_MAX} - 5 + 16 * 127 * 127);
-        EXPECT_EQ(get(clamped, s, 0, 0), static_cast<uint32_t>(INT32_MAX));
-        EXPECT_EQ(get(clamped, s, 3, 0), static_cast<uint32_t>(INT32_MIN));
+        EXPECT_EQ(get(wrapped, 0, s, 0, 0), uint32_t{INT32_MAX} - 5 + 16 * 127 * 127);
+        EXPECT_EQ(get(clamped, 0, s, 0, 0), static_cast<uint32_t>(INT32_MAX));
+        EXPECT_EQ(get(clamped, 0, s, 3, 0), static_cast<uint32_t>(INT32_MIN));
     }
 }
 

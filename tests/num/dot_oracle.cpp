@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <cfenv>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
@@ -301,7 +302,22 @@ uint64_t host_routine(MatrixTypes types, const uint64_t* a, const uint64_t* b, u
     return exact.negative ? bits | 0x8000 : bits;
 }
 
-uint64_t host_chain(int k, const uint64_t* a, const uint64_t* b, uint64_t c) {
+// x * y + z in the host's rounding mode of that name. Being volatile keeps it between the changes.
+double host_fma(Rounding rounding, double x, double y, double z) {
+    const int mode = rounding == Rounding::rz   ? FE_TOWARDZERO
+                     : rounding == Rounding::rm ? FE_DOWNWARD
+                     : rounding == Rounding::rp ? FE_UPWARD
+                                                : FE_TONEAREST;
+    const volatile double a = x;
+    const volatile double b = y;
+    const volatile double c = z;
+    std::fesetround(mode);
+    const volatile double sum = std::fma(a, b, c);
+    std::fesetround(FE_TONEAREST);
+    return sum;
+}
+
+uint64_t host_chain(Rounding rounding, int k, const uint64_t* a, const uint64_t* b, uint64_t c) {
     const auto is_nan = [](uint64_t bits) { return std::isnan(std::bit_cast<double>(bits)); };
     const uint64_t quiet = uint64_t{1} << 51;
     for (int i = 0; i < k; ++i) {
@@ -312,8 +328,8 @@ uint64_t host_chain(int k, const uint64_t* a, const uint64_t* b, uint64_t c) {
         } else if (is_nan(a[i])) {
             c = a[i] | quiet;
         } else {
-            const double next = std::fma(std::bit_cast<double>(a[i]), std::bit_cast<double>(b[i]),
-                                         std::bit_cast<double>(c));
+            const double next = host_fma(rounding, std::bit_cast<double>(a[i]),
+                                         std::bit_cast<double>(b[i]), std::bit_cast<double>(c));
             c = std::isnan(next) ? 0xFFF8000000000000 : std::bit_cast<uint64_t>(next);
         }
     }
@@ -342,7 +358,7 @@ uint64_t oracle_element(const DotRow& row, MatrixTypes types, int k, const uint6
         case Method::fma_routine:
             return host_routine(types, a, b, c);
         case Method::fma_chain_f64:
-            return host_chain(k, a, b, c);
+            return host_chain(types.rounding, k, a, b, c);
         case Method::integer:
             return host_integer(types, k, a, b, c);
         case Method::f16_halves:
