@@ -165,6 +165,58 @@ TEST_F(Recorded, SharedMemoryOverAllStrides) {
     EXPECT_GE(compared, 90u);
 }
 
+TEST_F(Recorded, MeanErrorOverAllRows) {
+    const std::vector<Probe> probes = validate::clock_probes(isa::Arch::sm_90);
+    // The rest are chains of one. Not among them: add.u32, of which the compiler makes one
+    // instruction of two, and a cvt there and back, which is no probe here.
+    const std::map<std::string, std::string> chains_of_one{
+        {"ex2.approx.ftz.f32", ""}, {"fma.rn.f16x2", ""}, {"fma.rn.f32", ""},
+        {"fma.rn.f64", ""},         {"lop3", ".b32"},     {"mad.lo.u32", ""},
+        {"movmatrix", ""},          {"prmt", ".b32"},     {"shfl.bfly", ""}};
+    double sum = 0;
+    size_t rows = 0, values = 0, n = 0;
+    std::string without;
+    for (const auto& [key, row] : table_.items()) {
+        if (written_out(key) || n++ % share != 0) continue;
+        std::string name = key;
+        const size_t chains = key.find(" ilp");
+        const bool latency = key.ends_with("latency(+iadd)");
+        if (latency) name.resize(key.size() - 7);
+        if (chains != std::string::npos) {
+            name = "mma." + key.substr(0, chains);
+            // To saturate costs nothing (the same table).
+            if (const size_t at = name.find(".satfinite"); at != std::string::npos)
+                name.erase(at, 10);
+            if (const size_t at = name.find(".and."); at != std::string::npos)
+                name = name.substr(0, at) + name.substr(at + 4) + ".and.popc";
+            name += " chains" + key.substr(chains + 4);
+        }
+        if (const auto one = chains_of_one.find(key); one != chains_of_one.end())
+            name = (key == "shfl.bfly" ? "shfl.sync.bfly.b32" : key + one->second) + " chains1";
+        const Probe* const probe = find(probes, name);
+        if (probe == nullptr) {
+            without += key + "; ";
+            continue;
+        }
+        ++rows;
+        const bool chain = key.ends_with(" ilp1");
+        const double halved = key.starts_with("ld") && !latency ? 2 : 1;
+        for (const auto& [warps, cycles] : row.items()) {
+            const auto w = static_cast<unsigned>(std::stoul(warps));
+            const double mine = modelled(*probe, w, h200_) + (chain ? loop_share : 0);
+            sum += std::abs(mine / (cycles.get<double>() * halved) - 1);
+            ++values;
+        }
+    }
+    const double mean = sum / static_cast<double>(values);
+    RecordProperty("rows", static_cast<int>(rows));
+    RecordProperty("values", static_cast<int>(values));
+    RecordProperty("mean_error", std::to_string(mean));
+    RecordProperty("without_a_probe", without);
+    EXPECT_GE(rows, 220u / share);
+    EXPECT_LE(mean, 0.05) << rows << " rows, " << values << " values";
+}
+
 // Multiply-adds a clock and SM, and cycles, as published.
 TEST(Published, Products) {
     const auto rate = [](std::string_view product, const std::string& key, unsigned warps,
