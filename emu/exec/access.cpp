@@ -234,7 +234,7 @@ bool locate(Context& c, const Operation& o, ptx::Space space, const LaneAddresse
 void note_unwritten(Context& c, const Operation& o, const LanePointers& p, uint32_t mask,
                     uint32_t bytes) {
     const warp::Warp& w = *c.warp;
-    if (!w.tracks_local || w.local.empty()) return;
+    if (w.local.empty()) return;
     const isa::VectorRef v = o.vector[0];
     uint32_t lanes = 0;
     uint32_t results = 0;

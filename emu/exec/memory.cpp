@@ -32,7 +32,7 @@ void load(Context& c, const Step& s, uint32_t mask) {
     const auto bytes = static_cast<uint32_t>(sizeof(E) * v.count);
     lane_addresses(c, o.address[0], mask, addresses);
     if (!locate(c, o, o.mod.space, addresses, mask, bytes, bytes, false, p)) return;
-    note_unwritten(c, o, p, mask, sizeof(E));
+    if (c.warp->tracks_local) note_unwritten(c, o, p, mask, sizeof(E));
     for (uint32_t i = 0; i < v.count; ++i) {
         const Ref ref = c.program->pool[v.first + i];
         const auto offset = static_cast<uint32_t>(i * sizeof(E));

@@ -114,7 +114,7 @@ Ref data(const Context& c, const Operation& o, unsigned vector) {
 void ld(Context& c, const Step& s, uint32_t mask) {
     LanePointers p;
     if (!places(c, *s.op, mask, false, p)) return;
-    note_unwritten(c, *s.op, p, mask, bytes);
+    if (c.warp->tracks_local) note_unwritten(c, *s.op, p, mask, bytes);
     const std::lock_guard guard(lock);
     each_lane(mask, [&](unsigned l) { write(c, data(c, *s.op, 0), l, load(p[l])); });
 }
