@@ -37,7 +37,9 @@ void put_around(ptx::Block& block, const Instrument& instrument, uint32_t& index
 namespace {
 
 void collect_names(const ptx::Operand& operand, std::vector<std::string>& out) {
-    if (operand.kind == ptx::OperandKind::name) out.push_back(operand.text);
+    // Without a component: "%v.x" is a part of what "%v" names.
+    if (operand.kind == ptx::OperandKind::name)
+        out.push_back(operand.text.substr(0, operand.text.find('.')));
     for (const ptx::Operand& item : operand.items) collect_names(item, out);
 }
 

@@ -42,8 +42,8 @@ void put_around(ptx::Block& block, const Instrument& instrument, uint32_t& index
 
 // Moves stores to parameters down, together, to the call or return that they are for, as far as
 // what they store stays the same until there. NVIDIA's compiler (ptxas 13.0 for sm_90, every level)
-// loses the first of two that fill one 32-bit register of a result where a store to memory stands
-// between them (tests/compiler/split_result.ptx).
+// loses the first of two that fill one 32-bit register of a result where a guarded store to memory
+// stands between them (tests/compiler/split_result.ptx).
 void gather_parameter_stores(ptx::Block& block);
 
 void insert_first(ptx::Block& block, const std::string& text);

@@ -183,26 +183,24 @@ void find_reconvergence(std::span<Operation> operations, uint32_t first_operatio
                         std::span<const uint32_t> branch_targets) {
     if (operations.empty()) return;
     const Body body{operations, first_operation, branch_targets};
-    std::vector<Graph> graphs;
-    for (const Ways ways : {Ways::lasting, Ways::early, Ways::all})
-        graphs.push_back(build(body, ways));
-    std::vector<Postdominators> found_by(graphs.begin(), graphs.end());
-    const Graph& any = graphs[0];
-    const auto end = static_cast<uint32_t>(any.first.size());
-    for (size_t i = 0; i < operations.size(); ++i) {
-        Operation& o = operations[i];
-        if (!branches(o)) continue;
-        // Where every way on is an early exit, or goes round for ever but for one, the next graph
-        // has the answer; where the only way out of a loop is a guarded exit, the last.
-        const uint32_t b = any.block_of[i];
-        uint32_t block = end;
-        for (const Postdominators& found : found_by) {
-            const uint32_t n = found.number[b];
-            if (n == Postdominators::none) continue;
-            block = found.block[found.immediate[n]];
-            break;
-        }
-        o.reconverge = block == end ? never : first_operation + any.first[block];
+    std::vector<size_t> left;
+    for (size_t i = 0; i < operations.size(); ++i)
+        if (branches(operations[i])) left.push_back(i);
+    for (const size_t i : left) operations[i].reconverge = never;
+    // Where every way on is an early exit, or goes round for ever but for one, the next graph has
+    // the answer; where the only way out of a loop is a guarded exit, the last.
+    for (const Ways ways : {Ways::lasting, Ways::early, Ways::all}) {
+        if (left.empty()) break;
+        const Graph graph = build(body, ways);
+        const Postdominators found(graph);
+        std::erase_if(left, [&](size_t i) {
+            const uint32_t n = found.number[graph.block_of[i]];
+            if (n == Postdominators::none) return false;
+            const uint32_t block = found.block[found.immediate[n]];
+            if (block != graph.first.size())
+                operations[i].reconverge = first_operation + graph.first[block];
+            return true;
+        });
     }
 }
 
