@@ -165,6 +165,8 @@ TEST_F(Recorded, SharedMemoryOverAllStrides) {
     EXPECT_GE(compared, 90u);
 }
 
+// The mean is that of all rows, of which the sanitizers' share says nothing.
+#ifndef __SANITIZE_ADDRESS__
 TEST_F(Recorded, MeanErrorOverAllRows) {
     const std::vector<Probe> probes = validate::clock_probes(isa::Arch::sm_90);
     // The rest are chains of one. Not among them: add.u32, of which the compiler makes one
@@ -174,10 +176,10 @@ TEST_F(Recorded, MeanErrorOverAllRows) {
         {"fma.rn.f64", ""},         {"lop3", ".b32"},     {"mad.lo.u32", ""},
         {"movmatrix", ""},          {"prmt", ".b32"},     {"shfl.bfly", ""}};
     double sum = 0;
-    size_t rows = 0, values = 0, n = 0;
+    size_t rows = 0, values = 0;
     std::string without;
     for (const auto& [key, row] : table_.items()) {
-        if (written_out(key) || n++ % share != 0) continue;
+        if (written_out(key)) continue;
         std::string name = key;
         const size_t chains = key.find(" ilp");
         const bool latency = key.ends_with("latency(+iadd)");
@@ -213,9 +215,10 @@ TEST_F(Recorded, MeanErrorOverAllRows) {
     RecordProperty("values", static_cast<int>(values));
     RecordProperty("mean_error", std::to_string(mean));
     RecordProperty("without_a_probe", without);
-    EXPECT_GE(rows, 220u / share);
+    EXPECT_GE(rows, 220u);
     EXPECT_LE(mean, 0.05) << rows << " rows, " << values << " values";
 }
+#endif
 
 // Multiply-adds a clock and SM, and cycles, as published.
 TEST(Published, Products) {
