@@ -177,6 +177,7 @@ class ChildEngine : public Engine {
               .optimization = job.optimization,
               .stack_bytes = job.stack_bytes,
               .fresh = job.fresh,
+              .cooperative = job.cooperative,
               .text = text});
         Reply reply;
         bool late = false;

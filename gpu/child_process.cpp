@@ -166,7 +166,8 @@ class Server {
                               .parameters = {parameters, parameters + q.text[2]},
                               .optimization = q.optimization,
                               .stack_bytes = q.stack_bytes,
-                              .fresh = q.fresh};
+                              .fresh = q.fresh,
+                              .cooperative = q.cooperative};
                 const Ran ran = engine_->run(job);
                 reply.outcome = static_cast<uint8_t>(ran.outcome);
                 reply.fault = static_cast<uint8_t>(ran.fault);

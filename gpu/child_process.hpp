@@ -42,6 +42,7 @@ struct Request {
     uint32_t optimization = 0;
     uint32_t stack_bytes = 0;
     bool fresh = false;
+    bool cooperative = false;
     std::array<uint64_t, 3> text{};  // run: bytes of PTX, entry and parameters, one after another
 };
 

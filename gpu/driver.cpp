@@ -29,6 +29,7 @@ constexpr int jit_error_log_bytes = 6;
 constexpr int jit_optimization = 7;
 constexpr int limit_stack = 0;
 constexpr unsigned stream_default = 0;  // in order with the default stream, on which kernels run
+constexpr unsigned launch_attribute_cooperative = 2;
 void* const launch_end = nullptr;
 void* const launch_buffer = reinterpret_cast<void*>(1);
 void* const launch_buffer_bytes = reinterpret_cast<void*>(2);
@@ -49,6 +50,20 @@ Fault fault_of(Result r) {
     const auto* const found = std::ranges::find(fault_rows, r, &FaultRow::result);
     return found == fault_rows.end() ? Fault::launch_failed : found->fault;
 }
+
+// CUlaunchAttribute and CUlaunchConfig of the driver API.
+struct LaunchAttribute {
+    unsigned id = 0;
+    unsigned unused = 0;
+    std::array<int, 16> value{};
+};
+struct LaunchConfig {
+    std::array<unsigned, 3> grid{}, block{};
+    unsigned dynamic_shared = 0;
+    Handle stream = nullptr;
+    LaunchAttribute* attributes = nullptr;
+    unsigned attribute_count = 0;
+};
 
 struct Api {
     Result (*init)(unsigned) = nullptr;
@@ -75,6 +90,8 @@ struct Api {
     Result (*launch)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                      Handle, void**, void**) = nullptr;
     Result (*error_text)(Result, const char**) = nullptr;
+    // For cooperative launches only.
+    Result (*launch_with)(const LaunchConfig*, Handle, void**, void**) = nullptr;
     // For large transfers only; a driver may lack them.
     Result (*host_allocate)(void**, size_t, unsigned) = nullptr;
     Result (*host_release)(void*) = nullptr;
@@ -124,6 +141,7 @@ bool load(Api& api, std::string& why) {
         why = "the NVIDIA driver is too old";
         return false;
     }
+    bind(library, "cuLaunchKernelEx", api.launch_with);
     bind(library, "cuMemHostAlloc", api.host_allocate);
     bind(library, "cuMemFreeHost", api.host_release);
     bind(library, "cuStreamCreate", api.stream_create);
@@ -337,9 +355,20 @@ class CudaEngine : public Engine {
         size_t bytes = parameters.size();
         std::array<void*, 5> extra{launch_buffer, parameters.data(), launch_buffer_bytes, &bytes,
                                    launch_end};
+        if (job.cooperative && api_.launch_with == nullptr)
+            return {Outcome::refused, "the NVIDIA driver is too old for a cooperative launch"};
+        LaunchAttribute cooperative{launch_attribute_cooperative, 0, {1}};
+        const LaunchConfig config{{job.grid.x, job.grid.y, job.grid.z},
+                                  {job.block.x, job.block.y, job.block.z},
+                                  job.dynamic_shared,
+                                  nullptr,
+                                  &cooperative,
+                                  1};
         const Result launched =
-            api_.launch(function, job.grid.x, job.grid.y, job.grid.z, job.block.x, job.block.y,
-                        job.block.z, job.dynamic_shared, nullptr, nullptr, extra.data());
+            job.cooperative ? api_.launch_with(&config, function, nullptr, extra.data())
+                            : api_.launch(function, job.grid.x, job.grid.y, job.grid.z, job.block.x,
+                                          job.block.y, job.block.z, job.dynamic_shared, nullptr,
+                                          nullptr, extra.data());
         if (launched != success) return {Outcome::refused, text(launched)};
         if (const Result r = api_.context_synchronize(); r != success)
             return {Outcome::faulted, text(r), fault_of(r)};

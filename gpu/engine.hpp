@@ -36,6 +36,7 @@ struct Job {
     uint32_t optimization = 4;  // of the machine's compiler, 0 to 4
     uint32_t stack_bytes = 0;   // wished for the calls of a thread; 0: what the machine gives
     bool fresh = false;         // the module has variables: they begin with their first values
+    bool cooperative = false;   // as warp::Launch
 };
 
 enum class Outcome : uint8_t {

@@ -291,8 +291,8 @@ void check_names(Reader& r, const LaunchFile& file) {
 void read_top(Reader& r, const Json& j, LaunchFile& out) {
     if (!j.is_object()) return r.fail("", "an object is expected");
     r.known(j, "",
-            {"schema", "ptx", "entry", "arch", "grid", "block", "dynamic_shared", "buffers", "args",
-             "outputs"});
+            {"schema", "ptx", "entry", "arch", "grid", "block", "dynamic_shared", "cooperative",
+             "buffers", "args", "outputs"});
     for (const char* name : {"schema", "ptx", "grid", "block"})
         if (!j.contains(name)) return r.fail(name, "is missing");
     if (r.text(j["schema"], "schema") != schema)
@@ -306,6 +306,13 @@ void read_top(Reader& r, const Json& j, LaunchFile& out) {
     if (j.contains("dynamic_shared"))
         out.dynamic_shared =
             static_cast<uint32_t>(r.integer(j["dynamic_shared"], "dynamic_shared", 1u << 30));
+    if (j.contains("cooperative")) {
+        if (j["cooperative"].is_boolean())
+            out.cooperative = j["cooperative"].get<bool>();
+        else
+            r.fail("cooperative",
+                   "true or false is expected, not " + Reader::seen(j["cooperative"]));
+    }
     if (j.contains("buffers")) read_buffers(r, j["buffers"], out);
     if (j.contains("args")) {
         if (!j["args"].is_array()) return r.fail("args", "a list is expected");
@@ -425,6 +432,7 @@ Problem make_case(const LaunchFile& file, ptx::Module& module, const isa::Progra
     out.grid = file.grid;
     out.block = file.block;
     out.dynamic_shared = file.dynamic_shared;
+    out.cooperative = file.cooperative;
     out.parameters = std::move(parameters.bytes);
     out.patches = std::move(parameters.patches);
     return {};
@@ -450,6 +458,7 @@ Problem prepare(const LaunchFile& file, const isa::Program& program, Prepared& o
     out.launch.grid = file.grid;
     out.launch.block = file.block;
     out.launch.dynamic_shared = file.dynamic_shared;
+    out.launch.cooperative = file.cooperative;
     return {};
 }
 

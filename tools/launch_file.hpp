@@ -60,6 +60,7 @@ struct LaunchFile {
     std::string arch;
     warp::Dim3 grid, block;
     uint32_t dynamic_shared = 0;
+    bool cooperative = false;
     std::vector<BufferField> buffers;
     std::vector<Argument> arguments;
     std::vector<std::string> outputs;

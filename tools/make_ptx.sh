@@ -31,6 +31,7 @@ attention
 calls
 histogram
 layer_norm
+life
 persistent_gemm
 portable    -fmad=false
 printf

@@ -135,6 +135,7 @@ int record_on(gpu::Engine& engine, isa::Arch arch, const Input& in, ptx::Module 
     validate::Case c;
     if (Problem why = make_case(in.launch, module, resolved.program, c); !why.empty())
         return wrong(why);
+    if (c.cooperative) return wrong(in.launch.path + ": a cooperative launch is not recorded");
     return record_case(engine, arch, in, std::move(c), options,
                        options.out.empty() ? default_name(in) : options.out);
 }

@@ -60,6 +60,10 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
     Prepared prepared;
     if (Problem why = prepare(t.in.launch, *t.program, prepared); !why.empty()) return wrong(why);
 
+    if (prepared.launch.cooperative)
+        return wrong(t.in.launch.path +
+                     ": no cycles are known of CTAs that wait for each other (cooperative)");
+
     t.lowering = timing::lower(*t.program, *machine);
     timing::Listener listener(t.lowering, machine->sms, most_items, o.cold);
     catch_interrupts();

@@ -156,7 +156,8 @@ Outcome run_one(const Job& job, const std::vector<std::string>& files, gpu::Engi
     if (job.options.stats) out.result.text += statistics(report);
     validate::add_instructions(out.counted, report);
     if (report.first || report.same_fault) out.status = differs_or_trapped;
-    if (report.first) out.result.text += save_difference(job, in, c, report, std::move(answer));
+    if (report.first && !c.cooperative)
+        out.result.text += save_difference(job, in, c, report, std::move(answer));
     out.result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return out;

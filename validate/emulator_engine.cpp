@@ -56,6 +56,7 @@ gpu::Ran EmulatorEngine::run(const gpu::Job& job) {
     launch.threads = threads_;
     launch.local_fill = local_fill_;
     launch.dynamic_shared = job.dynamic_shared;
+    launch.cooperative = job.cooperative;
     launch.parameters = job.parameters;
     for (auto& [address, bytes] : memory_)
         launch.buffers.push_back({std::to_string(address), address, bytes});

@@ -5,8 +5,8 @@ namespace lockwarp::validate {
 bool Live::run(const std::string& ptx, const std::vector<uint8_t>& with, Memory& out) {
     for (size_t i = 0; i < c.bytes.size(); ++i)
         if (problem = engine.write(addresses[i], c.bytes[i]); !problem.empty()) return false;
-    ran = engine.run(
-        {ptx, c.entry, c.grid, c.block, c.dynamic_shared, with, optimization, stack_bytes, fresh});
+    ran = engine.run({ptx, c.entry, c.grid, c.block, c.dynamic_shared, with, optimization,
+                      stack_bytes, fresh, c.cooperative});
     if (ran.outcome != gpu::Outcome::done) return false;
     out = c.bytes;
     for (size_t i = 0; i < out.size(); ++i)

@@ -244,6 +244,10 @@ Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Op
     const ptx::Module module = gpu::with_explicit_rounding(c.module);
     if (!resolve(module, arch, c, report)) return report;
     Side side{c, options, report, engine.device().name, {}, {}};
+    if (c.cooperative && !options.final_only) {
+        side.fail("of a cooperative launch only memory at the end can be compared: --final");
+        return report;
+    }
     EngineMemory memory(engine);
     for (const auto& bytes : c.bytes) {
         side.addresses.push_back(memory.allocate(bytes.size()));
@@ -291,7 +295,7 @@ Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Op
     }
     const Clock::time_point beside = Clock::now();
     Memory emulated = c.bytes;
-    const bool registers = !options.final_only || side.takes();
+    const bool registers = !c.cooperative && (!options.final_only || side.takes());
     const bool digest = registers && by_digests(side, emulated, keep);
     const bool good =
         digest      ? compare_digests(side, live, module, outputs, emulated)

@@ -71,7 +71,8 @@ std::string measure_into(const Case& c, const isa::Program& program, gpu::Engine
                  parameters,
                  options.optimization,
                  program.functions.size() > 1 ? call_stack_bytes : 0,
-                 !program.global_image.empty()};
+                 !program.global_image.empty(),
+                 c.cooperative};
     if (std::string why = words_of(engine.run(job)); !why.empty()) return why;
     Memory wanted;
     if (std::string why = buffers.read(wanted); !why.empty()) return why;

@@ -70,6 +70,7 @@ warp::Launch Side::launch(Memory& bytes, uint64_t first_cta, uint64_t ctas) cons
     l.grid = c.grid;
     l.block = c.block;
     l.dynamic_shared = c.dynamic_shared;
+    l.cooperative = c.cooperative;
     l.parameters = patched(c, addresses);
     for (size_t i = 0; i < bytes.size(); ++i)
         l.buffers.push_back({c.names[i], addresses[i], bytes[i]});

@@ -19,6 +19,8 @@ using warp::Warp;
 // Instructions a warp retires before the next warp of the CTA, or the next path of the same warp,
 // has its turn: every path goes on, whatever another waits for.
 constexpr uint64_t turn = 20000;
+// Turns of a CTA's warps before another CTA may have the core: CTAs may wait for each other too.
+constexpr unsigned most_rounds = 16;
 
 uint64_t special_value(Special which, const warp::Launch& launch, const warp::Cta& cta,
                        const isa::Program& program, uint32_t warp, uint32_t lane) {
@@ -74,6 +76,10 @@ uint64_t special_value(Special which, const warp::Launch& launch, const warp::Ct
             return program.shared_static + uint64_t{launch.dynamic_shared};
         case Special::dynamic_smem_size:
             return launch.dynamic_shared;
+        case Special::workspace_low:
+            return launch.cooperative ? uint32_t{isa::grid_workspace & 0xffffffff} : 0;
+        case Special::workspace_high:
+            return launch.cooperative ? isa::grid_workspace >> 32 : 0;
         case Special::one:
             return 1;
         case Special::reserved:
@@ -144,6 +150,9 @@ CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::G
 void CtaRunner::begin(uint64_t index) {
     const isa::Program& program = *code_.program;
     const warp::Dim3& grid = launch_.grid;
+    context_.trap.reset();
+    context_.products = 0;
+    spun_ = false;
     cta_.index = index;
     cta_.id = {static_cast<uint32_t>(index % grid.x),
                static_cast<uint32_t>(index / grid.x % grid.y),
@@ -179,11 +188,18 @@ void CtaRunner::begin(uint64_t index) {
     }
 }
 
-std::optional<warp::Trap> CtaRunner::run(uint64_t index) {
-    begin(index);
-    context_.trap.reset();
-    context_.products = 0;
-    for (bool running = true; running && !context_.trap;) {
+CtaRunner::Stands CtaRunner::go_on() {
+    bool running = true;
+    for (unsigned round = 0; running && !context_.trap; ++round) {
+        if (launch_.stop != nullptr && launch_.stop->load(std::memory_order_relaxed)) {
+            context_.warp = &cta_.warps[0];
+            set_trap(context_, code_.program->operations[0], TrapKind::stopped, "");
+            break;
+        }
+        // One that spun is asked at once whether it still does.
+        if (round != 0 || spun_) spun_ = has_ready_path() && only_spins();
+        if (spun_ || round == most_rounds) return Stands::waits;
+        if (context_.trap) break;
         running = false;
         bool advanced = false;
         for (Warp& w : cta_.warps) {
@@ -194,15 +210,12 @@ std::optional<warp::Trap> CtaRunner::run(uint64_t index) {
         }
         if (running && !advanced && !context_.trap) context_.trap = deadlock();
         if (running && !context_.trap) release_lanes_that_are_spun_for();
-        if (launch_.stop != nullptr && launch_.stop->load(std::memory_order_relaxed) &&
-            !context_.trap && running)
-            set_trap(context_, code_.program->operations[0], TrapKind::stopped, "");
     }
     statistics_.products += context_.products;
     statistics_.ctas += 1;
     statistics_.warps += cta_.warps.size();
-    if (observer_ != nullptr) observer_->cta_ended(index);
-    return context_.trap;
+    if (observer_ != nullptr) observer_->cta_ended(cta_.index);
+    return Stands::ended;
 }
 
 // Gives each path of the warp that can go on a turn. false: none could.
@@ -240,14 +253,25 @@ void CtaRunner::release_lanes_that_are_spun_for() {
     const auto stands = [](const Reconvergence& m) { return m.arrived != 0; };
     const auto waiting = std::ranges::find_if(
         cta_.warps, [&](const Warp& w) { return std::ranges::any_of(w.meetings, stands); });
-    if (waiting == cta_.warps.end()) return;
-    for (Warp& w : cta_.warps)
-        for (size_t i = 0; i < w.paths.size(); ++i)
-            if (w.paths[i].state == PathState::ready && !spins(w, i)) return;
+    if (waiting == cta_.warps.end() || !only_spins()) return;
     Reconvergence& m = *std::ranges::find_if(waiting->meetings, stands);
-    go_on(*waiting, m, m.arrived);
+    resume(*waiting, m, m.arrived);
     m.expected &= ~m.arrived;
     m.arrived = 0;
+}
+
+bool CtaRunner::has_ready_path() const {
+    return std::ranges::any_of(cta_.warps, [](const Warp& w) {
+        return std::ranges::find(w.paths, PathState::ready, &Path::state) != w.paths.end();
+    });
+}
+
+// Whether no path of the CTA that can go on does anything but wait for a change of memory.
+bool CtaRunner::only_spins() {
+    for (Warp& w : cta_.warps)
+        for (size_t i = 0; i < w.paths.size(); ++i)
+            if (w.paths[i].state == PathState::ready && !spins(w, i)) return false;
+    return true;
 }
 
 // Whether the path comes back, within some steps that it runs here, to the same operation with the
@@ -400,6 +424,13 @@ bool CtaRunner::must_wait(const warp::Retired& e) const {
            (launch_.oracle->went_on(e) & context_.yields) != 0;
 }
 
+// Cooperative groups' barriers of the grid trap where there is none.
+bool CtaRunner::misses_workspace() const {
+    return !launch_.cooperative &&
+           std::ranges::find(code_.program->specials, Special::workspace_low,
+                             &isa::SpecialUse::special) != code_.program->specials.end();
+}
+
 // true: the path goes on where it is.
 bool CtaRunner::control(Warp& w, size_t path, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
@@ -444,7 +475,10 @@ bool CtaRunner::control(Warp& w, size_t path, const Step& s, uint32_t mask) {
             return barrier(w, path, o, mask);
         default:
             if (mask != 0)
-                set_trap(context_, o, o.op == Op::trap ? TrapKind::trap : TrapKind::breakpoint, "",
+                set_trap(context_, o, o.op == Op::trap ? TrapKind::trap : TrapKind::breakpoint,
+                         misses_workspace() ? "the kernel asks for the workspace of a cooperative "
+                                              "launch (%envreg1, %envreg2), which this is not"
+                                            : "",
                          static_cast<unsigned>(__builtin_ctz(mask)), 0, ptx::Space::none),
                     context_.trap->has_address = false;
             ++p.pc;

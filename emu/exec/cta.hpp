@@ -20,21 +20,30 @@ class CtaRunner {
     CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
               warp::Observer* observer);
 
-    // nullopt: the CTA ran to its end.
-    std::optional<warp::Trap> run(uint64_t index);
+    // Where a CTA stands after some time.
+    enum class Stands : uint8_t {
+        ended,  // also where it trapped
+        waits,  // for what only another CTA can do, or it has had its time
+    };
+    // The next CTA, from its first instruction.
+    void begin(uint64_t index);
+    Stands go_on();
+    uint64_t index() const { return cta_.index; }
+    const std::optional<warp::Trap>& trap() const { return context_.trap; }
 
     const warp::Statistics& statistics() const { return statistics_; }
     std::vector<warp::Printed>& printed() { return context_.printed; }
     uint64_t printed_bytes_lost() const { return context_.printed_bytes_lost; }
 
   private:
-    void begin(uint64_t index);
     bool run_warp(warp::Warp& w);
     bool run_path(warp::Warp& w, size_t path, uint64_t limit);
     bool control(warp::Warp& w, size_t path, const Step& s, uint32_t mask);
     bool collective(warp::Warp& w, size_t path, const Step& s, uint32_t mask);
     void join(warp::Warp& w, size_t path);
     void release_lanes_that_are_spun_for();
+    bool has_ready_path() const;
+    bool only_spins();
     bool spins(warp::Warp& w, size_t path);
     void branch(warp::Warp& w, size_t path, const Operation& o, std::span<const Way> ways);
     bool branch_by_index(warp::Warp& w, size_t path, const Operation& o, uint32_t mask);
@@ -48,7 +57,7 @@ class CtaRunner {
     void name_calls(const warp::Warp& w, uint32_t frame);
     void return_lanes(warp::Warp& w, size_t path, uint32_t lanes);
     // cta_barriers.cpp and others
-    static void go_on(warp::Warp& w, const warp::Reconvergence& m, uint32_t lanes);
+    static void resume(warp::Warp& w, const warp::Reconvergence& m, uint32_t lanes);
     static uint32_t meet(warp::Warp& w, const warp::Reconvergence& meeting);
     void arrive(warp::Warp& w, size_t path);
     void exit_lanes(warp::Warp& w, size_t path, uint32_t lanes);
@@ -62,6 +71,7 @@ class CtaRunner {
     bool must_wait(const warp::Retired& e) const;
     void notify(const warp::Warp& w, uint32_t pc, uint32_t active, uint32_t executed);
     warp::Trap deadlock() const;
+    bool misses_workspace() const;
 
     const Code& code_;
     const warp::Launch& launch_;
@@ -69,6 +79,7 @@ class CtaRunner {
     Context context_;
     warp::Cta cta_;
     warp::Statistics statistics_;
+    bool spun_ = false;  // when it stood back
     uint32_t file_bytes_;
     std::unique_ptr<uint8_t[]> storage_;  // register files, aligned to 64 bytes from within
     uint8_t* files_ = nullptr;

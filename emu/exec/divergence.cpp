@@ -78,7 +78,7 @@ void CtaRunner::arrive(Warp& w, size_t path) {
 }
 
 // Lanes that have arrived at a meeting go on behind it.
-void CtaRunner::go_on(Warp& w, const Reconvergence& m, uint32_t lanes) {
+void CtaRunner::resume(Warp& w, const Reconvergence& m, uint32_t lanes) {
     Path p;
     p.pc = m.resume;
     p.lanes = lanes;
@@ -104,7 +104,7 @@ void CtaRunner::settle(Warp& w, uint32_t index) {
     m.expected &= w.live;
     m.arrived &= w.live;
     if (m.expected == 0 || m.arrived != m.expected) return;
-    go_on(w, m, m.arrived);
+    resume(w, m, m.arrived);
     m = Reconvergence{};
 }
 

@@ -1,9 +1,10 @@
 #include "emu/exec/grid.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <deque>
 #include <iterator>
 #include <memory>
-#include <mutex>
 
 #include "emu/exec/cta.hpp"
 #include "emu/exec/parallel.hpp"
@@ -23,6 +24,20 @@ constexpr uint64_t most_cta_bytes = uint64_t{1} << 29;
 std::string dims(const std::array<uint32_t, 3>& d) {
     return "(" + std::to_string(d[0]) + ", " + std::to_string(d[1]) + ", " + std::to_string(d[2]) +
            ")";
+}
+
+// Register files and local memory.
+uint64_t cta_bytes(const isa::Program& p, const warp::Launch& l) {
+    return (l.block.count() + 31) / 32 * (p.register_bytes + uint64_t{32} * p.local_bytes);
+}
+
+// CTAs that are under way at a time: as many as a large GPU has, if the memory is there.
+constexpr uint64_t most_resident = 8192;
+
+uint64_t resident_ctas(const isa::Program& p, const warp::Launch& l) {
+    constexpr uint64_t most_bytes = uint64_t{1} << 29;
+    const uint64_t bytes = cta_bytes(p, l) + p.shared_static + l.dynamic_shared + (1u << 14);
+    return std::clamp<uint64_t>(most_bytes / bytes, 1, most_resident);
 }
 
 std::string refusal(const isa::Program& p, const warp::Launch& l,
@@ -51,9 +66,12 @@ std::string refusal(const isa::Program& p, const warp::Launch& l,
     if (l.parameters.size() != p.parameter_bytes)
         return std::to_string(l.parameters.size()) + " bytes of parameters: the kernel has " +
                std::to_string(p.parameter_bytes);
-    const uint64_t warps = (b.count() + 31) / 32;
-    if (warps * (p.register_bytes + uint64_t{32} * p.local_bytes) > most_cta_bytes)
+    if (cta_bytes(p, l) > most_cta_bytes)
         return "a CTA of this kernel needs more than 512 MB for registers and local memory";
+    if (l.cooperative && (g.count() > resident_ctas(p, l)))
+        return "a cooperative launch of " + std::to_string(g.count()) +
+               " CTAs: all run at a time, and of this kernel " +
+               std::to_string(resident_ctas(p, l)) + " can";
     return global.overlap();
 }
 
@@ -71,6 +89,66 @@ void keep_printed(warp::Result& result, uint64_t last_cta) {
     });
 }
 
+struct Grid {
+    const Code& code;
+    const warp::Launch& launch;
+    const warp::GlobalMemory& global;
+    warp::Observer* observer;
+    uint64_t end = 0;
+    uint64_t resident = 1;          // of each worker
+    std::atomic<uint64_t> next{0};  // the first CTA that has not begun
+    std::atomic<uint64_t> first_trap{UINT64_MAX};
+};
+
+// What one worker did.
+struct Part {
+    std::vector<std::unique_ptr<CtaRunner>> runners;
+    std::optional<warp::Trap> trap;  // of the lowest CTA
+};
+
+// CTAs in the order of the grid. One that waits for others stands back, for the next ones and, when
+// all have begun, for those that stood back before it.
+void run_part(Grid& grid, Part& part) {
+    std::vector<CtaRunner*> idle;
+    std::deque<CtaRunner*> standing;
+    for (;;) {
+        uint64_t index = UINT64_MAX;
+        if (standing.size() < grid.resident && grid.next < grid.end) index = grid.next++;
+        CtaRunner* runner = nullptr;
+        if (index < grid.end) {
+            // CTAs after one that trapped need not run; those before it must, theirs goes first.
+            if (index > grid.first_trap) continue;
+            if (idle.empty()) {
+                part.runners.push_back(std::make_unique<CtaRunner>(grid.code, grid.launch,
+                                                                   grid.global, grid.observer));
+                idle.push_back(part.runners.back().get());
+            }
+            runner = idle.back();
+            idle.pop_back();
+            runner->begin(index);
+        } else if (!standing.empty()) {
+            runner = standing.front();
+            standing.pop_front();
+        } else {
+            return;
+        }
+        if (runner->index() <= grid.first_trap && runner->go_on() == CtaRunner::Stands::waits) {
+            standing.push_back(runner);
+            continue;
+        }
+        idle.push_back(runner);
+        if (const auto& trap = runner->trap(); trap) {
+            uint64_t first = grid.first_trap;
+            while (runner->index() < first &&
+                   !grid.first_trap.compare_exchange_weak(first, runner->index())) {
+            }
+            if (!part.trap || runner->index() < part.trap->cta_index) part.trap = trap;
+        }
+        if (grid.launch.progress != nullptr)
+            grid.launch.progress->fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
 }  // namespace
 
 warp::Result launch(const isa::Program& program, const warp::Launch& launch,
@@ -81,6 +159,12 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch,
     std::vector<warp::Buffer> buffers = launch.buffers;
     if (!variables.empty())
         buffers.push_back({"module variables", isa::module_global_base, variables});
+    std::vector<uint8_t> workspace;
+    if (launch.cooperative) {
+        workspace.resize(isa::grid_workspace_bytes);
+        std::memcpy(workspace.data(), &isa::grid_workspace_bytes, sizeof(uint32_t));
+        buffers.push_back({"grid workspace", isa::grid_workspace, workspace});
+    }
     const warp::GlobalMemory global(std::move(buffers));
     if (std::string why = refusal(program, launch, global); !why.empty()) {
         result.refusal = {std::move(why)};
@@ -93,38 +177,33 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch,
         return result;
     }
 
-    std::vector<std::unique_ptr<CtaRunner>> runners(worker_count(launch.threads));
-    std::atomic<uint64_t> first_trap{UINT64_MAX};
-    std::mutex trap_lock;
+    Grid grid{code, launch, global, observer};
     const uint64_t rest = launch.grid.count() - launch.first_cta;
-    const uint64_t ctas = launch.ctas == 0 ? rest : std::min(launch.ctas, rest);
-    for_each_index(ctas, launch.threads, [&](unsigned worker, uint64_t offset) {
-        const uint64_t index = launch.first_cta + offset;
-        // CTAs after one that trapped need not run; those before it must, for theirs goes first.
-        if (index > first_trap.load(std::memory_order_relaxed)) return;
-        auto& runner = runners[worker];
-        if (!runner) runner = std::make_unique<CtaRunner>(code, launch, global, observer);
-        if (std::optional<warp::Trap> trap = runner->run(index)) {
-            const std::lock_guard guard(trap_lock);
-            if (index < first_trap) {
-                first_trap = index;
-                result.trap = std::move(trap);
-            }
+    grid.end = launch.first_cta + (launch.ctas == 0 ? rest : std::min(launch.ctas, rest));
+    grid.next = launch.first_cta;
+    const auto workers = static_cast<unsigned>(
+        std::min<uint64_t>(worker_count(launch.threads), grid.end - launch.first_cta));
+    // A cooperative launch has begun to wait for all: any worker may hold any number of them.
+    grid.resident = launch.cooperative
+                        ? most_resident
+                        : std::max<uint64_t>(resident_ctas(program, launch) / workers, 1);
+    std::vector<Part> parts(workers);
+    for_each_worker(workers, [&](unsigned worker) { run_part(grid, parts[worker]); });
+    for (Part& part : parts) {
+        if (part.trap && (!result.trap || part.trap->cta_index < result.trap->cta_index))
+            result.trap = std::move(part.trap);
+        for (const auto& runner : part.runners) {
+            std::ranges::move(runner->printed(), std::back_inserter(result.printed));
+            result.printed_bytes_lost += runner->printed_bytes_lost();
+            const warp::Statistics& s = runner->statistics();
+            result.statistics.instructions += s.instructions;
+            result.statistics.lane_operations += s.lane_operations;
+            result.statistics.products += s.products;
+            result.statistics.ctas += s.ctas;
+            result.statistics.warps += s.warps;
         }
-        if (launch.progress != nullptr) launch.progress->fetch_add(1, std::memory_order_relaxed);
-    });
-    for (const auto& runner : runners) {
-        if (!runner) continue;
-        std::ranges::move(runner->printed(), std::back_inserter(result.printed));
-        result.printed_bytes_lost += runner->printed_bytes_lost();
-        const warp::Statistics& s = runner->statistics();
-        result.statistics.instructions += s.instructions;
-        result.statistics.lane_operations += s.lane_operations;
-        result.statistics.products += s.products;
-        result.statistics.ctas += s.ctas;
-        result.statistics.warps += s.warps;
     }
-    keep_printed(result, first_trap);
+    keep_printed(result, grid.first_trap);
     return result;
 }
 

@@ -1,8 +1,8 @@
 #include "emu/exec/parallel.hpp"
 
-#include <tbb/blocked_range.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
@@ -16,22 +16,10 @@ unsigned worker_count(unsigned threads) {
     return threads == 0 ? most : std::min(threads, most);
 }
 
-void for_each_index(uint64_t count, unsigned threads,
-                    const std::function<void(unsigned worker, uint64_t index)>& work) {
-    const unsigned workers = worker_count(threads);
-    if (workers == 1 || count == 1) {
-        for (uint64_t i = 0; i < count; ++i) work(0, i);
-        return;
-    }
+void for_each_worker(unsigned workers, const std::function<void(unsigned worker)>& work) {
+    if (workers == 1) return work(0);
     tbb::task_arena arena(static_cast<int>(workers));
-    arena.execute([&] {
-        tbb::parallel_for(tbb::blocked_range<uint64_t>(0, count, 1),
-                          [&](const tbb::blocked_range<uint64_t>& range) {
-                              const int slot = tbb::this_task_arena::current_thread_index();
-                              for (uint64_t i = range.begin(); i != range.end(); ++i)
-                                  work(static_cast<unsigned>(slot), i);
-                          });
-    });
+    arena.execute([&] { tbb::parallel_for(0u, workers, 1u, work, tbb::simple_partitioner()); });
 }
 
 }  // namespace lockwarp::exec

@@ -1,4 +1,4 @@
-// The one place that knows threads (oneTBB): work by index, on all cores or one.
+// The one place that knows threads (oneTBB): work on all cores or one.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,11 @@
 
 namespace lockwarp::exec {
 
-// Calls work(worker, index) for every index in [0, count), each once. Calls with one worker number
-// never overlap; workers count from 0 to below worker_count(threads). `threads` 0: all cores; 1:
-// in ascending order on the calling thread.
-void for_each_index(uint64_t count, unsigned threads,
-                    const std::function<void(unsigned worker, uint64_t index)>& work);
+// Calls work(worker) for every worker in [0, workers), each once: some at a time, and in any case
+// one after another where there is no core for more.
+void for_each_worker(unsigned workers, const std::function<void(unsigned worker)>& work);
 
+// The workers that `threads` (0: all cores) is good for.
 unsigned worker_count(unsigned threads);
 
 }  // namespace lockwarp::exec

@@ -133,9 +133,11 @@ enum class Special : uint8_t {
     zero,
     zero64,
     one,
-    no,        // a predicate
-    reserved,  // bytes of shared memory that the driver may keep
-    machine,   // 32 bits that the driver or the machine sets
+    no,             // a predicate
+    reserved,       // bytes of shared memory that the driver may keep
+    workspace_low,  // of the address of a cooperative launch's workspace
+    workspace_high,
+    machine,  // 32 bits that the driver or the machine sets
     machine64,
 };
 
@@ -262,6 +264,12 @@ inline constexpr std::array<SpaceWindow, 4> space_windows{{
 
 // Where a module's .global variables begin.
 inline constexpr uint64_t module_global_base = uint64_t{0x7d} << 40;
+
+// Where the workspace of a cooperative launch lies: its size, then a word that is the grid's
+// barrier (CUDA's header cooperative_groups/details/driver_abi.h). %envreg1 is the address's high
+// half, %envreg2 the low one; both are 0 in any other launch.
+inline constexpr uint64_t grid_workspace = uint64_t{0x7c} << 40;
+inline constexpr uint32_t grid_workspace_bytes = 256;
 
 struct Program {
     Arch arch = Arch::sm_80;

@@ -31,6 +31,9 @@ struct Launch {
     Dim3 grid;
     Dim3 block;
     uint32_t dynamic_shared = 0;
+    // All CTAs are under way at a time and have a workspace for barriers of the grid
+    // (cudaLaunchCooperativeKernel; cooperative groups' grid_group asks for it).
+    bool cooperative = false;
     std::vector<uint8_t> parameters;  // the kernel's parameter space, Program::parameter_bytes long
     std::vector<Buffer> buffers;
     uint64_t max_steps = UINT64_MAX;  // instructions that one warp may retire

@@ -51,6 +51,7 @@ Outcome run(const isa::Program& program, Given given) {
     l.dynamic_shared = given.dynamic_shared;
     l.max_steps = given.max_steps;
     l.threads = given.threads;
+    l.cooperative = given.cooperative;
     for (size_t i = 0; i < outcome.buffers.size(); ++i) {
         append(l.parameters, buffer_address(i) + given.offset);
         l.buffers.push_back(

@@ -29,6 +29,7 @@ struct Given {
     Bytes arguments;
     uint64_t max_steps = 10'000'000;  // a program that never ends fails its test
     unsigned threads = 1;
+    bool cooperative = false;
     warp::Observer* observer = nullptr;
 };
 

@@ -266,6 +266,59 @@ TEST_P(Histogram, CountsEveryByte) {
     }
 }
 
+class Life : public testing::TestWithParam<Build> {};
+
+// Every cell looks at its neighbours through a border that repeats the other side.
+std::vector<std::string> next_generation(const std::vector<std::string>& cells) {
+    const size_t rows = cells.size(), columns = cells[0].size();
+    std::vector<std::string> bordered{cells.back()};
+    bordered.insert(bordered.end(), cells.begin(), cells.end());
+    bordered.push_back(cells.front());
+    for (std::string& line : bordered) line = line.back() + line + line.front();
+    std::vector<std::string> out = cells;
+    for (size_t r = 0; r < rows; ++r)
+        for (size_t c = 0; c < columns; ++c) {
+            std::string around = bordered[r].substr(c, 3) + bordered[r + 1].substr(c, 3) +
+                                 bordered[r + 2].substr(c, 3);
+            around.erase(4, 1);
+            const auto neighbours = std::ranges::count(around, '*');
+            out[r][c] = neighbours == 3 || (neighbours == 2 && cells[r][c] == '*') ? '*' : ' ';
+        }
+    return out;
+}
+
+Bytes bytes_of(const std::vector<std::string>& cells) {
+    Bytes out;
+    for (const std::string& line : cells)
+        for (const char c : line) out.push_back(c == '*');
+    return out;
+}
+
+// 9 CTAs that wait for each other after each generation; the cells are random.
+TEST_P(Life, IsWhatEachGenerationMakesOfTheLast) {
+    const isa::Program program = program_of(GetParam(), "life");
+    std::mt19937 random(9);
+    std::vector<std::string> cells(19, std::string(23, ' '));
+    for (std::string& line : cells)
+        for (char& c : line) c = random() % 3 == 0 ? '*' : ' ';
+    for (const int generations : {1, 6}) {
+        std::vector<std::vector<std::string>> all{cells};
+        for (int g = 0; g < generations; ++g) all.push_back(next_generation(all.back()));
+        ASSERT_NE(all.back(), cells);
+        for (const unsigned threads : {1u, 4u}) {
+            Given given = given_for(GetParam(), 9, 40);
+            given.cooperative = true;
+            given.threads = threads;
+            given.buffers = {bytes_of(cells), Bytes(19 * 23)};
+            for (const int value : {19, 23, generations}) append(given.arguments, int32_t{value});
+            const Outcome o = run_well(program, given);
+            const size_t last = generations % 2;
+            EXPECT_EQ(o.buffers[last], bytes_of(all.back())) << generations;
+            EXPECT_EQ(o.buffers[1 - last], bytes_of(all[all.size() - 2])) << generations;
+        }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kernels, CudaSoftmax, testing::ValuesIn(builds_of("softmax")), name_of);
 INSTANTIATE_TEST_SUITE_P(Kernels, TritonSoftmax, testing::ValuesIn(triton_builds_of("softmax")),
                          name_of);
@@ -273,6 +326,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, LayerNorm, testing::ValuesIn(builds_of("layer_
 INSTANTIATE_TEST_SUITE_P(Kernels, Reduce, testing::ValuesIn(builds_of("reduce")), name_of);
 INSTANTIATE_TEST_SUITE_P(Kernels, Transpose, testing::ValuesIn(builds_of("transpose")), name_of);
 INSTANTIATE_TEST_SUITE_P(Kernels, Histogram, testing::ValuesIn(builds_of("histogram")), name_of);
+INSTANTIATE_TEST_SUITE_P(Kernels, Life, testing::ValuesIn(builds_of("life")), name_of);
 
 }  // namespace
 

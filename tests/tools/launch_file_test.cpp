@@ -40,6 +40,7 @@ TEST(LaunchFile, ReadsEveryField) {
     ASSERT_EQ(parse_launch_file(text_with({{"entry", R"("k")"},
                                            {"arch", R"("sm_80")"},
                                            {"dynamic_shared", "49152"},
+                                           {"cooperative", "true"},
                                            {"args",
                                             R"([{"buffer": "A", "offset": 16}, {"s32": -5},
        {"f16": 1.5}, {"u16": 15360}, {"f32": "0x7fc00001"}, {"f64": "-inf"}, {"s64": -1},
@@ -56,6 +57,7 @@ TEST(LaunchFile, ReadsEveryField) {
     EXPECT_EQ(f.block.x, 32u);
     EXPECT_EQ(f.block.y, 1u);
     EXPECT_EQ(f.dynamic_shared, 49152u);
+    EXPECT_TRUE(f.cooperative);
     EXPECT_EQ(f.outputs, std::vector<std::string>{"A"});
     EXPECT_TRUE(f.warnings.empty());
     ASSERT_EQ(f.buffers.size(), 2u);
@@ -101,6 +103,7 @@ TEST(LaunchFile, FieldsThatAreWrong) {
         {"block", "32", "field 'block': [x, y, z] is expected, not 32"},
         {"entry", "5", "field 'entry': a text is expected, not 5"},
         {"arch", "80", "field 'arch': a text is expected, not 80"},
+        {"cooperative", "1", "field 'cooperative': true or false is expected, not 1"},
         {"dynamic_shared", "-1", "field 'dynamic_shared': a whole number"},
         {"dynamic_shared", "99999999999", "field 'dynamic_shared': a whole number"},
         {"buffers", "[]", "field 'buffers': an object of buffers by name is expected"},

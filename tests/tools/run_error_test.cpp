@@ -221,6 +221,19 @@ TEST(RunError, ATrapWritesNothing) {
     EXPECT_EQ(e.err, "");
 }
 
+// A cooperative launch has no cycles and no registers beside a GPU.
+TEST(RunError, WhatDoesNotTakeACooperativeLaunch) {
+    const Folder folder;
+    folder.write("k.ptx", good);
+    folder.write("k.json", launch(R"(, "cooperative": true)"));
+    EXPECT_EQ(run(folder, {"run", "k.json"}).status, 0);
+    const Ended time = run(folder, {"time", "k.json", "--arch", "sm_80"});
+    EXPECT_EQ(time.status, 2);
+    EXPECT_EQ(time.err,
+              "error: k.json: no cycles are known of CTAs that wait for each other "
+              "(cooperative)\n");
+}
+
 TEST(RunError, TheStepLimitIsATrap) {
     const Ended e = run_both(kernel("again: bra again;"), launch(), {"--max-steps", "1000"});
     EXPECT_EQ(e.status, 1);

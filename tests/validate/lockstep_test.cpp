@@ -71,6 +71,24 @@ TEST_P(EveryKernel, DigestsCountWhatWordsDo) {
                   words.by_operation[i].values + words.by_operation[i].masked);
 }
 
+TEST(Lockstep, OfACooperativeLaunchTheMemoryAtItsEnd) {
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    const validate::Case c = case_of("life.json");
+    const validate::Report registers = run_lockstep(c, isa::Arch::sm_90, engine, {});
+    EXPECT_EQ(registers.problem,
+              "of a cooperative launch only memory at the end can be compared: --final");
+    validate::Options options;
+    options.final_only = true;
+    const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+    EXPECT_EQ(r.problem, "");
+    EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "life");
+    EXPECT_EQ(r.counts.memory_bytes, 2 * 1073u);
+    validate::Case other = c;
+    other.cooperative = false;  // where both trap alike
+    const validate::Report trapped = run_lockstep(other, isa::Arch::sm_90, engine, options);
+    EXPECT_TRUE(trapped.same_fault);
+}
+
 INSTANTIATE_TEST_SUITE_P(Kernels, EveryKernel,
                          testing::Values("mma_m16n8k16.json", "mma_ldmatrix.json",
                                          "ldmatrix_x4_trans.json", "volta_m8n8k4_row_col_f32.json",
