@@ -33,10 +33,10 @@ double random_value(const Init& init, uint64_t i) {
 
 }  // namespace
 
-Problem initial_bytes(const LaunchFile& file, const BufferField& buffer,
-                      std::vector<uint8_t>& out) {
+Problem initial_bytes(const LaunchFile& file, const BufferField& buffer, std::vector<uint8_t>& out,
+                      std::string_view fields) {
     const Init& init = buffer.init;
-    const std::string field = file.path + ": field 'buffers." + buffer.name;
+    const std::string field = file.path + ": field '" + std::string(fields) + "." + buffer.name;
     try {
         out.assign(buffer.bytes, init.fill);
     } catch (const std::bad_alloc&) {
@@ -56,7 +56,8 @@ Problem initial_bytes(const LaunchFile& file, const BufferField& buffer,
             return field + ".init.file': " + why;
         if (bytes.size() != buffer.bytes)
             return field + ".init.file': " + path.string() + " has " +
-                   std::to_string(bytes.size()) + " bytes, the buffer " +
+                   std::to_string(bytes.size()) + " bytes, the " +
+                   std::string(fields.substr(0, fields.size() - 1)) + " " +
                    std::to_string(buffer.bytes);
         out = std::move(bytes);
         return {};

@@ -6,6 +6,7 @@
 
 #include "tools/nvcc.hpp"
 #include "tools/report.hpp"
+#include "tools/variables.hpp"
 
 namespace lockwarp::tools {
 
@@ -52,13 +53,14 @@ Problem read_input(const std::vector<std::string>& files, const std::string& arc
     if (in.ptx_path.ends_with(".cu")) {
         std::string target = arch.empty() ? in.launch.arch : arch;
         if (target.empty()) target = target_of(named.string());
-        return compile_cuda(in.ptx_path, target, in.source);
+        if (Problem why = compile_cuda(in.ptx_path, target, in.source); !why.empty()) return why;
+        return set_variables(in.launch, in.source);
     }
     std::vector<uint8_t> bytes;
     if (Problem why = read_file(in.ptx_path, most_source_bytes, bytes); !why.empty())
         return source.empty() ? in.launch.path + ": field 'ptx': " + why : why;
     in.source.assign(bytes.begin(), bytes.end());
-    return {};
+    return set_variables(in.launch, in.source);
 }
 
 Problem choose_arch(const Input& in, const std::string& named, const ptx::Module& module,

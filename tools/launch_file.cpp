@@ -249,20 +249,25 @@ bool good_name(const std::string& name) {
            });
 }
 
-void read_buffers(Reader& r, const Json& j, LaunchFile& out) {
-    if (!j.is_object()) return r.fail("buffers", "an object of buffers by name is expected");
+// Buffers, or variables of the module, whose bytes need not be stated.
+void read_buffers(Reader& r, const Json& j, const std::string& within,
+                  std::vector<BufferField>& out) {
+    const bool sized = within == "buffers";
+    if (!j.is_object()) return r.fail(within, "an object of " + within + " by name is expected");
     for (const auto& [name, value] : j.items()) {
-        const std::string field = "buffers." + name;
+        const std::string field = within + "." + name;
         if (!good_name(name))
             return r.fail(field, "a name of letters, digits, '_', '-' and '.' is expected");
         if (!value.is_object()) return r.fail(field, "an object is expected");
         r.known(value, field + ".", {"bytes", "init"});
         BufferField b;
         b.name = name;
-        if (!value.contains("bytes")) return r.fail(field + ".bytes", "is missing");
-        b.bytes = r.integer(value["bytes"], field + ".bytes", uint64_t{1} << 44);
+        if (sized && !value.contains("bytes")) return r.fail(field + ".bytes", "is missing");
+        if (value.contains("bytes"))
+            b.bytes = r.integer(value["bytes"], field + ".bytes", uint64_t{1} << 44);
+        if (!sized && !value.contains("init")) return r.fail(field + ".init", "is missing");
         if (value.contains("init")) read_init(r, value["init"], field + ".init", b.init);
-        out.buffers.push_back(std::move(b));
+        out.push_back(std::move(b));
     }
 }
 
@@ -292,7 +297,7 @@ void read_top(Reader& r, const Json& j, LaunchFile& out) {
     if (!j.is_object()) return r.fail("", "an object is expected");
     r.known(j, "",
             {"schema", "ptx", "entry", "arch", "grid", "block", "dynamic_shared", "cooperative",
-             "buffers", "args", "outputs"});
+             "buffers", "variables", "args", "outputs"});
     for (const char* name : {"schema", "ptx", "grid", "block"})
         if (!j.contains(name)) return r.fail(name, "is missing");
     if (r.text(j["schema"], "schema") != schema)
@@ -313,7 +318,8 @@ void read_top(Reader& r, const Json& j, LaunchFile& out) {
             r.fail("cooperative",
                    "true or false is expected, not " + Reader::seen(j["cooperative"]));
     }
-    if (j.contains("buffers")) read_buffers(r, j["buffers"], out);
+    if (j.contains("buffers")) read_buffers(r, j["buffers"], "buffers", out.buffers);
+    if (j.contains("variables")) read_buffers(r, j["variables"], "variables", out.variables);
     if (j.contains("args")) {
         if (!j["args"].is_array()) return r.fail("args", "a list is expected");
         for (size_t i = 0; i < j["args"].size(); ++i)

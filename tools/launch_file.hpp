@@ -62,6 +62,7 @@ struct LaunchFile {
     uint32_t dynamic_shared = 0;
     bool cooperative = false;
     std::vector<BufferField> buffers;
+    std::vector<BufferField> variables;  // of the module; bytes 0: as many as it has
     std::vector<Argument> arguments;
     std::vector<std::string> outputs;
     std::vector<std::string> warnings;  // unknown fields, with the nearest known one
@@ -73,8 +74,9 @@ Problem read_launch_file(const std::string& path, LaunchFile& out);
 // The same from text; `path` is for messages.
 Problem parse_launch_file(const std::string& text, const std::string& path, LaunchFile& out);
 
-// A buffer's bytes before the run.
-Problem initial_bytes(const LaunchFile& file, const BufferField& buffer, std::vector<uint8_t>& out);
+// A buffer's or variable's bytes before the run; `fields` is what messages call it by.
+Problem initial_bytes(const LaunchFile& file, const BufferField& buffer, std::vector<uint8_t>& out,
+                      std::string_view fields = "buffers");
 
 // The kernel's parameter space, without the buffers' addresses: those go where the patches say.
 struct Parameters {

@@ -18,8 +18,8 @@ extern "C" __global__ void life(unsigned char* in, unsigned char* out, int rows,
             int alive = 0;
             for (int dr = -1; dr <= 1; ++dr)
                 for (int dc = -1; dc <= 1; ++dc)
-                    alive += in[(row + dr + rows) % rows * columns +
-                                (column + dc + columns) % columns];
+                    alive +=
+                        in[(row + dr + rows) % rows * columns + (column + dc + columns) % columns];
             // `alive` counts the cell itself too.
             out[i] = alive == 3 || (alive == 4 && in[i] != 0);
         }

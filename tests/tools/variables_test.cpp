@@ -1,0 +1,114 @@
+// Variables of a module that a launch file sets.
+#include "tools/variables.hpp"
+
+#include <gtest/gtest.h>
+
+#include "emu/lockwarp.hpp"
+#include "tests/tools/process.hpp"
+
+namespace lockwarp::tools {
+namespace {
+
+// The comment and the lines between are kept, so that a place in the text stays what it was.
+constexpr const char* module = R"(.version 7.0
+.target sm_80
+.address_size 64
+.const .align 4 .f32 taps[3];
+.global .align 8 .b8 _ZN2ns5tableE[8] = {9,
+ 9, 9};
+.global .u64 limit; .const .align 2 .u16 _ZL4grid[2][2] = {{1, 2}, {3, 4}}; .global .f64 half = 0d3FE0000000000000, last;
+.visible .entry k(.param .u64 out) { .reg .u64 %rd<9>; .reg .u32 %r<9>; .reg .u16 %h<3>; .reg .f64 %d<3>;
+ld.param.u64 %rd1, [out];
+ld.const.u32 %r1, [taps+8];
+st.global.u32 [%rd1], %r1;
+ld.global.u64 %rd2, [_ZN2ns5tableE];
+st.global.u64 [%rd1+8], %rd2;
+ld.global.u64 %rd3, [limit];
+st.global.u64 [%rd1+16], %rd3;
+ld.const.u16 %h1, [_ZL4grid+4];
+st.global.u16 [%rd1+24], %h1;
+ld.global.f64 %d1, [half];
+st.global.f64 [%rd1+32], %d1;
+ld.global.f64 %d2, [last];
+st.global.f64 [%rd1+40], %d2;
+ret; }
+)";
+
+std::string launch(const std::string& variables) {
+    return R"({"schema": "lockwarp-launch/1", "ptx": "k.ptx", "grid": [1], "block": [1],
+ "buffers": {"out": {"bytes": 48}}, "args": [{"buffer": "out"}], "outputs": ["out"],
+ "variables": )" +
+           variables + "}";
+}
+
+TEST(Variables, AreWhatTheLaunchFileSays) {
+    const Folder folder;
+    folder.write("k.ptx", module);
+    folder.write("k.json", launch(R"({
+  "taps": {"bytes": 12, "init": {"sequence": {"type": "f32", "start": 1, "step": 0.5}}},
+  "table": {"init": {"hex": "0102030405060708"}}, "limit": {"init": {"fill": 255}},
+  "grid": {"init": {"hex": "0a000b000c000d00"}},
+  "last": {"init": {"hex": "000000000000f03f"}}})"));
+    const Ended e = run(folder, {"run", "k.json", "--print", "out:u64:6x1:hex"});
+    EXPECT_EQ(e.status, 0) << e.err;
+    const std::string printed = e.out.substr(e.out.find('\n') + 1);
+    EXPECT_TRUE(
+        printed.starts_with("0x0000000040000000\n0x0807060504030201\n"
+                            "0xffffffffffffffff\n0x000000000000000c\n"
+                            "0x3fe0000000000000\n0x3ff0000000000000\n"))
+        << printed;
+}
+
+TEST(Variables, NoLineMoves) {
+    LaunchFile file;
+    ASSERT_EQ(parse_launch_file(launch(R"({"table": {"init": {"fill": 1}}})"), "x.json", file), "");
+    std::string text = module;
+    ASSERT_EQ(set_variables(file, text), "");
+    EXPECT_NE(text, module);
+    const ptx::Parsed before = ptx::parse(module), after = ptx::parse(text);
+    ASSERT_TRUE(after.diagnostics.empty());
+    const isa::Program a = isa::resolve(before.module, isa::Arch::sm_80, "k").program;
+    const isa::Program b = isa::resolve(after.module, isa::Arch::sm_80, "k").program;
+    ASSERT_EQ(a.operations.size(), b.operations.size());
+    for (size_t i = 0; i < a.operations.size(); ++i) {
+        EXPECT_EQ(a.operations[i].place.line, b.operations[i].place.line);
+        EXPECT_EQ(a.operations[i].place.column, b.operations[i].place.column);
+    }
+}
+
+TEST(Variables, WhatIsWrongWithThem) {
+    const std::string where = "x.json: field 'variables";
+    const struct {
+        const char* variables;
+        std::string message;
+    } cases[] = {
+        {R"({"nix": {"init": {"fill": 1}}})",
+         where + ".nix': the module has no such variable; it has taps, _ZN2ns5tableE, limit, "
+                 "_ZL4grid, half, last"},
+        {R"({"taps": {"bytes": 8, "init": {"fill": 1}}})",
+         where + ".taps': it has 12 bytes, not 8"},
+        {R"({"taps": {"init": {"file": "/nowhere"}}})", where + ".taps.init.file': "},
+        {R"({"grid": {"init": {"fill": 1}}, "_ZL4grid": {"init": {"fill": 2}}})",
+         where + "': two of them name one variable"},
+    };
+    for (const auto& c : cases) {
+        LaunchFile file;
+        ASSERT_EQ(parse_launch_file(launch(c.variables), "x.json", file), "");
+        std::string text = module;
+        const Problem why = set_variables(file, text);
+        EXPECT_TRUE(why.starts_with(c.message)) << why;
+        EXPECT_EQ(text, module);
+    }
+    LaunchFile file;
+    EXPECT_EQ(parse_launch_file(launch(R"({"taps": {}})"), "x.json", file),
+              where + ".taps.init': is missing");
+    EXPECT_EQ(parse_launch_file(launch("[]"), "x.json", file),
+              where + "': an object of variables by name is expected");
+    std::string none = ".version 7.0\n.target sm_80\n.address_size 64\n";
+    ASSERT_EQ(parse_launch_file(launch(R"({"taps": {"init": {"fill": 1}}})"), "x.json", file), "");
+    EXPECT_EQ(set_variables(file, none),
+              where + ".taps': the module has no .const or .global variables");
+}
+
+}  // namespace
+}  // namespace lockwarp::tools
