@@ -113,7 +113,7 @@ void set_trap(Context& c, const Operation& o, TrapKind kind, std::string detail,
 }
 
 CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
-                     warp::Observer* observer)
+                     Heap* heap, warp::Observer* observer)
     : code_(code), launch_(launch), observer_(observer) {
     const isa::Program& program = *code.program;
     const auto warps = static_cast<size_t>((launch.block.count() + 31) / 32);
@@ -135,6 +135,7 @@ CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::G
     cta_.warps.resize(warps);
     cta_.shared.resize(program.shared_static + size_t{launch.dynamic_shared});
     context_.program = &program;
+    context_.heap = heap;
     context_.launch = &launch;
     context_.global = &global;
     context_.cta = &cta_;

@@ -18,7 +18,7 @@ struct Way {
 class CtaRunner {
   public:
     CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
-              warp::Observer* observer);
+              Heap* heap, warp::Observer* observer);
 
     // nullopt: the CTA ran to its end.
     std::optional<warp::Trap> run(uint64_t index);

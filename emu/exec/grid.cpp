@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "emu/exec/cta.hpp"
+#include "emu/exec/heap.hpp"
 #include "emu/exec/parallel.hpp"
 
 namespace lockwarp::exec {
@@ -19,6 +20,7 @@ constexpr uint32_t most_grid_yz = 65535;
 constexpr uint32_t most_grid_x = 0x7fffffff;
 // Register files and local memory of one CTA; the caller's machine is not to be exhausted.
 constexpr uint64_t most_cta_bytes = uint64_t{1} << 29;
+constexpr uint64_t most_heap_bytes = uint64_t{1} << 30;
 
 std::string dims(const std::array<uint32_t, 3>& d) {
     return "(" + std::to_string(d[0]) + ", " + std::to_string(d[1]) + ", " + std::to_string(d[2]) +
@@ -81,6 +83,17 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch,
     std::vector<warp::Buffer> buffers = launch.buffers;
     if (!variables.empty())
         buffers.push_back({"module variables", isa::module_global_base, variables});
+    const bool has_heap = std::ranges::any_of(program.calls, [](const isa::Call& c) {
+        return c.system == isa::System::malloc || c.system == isa::System::free;
+    });
+    if (launch.heap_bytes > most_heap_bytes) {
+        result.refusal = {"a heap of " + std::to_string(launch.heap_bytes) +
+                          " bytes: at most 1 GB is supported"};
+        return result;
+    }
+    std::vector<uint8_t> heap_memory(has_heap ? launch.heap_bytes : 0);
+    Heap heap(isa::heap_base, heap_memory.size());
+    if (!heap_memory.empty()) buffers.push_back({"heap", isa::heap_base, heap_memory});
     const warp::GlobalMemory global(std::move(buffers));
     if (std::string why = refusal(program, launch, global); !why.empty()) {
         result.refusal = {std::move(why)};
@@ -103,7 +116,7 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch,
         // CTAs after one that trapped need not run; those before it must, for theirs goes first.
         if (index > first_trap.load(std::memory_order_relaxed)) return;
         auto& runner = runners[worker];
-        if (!runner) runner = std::make_unique<CtaRunner>(code, launch, global, observer);
+        if (!runner) runner = std::make_unique<CtaRunner>(code, launch, global, &heap, observer);
         if (std::optional<warp::Trap> trap = runner->run(index)) {
             const std::lock_guard guard(trap_lock);
             if (index < first_trap) {
