@@ -20,6 +20,15 @@ using warp::Warp;
 // has its turn: every path goes on, whatever another waits for.
 constexpr uint64_t turn = 20000;
 
+// Shared memory that the driver keeps for itself and for CUDA's cooperative groups; it is there
+// only in programs that ask where.
+constexpr uint32_t reserved_bytes = 1024;
+
+// Where it begins, behind the variables; from Program::shared_begin.
+uint64_t reserved_begin(const isa::Program& program, const warp::Launch& launch) {
+    return (program.shared_static + uint64_t{launch.dynamic_shared} + 15) / 16 * 16;
+}
+
 uint64_t special_value(Special which, const warp::Launch& launch, const warp::Cta& cta,
                        const isa::Program& program, uint32_t warp, uint32_t lane) {
     const uint64_t thread = uint64_t{warp} * 32 + lane;
@@ -77,7 +86,9 @@ uint64_t special_value(Special which, const warp::Launch& launch, const warp::Ct
         case Special::one:
             return 1;
         case Special::reserved:
-            return 1024;
+            return reserved_bytes;
+        case Special::reserved_begin:
+            return program.shared_begin + reserved_begin(program, launch);
         default:
             return 0;
     }
@@ -133,7 +144,11 @@ CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::G
             std::memcpy(at + lane * (k.width / 8), &k.value, k.width / 8);
     }
     cta_.warps.resize(warps);
-    cta_.shared.resize(program.shared_static + size_t{launch.dynamic_shared});
+    const bool asks = std::ranges::any_of(program.specials, [](const isa::SpecialUse& use) {
+        return use.special == isa::Special::reserved_begin;
+    });
+    cta_.shared.resize(asks ? reserved_begin(program, launch) + reserved_bytes
+                            : program.shared_static + size_t{launch.dynamic_shared});
     context_.program = &program;
     context_.heap = heap;
     context_.launch = &launch;

@@ -133,9 +133,10 @@ enum class Special : uint8_t {
     zero,
     zero64,
     one,
-    no,        // a predicate
-    reserved,  // bytes of shared memory that the driver may keep
-    machine,   // 32 bits that the driver or the machine sets
+    no,              // a predicate
+    reserved,        // bytes of shared memory that the driver may keep
+    reserved_begin,  // of those that CUDA's cooperative groups work in
+    machine,         // 32 bits that the driver or the machine sets
     machine64,
 };
 
