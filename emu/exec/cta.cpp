@@ -267,7 +267,9 @@ void CtaRunner::release_lanes_that_are_spun_for() {
 }
 
 // Whether the path comes back, within some steps that it runs here, to the same operation with the
-// same registers and without having stored anything.
+// same registers and without having stored anything. Where it looks at memory and at the clock, as
+// a wait with a growing pause does, the registers may differ; a loop with the clock alone is a
+// pause.
 bool CtaRunner::spins(Warp& w, size_t path) {
     constexpr uint64_t longest_loop = 500;
     context_.warp = &w;
@@ -276,13 +278,19 @@ bool CtaRunner::spins(Warp& w, size_t path) {
     const size_t paths = w.paths.size();
     const uint64_t stores = context_.stores;
     const std::vector<uint8_t> registers(w.registers, w.registers + file_bytes_);
+    bool loaded = false;
+    bool timed = false;
     for (uint64_t i = 0; i < longest_loop; ++i) {
+        const Operation& o = *code_.steps[w.paths[path].pc].op;
+        loaded |= o.op == Op::ld;
+        timed |= o.reads_clock;
         if (!run_path(w, path, w.step + 1)) return false;
         if (w.paths.size() != paths || context_.stores != stores) return false;
         const Path& now = w.paths[path];
         if (now.state != PathState::ready || now.lanes != before.lanes) return false;
         if (now.pc == before.pc &&
-            std::ranges::equal(registers, std::span(w.registers, file_bytes_)))
+            ((loaded && timed) ||
+             std::ranges::equal(registers, std::span(w.registers, file_bytes_))))
             return true;
     }
     return false;
