@@ -236,6 +236,12 @@ std::string mismatch(const Case& c, const Report& report, const Plan& plan, cons
     return {};
 }
 
+// Blocks of the heap lie elsewhere on either side.
+bool has_heap(const isa::Program& program) {
+    return std::ranges::find(program.calls, isa::System::malloc, &isa::Call::system) !=
+           program.calls.end();
+}
+
 }  // namespace
 
 Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Options& options,
@@ -244,8 +250,11 @@ Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Op
     const ptx::Module module = gpu::with_explicit_rounding(c.module);
     if (!resolve(module, arch, c, report)) return report;
     Side side{c, options, report, engine.device().name, {}, {}};
-    if (c.cooperative && !options.final_only) {
-        side.fail("of a cooperative launch only memory at the end can be compared: --final");
+    const bool heap = has_heap(report.program);
+    if ((c.cooperative || heap) && !options.final_only) {
+        side.fail((c.cooperative ? std::string("of a cooperative launch")
+                                 : std::string("of a kernel that calls malloc")) +
+                  " only memory at the end can be compared: --final");
         return report;
     }
     EngineMemory memory(engine);
@@ -295,7 +304,7 @@ Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Op
     }
     const Clock::time_point beside = Clock::now();
     Memory emulated = c.bytes;
-    const bool registers = !c.cooperative && (!options.final_only || side.takes());
+    const bool registers = !c.cooperative && !heap && (!options.final_only || side.takes());
     const bool digest = registers && by_digests(side, emulated, keep);
     const bool good =
         digest      ? compare_digests(side, live, module, outputs, emulated)

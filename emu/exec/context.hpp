@@ -20,6 +20,7 @@ using isa::Ref;
 using isa::Type;
 using warp::all_lanes;
 
+class Heap;  // heap.hpp
 struct Context;
 struct Step;
 
@@ -64,6 +65,7 @@ struct Context {
     const isa::Program* program = nullptr;
     const warp::Launch* launch = nullptr;
     const warp::GlobalMemory* global = nullptr;
+    Heap* heap = nullptr;
     warp::Cta* cta = nullptr;
     warp::Warp* warp = nullptr;
     uint8_t* registers = nullptr;

@@ -22,6 +22,15 @@ constexpr uint64_t turn = 20000;
 // Turns of a CTA's warps before another CTA may have the core: CTAs may wait for each other too.
 constexpr unsigned most_rounds = 16;
 
+// Shared memory that the driver keeps for itself and for CUDA's cooperative groups; it is there
+// only in programs that ask where.
+constexpr uint32_t reserved_bytes = 1024;
+
+// Where it begins, behind the variables; from Program::shared_begin.
+uint64_t reserved_begin(const isa::Program& program, const warp::Launch& launch) {
+    return (program.shared_static + uint64_t{launch.dynamic_shared} + 15) / 16 * 16;
+}
+
 uint64_t special_value(Special which, const warp::Launch& launch, const warp::Cta& cta,
                        const isa::Program& program, uint32_t warp, uint32_t lane) {
     const uint64_t thread = uint64_t{warp} * 32 + lane;
@@ -83,7 +92,9 @@ uint64_t special_value(Special which, const warp::Launch& launch, const warp::Ct
         case Special::one:
             return 1;
         case Special::reserved:
-            return 1024;
+            return reserved_bytes;
+        case Special::reserved_begin:
+            return program.shared_begin + reserved_begin(program, launch);
         default:
             return 0;
     }
@@ -119,7 +130,7 @@ void set_trap(Context& c, const Operation& o, TrapKind kind, std::string detail,
 }
 
 CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
-                     warp::Observer* observer)
+                     Heap* heap, warp::Observer* observer)
     : code_(code), launch_(launch), observer_(observer) {
     const isa::Program& program = *code.program;
     const auto warps = static_cast<size_t>((launch.block.count() + 31) / 32);
@@ -139,8 +150,13 @@ CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::G
             std::memcpy(at + lane * (k.width / 8), &k.value, k.width / 8);
     }
     cta_.warps.resize(warps);
-    cta_.shared.resize(program.shared_static + size_t{launch.dynamic_shared});
+    const bool asks = std::ranges::any_of(program.specials, [](const isa::SpecialUse& use) {
+        return use.special == isa::Special::reserved_begin;
+    });
+    cta_.shared.resize(asks ? reserved_begin(program, launch) + reserved_bytes
+                            : program.shared_static + size_t{launch.dynamic_shared});
     context_.program = &program;
+    context_.heap = heap;
     context_.launch = &launch;
     context_.global = &global;
     context_.cta = &cta_;
@@ -275,7 +291,9 @@ bool CtaRunner::only_spins() {
 }
 
 // Whether the path comes back, within some steps that it runs here, to the same operation with the
-// same registers and without having stored anything.
+// same registers and without having stored anything. Where it looks at memory and at the clock, as
+// a wait with a growing pause does, the registers may differ; a loop with the clock alone is a
+// pause.
 bool CtaRunner::spins(Warp& w, size_t path) {
     constexpr uint64_t longest_loop = 500;
     context_.warp = &w;
@@ -284,13 +302,19 @@ bool CtaRunner::spins(Warp& w, size_t path) {
     const size_t paths = w.paths.size();
     const uint64_t stores = context_.stores;
     const std::vector<uint8_t> registers(w.registers, w.registers + file_bytes_);
+    bool loaded = false;
+    bool timed = false;
     for (uint64_t i = 0; i < longest_loop; ++i) {
+        const Operation& o = *code_.steps[w.paths[path].pc].op;
+        loaded |= o.op == Op::ld;
+        timed |= o.reads_clock;
         if (!run_path(w, path, w.step + 1)) return false;
         if (w.paths.size() != paths || context_.stores != stores) return false;
         const Path& now = w.paths[path];
         if (now.state != PathState::ready || now.lanes != before.lanes) return false;
         if (now.pc == before.pc &&
-            std::ranges::equal(registers, std::span(w.registers, file_bytes_)))
+            ((loaded && timed) ||
+             std::ranges::equal(registers, std::span(w.registers, file_bytes_))))
             return true;
     }
     return false;

@@ -18,7 +18,7 @@ struct Way {
 class CtaRunner {
   public:
     CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
-              warp::Observer* observer);
+              Heap* heap, warp::Observer* observer);
 
     // Where a CTA stands after some time.
     enum class Stands : uint8_t {

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "emu/exec/cta.hpp"
+#include "emu/exec/heap.hpp"
 #include "emu/exec/parallel.hpp"
 
 namespace lockwarp::exec {
@@ -20,6 +21,7 @@ constexpr uint32_t most_grid_yz = 65535;
 constexpr uint32_t most_grid_x = 0x7fffffff;
 // Register files and local memory of one CTA; the caller's machine is not to be exhausted.
 constexpr uint64_t most_cta_bytes = uint64_t{1} << 29;
+constexpr uint64_t most_heap_bytes = uint64_t{1} << 30;
 
 std::string dims(const std::array<uint32_t, 3>& d) {
     return "(" + std::to_string(d[0]) + ", " + std::to_string(d[1]) + ", " + std::to_string(d[2]) +
@@ -93,6 +95,7 @@ struct Grid {
     const Code& code;
     const warp::Launch& launch;
     const warp::GlobalMemory& global;
+    Heap& heap;
     warp::Observer* observer;
     uint64_t end = 0;
     uint64_t resident = 1;          // of each worker
@@ -119,8 +122,8 @@ void run_part(Grid& grid, Part& part) {
             // CTAs after one that trapped need not run; those before it must, theirs goes first.
             if (index > grid.first_trap) continue;
             if (idle.empty()) {
-                part.runners.push_back(std::make_unique<CtaRunner>(grid.code, grid.launch,
-                                                                   grid.global, grid.observer));
+                part.runners.push_back(std::make_unique<CtaRunner>(
+                    grid.code, grid.launch, grid.global, &grid.heap, grid.observer));
                 idle.push_back(part.runners.back().get());
             }
             runner = idle.back();
@@ -165,6 +168,17 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch,
         std::memcpy(workspace.data(), &isa::grid_workspace_bytes, sizeof(uint32_t));
         buffers.push_back({"grid workspace", isa::grid_workspace, workspace});
     }
+    const bool has_heap = std::ranges::any_of(program.calls, [](const isa::Call& c) {
+        return c.system == isa::System::malloc || c.system == isa::System::free;
+    });
+    if (launch.heap_bytes > most_heap_bytes) {
+        result.refusal = {"a heap of " + std::to_string(launch.heap_bytes) +
+                          " bytes: at most 1 GB is supported"};
+        return result;
+    }
+    std::vector<uint8_t> heap_memory(has_heap ? launch.heap_bytes : 0);
+    Heap heap(isa::heap_base, heap_memory.size());
+    if (!heap_memory.empty()) buffers.push_back({"heap", isa::heap_base, heap_memory});
     const warp::GlobalMemory global(std::move(buffers));
     if (std::string why = refusal(program, launch, global); !why.empty()) {
         result.refusal = {std::move(why)};
@@ -177,7 +191,7 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch,
         return result;
     }
 
-    Grid grid{code, launch, global, observer};
+    Grid grid{code, launch, global, heap, observer};
     const uint64_t rest = launch.grid.count() - launch.first_cta;
     grid.end = launch.first_cta + (launch.ctas == 0 ? rest : std::min(launch.ctas, rest));
     grid.next = launch.first_cta;

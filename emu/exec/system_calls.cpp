@@ -1,5 +1,6 @@
-// vprintf and __assertfail, as the CUDA C++ programming guide has them ("Formatted Output",
-// "Assertion"). Text is kept, not printed.
+// vprintf, __assertfail, malloc and free, as the CUDA C++ programming guide has them ("Formatted
+// Output", "Assertion", "Dynamic Global Memory Allocation and Operations"). Text is kept, not
+// printed.
 #include "emu/exec/system_calls.hpp"
 
 #include <cinttypes>
@@ -7,6 +8,7 @@
 #include <cstring>
 
 #include "emu/exec/access.hpp"
+#include "emu/exec/heap.hpp"
 
 namespace lockwarp::exec {
 
@@ -30,16 +32,17 @@ uint64_t argument(Context& c, const isa::Call& call, size_t k, unsigned lane,
     return value;
 }
 
-void set_result(Context& c, const isa::Call& call, unsigned lane, uint32_t value,
+void set_result(Context& c, const isa::Call& call, unsigned lane, uint64_t value,
                 const std::array<uint32_t, 32>& bases) {
     if (call.results.empty()) return;
     const isa::Passed& p = call.results[0];
-    if (p.ref == isa::no_ref) mark_local(*c.warp, lane, bases[lane] + p.offset, p.bytes);
+    const size_t bytes = std::min<size_t>(p.bytes, sizeof value);
+    if (p.ref == isa::no_ref) mark_local(*c.warp, lane, bases[lane] + p.offset, bytes);
     uint8_t* to =
         p.ref != isa::no_ref
-            ? c.registers + p.ref + lane * 4
+            ? c.registers + p.ref + lane * (bytes == 8 ? 8 : 4)
             : c.warp->local.data() + size_t{lane} * c.warp->local_stride + bases[lane] + p.offset;
-    std::memcpy(to, &value, sizeof value);
+    std::memcpy(to, &value, bytes);
 }
 
 // The text at a generic address, up to its zero; nullopt where memory ends before.
@@ -237,16 +240,36 @@ void fail_assertion(Context& c, const Operation& o, const isa::Call& call, unsig
     c.trap->has_address = false;
 }
 
+void release(Context& c, const Operation& o, uint64_t address, unsigned lane) {
+    if (address == 0 || c.heap->release(address)) return;
+    set_trap(c, o, warp::TrapKind::out_of_bounds,
+             "free of an address that malloc did not return, or that is free again", lane, address,
+             ptx::Space::none);
+}
+
 }  // namespace
 
 void run_system_call(Context& c, const Operation& o, const isa::Call& call, uint32_t mask,
                      const std::array<uint32_t, 32>& bases) {
     for (uint32_t rest = mask; rest != 0 && !c.trap; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
-        if (call.system == isa::System::vprintf)
-            print(c, o, call, lane, bases);
-        else
-            fail_assertion(c, o, call, lane, bases);
+        switch (call.system) {
+            case isa::System::none:
+                break;
+            case isa::System::vprintf:
+                print(c, o, call, lane, bases);
+                break;
+            case isa::System::assertfail:
+                fail_assertion(c, o, call, lane, bases);
+                break;
+            case isa::System::malloc:
+                set_result(c, call, lane, c.heap->allocate(argument(c, call, 0, lane, bases)),
+                           bases);
+                break;
+            case isa::System::free:
+                release(c, o, argument(c, call, 0, lane, bases), lane);
+                break;
+        }
     }
     ++c.stores;
 }

@@ -13,6 +13,8 @@ constexpr auto system_table = std::to_array<SystemRow>({
     {"vprintf", System::vprintf, {8, 8}, 4},
     // message, file, line, function, bytes of a character
     {"__assertfail", System::assertfail, {8, 8, 4, 8, 8}, 0},
+    {"malloc", System::malloc, {8}, 8},
+    {"free", System::free, {8}, 0},
 });
 
 // Every name that an instruction's operands or an initial value hold.

@@ -133,9 +133,10 @@ enum class Special : uint8_t {
     zero,
     zero64,
     one,
-    no,             // a predicate
-    reserved,       // bytes of shared memory that the driver may keep
-    workspace_low,  // of the address of a cooperative launch's workspace
+    no,              // a predicate
+    reserved,        // bytes of shared memory that the driver may keep
+    reserved_begin,  // of those that CUDA's cooperative groups work in
+    workspace_low,   // of the address of a cooperative launch's workspace
     workspace_high,
     machine,  // 32 bits that the driver or the machine sets
     machine64,
@@ -215,8 +216,8 @@ struct Function {
 };
 
 // Functions without a body that the machine itself has (CUDA C++ programming guide, "Formatted
-// Output", "Assertion").
-enum class System : uint8_t { none, vprintf, assertfail };
+// Output", "Assertion", "Dynamic Global Memory Allocation and Operations").
+enum class System : uint8_t { none, vprintf, assertfail, malloc, free };
 
 struct SystemRow {
     std::string_view name;
@@ -261,6 +262,9 @@ inline constexpr std::array<SpaceWindow, 4> space_windows{{
     {ptx::Space::param, param_window},
     {ptx::Space::const_, const_window},
 }};
+
+// Where the heap of malloc begins.
+inline constexpr uint64_t heap_base = uint64_t{0x7b} << 40;
 
 // Where a module's .global variables begin.
 inline constexpr uint64_t module_global_base = uint64_t{0x7d} << 40;

@@ -67,7 +67,7 @@ constexpr auto rows = std::to_array<SpecialRow>({
     {"%reserved_smem_offset_end", Type::u32, Special::machine, true, 80, 76},
     {"%reserved_smem_offset_cap", Type::u32, Special::reserved, false, 80, 76},
     {"%reserved_smem_offset_0", Type::u32, Special::zero, false, 80, 76},
-    {"%reserved_smem_offset_1", Type::u32, Special::machine, true, 80, 76},
+    {"%reserved_smem_offset_1", Type::u32, Special::reserved_begin, true, 80, 76},
     {"%pm0", Type::u32, Special::machine, true},
     {"%pm1", Type::u32, Special::machine, true},
     {"%pm2", Type::u32, Special::machine, true},

@@ -36,10 +36,11 @@ struct Launch {
     bool cooperative = false;
     std::vector<uint8_t> parameters;  // the kernel's parameter space, Program::parameter_bytes long
     std::vector<Buffer> buffers;
-    uint64_t max_steps = UINT64_MAX;  // instructions that one warp may retire
-    unsigned threads = 0;             // 0: all cores; 1: CTAs one after another
-    bool plain_arithmetic = false;    // the definitions alone, without their fast paths
-    uint8_t local_fill = 0;           // each byte of local memory before the thread writes it
+    uint64_t max_steps = UINT64_MAX;          // instructions that one warp may retire
+    unsigned threads = 0;                     // 0: all cores; 1: CTAs one after another
+    bool plain_arithmetic = false;            // the definitions alone, without their fast paths
+    uint64_t heap_bytes = uint64_t{8} << 20;  // that malloc shares out; CUDA's default
+    uint8_t local_fill = 0;  // each byte of local memory before the thread writes it
     // A part of the grid: CTAs [first_cta, first_cta + ctas), x fastest. ctas 0: all that follow.
     uint64_t first_cta = 0;
     uint64_t ctas = 0;

@@ -398,6 +398,55 @@ st.global.u32 [%rd2], %r4;
     EXPECT_EQ(words_of(o.buffers[1]), Words(64, 1));
 }
 
+// One permit: the lanes wait with pauses that the clock measures, as libcu++'s semaphores do.
+TEST(Atomic, LanesThatWaitWithAnEyeOnTheClock) {
+    Given given;
+    given.block.x = 64;
+    given.buffers = {bytes_of(Words{1, 0}), Bytes(256)};
+    const Outcome o = run_well(program_of(kernel(R"(
+mov.u64 %rd5, %globaltimer;
+TRY:
+ld.relaxed.cta.global.u32 %r2, [%rd1];
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra TAKE;
+mov.u64 %rd6, %globaltimer;
+sub.u64 %rd7, %rd6, %rd5;
+bra.uni TRY;
+TAKE:
+atom.acquire.cta.global.cas.b32 %r3, [%rd1], 1, 0;
+setp.ne.u32 %p2, %r3, 1;
+@%p2 bra TRY;
+ld.global.u32 %r4, [%rd1+4];
+add.u32 %r4, %r4, 1;
+st.global.u32 [%rd1+4], %r4;
+atom.release.cta.global.exch.b32 %r5, [%rd1], 1;
+st.global.u32 [%rd2], %r5;
+)"),
+                                          given.arch),
+                               given);
+    EXPECT_EQ(words_of(o.buffers[0]), (Words{1, 64}));
+    EXPECT_EQ(words_of(o.buffers[1]), Words(64, 0));
+}
+
+// Nobody can end it but the clock: the others wait where they meet.
+TEST(Atomic, APauseByTheClockAlone) {
+    const Words out = results_of(R"(
+setp.ne.u32 %p1, %r1, 3;
+@%p1 bra MEET;
+mov.u64 %rd5, %clock64;
+PAUSE:
+mov.u64 %rd6, %clock64;
+sub.u64 %rd7, %rd6, %rd5;
+setp.lt.u64 %p2, %rd7, 200000;
+@%p2 bra PAUSE;
+MEET:
+activemask.b32 %r2;
+st.global.u32 [%rd2], %r2;
+)",
+                                 {}, {});
+    EXPECT_EQ(out, Words(32, 0xffffffff));
+}
+
 class Accesses : public warp::Observer {
   public:
     void retired(const warp::Retired& e) override {

@@ -454,6 +454,88 @@ DONE: ret;
         << text;
 }
 
+constexpr std::string_view heap_functions =
+    ".extern .func (.param .b64 p) malloc(.param .b64 n); .extern .func free(.param .b64 p);";
+
+// %rd5 = malloc(bytes)
+std::string take(std::string_view bytes) {
+    return "{ .param .b64 a; .param .b64 b; st.param.b64 [a], " + std::string(bytes) +
+           "; call.uni (b), malloc, (a); ld.param.b64 %rd5, [b]; }\n";
+}
+
+constexpr std::string_view give_back =
+    "{ .param .b64 a; st.param.b64 [a], %rd5; call.uni free, (a); }\n";
+
+TEST(Call, MallocGivesEachThreadItsOwnMemory) {
+    // Each lane fills 40 bytes with its number; all have written before one reads.
+    const std::string body = take("40") + R"(
+st.u64 [%rd5], %rd2; st.u32 [%rd5+36], %r1; st.global.u32 [%rd5+32], %r0;
+bar.sync 0;
+ld.u32 %r2, [%rd5+36]; ld.global.u32 %r3, [%rd5+32]; ld.u64 %rd6, [%rd5];
+setp.eq.u64 %p1, %rd6, %rd2; selp.u32 %r4, 1000, 0, %p1;
+and.b64 %rd7, %rd5, 15; cvt.u32.u64 %r5, %rd7;
+mad.lo.u32 %r2, %r5, 5000, %r2; add.u32 %r2, %r2, %r4; mad.lo.u32 %r2, %r3, 10000, %r2;
+)" + std::string(give_back);
+    for (const unsigned threads : {1U, 4U}) {
+        Given given;
+        given.grid = {9, 1, 1};
+        given.block = {64, 1, 1};
+        given.threads = threads;
+        Words expected;
+        for (uint32_t i = 0; i < 9 * 64; ++i) expected.push_back(i * 10000 + 1000 + i % 64);
+        EXPECT_EQ(results(heap_functions, body, "%r2", {}, given), expected);
+    }
+}
+
+TEST(Call, WhatIsFreedCanBeHadAgain) {
+    // 64 threads in turn; two blocks of 3 MB and one of 1 MB make one of 8 MB again.
+    const std::string body = "mov.u32 %r2, 0; mov.u64 %rd10, 0;\nAGAIN:\n" + take("3145728") +
+                             "mov.u64 %rd6, %rd5;\n" + take("3145728") + "mov.u64 %rd7, %rd5;\n" +
+                             take("1048576") + "mov.u64 %rd8, %rd5;\n" + take("1048577") +
+                             "setp.ne.u64 %p1, %rd5, 0; @%p1 add.u32 %r2, %r2, 1000;\n"
+                             "mov.u64 %rd5, %rd6;\n" +
+                             std::string(give_back) + "mov.u64 %rd5, %rd8;\n" +
+                             std::string(give_back) + "mov.u64 %rd5, %rd7;\n" +
+                             std::string(give_back) + take("8388608") +
+                             "setp.ne.u64 %p1, %rd5, 0; @%p1 add.u32 %r2, %r2, 1;\n"
+                             "st.global.u8 [%rd5+8388607], %r2;\n" +
+                             std::string(give_back) +
+                             "add.u64 %rd10, %rd10, 1; setp.lt.u64 %p2, %rd10, 20;"
+                             "@%p2 bra AGAIN;\n" +
+                             take("0") + std::string(give_back) +
+                             "setp.ne.u64 %p1, %rd5, 0; @%p1 add.u32 %r2, %r2, 500;\n";
+    Given given;
+    given.grid = {3, 1, 1};
+    given.block = {1, 1, 1};
+    EXPECT_EQ(results(heap_functions, body, "%r2", {}, given), Words(3, 20));
+}
+
+TEST(Call, FreeOfWhatMallocDidNotGive) {
+    constexpr const char* said =
+        "free of an address that malloc did not return, or that is free again";
+    EXPECT_NE(fault(heap_functions, take("8") + std::string(give_back) + std::string(give_back))
+                  .find(said),
+              std::string::npos);
+    EXPECT_NE(
+        fault(heap_functions, take("64") + "add.u64 %rd5, %rd5, 16;\n" + std::string(give_back))
+            .find(said),
+        std::string::npos);
+    // Its memory ends where the heap does.
+    EXPECT_NE(fault(heap_functions, take("8388608") + "st.global.u32 [%rd5+8388608], %r1; ret;")
+                  .find("0 bytes past the end of buffer 'heap' (8388608 bytes)"),
+              std::string::npos);
+}
+
+TEST(Call, AHeapThatIsTooLarge) {
+    const isa::Program program = program_of(kernel("ret;"), isa::Arch::sm_80);
+    warp::Launch l;
+    l.heap_bytes = UINT64_MAX;
+    l.parameters.resize(program.parameter_bytes);
+    const warp::Result result = launch(program, l);
+    ASSERT_TRUE(result.refusal);
+    EXPECT_NE(result.refusal->what.find("a heap of 18446744073709551615 bytes"), std::string::npos);
+}
+
 TEST(Call, WhatCannotBeCalled) {
     const auto said = [](std::string_view outside, std::string_view body) {
         return diagnostics_of(kernel(body, outside), isa::Arch::sm_80);

@@ -122,6 +122,47 @@ st.global.u32 [%rd2], %r2;
     for (uint32_t i = 0; i < 96; ++i) EXPECT_EQ(out[i], 10241130 + i / 32) << i;
 }
 
+// Cooperative groups of more than a warp meet in shared memory that the driver keeps.
+TEST(Cluster, ReservedSharedMemoryIsBehindTheProgramsOwn) {
+    constexpr std::string_view outside = ".extern .shared .align 4 .b8 own[];";
+    const auto kernel_with = [&](uint32_t offset) {
+        return kernel(R"(
+mov.u32 %r20, %reserved_smem_offset_1;
+mov.u32 %r21, own;
+mad.lo.u32 %r22, %r1, 4, %r20;
+mad.lo.u32 %r23, %r1, 4, %r21;
+st.shared.u32 [%r23], 7;
+add.u32 %r2, %r1, 100;
+st.shared.u32 [%r22+)" + std::to_string(offset) +
+                          R"(], %r2;
+bar.sync 0;
+ld.shared.u32 %r3, [%r23];
+xor.b32 %r4, %r1, 65;
+mad.lo.u32 %r4, %r4, 4, %r20;
+ld.shared.u32 %r5, [%r4];
+mad.lo.u32 %r5, %r5, 10, %r3;
+and.b32 %r6, %r20, 15;
+mad.lo.u32 %r5, %r6, 100000, %r5;
+st.global.u32 [%rd2], %r5;
+ret;
+)",
+                      outside);
+    };
+    for (const isa::Arch arch : {isa::Arch::sm_80, isa::Arch::sm_90}) {
+        Given given;
+        given.arch = arch;
+        given.block = {256, 1, 1};
+        given.dynamic_shared = 1028;
+        given.buffers = {Bytes(4), Bytes(1024)};
+        Words expected;
+        for (uint32_t i = 0; i < 256; ++i) expected.push_back((100 + (i ^ 65)) * 10 + 7);
+        EXPECT_EQ(words_of(run_well(program_of(kernel_with(0), arch), given).buffers[1]), expected);
+        const std::string said = fault_of(run(program_of(kernel_with(4), arch), given).result);
+        EXPECT_NE(said.find("lane 31"), std::string::npos) << said;
+        EXPECT_NE(said.find("address out of bounds"), std::string::npos) << said;
+    }
+}
+
 // The bits that ptxas' code for sm_80 and sm_90 makes.
 TEST(CachePolicy, Bits) {
     const auto policy = [](const std::string& text) {

@@ -71,6 +71,45 @@ TEST_P(EveryKernel, DigestsCountWhatWordsDo) {
                   words.by_operation[i].values + words.by_operation[i].masked);
 }
 
+// Each thread takes a block, writes and reads it, and gives it back.
+TEST(Lockstep, OfAKernelWithAHeapTheMemoryAtItsEnd) {
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    validate::Case c = case_of_text(R"(
+        .reg .u64 %rd<8>;
+        .reg .b32 %r<4>;
+        ld.param.u64 %rd1, [out];
+        mov.u32 %r1, %tid.x;
+        mul.wide.u32 %rd2, %r1, 4;
+        add.u64 %rd3, %rd1, %rd2;
+        mov.u64 %rd4, 100;
+        { .param .b64 size; .param .b64 block;
+        st.param.b64 [size], %rd4;
+        call.uni (block), malloc, (size);
+        ld.param.b64 %rd5, [block]; }
+        st.u32 [%rd5+96], %r1;
+        ld.u32 %r2, [%rd5+96];
+        st.global.u32 [%rd3], %r2;
+        { .param .b64 block;
+        st.param.b64 [block], %rd5;
+        call.uni free, (block); }
+        ret;)",
+                                    64, 256);
+    c.module = ptx::parse(std::string(".version 7.0\n.target sm_80\n.address_size 64\n") +
+                          ".extern .func (.param .b64 r) malloc (.param .b64 a);\n" +
+                          ".extern .func free (.param .b64 a);\n" +
+                          ptx::print(c.module).substr(ptx::print(c.module).find(".visible")))
+                   .module;
+    const validate::Report registers = run_lockstep(c, isa::Arch::sm_90, engine, {});
+    EXPECT_EQ(registers.problem,
+              "of a kernel that calls malloc only memory at the end can be compared: --final");
+    validate::Options options;
+    options.final_only = true;
+    const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+    EXPECT_EQ(r.problem, "");
+    EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "heap");
+    EXPECT_EQ(r.counts.memory_bytes, 256u);
+}
+
 TEST(Lockstep, OfACooperativeLaunchTheMemoryAtItsEnd) {
     validate::EmulatorEngine engine(isa::Arch::sm_90);
     const validate::Case c = case_of("life.json");
