@@ -204,7 +204,7 @@ void CtaRunner::begin(uint64_t index) {
     }
 }
 
-CtaRunner::Stands CtaRunner::go_on() {
+CtaRunner::Stands CtaRunner::go_on(bool whole_turn) {
     bool running = true;
     for (unsigned round = 0; running && !context_.trap; ++round) {
         if (launch_.stop != nullptr && launch_.stop->load(std::memory_order_relaxed)) {
@@ -212,9 +212,8 @@ CtaRunner::Stands CtaRunner::go_on() {
             set_trap(context_, code_.program->operations[0], TrapKind::stopped, "");
             break;
         }
-        // One that spun is asked at once whether it still does.
-        if (round != 0 || spun_) spun_ = has_ready_path() && only_spins();
-        if (spun_ || round == most_rounds) return Stands::waits;
+        if (round != 0 || (spun_ && !whole_turn)) spun_ = has_ready_path() && only_spins();
+        if ((spun_ && !(whole_turn && round == 0)) || round == most_rounds) return Stands::waits;
         if (context_.trap) break;
         running = false;
         bool advanced = false;

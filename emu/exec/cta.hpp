@@ -27,7 +27,9 @@ class CtaRunner {
     };
     // The next CTA, from its first instruction.
     void begin(uint64_t index);
-    Stands go_on();
+    // One that spun is asked at once whether it still does; not where it has a whole turn.
+    Stands go_on(bool whole_turn);
+    bool spun() const { return spun_; }
     uint64_t index() const { return cta_.index; }
     const std::optional<warp::Trap>& trap() const { return context_.trap; }
 

@@ -114,6 +114,8 @@ struct Part {
 void run_part(Grid& grid, Part& part) {
     std::vector<CtaRunner*> idle;
     std::deque<CtaRunner*> standing;
+    uint64_t spun = 0;        // CTAs in a row that only spun
+    bool whole_turn = false;  // the next one's
     for (;;) {
         uint64_t index = UINT64_MAX;
         if (standing.size() < grid.resident && grid.next < grid.end) index = grid.next++;
@@ -129,16 +131,26 @@ void run_part(Grid& grid, Part& part) {
             runner = idle.back();
             idle.pop_back();
             runner->begin(index);
+            whole_turn = false;
         } else if (!standing.empty()) {
-            runner = standing.front();
-            standing.pop_front();
+            // To ask whether a CTA still spins costs more than a step. Where all do, the lowest
+            // runs on between two questions, so that an endless program comes to its limit.
+            whole_turn = spun > standing.size() && !whole_turn;
+            const auto chosen = whole_turn
+                                    ? std::ranges::min_element(standing, {}, &CtaRunner::index)
+                                    : standing.begin();
+            runner = *chosen;
+            standing.erase(chosen);
         } else {
             return;
         }
-        if (runner->index() <= grid.first_trap && runner->go_on() == CtaRunner::Stands::waits) {
+        if (runner->index() <= grid.first_trap &&
+            runner->go_on(whole_turn) == CtaRunner::Stands::waits) {
+            spun = runner->spun() ? spun + 1 : 0;
             standing.push_back(runner);
             continue;
         }
+        spun = 0;
         idle.push_back(runner);
         if (const auto& trap = runner->trap(); trap) {
             uint64_t first = grid.first_trap;

@@ -219,6 +219,23 @@ TEST(Grid, WaitingForWhatNeverComesEndsAtTheLimit) {
     EXPECT_EQ(r.trap->cta_index, 0u);
 }
 
+// Of many such CTAs one comes to the limit: the others only have the turn in which they show that
+// they wait.
+TEST(Grid, WhereAllWaitOneComesToTheLimit) {
+    const isa::Program program = program_of(
+        chain("ld.volatile.global.u32 %r4, [%rd0];\nsetp.eq.u32 %p1, %r4, 0;"), isa::Arch::sm_80);
+    Given given;
+    given.grid = {30, 1, 1};
+    given.block = {1, 1, 1};
+    given.buffers = {Bytes(4), Bytes(120)};
+    given.max_steps = 1'000'000;
+    const warp::Result r = run(program, std::move(given)).result;
+    ASSERT_TRUE(r.trap.has_value());
+    EXPECT_EQ(r.trap->cta_index, 0u);
+    EXPECT_GE(r.statistics.instructions, 1'000'000u);
+    EXPECT_LT(r.statistics.instructions, 2'000'000u);
+}
+
 }  // namespace
 
 }  // namespace lockwarp::exec
