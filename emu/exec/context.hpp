@@ -63,6 +63,7 @@ struct Step {
 
 struct Context {
     const isa::Program* program = nullptr;
+    const Step* steps = nullptr;  // by operation
     const warp::Launch* launch = nullptr;
     const warp::GlobalMemory* global = nullptr;
     Heap* heap = nullptr;
@@ -72,11 +73,13 @@ struct Context {
     uint32_t lanes = 0;                    // that reached the instruction
     const warp::Buffer* recent = nullptr;  // the buffer the last access fell into
     std::optional<warp::Trap> trap;
+    warp::Observer* observer = nullptr;
     bool observed = false;
     std::array<warp::Access, 16> accesses;
     uint32_t access_count = 0;
     uint32_t undefined = 0;          // lanes whose result is undefined; for observers
     uint32_t undefined_results = 1;  // which, by bits
+    warp::Statistics statistics;     // but for products
     uint64_t products = 0;
     uint64_t stores = 0;  // instructions that changed memory or a barrier
     uint32_t yields = 0;  // lanes that found nothing to go on with: other paths come first
@@ -134,7 +137,7 @@ inline void for_lanes(uint32_t mask, F f) {
         f(static_cast<unsigned>(__builtin_ctz(rest)));
 }
 
-// Records a fault at the operation that runs; only the first counts.
+// Records a fault at the operation that runs; only the first counts (trap.cpp).
 void set_trap(Context& c, const Operation& o, warp::TrapKind kind, std::string detail);
 void set_trap(Context& c, const Operation& o, warp::TrapKind kind, std::string detail,
               unsigned lane, uint64_t address, ptx::Space space);

@@ -1,17 +1,25 @@
-// One CTA from its first instruction to its last: paths of diverged warps, reconvergence, barriers.
+// One CTA from its first instruction to its last.
 #pragma once
 
 #include <memory>
-#include <span>
 
-#include "emu/exec/context.hpp"
+#include "emu/exec/scheduler.hpp"
 
 namespace lockwarp::exec {
 
-// Where some lanes of a path go.
-struct Way {
-    uint32_t pc;
-    uint32_t lanes;
+// The register files of a CTA's warps, each aligned to 64 bytes.
+class RegisterFiles {
+  public:
+    RegisterFiles(const isa::Program& program, size_t warps);
+    uint8_t* of_warp(size_t warp) { return first_ + warp * bytes_; }
+    // As a warp's registers begin: zeros, and the program's constants.
+    void reset(size_t warp);
+
+  private:
+    size_t bytes_;
+    std::unique_ptr<uint8_t[]> storage_;
+    uint8_t* first_;              // the first multiple of 64 within storage_
+    std::vector<uint8_t> image_;  // a file as it begins
 };
 
 // Runs CTAs one after another with the same storage.
@@ -22,70 +30,29 @@ class CtaRunner {
 
     // Where a CTA stands after some time.
     enum class Stands : uint8_t {
-        ended,  // also where it trapped
-        waits,  // for what only another CTA can do, or it has had its time
+        ended,       // also where it trapped
+        waits,       // it has had its time
+        only_waits,  // for what only another CTA can do
     };
     // The next CTA, from its first instruction.
     void begin(uint64_t index);
-    // One that spun is asked at once whether it still does; not where it has a whole turn.
+    // whole_turn: at first even what only waits runs, for one turn.
     Stands go_on(bool whole_turn);
-    bool spun() const { return spun_; }
     uint64_t index() const { return cta_.index; }
     const std::optional<warp::Trap>& trap() const { return context_.trap; }
 
-    const warp::Statistics& statistics() const { return statistics_; }
+    warp::Statistics statistics() const;
     std::vector<warp::Printed>& printed() { return context_.printed; }
     uint64_t printed_bytes_lost() const { return context_.printed_bytes_lost; }
 
   private:
-    bool run_warp(warp::Warp& w);
-    bool run_path(warp::Warp& w, size_t path, uint64_t limit);
-    bool control(warp::Warp& w, size_t path, const Step& s, uint32_t mask);
-    bool collective(warp::Warp& w, size_t path, const Step& s, uint32_t mask);
-    void join(warp::Warp& w, size_t path);
-    void release_lanes_that_are_spun_for();
-    bool has_ready_path() const;
-    bool only_spins();
-    bool spins(warp::Warp& w, size_t path);
-    void branch(warp::Warp& w, size_t path, const Operation& o, std::span<const Way> ways);
-    bool branch_by_index(warp::Warp& w, size_t path, const Operation& o, uint32_t mask);
-    // calls.cpp
-    bool call(warp::Warp& w, size_t path, const Operation& o, uint32_t mask);
-    bool call_by_pointer(warp::Warp& w, size_t path, const Operation& o, uint32_t mask);
-    bool call_functions(warp::Warp& w, size_t path, const Operation& o, std::span<const Way> ways);
-    uint32_t enter(warp::Warp& w, const warp::Path& p, const Operation& o, uint32_t function,
-                   uint32_t lanes, uint32_t meeting);
-    static void leave(warp::Warp& w, uint32_t frame, uint32_t lanes);
-    void name_calls(const warp::Warp& w, uint32_t frame);
-    void return_lanes(warp::Warp& w, size_t path, uint32_t lanes);
-    // cta_barriers.cpp and others
-    static void resume(warp::Warp& w, const warp::Reconvergence& m, uint32_t lanes);
-    static uint32_t meet(warp::Warp& w, const warp::Reconvergence& meeting);
-    void arrive(warp::Warp& w, size_t path);
-    void exit_lanes(warp::Warp& w, size_t path, uint32_t lanes);
-    void settle(warp::Warp& w, uint32_t meeting);
-    bool barrier(warp::Warp& w, size_t path, const Operation& o, uint32_t mask);
-    bool reduction(warp::Warp& w, size_t path, const Operation& o, uint32_t mask);
-    void open(warp::Path& p, const warp::Barrier& b);
-    void release_barriers();
-    warp::Retired event(const warp::Warp& w, uint64_t step, uint32_t pc, uint32_t active,
-                        uint32_t executed) const;
-    bool must_wait(const warp::Retired& e) const;
-    void notify(const warp::Warp& w, uint32_t pc, uint32_t active, uint32_t executed);
-    warp::Trap deadlock() const;
-    bool misses_workspace() const;
+    void begin_warp(uint32_t index);
+    bool is_stopped();
 
-    const Code& code_;
-    const warp::Launch& launch_;
-    warp::Observer* observer_;
     Context context_;
+    Scheduler scheduler_;
     warp::Cta cta_;
-    warp::Statistics statistics_;
-    bool spun_ = false;  // when it stood back
-    uint32_t file_bytes_;
-    std::unique_ptr<uint8_t[]> storage_;  // register files, aligned to 64 bytes from within
-    uint8_t* files_ = nullptr;
-    std::vector<uint8_t> image_;  // a register file as it begins
+    RegisterFiles registers_;
 };
 
 }  // namespace lockwarp::exec

@@ -114,7 +114,7 @@ struct Part {
 void run_part(Grid& grid, Part& part) {
     std::vector<CtaRunner*> idle;
     std::deque<CtaRunner*> standing;
-    uint64_t spun = 0;        // CTAs in a row that only spun
+    uint64_t waiting = 0;     // CTAs in a row that only waited
     bool whole_turn = false;  // the next one's
     for (;;) {
         uint64_t index = UINT64_MAX;
@@ -133,9 +133,9 @@ void run_part(Grid& grid, Part& part) {
             runner->begin(index);
             whole_turn = false;
         } else if (!standing.empty()) {
-            // To ask whether a CTA still spins costs more than a step. Where all do, the lowest
-            // runs on between two questions, so that an endless program comes to its limit.
-            whole_turn = spun > standing.size() && !whole_turn;
+            // Where all of them only wait, the lowest has a whole turn each second time, so that an
+            // endless program comes to its limit.
+            whole_turn = waiting > standing.size() && !whole_turn;
             const auto chosen = whole_turn
                                     ? std::ranges::min_element(standing, {}, &CtaRunner::index)
                                     : standing.begin();
@@ -144,13 +144,13 @@ void run_part(Grid& grid, Part& part) {
         } else {
             return;
         }
-        if (runner->index() <= grid.first_trap &&
-            runner->go_on(whole_turn) == CtaRunner::Stands::waits) {
-            spun = runner->spun() ? spun + 1 : 0;
+        const bool goes = runner->index() <= grid.first_trap;
+        const auto stands = goes ? runner->go_on(whole_turn) : CtaRunner::Stands::ended;
+        waiting = stands == CtaRunner::Stands::only_waits ? waiting + 1 : 0;
+        if (stands != CtaRunner::Stands::ended) {
             standing.push_back(runner);
             continue;
         }
-        spun = 0;
         idle.push_back(runner);
         if (const auto& trap = runner->trap(); trap) {
             uint64_t first = grid.first_trap;
@@ -221,7 +221,7 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch,
         for (const auto& runner : part.runners) {
             std::ranges::move(runner->printed(), std::back_inserter(result.printed));
             result.printed_bytes_lost += runner->printed_bytes_lost();
-            const warp::Statistics& s = runner->statistics();
+            const warp::Statistics s = runner->statistics();
             result.statistics.instructions += s.instructions;
             result.statistics.lane_operations += s.lane_operations;
             result.statistics.products += s.products;

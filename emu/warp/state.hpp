@@ -44,6 +44,10 @@ struct Path {
     bool opened = false;
     uint32_t value = 0;
     uint32_t frame = no_index;  // innermost Frame; no_index: in the entry itself
+    // Its last turn ended before the path did: the next one begins with a look at whether the path
+    // only waits. waits_since: where it does, what Context::stores was when that showed.
+    bool used_its_turn = false;
+    uint64_t waits_since = UINT64_MAX;
 };
 
 // One call of a function, by lanes that called it together.
@@ -56,6 +60,19 @@ struct Frame {
     std::array<uint32_t, 32> base{};    // local address of the function's variables
     std::array<uint32_t, 32> before{};  // top of the lane's stack before the call
     std::vector<uint8_t> saved;         // the caller's own registers, where it may be called again
+};
+
+// The calls of a warp's lanes that have not returned.
+struct CallStack {
+    std::vector<Frame> frames;
+    std::vector<uint32_t> free;  // places in `frames`
+    uint64_t saved_bytes = 0;    // of all frames
+
+    void clear() {
+        frames.clear();
+        free.clear();
+        saved_bytes = 0;
+    }
 };
 
 struct Warp {
@@ -73,9 +90,7 @@ struct Warp {
     bool tracks_local = false;
     std::vector<uint8_t> local_written;
     std::array<uint32_t, 32> top{};
-    std::vector<Frame> frames;
-    std::vector<uint32_t> free_frames;
-    uint64_t saved_bytes = 0;  // of all frames
+    CallStack calls;
 };
 
 // A CTA barrier (bar.sync a): threads that have arrived in the current phase.

@@ -1,0 +1,103 @@
+#include "emu/exec/reconvergence.hpp"
+
+#include <algorithm>
+
+namespace lockwarp::exec {
+
+using warp::no_index;
+using warp::Path;
+using warp::PathState;
+using warp::Reconvergence;
+using warp::Warp;
+
+namespace {
+
+// Lanes that have arrived at a meeting go on behind it.
+void resume(Warp& w, const Reconvergence& m, uint32_t lanes) {
+    Path p;
+    p.pc = m.resume;
+    p.lanes = lanes;
+    p.within = m.parent;
+    p.frame = m.frame;
+    w.paths.push_back(p);
+}
+
+}  // namespace
+
+void part(Warp& w, size_t path, uint32_t at, std::span<const Way> ways) {
+    Path& p = w.paths[path];
+    if (at != isa::never && (p.within == no_index || w.meetings[p.within].at != at)) {
+        Reconvergence m;
+        m.at = m.resume = at;
+        m.expected = p.lanes;
+        m.parent = p.within;
+        m.frame = p.frame;
+        p.within = add_meeting(w, m);
+    }
+    Path other = p;
+    p.pc = ways[0].pc;
+    p.lanes = ways[0].lanes;
+    for (const Way& way : ways.subspan(1)) {
+        other.pc = way.pc;
+        other.lanes = way.lanes;
+        w.paths.push_back(other);
+    }
+}
+
+uint32_t add_meeting(Warp& w, const Reconvergence& meeting) {
+    const auto free = std::ranges::find(w.meetings, 0u, &Reconvergence::expected);
+    const auto index = static_cast<uint32_t>(free - w.meetings.begin());
+    if (free == w.meetings.end())
+        w.meetings.push_back(meeting);
+    else
+        *free = meeting;
+    return index;
+}
+
+void arrive(Warp& w, size_t path) {
+    const Path p = w.paths[path];
+    w.paths.erase(w.paths.begin() + static_cast<std::ptrdiff_t>(path));
+    w.meetings[p.within].arrived |= p.lanes;
+    settle(w, p.within);
+}
+
+void settle(Warp& w, uint32_t meeting) {
+    Reconvergence& m = w.meetings[meeting];
+    m.expected &= w.live;
+    m.arrived &= w.live;
+    if (m.expected == 0 || m.arrived != m.expected) return;
+    resume(w, m, m.arrived);
+    m = Reconvergence{};
+}
+
+bool release_arrived(Warp& w) {
+    const auto m = std::ranges::find_if(
+        w.meetings, [](const Reconvergence& meeting) { return meeting.arrived != 0; });
+    if (m == w.meetings.end()) return false;
+    resume(w, *m, m->arrived);
+    m->expected &= ~m->arrived;
+    m->arrived = 0;
+    return true;
+}
+
+void remove_lanes(Warp& w, size_t path, uint32_t lanes) {
+    w.paths[path].lanes &= ~lanes;
+    if (w.paths[path].lanes == 0)
+        w.paths.erase(w.paths.begin() + static_cast<std::ptrdiff_t>(path));
+}
+
+void join(Warp& w, size_t path) {
+    const Path ours = w.paths[path];
+    const auto same = [&](const Path& p) {
+        return p.state == PathState::ready && !p.opened && p.pc == ours.pc &&
+               p.within == ours.within && p.frame == ours.frame;
+    };
+    if (std::ranges::count_if(w.paths, same) < 2) return;
+    Path joined = ours;
+    for (const Path& p : w.paths)
+        if (same(p)) joined.lanes |= p.lanes;
+    std::erase_if(w.paths, same);
+    w.paths.push_back(joined);
+}
+
+}  // namespace lockwarp::exec

@@ -1,0 +1,40 @@
+// Paths of a warp: where its lanes part, where they wait for each other, and where they go on
+// together. The state is the warp's own: Warp::paths, meetings and live.
+#pragma once
+
+#include <span>
+
+#include "emu/exec/context.hpp"
+
+namespace lockwarp::exec {
+
+// Where some lanes of a path go.
+struct Way {
+    uint32_t pc;
+    uint32_t lanes;
+};
+
+// Parts a path by where its lanes go. They meet again at operation `at`; isa::never: nowhere.
+// `ways` are not empty and hold the path's lanes, each once.
+void part(warp::Warp& w, size_t path, uint32_t at, std::span<const Way> ways);
+
+// Adds a meeting; gives its place in Warp::meetings.
+uint32_t add_meeting(warp::Warp& w, const warp::Reconvergence& meeting);
+
+// The path has come to its meeting: its lanes wait there for the others.
+void arrive(warp::Warp& w, size_t path);
+
+// Lets the lanes of a meeting go on once all of them have arrived or exited.
+void settle(warp::Warp& w, uint32_t meeting);
+
+// Lets the lanes that have arrived at one meeting go on without the others. false: none have.
+bool release_arrived(warp::Warp& w);
+
+// Takes lanes out of a path, which ends when it has none left.
+void remove_lanes(warp::Warp& w, size_t path, uint32_t lanes);
+
+// Makes one path of this one and those that stand at the same operation on the way to the same
+// meeting.
+void join(warp::Warp& w, size_t path);
+
+}  // namespace lockwarp::exec

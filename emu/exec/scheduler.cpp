@@ -1,0 +1,154 @@
+#include "emu/exec/scheduler.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "emu/exec/path.hpp"
+#include "emu/exec/reconvergence.hpp"
+
+namespace lockwarp::exec {
+
+using warp::Path;
+using warp::PathState;
+using warp::Warp;
+
+namespace {
+
+// Instructions that a warp retires in its turn. Of several paths of a warp each has an eighth.
+constexpr uint64_t turn = 20000;
+constexpr uint64_t turn_of_many = turn / 8;
+
+constexpr uint64_t never = UINT64_MAX;
+
+bool only_waits(const Context& c, const Path& p) { return p.waits_since == c.stores; }
+
+// The other paths of the warp come before this one.
+void put_last(Warp& w, size_t path) {
+    const auto at = w.paths.begin() + static_cast<std::ptrdiff_t>(path);
+    std::rotate(w.paths.begin(), at, at + 1);
+}
+
+bool any_path(const warp::Cta& cta, const auto& is) {
+    return std::ranges::any_of(cta.warps,
+                               [&](const Warp& w) { return std::ranges::any_of(w.paths, is); });
+}
+
+// No path of any warp can go on: names the first that waits, and what for.
+warp::Trap deadlock(const Context& c) {
+    warp::Trap t;
+    t.kind = warp::TrapKind::deadlock;
+    t.cta = c.cta->id;
+    t.cta_index = c.cta->index;
+    for (const Warp& w : c.cta->warps)
+        for (const Path& p : w.paths) {
+            const bool at_barrier = p.state == PathState::at_barrier;
+            t.operation = at_barrier ? p.pc - 1 : p.pc;
+            t.place = c.program->operations[t.operation].place;
+            t.warp = w.index;
+            t.step = w.step;
+            t.detail = at_barrier ? "waits at barrier " + std::to_string(p.barrier) +
+                                        " for threads that have exited or wait elsewhere"
+                       : p.state == PathState::ready
+                           ? "waits for the end of a phase that the engine saw"
+                           : "waits for lanes of the membermask that do not come";
+            return t;
+        }
+    return t;
+}
+
+}  // namespace
+
+void Scheduler::wake(Context& c) {
+    for (Warp& w : c.cta->warps)
+        for (Path& p : w.paths) p.waits_since = never;
+}
+
+Round Scheduler::round(Context& c, bool whole) {
+    bool running = false;
+    bool advanced = false;
+    for (Warp& w : c.cta->warps) {
+        if (w.live == 0) continue;
+        c.warp = &w;
+        c.registers = w.registers;
+        advanced |= run_warp(c, whole);
+        if (c.trap) return Round::ended;
+        running |= w.live != 0;
+    }
+    if (!running) return Round::ended;
+    if (!advanced) {
+        c.trap = deadlock(c);
+        return Round::ended;
+    }
+    const auto ready = [](const Path& p) { return p.state == PathState::ready; };
+    if (any_path(*c.cta, [&](const Path& p) { return ready(p) && !only_waits(c, p); }))
+        return Round::goes_on;
+    // Lanes may be waited for that have left the loop, and stand where both shall meet. Where
+    // nothing in the CTA can change any more, those go on by themselves.
+    for (Warp& w : c.cta->warps)
+        if (release_arrived(w)) return Round::goes_on;
+    return any_path(*c.cta, ready) ? Round::only_waits : Round::goes_on;
+}
+
+// Gives the warp's paths their turns. false: none can go on.
+bool Scheduler::run_warp(Context& c, bool whole) {
+    Warp& w = *c.warp;
+    bool advanced = false;
+    const uint64_t end = w.step + turn;
+    while (w.live != 0 && w.step < end) {
+        const auto ready = std::find_if(w.paths.rbegin(), w.paths.rend(), [&](const Path& p) {
+            return p.state == PathState::ready && (whole || !only_waits(c, p));
+        });
+        if (ready == w.paths.rend()) break;
+        const auto path = static_cast<size_t>(w.paths.rend() - ready - 1);
+        const uint64_t before = w.step;
+        const bool gave_way = run_turn(c, path, end, whole);
+        if (c.trap) return true;
+        advanced |= !gave_way || w.step != before;
+        if (gave_way) break;
+    }
+    // One that only waits could go on, to no end.
+    return advanced || std::ranges::any_of(w.paths, [&](const Path& p) {
+               return p.state == PathState::ready && only_waits(c, p);
+           });
+}
+
+// One path's turn. true: it found nothing to go on with, and other warps come first.
+bool Scheduler::run_turn(Context& c, size_t path, uint64_t end, bool whole) {
+    Warp& w = *c.warp;
+    if (w.paths[path].used_its_turn && !whole) return run_watched(c, path, end);
+    end = w.paths.size() > 1 ? std::min(end, w.step + turn_of_many) : end;
+    run_path(c, path, end);
+    if (c.trap) return false;
+    const bool gave_way = std::exchange(c.yields, 0) != 0;
+    if ((gave_way || w.step >= end) && path < w.paths.size()) {
+        w.paths[path].used_its_turn = true;
+        put_last(w, path);
+    }
+    return gave_way;
+}
+
+// A path that has used up its turn may only wait: a look, as long as a loop may be.
+bool Scheduler::run_watched(Context& c, size_t path, uint64_t end) {
+    Warp& w = *c.warp;
+    end = std::min(end, w.step + Watch::longest_loop);
+    w.paths[path].used_its_turn = false;
+    watch_.begin(c, path);
+    uint64_t before = 0;
+    do {
+        before = w.step;
+        const bool came_round = run_path(c, path, end, watch_);
+        if (c.trap) return false;
+        if (came_round) {
+            w.paths[path].waits_since = c.stores;
+            w.paths[path].used_its_turn = true;
+            put_last(w, path);
+            return false;
+        }
+    } while (c.yields != 0 && w.step != before && w.step < end);
+    if (std::exchange(c.yields, 0) == 0) return false;
+    w.paths[path].used_its_turn = true;
+    put_last(w, path);
+    return true;
+}
+
+}  // namespace lockwarp::exec

@@ -1,0 +1,101 @@
+#include "emu/exec/special_registers.hpp"
+
+#include <algorithm>
+
+namespace lockwarp::exec {
+
+namespace {
+
+using isa::Special;
+
+// Shared memory that the driver keeps for itself and for CUDA's cooperative groups; it is there
+// only in programs that ask where.
+constexpr uint32_t reserved_bytes = 1024;
+
+// Where it begins, behind the variables; from Program::shared_begin.
+uint64_t reserved_begin(const isa::Program& program, const warp::Launch& launch) {
+    return (program.shared_static + uint64_t{launch.dynamic_shared} + 15) / 16 * 16;
+}
+
+}  // namespace
+
+uint64_t shared_bytes(const isa::Program& program, const warp::Launch& launch) {
+    const bool asks = std::ranges::any_of(program.specials, [](const isa::SpecialUse& use) {
+        return use.special == Special::reserved_begin;
+    });
+    return asks ? reserved_begin(program, launch) + reserved_bytes
+                : program.shared_static + uint64_t{launch.dynamic_shared};
+}
+
+uint64_t special_value(Special which, const Context& c, uint32_t warp, uint32_t lane) {
+    const isa::Program& program = *c.program;
+    const warp::Launch& launch = *c.launch;
+    const warp::Cta& cta = *c.cta;
+    const uint64_t thread = uint64_t{warp} * 32 + lane;
+    const warp::Dim3& block = launch.block;
+    const warp::Dim3& grid = launch.grid;
+    const uint32_t bit = 1u << lane;
+    switch (which) {
+        case Special::tid_x:
+            return thread % block.x;
+        case Special::tid_y:
+            return thread / block.x % block.y;
+        case Special::tid_z:
+            return thread / block.x / block.y;
+        case Special::ntid_x:
+            return block.x;
+        case Special::ntid_y:
+            return block.y;
+        case Special::ntid_z:
+            return block.z;
+        case Special::ctaid_x:
+            return cta.id[0];
+        case Special::ctaid_y:
+            return cta.id[1];
+        case Special::ctaid_z:
+            return cta.id[2];
+        case Special::nctaid_x:
+            return grid.x;
+        case Special::nctaid_y:
+            return grid.y;
+        case Special::nctaid_z:
+            return grid.z;
+        case Special::laneid:
+            return lane;
+        case Special::warpid:
+            return warp;
+        case Special::nwarpid:
+            return cta.warps.size();
+        case Special::nsmid:
+            return 1;
+        case Special::lanemask_eq:
+            return bit;
+        case Special::lanemask_le:
+            return bit | (bit - 1);
+        case Special::lanemask_lt:
+            return bit - 1;
+        case Special::lanemask_ge:
+            return ~(bit - 1);
+        case Special::lanemask_gt:
+            return ~(bit | (bit - 1));
+        case Special::total_smem_size:
+        case Special::aggr_smem_size:
+            return program.shared_static + uint64_t{launch.dynamic_shared};
+        case Special::dynamic_smem_size:
+            return launch.dynamic_shared;
+        case Special::workspace_low:
+            return launch.cooperative ? uint32_t{isa::grid_workspace & 0xffffffff} : 0;
+        case Special::workspace_high:
+            return launch.cooperative ? isa::grid_workspace >> 32 : 0;
+        case Special::one:
+            return 1;
+        case Special::reserved:
+            return reserved_bytes;
+        case Special::reserved_begin:
+            return program.shared_begin + reserved_begin(program, launch);
+        default:
+            return 0;
+    }
+}
+
+}  // namespace lockwarp::exec
