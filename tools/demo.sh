@@ -2,7 +2,7 @@
 # Builds Lockwarp and runs a real tensor-core kernel: ldmatrix and mma.sync on the emulator.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-tools/setup.sh build
+scripts/setup.sh build
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 echo "building (the first time takes some minutes)"

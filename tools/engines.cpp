@@ -14,7 +14,7 @@ namespace {
 // More than any machine has; "all" ends at the first number that is not there.
 constexpr unsigned most_gpus = 1024;
 
-Problem parse_numbers(const std::string& text, std::vector<unsigned>& out) {
+launch::Problem parse_numbers(const std::string& text, std::vector<unsigned>& out) {
     for (size_t at = 0; at <= text.size();) {
         const size_t end = std::min(text.find(',', at), text.size());
         unsigned number = 0;
@@ -61,11 +61,11 @@ std::optional<isa::Arch> arch_of(const gpu::Device& device) {
     return std::nullopt;
 }
 
-Problem open_gpus(const EngineOptions& o, unsigned each, Engines& out) {
+launch::Problem open_gpus(const EngineOptions& o, unsigned each, Engines& out) {
     const bool every = o.gpus == "all";
     std::vector<unsigned> numbers;
     if (!every)
-        if (Problem why = parse_numbers(o.gpus, numbers); !why.empty()) return why;
+        if (launch::Problem why = parse_numbers(o.gpus, numbers); !why.empty()) return why;
     for (unsigned i = 0; every ? i < most_gpus : i < numbers.size(); ++i)
         for (unsigned k = 0; k < each; ++k) {
             std::string why;

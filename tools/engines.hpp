@@ -9,7 +9,7 @@
 
 #include "emu/isa/arch.hpp"
 #include "gpu/engine.hpp"
-#include "tools/files.hpp"
+#include "launch/files.hpp"
 
 namespace CLI {
 class App;
@@ -34,7 +34,7 @@ struct Engines {
 
 // Opens every GPU that is wanted `each` times. A problem: wrong options, or GPUs of different or of
 // unknown architectures.
-Problem open_gpus(const EngineOptions& o, unsigned each, Engines& out);
+launch::Problem open_gpus(const EngineOptions& o, unsigned each, Engines& out);
 
 // The row of a compute capability, 90 for 9.0.
 std::optional<isa::Arch> arch_of(const gpu::Device& device);

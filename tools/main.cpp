@@ -1,3 +1,3 @@
-#include "tools/cli.hpp"
+#include "tools/commands/cli.hpp"
 
 int main(int argc, char** argv) { return lockwarp::tools::command_line(argc, argv); }

@@ -61,7 +61,7 @@ std::optional<uint64_t> number(std::string_view text) {
 // Reads variables and remembers the first thing that is wrong. An empty variable is not set.
 struct Reader {
     const Environment& environment;
-    Problem problem;
+    launch::Problem problem;
 
     std::optional<std::string> text(const char* name) const {
         const char* value = name == nullptr ? nullptr : environment(name);
@@ -124,7 +124,7 @@ std::optional<Shard> shard_of(Reader& r, Level level) {
 
 }  // namespace
 
-Problem parse_shard(const std::string& text, Shard& out) {
+launch::Problem parse_shard(const std::string& text, Shard& out) {
     const size_t slash = text.find('/');
     const std::optional<uint64_t> index = number(std::string_view(text).substr(0, slash));
     const std::optional<uint64_t> count = slash == std::string::npos
@@ -137,7 +137,7 @@ Problem parse_shard(const std::string& text, Shard& out) {
     return {};
 }
 
-Problem choose_shard(const std::string& text, const Environment& environment, Shard& out) {
+launch::Problem choose_shard(const std::string& text, const Environment& environment, Shard& out) {
     out = {};
     if (!text.empty()) return parse_shard(text, out);
     Reader r{environment, {}};
@@ -163,7 +163,7 @@ Problem choose_shard(const std::string& text, const Environment& environment, Sh
     return {};
 }
 
-Problem choose_shard(const std::string& text, Shard& out) {
+launch::Problem choose_shard(const std::string& text, Shard& out) {
     return choose_shard(
         text, [](const char* name) { return std::getenv(name); }, out);
 }

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "tools/files.hpp"
+#include "launch/files.hpp"
 
 namespace CLI {
 class App;
@@ -19,7 +19,7 @@ struct Shard {
 };
 
 // "2/4": the second of four.
-Problem parse_shard(const std::string& text, Shard& out);
+launch::Problem parse_shard(const std::string& text, Shard& out);
 
 // The value of an environment variable, or null.
 using Environment = std::function<const char*(const char*)>;
@@ -27,8 +27,8 @@ using Environment = std::function<const char*(const char*)>;
 // From --shard's text, else (empty) from what the environment says; nothing: all of it, 1/1.
 // A shard that is only half told is a problem which names the variable. An array of jobs of
 // several tasks each is split by both.
-Problem choose_shard(const std::string& text, Shard& out);
-Problem choose_shard(const std::string& text, const Environment& environment, Shard& out);
+launch::Problem choose_shard(const std::string& text, Shard& out);
+launch::Problem choose_shard(const std::string& text, const Environment& environment, Shard& out);
 
 // "shard 2/4 (SLURM_PROCID)"; empty where the work is not split and nothing says so.
 std::string shard_text(const Shard& s);

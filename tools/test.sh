@@ -9,11 +9,11 @@ case $what in
     release | asan | all) ;;
     *) echo "usage: tools/test.sh [release|asan|all]" >&2; exit 2 ;;
 esac
-tools/setup.sh test
-tools/check_format.sh
-tools/check_rooms.sh
-tools/make_ptx.sh --check || [ $? -eq 77 ]
-if command -v python3 >/dev/null; then tools/make_triton.py --check || [ $? -eq 77 ]; fi
+scripts/setup.sh test
+scripts/check_format.sh
+scripts/check_rooms.sh
+scripts/make_ptx.sh --check || [ $? -eq 77 ]
+if command -v python3 >/dev/null; then scripts/make_triton.py --check || [ $? -eq 77 ]; fi
 
 build_and_test() { # preset, ctest arguments...
     local preset=$1
@@ -26,4 +26,4 @@ build_and_test() { # preset, ctest arguments...
 [ "$what" = asan ] || build_and_test release
 [ "$what" = release ] || build_and_test asan
 # New inputs for what reads PTX, where there is clang with libFuzzer.
-[ "$what" != all ] || tools/fuzz_inputs.sh 10 parse resolve run || [ $? -eq 77 ]
+[ "$what" != all ] || scripts/fuzz_inputs.sh 10 parse resolve run || [ $? -eq 77 ]

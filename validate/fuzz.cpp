@@ -32,8 +32,8 @@ struct Shared {
 
     Shared(const FuzzOptions& o, isa::Arch a) : options(o), arch(a) {}
 
-    GenerateOptions program(uint64_t n) const {
-        GenerateOptions g = options.generate;
+    programs::GenerateOptions program(uint64_t n) const {
+        programs::GenerateOptions g = options.generate;
         g.seed += n;
         g.arch = arch;
         return g;
@@ -75,8 +75,8 @@ std::string first_problem(uint64_t seed, const Report& r) {
 
 void run_programs(Shared& shared, gpu::Engine& engine) {
     for (uint64_t n = 0; shared.take(n);) {
-        const GenerateOptions g = shared.program(n);
-        const Generated program = generate(g);
+        const programs::GenerateOptions g = shared.program(n);
+        const programs::Generated program = programs::generate(g);
         if (!program.problem.empty()) return shared.fail(n, program.problem);
         const Report r = run_lockstep(program.c, shared.arch, engine, shared.how());
         if (!r.diagnostics.empty() || !r.problem.empty())
@@ -102,7 +102,7 @@ void run_programs(Shared& shared, gpu::Engine& engine) {
 
 // Whether the emulator comes to an end of the case soon. A part of a program may not, which would
 // cost an engine its whole limit: the instruction that counts a loop may be gone.
-bool ends_soon(const Case& c, isa::Arch arch, unsigned threads) {
+bool ends_soon(const launch::Case& c, isa::Arch arch, unsigned threads) {
     constexpr uint64_t most_steps = 1'000'000;
     const isa::Resolved resolved = isa::resolve(c.module, arch, c.entry);
     if (!resolved.diagnostics.empty()) return true;  // which the comparison will say
@@ -125,8 +125,8 @@ bool ends_soon(const Case& c, isa::Arch arch, unsigned threads) {
 
 // The difference of one program as it is.
 Found whole(const Shared& shared, uint64_t n, const CaseResult& result) {
-    const GenerateOptions g = shared.program(n);
-    const Generated program = generate(g);
+    const programs::GenerateOptions g = shared.program(n);
+    const programs::Generated program = programs::generate(g);
     Found f;
     f.seed = g.seed;
     f.instruction = result.instruction;
@@ -138,10 +138,10 @@ Found whole(const Shared& shared, uint64_t n, const CaseResult& result) {
 
 // The difference of one program as a case of its own.
 Found shrink(Shared& shared, uint64_t n, gpu::Engine& engine) {
-    const GenerateOptions g = shared.program(n);
-    const Generated program = generate(g);
+    const programs::GenerateOptions g = shared.program(n);
+    const programs::Generated program = programs::generate(g);
     const std::string target{isa::row(shared.arch).name};
-    const Compare compare = [&](const Case& c) {
+    const Compare compare = [&](const launch::Case& c) {
         Report none;
         none.problem = "not run";
         if (shared.options.stopped && shared.options.stopped()) return none;

@@ -4,7 +4,7 @@
 #include <functional>
 #include <span>
 
-#include "validate/generate.hpp"
+#include "programs/generate.hpp"
 #include "validate/lockstep.hpp"
 #include "validate/summary.hpp"
 
@@ -12,7 +12,7 @@ namespace lockwarp::validate {
 
 struct FuzzOptions {
     // Its seed is that of the first program; program n has the seed after n more.
-    GenerateOptions generate;
+    programs::GenerateOptions generate;
     uint64_t cases = 100;
     std::function<bool()> enough;  // asked before each program; empty: only `cases` counts
     std::function<void(uint64_t)> progress;  // programs done so far; called by any thread

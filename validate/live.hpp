@@ -37,7 +37,7 @@ struct EngineMemory {
 
 // A case on the engine.
 struct Live {
-    const Case& c;
+    const launch::Case& c;
     gpu::Engine& engine;
     const std::vector<uint64_t>& addresses;
     const std::vector<uint8_t> parameters;

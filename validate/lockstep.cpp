@@ -194,7 +194,7 @@ gpu::Traced traced_of(Report& report, const ptx::Module& module, const Options& 
 }
 
 // Resolves the program, with its roundings written out. false: the report says why.
-bool resolve(const ptx::Module& module, isa::Arch arch, const Case& c, Report& report) {
+bool resolve(const ptx::Module& module, isa::Arch arch, const launch::Case& c, Report& report) {
     isa::Resolved resolved = isa::resolve(module, arch, c.entry);
     report.diagnostics = std::move(resolved.diagnostics);
     report.program = std::move(resolved.program);
@@ -211,7 +211,8 @@ void check_that_something_was_compared(Report& report) {
 }
 
 // What of an answer does not belong to the case; empty: nothing.
-std::string mismatch(const Case& c, const Report& report, const Plan& plan, const Answer& answer) {
+std::string mismatch(const launch::Case& c, const Report& report, const Plan& plan,
+                     const Answer& answer) {
     if (answer.addresses.size() != c.bytes.size()) return "its buffers' addresses are not complete";
     if (!answer.outputs.empty()) {
         if (answer.outputs.size() != c.bytes.size()) return "its buffers are not complete";
@@ -244,8 +245,8 @@ bool has_heap(const isa::Program& program) {
 
 }  // namespace
 
-Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Options& options,
-                    Answer* keep) {
+Report run_lockstep(const launch::Case& c, isa::Arch arch, gpu::Engine& engine,
+                    const Options& options, Answer* keep) {
     Report report;
     const ptx::Module module = gpu::with_explicit_rounding(c.module);
     if (!resolve(module, arch, c, report)) return report;
@@ -321,7 +322,7 @@ Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Op
     return report;
 }
 
-Report replay(const Case& c, isa::Arch arch, const Answer& answer, const Options& options) {
+Report replay(const launch::Case& c, isa::Arch arch, const Answer& answer, const Options& options) {
     Report report;
     const ptx::Module module = gpu::with_explicit_rounding(c.module);
     if (!resolve(module, arch, c, report)) return report;

@@ -12,28 +12,9 @@
 #include "emu/warp/launch.hpp"
 #include "gpu/engine.hpp"
 #include "gpu/trace.hpp"
+#include "launch/case.hpp"
 
 namespace lockwarp::validate {
-
-// A buffer's address in the kernel's parameters, known once an engine has placed the buffer.
-struct Patch {
-    uint32_t at = 0;  // byte of the parameters
-    size_t buffer = 0;
-    uint64_t offset = 0;
-};
-
-// What both engines run. Buffers begin with `bytes`; their addresses are the engine's.
-struct Case {
-    ptx::Module module;
-    std::string entry;
-    warp::Dim3 grid, block;
-    uint32_t dynamic_shared = 0;
-    bool cooperative = false;  // only memory at the end can be compared; not kept in recordings
-    std::vector<uint8_t> parameters;
-    std::vector<Patch> patches;
-    std::vector<std::string> names;
-    std::vector<std::vector<uint8_t>> bytes;
-};
 
 // How registers are compared. digests: one of 64 bits a lane (emu/num/digest.hpp), and words only
 // in a CTA whose digests differ; always words where values are taken from the engine, single warps
@@ -167,12 +148,12 @@ struct Report {
 
 // Runs the case on the emulator (as the engine's architecture) and on the engine. keep: what the
 // engine gave, for a recording.
-Report run_lockstep(const Case& c, isa::Arch arch, gpu::Engine& engine, const Options& options,
-                    Answer* keep = nullptr);
+Report run_lockstep(const launch::Case& c, isa::Arch arch, gpu::Engine& engine,
+                    const Options& options, Answer* keep = nullptr);
 
 // Compares the emulator with what an engine gave once. The answer is not trusted: one that does
 // not belong to the case is a problem of the report.
-Report replay(const Case& c, isa::Arch arch, const Answer& answer, const Options& options);
+Report replay(const launch::Case& c, isa::Arch arch, const Answer& answer, const Options& options);
 
 // 1234567 -> "1,234,567"
 std::string grouped(uint64_t n);

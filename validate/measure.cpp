@@ -15,13 +15,13 @@ std::string words_of(const gpu::Ran& ran) {
 
 // The buffers of a case on an engine.
 struct Buffers {
-    const Case& c;
+    const launch::Case& c;
     gpu::Engine& engine;
     EngineMemory memory;
     std::vector<uint64_t> addresses;
     std::vector<bool> changed;  // by a run
 
-    Buffers(const Case& from, gpu::Engine& on)
+    Buffers(const launch::Case& from, gpu::Engine& on)
         : c(from), engine(on), memory(on), changed(from.bytes.size(), true) {}
 
     std::string place() {
@@ -48,7 +48,7 @@ struct Buffers {
     }
 };
 
-std::string measure_into(const Case& c, const isa::Program& program, gpu::Engine& engine,
+std::string measure_into(const launch::Case& c, const isa::Program& program, gpu::Engine& engine,
                          const MeasureOptions& options, Measured& out) {
     const uint64_t threads = c.block.count();
     const uint64_t ctas = c.grid.count();
@@ -104,7 +104,7 @@ std::string measure_into(const Case& c, const isa::Program& program, gpu::Engine
 
 }  // namespace
 
-Measured measure(const Case& c, const isa::Program& program, gpu::Engine& engine,
+Measured measure(const launch::Case& c, const isa::Program& program, gpu::Engine& engine,
                  const MeasureOptions& options) {
     Measured out;
     out.problem = measure_into(c, program, engine, options, out);

@@ -23,7 +23,7 @@ struct Measured {
 
 // Runs the kernel as it is once, then clocked. Before each run the buffers that a run changes have
 // their first bytes again.
-Measured measure(const Case& c, const isa::Program& program, gpu::Engine& engine,
+Measured measure(const launch::Case& c, const isa::Program& program, gpu::Engine& engine,
                  const MeasureOptions& options);
 
 }  // namespace lockwarp::validate

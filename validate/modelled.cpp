@@ -18,8 +18,8 @@ constexpr uint64_t buffer_address = uint64_t{1} << 32;
 
 }  // namespace
 
-gpu::Problem modelled_cycles(const Probe& probe, unsigned warps, const timing::Machine& machine,
-                             double& cycles) {
+gpu::Problem modelled_cycles(const programs::Probe& probe, unsigned warps,
+                             const timing::Machine& machine, double& cycles) {
     if (probe.bytes > most_bytes) return "a buffer of " + std::to_string(probe.bytes) + " bytes";
     const ptx::Parsed parsed = ptx::parse(probe.ptx);
     if (!parsed.diagnostics.empty()) return parsed.diagnostics.front().message;
@@ -49,7 +49,7 @@ Comparison compare_probes(const Probes& measured, const timing::Machine& machine
                           const std::vector<std::string>& only) {
     Comparison out;
     double sum = 0;
-    for (const Probe& probe : clock_probes(machine.arch, only)) {
+    for (const programs::Probe& probe : programs::clock_probes(machine.arch, only)) {
         const auto row = measured.rows.find(probe.key);
         if (row == measured.rows.end()) continue;
         for (const auto& [warps, cycles] : row->second) {

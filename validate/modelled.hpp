@@ -3,14 +3,14 @@
 #pragma once
 
 #include "emu/timing/machine.hpp"
-#include "validate/clock_probe.hpp"
+#include "programs/clock_probe.hpp"
 #include "validate/probes.hpp"
 
 namespace lockwarp::validate {
 
 // Cycles of one instruction of a warp, as measure() has them. A problem says why there are none.
-gpu::Problem modelled_cycles(const Probe& probe, unsigned warps, const timing::Machine& machine,
-                             double& cycles);
+gpu::Problem modelled_cycles(const programs::Probe& probe, unsigned warps,
+                             const timing::Machine& machine, double& cycles);
 
 // A row of Probes beside the model.
 struct Beside {

@@ -56,7 +56,7 @@ Problem read_row(const std::string& key, const Json& j, ProbeRow& out) {
 
 }  // namespace
 
-Problem measure(gpu::Engine& engine, const Probe& probe, unsigned warps, unsigned times,
+Problem measure(gpu::Engine& engine, const programs::Probe& probe, unsigned warps, unsigned times,
                 uint32_t optimization, ProbeMemory& memory, double& cycles) {
     if (memory.bytes < probe.bytes) {
         if (memory.bytes != 0) engine.release(memory.address);

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "gpu/engine.hpp"
-#include "validate/clock_probe.hpp"
+#include "programs/clock_probe.hpp"
 
 namespace lockwarp::validate {
 
@@ -29,8 +29,8 @@ struct ProbeMemory {
     uint64_t address = 0;
     uint64_t bytes = 0;
 };
-gpu::Problem measure(gpu::Engine& engine, const Probe& probe, unsigned warps, unsigned times,
-                     uint32_t optimization, ProbeMemory& memory, double& cycles);
+gpu::Problem measure(gpu::Engine& engine, const programs::Probe& probe, unsigned warps,
+                     unsigned times, uint32_t optimization, ProbeMemory& memory, double& cycles);
 
 std::string probes_json(const Probes& p);
 

@@ -96,7 +96,7 @@ class Reader {
     std::span<const uint8_t> left_;
 };
 
-uint64_t warps_of(const Case& c) { return (c.block.count() + 31) / 32; }
+uint64_t warps_of(const launch::Case& c) { return (c.block.count() + 31) / 32; }
 
 void exclusive_or(std::span<uint8_t> to, std::span<const uint8_t> with) {
     for (size_t i = 0; i < to.size(); ++i) to[i] ^= with[i];
@@ -128,7 +128,7 @@ void write_tracks(const Tracks& t, uint64_t warps, Writer& w) {
 }
 
 // One window. `room`: bytes that tracks may still have; what is taken is subtracted.
-std::string read_tracks(Reader& r, const Case& c, uint64_t& room, Tracks& t) {
+std::string read_tracks(Reader& r, const launch::Case& c, uint64_t& room, Tracks& t) {
     gpu::TraceWindow& w = t.window;
     for (uint64_t* v : {&w.first, &w.words, &w.first_cta, &w.ctas, &t.slack}) *v = r.u64();
     if (!r.good) return {};
@@ -160,14 +160,14 @@ std::string read_tracks(Reader& r, const Case& c, uint64_t& room, Tracks& t) {
     return {};
 }
 
-void write_case(const Case& c, Writer& w) {
+void write_case(const launch::Case& c, Writer& w) {
     w.text(c.entry);
     for (const uint32_t v : {c.grid.x, c.grid.y, c.grid.z, c.block.x, c.block.y, c.block.z})
         w.u32(v);
     w.u32(c.dynamic_shared);
     w.bytes(c.parameters);
     w.u64(c.patches.size());
-    for (const Patch& p : c.patches) {
+    for (const launch::Patch& p : c.patches) {
         w.u32(p.at);
         w.u64(p.buffer);
         w.u64(p.offset);
@@ -179,14 +179,14 @@ void write_case(const Case& c, Writer& w) {
     }
 }
 
-void read_case(Reader& r, Case& c) {
+void read_case(Reader& r, launch::Case& c) {
     c.entry = r.text();
     for (uint32_t* v : {&c.grid.x, &c.grid.y, &c.grid.z, &c.block.x, &c.block.y, &c.block.z})
         *v = r.u32();
     c.dynamic_shared = r.u32();
     c.parameters = r.bytes();
     c.patches.resize(r.count(4 + 8 + 8));
-    for (Patch& p : c.patches) {
+    for (launch::Patch& p : c.patches) {
         p.at = r.u32();
         p.buffer = r.u64();
         p.offset = r.u64();
@@ -199,7 +199,7 @@ void read_case(Reader& r, Case& c) {
     }
 }
 
-void write_answer(const Answer& a, const Case& c, Writer& w) {
+void write_answer(const Answer& a, const launch::Case& c, Writer& w) {
     w.text(a.device.name);
     w.text(a.device.driver);
     w.u32(a.device.number);
@@ -226,7 +226,7 @@ void write_answer(const Answer& a, const Case& c, Writer& w) {
 }
 
 // Everything before the tracks.
-std::string read_answer(Reader& r, const Case& c, Answer& a) {
+std::string read_answer(Reader& r, const launch::Case& c, Answer& a) {
     a.device.name = r.text();
     a.device.driver = r.text();
     a.device.number = r.u32();
@@ -281,21 +281,21 @@ std::string check_names(const Recording& r) {
     return {};
 }
 
-std::string check_case(const Case& c) {
+std::string check_case(const launch::Case& c) {
     const warp::Dim3 g = c.grid, b = c.block;
     if (g.count() == 0 || g.x > most_grid_x || g.y > most_grid_yz || g.z > most_grid_yz)
         return "a grid that cannot be";
     if (b.x == 0 || b.y == 0 || b.z == 0 || b.x > most_threads || b.y > most_threads ||
         b.z > most_threads || b.count() > most_threads)
         return "a block that cannot be";
-    for (const Patch& p : c.patches)
+    for (const launch::Patch& p : c.patches)
         if (p.buffer >= c.bytes.size() || c.parameters.size() < sizeof(uint64_t) ||
             p.at > c.parameters.size() - sizeof(uint64_t))
             return "an address outside the parameters, or of no buffer";
     return {};
 }
 
-std::string check_addresses(const Case& c, const std::vector<uint64_t>& addresses) {
+std::string check_addresses(const launch::Case& c, const std::vector<uint64_t>& addresses) {
     if (addresses.size() != c.bytes.size()) return "not as many addresses as buffers";
     std::vector<size_t> order(addresses.size());
     std::iota(order.begin(), order.end(), size_t{0});

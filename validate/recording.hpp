@@ -53,7 +53,7 @@ struct Recording {
     std::string ptx;      // the source text
     std::string arch;     // "sm_90": the machine it was recorded on, as emu/isa/arch.hpp names it
     std::string made_by;  // "lockwarp 0.1.0"
-    Case c;               // its module is not in the file: it is parsed from `ptx`
+    launch::Case c;       // its module is not in the file: it is parsed from `ptx`
     Answer answer;
 };
 

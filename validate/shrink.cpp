@@ -8,8 +8,8 @@
 #include "emu/lockwarp.hpp"
 #include "emu/ptx/printer.hpp"
 #include "gpu/trace.hpp"
-#include "validate/generate.hpp"
-#include "validate/program_writer.hpp"
+#include "programs/generate.hpp"
+#include "programs/program_writer.hpp"
 
 namespace lockwarp::validate {
 
@@ -19,7 +19,7 @@ constexpr uint32_t warp_lanes = 32;
 
 // One warp runs one instruction on given registers; each register has one 64-bit word a lane.
 struct OneInstruction {
-    Case c;
+    launch::Case c;
     std::string ptx;
     size_t inputs = 0;
 };
@@ -27,7 +27,7 @@ struct OneInstruction {
 // What it reads beside registers is not carried over.
 bool isolable(const isa::Operation& o) {
     return o.op != isa::Op::ldmatrix && o.op != isa::Op::stmatrix && o.op != isa::Op::wmma_load &&
-           o.op != isa::Op::wmma_store && o.op != isa::Op::ld && !reads_carry(o.op);
+           o.op != isa::Op::wmma_store && o.op != isa::Op::ld && !programs::reads_carry(o.op);
 }
 
 // Of mma, a byte-id or thread-id in a register becomes the number that the register holds: it must
@@ -77,8 +77,9 @@ OneInstruction one_instruction(const Report& report, const ptx::Instruction& ori
         ++out.inputs;
     }
     const isa::Suffix suffix = o.mma == nullptr ? isa::Suffix::none : o.mma->suffix();
-    out.ptx = module_version(report.program.arch, o.mma == nullptr ? 0 : version_of(*o.mma)) +
-              ".target " + target_of(report.program.arch, suffix) +
+    out.ptx = programs::module_version(report.program.arch,
+                                       o.mma == nullptr ? 0 : programs::version_of(*o.mma)) +
+              ".target " + programs::target_of(report.program.arch, suffix) +
               "\n.address_size 64\n.visible .entry k(.param .u64 in)\n{\n" + registers +
               "    .reg .b32 %word; .reg .b64 %lane_at, %base;\n"
               "    ld.param.u64 %base, [in]; mov.u32 %word, %laneid;\n"
@@ -95,7 +96,7 @@ OneInstruction one_instruction(const Report& report, const ptx::Instruction& ori
     return out;
 }
 
-using Differs = std::function<bool(const Case&)>;
+using Differs = std::function<bool(const launch::Case&)>;
 
 // Lanes to zero, then words, then bits.
 void shrink_values(OneInstruction& one, const Differs& differs) {
@@ -123,15 +124,16 @@ void shrink_values(OneInstruction& one, const Differs& differs) {
 }
 
 // A CTA of a generated program by itself, with its part of the buffer.
-Case one_cta(const Case& c, uint64_t cta) {
-    Case out = c;
+launch::Case one_cta(const launch::Case& c, uint64_t cta) {
+    launch::Case out = c;
     const std::vector<uint8_t>& all = c.bytes[0];
     const uint64_t ctas = c.grid.count();
-    if (c.bytes.size() != 1 || all.size() < spare_bytes || (all.size() - spare_bytes) % ctas != 0)
+    if (c.bytes.size() != 1 || all.size() < programs::spare_bytes ||
+        (all.size() - programs::spare_bytes) % ctas != 0)
         return out;
-    const uint64_t part = (all.size() - spare_bytes) / ctas;
+    const uint64_t part = (all.size() - programs::spare_bytes) / ctas;
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(cta * part);
-    out.bytes[0].assign(begin, begin + static_cast<std::ptrdiff_t>(part + spare_bytes));
+    out.bytes[0].assign(begin, begin + static_cast<std::ptrdiff_t>(part + programs::spare_bytes));
     out.grid = {};
     return out;
 }
@@ -146,7 +148,7 @@ bool reads_unwritten(const isa::Program& p) {
             if (!written[p.uses[o.first_use + i]]) return true;
     bool carry = false;
     for (const isa::Operation& o : p.operations) {
-        if (reads_carry(o.op) && !carry) return true;
+        if (programs::reads_carry(o.op) && !carry) return true;
         carry = carry || (o.mod.cc && !o.guarded);
     }
     return false;
@@ -165,7 +167,7 @@ std::optional<Shrunk> shrink_to_instruction(const Report& report, const ptx::Ins
     if (d.kind != DifferenceKind::value || !isolable(report.program.operations[d.operation]))
         return std::nullopt;
     OneInstruction one = one_instruction(report, original);
-    const auto differs = [&](const Case& c) {
+    const auto differs = [&](const launch::Case& c) {
         const Report r = compare(c);
         return r.first.has_value() && r.first->kind == DifferenceKind::value;
     };
@@ -175,9 +177,10 @@ std::optional<Shrunk> shrink_to_instruction(const Report& report, const ptx::Ins
     return Shrunk{std::move(one.c), std::move(one.ptx), std::move(last)};
 }
 
-Shrunk shrink_program(const Case& c, const Report& report, const Compare& compare) {
+Shrunk shrink_program(const launch::Case& c, const Report& report, const Compare& compare) {
     Shrunk best{c, ptx::print(c.module), report};
-    if (Case alone = one_cta(c, report.first->cta_index); alone.grid.count() < c.grid.count())
+    if (launch::Case alone = one_cta(c, report.first->cta_index);
+        alone.grid.count() < c.grid.count())
         if (Report r = compare(alone); r.first && r.first->kind == report.first->kind)
             best = {std::move(alone), best.ptx, std::move(r)};
     constexpr unsigned most_tries = 500;
@@ -185,7 +188,7 @@ Shrunk shrink_program(const Case& c, const Report& report, const Compare& compar
     const std::string spelling = report.spellings[report.first->operation];
     // Ever smaller runs of statements are left out, from the end: what comes after the difference
     // goes first.
-    const auto body_of = [](Case& of) -> std::vector<ptx::Statement>* {
+    const auto body_of = [](launch::Case& of) -> std::vector<ptx::Statement>* {
         for (auto& item : of.module.items)
             if (auto* f = std::get_if<ptx::Function>(&item); f && f->name == of.entry)
                 return &f->body.body;
@@ -195,7 +198,7 @@ Shrunk shrink_program(const Case& c, const Report& report, const Compare& compar
     for (size_t run = std::max<size_t>(body_of(best.c)->size() / 2, 1);; run /= 2) {
         for (size_t end = body_of(best.c)->size(); end > 0;) {
             const size_t begin = end > run ? end - run : 0;
-            Case smaller = best.c;
+            launch::Case smaller = best.c;
             std::vector<ptx::Statement>& body = *body_of(smaller);
             const auto first = body.begin() + static_cast<std::ptrdiff_t>(begin);
             const auto last = body.begin() + static_cast<std::ptrdiff_t>(end);
@@ -218,7 +221,7 @@ Shrunk shrink_program(const Case& c, const Report& report, const Compare& compar
     return best;
 }
 
-std::string launch_json(const Case& c, const std::string& arch) {
+std::string launch_json(const launch::Case& c, const std::string& arch) {
     std::string hex;
     for (const uint8_t b : c.bytes[0]) hex += fmt::format("{:02x}", b);
     return fmt::format(

@@ -10,13 +10,13 @@ namespace lockwarp::validate {
 
 // A case, its text, and what the comparison says of it.
 struct Shrunk {
-    Case c;
+    launch::Case c;
     std::string ptx;
     Report report;
 };
 
 // Runs a case on both sides.
-using Compare = std::function<Report(const Case&)>;
+using Compare = std::function<Report(const launch::Case&)>;
 
 // The instruction of `report`'s first difference alone, in one warp, on the registers it read:
 // lanes and bits that do not matter are 0. Nothing where it does not differ by itself.
@@ -24,9 +24,9 @@ std::optional<Shrunk> shrink_to_instruction(const Report& report, const ptx::Ins
                                             const Compare& compare);
 
 // The program without the instructions that do not matter.
-Shrunk shrink_program(const Case& c, const Report& report, const Compare& compare);
+Shrunk shrink_program(const launch::Case& c, const Report& report, const Compare& compare);
 
 // The launch file of a case with one buffer "in".
-std::string launch_json(const Case& c, const std::string& arch);
+std::string launch_json(const launch::Case& c, const std::string& arch);
 
 }  // namespace lockwarp::validate

@@ -51,9 +51,9 @@ class TrackLength : public warp::Observer {
 
 }  // namespace
 
-std::vector<uint8_t> patched(const Case& c, const std::vector<uint64_t>& addresses) {
+std::vector<uint8_t> patched(const launch::Case& c, const std::vector<uint64_t>& addresses) {
     std::vector<uint8_t> out = c.parameters;
-    for (const Patch& p : c.patches) {
+    for (const launch::Patch& p : c.patches) {
         const uint64_t value = addresses[p.buffer] + p.offset;
         std::memcpy(out.data() + p.at, &value, sizeof value);
     }

@@ -15,11 +15,11 @@ using Memory = std::vector<std::vector<uint8_t>>;  // the bytes of a case's buff
 constexpr uint64_t word_bytes = 8 * 32;  // of one word of all lanes of a warp
 
 // A case's parameters with the addresses of its buffers.
-std::vector<uint8_t> patched(const Case& c, const std::vector<uint64_t>& addresses);
+std::vector<uint8_t> patched(const launch::Case& c, const std::vector<uint64_t>& addresses);
 
 // A case on the emulator. What is found goes to the report.
 struct Side {
-    const Case& c;
+    const launch::Case& c;
     const Options& options;
     Report& report;
     std::string engine;  // its name

@@ -1,4 +1,4 @@
-"""Kernels in Triton: a product, softmax, attention. tools/make_triton.py makes PTX of them."""
+"""Kernels in Triton: a product, softmax, attention. scripts/make_triton.py makes PTX of them."""
 
 import triton
 import triton.language as tl

@@ -18,7 +18,7 @@
 #include <thread>
 
 #include "gpu/driver.hpp"
-#include "tools/input.hpp"
+#include "launch/input.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/lockstep.hpp"
 
@@ -505,18 +505,18 @@ std::unique_ptr<Engine> emulator_in_child() {
 }
 
 TEST(ChildEmulator, LockstepIsAsWithoutTheChild) {
-    tools::Input in;
-    ASSERT_EQ(tools::read_input({LOCKWARP_SOURCE_DIR "/gpu/kernels/mma_ldmatrix.json"}, "", in),
+    launch::Input in;
+    ASSERT_EQ(launch::read_input({LOCKWARP_SOURCE_DIR "/gpu/kernels/mma_ldmatrix.json"}, "", in),
               "");
     ptx::Parsed parsed = ptx::parse(in.source);
     const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, in.launch.entry);
-    validate::Case c;
-    ASSERT_EQ(tools::make_case(in.launch, parsed.module, resolved.program, c), "");
+    launch::Case c;
+    ASSERT_EQ(launch::make_case(in.launch, parsed.module, resolved.program, c), "");
     validate::EmulatorEngine here(isa::Arch::sm_90, false, 1);
     const auto there = emulator_in_child();
     ASSERT_NE(there, nullptr);
     const validate::Report a = run_lockstep(c, isa::Arch::sm_90, here, {});
-    const validate::Report b = run_lockstep(c, isa::Arch::sm_90, *there, {});
+    const validate::Report b = validate::run_lockstep(c, isa::Arch::sm_90, *there, {});
     EXPECT_EQ(b.problem, "");
     EXPECT_FALSE(b.first.has_value());
     EXPECT_GT(b.counts.values, 32u);

@@ -1,5 +1,5 @@
 // Every probe is a program that runs, and no two have one key.
-#include "validate/clock_probe.hpp"
+#include "programs/clock_probe.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace {
 
 using namespace lockwarp;
-using validate::Probe;
+using programs::Probe;
 
 constexpr auto all_archs = {isa::Arch::sm_70,  isa::Arch::sm_75, isa::Arch::sm_80,
                             isa::Arch::sm_86,  isa::Arch::sm_89, isa::Arch::sm_90,
@@ -23,7 +23,7 @@ constexpr auto all_archs = {isa::Arch::sm_70,  isa::Arch::sm_75, isa::Arch::sm_8
 const std::vector<Probe>& all_of(isa::Arch arch) {
     static std::map<isa::Arch, std::vector<Probe>> made;
     const auto [found, absent] = made.try_emplace(arch);
-    if (absent) found->second = validate::clock_probes(arch);
+    if (absent) found->second = programs::clock_probes(arch);
     return found->second;
 }
 
@@ -76,11 +76,11 @@ TEST(ClockProbe, RunsWithOneWarp) { run(isa::Arch::sm_90, all_of(isa::Arch::sm_9
 
 TEST(ClockProbe, RunsWithFourWarps) {
     run(isa::Arch::sm_90, all_of(isa::Arch::sm_90), 4, 53);
-    run(isa::Arch::sm_120, validate::clock_probes(isa::Arch::sm_120, {"mma"}), 4, 301);
+    run(isa::Arch::sm_120, programs::clock_probes(isa::Arch::sm_120, {"mma"}), 4, 301);
 }
 
 TEST(ClockProbe, RunsWithAllItsWarps) {
-    std::vector<Probe> some = validate::clock_probes(
+    std::vector<Probe> some = programs::clock_probes(
         isa::Arch::sm_90, {"bar.sync", "st.global", "ld.global", "cp.async", "red"});
     run(isa::Arch::sm_90, some, 32, 1);
 }
@@ -88,7 +88,7 @@ TEST(ClockProbe, RunsWithAllItsWarps) {
 TEST(ClockProbe, OnlyThoseThatBeginSo) {
     const auto keys = [](const std::vector<std::string>& only) {
         std::set<std::string> out;
-        for (const Probe& p : validate::clock_probes(isa::Arch::sm_90, only)) out.insert(p.key);
+        for (const Probe& p : programs::clock_probes(isa::Arch::sm_90, only)) out.insert(p.key);
         return out;
     };
     EXPECT_EQ(keys({"mma.m16n8k16.f32.f16.f16.f32 chains2"}).size(), 1u);

@@ -13,7 +13,7 @@
 namespace {
 
 using namespace lockwarp;
-using validate::Probe;
+using programs::Probe;
 
 std::string text_of(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -104,7 +104,7 @@ bool written_out(const std::string& name) {
 }
 
 TEST_F(Recorded, LatenciesAndIntervalsOfProducts) {
-    const std::vector<Probe> probes = validate::clock_probes(isa::Arch::sm_90, {"mma"});
+    const std::vector<Probe> probes = programs::clock_probes(isa::Arch::sm_90, {"mma"});
     size_t latencies = 0, intervals = 0, n = 0;
     double sum = 0;
     for (const auto& [key, row] : table_.items()) {
@@ -139,7 +139,7 @@ TEST_F(Recorded, LatenciesAndIntervalsOfProducts) {
 }
 
 TEST_F(Recorded, SharedMemoryOverAllStrides) {
-    const std::vector<Probe> probes = validate::clock_probes(
+    const std::vector<Probe> probes = programs::clock_probes(
         isa::Arch::sm_90, {"ldmatrix", "ld.shared", "st.shared", "stmatrix"});
     size_t compared = 0;
     for (const auto& [key, row] : table_.items()) {
@@ -168,7 +168,7 @@ TEST_F(Recorded, SharedMemoryOverAllStrides) {
 // The mean is that of all rows, of which the sanitizers' share says nothing.
 #ifndef __SANITIZE_ADDRESS__
 TEST_F(Recorded, MeanErrorOverAllRows) {
-    const std::vector<Probe> probes = validate::clock_probes(isa::Arch::sm_90);
+    const std::vector<Probe> probes = programs::clock_probes(isa::Arch::sm_90);
     // The rest are chains of one. Not among them: add.u32, of which the compiler makes one
     // instruction of two, and a cvt there and back, which is no probe here.
     const std::map<std::string, std::string> chains_of_one{
@@ -226,7 +226,7 @@ TEST(Published, Products) {
                          double products) {
         const timing::Machine& m = *timing::machine_named(product);
         const std::vector<Probe> probes =
-            validate::clock_probes(m.arch, {key.substr(0, key.find(' '))});
+            programs::clock_probes(m.arch, {key.substr(0, key.find(' '))});
         const Probe* const p = find(probes, key);
         EXPECT_NE(p, nullptr) << key;
         return p == nullptr ? 0 : products * warps / modelled(*p, warps, m);
@@ -234,7 +234,7 @@ TEST(Published, Products) {
     const auto cycles = [](std::string_view product, const std::string& key, unsigned warps) {
         const timing::Machine& m = *timing::machine_named(product);
         const std::vector<Probe> probes =
-            validate::clock_probes(m.arch, {key.substr(0, key.find(' '))});
+            programs::clock_probes(m.arch, {key.substr(0, key.find(' '))});
         const Probe* const p = find(probes, key);
         EXPECT_NE(p, nullptr) << key;
         return p == nullptr ? 0 : modelled(*p, warps, m);

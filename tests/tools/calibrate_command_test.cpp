@@ -1,5 +1,5 @@
 // What lockwarp calibrate prints.
-#include "tools/calibrate_command.hpp"
+#include "tools/commands/calibrate_command.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,13 +6,13 @@
 #include <sstream>
 
 #include "emu/lockwarp.hpp"
+#include "programs/suite.hpp"
 #include "tests/tools/process.hpp"
-#include "tools/fidelity_command.hpp"
-#include "tools/fidelity_table.hpp"
-#include "tools/summary_json.hpp"
+#include "tools/commands/fidelity_command.hpp"
+#include "tools/report/fidelity_table.hpp"
+#include "tools/report/summary_json.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/recording.hpp"
-#include "validate/suite.hpp"
 
 namespace lockwarp::tools {
 namespace {
@@ -69,8 +69,8 @@ TEST(FidelityCommand, Json) {
     }
 }
 
-validate::SuiteProgram program(const std::string& name) {
-    for (validate::SuiteProgram& p : validate::suite(isa::Arch::sm_90))
+programs::SuiteProgram program(const std::string& name) {
+    for (programs::SuiteProgram& p : programs::suite(isa::Arch::sm_90))
         if (p.name == name) return std::move(p);
     ADD_FAILURE() << name;
     return {};
@@ -78,7 +78,7 @@ validate::SuiteProgram program(const std::string& name) {
 
 // A recording with the emulator as the machine.
 std::string recorded(const std::string& name, isa::Arch machine) {
-    const validate::SuiteProgram p = program(name);
+    const programs::SuiteProgram p = program(name);
     validate::EmulatorEngine engine(machine);
     validate::Answer answer;
     run_lockstep(p.c, machine, engine, {}, &answer);
@@ -189,11 +189,11 @@ TEST(FidelityTable, TheCommittedOneIsThatOfTheCommittedRecordings) {
         GTEST_SKIP() << "no recordings in tests/golden";
     ASSERT_EQ(recorded_source(golden, cpp, rows), "");
     EXPECT_GT(rows, 0u);
-    std::ifstream file(LOCKWARP_SOURCE_DIR "/validate/recorded_rows.cpp");
+    std::ifstream file(LOCKWARP_SOURCE_DIR "/evidence/recorded_rows.cpp");
     std::stringstream text;
     text << file.rdbuf();
     EXPECT_TRUE(text.str() == cpp)
-        << "make it anew: lockwarp fidelity --from tests/golden > validate/recorded_rows.cpp";
+        << "make it anew: lockwarp fidelity --from tests/golden > evidence/recorded_rows.cpp";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // What a table says of many variants with a .kind, in few lines.
-#include "tools/kind_lines.hpp"
+#include "tools/report/kind_lines.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "emu/isa/matrix.hpp"
-#include "tools/list_command.hpp"
+#include "tools/commands/list_command.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "tools/list_command.hpp"
+#include "tools/commands/list_command.hpp"
 
 namespace {
 

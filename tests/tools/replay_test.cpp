@@ -1,12 +1,12 @@
 // lockwarp record on the emulator in a GPU's place, and lockwarp replay as a process.
-#include "tools/replay_command.hpp"
+#include "tools/commands/replay_command.hpp"
 
 #include <gtest/gtest.h>
 
 #include "emu/isa/arch.hpp"
 #include "tests/tools/process.hpp"
-#include "tools/record_command.hpp"
-#include "tools/run_command.hpp"
+#include "tools/commands/record_command.hpp"
+#include "tools/commands/run_command.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/recording.hpp"
 
@@ -33,7 +33,7 @@ Recorded record(const Folder& folder, const std::string& launch, const std::stri
     options.files = {launch};
     options.out = (folder.path / name).string();
     options.only = {"mma"};
-    Input in;
+    launch::Input in;
     ptx::Module module;
     EXPECT_EQ(read_recorded(options.files, in, module), done);
     validate::EmulatorEngine engine(of_engine);
@@ -187,7 +187,7 @@ TEST(Record, WritesWhereItIsTold) {
     RecordOptions options;
     options.files = {std::string(kernels) + "mma_m16n8k16.json"};
     options.out = (folder.path / "no/such/folder/x.lwr").string();
-    Input in;
+    launch::Input in;
     ptx::Module module;
     ASSERT_EQ(read_recorded(options.files, in, module), done);
     validate::EmulatorEngine engine(isa::Arch::sm_90);

@@ -18,7 +18,7 @@ std::string chosen(const Variables& variables, const std::string& text = "") {
         const auto at = variables.find(name);
         return at == variables.end() ? nullptr : at->second.c_str();
     };
-    const Problem why = choose_shard(text, environment, s);
+    const launch::Problem why = choose_shard(text, environment, s);
     EXPECT_LT(s.index, s.count);
     return why.empty() ? shard_text(s) : why;
 }

@@ -1,5 +1,5 @@
 // lockwarp special, with the emulator in a GPU's place.
-#include "tools/special_command.hpp"
+#include "tools/commands/special_command.hpp"
 
 #include <gtest/gtest.h>
 

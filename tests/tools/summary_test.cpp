@@ -6,10 +6,10 @@
 
 #include "tests/tools/process.hpp"
 #include "tests/validate/summary_cases.hpp"
-#include "tools/summary_github.hpp"
-#include "tools/summary_json.hpp"
-#include "tools/summary_junit.hpp"
-#include "tools/summary_text.hpp"
+#include "tools/report/summary_github.hpp"
+#include "tools/report/summary_json.hpp"
+#include "tools/report/summary_junit.hpp"
+#include "tools/report/summary_text.hpp"
 
 namespace lockwarp::tools {
 namespace {
@@ -100,7 +100,7 @@ std::string problem_with(const std::string& pointer, const Json& value) {
     else
         j[Json::json_pointer(pointer)] = value;
     Summary out = empty_summary("untouched");
-    const Problem why = parse_summary(j.dump(), "r.json", out);
+    const launch::Problem why = parse_summary(j.dump(), "r.json", out);
     EXPECT_EQ(out.command, why.empty() ? "validate" : "untouched");
     return why;
 }

@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "emu/timing/timing.hpp"
+#include "launch/input.hpp"
 #include "tests/tools/process.hpp"
-#include "tools/input.hpp"
 #include "validate/clocks.hpp"
 
 namespace lockwarp::tools {
@@ -183,8 +183,8 @@ TEST(Time, WholeKernelsAreNearAnH200) {
 
 TEST(Time, TheRunIsTheSameWithIt) {
     for (const char* const name : {"gemm_sm80_edges", "softmax", "calls_O0", "histogram"}) {
-        Input in;
-        ASSERT_EQ(read_input({root + "/gpu/kernels/" + name + ".json"}, "", in), "");
+        launch::Input in;
+        ASSERT_EQ(launch::read_input({root + "/gpu/kernels/" + name + ".json"}, "", in), "");
         const ptx::Parsed parsed = ptx::parse(in.source);
         const isa::Resolved resolved =
             isa::resolve(parsed.module, isa::Arch::sm_90, in.launch.entry);
@@ -193,8 +193,8 @@ TEST(Time, TheRunIsTheSameWithIt) {
         const timing::Lowering lowering = timing::lower(resolved.program, machine);
         std::array<std::vector<std::vector<uint8_t>>, 2> after;
         for (const bool timed : {false, true}) {
-            Prepared prepared;
-            ASSERT_EQ(prepare(in.launch, resolved.program, prepared), "");
+            launch::Prepared prepared;
+            ASSERT_EQ(launch::prepare(in.launch, resolved.program, prepared), "");
             timing::Listener listener(lowering, 1, 10'000'000, false);
             const warp::Result r =
                 exec::launch(resolved.program, prepared.launch, timed ? &listener : nullptr);
@@ -218,8 +218,8 @@ TEST(Time, CostsAtMostThreeTimesTheRun) {
     for (const char* const name :
          {"gpu/kernels/attention_O0", "gpu/kernels/softmax_O0", "gpu/timed/wmma_rc_one",
           "gpu/timed/gemm_128x128_async2_swizzled_one"}) {
-        Input in;
-        ASSERT_EQ(read_input({root + "/" + name + ".json"}, "", in), "");
+        launch::Input in;
+        ASSERT_EQ(launch::read_input({root + "/" + name + ".json"}, "", in), "");
         const ptx::Parsed parsed = ptx::parse(in.source);
         const isa::Resolved resolved =
             isa::resolve(parsed.module, isa::Arch::sm_90, in.launch.entry);
@@ -232,8 +232,8 @@ TEST(Time, CostsAtMostThreeTimesTheRun) {
         // The least of some rounds; of more where another program took the machine.
         for (int round = 0; round < 20 && (round < 6 || ratio > 3); ++round) {
             const bool timed = round % 2 != 0;
-            Prepared prepared;
-            ASSERT_EQ(prepare(in.launch, resolved.program, prepared), "");
+            launch::Prepared prepared;
+            ASSERT_EQ(launch::prepare(in.launch, resolved.program, prepared), "");
             prepared.launch.threads = 1;
             const std::clock_t begin = std::clock();
             timing::Listener listener(lowering, 1, 20'000'000, false);

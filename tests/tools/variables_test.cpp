@@ -1,5 +1,5 @@
 // Variables of a module that a launch file sets.
-#include "tools/variables.hpp"
+#include "launch/variables.hpp"
 
 #include <gtest/gtest.h>
 
@@ -60,10 +60,12 @@ TEST(Variables, AreWhatTheLaunchFileSays) {
 }
 
 TEST(Variables, NoLineMoves) {
-    LaunchFile file;
-    ASSERT_EQ(parse_launch_file(launch(R"({"table": {"init": {"fill": 1}}})"), "x.json", file), "");
+    launch::LaunchFile file;
+    ASSERT_EQ(
+        launch::parse_launch_file(launch(R"({"table": {"init": {"fill": 1}}})"), "x.json", file),
+        "");
     std::string text = module;
-    ASSERT_EQ(set_variables(file, text), "");
+    ASSERT_EQ(launch::set_variables(file, text), "");
     EXPECT_NE(text, module);
     const ptx::Parsed before = ptx::parse(module), after = ptx::parse(text);
     ASSERT_TRUE(after.diagnostics.empty());
@@ -92,21 +94,23 @@ TEST(Variables, WhatIsWrongWithThem) {
          where + "': two of them name one variable"},
     };
     for (const auto& c : cases) {
-        LaunchFile file;
-        ASSERT_EQ(parse_launch_file(launch(c.variables), "x.json", file), "");
+        launch::LaunchFile file;
+        ASSERT_EQ(launch::parse_launch_file(launch(c.variables), "x.json", file), "");
         std::string text = module;
-        const Problem why = set_variables(file, text);
+        const launch::Problem why = launch::set_variables(file, text);
         EXPECT_TRUE(why.starts_with(c.message)) << why;
         EXPECT_EQ(text, module);
     }
-    LaunchFile file;
-    EXPECT_EQ(parse_launch_file(launch(R"({"taps": {}})"), "x.json", file),
+    launch::LaunchFile file;
+    EXPECT_EQ(launch::parse_launch_file(launch(R"({"taps": {}})"), "x.json", file),
               where + ".taps.init': is missing");
-    EXPECT_EQ(parse_launch_file(launch("[]"), "x.json", file),
+    EXPECT_EQ(launch::parse_launch_file(launch("[]"), "x.json", file),
               where + "': an object of variables by name is expected");
     std::string none = ".version 7.0\n.target sm_80\n.address_size 64\n";
-    ASSERT_EQ(parse_launch_file(launch(R"({"taps": {"init": {"fill": 1}}})"), "x.json", file), "");
-    EXPECT_EQ(set_variables(file, none),
+    ASSERT_EQ(
+        launch::parse_launch_file(launch(R"({"taps": {"init": {"fill": 1}}})"), "x.json", file),
+        "");
+    EXPECT_EQ(launch::set_variables(file, none),
               where + ".taps': the module has no .const or .global variables");
 }
 

@@ -49,10 +49,10 @@ END: ret;
 constexpr uint32_t tiles = 100;
 constexpr uint32_t ctas = 8;
 
-validate::Case work_case() {
+launch::Case work_case() {
     ptx::Parsed parsed = ptx::parse(work_counter);
     EXPECT_TRUE(parsed.diagnostics.empty());
-    validate::Case c;
+    launch::Case c;
     c.module = std::move(parsed.module);
     c.entry = "k";
     c.grid = {ctas, 1, 1};

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "emu/lockwarp.hpp"
-#include "tools/input.hpp"
+#include "launch/input.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/measure.hpp"
 
@@ -110,7 +110,7 @@ TEST(ClocksFile, HostileTextIsRefused) {
 }
 
 struct Measurement {
-    Case c;
+    launch::Case c;
     isa::Program program;
 };
 
@@ -225,15 +225,15 @@ TEST(Measure, EachRunBeginsWithTheFirstBytes) {
 
 // C of a launch file of gpu/timed.
 std::vector<uint8_t> product(const std::string& name) {
-    tools::Input in;
-    EXPECT_EQ(tools::read_input({LOCKWARP_SOURCE_DIR "/gpu/timed/" + name + "_one.json"}, "", in),
+    launch::Input in;
+    EXPECT_EQ(launch::read_input({LOCKWARP_SOURCE_DIR "/gpu/timed/" + name + "_one.json"}, "", in),
               "");
     EXPECT_TRUE(in.launch.warnings.empty()) << in.launch.warnings[0];
     const ptx::Parsed parsed = ptx::parse(in.source);
     const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, in.launch.entry);
     EXPECT_TRUE(resolved.diagnostics.empty());
-    tools::Prepared prepared;
-    EXPECT_EQ(tools::prepare(in.launch, resolved.program, prepared), "");
+    launch::Prepared prepared;
+    EXPECT_EQ(launch::prepare(in.launch, resolved.program, prepared), "");
     const warp::Result r = exec::launch(resolved.program, prepared.launch);
     EXPECT_FALSE(r.trap || r.refusal) << name;
     return prepared.storage[2];

@@ -24,12 +24,12 @@ validate::FuzzOptions small(uint64_t seed, uint64_t cases) {
 TEST(Generate, IsDeterministicAndResolves) {
     for (const isa::ArchRow& a : isa::arch_rows)
         for (uint64_t seed = 1; seed <= 40; ++seed) {
-            validate::GenerateOptions o;
+            programs::GenerateOptions o;
             o.seed = seed;
             o.arch = a.arch;
             o.ctas = 1;
-            const validate::Generated once = generate(o);
-            const validate::Generated again = generate(o);
+            const programs::Generated once = generate(o);
+            const programs::Generated again = generate(o);
             ASSERT_EQ(once.ptx, again.ptx);
             ASSERT_EQ(once.c.bytes, again.c.bytes);
             const ptx::Parsed parsed = ptx::parse(once.ptx);
@@ -43,7 +43,7 @@ TEST(Generate, IsDeterministicAndResolves) {
 }
 
 TEST(Generate, OnlyWhatIsNamed) {
-    validate::GenerateOptions o;
+    programs::GenerateOptions o;
     o.only = {"nothing"};
     EXPECT_NE(generate(o).problem, "");
     o.only = {"mma.m16n8k8"};

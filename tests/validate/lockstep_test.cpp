@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "emu/lockwarp.hpp"
-#include "tools/input.hpp"
+#include "launch/input.hpp"
 #include "validate/emulator_engine.hpp"
 
 namespace {
@@ -14,24 +14,24 @@ namespace {
 using namespace lockwarp;
 using validate::DifferenceKind;
 
-validate::Case case_of(const std::string& launch_file) {
-    tools::Input in;
-    EXPECT_EQ(tools::read_input({LOCKWARP_SOURCE_DIR "/gpu/kernels/" + launch_file}, "", in), "");
+launch::Case case_of(const std::string& launch_file) {
+    launch::Input in;
+    EXPECT_EQ(launch::read_input({LOCKWARP_SOURCE_DIR "/gpu/kernels/" + launch_file}, "", in), "");
     ptx::Parsed parsed = ptx::parse(in.source);
     const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, in.launch.entry);
     EXPECT_TRUE(resolved.diagnostics.empty());
-    validate::Case c;
-    EXPECT_EQ(tools::make_case(in.launch, parsed.module, resolved.program, c), "");
+    launch::Case c;
+    EXPECT_EQ(launch::make_case(in.launch, parsed.module, resolved.program, c), "");
     return c;
 }
 
 // A kernel of one buffer from its text.
-validate::Case case_of_text(const std::string& body, uint32_t threads, size_t bytes) {
+launch::Case case_of_text(const std::string& body, uint32_t threads, size_t bytes) {
     ptx::Parsed parsed = ptx::parse(
         ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n" +
         body + "\n}\n");
     EXPECT_TRUE(parsed.diagnostics.empty());
-    validate::Case c;
+    launch::Case c;
     c.module = std::move(parsed.module);
     c.entry = "k";
     c.block = {threads, 1, 1};
@@ -55,7 +55,7 @@ TEST_P(EveryKernel, IsIdenticalBesideItself) {
 
 TEST_P(EveryKernel, DigestsCountWhatWordsDo) {
     validate::EmulatorEngine engine(isa::Arch::sm_90);
-    const validate::Case c = case_of(GetParam());
+    const launch::Case c = case_of(GetParam());
     const validate::Report words = run_lockstep(c, isa::Arch::sm_90, engine, {});
     validate::Options options;
     options.registers = validate::Registers::digests;
@@ -74,7 +74,7 @@ TEST_P(EveryKernel, DigestsCountWhatWordsDo) {
 // Each thread takes a block, writes and reads it, and gives it back.
 TEST(Lockstep, OfAKernelWithAHeapTheMemoryAtItsEnd) {
     validate::EmulatorEngine engine(isa::Arch::sm_90);
-    validate::Case c = case_of_text(R"(
+    launch::Case c = case_of_text(R"(
         .reg .u64 %rd<8>;
         .reg .b32 %r<4>;
         ld.param.u64 %rd1, [out];
@@ -93,7 +93,7 @@ TEST(Lockstep, OfAKernelWithAHeapTheMemoryAtItsEnd) {
         st.param.b64 [block], %rd5;
         call.uni free, (block); }
         ret;)",
-                                    64, 256);
+                                  64, 256);
     c.module = ptx::parse(std::string(".version 7.0\n.target sm_80\n.address_size 64\n") +
                           ".extern .func (.param .b64 r) malloc (.param .b64 a);\n" +
                           ".extern .func free (.param .b64 a);\n" +
@@ -112,7 +112,7 @@ TEST(Lockstep, OfAKernelWithAHeapTheMemoryAtItsEnd) {
 
 TEST(Lockstep, OfACooperativeLaunchTheMemoryAtItsEnd) {
     validate::EmulatorEngine engine(isa::Arch::sm_90);
-    const validate::Case c = case_of("life.json");
+    const launch::Case c = case_of("life.json");
     const validate::Report registers = run_lockstep(c, isa::Arch::sm_90, engine, {});
     EXPECT_EQ(registers.problem,
               "of a cooperative launch only memory at the end can be compared: --final");
@@ -122,7 +122,7 @@ TEST(Lockstep, OfACooperativeLaunchTheMemoryAtItsEnd) {
     EXPECT_EQ(r.problem, "");
     EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "life");
     EXPECT_EQ(r.counts.memory_bytes, 2 * 1073u);
-    validate::Case other = c;
+    launch::Case other = c;
     other.cooperative = false;  // where both trap alike
     const validate::Report trapped = run_lockstep(other, isa::Arch::sm_90, engine, options);
     EXPECT_TRUE(trapped.same_fault);
@@ -181,7 +181,7 @@ TEST(Lockstep, OnlyNamedInstructions) {
 TEST(Lockstep, LocalMemoryNeverWrittenIsMaskedByteForByte) {
     validate::EmulatorEngine engine(isa::Arch::sm_90);
     engine.fill_local(0xA7);
-    const validate::Case c = case_of_text(R"(
+    const launch::Case c = case_of_text(R"(
     .local .align 16 .b8 own[64];
     .reg .b64 %q<4>; .reg .b32 %r<12>; .reg .b16 %h<3>; .reg .pred %p<2>;
     ld.param.u64 %q1, [out];
@@ -200,7 +200,7 @@ TEST(Lockstep, LocalMemoryNeverWrittenIsMaskedByteForByte) {
     add.u32 %r8, %r7, 1;                            // the GPU's byte, and one
     st.global.b32 [%q1], %r2;
     ret;)",
-                                          32, 4);
+                                        32, 4);
     const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {});
     EXPECT_EQ(r.problem, "");
     EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "local");
@@ -268,7 +268,7 @@ TEST(Lockstep, DigestsThatDifferAreLookedAtWordByWord) {
     validate::EmulatorEngine engine(isa::Arch::sm_80);
     validate::Options options;
     options.only = {"mma"};
-    const validate::Case c = case_of("gemm_sm80.json");
+    const launch::Case c = case_of("gemm_sm80.json");
     const validate::Report words = run_lockstep(c, isa::Arch::sm_90, engine, options);
     options.registers = validate::Registers::digests;
     const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
@@ -303,7 +303,7 @@ TEST(Lockstep, DivergedLanesKeepTheirOwnTracks) {
 
 TEST(Lockstep, TheSameFaultOnBothSidesIsNoDifference) {
     validate::EmulatorEngine engine(isa::Arch::sm_90);
-    const validate::Case c = case_of_text(
+    const launch::Case c = case_of_text(
         ".reg .b64 %rd<2>; ld.param.u64 %rd1, [out]; st.global.u32 [%rd1+4096], 1; ret;", 32, 4);
     const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {});
     EXPECT_FALSE(r.first.has_value());
@@ -322,7 +322,7 @@ class Roomy : public validate::EmulatorEngine {
 
 TEST(Lockstep, AFaultOfTheEmulatorAloneIsADifference) {
     Roomy engine;
-    const validate::Case c = case_of_text(
+    const launch::Case c = case_of_text(
         ".reg .b64 %rd<2>; ld.param.u64 %rd1, [out]; st.global.u32 [%rd1+4096], 1; ret;", 32, 4);
     for (const bool final_only : {false, true}) {
         validate::Options options;
@@ -345,14 +345,14 @@ class Ending : public validate::EmulatorEngine {
 };
 
 TEST(Lockstep, AHangAndATrapOfTheSameKernel) {
-    const validate::Case spin = case_of_text("L: bra L;", 32, 4);
-    const validate::Case stop = case_of_text("trap;", 32, 4);
+    const launch::Case spin = case_of_text("L: bra L;", 32, 4);
+    const launch::Case stop = case_of_text("trap;", 32, 4);
     const gpu::Ran hung{gpu::Outcome::hung, "no end after 1 s", gpu::Fault::none};
     const gpu::Ran failed{gpu::Outcome::faulted, "unspecified launch failure",
                           gpu::Fault::launch_failed};
     validate::Options options;
     options.max_steps = 10000;
-    const auto run = [&](const gpu::Ran& end, const validate::Case& c) {
+    const auto run = [&](const gpu::Ran& end, const launch::Case& c) {
         Ending engine(end);
         return run_lockstep(c, isa::Arch::sm_90, engine, options);
     };
@@ -366,7 +366,7 @@ TEST(Lockstep, AHangAndATrapOfTheSameKernel) {
 
 TEST(Lockstep, ValuesOfTimeAndPlaceAreTakenAndCounted) {
     // The traced kernel retires more instructions: its clock is another.
-    const validate::Case c = case_of_text(R"(
+    const launch::Case c = case_of_text(R"(
 .reg .b32 %r<9>; .reg .b64 %rd<3>; .reg .pred %p;
 ld.param.u64 %rd1, [out];
 mov.u32 %r4, 0;
@@ -379,7 +379,7 @@ setp.gt.s32 %p, %r5, 0;
 mov.u32 %r6, %tid.x; mul.wide.u32 %rd2, %r6, 4; add.u64 %rd2, %rd1, %rd2;
 st.global.u32 [%rd2], %r3;
 ret;)",
-                                          64, 256);
+                                        64, 256);
     validate::EmulatorEngine engine(isa::Arch::sm_90);
     const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {});
     EXPECT_EQ(r.problem, "");
@@ -453,14 +453,14 @@ TEST(Lockstep, UndefinedLanesAreMaskedAndGoOnWithTheGpusValue) {
 // Of two NaN operands of f64 a machine may keep the other: any NaN is let pass there, and nothing
 // else is.
 TEST(Lockstep, AnotherNanIsMaskedAndNothingElse) {
-    const validate::Case c = case_of_text(R"(
+    const launch::Case c = case_of_text(R"(
 .reg .b64 %q<4>; .reg .b16 %h<3>;
 mov.b64 %q1, 0x7ff8000000000001; mov.b64 %q2, 0x7ff8000000000002;
 add.rn.f64 %q3, %q1, %q2;
 mov.b16 %h1, 0x7e00;
 min.f16 %h2, %h1, %h1;
 ret;)",
-                                          32, 256);
+                                        32, 256);
     const auto run = [&](uint64_t number, uint64_t value) {
         Tampering engine(4096, [&](std::span<uint64_t> words) {
             change_records(words, number, 7, [&](uint64_t&, uint64_t& v) { v = value; });
@@ -497,7 +497,7 @@ TEST(Lockstep, AnotherWayNamesTheBranch) {
 // One bit of one accumulator: the report shows what the instruction read, as it was before the
 // instruction overwrote its own accumulator.
 TEST(Lockstep, ADifferenceShowsItsInputs) {
-    const validate::Case c = case_of("gemm_sm80.json");
+    const launch::Case c = case_of("gemm_sm80.json");
     const isa::Resolved program = isa::resolve(c.module, isa::Arch::sm_90, c.entry);
     uint64_t number = 0;
     for (size_t i = 0; i < program.program.operations.size(); ++i)
@@ -525,7 +525,7 @@ TEST(Lockstep, ADifferenceShowsItsInputs) {
 }
 
 TEST(Lockstep, WatchedCtasAndWarpsAlone) {
-    const validate::Case c = case_of("gemm_sm80_edges.json");
+    const launch::Case c = case_of("gemm_sm80_edges.json");
     validate::EmulatorEngine engine(isa::Arch::sm_90);
     const validate::Report all = run_lockstep(c, isa::Arch::sm_90, engine, {});
     validate::Options few;
@@ -547,7 +547,7 @@ TEST(Lockstep, WatchedCtasAndWarpsAlone) {
 
 TEST(Replay, GivesTheSameCountsWithoutTheEngine) {
     for (const char* name : {"gemm_sm80_edges.json", "mma_ldmatrix.json"}) {
-        const validate::Case c = case_of(name);
+        const launch::Case c = case_of(name);
         validate::EmulatorEngine engine(isa::Arch::sm_90);
         for (const uint64_t bytes : {uint64_t{1} << 30, uint64_t{1} << 20}) {
             validate::Options options;
@@ -582,7 +582,7 @@ TEST(Replay, GivesTheSameCountsWithoutTheEngine) {
 }
 
 TEST(Replay, AnAnswerOfAnotherProgramIsRefused) {
-    const validate::Case c = case_of("mma_ldmatrix.json");
+    const launch::Case c = case_of("mma_ldmatrix.json");
     validate::EmulatorEngine engine(isa::Arch::sm_90);
     validate::Answer answer;
     ASSERT_FALSE(run_lockstep(c, isa::Arch::sm_90, engine, {}, &answer).first.has_value());

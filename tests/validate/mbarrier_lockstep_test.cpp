@@ -83,10 +83,10 @@ ret;
 }
 )";
 
-validate::Case pipeline_case(uint32_t consumer, uint32_t producer) {
+launch::Case pipeline_case(uint32_t consumer, uint32_t producer) {
     ptx::Parsed parsed = ptx::parse(pipeline);
     EXPECT_TRUE(parsed.diagnostics.empty());
-    validate::Case c;
+    launch::Case c;
     c.module = std::move(parsed.module);
     c.entry = "k";
     c.grid = {1, 1, 1};

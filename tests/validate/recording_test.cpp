@@ -9,7 +9,7 @@
 #include <random>
 
 #include "emu/lockwarp.hpp"
-#include "tools/input.hpp"
+#include "launch/input.hpp"
 #include "validate/emulator_engine.hpp"
 
 namespace {
@@ -53,15 +53,15 @@ Recording recorded(const std::string& ptx, const std::string& entry, uint32_t th
 Recording small() { return recorded(small_ptx, "k", 1, {Bytes(4)}); }
 
 Recording of_kernel(const std::string& launch_file) {
-    tools::Input in;
-    EXPECT_EQ(tools::read_input({LOCKWARP_SOURCE_DIR "/gpu/kernels/" + launch_file}, "", in), "");
+    launch::Input in;
+    EXPECT_EQ(launch::read_input({LOCKWARP_SOURCE_DIR "/gpu/kernels/" + launch_file}, "", in), "");
     ptx::Parsed parsed = ptx::parse(in.source);
     const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, in.launch.entry);
     Recording r;
     r.name = "kernel.ptx";
     r.ptx = in.source;
     r.arch = "sm_90";
-    EXPECT_EQ(tools::make_case(in.launch, parsed.module, resolved.program, r.c), "");
+    EXPECT_EQ(launch::make_case(in.launch, parsed.module, resolved.program, r.c), "");
     validate::EmulatorEngine engine(isa::Arch::sm_90);
     EXPECT_EQ(run_lockstep(r.c, isa::Arch::sm_90, engine, {}, &r.answer).problem, "");
     return r;
@@ -81,7 +81,7 @@ void expect_equal(const Recording& a, const Recording& b) {
     EXPECT_EQ(a.made_by, b.made_by);
     EXPECT_EQ(a.c.module.items, b.c.module.items);
     EXPECT_EQ(a.c.entry, b.c.entry);
-    const auto dims = [](const validate::Case& c) {
+    const auto dims = [](const launch::Case& c) {
         return std::array{c.grid.x,  c.grid.y,  c.grid.z,        c.block.x,
                           c.block.y, c.block.z, c.dynamic_shared};
     };

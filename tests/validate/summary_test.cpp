@@ -213,7 +213,7 @@ TEST(Summary, OfACase) {
         "mov.u32 %r1, 5;\nadd.s32 %r2, %r1, 7;\nadd.s32 %r3, %r2, 1;\n"
         "ld.param.u64 %d1, [out];\nst.global.u32 [%d1], %r3;\nret;\n}\n");
     ASSERT_TRUE(parsed.diagnostics.empty());
-    Case c;
+    launch::Case c;
     c.module = std::move(parsed.module);
     c.entry = "k";
     c.block = {32, 1, 1};

@@ -1,0 +1,361 @@
+#include "evidence/fidelity.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "emu/isa/forms.hpp"
+#include "emu/isa/resolver.hpp"
+#include "emu/num/dot.hpp"
+#include "gpu/trace.hpp"
+#include "programs/program_writer.hpp"
+#include "programs/suite.hpp"
+#include "validate/treatment.hpp"
+
+namespace lockwarp::evidence {
+
+namespace {
+
+using isa::Op;
+
+constexpr std::array<FidelityWord, static_cast<size_t>(Fidelity::count_)> words{{
+    {Fidelity::exact, "exact on hardware",
+     "every value that this architecture's GPU gave, as recorded, is the emulator's, bit for bit"},
+    {Fidelity::measured, "measured",
+     "its arithmetic was measured on this architecture's GPU; no recording is kept of it"},
+    {Fidelity::replayed, "replayed",
+     "equal to published results of this architecture's hardware, which are replayed"},
+    {Fidelity::literature, "literature",
+     "as a manual or a publication describes it; not compared with this architecture's GPU"},
+    {Fidelity::derived, "derived",
+     "from what is known of related instructions; neither measured nor published"},
+    {Fidelity::inexact, "inexact",
+     "results are known to differ from the hardware's, or cannot be known"},
+    {Fidelity::not_supported, "not supported", "the architecture has no such instruction"},
+    {Fidelity::not_executed, "not executed", "PTX has it, and it is not executed yet"},
+}};
+
+static_assert(
+    [] {
+        for (size_t i = 0; i < words.size(); ++i)
+            if (static_cast<size_t>(words[i].fidelity) != i) return false;
+        return true;
+    }(),
+    "words stand in the order of Fidelity");
+
+// What is known of one instruction, from all machines of an architecture together.
+struct Known {
+    uint64_t values = 0;
+    uint64_t different = 0;
+    std::string device;
+    bool recorded = false;
+};
+
+// By instruction, of one architecture.
+using Recordings = std::map<std::string_view, Known>;
+
+Recordings recordings_of(isa::Arch arch, std::span<const RecordedRow> rows) {
+    Recordings out;
+    for (const RecordedRow& r : rows) {
+        if (r.arch != isa::row(arch).name) continue;
+        Known& k = out[r.instruction];
+        k.values += r.values - std::min(r.values, r.different);
+        k.different += r.different;
+        k.recorded = true;
+        const std::string device = std::string(r.device) + ", driver " + std::string(r.driver);
+        if (k.device.empty())
+            k.device = device;
+        else if (k.device != device && !k.device.ends_with(" and others"))
+            k.device += " and others";
+    }
+    return out;
+}
+
+Known known(const Recordings& recordings, std::string_view instruction) {
+    const auto found = recordings.find(instruction);
+    return found == recordings.end() ? Known{} : found->second;
+}
+
+std::string differs(const Known& k) {
+    return std::to_string(k.different) + " of " + std::to_string(k.values + k.different) +
+           " values differ from " + k.device;
+}
+
+Fidelity fidelity_of(num::Evidence evidence) {
+    switch (evidence) {
+        case num::Evidence::measured:
+            return Fidelity::measured;
+        case num::Evidence::replayed:
+            return Fidelity::replayed;
+        case num::Evidence::literature:
+            return Fidelity::literature;
+        case num::Evidence::derived:
+            break;
+    }
+    return Fidelity::derived;
+}
+
+FidelityRow mma_row(const isa::MmaVariant& v, isa::Arch arch, const Recordings& recordings) {
+    FidelityRow out;
+    out.opcode = "mma";
+    out.instruction = v.key;
+    const num::DotRow* row = v.target > isa::row(arch).number
+                                 ? nullptr
+                                 : num::find_dot_row(arch, v.m, v.n, v.k, v.a, v.d, v.kind);
+    if (row == nullptr) {
+        out.fidelity = Fidelity::not_supported;
+        out.source = "requires .target sm_" + std::to_string(v.target) + " or higher";
+        if (v.suffix() != isa::Suffix::none)
+            out.source = "requires .target sm_" + std::to_string(v.target) +
+                         std::string(isa::text_of(v.suffix()));
+        if (v.target <= isa::row(arch).number) out.source = "no row of the arithmetic";
+        return out;
+    }
+    const Known k = known(recordings, v.key);
+    out.values = k.values;
+    const num::Known arithmetic = num::known(*row, v);
+    out.source = arithmetic.source;
+    out.fidelity = fidelity_of(arithmetic.evidence);
+    if (k.different != 0) {
+        out.fidelity = Fidelity::inexact;
+        out.source = differs(k);
+    } else if (k.values != 0) {
+        out.fidelity = Fidelity::exact;
+        out.source = k.device;
+        out.recorded = 1;
+    }
+    return out;
+}
+
+// How it is known where the elements of wmma's fragments lie.
+Fidelity fidelity_of(const isa::WmmaMachine& machine) {
+    return machine.known == isa::WmmaKnown::recorded    ? Fidelity::measured
+           : machine.known == isa::WmmaKnown::assembler ? Fidelity::literature
+                                                        : Fidelity::derived;
+}
+
+FidelityRow wmma_row(const isa::WmmaVariant& v, isa::Arch arch, const Recordings& recordings) {
+    FidelityRow out;
+    out.opcode = "wmma";
+    out.instruction = v.key;
+    const bool has = v.target <= isa::row(arch).number;
+    const isa::WmmaMachine* machine = isa::wmma_machine(arch);
+    const num::DotRow* row =
+        has ? num::find_dot_row(arch, v.m, v.n, v.k, v.ab, isa::sum_type(v)) : nullptr;
+    if (row == nullptr || machine == nullptr) {
+        out.fidelity = Fidelity::not_supported;
+        out.source = has ? "no row of the arithmetic"
+                         : "requires .target sm_" + std::to_string(v.target) + " or higher";
+        return out;
+    }
+    const Known k = known(recordings, v.key);
+    out.values = k.values;
+    out.fidelity = std::max(fidelity_of(num::known(*row, v.k).evidence), fidelity_of(*machine));
+    out.source = row->source;
+    if (machine->known != isa::WmmaKnown::recorded)
+        out.source += "; fragments: " + std::string(machine->source);
+    if (k.different != 0) {
+        out.fidelity = Fidelity::inexact;
+        out.source = differs(k);
+    } else if (k.values != 0) {
+        out.fidelity = Fidelity::exact;
+        out.source = k.device;
+        out.recorded = 1;
+    }
+    return out;
+}
+
+bool on_floats(const isa::Form& f) {
+    for (const std::string_view type :
+         {".f16", ".bf16", ".f32", ".f64", ".tf32", "<f16>", "<bf16>"})
+        if (f.syntax.find(type) != std::string_view::npos) return true;
+    return false;
+}
+
+std::string described(const isa::Form& f) {
+    return on_floats(f) && programs::on_values(f.op) ? "PTX manual; NaNs as an H200's"
+                                                     : "PTX manual";
+}
+
+// The approximate functions: an H200's tables, whatever the architecture (emu/num/mufu.hpp).
+struct TabulatedRow {
+    Op op;
+    std::string_view source;
+};
+
+constexpr std::string_view every_operand = "H200, driver 580: all operands";
+constexpr std::string_view with_f64 = "H200, driver 580: all f32, f64 high words";
+constexpr std::string_view pairs = "H200, driver 580: 2^36 pairs";
+constexpr std::string_view elsewhere = "the tables of an H200";
+
+constexpr auto tabulated_rows = std::to_array<TabulatedRow>({
+    {Op::ex2, every_operand},
+    {Op::lg2, every_operand},
+    {Op::rsqrt, with_f64},
+    {Op::sin, every_operand},
+    {Op::cos, every_operand},
+    {Op::tanh, every_operand},
+    {Op::rcp_approx, with_f64},
+    {Op::sqrt_approx, every_operand},
+    {Op::div_approx, pairs},
+    {Op::div_full, pairs},
+});
+
+// What is known of a row of the forms without recordings.
+void without_recordings(const isa::Form& f, isa::Arch arch, FidelityRow& out) {
+    out.source = described(f);
+    const isa::WmmaMachine* machine = isa::wmma_machine(arch);
+    if ((f.op == Op::wmma_load || f.op == Op::wmma_store) && machine != nullptr) {
+        out.fidelity = fidelity_of(*machine);
+        out.source = machine->source;
+        return;
+    }
+    const auto* const found = std::ranges::find(tabulated_rows, f.op, &TabulatedRow::op);
+    if (found == tabulated_rows.end()) return;
+    out.fidelity = arch == isa::Arch::sm_90 ? Fidelity::measured : Fidelity::inexact;
+    out.source = arch == isa::Arch::sm_90 ? found->source : elsewhere;
+    // The unit's seed and a sequence of ptxas 13.0, which was not measured as a whole.
+    if (f.op == Op::rsqrt && f.syntax == ".approx.f64" && arch == isa::Arch::sm_90) {
+        out.fidelity = Fidelity::literature;
+        out.source = "ptxas 13.0's code on an H200's tables";
+    }
+}
+
+// Why no recording can say that a row is exact. Empty: one can.
+std::string_view unknowable(Op op) {
+    for (const validate::TreatmentRow& r : validate::treatment_rows())
+        if (r.op == op && r.treatment == validate::Treatment::taken) return r.why;
+    return {};
+}
+
+FidelityRow scalar_row(const isa::Form& f, isa::Arch arch, const Recordings& recordings) {
+    FidelityRow out;
+    out.opcode = f.opcode;
+    out.instruction = std::string(f.opcode) + std::string(f.syntax);
+    if (f.target > isa::row(arch).number) {
+        out.fidelity = Fidelity::not_supported;
+        out.source = "requires .target sm_" + std::to_string(f.target) + " or higher";
+        return out;
+    }
+    out.spellings = 0;
+    without_recordings(f, arch, out);
+    Known all;
+    std::vector<std::string> spellings = isa::expansions(f.syntax);
+    std::ranges::sort(spellings);
+    spellings.erase(std::unique(spellings.begin(), spellings.end()), spellings.end());
+    for (const std::string& modifiers : spellings) {
+        const std::string text = std::string(f.opcode) + modifiers;
+        if (const programs::Unsuited* u = programs::unsuited_because(text);
+            u != nullptr && u->refused)
+            continue;
+        ++out.spellings;
+        const Known k = known(recordings, text);
+        if (k.recorded) all.device = k.device;
+        all.values += k.values;
+        if (k.different != 0 && all.different == 0) out.source = text + ": " + differs(k);
+        all.different += k.different;
+        out.recorded += k.recorded && k.different == 0;
+    }
+    out.values = all.values;
+    if (const std::string_view why = unknowable(f.op); !why.empty()) {
+        out.fidelity = Fidelity::inexact;
+        out.source = why;
+    } else if (all.different != 0) {
+        out.fidelity = Fidelity::inexact;
+    } else if (out.recorded == out.spellings && out.recorded != 0) {
+        out.fidelity = Fidelity::exact;
+        out.source = all.device;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::span<const FidelityWord> fidelity_words() { return words; }
+
+std::string_view word_of(Fidelity f) { return words[static_cast<size_t>(f)].word; }
+
+std::string recorded_name(const std::string& spelling) {
+    if (spelling.starts_with("wmma.mma.")) {
+        const isa::Modifiers m = programs::decoded(spelling);
+        const bool four = m.types == 4;
+        const isa::WmmaVariant* v =
+            isa::find_wmma(m.m, m.n, m.k, m.type[0], four ? m.type[1] : isa::Type::f16,
+                           four ? m.type[3] : m.type[1], m.order[0], m.order[1], m.combine);
+        return v == nullptr ? spelling : std::string(v->key);
+    }
+    if (!spelling.starts_with("mma.")) return spelling;
+    const isa::MmaVariant* v = isa::find_mma(isa::query_of(programs::decoded(spelling)));
+    return v == nullptr ? spelling : std::string(v->key);
+}
+
+std::vector<FidelityRow> fidelity(isa::Arch arch, std::span<const RecordedRow> recorded) {
+    const Recordings recordings = recordings_of(arch, recorded);
+    std::vector<FidelityRow> out;
+    for (const isa::MmaVariant& v : isa::mma_variants())
+        out.push_back(mma_row(v, arch, recordings));
+    for (const isa::WmmaVariant& v : isa::wmma_variants())
+        out.push_back(wmma_row(v, arch, recordings));
+    for (const isa::Form& f : isa::forms())
+        if (f.op != Op::mma && f.op != Op::wmma_mma) out.push_back(scalar_row(f, arch, recordings));
+    for (const std::string_view opcode : isa::opcodes_not_executed()) {
+        FidelityRow row;
+        row.opcode = row.instruction = opcode;
+        row.fidelity = Fidelity::not_executed;
+        out.push_back(row);
+    }
+    return out;
+}
+
+std::vector<FidelityNote> less_than_exact(const isa::Program& program, const ptx::Module& module,
+                                          std::span<const RecordedRow> recorded) {
+    const Recordings recordings = recordings_of(program.arch, recorded);
+    std::map<std::string, FidelityNote> notes;
+    const std::vector<const ptx::Instruction*> all = gpu::instructions_of(module, program);
+    for (size_t i = 0; i < all.size(); ++i) {
+        if (all[i] == nullptr) continue;
+        const isa::Operation& o = program.operations[i];
+        const std::string spelling = isa::spelled(*all[i]);
+        const std::string name = o.mma != nullptr    ? std::string(o.mma->key)
+                                 : o.wmma != nullptr ? std::string(o.wmma->key)
+                                                     : spelling;
+        FidelityNote& note = notes[name];
+        if (note.count++ != 0) continue;
+        note.instruction = name;
+        note.matrix = o.mma != nullptr || o.wmma != nullptr || o.wmma_fragment != nullptr;
+        FidelityRow row;
+        if (o.mma != nullptr) {
+            row = mma_row(*o.mma, program.arch, recordings);
+        } else if (o.wmma != nullptr) {
+            row = wmma_row(*o.wmma, program.arch, recordings);
+        } else {
+            const isa::FoundForm found = isa::find_form(*all[i]);
+            if (found.form != nullptr) without_recordings(*found.form, program.arch, row);
+            ptx::Instruction ordered = *all[i];
+            if (found.form != nullptr) ordered.modifiers = found.modifiers;
+            const Known k = known(recordings, isa::spelled(ordered));
+            if (const std::string_view why = unknowable(o.op); !why.empty()) {
+                row.fidelity = Fidelity::inexact;
+                row.source = why;
+            } else if (k.different != 0) {
+                row.fidelity = Fidelity::inexact;
+                row.source = differs(k);
+            } else if (k.recorded) {
+                row.fidelity = Fidelity::exact;
+            }
+        }
+        note.fidelity = row.fidelity;
+        note.source = row.source;
+    }
+    std::vector<FidelityNote> out;
+    for (auto& [name, note] : notes)
+        if (note.fidelity > Fidelity::measured) out.push_back(std::move(note));
+    const auto rank = [](const FidelityNote& n) {
+        return std::tuple(n.fidelity < Fidelity::inexact, !n.matrix, -static_cast<int>(n.fidelity));
+    };
+    std::ranges::stable_sort(out, {}, rank);
+    return out;
+}
+
+}  // namespace lockwarp::evidence

@@ -1,0 +1,34 @@
+// One launch with all that it needs: what an engine runs and what a recording keeps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "emu/ptx/tree.hpp"
+#include "emu/warp/launch.hpp"
+
+namespace lockwarp::launch {
+
+// A buffer's address in the kernel's parameters, known once an engine has placed the buffer.
+struct Patch {
+    uint32_t at = 0;  // byte of the parameters
+    size_t buffer = 0;
+    uint64_t offset = 0;
+};
+
+// Buffers begin with `bytes`; their addresses are those of the engine that runs it.
+struct Case {
+    ptx::Module module;
+    std::string entry;
+    warp::Dim3 grid, block;
+    uint32_t dynamic_shared = 0;
+    bool cooperative = false;  // only memory at the end can be compared; not kept in recordings
+    std::vector<uint8_t> parameters;
+    std::vector<Patch> patches;
+    std::vector<std::string> names;
+    std::vector<std::vector<uint8_t>> bytes;
+};
+
+}  // namespace lockwarp::launch

@@ -1,0 +1,14 @@
+// CUDA sources, where nvcc is installed.
+#pragma once
+
+#include <string>
+
+#include "launch/files.hpp"
+
+namespace lockwarp::launch {
+
+// The PTX that nvcc makes of a .cu file for an architecture ("sm_80"; empty: nvcc's default). nvcc
+// is taken from $NVCC, $PATH, or /usr/local/cuda/bin.
+Problem compile_cuda(const std::string& path, const std::string& arch, std::string& ptx);
+
+}  // namespace lockwarp::launch

@@ -1,0 +1,438 @@
+#include "programs/generate.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "emu/lockwarp.hpp"
+#include "launch/random.hpp"
+#include "programs/operands.hpp"
+#include "programs/program_writer.hpp"
+
+namespace lockwarp::programs {
+
+namespace {
+
+using isa::Op;
+using isa::Type;
+
+enum class Holds : uint8_t { operand, fragment, metadata, factors };
+
+// A register that every thread loads from its own part of the input.
+struct Load {
+    Holds holds;
+    Type type;      // of a fragment and of metadata: of the matrix's elements
+    unsigned held;  // of a fragment: the bits that hold an element
+    OperandClass from;
+    uint32_t offset;  // in the thread's part
+    unsigned width;
+};
+
+struct Writer {
+    const GenerateOptions& options;
+    launch::Random r;
+    std::string body;
+    std::vector<Load> loads;
+    uint32_t thread_bytes = 0;
+    // Registers by width: names that hold values.
+    std::vector<std::string> b16, b32, b64, predicates;
+    unsigned registers = 0;
+    unsigned labels = 0;
+    uint16_t version = 0;                    // least .version of what was drawn, major * 10 + minor
+    isa::Suffix suffix = isa::Suffix::none;  // and what its .target must end with
+    OperandClass from = OperandClass::random;
+    std::string guard;
+
+    explicit Writer(const GenerateOptions& o) : options(o), r{o.seed, 0} {}
+
+    void line(const std::string& text) { body += "    " + guard + text + ";\n"; }
+    void unguarded(const std::string& text) { body += "    " + text + ";\n"; }
+
+    std::vector<std::string>& pool(unsigned width) {
+        return width <= 16 ? b16 : width == 32 ? b32 : b64;
+    }
+
+    std::string fresh(unsigned width) {
+        const char* const prefix = width == 1    ? "%p"
+                                   : width <= 16 ? "%h"
+                                   : width == 32 ? "%r"
+                                                 : "%q";
+        return prefix + std::to_string(++registers);
+    }
+
+    // A register written by an instruction; later ones may read it.
+    std::string destination(unsigned width) {
+        std::string name = fresh(width);
+        // Under a guard some lanes keep what was there before, which must be the same everywhere.
+        if (!guard.empty()) {
+            const std::string zero =
+                width == 1 ? "mov.pred " + name + ", 0"
+                           : "mov.b" + std::to_string(std::max(width, 16u)) + " " + name + ", 0";
+            before += "    " + zero + ";\n";
+        }
+        written.emplace_back(width, name);
+        return name;
+    }
+    std::string before;
+    std::vector<std::pair<unsigned, std::string>> written;
+
+    void publish() {
+        for (auto& [width, name] : written) (width == 1 ? predicates : pool(width)).push_back(name);
+        written.clear();
+    }
+
+    std::string load(Holds holds, Type type, unsigned width, unsigned held = 0) {
+        thread_bytes = (thread_bytes + width / 8 - 1) / (width / 8) * (width / 8);
+        loads.push_back({holds, type, held, from, thread_bytes, width});
+        const std::string name = fresh(width);
+        before += "    ld.global.b" + std::to_string(width) + " " + name + ", [%qin+" +
+                  std::to_string(thread_bytes) + "];\n";
+        thread_bytes += width / 8;
+        if (holds == Holds::operand || holds == Holds::fragment) pool(width).push_back(name);
+        return name;
+    }
+
+    std::string load(Type type) { return load(Holds::operand, type, register_width(type)); }
+
+    std::string source(Holds holds, Type type, unsigned width, unsigned held = 0) {
+        const std::vector<std::string>& known = pool(width);
+        if (!known.empty() && r.one_in(3)) return known[r.below(known.size())];
+        return load(holds, type, width, held);
+    }
+
+    std::string source(Type type) { return source(Holds::operand, type, register_width(type)); }
+
+    std::string predicate() {
+        if (!predicates.empty() && !r.one_in(4)) return predicates[r.below(predicates.size())];
+        const std::string name = fresh(1);
+        const std::string value = load(Type::u32);
+        before += "    setp.lt.s32 " + name + ", " + value + ", 0;\n";
+        predicates.push_back(name);
+        return name;
+    }
+
+    std::string operand_text(const isa::Form& f, const isa::Modifiers& m, std::string_view token,
+                             unsigned index) {
+        const std::string_view role = token.substr(0, token.find(':'));
+        const Type type = isa::operand_type(token, m);
+        const unsigned width = register_width(type);
+        if (f.op == Op::shfl && index == 2) return std::to_string(r.below(32));
+        if (f.op == Op::shfl && index == 3) {
+            constexpr std::array<const char*, 5> controls{"0x1f", "0", "0x181f", "0x1c1f",
+                                                          "0x1c00"};
+            return controls[r.below(controls.size())];
+        }
+        const bool last = f.operands.substr(f.operands.rfind(' ') + 1) == token;
+        if (needs_the_warp(f.op) && token == "S:.u32" && last && (f.op != Op::shfl || index == 4))
+            return "0xffffffff";
+        if (role == "D" || role == "d" || role == "V") return destination(width);
+        if (role == "S" || role == "s" || role == "M") return source(type);
+        if (role == "P") return destination(1);
+        if (role == "DE") {
+            const std::string first = destination(width);
+            return first + "|" + destination(1);
+        }
+        if (role == "PP" || role == "DP") {
+            const std::string first = destination(role == "PP" ? 1 : width);
+            return r.one_in(2) ? first : first + "|" + destination(1);
+        }
+        if (role == "Q") return (r.one_in(3) ? "!" : "") + predicate();
+        return std::to_string(r.below(256));  // I
+    }
+
+    void scalar(const Choice& choice) {
+        const isa::Form& f = *choice.form;
+        const isa::Modifiers m = decoded(choice.spelling);
+        if (reads_carry(f.op)) {
+            const std::string a = source(Type::u32);
+            const std::string b = source(Type::u32);
+            before += "    add.cc.u32 " + fresh(32) + ", " + a + ", " + b + ";\n";
+        }
+        std::string text = choice.spelling;
+        std::string_view rest = f.operands;
+        for (unsigned index = 0; !rest.empty(); ++index) {
+            const size_t space = rest.find(' ');
+            const std::string_view token = rest.substr(0, space);
+            rest.remove_prefix(space == std::string_view::npos ? rest.size() : space + 1);
+            if (token.starts_with('{')) continue;
+            text += (index == 0 ? " " : ", ") + operand_text(f, m, token, index);
+        }
+        emit(text);
+    }
+
+    void emit(const std::string& text) {
+        body += before;
+        before.clear();
+        line(text);
+        publish();
+    }
+
+    std::string fragment(FragmentRegisters f, bool reads) {
+        std::vector<std::string> names;
+        // What hardware does with padding that is not zero is not known: not any register.
+        const bool padded = isa::bits(f.element) < f.held;
+        for (unsigned i = 0; i < f.count; ++i)
+            names.push_back(!reads   ? destination(f.width)
+                            : padded ? load(Holds::fragment, f.element, f.width, f.held)
+                                     : source(Holds::fragment, f.element, f.width, f.held));
+        return braced(names);
+    }
+
+    void mma(const isa::MmaVariant& v) {
+        const std::string text = mma_spelling(v, v.satfinite && r.one_in(2));
+        version = std::max(version, version_of(v));
+        suffix = std::max(suffix, v.suffix());
+        const std::string d = fragment(fragment_registers(v.fragment_d, v.d), false);
+        const std::string a = fragment(fragment_registers(v.fragment_a, v.a), true);
+        const std::string b = fragment(fragment_registers(v.fragment_b, v.b), true);
+        const std::string c = fragment(fragment_registers(v.fragment_c, v.c), true);
+        std::string line = text + " " + d + ", " + a + ", " + b + ", " + c;
+        if (v.sparse)
+            line += ", " + load(Holds::metadata, v.a, 32) + ", " +
+                    std::to_string(r.below(4 / isa::metadata_lanes(v)));
+        for (const bool of_a : {true, false})
+            if (v.scales != 0)
+                line += ", " + load(Holds::factors, v.scale, 32) + ", " + drawn_ids(v, of_a);
+        emit(line);
+    }
+
+    // As constants or in registers.
+    std::string drawn_ids(const isa::MmaVariant& v, bool of_a) {
+        std::vector<std::string> ids;
+        const bool in_registers = r.one_in(3);
+        for (const unsigned id : scale_ids(v, of_a, r.below(16))) {
+            ids.push_back(in_registers ? fresh(16) : std::to_string(id));
+            if (in_registers)
+                before += "    mov.b16 " + ids.back() + ", " + std::to_string(id) + ";\n";
+        }
+        return braced(ids);
+    }
+
+    void wmma(const isa::WmmaVariant& v) {
+        constexpr std::array<const char*, 4> roundings{".rn", ".rz", ".rm", ".rp"};
+        const bool rounds = v.ab == Type::f64 && r.one_in(2);
+        const std::string text =
+            wmma_spelling(v, v.satfinite && r.one_in(2), rounds ? roundings[r.below(4)] : "");
+        const auto part = [&](char which) {
+            return fragment(wmma_registers(options.arch, v, which), which != 'd');
+        };
+        const std::string d = part('d');
+        const std::string a = part('a');
+        const std::string b = part('b');
+        const std::string c = part('c');
+        emit(text + " " + d + ", " + a + ", " + b + ", " + c);
+    }
+
+    // A matrix anywhere in the warp's own kilobyte of shared memory, its lines as far apart as that
+    // allows.
+    void wmma_move(const Choice& choice) {
+        const isa::Modifiers m = decoded(choice.spelling);
+        const isa::WmmaFragment& f = *moved_fragment(options.arch, m);
+        const Lines lines = lines_of(f, m.order[0]);
+        const unsigned unit = 256 / f.part.bits;  // elements of 32 bytes
+        const unsigned room = 1024 * 8 / f.part.bits;
+        const unsigned least = (lines.elements + unit - 1) / unit * unit;
+        unsigned stride = lines.elements;
+        const bool given = lines.elements % unit != 0 || r.one_in(2);
+        if (given && lines.count > 1)
+            stride = least + static_cast<unsigned>(r.below(
+                                 (room - lines.count * least) / (lines.count - 1) / unit + 1)) *
+                                 unit;
+        if (lines.count * least > room) stride = lines.elements;
+        const unsigned used = stride * (lines.count - 1) + lines.elements;
+        const auto offset = static_cast<unsigned>(r.below((room - used) / unit + 1)) * 32;
+        const std::string at = "[%rsm+" + std::to_string(offset) + "]";
+        const std::string last =
+            stride == lines.elements && r.one_in(2) ? "" : ", " + std::to_string(stride);
+        const bool loads_matrix = choice.form->op == Op::wmma_load;
+        const std::string registers_text = fragment(wmma_registers(f, m.type[0]), !loads_matrix);
+        emit(choice.spelling + " " +
+             (loads_matrix ? registers_text + ", " + at : at + ", " + registers_text) + last);
+        unguarded("bar.warp.sync 0xffffffff");
+    }
+
+    // Rows at any 16-byte step of the warp's own kilobyte of shared memory.
+    void matrix_move(const Choice& choice) {
+        const isa::Modifiers m = decoded(choice.spelling);
+        const std::string row = fresh(32);
+        const std::string any = source(Type::u32);
+        before += "    and.b32 " + row + ", " + any + ", 1008;\n    add.u32 " + row + ", " + row +
+                  ", %rsm;\n";
+        const bool loads_matrix = choice.form->op == Op::ldmatrix;
+        // Where rows of a store overlap, the order of the lanes would show: each gets its own.
+        if (!loads_matrix) before += "    mad.lo.u32 " + row + ", %rlane, 16, %rsm;\n";
+        const std::string registers_text = fragment({m.matrices, 32, Type::b32, 32}, !loads_matrix);
+        emit(loads_matrix ? choice.spelling + " " + registers_text + ", [" + row + "]"
+                          : choice.spelling + " [" + row + "], " + registers_text);
+        unguarded("bar.warp.sync 0xffffffff");
+    }
+
+    // Families first, so that one with many spellings does not crowd out the others.
+    const Choice& draw(const std::vector<std::vector<Choice>>& families) {
+        const std::vector<Choice>& family = families[r.below(families.size())];
+        return family[r.below(family.size())];
+    }
+
+    // NVIDIA's compiler (ptxas 13.0, its code read; driver 580, an H200) runs testp whatever its
+    // guard says, and a set to f16 or bf16 changes the old value where the guard is false
+    // (tests/compiler).
+    static bool loses_guard(const Choice& choice) {
+        return choice.form->op == Op::testp ||
+               (choice.form->op == Op::set &&
+                (choice.spelling.find("f16.") != std::string::npos ||
+                 choice.spelling.find("f16x2.") != std::string::npos));
+    }
+
+    void one(const Choice& choice) {
+        from = static_cast<OperandClass>(r.below(static_cast<uint64_t>(OperandClass::count_)));
+        if (choice.mma != nullptr) return mma(*choice.mma);
+        if (choice.wmma != nullptr) return wmma(*choice.wmma);
+        if (choice.form->op == Op::wmma_load || choice.form->op == Op::wmma_store)
+            return wmma_move(choice);
+        if (choice.matrix_move) return matrix_move(choice);
+        const bool warp = needs_the_warp(choice.form->op);
+        if (!warp && r.one_in(6) && !loses_guard(choice)) {
+            const std::string p = predicate();
+            body += before;
+            before.clear();
+            guard = (r.one_in(2) ? "@" : "@!") + p + " ";
+        }
+        scalar(choice);
+        guard.clear();
+    }
+
+    // A part of the warp runs some instructions more than the other.
+    void branch(const std::vector<std::vector<Choice>>& families) {
+        std::vector<Choice> plain;
+        for (int i = 0; i < 40 && plain.size() < 3; ++i) {
+            const Choice& c = draw(families);
+            if (c.form != nullptr && !c.matrix_move && !needs_the_warp(c.form->op))
+                plain.push_back(c);
+        }
+        const std::string p = predicate();
+        body += before;
+        before.clear();
+        const std::string label = "L" + std::to_string(++labels);
+        unguarded("@" + p + " bra " + label);
+        // Registers of the branch are loaded, written and read in it alone.
+        const std::vector<std::string> k16 = b16;
+        const std::vector<std::string> k32 = b32;
+        const std::vector<std::string> k64 = b64;
+        const std::vector<std::string> kp = predicates;
+        for (const Choice& c : plain) scalar(c);
+        b16 = k16;
+        b32 = k32;
+        b64 = k64;
+        predicates = kp;
+        body += label + ":\n";
+    }
+
+    std::string module() const {
+        std::string out = module_version(options.arch, version) + ".target " +
+                          target_of(options.arch, suffix) +
+                          "\n.address_size 64\n.visible .entry k(.param .u64 in)\n{\n";
+        const std::string n = "<" + std::to_string(registers + 1) + ">";
+        out += "    .reg .b16 %h" + n + "; .reg .b32 %r" + n + "; .reg .b64 %q" + n +
+               "; .reg .pred %p" + n + ";\n";
+        out += "    .reg .b32 %rsm, %rlane, %rw; .reg .b64 %qin, %qt;\n";
+        out += "    .shared .align 128 .b8 sm[" + std::to_string(1024 * options.warps) + "];\n";
+        out +=
+            "    ld.param.u64 %qin, [in]; mov.u32 %rw, %ctaid.x; mov.u32 %rlane, %ntid.x;\n"
+            "    mul.lo.u32 %rw, %rw, %rlane; mov.u32 %rlane, %tid.x; add.u32 %rw, %rw, %rlane;\n";
+        out += "    mul.wide.u32 %qt, %rw, " + std::to_string(stride()) +
+               "; add.u64 %qin, %qin, %qt;\n";
+        out +=
+            "    shr.u32 %rw, %rlane, 5; mov.u32 %rsm, sm; mad.lo.u32 %rsm, %rw, 1024, %rsm;\n"
+            "    mov.u32 %rlane, %laneid;\n";
+        // The warp's kilobyte: 32 bytes a lane, values that differ.
+        out += "    mad.lo.u32 %rw, %rlane, 32, %rsm;\n";
+        for (int i = 0; i < 8; ++i)
+            out += "    mad.lo.u32 %r0, %rw, " +
+                   std::to_string(2654435761u + static_cast<uint32_t>(i) * 40503u) +
+                   ", %rlane; st.shared.b32 [%rw+" + std::to_string(4 * i) + "], %r0;\n";
+        out += "    bar.warp.sync 0xffffffff;\n";
+        return out + body + "    ret;\n}\n";
+    }
+
+    uint32_t stride() const { return (thread_bytes + 15) / 16 * 16; }
+};
+
+uint64_t value_of(const Load& l, launch::Random& r) {
+    switch (l.holds) {
+        case Holds::fragment:
+            return fragment_register(l.type, l.held, l.from, r);
+        case Holds::metadata:
+            return metadata_register(l.type, r);
+        case Holds::factors:
+            return scale_register(l.type, l.from, r);
+        case Holds::operand:
+            break;
+    }
+    return register_operand(l.type, l.from, r);
+}
+
+// Each thread's operands, thread by thread.
+std::vector<uint8_t> input_bytes(const Writer& w, uint64_t threads, uint64_t seed) {
+    std::vector<uint8_t> out(threads * w.stride() + spare_bytes);
+    launch::Random r{launch::splitmix64(seed, 1), 0};
+    for (uint64_t t = 0; t < threads; ++t)
+        for (const Load& l : w.loads) {
+            const uint64_t value = value_of(l, r);
+            std::memcpy(out.data() + t * w.stride() + l.offset, &value, l.width / 8);
+        }
+    return out;
+}
+
+}  // namespace
+
+std::vector<std::string> generated_instructions(isa::Arch arch) {
+    std::vector<std::string> out;
+    for (const Choice& c : choices(arch)) out.push_back(c.spelling);
+    return out;
+}
+
+Generated generate(const GenerateOptions& options) {
+    Generated out;
+    std::vector<Choice> all = choices(options.arch);
+    if (!options.only.empty())
+        std::erase_if(all, [&](const Choice& c) {
+            const std::string& key = c.spelling;
+            return std::ranges::none_of(options.only, [&](const std::string& name) {
+                return key == name || key.starts_with(name + ".");
+            });
+        });
+    if (all.empty()) {
+        out.problem = "nothing of that name can be generated";
+        return out;
+    }
+    std::vector<std::vector<Choice>> families(static_cast<size_t>(Op::count_));
+    for (const Choice& c : all)
+        families[static_cast<size_t>(c.mma != nullptr    ? Op::mma
+                                     : c.wmma != nullptr ? Op::wmma_mma
+                                                         : c.form->op)]
+            .push_back(c);
+    std::erase_if(families, [](const auto& f) { return f.empty(); });
+    std::vector<std::vector<Choice>> matrices;
+    std::ranges::copy_if(families, std::back_inserter(matrices), [](const auto& f) {
+        return f[0].mma != nullptr || f[0].wmma != nullptr || f[0].matrix_move;
+    });
+    Writer w(options);
+    for (unsigned i = 0; i < options.instructions; ++i) {
+        if (w.r.one_in(12) && matrices.size() < families.size())
+            w.branch(families);
+        else
+            w.one(w.draw(!matrices.empty() && w.r.one_in(3) ? matrices : families));
+    }
+    out.ptx = w.module();
+    ptx::Parsed parsed = ptx::parse(out.ptx);
+    out.c.module = std::move(parsed.module);
+    out.c.entry = "k";
+    out.c.grid = {options.ctas, 1, 1};
+    out.c.block = {options.warps * 32, 1, 1};
+    out.c.parameters.resize(8);
+    out.c.patches = {{0, 0, 0}};
+    out.c.names = {"in"};
+    out.c.bytes = {input_bytes(w, uint64_t{options.ctas} * options.warps * 32, options.seed)};
+    return out;
+}
+
+}  // namespace lockwarp::programs

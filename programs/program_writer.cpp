@@ -1,0 +1,215 @@
+#include "programs/program_writer.hpp"
+
+#include <algorithm>
+
+#include "emu/isa/requirements.hpp"
+
+namespace lockwarp::programs {
+
+using isa::Op;
+using isa::Type;
+
+bool on_values(Op op) {
+    switch (op) {
+        case Op::ld:
+        case Op::st:
+        case Op::atom:
+        case Op::red:
+        case Op::cvta:
+        case Op::isspacep:
+        case Op::prefetch:
+        case Op::policy_fraction:
+        case Op::policy_range:
+        case Op::policy_convert:
+        case Op::hint:
+        case Op::mbarrier_init:
+        case Op::mbarrier_inval:
+        case Op::mbarrier_expect:
+        case Op::mbarrier_complete:
+        case Op::mbarrier_arrive:
+        case Op::mbarrier_drop:
+        case Op::mbarrier_wait:
+        case Op::mbarrier_pending:
+        case Op::mbarrier_copies:
+        case Op::bra:
+        case Op::brx:
+        case Op::call:
+        case Op::alloca_:
+        case Op::stacksave:
+        case Op::stackrestore:
+        case Op::ret:
+        case Op::exit:
+        case Op::trap:
+        case Op::brkpt:
+        case Op::nanosleep:
+        case Op::fence:
+        case Op::bar:
+        case Op::bar_red:
+        case Op::bar_warp:
+        case Op::cp_async:
+        case Op::cp_async_commit:
+        case Op::cp_async_wait:
+        case Op::cp_async_wait_all:
+        case Op::mma:
+        case Op::wmma_load:
+        case Op::wmma_store:
+        case Op::wmma_mma:
+        case Op::ldmatrix:
+        case Op::stmatrix:
+        case Op::activemask:
+            return false;
+        default:
+            return true;
+    }
+}
+
+bool needs_the_warp(Op op) {
+    return op == Op::shfl || op == Op::vote || op == Op::match || op == Op::redux ||
+           op == Op::elect || op == Op::movmatrix;
+}
+
+bool reads_carry(Op op) { return op == Op::addc || op == Op::subc || op == Op::madc; }
+
+isa::Modifiers decoded(const std::string& spelling) {
+    isa::Modifiers m;
+    for (size_t at = spelling.find('.'); at < spelling.size();) {
+        const size_t next = std::min(spelling.find('.', at + 1), spelling.size());
+        isa::apply_modifier(spelling.substr(at, next - at), m);
+        at = next;
+    }
+    return m;
+}
+
+bool is_wide(const isa::Form& form) {
+    return form.op == Op::mov && (form.syntax == ".b128" || form.syntax.starts_with("<vec>"));
+}
+
+uint16_t least_target(const isa::Form& form, const std::string& spelling) {
+    std::vector<ptx::Modifier> modifiers;
+    for (size_t at = spelling.find('.'); at < spelling.size();) {
+        const size_t next = std::min(spelling.find('.', at + 1), spelling.size());
+        modifiers.push_back({spelling.substr(at, next - at), {}});
+        at = next;
+    }
+    uint16_t target = form.target;
+    for (const isa::Requirement* q : isa::demands(form.opcode, modifiers))
+        target = std::max(target, q->target);
+    return target;
+}
+
+std::vector<Choice> choices(isa::Arch arch) {
+    const uint16_t target = isa::row(arch).number;
+    std::vector<Choice> out;
+    for (const isa::Form& f : isa::forms()) {
+        if (f.target > target) continue;
+        const bool wmma = f.op == Op::wmma_load || f.op == Op::wmma_store;
+        const bool moves = f.op == Op::ldmatrix || f.op == Op::stmatrix || wmma;
+        if (!moves && (!on_values(f.op) || is_wide(f))) continue;
+        for (const std::string& modifiers : isa::expansions(f.syntax)) {
+            // The older order of modifiers is the same instruction; addresses are not generic.
+            if (moves && ((!wmma && modifiers.find(".m8n8.x") == std::string::npos) ||
+                          modifiers.find(".shared") == std::string::npos))
+                continue;
+            std::string spelling = std::string(f.opcode) + modifiers;
+            if (least_target(f, spelling) <= target)
+                out.push_back({&f, nullptr, moves, std::move(spelling), nullptr});
+        }
+    }
+    for (const isa::MmaVariant& v : isa::mma_variants())
+        if (v.target <= target) out.push_back({nullptr, &v, false, std::string(v.key), nullptr});
+    for (const isa::WmmaVariant& v : isa::wmma_variants())
+        if (v.target <= target) out.push_back({nullptr, nullptr, false, std::string(v.key), &v});
+    return out;
+}
+
+unsigned register_width(Type type) { return std::max(isa::bits(type), 16u); }
+
+FragmentRegisters fragment_registers(isa::FragmentId id, Type element) {
+    const isa::Fragment& f = isa::fragment(id);
+    return {isa::registers_of(f, element), isa::bits(element) == 64 ? 64u : 32u, element,
+            isa::held_bits(f, element)};
+}
+
+uint16_t version_of(const isa::MmaVariant& v) { return std::max(v.ptx, v.also_ptx); }
+
+std::string module_version(isa::Arch arch, uint16_t asked) {
+    const unsigned version =
+        std::max({unsigned{83}, unsigned{isa::row(arch).ptx}, unsigned{asked}});
+    return ".version " + std::to_string(version / 10) + "." + std::to_string(version % 10) + "\n";
+}
+
+FragmentRegisters wmma_registers(const isa::WmmaFragment& f, Type element) {
+    return {isa::registers_of(f.part, element), isa::bits(element) == 64 ? 64u : 32u, element,
+            isa::held_bits(f.part, element)};
+}
+
+FragmentRegisters wmma_registers(isa::Arch arch, const isa::WmmaVariant& v, char which) {
+    const Type type = which == 'd' ? v.d : which == 'c' ? v.c : v.ab;
+    const isa::WmmaOperand operand = which == 'a'   ? isa::WmmaOperand::a
+                                     : which == 'b' ? isa::WmmaOperand::b
+                                                    : isa::WmmaOperand::accumulator;
+    const isa::Order order = which == 'b' ? v.b_order : v.a_order;
+    return wmma_registers(*isa::find_wmma_fragment(arch, v.m, v.n, v.k, operand, type, order),
+                          type);
+}
+
+const isa::WmmaFragment* moved_fragment(isa::Arch arch, const isa::Modifiers& m) {
+    const isa::WmmaOperand operand = m.matrix == 'a'   ? isa::WmmaOperand::a
+                                     : m.matrix == 'b' ? isa::WmmaOperand::b
+                                                       : isa::WmmaOperand::accumulator;
+    return isa::find_wmma_fragment(arch, m.m, m.n, m.k, operand, m.type[0], m.order[0]);
+}
+
+Lines lines_of(const isa::WmmaFragment& f, isa::Order order) {
+    const isa::WmmaExtent whole = isa::extent(f);
+    if (isa::rows_are_lines(f.operand, order)) return {whole.rows, whole.columns};
+    return {whole.columns, whole.rows};
+}
+
+std::string wmma_spelling(const isa::WmmaVariant& v, bool satfinite, std::string_view rounding) {
+    const auto order = [](isa::Order o) { return o == isa::Order::row ? ".row" : ".col"; };
+    std::string text = "wmma.mma";
+    if (v.combine == isa::Combine::xor_) text += ".xor.popc";
+    if (v.combine == isa::Combine::and_) text += ".and.popc";
+    text += std::string(".sync.aligned") + order(v.a_order) + order(v.b_order) + ".m" +
+            std::to_string(v.m) + "n" + std::to_string(v.n) + "k" + std::to_string(v.k);
+    text += rounding;
+    text += isa::row(v.d).name;
+    if (v.ab != Type::f16)
+        for (int i = 0; i < 2; ++i) text += isa::row(v.ab).name;
+    text += isa::row(v.c).name;
+    return text + (satfinite ? ".satfinite" : "");
+}
+
+std::string target_of(isa::Arch arch, isa::Suffix suffix) {
+    return std::string(isa::row(arch).name) + (suffix == isa::Suffix::none ? "" : "a");
+}
+
+std::array<unsigned, 2> scale_ids(const isa::MmaVariant& v, bool of_a, uint64_t n) {
+    const uint64_t bytes = 4u / v.scales;
+    const uint64_t threads = of_a ? 2 : 4;
+    return {static_cast<unsigned>(n % bytes * v.scales),
+            static_cast<unsigned>(n / bytes % threads)};
+}
+
+std::string mma_spelling(const isa::MmaVariant& v, bool satfinite) {
+    const auto order = [](isa::Order o) { return o == isa::Order::row ? ".row" : ".col"; };
+    std::string text = v.ordered ? "mma.sp::ordered_metadata" : v.sparse ? "mma.sp" : "mma";
+    text += ".sync.aligned.m" + std::to_string(v.m) + "n" + std::to_string(v.n) + "k" +
+            std::to_string(v.k) + order(v.a_order) + order(v.b_order);
+    text += isa::text_of(v.kind);
+    if (v.scales != 0) text += ".block_scale" + std::string(isa::scale_vec_text(v.scales));
+    if (satfinite) text += ".satfinite";
+    for (const Type t : {v.d, v.a, v.b, v.c, v.scale}) text += isa::row(t).name;
+    if (v.combine == isa::Combine::xor_) text += ".xor.popc";
+    if (v.combine == isa::Combine::and_) text += ".and.popc";
+    return text;
+}
+
+std::string braced(const std::vector<std::string>& names) {
+    std::string text = "{";
+    for (size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : ", ") + names[i];
+    return text + "}";
+}
+
+}  // namespace lockwarp::programs

@@ -1,0 +1,203 @@
+#include "programs/suite.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "programs/suite_parts.hpp"
+
+namespace lockwarp::programs {
+
+namespace {
+
+using isa::Op;
+
+constexpr std::string_view ends = "ends the kernel with a fault";
+constexpr std::string_view machines = "gives or needs an address that is the machine's choice";
+constexpr std::string_view wide = "NVIDIA's assembler wants sm_100 or higher";
+constexpr std::string_view undefined = "leaves memory undefined";
+constexpr std::string_view tensors = "needs a tensor map";
+constexpr std::string_view read_only = "a kernel's parameters cannot be written";
+constexpr std::string_view called =
+    "calls functions beside the entry: recordings of kernels have them";
+constexpr std::string_view functions = "a parameter of a function, and there are none";
+
+constexpr auto unsuited_rows = std::to_array<Unsuited>({
+    {"trap", "", "", ends},
+    {"brkpt", "", "", ends},
+    {"cvta.", "", ".global", machines},
+    {"call", "", "", called},
+    {"alloca.", "", "", machines},
+    {"stacksave.", "", "", machines},
+    {"stackrestore.", "", "", machines},
+    {"ldmatrix.", "", ".shared", machines},
+    {"stmatrix.", "", ".shared", machines},
+    {"ld.", ".v4.b64", "", wide, true},
+    {"ld.", ".v4.u64", "", wide, true},
+    {"ld.", ".v4.s64", "", wide, true},
+    {"ld.", ".v4.f64", "", wide, true},
+    {"st.", ".v4.b64", "", wide, true},
+    {"st.", ".v4.u64", "", wide, true},
+    {"st.", ".v4.s64", "", wide, true},
+    {"st.", ".v4.f64", "", wide, true},
+    {"ld.", ".v4.b128", "", wide, true},
+    {"ld.", ".v2.b128", "", wide, true},
+    {"st.", ".v4.b128", "", wide, true},
+    {"st.", ".v2.b128", "", wide, true},
+    {"ldu.", ".v4.b64", "", wide, true},
+    {"ldu.", ".v4.u64", "", wide, true},
+    {"ldu.", ".v4.s64", "", wide, true},
+    {"ldu.", ".v4.f64", "", wide, true},
+    {"ldu.", ".v4.b128", "", wide, true},
+    {"ldu.", ".v2.b128", "", wide, true},
+    {"mov.v4.b64", "", "", wide, true},
+    {"mov.v4.u64", "", "", wide, true},
+    {"mov.v4.s64", "", "", wide, true},
+    {"mov.v4.f64", "", "", wide, true},
+    {"discard", "", "", undefined},
+    {"prefetch.", ".tensormap", "", tensors},
+    {"fence.proxy.tensormap", "", "", tensors},
+    {"st.param", "", "", read_only, true},
+    {"ld.param::func", "", "", functions, true},
+});
+
+// Optional parts of instructions on memory that go with each other; the others stand alone.
+constexpr auto joined_parts = std::to_array<std::string_view>(
+    {"<ldspace>", "<stspace>", "<strongspace>", "<shared>", "<vec>", ".trans"});
+
+// As expansions() has it: without the optional parts, and with each alone. And with every subset of
+// them; of instructions on memory every subset of joined_parts.
+std::vector<std::string> all_modifiers(const isa::Form& f) {
+    std::vector<std::string> out = isa::expansions(f.syntax);
+    std::vector<std::string> syntaxes{""};
+    for (std::string_view rest = f.syntax; !rest.empty();) {
+        const size_t open = rest.find('{');
+        for (std::string& s : syntaxes) s += rest.substr(0, open);
+        if (open == std::string_view::npos) break;
+        const size_t close = rest.find('}');
+        const std::string_view part = rest.substr(open + 1, close - open - 1);
+        rest.remove_prefix(close + 1);
+        if (!on_values(f.op) && std::ranges::find(joined_parts, part) == joined_parts.end())
+            continue;
+        for (size_t i = 0, n = syntaxes.size(); i < n; ++i)
+            syntaxes.push_back(syntaxes[i] + std::string(part));
+    }
+    for (const std::string& s : syntaxes)
+        for (std::string& text : isa::expansions(s)) out.push_back(std::move(text));
+    return out;
+}
+
+std::vector<Spelled> spellings_of(std::string_view opcode, uint16_t target) {
+    std::vector<Spelled> out;
+    std::set<std::string> seen;
+    for (const isa::Form& f : isa::forms()) {
+        if (f.opcode != opcode || f.target > target || f.op == Op::wmma_mma) continue;
+        for (const std::string& modifiers : all_modifiers(f)) {
+            std::string text = std::string(f.opcode) + modifiers;
+            if (unsuited_because(text) != nullptr || least_target(f, text) > target ||
+                !seen.insert(text).second)
+                continue;
+            const isa::Modifiers m = decoded(text);
+            out.push_back({&f, std::move(text), m});
+        }
+    }
+    return out;
+}
+
+struct Maker {
+    Op op;  // of the opcode's first row
+    void (*write)(SuiteWriter&, const std::vector<Spelled>&);
+    uint32_t threads;
+};
+
+// What is not here works on values.
+constexpr auto makers = std::to_array<Maker>({
+    {Op::ld, write_ld, 16},
+    {Op::st, write_st, 16},
+    {Op::atom, write_atomics, 16},
+    {Op::red, write_atomics, 16},
+    {Op::cvta, write_addresses, 32},
+    {Op::isspacep, write_addresses, 32},
+    {Op::prefetch, write_addresses, 32},
+    {Op::cp_async, write_cp, 32},
+    {Op::ldmatrix, write_matrix_moves, 128},
+    {Op::stmatrix, write_matrix_moves, 128},
+    {Op::shfl, write_warp, 256},
+    {Op::vote, write_warp, 256},
+    {Op::match, write_warp, 256},
+    {Op::redux, write_warp, 256},
+    {Op::elect, write_warp, 256},
+    {Op::movmatrix, write_warp, 256},
+    {Op::activemask, write_warp, 32},
+    {Op::bra, write_flow, 256},
+    {Op::brx, write_flow, 256},
+    {Op::ret, write_flow, 256},
+    {Op::exit, write_flow, 256},
+    {Op::nanosleep, write_flow, 32},
+    {Op::bar, write_barriers, 256},
+    {Op::fence, write_fences, 32},
+    {Op::mbarrier_init, write_mbarriers, 128},
+    {Op::policy_fraction, write_policies, 32},
+    {Op::hint, write_hints, 32},
+    {Op::wmma_load, write_wmma_moves, 32},
+});
+
+constexpr uint32_t value_threads = 512;
+
+// The key without the orders.
+std::string wmma_program(const isa::WmmaVariant& v) {
+    std::string name(v.key);
+    const std::string shape =
+        "m" + std::to_string(v.m) + "n" + std::to_string(v.n) + "k" + std::to_string(v.k);
+    const size_t at = name.find(shape) + shape.size();
+    return name.erase(at, std::string_view(".row.col").size());
+}
+
+}  // namespace
+
+std::span<const Unsuited> unsuited() { return unsuited_rows; }
+
+const Unsuited* unsuited_because(std::string_view spelling) {
+    for (const Unsuited& u : unsuited_rows)
+        if (spelling.starts_with(u.begins) &&
+            (u.has.empty() || spelling.find(u.has) != std::string_view::npos) &&
+            (u.lacks.empty() || spelling.find(u.lacks) == std::string_view::npos))
+            return &u;
+    return nullptr;
+}
+
+std::vector<SuiteProgram> suite(isa::Arch arch) {
+    const uint16_t target = isa::row(arch).number;
+    std::vector<SuiteProgram> out;
+    for (const isa::MmaVariant& v : isa::mma_variants()) {
+        if (v.target > target) continue;
+        SuiteWriter w(std::string(v.key), arch, 256);
+        write_mma(w, v);
+        out.push_back(w.finish());
+    }
+    // Variants that differ in the order of A and B stand together, under the name that they share.
+    std::map<std::string, std::vector<const isa::WmmaVariant*>> products;
+    for (const isa::WmmaVariant& v : isa::wmma_variants())
+        if (v.target <= target) products[wmma_program(v)].push_back(&v);
+    for (const auto& [name, variants] : products) {
+        SuiteWriter w(name, arch, 256);
+        write_wmma(w, variants);
+        out.push_back(w.finish());
+    }
+    std::map<std::string_view, Op> opcodes;
+    for (const isa::Form& f : isa::forms())
+        if (f.op != Op::mma) opcodes.try_emplace(f.opcode, f.op);
+    for (const auto& [opcode, op] : opcodes) {
+        const std::vector<Spelled> spellings = spellings_of(opcode, target);
+        if (spellings.empty()) continue;
+        const auto* const maker = std::ranges::find(makers, op, &Maker::op);
+        const bool values = maker == makers.end();
+        SuiteWriter w(std::string(opcode), arch, values ? value_threads : maker->threads);
+        (values ? write_values : maker->write)(w, spellings);
+        out.push_back(w.finish());
+    }
+    return out;
+}
+
+}  // namespace lockwarp::programs

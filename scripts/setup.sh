@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Installs what is missing from Debian 12's packages: as root, or with sudo; otherwise prints the
+# one line that does it.
+#   scripts/setup.sh [build|test|portable|fuzz]     what the following step needs (default: build)
+set -euo pipefail
+
+# Why each: Highway: vector code chosen for the processor at run time; oneTBB: CTAs on all cores;
+# Eigen: exact products to compare with; CLI11: the command line; nlohmann-json: launch files; spdlog
+# and fmt: messages; zstd: recordings; GoogleTest and Google Benchmark: tests and measurements; xz:
+# archives that tests read; clang-format: one style; patchelf: libraries beside the program; clang
+# and libclang-rt: libFuzzer, which makes inputs for what reads files.
+build=(g++ cmake ninja-build libhwy-dev libtbb-dev libeigen3-dev libcli11-dev nlohmann-json3-dev
+       libspdlog-dev libfmt-dev libzstd-dev)
+test=("${build[@]}" libgtest-dev libbenchmark-dev clang-format xz-utils git)
+portable=("${build[@]}" patchelf)
+fuzz=("${build[@]}" clang libclang-rt-14-dev)
+
+step=${1:-build}
+case $step in
+    build | test | portable | fuzz) ;;
+    *) echo "usage: scripts/setup.sh [build|test|portable|fuzz]" >&2; exit 2 ;;
+esac
+declare -n packages=$step
+
+missing=()
+for package in "${packages[@]}"; do
+    status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$status" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+run=()
+if [ "$(id -u)" != 0 ]; then
+    if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+        run=(sudo)
+    else
+        echo "Missing packages. As root: apt-get install --no-install-recommends ${missing[*]}" >&2
+        exit 2
+    fi
+fi
+echo "installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+"${run[@]}" apt-get -qq update
+"${run[@]}" apt-get -qq install --yes --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,0 +1,275 @@
+// The launch file: every field, good and bad. A message names the file, the field and what was
+// expected.
+#include "launch/launch_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "emu/lockwarp.hpp"
+
+namespace lockwarp::launch {
+namespace {
+
+using Fields = std::map<std::string, std::string>;
+
+// A good launch file, with some fields replaced; an empty text takes the field away.
+std::string text_with(const Fields& changed) {
+    Fields fields{{"schema", R"("lockwarp-launch/1")"},
+                  {"ptx", R"("k.ptx")"},
+                  {"grid", "[2, 3, 4]"},
+                  {"block", "[32]"},
+                  {"buffers", R"({"A": {"bytes": 64, "init": {"fill": 1}}, "B": {"bytes": 32}})"},
+                  {"args", R"([{"buffer": "A", "offset": 16}])"},
+                  {"outputs", R"(["A"])"}};
+    for (const auto& [name, value] : changed) fields[name] = value;
+    std::string text = "{";
+    for (const auto& [name, value] : fields)
+        if (!value.empty()) text += (text.size() > 1 ? ", \"" : "\"") + name + "\": " + value;
+    return text + "}";
+}
+
+Problem problem_of(const std::string& text) {
+    LaunchFile file;
+    return parse_launch_file(text, "x.json", file);
+}
+
+TEST(LaunchFile, ReadsEveryField) {
+    LaunchFile f;
+    ASSERT_EQ(parse_launch_file(text_with({{"entry", R"("k")"},
+                                           {"arch", R"("sm_80")"},
+                                           {"dynamic_shared", "49152"},
+                                           {"cooperative", "true"},
+                                           {"args",
+                                            R"([{"buffer": "A", "offset": 16}, {"s32": -5},
+       {"f16": 1.5}, {"u16": 15360}, {"f32": "0x7fc00001"}, {"f64": "-inf"}, {"s64": -1},
+       {"u64": 18446744073709551615},
+       {"bytes": "0000000000000000ff00", "pointers": {"0": "B"}},
+       {"bytes": "00000000000000000000", "pointers": {"2": {"buffer": "B", "offset": 8}}}])"}}),
+                                "folder/x.json", f),
+              "");
+    EXPECT_EQ(f.folder, "folder");
+    EXPECT_EQ(f.ptx, "k.ptx");
+    EXPECT_EQ(f.entry, "k");
+    EXPECT_EQ(f.arch, "sm_80");
+    EXPECT_EQ(f.grid.count(), 24u);
+    EXPECT_EQ(f.block.x, 32u);
+    EXPECT_EQ(f.block.y, 1u);
+    EXPECT_EQ(f.dynamic_shared, 49152u);
+    EXPECT_TRUE(f.cooperative);
+    EXPECT_EQ(f.outputs, std::vector<std::string>{"A"});
+    EXPECT_TRUE(f.warnings.empty());
+    ASSERT_EQ(f.buffers.size(), 2u);
+    EXPECT_EQ(f.buffers[0].bytes, 64u);
+    EXPECT_EQ(f.buffers[0].init.fill, 1);
+    using Bytes = std::vector<uint8_t>;
+    ASSERT_EQ(f.arguments.size(), 10u);
+    EXPECT_EQ(f.arguments[0].pointers[0].offset, 16u);
+    EXPECT_EQ(f.arguments[1].bytes, (Bytes{0xfb, 0xff, 0xff, 0xff}));
+    EXPECT_EQ(f.arguments[2].bytes, (Bytes{0x00, 0x3e}));
+    EXPECT_EQ(f.arguments[3].bytes, (Bytes{0x00, 0x3c}));
+    EXPECT_EQ(f.arguments[4].bytes, (Bytes{1, 0, 0xc0, 0x7f}));
+    EXPECT_EQ(f.arguments[5].bytes, (Bytes{0, 0, 0, 0, 0, 0, 0xf0, 0xff}));
+    EXPECT_EQ(f.arguments[6].bytes, Bytes(8, 0xff));
+    EXPECT_EQ(f.arguments[7].bytes, Bytes(8, 0xff));
+    EXPECT_EQ(f.arguments[8].bytes[8], 0xff);
+    EXPECT_EQ(f.arguments[9].pointers[0].at, 2u);
+    EXPECT_EQ(f.arguments[9].pointers[0].offset, 8u);
+}
+
+TEST(LaunchFile, WarnsOfUnknownFields) {
+    LaunchFile f;
+    ASSERT_EQ(parse_launch_file(text_with({{"gird", "[1]"}}), "x.json", f), "");
+    EXPECT_EQ(f.warnings, std::vector<std::string>{"x.json: unknown field 'gird' is ignored"});
+}
+
+TEST(LaunchFile, FieldsThatAreWrong) {
+    const struct {
+        std::string field, value, expected;
+    } cases[] = {
+        {"schema", "", "field 'schema': is missing"},
+        {"schema", R"("lockwarp-launch/2")", "field 'schema': \"lockwarp-launch/1\" is expected"},
+        {"schema", "1", "field 'schema': a text is expected, not 1"},
+        {"ptx", "", "field 'ptx': is missing"},
+        {"ptx", "[]", "field 'ptx': a text is expected, not []"},
+        {"grid", "", "field 'grid': is missing"},
+        {"grid", "[]", "field 'grid': [x, y, z] is expected, not []"},
+        {"grid", "[1, 2, 3, 4]", "field 'grid': [x, y, z] is expected"},
+        {"grid", "[-1]", "field 'grid': a whole number from 0 to 4294967295 is expected, not -1"},
+        {"grid", "[1.5]", "field 'grid': a whole number"},
+        {"grid", "[4294967296]", "field 'grid': a whole number"},
+        {"block", "", "field 'block': is missing"},
+        {"block", "32", "field 'block': [x, y, z] is expected, not 32"},
+        {"entry", "5", "field 'entry': a text is expected, not 5"},
+        {"arch", "80", "field 'arch': a text is expected, not 80"},
+        {"cooperative", "1", "field 'cooperative': true or false is expected, not 1"},
+        {"dynamic_shared", "-1", "field 'dynamic_shared': a whole number"},
+        {"dynamic_shared", "99999999999", "field 'dynamic_shared': a whole number"},
+        {"buffers", "[]", "field 'buffers': an object of buffers by name is expected"},
+        {"buffers", R"({"../A": {"bytes": 1}})", "field 'buffers.../A': a name of letters"},
+        {"buffers", R"({"": {"bytes": 1}})", "field 'buffers.': a name of letters"},
+        {"buffers", R"({"A": 5})", "field 'buffers.A': an object is expected"},
+        {"buffers", R"({"A": {}})", "field 'buffers.A.bytes': is missing"},
+        {"buffers", R"({"A": {"bytes": "64"}})", "field 'buffers.A.bytes': a whole number"},
+        {"buffers", R"({"A": {"bytes": 18446744073709551615}})",
+         "field 'buffers.A.bytes': a whole"},
+        {"buffers", R"({"A": {"bytes": 99999999999999999999}})",
+         "field 'buffers.A.bytes': a whole"},
+        {"args", "{}", "field 'args': a list is expected"},
+        {"args", "[5]", "field 'args[0]': an object such as"},
+        {"args", R"([{"s33": 1}])", "field 'args[0]': 's33' is not buffer, bytes or one of"},
+        {"args", R"([{"s32": 1, "u32": 2}])", "field 'args[0]': 's32' is not buffer"},
+        {"args", R"([{"buffer": "Z"}])", "field 'args[0]': there is no buffer 'Z'"},
+        {"args", R"([{"buffer": "A", "offset": 65}])", "field 'args[0].offset': 65 is past buffer"},
+        {"args", R"([{"buffer": "A", "offset": -1}])", "field 'args[0].offset': a whole number"},
+        {"args", R"([{"s32": 2147483648}])", "field 'args[0].s32': a whole number of type s32"},
+        {"args", R"([{"s32": -2147483649}])", "field 'args[0].s32': a whole number of type s32"},
+        {"args", R"([{"u8": 256}])", "field 'args[0].u8': a whole number of type u8 is expected"},
+        {"args", R"([{"u32": -1}])", "field 'args[0].u32': a whole number of type u32 is expected"},
+        {"args", R"([{"s32": 1.5}])",
+         "field 'args[0].s32': a whole number of type s32 is expected"},
+        {"args", R"([{"f32": "one"}])", "field 'args[0].f32': a number, or a text of at most 8"},
+        {"args", R"([{"f16": "0x12345"}])",
+         "field 'args[0].f16': a number, or a text of at most 4"},
+        {"args", R"([{"f32": true}])", "field 'args[0].f32': a number is expected, not true"},
+        {"args", R"([{"bytes": "123"}])", "field 'args[0].bytes': an even number of hexadecimal"},
+        {"args", R"([{"bytes": "zz"}])", "field 'args[0].bytes': an even number of hexadecimal"},
+        {"args", R"([{"bytes": "00", "pointers": []}])", "field 'args[0].pointers': an object"},
+        {"args", R"([{"bytes": "00", "pointers": {"0": "A"}}])",
+         "field 'args[0].pointers.0': 8 bytes there do not fit 1"},
+        {"args", R"([{"bytes": "0000000000000000", "pointers": {"x": "A"}}])",
+         "field 'args[0].pointers.x': the key must be a byte offset"},
+        {"args", R"([{"bytes": "0000000000000000", "pointers": {"0": "Z"}}])",
+         "field 'args[0]': there is no buffer 'Z'"},
+        {"outputs", "5", "field 'outputs': a list of buffers is expected"},
+        {"outputs", "[5]", "field 'outputs': a text is expected, not 5"},
+        {"outputs", R"(["Z"])", "field 'outputs': there is no buffer 'Z'"},
+    };
+    for (const auto& c : cases)
+        EXPECT_TRUE(
+            problem_of(text_with({{c.field, c.value}})).starts_with("x.json: " + c.expected))
+            << c.field << ": " << c.value << "\n  " << problem_of(text_with({{c.field, c.value}}));
+}
+
+TEST(LaunchFile, InitsThatAreWrong) {
+    const struct {
+        std::string init, expected;
+    } cases[] = {
+        {"5",
+         ": one of {\"file\"}, {\"hex\"}, {\"fill\"}, {\"random\"}, {\"sequence\"} is expected"},
+        {"{}", ": one of {\"file\"}"},
+        {R"({"fill": 0, "hex": "00"})", ": one of {\"file\"}"},
+        {R"({"zero": 0})", ": 'zero' is not file, hex, fill, random or sequence"},
+        {R"({"fill": 256})", ".fill': a whole number from 0 to 255 is expected, not 256"},
+        {R"({"hex": "0"})", ".hex': an even number of hexadecimal digits is expected"},
+        {R"({"hex": ""})", ".hex': at least one byte is expected"},
+        {R"({"hex": 5})", ".hex': a text is expected, not 5"},
+        {R"({"file": 5})", ".file': a text is expected, not 5"},
+        {R"({"random": 5})", ".random': an object is expected"},
+        {R"({"random": {}})", ".random.type': is missing"},
+        {R"({"random": {"type": "f17"}})", ".random.type': 'f17' is not a type; one of b8, b16"},
+        {R"({"random": {"type": "f16", "distribution": "cauchy"}})",
+         ".random.distribution': 'uniform' or 'normal' is expected, not 'cauchy'"},
+        {R"({"random": {"type": "f16", "seed": -1}})", ".random.seed': a whole number"},
+        {R"({"random": {"type": "f16", "min": "0"}})", ".random.min': a number is expected"},
+        {R"({"random": {"type": "f16", "min": 2, "max": 1}})", ".random.min': is above max"},
+        {R"({"sequence": 5})", ".sequence': an object is expected"},
+        {R"({"sequence": {}})", ".sequence.type': is missing"},
+        {R"({"sequence": {"type": "f16", "step": null}})",
+         ".sequence.step': a number is expected, not null"},
+    };
+    for (const auto& c : cases) {
+        const Problem problem =
+            problem_of(text_with({{"buffers", R"({"A": {"bytes": 64, "init": )" + c.init + "}}"}}));
+        EXPECT_TRUE(problem.starts_with("x.json: field 'buffers.A.init")) << problem;
+        EXPECT_NE(problem.find(c.expected), std::string::npos) << c.init << "\n  " << problem;
+    }
+}
+
+TEST(LaunchFile, TextsThatAreNoJson) {
+    EXPECT_EQ(problem_of(""), "x.json:1:1: not JSON from here on");
+    EXPECT_EQ(problem_of("{\n  \"a\": tru\n}"), "x.json:2:11: not JSON from here on");
+    EXPECT_EQ(problem_of("[]"), "x.json: field '': an object is expected");
+    EXPECT_EQ(problem_of("{\"grid\": [1e999]}"), "x.json: a number is beyond the largest f64");
+    EXPECT_TRUE(problem_of("{\"ptx\": \"\xff\xfe\"}").starts_with("x.json:1:"));
+    EXPECT_FALSE(problem_of(std::string("{\0}", 3)).empty());
+}
+
+TEST(LaunchFile, DeepNestingIsSurvived) {
+    const std::string open(100000, '[');
+    EXPECT_EQ(problem_of(open), "x.json:1:65: nested too deeply");
+    EXPECT_EQ(problem_of("\n\"" + open + "\\\"" + open + "\""),
+              "x.json: field '': an object is expected");
+    EXPECT_FALSE(problem_of(open + std::string(100000, ']')).empty());
+    EXPECT_FALSE(problem_of(text_with({{"grid", open + std::string(100000, ']')}})).empty());
+    std::string objects;
+    for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
+    EXPECT_FALSE(problem_of(objects).empty());
+}
+
+TEST(LaunchFile, FilesOfBuffers) {
+    LaunchFile f;
+    ASSERT_EQ(parse_launch_file(
+                  text_with({{"buffers", R"({"A": {"bytes": 7, "init": {"file": "no-such"}}})"},
+                             {"args", ""},
+                             {"outputs", ""}}),
+                  "no/x.json", f),
+              "");
+    std::vector<uint8_t> out;
+    EXPECT_EQ(initial_bytes(f, f.buffers[0], out),
+              "no/x.json: field 'buffers.A.init.file': no/no-such: No such file or directory");
+    f.buffers[0].init.file = "/";
+    EXPECT_EQ(initial_bytes(f, f.buffers[0], out),
+              "no/x.json: field 'buffers.A.init.file': /: not a regular file");
+    f.buffers[0].init.kind = InitKind::random;
+    f.buffers[0].init.type = isa::Type::f32;
+    EXPECT_EQ(initial_bytes(f, f.buffers[0], out),
+              "no/x.json: field 'buffers.A.bytes': 7 is not a multiple of 4, the bytes of f32");
+}
+
+// The arguments in the kernel's parameter space.
+Problem prepared(const std::string& args, Prepared& out) {
+    const ptx::Parsed parsed = ptx::parse(
+        ".version 7.0\n.target sm_80\n.address_size 64\n"
+        ".entry k(.param .u32 n, .param .u64 a, .param .align 8 .b8 s[16]) {}\n");
+    const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_80, "");
+    LaunchFile f;
+    EXPECT_EQ(parse_launch_file(text_with({{"args", args}}), "x.json", f), "");
+    return prepare(f, resolved.program, out);
+}
+
+TEST(LaunchFile, ArgumentsAreLaidOut) {
+    Prepared p;
+    ASSERT_EQ(prepared(R"([{"u32": 5}, {"buffer": "A", "offset": 16},
+        {"bytes": "11000000000000000000000000000000", "pointers": {"8": "B"}}])",
+                       p),
+              "");
+    ASSERT_EQ(p.launch.buffers.size(), 2u);
+    const auto word = [&](size_t at) {
+        uint64_t value = 0;
+        std::copy_n(p.launch.parameters.begin() + static_cast<std::ptrdiff_t>(at), 8,
+                    reinterpret_cast<uint8_t*>(&value));
+        return value;
+    };
+    ASSERT_EQ(p.launch.parameters.size(), 32u);
+    EXPECT_EQ(word(0), 5u);
+    EXPECT_EQ(word(8), p.launch.buffers[0].address + 16);
+    EXPECT_EQ(word(16), 0x11u);
+    EXPECT_EQ(word(24), p.launch.buffers[1].address);
+    EXPECT_GE(p.launch.buffers[1].address, p.launch.buffers[0].address + 64);
+    EXPECT_EQ(p.launch.buffers[0].bytes.size(), 64u);
+    EXPECT_EQ(p.launch.buffers[0].bytes[63], 1);
+}
+
+TEST(LaunchFile, ArgumentsThatDoNotFit) {
+    Prepared p;
+    EXPECT_EQ(prepared(R"([{"u32": 5}])", p), "x.json: field 'args': 1 given, the kernel k has 3");
+    EXPECT_EQ(prepared(R"([{"u64": 5}, {"buffer": "A"}, {"bytes": ""}])", p),
+              "x.json: field 'args[0]': u64 has 8 bytes, parameter 'n' (.u32) has 4");
+    EXPECT_EQ(prepared(R"([{"u32": 5}, {"buffer": "A"}, {"bytes": "00"}])", p),
+              "x.json: field 'args[2]': bytes has 1 bytes, parameter 's' (.b8) has 16");
+}
+
+}  // namespace
+}  // namespace lockwarp::launch

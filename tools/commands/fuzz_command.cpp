@@ -1,0 +1,197 @@
+#include "tools/commands/fuzz_command.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "tools/commands/run_command.hpp"
+#include "tools/progress.hpp"
+#include "tools/shard.hpp"
+#include "validate/emulator_engine.hpp"
+#include "validate/fuzz.hpp"
+
+namespace lockwarp::tools {
+
+namespace {
+
+int wrong(const launch::Problem& problem) {
+    spdlog::error("{}", problem);
+    return wrong_input;
+}
+
+std::span<const uint8_t> bytes_of(const std::string& text) {
+    return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+// Each found case in a folder of its own: a kernel and its launch file.
+launch::Problem save(const std::string& folder, const std::vector<validate::Found>& found) {
+    for (size_t i = 0; i < found.size(); ++i) {
+        const std::filesystem::path place =
+            std::filesystem::path(folder) / fmt::format("{:04}", i + 1);
+        if (launch::Problem why = launch::make_folder(place.string()); !why.empty()) return why;
+        if (launch::Problem why =
+                launch::write_file((place / "case.ptx").string(), bytes_of(found[i].ptx));
+            !why.empty())
+            return why;
+        if (launch::Problem why =
+                launch::write_file((place / "case.json").string(), bytes_of(found[i].json));
+            !why.empty())
+            return why;
+    }
+    return {};
+}
+
+std::optional<isa::Arch> arch_named(const std::string& name) {
+    for (const isa::ArchRow& a : isa::arch_rows)
+        if (a.name == name) return a.arch;
+    return std::nullopt;
+}
+
+// Compiling a program's two texts takes a GPU's driver longer than running it: several at a time.
+unsigned jobs_of(const FuzzCommand& command) {
+    if (command.jobs != 0) return command.jobs;
+    return std::clamp(std::thread::hardware_concurrency() / 2, 1u, 8u);
+}
+
+// The other side: GPUs, or the plain arithmetic.
+launch::Problem open_engines(const FuzzCommand& command, Engines& out) {
+    if (!command.plain) return open_gpus(command.engines, jobs_of(command), out);
+    out.arch = arch_named(command.arch).value_or(isa::Arch::sm_90);
+    for (unsigned i = 0;
+         i < (command.jobs != 0 ? command.jobs : std::max(std::thread::hardware_concurrency(), 1u));
+         ++i)
+        out.all.push_back(std::make_unique<validate::EmulatorEngine>(out.arch, true, 1));
+    return {};
+}
+
+}  // namespace
+
+void add_fuzz(CLI::App& app, FuzzCommand& o) {
+    CLI::App* fuzz = app.add_subcommand(
+        "fuzz", "Run random programs on the emulator and on a GPU; shrink what differs");
+    add_engine_options(*fuzz, o.engines);
+    fuzz->add_flag("--plain", o.plain,
+                   "without a GPU: compare the emulator's fast arithmetic with its plain one");
+    fuzz->add_option("--arch", o.arch,
+                     "the machine the emulator models (default: the GPU's; of --plain sm_90)")
+        ->type_name("ARCH");
+    fuzz->add_option("--seed", o.seed, "of the first program (default: 1)")->type_name("N");
+    fuzz->add_option("--cases", o.cases, "programs to run (default: 100; with --time: no limit)")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
+    fuzz->add_option("--time", o.seconds, "begin no program after so many seconds")
+        ->type_name("SECONDS")
+        ->check(CLI::PositiveNumber);
+    fuzz->add_option("--only", o.only, "these instructions: mma.m16n8k16,cvt,add.rn.f32")
+        ->type_name("NAMES")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    fuzz->add_option("--instructions", o.instructions, "of each program (default: 48)")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 2000u));
+    fuzz->add_option(
+            "--ctas", o.ctas,
+            "of 128 threads that run each program (default: 64 beside a GPU, 2 with --plain)")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 65535u));
+    fuzz->add_option("--jobs", o.jobs, "programs at a time on each GPU (default: half the cores)")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 256u));
+    fuzz->add_option(
+            "--shrink", o.shrink,
+            "make so many of the differences small; the others are saved as the programs they "
+            "were found in (default: 20)")
+        ->type_name("N");
+    fuzz->add_option("--out", o.out, "where found cases go (default: fuzz-found)")
+        ->type_name("DIR");
+    fuzz->add_option("--threads", o.threads, "cores to use (default: all)")->type_name("N");
+    add_shard_option(*fuzz, o.shard);
+    add_report_options(*fuzz, o.reports);
+    fuzz->add_flag("--list", o.list, "print what is generated");
+}
+
+int fuzz_command(const FuzzCommand& command) {
+    if (!command.arch.empty() && !arch_named(command.arch))
+        return wrong("--arch " + command.arch + " is not modelled; `lockwarp run --help` lists");
+    if (command.list) {
+        for (const std::string& name :
+             programs::generated_instructions(arch_named(command.arch).value_or(isa::Arch::sm_90)))
+            fmt::print("{}\n", name);
+        return done;
+    }
+    Shard shard;
+    if (launch::Problem why = choose_shard(command.shard, shard); !why.empty()) return wrong(why);
+    const bool endless = command.seconds > 0 && command.cases == FuzzCommand{}.cases;
+    const Part part = part_of(shard, endless ? uint64_t{1} << 40 : command.cases);
+    if (part.count == 0)
+        return wrong(shard_text(shard) + ": " + std::to_string(command.cases) +
+                     " programs are too few for so many shards");
+    Engines engines;
+    if (launch::Problem why = open_engines(command, engines); !why.empty()) return wrong(why);
+    if (engines.all.empty()) {
+        spdlog::error("fuzz needs a GPU (or --plain): {}", engines.no_gpu);
+        return no_gpu;
+    }
+
+    validate::FuzzOptions options;
+    options.generate.seed = command.seed + part.first;
+    options.generate.only = command.only;
+    options.generate.instructions = command.instructions;
+    options.generate.ctas = command.ctas != 0 ? command.ctas : command.plain ? 2 : 64;
+    options.cases = part.count;
+    options.threads = command.plain ? 1 : command.threads;
+    options.trace_bytes /= engines.all.size();
+    options.optimization = command.engines.optimization;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto seconds = [&] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    };
+    catch_interrupts();
+    options.most_shrunk = command.shrink;
+    options.stopped = [] { return interrupted_now(); };
+    options.enough = [&] {
+        return interrupted_now() || (command.seconds > 0 && seconds() > command.seconds);
+    };
+    std::atomic<uint64_t> programs{0};
+    options.progress = [&](uint64_t n) { programs.store(n, std::memory_order_relaxed); };
+    std::vector<gpu::Engine*> sides;
+    for (const auto& engine : engines.all) sides.push_back(engine.get());
+    const isa::Arch arch = arch_named(command.arch).value_or(engines.arch);
+    validate::FuzzReport r;
+    {
+        const Progress progress(programs, endless ? 0 : part.count, "programs");
+        r = validate::fuzz(options, arch, sides);
+    }
+    r.summary.seconds = seconds();
+    if (!r.problem.empty()) return wrong(r.problem);
+    // What differed before it was stopped is said all the same.
+    const bool stopped = interrupted_now();
+    if (stopped) {
+        spdlog::error("stopped after {} programs", validate::grouped(r.summary.cases));
+        if (r.found.empty()) return interrupted;
+    }
+    const uint64_t found = r.found.size();
+    fmt::print("{}: {} programs from seed {}{}\n{}, {:.0f} s\n",
+               found == 0 ? "identical" : fmt::format("DIFFERS in {} instructions", found),
+               validate::grouped(r.summary.cases), options.generate.seed,
+               shard.count == 1 ? "" : ", " + shard_text(shard),
+               validate::counts_text(r.summary.counts), seconds());
+    for (const gpu::Device& d : r.summary.devices) fmt::print("{}\n", validate::device_text(d));
+    fmt::print("{} spellings of instructions\n", r.summary.instructions.size());
+    for (const validate::Found& f : r.found)
+        fmt::print("\nseed {}: {}{}\n{}", f.seed, f.instruction,
+                   f.isolated ? ", alone" : ", in its program", f.report);
+    if (launch::Problem why = write_reports(r.summary, command.reports); !why.empty())
+        return wrong(why);
+    if (found == 0) return done;
+    if (launch::Problem problem = save(command.out, r.found); !problem.empty())
+        return wrong(problem);
+    fmt::print("\ncases in {}\n", command.out);
+    return stopped ? interrupted : differs_or_trapped;
+}
+
+}  // namespace lockwarp::tools

@@ -1,0 +1,130 @@
+#include "tools/commands/list_command.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <vector>
+
+#include "emu/isa/forms.hpp"
+#include "emu/isa/matrix.hpp"
+#include "emu/isa/wmma.hpp"
+#include "emu/num/dot.hpp"
+#include "tools/report/kind_lines.hpp"
+
+namespace lockwarp::tools {
+
+namespace {
+
+constexpr size_t columns = 100;
+
+// Short enough for a table.
+std::string_view word_of(num::Evidence evidence) {
+    switch (evidence) {
+        case num::Evidence::measured:
+            return "meas.";
+        case num::Evidence::replayed:
+            return "repl.";
+        case num::Evidence::literature:
+            return "lit.";
+        case num::Evidence::derived:
+            return "der.";
+    }
+    return "-";
+}
+
+// How the arithmetic of a variant is known on an architecture; "-": the architecture lacks it.
+std::string_view known_by(const isa::MmaVariant& v, const isa::ArchRow& arch) {
+    if (v.target > arch.number) return "-";
+    const num::DotRow* row = num::find_dot_row(arch.arch, v.m, v.n, v.k, v.a, v.d, v.kind);
+    return row == nullptr ? "-" : word_of(num::known(*row, v).evidence);
+}
+
+// The same of wmma.mma.
+std::string_view known_by(const isa::WmmaVariant& v, const isa::ArchRow& arch) {
+    const num::DotRow* row =
+        v.target > arch.number || isa::wmma_machine(arch.arch) == nullptr
+            ? nullptr
+            : num::find_dot_row(arch.arch, v.m, v.n, v.k, v.ab, isa::sum_type(v));
+    return row == nullptr ? "-" : word_of(num::known(*row, v.k).evidence);
+}
+
+// Words in lines of at most 100 columns.
+std::string wrapped(const std::set<std::string_view>& words, std::string_view indent) {
+    std::string out;
+    std::string line{indent};
+    for (const std::string_view w : words) {
+        if (line.size() + w.size() + 1 > columns) {
+            out += line + "\n";
+            line = indent;
+        }
+        if (line.size() > indent.size()) line += ' ';
+        line += w;
+    }
+    return out + line + "\n";
+}
+
+std::string variants(bool markdown) {
+    const std::string_view separator = markdown ? " | " : " ";
+    const std::string_view edge = markdown ? "| " : "";
+    const std::string_view end = markdown ? " |\n" : "\n";
+    const auto finish = [&](std::string& text) {
+        while (!markdown && text.ends_with(' ')) text.pop_back();
+        text += end;
+    };
+    std::string out = fmt::format("{}{:<34}", edge, "variant");
+    for (const isa::ArchRow& a : isa::arch_rows) out += fmt::format("{}{:<6}", separator, a.name);
+    finish(out);
+    if (markdown) {
+        out += "|---|";
+        for (size_t i = 0; i < isa::arch_rows.size(); ++i) out += "---|";
+        out += "\n";
+    }
+    std::vector<VariantLine> lines;
+    const auto add = [&](std::string name, const auto& v) {
+        std::string words;
+        for (const isa::ArchRow& a : isa::arch_rows)
+            words += fmt::format("{}{:<6}", separator, known_by(v, a));
+        lines.push_back({std::move(name), words});
+    };
+    for (const isa::MmaVariant& v : isa::mma_variants()) add(std::string(v.key), v);
+    // One line for the orders of A and B, which change nothing.
+    std::set<std::string> seen;
+    for (const isa::WmmaVariant& v : isa::wmma_variants()) {
+        std::string key(v.key);
+        for (const std::string_view order : {".row", ".col"})
+            for (size_t at; (at = key.find(order)) != std::string::npos;) key.erase(at, 4);
+        if (seen.insert(key).second) add(key, v);
+    }
+    for (const VariantLine& l : joined(lines)) {
+        // A long name has a line of its own.
+        const bool fits = markdown || l.name.size() <= 34;
+        out += fmt::format("{}{}{:<34}{}", edge, fits ? "" : l.name + "\n", fits ? l.name : "",
+                           l.words);
+        finish(out);
+    }
+    return out + "\n" + std::string(other_pairs) + "\n";
+}
+
+}  // namespace
+
+std::string instruction_list(bool markdown) {
+    std::set<std::string_view> executed;
+    for (const isa::Form& f : isa::forms()) executed.insert(f.opcode);
+    const std::set<std::string_view> later(isa::opcodes_not_executed().begin(),
+                                           isa::opcodes_not_executed().end());
+    const std::string_view fence = markdown ? "```\n" : "";
+    const std::string_view indent = markdown ? "" : "  ";
+    std::string out;
+    out +=
+        "Matrix variants, and how their arithmetic is known on each architecture: measured, "
+        "replayed,\n"
+        "from the literature, derived from related instructions, or - where there is none:\n\n";
+    out += variants(markdown);
+    out += "\nInstructions that are executed:\n\n";
+    out += std::string(fence) + wrapped(executed, indent) + std::string(fence);
+    out += "\nInstructions of PTX that are not executed yet:\n\n";
+    out += std::string(fence) + wrapped(later, indent) + std::string(fence);
+    return out;
+}
+
+}  // namespace lockwarp::tools

@@ -1,0 +1,191 @@
+#include "tools/commands/measure_command.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <ctime>
+#include <filesystem>
+
+#include "gpu/driver.hpp"
+#include "launch/input.hpp"
+#include "tools/commands/run_command.hpp"
+#include "tools/progress.hpp"
+#include "tools/report/report.hpp"
+#include "validate/emulator_engine.hpp"
+#include "validate/measure.hpp"
+
+namespace lockwarp::tools {
+
+namespace {
+
+constexpr std::string_view help =
+    "Cycles are those of the GPU's clock register, which every thread reads first and last. CTA "
+    "cycles:\nfrom the first begin to the last end of its threads, the median over CTAs and runs. "
+    "SM "
+    "cycles: the\nsame of all CTAs of one multiprocessor, the median over those with the most CTAs "
+    "(of SM; at once:\nhow many of them ran at a time) and over runs. first: SM cycles of the run "
+    "before the others, with\ncold caches. spread: the largest less the smallest of the runs, in "
+    "parts of the median.";
+
+int wrong(const launch::Problem& problem) {
+    spdlog::error("{}", problem);
+    return wrong_input;
+}
+
+// One launch file, ready to run.
+struct Wanted {
+    launch::Input in;
+    launch::Case c;
+    isa::Program program;
+};
+
+// A problem ends with a line break where it is a report.
+launch::Problem read_wanted(const std::string& file, isa::Arch arch, Wanted& out) {
+    if (launch::Problem why = launch::read_input({file}, "", out.in); !why.empty()) return why;
+    ptx::Parsed parsed = ptx::parse(out.in.source);
+    if (!parsed.diagnostics.empty()) return diagnostics_report(out.in, parsed.diagnostics);
+    isa::Resolved resolved = isa::resolve(parsed.module, arch, out.in.launch.entry);
+    if (!resolved.diagnostics.empty()) return diagnostics_report(out.in, resolved.diagnostics);
+    out.program = std::move(resolved.program);
+    return launch::make_case(out.in.launch, parsed.module, out.program, out.c);
+}
+
+void say(const launch::Problem& problem) {
+    if (problem.ends_with('\n'))
+        fmt::print(stderr, "{}", problem);
+    else
+        spdlog::error("{}", problem);
+}
+
+launch::Problem open_engine(const MeasureCommand& command, Engines& out) {
+    if (command.emulator) {
+        out.arch = isa::Arch::sm_90;
+        out.all.push_back(std::make_unique<validate::EmulatorEngine>(out.arch));
+        return {};
+    }
+    if (!command.in_process) return open_gpus(command.engines, 1, out);
+    auto engine = gpu::open_device(0, out.no_gpu);
+    if (engine == nullptr) return {};
+    const std::optional<isa::Arch> arch = arch_of(engine->device());
+    if (!arch) return engine->device().name + " is not modelled";
+    out.arch = *arch;
+    out.all.push_back(std::move(engine));
+    return {};
+}
+
+// The date in Greenwich: 2026-12-31.
+std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
+
+std::string table(const std::vector<validate::ClockPoint>& points) {
+    std::string out =
+        fmt::format("{:>10} {:>9} {:>8} {:>6} {:>5} {:>5} {:>7} {:>5} launch\n", "CTA cycles",
+                    "SM cycles", "first", "spread", "CTAs", "of SM", "at once", "warps");
+    for (const validate::ClockPoint& p : points)
+        out += fmt::format("{:>10.0f} {:>9.0f} {:>8.0f} {:>5.1f}% {:>5} {:>5} {:>7} {:>5} {}\n",
+                           p.cta_cycles, p.sm_cycles, p.first, 100 * p.spread, p.ctas, p.sm_ctas,
+                           p.resident, p.warps, p.name);
+    return out;
+}
+
+}  // namespace
+
+void add_measure(CLI::App& app, MeasureCommand& o) {
+    CLI::App* measure =
+        app.add_subcommand("measure", "Run launch files on a GPU and count the cycles they take");
+    measure->add_option("FILES", o.files, "LAUNCH.json, one or more")->required();
+    add_engine_options(*measure, o.engines);
+    measure->add_flag("--emulator", o.emulator,
+                      "without a GPU: the emulator, as sm_90, whose clock counts instructions");
+    measure->add_flag("--in-process", o.in_process,
+                      "for profilers: GPU 0, by the driver in this process, and without --limit");
+    measure->add_option("--runs", o.runs, "how often, beside the first time (default: 9)")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 10000u));
+    measure->add_option("--out", o.out, "write the cycles to FILE, as JSON")->type_name("FILE");
+    measure->footer(std::string(help));
+}
+
+int measure_command(const MeasureCommand& command) {
+    // A launch file that is wrong is wrong without a GPU too.
+    for (const std::string& file : command.files) {
+        launch::Input in;
+        if (launch::Problem why = launch::read_input({file}, "", in); !why.empty())
+            return wrong(why);
+        for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
+        const ptx::Parsed parsed = ptx::parse(in.source);
+        if (parsed.diagnostics.empty()) continue;
+        fmt::print(stderr, "{}", diagnostics_report(in, parsed.diagnostics));
+        return wrong_input;
+    }
+    Engines engines;
+    if (launch::Problem why = open_engine(command, engines); !why.empty()) return wrong(why);
+    if (engines.all.empty()) {
+        spdlog::error("measure needs a GPU: {}", engines.no_gpu);
+        return no_gpu;
+    }
+    if (engines.all.size() > 1)
+        return wrong("--gpus " + command.engines.gpus + ": kernels are measured on one GPU");
+    gpu::Engine& engine = *engines.all[0];
+    catch_interrupts();
+
+    validate::MeasureOptions how;
+    how.runs = command.runs;
+    how.optimization = command.engines.optimization;
+    how.stop = &interrupt_flag();
+    validate::Clocks clocks;
+    clocks.version = LOCKWARP_VERSION;
+    clocks.date = today();
+    clocks.device = engine.device().name;
+    clocks.arch = isa::row(engines.arch).name;
+    clocks.driver = engine.device().driver;
+    clocks.mhz = engine.device().clock_mhz;
+    std::atomic<uint64_t> ended{0};
+    {
+        const Progress progress(ended, command.files.size(), "launch files");
+        for (const std::string& file : command.files) {
+            if (interrupted_now()) break;
+            ++ended;
+            Wanted wanted;
+            if (launch::Problem why = read_wanted(file, engines.arch, wanted); !why.empty()) {
+                say(why);
+                continue;
+            }
+            validate::Measured measured = validate::measure(wanted.c, wanted.program, engine, how);
+            if (!measured.problem.empty()) {
+                say(file + ": " + measured.problem);
+                continue;
+            }
+            if (!measured.same_results)
+                spdlog::warn("{}: the clocked kernel gives other results than the plain one", file);
+            measured.point.launch = file;
+            measured.point.name = std::filesystem::path(file).stem().string();
+            clocks.points.push_back(std::move(measured.point));
+        }
+    }
+    if (interrupted_now()) {
+        spdlog::error("stopped");
+        return interrupted;
+    }
+    const size_t failed = command.files.size() - clocks.points.size();
+    if (failed == 0)
+        fmt::print("measured: {} launch file{}, median of {} run{}\n", clocks.points.size(),
+                   clocks.points.size() == 1 ? "" : "s", command.runs,
+                   command.runs == 1 ? "" : "s");
+    else
+        fmt::print("FAILED: {} of {} launch files not measured\n", failed, command.files.size());
+    fmt::print("{}\n", validate::device_text(engine.device()));
+    if (!clocks.points.empty()) fmt::print("{}", table(clocks.points));
+    if (std::fflush(stdout) != 0) return wrong("stdout: cannot be written");
+    if (!command.out.empty()) {
+        const std::string text = validate::clocks_json(clocks);
+        if (launch::Problem why = launch::write_file(
+                command.out, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+            !why.empty())
+            return wrong(why);
+    }
+    return failed == 0 ? done : wrong_input;
+}
+
+}  // namespace lockwarp::tools

@@ -1,0 +1,198 @@
+#include "tools/commands/record_command.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "programs/suite.hpp"
+#include "tools/commands/run_command.hpp"
+#include "tools/progress.hpp"
+#include "tools/report/report.hpp"
+#include "validate/recording.hpp"
+
+namespace lockwarp::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+int wrong(const launch::Problem& problem) {
+    spdlog::error("{}", problem);
+    return wrong_input;
+}
+
+int refuse(const launch::Input& in, const std::vector<ptx::Diagnostic>& diagnostics) {
+    fmt::print(stderr, "{}", diagnostics_report(in, diagnostics));
+    return wrong_input;
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, RecordOptions& o) {
+    CLI::App* record = app.add_subcommand(
+        "record", "Run launch files on a GPU; keep what it gave, for lockwarp replay");
+    record->add_option("FILES", o.files,
+                       "LAUNCH.json, one or more; or a source and a launch file, as for run");
+    record->add_flag("--suite", o.suite,
+                     "programs that have every instruction in every spelling, one file for each "
+                     "mma variant and each opcode");
+    record
+        ->add_option("--out", o.out,
+                     "where the recording goes (default: the launch file's name with .lwr, here); "
+                     "of several the folder")
+        ->type_name("FILE");
+    add_engine_options(*record, o.engine);
+    record
+        ->add_option("--only", o.only,
+                     "keep the results of these instructions: mma,ldmatrix (default: all)")
+        ->type_name("OPCODES")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    record->add_flag("--final", o.final_only, "keep only memory at the end");
+    record->add_option("--trace-mb", o.trace_megabytes, "memory for traces (default: 1024)")
+        ->type_name("MB")
+        ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20));
+    record->add_option("--max-steps", o.max_steps, "trap when a warp has retired N instructions")
+        ->type_name("N");
+    record->add_option("--threads", o.threads, "cores to use (default: all)")->type_name("N");
+}
+
+int read_recorded(const std::vector<std::string>& files, launch::Input& in, ptx::Module& module) {
+    if (launch::Problem why = launch::read_input(files, "", in); !why.empty()) return wrong(why);
+    for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
+    ptx::Parsed parsed = ptx::parse(in.source);
+    if (!parsed.diagnostics.empty()) return refuse(in, parsed.diagnostics);
+    module = std::move(parsed.module);
+    return done;
+}
+
+launch::Problem write_recorded(const std::string& path, const launch::Input& in, isa::Arch arch,
+                               launch::Case c, validate::Answer answer, uint64_t& size) {
+    validate::Recording recording;
+    recording.name = fs::path(in.ptx_path).filename().string();
+    recording.ptx = in.source;
+    recording.arch = isa::row(arch).name;
+    recording.made_by = "lockwarp " LOCKWARP_VERSION;
+    recording.c = std::move(c);
+    recording.answer = std::move(answer);
+    const std::vector<uint8_t> bytes = validate::write_recording(recording);
+    if (bytes.empty())
+        return in.launch.path + ": a recording has at most " +
+               validate::grouped(validate::most_recorded >> 20) +
+               " MB of traces and buffers; keep the results of fewer instructions (--only)";
+    // It will be read where there is nothing to make it again with.
+    if (std::string why = validate::read_recording(bytes, recording); !why.empty())
+        return in.launch.path + ": cannot be recorded: " + why;
+    size = bytes.size();
+    return launch::write_file(path, bytes);
+}
+
+namespace {
+
+// A case of the input, to `out`.
+int record_case(gpu::Engine& engine, isa::Arch arch, const launch::Input& in, launch::Case c,
+                const RecordOptions& options, const std::string& out) {
+    validate::Options how;
+    how.only = options.only;
+    how.final_only = options.final_only;
+    how.trace_bytes = options.trace_megabytes << 20;
+    how.threads = options.threads;
+    how.stop = &interrupt_flag();
+    how.optimization = options.engine.optimization;
+    if (options.max_steps != 0) how.max_steps = options.max_steps;
+    validate::Answer answer;
+    const validate::Report report = validate::run_lockstep(c, arch, engine, how, &answer);
+    if (interrupted_now()) {
+        spdlog::error("stopped; {} was not written", out);
+        return interrupted;
+    }
+    if (!report.diagnostics.empty()) return refuse(in, report.diagnostics);
+    if (!report.problem.empty()) return wrong(in.launch.path + ": " + report.problem);
+    uint64_t size = 0;
+    if (launch::Problem why = write_recorded(out, in, arch, std::move(c), std::move(answer), size);
+        !why.empty())
+        return wrong(why);
+    fmt::print(
+        "recorded: {}, {} bytes: {} register values, {} memory bytes\n{}", out,
+        validate::grouped(size), validate::grouped(report.counts.values),
+        validate::grouped(report.counts.memory_bytes),
+        validate::text_report(report, engine.device(), fs::path(in.ptx_path).filename().string()));
+    if (std::fflush(stdout) != 0) return wrong("stdout: cannot be written");
+    return report.first ? differs_or_trapped : done;
+}
+
+std::string default_name(const launch::Input& in) {
+    return fs::path(in.launch.path).stem().string() + ".lwr";
+}
+
+}  // namespace
+
+int record_on(gpu::Engine& engine, isa::Arch arch, const launch::Input& in, ptx::Module module,
+              const RecordOptions& options) {
+    const isa::Resolved resolved = isa::resolve(module, arch, in.launch.entry);
+    if (!resolved.diagnostics.empty()) return refuse(in, resolved.diagnostics);
+    launch::Case c;
+    if (launch::Problem why = launch::make_case(in.launch, module, resolved.program, c);
+        !why.empty())
+        return wrong(why);
+    if (c.cooperative) return wrong(in.launch.path + ": a cooperative launch is not recorded");
+    return record_case(engine, arch, in, std::move(c), options,
+                       options.out.empty() ? default_name(in) : options.out);
+}
+
+int record_command(const RecordOptions& options) {
+    const bool replaced = options.files.size() == 2 && !options.files[0].ends_with(".json");
+    const bool one = !options.suite && (options.files.size() == 1 || replaced);
+    if (options.files.empty() && !options.suite)
+        return wrong("record: give a launch file, or --suite");
+    struct Wanted {
+        launch::Input in;
+        ptx::Module module;
+    };
+    std::vector<Wanted> wanted(replaced ? 1 : options.files.size());
+    for (size_t i = 0; i < wanted.size(); ++i) {
+        const std::vector<std::string> files =
+            replaced ? options.files : std::vector{options.files[i]};
+        if (const int status = read_recorded(files, wanted[i].in, wanted[i].module); status != done)
+            return status;
+    }
+    Engines engines;
+    if (launch::Problem why = open_gpus(options.engine, 1, engines); !why.empty())
+        return wrong(why);
+    if (engines.all.empty()) {
+        spdlog::error("record needs a GPU: {}", engines.no_gpu);
+        return no_gpu;
+    }
+    if (engines.all.size() > 1)
+        return wrong("--gpus " + options.engine.gpus + ": a recording is of one GPU");
+    gpu::Engine& engine = *engines.all[0];
+    catch_interrupts();
+    if (one)
+        return record_on(engine, engines.arch, wanted[0].in, std::move(wanted[0].module), options);
+
+    const fs::path folder = options.out.empty() ? "." : options.out;
+    if (launch::Problem why = launch::make_folder(folder.string()); !why.empty()) return wrong(why);
+    int status = done;
+    for (Wanted& w : wanted) {
+        RecordOptions each = options;
+        each.out = (folder / default_name(w.in)).string();
+        status = std::max(status, record_on(engine, engines.arch, w.in, std::move(w.module), each));
+        if (status > differs_or_trapped) return status;
+    }
+    if (!options.suite) return status;
+    for (programs::SuiteProgram& program : programs::suite(engines.arch)) {
+        launch::Input in;
+        in.launch.path = program.name;
+        in.ptx_path = program.name + ".ptx";
+        in.source = program.ptx;
+        status =
+            std::max(status, record_case(engine, engines.arch, in, std::move(program.c), options,
+                                         (folder / (program.name + ".lwr")).string()));
+        if (status > differs_or_trapped) return status;
+    }
+    return status;
+}
+
+}  // namespace lockwarp::tools

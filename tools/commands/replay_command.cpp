@@ -1,0 +1,195 @@
+#include "tools/commands/replay_command.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <set>
+
+#include "tools/commands/run_command.hpp"
+#include "tools/progress.hpp"
+#include "tools/report/summary_text.hpp"
+#include "validate/recording.hpp"
+
+namespace lockwarp::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+using validate::CaseResult;
+using validate::Verdict;
+
+int wrong(const launch::Problem& problem) {
+    spdlog::error("{}", problem);
+    return wrong_input;
+}
+
+// The recordings of a folder; below: and of the folders in it.
+launch::Problem list_folder(const fs::path& folder, bool below, std::vector<std::string>& out) {
+    std::error_code error;
+    fs::directory_iterator entry(folder, error);
+    while (!error && entry != fs::directory_iterator()) {
+        const fs::path path = entry->path();
+        std::error_code dangling;
+        if (fs::is_directory(path, dangling)) {
+            if (below)
+                if (launch::Problem why = list_folder(path, false, out); !why.empty()) return why;
+        } else if (path.extension() == ".lwr") {
+            out.push_back(path.string());
+        }
+        entry.increment(error);
+    }
+    if (error) return folder.string() + ": " + error.message();
+    return {};
+}
+
+// One recording beside the emulator. What it was made on, and its instructions, are added.
+CaseResult replay_one(const std::string& path, const validate::Options& how,
+                      validate::Summary& summary) {
+    const auto begin = std::chrono::steady_clock::now();
+    CaseResult result;
+    result.name = path;
+    result.verdict = Verdict::failed;
+    std::vector<uint8_t> bytes;
+    if (result.text = launch::read_file(path, validate::most_recorded, bytes); !result.text.empty())
+        return result;
+    validate::Recording r;
+    if (result.text = validate::read_recording(bytes, r); !result.text.empty()) {
+        result.text = path + ": " + result.text;
+        return result;
+    }
+    bytes = {};
+    const validate::Report report = validate::replay(r.c, *isa::arch_named(r.arch), r.answer, how);
+    result = validate::result_of(path, report, r.name);
+    // The recorded fault is what the emulator was to give.
+    if (report.same_fault) result.verdict = Verdict::identical;
+    // Diagnostics there are none: read_recording has resolved the program.
+    result.text = result.verdict == Verdict::failed
+                      ? path + ": " + report.problem
+                      : validate::text_report(report, r.answer.device, r.name);
+    validate::add_instructions(summary, report);
+    if (std::ranges::find(summary.devices, r.answer.device) == summary.devices.end())
+        summary.devices.push_back(r.answer.device);
+    result.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return result;
+}
+
+// The answer over several.
+std::string answer_over(const validate::Summary& s) {
+    const auto of = [&](Verdict v) {
+        return std::ranges::count(s.results, v, &CaseResult::verdict);
+    };
+    const std::string all = counted(s.cases, "recording");
+    const std::string compared =
+        fmt::format("{} register values compared, {} memory bytes",
+                    validate::grouped(s.counts.values), validate::grouped(s.counts.memory_bytes));
+    std::string out;
+    if (of(Verdict::failed) != 0)
+        out = fmt::format("FAILED: {} of {} not compared, {} different; {}\n", of(Verdict::failed),
+                          all, of(Verdict::differs), compared);
+    else if (of(Verdict::differs) != 0)
+        out = fmt::format("DIFFERS: {} of {}, {}\n", of(Verdict::differs), all, compared);
+    else
+        out = fmt::format("identical: {}, {}\n", all, compared);
+    if (validate::different(s.counts))
+        out += fmt::format("{} register values and {} memory bytes different\n",
+                           validate::grouped(s.counts.different),
+                           validate::grouped(s.counts.memory_different));
+    if (s.counts.masked != 0 || s.counts.taken != 0)
+        out += fmt::format("not compared: masked {}; taken {}\n",
+                           validate::grouped(s.counts.masked), validate::grouped(s.counts.taken));
+    for (const gpu::Device& d : s.devices) out += validate::device_text(d) + "\n";
+    for (const CaseResult& r : s.results)
+        if (r.verdict == Verdict::differs)
+            out += fmt::format("\n{}:\n{}", clean_line(r.name), r.text);
+    return out;
+}
+
+int status_of(Verdict v) {
+    return v == Verdict::identical ? done
+           : v == Verdict::differs ? differs_or_trapped
+                                   : wrong_input;
+}
+
+}  // namespace
+
+launch::Problem find_recordings(const std::vector<std::string>& named,
+                                std::vector<std::string>& out) {
+    for (const std::string& name : named) {
+        std::error_code error;
+        if (!fs::is_directory(name, error)) {
+            out.push_back(name);
+            continue;
+        }
+        std::vector<std::string> found;
+        if (launch::Problem why = list_folder(name, true, found); !why.empty()) return why;
+        if (found.empty()) return name + ": no recordings (*.lwr) in it";
+        std::ranges::sort(found, validate::name_before);
+        out.insert(out.end(), found.begin(), found.end());
+    }
+    std::set<std::string> seen;
+    std::erase_if(out, [&](const std::string& path) { return !seen.insert(path).second; });
+    return {};
+}
+
+void add_replay(CLI::App& app, ReplayOptions& o) {
+    CLI::App* replay = app.add_subcommand(
+        "replay", "Compare the emulator with what a GPU gave (lockwarp record); needs no GPU");
+    replay->add_option("FILES", o.files, "recordings (.lwr), or folders of them")
+        ->required()
+        ->type_name("FILE");
+    replay
+        ->add_option("--max-steps", o.max_steps,
+                     "trap when a warp has retired N instructions (default: no limit)")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
+    replay->add_option("--threads", o.threads, "cores to use (default: all)")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 1024u));
+    add_report_options(*replay, o.reports);
+}
+
+int replay_command(const ReplayOptions& options) {
+    std::vector<std::string> files;
+    if (launch::Problem why = find_recordings(options.files, files); !why.empty())
+        return wrong(why);
+    validate::Options how;
+    how.threads = options.threads;
+    if (options.max_steps != 0) how.max_steps = options.max_steps;
+    how.stop = &interrupt_flag();
+    catch_interrupts();
+    validate::Summary summary;
+    summary.command = "replay";
+    std::string only;  // the text of a single recording's result
+    {
+        std::atomic<uint64_t> ended{0};
+        const Progress progress(ended, files.size(), "recordings");
+        for (const std::string& path : files) {
+            const CaseResult result = replay_one(path, how, summary);
+            if (interrupted_now()) break;
+            if (result.verdict == Verdict::failed) spdlog::error("{}", result.text);
+            only = result.text;
+            validate::add(summary, result, true);
+            ++ended;
+        }
+    }
+    if (interrupted_now()) {
+        spdlog::error("stopped after {}", counted(summary.cases, "recording"));
+        return interrupted;
+    }
+    const Verdict verdict = validate::verdict(summary);
+    if (files.size() > 1)
+        fmt::print("{}", answer_over(summary));
+    else if (verdict != Verdict::failed)
+        fmt::print("{}", only);
+    if (std::fflush(stdout) != 0) return wrong("stdout: cannot be written");
+    if (launch::Problem why = write_reports(summary, options.reports); !why.empty())
+        return wrong(why);
+    return status_of(verdict);
+}
+
+}  // namespace lockwarp::tools

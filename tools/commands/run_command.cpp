@@ -1,0 +1,160 @@
+#include "tools/commands/run_command.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+#include "emu/lockwarp.hpp"
+#include "launch/input.hpp"
+#include "tools/commands/fidelity_command.hpp"
+#include "tools/progress.hpp"
+#include "tools/report/matrices.hpp"
+#include "tools/report/report.hpp"
+#include "validate/lockstep.hpp"
+
+namespace lockwarp::tools {
+
+namespace {
+
+int wrong(const launch::Problem& problem) {
+    spdlog::error("{}", problem);
+    return wrong_input;
+}
+
+Buffers views(const std::vector<launch::BufferField>& fields,
+              const std::vector<std::vector<uint8_t>>& storage) {
+    Buffers out;
+    for (size_t i = 0; i < fields.size(); ++i) out[fields[i].name] = storage[i];
+    return out;
+}
+
+launch::Problem write_outputs(const launch::LaunchFile& file, const launch::Prepared& prepared,
+                              const std::string& folder) {
+    if (launch::Problem why = launch::make_folder(folder); !why.empty()) return why;
+    for (const std::string& name : file.outputs)
+        for (size_t i = 0; i < file.buffers.size(); ++i)
+            if (file.buffers[i].name == name) {
+                const std::string path = (std::filesystem::path(folder) / (name + ".bin")).string();
+                if (launch::Problem why = launch::write_file(path, prepared.storage[i]);
+                    !why.empty())
+                    return why;
+            }
+    return {};
+}
+
+std::string statistics(const warp::Statistics& s, double seconds) {
+    return fmt::format(
+        "instructions     {:>18}   retired by warps\n"
+        "lane operations  {:>18}   {:.3g} a second\n"
+        "products         {:>18}   multiply-adds of matrix instructions, {:.3g} a second\n"
+        "CTAs, warps      {:>18}   {} warps\n"
+        "seconds          {:>18.3f}\n",
+        validate::grouped(s.instructions), validate::grouped(s.lane_operations),
+        static_cast<double>(s.lane_operations) / seconds, validate::grouped(s.products),
+        static_cast<double>(s.products) / seconds, validate::grouped(s.ctas),
+        validate::grouped(s.warps), seconds);
+}
+
+}  // namespace
+
+int run_command(const RunOptions& options) {
+    std::vector<PrintRequest> prints(options.print.size());
+    std::vector<ProductRequest> products(options.product.size());
+    for (size_t i = 0; i < prints.size(); ++i)
+        if (launch::Problem why = parse_print(options.print[i], prints[i]); !why.empty())
+            return wrong(why);
+    for (size_t i = 0; i < products.size(); ++i)
+        if (launch::Problem why = parse_product(options.product[i], products[i]); !why.empty())
+            return wrong(why);
+
+    launch::Input in;
+    if (launch::Problem why = launch::read_input(options.files, options.arch, in); !why.empty())
+        return wrong(why);
+    for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
+    const auto refuse = [&](const std::vector<ptx::Diagnostic>& diagnostics) {
+        fmt::print(stderr, "{}", diagnostics_report(in, diagnostics));
+        return wrong_input;
+    };
+    const ptx::Parsed parsed = ptx::parse(in.source);
+    if (!parsed.diagnostics.empty()) return refuse(parsed.diagnostics);
+    isa::Arch arch{};
+    std::vector<ptx::Diagnostic> diagnostics;
+    if (launch::Problem why =
+            launch::choose_arch(in, options.arch, parsed.module, arch, diagnostics);
+        !why.empty())
+        return wrong(why);
+    if (!diagnostics.empty()) return refuse(diagnostics);
+    const isa::Resolved resolved = isa::resolve(parsed.module, arch, in.launch.entry);
+    if (!resolved.diagnostics.empty()) return refuse(resolved.diagnostics);
+
+    launch::Prepared prepared;
+    if (launch::Problem why = launch::prepare(in.launch, resolved.program, prepared); !why.empty())
+        return wrong(why);
+    // Whatever can be wrong with a request is said before the run, not after it.
+    std::vector<std::vector<uint8_t>> inputs;
+    if (!products.empty()) inputs = prepared.storage;
+    {
+        const Buffers now = views(in.launch.buffers, prepared.storage);
+        for (const PrintRequest& p : prints)
+            if (launch::Problem why = check_print(p, now); !why.empty()) return wrong(why);
+        for (const ProductRequest& p : products)
+            if (launch::Problem why = check_product(p, now); !why.empty()) return wrong(why);
+    }
+    if (!options.out.empty())
+        if (launch::Problem why = launch::make_folder(options.out); !why.empty()) return wrong(why);
+
+    std::atomic<uint64_t> ended{0};
+    prepared.launch.progress = &ended;
+    prepared.launch.stop = &interrupt_flag();
+    prepared.launch.threads = options.threads;
+    if (options.max_steps != 0) prepared.launch.max_steps = options.max_steps;
+    catch_interrupts();
+
+    const auto begin = std::chrono::steady_clock::now();
+    warp::Result result;
+    check::InFlight in_flight;
+    {
+        const Progress progress(ended, in.launch.grid.count(), "CTAs");
+        result =
+            exec::launch(resolved.program, prepared.launch, options.check ? &in_flight : nullptr);
+    }
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (result.refusal) return wrong(in.launch.path + ": " + result.refusal->what);
+    if (result.trap && result.trap->kind == warp::TrapKind::stopped) {
+        spdlog::error("stopped; no output was written");
+        return interrupted;
+    }
+    if (result.trap) {
+        fmt::print("{}", trap_report(in.ptx_path, in.source, resolved.program, *result.trap));
+        fmt::print("{}", printed_report(result));
+        if (options.stats) fmt::print("{}", statistics(result.statistics, seconds));
+        return differs_or_trapped;
+    }
+
+    const std::string early =
+        early_reads_report(in.ptx_path, in.source, resolved.program, in_flight.found());
+    fmt::print("{}", early);
+    fmt::print("done: {} on {}, {} CTA{}, {} instructions\n", resolved.program.entry,
+               isa::row(arch).name, validate::grouped(result.statistics.ctas),
+               result.statistics.ctas == 1 ? "" : "s",
+               validate::grouped(result.statistics.instructions));
+    const Buffers after = views(in.launch.buffers, prepared.storage);
+    std::string text = printed_report(result);
+    for (const PrintRequest& p : prints) print_matrix(p, after, text);
+    for (const ProductRequest& p : products)
+        product_report(p, views(in.launch.buffers, inputs), after, text);
+    if (options.stats) text += statistics(result.statistics, seconds);
+    text += fidelity_note(resolved.program, parsed.module);
+    fmt::print("{}", text);
+    if (!options.out.empty())
+        if (launch::Problem why = write_outputs(in.launch, prepared, options.out); !why.empty())
+            return wrong(why);
+    if (std::fflush(stdout) != 0) return wrong("the output could not be written");
+    return early.empty() ? done : differs_or_trapped;
+}
+
+}  // namespace lockwarp::tools

@@ -1,0 +1,289 @@
+#include "tools/commands/time_command.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "tools/commands/run_command.hpp"
+#include "tools/progress.hpp"
+#include "tools/report/report.hpp"
+#include "tools/report/time_report.hpp"
+#include "validate/clocks.hpp"
+#include "validate/lockstep.hpp"
+
+namespace lockwarp::tools {
+
+namespace {
+
+constexpr uint64_t most_items = 20'000'000;
+constexpr uint64_t most_events = 2'000'000;
+
+int wrong(const launch::Problem& problem) {
+    spdlog::error("{}", problem);
+    return wrong_input;
+}
+
+std::string names_of_machines() {
+    std::string out;
+    for (const timing::Machine& m : timing::machines())
+        out += fmt::format("{}{} ({})", out.empty() ? "" : ", ", m.name, isa::row(m.arch).name);
+    return out;
+}
+
+// done, or the exit status with everything said.
+int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uint64_t from,
+             Timed& t) {
+    if (launch::Problem why = launch::read_input(o.files, {}, t.in); !why.empty())
+        return wrong(why);
+    const auto refuse = [&](const std::vector<ptx::Diagnostic>& diagnostics) {
+        fmt::print(stderr, "{}", diagnostics_report(t.in, diagnostics));
+        return wrong_input;
+    };
+    const ptx::Parsed parsed = ptx::parse(t.in.source);
+    if (!parsed.diagnostics.empty()) return refuse(parsed.diagnostics);
+    const timing::Machine* machine = name.empty() ? nullptr : timing::machine_named(name);
+    if (!name.empty() && machine == nullptr)
+        return wrong("no cycles are known of \"" + name + "\"; they are of " + names_of_machines());
+    isa::Arch arch{};
+    std::vector<ptx::Diagnostic> diagnostics;
+    const std::string named = machine == nullptr ? "" : std::string(isa::row(machine->arch).name);
+    if (launch::Problem why = launch::choose_arch(t.in, named, parsed.module, arch, diagnostics);
+        !why.empty())
+        return wrong(why);
+    if (!diagnostics.empty()) return refuse(diagnostics);
+    if (machine == nullptr) machine = timing::machine_of(arch);
+    if (machine == nullptr)
+        return wrong(fmt::format("no cycles are known of {}; --arch: {}", isa::row(arch).name,
+                                 names_of_machines()));
+    isa::Resolved resolved = isa::resolve(parsed.module, arch, t.in.launch.entry);
+    if (!resolved.diagnostics.empty()) return refuse(resolved.diagnostics);
+    t.program = std::make_unique<isa::Program>(std::move(resolved.program));
+    launch::Prepared prepared;
+    if (launch::Problem why = launch::prepare(t.in.launch, *t.program, prepared); !why.empty())
+        return wrong(why);
+
+    if (prepared.launch.cooperative)
+        return wrong(t.in.launch.path +
+                     ": no cycles are known of CTAs that wait for each other (cooperative)");
+
+    t.lowering = timing::lower(*t.program, *machine);
+    timing::Listener listener(t.lowering, machine->sms, most_items, o.cold);
+    catch_interrupts();
+    std::atomic<uint64_t> ended{0};
+    warp::Launch launch = prepared.launch;
+    launch.progress = &ended;
+    launch.stop = &interrupt_flag();
+    const uint64_t ctas = launch.grid.count();
+    const uint64_t share = o.all ? ctas : (ctas + machine->sms - 1) / machine->sms;
+    warp::Result result;
+    {
+        const Progress progress(ended, share, "CTAs");
+        if (o.all) result = exec::launch(*t.program, launch, &listener);
+        for (uint64_t cta = 0; !o.all && cta < ctas; cta += machine->sms) {
+            launch.first_cta = cta;
+            launch.ctas = 1;
+            result = exec::launch(*t.program, launch, &listener);
+            if (result.refusal || result.trap || listener.full()) break;
+        }
+    }
+    if (result.refusal) return wrong(t.in.launch.path + ": " + result.refusal->what);
+    if (result.trap && result.trap->kind == warp::TrapKind::stopped) {
+        spdlog::error("stopped");
+        return interrupted;
+    }
+    if (result.trap) {
+        fmt::print("{}", trap_report(t.in.ptx_path, t.in.source, *t.program, *result.trap));
+        return differs_or_trapped;
+    }
+    timing::Options options;
+    options.registers = o.registers;
+    options.events = events;
+    options.from_cycle = from;
+    t.report = timing::simulate(t.lowering, prepared.launch, listener, options);
+    if (t.report.cut)
+        spdlog::warn(
+            "the run is longer than the model keeps: the first {} instructions of warps "
+            "are timed",
+            most_items);
+    return done;
+}
+
+launch::Problem write_text(const std::string& path, const std::string& text) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+    return launch::write_file(path, {bytes, text.size()});
+}
+
+// A measured launch beside its prediction.
+struct PointBeside {
+    Point point;
+    uint64_t ctas = 0;  // of an SM
+    double error() const { return point.predicted / point.measured - 1; }
+};
+
+// Pairs of points that differ by more than this share are expected in the measured order.
+constexpr double clear_difference = 0.15;
+
+int against(const TimeCommand& o) {
+    std::vector<uint8_t> bytes;
+    if (launch::Problem why = launch::read_file(o.against, uint64_t{1} << 26, bytes); !why.empty())
+        return wrong(why);
+    validate::Clocks clocks;
+    if (launch::Problem why = validate::read_clocks(
+            {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, clocks);
+        !why.empty())
+        return wrong(o.against + ": " + why);
+    std::vector<PointBeside> all;
+    for (const validate::ClockPoint& p : clocks.points) {
+        TimeCommand one = o;
+        one.files = {p.launch};
+        Timed t;
+        if (const int status = time_one(one, o.arch.empty() ? clocks.arch : o.arch, 0, 0, t);
+            status != done)
+            return status;
+        all.push_back({{p.name, static_cast<double>(t.report.sm_cycles), p.sm_cycles}, p.sm_ctas});
+    }
+    if (all.empty()) return wrong(o.against + ": it has no points");
+    double sum = 0;
+    for (const PointBeside& p : all) sum += std::abs(p.error());
+    size_t pairs = 0, right = 0;
+    std::string wrong_pairs;
+    for (const PointBeside& a : all)
+        for (const PointBeside& b : all) {
+            if (a.point.measured <= b.point.measured * (1 + clear_difference)) continue;
+            ++pairs;
+            if (a.point.predicted > b.point.predicted)
+                ++right;
+            else
+                wrong_pairs += fmt::format("  {} over {}\n", a.point.name, b.point.name);
+        }
+    std::string out = fmt::format(
+        "mean error {:.1f}% over {} launches; order right in {} of {} pairs that differ by over "
+        "15%\n",
+        100 * sum / static_cast<double>(all.size()), all.size(), validate::grouped(right),
+        validate::grouped(pairs));
+    out += fmt::format("{}, {}, driver {}, {} MHz, {}; cycles of an SM\n", clocks.device,
+                       clocks.arch, clocks.driver, clocks.mhz, clocks.date);
+    out += fmt::format("{:<44} {:>12} {:>10} {:>10} {:>8}\n", "launch", "CTAs of an SM", "measured",
+                       "predicted", "");
+    for (const PointBeside& p : all)
+        out += fmt::format("{:<44} {:>12} {:>10.0f} {:>10.0f} {:>+7.1f}%\n", p.point.name, p.ctas,
+                           p.point.measured, p.point.predicted, 100 * p.error());
+    if (!wrong_pairs.empty()) out += "in the wrong order:\n" + wrong_pairs;
+    if (!o.scatter.empty()) {
+        std::vector<Point> points;
+        for (const PointBeside& p : all) points.push_back(p.point);
+        const std::string title =
+            fmt::format("Cycles of an SM: the model beside {}, {}", clocks.device, clocks.date);
+        if (launch::Problem why = write_text(o.scatter, scatter_svg(points, title)); !why.empty())
+            return wrong(why);
+    }
+    fmt::print("{}", out);
+    return std::fflush(stdout) == 0 ? done : wrong("the output could not be written");
+}
+
+// "3" or "sub-core:1".
+bool parse_window(const TimeCommand& o, Window& w) {
+    std::string_view text = o.timeline;
+    constexpr std::string_view prefix = "sub-core:";
+    w.sub_core = text.starts_with(prefix);
+    if (w.sub_core) text.remove_prefix(prefix.size());
+    if (text.empty() || text.size() > 4) return false;
+    for (const char c : text) {
+        if (c < '0' || c > '9') return false;
+        w.number = 10 * w.number + static_cast<unsigned>(c - '0');
+    }
+    w.from = o.from;
+    w.cycles = o.cycles;
+    return !w.sub_core || w.number < timing::sub_cores;
+}
+
+}  // namespace
+
+void add_time(CLI::App& app, TimeCommand& o) {
+    CLI::App* time =
+        app.add_subcommand("time", "About how many cycles a launch takes, where they go, and why");
+    time->add_option("FILES", o.files,
+                     "LAUNCH.json, or a source (.ptx, .cu) and a launch file, as for run")
+        ->expected(1, 2);
+    time->add_option("--arch", o.arch,
+                     "architecture (its first product) or product (default: the launch file's, "
+                     "else the PTX's target): " +
+                         names_of_machines())
+        ->type_name("NAME");
+    time->add_option("--compare", o.compare, "architectures or products side by side: sm_80,sm_90")
+        ->delimiter(',')
+        ->type_name("NAMES");
+    time->add_option("--lines", o.lines, "instructions to list, those that wait longest first")
+        ->type_name("N")
+        ->capture_default_str();
+    time->add_option("--timeline", o.timeline,
+                     "a row an instruction, a column a cycle, of a warp (0, 1, ...) or of a "
+                     "sub-core (sub-core:0 to 3)")
+        ->type_name("WHICH");
+    time->add_option("--from", o.from, "the timeline's first cycle")
+        ->type_name("CYCLE")
+        ->capture_default_str();
+    time->add_option("--cycles", o.cycles, "the timeline's cycles")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 1000000u))
+        ->capture_default_str();
+    time->add_option("--trace", o.trace, "write every instruction and wait for Perfetto")
+        ->type_name("FILE");
+    time->add_option("--svg", o.svg, "write a picture of the pipes' use over time")
+        ->type_name("FILE");
+    time->add_flag("--json", o.json, "everything, as JSON");
+    time->add_option("--registers", o.registers,
+                     "of a thread, as the assembler says (default: what lives at once in the PTX, "
+                     "and 16)")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 255u));
+    time->add_option(
+            "--against", o.against,
+            "hold the model against cycles that lockwarp measure wrote to FILE; the launch "
+            "files are those it names")
+        ->type_name("FILE");
+    time->add_option("--scatter", o.scatter, "of --against: write a picture")->type_name("FILE");
+    time->add_flag("--cold", o.cold, "what is read first comes from DRAM (default: from L2)");
+    time->add_flag("--all", o.all,
+                   "run every CTA, not only those that one SM has: for kernels whose CTAs wait "
+                   "for each other");
+}
+
+int time_command(const TimeCommand& o) {
+    if (!o.against.empty() && !o.files.empty())
+        return wrong("--against names its launch files itself");
+    if (!o.against.empty()) return against(o);
+    if (o.files.empty()) return wrong("time: give a launch file");
+    Window window;
+    if (!o.timeline.empty() && !parse_window(o, window))
+        return wrong("--timeline \"" + o.timeline + "\": a warp such as 0, or sub-core:0 to 3");
+    if (!o.compare.empty()) {
+        if (!o.arch.empty() || !o.timeline.empty() || !o.trace.empty() || !o.svg.empty() || o.json)
+            return wrong("--compare stands alone");
+        std::vector<Timed> all(o.compare.size());
+        for (size_t i = 0; i < all.size(); ++i)
+            if (const int status = time_one(o, o.compare[i], 0, 0, all[i]); status != done)
+                return status;
+        fmt::print("{}", compare_text(all));
+        return std::fflush(stdout) == 0 ? done : wrong("the output could not be written");
+    }
+    Timed t;
+    const bool events = !o.timeline.empty() || !o.trace.empty();
+    // A wait that reaches into the window began before it.
+    const uint64_t from = o.trace.empty() && o.from > 2000 ? o.from - 2000 : 0;
+    if (const int status = time_one(o, o.arch, events ? most_events : 0, from, t); status != done)
+        return status;
+    if (!o.trace.empty())
+        if (launch::Problem why = write_text(o.trace, trace_json(t)); !why.empty())
+            return wrong(why);
+    if (!o.svg.empty())
+        if (launch::Problem why = write_text(o.svg, use_svg(t)); !why.empty()) return wrong(why);
+    fmt::print("{}", o.json                ? time_json(t)
+                     : !o.timeline.empty() ? timeline_text(t, window)
+                                           : time_text(t, o.lines));
+    return std::fflush(stdout) == 0 ? done : wrong("the output could not be written");
+}
+
+}  // namespace lockwarp::tools

@@ -1,0 +1,16 @@
+// What a folder of recordings and fuzz reports holds of each instruction, as the source of
+// evidence/recorded_rows.cpp.
+#pragma once
+
+#include <string>
+
+#include "launch/files.hpp"
+
+namespace lockwarp::tools {
+
+// Every .lwr below the folder is compared with the emulator again; .json files that are reports of
+// fuzz, validate or replay are added. Others are ignored. rows: how many there are; 0 where the
+// folder has none of these files.
+launch::Problem recorded_source(const std::string& folder, std::string& cpp, size_t& rows);
+
+}  // namespace lockwarp::tools

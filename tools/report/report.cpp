@@ -1,0 +1,183 @@
+#include "tools/report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lockwarp::tools {
+
+namespace {
+
+constexpr size_t columns = 100;
+
+std::string_view line_of(std::string_view source, uint32_t line) {
+    size_t begin = 0;
+    for (uint32_t i = 1; i < line; ++i) {
+        begin = source.find('\n', begin);
+        if (begin == std::string_view::npos) return {};
+        ++begin;
+    }
+    return source.substr(begin, std::min(source.find('\n', begin), source.size()) - begin);
+}
+
+// The line and a caret under the place, cut to the width of a terminal; what is no printable
+// character shows as '.'.
+std::string marked(std::string_view source, ptx::Place place) {
+    if (place.line == 0) return {};
+    const std::string_view whole = line_of(source, place.line);
+    const std::string number = std::to_string(place.line);
+    const size_t room = columns - number.size() - 6;
+    const size_t at = place.column == 0 ? 0 : place.column - 1;
+    const size_t first = at > room * 3 / 4 ? at - room / 2 : 0;
+    if (first > whole.size()) return {};
+    std::string text(whole.substr(first, room));
+    for (char& c : text)
+        if (c == '\t')
+            c = ' ';
+        else if (static_cast<unsigned char>(c) < 32 || static_cast<unsigned char>(c) > 126)
+            c = '.';
+    std::string under(at - first, ' ');
+    const size_t length =
+        std::min<size_t>(std::max(place.length, 1u), room - std::min(room - 1, at - first));
+    under.push_back('^');
+    under.append(length - 1, '~');
+    return fmt::format("  {} | {}\n  {} | {}\n", number, text, std::string(number.size(), ' '),
+                       under);
+}
+
+// A hint in lines of at most 100 columns, broken at blanks.
+std::string folded(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const size_t room = columns - 2;
+        size_t end = text.size();
+        if (end > room) {
+            end = text.rfind(' ', room);
+            if (end == std::string_view::npos || end == 0) end = room;
+        }
+        out += fmt::format("  {}\n", text.substr(0, end));
+        text.remove_prefix(std::min(text.size(), text.find_first_not_of(' ', end)));
+    }
+    return out;
+}
+
+std::string_view space_of(ptx::Space space) {
+    switch (space) {
+        case ptx::Space::global:
+            return "global";
+        case ptx::Space::shared:
+            return "shared";
+        case ptx::Space::local:
+            return "local";
+        case ptx::Space::param:
+            return "param";
+        case ptx::Space::const_:
+            return "const";
+        default:
+            return "generic";
+    }
+}
+
+std::string_view function_of(const isa::Program& program, uint32_t operation) {
+    for (const isa::Function& f : program.functions)
+        if (operation >= f.first && operation < f.end) return f.name;
+    return program.entry;
+}
+
+}  // namespace
+
+std::string caret_report(const std::string& file, std::string_view source,
+                         const std::vector<ptx::Diagnostic>& diagnostics) {
+    std::string out;
+    for (const ptx::Diagnostic& d : diagnostics) {
+        if (d.place.line == 0)
+            out += fmt::format("{}: error: {}\n", file, d.message);
+        else
+            out +=
+                fmt::format("{}:{}:{}: error: {}\n", file, d.place.line, d.place.column, d.message);
+        out += marked(source, d.place);
+        out += folded(d.hint);
+    }
+    return out;
+}
+
+std::string diagnostics_report(const launch::Input& in,
+                               const std::vector<ptx::Diagnostic>& diagnostics) {
+    return fmt::format("{}{} error{} in {}\n", caret_report(in.ptx_path, in.source, diagnostics),
+                       diagnostics.size(), diagnostics.size() == 1 ? "" : "s", in.ptx_path);
+}
+
+std::string trap_report(const std::string& file, std::string_view source,
+                        const isa::Program& program, const warp::Trap& t) {
+    std::string out = fmt::format("TRAP  {}:{}  {}: {}", file, t.place.line,
+                                  function_of(program, t.operation), warp::trap_name(t.kind));
+    if (t.has_address) out += fmt::format(" {:#x}", t.address);
+    out += '\n';
+    out += marked(source, t.place);
+    out += fmt::format("  CTA ({},{},{}), warp {}", t.cta[0], t.cta[1], t.cta[2], t.warp);
+    if (t.has_lane) out += fmt::format(", lane {}", t.lane);
+    out += fmt::format(", step {}", t.step);
+    if (t.has_address) out += fmt::format(", {} address {:#x}", space_of(t.space), t.address);
+    out += '\n';
+    if (!t.detail.empty()) out += folded(t.detail);
+    constexpr size_t shown = 8;
+    for (size_t i = 0; i < t.calls.size() && i < shown; ++i)
+        out += fmt::format("  called from {}:{} ({})\n", file,
+                           program.operations[t.calls[i]].place.line,
+                           function_of(program, t.calls[i]));
+    if (t.calls.size() > shown) out += "  called from further calls\n";
+    return out;
+}
+
+std::string early_reads_report(const std::string& file, std::string_view source,
+                               const isa::Program& program,
+                               const std::vector<check::EarlyRead>& reads) {
+    if (reads.empty()) return {};
+    uint64_t count = 0;
+    for (const check::EarlyRead& r : reads) count += r.count;
+    std::string out = fmt::format(
+        "EARLY  {} reads of shared memory that a cp.async may still be bringing, at {} "
+        "place{}\n",
+        count, reads.size(), reads.size() == 1 ? "" : "s");
+    for (const check::EarlyRead& r : reads) {
+        const ptx::Place place = program.operations[r.reader].place;
+        const ptx::Place copy = program.operations[r.copy].place;
+        out += fmt::format("{}:{}  {}: reads what line {} copies\n", file, place.line,
+                           function_of(program, r.reader), copy.line);
+        out += marked(source, place);
+        out += fmt::format(
+            "  CTA ({},{},{}), warp {}, lane {}, step {}, shared address {:#x}; {} time{}\n",
+            r.cta[0], r.cta[1], r.cta[2], r.warp, r.lane, r.step, r.address, r.count,
+            r.count == 1 ? "" : "s");
+        out +=
+            folded(r.kind == check::Early::flying
+                       ? fmt::format("copied by warp {}, lane {}, which has not waited for it: "
+                                     "cp.async.wait_group or wait_all comes first",
+                                     r.copy_warp, r.copy_lane)
+                       : fmt::format("copied and waited for by warp {}, lane {}; this warp has met "
+                                     "no barrier since: bar.sync comes first",
+                                     r.copy_warp, r.copy_lane));
+    }
+    return out;
+}
+
+std::string printed_report(const warp::Result& result) {
+    if (result.printed.empty()) return {};
+    uint64_t bytes = 0;
+    for (const warp::Printed& p : result.printed) bytes += p.text.size();
+    std::string out = fmt::format(
+        "printed by {} call{} of printf, {} bytes{}:\n", result.printed.size(),
+        result.printed.size() == 1 ? "" : "s", bytes,
+        result.printed_bytes_lost == 0 ? ""
+                                       : fmt::format(", {} more lost", result.printed_bytes_lost));
+    for (const warp::Printed& p : result.printed)
+        for (const char c : p.text) {
+            const auto code = static_cast<unsigned char>(c);
+            const bool shows = (code >= 32 && code != 127) || c == '\n' || c == '\t';
+            out += shows ? c : '.';
+        }
+    if (out.back() != '\n') out += '\n';
+    return out;
+}
+
+}  // namespace lockwarp::tools

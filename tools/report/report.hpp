@@ -1,0 +1,36 @@
+// What a user reads: diagnostics with a caret, traps with their place, matrices.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emu/check/in_flight.hpp"
+#include "emu/isa/operation.hpp"
+#include "emu/warp/launch.hpp"
+#include "launch/input.hpp"
+
+namespace lockwarp::tools {
+
+// "kernel.ptx:41:5: error: ...", the line, a caret under the token, and the hint.
+std::string caret_report(const std::string& file, std::string_view source,
+                         const std::vector<ptx::Diagnostic>& diagnostics);
+
+// Every diagnostic with its caret, and how many there are.
+std::string diagnostics_report(const launch::Input& in,
+                               const std::vector<ptx::Diagnostic>& diagnostics);
+
+// A program's own fault, first line the answer.
+std::string trap_report(const std::string& file, std::string_view source,
+                        const isa::Program& program, const warp::Trap& trap);
+
+// Reads of what a cp.async may still be bringing, the first of each place; first line the answer.
+std::string early_reads_report(const std::string& file, std::string_view source,
+                               const isa::Program& program,
+                               const std::vector<check::EarlyRead>& reads);
+
+// What the kernel printed, with a line that says how much; empty where it printed nothing. What is
+// no printable character shows as '.'.
+std::string printed_report(const warp::Result& result);
+
+}  // namespace lockwarp::tools

@@ -1,0 +1,77 @@
+#include "tools/report/report_options.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "tools/report/summary_github.hpp"
+#include "tools/report/summary_json.hpp"
+#include "tools/report/summary_junit.hpp"
+
+namespace lockwarp::tools {
+
+namespace {
+
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+// In one write, so that steps that end at the same time do not mix.
+launch::Problem append(const std::string& path, const std::string& text) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0) return path + ": " + std::strerror(errno);
+    size_t at = 0;
+    launch::Problem why;
+    while (at < text.size() && why.empty()) {
+        const ssize_t n = ::write(file, text.data() + at, text.size() - at);
+        if (n >= 0)
+            at += static_cast<size_t>(n);
+        else if (errno != EINTR)
+            why = path + ": " + std::strerror(errno);
+    }
+    ::close(file);
+    return why;
+}
+
+launch::Problem write_text(const std::string& path, const std::string& text) {
+    return launch::write_file(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+}
+
+}  // namespace
+
+void add_ci_options(CLI::App& command, ReportOptions& o) {
+    command.add_option("--junit", o.junit, "write a JUnit XML report")->type_name("FILE");
+    command.add_flag("--github", o.github,
+                     "print GitHub's annotations and append to the job summary "
+                     "(default: where GITHUB_ACTIONS is true)");
+}
+
+void add_report_options(CLI::App& command, ReportOptions& o) {
+    command.add_option("--json", o.json, "write a report that lockwarp report reads and merges")
+        ->type_name("FILE");
+    add_ci_options(command, o);
+}
+
+launch::Problem write_reports(const validate::Summary& s, const ReportOptions& o) {
+    launch::Problem first;
+    const auto keep = [&](launch::Problem why) {
+        if (first.empty()) first = std::move(why);
+    };
+    if (!o.json.empty() && o.json == o.junit) return o.json + ": --json and --junit are one file";
+    if (!o.json.empty()) keep(write_text(o.json, summary_json(s)));
+    if (!o.junit.empty()) keep(write_text(o.junit, summary_junit(s)));
+    if (o.github || environment("GITHUB_ACTIONS") == "true") {
+        fmt::print(stderr, "{}", github_annotations(s));
+        const std::string path = environment("GITHUB_STEP_SUMMARY");
+        if (!path.empty()) keep(append(path, github_markdown(s)));
+    }
+    return first;
+}
+
+}  // namespace lockwarp::tools

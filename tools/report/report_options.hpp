@@ -1,0 +1,30 @@
+// The options by which a command leaves a report for CI: --json, --junit, --github.
+#pragma once
+
+#include <string>
+
+#include "launch/files.hpp"
+#include "validate/summary.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace lockwarp::tools {
+
+struct ReportOptions {
+    std::string json, junit;  // files; empty: none
+    bool github = false;
+};
+
+void add_report_options(CLI::App& command, ReportOptions& o);
+
+// --junit and --github only, for a command whose JSON has an option of its own.
+void add_ci_options(CLI::App& command, ReportOptions& o);
+
+// Writes what was asked for. Where GitHub Actions runs it (GITHUB_ACTIONS is true) or --github is
+// given: annotations to stderr, which GitHub reads as it does stdout, and the job summary appended
+// to the file that GITHUB_STEP_SUMMARY names. One that cannot be written does not keep the others.
+launch::Problem write_reports(const validate::Summary& s, const ReportOptions& o);
+
+}  // namespace lockwarp::tools

@@ -1,0 +1,116 @@
+#include "tools/report/summary_github.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/report/summary_text.hpp"
+
+namespace lockwarp::tools {
+
+using validate::CaseResult;
+using validate::grouped;
+using validate::Summary;
+using validate::Verdict;
+
+namespace {
+
+constexpr size_t most_annotations = 10;
+constexpr size_t most_results = 20;
+constexpr size_t most_devices = 32;
+constexpr size_t most_text = 8000;  // bytes of one result's text
+constexpr size_t most_name = 300;
+
+// The message of an annotation, or a property of it.
+std::string message(std::string_view text, bool is_property = false) {
+    std::string out;
+    for (const char c : clean(text)) {
+        if (c == '%' || c == '\n' || c == '\r' || (is_property && (c == ':' || c == ',')))
+            out += fmt::format("%{:02X}", c);
+        else
+            out += c;
+    }
+    return out;
+}
+
+std::string property(std::string_view text) { return message(cut(text, most_name), true); }
+
+// Text in one line of Markdown that is nothing but text: no link, no markup, no end of a cell.
+std::string plain(std::string_view text) {
+    std::string out;
+    for (const char c : cut(clean_line(text), most_name)) {
+        const bool is_word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                             (c >= 'A' && c <= 'Z') || c == ' ' || static_cast<uint8_t>(c) >= 0x80;
+        if (!is_word) out += '\\';
+        out += c;
+    }
+    return out;
+}
+
+// A code block whose fence is longer than any run of backticks within.
+std::string code_block(std::string_view text) {
+    const std::string body = cut(clean(text), most_text);
+    size_t longest = 2;
+    for (size_t i = 0, run = 0; i < body.size(); ++i) {
+        run = body[i] == '`' ? run + 1 : 0;
+        longest = std::max(longest, run);
+    }
+    const std::string fence(longest + 1, '`');
+    return fence + "text\n" + body + (body.ends_with('\n') ? "" : "\n") + fence + "\n";
+}
+
+std::string line_of(std::string_view what, uint64_t compared, uint64_t different) {
+    return fmt::format("| {} | {} | {} |\n", what, grouped(compared), grouped(different));
+}
+
+std::vector<const CaseResult*> not_identical(const Summary& s) {
+    std::vector<const CaseResult*> out;
+    for (const CaseResult& r : s.results)
+        if (r.verdict != Verdict::identical) out.push_back(&r);
+    return out;
+}
+
+}  // namespace
+
+std::string github_annotations(const Summary& s) {
+    const std::vector<const CaseResult*> all = not_identical(s);
+    if (all.empty() && validate::verdict(s) != Verdict::identical)
+        return "::error title=" + property("lockwarp " + s.command) + "::" + message(answer(s)) +
+               "\n";
+    std::string out;
+    const size_t shown = all.size() > most_annotations ? most_annotations - 1 : all.size();
+    for (size_t i = 0; i < shown; ++i) {
+        const CaseResult& r = *all[i];
+        std::string place;
+        if (!r.file.empty()) place = "file=" + property(r.file) + ",";
+        if (!r.file.empty() && r.line != 0) place += fmt::format("line={},", r.line);
+        std::string title = fmt::format("{}: {}", r.name, validate::name_of(r.verdict));
+        if (!r.instruction.empty()) title += ": " + r.instruction;
+        out += fmt::format("::error {}title={}::{}\n", place, property(title),
+                           message(cut(r.text.empty() ? title : r.text, most_text)));
+    }
+    if (shown < all.size())
+        out += fmt::format("::error title={}::{} more: {}\n", property("lockwarp " + s.command),
+                           all.size() - shown, message(answer(s)));
+    return out;
+}
+
+std::string github_markdown(const Summary& s) {
+    std::string out = fmt::format("### lockwarp {}\n\n{}\n\n", plain(s.command), plain(answer(s)));
+    out += "| | compared | different |\n|---|---:|---:|\n";
+    const std::vector<const CaseResult*> all = not_identical(s);
+    out += line_of(s.command == "fuzz" ? "programs" : "cases", s.cases, all.size());
+    out += line_of("register values", s.counts.values, s.counts.different);
+    out += line_of("memory bytes", s.counts.memory_bytes, s.counts.memory_different);
+    out += "\n";
+    for (size_t i = 0; i < s.devices.size() && i < most_devices; ++i)
+        out += "- " + plain(device_line(s.devices[i])) + "\n";
+    for (size_t i = 0; i < all.size() && i < most_results; ++i)
+        out += fmt::format("\n{}: {}\n\n{}", validate::name_of(all[i]->verdict),
+                           plain(all[i]->name), code_block(all[i]->text));
+    if (all.size() > most_results)
+        out += fmt::format("\n{} more are not shown.\n", all.size() - most_results);
+    return out + "\n";
+}
+
+}  // namespace lockwarp::tools
