@@ -174,8 +174,7 @@ bool on_floats(const isa::Form& f) {
 }
 
 std::string described(const isa::Form& f) {
-    return on_floats(f) && programs::on_values(f.op) ? "PTX manual; NaNs as an H200's"
-                                                     : "PTX manual";
+    return on_floats(f) && isa::on_values(f.op) ? "PTX manual; NaNs as an H200's" : "PTX manual";
 }
 
 // The approximate functions: an H200's tables, whatever the architecture (emu/num/mufu.hpp).

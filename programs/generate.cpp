@@ -142,7 +142,7 @@ struct Writer {
     void scalar(const Choice& choice) {
         const isa::Form& f = *choice.form;
         const isa::Modifiers m = decoded(choice.spelling);
-        if (reads_carry(f.op)) {
+        if (isa::row(f.op).reads_carry) {
             const std::string a = source(Type::u32);
             const std::string b = source(Type::u32);
             before += "    add.cc.u32 " + fresh(32) + ", " + a + ", " + b + ";\n";

@@ -9,67 +9,6 @@ namespace lockwarp::programs {
 using isa::Op;
 using isa::Type;
 
-bool on_values(Op op) {
-    switch (op) {
-        case Op::ld:
-        case Op::st:
-        case Op::atom:
-        case Op::red:
-        case Op::cvta:
-        case Op::isspacep:
-        case Op::prefetch:
-        case Op::policy_fraction:
-        case Op::policy_range:
-        case Op::policy_convert:
-        case Op::hint:
-        case Op::mbarrier_init:
-        case Op::mbarrier_inval:
-        case Op::mbarrier_expect:
-        case Op::mbarrier_complete:
-        case Op::mbarrier_arrive:
-        case Op::mbarrier_drop:
-        case Op::mbarrier_wait:
-        case Op::mbarrier_pending:
-        case Op::mbarrier_copies:
-        case Op::bra:
-        case Op::brx:
-        case Op::call:
-        case Op::alloca_:
-        case Op::stacksave:
-        case Op::stackrestore:
-        case Op::ret:
-        case Op::exit:
-        case Op::trap:
-        case Op::brkpt:
-        case Op::nanosleep:
-        case Op::fence:
-        case Op::bar:
-        case Op::bar_red:
-        case Op::bar_warp:
-        case Op::cp_async:
-        case Op::cp_async_commit:
-        case Op::cp_async_wait:
-        case Op::cp_async_wait_all:
-        case Op::mma:
-        case Op::wmma_load:
-        case Op::wmma_store:
-        case Op::wmma_mma:
-        case Op::ldmatrix:
-        case Op::stmatrix:
-        case Op::activemask:
-            return false;
-        default:
-            return true;
-    }
-}
-
-bool needs_the_warp(Op op) {
-    return op == Op::shfl || op == Op::vote || op == Op::match || op == Op::redux ||
-           op == Op::elect || op == Op::movmatrix;
-}
-
-bool reads_carry(Op op) { return op == Op::addc || op == Op::subc || op == Op::madc; }
-
 isa::Modifiers decoded(const std::string& spelling) {
     isa::Modifiers m;
     for (size_t at = spelling.find('.'); at < spelling.size();) {
@@ -102,9 +41,9 @@ std::vector<Choice> choices(isa::Arch arch) {
     std::vector<Choice> out;
     for (const isa::Form& f : isa::forms()) {
         if (f.target > target) continue;
-        const bool wmma = f.op == Op::wmma_load || f.op == Op::wmma_store;
-        const bool moves = f.op == Op::ldmatrix || f.op == Op::stmatrix || wmma;
-        if (!moves && (!on_values(f.op) || is_wide(f))) continue;
+        const bool wmma = isa::row(f.op).wmma;
+        const bool moves = isa::row(f.op).matrix == isa::Matrix::move;
+        if (!moves && (!isa::on_values(f.op) || is_wide(f))) continue;
         for (const std::string& modifiers : isa::expansions(f.syntax)) {
             // The older order of modifiers is the same instruction; addresses are not generic.
             if (moves && ((!wmma && modifiers.find(".m8n8.x") == std::string::npos) ||

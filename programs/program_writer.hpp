@@ -26,15 +26,6 @@ struct Choice {
 // What a chain of values is made of, in the order of the tables.
 std::vector<Choice> choices(isa::Arch arch);
 
-// Instructions on one register after another: no addresses, no steering, no waiting.
-bool on_values(isa::Op op);
-
-// Made with the whole warp, never under a guard or in a branch.
-bool needs_the_warp(isa::Op op);
-
-// It takes CC.CF, which some instruction must have written.
-bool reads_carry(isa::Op op);
-
 // A mov of 128 bits or of a vector, whose registers are not one of a width.
 bool is_wide(const isa::Form& form);
 

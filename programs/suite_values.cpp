@@ -143,7 +143,7 @@ void write_values(SuiteWriter& w, const std::vector<Spelled>& spellings) {
             for (const unsigned table : truth_tables) w.line(s.text + operands(w, s, n, table));
         } else {
             // A carry is written before it is read, and shows in what is read of it.
-            if (reads_carry(s.form->op))
+            if (isa::row(s.form->op).reads_carry)
                 w.line("add.cc.u32 " + w.result(32, 1) + ", " + w.input(Type::b32, Role::a) + ", " +
                        w.input(Type::b32, Role::b));
             w.line(s.text + operands(w, s, n, 0));

@@ -26,8 +26,8 @@ struct OneInstruction {
 
 // What it reads beside registers is not carried over.
 bool isolable(const isa::Operation& o) {
-    return o.op != isa::Op::ldmatrix && o.op != isa::Op::stmatrix && o.op != isa::Op::wmma_load &&
-           o.op != isa::Op::wmma_store && o.op != isa::Op::ld && !programs::reads_carry(o.op);
+    const isa::OpRow& row = isa::row(o.op);
+    return row.memory == isa::Memory::none && !row.reads_carry;
 }
 
 // Of mma, a byte-id or thread-id in a register becomes the number that the register holds: it must
@@ -148,7 +148,7 @@ bool reads_unwritten(const isa::Program& p) {
             if (!written[p.uses[o.first_use + i]]) return true;
     bool carry = false;
     for (const isa::Operation& o : p.operations) {
-        if (programs::reads_carry(o.op) && !carry) return true;
+        if (isa::row(o.op).reads_carry && !carry) return true;
         carry = carry || (o.mod.cc && !o.guarded);
     }
     return false;

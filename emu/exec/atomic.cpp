@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "emu/exec/access.hpp"
+#include "emu/exec/families.hpp"
 
 namespace lockwarp::exec {
 
@@ -184,8 +185,7 @@ void run(Context& c, const Step& s, uint32_t mask) {
 
 }  // namespace
 
-Handler atomic_handler(const Operation& o) {
-    if (o.op != Op::atom && o.op != Op::red) return nullptr;
+Handler ordinary_atom(const Operation& o) {
     switch (isa::bits(o.mod.type[0])) {
         case 16:
             return run<uint16_t>;

@@ -2,7 +2,6 @@
 
 namespace lockwarp::exec {
 
-using isa::Op;
 using warp::Path;
 using warp::PathState;
 using warp::TrapKind;
@@ -18,11 +17,13 @@ struct Asked {
     uint32_t threads = 0;  // that it counts; 0: all that live
 };
 
+bool has_value(const Operation& o) { return isa::row(o.op).step == StepKind::reduction; }
+
 // bar.red has its result before the barrier's number and its predicate behind. Sets a trap where
 // the operands are bad.
 Asked asked_of(Context& c, const Operation& o, uint32_t mask) {
     const auto lane = static_cast<unsigned>(__builtin_ctz(mask));
-    const unsigned first = o.op == Op::bar_red ? 1 : 0;
+    const unsigned first = has_value(o) ? 1 : 0;
     Asked a;
     a.id = slot<uint32_t>(c, o.r[first])[lane];
     const bool counted = o.operands > 2 * first + 1;
@@ -40,7 +41,7 @@ Asked asked_of(Context& c, const Operation& o, uint32_t mask) {
 void open(const Context& c, Path& p, const warp::Barrier& b) {
     p.state = PathState::ready;
     const Operation& o = c.program->operations[p.pc - 1];
-    if (o.op != Op::bar_red) return;
+    if (!has_value(o)) return;
     --p.pc;
     p.opened = true;
     p.value = o.mod.combine == isa::Combine::and_ ? b.yes == b.given : b.yes;
@@ -91,7 +92,7 @@ bool barrier(Context& c, size_t path, const Operation& o, uint32_t mask) {
     // Barriers count whole warps (PTX manual, barrier): exited and missing lanes of it too.
     b.arrived += o.aligned_barrier ? 32 : count(mask);
     if (asked.threads != 0) b.expected = asked.threads;
-    if (o.op == Op::bar_red) {
+    if (has_value(o)) {
         b.given += count(mask);
         b.yes += count(read_predicate(c, o, o.operands - 1u) & mask);
     }

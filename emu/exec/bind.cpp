@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "emu/exec/context.hpp"
+#include "emu/exec/families.hpp"
 #include "emu/exec/wmma.hpp"
 #include "emu/ptx/printer.hpp"
 
@@ -8,62 +8,12 @@ namespace lockwarp::exec {
 
 namespace {
 
-using isa::Op;
-
-// The earlier have what the later have in another form: add.cc, min.relu.
-constexpr std::array families{wide_handler,    mbarrier_handler, policy_handler,  special_handler,
-                              compare_handler, carry_handler,    bits_handler,    integer_handler,
-                              float_handler,   move_handler,     convert_handler, memory_handler,
-                              atomic_handler,  matrix_handler,   wmma_handler,    warp_handler,
-                              stack_handler};
-
 Handler handler_of(const Operation& o, bool plain_arithmetic) {
-    if (!plain_arithmetic)
-        if (Handler fast = fast_float_handler(o)) return fast;
-    for (const auto family : families)
-        if (Handler found = family(o)) return found;
-    return nullptr;
-}
-
-bool is_control(Op op) {
-    switch (op) {
-        case Op::bra:
-        case Op::brx:
-        case Op::call:
-        case Op::ret:
-        case Op::exit:
-        case Op::trap:
-        case Op::brkpt:
-        case Op::bar:
-            return true;
-        default:
-            return false;
-    }
-}
-
-// The instructions of a membermask.
-bool is_collective(Op op) {
-    switch (op) {
-        case Op::shfl:
-        case Op::vote:
-        case Op::match:
-        case Op::redux:
-        case Op::elect:
-        case Op::bar_warp:
-            return true;
-        default:
-            return false;
-    }
-}
-
-// Whether a handler runs the step; the others are the scheduler's own.
-bool behaves(StepKind kind) { return kind != StepKind::control && kind != StepKind::reduction; }
-
-StepKind kind_of(const Operation& o) {
-    if (is_control(o.op)) return StepKind::control;
-    if (o.op == Op::bar_red) return StepKind::reduction;
-    if (is_collective(o.op)) return StepKind::collective;
-    return o.mod.aligned && o.op != Op::fence ? StepKind::aligned : StepKind::plain;
+    const Behaviour& b = behaviour(o.op);
+    if (b.choose == nullptr) return nullptr;
+    if (!plain_arithmetic && b.fast != nullptr)
+        if (Handler fast = b.fast(o)) return fast;
+    return b.choose(o);
 }
 
 }  // namespace
@@ -80,9 +30,10 @@ std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic
     for (const Operation& o : program.operations) {
         Step s;
         s.op = &o;
-        s.kind = kind_of(o);
-        if (behaves(s.kind)) s.run = handler_of(o, plain_arithmetic);
-        if (o.op == Op::mma) {
+        s.kind = isa::row(o.op).step;
+        s.flow = isa::row(o.op).flow;
+        s.run = handler_of(o, plain_arithmetic);
+        if (o.mma != nullptr) {
             auto found = std::ranges::find(code.plans, o.mma, &MmaPlan::variant);
             if (found == code.plans.end()) {
                 found = code.plans.insert(code.plans.end(), MmaPlan{});
@@ -92,13 +43,13 @@ std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic
             s.plan = &*found;
             if (s.plan->row == nullptr) s.run = nullptr;
         }
-        if (is_wmma(o.op)) {
+        if (isa::row(o.op).wmma) {
             s.wmma = wmma_plan(o, program.arch, plain_arithmetic, code.wmma_plans);
             if (s.wmma == nullptr) s.run = nullptr;
         }
-        if (behaves(s.kind) && s.run == nullptr)
-            missing.push_back("line " + std::to_string(o.place.line) +
-                              ": an instruction without behaviour on " +
+        if (has_handler(s.kind) && s.run == nullptr)
+            missing.push_back("line " + std::to_string(o.place.line) + ": " +
+                              std::string(isa::row(o.op).name) + " has no behaviour on " +
                               std::string(isa::row(program.arch).name));
         code.steps.push_back(s);
     }

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "emu/exec/context.hpp"
+#include "emu/exec/families.hpp"
 
 namespace lockwarp::exec {
 
 namespace {
 
-using isa::Op;
 using isa::Part;
 
 // Bits 47..16 or 31..0 of the product of the operands' lower 24 bits, and a third operand added.
@@ -81,23 +80,6 @@ void relu_s32(Context& c, const Step& s, uint32_t mask) {
     for_lanes(mask, [&](unsigned l) {
         d[l] = static_cast<uint32_t>(F(static_cast<int32_t>(a[l]), static_cast<int32_t>(b[l])));
     });
-}
-
-Handler least_or_most(const Operation& o) {
-    const isa::Modifiers& m = o.mod;
-    const bool least = o.op == Op::min;
-    switch (m.type[0]) {
-        case Type::u16x2:
-            return least ? pairs<uint16_t, min_op> : pairs<uint16_t, max_op>;
-        case Type::s16x2:
-            if (m.relu) return least ? pairs<int16_t, min_relu_op> : pairs<int16_t, max_relu_op>;
-            return least ? pairs<int16_t, min_op> : pairs<int16_t, max_op>;
-        case Type::s32:
-            if (m.relu) return least ? relu_s32<min_relu_op> : relu_s32<max_relu_op>;
-            return nullptr;
-        default:
-            return nullptr;
-    }
 }
 
 template <bool wrap>
@@ -222,33 +204,29 @@ void testp(Context& c, const Step& s, uint32_t mask) {
 
 }  // namespace
 
-Handler bits_handler(const Operation& o) {
-    const isa::Modifiers& m = o.mod;
-    const Type t = m.type[0];
-    switch (o.op) {
-        case Op::add:
-            return t == Type::u16x2 || t == Type::s16x2 ? pairs<uint16_t, add_op> : nullptr;
-        case Op::min:
-        case Op::max:
-            return least_or_most(o);
-        case Op::mul24:
-            return of_24_bits_handler<false>(m);
-        case Op::mad24:
-            return of_24_bits_handler<true>(m);
-        case Op::bmsk:
-            return m.wrap ? bmsk<true> : bmsk<false>;
-        case Op::szext:
-            if (isa::is_signed(t)) return m.wrap ? szext<true, true> : szext<true, false>;
-            return m.wrap ? szext<false, true> : szext<false, false>;
-        case Op::fns:
-            return fns;
-        case Op::lop3:
-            return lop3;
-        case Op::testp:
-            return t == Type::f64 ? testp<uint64_t, 52> : testp<uint32_t, 23>;
-        default:
-            return nullptr;
-    }
+Handler pair_add(const Operation&) { return pairs<uint16_t, add_op>; }
+Handler pair_min(const Operation& o) {
+    if (o.mod.type[0] == Type::u16x2) return pairs<uint16_t, min_op>;
+    return o.mod.relu ? pairs<int16_t, min_relu_op> : pairs<int16_t, min_op>;
+}
+Handler pair_max(const Operation& o) {
+    if (o.mod.type[0] == Type::u16x2) return pairs<uint16_t, max_op>;
+    return o.mod.relu ? pairs<int16_t, max_relu_op> : pairs<int16_t, max_op>;
+}
+Handler relu_min(const Operation&) { return relu_s32<min_relu_op>; }
+Handler relu_max(const Operation&) { return relu_s32<max_relu_op>; }
+Handler mul24_handler(const Operation& o) { return of_24_bits_handler<false>(o.mod); }
+Handler mad24_handler(const Operation& o) { return of_24_bits_handler<true>(o.mod); }
+Handler bmsk_handler(const Operation& o) { return o.mod.wrap ? bmsk<true> : bmsk<false>; }
+Handler szext_handler(const Operation& o) {
+    const bool wrap = o.mod.wrap;
+    if (isa::is_signed(o.mod.type[0])) return wrap ? szext<true, true> : szext<true, false>;
+    return wrap ? szext<false, true> : szext<false, false>;
+}
+Handler fns_handler(const Operation&) { return fns; }
+Handler lop3_handler(const Operation&) { return lop3; }
+Handler testp_handler(const Operation& o) {
+    return o.mod.type[0] == Type::f64 ? testp<uint64_t, 52> : testp<uint32_t, 23>;
 }
 
 }  // namespace lockwarp::exec

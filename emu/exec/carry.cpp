@@ -2,13 +2,12 @@
 // Integer Arithmetic Instructions". CC.CF is one bit a lane, which only the .cc forms write: the
 // carry out of an addition. A subtraction adds the complement and 1, or for subc the carry: CC.CF
 // is 0 where it borrows (measured on an H200, driver 580).
-#include "emu/exec/context.hpp"
+#include "emu/exec/families.hpp"
 
 namespace lockwarp::exec {
 
 namespace {
 
-using isa::Op;
 using isa::Part;
 
 enum class Kind : uint8_t { add, sub, mad_lo, mad_hi };
@@ -38,7 +37,7 @@ void carried(Context& c, const Step& s, uint32_t mask) {
     const auto* b = slot<T>(c, o.r[2]);
     constexpr bool multiplies = kind == Kind::mad_lo || kind == Kind::mad_hi;
     const auto* e = multiplies ? slot<T>(c, o.r[3]) : b;
-    const bool reads = o.op == Op::addc || o.op == Op::subc || o.op == Op::madc;
+    const bool reads = isa::row(o.op).reads_carry;
     const uint32_t in = reads ? predicate(c, c.program->carry) : 0;
     uint32_t out = 0;
     for_lanes(mask, [&](unsigned l) {
@@ -73,22 +72,11 @@ Handler of_type(Type t) {
 
 }  // namespace
 
-Handler carry_handler(const Operation& o) {
-    if (!isa::uses_carry(o)) return nullptr;
+Handler carried_add(const Operation& o) { return of_type<Kind::add>(o.mod.type[0]); }
+Handler carried_sub(const Operation& o) { return of_type<Kind::sub>(o.mod.type[0]); }
+Handler carried_mad(const Operation& o) {
     const Type t = o.mod.type[0];
-    switch (o.op) {
-        case Op::add:
-        case Op::addc:
-            return of_type<Kind::add>(t);
-        case Op::sub:
-        case Op::subc:
-            return of_type<Kind::sub>(t);
-        case Op::mad:
-        case Op::madc:
-            return o.mod.part == Part::hi ? of_type<Kind::mad_hi>(t) : of_type<Kind::mad_lo>(t);
-        default:
-            return nullptr;
-    }
+    return o.mod.part == Part::hi ? of_type<Kind::mad_hi>(t) : of_type<Kind::mad_lo>(t);
 }
 
 }  // namespace lockwarp::exec

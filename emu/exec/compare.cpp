@@ -1,6 +1,6 @@
 // setp, set, selp, slct, and the logic of predicates. PTX manual, "Comparison and Select
 // Instructions", "Half Precision Comparison Instructions".
-#include "emu/exec/context.hpp"
+#include "emu/exec/families.hpp"
 #include "emu/num/ieee.hpp"
 
 namespace lockwarp::exec {
@@ -9,7 +9,6 @@ namespace {
 
 using isa::Combine;
 using isa::Compare;
-using isa::Op;
 
 template <class T, auto F>
 uint32_t compare_lanes(Context& c, const Operation& o, unsigned first, uint32_t mask) {
@@ -227,27 +226,21 @@ void not_predicate(Context& c, const Step& s, uint32_t mask) {
 
 }  // namespace
 
-Handler compare_handler(const Operation& o) {
-    const bool is_wide = isa::bits(o.mod.type[0]) == 64;
-    if (o.op == Op::setp) return setp;
-    if (o.op == Op::set) return set;
-    if (o.op == Op::selp) return is_wide ? selp<uint64_t> : selp<uint32_t>;
-    if (o.op == Op::slct) return is_wide ? slct<uint64_t> : slct<uint32_t>;
-    if (o.mod.type[0] != Type::pred) return nullptr;
-    switch (o.op) {
-        case Op::mov:
-            return logic<Combine::none>;
-        case Op::and_:
-            return logic<Combine::and_>;
-        case Op::or_:
-            return logic<Combine::or_>;
-        case Op::xor_:
-            return logic<Combine::xor_>;
-        case Op::not_:
-            return not_predicate;
-        default:
-            return nullptr;
-    }
+Handler setp_handler(const Operation&) { return setp; }
+Handler set_handler(const Operation&) { return set; }
+
+Handler selp_handler(const Operation& o) {
+    return isa::bits(o.mod.type[0]) == 64 ? selp<uint64_t> : selp<uint32_t>;
 }
+
+Handler slct_handler(const Operation& o) {
+    return isa::bits(o.mod.type[0]) == 64 ? slct<uint64_t> : slct<uint32_t>;
+}
+
+Handler predicate_mov(const Operation&) { return logic<Combine::none>; }
+Handler predicate_and(const Operation&) { return logic<Combine::and_>; }
+Handler predicate_or(const Operation&) { return logic<Combine::or_>; }
+Handler predicate_xor(const Operation&) { return logic<Combine::xor_>; }
+Handler predicate_not(const Operation&) { return not_predicate; }
 
 }  // namespace lockwarp::exec

@@ -17,6 +17,7 @@ namespace lockwarp::exec {
 
 using isa::Operation;
 using isa::Ref;
+using isa::StepKind;
 using isa::Type;
 using warp::all_lanes;
 
@@ -45,13 +46,10 @@ struct MmaPlan {
 
 struct WmmaPlan;  // wmma.hpp
 
-enum class StepKind : uint8_t {
-    plain,       // run() in the lanes whose guard is true
-    aligned,     // as plain, but all lanes of the warp must be there
-    collective,  // as plain, once all lanes of the membermask are there
-    reduction,   // a barrier with a value: retires once the barrier has opened
-    control,     // branches, exits, barriers: the scheduler's own
-};
+// Whether a handler runs the step; the others are the scheduler's own.
+constexpr bool has_handler(StepKind kind) {
+    return kind != StepKind::control && kind != StepKind::reduction;
+}
 
 struct Step {
     Handler run = nullptr;
@@ -59,6 +57,7 @@ struct Step {
     const MmaPlan* plan = nullptr;
     const WmmaPlan* wmma = nullptr;
     StepKind kind = StepKind::plain;
+    isa::Flow flow = isa::Flow::next;
 };
 
 struct Context {
@@ -141,26 +140,6 @@ inline void for_lanes(uint32_t mask, F f) {
 void set_trap(Context& c, const Operation& o, warp::TrapKind kind, std::string detail);
 void set_trap(Context& c, const Operation& o, warp::TrapKind kind, std::string detail,
               unsigned lane, uint64_t address, ptx::Space space);
-
-// The behaviour of an operation, by family; nullptr where the family does not have it.
-Handler carry_handler(const Operation& o);
-Handler bits_handler(const Operation& o);
-Handler integer_handler(const Operation& o);
-Handler float_handler(const Operation& o);
-Handler fast_float_handler(const Operation& o);  // the same bits by vector instructions
-Handler special_handler(const Operation& o);
-Handler compare_handler(const Operation& o);
-Handler move_handler(const Operation& o);
-Handler convert_handler(const Operation& o);
-Handler memory_handler(const Operation& o);
-Handler atomic_handler(const Operation& o);
-Handler mbarrier_handler(const Operation& o);
-Handler policy_handler(const Operation& o);
-Handler wide_handler(const Operation& o);  // 128 bits
-Handler matrix_handler(const Operation& o);
-Handler wmma_handler(const Operation& o);
-Handler warp_handler(const Operation& o);
-Handler stack_handler(const Operation& o);
 
 // Grows the local memory of the warp's lanes to at least `bytes` each.
 void reserve_local(warp::Warp& w, uint32_t bytes);

@@ -8,7 +8,7 @@
 
 namespace lockwarp::exec {
 
-using isa::Op;
+using isa::Flow;
 using warp::no_index;
 using warp::Path;
 using warp::PathState;
@@ -91,8 +91,10 @@ bool misses_workspace(const Context& c) {
                              &isa::SpecialUse::special) != c.program->specials.end();
 }
 
-void stop(Context& c, const Operation& o, uint32_t mask) {
-    trap_of_lane(c, o, o.op == Op::trap ? TrapKind::trap : TrapKind::breakpoint,
+bool is_warp_barrier(const Operation& o) { return isa::row(o.op).sync == isa::Sync::warp; }
+
+void stop(Context& c, const Operation& o, TrapKind kind, uint32_t mask) {
+    trap_of_lane(c, o, kind,
                  misses_workspace(c) ? "the kernel asks for the workspace of a cooperative launch "
                                        "(%envreg1, %envreg2), which this is not"
                                      : "",
@@ -105,34 +107,38 @@ bool control(Context& c, size_t path, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
     Warp& w = *c.warp;
     Path& p = w.paths[path];
-    if (o.op == Op::bra) return branch(w, path, o, mask);
+    if (s.flow == Flow::branch) return branch(w, path, o, mask);
     if (mask == 0) {
         ++p.pc;
         return true;
     }
-    switch (o.op) {
-        case Op::brx:
+    switch (s.flow) {
+        case Flow::index:
             return branch_by_index(c, path, o, mask);
-        case Op::call:
+        case Flow::call:
             return call(c, path, o, mask);
-        case Op::ret:
-        case Op::exit:
+        case Flow::ret:
+            if (p.frame == no_index) break;
             ++p.pc;
-            if (o.op == Op::ret && p.frame != no_index)
-                return_lanes(c, path, mask);
-            else
-                exit_lanes(c, path, mask);
+            return_lanes(c, path, mask);
             return false;
-        case Op::bar:
+        case Flow::exit:
+            break;
+        case Flow::wait:
             return barrier(c, path, o, mask);
-        case Op::trap:
-        case Op::brkpt:
-            stop(c, o, mask);
+        case Flow::trap:
+            stop(c, o, TrapKind::trap, mask);
             return true;
-        default:
-            set_trap(c, o, TrapKind::trap, "control without behaviour");
+        case Flow::brkpt:
+            stop(c, o, TrapKind::breakpoint, mask);
+            return true;
+        case Flow::next:    // not StepKind::control
+        case Flow::branch:  // above
             return true;
     }
+    ++p.pc;
+    exit_lanes(c, path, mask);
+    return false;
 }
 
 // For bar.warp.sync each path may be at one of its own, else all are at the same.
@@ -156,7 +162,7 @@ bool collective(Context& c, size_t path, const Step& s, uint32_t mask) {
     const auto with_us = [&](const Path& p) {
         if (p.state != PathState::at_collective) return false;
         const Operation& other = c.program->operations[p.pc];
-        return (&other == &o || (o.op == Op::bar_warp && other.op == Op::bar_warp)) &&
+        return (&other == &o || (is_warp_barrier(o) && is_warp_barrier(other))) &&
                membermask(other, p.members) == asked;
     };
     uint32_t here = mask;

@@ -1,12 +1,10 @@
 // cvt and cvt.pack. PTX manual, "Data Movement and Conversion Instructions".
-#include "emu/exec/context.hpp"
+#include "emu/exec/families.hpp"
 #include "emu/num/ieee.hpp"
 
 namespace lockwarp::exec {
 
 namespace {
-
-using isa::Op;
 
 constexpr uint64_t low_bits(uint64_t value, unsigned width) {
     return width >= 64 ? value : value & ((uint64_t{1} << width) - 1);
@@ -148,12 +146,12 @@ void cvt_pack(Context& c, const Step& s, uint32_t mask) {
 
 }  // namespace
 
-Handler convert_handler(const Operation& o) {
-    if (o.op == Op::cvt_pack) return cvt_pack;
-    if (o.op != Op::cvt) return nullptr;
+Handler cvt_handler(const Operation& o) {
     if (isa::row(o.mod.type[0]).lanes == 2) return cvt_pair;
     if (Handler h = extend_handler(o)) return h;
     return cvt;
 }
+
+Handler cvt_pack_handler(const Operation&) { return cvt_pack; }
 
 }  // namespace lockwarp::exec

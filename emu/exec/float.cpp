@@ -3,15 +3,13 @@
 // "Half Precision Floating Point Instructions".
 #include <cstring>
 
-#include "emu/exec/context.hpp"
+#include "emu/exec/families.hpp"
 #include "emu/num/ieee.hpp"
 #include "emu/num/lanes.hpp"
 
 namespace lockwarp::exec {
 
 namespace {
-
-using isa::Op;
 
 // f(type, element bits, lane) for every element of every lane; `operands` sources.
 template <unsigned operands, class F>
@@ -150,7 +148,7 @@ void fast_two(Context& c, const Step& s, uint32_t mask) {
     for_lanes(mask, [&](unsigned l) { d[l] = out[l]; });
 }
 
-void fast_fma(Context& c, const Step& s, uint32_t mask) {
+void fast_three(Context& c, const Step& s, uint32_t mask) {
     auto* d = slot<uint32_t>(c, s.op->r[0]);
     const auto* a = slot<uint32_t>(c, s.op->r[1]);
     const auto* b = slot<uint32_t>(c, s.op->r[2]);
@@ -161,56 +159,29 @@ void fast_fma(Context& c, const Step& s, uint32_t mask) {
     for_lanes(mask, [&](unsigned l) { d[l] = out[l]; });
 }
 
+// f32 with the default rounding and nothing else: the same bits by vector instructions.
+bool is_fast(const isa::Modifiers& m) {
+    return m.type[0] == Type::f32 && m.rounding == isa::Rounding::rn && !m.ftz && !m.sat;
+}
+
 }  // namespace
 
-Handler fast_float_handler(const Operation& o) {
-    const isa::Modifiers& m = o.mod;
-    if (m.type[0] != Type::f32 || m.rounding != isa::Rounding::rn || m.ftz || m.sat) return nullptr;
-    switch (o.op) {
-        case Op::add:
-            return fast_two<num::add_f32>;
-        case Op::sub:
-            return fast_two<num::sub_f32>;
-        case Op::mul:
-            return fast_two<num::mul_f32>;
-        case Op::fma:
-            return fast_fma;
-        default:
-            return nullptr;
-    }
-}
+Handler fast_add(const Operation& o) { return is_fast(o.mod) ? fast_two<num::add_f32> : nullptr; }
+Handler fast_sub(const Operation& o) { return is_fast(o.mod) ? fast_two<num::sub_f32> : nullptr; }
+Handler fast_mul(const Operation& o) { return is_fast(o.mod) ? fast_two<num::mul_f32> : nullptr; }
+Handler fast_fma(const Operation& o) { return is_fast(o.mod) ? fast_three : nullptr; }
 
-Handler float_handler(const Operation& o) {
-    const isa::Modifiers& m = o.mod;
-    if (!isa::is_float(m.type[0])) return nullptr;
-    switch (o.op) {
-        case Op::add:
-            return two<num::add>;
-        case Op::sub:
-            return two<num::sub>;
-        case Op::mul:
-            return two<num::mul>;
-        case Op::fma:
-            return fma;
-        case Op::div:
-            return two<num::div>;
-        case Op::rcp:
-            return rcp;
-        case Op::sqrt:
-            return sqrt;
-        case Op::min:
-            return extremum<num::min>;
-        case Op::max:
-            return extremum<num::max>;
-        case Op::abs:
-            return sign<false>;
-        case Op::neg:
-            return sign<true>;
-        case Op::copysign:
-            return copysign;
-        default:
-            return nullptr;
-    }
-}
+Handler float_add(const Operation&) { return two<num::add>; }
+Handler float_sub(const Operation&) { return two<num::sub>; }
+Handler float_mul(const Operation&) { return two<num::mul>; }
+Handler fma_handler(const Operation&) { return fma; }
+Handler float_div(const Operation&) { return two<num::div>; }
+Handler rcp_handler(const Operation&) { return rcp; }
+Handler sqrt_handler(const Operation&) { return sqrt; }
+Handler float_min(const Operation&) { return extremum<num::min>; }
+Handler float_max(const Operation&) { return extremum<num::max>; }
+Handler float_abs(const Operation&) { return sign<false>; }
+Handler float_neg(const Operation&) { return sign<true>; }
+Handler copysign_handler(const Operation&) { return copysign; }
 
 }  // namespace lockwarp::exec

@@ -3,13 +3,12 @@
 #include <bit>
 #include <limits>
 
-#include "emu/exec/context.hpp"
+#include "emu/exec/families.hpp"
 
 namespace lockwarp::exec {
 
 namespace {
 
-using isa::Op;
 using isa::Part;
 
 template <class T, auto F>
@@ -308,7 +307,7 @@ Handler for_type(Type t, F f) {
     }
 }
 
-Handler wide_handler(Type t, bool accumulate) {
+Handler wide_product(Type t, bool accumulate) {
     switch (t) {
         case Type::u16:
             return accumulate ? wide<uint16_t, uint32_t, true> : wide<uint16_t, uint32_t, false>;
@@ -325,82 +324,98 @@ Handler wide_handler(Type t, bool accumulate) {
 
 }  // namespace
 
-Handler integer_handler(const Operation& o) {
-    const isa::Modifiers& m = o.mod;
-    const Type t = m.type[0];
-    if (isa::is_float(t) || t == Type::pred) return nullptr;
-    switch (o.op) {
-        case Op::add:
-            if (m.sat) return binary<int32_t, add_sat_op>;
-            return for_type(t, []<class T>() -> Handler { return binary<T, add_op>; });
-        case Op::sub:
-            if (m.sat) return binary<int32_t, sub_sat_op>;
-            return for_type(t, []<class T>() -> Handler { return binary<T, sub_op>; });
-        case Op::mul:
-            if (m.part == Part::wide) return wide_handler(t, false);
-            if (m.part == Part::hi)
-                return for_type(t, []<class T>() -> Handler { return binary<T, mul_hi_op>; });
-            return for_type(t, []<class T>() -> Handler { return binary<T, mul_lo_op>; });
-        case Op::mad:
-            if (m.part == Part::wide) return wide_handler(t, true);
-            if (m.sat) return ternary<int32_t, mad_hi_sat_op>;
-            if (m.part == Part::hi)
-                return for_type(t, []<class T>() -> Handler { return ternary<T, mad_hi_op>; });
-            return for_type(t, []<class T>() -> Handler { return ternary<T, mad_lo_op>; });
-        case Op::div:
-            return for_type(t, []<class T>() -> Handler { return binary<T, div_op>; });
-        case Op::rem:
-            return for_type(t, []<class T>() -> Handler { return binary<T, rem_op>; });
-        case Op::neg:
-            return for_type(t, []<class T>() -> Handler { return unary<T, neg_op>; });
-        case Op::abs:
-            return for_type(t, []<class T>() -> Handler { return unary<T, abs_op>; });
-        case Op::min:
-            return for_type(t, []<class T>() -> Handler { return binary<T, min_op>; });
-        case Op::max:
-            return for_type(t, []<class T>() -> Handler { return binary<T, max_op>; });
-        case Op::sad:
-            return for_type(t, []<class T>() -> Handler { return ternary<T, sad_op>; });
-        case Op::and_:
-            return for_type(t, []<class T>() -> Handler { return binary<T, and_op>; });
-        case Op::or_:
-            return for_type(t, []<class T>() -> Handler { return binary<T, or_op>; });
-        case Op::xor_:
-            return for_type(t, []<class T>() -> Handler { return binary<T, xor_op>; });
-        case Op::not_:
-            return for_type(t, []<class T>() -> Handler { return unary<T, not_op>; });
-        case Op::cnot:
-            return for_type(t, []<class T>() -> Handler { return unary<T, cnot_op>; });
-        case Op::shl:
-            return for_type(t, []<class T>() -> Handler { return shift<T, shl_op>; });
-        case Op::shr:
-            return for_type(t, []<class T>() -> Handler { return shift<T, shr_op>; });
-        case Op::popc:
-            return t == Type::b64 ? count<uint64_t, popc_op> : count<uint32_t, popc_op>;
-        case Op::clz:
-            return t == Type::b64 ? count<uint64_t, clz_op> : count<uint32_t, clz_op>;
-        case Op::brev:
-            return t == Type::b64 ? unary<uint64_t, brev_op> : unary<uint32_t, brev_op>;
-        case Op::bfind:
-            if (m.shiftamt)
-                return for_type(t, []<class T>() -> Handler { return count<T, bfind_op<true>>; });
-            return for_type(t, []<class T>() -> Handler { return count<T, bfind_op<false>>; });
-        case Op::bfe:
-            return for_type(t, []<class T>() -> Handler { return bfe<T>; });
-        case Op::bfi:
-            return t == Type::b64 ? bfi<uint64_t> : bfi<uint32_t>;
-        case Op::shf:
-            if (m.left) return m.wrap ? shf<true, true> : shf<true, false>;
-            return m.wrap ? shf<false, true> : shf<false, false>;
-        case Op::prmt:
-            return prmt;
-        case Op::dp4a:
-            return dp<4>;
-        case Op::dp2a:
-            return dp<2>;
-        default:
-            return nullptr;
-    }
+Handler integer_add(const Operation& o) {
+    if (o.mod.sat) return binary<int32_t, add_sat_op>;
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return binary<T, add_op>; });
 }
+Handler integer_sub(const Operation& o) {
+    if (o.mod.sat) return binary<int32_t, sub_sat_op>;
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return binary<T, sub_op>; });
+}
+Handler integer_mul(const Operation& o) {
+    const Type t = o.mod.type[0];
+    if (o.mod.part == Part::wide) return wide_product(t, false);
+    if (o.mod.part == Part::hi)
+        return for_type(t, []<class T>() -> Handler { return binary<T, mul_hi_op>; });
+    return for_type(t, []<class T>() -> Handler { return binary<T, mul_lo_op>; });
+}
+Handler integer_mad(const Operation& o) {
+    const Type t = o.mod.type[0];
+    if (o.mod.part == Part::wide) return wide_product(t, true);
+    if (o.mod.sat) return ternary<int32_t, mad_hi_sat_op>;
+    if (o.mod.part == Part::hi)
+        return for_type(t, []<class T>() -> Handler { return ternary<T, mad_hi_op>; });
+    return for_type(t, []<class T>() -> Handler { return ternary<T, mad_lo_op>; });
+}
+Handler integer_div(const Operation& o) {
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return binary<T, div_op>; });
+}
+Handler rem_handler(const Operation& o) {
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return binary<T, rem_op>; });
+}
+Handler integer_neg(const Operation& o) {
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return unary<T, neg_op>; });
+}
+Handler integer_abs(const Operation& o) {
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return unary<T, abs_op>; });
+}
+Handler integer_min(const Operation& o) {
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return binary<T, min_op>; });
+}
+Handler integer_max(const Operation& o) {
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return binary<T, max_op>; });
+}
+Handler sad_handler(const Operation& o) {
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return ternary<T, sad_op>; });
+}
+Handler integer_and(const Operation& o) {
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return binary<T, and_op>; });
+}
+Handler integer_or(const Operation& o) {
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return binary<T, or_op>; });
+}
+Handler integer_xor(const Operation& o) {
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return binary<T, xor_op>; });
+}
+Handler integer_not(const Operation& o) {
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return unary<T, not_op>; });
+}
+Handler cnot_handler(const Operation& o) {
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return unary<T, cnot_op>; });
+}
+Handler shl_handler(const Operation& o) {
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return shift<T, shl_op>; });
+}
+Handler shr_handler(const Operation& o) {
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return shift<T, shr_op>; });
+}
+Handler popc_handler(const Operation& o) {
+    return o.mod.type[0] == Type::b64 ? count<uint64_t, popc_op> : count<uint32_t, popc_op>;
+}
+Handler clz_handler(const Operation& o) {
+    return o.mod.type[0] == Type::b64 ? count<uint64_t, clz_op> : count<uint32_t, clz_op>;
+}
+Handler brev_handler(const Operation& o) {
+    return o.mod.type[0] == Type::b64 ? unary<uint64_t, brev_op> : unary<uint32_t, brev_op>;
+}
+Handler bfind_handler(const Operation& o) {
+    const Type t = o.mod.type[0];
+    if (o.mod.shiftamt)
+        return for_type(t, []<class T>() -> Handler { return count<T, bfind_op<true>>; });
+    return for_type(t, []<class T>() -> Handler { return count<T, bfind_op<false>>; });
+}
+Handler bfe_handler(const Operation& o) {
+    return for_type(o.mod.type[0], []<class T>() -> Handler { return bfe<T>; });
+}
+Handler bfi_handler(const Operation& o) {
+    return o.mod.type[0] == Type::b64 ? bfi<uint64_t> : bfi<uint32_t>;
+}
+Handler shf_handler(const Operation& o) {
+    if (o.mod.left) return o.mod.wrap ? shf<true, true> : shf<true, false>;
+    return o.mod.wrap ? shf<false, true> : shf<false, false>;
+}
+Handler prmt_handler(const Operation&) { return prmt; }
+Handler dp4a_handler(const Operation&) { return dp<4>; }
+Handler dp2a_handler(const Operation&) { return dp<2>; }
 
 }  // namespace lockwarp::exec

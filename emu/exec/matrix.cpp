@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "emu/exec/access.hpp"
+#include "emu/exec/families.hpp"
 #include "emu/exec/fragments.hpp"
 
 namespace lockwarp::exec {
@@ -10,7 +11,6 @@ namespace lockwarp::exec {
 namespace {
 
 using isa::Fragment;
-using isa::Op;
 
 // Elements of the largest fragments: 16x256 of A, 8x256 of B, 16x8 of C (PTX manual, mma shapes).
 constexpr size_t most_a = 16 * 256;
@@ -237,19 +237,9 @@ bool make_plan(const isa::MmaVariant& v, isa::Arch arch, MmaPlan& plan) {
     return plan.row != nullptr;
 }
 
-Handler matrix_handler(const Operation& o) {
-    switch (o.op) {
-        case Op::ldmatrix:
-            return ldmatrix;
-        case Op::stmatrix:
-            return stmatrix;
-        case Op::movmatrix:
-            return movmatrix;
-        case Op::mma:
-            return mma;
-        default:
-            return nullptr;
-    }
-}
+Handler ldmatrix_handler(const Operation&) { return ldmatrix; }
+Handler stmatrix_handler(const Operation&) { return stmatrix; }
+Handler movmatrix_handler(const Operation&) { return movmatrix; }
+Handler mma_handler(const Operation&) { return mma; }
 
 }  // namespace lockwarp::exec

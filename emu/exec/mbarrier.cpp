@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "emu/exec/access.hpp"
+#include "emu/exec/families.hpp"
 
 namespace lockwarp::exec {
 
@@ -219,26 +220,11 @@ void pending_count(Context& c, const Step& s, uint32_t mask) {
 
 }  // namespace
 
-Handler mbarrier_handler(const Operation& o) {
-    switch (o.op) {
-        case Op::mbarrier_init:
-            return init;
-        case Op::mbarrier_inval:
-            return inval;
-        case Op::mbarrier_expect:
-        case Op::mbarrier_complete:
-            return transaction;
-        case Op::mbarrier_arrive:
-        case Op::mbarrier_drop:
-        case Op::mbarrier_copies:
-            return arrive;
-        case Op::mbarrier_wait:
-            return wait;
-        case Op::mbarrier_pending:
-            return pending_count;
-        default:
-            return nullptr;
-    }
-}
+Handler mbarrier_init_handler(const Operation&) { return init; }
+Handler mbarrier_inval_handler(const Operation&) { return inval; }
+Handler mbarrier_transaction_handler(const Operation&) { return transaction; }
+Handler mbarrier_arrive_handler(const Operation&) { return arrive; }
+Handler mbarrier_wait_handler(const Operation&) { return wait; }
+Handler mbarrier_pending_handler(const Operation&) { return pending_count; }
 
 }  // namespace lockwarp::exec

@@ -4,12 +4,11 @@
 #include <utility>
 
 #include "emu/exec/access.hpp"
+#include "emu/exec/families.hpp"
 
 namespace lockwarp::exec {
 
 namespace {
-
-using isa::Op;
 
 // Reads one element of `E`, as the register of `Register` bits holds it.
 template <class E, class Register>
@@ -128,35 +127,26 @@ void nothing(Context&, const Step&, uint32_t) {}
 
 }  // namespace
 
-Handler memory_handler(const Operation& o) {
+Handler ordinary_ld(const Operation& o) {
     const Type t = o.mod.type[0];
     const unsigned width = isa::bits(t);
-    switch (o.op) {
-        case Op::ld:
-            if (isa::is_signed(t) && width < 64)
-                return width == 8 ? load<int8_t> : width == 16 ? load<int16_t> : load<int32_t>;
-            return width == 8    ? load<uint8_t>
-                   : width == 16 ? load<uint16_t>
-                   : width == 32 ? load<uint32_t>
-                                 : load<uint64_t>;
-        case Op::st:
-            return width == 8    ? store<uint8_t>
-                   : width == 16 ? store<uint16_t>
-                   : width == 32 ? store<uint32_t>
-                                 : store<uint64_t>;
-        case Op::cp_async:
-            return cp_async;
-        case Op::cp_async_commit:
-        case Op::cp_async_wait:
-        case Op::cp_async_wait_all:
-        case Op::prefetch:
-        case Op::hint:
-        case Op::fence:
-        case Op::nanosleep:
-            return nothing;
-        default:
-            return nullptr;
-    }
+    if (isa::is_signed(t) && width < 64)
+        return width == 8 ? load<int8_t> : width == 16 ? load<int16_t> : load<int32_t>;
+    return width == 8    ? load<uint8_t>
+           : width == 16 ? load<uint16_t>
+           : width == 32 ? load<uint32_t>
+                         : load<uint64_t>;
 }
+
+Handler ordinary_st(const Operation& o) {
+    const unsigned width = isa::bits(o.mod.type[0]);
+    return width == 8    ? store<uint8_t>
+           : width == 16 ? store<uint16_t>
+           : width == 32 ? store<uint32_t>
+                         : store<uint64_t>;
+}
+
+Handler cp_async_handler(const Operation&) { return cp_async; }
+Handler nothing_handler(const Operation&) { return nothing; }
 
 }  // namespace lockwarp::exec

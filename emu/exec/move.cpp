@@ -1,11 +1,9 @@
 // mov, cvta, isspacep. PTX manual, "Data Movement and Conversion Instructions".
-#include "emu/exec/context.hpp"
+#include "emu/exec/families.hpp"
 
 namespace lockwarp::exec {
 
 namespace {
-
-using isa::Op;
 
 template <class T>
 void mov(Context& c, const Step& s, uint32_t mask) {
@@ -89,23 +87,19 @@ void isspacep(Context& c, const Step& s, uint32_t mask) {
 
 }  // namespace
 
-Handler move_handler(const Operation& o) {
+Handler register_mov(const Operation& o) {
     const bool is_wide = isa::bits(o.mod.type[0]) == 64;
-    switch (o.op) {
-        case Op::mov:
-            if (o.mod.type[0] == Type::pred) return nullptr;
-            if (o.reads_clock) return is_wide ? read_clock<uint64_t> : read_clock<uint32_t>;
-            if (o.vector[0].count != 0) return is_wide ? unpack<uint64_t> : unpack<uint32_t>;
-            if (o.vector[1].count != 0) return is_wide ? pack<uint64_t> : pack<uint32_t>;
-            if (isa::bits(o.mod.type[0]) == 16 && o.source_bits == 32) return mov_low;
-            return is_wide ? mov<uint64_t> : mov<uint32_t>;
-        case Op::cvta:
-            return is_wide ? cvta<uint64_t> : cvta<uint32_t>;
-        case Op::isspacep:
-            return isspacep;
-        default:
-            return nullptr;
-    }
+    if (o.reads_clock) return is_wide ? read_clock<uint64_t> : read_clock<uint32_t>;
+    if (o.vector[0].count != 0) return is_wide ? unpack<uint64_t> : unpack<uint32_t>;
+    if (o.vector[1].count != 0) return is_wide ? pack<uint64_t> : pack<uint32_t>;
+    if (isa::bits(o.mod.type[0]) == 16 && o.source_bits == 32) return mov_low;
+    return is_wide ? mov<uint64_t> : mov<uint32_t>;
 }
+
+Handler cvta_handler(const Operation& o) {
+    return isa::bits(o.mod.type[0]) == 64 ? cvta<uint64_t> : cvta<uint32_t>;
+}
+
+Handler isspacep_handler(const Operation&) { return isspacep; }
 
 }  // namespace lockwarp::exec

@@ -2,14 +2,13 @@
 // manual, "Data Movement and Conversion Instructions". What a cache policy is the manual keeps to
 // itself; these are the bits that ptxas' code makes, the same for sm_80 and sm_90.
 #include "emu/exec/access.hpp"
+#include "emu/exec/families.hpp"
 #include "emu/num/ieee.hpp"
 #include "emu/num/mufu.hpp"
 
 namespace lockwarp::exec {
 
 namespace {
-
-using isa::Op;
 
 // The upper 12 bits: what to do with the lines inside the share or range, and with the others.
 uint32_t head(const isa::Modifiers& m, bool range) {
@@ -97,22 +96,16 @@ void getctarank(Context& c, const Step& s, uint32_t mask) {
 
 }  // namespace
 
-Handler policy_handler(const Operation& o) {
-    const bool is_wide = isa::bits(o.mod.type[0]) == 64;
-    switch (o.op) {
-        case Op::policy_fraction:
-            return fraction;
-        case Op::policy_range:
-            return range;
-        case Op::policy_convert:
-            return convert;
-        case Op::mapa:
-            return is_wide ? mapa<uint64_t> : mapa<uint32_t>;
-        case Op::getctarank:
-            return is_wide ? getctarank<uint64_t> : getctarank<uint32_t>;
-        default:
-            return nullptr;
-    }
+Handler policy_fraction_handler(const Operation&) { return fraction; }
+Handler policy_range_handler(const Operation&) { return range; }
+Handler policy_convert_handler(const Operation&) { return convert; }
+
+Handler mapa_handler(const Operation& o) {
+    return isa::bits(o.mod.type[0]) == 64 ? mapa<uint64_t> : mapa<uint32_t>;
+}
+
+Handler getctarank_handler(const Operation& o) {
+    return isa::bits(o.mod.type[0]) == 64 ? getctarank<uint64_t> : getctarank<uint32_t>;
 }
 
 }  // namespace lockwarp::exec

@@ -1,13 +1,11 @@
 // The approximate functions of the special function unit. PTX manual, "Floating Point
 // Instructions", "Half Precision Floating Point Instructions".
-#include "emu/exec/context.hpp"
+#include "emu/exec/families.hpp"
 #include "emu/num/mufu.hpp"
 
 namespace lockwarp::exec {
 
 namespace {
-
-using isa::Op;
 
 using Function = uint64_t (*)(Type, uint64_t, bool ftz);
 using Quotient = uint64_t (*)(uint64_t, uint64_t, bool ftz);
@@ -58,32 +56,15 @@ void quotient(Context& c, const Step& s, uint32_t mask) {
 
 }  // namespace
 
-Handler special_handler(const Operation& o) {
-    const Type t = o.mod.type[0];
-    switch (o.op) {
-        case Op::ex2:
-            return by_type<num::ex2_approx>(t);
-        case Op::lg2:
-            return by_type<num::lg2_approx>(t);
-        case Op::rcp_approx:
-            return by_type<num::rcp_approx>(t);
-        case Op::rsqrt:
-            return by_type<num::rsqrt_approx>(t);
-        case Op::sqrt_approx:
-            return by_type<num::sqrt_approx>(t);
-        case Op::sin:
-            return by_type<num::sin_approx>(t);
-        case Op::cos:
-            return by_type<num::cos_approx>(t);
-        case Op::tanh:
-            return by_type<num::tanh_approx>(t);
-        case Op::div_approx:
-            return quotient<num::div_approx>;
-        case Op::div_full:
-            return quotient<num::div_full>;
-        default:
-            return nullptr;
-    }
-}
+Handler ex2_handler(const Operation& o) { return by_type<num::ex2_approx>(o.mod.type[0]); }
+Handler lg2_handler(const Operation& o) { return by_type<num::lg2_approx>(o.mod.type[0]); }
+Handler rcp_approx_handler(const Operation& o) { return by_type<num::rcp_approx>(o.mod.type[0]); }
+Handler rsqrt_handler(const Operation& o) { return by_type<num::rsqrt_approx>(o.mod.type[0]); }
+Handler sqrt_approx_handler(const Operation& o) { return by_type<num::sqrt_approx>(o.mod.type[0]); }
+Handler sin_handler(const Operation& o) { return by_type<num::sin_approx>(o.mod.type[0]); }
+Handler cos_handler(const Operation& o) { return by_type<num::cos_approx>(o.mod.type[0]); }
+Handler tanh_handler(const Operation& o) { return by_type<num::tanh_approx>(o.mod.type[0]); }
+Handler div_approx_handler(const Operation&) { return quotient<num::div_approx>; }
+Handler div_full_handler(const Operation&) { return quotient<num::div_full>; }
 
 }  // namespace lockwarp::exec

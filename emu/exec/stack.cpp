@@ -2,13 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "emu/exec/context.hpp"
+#include "emu/exec/families.hpp"
 
 namespace lockwarp::exec {
 
 namespace {
-
-using isa::Op;
 
 constexpr uint64_t default_alignment = 8;
 
@@ -96,17 +94,14 @@ void clear_local(warp::Warp& w, unsigned lane, uint32_t begin, uint32_t bytes) {
     if (w.tracks_local) std::memset(w.local_written.data() + at, 0, bytes);
 }
 
-Handler stack_handler(const Operation& o) {
-    switch (o.op) {
-        case Op::alloca_:
-            return [](Context& c, const Step& s, uint32_t mask) { allocate(c, *s.op, mask); };
-        case Op::stacksave:
-            return [](Context& c, const Step& s, uint32_t mask) { save(c, *s.op, mask); };
-        case Op::stackrestore:
-            return [](Context& c, const Step& s, uint32_t mask) { restore(c, *s.op, mask); };
-        default:
-            return nullptr;
-    }
+Handler alloca_handler(const Operation&) {
+    return [](Context& c, const Step& s, uint32_t mask) { allocate(c, *s.op, mask); };
+}
+Handler stacksave_handler(const Operation&) {
+    return [](Context& c, const Step& s, uint32_t mask) { save(c, *s.op, mask); };
+}
+Handler stackrestore_handler(const Operation&) {
+    return [](Context& c, const Step& s, uint32_t mask) { restore(c, *s.op, mask); };
 }
 
 }  // namespace lockwarp::exec

@@ -1,13 +1,11 @@
 // shfl, vote, match, redux, elect, activemask. PTX manual, "shfl.sync", "vote.sync", "match.sync",
 // "redux.sync", "elect.sync", "activemask". The scheduler has brought the lanes of the membermask
 // together: `mask` is all that execute it.
-#include "emu/exec/context.hpp"
+#include "emu/exec/families.hpp"
 
 namespace lockwarp::exec {
 
 namespace {
-
-using isa::Op;
 
 void shfl(Context& c, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
@@ -145,25 +143,14 @@ void nothing(Context&, const Step&, uint32_t) {}
 
 }  // namespace
 
-Handler warp_handler(const Operation& o) {
-    switch (o.op) {
-        case Op::shfl:
-            return shfl;
-        case Op::vote:
-            return vote;
-        case Op::match:
-            return o.mod.type[0] == Type::b64 ? match<uint64_t> : match<uint32_t>;
-        case Op::redux:
-            return redux;
-        case Op::elect:
-            return elect;
-        case Op::activemask:
-            return activemask;
-        case Op::bar_warp:
-            return nothing;
-        default:
-            return nullptr;
-    }
+Handler shfl_handler(const Operation&) { return shfl; }
+Handler vote_handler(const Operation&) { return vote; }
+Handler match_handler(const Operation& o) {
+    return o.mod.type[0] == Type::b64 ? match<uint64_t> : match<uint32_t>;
 }
+Handler redux_handler(const Operation&) { return redux; }
+Handler elect_handler(const Operation&) { return elect; }
+Handler activemask_handler(const Operation&) { return activemask; }
+Handler bar_warp_handler(const Operation&) { return nothing; }
 
 }  // namespace lockwarp::exec

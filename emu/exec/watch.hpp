@@ -22,7 +22,7 @@ class Watch {
     void begin(const Context& c, size_t path);
     // Before each step: what it will do.
     void note(const Operation& o) {
-        loaded_ |= o.op == isa::Op::ld;
+        loaded_ |= isa::row(o.op).memory == isa::Memory::load;
         timed_ |= o.reads_clock;
         begun_ = true;
     }

@@ -4,13 +4,13 @@
 #include <mutex>
 
 #include "emu/exec/access.hpp"
+#include "emu/exec/families.hpp"
 
 namespace lockwarp::exec {
 
 namespace {
 
 using isa::half_bytes;
-using isa::Op;
 
 constexpr uint32_t bytes = 16;
 
@@ -152,21 +152,13 @@ void atom(Context& c, const Step& s, uint32_t mask) {
 
 }  // namespace
 
-Handler wide_handler(const Operation& o) {
-    if (o.op == Op::mov && o.mod.vec > 1) return mov_elements;
-    if (o.mod.type[0] != Type::b128) return nullptr;
-    switch (o.op) {
-        case Op::mov:
-            return o.vector[0].count != 0 ? unpack : o.vector[1].count != 0 ? pack : mov;
-        case Op::ld:
-            return ld;
-        case Op::st:
-            return st;
-        case Op::atom:
-            return atom;
-        default:
-            return nullptr;
-    }
+Handler wide_mov(const Operation& o) {
+    if (o.mod.type[0] != Type::b128) return mov_elements;
+    return o.vector[0].count != 0 ? unpack : o.vector[1].count != 0 ? pack : mov;
 }
+
+Handler wide_ld(const Operation&) { return ld; }
+Handler wide_st(const Operation&) { return st; }
+Handler wide_atom(const Operation&) { return atom; }
 
 }  // namespace lockwarp::exec

@@ -5,13 +5,13 @@
 #include <cstring>
 
 #include "emu/exec/access.hpp"
+#include "emu/exec/families.hpp"
 #include "emu/exec/fragments.hpp"
 
 namespace lockwarp::exec {
 
 namespace {
 
-using isa::Op;
 using isa::WmmaFragment;
 using isa::WmmaOperand;
 using Place = isa::WmmaPlace;
@@ -268,24 +268,15 @@ const WmmaPlan* wmma_plan(const Operation& o, isa::Arch arch, bool plain_arithme
     plan->fragment = o.wmma_fragment;
     plan->order = order;
     plan->product = plain_arithmetic ? num::matrix_product : num::matrix_product_fast;
-    const bool good = o.op == Op::wmma_mma ? plan_product(*o.wmma, arch, *plan)
-                                           : plan_moves(*o.wmma_fragment, order, *plan);
+    const bool good = o.wmma != nullptr ? plan_product(*o.wmma, arch, *plan)
+                                        : plan_moves(*o.wmma_fragment, order, *plan);
     if (!good) return nullptr;
     plans.push_back(std::move(plan));
     return plans.back().get();
 }
 
-Handler wmma_handler(const Operation& o) {
-    switch (o.op) {
-        case Op::wmma_load:
-            return load;
-        case Op::wmma_store:
-            return store;
-        case Op::wmma_mma:
-            return mma;
-        default:
-            return nullptr;
-    }
-}
+Handler wmma_load_handler(const Operation&) { return load; }
+Handler wmma_store_handler(const Operation&) { return store; }
+Handler wmma_mma_handler(const Operation&) { return mma; }
 
 }  // namespace lockwarp::exec

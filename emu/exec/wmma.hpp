@@ -10,10 +10,6 @@
 
 namespace lockwarp::exec {
 
-constexpr bool is_wmma(isa::Op op) {
-    return op == isa::Op::wmma_load || op == isa::Op::wmma_store || op == isa::Op::wmma_mma;
-}
-
 struct WmmaPlan {
     // What the plan is of.
     isa::Op op{};

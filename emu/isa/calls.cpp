@@ -253,7 +253,7 @@ void find_recursion(Program& program) {
         if (f != 0) edges[by_pointer].push_back(f);
         for (uint32_t at = program.functions[f].first; at < program.functions[f].end; ++at) {
             const Operation& o = program.operations[at];
-            if (o.op != Op::call) continue;
+            if (row(o.op).flow != Flow::call) continue;
             const Call& c = program.calls[o.target];
             if (c.pointer != no_ref) edges[f].push_back(by_pointer);
             if (c.function < by_pointer) edges[f].push_back(c.function);
@@ -263,7 +263,7 @@ void find_recursion(Program& program) {
     for (uint32_t f = 0; f < by_pointer; ++f)
         for (uint32_t at = program.functions[f].first; at < program.functions[f].end; ++at) {
             const Operation& o = program.operations[at];
-            if (o.op != Op::call) continue;
+            if (row(o.op).flow != Flow::call) continue;
             Call& c = program.calls[o.target];
             const uint32_t to = c.pointer != no_ref ? by_pointer : c.function;
             c.recursive = to <= by_pointer && component[to] == component[f];

@@ -14,15 +14,11 @@ struct Graph {
     std::vector<uint32_t> block_of;  // by operation
 };
 
-bool branches(const Operation& o) { return o.op == Op::bra || o.op == Op::brx; }
+bool branches(const Operation& o) { return is_branch(o.op); }
 
-bool ends_path(const Operation& o) {
-    return (o.op == Op::ret || o.op == Op::exit || o.op == Op::trap) && !o.guarded;
-}
+bool ends_path(const Operation& o) { return ends_lanes(o.op) && !o.guarded; }
 
-bool ends_block(const Operation& o) {
-    return branches(o) || o.op == Op::ret || o.op == Op::exit || o.op == Op::trap;
-}
+bool ends_block(const Operation& o) { return branches(o) || ends_lanes(o.op); }
 
 // The operation behind it is a way on.
 bool falls_through(const Operation& o) { return !ends_path(o) && (!branches(o) || o.guarded); }
@@ -39,8 +35,9 @@ struct Body {
     // Calls f(place) for each operation that a branch may go to.
     template <class F>
     void each_target(const Operation& o, F&& f) const {
-        if (o.op == Op::bra) f(o.target - first);
-        if (o.op == Op::brx)
+        const Flow flow = row(o.op).flow;
+        if (flow == Flow::branch) f(o.target - first);
+        if (flow == Flow::index)
             for (const uint32_t t : branch_targets.subspan(o.target, o.immediate)) f(t - first);
     }
 };
@@ -58,7 +55,7 @@ size_t lasting_exit(const Body& body) {
     size_t last = n - 1;
     if (reached) return last;
     for (size_t i = 0; i + 1 < n; ++i)
-        if (body[i].op != Op::trap && ends_path(body[i])) last = i;
+        if (row(body[i].op).flow != Flow::trap && ends_path(body[i])) last = i;
     return last;
 }
 
@@ -93,7 +90,7 @@ Graph build(const Body& body, Ways ways) {
         const size_t last = (b + 1 < blocks ? g.first[b + 1] : n) - 1;
         const Operation& o = body[last];
         const bool returns =
-            o.op == Op::bra && o.guarded && only_exits(body, o.target - body.first);
+            row(o.op).flow == Flow::branch && o.guarded && only_exits(body, o.target - body.first);
         if (ways != Ways::lasting || !returns)
             body.each_target(o, [&](size_t target) { edge(b, g.block_of[target]); });
         if (falls_through(o) && last + 1 < n) edge(b, g.block_of[last + 1]);

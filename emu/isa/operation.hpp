@@ -10,6 +10,7 @@
 #include "emu/isa/forms.hpp"
 #include "emu/isa/matrix.hpp"
 #include "emu/isa/modifiers.hpp"
+#include "emu/isa/opcodes.hpp"
 #include "emu/isa/wmma.hpp"
 #include "emu/ptx/tree.hpp"
 
@@ -76,9 +77,7 @@ struct Operation {
 };
 
 // Whether the operation reads or writes the carry.
-constexpr bool uses_carry(const Operation& o) {
-    return o.mod.cc || o.op == Op::addc || o.op == Op::subc || o.op == Op::madc;
-}
+constexpr bool uses_carry(const Operation& o) { return o.mod.cc || row(o.op).reads_carry; }
 
 // Paths of a branch that do not meet before they end.
 inline constexpr uint32_t never = UINT32_MAX;

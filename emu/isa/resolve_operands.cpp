@@ -79,22 +79,7 @@ struct OperandDecoder {
     void push(Ref ref) { o.r[o.operands++] = ref; }
 
     // Instructions that write a result for nothing else.
-    bool no_sink() const {
-        switch (o.op) {
-            case Op::bar_red:
-            case Op::isspacep:
-            case Op::mbarrier_wait:
-            case Op::mbarrier_pending:
-            case Op::policy_fraction:
-            case Op::policy_range:
-            case Op::policy_convert:
-                return true;
-            case Op::mbarrier_arrive:
-                return r.version < 71;
-            default:
-                return false;
-        }
-    }
+    bool no_sink() const { return r.version < row(o.op).discard_version; }
 
     // A register by name, checked against a type. no_ref after an error.
     Ref named(const ptx::Operand& p, Type type, bool relaxed, bool writes) {
@@ -129,7 +114,7 @@ struct OperandDecoder {
         if (p.kind == ptx::OperandKind::sink && no_sink()) {
             if (!failed)
                 r.error(p.place, "Result discard mode is not allowed for instruction '" + i.opcode +
-                                     (o.op == Op::bar_red ? ".red'" : "'"));
+                                     (row(o.op).step == StepKind::reduction ? ".red'" : "'"));
             failed = true;
         }
         if (p.kind == ptx::OperandKind::sink)
@@ -267,7 +252,7 @@ struct OperandDecoder {
         one(p);
     }
 
-    bool wmma() const { return o.op == Op::wmma_load || o.op == Op::wmma_store; }
+    bool wmma() const { return row(o.op).wmma; }
     static bool no_wmma_space(ptx::Space space) {
         return space == ptx::Space::const_ || space == ptx::Space::param;
     }
@@ -444,7 +429,7 @@ struct OperandDecoder {
             return;
         }
         vector(p, wmma_register(type), registers_of(f->part, type), false,
-               o.op == Op::wmma_load || which == 'd');
+               row(o.op).memory == Memory::load || which == 'd');
     }
 
     // {byte-id, thread-id}; check_constants looks at constants.
@@ -579,7 +564,7 @@ struct OperandDecoder {
         } else if (role == "K") {
             scale_ids(p);
         } else if (role == "N") {
-            vector(p, Type::b32, s.mod.matrices, false, o.op == Op::ldmatrix);
+            vector(p, Type::b32, s.mod.matrices, false, row(o.op).memory == Memory::load);
         } else if (role[0] == 'W') {
             wmma_operand(p, role.size() > 1 ? role[1] : '\0');
         } else {
@@ -615,7 +600,7 @@ struct OperandDecoder {
     }
 
     void all() {
-        if (s.form->op == Op::call) {
+        if (row(s.form->op).flow == Flow::call) {
             decode_call(r, i, o, read);
             return;
         }
@@ -683,8 +668,8 @@ void Resolver::decode(const ptx::Instruction& instruction) {
     decoder.finish();
     if (uses_carry(o) && program.carry == no_ref) program.carry = allocate(1);
     o.aligned_barrier =
-        (o.op == Op::bar || o.op == Op::bar_red) && (instruction.opcode == "bar" || o.mod.aligned);
-    if (o.op == Op::bra && !o.guarded) o.mod.uniform = true;
+        row(o.op).flow == Flow::wait && (instruction.opcode == "bar" || o.mod.aligned);
+    if (row(o.op).flow == Flow::branch && !o.guarded) o.mod.uniform = true;
     o.first_use = static_cast<uint32_t>(program.uses.size());
     o.written = static_cast<uint16_t>(decoder.written.size());
     o.read = static_cast<uint16_t>(decoder.read.size());

@@ -311,11 +311,11 @@ Spelling spell(Resolver& r, const ptx::Instruction& i) {
     if (!hints_allowed(s, i) || !supported(r, s, feature, s.form->target, s.form->ptx) ||
         !modifiers_supported(r, s, i))
         return s;
-    if (s.form->op == Op::mma)
-        choose_mma(r, s, found.modifiers);
-    else if (s.form->op == Op::wmma_load || s.form->op == Op::wmma_store ||
-             s.form->op == Op::wmma_mma)
+    const OpRow& op = row(s.form->op);
+    if (op.wmma)
         choose_wmma(r, s);
+    else if (op.matrix == Matrix::product)
+        choose_mma(r, s, found.modifiers);
     else if ((s.form->op == Op::ld || s.form->op == Op::st) &&
              s.mod.vec * bits(s.mod.type[0]) > 128)
         s.error = bits(s.mod.type[0]) == 128 || i.opcode == "ldu"

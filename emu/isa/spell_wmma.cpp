@@ -159,7 +159,7 @@ void choose_wmma(const Resolver& r, Spelling& s) {
     const Modifiers& m = s.mod;
     const WmmaMachine* machine = wmma_machine(r.program.arch);
     const std::string name(row(r.program.arch).name);
-    if (s.form->op == Op::wmma_mma) {
+    if (row(s.form->op).matrix == Matrix::product) {
         const bool four = m.types == 4;
         s.wmma = find_wmma(m.m, m.n, m.k, m.type[0], four ? m.type[1] : Type::f16,
                            four ? m.type[3] : m.type[1], m.order[0], m.order[1], m.combine);

@@ -10,7 +10,6 @@ namespace lockwarp::timing {
 
 namespace {
 
-using isa::Op;
 using isa::Operation;
 using ptx::Space;
 
@@ -28,12 +27,15 @@ Listener::Listener(const Lowering& lowering, uint64_t stride, uint64_t most_item
 
 void Listener::access(const warp::Retired& event, Item& item) {
     const Operation& o = lowering_.program->operations[event.operation];
-    const bool l1_keeps = o.op == Op::ld && o.mod.space != Space::shared;
+    const bool l1_keeps = op_timing(o.op).fold == Fold::access &&
+                          isa::row(o.op).memory == isa::Memory::load &&
+                          o.mod.space != Space::shared;
     bool shared = false, global = false;
     uint64_t wavefronts_sum = 0, lines_sum = 0, sectors_sum = 0;
     // An atomic is heard of twice, as a load and as a store.
-    const uint32_t count =
-        o.op == Op::atom || o.op == Op::red ? std::min(event.access_count, 1u) : event.access_count;
+    const uint32_t count = isa::row(o.op).memory == isa::Memory::update
+                               ? std::min(event.access_count, 1u)
+                               : event.access_count;
     for (uint32_t i = 0; i < std::min<uint32_t>(count, 16); ++i) {
         const warp::Access& a = event.accesses[i];
         if (a.lanes == 0) continue;
@@ -105,7 +107,8 @@ void Listener::retired(const warp::Retired& event) {
         if (m.action == Action::barrier || m.action == Action::barrier_arrive) {
             const bool numbered = o.operands > 0 && o.r[0] != isa::no_ref && !o.mod.warp;
             item.wavefronts = numbered ? narrow(lane_value(event, o.r[0]) & 15) : 0;
-            const bool counted = o.operands > 1 && o.op == Op::bar && o.r[1] != isa::no_ref;
+            const bool counted = o.operands > 1 && isa::row(o.op).step == isa::StepKind::control &&
+                                 o.r[1] != isa::no_ref;
             item.lines = counted ? narrow((lane_value(event, o.r[1]) + 31) / 32) : 0;
         }
     }

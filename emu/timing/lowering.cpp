@@ -9,7 +9,6 @@ namespace lockwarp::timing {
 
 namespace {
 
-using isa::Op;
 using isa::Operation;
 using isa::Program;
 using ptx::Space;
@@ -26,221 +25,14 @@ std::span<const uint32_t> read(const Program& p, const Operation& o) {
     return std::span(p.uses).subspan(o.first_use + o.written, o.read);
 }
 
-unsigned width(const Operation& o) { return o.mod.types == 0 ? 32 : isa::bits(o.mod.type[0]); }
-
-bool is(const Operation& o, std::initializer_list<Op> ops) {
-    return std::ranges::find(ops, o.op) != ops.end();
-}
+Fold fold_of(const Operation& o) { return op_timing(o.op).fold; }
+bool on_floats(const Operation& o) { return isa::is_float(o.mod.type[0]); }
 
 bool is_logic(const Operation& o) {
-    return is(o, {Op::and_, Op::or_, Op::xor_, Op::not_, Op::lop3}) && width(o) <= 32 &&
-           o.mod.type[0] != Type::pred;
+    return fold_of(o) == Fold::logic && width(o) <= 32 && o.mod.type[0] != Type::pred;
 }
 bool is_whole_add(const Operation& o) {
-    return is(o, {Op::add, Op::sub}) && !isa::is_float(o.mod.type[0]) && !o.mod.cc && !o.mod.sat;
-}
-
-Kind integer_kind(const Operation& o, Kind narrow) { return width(o) == 64 ? Kind::alu64 : narrow; }
-
-Kind float_kind(const Operation& o) {
-    switch (width(o)) {
-        case 64:
-            return Kind::f64;
-        case 32:
-            return isa::bits(o.mod.type[0]) == 32 && o.mod.type[0] != Type::f16x2 &&
-                           o.mod.type[0] != Type::bf16x2
-                       ? Kind::f32
-                       : Kind::f16x2;
-        default:
-            return Kind::f16x2;
-    }
-}
-
-Kind convert_kind(const Operation& o) {
-    const Type to = o.mod.type[0], from = o.mod.types > 1 ? o.mod.type[1] : to;
-    if (!isa::is_float(to) && !isa::is_float(from))
-        // A half of 64 bits, or a zero for the other, costs nothing.
-        return isa::bits(to) >= 32 &&
-                       (isa::bits(from) == 64 || (isa::bits(from) == 32 && !isa::is_signed(from)))
-                   ? Kind::free
-                   : Kind::alu;
-    // To an integer as to 64 bits: the unit of the special functions does it.
-    return isa::bits(to) == 64 || isa::bits(from) == 64 ||
-                   (isa::is_float(from) && !isa::is_float(to))
-               ? Kind::convert64
-               : Kind::convert;
-}
-
-// By opcode and type alone; those with an Action of their own are treated apart.
-Kind kind_of(const Operation& o) {
-    const bool real = o.mod.types != 0 && isa::is_float(o.mod.type[0]);
-    switch (o.op) {
-        case Op::mov:
-            return o.reads_clock ? Kind::clock : Kind::free;
-        case Op::cvta:
-        case Op::isspacep:
-        case Op::hint:
-        case Op::prefetch:
-        case Op::policy_fraction:
-        case Op::policy_range:
-        case Op::policy_convert:
-        case Op::mapa:
-        case Op::getctarank:
-            return Kind::free;
-        case Op::cvt:
-        case Op::cvt_pack:
-            return convert_kind(o);
-        case Op::add:
-        case Op::sub:
-            return real ? float_kind(o) : integer_kind(o, Kind::add);
-        case Op::addc:
-        case Op::subc:
-            return integer_kind(o, Kind::add);
-        case Op::bfe:
-        case Op::bfi:
-        case Op::bmsk:
-        case Op::szext:
-            return Kind::bit_field;
-        case Op::mul:
-        case Op::mad:
-        case Op::madc:
-            if (real) return float_kind(o);
-            return width(o) == 64 || o.mod.part == isa::Part::hi || o.mod.part == isa::Part::wide
-                       ? Kind::multiply64
-                       : Kind::multiply;
-        case Op::fma:
-            return float_kind(o);
-        case Op::mul24:
-        case Op::mad24:
-        case Op::dp4a:
-        case Op::dp2a:
-            return Kind::multiply;
-        case Op::div:
-        case Op::rem:
-            if (real) return width(o) == 64 ? Kind::divide_f64 : Kind::divide_f32;
-            return width(o) == 64 ? Kind::divide_u64 : Kind::divide_u32;
-        case Op::rcp:
-        case Op::sqrt:
-            return width(o) == 64 ? Kind::divide_f64 : Kind::root_f32;
-        case Op::div_approx:
-        case Op::div_full:
-            return Kind::divide_f32_full;
-        case Op::ex2:
-        case Op::lg2:
-        case Op::rsqrt:
-        case Op::rcp_approx:
-        case Op::sqrt_approx:
-            return o.mod.ftz || width(o) != 32 ? Kind::mufu : Kind::mufu_scaled;
-        case Op::sin:
-        case Op::cos:
-            return Kind::mufu_scaled;
-        case Op::tanh:
-            return Kind::mufu;
-        case Op::popc:
-        case Op::brev:
-            return Kind::count_bits;
-        case Op::clz:
-        case Op::bfind:
-        case Op::fns:
-            return Kind::find_bit;
-        case Op::setp:
-        case Op::testp:
-            return width(o) == 64 && !real  ? Kind::alu64
-                   : real && width(o) == 64 ? Kind::f64
-                                            : Kind::predicate;
-        case Op::abs:
-        case Op::neg:
-        case Op::copysign:
-            return real && width(o) < 64 ? Kind::alu : integer_kind(o, Kind::alu);
-        case Op::bra:
-        case Op::brx:
-        case Op::ret:
-            return Kind::branch;
-        case Op::call:
-            return Kind::call;
-        case Op::fence:
-            return Kind::fence;
-        case Op::nanosleep:
-        case Op::cp_async_wait:
-        case Op::cp_async_wait_all:
-        case Op::cp_async_commit:
-        case Op::mbarrier_wait:
-            return Kind::wait;
-        case Op::bar:
-        case Op::bar_red:
-            return Kind::barrier;
-        case Op::bar_warp:
-            return Kind::warp_barrier;
-        case Op::activemask:
-        case Op::vote:
-        case Op::elect:
-            return Kind::vote;
-        case Op::shfl:
-            return Kind::shuffle;
-        case Op::movmatrix:
-            return Kind::move_matrix;
-        case Op::ld:
-            return Kind::constant;
-        case Op::match:
-            return Kind::match;
-        case Op::redux:
-            return Kind::reduce;
-        default:
-            return integer_kind(o, Kind::alu);
-    }
-}
-
-Action action_of(const Operation& o) {
-    switch (o.op) {
-        case Op::ld:
-            if (o.mod.space == Space::param || o.mod.space == Space::const_)
-                return o.address[0].base == isa::no_ref ? Action::free : Action::plain;
-            return Action::load;
-        case Op::ldmatrix:
-        case Op::wmma_load:
-            return Action::load;
-        case Op::st:
-            return o.mod.space == Space::param ? Action::free : Action::store;
-        case Op::stmatrix:
-        case Op::wmma_store:
-        case Op::red:
-        case Op::mbarrier_init:
-        case Op::mbarrier_inval:
-        case Op::mbarrier_expect:
-        case Op::mbarrier_complete:
-        case Op::mbarrier_copies:
-            return Action::store;
-        case Op::atom:
-        case Op::mbarrier_arrive:
-        case Op::mbarrier_drop:
-        case Op::mbarrier_wait:
-            return Action::atomic;
-        case Op::cp_async:
-            return Action::copy;
-        case Op::cp_async_commit:
-            return Action::copy_commit;
-        case Op::cp_async_wait:
-        case Op::cp_async_wait_all:
-            return Action::copy_wait;
-        case Op::bar:
-        case Op::bar_red:
-            return o.mod.arrive ? Action::barrier_arrive : Action::barrier;
-        case Op::bra:
-        case Op::brx:
-        case Op::call:
-        case Op::ret:
-            return Action::branch;
-        case Op::exit:
-        case Op::trap:
-            return Action::exit;
-        case Op::mma:
-        case Op::wmma_mma:
-            return Action::tensor;
-        case Op::mov:
-            return o.reads_clock ? Action::clock : Action::plain;
-        default:
-            return Action::plain;
-    }
+    return fold_of(o) == Fold::sum && !on_floats(o) && !o.mod.cc && !o.mod.sat;
 }
 
 Stall reason_of(const Lowered& l) {
@@ -312,16 +104,16 @@ void fold(Lowering& l) {
         if (u.uses != 1 || u.user <= i || l.block_of[u.user] != l.block_of[i]) continue;
         const Operation& to = p.operations[u.user];
         if (l.operations[u.user].action != Action::plain || absorbed[u.user] != 0) continue;
-        const bool widened = o.op == Op::cvt && m.kind == Kind::alu;
-        const bool product = (o.op == Op::mul || o.op == Op::shl) && !isa::is_float(o.mod.type[0]);
-        const bool contracted = o.op == Op::mul && isa::is_float(o.mod.type[0]) &&
-                                is(to, {Op::add, Op::sub}) && !o.mod.rounding_given &&
+        const bool widened = fold_of(o) == Fold::convert && m.kind == Kind::alu;
+        const bool product =
+            fold_of(o) == Fold::shift || (fold_of(o) == Fold::product && !on_floats(o));
+        const bool contracted = fold_of(o) == Fold::product && on_floats(o) &&
+                                fold_of(to) == Fold::sum && !o.mod.rounding_given &&
                                 !to.mod.rounding_given;
         if ((is_logic(o) && is_logic(to) && o.read + to.read <= 4) ||
             (is_whole_add(o) && is_whole_add(to) && width(o) == 32) ||
             ((product || widened) && is_whole_add(to)) || contracted ||
-            (is(o, {Op::neg, Op::abs}) && isa::is_float(o.mod.type[0]) &&
-             isa::is_float(to.mod.type[0]))) {
+            (fold_of(o) == Fold::sign && on_floats(o) && on_floats(to))) {
             // A wide product with its sum is one multiply-add.
             if (product && width(to) == 64) {
                 Lowered& t = l.operations[u.user];
@@ -344,7 +136,7 @@ void merge(Lowering& l) {
     const Program& p = *l.program;
     const auto mergeable = [&](uint32_t i) {
         const Operation& o = p.operations[i];
-        return is(o, {Op::ld, Op::st}) && o.mod.space == Space::shared && width(o) == 32 &&
+        return fold_of(o) == Fold::access && o.mod.space == Space::shared && width(o) == 32 &&
                o.mod.vec <= 1 && !o.guarded && o.address[0].base != isa::no_ref;
     };
     for (const Block& b : l.blocks)
@@ -377,8 +169,9 @@ void merge(Lowering& l) {
 
 Lowered lower_one(const Operation& o, const Machine& machine) {
     Lowered l;
-    l.action = action_of(o);
-    l.kind = kind_of(o);
+    const OpTiming& of = op_timing(o.op);
+    l.action = of.action(o);
+    l.kind = of.kind(o);
     const KindRow& k = row(l.kind);
     const Cost& c = cost(machine.arch, l.kind);
     l.pipe = k.pipe;
@@ -388,9 +181,9 @@ Lowered lower_one(const Operation& o, const Machine& machine) {
     l.how = c.how;
     // Registers of data, as 32-bit words.
     unsigned words = 1;
-    if (o.op == Op::ld || o.op == Op::st || o.op == Op::atom || o.op == Op::red)
+    if (of.data == Data::elements)
         words = std::max(1u, std::max<unsigned>(o.mod.vec, 1) * width(o) / 32);
-    else if (o.op == Op::ldmatrix || o.op == Op::stmatrix || o.wmma_fragment != nullptr)
+    else if (of.data == Data::fragment)
         words = std::max(1u, o.vector[0].count);
     l.data = static_cast<uint8_t>(std::min(words, 255u));
     switch (l.action) {
@@ -428,14 +221,21 @@ Lowered lower_one(const Operation& o, const Machine& machine) {
             l.pipe = Pipe::shared;
             l.issue = 1;
             l.how = shared_row(machine.arch).how;
-            if (o.op == Op::wmma_load)
+            if (o.wmma_fragment != nullptr && l.action == Action::load)
                 l.moves = static_cast<uint16_t>(
                     wmma_moves(machine.arch, *o.wmma_fragment, o.mod.order[0]));
             break;
         case Action::branch:
             l.hold = flow_row(machine.arch).branch;
             break;
-        default:
+        case Action::plain:
+        case Action::copy_commit:
+        case Action::copy_wait:
+        case Action::copy_wait_all:
+        case Action::barrier:
+        case Action::barrier_arrive:
+        case Action::clock:
+        case Action::exit:
             break;
     }
     l.reason = reason_of(l);
@@ -473,8 +273,9 @@ void find_blocks(Lowering& l) {
     for (const isa::Function& f : p.functions) leader[f.first] = leader[f.end] = true;
     for (uint32_t i = 0; i < p.operations.size(); ++i) {
         const Operation& o = p.operations[i];
-        if (o.op == Op::bra) leader[o.target] = true;
-        if (o.op == Op::brx)
+        const isa::Flow flow = isa::row(o.op).flow;
+        if (flow == isa::Flow::branch) leader[o.target] = true;
+        if (flow == isa::Flow::index)
             for (uint64_t t = 0; t < o.immediate; ++t)
                 leader[p.branch_targets[o.target + t]] = true;
         const Action a = l.operations[i].action;

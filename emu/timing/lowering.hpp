@@ -11,27 +11,9 @@
 
 #include <vector>
 
-#include "emu/timing/machine.hpp"
+#include "emu/timing/opcodes.hpp"
 
 namespace lockwarp::timing {
-
-// How the simulation treats an instruction.
-enum class Action : uint8_t {
-    free,
-    plain,
-    tensor,
-    load,  // from memory: shared or global by what it touched
-    store,
-    atomic,  // that gives a value back
-    copy,    // cp.async
-    copy_commit,
-    copy_wait,  // for all but `immediate` groups
-    barrier,    // arrives and waits
-    barrier_arrive,
-    branch,
-    clock,
-    exit,
-};
 
 // Why a warp waits; the names are Nsight Compute's stall reasons.
 enum class Stall : uint8_t {

@@ -19,7 +19,7 @@ constexpr size_t most_scheduled = 20000;
 constexpr unsigned shared_guess = 28;
 constexpr unsigned global_guess = 200;
 
-bool is_wall(const Operation& o, const Lowered& m) {
+bool is_wall(const Lowered& m) {
     switch (m.action) {
         case Action::barrier:
         case Action::barrier_arrive:
@@ -28,17 +28,22 @@ bool is_wall(const Operation& o, const Lowered& m) {
         case Action::clock:
         case Action::exit:
         case Action::copy_wait:
+        case Action::copy_wait_all:
         case Action::copy_commit:
             return true;
-        default:
-            return m.kind == Kind::fence || m.kind == Kind::wait || m.kind == Kind::call ||
-                   o.op == isa::Op::bar_warp;
+        case Action::free:
+        case Action::plain:
+        case Action::tensor:
+        case Action::load:
+        case Action::store:
+        case Action::copy:
+            break;
     }
+    return m.kind == Kind::fence || m.kind == Kind::wait || m.kind == Kind::warp_barrier;
 }
 
 bool is_shared(const Operation& o) {
-    return o.mod.space == Space::shared || o.op == isa::Op::ldmatrix || o.op == isa::Op::stmatrix ||
-           o.op == isa::Op::cp_async;
+    return o.mod.space == Space::shared || isa::row(o.op).shared_only;
 }
 
 struct Node {
@@ -93,7 +98,7 @@ std::vector<Node> graph(const Lowering& l, const Block& block) {
             if (const auto w = writer.find(r); w != writer.end()) edge(w->second, i, 1);
             writer[r] = i;
         }
-        if (is_wall(o, m)) {
+        if (is_wall(m)) {
             for (const uint32_t before : since_wall) edge(before, i, 0);
             if (since_wall.empty() && wall != UINT32_MAX) edge(wall, i, 0);
             since_wall.clear();
@@ -188,13 +193,12 @@ unsigned live_registers(const Lowering& l) {
     const auto successors = [&](size_t b) {
         std::vector<size_t> out;
         const Operation& o = p.operations[l.blocks[b].last];
-        if (o.op == isa::Op::bra) out.push_back(l.block_of[o.target]);
-        if (o.op == isa::Op::brx)
+        const isa::Flow flow = isa::row(o.op).flow;
+        if (flow == isa::Flow::branch) out.push_back(l.block_of[o.target]);
+        if (flow == isa::Flow::index)
             for (uint64_t t = 0; t < o.immediate; ++t)
                 out.push_back(l.block_of[p.branch_targets[o.target + t]]);
-        const bool ends = (o.op == isa::Op::bra || o.op == isa::Op::exit || o.op == isa::Op::ret ||
-                           o.op == isa::Op::brx) &&
-                          !o.guarded;
+        const bool ends = (isa::is_branch(o.op) || isa::ends_lanes(o.op)) && !o.guarded;
         if (!ends && b + 1 < blocks) out.push_back(b + 1);
         return out;
     };

@@ -11,7 +11,6 @@ namespace lockwarp::timing {
 
 namespace {
 
-using isa::Op;
 using isa::Operation;
 
 constexpr uint64_t never = UINT64_MAX;
@@ -179,9 +178,11 @@ struct Sm {
             const size_t v = value_read(u);
             wait(w.values[v], w.value_reasons[v]);
         }
-        if (l.operations[item.operation].action == Action::copy_wait) {
-            const size_t allowed = o.op == Op::cp_async_wait_all ? 0 : o.immediate;
-            if (o.op == Op::cp_async_wait_all) wait(w.copies, Stall::long_scoreboard);
+        const Action action = l.operations[item.operation].action;
+        const bool all_copies = action == Action::copy_wait_all;
+        if (action == Action::copy_wait || all_copies) {
+            const size_t allowed = all_copies ? 0 : o.immediate;
+            if (all_copies) wait(w.copies, Stall::long_scoreboard);
             if (w.groups.size() > allowed)
                 for (size_t g = 0; g < w.groups.size() - allowed; ++g)
                     wait(w.groups[g], Stall::long_scoreboard);
@@ -345,14 +346,13 @@ struct Sm {
         const bool memory = m.action == Action::load || m.action == Action::store ||
                             m.action == Action::atomic || m.action == Action::copy;
         if (memory) {
-            const bool atomic = m.action == Action::atomic || o.op == Op::red;
+            const bool atomic = op_timing(o.op).atomic;
             if (item.touched == Touched::shared || item.touched == Touched::both) {
                 const unsigned count = std::max<unsigned>(item.wavefronts, 1);
                 const bool store = m.action == Action::store || m.action == Action::copy;
                 const uint64_t served =
                     serve_shared(core, count, m.action == Action::copy ? 1 : m.data, store);
-                const bool matrix =
-                    o.op == Op::ldmatrix || o.op == Op::stmatrix || o.wmma_fragment != nullptr;
+                const bool matrix = op_timing(o.op).data == Data::fragment;
                 done = served + (atomic ? shared.atomic : matrix ? shared.matrix : shared.load);
                 reason = Stall::short_scoreboard;
                 entry.wavefronts += count;
@@ -396,8 +396,6 @@ struct Sm {
         switch (m.action) {
             case Action::copy_commit:
                 w.groups.push_back(std::exchange(w.copies, uint64_t{0}));
-                break;
-            case Action::copy_wait:
                 break;
             case Action::clock:
                 if (w.first_clock != never) w.clock_before = w.last_clock;
@@ -460,12 +458,12 @@ struct Sm {
 
     // Wavefronts of an access without conflicts, where all lanes want different words.
     static unsigned least(const Operation& o, const Item& item) {
-        if (o.op == Op::ldmatrix || o.op == Op::stmatrix)
+        if (op_timing(o.op).data == Data::fragment && o.wmma_fragment == nullptr)
             return std::max<unsigned>(1, o.vector[0].count);
         const unsigned bytes =
             o.mod.types == 0 ? 4 : std::max<unsigned>(o.mod.vec, 1) * isa::bits(o.mod.type[0]) / 8;
         return std::min<unsigned>(item.wavefronts,
-                                  o.op == Op::ld || o.op == Op::st
+                                  op_timing(o.op).fold == Fold::access
                                       ? std::max(1u, 32 / phase_lanes(std::min(bytes, 16u)))
                                       : item.wavefronts);
     }

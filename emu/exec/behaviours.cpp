@@ -1,0 +1,187 @@
+// The behaviour of each opcode. Where modifiers choose between families, a function here says how.
+#include "emu/exec/families.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+using isa::Op;
+
+bool is_float(const Operation& o) { return isa::is_float(o.mod.type[0]); }
+bool is_pair(const Operation& o) { return isa::row(o.mod.type[0]).lanes == 2; }
+bool is_predicate(const Operation& o) { return o.mod.type[0] == Type::pred; }
+bool is_b128(const Operation& o) { return o.mod.type[0] == Type::b128; }
+
+Handler add(const Operation& o) {
+    if (o.mod.cc) return carried_add(o);
+    if (is_float(o)) return float_add(o);
+    return is_pair(o) ? pair_add(o) : integer_add(o);
+}
+
+Handler sub(const Operation& o) {
+    if (o.mod.cc) return carried_sub(o);
+    return is_float(o) ? float_sub(o) : integer_sub(o);
+}
+
+Handler mad(const Operation& o) { return o.mod.cc ? carried_mad(o) : integer_mad(o); }
+
+Handler min(const Operation& o) {
+    if (is_float(o)) return float_min(o);
+    if (is_pair(o)) return pair_min(o);
+    return o.mod.relu ? relu_min(o) : integer_min(o);
+}
+
+Handler max(const Operation& o) {
+    if (is_float(o)) return float_max(o);
+    if (is_pair(o)) return pair_max(o);
+    return o.mod.relu ? relu_max(o) : integer_max(o);
+}
+
+template <Choose* of_floats, Choose* of_integers>
+Handler by_number(const Operation& o) {
+    return is_float(o) ? of_floats(o) : of_integers(o);
+}
+
+template <Choose* of_predicates, Choose* of_integers>
+Handler by_bits(const Operation& o) {
+    return is_predicate(o) ? of_predicates(o) : of_integers(o);
+}
+
+template <Choose* of_b128, Choose* of_others>
+Handler by_width(const Operation& o) {
+    return is_b128(o) ? of_b128(o) : of_others(o);
+}
+
+Handler mov(const Operation& o) {
+    if (is_b128(o) || o.mod.vec > 1) return wide_mov(o);
+    return is_predicate(o) ? predicate_mov(o) : register_mov(o);
+}
+
+constexpr std::array<Behaviour, isa::op_count> behaviours{{
+    {Op::mov, mov},
+    {Op::ld, by_width<wide_ld, ordinary_ld>},
+    {Op::st, by_width<wide_st, ordinary_st>},
+    {Op::cvta, cvta_handler},
+    {Op::isspacep, isspacep_handler},
+    {Op::mapa, mapa_handler},
+    {Op::getctarank, getctarank_handler},
+    {Op::policy_fraction, policy_fraction_handler},
+    {Op::policy_range, policy_range_handler},
+    {Op::policy_convert, policy_convert_handler},
+    {Op::hint, nothing_handler},
+    {Op::cvt, cvt_handler},
+    {Op::cvt_pack, cvt_pack_handler},
+    {Op::prefetch, nothing_handler},
+    {Op::atom, by_width<wide_atom, ordinary_atom>},
+    {Op::red, ordinary_atom},
+    {Op::add, add, fast_add},
+    {Op::sub, sub, fast_sub},
+    {Op::mul, by_number<float_mul, integer_mul>, fast_mul},
+    {Op::mad, mad},
+    {Op::fma, fma_handler, fast_fma},
+    {Op::div, by_number<float_div, integer_div>},
+    {Op::rem, rem_handler},
+    {Op::abs, by_number<float_abs, integer_abs>},
+    {Op::neg, by_number<float_neg, integer_neg>},
+    {Op::min, min},
+    {Op::max, max},
+    {Op::rcp, rcp_handler},
+    {Op::sqrt, sqrt_handler},
+    {Op::sad, sad_handler},
+    {Op::copysign, copysign_handler},
+    {Op::ex2, ex2_handler},
+    {Op::lg2, lg2_handler},
+    {Op::rsqrt, rsqrt_handler},
+    {Op::sin, sin_handler},
+    {Op::cos, cos_handler},
+    {Op::tanh, tanh_handler},
+    {Op::rcp_approx, rcp_approx_handler},
+    {Op::sqrt_approx, sqrt_approx_handler},
+    {Op::div_approx, div_approx_handler},
+    {Op::div_full, div_full_handler},
+    {Op::popc, popc_handler},
+    {Op::clz, clz_handler},
+    {Op::bfind, bfind_handler},
+    {Op::brev, brev_handler},
+    {Op::bfe, bfe_handler},
+    {Op::bfi, bfi_handler},
+    {Op::and_, by_bits<predicate_and, integer_and>},
+    {Op::or_, by_bits<predicate_or, integer_or>},
+    {Op::xor_, by_bits<predicate_xor, integer_xor>},
+    {Op::not_, by_bits<predicate_not, integer_not>},
+    {Op::cnot, cnot_handler},
+    {Op::lop3, lop3_handler},
+    {Op::shl, shl_handler},
+    {Op::shr, shr_handler},
+    {Op::shf, shf_handler},
+    {Op::prmt, prmt_handler},
+    {Op::dp4a, dp4a_handler},
+    {Op::dp2a, dp2a_handler},
+    {Op::addc, carried_add},
+    {Op::subc, carried_sub},
+    {Op::madc, carried_mad},
+    {Op::mul24, mul24_handler},
+    {Op::mad24, mad24_handler},
+    {Op::bmsk, bmsk_handler},
+    {Op::szext, szext_handler},
+    {Op::fns, fns_handler},
+    {Op::testp, testp_handler},
+    {Op::setp, setp_handler},
+    {Op::set, set_handler},
+    {Op::selp, selp_handler},
+    {Op::slct, slct_handler},
+    {Op::bra},
+    {Op::brx},
+    {Op::call},
+    {Op::alloca_, alloca_handler},
+    {Op::stacksave, stacksave_handler},
+    {Op::stackrestore, stackrestore_handler},
+    {Op::ret},
+    {Op::exit},
+    {Op::trap},
+    {Op::brkpt},
+    {Op::nanosleep, nothing_handler},
+    {Op::fence, nothing_handler},
+    {Op::bar},
+    {Op::bar_red},
+    {Op::bar_warp, bar_warp_handler},
+    {Op::activemask, activemask_handler},
+    {Op::shfl, shfl_handler},
+    {Op::vote, vote_handler},
+    {Op::match, match_handler},
+    {Op::redux, redux_handler},
+    {Op::elect, elect_handler},
+    {Op::cp_async, cp_async_handler},
+    {Op::cp_async_commit, nothing_handler},
+    {Op::cp_async_wait, nothing_handler},
+    {Op::cp_async_wait_all, nothing_handler},
+    {Op::mbarrier_init, mbarrier_init_handler},
+    {Op::mbarrier_inval, mbarrier_inval_handler},
+    {Op::mbarrier_expect, mbarrier_transaction_handler},
+    {Op::mbarrier_complete, mbarrier_transaction_handler},
+    {Op::mbarrier_arrive, mbarrier_arrive_handler},
+    {Op::mbarrier_drop, mbarrier_arrive_handler},
+    {Op::mbarrier_wait, mbarrier_wait_handler},
+    {Op::mbarrier_pending, mbarrier_pending_handler},
+    {Op::mbarrier_copies, mbarrier_arrive_handler},
+    {Op::ldmatrix, ldmatrix_handler},
+    {Op::stmatrix, stmatrix_handler},
+    {Op::movmatrix, movmatrix_handler},
+    {Op::mma, mma_handler},
+    {Op::wmma_load, wmma_load_handler},
+    {Op::wmma_store, wmma_store_handler},
+    {Op::wmma_mma, wmma_mma_handler},
+}};
+
+static_assert(isa::complete(behaviours));
+static_assert([] {
+    for (const Behaviour& b : behaviours)
+        if ((b.choose != nullptr) != has_handler(isa::row(b.op).step)) return false;
+    return true;
+}());
+
+}  // namespace
+
+const Behaviour& behaviour(Op op) { return behaviours[static_cast<size_t>(op)]; }
+
+}  // namespace lockwarp::exec

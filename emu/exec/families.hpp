@@ -1,0 +1,61 @@
+// The families of behaviour: for an opcode, or for one where its modifiers choose that family, the
+// handler of an operation. They are brought together in the table of behaviours.cpp.
+#pragma once
+
+#include "emu/exec/context.hpp"
+
+namespace lockwarp::exec {
+
+// The handler of an operation that resolve accepted.
+using Choose = Handler(const Operation&);
+
+// One register's lanes after another's.
+Choose carried_add, carried_sub, carried_mad;               // carry.cpp
+Choose integer_add, integer_sub, integer_mul, integer_mad;  // integer.cpp
+Choose integer_div, integer_neg, integer_abs, integer_min, integer_max;
+Choose integer_and, integer_or, integer_xor, integer_not;
+Choose rem_handler, sad_handler, cnot_handler, shl_handler, shr_handler, shf_handler;
+Choose popc_handler, clz_handler, brev_handler, bfind_handler, bfe_handler, bfi_handler;
+Choose prmt_handler, dp4a_handler, dp2a_handler;
+Choose pair_add, pair_min, pair_max, relu_min, relu_max;  // bits.cpp
+Choose mul24_handler, mad24_handler, bmsk_handler, szext_handler;
+Choose fns_handler, lop3_handler, testp_handler;
+Choose float_add, float_sub, float_mul, float_div;  // float.cpp
+Choose float_min, float_max, float_abs, float_neg;
+Choose fma_handler, rcp_handler, sqrt_handler, copysign_handler;
+Choose fast_add, fast_sub, fast_mul, fast_fma;                // nullptr: not of these modifiers
+Choose ex2_handler, lg2_handler, rsqrt_handler, sin_handler;  // special_functions.cpp
+Choose cos_handler, tanh_handler, rcp_approx_handler, sqrt_approx_handler;
+Choose div_approx_handler, div_full_handler;
+Choose setp_handler, set_handler, selp_handler, slct_handler;  // compare.cpp
+Choose predicate_mov, predicate_and, predicate_or, predicate_xor, predicate_not;
+Choose register_mov, cvta_handler, isspacep_handler;   // move.cpp
+Choose cvt_handler, cvt_pack_handler;                  // convert.cpp
+Choose policy_fraction_handler, policy_range_handler;  // policy.cpp
+Choose policy_convert_handler, mapa_handler, getctarank_handler;
+
+// Memory.
+Choose ordinary_ld, ordinary_st, cp_async_handler, nothing_handler;  // memory.cpp
+Choose ordinary_atom;                                                // atomic.cpp
+Choose wide_mov, wide_ld, wide_st, wide_atom;                        // wide.cpp: 128 bits, vectors
+Choose mbarrier_init_handler, mbarrier_inval_handler;                // mbarrier.cpp
+Choose mbarrier_transaction_handler, mbarrier_arrive_handler;
+Choose mbarrier_wait_handler, mbarrier_pending_handler;
+Choose alloca_handler, stacksave_handler, stackrestore_handler;  // stack.cpp
+
+// The warp.
+Choose shfl_handler, vote_handler, match_handler, redux_handler;  // warp_ops.cpp
+Choose elect_handler, activemask_handler, bar_warp_handler;
+Choose ldmatrix_handler, stmatrix_handler, movmatrix_handler;  // matrix.cpp
+Choose mma_handler;
+Choose wmma_load_handler, wmma_store_handler, wmma_mma_handler;  // wmma.cpp
+
+struct Behaviour {
+    isa::Op op;
+    Choose* choose = nullptr;  // nullptr: the scheduler's own
+    Choose* fast = nullptr;    // the same bits by vector instructions, where it gives a handler
+};
+
+const Behaviour& behaviour(isa::Op op);
+
+}  // namespace lockwarp::exec

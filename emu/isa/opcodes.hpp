@@ -1,0 +1,383 @@
+// The opcodes, a row each: every fact about an instruction that its opcode alone decides and that
+// more than one room asks for. What a room alone wants of each opcode (its behaviour, its cost,
+// the program that tests it) stands in a table of that room, in the same order and as complete.
+// Sources: the sections of the PTX manual that bear the instructions' names.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace lockwarp::isa {
+
+// An instruction, or those of a family that differ by modifiers only.
+enum class Op : uint8_t {
+    mov,
+    ld,
+    st,
+    cvta,
+    isspacep,
+    mapa,
+    getctarank,
+    policy_fraction,
+    policy_range,
+    policy_convert,
+    hint,
+    cvt,
+    cvt_pack,
+    prefetch,
+    atom,
+    red,
+    add,
+    sub,
+    mul,
+    mad,
+    fma,
+    div,
+    rem,
+    abs,
+    neg,
+    min,
+    max,
+    rcp,
+    sqrt,
+    sad,
+    copysign,
+    ex2,
+    lg2,
+    rsqrt,
+    sin,
+    cos,
+    tanh,
+    rcp_approx,
+    sqrt_approx,
+    div_approx,
+    div_full,
+    popc,
+    clz,
+    bfind,
+    brev,
+    bfe,
+    bfi,
+    and_,
+    or_,
+    xor_,
+    not_,
+    cnot,
+    lop3,
+    shl,
+    shr,
+    shf,
+    prmt,
+    dp4a,
+    dp2a,
+    addc,
+    subc,
+    madc,
+    mul24,
+    mad24,
+    bmsk,
+    szext,
+    fns,
+    testp,
+    setp,
+    set,
+    selp,
+    slct,
+    bra,
+    brx,
+    call,
+    alloca_,
+    stacksave,
+    stackrestore,
+    ret,
+    exit,
+    trap,
+    brkpt,
+    nanosleep,
+    fence,
+    bar,
+    bar_red,
+    bar_warp,
+    activemask,
+    shfl,
+    vote,
+    match,
+    redux,
+    elect,
+    cp_async,
+    cp_async_commit,
+    cp_async_wait,  // of groups: but for the youngest `immediate` ones
+    cp_async_wait_all,
+    mbarrier_init,
+    mbarrier_inval,
+    mbarrier_expect,
+    mbarrier_complete,
+    mbarrier_arrive,
+    mbarrier_drop,
+    mbarrier_wait,
+    mbarrier_pending,
+    mbarrier_copies,
+    ldmatrix,
+    stmatrix,
+    movmatrix,
+    mma,
+    wmma_load,
+    wmma_store,
+    wmma_mma,
+    count_
+};
+
+inline constexpr size_t op_count = static_cast<size_t>(Op::count_);
+
+// How a warp comes to execute it.
+enum class StepKind : uint8_t {
+    plain,       // in the lanes whose guard is true
+    aligned,     // as plain, but all lanes of the warp must be there (.aligned)
+    collective,  // as plain, once all lanes of the membermask are there
+    reduction,   // a barrier with a value: retires once the barrier has opened
+    control,     // branches, exits, barriers: the scheduler's own
+};
+
+// Where a thread goes on behind it.
+enum class Flow : uint8_t {
+    next,
+    branch,  // to a label
+    index,   // to one of several labels
+    call,
+    ret,
+    exit,
+    trap,
+    brkpt,
+    wait,  // at a barrier of the CTA
+};
+
+// What it makes sure of about other threads where it lets its own go on.
+enum class Sync : uint8_t {
+    none,
+    warp,   // the lanes of the membermask are there, and their memory operations done
+    cta,    // the threads of a barrier are
+    phase,  // those that an mbarrier counts, if it says so
+    order,  // nobody waits; memory operations are ordered, from which a program makes waits
+};
+
+enum class Memory : uint8_t {
+    none,
+    load,
+    store,
+    update,   // reads and writes one place at once
+    barrier,  // makes, changes or asks an mbarrier
+    copy,     // reads one place and writes another, later
+};
+
+enum class Matrix : uint8_t {
+    none,
+    move,       // between memory and fragments
+    registers,  // from registers to registers
+    product,
+};
+
+struct OpRow {
+    Op op;
+    std::string_view name;  // as it is written, with the modifiers that choose it
+    StepKind step = StepKind::plain;
+    Flow flow = Flow::next;
+    Sync sync = Sync::none;
+    Memory memory = Memory::none;
+    bool shared_only = false;  // its place in memory is in .shared, said or not
+    Matrix matrix = Matrix::none;
+    bool wmma = false;
+    bool reads_carry = false;  // CC.CF. Modifier .cc writes it
+    // The least .version where its result may be '_'.
+    uint16_t discard_version = 0;
+    // Why a chain of values, one register after another, does not have it. Empty: it may.
+    std::string_view not_a_value = {};
+    // Why its result may be another in another run of the same program on the same machine.
+    std::string_view varies = {};
+};
+
+inline constexpr uint16_t never_discarded = UINT16_MAX;
+
+namespace reason {
+inline constexpr std::string_view memory = "it reads or writes memory";
+inline constexpr std::string_view address = "it is about an address";
+inline constexpr std::string_view policy = "its result is opaque";
+inline constexpr std::string_view steers = "it steers";
+inline constexpr std::string_view waits = "it waits for other threads, or for time";
+inline constexpr std::string_view effect = "it has no result";
+inline constexpr std::string_view fragments = "its operands are fragments";
+inline constexpr std::string_view together = "which lanes run together is the machine's choice";
+inline constexpr std::string_view opaque_state =
+    "a state is the machine's own (PTX manual, mbarrier: opaque), and threads come in any order";
+}  // namespace reason
+
+// clang-format off
+inline constexpr std::array<OpRow, op_count> op_rows{{
+    {.op = Op::mov, .name = "mov"},
+    {.op = Op::ld, .name = "ld", .memory = Memory::load, .not_a_value = reason::memory},
+    {.op = Op::st, .name = "st", .memory = Memory::store, .not_a_value = reason::memory},
+    {.op = Op::cvta, .name = "cvta", .not_a_value = reason::address},
+    {.op = Op::isspacep, .name = "isspacep", .discard_version = never_discarded, .not_a_value = reason::address},
+    {.op = Op::mapa, .name = "mapa"},
+    {.op = Op::getctarank, .name = "getctarank"},
+    {.op = Op::policy_fraction, .name = "createpolicy.fractional", .discard_version = never_discarded, .not_a_value = reason::policy},
+    {.op = Op::policy_range, .name = "createpolicy.range", .discard_version = never_discarded, .not_a_value = reason::policy},
+    {.op = Op::policy_convert, .name = "createpolicy.cvt", .discard_version = never_discarded, .not_a_value = reason::policy},
+    {.op = Op::hint, .name = "pmevent", .not_a_value = reason::effect},
+    {.op = Op::cvt, .name = "cvt"},
+    {.op = Op::cvt_pack, .name = "cvt.pack"},
+    {.op = Op::prefetch, .name = "prefetch", .not_a_value = reason::address},
+    {.op = Op::atom, .name = "atom", .sync = Sync::order, .memory = Memory::update, .not_a_value = reason::memory,
+     .varies = "what an atomic returns depends on the order of the threads (PTX manual, atom)"},
+    {.op = Op::red, .name = "red", .memory = Memory::update, .not_a_value = reason::memory},
+
+    {.op = Op::add, .name = "add"},
+    {.op = Op::sub, .name = "sub"},
+    {.op = Op::mul, .name = "mul"},
+    {.op = Op::mad, .name = "mad"},
+    {.op = Op::fma, .name = "fma"},
+    {.op = Op::div, .name = "div"},
+    {.op = Op::rem, .name = "rem"},
+    {.op = Op::abs, .name = "abs"},
+    {.op = Op::neg, .name = "neg"},
+    {.op = Op::min, .name = "min"},
+    {.op = Op::max, .name = "max"},
+    {.op = Op::rcp, .name = "rcp"},
+    {.op = Op::sqrt, .name = "sqrt"},
+    {.op = Op::sad, .name = "sad"},
+    {.op = Op::copysign, .name = "copysign"},
+    {.op = Op::ex2, .name = "ex2.approx"},
+    {.op = Op::lg2, .name = "lg2.approx"},
+    {.op = Op::rsqrt, .name = "rsqrt.approx"},
+    {.op = Op::sin, .name = "sin.approx"},
+    {.op = Op::cos, .name = "cos.approx"},
+    {.op = Op::tanh, .name = "tanh.approx"},
+    {.op = Op::rcp_approx, .name = "rcp.approx"},
+    {.op = Op::sqrt_approx, .name = "sqrt.approx"},
+    {.op = Op::div_approx, .name = "div.approx"},
+    {.op = Op::div_full, .name = "div.full"},
+    {.op = Op::popc, .name = "popc"},
+    {.op = Op::clz, .name = "clz"},
+    {.op = Op::bfind, .name = "bfind"},
+    {.op = Op::brev, .name = "brev"},
+    {.op = Op::bfe, .name = "bfe"},
+    {.op = Op::bfi, .name = "bfi"},
+    {.op = Op::and_, .name = "and"},
+    {.op = Op::or_, .name = "or"},
+    {.op = Op::xor_, .name = "xor"},
+    {.op = Op::not_, .name = "not"},
+    {.op = Op::cnot, .name = "cnot"},
+    {.op = Op::lop3, .name = "lop3"},
+    {.op = Op::shl, .name = "shl"},
+    {.op = Op::shr, .name = "shr"},
+    {.op = Op::shf, .name = "shf"},
+    {.op = Op::prmt, .name = "prmt"},
+    {.op = Op::dp4a, .name = "dp4a"},
+    {.op = Op::dp2a, .name = "dp2a"},
+    {.op = Op::addc, .name = "addc", .reads_carry = true},
+    {.op = Op::subc, .name = "subc", .reads_carry = true},
+    {.op = Op::madc, .name = "madc", .reads_carry = true},
+    {.op = Op::mul24, .name = "mul24"},
+    {.op = Op::mad24, .name = "mad24"},
+    {.op = Op::bmsk, .name = "bmsk"},
+    {.op = Op::szext, .name = "szext"},
+    {.op = Op::fns, .name = "fns"},
+    {.op = Op::testp, .name = "testp"},
+    {.op = Op::setp, .name = "setp"},
+    {.op = Op::set, .name = "set"},
+    {.op = Op::selp, .name = "selp"},
+    {.op = Op::slct, .name = "slct"},
+
+    {.op = Op::bra, .name = "bra", .step = StepKind::control, .flow = Flow::branch, .not_a_value = reason::steers},
+    {.op = Op::brx, .name = "brx.idx", .step = StepKind::control, .flow = Flow::index, .not_a_value = reason::steers},
+    {.op = Op::call, .name = "call", .step = StepKind::control, .flow = Flow::call, .not_a_value = reason::steers},
+    {.op = Op::alloca_, .name = "alloca", .not_a_value = reason::address},
+    {.op = Op::stacksave, .name = "stacksave", .not_a_value = reason::address},
+    {.op = Op::stackrestore, .name = "stackrestore", .not_a_value = reason::address},
+    {.op = Op::ret, .name = "ret", .step = StepKind::control, .flow = Flow::ret, .not_a_value = reason::steers},
+    {.op = Op::exit, .name = "exit", .step = StepKind::control, .flow = Flow::exit, .not_a_value = reason::steers},
+    {.op = Op::trap, .name = "trap", .step = StepKind::control, .flow = Flow::trap, .not_a_value = reason::steers},
+    {.op = Op::brkpt, .name = "brkpt", .step = StepKind::control, .flow = Flow::brkpt, .not_a_value = reason::steers},
+    {.op = Op::nanosleep, .name = "nanosleep", .not_a_value = reason::waits},
+    {.op = Op::fence, .name = "fence", .sync = Sync::order, .not_a_value = reason::waits},
+    {.op = Op::bar, .name = "bar.sync", .step = StepKind::control, .flow = Flow::wait, .sync = Sync::cta, .not_a_value = reason::waits},
+    {.op = Op::bar_red, .name = "bar.red", .step = StepKind::reduction, .flow = Flow::wait, .sync = Sync::cta, .discard_version = never_discarded, .not_a_value = reason::waits},
+    {.op = Op::bar_warp, .name = "bar.warp.sync", .step = StepKind::collective, .sync = Sync::warp, .not_a_value = reason::waits},
+    {.op = Op::activemask, .name = "activemask", .not_a_value = reason::together,
+     .varies = "which lanes run together is the machine's choice (PTX manual, activemask)"},
+    {.op = Op::shfl, .name = "shfl.sync", .step = StepKind::collective},
+    {.op = Op::vote, .name = "vote.sync", .step = StepKind::collective},
+    {.op = Op::match, .name = "match", .step = StepKind::collective},
+    {.op = Op::redux, .name = "redux.sync", .step = StepKind::collective},
+    {.op = Op::elect, .name = "elect.sync", .step = StepKind::collective},
+
+    {.op = Op::cp_async, .name = "cp.async", .memory = Memory::copy, .shared_only = true, .not_a_value = reason::memory},
+    {.op = Op::cp_async_commit, .name = "cp.async.commit_group", .not_a_value = reason::effect},
+    {.op = Op::cp_async_wait, .name = "cp.async.wait_group", .not_a_value = reason::waits},
+    {.op = Op::cp_async_wait_all, .name = "cp.async.wait_all", .not_a_value = reason::waits},
+    {.op = Op::mbarrier_init, .name = "mbarrier.init", .memory = Memory::barrier, .shared_only = true, .not_a_value = reason::memory},
+    {.op = Op::mbarrier_inval, .name = "mbarrier.inval", .memory = Memory::barrier, .shared_only = true, .not_a_value = reason::memory},
+    {.op = Op::mbarrier_expect, .name = "mbarrier.expect_tx", .memory = Memory::barrier, .shared_only = true, .not_a_value = reason::memory},
+    {.op = Op::mbarrier_complete, .name = "mbarrier.complete_tx", .memory = Memory::barrier, .shared_only = true, .not_a_value = reason::memory},
+    {.op = Op::mbarrier_arrive, .name = "mbarrier.arrive", .memory = Memory::barrier, .shared_only = true, .discard_version = 71, .not_a_value = reason::memory,
+     .varies = reason::opaque_state},
+    {.op = Op::mbarrier_drop, .name = "mbarrier.arrive_drop", .memory = Memory::barrier, .shared_only = true, .not_a_value = reason::memory,
+     .varies = reason::opaque_state},
+    {.op = Op::mbarrier_wait, .name = "mbarrier.test_wait", .sync = Sync::phase, .memory = Memory::barrier, .shared_only = true, .discard_version = never_discarded, .not_a_value = reason::memory,
+     .varies = "whether a phase is over depends on when it is asked (PTX manual, mbarrier.test_wait)"},
+    {.op = Op::mbarrier_pending, .name = "mbarrier.pending_count", .discard_version = never_discarded, .not_a_value = reason::policy},
+    {.op = Op::mbarrier_copies, .name = "cp.async.mbarrier.arrive", .memory = Memory::barrier, .shared_only = true, .not_a_value = reason::memory},
+
+    {.op = Op::ldmatrix, .name = "ldmatrix", .step = StepKind::aligned, .memory = Memory::load, .shared_only = true, .matrix = Matrix::move, .not_a_value = reason::memory},
+    {.op = Op::stmatrix, .name = "stmatrix", .step = StepKind::aligned, .memory = Memory::store, .shared_only = true, .matrix = Matrix::move, .not_a_value = reason::memory},
+    {.op = Op::movmatrix, .name = "movmatrix", .step = StepKind::aligned, .matrix = Matrix::registers},
+    {.op = Op::mma, .name = "mma", .step = StepKind::aligned, .matrix = Matrix::product, .not_a_value = reason::fragments},
+    {.op = Op::wmma_load, .name = "wmma.load", .step = StepKind::aligned, .memory = Memory::load, .matrix = Matrix::move, .wmma = true, .not_a_value = reason::memory},
+    {.op = Op::wmma_store, .name = "wmma.store", .step = StepKind::aligned, .memory = Memory::store, .matrix = Matrix::move, .wmma = true, .not_a_value = reason::memory},
+    {.op = Op::wmma_mma, .name = "wmma.mma", .step = StepKind::aligned, .matrix = Matrix::product, .wmma = true, .not_a_value = reason::fragments},
+}};
+// clang-format on
+
+// Whether a table has a row for each opcode, in the order of Op: rows of a struct with a member
+// `op`. A room asserts it of its own table, so that an opcode added without a row does not compile.
+template <class Rows>
+constexpr bool complete(const Rows& rows) {
+    if (std::size(rows) != op_count) return false;
+    for (size_t i = 0; i < op_count; ++i)
+        if (rows[i].op != static_cast<Op>(i)) return false;
+    return true;
+}
+
+static_assert(complete(op_rows));
+static_assert(std::ranges::none_of(op_rows, [](const OpRow& r) { return r.name.empty(); }));
+static_assert(std::ranges::all_of(op_rows, [](const OpRow& r) {
+    const bool chained = r.not_a_value.empty();
+    const bool bound = r.step == StepKind::control || r.step == StepKind::reduction;
+    return (!chained || (r.memory == Memory::none && r.flow == Flow::next)) &&
+           (r.flow != Flow::next) == bound &&
+           (r.matrix == Matrix::none || r.step == StepKind::aligned) &&
+           (!r.wmma || r.matrix != Matrix::none) && (r.memory != Memory::none || !r.shared_only);
+}));
+
+constexpr const OpRow& row(Op op) { return op_rows[static_cast<size_t>(op)]; }
+
+// An instruction on one register after another: no address, no steering, no waiting.
+constexpr bool on_values(Op op) { return row(op).not_a_value.empty(); }
+
+// All lanes of the warp, or of a membermask, execute it together.
+constexpr bool needs_the_warp(Op op) {
+    return row(op).step == StepKind::aligned || row(op).step == StepKind::collective;
+}
+
+constexpr bool is_branch(Op op) {
+    return row(op).flow == Flow::branch || row(op).flow == Flow::index;
+}
+
+// No lane that executes it goes on behind it, but one whose function returns.
+constexpr bool ends_lanes(Op op) {
+    const Flow f = row(op).flow;
+    return f == Flow::ret || f == Flow::exit || f == Flow::trap;
+}
+
+}  // namespace lockwarp::isa
