@@ -6,7 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 
+#include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
 #include "validate/emulator_engine.hpp"
@@ -109,7 +111,9 @@ int against(const CalibrateCommand& o, isa::Arch arch) {
 
 }  // namespace
 
-void add_calibrate(CLI::App& app, CalibrateCommand& o) {
+void add_calibrate(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<CalibrateCommand>();
+    CalibrateCommand& o = *shared;
     CLI::App* calibrate =
         app.add_subcommand("calibrate", "Measure how many cycles instructions take on a GPU");
     calibrate
@@ -144,6 +148,7 @@ void add_calibrate(CLI::App& app, CalibrateCommand& o) {
         ->capture_default_str();
     add_engine_options(*calibrate, o.engine);
     calibrate->footer(std::string(help));
+    calibrate->callback([shared, &status] { status = calibrate_command(*shared); });
 }
 
 std::string calibrate_text(const validate::Probes& measured,

@@ -26,7 +26,6 @@ struct CalibrateCommand {
     EngineOptions engine;
 };
 
-void add_calibrate(CLI::App& app, CalibrateCommand& o);
 int calibrate_command(const CalibrateCommand& command);
 
 struct FailedProbe {

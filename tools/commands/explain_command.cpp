@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <memory>
+
+#include "tools/commands/commands.hpp"
 
 namespace lockwarp::tools {
 
@@ -99,7 +102,9 @@ lanes::Answer compared(const ExplainCommand& o) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, ExplainCommand& o) {
+void add_explain(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<ExplainCommand>();
+    ExplainCommand& o = *shared;
     CLI::App* explain = app.add_subcommand(
         "explain", "One element's sum step by step: products, losses, blocks, rounding");
     explain->add_option("INSN", o.instruction, "the instruction, as of info")->required();
@@ -119,7 +124,13 @@ void add_explain(CLI::App& app, ExplainCommand& o) {
         ->type_name("FILE");
     explain->add_option("--seed", o.inputs.seed, "of the values that are not given");
     add_answer_options(*explain, o.answer);
+    explain->callback(
+        [shared, &status] { status = print_answer(explained(*shared), shared->answer); });
+}
 
+void add_equiv(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<ExplainCommand>();
+    ExplainCommand& o = *shared;
     CLI::App* equiv = app.add_subcommand(
         "equiv", "Whether two instructions give the same bits; else inputs where they do not");
     equiv->add_option("X", o.instruction, "an instruction, or INSN@ARCH")->required();
@@ -129,12 +140,8 @@ void add_explain(CLI::App& app, ExplainCommand& o) {
     equiv->add_option("--tries", o.tries, "inputs to look for a witness among")
         ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 30));
     add_answer_options(*equiv, o.answer);
-}
-
-std::optional<int> explain_command(const CLI::App& app, const ExplainCommand& o) {
-    if (app.got_subcommand("explain")) return print_answer(explained(o), o.answer);
-    if (app.got_subcommand("equiv")) return print_answer(compared(o), o.answer);
-    return std::nullopt;
+    equiv->callback(
+        [shared, &status] { status = print_answer(compared(*shared), shared->answer); });
 }
 
 }  // namespace lockwarp::tools

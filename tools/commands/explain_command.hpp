@@ -1,7 +1,6 @@
 // The questions about sums: explain, equiv.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "lanes/explain.hpp"
@@ -17,10 +16,5 @@ struct ExplainCommand {
     lanes::InputTexts inputs;
     uint64_t tries = 20000;
 };
-
-void add_explain(CLI::App& app, ExplainCommand& o);
-
-// nullopt: none of these commands was given.
-std::optional<int> explain_command(const CLI::App& app, const ExplainCommand& o);
 
 }  // namespace lockwarp::tools

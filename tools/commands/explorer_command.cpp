@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "lanes/explorer.hpp"
 #include "lanes/instruction.hpp"
 #include "launch/files.hpp"
+#include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 
 namespace lockwarp::tools {
@@ -110,11 +112,14 @@ json traces() {
 
 }  // namespace
 
-void add_explorer(CLI::App& app, ExplorerCommand& o) {
+void add_explorer(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<ExplorerCommand>();
+    ExplorerCommand& o = *shared;
     CLI::App* explorer = app.add_subcommand(
         "explorer", "Write a page to explore all instructions in a browser; it needs no network");
     explorer->add_option("--out", o.out, "the file to write (default: lanes.html)")
         ->type_name("FILE");
+    explorer->callback([shared, &status] { status = explorer_command(*shared); });
 }
 
 int explorer_command(const ExplorerCommand& o) {

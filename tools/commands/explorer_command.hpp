@@ -13,7 +13,6 @@ struct ExplorerCommand {
     std::string out = "lanes.html";
 };
 
-void add_explorer(CLI::App& app, ExplorerCommand& command);
 int explorer_command(const ExplorerCommand& command);
 
 }  // namespace lockwarp::tools

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "evidence/fidelity.hpp"
 #include "gpu/trace.hpp"
+#include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/report/fidelity_table.hpp"
 #include "tools/report/kind_lines.hpp"
@@ -189,6 +192,24 @@ std::string fidelity_help() {
     for (const evidence::FidelityWord& w : evidence::fidelity_words())
         out += wrapped(fmt::format("  {:<{}}", w.word, word_column), w.meaning, word_column + 2);
     return out;
+}
+
+void add_fidelity(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<FidelityCommand>();
+    FidelityCommand& o = *shared;
+    CLI::App* fidelity = app.add_subcommand(
+        "fidelity", "Print how far each instruction is known to have the hardware's bits");
+    fidelity->add_option("--arch", o.arch,
+                         "each instruction of this architecture (default: all "
+                         "architectures, one line each)");
+    fidelity->add_flag("--json", o.json, "print JSON, every row of the instruction tables");
+    fidelity
+        ->add_option("--from", o.from,
+                     "compare the recordings (.lwr) and reports in a folder; print the source of "
+                     "the table of what they hold")
+        ->type_name("FOLDER");
+    fidelity->footer(fidelity_help());
+    fidelity->callback([shared, &status] { status = fidelity_command(*shared); });
 }
 
 int fidelity_command(const FidelityCommand& command) {

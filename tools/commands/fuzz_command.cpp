@@ -6,8 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <thread>
 
+#include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
 #include "tools/shard.hpp"
@@ -70,7 +72,9 @@ launch::Problem open_engines(const FuzzCommand& command, Engines& out) {
 
 }  // namespace
 
-void add_fuzz(CLI::App& app, FuzzCommand& o) {
+void add_fuzz(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<FuzzCommand>();
+    FuzzCommand& o = *shared;
     CLI::App* fuzz = app.add_subcommand(
         "fuzz", "Run random programs on the emulator and on a GPU; shrink what differs");
     add_engine_options(*fuzz, o.engines);
@@ -112,6 +116,7 @@ void add_fuzz(CLI::App& app, FuzzCommand& o) {
     add_shard_option(*fuzz, o.shard);
     add_report_options(*fuzz, o.reports);
     fuzz->add_flag("--list", o.list, "print what is generated");
+    fuzz->callback([shared, &status] { status = fuzz_command(*shared); });
 }
 
 int fuzz_command(const FuzzCommand& command) {

@@ -29,7 +29,6 @@ struct FuzzCommand {
     bool list = false;  // print what is generated
 };
 
-void add_fuzz(CLI::App& app, FuzzCommand& o);
 int fuzz_command(const FuzzCommand& command);
 
 }  // namespace lockwarp::tools

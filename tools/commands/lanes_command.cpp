@@ -4,8 +4,11 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
 
 #include "lanes/questions.hpp"
+#include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 
 namespace lockwarp::tools {
@@ -72,6 +75,20 @@ void add_common(CLI::App& command, LanesCommand& o) {
     add_answer_options(command, o.answer);
 }
 
+// A negative number is outside of everything.
+unsigned number(int64_t n) {
+    return n < 0 || n > UINT32_MAX ? UINT32_MAX : static_cast<unsigned>(n);
+}
+
+// Prints what is asked about the instruction that is named.
+int answered(const LanesCommand& o,
+             const std::function<lanes::Answer(const lanes::Instruction&)>& question) {
+    if (o.instruction.empty()) return print_answer(lanes::wrong("which instruction?"), o.answer);
+    const lanes::Found found = named_instruction(o.instruction, o.arch);
+    return print_answer(
+        found.instruction ? question(*found.instruction) : lanes::wrong(found.error), o.answer);
+}
+
 }  // namespace
 
 std::string unknown_architecture(const std::string& name) {
@@ -115,13 +132,28 @@ int print_answer(const lanes::Answer& a, const AnswerOptions& o) {
     return std::fflush(stdout) == 0 ? done : wrong_input;
 }
 
-void add_lanes(CLI::App& app, LanesCommand& o) {
+int list_lanes(const LanesCommand& o) {
+    std::string error;
+    const auto arch = architecture(o.arch, error);
+    return print_answer(arch ? lanes::list(*arch) : lanes::wrong(error), o.answer);
+}
+
+void add_info(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<LanesCommand>();
+    LanesCommand& o = *shared;
     CLI::App* info = app.add_subcommand(
         "info", "Describe an instruction: operands, formulas, what it becomes where");
     info->add_option("INSN", o.instruction, "the instruction (default: list them all)");
     info->footer(std::string(names_help));
     add_common(*info, o);
+    info->callback([shared, &status] {
+        status = shared->instruction.empty() ? list_lanes(*shared) : answered(*shared, lanes::info);
+    });
+}
 
+void add_where(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<LanesCommand>();
+    LanesCommand& o = *shared;
     CLI::App* where = app.add_subcommand("where", "Which lane and register hold an element");
     add_instruction(*where, o);
     where->add_option("OPERAND", o.operand, "A, B, C or D; E: metadata; SFA, SFB: scale factors")
@@ -129,21 +161,50 @@ void add_lanes(CLI::App& app, LanesCommand& o) {
     where->add_option("ROW", o.row, "of A: m; of B: k; of C and D: m")->required();
     where->add_option("COLUMN", o.column, "of A: k; of B: n; of C and D: n")->required();
     add_common(*where, o);
+    where->callback([shared, &status] {
+        status = answered(*shared, [&](const lanes::Instruction& i) {
+            return lanes::where(i, shared->operand, number(shared->row), number(shared->column));
+        });
+    });
+}
 
+void add_what(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<LanesCommand>();
+    LanesCommand& o = *shared;
     CLI::App* what = app.add_subcommand("what", "Which elements a lane holds");
     add_instruction(*what, o);
     what->add_option("OPERAND", o.operand, "A, B, C or D")->required();
     what->add_option("--lane", o.lane, "0 to 31; of a warpgroup 0 to 127")->required();
     what->add_option("--reg", o.reg, "one register of the lane's");
     add_common(*what, o);
+    what->callback([shared, &status] {
+        status = answered(*shared, [&](const lanes::Instruction& i) {
+            return lanes::what(i, shared->operand, number(shared->lane),
+                               shared->reg ? std::optional(number(*shared->reg)) : std::nullopt);
+        });
+    });
+}
 
+void add_table(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<LanesCommand>();
+    LanesCommand& o = *shared;
     CLI::App* table = app.add_subcommand("table", "Every element, or every lane, of an operand");
     add_instruction(*table, o);
     table->add_option("OPERAND", o.operand, "A, B, C or D (default: all)");
     table->add_option("--by", o.by, "a line for each row of the matrix, or for each lane")
         ->check(CLI::IsMember({"element", "lane"}));
     add_common(*table, o);
+    table->callback([shared, &status] {
+        status = answered(*shared, [&](const lanes::Instruction& i) {
+            return lanes::table(i, shared->operand,
+                                shared->by == "lane" ? lanes::By::lane : lanes::By::element);
+        });
+    });
+}
 
+void add_layout(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<LanesCommand>();
+    LanesCommand& o = *shared;
     CLI::App* layout = app.add_subcommand("layout", "The layouts in CuTe's notation");
     layout->add_option("INSN", o.instruction, "the instruction; see below");
     layout->add_flag("--cute", o.cute, "CuTe's notation, which is the only one");
@@ -154,7 +215,21 @@ void add_lanes(CLI::App& app, LanesCommand& o) {
         ->type_name("X Y");
     layout->footer(std::string(names_help));
     add_common(*layout, o);
+    layout->callback([shared, &status] {
+        if (!shared->difference.empty()) {
+            status = print_answer(difference(*shared), shared->answer);
+            return;
+        }
+        status = answered(*shared, [&](const lanes::Instruction& i) {
+            const bool cute = shared->instruction.starts_with("SM");
+            return lanes::layout(i, cute ? shared->instruction : i.key);
+        });
+    });
+}
 
+void add_compat(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<LanesCommand>();
+    LanesCommand& o = *shared;
     CLI::App* compat =
         app.add_subcommand("compat", "Whether one operand's registers may be used as another's");
     compat->add_option("FROM", o.instruction, "OPERAND:INSN, the accumulator that is there")
@@ -162,41 +237,8 @@ void add_lanes(CLI::App& app, LanesCommand& o) {
     compat->add_option("TO", o.other, "OPERAND:INSN, the operand it is to become")->required();
     compat->footer(std::string(names_help));
     add_common(*compat, o);
-}
-
-int list_lanes(const LanesCommand& o) {
-    std::string error;
-    const auto arch = architecture(o.arch, error);
-    return print_answer(arch ? lanes::list(*arch) : lanes::wrong(error), o.answer);
-}
-
-std::optional<int> lanes_command(const CLI::App& app, const LanesCommand& o) {
-    const auto given = [&](const char* name) { return app.got_subcommand(name); };
-    if (given("layout") && !o.difference.empty()) return print_answer(difference(o), o.answer);
-    if (given("compat")) return print_answer(compatible(o), o.answer);
-    if (given("info") && o.instruction.empty()) return list_lanes(o);
-    const bool mine =
-        given("info") || given("where") || given("what") || given("table") || given("layout");
-    if (!mine) return std::nullopt;
-    if (o.instruction.empty()) return print_answer(lanes::wrong("which instruction?"), o.answer);
-    const lanes::Found found = named_instruction(o.instruction, o.arch);
-    if (!found.instruction) return print_answer(lanes::wrong(found.error), o.answer);
-    const lanes::Instruction& i = *found.instruction;
-    // A negative number is outside of everything.
-    const auto number = [](int64_t n) {
-        return n < 0 || n > UINT32_MAX ? UINT32_MAX : static_cast<unsigned>(n);
-    };
-    lanes::Answer answer;
-    if (given("info")) answer = lanes::info(i);
-    if (given("where")) answer = lanes::where(i, o.operand, number(o.row), number(o.column));
-    if (given("what"))
-        answer = lanes::what(i, o.operand, number(o.lane),
-                             o.reg ? std::optional(number(*o.reg)) : std::nullopt);
-    if (given("table"))
-        answer = lanes::table(i, o.operand, o.by == "lane" ? lanes::By::lane : lanes::By::element);
-    if (given("layout"))
-        answer = lanes::layout(i, o.instruction.starts_with("SM") ? o.instruction : i.key);
-    return print_answer(answer, o.answer);
+    compat->callback(
+        [shared, &status] { status = print_answer(compatible(*shared), shared->answer); });
 }
 
 }  // namespace lockwarp::tools

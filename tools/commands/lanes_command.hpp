@@ -42,12 +42,7 @@ struct LanesCommand {
     std::vector<std::string> difference;
 };
 
-void add_lanes(CLI::App& app, LanesCommand& o);
-
 // list --arch: the instructions of an architecture.
 int list_lanes(const LanesCommand& o);
-
-// nullopt: none of these commands was given.
-std::optional<int> lanes_command(const CLI::App& app, const LanesCommand& o);
 
 }  // namespace lockwarp::tools

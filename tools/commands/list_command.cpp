@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -9,6 +11,9 @@
 #include "emu/isa/matrix.hpp"
 #include "emu/isa/wmma.hpp"
 #include "emu/num/dot.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/commands/lanes_command.hpp"
+#include "tools/commands/run_command.hpp"
 #include "tools/report/kind_lines.hpp"
 
 namespace lockwarp::tools {
@@ -125,6 +130,29 @@ std::string instruction_list(bool markdown) {
     out += "\nInstructions of PTX that are not executed yet:\n\n";
     out += std::string(fence) + wrapped(later, indent) + std::string(fence);
     return out;
+}
+
+void add_list(CLI::App& app, int& status) {
+    struct Options {
+        bool markdown = false;
+        LanesCommand lanes;
+    };
+    const auto shared = std::make_shared<Options>();
+    CLI::App* list = app.add_subcommand("list", "Print the instructions that are executed");
+    list->add_flag("--markdown", shared->markdown, "as the documents have it");
+    list->add_option("--arch", shared->lanes.arch,
+                     "instead, the instructions of an architecture whose operands lie in lanes, as "
+                     "info has them")
+        ->type_name("ARCH");
+    add_answer_options(*list, shared->lanes.answer);
+    list->callback([shared, &status] {
+        if (!shared->lanes.arch.empty() || shared->lanes.answer.json) {
+            status = list_lanes(shared->lanes);
+            return;
+        }
+        fmt::print("{}", instruction_list(shared->markdown));
+        status = std::fflush(stdout) == 0 ? done : wrong_input;
+    });
 }
 
 }  // namespace lockwarp::tools

@@ -7,9 +7,11 @@
 #include <CLI/CLI.hpp>
 #include <ctime>
 #include <filesystem>
+#include <memory>
 
 #include "gpu/driver.hpp"
 #include "launch/input.hpp"
+#include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
 #include "tools/report/report.hpp"
@@ -91,7 +93,9 @@ std::string table(const std::vector<validate::ClockPoint>& points) {
 
 }  // namespace
 
-void add_measure(CLI::App& app, MeasureCommand& o) {
+void add_measure(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<MeasureCommand>();
+    MeasureCommand& o = *shared;
     CLI::App* measure =
         app.add_subcommand("measure", "Run launch files on a GPU and count the cycles they take");
     measure->add_option("FILES", o.files, "LAUNCH.json, one or more")->required();
@@ -105,6 +109,7 @@ void add_measure(CLI::App& app, MeasureCommand& o) {
         ->check(CLI::Range(1u, 10000u));
     measure->add_option("--out", o.out, "write the cycles to FILE, as JSON")->type_name("FILE");
     measure->footer(std::string(help));
+    measure->callback([shared, &status] { status = measure_command(*shared); });
 }
 
 int measure_command(const MeasureCommand& command) {

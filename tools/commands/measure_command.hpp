@@ -17,7 +17,6 @@ struct MeasureCommand {
     std::string out;  // a file; empty: none
 };
 
-void add_measure(CLI::App& app, MeasureCommand& o);
 int measure_command(const MeasureCommand& command);
 
 }  // namespace lockwarp::tools

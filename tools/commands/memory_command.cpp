@@ -4,9 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <memory>
 
 #include "lanes/banks.hpp"
 #include "lanes/questions.hpp"
+#include "tools/commands/commands.hpp"
 
 namespace lockwarp::tools {
 
@@ -110,13 +112,14 @@ lanes::Answer transposed(const MemoryCommand& o) {
     return a;
 }
 
-lanes::Answer described(const CLI::App& descriptor, const MemoryCommand& o) {
-    if (descriptor.got_subcommand("decode")) {
-        const auto bits = number(o.bits);
-        if (!bits)
-            return lanes::wrong(fmt::format("'{}' is no number of 64 bits", o.bits.substr(0, 100)));
-        return lanes::decode_descriptor(*bits);
-    }
+lanes::Answer decoded(const MemoryCommand& o) {
+    const auto bits = number(o.bits);
+    if (!bits)
+        return lanes::wrong(fmt::format("'{}' is not a 64-bit number", o.bits.substr(0, 100)));
+    return lanes::decode_descriptor(*bits);
+}
+
+lanes::Answer encoded(const MemoryCommand& o) {
     lanes::Descriptor d;
     const auto checked = [](int64_t n) {
         return n < 0 || n > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(n);
@@ -129,41 +132,79 @@ lanes::Answer described(const CLI::App& descriptor, const MemoryCommand& o) {
     return lanes::encode_descriptor(d);
 }
 
+// ldmatrix, stmatrix
+void add_move(CLI::App& app, const std::string& name, const std::string& description, int& status) {
+    const auto shared = std::make_shared<MemoryCommand>();
+    MemoryCommand& o = *shared;
+    CLI::App* move = app.add_subcommand(name, description);
+    move->add_option("COUNT", o.access, "x1, x2 or x4")->required();
+    move->add_flag("--trans", o.trans, "transposed");
+    move->add_option("--elements", o.elements,
+                     "whether --trans transposes elements of b8, b16, b32")
+        ->type_name("TYPE");
+    add_pattern(*move, o);
+    move->callback([shared, name, &status] {
+        const std::string access =
+            fmt::format("{}.{}{}", name, shared->access, shared->trans ? ".trans" : "");
+        status = print_answer(
+            shared->elements.empty() ? accessed(*shared, access, true) : transposed(*shared),
+            shared->answer);
+    });
+}
+
 }  // namespace
 
-void add_memory(CLI::App& app, MemoryCommand& o) {
+void add_banks(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<MemoryCommand>();
     CLI::App* banks =
         app.add_subcommand("banks", "Wavefronts and bank conflicts of an access to shared memory");
-    banks->add_option("ACCESS", o.access, "ldmatrix.x4, stmatrix.x2.trans, ld.shared.v4.b32, ...")
+    banks
+        ->add_option("ACCESS", shared->access,
+                     "ldmatrix.x4, stmatrix.x2.trans, ld.shared.v4.b32, ...")
         ->required();
-    add_pattern(*banks, o);
+    add_pattern(*banks, *shared);
+    banks->callback([shared, &status] {
+        status = print_answer(accessed(*shared, shared->access, false), shared->answer);
+    });
+}
 
-    for (const char* name : {"ldmatrix", "stmatrix"}) {
-        CLI::App* c = app.add_subcommand(
-            name, name[0] == 'l' ? "Lane's address -> row -> lanes and registers it goes to"
-                                 : "Lane's address -> row <- lanes and registers it comes from");
-        c->add_option("COUNT", o.access, "x1, x2 or x4")->required();
-        c->add_flag("--trans", o.trans, "transposed");
-        c->add_option("--elements", o.elements,
-                      "whether --trans transposes elements of b8, b16, b32")
-            ->type_name("TYPE");
-        add_pattern(*c, o);
-    }
-    add_answer_options(
-        *app.add_subcommand("movmatrix", "Which lane each of movmatrix's values comes from"),
-        o.answer);
+void add_ldmatrix(CLI::App& app, int& status) {
+    add_move(app, "ldmatrix", "Lane's address -> row -> lanes and registers it goes to", status);
+}
 
+void add_stmatrix(CLI::App& app, int& status) {
+    add_move(app, "stmatrix", "Lane's address -> row <- lanes and registers it comes from", status);
+}
+
+void add_movmatrix(CLI::App& app, int& status) {
+    const auto answer = std::make_shared<AnswerOptions>();
+    CLI::App* movmatrix =
+        app.add_subcommand("movmatrix", "Which lane each of movmatrix's values comes from");
+    add_answer_options(*movmatrix, *answer);
+    movmatrix->callback([answer, &status] { status = print_answer(lanes::moved(), *answer); });
+}
+
+void add_swizzle(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<MemoryCommand>();
     CLI::App* swizzle = app.add_subcommand("swizzle", "CuTe's Swizzle<B,M,S>, bit by bit");
-    swizzle->add_option("SWIZZLE", o.swizzle, "B,M,S, as 3,4,3")->required();
-    swizzle->add_option("INDEX", o.indices, "what it makes of these");
-    add_answer_options(*swizzle, o.answer);
+    swizzle->add_option("SWIZZLE", shared->swizzle, "B,M,S, as 3,4,3")->required();
+    swizzle->add_option("INDEX", shared->indices, "what it makes of these");
+    add_answer_options(*swizzle, shared->answer);
+    swizzle->callback(
+        [shared, &status] { status = print_answer(swizzled(*shared), shared->answer); });
+}
 
+void add_descriptor(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<MemoryCommand>();
+    MemoryCommand& o = *shared;
     CLI::App* descriptor =
         app.add_subcommand("descriptor", "A warpgroup's shared-memory matrix descriptor");
     descriptor->require_subcommand(1);
     CLI::App* decode = descriptor->add_subcommand("decode", "What its 64 bits say");
     decode->add_option("BITS", o.bits, "as 0x4000004000010000")->required();
     add_answer_options(*decode, o.answer);
+    decode->callback(
+        [shared, &status] { status = print_answer(decoded(*shared), shared->answer); });
     CLI::App* encode = descriptor->add_subcommand("encode", "The 64 bits of these fields");
     encode->add_option("--start", o.start, "byte address in shared memory")->required();
     encode->add_option("--lbo", o.leading, "leading dimension byte offset");
@@ -171,24 +212,8 @@ void add_memory(CLI::App& app, MemoryCommand& o) {
     encode->add_option("--swizzle", o.swizzle_bytes, "0, 32, 64 or 128 bytes");
     encode->add_option("--base-offset", o.base_offset, "0 to 7");
     add_answer_options(*encode, o.answer);
-}
-
-std::optional<int> memory_command(const CLI::App& app, const MemoryCommand& o) {
-    if (app.got_subcommand("banks")) return print_answer(accessed(o, o.access, false), o.answer);
-    for (const char* name : {"ldmatrix", "stmatrix"})
-        if (app.got_subcommand(name)) {
-            const bool other = !o.elements.empty();
-            return print_answer(
-                other ? transposed(o)
-                      : accessed(o, fmt::format("{}.{}{}", name, o.access, o.trans ? ".trans" : ""),
-                                 true),
-                o.answer);
-        }
-    if (app.got_subcommand("movmatrix")) return print_answer(lanes::moved(), o.answer);
-    if (app.got_subcommand("swizzle")) return print_answer(swizzled(o), o.answer);
-    if (app.got_subcommand("descriptor"))
-        return print_answer(described(*app.get_subcommand("descriptor"), o), o.answer);
-    return std::nullopt;
+    encode->callback(
+        [shared, &status] { status = print_answer(encoded(*shared), shared->answer); });
 }
 
 }  // namespace lockwarp::tools

@@ -1,7 +1,6 @@
 // The questions about shared memory: banks, ldmatrix, stmatrix, movmatrix, swizzle, descriptor.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +19,5 @@ struct MemoryCommand {
     std::string bits;  // descriptor decode
     int64_t start = 0, leading = 0, stride_offset = 0, base_offset = 0, swizzle_bytes = 0;
 };
-
-void add_memory(CLI::App& app, MemoryCommand& o);
-
-// nullopt: none of these commands was given.
-std::optional<int> memory_command(const CLI::App& app, const MemoryCommand& o);
 
 }  // namespace lockwarp::tools

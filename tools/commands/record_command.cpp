@@ -5,8 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <memory>
 
 #include "programs/suite.hpp"
+#include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
 #include "tools/report/report.hpp"
@@ -30,7 +32,9 @@ int refuse(const launch::Input& in, const std::vector<ptx::Diagnostic>& diagnost
 
 }  // namespace
 
-void add_record(CLI::App& app, RecordOptions& o) {
+void add_record(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<RecordOptions>();
+    RecordOptions& o = *shared;
     CLI::App* record = app.add_subcommand(
         "record", "Run launch files on a GPU; keep what it gave, for lockwarp replay");
     record->add_option("FILES", o.files,
@@ -57,6 +61,7 @@ void add_record(CLI::App& app, RecordOptions& o) {
     record->add_option("--max-steps", o.max_steps, "trap when a warp has retired N instructions")
         ->type_name("N");
     record->add_option("--threads", o.threads, "cores to use (default: all)")->type_name("N");
+    record->callback([shared, &status] { status = record_command(*shared); });
 }
 
 int read_recorded(const std::vector<std::string>& files, launch::Input& in, ptx::Module& module) {

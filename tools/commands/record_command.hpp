@@ -29,8 +29,6 @@ struct RecordOptions {
     unsigned threads = 0;
 };
 
-void add_record(CLI::App& app, RecordOptions& options);
-
 int record_command(const RecordOptions& options);
 
 // One launch file on an engine that is open, of that architecture, to options.out. `module` is of

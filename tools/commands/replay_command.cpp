@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <set>
 
+#include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
 #include "tools/report/summary_text.hpp"
@@ -136,7 +138,9 @@ launch::Problem find_recordings(const std::vector<std::string>& named,
     return {};
 }
 
-void add_replay(CLI::App& app, ReplayOptions& o) {
+void add_replay(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<ReplayOptions>();
+    ReplayOptions& o = *shared;
     CLI::App* replay = app.add_subcommand(
         "replay", "Compare the emulator with what a GPU gave (lockwarp record); needs no GPU");
     replay->add_option("FILES", o.files, "recordings (.lwr), or folders of them")
@@ -151,6 +155,7 @@ void add_replay(CLI::App& app, ReplayOptions& o) {
         ->type_name("N")
         ->check(CLI::Range(1u, 1024u));
     add_report_options(*replay, o.reports);
+    replay->callback([shared, &status] { status = replay_command(*shared); });
 }
 
 int replay_command(const ReplayOptions& options) {

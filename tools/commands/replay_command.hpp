@@ -20,8 +20,6 @@ struct ReplayOptions {
     ReportOptions reports;
 };
 
-void add_replay(CLI::App& app, ReplayOptions& options);
-
 int replay_command(const ReplayOptions& options);
 
 // The recordings that are meant: files as they are named; of a folder every *.lwr in it and in the

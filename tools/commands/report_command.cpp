@@ -4,7 +4,9 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <memory>
 
+#include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/report/summary_json.hpp"
 #include "tools/report/summary_text.hpp"
@@ -59,7 +61,9 @@ int show(const ReportCommand& command) {
 
 }  // namespace
 
-void add_report(CLI::App& app, ReportCommand& command) {
+void add_report(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<ReportCommand>();
+    ReportCommand& command = *shared;
     CLI::App* report = app.add_subcommand(
         "report", "Add up, print or convert reports of validate, replay and fuzz (--json)");
     report->require_subcommand(1);
@@ -77,12 +81,10 @@ void add_report(CLI::App& app, ReportCommand& command) {
                      "stdout, the answer to stderr)")
         ->type_name("FILE");
     add_ci_options(*merge, command.options);
+    merge->callback([shared, &status] { status = tools::merge(*shared); });
     CLI::App* show = report->add_subcommand("show", "Print a report as text");
     show->add_option("FILE", command.file, "a report")->required()->type_name("");
-}
-
-int report_command(const CLI::App& report, const ReportCommand& command) {
-    return report.got_subcommand("merge") ? merge(command) : show(command);
+    show->callback([shared, &status] { status = tools::show(*shared); });
 }
 
 }  // namespace lockwarp::tools

@@ -14,9 +14,4 @@ struct ReportCommand {
     ReportOptions options;           // merge; json: where the merged report goes, else to stdout
 };
 
-void add_report(CLI::App& app, ReportCommand& command);
-
-// `report` is the subcommand that add_report added, parsed.
-int report_command(const CLI::App& report, const ReportCommand& command);
-
 }  // namespace lockwarp::tools

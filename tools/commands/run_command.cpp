@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 
 #include "emu/lockwarp.hpp"
 #include "launch/input.hpp"
+#include "tools/commands/commands.hpp"
 #include "tools/commands/fidelity_command.hpp"
 #include "tools/progress.hpp"
 #include "tools/report/matrices.hpp"
@@ -58,7 +61,60 @@ std::string statistics(const warp::Statistics& s, double seconds) {
         validate::grouped(s.warps), seconds);
 }
 
+constexpr std::string_view run_examples =
+    "Examples:\n"
+    "  lockwarp run kernel.json --print D:f16:16x8\n"
+    "  lockwarp run kernel.json --arch sm_90 --out results --stats\n"
+    "  lockwarp run kernel.cu kernel.json            compiled by nvcc, where there is one\n"
+    "\n"
+    "Exit status: 0 done; 1 the program trapped, or a comparison found a difference; 2 wrong "
+    "usage\n"
+    "or input; 130 interrupted.";
+
+std::string arch_help() {
+    std::string text = "the machine to model:";
+    for (const isa::ArchRow& a : isa::arch_rows) text += fmt::format(" {} ({})", a.name, a.product);
+    return text + "; default: the launch file's, else the module's own .target";
+}
+
 }  // namespace
+
+void add_run(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<RunOptions>();
+    RunOptions& o = *shared;
+    CLI::App* run = app.add_subcommand("run", "Run a launch file on the emulator");
+    run->add_option(
+           "FILES", o.files,
+           "LAUNCH.json, or a source (.ptx, .cu) and a launch file: the source takes the place "
+           "of the one that the launch file names")
+        ->required()
+        ->expected(1, 2);
+    run->add_option("--arch", o.arch, arch_help());
+    run->add_option("--out", o.out, "write each output buffer to DIR/NAME.bin")->type_name("DIR");
+    run->add_option(
+           "--print", o.print,
+           "print a buffer as a matrix: BUFFER:TYPE:ROWSxCOLS[:DECIMALS|:hex]; may be repeated")
+        ->type_name("SPEC")
+        ->allow_extra_args(false);
+    run->add_option("--product", o.product,
+                    "how far a result is from the exact product: D=A*B:MxNxK:AB_TYPE:D_TYPE, all "
+                    "row-major; A' for A stored K x M, B' for B stored N x K")
+        ->type_name("SPEC")
+        ->allow_extra_args(false);
+    run->add_flag("--check", o.check,
+                  "look for reads of shared memory that a cp.async may still be bringing; exit "
+                  "status 1 where there is one");
+    run->add_flag("--stats", o.stats, "count instructions, lane operations and products");
+    run->add_option("--max-steps", o.max_steps,
+                    "trap when a warp has retired N instructions (default: no limit)")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
+    run->add_option("--threads", o.threads, "cores to use (default: all)")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 1024u));
+    run->footer(std::string(run_examples));
+    run->callback([shared, &status] { status = run_command(*shared); });
+}
 
 int run_command(const RunOptions& options) {
     std::vector<PrintRequest> prints(options.print.size());

@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 
+#include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
 #include "validate/emulator_engine.hpp"
@@ -93,7 +95,9 @@ launch::Problem open_engines(const SpecialCommand& command, Engines& out) {
 
 }  // namespace
 
-void add_special(CLI::App& app, SpecialCommand& o) {
+void add_special(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<SpecialCommand>();
+    SpecialCommand& o = *shared;
     CLI::App* special = app.add_subcommand(
         "special", "Compare the special functions with a GPU's, over all their operands");
     special->add_option("FORMS", o.forms,
@@ -114,6 +118,7 @@ void add_special(CLI::App& app, SpecialCommand& o) {
     add_report_options(*special, o.reports);
     special->add_flag("--list", o.list, "print the forms");
     special->footer(std::string(help));
+    special->callback([shared, &status] { status = special_command(*shared); });
 }
 
 launch::Problem chosen_forms(const std::vector<std::string>& names,

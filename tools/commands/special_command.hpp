@@ -22,7 +22,6 @@ struct SpecialCommand {
     bool list = false;  // print the forms
 };
 
-void add_special(CLI::App& app, SpecialCommand& o);
 int special_command(const SpecialCommand& command);
 
 // The forms that are named, in their order. A problem names what is none.

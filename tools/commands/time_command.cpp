@@ -5,7 +5,9 @@
 
 #include <cmath>
 #include <cstdio>
+#include <memory>
 
+#include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
 #include "tools/report/report.hpp"
@@ -201,7 +203,9 @@ bool parse_window(const TimeCommand& o, Window& w) {
 
 }  // namespace
 
-void add_time(CLI::App& app, TimeCommand& o) {
+void add_time(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<TimeCommand>();
+    TimeCommand& o = *shared;
     CLI::App* time =
         app.add_subcommand("time", "About how many cycles a launch takes, where they go, and why");
     time->add_option("FILES", o.files,
@@ -249,6 +253,7 @@ void add_time(CLI::App& app, TimeCommand& o) {
     time->add_flag("--all", o.all,
                    "run every CTA, not only those that one SM has: for kernels whose CTAs wait "
                    "for each other");
+    time->callback([shared, &status] { status = time_command(*shared); });
 }
 
 int time_command(const TimeCommand& o) {

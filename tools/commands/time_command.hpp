@@ -24,7 +24,6 @@ struct TimeCommand {
     std::string scatter;  // a picture of it
 };
 
-void add_time(CLI::App& app, TimeCommand& o);
 int time_command(const TimeCommand& o);
 
 }  // namespace lockwarp::tools

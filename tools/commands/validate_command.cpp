@@ -7,10 +7,12 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <thread>
 
 #include "launch/input.hpp"
+#include "tools/commands/commands.hpp"
 #include "tools/commands/record_command.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
@@ -198,7 +200,9 @@ void print(const std::vector<Outcome>& all, const validate::Summary& s) {
 
 }  // namespace
 
-void add_validate(CLI::App& app, ValidateOptions& o) {
+void add_validate(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<ValidateOptions>();
+    ValidateOptions& o = *shared;
     CLI::App* validate = app.add_subcommand(
         "validate", "Run launch files on the emulator and on a GPU; compare every register");
     validate
@@ -246,6 +250,7 @@ void add_validate(CLI::App& app, ValidateOptions& o) {
     validate->add_flag("--stats", o.stats, "time the parts, and the emulator alone");
     add_shard_option(*validate, o.shard);
     add_report_options(*validate, o.reports);
+    validate->callback([shared, &status] { status = validate_command(*shared); });
 }
 
 int validate_command(const ValidateOptions& options) {

@@ -30,7 +30,6 @@ struct ValidateOptions {
     ReportOptions reports;
 };
 
-void add_validate(CLI::App& app, ValidateOptions& o);
 int validate_command(const ValidateOptions& options);
 
 }  // namespace lockwarp::tools
