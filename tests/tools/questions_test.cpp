@@ -132,7 +132,7 @@ TEST(Questions, WrongOnesExitWith2AndSayWhatIsRight) {
         {"ldmatrix x5", "ldmatrix.x1"},
         {"swizzle 3,4", "B,M,S"},
         {"swizzle 3,4,3 0x1ffffffff", "no index of 32 bits"},
-        {"descriptor decode 12345678901234567890123", "no number of 64 bits"},
+        {"descriptor decode 12345678901234567890123", "is not a 64-bit number"},
         {"descriptor encode --start 8", "multiple of 16"},
     };
     for (const auto& [command, answer] : wrong) {
