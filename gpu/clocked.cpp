@@ -65,16 +65,12 @@ std::string before_end(const ptx::Guard& guard, uint32_t index, const std::strin
            ":\n";
 }
 
-bool ends(const isa::Operation& o, bool in_entry) {
-    return o.op == isa::Op::exit || (o.op == isa::Op::ret && in_entry);
-}
-
 // A branch by which some lanes of a warp end early. They store their clocks before it, for at the
 // end they would wait for the others, and go to an exit that does nothing else.
 bool ends_early(const isa::Program& program, const isa::Operation& o, bool in_entry) {
-    if (o.op != isa::Op::bra || !o.guarded) return false;
+    if (isa::row(o.op).flow != isa::Flow::branch || !o.guarded) return false;
     const isa::Operation& target = program.operations[o.target];
-    return !target.guarded && ends(target, in_entry);
+    return !target.guarded && ends_thread(target, in_entry);
 }
 
 constexpr const char* gone = "lw_gone";
@@ -84,13 +80,14 @@ constexpr const char* exit_of_gone = "bra lw_begin;\nlw_gone: exit;\nlw_begin:\n
 bool falls_off(const isa::Program& program, const isa::Function& f) {
     const uint32_t last = f.end - 1;  // stands in no text
     for (uint32_t i = f.first; i < last; ++i)
-        if (program.operations[i].op == isa::Op::bra && program.operations[i].target == last)
+        if (isa::row(program.operations[i].op).flow == isa::Flow::branch &&
+            program.operations[i].target == last)
             return true;
     if (std::ranges::find(program.branch_targets, last) != program.branch_targets.end())
         return true;
     if (last == f.first) return true;
     const isa::Operation& o = program.operations[last - 1];
-    return o.guarded || !(ends(o, true) || o.op == isa::Op::bra || o.op == isa::Op::brx);
+    return o.guarded || !(ends_thread(o, true) || isa::is_branch(o.op));
 }
 
 ptx::Variable variable_of(ptx::Space space, const char* name) {
@@ -132,7 +129,7 @@ std::string clocked_kernel(const ptx::Module& module, const isa::Program& progra
             function.body,
             [&](uint32_t at, const ptx::Instruction& i) {
                 const isa::Operation& o = program.operations[at];
-                if (!ends(o, is_entry) && !ends_early(program, o, is_entry)) return Around{};
+                if (!ends_thread(o, is_entry) && !ends_early(program, o, is_entry)) return Around{};
                 if (!is_entry) early = true;
                 return Around{before_end(i.guard, at, end), ""};
             },

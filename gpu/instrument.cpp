@@ -9,6 +9,11 @@
 
 namespace lockwarp::gpu {
 
+bool ends_thread(const isa::Operation& o, bool in_entry) {
+    const isa::Flow flow = isa::row(o.op).flow;
+    return flow == isa::Flow::exit || (flow == isa::Flow::ret && in_entry);
+}
+
 std::vector<ptx::Statement> statements(const std::string& text) {
     ptx::Parsed parsed = ptx::parse(
         ".version 7.0\n.target sm_70\n.address_size 64\n.entry k()\n{\n" + text + "\n}\n");

@@ -31,6 +31,9 @@ void each_instruction(Block& block, F&& f) {
     }
 }
 
+// A lane that executes it ends: in the entry a return is an exit.
+bool ends_thread(const isa::Operation& o, bool in_entry);
+
 // Text that stands before and after an instruction.
 struct Around {
     std::string before, after;

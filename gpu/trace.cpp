@@ -79,7 +79,7 @@ Around digest_of(const isa::Program& program, const Traced& traced, uint32_t ind
     Around r;
     const std::string guard = i.guard.name.empty() ? "" : "@%lw_g ";
     const bool in_entry = index < program.functions[0].end;
-    if (o.op == isa::Op::exit || (o.op == isa::Op::ret && in_entry)) {
+    if (ends_thread(o, in_entry)) {
         r.before = copied_guard(i) + "setp.ne.u64 %lw_q, %lw_n, 0;\n";
         if (!guard.empty()) r.before += "and.pred %lw_q, %lw_q, %lw_g;\n";
         r.before += store_digest;
@@ -287,7 +287,8 @@ ptx::Variable state_variable(const char* name) {
 }
 
 bool calls_function(const isa::Program& program, const isa::Operation& o) {
-    return o.op == isa::Op::call && program.calls[o.target].system == isa::System::none;
+    return isa::row(o.op).flow == isa::Flow::call &&
+           program.calls[o.target].system == isa::System::none;
 }
 
 // Gives the call one argument more: where the thread's state is.
@@ -339,7 +340,8 @@ std::string instrumented(const ptx::Module& module, const isa::Program& program,
                     store_state(digest, false) + "st.param.b64 [" + state_argument + "], %lw_s;\n";
                 r.after += load_state(digest, false);
             }
-            if (o.op == isa::Op::ret && !is_entry) r.before += store_state(digest, false);
+            if (isa::row(o.op).flow == isa::Flow::ret && !is_entry)
+                r.before += store_state(digest, false);
             return r;
         };
         index = f.first;

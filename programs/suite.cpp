@@ -143,6 +143,51 @@ constexpr auto makers = std::to_array<Maker>({
     {Op::wmma_load, write_wmma_moves, 32},
 });
 
+// What has no program of its own.
+struct Without {
+    Op op;
+    std::string_view why;
+};
+constexpr std::string_view of_its_opcode = "stands in its opcode's program";
+constexpr std::string_view of_its_shape = "stands in its shape's program";
+
+constexpr auto without = std::to_array<Without>({
+    {Op::policy_range, of_its_opcode},
+    {Op::policy_convert, of_its_opcode},
+    {Op::call, called},
+    {Op::alloca_, machines},
+    {Op::stacksave, machines},
+    {Op::stackrestore, machines},
+    {Op::trap, ends},
+    {Op::brkpt, ends},
+    {Op::bar_red, of_its_opcode},
+    {Op::bar_warp, of_its_opcode},
+    {Op::cp_async_commit, of_its_opcode},
+    {Op::cp_async_wait, of_its_opcode},
+    {Op::cp_async_wait_all, of_its_opcode},
+    {Op::mbarrier_inval, of_its_opcode},
+    {Op::mbarrier_expect, of_its_opcode},
+    {Op::mbarrier_complete, of_its_opcode},
+    {Op::mbarrier_arrive, of_its_opcode},
+    {Op::mbarrier_drop, of_its_opcode},
+    {Op::mbarrier_wait, of_its_opcode},
+    {Op::mbarrier_pending, of_its_opcode},
+    {Op::mbarrier_copies, of_its_opcode},
+    {Op::mma, of_its_shape},
+    {Op::wmma_store, of_its_opcode},
+    {Op::wmma_mma, of_its_shape},
+});
+
+static_assert(std::ranges::all_of(isa::op_rows,
+                                  [](const isa::OpRow& r) {
+                                      const bool made =
+                                          std::ranges::count(makers, r.op, &Maker::op) != 0;
+                                      const bool none =
+                                          std::ranges::count(without, r.op, &Without::op) != 0;
+                                      return made + none + (!made && isa::on_values(r.op)) == 1;
+                                  }),
+              "each opcode works on values, or has a maker, or a reason why not");
+
 constexpr uint32_t value_threads = 512;
 
 // The key without the orders.

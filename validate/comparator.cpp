@@ -198,7 +198,7 @@ uint32_t Comparator::went_on(const warp::Retired& e) const {
 void Comparator::retired(const warp::Retired& e) {
     if (!has_track(e)) return;
     const isa::Operation& o = plan_.program->operations[e.operation];
-    if (o.op == isa::Op::bra && o.guarded) {
+    if (isa::row(o.op).flow == isa::Flow::branch && o.guarded) {
         WarpState& w = state_of(e).warps[e.warp];
         for (uint32_t rest = e.active; rest != 0; rest &= rest - 1)
             w.branch[static_cast<uint32_t>(__builtin_ctz(rest))] = e.operation;

@@ -14,6 +14,44 @@ namespace {
 using isa::Op;
 using ptx::Space;
 
+// What an opcode does with addresses.
+enum class AddressUse : uint8_t {
+    carried,  // what it writes depends on place where what it reads does
+    loaded,
+    stored,
+    passed,  // to a function and back
+    ends,    // what it writes holds none
+    converted,
+    named,  // as carried, and it may name a variable or function
+    made,
+};
+
+struct AddressRow {
+    Op op;
+    AddressUse use;
+};
+
+// Those that do not carry them. A matrix holds no addresses.
+constexpr auto address_rows = std::to_array<AddressRow>({
+    {Op::mov, AddressUse::named},
+    {Op::ld, AddressUse::loaded},
+    {Op::st, AddressUse::stored},
+    {Op::cvta, AddressUse::converted},
+    {Op::isspacep, AddressUse::ends},
+    {Op::atom, AddressUse::ends},
+    {Op::red, AddressUse::ends},
+    {Op::call, AddressUse::passed},
+    {Op::alloca_, AddressUse::made},
+    {Op::stacksave, AddressUse::made},
+    {Op::wmma_load, AddressUse::ends},
+    {Op::wmma_store, AddressUse::ends},
+});
+
+AddressUse address_use(Op op) {
+    const auto* const found = std::ranges::find(address_rows, op, &AddressRow::op);
+    return found == address_rows.end() ? AddressUse::carried : found->use;
+}
+
 // State spaces that a pointer may be stored to.
 enum Memory : uint8_t { local, shared, global, constant, memories };
 
@@ -125,41 +163,36 @@ class Follower {
     // Whether what the operation writes depends on place.
     bool visit(const isa::Operation& o, const ptx::Instruction& i) {
         bool depends = false;
-        switch (o.op) {
-            case Op::ld:
+        switch (address_use(o.op)) {
+            case AddressUse::loaded:
                 depends = may_be_pointer(o) && holds(o.mod.space);
                 break;
-            case Op::st:
+            case AddressUse::stored:
                 if (stores_marked(o)) store(o.mod.space);
                 return false;
-            case Op::call: {
+            case AddressUse::passed: {
                 const isa::Call& call = program_.calls[o.target];
                 for (size_t f = 1; f < program_.functions.size(); ++f)
                     if (call.pointer != isa::no_ref || call.function == f)
                         pass(call, program_.functions[f]);
                 return false;
             }
-            // A matrix holds no addresses.
-            case Op::wmma_load:
-            case Op::wmma_store:
-            case Op::atom:
-            case Op::red:
-            case Op::isspacep:
+            case AddressUse::ends:
                 return false;
-            case Op::cvta:
+            case AddressUse::converted:
                 depends = o.mod.to
                               ? reads_marked(o) && o.mod.space != Space::shared
                               : o.mod.space != Space::global || names_place(i) || reads_marked(o);
                 break;
-            case Op::mov:
+            case AddressUse::named:
                 depends = reads_marked(o) || names_place(i);
                 break;
-            case Op::alloca_:
-            case Op::stacksave:
+            case AddressUse::made:
                 depends = true;
                 break;
-            default:
+            case AddressUse::carried:
                 depends = reads_marked(o);
+                break;
         }
         if (depends)
             for (uint32_t use = 0; use < o.written; ++use) mark(ref_of(o, use));

@@ -21,17 +21,7 @@ constexpr std::string_view sign_of_nan =
 constexpr std::string_view to_itself =
     "of NaN: a type to itself is a move, with the compiler's optimization off a conversion";
 
-constexpr auto rows = std::to_array<TreatmentRow>({
-    {Op::activemask, Treatment::taken,
-     "which lanes run together is the machine's choice (PTX manual, activemask)"},
-    {Op::atom, Treatment::taken,
-     "what an atomic returns depends on the order of the threads (PTX manual, atom)"},
-    {Op::mbarrier_arrive, Treatment::taken,
-     "a state is the machine's own (PTX manual, mbarrier: opaque), and threads come in any order"},
-    {Op::mbarrier_drop, Treatment::taken,
-     "a state is the machine's own (PTX manual, mbarrier: opaque), and threads come in any order"},
-    {Op::mbarrier_wait, Treatment::taken,
-     "whether a phase is over depends on when it is asked (PTX manual, mbarrier.test_wait)"},
+constexpr auto undefined_rows = std::to_array<TreatmentRow>({
     {Op::shfl, Treatment::masked,
      "reads a lane that does not execute it (PTX manual, shfl.sync: undefined)"},
     {Op::ld, Treatment::masked, "local memory that the thread never wrote"},
@@ -47,6 +37,18 @@ constexpr auto rows = std::to_array<TreatmentRow>({
     {Op::cvt, Treatment::any_nan, to_itself},
     {Op::neg, Treatment::any_nan, sign_of_nan},
 });
+
+// Of opcodes whose results vary the rows say why.
+constexpr auto varying = static_cast<size_t>(
+    std::ranges::count_if(isa::op_rows, [](const isa::OpRow& r) { return !r.varies.empty(); }));
+constexpr auto rows = [] {
+    std::array<TreatmentRow, varying + undefined_rows.size()> out{};
+    size_t n = 0;
+    for (const isa::OpRow& r : isa::op_rows)
+        if (!r.varies.empty()) out[n++] = {r.op, Treatment::taken, r.varies};
+    std::ranges::copy(undefined_rows, out.begin() + varying);
+    return out;
+}();
 
 constexpr std::string_view special_register =
     "a special register that depends on time or place (PTX manual, Special Registers)";
@@ -77,7 +79,7 @@ std::vector<std::string_view> taken_because(const isa::Program& program) {
         const bool reads = std::ranges::any_of(o.r, [&](isa::Ref ref) {
             return ref != isa::no_ref && std::ranges::find(outside, ref) != outside.end();
         });
-        out.push_back(reads ? special_register : why(o.op, Treatment::taken));
+        out.push_back(reads ? special_register : isa::row(o.op).varies);
     }
     return out;
 }
