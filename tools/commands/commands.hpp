@@ -16,7 +16,7 @@ namespace lockwarp::tools {
 using AddCommand = void(CLI::App& app, int& status);
 
 AddCommand add_run, add_time, add_validate, add_fuzz, add_record, add_replay, add_special,
-    add_calibrate, add_measure, add_fidelity, add_list, add_report;
+    add_calibrate, add_measure, add_fidelity, add_list, add_arch, add_report;
 AddCommand add_info, add_where, add_what, add_table, add_layout, add_compat, add_explorer,
     add_explain, add_equiv, add_banks, add_ldmatrix, add_stmatrix, add_movmatrix, add_swizzle,
     add_descriptor;
@@ -41,6 +41,7 @@ inline constexpr std::array commands{
     Command{add_measure},
     Command{add_fidelity},
     Command{add_list},
+    Command{add_arch},
     Command{add_report},
     Command{add_info, about_lanes},
     Command{add_where, about_lanes},
