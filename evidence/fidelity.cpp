@@ -167,9 +167,11 @@ FidelityRow wmma_row(const isa::WmmaVariant& v, isa::Arch arch, const Recordings
 }
 
 bool on_floats(const isa::Form& f) {
-    for (const std::string_view type :
-         {".f16", ".bf16", ".f32", ".f64", ".tf32", "<f16>", "<bf16>"})
-        if (f.syntax.find(type) != std::string_view::npos) return true;
+    for (const isa::ModifierGroup& group : f.groups) {
+        if (group.set == "any" || group.set == "memory") continue;  // their bits are moved
+        for (const std::string_view modifier : group.alternatives)
+            if (isa::is_float(isa::type_named(modifier))) return true;
+    }
     return false;
 }
 
@@ -240,7 +242,7 @@ FidelityRow scalar_row(const isa::Form& f, isa::Arch arch, const Recordings& rec
     out.spellings = 0;
     without_recordings(f, arch, out);
     Known all;
-    std::vector<std::string> spellings = isa::expansions(f.syntax);
+    std::vector<std::string> spellings = isa::expansions(f);
     std::ranges::sort(spellings);
     spellings.erase(std::unique(spellings.begin(), spellings.end()), spellings.end());
     for (const std::string& modifiers : spellings) {

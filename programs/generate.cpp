@@ -110,33 +110,42 @@ struct Writer {
         return name;
     }
 
-    std::string operand_text(const isa::Form& f, const isa::Modifiers& m, std::string_view token,
-                             unsigned index) {
-        const std::string_view role = token.substr(0, token.find(':'));
-        const Type type = isa::operand_type(token, m);
+    // The control of shfl: clamp and segments.
+    std::string control() {
+        constexpr std::array<const char*, 5> controls{"0x1f", "0", "0x181f", "0x1c1f", "0x1c00"};
+        return controls[r.below(controls.size())];
+    }
+
+    std::string operand_text(const isa::OperandSlot& slot, Type type) {
         const unsigned width = register_width(type);
-        if (f.op == Op::shfl && index == 2) return std::to_string(r.below(32));
-        if (f.op == Op::shfl && index == 3) {
-            constexpr std::array<const char*, 5> controls{"0x1f", "0", "0x181f", "0x1c1f",
-                                                          "0x1c00"};
-            return controls[r.below(controls.size())];
+        switch (slot.slot) {
+            case isa::Slot::destination:
+            case isa::Slot::wide_destination:
+            case isa::Slot::packed_destination:
+                return destination(width);
+            case isa::Slot::source:
+            case isa::Slot::wide_source:
+            case isa::Slot::packed_source:
+                return source(type);
+            case isa::Slot::predicate_written:
+                return destination(1);
+            case isa::Slot::value_pair: {
+                const std::string first = destination(width);
+                return first + "|" + destination(1);
+            }
+            case isa::Slot::predicate_or_pair:
+            case isa::Slot::value_or_pair: {
+                const bool value = slot.slot == isa::Slot::value_or_pair;
+                const std::string first = destination(value ? width : 1);
+                return r.one_in(2) ? first : first + "|" + destination(1);
+            }
+            case isa::Slot::predicate_read:
+                return (r.one_in(3) ? "!" : "") + predicate();
+            case isa::Slot::constant:
+                return std::to_string(r.below(256));
+            default:  // not of instructions on values
+                return "?";
         }
-        const bool last = f.operands.substr(f.operands.rfind(' ') + 1) == token;
-        if (needs_the_warp(f.op) && token == "S:.u32" && last && (f.op != Op::shfl || index == 4))
-            return "0xffffffff";
-        if (role == "D" || role == "d" || role == "V") return destination(width);
-        if (role == "S" || role == "s" || role == "M") return source(type);
-        if (role == "P") return destination(1);
-        if (role == "DE") {
-            const std::string first = destination(width);
-            return first + "|" + destination(1);
-        }
-        if (role == "PP" || role == "DP") {
-            const std::string first = destination(role == "PP" ? 1 : width);
-            return r.one_in(2) ? first : first + "|" + destination(1);
-        }
-        if (role == "Q") return (r.one_in(3) ? "!" : "") + predicate();
-        return std::to_string(r.below(256));  // I
     }
 
     void scalar(const Choice& choice) {
@@ -148,13 +157,16 @@ struct Writer {
             before += "    add.cc.u32 " + fresh(32) + ", " + a + ", " + b + ";\n";
         }
         std::string text = choice.spelling;
-        std::string_view rest = f.operands;
-        for (unsigned index = 0; !rest.empty(); ++index) {
-            const size_t space = rest.find(' ');
-            const std::string_view token = rest.substr(0, space);
-            rest.remove_prefix(space == std::string_view::npos ? rest.size() : space + 1);
-            if (token.starts_with('{')) continue;
-            text += (index == 0 ? " " : ", ") + operand_text(f, m, token, index);
+        for (size_t index = 0; index < f.slots.size(); ++index) {
+            const isa::OperandSlot& slot = f.slots[index];
+            if (slot.optional) continue;
+            const bool mask = needs_the_warp(f.op) && index + 1 == f.slots.size() &&
+                              slot.slot == isa::Slot::source && slot.named == Type::u32;
+            text += index == 0 ? " " : ", ";
+            text += f.op == Op::shfl && index == 2   ? std::to_string(r.below(32))
+                    : f.op == Op::shfl && index == 3 ? control()
+                    : mask                           ? "0xffffffff"
+                                                     : operand_text(slot, isa::type_of(slot, m));
         }
         emit(text);
     }

@@ -9,29 +9,35 @@ namespace lockwarp::programs {
 using isa::Op;
 using isa::Type;
 
-isa::Modifiers decoded(const std::string& spelling) {
-    isa::Modifiers m;
+namespace {
+
+// The modifiers of "add.rn.f32".
+std::vector<ptx::Modifier> modifiers_of(std::string_view spelling) {
+    std::vector<ptx::Modifier> out;
     for (size_t at = spelling.find('.'); at < spelling.size();) {
         const size_t next = std::min(spelling.find('.', at + 1), spelling.size());
-        isa::apply_modifier(spelling.substr(at, next - at), m);
+        out.push_back({std::string(spelling.substr(at, next - at)), {}});
         at = next;
     }
+    return out;
+}
+
+}  // namespace
+
+isa::Modifiers decoded(const std::string& spelling) {
+    isa::Modifiers m;
+    for (const ptx::Modifier& one : modifiers_of(spelling)) isa::apply_modifier(one.text, m);
     return m;
 }
 
 bool is_wide(const isa::Form& form) {
-    return form.op == Op::mov && (form.syntax == ".b128" || form.syntax.starts_with("<vec>"));
+    return form.op == Op::mov &&
+           (form.groups[0].set == "vec" || isa::is_one_of(form.groups[0].alternatives, ".b128"));
 }
 
 uint16_t least_target(const isa::Form& form, const std::string& spelling) {
-    std::vector<ptx::Modifier> modifiers;
-    for (size_t at = spelling.find('.'); at < spelling.size();) {
-        const size_t next = std::min(spelling.find('.', at + 1), spelling.size());
-        modifiers.push_back({spelling.substr(at, next - at), {}});
-        at = next;
-    }
     uint16_t target = form.target;
-    for (const isa::Requirement* q : isa::demands(form.opcode, modifiers))
+    for (const isa::Requirement* q : isa::demands(form.opcode, modifiers_of(spelling)))
         target = std::max(target, q->target);
     return target;
 }
@@ -44,7 +50,7 @@ std::vector<Choice> choices(isa::Arch arch) {
         const bool wmma = isa::row(f.op).wmma;
         const bool moves = isa::row(f.op).matrix == isa::Matrix::move;
         if (!moves && (!isa::on_values(f.op) || is_wide(f))) continue;
-        for (const std::string& modifiers : isa::expansions(f.syntax)) {
+        for (const std::string& modifiers : isa::expansions(f)) {
             // The older order of modifiers is the same instruction; addresses are not generic.
             if (moves && ((!wmma && modifiers.find(".m8n8.x") == std::string::npos) ||
                           modifiers.find(".shared") == std::string::npos))

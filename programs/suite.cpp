@@ -62,29 +62,21 @@ constexpr auto unsuited_rows = std::to_array<Unsuited>({
     {"ld.param::func", "", "", functions, true},
 });
 
-// Optional parts of instructions on memory that go with each other; the others stand alone.
-constexpr auto joined_parts = std::to_array<std::string_view>(
-    {"<ldspace>", "<stspace>", "<strongspace>", "<shared>", "<vec>", ".trans"});
+// Of the optional parts of instructions on memory, those that go with each other; the others stand
+// alone.
+bool is_joined(const isa::ModifierGroup& group) {
+    constexpr auto sets =
+        std::to_array<std::string_view>({"ldspace", "stspace", "strongspace", "shared", "vec"});
+    return isa::is_one_of(sets, group.set) || isa::is_one_of(group.alternatives, ".trans");
+}
 
 // As expansions() has it: without the optional parts, and with each alone. And with every subset of
-// them; of instructions on memory every subset of joined_parts.
+// them; of instructions on memory every subset of joined parts.
 std::vector<std::string> all_modifiers(const isa::Form& f) {
-    std::vector<std::string> out = isa::expansions(f.syntax);
-    std::vector<std::string> syntaxes{""};
-    for (std::string_view rest = f.syntax; !rest.empty();) {
-        const size_t open = rest.find('{');
-        for (std::string& s : syntaxes) s += rest.substr(0, open);
-        if (open == std::string_view::npos) break;
-        const size_t close = rest.find('}');
-        const std::string_view part = rest.substr(open + 1, close - open - 1);
-        rest.remove_prefix(close + 1);
-        if (!on_values(f.op) && std::ranges::find(joined_parts, part) == joined_parts.end())
-            continue;
-        for (size_t i = 0, n = syntaxes.size(); i < n; ++i)
-            syntaxes.push_back(syntaxes[i] + std::string(part));
-    }
-    for (const std::string& s : syntaxes)
-        for (std::string& text : isa::expansions(s)) out.push_back(std::move(text));
+    std::vector<std::string> out = isa::expansions(f);
+    const auto any = [](const isa::ModifierGroup&) { return true; };
+    for (std::string& text : isa::expansions_of_subsets(f, isa::on_values(f.op) ? any : is_joined))
+        out.push_back(std::move(text));
     return out;
 }
 

@@ -116,7 +116,7 @@ void write_barriers(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     for (const Spelled& s : spellings) {
         if (s.form->op == Op::fence) {  // who arrives at a cluster's barrier waits there
             exchange(s.text, "barrier.cluster.wait; " + far);
-        } else if (s.form->op == Op::bar && s.form->operands.empty()) {
+        } else if (s.form->op == Op::bar && s.form->slots.empty()) {
             exchange("barrier.cluster.arrive; " + s.text, far);
         } else if (s.form->op == Op::bar_warp) {
             exchange(s.text + " 0xffffffff", "xor.b32 %t2, %rtid, 21");

@@ -143,7 +143,7 @@ void write_policies(SuiteWriter& w, const std::vector<Spelled>& spellings) {
 
 void write_hints(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     for (const Spelled& s : spellings) {
-        w.line(s.text + (s.form->operands == "I" ? " 5" : ""));
+        w.line(s.text + (s.form->slots.empty() ? "" : " 5"));
         w.line("add.u32 %x32_0, %rtid, 1");
     }
 }

@@ -24,18 +24,6 @@ std::vector<std::string> rotated(std::vector<std::string> names, unsigned by) {
     return names;
 }
 
-// The tokens of a row's operands.
-std::vector<std::string_view> tokens(std::string_view rest) {
-    std::vector<std::string_view> out;
-    while (!rest.empty()) {
-        const size_t space = rest.find(' ');
-        const std::string_view token = rest.substr(0, space);
-        rest.remove_prefix(space == std::string_view::npos ? rest.size() : space + 1);
-        if (!token.starts_with('{')) out.push_back(token);
-    }
-    return out;
-}
-
 bool counts_bits(Op op) {
     return op == Op::shl || op == Op::shr || op == Op::shf || op == Op::bfe || op == Op::bfi;
 }
@@ -46,29 +34,45 @@ std::string operands(SuiteWriter& w, const Spelled& s, unsigned n, unsigned imme
     constexpr std::array roles{Role::a, Role::b, Role::c};
     std::string text;
     unsigned sources = 0;
-    unsigned counts = 0;
-    for (const std::string_view token : tokens(s.form->operands)) {
-        const std::string_view role = token.substr(0, token.find(':'));
-        const Type type = isa::operand_type(token, s.mod);
+    unsigned counts_used = 0;
+    for (const isa::OperandSlot& slot : s.form->slots) {
+        if (slot.optional) continue;
+        const Type type = isa::type_of(slot, s.mod);
+        const bool counts = counts_bits(s.form->op) && slot.rule == isa::TypeRule::named;
         text += text.empty() ? " " : ", ";
-        if (role == "D" || role == "d" || role == "V") {
-            text += w.result(register_width(type));
-        } else if (role == "DE") {
-            text += w.result(32) + "|" + w.result(1);
-        } else if (role == "P") {
-            text += w.result(1);
-        } else if (role == "PP") {
-            text += w.result(1) + (n % 2 == 0 ? "|" + w.result(1, 1) : "");
-        } else if (role == "Q") {
-            text += (n % 3 == 0 ? "!" : "") + w.predicate((n + sources++) % 4);
-        } else if (role == "I") {
-            text += std::to_string(immediate);
-        } else if (counts_bits(s.form->op) && token == "S:.u32") {
-            text += w.input(Type::b32, Role::count, counts++);
-        } else if (s.form->op == Op::prmt && sources == 2) {
-            text += w.input(Type::b32, Role::word);
-        } else {
-            text += w.input(type, roles[sources++ % 3]);
+        switch (slot.slot) {
+            case isa::Slot::destination:
+            case isa::Slot::wide_destination:
+            case isa::Slot::packed_destination:
+                text += w.result(register_width(type));
+                break;
+            case isa::Slot::value_pair:
+                text += w.result(32) + "|" + w.result(1);
+                break;
+            case isa::Slot::predicate_written:
+                text += w.result(1);
+                break;
+            case isa::Slot::predicate_or_pair:
+                text += w.result(1) + (n % 2 == 0 ? "|" + w.result(1, 1) : "");
+                break;
+            case isa::Slot::predicate_read:
+                text += (n % 3 == 0 ? "!" : "") + w.predicate((n + sources++) % 4);
+                break;
+            case isa::Slot::constant:
+                text += std::to_string(immediate);
+                break;
+            case isa::Slot::source:
+            case isa::Slot::wide_source:
+            case isa::Slot::packed_source:
+                if (counts)
+                    text += w.input(Type::b32, Role::count, counts_used++);
+                else if (s.form->op == Op::prmt && sources == 2)
+                    text += w.input(Type::b32, Role::word);
+                else
+                    text += w.input(type, roles[sources++ % 3]);
+                break;
+            default:  // not of instructions on values
+                text += "?";
         }
     }
     return text;

@@ -1,7 +1,10 @@
+// The rows of the instructions as the manual writes them, and what is made of their text when they
+// are compiled.
 #include "emu/isa/forms.hpp"
 
 #include <algorithm>
-#include <array>
+
+#include "emu/isa/form_text.hpp"
 
 namespace lockwarp::isa {
 
@@ -10,6 +13,10 @@ namespace {
 struct NamedSet {
     std::string_view name;
     std::string_view alternatives;
+    size_t count;
+
+    consteval NamedSet(std::string_view set, std::string_view modifiers)
+        : name(set), alternatives(modifiers), count(form_text::count_alternatives(modifiers)) {}
 };
 
 constexpr auto named_sets = std::to_array<NamedSet>({
@@ -60,8 +67,102 @@ constexpr auto named_sets = std::to_array<NamedSet>({
     {"scalevec", ".scale_vec::1X|.scale_vec::2X|.scale_vec::4X"},
 });
 
+constexpr size_t set_index(std::string_view name) {
+    for (size_t i = 0; i < named_sets.size(); ++i)
+        if (named_sets[i].name == name) return i;
+    throw "no set in named_sets has this name";
+}
+
+struct OpcodeModifier {
+    std::string_view opcode;
+    std::string_view modifier;
+    friend bool operator==(const OpcodeModifier&, const OpcodeModifier&) = default;
+};
+
 // clang-format off
-constexpr auto form_rows = std::to_array<Form>({
+// Modifiers that belong to an opcode's name (asked of the assembler, by moving them back).
+constexpr auto name_parts = std::to_array<OpcodeModifier>({
+    {"bar", ".cta"}, {"bar", ".red"}, {"bar", ".warp"}, {"bar", ".sync"}, {"bar", ".arrive"},
+    {"barrier", ".cta"}, {"barrier", ".cluster"}, {"barrier", ".red"}, {"barrier", ".sync"}, {"barrier", ".arrive"}, {"barrier", ".wait"},
+    {"brx", ".idx"},
+    {"cp", ".async"}, {"cp", ".commit_group"}, {"cp", ".wait_group"}, {"cp", ".wait_all"},
+    {"cvta", ".to"},
+    {"div", ".full"},
+    {"dp2a", ".lo"}, {"dp2a", ".hi"},
+    {"mad", ".lo"}, {"mad", ".hi"}, {"mad", ".wide"},
+    {"mad24", ".lo"}, {"mad24", ".hi"},
+    {"madc", ".lo"}, {"madc", ".hi"},
+    {"mul", ".lo"}, {"mul", ".hi"}, {"mul", ".wide"},
+    {"mul24", ".lo"}, {"mul24", ".hi"},
+    {"shf", ".l"}, {"shf", ".r"},
+    {"wmma", ".load"}, {"wmma", ".store"}, {"wmma", ".mma"}, {"wmma", ".a"}, {"wmma", ".b"}, {"wmma", ".c"}, {"wmma", ".d"},
+});
+// clang-format on
+
+// A group of a row that is compiled.
+struct RowGroup {
+    std::string_view alternatives;  // text; empty: of a named set
+    size_t count = 0;
+    size_t set = 0;  // index into named_sets
+    bool optional = false;
+    bool of_name = false;
+};
+
+// Whether the first of a group's alternatives is part of the opcode's name; then they all are.
+constexpr bool is_name_part(std::string_view opcode, std::string_view alternatives) {
+    if (alternatives.empty()) return false;
+    const std::string_view first = form_text::take_alternative(alternatives);
+    for (const OpcodeModifier& part : name_parts)
+        if (part.opcode == opcode && part.modifier == first) return true;
+    return false;
+}
+
+// A row as it is written.
+//
+// Modifiers: ".a" must stand there, ".a|.b" one of these, "<name>" one of a named set; "{...}" may
+// be left out.
+//
+// Operands, separated by spaces; in braces: may be left out. Of bar, an operand in braces is left
+// out before those behind it. A .sync instruction's last operand is its membermask.
+//   D  destination         S  source        d, s  the same, but the register may be wider
+//   P  predicate written   Q  predicate read
+//   PP  "p" or "p|q"       DP  "d" or "d|p"       DE  "d|p"
+//   M  what mov reads      V  what mov writes
+//   A  address; AS in .shared, AG in .global      H  cache policy
+//   I  constant, after ':' the only one allowed   X  '_'
+//   L  label    T  label of .branchtargets    C  all operands of call
+//   N  matrices of ldmatrix, stmatrix    Fd Fa Fb Fc  fragments of mma
+//   W  the fragment of wmma.load, wmma.store    Wd Wa Wb Wc  those of wmma.mma
+//   G  scale factors    K  {byte-id, thread-id}
+// Types: first in the instruction, or after ':' the second (1), twice as wide (w), or one named.
+struct FormRow {
+    Form form;
+    std::array<RowGroup, 16> groups;
+    std::array<OperandSlot, 12> slots;
+    size_t group_count = 0;
+    size_t slot_count = 0;
+
+    consteval FormRow(Op op, std::string_view opcode, std::string_view syntax,
+                      std::string_view operands, uint16_t target = 0, uint16_t ptx = 0,
+                      std::string_view feature = {})
+        : form{op, opcode, syntax, operands, target, ptx, feature} {
+        bool of_name = true;  // so far
+        while (!syntax.empty()) {
+            const form_text::Group text = form_text::take_group(syntax);
+            RowGroup& group = groups[group_count++];
+            group.alternatives = text.alternatives;
+            group.count = form_text::count_alternatives(text.alternatives);
+            if (group.count == 0) group.set = set_index(text.set);
+            group.optional = text.optional;
+            of_name = of_name && !group.optional && is_name_part(opcode, text.alternatives);
+            group.of_name = of_name;
+        }
+        while (!operands.empty()) slots[slot_count++] = form_text::take_slot(operands);
+    }
+};
+
+// clang-format off
+constexpr auto form_rows = std::to_array<FormRow>({
     // Data movement and conversion
     {Op::mov, "mov", ".pred", "P Q"},
     {Op::mov, "mov", "<any>", "V M"},
@@ -542,204 +643,141 @@ constexpr auto other_opcodes = std::to_array<std::string_view>({
     "wgmma",
 });
 
-struct Later {
-    std::string_view opcode;
-    std::string_view modifiers;
-};
-
+// clang-format off
 // Modifiers of PTX 9.0 that the opcodes above have beside those in their rows.
-constexpr auto later_modifiers = std::to_array<Later>({
+constexpr auto later_modifiers = std::to_array<OpcodeModifier>({
     {"add", ".f32x2"},
-    {"cp", ".bulk|.reduce"},
-    {"cvt", ".scaled|.e4m3x4|.e5m2x4|.e2m1x4|.e2m3x4|.e3m2x4"},
-    {"fma", ".oob|.f32x2"},
-    {"ld", ".v8|.L2::evict_last|.L2::evict_normal|.L2::evict_first"},
-    {"ldmatrix", ".m16n16|.m8n16|.b8|.b8x16|.b4x16_p64|.b6x16_p32"},
-    {"mma", ".rn|.rz|.rm|.rp"},
+    {"cp", ".bulk"}, {"cp", ".reduce"},
+    {"cvt", ".scaled"}, {"cvt", ".e4m3x4"}, {"cvt", ".e5m2x4"}, {"cvt", ".e2m1x4"}, {"cvt", ".e2m3x4"}, {"cvt", ".e3m2x4"},
+    {"fma", ".oob"}, {"fma", ".f32x2"},
+    {"ld", ".v8"}, {"ld", ".L2::evict_last"}, {"ld", ".L2::evict_normal"}, {"ld", ".L2::evict_first"},
+    {"ldmatrix", ".m16n16"}, {"ldmatrix", ".m8n16"}, {"ldmatrix", ".b8"}, {"ldmatrix", ".b8x16"}, {"ldmatrix", ".b4x16_p64"}, {"ldmatrix", ".b6x16_p32"},
+    {"mma", ".rn"}, {"mma", ".rz"}, {"mma", ".rm"}, {"mma", ".rp"},
     {"mul", ".f32x2"},
     {"red", ".async"},
-    {"shfl", ".up|.down|.bfly|.idx"},
-    {"st", ".async|.bulk|.v8|.L2::evict_last|.L2::evict_normal|.L2::evict_first"},
-    {"stmatrix", ".m16n8|.b8"},
+    {"shfl", ".up"}, {"shfl", ".down"}, {"shfl", ".bfly"}, {"shfl", ".idx"},
+    {"st", ".async"}, {"st", ".bulk"}, {"st", ".v8"}, {"st", ".L2::evict_last"}, {"st", ".L2::evict_normal"}, {"st", ".L2::evict_first"},
+    {"stmatrix", ".m16n8"}, {"stmatrix", ".b8"},
     {"sub", ".f32x2"},
-    {"vote", ".all|.any|.uni|.ballot"},
+    {"vote", ".all"}, {"vote", ".any"}, {"vote", ".uni"}, {"vote", ".ballot"},
 });
+// clang-format on
 
-// One group of a syntax: its alternatives, and whether it may be left out.
-struct Group {
-    std::string_view alternatives;
-    bool optional;
+// Room for what the rows hold.
+struct Total {
+    size_t groups = 0;
+    size_t alternatives = 0;
+    size_t slots = 0;
 };
 
-// Takes the next group from `rest`. Alternatives end where the next group begins: at '{', '<', or a
-// '.' that no '|' precedes.
-Group next_group(std::string_view& rest) {
-    Group g{{}, false};
-    if (rest.front() == '{') {
-        const size_t end = rest.find('}');
-        g = {rest.substr(1, end - 1), true};
-        rest.remove_prefix(end + 1);
-    } else if (rest.front() == '<') {
-        const size_t end = rest.find('>');
-        g.alternatives = rest.substr(0, end + 1);
-        rest.remove_prefix(end + 1);
-    } else {
-        size_t end = 1;
-        while (end < rest.size() && rest[end] != '{' && rest[end] != '<' &&
-               (rest[end] != '.' || rest[end - 1] == '|'))
-            ++end;
-        g.alternatives = rest.substr(0, end);
-        rest.remove_prefix(end);
+constexpr Total total = [] {
+    Total out;
+    for (const NamedSet& set : named_sets) out.alternatives += set.count;
+    for (const FormRow& row : form_rows) {
+        out.groups += row.group_count;
+        out.slots += row.slot_count;
+        for (const RowGroup& group : row.groups) out.alternatives += group.count;
     }
-    if (g.alternatives.starts_with('<'))
-        g.alternatives = set_named(g.alternatives.substr(1, g.alternatives.size() - 2));
-    return g;
-}
+    return out;
+}();
 
-bool among(std::string_view alternatives, std::string_view text) {
-    while (!alternatives.empty()) {
-        const size_t bar = alternatives.find('|');
-        if (alternatives.substr(0, bar) == text) return true;
-        if (bar == std::string_view::npos) break;
-        alternatives.remove_prefix(bar + 1);
+// Of the named sets in their order, then of the rows' own groups in theirs.
+constexpr auto all_alternatives = [] {
+    std::array<std::string_view, total.alternatives> out;
+    size_t n = 0;
+    const auto add = [&](std::string_view rest) {
+        while (!rest.empty()) out[n++] = form_text::take_alternative(rest);
+    };
+    for (const NamedSet& set : named_sets) add(set.alternatives);
+    for (const FormRow& row : form_rows)
+        for (const RowGroup& group : row.groups) add(group.alternatives);
+    return out;
+}();
+
+using Alternatives = std::span<const std::string_view>;
+
+constexpr auto set_alternatives = [] {
+    std::array<Alternatives, named_sets.size()> out;
+    size_t first = 0;
+    for (size_t i = 0; i < out.size(); ++i) {
+        out[i] = {&all_alternatives[first], named_sets[i].count};
+        first += named_sets[i].count;
     }
-    return false;
-}
+    return out;
+}();
+
+constexpr auto all_groups = [] {
+    std::array<ModifierGroup, total.groups> out;
+    size_t n = 0;
+    size_t first = 0;
+    for (const NamedSet& set : named_sets) first += set.count;
+    for (const FormRow& row : form_rows)
+        for (size_t i = 0; i < row.group_count; ++i) {
+            const RowGroup& group = row.groups[i];
+            const bool own = group.count != 0;
+            out[n++] = {own ? Alternatives(&all_alternatives[first], group.count)
+                            : set_alternatives[group.set],
+                        own ? std::string_view{} : named_sets[group.set].name, group.optional,
+                        group.of_name};
+            first += group.count;
+        }
+    return out;
+}();
+
+constexpr auto all_slots = [] {
+    std::array<OperandSlot, total.slots> out;
+    size_t n = 0;
+    for (const FormRow& row : form_rows)
+        for (size_t i = 0; i < row.slot_count; ++i) out[n++] = row.slots[i];
+    return out;
+}();
+
+constexpr auto all_forms = [] {
+    std::array<Form, form_rows.size()> out{};
+    size_t group = 0;
+    size_t slot = 0;
+    for (size_t i = 0; i < out.size(); ++i) {
+        const FormRow& row = form_rows[i];
+        out[i] = row.form;
+        out[i].groups = {all_groups.data() + group, row.group_count};
+        out[i].slots = {all_slots.data() + slot, row.slot_count};
+        group += row.group_count;
+        slot += row.slot_count;
+    }
+    return out;
+}();
+
+// The rows sorted by opcode; those of one in their order.
+constexpr auto sorted_forms = [] {
+    std::array<const Form*, all_forms.size()> out{};
+    for (size_t i = 0; i < out.size(); ++i) out[i] = &all_forms[i];
+    std::ranges::sort(out, [](const Form* a, const Form* b) {
+        return a->opcode != b->opcode ? a->opcode < b->opcode : a < b;
+    });
+    return out;
+}();
 
 }  // namespace
 
-std::span<const Form> forms() { return form_rows; }
+std::span<const Form> forms() { return all_forms; }
 
-std::string_view set_named(std::string_view name) {
-    const auto* const found = std::ranges::find(named_sets, name, &NamedSet::name);
-    return found == named_sets.end() ? std::string_view{} : found->alternatives;
+std::span<const Form* const> forms_of(std::string_view opcode) {
+    const auto name = [](const Form* f) { return f->opcode; };
+    return {std::ranges::lower_bound(sorted_forms, opcode, {}, name),
+            std::ranges::upper_bound(sorted_forms, opcode, {}, name)};
 }
 
-Type operand_type(std::string_view token, const Modifiers& modifiers) {
-    const size_t colon = token.find(':');
-    if (colon == std::string_view::npos) return modifiers.type[0];
-    const std::string_view which = token.substr(colon + 1);
-    if (which == "1") return modifiers.type[1];
-    if (which != "w") return type_named(which);
-    switch (modifiers.type[0]) {
-        case Type::u16:
-            return Type::u32;
-        case Type::s16:
-            return Type::s32;
-        case Type::u32:
-            return Type::u64;
-        default:
-            return Type::s64;
-    }
-}
-
-// Modifiers that belong to an opcode's name (asked of the assembler, by moving them back).
-constexpr auto name_parts = std::to_array<Later>({
-    {"bar", ".cta|.red|.warp|.sync|.arrive"},
-    {"barrier", ".cta|.cluster|.red|.sync|.arrive|.wait"},
-    {"brx", ".idx"},
-    {"cp", ".async|.commit_group|.wait_group|.wait_all"},
-    {"cvta", ".to"},
-    {"div", ".full"},
-    {"dp2a", ".lo|.hi"},
-    {"mad", ".lo|.hi|.wide"},
-    {"mad24", ".lo|.hi"},
-    {"madc", ".lo|.hi"},
-    {"mul", ".lo|.hi|.wide"},
-    {"mul24", ".lo|.hi"},
-    {"shf", ".l|.r"},
-    {"wmma", ".load|.store|.mma|.a|.b|.c|.d"},
-});
-
-bool belongs_to_name(std::string_view opcode, const Group& group) {
-    const auto* const found = std::ranges::find(name_parts, opcode, &Later::opcode);
-    return found != name_parts.end() &&
-           among(found->modifiers, group.alternatives.substr(0, group.alternatives.find('|')));
-}
-
-bool matches(std::string_view syntax, std::span<const ptx::Modifier> modifiers) {
-    while (!syntax.empty()) {
-        const Group group = next_group(syntax);
-        const bool present = !modifiers.empty() && among(group.alternatives, modifiers[0].text);
-        if (present)
-            modifiers = modifiers.subspan(1);
-        else if (!group.optional)
-            return false;
-    }
-    return modifiers.empty();
-}
-
-std::vector<ptx::Modifier> in_order(const Form& form, std::span<const ptx::Modifier> modifiers) {
-    std::vector<ptx::Modifier> out;
-    std::vector<bool> used(modifiers.size(), false);
-    size_t next_type = 0;  // types are taken from here on
-    std::string_view syntax = form.syntax;
-    bool in_name = true;
-    while (!syntax.empty()) {
-        const Group group = next_group(syntax);
-        const bool of_name = in_name && !group.optional && belongs_to_name(form.opcode, group);
-        in_name = of_name;
-        size_t found = modifiers.size();
-        for (size_t i = 0; i < modifiers.size() && found == modifiers.size(); ++i) {
-            const bool is_type = type_named(modifiers[i].text) != Type::none;
-            if (used[i] || (is_type && i < next_type)) continue;
-            if (of_name && i != out.size()) break;
-            if (among(group.alternatives, modifiers[i].text)) found = i;
-        }
-        if (found == modifiers.size()) {
-            if (group.optional) continue;
-            return {};
-        }
-        used[found] = true;
-        if (type_named(modifiers[found].text) != Type::none) next_type = found + 1;
-        out.push_back(modifiers[found]);
-    }
-    if (out.size() != modifiers.size()) out.clear();
-    return out;
-}
-
-FoundForm find_form(const ptx::Instruction& i) {
-    for (const Form& f : forms())
-        if (f.opcode == i.opcode && matches(f.syntax, i.modifiers)) return {&f, i.modifiers};
-    for (const Form& f : forms())
-        if (f.opcode == i.opcode)
-            if (std::vector<ptx::Modifier> modifiers = in_order(f, i.modifiers); !modifiers.empty())
-                return {&f, std::move(modifiers)};
+std::span<const std::string_view> set_named(std::string_view name) {
+    for (size_t i = 0; i < named_sets.size(); ++i)
+        if (named_sets[i].name == name) return set_alternatives[i];
     return {};
 }
 
 std::span<const std::string_view> opcodes_not_executed() { return other_opcodes; }
 
 bool modifier_not_executed(std::string_view opcode, std::string_view modifier) {
-    const auto* const found = std::ranges::find(later_modifiers, opcode, &Later::opcode);
-    return found != later_modifiers.end() && among(found->modifiers, modifier);
-}
-
-std::vector<std::string> expansions(std::string_view syntax) {
-    std::vector<Group> groups;
-    while (!syntax.empty()) groups.push_back(next_group(syntax));
-    // `present` is the one optional group that is written; groups.size(): none is.
-    const auto spread = [&](size_t present) {
-        std::vector<std::string> texts{""};
-        for (size_t i = 0; i < groups.size(); ++i) {
-            if (groups[i].optional && i != present) continue;
-            std::vector<std::string> longer;
-            for (const std::string& text : texts)
-                for (std::string_view rest = groups[i].alternatives;;) {
-                    const size_t bar = rest.find('|');
-                    longer.push_back(text + std::string(rest.substr(0, bar)));
-                    if (bar == std::string_view::npos) break;
-                    rest.remove_prefix(bar + 1);
-                }
-            texts = std::move(longer);
-        }
-        return texts;
-    };
-    std::vector<std::string> out = spread(groups.size());
-    for (size_t i = 0; i < groups.size(); ++i)
-        if (groups[i].optional)
-            for (std::string& text : spread(i)) out.push_back(std::move(text));
-    return out;
+    return std::ranges::find(later_modifiers, OpcodeModifier{opcode, modifier}) !=
+           later_modifiers.end();
 }
 
 }  // namespace lockwarp::isa

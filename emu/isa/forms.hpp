@@ -14,27 +14,61 @@
 
 namespace lockwarp::isa {
 
-// How modifiers are written in `syntax`: ".a" must stand there, ".a|.b" one of these, "{...}" may
-// be left out, "<name>" is one of a named set (set_named).
-//
-// Operands, separated by spaces; in braces: may be left out.
-//   D  register of the instruction's type    S  register or constant of that type
-//   d, s  the same, but the register may be wider (ld, st, cvt); of ld, st, atom, red also a vector
-//   P  predicate written    Q  predicate read, may be negated
-//   DP, PP  "d|p" and "p|q", the second part optional    DE  "d|p", p must be there
-//   M  what mov reads: also a variable's address, a special register, a vector
-//   V  what mov writes: also a vector
-//   A  address in the instruction's state space; AS in .shared, AG in .global
-//   H  cache policy, a .b64 that stands there with .L2::cache_hint only; it has no effect
-//   I  integer constant, after ':' the only one allowed    X  the sink '_'
-//   L  label    T  label of .branchtargets    C  all operands of call
-//   N  vector of .x1/.x2/.x4 32-bit registers
-//   Fd Fa Fb Fc  fragments of mma
-//   W  the fragment of wmma.load, wmma.store    Wd Wa Wb Wc  those of wmma.mma
-//   G  register of scale factors, bare or in braces    K  {byte-id, thread-id}
-// A .sync instruction's last operand is its membermask. Of bar, an operand in braces is left out
-// before those behind it.
-// Types: first in the instruction, or after ':' the second (1), twice as wide (w), or one named.
+// A place in an instruction where one of several modifiers stands.
+struct ModifierGroup {
+    std::span<const std::string_view> alternatives;  // with their dots
+    std::string_view set;  // the name of the set that they are; empty: they are listed in the row
+    bool optional = false;
+    // Part of the opcode's name, as ".lo|.hi" of mul: it comes first (asked of the assembler, by
+    // moving modifiers back).
+    bool of_name = false;
+};
+
+enum class Slot : uint8_t {
+    destination,         // a register of the slot's type
+    wide_destination,    // the same, but the register may be wider; of ld, atom also a vector
+    source,              // a register or constant
+    wide_source,         // the same, but the register may be wider; of st, atom, red also a vector
+    predicate_written,   // p
+    predicate_read,      // p or !p
+    predicate_or_pair,   // p or p|q
+    value_or_pair,       // d or d|p
+    value_pair,          // d|p
+    packed_destination,  // what mov writes: a register, or a vector
+    packed_source,       // what mov reads: also a variable's address, a special register, a vector
+    address,             // in the instruction's state space
+    global_address,
+    shared_address,
+    cache_policy,    // a .b64 that stands there with .L2::cache_hint only; it has no effect
+    constant,        // an integer
+    sink,            // _
+    label,           // of an instruction
+    branch_targets,  // the label of .branchtargets
+    call,            // all operands of call
+    matrices,        // a vector of .x1/.x2/.x4 32-bit registers
+    fragment,        // of mma
+    wmma_fragment,   // of wmma.mma; of wmma.load and wmma.store
+    scale_factors,   // a register, bare or in braces
+    scale_ids,       // {byte-id, thread-id}
+    count_
+};
+
+// The type of a slot: the instruction's first or second, twice as wide as its first, or one that
+// the row names.
+enum class TypeRule : uint8_t { own, second, twice_as_wide, named };
+
+struct OperandSlot {
+    Slot slot = Slot::destination;
+    bool optional = false;
+    TypeRule rule = TypeRule::own;
+    Type named = Type::none;
+    char fragment = 0;   // 'd', 'a', 'b', 'c'; 0: of wmma.load and wmma.store
+    bool fixed = false;  // of a constant: only `value` is allowed
+    uint32_t value = 0;
+};
+
+// One syntax line of the manual. `syntax` and `operands` are its text (forms.cpp says how to read
+// it), for messages; `groups` and `slots` are what it says.
 struct Form {
     Op op;
     std::string_view opcode;
@@ -43,18 +77,26 @@ struct Form {
     uint16_t target = 0;            // least .target
     uint16_t ptx = 0;               // least .version, major * 10 + minor
     std::string_view feature = {};  // the assembler's: "Feature '...' requires"; '@': the types
+    std::span<const ModifierGroup> groups = {};
+    std::span<const OperandSlot> slots = {};
 };
 
+// All rows, in the order they are written.
 std::span<const Form> forms();
 
-// The alternatives of a named set, as ".a|.b". Empty for an unknown name.
-std::string_view set_named(std::string_view name);
+// Those of an opcode, in the same order. Empty: there is no such opcode.
+std::span<const Form* const> forms_of(std::string_view opcode);
 
-// The type that an operand of a pattern ("S", "S:1", "D:w", "S:.u32") has under these modifiers.
-Type operand_type(std::string_view token, const Modifiers& modifiers);
+// The alternatives of a named set. Empty for an unknown name.
+std::span<const std::string_view> set_named(std::string_view name);
 
-// True where the modifiers are one way of writing `syntax`.
-bool matches(std::string_view syntax, std::span<const ptx::Modifier> modifiers);
+bool is_one_of(std::span<const std::string_view> set, std::string_view modifier);
+
+// The type that a slot has under these modifiers.
+Type type_of(const OperandSlot& slot, const Modifiers& modifiers);
+
+// True where the modifiers are one way of writing the row, in its order.
+bool matches(const Form& form, std::span<const ptx::Modifier> modifiers);
 
 // The modifiers in the order of the row's syntax, where they are one way of writing it in any
 // order: NVIDIA's assembler takes them so (13.0), but for those that belong to the opcode's name,
@@ -76,8 +118,13 @@ std::span<const std::string_view> opcodes_not_executed();
 // True where PTX 9.0 has the opcode with this modifier and no row here executes that yet.
 bool modifier_not_executed(std::string_view opcode, std::string_view modifier);
 
-// Ways of writing a syntax: its required parts in all combinations, without the optional parts and
-// with each of them alone. For tests.
-std::vector<std::string> expansions(std::string_view syntax);
+// Ways of writing a row's modifiers: its required groups in all combinations, without the optional
+// groups and with each of them alone.
+std::vector<std::string> expansions(const Form& form);
+
+// The same with every subset of those optional groups that `wanted` says yes to, and without the
+// others.
+std::vector<std::string> expansions_of_subsets(const Form& form,
+                                               bool (*wanted)(const ModifierGroup&));
 
 }  // namespace lockwarp::isa

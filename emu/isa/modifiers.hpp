@@ -73,6 +73,7 @@ struct Modifiers {
     bool no_increment = false;           // cp.async.mbarrier.arrive.noinc
     std::array<Priority, 2> priority{};  // createpolicy: primary, secondary
     uint8_t priorities = 0;
+    bool cache_hint = false;  // a cache policy is the last operand
     Part part = Part::none;
     ptx::Space space = ptx::Space::none;  // none: generic
     uint8_t vec = 1;
@@ -96,9 +97,9 @@ struct Modifiers {
     Type scale = Type::none;  // .ue8m0, .ue4m3: apart from `type`
 };
 
-// Puts one modifier (".rn", ".f32", ".m16n8k16"; dot included) into `out`. Modifiers that change
-// nothing an exact, sequentially consistent execution shows (cache operators, scopes, memory
-// orders) are known and have no effect. false: no instruction knows this modifier.
+// Puts one modifier (".rn", ".f32", ".m16n8k16"; dot included) into `out`, as its row says
+// (modifier_rows.hpp). false: no instruction knows this modifier, or no instruction has as many of
+// its kind.
 bool apply_modifier(std::string_view text, Modifiers& out);
 
 // What the modifiers of an mma ask for. Factors along k that .scale_vec leaves unsaid are those of

@@ -154,6 +154,9 @@ struct SpecialRow {
 
 std::span<const SpecialRow> special_rows();
 
+// nullptr: there is no such special register.
+const SpecialRow* special_named(std::string_view name);
+
 struct SpecialUse {
     Ref ref;
     Special special;

@@ -245,6 +245,16 @@ void declare_table(Resolver& r, const ptx::Directive& d) {
     if (targets) r.tables.push_back(&d);
 }
 
+size_t count_instructions(const ptx::Block& block) {
+    size_t count = 0;
+    for (const ptx::Statement& s : block.body) {
+        count += std::holds_alternative<ptx::Instruction>(s.node);
+        if (const auto* inner = std::get_if<ptx::Block>(&s.node))
+            count += count_instructions(*inner);
+    }
+    return count;
+}
+
 void walk(Resolver& r, Placer& placer, const ptx::Block& block) {
     r.scopes.emplace_back();
     for (const ptx::Statement& s : block.body) {
@@ -327,8 +337,6 @@ Passed declare_formal(Resolver& r, const ptx::Variable& v, bool read_only, uint6
     frame += p->bytes;
     return {no_ref, static_cast<uint32_t>(frame - p->bytes), static_cast<uint32_t>(p->bytes)};
 }
-
-using Scope = std::unordered_map<std::string, Symbol>;
 
 // What a function is called with, so that calls can be resolved before its body is; returns the
 // names that its body sees.
@@ -503,7 +511,12 @@ Resolved resolve(const ptx::Module& module, Arch arch, std::string_view entry_na
     for (const auto& item : module.items)
         if (const auto* v = std::get_if<ptx::Variable>(&item)) total.add(*v);
     const std::vector<const ptx::Function*> functions = reachable_functions(module, *entry);
-    for (const ptx::Function* f : functions) total.add(f->body);
+    size_t instructions = 0;
+    for (const ptx::Function* f : functions) {
+        total.add(f->body);
+        instructions += count_instructions(f->body);
+    }
+    r.program.operations.reserve(instructions + functions.size());  // and an end each
     const uint64_t dynamic_shared = round_up(total.end, total.dynamic_alignment);
     Placer placer{r,
                   {shared_base, shared_base + row(arch).shared_max},

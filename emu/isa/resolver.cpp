@@ -10,15 +10,15 @@ void Resolver::error(ptx::Place place, std::string message, std::string hint) {
 }
 
 Symbol Resolver::find(std::string_view name) {
-    const std::string key(name);
     for (size_t level = scopes.size(); level-- > 0;) {
-        const auto found = scopes[level].find(key);
+        if (scopes[level].empty()) continue;
+        const auto found = scopes[level].find(name);
         if (found != scopes[level].end() && found->second.kind != SymbolKind::reg_range)
             return found->second;
         // "%r12" of "%r<16>": a register comes into being where it is first named.
         const size_t digits = name.find_last_not_of("0123456789") + 1;
         if (digits == name.size() || digits == 0) continue;
-        const auto range = scopes[level].find(std::string(name.substr(0, digits)));
+        const auto range = scopes[level].find(name.substr(0, digits));
         if (range == scopes[level].end() || range->second.kind != SymbolKind::reg_range) continue;
         const std::string_view number = name.substr(digits);
         uint32_t index = 0;
@@ -28,8 +28,9 @@ Symbol Resolver::find(std::string_view name) {
             (number.size() > 1 && number[0] == '0'))
             continue;
         const Type type = range->second.type;
+        std::string key(name);
         const Symbol symbol{SymbolKind::reg, new_register(key, type), type, 0};
-        scopes[level][key] = symbol;
+        scopes[level][std::move(key)] = symbol;
         return symbol;
     }
     return {};

@@ -1,6 +1,5 @@
-// The state of one resolution. Internal to emu/isa: resolve.cpp declares and places,
-// spell.cpp finds
-// an instruction's row, resolve_operands.cpp decodes it.
+// The state of one resolution. Internal to emu/isa: resolve.cpp declares and places, spell.cpp
+// finds an instruction's row, resolve_operands.cpp decodes it.
 #pragma once
 
 #include <map>
@@ -34,6 +33,17 @@ struct Symbol {
     uint32_t count = 0;  // reg_range: N of "%r<N>"; reg_vector: components
 };
 
+// Names are looked up as views.
+struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+};
+
+template <class T>
+using ByText = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
+
+using Scope = ByText<Symbol>;
+
 // A decoded spelling: opcode and modifiers. Kernels use few, thousands of times.
 struct Spelling {
     const Form* form = nullptr;
@@ -54,7 +64,7 @@ struct Resolver {
     Program program;
     std::vector<ptx::Diagnostic> diagnostics;
 
-    std::vector<std::unordered_map<std::string, Symbol>> scopes;
+    std::vector<Scope> scopes;
     std::vector<uint32_t> label_operation;  // by label number
     std::vector<ptx::Place> label_place;
     std::vector<std::pair<uint32_t, uint32_t>> branches;  // operation, label number
@@ -63,7 +73,8 @@ struct Resolver {
     size_t function = 0;                  // that is resolved now; 0: the entry
     std::vector<size_t> register_owner;   // by register: the function it is of
     std::map<std::pair<uint8_t, uint64_t>, Ref> frame_constants;  // of that function
-    std::unordered_map<std::string, Spelling> spellings;
+    ByText<Spelling> spellings;
+    std::string spelling;  // of the instruction that is decoded: a buffer
     std::map<std::pair<uint8_t, uint64_t>, Ref> constants;
     std::map<Special, Ref> specials;
     uint16_t version = 0;  // of the module, major * 10 + minor
@@ -101,7 +112,8 @@ bool check_constants(Resolver& r, const ptx::Instruction& i, Operation& o);
 // Fills Call::recursive.
 void find_recursion(Program& program);
 
-// The instruction's opcode and modifiers, as written.
+// The instruction's opcode and modifiers, as written; into a buffer.
+void spell_into(const ptx::Instruction& instruction, std::string& text);
 std::string spelled(const ptx::Instruction& instruction);
 
 // Why the module's .target or .version does not allow a feature, in the assembler's words; empty:

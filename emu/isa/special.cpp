@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "emu/isa/operation.hpp"
 
 namespace lockwarp::isa {
@@ -118,8 +120,23 @@ constexpr auto rows = std::to_array<SpecialRow>({
     {"%envreg31", Type::u32, Special::machine, true},
 });
 
+constexpr auto sorted = [] {
+    std::array<const SpecialRow*, rows.size()> out{};
+    for (size_t i = 0; i < out.size(); ++i) out[i] = &rows[i];
+    std::ranges::sort(out, {}, &SpecialRow::name);
+    return out;
+}();
+
+static_assert(std::ranges::adjacent_find(sorted, {}, &SpecialRow::name) == sorted.end(),
+              "a name stands once");
+
 }  // namespace
 
 std::span<const SpecialRow> special_rows() { return rows; }
+
+const SpecialRow* special_named(std::string_view name) {
+    const auto* const found = std::ranges::lower_bound(sorted, name, {}, &SpecialRow::name);
+    return found == sorted.end() || (*found)->name != name ? nullptr : *found;
+}
 
 }  // namespace lockwarp::isa

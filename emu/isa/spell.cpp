@@ -8,17 +8,6 @@ namespace lockwarp::isa {
 
 namespace {
 
-bool known_shape(std::string_view text) {
-    std::string_view rest = set_named("shape");
-    while (!rest.empty()) {
-        const size_t bar = rest.find('|');
-        if (rest.substr(0, bar) == text) return true;
-        if (bar == std::string_view::npos) break;
-        rest.remove_prefix(bar + 1);
-    }
-    return false;
-}
-
 std::string not_executed(const std::string& spelling) {
     return "Instruction '" + spelling + "' is not executed yet";
 }
@@ -46,10 +35,9 @@ bool hints_allowed(Spelling& s, const ptx::Instruction& i) {
     const Op op = s.form->op;
     const ptx::Modifier* operation = nullptr;  // of the cache, .ca ... .wt
     for (const ptx::Modifier& m : i.modifiers) {
-        for (const std::string_view set : {set_named("ldcop"), set_named("stcop")})
-            if ((op == Op::ld || op == Op::st) &&
-                ("|" + std::string(set) + "|").find("|" + m.text + "|") != std::string::npos)
-                operation = &m;
+        if ((op == Op::ld || op == Op::st) &&
+            (is_one_of(set_named("ldcop"), m.text) || is_one_of(set_named("stcop"), m.text)))
+            operation = &m;
         if (operation != nullptr && m.text.starts_with(".L1::")) {
             s.error = "Modifier '." + m.text.substr(5) + "' cannot be combined with modifier '" +
                       operation->text + "'";
@@ -141,31 +129,15 @@ void choose_mma(Resolver& r, Spelling& s, std::span<const ptx::Modifier> modifie
         s.hint += " and " + std::to_string(near.size() - shown) + " more (lockwarp info)";
 }
 
-void add_alternatives(std::string_view alternatives, std::vector<std::string_view>& out) {
-    while (!alternatives.empty()) {
-        const size_t bar = std::min(alternatives.find('|'), alternatives.size());
-        out.push_back(alternatives.substr(0, bar));
-        alternatives.remove_prefix(std::min(bar + 1, alternatives.size()));
-    }
-}
-
-// Every modifier that stands in a syntax or in one of its named sets.
-void add_modifiers(std::string_view syntax, std::vector<std::string_view>& out) {
-    for (size_t at = 0; at < syntax.size(); ++at) {
-        if (syntax[at] == '<') {
-            const size_t end = syntax.find('>', at);
-            add_alternatives(set_named(syntax.substr(at + 1, end - at - 1)), out);
-        } else if (syntax[at] == '.') {
-            const size_t end = std::min(syntax.find_first_of(".|{}<", at + 1), syntax.size());
-            out.push_back(syntax.substr(at, end - at));
-        }
-    }
+// Every modifier that a row names.
+void add_modifiers(const Form& form, std::vector<std::string_view>& out) {
+    for (const ModifierGroup& group : form.groups)
+        out.insert(out.end(), group.alternatives.begin(), group.alternatives.end());
 }
 
 std::vector<std::string_view> modifiers_of(std::string_view opcode) {
     std::vector<std::string_view> out;
-    for (const Form& f : forms())
-        if (f.opcode == opcode) add_modifiers(f.syntax, out);
+    for (const Form* f : forms_of(opcode)) add_modifiers(*f, out);
     return out;
 }
 
@@ -175,17 +147,16 @@ std::string usage(const ptx::Instruction& i) {
     constexpr size_t most_shown = 4;
     std::vector<const Form*> best;
     size_t most = 0;
-    for (const Form& f : forms()) {
-        if (f.opcode != i.opcode) continue;
+    for (const Form* f : forms_of(i.opcode)) {
         std::vector<std::string_view> known;
-        add_modifiers(f.syntax, known);
+        add_modifiers(*f, known);
         const auto common =
             static_cast<size_t>(std::ranges::count_if(i.modifiers, [&](const ptx::Modifier& m) {
                 return std::ranges::find(known, m.text) != known.end();
             }));
         if (common > most) best.clear();
         most = std::max(most, common);
-        if (common == most) best.push_back(&f);
+        if (common == most) best.push_back(f);
     }
     std::string text;
     for (size_t n = 0; n < std::min(best.size(), most_shown); ++n)
@@ -237,7 +208,7 @@ void wrong_modifiers(const Resolver& r, const ptx::Instruction& i, Spelling& s) 
     for (size_t n = 0; n < i.modifiers.size(); ++n) {
         const std::string& text = i.modifiers[n].text;
         Modifiers ignored;
-        if ((i.opcode == "mma" && text.starts_with(".m") && !known_shape(text)) ||
+        if ((i.opcode == "mma" && text.starts_with(".m") && !is_one_of(set_named("shape"), text)) ||
             !apply_modifier(text, ignored)) {
             s.error = "Unknown modifier '" + text + "'";
             s.wrong_modifier = static_cast<int>(n);
@@ -273,9 +244,14 @@ std::string unsupported(const Resolver& r, std::string_view feature, uint16_t ta
     return {};
 }
 
-std::string spelled(const ptx::Instruction& i) {
-    std::string text = i.opcode;
+void spell_into(const ptx::Instruction& i, std::string& text) {
+    text = i.opcode;
     for (const ptx::Modifier& m : i.modifiers) text += m.text;
+}
+
+std::string spelled(const ptx::Instruction& i) {
+    std::string text;
+    spell_into(i, text);
     return text;
 }
 
@@ -283,9 +259,8 @@ Spelling spell(Resolver& r, const ptx::Instruction& i) {
     Spelling s;
     const FoundForm found = find_form(i);
     s.form = found.form;
-    const bool opcode_known = std::ranges::find(forms(), i.opcode, &Form::opcode) != forms().end();
     if (s.form == nullptr) {
-        if (!opcode_known) {
+        if (forms_of(i.opcode).empty()) {
             if (std::ranges::find(opcodes_not_executed(), i.opcode) !=
                 opcodes_not_executed().end()) {
                 s.error = not_executed(spelled(i));

@@ -10,16 +10,27 @@ namespace {
 
 using Modifier = ptx::Modifier;
 
-bool is_one_of(std::string_view alternatives, std::string_view text) {
-    const std::string all = "|" + std::string(alternatives) + "|";
-    return all.find("|" + std::string(text) + "|") != std::string::npos;
-}
-
-constexpr std::string_view shapes =
-    ".m16n16k16|.m32n8k16|.m8n32k16|.m16n16k8|.m8n8k4|.m8n8k32|.m8n8k128";
+constexpr auto names = std::to_array<std::string_view>(
+    {"wmma.load.a", "wmma.load.b", "wmma.load.c", "wmma.store.d", "wmma.mma"});
+constexpr auto shapes = std::to_array<std::string_view>(
+    {".m16n16k16", ".m32n8k16", ".m8n32k16", ".m16n16k8", ".m8n8k4", ".m8n8k32", ".m8n8k128"});
 // What a matrix of A or B, and C or D, may be made of at all.
-constexpr std::string_view factors = ".f16|.bf16|.tf32|.f64|.s8|.u8|.s4|.u4|.b1";
-constexpr std::string_view accumulators = ".f16|.f32|.f64|.s32";
+constexpr auto factors = std::to_array<std::string_view>(
+    {".f16", ".bf16", ".tf32", ".f64", ".s8", ".u8", ".s4", ".u4", ".b1"});
+constexpr auto whole_factors = std::to_array<std::string_view>({".s8", ".u8", ".s4", ".u4", ".b1"});
+constexpr auto accumulators = std::to_array<std::string_view>({".f16", ".f32", ".f64", ".s32"});
+
+bool is_factor(std::string_view type) { return is_one_of(factors, type); }
+bool is_accumulator(std::string_view type) { return is_one_of(accumulators, type); }
+
+// Whether products of elements of a type have a shape.
+bool has_shape(std::string_view ab, std::string_view shape) {
+    if (ab == ".b1") return shape == ".m8n8k128";
+    if (ab == ".s4" || ab == ".u4") return shape == ".m8n8k32";
+    if (ab == ".f64") return shape == ".m8n8k4";
+    if (ab == ".tf32") return shape == ".m16n16k8";
+    return is_one_of(set_named("wmmashape"), shape);
+}
 
 // What the modifiers alone say; the first of each kind.
 struct Parts {
@@ -76,7 +87,7 @@ std::string wrong_types_of_move(const Parts& p) {
     const std::string& type = p.types[0];
     if (product && (type == ".f32" || type == ".s32"))
         return type == ".f32" ? "Illegal type for " + p.name : unexpected;
-    if (!is_one_of(product ? factors : accumulators, type)) return unexpected;
+    if (product ? !is_factor(type) : !is_accumulator(type)) return unexpected;
     const bool small = type == ".s4" || type == ".u4" || type == ".b1";
     const Order right = p.mod.matrix == 'a' ? Order::row : Order::col;
     const bool shape_fits = (type == ".b1") == (p.shape == ".m8n8k128") &&
@@ -94,21 +105,15 @@ std::string wrong_types_of_product(const Parts& p) {
     if (p.types.size() != 2 && !four) return unexpected;
     if (four && (p.types[1] != p.types[2] || p.types[1] == ".f16")) return unexpected;
     const std::string ab = four ? p.types[1] : ".f16";
-    const std::string sum = ab == ".f64"                           ? ".f64"
-                            : ab == ".bf16" || ab == ".tf32"       ? ".f32"
-                            : is_one_of(".s8|.u8|.s4|.u4|.b1", ab) ? ".s32"
-                                                                   : "";
+    const std::string sum = ab == ".f64"                     ? ".f64"
+                            : ab == ".bf16" || ab == ".tf32" ? ".f32"
+                            : is_one_of(whole_factors, ab)   ? ".s32"
+                                                             : "";
     const auto is_sum = [&](const std::string& t) {
         return sum.empty() ? t == ".f16" || t == ".f32" : t == sum;
     };
-    if (!is_one_of(factors, ab) || !is_sum(p.types.front()) || !is_sum(p.types.back()))
-        return unexpected;
-    const std::string_view right_shapes = ab == ".b1"                  ? ".m8n8k128"
-                                          : ab == ".s4" || ab == ".u4" ? ".m8n8k32"
-                                          : ab == ".f64"               ? ".m8n8k4"
-                                          : ab == ".tf32"              ? ".m16n16k8"
-                                                                       : set_named("wmmashape");
-    if (!is_one_of(right_shapes, p.shape)) return "Incorrect instruction type" + with_shape;
+    if (!is_factor(ab) || !is_sum(p.types.front()) || !is_sum(p.types.back())) return unexpected;
+    if (!has_shape(ab, p.shape)) return "Incorrect instruction type" + with_shape;
     if (ab == ".b1") {
         if (p.mod.combine == Combine::none || !p.popc)
             return "Unexpected number of operations" + with_shape;
@@ -185,7 +190,7 @@ void wrong_wmma(const Resolver& r, const ptx::Instruction& i, Spelling& s) {
         s.wrong_modifier = static_cast<int>(at);
     };
     const std::string name = name_of(i);
-    if (!is_one_of("wmma.load.a|wmma.load.b|wmma.load.c|wmma.store.d|wmma.mma", name)) {
+    if (!is_one_of(names, name)) {
         if (i.modifiers.empty())
             s.error = "Not a name of any known instruction: 'wmma'";
         else

@@ -46,23 +46,29 @@ bool is_elsewhere(std::string_view opcode) {
     return std::ranges::find(elsewhere, opcode, &Elsewhere::opcode) != std::end(elsewhere);
 }
 
+bool is_destination(isa::Slot slot) {
+    using enum isa::Slot;
+    return slot == destination || slot == wide_destination || slot == packed_destination ||
+           slot == predicate_written || slot == predicate_or_pair || slot == value_or_pair ||
+           slot == value_pair;
+}
+
+bool is_source(isa::Slot slot) {
+    using enum isa::Slot;
+    return slot == source || slot == wide_source || slot == packed_source ||
+           slot == predicate_read || slot == constant;
+}
+
 // Whether a row makes values of registers and constants: it has a destination, and nothing else
 // than those. Values of 128 bits and vectors are tests/exec/wide_test.cpp's.
 bool is_scalar(const isa::Form& f) {
-    if (is_elsewhere(f.opcode) || f.syntax.find(".b128") != std::string_view::npos ||
-        f.syntax.find("<vec>") != std::string_view::npos)
-        return false;
+    if (is_elsewhere(f.opcode)) return false;
+    for (const isa::ModifierGroup& group : f.groups)
+        if (group.set == "vec" || isa::is_one_of(group.alternatives, ".b128")) return false;
     bool writes = false;
-    for (std::string_view rest = f.operands; !rest.empty();) {
-        const size_t space = std::min(rest.find(' '), rest.size());
-        const std::string_view token = rest.substr(0, space);
-        rest.remove_prefix(std::min(space + 1, rest.size()));
-        const std::string_view role = token.substr(0, token.find(':'));
-        const bool destination = role == "D" || role == "d" || role == "V" || role == "P" ||
-                                 role == "PP" || role == "DP" || role == "DE";
-        const bool source = role == "S" || role == "s" || role == "M" || role == "Q" || role == "I";
-        if (!destination && !source) return false;
-        writes |= destination;
+    for (const isa::OperandSlot& slot : f.slots) {
+        if (slot.optional || (!is_destination(slot.slot) && !is_source(slot.slot))) return false;
+        writes |= is_destination(slot.slot);
     }
     return writes;
 }
@@ -76,20 +82,10 @@ std::vector<std::string> scalar_opcodes() {
 
 // Every way of writing a row: with every subset of its optional parts.
 std::vector<std::string> all_spellings(const isa::Form& f) {
-    std::vector<std::string> syntaxes{""};
-    for (std::string_view rest = f.syntax; !rest.empty();) {
-        const size_t open = std::min(rest.find('{'), rest.size());
-        for (std::string& s : syntaxes) s += rest.substr(0, open);
-        if (open == rest.size()) break;
-        const size_t close = rest.find('}');
-        const std::string part(rest.substr(open + 1, close - open - 1));
-        rest.remove_prefix(close + 1);
-        for (size_t i = 0, n = syntaxes.size(); i < n; ++i) syntaxes.push_back(syntaxes[i] + part);
-    }
     std::vector<std::string> out;
-    for (const std::string& s : syntaxes)
-        for (const std::string& text : isa::expansions(s))
-            out.push_back(std::string(f.opcode) + text);
+    const auto any = [](const isa::ModifierGroup&) { return true; };
+    for (const std::string& text : isa::expansions_of_subsets(f, any))
+        out.push_back(std::string(f.opcode) + text);
     return out;
 }
 
@@ -110,12 +106,10 @@ struct Group {
     std::vector<Instance> instances;
 };
 
-TypeName type_of(std::string_view token, const Spelled& s) {
-    const size_t colon = token.find(':');
-    if (colon == std::string_view::npos) return s.types.at(0);
-    const std::string_view which = token.substr(colon + 1);
-    if (which == "1") return s.types.at(1);
-    if (which != "w") return type_named(which);
+TypeName type_of(const isa::OperandSlot& slot, const Spelled& s) {
+    if (slot.rule == isa::TypeRule::own) return s.types.at(0);
+    if (slot.rule == isa::TypeRule::second) return s.types.at(1);
+    if (slot.rule == isa::TypeRule::named) return type_named(isa::row(slot.named).name);
     const std::string sign = s.types.at(0).kind == TypeKind::signed_whole ? ".s" : ".u";
     return type_named(sign + std::to_string(2 * s.types[0].width));
 }
@@ -149,31 +143,46 @@ Instance instance_of(const isa::Form& f, const std::string& text, uint64_t table
         return register_name(stretches ? 64 : register_width(t), sources.size() - 1);
     };
     const TypeName predicate = type_named(".pred");
-    bool first = true;
-    for (std::string_view rest = f.operands; !rest.empty(); first = false) {
-        const size_t space = std::min(rest.find(' '), rest.size());
-        const std::string_view token = rest.substr(0, space);
-        rest.remove_prefix(std::min(space + 1, rest.size()));
-        const std::string_view role = token.substr(0, token.find(':'));
-        out.text += first ? " " : ", ";
-        if (role == "D" || role == "V" || role == "d") {
-            const TypeName t = type_of(token, s);
-            out.text += written(t, wide && role == "d" && t.kind != TypeKind::floating);
-        } else if (role == "DE") {
-            const std::string d = written(type_of(token, s), false);
-            out.text += d + "|" + written(predicate, false);
-        } else if (role == "P" || role == "PP") {
-            out.text += written(predicate, false);
-            if (role == "PP") out.text += "|" + written(predicate, false);
-        } else if (role == "S" || role == "M" || role == "s") {
-            const TypeName t = type_of(token, s);
-            out.text += read(t, wide && role == "s" && t.kind != TypeKind::floating);
-        } else if (role == "Q") {
-            out.text += read(predicate, false);
-            out.predicate_beside_table = f.op == isa::Op::lop3;
-        } else {
-            EXPECT_EQ(role, "I") << "an operand that this test does not know: " << text;
-            out.text += std::to_string(table);
+    for (const isa::OperandSlot& slot : f.slots) {
+        out.text += &slot == f.slots.data() ? " " : ", ";
+        switch (slot.slot) {
+            case isa::Slot::destination:
+            case isa::Slot::packed_destination:
+            case isa::Slot::wide_destination: {
+                const TypeName t = type_of(slot, s);
+                const bool stretches = slot.slot == isa::Slot::wide_destination;
+                out.text += written(t, wide && stretches && t.kind != TypeKind::floating);
+                break;
+            }
+            case isa::Slot::value_pair: {
+                const std::string d = written(type_of(slot, s), false);
+                out.text += d + "|" + written(predicate, false);
+                break;
+            }
+            case isa::Slot::predicate_written:
+                out.text += written(predicate, false);
+                break;
+            case isa::Slot::predicate_or_pair:
+                out.text += written(predicate, false);
+                out.text += "|" + written(predicate, false);
+                break;
+            case isa::Slot::source:
+            case isa::Slot::packed_source:
+            case isa::Slot::wide_source: {
+                const TypeName t = type_of(slot, s);
+                const bool stretches = slot.slot == isa::Slot::wide_source;
+                out.text += read(t, wide && stretches && t.kind != TypeKind::floating);
+                break;
+            }
+            case isa::Slot::predicate_read:
+                out.text += read(predicate, false);
+                out.predicate_beside_table = f.op == isa::Op::lop3;
+                break;
+            case isa::Slot::constant:
+                out.text += std::to_string(table);
+                break;
+            default:
+                ADD_FAILURE() << "an operand that this test does not know: " << text;
         }
     }
     return out;
@@ -206,7 +215,7 @@ std::vector<Group> groups_of(std::string_view opcode) {
                 continue;
             }
             add(f, text, 0, false);
-            if (f.operands == "d s:1") add(f, text, 0, true);
+            if (f.slots[0].slot == isa::Slot::wide_destination) add(f, text, 0, true);
         }
     }
     std::vector<Group> out;

@@ -23,7 +23,7 @@ int main() {
     for (const isa::Form& form : isa::forms()) {
         words.emplace(form.opcode);
         if (form.op == isa::Op::mma) continue;  // millions of spellings, below by variants
-        for (const std::string& spelled : isa::expansions(form.syntax)) add_modifiers(spelled);
+        for (const std::string& spelled : isa::expansions(form)) add_modifiers(spelled);
     }
     for (const isa::MmaVariant& v : isa::mma_variants()) {
         const std::string key(v.key);

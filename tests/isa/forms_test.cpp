@@ -6,6 +6,7 @@
 #include <set>
 
 #include "emu/exec/context.hpp"
+#include "emu/isa/form_text.hpp"
 #include "tests/isa/instances.hpp"
 #include "tests/isa/support.hpp"
 
@@ -45,7 +46,7 @@ TEST(Forms, EverySpellingHasBehaviour) {
     for (const Form& form : forms()) {
         // By variants, below; calls: tests/exec/call_test.cpp.
         if (form.op == Op::mma || form.op == Op::call) continue;
-        for (const std::string& modifiers : expansions(form.syntax)) {
+        for (const std::string& modifiers : expansions(form)) {
             const std::string text = instance(form, modifiers);
             EXPECT_EQ(obstacle(text), refused(form, modifiers)) << text;
             ++count;
@@ -60,7 +61,7 @@ TEST(Forms, EveryWmmaHasBehaviourOnItsMachines) {
         std::vector<std::string> texts;
         for (const Form& form : forms()) {
             if (form.opcode != "wmma" || form.target > a.number) continue;
-            for (const std::string& modifiers : expansions(form.syntax))
+            for (const std::string& modifiers : expansions(form))
                 texts.push_back(instance(form, modifiers));
         }
         const Resolved r = resolved(module_with(texts, a.name, "9.0"), a.arch);
@@ -76,7 +77,7 @@ TEST(Forms, EveryWmmaVariantHasASpellingAndARequirement) {
     std::set<std::string_view> found;
     for (const Form& form : forms()) {
         if (form.op != Op::wmma_mma) continue;
-        for (const std::string& modifiers : expansions(form.syntax)) {
+        for (const std::string& modifiers : expansions(form)) {
             const Resolved r =
                 resolved(module_with({instance(form, modifiers)}, "sm_90", "9.0"), Arch::sm_90);
             ASSERT_TRUE(r.diagnostics.empty()) << modifiers;
@@ -125,8 +126,8 @@ TEST(Forms, KeysOfKindsAreSpelledAsTheInstruction) {
 TEST(Forms, EverySpellingMatchesItsRow) {
     for (const Form& form : forms()) {
         if (form.op == Op::mma) continue;
-        for (const std::string& modifiers : expansions(form.syntax))
-            EXPECT_TRUE(matches(form.syntax, modifiers_of(modifiers)))
+        for (const std::string& modifiers : expansions(form))
+            EXPECT_TRUE(matches(form, modifiers_of(modifiers)))
                 << form.opcode << form.syntax << " <- " << modifiers;
     }
 }
@@ -138,7 +139,7 @@ TEST(Forms, NoSpellingBelongsToTwoRows) {
         const Form& form = forms()[i];
         if (form.op == Op::mma) continue;
         std::set<std::string> spellings;
-        for (const std::string& modifiers : expansions(form.syntax))
+        for (const std::string& modifiers : expansions(form))
             spellings.insert(std::string(form.opcode) + modifiers);
         for (const std::string& s : spellings) EXPECT_TRUE(owner.try_emplace(s, i).second) << s;
     }
@@ -159,7 +160,7 @@ TEST(Forms, OpcodesAreExecutedOrNotNeverBoth) {
 TEST(Forms, EveryModifierIsKnown) {
     for (const Form& form : forms()) {
         if (form.op == Op::mma) continue;
-        for (const std::string& modifiers : expansions(form.syntax))
+        for (const std::string& modifiers : expansions(form))
             for (const ptx::Modifier& m : modifiers_of(modifiers)) {
                 Modifiers out;
                 ASSERT_TRUE(apply_modifier(m.text, out)) << form.opcode << modifiers;
@@ -167,33 +168,163 @@ TEST(Forms, EveryModifierIsKnown) {
     }
 }
 
+// The row of an opcode with this syntax line.
+const Form& form_of(std::string_view opcode, std::string_view syntax) {
+    for (const Form* f : forms_of(opcode))
+        if (f->syntax == syntax) return *f;
+    ADD_FAILURE() << "no row " << opcode << syntax;
+    return forms()[0];
+}
+
 TEST(Forms, Expansions) {
-    EXPECT_EQ(expansions(".lo|.hi.u32"), (std::vector<std::string>{".lo.u32", ".hi.u32"}));
-    EXPECT_EQ(expansions("{.a|.b}.c{.d}"),
-              (std::vector<std::string>{".c", ".a.c", ".b.c", ".c.d"}));
-    EXPECT_EQ(expansions("<vec>"), (std::vector<std::string>{".v2", ".v4"}));
-    EXPECT_EQ(expansions(""), (std::vector<std::string>{""}));
+    EXPECT_EQ(expansions(form_of("dp2a", ".lo|.hi.u32|.s32.u32|.s32")).size(), 8u);
+    EXPECT_EQ(expansions(form_of("mad24", ".lo|.hi.u32|.s32")),
+              (std::vector<std::string>{".lo.u32", ".lo.s32", ".hi.u32", ".hi.s32"}));
+    EXPECT_EQ(expansions(form_of("prefetch", "{.global|.local}.L1|.L2")),
+              (std::vector<std::string>{".L1", ".L2", ".global.L1", ".global.L2", ".local.L1",
+                                        ".local.L2"}));
+    EXPECT_EQ(expansions(form_of("not", "<bits>")),
+              (std::vector<std::string>{".b16", ".b32", ".b64"}));
+    EXPECT_EQ(expansions(form_of("exit", "")), (std::vector<std::string>{""}));
+}
+
+TEST(Forms, ExpansionsOfSubsets) {
+    const Form& form = form_of("sqrt", ".approx{.ftz}.f32");
+    const auto all = [](const ModifierGroup&) { return true; };
+    const auto none = [](const ModifierGroup&) { return false; };
+    EXPECT_EQ(expansions_of_subsets(form, all),
+              (std::vector<std::string>{".approx.f32", ".approx.ftz.f32"}));
+    EXPECT_EQ(expansions_of_subsets(form, none), (std::vector<std::string>{".approx.f32"}));
+    const auto rounds = [](const ModifierGroup& g) { return g.set == "rnd"; };
+    const Form& add = form_of("add", "{<rnd>}{.ftz}{.sat}.f32");
+    EXPECT_EQ(expansions_of_subsets(add, rounds),
+              (std::vector<std::string>{".f32", ".rn.f32", ".rz.f32", ".rm.f32", ".rp.f32"}));
+    EXPECT_EQ(expansions_of_subsets(add, all).size(), 5u * 2 * 2);
 }
 
 TEST(Forms, Matches) {
-    EXPECT_TRUE(matches("{<rnd>}{.ftz}.f32", modifiers_of(".rz.f32")));
-    EXPECT_TRUE(matches("{<rnd>}{.ftz}.f32", modifiers_of(".rn.ftz.f32")));
-    EXPECT_FALSE(matches("{<rnd>}{.ftz}.f32", modifiers_of(".ftz.rn.f32")));
-    EXPECT_FALSE(matches("{<rnd>}{.ftz}.f32", modifiers_of(".rn.ftz")));
-    EXPECT_FALSE(matches("{<rnd>}{.ftz}.f32", modifiers_of(".f32.f32")));
-    EXPECT_FALSE(matches(".f32", {}));
-    EXPECT_TRUE(matches("", {}));
+    const Form& add = form_of("add", "{<rnd>}{.ftz}{.sat}.f32");
+    EXPECT_TRUE(matches(add, modifiers_of(".rz.f32")));
+    EXPECT_TRUE(matches(add, modifiers_of(".rn.ftz.f32")));
+    EXPECT_FALSE(matches(add, modifiers_of(".ftz.rn.f32")));
+    EXPECT_FALSE(matches(add, modifiers_of(".rn.ftz")));
+    EXPECT_FALSE(matches(add, modifiers_of(".f32.f32")));
+    EXPECT_FALSE(matches(form_of("sqrt", "<rnd>.f64"), {}));
+    EXPECT_TRUE(matches(form_of("exit", ""), {}));
 }
 
-TEST(Forms, NamedSetsThatRowsNameExist) {
+// A modifier that may be left out is never taken for one that stands behind it: matches() goes
+// through the groups once.
+TEST(Forms, OptionalGroupsAreToldFromWhatFollows) {
     for (const Form& form : forms())
-        for (size_t at = form.syntax.find('<'); at != std::string_view::npos;
-             at = form.syntax.find('<', at + 1)) {
-            const std::string_view name =
-                form.syntax.substr(at + 1, form.syntax.find('>', at) - at - 1);
-            EXPECT_FALSE(set_named(name).empty()) << name;
+        for (size_t i = 0; i < form.groups.size(); ++i)
+            for (size_t k = i + 1; form.groups[i].optional && k < form.groups.size(); ++k) {
+                for (const std::string_view m : form.groups[i].alternatives)
+                    EXPECT_FALSE(is_one_of(form.groups[k].alternatives, m))
+                        << form.opcode << form.syntax << ": " << m;
+                if (!form.groups[k].optional) break;
+            }
+}
+
+TEST(Forms, RowsOfAnOpcode) {
+    size_t rows = 0;
+    std::string_view last;
+    std::set<std::string_view> opcodes;
+    for (const Form& form : forms()) opcodes.insert(form.opcode);
+    for (const std::string_view opcode : opcodes) {
+        const Form* before = nullptr;
+        for (const Form* f : forms_of(opcode)) {
+            EXPECT_EQ(f->opcode, opcode);
+            EXPECT_LT(before, f) << "the order of the rows";
+            before = f;
+            ++rows;
         }
+    }
+    EXPECT_EQ(rows, forms().size());
+    for (const std::string_view no : {"", "ad", "addd", "zzz", "wgmma"})
+        EXPECT_TRUE(forms_of(no).empty()) << no;
+}
+
+TEST(Forms, NamedSets) {
+    EXPECT_EQ(set_named("vec").size(), 2u);
+    EXPECT_EQ(set_named("vec")[0], ".v2");
+    EXPECT_EQ(set_named("vec")[1], ".v4");
     EXPECT_TRUE(set_named("nothing").empty());
+    for (const std::string_view name :
+         {"shape", "wmmashape", "wmmaspace", "ldcop", "stcop"})  // that the resolver asks for
+        EXPECT_FALSE(set_named(name).empty()) << name;
+}
+
+TEST(Forms, Slots) {
+    const auto mad = form_of("mad", ".wide.u16|.u32|.s16|.s32").slots;
+    ASSERT_EQ(mad.size(), 4u);
+    Modifiers m;
+    for (const Type type : {Type::u16, Type::s16, Type::u32, Type::s32}) {
+        m.type[0] = type;
+        EXPECT_EQ(type_of(mad[1], m), type);
+        EXPECT_EQ(bits(type_of(mad[0], m)), 2 * bits(type));
+        EXPECT_EQ(row(type_of(mad[3], m)).kind, row(type).kind);
+    }
+    m.type[1] = Type::f64;
+    const auto slct = form_of("slct", "<any>.s32").slots;
+    EXPECT_EQ(type_of(slct[3], m), Type::f64);
+    const auto discard = form_of("discard", "{.global}.L2").slots;
+    EXPECT_EQ(discard[1].slot, Slot::constant);
+    EXPECT_TRUE(discard[1].fixed);
+    EXPECT_EQ(discard[1].value, 128u);
+    const auto bar = form_of("bar", "{.cta}.red.popc.u32").slots;
+    ASSERT_EQ(bar.size(), 4u);
+    EXPECT_TRUE(bar[2].optional);
+    EXPECT_EQ(bar[2].slot, Slot::source);
+    EXPECT_EQ(type_of(bar[2], m), Type::u32);
+    EXPECT_FALSE(bar[3].optional);
+    EXPECT_EQ(bar[3].slot, Slot::predicate_read);
+}
+
+// What a row may not be. In the table the same stops the compiler.
+template <class Read>
+std::string refused_text(std::string_view text, Read read) {
+    try {
+        while (!text.empty()) read(text);
+    } catch (const char* words) {
+        return words;
+    }
+    return "";
+}
+
+TEST(FormText, Groups) {
+    const auto read = [](std::string_view& text) {
+        const form_text::Group group = form_text::take_group(text);
+        form_text::count_alternatives(group.alternatives);
+    };
+    for (const std::string_view good : {"", ".f32", ".rn|.rz.f32", "{.ftz}.f32", "{<rnd>}<any>",
+                                        "<rnd>{.sat|.satfinite}.L2::cache_hint", ".m16n8k16"})
+        EXPECT_EQ(refused_text(good, read), "") << good;
+    for (const std::string_view open : {"{.ftz.f32", "<rnd", "{<rnd>", ".f32{"})
+        EXPECT_EQ(refused_text(open, read), "a brace or '<' is not closed") << open;
+    EXPECT_EQ(refused_text("{}.f32", read), "a group has no alternative");
+    EXPECT_EQ(refused_text("<>", read), "a named set is not written '<name>'");
+    EXPECT_EQ(refused_text("f32", read), "a modifier does not begin with '.'");
+    EXPECT_EQ(refused_text(".rn|rz", read), "a modifier does not begin with '.'");
+    EXPECT_EQ(refused_text("..f32", read), "a modifier has no name");
+    EXPECT_EQ(refused_text(".rn|.f32|", read), "no alternative follows '|'");
+    EXPECT_EQ(refused_text("{.rn.rz}", read), "alternatives are not separated by '|'");
+    EXPECT_EQ(refused_text(".rn .rz", read), "alternatives are not separated by '|'");
+    EXPECT_EQ(refused_text(".f33", read), "a modifier has no row in modifier_rows.hpp");
+}
+
+TEST(FormText, Slots) {
+    const auto read = [](std::string_view& text) { form_text::take_slot(text); };
+    for (const std::string_view good : {"", "D", "D S S", "D:w S:1 {S:.u32} H", "I:128", "Wd Wa"})
+        EXPECT_EQ(refused_text(good, read), "") << good;
+    for (const std::string_view unknown : {"B", "D  S", " D", "D,", "{}", "d2"})
+        EXPECT_NE(refused_text(unknown, read), "") << unknown;
+    EXPECT_EQ(refused_text("{S", read), "a brace is not closed");
+    EXPECT_EQ(refused_text("S:2", read), "what follows ':' is not 1, w or a type");
+    EXPECT_EQ(refused_text("S:.u33", read), "what follows ':' is not 1, w or a type");
+    EXPECT_EQ(refused_text("I:x", read), "what follows ':' is not a number");
+    EXPECT_EQ(refused_text("I:", read), "what follows ':' is not a number");
+    EXPECT_EQ(refused_text("L:.u32", read), "this operand takes no type");
 }
 
 TEST(Forms, TypesStandInOrderAndShapesAreRead) {

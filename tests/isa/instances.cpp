@@ -46,13 +46,13 @@ std::string address(const Form& form, const Modifiers& m) {
 }
 
 // A fragment of a wmma instruction, as Turing and its successors have it.
-std::string wmma_operand(std::string_view role, const Modifiers& m, unsigned n) {
+std::string wmma_operand(const OperandSlot& slot, const Modifiers& m, unsigned n) {
     const bool four = m.types == 4;
-    const char which = role.size() > 1 ? role[1] : m.matrix;
+    const char which = slot.fragment != 0 ? slot.fragment : m.matrix;
     const bool product = which == 'a' || which == 'b';
     Type type = m.type[0];
-    if (role.size() > 1 && product) type = four ? m.type[1] : Type::f16;
-    if (role == "Wc") type = four ? m.type[3] : m.type[1];
+    if (slot.fragment != 0 && product) type = four ? m.type[1] : Type::f16;
+    if (slot.fragment == 'c') type = four ? m.type[3] : m.type[1];
     const WmmaOperand operand = which == 'a'   ? WmmaOperand::a
                                 : which == 'b' ? WmmaOperand::b
                                                : WmmaOperand::accumulator;
@@ -62,28 +62,54 @@ std::string wmma_operand(std::string_view role, const Modifiers& m, unsigned n) 
     return vector_of(type == Type::f64 ? Type::b64 : Type::b32, registers_of(f->part, type), n);
 }
 
-// One operand of the pattern; `n` numbers the registers of the instruction.
-std::string operand(const Form& form, std::string_view token, const Modifiers& m, unsigned n) {
-    const std::string_view role = token.substr(0, token.find(':'));
-    const Type type = operand_type(token, m);
-    if ((role == "V" || role == "M") && m.vec > 1) return vector_of(type, m.vec, n);
-    if (role == "D" || role == "S" || role == "V" || role == "M") return reg(type, n);
-    if (role == "d" || role == "s") return m.vec == 1 ? reg(type, n) : vector_of(type, m.vec, n);
-    if (role == "P") return reg(Type::pred, n);
-    if (role == "Q") return "!" + reg(Type::pred, n);
-    if (role == "PP") return reg(Type::pred, n) + "|" + reg(Type::pred, n + 8);
-    if (role == "DP" || role == "DE") return reg(type, n) + "|" + reg(Type::pred, n);
-    if (role == "A") return address(form, m);
-    if (role == "AS") return "[sh]";
-    if (role == "AG") return "[%u64_39]";
-    if (role == "I" && token.size() > 1) return std::string(token.substr(2));
-    if (role == "I") return form.op == Op::cp_async ? "16" : "5";
-    if (role == "X") return "_";
-    if (role == "H") return reg(Type::b64, n);
-    if (role == "L") return "after";
-    if (role == "T") return "targets";
-    if (role == "N") return vector_of(Type::b32, m.matrices, n);
-    if (role[0] == 'W') return wmma_operand(role, m, n);
+// One operand; `n` numbers the registers of the instruction.
+std::string operand(const Form& form, const OperandSlot& slot, const Modifiers& m, unsigned n) {
+    const Type type = type_of(slot, m);
+    switch (slot.slot) {
+        case Slot::destination:
+        case Slot::source:
+            return reg(type, n);
+        case Slot::packed_destination:
+        case Slot::packed_source:
+        case Slot::wide_destination:
+        case Slot::wide_source:
+            return m.vec == 1 ? reg(type, n) : vector_of(type, m.vec, n);
+        case Slot::predicate_written:
+            return reg(Type::pred, n);
+        case Slot::predicate_read:
+            return "!" + reg(Type::pred, n);
+        case Slot::predicate_or_pair:
+            return reg(Type::pred, n) + "|" + reg(Type::pred, n + 8);
+        case Slot::value_or_pair:
+        case Slot::value_pair:
+            return reg(type, n) + "|" + reg(Type::pred, n);
+        case Slot::address:
+            return address(form, m);
+        case Slot::shared_address:
+            return "[sh]";
+        case Slot::global_address:
+            return "[%u64_39]";
+        case Slot::constant:
+            return slot.fixed ? std::to_string(slot.value) : form.op == Op::cp_async ? "16" : "5";
+        case Slot::sink:
+            return "_";
+        case Slot::cache_policy:
+            return reg(Type::b64, n);
+        case Slot::label:
+            return "after";
+        case Slot::branch_targets:
+            return "targets";
+        case Slot::matrices:
+            return vector_of(Type::b32, m.matrices, n);
+        case Slot::wmma_fragment:
+            return wmma_operand(slot, m, n);
+        case Slot::call:  // the tests write its operands
+        case Slot::fragment:
+        case Slot::scale_factors:
+        case Slot::scale_ids:
+        case Slot::count_:
+            break;
+    }
     return {};
 }
 
@@ -119,14 +145,11 @@ std::string instance(const Form& form, const std::string& modifiers) {
     Modifiers m;
     for (const ptx::Modifier& one : modifiers_of(modifiers)) apply_modifier(one.text, m);
     std::string text = std::string(form.opcode) + modifiers;
-    std::string_view rest = form.operands;
-    const bool hint = modifiers.find(".L2::cache_hint") != std::string::npos;
-    for (unsigned n = 1; !rest.empty(); n += 4) {
-        const size_t space = std::min(rest.find(' '), rest.size());
-        const std::string_view token = rest.substr(0, space);
-        rest.remove_prefix(std::min(space + 1, rest.size()));
-        if (token.starts_with('{') || (token == "H" && !hint)) continue;
-        text += (n == 1 ? " " : ", ") + operand(form, token, m, n);
+    unsigned n = 1;
+    for (const OperandSlot& slot : form.slots) {
+        if (!slot.optional && (slot.slot != Slot::cache_policy || m.cache_hint))
+            text += (n == 1 ? " " : ", ") + operand(form, slot, m, n);
+        n += 4;
     }
     if (form.op == Op::brx) text = "targets: .branchtargets after; " + text;
     return text + ";";

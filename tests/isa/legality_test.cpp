@@ -81,8 +81,8 @@ std::vector<std::string> wmma_instructions_of(std::string key) {
     const std::string types = ab == ".f16" ? part[4] + part[6] : part[4] + ab + ab + part[6];
     const auto text = [](const std::string& modifiers) {
         const std::vector<ptx::Modifier> all = modifiers_of(modifiers);
-        for (const Form& f : forms())
-            if (f.opcode == "wmma" && matches(f.syntax, all)) return instance(f, modifiers);
+        for (const Form* f : forms_of("wmma"))
+            if (matches(*f, all)) return instance(*f, modifiers);
         return "wmma" + modifiers + ";";
     };
     const std::string sync = ".sync.aligned";

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "emu/isa/forms.hpp"
@@ -10,21 +11,29 @@
 namespace lockwarp::isa {
 namespace {
 
-// A form's opcode and what it must be written with, up to the first choice.
+// A form's opcode and what it must be written with, up to the first choice and with its first
+// alternative.
 std::string spelled(const Form& form) {
     std::string out(form.opcode);
-    std::string_view rest = form.syntax;
-    while (!rest.empty() && rest[0] != '<') {
-        if (rest[0] == '{') {
-            rest.remove_prefix(rest.find('}') + 1);
-            continue;
-        }
-        const size_t end = std::min(rest.find_first_of(".{<|", 1), rest.size());
-        out += rest.substr(0, end);
-        if (end < rest.size() && rest[end] == '|') break;
-        rest.remove_prefix(end);
+    for (const ModifierGroup& group : form.groups) {
+        if (group.optional) continue;
+        if (!group.set.empty()) break;
+        out += group.alternatives[0];
+        if (group.alternatives.size() > 1) break;
     }
     return out;
+}
+
+bool has_modifier(const Form& form, std::string_view modifier, bool required) {
+    return std::ranges::any_of(form.groups, [&](const ModifierGroup& group) {
+        return !(required && group.optional) && is_one_of(group.alternatives, modifier);
+    });
+}
+
+bool has_slot(const Form& form, std::initializer_list<Slot> slots) {
+    return std::ranges::any_of(form.slots, [&](const OperandSlot& slot) {
+        return std::ranges::find(slots, slot.slot) != slots.end();
+    });
 }
 
 TEST(Opcodes, EachIsWrittenAsItsRowSays) {
@@ -42,22 +51,31 @@ TEST(Opcodes, StepsAreThoseOfTheirForms) {
     for (const Form& form : forms()) {
         const OpRow& r = row(form.op);
         const std::string text = std::string(form.opcode) + std::string(form.syntax);
-        const bool aligned = text.find(".sync.aligned") != std::string::npos;
-        const size_t at = text.find(".sync");
-        const bool sync = at != std::string::npos && text.compare(at, 6, ".sync_") != 0;
+        const bool sync = has_modifier(form, ".sync", false);
+        const bool aligned = sync && has_modifier(form, ".aligned", true);
         EXPECT_EQ(aligned, r.step == StepKind::aligned) << text;
-        if (r.step == StepKind::collective) EXPECT_TRUE(sync) << text;
-        if (r.step == StepKind::plain) EXPECT_FALSE(sync) << text;
+        if (r.step == StepKind::collective) {
+            EXPECT_TRUE(sync) << text;
+        }
+        if (r.step == StepKind::plain) {
+            EXPECT_FALSE(sync) << text;
+        }
     }
 }
 
 // "d, a" of a chain of values: no address, no label, no fragment among its operands.
 TEST(Opcodes, ValuesHaveNoAddressesAndOthersHaveAReason) {
     for (const Form& form : forms()) {
-        const bool plain = form.operands.find_first_of("ALTCNWF") == std::string_view::npos;
-        if (on_values(form.op)) EXPECT_TRUE(plain) << form.opcode << form.syntax;
-        if (row(form.op).memory != Memory::none)
-            EXPECT_NE(form.operands.find('A'), std::string_view::npos) << form.opcode;
+        const bool addressed =
+            has_slot(form, {Slot::address, Slot::global_address, Slot::shared_address});
+        const bool held = has_slot(form, {Slot::label, Slot::branch_targets, Slot::call,
+                                          Slot::matrices, Slot::fragment, Slot::wmma_fragment});
+        if (on_values(form.op)) {
+            EXPECT_FALSE(addressed || held) << form.opcode << form.syntax;
+        }
+        if (row(form.op).memory != Memory::none) {
+            EXPECT_TRUE(addressed) << form.opcode;
+        }
     }
 }
 

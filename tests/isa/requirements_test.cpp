@@ -130,8 +130,7 @@ TEST(Requirements, EveryRowIsMetBySomeSpelling) {
     };
     for (const Form& form : forms())
         if (form.op != Op::mma)  // millions, most of them no variant
-            for (const std::string& modifiers : expansions(form.syntax))
-                meet(form.opcode, modifiers);
+            for (const std::string& modifiers : expansions(form)) meet(form.opcode, modifiers);
     for (const MmaVariant& v : mma_variants()) {
         const std::string text = instance(v);
         const size_t dot = text.find('.');

@@ -53,7 +53,7 @@ TEST(Suite, EverySpellingIsInTheProgramOfItsOpcode) {
     };
     for (const isa::Form& f : isa::forms()) {
         if (f.op == isa::Op::mma || f.op == isa::Op::wmma_mma) continue;
-        for (const std::string& modifiers : isa::expansions(f.syntax))
+        for (const std::string& modifiers : isa::expansions(f))
             expect(std::string(f.opcode), std::string(f.opcode) + modifiers);
     }
     for (const std::string& name : programs::generated_instructions(isa::Arch::sm_90))
@@ -86,7 +86,7 @@ TEST(Suite, EverySpellingOfWmmaMmaIsInItsProgram) {
     size_t found = 0;
     for (const isa::Form& f : isa::forms()) {
         if (f.op != isa::Op::wmma_mma) continue;
-        for (const std::string& modifiers : isa::expansions(f.syntax)) {
+        for (const std::string& modifiers : isa::expansions(f)) {
             const std::string text = "wmma" + modifiers;
             size_t programs = 0;
             for (const auto& [name, spellings] : have) {
@@ -106,7 +106,7 @@ TEST(Suite, WhatIsLeftOutExists) {
         bool exists = false;
         for (const isa::Form& f : isa::forms()) {
             if (f.op == isa::Op::mma) continue;
-            for (const std::string& modifiers : isa::expansions(f.syntax)) {
+            for (const std::string& modifiers : isa::expansions(f)) {
                 const std::string text = std::string(f.opcode) + modifiers;
                 exists |= text.starts_with(u.begins) &&
                           (u.has.empty() || text.find(u.has) != std::string::npos) &&

@@ -40,7 +40,7 @@ TEST(Special, FormsAreThoseOfTheInstructionTable) {
     std::map<std::string, unsigned> expected;
     for (const isa::Form& f : isa::forms())
         if (ops.contains(f.op))
-            for (const std::string& modifiers : isa::expansions(f.syntax))
+            for (const std::string& modifiers : isa::expansions(f))
                 expected[std::string(f.opcode) + modifiers] = std::max<unsigned>(f.target, 70);
     std::map<std::string, unsigned> swept;
     for (const SpecialForm& f : gpu::special_forms) swept[name_of(f)] = f.target;

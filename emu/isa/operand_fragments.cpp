@@ -1,0 +1,92 @@
+// Operands that a warp holds together: fragments of matrices and their scale factors.
+#include "emu/isa/operands.hpp"
+
+namespace lockwarp::isa {
+
+namespace {
+
+// What a register of a wmma fragment must be declared as.
+Type wmma_register(Type element) {
+    switch (element) {
+        case Type::f16:
+            return Type::f16x2;
+        case Type::bf16:
+            return Type::bf16x2;
+        case Type::s8:
+        case Type::u8:
+            return Type::s32;
+        case Type::s4:
+        case Type::u4:
+        case Type::b1:
+            return Type::b32;
+        default:
+            return element;
+    }
+}
+
+}  // namespace
+
+void OperandDecoder::fragment_operand(const ptx::Operand& p, char which) {
+    const MmaVariant& v = *s.mma;
+    const Type type = which == 'd' ? v.d : which == 'a' ? v.a : which == 'b' ? v.b : v.c;
+    const FragmentId id = which == 'd'   ? v.fragment_d
+                          : which == 'a' ? v.fragment_a
+                          : which == 'b' ? v.fragment_b
+                                         : v.fragment_c;
+    // The assembler asks only for the width.
+    vector(p, type == Type::f64 ? Type::b64 : Type::b32, registers_of(fragment(id), type), false,
+           which == 'd');
+}
+
+void OperandDecoder::wmma_operand(const ptx::Operand& p, char which) {
+    const Modifiers& m = s.mod;
+    const WmmaFragment* f = s.wmma_fragment;
+    Type type = m.type[0];
+    if (which != 0) {
+        const WmmaVariant& v = *s.wmma;
+        const bool product = which == 'a' || which == 'b';
+        type = which == 'd' ? v.d : which == 'c' ? v.c : v.ab;
+        f = find_wmma_fragment(r.program.arch, v.m, v.n, v.k,
+                               which == 'a'   ? WmmaOperand::a
+                               : which == 'b' ? WmmaOperand::b
+                                              : WmmaOperand::accumulator,
+                               type, product && which == 'b' ? v.b_order : v.a_order);
+    }
+    const Symbol symbol = p.kind == ptx::OperandKind::name ? r.find(p.text) : Symbol{};
+    if (p.kind != ptx::OperandKind::vector && symbol.kind != SymbolKind::reg_vector) {
+        refuse(p.place, "Vector expected for argument " + std::to_string(&p - i.operands.data()));
+        return;
+    }
+    vector(p, wmma_register(type), registers_of(f->part, type), false,
+           row(o.op).memory == Memory::load || which == 'd');
+}
+
+void OperandDecoder::scale_factors(const ptx::Operand& p) {
+    const bool braced = p.kind == ptx::OperandKind::vector && p.items.size() == 1;
+    const ptx::Operand& factors = braced ? p.items[0] : p;
+    if (factors.kind == ptx::OperandKind::name)
+        push(source(factors, Type::b32, false));
+    else
+        mismatch(p.place, "a register is expected");
+}
+
+void OperandDecoder::scale_ids(const ptx::Operand& p) {
+    if (p.kind != ptx::OperandKind::vector) {
+        refuse(p.place, "Vector expected for argument " + std::to_string(&p - i.operands.data()));
+        return;
+    }
+    if (p.items.size() != 2) {
+        refuse(p.place, "Argument vector size mismatch for instruction '" + i.opcode + "'",
+               "{byte-id, thread-id} is expected");
+        return;
+    }
+    for (const ptx::Operand& id : p.items) {
+        if (id.kind == ptx::OperandKind::name)
+            o.scale_refs[scale_id] = source(id, Type::u16, false);
+        else if (id.kind != ptx::OperandKind::integer)
+            mismatch(id.place, "a constant or a 16-bit register is expected");
+        ++scale_id;
+    }
+}
+
+}  // namespace lockwarp::isa
