@@ -106,6 +106,14 @@ struct CallDecoder {
         }
     }
 
+    void through_register(const Symbol& pointer, const ptx::Operand* table) {
+        if (table == nullptr || r.find(table->text).kind != SymbolKind::prototype)
+            error(table == nullptr ? i.place : table->place,
+                  "An indirect call needs a .calltargets or .callprototype label");
+        read.push_back(pointer.index);
+        call.pointer = r.register_ref(pointer.index);
+    }
+
     void all() {
         std::vector<const ptx::Operand*> lists;
         const ptx::Operand* target = nullptr;
@@ -132,11 +140,7 @@ struct CallDecoder {
         }
         const Symbol symbol = r.find(target->text);
         if (symbol.kind == SymbolKind::reg && bits(symbol.type) == 64) {
-            if (table == nullptr || r.find(table->text).kind != SymbolKind::prototype)
-                error(table == nullptr ? i.place : table->place,
-                      "An indirect call needs a .calltargets or .callprototype label");
-            read.push_back(symbol.index);
-            call.pointer = r.register_ref(symbol.index);
+            through_register(symbol, table);
             list(results, nullptr, true);
             list(arguments, nullptr, false);
             return;

@@ -14,10 +14,12 @@ std::string unexpected_value(size_t n, std::string_view instruction, uint64_t va
            std::string(expected);
 }
 
-std::string out_of_range(size_t n, std::string_view instruction, uint64_t value, uint64_t most) {
+// Of mma the assembler prints the value with a sign, an int64_t.
+template <class T>
+std::string out_of_range(size_t n, std::string_view instruction, T value, uint64_t most) {
     return "Argument " + std::to_string(n) + " of instruction '" + std::string(instruction) +
-           "': value '" + std::to_string(static_cast<int64_t>(value)) +
-           "' out of range, expected to be in range [0.." + std::to_string(most) + "]";
+           "': value '" + std::to_string(value) + "' out of range, expected to be in range [0.." +
+           std::to_string(most) + "]";
 }
 
 // How the assembler calls a sparse mma where it speaks of its constants.
@@ -36,7 +38,7 @@ std::string selector_refusal(const Operation& o) {
     if (o.immediate <= most) return {};
     if (is_float(v.a) && bits(v.a) <= 8)
         return unexpected_value(5, name_of(v), static_cast<uint32_t>(o.immediate), "0");
-    return out_of_range(6, name_of(v), o.immediate, most);
+    return out_of_range(6, name_of(v), static_cast<int64_t>(o.immediate), most);
 }
 
 // Operand `n`, {byte-id, thread-id} of the factors of A or of B; empty: it is right.
@@ -48,117 +50,140 @@ std::string scale_refusal(const MmaVariant& v, bool of_a, size_t n, const ptx::O
     const uint64_t byte = value(0);
     const uint64_t thread = value(1);
     const uint64_t most_byte = 4u - v.scales;
-    if (v.scales == 1 && byte > most_byte) return out_of_range(n, name_of(v), byte, most_byte);
+    if (v.scales == 1 && byte > most_byte)
+        return out_of_range(n, name_of(v), static_cast<int64_t>(byte), most_byte);
     if (byte > most_byte || byte % v.scales != 0)
         return unexpected_value(n, name_of(v), byte, v.scales == 2 ? "0 or 2" : "0");
     const uint64_t most_thread = of_a ? 1 : 3;
-    return thread <= most_thread ? "" : out_of_range(n, name_of(v), thread, most_thread);
+    return thread <= most_thread
+               ? ""
+               : out_of_range(n, name_of(v), static_cast<int64_t>(thread), most_thread);
 }
 
-}  // namespace
-
-bool check_constants(Resolver& r, const ptx::Instruction& i, Operation& o) {
+// Looks at the constants of one instruction.
+struct ConstantChecks {
+    Resolver& r;
+    const ptx::Instruction& i;
+    Operation& o;
     bool good = true;
-    const auto refuse = [&](const ptx::Operand& p, std::string message) {
+
+    void refuse(const ptx::Operand& p, std::string message) {
         if (good) r.error(p.place, std::move(message));
         good = false;
-    };
-    const auto unexpected = [&](size_t n, uint64_t value, const std::string& expected) {
-        refuse(i.operands[n], "Argument " + std::to_string(n) + " of instruction '" + i.opcode +
-                                  "': unexpected value '" + std::to_string(value) +
-                                  "', expected to be " + expected);
-    };
-    const auto constant = [&](size_t n) -> const ptx::Operand* {
+    }
+
+    void unexpected(size_t n, uint64_t value, std::string_view expected) {
+        refuse(i.operands[n], unexpected_value(n, i.opcode, value, expected));
+    }
+
+    // Operand `n` where it is a literal.
+    const ptx::Operand* constant(size_t n) const {
         const bool is = n < i.operands.size() && (i.operands[n].kind == ptx::OperandKind::integer ||
                                                   i.operands[n].kind == ptx::OperandKind::f32 ||
                                                   i.operands[n].kind == ptx::OperandKind::f64);
         return is ? &i.operands[n] : nullptr;
-    };
-    switch (o.op) {
-        case Op::bar:
-        case Op::bar_red: {
-            const size_t first = o.op == Op::bar_red ? 1 : 0;
-            const ptx::Operand* const id = constant(first);
-            const bool counted = o.operands > 2 * first + 1;
-            const ptx::Operand* const count = counted ? constant(first + 1) : nullptr;
-            if (id != nullptr && id->bits > 15)
-                refuse(*id, "Barrier number '" + std::to_string(id->bits) +
-                                "' out of range, expected to be in range [0..15]");
-            if (count != nullptr && count->bits % 32 != 0)
-                refuse(*count,
-                       "Number of threads participating in barrier must be in multiple of "
-                       "warp size");
-            if (count == nullptr || count->bits != 0) break;
-            if (o.mod.arrive)
-                refuse(*count, "Instruction '" + i.opcode +
-                                   ".arrive' requires a non-zero thread count argument");
-            // 0 stands for all threads.
-            for (size_t n = first + 1; n + 1 < o.operands; ++n) o.r[n] = o.r[n + 1];
-            o.r[--o.operands] = no_ref;
-            o.negated_sources = static_cast<uint8_t>(o.negated_sources >> first);
-            break;
-        }
-        case Op::mma:
-            if (o.mod.sparse)
-                if (const std::string why = selector_refusal(o); !why.empty())
-                    refuse(i.operands[5], why);
-            for (size_t n = 0; n < 2 && o.mma->scales != 0; ++n) {
-                const size_t at = (o.mod.sparse ? 7 : 5) + 2 * n;
-                const std::vector<ptx::Operand>& ids = i.operands[at].items;
-                const std::string why = scale_refusal(*o.mma, n == 0, at, i.operands[at]);
-                if (!why.empty()) refuse(i.operands[at], why);
-                o.scale_ids[2 * n] = static_cast<uint8_t>(ids[0].bits);
-                o.scale_ids[2 * n + 1] = static_cast<uint8_t>(ids[1].bits);
-            }
-            break;
-        case Op::mbarrier_wait:
-            if (const ptx::Operand* p = constant(2); p && o.mod.parity && p->bits > 1)
-                unexpected(2, p->bits, "0 or 1");
-            break;
-        case Op::cp_async: {
-            const bool global = i.modifiers[1].text == ".cg";
-            const uint64_t size = o.immediate;
-            if (size != 16 && (global || (size != 4 && size != 8)))
-                unexpected(2, size, global ? "16" : "4 or 8 or 16");
-            if (const ptx::Operand* p = constant(3); p && p->bits > size)
-                refuse(*p, "Argument 3 of instruction 'cp.async': value '" +
-                               std::to_string(p->bits) +
-                               "' out of range, expected to be in range [0.." +
-                               std::to_string(size) + "]");
-            break;
-        }
-        case Op::policy_fraction:
-            if (const ptx::Operand* p = constant(1)) {
-                double share = std::bit_cast<double>(p->bits);
-                if (p->kind == ptx::OperandKind::f32)
-                    share =
-                        static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(p->bits)));
-                if (!(share > 0 && share <= 1))
-                    refuse(*p, "Argument 2 of instruction 'createpolicy.fractional': value '" +
-                                   std::to_string(share) +
-                                   "' out of range, expected to be in range (0.000000 .. "
-                                   "1.000000]");
-            }
-            break;
-        case Op::policy_range:
-            if (const ptx::Operand* a = constant(2), *b = constant(3); a && b && a->bits > b->bits)
-                refuse(*a, "Argument 3 of instruction 'createpolicy.range': value '" +
-                               std::to_string(a->bits) +
-                               "' must be less than or equal to the value '" +
-                               std::to_string(b->bits) + "' of argument 4");
-            break;
-        case Op::hint:
-            if (const uint64_t most = i.modifiers.empty() ? 15 : 65535;
-                i.opcode == "pmevent" && o.immediate > most)
-                refuse(i.operands[0], "Argument 0 of instruction 'pmevent': value '" +
-                                          std::to_string(o.immediate) +
-                                          "' out of range, expected to be in range [0.." +
-                                          std::to_string(most) + "]");
-            break;
-        default:
-            break;
     }
-    return good;
+
+    void barrier(size_t first) {
+        const ptx::Operand* const id = constant(first);
+        const bool counted = o.operands > 2 * first + 1;
+        const ptx::Operand* const count = counted ? constant(first + 1) : nullptr;
+        if (id != nullptr && id->bits > 15)
+            refuse(*id, "Barrier number '" + std::to_string(id->bits) +
+                            "' out of range, expected to be in range [0..15]");
+        if (count != nullptr && count->bits % 32 != 0)
+            refuse(*count,
+                   "Number of threads participating in barrier must be in multiple of warp size");
+        if (count == nullptr || count->bits != 0) return;
+        if (o.mod.arrive)
+            refuse(*count, "Instruction '" + i.opcode +
+                               ".arrive' requires a non-zero thread count argument");
+        // 0 stands for all threads.
+        for (size_t n = first + 1; n + 1 < o.operands; ++n) o.r[n] = o.r[n + 1];
+        o.r[--o.operands] = no_ref;
+        o.negated_sources = static_cast<uint8_t>(o.negated_sources >> first);
+    }
+
+    void mma() {
+        if (o.mod.sparse)
+            if (std::string why = selector_refusal(o); !why.empty())
+                refuse(i.operands[5], std::move(why));
+        for (size_t n = 0; n < 2 && o.mma->scales != 0; ++n) {
+            const size_t at = (o.mod.sparse ? 7 : 5) + 2 * n;
+            const std::vector<ptx::Operand>& ids = i.operands[at].items;
+            std::string why = scale_refusal(*o.mma, n == 0, at, i.operands[at]);
+            if (!why.empty()) refuse(i.operands[at], std::move(why));
+            o.scale_ids[2 * n] = static_cast<uint8_t>(ids[0].bits);
+            o.scale_ids[2 * n + 1] = static_cast<uint8_t>(ids[1].bits);
+        }
+    }
+
+    void copy() {
+        const bool global = i.modifiers[1].text == ".cg";
+        const uint64_t size = o.immediate;
+        if (size != 16 && (global || (size != 4 && size != 8)))
+            unexpected(2, size, global ? "16" : "4 or 8 or 16");
+        if (const ptx::Operand* p = constant(3); p && p->bits > size)
+            refuse(*p, out_of_range(3, "cp.async", p->bits, size));
+    }
+
+    void fraction() {
+        const ptx::Operand* p = constant(1);
+        if (p == nullptr) return;
+        double share = std::bit_cast<double>(p->bits);
+        if (p->kind == ptx::OperandKind::f32)
+            share = static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(p->bits)));
+        if (!(share > 0 && share <= 1))
+            refuse(*p, "Argument 2 of instruction 'createpolicy.fractional': value '" +
+                           std::to_string(share) +
+                           "' out of range, expected to be in range (0.000000 .. 1.000000]");
+    }
+
+    void range() {
+        if (const ptx::Operand* a = constant(2), *b = constant(3); a && b && a->bits > b->bits)
+            refuse(*a, "Argument 3 of instruction 'createpolicy.range': value '" +
+                           std::to_string(a->bits) + "' must be less than or equal to the value '" +
+                           std::to_string(b->bits) + "' of argument 4");
+    }
+
+    void event() {
+        const uint64_t most = i.modifiers.empty() ? 15 : 65535;
+        if (i.opcode == "pmevent" && o.immediate > most)
+            refuse(i.operands[0], out_of_range(0, "pmevent", o.immediate, most));
+    }
+
+    void all() {
+        switch (o.op) {
+            case Op::bar:
+                return barrier(0);
+            case Op::bar_red:
+                return barrier(1);
+            case Op::mma:
+                return mma();
+            case Op::mbarrier_wait:
+                if (const ptx::Operand* p = constant(2); p && o.mod.parity && p->bits > 1)
+                    unexpected(2, p->bits, "0 or 1");
+                return;
+            case Op::cp_async:
+                return copy();
+            case Op::policy_fraction:
+                return fraction();
+            case Op::policy_range:
+                return range();
+            case Op::hint:
+                return event();
+            default:
+                return;
+        }
+    }
+};
+
+}  // namespace
+
+bool check_constants(Resolver& r, const ptx::Instruction& i, Operation& o) {
+    ConstantChecks checks{r, i, o};
+    checks.all();
+    return checks.good;
 }
 
 }  // namespace lockwarp::isa

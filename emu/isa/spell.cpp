@@ -65,6 +65,26 @@ bool hints_allowed(Spelling& s, const ptx::Instruction& i) {
     return s.error.empty();
 }
 
+// The variants of a shape and kind, those first that have the most of the types.
+std::string variants_like(const MmaQuery& asked) {
+    std::vector<const MmaVariant*> near;
+    for (const MmaVariant& v : mma_variants())
+        if (v.m == asked.m && v.n == asked.n && v.k == asked.k && v.sparse == asked.sparse &&
+            v.kind == asked.kind)
+            near.push_back(&v);
+    std::ranges::stable_sort(near, std::ranges::greater{}, [&](const MmaVariant* v) {
+        return (v->d == asked.types[0]) + (v->a == asked.types[1]) + (v->b == asked.types[2]) +
+               (v->c == asked.types[3]);
+    });
+    constexpr size_t shown = 8;
+    std::string text;
+    for (size_t n = 0; n < std::min(near.size(), shown); ++n)
+        text += (n == 0 ? "with this shape: " : ", ") + std::string(near[n]->key);
+    if (near.size() > shown)
+        text += " and " + std::to_string(near.size() - shown) + " more (lockwarp info)";
+    return text;
+}
+
 // The mma variant, or why there is none, in the assembler's words.
 void choose_mma(Resolver& r, Spelling& s, std::span<const ptx::Modifier> modifiers) {
     const Modifiers& m = s.mod;
@@ -113,20 +133,7 @@ void choose_mma(Resolver& r, Spelling& s, std::span<const ptx::Modifier> modifie
     s.error = m.sparse
                   ? "Incorrect instruction type specified for Sparse mma with shape '" + shape + "'"
                   : "Unexpected instruction types specified for 'mma'";
-    // Of this shape and kind, those first that have the most of the types.
-    std::vector<const MmaVariant*> near;
-    for (const MmaVariant& v : mma_variants())
-        if (v.m == m.m && v.n == m.n && v.k == m.k && v.sparse == m.sparse && v.kind == asked.kind)
-            near.push_back(&v);
-    std::ranges::stable_sort(near, std::ranges::greater{}, [&](const MmaVariant* v) {
-        return (v->d == asked.types[0]) + (v->a == asked.types[1]) + (v->b == asked.types[2]) +
-               (v->c == asked.types[3]);
-    });
-    constexpr size_t shown = 8;
-    for (size_t n = 0; n < std::min(near.size(), shown); ++n)
-        s.hint += (n == 0 ? "with this shape: " : ", ") + std::string(near[n]->key);
-    if (near.size() > shown)
-        s.hint += " and " + std::to_string(near.size() - shown) + " more (lockwarp info)";
+    s.hint = variants_like(asked);
 }
 
 // Every modifier that a row names.
