@@ -36,6 +36,10 @@ struct GemmCase {
     uint32_t dynamic_shared;
 };
 
+void PrintTo(const GemmCase& c, std::ostream* out) {
+    *out << c.entry << " on " << isa::row(c.arch).name;
+}
+
 Bytes f16_bytes(const Matrix& matrix) {
     Bytes out;
     for (Eigen::Index i = 0; i < matrix.size(); ++i) append(out, f16_of(matrix.data()[i]));

@@ -35,10 +35,17 @@ Words chained(uint32_t ctas) {
     return out;
 }
 
-class Waits : public testing::TestWithParam<std::string> {};
+struct WaitCase {
+    const char* name;
+    std::string loop;  // sets %p1 while the word at %rd1 is zero
+};
+
+void PrintTo(const WaitCase& c, std::ostream* out) { *out << c.name; }
+
+class Waits : public testing::TestWithParam<WaitCase> {};
 
 TEST_P(Waits, ForACtaThatBeginsLater) {
-    const isa::Program program = program_of(chain(GetParam()), isa::Arch::sm_80);
+    const isa::Program program = program_of(chain(GetParam().loop), isa::Arch::sm_80);
     for (const unsigned threads : {1u, 0u})
         for (const uint32_t ctas : {2u, 3u, 15u}) {
             Given given;
@@ -52,20 +59,23 @@ TEST_P(Waits, ForACtaThatBeginsLater) {
         }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Grid, Waits,
-    testing::Values(
-        // Nothing changes from one round to the next.
-        "ld.acquire.gpu.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p1, %r4, 0;",
-        "ld.volatile.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p1, %r4, 0;",
-        // It counts its rounds.
-        "ld.acquire.gpu.global.u32 %r4, [%rd1];\nadd.u32 %r9, %r9, 1;\nsetp.eq.u32 %p1, %r4, 0;",
-        // It asks by an atomic that changes nothing, and by one that stores what is there.
-        "atom.global.or.b32 %r4, [%rd1], 0;\nsetp.eq.u32 %p1, %r4, 0;",
-        "atom.global.cas.b32 %r4, [%rd1], 0, 0;\nsetp.eq.u32 %p1, %r4, 0;",
-        // Longer from time to time.
-        "ld.acquire.gpu.global.u32 %r4, [%rd1];\nnanosleep.u32 %r9;\nshl.b32 %r9, %r9, 1;\n"
-        "min.u32 %r9, %r9, 1024;\nsetp.eq.u32 %p1, %r4, 0;"));
+const WaitCase waits[] = {
+    // Nothing changes from one round to the next.
+    {"by_acquire", "ld.acquire.gpu.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p1, %r4, 0;"},
+    {"by_volatile", "ld.volatile.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p1, %r4, 0;"},
+    {"counting_rounds",
+     "ld.acquire.gpu.global.u32 %r4, [%rd1];\nadd.u32 %r9, %r9, 1;\nsetp.eq.u32 %p1, %r4, 0;"},
+    // An atomic that changes nothing, and one that stores what is there.
+    {"by_atomic_or", "atom.global.or.b32 %r4, [%rd1], 0;\nsetp.eq.u32 %p1, %r4, 0;"},
+    {"by_atomic_cas", "atom.global.cas.b32 %r4, [%rd1], 0, 0;\nsetp.eq.u32 %p1, %r4, 0;"},
+    // Longer from time to time.
+    {"sleeping",
+     "ld.acquire.gpu.global.u32 %r4, [%rd1];\nnanosleep.u32 %r9;\nshl.b32 %r9, %r9, 1;\n"
+     "min.u32 %r9, %r9, 1024;\nsetp.eq.u32 %p1, %r4, 0;"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Grid, Waits, testing::ValuesIn(waits),
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 // As cooperative groups do it: the first CTA adds what makes the top bit change when all have come.
 constexpr std::string_view grid_barrier = R"(

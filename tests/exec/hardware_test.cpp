@@ -1,60 +1,14 @@
-// Recorded programs against what an H200 answered, every output byte. A program is a kernel
-// k(in, out); CTA i reads case i of the recording and writes its answer.
+// Recorded programs against what an H200 answered, every output byte.
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <set>
 
 #include "tests/exec/support.hpp"
+#include "tests/hardware/recordings.hpp"
 
 namespace lockwarp::exec {
 
 namespace {
 
-namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
-
-fs::path recordings() { return fs::path(LOCKWARP_SHARED_DIR) / "hardware" / "sm_90"; }
-
-// The recordings unpacked into a folder of this process, which goes with it.
-class Archives {
-  public:
-    Archives() {
-        if (!fs::exists(recordings())) return;
-        std::string name = (fs::temp_directory_path() / "lockwarp-exec-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) return;
-        root_ = name;
-        for (const char* archive : {"mma", "wmma", "move", "alu"}) {
-            const std::string command = "tar xJf '" + recordings().string() + "/" + archive +
-                                        ".tar.xz' -C '" + root_.string() + "'";
-            good_ = std::system(command.c_str()) == 0 && good_;
-        }
-        std::ifstream file(recordings() / "index.json");
-        index_ = nlohmann::json::parse(file, nullptr, false);
-    }
-    ~Archives() {
-        if (!root_.empty()) fs::remove_all(root_);
-    }
-    Archives(const Archives&) = delete;
-    Archives& operator=(const Archives&) = delete;
-
-    bool there() const { return !root_.empty(); }
-    bool good() const { return good_ && index_.is_object(); }
-    const nlohmann::json& index() const { return index_; }
-    std::string file(const std::string& name) const { return (root_ / name).string(); }
-
-  private:
-    fs::path root_;
-    bool good_ = true;
-    nlohmann::json index_;
-};
-
-const Archives& archives() {
-    static const Archives unpacked;
-    return unpacked;
-}
 
 void mma_names(Names& out) {
     for (const char* order : {"row.row", "row.col", "col.row", "col.col"})
@@ -174,70 +128,42 @@ std::string test_name(const testing::TestParamInfo<std::string>& info) {
     return name;
 }
 
-class Recorded : public testing::TestWithParam<std::string> {
-  protected:
-    void SetUp() override {
-        if (!archives().there()) GTEST_SKIP() << "no recordings at " << recordings();
-        ASSERT_TRUE(archives().good()) << "the recordings cannot be read";
-    }
-};
+class Recorded : public testing::TestWithParam<std::string> {};
 
 TEST_P(Recorded, EveryOutputByteIsTheHardwares) {
-    const std::string& name = GetParam();
-    ASSERT_TRUE(archives().index().contains(name + ".bin"));
-    const nlohmann::json& entry = archives().index()[name + ".bin"];
-    const size_t cases = entry["cases"];
-    const size_t in_words = entry["in_words"];
-    const size_t out_words = entry["out_words"];
-    const Words recorded = words_of([&] {
-        const std::string text = read_text(archives().file(name + ".bin"));
-        return Bytes(text.begin(), text.end());
-    }());
-    ASSERT_EQ(recorded.size(), cases * (in_words + out_words));
-    ASSERT_GT(cases * out_words, 0u) << "nothing to compare";
-    Words in;
-    Words expected;
-    for (size_t i = 0; i < cases; ++i) {
-        const auto at = recorded.begin() + static_cast<std::ptrdiff_t>(i * (in_words + out_words));
-        const auto middle = at + static_cast<std::ptrdiff_t>(in_words);
-        in.insert(in.end(), at, middle);
-        expected.insert(expected.end(), middle, middle + static_cast<std::ptrdiff_t>(out_words));
-    }
+    const hardware::Recording recorded = hardware::read(GetParam());
+    ASSERT_GT(recorded.out.size(), 0u) << "nothing to compare";
 
     Given given;
     given.arch = isa::Arch::sm_90;
-    given.grid.x = static_cast<uint32_t>(cases);
-    given.block.x = entry["threads"];
+    given.grid.x = static_cast<uint32_t>(recorded.cases);
+    given.block.x = recorded.threads;
     // A byte that the program leaves as it is differs from the recording in one of two runs.
     for (const uint8_t canary : {uint8_t{0x5a}, uint8_t{0xa5}}) {
-        given.buffers = {bytes_of(in), Bytes(expected.size() * 4, canary)};
-        const Outcome outcome =
-            run_well(program_of(read_text(archives().file(name + ".ptx")), given.arch, "k"), given);
+        given.buffers = {bytes_of(recorded.in), Bytes(recorded.out.size() * 4, canary)};
+        const Outcome outcome = run_well(program_of(recorded.ptx, given.arch, "k"), given);
         const Words actual = words_of(outcome.buffers[1]);
         size_t differences = 0;
-        for (size_t i = 0; i < expected.size(); ++i)
-            if (actual[i] != expected[i] && differences++ < 4)
-                ADD_FAILURE() << "case " << i / out_words << ", word " << i % out_words << ": 0x"
-                              << std::hex << actual[i] << ", the H200 gave 0x" << expected[i];
-        EXPECT_EQ(differences, 0u) << "of " << expected.size() << " words";
-        EXPECT_EQ(words_of(outcome.buffers[0]), in);
+        for (size_t i = 0; i < recorded.out.size(); ++i)
+            if (actual[i] != recorded.out[i] && differences++ < 4)
+                ADD_FAILURE() << "case " << i / recorded.out_words << ", word "
+                              << i % recorded.out_words << ": 0x" << std::hex << actual[i]
+                              << ", the H200 gave 0x" << recorded.out[i];
+        EXPECT_EQ(differences, 0u) << "of " << recorded.out.size() << " words";
+        EXPECT_EQ(words_of(outcome.buffers[0]), recorded.in);
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(H200, Recorded, testing::ValuesIn(executed()), test_name);
 
-TEST(Recordings, EveryRecordedProgramOfTheseArchivesIsListedOnce) {
-    if (!archives().there()) GTEST_SKIP() << "no recordings at " << recordings();
-    ASSERT_TRUE(archives().good());
-    std::multiset<std::string> listed;
-    for (const std::string& name : executed()) listed.insert(name);
-    std::multiset<std::string> recorded;
-    for (const auto& [key, value] : archives().index().items())
-        if (key.starts_with("mma/") || key.starts_with("wmma/") || key.starts_with("move/") ||
-            key.starts_with("alu/"))
-            recorded.insert(fs::path(key).replace_extension().string());
+TEST(Recordings, EachIsListedOnce) {
+    Names listed = executed();
+    std::ranges::sort(listed);
+    Names recorded;
+    for (const char* folder : {"alu", "mma", "move", "wmma"})
+        for (std::string& name : hardware::names(folder)) recorded.push_back(std::move(name));
     EXPECT_EQ(listed, recorded);
-    EXPECT_GT(recorded.size(), 100u);
+    EXPECT_EQ(recorded.size(), 232u);
 }
 
 }  // namespace

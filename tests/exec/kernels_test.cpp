@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 
 #include "tests/exec/reference.hpp"
@@ -51,20 +50,9 @@ std::string printed(const std::vector<double>& values, size_t columns, int decim
     return out;
 }
 
-// Without spaces at the ends of lines.
-std::string trimmed(const std::string& text) {
-    std::string out;
-    for (const char c : text) {
-        if (c == '\n')
-            while (!out.empty() && out.back() == ' ') out.pop_back();
-        out += c;
-    }
-    return out;
-}
-
-std::string expected_table(const std::string& name) {
-    const std::string path = LOCKWARP_SHARED_DIR "/expected/" + name;
-    return std::filesystem::exists(path) ? trimmed(read_text(path)) : "";
+// What the kernel printed on a GPU.
+std::string recorded_table(const std::string& name) {
+    return read_text(LOCKWARP_SOURCE_DIR "/tests/exec/data/" + name);
 }
 
 std::vector<double> warp_product(const std::string& file, const std::string& entry, Arch arch) {
@@ -81,15 +69,16 @@ struct ProductCase {
     bool f16_accumulators;
 };
 
+void PrintTo(const ProductCase& c, std::ostream* out) { *out << c.name; }
+
 class WarpProduct : public testing::TestWithParam<ProductCase> {};
 
 class RecordedProduct : public WarpProduct {};
 
 TEST_P(RecordedProduct, EqualsTheTable) {
     const ProductCase& c = GetParam();
-    const std::string expected = expected_table("mma_m16n8k16.device.txt");
-    if (expected.empty()) GTEST_SKIP() << "no table of the product";
-    EXPECT_EQ(printed(warp_product(c.file, c.entry, c.arch), 8, 4), expected);
+    EXPECT_EQ(printed(warp_product(c.file, c.entry, c.arch), 8, 4),
+              recorded_table("mma_m16n8k16.txt"));
 }
 
 TEST_P(WarpProduct, EqualsTheReference) {
@@ -135,6 +124,8 @@ struct MoveCase {
     bool trans;
 };
 
+void PrintTo(const MoveCase& c, std::ostream* out) { *out << c.entry; }
+
 class MoveKernel : public testing::TestWithParam<MoveCase> {
   protected:
     static unsigned columns() { return GetParam().matrices == 1 ? 8 : 16; }
@@ -152,9 +143,7 @@ class MoveKernel : public testing::TestWithParam<MoveCase> {
 class RecordedMove : public MoveKernel {};
 
 TEST_P(RecordedMove, EqualsTheTable) {
-    const std::string name = std::string(GetParam().entry) + ".txt";
-    const std::string expected = expected_table(name);
-    if (expected.empty()) GTEST_SKIP() << "no table " << name;
+    const std::string expected = recorded_table(std::string(GetParam().entry) + ".txt");
     for (const Arch arch : {Arch::sm_75, Arch::sm_80, Arch::sm_90})
         EXPECT_EQ(printed(moved(arch), columns(), 1), expected);
 }
@@ -195,6 +184,8 @@ struct VoltaCase {
     bool c_is_f16() const { return types != "f32"; }
     bool d_is_f16() const { return types == "f16"; }
 };
+
+void PrintTo(const VoltaCase& c, std::ostream* out) { *out << c.entry(); }
 
 std::vector<VoltaCase> volta_cases() {
     std::vector<VoltaCase> out;

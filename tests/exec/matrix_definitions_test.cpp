@@ -405,10 +405,16 @@ class MatrixDefinition {
     const num::DotRow* row_;
 };
 
-class Variants : public testing::TestWithParam<const isa::MmaVariant*> {};
+struct Named {
+    const isa::MmaVariant* variant;
+};
+
+void PrintTo(const Named& named, std::ostream* out) { *out << named.variant->key; }
+
+class Variants : public testing::TestWithParam<Named> {};
 
 TEST_P(Variants, OnEveryArchitecture) {
-    const isa::MmaVariant& v = *GetParam();
+    const isa::MmaVariant& v = *GetParam().variant;
     size_t architectures = 0;
     for (const isa::ArchRow& arch : isa::arch_rows) {
         if (v.target > arch.number) continue;
@@ -436,14 +442,14 @@ TEST_P(Variants, OnEveryArchitecture) {
     EXPECT_GT(architectures, 0u);
 }
 
-std::vector<const isa::MmaVariant*> all_variants() {
-    std::vector<const isa::MmaVariant*> out;
-    for (const isa::MmaVariant& v : isa::mma_variants()) out.push_back(&v);
+std::vector<Named> all_variants() {
+    std::vector<Named> out;
+    for (const isa::MmaVariant& v : isa::mma_variants()) out.push_back({&v});
     return out;
 }
 
-std::string name_of_variant(const testing::TestParamInfo<const isa::MmaVariant*>& info) {
-    return test_name(info.param->key);
+std::string name_of_variant(const testing::TestParamInfo<Named>& info) {
+    return test_name(info.param.variant->key);
 }
 
 INSTANTIATE_TEST_SUITE_P(Mma, Variants, testing::ValuesIn(all_variants()), name_of_variant);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "emu/lockwarp.hpp"
+#include "tests/print.hpp"
 
 namespace lockwarp::exec {
 

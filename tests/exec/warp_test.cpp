@@ -36,7 +36,7 @@ Shuffled shuffle(std::string_view mode, uint32_t lane, uint32_t b, uint32_t c, c
     return {a[static_cast<size_t>(in_range ? j : here)], in_range};
 }
 
-class Shfl : public testing::TestWithParam<const char*> {};
+class Shfl : public testing::TestWithParam<std::string> {};
 
 TEST_P(Shfl, IsTheManualsPseudocode) {
     const std::string mode = GetParam();
@@ -79,7 +79,7 @@ st.global.u32 [%rd3+8], %r2;
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Shfl, testing::Values("up", "down", "bfly", "idx"),
-                         [](const auto& tested) { return std::string(tested.param); });
+                         [](const auto& tested) { return tested.param; });
 
 TEST(Warp, ShflWithinAHalfByMembermask) {
     // Each half is a path of its own with its own membermask.

@@ -156,10 +156,16 @@ class WmmaDefinition {
     const isa::WmmaMachine* machine_;
 };
 
-class WmmaDefinitions : public testing::TestWithParam<const WmmaVariant*> {};
+struct Named {
+    const WmmaVariant* variant;
+};
+
+void PrintTo(const Named& named, std::ostream* out) { *out << named.variant->key; }
+
+class WmmaDefinitions : public testing::TestWithParam<Named> {};
 
 TEST_P(WmmaDefinitions, OnEveryArchitecture) {
-    const WmmaVariant& v = *GetParam();
+    const WmmaVariant& v = *GetParam().variant;
     const unsigned cases = test_scale() * (v.m == 8 && v.n == 8 ? 2 : 1);
     const unsigned roundings = v.d == Type::f64 ? 4 : 1;
     const auto index = static_cast<uint64_t>(&v - isa::wmma_variants().data());
@@ -181,14 +187,14 @@ TEST_P(WmmaDefinitions, OnEveryArchitecture) {
     EXPECT_GT(architectures, 0u);
 }
 
-std::vector<const WmmaVariant*> all_variants() {
-    std::vector<const WmmaVariant*> out;
-    for (const WmmaVariant& v : isa::wmma_variants()) out.push_back(&v);
+std::vector<Named> all_variants() {
+    std::vector<Named> out;
+    for (const WmmaVariant& v : isa::wmma_variants()) out.push_back({&v});
     return out;
 }
 
-std::string name_of_variant(const testing::TestParamInfo<const WmmaVariant*>& info) {
-    return test_name(info.param->key);
+std::string name_of_variant(const testing::TestParamInfo<Named>& info) {
+    return test_name(info.param.variant->key);
 }
 
 INSTANTIATE_TEST_SUITE_P(Wmma, WmmaDefinitions, testing::ValuesIn(all_variants()), name_of_variant);

@@ -6,6 +6,10 @@ namespace lockwarp::exec {
 
 using isa::Arch;
 
+void PrintTo(const Build& build, std::ostream* out) {
+    *out << build.file << " on " << isa::row(build.arch).name;
+}
+
 std::vector<Build> builds_of(const std::string& name) {
     std::vector<Build> out;
     for (const Arch arch : {Arch::sm_80, Arch::sm_90})

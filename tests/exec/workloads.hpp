@@ -13,6 +13,7 @@ struct Build {
     std::string file;  // without ".ptx"
     isa::Arch arch;
 };
+void PrintTo(const Build& build, std::ostream* out);
 
 // NAME, NAME_O0 (not optimized) and NAME_G (for a debugger), each on sm_80 and on sm_90.
 std::vector<Build> builds_of(const std::string& name);

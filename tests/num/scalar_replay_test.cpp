@@ -5,7 +5,7 @@
 
 #include "emu/num/ieee.hpp"
 #include "emu/num/mufu.hpp"
-#include "tests/num/recordings.hpp"
+#include "tests/hardware/recordings.hpp"
 
 namespace lockwarp::num::testing {
 namespace {
@@ -89,19 +89,19 @@ const std::vector<ScalarRecording>& scalar_recordings() {
 }
 
 TEST(ScalarReplay, EveryWord) {
-    const ScalarArchive archive;
-    if (!archive.found()) GTEST_SKIP() << "the scalar recordings are not there";
     for (const ScalarRecording& recording : scalar_recordings()) {
         SCOPED_TRACE(recording.name);
-        const std::vector<Word> words = read_words(archive.file(recording.name + ".bin"));
-        const size_t stride = 32 * (static_cast<size_t>(recording.operands) + 1);
+        const hardware::Recording recorded = hardware::read("alu/" + recording.name);
+        ASSERT_EQ(recorded.in_words, 32 * static_cast<size_t>(recording.operands));
+        ASSERT_EQ(recorded.out_words, 32u);
         int compared = 0;
         int different = 0;
-        for (size_t at = 0; at + stride <= words.size(); at += stride)
+        for (size_t at = 0; at < recorded.cases; ++at)
             for (size_t lane = 0; lane < 32; ++lane) {
                 std::array<Word, 3> x{};
-                for (int i = 0; i < recording.operands; ++i) x[i] = words[at + 32 * i + lane];
-                const Word expected = words[at + 32 * recording.operands + lane];
+                for (int i = 0; i < recording.operands; ++i)
+                    x[i] = recorded.in[at * recorded.in_words + 32 * i + lane];
+                const Word expected = recorded.out[32 * at + lane];
                 const Word actual = recording.model(x);
                 ++compared;
                 if (actual != expected && different++ == 0)

@@ -9,6 +9,7 @@
 #include "emu/lockwarp.hpp"
 #include "gpu/trace.hpp"
 #include "programs/generate.hpp"
+#include "tests/print.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/recording.hpp"
 

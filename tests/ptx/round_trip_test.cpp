@@ -1,29 +1,13 @@
 // parse(print(tree)) == tree on whole programs.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 
+#include "tests/hardware/recordings.hpp"
 #include "tests/ptx/support.hpp"
 
 namespace lockwarp::ptx {
 namespace {
-
-// A directory of its own, removed at the end of the test.
-struct TemporaryDirectory {
-    std::filesystem::path path;
-    TemporaryDirectory() {
-        std::string name = (std::filesystem::temp_directory_path() / "lockwarp-XXXXXX").string();
-        const char* made = mkdtemp(name.data());
-        if (made != nullptr) path = made;
-    }
-    TemporaryDirectory(const TemporaryDirectory&) = delete;
-    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-    ~TemporaryDirectory() {
-        std::error_code ignored;
-        if (!path.empty()) std::filesystem::remove_all(path, ignored);
-    }
-};
 
 // How often `word` stands in a text.
 size_t count_of(std::string_view word, const std::string& text) {
@@ -113,23 +97,13 @@ TEST(RoundTrip, ProjectKernels) {
 }
 
 TEST(RoundTrip, RecordedPrograms) {
-    const std::filesystem::path archives =
-        std::filesystem::path(LOCKWARP_SHARED_DIR) / "hardware/sm_90";
-    if (!std::filesystem::is_directory(archives))
-        GTEST_SKIP() << "no recordings at " << archives.string();
     size_t programs = 0;
-    for (const std::string name : {"mma", "move", "alu", "wmma", "wgmma"}) {
-        const TemporaryDirectory directory;
-        ASSERT_FALSE(directory.path.empty());
-        const std::string command = "tar xJf '" + (archives / (name + ".tar.xz")).string() +
-                                    "' -C '" + directory.path.string() + "'";
-        ASSERT_EQ(std::system(command.c_str()), 0) << command;
-        const std::vector<std::filesystem::path> paths = ptx_files(directory.path);
-        EXPECT_GE(paths.size(), 1U) << name;
-        programs += paths.size();
-        for (const auto& path : paths) expect_round_trip(read_file(path), path.string());
-    }
-    EXPECT_GE(programs, 232U);
+    for (const char* folder : {"alu", "mma", "move", "wmma"})
+        for (const std::string& name : hardware::names(folder)) {
+            expect_round_trip(hardware::read(name).ptx, name);
+            ++programs;
+        }
+    EXPECT_EQ(programs, 232U);
 }
 
 }  // namespace
