@@ -1,5 +1,5 @@
 // The launch file, "lockwarp-launch/1": one JSON file that says what to run. Every engine takes it.
-// The README documents its fields.
+// docs/launch-files.md documents its fields.
 #pragma once
 
 #include <array>

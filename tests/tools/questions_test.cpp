@@ -1,4 +1,4 @@
-// The questions of the README: each command, run as it stands there, prints its answer.
+// The questions of docs/lanes.md: each command, run as it stands there, prints its answer.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -16,7 +16,7 @@ struct Question {
 };
 
 std::vector<Question> questions() {
-    std::ifstream file(LOCKWARP_SOURCE_DIR "/README.md");
+    std::ifstream file(LOCKWARP_SOURCE_DIR "/docs/lanes.md");
     std::vector<Question> out;
     // "| 5 | question | `lockwarp command` | `answer` |"
     const std::string before = " | `lockwarp ";
