@@ -59,6 +59,7 @@ constexpr std::array rows{
     KindRow{predicate,        "predicate",        Pipe::alu,     1, alike(4, 200), "a comparison"},
     KindRow{vote,             "vote",             Pipe::alu,     1, alike(13, 200), ""},
     KindRow{shuffle,          "shuffle",          Pipe::shared,  1, alike(24, 400), "results per clock"},
+    KindRow{shuffle_index,    "shuffle_index",    Pipe::shared,  1, alike(26, 400), "results per clock; the lane in a register"},
     KindRow{move_matrix,      "move_matrix",      Pipe::shared,  1, alike(24, 400), "results per clock"},
     KindRow{reduce,           "reduce",           Pipe::sfu,     1, alike(42, 800), ""},
     KindRow{match,            "match",            Pipe::sfu,     1, alike(27, 800), ""},

@@ -107,6 +107,7 @@ enum class Kind : uint8_t {
     predicate,  // setp
     vote,
     shuffle,
+    shuffle_index,  // shfl.idx
     move_matrix,
     reduce,
     match,

@@ -60,6 +60,10 @@ Kind conversion(const Operation& o) {
                : Kind::convert;
 }
 
+Kind shuffle(const Operation& o) {
+    return o.mod.shuffle == isa::Shuffle::idx ? Kind::shuffle_index : Kind::shuffle;
+}
+
 Kind copied(const Operation& o) { return o.reads_clock ? Kind::clock : Kind::free; }
 Action read_clock(const Operation& o) { return o.reads_clock ? Action::clock : Action::plain; }
 
@@ -173,7 +177,7 @@ constexpr std::array<OpTiming, isa::op_count> rows{{
     {.op = Op::bar_red, .kind = Kind::barrier, .action = arrived},
     {.op = Op::bar_warp, .kind = Kind::warp_barrier},
     {.op = Op::activemask, .kind = Kind::vote},
-    {.op = Op::shfl, .kind = Kind::shuffle},
+    {.op = Op::shfl, .kind = shuffle},
     {.op = Op::vote, .kind = Kind::vote},
     {.op = Op::match, .kind = Kind::match},
     {.op = Op::redux, .kind = Kind::reduce},
