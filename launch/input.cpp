@@ -1,7 +1,5 @@
 #include "launch/input.hpp"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 
 #include "launch/nvcc.hpp"
@@ -11,7 +9,7 @@ namespace lockwarp::launch {
 
 namespace {
 
-constexpr uint64_t most_source_bytes = uint64_t{1} << 28;
+constexpr uint64_t max_source_bytes = uint64_t{1} << 28;
 
 std::string arch_names() {
     std::string out;
@@ -24,7 +22,7 @@ std::string arch_names() {
 // is none.
 std::string target_of(const std::string& ptx_path) {
     std::vector<uint8_t> bytes;
-    if (!ptx_path.ends_with(".ptx") || !read_file(ptx_path, most_source_bytes, bytes).empty())
+    if (!ptx_path.ends_with(".ptx") || !read_file(ptx_path, max_source_bytes, bytes).empty())
         return {};
     const ptx::Parsed parsed = ptx::parse(std::string(bytes.begin(), bytes.end()));
     std::vector<ptx::Diagnostic> ignored;
@@ -34,8 +32,13 @@ std::string target_of(const std::string& ptx_path) {
 
 }  // namespace
 
-Problem read_input(const std::vector<std::string>& files, const std::string& arch, Input& in) {
+Error refused(const Input& in, std::vector<ptx::Diagnostic> diagnostics) {
+    return {{}, std::move(diagnostics), in.ptx_path, in.source};
+}
+
+Result<Input> read_input(const std::vector<std::string>& files, const std::string& arch) {
     namespace fs = std::filesystem;
+    Input in;
     std::string source;
     std::string launch = files.back();
     if (files.size() == 2) source = files[0];
@@ -43,35 +46,59 @@ Problem read_input(const std::vector<std::string>& files, const std::string& arc
         source = launch;
         launch = fs::path(source).replace_extension(".json").string();
         if (!fs::exists(launch))
-            return source + ": no launch file; name one after it, or write " + launch;
+            return failure(source + ": no launch file; name one after it, or write " + launch);
     }
-    if (Problem why = read_launch_file(launch, in.launch); !why.empty()) return why;
+    if (Problem why = read_launch_file(launch, in.launch); !why.empty()) return failure(why);
     fs::path named(in.launch.ptx);
     if (named.is_relative()) named = fs::path(in.launch.folder) / named;
     in.ptx_path = source.empty() ? named.string() : source;
     if (in.ptx_path.ends_with(".cu")) {
         std::string target = arch.empty() ? in.launch.arch : arch;
         if (target.empty()) target = target_of(named.string());
-        if (Problem why = compile_cuda(in.ptx_path, target, in.source); !why.empty()) return why;
-        return set_variables(in.launch, in.source);
+        if (Problem why = compile_cuda(in.ptx_path, target, in.source); !why.empty())
+            return failure(why);
+    } else {
+        std::vector<uint8_t> bytes;
+        if (Problem why = read_file(in.ptx_path, max_source_bytes, bytes); !why.empty())
+            return failure(source.empty() ? in.launch.path + ": field 'ptx': " + why : why);
+        in.source.assign(bytes.begin(), bytes.end());
     }
-    std::vector<uint8_t> bytes;
-    if (Problem why = read_file(in.ptx_path, most_source_bytes, bytes); !why.empty())
-        return source.empty() ? in.launch.path + ": field 'ptx': " + why : why;
-    in.source.assign(bytes.begin(), bytes.end());
-    return set_variables(in.launch, in.source);
+    ptx::Parsed parsed = ptx::parse(in.source);
+    if (!parsed.diagnostics.empty())
+        return tl::unexpected(refused(in, std::move(parsed.diagnostics)));
+    in.module = std::move(parsed.module);
+    if (Problem why = set_variables(in.launch, in.module); !why.empty()) return failure(why);
+    return in;
 }
 
-Problem choose_arch(const Input& in, const std::string& named, const ptx::Module& module,
-                    isa::Arch& out, std::vector<ptx::Diagnostic>& diagnostics) {
+Result<isa::Arch> choose_arch(const Input& in, const std::string& named) {
     const std::string name = named.empty() ? in.launch.arch : named;
-    std::optional<isa::Arch> arch = isa::arch_named(name);
-    if (!name.empty() && !arch)
-        return (named.empty() ? in.launch.path + ": field 'arch': '" : "--arch: '") + name +
-               "' is not modelled; one of " + arch_names();
-    if (!arch) arch = isa::target_arch(module, diagnostics);
-    if (arch) out = *arch;
-    return {};
+    const std::optional<isa::Arch> arch = isa::arch_named(name);
+    if (arch) return *arch;
+    if (!name.empty())
+        return failure((named.empty() ? in.launch.path + ": field 'arch': '" : "--arch: '") + name +
+                       "' is not modelled; one of " + arch_names());
+    std::vector<ptx::Diagnostic> diagnostics;
+    const std::optional<isa::Arch> target = isa::target_arch(in.module, diagnostics);
+    if (!target) return tl::unexpected(refused(in, std::move(diagnostics)));
+    return *target;
+}
+
+Result<isa::Program> resolve(const Input& in, isa::Arch arch) {
+    isa::Resolved resolved = isa::resolve(in.module, arch, in.launch.entry);
+    if (!resolved.diagnostics.empty())
+        return tl::unexpected(refused(in, std::move(resolved.diagnostics)));
+    return std::move(resolved.program);
+}
+
+Result<Loaded> load(const std::vector<std::string>& files, const std::string& arch) {
+    Result<Input> in = read_input(files, arch);
+    if (!in) return tl::unexpected(std::move(in.error()));
+    const Result<isa::Arch> chosen = choose_arch(*in, arch);
+    if (!chosen) return tl::unexpected(chosen.error());
+    Result<isa::Program> program = resolve(*in, *chosen);
+    if (!program) return tl::unexpected(std::move(program.error()));
+    return Loaded{std::move(*in), *chosen, std::move(*program)};
 }
 
 }  // namespace lockwarp::launch

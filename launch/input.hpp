@@ -1,4 +1,4 @@
-// What commands that run a kernel are given: a launch file, and the source it names.
+// What commands that run a kernel are given: a launch file, and the kernel it names.
 #pragma once
 
 #include <string>
@@ -6,22 +6,40 @@
 
 #include "emu/lockwarp.hpp"
 #include "launch/launch_file.hpp"
+#include "launch/result.hpp"
 
 namespace lockwarp::launch {
 
+// A launch file and its module, parsed once.
 struct Input {
     LaunchFile launch;
     std::string ptx_path;
-    std::string source;
+    std::string source;  // the PTX as it was read or compiled: diagnostics and traps quote it
+    ptx::Module module;  // of the source, with the launch file's variables in it
 };
 
 // The launch file and the PTX it names. files: [SOURCE] LAUNCH.json; a source takes the place of
-// that in the launch file, and alone stands for the launch file of its name beside it.
-Problem read_input(const std::vector<std::string>& files, const std::string& arch, Input& in);
+// that in the launch file, and alone stands for the launch file of its name beside it. arch: what a
+// .cu is compiled for; may be empty.
+[[nodiscard]] Result<Input> read_input(const std::vector<std::string>& files,
+                                       const std::string& arch);
 
 // The architecture to model: `named` (of the command line), else the launch file's, else the
-// module's own target. diagnostics: the target is not modelled.
-Problem choose_arch(const Input& in, const std::string& named, const ptx::Module& module,
-                    isa::Arch& out, std::vector<ptx::Diagnostic>& diagnostics);
+// module's own target.
+[[nodiscard]] Result<isa::Arch> choose_arch(const Input& in, const std::string& named);
+
+// What is wrong with an input's PTX.
+Error refused(const Input& in, std::vector<ptx::Diagnostic> diagnostics);
+
+// The launch file's kernel, resolved for an architecture.
+[[nodiscard]] Result<isa::Program> resolve(const Input& in, isa::Arch arch);
+
+// All of that: an input whose kernel is ready to run.
+struct Loaded {
+    Input in;
+    isa::Arch arch;
+    isa::Program program;
+};
+[[nodiscard]] Result<Loaded> load(const std::vector<std::string>& files, const std::string& arch);
 
 }  // namespace lockwarp::launch

@@ -6,11 +6,11 @@ set -euo pipefail
 
 # Why each: Highway: vector code chosen for the processor at run time; oneTBB: CTAs on all cores;
 # Eigen: exact products to compare with; CLI11: the command line; nlohmann-json: launch files; spdlog
-# and fmt: messages; zstd: recordings; GoogleTest and Google Benchmark: tests and
-# measurements; clang-format: one style; patchelf: libraries beside the program; clang
-# and libclang-rt: libFuzzer, which makes inputs for what reads files.
+# and fmt: messages; expected: a value or why there is none; zstd: recordings; GoogleTest and Google
+# Benchmark: tests and measurements; clang-format: one style; patchelf: libraries beside the program;
+# clang and libclang-rt: libFuzzer, which makes inputs for what reads files.
 build=(g++ cmake ninja-build libhwy-dev libtbb-dev libeigen3-dev libcli11-dev nlohmann-json3-dev
-       libspdlog-dev libfmt-dev libzstd-dev)
+       libspdlog-dev libfmt-dev libzstd-dev libexpected-dev)
 test=("${build[@]}" libgtest-dev libbenchmark-dev clang-format git)
 portable=("${build[@]}" patchelf)
 fuzz=("${build[@]}" clang libclang-rt-14-dev)

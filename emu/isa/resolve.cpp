@@ -111,6 +111,12 @@ struct Placer {
             for (const ptx::Initializer& item : init.items) initialise(item, type, image, at, end);
             return;
         }
+        if (init.kind == ptx::InitializerKind::bytes) {
+            const uint64_t bytes = std::min<uint64_t>(init.text.size(), end - at);
+            std::memcpy(image.data() + at, init.text.data(), bytes);
+            at += bytes;
+            return;
+        }
         const unsigned width = bits(type) / 8;
         if (at + width > end) {
             r.error(init.place, "More initial values than the variable has elements");

@@ -168,6 +168,14 @@ void append_initializer(std::string& out, const Initializer& initializer) {
                           [&](const Initializer& item) { append_initializer(out, item); });
             out += '}';
             break;
+        case InitializerKind::bytes:
+            out += '{';
+            for (size_t i = 0; i < initializer.text.size(); ++i) {
+                if (i != 0) out += ", ";
+                out += std::to_string(static_cast<unsigned char>(initializer.text[i]));
+            }
+            out += '}';
+            break;
         // The type of an initial value is not in the tree, so that its sign does not matter.
         case InitializerKind::integer:
             out += std::to_string(static_cast<int64_t>(initializer.bits));

@@ -92,6 +92,7 @@ enum class InitializerKind : uint8_t {
     f32,      // bits
     f64,      // bits
     address,  // text + offset; generic: generic(text)+offset; mask: mask(text) as in 0xFF00(text)
+    bytes,    // text: the whole variable as bytes; a launch sets it, no source has it
 };
 
 struct Initializer {

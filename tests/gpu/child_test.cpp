@@ -1,13 +1,11 @@
 // Engines in processes of their own: the same answers, and nothing that happens there harms this
 // process.
-#include "gpu/child.hpp"
-
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <gtest/gtest.h>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -17,6 +15,7 @@
 #include <map>
 #include <thread>
 
+#include "gpu/child.hpp"
 #include "gpu/driver.hpp"
 #include "launch/input.hpp"
 #include "validate/emulator_engine.hpp"
@@ -505,13 +504,10 @@ std::unique_ptr<Engine> emulator_in_child() {
 }
 
 TEST(ChildEmulator, LockstepIsAsWithoutTheChild) {
-    launch::Input in;
-    ASSERT_EQ(launch::read_input({LOCKWARP_SOURCE_DIR "/gpu/kernels/mma_ldmatrix.json"}, "", in),
-              "");
-    ptx::Parsed parsed = ptx::parse(in.source);
-    const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, in.launch.entry);
+    auto loaded = launch::load({LOCKWARP_SOURCE_DIR "/gpu/kernels/mma_ldmatrix.json"}, "sm_90");
+    ASSERT_TRUE(loaded);
     launch::Case c;
-    ASSERT_EQ(launch::make_case(in.launch, parsed.module, resolved.program, c), "");
+    ASSERT_EQ(launch::make_case(loaded->in.launch, loaded->in.module, loaded->program, c), "");
     validate::EmulatorEngine here(isa::Arch::sm_90, false, 1);
     const auto there = emulator_in_child();
     ASSERT_NE(there, nullptr);

@@ -1,11 +1,10 @@
 // lockwarp record on the emulator in a GPU's place, and lockwarp replay as a process.
-#include "tools/commands/replay_command.hpp"
-
 #include <gtest/gtest.h>
 
 #include "emu/isa/arch.hpp"
 #include "tests/tools/process.hpp"
 #include "tools/commands/record_command.hpp"
+#include "tools/commands/replay_command.hpp"
 #include "tools/commands/run_command.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/recording.hpp"
@@ -33,13 +32,12 @@ Recorded record(const Folder& folder, const std::string& launch, const std::stri
     options.files = {launch};
     options.out = (folder.path / name).string();
     options.only = {"mma"};
-    launch::Input in;
-    ptx::Module module;
-    EXPECT_EQ(read_recorded(options.files, in, module), done);
+    launch::Result<launch::Input> in = launch::read_input(options.files, "");
+    EXPECT_TRUE(in);
     validate::EmulatorEngine engine(of_engine);
     testing::internal::CaptureStdout();
     Recorded r;
-    r.status = record_on(engine, isa::Arch::sm_90, in, std::move(module), options);
+    r.status = record_on(engine, isa::Arch::sm_90, std::move(*in), options);
     r.out = testing::internal::GetCapturedStdout();
     return r;
 }
@@ -187,11 +185,10 @@ TEST(Record, WritesWhereItIsTold) {
     RecordOptions options;
     options.files = {std::string(kernels) + "mma_m16n8k16.json"};
     options.out = (folder.path / "no/such/folder/x.lwr").string();
-    launch::Input in;
-    ptx::Module module;
-    ASSERT_EQ(read_recorded(options.files, in, module), done);
+    launch::Result<launch::Input> in = launch::read_input(options.files, "");
+    ASSERT_TRUE(in);
     validate::EmulatorEngine engine(isa::Arch::sm_90);
-    EXPECT_EQ(record_on(engine, isa::Arch::sm_90, in, std::move(module), options), wrong_input);
+    EXPECT_EQ(record_on(engine, isa::Arch::sm_90, std::move(*in), options), wrong_input);
     EXPECT_EQ(folder.names(), std::vector<std::string>{});
 }
 

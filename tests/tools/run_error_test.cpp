@@ -230,7 +230,7 @@ TEST(RunError, WhatDoesNotTakeACooperativeLaunch) {
     const Ended time = run(folder, {"time", "k.json", "--arch", "sm_80"});
     EXPECT_EQ(time.status, 2);
     EXPECT_EQ(time.err,
-              "error: k.json: no cycles are known of CTAs that wait for each other "
+              "error: k.json: the cycle model has no CTAs that wait for each other "
               "(cooperative)\n");
 }
 

@@ -1,6 +1,5 @@
 // lockwarp time: what it prints, and how near it is to what an H200's clock and counters gave.
 #include <gtest/gtest.h>
-
 #include <cmath>
 #include <ctime>
 #include <fstream>
@@ -183,21 +182,18 @@ TEST(Time, WholeKernelsAreNearAnH200) {
 
 TEST(Time, TheRunIsTheSameWithIt) {
     for (const char* const name : {"gemm_sm80_edges", "softmax", "calls_O0", "histogram"}) {
-        launch::Input in;
-        ASSERT_EQ(launch::read_input({root + "/gpu/kernels/" + name + ".json"}, "", in), "");
-        const ptx::Parsed parsed = ptx::parse(in.source);
-        const isa::Resolved resolved =
-            isa::resolve(parsed.module, isa::Arch::sm_90, in.launch.entry);
-        ASSERT_TRUE(resolved.diagnostics.empty());
+        const auto loaded = launch::load({root + "/gpu/kernels/" + name + ".json"}, "sm_90");
+        ASSERT_TRUE(loaded) << loaded.error().sentence;
+        const auto& [in, arch, program] = *loaded;
         const auto& machine = *timing::machine_of(isa::Arch::sm_90);
-        const timing::Lowering lowering = timing::lower(resolved.program, machine);
+        const timing::Lowering lowering = timing::lower(program, machine);
         std::array<std::vector<std::vector<uint8_t>>, 2> after;
         for (const bool timed : {false, true}) {
             launch::Prepared prepared;
-            ASSERT_EQ(launch::prepare(in.launch, resolved.program, prepared), "");
+            ASSERT_EQ(launch::prepare(in.launch, program, prepared), "");
             timing::Listener listener(lowering, 1, 10'000'000, false);
             const warp::Result r =
-                exec::launch(resolved.program, prepared.launch, timed ? &listener : nullptr);
+                exec::launch(program, prepared.launch, timed ? &listener : nullptr);
             EXPECT_FALSE(r.trap || r.refusal);
             if (timed) {
                 const timing::Report report =
@@ -218,14 +214,11 @@ TEST(Time, CostsAtMostThreeTimesTheRun) {
     for (const char* const name :
          {"gpu/kernels/attention_O0", "gpu/kernels/softmax_O0", "gpu/timed/wmma_rc_one",
           "gpu/timed/gemm_128x128_async2_swizzled_one"}) {
-        launch::Input in;
-        ASSERT_EQ(launch::read_input({root + "/" + name + ".json"}, "", in), "");
-        const ptx::Parsed parsed = ptx::parse(in.source);
-        const isa::Resolved resolved =
-            isa::resolve(parsed.module, isa::Arch::sm_90, in.launch.entry);
-        ASSERT_TRUE(resolved.diagnostics.empty());
+        const auto loaded = launch::load({root + "/" + name + ".json"}, "sm_90");
+        ASSERT_TRUE(loaded) << loaded.error().sentence;
+        const auto& [in, arch, program] = *loaded;
         const timing::Lowering lowering =
-            timing::lower(resolved.program, *timing::machine_of(isa::Arch::sm_90));
+            timing::lower(program, *timing::machine_of(isa::Arch::sm_90));
         std::array<std::clock_t, 2> least;
         least.fill(std::numeric_limits<std::clock_t>::max());
         double ratio = 4;
@@ -233,12 +226,12 @@ TEST(Time, CostsAtMostThreeTimesTheRun) {
         for (int round = 0; round < 20 && (round < 6 || ratio > 3); ++round) {
             const bool timed = round % 2 != 0;
             launch::Prepared prepared;
-            ASSERT_EQ(launch::prepare(in.launch, resolved.program, prepared), "");
+            ASSERT_EQ(launch::prepare(in.launch, program, prepared), "");
             prepared.launch.threads = 1;
             const std::clock_t begin = std::clock();
             timing::Listener listener(lowering, 1, 20'000'000, false);
             const warp::Result r =
-                exec::launch(resolved.program, prepared.launch, timed ? &listener : nullptr);
+                exec::launch(program, prepared.launch, timed ? &listener : nullptr);
             EXPECT_FALSE(r.trap || r.refusal);
             if (timed) timing::simulate(lowering, prepared.launch, listener, {});
             least[timed] = std::min(least[timed], std::clock() - begin);

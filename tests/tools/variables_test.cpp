@@ -1,9 +1,8 @@
 // Variables of a module that a launch file sets.
-#include "launch/variables.hpp"
-
 #include <gtest/gtest.h>
 
 #include "emu/lockwarp.hpp"
+#include "launch/variables.hpp"
 #include "tests/tools/process.hpp"
 
 namespace lockwarp::tools {
@@ -59,18 +58,24 @@ TEST(Variables, AreWhatTheLaunchFileSays) {
         << printed;
 }
 
-TEST(Variables, NoLineMoves) {
+// The tree as it is printed, for a machine that takes text.
+TEST(Variables, TheModuleKeepsItsOperationsAndPrintsTheBytes) {
     launch::LaunchFile file;
     ASSERT_EQ(
         launch::parse_launch_file(launch(R"({"table": {"init": {"fill": 1}}})"), "x.json", file),
         "");
-    std::string text = module;
-    ASSERT_EQ(launch::set_variables(file, text), "");
-    EXPECT_NE(text, module);
-    const ptx::Parsed before = ptx::parse(module), after = ptx::parse(text);
-    ASSERT_TRUE(after.diagnostics.empty());
+    const ptx::Parsed before = ptx::parse(module);
+    ptx::Module set = before.module;
+    ASSERT_EQ(launch::set_variables(file, set), "");
+    EXPECT_NE(set, before.module);
+    const ptx::Parsed printed = ptx::parse(ptx::print(set));
+    ASSERT_TRUE(printed.diagnostics.empty());
     const isa::Program a = isa::resolve(before.module, isa::Arch::sm_80, "k").program;
-    const isa::Program b = isa::resolve(after.module, isa::Arch::sm_80, "k").program;
+    const isa::Program b = isa::resolve(set, isa::Arch::sm_80, "k").program;
+    const isa::Program c = isa::resolve(printed.module, isa::Arch::sm_80, "k").program;
+    EXPECT_NE(a.global_image, b.global_image);
+    EXPECT_EQ(b.global_image, c.global_image);
+    EXPECT_EQ(b.const_image, c.const_image);
     ASSERT_EQ(a.operations.size(), b.operations.size());
     for (size_t i = 0; i < a.operations.size(); ++i) {
         EXPECT_EQ(a.operations[i].place.line, b.operations[i].place.line);
@@ -96,17 +101,18 @@ TEST(Variables, WhatIsWrongWithThem) {
     for (const auto& c : cases) {
         launch::LaunchFile file;
         ASSERT_EQ(launch::parse_launch_file(launch(c.variables), "x.json", file), "");
-        std::string text = module;
-        const launch::Problem why = launch::set_variables(file, text);
+        ptx::Module tree = ptx::parse(module).module;
+        const ptx::Module before = tree;
+        const launch::Problem why = launch::set_variables(file, tree);
         EXPECT_TRUE(why.starts_with(c.message)) << why;
-        EXPECT_EQ(text, module);
+        EXPECT_EQ(tree, before);
     }
     launch::LaunchFile file;
     EXPECT_EQ(launch::parse_launch_file(launch(R"({"taps": {}})"), "x.json", file),
               where + ".taps.init': is missing");
     EXPECT_EQ(launch::parse_launch_file(launch("[]"), "x.json", file),
               where + "': an object of variables by name is expected");
-    std::string none = ".version 7.0\n.target sm_80\n.address_size 64\n";
+    ptx::Module none = ptx::parse(".version 7.0\n.target sm_80\n.address_size 64\n").module;
     ASSERT_EQ(
         launch::parse_launch_file(launch(R"({"taps": {"init": {"fill": 1}}})"), "x.json", file),
         "");

@@ -1,11 +1,10 @@
 // Clocked kernels, with the emulator in the GPU's place: its clock counts a warp's instructions.
 // The medians, and the file that keeps them.
-#include "validate/clocks.hpp"
-
 #include <gtest/gtest.h>
 
 #include "emu/lockwarp.hpp"
 #include "launch/input.hpp"
+#include "validate/clocks.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/measure.hpp"
 
@@ -225,16 +224,17 @@ TEST(Measure, EachRunBeginsWithTheFirstBytes) {
 
 // C of a launch file of gpu/timed.
 std::vector<uint8_t> product(const std::string& name) {
-    launch::Input in;
-    EXPECT_EQ(launch::read_input({LOCKWARP_SOURCE_DIR "/gpu/timed/" + name + "_one.json"}, "", in),
-              "");
+    const auto loaded =
+        launch::load({LOCKWARP_SOURCE_DIR "/gpu/timed/" + name + "_one.json"}, "sm_90");
+    if (!loaded) {
+        ADD_FAILURE() << loaded.error().sentence;
+        return {};
+    }
+    const auto& [in, arch, program] = *loaded;
     EXPECT_TRUE(in.launch.warnings.empty()) << in.launch.warnings[0];
-    const ptx::Parsed parsed = ptx::parse(in.source);
-    const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, in.launch.entry);
-    EXPECT_TRUE(resolved.diagnostics.empty());
     launch::Prepared prepared;
-    EXPECT_EQ(launch::prepare(in.launch, resolved.program, prepared), "");
-    const warp::Result r = exec::launch(resolved.program, prepared.launch);
+    EXPECT_EQ(launch::prepare(in.launch, program, prepared), "");
+    const warp::Result r = exec::launch(program, prepared.launch);
     EXPECT_FALSE(r.trap || r.refusal) << name;
     return prepared.storage[2];
 }

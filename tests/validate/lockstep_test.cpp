@@ -1,13 +1,11 @@
 // Lockstep without a GPU: the emulator runs the traced kernel in the GPU's place.
-#include "validate/lockstep.hpp"
-
 #include <gtest/gtest.h>
-
 #include <functional>
 
 #include "emu/lockwarp.hpp"
 #include "launch/input.hpp"
 #include "validate/emulator_engine.hpp"
+#include "validate/lockstep.hpp"
 
 namespace {
 
@@ -15,13 +13,13 @@ using namespace lockwarp;
 using validate::DifferenceKind;
 
 launch::Case case_of(const std::string& launch_file) {
-    launch::Input in;
-    EXPECT_EQ(launch::read_input({LOCKWARP_SOURCE_DIR "/gpu/kernels/" + launch_file}, "", in), "");
-    ptx::Parsed parsed = ptx::parse(in.source);
-    const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, in.launch.entry);
-    EXPECT_TRUE(resolved.diagnostics.empty());
+    auto loaded = launch::load({LOCKWARP_SOURCE_DIR "/gpu/kernels/" + launch_file}, "sm_90");
     launch::Case c;
-    EXPECT_EQ(launch::make_case(in.launch, parsed.module, resolved.program, c), "");
+    if (!loaded) {
+        ADD_FAILURE() << loaded.error().sentence;
+        return c;
+    }
+    EXPECT_EQ(launch::make_case(loaded->in.launch, loaded->in.module, loaded->program, c), "");
     return c;
 }
 

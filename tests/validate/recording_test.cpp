@@ -1,9 +1,7 @@
 // Recordings: what is written is read again, bit for bit; what is not a recording is refused.
-#include "validate/recording.hpp"
-
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <gtest/gtest.h>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -11,6 +9,7 @@
 #include "emu/lockwarp.hpp"
 #include "launch/input.hpp"
 #include "validate/emulator_engine.hpp"
+#include "validate/recording.hpp"
 
 namespace {
 
@@ -53,15 +52,17 @@ Recording recorded(const std::string& ptx, const std::string& entry, uint32_t th
 Recording small() { return recorded(small_ptx, "k", 1, {Bytes(4)}); }
 
 Recording of_kernel(const std::string& launch_file) {
-    launch::Input in;
-    EXPECT_EQ(launch::read_input({LOCKWARP_SOURCE_DIR "/gpu/kernels/" + launch_file}, "", in), "");
-    ptx::Parsed parsed = ptx::parse(in.source);
-    const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, in.launch.entry);
+    auto loaded = launch::load({LOCKWARP_SOURCE_DIR "/gpu/kernels/" + launch_file}, "sm_90");
     Recording r;
+    if (!loaded) {
+        ADD_FAILURE() << loaded.error().sentence;
+        return r;
+    }
+    auto& [in, arch, program] = *loaded;
     r.name = "kernel.ptx";
     r.ptx = in.source;
     r.arch = "sm_90";
-    EXPECT_EQ(launch::make_case(in.launch, parsed.module, resolved.program, r.c), "");
+    EXPECT_EQ(launch::make_case(in.launch, in.module, program, r.c), "");
     validate::EmulatorEngine engine(isa::Arch::sm_90);
     EXPECT_EQ(run_lockstep(r.c, isa::Arch::sm_90, engine, {}, &r.answer).problem, "");
     return r;

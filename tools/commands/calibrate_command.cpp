@@ -93,7 +93,7 @@ int against(const CalibrateCommand& o, isa::Arch arch) {
         !why.empty())
         return wrong(o.against + ": " + why);
     const timing::Machine* const machine = timing::machine_of(arch);
-    if (machine == nullptr) return wrong("no cycles are known of that architecture");
+    if (machine == nullptr) return wrong("that architecture has no cycle model");
     validate::Comparison c = validate::compare_probes(measured, *machine, o.only);
     if (c.rows.empty()) return wrong("nothing to compare: no row of the file is a probe here");
     fmt::print("mean error {:.1f}% over {} values: the model of {} beside {}\n", 100 * c.mean_error,

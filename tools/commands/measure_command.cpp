@@ -14,7 +14,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
-#include "tools/report/report.hpp"
+#include "tools/report/failure.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/measure.hpp"
 
@@ -43,22 +43,16 @@ struct Wanted {
     isa::Program program;
 };
 
-// A problem ends with a line break where it is a report.
-launch::Problem read_wanted(const std::string& file, isa::Arch arch, Wanted& out) {
-    if (launch::Problem why = launch::read_input({file}, "", out.in); !why.empty()) return why;
-    ptx::Parsed parsed = ptx::parse(out.in.source);
-    if (!parsed.diagnostics.empty()) return diagnostics_report(out.in, parsed.diagnostics);
-    isa::Resolved resolved = isa::resolve(parsed.module, arch, out.in.launch.entry);
-    if (!resolved.diagnostics.empty()) return diagnostics_report(out.in, resolved.diagnostics);
-    out.program = std::move(resolved.program);
-    return launch::make_case(out.in.launch, parsed.module, out.program, out.c);
-}
-
-void say(const launch::Problem& problem) {
-    if (problem.ends_with('\n'))
-        fmt::print(stderr, "{}", problem);
-    else
-        spdlog::error("{}", problem);
+launch::Result<Wanted> make_wanted(launch::Input in, isa::Arch arch) {
+    launch::Result<isa::Program> program = launch::resolve(in, arch);
+    if (!program) return tl::unexpected(std::move(program.error()));
+    Wanted out;
+    if (launch::Problem why = launch::make_case(in.launch, in.module, *program, out.c);
+        !why.empty())
+        return launch::failure(why);
+    out.in = std::move(in);
+    out.program = std::move(*program);
+    return out;
 }
 
 launch::Problem open_engine(const MeasureCommand& command, Engines& out) {
@@ -114,15 +108,12 @@ void add_measure(CLI::App& app, int& status) {
 
 int measure_command(const MeasureCommand& command) {
     // A launch file that is wrong is wrong without a GPU too.
+    std::vector<launch::Input> inputs;
     for (const std::string& file : command.files) {
-        launch::Input in;
-        if (launch::Problem why = launch::read_input({file}, "", in); !why.empty())
-            return wrong(why);
-        for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
-        const ptx::Parsed parsed = ptx::parse(in.source);
-        if (parsed.diagnostics.empty()) continue;
-        fmt::print(stderr, "{}", diagnostics_report(in, parsed.diagnostics));
-        return wrong_input;
+        launch::Result<launch::Input> in = launch::read_input({file}, "");
+        if (!in) return refuse(in.error());
+        for (const std::string& w : in->launch.warnings) spdlog::warn("{}", w);
+        inputs.push_back(std::move(*in));
     }
     Engines engines;
     if (launch::Problem why = open_engine(command, engines); !why.empty()) return wrong(why);
@@ -149,17 +140,19 @@ int measure_command(const MeasureCommand& command) {
     std::atomic<uint64_t> ended{0};
     {
         const Progress progress(ended, command.files.size(), "launch files");
-        for (const std::string& file : command.files) {
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            const std::string& file = command.files[i];
             if (interrupted_now()) break;
             ++ended;
-            Wanted wanted;
-            if (launch::Problem why = read_wanted(file, engines.arch, wanted); !why.empty()) {
-                say(why);
+            const launch::Result<Wanted> wanted = make_wanted(std::move(inputs[i]), engines.arch);
+            if (!wanted) {
+                refuse(wanted.error());
                 continue;
             }
-            validate::Measured measured = validate::measure(wanted.c, wanted.program, engine, how);
+            validate::Measured measured =
+                validate::measure(wanted->c, wanted->program, engine, how);
             if (!measured.problem.empty()) {
-                say(file + ": " + measured.problem);
+                spdlog::error("{}: {}", file, measured.problem);
                 continue;
             }
             if (!measured.same_results)

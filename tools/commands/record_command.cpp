@@ -11,7 +11,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
-#include "tools/report/report.hpp"
+#include "tools/report/failure.hpp"
 #include "validate/recording.hpp"
 
 namespace lockwarp::tools {
@@ -22,11 +22,6 @@ namespace fs = std::filesystem;
 
 int wrong(const launch::Problem& problem) {
     spdlog::error("{}", problem);
-    return wrong_input;
-}
-
-int refuse(const launch::Input& in, const std::vector<ptx::Diagnostic>& diagnostics) {
-    fmt::print(stderr, "{}", diagnostics_report(in, diagnostics));
     return wrong_input;
 }
 
@@ -64,20 +59,12 @@ void add_record(CLI::App& app, int& status) {
     record->callback([shared, &status] { status = record_command(*shared); });
 }
 
-int read_recorded(const std::vector<std::string>& files, launch::Input& in, ptx::Module& module) {
-    if (launch::Problem why = launch::read_input(files, "", in); !why.empty()) return wrong(why);
-    for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
-    ptx::Parsed parsed = ptx::parse(in.source);
-    if (!parsed.diagnostics.empty()) return refuse(in, parsed.diagnostics);
-    module = std::move(parsed.module);
-    return done;
-}
-
 launch::Problem write_recorded(const std::string& path, const launch::Input& in, isa::Arch arch,
                                launch::Case c, validate::Answer answer, uint64_t& size) {
     validate::Recording recording;
     recording.name = fs::path(in.ptx_path).filename().string();
-    recording.ptx = in.source;
+    // A recording has no launch file: the variables that it sets stand in the text.
+    recording.ptx = in.launch.variables.empty() ? in.source : ptx::print(c.module);
     recording.arch = isa::row(arch).name;
     recording.made_by = "lockwarp " LOCKWARP_VERSION;
     recording.c = std::move(c);
@@ -113,7 +100,7 @@ int record_case(gpu::Engine& engine, isa::Arch arch, const launch::Input& in, la
         spdlog::error("stopped; {} was not written", out);
         return interrupted;
     }
-    if (!report.diagnostics.empty()) return refuse(in, report.diagnostics);
+    if (!report.diagnostics.empty()) return refuse(launch::refused(in, report.diagnostics));
     if (!report.problem.empty()) return wrong(in.launch.path + ": " + report.problem);
     uint64_t size = 0;
     if (launch::Problem why = write_recorded(out, in, arch, std::move(c), std::move(answer), size);
@@ -134,13 +121,11 @@ std::string default_name(const launch::Input& in) {
 
 }  // namespace
 
-int record_on(gpu::Engine& engine, isa::Arch arch, const launch::Input& in, ptx::Module module,
-              const RecordOptions& options) {
-    const isa::Resolved resolved = isa::resolve(module, arch, in.launch.entry);
-    if (!resolved.diagnostics.empty()) return refuse(in, resolved.diagnostics);
+int record_on(gpu::Engine& engine, isa::Arch arch, launch::Input in, const RecordOptions& options) {
+    const launch::Result<isa::Program> program = launch::resolve(in, arch);
+    if (!program) return refuse(program.error());
     launch::Case c;
-    if (launch::Problem why = launch::make_case(in.launch, module, resolved.program, c);
-        !why.empty())
+    if (launch::Problem why = launch::make_case(in.launch, in.module, *program, c); !why.empty())
         return wrong(why);
     if (c.cooperative) return wrong(in.launch.path + ": a cooperative launch is not recorded");
     return record_case(engine, arch, in, std::move(c), options,
@@ -152,16 +137,14 @@ int record_command(const RecordOptions& options) {
     const bool one = !options.suite && (options.files.size() == 1 || replaced);
     if (options.files.empty() && !options.suite)
         return wrong("record: give a launch file, or --suite");
-    struct Wanted {
-        launch::Input in;
-        ptx::Module module;
-    };
-    std::vector<Wanted> wanted(replaced ? 1 : options.files.size());
-    for (size_t i = 0; i < wanted.size(); ++i) {
-        const std::vector<std::string> files =
-            replaced ? options.files : std::vector{options.files[i]};
-        if (const int status = read_recorded(files, wanted[i].in, wanted[i].module); status != done)
-            return status;
+    std::vector<launch::Input> wanted;
+    const size_t inputs = replaced ? 1 : options.files.size();
+    for (size_t i = 0; i < inputs; ++i) {
+        launch::Result<launch::Input> in =
+            launch::read_input(replaced ? options.files : std::vector{options.files[i]}, "");
+        if (!in) return refuse(in.error());
+        for (const std::string& w : in->launch.warnings) spdlog::warn("{}", w);
+        wanted.push_back(std::move(*in));
     }
     Engines engines;
     if (launch::Problem why = open_gpus(options.engine, 1, engines); !why.empty())
@@ -174,16 +157,15 @@ int record_command(const RecordOptions& options) {
         return wrong("--gpus " + options.engine.gpus + ": a recording is of one GPU");
     gpu::Engine& engine = *engines.all[0];
     catch_interrupts();
-    if (one)
-        return record_on(engine, engines.arch, wanted[0].in, std::move(wanted[0].module), options);
+    if (one) return record_on(engine, engines.arch, std::move(wanted[0]), options);
 
     const fs::path folder = options.out.empty() ? "." : options.out;
     if (launch::Problem why = launch::make_folder(folder.string()); !why.empty()) return wrong(why);
     int status = done;
-    for (Wanted& w : wanted) {
+    for (launch::Input& in : wanted) {
         RecordOptions each = options;
-        each.out = (folder / default_name(w.in)).string();
-        status = std::max(status, record_on(engine, engines.arch, w.in, std::move(w.module), each));
+        each.out = (folder / default_name(in)).string();
+        status = std::max(status, record_on(engine, engines.arch, std::move(in), each));
         if (status > differs_or_trapped) return status;
     }
     if (!options.suite) return status;

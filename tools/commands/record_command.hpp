@@ -31,13 +31,8 @@ struct RecordOptions {
 
 int record_command(const RecordOptions& options);
 
-// One launch file on an engine that is open, of that architecture, to options.out. `module` is of
-// the input's source.
-int record_on(gpu::Engine& engine, isa::Arch arch, const launch::Input& in, ptx::Module module,
-              const RecordOptions& options);
-
-// Reads and parses what is to be recorded: an exit status, `done` or said why not.
-int read_recorded(const std::vector<std::string>& files, launch::Input& in, ptx::Module& module);
+// One launch file on an engine that is open, of that architecture, to options.out.
+int record_on(gpu::Engine& engine, isa::Arch arch, launch::Input in, const RecordOptions& options);
 
 // Writes what an engine gave for a case of the input, once it is sure that it can be read again.
 // size: of the file.

@@ -14,6 +14,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/fidelity_command.hpp"
 #include "tools/progress.hpp"
+#include "tools/report/failure.hpp"
 #include "tools/report/matrices.hpp"
 #include "tools/report/report.hpp"
 #include "validate/lockstep.hpp"
@@ -126,28 +127,13 @@ int run_command(const RunOptions& options) {
         if (launch::Problem why = parse_product(options.product[i], products[i]); !why.empty())
             return wrong(why);
 
-    launch::Input in;
-    if (launch::Problem why = launch::read_input(options.files, options.arch, in); !why.empty())
-        return wrong(why);
+    const launch::Result<launch::Loaded> loaded = launch::load(options.files, options.arch);
+    if (!loaded) return refuse(loaded.error());
+    const auto& [in, arch, program] = *loaded;
     for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
-    const auto refuse = [&](const std::vector<ptx::Diagnostic>& diagnostics) {
-        fmt::print(stderr, "{}", diagnostics_report(in, diagnostics));
-        return wrong_input;
-    };
-    const ptx::Parsed parsed = ptx::parse(in.source);
-    if (!parsed.diagnostics.empty()) return refuse(parsed.diagnostics);
-    isa::Arch arch{};
-    std::vector<ptx::Diagnostic> diagnostics;
-    if (launch::Problem why =
-            launch::choose_arch(in, options.arch, parsed.module, arch, diagnostics);
-        !why.empty())
-        return wrong(why);
-    if (!diagnostics.empty()) return refuse(diagnostics);
-    const isa::Resolved resolved = isa::resolve(parsed.module, arch, in.launch.entry);
-    if (!resolved.diagnostics.empty()) return refuse(resolved.diagnostics);
 
     launch::Prepared prepared;
-    if (launch::Problem why = launch::prepare(in.launch, resolved.program, prepared); !why.empty())
+    if (launch::Problem why = launch::prepare(in.launch, program, prepared); !why.empty())
         return wrong(why);
     // Whatever can be wrong with a request is said before the run, not after it.
     std::vector<std::vector<uint8_t>> inputs;
@@ -174,8 +160,7 @@ int run_command(const RunOptions& options) {
     check::InFlight in_flight;
     {
         const Progress progress(ended, in.launch.grid.count(), "CTAs");
-        result =
-            exec::launch(resolved.program, prepared.launch, options.check ? &in_flight : nullptr);
+        result = exec::launch(program, prepared.launch, options.check ? &in_flight : nullptr);
     }
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -185,18 +170,17 @@ int run_command(const RunOptions& options) {
         return interrupted;
     }
     if (result.trap) {
-        fmt::print("{}", trap_report(in.ptx_path, in.source, resolved.program, *result.trap));
+        fmt::print("{}", trap_report(in.ptx_path, in.source, program, *result.trap));
         fmt::print("{}", printed_report(result));
         if (options.stats) fmt::print("{}", statistics(result.statistics, seconds));
         return differs_or_trapped;
     }
 
     const std::string early =
-        early_reads_report(in.ptx_path, in.source, resolved.program, in_flight.found());
+        early_reads_report(in.ptx_path, in.source, program, in_flight.found());
     fmt::print("{}", early);
-    fmt::print("done: {} on {}, {} CTA{}, {} instructions\n", resolved.program.entry,
-               isa::row(arch).name, validate::grouped(result.statistics.ctas),
-               result.statistics.ctas == 1 ? "" : "s",
+    fmt::print("done: {} on {}, {} CTA{}, {} instructions\n", program.entry, isa::row(arch).name,
+               validate::grouped(result.statistics.ctas), result.statistics.ctas == 1 ? "" : "s",
                validate::grouped(result.statistics.instructions));
     const Buffers after = views(in.launch.buffers, prepared.storage);
     std::string text = printed_report(result);
@@ -204,7 +188,7 @@ int run_command(const RunOptions& options) {
     for (const ProductRequest& p : products)
         product_report(p, views(in.launch.buffers, inputs), after, text);
     if (options.stats) text += statistics(result.statistics, seconds);
-    text += fidelity_note(resolved.program, parsed.module);
+    text += fidelity_note(program, in.module);
     fmt::print("{}", text);
     if (!options.out.empty())
         if (launch::Problem why = write_outputs(in.launch, prepared, options.out); !why.empty())

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/exit_status.hpp"
+
 namespace lockwarp::tools {
 
 struct RunOptions {
@@ -18,13 +20,6 @@ struct RunOptions {
     uint64_t max_steps = 0;  // 0: no limit
     unsigned threads = 0;
 };
-
-// Exit status.
-inline constexpr int done = 0;
-inline constexpr int differs_or_trapped = 1;
-inline constexpr int wrong_input = 2;
-inline constexpr int no_gpu = 77;
-inline constexpr int interrupted = 130;
 
 int run_command(const RunOptions& options);
 

@@ -10,6 +10,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
+#include "tools/report/failure.hpp"
 #include "tools/report/report.hpp"
 #include "tools/report/time_report.hpp"
 #include "validate/clocks.hpp"
@@ -37,38 +38,29 @@ std::string names_of_machines() {
 // done, or the exit status with everything said.
 int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uint64_t from,
              Timed& t) {
-    if (launch::Problem why = launch::read_input(o.files, {}, t.in); !why.empty())
-        return wrong(why);
-    const auto refuse = [&](const std::vector<ptx::Diagnostic>& diagnostics) {
-        fmt::print(stderr, "{}", diagnostics_report(t.in, diagnostics));
-        return wrong_input;
-    };
-    const ptx::Parsed parsed = ptx::parse(t.in.source);
-    if (!parsed.diagnostics.empty()) return refuse(parsed.diagnostics);
+    launch::Result<launch::Input> in = launch::read_input(o.files, {});
+    if (!in) return refuse(in.error());
+    t.in = std::move(*in);
     const timing::Machine* machine = name.empty() ? nullptr : timing::machine_named(name);
     if (!name.empty() && machine == nullptr)
-        return wrong("no cycles are known of \"" + name + "\"; they are of " + names_of_machines());
-    isa::Arch arch{};
-    std::vector<ptx::Diagnostic> diagnostics;
+        return wrong("\"" + name + "\" has no cycle model; these have one: " + names_of_machines());
     const std::string named = machine == nullptr ? "" : std::string(isa::row(machine->arch).name);
-    if (launch::Problem why = launch::choose_arch(t.in, named, parsed.module, arch, diagnostics);
-        !why.empty())
-        return wrong(why);
-    if (!diagnostics.empty()) return refuse(diagnostics);
-    if (machine == nullptr) machine = timing::machine_of(arch);
+    const launch::Result<isa::Arch> arch = launch::choose_arch(t.in, named);
+    if (!arch) return refuse(arch.error());
+    if (machine == nullptr) machine = timing::machine_of(*arch);
     if (machine == nullptr)
-        return wrong(fmt::format("no cycles are known of {}; --arch: {}", isa::row(arch).name,
+        return wrong(fmt::format("{} has no cycle model; --arch takes: {}", isa::row(*arch).name,
                                  names_of_machines()));
-    isa::Resolved resolved = isa::resolve(parsed.module, arch, t.in.launch.entry);
-    if (!resolved.diagnostics.empty()) return refuse(resolved.diagnostics);
-    t.program = std::make_unique<isa::Program>(std::move(resolved.program));
+    launch::Result<isa::Program> program = launch::resolve(t.in, *arch);
+    if (!program) return refuse(program.error());
+    t.program = std::make_unique<isa::Program>(std::move(*program));
     launch::Prepared prepared;
     if (launch::Problem why = launch::prepare(t.in.launch, *t.program, prepared); !why.empty())
         return wrong(why);
 
     if (prepared.launch.cooperative)
         return wrong(t.in.launch.path +
-                     ": no cycles are known of CTAs that wait for each other (cooperative)");
+                     ": the cycle model has no CTAs that wait for each other (cooperative)");
 
     t.lowering = timing::lower(*t.program, *machine);
     timing::Listener listener(t.lowering, machine->sms, most_items, o.cold);

@@ -16,7 +16,7 @@
 #include "tools/commands/record_command.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
-#include "tools/report/report.hpp"
+#include "tools/report/failure.hpp"
 #include "tools/shard.hpp"
 #include "validate/lockstep.hpp"
 
@@ -85,7 +85,7 @@ struct Outcome {
     validate::CaseResult result;
     validate::Summary counted;  // its instructions
     int status = done;
-    std::string refused;  // what stands on stderr where the input is wrong
+    std::optional<launch::Error> refused;  // what stands on stderr where the input is wrong
 };
 
 // The first name that is free: diff-0001.lwr, diff-0002.lwr, ...
@@ -129,33 +129,28 @@ std::string statistics(const validate::Report& r) {
         validate::grouped(r.statistics.instructions));
 }
 
-Outcome run_one(const Job& job, const std::vector<std::string>& files, gpu::Engine& engine) {
+Outcome run_one(const Job& job, const std::string& name, launch::Input in, gpu::Engine& engine) {
     Outcome out;
     const auto begin = std::chrono::steady_clock::now();
-    out.result.name = files.back();
-    const auto refuse = [&](std::string why) {
+    out.result.name = name;
+    const auto refuse = [&](launch::Error why) {
         out.status = wrong_input;
         out.result.verdict = validate::Verdict::failed;
-        out.result.text = why + (why.ends_with('\n') ? "" : "\n");
+        out.result.text = text_of(why);
         out.refused = std::move(why);
         return out;
     };
-    launch::Input in;
-    if (launch::Problem why = launch::read_input(files, "", in); !why.empty()) return refuse(why);
-    for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
-    ptx::Parsed parsed = ptx::parse(in.source);
-    if (!parsed.diagnostics.empty()) return refuse(diagnostics_report(in, parsed.diagnostics));
-    const isa::Resolved resolved = isa::resolve(parsed.module, job.arch, in.launch.entry);
-    if (!resolved.diagnostics.empty()) return refuse(diagnostics_report(in, resolved.diagnostics));
+    const launch::Result<isa::Program> program = launch::resolve(in, job.arch);
+    if (!program) return refuse(program.error());
     launch::Case c;
-    if (launch::Problem p = launch::make_case(in.launch, parsed.module, resolved.program, c);
-        !p.empty())
-        return refuse(p);
+    if (launch::Problem p = launch::make_case(in.launch, in.module, *program, c); !p.empty())
+        return refuse(launch::failure(p).value());
     validate::Answer answer;
     const validate::Report report = validate::run_lockstep(c, job.arch, engine, job.how, &answer);
-    if (!report.diagnostics.empty()) return refuse(diagnostics_report(in, report.diagnostics));
-    if (!report.problem.empty()) return refuse(in.launch.path + ": " + report.problem);
-    out.result = validate::result_of(files.back(), report, in.ptx_path);
+    if (!report.diagnostics.empty()) return refuse(launch::refused(in, report.diagnostics));
+    if (!report.problem.empty())
+        return refuse(launch::failure(in.launch.path + ": " + report.problem).value());
+    out.result = validate::result_of(name, report, in.ptx_path);
     out.result.text = validate::text_report(report, engine.device(), in.ptx_path);
     if (job.options.stats) out.result.text += statistics(report);
     validate::add_instructions(out.counted, report);
@@ -177,13 +172,13 @@ std::vector<std::vector<std::string>> cases_of(const std::vector<std::string>& f
 
 void print(const std::vector<Outcome>& all, const validate::Summary& s) {
     if (all.size() == 1) {
-        if (all[0].refused.empty()) fmt::print("{}", all[0].result.text);
+        if (!all[0].refused) fmt::print("{}", all[0].result.text);
         return;
     }
     uint64_t identical = 0;
     uint64_t refused = 0;
     for (const Outcome& o : all) identical += o.status == done;
-    for (const Outcome& o : all) refused += !o.refused.empty();
+    for (const Outcome& o : all) refused += o.refused.has_value();
     if (refused != 0)
         fmt::print("FAILED: {} of {} launch files not compared, {} different; {}\n", refused,
                    all.size(), all.size() - identical - refused, validate::counts_text(s.counts));
@@ -194,8 +189,7 @@ void print(const std::vector<Outcome>& all, const validate::Summary& s) {
                    validate::counts_text(s.counts));
     for (const gpu::Device& d : s.devices) fmt::print("{}\n", validate::device_text(d));
     for (const Outcome& o : all)
-        if (o.status != done && o.refused.empty())
-            fmt::print("\n{}\n{}", o.result.name, o.result.text);
+        if (o.status != done && !o.refused) fmt::print("\n{}\n{}", o.result.name, o.result.text);
 }
 
 }  // namespace
@@ -273,14 +267,12 @@ int validate_command(const ValidateOptions& options) {
     cases = {cases.begin() + static_cast<std::ptrdiff_t>(part.first),
              cases.begin() + static_cast<std::ptrdiff_t>(part.first + part.count)};
     // A launch file that is wrong is wrong without a GPU too.
+    std::vector<launch::Input> inputs;
     for (const std::vector<std::string>& files : cases) {
-        launch::Input in;
-        if (launch::Problem why = launch::read_input(files, "", in); !why.empty())
-            return wrong(why);
-        const ptx::Parsed parsed = ptx::parse(in.source);
-        if (parsed.diagnostics.empty()) continue;
-        fmt::print(stderr, "{}", diagnostics_report(in, parsed.diagnostics));
-        return wrong_input;
+        launch::Result<launch::Input> in = launch::read_input(files, "");
+        if (!in) return refuse(in.error());
+        for (const std::string& w : in->launch.warnings) spdlog::warn("{}", w);
+        inputs.push_back(std::move(*in));
     }
     Engines engines;
     if (launch::Problem why = open_gpus(options.engines, 1, engines); !why.empty())
@@ -309,7 +301,7 @@ int validate_command(const ValidateOptions& options) {
         for (const auto& engine : engines.all)
             threads.emplace_back([&, side = engine.get()] {
                 for (size_t i = next++; i < cases.size() && !interrupted_now(); i = next++) {
-                    outcomes[i] = run_one(job, cases[i], *side);
+                    outcomes[i] = run_one(job, cases[i].back(), std::move(inputs[i]), *side);
                     ++ended;
                 }
             });
@@ -322,12 +314,7 @@ int validate_command(const ValidateOptions& options) {
     summary.command = "validate";
     int status = done;
     for (const Outcome& o : outcomes) {
-        if (!o.refused.empty()) {
-            if (o.refused.ends_with('\n'))
-                fmt::print(stderr, "{}", o.refused);
-            else
-                spdlog::error("{}", o.refused);
-        }
+        if (o.refused) refuse(*o.refused);
         validate::add(summary, o.result, true);
         for (const auto& [name, counts] : o.counted.instructions)
             summary.instructions[name] += counts;

@@ -101,12 +101,6 @@ std::string caret_report(const std::string& file, std::string_view source,
     return out;
 }
 
-std::string diagnostics_report(const launch::Input& in,
-                               const std::vector<ptx::Diagnostic>& diagnostics) {
-    return fmt::format("{}{} error{} in {}\n", caret_report(in.ptx_path, in.source, diagnostics),
-                       diagnostics.size(), diagnostics.size() == 1 ? "" : "s", in.ptx_path);
-}
-
 std::string trap_report(const std::string& file, std::string_view source,
                         const isa::Program& program, const warp::Trap& t) {
     std::string out = fmt::format("TRAP  {}:{}  {}: {}", file, t.place.line,

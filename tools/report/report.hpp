@@ -8,17 +8,12 @@
 #include "emu/check/in_flight.hpp"
 #include "emu/isa/operation.hpp"
 #include "emu/warp/launch.hpp"
-#include "launch/input.hpp"
 
 namespace lockwarp::tools {
 
 // "kernel.ptx:41:5: error: ...", the line, a caret under the token, and the hint.
 std::string caret_report(const std::string& file, std::string_view source,
                          const std::vector<ptx::Diagnostic>& diagnostics);
-
-// Every diagnostic with its caret, and how many there are.
-std::string diagnostics_report(const launch::Input& in,
-                               const std::vector<ptx::Diagnostic>& diagnostics);
 
 // A program's own fault, first line the answer.
 std::string trap_report(const std::string& file, std::string_view source,

@@ -1,0 +1,27 @@
+#include "tools/report/failure.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "tools/exit_status.hpp"
+#include "tools/report/report.hpp"
+
+namespace lockwarp::tools {
+
+std::string text_of(const launch::Error& error) {
+    if (error.diagnostics.empty()) return error.sentence + "\n";
+    const size_t n = error.diagnostics.size();
+    return fmt::format("{}{} error{} in {}\n",
+                       caret_report(error.path, error.source, error.diagnostics), n,
+                       n == 1 ? "" : "s", error.path);
+}
+
+int refuse(const launch::Error& error) {
+    if (error.diagnostics.empty())
+        spdlog::error("{}", error.sentence);
+    else
+        fmt::print(stderr, "{}", text_of(error));
+    return wrong_input;
+}
+
+}  // namespace lockwarp::tools
