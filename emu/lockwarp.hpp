@@ -2,8 +2,8 @@
 //
 //   auto parsed = lockwarp::ptx::parse(text);
 //   auto resolved = lockwarp::isa::resolve(parsed.module, lockwarp::isa::Arch::sm_80, "kernel");
-//   lockwarp::warp::Launch launch;  // to be filled: grid, block, parameters, buffers
-//   auto result = lockwarp::exec::launch(resolved.program, launch, observer);
+//   lockwarp::warp::Launch launch;  // to be filled: grid, block, parameters, buffers, observers
+//   auto result = lockwarp::exec::launch(resolved.program, launch);
 //
 // Bytes in, results out: nothing here throws, prints, or keeps state between calls. What is wrong
 // with a module is a list of diagnostics, a program's own fault is a trap, each with its place.

@@ -97,26 +97,36 @@ Comparator::Comparator(const Plan& plan, const Tracks& tracks, Supplied& supplie
     supplied_.resize(tracks.window.ctas * plan.warps * 32);
 }
 
-bool Comparator::has_track(const warp::Retired& e) const {
-    return e.cta_index >= tracks_.window.first_cta &&
-           e.cta_index - tracks_.window.first_cta < tracks_.window.ctas;
+Comparator::CtaState::CtaState(const Comparator& c, const warp::CtaPlace& cta)
+    : comparator(c), place(cta), warps(c.plan_.warps), counts(c.plan_.program->operations.size()) {
+    for (WarpState& w : warps) w.branch.fill(no_branch);
+}
+
+std::unique_ptr<warp::CtaObserver> Comparator::begin(const warp::CtaPlace& cta) {
+    const uint64_t at = cta.index - tracks_.window.first_cta;
+    if (cta.index < tracks_.window.first_cta || at >= tracks_.window.ctas) return nullptr;
+    auto state = std::make_unique<CtaState>(*this, cta);
+    states_[at] = state.get();
+    return state;
+}
+
+void Comparator::take(const warp::CtaPlace& cta, std::unique_ptr<warp::CtaObserver> listener) {
+    auto& state = static_cast<CtaState&>(*listener);
+    states_[cta.index - tracks_.window.first_cta] = nullptr;
+    unfinished_ |= state.unfinished;
+    records_ += state.records;
+    for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += state.counts[i];
+    if (!first_) first_ = std::move(state.first);
+}
+
+Comparator::CtaState* Comparator::state_of(const warp::Retired& e) const {
+    const uint64_t at = e.cta_index - tracks_.window.first_cta;
+    return at < states_.size() ? states_[at] : nullptr;
 }
 
 bool Comparator::watches(const warp::Retired& e) const {
     return plan_.compared[e.operation] && (plan_.watched_warps >> e.warp & 1) != 0 &&
            e.cta_index >= plan_.first_cta && e.cta_index - plan_.first_cta < plan_.ctas;
-}
-
-Comparator::CtaState& Comparator::state_of(const warp::Retired& e) {
-    std::unique_ptr<CtaState>& state = states_[e.cta_index - tracks_.window.first_cta];
-    if (!state) {
-        state = std::make_unique<CtaState>();
-        state->warps.resize(plan_.warps);
-        for (WarpState& w : state->warps) w.branch.fill(no_branch);
-        state->counts.resize(plan_.program->operations.size());
-        state->id = e.cta;
-    }
-    return *state;
 }
 
 // The 32 words, one a lane, of a place in a warp's tracks.
@@ -128,9 +138,9 @@ const uint64_t* Comparator::words(uint64_t cta, uint32_t warp, uint64_t word) co
 }
 
 void Comparator::supply(const warp::Retired& e, uint8_t* registers) {
-    if (!has_track(e) || !plan_.traced[e.operation]) return;
-    CtaState& state = state_of(e);
-    if (state.lost) return;
+    CtaState* const of_cta = state_of(e);
+    if (of_cta == nullptr || of_cta->lost || !plan_.traced[e.operation]) return;
+    CtaState& state = *of_cta;
     WarpState& w = state.warps[e.warp];
     const isa::Operation& o = plan_.program->operations[e.operation];
     const bool taken = plan_.taken[e.operation];
@@ -173,16 +183,15 @@ void Comparator::supply(const warp::Retired& e, uint8_t* registers) {
 }
 
 uint32_t Comparator::went_on(const warp::Retired& e) const {
-    if (!has_track(e) || !plan_.traced[e.operation]) return 0;
+    const CtaState* const state = state_of(e);
+    if (state == nullptr || state->lost || !plan_.traced[e.operation]) return 0;
+    const WarpState& w = state->warps[e.warp];
     const uint64_t cta = e.cta_index - tracks_.window.first_cta;
-    const CtaState* const state = states_[cta].get();
-    if (state != nullptr && state->lost) return 0;
     uint32_t lanes = 0;
     for (uint32_t rest = e.executed; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
-        const WarpState* const w = state == nullptr ? nullptr : &state->warps[e.warp];
-        const uint64_t at = w == nullptr ? 0 : w->next[w->together ? 0 : lane];
-        const size_t given = w == nullptr ? 0 : w->given[lane];
+        const uint64_t at = w.next[w.together ? 0 : lane];
+        const size_t given = w.given[lane];
         const std::vector<uint64_t>& earlier = supplied_[(cta * plan_.warps + e.warp) * 32 + lane];
         uint64_t value = 0;
         if (given < earlier.size())
@@ -195,17 +204,15 @@ uint32_t Comparator::went_on(const warp::Retired& e) const {
     return lanes;
 }
 
-void Comparator::retired(const warp::Retired& e) {
-    if (!has_track(e)) return;
+void Comparator::compare(CtaState& state, const warp::Retired& e) const {
     const isa::Operation& o = plan_.program->operations[e.operation];
     if (isa::row(o.op).flow == isa::Flow::branch && o.guarded) {
-        WarpState& w = state_of(e).warps[e.warp];
+        WarpState& w = state.warps[e.warp];
         for (uint32_t rest = e.active; rest != 0; rest &= rest - 1)
             w.branch[static_cast<uint32_t>(__builtin_ctz(rest))] = e.operation;
         w.taken = (w.taken & ~e.active) | e.executed;
     }
     if (!plan_.traced[e.operation] || e.executed == 0) return;
-    CtaState& state = state_of(e);
     WarpState& w = state.warps[e.warp];
     if (w.together && e.executed == all && state.supplied == 0 && compare_together(state, w, e))
         return;
@@ -218,7 +225,7 @@ void Comparator::retired(const warp::Retired& e) {
 }
 
 // All lanes at once. false: something differs, or is not to be compared: look at each lane.
-bool Comparator::compare_together(CtaState& state, WarpState& w, const warp::Retired& e) {
+bool Comparator::compare_together(CtaState& state, WarpState& w, const warp::Retired& e) const {
     const isa::Operation& o = plan_.program->operations[e.operation];
     const uint64_t at = w.next[0];
     if (!state.lost && at >= tracks_.window.first) {
@@ -242,7 +249,7 @@ bool Comparator::compare_together(CtaState& state, WarpState& w, const warp::Ret
 }
 
 void Comparator::compare_lane(CtaState& state, WarpState& w, const warp::Retired& e,
-                              uint32_t lane) {
+                              uint32_t lane) const {
     const isa::Operation& o = plan_.program->operations[e.operation];
     const uint64_t at = w.next[lane];
     w.next[lane] += 1u + o.written;
@@ -292,34 +299,23 @@ void Comparator::found(CtaState& state, const WarpState& w, const warp::Retired&
 }
 
 // A lane of the engine that did more than the emulator's left a record where there should be none.
-void Comparator::cta_ended(uint64_t cta_index) {
-    if (cta_index < tracks_.window.first_cta ||
-        cta_index - tracks_.window.first_cta >= tracks_.window.ctas)
-        return;
-    warp::Retired e{};
-    e.cta_index = cta_index;
-    CtaState& state = state_of(e);
+void Comparator::compare_ends(CtaState& state) const {
     for (uint32_t i = 0; i < plan_.warps * 32 && !state.lost; ++i) {
         const WarpState& w = state.warps[i / 32];
         const uint64_t at = w.next[w.together ? 0 : i % 32];
         if (at < tracks_.window.first || at >= tracks_.window.first + tracks_.window.words)
             continue;
-        const uint64_t number = words(cta_index, i / 32, at)[i % 32];
+        const uint64_t number = words(state.place.index, i / 32, at)[i % 32];
         if (number == 0) continue;
         state.lost = true;
-        e.cta = state.id;
+        warp::Retired e{};
+        e.cta = state.place.id;
+        e.cta_index = state.place.index;
         e.warp = i / 32;
         e.operation =
             static_cast<uint32_t>(std::min<uint64_t>(number, plan_.program->operations.size()) - 1);
         found(state, w, e, i % 32, DifferenceKind::control_flow, 0, 0, number);
     }
-    const std::lock_guard guard(lock_);
-    unfinished_ |= state.unfinished;
-    records_ += state.records;
-    for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += state.counts[i];
-    if (state.first && (!first_ || first_->cta_index > state.first->cta_index))
-        first_ = std::move(state.first);
-    states_[cta_index - tracks_.window.first_cta].reset();
 }
 
 bool Comparator::finish(Report& report) const {

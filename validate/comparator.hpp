@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "emu/warp/observer.hpp"
@@ -32,8 +31,8 @@ class Comparator : public warp::Observer, public warp::Oracle {
     // supplied: of earlier windows of the same CTAs; grows.
     Comparator(const Plan& plan, const Tracks& tracks, Supplied& supplied);
 
-    void retired(const warp::Retired& event) override;
-    void cta_ended(uint64_t cta_index) override;
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace& cta) override;
+    void take(const warp::CtaPlace& cta, std::unique_ptr<warp::CtaObserver> listener) override;
     bool knows(uint32_t operation) const override { return plan_.taken[operation]; }
     void supply(const warp::Retired& event, uint8_t* registers) override;
     uint32_t went_on(const warp::Retired& event) const override;
@@ -53,8 +52,14 @@ class Comparator : public warp::Observer, public warp::Oracle {
         uint32_t taken = 0;
         bool together = true;  // all lanes are at next[0]
     };
-    // Of a CTA that runs. One thread at a time runs a CTA: it needs no lock.
-    struct CtaState {
+    // Of a CTA that runs.
+    struct CtaState : warp::CtaObserver {
+        CtaState(const Comparator& c, const warp::CtaPlace& cta);
+        void retired(const warp::Retired& event) override { comparator.compare(*this, event); }
+        void ended() override { comparator.compare_ends(*this); }
+
+        const Comparator& comparator;
+        warp::CtaPlace place;
         std::vector<WarpState> warps;
         std::vector<Counts> counts;  // by operation
         uint64_t records = 0;
@@ -62,28 +67,27 @@ class Comparator : public warp::Observer, public warp::Oracle {
         uint32_t results = 0;   // by bits, which of its results
         bool lost = false;      // control flow differed: nothing after it can be compared
         bool unfinished = false;
-        std::array<uint32_t, 3> id{};
         std::unique_ptr<Difference> first;
     };
 
-    bool has_track(const warp::Retired& e) const;
-    bool watches(const warp::Retired& e) const;  // its results are compared
-    CtaState& state_of(const warp::Retired& e);
+    CtaState* state_of(const warp::Retired& e) const;  // nullptr: it has no track
+    bool watches(const warp::Retired& e) const;        // its results are compared
+    void compare(CtaState& state, const warp::Retired& e) const;
+    void compare_ends(CtaState& state) const;
     const uint64_t* words(uint64_t cta, uint32_t warp, uint64_t word) const;
-    bool compare_together(CtaState& state, WarpState& w, const warp::Retired& e);
-    void compare_lane(CtaState& state, WarpState& w, const warp::Retired& e, uint32_t lane);
-    void found(CtaState& state, const WarpState& w, const warp::Retired& e, uint32_t lane,
-               DifferenceKind kind, uint32_t reg, uint64_t emulated, uint64_t other);
+    bool compare_together(CtaState& state, WarpState& w, const warp::Retired& e) const;
+    void compare_lane(CtaState& state, WarpState& w, const warp::Retired& e, uint32_t lane) const;
+    static void found(CtaState& state, const WarpState& w, const warp::Retired& e, uint32_t lane,
+                      DifferenceKind kind, uint32_t reg, uint64_t emulated, uint64_t other);
 
     const Plan& plan_;
     const Tracks& tracks_;
     Supplied& supplied_;
-    std::vector<std::unique_ptr<CtaState>> states_;
-    std::vector<Counts> counts_;  // by operation, of the CTAs that ended
+    std::vector<CtaState*> states_;  // of the window's CTAs, for the oracle
+    std::vector<Counts> counts_;     // by operation, of the CTAs that ended
     uint64_t records_ = 0;
     std::unique_ptr<Difference> first_;
     bool unfinished_ = false;
-    std::mutex lock_;
 };
 
 // The bits of a register in one lane, as a record has them.

@@ -33,7 +33,8 @@ gpu::Problem modelled_cycles(const programs::Probe& probe, unsigned warps,
     launch.buffers.push_back({"out", buffer_address, bytes});
     const timing::Lowering lowering = timing::lower(resolved.program, machine);
     timing::Listener listener(lowering, 1, most_items, false);
-    const warp::Result result = exec::launch(resolved.program, launch, &listener);
+    launch.observers = {&listener};
+    const warp::Result result = exec::launch(resolved.program, launch);
     if (result.refusal) return result.refusal->what;
     if (result.trap) return std::string(warp::trap_name(result.trap->kind));
     timing::Options options;

@@ -14,39 +14,48 @@ namespace {
 // Steps of a warp after which the emulator is as endless as a kernel that the engine stopped.
 constexpr uint64_t hung_steps = uint64_t{1} << 26;
 
-// Keeps the registers of one warp as they are before one of its steps, and ends the run then.
-class Capture : public warp::Observer {
-  public:
-    Capture(Comparator& beside, const Difference& at) : beside_(beside), at_(at) {}
-    void retired(const warp::Retired& e) override {
-        beside_.retired(e);
-        if (e.warp != at_.warp || e.step + 1 != at_.step) return;
-        registers.assign(e.registers, e.registers + e.program->register_bytes);
-        stop = true;
+// Of a launch of one CTA: keeps the registers of one warp as they are before one of its steps, and
+// ends the run then.
+struct Capture : warp::Observer {
+    explicit Capture(const Difference& d) : at(d) {}
+    struct OfCta : warp::CtaObserver {
+        explicit OfCta(Capture& c) : capture(c) {}
+        void retired(const warp::Retired& e) override {
+            if (e.warp != capture.at.warp || e.step + 1 != capture.at.step) return;
+            capture.registers.assign(e.registers, e.registers + e.program->register_bytes);
+            capture.stop = true;
+        }
+        Capture& capture;
+    };
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        return std::make_unique<OfCta>(*this);
     }
+
+    const Difference& at;
     std::vector<uint8_t> registers;
     std::atomic<bool> stop{false};
-
-  private:
-    Comparator& beside_;
-    const Difference& at_;
 };
 
-// The longest track of the CTAs that run.
-class TrackLength : public warp::Observer {
-  public:
-    TrackLength(const Plan& plan) : plan_(plan), lanes_(plan.warps * 32) {}
-    void retired(const warp::Retired& e) override {
-        if (!plan_.traced[e.operation]) return;
-        const uint64_t words = 1u + e.program->operations[e.operation].written;
-        for (uint32_t rest = e.executed; rest != 0; rest &= rest - 1)
-            lanes_[e.warp * 32 + static_cast<uint32_t>(__builtin_ctz(rest))] += words;
+// Of a launch of one CTA: the longest track.
+struct TrackLength : warp::Observer {
+    explicit TrackLength(const Plan& p) : plan(p), lanes(p.warps * 32) {}
+    struct OfCta : warp::CtaObserver {
+        explicit OfCta(TrackLength& l) : length(l) {}
+        void retired(const warp::Retired& e) override {
+            if (!length.plan.traced[e.operation]) return;
+            const uint64_t words = 1u + e.program->operations[e.operation].written;
+            for (uint32_t rest = e.executed; rest != 0; rest &= rest - 1)
+                length.lanes[e.warp * 32 + static_cast<uint32_t>(__builtin_ctz(rest))] += words;
+        }
+        TrackLength& length;
+    };
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        return std::make_unique<OfCta>(*this);
     }
-    uint64_t words() const { return *std::ranges::max_element(lanes_); }
+    uint64_t words() const { return *std::ranges::max_element(lanes); }
 
-  private:
-    const Plan& plan_;
-    std::vector<uint64_t> lanes_;
+    const Plan& plan;
+    std::vector<uint64_t> lanes;
 };
 
 }  // namespace
@@ -87,7 +96,8 @@ bool Side::emulate(Memory& bytes, uint64_t first_cta, uint64_t ctas, warp::Obser
     if (ctas == 0) return true;
     warp::Launch l = launch(bytes, first_cta, ctas);
     l.oracle = oracle;
-    const warp::Result r = exec::launch(report.program, l, observer);
+    if (observer != nullptr) l.observers = {observer};
+    const warp::Result r = exec::launch(report.program, l);
     if (r.refusal) return fail(r.refusal->what);
     report.statistics.instructions += r.statistics.instructions;
     report.statistics.lane_operations += r.statistics.lane_operations;
@@ -175,12 +185,13 @@ void Side::explain(const Tracks& tracks, Supplied supplied, Memory bytes) const 
     report.tracks->window.ctas = 1;
     if (d.kind != DifferenceKind::value) return;
     Comparator comparator(plan, tracks, supplied);
-    Capture capture(comparator, d);
+    Capture capture(d);
     warp::Launch l = launch(bytes, d.cta_index, 1);
     l.oracle = &comparator;
     l.stop = &capture.stop;
     l.threads = 1;
-    exec::launch(report.program, l, &capture);
+    l.observers = {&comparator, &capture};
+    exec::launch(report.program, l);
     // Before a warp's first instruction its registers are zeros.
     capture.registers.resize(report.program.register_bytes);
     const isa::Operation& o = report.program.operations[d.operation];
@@ -231,7 +242,8 @@ uint64_t track_words(const Side& side, const Memory& before) {
     warp::Launch l = side.launch(scratch, std::min(side.plan.first_cta, all - 1), 1);
     l.threads = 1;
     l.max_steps = std::min(l.max_steps, uint64_t{1} << 20);
-    exec::launch(side.report.program, l, &length);
+    l.observers = {&length};
+    exec::launch(side.report.program, l);
     return length.words();
 }
 

@@ -1,34 +1,62 @@
-#include "emu/check/in_flight.hpp"
-
+// Reads of shared memory that a cp.async may still be bringing: right by luck on a GPU, and right
+// always here, where a copy is done at once. PTX manual, "Data Movement and Conversion
+// Instructions: Asynchronous copy": what a thread copies may be read by it after a wait_group or
+// wait_all of its own that covers the copy, and by other threads after a barrier behind that.
 #include <algorithm>
-#include <deque>
-#include <memory>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "emu/check/check.hpp"
 
 namespace lockwarp::check {
 
 namespace {
 
 using isa::Op;
+using warp::CopyStep;
+
+enum class Early : uint8_t {
+    flying,          // the thread that copied has not waited for the copy
+    unsynchronised,  // it has, but the reader, in another warp, has met no barrier since
+};
+
+// The first read of one instruction of what one cp.async brought, and how many there were.
+struct EarlyRead {
+    Early kind;
+    uint32_t reader, copy;  // indices into Program::operations
+    std::array<uint32_t, 3> cta;
+    uint64_t cta_index;
+    uint32_t warp, lane;
+    uint64_t step;
+    uint64_t address;  // in shared memory
+    uint32_t copy_warp, copy_lane;
+    uint64_t count = 1;
+};
+
+using Reads = std::map<std::tuple<uint32_t, uint32_t, Early>, EarlyRead>;
 
 constexpr uint64_t word_bytes = 4;  // the least that cp.async copies
 
-// What orders the reads of a warp behind other warps' waits: barriers, and what may stand for one.
-bool synchronises(const isa::Operation& o) {
-    switch (o.op) {
-        case Op::bar:
-        case Op::bar_red:
-        case Op::mbarrier_wait:
-        case Op::atom:
-        case Op::fence:
-            return true;
-        default:
-            return false;
-    }
+// What may stand for a barrier: waits for other threads that a program makes by itself. bar and its
+// kin are heard of when they open.
+bool may_synchronise(const isa::Operation& o) {
+    const isa::Sync sync = isa::row(o.op).sync;
+    return sync == isa::Sync::phase || sync == isa::Sync::order;
 }
 
-}  // namespace
+class OfCta : public warp::CtaObserver {
+  public:
+    void copies(const warp::CopyEvent& e) override;
+    void barrier_opened(const warp::BarrierOpened& e) override;
+    void retired(const warp::Retired& e) override;
 
-struct InFlight::Cta {
+    Reads reads;
+
+  private:
     // What a cp.async brought to a word of shared memory.
     struct Word {
         uint32_t operation = 0, warp = 0, lane = 0;
@@ -36,150 +64,189 @@ struct InFlight::Cta {
         uint64_t done = 0;    // when the thread that copied had waited; 0: it has not
     };
     struct Copy {
+        uint32_t group;         // of the thread
         uint64_t first, count;  // words
         uint64_t issued;
     };
-    struct Thread {
-        std::vector<Copy> open;                // of no group yet
-        std::deque<std::vector<Copy>> groups;  // not waited for, the oldest first
+    struct OfWarp {
+        std::array<std::vector<Copy>, 32> copies;  // by lane: not waited for, the oldest first
+        uint64_t met = 0;                          // when it last met other warps
+        bool meets = false;                        // with its next instruction
     };
-    std::vector<Word> words;
-    std::map<uint32_t, std::array<Thread, 32>> threads;
-    // When a warp last went on behind a barrier: an instruction of a barrier is heard of when the
-    // warp arrives, and the one after it when the others have come.
-    struct Met {
-        bool arrived = false;
-        uint64_t since = 0;
-    };
-    std::map<uint32_t, Met> met;
-    uint64_t now = 1;
 
-    void finish(std::vector<Copy>& list) {
-        for (const Copy& c : list)
-            for (uint64_t w = c.first; w < c.first + c.count; ++w)
-                if (words[w].issued == c.issued) words[w].done = now;
-        list.clear();
+    OfWarp& of_warp(uint32_t warp) {
+        if (warps_.size() <= warp) warps_.resize(warp + size_t{1});
+        return warps_[warp];
     }
+    void issue(const warp::CopyEvent& e);
+    void finish(const warp::CopyEvent& e);
+    void stored(uint64_t address, uint32_t bytes);
+    void loaded(const warp::Retired& e, uint32_t lane, uint64_t address, uint32_t bytes);
 
-    void copy(const warp::Retired& e) {
-        if (e.access_count == 0) return;
-        const warp::Access& to = e.accesses[e.access_count - 1];
-        if (!to.store || to.space != ptx::Space::shared) return;
-        for (uint32_t rest = to.lanes; rest != 0; rest &= rest - 1) {
-            const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
-            const uint64_t first = to.address[lane] / word_bytes;
-            const uint64_t count = to.bytes / word_bytes;
-            if (first + count > words.size()) words.resize(first + count);
-            for (uint64_t w = first; w < first + count; ++w)
-                words[w] = {e.operation, e.warp, lane, now, 0};
-            threads[e.warp][lane].open.push_back({first, count, now});
-        }
-    }
-
-    void stored(uint64_t address, uint32_t bytes) {
-        const uint64_t end = (address + bytes + word_bytes - 1) / word_bytes;
-        for (uint64_t w = address / word_bytes; w < std::min<uint64_t>(end, words.size()); ++w)
-            words[w] = {};
-    }
-
-    void commit(const warp::Retired& e) {
-        for (uint32_t rest = e.executed; rest != 0; rest &= rest - 1) {
-            Thread& t = threads[e.warp][static_cast<unsigned>(__builtin_ctz(rest))];
-            t.groups.push_back(std::move(t.open));
-            t.open.clear();
-        }
-    }
-
-    // All groups but the youngest `left`; with `open` the copies of no group as well.
-    void wait(const warp::Retired& e, uint64_t left, bool open) {
-        for (uint32_t rest = e.executed; rest != 0; rest &= rest - 1) {
-            Thread& t = threads[e.warp][static_cast<unsigned>(__builtin_ctz(rest))];
-            for (; t.groups.size() > left; t.groups.pop_front()) finish(t.groups.front());
-            if (open) finish(t.open);
-        }
-    }
+    std::vector<Word> words_;
+    std::vector<OfWarp> warps_;
+    uint64_t now_ = 1;
+    bool any_ = false;  // a CTA that copies nothing has nothing to look after
 };
 
-InFlight::InFlight() = default;
-InFlight::~InFlight() = default;
+void OfCta::issue(const warp::CopyEvent& e) {
+    any_ = true;
+    if (e.accesses.empty()) return;
+    const warp::Access& to = e.accesses.back();
+    OfWarp& w = of_warp(e.who.warp);
+    for (uint32_t rest = to.lanes; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+        const uint64_t first = to.address[lane] / word_bytes;
+        const uint64_t count = to.bytes_of_lane[lane] / word_bytes;
+        if (first + count > words_.size()) words_.resize(first + count);
+        for (uint64_t word = first; word < first + count; ++word)
+            words_[word] = {e.operation, e.who.warp, lane, now_, 0};
+        w.copies[lane].push_back({e.group[lane], first, count, now_});
+    }
+}
 
-void InFlight::retired(const warp::Retired& e) {
+// Threads have waited for groups of copies, or those arrive at the mbarrier that readers wait for.
+void OfCta::finish(const warp::CopyEvent& e) {
+    OfWarp& w = of_warp(e.who.warp);
+    for (uint32_t rest = e.who.lanes; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+        std::erase_if(w.copies[lane], [&](const Copy& c) {
+            const bool done = e.uncommitted || c.group < e.group[lane];
+            for (uint64_t word = c.first; done && word < c.first + c.count; ++word)
+                if (words_[word].issued == c.issued) words_[word].done = now_;
+            return done;
+        });
+    }
+}
+
+void OfCta::copies(const warp::CopyEvent& e) {
+    ++now_;
+    switch (e.step) {
+        case CopyStep::issued:
+            return issue(e);
+        case CopyStep::committed:
+            return;
+        case CopyStep::awaited:
+        case CopyStep::arrives:
+            return finish(e);
+    }
+}
+
+void OfCta::barrier_opened(const warp::BarrierOpened& e) {
+    if (!any_) return;
+    ++now_;
+    for (const warp::WarpLanes& r : e.released) of_warp(r.warp).met = now_;
+}
+
+void OfCta::stored(uint64_t address, uint32_t bytes) {
+    const uint64_t end = (address + bytes + word_bytes - 1) / word_bytes;
+    for (uint64_t w = address / word_bytes; w < std::min<uint64_t>(end, words_.size()); ++w)
+        words_[w] = {};
+}
+
+void OfCta::loaded(const warp::Retired& e, uint32_t lane, uint64_t address, uint32_t bytes) {
+    const uint64_t end = (address + bytes + word_bytes - 1) / word_bytes;
+    for (uint64_t w = address / word_bytes; w < std::min<uint64_t>(end, words_.size()); ++w) {
+        const Word& copy = words_[w];
+        if (copy.issued == 0) continue;
+        if (copy.done != 0 && (copy.warp == e.warp || of_warp(e.warp).met > copy.done)) continue;
+        const Early kind = copy.done == 0 ? Early::flying : Early::unsynchronised;
+        const EarlyRead read{kind, e.operation, copy.operation, e.cta,     e.cta_index, e.warp,
+                             lane, e.step,      w * word_bytes, copy.warp, copy.lane};
+        const auto [at, is_new] = reads.try_emplace({e.operation, copy.operation, kind}, read);
+        if (!is_new) ++at->second.count;
+        return;
+    }
+}
+
+void OfCta::retired(const warp::Retired& e) {
+    if (!any_) return;
+    ++now_;
     const isa::Operation& o = e.program->operations[e.operation];
-    Cta* cta = nullptr;
-    {
-        const std::lock_guard lock(guard);
-        std::unique_ptr<Cta>& at = running[e.cta_index];
-        // A CTA that copies nothing has nothing to look after.
-        if (at == nullptr && o.op != Op::cp_async) {
-            running.erase(e.cta_index);
-            return;
-        }
-        if (at == nullptr) at = std::make_unique<Cta>();
-        cta = at.get();
-    }
-    ++cta->now;
-    Cta::Met& met = cta->met[e.warp];
-    if (met.arrived) met.since = cta->now;
-    met.arrived = synchronises(o);
-    switch (o.op) {
-        case Op::cp_async:
-            cta->copy(e);
-            return;
-        case Op::cp_async_commit:
-            cta->commit(e);
-            return;
-        case Op::cp_async_wait:
-            cta->wait(e, o.immediate, false);
-            return;
-        case Op::cp_async_wait_all:
-        case Op::mbarrier_copies:  // the copies arrive at the barrier that readers wait for
-            cta->wait(e, 0, true);
-            return;
-        default:
-            break;
-    }
-    for (uint32_t n = 0; n < e.access_count; ++n) {
-        const warp::Access& a = e.accesses[n];
+    OfWarp& w = of_warp(e.warp);
+    if (w.meets) w.met = now_;
+    w.meets = may_synchronise(o);
+    if (isa::row(o.op).memory == isa::Memory::copy) return;
+    for (const warp::Access& a : std::span(e.accesses, e.access_count)) {
         if (a.space != ptx::Space::shared) continue;
         for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
             const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
-            if (a.store) {
-                cta->stored(a.address[lane], a.bytes);
-                continue;
-            }
-            const uint64_t end = (a.address[lane] + a.bytes + word_bytes - 1) / word_bytes;
-            for (uint64_t w = a.address[lane] / word_bytes;
-                 w < std::min<uint64_t>(end, cta->words.size()); ++w) {
-                const Cta::Word& copy = cta->words[w];
-                if (copy.issued == 0) continue;
-                const bool late = copy.done != 0 && (copy.warp == e.warp || met.since > copy.done);
-                if (late) continue;
-                const Early kind = copy.done == 0 ? Early::flying : Early::unsynchronised;
-                const EarlyRead read{kind,           e.operation, copy.operation, e.cta,
-                                     e.cta_index,    e.warp,      lane,           e.step,
-                                     w * word_bytes, copy.warp,   copy.lane};
-                const std::lock_guard lock(guard);
-                const auto [at, is_new] =
-                    reads.try_emplace({e.operation, copy.operation, kind}, read);
-                if (is_new) break;
-                const uint64_t count = at->second.count + 1;
-                if (read.cta_index < at->second.cta_index) at->second = read;
-                at->second.count = count;
-                break;
-            }
+            if (a.store)
+                stored(a.address[lane], a.bytes_of_lane[lane]);
+            else
+                loaded(e, lane, a.address[lane], a.bytes_of_lane[lane]);
         }
     }
 }
 
-void InFlight::cta_ended(uint64_t cta_index) {
-    const std::lock_guard lock(guard);
-    running.erase(cta_index);
+class InFlight : public Check {
+  public:
+    explicit InFlight(const isa::Program& program)
+        : program_(program),
+          copies_(std::ranges::find(program.operations, Op::cp_async, &isa::Operation::op) !=
+                  program.operations.end()) {}
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        return copies_ ? std::make_unique<OfCta>() : nullptr;
+    }
+    void take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> listener) override;
+    Findings findings() const override;
+
+  private:
+    Finding finding(const EarlyRead& r) const;
+
+    const isa::Program& program_;
+    bool copies_;  // the program has a cp.async
+    Reads reads_;  // of the lowest CTA
+};
+
+void InFlight::take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> listener) {
+    for (const auto& [key, read] : static_cast<OfCta&>(*listener).reads) {
+        const auto [at, is_new] = reads_.try_emplace(key, read);
+        if (!is_new) at->second.count += read.count;
+    }
 }
 
-std::vector<EarlyRead> InFlight::found() const {
-    std::vector<EarlyRead> out;
-    for (const auto& [key, read] : reads) out.push_back(read);
+std::string plural(uint64_t count, const char* word) {
+    return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
+}
+
+Finding InFlight::finding(const EarlyRead& r) const {
+    std::array<char, 24> address;
+    std::snprintf(address.data(), address.size(), "0x%" PRIx64, r.address);
+    const auto n = [](uint64_t value) { return std::to_string(value); };
+    Finding out;
+    out.operation = r.reader;
+    out.what = "reads what line " + n(program_.operations[r.copy].place.line) + " copies";
+    out.place = "CTA (" + n(r.cta[0]) + "," + n(r.cta[1]) + "," + n(r.cta[2]) + "), warp " +
+                n(r.warp) + ", lane " + n(r.lane) + ", step " + n(r.step) + ", shared address " +
+                address.data() + "; " + plural(r.count, "time");
+    const std::string copier = "warp " + n(r.copy_warp) + ", lane " + n(r.copy_lane);
+    out.hint =
+        r.kind == Early::flying
+            ? "copied by " + copier +
+                  ", which has not waited for it: cp.async.wait_group or wait_all comes first"
+            : "copied and waited for by " + copier +
+                  "; this warp has met no barrier since: bar.sync comes first";
     return out;
+}
+
+Findings InFlight::findings() const {
+    Findings out;
+    uint64_t count = 0;
+    for (const auto& [key, read] : reads_) {
+        count += read.count;
+        out.list.push_back(finding(read));
+    }
+    out.summary = std::to_string(count) +
+                  " reads of shared memory that a cp.async may still be bringing, at " +
+                  plural(reads_.size(), "place");
+    return out;
+}
+
+}  // namespace
+
+std::unique_ptr<Check> early_reads(const isa::Program& program, const warp::Launch&) {
+    return std::make_unique<InFlight>(program);
 }
 
 }  // namespace lockwarp::check

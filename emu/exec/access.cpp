@@ -1,5 +1,6 @@
 #include "emu/exec/access.hpp"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -208,19 +209,37 @@ void lane_addresses(Context& c, const isa::Address& a, uint32_t mask, LaneAddres
     }
 }
 
+void note_access(Context& c, Space space, const LaneAddresses& addresses, uint32_t mask,
+                 const std::array<uint8_t, 32>& bytes, bool store) {
+    if (mask == 0) return;
+    warp::Access& access = c.accesses[c.access_count++ % c.accesses.size()];
+    access.store = store;
+    access.lanes = mask;
+    access.address = addresses;
+    access.space = space;
+    access.bytes_of_lane = bytes;
+    access.bytes = 0;
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+        access.bytes = std::max<uint32_t>(access.bytes, bytes[lane]);
+        if (space == Space::none) access.space = resolve_generic(access.address[lane]);
+    }
+}
+
 bool locate(Context& c, const Operation& o, ptx::Space space, const LaneAddresses& addresses,
             uint32_t mask, uint32_t bytes, uint32_t alignment, bool store, LanePointers& out) {
-    c.stores += store;
     if (c.observed) {
-        warp::Access& access = c.accesses[c.access_count++ % c.accesses.size()];
-        access.store = store;
-        access.bytes = bytes;
-        access.lanes = mask;
-        access.address = addresses;
-        access.space = space;
-        if (space == Space::none)
-            for_lanes(mask, [&](unsigned l) { access.space = resolve_generic(access.address[l]); });
+        std::array<uint8_t, 32> each;
+        each.fill(static_cast<uint8_t>(bytes));
+        note_access(c, space, addresses, mask, each, store);
     }
+    return locate_quietly(c, o, space, addresses, mask, bytes, alignment, store, out);
+}
+
+bool locate_quietly(Context& c, const Operation& o, ptx::Space space,
+                    const LaneAddresses& addresses, uint32_t mask, uint32_t bytes,
+                    uint32_t alignment, bool store, LanePointers& out) {
+    c.stores += store;
     if (mask == all_lanes && locate_together(c, space, addresses, bytes, alignment, out))
         return true;
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {

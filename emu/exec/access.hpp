@@ -18,8 +18,18 @@ void lane_addresses(Context& c, const isa::Address& a, uint32_t mask, LaneAddres
 
 // Where `bytes` bytes at each lane's address lie, for the lanes of the mask. `space` none: generic.
 // The address must be a multiple of `alignment`. false: a trap was set.
+// Listeners hear of the access.
 bool locate(Context& c, const Operation& o, ptx::Space space, const LaneAddresses& addresses,
             uint32_t mask, uint32_t bytes, uint32_t alignment, bool store, LanePointers& out);
+
+// As locate, of an access that listeners do not hear of, or of which note_access told them.
+bool locate_quietly(Context& c, const Operation& o, ptx::Space space,
+                    const LaneAddresses& addresses, uint32_t mask, uint32_t bytes,
+                    uint32_t alignment, bool store, LanePointers& out);
+
+// Tells listeners of an access in which each lane touches as many bytes as `bytes` has of it.
+void note_access(Context& c, ptx::Space space, const LaneAddresses& addresses, uint32_t mask,
+                 const std::array<uint8_t, 32>& bytes, bool store);
 
 // Notes in the context which of an operation's results, each of `bytes` bytes behind the last from
 // where a lane's pointer is, come from local memory that the thread never wrote.

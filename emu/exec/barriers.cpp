@@ -1,5 +1,7 @@
 #include "emu/exec/barriers.hpp"
 
+#include "emu/exec/listeners.hpp"
+
 namespace lockwarp::exec {
 
 using warp::Path;
@@ -100,6 +102,12 @@ bool barrier(Context& c, size_t path, const Operation& o, uint32_t mask) {
         waiting.state = PathState::at_barrier;
         waiting.barrier = asked.id;
     }
+    if (c.listeners != nullptr)
+        c.listeners->barrier_arrived({static_cast<uint32_t>(&o - c.program->operations.data()),
+                                      asked.id,
+                                      {w.index, mask},
+                                      asked.threads,
+                                      !o.mod.arrive});
     release_barriers(c);
     return o.mod.arrive;
 }
@@ -125,10 +133,15 @@ void release_barriers(Context& c) {
     warp::Cta& cta = *c.cta;
     for (uint32_t id = 0; id < cta.barriers.size(); ++id) {
         if (!is_complete(cta, id)) continue;
+        std::vector<warp::WarpLanes> released;
         for (Warp& w : cta.warps)
-            for (Path& p : w.paths)
-                if (waits_at(p, id)) open(c, p, cta.barriers[id]);
+            for (Path& p : w.paths) {
+                if (!waits_at(p, id)) continue;
+                open(c, p, cta.barriers[id]);
+                if (c.listeners != nullptr) released.push_back({w.index, p.lanes});
+            }
         cta.barriers[id] = {};
+        if (c.listeners != nullptr) c.listeners->barrier_opened({id, released});
     }
 }
 

@@ -117,11 +117,11 @@ void return_lanes(Context& c, size_t path, uint32_t lanes) {
     while (inner != meeting && inner != no_index) {
         const uint32_t outer = w.meetings[inner].parent;
         w.meetings[inner].expected &= ~lanes;
-        settle(w, inner);
+        settle(c, w, inner);
         inner = outer;
     }
     w.meetings[meeting].arrived |= lanes;
-    settle(w, meeting);
+    settle(c, w, meeting);
 }
 
 }  // namespace lockwarp::exec

@@ -21,7 +21,8 @@ using isa::StepKind;
 using isa::Type;
 using warp::all_lanes;
 
-class Heap;  // heap.hpp
+class Heap;       // heap.hpp
+class Listeners;  // listeners.hpp
 struct Context;
 struct Step;
 
@@ -72,8 +73,8 @@ struct Context {
     uint32_t lanes = 0;                    // that reached the instruction
     const warp::Buffer* recent = nullptr;  // the buffer the last access fell into
     std::optional<warp::Trap> trap;
-    warp::Observer* observer = nullptr;
-    bool observed = false;
+    Listeners* listeners = nullptr;  // nullptr: nobody listens to the CTA
+    bool observed = false;           // whether accesses are to be noted
     std::array<warp::Access, 16> accesses;
     uint32_t access_count = 0;
     uint32_t undefined = 0;          // lanes whose result is undefined; for observers

@@ -42,7 +42,7 @@ RegisterFiles::RegisterFiles(const isa::Program& program, size_t warps)
 void RegisterFiles::reset(size_t warp) { std::memcpy(of_warp(warp), image_.data(), bytes_); }
 
 CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
-                     Heap* heap, warp::Observer* observer)
+                     Heap* heap)
     : registers_(*code.program, warps_of(launch)) {
     cta_.warps.resize(warps_of(launch));
     cta_.shared.resize(shared_bytes(*code.program, launch));
@@ -52,8 +52,6 @@ CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::G
     context_.launch = &launch;
     context_.global = &global;
     context_.cta = &cta_;
-    context_.observer = observer;
-    context_.observed = observer != nullptr;
 }
 
 void CtaRunner::begin(uint64_t index) {
@@ -66,6 +64,10 @@ void CtaRunner::begin(uint64_t index) {
     cta_.barriers.fill({});
     std::ranges::fill(cta_.shared, uint8_t{0});
     for (uint32_t i = 0; i < cta_.warps.size(); ++i) begin_warp(i);
+    const std::vector<warp::Observer*>& observers = context_.launch->observers;
+    context_.observed =
+        !observers.empty() && listeners_.begin(observers, place(), cta_.warps.size());
+    context_.listeners = context_.observed ? &listeners_ : nullptr;
 }
 
 void CtaRunner::begin_warp(uint32_t index) {
@@ -112,7 +114,7 @@ CtaRunner::Stands CtaRunner::go_on(bool whole_turn) {
         if (round == Round::goes_on) continue;
         context_.statistics.ctas += 1;
         context_.statistics.warps += cta_.warps.size();
-        if (context_.observer != nullptr) context_.observer->cta_ended(cta_.index);
+        if (context_.listeners != nullptr && context_.trap) listeners_.trapped(*context_.trap);
         return Stands::ended;
     }
     return Stands::waits;

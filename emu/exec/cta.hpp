@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "emu/exec/listeners.hpp"
 #include "emu/exec/scheduler.hpp"
 
 namespace lockwarp::exec {
@@ -26,7 +27,7 @@ class RegisterFiles {
 class CtaRunner {
   public:
     CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
-              Heap* heap, warp::Observer* observer);
+              Heap* heap);
 
     // Where a CTA stands after some time.
     enum class Stands : uint8_t {
@@ -39,6 +40,9 @@ class CtaRunner {
     // whole_turn: at first even what only waits runs, for one turn.
     Stands go_on(bool whole_turn);
     uint64_t index() const { return cta_.index; }
+    warp::CtaPlace place() const { return {cta_.id, cta_.index}; }
+    // Of a CTA that has ended: those who listened to it.
+    CtaObservers listeners() { return listeners_.end(); }
     const std::optional<warp::Trap>& trap() const { return context_.trap; }
 
     warp::Statistics statistics() const;
@@ -51,6 +55,7 @@ class CtaRunner {
 
     Context context_;
     Scheduler scheduler_;
+    Listeners listeners_;
     warp::Cta cta_;
     RegisterFiles registers_;
 };

@@ -8,6 +8,7 @@
 
 #include "emu/exec/cta.hpp"
 #include "emu/exec/heap.hpp"
+#include "emu/exec/listeners.hpp"
 #include "emu/exec/parallel.hpp"
 
 namespace lockwarp::exec {
@@ -96,7 +97,7 @@ struct Grid {
     const warp::Launch& launch;
     const warp::GlobalMemory& global;
     Heap& heap;
-    warp::Observer* observer;
+    Handover handover;
     uint64_t end = 0;
     uint64_t resident = 1;          // of each worker
     std::atomic<uint64_t> next{0};  // the first CTA that has not begun
@@ -124,8 +125,8 @@ void run_part(Grid& grid, Part& part) {
             // CTAs after one that trapped need not run; those before it must, theirs goes first.
             if (index > grid.first_trap) continue;
             if (idle.empty()) {
-                part.runners.push_back(std::make_unique<CtaRunner>(
-                    grid.code, grid.launch, grid.global, &grid.heap, grid.observer));
+                part.runners.push_back(
+                    std::make_unique<CtaRunner>(grid.code, grid.launch, grid.global, &grid.heap));
                 idle.push_back(part.runners.back().get());
             }
             runner = idle.back();
@@ -152,6 +153,8 @@ void run_part(Grid& grid, Part& part) {
             continue;
         }
         idle.push_back(runner);
+        if (goes)
+            grid.handover.put(runner->place(), runner->listeners(), runner->trap().has_value());
         if (const auto& trap = runner->trap(); trap) {
             uint64_t first = grid.first_trap;
             while (runner->index() < first &&
@@ -164,10 +167,25 @@ void run_part(Grid& grid, Part& part) {
     }
 }
 
+// What one worker did, to what the launch gives back.
+void add(warp::Result& result, Part& part) {
+    if (part.trap && (!result.trap || part.trap->cta_index < result.trap->cta_index))
+        result.trap = std::move(part.trap);
+    for (const auto& runner : part.runners) {
+        std::ranges::move(runner->printed(), std::back_inserter(result.printed));
+        result.printed_bytes_lost += runner->printed_bytes_lost();
+        const warp::Statistics s = runner->statistics();
+        result.statistics.instructions += s.instructions;
+        result.statistics.lane_operations += s.lane_operations;
+        result.statistics.products += s.products;
+        result.statistics.ctas += s.ctas;
+        result.statistics.warps += s.warps;
+    }
+}
+
 }  // namespace
 
-warp::Result launch(const isa::Program& program, const warp::Launch& launch,
-                    warp::Observer* observer) {
+warp::Result launch(const isa::Program& program, const warp::Launch& launch) {
     warp::Result result;
     // The module's own variables are one more buffer, fresh for each launch.
     std::vector<uint8_t> variables = program.global_image;
@@ -203,7 +221,7 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch,
         return result;
     }
 
-    Grid grid{code, launch, global, heap, observer};
+    Grid grid{code, launch, global, heap, Handover(launch.observers, launch.first_cta)};
     const uint64_t rest = launch.grid.count() - launch.first_cta;
     grid.end = launch.first_cta + (launch.ctas == 0 ? rest : std::min(launch.ctas, rest));
     grid.next = launch.first_cta;
@@ -215,20 +233,7 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch,
                         : std::max<uint64_t>(resident_ctas(program, launch) / workers, 1);
     std::vector<Part> parts(workers);
     for_each_worker(workers, [&](unsigned worker) { run_part(grid, parts[worker]); });
-    for (Part& part : parts) {
-        if (part.trap && (!result.trap || part.trap->cta_index < result.trap->cta_index))
-            result.trap = std::move(part.trap);
-        for (const auto& runner : part.runners) {
-            std::ranges::move(runner->printed(), std::back_inserter(result.printed));
-            result.printed_bytes_lost += runner->printed_bytes_lost();
-            const warp::Statistics s = runner->statistics();
-            result.statistics.instructions += s.instructions;
-            result.statistics.lane_operations += s.lane_operations;
-            result.statistics.products += s.products;
-            result.statistics.ctas += s.ctas;
-            result.statistics.warps += s.warps;
-        }
-    }
+    for (Part& part : parts) add(result, part);
     keep_printed(result, grid.first_trap);
     return result;
 }

@@ -6,8 +6,7 @@
 namespace lockwarp::exec {
 
 // Runs the program in the launch's buffers. The same bytes come out on any number of cores (for a
-// program without data races between CTAs). `observer` may be nullptr.
-warp::Result launch(const isa::Program& program, const warp::Launch& launch,
-                    warp::Observer* observer = nullptr);
+// program without data races between CTAs).
+warp::Result launch(const isa::Program& program, const warp::Launch& launch);
 
 }  // namespace lockwarp::exec

@@ -1,7 +1,6 @@
 // ld, st, cp.async, prefetch. PTX manual, "Data Movement and Conversion Instructions". Loads and
 // stores are done at once and in program order, which every memory order and scope allows.
 #include <cstring>
-#include <utility>
 
 #include "emu/exec/access.hpp"
 #include "emu/exec/families.hpp"
@@ -101,17 +100,19 @@ void cp_async(Context& c, const Step& s, uint32_t mask) {
     uint32_t partial = 0;
     for_lanes(reading, [&](unsigned l) { partial |= uint32_t{given[l] != bytes} << l; });
     const uint32_t whole = reading & ~partial;
-    if (whole != 0 && !locate(c, o, ptx::Space::global, from, whole, bytes, bytes, false, source))
+    if (c.observed) {
+        std::array<uint8_t, 32> each;
+        for (unsigned l = 0; l < 32; ++l) each[l] = static_cast<uint8_t>(given[l]);
+        note_access(c, ptx::Space::global, from, reading, each, false);
+    }
+    if (whole != 0 &&
+        !locate_quietly(c, o, ptx::Space::global, from, whole, bytes, bytes, false, source))
         return;
     for (uint32_t rest = partial; rest != 0; rest &= rest - 1) {
-        const uint32_t one = rest & (0 - rest);
         const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
-        const bool observed = c.observed && whole == 0 && one == partial;
-        const bool was = std::exchange(c.observed, observed);
-        const bool good =
-            locate(c, o, ptx::Space::global, from, one, given[lane], 1, false, source);
-        c.observed = was;
-        if (!good) return;
+        if (!locate_quietly(c, o, ptx::Space::global, from, rest & (0 - rest), given[lane], 1,
+                            false, source))
+            return;
     }
     if (!locate(c, o, ptx::Space::shared, to, mask, bytes, bytes, true, target)) return;
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {

@@ -5,6 +5,7 @@
 #include "emu/exec/barriers.hpp"
 #include "emu/exec/call_stack.hpp"
 #include "emu/exec/control.hpp"
+#include "emu/exec/listeners.hpp"
 #include "emu/exec/reconvergence.hpp"
 
 namespace lockwarp::exec {
@@ -32,13 +33,17 @@ void notify(Context& c, uint32_t pc, uint32_t active, uint32_t executed) {
         oracle->supply(retired, c.registers);
     c.undefined = 0;
     c.undefined_results = 1;
-    c.observer->retired(retired);
+    const Operation& o = *c.steps[pc].op;
+    if (executed != 0 && is_of_copies(o.op))
+        c.listeners->copies(o, pc, {c.warp->index, executed},
+                            std::span(c.accesses).first(c.access_count));
+    c.listeners->retired(retired);
 }
 
 // Whether some of the lanes that a wait would send back are known to have gone on.
 bool must_wait(const Context& c, uint32_t pc, uint32_t active, uint32_t executed) {
     const warp::Oracle* const oracle = c.launch->oracle;
-    if (c.observer == nullptr || oracle == nullptr || !oracle->knows(pc)) return false;
+    if (c.listeners == nullptr || oracle == nullptr || !oracle->knows(pc)) return false;
     return (oracle->went_on(event(c, c.warp->step, pc, active, executed)) & c.yields) != 0;
 }
 
@@ -115,7 +120,7 @@ bool run(Context& c, size_t path, uint64_t limit, Watch* watch) {
     for (Did did = Did::retired; did == Did::retired && c.yields == 0;) {
         const Path& p = w.paths[path];
         if (p.within != no_index && w.meetings[p.within].at == p.pc) {
-            arrive(w, path);
+            arrive(c, path);
             break;
         }
         if constexpr (watched) {
@@ -146,7 +151,7 @@ bool run(Context& c, size_t path, uint64_t limit, Watch* watch) {
         if (did == Did::waits) break;
         ++w.step;
         lane_operations += count(mask);
-        if (c.observer != nullptr) notify(c, pc, active, mask);
+        if (c.listeners != nullptr) notify(c, pc, active, mask);
     }
     c.statistics.instructions += w.step - first;
     c.statistics.lane_operations += lane_operations;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "emu/exec/listeners.hpp"
+
 namespace lockwarp::exec {
 
 using warp::no_index;
@@ -13,13 +15,14 @@ using warp::Warp;
 namespace {
 
 // Lanes that have arrived at a meeting go on behind it.
-void resume(Warp& w, const Reconvergence& m, uint32_t lanes) {
+void resume(Context& c, Warp& w, const Reconvergence& m, uint32_t lanes) {
     Path p;
     p.pc = m.resume;
     p.lanes = lanes;
     p.within = m.parent;
     p.frame = m.frame;
     w.paths.push_back(p);
+    if (c.listeners != nullptr) c.listeners->reconverged({p.pc, {w.index, lanes}});
 }
 
 }  // namespace
@@ -54,27 +57,28 @@ uint32_t add_meeting(Warp& w, const Reconvergence& meeting) {
     return index;
 }
 
-void arrive(Warp& w, size_t path) {
+void arrive(Context& c, size_t path) {
+    Warp& w = *c.warp;
     const Path p = w.paths[path];
     w.paths.erase(w.paths.begin() + static_cast<std::ptrdiff_t>(path));
     w.meetings[p.within].arrived |= p.lanes;
-    settle(w, p.within);
+    settle(c, w, p.within);
 }
 
-void settle(Warp& w, uint32_t meeting) {
+void settle(Context& c, Warp& w, uint32_t meeting) {
     Reconvergence& m = w.meetings[meeting];
     m.expected &= w.live;
     m.arrived &= w.live;
     if (m.expected == 0 || m.arrived != m.expected) return;
-    resume(w, m, m.arrived);
+    resume(c, w, m, m.arrived);
     m = Reconvergence{};
 }
 
-bool release_arrived(Warp& w) {
+bool release_arrived(Context& c, Warp& w) {
     const auto m = std::ranges::find_if(
         w.meetings, [](const Reconvergence& meeting) { return meeting.arrived != 0; });
     if (m == w.meetings.end()) return false;
-    resume(w, *m, m->arrived);
+    resume(c, w, *m, m->arrived);
     m->expected &= ~m->arrived;
     m->arrived = 0;
     return true;

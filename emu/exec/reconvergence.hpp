@@ -21,14 +21,14 @@ void part(warp::Warp& w, size_t path, uint32_t at, std::span<const Way> ways);
 // Adds a meeting; gives its place in Warp::meetings.
 uint32_t add_meeting(warp::Warp& w, const warp::Reconvergence& meeting);
 
-// The path has come to its meeting: its lanes wait there for the others.
-void arrive(warp::Warp& w, size_t path);
+// A path of Context::warp has come to its meeting: its lanes wait there for the others.
+void arrive(Context& c, size_t path);
 
 // Lets the lanes of a meeting go on once all of them have arrived or exited.
-void settle(warp::Warp& w, uint32_t meeting);
+void settle(Context& c, warp::Warp& w, uint32_t meeting);
 
 // Lets the lanes that have arrived at one meeting go on without the others. false: none have.
-bool release_arrived(warp::Warp& w);
+bool release_arrived(Context& c, warp::Warp& w);
 
 // Takes lanes out of a path, which ends when it has none left.
 void remove_lanes(warp::Warp& w, size_t path, uint32_t lanes);

@@ -85,7 +85,7 @@ Round Scheduler::round(Context& c, bool whole) {
     // Lanes may be waited for that have left the loop, and stand where both shall meet. Where
     // nothing in the CTA can change any more, those go on by themselves.
     for (Warp& w : c.cta->warps)
-        if (release_arrived(w)) return Round::goes_on;
+        if (release_arrived(c, w)) return Round::goes_on;
     return any_path(*c.cta, ready) ? Round::only_waits : Round::goes_on;
 }
 

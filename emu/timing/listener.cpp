@@ -15,125 +15,186 @@ using ptx::Space;
 
 uint16_t narrow(uint64_t v) { return static_cast<uint16_t>(std::min<uint64_t>(v, 0xffff)); }
 
-uint32_t lane_value(const warp::Retired& e, isa::Ref ref) {
-    const auto lane = static_cast<size_t>(__builtin_ctz(e.executed));
-    return reinterpret_cast<const uint32_t*>(e.registers + ref)[lane];
-}
+// The sectors that an item asks L1 or L2 for.
+struct Lookup {
+    uint32_t warp;
+    uint32_t item;   // of its stream, in the order of the run
+    uint32_t first;  // of OfCta::sectors
+    uint16_t count;
+    bool l1_keeps;
+};
 
-}  // namespace
+class OfCta : public warp::CtaObserver {
+  public:
+    OfCta(const Lowering& lowering, uint64_t cta, uint64_t max_items)
+        : lowering_(lowering), max_items_(max_items) {
+        streams->cta = cta;
+    }
 
-Listener::Listener(const Lowering& lowering, uint64_t stride, uint64_t most_items, bool cold)
-    : lowering_(lowering), stride_(stride), most_items_(most_items), cold_(cold) {}
+    void barrier_arrived(const warp::BarrierArrived& e) override {
+        if (full) return;
+        uint32_t& open = open_[e.barrier];
+        if (open == none) {
+            open = static_cast<uint32_t>(streams->openings.size());
+            streams->openings.push_back({static_cast<uint8_t>(e.barrier)});
+        }
+        if (e.threads != 0) streams->openings[open].all = false;
+        arrivals_.push_back({e.who, open});
+    }
+    void barrier_opened(const warp::BarrierOpened& e) override { open_[e.barrier] = none; }
+    void retired(const warp::Retired& e) override;
+    void ended() override;
 
-void Listener::access(const warp::Retired& event, Item& item) {
-    const Operation& o = lowering_.program->operations[event.operation];
+    std::unique_ptr<CtaStreams> streams = std::make_unique<CtaStreams>();
+    std::vector<Lookup> lookups;
+    std::vector<uint64_t> sectors;
+    uint64_t items = 0;
+    bool full = false;
+
+  private:
+    static constexpr uint32_t none = UINT32_MAX;
+    struct Arrival {
+        warp::WarpLanes who;
+        uint32_t opening;
+    };
+
+    void access(const warp::Retired& e, Item& item);
+    void look_up(const warp::Access& a, const Operation& o, uint32_t warp);
+    void arrive(const warp::Retired& e, Stream& stream, Item& item);
+
+    const Lowering& lowering_;
+    uint64_t max_items_;
+    std::array<uint32_t, 16> open_ = [] {
+        std::array<uint32_t, 16> out;
+        out.fill(none);
+        return out;
+    }();
+    std::vector<Arrival> arrivals_;  // at barriers, of instructions that have not retired
+};
+
+void OfCta::look_up(const warp::Access& a, const Operation& o, uint32_t warp) {
+    std::array<uint64_t, 64> own{};
+    const size_t n = sectors_of(a, own);
     const bool l1_keeps = op_timing(o.op).fold == Fold::access &&
                           isa::row(o.op).memory == isa::Memory::load &&
-                          o.mod.space != Space::shared;
+                          o.mod.space != Space::shared && !a.store;
+    lookups.push_back({warp, static_cast<uint32_t>(streams->warps[warp].items.size()),
+                       static_cast<uint32_t>(sectors.size()), static_cast<uint16_t>(n), l1_keeps});
+    sectors.insert(sectors.end(), own.begin(), own.begin() + static_cast<ptrdiff_t>(n));
+}
+
+void OfCta::access(const warp::Retired& e, Item& item) {
+    const Operation& o = lowering_.program->operations[e.operation];
     bool shared = false, global = false;
-    uint64_t wavefronts_sum = 0, lines_sum = 0, sectors_sum = 0;
+    uint64_t wavefronts_sum = 0, lines_sum = 0;
     // An atomic is heard of twice, as a load and as a store.
-    const uint32_t count = isa::row(o.op).memory == isa::Memory::update
-                               ? std::min(event.access_count, 1u)
-                               : event.access_count;
-    for (uint32_t i = 0; i < std::min<uint32_t>(count, 16); ++i) {
-        const warp::Access& a = event.accesses[i];
+    const uint32_t count = isa::row(o.op).memory == isa::Memory::update ? 1 : e.access_count;
+    const auto accesses = std::span(e.accesses, std::min<uint32_t>(count, 16));
+    for (const warp::Access& a : accesses) {
         if (a.lanes == 0) continue;
         if (a.space == Space::shared) {
             shared = true;
-            const unsigned merged = lowering_.operations[event.operation].merged;
-            warp::Access whole = a;
-            whole.bytes *= merged;
-            wavefronts_sum += wavefronts(merged == 1 ? a : whole);
+            const unsigned bytes = a.bytes * lowering_.operations[e.operation].merged;
+            wavefronts_sum +=
+                std::max(1u, wavefronts(a.address, a.lanes, bytes, phase_lanes(bytes)));
         } else if (a.space != Space::param && a.space != Space::const_) {
             global = true;
-            const Lines lines = lines_of(a);
-            lines_sum += lines.lines;
-            if (a.space == Space::local) continue;  // L1 has the stack
-            std::array<uint64_t, 64> sectors{};
-            const size_t n = sectors_of(a, sectors);
-            for (const uint64_t s : std::span(sectors).first(n)) {
-                const uint64_t line = s / line_sectors;
-                const bool hit = l1_keeps && !a.store && l1_.contains(s);
-                if (!hit) ++sectors_sum;
-                if (l1_keeps && !a.store) {
-                    if (l1_.size() * sector_bytes >= lowering_.machine->l1) l1_.clear();
-                    l1_.insert(s);
-                }
-                if (cold_ && l2_.insert(line).second) item.dram = true;
-            }
+            lines_sum += lines_of(a).lines;
+            if (a.space != Space::local) look_up(a, o, e.warp);  // L1 has the stack
         }
     }
     if (shared && o.wmma_fragment != nullptr && isa::bits(o.wmma_fragment->type) == 16)
-        wavefronts_sum = matrix_wavefronts(
-            std::span(event.accesses, std::min<uint32_t>(event.access_count, 16)));
+        wavefronts_sum = matrix_wavefronts(accesses);
     item.wavefronts = narrow(wavefronts_sum);
     item.lines = narrow(lines_sum);
-    item.sectors = narrow(sectors_sum);
     item.touched = shared && global ? Touched::both
                    : shared         ? Touched::shared
                    : global         ? Touched::global
                                     : Touched::nothing;
 }
 
-// Puts the last `pending` items in the schedule's order, if they are a whole block.
-void Listener::finish_block(Stream& stream) const {
-    const size_t n = std::exchange(stream.pending, size_t{0});
-    if (n < 3) return;
-    const auto begin = stream.items.end() - static_cast<ptrdiff_t>(n);
-    const Block& block = lowering_.blocks[lowering_.block_of[begin->operation]];
-    if (block.last - block.first + 1 != n || begin->operation != block.first) return;
-    std::vector<Item> in_order(begin, stream.items.end());
-    for (size_t i = 0; i < n; ++i)
-        *(begin + static_cast<ptrdiff_t>(i)) = in_order[block.order[i] - block.first];
+// An instruction of a barrier retires: at which opening its lanes had arrived.
+void OfCta::arrive(const warp::Retired& e, Stream& stream, Item& item) {
+    const auto of_it = [&](const Arrival& a) {
+        return a.who.warp == e.warp && (a.who.lanes & e.executed) != 0;
+    };
+    const auto at = std::ranges::find_if(arrivals_, of_it);
+    if (at == arrivals_.end()) return;
+    item.arrives = true;
+    stream.arrivals.push_back(at->opening);
+    Opening& opening = streams->openings[at->opening];
+    ++opening.arrivals;
+    opening.warps |= 1u << e.warp;
+    arrivals_.erase(at);
 }
 
-void Listener::retired(const warp::Retired& event) {
-    if (event.cta_index % stride_ != 0) return;
+void OfCta::retired(const warp::Retired& e) {
+    if (full) return;
+    if (streams->warps.size() <= e.warp) streams->warps.resize(e.warp + size_t{1});
+    Stream& stream = streams->warps[e.warp];
     Item item;
-    item.operation = event.operation;
-    const Lowered& m = lowering_.operations[event.operation];
-    const Operation& o = lowering_.program->operations[event.operation];
-    const std::lock_guard lock(mutex_);
-    if (full_) return;
-    auto& cta = ctas_[event.cta_index];
-    if (!cta) {
-        cta = std::make_unique<CtaStreams>();
-        cta->cta = event.cta_index;
-    }
-    if (cta->warps.size() <= event.warp) cta->warps.resize(event.warp + size_t{1});
-    if (event.executed != 0) {
-        if (event.access_count != 0) access(event, item);
-        if (m.action == Action::barrier || m.action == Action::barrier_arrive) {
-            const bool numbered = o.operands > 0 && o.r[0] != isa::no_ref && !o.mod.warp;
-            item.wavefronts = numbered ? narrow(lane_value(event, o.r[0]) & 15) : 0;
-            const bool counted = o.operands > 1 && isa::row(o.op).step == isa::StepKind::control &&
-                                 o.r[1] != isa::no_ref;
-            item.lines = counted ? narrow((lane_value(event, o.r[1]) + 31) / 32) : 0;
-        }
-    }
-    Stream& stream = cta->warps[event.warp];
-    const bool follows =
-        stream.pending != 0 && stream.items.back().operation + 1 == event.operation &&
-        lowering_.block_of[stream.items.back().operation] == lowering_.block_of[event.operation];
-    if (!follows) finish_block(stream);
+    item.operation = e.operation;
+    if (e.executed != 0 && e.access_count != 0) access(e, item);
+    if (!arrivals_.empty()) arrive(e, stream, item);
     stream.items.push_back(item);
-    ++stream.pending;
-    if (lowering_.blocks[lowering_.block_of[event.operation]].last == event.operation)
-        finish_block(stream);
-    if (++items_ >= most_items_) full_ = true;
+    full = ++items >= max_items_;
 }
 
-void Listener::cta_ended(uint64_t cta_index) {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = ctas_.find(cta_index); found != ctas_.end()) {
-        for (Stream& s : found->second->warps) finish_block(s);
-        found->second->ended = true;
+void OfCta::ended() { streams->ended = !full; }
+
+// Puts the items of each block that was run as a whole in the schedule's order.
+void schedule_blocks(const Lowering& lowering, std::vector<Item>& items) {
+    std::vector<Item> in_order;
+    for (size_t begin = 0, end = 0; begin < items.size(); begin = end) {
+        const uint32_t number = lowering.block_of[items[begin].operation];
+        const Block& block = lowering.blocks[number];
+        end = begin + 1;
+        while (end < items.size() && items[end - 1].operation != block.last &&
+               items[end].operation == items[end - 1].operation + 1 &&
+               lowering.block_of[items[end].operation] == number)
+            ++end;
+        const size_t n = end - begin;
+        if (n < 3 || items[begin].operation != block.first || block.last - block.first + 1 != n)
+            continue;
+        in_order.assign(items.begin() + static_cast<ptrdiff_t>(begin),
+                        items.begin() + static_cast<ptrdiff_t>(end));
+        for (size_t i = 0; i < n; ++i) items[begin + i] = in_order[block.order[i] - block.first];
     }
+}
+
+}  // namespace
+
+Listener::Listener(const Lowering& lowering, uint64_t stride, uint64_t max_items, bool cold)
+    : lowering_(lowering), stride_(stride), max_items_(max_items), cold_(cold) {}
+
+std::unique_ptr<warp::CtaObserver> Listener::begin(const warp::CtaPlace& cta) {
+    if (cta.index % stride_ != 0 || full_) return nullptr;
+    return std::make_unique<OfCta>(lowering_, cta.index, max_items_);
+}
+
+void Listener::take(const warp::CtaPlace& place, std::unique_ptr<warp::CtaObserver> listener) {
+    if (full_) return;
+    auto& cta = static_cast<OfCta&>(*listener);
+    for (const Lookup& l : cta.lookups) {
+        uint64_t missed = 0;
+        Item& item = cta.streams->warps[l.warp].items[l.item];
+        for (const uint64_t s : std::span(cta.sectors).subspan(l.first, l.count)) {
+            if (!l.l1_keeps || !l1_.contains(s)) ++missed;
+            if (l.l1_keeps) {
+                if (l1_.size() * sector_bytes >= lowering_.machine->l1) l1_.clear();
+                l1_.insert(s);
+            }
+            if (cold_ && l2_.insert(s / line_sectors).second) item.dram = true;
+        }
+        item.sectors = narrow(item.sectors + missed);
+    }
+    for (Stream& s : cta.streams->warps) schedule_blocks(lowering_, s.items);
+    items_ += cta.items;
+    full_ = cta.full || items_ >= max_items_;
+    ctas_[place.index] = std::move(cta.streams);
 }
 
 std::vector<const CtaStreams*> Listener::ctas() const {
-    const std::lock_guard lock(mutex_);
     std::vector<const CtaStreams*> out;
     for (const auto& [index, cta] : ctas_) out.push_back(cta.get());
     return out;

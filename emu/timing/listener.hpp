@@ -2,9 +2,9 @@
 // accesses cost.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <unordered_set>
 #include <vector>
 
@@ -18,48 +18,56 @@ enum class Touched : uint8_t { nothing, shared, global, both };
 
 struct Item {
     uint32_t operation = 0;
-    uint16_t wavefronts = 0;  // of shared memory; of a barrier: its number
-    uint16_t lines = 0;       // of 128 bytes in global memory; of a barrier: warps, 0 for all
+    uint16_t wavefronts = 0;  // of shared memory
+    uint16_t lines = 0;       // of 128 bytes in global memory
     uint16_t sectors = 0;     // of them, sectors of 32 bytes that L1 did not have
     Touched touched = Touched::nothing;
-    bool dram = false;  // sectors that L2 did not have either
+    bool dram : 1 = false;     // sectors that L2 did not have either
+    bool arrives : 1 = false;  // at a barrier: the next of Stream::arrivals
 };
 
 struct Stream {
-    std::vector<Item> items;  // in the order of the schedule, block by block
-    size_t pending = 0;       // the last so many are of a block that has not ended
+    std::vector<Item> items;         // in the order of the schedule, block by block
+    std::vector<uint32_t> arrivals;  // into CtaStreams::openings, in the order of the items
+};
+
+// One opening of a barrier, as the run had it.
+struct Opening {
+    uint8_t barrier = 0;    // 0 to 15
+    bool all = true;        // it counted every warp that had not ended
+    uint32_t arrivals = 0;  // items that arrived at it
+    uint32_t warps = 0;     // whose, by bits
 };
 
 // Of one CTA.
 struct CtaStreams {
     uint64_t cta = 0;
     std::vector<Stream> warps;
-    bool ended = false;
+    std::vector<Opening> openings;
+    bool ended = false;  // without a trap, and not cut
 };
 
 // Hears the CTAs that one SM would run: those whose index is a multiple of `stride`. L1 keeps the
-// lines it has seen, as far as it is large enough; L2 has everything, unless `cold`.
+// lines it has seen, as far as it is large enough; L2 has everything, unless `cold`. Both hear of
+// the CTAs' accesses one CTA after another.
 class Listener : public warp::Observer {
   public:
-    Listener(const Lowering& lowering, uint64_t stride, uint64_t most_items, bool cold);
-    void retired(const warp::Retired& event) override;
-    void cta_ended(uint64_t cta_index) override;
+    // max_items: of all CTAs; the last that is kept may go beyond it.
+    Listener(const Lowering& lowering, uint64_t stride, uint64_t max_items, bool cold);
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace& cta) override;
+    void take(const warp::CtaPlace& cta, std::unique_ptr<warp::CtaObserver> listener) override;
 
     // By index, once the run is over.
     std::vector<const CtaStreams*> ctas() const;
     bool full() const { return full_; }
 
   private:
-    void access(const warp::Retired& event, Item& item);
-    void finish_block(Stream& stream) const;
-
     const Lowering& lowering_;
-    uint64_t stride_, most_items_;
+    uint64_t stride_, max_items_;
     bool cold_;
-    mutable std::mutex mutex_;
     std::map<uint64_t, std::unique_ptr<CtaStreams>> ctas_;
     uint64_t items_ = 0;
-    bool full_ = false;
+    std::atomic<bool> full_{false};
     std::unordered_set<uint64_t> l1_, l2_;  // lines, sectors
 };
 

@@ -27,7 +27,9 @@ constexpr uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to 
 struct WarpState {
     const Stream* stream = nullptr;
     size_t at = 0;
+    size_t arrivals = 0;  // of Stream::arrivals, so many are behind it
     uint32_t cta = 0;     // slot in Sm::running
+    uint32_t of_cta = 0;  // its number among the CTA's warps
     uint32_t number = 0;  // of the SM, in order
     uint64_t next = 0;    // cycle from which it may issue
     Stall next_reason = Stall::wait;
@@ -47,18 +49,18 @@ struct WarpState {
     uint64_t first_clock = never, last_clock = 0, clock_before = never;
 };
 
-struct BarrierState {
+struct OpeningState {
     unsigned arrived = 0;
-    uint64_t busy = 0;  // of the unit, in hundredths
     std::vector<uint32_t> waiting;
 };
 
 struct Running {
     const CtaStreams* cta = nullptr;
     uint64_t begin = 0;
-    unsigned alive = 0;
+    uint32_t alive = 0;  // warps of the CTA, by bits
     size_t number = 0;
-    std::array<BarrierState, 16> barriers;
+    std::vector<OpeningState> openings{};      // as CtaStreams::openings
+    std::array<uint64_t, 16> busy_barriers{};  // until, in hundredths
 };
 
 struct SubCore {
@@ -203,9 +205,10 @@ struct Sm {
         std::erase(core.warps, index);
         Running& r = running[w.cta];
         if (w.first_clock != never) note_clock(w, r);
-        if (--r.alive != 0) {
+        r.alive &= ~(1u << w.of_cta);
+        if (r.alive != 0) {
             // Those that wait for all may wait for it alone.
-            for (BarrierState& b : r.barriers) release(r, b, 0);
+            for (uint32_t i = 0; i < r.openings.size(); ++i) release(r, i);
             return;
         }
         report.ctas.push_back({r.cta->cta, r.begin, now});
@@ -227,8 +230,10 @@ struct Sm {
         r.cta = queue[next_cta];
         r.number = next_cta++;
         r.begin = at;
+        r.openings.resize(r.cta->openings.size());
         std::vector<uint32_t> placed;
-        for (const Stream& s : r.cta->warps) {
+        for (uint32_t of_cta = 0; of_cta < r.cta->warps.size(); ++of_cta) {
+            const Stream& s = r.cta->warps[of_cta];
             if (s.items.empty()) continue;
             auto index = static_cast<uint32_t>(warps.size());
             for (uint32_t i = 0; i < warps.size(); ++i)
@@ -243,13 +248,14 @@ struct Sm {
             w = WarpState{};
             w.stream = &s;
             w.cta = slot;
+            w.of_cta = of_cta;
             w.number = started_warps++;
             w.next = w.last = at;
             w.done = false;
             const size_t values = l.program->registers.size() + l.operations.size();
             w.values.assign(values, 0);
             w.value_reasons.assign(values, Stall::wait);
-            ++r.alive;
+            r.alive |= 1u << of_cta;
         }
         for (const uint32_t i : placed) {
             SubCore& core = cores[warps[i].number % sub_cores];
@@ -259,13 +265,15 @@ struct Sm {
         for (const uint32_t i : placed) look(i);
     }
 
-    // Lets those go on that wait at a barrier, if enough have come.
-    void release(Running& r, BarrierState& b, unsigned wanted) {
-        const unsigned needed = wanted != 0 ? wanted : r.alive;
-        if (b.arrived == 0 || b.arrived < needed) return;
-        const uint64_t at = b.busy / 100 + flow.barrier_release;
-        b.arrived = 0;
-        for (const uint32_t i : std::exchange(b.waiting, {})) {
+    // Lets those go on that wait for an opening of a barrier, if those have come that came in the
+    // run, and, where it waits for all warps, the others have ended.
+    void release(Running& r, uint32_t opening) {
+        const Opening& o = r.cta->openings[opening];
+        OpeningState& s = r.openings[opening];
+        if (s.waiting.empty() || s.arrived < o.arrivals) return;
+        if (o.all && (r.alive & ~o.warps) != 0) return;
+        const uint64_t at = r.busy_barriers[o.barrier] / 100 + flow.barrier_release;
+        for (const uint32_t i : std::exchange(s.waiting, {})) {
             warps[i].waiting = false;
             warps[i].next = at;
             warps[i].next_reason = Stall::barrier;
@@ -404,19 +412,21 @@ struct Sm {
                 break;
             case Action::barrier:
             case Action::barrier_arrive: {
+                if (!item.arrives) break;
                 Running& r = running[w.cta];
-                BarrierState& b = r.barriers[item.wavefronts % r.barriers.size()];
+                const uint32_t opening = w.stream->arrivals[w.arrivals++];
+                uint64_t& busy = r.busy_barriers[r.cta->openings[opening].barrier];
                 // Behind the sub-core's accesses to shared memory, which it orders.
-                b.busy = std::max({b.busy, now * 100, core.port}) + flow.barrier_arrive;
-                ++b.arrived;
+                busy = std::max({busy, now * 100, core.port}) + flow.barrier_arrive;
+                ++r.openings[opening].arrived;
                 if (m.action == Action::barrier) {
                     w.waiting = true;
-                    b.waiting.push_back(index);
-                    release(r, b, item.lines);
+                    r.openings[opening].waiting.push_back(index);
+                    release(r, opening);
                     return;
                 }
                 ++w.at;
-                release(r, b, item.lines);
+                release(r, opening);
                 look(index);
                 return;
             }

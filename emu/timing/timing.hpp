@@ -4,7 +4,8 @@
 //   const timing::Machine& machine = *timing::machine_of(arch);
 //   const timing::Lowering lowering = timing::lower(program, machine);
 //   timing::Listener listener(lowering, machine.sms, most_items, false);
-//   exec::launch(program, launch, &listener);
+//   launch.observers = {&listener};
+//   exec::launch(program, launch);
 //   const timing::Report report = timing::simulate(lowering, launch, listener, {});
 #pragma once
 

@@ -81,9 +81,11 @@ unsigned matrix_wavefronts(std::span<const warp::Access> accesses) {
 size_t sectors_of(const warp::Access& access, std::array<uint64_t, 64>& out) {
     size_t count = 0;
     for (uint32_t rest = access.lanes; rest != 0; rest &= rest - 1) {
-        const uint64_t at = access.address[static_cast<size_t>(__builtin_ctz(rest))];
+        const auto lane = static_cast<size_t>(__builtin_ctz(rest));
+        const uint64_t at = access.address[lane];
         out[count++] = at / sector_bytes;
-        if (access.bytes > 1) out[count++] = (at + access.bytes - 1) / sector_bytes;
+        const unsigned bytes = access.bytes_of_lane[lane];
+        if (bytes > 1) out[count++] = (at + bytes - 1) / sector_bytes;
     }
     return different(out, count);
 }

@@ -13,7 +13,8 @@
 
 namespace lockwarp::warp {
 
-class Oracle;  // observer.hpp
+class Observer;  // observer.hpp
+class Oracle;
 
 // Memory the program may touch. The bytes are the caller's and are written in place.
 struct Buffer {
@@ -44,7 +45,8 @@ struct Launch {
     // A part of the grid: CTAs [first_cta, first_cta + ctas), x fastest. ctas 0: all that follow.
     uint64_t first_cta = 0;
     uint64_t ctas = 0;
-    Oracle* oracle = nullptr;  // asked only in runs with an observer
+    std::vector<Observer*> observers;  // each hears the whole launch; they change nothing of it
+    Oracle* oracle = nullptr;          // asked only in CTAs to which an observer listens
     // Optional, shared with the caller's thread: CTAs that have ended; a wish to stop.
     std::atomic<uint64_t>* progress = nullptr;
     const std::atomic<bool>* stop = nullptr;

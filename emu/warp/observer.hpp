@@ -1,57 +1,169 @@
-// What timing, traces and checkers hear of a run.
+// What traces, timing and checkers hear of a run.
+//
+// An Observer stands for one listener to a whole launch (Launch::observers; there may be several).
+// For each CTA it makes a CtaObserver, which hears that CTA alone and keeps what it finds as its
+// own; when the CTA is over, the Observer takes it back. An observer that counts instructions:
+//
+//   struct Count : warp::Observer {
+//       struct OfCta : warp::CtaObserver {
+//           void retired(const warp::Retired&) override { ++instructions; }
+//           uint64_t instructions = 0;
+//       };
+//       std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+//           return std::make_unique<OfCta>();
+//       }
+//       void take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> cta) override {
+//           instructions += static_cast<OfCta&>(*cta).instructions;
+//       }
+//       uint64_t instructions = 0;
+//   };
+//
+// Threads. CTAs run in parallel. begin() is called on the thread that runs the CTA, and calls for
+// different CTAs may overlap: it may read what does not change during the launch. A CtaObserver is
+// called by one thread at a time, and needs no lock. take() is never called twice at a time.
+//
+// Order. The events of one CTA come in the order of its run, which is the same for any number of
+// threads (for a program without data races between CTAs). take() is called in the order of the
+// CTAs, x fastest, up to the first that trapped, so that what an observer makes of them is the same
+// for any number of threads too. CTAs that ended out of order are kept until it is their turn.
+//
+// References and pointers in events are good during the call alone. Nobody can change the run but
+// an Oracle. Of a CTA without a listener nothing is prepared, and it runs as if there were none.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <span>
 
 #include "emu/isa/operation.hpp"
 #include "emu/ptx/tree.hpp"
+#include "emu/warp/launch.hpp"
 
 namespace lockwarp::warp {
 
+struct CtaPlace {
+    std::array<uint32_t, 3> id{};  // %ctaid
+    uint64_t index = 0;            // in the grid, x fastest
+};
+
 // The memory that one instruction of one warp touched: for each lane of `lanes` the address in its
-// state space (generic addresses are resolved) and `bytes` bytes. cp.async has two: first the
-// global source, then the shared destination; atom too: a load, then a store; wmma.load and
-// wmma.store up to 16, in the order of the registers.
+// state space (generic addresses are resolved) and how many bytes from there on.
 struct Access {
     ptx::Space space = ptx::Space::none;
     bool store = false;
-    uint32_t bytes = 0;
-    uint32_t lanes = 0;
-    std::array<uint64_t, 32> address{};
+    uint32_t lanes = 0;                       // by bits; lanes that touched nothing are not in it
+    uint32_t bytes = 0;                       // of the lane that touched most; 1 to 32
+    std::array<uint64_t, 32> address{};       // of the lanes in `lanes`
+    std::array<uint8_t, 32> bytes_of_lane{};  // likewise; of cp.async's source they may differ
 };
 
 // One retired instruction. A place in a run is (CTA, warp, step).
+//
+// Most instructions have no access or one. cp.async has two: first the global source, in the lanes
+// that read it (with src-size or ignore-src some read fewer bytes, or none), then the shared
+// destination, which is written whole; atom too: a load, then a store; wmma.load and wmma.store up
+// to 16, in the order of the registers.
 struct Retired {
     const isa::Program* program;
     uint32_t operation;  // index into Program::operations
     std::array<uint32_t, 3> cta;
-    uint64_t cta_index;  // x fastest
-    uint32_t warp;
+    uint64_t cta_index;        // x fastest
+    uint32_t warp;             // of the CTA
     uint64_t step;             // instructions this warp retired before this one
-    uint32_t active;           // lanes that reached it
-    uint32_t executed;         // lanes whose guard was true
+    uint32_t active;           // lanes that reached it, by bits
+    uint32_t executed;         // lanes whose guard was true: part of `active`
     const uint8_t* registers;  // the warp's register file after the instruction; slots by isa::Ref
     const Access* accesses;
-    uint32_t access_count;
+    uint32_t access_count;  // 0 to 16
     // Lanes of `executed` whose results another machine may have otherwise: the manual leaves them
     // undefined, or it is a NaN whose payload NVIDIA's compiler does not always keep.
     uint32_t undefined;
     uint32_t undefined_results;  // bit n: of these lanes result n, in Operation's order
 };
 
-// Called for each instruction in the order of one CTA. CTAs run in parallel: calls of different
-// CTAs may overlap, those of one CTA never do. A listener cannot change the run.
+struct WarpLanes {
+    uint32_t warp = 0;   // of the CTA
+    uint32_t lanes = 0;  // by bits, not 0
+};
+
+// Lanes have come to a barrier of the CTA: bar, barrier and their .red and .arrive.
+struct BarrierArrived {
+    uint32_t operation;  // index into Program::operations
+    uint32_t barrier;    // 0 to 15
+    WarpLanes who;
+    uint32_t threads;  // that the barrier counts, a multiple of 32; 0: all that have not exited
+    bool waits;        // false: .arrive
+};
+
+// A barrier opened: its threads have all arrived, by the arrival before this event or because the
+// last that were waited for exited.
+struct BarrierOpened {
+    uint32_t barrier;                     // 0 to 15
+    std::span<const WarpLanes> released;  // lanes that waited and go on now; by warp, then by path
+};
+
+// Where cp.async copies stand. Copies of a thread belong to the group that its next commit_group
+// closes; groups are numbered from 0, by thread, in the order of their commits.
+enum class CopyStep : uint8_t {
+    issued,     // cp.async
+    committed,  // cp.async.commit_group
+    awaited,    // cp.async.wait_group, wait_all: the thread may read what it copied
+    arrives,    // cp.async.mbarrier.arrive: its copies so far arrive at the mbarrier once they are
+                // there, whoever waits for that may read them
+};
+
+struct CopyEvent {
+    CopyStep step;
+    uint32_t operation;  // index into Program::operations
+    WarpLanes who;
+    // Of each lane of `who`. issued: the group that the copy will be in; committed: the group that
+    // was closed; awaited, arrives: all groups below this one are meant.
+    std::array<uint32_t, 32> group;
+    bool uncommitted;  // awaited, arrives: also copies that are in no group yet
+    // issued: the source and the destination, as in Retired; arrives: the mbarrier.
+    std::span<const Access> accesses;
+};
+
+// Lanes of a warp that had parted go on together.
+struct Reconverged {
+    uint32_t operation;  // that they go on with
+    WarpLanes who;
+};
+
+// Hears one CTA. The events of an instruction come before its retired(). bar and its kin arrive,
+// perhaps open the barrier, and retire when they arrive; bar.red retires when the barrier has
+// opened.
+class CtaObserver {
+  public:
+    virtual ~CtaObserver() = default;
+    virtual void retired(const Retired&) {}
+    virtual void barrier_arrived(const BarrierArrived&) {}
+    virtual void barrier_opened(const BarrierOpened&) {}
+    virtual void copies(const CopyEvent&) {}
+    virtual void reconverged(const Reconverged&) {}
+    // The instruction that trapped does not retire; nothing but ended() follows.
+    virtual void trapped(const Trap&) {}
+    // After the CTA's last event, on the thread that ran it: the place for work that can be done
+    // at the same time as other CTAs'.
+    virtual void ended() {}
+};
+
 class Observer {
   public:
     virtual ~Observer() = default;
-    virtual void retired(const Retired& event) = 0;
-    // After a CTA's last instruction, also where it trapped.
-    virtual void cta_ended(uint64_t cta_index) { (void)cta_index; }
+    // A CTA begins. nullptr: nothing of it is to be heard.
+    virtual std::unique_ptr<CtaObserver> begin(const CtaPlace& cta) = 0;
+    // What begin() gave, after the CTA's end.
+    virtual void take(const CtaPlace& cta, std::unique_ptr<CtaObserver> listener) {
+        (void)cta;
+        (void)listener;
+    }
 };
 
 // Gives what a run cannot know by itself: values that depend on time, place or order, and those
-// that the manual leaves undefined. Called before the observer hears of the instruction.
+// that the manual leaves undefined. Asked only in CTAs with a listener, before the listeners hear
+// of the instruction, on the thread that runs the CTA.
 class Oracle {
   public:
     virtual ~Oracle() = default;

@@ -447,9 +447,8 @@ st.global.u32 [%rd2], %r2;
     EXPECT_EQ(out, Words(32, 0xffffffff));
 }
 
-class Accesses : public warp::Observer {
-  public:
-    void retired(const warp::Retired& e) override {
+struct Accesses {
+    void retired(const warp::Retired& e) {
         const isa::Op op = e.program->operations[e.operation].op;
         if (op != isa::Op::atom && op != isa::Op::red) return;
         for (uint32_t i = 0; i < e.access_count; ++i)
@@ -461,16 +460,16 @@ class Accesses : public warp::Observer {
 };
 
 TEST(Atomic, ObserversHearOfALoadAndAStore) {
-    Accesses accesses;
+    Alone<Accesses> accesses;
     Given given;
     given.block.x = 1;
-    given.observer = &accesses;
+    given.observers = {&accesses};
     given.buffers = {Bytes(16), Bytes(16)};
     run_well(program_of(kernel("atom.global.add.u32 %r2, [%rd1], 1;\n"
                                "red.global.add.u64 [%rd1], 1;\n"),
                         given.arch),
              given);
-    EXPECT_EQ(accesses.text, "load 4 store 4 ; store 8 ; ");
+    EXPECT_EQ(accesses.listener.text, "load 4 store 4 ; store 8 ; ");
 }
 
 }  // namespace

@@ -326,8 +326,8 @@ bar.red.popc.u32 %r5, 0, %p1;)",
 
 // The value is there when an observer sees the instruction retire.
 TEST(BarRed, RetiresWithItsValue) {
-    struct Seen : warp::Observer {
-        void retired(const warp::Retired& event) override {
+    struct Seen {
+        void retired(const warp::Retired& event) {
             const isa::Operation& o = event.program->operations[event.operation];
             if (o.op != isa::Op::bar_red) return;
             ++count;
@@ -335,12 +335,13 @@ TEST(BarRed, RetiresWithItsValue) {
             for (uint32_t lane = 0; lane < 32; ++lane) right += d[lane] == 64;
             executed += event.executed == 0xffffffff;
         }
-        void cta_ended(uint64_t) override {}
         size_t count = 0, right = 0, executed = 0;
-    } seen;
+    };
+    Alone<Seen> observer;
+    const Seen& seen = observer.listener;
     Given given;
     given.block.x = 64;
-    given.observer = &seen;
+    given.observers = {&observer};
     run_body("setp.ge.u32 %p1, %r1, 0;\nbar.red.popc.u32 %r5, 0, %p1;", Words(128), given);
     EXPECT_EQ(seen.count, 2u);
     EXPECT_EQ(seen.executed, 2u);

@@ -1,6 +1,7 @@
 // What a launch refuses, that it is deterministic, and what an observer hears of it.
+#include <algorithm>
+#include <cstdio>
 #include <map>
-#include <mutex>
 
 #include "tests/exec/support.hpp"
 
@@ -154,42 +155,85 @@ struct Event {
     uint32_t r2;  // of lane 0, after the instruction
 };
 
-// Keeps what it hears, CTA by CTA.
+// Keeps what it hears, CTA by CTA, and as words what it hears beside instructions.
 class Listener : public warp::Observer {
   public:
-    void retired(const warp::Retired& event) override {
-        const std::lock_guard guard(lock_);
-        Event e{};
-        e.operation = event.operation;
-        e.warp = event.warp;
-        e.step = event.step;
-        e.active = event.active;
-        e.executed = event.executed;
-        e.accesses.assign(event.accesses, event.accesses + event.access_count);
-        for (const isa::Register& r : event.program->registers)
-            if (r.name == "%r2" && r.ref != isa::no_ref)
-                e.r2 = *reinterpret_cast<const uint32_t*>(event.registers + r.ref);
-        events[event.cta_index].push_back(std::move(e));
-        if (ended.contains(event.cta_index)) ++late;
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace& cta) override {
+        return cta.index < first ? nullptr : std::make_unique<OfCta>();
     }
-    void cta_ended(uint64_t cta_index) override {
-        const std::lock_guard guard(lock_);
-        ++ended[cta_index];
+    void take(const warp::CtaPlace& cta, std::unique_ptr<warp::CtaObserver> listener) override {
+        auto& of_cta = static_cast<OfCta&>(*listener);
+        events[cta.index] = std::move(of_cta.events);
+        others[cta.index] = std::move(of_cta.others);
+        ended[cta.index] += of_cta.ends;
+        late += of_cta.late;
+        order.push_back(cta.index);
     }
 
     std::map<uint64_t, std::vector<Event>> events;
+    std::map<uint64_t, std::string> others;
     std::map<uint64_t, int> ended;
-    int late = 0;  // events after their CTA's end
+    std::vector<uint64_t> order;
+    int late = 0;        // events after their CTA's end
+    uint64_t first = 0;  // CTA that it listens to
 
   private:
-    std::mutex lock_;
+    struct OfCta : warp::CtaObserver {
+        void retired(const warp::Retired& event) override;
+        void ended() override { ++ends; }
+        void barrier_arrived(const warp::BarrierArrived& e) override {
+            note("arrived", e.who,
+                 " at " + std::to_string(e.barrier) + " of " + std::to_string(e.threads) +
+                     (e.waits ? "" : ", goes on"));
+        }
+        void barrier_opened(const warp::BarrierOpened& e) override {
+            for (const warp::WarpLanes& r : e.released)
+                note("opened", r, " " + std::to_string(e.barrier));
+        }
+        void copies(const warp::CopyEvent& e) override {
+            constexpr std::array names{"issued", "committed", "awaited", "arrives"};
+            note(names[static_cast<size_t>(e.step)], e.who,
+                 " " + std::to_string(e.group[1]) + (e.uncommitted ? " and open" : ""));
+        }
+        void reconverged(const warp::Reconverged& e) override {
+            note("met", e.who, " before " + std::to_string(e.operation));
+        }
+        void trapped(const warp::Trap& trap) override {
+            others += "trapped: " + std::string(warp::trap_name(trap.kind)) + "; ";
+        }
+        void note(const char* what, const warp::WarpLanes& who, const std::string& more) {
+            std::array<char, 64> text;
+            std::snprintf(text.data(), text.size(), "%s w%u %x", what, who.warp, who.lanes);
+            others += text.data() + more + "; ";
+            late += ends;
+        }
+
+        std::vector<Event> events;
+        std::string others;
+        int ends = 0, late = 0;
+    };
 };
+
+void Listener::OfCta::retired(const warp::Retired& event) {
+    Event e{};
+    e.operation = event.operation;
+    e.warp = event.warp;
+    e.step = event.step;
+    e.active = event.active;
+    e.executed = event.executed;
+    e.accesses.assign(event.accesses, event.accesses + event.access_count);
+    for (const isa::Register& r : event.program->registers)
+        if (r.name == "%r2" && r.ref != isa::no_ref)
+            e.r2 = *reinterpret_cast<const uint32_t*>(event.registers + r.ref);
+    events.push_back(std::move(e));
+    late += ends;
+}
 
 TEST(Observer, HearsEveryInstructionWithItsMasksAndAccesses) {
     Listener listener;
     Given given;
     given.block.x = 48;
-    given.observer = &listener;
+    given.observers = {&listener};
     given.buffers = {Bytes(4096), Bytes(256)};
     const isa::Program program = program_of(kernel(R"(
 .shared .align 16 .b8 s[1024];
@@ -257,7 +301,7 @@ ret;
 TEST(Observer, HearsGenericAccessesInTheirStateSpace) {
     Listener listener;
     Given given;
-    given.observer = &listener;
+    given.observers = {&listener};
     given.buffers = {Bytes(4), Bytes(128)};
     run_well(program_of(kernel(".shared .u32 before;\n.shared .u32 s;\nmov.u64 %rd9, s;\n"
                                "cvta.shared.u64 %rd9, %rd9;\nld.u32 %r2, [%rd9];"),
@@ -272,7 +316,7 @@ TEST(Observer, HearsGenericAccessesInTheirStateSpace) {
 TEST(Observer, HearsACollectiveOnceForAllItsLanes) {
     Listener listener;
     Given given;
-    given.observer = &listener;
+    given.observers = {&listener};
     given.buffers = {Bytes(4), Bytes(128)};
     run_well(program_of(kernel(R"(setp.lt.u32 %p1, %r1, 16;
 setp.eq.u32 %p2, %r1, 1000;
@@ -299,7 +343,7 @@ TEST(Observer, ChangesNothing) {
     Given given = gemm();
     const Outcome alone = run_well(program, given);
     Listener listener;
-    given.observer = &listener;
+    given.observers = {&listener};
     given.threads = 2;
     const Outcome observed = run_well(program, given);
     EXPECT_EQ(alone.buffers[2] == observed.buffers[2], true);
@@ -318,10 +362,148 @@ TEST(Observer, ChangesNothing) {
 TEST(Observer, HearsTheEndOfACtaThatTrapped) {
     Listener listener;
     Given given;
-    given.observer = &listener;
+    given.observers = {&listener};
     EXPECT_NE(fault_of_body("trap;", given), "");
     EXPECT_EQ(listener.ended, (std::map<uint64_t, int>{{0, 1}}));
     EXPECT_EQ(listener.events[0].size(), 10u);
+    EXPECT_EQ(listener.others[0], "trapped: trap instruction; ");
+}
+
+TEST(Observer, HearsWhoComesToABarrierAndForWhomItOpens) {
+    Listener listener;
+    Given given;
+    given.block.x = 96;
+    given.observers = {&listener};
+    given.buffers = {Bytes(4), Bytes(384)};
+    run_well(program_of(kernel(R"(setp.lt.u32 %p1, %r1, 32;
+@%p1 bar.arrive 3, 64;
+@%p1 exit;
+setp.lt.u32 %p1, %r1, 64;
+@%p1 bar.sync 3, 64;
+bar.sync 0;
+ret;)"),
+                        given.arch),
+             given);
+    EXPECT_EQ(listener.others[0],
+              "arrived w0 ffffffff at 3 of 64, goes on; "
+              "arrived w1 ffffffff at 3 of 64; opened w1 ffffffff 3; "
+              "arrived w1 ffffffff at 0 of 0; "
+              "arrived w2 ffffffff at 0 of 0; opened w1 ffffffff 0; opened w2 ffffffff 0; ");
+}
+
+// bar.red arrives, and retires once it has opened; a barrier also opens when the last that it
+// waited for exits.
+TEST(Observer, HearsABarrierWithAValueAndOneThatAnExitOpens) {
+    Listener listener;
+    Given given;
+    given.block.x = 64;
+    given.observers = {&listener};
+    given.buffers = {Bytes(4), Bytes(256)};
+    run_well(program_of(kernel(R"(setp.lt.u32 %p1, %r1, 32;
+bar.red.popc.u32 %r2, 1, %p1;
+@%p1 exit;
+bar.sync 0;
+ret;)"),
+                        given.arch),
+             given);
+    EXPECT_EQ(listener.others[0],
+              "arrived w0 ffffffff at 1 of 0; arrived w1 ffffffff at 1 of 0; "
+              "opened w0 ffffffff 1; opened w1 ffffffff 1; "
+              "arrived w1 ffffffff at 0 of 0; opened w1 ffffffff 0; ");
+    // Of each warp: the ten before the body, setp, bar.red, exit; and of the second bar.sync, ret.
+    EXPECT_EQ(listener.events[0].size(), 2u * 13 + 2);
+    for (const Event& e : listener.events[0])
+        if (e.operation >= 11) EXPECT_EQ(e.r2, 32u);
+}
+
+TEST(Observer, HearsCopiesByGroupAndEachLanesOwnBytes) {
+    Listener listener;
+    Given given;
+    given.block.x = 4;
+    given.observers = {&listener};
+    given.buffers = {Bytes(4096), Bytes(256)};
+    run_well(program_of(kernel(R"(
+.shared .align 16 .b8 s[1024];
+.shared .align 8 .b64 bar;
+mbarrier.init.shared.b64 [bar], 9;
+mul.lo.u32 %r3, %r1, 5;
+shl.b32 %r5, %r1, 4;
+cp.async.cg.shared.global [%r5], [%rd1+32], 16, %r3;
+cp.async.commit_group;
+cp.async.ca.shared.global [%r5], [%rd1], 8;
+cp.async.wait_group 1;
+cp.async.commit_group;
+cp.async.wait_group 1;
+cp.async.ca.shared.global [%r5], [%rd1], 4;
+cp.async.mbarrier.arrive.noinc.shared.b64 [bar];
+cp.async.wait_all;
+ret;)"),
+                        given.arch),
+             given);
+    EXPECT_EQ(listener.others[0],
+              "issued w0 f 0; committed w0 f 0; issued w0 f 1; awaited w0 f 0; committed w0 f 1; "
+              "awaited w0 f 1; issued w0 f 2; arrives w0 f 2 and open; awaited w0 f 2 and open; ");
+    const std::vector<Event>& events = listener.events[0];
+    const auto copy =
+        std::ranges::find_if(events, [](const Event& e) { return e.accesses.size() == 2; });
+    ASSERT_NE(copy, events.end());
+    // Lane 0 reads nothing, the last no more than there is to copy.
+    const warp::Access& from = copy->accesses[0];
+    const warp::Access& to = copy->accesses[1];
+    EXPECT_EQ(from.lanes, 0xeu);
+    EXPECT_EQ(from.bytes, 15u);
+    EXPECT_EQ(std::vector(from.bytes_of_lane.begin() + 1, from.bytes_of_lane.begin() + 4),
+              (std::vector<uint8_t>{5, 10, 15}));
+    EXPECT_EQ(to.lanes, 0xfu);
+    for (unsigned lane = 0; lane < 4; ++lane) EXPECT_EQ(to.bytes_of_lane[lane], 16);
+}
+
+TEST(Observer, HearsWhereLanesMeet) {
+    Listener listener;
+    Given given;
+    given.observers = {&listener};
+    given.buffers = {Bytes(4), Bytes(128)};
+    run_well(program_of(kernel(R"(setp.lt.u32 %p1, %r1, 16;
+@%p1 bra MEET;
+add.u32 %r3, %r3, 1;
+MEET:
+add.u32 %r4, %r4, 1;
+ret;)"),
+                        given.arch),
+             given);
+    EXPECT_EQ(listener.others[0], "met w0 ffffffff before 13; ");
+}
+
+// Whatever the threads: CTAs are handed over in their order, and only where somebody listens.
+TEST(Observer, SeveralHearTheSameAndAreGivenTheCtasInOrder) {
+    const isa::Program program = gemm_program();
+    for (const unsigned threads : {1u, 2u}) {
+        Given given = gemm();
+        Listener all, late;
+        late.first = 12;
+        given.observers = {&all, &late};
+        given.threads = threads;
+        run_well(program, given);
+        ASSERT_EQ(all.order.size(), 16u);
+        EXPECT_TRUE(std::ranges::is_sorted(all.order));
+        EXPECT_EQ(late.order, (std::vector<uint64_t>{12, 13, 14, 15}));
+        EXPECT_EQ(all.events[13].size(), late.events[13].size());
+    }
+}
+
+// None behind the first CTA that trapped is handed over, though others may have run.
+TEST(Observer, IsGivenTheCtasUpToTheFirstThatTrapped) {
+    for (const unsigned threads : {1u, 2u}) {
+        Listener listener;
+        Given given;
+        given.grid.x = 40;
+        given.threads = threads;
+        given.observers = {&listener};
+        EXPECT_NE(
+            fault_of_body("mov.u32 %r2, %ctaid.x;\nsetp.eq.u32 %p1, %r2, 7;\n@%p1 trap;", given),
+            "");
+        EXPECT_EQ(listener.order, (std::vector<uint64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+    }
 }
 
 }  // namespace

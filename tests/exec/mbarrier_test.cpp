@@ -249,7 +249,9 @@ st.global.u32 [%rd2], %r5;
 class Third : public warp::Observer, public warp::Oracle {
   public:
     explicit Third(const isa::Program& program) : program_(program) {}
-    void retired(const warp::Retired& e) override { looks_ += is_wait(e.operation); }
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        return std::make_unique<Looks>(*this);
+    }
     bool knows(uint32_t operation) const override { return is_wait(operation); }
     void supply(const warp::Retired& e, uint8_t* registers) override {
         const uint32_t value = looks_ < 2 ? 0 : warp::all_lanes;
@@ -259,6 +261,13 @@ class Third : public warp::Observer, public warp::Oracle {
     unsigned looks() const { return looks_; }
 
   private:
+    struct Looks : warp::CtaObserver {
+        explicit Looks(Third& t) : third(t) {}
+        void retired(const warp::Retired& e) override {
+            third.looks_ += third.is_wait(e.operation);
+        }
+        Third& third;
+    };
     bool is_wait(uint32_t operation) const {
         return program_.operations[operation].op == isa::Op::mbarrier_wait;
     }
@@ -304,7 +313,8 @@ st.global.u32 [%rd2], %r5;
         l.buffers = {{"A", buffer_address(0), in}, {"B", buffer_address(1), out}};
         l.threads = 1;
         l.oracle = &third;
-        const std::string fault = fault_of(launch(program, l, &third));
+        l.observers = {&third};
+        const std::string fault = fault_of(launch(program, l));
         if (comes) {
             EXPECT_EQ(fault, "");
             EXPECT_EQ(words_of(out), Words(64, 30000));

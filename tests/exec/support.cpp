@@ -58,7 +58,8 @@ Outcome run(const isa::Program& program, Given given) {
             {std::string(1, static_cast<char>('A' + i)), buffer_address(i), outcome.buffers[i]});
     }
     l.parameters.insert(l.parameters.end(), given.arguments.begin(), given.arguments.end());
-    outcome.result = launch(program, l, given.observer);
+    l.observers = given.observers;
+    outcome.result = launch(program, l);
     return outcome;
 }
 

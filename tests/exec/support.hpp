@@ -31,7 +31,7 @@ struct Given {
     uint64_t max_steps = 10'000'000;  // a program that never ends fails its test
     unsigned threads = 1;
     bool cooperative = false;
-    warp::Observer* observer = nullptr;
+    std::vector<warp::Observer*> observers;
 };
 
 struct Outcome {
@@ -40,6 +40,20 @@ struct Outcome {
 };
 
 constexpr uint64_t buffer_address(size_t i) { return 0x10000000 * (i + 1); }
+
+// An observer of one listener, which hears all CTAs of a launch on one thread.
+template <class T>
+struct Alone : warp::Observer {
+    struct OfCta : warp::CtaObserver {
+        explicit OfCta(T& l) : all(l) {}
+        void retired(const warp::Retired& e) override { all.retired(e); }
+        T& all;
+    };
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        return std::make_unique<OfCta>(listener);
+    }
+    T listener{};
+};
 
 std::string read_text(const std::string& path);
 

@@ -91,8 +91,8 @@ TEST(Wmma, Strides) {
 }
 
 // The moves that listeners hear of.
-struct Moves : warp::Observer {
-    void retired(const warp::Retired& event) override {
+struct Moves {
+    void retired(const warp::Retired& event) {
         if (event.program->operations[event.operation].op != isa::Op::wmma_load) return;
         for (uint32_t i = 0; i < event.access_count; ++i)
             text += (event.accesses[i].store ? "store " : "load ") +
@@ -103,20 +103,20 @@ struct Moves : warp::Observer {
 };
 
 TEST(Wmma, ListenersHearOfEveryMove) {
-    Moves moves;
+    Alone<Moves> moves;
     Given given = sized(4096);
-    given.observer = &moves;
+    given.observers = {&moves};
     run_well(program_of(kernel(loads("[%rd1]")), given.arch), given);
     // Lane 1: columns 2 and 3 of row 0, then of row 8, then 10 and 11 of both.
-    EXPECT_EQ(moves.text, "load 4 at 4; load 4 at 260; load 4 at 20; load 4 at 276; ");
-    moves.text.clear();
+    EXPECT_EQ(moves.listener.text, "load 4 at 4; load 4 at 260; load 4 at 20; load 4 at 276; ");
+    moves.listener.text.clear();
     given = sized(4096);
-    given.observer = &moves;
+    given.observers = {&moves};
     run_well(program_of(kernel("wmma.load.a.sync.aligned.col.m32n8k16.global.s8 {%r10, %r11, %r12, "
                                "%r13}, [%rd1];\nret;"),
                         given.arch),
              given);
-    EXPECT_EQ(std::ranges::count(moves.text, ';'), 16);
+    EXPECT_EQ(std::ranges::count(moves.listener.text, ';'), 16);
 }
 
 }  // namespace

@@ -68,9 +68,9 @@ TEST(Kinds, HaveNamesOfTheirOwn) {
     EXPECT_EQ(names.size(), timing::kind_rows().size());
 }
 
-std::array<uint64_t, 32> strided(uint64_t stride) {
+std::array<uint64_t, 32> strided(uint64_t stride, uint64_t begin = 0) {
     std::array<uint64_t, 32> out{};
-    for (unsigned l = 0; l < 32; ++l) out[l] = l * stride;
+    for (unsigned l = 0; l < 32; ++l) out[l] = begin + l * stride;
     return out;
 }
 
@@ -94,6 +94,7 @@ TEST(Wavefronts, OfStridesAndMasks) {
 TEST(Lines, CountLinesAndSectors) {
     warp::Access a;
     a.bytes = 4;
+    a.bytes_of_lane.fill(4);
     a.lanes = 0xffffffff;
     a.address = strided(4);
     EXPECT_EQ(timing::lines_of(a).lines, 1u);
@@ -102,9 +103,15 @@ TEST(Lines, CountLinesAndSectors) {
     EXPECT_EQ(timing::lines_of(a).lines, 32u);
     EXPECT_EQ(timing::lines_of(a).sectors, 32u);
     a.bytes = 16;
+    a.bytes_of_lane.fill(16);
     a.address = strided(16);
     EXPECT_EQ(timing::lines_of(a).lines, 4u);
     EXPECT_EQ(timing::lines_of(a).sectors, 16u);
+    // Each lane's own bytes count: only the first half of each sector but the last.
+    a.bytes_of_lane.fill(1);
+    a.bytes_of_lane[31] = 16;
+    a.address = strided(32, 24);
+    EXPECT_EQ(timing::lines_of(a).sectors, 33u);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // The questions of docs/lanes.md: each command, run as it stands there, prints its answer.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <sstream>
 
+#include "emu/check/check.hpp"
 #include "tests/tools/process.hpp"
 
 namespace lockwarp::tools {
@@ -225,6 +227,21 @@ TEST(InFlight, KernelsThatCopyDoNotReadEarly) {
         ++count;
     }
     EXPECT_EQ(count, 6u);
+}
+
+// Help is printed from the table.
+TEST(Checks, AreInTheHelp) {
+    std::string help = run(Folder(), {"run", "--help"}).out;
+    for (size_t at = 0; (at = help.find_first_of(" \n", at)) != std::string::npos;) {
+        const size_t end = std::min(help.find_first_not_of(" \n", at), help.size());
+        help.replace(at, end - at, " ");
+        ++at;
+    }
+    ASSERT_FALSE(check::checks().empty());
+    for (const check::CheckRow& row : check::checks()) {
+        EXPECT_NE(help.find(row.finds), std::string::npos) << row.finds << help;
+        EXPECT_NE(help.find(row.name), std::string::npos) << row.name;
+    }
 }
 
 }  // namespace

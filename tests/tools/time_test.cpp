@@ -192,8 +192,8 @@ TEST(Time, TheRunIsTheSameWithIt) {
             launch::Prepared prepared;
             ASSERT_EQ(launch::prepare(in.launch, program, prepared), "");
             timing::Listener listener(lowering, 1, 10'000'000, false);
-            const warp::Result r =
-                exec::launch(program, prepared.launch, timed ? &listener : nullptr);
+            if (timed) prepared.launch.observers = {&listener};
+            const warp::Result r = exec::launch(program, prepared.launch);
             EXPECT_FALSE(r.trap || r.refusal);
             if (timed) {
                 const timing::Report report =
@@ -230,8 +230,8 @@ TEST(Time, CostsAtMostThreeTimesTheRun) {
             prepared.launch.threads = 1;
             const std::clock_t begin = std::clock();
             timing::Listener listener(lowering, 1, 20'000'000, false);
-            const warp::Result r =
-                exec::launch(program, prepared.launch, timed ? &listener : nullptr);
+            if (timed) prepared.launch.observers = {&listener};
+            const warp::Result r = exec::launch(program, prepared.launch);
             EXPECT_FALSE(r.trap || r.refusal);
             if (timed) timing::simulate(lowering, prepared.launch, listener, {});
             least[timed] = std::min(least[timed], std::clock() - begin);

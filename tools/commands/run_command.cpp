@@ -4,11 +4,13 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
+#include "emu/check/check.hpp"
 #include "emu/lockwarp.hpp"
 #include "launch/input.hpp"
 #include "tools/commands/commands.hpp"
@@ -80,6 +82,48 @@ std::string arch_help() {
 
 }  // namespace
 
+// From the table of checks.
+std::string check_help() {
+    std::string out;
+    for (const check::CheckRow& row : check::checks())
+        out += fmt::format("{}{} ({}{})", out.empty() ? "look, while it runs, for " : "; ",
+                           row.finds, row.name, row.is_fault ? ": exit status 1" : "");
+    return out + "; =NAMES chooses among them, with commas";
+}
+
+using Checks = std::vector<std::pair<const check::CheckRow*, std::unique_ptr<check::Check>>>;
+
+// "all", or names with commas.
+launch::Problem parse_checks(std::string_view names, std::vector<const check::CheckRow*>& rows) {
+    for (size_t begin = 0; begin < names.size();) {
+        const size_t end = std::min(names.find(',', begin), names.size());
+        const std::string_view name = names.substr(begin, end - begin);
+        begin = end + 1;
+        const check::CheckRow* const one = check::check_named(name);
+        std::string known;
+        for (const check::CheckRow& row : check::checks()) {
+            if ((name == "all" || &row == one) && std::ranges::find(rows, &row) == rows.end())
+                rows.push_back(&row);
+            known += fmt::format(", {}", row.name);
+        }
+        if (name != "all" && one == nullptr)
+            return fmt::format("--check={}: there is no check \"{}\"; there are all{}", names, name,
+                               known);
+    }
+    return {};
+}
+
+// The checks, as observers of the launch.
+Checks make_checks(const std::vector<const check::CheckRow*>& rows, const isa::Program& program,
+                   warp::Launch& launch) {
+    Checks out;
+    for (const check::CheckRow* row : rows) {
+        out.emplace_back(row, row->make(program, launch));
+        launch.observers.push_back(out.back().second.get());
+    }
+    return out;
+}
+
 void add_run(CLI::App& app, int& status) {
     const auto shared = std::make_shared<RunOptions>();
     RunOptions& o = *shared;
@@ -102,9 +146,7 @@ void add_run(CLI::App& app, int& status) {
                     "row-major; A' for A stored K x M, B' for B stored N x K")
         ->type_name("SPEC")
         ->allow_extra_args(false);
-    run->add_flag("--check", o.check,
-                  "look for reads of shared memory that a cp.async may still be bringing; exit "
-                  "status 1 where there is one");
+    run->add_flag("--check{all}", o.check, check_help());
     run->add_flag("--stats", o.stats, "count instructions, lane operations and products");
     run->add_option("--max-steps", o.max_steps,
                     "trap when a warp has retired N instructions (default: no limit)")
@@ -126,6 +168,8 @@ int run_command(const RunOptions& options) {
     for (size_t i = 0; i < products.size(); ++i)
         if (launch::Problem why = parse_product(options.product[i], products[i]); !why.empty())
             return wrong(why);
+    std::vector<const check::CheckRow*> rows;
+    if (launch::Problem why = parse_checks(options.check, rows); !why.empty()) return wrong(why);
 
     const launch::Result<launch::Loaded> loaded = launch::load(options.files, options.arch);
     if (!loaded) return refuse(loaded.error());
@@ -157,10 +201,10 @@ int run_command(const RunOptions& options) {
 
     const auto begin = std::chrono::steady_clock::now();
     warp::Result result;
-    check::InFlight in_flight;
+    const Checks checks = make_checks(rows, program, prepared.launch);
     {
         const Progress progress(ended, in.launch.grid.count(), "CTAs");
-        result = exec::launch(program, prepared.launch, options.check ? &in_flight : nullptr);
+        result = exec::launch(program, prepared.launch);
     }
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -176,9 +220,13 @@ int run_command(const RunOptions& options) {
         return differs_or_trapped;
     }
 
-    const std::string early =
-        early_reads_report(in.ptx_path, in.source, program, in_flight.found());
-    fmt::print("{}", early);
+    bool is_wrong = false;
+    for (const auto& [row, check] : checks) {
+        const std::string found =
+            findings_report(in.ptx_path, in.source, program, row->word, check->findings());
+        is_wrong |= row->is_fault && !found.empty();
+        fmt::print("{}", found);
+    }
     fmt::print("done: {} on {}, {} CTA{}, {} instructions\n", program.entry, isa::row(arch).name,
                validate::grouped(result.statistics.ctas), result.statistics.ctas == 1 ? "" : "s",
                validate::grouped(result.statistics.instructions));
@@ -194,7 +242,7 @@ int run_command(const RunOptions& options) {
         if (launch::Problem why = write_outputs(in.launch, prepared, options.out); !why.empty())
             return wrong(why);
     if (std::fflush(stdout) != 0) return wrong("the output could not be written");
-    return early.empty() ? done : differs_or_trapped;
+    return is_wrong ? differs_or_trapped : done;
 }
 
 }  // namespace lockwarp::tools

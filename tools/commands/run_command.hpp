@@ -16,7 +16,7 @@ struct RunOptions {
     std::vector<std::string> print;
     std::vector<std::string> product;
     bool stats = false;
-    bool check = false;      // for reads of what a cp.async may still be bringing
+    std::string check;       // names of checks, with commas; "all"; empty: none
     uint64_t max_steps = 0;  // 0: no limit
     unsigned threads = 0;
 };

@@ -67,6 +67,7 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
     catch_interrupts();
     std::atomic<uint64_t> ended{0};
     warp::Launch launch = prepared.launch;
+    launch.observers = {&listener};
     launch.progress = &ended;
     launch.stop = &interrupt_flag();
     const uint64_t ctas = launch.grid.count();
@@ -74,11 +75,11 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
     warp::Result result;
     {
         const Progress progress(ended, share, "CTAs");
-        if (o.all) result = exec::launch(*t.program, launch, &listener);
+        if (o.all) result = exec::launch(*t.program, launch);
         for (uint64_t cta = 0; !o.all && cta < ctas; cta += machine->sms) {
             launch.first_cta = cta;
             launch.ctas = 1;
-            result = exec::launch(*t.program, launch, &listener);
+            result = exec::launch(*t.program, launch);
             if (result.refusal || result.trap || listener.full()) break;
         }
     }

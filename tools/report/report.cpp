@@ -123,34 +123,21 @@ std::string trap_report(const std::string& file, std::string_view source,
     return out;
 }
 
-std::string early_reads_report(const std::string& file, std::string_view source,
-                               const isa::Program& program,
-                               const std::vector<check::EarlyRead>& reads) {
-    if (reads.empty()) return {};
-    uint64_t count = 0;
-    for (const check::EarlyRead& r : reads) count += r.count;
-    std::string out = fmt::format(
-        "EARLY  {} reads of shared memory that a cp.async may still be bringing, at {} "
-        "place{}\n",
-        count, reads.size(), reads.size() == 1 ? "" : "s");
-    for (const check::EarlyRead& r : reads) {
-        const ptx::Place place = program.operations[r.reader].place;
-        const ptx::Place copy = program.operations[r.copy].place;
-        out += fmt::format("{}:{}  {}: reads what line {} copies\n", file, place.line,
-                           function_of(program, r.reader), copy.line);
-        out += marked(source, place);
-        out += fmt::format(
-            "  CTA ({},{},{}), warp {}, lane {}, step {}, shared address {:#x}; {} time{}\n",
-            r.cta[0], r.cta[1], r.cta[2], r.warp, r.lane, r.step, r.address, r.count,
-            r.count == 1 ? "" : "s");
-        out +=
-            folded(r.kind == check::Early::flying
-                       ? fmt::format("copied by warp {}, lane {}, which has not waited for it: "
-                                     "cp.async.wait_group or wait_all comes first",
-                                     r.copy_warp, r.copy_lane)
-                       : fmt::format("copied and waited for by warp {}, lane {}; this warp has met "
-                                     "no barrier since: bar.sync comes first",
-                                     r.copy_warp, r.copy_lane));
+std::string findings_report(const std::string& file, std::string_view source,
+                            const isa::Program& program, std::string_view word,
+                            const check::Findings& findings) {
+    if (findings.list.empty()) return {};
+    std::string out = fmt::format("{}  {}\n", word, findings.summary);
+    for (const check::Finding& f : findings.list) {
+        if (f.operation) {
+            const ptx::Place at = program.operations[*f.operation].place;
+            out += fmt::format("{}:{}  {}: {}\n{}", file, at.line,
+                               function_of(program, *f.operation), f.what, marked(source, at));
+        } else {
+            out += folded(f.what);
+        }
+        if (!f.place.empty()) out += fmt::format("  {}\n", f.place);
+        if (!f.hint.empty()) out += folded(f.hint);
     }
     return out;
 }

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "emu/check/in_flight.hpp"
+#include "emu/check/check.hpp"
 #include "emu/isa/operation.hpp"
 #include "emu/warp/launch.hpp"
 
@@ -19,10 +19,10 @@ std::string caret_report(const std::string& file, std::string_view source,
 std::string trap_report(const std::string& file, std::string_view source,
                         const isa::Program& program, const warp::Trap& trap);
 
-// Reads of what a cp.async may still be bringing, the first of each place; first line the answer.
-std::string early_reads_report(const std::string& file, std::string_view source,
-                               const isa::Program& program,
-                               const std::vector<check::EarlyRead>& reads);
+// What a check found; first line the answer, after the check's word. Empty where that is nothing.
+std::string findings_report(const std::string& file, std::string_view source,
+                            const isa::Program& program, std::string_view word,
+                            const check::Findings& findings);
 
 // What the kernel printed, with a line that says how much; empty where it printed nothing. What is
 // no printable character shows as '.'.
