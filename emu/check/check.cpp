@@ -10,6 +10,8 @@ namespace {
 constexpr std::array rows{
     CheckRow{"early-reads", "EARLY", "reads of shared memory that a cp.async may still be bringing",
              true, early_reads},
+    CheckRow{"unused-shared", "UNUSED", "bytes of shared memory that no thread accesses", false,
+             unused_shared},
 };
 
 constexpr bool names_differ() {

@@ -49,4 +49,7 @@ const CheckRow* check_named(std::string_view name);
 // in_flight.cpp: reads of shared memory that a cp.async may still be bringing.
 std::unique_ptr<Check> early_reads(const isa::Program& program, const warp::Launch& launch);
 
+// unused_shared.cpp: bytes of shared memory that no thread ever accessed.
+std::unique_ptr<Check> unused_shared(const isa::Program& program, const warp::Launch& launch);
+
 }  // namespace lockwarp::check

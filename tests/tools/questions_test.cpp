@@ -229,6 +229,76 @@ TEST(InFlight, KernelsThatCopyDoNotReadEarly) {
     EXPECT_EQ(count, 6u);
 }
 
+// Threads 0 to 7 store 4 bytes each into a row of 8, and read the first dynamic bytes.
+const std::string rows_of_eight = R"(.version 8.0
+.target sm_80
+.address_size 64
+.extern .shared .align 16 .b8 more[];
+.shared .align 16 .b8 spare[48];
+.visible .entry k(.param .u64 out)
+{
+	.reg .b32 %r<8>;
+	.reg .b64 %rd<4>;
+	.shared .align 16 .b8 tile[64];
+	ld.param.u64 %rd1, [out];
+	mov.u32 %r1, %tid.x;
+	shl.b32 %r2, %r1, 3;
+	mov.u32 %r3, tile;
+	add.u32 %r3, %r3, %r2;
+	st.shared.u32 [%r3], %r1;
+	mov.u32 %r4, spare;
+	ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r4+STEP];
+	mov.u32 %r4, more;
+	ld.shared.u32 %r5, [%r4];
+	mul.wide.u32 %rd2, %r1, 4;
+	add.s64 %rd3, %rd1, %rd2;
+	st.global.u32 [%rd3], %r5;
+	ret;
+}
+)";
+
+Ended run_rows(const std::string& step, const std::string& check, uint32_t dynamic) {
+    const Folder folder;
+    std::string ptx = rows_of_eight;
+    ptx.replace(ptx.find("STEP"), 4, step);
+    folder.write("k.ptx", ptx);
+    folder.write("k.json",
+                 R"({"schema":"lockwarp-launch/1","ptx":"k.ptx","grid":[2,1,1],"block":[8,1,1],)"
+                 R"("dynamic_shared":)" +
+                     std::to_string(dynamic) +
+                     R"(,"buffers":{"out":{"bytes":32,"init":{"fill":0}}},)"
+                     R"("args":[{"buffer":"out"}],"outputs":["out"]})");
+    return run(folder, {"run", "k.json", check});
+}
+
+TEST(UnusedShared, SaysWhichBytesOfWhichVariable) {
+    const Ended e = run_rows("16", "--check=unused-shared", 1024);
+    EXPECT_EQ(e.status, 0) << e.out << e.err;
+    EXPECT_EQ(e.out.substr(0, e.out.find("done:")),
+              "UNUSED  1084 of 1136 bytes of shared memory that no thread accessed\n"
+              "  spare: 32 of 48 bytes, at [0x0, 0x10), [0x20, 0x30)\n"
+              "  tile: 32 of 64 bytes, at [0x4, 0x8), [0xc, 0x10), [0x14, 0x18), [0x1c, 0x20) and "
+              "4 more\n"
+              "  more (dynamic): 1020 of 1024 bytes, at [0x4, 0x400)\n");
+}
+
+TEST(UnusedShared, IsOneOfTheChecksAndNoFault) {
+    for (const char* names : {"--check", "--check=all", "--check=early-reads,unused-shared"})
+        EXPECT_TRUE(run_rows("0", names, 16).out.starts_with("UNUSED  ")) << names;
+    EXPECT_EQ(run_rows("0", "--check=early-reads", 16).out.find("UNUSED"), std::string::npos);
+    const Ended e = run_rows("0", "--check=early", 16);
+    EXPECT_EQ(e.status, 2);
+    EXPECT_NE(e.err.find("there is no check \"early\"; there are all, early-reads, unused-shared"),
+              std::string::npos)
+        << e.err;
+    // Whatever is used is not said: all of the first variable, and no dynamic memory.
+    EXPECT_EQ(
+        run(Folder(), {"run", std::string(LOCKWARP_SOURCE_DIR) + "/tests/questions/in_flight.json",
+                       "--check=unused-shared"})
+            .out.find("UNUSED"),
+        std::string::npos);
+}
+
 // Help is printed from the table.
 TEST(Checks, AreInTheHelp) {
     std::string help = run(Folder(), {"run", "--help"}).out;
