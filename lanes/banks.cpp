@@ -277,7 +277,7 @@ std::vector<uint32_t> addresses(const Access& a, const Pattern& p, std::string& 
         if (p.swizzle) address = (*p.swizzle)(address / p.unit) * p.unit + address % p.unit;
         if (address % a.bytes != 0) {
             error = fmt::format(
-                "lane {}: address {} is no multiple of {}; {} traps (misaligned "
+                "lane {}: address {} is not a multiple of {}; {} traps (misaligned "
                 "address)",
                 lane, address, a.bytes, a.name);
             return {};

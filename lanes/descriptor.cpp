@@ -72,7 +72,7 @@ Answer describe(const Descriptor& d, uint64_t bits) {
             fmt::format("bits 0x{:x} are reserved; sm_90 does not read them", bits & ~known_bits));
     if (d.swizzle != 0 && d.base_offset == 0 && d.start % (8 * d.swizzle) != 0)
         out.notes.push_back(fmt::format(
-            "the start is no multiple of {} (8 rows of {}): right for a step along k inside the "
+            "the start is not a multiple of {} (8 rows of {}): right for a step along k inside the "
             "pattern, else it needs a base offset",
             8 * d.swizzle, d.swizzle));
     return out;

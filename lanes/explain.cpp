@@ -181,7 +181,7 @@ Product product_of(const Instruction& i, isa::Arch arch, std::string& error) {
         if (v.target <= a.number)
             p.row = num::find_dot_row(arch, v.m, v.n, v.k, v.ab, isa::sum_type(v));
     } else {
-        error = fmt::format("{} is no product that is executed", i.key);
+        error = fmt::format("{} is not a product that is executed", i.key);
         return p;
     }
     if (p.row == nullptr) error = fmt::format("{} does not have {}", a.name, i.key);

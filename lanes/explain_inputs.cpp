@@ -76,8 +76,8 @@ std::string read_numbers(const char* name, Type type, std::string text, Numbers&
         const std::string word = text.substr(begin, end - begin);
         const auto bits = bits_of_text(type, word);
         if (!bits)
-            return fmt::format("--{}: '{}' is no {} (a number, or its bits as 0x...)", name,
-                               word.substr(0, 60), isa::row(type).name.substr(1));
+            return fmt::format("--{}: '{}' is not a value of {} (a number, or its bits as 0x...)",
+                               name, word.substr(0, 60), isa::row(type).name.substr(1));
         out.bits.push_back(*bits);
         at = end;
     }

@@ -95,7 +95,7 @@ bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory
                     "more memory for tracks, or compare after fewer instructions");
             window.first += window.words;
             window.words = std::min(4 * window.words, room);
-            // The engine is one: it ends what it was asked for before.
+            // The engine runs one thing at a time: an earlier request ends first.
             if (next.valid()) next.wait();
             now = fetch(window, std::move(now.tracks.words));
         }

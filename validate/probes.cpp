@@ -124,10 +124,10 @@ Problem read_probes(std::string_view json, Probes& out) {
     for (const char c : json) {
         if (c == '{' || c == '[') ++depth;
         if ((c == '}' || c == ']') && depth != 0) --depth;
-        if (depth > 64) return "it is no JSON of this schema";
+        if (depth > 64) return "it is not JSON of this schema";
     }
     const Json j = Json::parse(json, nullptr, false);
-    if (!j.is_object()) return "it is no JSON of this schema";
+    if (!j.is_object()) return "it is not JSON of this schema";
     std::string found;
     if (!read_text(j, "schema", found) || found != schema)
         return "its schema is not " + std::string(schema);

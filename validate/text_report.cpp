@@ -297,7 +297,7 @@ std::string not_compared(const Report& r, const std::string& file) {
     std::string out = lines.empty() ? "" : "not compared:\n";
     for (size_t i = 0; i < std::min(most, lines.size()); ++i) out += lines[i].text;
     if (lines.size() > most)
-        out += fmt::format("  and {} instructions more\n", lines.size() - most);
+        out += fmt::format("  and {} more instructions\n", lines.size() - most);
     return out;
 }
 

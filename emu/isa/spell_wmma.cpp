@@ -173,7 +173,7 @@ void choose_wmma(const Resolver& r, Spelling& s) {
         else if (machine == nullptr ||
                  find_wmma_fragment(r.program.arch, m.m, m.n, m.k, WmmaOperand::a, s.wmma->ab,
                                     m.order[0]) == nullptr)
-            s.error = "wmma is not known of " + name;
+            s.error = "wmma is not modelled for " + name;
         return;
     }
     const WmmaOperand operand = m.matrix == 'a'   ? WmmaOperand::a
@@ -181,7 +181,8 @@ void choose_wmma(const Resolver& r, Spelling& s) {
                                                   : WmmaOperand::accumulator;
     s.wmma_fragment =
         find_wmma_fragment(r.program.arch, m.m, m.n, m.k, operand, m.type[0], m.order[0]);
-    if (machine == nullptr || s.wmma_fragment == nullptr) s.error = "wmma is not known of " + name;
+    if (machine == nullptr || s.wmma_fragment == nullptr)
+        s.error = "wmma is not modelled for " + name;
 }
 
 void wrong_wmma(const Resolver& r, const ptx::Instruction& i, Spelling& s) {

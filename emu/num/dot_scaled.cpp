@@ -45,7 +45,7 @@ constexpr int point_of_two(Type factors) { return factors == Type::ue4m3 ? 2 * u
 constexpr Factor unpack_factor(Type type, uint8_t bits) {
     if (type == Type::ue8m0) return {1, bits - ue8m0_bias, bits == 0xFF};
     const Number x = unpack(format(Type::e4m3), bits & 0x7F);
-    // Of a zero the exponent is not looked at.
+    // A zero's exponent plays no part.
     return {static_cast<int32_t>(x.significand), x.exponent + ue4m3_point, x.kind == Class::nan};
 }
 

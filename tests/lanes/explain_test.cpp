@@ -151,8 +151,8 @@ TEST(Explain, InputsFromAFileAndWrongOnes) {
     EXPECT_NE(problem({.a = "1,2,3"}).find("--a takes 8 values"), std::string::npos);
     EXPECT_NE(problem({.a = "lanes:1"}).find("4 values of a lane"), std::string::npos);
     EXPECT_NE(problem({.c = "1,2"}).find("--c takes 1 value"), std::string::npos);
-    EXPECT_NE(problem({.a = "1,x"}).find("'x' is no f16"), std::string::npos);
-    EXPECT_NE(problem({.b = "0x12345"}).find("is no f16"), std::string::npos);
+    EXPECT_NE(problem({.a = "1,x"}).find("'x' is not a value of f16"), std::string::npos);
+    EXPECT_NE(problem({.b = "0x12345"}).find("is not a value of f16"), std::string::npos);
     EXPECT_NE(problem({}, 16).find("rows 0 to 15"), std::string::npos);
     EXPECT_NE(problem({.file = path + "not"}).find("not"), std::string::npos);
     {

@@ -129,7 +129,7 @@ TEST(Questions, WrongOnesExitWith2AndSayWhatIsRight) {
         {"explain m16n8k16.f32.f16 D 0 0 --arch sm_80,sm_1", "no architecture 'sm_1'"},
         {"equiv m16n8k16.f32.f16 m16n8k16.f32.bf16", "different types"},
         {"banks ldmatrix.x3", "ldmatrix.x1, .x2, .x4"},
-        {"banks ldmatrix.x4 --stride 100", "no multiple of 16"},
+        {"banks ldmatrix.x4 --stride 100", "is not a multiple of 16"},
         {"banks ldmatrix.x4 --address lane*", "should stand at character"},
         {"ldmatrix x5", "ldmatrix.x1"},
         {"swizzle 3,4", "B,M,S"},

@@ -30,7 +30,7 @@ TEST(SpecialCommand, FormsAreChosenByTheirBeginning) {
     EXPECT_EQ(chosen_forms({"tanh.approx.f16", "div"}, forms), "");
     EXPECT_EQ(forms.size(), 5u);
     EXPECT_EQ(chosen_forms({"ex"}, forms),
-              "'ex' is no special function; `lockwarp special --list` prints them");
+              "'ex' is not a special function; `lockwarp special --list` prints them");
     const Folder folder;
     const Ended list = run(folder, {"special", "--list", "lg2"});
     EXPECT_EQ(list.status, 0);

@@ -39,7 +39,7 @@ void expect_narrow(const std::string& text) {
 TEST(Time, SaysTheAnswerFirst) {
     const Ended e = time_of({root + "/gpu/kernels/gemm_sm80.json", "--arch", "sm_90"});
     ASSERT_EQ(e.status, 0) << e.err;
-    EXPECT_NE(e.out.substr(0, e.out.find('\n')).find(" cycles a CTA, "), std::string::npos);
+    EXPECT_NE(e.out.substr(0, e.out.find('\n')).find(" cycles per CTA, "), std::string::npos);
     for (const char* const part :
          {"why warps wait", "pipe        in use", "costs: ", "tensor cores"})
         EXPECT_NE(e.out.find(part), std::string::npos) << part;

@@ -57,7 +57,7 @@ lanes::Answer swizzled(const MemoryCommand& o) {
     for (const std::string& text : o.indices) {
         const auto n = number(text);
         if (!n || *n > UINT32_MAX)
-            return lanes::wrong(fmt::format("'{}' is no index of 32 bits", text.substr(0, 100)));
+            return lanes::wrong(fmt::format("'{}' is not a 32-bit index", text.substr(0, 100)));
         indices.push_back(static_cast<uint32_t>(*n));
     }
     return lanes::explain_swizzle(*s, indices);

@@ -129,7 +129,8 @@ launch::Problem chosen_forms(const std::vector<std::string>& names,
     };
     for (const std::string& name : names)
         if (std::ranges::none_of(gpu::special_forms, [&](const auto& f) { return meant(f, name); }))
-            return "'" + name + "' is no special function; `lockwarp special --list` prints them";
+            return "'" + name +
+                   "' is not a special function; `lockwarp special --list` prints them";
     for (const gpu::SpecialForm& f : gpu::special_forms)
         if (names.empty() ||
             std::ranges::any_of(names, [&](const std::string& n) { return meant(f, n); }))

@@ -198,7 +198,7 @@ void product_report(const ProductRequest& q, const Buffers& before, const Buffer
         name, worst, worst / ulp_at(q.type_d, exact(row, column)),
         isa::row(q.type_d).name.substr(1), q.d, row, column, d(row, column), exact(row, column));
     if (not_numbers != 0)
-        out += fmt::format("  {} elements are no finite numbers and are left out\n", not_numbers);
+        out += fmt::format("  {} elements are not finite and are left out\n", not_numbers);
 }
 
 }  // namespace lockwarp::tools

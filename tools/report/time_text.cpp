@@ -72,7 +72,7 @@ uint64_t grid_cycles(const Report& r) { return r.sm_cycles; }
 
 std::string first_line(const Timed& t) {
     const Report& r = t.report;
-    return fmt::format("{} cycles a CTA, {} the grid ({:.2f} us at {} MHz): {} on {} ({})\n",
+    return fmt::format("{} cycles per CTA, {} for the grid ({:.2f} us at {} MHz): {} on {} ({})\n",
                        grouped(r.cta_cycles), grouped(grid_cycles(r)), microseconds(r),
                        r.machine->mhz, t.program->entry, r.machine->name,
                        isa::row(r.machine->arch).name);
@@ -163,7 +163,7 @@ std::string compare_text(const std::vector<Timed>& all) {
                         all.size(), microseconds(best->report), best->program->entry);
     line("", [](const Timed& t) { return isa::row(t.report.machine->arch).name; });
     line("product", [](const Timed& t) { return t.report.machine->name; });
-    line("cycles a CTA", [](const Timed& t) { return grouped(t.report.cta_cycles); });
+    line("cycles per CTA", [](const Timed& t) { return grouped(t.report.cta_cycles); });
     line("cycles of the grid", [](const Timed& t) { return grouped(t.report.sm_cycles); });
     line("microseconds",
          [](const Timed& t) { return fmt::format("{:.2f}", microseconds(t.report)); });
