@@ -19,7 +19,7 @@ AddCommand add_run, add_time, add_validate, add_fuzz, add_record, add_replay, ad
     add_calibrate, add_measure, add_fidelity, add_list, add_arch, add_report;
 AddCommand add_info, add_where, add_what, add_table, add_layout, add_compat, add_explorer,
     add_explain, add_equiv, add_banks, add_ldmatrix, add_stmatrix, add_movmatrix, add_swizzle,
-    add_descriptor;
+    add_descriptor, add_completion;
 
 struct Command {
     AddCommand* add;
@@ -58,6 +58,7 @@ inline constexpr std::array commands{
     Command{add_movmatrix, about_lanes},
     Command{add_swizzle, about_lanes},
     Command{add_descriptor, about_lanes},
+    Command{add_completion},  // --help does not list it
 };
 
 }  // namespace lockwarp::tools

@@ -1,0 +1,41 @@
+# lockwarp::lockwarp: launch files, lanes, GPUs, program makers, comparison, evidence.
+set(missing)
+foreach(package nlohmann_json tl-expected fmt zstd)
+  if(LOCKWARP_LIBRARY STREQUAL "AUTO")
+    find_package(${package} QUIET)
+    if(NOT ${package}_FOUND)
+      list(APPEND missing ${package})
+    endif()
+  elseif(LOCKWARP_LIBRARY)
+    find_package(${package} REQUIRED)
+  endif()
+endforeach()
+if(NOT LOCKWARP_LIBRARY)
+  return()
+endif()
+if(missing)
+  list(JOIN missing ", " missing)
+  message(STATUS "lockwarp::lockwarp is left out: no ${missing}")
+  return()
+endif()
+
+# The kernels of `lockwarp special` and the page of `lockwarp explorer` are part of the library.
+file(GLOB SPECIAL_PTX CONFIGURE_DEPENDS gpu/kernels/special_check.sm_*.ptx)
+foreach(ptx ${SPECIAL_PTX})
+  string(REGEX REPLACE ".*sm_([0-9]+)\\.ptx" "\\1" target ${ptx})
+  file(READ ${ptx} text)
+  string(APPEND SPECIAL_PTX_ROWS "    Text{${target}, R\"ptx(${text})ptx\"sv},\n")
+endforeach()
+configure_file(gpu/special_ptx.cpp.in ${PROJECT_BINARY_DIR}/special_ptx.cpp @ONLY)
+file(READ lanes/explorer.html EXPLORER_HTML)
+configure_file(lanes/explorer_template.cpp.in ${PROJECT_BINARY_DIR}/explorer_template.cpp @ONLY)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${SPECIAL_PTX} lanes/explorer.html)
+
+# gpu opens NVIDIA's driver when it runs; nothing of CUDA is needed to build it.
+file(GLOB LIBRARY_SOURCES CONFIGURE_DEPENDS launch/*.cpp lanes/*.cpp gpu/*.cpp programs/*.cpp
+     validate/*.cpp evidence/*.cpp)
+lockwarp_library(lockwarp_library lockwarp ${LIBRARY_SOURCES}
+                 ${PROJECT_BINARY_DIR}/special_ptx.cpp ${PROJECT_BINARY_DIR}/explorer_template.cpp)
+set_target_properties(lockwarp_library PROPERTIES OUTPUT_NAME lockwarp)
+target_link_libraries(lockwarp_library PUBLIC lockwarp_emu nlohmann_json::nlohmann_json tl::expected
+                      PRIVATE fmt::fmt zstd::libzstd_shared ${CMAKE_DL_LIBS})
