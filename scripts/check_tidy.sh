@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# clang-tidy (.clang-tidy) on the lines that a change touches.
+#   scripts/check_tidy.sh [BASE [BUILD]]    BASE: the commit before the change (default: HEAD~1)
+#                                           BUILD: a configured folder (default: build/tidy, which
+#                                           is made where there is none)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+base=${1:-HEAD~1}
+build=${2:-build/tidy}
+# The first push of a branch has no commit before it.
+git rev-parse --verify --quiet "$base^{commit}" >/dev/null || base=HEAD~1
+touched=$(git diff --name-only --diff-filter=d "$base" -- '*.cpp' '*.hpp')
+if [ -z "$touched" ]; then
+    echo "no C++ in $base..: nothing to check"
+    exit 0
+fi
+[ -f "$build/compile_commands.json" ] || cmake --preset release -B "$build" >/dev/null
+# GCC's options that clang does not know are no finding.
+git diff -U0 --diff-filter=d "$base" -- '*.cpp' '*.hpp' |
+    clang-tidy-diff-14.py -p1 -path "$build" -j "$(nproc)" -quiet -use-color \
+        -extra-arg=-Wno-unknown-warning-option
