@@ -157,6 +157,13 @@ struct Writer {
             before += "    add.cc.u32 " + fresh(32) + ", " + a + ", " + b + ";\n";
         }
         std::string text = choice.spelling;
+        if (isa::row(f.op).elements != 0) {
+            const VideoOperands v = video_operands(f, m, r.below(uint64_t{1} << 32));
+            const std::string a = v.sign[0] + source(Type::u32) + v.select[1];
+            const std::string b = v.sign[1] + source(Type::u32) + v.select[2];
+            const std::string c = v.third ? ", " + v.sign[2] + source(Type::u32) : "";
+            return emit(text + " " + destination(32) + v.select[0] + ", " + a + ", " + b + c);
+        }
         for (size_t index = 0; index < f.slots.size(); ++index) {
             const isa::OperandSlot& slot = f.slots[index];
             if (slot.optional) continue;

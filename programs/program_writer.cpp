@@ -151,6 +151,47 @@ std::string mma_spelling(const isa::MmaVariant& v, bool satfinite) {
     return text;
 }
 
+namespace {
+
+uint64_t take(uint64_t& n, uint64_t count) {
+    const uint64_t out = n % count;
+    n /= count;
+    return out;
+}
+
+// Elements of a SIMD operand, from the highest: some of its own, or any of both operands'.
+std::string elements(uint64_t& n, unsigned count, bool is_mask) {
+    std::string out = count == 2 ? ".h" : ".b";
+    const uint64_t mask = 1 + take(n, (uint64_t{1} << count) - 1);
+    for (unsigned i = count; i-- > 0;)
+        if (!is_mask)
+            out += static_cast<char>('0' + take(n, 2 * count));
+        else if (mask >> i & 1)
+            out += static_cast<char>('0' + i);
+    return out;
+}
+
+}  // namespace
+
+VideoOperands video_operands(const isa::Form& form, const isa::Modifiers& m, uint64_t n) {
+    constexpr std::array<const char*, 7> parts{"", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1"};
+    VideoOperands out;
+    const unsigned count = isa::row(form.op).elements;
+    if (count > 1) {
+        for (size_t i = 0; i < 3; ++i)
+            if (take(n, 2) == 1) out.select[i] = elements(n, count, i == 0);
+        return out;
+    }
+    for (size_t i = 1; i < 3; ++i) out.select[i] = parts[take(n, parts.size())];
+    if (form.slots.back().optional) {
+        out.third = take(n, 2) == 1;
+        if (out.third) out.select[0] = parts[1 + take(n, parts.size() - 1)];
+    } else if (m.reduce == isa::Reduce::none && !m.plus_one) {  // vmad
+        if (const uint64_t which = take(n, 4); which != 0) out.sign[which - 1] = "-";
+    }
+    return out;
+}
+
 std::string braced(const std::vector<std::string>& names) {
     std::string text = "{";
     for (size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : ", ") + names[i];

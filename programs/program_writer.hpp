@@ -81,6 +81,14 @@ Lines lines_of(const isa::WmmaFragment& f, isa::Order order);
 std::string wmma_spelling(const isa::WmmaVariant& v, bool satfinite,
                           std::string_view rounding = {});
 
+// The selectors and signs of a video instruction's operands, the n-th of many.
+struct VideoOperands {
+    std::array<std::string, 3> select;  // of d, a, b
+    std::array<std::string, 3> sign;    // of a, b, c
+    bool third = true;                  // c is written
+};
+VideoOperands video_operands(const isa::Form& form, const isa::Modifiers& m, uint64_t n);
+
 // "{%r1, %r2}"
 std::string braced(const std::vector<std::string>& names);
 

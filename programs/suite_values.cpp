@@ -100,6 +100,20 @@ void write_wide_mov(SuiteWriter& w, const Spelled& s) {
     w.line(s.text + " " + braced(to) + ", " + braced(from));
 }
 
+// With some of the selectors and signs that there are.
+void write_video(SuiteWriter& w, const Spelled& s, unsigned n) {
+    constexpr uint64_t step = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
+    for (uint64_t i = 0; i < 6; ++i) {
+        const VideoOperands v = video_operands(*s.form, s.mod, i == 0 ? 0 : (6 * n + i) * step);
+        const auto of = [&](size_t which, Role role) {
+            return v.sign[which] + w.input(Type::b32, role) +
+                   (which < 2 ? v.select[which + 1] : "");
+        };
+        w.line(s.text + " " + w.result(32) + v.select[0] + ", " + of(0, Role::a) + ", " +
+               of(1, n % 2 == 0 ? Role::b : Role::word) + (v.third ? ", " + of(2, Role::c) : ""));
+    }
+}
+
 // Vectors that pack and unpack, constants, special registers.
 void write_other_moves(SuiteWriter& w) {
     const uint16_t target = isa::row(w.arch()).number;
@@ -143,6 +157,8 @@ void write_values(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     for (const Spelled& s : spellings) {
         if (is_wide(*s.form)) {
             write_wide_mov(w, s);
+        } else if (isa::row(s.form->op).elements != 0) {
+            write_video(w, s, n);
         } else if (s.form->op == Op::lop3) {
             for (const unsigned table : truth_tables) w.line(s.text + operands(w, s, n, table));
         } else {

@@ -29,6 +29,12 @@ Choose cos_handler, tanh_handler, rcp_approx_handler, sqrt_approx_handler;
 Choose div_approx_handler, div_full_handler;
 Choose setp_handler, set_handler, selp_handler, slct_handler;  // compare.cpp
 Choose predicate_mov, predicate_and, predicate_or, predicate_xor, predicate_not;
+Choose vadd_handler, vsub_handler, vabsdiff_handler, vmin_handler, vmax_handler;  // video.cpp
+Choose vset_handler, vshl_handler, vshr_handler, vmad_handler;
+Choose vadd2_handler, vsub2_handler, vavrg2_handler, vabsdiff2_handler;
+Choose vmin2_handler, vmax2_handler, vset2_handler;
+Choose vadd4_handler, vsub4_handler, vavrg4_handler, vabsdiff4_handler;
+Choose vmin4_handler, vmax4_handler, vset4_handler;
 Choose register_mov, cvta_handler, isspacep_handler;   // move.cpp
 Choose cvt_handler, cvt_pack_handler;                  // convert.cpp
 Choose policy_fraction_handler, policy_range_handler;  // policy.cpp

@@ -15,7 +15,7 @@ namespace lockwarp::isa::form_text {
 struct SlotRow {
     std::string_view text;
     Slot slot;
-    char fragment = 0;   // of Slot::fragment and Slot::wmma_fragment
+    char fragment = 0;   // of Slot::fragment, Slot::wmma_fragment and Slot::video
     bool typed = false;  // a type may follow after ':'
 };
 
@@ -52,6 +52,10 @@ inline constexpr auto slot_rows = std::to_array<SlotRow>({
     {"Wc", Slot::wmma_fragment, 'c'},
     {"G", Slot::scale_factors},
     {"K", Slot::scale_ids},
+    {"Yd", Slot::video, 'd'},
+    {"Ya", Slot::video, 'a'},
+    {"Yb", Slot::video, 'b'},
+    {"Yc", Slot::video, 'c'},
 });
 
 static_assert(

@@ -50,6 +50,7 @@ enum class Slot : uint8_t {
     wmma_fragment,   // of wmma.mma; of wmma.load and wmma.store
     scale_factors,   // a register, bare or in braces
     scale_ids,       // {byte-id, thread-id}
+    video,           // a register or constant with a selector, "%r1.b0"; OperandSlot::fragment
     count_
 };
 

@@ -60,10 +60,12 @@ struct Modifiers {
     bool uniform = false;
     bool to = false;  // cvta.to
     bool trans = false;
-    bool left = false;      // shf.l
-    bool wrap = false;      // shf: shift amount modulo 32; .clamp: at most 32
-    bool shiftamt = false;  // bfind.shiftamt
-    bool cc = false;        // writes the carry, CC.CF
+    bool left = false;        // shf.l
+    bool wrap = false;        // shf: shift amount modulo 32; .clamp: at most 32
+    bool shiftamt = false;    // bfind.shiftamt
+    bool plus_one = false;    // vmad.po
+    uint8_t shift_right = 0;  // vmad.shr7, .shr15
+    bool cc = false;          // writes the carry, CC.CF
     bool aligned = false;
     bool arrive = false;                 // bar.arrive
     bool warp = false;                   // bar.warp

@@ -1,5 +1,6 @@
 // Decodes the operands of one instruction. Internal to emu/isa: resolve_operands.cpp walks the
-// slots, operand_values.cpp, operand_places.cpp and operand_fragments.cpp decode one operand each.
+// slots, operand_values.cpp, operand_places.cpp, operand_fragments.cpp and
+// operand_video.cpp decode one operand each.
 #pragma once
 
 #include <string>
@@ -42,6 +43,7 @@ struct OperandDecoder {
     void scale_factors(const ptx::Operand& p);
     // {byte-id, thread-id}; check_constants looks at constants.
     void scale_ids(const ptx::Operand& p);
+    void video(const OperandSlot& slot, const ptx::Operand& p);
     // `space`: of the instruction; where it has none, the variable's is put there.
     void address(const ptx::Operand& p, ptx::Space& space);
     void variable(const ptx::Operand& base, const Placed& v, Address& a, ptx::Space& space);

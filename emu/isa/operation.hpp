@@ -51,9 +51,10 @@ struct Operation {
     std::array<Ref, 6> r{no_ref, no_ref, no_ref,
                          no_ref, no_ref, no_ref};  // in order, vectors apart
     uint8_t operands = 0;
-    bool aligned_barrier = false;  // bar, barrier.aligned: the whole warp arrives together
-    bool reads_clock = false;      // mov from %clock, %clock64, %globaltimer
-    uint8_t negated_sources = 0;   // bit n: predicate r[n] is read as !p
+    bool aligned_barrier = false;      // bar, barrier.aligned: the whole warp arrives together
+    bool reads_clock = false;          // mov from %clock, %clock64, %globaltimer
+    uint8_t negated_sources = 0;       // bit n: r[n] is read as !p, or of vmad as -r
+    std::array<uint16_t, 3> select{};  // of a video instruction's d, a, b: isa/video.hpp
     // Width of the register written and read where it may exceed the type's (ld, st, cvt).
     uint8_t register_bits = 32;
     uint8_t source_bits = 32;

@@ -133,6 +133,8 @@ void OperandDecoder::one(const OperandSlot& slot, const ptx::Operand& p) {
             return scale_factors(p);
         case Slot::scale_ids:
             return scale_ids(p);
+        case Slot::video:
+            return video(slot, p);
         case Slot::call:  // all() decodes it
         case Slot::count_:
             return;

@@ -92,15 +92,22 @@ bool parse_named(State& state, Operand& operand) {
     return parse_offset(state, operand.offset);
 }
 
-bool parse_negated(State& state, Operand& operand) {
+// "!p", "-%r1".
+bool parse_negated(State& state, Operand& operand, OperandKind kind) {
     const Place place = state.token.place;
     advance(state);
-    operand.kind = OperandKind::negated;
+    operand.kind = kind;
     Operand& item = operand.items.emplace_back();
     item.place = state.token.place;
     if (!parse_named(state, item)) return false;
     if (item.offset == 0) return true;
-    return fail_at(state, place, "a negated predicate has no offset");
+    return fail_at(state, place,
+                   kind == OperandKind::negated ? "a negated predicate has no offset"
+                                                : "a negated register has no offset");
+}
+
+bool before_name(const State& state) {
+    return state.ahead.kind == TokenKind::identifier && state.ahead.text != "WARP_SZ";
 }
 
 // An operand without the "|b" of a pair.
@@ -119,9 +126,10 @@ bool parse_simple_operand(State& state, Operand& operand, bool is_call) {
         ok = parse_vector(state, operand);
     } else if (at(state, TokenKind::left_paren) && is_call) {
         ok = parse_list(state, operand);
-    } else if (at(state, TokenKind::exclamation) && state.ahead.kind == TokenKind::identifier &&
-               state.ahead.text != "WARP_SZ") {
-        ok = parse_negated(state, operand);
+    } else if (at(state, TokenKind::exclamation) && before_name(state)) {
+        ok = parse_negated(state, operand, OperandKind::negated);
+    } else if (at(state, TokenKind::minus) && before_name(state)) {
+        ok = parse_negated(state, operand, OperandKind::minus);
     } else if (at(state, TokenKind::hex_f32) || begins_constant(state)) {
         ok = parse_immediate(state, operand);
     } else {

@@ -97,6 +97,10 @@ void append_operand(std::string& out, const Operand& operand) {
             out += '!';
             append_operand(out, operand.items[0]);
             break;
+        case OperandKind::minus:
+            out += '-';
+            append_operand(out, operand.items[0]);
+            break;
         case OperandKind::sink:
             out += '_';
             break;

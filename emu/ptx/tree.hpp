@@ -44,6 +44,7 @@ enum class OperandKind : uint8_t {
     list,     // (a, b, ...): items; the argument and result lists of call
     pair,     // a|b: items[0], items[1]
     negated,  // !a: items[0]
+    minus,    // -a, a name: items[0]
     sink,     // _
 };
 

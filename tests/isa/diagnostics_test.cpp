@@ -121,9 +121,9 @@ TEST(Diagnostics, Declarations) {
 // A kernel that uses one instruction a thousand times gets one message, not a thousand.
 TEST(Diagnostics, AnInstructionThatIsNotExecutedIsReportedOnce) {
     std::string body = "ret;\n";
-    for (int i = 0; i < 1000; ++i) body += "vadd4.u32.u32.u32 %f1, %f2;\n";
+    for (int i = 0; i < 1000; ++i) body += "txq.width.b32 %f1, %f2;\n";
     EXPECT_EQ(errors_of(body),
-              "7:1: Instruction 'vadd4.u32.u32.u32' is not executed yet (occurs 1000 times, first "
+              "7:1: Instruction 'txq.width.b32' is not executed yet (occurs 1000 times, first "
               "here)\n");
 }
 
@@ -132,7 +132,7 @@ TEST(Diagnostics, EveryInstructionThatIsNotExecutedIsCounted) {
     const std::string text =
         ".version 9.0\n.target sm_90\n.address_size 64\n"
         ".func f() {\n"
-        "  vadd4.u32.u32.u32 %r1, %r2;\n"
+        "  txq.width.b32 %r1, %r2;\n"
         "  wgmma.fence.sync.aligned;\n"
         "  ld.gobal.u32 %r1, [%r2];\n"
         "  ret;\n}\n"
@@ -147,7 +147,7 @@ TEST(Diagnostics, EveryInstructionThatIsNotExecutedIsCounted) {
     const auto has = [&](const std::string& part) {
         EXPECT_NE(errors.find(part), std::string::npos) << part << "\n" << errors;
     };
-    has("5:3: Instruction 'vadd4.u32.u32.u32' is not executed yet\n");
+    has("5:3: Instruction 'txq.width.b32' is not executed yet\n");
     has(": Instruction 'wgmma.fence.sync.aligned' is not executed yet (occurs 3 times, first "
         "here)\n");
     has(": Unknown modifier '.gobal' (did you mean '.global'?; occurs 2 times, first here)\n");
@@ -160,7 +160,7 @@ TEST(Diagnostics, SeveralErrorsStandInTheOrderOfTheirPlaces) {
         "bra missing; add.f32 %x, %f1, %f2;\n"
         "frob;\n"
         ".reg .b32 a; .reg .b32 a;\n"
-        "vadd4.u32.u32.u32 %f1, %f2;\n"
+        "txq.width.b32 %f1, %f2;\n"
         "add.f32 %f1, %f2, %f3, %f4;\n"
         "frob;\n";
     EXPECT_EQ(error_of(text),
@@ -168,7 +168,7 @@ TEST(Diagnostics, SeveralErrorsStandInTheOrderOfTheirPlaces) {
               "7:22: Unknown symbol '%x'\n"
               "8:1: Not a name of any known instruction: 'frob' (occurs 2 times, first here)\n"
               "9:24: Duplicate definition of variable 'a'\n"
-              "10:1: Instruction 'vadd4.u32.u32.u32' is not executed yet\n"
+              "10:1: Instruction 'txq.width.b32' is not executed yet\n"
               "11:24: Arguments mismatch for instruction 'add' (too many operands)\n");
 }
 

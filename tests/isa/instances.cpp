@@ -103,6 +103,8 @@ std::string operand(const Form& form, const OperandSlot& slot, const Modifiers& 
             return vector_of(Type::b32, m.matrices, n);
         case Slot::wmma_fragment:
             return wmma_operand(slot, m, n);
+        case Slot::video:
+            return reg(Type::u32, n);
         case Slot::call:  // the tests write its operands
         case Slot::fragment:
         case Slot::scale_factors:

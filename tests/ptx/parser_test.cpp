@@ -51,6 +51,7 @@ Operand pair(Operand a, Operand b) {
     return with_items(OperandKind::pair, {std::move(a), std::move(b)});
 }
 Operand negated(Operand item) { return with_items(OperandKind::negated, {std::move(item)}); }
+Operand minus(Operand item) { return with_items(OperandKind::minus, {std::move(item)}); }
 Operand sink() { return {}; }
 
 Instruction instruction(std::string opcode, std::vector<std::string> modifiers,
@@ -188,6 +189,7 @@ TEST(Parser, OperandForms) {
         {"%p1|_", pair(name("%p1"), sink())},
         {"{%r1, %rd1}|%p2", pair(vector({r1, rd1}), name("%p2"))},
         {"!%p1", negated(name("%p1"))},
+        {"-%r1.b0", minus(name("%r1.b0"))},
         {"1|2", integer(3)},
         {"(3+4)*2", integer(14)},
         {"WARP_SZ", integer(32)},
