@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake --install and cpack: the libraries with their headers, CMake and pkg-config files (component
 # lockwarp_dev), the program with its manual page and completions (lockwarp_runtime).
 include(GNUInstallDirs)

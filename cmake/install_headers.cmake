@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Run by `cmake --install`: the headers of include/lockwarp and all that they include of the rooms,
 # into FOLDER/lockwarp. A room's header "emu/ptx/tree.hpp" is installed, and included there, as
 # "lockwarp/emu/ptx/tree.hpp": an installed Lockwarp takes no other name of the include path.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # lockwarp::lockwarp: launch files, lanes, GPUs, program makers, comparison, evidence.
 set(missing)
 foreach(package nlohmann_json tl-expected fmt zstd)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cpack: lockwarp_VERSION_ARCH.deb, the program with its manual page and completions, and
 # liblockwarp-dev_VERSION_ARCH.deb, the libraries and their headers. What each depends on,
 # dpkg-shlibdeps reads from the program.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The program lockwarp, what it prints for man and for shells, and the portable folder.
 find_package(CLI11 REQUIRED)
 find_package(spdlog REQUIRED)

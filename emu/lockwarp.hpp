@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lockwarp's library: run PTX bit for bit as an NVIDIA GPU would.
 //
 //   auto parsed = lockwarp::ptx::parse(text);

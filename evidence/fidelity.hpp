@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far each instruction is known to have the hardware's bits, on each architecture: computed
 // from the tables of the architectures and from what was recorded, so that it says no more than
 // there is evidence for.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An engine in a process of its own: a kernel that faults, or does not end, costs only that
 // process.
 #pragma once

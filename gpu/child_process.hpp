@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What child.cpp's two processes share: small messages of one size through a socket, and memory for
 // the bytes themselves.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel that also says when its threads began and ended, by the clock register of the
 // multiprocessor that each ran on.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NVIDIA's driver, opened when asked for: libcuda.so.1 through dlopen, so that nothing of CUDA is
 // needed to build and the same program runs where there is no GPU.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A machine that runs PTX beside the emulator: a GPU through its driver, or, in tests, the emulator
 // itself.
 #pragma once

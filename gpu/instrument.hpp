@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text put into a kernel: what the instrumented kernels (trace.hpp, clocked.hpp) are made with.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PTX of gpu/kernels/special_check.cu, kept in the program (gpu/special_ptx.cpp.in).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The special functions swept beside a GPU's own instructions: which forms there are, the operands
 // of each in the order in which both sides take them, and how results are digested. One text for
 // both sides: the host's compiler reads it, and nvcc for gpu/kernels/special_check.cu.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel that also writes down what it does: after each instruction the registers it wrote.
 //
 // Every thread has a track of 8-byte words of its own. Word i of lane l of warp w (counted over the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a question is answered with, and the forms it can be written in.
 #pragma once
 

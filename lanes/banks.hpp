@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared memory as a warp's access meets it: its banks, and who collides with whom. The phases and
 // what a wavefront is: emu/timing/wavefronts.hpp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Descriptors of matrices in shared memory (wgmma). PTX manual, "Asynchronous Warpgroup Level
 // Matrix Shared Memory Layout", "Matrix Descriptor Format"; checked against results of an H200.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether two instructions give the same bits: by what their sums are made of, or a witness.
 #include <fmt/format.h>
 

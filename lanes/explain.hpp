@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One output element's sum, step by step, on one architecture or several; whether two instructions
 // give the same bits.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The inputs of a dot product, as text, as JSON or at random.
 #include <fmt/format.h>
 

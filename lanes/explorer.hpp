@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One self-contained page with every instruction in it: elements, lanes and registers to choose,
 // and what belongs together lit up. The page holds tables made here and works out no layout itself.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integer expressions of a lane: "(lane%16)*stride + lane/16*16", with C's operators on 32 bits.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Closed formulas of a fragment, in both directions, worked out from its layout: the row and column
 // that lane and index hold, and the lane and index that hold a row and column.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The list of instructions, and what one is.
 #include <fmt/format.h>
 

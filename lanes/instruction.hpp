@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The instructions whose operands lie in the registers of lanes, and where each element is: as the
 // questions where, what, table and layout ask. Everything is read from the tables of emu/isa.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layouts as CuTe writes them, beside each other, and one operand's registers as another's.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instructions by the names that people write.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix pictures in the arrangement of the PTX manual's figures.
 #include <fmt/format.h>
 

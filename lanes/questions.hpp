@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The questions about lanes, each answered from the tables.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One launch with all that it needs: what an engine runs and what a recording keeps.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files: read whole, written whole or not at all.
 #pragma once
 

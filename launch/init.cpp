@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What buffers begin with. Deterministic: the same launch file gives the same bytes everywhere.
 //
 // random: element i takes SplitMix64 (launch/random.hpp) at positions n*i+1 ... n*i+n of the

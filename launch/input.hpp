@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What commands that run a kernel are given: a launch file, and the kernel it names.
 #pragma once
 

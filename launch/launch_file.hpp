@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The launch file, "lockwarp-launch/1": one JSON file that says what to run. Every engine takes it.
 // docs/launch-files.md documents its fields.
 #pragma once

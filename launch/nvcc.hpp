@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA sources, where nvcc is installed.
 #pragma once
 

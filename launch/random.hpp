@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014): value
 // number `position` (from 1) of the stream of a seed. The same on every platform.
 #pragma once

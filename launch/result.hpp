@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One way to fail: a value, or what is wrong and where.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers as the launch file and the user write them, and as bits of a PTX type.
 #pragma once
 

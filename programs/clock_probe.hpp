@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Microbenchmarks as PTX: each kernel reads %clock64, runs one kind of instruction and reads it
 // again. The same text runs on a GPU and on the emulator.
 //

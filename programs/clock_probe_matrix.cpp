@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Probes of mma and wmma.mma: chains through C.
 #include <algorithm>
 

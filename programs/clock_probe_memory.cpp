@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Probes of memory: a chase, in which the loaded zero is added to the address, and accesses that
 // are independent of each other.
 #include <array>

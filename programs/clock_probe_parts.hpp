@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a probe's text is put together. Internal to this room.
 #pragma once
 

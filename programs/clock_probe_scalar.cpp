@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Probes of instructions on registers, and of barriers.
 #include <array>
 

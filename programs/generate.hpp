@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs from the tables, for one launch of many threads: each instruction takes fresh
 // structured operands or what earlier ones left.
 #pragma once

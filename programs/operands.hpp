@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands that find errors: structured first, random after.
 #pragma once
 

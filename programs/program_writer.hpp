@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What makers of programs share: what can be written for an architecture, and the parts of an
 // instruction's text. Internal to this room.
 #pragma once

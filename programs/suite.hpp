@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that between them have every instruction that is executed, in every spelling, on
 // operands of every class: run once on a GPU and recorded, they are what a recording is compared
 // with ever after. Nothing in them is random: the same tables give the same programs.

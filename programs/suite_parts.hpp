@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bodies of the suite's programs, by what their instructions do. Internal to this room.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes one program of the suite: inputs loaded once and shared by all its instructions, results
 // in few registers that are written over and over. Internal to this room.
 #pragma once

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every C++ and CUDA source is as clang-format writes it.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -18,8 +18,9 @@ if [ "${1:-}" != --add ]; then
 fi
 while IFS= read -r file; do
     case $file in
-        # Debug information of the PTX that nvcc makes names lines: those of .cu files stay.
+        # Debug information of the PTX that nvcc and Triton make names lines: those stay.
         *.cu | *.cuh) echo "// $identifier" >>"$file" ;;
+        *triton_kernels.py) echo "# $identifier" >>"$file" ;;
         *.cpp | *.hpp | *.cpp.in | *.hpp.in) sed -i "1i // $identifier" "$file" ;;
         *.html) sed -i "1a <!-- $identifier -->" "$file" ;;
         *) if head -1 "$file" | grep -q '^#!'; then at=1a; else at=1i; fi

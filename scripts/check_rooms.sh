@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Each room includes only rooms above it (and itself); emu touches no files, clock or environment.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # clang-tidy (.clang-tidy) on the lines that a change touches.
 #   scripts/check_tidy.sh [BASE [BUILD]]    BASE: the commit before the change (default: HEAD~1)
 #                                           BUILD: a configured folder (default: build/tidy, which

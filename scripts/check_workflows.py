@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The workflows of .github are what GitHub can run, and name only what is here.
 
 Each parses as YAML; has triggers and jobs; each job a runner, a time limit and steps; each step one

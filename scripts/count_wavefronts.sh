@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Counts, by Nsight Compute, what the accesses of gpu/timed/wavefronts_*.json cost on this machine's
 # GPU: wavefronts, bank conflicts and instructions of shared memory.
 #

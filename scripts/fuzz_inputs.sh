@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Random inputs for all that reads strangers' files: builds the targets of tests/fuzz with clang,
 # libFuzzer and the sanitizers, and runs each from its corpus.
 #

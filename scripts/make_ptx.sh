@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes NAME.sm_XX.ptx from NAME.cu, in gpu/kernels, gpu/timed and tests/exec/data.
 #
 #   scripts/make_ptx.sh          writes every PTX file

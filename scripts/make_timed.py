@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes what `lockwarp measure` runs: gpu/timed/wavefronts.sm_XX.ptx, one access to shared memory
 an entry, and the launch files of gpu/timed.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes gpu/kernels/triton_NAME.sm_XX.ptx from gpu/kernels/triton_kernels.py.
 
 scripts/make_triton.py           writes every PTX file

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what is missing from Debian 12's packages: as root, or with sudo; otherwise prints the
 # one line that does it.
 #   scripts/setup.sh [build|test|package|portable|tidy|fuzz]

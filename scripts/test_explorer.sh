@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The explorer's page in a headless browser (Debian: chromium, chromium-driver). Exit status 77:
 # there is none.
 #   scripts/test_explorer.sh [PROGRAM] [--shots FOLDER] [TEST...]

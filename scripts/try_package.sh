@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Tries Lockwarp as others use it, each in a clean place: installed, and found by CMake and by
 # pkg-config; as a subdirectory; by FetchContent; as Debian packages.
 #   scripts/try_package.sh [--build BUILD] [--bare] [--keep FOLDER]

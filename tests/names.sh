@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every test has a name that says what it is: no bytes of a parameter, no address, none twice.
 #   tests/names.sh CTEST BUILD_DIRECTORY
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How GoogleTest prints this project's types, in the names of tests and where two values differ.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds Lockwarp and runs a real tensor-core kernel: ldmatrix and mma.sync on the emulator.
 set -euo pipefail
 cd "$(dirname "$0")/.."

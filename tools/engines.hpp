@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machines a command compares the emulator with: GPUs, each kernel in a process of its own, or,
 // where none is wanted, the emulator's own plain arithmetic.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One folder, build/portable/portable: the program and, in lib beside it, every library it needs but
 # those of glibc, found by relative path. It runs where there is glibc 2.36 or later and nothing else.
 find_program(PATCHELF patchelf REQUIRED)

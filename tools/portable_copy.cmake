@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Copies PROGRAM into FOLDER with the libraries it needs in FOLDER/lib.
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER}/lib)

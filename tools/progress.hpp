@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a person sees and does while a command runs: a bar on a terminal after two seconds, ctrl-C.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A part of the work of one command, for a run spread over several machines or processes.
 #pragma once
 

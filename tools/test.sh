@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds Lockwarp and passes its tests: format, rooms, unit tests, recordings of hardware.
 #   tools/test.sh [all|release|asan]
 # Without an argument: what takes at most 12 minutes on 2 cores of a bare machine. all: what CI
@@ -14,6 +15,7 @@ esac
 scripts/setup.sh test
 scripts/check_format.sh
 scripts/check_rooms.sh
+scripts/check_licenses.sh
 scripts/make_ptx.sh --check || [ $? -eq 77 ]
 if command -v python3 >/dev/null; then scripts/make_triton.py --check || [ $? -eq 77 ]; fi
 

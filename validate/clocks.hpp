@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many cycles whole kernels took on a GPU: medians over runs, and the file that keeps them,
 // "lockwarp-clocks/1".
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Listens to the emulator and compares with the tracks that a traced kernel left; gives the
 // emulator the values of the tracks that it cannot know by itself.
 #pragma once

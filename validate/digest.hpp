@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Listens to the emulator and keeps, for each lane, a digest of all that it wrote.
 #pragma once
 

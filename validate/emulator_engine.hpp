@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The emulator in the place of a GPU. It runs the traced kernel too, so that the fast arithmetic is
 // compared with the plain one, and everything but the silicon is tested, where there is no GPU.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program's fault as a machine names it, beside the emulator's traps.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs on the emulator and on other engines; what differs is made as small as it can be.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The engine's side of a comparison: runs kernels and brings their tracks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The emulator and another engine side by side: the same kernel on both, every register that every
 // lane wrote compared after every instruction, and all memory at the end. Bits, no tolerance.
 #pragma once

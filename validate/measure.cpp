@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "validate/measure.hpp"
 
 #include "validate/live.hpp"

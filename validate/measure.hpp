@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel's cycles on a machine with a clock.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timing model's answer to a probe: the same kernel, run by the emulator and timed by
 // emu/timing instead of a clock.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values that depend on where memory lies: addresses of local, shared and constant memory as
 // generic ones, of a module's variables, of functions and of the stack, and what is computed from
 // them. An engine has its own; what is loaded and stored through them is compared, they are not.

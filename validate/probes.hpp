@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What probes gave on a machine, and the file that holds it, "lockwarp-probes/1".
 #pragma once
 

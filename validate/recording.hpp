@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recordings (.lwr): a case and what an engine gave for it, so that it can be compared again where
 // there is no such engine.
 //

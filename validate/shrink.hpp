@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a case that differs smaller while it still differs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The emulator's side of a comparison: runs it, and compares with what an engine gave.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The special functions beside a GPU's instructions, over all operands of a form: the model
 // compiled for the GPU, operand by operand, there; the model compiled for this machine by digests
 // of chunks (gpu/special_sweep.hpp).

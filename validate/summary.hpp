@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What runs of validate, replay and fuzz found, as values: reports are printed from it, and those
 // of several machines are added up.
 #pragma once

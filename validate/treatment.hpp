@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which results are not compared, and why. Everything that no row names is compared, bit for bit.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks: listeners that look for what is wrong in a program while it runs.
 #pragma once
 

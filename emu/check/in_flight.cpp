@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads of shared memory that a cp.async may still be bringing: right by luck on a GPU, and right
 // always here, where a copy is done at once. PTX manual, "Data Movement and Conversion
 // Instructions: Asynchronous copy": what a thread copies may be read by it after a wait_group or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes of shared memory that no thread of the launch ever accessed: a CTA that asks for fewer
 // leaves more of an SM to others. Bytes that only fill up a row, against bank conflicts, are among
 // them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From an address in a state space to bytes of the host, checked.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // atom, red. PTX manual, "Parallel Synchronization and Communication Instructions". The lanes of a
 // warp go one after another; beside the CTAs that run on other threads each element is changed at
 // once, in an order that all see, which every memory order and scope allows.

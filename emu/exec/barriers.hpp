@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 16 barriers of a CTA (PTX manual, "Parallel Synchronization and Communication Instructions:
 // bar, barrier"). The state is the CTA's own: Cta::barriers, and the paths that wait at one.
 #pragma once

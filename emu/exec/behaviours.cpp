@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The behaviour of each opcode. Where modifiers choose between families, a function here says how.
 #include "emu/exec/families.hpp"
 

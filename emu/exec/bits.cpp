@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integers of other widths than their registers', masks and tests of bit patterns: products of 24
 // bits, pairs of 16 bits, min and max with .relu, bmsk, szext, fns, lop3, testp. PTX manual,
 // "Integer Arithmetic Instructions", "Logic and Shift Instructions", "testp".

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of functions that have not returned. Lanes that call together have one frame; the state is
 // the warp's own: Warp::calls, and the frames' variables in its local memory.
 #pragma once

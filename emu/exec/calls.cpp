@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // call, ret. Lanes that call together meet again where they return to, as lanes that parted at a
 // branch do.
 #include <algorithm>

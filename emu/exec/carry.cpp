@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Additions, subtractions and products that give or take a carry. PTX manual, "Extended-Precision
 // Integer Arithmetic Instructions". CC.CF is one bit a lane, which only the .cc forms write: the
 // carry out of an addition. A subtraction adds the complement and 1, or for subc the carry: CC.CF

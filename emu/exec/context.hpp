@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the behaviour of an instruction sees, and the small helpers all families share.
 #pragma once
 

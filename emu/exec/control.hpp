@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instructions that change which lanes run together, and where: the scheduler's own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cvt and cvt.pack. PTX manual, "Data Movement and Conversion Instructions".
 #include "emu/exec/families.hpp"
 #include "emu/num/ieee.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One CTA from its first instruction to its last.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The families of behaviour: for an opcode, or for one where its modifiers choose that family, the
 // handler of an operation. They are brought together in the table of behaviours.cpp.
 #pragma once

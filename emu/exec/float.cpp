@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Floating-point arithmetic. The definition is emu/num's soft float; f32 with the default rounding
 // takes the vector path that is proven equal to it. PTX manual, "Floating Point Instructions",
 // "Half Precision Floating Point Instructions".

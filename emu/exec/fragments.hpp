@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The elements of matrix fragments in the registers of a warp.
 #pragma once
 

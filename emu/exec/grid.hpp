@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A launch: every CTA of the grid, on all cores.
 #pragma once
 

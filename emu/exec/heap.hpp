@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The heap that malloc and free of all CTAs of a launch share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integer arithmetic, logic, shifts and bit fields. PTX manual, "Integer Arithmetic Instructions",
 // "Logic and Shift Instructions".
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Those who listen to one CTA, and to whom they go back.
 #pragma once
 

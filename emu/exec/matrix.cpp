@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ldmatrix, stmatrix, movmatrix, mma. The lane maps are the layouts of emu/isa/matrix.cpp.
 #include <cstring>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mbarrier, cp.async.mbarrier.arrive. PTX manual, "Parallel Synchronization and Communication
 // Instructions: mbarrier": counts of arrivals and of bytes in shared memory, by phases.
 #include <cstring>

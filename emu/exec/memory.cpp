@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ld, st, cp.async, prefetch. PTX manual, "Data Movement and Conversion Instructions". Loads and
 // stores are done at once and in program order, which every memory order and scope allows.
 #include <cstring>

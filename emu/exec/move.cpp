@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mov, cvta, isspacep. PTX manual, "Data Movement and Conversion Instructions".
 #include "emu/exec/families.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one place that knows threads (oneTBB): work on all cores or one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The run of one path: the executor's inner loop.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // createpolicy, mapa, getctarank: values that the assembler makes by integer instructions. PTX
 // manual, "Data Movement and Conversion Instructions". What a cache policy is the manual keeps to
 // itself; these are the bits that ptxas' code makes, the same for sm_80 and sm_90.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Paths of a warp: where its lanes part, where they wait for each other, and where they go on
 // together. The state is the warp's own: Warp::paths, meetings and live.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which warp of a CTA runs next, which of its paths, and for how long.
 #pragma once
 

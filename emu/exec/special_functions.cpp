@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The approximate functions of the special function unit. PTX manual, "Floating Point
 // Instructions", "Half Precision Floating Point Instructions".
 #include "emu/exec/families.hpp"

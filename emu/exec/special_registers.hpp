@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a thread reads from its special registers. PTX manual, "Special Registers".
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The local memory of a warp's lanes as a stack: alloca, stacksave, stackrestore.
 #include <algorithm>
 #include <cstring>

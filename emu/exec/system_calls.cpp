@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // vprintf, __assertfail, malloc and free, as the CUDA C++ programming guide has them ("Formatted
 // Output", "Assertion", "Dynamic Global Memory Allocation and Operations"). Text is kept, not
 // printed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program's own fault, where it happens.
 #include "emu/exec/context.hpp"
 

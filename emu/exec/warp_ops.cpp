@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // shfl, vote, match, redux, elect, activemask. PTX manual, "shfl.sync", "vote.sync", "match.sync",
 // "redux.sync", "elect.sync", "activemask". The scheduler has brought the lanes of the membermask
 // together: `mask` is all that execute it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a path only waits: what is seen of it while it runs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mov, ld, st and atom of 128 bits, and mov of vectors. A register of 128 bits is two slots: its
 // low half and, half_bytes behind, its high one.
 #include <cstring>

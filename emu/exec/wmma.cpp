@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // wmma.load, wmma.mma, wmma.store. The lane maps are the layouts of emu/isa/wmma.cpp.
 #include "emu/exec/wmma.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // wmma.load, wmma.mma, wmma.store made ready: which bytes each lane moves, and which elements a
 // product reads.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The architectures as rows. An architecture differs by its rows here, in the mma tables and in
 // emu/num; no code asks which one it is.
 #pragma once

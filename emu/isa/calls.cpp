@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions: which of them an entry may come to, what a call passes, and which calls may come back
 // to their caller. PTX manual, "Abstracting the ABI" and "Control Flow Instructions: call".
 #include <algorithm>

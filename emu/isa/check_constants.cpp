@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constants among an instruction's operands that the assembler looks at.
 #include <bit>
 

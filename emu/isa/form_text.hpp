@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the text of the rows in forms.cpp while they are compiled; nothing reads it at run time.
 // What a row may not be is a throw: in a constant expression the compiler stops there and prints
 // the line with its words and the row.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of the instructions as the manual writes them, and what is made of their text when they
 // are compiled.
 #include "emu/isa/forms.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The instructions outside the matrix tables, as rows: one row for each syntax line of the PTX
 // manual that is executed. What is accepted, what the messages offer, and what the tests enumerate
 // all read these rows.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instructions and rows: which row an instruction is of, and what can be written for a row.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CuTe layouts: (thread, value) -> element of a fragment, as shapes and strides.
 //
 // A layout is written as CuTe writes it, "((4,8),(2,2,2)):((32,1),(16,8,128))": the first mode is

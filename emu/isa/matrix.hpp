@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The matrix instructions as rows: shapes, types, fragments, and what may use them.
 //
 // Sources: PTX manual, "Warp-level matrix instructions: mma", "ldmatrix", "stmatrix", "movmatrix";

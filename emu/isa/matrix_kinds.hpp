@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The variants of mma with a qualifier .kind, as rows. They are the family of sm_120's; sm_100 has
 // the fp8 ones of .kind::f8f6f4. matrix.cpp puts them behind the other rows.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of mma, for tables that must have one of their own for each: they check it at compile
 // time. Everything else asks mma_variants().
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each modifier sets, as rows; which of them an instruction may have its form says.
 #pragma once
 

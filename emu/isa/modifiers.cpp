@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "emu/isa/modifiers.hpp"
 
 #include "emu/isa/modifier_rows.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the modifiers of an instruction say, decoded: one value for each thing a modifier can
 // choose. Source: the syntax lines of the PTX manual's instruction sections.
 #pragma once

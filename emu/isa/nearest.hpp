@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of some names a misspelt one may mean.
 #pragma once
 

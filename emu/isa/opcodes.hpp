@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The opcodes, a row each: every fact about an instruction that its opcode alone decides and that
 // more than one room asks for. What a room alone wants of each opcode (its behaviour, its cost,
 // the program that tests it) stands in a table of that room, in the same order and as complete.

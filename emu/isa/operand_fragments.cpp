@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands that a warp holds together: fragments of matrices and their scale factors.
 #include "emu/isa/operands.hpp"
 

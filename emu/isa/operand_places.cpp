@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands that are places: addresses, and what mov makes of them; labels.
 #include "emu/isa/operands.hpp"
 

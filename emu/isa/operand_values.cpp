@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands that are values: registers, literals, special registers, predicates, vectors of them.
 #include <algorithm>
 #include <bit>

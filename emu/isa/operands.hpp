@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decodes the operands of one instruction. Internal to emu/isa: resolve_operands.cpp walks the
 // slots, operand_values.cpp, operand_places.cpp, operand_fragments.cpp and
 // operand_video.cpp decode one operand each.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A resolved program: flat decoded operations over register slots. Resolve once, run many times.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a single modifier demands of a module, whatever instruction it stands in.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tree -> operations: names become slots, modifiers become rows, or everything that is wrong is
 // reported at once.
 #pragma once

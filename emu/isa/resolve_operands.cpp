@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operands of an instruction, and everything the assembler would refuse in them: the walk over
 // its row's slots.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a Resolver keeps: diagnostics, symbols, registers and constants.
 #include "emu/isa/resolver.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of one resolution. Internal to emu/isa: resolve.cpp declares and places, spell.cpp
 // finds an instruction's row, resolve_operands.cpp decodes it.
 #pragma once

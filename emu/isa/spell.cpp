@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The row and the modifiers of an instruction, or why the assembler would refuse them.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The qualifier .kind of mma: what the assembler (ptxas 13.0) says where a target or a combination
 // of modifiers does not have it.
 #include "emu/isa/resolver.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The spellings of the wmma instructions. What is said of a wrong one, and in which order it is
 // looked for, is NVIDIA's assembler's (ptxas 13.0).
 #include <algorithm>

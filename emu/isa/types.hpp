@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The types of PTX as rows: name, width, kind. Source: PTX manual, "Fundamental Types",
 // "Alternate Floating-Point Data Formats", "Packed Data Types", "Sub-byte", "Block scaling for
 // mma.sync".

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the operands of wgmma.mma_async lie in the registers of a warpgroup's 128 threads. The
 // instruction itself is not executed; these rows answer questions.
 //

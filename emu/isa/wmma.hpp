@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The wmma instructions as rows: how a fragment lies in the registers, which products there are.
 //
 // PTX says nothing of where the elements of a fragment lie (PTX manual, "Matrix Fragments for

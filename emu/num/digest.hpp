@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A digest of the values that one lane wrote, in their order: two 32-bit states, into each of which
 // each value is mixed by a step that is one-to-one. One value that differs always shows; several
 // hide each other with a chance of 2^-64.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plain definition of matrix_product. The rules of a fused sum, for one block:
 //
 // 1. NaN among the inputs, Inf*0, or infinities of both signs among products and C: the canonical

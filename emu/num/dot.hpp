@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The matrix product D = A*B + C of one tensor-core instruction, on bits, as each architecture
 // computes it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // matrix_product_fast: cuts a product into tiles for the vector kernels of lanes.cpp. A tile that
 // a kernel does not compute goes to the plain definition.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which arithmetic each architecture's matrix instructions have.
 //
 // A row without a shape answers for every shape: the block of an instruction with a smaller k is

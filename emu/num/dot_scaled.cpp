@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plain definition of scaled_product. One output element, from k products and C:
 //
 // 1. NaN among the elements, the factors and C, Inf*0, or infinities of both signs among products

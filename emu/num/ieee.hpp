@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IEEE arithmetic on bits, as the scalar instructions of PTX define it: integers only, so that
 // neither the host's floating-point unit nor its rounding mode can change a result.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fast paths over many values at once, with the vector instructions of the processor at hand,
 // chosen at run time. Each gives the same bits as the plain definition (ieee.hpp, dot.hpp) and is
 // tested against it. They want the host's floating-point environment as a program starts with it.

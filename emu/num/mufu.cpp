@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "emu/num/mufu.hpp"
 
 #include "emu/num/mufu_model.hpp"

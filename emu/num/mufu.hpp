@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The .approx functions of PTX, bit for bit as an H200 gives them: quadratic tables, evaluated in
 // integers as the special function unit does. A value is a bit pattern in the low end of a
 // uint64_t, as in ieee.hpp; packed types are taken one element at a time. mufu_model.hpp defines

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The special function unit, and what NVIDIA's assembler puts around it, as functions of integers
 // (mufu.hpp says what they are and how they are known). Constexpr, so that the same text is
 // compiled for the host and, by nvcc with --expt-relaxed-constexpr, for a GPU

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of the special function unit. Each is a quadratic over segments of the operand's
 // fraction, in integers. The coefficients of sm_90 were found from what an H200, driver 580,
 // answered, and then compared with it on all 2^32 operands of each function. Internal to this room.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The floating-point formats as rows, and the one function that rounds to them.
 #pragma once
 

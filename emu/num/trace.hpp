@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one output element of a matrix product went through: for explanations. The results are those
 // of matrix_product, which the same code computes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constant expressions (PTX manual, section "Constant Expressions"). Integers are 64 bits wide and
 // signed or unsigned; the rules below that differ from C are named where they are applied.
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Splits PTX text into tokens (PTX manual, sections "Source Format", "Identifiers", "Constants").
 //
 // Comments, lines that begin with '#' and "@@DWARF" lines are passed over. A token never copies

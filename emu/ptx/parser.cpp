@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Modules, functions and blocks (PTX manual, section "Directives"; for the statements of a body,
 // section "Statements").
 #include "emu/ptx/parser.hpp"

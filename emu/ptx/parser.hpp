@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PTX text to its syntax tree (PTX manual, ISA 9.0). Syntax only: whether an instruction, modifier
 // or type exists is not asked here.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Declarations of registers, variables and parameters (PTX manual, section "Variables").
 #include <array>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Directives within and beside functions (PTX manual, section "Directives").
 #include <array>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instructions and their operands (PTX manual, sections "Instruction Statements" and "Instruction
 // Operands").
 #include <utility>

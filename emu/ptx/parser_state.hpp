@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the parts of the parser have in common; for emu/ptx/parser*.cpp and expression.cpp only.
 //
 // Functions that return bool return false after they have reported an error; the caller then

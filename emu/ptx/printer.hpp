@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The syntax tree as PTX text. parse(print(module)) gives the same tree for every tree that parse
 // gave without diagnostics.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The syntax tree of a PTX module: what the text says, nothing of what it means.
 //
 // Source: the PTX manual (PTX ISA 9.0), sections "Syntax", "State Spaces, Types, and Variables",

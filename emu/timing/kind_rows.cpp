@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kinds of scalar instructions cost. sm_90's rows are an H200's answers to
 // gpu/clock_probe; rates of the others follow from the results per clock and SM of the CUDA C++
 // programming guide, "Arithmetic Instructions": a sub-core's interval is 32 lanes over a quarter of

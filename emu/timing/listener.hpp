@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the model needs to hear of a run: each warp's stream of instructions, with what their memory
 // accesses cost.
 #pragma once

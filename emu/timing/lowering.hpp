@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the instructions of a program become on a machine: kind, pipe, latency; which are folded
 // into others; and in what order a block of them runs.
 //

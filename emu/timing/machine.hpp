@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machines whose cycles are modelled, and what each instruction costs them, as rows. A row says
 // where it comes from.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each opcode is to the timing: a row of one table, in the order of Op.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands before a pipe, and when the pipe is taken.
 #pragma once
 

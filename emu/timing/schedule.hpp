@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of a block's instructions, and the registers a program needs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One SM: its sub-cores issue the streams of its warps, cycle by cycle.
 #include <algorithm>
 #include <deque>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cycles: what a run would have taken, and where they went. An approximation, built from rows that
 // each say where they come from; it listens to a run and changes nothing of it.
 //

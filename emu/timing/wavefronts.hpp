@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How often the 32 banks of shared memory must be read or written for one access of a warp.
 //
 // A bank has words of 4 bytes; one wavefront serves one word of each bank, to any lanes that want

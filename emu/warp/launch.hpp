@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a launch is given, and what comes back: values without behaviour.
 #pragma once
 

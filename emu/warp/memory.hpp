@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memories of a run: global buffers by address, and what one CTA has of its own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What traces, timing and checkers hear of a run.
 //
 // An Observer stands for one listener to a whole launch (Launch::observers; there may be several).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of a CTA while it runs: warps of 32 lanes, their registers, shared and local memory.
 #pragma once
 

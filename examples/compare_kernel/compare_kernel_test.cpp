@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel beside a reference, bit by bit: the product of two matrices of small whole numbers,
 // which every architecture gives exactly.
 #include <gtest/gtest.h>

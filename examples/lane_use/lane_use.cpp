@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An observer of one's own: how many of a warp's 32 lanes work on each line of a kernel.
 #include <bit>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a kernel and reads a register: what each lane holds in %d0 after a tensor-core product.
 #include <bit>
 #include <cstdint>

@@ -191,3 +191,4 @@ extern "C" __global__ void __launch_bounds__(threads)
                      int keys, float scale) {
     attend<true>(Q, K, V, O, queries, keys, scale);
 }
+// SPDX-License-Identifier: Apache-2.0

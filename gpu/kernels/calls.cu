@@ -70,3 +70,4 @@ extern "C" __global__ void calls(const uint32_t* in, uint32_t* out, int count) {
     for (int k = 0; k < 10; ++k) result = result * 31 + decimal[(x + k) % 10];
     out[i] = result;
 }
+// SPDX-License-Identifier: Apache-2.0

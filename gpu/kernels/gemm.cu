@@ -321,3 +321,4 @@ extern "C" __global__ void __launch_bounds__(threads)
 #else
 #error "TARGET is 70, 75 or 80"
 #endif
+// SPDX-License-Identifier: Apache-2.0

@@ -22,3 +22,4 @@ extern "C" __global__ void histogram(const unsigned char* in, unsigned* out, int
         if (bins[i] != 0) atomicAdd(&out[i], bins[i]);
     }
 }
+// SPDX-License-Identifier: Apache-2.0

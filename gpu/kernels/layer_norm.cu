@@ -32,3 +32,4 @@ extern "C" __global__ void __launch_bounds__(128)
     for (int i = threadIdx.x % 32; i < columns; i += 32)
         out[i] = (in[i] - mean) * factor * scale[i] + shift[i];
 }
+// SPDX-License-Identifier: Apache-2.0

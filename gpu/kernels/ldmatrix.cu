@@ -72,3 +72,4 @@ __global__ void ldmatrix_x2_trans(const __half* in, __half* out) { ldmatrix<2, t
 __global__ void ldmatrix_x4(const __half* in, __half* out) { ldmatrix<4, false>(in, out); }
 __global__ void ldmatrix_x4_trans(const __half* in, __half* out) { ldmatrix<4, true>(in, out); }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -29,3 +29,4 @@ extern "C" __global__ void life(unsigned char* in, unsigned char* out, int rows,
         out = last;
     }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -53,3 +53,4 @@ extern "C" __global__ void mma_ldmatrix(const __half* A, const __half* B, __half
     *reinterpret_cast<uint32_t*>(D + 8 * row + column) = d[0];
     *reinterpret_cast<uint32_t*>(D + 8 * (row + 8) + column) = d[1];
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -44,3 +44,4 @@ extern "C" __global__ void mma_m16n8k16(const __half* A, const __half* B, __half
     D[8 * (group + 8) + column] = __float2half_rn(d[2]);
     D[8 * (group + 8) + column + 1] = __float2half_rn(d[3]);
 }
+// SPDX-License-Identifier: Apache-2.0

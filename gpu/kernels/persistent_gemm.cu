@@ -111,3 +111,4 @@ extern "C" __global__ void __launch_bounds__(threads)
         multiply(stages, A, B, C, M, N, K, mine / across * tile, mine % across * tile);
     }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -23,3 +23,4 @@ extern "C" __global__ void printf_some(const int* numbers, int* out) {
     out[i] = -1;
     if (n % 2 != 0) out[i] = printf("CTA %u, thread %u: %d\n", blockIdx.x, threadIdx.x, n);
 }
+// SPDX-License-Identifier: Apache-2.0

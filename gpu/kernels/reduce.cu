@@ -45,3 +45,4 @@ extern "C" __global__ void reduce_s32(const int* in, Summary* out, int count) {
     atomicMin(&out->smallest, part.smallest);
     atomicAdd(&out->count, part.count);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -53,3 +53,4 @@ extern "C" __global__ void softmax(const float* in, float* out, int rows, int co
 extern "C" __global__ void softmax_fast(const float* in, float* out, int rows, int columns) {
     softmax_rows<Fast>(in, out, rows, columns);
 }
+// SPDX-License-Identifier: Apache-2.0

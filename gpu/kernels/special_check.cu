@@ -93,3 +93,4 @@ constexpr auto kernels_here(std::index_sequence<form...>) {
 // Names the kernels, so that they are compiled.
 extern const std::array<special_check::Kernel, lockwarp::gpu::special_forms.size()> kernels =
     special_check::kernels_here(std::make_index_sequence<lockwarp::gpu::special_forms.size()>());
+// SPDX-License-Identifier: Apache-2.0

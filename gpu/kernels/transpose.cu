@@ -32,3 +32,4 @@ extern "C" __global__ void __launch_bounds__(256)
     transpose_conflicts(const float* in, float* out, int rows, int columns) {
     transpose_tile<32>(in, out, rows, columns);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -98,3 +98,4 @@ def attention(
         (out / total[:, None]).to(tl.float16),
         mask=query[:, None] < queries,
     )
+# SPDX-License-Identifier: Apache-2.0

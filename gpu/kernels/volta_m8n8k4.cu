@@ -115,3 +115,4 @@ F32_F16_KERNEL(row, col)
 F32_F16_KERNEL(row, row)
 F32_F16_KERNEL(col, col)
 F32_F16_KERNEL(col, row)
+// SPDX-License-Identifier: Apache-2.0

@@ -79,3 +79,4 @@ extern "C" __global__ void wmma_gemm_col_col(const __half* A, const __half* B, f
                                              int N, int K, float alpha, float beta) {
     product<col, col>(A, B, C, M, N, K, alpha, beta);
 }
+// SPDX-License-Identifier: Apache-2.0

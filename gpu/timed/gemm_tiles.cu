@@ -359,3 +359,4 @@ WMMA(wmma_rr, row_major, row_major)
 WMMA(wmma_rc, row_major, col_major)
 WMMA(wmma_cr, col_major, row_major)
 WMMA(wmma_cc, col_major, col_major)
+// SPDX-License-Identifier: Apache-2.0

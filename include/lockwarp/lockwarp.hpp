@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All of Lockwarp: the emulator and its listeners, launch files, which lane holds which element,
 // kernels on a GPU and beside it, and what is known of each instruction. Needs lockwarp::lockwarp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GoogleTest assertions that compare arrays bit by bit: no tolerance, NaN by its payload, -0 apart
 // from +0. A comparison of no elements fails.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of `lockwarp explorer` in a real browser, against what the program itself says.
 
 explorer_test.py PROGRAM [--shots FOLDER]

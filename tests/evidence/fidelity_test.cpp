@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is said of an instruction, and that it is no more than there is evidence for.
 #include "evidence/fidelity.hpp"
 

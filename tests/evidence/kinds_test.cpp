@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs and reports with the .kind of mma.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The same instructions on two architectures: where the bits are the same, where they are not, and
 // why. Each case looks at D[0][0], whose operands are row 0 of A and column 0 of B in lanes 0 to 3.
 #include "tests/exec/support.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // atom and red, against their definitions in the PTX manual.
 #include <bit>
 #include <cstring>

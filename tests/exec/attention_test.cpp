@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention of gpu/kernels, of CUDA and of Triton, against weights and sums in double.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Barriers of a CTA. PTX manual, "bar, barrier".
 #include "tests/exec/support.hpp"
 

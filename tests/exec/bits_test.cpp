@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of 24 bits, pairs of 16 bits, .relu, bmsk, szext, fns, lop3 with a predicate and testp
 // against the PTX manual's definitions.
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions: what a call passes, whose registers and variables it has, and where its lanes meet.
 #include "tests/exec/support.hpp"
 

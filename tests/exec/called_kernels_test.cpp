@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of gpu/kernels that call: their own functions, and printf.
 #include <bit>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Carries: numbers of several words added, subtracted and multiplied in parts, against arithmetic
 // of 128 bits. PTX manual, "Extended-Precision Integer Arithmetic Instructions".
 #include "tests/exec/operands.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clusters of one CTA, cache policies, hints, special registers of them.
 #include "tests/exec/support.hpp"
 

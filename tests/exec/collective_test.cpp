@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // match, redux and elect, by all lanes, by parts of the warp, and from several paths; bar.red.
 #include <algorithm>
 

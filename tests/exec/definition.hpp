@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each scalar instruction gives, written down a second time from the PTX manual, and from what
 // an H200 gives where the manual leaves it open (NaNs). Spellings are read here too: nothing of
 // emu/isa, emu/exec or emu/num is used.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The approximate functions: the errors that the PTX manual allows them, and what they give exactly
 // (NaN, infinities, zeros). Their bits are tests/num/mufu_test.cpp's and the recordings' business.
 #include <cmath>

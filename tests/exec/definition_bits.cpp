@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Logic, shifts, fields of bits, moves. PTX manual, "Logic and Shift Instructions", "Integer
 // Arithmetic Instructions" and "Data Movement and Conversion Instructions: mov, prmt".
 #include <algorithm>

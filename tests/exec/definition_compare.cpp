@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // setp, set, selp, slct, testp. PTX manual, "Comparison and Selection Instructions", "Half
 // Precision Comparison Instructions", "Floating Point Instructions: testp".
 #include "tests/exec/definition.hpp"

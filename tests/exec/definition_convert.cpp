@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cvt and cvt.pack. PTX manual, "Data Movement and Conversion Instructions: cvt"; NaNs, and what
 // .ftz does to f16, as on an H200.
 #include <algorithm>

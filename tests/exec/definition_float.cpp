@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Floating-point arithmetic, exact and then rounded once. PTX manual, "Floating Point
 // Instructions", "Half Precision Floating Point Instructions".
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integer arithmetic. PTX manual, "Integer Arithmetic Instructions" and "Extended-Precision Integer
 // Arithmetic Instructions".
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every scalar instruction in every spelling that the rows allow, beside its definition
 // (definition.hpp): a row without one fails. One test an opcode.
 //

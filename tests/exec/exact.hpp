@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers without rounding, and one rounding of them to a format: the arithmetic of the scalar
 // instructions' definitions. Large integers and textbook division, apart from emu/num, of which
 // nothing is used here.

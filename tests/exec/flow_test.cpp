@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lanes that part at a branch, and where they meet again.
 #include "tests/exec/support.hpp"
 

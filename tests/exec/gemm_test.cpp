@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tiled products of gpu/kernels/gemm.cu over shapes with every kind of edge.
 #include <Eigen/Dense>
 #include <bit>

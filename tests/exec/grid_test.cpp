@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CTAs that wait for each other: all that a GPU would have at a time come on.
 #include "tests/exec/support.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recorded programs against what an H200 answered, every output byte.
 #include <algorithm>
 

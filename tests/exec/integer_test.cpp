@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integer, logic and shift instructions against plain C++, over operands at every edge. PTX manual,
 // "Integer Arithmetic Instructions", "Logic and Shift Instructions".
 #include <algorithm>

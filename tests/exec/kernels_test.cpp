@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of gpu/kernels: a product and ldmatrix against their tables, Volta's products.
 #include <algorithm>
 #include <bit>

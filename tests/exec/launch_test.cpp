@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a launch refuses, that it is deterministic, and what an observer hears of it.
 #include <algorithm>
 #include <cstdio>

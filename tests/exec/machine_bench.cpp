@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Speed of the executor: integer and f32 loops, shared memory, the tiled GEMM, a cold start.
 #include <benchmark/benchmark.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA's mathematical functions, as the emulator runs them, against those of this machine in long
 // double: no further off than NVIDIA says.
 #include <cmath>

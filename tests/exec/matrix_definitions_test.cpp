@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every variant of mma on every architecture, run as PTX, against the second definition of its
 // arithmetic (tests/num/dot_oracle.hpp) and against the manual's own formulas of which lane holds
 // which element (PTX manual, "Matrix Fragments for mma..."), written here once more.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mbarrier, against a model that follows the PTX manual's words: counts of a phase.
 #include <array>
 #include <cstring>

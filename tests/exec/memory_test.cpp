@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ld, st, cp.async, mov and addresses. PTX manual, "Data Movement and Conversion Instructions".
 #include <cstring>
 

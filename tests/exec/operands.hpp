@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program's body over many operands: each thread has three numbers and gives one.
 #pragma once
 

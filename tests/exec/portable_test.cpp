@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plain C++ compiled for a GPU gives what it gives on this machine, to the last bit.
 #include "tests/exec/data/portable.hpp"
 

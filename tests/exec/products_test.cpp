@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of gpu/kernels beside those of gemm.cu: by CTAs that stay, and Triton's.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of tensor cores once more, in a few lines of double: slow, and apart from the
 // project's own. Good for finite operands whose exponents are near each other, so that the sums
 // below are exact in double.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands for one instruction after another: of every type its edges, beside each other, and
 // random ones; of types with 16 bits or fewer every value.
 #pragma once

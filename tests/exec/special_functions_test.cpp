@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The approximate functions as instructions: that each form takes its function, lane by lane, half
 // by half, under a guard too. What the functions give is tests/num/mufu_test.cpp's.
 #include <bit>

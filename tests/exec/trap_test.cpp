@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program's own faults: what is reported, and where.
 #include "tests/exec/support.hpp"
 

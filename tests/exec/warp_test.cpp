@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // shfl, vote, activemask and bar.warp.sync, from one path and from several.
 #include "tests/exec/support.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registers and memory of 128 bits, and moves of vectors.
 #include "tests/exec/support.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every variant of wmma.mma on every architecture, run as PTX with the loads and the store, against
 // the second definition of its arithmetic (tests/num/dot_oracle.hpp). Products of f64 round in each
 // of the four ways.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gpu/kernels/wmma_gemm.cu, as nvcc made it four times: A and B by rows and by columns, on several
 // machines, against the same sums written out (reference.hpp).
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What wmma.load and wmma.store do to memory: which addresses are refused, strides, and what
 // listeners hear.
 #include <algorithm>

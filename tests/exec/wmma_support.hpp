@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of wmma share: matrices in memory, and a variant's instructions in PTX. The
 // matrices are 'a' to 'd'; rows and columns are PTX's, so that B is k x n.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // wmma.load, wmma.mma, wmma.store: every variant on every architecture against a product written
 // out here, in every order, with lines further apart; and what programs do to fragments in between.
 #include <algorithm>

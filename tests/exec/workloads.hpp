@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of the kernels in gpu/kernels share: each kernel as nvcc made it three times, on
 // two machines, with typed buffers.
 #pragma once

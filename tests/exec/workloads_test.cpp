@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of gpu/kernels that move and add: against exact integers and sums in double.
 #include "tests/exec/workloads.hpp"
 

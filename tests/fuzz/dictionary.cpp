@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints the words of PTX as a libFuzzer dictionary: from the instruction tables, the special
 // registers and the types.
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fuzz targets share. Each target defines LLVMFuzzerTestOneInput, which libFuzzer calls
 // with inputs of its own making, or main.cpp with files; what must never be wrong aborts.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any text as a launch file: a problem that can be printed, or buffers of the size it says.
 #include "launch/launch_file.hpp"
 #include "tests/fuzz/fuzzer.hpp"

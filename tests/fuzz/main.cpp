@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Feeds files, and those of folders, to a fuzz target once each: for compilers without libFuzzer.
 #include <filesystem>
 #include <fstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes to the PTX parser: it ends with few diagnostics in the order of their places, or with a
 // tree whose text parses to the same tree.
 #include "emu/ptx/parser.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a recording: a file as it is, and as a body whose checksums fit. What is accepted is
 // written and read again.
 #include "tests/fuzz/fuzzer.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any PTX that parses, resolved for each of its first entries: a program, or diagnostics.
 #include "emu/isa/resolve.hpp"
 #include "emu/ptx/parser.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any program that resolves, run for a few steps in small buffers, with the fast arithmetic and
 // with the plain one: it ends or traps, and both leave the same bytes.
 #include <array>

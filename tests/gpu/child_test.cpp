@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Engines in processes of their own: the same answers, and nothing that happens there harms this
 // process.
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every probe is a program that runs, and no two have one key.
 #include "programs/clock_probe.hpp"
 

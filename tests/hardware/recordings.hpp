@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs and what an H200 answered: the files of tests/hardware/sm_90 (README.md there).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The assertions of lockwarp/testing.hpp: what they let pass, and what a failure says.
 #include "lockwarp/testing.hpp"
 

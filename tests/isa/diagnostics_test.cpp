@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is wrong with a module, with its place. Messages are the assembler's where it has one.
 #include <algorithm>
 

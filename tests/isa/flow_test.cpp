@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the paths of a branch meet again, on small graphs and on large ones.
 #include "emu/isa/flow.hpp"
 

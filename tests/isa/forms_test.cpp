@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of instructions: each way of writing each of them resolves and has behaviour.
 #include "emu/isa/forms.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instructions made from the rows: operands of the right kinds for a form's operand pattern.
 #pragma once
 

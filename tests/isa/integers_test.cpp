@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Carries, reductions and the integer instructions of newer machines: what is refused, in the
 // words of ptxas 13.0, and what the decoded program says.
 #include "tests/isa/instances.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every fragment's layout against the formulas that the PTX manual writes beneath its figures
 // ("Matrix Fragments for mma..."), which are written out here a second time on purpose.
 #include <gtest/gtest.h>

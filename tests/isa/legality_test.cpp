@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What may run where, in the assembler's words: what ptxas 13.0 said about every matrix variant on
 // every target (ptxas_13_0.json), and single cases.
 #include <fstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of the opcodes beside those of the forms.
 #include "emu/isa/opcodes.hpp"
 

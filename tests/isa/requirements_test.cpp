@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What single modifiers, operands and constants demand: as ptxas 13.0 answers, target by target and
 // version by version.
 #include <set>

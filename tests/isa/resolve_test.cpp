@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names become slots, variables get their places, initialisers their bytes.
 #include <algorithm>
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the elements of wmma's fragments lie, against formulas written a second time: those that
 // were published as measured, and the fragments of mma that NVIDIA's assembler makes of them.
 #include "emu/isa/wmma.hpp"

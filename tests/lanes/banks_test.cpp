@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wavefronts against an H200's latencies, swizzles against their definition, descriptors both ways.
 #include "lanes/banks.hpp"
 

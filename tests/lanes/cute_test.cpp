@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layouts as CUTLASS's traits have them, mode for mode.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Explanations: the same bits as the products, of every variant on every architecture; what equiv
 // says of the pairs that people ask about; inputs in all their forms.
 #include "lanes/explain.hpp"

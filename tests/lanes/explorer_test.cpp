@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The explorer's page: one file that loads nothing, with every instruction as the tables have it.
 #include "lanes/explorer.hpp"
 

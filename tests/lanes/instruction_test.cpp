@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where elements lie: every element of every instruction, both ways, and against what the executor
 // reads.
 #include "lanes/instruction.hpp"

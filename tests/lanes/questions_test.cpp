@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers as data: tables that hold every element, layouts side by side, registers used again.
 #include "lanes/questions.hpp"
 

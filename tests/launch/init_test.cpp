@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What buffers begin with: the same bytes everywhere.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The launch file: every field, good and bad. A message names the file, the field and what was
 // expected.
 #include "launch/launch_file.hpp"

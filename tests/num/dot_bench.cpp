@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products per second of matrix_product, plain and fast, and operations per second of the soft
 // float and of the 32-lane operations.
 #include <benchmark/benchmark.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small dot products that tell the architectures apart. Sources: measured on an H200, driver 580
 // (sm_90); arXiv 2511.10909 and 2512.07004 (the others); the RTX 3080's two are from one.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A second definition of the matrix products, written another way than emu/num/dot.cpp: sums as
 // wide fixed-point integers, rounding as a search among the result format's bit patterns, special
 // values and the scalar routines by the host's arithmetic. Slow.

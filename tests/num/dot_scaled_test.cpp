@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // scaled_product against the second definition, and small products whose results the rules give.
 #include <gtest/gtest.h>
 

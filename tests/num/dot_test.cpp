@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // matrix_product against the second definition, the fast path against the plain one, and the table
 // of rows.
 #include <gtest/gtest.h>

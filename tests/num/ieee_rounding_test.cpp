@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The soft float against the host's arithmetic in the directed roundings. Operands and results go
 // through volatile objects between the two changes of the rounding mode, so that each operation
 // happens where it stands.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The soft float against the host's arithmetic, in round to nearest, and by cases.
 #include "emu/num/ieee.hpp"
 

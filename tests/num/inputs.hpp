@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands for tests and benchmarks: eight classes of inputs to a matrix product, and operands of
 // scalar operations that sit where arithmetic changes its course.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 32-lane operations against the soft float.
 #include "emu/num/lanes.hpp"
 #include "emu/num/digest.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic around the special function unit, written for host and GPU alike, against the soft
 // float of ieee.hpp; and the tables, which are values when compiled.
 #include "emu/num/mufu_model.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The special function unit: single results and counts that were measured on an H200, driver 580,
 // and the errors that the PTX manual allows. The host's floating point serves as the reference
 // only.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was published of the tensor cores that are not at hand, told apart by sums of a few terms:
 // products in one sum, bits below its largest term, rounding (arXiv 2512.07004, measured on V100,
 // A100, A2, L40S and H200; arXiv 2511.10909).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scalar instructions recorded on an H200, driver 580: every word, bit for bit.
 #include <gtest/gtest.h>
 

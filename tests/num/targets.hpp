@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running a check once for each set of vector instructions that this processor has.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The suite has everything, and everything in it runs.
 #include "programs/suite.hpp"
 

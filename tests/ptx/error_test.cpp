@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors with their exact places, and how the parser goes on behind them.
 #include <gtest/gtest.h>
 

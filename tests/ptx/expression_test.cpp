@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constant expressions. The values of `integers` were read from the data section that NVIDIA's
 // assembler (CUDA 13.0) makes of them; the types follow the manual.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts that are cut off, damaged, deeply nested or huge: the parser must end soon, without a
 // crash, and with a tree that can be printed.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each construct of the language with the tree expected of it.
 #include "emu/ptx/parser.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // parse(print(tree)) == tree on whole programs.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of machines and costs, and what is made of a program with them.
 #include "emu/timing/machine.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model beside what GPUs gave: this project's own probes of an H200, the recorded table, and
 // published figures.
 #include <gtest/gtest.h>

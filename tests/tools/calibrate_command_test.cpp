@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What lockwarp calibrate prints.
 #include "tools/commands/calibrate_command.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Completions and the manual page, as the program prints them.
 #include <gtest/gtest.h>
 

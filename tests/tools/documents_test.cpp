@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the README, CONTRIBUTING.md and docs/ show is what the program prints and what the tables
 // say.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockwarp explorer: the page is there whole, with dot products in it, or nothing is.
 #include <gtest/gtest.h>
 

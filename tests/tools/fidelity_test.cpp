@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockwarp fidelity, and the table that it makes from recordings.
 #include <gtest/gtest.h>
 

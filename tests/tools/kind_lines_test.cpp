@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a table says of many variants with a .kind, in few lines.
 #include "tools/report/kind_lines.hpp"
 

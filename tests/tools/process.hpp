@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command as a process, in a folder of its own.
 #pragma once
 

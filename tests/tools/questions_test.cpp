@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The questions of docs/lanes.md: each command, run as it stands there, prints its answer.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockwarp record on the emulator in a GPU's place, and lockwarp replay as a process.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockwarp run, as a process, where something is wrong: status 2 with a clear message and nothing
 // written, 1 for a trap, 130 when interrupted.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockwarp run, as a process, where everything is right: what it prints and writes.
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which part of the work: --shard and what launchers say.
 #include "tools/shard.hpp"
 

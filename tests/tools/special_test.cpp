@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockwarp special, with the emulator in a GPU's place.
 #include "tools/commands/special_command.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports for CI: JSON there and back, JUnit, GitHub, and lockwarp report as a process.
 #include <gtest/gtest.h>
 

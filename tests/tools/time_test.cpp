@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockwarp time: what it prints, and how near it is to what an H200's clock and counters gave.
 #include <gtest/gtest.h>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables of a module that a launch file sets.
 #include <gtest/gtest.h>
 

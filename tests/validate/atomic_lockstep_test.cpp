@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lockstep of kernels whose way depends on what atomics return: that value is the engine's.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clocked kernels, with the emulator in the GPU's place: its clock counts a warp's instructions.
 // The medians, and the file that keeps them.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs, with the emulator in the GPU's place.
 #include "validate/fuzz.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lockstep without a GPU: the emulator runs the traced kernel in the GPU's place.
 #include <gtest/gtest.h>
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lockstep of kernels whose warps wait for each other at an mbarrier: how often a wait fails
 // depends on time, so that it is the engine's.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file of a GPU's rows: what is written is read again; anything else is refused.
 #include "validate/probes.hpp"
 

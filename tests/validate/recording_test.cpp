@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recordings: what is written is read again, bit for bit; what is not a recording is refused.
 #include <sys/resource.h>
 

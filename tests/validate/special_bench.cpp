@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands per second of the models of the special functions, on one core.
 #include <benchmark/benchmark.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sweep of the special functions, with the emulator in the GPU's place: it runs the kernels
 // that nvcc made of the model.
 #include "validate/special.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Summaries: the order of names, shards added up, verdicts.
 #include "validate/summary.hpp"
 

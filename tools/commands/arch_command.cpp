@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockwarp arch: the architectures that are modelled, from their rows.
 #include <fmt/format.h>
 

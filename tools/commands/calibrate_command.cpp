@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/calibrate_command.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line as completion and the manual page walk it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommands as rows, in the order of --help. A new one is a file X_command.cpp that defines
 // add_X, and here its declaration and its row.
 #pragma once

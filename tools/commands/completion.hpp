@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a shell and `man` know of the command line, printed from the command line itself.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The questions about lanes: info, where, what, table, layout, compat.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockwarp list: what is executed, printed from the tables.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The questions about shared memory: banks, ldmatrix, stmatrix, movmatrix, swizzle, descriptor.
 #pragma once
 

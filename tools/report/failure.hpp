@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a command says on stderr why it ends.
 #pragma once
 

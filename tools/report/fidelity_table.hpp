@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a folder of recordings and fuzz reports holds of each instruction, as the source of
 // evidence/recorded_rows.cpp.
 #pragma once

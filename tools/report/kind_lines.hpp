@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines of a table about mma variants. Those with a .kind are many, and few say different things.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Buffers as matrices: printed, and compared with the exact product.
 #pragma once
 

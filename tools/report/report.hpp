@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a user reads: diagnostics with a caret, traps with their place, matrices.
 #pragma once
 

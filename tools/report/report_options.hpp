@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options by which a command leaves a report for CI: --json, --junit, --github.
 #pragma once
 

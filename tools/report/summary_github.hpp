@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A summary for GitHub Actions: annotations at the lines of the PTX, and the job's summary.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A summary as a JSON file, "lockwarp-report/1": what --json writes and `lockwarp report` reads.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A summary as JUnit XML, which CI systems read as a list of tests.
 #pragma once
 

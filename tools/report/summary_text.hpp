@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A summary as text for a person, and texts from anywhere made fit to print.
 #pragma once
 

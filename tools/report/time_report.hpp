@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What lockwarp time prints: text, timeline, JSON, a trace for Perfetto, pictures.
 #pragma once
 

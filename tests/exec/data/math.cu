@@ -68,3 +68,4 @@ extern "C" __global__ void math_f64(const double* a, const double* b, double* ou
     put(hypot(x, y));
     put(fmod(x, y));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -12,3 +12,4 @@ extern "C" __global__ void portable_floats(const double* a, const double* b, uin
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count) out[i] = portable::of_floats(a[i], b[i]);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plain C++ that a GPU and the machine of the tests must agree on to the last bit: compiled for
 // both, portable.cu is its kernel.
 #pragma once

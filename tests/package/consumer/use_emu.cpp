@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockwarp::emu: runs a kernel that stores 42, and prints what came back.
 #include <cstdint>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockwarp::lockwarp: runs a launch file, and asks which lane holds an element.
 #include <cstdio>
 #include <lockwarp/lockwarp.hpp>
