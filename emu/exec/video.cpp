@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The video instructions: arithmetic on bytes, halves and words that operands select, as one value
 // or as two or four side by side, and what is done with the result. PTX manual, "Scalar Video
 // Instructions", "SIMD Video Instructions".

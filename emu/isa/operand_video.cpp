@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands of the video instructions: registers and constants with a selector, and of vmad a sign.
 // PTX manual, "Scalar Video Instructions", "SIMD Video Instructions".
 #include "emu/isa/operands.hpp"

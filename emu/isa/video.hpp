@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selectors of the video instructions: which byte or half of an operand, or which of two operands'
 // elements, side by side. PTX manual, "Scalar Video Instructions", "SIMD Video Instructions".
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The video instructions, against what the PTX manual's pseudocode says of them, written down here
 // a second time ("Scalar Video Instructions", "SIMD Video Instructions"). Operands, their selectors
 // and modifiers are drawn; every opcode, type, secondary operation and selector has its turn.
