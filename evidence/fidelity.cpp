@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "emu/isa/evidence.hpp"
 #include "emu/isa/forms.hpp"
 #include "emu/isa/resolver.hpp"
 #include "emu/num/dot.hpp"
@@ -18,6 +19,8 @@ namespace lockwarp::evidence {
 
 namespace {
 
+using isa::Arch;
+using isa::Evidence;
 using isa::Op;
 
 constexpr std::array<FidelityWord, static_cast<size_t>(Fidelity::count_)> words{{
@@ -83,34 +86,43 @@ std::string differs(const Known& k) {
            " values differ from " + k.device;
 }
 
-Fidelity fidelity_of(num::Evidence evidence) {
-    switch (evidence) {
-        case num::Evidence::measured:
-            return Fidelity::measured;
-        case num::Evidence::replayed:
-            return Fidelity::replayed;
-        case num::Evidence::literature:
-            return Fidelity::literature;
-        case num::Evidence::derived:
-            break;
-    }
-    return Fidelity::derived;
-}
+// What a result is worth that rests on evidence alone.
+struct Worth {
+    Evidence evidence;
+    Fidelity fidelity;
+};
+constexpr std::array<Worth, isa::evidence_words.size()> worths{{
+    {Evidence::measured, Fidelity::measured},
+    {Evidence::replayed, Fidelity::replayed},
+    {Evidence::assembler, Fidelity::literature},
+    {Evidence::literature, Fidelity::literature},
+    {Evidence::derived, Fidelity::derived},
+    {Evidence::guessed, Fidelity::inexact},
+}};
+static_assert(
+    [] {
+        for (size_t i = 0; i < worths.size(); ++i)
+            if (static_cast<size_t>(worths[i].evidence) != i) return false;
+        return true;
+    }(),
+    "worths has a row for each Evidence, in its order");
+
+Fidelity fidelity_of(Evidence e) { return worths[static_cast<size_t>(e)].fidelity; }
 
 FidelityRow mma_row(const isa::MmaVariant& v, isa::Arch arch, const Recordings& recordings) {
     FidelityRow out;
     out.opcode = "mma";
     out.instruction = v.key;
-    const num::DotRow* row = v.target > isa::row(arch).number
-                                 ? nullptr
-                                 : num::find_dot_row(arch, v.m, v.n, v.k, v.a, v.d, v.kind);
+    const bool has = isa::has(arch, v.target);
+    const num::DotRow* row =
+        has ? num::find_dot_row(arch, v.m, v.n, v.k, v.a, v.d, v.kind) : nullptr;
     if (row == nullptr) {
         out.fidelity = Fidelity::not_supported;
         out.source = "requires .target sm_" + std::to_string(v.target) + " or higher";
         if (v.suffix() != isa::Suffix::none)
             out.source = "requires .target sm_" + std::to_string(v.target) +
                          std::string(isa::text_of(v.suffix()));
-        if (v.target <= isa::row(arch).number) out.source = "no row of the arithmetic";
+        if (has) out.source = "no row of the arithmetic";
         return out;
     }
     const Known k = known(recordings, v.key);
@@ -129,22 +141,15 @@ FidelityRow mma_row(const isa::MmaVariant& v, isa::Arch arch, const Recordings& 
     return out;
 }
 
-// How it is known where the elements of wmma's fragments lie.
-Fidelity fidelity_of(const isa::WmmaMachine& machine) {
-    return machine.known == isa::WmmaKnown::recorded    ? Fidelity::measured
-           : machine.known == isa::WmmaKnown::assembler ? Fidelity::literature
-                                                        : Fidelity::derived;
-}
-
 FidelityRow wmma_row(const isa::WmmaVariant& v, isa::Arch arch, const Recordings& recordings) {
     FidelityRow out;
     out.opcode = "wmma";
     out.instruction = v.key;
-    const bool has = v.target <= isa::row(arch).number;
-    const isa::WmmaMachine* machine = isa::wmma_machine(arch);
+    const bool has = isa::has(arch, v.target);
+    const isa::WmmaMachine& machine = isa::wmma_machine(arch);
     const num::DotRow* row =
         has ? num::find_dot_row(arch, v.m, v.n, v.k, v.ab, isa::sum_type(v)) : nullptr;
-    if (row == nullptr || machine == nullptr) {
+    if (row == nullptr) {
         out.fidelity = Fidelity::not_supported;
         out.source = has ? "no row of the arithmetic"
                          : "requires .target sm_" + std::to_string(v.target) + " or higher";
@@ -152,10 +157,11 @@ FidelityRow wmma_row(const isa::WmmaVariant& v, isa::Arch arch, const Recordings
     }
     const Known k = known(recordings, v.key);
     out.values = k.values;
-    out.fidelity = std::max(fidelity_of(num::known(*row, v.k).evidence), fidelity_of(*machine));
+    out.fidelity =
+        std::max(fidelity_of(num::known(*row, v.k).evidence), fidelity_of(machine.evidence));
     out.source = row->source;
-    if (machine->known != isa::WmmaKnown::recorded)
-        out.source += "; fragments: " + std::string(machine->source);
+    if (machine.evidence != Evidence::measured)
+        out.source += "; fragments: " + std::string(machine.source);
     if (k.different != 0) {
         out.fidelity = Fidelity::inexact;
         out.source = differs(k);
@@ -183,45 +189,68 @@ std::string described(const isa::Form& f) {
 // The approximate functions: an H200's tables, whatever the architecture (emu/num/mufu.hpp).
 struct TabulatedRow {
     Op op;
+    std::string_view syntax;  // of one form of it; empty: of all others
+    Evidence evidence;
     std::string_view source;
 };
 
 constexpr std::string_view every_operand = "H200, driver 580: all operands";
 constexpr std::string_view with_f64 = "H200, driver 580: all f32, f64 high words";
 constexpr std::string_view pairs = "H200, driver 580: 2^36 pairs";
-constexpr std::string_view elsewhere = "the tables of an H200";
 
 constexpr auto tabulated_rows = std::to_array<TabulatedRow>({
-    {Op::ex2, every_operand},
-    {Op::lg2, every_operand},
-    {Op::rsqrt, with_f64},
-    {Op::sin, every_operand},
-    {Op::cos, every_operand},
-    {Op::tanh, every_operand},
-    {Op::rcp_approx, with_f64},
-    {Op::sqrt_approx, every_operand},
-    {Op::div_approx, pairs},
-    {Op::div_full, pairs},
+    {Op::ex2, "", Evidence::measured, every_operand},
+    {Op::lg2, "", Evidence::measured, every_operand},
+    // The unit's seed and a sequence of ptxas 13.0, which was not measured as a whole.
+    {Op::rsqrt, ".approx.f64", Evidence::literature, "ptxas 13.0's code on an H200's tables"},
+    {Op::rsqrt, "", Evidence::measured, with_f64},
+    {Op::sin, "", Evidence::measured, every_operand},
+    {Op::cos, "", Evidence::measured, every_operand},
+    {Op::tanh, "", Evidence::measured, every_operand},
+    {Op::rcp_approx, "", Evidence::measured, with_f64},
+    {Op::sqrt_approx, "", Evidence::measured, every_operand},
+    {Op::div_approx, "", Evidence::measured, pairs},
+    {Op::div_full, "", Evidence::measured, pairs},
 });
+
+// What these tables are worth on an architecture.
+struct TablesRow {
+    Arch arch;
+    Evidence evidence;
+    std::string_view source;  // empty: that of the function
+};
+
+constexpr std::string_view elsewhere = "the tables of an H200";
+
+constexpr auto tables_rows = std::to_array<TablesRow>({
+    {Arch::sm_70, Evidence::guessed, elsewhere},
+    {Arch::sm_75, Evidence::guessed, elsewhere},
+    {Arch::sm_80, Evidence::guessed, elsewhere},
+    {Arch::sm_86, Evidence::guessed, elsewhere},
+    {Arch::sm_89, Evidence::guessed, elsewhere},
+    {Arch::sm_90, Evidence::measured, ""},
+    {Arch::sm_100, Evidence::guessed, elsewhere},
+    {Arch::sm_120, Evidence::guessed, elsewhere},
+});
+static_assert(isa::one_row_each(tables_rows),
+              "each Arch has one row in tables_rows: what an H200's tables of the approximate "
+              "functions are worth there");
 
 // What is known of a row of the forms without recordings.
 void without_recordings(const isa::Form& f, isa::Arch arch, FidelityRow& out) {
     out.source = described(f);
-    const isa::WmmaMachine* machine = isa::wmma_machine(arch);
-    if ((f.op == Op::wmma_load || f.op == Op::wmma_store) && machine != nullptr) {
-        out.fidelity = fidelity_of(*machine);
-        out.source = machine->source;
+    if (f.op == Op::wmma_load || f.op == Op::wmma_store) {
+        out.fidelity = fidelity_of(isa::wmma_machine(arch).evidence);
+        out.source = isa::wmma_machine(arch).source;
         return;
     }
-    const auto* const found = std::ranges::find(tabulated_rows, f.op, &TabulatedRow::op);
+    const auto* const found = std::ranges::find_if(tabulated_rows, [&](const TabulatedRow& r) {
+        return r.op == f.op && (r.syntax.empty() || r.syntax == f.syntax);
+    });
     if (found == tabulated_rows.end()) return;
-    out.fidelity = arch == isa::Arch::sm_90 ? Fidelity::measured : Fidelity::inexact;
-    out.source = arch == isa::Arch::sm_90 ? found->source : elsewhere;
-    // The unit's seed and a sequence of ptxas 13.0, which was not measured as a whole.
-    if (f.op == Op::rsqrt && f.syntax == ".approx.f64" && arch == isa::Arch::sm_90) {
-        out.fidelity = Fidelity::literature;
-        out.source = "ptxas 13.0's code on an H200's tables";
-    }
+    const TablesRow& there = *std::ranges::find(tables_rows, arch, &TablesRow::arch);
+    out.fidelity = fidelity_of(std::max(found->evidence, there.evidence));
+    out.source = there.source.empty() ? found->source : there.source;
 }
 
 // Why no recording can say that a row is exact. Empty: one can.
@@ -235,7 +264,7 @@ FidelityRow scalar_row(const isa::Form& f, isa::Arch arch, const Recordings& rec
     FidelityRow out;
     out.opcode = f.opcode;
     out.instruction = std::string(f.opcode) + std::string(f.syntax);
-    if (f.target > isa::row(arch).number) {
+    if (!isa::has(arch, f.target)) {
         out.fidelity = Fidelity::not_supported;
         out.source = "requires .target sm_" + std::to_string(f.target) + " or higher";
         return out;

@@ -169,7 +169,7 @@ Product product_of(const Instruction& i, isa::Arch arch, std::string& error) {
         p.types = {v.a, v.b, v.c, v.d};
         p.types.combine = v.combine;
         p.k = v.k;
-        if (v.target <= a.number) p.row = num::find_dot_row(arch, v.m, v.n, v.k, v.a, v.d, v.kind);
+        if (isa::has(a, v.target)) p.row = num::find_dot_row(arch, v.m, v.n, v.k, v.a, v.d, v.kind);
     } else if (i.wmma != nullptr) {
         const isa::WmmaVariant& v = *i.wmma;
         if (v.c != v.d) {
@@ -179,7 +179,7 @@ Product product_of(const Instruction& i, isa::Arch arch, std::string& error) {
         p.types = {v.ab, v.ab, v.c, v.d};
         p.types.combine = v.combine;
         p.k = v.k;
-        if (v.target <= a.number)
+        if (isa::has(a, v.target))
             p.row = num::find_dot_row(arch, v.m, v.n, v.k, v.ab, isa::sum_type(v));
     } else {
         error = fmt::format("{} is not a product that is executed", i.key);

@@ -32,20 +32,6 @@ std::string_view method_text(num::Method m) {
     return "";
 }
 
-std::string_view evidence_text(num::Evidence e) {
-    switch (e) {
-        case num::Evidence::measured:
-            return "measured";
-        case num::Evidence::replayed:
-            return "replayed";
-        case num::Evidence::literature:
-            return "literature";
-        case num::Evidence::derived:
-            return "derived";
-    }
-    return "";
-}
-
 std::string_view rounding_text(num::Rounding r) {
     switch (r) {
         case num::Rounding::rn:
@@ -64,7 +50,7 @@ std::string_view rounding_text(num::Rounding r) {
 
 // What an instruction's product is on an architecture; nullptr: it is none, or has none there.
 const num::DotRow* product_row(const Instruction& i, const isa::ArchRow& a) {
-    if (a.number < i.target) return nullptr;
+    if (!isa::has(a, i.target)) return nullptr;
     if (i.mma != nullptr)
         return num::find_dot_row(a.arch, i.mma->m, i.mma->n, i.mma->k, i.mma->a, i.mma->d,
                                  i.mma->kind);
@@ -80,18 +66,6 @@ std::string become(const num::DotRow& row, unsigned k) {
                            row.sum.block);
     if (row.method == num::Method::fused_blocks) return fmt::format("one sum of {} products", k);
     return std::string(method_text(row.method));
-}
-
-std::string_view wmma_known_text(isa::WmmaKnown known) {
-    switch (known) {
-        case isa::WmmaKnown::recorded:
-            return "recorded";
-        case isa::WmmaKnown::assembler:
-            return "read from the assembler's code";
-        case isa::WmmaKnown::derived:
-            return "derived";
-    }
-    return "";
 }
 
 }  // namespace
@@ -185,17 +159,18 @@ Answer info(const Instruction& i) {
         const bool fused = row->sum.fraction != 0;
         const unsigned products = i.mma != nullptr ? i.mma->stored_k() : i.k;
         const std::string what_is = become(*row, products);
-        std::string how = fmt::format("{}: {}", evidence_text(known.evidence), known.source);
-        if (i.wmma != nullptr)
-            if (const isa::WmmaMachine* m = isa::wmma_machine(a.arch))
-                how += fmt::format("; fragments {}", wmma_known_text(m->known));
+        std::string how = fmt::format("{}: {}", isa::text_of(known.evidence), known.source);
+        if (i.wmma != nullptr) {
+            const isa::WmmaMachine& m = isa::wmma_machine(a.arch);
+            how += fmt::format("; fragments {}: {}", isa::text_of(m.evidence), m.source);
+        }
         archs.rows.push_back({std::string(a.name), what_is,
                               fused ? fmt::format("{}/{} {}", row->sum.fraction, row->sum.kept,
                                                   rounding_text(row->sum.rounding))
                                     : "-",
                               how});
         json j{{"becomes", what_is},
-               {"evidence", evidence_text(known.evidence)},
+               {"evidence", isa::text_of(known.evidence)},
                {"source", known.source}};
         if (fused) {
             j["block"] = row->sum.block;

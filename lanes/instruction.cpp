@@ -328,11 +328,9 @@ constexpr auto moves = std::to_array<Move>({
 });
 
 // The architecture to answer for; `error` where the one that was asked for lacks the instruction.
-std::optional<isa::Arch> choose(std::string_view key, uint16_t target, bool only_hopper,
+std::optional<isa::Arch> choose(std::string_view key, uint16_t target, isa::Suffix suffix,
                                 std::optional<isa::Arch> arch, std::string& error) {
-    const auto has = [&](const isa::ArchRow& a) {
-        return a.number >= target && (!only_hopper || a.number == target);
-    };
+    const auto has = [&](const isa::ArchRow& a) { return isa::has(a, target, suffix); };
     if (arch && has(isa::row(*arch))) return arch;
     std::string names;
     for (const isa::ArchRow& a : isa::arch_rows)
@@ -341,7 +339,7 @@ std::optional<isa::Arch> choose(std::string_view key, uint16_t target, bool only
         error = fmt::format("{} does not have {}; these do: {}", isa::row(*arch).name, key, names);
         return std::nullopt;
     }
-    if (has(isa::row(isa::Arch::sm_90))) return isa::Arch::sm_90;
+    if (has(isa::row(isa::default_arch))) return isa::default_arch;
     return std::ranges::find_if(isa::arch_rows, has)->arch;
 }
 
@@ -364,7 +362,7 @@ namespace {
 struct Row {
     std::string key;
     uint16_t target;
-    bool only_there;  // later architectures lack it
+    isa::Suffix suffix = isa::Suffix::none;  // that .target must have for any machine to run it
     const isa::MmaVariant* mma = nullptr;
     const isa::WmmaVariant* wmma = nullptr;
     const Move* move = nullptr;
@@ -375,19 +373,18 @@ struct Row {
 // Calls f(row) for every instruction, until it returns false.
 void each_row(const auto& f) {
     for (const isa::MmaVariant& v : isa::mma_variants())
-        if (!f(Row{.key = std::string(v.key), .target = v.target, .only_there = false, .mma = &v}))
-            return;
+        if (!f(Row{.key = std::string(v.key), .target = v.target, .mma = &v})) return;
     for (const isa::WmmaVariant& v : isa::wmma_variants())
-        if (!f(Row{.key = std::string(v.key), .target = v.target, .only_there = false, .wmma = &v}))
-            return;
+        if (!f(Row{.key = std::string(v.key), .target = v.target, .wmma = &v})) return;
     for (const Move& m : moves)
-        if (!f(Row{.key = std::string(m.key), .target = m.target, .only_there = false, .move = &m}))
-            return;
+        if (!f(Row{.key = std::string(m.key), .target = m.target, .move = &m})) return;
     for (const isa::WarpgroupTypes& t : isa::warpgroup_types)
         for (unsigned n = 8; n <= 256; n += 8)
-            if (isa::warpgroup_n(t, n) &&
-                !f(Row{
-                    .key = wgmma_key(t, n), .target = 90, .only_there = true, .wgmma = &t, .n = n}))
+            if (isa::warpgroup_n(t, n) && !f(Row{.key = wgmma_key(t, n),
+                                                 .target = 90,
+                                                 .suffix = isa::Suffix::a,
+                                                 .wgmma = &t,
+                                                 .n = n}))
                 return;
 }
 
@@ -417,7 +414,7 @@ Found make(std::string_view key, std::optional<isa::Arch> arch) {
     each_row([&](const Row& r) {
         if (r.key != key) return true;
         out.error.clear();
-        if (const auto chosen = choose(key, r.target, r.only_there, arch, out.error))
+        if (const auto chosen = choose(key, r.target, r.suffix, arch, out.error))
             out.instruction = build(r, *chosen, Elements::all);
         return false;
     });
@@ -428,7 +425,7 @@ std::vector<Instruction> all_instructions(std::optional<isa::Arch> arch) {
     std::vector<Instruction> out;
     each_row([&](const Row& r) {
         std::string error;
-        if (const auto chosen = choose(r.key, r.target, r.only_there, arch, error))
+        if (const auto chosen = choose(r.key, r.target, r.suffix, arch, error))
             out.push_back(build(r, *chosen, Elements::none));
         return true;
     });

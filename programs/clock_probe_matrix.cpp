@@ -75,7 +75,7 @@ constexpr unsigned fixed_registers = 20;
 void add_mma(ProbeList& list, const isa::MmaVariant& v, unsigned chains) {
     const std::string key = std::string(v.key) + " chains" + number(chains);
     if (!list.wants(key)) return;
-    const Lowered* const other = lowered(v, list.number());
+    const Lowered* const other = lowered(v, isa::row(list.arch).number);
     if (other != nullptr && chains != 1 && chains != 4) return;
     const FragmentRegisters fa = fragment_registers(v.fragment_a, v.a);
     const FragmentRegisters fb = fragment_registers(v.fragment_b, v.b);
@@ -144,11 +144,11 @@ void add_wmma(ProbeList& list, const isa::WmmaVariant& v, unsigned chains) {
 
 void add_matrix_probes(ProbeList& list) {
     for (const isa::MmaVariant& v : isa::mma_variants())
-        if (v.target <= list.number() && v.c == v.d)
+        if (list.has(v.target) && v.c == v.d)
             for (const unsigned chains : {1u, 2u, 4u, 8u}) add_mma(list, v, chains);
     // Whole-byte types and more; in one order, for the order of A and B costs nothing.
     for (const isa::WmmaVariant& v : isa::wmma_variants())
-        if (v.target <= list.number() && v.c == v.d && v.a_order == isa::Order::row &&
+        if (list.has(v.target) && v.c == v.d && v.a_order == isa::Order::row &&
             v.b_order == isa::Order::col && isa::bits(v.ab) >= 8)
             for (const unsigned chains : {1u, 2u}) add_wmma(list, v, chains);
 }

@@ -336,7 +336,7 @@ void add_global_atomics(ProbeList& list) {
 
 void add_shared_probes(ProbeList& list) {
     for (const Access& a : shared_accesses) {
-        if (a.target > list.number()) continue;
+        if (!list.has(a.target)) continue;
         for (const uint16_t stride : a.strides) {
             if (stride == no) break;
             if (!a.load) {
@@ -359,7 +359,7 @@ void add_global_probes(ProbeList& list) {
     add_global_stores(list, "v4.b32", 4);
     add_constant(list);
     add_global_atomics(list);
-    if (list.number() < 80) return;
+    if (!list.has(80)) return;
     for (const bool latency : {true, false}) {
         add_copies(list, "cg", 16, latency);
         add_copies(list, "ca", 16, latency);
@@ -395,7 +395,7 @@ void add_pair_probes(ProbeList& list) {
         w.result(value, 32);
         list.add(w);
     }
-    if (list.number() < 80) return;
+    if (!list.has(80)) return;
     const std::string product = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 ";
     const std::string name = "mma.m16n8k16.f32.f16.f16.f32";
     const auto zeros = [](ProbeWriter& w, unsigned n) {

@@ -63,7 +63,7 @@ struct ProbeList {
 
     bool wants(const std::string& key) const;
     void add(const ProbeWriter& w) { probes.push_back(w.finish(arch)); }
-    uint16_t number() const { return isa::row(arch).number; }
+    bool has(uint16_t target) const { return isa::has(arch, target); }
 };
 
 void add_matrix_probes(ProbeList& list);

@@ -183,7 +183,7 @@ void add_half_barrier(ProbeList& list) {
 
 void add_scalar_probes(ProbeList& list) {
     for (const Step& s : steps)
-        if (s.target <= list.number())
+        if (list.has(s.target))
             for (const unsigned chains : {1u, 4u})
                 if (!s.alone || chains == 1) add_chains(list, s, chains);
     add_half_barrier(list);

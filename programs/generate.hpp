@@ -16,7 +16,7 @@ struct GenerateOptions {
     unsigned instructions = 48;  // besides loads of operands
     uint32_t ctas = 16;
     uint32_t warps = 4;
-    isa::Arch arch = isa::Arch::sm_90;
+    isa::Arch arch = isa::default_arch;
     std::vector<std::string> only;  // opcodes, or keys as "mma.m16n8k16.f32.f16.f16.f32"
 };
 

@@ -44,10 +44,9 @@ uint16_t least_target(const isa::Form& form, const std::string& spelling) {
 }
 
 std::vector<Choice> choices(isa::Arch arch) {
-    const uint16_t target = isa::row(arch).number;
     std::vector<Choice> out;
     for (const isa::Form& f : isa::forms()) {
-        if (f.target > target) continue;
+        if (!isa::has(arch, f.target)) continue;
         const bool wmma = isa::row(f.op).wmma;
         const bool moves = isa::row(f.op).matrix == isa::Matrix::move;
         if (!moves && (!isa::on_values(f.op) || is_wide(f))) continue;
@@ -57,14 +56,16 @@ std::vector<Choice> choices(isa::Arch arch) {
                           modifiers.find(".shared") == std::string::npos))
                 continue;
             std::string spelling = std::string(f.opcode) + modifiers;
-            if (least_target(f, spelling) <= target)
+            if (isa::has(arch, least_target(f, spelling)))
                 out.push_back({&f, nullptr, moves, std::move(spelling), nullptr});
         }
     }
     for (const isa::MmaVariant& v : isa::mma_variants())
-        if (v.target <= target) out.push_back({nullptr, &v, false, std::string(v.key), nullptr});
+        if (isa::has(arch, v.target))
+            out.push_back({nullptr, &v, false, std::string(v.key), nullptr});
     for (const isa::WmmaVariant& v : isa::wmma_variants())
-        if (v.target <= target) out.push_back({nullptr, nullptr, false, std::string(v.key), &v});
+        if (isa::has(arch, v.target))
+            out.push_back({nullptr, nullptr, false, std::string(v.key), &v});
     return out;
 }
 

@@ -81,14 +81,14 @@ std::vector<std::string> all_modifiers(const isa::Form& f) {
     return out;
 }
 
-std::vector<Spelled> spellings_of(std::string_view opcode, uint16_t target) {
+std::vector<Spelled> spellings_of(std::string_view opcode, isa::Arch arch) {
     std::vector<Spelled> out;
     std::set<std::string> seen;
     for (const isa::Form& f : isa::forms()) {
-        if (f.opcode != opcode || f.target > target || f.op == Op::wmma_mma) continue;
+        if (f.opcode != opcode || !isa::has(arch, f.target) || f.op == Op::wmma_mma) continue;
         for (const std::string& modifiers : all_modifiers(f)) {
             std::string text = std::string(f.opcode) + modifiers;
-            if (unsuited_because(text) != nullptr || least_target(f, text) > target ||
+            if (unsuited_because(text) != nullptr || !isa::has(arch, least_target(f, text)) ||
                 !seen.insert(text).second)
                 continue;
             const isa::Modifiers m = decoded(text);
@@ -206,10 +206,9 @@ const Unsuited* unsuited_because(std::string_view spelling) {
 }
 
 std::vector<SuiteProgram> suite(isa::Arch arch) {
-    const uint16_t target = isa::row(arch).number;
     std::vector<SuiteProgram> out;
     for (const isa::MmaVariant& v : isa::mma_variants()) {
-        if (v.target > target) continue;
+        if (!isa::has(arch, v.target)) continue;
         SuiteWriter w(std::string(v.key), arch, 256);
         write_mma(w, v);
         out.push_back(w.finish());
@@ -217,7 +216,7 @@ std::vector<SuiteProgram> suite(isa::Arch arch) {
     // Variants that differ in the order of A and B stand together, under the name that they share.
     std::map<std::string, std::vector<const isa::WmmaVariant*>> products;
     for (const isa::WmmaVariant& v : isa::wmma_variants())
-        if (v.target <= target) products[wmma_program(v)].push_back(&v);
+        if (isa::has(arch, v.target)) products[wmma_program(v)].push_back(&v);
     for (const auto& [name, variants] : products) {
         SuiteWriter w(name, arch, 256);
         write_wmma(w, variants);
@@ -227,7 +226,7 @@ std::vector<SuiteProgram> suite(isa::Arch arch) {
     for (const isa::Form& f : isa::forms())
         if (f.op != Op::mma) opcodes.try_emplace(f.opcode, f.op);
     for (const auto& [opcode, op] : opcodes) {
-        const std::vector<Spelled> spellings = spellings_of(opcode, target);
+        const std::vector<Spelled> spellings = spellings_of(opcode, arch);
         if (spellings.empty()) continue;
         const auto* const maker = std::ranges::find(makers, op, &Maker::op);
         const bool values = maker == makers.end();

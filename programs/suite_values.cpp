@@ -117,7 +117,6 @@ void write_video(SuiteWriter& w, const Spelled& s, unsigned n) {
 
 // Vectors that pack and unpack, constants, special registers.
 void write_other_moves(SuiteWriter& w) {
-    const uint16_t target = isa::row(w.arch()).number;
     const auto h = [&](Role r) { return w.input(Type::b16, r); };
     const auto i = [&](Role r) { return w.input(Type::b32, r); };
     w.line("mov.b32 " + w.result(32) + ", {" + h(Role::a) + ", " + h(Role::b) + "}");
@@ -139,7 +138,7 @@ void write_other_moves(SuiteWriter& w) {
     for (const isa::SpecialRow& r : isa::special_rows()) {
         if (r.outside || r.special == isa::Special::dynamic_smem_size) continue;
         const unsigned width = isa::bits(r.type);
-        if (r.target > target) continue;
+        if (!isa::has(w.arch(), r.target)) continue;
         if (r.type == Type::pred) {
             w.line("mov.pred " + w.result(1) + ", " + std::string(r.name));
             continue;

@@ -24,8 +24,8 @@ struct Layout {
     unsigned width;     // of both
     unsigned bytes;     // bit of the bytes to come, two's complement; where there are any
 };
-constexpr Layout layout_of_sm_80{32, 0, 31, 0};
-constexpr Layout layout_of_sm_90{43, 1, 20, 21};
+constexpr Layout layout_of_arrivals{32, 0, 31, 0};
+constexpr Layout layout_with_bytes{43, 1, 20, 21};
 constexpr unsigned bytes_width = 22;
 
 constexpr uint32_t most_arrivals = (1u << 20) - 1;  // PTX manual, "Valid range for mbarrier counts"
@@ -41,7 +41,7 @@ struct State {
 constexpr uint64_t ones(unsigned width) { return (uint64_t{1} << width) - 1; }
 
 const Layout& layout(const Context& c) {
-    return isa::row(c.program->arch).number >= 90 ? layout_of_sm_90 : layout_of_sm_80;
+    return isa::row(c.program->arch).mbarrier_counts_bytes ? layout_with_bytes : layout_of_arrivals;
 }
 
 uint32_t count_at(uint64_t word, unsigned bit, unsigned width) {

@@ -238,15 +238,13 @@ bool plan_product(const isa::WmmaVariant& v, isa::Arch arch, WmmaPlan& plan) {
     const WmmaFragment* b = find(WmmaOperand::b, v.ab, v.b_order);
     const WmmaFragment* c = find(WmmaOperand::accumulator, v.c, v.a_order);
     const WmmaFragment* d = find(WmmaOperand::accumulator, v.d, v.a_order);
-    const isa::WmmaMachine* machine = isa::wmma_machine(arch);
     const Type sum = isa::sum_type(v);
     plan.row = num::find_dot_row(arch, v.m, v.n, v.k, v.ab, sum);
-    if (a == nullptr || b == nullptr || c == nullptr || d == nullptr || machine == nullptr ||
-        plan.row == nullptr)
+    if (a == nullptr || b == nullptr || c == nullptr || d == nullptr || plan.row == nullptr)
         return false;
     plan.shape = {d->part.rows, d->part.columns, v.k};
     plan.instances = isa::instances(d->threads);
-    plan.converts_c = v.c != sum && machine->converts_c;
+    plan.converts_c = v.c != sum && isa::wmma_machine(arch).converts_c;
     plan.a = cells(a->part, a->threads, v.ab);
     plan.b = cells(b->part, b->threads, v.ab);
     plan.c = cells(c->part, c->threads, v.c);

@@ -460,18 +460,19 @@ Suffix target_suffix(const ptx::Module& module) {
     return Suffix::none;
 }
 
-// A module for an older target runs on any newer machine; one for sm_90a only on that machine.
+// A module for an older target runs on any newer machine; one for sm_90a only on that machine, one
+// for sm_120f on those of its family.
 void check_target(Resolver& r, Arch arch) {
-    const uint16_t number = row(arch).number;
     const ptx::Place place = r.module.target.empty() ? ptx::Place{} : r.module.target[0].place;
     const std::string name = r.module.target.empty() ? std::string{} : r.module.target[0].text;
     if (r.program.target == 0)
         r.error(place, "The module has no .target sm_XX");
-    else if (const bool only_there = r.program.suffix != Suffix::none;
-             r.program.target > number || (only_there && r.program.target != number))
+    else if (!has(row(arch), r.program.target, r.program.suffix))
         r.error(place, "A module for " + name + " cannot run on " + std::string(row(arch).name),
-                only_there ? "it runs on that architecture only"
-                           : "it runs on that architecture and newer ones");
+                r.program.suffix == Suffix::none ? "it runs on that architecture and newer ones"
+                : r.program.suffix == Suffix::a
+                    ? "it runs on that architecture only"
+                    : "it runs on that architecture and newer ones of its family");
 }
 
 void finish_labels(Resolver& r) {
@@ -493,10 +494,10 @@ std::vector<std::string> entries(const ptx::Module& module) {
 
 std::optional<Arch> target_arch(const ptx::Module& module, std::vector<ptx::Diagnostic>& out) {
     const uint16_t number = target_number(module);
-    // A target between two rows (sm_60, sm_87) runs on the next newer machine that is modelled.
-    const bool only_there = target_suffix(module) != Suffix::none;
+    // A target between two rows (sm_60) runs on the next newer machine that is modelled.
+    const Suffix suffix = target_suffix(module);
     for (const ArchRow& a : arch_rows)
-        if (a.number >= number && number != 0 && (a.number == number || !only_there)) return a.arch;
+        if (number != 0 && has(a, number, suffix)) return a.arch;
     const ptx::Place place = module.target.empty() ? module.version_place : module.target[0].place;
     out.push_back(
         {place, "No architecture for the module's .target is modelled", "name one with --arch"});

@@ -163,7 +163,6 @@ std::string name_of(const ptx::Instruction& i) {
 
 void choose_wmma(const Resolver& r, Spelling& s) {
     const Modifiers& m = s.mod;
-    const WmmaMachine* machine = wmma_machine(r.program.arch);
     const std::string name(row(r.program.arch).name);
     if (row(s.form->op).matrix == Matrix::product) {
         const bool four = m.types == 4;
@@ -171,8 +170,7 @@ void choose_wmma(const Resolver& r, Spelling& s) {
                            four ? m.type[3] : m.type[1], m.order[0], m.order[1], m.combine);
         if (s.wmma == nullptr)
             s.error = "Unexpected instruction types specified for 'wmma.mma'";
-        else if (machine == nullptr ||
-                 find_wmma_fragment(r.program.arch, m.m, m.n, m.k, WmmaOperand::a, s.wmma->ab,
+        else if (find_wmma_fragment(r.program.arch, m.m, m.n, m.k, WmmaOperand::a, s.wmma->ab,
                                     m.order[0]) == nullptr)
             s.error = "wmma is not modelled for " + name;
         return;
@@ -182,8 +180,7 @@ void choose_wmma(const Resolver& r, Spelling& s) {
                                                   : WmmaOperand::accumulator;
     s.wmma_fragment =
         find_wmma_fragment(r.program.arch, m.m, m.n, m.k, operand, m.type[0], m.order[0]);
-    if (machine == nullptr || s.wmma_fragment == nullptr)
-        s.error = "wmma is not modelled for " + name;
+    if (s.wmma_fragment == nullptr) s.error = "wmma is not modelled for " + name;
 }
 
 void wrong_wmma(const Resolver& r, const ptx::Instruction& i, Spelling& s) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emu/isa/wmma.hpp"
 
+#include <algorithm>
+
 namespace lockwarp::isa {
 
 namespace {
@@ -176,16 +178,19 @@ constexpr auto variant_rows = std::to_array<WmmaVariant>({
 constexpr std::string_view code = "ptxas 13.0's code, executed symbolically";
 
 constexpr auto machine_rows = std::to_array<WmmaMachine>({
-    {70, WmmaKnown::derived,
+    {Arch::sm_70, Evidence::derived,
      "accumulator of 16x16x16 published as measured; the rest derived from mma.m8n8k4", false},
-    {75, WmmaKnown::assembler, code, true},
-    {80, WmmaKnown::assembler, code, true},
-    {86, WmmaKnown::assembler, code, true},
-    {89, WmmaKnown::assembler, code, true},
-    {90, WmmaKnown::recorded, "H200", true},
-    {100, WmmaKnown::assembler, code, true},
-    {120, WmmaKnown::assembler, code, true},
+    {Arch::sm_75, Evidence::assembler, code, true},
+    {Arch::sm_80, Evidence::assembler, code, true},
+    {Arch::sm_86, Evidence::assembler, code, true},
+    {Arch::sm_89, Evidence::assembler, code, true},
+    {Arch::sm_90, Evidence::measured, "H200", true},
+    {Arch::sm_100, Evidence::assembler, code, true},
+    {Arch::sm_120, Evidence::assembler, code, true},
 });
+
+static_assert(one_row_each(machine_rows),
+              "each Arch has one row in machine_rows: how its fragments of wmma are known");
 
 constexpr Type stored(Type t) { return t == Type::u8 ? Type::s8 : t == Type::u4 ? Type::s4 : t; }
 
@@ -267,10 +272,8 @@ const WmmaVariant* find_wmma(unsigned m, unsigned n, unsigned k, Type d, Type ab
     return nullptr;
 }
 
-const WmmaMachine* wmma_machine(Arch arch) {
-    for (const WmmaMachine& m : machine_rows)
-        if (m.number == row(arch).number) return &m;
-    return nullptr;
+const WmmaMachine& wmma_machine(Arch arch) {
+    return *std::ranges::find(machine_rows, arch, &WmmaMachine::arch);
 }
 
 }  // namespace lockwarp::isa

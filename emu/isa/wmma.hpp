@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "emu/isa/arch.hpp"
+#include "emu/isa/evidence.hpp"
 #include "emu/isa/matrix.hpp"
 #include "emu/isa/modifiers.hpp"
 
@@ -118,14 +119,12 @@ constexpr Type sum_type(const WmmaVariant& v) { return v.c == v.d ? v.d : Type::
 
 // How the fragments of an architecture are known: from a GPU's registers, from the assembler's
 // code, or worked out from what is published.
-enum class WmmaKnown : uint8_t { recorded, assembler, derived };
 struct WmmaMachine {
-    uint16_t number;  // of the architecture
-    WmmaKnown known;
+    Arch arch;
+    Evidence evidence;
     std::string_view source;
     bool converts_c;  // an f16 C beside an f32 D becomes f32 before the product
 };
-// nullptr: nothing is known.
-const WmmaMachine* wmma_machine(Arch arch);
+const WmmaMachine& wmma_machine(Arch arch);
 
 }  // namespace lockwarp::isa

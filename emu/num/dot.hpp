@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "emu/isa/arch.hpp"
+#include "emu/isa/evidence.hpp"
 #include "emu/isa/matrix.hpp"
 #include "emu/isa/types.hpp"
 #include "emu/num/round.hpp"
@@ -29,10 +30,6 @@ enum class Method : uint8_t {
     scaled_groups,  // exact sums of 16 products, each times two factors, and C in one truncated sum
 };
 
-// How it is known that a row gives the hardware's bits.
-// derived: from what is known of related instructions; neither measured nor published.
-enum class Evidence : uint8_t { measured, replayed, literature, derived };
-
 // The parameters of a fused sum; all zero for the other methods.
 struct FusedSum {
     uint8_t block;          // L: products in one sum, at most
@@ -42,18 +39,24 @@ struct FusedSum {
     Rounding rounding;      // of the result
 };
 
-struct DotRow {
-    isa::Arch arch;
+// How one kind of product is computed, wherever it is computed so.
+struct Arithmetic {
     isa::Type a;      // type of A and B: s8, s4 and e4m3 stand for all combinations with u8, with
                       // u4, and with e5m2, e3m2, e2m3 and e2m1
     isa::Type d;      // type of C and D
     uint8_t m, n, k;  // 0: any shape
     Method method;
-    FusedSum sum;
-    Evidence evidence;
-    std::string_view source;  // the GPU it was measured on, or the publication
+    FusedSum sum{};
     // With .block_scale: mxf4 stands for mxf4nvf4 too. .kind::f8f6f4 has no rows: it is as none.
     isa::MmaKind kind = isa::MmaKind::none;
+};
+
+// The same on one architecture, and how it is known that it gives the hardware's bits.
+struct DotRow : Arithmetic {
+    isa::Arch arch;
+    isa::Evidence evidence;
+    isa::Evidence chain;      // of a k of several blocks
+    std::string_view source;  // the GPU it was measured on, or the publication
 };
 
 // All rows, in the order of the architectures.
@@ -65,12 +68,11 @@ const DotRow* find_dot_row(isa::Arch arch, int m, int n, int k, isa::Type a, isa
                            isa::MmaKind kind = isa::MmaKind::none);
 
 struct Known {
-    Evidence evidence;
+    isa::Evidence evidence;
     std::string_view source;
 };
 
-// How a result with this k is known where `row` answers for it. Published results are of one block:
-// of a chain of blocks the literature speaks.
+// How a result with this k is known where `row` answers for it.
 Known known(const DotRow& row, int k);
 // The same of a variant of mma: of sparse products few are measured.
 Known known(const DotRow& row, const isa::MmaVariant& v);

@@ -4,6 +4,7 @@
 // programming guide, "Arithmetic Instructions": a sub-core's interval is 32 lanes over a quarter of
 // them.
 #include <algorithm>
+#include <array>
 
 #include "emu/timing/machine.hpp"
 
@@ -14,74 +15,151 @@ namespace {
 using enum Evidence;
 using enum Kind;
 
-// The same on each architecture, but for how it is known: measured on the last.
-constexpr std::array<Cost, modelled> alike(uint16_t latency, Centi interval,
-                                           Evidence elsewhere = derived) {
-    std::array<Cost, modelled> out{};
-    for (Cost& c : out) c = {latency, interval, elsewhere};
-    out.back().how = measured;
-    return out;
+// How well the costs of an architecture are known, at best.
+struct Knowledge {
+    Arch arch;
+    Evidence best;
+};
+constexpr std::array knowledge{
+    Knowledge{Arch::sm_70, literature}, Knowledge{Arch::sm_75, literature},
+    Knowledge{Arch::sm_80, literature}, Knowledge{Arch::sm_86, literature},
+    Knowledge{Arch::sm_89, literature}, Knowledge{Arch::sm_90, measured},
+};
+
+constexpr uint32_t bit(Arch a) { return uint32_t{1} << static_cast<unsigned>(a); }
+template <class... Archs>
+constexpr uint32_t on(Archs... archs) {
+    return (bit(archs) | ...);
 }
-// Rates as given, latencies of sm_70 and 75, of 80 to 89, and of 90.
-constexpr std::array<Cost, modelled> at(std::array<uint16_t, 3> latency,
-                                        std::array<Centi, modelled> interval) {
-    std::array<Cost, modelled> out{};
-    for (size_t i = 0; i < modelled; ++i)
-        out[i] = {latency[i < 2 ? 0 : i < 5 ? 1 : 2], interval[i], i == 5 ? measured : published};
+constexpr uint32_t volta = on(Arch::sm_70, Arch::sm_75);
+constexpr uint32_t ampere = on(Arch::sm_80, Arch::sm_86, Arch::sm_89);
+constexpr uint32_t hopper = on(Arch::sm_90);
+constexpr uint32_t all = [] {
+    uint32_t out = 0;
+    for (const Modelled& m : modelled) out |= m.timed ? bit(m.arch) : 0;
     return out;
+}();
+
+// A cost, and the architectures that have it: a bit each.
+struct Share {
+    uint32_t archs;
+    uint16_t latency;
+    Centi interval;
+};
+// Of one kind. A share without architectures stands at the end.
+using Shares = std::array<Share, 4>;
+
+constexpr Shares alike(uint16_t latency, Centi interval) { return {Share{all, latency, interval}}; }
+
+// `elsewhere`: how the costs are known where they were not measured. What is guessed there has no
+// probe and is measured nowhere.
+struct CostRow {
+    KindRow row;
+    Evidence elsewhere;
+    Shares shares;
+};
+
+constexpr Evidence evidence_of(const CostRow& row, Evidence best) {
+    if (row.elsewhere == guessed) return guessed;
+    return best == measured ? measured : std::max(best, row.elsewhere);
 }
 
 // clang-format off
-constexpr std::array rows{
-    KindRow{Kind::free,       "free",             Pipe::none,    0, alike(0, 0), ""},
-    KindRow{alu,              "alu",              Pipe::alu,     1, alike(4, 200, published), "results per clock"},
-    KindRow{alu64,            "alu64",            Pipe::alu,     2, alike(4, 100), "two halves"},
-    KindRow{add,              "add",              Pipe::alu,     1, at({4, 4, 5}, {200, 200, 200, 200, 200, 100}), "results per clock; sm_90: on two pipes"},
-    KindRow{bit_field,        "bit_field",        Pipe::alu,     4, alike(8, 200), "shifts and masks"},
-    KindRow{multiply,         "multiply",         Pipe::imad,    1, alike(4, 200, published), "results per clock"},
-    KindRow{multiply64,       "multiply64",       Pipe::imad,    2, alike(5, 200), "by parts"},
-    KindRow{f32,              "f32",              Pipe::fma,     1, at({4, 4, 4}, {200, 200, 200, 100, 100, 100}), "results per clock"},
-    KindRow{f16x2,            "f16x2",            Pipe::half,    1, at({6, 5, 8}, {200, 200, 100, 200, 200, 120}), "results per clock"},
-    KindRow{f64,              "f64",              Pipe::fp64,    1, at({8, 8, 8}, {400, 6400, 400, 6400, 6400, 220}), "results per clock"},
-    KindRow{mufu,             "mufu",             Pipe::sfu,     1, alike(17, 800, published), "results per clock"},
-    KindRow{mufu_scaled,      "mufu_scaled",      Pipe::sfu,     1, alike(23, 800), "with a multiplication about it"},
-    KindRow{convert,          "convert",          Pipe::alu,     1, alike(4, 200), "results per clock"},
-    KindRow{convert64,        "convert64",        Pipe::sfu,     1, alike(17, 800), "results per clock"},
-    KindRow{count_bits,       "count_bits",       Pipe::sfu,     1, alike(17, 800), "popc, brev"},
-    KindRow{find_bit,         "find_bit",         Pipe::sfu,     1, alike(23, 800), "clz, bfind"},
-    KindRow{divide_f32,       "divide_f32",       Pipe::fma,     9, alike(40, 200, guessed), "a reciprocal and its refinement"},
-    KindRow{divide_f32_full,  "divide_f32_full",  Pipe::fma,     8, alike(45, 150), "a reciprocal and its scaling"},
-    KindRow{root_f32,         "root_f32",         Pipe::fma,     8, alike(40, 200, guessed), "a reciprocal root and its refinement"},
-    KindRow{divide_f64,       "divide_f64",       Pipe::fp64,   10, alike(100, 200, guessed), "a reciprocal and its refinement"},
-    KindRow{divide_u32,       "divide_u32",       Pipe::alu,    16, alike(70, 200, guessed), "through a reciprocal"},
-    KindRow{divide_u64,       "divide_u64",       Pipe::alu,    70, alike(300, 200, guessed), "a routine"},
-    KindRow{special_register, "special_register", Pipe::uniform, 1, alike(20, 400, guessed), "tid and the like"},
-    KindRow{Kind::clock,      "clock",            Pipe::uniform, 1, alike(6, 200, guessed), "the clock"},
-    KindRow{predicate,        "predicate",        Pipe::alu,     1, alike(4, 200), "a comparison"},
-    KindRow{vote,             "vote",             Pipe::alu,     1, alike(13, 200), ""},
-    KindRow{shuffle,          "shuffle",          Pipe::shared,  1, alike(24, 400), "results per clock"},
-    KindRow{shuffle_index,    "shuffle_index",    Pipe::shared,  1, alike(26, 400), "results per clock; the lane in a register"},
-    KindRow{move_matrix,      "move_matrix",      Pipe::shared,  1, alike(24, 400), "results per clock"},
-    KindRow{reduce,           "reduce",           Pipe::sfu,     1, alike(42, 800), ""},
-    KindRow{match,            "match",            Pipe::sfu,     1, alike(27, 800), ""},
-    KindRow{Kind::branch,     "branch",           Pipe::branch,  1, alike(0, 200, guessed), ""},
-    KindRow{call,             "call",             Pipe::branch,  1, alike(0, 200, guessed), ""},
-    KindRow{barrier,          "barrier",          Pipe::uniform, 1, alike(0, 200), ""},
-    KindRow{fence,            "fence",            Pipe::uniform, 1, alike(8, 200), "of the CTA; wider ones wait for L2, which is not modelled"},
-    KindRow{warp_barrier,     "warp_barrier",     Pipe::uniform, 1, alike(1, 100), ""},
-    KindRow{wait,             "wait",             Pipe::uniform, 1, alike(4, 200, guessed), ""},
-    KindRow{constant,         "constant",         Pipe::uniform, 1, alike(29, 200), "at an address in a register"},
+constexpr std::array cost_rows{
+    CostRow{{Kind::free,       "free",             Pipe::none,     0, ""}, derived, alike(0, 0)},
+    CostRow{{alu,              "alu",              Pipe::alu,      1, "results per clock"}, literature, alike(4, 200)},
+    CostRow{{alu64,            "alu64",            Pipe::alu,      2, "two halves"}, derived, alike(4, 100)},
+    CostRow{{add,              "add",              Pipe::alu,      1, "results per clock; sm_90: on two pipes"}, literature, {Share{volta | ampere, 4, 200}, Share{hopper, 5, 100}}},
+    CostRow{{bit_field,        "bit_field",        Pipe::alu,      4, "shifts and masks"}, derived, alike(8, 200)},
+    CostRow{{multiply,         "multiply",         Pipe::imad,     1, "results per clock"}, literature, alike(4, 200)},
+    CostRow{{multiply64,       "multiply64",       Pipe::imad,     2, "by parts"}, derived, alike(5, 200)},
+    CostRow{{f32,              "f32",              Pipe::fma,      1, "results per clock"}, literature, {Share{on(Arch::sm_70, Arch::sm_75, Arch::sm_80), 4, 200}, Share{on(Arch::sm_86, Arch::sm_89), 4, 100}, Share{hopper, 4, 100}}},
+    CostRow{{f16x2,            "f16x2",            Pipe::half,     1, "results per clock"}, literature, {Share{volta, 6, 200}, Share{on(Arch::sm_80), 5, 100}, Share{on(Arch::sm_86, Arch::sm_89), 5, 200}, Share{hopper, 8, 120}}},
+    CostRow{{f64,              "f64",              Pipe::fp64,     1, "results per clock"}, literature, {Share{on(Arch::sm_70, Arch::sm_80), 8, 400}, Share{on(Arch::sm_75, Arch::sm_86, Arch::sm_89), 8, 6400}, Share{hopper, 8, 220}}},
+    CostRow{{mufu,             "mufu",             Pipe::sfu,      1, "results per clock"}, literature, alike(17, 800)},
+    CostRow{{mufu_scaled,      "mufu_scaled",      Pipe::sfu,      1, "with a multiplication about it"}, derived, alike(23, 800)},
+    CostRow{{convert,          "convert",          Pipe::alu,      1, "results per clock"}, derived, alike(4, 200)},
+    CostRow{{convert64,        "convert64",        Pipe::sfu,      1, "results per clock"}, derived, alike(17, 800)},
+    CostRow{{count_bits,       "count_bits",       Pipe::sfu,      1, "popc, brev"}, derived, alike(17, 800)},
+    CostRow{{find_bit,         "find_bit",         Pipe::sfu,      1, "clz, bfind"}, derived, alike(23, 800)},
+    CostRow{{divide_f32,       "divide_f32",       Pipe::fma,      9, "a reciprocal and its refinement"}, guessed, alike(40, 200)},
+    CostRow{{divide_f32_full,  "divide_f32_full",  Pipe::fma,      8, "a reciprocal and its scaling"}, derived, alike(45, 150)},
+    CostRow{{root_f32,         "root_f32",         Pipe::fma,      8, "a reciprocal root and its refinement"}, guessed, alike(40, 200)},
+    CostRow{{divide_f64,       "divide_f64",       Pipe::fp64,    10, "a reciprocal and its refinement"}, guessed, alike(100, 200)},
+    CostRow{{divide_u32,       "divide_u32",       Pipe::alu,     16, "through a reciprocal"}, guessed, alike(70, 200)},
+    CostRow{{divide_u64,       "divide_u64",       Pipe::alu,     70, "a routine"}, guessed, alike(300, 200)},
+    CostRow{{special_register, "special_register", Pipe::uniform,  1, "tid and the like"}, guessed, alike(20, 400)},
+    CostRow{{Kind::clock,      "clock",            Pipe::uniform,  1, "the clock"}, guessed, alike(6, 200)},
+    CostRow{{predicate,        "predicate",        Pipe::alu,      1, "a comparison"}, derived, alike(4, 200)},
+    CostRow{{vote,             "vote",             Pipe::alu,      1, ""}, derived, alike(13, 200)},
+    CostRow{{shuffle,          "shuffle",          Pipe::shared,   1, "results per clock"}, derived, alike(24, 400)},
+    CostRow{{shuffle_index,    "shuffle_index",    Pipe::shared,   1, "results per clock; the lane in a register"}, derived, alike(26, 400)},
+    CostRow{{move_matrix,      "move_matrix",      Pipe::shared,   1, "results per clock"}, derived, alike(24, 400)},
+    CostRow{{reduce,           "reduce",           Pipe::sfu,      1, ""}, derived, alike(42, 800)},
+    CostRow{{match,            "match",            Pipe::sfu,      1, ""}, derived, alike(27, 800)},
+    CostRow{{Kind::branch,     "branch",           Pipe::branch,   1, ""}, guessed, alike(0, 200)},
+    CostRow{{call,             "call",             Pipe::branch,   1, ""}, guessed, alike(0, 200)},
+    CostRow{{barrier,          "barrier",          Pipe::uniform,  1, ""}, derived, alike(0, 200)},
+    CostRow{{fence,            "fence",            Pipe::uniform,  1, "of the CTA; wider ones wait for L2, which is not modelled"}, derived, alike(8, 200)},
+    CostRow{{warp_barrier,     "warp_barrier",     Pipe::uniform,  1, ""}, derived, alike(1, 100)},
+    CostRow{{wait,             "wait",             Pipe::uniform,  1, ""}, guessed, alike(4, 200)},
+    CostRow{{constant,         "constant",         Pipe::uniform,  1, "at an address in a register"}, derived, alike(29, 200)},
 };
 // clang-format on
 
+constexpr size_t kinds = static_cast<size_t>(Kind::count_);
+
 static_assert(
-    rows.size() == static_cast<size_t>(Kind::count_) &&
+    cost_rows.size() == kinds &&
         [] {
-            for (size_t i = 0; i < rows.size(); ++i)
-                if (static_cast<size_t>(rows[i].kind) != i) return false;
+            for (size_t i = 0; i < cost_rows.size(); ++i)
+                if (static_cast<size_t>(cost_rows[i].row.kind) != i) return false;
             return true;
         }(),
     "a row for each kind, in their order");
+
+constexpr size_t shares_of(const CostRow& row, Arch arch) {
+    size_t n = 0;
+    for (const Share& s : row.shares) n += (s.archs & bit(arch)) != 0;
+    return n;
+}
+static_assert(
+    [] {
+        for (const CostRow& row : cost_rows)
+            for (const Modelled& m : modelled)
+                if (shares_of(row, m.arch) != m.timed) return false;
+        return true;
+    }(),
+    "each kind has one cost on each timed architecture, and none on others");
+
+constexpr auto rows = [] {
+    std::array<KindRow, kinds> out{};
+    for (size_t i = 0; i < kinds; ++i) out[i] = cost_rows[i].row;
+    return out;
+}();
+
+static_assert(
+    [] {
+        for (const Modelled& m : modelled) {
+            size_t n = 0;
+            for (const Knowledge& k : knowledge) n += k.arch == m.arch;
+            if (n != m.timed) return false;
+        }
+        return true;
+    }(),
+    "each timed architecture, and no other, has one row in `knowledge`");
+
+// By architecture and kind.
+constexpr auto costs = [] {
+    std::array<std::array<Cost, kinds>, modelled.size()> out{};
+    for (const Knowledge& k : knowledge)
+        for (size_t i = 0; i < kinds; ++i)
+            for (const Share& s : cost_rows[i].shares)
+                if ((s.archs & bit(k.arch)) != 0)
+                    out[static_cast<size_t>(k.arch)][i] = {s.latency, s.interval,
+                                                           evidence_of(cost_rows[i], k.best)};
+    return out;
+}();
 
 }  // namespace
 
@@ -90,7 +168,7 @@ std::span<const KindRow> kind_rows() { return rows; }
 const KindRow& row(Kind kind) { return rows[static_cast<size_t>(kind)]; }
 
 const Cost& cost(Arch arch, Kind kind) {
-    return row(kind).by_arch[std::min(static_cast<size_t>(arch), modelled - 1)];
+    return costs[static_cast<size_t>(arch)][static_cast<size_t>(kind)];
 }
 
 }  // namespace lockwarp::timing

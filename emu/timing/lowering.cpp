@@ -223,8 +223,7 @@ Lowered lower_one(const Operation& o, const Machine& machine) {
             l.issue = 1;
             l.how = shared_row(machine.arch).how;
             if (o.wmma_fragment != nullptr && l.action == Action::load)
-                l.moves = static_cast<uint16_t>(
-                    wmma_moves(machine.arch, *o.wmma_fragment, o.mod.order[0]));
+                l.moves = static_cast<uint16_t>(wmma_moves(*o.wmma_fragment, o.mod.order[0]));
             break;
         case Action::branch:
             l.hold = flow_row(machine.arch).branch;

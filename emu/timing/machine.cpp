@@ -12,8 +12,6 @@ namespace {
 using enum Evidence;
 using enum Arch;
 
-constexpr std::array<std::string_view, 5> evidence_texts{"measured", "assembler", "published",
-                                                         "derived", "guessed"};
 constexpr std::array<std::string_view, static_cast<size_t>(Pipe::count_)> pipe_texts{
     "none", "alu",    "fma",     "imad",   "half",   "fp64",
     "sfu",  "tensor", "uniform", "branch", "shared", "global"};
@@ -46,44 +44,52 @@ constexpr std::array flow_rows{
 
 constexpr std::array shared_rows{
     //         arch   load mat atomic wavefront least port store pipe queue
-    SharedRow{sm_70, 19, 19, 30, 200, 400, 200, 100, 100, 5, published, "V100, Jia et al. 2018; rates as sm_90"},
-    SharedRow{sm_75, 19, 19, 30, 200, 400, 200, 100, 100, 5, published, "T4, Jia et al. 2019; rates as sm_90"},
-    SharedRow{sm_80, 23, 23, 34, 200, 400, 200, 100, 100, 5, published, "A6000, Huerta et al. 2025"},
-    SharedRow{sm_86, 23, 23, 34, 200, 400, 200, 100, 100, 5, published, "A6000, Huerta et al. 2025"},
+    SharedRow{sm_70, 19, 19, 30, 200, 400, 200, 100, 100, 5, literature, "V100, Jia et al. 2018; rates as sm_90"},
+    SharedRow{sm_75, 19, 19, 30, 200, 400, 200, 100, 100, 5, literature, "T4, Jia et al. 2019; rates as sm_90"},
+    SharedRow{sm_80, 23, 23, 34, 200, 400, 200, 100, 100, 5, literature, "A6000, Huerta et al. 2025"},
+    SharedRow{sm_86, 23, 23, 34, 200, 400, 200, 100, 100, 5, literature, "A6000, Huerta et al. 2025"},
     SharedRow{sm_89, 23, 23, 34, 200, 400, 200, 100, 100, 5, derived,   "as sm_86"},
     SharedRow{sm_90, 23, 23, 26, 200, 400, 200, 250, 100, 5, measured,  "H200"},
 };
 
 constexpr std::array global_rows{
     //         arch   L1  L2   DRAM atomic line port sector store loaded L2 bytes fill queue
-    GlobalRow{sm_70, 28, 193, 400, 200, 100, 500,  50, 100, 150, 1600, 50, 12, published, "V100, Jia et al. 2018"},
-    GlobalRow{sm_75, 32, 188, 440, 200, 100, 500,  50, 100, 150, 1200, 50, 12, published, "T4, Jia et al. 2019"},
-    GlobalRow{sm_80, 33, 200, 470, 210, 100, 500,  50, 100, 150, 3600, 50, 12, published, "A100, Abdelkhalik et al. 2022"},
+    GlobalRow{sm_70, 28, 193, 400, 200, 100, 500,  50, 100, 150, 1600, 50, 12, literature, "V100, Jia et al. 2018"},
+    GlobalRow{sm_75, 32, 188, 440, 200, 100, 500,  50, 100, 150, 1200, 50, 12, literature, "T4, Jia et al. 2019"},
+    GlobalRow{sm_80, 33, 200, 470, 210, 100, 500,  50, 100, 150, 3600, 50, 12, literature, "A100, Abdelkhalik et al. 2022"},
     GlobalRow{sm_86, 33, 200, 470, 210, 100, 500,  50, 100, 150, 1600, 50, 12, derived,   "as sm_80"},
     GlobalRow{sm_89, 33, 220, 540, 230, 100, 500,  50, 100, 150, 2400, 50, 12, derived,   "as sm_80"},
     GlobalRow{sm_90, 30, 295, 622, 293, 100, 500,  29,  98, 300, 4800, 50, 12, measured,  "H200; under load fitted to whole kernels"},
 };
 // clang-format on
 
-template <class Rows>
-constexpr bool one_each(const Rows& rows) {
-    for (Arch a = sm_70; a <= sm_90; a = static_cast<Arch>(static_cast<int>(a) + 1)) {
-        size_t found = 0;
-        for (const auto& r : rows) found += r.arch == a;
-        if (found != 1) return false;
-    }
+constexpr size_t count_of(const auto& rows, Arch arch) {
+    size_t n = 0;
+    for (const auto& r : rows) n += r.arch == arch;
+    return n;
+}
+static_assert(
+    [] {
+        for (const Modelled& m : modelled)
+            if ((count_of(machine_rows, m.arch) != 0) != m.timed) return false;
+        return true;
+    }(),
+    "each architecture whose cycles are modelled, and no other, has a Machine in machine_rows");
+
+// One row for each architecture that is timed, and none for others.
+constexpr bool one_each(const auto& rows) {
+    for (const Modelled& m : modelled)
+        if (count_of(rows, m.arch) != m.timed) return false;
     return true;
 }
-static_assert(one_each(flow_rows) && one_each(shared_rows) && one_each(global_rows),
-              "each architecture up to sm_90 has a row");
+static_assert(one_each(flow_rows), "each timed architecture has one row in flow_rows");
+static_assert(one_each(shared_rows), "each timed architecture has one row in shared_rows");
+static_assert(one_each(global_rows), "each timed architecture has one row in global_rows");
 
-// Architectures without rows are not simulated (machine_of gives none); the last row stands for
-// them so that a look-up never fails.
-template <class Rows>
-const auto& of(const Rows& rows, Arch arch) {
-    for (const auto& r : rows)
-        if (r.arch == arch) return r;
-    return rows.back();
+const auto& of(const auto& rows, Arch arch) {
+    size_t i = 0;
+    while (i + 1 < rows.size() && rows[i].arch != arch) ++i;
+    return rows[i];
 }
 
 // Letters and digits alone, in small letters.
@@ -98,7 +104,6 @@ std::string plain(std::string_view name) {
 
 }  // namespace
 
-std::string_view text_of(Evidence e) { return evidence_texts[static_cast<size_t>(e)]; }
 std::string_view text_of(Pipe p) { return pipe_texts[static_cast<size_t>(p)]; }
 
 std::span<const Machine> machines() { return machine_rows; }

@@ -12,26 +12,19 @@
 #include <span>
 #include <string_view>
 
+#include "emu/isa/evidence.hpp"
 #include "emu/isa/matrix.hpp"
 #include "emu/isa/operation.hpp"
 
 namespace lockwarp::timing {
 
 using isa::Arch;
+using isa::Evidence;
+using isa::text_of;
 using isa::Type;
 using Centi = uint32_t;  // a hundredth of a cycle
 
 inline constexpr unsigned sub_cores = 4;
-
-// How a number came to be known.
-enum class Evidence : uint8_t {
-    measured,   // by this project's own probes, on the GPU that the row names
-    assembler,  // the schedule that NVIDIA's assembler writes into its code
-    published,  // somebody's measurement, or NVIDIA's figures
-    derived,    // from rates and from rows beside it
-    guessed,
-};
-std::string_view text_of(Evidence e);
 
 // A GPU. The first of an architecture is the one its name alone stands for.
 struct Machine {
@@ -73,13 +66,26 @@ enum class Pipe : uint8_t {
 };
 std::string_view text_of(Pipe p);
 
+// Which architectures have cycles. One that has not has no Machine either, and no row below.
+struct Modelled {
+    Arch arch;
+    bool timed;
+};
+inline constexpr std::array modelled{
+    Modelled{Arch::sm_70, true},   Modelled{Arch::sm_75, true},   Modelled{Arch::sm_80, true},
+    Modelled{Arch::sm_86, true},   Modelled{Arch::sm_89, true},   Modelled{Arch::sm_90, true},
+    Modelled{Arch::sm_100, false}, Modelled{Arch::sm_120, false},
+};
+static_assert(isa::one_row_each(modelled),
+              "each Arch has one row in timing's `modelled`: whether its cycles are");
+
 // What one instruction of the machine costs.
 struct Cost {
     uint16_t latency;  // cycles from issue to a dependent instruction's
     Centi interval;    // that it keeps a sub-core's pipe busy
     Evidence how;
 };
-// The kinds. One row for each on each architecture, checked at compile time.
+// The kinds. Each has its costs on each architecture, checked at compile time.
 enum class Kind : uint8_t {
     free,
     alu,
@@ -121,17 +127,16 @@ enum class Kind : uint8_t {
     constant,  // from constant memory at an address in a register; else it is an operand
     count_
 };
-inline constexpr size_t modelled = 6;  // architectures, sm_70 to sm_90
 struct KindRow {
     Kind kind;
     std::string_view name;
     Pipe pipe;
-    uint8_t issue;                       // instructions of the machine that it becomes
-    std::array<Cost, modelled> by_arch;  // in the order of Arch
+    uint8_t issue;  // instructions of the machine that it becomes
     std::string_view source;
 };
 std::span<const KindRow> kind_rows();
 const KindRow& row(Kind kind);
+// As all look-ups by Arch below: of one whose cycles are modelled.
 const Cost& cost(Arch arch, Kind kind);
 
 // The product of a matrix instruction.
@@ -139,7 +144,9 @@ struct TensorRow {
     Arch arch;
     uint8_t m, n;
     uint16_t k;
-    std::string_view elements;  // "half", "tf32", "f64", "s8", "s4", "b1.xor", "b1.and", "fp8"
+    // "half", "tf32", "f64", "s8", "b1.xor", "b1.and", "fp8". Of 4 bits "int4": whatever their
+    // signs, or "s4", "s4.u4", "u4.s4", "u4".
+    std::string_view elements;
     Type d;
     bool sparse;
     bool geforce;            // of GeForce products only
@@ -162,9 +169,9 @@ struct WmmaCost {
     Evidence how;
     std::string_view source;
 };
-// Matrices of 8x8 that a wmma.load from global memory transposes by movmatrix: those of an A of
-// columns and a B of rows, of 16-bit elements. From shared memory ldmatrix.trans does it.
-unsigned wmma_moves(Arch arch, const isa::WmmaFragment& f, isa::Order order);
+// Matrices of 8x8 that a wmma.load from global memory transposes by movmatrix. From shared memory
+// ldmatrix.trans does it.
+unsigned wmma_moves(const isa::WmmaFragment& f, isa::Order order);
 std::optional<WmmaCost> wmma_cost(const Machine& machine, const isa::WmmaVariant& v);
 
 // Shared memory and what shares its queue.

@@ -37,10 +37,10 @@ constexpr std::string_view elements_of(const isa::MmaVariant& v) {
     }
 }
 
-// Where the machine has 4-bit products itself, their signs do not matter: "s4" is all of them.
+// Where the machine has 4-bit products itself, their signs do not matter.
 constexpr bool fits(const TensorRow& r, const isa::MmaVariant& v) {
-    const bool bits4 = v.a == Type::s4 || v.a == Type::u4;
-    return r.elements == elements_of(v) || (bits4 && r.arch != sm_90 && r.elements == "s4");
+    return r.elements == elements_of(v) ||
+           (r.elements == "int4" && isa::bits(v.a) == 4 && !isa::is_float(v.a));
 }
 
 constexpr std::string_view order_of(const isa::MmaVariant& v) {
@@ -50,12 +50,12 @@ constexpr std::string_view order_of(const isa::MmaVariant& v) {
 }
 
 // clang-format off
-constexpr std::array rows{
+constexpr std::array own_rows{
     // V100: m8n8k4 is four steps that add in f32 (two in f16), of 1024 multiply-adds at 128 a cycle.
-    TensorRow{sm_70, 8, 8, 4, "half", f32, false, false, "row.row", 18,  800, 1, published, "V100, Raihan et al. 2019"},
-    TensorRow{sm_70, 8, 8, 4, "half", f32, false, false, "row.col", 18,  800, 1, published, "V100, Raihan et al. 2019"},
-    TensorRow{sm_70, 8, 8, 4, "half", f32, false, false, "col.row", 18,  800, 1, published, "V100, Raihan et al. 2019"},
-    TensorRow{sm_70, 8, 8, 4, "half", f32, false, false, "col.col", 18,  800, 1, published, "V100, Raihan et al. 2019"},
+    TensorRow{sm_70, 8, 8, 4, "half", f32, false, false, "row.row", 18,  800, 1, literature, "V100, Raihan et al. 2019"},
+    TensorRow{sm_70, 8, 8, 4, "half", f32, false, false, "row.col", 18,  800, 1, literature, "V100, Raihan et al. 2019"},
+    TensorRow{sm_70, 8, 8, 4, "half", f32, false, false, "col.row", 18,  800, 1, literature, "V100, Raihan et al. 2019"},
+    TensorRow{sm_70, 8, 8, 4, "half", f32, false, false, "col.col", 18,  800, 1, literature, "V100, Raihan et al. 2019"},
     TensorRow{sm_70, 8, 8, 4, "half", f16, false, false, "row.row", 16,  800, 1, derived,   "as f32"},
     TensorRow{sm_70, 8, 8, 4, "half", f16, false, false, "row.col", 16,  800, 1, derived,   "as f32"},
     TensorRow{sm_70, 8, 8, 4, "half", f16, false, false, "col.row", 16,  800, 1, derived,   "as f32"},
@@ -69,25 +69,25 @@ constexpr std::array rows{
     TensorRow{sm_75, 8, 8, 4, "half", f16, false, false, "row.col", 20,  800, 1, guessed,   "two steps of HMMA.884"},
     TensorRow{sm_75, 8, 8, 4, "half", f16, false, false, "col.row", 20,  800, 1, guessed,   "two steps of HMMA.884"},
     TensorRow{sm_75, 8, 8, 4, "half", f16, false, false, "col.col", 20,  800, 1, guessed,   "two steps of HMMA.884"},
-    TensorRow{sm_75, 16, 8, 8, "half", f32, false, false, "", 17,  800, 1, published, "RTX 2080 Ti, Sun et al. 2022: 17.3; rate of T4"},
-    TensorRow{sm_75, 16, 8, 8, "half", f32, false, true,  "", 17, 1600, 1, published, "RTX 2080 Ti, Sun et al. 2022"},
-    TensorRow{sm_75, 16, 8, 8, "half", f16, false, false, "", 15,  800, 1, published, "RTX 2080 Ti, Sun et al. 2022: 14.7"},
-    TensorRow{sm_75, 8, 8, 16,  "s8",     s32, false, false, "", 11, 400, 1, published, "RTX 2080 Ti, Sun et al. 2022: 11.0"},
-    TensorRow{sm_75, 8, 8, 32,  "s4",     s32, false, false, "", 11, 400, 1, derived,   "as s8"},
+    TensorRow{sm_75, 16, 8, 8, "half", f32, false, false, "", 17,  800, 1, literature, "RTX 2080 Ti, Sun et al. 2022: 17.3; rate of T4"},
+    TensorRow{sm_75, 16, 8, 8, "half", f32, false, true,  "", 17, 1600, 1, literature, "RTX 2080 Ti, Sun et al. 2022"},
+    TensorRow{sm_75, 16, 8, 8, "half", f16, false, false, "", 15,  800, 1, literature, "RTX 2080 Ti, Sun et al. 2022: 14.7"},
+    TensorRow{sm_75, 8, 8, 16,  "s8",     s32, false, false, "", 11, 400, 1, literature, "RTX 2080 Ti, Sun et al. 2022: 11.0"},
+    TensorRow{sm_75, 8, 8, 32,  "int4",   s32, false, false, "", 11, 400, 1, derived,   "as s8"},
     TensorRow{sm_75, 8, 8, 128, "b1.xor", s32, false, false, "", 11, 400, 1, derived,   "as s8"},
 
-    TensorRow{sm_80, 16, 8, 16, "half", f32, false, false, "", 24, 800, 1, published, "A100, Sun et al. 2022: 24.6"},
+    TensorRow{sm_80, 16, 8, 16, "half", f32, false, false, "", 24, 800, 1, literature, "A100, Sun et al. 2022: 24.6"},
     TensorRow{sm_80, 16, 8, 16, "half", f16, false, false, "", 24, 800, 1, assembler, ""},
-    TensorRow{sm_80, 16, 8, 8,  "half", f32, false, false, "", 17, 400, 1, published, "A100, Sun et al. 2022: 17.7"},
+    TensorRow{sm_80, 16, 8, 8,  "half", f32, false, false, "", 17, 400, 1, literature, "A100, Sun et al. 2022: 17.7"},
     TensorRow{sm_80, 16, 8, 8,  "half", f16, false, false, "", 16, 400, 1, assembler, ""},
     TensorRow{sm_80, 16, 8, 8,  "tf32", f32, false, false, "", 24, 800, 1, assembler, ""},
     TensorRow{sm_80, 16, 8, 4,  "tf32", f32, false, false, "", 17, 400, 1, assembler, ""},
     TensorRow{sm_80, 16, 8, 32, "s8",   s32, false, false, "", 24, 800, 1, assembler, ""},
     TensorRow{sm_80, 16, 8, 16, "s8",   s32, false, false, "", 17, 400, 1, assembler, ""},
     TensorRow{sm_80, 8,  8, 16, "s8",   s32, false, false, "", 14, 200, 1, assembler, ""},
-    TensorRow{sm_80, 16, 8, 64, "s4",   s32, false, false, "", 24, 800, 1, derived,   "as s8 of half the k"},
-    TensorRow{sm_80, 16, 8, 32, "s4",   s32, false, false, "", 17, 400, 1, derived,   "as s8 of half the k"},
-    TensorRow{sm_80, 8,  8, 32, "s4",   s32, false, false, "", 14, 200, 1, derived,   "as s8 of half the k"},
+    TensorRow{sm_80, 16, 8, 64, "int4", s32, false, false, "", 24, 800, 1, derived,   "as s8 of half the k"},
+    TensorRow{sm_80, 16, 8, 32, "int4", s32, false, false, "", 17, 400, 1, derived,   "as s8 of half the k"},
+    TensorRow{sm_80, 8,  8, 32, "int4", s32, false, false, "", 14, 200, 1, derived,   "as s8 of half the k"},
     TensorRow{sm_80, 16, 8, 256, "b1.xor", s32, false, false, "", 24, 800, 1, derived, "as s8 of an eighth of the k"},
     TensorRow{sm_80, 16, 8, 128, "b1.xor", s32, false, false, "", 17, 400, 1, derived, "as s8 of an eighth of the k"},
     TensorRow{sm_80, 8,  8, 128, "b1.xor", s32, false, false, "", 14, 200, 1, derived, "as s8 of an eighth of the k"},
@@ -103,15 +103,15 @@ constexpr std::array rows{
     TensorRow{sm_80, 16, 8, 8,  "tf32", f32, true,  false, "", 17, 400, 1, derived, "as dense of half the k"},
     TensorRow{sm_80, 16, 8, 64, "s8",   s32, true,  false, "", 24, 800, 1, derived, "as dense of half the k"},
     TensorRow{sm_80, 16, 8, 32, "s8",   s32, true,  false, "", 17, 400, 1, derived, "as dense of half the k"},
-    TensorRow{sm_80, 16, 8, 128, "s4",  s32, true,  false, "", 24, 800, 1, derived, "as dense of half the k"},
-    TensorRow{sm_80, 16, 8, 64, "s4",   s32, true,  false, "", 17, 400, 1, derived, "as dense of half the k"},
+    TensorRow{sm_80, 16, 8, 128, "int4",s32, true,  false, "", 24, 800, 1, derived, "as dense of half the k"},
+    TensorRow{sm_80, 16, 8, 64, "int4", s32, true,  false, "", 17, 400, 1, derived, "as dense of half the k"},
 
     TensorRow{sm_86, 16, 8, 16, "half", f32, false, false, "", 24, 1600, 1, derived,   "as f16; rate of A10"},
-    TensorRow{sm_86, 16, 8, 16, "half", f32, false, true,  "", 33, 3200, 1, published, "RTX 3090: 33 to 34"},
-    TensorRow{sm_86, 16, 8, 16, "half", f16, false, false, "", 24, 1600, 1, published, "RTX 3090"},
-    TensorRow{sm_86, 16, 8, 8,  "half", f32, false, false, "", 18,  800, 1, published, "17.7 to 18.8; rate of A10"},
-    TensorRow{sm_86, 16, 8, 8,  "half", f32, false, true,  "", 18, 1600, 1, published, "RTX 3090: 18.8"},
-    TensorRow{sm_86, 16, 8, 8,  "half", f16, false, false, "", 18,  800, 1, published, "17.7 to 18.8"},
+    TensorRow{sm_86, 16, 8, 16, "half", f32, false, true,  "", 33, 3200, 1, literature, "RTX 3090: 33 to 34"},
+    TensorRow{sm_86, 16, 8, 16, "half", f16, false, false, "", 24, 1600, 1, literature, "RTX 3090"},
+    TensorRow{sm_86, 16, 8, 8,  "half", f32, false, false, "", 18,  800, 1, literature, "17.7 to 18.8; rate of A10"},
+    TensorRow{sm_86, 16, 8, 8,  "half", f32, false, true,  "", 18, 1600, 1, literature, "RTX 3090: 18.8"},
+    TensorRow{sm_86, 16, 8, 8,  "half", f16, false, false, "", 18,  800, 1, literature, "17.7 to 18.8"},
     TensorRow{sm_86, 16, 8, 8,  "tf32", f32, false, false, "", 33, 1600, 1, derived,   "half the rate of f16"},
     TensorRow{sm_86, 16, 8, 8,  "tf32", f32, false, true,  "", 33, 3200, 1, derived,   "half the rate of f16"},
     TensorRow{sm_86, 16, 8, 4,  "tf32", f32, false, false, "", 18,  800, 1, derived,   "half the rate of f16"},
@@ -119,9 +119,9 @@ constexpr std::array rows{
     TensorRow{sm_86, 16, 8, 32, "s8",   s32, false, false, "", 24, 1600, 1, derived,   "as f16 of half the k"},
     TensorRow{sm_86, 16, 8, 16, "s8",   s32, false, false, "", 18,  800, 1, derived,   "as f16 of half the k"},
     TensorRow{sm_86, 8,  8, 16, "s8",   s32, false, false, "", 14,  400, 1, assembler, ""},
-    TensorRow{sm_86, 16, 8, 64, "s4",   s32, false, false, "", 24, 1600, 1, derived,   "as s8 of half the k"},
-    TensorRow{sm_86, 16, 8, 32, "s4",   s32, false, false, "", 18,  800, 1, derived,   "as s8 of half the k"},
-    TensorRow{sm_86, 8,  8, 32, "s4",   s32, false, false, "", 14,  400, 1, derived,   "as s8 of half the k"},
+    TensorRow{sm_86, 16, 8, 64, "int4", s32, false, false, "", 24, 1600, 1, derived,   "as s8 of half the k"},
+    TensorRow{sm_86, 16, 8, 32, "int4", s32, false, false, "", 18,  800, 1, derived,   "as s8 of half the k"},
+    TensorRow{sm_86, 8,  8, 32, "int4", s32, false, false, "", 14,  400, 1, derived,   "as s8 of half the k"},
     TensorRow{sm_86, 16, 8, 256, "b1.xor", s32, false, false, "", 24, 1600, 1, derived, "as s8 of an eighth of the k"},
     TensorRow{sm_86, 16, 8, 128, "b1.xor", s32, false, false, "", 18,  800, 1, derived, "as s8 of an eighth of the k"},
     TensorRow{sm_86, 8,  8, 128, "b1.xor", s32, false, false, "", 14,  400, 1, derived, "as s8 of an eighth of the k"},
@@ -141,10 +141,10 @@ constexpr std::array rows{
     TensorRow{sm_86, 16, 8, 8,  "tf32", f32, true,  true,  "", 18, 1600, 1, derived, "as dense of half the k"},
     TensorRow{sm_86, 16, 8, 64, "s8",   s32, true,  false, "", 24, 1600, 1, derived, "as dense of half the k"},
     TensorRow{sm_86, 16, 8, 32, "s8",   s32, true,  false, "", 18,  800, 1, derived, "as dense of half the k"},
-    TensorRow{sm_86, 16, 8, 128, "s4",  s32, true,  false, "", 24, 1600, 1, derived, "as dense of half the k"},
-    TensorRow{sm_86, 16, 8, 64, "s4",   s32, true,  false, "", 18,  800, 1, derived, "as dense of half the k"},
+    TensorRow{sm_86, 16, 8, 128, "int4",s32, true,  false, "", 24, 1600, 1, derived, "as dense of half the k"},
+    TensorRow{sm_86, 16, 8, 64, "int4", s32, true,  false, "", 18,  800, 1, derived, "as dense of half the k"},
 
-    // fp8 is Ada's own; its other rows are those of sm_86 (see rows_of).
+    // fp8 is Ada's own; its other rows are those of sm_86 (see likenesses).
     TensorRow{sm_89, 16, 8, 32, "fp8", f32, false, false, "", 24, 1600, 1, derived, "as s8"},
     TensorRow{sm_89, 16, 8, 32, "fp8", f32, false, true,  "", 33, 3200, 1, derived, "half the rate of s8"},
     TensorRow{sm_89, 16, 8, 32, "fp8", f16, false, false, "", 24, 1600, 1, derived, "as s8"},
@@ -225,10 +225,52 @@ constexpr std::array rows{
 // Where an architecture has no row of its own: another's stands for it.
 struct Likeness {
     Arch arch, as;
+    bool only_quad_pairs;
+    Evidence how;  // at best
+    std::string_view source;
 };
-constexpr std::array likenesses{Likeness{sm_89, sm_86},
-                                // Volta's product is written out from sm_80 on, the same way.
-                                Likeness{sm_80, sm_90}, Likeness{sm_86, sm_90}};
+constexpr std::array likenesses{
+    Likeness{sm_89, sm_86, false, derived, "as sm_86"},
+    // Volta's product is written out from sm_80 on, the same way.
+    Likeness{sm_80, sm_90, true, derived, "written out as on sm_90"},
+    Likeness{sm_86, sm_90, true, derived, "written out as on sm_90"},
+    Likeness{sm_89, sm_90, true, derived, "written out as on sm_90"},
+};
+
+constexpr bool same_product(const TensorRow& x, const TensorRow& y) {
+    return x.m == y.m && x.n == y.n && x.k == y.k && x.elements == y.elements && x.d == y.d &&
+           x.sparse == y.sparse && x.order == y.order;
+}
+
+template <class Visit>
+constexpr void each_row(Visit visit) {
+    for (const TensorRow& r : own_rows) visit(r);
+    for (const Likeness& l : likenesses)
+        for (const TensorRow& r : own_rows) {
+            if (r.arch != l.as || (l.only_quad_pairs && r.order.empty())) continue;
+            const bool has_own = std::ranges::any_of(own_rows, [&](const TensorRow& own) {
+                return own.arch == l.arch && same_product(own, r);
+            });
+            if (has_own) continue;
+            TensorRow row = r;
+            row.arch = l.arch;
+            row.how = std::max(r.how, l.how);
+            row.source = l.source;
+            visit(row);
+        }
+}
+
+constexpr size_t row_count = [] {
+    size_t n = 0;
+    each_row([&](const TensorRow&) { ++n; });
+    return n;
+}();
+constexpr auto rows = [] {
+    std::array<TensorRow, row_count> out{};
+    size_t n = 0;
+    each_row([&](const TensorRow& r) { out[n++] = r; });
+    return out;
+}();
 
 constexpr const TensorRow* find(Arch arch, bool geforce, const isa::MmaVariant& v) {
     const TensorRow* found = nullptr;
@@ -237,44 +279,49 @@ constexpr const TensorRow* find(Arch arch, bool geforce, const isa::MmaVariant& 
             r.sparse == v.sparse && r.order == order_of(v) && (!r.geforce || geforce) &&
             (found == nullptr || r.geforce))
             found = &r;
-    if (found != nullptr) return found;
-    for (const Likeness& l : likenesses)
-        if (l.arch == arch && (l.as != sm_90 || !order_of(v).empty() || v.a == Type::f64))
-            if (const TensorRow* as = find(l.as, geforce, v)) return as;
-    return nullptr;
+    return found;
 }
 
 constexpr bool has(Arch arch, const isa::MmaVariant& v) {
-    return v.target <= isa::row(arch).number && v.kind == isa::MmaKind::none;
+    return isa::has(arch, v.target) && v.kind == isa::MmaKind::none;
 }
 
 static_assert(
     [] {
-        for (Arch a = sm_70; a <= sm_90; a = static_cast<Arch>(static_cast<int>(a) + 1))
+        for (const Modelled& m : modelled)
             for (const isa::MmaVariant& v : isa::mma_table::rows_without_kind)
-                if (has(a, v) && find(a, false, v) == nullptr) return false;
+                if (m.timed && has(m.arch, v) && find(m.arch, false, v) == nullptr) return false;
         return true;
     }(),
-    "each variant that an architecture runs has a row");
+    "each variant of mma that a timed architecture runs has a row, its own or by a Likeness");
 
-// What a wmma.mma is made of.
-struct Tile {
-    Arch from;  // and later ones
-    std::string_view key;
+// The products that a wmma.mma is made of: of those that an architecture has, the last that fits.
+constexpr auto tiles = std::to_array<std::string_view>({
+    "mma.m16n8k8.f16.f16.f16.f16",
+    "mma.m16n8k8.f32.f16.f16.f32",
+    "mma.m8n8k16.s32.s8.s8.s32",
+    "mma.m8n8k32.s32.s4.s4.s32",
+    "mma.m8n8k128.s32.b1.b1.s32.xor.popc",
+    "mma.m16n8k16.f16.f16.f16.f16",
+    "mma.m16n8k16.f32.f16.f16.f32",
+    "mma.m16n8k16.f32.bf16.bf16.f32",
+    "mma.m16n8k4.f32.tf32.tf32.f32",
+    "mma.m16n8k16.s32.s8.s8.s32",
+    "mma.m8n8k128.s32.b1.b1.s32.and.popc",
+    "mma.m8n8k4.f64.f64.f64.f64",
+});
+
+// Where a wmma.mma is sets of steps of its own, of 128 multiply-adds a cycle.
+struct Steps {
+    Arch arch;
+    uint16_t to_f16, to_f32;  // cycles of latency
+    uint16_t products;
+    Evidence how;
+    std::string_view source;
 };
-constexpr std::array tiles{
-    Tile{sm_75, "mma.m16n8k8.f16.f16.f16.f16"},
-    Tile{sm_75, "mma.m16n8k8.f32.f16.f16.f32"},
-    Tile{sm_75, "mma.m8n8k16.s32.s8.s8.s32"},
-    Tile{sm_75, "mma.m8n8k32.s32.s4.s4.s32"},
-    Tile{sm_75, "mma.m8n8k128.s32.b1.b1.s32.xor.popc"},
-    Tile{sm_80, "mma.m16n8k16.f16.f16.f16.f16"},
-    Tile{sm_80, "mma.m16n8k16.f32.f16.f16.f32"},
-    Tile{sm_80, "mma.m16n8k16.f32.bf16.bf16.f32"},
-    Tile{sm_80, "mma.m16n8k4.f32.tf32.tf32.f32"},
-    Tile{sm_80, "mma.m16n8k16.s32.s8.s8.s32"},
-    Tile{sm_80, "mma.m8n8k128.s32.b1.b1.s32.and.popc"},
-    Tile{sm_80, "mma.m8n8k4.f64.f64.f64.f64"},
+constexpr std::array steps{
+    // Four sets of steps that end at cycles 18, 28, 38 and 54; in f16 at 64.
+    Steps{sm_70, 64, 54, 4, literature, "V100, Raihan et al. 2019"},
 };
 
 }  // namespace
@@ -285,27 +332,24 @@ const TensorRow* tensor_row(const Machine& machine, const isa::MmaVariant& v) {
     return has(machine.arch, v) ? find(machine.arch, machine.geforce, v) : nullptr;
 }
 
-unsigned wmma_moves(Arch arch, const isa::WmmaFragment& f, isa::Order order) {
-    if (arch == sm_70 || isa::bits(f.type) != 16) return 0;
-    if (f.operand == isa::WmmaOperand::a && order == isa::Order::col) return f.m * f.k / 64u;
-    if (f.operand == isa::WmmaOperand::b && order == isa::Order::row) return f.n * f.k / 64u;
-    return 0;
+unsigned wmma_moves(const isa::WmmaFragment& f, isa::Order order) {
+    if (f.operand == isa::WmmaOperand::accumulator || !isa::move_of(f, order).exchanged) return 0;
+    const isa::WmmaExtent whole = isa::extent(f);
+    return whole.rows * whole.columns / 64u;
 }
 
 std::optional<WmmaCost> wmma_cost(const Machine& machine, const isa::WmmaVariant& v) {
     const unsigned products = unsigned{v.m} * v.n * v.k;
-    if (machine.arch == sm_70)
-        // Four sets of steps that end at cycles 18, 28, 38 and 54; in f16 at 64.
-        return WmmaCost{static_cast<uint16_t>(v.d == f32 ? 54 : 64),
-                        static_cast<Centi>(products / 128 * 100), 4, published,
-                        "V100, Raihan et al. 2019"};
+    for (const Steps& s : steps)
+        if (s.arch == machine.arch)
+            return WmmaCost{v.d == f32 ? s.to_f32 : s.to_f16,
+                            static_cast<Centi>(products / 128 * 100), s.products, s.how, s.source};
     // The products that exist are the same for u8 as for s8; C's type does not matter.
     const isa::MmaVariant* tile = nullptr;
-    for (const Tile& t : tiles) {
-        if (t.from > machine.arch) continue;
+    for (const std::string_view key : tiles) {
         for (const isa::MmaVariant& m : isa::mma_variants())
-            if (m.key == t.key && (m.d == v.d || m.d == f64) && isa::bits(m.a) == isa::bits(v.ab) &&
-                isa::is_float(m.a) == isa::is_float(v.ab) &&
+            if (m.key == key && has(machine.arch, m) && (m.d == v.d || m.d == f64) &&
+                isa::bits(m.a) == isa::bits(v.ab) && isa::is_float(m.a) == isa::is_float(v.ab) &&
                 (m.a != Type::tf32 || v.ab == Type::tf32) && m.combine == v.combine)
                 tile = &m;
     }
@@ -315,7 +359,7 @@ std::optional<WmmaCost> wmma_cost(const Machine& machine, const isa::WmmaVariant
     const unsigned count = std::max(1u, products / (unsigned{tile->m} * tile->n * tile->k));
     const unsigned depth = std::max(1u, unsigned{v.k} / tile->k);
     return WmmaCost{static_cast<uint16_t>(row->latency * depth), count * row->interval,
-                    static_cast<uint16_t>(count), derived, tile->key};
+                    static_cast<uint16_t>(count), std::max(row->how, derived), tile->key};
 }
 
 }  // namespace lockwarp::timing

@@ -418,7 +418,7 @@ TEST_P(Variants, OnEveryArchitecture) {
     const isa::MmaVariant& v = *GetParam().variant;
     size_t architectures = 0;
     for (const isa::ArchRow& arch : isa::arch_rows) {
-        if (v.target > arch.number) continue;
+        if (!isa::has(arch, v.target)) continue;
         ++architectures;
         MatrixDefinition definition(v, arch);
         uint64_t seed = arch.number;

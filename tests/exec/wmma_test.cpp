@@ -153,7 +153,7 @@ int64_t sum_of(const WmmaVariant& v, const Matrix& a, const Matrix& b, const Mat
     return sum;
 }
 
-bool has(Arch arch, const WmmaVariant& v) { return v.target <= isa::row(arch).number; }
+bool has(Arch arch, const WmmaVariant& v) { return isa::has(arch, v.target); }
 
 // Products that every format holds: the same on every architecture, wherever its elements lie.
 TEST(Wmma, IntegersAreExactInEveryOrderAndFromEverySpace) {

@@ -22,7 +22,7 @@ struct ArchCommand {
 
 size_t mma_variants_of(const isa::ArchRow& a) {
     return static_cast<size_t>(std::ranges::count_if(
-        isa::mma_variants(), [&](const isa::MmaVariant& v) { return v.target <= a.number; }));
+        isa::mma_variants(), [&](const isa::MmaVariant& v) { return isa::has(a, v.target); }));
 }
 
 lanes::Answer architectures(const std::string& name) {

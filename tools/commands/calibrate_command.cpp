@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -173,7 +174,7 @@ std::string calibrate_text(const validate::Probes& measured,
 }
 
 int calibrate_command(const CalibrateCommand& command) {
-    isa::Arch arch = isa::Arch::sm_90;
+    isa::Arch arch = isa::default_arch;
     if (!command.arch.empty()) {
         const std::optional<isa::Arch> named = isa::arch_named(command.arch);
         if (!named) return wrong("--arch " + command.arch + " is not modelled");
@@ -191,8 +192,9 @@ int calibrate_command(const CalibrateCommand& command) {
         return why.empty() ? done : wrong(why);
     }
     for (const std::string& only : command.only)
-        if (programs::clock_probes(isa::Arch::sm_120, {only}).empty() &&
-            programs::clock_probes(isa::Arch::sm_90, {only}).empty())
+        if (std::ranges::all_of(isa::arch_rows, [&](const isa::ArchRow& a) {
+                return programs::clock_probes(a.arch, {only}).empty();
+            }))
             return wrong("--only " + only + ": no probe's key begins so");
     Engines engines;
     if (launch::Problem why = open_engines(command, arch, engines); !why.empty()) return wrong(why);

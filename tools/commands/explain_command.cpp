@@ -43,7 +43,7 @@ lanes::Answer explained(const ExplainCommand& o) {
     std::vector<isa::Arch> archs;
     if (o.archs == "all") {
         for (const isa::ArchRow& a : isa::arch_rows)
-            if (a.number >= found.instruction->target) archs.push_back(a.arch);
+            if (isa::has(a, found.instruction->target)) archs.push_back(a.arch);
     } else {
         archs = architectures(o.archs, found.instruction->arch, error);
     }
@@ -87,7 +87,7 @@ lanes::Answer compared(const ExplainCommand& o) {
             if (a.number >= std::max(x.instruction->target, y.instruction->target))
                 archs.emplace_back(a.arch, a.arch);
     } else {
-        for (const isa::Arch a : architectures(o.archs, isa::Arch::sm_90, error))
+        for (const isa::Arch a : architectures(o.archs, isa::default_arch, error))
             archs.emplace_back(a, a);
     }
     if (archs.empty()) return lanes::wrong(error);

@@ -63,7 +63,7 @@ unsigned jobs_of(const FuzzCommand& command) {
 // The other side: GPUs, or the plain arithmetic.
 launch::Problem open_engines(const FuzzCommand& command, Engines& out) {
     if (!command.plain) return open_gpus(command.engines, jobs_of(command), out);
-    out.arch = arch_named(command.arch).value_or(isa::Arch::sm_90);
+    out.arch = arch_named(command.arch).value_or(isa::default_arch);
     for (unsigned i = 0;
          i < (command.jobs != 0 ? command.jobs : std::max(std::thread::hardware_concurrency(), 1u));
          ++i)
@@ -125,7 +125,7 @@ int fuzz_command(const FuzzCommand& command) {
         return wrong("--arch " + command.arch + " is not modelled; `lockwarp run --help` lists");
     if (command.list) {
         for (const std::string& name :
-             programs::generated_instructions(arch_named(command.arch).value_or(isa::Arch::sm_90)))
+             programs::generated_instructions(arch_named(command.arch).value_or(isa::default_arch)))
             fmt::print("{}\n", name);
         return done;
     }

@@ -23,35 +23,19 @@ namespace {
 
 constexpr size_t columns = 100;
 
-// Short enough for a table.
-std::string_view word_of(num::Evidence evidence) {
-    switch (evidence) {
-        case num::Evidence::measured:
-            return "meas.";
-        case num::Evidence::replayed:
-            return "repl.";
-        case num::Evidence::literature:
-            return "lit.";
-        case num::Evidence::derived:
-            return "der.";
-    }
-    return "-";
-}
-
 // How the arithmetic of a variant is known on an architecture; "-": the architecture lacks it.
 std::string_view known_by(const isa::MmaVariant& v, const isa::ArchRow& arch) {
-    if (v.target > arch.number) return "-";
+    if (!isa::has(arch, v.target)) return "-";
     const num::DotRow* row = num::find_dot_row(arch.arch, v.m, v.n, v.k, v.a, v.d, v.kind);
-    return row == nullptr ? "-" : word_of(num::known(*row, v).evidence);
+    return row == nullptr ? "-" : isa::brief(num::known(*row, v).evidence);
 }
 
 // The same of wmma.mma.
 std::string_view known_by(const isa::WmmaVariant& v, const isa::ArchRow& arch) {
-    const num::DotRow* row =
-        v.target > arch.number || isa::wmma_machine(arch.arch) == nullptr
-            ? nullptr
-            : num::find_dot_row(arch.arch, v.m, v.n, v.k, v.ab, isa::sum_type(v));
-    return row == nullptr ? "-" : word_of(num::known(*row, v.k).evidence);
+    const num::DotRow* row = !isa::has(arch, v.target) ? nullptr
+                                                       : num::find_dot_row(arch.arch, v.m, v.n, v.k,
+                                                                           v.ab, isa::sum_type(v));
+    return row == nullptr ? "-" : isa::brief(num::known(*row, v.k).evidence);
 }
 
 // Words in lines of at most 100 columns.

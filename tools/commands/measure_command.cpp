@@ -58,7 +58,7 @@ launch::Result<Wanted> make_wanted(launch::Input in, isa::Arch arch) {
 
 launch::Problem open_engine(const MeasureCommand& command, Engines& out) {
     if (command.emulator) {
-        out.arch = isa::Arch::sm_90;
+        out.arch = isa::default_arch;
         out.all.push_back(std::make_unique<validate::EmulatorEngine>(out.arch));
         return {};
     }

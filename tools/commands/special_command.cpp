@@ -89,7 +89,7 @@ validate::CaseResult result_of(const SpecialReport& r, const std::string& name) 
 
 launch::Problem open_engines(const SpecialCommand& command, Engines& out) {
     if (!command.emulator) return open_gpus(command.engines, 1, out);
-    out.arch = isa::Arch::sm_90;
+    out.arch = isa::default_arch;
     out.all.push_back(std::make_unique<validate::EmulatorEngine>(out.arch, false, command.threads));
     return {};
 }
@@ -188,7 +188,7 @@ int special_command(const SpecialCommand& command) {
     }
     std::vector<std::string> absent;
     std::erase_if(forms, [&](const gpu::SpecialForm& f) {
-        if (f.target <= isa::row(engines.arch).number) return false;
+        if (isa::has(engines.arch, f.target)) return false;
         absent.emplace_back(gpu::spelling(f).view());
         return true;
     });
