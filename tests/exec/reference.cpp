@@ -35,16 +35,8 @@ float toward_zero(double value) {
 }  // namespace
 
 Block f16_block(isa::Arch arch) {
-    switch (arch) {
-        case isa::Arch::sm_70:
-            return {4, 23};
-        case isa::Arch::sm_90:
-        case isa::Arch::sm_100:
-        case isa::Arch::sm_120:
-            return {16, 25};
-        default:
-            return {8, 24};
-    }
+    const unsigned number = isa::row(arch).number;
+    return number < 75 ? Block{4, 23} : number < 90 ? Block{8, 24} : Block{16, 25};
 }
 
 float dot_f32(Block how, const std::vector<double>& a, const std::vector<double>& b, double c) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -17,9 +18,11 @@ namespace {
 using namespace lockwarp;
 using programs::Probe;
 
-constexpr auto all_archs = {isa::Arch::sm_70,  isa::Arch::sm_75, isa::Arch::sm_80,
-                            isa::Arch::sm_86,  isa::Arch::sm_89, isa::Arch::sm_90,
-                            isa::Arch::sm_100, isa::Arch::sm_120};
+constexpr auto all_archs = [] {
+    std::array<isa::Arch, isa::arch_rows.size()> out{};
+    for (size_t i = 0; i < out.size(); ++i) out[i] = isa::arch_rows[i].arch;
+    return out;
+}();
 
 const std::vector<Probe>& all_of(isa::Arch arch) {
     static std::map<isa::Arch, std::vector<Probe>> made;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may run where, in the assembler's words: what ptxas 13.0 said about every matrix variant on
 // every target (ptxas_13_0.json), and single cases.
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -612,6 +614,23 @@ TEST(Legality, AModuleRunsOnItsTargetAndNewerMachines) {
     EXPECT_EQ(message("sm_90a", Arch::sm_80), "A module for sm_90a cannot run on sm_80");
     EXPECT_EQ(message("sm_100a", Arch::sm_90), "A module for sm_100a cannot run on sm_90");
     EXPECT_EQ(message("sm_52, debug", Arch::sm_70), "");
+    EXPECT_EQ(message("sm_90f", Arch::sm_90), "A module for sm_90f cannot run on sm_90");
+    // PTX manual, ".target": which architectures are of one family.
+    constexpr std::array families{std::array{100, 103}, std::array{120, 121}};
+    for (const ArchRow& from : arch_rows)
+        for (const ArchRow& to : arch_rows) {
+            const std::string name(from.name);
+            const auto runs = [&](const std::string& suffix) {
+                return message(name + suffix, to.arch).empty();
+            };
+            const bool family = std::ranges::any_of(families, [&](const auto& members) {
+                return std::ranges::count(members, from.number) == 1 &&
+                       std::ranges::count(members, to.number) == 1;
+            });
+            EXPECT_EQ(runs(""), from.number <= to.number) << name << " on " << to.name;
+            EXPECT_EQ(runs("a"), from.number == to.number) << name << " on " << to.name;
+            EXPECT_EQ(runs("f"), family && from.number <= to.number) << name << " on " << to.name;
+        }
 }
 
 TEST(Legality, TheMachineOfAModule) {
@@ -626,11 +645,12 @@ TEST(Legality, TheMachineOfAModule) {
     EXPECT_EQ(machine("sm_70"), "sm_70");
     EXPECT_EQ(machine("sm_90a"), "sm_90");
     EXPECT_EQ(machine("sm_60"), "sm_70");
-    EXPECT_EQ(machine("sm_87"), "sm_89");
+    EXPECT_EQ(machine("sm_88"), "sm_89");
     EXPECT_EQ(machine("sm_100a"), "sm_100");
-    EXPECT_EQ(machine("sm_103"), "sm_120");
-    EXPECT_EQ(machine("sm_103a"), none);
-    EXPECT_EQ(machine("sm_121"), none);
+    EXPECT_EQ(machine("sm_110"), "sm_120");
+    EXPECT_EQ(machine("sm_110a"), none);
+    EXPECT_EQ(machine("sm_110f"), none);
+    EXPECT_EQ(machine("sm_130"), none);
     EXPECT_EQ(machine("debug"), none);
 }
 

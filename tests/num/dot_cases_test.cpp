@@ -18,10 +18,6 @@ namespace {
 using isa::Arch;
 using isa::Type;
 
-constexpr std::array all_archs{Arch::sm_70, Arch::sm_75, Arch::sm_80,  Arch::sm_86,
-                               Arch::sm_89, Arch::sm_90, Arch::sm_100, Arch::sm_120};
-static_assert(all_archs.size() == isa::arch_rows.size());
-
 uint64_t bits(Type t, double value) {
     return convert(Type::f64, t, std::bit_cast<uint64_t>(value), Rounding::rn);
 }
@@ -52,10 +48,9 @@ uint64_t dot(Arch arch, int k, Type a, Type d, std::initializer_list<Pair> pairs
 // One column per architecture: sm_70; sm_75, 80, 86 and 89; from sm_90 on.
 void expect_f32(std::initializer_list<Pair> pairs, double c, uint32_t volta, uint32_t ampere,
                 uint32_t hopper) {
-    for (const Arch arch : all_archs) {
-        const uint32_t expected = arch == Arch::sm_70   ? volta
-                                  : arch >= Arch::sm_90 ? hopper
-                                                        : ampere;
+    for (const isa::ArchRow& a : isa::arch_rows) {
+        const Arch arch = a.arch;
+        const uint32_t expected = a.number < 75 ? volta : a.number < 90 ? ampere : hopper;
         const int k = arch == Arch::sm_70 ? 4 : 8;
         EXPECT_EQ(dot(arch, k, Type::f16, Type::f32, pairs, bits(Type::f32, c)), expected)
             << isa::row(arch).name;
@@ -113,13 +108,13 @@ TEST(DotCases, SubnormalTimesOne) {
 }
 
 TEST(DotCases, ZeroIsPositive) {
-    for (const Arch arch : all_archs)
+    for (const isa::ArchRow& a : isa::arch_rows)
         for (const Type d : {Type::f16, Type::f32}) {
             const uint64_t minus_zero = bits(d, -0.0);
-            EXPECT_EQ(dot(arch, 4, Type::f16, d, {{-0.0, 1}, {-0.0, 1}, {0.0, -1}, {-1, 0.0}},
+            EXPECT_EQ(dot(a.arch, 4, Type::f16, d, {{-0.0, 1}, {-0.0, 1}, {0.0, -1}, {-1, 0.0}},
                           minus_zero),
                       0u);
-            EXPECT_EQ(dot(arch, 4, Type::f16, d, {{1, 1}, {-1, 1}}, minus_zero), 0u);
+            EXPECT_EQ(dot(a.arch, 4, Type::f16, d, {{1, 1}, {-1, 1}}, minus_zero), 0u);
         }
     // A negative sum that rounds to zero.
     EXPECT_EQ(dot(Arch::sm_90, 16, Type::bf16, Type::f32, {{-power(-70), power(-83)}}, 0), 0u);
@@ -128,7 +123,8 @@ TEST(DotCases, ZeroIsPositive) {
 TEST(DotCases, SpecialsAreDecidedOnInputs) {
     const double infinity = HUGE_VAL;
     const double nan = std::nan("");
-    for (const Arch arch : all_archs) {
+    for (const isa::ArchRow& a : isa::arch_rows) {
+        const Arch arch = a.arch;
         const auto f32 = [&](std::initializer_list<Pair> pairs, double c) {
             return dot(arch, 4, Type::f16, Type::f32, pairs, bits(Type::f32, c));
         };
@@ -193,9 +189,10 @@ TEST(DotCases, RoutineRoundsEachStep) {
                            b.data(), &c, &d);
         return d;
     };
-    for (const Arch arch :
-         {Arch::sm_80, Arch::sm_86, Arch::sm_89, Arch::sm_90, Arch::sm_100, Arch::sm_120})
-        EXPECT_EQ(result(arch), 0u) << isa::row(arch).name;
+    for (const isa::ArchRow& r : isa::arch_rows)
+        if (r.number >= 80) {
+            EXPECT_EQ(result(r.arch), 0u) << r.name;
+        }
     EXPECT_EQ(result(Arch::sm_75), 0x33800000u);
 }
 

@@ -49,7 +49,7 @@ std::vector<MatrixTypes> types_of(const DotRow& row) {
             if (row.method == Method::integer) all.push_back({a, b, row.d, row.d, true});
         }
     // The other pairs: tests/exec/matrix_definitions_test.cpp.
-    if (row.a == Type::e4m3 && row.arch == Arch::sm_120)
+    if (row.a == Type::e4m3 && isa::has(row.arch, 120))
         for (const auto& [a, b] : {std::pair{Type::e3m2, Type::e4m3},
                                    {Type::e5m2, Type::e2m3},
                                    {Type::e2m1, Type::e2m1},

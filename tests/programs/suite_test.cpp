@@ -155,10 +155,13 @@ TEST_P(SuiteOn, IsIdenticalBesidePlainArithmetic) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Arch, SuiteOn,
-                         testing::Values(isa::Arch::sm_70, isa::Arch::sm_75, isa::Arch::sm_80,
-                                         isa::Arch::sm_86, isa::Arch::sm_89, isa::Arch::sm_90,
-                                         isa::Arch::sm_100, isa::Arch::sm_120),
+std::vector<isa::Arch> all_archs() {
+    std::vector<isa::Arch> out;
+    for (const isa::ArchRow& a : isa::arch_rows) out.push_back(a.arch);
+    return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Arch, SuiteOn, testing::ValuesIn(all_archs()),
                          [](const auto& each) { return std::string(isa::row(each.param).name); });
 
 // Recordings are kept for ever: 6 MB in all. With the emulator as the machine; each is read and
