@@ -30,13 +30,19 @@ endforeach()
 configure_file(gpu/special_ptx.cpp.in ${PROJECT_BINARY_DIR}/special_ptx.cpp @ONLY)
 file(READ lanes/explorer.html EXPLORER_HTML)
 configure_file(lanes/explorer_template.cpp.in ${PROJECT_BINARY_DIR}/explorer_template.cpp @ONLY)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${SPECIAL_PTX} lanes/explorer.html)
+
+# What was recorded is part of the program.
+file(READ evidence/recorded.tsv RECORDED_TSV)
+configure_file(evidence/recorded_text.cpp.in ${PROJECT_BINARY_DIR}/recorded_text.cpp @ONLY)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${SPECIAL_PTX} lanes/explorer.html
+             evidence/recorded.tsv)
 
 # gpu opens NVIDIA's driver when it runs; nothing of CUDA is needed to build it.
 file(GLOB LIBRARY_SOURCES CONFIGURE_DEPENDS launch/*.cpp lanes/*.cpp gpu/*.cpp programs/*.cpp
      validate/*.cpp evidence/*.cpp)
 lockwarp_library(lockwarp_library lockwarp ${LIBRARY_SOURCES}
-                 ${PROJECT_BINARY_DIR}/special_ptx.cpp ${PROJECT_BINARY_DIR}/explorer_template.cpp)
+                 ${PROJECT_BINARY_DIR}/special_ptx.cpp ${PROJECT_BINARY_DIR}/explorer_template.cpp
+                 ${PROJECT_BINARY_DIR}/recorded_text.cpp)
 set_target_properties(lockwarp_library PROPERTIES OUTPUT_NAME lockwarp)
 target_link_libraries(lockwarp_library PUBLIC lockwarp_emu nlohmann_json::nlohmann_json tl::expected
                       PRIVATE fmt::fmt zstd::libzstd_shared ${CMAKE_DL_LIBS})

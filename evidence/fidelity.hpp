@@ -11,6 +11,7 @@
 
 #include "emu/isa/operation.hpp"
 #include "emu/ptx/tree.hpp"
+#include "evidence/recorded.hpp"
 
 namespace lockwarp::evidence {
 
@@ -36,20 +37,6 @@ struct FidelityWord {
 // In the order of Fidelity.
 std::span<const FidelityWord> fidelity_words();
 std::string_view word_of(Fidelity f);
-
-// What recordings and fuzz reports from one machine hold of one instruction.
-struct RecordedRow {
-    std::string_view instruction;  // a spelling, or the key of an mma or wmma.mma variant
-    std::string_view arch;         // "sm_90"
-    std::string_view device;       // "NVIDIA H200"
-    std::string_view driver;
-    uint64_t
-        values;  // results compared; 0: it has none, and what was read afterwards was identical
-    uint64_t different;  // of them
-};
-
-// Sorted by all fields. Made by `lockwarp fidelity --from`.
-std::span<const RecordedRow> recorded_rows();
 
 // How recordings name an instruction: its spelling, or the key of the mma variant.
 std::string recorded_name(const std::string& spelling);

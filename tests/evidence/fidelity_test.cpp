@@ -167,7 +167,40 @@ TEST(Fidelity, OfAProgramIsWhatItsInstructionsAre) {
     EXPECT_EQ(fewer[0].instruction, "activemask.b32");
 }
 
+TEST(Recorded, ATableIsReadAsItIsWritten) {
+    const std::vector<RecordedRow> rows{{"add.f32", "sm_90", "a \"machine\"", "1.0", 7, 2},
+                                        {"ret", "sm_90", "a \"machine\"", "1.0", 0, 0}};
+    const std::string text = evidence::write_recorded(rows);
+    const evidence::RecordedTable table = evidence::read_recorded(text);
+    EXPECT_EQ(table.problem, "");
+    ASSERT_EQ(table.rows.size(), 2u);
+    EXPECT_EQ(table.rows[0].device, "a \"machine\"");
+    EXPECT_EQ(table.rows[0].values, 7u);
+    EXPECT_EQ(evidence::write_recorded(table.rows), text);
+}
+
+TEST(Recorded, ALineThatIsNoRowIsNamed) {
+    const std::string header = std::string(evidence::recorded_header) + "\n";
+    const auto problem = [&](const std::string& rows) {
+        const evidence::RecordedTable table = evidence::read_recorded(header + rows);
+        EXPECT_TRUE(table.rows.empty() || table.problem.empty());
+        return table.problem;
+    };
+    EXPECT_EQ(problem("ret\tsm_90\tH200\t580\t1\t0\n"), "");
+    for (const char* row : {"\n", "ret\n", "ret\tsm_90\tH200\t580\t1\n",
+                            "ret\tsm_90\tH200\t580\t1\t0\t0\n", "ret\tsm_9\tH200\t580\t1\t0\n",
+                            "ret\tsm_90\t\t580\t1\t0\n", "ret\tsm_90\tH200\t580\t-1\t0\n",
+                            "ret\tsm_90\tH200\t580\t1x\t0\n", "ret\tsm_90\tH200\t580\t1\t2\n"})
+        EXPECT_TRUE(problem(row).starts_with("line 2: ")) << row;
+    const std::string row = "ret\tsm_90\tH200\t580\t1\t0\n";
+    EXPECT_TRUE(problem(row + row).starts_with("line 3: "));
+    EXPECT_TRUE(problem(row + "add.f32\tsm_90\tH200\t580\t1\t0\n").starts_with("line 3: "));
+    EXPECT_TRUE(evidence::read_recorded(row).problem.starts_with("line 1: "));
+}
+
 TEST(Fidelity, RecordedRowsAreSortedAndOfKnownInstructions) {
+    ASSERT_EQ(evidence::recorded_table().problem, "");
+    ASSERT_GT(evidence::recorded_table().rows.size(), 10000u);
     std::set<std::string> known;
     for (const isa::MmaVariant& v : isa::mma_variants()) known.insert(std::string(v.key));
     for (const isa::WmmaVariant& v : isa::wmma_variants()) known.insert(std::string(v.key));

@@ -95,18 +95,18 @@ TEST(FidelityTable, IsWhatTheRecordingsHold) {
     folder.write("brev.lwr", recorded("brev", isa::Arch::sm_90));
     folder.write("other.json", "{}");
     folder.write("notes.txt", "ignored");
-    std::string cpp;
+    std::string table;
     size_t rows = 0;
-    ASSERT_EQ(recorded_source(folder.path.string(), cpp, rows), "");
+    ASSERT_EQ(recorded_table(folder.path.string(), table, rows), "");
     EXPECT_GT(rows, 5u);
-    EXPECT_TRUE(contains(cpp, "\"sm_90\", \"a \\042machine\\042\", \"1.0\"")) << cpp;
+    EXPECT_TRUE(contains(table, "\tsm_90\ta \"machine\"\t1.0\t")) << table;
     // Each lane of 16 warps.
-    EXPECT_TRUE(contains(cpp, "    on_0(\"brev.b32\", 512),\n")) << cpp;
-    EXPECT_TRUE(contains(cpp, "    on_0(\"ret\", 0),\n")) << cpp;
+    EXPECT_TRUE(contains(table, "\nbrev.b32\tsm_90\ta \"machine\"\t1.0\t512\t0\n")) << table;
+    EXPECT_TRUE(contains(table, "\nret\tsm_90\ta \"machine\"\t1.0\t0\t0\n")) << table;
     // Twice the recordings, twice the values.
     folder.write("again.lwr", recorded("brev", isa::Arch::sm_90));
-    ASSERT_EQ(recorded_source(folder.path.string(), cpp, rows), "");
-    EXPECT_TRUE(contains(cpp, "    on_0(\"brev.b32\", 1024),\n")) << cpp;
+    ASSERT_EQ(recorded_table(folder.path.string(), table, rows), "");
+    EXPECT_TRUE(contains(table, "\t1024\t0\n")) << table;
 }
 
 TEST(FidelityTable, SaysWhatDiffers) {
@@ -134,12 +134,12 @@ TEST(FidelityTable, SaysWhatDiffers) {
     words[at] ^= 1;
     const std::vector<uint8_t> changed = validate::write_recording(r);
     folder.write("brev.lwr", {changed.begin(), changed.end()});
-    std::string cpp;
+    std::string table;
     size_t rows = 0;
-    ASSERT_EQ(recorded_source(folder.path.string(), cpp, rows), "");
-    EXPECT_TRUE(contains(cpp, ", 512, 1),\n")) << cpp;
+    ASSERT_EQ(recorded_table(folder.path.string(), table, rows), "");
+    EXPECT_TRUE(contains(table, "\t512\t1\n")) << table;
     // What has no results of its own is not said to be identical.
-    EXPECT_FALSE(contains(cpp, "\"ret\"")) << cpp;
+    EXPECT_FALSE(contains(table, "\nret\t")) << table;
 }
 
 TEST(FidelityTable, AddsReportsOfFuzz) {
@@ -158,17 +158,18 @@ TEST(FidelityTable, AddsReportsOfFuzz) {
     summary.instructions["brev.b32"].values = 32;
     summary.instructions["brev.b32"].different = 1;
     folder.write("fuzz.json", summary_json(summary));
-    std::string cpp;
+    std::string table;
     size_t rows = 0;
-    ASSERT_EQ(recorded_source(folder.path.string(), cpp, rows), "");
+    ASSERT_EQ(recorded_table(folder.path.string(), table, rows), "");
     EXPECT_EQ(rows, 2u);
-    EXPECT_TRUE(contains(cpp, "    on_0(\"mma.m16n8k16.f32.f16.f16.f32\", 64),\n")) << cpp;
-    EXPECT_TRUE(contains(cpp, "    on_0(\"brev.b32\", 32, 1),\n")) << cpp;
+    EXPECT_TRUE(contains(table, "\nmma.m16n8k16.f32.f16.f16.f32\tsm_90\tNVIDIA H200\t580\t64\t0\n"))
+        << table;
+    EXPECT_TRUE(contains(table, "\nbrev.b32\tsm_90\tNVIDIA H200\t580\t32\t1\n")) << table;
     // Whose result it is must be known.
     device.number = 80;
     summary.devices.push_back(device);
     folder.write("fuzz.json", summary_json(summary));
-    EXPECT_TRUE(contains(recorded_source(folder.path.string(), cpp, rows), "several machines"));
+    EXPECT_TRUE(contains(recorded_table(folder.path.string(), table, rows), "several machines"));
 }
 
 TEST(FidelityTable, RefusesWhatIsDamaged) {
@@ -176,25 +177,25 @@ TEST(FidelityTable, RefusesWhatIsDamaged) {
     std::string file = recorded("brev", isa::Arch::sm_90);
     file.back() = static_cast<char>(file.back() ^ 1);
     folder.write("brev.lwr", file);
-    std::string cpp;
+    std::string table;
     size_t rows = 0;
-    EXPECT_TRUE(contains(recorded_source(folder.path.string(), cpp, rows), "brev.lwr"));
-    EXPECT_NE(recorded_source((folder.path / "none").string(), cpp, rows), "");
+    EXPECT_TRUE(contains(recorded_table(folder.path.string(), table, rows), "brev.lwr"));
+    EXPECT_NE(recorded_table((folder.path / "none").string(), table, rows), "");
 }
 
 TEST(FidelityTable, TheCommittedOneIsThatOfTheCommittedRecordings) {
     const std::string golden = LOCKWARP_SOURCE_DIR "/tests/golden";
-    std::string cpp;
+    std::string table;
     size_t rows = 0;
     if (!std::filesystem::exists(golden) || std::filesystem::is_empty(golden))
         GTEST_SKIP() << "no recordings in tests/golden";
-    ASSERT_EQ(recorded_source(golden, cpp, rows), "");
+    ASSERT_EQ(recorded_table(golden, table, rows), "");
     EXPECT_GT(rows, 0u);
-    std::ifstream file(LOCKWARP_SOURCE_DIR "/evidence/recorded_rows.cpp");
+    std::ifstream file(LOCKWARP_SOURCE_DIR "/evidence/recorded.tsv");
     std::stringstream text;
     text << file.rdbuf();
-    EXPECT_TRUE(text.str() == cpp)
-        << "make it anew: lockwarp fidelity --from tests/golden > evidence/recorded_rows.cpp";
+    EXPECT_TRUE(text.str() == table)
+        << "make it anew: lockwarp fidelity --from tests/golden > evidence/recorded.tsv";
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ lanes::Answer compared(const ExplainCommand& o) {
                                                     : x.instruction->arch);
     } else if (o.archs == "all") {
         for (const isa::ArchRow& a : isa::arch_rows)
-            if (a.number >= std::max(x.instruction->target, y.instruction->target))
+            if (isa::has(a, std::max(x.instruction->target, y.instruction->target)))
                 archs.emplace_back(a.arch, a.arch);
     } else {
         for (const isa::Arch a : architectures(o.archs, isa::default_arch, error))

@@ -206,8 +206,8 @@ void add_fidelity(CLI::App& app, int& status) {
     fidelity->add_flag("--json", o.json, "print JSON, every row of the instruction tables");
     fidelity
         ->add_option("--from", o.from,
-                     "compare the recordings (.lwr) and reports in a folder; print the source of "
-                     "the table of what they hold")
+                     "compare the recordings (.lwr) and reports in a folder; print the table of "
+                     "what they hold (evidence/recorded.tsv)")
         ->type_name("FOLDER");
     fidelity->footer(fidelity_help());
     fidelity->callback([shared, &status] { status = fidelity_command(*shared); });
@@ -215,11 +215,11 @@ void add_fidelity(CLI::App& app, int& status) {
 
 int fidelity_command(const FidelityCommand& command) {
     if (!command.from.empty()) {
-        std::string cpp;
+        std::string table;
         size_t rows = 0;
-        if (launch::Problem why = recorded_source(command.from, cpp, rows); !why.empty())
+        if (launch::Problem why = recorded_table(command.from, table, rows); !why.empty())
             return wrong(why);
-        fmt::print("{}", cpp);
+        fmt::print("{}", table);
         return std::fflush(stdout) == 0 ? done : wrong("the output could not be written");
     }
     std::vector<const isa::ArchRow*> archs;

@@ -11,7 +11,7 @@ namespace lockwarp::tools {
 
 struct FidelityCommand {
     std::string arch;  // empty: all, one line each
-    std::string from;  // folder of recordings: print the source of evidence/recorded_rows.cpp
+    std::string from;  // folder of recordings: print evidence/recorded.tsv
     bool json = false;
 };
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/report/fidelity_table.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -73,39 +70,14 @@ launch::Problem add_report(const std::string& path, Rows& rows) {
     return {};
 }
 
-std::string literal(const std::string& text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        const bool plain = c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?';
-        out += plain ? std::string(1, c) : fmt::format("\\{:03o}", static_cast<unsigned char>(c));
-    }
-    return out + "\"";
+// A field of a line.
+bool is_plain(const std::string& text) {
+    return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-constexpr std::string_view before = R"(// Made by: lockwarp fidelity --from tests/golden
-#include <array>
-
-#include "evidence/fidelity.hpp"
-
-namespace lockwarp::evidence {
-
-namespace {
-
-// clang-format off
-)";
-
-constexpr std::string_view after = R"(// clang-format on
-
 }  // namespace
 
-std::span<const RecordedRow> recorded_rows() { return rows; }
-
-}  // namespace lockwarp::evidence
-)";
-
-}  // namespace
-
-launch::Problem recorded_source(const std::string& folder, std::string& cpp, size_t& rows) {
+launch::Problem recorded_table(const std::string& folder, std::string& table, size_t& rows) {
     std::error_code failed;
     std::filesystem::recursive_directory_iterator it(folder, failed);
     if (failed) return folder + ": " + failed.message();
@@ -122,31 +94,15 @@ launch::Problem recorded_source(const std::string& folder, std::string& cpp, siz
         if (path.ends_with(".json")) why = add_report(path, all);
         if (!why.empty()) return why;
     }
-    rows = all.size();
-    cpp = before;
-    // A function for each machine, so that a row names it in a letter.
-    std::vector<std::array<std::string, 3>> machines;
-    std::string lines;
+    std::vector<evidence::RecordedRow> out;
     for (const auto& [key, counts] : all) {
         const auto& [instruction, arch, device, driver] = key;
-        const std::array<std::string, 3> machine{arch, device, driver};
-        const auto known = std::ranges::find(machines, machine);
-        const auto index = static_cast<size_t>(known - machines.begin());
-        if (known == machines.end()) machines.push_back(machine);
-        lines += fmt::format("    on_{}({}, {}", index, literal(instruction), counts.values);
-        lines += counts.different == 0 ? "),\n" : fmt::format(", {}),\n", counts.different);
+        if (!is_plain(device) || !is_plain(driver))
+            return folder + ": a device whose name or driver is not plain text";
+        out.push_back({instruction, arch, device, driver, counts.values, counts.different});
     }
-    for (size_t i = 0; i < machines.size(); ++i)
-        cpp += fmt::format(
-            "constexpr RecordedRow on_{}(std::string_view instruction, uint64_t values,\n"
-            "                           uint64_t different = 0) {{\n"
-            "    return {{instruction, {}, {}, {}, values, different}};\n}}\n\n",
-            i, literal(machines[i][0]), literal(machines[i][1]), literal(machines[i][2]));
-    cpp += fmt::format("constexpr std::array<RecordedRow, {}> rows{}", rows,
-                       rows == 0 ? "{};\n" : "{{\n");
-    cpp += lines;
-    if (rows != 0) cpp += "}};\n";
-    cpp += after;
+    rows = out.size();
+    table = evidence::write_recorded(out);
     return {};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a folder of recordings and fuzz reports holds of each instruction, as the source of
-// evidence/recorded_rows.cpp.
+// What a folder of recordings and fuzz reports holds of each instruction, as the table
+// evidence/recorded.tsv.
 #pragma once
 
 #include <string>
@@ -12,6 +12,6 @@ namespace lockwarp::tools {
 // Every .lwr below the folder is compared with the emulator again; .json files that are reports of
 // fuzz, validate or replay are added. Others are ignored. rows: how many there are; 0 where the
 // folder has none of these files.
-launch::Problem recorded_source(const std::string& folder, std::string& cpp, size_t& rows);
+launch::Problem recorded_table(const std::string& folder, std::string& table, size_t& rows);
 
 }  // namespace lockwarp::tools
