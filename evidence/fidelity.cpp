@@ -227,10 +227,13 @@ constexpr auto tables_rows = std::to_array<TablesRow>({
     {Arch::sm_75, Evidence::guessed, elsewhere},
     {Arch::sm_80, Evidence::guessed, elsewhere},
     {Arch::sm_86, Evidence::guessed, elsewhere},
+    {Arch::sm_87, Evidence::guessed, elsewhere},
     {Arch::sm_89, Evidence::guessed, elsewhere},
     {Arch::sm_90, Evidence::measured, ""},
     {Arch::sm_100, Evidence::guessed, elsewhere},
+    {Arch::sm_103, Evidence::guessed, elsewhere},
     {Arch::sm_120, Evidence::guessed, elsewhere},
+    {Arch::sm_121, Evidence::guessed, elsewhere},
 });
 static_assert(isa::one_row_each(tables_rows),
               "each Arch has one row in tables_rows: what an H200's tables of the approximate "

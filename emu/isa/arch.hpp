@@ -10,7 +10,20 @@
 
 namespace lockwarp::isa {
 
-enum class Arch : uint8_t { sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120, count_ };
+enum class Arch : uint8_t {
+    sm_70,
+    sm_75,
+    sm_80,
+    sm_86,
+    sm_87,
+    sm_89,
+    sm_90,
+    sm_100,
+    sm_103,
+    sm_120,
+    sm_121,
+    count_
+};
 
 // What a module's .target adds to the number. sm_120f has what the whole family of sm_120 has and
 // no other family; sm_120a also what sm_120 alone has (PTX manual, ".target").
@@ -50,10 +63,13 @@ inline constexpr std::array<ArchRow, static_cast<size_t>(Arch::count_)> arch_row
     {Arch::sm_75, "sm_75", 75, 0, 63, "T4", 49152, 65536, 0, true, false},
     {Arch::sm_80, "sm_80", 80, 0, 70, "A100", 49152, 166912, 0, false, false},
     {Arch::sm_86, "sm_86", 86, 0, 71, "A10", 49152, 101376, 0, false, false},
+    {Arch::sm_87, "sm_87", 87, 0, 74, "Orin", 49152, 166912, 0, false, false},
     {Arch::sm_89, "sm_89", 89, 0, 78, "L40S", 49152, 101376, 0, false, false},
     {Arch::sm_90, "sm_90", 90, 0, 78, "H200", 49152, 232448, 0x400, false, true},
     {Arch::sm_100, "sm_100", 100, 100, 86, "B200", 49152, 232448, 0x400, false, true},
+    {Arch::sm_103, "sm_103", 103, 100, 88, "B300", 49152, 232448, 0x400, false, true},
     {Arch::sm_120, "sm_120", 120, 120, 87, "RTX 5090", 49152, 101376, 0x400, false, true},
+    {Arch::sm_121, "sm_121", 121, 120, 88, "DGX Spark", 49152, 101376, 0x400, false, true},
 }};
 
 // The architecture that is meant where a command names none: the one whose rows were measured.

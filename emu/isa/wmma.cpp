@@ -183,10 +183,13 @@ constexpr auto machine_rows = std::to_array<WmmaMachine>({
     {Arch::sm_75, Evidence::assembler, code, true},
     {Arch::sm_80, Evidence::assembler, code, true},
     {Arch::sm_86, Evidence::assembler, code, true},
+    {Arch::sm_87, Evidence::derived, "as sm_86", true},
     {Arch::sm_89, Evidence::assembler, code, true},
     {Arch::sm_90, Evidence::measured, "H200", true},
     {Arch::sm_100, Evidence::assembler, code, true},
+    {Arch::sm_103, Evidence::derived, "as sm_100", true},
     {Arch::sm_120, Evidence::assembler, code, true},
+    {Arch::sm_121, Evidence::derived, "as sm_120", true},
 });
 
 static_assert(one_row_each(machine_rows),

@@ -129,10 +129,14 @@ constexpr std::array sums{
     sum(Arch::sm_75, List::turing, List::integers),
     sum(Arch::sm_80, List::routine, List::ampere, List::f64, List::integers),
     sum(Arch::sm_86, List::routine, List::ampere, List::f64, List::integers),
+    sum(Arch::sm_87, List::routine, List::ampere, List::f64, List::integers),
     sum(Arch::sm_89, List::routine, List::ampere, List::f64, List::integers, List::ada_fp8),
     sum(Arch::sm_90, List::routine, List::hopper, List::f64, List::integers, List::fp8_by_f16),
     sum(Arch::sm_100, List::routine, List::hopper, List::f64, List::integers, List::fp8_by_f16),
+    sum(Arch::sm_103, List::routine, List::hopper, List::f64, List::integers, List::fp8_by_f16),
     sum(Arch::sm_120, List::routine, List::hopper, List::f64, List::integers, List::blackwell_fp8,
+        List::block_scale),
+    sum(Arch::sm_121, List::routine, List::hopper, List::f64, List::integers, List::blackwell_fp8,
         List::block_scale),
 };
 static_assert(isa::one_row_each(sums), "each Arch has one row in `sums`: the lists it is made of");
@@ -160,6 +164,7 @@ constexpr std::string_view turing_tests =
     "MMA-Sim, T4 tests; one paper's summary reads 5 terms, not 9";
 constexpr std::string_view same_sass = "H200, and the same SASS from ptxas 13.0";
 constexpr std::string_view same_conversions = "SASS from ptxas 13.0, as on sm_90";
+constexpr std::string_view like_sm_120 = "as sm_120: ptxas 13.0 makes the same code";
 constexpr std::string_view hmma_1684 = "as sm_90; HMMA.1684 in the code of ptxas 13.0";
 
 // The published results of A100, A2, L40S and B200 are of one block of products; of a chain of them
@@ -196,6 +201,11 @@ constexpr std::array sources{
     Source{Arch::sm_86, List::f64, literature, "MMA-Sim"},
     Source{Arch::sm_86, List::integers, literature, "PTX manual"},
 
+    Source{Arch::sm_87, List::routine, derived, "as sm_80 and sm_86"},
+    Source{Arch::sm_87, List::ampere, derived, "as sm_80 and sm_86"},
+    Source{Arch::sm_87, List::f64, derived, "as sm_80 and sm_86"},
+    Source{Arch::sm_87, List::integers, literature, "PTX manual"},
+
     Source{Arch::sm_89, List::routine, literature, same_sass},
     one_block(Arch::sm_89, Type::f16, Type::f32, "L40S, one block; chain: MMA-Sim"),
     one_block(Arch::sm_89, Type::f16, Type::f16,
@@ -226,6 +236,12 @@ constexpr std::array sources{
     Source{Arch::sm_100, List::integers, literature, "PTX manual"},
     Source{Arch::sm_100, List::fp8_by_f16, literature, same_conversions},
 
+    Source{Arch::sm_103, List::routine, derived, "as sm_100"},
+    Source{Arch::sm_103, List::hopper, derived, "as sm_100"},
+    Source{Arch::sm_103, List::f64, derived, "as sm_100"},
+    Source{Arch::sm_103, List::integers, literature, "PTX manual"},
+    Source{Arch::sm_103, List::fp8_by_f16, derived, "as sm_100: ptxas 13.0 makes the same code"},
+
     Source{Arch::sm_120, List::routine, literature, same_sass},
     Source{Arch::sm_120, List::hopper, literature, "MMA-Sim"},
     Source{Arch::sm_120, List::hopper, literature, "as sm_90", Type::f16, Type::f16},
@@ -234,6 +250,13 @@ constexpr std::array sources{
     Source{Arch::sm_120, List::integers, literature, "PTX manual"},
     Source{Arch::sm_120, List::blackwell_fp8, literature, "MMA-Sim"},
     Source{Arch::sm_120, List::block_scale, literature, "MMA-Sim"},
+
+    Source{Arch::sm_121, List::routine, derived, like_sm_120},
+    Source{Arch::sm_121, List::hopper, derived, like_sm_120},
+    Source{Arch::sm_121, List::f64, derived, like_sm_120},
+    Source{Arch::sm_121, List::integers, literature, "PTX manual"},
+    Source{Arch::sm_121, List::blackwell_fp8, derived, like_sm_120},
+    Source{Arch::sm_121, List::block_scale, derived, like_sm_120},
 };
 
 // Where a row about one product stands, it goes before the one about its whole list. nullptr: none,

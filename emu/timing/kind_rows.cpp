@@ -23,7 +23,8 @@ struct Knowledge {
 constexpr std::array knowledge{
     Knowledge{Arch::sm_70, literature}, Knowledge{Arch::sm_75, literature},
     Knowledge{Arch::sm_80, literature}, Knowledge{Arch::sm_86, literature},
-    Knowledge{Arch::sm_89, literature}, Knowledge{Arch::sm_90, measured},
+    Knowledge{Arch::sm_87, derived},    Knowledge{Arch::sm_89, literature},
+    Knowledge{Arch::sm_90, measured},
 };
 
 constexpr uint32_t bit(Arch a) { return uint32_t{1} << static_cast<unsigned>(a); }
@@ -32,7 +33,7 @@ constexpr uint32_t on(Archs... archs) {
     return (bit(archs) | ...);
 }
 constexpr uint32_t volta = on(Arch::sm_70, Arch::sm_75);
-constexpr uint32_t ampere = on(Arch::sm_80, Arch::sm_86, Arch::sm_89);
+constexpr uint32_t ampere = on(Arch::sm_80, Arch::sm_86, Arch::sm_87, Arch::sm_89);
 constexpr uint32_t hopper = on(Arch::sm_90);
 constexpr uint32_t all = [] {
     uint32_t out = 0;
@@ -73,9 +74,9 @@ constexpr std::array cost_rows{
     CostRow{{bit_field,        "bit_field",        Pipe::alu,      4, "shifts and masks"}, derived, alike(8, 200)},
     CostRow{{multiply,         "multiply",         Pipe::imad,     1, "results per clock"}, literature, alike(4, 200)},
     CostRow{{multiply64,       "multiply64",       Pipe::imad,     2, "by parts"}, derived, alike(5, 200)},
-    CostRow{{f32,              "f32",              Pipe::fma,      1, "results per clock"}, literature, {Share{on(Arch::sm_70, Arch::sm_75, Arch::sm_80), 4, 200}, Share{on(Arch::sm_86, Arch::sm_89), 4, 100}, Share{hopper, 4, 100}}},
-    CostRow{{f16x2,            "f16x2",            Pipe::half,     1, "results per clock"}, literature, {Share{volta, 6, 200}, Share{on(Arch::sm_80), 5, 100}, Share{on(Arch::sm_86, Arch::sm_89), 5, 200}, Share{hopper, 8, 120}}},
-    CostRow{{f64,              "f64",              Pipe::fp64,     1, "results per clock"}, literature, {Share{on(Arch::sm_70, Arch::sm_80), 8, 400}, Share{on(Arch::sm_75, Arch::sm_86, Arch::sm_89), 8, 6400}, Share{hopper, 8, 220}}},
+    CostRow{{f32,              "f32",              Pipe::fma,      1, "results per clock"}, literature, {Share{on(Arch::sm_70, Arch::sm_75, Arch::sm_80), 4, 200}, Share{on(Arch::sm_86, Arch::sm_87, Arch::sm_89), 4, 100}, Share{hopper, 4, 100}}},
+    CostRow{{f16x2,            "f16x2",            Pipe::half,     1, "results per clock"}, literature, {Share{volta, 6, 200}, Share{on(Arch::sm_80), 5, 100}, Share{on(Arch::sm_86, Arch::sm_87, Arch::sm_89), 5, 200}, Share{hopper, 8, 120}}},
+    CostRow{{f64,              "f64",              Pipe::fp64,     1, "results per clock"}, literature, {Share{on(Arch::sm_70, Arch::sm_80), 8, 400}, Share{on(Arch::sm_75, Arch::sm_86, Arch::sm_87, Arch::sm_89), 8, 6400}, Share{hopper, 8, 220}}},
     CostRow{{mufu,             "mufu",             Pipe::sfu,      1, "results per clock"}, literature, alike(17, 800)},
     CostRow{{mufu_scaled,      "mufu_scaled",      Pipe::sfu,      1, "with a multiplication about it"}, derived, alike(23, 800)},
     CostRow{{convert,          "convert",          Pipe::alu,      1, "results per clock"}, derived, alike(4, 200)},

@@ -27,6 +27,7 @@ constexpr std::array machine_rows{
     Machine{sm_80, "A100",        108, 1410, 64, 32, 167936, 1024, 196608, 40960, 1555, false},
     Machine{sm_86, "A10",          72, 1695, 48, 16, 102400, 1024, 131072,  6144,  600, false},
     Machine{sm_86, "RTX 3090",     82, 1695, 48, 16, 102400, 1024, 131072,  6144,  936, true},
+    Machine{sm_87, "Orin",         16, 1300, 48, 16, 167936, 1024, 196608,  4096,  204, false},
     Machine{sm_89, "L40S",        142, 2520, 48, 24, 102400, 1024, 131072, 98304,  864, false},
     Machine{sm_89, "RTX 4090",    128, 2520, 48, 24, 102400, 1024, 131072, 73728, 1008, true},
     Machine{sm_90, "H200",        132, 1980, 64, 32, 233472, 1024, 262144, 51200, 4800, false},
@@ -38,6 +39,7 @@ constexpr std::array flow_rows{
     FlowRow{sm_75, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
     FlowRow{sm_80, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
     FlowRow{sm_86, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
+    FlowRow{sm_87, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
     FlowRow{sm_89, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
     FlowRow{sm_90, 200, 12, 8, 200, 20, measured, "H200; start guessed"},
 };
@@ -48,6 +50,7 @@ constexpr std::array shared_rows{
     SharedRow{sm_75, 19, 19, 30, 200, 400, 200, 100, 100, 5, literature, "T4, Jia et al. 2019; rates as sm_90"},
     SharedRow{sm_80, 23, 23, 34, 200, 400, 200, 100, 100, 5, literature, "A6000, Huerta et al. 2025"},
     SharedRow{sm_86, 23, 23, 34, 200, 400, 200, 100, 100, 5, literature, "A6000, Huerta et al. 2025"},
+    SharedRow{sm_87, 23, 23, 34, 200, 400, 200, 100, 100, 5, derived,   "as sm_86"},
     SharedRow{sm_89, 23, 23, 34, 200, 400, 200, 100, 100, 5, derived,   "as sm_86"},
     SharedRow{sm_90, 23, 23, 26, 200, 400, 200, 250, 100, 5, measured,  "H200"},
 };
@@ -58,6 +61,7 @@ constexpr std::array global_rows{
     GlobalRow{sm_75, 32, 188, 440, 200, 100, 500,  50, 100, 150, 1200, 50, 12, literature, "T4, Jia et al. 2019"},
     GlobalRow{sm_80, 33, 200, 470, 210, 100, 500,  50, 100, 150, 3600, 50, 12, literature, "A100, Abdelkhalik et al. 2022"},
     GlobalRow{sm_86, 33, 200, 470, 210, 100, 500,  50, 100, 150, 1600, 50, 12, derived,   "as sm_80"},
+    GlobalRow{sm_87, 33, 200, 470, 210, 100, 500,  50, 100, 150,  512, 50, 12, guessed,  "as sm_80; L2's rate by its SMs"},
     GlobalRow{sm_89, 33, 220, 540, 230, 100, 500,  50, 100, 150, 2400, 50, 12, derived,   "as sm_80"},
     GlobalRow{sm_90, 30, 295, 622, 293, 100, 500,  29,  98, 300, 4800, 50, 12, measured,  "H200; under load fitted to whole kernels"},
 };

@@ -73,8 +73,9 @@ struct Modelled {
 };
 inline constexpr std::array modelled{
     Modelled{Arch::sm_70, true},   Modelled{Arch::sm_75, true},   Modelled{Arch::sm_80, true},
-    Modelled{Arch::sm_86, true},   Modelled{Arch::sm_89, true},   Modelled{Arch::sm_90, true},
-    Modelled{Arch::sm_100, false}, Modelled{Arch::sm_120, false},
+    Modelled{Arch::sm_86, true},   Modelled{Arch::sm_87, true},   Modelled{Arch::sm_89, true},
+    Modelled{Arch::sm_90, true},   Modelled{Arch::sm_100, false}, Modelled{Arch::sm_103, false},
+    Modelled{Arch::sm_120, false}, Modelled{Arch::sm_121, false},
 };
 static_assert(isa::one_row_each(modelled),
               "each Arch has one row in timing's `modelled`: whether its cycles are");

@@ -144,6 +144,8 @@ constexpr std::array own_rows{
     TensorRow{sm_86, 16, 8, 128, "int4",s32, true,  false, "", 24, 1600, 1, derived, "as dense of half the k"},
     TensorRow{sm_86, 16, 8, 64, "int4", s32, true,  false, "", 18,  800, 1, derived, "as dense of half the k"},
 
+    TensorRow{sm_87, 8,  8, 4,  "f64",  f64, false, false, "", 530, 51200, 1, guessed, "as sm_86"},
+
     // fp8 is Ada's own; its other rows are those of sm_86 (see likenesses).
     TensorRow{sm_89, 16, 8, 32, "fp8", f32, false, false, "", 24, 1600, 1, derived, "as s8"},
     TensorRow{sm_89, 16, 8, 32, "fp8", f32, false, true,  "", 33, 3200, 1, derived, "half the rate of s8"},
@@ -230,10 +232,12 @@ struct Likeness {
     std::string_view source;
 };
 constexpr std::array likenesses{
+    Likeness{sm_87, sm_80, false, derived, "as sm_80, by Jetson AGX Orin's figures"},
     Likeness{sm_89, sm_86, false, derived, "as sm_86"},
     // Volta's product is written out from sm_80 on, the same way.
     Likeness{sm_80, sm_90, true, derived, "written out as on sm_90"},
     Likeness{sm_86, sm_90, true, derived, "written out as on sm_90"},
+    Likeness{sm_87, sm_90, true, derived, "written out as on sm_90"},
     Likeness{sm_89, sm_90, true, derived, "written out as on sm_90"},
 };
 
