@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "emu/isa/matrix.hpp"
+#include "emu/isa/elements.hpp"
 #include "emu/timing/wavefronts.hpp"
 #include "lanes/expression.hpp"
 
@@ -366,20 +366,18 @@ Answer matrix_rows(const Access& a, const Pattern& p) {
     Grid g;
     g.header = {"lane", "address", "row", load ? "goes to" : "comes from"};
     json rows = json::array();
-    const isa::Fragment& f = isa::fragment(isa::moved_matrix);
+    const isa::Elements plain = isa::moved_elements(1);
+    const isa::Elements elements = a.trans ? isa::transposed(plain) : plain;
     for (unsigned lane = 0; lane < a.lanes; ++lane) {
         const unsigned matrix = lane / 8;
         const unsigned row = lane % 8;
         std::vector<unsigned> who;
         std::set<unsigned> halves;
-        for (unsigned l = 0; l < 32; ++l)
-            for (unsigned half = 0; half < 2; ++half) {
-                const unsigned index = f.layout.at(l, half);
-                const unsigned r = a.trans ? index / f.rows : index % f.rows;
-                if (r != row) continue;
-                if (who.empty() || who.back() != l) who.push_back(l);
-                halves.insert(half);
-            }
+        for (const isa::Element e : elements) {
+            if (e.row != row) continue;
+            if (who.empty() || who.back() != e.lane) who.push_back(e.lane);
+            halves.insert(e.value);
+        }
         const std::string bits = halves.size() == 2     ? ""
                                  : *halves.begin() == 0 ? "[15:0]"
                                                         : "[31:16]";

@@ -251,12 +251,12 @@ class Data {
                {"coordinates", coordinates},
                {"parts", o.parts},
                {"part_word", o.part_word},
-               {"quad_pairs", o.threads == isa::Threads::quad_pairs},
+               {"quad_pairs", o.elements.threads == isa::Threads::quad_pairs},
                {"lanes", o.lanes},
                {"values", o.values},
                {"registers", o.registers},
                {"register_bits", o.register_bits},
-               {"layout", o.layout.threads() > 1 ? text_of(o.layout) : ""}};
+               {"layout", o.elements.layout.threads() > 1 ? text_of(o.elements.layout) : ""}};
         j["formulas"] = all_formulas.add(formulas_json(o));
         j["places"] = places.add(places_of(o));
         Table t = table_of(o);

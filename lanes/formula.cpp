@@ -30,27 +30,28 @@ class Digits {
             return;
         }
         // Of one that runs over the last row, the rest is columns.
-        if (stride < o.layout_rows && stride * size > o.layout_rows) {
-            const uint32_t within = o.layout_rows / stride;
+        if (stride < o.elements.layout_rows && stride * size > o.elements.layout_rows) {
+            const uint32_t within = o.elements.layout_rows / stride;
             mode(from, divisor, within, stride);
-            mode(from, divisor * within, size / within, o.layout_rows);
+            mode(from, divisor * within, size / within, o.elements.layout_rows);
             return;
         }
-        const bool in_row = stride < o.layout_rows;
-        const bool is_row = in_row != o.transposed;
-        list.push_back(
-            {from, divisor, size, is_row ? 'r' : 'c', in_row ? stride : stride / o.layout_rows});
+        const bool in_row = stride < o.elements.layout_rows;
+        const bool is_row = in_row != o.elements.transposed;
+        list.push_back({from, divisor, size, is_row ? 'r' : 'c',
+                        in_row ? stride : stride / o.elements.layout_rows});
     }
 
     // A mode of threads: thread t of a quad-pair is lane t%4 + 16*(t/4), without the quad-pair's 4.
     void thread_mode(uint32_t divisor, uint32_t size, uint32_t stride) {
-        if (o.given < 4) {  // thread t is lane t/given*4 + t%given
-            if (divisor >= o.given) return mode('l', divisor / o.given * 4, size, stride);
-            const uint32_t within = std::min(size, o.given / divisor);
+        if (o.elements.given < 4) {  // thread t is lane t/given*4 + t%given
+            if (divisor >= o.elements.given)
+                return mode('l', divisor / o.elements.given * 4, size, stride);
+            const uint32_t within = std::min(size, o.elements.given / divisor);
             mode('l', divisor, within, stride);
             return mode('l', 4, size / within, stride * within);
         }
-        if (o.threads == isa::Threads::warp) return mode('l', divisor, size, stride);
+        if (o.elements.threads == isa::Threads::warp) return mode('l', divisor, size, stride);
         if (divisor >= 4) return mode('l', divisor * 4, size, stride);
         if (divisor * size <= 4) return mode('l', divisor, size, stride);
         const uint32_t within = 4 / divisor;
@@ -62,9 +63,9 @@ class Digits {
         if (o.parts > 1) {
             list.push_back({'l', divisor, 2, 'p', part});
         } else if (row_step != 0) {
-            list.push_back({'l', divisor, 2, o.transposed ? 'c' : 'r', row_step});
+            list.push_back({'l', divisor, 2, o.elements.transposed ? 'c' : 'r', row_step});
         } else if (column_step != 0) {
-            list.push_back({'l', divisor, 2, o.transposed ? 'r' : 'c', column_step});
+            list.push_back({'l', divisor, 2, o.elements.transposed ? 'r' : 'c', column_step});
         } else {
             list.push_back({'l', divisor, 2, '0', 0});
         }
@@ -99,24 +100,24 @@ void merge(std::vector<Term>& terms, const auto& extent_of) {
 }  // namespace
 
 Formulas formulas(const Operand& o) {
-    if (o.layout.values() * o.layout.threads() <= 1) return {};
+    if (o.elements.layout.values() * o.elements.layout.threads() <= 1) return {};
     Digits digits(o);
     uint32_t at = 1;
-    for (const isa::LayoutMode& m : o.layout.thread) {
+    for (const isa::LayoutMode& m : o.elements.layout.thread) {
         digits.thread_mode(at, m.shape, m.stride);
         at *= m.shape;
     }
-    if (o.threads == isa::Threads::quad_pairs) {
-        digits.quad_pair(4, o.row_step[0], o.column_step[0], 1);
-        digits.quad_pair(8, o.row_step[1], o.column_step[1], 2);
+    if (o.elements.threads == isa::Threads::quad_pairs) {
+        digits.quad_pair(4, o.elements.row_step[0], o.elements.column_step[0], 1);
+        digits.quad_pair(8, o.elements.row_step[1], o.elements.column_step[1], 2);
     }
     at = 1;
-    for (const isa::LayoutMode& m : o.layout.value) {
+    for (const isa::LayoutMode& m : o.elements.layout.value) {
         digits.mode('i', at, m.shape, m.stride);
         at *= m.shape;
     }
     // ldmatrix and stmatrix: a register a matrix.
-    if (o.parts > 1 && o.threads == isa::Threads::warp)
+    if (o.parts > 1 && o.elements.threads == isa::Threads::warp)
         digits.list.push_back({'i', at, o.parts, 'p', 1});
 
     const auto extent_of = [&](char source) -> uint32_t {

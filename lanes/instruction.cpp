@@ -11,87 +11,46 @@ namespace {
 
 using isa::Type;
 
-void hold(Operand& o, unsigned part, unsigned lane, unsigned row, unsigned column, unsigned value,
-          unsigned low, unsigned width) {
-    if (o.transposed) std::swap(row, column);
-    o.held.push_back({static_cast<uint16_t>(row), static_cast<uint16_t>(column),
-                      static_cast<uint16_t>(value), static_cast<uint8_t>(part),
-                      static_cast<uint8_t>(lane), static_cast<uint8_t>(low / o.register_bits),
-                      static_cast<uint8_t>(low % o.register_bits),
-                      static_cast<uint8_t>(low % o.register_bits + width - 1)});
-}
+enum class Wanted : uint8_t { none, all };
 
-void sort_by_lane(Operand& o) {
+// What follows from the elements, and with `wanted` all of them.
+void fill(Operand& o, const isa::Elements& elements, Wanted wanted) {
+    o.rows = elements.rows;
+    o.columns = elements.columns;
+    o.parts = elements.matrices;
+    o.values = elements.values();
+    o.registers = elements.registers();
+    o.register_bits = elements.register_bits();
+    o.elements = elements;
+    if (wanted == Wanted::none) return;
+    for (const isa::Element e : elements)
+        o.held.push_back({e.row, e.column, e.value, e.matrix, e.lane, e.reg, e.shift,
+                          static_cast<uint8_t>(e.shift + elements.bits - 1)});
     std::ranges::sort(o.held, [](const Held& a, const Held& b) {
         return std::tie(a.lane, a.part, a.value) < std::tie(b.lane, b.part, b.value);
     });
 }
 
-enum class Elements : uint8_t { none, all };
-
-// Fills what follows from the layout, the type and the threads. `held_bits` an element takes in a
-// register, of which `padding` lie below its own.
-void fill(Operand& o, unsigned held_bits, unsigned padding, Elements elements) {
-    o.values = o.layout.values();
-    o.register_bits = held_bits == 64 ? 64 : 32;
-    o.registers = o.values * held_bits / o.register_bits;
-    if (elements == Elements::none) return;
-    const unsigned instances = o.lanes == 32 ? isa::instances(o.threads) : 1;
-    for (unsigned q = 0; q < instances; ++q)
-        for (unsigned t = 0; t < o.layout.threads(); ++t)
-            for (unsigned v = 0; v < o.values; ++v) {
-                const unsigned index = o.layout.at(t, v);
-                const unsigned row =
-                    index % o.layout_rows + o.row_step[0] * (q & 1) + o.row_step[1] * (q >> 1);
-                const unsigned column = index / o.layout_rows + o.column_step[0] * (q & 1) +
-                                        o.column_step[1] * (q >> 1);
-                const unsigned lane = o.lanes == 32 ? isa::lane_of(o.threads, q, t) : t;
-                hold(o, o.parts == 1 ? 0 : q, lane, row, column, v, v * held_bits + padding,
-                     isa::bits(o.type));
-            }
-    sort_by_lane(o);
-}
-
-Operand fragment_operand(std::string name, const isa::Fragment& f, isa::Threads threads, Type type,
-                         bool is_b, Elements elements) {
+Operand make_operand(std::string name, const isa::Elements& elements, Type type, Wanted wanted) {
     Operand o;
     o.name = std::move(name);
     o.type = type;
-    o.rows = is_b ? f.columns : f.rows;
-    o.columns = is_b ? f.rows : f.columns;
-    o.transposed = is_b;
-    o.threads = threads;
-    o.parts = isa::instances(threads);
-    if (o.parts > 1) o.part_word = "quad-pair";
-    o.layout = f.layout;
-    o.layout_rows = f.rows;
-    fill(o, isa::held_bits(f, type), isa::padding_below(f, type), elements);
+    fill(o, elements, wanted);
     return o;
 }
 
 // Metadata of a sparse A, for selector 0: four bits a group of A's row.
-Operand metadata_operand(const isa::MmaVariant& v, Elements elements) {
-    Operand o = fragment_operand("E", isa::fragment(v.fragment_e), isa::Threads::warp, Type::u4,
-                                 false, elements);
-    const unsigned given = o.given = isa::metadata_lanes(v);
-    for (Held& h : o.held) h.lane = static_cast<uint8_t>(h.lane / given * 4 + h.lane % given);
-    return o;
+Operand metadata_operand(const isa::MmaVariant& v, Wanted wanted) {
+    return make_operand("E", isa::metadata_elements(v), Type::u4, wanted);
 }
 
 // Factors, for byte-id 0 and thread-id 0: of A by (row, factor), of B by (factor, column).
 Operand factor_operand(const isa::MmaVariant& v, bool of_b) {
-    Operand o;
-    o.name = of_b ? "SFB" : "SFA";
-    o.type = v.scale;
-    o.rows = of_b ? v.scales : v.m;
-    o.columns = of_b ? v.n : v.scales;
-    o.values = v.scales;
+    const isa::Elements elements = isa::factor_elements(v, of_b);
+    Operand o = make_operand(of_b ? "SFB" : "SFA", of_b ? isa::transposed(elements) : elements,
+                             v.scale, Wanted::all);
     o.registers = 1;
-    for (unsigned at = 0; at < (of_b ? v.n : v.m); ++at)
-        for (unsigned s = 0; s < v.scales; ++s)
-            hold(o, 0, of_b ? isa::scale_lane_b(at, 0) : isa::scale_lane_a(at, 0), of_b ? s : at,
-                 of_b ? at : s, s, 8 * s, 8);
-    sort_by_lane(o);
+    o.elements = {};  // CuTe's layouts of them are of another kind
     return o;
 }
 
@@ -141,7 +100,7 @@ std::string ptx_text(const isa::MmaVariant& v) {
                        v.scales != 0 ? isa::row(v.scale).name : "");
 }
 
-Instruction from_mma(const isa::MmaVariant& v, Elements elements) {
+Instruction from_mma(const isa::MmaVariant& v, Wanted wanted) {
     Instruction i;
     i.family = Family::mma;
     i.key = v.key;
@@ -153,14 +112,16 @@ Instruction from_mma(const isa::MmaVariant& v, Elements elements) {
     i.target = v.target;
     i.mma = &v;
     const auto add = [&](const char* name, isa::FragmentId f, Type type) {
-        i.operands.push_back(
-            fragment_operand(name, isa::fragment(f), v.threads, type, *name == 'B', elements));
+        const isa::Elements e = isa::elements_of(isa::fragment(f), type, v.threads);
+        Operand& o = i.operands.emplace_back(
+            make_operand(name, *name == 'B' ? isa::transposed(e) : e, type, wanted));
+        if (o.parts > 1) o.part_word = "quad-pair";
     };
     add("A", v.fragment_a, v.a);
     add("B", v.fragment_b, v.b);
     add("C", v.fragment_c, v.c);
     add("D", v.fragment_d, v.d);
-    if (v.sparse) i.operands.push_back(metadata_operand(v, elements));
+    if (v.sparse) i.operands.push_back(metadata_operand(v, wanted));
     if (v.scales != 0) {
         i.operands.push_back(factor_operand(v, false));
         i.operands.push_back(factor_operand(v, true));
@@ -168,26 +129,8 @@ Instruction from_mma(const isa::MmaVariant& v, Elements elements) {
     return i;
 }
 
-Operand wmma_operand(const char* name, const isa::WmmaFragment& f, Type type, Elements elements) {
-    Operand o;
-    const isa::WmmaExtent whole = isa::extent(f);
-    const bool is_b = f.operand == isa::WmmaOperand::b;
-    o.name = name;
-    o.type = type;
-    o.rows = is_b ? whole.columns : whole.rows;
-    o.columns = is_b ? whole.rows : whole.columns;
-    o.transposed = is_b;
-    o.threads = f.threads;
-    o.layout = f.part.layout;
-    o.layout_rows = f.part.rows;
-    o.row_step = f.row_step;
-    o.column_step = f.column_step;
-    fill(o, isa::held_bits(f.part, type), isa::padding_below(f.part, type), elements);
-    return o;
-}
-
 // No operands where the architecture's fragments are not known.
-Instruction from_wmma(const isa::WmmaVariant& v, isa::Arch arch, Elements elements) {
+Instruction from_wmma(const isa::WmmaVariant& v, isa::Arch arch, Wanted wanted) {
     Instruction i;
     i.family = Family::wmma;
     i.key = v.key;
@@ -207,7 +150,11 @@ Instruction from_wmma(const isa::WmmaVariant& v, isa::Arch arch, Elements elemen
     const auto add = [&](const char* name, isa::WmmaOperand operand, Type type, isa::Order order) {
         if (const isa::WmmaFragment* f =
                 isa::find_wmma_fragment(arch, v.m, v.n, v.k, operand, type, order))
-            i.operands.push_back(wmma_operand(name, *f, type, elements));
+            i.operands.push_back(make_operand(name,
+                                              *name == 'B'
+                                                  ? isa::transposed(isa::elements_of(*f, type))
+                                                  : isa::elements_of(*f, type),
+                                              type, wanted));
     };
     add("A", isa::WmmaOperand::a, v.ab, v.a_order);
     add("B", isa::WmmaOperand::b, v.ab, v.b_order);
@@ -221,7 +168,7 @@ std::string wgmma_key(const isa::WarpgroupTypes& t, unsigned n) {
                        isa::row(t.b).name, t.a == Type::b1 ? ".and.popc" : "");
 }
 
-Instruction from_wgmma(const isa::WarpgroupTypes& t, unsigned n, Elements elements) {
+Instruction from_wgmma(const isa::WarpgroupTypes& t, unsigned n, Wanted wanted) {
     Instruction i;
     i.family = Family::wgmma;
     i.key = wgmma_key(t, n);
@@ -235,16 +182,9 @@ Instruction from_wgmma(const isa::WarpgroupTypes& t, unsigned n, Elements elemen
     i.target = 90;
     i.wgmma = &t;
     const auto add = [&](const char* name, const isa::Layout& layout, unsigned columns, Type type) {
-        Operand o;
-        o.name = name;
-        o.type = type;
-        o.rows = isa::warpgroup_rows;
-        o.columns = columns;
+        Operand& o = i.operands.emplace_back(
+            make_operand(name, isa::warpgroup_elements(layout, columns, type), type, wanted));
         o.lanes = isa::warpgroup_lanes;
-        o.layout = layout;
-        o.layout_rows = isa::warpgroup_rows;
-        fill(o, isa::bits(type), 0, elements);
-        i.operands.push_back(std::move(o));
     };
     add("A", isa::warpgroup_a(isa::bits(t.a)), t.k, t.a);
     add("C", isa::warpgroup_accumulator(n), n, t.d);
@@ -262,24 +202,10 @@ Instruction from_move(Family family, unsigned matrices, bool trans) {
     i.m = i.n = 8;
     i.target = family == Family::stmatrix ? 90 : 75;
     const auto add = [&](const char* name, bool transposed) {
-        Operand o;
-        const isa::Fragment& f = isa::fragment(isa::moved_matrix);
-        o.name = name;
-        o.type = Type::b16;
-        o.rows = o.columns = 8;
-        o.transposed = transposed;
-        o.layout = f.layout;
-        o.layout_rows = f.rows;
-        o.parts = matrices;
+        const isa::Elements e = isa::moved_elements(matrices);
+        Operand& o = i.operands.emplace_back(
+            make_operand(name, transposed ? isa::transposed(e) : e, Type::b16, Wanted::all));
         if (matrices > 1) o.part_word = "matrix";
-        o.values = 2 * matrices;
-        o.registers = matrices;
-        for (unsigned lane = 0; lane < 32; ++lane)
-            for (unsigned v = 0; v < o.values; ++v) {
-                const unsigned index = f.layout.at(lane, v % 2);
-                hold(o, v / 2, lane, index % f.rows, index / f.rows, v, 16 * v, 16);
-            }
-        i.operands.push_back(std::move(o));
     };
     const std::string count = fmt::format(".x{}", matrices);
     const char* t = trans ? ".trans" : "";
@@ -388,11 +314,11 @@ void each_row(const auto& f) {
                 return;
 }
 
-Instruction build(const Row& r, isa::Arch arch, Elements elements) {
-    Instruction i = r.mma != nullptr    ? from_mma(*r.mma, elements)
-                    : r.wmma != nullptr ? from_wmma(*r.wmma, arch, elements)
+Instruction build(const Row& r, isa::Arch arch, Wanted wanted) {
+    Instruction i = r.mma != nullptr    ? from_mma(*r.mma, wanted)
+                    : r.wmma != nullptr ? from_wmma(*r.wmma, arch, wanted)
                     : r.move != nullptr ? from_move(r.move->family, r.move->matrices, r.move->trans)
-                                        : from_wgmma(*r.wgmma, r.n, elements);
+                                        : from_wgmma(*r.wgmma, r.n, wanted);
     i.arch = arch;
     return i;
 }
@@ -415,7 +341,7 @@ Found make(std::string_view key, std::optional<isa::Arch> arch) {
         if (r.key != key) return true;
         out.error.clear();
         if (const auto chosen = choose(key, r.target, r.suffix, arch, out.error))
-            out.instruction = build(r, *chosen, Elements::all);
+            out.instruction = build(r, *chosen, Wanted::all);
         return false;
     });
     return out;
@@ -426,7 +352,7 @@ std::vector<Instruction> all_instructions(std::optional<isa::Arch> arch) {
     each_row([&](const Row& r) {
         std::string error;
         if (const auto chosen = choose(r.key, r.target, r.suffix, arch, error))
-            out.push_back(build(r, *chosen, Elements::none));
+            out.push_back(build(r, *chosen, Wanted::none));
         return true;
     });
     return out;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "emu/isa/arch.hpp"
+#include "emu/isa/elements.hpp"
 #include "emu/isa/layout.hpp"
 #include "emu/isa/matrix.hpp"
 #include "emu/isa/types.hpp"
@@ -41,13 +42,7 @@ struct Operand {
     unsigned values = 0;         // of one lane
     unsigned registers = 0;      // of one lane, each of
     unsigned register_bits = 32;
-    isa::Layout layout;        // (thread, value) -> index, as CuTe has it; B is (n, k) there
-    unsigned layout_rows = 0;  // index % layout_rows is its row
-    isa::Threads threads = isa::Threads::warp;
-    unsigned given = 4;  // lanes of each four that hold something: of metadata, for selector 0
-    // Where quad-pairs hold parts of one matrix (wmma on Volta), as isa::WmmaFragment.
-    std::array<uint8_t, 2> row_step{}, column_step{};
-    bool transposed = false;  // the layout's row is the operand's column, as of B
+    isa::Elements elements;  // its layout is CuTe's: B is (n, k) there. Of factors: none
     std::vector<Held> held;
 };
 

@@ -21,7 +21,7 @@ std::string shared_layout(unsigned rows, unsigned k) {
 
 std::string thread_layout(const Instruction& i) {
     if (i.family == Family::wgmma) return "128:1";
-    if (!i.operands.empty() && i.operands[0].threads == isa::Threads::quad_pairs)
+    if (!i.operands.empty() && i.operands[0].elements.threads == isa::Threads::quad_pairs)
         return "(4,2):(1,16)";
     return "32:1";
 }
@@ -72,13 +72,14 @@ Answer layout(const Instruction& i, std::string_view name) {
     g.rows.push_back({"ThrID", "lane", threads});
     for (const Operand& o : i.operands) {
         if (o.name == "D" && i.family != Family::movmatrix) continue;  // as C
-        if (o.layout.threads() <= 1) continue;
-        std::string text = text_of(o.layout);
-        const bool steps = o.parts == 1 && o.threads == isa::Threads::quad_pairs;
+        if (o.elements.layout.threads() <= 1) continue;
+        std::string text = text_of(o.elements.layout);
+        const bool steps = o.parts == 1 && o.elements.threads == isa::Threads::quad_pairs;
         if (steps)
-            text += fmt::format(" + quad-pair (2,2):({},{})",
-                                o.row_step[0] + o.layout_rows * o.column_step[0],
-                                o.row_step[1] + o.layout_rows * o.column_step[1]);
+            text += fmt::format(
+                " + quad-pair (2,2):({},{})",
+                o.elements.row_step[0] + o.elements.layout_rows * o.elements.column_step[0],
+                o.elements.row_step[1] + o.elements.layout_rows * o.elements.column_step[1]);
         if (o.name == "A" && i.family == Family::wgmma) {
             // As CuTe's _SS operations have it; from registers by _RS.
             const std::string shared = shared_layout(i.m, i.k);
@@ -99,16 +100,17 @@ Answer layout(const Instruction& i, std::string_view name) {
     }
     const Operand* c = operand_named(i, "C");
     const Operand* d = operand_named(i, "D");
-    if (c != nullptr && d != nullptr && text_of(c->layout) != text_of(d->layout)) {
-        out.data["D"] = text_of(d->layout);
-        g.rows.push_back({"D", "(m,n)", text_of(d->layout)});
+    if (c != nullptr && d != nullptr &&
+        text_of(c->elements.layout) != text_of(d->elements.layout)) {
+        out.data["D"] = text_of(d->elements.layout);
+        g.rows.push_back({"D", "(m,n)", text_of(d->elements.layout)});
     }
     std::string line;
     for (const auto& row : g.rows)
         if (row[0] != "ThrID")
             line += fmt::format("{}{} {}", line.empty() ? "" : "  ", row[0], row[2]);
     out.line = fmt::format("{}: {}", name, g.rows.back()[2]);
-    if (c != nullptr) out.line = fmt::format("{}: C {}", name, text_of(c->layout));
+    if (c != nullptr) out.line = fmt::format("{}: C {}", name, text_of(c->elements.layout));
     out.notes.emplace_back(
         "index = row + rows * column of (m,k), (n,k) or (m,n); a mode's leftmost number runs "
         "fastest. The first mode is the thread, the second the value in the order of its "
@@ -152,8 +154,8 @@ Answer layout_difference(const Instruction& x, const Instruction& y) {
                 }
             if (first.empty()) first = "the second has more owners";
         }
-        g.rows.push_back(
-            {a.name, text_of(a.layout), text_of(b->layout), same ? "the same" : "differ"});
+        g.rows.push_back({a.name, text_of(a.elements.layout), text_of(b->elements.layout),
+                          same ? "the same" : "differ"});
         if (!first.empty()) out.notes.push_back(first);
         list.push_back({{"operand", a.name}, {"same", same}, {"first_difference", first}});
     }

@@ -71,7 +71,7 @@ json operand_json(const Operand& o, bool elements) {
     j["values"] = o.values;
     j["registers"] = o.registers;
     j["register_bits"] = o.register_bits;
-    if (o.layout.threads() > 1) j["layout"] = text_of(o.layout);
+    if (o.elements.layout.threads() > 1) j["layout"] = text_of(o.elements.layout);
     json list = json::array();
     const Formulas f = formulas(o);
     for (const std::vector<Formula>& direction : {f.forward, f.backward})

@@ -46,7 +46,7 @@ class Drawing {
         const bool down = o.name == "B" || o.name == "SFB";
         run_rows = run_columns = 1;
         const unsigned bits = isa::bits(o.type);
-        if (bits < 8 && o.layout.threads() > 1)
+        if (bits < 8 && o.elements.layout.threads() > 1)
             (down ? run_rows : run_columns) = 32 / std::max(1u, held_width());
         size_t most = 1;
         std::map<std::pair<unsigned, unsigned>, size_t> count;

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cctype>
 #include <functional>
+#include <optional>
 
+#include "emu/isa/elements.hpp"
 #include "validate/lockstep.hpp"
 #include "validate/treatment.hpp"
 
@@ -25,58 +27,46 @@ std::string shown(Type type, uint64_t bits) {
     return out;
 }
 
-// The same of wmma, whose fragments are an architecture's: "D[9][2]", and "A[3][4]" of what is
-// loaded.
-std::string wmma_element(isa::Arch arch, const isa::Operation& o, uint32_t reg, uint32_t lane) {
+// The result matrix of an instruction in the registers of its lanes, and its letter: "D" of mma and
+// wmma.mma, "A" of what wmma.load loads.
+struct ResultMatrix {
+    isa::Elements elements;
+    char letter = 'D';
+};
+
+std::optional<ResultMatrix> result_matrix(isa::Arch arch, const isa::Operation& o) {
+    if (o.mma != nullptr)
+        return ResultMatrix{
+            isa::elements_of(isa::fragment(o.mma->fragment_d), o.mma->d, o.mma->threads)};
     const isa::WmmaFragment* f = o.wmma_fragment;
-    char letter = static_cast<char>(std::toupper(o.mod.matrix));
     if (o.wmma != nullptr) {
         const isa::WmmaVariant& v = *o.wmma;
         f = isa::find_wmma_fragment(arch, v.m, v.n, v.k, isa::WmmaOperand::accumulator, v.d,
                                     v.a_order);
-        letter = 'D';
     }
-    if (f == nullptr) return {};
-    const unsigned per_register = f->part.bits >= 32 ? 1 : 32 / f->part.bits;
-    std::string out;
-    for (unsigned q = 0; q < isa::instances(f->threads); ++q)
-        for (unsigned t = 0; t < f->part.layout.threads(); ++t) {
-            if (isa::lane_of(f->threads, q, t) != lane) continue;
-            // Of many the first and the last.
-            for (const unsigned e : {0u, per_register - 1}) {
-                if (e == 0 && !out.empty()) continue;
-                const isa::WmmaPlace p = isa::place_of(*f, q, t, reg * per_register + e);
-                const bool b = f->operand == isa::WmmaOperand::b;
-                out += fmt::format("{}{}[{}][{}]",
-                                   out.empty()         ? ""
-                                   : per_register == 2 ? ", "
-                                                       : " ... ",
-                                   letter, b ? p.column : p.row, b ? p.row : p.column);
-                if (per_register == 1) break;
-            }
-        }
-    return out;
+    if (f == nullptr) return std::nullopt;
+    const isa::Elements e = isa::elements_of(*f, f->type);
+    if (o.wmma != nullptr) return ResultMatrix{e};
+    return ResultMatrix{f->operand == isa::WmmaOperand::b ? isa::transposed(e) : e,
+                        static_cast<char>(std::toupper(o.mod.matrix))};
 }
 
-// Which element of the result matrix a written register holds: "D[9][2]".
+// Which elements of the result matrix a written register holds: "D[9][2], D[9][3]".
 std::string element(isa::Arch arch, const isa::Operation& o, uint32_t reg, uint32_t lane) {
-    if (o.wmma != nullptr || o.wmma_fragment != nullptr) return wmma_element(arch, o, reg, lane);
-    if (o.mma == nullptr) return {};
-    const isa::MmaVariant& v = *o.mma;
-    const isa::Fragment& f = isa::fragment(v.fragment_d);
-    const unsigned width = isa::bits(v.d);
-    const unsigned per_register = width >= 32 ? 1 : 32 / width;
+    const std::optional<ResultMatrix> d = result_matrix(arch, o);
+    if (!d) return {};
+    std::vector<isa::Element> held = isa::in_register(d->elements, lane, reg);
+    const bool many = held.size() > 2;  // the first and the last
+    if (many) held = {held.front(), held.back()};
     std::string out;
-    for (unsigned q = 0; q < isa::instances(v.threads); ++q)
-        for (unsigned t = 0; t < f.layout.threads(); ++t) {
-            if (isa::lane_of(v.threads, q, t) != lane) continue;
-            for (unsigned e = 0; e < per_register; ++e) {
-                const unsigned index = f.layout.at(t, reg * per_register + e);
-                out += fmt::format("{}D[{}][{}]", out.empty() ? "" : ", ", index % f.rows,
-                                   index / f.rows);
-            }
-            if (v.threads == isa::Threads::quad_pairs) out += fmt::format(" of quad-pair {}", q);
-        }
+    for (const isa::Element& e : held)
+        out += fmt::format("{}{}[{}][{}]",
+                           out.empty() ? ""
+                           : many      ? " ... "
+                                       : ", ",
+                           d->letter, e.row, e.column);
+    if (d->elements.matrices > 1 && !held.empty())
+        out += fmt::format(" of quad-pair {}", held.front().matrix);
     return out;
 }
 
@@ -90,47 +80,34 @@ const Difference::Input* input_of(const Report& r, const Difference& d, isa::Ref
     return nullptr;
 }
 
-// One element of a matrix operand: which register and lane hold it, and its bits.
-struct Element {
-    const Difference::Input* input = nullptr;
-    unsigned lane = 0;
-    uint64_t bits = 0;
-};
-
-Element element_of(const Report& r, const Difference& d, unsigned operand, isa::FragmentId id,
-                   Type type, unsigned quad, unsigned row, unsigned column) {
+// What an instruction read of one element of a matrix operand. Empty: not known.
+std::optional<uint64_t> element_of(const Report& r, const Difference& d, unsigned operand,
+                                   const isa::Elements& elements, unsigned matrix, unsigned row,
+                                   unsigned column) {
     const isa::Operation& o = r.program.operations[d.operation];
-    const isa::Fragment& f = isa::fragment(id);
-    const unsigned width = isa::bits(type);
-    const unsigned held = isa::held_bits(f, type);
-    const unsigned per_register = held >= 32 ? 1 : 32 / held;
-    for (unsigned t = 0; t < f.layout.threads(); ++t)
-        for (unsigned v = 0; v < f.layout.values(); ++v) {
-            if (f.layout.at(t, v) != column * f.rows + row) continue;
-            Element e;
-            e.lane = isa::lane_of(o.mma->threads, quad, t);
-            e.input = input_of(r, d, r.program.pool[o.vector[operand].first + v / per_register]);
-            if (e.input == nullptr) return {};
-            e.bits =
-                e.input->lanes[e.lane] >> (v % per_register * held + isa::padding_below(f, type));
-            if (width < 64) e.bits &= (uint64_t{1} << width) - 1;
-            return e;
-        }
-    return {};
+    const std::vector<isa::Element> all = isa::owners(elements, matrix, row, column);
+    if (all.empty()) return std::nullopt;
+    const isa::Element e = all.front();
+    const Difference::Input* const input =
+        input_of(r, d, r.program.pool[o.vector[operand].first + e.reg]);
+    if (input == nullptr) return std::nullopt;
+    const uint64_t ones = elements.bits == 64 ? UINT64_MAX : (uint64_t{1} << elements.bits) - 1;
+    return input->lanes[e.lane] >> e.shift & ones;
 }
 
 // One row of A or column of B, wrapped: "A row 9: 0x3c00 0x4000 ...".
-std::string vector_text(const Report& r, const Difference& d, unsigned operand, isa::FragmentId id,
-                        Type type, unsigned quad, bool is_a, unsigned index) {
+std::string vector_text(const Report& r, const Difference& d, bool is_a, unsigned matrix,
+                        unsigned index) {
     const isa::MmaVariant& v = *r.program.operations[d.operation].mma;
+    const Type type = is_a ? v.a : v.b;
+    const isa::Elements elements =
+        isa::elements_of(isa::fragment(is_a ? v.fragment_a : v.fragment_b), type, v.threads);
     std::string out = fmt::format("    {} {}:", is_a ? "A row" : "B column", index);
     size_t column = out.size();
-    for (unsigned k = 0; k < (is_a ? v.stored_k() : v.k); ++k) {
-        const Element e =
-            element_of(r, d, operand, id, type, quad, is_a ? index : k, is_a ? k : index);
-        const std::string text = e.input == nullptr
-                                     ? " ?"
-                                     : fmt::format(" 0x{:0{}x}", e.bits, (isa::bits(type) + 3) / 4);
+    for (unsigned k = 0; k < elements.columns; ++k) {
+        const auto bits = element_of(r, d, is_a ? 1 : 2, elements, matrix, index, k);
+        const std::string text =
+            bits ? fmt::format(" 0x{:0{}x}", *bits, (isa::bits(type) + 3) / 4) : " ?";
         if (column + text.size() > 100) {
             out += "\n        ";
             column = 8;
@@ -152,54 +129,48 @@ std::string factors_text(const Report& r, const Difference& d, bool is_a, unsign
     };
     const unsigned byte = id(is_a ? 0 : 2);
     const unsigned thread = id(is_a ? 1 : 3) % (is_a ? 2 : 4);
-    const unsigned lane =
-        is_a ? isa::scale_lane_a(index, thread) : isa::scale_lane_b(index, thread);
+    const isa::Elements elements = isa::factor_elements(v, !is_a);
     const Difference::Input* const input =
         input_of(r, d, o.r[(v.sparse ? 1u : 0u) + (is_a ? 0u : 1u)]);
     std::string out = fmt::format("    {} {}, {}:", is_a ? "A row" : "B column", index,
                                   v.scales == 1 ? "factor" : "factors");
-    for (unsigned i = 0; i < v.scales; ++i)
+    for (unsigned i = 0; i < v.scales; ++i) {
+        const isa::Element e = isa::owners(elements, 0, index, i).front();
         out += input == nullptr
                    ? " ?"
-                   : fmt::format(" 0x{:02x}", input->lanes[lane] >> 8 * ((byte + i) % 4) & 255);
+                   : fmt::format(" 0x{:02x}", input->lanes[e.lane + elements.given * thread] >>
+                                                      (e.shift + 8 * byte) % 32 &
+                                                  255);
+    }
     return out + "\n";
 }
 
-// The element of D that differs first in a register, and what it is the sum of.
-struct Where {
-    unsigned quad = 0, row = 0, column = 0;
-    bool found = false;
-};
-
-Where element_that_differs(const isa::Operation& o, const Difference& d) {
-    if (o.mma == nullptr) return {};
-    const isa::MmaVariant& v = *o.mma;
-    const isa::Fragment& f = isa::fragment(v.fragment_d);
-    const unsigned width = isa::bits(v.d);
-    const unsigned per_register = width >= 32 ? 1 : 32 / width;
+// The element of D that differs first in a register.
+std::optional<isa::Element> element_that_differs(const isa::Operation& o, const Difference& d) {
+    if (o.mma == nullptr) return std::nullopt;
+    const isa::Elements elements =
+        isa::elements_of(isa::fragment(o.mma->fragment_d), o.mma->d, o.mma->threads);
     const uint64_t bad = d.emulated ^ d.other;
-    const unsigned part = bad == 0 ? 0 : static_cast<unsigned>(__builtin_ctzll(bad)) / width;
-    for (unsigned q = 0; q < isa::instances(v.threads); ++q)
-        for (unsigned t = 0; t < f.layout.threads(); ++t)
-            if (isa::lane_of(v.threads, q, t) == d.lane) {
-                const unsigned index = f.layout.at(t, d.reg * per_register + part);
-                return {q, index % f.rows, index / f.rows, true};
-            }
-    return {};
+    const unsigned bit = bad == 0 ? 0 : static_cast<unsigned>(__builtin_ctzll(bad));
+    for (const isa::Element& e : isa::in_register(elements, d.lane, d.reg))
+        if (bit < unsigned{e.shift} + elements.bits) return e;
+    return std::nullopt;
 }
 
 std::string inputs(const Report& r, const Difference& d) {
     const isa::Operation& o = r.program.operations[d.operation];
     std::string out;
-    if (const Where w = element_that_differs(o, d); w.found && !d.inputs.empty()) {
+    if (const auto w = element_that_differs(o, d); w && !d.inputs.empty()) {
         const isa::MmaVariant& v = *o.mma;
-        const Element c = element_of(r, d, 3, v.fragment_c, v.c, w.quad, w.row, w.column);
-        out = fmt::format("  its inputs: C[{}][{}] {}\n", w.row, w.column,
-                          c.input == nullptr ? "?" : shown(v.c, c.bits));
-        out += vector_text(r, d, 1, v.fragment_a, v.a, w.quad, true, w.row);
-        out += vector_text(r, d, 2, v.fragment_b, v.b, w.quad, false, w.column);
+        const auto c =
+            element_of(r, d, 3, isa::elements_of(isa::fragment(v.fragment_c), v.c, v.threads),
+                       w->matrix, w->row, w->column);
+        out = fmt::format("  its inputs: C[{}][{}] {}\n", w->row, w->column,
+                          c ? shown(v.c, *c) : "?");
+        out += vector_text(r, d, true, w->matrix, w->row);
+        out += vector_text(r, d, false, w->matrix, w->column);
         if (v.scales == 0) return out;
-        return out + factors_text(r, d, true, w.row) + factors_text(r, d, false, w.column);
+        return out + factors_text(r, d, true, w->row) + factors_text(r, d, false, w->column);
     }
     for (const Difference::Input& input : d.inputs)
         out += fmt::format("  reads {} = {} in this lane\n", input.name,

@@ -26,11 +26,13 @@ std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic
     code.steps.reserve(program.operations.size());
     code.plans.clear();
     code.wmma_plans.clear();
+    code.moved = moved_plans();
     // Reserved, so that a step's pointer to its plan stays good.
     code.plans.reserve(isa::mma_variants().size());
     for (const Operation& o : program.operations) {
         Step s;
         s.op = &o;
+        s.moved = code.moved.data();
         s.kind = isa::row(o.op).step;
         s.flow = isa::row(o.op).flow;
         s.run = handler_of(o, plain_arithmetic);

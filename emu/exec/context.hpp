@@ -44,6 +44,14 @@ struct MmaPlan {
     decltype(&num::matrix_product) product = nullptr;  // the definition, or the fast path
     std::vector<Cell> a, b, c, d;  // instance by instance; A by (m,k), B by (n,k), C, D by (m,n)
     std::vector<Cell> e;           // metadata of a sparse A, by (m, group), for selector 0
+    std::vector<Cell> factors_a, factors_b;  // of scale, by (m, factor) and (n, factor), for ids 0
+};
+
+// Where the 8x8 elements of 16 bits that ldmatrix, stmatrix and movmatrix move lie in a register
+// of each lane: the places, row * 8 + column, of its low and its high half.
+struct MovedPlan {
+    std::array<uint8_t, 32> low, high;
+    bool in_order = false;  // lane l has the places 2*l and 2*l + 1
 };
 
 struct WmmaPlan;  // wmma.hpp
@@ -58,6 +66,7 @@ struct Step {
     const Operation* op = nullptr;
     const MmaPlan* plan = nullptr;
     const WmmaPlan* wmma = nullptr;
+    const MovedPlan* moved = nullptr;  // two: as memory has the matrix, and transposed
     StepKind kind = StepKind::plain;
     isa::Flow flow = isa::Flow::next;
 };
@@ -162,6 +171,7 @@ struct Code {
     std::vector<Step> steps;
     std::vector<MmaPlan> plans;
     std::vector<std::shared_ptr<const WmmaPlan>> wmma_plans;
+    std::vector<MovedPlan> moved;
 };
 
 // A sentence for each operation without behaviour on this architecture; empty: the code may run.
@@ -170,5 +180,8 @@ std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic
 
 // Fills `plan`; false where the architecture has no arithmetic for the variant.
 bool make_plan(const isa::MmaVariant& variant, isa::Arch arch, MmaPlan& plan);
+
+// What Step::moved points to.
+std::vector<MovedPlan> moved_plans();
 
 }  // namespace lockwarp::exec

@@ -41,23 +41,10 @@ void scatter(Context& c, isa::VectorRef v, const Cell* cells, size_t n, Type typ
     }
 }
 
-std::vector<Cell> cells(const isa::Fragment& f, isa::Threads threads, Type type) {
-    const size_t elements = size_t{f.rows} * f.columns;
-    std::vector<Cell> out(elements * isa::instances(threads));
-    const unsigned width = isa::held_bits(f, type);
-    const unsigned first_bit = isa::padding_below(f, type);
-    const unsigned per_register = width >= 32 ? 1 : 32 / width;
-    for (unsigned q = 0; q < isa::instances(threads); ++q)
-        for (unsigned t = f.layout.threads(); t-- > 0;)
-            for (unsigned v = f.layout.values(); v-- > 0;) {
-                const unsigned index = f.layout.at(t, v);
-                const unsigned row = index % f.rows;
-                const unsigned column = index / f.rows;
-                out[q * elements + row * f.columns + column] = {
-                    static_cast<uint8_t>(isa::lane_of(threads, q, t)),
-                    static_cast<uint8_t>(v / per_register),
-                    static_cast<uint8_t>(v % per_register * width + first_bit)};
-            }
+std::vector<Cell> cells(const isa::Elements& elements) {
+    std::vector<Cell> out;
+    for (const isa::Element& e : isa::first_owners(elements))
+        out.push_back({e.lane, e.reg, e.shift});
     return out;
 }
 

@@ -5,14 +5,13 @@
 #include <vector>
 
 #include "emu/exec/context.hpp"
-#include "emu/isa/matrix.hpp"
+#include "emu/isa/elements.hpp"
 
 namespace lockwarp::exec {
 
-// The place of every element, by row and column (row * columns + column), instance by instance,
-// from the layout's (thread, value) -> element. Of several owners of one element the first is
-// taken: the lowest thread, and of its registers the first.
-std::vector<Cell> cells(const isa::Fragment& f, isa::Threads threads, Type type);
+// The place of every element, as isa::first_owners has them: (matrix * rows + row) * columns +
+// column.
+std::vector<Cell> cells(const isa::Elements& elements);
 
 // Reads n elements of `type` into the low ends of `out`.
 void gather(Context& c, isa::VectorRef v, const Cell* cells, size_t n, Type type, uint64_t* out);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ldmatrix, stmatrix, movmatrix, mma. The lane maps are the layouts of emu/isa/matrix.cpp.
 #include <cstring>
-#include <utility>
 
 #include "emu/exec/access.hpp"
 #include "emu/exec/families.hpp"
@@ -10,8 +9,6 @@
 namespace lockwarp::exec {
 
 namespace {
-
-using isa::Fragment;
 
 // Elements of the largest fragments: 16x256 of A, 8x256 of B, 16x8 of C (PTX manual, mma shapes).
 constexpr size_t most_a = 16 * 256;
@@ -23,25 +20,27 @@ constexpr size_t most_factors = 16 * 4;  // of scale, in all rows
 constexpr unsigned row_bytes = 16;  // of an 8x8 matrix of 16-bit elements
 constexpr unsigned matrix_rows = 8;
 
-// Lane and half of a register -> row and column of an 8x8 matrix of 16-bit elements.
-struct MovedElement {
-    uint8_t row, column;
-};
+// An 8x8 matrix as memory has it.
+using Moved = std::array<uint16_t, matrix_rows * row_bytes / 2>;
 
-constexpr unsigned moved_index(const Fragment& f, unsigned lane, unsigned half) {
-    return f.layout.at(lane, half);
+void to_lanes(const MovedPlan& plan, const Moved& matrix, uint32_t* d) {
+    if (plan.in_order) {
+        std::memcpy(d, matrix.data(), sizeof matrix);
+        return;
+    }
+    for (unsigned lane = 0; lane < 32; ++lane)
+        d[lane] = matrix[plan.low[lane]] | uint32_t{matrix[plan.high[lane]]} << 16;
 }
 
-std::array<std::array<MovedElement, 2>, 32> moved_elements() {
-    const Fragment& f = isa::fragment(isa::moved_matrix);
-    std::array<std::array<MovedElement, 2>, 32> out{};
-    for (unsigned lane = 0; lane < 32; ++lane)
-        for (unsigned half = 0; half < 2; ++half) {
-            const unsigned index = moved_index(f, lane, half);
-            out[lane][half] = {static_cast<uint8_t>(index % f.rows),
-                               static_cast<uint8_t>(index / f.rows)};
-        }
-    return out;
+void from_lanes(const MovedPlan& plan, const uint32_t* a, Moved& matrix) {
+    if (plan.in_order) {
+        std::memcpy(matrix.data(), a, sizeof matrix);
+        return;
+    }
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        matrix[plan.low[lane]] = static_cast<uint16_t>(a[lane]);
+        matrix[plan.high[lane]] = static_cast<uint16_t>(a[lane] >> 16);
+    }
 }
 
 // The rows' addresses: lane 8*i + r gives row r of matrix i.
@@ -59,55 +58,33 @@ void ldmatrix(Context& c, const Step& s, uint32_t) {
     const Operation& o = *s.op;
     LanePointers row;
     if (!locate_rows(c, o, false, row)) return;
-    const auto elements = moved_elements();
     for (uint32_t i = 0; i < o.mod.matrices; ++i) {
-        auto* d = slot<uint32_t>(c, c.program->pool[o.vector[0].first + i]);
-        for (unsigned lane = 0; lane < 32; ++lane) {
-            uint32_t value = 0;
-            for (unsigned half = 0; half < 2; ++half) {
-                MovedElement e = elements[lane][half];
-                if (o.mod.trans) std::swap(e.row, e.column);
-                uint16_t bits;
-                std::memcpy(&bits, row[matrix_rows * i + e.row] + 2 * e.column, sizeof bits);
-                value |= uint32_t{bits} << (16 * half);
-            }
-            d[lane] = value;
-        }
+        Moved matrix;
+        for (unsigned r = 0; r < matrix_rows; ++r)
+            std::memcpy(&matrix[r * row_bytes / 2], row[matrix_rows * i + r], row_bytes);
+        to_lanes(s.moved[o.mod.trans], matrix,
+                 slot<uint32_t>(c, c.program->pool[o.vector[0].first + i]));
     }
 }
 
+// Of rows at one address the last is stored.
 void stmatrix(Context& c, const Step& s, uint32_t) {
     const Operation& o = *s.op;
     LanePointers row;
     if (!locate_rows(c, o, true, row)) return;
-    const auto elements = moved_elements();
     for (uint32_t i = 0; i < o.mod.matrices; ++i) {
-        const auto* a = slot<uint32_t>(c, c.program->pool[o.vector[0].first + i]);
-        for (unsigned lane = 0; lane < 32; ++lane)
-            for (unsigned half = 0; half < 2; ++half) {
-                MovedElement e = elements[lane][half];
-                if (o.mod.trans) std::swap(e.row, e.column);
-                const auto bits = static_cast<uint16_t>(a[lane] >> (16 * half));
-                std::memcpy(row[matrix_rows * i + e.row] + 2 * e.column, &bits, sizeof bits);
-            }
+        Moved matrix;
+        from_lanes(s.moved[o.mod.trans], slot<uint32_t>(c, c.program->pool[o.vector[0].first + i]),
+                   matrix);
+        for (unsigned r = 0; r < matrix_rows; ++r)
+            std::memcpy(row[matrix_rows * i + r], &matrix[r * row_bytes / 2], row_bytes);
     }
 }
 
 void movmatrix(Context& c, const Step& s, uint32_t) {
-    auto* d = slot<uint32_t>(c, s.op->r[0]);
-    const auto* a = slot<uint32_t>(c, s.op->r[1]);
-    const auto elements = moved_elements();
-    std::array<std::array<uint32_t, 8>, 8> matrix{};
-    for (unsigned lane = 0; lane < 32; ++lane)
-        for (unsigned half = 0; half < 2; ++half)
-            matrix[elements[lane][half].row][elements[lane][half].column] =
-                (a[lane] >> (16 * half)) & 0xffff;
-    for (unsigned lane = 0; lane < 32; ++lane) {
-        uint32_t value = 0;
-        for (unsigned half = 0; half < 2; ++half)
-            value |= matrix[elements[lane][half].column][elements[lane][half].row] << (16 * half);
-        d[lane] = value;
-    }
+    Moved matrix;
+    from_lanes(s.moved[0], slot<uint32_t>(c, s.op->r[1]), matrix);
+    to_lanes(s.moved[1], matrix, slot<uint32_t>(c, s.op->r[0]));
 }
 
 // The element of B's column, along k, that the stored element `at` of A's row goes with. `places`
@@ -134,21 +111,23 @@ unsigned scale_id(Context& c, const Operation& o, size_t which, unsigned bound, 
     return slot<uint16_t>(c, o.scale_refs[which])[0] % bound / step * step;
 }
 
-void gather_factors(Context& c, const Operation& o, Factors& out) {
-    const isa::MmaVariant& v = *o.mma;
+void gather_factors(Context& c, const Step& s, Factors& out) {
+    const Operation& o = *s.op;
+    const MmaPlan& plan = *s.plan;
+    const isa::MmaVariant& v = *plan.variant;
     const std::array bytes{scale_id(c, o, 0, 4, v.scales), scale_id(c, o, 2, 4, v.scales)};
     const unsigned thread_a = scale_id(c, o, 1, 2, 1);
     const unsigned thread_b = scale_id(c, o, 3, 4, 1);
     const unsigned first = v.sparse ? 1 : 0;  // metadata comes before
-    const auto take = [&](unsigned of_b, unsigned lane, uint8_t* to) {
-        const uint32_t word = slot<uint32_t>(c, o.r[first + of_b])[lane];
-        for (unsigned i = 0; i < v.scales; ++i)
-            to[i] = static_cast<uint8_t>(word >> 8 * (bytes[of_b] + i));
+    const auto take = [&](size_t of_b, const std::vector<Cell>& cells, unsigned lanes_on,
+                          uint8_t* to) {
+        const uint32_t* const words = slot<uint32_t>(c, o.r[first + of_b]);
+        for (const Cell cell : cells)
+            *to++ =
+                static_cast<uint8_t>(words[cell.lane + lanes_on] >> (cell.shift + 8 * bytes[of_b]));
     };
-    for (unsigned row = 0; row < v.m; ++row)
-        take(0, isa::scale_lane_a(row, thread_a), &out.a[row * v.scales]);
-    for (unsigned column = 0; column < v.n; ++column)
-        take(1, isa::scale_lane_b(column, thread_b), &out.b[column * v.scales]);
+    take(0, plan.factors_a, 2 * thread_a, out.a.data());
+    take(1, plan.factors_b, thread_b, out.b.data());
 }
 
 // The rows of A from `row` on, as the variant multiplies them.
@@ -203,7 +182,7 @@ void mma(Context& c, const Step& s, uint32_t) {
     std::array<uint64_t, most_c> e;
     std::array<std::array<uint64_t, most_c>, 4> d;
     Factors factors;
-    if (v.scales != 0) gather_factors(c, o, factors);
+    if (v.scales != 0) gather_factors(c, s, factors);
     // D may be in the registers of A, B or C: everything is read before anything is written.
     for (unsigned q = 0; q < products; ++q) {
         gather(c, o.vector[1], plan.a.data() + q * size_a, size_a, v.a, a.data());
@@ -224,18 +203,34 @@ void mma(Context& c, const Step& s, uint32_t) {
 bool make_plan(const isa::MmaVariant& v, isa::Arch arch, MmaPlan& plan) {
     plan.variant = &v;
     plan.row = num::find_dot_row(arch, v.m, v.n, v.k, v.a, v.d, v.kind);
-    plan.a = cells(isa::fragment(v.fragment_a), v.threads, v.a);
-    plan.b = cells(isa::fragment(v.fragment_b), v.threads, v.b);
-    plan.c = cells(isa::fragment(v.fragment_c), v.threads, v.c);
-    plan.d = cells(isa::fragment(v.fragment_d), v.threads, v.d);
-    if (v.sparse) {
-        plan.e = cells(isa::fragment(v.fragment_e), isa::Threads::warp, Type::u4);
-        // Of each four lanes only the first ones give metadata.
-        const unsigned given = isa::metadata_lanes(v);
-        for (Cell& cell : plan.e)
-            cell.lane = static_cast<uint8_t>(cell.lane / given * 4 + cell.lane % given);
+    const auto of = [&](isa::FragmentId id, Type type) {
+        return cells(isa::elements_of(isa::fragment(id), type, v.threads));
+    };
+    plan.a = of(v.fragment_a, v.a);
+    plan.b = of(v.fragment_b, v.b);
+    plan.c = of(v.fragment_c, v.c);
+    plan.d = of(v.fragment_d, v.d);
+    if (v.sparse) plan.e = cells(isa::metadata_elements(v));
+    if (v.scales != 0) {
+        plan.factors_a = cells(isa::factor_elements(v, false));
+        plan.factors_b = cells(isa::factor_elements(v, true));
     }
     return plan.row != nullptr;
+}
+
+std::vector<MovedPlan> moved_plans() {
+    const isa::Elements plain = isa::moved_elements(1);
+    std::vector<MovedPlan> out;
+    for (const isa::Elements& elements : {plain, isa::transposed(plain)}) {
+        MovedPlan& plan = out.emplace_back();
+        for (const isa::Element e : elements)
+            (e.shift == 0 ? plan.low : plan.high)[e.lane] =
+                static_cast<uint8_t>(e.row * matrix_rows + e.column);
+        plan.in_order = true;
+        for (unsigned lane = 0; lane < 32; ++lane)
+            plan.in_order &= plan.low[lane] == 2 * lane && plan.high[lane] == 2 * lane + 1;
+    }
+    return out;
 }
 
 Handler ldmatrix_handler(const Operation&) { return ldmatrix; }

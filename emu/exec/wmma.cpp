@@ -15,7 +15,6 @@ namespace {
 
 using isa::WmmaFragment;
 using isa::WmmaOperand;
-using Place = isa::WmmaPlace;
 
 // The largest matrices: 8x128 of A and B, 16x16 of C (PTX manual, wmma shapes).
 constexpr size_t most_factor = 1024;
@@ -162,38 +161,46 @@ bool plan_moves(const WmmaFragment& f, isa::Order order, WmmaPlan& plan) {
     const isa::WmmaMove& how = isa::move_of(f, order);
     const isa::WmmaExtent whole = isa::extent(f);
     const bool by_rows = isa::rows_are_lines(f.operand, order);
+    const isa::Elements elements = isa::elements_of(f, f.type);
     plan.bytes = how.bytes;
     plan.element_bits = f.part.bits;
     plan.line_elements = by_rows ? whole.columns : whole.rows;
     const unsigned each = how.bytes * 8 / plan.element_bits;  // elements of a move
-    const unsigned values = f.part.layout.values();
+    const unsigned values = elements.values();
     const unsigned per_register = plan.element_bits >= 32 ? 1 : 32 / plan.element_bits;
-    const auto in_memory = [&](Place p) {
-        if (how.exchanged) p = {(p.row & ~7u) | (p.column & 7), (p.column & ~7u) | (p.row & 7)};
-        return by_rows ? p : Place{p.column, p.row};  // line, element of it
+    struct InMemory {
+        unsigned line, at;
     };
+    const auto in_memory = [&](const isa::Element& e) -> InMemory {
+        unsigned row = e.row;
+        unsigned column = e.column;
+        if (how.exchanged) {
+            row = (e.row & ~7u) | (e.column & 7);
+            column = (e.column & ~7u) | (e.row & 7);
+        }
+        return by_rows ? InMemory{row, column} : InMemory{column, row};
+    };
+    std::vector<WmmaPlan::Move> of_values(values / each);
+    for (const isa::Element e : elements) {
+        WmmaPlan::Move& move = of_values[e.value / each];
+        const InMemory m = in_memory(e);
+        const unsigned i = e.value % each;
+        if (i == 0) {
+            move.line[e.lane] = static_cast<uint8_t>(m.line);
+            move.at[e.lane] = static_cast<uint8_t>(m.at);
+        }
+        if (m.line != move.line[e.lane] || m.at != move.at[e.lane] + i) return false;
+    }
     struct Holder {
         uint8_t move, lane, bit;
     };
     std::vector<Holder> holders(size_t{whole.rows} * whole.columns);
-    std::vector<uint8_t> move_of_values(values / each);
-    for (unsigned group = 0; group < values / each; ++group) {
-        WmmaPlan::Move move{};
-        for (unsigned q = 0; q < isa::instances(f.threads); ++q)
-            for (unsigned t = 0; t < f.part.layout.threads(); ++t) {
-                const Place first = in_memory(place_of(f, q, t, group * each));
-                const unsigned lane = isa::lane_of(f.threads, q, t);
-                move.line[lane] = static_cast<uint8_t>(first.row);
-                move.at[lane] = static_cast<uint8_t>(first.column);
-                for (unsigned i = 1; i < each; ++i) {
-                    const Place next = in_memory(place_of(f, q, t, group * each + i));
-                    if (next.row != first.row || next.column != first.column + i) return false;
-                }
-            }
+    std::vector<uint8_t> move_of_values;
+    for (const WmmaPlan::Move& move : of_values) {
         const auto same = std::ranges::find_if(plan.moves, [&](const WmmaPlan::Move& known) {
             return known.line == move.line && known.at == move.at;
         });
-        move_of_values[group] = static_cast<uint8_t>(same - plan.moves.begin());
+        move_of_values.push_back(static_cast<uint8_t>(same - plan.moves.begin()));
         if (same != plan.moves.end()) continue;
         plan.moves.push_back(move);
         for (unsigned lane = 0; lane < 32; ++lane)
@@ -201,7 +208,7 @@ bool plan_moves(const WmmaFragment& f, isa::Order order, WmmaPlan& plan) {
                 const unsigned line = move.line[lane];
                 const unsigned at = move.at[lane] + i;
                 holders[by_rows ? line * whole.columns + at : at * whole.columns + line] = {
-                    move_of_values[group], static_cast<uint8_t>(lane),
+                    move_of_values.back(), static_cast<uint8_t>(lane),
                     static_cast<uint8_t>(i * plan.element_bits)};
             }
     }
@@ -213,20 +220,14 @@ bool plan_moves(const WmmaFragment& f, isa::Order order, WmmaPlan& plan) {
                                    static_cast<uint8_t>(reg)});
         return true;
     }
-    for (unsigned q = 0; q < isa::instances(f.threads); ++q)
-        for (unsigned t = 0; t < f.part.layout.threads(); ++t)
-            for (unsigned v = 0; v < values; ++v) {
-                const auto lane = static_cast<uint8_t>(isa::lane_of(f.threads, q, t));
-                const Place p = place_of(f, q, t, v);
-                Holder h = holders[p.row * whole.columns + p.column];
-                // Not exchanged: its own, of several lanes that hold one element.
-                if (!how.exchanged)
-                    h = {move_of_values[v / each], lane,
-                         static_cast<uint8_t>(v % each * plan.element_bits)};
-                plan.singles.push_back(
-                    {h.move, h.lane, h.bit, lane, static_cast<uint8_t>(v / per_register),
-                     static_cast<uint8_t>(v % per_register * plan.element_bits)});
-            }
+    for (const isa::Element e : elements) {
+        Holder h = holders[e.row * whole.columns + e.column];
+        // Not exchanged: its own, of several lanes that hold one element.
+        if (!how.exchanged)
+            h = {move_of_values[e.value / each], e.lane,
+                 static_cast<uint8_t>(e.value % each * plan.element_bits)};
+        plan.singles.push_back({h.move, h.lane, h.bit, e.lane, e.reg, e.shift});
+    }
     return true;
 }
 
@@ -245,10 +246,10 @@ bool plan_product(const isa::WmmaVariant& v, isa::Arch arch, WmmaPlan& plan) {
     plan.shape = {d->part.rows, d->part.columns, v.k};
     plan.instances = isa::instances(d->threads);
     plan.converts_c = v.c != sum && isa::wmma_machine(arch).converts_c;
-    plan.a = cells(a->part, a->threads, v.ab);
-    plan.b = cells(b->part, b->threads, v.ab);
-    plan.c = cells(c->part, c->threads, v.c);
-    plan.d = cells(d->part, d->threads, v.d);
+    plan.a = cells(isa::elements_of(a->part, v.ab, a->threads));
+    plan.b = cells(isa::elements_of(b->part, v.ab, b->threads));
+    plan.c = cells(isa::elements_of(c->part, v.c, c->threads));
+    plan.d = cells(isa::elements_of(d->part, v.d, d->threads));
     return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "emu/isa/elements.hpp"
 #include "emu/isa/matrix_rows.hpp"
 
 namespace lockwarp::isa {
@@ -65,13 +66,11 @@ using mma_table::mma_rows;
 constexpr bool covers(const Fragment& f) {
     if (!f.layout.valid) return false;
     std::array<bool, 4096> owned{};
-    const unsigned elements = unsigned{f.rows} * f.columns;
-    for (unsigned t = 0; t < f.layout.threads(); ++t)
-        for (unsigned v = 0; v < f.layout.values(); ++v) {
-            if (f.layout.at(t, v) >= elements) return false;
-            owned[f.layout.at(t, v)] = true;
-        }
-    for (unsigned e = 0; e < elements; ++e)
+    for (const Element e : elements_of(f, Type::f32)) {
+        if (e.column >= f.columns) return false;
+        owned[e.row * f.columns + e.column] = true;
+    }
+    for (unsigned e = 0; e < unsigned{f.rows} * f.columns; ++e)
         if (!owned[e]) return false;
     return true;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "emu/isa/elements.hpp"
+
 namespace lockwarp::isa {
 
 namespace {
@@ -204,13 +206,10 @@ constexpr bool covers(const WmmaFragment& f) {
     if (!l.valid || l.threads() * instances(f.threads) != 32 || f.part.bits != bits(f.type))
         return false;
     std::array<bool, 1024> owned{};
-    for (unsigned q = 0; q < instances(f.threads); ++q)
-        for (unsigned t = 0; t < l.threads(); ++t)
-            for (unsigned v = 0; v < l.values(); ++v) {
-                const auto [row, column] = place_of(f, q, t, v);
-                if (row >= whole.rows || column >= whole.columns) return false;
-                owned[row * whole.columns + column] = true;
-            }
+    for (const Element e : elements_of(f, f.type)) {
+        if (e.row >= whole.rows || e.column >= whole.columns) return false;
+        owned[e.row * whole.columns + e.column] = true;
+    }
     for (unsigned e = 0; e < whole.rows * whole.columns; ++e)
         if (!owned[e]) return false;
     return true;

@@ -81,7 +81,7 @@ TEST(Instruction, PlacesAreTheExecutors) {
         const Instruction i = *make(v.key, std::nullopt).instruction;
         const auto check = [&](const char* name, isa::FragmentId id, isa::Type type) {
             const isa::Fragment& f = isa::fragment(id);
-            const auto cells = exec::cells(f, v.threads, type);
+            const auto cells = exec::cells(isa::elements_of(f, type, v.threads));
             const Operand& o = *operand_named(i, name);
             std::set<std::tuple<int, int, int, int, int, int>> mine;
             std::set<std::tuple<int, int, int, int, int, int>> executors;

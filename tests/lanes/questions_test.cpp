@@ -20,7 +20,7 @@ TEST(Table, JsonHasEveryElementOfEveryVariant) {
             if (!found.instruction) continue;
             std::string shape;
             for (const Operand& o : found.instruction->operands)
-                shape += o.name + text_of(o.layout) + std::to_string(o.rows) + "x" +
+                shape += o.name + text_of(o.elements.layout) + std::to_string(o.rows) + "x" +
                          std::to_string(o.columns) + std::to_string(isa::bits(o.type)) + " ";
             if (!seen.insert(shape).second) continue;
             ++tables;

@@ -2,6 +2,7 @@
 // Lockstep without a GPU: the emulator runs the traced kernel in the GPU's place.
 #include <gtest/gtest.h>
 #include <functional>
+#include <sstream>
 
 #include "emu/lockwarp.hpp"
 #include "launch/input.hpp"
@@ -519,6 +520,26 @@ TEST(Lockstep, ADifferenceShowsItsInputs) {
     EXPECT_NE(text.find("    A row "), std::string::npos);
     EXPECT_NE(text.find("    B column "), std::string::npos);
     EXPECT_EQ(text.find('?'), std::string::npos);
+    // The product of the row and the column that it shows, onto that C.
+    const auto numbers_after = [&](const std::string& words) {
+        const size_t at = text.find(':', text.find(words));
+        std::istringstream in(text.substr(at + 1));
+        std::vector<uint64_t> out;
+        for (std::string word; in >> word && word.starts_with("0x");)
+            out.push_back(std::stoull(word, nullptr, 16));
+        return out;
+    };
+    const std::vector<uint64_t> a = numbers_after("    A row ");
+    const std::vector<uint64_t> b = numbers_after("    B column ");
+    const size_t at = text.find("its inputs: C[");
+    const uint64_t c_bits = std::stoull(text.substr(text.find("0x", at), 10), nullptr, 16);
+    const isa::MmaVariant& v = *program.program.operations[d.operation].mma;
+    ASSERT_EQ(a.size(), v.k);
+    ASSERT_EQ(b.size(), v.k);
+    uint64_t product = 0;
+    num::matrix_product(*num::find_dot_row(isa::Arch::sm_90, v.m, v.n, v.k, v.a, v.d), {1, 1, v.k},
+                        {v.a, v.b, v.c, v.d}, a.data(), b.data(), &c_bits, &product);
+    EXPECT_EQ(product, d.emulated) << text;
     ASSERT_TRUE(r.tracks.has_value());
     EXPECT_EQ(r.tracks->window.ctas, 1u);
 }
