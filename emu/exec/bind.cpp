@@ -40,8 +40,7 @@ std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic
             auto found = std::ranges::find(code.plans, o.mma, &MmaPlan::variant);
             if (found == code.plans.end()) {
                 found = code.plans.insert(code.plans.end(), MmaPlan{});
-                if (!make_plan(*o.mma, program.arch, *found)) s.run = nullptr;
-                found->product = plain_arithmetic ? num::matrix_product : num::matrix_product_fast;
+                make_plan(*o.mma, program.arch, plain_arithmetic, *found);
             }
             s.plan = &*found;
             if (s.plan->row == nullptr) s.run = nullptr;

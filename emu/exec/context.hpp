@@ -37,6 +37,24 @@ struct Cell {
     uint8_t shift;
 };
 
+// An operand of a product by words, in the order of num::Tile, [column][row]: of each register and
+// lane the place of its word, column / each * num::tile_rows + row, whose elements are neighbours
+// in a row.
+struct TileWords {
+    unsigned rows = 0, columns = 0;
+    unsigned each = 1;  // elements of a word
+    unsigned bits = 0, held_bits = 0, padding_below = 0;
+    bool whole = false;  // each word has a place, and nothing beside its elements
+    std::vector<std::array<uint16_t, 32>> place;
+};
+
+// The operands of a product that num::fused_tile computes; `good`: there is such a product.
+struct TiledProduct {
+    bool good = false;
+    int k = 0;
+    TileWords a, b, c, d;
+};
+
 // An mma variant made ready: its elements' places, by instance of the product.
 struct MmaPlan {
     const isa::MmaVariant* variant = nullptr;
@@ -45,6 +63,7 @@ struct MmaPlan {
     std::vector<Cell> a, b, c, d;  // instance by instance; A by (m,k), B by (n,k), C, D by (m,n)
     std::vector<Cell> e;           // metadata of a sparse A, by (m, group), for selector 0
     std::vector<Cell> factors_a, factors_b;  // of scale, by (m, factor) and (n, factor), for ids 0
+    TiledProduct tile;
 };
 
 // Where the 8x8 elements of 16 bits that ldmatrix, stmatrix and movmatrix move lie in a register
@@ -179,7 +198,8 @@ struct Code {
 std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic, Code& code);
 
 // Fills `plan`; false where the architecture has no arithmetic for the variant.
-bool make_plan(const isa::MmaVariant& variant, isa::Arch arch, MmaPlan& plan);
+bool make_plan(const isa::MmaVariant& variant, isa::Arch arch, bool plain_arithmetic,
+               MmaPlan& plan);
 
 // What Step::moved points to.
 std::vector<MovedPlan> moved_plans();

@@ -177,6 +177,10 @@ void mma(Context& c, const Step& s, uint32_t) {
     const size_t size_b = size_t{v.n} * v.k;
     const size_t size_c = size_t{v.m} * v.n;
     const unsigned products = isa::instances(v.threads);
+    if (plan.tile.good && multiply_tile(c, o, plan.tile, *plan.row, types)) {
+        c.products += size_a * v.n;
+        return;
+    }
     std::array<uint64_t, most_a> a;
     std::array<uint64_t, most_b> b;
     std::array<uint64_t, most_c> e;
@@ -200,16 +204,23 @@ void mma(Context& c, const Step& s, uint32_t) {
 
 }  // namespace
 
-bool make_plan(const isa::MmaVariant& v, isa::Arch arch, MmaPlan& plan) {
+bool make_plan(const isa::MmaVariant& v, isa::Arch arch, bool plain_arithmetic, MmaPlan& plan) {
     plan.variant = &v;
+    plan.product = plain_arithmetic ? num::matrix_product : num::matrix_product_fast;
     plan.row = num::find_dot_row(arch, v.m, v.n, v.k, v.a, v.d, v.kind);
     const auto of = [&](isa::FragmentId id, Type type) {
-        return cells(isa::elements_of(isa::fragment(id), type, v.threads));
+        return isa::elements_of(isa::fragment(id), type, v.threads);
     };
-    plan.a = of(v.fragment_a, v.a);
-    plan.b = of(v.fragment_b, v.b);
-    plan.c = of(v.fragment_c, v.c);
-    plan.d = of(v.fragment_d, v.d);
+    const isa::Elements a = of(v.fragment_a, v.a);
+    const isa::Elements b = of(v.fragment_b, v.b);
+    const isa::Elements c = of(v.fragment_c, v.c);
+    const isa::Elements d = of(v.fragment_d, v.d);
+    plan.a = cells(a);
+    plan.b = cells(b);
+    plan.c = cells(c);
+    plan.d = cells(d);
+    if (plan.row != nullptr && !v.sparse && v.scales == 0 && !plain_arithmetic)
+        plan.tile = tiled_product(*plan.row, {v.a, v.b, v.c, v.d}, a, b, c, d);
     if (v.sparse) plan.e = cells(isa::metadata_elements(v));
     if (v.scales != 0) {
         plan.factors_a = cells(isa::factor_elements(v, false));

@@ -134,6 +134,10 @@ void mma(Context& c, const Step& s, uint32_t) {
     const auto size_a = static_cast<size_t>(m * k);
     const auto size_b = static_cast<size_t>(n * k);
     const auto size_c = static_cast<size_t>(m * n);
+    if (plan.tile.good && multiply_tile(c, o, plan.tile, *plan.row, types)) {
+        c.products += size_a * static_cast<size_t>(n);
+        return;
+    }
     std::array<uint64_t, most_factor> a;
     std::array<uint64_t, most_factor> b;
     std::array<uint64_t, most_c> e;
@@ -246,10 +250,16 @@ bool plan_product(const isa::WmmaVariant& v, isa::Arch arch, WmmaPlan& plan) {
     plan.shape = {d->part.rows, d->part.columns, v.k};
     plan.instances = isa::instances(d->threads);
     plan.converts_c = v.c != sum && isa::wmma_machine(arch).converts_c;
-    plan.a = cells(isa::elements_of(a->part, v.ab, a->threads));
-    plan.b = cells(isa::elements_of(b->part, v.ab, b->threads));
-    plan.c = cells(isa::elements_of(c->part, v.c, c->threads));
-    plan.d = cells(isa::elements_of(d->part, v.d, d->threads));
+    const isa::Elements of_a = isa::elements_of(a->part, v.ab, a->threads);
+    const isa::Elements of_b = isa::elements_of(b->part, v.ab, b->threads);
+    const isa::Elements of_c = isa::elements_of(c->part, v.c, c->threads);
+    const isa::Elements of_d = isa::elements_of(d->part, v.d, d->threads);
+    plan.a = cells(of_a);
+    plan.b = cells(of_b);
+    plan.c = cells(of_c);
+    plan.d = cells(of_d);
+    if (v.c == sum && v.d == sum && plan.product == num::matrix_product_fast)
+        plan.tile = tiled_product(*plan.row, {v.ab, v.ab, v.c, v.d}, of_a, of_b, of_c, of_d);
     return true;
 }
 

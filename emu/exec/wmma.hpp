@@ -46,6 +46,7 @@ struct WmmaPlan {
     unsigned instances = 0;
     bool converts_c = false;
     std::vector<Cell> a, b, c, d;  // instance by instance
+    TiledProduct tile;
 };
 
 // The plan of a wmma operation, made where `plans` does not have it yet. nullptr: the architecture

@@ -33,23 +33,21 @@ template <class Word, class Kernel>
 void tiled_product(const DotRow& row, MatrixShape shape, MatrixTypes types, const uint64_t* a,
                    const uint64_t* b, const uint64_t* c, uint64_t* d, Kernel kernel) {
     alignas(64) std::array<Word, tile_k * tile_rows> a_words;
-    alignas(64) std::array<Word, tile_columns * tile_k> b_words;
+    alignas(64) std::array<Word, tile_k * tile_columns> b_words;
     alignas(64) std::array<Word, tile_columns * tile_rows> d_words;
     for (int first_row = 0; first_row < shape.m; first_row += tile_rows) {
         const int rows = std::min(tile_rows, shape.m - first_row);
-        // Rows beyond the matrix are zeros, so that they never look special.
+        // Rows and columns beyond the matrix are zeros, so that they never look special.
         for (int k = 0; k < shape.k; ++k)
             for (int i = 0; i < tile_rows; ++i)
                 a_words[k * tile_rows + i] =
                     i < rows ? static_cast<Word>(a[(first_row + i) * shape.k + k]) : Word{0};
         for (int first_column = 0; first_column < shape.n; first_column += tile_columns) {
             const int columns = std::min(tile_columns, shape.n - first_column);
-            const int vector_k =
-                std::min(tile_k, (shape.k + tile_rows - 1) / tile_rows * tile_rows);
-            for (int j = 0; j < columns; ++j)
-                for (int k = 0; k < vector_k; ++k)
-                    b_words[j * tile_k + k] =
-                        k < shape.k ? static_cast<Word>(b[(first_column + j) * shape.k + k])
+            for (int k = 0; k < shape.k; ++k)
+                for (int j = 0; j < tile_columns; ++j)
+                    b_words[k * tile_columns + j] =
+                        j < columns ? static_cast<Word>(b[(first_column + j) * shape.k + k])
                                     : Word{0};
             for (int j = 0; j < columns; ++j)
                 for (int i = 0; i < tile_rows; ++i)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emu/num/lanes.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 
 #include "emu/num/digest.hpp"
 #include "emu/num/ieee.hpp"
@@ -107,7 +109,7 @@ bool ChainTile(const Tile<uint64_t>& tile) {
             uint64_t* at = tile.d + j * tile_rows + i;
             auto x = load(at);
             for (int k = 0; k < tile.k; ++k) {
-                const auto b = hn::Set(F64(), std::bit_cast<double>(tile.b[j * tile_k + k]));
+                const auto b = hn::Set(F64(), std::bit_cast<double>(tile.b[k * tile_columns + j]));
                 x = hn::MulAdd(load(tile.a + k * tile_rows + i), b, x);
             }
             nan = hn::Or(nan, hn::IsNaN(x));
@@ -122,48 +124,57 @@ bool ChainTile(const Tile<uint64_t>& tile) {
 
 using VI = hn::Vec<I32>;
 
-// Elements taken apart as in dot.cpp: signed significand, exponent of the field.
-struct Elements {
-    VI significand;
-    VI exponent;
-};
-
 // A zero's exponent: below every sum of others even after one more is added.
 constexpr int32_t zero_marker = -8192;
-constexpr int32_t zero_limit = -4096;
 
-// `special` collects the elements that are infinite or NaN.
-Elements unpack_elements(const FormatRow& f, VI bits, hn::Mask<I32>& special) {
-    const I32 di;
-    const auto zero = hn::Zero(di);
-    const auto unsigned_bits = hn::And(bits, hn::Set(di, static_cast<int32_t>(sign_bit(f) - 1)));
-    const auto magnitude = hn::ShiftRightSame(unsigned_bits, f.low_zeros);
-    const auto one = hn::Set(di, 1 << f.fraction_bits);
-    const auto fraction = hn::And(magnitude, hn::Set(di, (1 << f.fraction_bits) - 1));
-    const auto field = hn::ShiftRightSame(magnitude, f.fraction_bits);
-    special =
-        hn::Or(special, hn::Gt(magnitude, hn::Set(di, static_cast<int32_t>(largest_magnitude(f)))));
-    const auto normal = hn::Gt(field, zero);
-    const auto significand = hn::Or(fraction, hn::IfThenElseZero(normal, one));
-    const auto exponent = hn::Sub(hn::Max(field, hn::Set(di, 1)), hn::Set(di, bias(f)));
-    const auto sign_place = hn::ShiftLeftSame(bits, 32 - static_cast<int>(isa::bits(f.type)));
-    const auto sign = hn::BroadcastSignBit(sign_place);
-    return {hn::Sub(hn::Xor(significand, sign), sign),
-            hn::IfThenElse(hn::Eq(significand, zero), hn::Set(di, zero_marker), exponent)};
+constexpr int f32_bias = 127;
+constexpr int f32_fraction_bits = 23;
+
+// 2^(field - bias)
+HWY_INLINE hn::Vec<F32> power_of(VI field) {
+    return hn::BitCast(F32(), hn::ShiftLeft<f32_fraction_bits>(field));
 }
 
-// A signed term, its magnitude shifted right.
-VI truncate(VI term, VI by) {
-    const I32 di;
-    const auto sign = hn::BroadcastSignBit(term);
-    const auto magnitude = hn::Shr(hn::Abs(term), hn::Min(by, hn::Set(di, 31)));
-    return hn::Sub(hn::Xor(magnitude, sign), sign);
-}
+// What taking elements of a format apart needs, as vectors.
+struct Format {
+    explicit Format(const FormatRow& f)
+        : low_zeros(f.low_zeros),
+          fraction_bits(f.fraction_bits),
+          above(32 - static_cast<int>(isa::bits(f.type))),
+          without_sign(hn::Set(I32(), static_cast<int32_t>(sign_bit(f) - 1))),
+          fraction(hn::Set(I32(), (1 << f.fraction_bits) - 1)),
+          one(hn::Set(I32(), 1 << f.fraction_bits)),
+          bias(hn::Set(I32(), num::bias(f))),
+          largest(hn::Set(I32(), static_cast<int32_t>(largest_magnitude(f)))) {}
+
+    // Without sign and low zeros.
+    HWY_INLINE VI magnitude(VI bits) const {
+        return hn::ShiftRightSame(hn::And(bits, without_sign), low_zeros);
+    }
+    // The sign, and 0 below.
+    HWY_INLINE VI sign(VI bits) const {
+        return hn::And(hn::ShiftLeftSame(bits, above), hn::Set(I32(), INT32_MIN));
+    }
+    // Of the field; a subnormal has its format's smallest.
+    HWY_INLINE VI exponent(VI magnitude) const {
+        const auto field = hn::ShiftRightSame(magnitude, fraction_bits);
+        const auto of_field = hn::Sub(hn::Max(field, hn::Set(I32(), 1)), bias);
+        const auto zero = hn::Eq(magnitude, hn::Zero(I32()));
+        return hn::IfThenElse(zero, hn::Set(I32(), zero_marker), of_field);
+    }
+    HWY_INLINE VI significand(VI magnitude) const {
+        const auto normal = hn::Gt(magnitude, fraction);
+        return hn::Or(hn::And(magnitude, fraction), hn::IfThenElseZero(normal, one));
+    }
+
+    int low_zeros, fraction_bits, above;
+    VI without_sign, fraction, one, bias, largest;
+};
 
 // round_pack for sums of two halves, for rz and rn, on vectors of 64-bit values. The sum is exact
 // as a double, so that the double's fields give its leading place.
 void round_sums(const FusedSum& sum, const FormatRow& f, const int32_t* half0, const int32_t* half1,
-                const int32_t* largest, uint32_t* d) {
+                const int32_t* largest, uint32_t* d, size_t count) {
     const hn::CappedTag<int64_t, 8> d64;
     const hn::Rebind<double, decltype(d64)> df;
     const hn::Rebind<int32_t, decltype(d64)> d32;
@@ -171,7 +182,7 @@ void round_sums(const FusedSum& sum, const FormatRow& f, const int32_t* half0, c
     const hn::RebindToUnsigned<decltype(d64)> du64;
     constexpr int double_bias = 1023;
     constexpr int double_fraction = 52;
-    for (size_t i = 0; i < tile_rows; i += hn::Lanes(d64)) {
+    for (size_t i = 0; i < count; i += hn::Lanes(d64)) {
         const auto x = hn::Add(hn::PromoteTo(df, hn::Load(d32, half0 + i)),
                                hn::PromoteTo(df, hn::Load(d32, half1 + i)));
         // 2^(largest - fraction)
@@ -213,86 +224,193 @@ void round_sums(const FusedSum& sum, const FormatRow& f, const int32_t* half0, c
     }
 }
 
-bool FusedTile(const FusedSum& sum, MatrixTypes types, const Tile<uint32_t>& tile) {
+// The same for an f32 result rounded toward zero, by the host's double and float: a sum cut to 24
+// bits is a float, unless it would be subnormal. false: one is.
+HWY_INLINE bool round_to_f32(int fraction, VI half0, VI half1, VI largest, VI& d) {
+#if HWY_TARGET == HWY_SCALAR
+    (void)fraction, (void)half0, (void)half1, (void)largest, (void)d;
+    return false;
+#else
     const I32 di;
-    const size_t lanes = hn::Lanes(di);
-    const FormatRow& a_format = format(types.a);
-    const FormatRow& b_format = format(types.b);
-    const FormatRow& d_format = format(types.d);
-    const int lift = sum.fraction - a_format.fraction_bits - b_format.fraction_bits;
-    const int c_lift = sum.fraction - d_format.fraction_bits;
-    const auto zero_exponent = hn::Set(di, sum.zero_exponent);
-    const auto limit = hn::Set(di, zero_limit);
-    auto special = hn::FirstN(di, 0);
-    const auto bits_at = [&](const uint32_t* from) {
-        return hn::BitCast(di, hn::Load(U32(), from));
+    const hn::Half<I32> d32;
+    const hn::Rebind<int64_t, decltype(d32)> d64;
+    const hn::Rebind<double, decltype(d32)> df;
+    constexpr int double_bias = 1023;
+    constexpr int double_fraction = 52;
+    const auto kept = hn::Set(d64, -(int64_t{1} << (double_fraction - f32_fraction_bits)));
+    const auto smallest =
+        hn::Set(df, std::bit_cast<double>(uint64_t{double_bias - f32_bias + 1} << double_fraction));
+    const auto bias = hn::Set(d64, double_bias - fraction);
+    auto good = hn::FirstN(df, hn::Lanes(df));
+    const auto of_half = [&](auto sum0, auto sum1, auto exponent) HWY_ATTR {
+        const auto x = hn::Add(hn::PromoteTo(df, sum0), hn::PromoteTo(df, sum1));
+        const auto power = hn::Add(hn::PromoteTo(d64, exponent), bias);
+        const auto scale = hn::BitCast(df, hn::ShiftLeft<double_fraction>(power));
+        const auto cut = hn::BitCast(df, hn::And(hn::BitCast(d64, x), kept));
+        const auto y = hn::Mul(cut, scale);
+        good = hn::And(good, hn::Or(hn::Eq(y, hn::Zero(df)), hn::Ge(hn::Abs(y), smallest)));
+        return hn::BitCast(d32, hn::DemoteTo(hn::Rebind<float, decltype(d32)>(), y));
     };
+    const auto low =
+        of_half(hn::LowerHalf(d32, half0), hn::LowerHalf(d32, half1), hn::LowerHalf(d32, largest));
+    const auto high =
+        of_half(hn::UpperHalf(d32, half0), hn::UpperHalf(d32, half1), hn::UpperHalf(d32, largest));
+    d = hn::Combine(di, high, low);
+    return hn::AllTrue(df, good);
+#endif
+}
 
-    alignas(64) std::array<int32_t, tile_k * tile_rows> a_significand;
-    alignas(64) std::array<int32_t, tile_k * tile_rows> a_exponent;
-    for (size_t at = 0; at < static_cast<size_t>(tile.k) * tile_rows; at += lanes) {
-        const Elements x = unpack_elements(a_format, bits_at(tile.a + at), special);
-        hn::Store(x.significand, di, &a_significand[at]);
-        hn::Store(x.exponent, di, &a_exponent[at]);
-    }
+// Toward zero. ConvertTo looks after numbers beyond an int32 as well, and here there are none.
+HWY_INLINE VI to_integer(hn::Vec<F32> x) {
+#if HWY_TARGET == HWY_AVX2
+    return VI{_mm256_cvttps_epi32(x.raw)};
+#elif HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+    return VI{_mm512_cvttps_epi32(x.raw)};
+#else
+    return hn::ConvertTo(I32(), x);
+#endif
+}
 
-    alignas(64) std::array<int32_t, tile_k> b_significand;
-    alignas(64) std::array<int32_t, tile_k> b_exponent;
-    alignas(64) std::array<int32_t, tile_rows> half0;
-    alignas(64) std::array<int32_t, tile_rows> half1;
-    alignas(64) std::array<int32_t, tile_rows> largest;
-    for (int j = 0; j < tile.columns; ++j) {
-        for (size_t at = 0; at < static_cast<size_t>(tile.k); at += lanes) {
-            const Elements y =
-                unpack_elements(b_format, bits_at(tile.b + j * tile_k + at), special);
-            hn::Store(hn::ShiftLeftSame(y.significand, lift), di, &b_significand[at]);
-            hn::Store(y.exponent, di, &b_exponent[at]);
-        }
-        uint32_t* d = tile.d + j * tile_rows;
-        for (int from = 0; from < tile.k; from += sum.block) {
-            const int to = std::min(tile.k, from + sum.block);
-            for (size_t i = 0; i < tile_rows; i += lanes) {
-                const int32_t* significand = a_significand.data() + i;
-                const int32_t* exponent = a_exponent.data() + i;
-                const auto exponent_at = [&](int k) {
-                    return hn::Add(hn::Load(di, exponent + k * tile_rows),
-                                   hn::Set(di, b_exponent[k]));
-                };
-                const auto product_at = [&](int k) {
-                    return hn::Mul(hn::Load(di, significand + k * tile_rows),
-                                   hn::Set(di, b_significand[k]));
-                };
-                const Elements c = unpack_elements(d_format, bits_at(d + i), special);
-                auto highest = c.exponent;
-                auto lowest = c.exponent;
-                for (int k = from; k < to; ++k) {
-                    const auto e = exponent_at(k);
-                    highest = hn::Max(highest, e);
-                    lowest = hn::Min(lowest, e);
+// The rows of A or the columns of B, taken apart: [k][tile_rows].
+struct Side {
+    // The significand as a number below 2; where `narrow`, the element itself.
+    alignas(64) std::array<float, tile_k * tile_rows> value;
+    alignas(64) std::array<int32_t, tile_k * tile_rows> exponent;
+    alignas(64) std::array<int32_t, tile_k * tile_rows> zero;  // block by block: -1, it has a zero
+
+    // false: an element is infinite or NaN.
+    bool set(const FormatRow& row, bool narrow, const uint32_t* words, int k, int block) {
+        const I32 di;
+        const Format f(row);
+        const auto power = power_of(
+            hn::Set(di, narrow ? 2 * f32_bias - num::bias(row) : f32_bias - row.fraction_bits));
+        const int up = f32_fraction_bits - row.fraction_bits;
+        auto most = hn::Zero(di);
+        for (size_t i = 0; i < tile_rows; i += hn::Lanes(di)) {
+            size_t at = i;
+            size_t of_block = i;
+            for (int from = 0; from < k; from += block) {
+                auto zeros = hn::Zero(di);
+                const int to = std::min(k, from + block);
+                for (int n = from; n < to; ++n, at += tile_rows) {
+                    const auto bits = hn::BitCast(di, hn::Load(U32(), words + at));
+                    const auto magnitude = f.magnitude(bits);
+                    const auto number = narrow
+                                            ? hn::BitCast(F32(), hn::ShiftLeftSame(magnitude, up))
+                                            : hn::ConvertTo(F32(), f.significand(magnitude));
+                    const auto scaled = hn::BitCast(di, hn::Mul(number, power));
+                    hn::Store(hn::BitCast(F32(), hn::Or(scaled, f.sign(bits))), F32(), &value[at]);
+                    hn::Store(f.exponent(magnitude), di, &exponent[at]);
+                    zeros = hn::Or(zeros, hn::VecFromMask(di, hn::Eq(magnitude, hn::Zero(di))));
+                    most = hn::Max(most, magnitude);
                 }
-                highest =
-                    hn::Max(highest, hn::IfThenElse(hn::Lt(lowest, limit), zero_exponent, highest));
+                hn::Store(zeros, di, &zero[of_block]);
+                of_block += tile_rows;
+            }
+        }
+        return hn::AllFalse(di, hn::Gt(most, f.largest));
+    }
+};
 
-                const auto term_at = [&](int k) {
-                    return truncate(product_at(k), hn::Sub(highest, exponent_at(k)));
+// A product of two significands is exact as an f32, has_fused_tile says, and scaled by a power of
+// two it stays so, or is far below 1, the unit that terms are cut to. Where products are themselves
+// f32 (`narrow`), one power does for all of a sum.
+bool narrow(const FusedSum& sum, const FormatRow& a, const FormatRow& b) {
+    const auto max_exponent = [](const FormatRow& f) {
+        return static_cast<int>(largest_magnitude(f) >> f.fraction_bits) - bias(f);
+    };
+    const int lowest = min_exponent(a) + min_exponent(b);
+    const int highest = max_exponent(a) + max_exponent(b) + 2;
+    const int places = a.fraction_bits + b.fraction_bits;
+    return lowest - places > -f32_bias && highest <= f32_bias && lowest >= sum.fraction - f32_bias;
+}
+
+bool FusedTile(const FusedSum& sum_rules, MatrixTypes types, const Tile<uint32_t>& tile) {
+    const I32 di;
+    const F32 df;
+    const size_t lanes = hn::Lanes(di);
+    const FusedSum sum = sum_rules;
+    const FormatRow& d_row = format(types.d);
+    const Format d_format(d_row);
+    const bool is_narrow = narrow(sum, format(types.a), format(types.b));
+    const int c_lift = sum.fraction - d_row.fraction_bits;
+    const bool to_f32 = types.d == Type::f32 && sum.rounding == Rounding::rz;
+    const auto zero_exponent = hn::Set(di, sum.zero_exponent);
+    const auto unit = hn::Set(di, sum.fraction + f32_bias);
+    const auto largest_field = hn::Set(di, 2 * f32_bias);
+
+    Side a;
+    Side b;
+    if (!a.set(format(types.a), is_narrow, tile.a, tile.k, sum.block) ||
+        !b.set(format(types.b), is_narrow, tile.b, tile.k, sum.block))
+        return false;
+
+    auto most_c = hn::Zero(di);
+    for (int j = 0; j < tile.columns; ++j)
+        for (size_t i = 0; i < tile_rows; i += lanes) {
+            uint32_t* const d = tile.d + j * tile_rows + i;
+            auto c = hn::BitCast(di, hn::Load(U32(), d));
+            size_t of_block = 0;
+            for (int from = 0; from < tile.k; from += sum.block, of_block += tile_rows) {
+                const int count = std::min<int>(tile.k - from, sum.block);
+                const float* const x = a.value.data() + from * tile_rows + i;
+                const float* const y = b.value.data() + from * tile_rows + j;
+                const int32_t* const x_exponent = a.exponent.data() + from * tile_rows + i;
+                const int32_t* const y_exponent = b.exponent.data() + from * tile_rows + j;
+                const auto exponent_at = [&](int k) HWY_ATTR {
+                    return hn::Add(hn::Load(di, x_exponent + k * tile_rows),
+                                   hn::Set(di, y_exponent[k * tile_rows]));
                 };
-                auto sum0 = truncate(hn::ShiftLeftSame(c.significand, c_lift),
-                                     hn::Sub(highest, c.exponent));
+                const auto product_at = [&](int k) HWY_ATTR {
+                    return hn::Mul(hn::Load(df, x + k * tile_rows), hn::Set(df, y[k * tile_rows]));
+                };
+                auto highest = exponent_at(0);
+                for (int k = 1; k < count; ++k) highest = hn::Max(highest, exponent_at(k));
+
+                const auto c_magnitude = d_format.magnitude(c);
+                most_c = hn::Max(most_c, c_magnitude);
+                const auto c_exponent = d_format.exponent(c_magnitude);
+                const auto zero_factor = hn::Or(hn::Load(di, a.zero.data() + of_block + i),
+                                                hn::Set(di, b.zero[of_block + j]));
+                const auto zero =
+                    hn::Or(hn::MaskFromVec(zero_factor), hn::Eq(c_magnitude, hn::Zero(di)));
+                highest = hn::Max(highest, c_exponent);
+                highest = hn::Max(highest, hn::IfThenElse(zero, zero_exponent, highest));
+
+                const auto field = hn::Sub(unit, highest);
+                // Beyond the largest power only where all products are zeros.
+                const auto scale = power_of(hn::Min(field, largest_field));
+                const auto term_at = [&](int k) HWY_ATTR {
+                    if (is_narrow) return to_integer(hn::Mul(product_at(k), scale));
+                    const auto own = hn::Max(hn::Add(exponent_at(k), field), hn::Zero(di));
+                    return to_integer(hn::Mul(product_at(k), power_of(own)));
+                };
+                const auto c_term =
+                    hn::Shr(hn::ShiftLeftSame(d_format.significand(c_magnitude), c_lift),
+                            hn::Min(hn::Sub(highest, c_exponent), hn::Set(di, 31)));
+                const auto c_sign = hn::BroadcastSignBit(d_format.sign(c));
+                auto sum0 = hn::Sub(hn::Xor(c_term, c_sign), c_sign);
                 auto sum1 = hn::Zero(di);
-                int k = from;
-                for (; k + 2 <= to; k += 2) {
+                int k = 0;
+                for (; k + 2 <= count; k += 2) {
                     sum0 = hn::Add(sum0, term_at(k));
                     sum1 = hn::Add(sum1, term_at(k + 1));
                 }
-                if (k < to) sum1 = hn::Add(sum1, term_at(k));
-                hn::Store(sum0, di, &half0[i]);
-                hn::Store(sum1, di, &half1[i]);
-                hn::Store(highest, di, &largest[i]);
+                if (k < count) sum1 = hn::Add(sum1, term_at(k));
+                if (to_f32 && round_to_f32(sum.fraction, sum0, sum1, highest, c)) continue;
+
+                alignas(64) std::array<int32_t, tile_rows> half0;
+                alignas(64) std::array<int32_t, tile_rows> half1;
+                alignas(64) std::array<int32_t, tile_rows> largest;
+                hn::Store(sum0, di, half0.data());
+                hn::Store(sum1, di, half1.data());
+                hn::Store(highest, di, largest.data());
+                round_sums(sum, d_row, half0.data(), half1.data(), largest.data(), d, lanes);
+                c = hn::BitCast(di, hn::Load(U32(), d));
             }
-            round_sums(sum, d_format, half0.data(), half1.data(), largest.data(), d);
+            hn::Store(hn::BitCast(U32(), c), U32(), d);
         }
-    }
-    return hn::AllFalse(di, special);
+    return hn::AllFalse(di, hn::Gt(most_c, d_format.largest));
 }
 
 const char* TargetName() { return hwy::TargetName(HWY_TARGET); }

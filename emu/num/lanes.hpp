@@ -35,7 +35,7 @@ struct Tile {
     int columns;
     int k;
     const Word* a;  // [k][tile_rows]
-    const Word* b;  // [columns][tile_k]
+    const Word* b;  // [k][tile_columns]
     Word* d;        // [columns][tile_rows]: C before, D after
 };
 
