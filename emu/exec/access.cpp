@@ -258,7 +258,7 @@ void note_unwritten(Context& c, const Operation& o, const LanePointers& p, uint3
     const isa::VectorRef v = o.vector[0];
     uint32_t lanes = 0;
     uint32_t results = 0;
-    for_lanes(mask, [&](unsigned lane) {
+    each_lane(mask, [&](unsigned lane) {
         const std::less<> before;
         const uint8_t* const at = p[lane];
         if (before(at, w.local.data()) || !before(at, w.local.data() + w.local.size())) return;

@@ -119,7 +119,7 @@ void fns(Context& c, const Step& s, uint32_t mask) {
     const auto* a = slot<uint32_t>(c, s.op->r[1]);
     const auto* b = slot<uint32_t>(c, s.op->r[2]);
     const auto* e = slot<uint32_t>(c, s.op->r[3]);
-    for_lanes(mask, [&](unsigned l) {
+    each_lane(mask, [&](unsigned l) {
         const uint32_t bits = a[l];
         const uint32_t base = b[l];
         const int64_t n = static_cast<int32_t>(e[l]);
@@ -159,8 +159,7 @@ void lop3(Context& c, const Step& s, uint32_t mask) {
                (x & y & ~z & term[6]) | (x & y & z & term[7]);
     });
     if (!tests) return;
-    uint32_t some = 0;
-    for_lanes(mask, [&](unsigned l) { some |= uint32_t{d[l] != 0} << l; });
+    const uint32_t some = lanes_where(mask, [&](unsigned l) { return d[l] != 0; });
     const uint32_t q = read_predicate(c, o, 5);
     write_predicate(c, o.r[1], o.mod.combine == isa::Combine::and_ ? some & q : some | q, mask);
 }
@@ -172,7 +171,7 @@ void testp(Context& c, const Step& s, uint32_t mask) {
     constexpr T most = static_cast<T>(~T{0}) >> 1 >> fraction_bits;
     const isa::Test test = s.op->mod.test;
     uint32_t out = 0;
-    for_lanes(mask, [&](unsigned l) {
+    each_lane(mask, [&](unsigned l) {
         const T exponent = a[l] >> fraction_bits & most;
         const T fraction = a[l] & fraction_mask;
         const bool finite = exponent != most;

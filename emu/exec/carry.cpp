@@ -41,7 +41,7 @@ void carried(Context& c, const Step& s, uint32_t mask) {
     const bool reads = isa::row(o.op).reads_carry;
     const uint32_t in = reads ? predicate(c, c.program->carry) : 0;
     uint32_t out = 0;
-    for_lanes(mask, [&](unsigned l) {
+    each_lane(mask, [&](unsigned l) {
         const U x = kind == Kind::mad_lo   ? product<T, Part::lo>(a[l], b[l])
                     : kind == Kind::mad_hi ? product<T, Part::hi>(a[l], b[l])
                                            : U{a[l]};

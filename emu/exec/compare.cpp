@@ -15,11 +15,8 @@ template <class T, auto F>
 uint32_t compare_lanes(Context& c, const Operation& o, unsigned first, uint32_t mask) {
     const auto* a = slot<T>(c, o.r[first]);
     const auto* b = slot<T>(c, o.r[first + 1]);
-    uint32_t out = 0;
-    for_lanes(mask, [&](unsigned l) {
-        out |= static_cast<uint32_t>(F(static_cast<T>(a[l]), static_cast<T>(b[l]))) << l;
-    });
-    return out;
+    return lanes_where(mask,
+                       [&](unsigned l) { return F(static_cast<T>(a[l]), static_cast<T>(b[l])); });
 }
 
 template <class T>
@@ -87,8 +84,7 @@ uint32_t compare_floats(Context& c, const Operation& o, Type packed, unsigned e,
     const unsigned wanted = truth(o.mod.compare);
     const Type t = isa::element_of(packed);
     const unsigned width = isa::bits(t);
-    uint32_t out = 0;
-    for_lanes(mask, [&](unsigned l) {
+    return lanes_where(mask, [&](unsigned l) {
         uint64_t a;
         uint64_t b;
         if (width == 64) {
@@ -100,9 +96,8 @@ uint32_t compare_floats(Context& c, const Operation& o, Type packed, unsigned e,
             b = (slot<uint32_t>(c, o.r[first + 1])[l] >> (e * width)) & ones;
         }
         const auto order = static_cast<unsigned>(num::compare(t, a, b, o.mod.ftz));
-        out |= ((wanted >> order) & 1) << l;
+        return ((wanted >> order) & 1) != 0;
     });
-    return out;
 }
 
 uint32_t compare(Context& c, const Operation& o, Type t, unsigned element, unsigned first,

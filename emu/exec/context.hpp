@@ -153,8 +153,9 @@ inline num::Flags flags_of(const isa::Modifiers& m) {
     return f;
 }
 
-// f(lane) for every lane of the mask. The full mask takes a loop the compiler can vectorise; f must
-// not depend on other lanes' results.
+// f(lane) for every lane of the mask. The full mask takes a loop that the compiler is told to
+// vectorise, as if no lane read what another wrote: f writes nothing but its own lane's elements of
+// arrays. What adds up over the lanes belongs into lanes_where or each_lane.
 template <class F>
 inline void for_lanes(uint32_t mask, F f) {
     if (mask == all_lanes) {
@@ -164,6 +165,24 @@ inline void for_lanes(uint32_t mask, F f) {
     }
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
         f(static_cast<unsigned>(__builtin_ctz(rest)));
+}
+
+// The same, lane after lane: f may carry something from one to the next.
+template <class F>
+inline void each_lane(uint32_t mask, F f) {
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
+        f(static_cast<unsigned>(__builtin_ctz(rest)));
+}
+
+// The lanes of the mask for which f(lane) is true.
+template <class F>
+inline uint32_t lanes_where(uint32_t mask, F f) {
+    uint32_t out = 0;
+    if (mask == all_lanes)
+        for (unsigned lane = 0; lane < 32; ++lane) out |= uint32_t{f(lane)} << lane;
+    else
+        each_lane(mask, [&](unsigned lane) { out |= uint32_t{f(lane)} << lane; });
+    return out;
 }
 
 // Records a fault at the operation that runs; only the first counts (trap.cpp).

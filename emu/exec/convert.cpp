@@ -77,7 +77,7 @@ void cvt(Context& c, const Step& s, uint32_t mask) {
     const Type to = o.mod.type[0];
     const Type from = o.mod.type[1];
     const bool to_itself = to == from && isa::is_float(to);
-    for_lanes(mask, [&](unsigned l) {
+    each_lane(mask, [&](unsigned l) {
         const uint64_t value = read(c, o, l);
         if (to_itself && num::compare(to, value, value) == num::Order::unordered)
             c.undefined |= 1u << l;

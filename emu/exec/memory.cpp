@@ -88,8 +88,7 @@ void cp_async(Context& c, const Step& s, uint32_t mask) {
     if (o.r[0] != isa::no_ref) {
         const auto* size = slot<uint32_t>(c, o.r[0]);
         for_lanes(mask, [&](unsigned l) { given[l] = size[l] < bytes ? size[l] : bytes; });
-        reading = 0;
-        for_lanes(mask, [&](unsigned l) { reading |= uint32_t{given[l] != 0} << l; });
+        reading = lanes_where(mask, [&](unsigned l) { return given[l] != 0; });
     }
     if (o.r[1] != isa::no_ref) {  // ignore-src
         const uint32_t ignored = read_predicate(c, o, 1);
@@ -98,8 +97,7 @@ void cp_async(Context& c, const Step& s, uint32_t mask) {
     }
     // A lane that copies nothing need not have a good source address. One that copies less is
     // checked for what it reads.
-    uint32_t partial = 0;
-    for_lanes(reading, [&](unsigned l) { partial |= uint32_t{given[l] != bytes} << l; });
+    const uint32_t partial = lanes_where(reading, [&](unsigned l) { return given[l] != bytes; });
     const uint32_t whole = reading & ~partial;
     if (c.observed) {
         std::array<uint8_t, 32> each;
@@ -116,11 +114,15 @@ void cp_async(Context& c, const Step& s, uint32_t mask) {
             return;
     }
     if (!locate(c, o, ptx::Space::shared, to, mask, bytes, bytes, true, target)) return;
-    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-        const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+    // Lane by lane, as they are stored. Most copies are whole and of 16 bytes.
+    each_lane(mask, [&](unsigned lane) {
+        if (given[lane] == 16) {
+            std::memcpy(target[lane], source[lane], 16);
+            return;
+        }
         std::memset(target[lane], 0, bytes);
         if (given[lane] != 0) std::memcpy(target[lane], source[lane], given[lane]);
-    }
+    });
 }
 
 // Copies are complete when issued, so that groups have nothing to wait for; the same for fences,

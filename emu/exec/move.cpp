@@ -74,14 +74,10 @@ void cvta(Context& c, const Step& s, uint32_t mask) {
 void isspacep(Context& c, const Step& s, uint32_t mask) {
     const auto* a = slot<uint64_t>(c, s.op->r[1]);
     const ptx::Space space = s.op->mod.space;
-    uint32_t out = 0;
-    for_lanes(mask, [&](unsigned l) {
-        bool inside;
+    const uint32_t out = lanes_where(mask, [&](unsigned l) {
         if (space == ptx::Space::global)
-            inside = a[l] < isa::shared_window || a[l] >= isa::const_window + isa::window_bytes;
-        else
-            inside = a[l] - window(space) < isa::window_bytes;
-        out |= uint32_t{inside} << l;
+            return a[l] < isa::shared_window || a[l] >= isa::const_window + isa::window_bytes;
+        return a[l] - window(space) < isa::window_bytes;
     });
     write_predicate(c, s.op->r[0], out, mask);
 }

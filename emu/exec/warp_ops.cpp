@@ -17,7 +17,7 @@ void shfl(Context& c, const Step& s, uint32_t mask) {
     std::array<uint32_t, 32> before;
     std::copy(a, a + 32, before.begin());
     uint32_t in_range = 0;
-    for_lanes(mask, [&](unsigned l) {
+    each_lane(mask, [&](unsigned l) {
         const uint32_t amount = b[l] & 31;
         const uint32_t clamp = e[l] & 31;
         const uint32_t segment = (e[l] >> 8) & 31;
@@ -59,15 +59,13 @@ void vote(Context& c, const Step& s, uint32_t mask) {
         for_lanes(mask, [&](unsigned l) { d[l] = p & members[l] & mask; });
         return;
     }
-    uint32_t out = 0;
-    for_lanes(mask, [&](unsigned l) {
+    const uint32_t out = lanes_where(mask, [&](unsigned l) {
         const uint32_t asked = members[l] & mask;
         const bool all = (p & asked) == asked;
         const bool any = (p & asked) != 0;
-        const bool yes = o.mod.vote == isa::Vote::all   ? all
-                         : o.mod.vote == isa::Vote::any ? any
-                                                        : all || !any;
-        out |= uint32_t{yes} << l;
+        return o.mod.vote == isa::Vote::all   ? all
+               : o.mod.vote == isa::Vote::any ? any
+                                              : all || !any;
     });
     write_predicate(c, o.r[0], out, mask);
 }
@@ -81,7 +79,7 @@ void match(Context& c, const Step& s, uint32_t mask) {
     const auto* members = slot<uint32_t>(c, o.r[o.operands - 1]);
     std::array<uint32_t, 32> out{};
     uint32_t agree = 0;
-    for_lanes(mask, [&](unsigned l) {
+    each_lane(mask, [&](unsigned l) {
         const uint32_t asked = members[l] & mask;
         uint32_t same = 0;
         for (unsigned other = 0; other < 32; ++other) same |= uint32_t{a[other] == a[l]} << other;
@@ -127,7 +125,7 @@ void elect(Context& c, const Step& s, uint32_t mask) {
     const auto* members = slot<uint32_t>(c, o.r[2]);
     std::array<uint32_t, 32> leader{};
     uint32_t leads = 0;
-    for_lanes(mask, [&](unsigned l) {
+    each_lane(mask, [&](unsigned l) {
         leader[l] = static_cast<uint32_t>(__builtin_ctz(members[l] & mask));
         leads |= uint32_t{leader[l] == l} << l;
     });
