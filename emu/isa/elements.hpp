@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one walk over the elements of a fragment: which lane holds an element, and in which bits of
 // which of its registers. Layouts stand in the tables (matrix.hpp, wmma.hpp, warpgroup.hpp);
 // whoever wants to know where an element lies asks here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What for_lanes asks of its bodies, that nothing is carried from lane to lane, is not seen by the
 // compiler, nor by a run where it happens not to matter: the sources are read instead.
 #include <gtest/gtest.h>

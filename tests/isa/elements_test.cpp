@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The walk over fragments and its inverse.
 #include "emu/isa/elements.hpp"
 
