@@ -95,7 +95,7 @@ void end_with_parent(const std::atomic<bool>& leaving) {
 class Server {
   public:
     explicit Server(const Opener& open)
-        : bytes_{child_bytes, 2 * piece_bytes}, text_{child_text, most_text} {
+        : bytes_{child_bytes, 2 * piece_bytes}, text_{child_text, max_text} {
         if (!map(bytes_) || !map(text_)) _exit(126);
         std::string why;
         engine_ = open(why);

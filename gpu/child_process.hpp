@@ -11,8 +11,8 @@
 
 namespace lockwarp::gpu {
 
-constexpr uint64_t piece_bytes = 16u << 20;        // of a transfer; two are under way at a time
-constexpr uint64_t most_text = uint64_t{1} << 30;  // PTX, entry and parameters of one run
+constexpr uint64_t piece_bytes = 16u << 20;       // of a transfer; two are under way at a time
+constexpr uint64_t max_text = uint64_t{1} << 30;  // PTX, entry and parameters of one run
 // To destroy the engine after the last request.
 constexpr auto orderly_end = std::chrono::milliseconds(2000);
 

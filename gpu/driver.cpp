@@ -416,8 +416,8 @@ class CudaEngine : public Engine {
         const Result r =
             api_.module_load(&module, ptx.c_str(), options.size(), options.data(), values.data());
         if (r != success) return {Outcome::refused, text(r) + "\n" + log.data()};
-        constexpr size_t most_modules = 64;
-        if (modules_.size() >= most_modules) {
+        constexpr size_t max_modules = 64;
+        if (modules_.size() >= max_modules) {
             for (const auto& [old, handle] : modules_) api_.module_unload(handle);
             modules_.clear();
         }

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr uint64_t most_launch_bytes = uint64_t{1} << 28;
+constexpr uint64_t max_launch_bytes = uint64_t{1} << 28;
 constexpr std::string_view schema = "lockwarp-launch/1";
 
 // Reads fields and remembers the first thing that is wrong.
@@ -387,7 +387,7 @@ Problem parse_launch_file(const std::string& text, const std::string& path, Laun
 
 Problem read_launch_file(const std::string& path, LaunchFile& out) {
     std::vector<uint8_t> bytes;
-    if (Problem why = read_file(path, most_launch_bytes, bytes); !why.empty()) return why;
+    if (Problem why = read_file(path, max_launch_bytes, bytes); !why.empty()) return why;
     return parse_launch_file(std::string(bytes.begin(), bytes.end()), path, out);
 }
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uint64_t most_ptx_bytes = uint64_t{1} << 28;
+constexpr uint64_t max_ptx_bytes = uint64_t{1} << 28;
 
 std::string find_nvcc() {
     if (const char* named = std::getenv("NVCC"); named != nullptr && *named != 0) return named;
@@ -68,7 +68,7 @@ Problem compile_cuda(const std::string& path, const std::string& arch, std::stri
             problem = path + ": nvcc could not compile it";
     }
     std::vector<uint8_t> bytes;
-    if (problem.empty()) problem = read_file(output, most_ptx_bytes, bytes);
+    if (problem.empty()) problem = read_file(output, max_ptx_bytes, bytes);
     fs::remove_all(folder, error);
     ptx.assign(bytes.begin(), bytes.end());
     return problem;

@@ -49,8 +49,8 @@ unsigned element_bytes(const ptx::Variable& v) {
 // Elements, in the order of memory; 0: not stated, or more than a launch could have.
 uint64_t elements(const ptx::Variable& v) {
     constexpr uint64_t most = uint64_t{1} << 28;
-    constexpr size_t most_dims = 8;
-    if (v.dims.size() > most_dims) return 0;
+    constexpr size_t max_dims = 8;
+    if (v.dims.size() > max_dims) return 0;
     uint64_t count = 1;
     for (const uint64_t d : v.dims) {
         if (d == 0 || count > most / d) return 0;

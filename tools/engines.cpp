@@ -13,14 +13,14 @@ namespace lockwarp::tools {
 namespace {
 
 // More than any machine has; "all" ends at the first number that is not there.
-constexpr unsigned most_gpus = 1024;
+constexpr unsigned max_gpus = 1024;
 
 launch::Problem parse_numbers(const std::string& text, std::vector<unsigned>& out) {
     for (size_t at = 0; at <= text.size();) {
         const size_t end = std::min(text.find(',', at), text.size());
         unsigned number = 0;
         const auto [stop, error] = std::from_chars(text.data() + at, text.data() + end, number, 10);
-        if (error != std::errc{} || stop != text.data() + end || number >= most_gpus)
+        if (error != std::errc{} || stop != text.data() + end || number >= max_gpus)
             return "--gpus " + text + ": expected all, or numbers such as 0,2";
         out.push_back(number);
         at = end + 1;
@@ -67,7 +67,7 @@ launch::Problem open_gpus(const EngineOptions& o, unsigned each, Engines& out) {
     std::vector<unsigned> numbers;
     if (!every)
         if (launch::Problem why = parse_numbers(o.gpus, numbers); !why.empty()) return why;
-    for (unsigned i = 0; every ? i < most_gpus : i < numbers.size(); ++i)
+    for (unsigned i = 0; every ? i < max_gpus : i < numbers.size(); ++i)
         for (unsigned k = 0; k < each; ++k) {
             std::string why;
             auto engine = open_one(every ? i : numbers[i], o.limit_seconds, why);

@@ -15,7 +15,7 @@ namespace lockwarp::tools {
 
 namespace {
 
-constexpr uint64_t most_shards = 1'000'000'000;  // of a level; two multiply within 64 bits
+constexpr uint64_t max_shards = 1'000'000'000;  // of a level; two multiply within 64 bits
 
 enum class Level : uint8_t {
     asked,  // set for us by hand: nothing else is asked
@@ -81,9 +81,9 @@ struct Reader {
             return least;
         }
         const std::optional<uint64_t> n = number(*t);
-        if (n && *n >= least && *n <= most_shards) return *n;
+        if (n && *n >= least && *n <= max_shards) return *n;
         fail(fmt::format("{}='{}': a whole number from {} to {} is expected", name,
-                         t->substr(0, 40), least, most_shards));
+                         t->substr(0, 40), least, max_shards));
         return least;
     }
 };
@@ -131,7 +131,7 @@ launch::Problem parse_shard(const std::string& text, Shard& out) {
     const std::optional<uint64_t> count = slash == std::string::npos
                                               ? std::nullopt
                                               : number(std::string_view(text).substr(slash + 1));
-    if (!index || !count || *index == 0 || *index > *count || *count > most_shards)
+    if (!index || !count || *index == 0 || *index > *count || *count > max_shards)
         return "--shard '" + text.substr(0, 40) +
                "': I/N is expected, the I-th of N: of four 1/4, 2/4, 3/4 and 4/4";
     out = {*index - 1, *count, "--shard"};

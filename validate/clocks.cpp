@@ -14,8 +14,8 @@ using Json = nlohmann::json;
 using Ordered = nlohmann::ordered_json;
 
 constexpr std::string_view schema = "lockwarp-clocks/1";
-constexpr size_t most_text = 4096;
-constexpr size_t most_points = 100000;
+constexpr size_t max_text = 4096;
+constexpr size_t max_points = 100000;
 
 double median(std::vector<double> values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -35,7 +35,7 @@ struct Extent {
 };
 
 // The most of them at a time.
-uint64_t most_at_once(const std::vector<Extent>& all) {
+uint64_t max_at_once(const std::vector<Extent>& all) {
     std::vector<std::pair<uint64_t, int>> changes;
     for (const Extent& e : all) {
         changes.emplace_back(e.begin, 1);
@@ -71,7 +71,7 @@ std::string run_clocks(std::span<const gpu::Clocked> slots, uint64_t threads, Ru
     std::vector<double> cycles;
     for (const auto& [place, ctas] : places) {
         if (ctas.size() != out.sm_ctas) continue;
-        out.resident = std::max(out.resident, most_at_once(ctas));
+        out.resident = std::max(out.resident, max_at_once(ctas));
         Extent sm;
         for (const Extent& cta : ctas) sm.take(cta.begin, cta.end);
         cycles.push_back(sm.cycles());
@@ -154,7 +154,7 @@ struct Reader {
         const Json& j = at(object, name);
         if (j.is_string()) {
             const auto& value = j.get_ref<const std::string&>();
-            if (value.size() <= most_text && std::ranges::none_of(value, [](char c) {
+            if (value.size() <= max_text && std::ranges::none_of(value, [](char c) {
                     return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
                 }))
                 return value;
@@ -222,8 +222,8 @@ std::string read_clocks(std::string_view text, Clocks& out) {
     out.driver = r.text(device, "driver", "device.");
     out.mhz = static_cast<uint32_t>(r.count(device, "mhz", "device.", UINT32_MAX));
     const Json& points = r.at(j, "points");
-    if (!points.is_array() || points.size() > most_points)
-        r.fail("points", "an array of at most " + std::to_string(most_points));
+    if (!points.is_array() || points.size() > max_points)
+        r.fail("points", "an array of at most " + std::to_string(max_points));
     for (size_t i = 0; r.problem.empty() && i < points.size(); ++i) {
         const std::string where = "points[" + std::to_string(i) + "].";
         ClockPoint& p = out.points.emplace_back();

@@ -52,7 +52,7 @@ struct Shared {
     bool take(uint64_t& n) {
         {
             const std::lock_guard guard(lock);
-            if (!problem.empty() || spellings.size() >= options.most_found) return false;
+            if (!problem.empty() || spellings.size() >= options.max_found) return false;
         }
         if (options.enough && options.enough()) return false;
         n = next.fetch_add(1);
@@ -104,7 +104,7 @@ void run_programs(Shared& shared, gpu::Engine& engine) {
 // Whether the emulator comes to an end of the case soon. A part of a program may not, which would
 // cost an engine its whole limit: the instruction that counts a loop may be gone.
 bool ends_soon(const launch::Case& c, isa::Arch arch, unsigned threads) {
-    constexpr uint64_t most_steps = 1'000'000;
+    constexpr uint64_t max_steps = 1'000'000;
     const isa::Resolved resolved = isa::resolve(c.module, arch, c.entry);
     if (!resolved.diagnostics.empty()) return true;  // which the comparison will say
     Memory bytes = c.bytes;
@@ -118,7 +118,7 @@ bool ends_soon(const launch::Case& c, isa::Arch arch, unsigned threads) {
         l.buffers.push_back({c.names[i], addresses[i], bytes[i]});
     }
     l.parameters = patched(c, addresses);
-    l.max_steps = most_steps;
+    l.max_steps = max_steps;
     l.threads = threads;
     const warp::Result r = exec::launch(resolved.program, l);
     return !r.trap || r.trap->kind != warp::TrapKind::step_limit;
@@ -197,10 +197,10 @@ FuzzReport fuzz(const FuzzOptions& options, isa::Arch arch, std::span<gpu::Engin
     }
     for (const auto& [n, result] : shared.differing) {
         if (!out.problem.empty()) break;
-        if (out.found.size() < options.most_found &&
+        if (out.found.size() < options.max_found &&
             std::ranges::find(out.found, result.instruction, &Found::instruction) ==
                 out.found.end())
-            out.found.push_back(out.found.size() < options.most_shrunk
+            out.found.push_back(out.found.size() < options.max_shrunk
                                     ? shrink(shared, n, *engines[0])
                                     : whole(shared, n, result));
     }

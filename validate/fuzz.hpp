@@ -20,8 +20,8 @@ struct FuzzOptions {
     unsigned threads = 0;                    // of the emulator; as warp::Launch
     uint64_t trace_bytes = uint64_t{1} << 30;
     uint32_t optimization = 4;      // of the engines' compiler, 0 to 4
-    uint64_t most_found = 20;       // differences, one for each instruction's spelling
-    uint64_t most_shrunk = 20;      // of these; the others are the programs as they were made
+    uint64_t max_found = 20;        // differences, one for each instruction's spelling
+    uint64_t max_shrunk = 20;       // of these; the others are the programs as they were made
     std::function<bool()> stopped;  // asked while shrinking; empty: no
 };
 

@@ -37,9 +37,9 @@ bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory
     // Two windows are in memory at a time.
     const uint64_t words_in_all = side.options.trace_bytes / 2 / word_bytes / plan.warps;
     const uint64_t ctas = takes ? all : std::clamp<uint64_t>(words_in_all / wanted, 1, watched);
-    const uint64_t most_words = words_in_all / ctas;
-    if (most_words <= 2 * kernel.slack) return side.fail("too little memory for tracks");
-    const uint64_t room = most_words - kernel.slack;
+    const uint64_t max_words = words_in_all / ctas;
+    if (max_words <= 2 * kernel.slack) return side.fail("too little memory for tracks");
+    const uint64_t room = max_words - kernel.slack;
     const auto window_at = [&](uint64_t first) {
         gpu::TraceWindow w;
         w.first_cta = first;

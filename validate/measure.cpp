@@ -7,7 +7,7 @@ namespace lockwarp::validate {
 
 namespace {
 
-constexpr uint64_t most_clock_bytes = uint64_t{1} << 30;
+constexpr uint64_t max_clock_bytes = uint64_t{1} << 30;
 
 // The machine's words for a run that did not end well; empty: it did.
 std::string words_of(const gpu::Ran& ran) {
@@ -55,7 +55,7 @@ std::string measure_into(const launch::Case& c, const isa::Program& program, gpu
     const uint64_t ctas = c.grid.count();
     out.point.ctas = ctas;
     out.point.warps = (threads + 31) / 32;
-    if (threads == 0 || ctas == 0 || ctas > most_clock_bytes / gpu::slot_bytes / threads)
+    if (threads == 0 || ctas == 0 || ctas > max_clock_bytes / gpu::slot_bytes / threads)
         return "too many threads to measure";
     Buffers buffers(c, engine);
     if (std::string why = buffers.place(); !why.empty()) return why;

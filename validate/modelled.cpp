@@ -13,15 +13,15 @@ namespace lockwarp::validate {
 
 namespace {
 
-constexpr uint64_t most_items = 4'000'000;
-constexpr uint64_t most_bytes = uint64_t{1} << 24;
+constexpr uint64_t max_items = 4'000'000;
+constexpr uint64_t max_bytes = uint64_t{1} << 24;
 constexpr uint64_t buffer_address = uint64_t{1} << 32;
 
 }  // namespace
 
 gpu::Problem modelled_cycles(const programs::Probe& probe, unsigned warps,
                              const timing::Machine& machine, double& cycles) {
-    if (probe.bytes > most_bytes) return "a buffer of " + std::to_string(probe.bytes) + " bytes";
+    if (probe.bytes > max_bytes) return "a buffer of " + std::to_string(probe.bytes) + " bytes";
     const ptx::Parsed parsed = ptx::parse(probe.ptx);
     if (!parsed.diagnostics.empty()) return parsed.diagnostics.front().message;
     const isa::Resolved resolved = isa::resolve(parsed.module, machine.arch, probe.entry);
@@ -33,7 +33,7 @@ gpu::Problem modelled_cycles(const programs::Probe& probe, unsigned warps,
     std::memcpy(launch.parameters.data(), &buffer_address, sizeof buffer_address);
     launch.buffers.push_back({"out", buffer_address, bytes});
     const timing::Lowering lowering = timing::lower(resolved.program, machine);
-    timing::Listener listener(lowering, 1, most_items, false);
+    timing::Listener listener(lowering, 1, max_items, false);
     launch.observers = {&listener};
     const warp::Result result = exec::launch(resolved.program, launch);
     if (result.refusal) return result.refusal->what;

@@ -18,15 +18,15 @@ using Ordered = nlohmann::ordered_json;
 using gpu::Problem;
 
 constexpr std::string_view schema = "lockwarp-probes/1";
-constexpr size_t most_bytes = size_t{1} << 25;
-constexpr size_t most_text = 4096;
-constexpr unsigned most_warps = 32;
+constexpr size_t max_bytes = size_t{1} << 25;
+constexpr size_t max_text = 4096;
+constexpr unsigned max_warps = 32;
 
 bool read_text(const Json& object, const char* key, std::string& out) {
     const auto found = object.find(key);
     if (found == object.end() || !found->is_string()) return false;
     out = found->get_ref<const std::string&>();
-    return out.size() <= most_text;
+    return out.size() <= max_text;
 }
 
 template <class T>
@@ -44,8 +44,8 @@ Problem read_row(const std::string& key, const Json& j, ProbeRow& out) {
     for (const auto& [warps, cycles] : j.items()) {
         unsigned n = 0;
         const auto [end, error] = std::from_chars(warps.data(), warps.data() + warps.size(), n);
-        if (error != std::errc{} || end != warps.data() + warps.size() || n == 0 ||
-            n > most_warps || warps[0] == '0')
+        if (error != std::errc{} || end != warps.data() + warps.size() || n == 0 || n > max_warps ||
+            warps[0] == '0')
             return field + "a number of warps from 1 to 32 is expected";
         if (!cycles.is_number()) return field + "a number of cycles is expected";
         const double value = cycles.get<double>();
@@ -85,7 +85,7 @@ Problem measure(gpu::Engine& engine, const programs::Probe& probe, unsigned warp
             memory = {};
             return ran.what.empty() ? "the kernel did not end" : ran.what;
         }
-        std::array<uint64_t, most_warps> each{};
+        std::array<uint64_t, max_warps> each{};
         std::vector<uint8_t> bytes(warps * sizeof each[0]);
         if (Problem why = engine.read(memory.address, bytes); !why.empty()) return why;
         std::memcpy(each.data(), bytes.data(), bytes.size());
@@ -119,7 +119,7 @@ std::string probes_json(const Probes& p) {
 }
 
 Problem read_probes(std::string_view json, Probes& out) {
-    if (json.size() > most_bytes) return "the file is too large";
+    if (json.size() > max_bytes) return "the file is too large";
     // Not deeper than the schema, so that no nesting of a hostile text costs stack.
     unsigned depth = 0;
     for (const char c : json) {
@@ -145,7 +145,7 @@ Problem read_probes(std::string_view json, Probes& out) {
     const auto rows = j.find("rows");
     if (rows == j.end() || !rows->is_object()) return "field 'rows': an object is expected";
     for (const auto& [key, row] : rows->items()) {
-        if (key.empty() || key.size() > most_text) return "a row's key is empty or too long";
+        if (key.empty() || key.size() > max_text) return "a row's key is empty or too long";
         if (Problem why = read_row(key, row, p.rows[key]); !why.empty()) return why;
     }
     out = std::move(p);

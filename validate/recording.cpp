@@ -17,9 +17,9 @@ constexpr auto magic = std::to_array<uint8_t>({'L', 'W', 'R'});
 constexpr size_t header_bytes = 36;
 constexpr uint64_t word_bytes = 8 * 32;  // of one word of all lanes of a warp
 
-constexpr uint32_t most_threads = 1024;  // of a CTA, as the emulator and every GPU have it
-constexpr uint32_t most_grid_x = INT32_MAX;
-constexpr uint32_t most_grid_yz = UINT16_MAX;
+constexpr uint32_t max_threads = 1024;  // of a CTA, as the emulator and every GPU have it
+constexpr uint32_t max_grid_x = INT32_MAX;
+constexpr uint32_t max_grid_yz = UINT16_MAX;
 
 uint64_t checksum(std::span<const uint8_t> bytes) {
     uint64_t h = 0xcbf29ce484222325;
@@ -133,17 +133,17 @@ std::string read_tracks(Reader& r, const launch::Case& c, uint64_t& room, Tracks
     gpu::TraceWindow& w = t.window;
     for (uint64_t* v : {&w.first, &w.words, &w.first_cta, &w.ctas, &t.slack}) *v = r.u64();
     if (!r.good) return {};
-    const uint64_t most_words = room / word_bytes;
+    const uint64_t max_words = room / word_bytes;
     constexpr uint64_t far = uint64_t{1} << 40;  // first + words is far from overflow
     if (w.ctas == 0 || w.ctas > c.grid.count() || w.first_cta > c.grid.count() - w.ctas)
         return "a window of its tracks has CTAs that the grid has not";
     const uint64_t warps = warps_of(c);
-    if (w.first > far || w.words > most_words || t.slack > most_words ||
-        w.ctas > r.left() / 8 / warps || w.words + t.slack > most_words / (w.ctas * warps))
+    if (w.first > far || w.words > max_words || t.slack > max_words ||
+        w.ctas > r.left() / 8 / warps || w.words + t.slack > max_words / (w.ctas * warps))
         return "a window of its tracks is larger than what is in it can be";
     const uint64_t track = (w.words + t.slack) * word_bytes;
     std::vector<uint64_t> kept(w.ctas * warps);
-    uint64_t lanes = 0;  // at most most_words * 32
+    uint64_t lanes = 0;  // at most max_words * 32
     for (uint64_t& k : kept) {
         k = r.u64();
         if (k > w.words + t.slack) return "a track is longer than its window";
@@ -284,10 +284,10 @@ std::string check_names(const Recording& r) {
 
 std::string check_case(const launch::Case& c) {
     const warp::Dim3 g = c.grid, b = c.block;
-    if (g.count() == 0 || g.x > most_grid_x || g.y > most_grid_yz || g.z > most_grid_yz)
+    if (g.count() == 0 || g.x > max_grid_x || g.y > max_grid_yz || g.z > max_grid_yz)
         return "a grid that cannot be";
-    if (b.x == 0 || b.y == 0 || b.z == 0 || b.x > most_threads || b.y > most_threads ||
-        b.z > most_threads || b.count() > most_threads)
+    if (b.x == 0 || b.y == 0 || b.z == 0 || b.x > max_threads || b.y > max_threads ||
+        b.z > max_threads || b.count() > max_threads)
         return "a block that cannot be";
     for (const launch::Patch& p : c.patches)
         if (p.buffer >= c.bytes.size() || c.parameters.size() < sizeof(uint64_t) ||
@@ -342,7 +342,7 @@ std::string read_fields(Reader& r, Recording& out) {
     if (std::string why = check_case(out.c); !why.empty()) return why;
     if (std::string why = check_addresses(out.c, out.answer.addresses); !why.empty()) return why;
     if (std::string why = check_program(out); !why.empty()) return why;
-    uint64_t room = most_recorded;
+    uint64_t room = max_recorded;
     for (uint64_t i = 0; i < windows; ++i)
         if (std::string why = read_tracks(r, out.c, room, out.answer.tracks.emplace_back());
             !why.empty())
@@ -404,7 +404,7 @@ std::string unseal(std::span<const uint8_t> file, std::vector<uint8_t>& body) {
     if (frame.size() > frame_bytes) return "damaged (bytes after its end)";
     if (checksum(frame) != frame_sum) return "damaged (checksum)";
     // A block of a frame has at least 4 bytes and at most 128 KiB of content.
-    if (body_bytes > most_recorded || body_bytes / (128 << 10) > frame_bytes / 4 ||
+    if (body_bytes > max_recorded || body_bytes / (128 << 10) > frame_bytes / 4 ||
         ZSTD_getFrameContentSize(frame.data(), frame.size()) != body_bytes ||
         ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size())
         return "damaged (its size is not what it says)";
@@ -417,7 +417,7 @@ std::string unseal(std::span<const uint8_t> file, std::vector<uint8_t>& body) {
 }  // namespace detail
 
 std::vector<uint8_t> write_recording(const Recording& recording) {
-    uint64_t room = most_recorded;
+    uint64_t room = max_recorded;
     for (const Tracks& t : recording.answer.tracks) {
         if (t.words.size() > room ||
             t.words.size() != gpu::trace_bytes(t.window, t.slack, warps_of(recording.c)))
@@ -425,7 +425,7 @@ std::vector<uint8_t> write_recording(const Recording& recording) {
         room -= t.words.size();
     }
     const std::vector<uint8_t> body = detail::body_of(recording);
-    if (body.size() > most_recorded) return {};
+    if (body.size() > max_recorded) return {};
     // The highest level takes about a second for 3 MB.
     constexpr size_t quickly = size_t{32} << 20;
     return detail::seal(body, body.size() <= quickly ? 19 : 9);

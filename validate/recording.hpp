@@ -59,9 +59,9 @@ struct Recording {
 };
 
 // Bytes of a body, and of all its tracks together with their zeros, that are written and read.
-inline constexpr uint64_t most_recorded = uint64_t{1} << 30;
+inline constexpr uint64_t max_recorded = uint64_t{1} << 30;
 
-// The file. Empty where it would pass `most_recorded`, or where tracks have not the size that their
+// The file. Empty where it would pass `max_recorded`, or where tracks have not the size that their
 // window says.
 std::vector<uint8_t> write_recording(const Recording& recording);
 

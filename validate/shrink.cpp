@@ -184,7 +184,7 @@ Shrunk shrink_program(const launch::Case& c, const Report& report, const Compare
         alone.grid.count() < c.grid.count())
         if (Report r = compare(alone); r.first && r.first->kind == report.first->kind)
             best = {std::move(alone), best.ptx, std::move(r)};
-    constexpr unsigned most_tries = 500;
+    constexpr unsigned max_tries = 500;
     unsigned tries = 0;
     const std::string spelling = report.spellings[report.first->operation];
     // Ever smaller runs of statements are left out, from the end: what comes after the difference
@@ -205,7 +205,7 @@ Shrunk shrink_program(const launch::Case& c, const Report& report, const Compare
             const auto last = body.begin() + static_cast<std::ptrdiff_t>(end);
             const auto kept = std::remove_if(
                 first, last, [](const ptx::Statement& s) { return !has_label_or_branch(s); });
-            if (kept != last && ++tries <= most_tries) {
+            if (kept != last && ++tries <= max_tries) {
                 body.erase(kept, last);
                 Report r = compare(smaller);
                 if (r.diagnostics.empty() && r.problem.empty() && r.first &&

@@ -177,7 +177,7 @@ gpu::Problem look_into(gpu::Engine& engine, Range chunk, const SpecialOptions& o
     std::vector<CheckedOperand> operands(chunk.end - chunk.first);
     if (gpu::Problem why = check(engine, f, o.optimization, chunk, chunks, operands); !why.empty())
         return why;
-    for (size_t i = 0; i < operands.size() && report.shown.size() < o.most_shown; ++i) {
+    for (size_t i = 0; i < operands.size() && report.shown.size() < o.max_shown; ++i) {
         const gpu::Operand x = gpu::operand(f, chunk.first + i);
         const uint64_t host = num::special_function(*o.tables, f.function, f.type, f.ftz, x.a, x.b);
         if (operands[i].instruction != host || operands[i].instruction != operands[i].model)
@@ -250,7 +250,7 @@ std::vector<SpecialReport> sweep_special(const SpecialForm& form,
             const bool differs = host[i] != found[e][i].digest;
             r.different_on_gpu += found[e][i].different;
             r.different_chunks += differs;
-            if ((differs || found[e][i].different != 0) && r.shown.size() < options.most_shown)
+            if ((differs || found[e][i].different != 0) && r.shown.size() < options.max_shown)
                 r.problem = look_into(*engines[e], range.chunk(i), options, r);
         }
     }

@@ -20,7 +20,7 @@ struct SpecialOptions {
     uint64_t count = UINT64_MAX;  // as far as the form has them
     unsigned threads = 0;         // of the model on this machine; 0: all cores
     uint32_t optimization = 4;    // of the engines' compiler, 0 to 4
-    size_t most_shown = 4;        // differing operands, of each form and engine
+    size_t max_shown = 4;         // differing operands, of each form and engine
     const std::atomic<bool>* stop = nullptr;
     std::atomic<uint64_t>* done = nullptr;  // counts operands that both comparisons are done with
     // The model on this machine; tests put in another.

@@ -18,7 +18,7 @@ using isa::Reduce;
 using ptx::Space;
 
 // Of .v8.
-constexpr size_t most_elements = 8;
+constexpr size_t max_elements = 8;
 
 // The new value of an element of width U; b and c are the operands.
 template <class U>
@@ -165,7 +165,7 @@ void run(Context& c, const Step& s, uint32_t mask) {
             o.mod.space == Space::shared ||
             (o.mod.space == Space::none && in_window(addresses[lane], Space::shared));
         // The destinations may be among the operands.
-        std::array<U, most_elements> operand{};
+        std::array<U, max_elements> operand{};
         for (uint32_t i = 0; i < count; ++i)
             operand[i] = static_cast<U>(slot<U>(c, ref(returns ? 1 : 0, i))[lane]);
         const U third = compares ? static_cast<U>(slot<U>(c, ref(2, 0))[lane]) : U{};

@@ -16,7 +16,7 @@ using warp::Warp;
 namespace {
 
 // Of all calls of a warp that have not returned: registers that they keep.
-constexpr uint64_t most_saved_bytes = uint64_t{1} << 26;
+constexpr uint64_t max_saved_bytes = uint64_t{1} << 26;
 constexpr uint64_t least_frame = 16;
 
 // Narrower values stand in 32 bits.
@@ -118,12 +118,12 @@ bool has_room(Context& c, const Operation& o, const isa::Function& f, uint32_t l
     Warp& w = *c.warp;
     uint64_t top = 0;
     for_each_lane(lanes, [&](unsigned l) { top = std::max<uint64_t>(top, w.top[l] + bytes + 15); });
-    if (top > isa::most_local_bytes || w.calls.saved_bytes > most_saved_bytes) {
+    if (top > isa::max_local_bytes || w.calls.saved_bytes > max_saved_bytes) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(lanes));
         set_trap(c, o, TrapKind::stack,
                  "function '" + f.name + "' needs " + std::to_string(bytes) +
                      " bytes; the thread's calls have " + std::to_string(w.top[lane]) + " of " +
-                     std::to_string(isa::most_local_bytes),
+                     std::to_string(isa::max_local_bytes),
                  lane, 0, ptx::Space::none);
         c.trap->has_address = false;
         return false;

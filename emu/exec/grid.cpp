@@ -17,13 +17,13 @@ namespace lockwarp::exec {
 namespace {
 
 // CUDA's limits of a launch (CUDA C++ programming guide, "Technical Specifications").
-constexpr uint32_t most_threads = 1024;
-constexpr uint32_t most_block_z = 64;
-constexpr uint32_t most_grid_yz = 65535;
-constexpr uint32_t most_grid_x = 0x7fffffff;
+constexpr uint32_t max_threads = 1024;
+constexpr uint32_t max_block_z = 64;
+constexpr uint32_t max_grid_yz = 65535;
+constexpr uint32_t max_grid_x = 0x7fffffff;
 // Register files and local memory of one CTA; the caller's machine is not to be exhausted.
-constexpr uint64_t most_cta_bytes = uint64_t{1} << 29;
-constexpr uint64_t most_heap_bytes = uint64_t{1} << 30;
+constexpr uint64_t max_cta_bytes = uint64_t{1} << 29;
+constexpr uint64_t max_heap_bytes = uint64_t{1} << 30;
 
 std::string dims(const std::array<uint32_t, 3>& d) {
     return "(" + std::to_string(d[0]) + ", " + std::to_string(d[1]) + ", " + std::to_string(d[2]) +
@@ -36,21 +36,21 @@ uint64_t cta_bytes(const isa::Program& p, const warp::Launch& l) {
 }
 
 // CTAs that are under way at a time: as many as a large GPU has, if the memory is there.
-constexpr uint64_t most_resident = 8192;
+constexpr uint64_t max_resident = 8192;
 
 uint64_t resident_ctas(const isa::Program& p, const warp::Launch& l) {
-    constexpr uint64_t most_bytes = uint64_t{1} << 29;
+    constexpr uint64_t max_bytes = uint64_t{1} << 29;
     const uint64_t bytes = cta_bytes(p, l) + p.shared_static + l.dynamic_shared + (1u << 14);
-    return std::clamp<uint64_t>(most_bytes / bytes, 1, most_resident);
+    return std::clamp<uint64_t>(max_bytes / bytes, 1, max_resident);
 }
 
 std::string refusal(const isa::Program& p, const warp::Launch& l,
                     const warp::GlobalMemory& global) {
     const auto& b = l.block;
     const auto& g = l.grid;
-    if (b.count() == 0 || b.count() > most_threads || b.z > most_block_z)
+    if (b.count() == 0 || b.count() > max_threads || b.z > max_block_z)
         return "block " + dims({b.x, b.y, b.z}) + ": a CTA has 1 to 1024 threads, at most 64 in z";
-    if (g.count() == 0 || g.x > most_grid_x || g.y > most_grid_yz || g.z > most_grid_yz)
+    if (g.count() == 0 || g.x > max_grid_x || g.y > max_grid_yz || g.z > max_grid_yz)
         return "grid " + dims({g.x, g.y, g.z}) + ": x is 1 to 2147483647, y and z are 1 to 65535";
     if (l.first_cta >= g.count()) return "the grid has no CTA " + std::to_string(l.first_cta);
     const std::array<uint32_t, 3> block{b.x, b.y, b.z};
@@ -70,7 +70,7 @@ std::string refusal(const isa::Program& p, const warp::Launch& l,
     if (l.parameters.size() != p.parameter_bytes)
         return std::to_string(l.parameters.size()) + " bytes of parameters: the kernel has " +
                std::to_string(p.parameter_bytes);
-    if (cta_bytes(p, l) > most_cta_bytes)
+    if (cta_bytes(p, l) > max_cta_bytes)
         return "a CTA of this kernel needs more than 512 MB for registers and local memory";
     if (l.cooperative && (g.count() > resident_ctas(p, l)))
         return "a cooperative launch of " + std::to_string(g.count()) +
@@ -87,7 +87,7 @@ void keep_printed(warp::Result& result, uint64_t last_cta) {
     uint64_t bytes = 0;
     std::erase_if(printed, [&](const warp::Printed& p) {
         bytes += p.text.size();
-        if (bytes <= warp::most_printed_bytes) return false;
+        if (bytes <= warp::max_printed_bytes) return false;
         result.printed_bytes_lost += p.text.size();
         return true;
     });
@@ -202,7 +202,7 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch) {
     const bool has_heap = std::ranges::any_of(program.calls, [](const isa::Call& c) {
         return c.system == isa::System::malloc || c.system == isa::System::free;
     });
-    if (launch.heap_bytes > most_heap_bytes) {
+    if (launch.heap_bytes > max_heap_bytes) {
         result.refusal = {"a heap of " + std::to_string(launch.heap_bytes) +
                           " bytes: at most 1 GB is supported"};
         return result;
@@ -230,7 +230,7 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch) {
         std::min<uint64_t>(worker_count(launch.threads), grid.end - launch.first_cta));
     // A cooperative launch has begun to wait for all: any worker may hold any number of them.
     grid.resident = launch.cooperative
-                        ? most_resident
+                        ? max_resident
                         : std::max<uint64_t>(resident_ctas(program, launch) / workers, 1);
     std::vector<Part> parts(workers);
     for_each_worker(workers, [&](unsigned worker) { run_part(grid, parts[worker]); });

@@ -11,11 +11,11 @@ namespace lockwarp::exec {
 namespace {
 
 // Elements of the largest fragments: 16x256 of A, 8x256 of B, 16x8 of C (PTX manual, mma shapes).
-constexpr size_t most_a = 16 * 256;
-constexpr size_t most_b = 8 * 256;
-constexpr size_t most_c = 128;
-constexpr size_t most_groups = 16 * 16;  // of metadata, in all rows
-constexpr size_t most_factors = 16 * 4;  // of scale, in all rows
+constexpr size_t max_a = 16 * 256;
+constexpr size_t max_b = 8 * 256;
+constexpr size_t max_c = 128;
+constexpr size_t max_groups = 16 * 16;  // of metadata, in all rows
+constexpr size_t max_factors = 16 * 4;  // of scale, in all rows
 
 constexpr unsigned row_bytes = 16;  // of an 8x8 matrix of 16-bit elements
 constexpr unsigned matrix_rows = 8;
@@ -100,7 +100,7 @@ unsigned chosen(unsigned width, const uint64_t* places, unsigned at) {
 
 // The factors of all rows of A and all columns of B.
 struct Factors {
-    std::array<uint8_t, most_factors> a, b;
+    std::array<uint8_t, max_factors> a, b;
 };
 
 // Byte-id or thread-id `which` of an instruction: a multiple of `step` below `bound`, a power of
@@ -151,12 +151,12 @@ void sparse_product(Context& c, const Step& s, const Factors& factors, num::Matr
     const unsigned groups = isa::fragment(v.fragment_e).columns;
     const unsigned width = isa::held_bits(isa::fragment(v.fragment_a), v.a);
     const unsigned first_lane = isa::metadata_lanes(v) * static_cast<unsigned>(s.op->immediate);
-    std::array<uint64_t, most_groups> places;
+    std::array<uint64_t, max_groups> places;
     for (size_t i = 0; i < plan.e.size(); ++i) {
         const Cell cell = plan.e[i];
         places[i] = slot<uint32_t>(c, s.op->r[0])[cell.lane + first_lane] >> cell.shift & 15;
     }
-    std::array<uint64_t, most_b> columns;
+    std::array<uint64_t, max_b> columns;
     for (unsigned row = 0; row < v.m; ++row) {
         for (unsigned i = 0; i < v.stored_k(); ++i) {
             const unsigned from = chosen(width, places.data() + row * groups, i);
@@ -181,10 +181,10 @@ void mma(Context& c, const Step& s, uint32_t) {
         c.products += size_a * v.n;
         return;
     }
-    std::array<uint64_t, most_a> a;
-    std::array<uint64_t, most_b> b;
-    std::array<uint64_t, most_c> e;
-    std::array<std::array<uint64_t, most_c>, 4> d;
+    std::array<uint64_t, max_a> a;
+    std::array<uint64_t, max_b> b;
+    std::array<uint64_t, max_c> e;
+    std::array<std::array<uint64_t, max_c>, 4> d;
     Factors factors;
     if (v.scales != 0) gather_factors(c, s, factors);
     // D may be in the registers of A, B or C: everything is read before anything is written.

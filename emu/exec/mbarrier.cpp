@@ -28,8 +28,8 @@ constexpr Layout layout_of_arrivals{32, 0, 31, 0};
 constexpr Layout layout_with_bytes{43, 1, 20, 21};
 constexpr unsigned bytes_width = 22;
 
-constexpr uint32_t most_arrivals = (1u << 20) - 1;  // PTX manual, "Valid range for mbarrier counts"
-constexpr int64_t most_bytes = (1 << 20) - 1;
+constexpr uint32_t max_arrivals = (1u << 20) - 1;  // PTX manual, "Valid range for mbarrier counts"
+constexpr int64_t max_bytes = (1 << 20) - 1;
 
 struct State {
     uint32_t pending = 0;
@@ -120,10 +120,10 @@ void init(Context& c, const Step& s, uint32_t mask) {
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
         const uint32_t count = slot<uint32_t>(c, o.r[0])[lane];
-        if (count == 0 || count > most_arrivals) {
+        if (count == 0 || count > max_arrivals) {
             set_trap(c, o, TrapKind::bad_mask,
                      "an mbarrier of " + std::to_string(count) + " arrivals: it has 1 to " +
-                         std::to_string(most_arrivals),
+                         std::to_string(max_arrivals),
                      lane, count, Space::none);
             return;
         }
@@ -147,10 +147,10 @@ void transaction(Context& c, const Step& s, uint32_t mask) {
         State state = unpacked(layout(c), load(p[lane]));
         const int64_t bytes = slot<uint32_t>(c, o.r[0])[lane];
         state.bytes += o.op == Op::mbarrier_expect ? bytes : -bytes;
-        if (state.bytes > most_bytes || state.bytes < -most_bytes) {
+        if (state.bytes > max_bytes || state.bytes < -max_bytes) {
             set_trap(c, o, TrapKind::bad_mask,
                      std::to_string(state.bytes) + " bytes to come at an mbarrier: at most " +
-                         std::to_string(most_bytes) + " either way",
+                         std::to_string(max_bytes) + " either way",
                      lane, static_cast<uint64_t>(bytes), Space::none);
             return;
         }
@@ -175,9 +175,9 @@ void arrive(Context& c, const Step& s, uint32_t mask) {
         const uint32_t count = o.mod.expect ? 1 : operand;
         std::string wrong = refusal(state, count, o.mod.no_complete);
         if (o.mod.expect) state.bytes += operand;
-        if (wrong.empty() && state.bytes > most_bytes)
+        if (wrong.empty() && state.bytes > max_bytes)
             wrong = std::to_string(state.bytes) + " bytes to come at an mbarrier: at most " +
-                    std::to_string(most_bytes);
+                    std::to_string(max_bytes);
         if (!wrong.empty()) {
             set_trap(c, o, TrapKind::bad_mask, std::move(wrong), lane, operand, Space::none);
             return;

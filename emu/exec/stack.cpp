@@ -37,10 +37,10 @@ void allocate(Context& c, const Operation& o, uint32_t mask) {
         const auto l = static_cast<unsigned>(__builtin_ctz(rest));
         const uint64_t bytes = value_of(c, o, 1, l);
         const uint64_t begin = (w.top[l] + alignment - 1) / alignment * alignment;
-        if (begin > isa::most_local_bytes || bytes > isa::most_local_bytes - begin) {
+        if (begin > isa::max_local_bytes || bytes > isa::max_local_bytes - begin) {
             trap_at(c, o, warp::TrapKind::stack,
                     "alloca of " + std::to_string(bytes) + " bytes; the thread has " +
-                        std::to_string(w.top[l]) + " of " + std::to_string(isa::most_local_bytes),
+                        std::to_string(w.top[l]) + " of " + std::to_string(isa::max_local_bytes),
                     l);
             return;
         }

@@ -203,7 +203,7 @@ std::string formatted(Packed& arguments, const std::string& format, uint32_t& co
 
 void keep(Context& c, unsigned lane, std::string text) {
     c.printed_bytes += text.size();
-    if (c.printed_bytes > warp::most_printed_bytes)
+    if (c.printed_bytes > warp::max_printed_bytes)
         c.printed_bytes_lost += text.size();
     else
         c.printed.push_back({c.cta->index, c.warp->index, lane, std::move(text)});

@@ -17,16 +17,16 @@ using isa::WmmaFragment;
 using isa::WmmaOperand;
 
 // The largest matrices: 8x128 of A and B, 16x16 of C (PTX manual, wmma shapes).
-constexpr size_t most_factor = 1024;
-constexpr size_t most_c = 256;
-constexpr size_t most_moves = 16;  // as many as Context::accesses
+constexpr size_t max_factor = 1024;
+constexpr size_t max_c = 256;
+constexpr size_t max_moves = 16;  // as many as Context::accesses
 
 // What each lane moves, move by move: 16 bytes at most, low ones first.
-using Moved = std::array<std::array<std::array<uint64_t, 2>, 32>, most_moves>;
+using Moved = std::array<std::array<std::array<uint64_t, 2>, 32>, max_moves>;
 
 // Where the bytes of every move lie. false: a trap was set.
 bool locate_moves(Context& c, const Operation& o, const WmmaPlan& plan, uint32_t mask, bool store,
-                  std::array<LanePointers, most_moves>& out) {
+                  std::array<LanePointers, max_moves>& out) {
     LaneAddresses base;
     lane_addresses(c, o.address[0], mask, base);
     std::array<uint64_t, 32> stride;
@@ -53,7 +53,7 @@ bool locate_moves(Context& c, const Operation& o, const WmmaPlan& plan, uint32_t
 void load(Context& c, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
     const WmmaPlan& plan = *s.wmma;
-    std::array<LanePointers, most_moves> from;
+    std::array<LanePointers, max_moves> from;
     if (!locate_moves(c, o, plan, mask, false, from)) return;
     const Ref* refs = c.program->pool.data() + o.vector[0].first;
     for (const WmmaPlan::Whole& w : plan.wholes) {
@@ -70,7 +70,7 @@ void load(Context& c, const Step& s, uint32_t mask) {
     }
     if (plan.singles.empty()) return;
     // Elements one by one come from moves of at most four bytes.
-    std::array<std::array<uint32_t, 32>, most_moves> moved;
+    std::array<std::array<uint32_t, 32>, max_moves> moved;
     const auto fetch = [&](auto size) {
         for (size_t i = 0; i < plan.moves.size(); ++i)
             for_lanes(mask, [&](unsigned l) {
@@ -99,7 +99,7 @@ void load(Context& c, const Step& s, uint32_t mask) {
 void store(Context& c, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
     const WmmaPlan& plan = *s.wmma;
-    std::array<LanePointers, most_moves> to;
+    std::array<LanePointers, max_moves> to;
     if (!locate_moves(c, o, plan, mask, true, to)) return;
     const Ref* refs = c.program->pool.data() + o.vector[0].first;
     Moved moved{};
@@ -138,10 +138,10 @@ void mma(Context& c, const Step& s, uint32_t) {
         c.products += size_a * static_cast<size_t>(n);
         return;
     }
-    std::array<uint64_t, most_factor> a;
-    std::array<uint64_t, most_factor> b;
-    std::array<uint64_t, most_c> e;
-    std::array<uint64_t, most_c> d;  // of all instances
+    std::array<uint64_t, max_factor> a;
+    std::array<uint64_t, max_factor> b;
+    std::array<uint64_t, max_c> e;
+    std::array<uint64_t, max_c> d;  // of all instances
     // D may be in the registers of A, B or C: everything is read before anything is written.
     for (unsigned q = 0; q < plan.instances; ++q) {
         gather(c, o.vector[1], plan.a.data() + q * size_a, size_a, v.ab, a.data());
@@ -216,7 +216,7 @@ bool plan_moves(const WmmaFragment& f, isa::Order order, WmmaPlan& plan) {
                     static_cast<uint8_t>(i * plan.element_bits)};
             }
     }
-    if (plan.moves.size() > most_moves) return false;
+    if (plan.moves.size() > max_moves) return false;
     if (!how.exchanged && each >= per_register) {
         for (unsigned reg = 0; reg < values / per_register; ++reg)
             plan.wholes.push_back({move_of_values[reg * per_register / each],

@@ -50,15 +50,15 @@ std::string scale_refusal(const MmaVariant& v, bool of_a, size_t n, const ptx::O
     };
     const uint64_t byte = value(0);
     const uint64_t thread = value(1);
-    const uint64_t most_byte = 4u - v.scales;
-    if (v.scales == 1 && byte > most_byte)
-        return out_of_range(n, name_of(v), static_cast<int64_t>(byte), most_byte);
-    if (byte > most_byte || byte % v.scales != 0)
+    const uint64_t max_byte = 4u - v.scales;
+    if (v.scales == 1 && byte > max_byte)
+        return out_of_range(n, name_of(v), static_cast<int64_t>(byte), max_byte);
+    if (byte > max_byte || byte % v.scales != 0)
         return unexpected_value(n, name_of(v), byte, v.scales == 2 ? "0 or 2" : "0");
-    const uint64_t most_thread = of_a ? 1 : 3;
-    return thread <= most_thread
+    const uint64_t max_thread = of_a ? 1 : 3;
+    return thread <= max_thread
                ? ""
-               : out_of_range(n, name_of(v), static_cast<int64_t>(thread), most_thread);
+               : out_of_range(n, name_of(v), static_cast<int64_t>(thread), max_thread);
 }
 
 // Looks at the constants of one instruction.

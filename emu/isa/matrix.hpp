@@ -160,17 +160,6 @@ struct MmaVariant {
 // Lanes of each group of four that give metadata: 1, 2 or 4. The selector is below 4 divided by it.
 unsigned metadata_lanes(const MmaVariant& v);
 
-// The lane whose register holds the factors of a row of A, or of a column of B, for the thread-id
-// that the instruction names (PTX manual, "Block scaling for mma.sync", and CuTe's SFALayout and
-// SFBLayout): of each four lanes two give those of A's rows r and r + 8, and one those of B's
-// column. The byte-id is the byte of the first factor; the others follow.
-constexpr unsigned scale_lane_a(unsigned row, unsigned thread_id) {
-    return 4 * (row % 8) + 2 * thread_id + row / 8;
-}
-constexpr unsigned scale_lane_b(unsigned column, unsigned thread_id) {
-    return 4 * column + thread_id;
-}
-
 // ".scale_vec::2X" for two; empty for none.
 constexpr std::string_view scale_vec_text(unsigned scales) {
     return scales == 1   ? ".scale_vec::1X"

@@ -247,7 +247,7 @@ inline constexpr uint64_t code_stride = 16;
 
 // Bytes of local memory that a thread may have at most (CUDA C++ programming guide, "Technical
 // Specifications": 512 KB).
-inline constexpr uint64_t most_local_bytes = uint64_t{1} << 19;
+inline constexpr uint64_t max_local_bytes = uint64_t{1} << 19;
 
 // Windows of the generic address space. Global memory is everything else.
 inline constexpr uint64_t window_bytes = uint64_t{1} << 24;
@@ -306,7 +306,7 @@ struct Program {
     std::array<uint32_t, 3> required_block{};  // .reqntid; 0: none
     std::array<uint32_t, 3> maximum_block{};   // .maxntid; 0: none
     uint32_t least_ctas = 0;                   // .minnctapersm; 0: none
-    uint32_t most_registers = 0;               // .maxnreg; 0: none
+    uint32_t max_registers = 0;                // .maxnreg; 0: none
 };
 
 }  // namespace lockwarp::isa

@@ -18,10 +18,10 @@ constexpr uint64_t round_up(uint64_t value, uint64_t alignment) {
 }
 
 // Bounds on what a module may ask for, so that a hostile one cannot exhaust the machine.
-constexpr uint64_t most_global_bytes = uint64_t{1} << 28;
-constexpr uint64_t most_const_bytes = uint64_t{1} << 16;
-constexpr uint64_t most_parameter_bytes = 32764;
-constexpr uint32_t most_register_bytes = uint32_t{1} << 26;
+constexpr uint64_t max_global_bytes = uint64_t{1} << 28;
+constexpr uint64_t max_const_bytes = uint64_t{1} << 16;
+constexpr uint64_t max_parameter_bytes = 32764;
+constexpr uint32_t max_register_bytes = uint32_t{1} << 26;
 
 // "_Z5scalePf" names the function "scale"; nested names ("_ZN2ns5scaleE...") their last part.
 std::string_view plain_name(std::string_view mangled) {
@@ -301,9 +301,9 @@ void place_parameters(Resolver& r, const ptx::Function& entry) {
         if (r.scopes.back().contains(v.name))
             r.error(v.place, "Duplicate definition of variable '" + v.name + "'");
         next = round_up(next, p->alignment);
-        if (next + p->bytes > most_parameter_bytes) {
+        if (next + p->bytes > max_parameter_bytes) {
             r.error(v.place, "Formal parameter space overflowed (" +
-                                 std::to_string(most_parameter_bytes) + " bytes max)");
+                                 std::to_string(max_parameter_bytes) + " bytes max)");
             return;
         }
         r.program.parameters.push_back({v.name, type_named(v.type), static_cast<uint32_t>(next),
@@ -333,7 +333,7 @@ Passed declare_formal(Resolver& r, const ptx::Variable& v, bool read_only, uint6
         return {r.register_ref(index), 0, bits(type) / 8};
     }
     const std::optional<Placement> p = placement(v);
-    if (!p || round_up(frame, p->alignment) + p->bytes > most_parameter_bytes) {
+    if (!p || round_up(frame, p->alignment) + p->bytes > max_parameter_bytes) {
         r.error(v.place, "Parameter '" + v.name + "' has no usable size or alignment");
         return {};
     }
@@ -407,7 +407,7 @@ void read_performance_directives(Resolver& r, const ptx::Function& entry) {
         if (!d.operands.empty()) {
             const auto value = static_cast<uint32_t>(d.operands[0].bits);
             if (d.name == ".minnctapersm") r.program.least_ctas = value;
-            if (d.name == ".maxnreg") r.program.most_registers = value;
+            if (d.name == ".maxnreg") r.program.max_registers = value;
         }
         if (block == nullptr) continue;
         *block = {1, 1, 1};
@@ -528,9 +528,9 @@ Resolved resolve(const ptx::Module& module, Arch arch, std::string_view entry_na
     const uint64_t dynamic_shared = round_up(total.end, total.dynamic_alignment);
     Placer placer{r,
                   {shared_base, shared_base + row(arch).shared_max},
-                  {0, most_local_bytes},
-                  {module_global_base, module_global_base + most_global_bytes},
-                  {0, most_const_bytes},
+                  {0, max_local_bytes},
+                  {module_global_base, module_global_base + max_global_bytes},
+                  {0, max_const_bytes},
                   dynamic_shared};
     r.scopes.emplace_back();
     for (size_t i = 0; i < functions.size(); ++i)
@@ -549,7 +549,7 @@ Resolved resolve(const ptx::Module& module, Arch arch, std::string_view entry_na
     r.program.shared_begin = static_cast<uint32_t>(shared_base);
     r.program.shared_static = static_cast<uint32_t>(dynamic_shared - shared_base);
     r.program.local_bytes = r.program.functions[0].frame_bytes;
-    if (r.program.register_bytes > most_register_bytes)
+    if (r.program.register_bytes > max_register_bytes)
         r.error(entry->place, "The kernel has too many registers");
     if (r.diagnostics.empty())
         for (const Function& f : r.program.functions)

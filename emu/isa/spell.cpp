@@ -152,7 +152,7 @@ std::vector<std::string_view> modifiers_of(std::string_view opcode) {
 // What an instruction may look like, for the second line of a message: the rows that have most of
 // its modifiers.
 std::string usage(const ptx::Instruction& i) {
-    constexpr size_t most_shown = 4;
+    constexpr size_t max_shown = 4;
     std::vector<const Form*> best;
     size_t most = 0;
     for (const Form* f : forms_of(i.opcode)) {
@@ -167,9 +167,9 @@ std::string usage(const ptx::Instruction& i) {
         if (common == most) best.push_back(f);
     }
     std::string text;
-    for (size_t n = 0; n < std::min(best.size(), most_shown); ++n)
+    for (size_t n = 0; n < std::min(best.size(), max_shown); ++n)
         text += (n == 0 ? "" : ", ") + i.opcode + std::string(best[n]->syntax);
-    return text + (best.size() > most_shown ? ", ..." : "");
+    return text + (best.size() > max_shown ? ", ..." : "");
 }
 
 // Modifiers of machines beyond those modelled, in the assembler's words.

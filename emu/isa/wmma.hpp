@@ -74,18 +74,6 @@ constexpr WmmaExtent extent(const WmmaFragment& f) {
     }
 }
 
-// The place in the whole matrix of value `value` of thread `thread` of a part, as `part` counts.
-struct WmmaPlace {
-    unsigned row, column;
-};
-constexpr WmmaPlace place_of(const WmmaFragment& f, unsigned instance, unsigned thread,
-                             unsigned value) {
-    const unsigned index = f.part.layout.at(thread, value);
-    return {index % f.part.rows + f.row_step[0] * (instance & 1) + f.row_step[1] * (instance >> 1),
-            index / f.part.rows + f.column_step[0] * (instance & 1) +
-                f.column_step[1] * (instance >> 1)};
-}
-
 // Whether consecutive elements in memory are those of one row of the whole matrix as `part` counts
 // them: B is written (k, n) in PTX and (n, k) here.
 constexpr bool rows_are_lines(WmmaOperand operand, Order order) {

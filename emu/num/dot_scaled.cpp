@@ -67,22 +67,22 @@ int64_t truncated(const Term& t, int point, int fraction, int32_t largest) {
 
 // The sums fit, with F of 25 and 35: a product of two elements is below 4, and of two e2m1 at most
 // 36, in quarters; two ue4m3 factors are at most 15 * 15, in units of 2^-6; C is below 2.
-constexpr int64_t most_block_sum = (int64_t{max_block} << (25 + 2)) + (int64_t{1} << (25 + 1));
-constexpr int64_t most_group = int64_t{group_products} * 36 * 4 * 15 * 15;
-constexpr int64_t most_group_sum =
-    (max_groups * most_group << (35 - 2 - 6)) + (int64_t{1} << (35 + 1));
+constexpr int64_t max_block_sum = (int64_t{max_block} << (25 + 2)) + (int64_t{1} << (25 + 1));
+constexpr int64_t max_group = int64_t{group_products} * 36 * 4 * 15 * 15;
+constexpr int64_t max_group_sum =
+    (max_groups * max_group << (35 - 2 - 6)) + (int64_t{1} << (35 + 1));
 static_assert(min_exponent(format(Type::e2m1)) == 0);
-static_assert(most_block_sum < int64_t{1} << 40);
-static_assert(most_group < int64_t{1} << 20);
-static_assert(most_group_sum < int64_t{1} << 50);
+static_assert(max_block_sum < int64_t{1} << 40);
+static_assert(max_group < int64_t{1} << 20);
+static_assert(max_group_sum < int64_t{1} << 50);
 
-constexpr int most_k = max_groups * group_products;
+constexpr int max_products = max_groups * group_products;
 
-// One row of A or column of B, taken apart. A row's sum takes at most most_k products.
+// One row of A or column of B, taken apart. A row's sum takes at most max_products products.
 struct Line {
-    std::array<int32_t, most_k> significand;  // with its sign; 0 for zero
-    std::array<int32_t, most_k> exponent;     // of the field
-    std::array<Number, most_k> whole;
+    std::array<int32_t, max_products> significand;  // with its sign; 0 for zero
+    std::array<int32_t, max_products> exponent;     // of the field
+    std::array<Number, max_products> whole;
     std::array<Factor, max_groups> factors;
     bool special = false;  // an element is infinite or NaN, or a factor is NaN
 

@@ -345,7 +345,7 @@ bool FusedTile(const FusedSum& sum_rules, MatrixTypes types, const Tile<uint32_t
         !b.set(format(types.b), is_narrow, tile.b, tile.k, sum.block))
         return false;
 
-    auto most_c = hn::Zero(di);
+    auto max_c = hn::Zero(di);
     for (int j = 0; j < tile.columns; ++j)
         for (size_t i = 0; i < tile_rows; i += lanes) {
             uint32_t* const d = tile.d + j * tile_rows + i;
@@ -368,7 +368,7 @@ bool FusedTile(const FusedSum& sum_rules, MatrixTypes types, const Tile<uint32_t
                 for (int k = 1; k < count; ++k) highest = hn::Max(highest, exponent_at(k));
 
                 const auto c_magnitude = d_format.magnitude(c);
-                most_c = hn::Max(most_c, c_magnitude);
+                max_c = hn::Max(max_c, c_magnitude);
                 const auto c_exponent = d_format.exponent(c_magnitude);
                 const auto zero_factor = hn::Or(hn::Load(di, a.zero.data() + of_block + i),
                                                 hn::Set(di, b.zero[of_block + j]));
@@ -410,7 +410,7 @@ bool FusedTile(const FusedSum& sum_rules, MatrixTypes types, const Tile<uint32_t
             }
             hn::Store(hn::BitCast(U32(), c), U32(), d);
         }
-    return hn::AllFalse(di, hn::Gt(most_c, d_format.largest));
+    return hn::AllFalse(di, hn::Gt(max_c, d_format.largest));
 }
 
 const char* TargetName() { return hwy::TargetName(HWY_TARGET); }

@@ -17,7 +17,7 @@
 namespace lockwarp::ptx {
 
 // What one call of parse accepts.
-inline constexpr size_t most_diagnostics = 100;
+inline constexpr size_t max_diagnostics = 100;
 inline constexpr uint32_t deepest_nesting = 200;     // of blocks, operands, expressions, braces
 inline constexpr uint32_t largest_range = 1U << 20;  // N of "%r<N>"
 inline constexpr size_t longest_text = size_t{1} << 30;

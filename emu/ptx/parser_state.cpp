@@ -59,7 +59,7 @@ void start(State& state, std::string_view text) {
     }
     state.token = fetch(state);
     state.ahead = fetch(state);
-    if (state.diagnostics.size() >= most_diagnostics) stop(state);
+    if (state.diagnostics.size() >= max_diagnostics) stop(state);
 }
 
 void advance(State& state) {
@@ -68,7 +68,7 @@ void advance(State& state) {
     state.token = state.ahead;
     ++state.consumed;
     if (state.token.kind != TokenKind::end) state.ahead = fetch(state);
-    if (state.diagnostics.size() >= most_diagnostics) stop(state);
+    if (state.diagnostics.size() >= max_diagnostics) stop(state);
 }
 
 bool at(const State& state, TokenKind kind) { return state.token.kind == kind; }
@@ -99,7 +99,7 @@ bool expect_semicolon(State& state, std::string_view context) {
 }
 
 bool fail_at(State& state, Place place, std::string message, std::string hint) {
-    if (state.diagnostics.size() < most_diagnostics)
+    if (state.diagnostics.size() < max_diagnostics)
         state.diagnostics.push_back({place, std::move(message), std::move(hint)});
     return false;
 }

@@ -15,7 +15,7 @@ using isa::Program;
 using ptx::Space;
 
 // Blocks beyond this stand as they are: the schedule of a huge one would cost more than it tells.
-constexpr size_t most_scheduled = 20000;
+constexpr size_t max_scheduled = 20000;
 // Cycles that the assembler expects of what it cannot know.
 constexpr unsigned shared_guess = 28;
 constexpr unsigned global_guess = 200;
@@ -140,7 +140,7 @@ void schedule(const Lowering& l, Block& block) {
     const uint32_t n = block.last - block.first + 1;
     block.order.resize(n);
     std::iota(block.order.begin(), block.order.end(), block.first);
-    if (n < 3 || n > most_scheduled) return;
+    if (n < 3 || n > max_scheduled) return;
     std::vector<Node> nodes = graph(l, block);
     // Those whose predecessors have issued: by the cycle they are ready at, then by path.
     using Entry = std::pair<uint64_t, uint32_t>;

@@ -577,7 +577,7 @@ Report simulate(const Lowering& lowering, const warp::Launch& launch, const List
         // What the program asks of the assembler is kept, by spilling if need be.
         const isa::Program& program = *lowering.program;
         registers = std::min(255u, lowering.registers + registers_kept);
-        if (program.most_registers != 0) registers = std::min(registers, program.most_registers);
+        if (program.max_registers != 0) registers = std::min(registers, program.max_registers);
         const uint64_t lanes = (launch.block.count() + 31) / 32 * 32;
         if (program.least_ctas != 0)
             registers = static_cast<unsigned>(std::min<uint64_t>(

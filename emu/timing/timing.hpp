@@ -4,7 +4,7 @@
 //
 //   const timing::Machine& machine = *timing::machine_of(arch);
 //   const timing::Lowering lowering = timing::lower(program, machine);
-//   timing::Listener listener(lowering, machine.sms, most_items, false);
+//   timing::Listener listener(lowering, machine.sms, max_items, false);
 //   launch.observers = {&listener};
 //   exec::launch(program, launch);
 //   const timing::Report report = timing::simulate(lowering, launch, listener, {});

@@ -99,7 +99,7 @@ struct Printed {
 };
 
 // Printed text that one launch keeps, as CUDA's buffer by default.
-inline constexpr uint64_t most_printed_bytes = uint64_t{1} << 20;
+inline constexpr uint64_t max_printed_bytes = uint64_t{1} << 20;
 
 struct Statistics {
     uint64_t instructions = 0;     // retired, by warps
@@ -119,7 +119,7 @@ struct Result {
     std::optional<Trap> trap;  // of the CTA with the lowest index that trapped
     // By CTA, those of a CTA in the order of its run. CTAs after one that trapped are left out.
     std::vector<Printed> printed;
-    uint64_t printed_bytes_lost = 0;  // beyond most_printed_bytes
+    uint64_t printed_bytes_lost = 0;  // beyond max_printed_bytes
     Statistics statistics;
 };
 

@@ -426,8 +426,8 @@ setp.lt.u32 %p1, %r3, 200;
             EXPECT_GE(p.cta_index, last);
             last = p.cta_index;
         }
-        EXPECT_LE(kept, warp::most_printed_bytes);
-        EXPECT_GT(kept, warp::most_printed_bytes - 200);
+        EXPECT_LE(kept, warp::max_printed_bytes);
+        EXPECT_GT(kept, warp::max_printed_bytes - 200);
         EXPECT_EQ(kept + got.result.printed_bytes_lost, uint64_t{3} * 32 * 200 * 100);
     }
 }

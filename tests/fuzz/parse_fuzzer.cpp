@@ -8,7 +8,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace lockwarp;
     const ptx::Parsed parsed = ptx::parse(text_of(data, size));
-    must(parsed.diagnostics.size() <= ptx::most_diagnostics, "few diagnostics");
+    must(parsed.diagnostics.size() <= ptx::max_diagnostics, "few diagnostics");
     uint32_t line = 1;
     for (const ptx::Diagnostic& d : parsed.diagnostics) {
         must(d.place.line >= line && d.place.column >= 1, "diagnostics in order");

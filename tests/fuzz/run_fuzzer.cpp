@@ -9,8 +9,8 @@
 namespace lockwarp {
 namespace {
 
-constexpr uint64_t most_steps = 600;
-constexpr uint64_t most_bytes = 1 << 22;  // of registers, local and global memory
+constexpr uint64_t max_steps = 600;
+constexpr uint64_t max_bytes = 1 << 22;  // of registers, local and global memory
 constexpr uint64_t buffer_bytes = 2048;
 constexpr uint64_t first_address = 0x10000;
 
@@ -34,7 +34,7 @@ Left run(const isa::Program& program, bool plain) {
     if (launch.block.count() > 128) return left;
     launch.dynamic_shared = 1024;
     launch.threads = 1;
-    launch.max_steps = most_steps;
+    launch.max_steps = max_steps;
     launch.plain_arithmetic = plain;
     launch.parameters.resize(program.parameter_bytes);
     for (size_t i = 0; i < left.buffers.size(); ++i) {
@@ -73,8 +73,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (names.empty()) return 0;
     const isa::Resolved resolved = isa::resolve(parsed.module, arch_of_input(text), names[0]);
     const isa::Program& p = resolved.program;
-    if (!resolved.diagnostics.empty() || p.global_image.size() > most_bytes ||
-        p.register_bytes + uint64_t{32} * p.local_bytes > most_bytes)
+    if (!resolved.diagnostics.empty() || p.global_image.size() > max_bytes ||
+        p.register_bytes + uint64_t{32} * p.local_bytes > max_bytes)
         return 0;
     const Left fast = run(p, false);
     const Left plain = run(p, true);

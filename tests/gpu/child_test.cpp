@@ -35,7 +35,7 @@ constexpr double short_limit = 0.3;  // seconds
 // Seen by the test and by the children it makes.
 struct Counters {
     std::atomic<int> opened = 0;
-    std::atomic<int> most_opened = 1 << 30;  // the opener fails from then on
+    std::atomic<int> max_opened = 1 << 30;  // the opener fails from then on
     std::atomic<int> destroyed = 0;
     std::atomic<int> endless = 0;
 };
@@ -139,7 +139,7 @@ class Fake : public Engine {
 };
 
 std::unique_ptr<Engine> open_fake(std::string& why) {
-    if (++counters().opened <= counters().most_opened) return std::make_unique<Fake>();
+    if (++counters().opened <= counters().max_opened) return std::make_unique<Fake>();
     why = "no more fakes";
     return nullptr;
 }
@@ -352,12 +352,12 @@ TEST(Child, OneThatCannotBeOpenedSaysWhy) {
 TEST(Child, OneThatCannotBeOpenedAgainSaysWhy) {
     const auto engine = fake();
     run(*engine, "fault");
-    counters().most_opened = counters().opened.load();
+    counters().max_opened = counters().opened.load();
     EXPECT_EQ(engine->allocate(1), 0u);
     const gpu::Ran ran = run(*engine, "anything");
     EXPECT_EQ(ran.outcome, Outcome::refused);
     EXPECT_EQ(ran.what, "no more fakes");
-    counters().most_opened = 1 << 30;
+    counters().max_opened = 1 << 30;
     expect_round_trip(*engine, 1);
 }
 

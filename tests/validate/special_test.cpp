@@ -129,7 +129,7 @@ TEST(Special, AModelHereThatDiffersIsFound) {
     EXPECT_EQ(r.problem, "");
     EXPECT_EQ(r.different_on_gpu, 0u);
     EXPECT_EQ(r.different_chunks, 1u);
-    ASSERT_EQ(r.shown.size(), options.most_shown);
+    ASSERT_EQ(r.shown.size(), options.max_shown);
     uint64_t first = options.first;
     const auto model = [&](const num::MufuTables& t, uint64_t n) {
         return num::special_function(t, f.function, f.type, f.ftz, n);

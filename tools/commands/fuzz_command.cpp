@@ -157,7 +157,7 @@ int fuzz_command(const FuzzCommand& command) {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     };
     catch_interrupts();
-    options.most_shrunk = command.shrink;
+    options.max_shrunk = command.shrink;
     options.stopped = [] { return interrupted_now(); };
     options.enough = [&] {
         return interrupted_now() || (command.seconds > 0 && seconds() > command.seconds);

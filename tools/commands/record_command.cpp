@@ -73,7 +73,7 @@ launch::Problem write_recorded(const std::string& path, const launch::Input& in,
     const std::vector<uint8_t> bytes = validate::write_recording(recording);
     if (bytes.empty())
         return in.launch.path + ": a recording has at most " +
-               validate::grouped(validate::most_recorded >> 20) +
+               validate::grouped(validate::max_recorded >> 20) +
                " MB of traces and buffers; keep the results of fewer instructions (--only)";
     // It will be read where there is nothing to make it again with.
     if (std::string why = validate::read_recording(bytes, recording); !why.empty())

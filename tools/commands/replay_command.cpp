@@ -57,7 +57,7 @@ CaseResult replay_one(const std::string& path, const validate::Options& how,
     result.name = path;
     result.verdict = Verdict::failed;
     std::vector<uint8_t> bytes;
-    if (result.text = launch::read_file(path, validate::most_recorded, bytes); !result.text.empty())
+    if (result.text = launch::read_file(path, validate::max_recorded, bytes); !result.text.empty())
         return result;
     validate::Recording r;
     if (result.text = validate::read_recording(bytes, r); !result.text.empty()) {

@@ -21,8 +21,8 @@ namespace lockwarp::tools {
 
 namespace {
 
-constexpr uint64_t most_items = 20'000'000;
-constexpr uint64_t most_events = 2'000'000;
+constexpr uint64_t max_items = 20'000'000;
+constexpr uint64_t max_events = 2'000'000;
 
 int wrong(const launch::Problem& problem) {
     spdlog::error("{}", problem);
@@ -64,7 +64,7 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
                      ": the cycle model has no CTAs that wait for each other (cooperative)");
 
     t.lowering = timing::lower(*t.program, *machine);
-    timing::Listener listener(t.lowering, machine->sms, most_items, o.cold);
+    timing::Listener listener(t.lowering, machine->sms, max_items, o.cold);
     catch_interrupts();
     std::atomic<uint64_t> ended{0};
     warp::Launch launch = prepared.launch;
@@ -102,7 +102,7 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
         spdlog::warn(
             "the run is longer than the model keeps: the first {} instructions of warps "
             "are timed",
-            most_items);
+            max_items);
     return done;
 }
 
@@ -272,7 +272,7 @@ int time_command(const TimeCommand& o) {
     const bool events = !o.timeline.empty() || !o.trace.empty();
     // A wait that reaches into the window began before it.
     const uint64_t from = o.trace.empty() && o.from > 2000 ? o.from - 2000 : 0;
-    if (const int status = time_one(o, o.arch, events ? most_events : 0, from, t); status != done)
+    if (const int status = time_one(o, o.arch, events ? max_events : 0, from, t); status != done)
         return status;
     if (!o.trace.empty())
         if (launch::Problem why = write_text(o.trace, trace_json(t)); !why.empty())

@@ -15,7 +15,7 @@ namespace lockwarp::tools {
 
 namespace {
 
-constexpr uint64_t most_bytes = uint64_t{1} << 26;
+constexpr uint64_t max_bytes = uint64_t{1} << 26;
 
 // instruction, arch, device, driver
 using Key = std::tuple<std::string, std::string, std::string, std::string>;
@@ -29,7 +29,7 @@ void add(Rows& rows, const std::string& spelling, std::string_view arch, const g
 
 launch::Problem add_recording(const std::string& path, Rows& rows) {
     std::vector<uint8_t> bytes;
-    if (launch::Problem why = launch::read_file(path, most_bytes, bytes); !why.empty()) return why;
+    if (launch::Problem why = launch::read_file(path, max_bytes, bytes); !why.empty()) return why;
     validate::Recording recording;
     if (std::string why = validate::read_recording(bytes, recording); !why.empty())
         return path + ": " + why;
@@ -51,7 +51,7 @@ launch::Problem add_recording(const std::string& path, Rows& rows) {
 
 launch::Problem add_report(const std::string& path, Rows& rows) {
     std::vector<uint8_t> bytes;
-    if (launch::Problem why = launch::read_file(path, most_bytes, bytes); !why.empty()) return why;
+    if (launch::Problem why = launch::read_file(path, max_bytes, bytes); !why.empty()) return why;
     const std::string text(bytes.begin(), bytes.end());
     if (text.find("\"lockwarp-report/") == std::string::npos) return {};
     validate::Summary summary;

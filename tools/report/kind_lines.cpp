@@ -45,7 +45,7 @@ std::string joined_types(const std::vector<std::string>& types) {
     return text;
 }
 
-constexpr size_t most_named = 2;  // types in a name
+constexpr size_t max_named = 2;  // types in a name
 
 }  // namespace
 
@@ -73,8 +73,8 @@ std::vector<VariantLine> joined(const std::vector<VariantLine>& lines) {
         std::string types;
         if (g.pairs == 1)
             types = g.parts.a + (g.parts.a.empty() ? "" : ".") + g.parts.b;
-        else if (g.pairs == g.a.size() * g.b.size() && g.a.size() <= most_named &&
-                 g.b.size() <= most_named)
+        else if (g.pairs == g.a.size() * g.b.size() && g.a.size() <= max_named &&
+                 g.b.size() <= max_named)
             types = joined_types(g.a) + "." + joined_types(g.b);
         else
             types = "A.B";

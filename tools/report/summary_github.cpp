@@ -16,11 +16,11 @@ using validate::Verdict;
 
 namespace {
 
-constexpr size_t most_annotations = 10;
-constexpr size_t most_results = 20;
-constexpr size_t most_devices = 32;
-constexpr size_t most_text = 8000;  // bytes of one result's text
-constexpr size_t most_name = 300;
+constexpr size_t max_annotations = 10;
+constexpr size_t max_results = 20;
+constexpr size_t max_devices = 32;
+constexpr size_t max_text = 8000;  // bytes of one result's text
+constexpr size_t max_name = 300;
 
 // The message of an annotation, or a property of it.
 std::string message(std::string_view text, bool is_property = false) {
@@ -34,12 +34,12 @@ std::string message(std::string_view text, bool is_property = false) {
     return out;
 }
 
-std::string property(std::string_view text) { return message(cut(text, most_name), true); }
+std::string property(std::string_view text) { return message(cut(text, max_name), true); }
 
 // Text in one line of Markdown that is nothing but text: no link, no markup, no end of a cell.
 std::string plain(std::string_view text) {
     std::string out;
-    for (const char c : cut(clean_line(text), most_name)) {
+    for (const char c : cut(clean_line(text), max_name)) {
         const bool is_word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
                              (c >= 'A' && c <= 'Z') || c == ' ' || static_cast<uint8_t>(c) >= 0x80;
         if (!is_word) out += '\\';
@@ -50,7 +50,7 @@ std::string plain(std::string_view text) {
 
 // A code block whose fence is longer than any run of backticks within.
 std::string code_block(std::string_view text) {
-    const std::string body = cut(clean(text), most_text);
+    const std::string body = cut(clean(text), max_text);
     size_t longest = 2;
     for (size_t i = 0, run = 0; i < body.size(); ++i) {
         run = body[i] == '`' ? run + 1 : 0;
@@ -79,7 +79,7 @@ std::string github_annotations(const Summary& s) {
         return "::error title=" + property("lockwarp " + s.command) + "::" + message(answer(s)) +
                "\n";
     std::string out;
-    const size_t shown = all.size() > most_annotations ? most_annotations - 1 : all.size();
+    const size_t shown = all.size() > max_annotations ? max_annotations - 1 : all.size();
     for (size_t i = 0; i < shown; ++i) {
         const CaseResult& r = *all[i];
         std::string place;
@@ -88,7 +88,7 @@ std::string github_annotations(const Summary& s) {
         std::string title = fmt::format("{}: {}", r.name, validate::name_of(r.verdict));
         if (!r.instruction.empty()) title += ": " + r.instruction;
         out += fmt::format("::error {}title={}::{}\n", place, property(title),
-                           message(cut(r.text.empty() ? title : r.text, most_text)));
+                           message(cut(r.text.empty() ? title : r.text, max_text)));
     }
     if (shown < all.size())
         out += fmt::format("::error title={}::{} more: {}\n", property("lockwarp " + s.command),
@@ -104,13 +104,13 @@ std::string github_markdown(const Summary& s) {
     out += line_of("register values", s.counts.values, s.counts.different);
     out += line_of("memory bytes", s.counts.memory_bytes, s.counts.memory_different);
     out += "\n";
-    for (size_t i = 0; i < s.devices.size() && i < most_devices; ++i)
+    for (size_t i = 0; i < s.devices.size() && i < max_devices; ++i)
         out += "- " + plain(device_line(s.devices[i])) + "\n";
-    for (size_t i = 0; i < all.size() && i < most_results; ++i)
+    for (size_t i = 0; i < all.size() && i < max_results; ++i)
         out += fmt::format("\n{}: {}\n\n{}", validate::name_of(all[i]->verdict),
                            plain(all[i]->name), code_block(all[i]->text));
-    if (all.size() > most_results)
-        out += fmt::format("\n{} more are not shown.\n", all.size() - most_results);
+    if (all.size() > max_results)
+        out += fmt::format("\n{} more are not shown.\n", all.size() - max_results);
     return out + "\n";
 }
 

@@ -24,8 +24,8 @@ using Json = nlohmann::json;
 using Ordered = nlohmann::ordered_json;
 
 constexpr std::string_view schema = "lockwarp-report/1";
-constexpr uint64_t most_bytes = uint64_t{1} << 25;
-constexpr size_t most_text = size_t{1} << 20;
+constexpr uint64_t max_bytes = uint64_t{1} << 25;
+constexpr size_t max_text = size_t{1} << 20;
 
 struct CountRow {
     std::string_view name;
@@ -128,9 +128,9 @@ struct Reader {
     }
 
     std::string text(const Json& j, const std::string& field) {
-        if (j.is_string() && j.get_ref<const std::string&>().size() <= most_text)
+        if (j.is_string() && j.get_ref<const std::string&>().size() <= max_text)
             return j.get<std::string>();
-        expected(field, "a text of at most " + std::to_string(most_text) + " bytes", j);
+        expected(field, "a text of at most " + std::to_string(max_text) + " bytes", j);
         return {};
     }
 
@@ -293,7 +293,7 @@ launch::Problem parse_summary(const std::string& text, const std::string& path, 
 
 launch::Problem read_summary(const std::string& path, Summary& out) {
     std::vector<uint8_t> bytes;
-    if (launch::Problem why = launch::read_file(path, most_bytes, bytes); !why.empty()) return why;
+    if (launch::Problem why = launch::read_file(path, max_bytes, bytes); !why.empty()) return why;
     return parse_summary(std::string(bytes.begin(), bytes.end()), path, out);
 }
 

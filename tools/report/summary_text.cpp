@@ -15,7 +15,7 @@ using validate::Verdict;
 namespace {
 
 constexpr size_t columns = 100;
-constexpr size_t most_lines_of_a_result = 40;
+constexpr size_t max_lines_of_a_result = 40;
 
 // The character at the front, and its bytes; 0 bytes: no UTF-8.
 struct Character {
@@ -73,7 +73,7 @@ std::string barred(std::string_view text) {
     std::string out;
     size_t lines = 0;
     while (!text.empty()) {
-        if (++lines > most_lines_of_a_result) return out + "  | ...\n";
+        if (++lines > max_lines_of_a_result) return out + "  | ...\n";
         const size_t end = std::min(text.find('\n'), text.size());
         out += "  | " + cut(clean_line(text.substr(0, end)), columns - 4) + "\n";
         text.remove_prefix(std::min(text.size(), end + 1));
