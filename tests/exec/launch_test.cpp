@@ -413,8 +413,11 @@ ret;)"),
               "arrived w1 ffffffff at 0 of 0; opened w1 ffffffff 0; ");
     // Of each warp: the ten before the body, setp, bar.red, exit; and of the second bar.sync, ret.
     EXPECT_EQ(listener.events[0].size(), 2u * 13 + 2);
-    for (const Event& e : listener.events[0])
-        if (e.operation >= 11) EXPECT_EQ(e.r2, 32u);
+    for (const Event& e : listener.events[0]) {
+        if (e.operation >= 11) {
+            EXPECT_EQ(e.r2, 32u);
+        }
+    }
 }
 
 TEST(Observer, HearsCopiesByGroupAndEachLanesOwnBytes) {
