@@ -6,7 +6,7 @@
 #include <cstring>
 #include <lockwarp/emu.hpp>
 #include <map>
-#include <mutex>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -51,27 +51,37 @@ END:
 }
 )";
 
-// Counts by line of the PTX. CTAs run in parallel, so that the counts are behind a lock.
+struct Line {
+    uint64_t times = 0;  // that a warp ran it
+    uint64_t lanes = 0;  // that took part, in all of them
+};
+using Lines = std::map<uint32_t, Line>;  // by line of the PTX
+
+// CTAs run in parallel. Each has a listener of its own, which needs no lock; when the CTA is over,
+// take() adds what it counted.
 class LaneUse : public warp::Observer {
   public:
-    struct Line {
-        uint64_t times = 0;  // that a warp ran it
-        uint64_t lanes = 0;  // that took part, in all of them
-    };
-
-    void retired(const warp::Retired& event) override {
-        const isa::Operation& o = event.program->operations[event.operation];
-        const std::lock_guard lock(mutex_);
-        Line& line = lines_[o.place.line];
-        ++line.times;
-        line.lanes += static_cast<uint64_t>(std::popcount(event.executed));
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        return std::make_unique<OfCta>();
+    }
+    void take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> cta) override {
+        for (const auto& [number, counts] : static_cast<OfCta&>(*cta).lines) {
+            lines[number].times += counts.times;
+            lines[number].lanes += counts.lanes;
+        }
     }
 
-    const std::map<uint32_t, Line>& lines() const { return lines_; }
+    Lines lines;
 
   private:
-    std::mutex mutex_;
-    std::map<uint32_t, Line> lines_;
+    struct OfCta : warp::CtaObserver {
+        void retired(const warp::Retired& event) override {
+            Line& line = lines[event.program->operations[event.operation].place.line];
+            ++line.times;
+            line.lanes += static_cast<uint64_t>(std::popcount(event.executed));
+        }
+        Lines lines;
+    };
 };
 
 }  // namespace
@@ -91,9 +101,10 @@ int main() {
     launch.buffers.push_back({"out", address, steps});
 
     LaneUse use;
-    const warp::Result result = exec::launch(resolved.program, launch, &use);
+    launch.observers = {&use};
+    const warp::Result result = exec::launch(resolved.program, launch);
     if (result.refusal || result.trap) return 1;
-    for (const auto& [line, counts] : use.lines())
+    for (const auto& [line, counts] : use.lines)
         std::printf("line %2u: %.1f of 32 lanes, %llu times\n", line,
                     static_cast<double>(counts.lanes) / static_cast<double>(counts.times),
                     static_cast<unsigned long long>(counts.times));

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a kernel and reads a register: what each lane holds in %d0 after a tensor-core product.
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <lockwarp/emu.hpp>
+#include <memory>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -47,14 +50,26 @@ class AfterProduct : public warp::Observer {
   public:
     explicit AfterProduct(isa::Ref slot) : slot_(slot) {}
 
-    void retired(const warp::Retired& event) override {
-        if (event.program->operations[event.operation].op == isa::Op::mma)
-            std::memcpy(lanes.data(), event.registers + slot_, sizeof lanes);
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        return std::make_unique<OfCta>(slot_);
+    }
+    void take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> cta) override {
+        lanes = static_cast<OfCta&>(*cta).lanes;
     }
 
     std::array<uint32_t, 32> lanes{};
 
   private:
+    struct OfCta : warp::CtaObserver {
+        explicit OfCta(isa::Ref s) : slot(s) {}
+        void retired(const warp::Retired& event) override {
+            if (event.program->operations[event.operation].op == isa::Op::mma)
+                std::memcpy(lanes.data(), event.registers + slot, sizeof lanes);
+        }
+        isa::Ref slot;
+        std::array<uint32_t, 32> lanes{};
+    };
+
     isa::Ref slot_;
 };
 
@@ -82,7 +97,8 @@ int main() {
     AfterProduct observer(slot_of(resolved.program, "%d0"));
     warp::Launch launch;
     launch.block = {32};
-    const warp::Result result = exec::launch(resolved.program, launch, &observer);
+    launch.observers = {&observer};
+    const warp::Result result = exec::launch(resolved.program, launch);
     if (result.refusal || result.trap) {
         std::fprintf(stderr, "%s\n",
                      (result.trap ? result.trap->detail : result.refusal->what).c_str());

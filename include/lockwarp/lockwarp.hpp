@@ -3,7 +3,7 @@
 // kernels on a GPU and beside it, and what is known of each instruction. Needs lockwarp::lockwarp.
 #pragma once
 
-#include "emu/check/in_flight.hpp"
+#include "emu/check/check.hpp"
 #include "emu/timing/timing.hpp"
 #include "evidence/fidelity.hpp"
 #include "gpu/driver.hpp"
