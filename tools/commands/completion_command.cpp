@@ -24,9 +24,9 @@ std::string shell_word(const std::string& text) {
     return out + "'";
 }
 
-Words names_of(const std::vector<const CLI::App*>& commands) {
+Words names_of(const std::vector<const CLI::App*>& apps) {
     Words out;
-    for (const CLI::App* c : commands) out.push_back(c->get_name());
+    for (const CLI::App* c : apps) out.push_back(c->get_name());
     return out;
 }
 
@@ -134,18 +134,18 @@ std::string zsh_function_name(const std::string& path) {
 }
 
 std::string zsh_function(const CLI::App& app, const std::string& path) {
-    const std::vector<const CLI::App*> commands = listed_commands(app);
+    const std::vector<const CLI::App*> below = listed_commands(app);
     std::string out = zsh_function_name(path) + "() {\n";
-    if (commands.empty()) return out + "    _arguments -s -S" + zsh_arguments(app) + "\n}\n\n";
+    if (below.empty()) return out + "    _arguments -s -S" + zsh_arguments(app) + "\n}\n\n";
     out += "    local curcontext=$curcontext state line\n    local -a commands=(\n";
-    for (const CLI::App* c : commands)
+    for (const CLI::App* c : below)
         out += fmt::format("        {}\n",
                            shell_word(c->get_name() + ":" + escaped(c->get_description(), ":\\")));
     out += "    )\n    _arguments -C -S" + zsh_arguments(app);
     out += " \\\n        '1: :->command' '*:: :->rest'\n";
     out += "    case $state in\n        command) _describe command commands ;;\n        rest)\n";
     out += "            case $line[1] in\n";
-    for (const CLI::App* c : commands)
+    for (const CLI::App* c : below)
         out += fmt::format("                {}) {} ;;\n", c->get_name(),
                            zsh_function_name(path + " " + c->get_name()));
     return out + "            esac ;;\n    esac\n}\n\n";
@@ -155,13 +155,13 @@ std::string zsh_function(const CLI::App& app, const std::string& path) {
 
 std::string bash_completion(const CLI::App& app) {
     Words paths;
-    std::string lists, values, commands;
+    std::string lists, values, others;
     for (const WordList& list : word_lists())
         lists += fmt::format("{}='{}'\n", list_variable(list.name), fmt::join(list.words, " "));
     for_each_command(app, app.get_name(), [&](const CLI::App& a, const std::string& path) {
         if (&a != &app) paths.push_back(shell_word(path));
         values += bash_value_cases(a, path);
-        commands += bash_command_case(a, path);
+        others += bash_command_case(a, path);
     });
     return fmt::format(
         "# Completes lockwarp's commands, options and their values; printed by: lockwarp "
@@ -189,7 +189,7 @@ std::string bash_completion(const CLI::App& app) {
         "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
         "}}\n"
         "complete -o bashdefault -o default -F _lockwarp lockwarp\n",
-        lists, fmt::join(paths, " | "), values, commands);
+        lists, fmt::join(paths, " | "), values, others);
 }
 
 std::string zsh_completion(const CLI::App& app) {
