@@ -24,24 +24,23 @@ unsigned wavefronts(std::span<const uint64_t> addresses, uint32_t active, unsign
     const unsigned words_of_lane = std::max(1u, bytes / bank_bytes);
     for (unsigned first = 0; first < addresses.size(); first += per_phase) {
         const unsigned end = std::min<unsigned>(first + per_phase, 32);
-        // Words without repetition, sorted by bank: the longest run of one bank counts.
-        std::array<uint64_t, 128> words{};
-        size_t count = 0;
+        // Different words of each bank: the bank with the most of them counts. Words of one lane
+        // lie in different banks.
+        std::array<uint8_t, banks> different_words{};
+        std::array<std::array<uint64_t, 32>, banks> words;  // as many as different_words says
+        unsigned most = 0;
         for (unsigned lane = first; lane < end; ++lane) {
             if (((active >> lane) & 1) == 0) continue;
-            for (unsigned w = 0; w < words_of_lane && count < words.size(); ++w) {
+            for (unsigned w = 0; w < words_of_lane; ++w) {
                 const uint64_t word = addresses[lane] / bank_bytes + w;
-                words[count++] = (word % banks) << 58 | word / banks;
+                auto& of_bank = words[word % banks];
+                uint8_t& count = different_words[word % banks];
+                if (std::find(of_bank.begin(), of_bank.begin() + count, word) !=
+                    of_bank.begin() + count)
+                    continue;
+                of_bank[count++] = word;
+                most = std::max<unsigned>(most, count);
             }
-        }
-        if (count == 0) continue;
-        const auto begin = words.begin();
-        std::sort(begin, begin + static_cast<ptrdiff_t>(count));
-        unsigned most = 1, run = 0;
-        for (size_t i = 0; i < count; ++i) {
-            if (i > 0 && words[i] == words[i - 1]) continue;
-            run = i > 0 && words[i] >> 58 == words[i - 1] >> 58 ? run + 1 : 1;
-            most = std::max(most, run);
         }
         sum += most;
     }
@@ -57,10 +56,14 @@ unsigned matrix_wavefronts(std::span<const warp::Access> accesses) {
     constexpr uint64_t row_bytes = 16;
     constexpr unsigned rows = 8;
     std::vector<uint64_t> all;
+    all.reserve(accesses.size() * 32);
     for (const warp::Access& a : accesses)
-        for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1)
-            all.push_back(a.address[static_cast<size_t>(__builtin_ctz(rest))] / row_bytes);
-    std::ranges::sort(all);
+        for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+            const uint64_t row = a.address[static_cast<size_t>(__builtin_ctz(rest))] / row_bytes;
+            // Lanes side by side mostly share a row.
+            if (all.empty() || all.back() != row) all.push_back(row);
+        }
+    if (!std::ranges::is_sorted(all)) std::ranges::sort(all);
     all.erase(std::unique(all.begin(), all.end()), all.end());
     // Neighbours side by side make a line of the tile.
     size_t across = 1;

@@ -125,7 +125,7 @@ TEST(Questions, WrongOnesExitWith2AndSayWhatIsRight) {
         {"compat C:m16n8k16.f32.f16 m16n8k16.f32.f16", "OPERAND:INSN"},
         {"compat C:m16n8k16.f32.f16 A:m8n8k4.f32.f16.f16.f32", "lanes"},
         {"explain m16n8k16.f32.f16 A 0 0", "is not D"},
-        {"explain ldmatrix.x4 D 0 0", "is no product"},
+        {"explain ldmatrix.x4 D 0 0", "is not a product"},
         {"explain mma.sp.m16n8k32.f32.f16.f16.f32 D 0 0", "sparse"},
         {"explain m16n8k16.f32.f16 D 0 0 --arch sm_80,sm_1", "no architecture 'sm_1'"},
         {"equiv m16n8k16.f32.f16 m16n8k16.f32.bf16", "different types"},
@@ -134,7 +134,7 @@ TEST(Questions, WrongOnesExitWith2AndSayWhatIsRight) {
         {"banks ldmatrix.x4 --address lane*", "should stand at character"},
         {"ldmatrix x5", "ldmatrix.x1"},
         {"swizzle 3,4", "B,M,S"},
-        {"swizzle 3,4,3 0x1ffffffff", "no index of 32 bits"},
+        {"swizzle 3,4,3 0x1ffffffff", "is not a 32-bit index"},
         {"descriptor decode 12345678901234567890123", "is not a 64-bit number"},
         {"descriptor encode --start 8", "multiple of 16"},
     };

@@ -61,8 +61,11 @@ std::string variants(bool markdown) {
         while (!markdown && text.ends_with(' ')) text.pop_back();
         text += end;
     };
-    std::string out = fmt::format("{}{:<34}", edge, "variant");
-    for (const isa::ArchRow& a : isa::arch_rows) out += fmt::format("{}{:<6}", separator, a.name);
+    // As text all architectures fit 100 columns: without "sm_", which they share.
+    const unsigned cell = markdown ? 6 : 5;
+    std::string out = fmt::format("{}{:<34}", edge, markdown ? "variant" : "variant, by sm_");
+    for (const isa::ArchRow& a : isa::arch_rows)
+        out += fmt::format("{}{:<{}}", separator, a.name.substr(markdown ? 0 : 3), cell);
     finish(out);
     if (markdown) {
         out += "|---|";
@@ -73,7 +76,7 @@ std::string variants(bool markdown) {
     const auto add = [&](std::string name, const auto& v) {
         std::string words;
         for (const isa::ArchRow& a : isa::arch_rows)
-            words += fmt::format("{}{:<6}", separator, known_by(v, a));
+            words += fmt::format("{}{:<{}}", separator, known_by(v, a), cell);
         lines.push_back({std::move(name), words});
     };
     for (const isa::MmaVariant& v : isa::mma_variants()) add(std::string(v.key), v);
