@@ -74,13 +74,11 @@ grep -rl -F "$source" "$prefix" --include='*.cmake' --include='*.pc' --include='
     fail "an installed file names this folder"
 
 say "installed: find_package, lockwarp::emu with Highway and oneTBB alone"
-for optimization in Debug; do
-    configure "$place/consumer" "$place/emu" -DHOW=installed -DWITH=emu "${without[@]}" \
-        "-DCMAKE_PREFIX_PATH=$prefix" -DCMAKE_BUILD_TYPE=$optimization
-    build_it "$place/emu"
-    clean_commands "$place/emu" use_emu.cpp
-    [ "$("$place/emu/consumer")" = "lockwarp 0.1: 42" ] || fail "the consumer gave another result"
-done
+configure "$place/consumer" "$place/emu" -DHOW=installed -DWITH=emu "${without[@]}" \
+    "-DCMAKE_PREFIX_PATH=$prefix"
+build_it "$place/emu"
+clean_commands "$place/emu" use_emu.cpp
+[ "$("$place/emu/consumer")" = "lockwarp 0.1: 42" ] || fail "the consumer gave another result"
 
 say "installed: find_package, lockwarp::lockwarp"
 configure "$place/consumer" "$place/whole" -DHOW=installed -DWITH=lockwarp "-DCMAKE_PREFIX_PATH=$prefix"
@@ -150,18 +148,21 @@ if [ $bare = yes ]; then
     cp -r gpu/kernels/mma_m16n8k16.json gpu/kernels/mma_m16n8k16.sm_80.ptx "$place/consumer" "$chroot/try"
     cp /etc/resolv.conf "$chroot/etc/resolv.conf"
     mount -t proc proc "$chroot/proc"
-    export DEBIAN_FRONTEND=noninteractive LC_ALL=C
+    in_bare() { # nothing of this machine's environment but its proxy
+        chroot "$chroot" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C \
+            DEBIAN_FRONTEND=noninteractive ${http_proxy:+"http_proxy=$http_proxy"} "$@"
+    }
     # As a user would: apt finds what the package depends on.
-    chroot "$chroot" apt-get -qq update
-    chroot "$chroot" apt-get -qq install --yes --no-install-recommends "/try/$(basename "$program")" \
+    in_bare apt-get -qq update
+    in_bare apt-get -qq install --yes --no-install-recommends "/try/$(basename "$program")" \
         >"$place/apt.log" 2>&1 || { tail "$place/apt.log" >&2; fail "apt-get install"; }
-    chroot "$chroot" lockwarp run /try/mma_m16n8k16.json --print D:f16:16x8 | cmp - "$place/expected" ||
+    in_bare lockwarp run /try/mma_m16n8k16.json --print D:f16:16x8 | cmp - "$place/expected" ||
         fail "another result on a bare Debian"
-    chroot "$chroot" apt-get -qq install --yes --no-install-recommends g++ cmake ninja-build \
+    in_bare apt-get -qq install --yes --no-install-recommends g++ cmake ninja-build \
         "/try/$(basename "$library")" >"$place/apt.log" 2>&1 ||
         { tail "$place/apt.log" >&2; fail "apt-get install of the library"; }
-    chroot "$chroot" bash -c "cmake -S /try/consumer -B /try/b -G Ninja -DHOW=installed -DWITH=emu &&
+    in_bare bash -c "cmake -S /try/consumer -B /try/b -G Ninja -DHOW=installed -DWITH=emu &&
         cmake --build /try/b" >"$place/bare.log" 2>&1 || { tail "$place/bare.log" >&2; fail "consumer"; }
-    [ "$(chroot "$chroot" /try/b/consumer)" = "lockwarp 0.1: 42" ] || fail "the consumer on a bare Debian"
+    [ "$(in_bare /try/b/consumer)" = "lockwarp 0.1: 42" ] || fail "the consumer on a bare Debian"
 fi
 say "all is well"
