@@ -36,3 +36,8 @@ case $what in
 esac
 # New inputs for what reads PTX, where there is clang with libFuzzer.
 [ "$what" != all ] || scripts/fuzz_inputs.sh 10 parse resolve run || [ $? -eq 77 ]
+# Others' use of it: installed, as a part of another project, as Debian packages.
+if [ "$what" = all ]; then
+    scripts/setup.sh package
+    scripts/try_package.sh
+fi
