@@ -154,20 +154,20 @@ constexpr std::array<Behaviour, isa::op_count> behaviours{{
     {Op::vmin4, vmin4_handler},
     {Op::vmax4, vmax4_handler},
     {Op::vset4, vset4_handler},
-    {Op::bra},
-    {Op::brx},
-    {Op::call},
+    Behaviour{Op::bra},
+    Behaviour{Op::brx},
+    Behaviour{Op::call},
     {Op::alloca_, alloca_handler},
     {Op::stacksave, stacksave_handler},
     {Op::stackrestore, stackrestore_handler},
-    {Op::ret},
-    {Op::exit},
-    {Op::trap},
-    {Op::brkpt},
+    Behaviour{Op::ret},
+    Behaviour{Op::exit},
+    Behaviour{Op::trap},
+    Behaviour{Op::brkpt},
     {Op::nanosleep, nothing_handler},
     {Op::fence, nothing_handler},
-    {Op::bar},
-    {Op::bar_red},
+    Behaviour{Op::bar},
+    Behaviour{Op::bar_red},
     {Op::bar_warp, bar_warp_handler},
     {Op::activemask, activemask_handler},
     {Op::shfl, shfl_handler},
@@ -200,7 +200,7 @@ constexpr std::array<Behaviour, isa::op_count> behaviours{{
 static_assert(isa::complete(behaviours));
 static_assert([] {
     for (const Behaviour& b : behaviours)
-        if ((b.choose != nullptr) != has_handler(isa::row(b.op).step)) return false;
+        if (b.handled != has_handler(isa::row(b.op).step)) return false;
     return true;
 }());
 

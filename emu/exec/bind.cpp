@@ -11,7 +11,7 @@ namespace {
 
 Handler handler_of(const Operation& o, bool plain_arithmetic) {
     const Behaviour& b = behaviour(o.op);
-    if (b.choose == nullptr) return nullptr;
+    if (!b.handled) return nullptr;
     if (!plain_arithmetic && b.fast != nullptr)
         if (Handler fast = b.fast(o)) return fast;
     return b.choose(o);

@@ -58,8 +58,13 @@ Choose mma_handler;
 Choose wmma_load_handler, wmma_store_handler, wmma_mma_handler;  // wmma.cpp
 
 struct Behaviour {
+    constexpr explicit Behaviour(isa::Op of) : op(of) {}
+    constexpr Behaviour(isa::Op of, Choose* handler, Choose* fast_handler = nullptr)
+        : op(of), handled(true), choose(handler), fast(fast_handler) {}
+
     isa::Op op;
-    Choose* choose = nullptr;  // nullptr: the scheduler's own
+    bool handled = false;      // false: the scheduler's own
+    Choose* choose = nullptr;  // where it is handled
     Choose* fast = nullptr;    // the same bits by vector instructions, where it gives a handler
 };
 

@@ -162,18 +162,18 @@ constexpr OperandSlot take_slot(std::string_view& rest) {
     }
     size_t colon = 0;
     while (colon < text.size() && text[colon] != ':') ++colon;
-    const SlotRow* row = nullptr;
-    for (const SlotRow& r : slot_rows)
-        if (r.text == text.substr(0, colon)) row = &r;
-    if (row == nullptr) throw "an operand is none of slot_rows";
-    out.slot = row->slot;
-    out.fragment = row->fragment;
+    size_t index = 0;
+    while (index < slot_rows.size() && slot_rows[index].text != text.substr(0, colon)) ++index;
+    if (index == slot_rows.size()) throw "an operand is none of slot_rows";
+    const SlotRow& row = slot_rows[index];
+    out.slot = row.slot;
+    out.fragment = row.fragment;
     if (colon == text.size()) return out;
     const std::string_view after = text.substr(colon + 1);
-    if (row->slot == Slot::constant) {
+    if (row.slot == Slot::constant) {
         out.fixed = true;
         out.value = number(after);
-    } else if (row->typed) {
+    } else if (row.typed) {
         out.rule = rule_of(after);
         out.named = type_named(after);
     } else {

@@ -309,11 +309,15 @@ static_assert(
 
 }  // namespace modifier_table
 
-// nullptr: it is a type, a shape, or unknown.
-constexpr const ModifierRow* find_modifier(std::string_view text) {
+// Its place in sorted_modifiers; their number: it is a type, a shape, or unknown. (A place, since
+// under the undefined-behaviour sanitizer GCC takes no pointer for different from null when it
+// compiles: GCC bug 71962.)
+constexpr size_t find_modifier(std::string_view text) {
     const auto& rows = modifier_table::sorted_modifiers;
     const auto* const found = std::ranges::lower_bound(rows, text, {}, &ModifierRow::text);
-    return found == rows.end() || (*found)->text != text ? nullptr : *found;
+    return found == rows.end() || (*found)->text != text
+               ? rows.size()
+               : static_cast<size_t>(found - rows.begin());
 }
 
 struct ModifierShape {
@@ -344,7 +348,8 @@ constexpr std::optional<ModifierShape> shape_named(std::string_view text) {
 
 // Whether some instruction knows the modifier.
 constexpr bool is_modifier(std::string_view text) {
-    return find_modifier(text) != nullptr || type_named(text) != Type::none || shape_named(text);
+    return find_modifier(text) != modifier_table::sorted_modifiers.size() ||
+           type_named(text) != Type::none || shape_named(text);
 }
 
 }  // namespace lockwarp::isa

@@ -30,9 +30,10 @@ struct Put {
 }  // namespace
 
 bool apply_modifier(std::string_view text, Modifiers& out) {
-    if (const ModifierRow* found = find_modifier(text); found != nullptr) {
+    const auto& rows = modifier_table::sorted_modifiers;
+    if (const size_t found = find_modifier(text); found != rows.size()) {
         bool room = true;
-        for (const Setting& s : found->settings)
+        for (const Setting& s : rows[found]->settings)
             room = std::visit(Put{out, s.value}, s.member) && room;
         return room;
     }

@@ -206,10 +206,20 @@ constexpr bool covers(const WmmaFragment& f) {
     if (!l.valid || l.threads() * instances(f.threads) != 32 || f.part.bits != bits(f.type))
         return false;
     std::array<bool, 1024> owned{};
-    for (const Element e : elements_of(f, f.type)) {
-        if (e.row >= whole.rows || e.column >= whole.columns) return false;
-        owned[e.row * whole.columns + e.column] = true;
-    }
+    // The layout alone, as in matrix.cpp.
+    const unsigned sets = instances(f.threads);
+    const unsigned threads = l.threads();
+    const unsigned values = l.values();
+    for (unsigned set = 0; set < sets; ++set)
+        for (unsigned i = 0; i < threads * values; ++i) {
+            const unsigned index = l.at(i / values, i % values);
+            const unsigned row =
+                index % f.part.rows + f.row_step[0] * (set & 1) + f.row_step[1] * (set >> 1);
+            const unsigned column =
+                index / f.part.rows + f.column_step[0] * (set & 1) + f.column_step[1] * (set >> 1);
+            if (row >= whole.rows || column >= whole.columns) return false;
+            owned[row * whole.columns + column] = true;
+        }
     for (unsigned e = 0; e < whole.rows * whole.columns; ++e)
         if (!owned[e]) return false;
     return true;

@@ -189,7 +189,7 @@ TEST(Suite, RecordingsAreSmallAndReplayed) {
             largest = p.name;
         }
     }
-    EXPECT_LT(total, 10000000u) << "the largest is " << largest << " with " << most << " bytes";
+    EXPECT_LT(total, 8000000u) << "the largest is " << largest << " with " << most << " bytes";
     EXPECT_GT(total, 1000000u);
 }
 
