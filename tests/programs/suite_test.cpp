@@ -44,9 +44,10 @@ TEST(Suite, EverySpellingIsInTheProgramOfItsOpcode) {
     const auto have = spellings_of(isa::Arch::sm_90);
     size_t found = 0;
     size_t left_out = 0;
+    size_t unsettled = 0;  // of the video instructions
     const auto expect = [&](const std::string& program, const std::string& text) {
-        if (programs::unsuited_because(text) != nullptr) {
-            ++left_out;
+        if (const programs::Unsuited* u = programs::unsuited_because(text); u != nullptr) {
+            ++(u->why.ends_with("is not settled") ? unsettled : left_out);
             return;
         }
         const auto of = have.find(program);
@@ -63,6 +64,7 @@ TEST(Suite, EverySpellingIsInTheProgramOfItsOpcode) {
             expect(name.substr(0, name.find('.')), name);
     EXPECT_GT(found, 6000u);
     EXPECT_LT(left_out, 700u);
+    EXPECT_LT(unsettled, 700u);
 }
 
 TEST(Suite, EveryVariantOfMmaHasItsProgramAndNoOther) {
