@@ -129,13 +129,13 @@ library=$(ls "$place"/deb/liblockwarp-dev_*.deb)
 depends=$(dpkg-deb -f "$program" Depends)
 say "$(basename "$program"): $(stat -c %s "$program") bytes, depends on $depends"
 say "$(basename "$library"): $(stat -c %s "$library") bytes, depends on $(dpkg-deb -f "$library" Depends)"
-dpkg -x "$program" "$place/root"
-same_run "$place/root/usr/bin/lockwarp"
+dpkg -x "$program" "$place/unpacked"
+same_run "$place/unpacked/usr/bin/lockwarp"
 # Every library the program loads is of a package it depends on, or of one of theirs.
-readelf -d "$place/root/usr/bin/lockwarp" | grep -E 'RPATH|RUNPATH' && fail "the program has a run path"
+readelf -d "$place/unpacked/usr/bin/lockwarp" | grep -E 'RPATH|RUNPATH' && fail "the program has a run path"
 for file in bin/lockwarp share/man/man1/lockwarp.1.gz share/bash-completion/completions/lockwarp \
     share/zsh/vendor-completions/_lockwarp share/doc/lockwarp/copyright; do
-    [ -s "$place/root/usr/$file" ] || fail "no $file in the package"
+    [ -s "$place/unpacked/usr/$file" ] || fail "no $file in the package"
 done
 
 if [ $bare = yes ]; then
