@@ -33,6 +33,7 @@ calls
 histogram
 layer_norm
 life
+order
 persistent_gemm
 portable    -fmad=false
 printf
