@@ -101,7 +101,7 @@ ptx::Variable variable_of(ptx::Space space, const char* name) {
 
 ptx::Module as_compiled(const ptx::Module& module, const isa::Program& program) {
     ptx::Module copy = entry_alone(module, program);
-    std::erase_if(copy.target, [](const ptx::Modifier& t) { return t.text == "debug"; });
+    drop_debug_information(copy);
     return copy;
 }
 

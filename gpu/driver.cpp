@@ -9,6 +9,8 @@
 #include <cstring>
 #include <map>
 
+#include "gpu/ptx_version.hpp"
+
 namespace lockwarp::gpu {
 
 namespace {
@@ -289,6 +291,7 @@ class CudaEngine : public Engine {
         device_.number = static_cast<uint32_t>(major * 10 + minor);
         device_.clock_mhz = static_cast<uint32_t>(khz / 1000);
         device_.memory = memory;
+        newest_ptx_ = newest_ptx(version);
         device_.driver = kernel_driver_version();
         if (device_.driver.empty())
             device_.driver = "CUDA " + std::to_string(version / 1000) + "." +
@@ -413,9 +416,17 @@ class CudaEngine : public Engine {
         std::array<int, 3> options{jit_error_log, jit_error_log_bytes, jit_optimization};
         std::array<void*, 3> values{log.data(), reinterpret_cast<void*>(log.size() - 1),
                                     reinterpret_cast<void*>(uintptr_t{job.optimization})};
+        const std::string read = with_version_at_most(ptx, newest_ptx_);
         const Result r =
-            api_.module_load(&module, ptx.c_str(), options.size(), options.data(), values.data());
-        if (r != success) return {Outcome::refused, text(r) + "\n" + log.data()};
+            api_.module_load(&module, read.c_str(), options.size(), options.data(), values.data());
+        if (r != success) {
+            std::string why = text(r) + "\n" + log.data();
+            if (read != ptx)
+                why += "\nits .version is newer than this driver's " +
+                       std::to_string(newest_ptx_ / 10) + "." + std::to_string(newest_ptx_ % 10) +
+                       ", and was lowered to that";
+            return {Outcome::refused, why};
+        }
         constexpr size_t max_modules = 64;
         if (modules_.size() >= max_modules) {
             for (const auto& [old, handle] : modules_) api_.module_unload(handle);
@@ -430,6 +441,7 @@ class CudaEngine : public Engine {
     Handle context_;
     Device device_;
     std::unique_ptr<Staging> staging_;
+    uint32_t newest_ptx_ = 0;                                     // as newest_ptx()
     uint32_t stack_bytes_ = 0;                                    // that this asked for
     std::map<std::pair<std::string, uint32_t>, Handle> modules_;  // by text and optimization
 };

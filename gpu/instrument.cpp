@@ -110,6 +110,29 @@ void insert_last(ptx::Block& block, const std::string& text) {
     for (ptx::Statement& s : statements(text)) block.body.push_back(std::move(s));
 }
 
+namespace {
+
+void drop_lines(ptx::Block& block) {
+    std::erase_if(block.body, [](ptx::Statement& s) {
+        if (auto* inner = std::get_if<ptx::Block>(&s.node)) drop_lines(*inner);
+        const auto* const d = std::get_if<ptx::Directive>(&s.node);
+        return d != nullptr && d->name == ".loc";
+    });
+}
+
+}  // namespace
+
+void drop_debug_information(ptx::Module& module) {
+    constexpr auto names = std::to_array<std::string_view>({".loc", ".file", ".section"});
+    std::erase_if(module.target, [](const ptx::Modifier& t) { return t.text == "debug"; });
+    std::erase_if(module.items, [&](const auto& item) {
+        const auto* const d = std::get_if<ptx::Directive>(&item);
+        return d != nullptr && std::ranges::find(names, d->name) != names.end();
+    });
+    for (auto& item : module.items)
+        if (auto* f = std::get_if<ptx::Function>(&item)) drop_lines(f->body);
+}
+
 ptx::Module entry_alone(const ptx::Module& module, const isa::Program& program) {
     ptx::Module copy = module;
     std::erase_if(copy.items, [&](const auto& item) {

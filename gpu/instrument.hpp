@@ -53,6 +53,10 @@ void gather_parameter_stores(ptx::Block& block);
 void insert_first(ptx::Block& block, const std::string& text);
 void insert_last(ptx::Block& block, const std::string& text);
 
+// Takes out "debug" of the targets, and .loc, .file and .section: what they say of the code no
+// longer holds where something is put in or taken out of it, and no result depends on it.
+void drop_debug_information(ptx::Module& module);
+
 // The module without its other entries, and without what they alone call.
 ptx::Module entry_alone(const ptx::Module& module, const isa::Program& program);
 

@@ -201,7 +201,7 @@ ptx::Module with_explicit_rounding(ptx::Module module) {
     constexpr auto types =
         std::to_array<std::string_view>({".f16", ".f16x2", ".bf16", ".bf16x2", ".f32", ".f64"});
     constexpr auto roundings = std::to_array<std::string_view>({".rn", ".rz", ".rm", ".rp"});
-    std::erase_if(module.target, [](const ptx::Modifier& t) { return t.text == "debug"; });
+    drop_debug_information(module);
     for (auto& item : module.items) {
         auto* f = std::get_if<ptx::Function>(&item);
         if (f == nullptr) continue;

@@ -50,11 +50,10 @@ std::vector<uint8_t> trace_parameters(const std::vector<uint8_t>& parameters, ui
 // Bytes of the trace buffer for `warps` warps of a CTA.
 uint64_t trace_bytes(const TraceWindow& window, uint64_t slack, uint64_t warps);
 
-// As an engine compiles it: without "debug" among its targets, whose sections the tree does not
-// hold and the assembler demands; and with every f16, f32 and f64 add, sub, mul and mad that names
-// no rounding written with .rn: NVIDIA's compiler may contract the others into fma (PTX manual,
-// "add": "An add instruction with no rounding modifier defaults to round-to-nearest-even and may be
-// optimized aggressively by the code optimizer").
+// As an engine compiles it: without debug information (gpu/instrument.hpp), and with every f16, f32
+// and f64 add, sub, mul and mad that names no rounding written with .rn: NVIDIA's compiler may
+// contract the others into fma (PTX manual, "add": "An add instruction with no rounding modifier
+// defaults to round-to-nearest-even and may be optimized aggressively by the code optimizer").
 ptx::Module with_explicit_rounding(ptx::Module module);
 
 // A kernel that instead leaves one word a thread: the digest (emu/num/digest.hpp) of all the words

@@ -224,15 +224,29 @@ bool parse_linked(State& state, Module& module) {
     return fail_expected(state, "a function or variable", "after " + quote(text));
 }
 
-// ".section .debug_info { ... }": passed over.
-bool skip_section(State& state) {
+// ".section .debug_info { ... }". What stands in the braces is kept as it is written.
+bool parse_section(State& state, Directive& directive) {
+    directive.place = state.token.place;
+    directive.name = state.token.text;
     advance(state);
     if (!at(state, TokenKind::modifier) && !at(state, TokenKind::identifier))
         return fail_expected(state, "a section name", "after '.section'");
+    const auto take = [&](std::string_view text) {
+        Operand& operand = directive.operands.emplace_back();
+        operand.kind = OperandKind::name;
+        operand.place = state.token.place;
+        operand.text = text;
+    };
+    take(state.token.text);
     advance(state);
     if (!at(state, TokenKind::left_brace))
         return fail_expected(state, "'{'", "after the section name");
-    skip_braces(state);
+    const char* const begin = state.token.text.data();
+    const char* const end = skip_braces(state);
+    if (end == nullptr) return false;
+    const std::string_view text(begin, static_cast<size_t>(end - begin));
+    if (!count_node(state, text.size())) return false;
+    take(text);
     return true;
 }
 
@@ -273,14 +287,15 @@ bool parse_item(State& state, Module& module) {
         return true;
     }
     if (begins_declaration(state)) return parse_variables(state, Linking::none, module);
-    if (at_modifier(state, ".section")) return skip_section(state);
     if (at_modifier(state, ".version") || at_modifier(state, ".target") ||
         at_modifier(state, ".address_size")) {
         return parse_late_header(state, module);
     }
     Directive directive;
     bool ok = false;
-    if (at_modifier(state, ".file")) {
+    if (at_modifier(state, ".section")) {
+        ok = parse_section(state, directive);
+    } else if (at_modifier(state, ".file")) {
         ok = parse_file(state, directive);
     } else if (at_modifier(state, ".loc")) {
         ok = parse_loc(state, directive);

@@ -140,14 +140,18 @@ void recover(State& state, uint64_t since) {
     }
 }
 
-void skip_braces(State& state) {
+const char* skip_braces(State& state) {
     uint64_t open = 0;
+    const char* end = nullptr;
     do {
         if (at(state, TokenKind::left_brace)) ++open;
         if (at(state, TokenKind::right_brace)) --open;
+        end = state.token.text.data() + state.token.text.size();
         advance(state);
     } while (open != 0 && !at(state, TokenKind::end));
-    if (open != 0) fail_expected(state, "'}'", {});
+    if (open == 0) return end;
+    fail_expected(state, "'}'", {});
+    return nullptr;
 }
 
 bool count_node(State& state, size_t size) {

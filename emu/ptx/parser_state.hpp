@@ -53,8 +53,9 @@ bool fail_expected(State& state, std::string_view what, std::string_view context
 // Skips to behind the next ';', or to a '}' or a directive that begins a line. Consumes at least
 // one token if none was consumed since `since`.
 void recover(State& state, uint64_t since);
-// Skips from the current '{' to behind its '}'.
-void skip_braces(State& state);
+// Skips from the current '{' to behind its '}', whose end in the text it gives; nullptr: reported
+// that there is none.
+const char* skip_braces(State& state);
 // Counts a node of the tree by its size; false and an error when the tree becomes too large.
 bool count_node(State& state, size_t size);
 // Enters one level of nesting; false and an error when it is too deep. Always paired with leave.

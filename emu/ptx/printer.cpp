@@ -281,6 +281,10 @@ void append_directive(std::string& out, const Directive& directive) {
     if (directive.name == ".callprototype") return append_prototype(out, directive);
     if (directive.name == ".file") return append_spaced(out, directive, 2, 3);
     if (directive.name == ".loc") return append_spaced(out, directive, 3, 5);
+    if (directive.name == ".section") {
+        for (const Operand& part : directive.operands) out += ' ' + part.text;
+        return;
+    }
     if (!directive.operands.empty()) out += ' ';
     append_operands(out, directive.operands);
     out += ';';

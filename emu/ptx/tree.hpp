@@ -136,13 +136,13 @@ struct Label {
     friend bool operator==(const Label&, const Label&) = default;
 };
 
-// A directive within or beside a function. name holds the dot: ".maxntid", ".pragma", ".loc",
-// ".branchtargets", ".callprototype", ".file", ".alias". label: the label before .branchtargets,
-// .calltargets and .callprototype. Strings are operands of kind name whose text begins with a
-// double quote. For .callprototype, operands are [list of results, name "_", list of parameters],
-// further ones as written (".noreturn", ".abi_preserve" and its number), and the parameters'
-// declarations are in `parameters`, results first (result_count of them). For .loc, operands are
-// file, line and column, then "function_name" with its label and "inlined_at" with its place.
+// A directive within or beside a function. name holds the dot: ".maxntid", ".pragma", ".file".
+// label: that before .branchtargets, .calltargets and .callprototype. Strings are operands of kind
+// name whose text begins with a double quote. Of .callprototype, operands are [list of results,
+// name "_", list of parameters], further ones as written (".noreturn", ".abi_preserve" and its
+// number), and the parameters' declarations are in `parameters`, results first (result_count of
+// them). Of .loc, operands are file, line and column, then "function_name" with its label and
+// "inlined_at" with its place. Of .section, its name, and its text from '{' to '}', both as names.
 struct Directive {
     Place place;
     std::string name;
@@ -185,7 +185,7 @@ struct Function {
 };
 
 // A module: ".version", ".target", ".address_size", then variables, functions and directives in
-// their order. Debug sections (.section, @@dwarf) are skipped and are not in the tree.
+// their order. Lines that begin with @@dwarf are not in the tree.
 struct Module {
     uint32_t version_major = 0;
     uint32_t version_minor = 0;

@@ -497,12 +497,18 @@ TEST(Parser, ScopedBlocks) {
     EXPECT_EQ(std::get<Directive>(body[2].node), directive(".pragma", {name("\"nounroll\"")}));
 }
 
-TEST(Parser, DebugSectionsAreSkipped) {
+// With the labels that .loc names; only @@DWARF lines and lines that begin with # are passed over.
+TEST(Parser, DebugSectionsAreKept) {
     const Module module = module_of(
-        "@@DWARF .byte 0\n.section .debug_info\n{\n.b8 1,2\n.b32 .debug_str+4\nL:.b64 L\n}\n"
+        "@@DWARF .byte 0\n.section .debug_str\n{\n.b8 1,2 // }\n.b32 .debug_str+4\nL:.b64 L\n}\n"
         ".section .debug_loc { }\n.global .b32 x;\n# 1 \"a.cu\"\n");
-    ASSERT_EQ(module.items.size(), 1U);
-    EXPECT_EQ(std::get<Variable>(module.items[0]), variable(Space::global, ".b32", "x"));
+    ASSERT_EQ(module.items.size(), 3U);
+    EXPECT_EQ(std::get<Directive>(module.items[0]),
+              directive(".section", {name(".debug_str"),
+                                     name("{\n.b8 1,2 // }\n.b32 .debug_str+4\nL:.b64 L\n}")}));
+    EXPECT_EQ(std::get<Directive>(module.items[1]),
+              directive(".section", {name(".debug_loc"), name("{ }")}));
+    EXPECT_EQ(std::get<Variable>(module.items[2]), variable(Space::global, ".b32", "x"));
 }
 
 TEST(Parser, TreesThatDifferAreNotEqual) {
