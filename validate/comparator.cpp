@@ -99,7 +99,11 @@ Comparator::Comparator(const Plan& plan, const Tracks& tracks, Supplied& supplie
 }
 
 Comparator::CtaState::CtaState(const Comparator& c, const warp::CtaPlace& cta)
-    : comparator(c), place(cta), warps(c.plan_.warps), counts(c.plan_.program->operations.size()) {
+    : comparator(c),
+      place(cta),
+      warps(c.plan_.warps),
+      counts(c.plan_.program->operations.size()),
+      written(c.plan_.unwritten, c.plan_.warps) {
     for (WarpState& w : warps) w.branch.fill(no_branch);
 }
 
@@ -115,6 +119,8 @@ void Comparator::take(const warp::CtaPlace& cta, std::unique_ptr<warp::CtaObserv
     auto& state = static_cast<CtaState&>(*listener);
     states_[cta.index - tracks_.window.first_cta] = nullptr;
     unfinished_ |= state.unfinished;
+    unknown_global_.insert(unknown_global_.end(), state.written.unknown_global().begin(),
+                           state.written.unknown_global().end());
     records_ += state.records;
     for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += state.counts[i];
     if (!first_) first_ = std::move(state.first);
@@ -142,45 +148,60 @@ void Comparator::supply(const warp::Retired& e, uint8_t* registers) {
     CtaState* const of_cta = state_of(e);
     if (of_cta == nullptr || of_cta->lost || !plan_.traced[e.operation]) return;
     CtaState& state = *of_cta;
-    WarpState& w = state.warps[e.warp];
     const isa::Operation& o = plan_.program->operations[e.operation];
     const bool taken = plan_.taken[e.operation];
     // Where the first result is thrown away, another, such as shfl's predicate, is not undefined.
-    if (!taken &&
-        (o.written == 0 || (o.r[0] != isa::no_ref && written(*plan_.program, o, 0).ref != o.r[0])))
-        return;
-    const uint32_t results = taken ? ~0u : e.undefined_results;
-    const bool any_nan = !taken && treatment_of_undefined(o.op) == Treatment::any_nan;
-    state.results = results;
-    for (uint32_t rest = taken ? e.executed : e.undefined; rest != 0; rest &= rest - 1) {
+    const bool first_is_kept =
+        o.written != 0 && (o.r[0] == isa::no_ref || written(*plan_.program, o, 0).ref == o.r[0]);
+    const uint32_t lanes = taken ? e.executed : first_is_kept ? e.undefined : 0;
+    for (uint32_t l = 0; l < 32; ++l)
+        state.results[l] = (lanes >> l & 1) == 0 ? 0 : taken ? ~0u : e.undefined_results;
+    std::array<uint32_t, 32> unwritten{};
+    const bool unknown =
+        !taken && plan_.unwritten.reads[e.operation] && state.written.unknown(e, unwritten);
+    if (lanes == 0 && !unknown) return;
+    for (uint32_t rest = e.executed; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
-        std::vector<uint64_t>& earlier =
-            supplied_[((e.cta_index - tracks_.window.first_cta) * plan_.warps + e.warp) * 32 +
-                      lane];
-        const uint64_t at = w.next[w.together ? 0 : lane];
-        const bool inside =
-            at >= tracks_.window.first && at < tracks_.window.first + tracks_.window.words;
-        if (inside && words(e.cta_index, e.warp, at)[lane] != e.operation + 1) continue;
-        if (inside && any_nan) {
-            const uint64_t other = words(e.cta_index, e.warp, at + 1)[lane];
-            const uint64_t ours = register_bits(written(*plan_.program, o, 0), registers, lane);
-            if (other == ours || !differ_in_nans(o.mod.type[0], ours, other)) continue;
-        }
-        uint32_t count = 0;
-        for (uint32_t i = 0; i < o.written; ++i) {
-            if ((results >> i & 1) == 0) continue;
-            ++count;
-            size_t& given = w.given[lane];
-            if (given == earlier.size()) {
-                if (!inside) return;
-                earlier.push_back(words(e.cta_index, e.warp, at + 1 + i)[lane]);
-            }
-            set_bits(written(*plan_.program, o, i), registers, lane, earlier[given++]);
-        }
-        state.supplied |= 1u << lane;
-        if (inside)
-            (taken ? state.counts[e.operation].taken : state.counts[e.operation].masked) += count;
+        state.results[lane] |= unwritten[lane];
+        if (state.results[lane] != 0)
+            supply_lane(state, state.warps[e.warp], e, lane, unwritten[lane], registers);
     }
+}
+
+// The lane's results that are the engine's, by CtaState::results; `unwritten`: those that come of
+// what nothing wrote.
+void Comparator::supply_lane(CtaState& state, WarpState& w, const warp::Retired& e, uint32_t lane,
+                             uint32_t unwritten, uint8_t* registers) const {
+    const isa::Operation& o = plan_.program->operations[e.operation];
+    const bool taken = plan_.taken[e.operation];
+    std::vector<uint64_t>& earlier =
+        supplied_[((e.cta_index - tracks_.window.first_cta) * plan_.warps + e.warp) * 32 + lane];
+    const uint64_t at = w.next[w.together ? 0 : lane];
+    const bool inside =
+        at >= tracks_.window.first && at < tracks_.window.first + tracks_.window.words;
+    if (inside && words(e.cta_index, e.warp, at)[lane] != e.operation + 1) return;
+    // Of a NaN that is the same, or of a difference that is more than a NaN, the emulator's own.
+    bool own = false;
+    if (inside && unwritten == 0 && !taken && treatment_of_undefined(o.op) == Treatment::any_nan) {
+        const uint64_t other = words(e.cta_index, e.warp, at + 1)[lane];
+        const uint64_t ours = register_bits(written(*plan_.program, o, 0), registers, lane);
+        own = other == ours || !differ_in_nans(o.mod.type[0], ours, other);
+    }
+    Counts& counts = state.counts[e.operation];
+    for (uint32_t i = 0; i < o.written; ++i) {
+        if ((state.results[lane] >> i & 1) == 0) continue;
+        const isa::Register& r = written(*plan_.program, o, i);
+        size_t& given = w.given[lane];
+        if (given == earlier.size()) {
+            if (!inside) return;
+            earlier.push_back(own ? register_bits(r, registers, lane)
+                                  : words(e.cta_index, e.warp, at + 1 + i)[lane]);
+        }
+        set_bits(r, registers, lane, earlier[given++]);
+        if (!inside || own) continue;
+        ++(taken ? counts.taken : (unwritten >> i & 1) != 0 ? counts.unwritten : counts.masked);
+    }
+    if (!own) state.supplied |= 1u << lane;
 }
 
 uint32_t Comparator::went_on(const warp::Retired& e) const {
@@ -269,7 +290,7 @@ void Comparator::compare_lane(CtaState& state, WarpState& w, const warp::Retired
     ++state.records;
     const bool supplied = (state.supplied >> lane & 1) != 0;
     for (uint32_t i = 0; i < o.written; ++i) {
-        if (supplied && (state.results >> i & 1) != 0) continue;
+        if (supplied && (state.results[lane] >> i & 1) != 0) continue;
         const uint64_t emulated = register_bits(written(*plan_.program, o, i), e.registers, lane);
         const uint64_t other = words(e.cta_index, e.warp, at + 1 + i)[lane];
         ++state.counts[e.operation].values;

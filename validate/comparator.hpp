@@ -9,6 +9,7 @@
 #include "emu/warp/observer.hpp"
 #include "gpu/trace.hpp"
 #include "validate/lockstep.hpp"
+#include "validate/unwritten.hpp"
 
 namespace lockwarp::validate {
 
@@ -18,6 +19,7 @@ struct Plan {
     gpu::Traced traced;          // by operation: leaves a record
     std::vector<bool> compared;  // by operation: its record is compared
     std::vector<bool> taken;     // by operation: its results are the engine's
+    MayBeUnwritten unwritten;
     uint64_t warps = 0;          // of a CTA
     uint32_t watched_warps = 0;  // bit n: warp n is compared
     uint64_t first_cta = 0;      // watched CTAs
@@ -34,12 +36,16 @@ class Comparator : public warp::Observer, public warp::Oracle {
 
     std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace& cta) override;
     void take(const warp::CtaPlace& cta, std::unique_ptr<warp::CtaObserver> listener) override;
-    bool knows(uint32_t operation) const override { return plan_.taken[operation]; }
+    bool knows(uint32_t operation) const override {
+        return plan_.taken[operation] || plan_.unwritten.reads[operation];
+    }
     void supply(const warp::Retired& event, uint8_t* registers) override;
     uint32_t went_on(const warp::Retired& event) const override;
 
     // Some track goes on past the window.
     bool unfinished() const { return unfinished_; }
+    // Global memory to which the CTAs stored registers that they never wrote.
+    const std::vector<Bytes>& unknown_global() const { return unknown_global_; }
     // Adds what was found to the report. true: its first difference is one of these.
     bool finish(Report& report) const;
 
@@ -56,7 +62,10 @@ class Comparator : public warp::Observer, public warp::Oracle {
     // Of a CTA that runs.
     struct CtaState : warp::CtaObserver {
         CtaState(const Comparator& c, const warp::CtaPlace& cta);
-        void retired(const warp::Retired& event) override { comparator.compare(*this, event); }
+        void retired(const warp::Retired& event) override {
+            comparator.compare(*this, event);
+            written.note(event);
+        }
         void ended() override { comparator.compare_ends(*this); }
 
         const Comparator& comparator;
@@ -65,8 +74,9 @@ class Comparator : public warp::Observer, public warp::Oracle {
         std::vector<Counts> counts;  // by operation
         uint64_t records = 0;
         uint32_t supplied = 0;  // lanes, by the oracle, of the instruction that retires
-        uint32_t results = 0;   // by bits, which of its results
-        bool lost = false;      // control flow differed: nothing after it can be compared
+        std::array<uint32_t, 32> results{};  // of these lanes, by bits: which results
+        Written written;
+        bool lost = false;  // control flow differed: nothing after it can be compared
         bool unfinished = false;
         std::unique_ptr<Difference> first;
     };
@@ -76,6 +86,8 @@ class Comparator : public warp::Observer, public warp::Oracle {
     void compare(CtaState& state, const warp::Retired& e) const;
     void compare_ends(CtaState& state) const;
     const uint64_t* words(uint64_t cta, uint32_t warp, uint64_t word) const;
+    void supply_lane(CtaState& state, WarpState& w, const warp::Retired& e, uint32_t lane,
+                     uint32_t unwritten, uint8_t* registers) const;
     bool compare_together(CtaState& state, WarpState& w, const warp::Retired& e) const;
     void compare_lane(CtaState& state, WarpState& w, const warp::Retired& e, uint32_t lane) const;
     static void found(CtaState& state, const WarpState& w, const warp::Retired& e, uint32_t lane,
@@ -89,6 +101,7 @@ class Comparator : public warp::Observer, public warp::Oracle {
     uint64_t records_ = 0;
     std::unique_ptr<Difference> first_;
     bool unfinished_ = false;
+    std::vector<Bytes> unknown_global_;
 };
 
 // The bits of a register in one lane, as a record has them.

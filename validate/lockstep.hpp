@@ -82,9 +82,10 @@ struct Difference {
 struct Counts {
     uint64_t values = 0;  // registers compared, lane by lane
     uint64_t different = 0;
-    uint64_t masked = 0;  // not compared: the manual leaves them undefined
-    uint64_t taken = 0;   // not compared, taken from the engine: inexact, or of order or place
-    uint64_t places = 0;  // operations not compared at all: addresses (validate/places.hpp)
+    uint64_t masked = 0;     // not compared: the manual leaves them undefined
+    uint64_t unwritten = 0;  // not compared, taken from the engine: of what nothing wrote
+    uint64_t taken = 0;      // not compared, taken from the engine: inexact, or of order or place
+    uint64_t places = 0;     // operations not compared at all: addresses (validate/places.hpp)
     uint64_t memory_bytes = 0;
     uint64_t memory_different = 0;
     uint64_t faults = 0;  // ends by a fault that both sides share
@@ -93,6 +94,7 @@ struct Counts {
         values += more.values;
         different += more.different;
         masked += more.masked;
+        unwritten += more.unwritten;
         taken += more.taken;
         places += more.places;
         memory_bytes += more.memory_bytes;
@@ -144,6 +146,9 @@ struct Report {
     Seconds seconds;
     bool by_digest = false;      // the values were compared by digests
     uint64_t varying_bytes = 0;  // memory that differs between two runs of the engine
+    // Global memory to which registers were stored that nothing wrote: address and bytes. It is not
+    // compared.
+    std::vector<std::pair<uint64_t, uint64_t>> unknown_memory;
     warp::Statistics statistics;
 };
 

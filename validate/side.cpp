@@ -156,7 +156,15 @@ void Side::compare_fault(const gpu::Ran& ran) const {
                      std::string(warp::trap_name(r.trap->kind)) + ", " + r.trap->detail);
 }
 
-void Side::compare_memory(const Memory& emulated, const Memory& outputs) const {
+void Side::compare_memory(Memory& emulated, const Memory& outputs) const {
+    for (const auto& [address, bytes] : report.unknown_memory)
+        for (size_t b = 0; b < outputs.size(); ++b) {
+            const uint64_t at = address - addresses[b];
+            if (address < addresses[b] || at >= outputs[b].size()) continue;
+            std::copy_n(outputs[b].begin() + static_cast<std::ptrdiff_t>(at),
+                        std::min(bytes, outputs[b].size() - at),
+                        emulated[b].begin() + static_cast<std::ptrdiff_t>(at));
+        }
     for (size_t b = 0; b < outputs.size(); ++b) {
         report.counts.memory_bytes += outputs[b].size();
         if (emulated[b] == outputs[b]) continue;
@@ -214,6 +222,8 @@ bool Side::compare_tracks(const Tracks& tracks, Supplied& supplied, Memory& byte
     const bool ran =
         emulate(bytes, tracks.window.first_cta, tracks.window.ctas, &comparator, &comparator);
     if (comparator.finish(report)) explain(tracks, supplied, before);
+    report.unknown_memory.insert(report.unknown_memory.end(), comparator.unknown_global().begin(),
+                                 comparator.unknown_global().end());
     ++report.windows;
     more = comparator.unfinished();
     return ran || trapped_alone();
@@ -230,6 +240,7 @@ void Side::make_plan(gpu::Traced traced) {
             plan.traced[i] = plan.taken[i] = true;
             plan.compared[i] = false;
         }
+    plan.unwritten = may_be_unwritten(report.program, c.dynamic_shared);
     plan.warps = (c.block.count() + 31) / 32;
     plan.watched_warps = options.warps;
     plan.first_cta = options.first_cta;

@@ -43,7 +43,8 @@ struct Side {
     void fault_difference(std::string what) const;
     // The engine did not run to its end: does the emulator end in the same way?
     void compare_fault(const gpu::Ran& ran) const;
-    void compare_memory(const Memory& emulated, const Memory& outputs) const;
+    // What the report says is unknown becomes as the engine has it.
+    void compare_memory(Memory& emulated, const Memory& outputs) const;
     // What the instruction that differs read: its CTA once more, up to the step before it.
     void explain(const Tracks& tracks, Supplied supplied, Memory bytes) const;
     // The emulator beside one window of tracks. `bytes`: memory before the window's CTAs, and

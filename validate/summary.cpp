@@ -26,6 +26,7 @@ void accumulate(Counts& sum, const Counts& more) {
     sum.values = plus(sum.values, more.values);
     sum.different = plus(sum.different, more.different);
     sum.masked = plus(sum.masked, more.masked);
+    sum.unwritten = plus(sum.unwritten, more.unwritten);
     sum.taken = plus(sum.taken, more.taken);
     sum.places = plus(sum.places, more.places);
     sum.memory_bytes = plus(sum.memory_bytes, more.memory_bytes);
@@ -128,7 +129,7 @@ void add(Summary& sum, const CaseResult& result, bool keep) {
 void add_instructions(Summary& sum, const Report& report) {
     for (size_t i = 0; i < report.by_operation.size(); ++i) {
         const Counts& counts = report.by_operation[i];
-        if (compared(counts) || counts.masked != 0 || counts.taken != 0)
+        if (compared(counts) || counts.masked != 0 || counts.unwritten != 0 || counts.taken != 0)
             accumulate(sum.instructions[report.spellings[i]], counts);
     }
 }

@@ -244,6 +244,9 @@ std::string difference(const Report& r, const gpu::Device& device, const std::st
     return out;
 }
 
+constexpr std::string_view reads_unwritten =
+    "it reads shared memory or a register that nothing wrote before";
+
 // What was not compared, by instruction, the most first.
 std::string not_compared(const Report& r, const std::string& file) {
     struct Line {
@@ -261,6 +264,7 @@ std::string not_compared(const Report& r, const std::string& file) {
                     {count, fmt::format("  {}:{}  {}: {} {}\n    {}\n", file, o.place.line,
                                         r.spellings[i], grouped(count), what, why)});
         };
+        add(n.unwritten, "never written, taken from the GPU", reads_unwritten);
         add(n.taken, "taken", taken[i]);
         add(n.masked, "masked", masked_because(o.op));
     }
@@ -286,6 +290,7 @@ std::string counts_text(const Counts& n) {
         "{} register values compared, {} memory bytes; {} and {} different", grouped(n.values),
         grouped(n.memory_bytes), grouped(n.different), grouped(n.memory_different));
     if (n.masked != 0) out += fmt::format("; masked {}", grouped(n.masked));
+    if (n.unwritten != 0) out += fmt::format("; never written {}", grouped(n.unwritten));
     if (n.taken != 0) out += fmt::format("; taken {}", grouped(n.taken));
     if (n.places != 0)
         out += fmt::format("; {} instruction{} with addresses left out", grouped(n.places),
@@ -319,6 +324,11 @@ std::string text_report(const Report& r, const gpu::Device& device, const std::s
     if (r.varying_bytes != 0)
         out += fmt::format("{} bytes of memory differ between two runs on {}\n",
                            grouped(r.varying_bytes), device.name);
+    uint64_t unknown = 0;
+    for (const auto& [address, bytes] : r.unknown_memory) unknown += bytes;
+    if (unknown != 0)
+        out += fmt::format("{} bytes of memory not compared: a register that nothing wrote\n",
+                           grouped(unknown));
     return out + not_compared(r, file) + device_text(device) + "\n";
 }
 

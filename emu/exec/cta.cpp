@@ -63,7 +63,7 @@ void CtaRunner::begin(uint64_t index) {
                static_cast<uint32_t>(index / grid.x % grid.y),
                static_cast<uint32_t>(index / grid.x / grid.y)};
     cta_.barriers.fill({});
-    std::ranges::fill(cta_.shared, uint8_t{0});
+    std::ranges::fill(cta_.shared, context_.launch->local_fill);
     for (uint32_t i = 0; i < cta_.warps.size(); ++i) begin_warp(i);
     const std::vector<warp::Observer*>& observers = context_.launch->observers;
     context_.observed =

@@ -42,7 +42,7 @@ struct Launch {
     unsigned threads = 0;                     // 0: all cores; 1: CTAs one after another
     bool plain_arithmetic = false;            // the definitions alone, without their fast paths
     uint64_t heap_bytes = uint64_t{8} << 20;  // that malloc shares out; CUDA's default
-    uint8_t local_fill = 0;  // each byte of local memory before the thread writes it
+    uint8_t local_fill = 0;                   // each byte of local and shared memory at first
     // A part of the grid: CTAs [first_cta, first_cta + ctas), x fastest. ctas 0: all that follow.
     uint64_t first_cta = 0;
     uint64_t ctas = 0;

@@ -272,6 +272,7 @@ TEST(SummaryJunit, Whole) {
       <property name="register values compared" value="9223372036854777307"/>
       <property name="register values different" value="1"/>
       <property name="register values undefined" value="0"/>
+      <property name="register values never written" value="0"/>
       <property name="register values taken" value="0"/>
       <property name="memory bytes compared" value="4"/>
       <property name="memory bytes different" value="0"/>

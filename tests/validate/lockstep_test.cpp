@@ -216,6 +216,90 @@ TEST(Lockstep, LocalMemoryNeverWrittenIsMaskedByteForByte) {
     }
 }
 
+TEST(Lockstep, SharedMemoryNeverWrittenIsTakenFromTheEngine) {
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    engine.fill_local(0xA7);
+    const launch::Case c = case_of_text(R"(
+    .shared .align 16 .b8 tile[2048];
+    .reg .b64 %q<4>; .reg .b32 %r<16>; .reg .pred %p<2>;
+    ld.param.u64 %q1, [out];
+    mov.u32 %r1, %laneid;
+    mov.u32 %r14, tile;
+    mad.lo.u32 %r2, %r1, 16, %r14;
+    setp.lt.u32 %p1, %r1, 8;
+    @%p1 st.shared.b32 [%r2], %r1;                         // 8 lanes' first words
+    st.shared.b16 [%r2+4], %r1;                            // half of each second one
+    bar.sync 0;
+    @%p1 ld.shared.b32 %r3, [%r2];                         // written
+    ld.shared.v4.b32 {%r4, %r5, %r6, %r7}, [%r2];          // not: 24, 32, 32, 32
+    ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r8}, [%r2];  // rows that are not whole: 32
+    add.u32 %r9, %r8, %r6;                                 // the GPU's, and compared
+    st.shared.b32 [%r2+512], %r9;
+    ld.shared.b32 %r10, [%r2+512];                         // written since
+    atom.shared.add.u32 %r11, [%r2+1024], 1;               // taken, as of every atom
+    ld.shared.b32 %r12, [%r2+1024];                         // not since: 32
+    mul.wide.u32 %q2, %r1, 4;
+    add.u64 %q1, %q1, %q2;
+    st.global.b32 [%q1], %r10;
+    ret;)",
+                                        32, 128);
+    const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {});
+    EXPECT_EQ(r.problem, "");
+    EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "shared");
+    EXPECT_EQ(r.counts.unwritten, 24u + 5 * 32);
+    EXPECT_EQ(r.counts.taken, 32u);
+    EXPECT_EQ(r.counts.memory_different, 0u);
+    // q1 r1 r14 r2 p1 r3 (8) r4 (8) r9 r10 q2 q1
+    EXPECT_EQ(r.counts.values, 32u * 9 + 16);
+    EXPECT_NE(text_report(r, engine.device(), "k.ptx").find("nothing wrote"), std::string::npos);
+}
+
+// Where a path of the kernel leaves it unwritten, and only there.
+TEST(Lockstep, RegistersNeverWrittenAreTakenFromTheEngine) {
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    const launch::Case c = case_of_text(R"(
+    .reg .b64 %q<4>; .reg .b32 %r<16>; .reg .pred %p<3>;
+    ld.param.u64 %q1, [out];
+    mov.u32 %r1, %laneid;
+    setp.lt.u32 %p1, %r1, 8;
+    mov.b32 %r3, %r2;                     // %r2: nothing writes it: 32
+    add.u32 %r4, %r3, 1;
+    @%p1 mov.b32 %r5, 5;
+    add.u32 %r6, %r5, 1;                  // 24
+    @!%p1 bra OVER;
+    mov.b32 %r7, 7;
+OVER:
+    @%p1 add.u32 %r8, %r7, 1;             // written in the lanes that run it
+    shfl.sync.idx.b32 %r9, %r7, 0, 31, -1;  // of 24 lanes: 32
+    mov.b32 %r10, 0;
+LOOP:
+    setp.eq.u32 %p2, %r10, 0;
+    @%p2 bra FIRST;
+    add.u32 %r12, %r11, 1;                // %r11: written in the first round
+FIRST:
+    mov.b32 %r11, 3;
+    add.u32 %r10, %r10, 1;
+    setp.lt.u32 %p2, %r10, 2;
+    @%p2 bra LOOP;
+    st.global.b32 [%q1], %r13;            // %r13: nothing writes it
+    st.global.b32 [%q1+4], %r4;
+    ret;)",
+                                        32, 8);
+    const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {});
+    EXPECT_EQ(r.problem, "");
+    EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "registers");
+    EXPECT_EQ(r.counts.unwritten, 32u + 24 + 32);
+    uint64_t bytes = 0;
+    for (const auto& [address, n] : r.unknown_memory) bytes += n;
+    EXPECT_EQ(bytes, 32u * 4);
+    for (const char* name : {"attention.json", "calls_O0.json", "gemm_sm80_zfill.json",
+                             "softmax_fast_G.json", "triton_matmul_sm90_edges.json"}) {
+        const validate::Report all = run_lockstep(case_of(name), isa::Arch::sm_90, engine, {});
+        EXPECT_EQ(all.counts.unwritten, 0u) << text_report(all, engine.device(), name);
+        EXPECT_TRUE(all.unknown_memory.empty()) << name;
+    }
+}
+
 TEST(Lockstep, OnlyNamedLines) {
     validate::EmulatorEngine engine(isa::Arch::sm_90);
     validate::Options options;

@@ -105,6 +105,9 @@ std::string answer_over(const validate::Summary& s) {
     if (s.counts.masked != 0 || s.counts.taken != 0)
         out += fmt::format("not compared: masked {}; taken {}\n",
                            validate::grouped(s.counts.masked), validate::grouped(s.counts.taken));
+    if (s.counts.unwritten != 0)
+        out +=
+            fmt::format("not compared: never written {}\n", validate::grouped(s.counts.unwritten));
     for (const gpu::Device& d : s.devices) out += validate::device_text(d) + "\n";
     for (const CaseResult& r : s.results)
         if (r.verdict == Verdict::differs)

@@ -37,6 +37,7 @@ constexpr auto count_rows = std::to_array<CountRow>({
     {"values", &Counts::values},
     {"different", &Counts::different},
     {"masked", &Counts::masked},
+    {"never_written", &Counts::unwritten, true},
     {"taken", &Counts::taken},
     {"address_instructions", &Counts::places, true},
     {"memory_bytes", &Counts::memory_bytes},

@@ -89,6 +89,7 @@ std::string summary_junit(const Summary& s) {
     out += property("register values compared", std::to_string(s.counts.values));
     out += property("register values different", std::to_string(s.counts.different));
     out += property("register values undefined", std::to_string(s.counts.masked));
+    out += property("register values never written", std::to_string(s.counts.unwritten));
     out += property("register values taken", std::to_string(s.counts.taken));
     out += property("memory bytes compared", std::to_string(s.counts.memory_bytes));
     out += property("memory bytes different", std::to_string(s.counts.memory_different));

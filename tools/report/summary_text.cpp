@@ -159,6 +159,8 @@ std::string summary_text(const Summary& s) {
     if (s.counts.masked != 0 || s.counts.taken != 0)
         out += fmt::format("not compared: {} undefined, {} taken from the GPU\n",
                            grouped(s.counts.masked), grouped(s.counts.taken));
+    if (s.counts.unwritten != 0)
+        out += fmt::format("not compared: {} of what nothing wrote\n", grouped(s.counts.unwritten));
     if (s.counts.places != 0)
         out += fmt::format("not compared: {} instruction{} whose results are addresses\n",
                            grouped(s.counts.places), s.counts.places == 1 ? "" : "s");
