@@ -7,6 +7,8 @@
 #include <cstring>
 #include <functional>
 
+#include "emu/exec/watch.hpp"
+
 namespace lockwarp::exec {
 
 namespace {
@@ -150,7 +152,10 @@ uint8_t* locate_one(Context& c, const Operation& o, Space space, uint64_t addres
                  space);
         return nullptr;
     }
-    if (store && space == Space::local) mark_local(*c.warp, lane, address, bytes);
+    if (store && space == Space::local) {
+        mark_local(*c.warp, lane, address, bytes);
+        note_local(c, lane, address, bytes);
+    }
     return out;
 }
 
@@ -179,6 +184,13 @@ bool locate_together(Context& c, Space space, const LaneAddresses& addresses, ui
     if (low < r.begin || high + bytes > r.begin + r.size) return false;
     for (unsigned lane = 0; lane < 32; ++lane) out[lane] = r.bytes + (addresses[lane] - r.begin);
     return true;
+}
+
+bool any_outside_local(const LaneAddresses& addresses, uint32_t mask) {
+    for (; mask != 0; mask &= mask - 1)
+        if (!in_window(addresses[static_cast<unsigned>(__builtin_ctz(mask))], Space::local))
+            return true;
+    return false;
 }
 
 }  // namespace
@@ -240,9 +252,13 @@ bool locate(Context& c, const Operation& o, ptx::Space space, const LaneAddresse
 bool locate_quietly(Context& c, const Operation& o, ptx::Space space,
                     const LaneAddresses& addresses, uint32_t mask, uint32_t bytes,
                     uint32_t alignment, bool store, LanePointers& out) {
-    c.stores += store;
-    if (mask == all_lanes && locate_together(c, space, addresses, bytes, alignment, out))
+    if (mask == all_lanes && locate_together(c, space, addresses, bytes, alignment, out)) {
+        c.stores += store;
         return true;
+    }
+    // Local memory is the lane's own: nobody waits for it.
+    if (store && space != Space::local)
+        c.stores += space != Space::none || any_outside_local(addresses, mask);
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
         out[lane] = locate_one(c, o, space, addresses[lane], bytes, alignment, store, lane);

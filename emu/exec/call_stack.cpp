@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emu/exec/watch.hpp"
+
 namespace lockwarp::exec {
 
 using isa::Passed;
@@ -54,8 +56,10 @@ struct Side {
 };
 
 // The first 8 of `bytes` bytes of a value in memory.
-void set_local(Warp& w, unsigned lane, const Side& to, uint64_t value, uint32_t bytes) {
+void set_local(Context& c, unsigned lane, const Side& to, uint64_t value, uint32_t bytes) {
     const auto size = std::min<uint32_t>(bytes, sizeof value);
+    Warp& w = *c.warp;
+    note_local(c, lane, to.base + to.place.offset, size);
     std::memcpy(local_of(w, lane, to.base + to.place.offset), &value, size);
     mark_local(w, lane, to.base + to.place.offset, size);
 }
@@ -64,6 +68,7 @@ void copy_value(Context& c, Warp& w, unsigned lane, const Side& from, const Side
     const uint32_t bytes = std::min(from.place.bytes, to.place.bytes);
     uint64_t value = 0;
     if (from.place.ref == isa::no_ref && to.place.ref == isa::no_ref) {
+        note_local(c, lane, to.base + to.place.offset, bytes);
         std::memmove(local_of(w, lane, to.base + to.place.offset),
                      local_of(w, lane, from.base + from.place.offset), bytes);
         if (w.tracks_local) {
@@ -79,7 +84,7 @@ void copy_value(Context& c, Warp& w, unsigned lane, const Side& from, const Side
     else
         value = register_lane(c, from.place, lane);
     if (to.place.ref == isa::no_ref)
-        set_local(w, lane, to, value, bytes);
+        set_local(c, lane, to, value, bytes);
     else
         set_register_lane(c, to.place, lane, value);
 }
@@ -153,6 +158,7 @@ void pass_arguments(Context& c, Frame& frame, const isa::Call& call, const isa::
         frame.before[l] = w.top[l];
         frame.base[l] = (w.top[l] + 15) / 16 * 16;
         w.top[l] = frame.base[l] + static_cast<uint32_t>(bytes);
+        note_local(c, l, frame.base[l], bytes);
         clear_local(w, l, frame.base[l], static_cast<uint32_t>(bytes));
         const uint32_t base = frame_base(w, frame.caller, l);
         for (size_t k = 0; k < call.arguments.size(); ++k) {
@@ -230,7 +236,7 @@ void leave(Context& c, uint32_t index, uint32_t lanes) {
             else if (to.place.ref != isa::no_ref)
                 set_register_lane(c, to.place, l, in_registers[k][l]);
             else
-                set_local(w, l, to, in_registers[k][l], to.place.bytes);
+                set_local(c, l, to, in_registers[k][l], to.place.bytes);
         });
     for_each_lane(lanes, [&](unsigned l) { w.top[l] = frame.before[l]; });
     drop(w.calls, index, lanes);

@@ -24,6 +24,7 @@ using warp::all_lanes;
 
 class Heap;       // heap.hpp
 class Listeners;  // listeners.hpp
+class Watch;      // watch.hpp
 struct Context;
 struct Step;
 
@@ -110,8 +111,9 @@ struct Context {
     uint32_t undefined_results = 1;  // which, by bits
     warp::Statistics statistics;     // but for products
     uint64_t products = 0;
-    uint64_t stores = 0;  // instructions that changed memory or a barrier
-    uint32_t yields = 0;  // lanes that found nothing to go on with: other paths come first
+    uint64_t stores = 0;     // instructions that changed a barrier, or memory that others see
+    Watch* watch = nullptr;  // hears of what is written to local memory
+    uint32_t yields = 0;     // lanes that found nothing to go on with: other paths come first
     std::vector<warp::Printed> printed;
     uint64_t printed_bytes = 0;
     uint64_t printed_bytes_lost = 0;

@@ -81,7 +81,8 @@ void exit_lanes(Context& c, size_t path, uint32_t lanes) {
     for (uint32_t i = 0; i < w.calls.frames.size(); ++i) drop(w.calls, i, lanes);
     // Who waited for the exited lanes waits no longer.
     for (Path& p : w.paths)
-        if (p.state == PathState::at_collective) p.state = PathState::ready;
+        if (p.state == PathState::at_collective || p.state == PathState::at_aligned)
+            p.state = PathState::ready;
     release_barriers(c);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emu/exec/deadlock.hpp"
 #include "emu/exec/special_registers.hpp"
 
 namespace lockwarp::exec {
@@ -106,19 +107,34 @@ bool CtaRunner::is_stopped() {
     return true;
 }
 
-CtaRunner::Stands CtaRunner::go_on(bool whole_turn) {
-    scheduler_.wake(context_);
-    for (unsigned n = 0; n < max_rounds; ++n) {
-        const Round round =
-            is_stopped() ? Round::ended : scheduler_.round(context_, whole_turn && n == 0);
-        if (round == Round::only_waits) return Stands::only_waits;
-        if (round == Round::goes_on) continue;
-        context_.statistics.ctas += 1;
-        context_.statistics.warps += cta_.warps.size();
-        if (context_.listeners != nullptr && context_.trap) listeners_.trapped(*context_.trap);
-        return Stands::ended;
+// What comes before the turn's rounds.
+Round CtaRunner::begin_turn(Turn turn) {
+    switch (turn) {
+        case Turn::ordinary:
+        case Turn::whole:
+            Scheduler::wake(context_);
+            break;
+        case Turn::release:
+            Scheduler::release(context_);
+            break;
+        case Turn::give_up:
+            context_.trap = deadlock(context_);
+            return Round::ended;
     }
-    return Stands::waits;
+    return Round::goes_on;
+}
+
+CtaRunner::Stands CtaRunner::go_on(Turn turn) {
+    Round round = begin_turn(turn);
+    for (unsigned n = 0; n < max_rounds && round == Round::goes_on; ++n)
+        round =
+            is_stopped() ? Round::ended : scheduler_.round(context_, turn == Turn::whole && n == 0);
+    if (round == Round::only_waits) return Stands::only_waits;
+    if (round == Round::goes_on) return Stands::waits;
+    context_.statistics.ctas += 1;
+    context_.statistics.warps += cta_.warps.size();
+    if (context_.listeners != nullptr && context_.trap) listeners_.trapped(*context_.trap);
+    return Stands::ended;
 }
 
 warp::Statistics CtaRunner::statistics() const {

@@ -38,8 +38,12 @@ class CtaRunner {
     };
     // The next CTA, from its first instruction.
     void begin(uint64_t index);
-    // whole_turn: at first even what only waits runs, for one turn.
-    Stands go_on(bool whole_turn);
+    Stands go_on(Turn turn);
+    // Instructions so far that changed what other CTAs may wait for.
+    uint64_t stores() const { return context_.stores; }
+    // Of a CTA that only waits: whether Turn::release and Turn::whole may bring it on.
+    bool can_release() const { return Scheduler::can_release(context_); }
+    bool is_timed() const { return Scheduler::is_timed(context_); }
     uint64_t index() const { return cta_.index; }
     warp::CtaPlace place() const { return {cta_.id, cta_.index}; }
     // Of a CTA that has ended: those who listened to it.
@@ -53,6 +57,7 @@ class CtaRunner {
   private:
     void begin_warp(uint32_t index);
     bool is_stopped();
+    Round begin_turn(Turn turn);
 
     Context context_;
     Scheduler scheduler_;

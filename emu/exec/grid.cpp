@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <iterator>
 #include <memory>
 
@@ -11,6 +10,7 @@
 #include "emu/exec/heap.hpp"
 #include "emu/exec/listeners.hpp"
 #include "emu/exec/parallel.hpp"
+#include "emu/exec/turns.hpp"
 
 namespace lockwarp::exec {
 
@@ -99,9 +99,7 @@ struct Grid {
     const warp::GlobalMemory& global;
     Heap& heap;
     Handover handover;
-    uint64_t end = 0;
-    uint64_t resident = 1;          // of each worker
-    std::atomic<uint64_t> next{0};  // the first CTA that has not begun
+    Turns turns;
     std::atomic<uint64_t> first_trap{UINT64_MAX};
 };
 
@@ -109,63 +107,79 @@ struct Grid {
 struct Part {
     std::vector<std::unique_ptr<CtaRunner>> runners;
     std::optional<warp::Trap> trap;  // of the lowest CTA
+    std::vector<CtaRunner*> idle;
+    Standing standing;
 };
 
-// CTAs in the order of the grid. One that waits for others stands back, for the next ones and, when
-// all have begun, for those that stood back before it.
-void run_part(Grid& grid, Part& part) {
-    std::vector<CtaRunner*> idle;
-    std::deque<CtaRunner*> standing;
-    uint64_t waiting = 0;     // CTAs in a row that only waited
-    bool whole_turn = false;  // the next one's
-    for (;;) {
-        uint64_t index = UINT64_MAX;
-        if (standing.size() < grid.resident && grid.next < grid.end) index = grid.next++;
-        CtaRunner* runner = nullptr;
-        if (index < grid.end) {
-            // CTAs after one that trapped need not run; those before it must, theirs goes first.
-            if (index > grid.first_trap) continue;
-            if (idle.empty()) {
-                part.runners.push_back(
-                    std::make_unique<CtaRunner>(grid.code, grid.launch, grid.global, &grid.heap));
-                idle.push_back(part.runners.back().get());
-            }
-            runner = idle.back();
-            idle.pop_back();
-            runner->begin(index);
-            whole_turn = false;
-        } else if (!standing.empty()) {
-            // Where all of them only wait, the lowest has a whole turn each second time, so that an
-            // endless program comes to its limit.
-            whole_turn = waiting > standing.size() && !whole_turn;
-            const auto chosen = whole_turn
-                                    ? std::ranges::min_element(standing, {}, &CtaRunner::index)
-                                    : standing.begin();
-            runner = *chosen;
-            standing.erase(chosen);
-        } else {
-            return;
+CtaRunner* idle_runner(Grid& grid, Part& part) {
+    if (part.idle.empty()) {
+        part.runners.push_back(
+            std::make_unique<CtaRunner>(grid.code, grid.launch, grid.global, &grid.heap));
+        return part.runners.back().get();
+    }
+    CtaRunner* const runner = part.idle.back();
+    part.idle.pop_back();
+    return runner;
+}
+
+void end(Grid& grid, Part& part, CtaRunner* runner, bool heard) {
+    part.idle.push_back(runner);
+    if (heard) grid.handover.put(runner->place(), runner->listeners(), runner->trap().has_value());
+    if (const auto& trap = runner->trap(); heard && trap) {
+        uint64_t first = grid.first_trap;
+        while (runner->index() < first &&
+               !grid.first_trap.compare_exchange_weak(first, runner->index())) {
         }
-        const bool goes = runner->index() <= grid.first_trap;
-        const auto stands = goes ? runner->go_on(whole_turn) : CtaRunner::Stands::ended;
-        waiting = stands == CtaRunner::Stands::only_waits ? waiting + 1 : 0;
-        if (stands != CtaRunner::Stands::ended) {
-            standing.push_back(runner);
+        if (!part.trap || runner->index() < part.trap->cta_index) part.trap = trap;
+    }
+    if (grid.launch.progress != nullptr)
+        grid.launch.progress->fetch_add(1, std::memory_order_relaxed);
+    grid.turns.ended();
+}
+
+// CTAs after one that trapped need not run; those before it must, theirs goes first. Those that
+// wait for it end as it did.
+void run_turn(Grid& grid, Part& part, CtaRunner* runner, Turn turn) {
+    const uint64_t seen = grid.turns.changes();
+    const uint64_t stores = runner->stores();
+    const uint64_t first_trap = grid.first_trap;
+    const bool heard = runner->index() <= first_trap;
+    if (!heard || (turn == Turn::give_up && first_trap != UINT64_MAX))
+        return end(grid, part, runner, heard);
+    const CtaRunner::Stands stands = runner->go_on(turn);
+    if (stands == CtaRunner::Stands::ended) return end(grid, part, runner, true);
+    part.standing.add(runner, stands == CtaRunner::Stands::only_waits, seen);
+    if (runner->stores() != stores) grid.turns.changed();
+}
+
+// CTAs in the order of the grid. One that waits for others stands back, for the next ones and, when
+// no other can begin, for those that stood back before it.
+void run_part(Grid& grid, Part& part) {
+    Turns& turns = grid.turns;
+    turns.enter();
+    for (;;) {
+        if (const auto index = turns.begin_next()) {
+            if (*index > grid.first_trap) {
+                turns.ended();
+                continue;
+            }
+            CtaRunner* const runner = idle_runner(grid, part);
+            runner->begin(*index);
+            run_turn(grid, part, runner, Turn::ordinary);
             continue;
         }
-        idle.push_back(runner);
-        if (goes)
-            grid.handover.put(runner->place(), runner->listeners(), runner->trap().has_value());
-        if (const auto& trap = runner->trap(); trap) {
-            uint64_t first = grid.first_trap;
-            while (runner->index() < first &&
-                   !grid.first_trap.compare_exchange_weak(first, runner->index())) {
-            }
-            if (!part.trap || runner->index() < part.trap->cta_index) part.trap = trap;
+        const uint64_t changes = turns.changes();
+        if (CtaRunner* const runner = part.standing.take_ready(changes)) {
+            run_turn(grid, part, runner, Turn::ordinary);
+            continue;
         }
-        if (grid.launch.progress != nullptr)
-            grid.launch.progress->fetch_add(1, std::memory_order_relaxed);
+        if (part.standing.empty() && turns.all_begun()) break;
+        const Turns::Lowest own = part.standing.lowest();
+        const Turns::Chosen chosen = turns.wait(changes, own);
+        if (chosen.cta != UINT64_MAX)
+            run_turn(grid, part, part.standing.take(chosen.cta), chosen.turn);
     }
+    turns.leave();
 }
 
 // What one worker did, to what the launch gives back.
@@ -222,16 +236,17 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch) {
         return result;
     }
 
-    Grid grid{code, launch, global, heap, Handover(launch.observers, launch.first_cta)};
     const uint64_t rest = launch.grid.count() - launch.first_cta;
-    grid.end = launch.first_cta + (launch.ctas == 0 ? rest : std::min(launch.ctas, rest));
-    grid.next = launch.first_cta;
-    const auto workers = static_cast<unsigned>(
-        std::min<uint64_t>(worker_count(launch.threads), grid.end - launch.first_cta));
-    // A cooperative launch has begun to wait for all: any worker may hold any number of them.
-    grid.resident = launch.cooperative
-                        ? max_resident
-                        : std::max<uint64_t>(resident_ctas(program, launch) / workers, 1);
+    const uint64_t ctas = launch.ctas == 0 ? rest : std::min(launch.ctas, rest);
+    const uint64_t resident = launch.cooperative ? max_resident : resident_ctas(program, launch);
+    Grid grid{code,
+              launch,
+              global,
+              heap,
+              Handover(launch.observers, launch.first_cta),
+              Turns(launch.first_cta, launch.first_cta + ctas, resident)};
+    const auto workers =
+        static_cast<unsigned>(std::min<uint64_t>(worker_count(launch.threads), ctas));
     std::vector<Part> parts(workers);
     for_each_worker(workers, [&](unsigned worker) { run_part(grid, parts[worker]); });
     for (Part& part : parts) add(result, part);

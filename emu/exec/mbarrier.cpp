@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "emu/exec/access.hpp"
+#include "emu/exec/deadlock.hpp"
 #include "emu/exec/families.hpp"
 
 namespace lockwarp::exec {
@@ -220,6 +221,15 @@ void pending_count(Context& c, const Step& s, uint32_t mask) {
 }
 
 }  // namespace
+
+std::string mbarrier_text(const Context& c, uint64_t word) {
+    const State s = unpacked(layout(c), word);
+    std::string text = "phase " + std::to_string(int{s.phase}) +
+                       " has not ended: " + std::to_string(s.pending) + " of " +
+                       std::to_string(s.expected) + " arrivals are missing";
+    if (layout(c).bytes != 0) text += ", and " + std::to_string(s.bytes) + " bytes";
+    return text;
+}
 
 Handler mbarrier_init_handler(const Operation&) { return init; }
 Handler mbarrier_inval_handler(const Operation&) { return inval; }

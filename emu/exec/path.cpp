@@ -44,7 +44,7 @@ void notify(Context& c, uint32_t pc, uint32_t active, uint32_t executed) {
 // Whether some of the lanes that a wait would send back are known to have gone on.
 bool must_wait(const Context& c, uint32_t pc, uint32_t active, uint32_t executed) {
     const warp::Oracle* const oracle = c.launch->oracle;
-    if (c.listeners == nullptr || oracle == nullptr || !oracle->knows(pc)) return false;
+    if (!c.observed || oracle == nullptr || !oracle->knows(pc)) return false;
     return (oracle->went_on(event(c, c.warp->step, pc, active, executed)) & c.yields) != 0;
 }
 
@@ -86,6 +86,7 @@ inline Did run_step(Context& c, size_t path, const Step& s, uint32_t& active, ui
             ++p.pc;
             return Did::retired;
         case StepKind::aligned:
+            if (p.apart && awaits_warp(c, path, mask)) return Did::waits;
             run_aligned(c, s, active, mask);
             ++p.pc;
             return Did::retired;
@@ -101,8 +102,11 @@ inline Did run_step(Context& c, size_t path, const Step& s, uint32_t& active, ui
         }
         case StepKind::reduction:
             if (mask == 0) break;
+            if (p.apart && s.op->aligned_barrier && !p.opened && awaits_warp(c, path, mask))
+                return Did::waits;
             return reduction(c, path, *s.op, mask) ? Did::retired : Did::waits;
         case StepKind::control:
+            if (p.apart && s.op->aligned_barrier && awaits_warp(c, path, mask)) return Did::waits;
             return control(c, path, s, mask) ? Did::retired : Did::retired_elsewhere;
     }
     ++p.pc;
@@ -127,7 +131,7 @@ bool run(Context& c, size_t path, uint64_t limit, Watch* watch) {
         if constexpr (watched) {
             round = watch->came_round(c, p);
             if (round || watch->is_over(c)) break;
-            watch->note(*steps[p.pc].op);
+            watch->note(c, p.pc);
         }
         const uint32_t pc = p.pc;
         const uint32_t frame = p.frame;

@@ -22,6 +22,7 @@ void resume(Context& c, Warp& w, const Reconvergence& m, uint32_t lanes) {
     p.lanes = lanes;
     p.within = m.parent;
     p.frame = m.frame;
+    p.apart = m.broken;
     w.paths.push_back(p);
     if (c.listeners != nullptr) c.listeners->reconverged({p.pc, {w.index, lanes}});
 }
@@ -79,9 +80,36 @@ bool release_arrived(Context& c, Warp& w) {
     const auto m = std::ranges::find_if(
         w.meetings, [](const Reconvergence& meeting) { return meeting.arrived != 0; });
     if (m == w.meetings.end()) return false;
+    m->broken = true;
     resume(c, w, *m, m->arrived);
     m->expected &= ~m->arrived;
     m->arrived = 0;
+    return true;
+}
+
+bool can_release(const Warp& w) {
+    return std::ranges::any_of(w.meetings, [](const Reconvergence& m) { return m.arrived != 0; });
+}
+
+bool awaits_warp(Context& c, size_t path, uint32_t mask) {
+    Warp& w = *c.warp;
+    Path& ours = w.paths[path];
+    if (!ours.apart || mask != ours.lanes || mask == w.live) return false;
+    ours.state = PathState::at_aligned;
+    const auto here = [&](const Path& p) {
+        return p.state == PathState::at_aligned && p.pc == ours.pc && p.within == ours.within &&
+               p.frame == ours.frame;
+    };
+    uint32_t lanes = 0;
+    for (const Path& p : w.paths)
+        if (here(p)) lanes |= p.lanes;
+    if (lanes != w.live) return true;
+    for (Path& p : w.paths)
+        if (here(p)) {
+            p.state = PathState::ready;
+            p.apart = false;
+        }
+    join(w, path);
     return true;
 }
 
@@ -89,6 +117,12 @@ void remove_lanes(Warp& w, size_t path, uint32_t lanes) {
     w.paths[path].lanes &= ~lanes;
     if (w.paths[path].lanes == 0)
         w.paths.erase(w.paths.begin() + static_cast<std::ptrdiff_t>(path));
+}
+
+size_t youngest_of(const Warp& w, uint32_t lanes) {
+    for (size_t i = w.paths.size(); i-- > 0;)
+        if (w.paths[i].state == PathState::ready && (w.paths[i].lanes & ~lanes) == 0) return i;
+    return w.paths.size();
 }
 
 void join(Warp& w, size_t path) {

@@ -30,9 +30,19 @@ void settle(Context& c, warp::Warp& w, uint32_t meeting);
 
 // Lets the lanes that have arrived at one meeting go on without the others. false: none have.
 bool release_arrived(Context& c, warp::Warp& w);
+bool can_release(const warp::Warp& w);
+
+// A path of Context::warp comes with `mask` to an instruction that the whole warp executes
+// together. Where it went on without others (Path::apart), which may come yet, it waits for them
+// and is one path with them when they are there. false: it need not.
+bool awaits_warp(Context& c, size_t path, uint32_t mask);
 
 // Takes lanes out of a path, which ends when it has none left.
 void remove_lanes(warp::Warp& w, size_t path, uint32_t lanes);
+
+// The youngest path that is ready of those that these lanes are in; the number of paths where there
+// is none.
+size_t youngest_of(const warp::Warp& w, uint32_t lanes);
 
 // Makes one path of this one and those that stand at the same operation on the way to the same
 // meeting.

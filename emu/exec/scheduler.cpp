@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "emu/exec/deadlock.hpp"
 #include "emu/exec/path.hpp"
 #include "emu/exec/reconvergence.hpp"
 
@@ -23,6 +24,11 @@ constexpr uint64_t never = UINT64_MAX;
 
 bool only_waits(const Context& c, const Path& p) { return p.waits_since == c.stores; }
 
+void wait(const Context& c, Path& p, bool timed) {
+    p.waits_since = c.stores;
+    p.waits_timed = timed;
+}
+
 // The other paths of the warp come before this one.
 void put_last(Warp& w, size_t path) {
     const auto at = w.paths.begin() + static_cast<std::ptrdiff_t>(path);
@@ -34,27 +40,11 @@ bool any_path(const warp::Cta& cta, const auto& is) {
                                [&](const Warp& w) { return std::ranges::any_of(w.paths, is); });
 }
 
-// No path of any warp can go on: names the first that waits, and what for.
-warp::Trap deadlock(const Context& c) {
-    warp::Trap t;
-    t.kind = warp::TrapKind::deadlock;
-    t.cta = c.cta->id;
-    t.cta_index = c.cta->index;
-    for (const Warp& w : c.cta->warps)
-        for (const Path& p : w.paths) {
-            const bool at_barrier = p.state == PathState::at_barrier;
-            t.operation = at_barrier ? p.pc - 1 : p.pc;
-            t.place = c.program->operations[t.operation].place;
-            t.warp = w.index;
-            t.step = w.step;
-            t.detail = at_barrier ? "waits at barrier " + std::to_string(p.barrier) +
-                                        " for threads that have exited or wait elsewhere"
-                       : p.state == PathState::ready
-                           ? "waits for the end of a phase that the engine saw"
-                           : "waits for lanes of the membermask that do not come";
-            return t;
-        }
-    return t;
+// It waits for lanes of its own warp alone: what other warps do changes nothing for it.
+bool awaits_own_lanes(const Warp& w) {
+    return std::ranges::all_of(w.paths, [](const Path& p) {
+        return p.state == PathState::at_collective || p.state == PathState::at_aligned;
+    });
 }
 
 }  // namespace
@@ -83,11 +73,26 @@ Round Scheduler::round(Context& c, bool whole) {
     const auto ready = [](const Path& p) { return p.state == PathState::ready; };
     if (any_path(*c.cta, [&](const Path& p) { return ready(p) && !only_waits(c, p); }))
         return Round::goes_on;
-    // Lanes may be waited for that have left the loop, and stand where both shall meet. Where
-    // nothing in the CTA can change any more, those go on by themselves.
+    // Lanes may be waited for that stand where they meet others. Where no other CTA can end that,
+    // those go on by themselves.
+    const bool waits = any_path(*c.cta, ready);
     for (Warp& w : c.cta->warps)
-        if (release_arrived(c, w)) return Round::goes_on;
-    return any_path(*c.cta, ready) ? Round::only_waits : Round::goes_on;
+        if ((!waits || awaits_own_lanes(w)) && release_arrived(c, w)) return Round::goes_on;
+    return waits ? Round::only_waits : Round::goes_on;
+}
+
+bool Scheduler::release(Context& c) {
+    return std::ranges::any_of(c.cta->warps, [&](Warp& w) { return release_arrived(c, w); });
+}
+
+bool Scheduler::can_release(const Context& c) {
+    return std::ranges::any_of(c.cta->warps, [](const Warp& w) { return exec::can_release(w); });
+}
+
+bool Scheduler::is_timed(const Context& c) {
+    return any_path(*c.cta, [&](const Path& p) {
+        return p.state == PathState::ready && only_waits(c, p) && p.waits_timed;
+    });
 }
 
 // Gives the warp's paths their turns. false: none can go on.
@@ -117,39 +122,45 @@ bool Scheduler::run_warp(Context& c, bool whole) {
 bool Scheduler::run_turn(Context& c, size_t path, uint64_t end, bool whole) {
     Warp& w = *c.warp;
     if (w.paths[path].used_its_turn && !whole) return run_watched(c, path, end);
+    const uint64_t before = w.step;
     end = w.paths.size() > 1 ? std::min(end, w.step + turn_of_many) : end;
     run_path(c, path, end);
     if (c.trap) return false;
     const bool gave_way = std::exchange(c.yields, 0) != 0;
     if ((gave_way || w.step >= end) && path < w.paths.size()) {
         w.paths[path].used_its_turn = true;
+        // What it stands at waits until memory is another.
+        if (gave_way && w.step == before) wait(c, w.paths[path], false);
         put_last(w, path);
     }
     return gave_way;
 }
 
-// A path that has used up its turn may only wait: a look, as long as a loop may be.
+// A path that has used up its turn may only wait: a look, as long as a loop may be. Its lanes may
+// part and meet on the way.
 bool Scheduler::run_watched(Context& c, size_t path, uint64_t end) {
     Warp& w = *c.warp;
     end = std::min(end, w.step + Watch::longest_loop);
     w.paths[path].used_its_turn = false;
     watch_.begin(c, path);
+    c.watch = &watch_;
     uint64_t before = 0;
-    do {
+    bool gave_way = false;
+    bool came_round = false;
+    while (path < w.paths.size()) {
         before = w.step;
-        const bool came_round = run_path(c, path, end, watch_);
-        if (c.trap) return false;
-        if (came_round) {
-            w.paths[path].waits_since = c.stores;
-            w.paths[path].used_its_turn = true;
-            put_last(w, path);
-            return false;
-        }
-    } while (c.yields != 0 && w.step != before && w.step < end);
-    if (std::exchange(c.yields, 0) == 0) return false;
+        came_round = run_path(c, path, end, watch_);
+        gave_way = std::exchange(c.yields, 0) != 0;
+        if (c.trap || came_round || watch_.is_over(c) || w.step >= end) break;
+        if (gave_way && w.step == before) break;
+        path = youngest_of(w, watch_.lanes());
+    }
+    c.watch = nullptr;
+    if (c.trap || (!came_round && !gave_way) || path >= w.paths.size()) return false;
     w.paths[path].used_its_turn = true;
+    if (came_round || w.step == before) wait(c, w.paths[path], came_round && watch_.is_timed());
     put_last(w, path);
-    return true;
+    return gave_way;
 }
 
 }  // namespace lockwarp::exec

@@ -13,17 +13,30 @@ enum class Round : uint8_t {
     ended,       // also by a trap: Context::trap
 };
 
+// What a CTA is to do with its time.
+enum class Turn : uint8_t {
+    ordinary,
+    // Nothing in the grid can change memory any more. One of:
+    release,  // lanes go on that wait where they should meet others
+    whole,    // paths that only wait have a turn nevertheless: the clock may end their wait
+    give_up,  // a deadlock: it traps
+};
+
 // Warps have their turns in order, the paths of a warp youngest first. Every path goes on, whatever
 // another waits for (independent thread scheduling, CUDA C++ programming guide, "Compute Capability
-// 7.x"); one that only waits (watch.hpp) has its next turn when something was stored. The order
-// depends on nothing but the program and its data.
+// 7.x"); one that only waits (watch.hpp) has its next turn when something was stored. Lanes that
+// have come to where they meet others stay there as long as anything in the grid can bring those.
+// The order depends on nothing but the program and its data.
 class Scheduler {
   public:
-    // The CTA goes on after others had the core, and may have changed memory.
-    void wake(Context& c);
-    // whole: paths that only wait have their turns nevertheless, so that an endless wait comes to
-    // the limit of its steps.
+    // Other CTAs may have changed memory: no path is known to wait.
+    static void wake(Context& c);
     Round round(Context& c, bool whole);
+    // Lanes of one warp go on that wait where they meet others. false: there are none.
+    static bool release(Context& c);
+    static bool can_release(const Context& c);
+    // Of a CTA that only waits: the clock may end the wait of one of its paths.
+    static bool is_timed(const Context& c);
 
   private:
     bool run_warp(Context& c, bool whole);

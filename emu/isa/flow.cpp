@@ -17,21 +17,36 @@ struct Graph {
 
 bool branches(const Operation& o) { return is_branch(o.op); }
 
-bool ends_path(const Operation& o) { return ends_lanes(o.op) && !o.guarded; }
-
-bool ends_block(const Operation& o) { return branches(o) || ends_lanes(o.op); }
-
-// The operation behind it is a way on.
-bool falls_through(const Operation& o) { return !ends_path(o) && (!branches(o) || o.guarded); }
-
 // The operations of one function; places in it count from its first.
 struct Body {
     std::span<const Operation> operations;
     uint32_t first;
     std::span<const uint32_t> branch_targets;
+    std::span<const uint8_t> lost_calls;  // by call, 1: none comes back from it
+    bool returns = false;                 // there is an unguarded ret
 
     size_t size() const { return operations.size(); }
     const Operation& operator[](size_t i) const { return operations[i]; }
+
+    bool is_lost_call(const Operation& o) const {
+        return row(o.op).flow == Flow::call && o.target < lost_calls.size() &&
+               lost_calls[o.target] != 0;
+    }
+    bool ends_path(const Operation& o) const {
+        return (ends_lanes(o.op) || is_lost_call(o)) && !o.guarded;
+    }
+    bool ends_block(const Operation& o) const {
+        return branches(o) || ends_lanes(o.op) || ends_path(o);
+    }
+    // The operation behind it is a way on.
+    bool falls_through(const Operation& o) const {
+        return !ends_path(o) && (!branches(o) || o.guarded);
+    }
+    // It ends lanes as the program means to: where a function has both, an exit is a failure.
+    bool is_return(size_t i) const {
+        const Flow flow = row(operations[i].op).flow;
+        return flow == Flow::ret || (flow == Flow::exit && (!returns || i + 1 == size()));
+    }
 
     // Calls f(place) for each operation that a branch may go to.
     template <class F>
@@ -43,27 +58,58 @@ struct Body {
     }
 };
 
-// A block that only ends its lanes, as compilers put it at the end for early returns to go to.
-bool only_exits(const Body& body, size_t first) { return ends_path(body[first]); }
-
 // The exit that a program comes to if it does not return early: its last one that something leads
 // to. The final operation is an exit that resolve added, often behind one of the program's own.
 size_t lasting_exit(const Body& body) {
     const size_t n = body.size();
-    bool reached = n < 2 || falls_through(body[n - 2]);
+    bool reached = n < 2 || body.falls_through(body[n - 2]);
     for (const Operation& o : body.operations)
         body.each_target(o, [&](size_t target) { reached |= target == n - 1; });
     size_t last = n - 1;
     if (reached) return last;
     for (size_t i = 0; i + 1 < n; ++i)
-        if (row(body[i].op).flow != Flow::trap && ends_path(body[i])) last = i;
+        if (body.is_return(i) && body.ends_path(body[i])) last = i;
     return last;
 }
 
 // Which ways to the end are edges. lasting: only those of the program's last exit that are not
-// branches straight to it: lanes that return early are gone, and the others meet as if those ways
-// did not exist. early: every exit, but guarded ones, which most lanes pass. all: those too.
-enum class Ways : uint8_t { lasting, early, all };
+// branches straight to it: lanes that return early, or fail, are gone, and the others meet as if
+// those ways did not exist. endless: those, and one out of each loop that they do not leave, behind
+// its last operation. early: every exit, but guarded ones, which most lanes pass, and failures.
+// all: those too.
+enum class Ways : uint8_t { lasting, endless, early, all };
+
+// Marks the blocks from which `to` can be reached.
+void mark_before(const Graph& g, uint32_t to, std::vector<bool>& marked) {
+    std::vector<uint32_t> stack{to};
+    while (!stack.empty()) {
+        const uint32_t b = stack.back();
+        stack.pop_back();
+        if (marked[b]) continue;
+        marked[b] = true;
+        for (const uint32_t p : g.predecessors[b]) stack.push_back(p);
+    }
+}
+
+// An edge to the end from the last block of each loop that never comes there.
+void leave_endless_loops(Graph& g) {
+    const auto end = static_cast<uint32_t>(g.first.size());
+    std::vector<bool> leaves(end + 1, false);
+    mark_before(g, end, leaves);
+    for (uint32_t b = end; b-- > 0;) {
+        if (leaves[b]) continue;
+        const auto is_back = [&](uint32_t s) { return s <= b; };
+        if (std::ranges::none_of(g.successors[b], is_back)) continue;
+        std::vector<bool> before(end + 1, false);
+        mark_before(g, b, before);
+        if (std::ranges::none_of(g.successors[b],
+                                 [&](uint32_t s) { return is_back(s) && before[s]; }))
+            continue;
+        g.successors[b].push_back(end);
+        g.predecessors[end].push_back(b);
+        mark_before(g, b, leaves);
+    }
+}
 
 Graph build(const Body& body, Ways ways) {
     const size_t n = body.size();
@@ -71,7 +117,7 @@ Graph build(const Body& body, Ways ways) {
     leader[0] = true;
     for (size_t i = 0; i < n; ++i) {
         body.each_target(body[i], [&](size_t target) { leader[target] = true; });
-        if (ends_block(body[i])) leader[i + 1] = true;
+        if (body.ends_block(body[i])) leader[i + 1] = true;
     }
     Graph g;
     g.block_of.resize(n);
@@ -90,16 +136,18 @@ Graph build(const Body& body, Ways ways) {
     for (uint32_t b = 0; b < blocks; ++b) {
         const size_t last = (b + 1 < blocks ? g.first[b + 1] : n) - 1;
         const Operation& o = body[last];
-        const bool returns =
-            row(o.op).flow == Flow::branch && o.guarded && only_exits(body, o.target - body.first);
-        if (ways != Ways::lasting || !returns)
+        // To a block that only ends its lanes, as compilers put it at the end for early returns.
+        const bool returns = row(o.op).flow == Flow::branch && o.guarded &&
+                             body.ends_path(body[o.target - body.first]);
+        if (ways >= Ways::early || !returns)
             body.each_target(o, [&](size_t target) { edge(b, g.block_of[target]); });
-        if (falls_through(o) && last + 1 < n) edge(b, g.block_of[last + 1]);
-        const bool ends = ends_block(o) && !branches(o);
-        if (ends &&
-            (ways == Ways::all || (!o.guarded && (ways == Ways::early || last == last_exit))))
-            edge(b, blocks);
+        if (body.falls_through(o) && last + 1 < n) edge(b, g.block_of[last + 1]);
+        const bool counts = ways == Ways::all     ? body.ends_block(o) && !branches(o)
+                            : ways == Ways::early ? body.ends_path(o) && body.is_return(last)
+                                                  : last == last_exit && body.ends_path(o);
+        if (counts) edge(b, blocks);
     }
+    if (ways == Ways::endless) leave_endless_loops(g);
     return g;
 }
 
@@ -175,19 +223,64 @@ struct Postdominators {
     }
 };
 
+// Whether a function may come to a return of its own, as far as `lost_calls` is known.
+bool may_return(const Program& program, const Function& f, std::span<const uint8_t> lost_calls) {
+    Body body{std::span(program.operations).subspan(f.first, f.end - f.first), f.first,
+              program.branch_targets, lost_calls};
+    std::vector<bool> seen(body.size(), false);
+    std::vector<size_t> stack{0};
+    while (!stack.empty()) {
+        const size_t i = stack.back();
+        stack.pop_back();
+        if (i >= body.size() || seen[i]) continue;
+        seen[i] = true;
+        const Operation& o = body[i];
+        if (row(o.op).flow == Flow::ret) return true;
+        body.each_target(o, [&](size_t target) { stack.push_back(target); });
+        if (body.falls_through(o)) stack.push_back(i + 1);
+    }
+    return false;
+}
+
 }  // namespace
 
+std::vector<uint8_t> find_lost_calls(const Program& program) {
+    const size_t functions = program.functions.size();
+    std::vector<uint8_t> lost(program.calls.size());
+    std::vector<std::vector<size_t>> calls_of(functions);
+    for (size_t i = 0; i < lost.size(); ++i) {
+        const Call& c = program.calls[i];
+        lost[i] = c.system == System::assertfail || c.function < functions;
+        if (c.function < functions) calls_of[c.function].push_back(i);
+    }
+    // A function returns if a way leads to its return on which every call comes back. Those that
+    // are called mostly stand behind those that call them.
+    std::vector<bool> returns(functions, false);
+    for (bool grown = true; grown;) {
+        grown = false;
+        for (size_t f = functions; f-- > 1;) {
+            if (returns[f] || !may_return(program, program.functions[f], lost)) continue;
+            grown = returns[f] = true;
+            for (const size_t i : calls_of[f]) lost[i] = 0;
+        }
+    }
+    return lost;
+}
+
 void find_reconvergence(std::span<Operation> operations, uint32_t first_operation,
-                        std::span<const uint32_t> branch_targets) {
+                        std::span<const uint32_t> branch_targets,
+                        std::span<const uint8_t> lost_calls) {
     if (operations.empty()) return;
-    const Body body{operations, first_operation, branch_targets};
+    Body body{operations, first_operation, branch_targets, lost_calls};
+    body.returns = std::ranges::any_of(
+        operations, [&](const Operation& o) { return row(o.op).flow == Flow::ret && !o.guarded; });
     std::vector<size_t> left;
     for (size_t i = 0; i < operations.size(); ++i)
         if (branches(operations[i])) left.push_back(i);
     for (const size_t i : left) operations[i].reconverge = never;
-    // Where every way on is an early exit, or goes round for ever but for one, the next graph has
-    // the answer; where the only way out of a loop is a guarded exit, the last.
-    for (const Ways ways : {Ways::lasting, Ways::early, Ways::all}) {
+    // Where every way on goes round for ever but for early exits, the second graph has the answer;
+    // where every one is an early exit, the third; where all end at guarded ones or fail, the last.
+    for (const Ways ways : {Ways::lasting, Ways::endless, Ways::early, Ways::all}) {
         if (left.empty()) break;
         const Graph graph = build(body, ways);
         const Postdominators found(graph);

@@ -551,10 +551,12 @@ Resolved resolve(const ptx::Module& module, Arch arch, std::string_view entry_na
     r.program.local_bytes = r.program.functions[0].frame_bytes;
     if (r.program.register_bytes > max_register_bytes)
         r.error(entry->place, "The kernel has too many registers");
-    if (r.diagnostics.empty())
+    if (r.diagnostics.empty()) {
+        const std::vector<uint8_t> lost_calls = find_lost_calls(r.program);
         for (const Function& f : r.program.functions)
             find_reconvergence(std::span(r.program.operations).subspan(f.first, f.end - f.first),
-                               f.first, r.program.branch_targets);
+                               f.first, r.program.branch_targets, lost_calls);
+    }
     std::ranges::stable_sort(r.diagnostics, [](const ptx::Diagnostic& a, const ptx::Diagnostic& b) {
         return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
     });

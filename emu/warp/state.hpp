@@ -25,12 +25,14 @@ struct Reconvergence {
     uint32_t expected = 0;  // lanes
     uint32_t arrived = 0;
     uint32_t parent = no_index;
+    bool broken = false;  // lanes went on that had arrived before the others
 };
 
 enum class PathState : uint8_t {
     ready,
-    at_barrier,    // CTA barrier `barrier`
-    at_collective  // a .sync instruction whose membermask names lanes of other paths
+    at_barrier,     // CTA barrier `barrier`
+    at_collective,  // a .sync instruction whose membermask names lanes of other paths
+    at_aligned      // an instruction that the whole warp executes together; only of one apart
 };
 
 // Lanes of a warp that run together.
@@ -49,6 +51,9 @@ struct Path {
     // only waits. waits_since: where it does, what Context::stores was when that showed.
     bool used_its_turn = false;
     uint64_t waits_since = UINT64_MAX;
+    bool waits_timed = false;  // and the clock may end the wait
+    // It went on from where it should have met other lanes, which might never have come there.
+    bool apart = false;
 };
 
 // One call of a function, by lanes that called it together.

@@ -223,13 +223,15 @@ ret;)"),
 }
 
 TEST(Barrier, DifferentBarriersAreADeadlock) {
-    EXPECT_EQ(fault_of_body(R"(
+    EXPECT_EQ(
+        fault_of_body(R"(
 shr.u32 %r2, %r1, 5;
 bar.sync %r2;
 ret;)",
-                            block_of(64)),
-              "deadlock: waits at barrier 0 for threads that have exited or wait elsewhere at "
-              "line 22, CTA (0,0,0), warp 0, step 12");
+                      block_of(64)),
+        "deadlock: waits at barrier 0 for threads that have exited or wait elsewhere; warp 1 at "
+        "line 22 waits at barrier 1 for threads that have exited or wait elsewhere at "
+        "line 22, CTA (0,0,0), warp 0, step 12");
 }
 
 TEST(Barrier, ACountThatIsNeverReachedIsADeadlock) {

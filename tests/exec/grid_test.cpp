@@ -215,26 +215,37 @@ TEST(Grid, ATrapOfALaterCtaEndsThoseThatWaitForIt) {
     }
 }
 
-// A CTA that waits for itself, without a hope, is as endless as a loop: the limit ends it.
-TEST(Grid, WaitingForWhatNeverComesEndsAtTheLimit) {
+// CTAs that wait for themselves, without a hope, on one core and on several.
+TEST(Grid, WaitingForWhatNeverComesIsADeadlock) {
     const isa::Program program = program_of(
         chain("ld.volatile.global.u32 %r4, [%rd0];\nsetp.eq.u32 %p1, %r4, 0;"), isa::Arch::sm_80);
-    Given given;
-    given.grid = {3, 1, 1};
-    given.block = {1, 1, 1};
-    given.buffers = {Bytes(4), Bytes(12)};
-    given.max_steps = 100'000;
-    const warp::Result r = run(program, std::move(given)).result;
-    ASSERT_TRUE(r.trap.has_value());
-    EXPECT_EQ(r.trap->kind, warp::TrapKind::step_limit);
-    EXPECT_EQ(r.trap->cta_index, 0u);
+    for (const unsigned threads : {1u, 2u, 8u})
+        for (const uint32_t ctas : {3u, 30u}) {
+            Given given;
+            given.grid = {ctas, 1, 1};
+            given.block = {1, 1, 1};
+            given.threads = threads;
+            given.buffers = {Bytes(4), Bytes(ctas * size_t{4})};
+            given.max_steps = 1'000'000;
+            const warp::Result r = run(program, std::move(given)).result;
+            ASSERT_TRUE(r.trap.has_value());
+            EXPECT_EQ(r.trap->kind, warp::TrapKind::deadlock);
+            EXPECT_EQ(r.trap->detail,
+                      "waits for 0x20000000 (buffer 'B' + 0), which nothing can "
+                      "change any more");
+            EXPECT_EQ(r.trap->cta_index, 0u);
+            // Each had the turns in which it showed that it waits.
+            EXPECT_LT(r.statistics.instructions, ctas * 40'000u);
+        }
 }
 
-// Of many such CTAs one comes to the limit: the others only have the turn in which they show that
-// they wait.
-TEST(Grid, WhereAllWaitOneComesToTheLimit) {
-    const isa::Program program = program_of(
-        chain("ld.volatile.global.u32 %r4, [%rd0];\nsetp.eq.u32 %p1, %r4, 0;"), isa::Arch::sm_80);
+// The clock may end such a wait: of many one has the time, and comes to the limit.
+TEST(Grid, AWaitThatTheClockMayEndComesToTheLimit) {
+    const isa::Program program =
+        program_of(chain("ld.volatile.global.u32 %r4, [%rd0];\nmov.u64 %rd9, %clock64;\n"
+                         "setp.gt.u64 %p2, %rd9, 0xffffffffffffff;\n@%p2 bra GO;\n"
+                         "setp.eq.u32 %p1, %r4, 0;"),
+                   isa::Arch::sm_80);
     Given given;
     given.grid = {30, 1, 1};
     given.block = {1, 1, 1};
@@ -242,6 +253,7 @@ TEST(Grid, WhereAllWaitOneComesToTheLimit) {
     given.max_steps = 1'000'000;
     const warp::Result r = run(program, std::move(given)).result;
     ASSERT_TRUE(r.trap.has_value());
+    EXPECT_EQ(r.trap->kind, warp::TrapKind::step_limit);
     EXPECT_EQ(r.trap->cta_index, 0u);
     EXPECT_GE(r.statistics.instructions, 1'000'000u);
     EXPECT_LT(r.statistics.instructions, 2'000'000u);

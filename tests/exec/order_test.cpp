@@ -153,6 +153,25 @@ TEST_P(Order, SplitK) {
                  });
 }
 
+TEST_P(Order, StreamK) {
+    const Floats A = normal_f32(32 * size_t{80}, 8), B = normal_f32(32 * size_t{80}, 9);
+    // 20 steps: 5 a tile.
+    for (const uint32_t ctas : {1u, 3u, 5u, 7u, 20u}) {
+        const uint32_t each = (20 + ctas - 1) / ctas;
+        const Floats expected = product(A, B, 32, 32, 80, [&](size_t tile, size_t k) {
+            return k == 80 || (k % 16 == 0 && (tile * 5 + k / 16) % each == 0);
+        });
+        run_each_way("stream_k",
+                     given_of({ctas}, {16, 16},
+                              {bytes_from(A), bytes_from(B), Bytes(4096), Bytes(1024 * ctas),
+                               Bytes(4 * size_t{ctas})},
+                              {32, 32, 80}),
+                     [&](const std::vector<Bytes>& after) {
+                         EXPECT_EQ(values_in<float>(after[2]), expected) << ctas;
+                     });
+    }
+}
+
 // Integers, whose sums are exact: what each thread finds is a sum of some of the others.
 TEST_P(Order, FloatAtomics) {
     Floats in;
@@ -199,6 +218,23 @@ TEST_P(Order, MallocLists) {
                      EXPECT_EQ(after[0], Bytes(32));
                      EXPECT_EQ(words_of(after[1]), Words(1, 0));
                      EXPECT_EQ(words_of(after[2]), expected);
+                 });
+}
+
+TEST_P(Order, GridBarrier) {
+    constexpr size_t all = size_t{6} * 64;
+    Words cells = random_words(2 * all, 12, 1000);
+    Words expected = cells;
+    for (size_t round = 0; round < 5; ++round)
+        for (size_t i = 0; i < all; ++i) {
+            const uint32_t* const from = &expected[round % 2 * all];
+            expected[(round + 1) % 2 * all + i] =
+                3 * from[(i + 1) % all] + from[(i + all - 64) % all] + 1;
+        }
+    run_each_way("grid_barrier", given_of({6}, {64}, {Bytes(8), bytes_of(cells)}, {5}),
+                 [&](const std::vector<Bytes>& after) {
+                     EXPECT_EQ(words_of(after[0]), (Words{0, 5}));
+                     EXPECT_EQ(words_of(after[1]), expected);
                  });
 }
 

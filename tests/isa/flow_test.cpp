@@ -10,15 +10,21 @@ namespace lockwarp::isa {
 namespace {
 
 // Operations of a program written one letter each, with a branch's target behind it: "b5" goes to
-// operation 5 where its guard holds, "B5" always; "e" exits, "E" exits where its guard holds; "."
-// does nothing. A final exit is added.
+// operation 5 where its guard holds, "B5" always; "e" exits, "E" exits where its guard holds; "r"
+// returns, "t" traps, "c" calls a function that never comes back; "." does nothing. A final exit is
+// added.
 std::vector<Operation> operations_of(const std::string& text) {
     std::vector<Operation> out;
     for (size_t at = 0; at < text.size();) {
         const char c = text[at++];
         if (c == ' ') continue;
         Operation o;
-        o.op = c == 'b' || c == 'B' ? Op::bra : c == 'e' || c == 'E' ? Op::exit : Op::mov;
+        o.op = c == 'b' || c == 'B'   ? Op::bra
+               : c == 'e' || c == 'E' ? Op::exit
+               : c == 'r'             ? Op::ret
+               : c == 't'             ? Op::trap
+               : c == 'c'             ? Op::call
+                                      : Op::mov;
         o.guarded = c == 'b' || c == 'E';
         while (at < text.size() && text[at] >= '0' && text[at] <= '9')
             o.target = o.target * 10 + static_cast<uint32_t>(text[at++] - '0');
@@ -28,10 +34,12 @@ std::vector<Operation> operations_of(const std::string& text) {
     return out;
 }
 
+constexpr std::array<uint8_t, 1> lost_calls{1};
+
 // The reconvergence points of the branches, in order.
 std::vector<uint32_t> meetings(const std::string& text) {
     std::vector<Operation> operations = operations_of(text);
-    find_reconvergence(operations);
+    find_reconvergence(operations, 0, {}, lost_calls);
     // `never` reads as the place behind the last operation.
     const auto size = static_cast<uint32_t>(operations.size());
     std::vector<uint32_t> out;
@@ -62,11 +70,26 @@ TEST(Flow, EarlyExit) {
     EXPECT_EQ(meetings("b4 b3 e . . ."), (Points{4, 3}));
     EXPECT_EQ(meetings("b3 b5 . . . e"), (Points{3, 2}));
     // The only way out of a loop is a branch to the exit: within the loop lanes still meet.
-    EXPECT_EQ(meetings(". b3 . b6 B0 . e"), (Points{3, 6, 0}));
-    // And so where it is a guarded exit.
-    EXPECT_EQ(meetings(". b3 . E B0 ."), (Points{3, 0}));
+    EXPECT_EQ(meetings(". b3 . b6 B0 . e"), (Points{3, 4, 8}));
+    // And so where it is a guarded exit, in one way through the loop or in several.
+    EXPECT_EQ(meetings(". b3 . E B0 ."), (Points{3, 7}));
+    EXPECT_EQ(meetings("E b3 E . B0"), (Points{3, 6}));
+    EXPECT_EQ(meetings(". b4 b6 . . B0 e"), (Points{4, 3, 8}));
     EXPECT_EQ(meetings("E b3 . ."), (Points{3}));
     EXPECT_EQ(meetings("b3 E . ."), (Points{3}));
+}
+
+// Lanes that fail are gone too, wherever the block stands in which they do.
+TEST(Flow, BlocksThatDoNotReturn) {
+    for (const std::string fails : {"t", "c", "e"}) {
+        // Two checks on two ways, then all meet; the failure behind the return.
+        EXPECT_EQ(meetings("b3 b7 B4 b7 . r . . " + fails), (Points{4, 2, 4, 4})) << fails;
+        // Before it, and in a loop.
+        EXPECT_EQ(meetings("b3 . " + fails + " . r"), (Points{3})) << fails;
+        EXPECT_EQ(meetings(". b4 . " + fails + " . b0 . r"), (Points{4, 6})) << fails;
+    }
+    // A function that ends threads with nothing but exits: the last is the way that it means.
+    EXPECT_EQ(meetings("b3 . . . e"), (Points{3}));
 }
 
 TEST(Flow, EndlessLoop) {
@@ -84,21 +107,25 @@ TEST(Flow, SwitchWithFallThrough) {
 TEST(Flow, ABranchToTheNextOperation) { EXPECT_EQ(meetings("b1 ."), (Points{1})); }
 
 // The plain definition on random graphs: the first operation that every path to the end passes,
-// leaving out branches straight to an exit unless there is no other way.
+// leaving out branches straight to an exit unless there is no other way. Before those come in, each
+// loop that never ends has a way out behind its last operation.
 Points slow_meetings(const std::vector<Operation>& operations) {
     const size_t n = operations.size();
-    // Ways to the end that count: 0: no early ones; 1: but guarded exits; 2: all.
+    // Ways to the end that count: 0: no early ones; 1: those, and out of endless loops; 2: all but
+    // guarded exits; 3: all.
     int ways = 0;
+    std::vector<bool> leaves(n, false);
     const auto exits = [&](size_t i) {
         return operations[i].op == Op::exit && !operations[i].guarded;
     };
     const auto next = [&](size_t i) {
         std::vector<size_t> out;
         const Operation& o = operations[i];
-        if (o.op == Op::bra && (ways > 0 || !o.guarded || !exits(o.target)))
+        if (o.op == Op::bra && (ways > 1 || !o.guarded || !exits(o.target)))
             out.push_back(o.target);
-        if (o.op == Op::exit && (ways == 2 || !o.guarded)) out.push_back(n);
+        if (o.op == Op::exit && (ways == 3 || !o.guarded)) out.push_back(n);
         if ((o.op != Op::bra && o.op != Op::exit) || o.guarded) out.push_back(i + 1);
+        if (ways == 1 && leaves[i]) out.push_back(n);
         return out;
     };
     // Whether the end can be reached from `from` without passing `without`.
@@ -115,11 +142,30 @@ Points slow_meetings(const std::vector<Operation>& operations) {
         }
         return false;
     };
+    // Whether `to` can be reached from `from`.
+    const auto leads = [&](size_t from, size_t to) {
+        std::vector<bool> seen(n + 1, false);
+        std::vector<size_t> stack{from};
+        while (!stack.empty()) {
+            const size_t i = stack.back();
+            stack.pop_back();
+            if (i == to) return true;
+            if (i == n || seen[i]) continue;
+            seen[i] = true;
+            for (const size_t s : next(i)) stack.push_back(s);
+        }
+        return false;
+    };
+    ways = 1;
+    for (size_t i = n; i-- > 0;) {
+        if (reaches(i, SIZE_MAX)) continue;
+        for (const size_t s : next(i)) leaves[i] = leaves[i] || (s <= i && leads(s, i));
+    }
     Points out;
     for (size_t b = 0; b < n; ++b) {
         if (operations[b].op != Op::bra) continue;
         ways = 0;
-        while (ways < 2 && !reaches(b, SIZE_MAX)) ++ways;
+        while (ways < 3 && !reaches(b, SIZE_MAX)) ++ways;
         // A post-dominator that no other post-dominator stands before.
         size_t best = n;
         for (size_t c = 0; c < n; ++c) {

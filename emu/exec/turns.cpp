@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emu/exec/turns.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockwarp::exec {
+
+void Turns::enter() {
+    const std::lock_guard guard(lock_);
+    ++active_;
+}
+
+void Turns::leave() {
+    const std::lock_guard guard(lock_);
+    --active_;
+    if (nothing_can_change()) choose();
+}
+
+std::optional<uint64_t> Turns::begin_next() {
+    if (all_begun()) return std::nullopt;
+    for (uint64_t others = under_way_; others < resident_;) {
+        if (!under_way_.compare_exchange_weak(others, others + 1)) continue;
+        if (const uint64_t index = next_++; index < end_) return index;
+        --under_way_;
+        break;
+    }
+    return std::nullopt;
+}
+
+void Turns::ended() {
+    --under_way_;
+    changed();
+}
+
+void Turns::changed() {
+    ++changes_;
+    if (!any_waits_) return;
+    // One that is about to wait sees the change, or waits already.
+    const std::lock_guard guard(lock_);
+    changed_.notify_all();
+}
+
+bool Turns::nothing_can_change() const {
+    return !waiters_.empty() && waiters_.size() == active_ &&
+           std::ranges::all_of(waiters_, [&](const Waiter& w) { return w.since == changes_; });
+}
+
+void Turns::choose() {
+    Lowest all;
+    for (const Waiter& w : waiters_) {
+        all.release = std::min(all.release, w.own->release);
+        all.timed = std::min(all.timed, w.own->timed);
+        all.any = std::min(all.any, w.own->any);
+    }
+    if (all.release != UINT64_MAX)
+        chosen_ = {all.release, Turn::release};
+    else if (all.timed != UINT64_MAX)
+        chosen_ = {all.timed, Turn::whole};
+    else
+        chosen_ = {all.any, Turn::give_up};
+    changed_.notify_all();
+}
+
+Turns::Chosen Turns::wait(uint64_t since, const Lowest& own) {
+    std::unique_lock guard(lock_);
+    waiters_.push_back({since, &own});
+    any_waits_ = true;
+    if (nothing_can_change()) choose();
+    const auto is_mine = [&] {
+        const std::array mine{own.release, own.timed, own.any};
+        return chosen_.cta != UINT64_MAX && std::ranges::find(mine, chosen_.cta) != mine.end();
+    };
+    changed_.wait(guard, [&] { return changes_ != since || is_mine(); });
+    std::erase_if(waiters_, [&](const Waiter& w) { return w.own == &own; });
+    any_waits_ = !waiters_.empty();
+    return is_mine() ? std::exchange(chosen_, {}) : Chosen{};
+}
+
+CtaRunner* Standing::take_ready(uint64_t changes) {
+    const auto ready = std::ranges::find_if(
+        ctas_, [&](const Cta& c) { return !c.only_waits || c.seen != changes; });
+    if (ready == ctas_.end()) return nullptr;
+    CtaRunner* const runner = ready->runner;
+    ctas_.erase(ready);
+    return runner;
+}
+
+CtaRunner* Standing::take(uint64_t index) {
+    const auto it =
+        std::ranges::find_if(ctas_, [&](const Cta& c) { return c.runner->index() == index; });
+    CtaRunner* const runner = it->runner;
+    ctas_.erase(it);
+    return runner;
+}
+
+Turns::Lowest Standing::lowest() const {
+    Turns::Lowest out;
+    for (const Cta& c : ctas_) {
+        const uint64_t index = c.runner->index();
+        out.any = std::min(out.any, index);
+        if (c.runner->can_release()) out.release = std::min(out.release, index);
+        if (c.runner->is_timed()) out.timed = std::min(out.timed, index);
+    }
+    return out;
+}
+
+}  // namespace lockwarp::exec
