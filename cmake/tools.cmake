@@ -15,7 +15,6 @@ target_compile_options(lockwarp_tools PRIVATE $<$<CONFIG:Release>:-O1>)
 lockwarp_target(lockwarp_tools)
 target_link_libraries(lockwarp_tools PUBLIC lockwarp_library CLI11::CLI11 fmt::fmt spdlog::spdlog
                       Eigen3::Eigen)
-target_compile_definitions(lockwarp_tools PRIVATE LOCKWARP_VERSION="${PROJECT_VERSION}")
 add_executable(lockwarp tools/main.cpp)
 lockwarp_target(lockwarp)
 target_link_libraries(lockwarp PRIVATE lockwarp_tools)

@@ -109,6 +109,19 @@ static_assert(
 
 Fidelity fidelity_of(Evidence e) { return worths[static_cast<size_t>(e)].fidelity; }
 
+// What recordings say is worth more than what a row rests on.
+void overlay(FidelityRow& out, const Known& k) {
+    out.values = k.values;
+    if (k.different != 0) {
+        out.fidelity = Fidelity::inexact;
+        out.source = differs(k);
+    } else if (k.values != 0) {
+        out.fidelity = Fidelity::exact;
+        out.source = k.device;
+        out.recorded = 1;
+    }
+}
+
 FidelityRow mma_row(const isa::MmaVariant& v, isa::Arch arch, const Recordings& recordings) {
     FidelityRow out;
     out.opcode = "mma";
@@ -125,19 +138,10 @@ FidelityRow mma_row(const isa::MmaVariant& v, isa::Arch arch, const Recordings& 
         if (has) out.source = "no row of the arithmetic";
         return out;
     }
-    const Known k = known(recordings, v.key);
-    out.values = k.values;
     const num::Known arithmetic = num::known(*row, v);
     out.source = arithmetic.source;
     out.fidelity = fidelity_of(arithmetic.evidence);
-    if (k.different != 0) {
-        out.fidelity = Fidelity::inexact;
-        out.source = differs(k);
-    } else if (k.values != 0) {
-        out.fidelity = Fidelity::exact;
-        out.source = k.device;
-        out.recorded = 1;
-    }
+    overlay(out, known(recordings, v.key));
     return out;
 }
 
@@ -155,21 +159,12 @@ FidelityRow wmma_row(const isa::WmmaVariant& v, isa::Arch arch, const Recordings
                          : "requires .target sm_" + std::to_string(v.target) + " or higher";
         return out;
     }
-    const Known k = known(recordings, v.key);
-    out.values = k.values;
     out.fidelity =
         std::max(fidelity_of(num::known(*row, v.k).evidence), fidelity_of(machine.evidence));
     out.source = row->source;
     if (machine.evidence != Evidence::measured)
         out.source += "; fragments: " + std::string(machine.source);
-    if (k.different != 0) {
-        out.fidelity = Fidelity::inexact;
-        out.source = differs(k);
-    } else if (k.values != 0) {
-        out.fidelity = Fidelity::exact;
-        out.source = k.device;
-        out.recorded = 1;
-    }
+    overlay(out, known(recordings, v.key));
     return out;
 }
 

@@ -22,23 +22,22 @@ bool read_number(std::string_view text, uint64_t& out) {
 
 auto key(const RecordedRow& r) { return std::tie(r.instruction, r.arch, r.device, r.driver); }
 
-// What is wrong with a line; empty: nothing.
-std::string_view read_row(std::string_view line, RecordedRow& out) {
+launch::Result<RecordedRow> read_row(std::string_view line) {
     std::array<std::string_view, fields_of_row> fields;
     for (size_t i = 0; i < fields_of_row; ++i) {
         const size_t tab = line.find('\t');
         if ((tab == std::string_view::npos) != (i + 1 == fields_of_row))
-            return "a row has six fields with tabs between them";
+            return launch::failure("a row has six fields with tabs between them");
         fields[i] = line.substr(0, tab);
-        if (fields[i].empty()) return "a field is empty";
+        if (fields[i].empty()) return launch::failure("a field is empty");
         if (i + 1 < fields_of_row) line.remove_prefix(tab + 1);
     }
-    out = {fields[0], fields[1], fields[2], fields[3], 0, 0};
-    if (!isa::arch_named(out.arch)) return "the architecture is not modelled";
+    RecordedRow out{fields[0], fields[1], fields[2], fields[3], 0, 0};
+    if (!isa::arch_named(out.arch)) return launch::failure("the architecture is not modelled");
     if (!read_number(fields[4], out.values) || !read_number(fields[5], out.different))
-        return "values and different are whole numbers";
-    if (out.different > out.values) return "more values differ than were compared";
-    return {};
+        return launch::failure("values and different are whole numbers");
+    if (out.different > out.values) return launch::failure("more values differ than were compared");
+    return out;
 }
 
 }  // namespace
@@ -53,29 +52,32 @@ std::string write_recorded(std::span<const RecordedRow> rows) {
     return out;
 }
 
-RecordedTable read_recorded(std::string_view text) {
-    RecordedTable out;
+launch::Result<std::vector<RecordedRow>> read_recorded(std::string_view text) {
+    std::vector<RecordedRow> out;
     for (size_t number = 1; !text.empty(); ++number) {
+        const auto wrong = [&](const std::string& why) {
+            return launch::failure("line " + std::to_string(number) + ": " + why);
+        };
         const size_t end = text.find('\n');
         const std::string_view line = text.substr(0, end);
         text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-        std::string_view why;
-        RecordedRow row{};
-        if (number == 1)
-            why = line == recorded_header ? "" : "the header is not that of a table of recordings";
-        else
-            why = read_row(line, row);
-        if (why.empty() && !out.rows.empty() && key(out.rows.back()) >= key(row))
-            why = "rows are sorted, and each stands once";
-        if (!why.empty()) return {{}, "line " + std::to_string(number) + ": " + std::string(why)};
-        if (number != 1) out.rows.push_back(row);
+        if (number == 1) {
+            if (line != recorded_header)
+                return wrong("the header is not that of a table of recordings");
+            continue;
+        }
+        const launch::Result<RecordedRow> row = read_row(line);
+        if (!row) return wrong(row.error().sentence);
+        if (!out.empty() && key(out.back()) >= key(*row))
+            return wrong("rows are sorted, and each stands once");
+        out.push_back(*row);
     }
     return out;
 }
 
-const RecordedTable& recorded_table() {
-    static const RecordedTable table = read_recorded(recorded_text());
-    return table;
+std::span<const RecordedRow> recorded_rows() {
+    static const std::vector<RecordedRow> rows = read_recorded(recorded_text()).value();
+    return rows;
 }
 
 }  // namespace lockwarp::evidence

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "launch/result.hpp"
+
 namespace lockwarp::evidence {
 
 // Of one instruction, from one machine.
@@ -30,16 +32,11 @@ inline constexpr std::string_view recorded_header =
 // The table of rows that stand in this order.
 std::string write_recorded(std::span<const RecordedRow> rows);
 
-// Rows hold parts of `text`. problem: "line 7: ..." where a line is not a row, is out of order or
-// of an architecture that is not modelled; there are no rows then.
-struct RecordedTable {
-    std::vector<RecordedRow> rows;
-    std::string problem;
-};
-RecordedTable read_recorded(std::string_view text);
+// Rows hold parts of `text`. An error, "line 7: ...", where a line is not a row, is out of order or
+// of an architecture that is not modelled.
+[[nodiscard]] launch::Result<std::vector<RecordedRow>> read_recorded(std::string_view text);
 
 // Those of recorded.tsv, which `lockwarp fidelity --from tests/golden` makes.
-const RecordedTable& recorded_table();
-inline std::span<const RecordedRow> recorded_rows() { return recorded_table().rows; }
+std::span<const RecordedRow> recorded_rows();
 
 }  // namespace lockwarp::evidence

@@ -74,7 +74,7 @@ class ChildEngine : public Engine {
     ~ChildEngine() override { end(orderly_end); }
 
     // Starts the child, where there is none.
-    Problem start() {
+    launch::Result<void> start() {
         if (pid_ > 0) return {};
         std::array<int, 2> ends{-1, -1};
         bytes_ = {memfd_create("lockwarp-bytes", MFD_CLOEXEC), 2 * piece_bytes};
@@ -91,10 +91,10 @@ class ChildEngine : public Engine {
         if (pid_ < 0) return failed_start();
 
         Reply hello;
-        if (Problem why = hear(hello, answer_seconds); !why.empty()) return why;
-        if (Problem why = problem_of(hello); !why.empty()) {
+        if (launch::Result<void> ok = hear(hello, answer_seconds); !ok) return ok;
+        if (launch::Result<void> ok = result_of(hello); !ok) {
             end(orderly_end);
-            return why;
+            return ok;
         }
         // Its first child's for good: device() gives a reference.
         if (device_.name.empty())
@@ -109,10 +109,10 @@ class ChildEngine : public Engine {
     const Device& device() const override { return device_; }
 
     uint64_t allocate(uint64_t bytes) override {
-        if (!start().empty()) return 0;
+        if (!start()) return 0;
         Reply reply;
         post({.ask = Ask::allocate, .bytes = bytes});
-        if (!hear(reply, answer_seconds).empty()) return 0;
+        if (!hear(reply, answer_seconds)) return 0;
         if (reply.address != 0) live_[reply.address] = bytes;
         return reply.address;
     }
@@ -121,32 +121,33 @@ class ChildEngine : public Engine {
         if (live_.erase(address) == 0) return;
         Reply reply;
         post({.ask = Ask::release, .address = address});
-        hear(reply, answer_seconds);
+        (void)hear(reply, answer_seconds);  // a child that is gone holds nothing
     }
 
     // While the child works on one piece, this process copies the other.
-    Problem write(uint64_t address, std::span<const uint8_t> bytes) override {
-        if (Problem why = check(address, bytes.size()); !why.empty()) return why;
-        if (Problem why = grow_bytes(bytes.size()); !why.empty()) return why;
+    launch::Result<void> write(uint64_t address, std::span<const uint8_t> bytes) override {
+        if (launch::Result<void> ok = check(address, bytes.size()); !ok) return ok;
+        if (launch::Result<void> ok = grow_bytes(bytes.size()); !ok) return ok;
         for (uint64_t at = 0; at < bytes.size(); at += piece_bytes) {
             const uint64_t n = std::min(piece_bytes, bytes.size() - at);
             std::memcpy(bytes_.base + place(at), bytes.data() + at, n);
             if (at != 0)
-                if (Problem why = heard_problem(); !why.empty()) return why;
+                if (launch::Result<void> ok = heard_result(); !ok) return ok;
             post({.ask = Ask::write, .address = address + at, .bytes = n, .at = place(at)});
         }
-        return bytes.empty() ? Problem{} : heard_problem();
+        if (bytes.empty()) return {};
+        return heard_result();
     }
 
-    Problem clear(uint64_t address, uint64_t bytes) override {
-        if (Problem why = check(address, bytes); !why.empty()) return why;
+    launch::Result<void> clear(uint64_t address, uint64_t bytes) override {
+        if (launch::Result<void> ok = check(address, bytes); !ok) return ok;
         post({.ask = Ask::clear, .address = address, .bytes = bytes});
-        return heard_problem();
+        return heard_result();
     }
 
-    Problem read(uint64_t address, std::span<uint8_t> bytes) override {
-        if (Problem why = check(address, bytes.size()); !why.empty()) return why;
-        if (Problem why = grow_bytes(bytes.size()); !why.empty()) return why;
+    launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
+        if (launch::Result<void> ok = check(address, bytes.size()); !ok) return ok;
+        if (launch::Result<void> ok = grow_bytes(bytes.size()); !ok) return ok;
         const auto piece_at = [&](uint64_t at) { return std::min(piece_bytes, bytes.size() - at); };
         const auto ask = [&](uint64_t at) {
             post({.ask = Ask::read,
@@ -156,7 +157,7 @@ class ChildEngine : public Engine {
         };
         if (!bytes.empty()) ask(0);
         for (uint64_t at = 0; at < bytes.size(); at += piece_bytes) {
-            if (Problem why = heard_problem(); !why.empty()) return why;
+            if (launch::Result<void> ok = heard_result(); !ok) return ok;
             if (at + piece_bytes < bytes.size()) ask(at + piece_bytes);
             std::memcpy(bytes.data() + at, bytes_.base + place(at), piece_at(at));
         }
@@ -164,10 +165,10 @@ class ChildEngine : public Engine {
     }
 
     Ran run(const Job& job) override {
-        if (Problem why = start(); !why.empty()) return {Outcome::refused, why};
+        if (launch::Result<void> ok = start(); !ok) return {Outcome::refused, ok.error().sentence};
         const std::array<uint64_t, 3> text{job.ptx.size(), job.entry.size(), job.parameters.size()};
-        if (Problem why = grow(text_, text[0] + text[1] + text[2]); !why.empty())
-            return {Outcome::refused, why};
+        if (launch::Result<void> ok = grow(text_, text[0] + text[1] + text[2]); !ok)
+            return {Outcome::refused, ok.error().sentence};
         std::ranges::copy(job.ptx, text_.base);
         std::ranges::copy(job.entry, text_.base + text[0]);
         std::ranges::copy(job.parameters, text_.base + text[0] + text[1]);
@@ -182,10 +183,10 @@ class ChildEngine : public Engine {
               .text = text});
         Reply reply;
         bool late = false;
-        if (Problem why = hear(reply, limit_, &late); !why.empty())
+        if (launch::Result<void> ok = hear(reply, limit_, &late); !ok)
             return late ? Ran{Outcome::hung,
                               stopped() ? "stopped" : "no end after " + seconds_text(limit_)}
-                        : Ran{Outcome::faulted, why, Fault::launch_failed};
+                        : Ran{Outcome::faulted, ok.error().sentence, Fault::launch_failed};
         const Ran ran{static_cast<Outcome>(reply.outcome), text_at(0, reply.text[0]),
                       static_cast<Fault>(reply.fault)};
         if (ran.outcome == Outcome::faulted || ran.outcome == Outcome::hung)
@@ -200,16 +201,18 @@ class ChildEngine : public Engine {
 
     static uint64_t place(uint64_t at) { return at / piece_bytes % 2 * piece_bytes; }
 
-    Problem grow_bytes(uint64_t bytes) { return grow(bytes_, std::min(bytes, 2 * piece_bytes)); }
-
-    Problem failed_start() {
-        const std::string why = std::strerror(errno);
-        end(milliseconds(0));
-        return "no process for the engine: " + why;
+    launch::Result<void> grow_bytes(uint64_t bytes) {
+        return grow(bytes_, std::min(bytes, 2 * piece_bytes));
     }
 
-    // A problem unless all of it lies in one allocation of the present child.
-    Problem check(uint64_t address, uint64_t bytes) const {
+    launch::Result<void> failed_start() {
+        const std::string why = std::strerror(errno);
+        end(milliseconds(0));
+        return launch::failure("no process for the engine: " + why);
+    }
+
+    // An error unless all of it lies in one allocation of the present child.
+    launch::Result<void> check(uint64_t address, uint64_t bytes) const {
         auto found = live_.upper_bound(address);
         if (found != live_.begin()) {
             --found;
@@ -218,8 +221,8 @@ class ChildEngine : public Engine {
         }
         std::array<char, 32> hex{};
         std::snprintf(hex.data(), hex.size(), "0x%llx", static_cast<unsigned long long>(address));
-        return std::to_string(bytes) + " bytes at " + hex.data() +
-               " are not memory that the engine's process has";
+        return launch::failure(std::to_string(bytes) + " bytes at " + hex.data() +
+                               " are not memory that the engine's process has");
     }
 
     std::string text_at(uint64_t at, uint64_t bytes) const {
@@ -228,10 +231,10 @@ class ChildEngine : public Engine {
         return {reinterpret_cast<const char*>(text_.base) + at, bytes};
     }
 
-    Problem problem_of(const Reply& reply) const {
-        if (reply.problem == 0) return {};
+    launch::Result<void> result_of(const Reply& reply) const {
+        if (reply.failed == 0) return {};
         const std::string why = text_at(0, reply.text[0]);
-        return why.empty() ? "the engine's process does not say why" : why;
+        return launch::failure(why.empty() ? "the engine's process does not say why" : why);
     }
 
     // Where it cannot be sent the child is gone, which hear() finds.
@@ -241,8 +244,8 @@ class ChildEngine : public Engine {
     }
 
     // Waits for the child's reply; seconds 0: for ever. Otherwise the child is ended, and the
-    // problem says what became of it; late: it had not answered in time.
-    Problem hear(Reply& reply, double seconds, bool* late = nullptr) {
+    // error says what became of it; late: it had not answered in time.
+    launch::Result<void> hear(Reply& reply, double seconds, bool* late = nullptr) {
         const auto begin = Clock::now();
         while (true) {
             int wait_ms = -1;
@@ -263,22 +266,22 @@ class ChildEngine : public Engine {
                 if (!out_of_time && !(late != nullptr && stopped())) continue;
                 if (late != nullptr) *late = true;
                 end(milliseconds(0));
-                return "the process gave no answer in " + seconds_text(seconds);
+                return launch::failure("the process gave no answer in " + seconds_text(seconds));
             }
             const ssize_t got = recv(socket_, &reply, sizeof reply, 0);
             if (got < 0 && errno == EINTR) continue;
             const bool sound = reply.outcome <= static_cast<uint8_t>(Outcome::hung) &&
                                reply.fault <= static_cast<uint8_t>(Fault::launch_failed);
             if (got == sizeof reply && sound) return {};
-            return "the process died: " + words_of(end(orderly_end));
+            return launch::failure("the process died: " + words_of(end(orderly_end)));
         }
     }
 
-    // A reply that is a problem or nothing.
-    Problem heard_problem() {
+    // A reply that is an error or nothing.
+    launch::Result<void> heard_result() {
         Reply reply;
-        if (Problem why = hear(reply, answer_seconds); !why.empty()) return why;
-        return problem_of(reply);
+        if (launch::Result<void> ok = hear(reply, answer_seconds); !ok) return ok;
+        return result_of(reply);
     }
 
     // Ends the child, if there is one: it is killed where it has not ended by itself with
@@ -313,8 +316,10 @@ class ChildEngine : public Engine {
 
 std::unique_ptr<Engine> open_in_child(Opener open, const ChildOptions& options, std::string& why) {
     auto engine = std::make_unique<ChildEngine>(std::move(open), options);
-    why = engine->start();
-    if (!why.empty()) return nullptr;
+    if (launch::Result<void> started = engine->start(); !started) {
+        why = started.error().sentence;
+        return nullptr;
+    }
     return engine;
 }
 

@@ -26,7 +26,7 @@ struct ChildOptions {
 // A run that reaches the limit is `hung`, a child that dies in it is `faulted`. After these, and
 // after a fault that the engine itself reports, the child is ended, and the next allocate() or
 // run() starts another. What was allocated is gone then: release() of such an address does
-// nothing, and write(), clear() and read() of it are problems. A later child may give the same
+// nothing, and write(), clear() and read() of it are errors. A later child may give the same
 // address again, so release what is gone before allocating anew.
 //
 // The child ends when the parent does, however the parent ends, and takes no notice of SIGINT and

@@ -36,8 +36,8 @@ bool map(Shared& s) {
 
 // Touching a byte past the file's end would be a fatal signal, and so would touching one for which
 // there is no memory: posix_fallocate answers for both.
-Problem grow(const Shared& s, uint64_t bytes) {
-    if (bytes > s.most) return std::to_string(bytes) + " bytes are too many";
+launch::Result<void> grow(const Shared& s, uint64_t bytes) {
+    if (bytes > s.most) return launch::failure(std::to_string(bytes) + " bytes are too many");
     // In steps, for a signal undoes the one that it interrupts.
     constexpr uint64_t step = 1u << 20;
     for (uint64_t size = size_of(s); size < bytes;) {
@@ -46,7 +46,8 @@ Problem grow(const Shared& s, uint64_t bytes) {
         if (error == 0)
             size += n;
         else if (error != EINTR)
-            return "no " + std::to_string(bytes) + " bytes to share with the engine's process";
+            return launch::failure("no " + std::to_string(bytes) +
+                                   " bytes to share with the engine's process");
     }
     return {};
 }
@@ -107,7 +108,7 @@ class Server {
             hello.memory = device.memory;
             put(hello, device.name, device.driver);
         } else {
-            hello.problem = 1;
+            hello.failed = 1;
             put(hello, why);
         }
         send(child_socket, &hello, sizeof hello, MSG_NOSIGNAL);
@@ -127,15 +128,15 @@ class Server {
 
   private:
     void put(Reply& reply, const std::string& first, const std::string& second = {}) {
-        if (!grow(text_, first.size() + second.size()).empty()) return;
+        if (!grow(text_, first.size() + second.size())) return;
         std::ranges::copy(first, text_.base);
         std::ranges::copy(second, text_.base + first.size());
         reply.text = {first.size(), second.size()};
     }
 
-    void put_problem(Reply& reply, const Problem& problem) {
-        reply.problem = problem.empty() ? 0 : 1;
-        put(reply, problem);
+    void put_failure(Reply& reply, const launch::Result<void>& result) {
+        reply.failed = result ? 0 : 1;
+        put(reply, result ? std::string() : result.error().sentence);
     }
 
     Reply answer(const Request& q) {
@@ -148,13 +149,13 @@ class Server {
                 engine_->release(q.address);
                 break;
             case Ask::write:
-                put_problem(reply, engine_->write(q.address, {bytes_.base + q.at, q.bytes}));
+                put_failure(reply, engine_->write(q.address, {bytes_.base + q.at, q.bytes}));
                 break;
             case Ask::clear:
-                put_problem(reply, engine_->clear(q.address, q.bytes));
+                put_failure(reply, engine_->clear(q.address, q.bytes));
                 break;
             case Ask::read:
-                put_problem(reply, engine_->read(q.address, {bytes_.base + q.at, q.bytes}));
+                put_failure(reply, engine_->read(q.address, {bytes_.base + q.at, q.bytes}));
                 break;
             case Ask::run: {
                 const char* const text = reinterpret_cast<const char*>(text_.base);

@@ -29,7 +29,7 @@ bool map(Shared& s);
 // Closes and unmaps it.
 void unmap(Shared& s);
 uint64_t size_of(const Shared& s);
-Problem grow(const Shared& s, uint64_t bytes);
+[[nodiscard]] launch::Result<void> grow(const Shared& s, uint64_t bytes);
 
 enum class Ask : uint8_t { allocate, release, write, clear, read, run };
 
@@ -51,12 +51,12 @@ struct Request {
 // Plain numbers, for a process that went wrong may have sent it.
 struct Reply {
     uint64_t address = 0;  // allocate
-    uint8_t problem = 0;   // write, clear, read, and of the first of all: 1 with its text
+    uint8_t failed = 0;    // write, clear, read, and of the first of all: 1 with its text
     uint8_t outcome = 0;   // run
     uint8_t fault = 0;
     uint32_t number = 0, clock_mhz = 0;  // the first of all: device()
     uint64_t memory = 0;
-    std::array<uint64_t, 2> text{};  // bytes; a problem or a name, and the driver's version
+    std::array<uint64_t, 2> text{};  // bytes; an error or a name, and the driver's version
 };
 
 // All of the child's life, from just after fork().

@@ -319,23 +319,24 @@ class CudaEngine : public Engine {
         api_.release(address);
     }
 
-    Problem write(uint64_t address, std::span<const uint8_t> bytes) override {
+    launch::Result<void> write(uint64_t address, std::span<const uint8_t> bytes) override {
         api_.context_set(context_);
         if (bytes.empty()) return {};
-        return text(staging_->takes(bytes.size())
+        return done(staging_->takes(bytes.size())
                         ? staging_->write(address, bytes.data(), bytes.size())
                         : api_.to_device(address, bytes.data(), bytes.size()));
     }
 
-    Problem clear(uint64_t address, uint64_t bytes) override {
+    launch::Result<void> clear(uint64_t address, uint64_t bytes) override {
         api_.context_set(context_);
-        return bytes == 0 ? Problem{} : text(api_.fill(address, 0, bytes));
+        if (bytes == 0) return {};
+        return done(api_.fill(address, 0, bytes));
     }
 
-    Problem read(uint64_t address, std::span<uint8_t> bytes) override {
+    launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
         api_.context_set(context_);
         if (bytes.empty()) return {};
-        return text(staging_->takes(bytes.size())
+        return done(staging_->takes(bytes.size())
                         ? staging_->read(bytes.data(), address, bytes.size())
                         : api_.to_host(bytes.data(), address, bytes.size()));
     }
@@ -395,6 +396,11 @@ class CudaEngine : public Engine {
         if (found == modules_.end()) return;
         api_.module_unload(found->second);
         modules_.erase(found);
+    }
+
+    launch::Result<void> done(Result r) const {
+        if (r == success) return {};
+        return launch::failure(text(r));
     }
 
     std::string text(Result r) const {

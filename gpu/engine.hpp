@@ -11,11 +11,9 @@
 
 #include "emu/isa/arch.hpp"
 #include "emu/warp/launch.hpp"
+#include "launch/result.hpp"
 
 namespace lockwarp::gpu {
-
-// What is wrong, as a sentence; empty: nothing is.
-using Problem = std::string;
 
 struct Device {
     std::string name;     // "NVIDIA H200"
@@ -70,10 +68,11 @@ class Engine {
     // The address of `bytes` new bytes; 0 where there is no room.
     virtual uint64_t allocate(uint64_t bytes) = 0;
     virtual void release(uint64_t address) = 0;
-    virtual Problem write(uint64_t address, std::span<const uint8_t> bytes) = 0;
+    [[nodiscard]] virtual launch::Result<void> write(uint64_t address,
+                                                     std::span<const uint8_t> bytes) = 0;
     // Sets `bytes` bytes to zero.
-    virtual Problem clear(uint64_t address, uint64_t bytes) = 0;
-    virtual Problem read(uint64_t address, std::span<uint8_t> bytes) = 0;
+    [[nodiscard]] virtual launch::Result<void> clear(uint64_t address, uint64_t bytes) = 0;
+    [[nodiscard]] virtual launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) = 0;
     virtual Ran run(const Job& job) = 0;
 };
 

@@ -157,35 +157,32 @@ std::string arch_list(const std::vector<isa::Arch>& list) {
 
 }  // namespace
 
-Product product_of(const Instruction& i, isa::Arch arch, std::string& error) {
+launch::Result<Product> product_of(const Instruction& i, isa::Arch arch) {
+    using launch::failure;
     Product p{&i, arch, nullptr, {}, 0};
     const isa::ArchRow& a = isa::row(arch);
     if (i.mma != nullptr) {
         const isa::MmaVariant& v = *i.mma;
-        if (v.sparse || v.scales != 0) {
-            error = fmt::format("{}: sparse and block-scaled products are not explained", i.key);
-            return p;
-        }
+        if (v.sparse || v.scales != 0)
+            return failure(
+                fmt::format("{}: sparse and block-scaled products are not explained", i.key));
         p.types = {v.a, v.b, v.c, v.d};
         p.types.combine = v.combine;
         p.k = v.k;
         if (isa::has(a, v.target)) p.row = num::find_dot_row(arch, v.m, v.n, v.k, v.a, v.d, v.kind);
     } else if (i.wmma != nullptr) {
         const isa::WmmaVariant& v = *i.wmma;
-        if (v.c != v.d) {
-            error = fmt::format("{}: C and D of different types are not explained", i.key);
-            return p;
-        }
+        if (v.c != v.d)
+            return failure(fmt::format("{}: C and D of different types are not explained", i.key));
         p.types = {v.ab, v.ab, v.c, v.d};
         p.types.combine = v.combine;
         p.k = v.k;
         if (isa::has(a, v.target))
             p.row = num::find_dot_row(arch, v.m, v.n, v.k, v.ab, isa::sum_type(v));
     } else {
-        error = fmt::format("{} is not a product that is executed", i.key);
-        return p;
+        return failure(fmt::format("{} is not a product that is executed", i.key));
     }
-    if (p.row == nullptr) error = fmt::format("{} does not have {}", a.name, i.key);
+    if (p.row == nullptr) return failure(fmt::format("{} does not have {}", a.name, i.key));
     return p;
 }
 

@@ -10,6 +10,7 @@
 #include "emu/num/dot.hpp"
 #include "lanes/answer.hpp"
 #include "lanes/instruction.hpp"
+#include "launch/result.hpp"
 
 namespace lockwarp::lanes {
 
@@ -21,8 +22,8 @@ struct Product {
     num::MatrixTypes types;
     unsigned k;
 };
-// `error` is set where it has none that can be explained.
-Product product_of(const Instruction& i, isa::Arch arch, std::string& error);
+// An error where it has none that can be explained.
+[[nodiscard]] launch::Result<Product> product_of(const Instruction& i, isa::Arch arch);
 
 // Row `row` of A, column `column` of B and C's element, as bits.
 struct DotInputs {
@@ -38,9 +39,8 @@ struct InputTexts {
     std::string file = {};  // JSON: {"A": [[...]], "B": [[...]], "C": [[...]]}; or lists
     uint64_t seed = 1;
 };
-// Empty: `out` holds them; else what is wrong.
-std::string read_inputs(const Instruction& i, unsigned row, unsigned column,
-                        const InputTexts& texts, DotInputs& out);
+[[nodiscard]] launch::Result<DotInputs> read_inputs(const Instruction& i, unsigned row,
+                                                    unsigned column, const InputTexts& texts);
 
 Answer explain(const std::vector<Product>& products, unsigned row, unsigned column,
                const DotInputs& inputs);

@@ -63,13 +63,15 @@ struct Numbers {
     bool by_lane = false;
 };
 
-std::string read_numbers(const char* name, Type type, std::string text, Numbers& out) {
+launch::Result<Numbers> read_numbers(const char* name, Type type, std::string text) {
+    Numbers out;
     if (text.starts_with("lanes:")) {
         out.by_lane = true;
         text.erase(0, 6);
     }
     constexpr size_t most = 1 << 20;
-    if (text.size() > most) return fmt::format("--{}: more than {} characters", name, most);
+    if (text.size() > most)
+        return launch::failure(fmt::format("--{}: more than {} characters", name, most));
     for (size_t at = 0; at < text.size();) {
         const size_t begin = text.find_first_not_of(", \t\n", at);
         if (begin == std::string::npos) break;
@@ -77,31 +79,32 @@ std::string read_numbers(const char* name, Type type, std::string text, Numbers&
         const std::string word = text.substr(begin, end - begin);
         const auto bits = bits_of_text(type, word);
         if (!bits)
-            return fmt::format("--{}: '{}' is not a value of {} (a number, or its bits as 0x...)",
-                               name, word.substr(0, 60), isa::row(type).name.substr(1));
+            return launch::failure(
+                fmt::format("--{}: '{}' is not a value of {} (a number, or its bits as 0x...)",
+                            name, word.substr(0, 60), isa::row(type).name.substr(1)));
         out.bits.push_back(*bits);
         at = end;
     }
-    return "";
+    return out;
 }
 
 // The numbers of JSON: a list of lists, a list, or one.
-std::string read_json(const char* name, Type type, const json& j, Numbers& out) {
+launch::Result<void> read_json(const char* name, Type type, const json& j, Numbers& out) {
     if (j.is_array()) {
         for (const json& one : j)
-            if (const std::string problem = read_json(name, type, one, out); !problem.empty())
-                return problem;
-        return "";
+            if (launch::Result<void> read = read_json(name, type, one, out); !read) return read;
+        return {};
     }
     if (!j.is_number() && !j.is_string())
-        return fmt::format("\"{}\" holds numbers, bits as \"0x3c00\", or lists of these", name);
+        return launch::failure(
+            fmt::format("\"{}\" holds numbers, bits as \"0x3c00\", or lists of these", name));
     const auto bits = j.is_string() ? bits_of_text(type, j.get<std::string>())
                                     : std::optional(launch::bits_of(type, j.get<double>()));
     if (!bits)
-        return fmt::format("\"{}\": {} is no {}", name, j.dump().substr(0, 60),
-                           isa::row(type).name.substr(1));
+        return launch::failure(fmt::format("\"{}\": {} is no {}", name, j.dump().substr(0, 60),
+                                           isa::row(type).name.substr(1)));
     out.bits.push_back(*bits);
-    return "";
+    return {};
 }
 
 // The value of element (row, column) where every lane holds the same fragment.
@@ -111,75 +114,77 @@ uint64_t lane_value(const Operand& o, const Numbers& n, unsigned row, unsigned c
 
 }  // namespace
 
-std::string read_inputs(const Instruction& i, unsigned row, unsigned column,
-                        const InputTexts& texts, DotInputs& out) {
+launch::Result<DotInputs> read_inputs(const Instruction& i, unsigned row, unsigned column,
+                                      const InputTexts& texts) {
     const Operand& a = *operand_named(i, "A");
     const Operand& b = *operand_named(i, "B");
     const Operand& c = *operand_named(i, "C");
     if (row >= i.m || column >= i.n)
-        return fmt::format("D of {} is {} x {}: rows 0 to {}, columns 0 to {}", i.key, i.m, i.n,
-                           i.m - 1, i.n - 1);
+        return launch::failure(fmt::format("D of {} is {} x {}: rows 0 to {}, columns 0 to {}",
+                                           i.key, i.m, i.n, i.m - 1, i.n - 1));
     Numbers na;
     Numbers nb;
     Numbers nc;
     for (const auto& [name, type, text, numbers] :
          {std::tuple("a", a.type, &texts.a, &na), std::tuple("b", b.type, &texts.b, &nb),
-          std::tuple("c", c.type, &texts.c, &nc)})
-        if (const std::string problem = read_numbers(name, type, *text, *numbers); !problem.empty())
-            return problem;
+          std::tuple("c", c.type, &texts.c, &nc)}) {
+        launch::Result<Numbers> read = read_numbers(name, type, *text);
+        if (!read) return launch::failure(read);
+        *numbers = std::move(*read);
+    }
     if (!texts.file.empty()) {
         constexpr uint64_t most = 16 << 20;
-        std::vector<uint8_t> bytes;
-        if (const launch::Problem problem = launch::read_file(texts.file, most, bytes);
-            !problem.empty())
-            return problem;
-        const json j = json::parse(bytes, nullptr, false);
+        launch::Result<std::string> text = launch::read_text(texts.file, most);
+        if (!text) return launch::failure(text);
+        const json j = json::parse(*text, nullptr, false);
         if (!j.is_object())
-            return fmt::format("{}: it should be {{\"A\": [...], \"B\": [...], \"C\": [...]}}",
-                               texts.file);
+            return launch::failure(fmt::format(
+                "{}: it should be {{\"A\": [...], \"B\": [...], \"C\": [...]}}", texts.file));
         for (const auto& [key, type, numbers] :
              {std::tuple("A", a.type, &na), std::tuple("B", b.type, &nb),
               std::tuple("C", c.type, &nc)})
             if (j.contains(key) && numbers->bits.empty())
-                if (const std::string problem = read_json(key, type, j[key], *numbers);
-                    !problem.empty())
-                    return fmt::format("{}: {}", texts.file, problem);
+                if (const launch::Result<void> read = read_json(key, type, j[key], *numbers); !read)
+                    return launch::failure(
+                        fmt::format("{}: {}", texts.file, read.error().sentence));
     }
     uint64_t state = texts.seed;
     const auto take = [&](const char* name, const Operand& o, const Numbers& n, unsigned count,
-                          auto&& place, std::vector<uint64_t>& bits) -> std::string {
+                          auto&& place, std::vector<uint64_t>& bits) -> launch::Result<void> {
         const size_t given = n.bits.size();
         const size_t all = size_t{o.rows} * o.columns;
         if (given == 0) {
             for (unsigned k = 0; k < count; ++k) bits.push_back(random_value(o.type, state));
-            return "";
+            return {};
         }
         if (n.by_lane && given != o.values)
-            return fmt::format(
-                "--{} lanes: takes the {} values of a lane's fragment; {} were given", name,
-                o.values, given);
+            return launch::failure(
+                fmt::format("--{} lanes: takes the {} values of a lane's fragment; {} were given",
+                            name, o.values, given));
         if (!n.by_lane && given != count && given != all)
-            return fmt::format(
-                "--{} takes {} value{}, all {} of {} row by row, or lanes: and the {} "
-                "of each lane's fragment; {} were given",
-                name, count, count == 1 ? "" : "s", all, o.name, o.values, given);
+            return launch::failure(
+                fmt::format("--{} takes {} value{}, all {} of {} row by row, or lanes: and the {} "
+                            "of each lane's fragment; {} were given",
+                            name, count, count == 1 ? "" : "s", all, o.name, o.values, given));
         for (unsigned k = 0; k < count; ++k) {
             const auto [r, col] = place(k);
             bits.push_back(n.by_lane        ? lane_value(o, n, r, col)
                            : given == count ? n.bits[k]
                                             : n.bits[r * o.columns + col]);
         }
-        return "";
+        return {};
     };
+    DotInputs out;
     std::vector<uint64_t> one;
     const auto at_a = [&](unsigned k) { return std::pair(row, k); };
     const auto at_b = [&](unsigned k) { return std::pair(k, column); };
     const auto at_c = [&](unsigned) { return std::pair(row, column); };
-    if (std::string problem = take("a", a, na, i.k, at_a, out.a); !problem.empty()) return problem;
-    if (std::string problem = take("b", b, nb, i.k, at_b, out.b); !problem.empty()) return problem;
-    if (std::string problem = take("c", c, nc, 1, at_c, one); !problem.empty()) return problem;
+    launch::Result<void> taken = take("a", a, na, i.k, at_a, out.a);
+    if (taken) taken = take("b", b, nb, i.k, at_b, out.b);
+    if (taken) taken = take("c", c, nc, 1, at_c, one);
+    if (!taken) return launch::failure(taken);
     out.c = one[0];
-    return "";
+    return out;
 }
 
 }  // namespace lockwarp::lanes

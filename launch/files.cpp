@@ -13,7 +13,9 @@ namespace lockwarp::launch {
 
 namespace {
 
-std::string because(const std::string& path) { return path + ": " + std::strerror(errno); }
+tl::unexpected<Error> because(const std::string& path) {
+    return failure(path + ": " + std::strerror(errno));
+}
 
 struct Descriptor {
     int number;
@@ -25,35 +27,48 @@ struct Descriptor {
     }
 };
 
-}  // namespace
-
-Problem read_file(const std::string& path, uint64_t most, std::vector<uint8_t>& out) {
+template <class Bytes>
+Result<Bytes> read_as(const std::string& path, uint64_t max) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.number < 0) return because(path);
     struct stat status {};
     if (::fstat(file.number, &status) != 0) return because(path);
-    if (!S_ISREG(status.st_mode)) return path + ": not a regular file";
+    if (!S_ISREG(status.st_mode)) return failure(path + ": not a regular file");
     const auto size = static_cast<uint64_t>(status.st_size);
-    if (size > most)
-        return path + ": " + std::to_string(size) + " bytes, at most " + std::to_string(most) +
-               " are read";
-    out.resize(size);
+    if (size > max)
+        return failure(path + ": " + std::to_string(size) + " bytes, at most " +
+                       std::to_string(max) + " are read");
+    Bytes out(size, 0);
     for (uint64_t at = 0; at < size;) {
         const ssize_t n = ::read(file.number, out.data() + at, size - at);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return because(path);
-        if (n == 0) return path + ": became shorter while it was read";
+        if (n == 0) return failure(path + ": became shorter while it was read");
         at += static_cast<uint64_t>(n);
     }
-    return {};
+    return out;
 }
 
-Problem write_file(const std::string& path, std::span<const uint8_t> bytes) {
+}  // namespace
+
+Result<std::vector<uint8_t>> read_file(const std::string& path, uint64_t max) {
+    return read_as<std::vector<uint8_t>>(path, max);
+}
+
+Result<std::string> read_text(const std::string& path, uint64_t max) {
+    return read_as<std::string>(path, max);
+}
+
+Result<void> write_text(const std::string& path, std::string_view text) {
+    return write_file(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+}
+
+Result<void> write_file(const std::string& path, std::span<const uint8_t> bytes) {
     std::string temporary = path + ".XXXXXX";
     const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
     if (file.number < 0) return because(path);
     const auto give_up = [&] {
-        Problem why = because(path);
+        auto why = because(path);
         ::unlink(temporary.c_str());
         return why;
     };
@@ -71,10 +86,10 @@ Problem write_file(const std::string& path, std::span<const uint8_t> bytes) {
     return {};
 }
 
-Problem make_folder(const std::string& path) {
+Result<void> make_folder(const std::string& path) {
     std::error_code error;
     std::filesystem::create_directories(path, error);
-    if (error) return path + ": " + error.message();
+    if (error) return failure(path + ": " + error.message());
     return {};
 }
 

@@ -5,20 +5,26 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "launch/result.hpp"
 
 namespace lockwarp::launch {
 
-// What is wrong, as a sentence for the user; empty: nothing is.
-using Problem = std::string;
+// Refuses folders, devices and files above `max` bytes.
+[[nodiscard]] Result<std::vector<uint8_t>> read_file(const std::string& path, uint64_t max);
 
-// Refuses folders, devices and files above `most` bytes.
-Problem read_file(const std::string& path, uint64_t most, std::vector<uint8_t>& out);
+// The same as text.
+[[nodiscard]] Result<std::string> read_text(const std::string& path, uint64_t max);
 
 // Writes beside `path` and renames, so that the file is there whole or as it was before.
-Problem write_file(const std::string& path, std::span<const uint8_t> bytes);
+[[nodiscard]] Result<void> write_file(const std::string& path, std::span<const uint8_t> bytes);
+
+// The same of a text.
+[[nodiscard]] Result<void> write_text(const std::string& path, std::string_view text);
 
 // Creates the folder and its parents.
-Problem make_folder(const std::string& path);
+[[nodiscard]] Result<void> make_folder(const std::string& path);
 
 }  // namespace lockwarp::launch

@@ -32,47 +32,46 @@ double random_value(const Init& init, uint64_t i) {
 
 }  // namespace
 
-Problem initial_bytes(const LaunchFile& file, const BufferField& buffer, std::vector<uint8_t>& out,
-                      std::string_view fields) {
+Result<std::vector<uint8_t>> initial_bytes(const LaunchFile& file, const BufferField& buffer,
+                                           std::string_view fields) {
     const Init& init = buffer.init;
     const std::string field = file.path + ": field '" + std::string(fields) + "." + buffer.name;
+    std::vector<uint8_t> out;
     try {
         out.assign(buffer.bytes, init.fill);
     } catch (const std::bad_alloc&) {
-        return field + ".bytes': no memory for " + std::to_string(buffer.bytes) + " bytes";
+        return failure(field + ".bytes': no memory for " + std::to_string(buffer.bytes) + " bytes");
     }
-    if (init.kind == InitKind::fill) return {};
+    if (init.kind == InitKind::fill) return out;
     if (init.kind == InitKind::hex) {
         for (uint64_t i = 0; i < out.size(); ++i)
             out[i] = static_cast<uint8_t>(init.hex[i % init.hex.size()]);
-        return {};
+        return out;
     }
     if (init.kind == InitKind::file) {
         std::filesystem::path path(init.file);
         if (path.is_relative()) path = std::filesystem::path(file.folder) / path;
-        std::vector<uint8_t> bytes;
-        if (Problem why = read_file(path.string(), uint64_t{1} << 44, bytes); !why.empty())
-            return field + ".init.file': " + why;
-        if (bytes.size() != buffer.bytes)
-            return field + ".init.file': " + path.string() + " has " +
-                   std::to_string(bytes.size()) + " bytes, the " +
-                   std::string(fields.substr(0, fields.size() - 1)) + " " +
-                   std::to_string(buffer.bytes);
-        out = std::move(bytes);
-        return {};
+        Result<std::vector<uint8_t>> bytes = read_file(path.string(), uint64_t{1} << 44);
+        if (!bytes) return failure(field + ".init.file': " + bytes.error().sentence);
+        if (bytes->size() != buffer.bytes)
+            return failure(field + ".init.file': " + path.string() + " has " +
+                           std::to_string(bytes->size()) + " bytes, the " +
+                           std::string(fields.substr(0, fields.size() - 1)) + " " +
+                           std::to_string(buffer.bytes));
+        return bytes;
     }
     const uint64_t width = isa::bits(init.type) / 8;
     if (buffer.bytes % width != 0)
-        return field + ".bytes': " + std::to_string(buffer.bytes) + " is not a multiple of " +
-               std::to_string(width) + ", the bytes of " +
-               std::string(isa::row(init.type).name.substr(1));
+        return failure(field + ".bytes': " + std::to_string(buffer.bytes) +
+                       " is not a multiple of " + std::to_string(width) + ", the bytes of " +
+                       std::string(isa::row(init.type).name.substr(1)));
     for (uint64_t i = 0; i < buffer.bytes / width; ++i) {
         const double value = init.kind == InitKind::random
                                  ? random_value(init, i)
                                  : (init.start + static_cast<double>(i) * init.step) / init.divide;
         set_element(out, init.type, i, bits_of(init.type, value));
     }
-    return {};
+    return out;
 }
 
 }  // namespace lockwarp::launch

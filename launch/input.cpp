@@ -22,10 +22,10 @@ std::string arch_names() {
 // The target of the PTX that the launch file names and a CUDA source stands for; empty where there
 // is none.
 std::string target_of(const std::string& ptx_path) {
-    std::vector<uint8_t> bytes;
-    if (!ptx_path.ends_with(".ptx") || !read_file(ptx_path, max_source_bytes, bytes).empty())
-        return {};
-    const ptx::Parsed parsed = ptx::parse(std::string(bytes.begin(), bytes.end()));
+    if (!ptx_path.ends_with(".ptx")) return {};
+    const Result<std::string> text = read_text(ptx_path, max_source_bytes);
+    if (!text) return {};
+    const ptx::Parsed parsed = ptx::parse(*text);
     std::vector<ptx::Diagnostic> ignored;
     const std::optional<isa::Arch> arch = isa::target_arch(parsed.module, ignored);
     return arch ? std::string(isa::row(*arch).name) : std::string{};
@@ -49,26 +49,31 @@ Result<Input> read_input(const std::vector<std::string>& files, const std::strin
         if (!fs::exists(launch))
             return failure(source + ": no launch file; name one after it, or write " + launch);
     }
-    if (Problem why = read_launch_file(launch, in.launch); !why.empty()) return failure(why);
+    Result<LaunchFile> read = read_launch_file(launch);
+    if (!read) return failure(read);
+    in.launch = std::move(*read);
     fs::path named(in.launch.ptx);
     if (named.is_relative()) named = fs::path(in.launch.folder) / named;
     in.ptx_path = source.empty() ? named.string() : source;
     if (in.ptx_path.ends_with(".cu")) {
         std::string target = arch.empty() ? in.launch.arch : arch;
         if (target.empty()) target = target_of(named.string());
-        if (Problem why = compile_cuda(in.ptx_path, target, in.source); !why.empty())
-            return failure(why);
+        Result<std::string> ptx = compile_cuda(in.ptx_path, target);
+        if (!ptx) return failure(ptx);
+        in.source = std::move(*ptx);
     } else {
-        std::vector<uint8_t> bytes;
-        if (Problem why = read_file(in.ptx_path, max_source_bytes, bytes); !why.empty())
+        Result<std::string> ptx = read_text(in.ptx_path, max_source_bytes);
+        if (!ptx) {
+            const std::string& why = ptx.error().sentence;
             return failure(source.empty() ? in.launch.path + ": field 'ptx': " + why : why);
-        in.source.assign(bytes.begin(), bytes.end());
+        }
+        in.source = std::move(*ptx);
     }
     ptx::Parsed parsed = ptx::parse(in.source);
     if (!parsed.diagnostics.empty())
         return tl::unexpected(refused(in, std::move(parsed.diagnostics)));
     in.module = std::move(parsed.module);
-    if (Problem why = set_variables(in.launch, in.module); !why.empty()) return failure(why);
+    if (Result<void> set = set_variables(in.launch, in.module); !set) return failure(set);
     return in;
 }
 
@@ -94,11 +99,11 @@ Result<isa::Program> resolve(const Input& in, isa::Arch arch) {
 
 Result<Loaded> load(const std::vector<std::string>& files, const std::string& arch) {
     Result<Input> in = read_input(files, arch);
-    if (!in) return tl::unexpected(std::move(in.error()));
-    const Result<isa::Arch> chosen = choose_arch(*in, arch);
-    if (!chosen) return tl::unexpected(chosen.error());
+    if (!in) return failure(in);
+    Result<isa::Arch> chosen = choose_arch(*in, arch);
+    if (!chosen) return failure(chosen);
     Result<isa::Program> program = resolve(*in, *chosen);
-    if (!program) return tl::unexpected(std::move(program.error()));
+    if (!program) return failure(program);
     return Loaded{std::move(*in), *chosen, std::move(*program)};
 }
 

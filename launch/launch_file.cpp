@@ -23,11 +23,11 @@ constexpr std::string_view schema = "lockwarp-launch/1";
 // Reads fields and remembers the first thing that is wrong.
 struct Reader {
     std::string path;
-    Problem problem;
+    std::optional<std::string> wrong;
     std::vector<std::string>& warnings;
 
     void fail(const std::string& field, const std::string& expected) {
-        if (problem.empty()) problem = path + ": field '" + field + "': " + expected;
+        if (!wrong) wrong = path + ": field '" + field + "': " + expected;
     }
 
     static std::string seen(const Json& j) {
@@ -366,44 +366,48 @@ size_t too_deep(const std::string& text) {
 
 }  // namespace
 
-Problem parse_launch_file(const std::string& text, const std::string& path, LaunchFile& out) {
+Result<LaunchFile> parse_launch_file(const std::string& text, const std::string& path) {
+    LaunchFile out;
     out.path = path;
     out.folder = std::filesystem::path(path).parent_path().string();
     if (const size_t at = too_deep(text); at != std::string::npos)
-        return place_of(text, path, at) + ": nested too deeply";
+        return failure(place_of(text, path, at) + ": nested too deeply");
     Json j;
     try {
         j = Json::parse(text);
     } catch (const Json::parse_error& e) {
         const size_t byte = std::min(e.byte == 0 ? 0 : e.byte - 1, text.size());
-        return place_of(text, path, byte) + ": not JSON from here on";
+        return failure(place_of(text, path, byte) + ": not JSON from here on");
     } catch (const Json::out_of_range&) {
-        return path + ": a number is beyond the largest f64";
+        return failure(path + ": a number is beyond the largest f64");
     }
     Reader r{path, {}, out.warnings};
     read_top(r, j, out);
-    return r.problem;
+    if (r.wrong) return failure(*r.wrong);
+    return out;
 }
 
-Problem read_launch_file(const std::string& path, LaunchFile& out) {
-    std::vector<uint8_t> bytes;
-    if (Problem why = read_file(path, max_launch_bytes, bytes); !why.empty()) return why;
-    return parse_launch_file(std::string(bytes.begin(), bytes.end()), path, out);
+Result<LaunchFile> read_launch_file(const std::string& path) {
+    Result<std::string> text = read_text(path, max_launch_bytes);
+    if (!text) return failure(text);
+    return parse_launch_file(*text, path);
 }
 
-Problem lay_out(const LaunchFile& file, const isa::Program& program, Parameters& out) {
+Result<Parameters> lay_out(const LaunchFile& file, const isa::Program& program) {
     if (file.arguments.size() != program.parameters.size())
-        return file.path + ": field 'args': " + std::to_string(file.arguments.size()) +
-               " given, the kernel " + program.entry + " has " +
-               std::to_string(program.parameters.size());
+        return failure(file.path + ": field 'args': " + std::to_string(file.arguments.size()) +
+                       " given, the kernel " + program.entry + " has " +
+                       std::to_string(program.parameters.size()));
+    Parameters out;
     out.bytes.assign(program.parameter_bytes, 0);
     for (size_t i = 0; i < file.arguments.size(); ++i) {
         const Argument& a = file.arguments[i];
         const isa::Parameter& p = program.parameters[i];
         if (a.bytes.size() != p.bytes)
-            return file.path + ": field 'args[" + std::to_string(i) + "]': " + a.type + " has " +
-                   std::to_string(a.bytes.size()) + " bytes, parameter '" + p.name + "' (" +
-                   std::string(isa::row(p.type).name) + ") has " + std::to_string(p.bytes);
+            return failure(file.path + ": field 'args[" + std::to_string(i) + "]': " + a.type +
+                           " has " + std::to_string(a.bytes.size()) + " bytes, parameter '" +
+                           p.name + "' (" + std::string(isa::row(p.type).name) + ") has " +
+                           std::to_string(p.bytes));
         std::memcpy(out.bytes.data() + p.offset, a.bytes.data(), a.bytes.size());
         for (const Pointer& pointer : a.pointers) {
             const auto found = std::ranges::find(file.buffers, pointer.buffer, &BufferField::name);
@@ -412,27 +416,33 @@ Problem lay_out(const LaunchFile& file, const isa::Program& program, Parameters&
                                    pointer.offset});
         }
     }
-    return {};
+    return out;
 }
 
-Problem make_buffers(const LaunchFile& file, std::vector<std::vector<uint8_t>>& out) {
+Result<std::vector<std::vector<uint8_t>>> make_buffers(const LaunchFile& file) {
     uint64_t total = 0;
     for (const BufferField& b : file.buffers) total += b.bytes;
     struct sysinfo machine {};
     ::sysinfo(&machine);
     if (total > uint64_t{machine.totalram} * machine.mem_unit)
-        return file.path + ": the buffers have " + std::to_string(total) +
-               " bytes, more than this machine";
-    for (const BufferField& b : file.buffers)
-        if (Problem why = initial_bytes(file, b, out.emplace_back()); !why.empty()) return why;
-    return {};
+        return failure(file.path + ": the buffers have " + std::to_string(total) +
+                       " bytes, more than this machine");
+    std::vector<std::vector<uint8_t>> out;
+    for (const BufferField& b : file.buffers) {
+        Result<std::vector<uint8_t>> bytes = initial_bytes(file, b);
+        if (!bytes) return failure(bytes);
+        out.push_back(std::move(*bytes));
+    }
+    return out;
 }
 
-Problem make_case(const LaunchFile& file, ptx::Module& module, const isa::Program& program,
-                  Case& out) {
-    Parameters parameters;
-    if (Problem why = lay_out(file, program, parameters); !why.empty()) return why;
-    if (Problem why = make_buffers(file, out.bytes); !why.empty()) return why;
+Result<Case> make_case(const LaunchFile& file, ptx::Module& module, const isa::Program& program) {
+    Result<Parameters> parameters = lay_out(file, program);
+    if (!parameters) return failure(parameters);
+    Result<std::vector<std::vector<uint8_t>>> buffers = make_buffers(file);
+    if (!buffers) return failure(buffers);
+    Case out;
+    out.bytes = std::move(*buffers);
     for (const BufferField& b : file.buffers) out.names.push_back(b.name);
     out.module = std::move(module);
     out.entry = program.entry;
@@ -440,33 +450,36 @@ Problem make_case(const LaunchFile& file, ptx::Module& module, const isa::Progra
     out.block = file.block;
     out.dynamic_shared = file.dynamic_shared;
     out.cooperative = file.cooperative;
-    out.parameters = std::move(parameters.bytes);
-    out.patches = std::move(parameters.patches);
-    return {};
+    out.parameters = std::move(parameters->bytes);
+    out.patches = std::move(parameters->patches);
+    return out;
 }
 
-Problem prepare(const LaunchFile& file, const isa::Program& program, Prepared& out) {
+Result<Prepared> prepare(const LaunchFile& file, const isa::Program& program) {
     // Buffers lie in the order of their names, far enough apart that a small overrun hits none.
     constexpr uint64_t first_address = uint64_t{0x70} << 32;
     constexpr uint64_t gap = uint64_t{1} << 20;
-    Parameters parameters;
-    if (Problem why = lay_out(file, program, parameters); !why.empty()) return why;
-    if (Problem why = make_buffers(file, out.storage); !why.empty()) return why;
+    Result<Parameters> parameters = lay_out(file, program);
+    if (!parameters) return failure(parameters);
+    Result<std::vector<std::vector<uint8_t>>> buffers = make_buffers(file);
+    if (!buffers) return failure(buffers);
+    Prepared out;
+    out.storage = std::move(*buffers);
     uint64_t next = first_address;
     for (size_t i = 0; i < file.buffers.size(); ++i) {
         out.launch.buffers.push_back({file.buffers[i].name, next, out.storage[i]});
         next = (next + file.buffers[i].bytes + 2 * gap - 1) / gap * gap;
     }
-    for (const Patch& p : parameters.patches) {
+    for (const Patch& p : parameters->patches) {
         const uint64_t value = out.launch.buffers[p.buffer].address + p.offset;
-        std::memcpy(parameters.bytes.data() + p.at, &value, sizeof value);
+        std::memcpy(parameters->bytes.data() + p.at, &value, sizeof value);
     }
-    out.launch.parameters = std::move(parameters.bytes);
+    out.launch.parameters = std::move(parameters->bytes);
     out.launch.grid = file.grid;
     out.launch.block = file.block;
     out.launch.dynamic_shared = file.dynamic_shared;
     out.launch.cooperative = file.cooperative;
-    return {};
+    return out;
 }
 
 }  // namespace lockwarp::launch

@@ -69,15 +69,17 @@ struct LaunchFile {
     std::vector<std::string> warnings;  // unknown fields, with the nearest known one
 };
 
-// The problem names the file, the field and what was expected.
-Problem read_launch_file(const std::string& path, LaunchFile& out);
+// An error names the file, the field and what was expected.
+[[nodiscard]] Result<LaunchFile> read_launch_file(const std::string& path);
 
 // The same from text; `path` is for messages.
-Problem parse_launch_file(const std::string& text, const std::string& path, LaunchFile& out);
+[[nodiscard]] Result<LaunchFile> parse_launch_file(const std::string& text,
+                                                   const std::string& path);
 
 // A buffer's or variable's bytes before the run; `fields` is what messages call it by.
-Problem initial_bytes(const LaunchFile& file, const BufferField& buffer, std::vector<uint8_t>& out,
-                      std::string_view fields = "buffers");
+[[nodiscard]] Result<std::vector<uint8_t>> initial_bytes(const LaunchFile& file,
+                                                         const BufferField& buffer,
+                                                         std::string_view fields = "buffers");
 
 // The kernel's parameter space, without the buffers' addresses: those go where the patches say.
 struct Parameters {
@@ -86,14 +88,14 @@ struct Parameters {
 };
 
 // Lays out the arguments in the kernel's parameters.
-Problem lay_out(const LaunchFile& file, const isa::Program& program, Parameters& out);
+[[nodiscard]] Result<Parameters> lay_out(const LaunchFile& file, const isa::Program& program);
 
 // Every buffer's bytes before the run, in the order of LaunchFile::buffers.
-Problem make_buffers(const LaunchFile& file, std::vector<std::vector<uint8_t>>& out);
+[[nodiscard]] Result<std::vector<std::vector<uint8_t>>> make_buffers(const LaunchFile& file);
 
 // The launch as both engines of validate take it. Moves from `module`.
-Problem make_case(const LaunchFile& file, ptx::Module& module, const isa::Program& program,
-                  Case& out);
+[[nodiscard]] Result<Case> make_case(const LaunchFile& file, ptx::Module& module,
+                                     const isa::Program& program);
 
 // A launch ready to run on the emulator: owns the buffers' bytes.
 struct Prepared {
@@ -102,6 +104,6 @@ struct Prepared {
 };
 
 // Makes and places the buffers, and lays out the arguments.
-Problem prepare(const LaunchFile& file, const isa::Program& program, Prepared& out);
+[[nodiscard]] Result<Prepared> prepare(const LaunchFile& file, const isa::Program& program);
 
 }  // namespace lockwarp::launch

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 extern char** environ;
@@ -38,16 +39,16 @@ std::string find_nvcc() {
 
 }  // namespace
 
-Problem compile_cuda(const std::string& path, const std::string& arch, std::string& ptx) {
+Result<std::string> compile_cuda(const std::string& path, const std::string& arch) {
     const std::string nvcc = find_nvcc();
     if (nvcc.empty())
-        return path +
-               ": no nvcc is installed to compile it; compile it elsewhere with 'nvcc -ptx' "
-               "and give the PTX";
+        return failure(path +
+                       ": no nvcc is installed to compile it; compile it elsewhere with "
+                       "'nvcc -ptx' and give the PTX");
     std::error_code error;
     std::string folder = (fs::temp_directory_path(error) / "lockwarp.XXXXXX").string();
     if (error || ::mkdtemp(folder.data()) == nullptr)
-        return "no temporary folder: " + std::string(std::strerror(errno));
+        return failure("no temporary folder: " + std::string(std::strerror(errno)));
     const std::string output = folder + "/out.ptx";
     std::vector<std::string> words{nvcc, "-ptx", "-o", output, path};
     if (arch.starts_with("sm_")) words.push_back("-arch=compute_" + arch.substr(3));
@@ -55,23 +56,21 @@ Problem compile_cuda(const std::string& path, const std::string& arch, std::stri
     for (std::string& w : words) argv.push_back(w.data());
     argv.push_back(nullptr);
     pid_t child = 0;
-    Problem problem;
+    std::optional<std::string> wrong;
     if (const int failed =
             ::posix_spawn(&child, nvcc.c_str(), nullptr, nullptr, argv.data(), environ);
         failed != 0) {
-        problem = nvcc + ": " + std::strerror(failed);
+        wrong = nvcc + ": " + std::strerror(failed);
     } else {
         int status = 0;
         while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
         }
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-            problem = path + ": nvcc could not compile it";
+            wrong = path + ": nvcc could not compile it";
     }
-    std::vector<uint8_t> bytes;
-    if (problem.empty()) problem = read_file(output, max_ptx_bytes, bytes);
+    Result<std::string> ptx = wrong ? failure(*wrong) : read_text(output, max_ptx_bytes);
     fs::remove_all(folder, error);
-    ptx.assign(bytes.begin(), bytes.end());
-    return problem;
+    return ptx;
 }
 
 }  // namespace lockwarp::launch

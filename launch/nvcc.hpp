@@ -10,6 +10,6 @@ namespace lockwarp::launch {
 
 // The PTX that nvcc makes of a .cu file for an architecture ("sm_80"; empty: nvcc's default). nvcc
 // is taken from $NVCC, $PATH, or /usr/local/cuda/bin.
-Problem compile_cuda(const std::string& path, const std::string& arch, std::string& ptx);
+[[nodiscard]] Result<std::string> compile_cuda(const std::string& path, const std::string& arch);
 
 }  // namespace lockwarp::launch

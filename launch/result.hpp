@@ -25,4 +25,10 @@ using Result = tl::expected<T, Error>;
     return tl::unexpected(Error{std::move(sentence), {}, {}, {}});
 }
 
+// The failure of one result as that of another.
+template <class T>
+[[nodiscard]] tl::unexpected<Error> failure(Result<T>& failed) {
+    return tl::unexpected(std::move(failed.error()));
+}
+
 }  // namespace lockwarp::launch

@@ -65,8 +65,8 @@ struct Setting {
     std::vector<uint8_t> bytes;
 };
 
-Problem find_setting(const LaunchFile& file, const BufferField& field, ptx::Module& module,
-                     Setting& out) {
+Result<Setting> find_setting(const LaunchFile& file, const BufferField& field,
+                             ptx::Module& module) {
     const std::string where = file.path + ": field 'variables." + field.name + "': ";
     const std::vector<ptx::Variable*> all = settable(module);
     std::vector<ptx::Variable*> found;
@@ -75,30 +75,34 @@ Problem find_setting(const LaunchFile& file, const BufferField& field, ptx::Modu
     for (ptx::Variable* v : all)
         if (v->name == field.name) found = {v};
     if (found.empty())
-        return where + (all.empty() ? "the module has no .const or .global variables"
-                                    : "the module has no such variable; it has " + names_of(all));
-    if (found.size() > 1) return where + "may be " + names_of(found);
-    out.variable = found[0];
-    const unsigned width = element_bytes(*out.variable);
-    const uint64_t count = elements(*out.variable);
-    if (width == 0 || count == 0) return where + "a variable of this type cannot be set";
+        return failure(where + (all.empty()
+                                    ? "the module has no .const or .global variables"
+                                    : "the module has no such variable; it has " + names_of(all)));
+    if (found.size() > 1) return failure(where + "may be " + names_of(found));
+    const unsigned width = element_bytes(*found[0]);
+    const uint64_t count = elements(*found[0]);
+    if (width == 0 || count == 0) return failure(where + "a variable of this type cannot be set");
     BufferField whole = field;
     if (whole.bytes == 0) whole.bytes = count * width;
     if (whole.bytes != count * width)
-        return where + fmt::format("it has {} bytes, not {}", count * width, whole.bytes);
-    return initial_bytes(file, whole, out.bytes, "variables");
+        return failure(where + fmt::format("it has {} bytes, not {}", count * width, whole.bytes));
+    Result<std::vector<uint8_t>> bytes = initial_bytes(file, whole, "variables");
+    if (!bytes) return failure(bytes);
+    return Setting{found[0], std::move(*bytes)};
 }
 
 }  // namespace
 
-Problem set_variables(const LaunchFile& file, ptx::Module& module) {
+Result<void> set_variables(const LaunchFile& file, ptx::Module& module) {
     std::vector<Setting> settings;
-    for (const BufferField& field : file.variables)
-        if (Problem why = find_setting(file, field, module, settings.emplace_back()); !why.empty())
-            return why;
+    for (const BufferField& field : file.variables) {
+        Result<Setting> setting = find_setting(file, field, module);
+        if (!setting) return failure(setting);
+        settings.push_back(std::move(*setting));
+    }
     std::ranges::sort(settings, {}, &Setting::variable);
     if (std::ranges::adjacent_find(settings, {}, &Setting::variable) != settings.end())
-        return file.path + ": field 'variables': two of them name one variable";
+        return failure(file.path + ": field 'variables': two of them name one variable");
     for (Setting& s : settings) {
         ptx::Variable& v = *s.variable;
         if (v.alignment == 0) v.alignment = element_bytes(v);

@@ -8,8 +8,8 @@
 namespace lockwarp::launch {
 
 // Makes the bytes of LaunchFile::variables the first values of the module's .const and .global
-// variables, which become arrays of bytes of the same size and alignment. The problem names the
-// file, the field and what was expected; then the module is as it was.
-Problem set_variables(const LaunchFile& file, ptx::Module& module);
+// variables, which become arrays of bytes of the same size and alignment. An error names the file,
+// the field and what was expected; then the module is as it was.
+[[nodiscard]] Result<void> set_variables(const LaunchFile& file, ptx::Module& module);
 
 }  // namespace lockwarp::launch

@@ -410,8 +410,7 @@ std::vector<std::string> generated_instructions(isa::Arch arch) {
     return out;
 }
 
-Generated generate(const GenerateOptions& options) {
-    Generated out;
+launch::Result<Generated> generate(const GenerateOptions& options) {
     std::vector<Choice> all = choices(options.arch);
     if (!options.only.empty())
         std::erase_if(all, [&](const Choice& c) {
@@ -420,10 +419,7 @@ Generated generate(const GenerateOptions& options) {
                 return key == name || key.starts_with(name + ".");
             });
         });
-    if (all.empty()) {
-        out.problem = "nothing of that name can be generated";
-        return out;
-    }
+    if (all.empty()) return launch::failure("nothing of that name can be generated");
     std::vector<std::vector<Choice>> families(static_cast<size_t>(Op::count_));
     for (const Choice& c : all)
         families[static_cast<size_t>(c.mma != nullptr    ? Op::mma
@@ -435,6 +431,7 @@ Generated generate(const GenerateOptions& options) {
     std::ranges::copy_if(families, std::back_inserter(matrices), [](const auto& f) {
         return f[0].mma != nullptr || f[0].wmma != nullptr || f[0].matrix_move;
     });
+    Generated out;
     Writer w(options);
     for (unsigned i = 0; i < options.instructions; ++i) {
         if (w.r.one_in(12) && matrices.size() < families.size())

@@ -8,6 +8,7 @@
 
 #include "emu/isa/arch.hpp"
 #include "launch/case.hpp"
+#include "launch/result.hpp"
 
 namespace lockwarp::programs {
 
@@ -23,14 +24,14 @@ struct GenerateOptions {
 struct Generated {
     std::string ptx;
     launch::Case c;
-    std::string problem;  // not empty: `only` names nothing that can be generated
 };
 
 // The one buffer is a part for each CTA, one after another, and so many bytes more.
 inline constexpr size_t spare_bytes = 16;
 
-// Deterministic: the same options give the same program and the same bytes.
-Generated generate(const GenerateOptions& options);
+// Deterministic: the same options give the same program and the same bytes. An error where `only`
+// names nothing that can be generated.
+[[nodiscard]] launch::Result<Generated> generate(const GenerateOptions& options);
 
 // What generate can make for an architecture: spellings of scalar instructions and keys of mma.
 std::vector<std::string> generated_instructions(isa::Arch arch);

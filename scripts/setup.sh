@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing from Debian 12's packages: as root, or with sudo; otherwise prints the
 # one line that does it.
-#   scripts/setup.sh [build|test|package|portable|tidy|fuzz]
+#   scripts/setup.sh [build|test|browser|package|portable|tidy|fuzz]
 #     what the following step needs (default: build)
 set -euo pipefail
 
@@ -11,10 +11,12 @@ set -euo pipefail
 # and fmt: messages; expected: a value or why there is none; zstd: recordings; GoogleTest and Google
 # Benchmark: tests and measurements; clang-format: one style; zsh: tests of its completions; PyYAML:
 # the workflows; pkg-config and dpkg-dev: packages tried; patchelf: libraries beside the program;
-# clang and libclang-rt: libFuzzer, which makes inputs for what reads files.
+# chromium and its driver: the explorer's page as a reader sees it; clang and libclang-rt:
+# libFuzzer, which makes inputs for what reads files.
 build=(g++ cmake ninja-build libhwy-dev libtbb-dev libeigen3-dev libcli11-dev nlohmann-json3-dev
        libspdlog-dev libfmt-dev libzstd-dev libexpected-dev)
 test=("${build[@]}" libgtest-dev libbenchmark-dev clang-format git zsh python3-yaml)
+browser=(chromium chromium-driver python3)
 package=("${build[@]}" libgtest-dev pkg-config dpkg-dev)
 tidy=("${build[@]}" libgtest-dev libbenchmark-dev clang-tidy git)
 portable=("${build[@]}" patchelf)
@@ -22,8 +24,8 @@ fuzz=("${build[@]}" clang libclang-rt-14-dev)
 
 step=${1:-build}
 case $step in
-    build | test | package | portable | tidy | fuzz) ;;
-    *) echo "usage: scripts/setup.sh [build|test|package|portable|tidy|fuzz]" >&2; exit 2 ;;
+    build | test | browser | package | portable | tidy | fuzz) ;;
+    *) echo "usage: scripts/setup.sh [build|test|browser|package|portable|tidy|fuzz]" >&2; exit 2 ;;
 esac
 declare -n packages=$step
 

@@ -15,17 +15,18 @@ namespace {
 // More than any machine has; "all" ends at the first number that is not there.
 constexpr unsigned max_gpus = 1024;
 
-launch::Problem parse_numbers(const std::string& text, std::vector<unsigned>& out) {
+launch::Result<std::vector<unsigned>> parse_numbers(const std::string& text) {
+    std::vector<unsigned> out;
     for (size_t at = 0; at <= text.size();) {
         const size_t end = std::min(text.find(',', at), text.size());
         unsigned number = 0;
         const auto [stop, error] = std::from_chars(text.data() + at, text.data() + end, number, 10);
         if (error != std::errc{} || stop != text.data() + end || number >= max_gpus)
-            return "--gpus " + text + ": expected all, or numbers such as 0,2";
+            return launch::failure("--gpus " + text + ": expected all, or numbers such as 0,2");
         out.push_back(number);
         at = end + 1;
     }
-    return {};
+    return out;
 }
 
 std::unique_ptr<gpu::Engine> open_one(unsigned number, double limit, std::string& why) {
@@ -62,34 +63,39 @@ std::optional<isa::Arch> arch_of(const gpu::Device& device) {
     return std::nullopt;
 }
 
-launch::Problem open_gpus(const EngineOptions& o, unsigned each, Engines& out) {
+launch::Result<Engines> open_gpus(const EngineOptions& o, unsigned each) {
     const bool every = o.gpus == "all";
     std::vector<unsigned> numbers;
-    if (!every)
-        if (launch::Problem why = parse_numbers(o.gpus, numbers); !why.empty()) return why;
+    if (!every) {
+        launch::Result<std::vector<unsigned>> listed = parse_numbers(o.gpus);
+        if (!listed) return launch::failure(listed);
+        numbers = std::move(*listed);
+    }
+    Engines out;
     for (unsigned i = 0; every ? i < max_gpus : i < numbers.size(); ++i)
         for (unsigned k = 0; k < each; ++k) {
             std::string why;
             auto engine = open_one(every ? i : numbers[i], o.limit_seconds, why);
             if (engine == nullptr) {
-                if (every && i != 0) return {};
+                if (every && i != 0) return out;
                 if (out.all.empty()) {
                     out.no_gpu = why;
-                    return {};
+                    return out;
                 }
-                return why;
+                return launch::failure(why);
             }
             const std::optional<isa::Arch> arch = arch_of(engine->device());
             const std::string name =
                 engine->device().name + " is sm_" + std::to_string(engine->device().number);
-            if (!arch) return name + ", which is not modelled";
+            if (!arch) return launch::failure(name + ", which is not modelled");
             if (!out.all.empty() && *arch != out.arch)
-                return name + ", GPU 0 of the list is " + std::string(isa::row(out.arch).name) +
-                       ": a run is for one architecture";
+                return launch::failure(name + ", GPU 0 of the list is " +
+                                       std::string(isa::row(out.arch).name) +
+                                       ": a run is for one architecture");
             out.arch = *arch;
             out.all.push_back(std::move(engine));
         }
-    return {};
+    return out;
 }
 
 }  // namespace lockwarp::tools

@@ -10,7 +10,7 @@
 
 #include "emu/isa/arch.hpp"
 #include "gpu/engine.hpp"
-#include "launch/files.hpp"
+#include "launch/result.hpp"
 
 namespace CLI {
 class App;
@@ -33,9 +33,9 @@ struct Engines {
     std::string no_gpu;                             // why there is none: exit status 77
 };
 
-// Opens every GPU that is wanted `each` times. A problem: wrong options, or GPUs of different or of
+// Opens every GPU that is wanted `each` times. Errors: wrong options, and GPUs of different or of
 // unknown architectures.
-launch::Problem open_gpus(const EngineOptions& o, unsigned each, Engines& out);
+[[nodiscard]] launch::Result<Engines> open_gpus(const EngineOptions& o, unsigned each);
 
 // The row of a compute capability, 90 for 9.0.
 std::optional<isa::Arch> arch_of(const gpu::Device& device);

@@ -62,7 +62,7 @@ std::optional<uint64_t> number(std::string_view text) {
 // Reads variables and remembers the first thing that is wrong. An empty variable is not set.
 struct Reader {
     const Environment& environment;
-    launch::Problem problem;
+    std::optional<std::string> wrong;
 
     std::optional<std::string> text(const char* name) const {
         const char* value = name == nullptr ? nullptr : environment(name);
@@ -71,7 +71,7 @@ struct Reader {
     }
 
     void fail(const std::string& what) {
-        if (problem.empty()) problem = what + "; --shard I/N says which shard this is";
+        if (!wrong) wrong = what + "; --shard I/N says which shard this is";
     }
 
     uint64_t value(const char* name, uint64_t least, const char* beside) {
@@ -100,14 +100,14 @@ std::optional<Shard> shard_of(Reader& r, const SourceRow& row) {
     const uint64_t step = r.text(row.step) ? r.value(row.step, 1, row.index) : 1;
     const uint64_t last =
         r.text(row.last) ? r.value(row.last, 0, row.index) : first + (count - 1) * step;
-    if (!r.problem.empty()) return std::nullopt;
+    if (r.wrong) return std::nullopt;
     if (last < first || (last - first) / step + 1 != count)
         r.fail(fmt::format("{}: {} to {} in steps of {} are not {} numbers ({})", row.index, first,
                            last, step, count, count_name));
     else if (given < first || given > last || (given - first) % step != 0)
         r.fail(fmt::format("{}={} is not one of the {} from {} to {} ({})", row.index, given, count,
                            first, last, count_name));
-    if (!r.problem.empty()) return std::nullopt;
+    if (r.wrong) return std::nullopt;
     return Shard{(given - first) / step, count, row.index};
 }
 
@@ -115,7 +115,7 @@ std::optional<Shard> shard_of(Reader& r, const SourceRow& row) {
 std::optional<Shard> shard_of(Reader& r, Level level) {
     std::optional<Shard> out;
     for (const SourceRow& row : source_rows) {
-        if (row.level != level || !r.problem.empty()) continue;
+        if (row.level != level || r.wrong) continue;
         const std::optional<Shard> s = shard_of(r, row);
         if (s && (!out || out->count == 1) && (!out || s->count > 1)) out = s;
         if (out && out->count > 1) break;
@@ -125,22 +125,20 @@ std::optional<Shard> shard_of(Reader& r, Level level) {
 
 }  // namespace
 
-launch::Problem parse_shard(const std::string& text, Shard& out) {
+launch::Result<Shard> parse_shard(const std::string& text) {
     const size_t slash = text.find('/');
     const std::optional<uint64_t> index = number(std::string_view(text).substr(0, slash));
     const std::optional<uint64_t> count = slash == std::string::npos
                                               ? std::nullopt
                                               : number(std::string_view(text).substr(slash + 1));
     if (!index || !count || *index == 0 || *index > *count || *count > max_shards)
-        return "--shard '" + text.substr(0, 40) +
-               "': I/N is expected, the I-th of N: of four 1/4, 2/4, 3/4 and 4/4";
-    out = {*index - 1, *count, "--shard"};
-    return {};
+        return launch::failure("--shard '" + text.substr(0, 40) +
+                               "': I/N is expected, the I-th of N: of four 1/4, 2/4, 3/4 and 4/4");
+    return Shard{*index - 1, *count, "--shard"};
 }
 
-launch::Problem choose_shard(const std::string& text, const Environment& environment, Shard& out) {
-    out = {};
-    if (!text.empty()) return parse_shard(text, out);
+launch::Result<Shard> choose_shard(const std::string& text, const Environment& environment) {
+    if (!text.empty()) return parse_shard(text);
     Reader r{environment, {}};
     const std::optional<Shard> asked = shard_of(r, Level::asked);
     std::optional<Shard> job, task;
@@ -151,22 +149,17 @@ launch::Problem choose_shard(const std::string& text, const Environment& environ
     // A count of ours that no index goes with: the shards would all do everything.
     if (!asked && r.text("LOCKWARP_SHARDS") && (!job || job->source != "JOB_COMPLETION_INDEX"))
         r.fail("LOCKWARP_SHARDS is set, but neither LOCKWARP_SHARD nor JOB_COMPLETION_INDEX is");
-    if (!r.problem.empty()) return r.problem;
-    if (asked)
-        out = *asked;
-    else if (job && task && job->count > 1 && task->count > 1)
-        out = {job->index * task->count + task->index, job->count * task->count,
-               job->source + ", " + task->source};
-    else if (job && (job->count > 1 || !task || task->count == 1))
-        out = *job;
-    else if (task)
-        out = *task;
-    return {};
+    if (r.wrong) return launch::failure(*r.wrong);
+    if (asked) return *asked;
+    if (job && task && job->count > 1 && task->count > 1)
+        return Shard{job->index * task->count + task->index, job->count * task->count,
+                     job->source + ", " + task->source};
+    if (job && (job->count > 1 || !task || task->count == 1)) return *job;
+    return task.value_or(Shard{});
 }
 
-launch::Problem choose_shard(const std::string& text, Shard& out) {
-    return choose_shard(
-        text, [](const char* name) { return std::getenv(name); }, out);
+launch::Result<Shard> choose_shard(const std::string& text) {
+    return choose_shard(text, [](const char* name) { return std::getenv(name); });
 }
 
 std::string shard_text(const Shard& s) {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "launch/files.hpp"
+#include "launch/result.hpp"
 
 namespace CLI {
 class App;
@@ -20,16 +20,17 @@ struct Shard {
 };
 
 // "2/4": the second of four.
-launch::Problem parse_shard(const std::string& text, Shard& out);
+[[nodiscard]] launch::Result<Shard> parse_shard(const std::string& text);
 
 // The value of an environment variable, or null.
 using Environment = std::function<const char*(const char*)>;
 
 // From --shard's text, else (empty) from what the environment says; nothing: all of it, 1/1.
-// A shard that is only half told is a problem which names the variable. An array of jobs of
-// several tasks each is split by both.
-launch::Problem choose_shard(const std::string& text, Shard& out);
-launch::Problem choose_shard(const std::string& text, const Environment& environment, Shard& out);
+// A shard that is only half told is an error that names the variable. An array of jobs of several
+// tasks each is split by both.
+[[nodiscard]] launch::Result<Shard> choose_shard(const std::string& text);
+[[nodiscard]] launch::Result<Shard> choose_shard(const std::string& text,
+                                                 const Environment& environment);
 
 // "shard 2/4 (SLURM_PROCID)"; empty where the work is not split and nothing says so.
 std::string shard_text(const Shard& s);

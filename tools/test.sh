@@ -13,6 +13,7 @@ case $what in
     *) echo "usage: tools/test.sh [all|release|asan]" >&2; exit 2 ;;
 esac
 scripts/setup.sh test
+[ "$what" != all ] || for step in browser fuzz package; do scripts/setup.sh "$step"; done
 scripts/check_format.sh
 scripts/check_rooms.sh
 scripts/check_licenses.sh
@@ -37,7 +38,4 @@ esac
 # New inputs for what reads PTX, where there is clang with libFuzzer.
 [ "$what" != all ] || scripts/fuzz_inputs.sh 10 parse resolve run || [ $? -eq 77 ]
 # Others' use of it: installed, as a part of another project, as Debian packages.
-if [ "$what" = all ]; then
-    scripts/setup.sh package
-    scripts/try_package.sh
-fi
+[ "$what" != all ] || scripts/try_package.sh

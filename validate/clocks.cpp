@@ -50,17 +50,18 @@ uint64_t max_at_once(const std::vector<Extent>& all) {
 
 }  // namespace
 
-std::string run_clocks(std::span<const gpu::Clocked> slots, uint64_t threads, RunClocks& out) {
-    out = {};
-    if (threads == 0 || slots.empty() || slots.size() % threads != 0) return "no threads";
+launch::Result<RunClocks> run_clocks(std::span<const gpu::Clocked> slots, uint64_t threads) {
+    RunClocks out;
+    if (threads == 0 || slots.empty() || slots.size() % threads != 0)
+        return launch::failure("no threads");
     std::map<uint64_t, std::vector<Extent>> places;
     for (size_t first = 0; first < slots.size(); first += threads) {
         const uint64_t place = slots[first].place;
         Extent cta;
         for (const gpu::Clocked& s : slots.subspan(first, threads)) {
-            if (s.place == 0) return "a thread has not stored its clocks";
-            if (s.place != place) return "a CTA moved to another multiprocessor";
-            if (s.end < s.begin) return "a clock ran backwards";
+            if (s.place == 0) return launch::failure("a thread has not stored its clocks");
+            if (s.place != place) return launch::failure("a CTA moved to another multiprocessor");
+            if (s.end < s.begin) return launch::failure("a clock ran backwards");
             cta.take(s.begin, s.end);
         }
         out.ctas.push_back(cta.cycles());
@@ -77,7 +78,7 @@ std::string run_clocks(std::span<const gpu::Clocked> slots, uint64_t threads, Ru
         cycles.push_back(sm.cycles());
     }
     out.sm_cycles = median(std::move(cycles));
-    return {};
+    return out;
 }
 
 void take_medians(std::span<const RunClocks> runs, ClockPoint& point) {
@@ -138,11 +139,11 @@ constexpr auto number_rows = std::to_array<NumberRow>({
 
 // Reads fields and remembers the first thing that is wrong.
 struct Reader {
-    std::string problem;
+    std::optional<std::string> wrong;
     const Json null{};
 
     void fail(const std::string& field, const std::string& expected) {
-        if (problem.empty()) problem = "field '" + field + "': " + expected + " is expected";
+        if (!wrong) wrong = "field '" + field + "': " + expected + " is expected";
     }
 
     const Json& at(const Json& j, const char* name) const {
@@ -206,13 +207,13 @@ std::string clocks_json(const Clocks& clocks) {
     return j.dump(1, ' ', false, Ordered::error_handler_t::replace) + "\n";
 }
 
-std::string read_clocks(std::string_view text, Clocks& out) {
-    out = {};
+launch::Result<Clocks> read_clocks(std::string_view text) {
+    Clocks out;
     const Json j = Json::parse(text, nullptr, false);
-    if (!j.is_object()) return "not JSON with one object";
+    if (!j.is_object()) return launch::failure("not JSON with one object");
     Reader r;
     if (r.text(j, "schema", "") != schema)
-        return "field 'schema': " + std::string(schema) + " is expected";
+        return launch::failure("field 'schema': " + std::string(schema) + " is expected");
     out.version = r.text(j, "version", "");
     out.date = r.text(j, "date", "");
     if (!is_date(out.date)) r.fail("date", "YYYY-MM-DD");
@@ -224,7 +225,7 @@ std::string read_clocks(std::string_view text, Clocks& out) {
     const Json& points = r.at(j, "points");
     if (!points.is_array() || points.size() > max_points)
         r.fail("points", "an array of at most " + std::to_string(max_points));
-    for (size_t i = 0; r.problem.empty() && i < points.size(); ++i) {
+    for (size_t i = 0; !r.wrong && i < points.size(); ++i) {
         const std::string where = "points[" + std::to_string(i) + "].";
         ClockPoint& p = out.points.emplace_back();
         for (const TextRow& row : text_rows) p.*row.field = r.text(points[i], row.name, where);
@@ -233,8 +234,8 @@ std::string read_clocks(std::string_view text, Clocks& out) {
         for (const NumberRow& row : number_rows)
             p.*row.field = r.number(points[i], row.name, where);
     }
-    if (!r.problem.empty()) out = {};
-    return r.problem;
+    if (r.wrong) return launch::failure(*r.wrong);
+    return out;
 }
 
 }  // namespace lockwarp::validate

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gpu/clocked.hpp"
+#include "launch/result.hpp"
 
 namespace lockwarp::validate {
 
@@ -21,8 +22,9 @@ struct RunClocks {
     double sm_cycles = 0;      // of all CTAs of one, the median of those that had so many
 };
 
-// From the slots of all threads, `threads` a CTA. What is wrong with them; empty: nothing is.
-std::string run_clocks(std::span<const gpu::Clocked> slots, uint64_t threads, RunClocks& out);
+// From the slots of all threads, `threads` a CTA.
+[[nodiscard]] launch::Result<RunClocks> run_clocks(std::span<const gpu::Clocked> slots,
+                                                   uint64_t threads);
 
 // One launch file, measured. Cycles are medians.
 struct ClockPoint {
@@ -57,7 +59,7 @@ struct Clocks {
 
 std::string clocks_json(const Clocks& clocks);
 
-// The text is not trusted. What is wrong, with its field; empty: nothing is.
-std::string read_clocks(std::string_view text, Clocks& out);
+// The text is not trusted. An error names the field.
+[[nodiscard]] launch::Result<Clocks> read_clocks(std::string_view text);
 
 }  // namespace lockwarp::validate

@@ -29,17 +29,17 @@ uint8_t* EmulatorEngine::at(uint64_t address) {
 
 void EmulatorEngine::release(uint64_t address) { memory_.erase(address); }
 
-gpu::Problem EmulatorEngine::write(uint64_t address, std::span<const uint8_t> bytes) {
+launch::Result<void> EmulatorEngine::write(uint64_t address, std::span<const uint8_t> bytes) {
     if (!bytes.empty()) std::memcpy(at(address), bytes.data(), bytes.size());
     return {};
 }
 
-gpu::Problem EmulatorEngine::clear(uint64_t address, uint64_t bytes) {
+launch::Result<void> EmulatorEngine::clear(uint64_t address, uint64_t bytes) {
     if (bytes != 0) std::memset(at(address), 0, bytes);
     return {};
 }
 
-gpu::Problem EmulatorEngine::read(uint64_t address, std::span<uint8_t> bytes) {
+launch::Result<void> EmulatorEngine::read(uint64_t address, std::span<uint8_t> bytes) {
     if (!bytes.empty()) std::memcpy(bytes.data(), at(address), bytes.size());
     return {};
 }

@@ -20,9 +20,9 @@ class EmulatorEngine : public gpu::Engine {
     const gpu::Device& device() const override { return device_; }
     uint64_t allocate(uint64_t bytes) override;
     void release(uint64_t address) override;
-    gpu::Problem write(uint64_t address, std::span<const uint8_t> bytes) override;
-    gpu::Problem clear(uint64_t address, uint64_t bytes) override;
-    gpu::Problem read(uint64_t address, std::span<uint8_t> bytes) override;
+    launch::Result<void> write(uint64_t address, std::span<const uint8_t> bytes) override;
+    launch::Result<void> clear(uint64_t address, uint64_t bytes) override;
+    launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override;
     gpu::Ran run(const gpu::Job& job) override;
 
   private:

@@ -77,9 +77,9 @@ std::string first_problem(uint64_t seed, const Report& r) {
 void run_programs(Shared& shared, gpu::Engine& engine) {
     for (uint64_t n = 0; shared.take(n);) {
         const programs::GenerateOptions g = shared.program(n);
-        const programs::Generated program = programs::generate(g);
-        if (!program.problem.empty()) return shared.fail(n, program.problem);
-        const Report r = run_lockstep(program.c, shared.arch, engine, shared.how());
+        const launch::Result<programs::Generated> program = programs::generate(g);
+        if (!program) return shared.fail(n, program.error().sentence);
+        const Report r = run_lockstep(program->c, shared.arch, engine, shared.how());
         if (!r.diagnostics.empty() || !r.problem.empty())
             return shared.fail(n, first_problem(g.seed, r));
         CaseResult result;
@@ -127,7 +127,7 @@ bool ends_soon(const launch::Case& c, isa::Arch arch, unsigned threads) {
 // The difference of one program as it is.
 Found whole(const Shared& shared, uint64_t n, const CaseResult& result) {
     const programs::GenerateOptions g = shared.program(n);
-    const programs::Generated program = programs::generate(g);
+    const programs::Generated program = programs::generate(g).value();  // it was run before
     Found f;
     f.seed = g.seed;
     f.instruction = result.instruction;
@@ -140,7 +140,7 @@ Found whole(const Shared& shared, uint64_t n, const CaseResult& result) {
 // The difference of one program as a case of its own.
 Found shrink(Shared& shared, uint64_t n, gpu::Engine& engine) {
     const programs::GenerateOptions g = shared.program(n);
-    const programs::Generated program = programs::generate(g);
+    const programs::Generated program = programs::generate(g).value();  // it was run before
     const std::string target{isa::row(shared.arch).name};
     const Compare compare = [&](const launch::Case& c) {
         Report none;

@@ -5,13 +5,13 @@ namespace lockwarp::validate {
 
 bool Live::run(const std::string& ptx, const std::vector<uint8_t>& with, Memory& out) {
     for (size_t i = 0; i < c.bytes.size(); ++i)
-        if (problem = engine.write(addresses[i], c.bytes[i]); !problem.empty()) return false;
+        if (!good(engine.write(addresses[i], c.bytes[i]))) return false;
     ran = engine.run({ptx, c.entry, c.grid, c.block, c.dynamic_shared, with, optimization,
                       stack_bytes, fresh, c.cooperative});
     if (ran.outcome != gpu::Outcome::done) return false;
     out = c.bytes;
     for (size_t i = 0; i < out.size(); ++i)
-        if (problem = engine.read(addresses[i], out[i]); !problem.empty()) return false;
+        if (!good(engine.read(addresses[i], out[i]))) return false;
     return true;
 }
 
@@ -26,7 +26,7 @@ bool Live::trace(const gpu::TracedKernel& kernel, const gpu::TraceWindow& window
         problem = "no memory for tracks on " + engine.device().name;
         return false;
     }
-    if (problem = engine.clear(buffer, tracks.words.size()); !problem.empty()) return false;
+    if (!good(engine.clear(buffer, tracks.words.size()))) return false;
     const Clock::time_point begin = Clock::now();
     if (!run(kernel.ptx, gpu::trace_parameters(parameters, buffer, window, kernel.slack),
              outputs)) {
@@ -36,8 +36,7 @@ bool Live::trace(const gpu::TracedKernel& kernel, const gpu::TraceWindow& window
     }
     // An engine compiles a text once: the first run is the slow one.
     if (compile == 0) compile = since(begin);
-    problem = engine.read(buffer, tracks.words);
-    return problem.empty();
+    return good(engine.read(buffer, tracks.words));
 }
 
 }  // namespace lockwarp::validate

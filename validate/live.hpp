@@ -49,6 +49,12 @@ struct Live {
     std::string problem;  // empty where `ran` says what was wrong
     double compile = 0;   // seconds of the first traced run
 
+    // Whether it is good; else `problem` says why.
+    bool good(const launch::Result<void>& result) {
+        problem = result ? std::string() : result.error().sentence;
+        return result.has_value();
+    }
+
     // Runs a text of the kernel on the case's bytes, and reads them back. false: it did not end
     // well.
     bool run(const std::string& ptx, const std::vector<uint8_t>& with, Memory& out);

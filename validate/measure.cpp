@@ -9,9 +9,10 @@ namespace {
 
 constexpr uint64_t max_clock_bytes = uint64_t{1} << 30;
 
-// The machine's words for a run that did not end well; empty: it did.
-std::string words_of(const gpu::Ran& ran) {
-    return ran.outcome == gpu::Outcome::done ? std::string() : ran.what;
+// An error where a run did not end well, in the machine's words.
+launch::Result<void> result_of(const gpu::Ran& ran) {
+    if (ran.outcome == gpu::Outcome::done) return {};
+    return launch::failure(ran.what);
 }
 
 // The buffers of a case on an engine.
@@ -25,41 +26,43 @@ struct Buffers {
     Buffers(const launch::Case& from, gpu::Engine& on)
         : c(from), engine(on), memory(on), changed(from.bytes.size(), true) {}
 
-    std::string place() {
+    launch::Result<void> place() {
         for (const auto& bytes : c.bytes) {
             addresses.push_back(memory.allocate(bytes.size()));
-            if (addresses.back() == 0) return "no memory on " + engine.device().name;
+            if (addresses.back() == 0)
+                return launch::failure("no memory on " + engine.device().name);
         }
         return {};
     }
 
-    std::string restore() const {
+    launch::Result<void> restore() const {
         for (size_t i = 0; i < addresses.size(); ++i)
             if (changed[i])
-                if (std::string why = engine.write(addresses[i], c.bytes[i]); !why.empty())
-                    return why;
+                if (launch::Result<void> ok = engine.write(addresses[i], c.bytes[i]); !ok)
+                    return ok;
         return {};
     }
 
-    std::string read(Memory& out) const {
+    launch::Result<void> read(Memory& out) const {
         out = c.bytes;
         for (size_t i = 0; i < out.size(); ++i)
-            if (std::string why = engine.read(addresses[i], out[i]); !why.empty()) return why;
+            if (launch::Result<void> ok = engine.read(addresses[i], out[i]); !ok) return ok;
         return {};
     }
 };
 
-std::string measure_into(const launch::Case& c, const isa::Program& program, gpu::Engine& engine,
-                         const MeasureOptions& options, Measured& out) {
+launch::Result<void> measure_into(const launch::Case& c, const isa::Program& program,
+                                  gpu::Engine& engine, const MeasureOptions& options,
+                                  Measured& out) {
     const uint64_t threads = c.block.count();
     const uint64_t ctas = c.grid.count();
     out.point.ctas = ctas;
     out.point.warps = (threads + 31) / 32;
     if (threads == 0 || ctas == 0 || ctas > max_clock_bytes / gpu::slot_bytes / threads)
-        return "too many threads to measure";
+        return launch::failure("too many threads to measure");
     Buffers buffers(c, engine);
-    if (std::string why = buffers.place(); !why.empty()) return why;
-    if (std::string why = buffers.restore(); !why.empty()) return why;
+    if (launch::Result<void> ok = buffers.place(); !ok) return ok;
+    if (launch::Result<void> ok = buffers.restore(); !ok) return ok;
 
     const std::string plain = gpu::plain_kernel(c.module, program);
     const std::string clocked = gpu::clocked_kernel(c.module, program);
@@ -74,29 +77,30 @@ std::string measure_into(const launch::Case& c, const isa::Program& program, gpu
                  program.functions.size() > 1 ? call_stack_bytes : 0,
                  !program.global_image.empty(),
                  c.cooperative};
-    if (std::string why = words_of(engine.run(job)); !why.empty()) return why;
+    if (launch::Result<void> ok = result_of(engine.run(job)); !ok) return ok;
     Memory wanted;
-    if (std::string why = buffers.read(wanted); !why.empty()) return why;
+    if (launch::Result<void> ok = buffers.read(wanted); !ok) return ok;
     for (size_t i = 0; i < wanted.size(); ++i) buffers.changed[i] = wanted[i] != c.bytes[i];
 
     std::vector<uint8_t> bytes(ctas * threads * gpu::slot_bytes);
     const uint64_t slots = buffers.memory.allocate(bytes.size());
-    if (slots == 0) return "no memory for clocks on " + engine.device().name;
+    if (slots == 0) return launch::failure("no memory for clocks on " + engine.device().name);
     job.ptx = clocked;
     job.parameters = gpu::clocked_parameters(parameters, slots);
     std::vector<RunClocks> runs(options.runs + 1);
     for (RunClocks& run : runs) {
-        if (options.stop != nullptr && *options.stop) return "stopped";
-        if (std::string why = buffers.restore(); !why.empty()) return why;
-        if (std::string why = engine.clear(slots, bytes.size()); !why.empty()) return why;
-        if (std::string why = words_of(engine.run(job)); !why.empty())
-            return "the clocked kernel: " + why;
-        if (std::string why = engine.read(slots, bytes); !why.empty()) return why;
-        if (std::string why = run_clocks(gpu::clocked_slots(bytes), threads, run); !why.empty())
-            return why;
+        if (options.stop != nullptr && *options.stop) return launch::failure("stopped");
+        if (launch::Result<void> ok = buffers.restore(); !ok) return ok;
+        if (launch::Result<void> ok = engine.clear(slots, bytes.size()); !ok) return ok;
+        if (launch::Result<void> ok = result_of(engine.run(job)); !ok)
+            return launch::failure("the clocked kernel: " + ok.error().sentence);
+        if (launch::Result<void> ok = engine.read(slots, bytes); !ok) return ok;
+        launch::Result<RunClocks> clocks = run_clocks(gpu::clocked_slots(bytes), threads);
+        if (!clocks) return launch::failure(clocks);
+        run = std::move(*clocks);
         if (&run != runs.data()) continue;
         Memory got;
-        if (std::string why = buffers.read(got); !why.empty()) return why;
+        if (launch::Result<void> ok = buffers.read(got); !ok) return ok;
         out.same_results = got == wanted;
     }
     take_medians(runs, out.point);
@@ -108,7 +112,8 @@ std::string measure_into(const launch::Case& c, const isa::Program& program, gpu
 Measured measure(const launch::Case& c, const isa::Program& program, gpu::Engine& engine,
                  const MeasureOptions& options) {
     Measured out;
-    out.problem = measure_into(c, program, engine, options, out);
+    if (launch::Result<void> ok = measure_into(c, program, engine, options, out); !ok)
+        out.problem = ok.error().sentence;
     return out;
 }
 

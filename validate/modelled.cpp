@@ -19,32 +19,33 @@ constexpr uint64_t buffer_address = uint64_t{1} << 32;
 
 }  // namespace
 
-gpu::Problem modelled_cycles(const programs::Probe& probe, unsigned warps,
-                             const timing::Machine& machine, double& cycles) {
-    if (probe.bytes > max_bytes) return "a buffer of " + std::to_string(probe.bytes) + " bytes";
+launch::Result<double> modelled_cycles(const programs::Probe& probe, unsigned warps,
+                                       const timing::Machine& machine) {
+    using launch::failure;
+    if (probe.bytes > max_bytes)
+        return failure("a buffer of " + std::to_string(probe.bytes) + " bytes");
     const ptx::Parsed parsed = ptx::parse(probe.ptx);
-    if (!parsed.diagnostics.empty()) return parsed.diagnostics.front().message;
+    if (!parsed.diagnostics.empty()) return failure(parsed.diagnostics.front().message);
     const isa::Resolved resolved = isa::resolve(parsed.module, machine.arch, probe.entry);
-    if (!resolved.diagnostics.empty()) return resolved.diagnostics.front().message;
+    if (!resolved.diagnostics.empty()) return failure(resolved.diagnostics.front().message);
     std::vector<uint8_t> bytes(probe.bytes);
-    warp::Launch launch;
-    launch.block.x = 32 * warps;
-    launch.parameters.resize(sizeof buffer_address);
-    std::memcpy(launch.parameters.data(), &buffer_address, sizeof buffer_address);
-    launch.buffers.push_back({"out", buffer_address, bytes});
+    warp::Launch one;
+    one.block.x = 32 * warps;
+    one.parameters.resize(sizeof buffer_address);
+    std::memcpy(one.parameters.data(), &buffer_address, sizeof buffer_address);
+    one.buffers.push_back({"out", buffer_address, bytes});
     const timing::Lowering lowering = timing::lower(resolved.program, machine);
     timing::Listener listener(lowering, 1, max_items, false);
-    launch.observers = {&listener};
-    const warp::Result result = exec::launch(resolved.program, launch);
-    if (result.refusal) return result.refusal->what;
-    if (result.trap) return std::string(warp::trap_name(result.trap->kind));
+    one.observers = {&listener};
+    const warp::Result result = exec::launch(resolved.program, one);
+    if (result.refusal) return failure(result.refusal->what);
+    if (result.trap) return failure(std::string(warp::trap_name(result.trap->kind)));
     timing::Options options;
     options.buckets = 0;
-    const timing::Report report = timing::simulate(lowering, launch, listener, options);
-    if (report.warp_clock_cycles.empty()) return "no clock was read";
-    cycles = static_cast<double>(*std::ranges::max_element(report.warp_clock_cycles)) /
-             probe.instructions;
-    return {};
+    const timing::Report report = timing::simulate(lowering, one, listener, options);
+    if (report.warp_clock_cycles.empty()) return failure("no clock was read");
+    return static_cast<double>(*std::ranges::max_element(report.warp_clock_cycles)) /
+           probe.instructions;
 }
 
 Comparison compare_probes(const Probes& measured, const timing::Machine& machine,
@@ -55,12 +56,12 @@ Comparison compare_probes(const Probes& measured, const timing::Machine& machine
         const auto row = measured.rows.find(probe.key);
         if (row == measured.rows.end()) continue;
         for (const auto& [warps, cycles] : row->second) {
-            Beside beside{probe.key, warps, cycles, 0};
-            if (gpu::Problem why = modelled_cycles(probe, warps, machine, beside.modelled);
-                !why.empty()) {
-                out.left_out.push_back(probe.key + ": " + why);
+            const launch::Result<double> modelled = modelled_cycles(probe, warps, machine);
+            if (!modelled) {
+                out.left_out.push_back(probe.key + ": " + modelled.error().sentence);
                 break;
             }
+            Beside beside{probe.key, warps, cycles, *modelled};
             sum += std::abs(beside.error());
             out.rows.push_back(std::move(beside));
         }

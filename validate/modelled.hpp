@@ -9,9 +9,9 @@
 
 namespace lockwarp::validate {
 
-// Cycles of one instruction of a warp, as measure() has them. A problem says why there are none.
-gpu::Problem modelled_cycles(const programs::Probe& probe, unsigned warps,
-                             const timing::Machine& machine, double& cycles);
+// Cycles of one instruction of a warp, as measure() has them. An error says why there are none.
+[[nodiscard]] launch::Result<double> modelled_cycles(const programs::Probe& probe, unsigned warps,
+                                                     const timing::Machine& machine);
 
 // A row of Probes beside the model.
 struct Beside {

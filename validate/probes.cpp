@@ -15,7 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 using Ordered = nlohmann::ordered_json;
-using gpu::Problem;
+using launch::failure;
+using launch::Result;
 
 constexpr std::string_view schema = "lockwarp-probes/1";
 constexpr size_t max_bytes = size_t{1} << 25;
@@ -38,33 +39,35 @@ bool read_number(const Json& object, const char* key, T& out) {
     return out == n;
 }
 
-Problem read_row(const std::string& key, const Json& j, ProbeRow& out) {
+Result<ProbeRow> read_row(const std::string& key, const Json& j) {
+    ProbeRow out;
     const std::string field = "row '" + key.substr(0, 100) + "': ";
-    if (!j.is_object()) return field + "an object is expected";
+    if (!j.is_object()) return failure(field + "an object is expected");
     for (const auto& [warps, cycles] : j.items()) {
         unsigned n = 0;
         const auto [end, error] = std::from_chars(warps.data(), warps.data() + warps.size(), n);
         if (error != std::errc{} || end != warps.data() + warps.size() || n == 0 || n > max_warps ||
             warps[0] == '0')
-            return field + "a number of warps from 1 to 32 is expected";
-        if (!cycles.is_number()) return field + "a number of cycles is expected";
+            return failure(field + "a number of warps from 1 to 32 is expected");
+        if (!cycles.is_number()) return failure(field + "a number of cycles is expected");
         const double value = cycles.get<double>();
-        if (!std::isfinite(value) || value < 0) return field + "a number of cycles is expected";
+        if (!std::isfinite(value) || value < 0)
+            return failure(field + "a number of cycles is expected");
         out[n] = value;
     }
-    return {};
+    return out;
 }
 
 }  // namespace
 
-Problem measure(gpu::Engine& engine, const programs::Probe& probe, unsigned warps, unsigned times,
-                uint32_t optimization, ProbeMemory& memory, double& cycles) {
+Result<double> measure(gpu::Engine& engine, const programs::Probe& probe, unsigned warps,
+                       unsigned times, uint32_t optimization, ProbeMemory& memory) {
     if (memory.bytes < probe.bytes) {
         if (memory.bytes != 0) engine.release(memory.address);
         memory = {engine.allocate(probe.bytes), probe.bytes};
         if (memory.address == 0) {
             memory = {};
-            return "no memory for " + std::to_string(probe.bytes) + " bytes";
+            return failure("no memory for " + std::to_string(probe.bytes) + " bytes");
         }
     }
     gpu::Job job;
@@ -76,23 +79,23 @@ Problem measure(gpu::Engine& engine, const programs::Probe& probe, unsigned warp
     std::memcpy(job.parameters.data(), &memory.address, sizeof memory.address);
     uint64_t least = UINT64_MAX;
     for (unsigned i = 0; i < times; ++i) {
-        if (Problem why = engine.clear(memory.address, probe.bytes); !why.empty()) return why;
+        if (Result<void> cleared = engine.clear(memory.address, probe.bytes); !cleared)
+            return failure(cleared);
         const gpu::Ran ran = engine.run(job);
-        if (ran.outcome == gpu::Outcome::refused) return ran.what;
+        if (ran.outcome == gpu::Outcome::refused) return failure(ran.what);
         if (ran.outcome != gpu::Outcome::done) {
             // What was allocated is lost.
             engine.release(memory.address);
             memory = {};
-            return ran.what.empty() ? "the kernel did not end" : ran.what;
+            return failure(ran.what.empty() ? "the kernel did not end" : ran.what);
         }
         std::array<uint64_t, max_warps> each{};
         std::vector<uint8_t> bytes(warps * sizeof each[0]);
-        if (Problem why = engine.read(memory.address, bytes); !why.empty()) return why;
+        if (Result<void> read = engine.read(memory.address, bytes); !read) return failure(read);
         std::memcpy(each.data(), bytes.data(), bytes.size());
         least = std::min(least, *std::ranges::max_element(each));
     }
-    cycles = static_cast<double>(least) / probe.instructions;
-    return {};
+    return static_cast<double>(least) / probe.instructions;
 }
 
 std::string probes_json(const Probes& p) {
@@ -118,38 +121,41 @@ std::string probes_json(const Probes& p) {
     return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Problem read_probes(std::string_view json, Probes& out) {
-    if (json.size() > max_bytes) return "the file is too large";
+Result<Probes> read_probes(std::string_view json) {
+    if (json.size() > max_bytes) return failure("the file is too large");
     // Not deeper than the schema, so that no nesting of a hostile text costs stack.
     unsigned depth = 0;
     for (const char c : json) {
         if (c == '{' || c == '[') ++depth;
         if ((c == '}' || c == ']') && depth != 0) --depth;
-        if (depth > 64) return "it is not JSON of this schema";
+        if (depth > 64) return failure("it is not JSON of this schema");
     }
     const Json j = Json::parse(json, nullptr, false);
-    if (!j.is_object()) return "it is not JSON of this schema";
+    if (!j.is_object()) return failure("it is not JSON of this schema");
     std::string found;
     if (!read_text(j, "schema", found) || found != schema)
-        return "its schema is not " + std::string(schema);
+        return failure("its schema is not " + std::string(schema));
     Probes p;
-    if (!read_text(j, "version", p.version)) return "field 'version': a text is expected";
-    if (!read_text(j, "date", p.date)) return "field 'date': a text is expected";
+    if (!read_text(j, "version", p.version)) return failure("field 'version': a text is expected");
+    if (!read_text(j, "date", p.date)) return failure("field 'date': a text is expected");
     const auto device = j.find("device");
     if (device == j.end() || !device->is_object() || !read_text(*device, "name", p.device.name) ||
         !read_text(*device, "driver", p.device.driver) ||
         !read_number(*device, "number", p.device.number) ||
         !read_number(*device, "clock_mhz", p.device.clock_mhz) ||
         !read_number(*device, "memory", p.device.memory))
-        return "field 'device': name, driver, number, clock_mhz and memory are expected";
+        return failure("field 'device': name, driver, number, clock_mhz and memory are expected");
     const auto rows = j.find("rows");
-    if (rows == j.end() || !rows->is_object()) return "field 'rows': an object is expected";
+    if (rows == j.end() || !rows->is_object())
+        return failure("field 'rows': an object is expected");
     for (const auto& [key, row] : rows->items()) {
-        if (key.empty() || key.size() > max_text) return "a row's key is empty or too long";
-        if (Problem why = read_row(key, row, p.rows[key]); !why.empty()) return why;
+        if (key.empty() || key.size() > max_text)
+            return failure("a row's key is empty or too long");
+        Result<ProbeRow> cycles = read_row(key, row);
+        if (!cycles) return failure(cycles);
+        p.rows[key] = std::move(*cycles);
     }
-    out = std::move(p);
-    return {};
+    return p;
 }
 
 std::map<std::string, ProbeSummary> summarize(const Probes& p) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "gpu/engine.hpp"
+#include "launch/result.hpp"
 #include "programs/clock_probe.hpp"
 
 namespace lockwarp::validate {
@@ -24,19 +25,20 @@ struct Probes {
     bool operator==(const Probes&) const = default;
 };
 
-// One row's number: the smallest of `times` runs. A problem is what the engine said, and then
-// cycles is not set. The memory of the probe is allocated once for all and kept in `memory`.
+// One row's number, cycles of one instruction: the smallest of `times` runs. An error is what the
+// engine said. The memory of the probe is allocated once for all and kept in `memory`.
 struct ProbeMemory {
     uint64_t address = 0;
     uint64_t bytes = 0;
 };
-gpu::Problem measure(gpu::Engine& engine, const programs::Probe& probe, unsigned warps,
-                     unsigned times, uint32_t optimization, ProbeMemory& memory, double& cycles);
+[[nodiscard]] launch::Result<double> measure(gpu::Engine& engine, const programs::Probe& probe,
+                                             unsigned warps, unsigned times, uint32_t optimization,
+                                             ProbeMemory& memory);
 
 std::string probes_json(const Probes& p);
 
-// A problem says what is wrong, and then `out` is not set. Fields that are not known are ignored.
-gpu::Problem read_probes(std::string_view json, Probes& out);
+// The text is not trusted. Fields that are not known are ignored.
+[[nodiscard]] launch::Result<Probes> read_probes(std::string_view json);
 
 // What the rows say of one instruction, by the part of the key before " chains", " latency" and
 // " throughput". Cycles; below 0 where no row tells.

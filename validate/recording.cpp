@@ -129,24 +129,24 @@ void write_tracks(const Tracks& t, uint64_t warps, Writer& w) {
 }
 
 // One window. `room`: bytes that tracks may still have; what is taken is subtracted.
-std::string read_tracks(Reader& r, const launch::Case& c, uint64_t& room, Tracks& t) {
+launch::Result<void> read_tracks(Reader& r, const launch::Case& c, uint64_t& room, Tracks& t) {
     gpu::TraceWindow& w = t.window;
     for (uint64_t* v : {&w.first, &w.words, &w.first_cta, &w.ctas, &t.slack}) *v = r.u64();
     if (!r.good) return {};
     const uint64_t max_words = room / word_bytes;
     constexpr uint64_t far = uint64_t{1} << 40;  // first + words is far from overflow
     if (w.ctas == 0 || w.ctas > c.grid.count() || w.first_cta > c.grid.count() - w.ctas)
-        return "a window of its tracks has CTAs that the grid has not";
+        return launch::failure("a window of its tracks has CTAs that the grid has not");
     const uint64_t warps = warps_of(c);
     if (w.first > far || w.words > max_words || t.slack > max_words ||
         w.ctas > r.left() / 8 / warps || w.words + t.slack > max_words / (w.ctas * warps))
-        return "a window of its tracks is larger than what is in it can be";
+        return launch::failure("a window of its tracks is larger than what is in it can be");
     const uint64_t track = (w.words + t.slack) * word_bytes;
     std::vector<uint64_t> kept(w.ctas * warps);
     uint64_t lanes = 0;  // at most max_words * 32
     for (uint64_t& k : kept) {
         k = r.u64();
-        if (k > w.words + t.slack) return "a track is longer than its window";
+        if (k > w.words + t.slack) return launch::failure("a track is longer than its window");
         lanes += k * 32;
     }
     const std::span<const uint8_t> planes = r.take(lanes * 8);
@@ -227,7 +227,7 @@ void write_answer(const Answer& a, const launch::Case& c, Writer& w) {
 }
 
 // Everything before the tracks.
-std::string read_answer(Reader& r, const launch::Case& c, Answer& a) {
+launch::Result<void> read_answer(Reader& r, const launch::Case& c, Answer& a) {
     a.device.name = r.text();
     a.device.driver = r.text();
     a.device.number = r.u32();
@@ -240,15 +240,16 @@ std::string read_answer(Reader& r, const launch::Case& c, Answer& a) {
     const uint8_t fault = r.u8();
     if (outcome > static_cast<uint8_t>(gpu::Outcome::hung) ||
         fault > static_cast<uint8_t>(gpu::Fault::launch_failed))
-        return "an outcome that this version does not know";
+        return launch::failure("an outcome that this version does not know");
     a.ran.outcome = static_cast<gpu::Outcome>(outcome);
     a.ran.fault = static_cast<gpu::Fault>(fault);
     a.outputs.resize(r.count(8));
     if (!a.outputs.empty() && a.outputs.size() != c.bytes.size())
-        return "its buffers afterwards are not as many as before";
+        return launch::failure("its buffers afterwards are not as many as before");
     for (size_t i = 0; i < a.outputs.size() && r.good; ++i) {
         a.outputs[i] = r.bytes();
-        if (a.outputs[i].size() != c.bytes[i].size()) return "a buffer afterwards has another size";
+        if (a.outputs[i].size() != c.bytes[i].size())
+            return launch::failure("a buffer afterwards has another size");
         exclusive_or(a.outputs[i], c.bytes[i]);
     }
     const uint64_t operations = r.u64();
@@ -260,7 +261,7 @@ std::string read_answer(Reader& r, const launch::Case& c, Answer& a) {
         if (i < operations)
             a.traced[i] = bit;
         else if (bit)
-            return "more operations than it says";
+            return launch::failure("more operations than it says");
     }
     return {};
 }
@@ -272,32 +273,34 @@ bool plain_lines(const std::string& s) {
     return std::ranges::all_of(s, [](char c) { return plain(c) || c == '\n' || c == '\t'; });
 }
 
-std::string check_names(const Recording& r) {
-    if (r.name.find('/') != std::string::npos) return "its name has a folder";
+launch::Result<void> check_names(const Recording& r) {
+    if (r.name.find('/') != std::string::npos) return launch::failure("its name has a folder");
     const Answer& a = r.answer;
     if (!plain_line(r.name) || !plain_line(r.made_by) || !plain_line(a.device.name) ||
         !plain_line(a.device.driver) || !std::ranges::all_of(r.c.names, plain_line) ||
         !plain_lines(a.ran.what))
-        return "a name with control characters";
+        return launch::failure("a name with control characters");
     return {};
 }
 
-std::string check_case(const launch::Case& c) {
+launch::Result<void> check_case(const launch::Case& c) {
     const warp::Dim3 g = c.grid, b = c.block;
     if (g.count() == 0 || g.x > max_grid_x || g.y > max_grid_yz || g.z > max_grid_yz)
-        return "a grid that cannot be";
+        return launch::failure("a grid that cannot be");
     if (b.x == 0 || b.y == 0 || b.z == 0 || b.x > max_threads || b.y > max_threads ||
         b.z > max_threads || b.count() > max_threads)
-        return "a block that cannot be";
+        return launch::failure("a block that cannot be");
     for (const launch::Patch& p : c.patches)
         if (p.buffer >= c.bytes.size() || c.parameters.size() < sizeof(uint64_t) ||
             p.at > c.parameters.size() - sizeof(uint64_t))
-            return "an address outside the parameters, or of no buffer";
+            return launch::failure("an address outside the parameters, or of no buffer");
     return {};
 }
 
-std::string check_addresses(const launch::Case& c, const std::vector<uint64_t>& addresses) {
-    if (addresses.size() != c.bytes.size()) return "not as many addresses as buffers";
+launch::Result<void> check_addresses(const launch::Case& c,
+                                     const std::vector<uint64_t>& addresses) {
+    if (addresses.size() != c.bytes.size())
+        return launch::failure("not as many addresses as buffers");
     std::vector<size_t> order(addresses.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::ranges::sort(order, {},
@@ -305,15 +308,15 @@ std::string check_addresses(const launch::Case& c, const std::vector<uint64_t>& 
     for (size_t i = 0; i < order.size(); ++i) {
         const uint64_t at = addresses[order[i]];
         const uint64_t room = i + 1 < order.size() ? addresses[order[i + 1]] - at : UINT64_MAX - at;
-        if (c.bytes[order[i]].size() > room) return "buffers that overlap";
+        if (c.bytes[order[i]].size() > room) return launch::failure("buffers that overlap");
     }
     return {};
 }
 
 // Parses the source, and resolves it as the engine ran it.
-std::string check_program(Recording& r) {
+launch::Result<void> check_program(Recording& r) {
     const std::optional<isa::Arch> arch = isa::arch_named(r.arch);
-    if (!arch) return "recorded on a machine that is not modelled";
+    if (!arch) return launch::failure("recorded on a machine that is not modelled");
     ptx::Parsed parsed = ptx::parse(r.ptx);
     std::vector<ptx::Diagnostic> wrong = std::move(parsed.diagnostics);
     if (wrong.empty()) {
@@ -322,32 +325,33 @@ std::string check_program(Recording& r) {
         wrong = resolved.diagnostics;
         if (wrong.empty() && !r.answer.traced.empty() &&
             r.answer.traced.size() != resolved.program.operations.size())
-            return "its tracks are of another program";
+            return launch::failure("its tracks are of another program");
     }
     if (!wrong.empty())
-        return "its PTX is refused: line " + std::to_string(wrong[0].place.line) + ": " +
-               wrong[0].message;
+        return launch::failure("its PTX is refused: line " + std::to_string(wrong[0].place.line) +
+                               ": " + wrong[0].message);
     r.c.module = std::move(parsed.module);
     return {};
 }
 
-std::string read_fields(Reader& r, Recording& out) {
+launch::Result<void> read_fields(Reader& r, Recording& out) {
     out = Recording{};
     for (std::string* s : {&out.name, &out.ptx, &out.arch, &out.made_by}) *s = r.text();
     read_case(r, out.c);
-    if (std::string why = read_answer(r, out.c, out.answer); !why.empty()) return why;
+    if (launch::Result<void> ok = read_answer(r, out.c, out.answer); !ok) return ok;
     const uint64_t windows = r.count(5 * 8);
     if (!r.good) return {};
-    if (std::string why = check_names(out); !why.empty()) return why;
-    if (std::string why = check_case(out.c); !why.empty()) return why;
-    if (std::string why = check_addresses(out.c, out.answer.addresses); !why.empty()) return why;
-    if (std::string why = check_program(out); !why.empty()) return why;
+    if (launch::Result<void> ok = check_names(out); !ok) return ok;
+    if (launch::Result<void> ok = check_case(out.c); !ok) return ok;
+    if (launch::Result<void> ok = check_addresses(out.c, out.answer.addresses); !ok) return ok;
+    if (launch::Result<void> ok = check_program(out); !ok) return ok;
     uint64_t room = max_recorded;
     for (uint64_t i = 0; i < windows; ++i)
-        if (std::string why = read_tracks(r, out.c, room, out.answer.tracks.emplace_back());
-            !why.empty())
-            return why;
-    return r.left() == 0 ? std::string() : "bytes after its last field";
+        if (launch::Result<void> ok = read_tracks(r, out.c, room, out.answer.tracks.emplace_back());
+            !ok)
+            return ok;
+    if (r.left() != 0) return launch::failure("bytes after its last field");
+    return {};
 }
 
 }  // namespace
@@ -364,11 +368,13 @@ std::vector<uint8_t> body_of(const Recording& recording) {
     return std::move(w.out);
 }
 
-std::string parse_body(std::span<const uint8_t> body, Recording& out) {
+launch::Result<Recording> parse_body(std::span<const uint8_t> body) {
     Reader r(body);
-    const std::string why = read_fields(r, out);
-    if (!r.good) return "not right: a field ends early";
-    return why.empty() ? why : "not right: " + why;
+    Recording out;
+    const launch::Result<void> read = read_fields(r, out);
+    if (!r.good) return launch::failure("not right: a field ends early");
+    if (!read) return launch::failure("not right: " + read.error().sentence);
+    return out;
 }
 
 std::vector<uint8_t> seal(std::span<const uint8_t> body, int level) {
@@ -387,31 +393,32 @@ std::vector<uint8_t> seal(std::span<const uint8_t> body, int level) {
     return std::move(w.out);
 }
 
-std::string unseal(std::span<const uint8_t> file, std::vector<uint8_t>& body) {
+launch::Result<std::vector<uint8_t>> unseal(std::span<const uint8_t> file) {
+    using launch::failure;
     if (file.size() <= magic.size() || !std::ranges::equal(file.first(magic.size()), magic) ||
         file[magic.size()] == 0)
-        return "not a Lockwarp recording";
+        return failure("not a Lockwarp recording");
     if (const unsigned v = file[magic.size()]; v > version)
-        return "made by a newer Lockwarp (format " + std::to_string(v) + "; this one reads " +
-               std::to_string(version) + ")";
-    if (file.size() < header_bytes) return "cut off";
+        return failure("made by a newer Lockwarp (format " + std::to_string(v) +
+                       "; this one reads " + std::to_string(version) + ")");
+    if (file.size() < header_bytes) return failure("cut off");
     Reader r(file);
     r.take(magic.size() + 1);
     const uint64_t frame_bytes = r.u64(), body_bytes = r.u64(), frame_sum = r.u64();
-    if (r.u64() != checksum(file.first(header_bytes - 8))) return "damaged (checksum)";
+    if (r.u64() != checksum(file.first(header_bytes - 8))) return failure("damaged (checksum)");
     const std::span<const uint8_t> frame = file.subspan(header_bytes);
-    if (frame.size() < frame_bytes) return "cut off";
-    if (frame.size() > frame_bytes) return "damaged (bytes after its end)";
-    if (checksum(frame) != frame_sum) return "damaged (checksum)";
+    if (frame.size() < frame_bytes) return failure("cut off");
+    if (frame.size() > frame_bytes) return failure("damaged (bytes after its end)");
+    if (checksum(frame) != frame_sum) return failure("damaged (checksum)");
     // A block of a frame has at least 4 bytes and at most 128 KiB of content.
     if (body_bytes > max_recorded || body_bytes / (128 << 10) > frame_bytes / 4 ||
         ZSTD_getFrameContentSize(frame.data(), frame.size()) != body_bytes ||
         ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size())
-        return "damaged (its size is not what it says)";
-    body.resize(body_bytes);
+        return failure("damaged (its size is not what it says)");
+    std::vector<uint8_t> body(body_bytes);
     const size_t size = ZSTD_decompress(body.data(), body.size(), frame.data(), frame.size());
-    if (ZSTD_isError(size) || size != body_bytes) return "damaged (its frame)";
-    return {};
+    if (ZSTD_isError(size) || size != body_bytes) return failure("damaged (its frame)");
+    return body;
 }
 
 }  // namespace detail
@@ -431,10 +438,10 @@ std::vector<uint8_t> write_recording(const Recording& recording) {
     return detail::seal(body, body.size() <= quickly ? 19 : 9);
 }
 
-std::string read_recording(std::span<const uint8_t> bytes, Recording& out) {
-    std::vector<uint8_t> body;
-    if (std::string why = detail::unseal(bytes, body); !why.empty()) return why;
-    return detail::parse_body(body, out);
+launch::Result<Recording> read_recording(std::span<const uint8_t> bytes) {
+    launch::Result<std::vector<uint8_t>> body = detail::unseal(bytes);
+    if (!body) return launch::failure(body);
+    return detail::parse_body(*body);
 }
 
 }  // namespace lockwarp::validate

@@ -45,6 +45,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/result.hpp"
 #include "validate/lockstep.hpp"
 
 namespace lockwarp::validate {
@@ -65,21 +66,21 @@ inline constexpr uint64_t max_recorded = uint64_t{1} << 30;
 // window says.
 std::vector<uint8_t> write_recording(const Recording& recording);
 
-// A sentence where the bytes are no recording, are cut off or damaged, are of a newer version, or
-// say what cannot be; `out` is then of no use. What it accepts belongs together: every buffer has
+// An error where the bytes are no recording, are cut off or damaged, are of a newer version, or say
+// what cannot be. What it accepts belongs together: every buffer has
 // its name, bytes and address, no two overlap, patches lie in the parameters, the module resolves
 // for the architecture, and tracks have the size that their window says.
-std::string read_recording(std::span<const uint8_t> bytes, Recording& out);
+[[nodiscard]] launch::Result<Recording> read_recording(std::span<const uint8_t> bytes);
 
 namespace detail {  // for tests: the two layers of the file
 
 // Fields to body, and back.
 std::vector<uint8_t> body_of(const Recording& recording);
-std::string parse_body(std::span<const uint8_t> body, Recording& out);
+[[nodiscard]] launch::Result<Recording> parse_body(std::span<const uint8_t> body);
 
 // Body to file, and back. level: Zstandard's, 1 to 19.
 std::vector<uint8_t> seal(std::span<const uint8_t> body, int level = 19);
-std::string unseal(std::span<const uint8_t> file, std::vector<uint8_t>& body);
+[[nodiscard]] launch::Result<std::vector<uint8_t>> unseal(std::span<const uint8_t> file);
 
 }  // namespace detail
 

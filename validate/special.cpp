@@ -122,14 +122,16 @@ std::span<uint8_t> bytes_of(std::vector<Item>& items) {
 }
 
 // The kernel over a range, `kept` operands of it one by one.
-gpu::Problem check(gpu::Engine& engine, const SpecialForm& form, uint32_t optimization, Range range,
-                   std::vector<CheckedChunk>& chunks, std::vector<CheckedOperand>& operands) {
+launch::Result<void> check(gpu::Engine& engine, const SpecialForm& form, uint32_t optimization,
+                           Range range, std::vector<CheckedChunk>& chunks,
+                           std::vector<CheckedOperand>& operands) {
     const std::string entry = special_entry(form);
-    if (entry.empty()) return "no kernel has this instruction";
+    if (entry.empty()) return launch::failure("no kernel has this instruction");
     chunks.assign(range.chunks(), {});
     const Buffer chunk_buffer(engine, bytes_of(chunks).size());
     const Buffer operand_buffer(engine, bytes_of(operands).size());
-    if (chunk_buffer.address() == 0 || operand_buffer.address() == 0) return "no memory on the GPU";
+    if (chunk_buffer.address() == 0 || operand_buffer.address() == 0)
+        return launch::failure("no memory on the GPU");
     gpu::Job job;
     job.ptx = gpu::special_ptx(form.target);
     job.entry = entry;
@@ -140,13 +142,13 @@ gpu::Problem check(gpu::Engine& engine, const SpecialForm& form, uint32_t optimi
                                 uint64_t{operands.size()}, operand_buffer.address()})
         for (int i = 0; i < 8; ++i) job.parameters.push_back(static_cast<uint8_t>(word >> (8 * i)));
     // What the kernel does not write must not look like a result.
-    if (gpu::Problem why = engine.clear(chunk_buffer.address(), bytes_of(chunks).size());
-        !why.empty())
-        return why;
+    if (launch::Result<void> ok = engine.clear(chunk_buffer.address(), bytes_of(chunks).size());
+        !ok)
+        return ok;
     if (const gpu::Ran ran = engine.run(job); ran.outcome != gpu::Outcome::done)
-        return ran.what.empty() ? "the kernel did not end" : ran.what;
-    if (gpu::Problem why = engine.read(chunk_buffer.address(), bytes_of(chunks)); !why.empty())
-        return why;
+        return launch::failure(ran.what.empty() ? "the kernel did not end" : ran.what);
+    if (launch::Result<void> ok = engine.read(chunk_buffer.address(), bytes_of(chunks)); !ok)
+        return ok;
     if (operands.empty()) return {};
     return engine.read(operand_buffer.address(), bytes_of(operands));
 }
@@ -170,13 +172,13 @@ std::vector<uint64_t> host_digests(const SpecialForm& form, Range range, const S
 }
 
 // The first differing operands of a chunk, fetched one by one.
-gpu::Problem look_into(gpu::Engine& engine, Range chunk, const SpecialOptions& o,
-                       SpecialReport& report) {
+launch::Result<void> look_into(gpu::Engine& engine, Range chunk, const SpecialOptions& o,
+                               SpecialReport& report) {
     const SpecialForm& f = report.form;
     std::vector<CheckedChunk> chunks;
     std::vector<CheckedOperand> operands(chunk.end - chunk.first);
-    if (gpu::Problem why = check(engine, f, o.optimization, chunk, chunks, operands); !why.empty())
-        return why;
+    if (launch::Result<void> ok = check(engine, f, o.optimization, chunk, chunks, operands); !ok)
+        return ok;
     for (size_t i = 0; i < operands.size() && report.shown.size() < o.max_shown; ++i) {
         const gpu::Operand x = gpu::operand(f, chunk.first + i);
         const uint64_t host = num::special_function(*o.tables, f.function, f.type, f.ftz, x.a, x.b);
@@ -232,7 +234,10 @@ std::vector<SpecialReport> sweep_special(const SpecialForm& form,
         if (!r.problem.empty() || stopped(options)) continue;
         const auto begin = Clock::now();
         std::vector<CheckedOperand> none;
-        r.problem = check(*engines[e], form, options.optimization, range, found[e], none);
+        if (const launch::Result<void> ok =
+                check(*engines[e], form, options.optimization, range, found[e], none);
+            !ok)
+            r.problem = ok.error().sentence;
         r.gpu_seconds = seconds_since(begin);
     }
     if (range.first == range.end || stopped(options)) return reports;
@@ -251,7 +256,10 @@ std::vector<SpecialReport> sweep_special(const SpecialForm& form,
             r.different_on_gpu += found[e][i].different;
             r.different_chunks += differs;
             if ((differs || found[e][i].different != 0) && r.shown.size() < options.max_shown)
-                r.problem = look_into(*engines[e], range.chunk(i), options, r);
+                if (const launch::Result<void> ok =
+                        look_into(*engines[e], range.chunk(i), options, r);
+                    !ok)
+                    r.problem = ok.error().sentence;
         }
     }
     return reports;

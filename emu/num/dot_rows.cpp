@@ -59,14 +59,12 @@ constexpr std::array volta{
     Arithmetic{Type::f16, Type::f32, 0, 0, 0, fused_blocks, volta_f32},
     Arithmetic{Type::f16, Type::f16, 0, 0, 0, fused_blocks, volta_f16},
 };
-// Turing's tensor core has Ampere's numbers.
+// Ampere's tensor core has Turing's numbers.
 constexpr std::array turing{
     Arithmetic{Type::f16, Type::f32, 0, 0, 0, fused_blocks, ampere_f32},
     Arithmetic{Type::f16, Type::f16, 0, 0, 0, fused_blocks, ampere_f16},
 };
 constexpr std::array ampere{
-    Arithmetic{Type::f16, Type::f32, 0, 0, 0, fused_blocks, ampere_f32},
-    Arithmetic{Type::f16, Type::f16, 0, 0, 0, fused_blocks, ampere_f16},
     Arithmetic{Type::bf16, Type::f32, 0, 0, 0, fused_blocks, ampere_f32},
     Arithmetic{Type::tf32, Type::f32, 0, 0, 0, fused_blocks, ampere_tf32},
 };
@@ -127,10 +125,11 @@ constexpr Sum sum(Arch arch, Parts... parts) {
 constexpr std::array sums{
     sum(Arch::sm_70, List::volta),
     sum(Arch::sm_75, List::turing, List::integers),
-    sum(Arch::sm_80, List::routine, List::ampere, List::f64, List::integers),
-    sum(Arch::sm_86, List::routine, List::ampere, List::f64, List::integers),
-    sum(Arch::sm_87, List::routine, List::ampere, List::f64, List::integers),
-    sum(Arch::sm_89, List::routine, List::ampere, List::f64, List::integers, List::ada_fp8),
+    sum(Arch::sm_80, List::routine, List::turing, List::ampere, List::f64, List::integers),
+    sum(Arch::sm_86, List::routine, List::turing, List::ampere, List::f64, List::integers),
+    sum(Arch::sm_87, List::routine, List::turing, List::ampere, List::f64, List::integers),
+    sum(Arch::sm_89, List::routine, List::turing, List::ampere, List::f64, List::integers,
+        List::ada_fp8),
     sum(Arch::sm_90, List::routine, List::hopper, List::f64, List::integers, List::fp8_by_f16),
     sum(Arch::sm_100, List::routine, List::hopper, List::f64, List::integers, List::fp8_by_f16),
     sum(Arch::sm_103, List::routine, List::hopper, List::f64, List::integers, List::fp8_by_f16),
@@ -170,7 +169,8 @@ constexpr std::string_view hmma_1684 = "as sm_90; HMMA.1684 in the code of ptxas
 // The published results of A100, A2, L40S and B200 are of one block of products; of a chain of them
 // the literature speaks.
 constexpr Source one_block(Arch arch, Type a, Type d, std::string_view source) {
-    return {arch, List::ampere, replayed, source, a, d, false, literature};
+    return {arch,      a == Type::f16 ? List::turing : List::ampere, replayed, source, a, d, false,
+            literature};
 }
 
 constexpr std::array sources{
@@ -202,6 +202,7 @@ constexpr std::array sources{
     Source{Arch::sm_86, List::integers, literature, "PTX manual"},
 
     Source{Arch::sm_87, List::routine, derived, "as sm_80 and sm_86"},
+    Source{Arch::sm_87, List::turing, derived, "as sm_80 and sm_86"},
     Source{Arch::sm_87, List::ampere, derived, "as sm_80 and sm_86"},
     Source{Arch::sm_87, List::f64, derived, "as sm_80 and sm_86"},
     Source{Arch::sm_87, List::integers, literature, "PTX manual"},

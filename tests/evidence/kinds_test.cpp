@@ -22,7 +22,7 @@ programs::Generated generated(isa::Arch arch, const std::string& key, uint64_t s
     o.only = {key};
     o.instructions = 3;
     o.ctas = o.warps = 1;
-    return generate(o);
+    return generate(o).value();
 }
 
 TEST(Kinds, ProgramsNameTheTargetThatHasThem) {

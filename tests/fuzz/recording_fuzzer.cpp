@@ -21,13 +21,11 @@ bool large(const validate::Recording& r) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace lockwarp;
     const std::span<const uint8_t> bytes(data, size);
-    validate::Recording file;
-    (void)validate::read_recording(bytes, file);
-    validate::Recording recording;
-    const std::string problem = validate::detail::parse_body(bytes, recording);
-    must(problem.size() < 5000, "a short problem");
-    if (!problem.empty() || large(recording)) return 0;
-    const std::vector<uint8_t> body = validate::detail::body_of(recording);
+    (void)validate::read_recording(bytes);
+    const launch::Result<validate::Recording> recording = validate::detail::parse_body(bytes);
+    must(recording || recording.error().sentence.size() < 5000, "a short sentence");
+    if (!recording || large(*recording)) return 0;
+    const std::vector<uint8_t> body = validate::detail::body_of(*recording);
     must(std::equal(body.begin(), body.end(), bytes.begin(), bytes.end()),
          "a body is written as it was read");
     return 0;

@@ -19,6 +19,7 @@
 #include "gpu/child.hpp"
 #include "gpu/driver.hpp"
 #include "launch/input.hpp"
+#include "tests/results.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/lockstep.hpp"
 
@@ -74,21 +75,21 @@ class Fake : public Engine {
         if (memory_.erase(address) != 1) _exit(7);
     }
 
-    gpu::Problem write(uint64_t address, std::span<const uint8_t> bytes) override {
-        if (bytes.size() == 13) return "thirteen bytes";
+    launch::Result<void> write(uint64_t address, std::span<const uint8_t> bytes) override {
+        if (bytes.size() == 13) return launch::failure("thirteen bytes");
         if (bytes.size() == 14) _exit(14);
         if (!bytes.empty()) std::memcpy(at(address), bytes.data(), bytes.size());
         return {};
     }
 
-    gpu::Problem clear(uint64_t address, uint64_t bytes) override {
-        if (bytes == 13) return "thirteen zeros";
+    launch::Result<void> clear(uint64_t address, uint64_t bytes) override {
+        if (bytes == 13) return launch::failure("thirteen zeros");
         if (bytes != 0) std::memset(at(address), 0, bytes);
         return {};
     }
 
-    gpu::Problem read(uint64_t address, std::span<uint8_t> bytes) override {
-        if (bytes.size() == 13) return "thirteen bytes read";
+    launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
+        if (bytes.size() == 13) return launch::failure("thirteen bytes read");
         if (!bytes.empty()) std::memcpy(bytes.data(), at(address), bytes.size());
         return {};
     }
@@ -172,11 +173,11 @@ void expect_round_trip(Engine& engine, size_t bytes) {
     std::vector<uint8_t> out(bytes, 0x55);
     const uint64_t address = engine.allocate(bytes);
     ASSERT_NE(address, 0u) << bytes;
-    EXPECT_EQ(engine.write(address, in), "") << bytes;
-    EXPECT_EQ(engine.read(address, out), "") << bytes;
+    EXPECT_EQ(sentence_of(engine.write(address, in)), "") << bytes;
+    EXPECT_EQ(sentence_of(engine.read(address, out)), "") << bytes;
     EXPECT_TRUE(in == out) << bytes;
-    EXPECT_EQ(engine.clear(address, bytes), "") << bytes;
-    EXPECT_EQ(engine.read(address, out), "") << bytes;
+    EXPECT_EQ(sentence_of(engine.clear(address, bytes)), "") << bytes;
+    EXPECT_EQ(sentence_of(engine.read(address, out)), "") << bytes;
     EXPECT_TRUE(out == std::vector<uint8_t>(bytes)) << bytes;
     engine.release(address);
 }
@@ -212,26 +213,26 @@ TEST(Child, PartsOfABufferAreWrittenAndRead) {
     const uint64_t address = engine->allocate(100);
     const std::vector<uint8_t> in = pattern(20);
     std::vector<uint8_t> out(40);
-    ASSERT_EQ(engine->clear(address, 100), "");
-    EXPECT_EQ(engine->write(address + 80, in), "");
-    EXPECT_EQ(engine->read(address + 60, out), "");
+    ASSERT_EQ(sentence_of(engine->clear(address, 100)), "");
+    EXPECT_EQ(sentence_of(engine->write(address + 80, in)), "");
+    EXPECT_EQ(sentence_of(engine->read(address + 60, out)), "");
     EXPECT_TRUE(std::equal(in.begin(), in.end(), out.begin() + 20));
-    EXPECT_EQ(engine->write(address + 81, in),
+    EXPECT_EQ(sentence_of(engine->write(address + 81, in)),
               "20 bytes at 0x10000000051 are not memory that the "
               "engine's process has");
-    EXPECT_NE(engine->read(address - 1, out), "");
-    EXPECT_NE(engine->clear(address, 101), "");
-    EXPECT_NE(engine->clear(address, UINT64_MAX), "");
+    EXPECT_NE(sentence_of(engine->read(address - 1, out)), "");
+    EXPECT_NE(sentence_of(engine->clear(address, 101)), "");
+    EXPECT_NE(sentence_of(engine->clear(address, UINT64_MAX)), "");
 }
 
-TEST(Child, TheEnginesProblemsArrive) {
+TEST(Child, TheEnginesErrorsArrive) {
     const auto engine = fake();
     const uint64_t address = engine->allocate(100);
     std::vector<uint8_t> bytes(13);
-    EXPECT_EQ(engine->write(address, bytes), "thirteen bytes");
-    EXPECT_EQ(engine->read(address, bytes), "thirteen bytes read");
-    EXPECT_EQ(engine->clear(address, 13), "thirteen zeros");
-    EXPECT_EQ(engine->clear(address, 12), "");
+    EXPECT_EQ(sentence_of(engine->write(address, bytes)), "thirteen bytes");
+    EXPECT_EQ(sentence_of(engine->read(address, bytes)), "thirteen bytes read");
+    EXPECT_EQ(sentence_of(engine->clear(address, 13)), "thirteen zeros");
+    EXPECT_EQ(sentence_of(engine->clear(address, 12)), "");
     EXPECT_EQ(engine->allocate(UINT64_MAX), 0u);
 }
 
@@ -257,9 +258,9 @@ TEST(Child, AFaultEndsTheChildAndAnotherBegins) {
     EXPECT_EQ(ran.fault, Fault::misaligned_address);
     EXPECT_TRUE(is_gone(static_cast<pid_t>(engine->device().clock_mhz)));
     std::vector<uint8_t> bytes(64);
-    EXPECT_NE(engine->write(old, bytes), "");
-    EXPECT_NE(engine->read(old, bytes), "");
-    EXPECT_NE(engine->clear(old, 64), "");
+    EXPECT_NE(sentence_of(engine->write(old, bytes)), "");
+    EXPECT_NE(sentence_of(engine->read(old, bytes)), "");
+    EXPECT_NE(sentence_of(engine->clear(old, 64)), "");
     engine->release(old);
     EXPECT_EQ(counters().opened, opened + 1);
     expect_round_trip(*engine, 64);
@@ -267,9 +268,9 @@ TEST(Child, AFaultEndsTheChildAndAnotherBegins) {
     // The fake's process would end if this reached it.
     const uint64_t other = engine->allocate(1);
     engine->release(old + 1);
-    EXPECT_EQ(engine->clear(other, 1), "");
+    EXPECT_EQ(sentence_of(engine->clear(other, 1)), "");
     EXPECT_EQ(run(*engine, "hang itself").outcome, Outcome::hung);
-    EXPECT_NE(engine->clear(other, 1), "");
+    EXPECT_NE(sentence_of(engine->clear(other, 1)), "");
 }
 
 TEST(Child, AKernelWithoutEndIsHung) {
@@ -282,7 +283,7 @@ TEST(Child, AKernelWithoutEndIsHung) {
     EXPECT_EQ(ran.outcome, Outcome::hung);
     EXPECT_EQ(ran.what, "no end after 0.3 s");
     EXPECT_TRUE(is_gone(counters().endless));
-    EXPECT_NE(engine->clear(old, 64), "");
+    EXPECT_NE(sentence_of(engine->clear(old, 64)), "");
     EXPECT_EQ(run(*engine, "anything").outcome, Outcome::done);
     expect_round_trip(*engine, 1000);
 }
@@ -323,8 +324,9 @@ TEST(Child, AProcessThatDiesIsAFault) {
     EXPECT_EQ(ran.fault, Fault::launch_failed);
     EXPECT_EQ(ran.what, "the process died: Killed");
     const uint64_t address = engine->allocate(100);
-    EXPECT_EQ(engine->write(address, std::vector<uint8_t>(14)), "the process died: exit status 14");
-    EXPECT_NE(engine->clear(address, 1), "");
+    EXPECT_EQ(sentence_of(engine->write(address, std::vector<uint8_t>(14))),
+              "the process died: exit status 14");
+    EXPECT_NE(sentence_of(engine->clear(address, 1)), "");
     expect_round_trip(*engine, 10);
 }
 
@@ -449,7 +451,7 @@ TEST(Child, TakesNoNoticeOfInterrupts) {
     const uint64_t address = engine->allocate(5);
     kill(pid, SIGINT);
     kill(pid, SIGTERM);
-    EXPECT_EQ(engine->clear(address, 5), "");
+    EXPECT_EQ(sentence_of(engine->clear(address, 5)), "");
 }
 
 TEST(Child, WritesNothingToStandardOutput) {
@@ -508,7 +510,8 @@ TEST(ChildEmulator, LockstepIsAsWithoutTheChild) {
     auto loaded = launch::load({LOCKWARP_SOURCE_DIR "/gpu/kernels/mma_ldmatrix.json"}, "sm_90");
     ASSERT_TRUE(loaded);
     launch::Case c;
-    ASSERT_EQ(launch::make_case(loaded->in.launch, loaded->in.module, loaded->program, c), "");
+    ASSERT_EQ(take(launch::make_case(loaded->in.launch, loaded->in.module, loaded->program), c),
+              "");
     validate::EmulatorEngine here(isa::Arch::sm_90, false, 1);
     const auto there = emulator_in_child();
     ASSERT_NE(there, nullptr);

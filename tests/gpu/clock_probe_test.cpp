@@ -10,6 +10,7 @@
 #include <set>
 
 #include "emu/lockwarp.hpp"
+#include "tests/results.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/probes.hpp"
 
@@ -39,7 +40,7 @@ void run(isa::Arch arch, const std::vector<Probe>& probes, unsigned warps, size_
         const Probe& p = probes[i];
         if (std::ranges::find(p.warps, warps) == p.warps.end()) continue;
         double cycles = -1;
-        const gpu::Problem why = validate::measure(engine, p, warps, 1, 4, memory, cycles);
+        const std::string why = take(validate::measure(engine, p, warps, 1, 4, memory), cycles);
         EXPECT_EQ(why, "") << p.key << ", " << warps << " warps";
         EXPECT_GE(cycles, 0) << p.key;
     }

@@ -7,6 +7,7 @@
 
 #include "launch/launch_file.hpp"
 #include "launch/values.hpp"
+#include "tests/results.hpp"
 
 namespace lockwarp::launch {
 namespace {
@@ -17,9 +18,9 @@ std::vector<uint8_t> bytes_of(uint64_t count, const std::string& init) {
         R"({"schema":"lockwarp-launch/1","ptx":"k","grid":[1],"block":[1],"buffers":{"A":{"bytes":)" +
         std::to_string(count) + R"(,"init":)" + init + "}}}";
     LaunchFile file;
-    EXPECT_EQ(parse_launch_file(text, "x.json", file), "");
+    EXPECT_EQ(take(parse_launch_file(text, "x.json"), file), "");
     std::vector<uint8_t> out;
-    EXPECT_EQ(initial_bytes(file, file.buffers.at(0), out), "");
+    EXPECT_EQ(take(initial_bytes(file, file.buffers.at(0)), out), "");
     return out;
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "emu/lockwarp.hpp"
+#include "tests/results.hpp"
 
 namespace lockwarp::launch {
 namespace {
@@ -31,24 +32,25 @@ std::string text_with(const Fields& changed) {
     return text + "}";
 }
 
-Problem problem_of(const std::string& text) {
+std::string problem_of(const std::string& text) {
     LaunchFile file;
-    return parse_launch_file(text, "x.json", file);
+    return take(parse_launch_file(text, "x.json"), file);
 }
 
 TEST(LaunchFile, ReadsEveryField) {
     LaunchFile f;
-    ASSERT_EQ(parse_launch_file(text_with({{"entry", R"("k")"},
-                                           {"arch", R"("sm_80")"},
-                                           {"dynamic_shared", "49152"},
-                                           {"cooperative", "true"},
-                                           {"args",
-                                            R"([{"buffer": "A", "offset": 16}, {"s32": -5},
+    ASSERT_EQ(take(parse_launch_file(text_with({{"entry", R"("k")"},
+                                                {"arch", R"("sm_80")"},
+                                                {"dynamic_shared", "49152"},
+                                                {"cooperative", "true"},
+                                                {"args",
+                                                 R"([{"buffer": "A", "offset": 16}, {"s32": -5},
        {"f16": 1.5}, {"u16": 15360}, {"f32": "0x7fc00001"}, {"f64": "-inf"}, {"s64": -1},
        {"u64": 18446744073709551615},
        {"bytes": "0000000000000000ff00", "pointers": {"0": "B"}},
        {"bytes": "00000000000000000000", "pointers": {"2": {"buffer": "B", "offset": 8}}}])"}}),
-                                "folder/x.json", f),
+                                     "folder/x.json"),
+                   f),
               "");
     EXPECT_EQ(f.folder, "folder");
     EXPECT_EQ(f.ptx, "k.ptx");
@@ -81,7 +83,7 @@ TEST(LaunchFile, ReadsEveryField) {
 
 TEST(LaunchFile, WarnsOfUnknownFields) {
     LaunchFile f;
-    ASSERT_EQ(parse_launch_file(text_with({{"gird", "[1]"}}), "x.json", f), "");
+    ASSERT_EQ(take(parse_launch_file(text_with({{"gird", "[1]"}}), "x.json"), f), "");
     EXPECT_EQ(f.warnings, std::vector<std::string>{"x.json: unknown field 'gird' is ignored"});
 }
 
@@ -181,7 +183,7 @@ TEST(LaunchFile, InitsThatAreWrong) {
          ".sequence.step': a number is expected, not null"},
     };
     for (const auto& c : cases) {
-        const Problem problem =
+        const std::string problem =
             problem_of(text_with({{"buffers", R"({"A": {"bytes": 64, "init": )" + c.init + "}}"}}));
         EXPECT_TRUE(problem.starts_with("x.json: field 'buffers.A.init")) << problem;
         EXPECT_NE(problem.find(c.expected), std::string::npos) << c.init << "\n  " << problem;
@@ -211,33 +213,35 @@ TEST(LaunchFile, DeepNestingIsSurvived) {
 
 TEST(LaunchFile, FilesOfBuffers) {
     LaunchFile f;
-    ASSERT_EQ(parse_launch_file(
-                  text_with({{"buffers", R"({"A": {"bytes": 7, "init": {"file": "no-such"}}})"},
-                             {"args", ""},
-                             {"outputs", ""}}),
-                  "no/x.json", f),
-              "");
+    ASSERT_EQ(
+        take(parse_launch_file(
+                 text_with({{"buffers", R"({"A": {"bytes": 7, "init": {"file": "no-such"}}})"},
+                            {"args", ""},
+                            {"outputs", ""}}),
+                 "no/x.json"),
+             f),
+        "");
     std::vector<uint8_t> out;
-    EXPECT_EQ(initial_bytes(f, f.buffers[0], out),
+    EXPECT_EQ(take(initial_bytes(f, f.buffers[0]), out),
               "no/x.json: field 'buffers.A.init.file': no/no-such: No such file or directory");
     f.buffers[0].init.file = "/";
-    EXPECT_EQ(initial_bytes(f, f.buffers[0], out),
+    EXPECT_EQ(take(initial_bytes(f, f.buffers[0]), out),
               "no/x.json: field 'buffers.A.init.file': /: not a regular file");
     f.buffers[0].init.kind = InitKind::random;
     f.buffers[0].init.type = isa::Type::f32;
-    EXPECT_EQ(initial_bytes(f, f.buffers[0], out),
+    EXPECT_EQ(take(initial_bytes(f, f.buffers[0]), out),
               "no/x.json: field 'buffers.A.bytes': 7 is not a multiple of 4, the bytes of f32");
 }
 
 // The arguments in the kernel's parameter space.
-Problem prepared(const std::string& args, Prepared& out) {
+std::string prepared(const std::string& args, Prepared& out) {
     const ptx::Parsed parsed = ptx::parse(
         ".version 7.0\n.target sm_80\n.address_size 64\n"
         ".entry k(.param .u32 n, .param .u64 a, .param .align 8 .b8 s[16]) {}\n");
     const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_80, "");
     LaunchFile f;
-    EXPECT_EQ(parse_launch_file(text_with({{"args", args}}), "x.json", f), "");
-    return prepare(f, resolved.program, out);
+    EXPECT_EQ(take(parse_launch_file(text_with({{"args", args}}), "x.json"), f), "");
+    return take(prepare(f, resolved.program), out);
 }
 
 TEST(LaunchFile, ArgumentsAreLaidOut) {

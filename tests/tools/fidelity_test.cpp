@@ -8,6 +8,7 @@
 
 #include "emu/lockwarp.hpp"
 #include "programs/suite.hpp"
+#include "tests/results.hpp"
 #include "tests/tools/process.hpp"
 #include "tools/commands/fidelity_command.hpp"
 #include "tools/report/fidelity_table.hpp"
@@ -95,18 +96,18 @@ TEST(FidelityTable, IsWhatTheRecordingsHold) {
     folder.write("brev.lwr", recorded("brev", isa::Arch::sm_90));
     folder.write("other.json", "{}");
     folder.write("notes.txt", "ignored");
-    std::string table;
-    size_t rows = 0;
-    ASSERT_EQ(recorded_table(folder.path.string(), table, rows), "");
-    EXPECT_GT(rows, 5u);
-    EXPECT_TRUE(contains(table, "\tsm_90\ta \"machine\"\t1.0\t")) << table;
+    RecordedTable table;
+    ASSERT_EQ(take(recorded_table(folder.path.string()), table), "");
+    EXPECT_GT(table.rows, 5u);
+    EXPECT_TRUE(contains(table.text, "\tsm_90\ta \"machine\"\t1.0\t")) << table.text;
     // Each lane of 16 warps.
-    EXPECT_TRUE(contains(table, "\nbrev.b32\tsm_90\ta \"machine\"\t1.0\t512\t0\n")) << table;
-    EXPECT_TRUE(contains(table, "\nret\tsm_90\ta \"machine\"\t1.0\t0\t0\n")) << table;
+    EXPECT_TRUE(contains(table.text, "\nbrev.b32\tsm_90\ta \"machine\"\t1.0\t512\t0\n"))
+        << table.text;
+    EXPECT_TRUE(contains(table.text, "\nret\tsm_90\ta \"machine\"\t1.0\t0\t0\n")) << table.text;
     // Twice the recordings, twice the values.
     folder.write("again.lwr", recorded("brev", isa::Arch::sm_90));
-    ASSERT_EQ(recorded_table(folder.path.string(), table, rows), "");
-    EXPECT_TRUE(contains(table, "\t1024\t0\n")) << table;
+    ASSERT_EQ(take(recorded_table(folder.path.string()), table), "");
+    EXPECT_TRUE(contains(table.text, "\t1024\t0\n")) << table.text;
 }
 
 TEST(FidelityTable, SaysWhatDiffers) {
@@ -114,7 +115,8 @@ TEST(FidelityTable, SaysWhatDiffers) {
     validate::Recording r;
     const std::string file = recorded("brev", isa::Arch::sm_90);
     ASSERT_EQ(
-        validate::read_recording({reinterpret_cast<const uint8_t*>(file.data()), file.size()}, r),
+        take(validate::read_recording({reinterpret_cast<const uint8_t*>(file.data()), file.size()}),
+             r),
         "");
     // One bit of the first result of brev: the record of warp 0, lane 0.
     std::vector<uint8_t>& words = r.answer.tracks[0].words;
@@ -134,12 +136,11 @@ TEST(FidelityTable, SaysWhatDiffers) {
     words[at] ^= 1;
     const std::vector<uint8_t> changed = validate::write_recording(r);
     folder.write("brev.lwr", {changed.begin(), changed.end()});
-    std::string table;
-    size_t rows = 0;
-    ASSERT_EQ(recorded_table(folder.path.string(), table, rows), "");
-    EXPECT_TRUE(contains(table, "\t512\t1\n")) << table;
+    RecordedTable table;
+    ASSERT_EQ(take(recorded_table(folder.path.string()), table), "");
+    EXPECT_TRUE(contains(table.text, "\t512\t1\n")) << table.text;
     // What has no results of its own is not said to be identical.
-    EXPECT_FALSE(contains(table, "\nret\t")) << table;
+    EXPECT_FALSE(contains(table.text, "\nret\t")) << table.text;
 }
 
 TEST(FidelityTable, AddsReportsOfFuzz) {
@@ -158,18 +159,18 @@ TEST(FidelityTable, AddsReportsOfFuzz) {
     summary.instructions["brev.b32"].values = 32;
     summary.instructions["brev.b32"].different = 1;
     folder.write("fuzz.json", summary_json(summary));
-    std::string table;
-    size_t rows = 0;
-    ASSERT_EQ(recorded_table(folder.path.string(), table, rows), "");
-    EXPECT_EQ(rows, 2u);
-    EXPECT_TRUE(contains(table, "\nmma.m16n8k16.f32.f16.f16.f32\tsm_90\tNVIDIA H200\t580\t64\t0\n"))
-        << table;
-    EXPECT_TRUE(contains(table, "\nbrev.b32\tsm_90\tNVIDIA H200\t580\t32\t1\n")) << table;
+    RecordedTable table;
+    ASSERT_EQ(take(recorded_table(folder.path.string()), table), "");
+    EXPECT_EQ(table.rows, 2u);
+    EXPECT_TRUE(
+        contains(table.text, "\nmma.m16n8k16.f32.f16.f16.f32\tsm_90\tNVIDIA H200\t580\t64\t0\n"))
+        << table.text;
+    EXPECT_TRUE(contains(table.text, "\nbrev.b32\tsm_90\tNVIDIA H200\t580\t32\t1\n")) << table.text;
     // Whose result it is must be known.
     device.number = 80;
     summary.devices.push_back(device);
     folder.write("fuzz.json", summary_json(summary));
-    EXPECT_TRUE(contains(recorded_table(folder.path.string(), table, rows), "several machines"));
+    EXPECT_TRUE(contains(take(recorded_table(folder.path.string()), table), "several machines"));
 }
 
 TEST(FidelityTable, RefusesWhatIsDamaged) {
@@ -177,24 +178,22 @@ TEST(FidelityTable, RefusesWhatIsDamaged) {
     std::string file = recorded("brev", isa::Arch::sm_90);
     file.back() = static_cast<char>(file.back() ^ 1);
     folder.write("brev.lwr", file);
-    std::string table;
-    size_t rows = 0;
-    EXPECT_TRUE(contains(recorded_table(folder.path.string(), table, rows), "brev.lwr"));
-    EXPECT_NE(recorded_table((folder.path / "none").string(), table, rows), "");
+    RecordedTable table;
+    EXPECT_TRUE(contains(take(recorded_table(folder.path.string()), table), "brev.lwr"));
+    EXPECT_FALSE(recorded_table((folder.path / "none").string()));
 }
 
 TEST(FidelityTable, TheCommittedOneIsThatOfTheCommittedRecordings) {
     const std::string golden = LOCKWARP_SOURCE_DIR "/tests/golden";
-    std::string table;
-    size_t rows = 0;
+    RecordedTable table;
     if (!std::filesystem::exists(golden) || std::filesystem::is_empty(golden))
         GTEST_SKIP() << "no recordings in tests/golden";
-    ASSERT_EQ(recorded_table(golden, table, rows), "");
-    EXPECT_GT(rows, 0u);
+    ASSERT_EQ(take(recorded_table(golden), table), "");
+    EXPECT_GT(table.rows, 0u);
     std::ifstream file(LOCKWARP_SOURCE_DIR "/evidence/recorded.tsv");
     std::stringstream text;
     text << file.rdbuf();
-    EXPECT_TRUE(text.str() == table)
+    EXPECT_TRUE(text.str() == table.text)
         << "make it anew: lockwarp fidelity --from tests/golden > evidence/recorded.tsv";
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which part of the work: --shard and what launchers say.
 #include "tools/shard.hpp"
+#include "tests/results.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,20 +20,20 @@ std::string chosen(const Variables& variables, const std::string& text = "") {
         const auto at = variables.find(name);
         return at == variables.end() ? nullptr : at->second.c_str();
     };
-    const launch::Problem why = choose_shard(text, environment, s);
+    const std::string why = take(choose_shard(text, environment), s);
     EXPECT_LT(s.index, s.count);
     return why.empty() ? shard_text(s) : why;
 }
 
 TEST(Shard, AsGiven) {
     Shard s;
-    EXPECT_EQ(parse_shard("1/4", s), "");
+    EXPECT_EQ(take(parse_shard("1/4"), s), "");
     EXPECT_EQ(s.index, 0u);
     EXPECT_EQ(s.count, 4u);
-    EXPECT_EQ(parse_shard("4/4", s), "");
+    EXPECT_EQ(take(parse_shard("4/4"), s), "");
     EXPECT_EQ(s.index, 3u);
-    EXPECT_EQ(parse_shard("1/1", s), "");
-    EXPECT_EQ(parse_shard("1000000000/1000000000", s), "");
+    EXPECT_EQ(take(parse_shard("1/1"), s), "");
+    EXPECT_EQ(take(parse_shard("1000000000/1000000000"), s), "");
     for (const char* wrong : {"0/4",
                               "5/4",
                               "",
@@ -56,7 +57,7 @@ TEST(Shard, AsGiven) {
                               "18446744073709551617/18446744073709551618",
                               "99999999999999999999999/4"}) {
         s = {7, 9, "x"};
-        EXPECT_EQ(parse_shard(wrong, s),
+        EXPECT_EQ(take(parse_shard(wrong), s),
                   "--shard '" + std::string(wrong).substr(0, 40) +
                       "': I/N is expected, the I-th of N: of four 1/4, 2/4, 3/4 and 4/4");
         EXPECT_EQ(s.index, 7u);
@@ -137,7 +138,7 @@ TEST(Shard, SlurmArraysOfTasks) {
                 const auto at = v.find(name);
                 return at == v.end() ? nullptr : at->second.c_str();
             };
-            ASSERT_EQ(choose_shard("", environment, s), "");
+            ASSERT_EQ(take(choose_shard("", environment), s), "");
             EXPECT_EQ(s.count, 12u);
             ++seen[s.index];
         }

@@ -11,6 +11,7 @@
 
 #include "emu/timing/timing.hpp"
 #include "launch/input.hpp"
+#include "tests/results.hpp"
 #include "tests/tools/process.hpp"
 #include "validate/clocks.hpp"
 
@@ -191,7 +192,7 @@ TEST(Time, TheRunIsTheSameWithIt) {
         std::array<std::vector<std::vector<uint8_t>>, 2> after;
         for (const bool timed : {false, true}) {
             launch::Prepared prepared;
-            ASSERT_EQ(launch::prepare(in.launch, program, prepared), "");
+            ASSERT_EQ(take(launch::prepare(in.launch, program), prepared), "");
             timing::Listener listener(lowering, 1, 10'000'000, false);
             if (timed) prepared.launch.observers = {&listener};
             const warp::Result r = exec::launch(program, prepared.launch);
@@ -227,7 +228,7 @@ TEST(Time, CostsAtMostThreeTimesTheRun) {
         for (int round = 0; round < 20 && (round < 6 || ratio > 3); ++round) {
             const bool timed = round % 2 != 0;
             launch::Prepared prepared;
-            ASSERT_EQ(launch::prepare(in.launch, program, prepared), "");
+            ASSERT_EQ(take(launch::prepare(in.launch, program), prepared), "");
             prepared.launch.threads = 1;
             const std::clock_t begin = std::clock();
             timing::Listener listener(lowering, 1, 20'000'000, false);

@@ -4,6 +4,7 @@
 
 #include "emu/lockwarp.hpp"
 #include "launch/variables.hpp"
+#include "tests/results.hpp"
 #include "tests/tools/process.hpp"
 
 namespace lockwarp::tools {
@@ -63,11 +64,12 @@ TEST(Variables, AreWhatTheLaunchFileSays) {
 TEST(Variables, TheModuleKeepsItsOperationsAndPrintsTheBytes) {
     launch::LaunchFile file;
     ASSERT_EQ(
-        launch::parse_launch_file(launch(R"({"table": {"init": {"fill": 1}}})"), "x.json", file),
+        take(launch::parse_launch_file(launch(R"({"table": {"init": {"fill": 1}}})"), "x.json"),
+             file),
         "");
     const ptx::Parsed before = ptx::parse(module);
     ptx::Module set = before.module;
-    ASSERT_EQ(launch::set_variables(file, set), "");
+    ASSERT_EQ(sentence_of(launch::set_variables(file, set)), "");
     EXPECT_NE(set, before.module);
     const ptx::Parsed printed = ptx::parse(ptx::print(set));
     ASSERT_TRUE(printed.diagnostics.empty());
@@ -101,23 +103,24 @@ TEST(Variables, WhatIsWrongWithThem) {
     };
     for (const auto& c : cases) {
         launch::LaunchFile file;
-        ASSERT_EQ(launch::parse_launch_file(launch(c.variables), "x.json", file), "");
+        ASSERT_EQ(take(launch::parse_launch_file(launch(c.variables), "x.json"), file), "");
         ptx::Module tree = ptx::parse(module).module;
         const ptx::Module before = tree;
-        const launch::Problem why = launch::set_variables(file, tree);
+        const std::string why = sentence_of(launch::set_variables(file, tree));
         EXPECT_TRUE(why.starts_with(c.message)) << why;
         EXPECT_EQ(tree, before);
     }
     launch::LaunchFile file;
-    EXPECT_EQ(launch::parse_launch_file(launch(R"({"taps": {}})"), "x.json", file),
+    EXPECT_EQ(take(launch::parse_launch_file(launch(R"({"taps": {}})"), "x.json"), file),
               where + ".taps.init': is missing");
-    EXPECT_EQ(launch::parse_launch_file(launch("[]"), "x.json", file),
+    EXPECT_EQ(take(launch::parse_launch_file(launch("[]"), "x.json"), file),
               where + "': an object of variables by name is expected");
     ptx::Module none = ptx::parse(".version 7.0\n.target sm_80\n.address_size 64\n").module;
     ASSERT_EQ(
-        launch::parse_launch_file(launch(R"({"taps": {"init": {"fill": 1}}})"), "x.json", file),
+        take(launch::parse_launch_file(launch(R"({"taps": {"init": {"fill": 1}}})"), "x.json"),
+             file),
         "");
-    EXPECT_EQ(launch::set_variables(file, none),
+    EXPECT_EQ(sentence_of(launch::set_variables(file, none)),
               where + ".taps': the module has no .const or .global variables");
 }
 

@@ -85,10 +85,10 @@ TEST(AtomicLockstep, AWorkCounterIsIdenticalHoweverTheCtasShareTheWork) {
 class Losing : public validate::EmulatorEngine {
   public:
     Losing() : EmulatorEngine(isa::Arch::sm_90) {}
-    gpu::Problem read(uint64_t address, std::span<uint8_t> bytes) override {
-        gpu::Problem why = EmulatorEngine::read(address, bytes);
+    launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
+        launch::Result<void> done = EmulatorEngine::read(address, bytes);
         if (bytes.size() == 8) bytes[4] ^= 1;
-        return why;
+        return done;
     }
 };
 

@@ -5,6 +5,7 @@
 
 #include "emu/lockwarp.hpp"
 #include "launch/input.hpp"
+#include "tests/results.hpp"
 #include "validate/clocks.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/measure.hpp"
@@ -20,7 +21,7 @@ TEST(RunClocks, TakeTheLastEndLessTheFirstBegin) {
                                      {90, 95, 1, 0}, {20, 70, 3, 0}, {21, 60, 3, 0},
                                      {0, 9, 2, 0},   {1, 5, 2, 0}};
     RunClocks run;
-    EXPECT_EQ(run_clocks(slots, 2, run), "");
+    EXPECT_EQ(take(run_clocks(slots, 2), run), "");
     EXPECT_EQ(run.ctas, (std::vector<double>{42, 30, 50, 9}));
     EXPECT_EQ(run.sm_ctas, 2u);
     EXPECT_EQ(run.resident, 2u);
@@ -30,21 +31,21 @@ TEST(RunClocks, TakeTheLastEndLessTheFirstBegin) {
 TEST(RunClocks, SayHowManyCtasAMultiprocessorHadAtATime) {
     RunClocks run;
     const std::vector<Clocked> slots{{0, 10, 1, 0}, {10, 20, 1, 0}, {5, 15, 1, 0}, {18, 19, 1, 0}};
-    EXPECT_EQ(run_clocks(slots, 1, run), "");
+    EXPECT_EQ(take(run_clocks(slots, 1), run), "");
     EXPECT_EQ(run.sm_ctas, 4u);
     EXPECT_EQ(run.resident, 2u);
 }
 
 TEST(RunClocks, NameWhatCannotBe) {
     RunClocks run;
-    EXPECT_NE(run_clocks({}, 2, run), "");
+    EXPECT_NE(take(run_clocks({}, 2), run), "");
     const std::vector<Clocked> unended{{1, 2, 1, 0}, {1, 0, 0, 0}};
-    EXPECT_EQ(run_clocks(unended, 2, run), "a thread has not stored its clocks");
+    EXPECT_EQ(take(run_clocks(unended, 2), run), "a thread has not stored its clocks");
     const std::vector<Clocked> moved{{1, 2, 1, 0}, {1, 2, 2, 0}};
-    EXPECT_EQ(run_clocks(moved, 2, run), "a CTA moved to another multiprocessor");
-    EXPECT_EQ(run_clocks(moved, 1, run), "");
+    EXPECT_EQ(take(run_clocks(moved, 2), run), "a CTA moved to another multiprocessor");
+    EXPECT_EQ(take(run_clocks(moved, 1), run), "");
     const std::vector<Clocked> backwards{{5, 2, 1, 0}};
-    EXPECT_EQ(run_clocks(backwards, 1, run), "a clock ran backwards");
+    EXPECT_EQ(take(run_clocks(backwards, 1), run), "a clock ran backwards");
 }
 
 TEST(Medians, LeaveTheFirstRunOut) {
@@ -74,7 +75,7 @@ Clocks example() {
 
 TEST(ClocksFile, ComesBackAsItWas) {
     Clocks back;
-    EXPECT_EQ(read_clocks(clocks_json(example()), back), "");
+    EXPECT_EQ(take(read_clocks(clocks_json(example())), back), "");
     EXPECT_EQ(back, example());
 }
 
@@ -82,13 +83,13 @@ TEST(ClocksFile, HostileTextIsRefused) {
     const std::string good = clocks_json(example());
     Clocks c;
     for (size_t cut = 0; cut + 2 < good.size(); ++cut)
-        EXPECT_NE(read_clocks(std::string_view(good).substr(0, cut), c), "") << cut;
+        EXPECT_NE(take(read_clocks(std::string_view(good).substr(0, cut)), c), "") << cut;
     const auto with = [&](const std::string& from, const std::string& to) {
         std::string text = good;
         const size_t at = text.find(from);
         EXPECT_NE(at, std::string::npos) << from;
         text.replace(at, from.size(), to);
-        std::string why = read_clocks(text, c);
+        std::string why = take(read_clocks(text), c);
         EXPECT_TRUE(c.points.empty());
         return why;
     };
@@ -104,9 +105,9 @@ TEST(ClocksFile, HostileTextIsRefused) {
     EXPECT_EQ(with("\"name\": \"b\"", "\"name\": \"b\\u001b\""),
               "field 'points[0].name': a line of text is expected");
     EXPECT_NE(with("\"name\": \"b\"", "\"name\": {}"), "");
-    EXPECT_NE(read_clocks("[]", c), "");
-    EXPECT_NE(read_clocks(std::string(1000000, '['), c), "");
-    EXPECT_NE(read_clocks(R"({"schema": "lockwarp-clocks/1", "points": {"a": 1}})", c), "");
+    EXPECT_NE(take(read_clocks("[]"), c), "");
+    EXPECT_NE(take(read_clocks(std::string(1000000, '[')), c), "");
+    EXPECT_NE(take(read_clocks(R"({"schema": "lockwarp-clocks/1", "points": {"a": 1}})"), c), "");
 }
 
 struct Measurement {
@@ -234,7 +235,7 @@ std::vector<uint8_t> product(const std::string& name) {
     const auto& [in, arch, program] = *loaded;
     EXPECT_TRUE(in.launch.warnings.empty()) << in.launch.warnings[0];
     launch::Prepared prepared;
-    EXPECT_EQ(launch::prepare(in.launch, program, prepared), "");
+    EXPECT_EQ(take(launch::prepare(in.launch, program), prepared), "");
     const warp::Result r = exec::launch(program, prepared.launch);
     EXPECT_FALSE(r.trap || r.refusal) << name;
     return prepared.storage[2];

@@ -6,6 +6,7 @@
 
 #include "emu/lockwarp.hpp"
 #include "launch/input.hpp"
+#include "tests/results.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/lockstep.hpp"
 
@@ -21,7 +22,8 @@ launch::Case case_of(const std::string& launch_file) {
         ADD_FAILURE() << loaded.error().sentence;
         return c;
     }
-    EXPECT_EQ(launch::make_case(loaded->in.launch, loaded->in.module, loaded->program, c), "");
+    EXPECT_EQ(take(launch::make_case(loaded->in.launch, loaded->in.module, loaded->program), c),
+              "");
     return c;
 }
 
@@ -488,11 +490,11 @@ class Tampering : public validate::EmulatorEngine {
     using Change = std::function<void(std::span<uint64_t>)>;
     Tampering(uint64_t least_bytes, Change change)
         : EmulatorEngine(isa::Arch::sm_90), least_(least_bytes), change_(std::move(change)) {}
-    gpu::Problem read(uint64_t address, std::span<uint8_t> bytes) override {
-        gpu::Problem why = EmulatorEngine::read(address, bytes);
+    launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
+        launch::Result<void> done = EmulatorEngine::read(address, bytes);
         if (bytes.size() >= least_)
             change_({reinterpret_cast<uint64_t*>(bytes.data()), bytes.size() / 8});
-        return why;
+        return done;
     }
 
   private:

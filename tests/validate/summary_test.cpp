@@ -199,11 +199,11 @@ TEST(Summary, NothingComparedIsNotIdentical) {
 class WrongEngine : public EmulatorEngine {
   public:
     using EmulatorEngine::EmulatorEngine;
-    gpu::Problem read(uint64_t address, std::span<uint8_t> bytes) override {
-        const gpu::Problem why = EmulatorEngine::read(address, bytes);
+    launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
+        launch::Result<void> done = EmulatorEngine::read(address, bytes);
         // Of the first record of the trace the value that lane 0 wrote.
         if (bytes.size() > 1024) bytes[256] ^= 1;
-        return why;
+        return done;
     }
 };
 

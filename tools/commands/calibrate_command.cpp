@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/calibrate_command.hpp"
+#include "launch/files.hpp"
+#include "lockwarp/version.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -13,6 +15,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
+#include "tools/report/failure.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/lockstep.hpp"
 #include "validate/modelled.hpp"
@@ -35,11 +38,6 @@ constexpr std::string_view help =
     "  lockwarp calibrate --out h200.json\n"
     "  lockwarp calibrate --only mma.m16n8k16,ldmatrix --warps 1,8\n"
     "  lockwarp calibrate --list --only ld.shared      the keys, without a GPU";
-
-int wrong(const launch::Problem& problem) {
-    spdlog::error("{}", problem);
-    return wrong_input;
-}
 
 std::string first_line(const std::string& text) {
     std::string line = text.substr(0, text.find('\n'));
@@ -64,40 +62,37 @@ std::string file_name(const std::string& key) {
     return name + ".ptx";
 }
 
-launch::Problem write_kernels(const std::vector<programs::Probe>& probes,
-                              const std::string& folder) {
-    if (launch::Problem why = launch::make_folder(folder); !why.empty()) return why;
+launch::Result<void> write_kernels(const std::vector<programs::Probe>& probes,
+                                   const std::string& folder) {
+    if (launch::Result<void> made = launch::make_folder(folder); !made) return made;
     for (const programs::Probe& p : probes) {
         const std::string path = (std::filesystem::path(folder) / file_name(p.key)).string();
-        const auto* const bytes = reinterpret_cast<const uint8_t*>(p.ptx.data());
-        if (launch::Problem why = launch::write_file(path, {bytes, p.ptx.size()}); !why.empty())
-            return why;
+        if (launch::Result<void> written = launch::write_text(path, p.ptx); !written)
+            return written;
     }
     return {};
 }
 
-launch::Problem open_engines(const CalibrateCommand& command, isa::Arch arch, Engines& out) {
-    if (!command.emulator) return open_gpus(command.engine, 1, out);
+launch::Result<Engines> open_engines(const CalibrateCommand& command, isa::Arch arch) {
+    if (!command.emulator) return open_gpus(command.engine, 1);
+    Engines out;
     out.arch = arch;
     out.all.push_back(std::make_unique<validate::EmulatorEngine>(arch, false, 1));
-    return {};
+    return out;
 }
 
 std::string cycles(double n, int digits) { return n < 0 ? "-" : fmt::format("{:.{}f}", n, digits); }
 
 int against(const CalibrateCommand& o, isa::Arch arch) {
-    std::vector<uint8_t> bytes;
-    if (launch::Problem why = launch::read_file(o.against, uint64_t{1} << 26, bytes); !why.empty())
-        return wrong(why);
-    validate::Probes measured;
-    if (launch::Problem why = validate::read_probes(
-            {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, measured);
-        !why.empty())
-        return wrong(o.against + ": " + why);
+    const launch::Result<std::string> text = launch::read_text(o.against, uint64_t{1} << 26);
+    if (!text) return refuse(text.error());
+    const launch::Result<validate::Probes> read = validate::read_probes(*text);
+    if (!read) return refuse(o.against + ": " + read.error().sentence);
+    const validate::Probes& measured = *read;
     const timing::Machine* const machine = timing::machine_of(arch);
-    if (machine == nullptr) return wrong("that architecture has no cycle model");
+    if (machine == nullptr) return refuse("that architecture has no cycle model");
     validate::Comparison c = validate::compare_probes(measured, *machine, o.only);
-    if (c.rows.empty()) return wrong("nothing to compare: no row of the file is a probe here");
+    if (c.rows.empty()) return refuse("nothing to compare: no row of the file is a probe here");
     fmt::print("mean error {:.1f}% over {} values: the model of {} beside {}\n", 100 * c.mean_error,
                c.rows.size(), machine->name, measured.device.name);
     std::ranges::stable_sort(c.rows, [](const auto& a, const auto& b) {
@@ -108,7 +103,7 @@ int against(const CalibrateCommand& o, isa::Arch arch) {
         fmt::print("{:<60} {:>5} {:>9.2f} {:>9.2f} {:>+7.1f}%\n", c.rows[i].key, c.rows[i].warps,
                    c.rows[i].measured, c.rows[i].modelled, 100 * c.rows[i].error());
     for (const std::string& key : c.left_out) fmt::print("left out: {}\n", key);
-    return std::fflush(stdout) == 0 ? done : wrong("the output could not be written");
+    return std::fflush(stdout) == 0 ? done : refuse("the output could not be written");
 }
 
 }  // namespace
@@ -177,36 +172,37 @@ int calibrate_command(const CalibrateCommand& command) {
     isa::Arch arch = isa::default_arch;
     if (!command.arch.empty()) {
         const std::optional<isa::Arch> named = isa::arch_named(command.arch);
-        if (!named) return wrong("--arch " + command.arch + " is not modelled");
+        if (!named) return refuse("--arch " + command.arch + " is not modelled");
         arch = *named;
     }
     if (!command.against.empty()) return against(command, arch);
     if (command.list || !command.ptx.empty()) {
         const std::vector<programs::Probe> probes = programs::clock_probes(arch, command.only);
-        if (probes.empty()) return wrong("--only: no probe's key begins so");
+        if (probes.empty()) return refuse("--only: no probe's key begins so");
         if (command.list)
             for (const programs::Probe& p : probes)
                 fmt::print("{}  {}\n", p.key, fmt::join(p.warps, ","));
         if (command.ptx.empty()) return done;
-        const launch::Problem why = write_kernels(probes, command.ptx);
-        return why.empty() ? done : wrong(why);
+        const launch::Result<void> written = write_kernels(probes, command.ptx);
+        return written ? done : refuse(written.error());
     }
     for (const std::string& only : command.only)
         if (std::ranges::all_of(isa::arch_rows, [&](const isa::ArchRow& a) {
                 return programs::clock_probes(a.arch, {only}).empty();
             }))
-            return wrong("--only " + only + ": no probe's key begins so");
-    Engines engines;
-    if (launch::Problem why = open_engines(command, arch, engines); !why.empty()) return wrong(why);
+            return refuse("--only " + only + ": no probe's key begins so");
+    launch::Result<Engines> opened = open_engines(command, arch);
+    if (!opened) return refuse(opened.error());
+    Engines& engines = *opened;
     if (engines.all.empty()) {
         spdlog::error("calibrate needs a GPU: {}", engines.no_gpu);
         return no_gpu;
     }
     gpu::Engine& engine = *engines.all[0];
     const std::vector<programs::Probe> probes = programs::clock_probes(engines.arch, command.only);
-    if (probes.empty()) return wrong("this machine has none of these instructions");
+    if (probes.empty()) return refuse("this machine has none of these instructions");
     validate::Probes measured;
-    measured.version = LOCKWARP_VERSION;
+    measured.version = version;
     measured.date = today();
     measured.device = engine.device();
     std::vector<FailedProbe> failed;
@@ -221,15 +217,15 @@ int calibrate_command(const CalibrateCommand& command) {
                     std::ranges::find(command.warps, warps) == command.warps.end())
                     continue;
                 if (interrupted_now()) break;
-                double value = 0;
-                launch::Problem why = validate::measure(engine, p, warps, times,
-                                                        command.engine.optimization, memory, value);
-                if (why.empty()) {
-                    measured.rows[p.key][warps] = value;
+                const launch::Result<double> cycles =
+                    validate::measure(engine, p, warps, times, command.engine.optimization, memory);
+                if (cycles) {
+                    measured.rows[p.key][warps] = *cycles;
                     continue;
                 }
                 // A refused kernel is refused with any number of warps.
-                failed.push_back({fmt::format("{}, {} warps", p.key, warps), std::move(why)});
+                failed.push_back(
+                    {fmt::format("{}, {} warps", p.key, warps), cycles.error().sentence});
                 break;
             }
             ++ended;
@@ -241,11 +237,9 @@ int calibrate_command(const CalibrateCommand& command) {
     }
     fmt::print("{}", calibrate_text(measured, failed));
     if (!command.out.empty()) {
-        const std::string json = validate::probes_json(measured);
-        const auto* const bytes = reinterpret_cast<const uint8_t*>(json.data());
-        if (launch::Problem why = launch::write_file(command.out, {bytes, json.size()});
-            !why.empty())
-            return wrong(why);
+        const launch::Result<void> written =
+            launch::write_text(command.out, validate::probes_json(measured));
+        if (!written) return refuse(written.error());
     }
     return measured.rows.empty() ? differs_or_trapped : done;
 }

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "lockwarp/version.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 
@@ -65,7 +66,7 @@ int command_line(int argc, char** argv) {
     spdlog::set_default_logger(spdlog::stderr_color_st("lockwarp"));
     spdlog::set_pattern("%^%l%$: %v");
     CLI::App app{std::string(about), "lockwarp"};
-    app.set_version_flag("--version", "lockwarp " LOCKWARP_VERSION);
+    app.set_version_flag("--version", "lockwarp " + std::string(version));
     app.require_subcommand(1);
     app.footer(std::string(examples));
     app.get_formatter()->column_width(left_column);

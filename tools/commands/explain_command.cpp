@@ -50,17 +50,17 @@ lanes::Answer explained(const ExplainCommand& o) {
     if (archs.empty()) return lanes::wrong(error);
     std::vector<lanes::Product> products;
     for (const isa::Arch a : archs) {
-        products.push_back(lanes::product_of(*found.instruction, a, error));
-        if (!error.empty()) return lanes::wrong(error);
+        const launch::Result<lanes::Product> product = lanes::product_of(*found.instruction, a);
+        if (!product) return lanes::wrong(product.error().sentence);
+        products.push_back(*product);
     }
-    lanes::DotInputs inputs;
     const auto place = [](int64_t n) {
         return n < 0 || n > UINT32_MAX ? UINT32_MAX : static_cast<unsigned>(n);
     };
-    const std::string problem =
-        lanes::read_inputs(*found.instruction, place(o.row), place(o.column), o.inputs, inputs);
-    if (!problem.empty()) return lanes::wrong(problem);
-    lanes::Answer a = explain(products, place(o.row), place(o.column), inputs);
+    const launch::Result<lanes::DotInputs> inputs =
+        lanes::read_inputs(*found.instruction, place(o.row), place(o.column), o.inputs);
+    if (!inputs) return lanes::wrong(inputs.error().sentence);
+    lanes::Answer a = explain(products, place(o.row), place(o.column), *inputs);
     if (o.inputs.a.empty() && o.inputs.b.empty() && o.inputs.c.empty() && o.inputs.file.empty())
         a.notes.push_back(
             fmt::format("No values were given (--a, --b, --c, --in): these are random, "
@@ -92,11 +92,11 @@ lanes::Answer compared(const ExplainCommand& o) {
     }
     if (archs.empty()) return lanes::wrong(error);
     for (const auto& [first, second] : archs) {
-        const lanes::Product px = lanes::product_of(*x.instruction, first, error);
-        if (!error.empty()) return lanes::wrong(error);
-        const lanes::Product py = lanes::product_of(*y.instruction, second, error);
-        if (!error.empty()) return lanes::wrong(error);
-        pairs.emplace_back(px, py);
+        const launch::Result<lanes::Product> px = lanes::product_of(*x.instruction, first);
+        if (!px) return lanes::wrong(px.error().sentence);
+        const launch::Result<lanes::Product> py = lanes::product_of(*y.instruction, second);
+        if (!py) return lanes::wrong(py.error().sentence);
+        pairs.emplace_back(*px, *py);
     }
     return equivalent(pairs, o.tries);
 }

@@ -17,8 +17,10 @@
 #include "lanes/explorer.hpp"
 #include "lanes/instruction.hpp"
 #include "launch/files.hpp"
+#include "lockwarp/version.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
+#include "tools/report/failure.hpp"
 
 namespace lockwarp::tools {
 
@@ -62,14 +64,14 @@ bool shown(const lanes::Instruction& i) {
 
 // One dot product on one architecture, as explain writes it; null where it cannot.
 json trace(const lanes::Instruction& i, isa::Arch arch, const Example& e) {
-    std::string error;
-    const lanes::Product p = lanes::product_of(i, arch, error);
-    if (!error.empty()) return nullptr;
-    lanes::DotInputs inputs;
+    const launch::Result<lanes::Product> product = lanes::product_of(i, arch);
+    if (!product) return nullptr;
+    const lanes::Product& p = *product;
     const lanes::InputTexts texts{
         .a = repeated_to(e, e.a, p.k), .b = repeated_to(e, e.b, p.k), .c = std::string(e.c)};
-    if (!lanes::read_inputs(i, 0, 0, texts, inputs).empty()) return nullptr;
-    const lanes::Answer a = explain({p}, 0, 0, inputs);
+    const launch::Result<lanes::DotInputs> inputs = lanes::read_inputs(i, 0, 0, texts);
+    if (!inputs) return nullptr;
+    const lanes::Answer a = explain({p}, 0, 0, *inputs);
     if (!a.error.empty()) return nullptr;
     json grids = json::array();
     for (const lanes::Grid& g : a.grids)  // of the title the lines that name no architecture
@@ -124,13 +126,9 @@ void add_explorer(CLI::App& app, int& status) {
 }
 
 int explorer_command(const ExplorerCommand& o) {
-    const std::string page = lanes::explorer_page(LOCKWARP_VERSION, traces());
-    const launch::Problem problem =
-        launch::write_file(o.out, {reinterpret_cast<const uint8_t*>(page.data()), page.size()});
-    if (!problem.empty()) {
-        spdlog::error("{}", problem);
-        return wrong_input;
-    }
+    const std::string page = lanes::explorer_page(version, traces());
+    if (const launch::Result<void> written = launch::write_text(o.out, page); !written)
+        return refuse(written.error());
     fmt::print("{}: {:.1f} MB, {} instructions\n", o.out, static_cast<double>(page.size()) / 1e6,
                lanes::all_keys().size());
     return std::fflush(stdout) == 0 ? done : wrong_input;

@@ -15,6 +15,7 @@
 #include "gpu/trace.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
+#include "tools/report/failure.hpp"
 #include "tools/report/fidelity_table.hpp"
 #include "tools/report/kind_lines.hpp"
 #include "validate/lockstep.hpp"
@@ -29,11 +30,6 @@ using evidence::FidelityRow;
 constexpr size_t columns = 100;
 constexpr size_t name_column = 36;
 constexpr size_t word_column = 19;
-
-int wrong(const launch::Problem& problem) {
-    spdlog::error("{}", problem);
-    return wrong_input;
-}
 
 // Words after `begin` in lines of at most 100 columns, continued at `indent`.
 std::string wrapped(const std::string& begin, std::string_view text, size_t indent) {
@@ -215,19 +211,17 @@ void add_fidelity(CLI::App& app, int& status) {
 
 int fidelity_command(const FidelityCommand& command) {
     if (!command.from.empty()) {
-        std::string table;
-        size_t rows = 0;
-        if (launch::Problem why = recorded_table(command.from, table, rows); !why.empty())
-            return wrong(why);
-        fmt::print("{}", table);
-        return std::fflush(stdout) == 0 ? done : wrong("the output could not be written");
+        const launch::Result<RecordedTable> table = recorded_table(command.from);
+        if (!table) return refuse(table.error());
+        fmt::print("{}", table->text);
+        return std::fflush(stdout) == 0 ? done : refuse("the output could not be written");
     }
     std::vector<const isa::ArchRow*> archs;
     const std::optional<isa::Arch> named = isa::arch_named(command.arch);
     if (!command.arch.empty() && !named) {
         std::string known;
         for (const isa::ArchRow& a : isa::arch_rows) known += " " + std::string(a.name);
-        return wrong("'" + command.arch + "' is not modelled; known:" + known);
+        return refuse("'" + command.arch + "' is not modelled; known:" + known);
     }
     for (const isa::ArchRow& a : isa::arch_rows)
         if (command.arch.empty() || a.arch == *named) archs.push_back(&a);
@@ -241,7 +235,7 @@ int fidelity_command(const FidelityCommand& command) {
         fmt::print("\nlockwarp fidelity --arch {} has a line for each instruction\n",
                    archs.back()->name);
     }
-    return std::fflush(stdout) == 0 ? done : wrong("the output could not be written");
+    return std::fflush(stdout) == 0 ? done : refuse("the output could not be written");
 }
 
 std::string fidelity_note(const isa::Program& program, const ptx::Module& module) {

@@ -10,9 +10,11 @@
 #include <memory>
 #include <thread>
 
+#include "launch/files.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
+#include "tools/report/failure.hpp"
 #include "tools/shard.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/fuzz.hpp"
@@ -21,29 +23,15 @@ namespace lockwarp::tools {
 
 namespace {
 
-int wrong(const launch::Problem& problem) {
-    spdlog::error("{}", problem);
-    return wrong_input;
-}
-
-std::span<const uint8_t> bytes_of(const std::string& text) {
-    return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
 // Each found case in a folder of its own: a kernel and its launch file.
-launch::Problem save(const std::string& folder, const std::vector<validate::Found>& found) {
+launch::Result<void> save(const std::string& folder, const std::vector<validate::Found>& found) {
     for (size_t i = 0; i < found.size(); ++i) {
         const std::filesystem::path place =
             std::filesystem::path(folder) / fmt::format("{:04}", i + 1);
-        if (launch::Problem why = launch::make_folder(place.string()); !why.empty()) return why;
-        if (launch::Problem why =
-                launch::write_file((place / "case.ptx").string(), bytes_of(found[i].ptx));
-            !why.empty())
-            return why;
-        if (launch::Problem why =
-                launch::write_file((place / "case.json").string(), bytes_of(found[i].json));
-            !why.empty())
-            return why;
+        launch::Result<void> written = launch::make_folder(place.string());
+        if (written) written = launch::write_text((place / "case.ptx").string(), found[i].ptx);
+        if (written) written = launch::write_text((place / "case.json").string(), found[i].json);
+        if (!written) return written;
     }
     return {};
 }
@@ -61,14 +49,15 @@ unsigned jobs_of(const FuzzCommand& command) {
 }
 
 // The other side: GPUs, or the plain arithmetic.
-launch::Problem open_engines(const FuzzCommand& command, Engines& out) {
-    if (!command.plain) return open_gpus(command.engines, jobs_of(command), out);
+launch::Result<Engines> open_engines(const FuzzCommand& command) {
+    if (!command.plain) return open_gpus(command.engines, jobs_of(command));
+    Engines out;
     out.arch = arch_named(command.arch).value_or(isa::default_arch);
     for (unsigned i = 0;
          i < (command.jobs != 0 ? command.jobs : std::max(std::thread::hardware_concurrency(), 1u));
          ++i)
         out.all.push_back(std::make_unique<validate::EmulatorEngine>(out.arch, true, 1));
-    return {};
+    return out;
 }
 
 }  // namespace
@@ -122,22 +111,23 @@ void add_fuzz(CLI::App& app, int& status) {
 
 int fuzz_command(const FuzzCommand& command) {
     if (!command.arch.empty() && !arch_named(command.arch))
-        return wrong("--arch " + command.arch + " is not modelled; `lockwarp run --help` lists");
+        return refuse("--arch " + command.arch + " is not modelled; `lockwarp run --help` lists");
     if (command.list) {
         for (const std::string& name :
              programs::generated_instructions(arch_named(command.arch).value_or(isa::default_arch)))
             fmt::print("{}\n", name);
         return done;
     }
-    Shard shard;
-    if (launch::Problem why = choose_shard(command.shard, shard); !why.empty()) return wrong(why);
+    const launch::Result<Shard> shard = choose_shard(command.shard);
+    if (!shard) return refuse(shard.error());
     const bool endless = command.seconds > 0 && command.cases == FuzzCommand{}.cases;
-    const Part part = part_of(shard, endless ? uint64_t{1} << 40 : command.cases);
+    const Part part = part_of(*shard, endless ? uint64_t{1} << 40 : command.cases);
     if (part.count == 0)
-        return wrong(shard_text(shard) + ": " + std::to_string(command.cases) +
-                     " programs are too few for so many shards");
-    Engines engines;
-    if (launch::Problem why = open_engines(command, engines); !why.empty()) return wrong(why);
+        return refuse(shard_text(*shard) + ": " + std::to_string(command.cases) +
+                      " programs are too few for so many shards");
+    launch::Result<Engines> opened = open_engines(command);
+    if (!opened) return refuse(opened.error());
+    Engines& engines = *opened;
     if (engines.all.empty()) {
         spdlog::error("fuzz needs a GPU (or --plain): {}", engines.no_gpu);
         return no_gpu;
@@ -173,7 +163,7 @@ int fuzz_command(const FuzzCommand& command) {
         r = validate::fuzz(options, arch, sides);
     }
     r.summary.seconds = seconds();
-    if (!r.problem.empty()) return wrong(r.problem);
+    if (!r.problem.empty()) return refuse(r.problem);
     // What differed before it was stopped is said all the same.
     const bool stopped = interrupted_now();
     if (stopped) {
@@ -184,18 +174,18 @@ int fuzz_command(const FuzzCommand& command) {
     fmt::print("{}: {} programs from seed {}{}\n{}, {:.0f} s\n",
                found == 0 ? "identical" : fmt::format("DIFFERS in {} instructions", found),
                validate::grouped(r.summary.cases), options.generate.seed,
-               shard.count == 1 ? "" : ", " + shard_text(shard),
+               shard->count == 1 ? "" : ", " + shard_text(*shard),
                validate::counts_text(r.summary.counts), seconds());
     for (const gpu::Device& d : r.summary.devices) fmt::print("{}\n", validate::device_text(d));
     fmt::print("{} spellings of instructions\n", r.summary.instructions.size());
     for (const validate::Found& f : r.found)
         fmt::print("\nseed {}: {}{}\n{}", f.seed, f.instruction,
                    f.isolated ? ", alone" : ", in its program", f.report);
-    if (launch::Problem why = write_reports(r.summary, command.reports); !why.empty())
-        return wrong(why);
+    if (const launch::Result<void> written = write_reports(r.summary, command.reports); !written)
+        return refuse(written.error());
     if (found == 0) return done;
-    if (launch::Problem problem = save(command.out, r.found); !problem.empty())
-        return wrong(problem);
+    if (const launch::Result<void> saved = save(command.out, r.found); !saved)
+        return refuse(saved.error());
     fmt::print("\ncases in {}\n", command.out);
     return stopped ? interrupted : differs_or_trapped;
 }

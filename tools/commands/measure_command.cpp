@@ -12,6 +12,7 @@
 
 #include "gpu/driver.hpp"
 #include "launch/input.hpp"
+#include "lockwarp/version.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
@@ -32,11 +33,6 @@ constexpr std::string_view help =
     "before the others, with\ncold caches. spread: the largest less the smallest of the runs, in "
     "parts of the median.";
 
-int wrong(const launch::Problem& problem) {
-    spdlog::error("{}", problem);
-    return wrong_input;
-}
-
 // One launch file, ready to run.
 struct Wanted {
     launch::Input in;
@@ -46,30 +42,31 @@ struct Wanted {
 
 launch::Result<Wanted> make_wanted(launch::Input in, isa::Arch arch) {
     launch::Result<isa::Program> program = launch::resolve(in, arch);
-    if (!program) return tl::unexpected(std::move(program.error()));
+    if (!program) return launch::failure(program);
     Wanted out;
-    if (launch::Problem why = launch::make_case(in.launch, in.module, *program, out.c);
-        !why.empty())
-        return launch::failure(why);
+    launch::Result<launch::Case> made = launch::make_case(in.launch, in.module, *program);
+    if (!made) return launch::failure(made);
+    out.c = std::move(*made);
     out.in = std::move(in);
     out.program = std::move(*program);
     return out;
 }
 
-launch::Problem open_engine(const MeasureCommand& command, Engines& out) {
+launch::Result<Engines> open_engine(const MeasureCommand& command) {
+    Engines out;
     if (command.emulator) {
         out.arch = isa::default_arch;
         out.all.push_back(std::make_unique<validate::EmulatorEngine>(out.arch));
-        return {};
+        return out;
     }
-    if (!command.in_process) return open_gpus(command.engines, 1, out);
+    if (!command.in_process) return open_gpus(command.engines, 1);
     auto engine = gpu::open_device(0, out.no_gpu);
-    if (engine == nullptr) return {};
+    if (engine == nullptr) return out;
     const std::optional<isa::Arch> arch = arch_of(engine->device());
-    if (!arch) return engine->device().name + " is not modelled";
+    if (!arch) return launch::failure(engine->device().name + " is not modelled");
     out.arch = *arch;
     out.all.push_back(std::move(engine));
-    return {};
+    return out;
 }
 
 // The date in Greenwich: 2026-12-31.
@@ -116,14 +113,15 @@ int measure_command(const MeasureCommand& command) {
         for (const std::string& w : in->launch.warnings) spdlog::warn("{}", w);
         inputs.push_back(std::move(*in));
     }
-    Engines engines;
-    if (launch::Problem why = open_engine(command, engines); !why.empty()) return wrong(why);
+    launch::Result<Engines> opened = open_engine(command);
+    if (!opened) return refuse(opened.error());
+    Engines& engines = *opened;
     if (engines.all.empty()) {
         spdlog::error("measure needs a GPU: {}", engines.no_gpu);
         return no_gpu;
     }
     if (engines.all.size() > 1)
-        return wrong("--gpus " + command.engines.gpus + ": kernels are measured on one GPU");
+        return refuse("--gpus " + command.engines.gpus + ": kernels are measured on one GPU");
     gpu::Engine& engine = *engines.all[0];
     catch_interrupts();
 
@@ -132,7 +130,7 @@ int measure_command(const MeasureCommand& command) {
     how.optimization = command.engines.optimization;
     how.stop = &interrupt_flag();
     validate::Clocks clocks;
-    clocks.version = LOCKWARP_VERSION;
+    clocks.version = version;
     clocks.date = today();
     clocks.device = engine.device().name;
     clocks.arch = isa::row(engines.arch).name;
@@ -176,13 +174,11 @@ int measure_command(const MeasureCommand& command) {
         fmt::print("FAILED: {} of {} launch files not measured\n", failed, command.files.size());
     fmt::print("{}\n", validate::device_text(engine.device()));
     if (!clocks.points.empty()) fmt::print("{}", table(clocks.points));
-    if (std::fflush(stdout) != 0) return wrong("stdout: cannot be written");
+    if (std::fflush(stdout) != 0) return refuse("stdout: cannot be written");
     if (!command.out.empty()) {
-        const std::string text = validate::clocks_json(clocks);
-        if (launch::Problem why = launch::write_file(
-                command.out, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
-            !why.empty())
-            return wrong(why);
+        const launch::Result<void> written =
+            launch::write_text(command.out, validate::clocks_json(clocks));
+        if (!written) return refuse(written.error());
     }
     return failed == 0 ? done : wrong_input;
 }

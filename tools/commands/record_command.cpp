@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "lockwarp/version.hpp"
 #include "programs/suite.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
@@ -20,11 +21,6 @@ namespace lockwarp::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-int wrong(const launch::Problem& problem) {
-    spdlog::error("{}", problem);
-    return wrong_input;
-}
 
 }  // namespace
 
@@ -60,26 +56,28 @@ void add_record(CLI::App& app, int& status) {
     record->callback([shared, &status] { status = record_command(*shared); });
 }
 
-launch::Problem write_recorded(const std::string& path, const launch::Input& in, isa::Arch arch,
-                               launch::Case c, validate::Answer answer, uint64_t& size) {
+launch::Result<uint64_t> write_recorded(const std::string& path, const launch::Input& in,
+                                        isa::Arch arch, launch::Case c, validate::Answer answer) {
     validate::Recording recording;
     recording.name = fs::path(in.ptx_path).filename().string();
     // A recording has no launch file: the variables that it sets stand in the text.
     recording.ptx = in.launch.variables.empty() ? in.source : ptx::print(c.module);
     recording.arch = isa::row(arch).name;
-    recording.made_by = "lockwarp " LOCKWARP_VERSION;
+    recording.made_by = "lockwarp " + std::string(version);
     recording.c = std::move(c);
     recording.answer = std::move(answer);
     const std::vector<uint8_t> bytes = validate::write_recording(recording);
     if (bytes.empty())
-        return in.launch.path + ": a recording has at most " +
-               validate::grouped(validate::max_recorded >> 20) +
-               " MB of traces and buffers; keep the results of fewer instructions (--only)";
+        return launch::failure(
+            in.launch.path + ": a recording has at most " +
+            validate::grouped(validate::max_recorded >> 20) +
+            " MB of traces and buffers; keep the results of fewer instructions (--only)");
     // It will be read where there is nothing to make it again with.
-    if (std::string why = validate::read_recording(bytes, recording); !why.empty())
-        return in.launch.path + ": cannot be recorded: " + why;
-    size = bytes.size();
-    return launch::write_file(path, bytes);
+    if (const launch::Result<validate::Recording> again = validate::read_recording(bytes); !again)
+        return launch::failure(in.launch.path + ": cannot be recorded: " + again.error().sentence);
+    launch::Result<void> written = launch::write_file(path, bytes);
+    if (!written) return launch::failure(written);
+    return bytes.size();
 }
 
 namespace {
@@ -102,17 +100,16 @@ int record_case(gpu::Engine& engine, isa::Arch arch, const launch::Input& in, la
         return interrupted;
     }
     if (!report.diagnostics.empty()) return refuse(launch::refused(in, report.diagnostics));
-    if (!report.problem.empty()) return wrong(in.launch.path + ": " + report.problem);
-    uint64_t size = 0;
-    if (launch::Problem why = write_recorded(out, in, arch, std::move(c), std::move(answer), size);
-        !why.empty())
-        return wrong(why);
+    if (!report.problem.empty()) return refuse(in.launch.path + ": " + report.problem);
+    const launch::Result<uint64_t> size =
+        write_recorded(out, in, arch, std::move(c), std::move(answer));
+    if (!size) return refuse(size.error());
     fmt::print(
         "recorded: {}, {} bytes: {} register values, {} memory bytes\n{}", out,
-        validate::grouped(size), validate::grouped(report.counts.values),
+        validate::grouped(*size), validate::grouped(report.counts.values),
         validate::grouped(report.counts.memory_bytes),
         validate::text_report(report, engine.device(), fs::path(in.ptx_path).filename().string()));
-    if (std::fflush(stdout) != 0) return wrong("stdout: cannot be written");
+    if (std::fflush(stdout) != 0) return refuse("stdout: cannot be written");
     return report.first ? differs_or_trapped : done;
 }
 
@@ -125,11 +122,10 @@ std::string default_name(const launch::Input& in) {
 int record_on(gpu::Engine& engine, isa::Arch arch, launch::Input in, const RecordOptions& options) {
     const launch::Result<isa::Program> program = launch::resolve(in, arch);
     if (!program) return refuse(program.error());
-    launch::Case c;
-    if (launch::Problem why = launch::make_case(in.launch, in.module, *program, c); !why.empty())
-        return wrong(why);
-    if (c.cooperative) return wrong(in.launch.path + ": a cooperative launch is not recorded");
-    return record_case(engine, arch, in, std::move(c), options,
+    launch::Result<launch::Case> c = launch::make_case(in.launch, in.module, *program);
+    if (!c) return refuse(c.error());
+    if (c->cooperative) return refuse(in.launch.path + ": a cooperative launch is not recorded");
+    return record_case(engine, arch, in, std::move(*c), options,
                        options.out.empty() ? default_name(in) : options.out);
 }
 
@@ -137,7 +133,7 @@ int record_command(const RecordOptions& options) {
     const bool replaced = options.files.size() == 2 && !options.files[0].ends_with(".json");
     const bool one = !options.suite && (options.files.size() == 1 || replaced);
     if (options.files.empty() && !options.suite)
-        return wrong("record: give a launch file, or --suite");
+        return refuse("record: give a launch file, or --suite");
     std::vector<launch::Input> wanted;
     const size_t inputs = replaced ? 1 : options.files.size();
     for (size_t i = 0; i < inputs; ++i) {
@@ -147,21 +143,22 @@ int record_command(const RecordOptions& options) {
         for (const std::string& w : in->launch.warnings) spdlog::warn("{}", w);
         wanted.push_back(std::move(*in));
     }
-    Engines engines;
-    if (launch::Problem why = open_gpus(options.engine, 1, engines); !why.empty())
-        return wrong(why);
+    launch::Result<Engines> opened = open_gpus(options.engine, 1);
+    if (!opened) return refuse(opened.error());
+    Engines& engines = *opened;
     if (engines.all.empty()) {
         spdlog::error("record needs a GPU: {}", engines.no_gpu);
         return no_gpu;
     }
     if (engines.all.size() > 1)
-        return wrong("--gpus " + options.engine.gpus + ": a recording is of one GPU");
+        return refuse("--gpus " + options.engine.gpus + ": a recording is of one GPU");
     gpu::Engine& engine = *engines.all[0];
     catch_interrupts();
     if (one) return record_on(engine, engines.arch, std::move(wanted[0]), options);
 
     const fs::path folder = options.out.empty() ? "." : options.out;
-    if (launch::Problem why = launch::make_folder(folder.string()); !why.empty()) return wrong(why);
+    if (const launch::Result<void> made = launch::make_folder(folder.string()); !made)
+        return refuse(made.error());
     int status = done;
     for (launch::Input& in : wanted) {
         RecordOptions each = options;

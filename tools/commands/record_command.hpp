@@ -36,8 +36,9 @@ int record_command(const RecordOptions& options);
 int record_on(gpu::Engine& engine, isa::Arch arch, launch::Input in, const RecordOptions& options);
 
 // Writes what an engine gave for a case of the input, once it is sure that it can be read again.
-// size: of the file.
-launch::Problem write_recorded(const std::string& path, const launch::Input& in, isa::Arch arch,
-                               launch::Case c, validate::Answer answer, uint64_t& size);
+// The file's bytes.
+[[nodiscard]] launch::Result<uint64_t> write_recorded(const std::string& path,
+                                                      const launch::Input& in, isa::Arch arch,
+                                                      launch::Case c, validate::Answer answer);
 
 }  // namespace lockwarp::tools

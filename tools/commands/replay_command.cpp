@@ -11,9 +11,11 @@
 #include <memory>
 #include <set>
 
+#include "launch/files.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
+#include "tools/report/failure.hpp"
 #include "tools/report/summary_text.hpp"
 #include "validate/recording.hpp"
 
@@ -25,13 +27,9 @@ namespace fs = std::filesystem;
 using validate::CaseResult;
 using validate::Verdict;
 
-int wrong(const launch::Problem& problem) {
-    spdlog::error("{}", problem);
-    return wrong_input;
-}
-
 // The recordings of a folder; below: and of the folders in it.
-launch::Problem list_folder(const fs::path& folder, bool below, std::vector<std::string>& out) {
+launch::Result<void> list_folder(const fs::path& folder, bool below,
+                                 std::vector<std::string>& out) {
     std::error_code error;
     fs::directory_iterator entry(folder, error);
     while (!error && entry != fs::directory_iterator()) {
@@ -39,13 +37,14 @@ launch::Problem list_folder(const fs::path& folder, bool below, std::vector<std:
         std::error_code dangling;
         if (fs::is_directory(path, dangling)) {
             if (below)
-                if (launch::Problem why = list_folder(path, false, out); !why.empty()) return why;
+                if (launch::Result<void> listed = list_folder(path, false, out); !listed)
+                    return listed;
         } else if (path.extension() == ".lwr") {
             out.push_back(path.string());
         }
         entry.increment(error);
     }
-    if (error) return folder.string() + ": " + error.message();
+    if (error) return launch::failure(folder.string() + ": " + error.message());
     return {};
 }
 
@@ -56,15 +55,19 @@ CaseResult replay_one(const std::string& path, const validate::Options& how,
     CaseResult result;
     result.name = path;
     result.verdict = Verdict::failed;
-    std::vector<uint8_t> bytes;
-    if (result.text = launch::read_file(path, validate::max_recorded, bytes); !result.text.empty())
-        return result;
-    validate::Recording r;
-    if (result.text = validate::read_recording(bytes, r); !result.text.empty()) {
-        result.text = path + ": " + result.text;
+    launch::Result<std::vector<uint8_t>> bytes = launch::read_file(path, validate::max_recorded);
+    if (!bytes) {
+        result.text = bytes.error().sentence;
         return result;
     }
-    bytes = {};
+    const launch::Result<validate::Recording> read = validate::read_recording(*bytes);
+    if (!read) {
+        result.text = path + ": " + read.error().sentence;
+        return result;
+    }
+    bytes->clear();
+    bytes->shrink_to_fit();
+    const validate::Recording& r = *read;
     const validate::Report report = validate::replay(r.c, *isa::arch_named(r.arch), r.answer, how);
     result = validate::result_of(path, report, r.name);
     // The recorded fault is what the emulator was to give.
@@ -115,16 +118,10 @@ std::string answer_over(const validate::Summary& s) {
     return out;
 }
 
-int status_of(Verdict v) {
-    return v == Verdict::identical ? done
-           : v == Verdict::differs ? differs_or_trapped
-                                   : wrong_input;
-}
-
 }  // namespace
 
-launch::Problem find_recordings(const std::vector<std::string>& named,
-                                std::vector<std::string>& out) {
+launch::Result<std::vector<std::string>> find_recordings(const std::vector<std::string>& named) {
+    std::vector<std::string> out;
     for (const std::string& name : named) {
         std::error_code error;
         if (!fs::is_directory(name, error)) {
@@ -132,14 +129,15 @@ launch::Problem find_recordings(const std::vector<std::string>& named,
             continue;
         }
         std::vector<std::string> found;
-        if (launch::Problem why = list_folder(name, true, found); !why.empty()) return why;
-        if (found.empty()) return name + ": no recordings (*.lwr) in it";
+        if (launch::Result<void> listed = list_folder(name, true, found); !listed)
+            return launch::failure(listed);
+        if (found.empty()) return launch::failure(name + ": no recordings (*.lwr) in it");
         std::ranges::sort(found, validate::name_before);
         out.insert(out.end(), found.begin(), found.end());
     }
     std::set<std::string> seen;
     std::erase_if(out, [&](const std::string& path) { return !seen.insert(path).second; });
-    return {};
+    return out;
 }
 
 void add_replay(CLI::App& app, int& status) {
@@ -163,9 +161,9 @@ void add_replay(CLI::App& app, int& status) {
 }
 
 int replay_command(const ReplayOptions& options) {
-    std::vector<std::string> files;
-    if (launch::Problem why = find_recordings(options.files, files); !why.empty())
-        return wrong(why);
+    const launch::Result<std::vector<std::string>> found = find_recordings(options.files);
+    if (!found) return refuse(found.error());
+    const std::vector<std::string>& files = *found;
     validate::Options how;
     how.threads = options.threads;
     if (options.max_steps != 0) how.max_steps = options.max_steps;
@@ -195,9 +193,9 @@ int replay_command(const ReplayOptions& options) {
         fmt::print("{}", answer_over(summary));
     else if (verdict != Verdict::failed)
         fmt::print("{}", only);
-    if (std::fflush(stdout) != 0) return wrong("stdout: cannot be written");
-    if (launch::Problem why = write_reports(summary, options.reports); !why.empty())
-        return wrong(why);
+    if (std::fflush(stdout) != 0) return refuse("stdout: cannot be written");
+    if (const launch::Result<void> written = write_reports(summary, options.reports); !written)
+        return refuse(written.error());
     return status_of(verdict);
 }
 

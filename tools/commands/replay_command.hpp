@@ -25,7 +25,7 @@ int replay_command(const ReplayOptions& options);
 
 // The recordings that are meant: files as they are named; of a folder every *.lwr in it and in the
 // folders directly in it, in the order of their names. None twice.
-launch::Problem find_recordings(const std::vector<std::string>& named,
-                                std::vector<std::string>& out);
+[[nodiscard]] launch::Result<std::vector<std::string>> find_recordings(
+    const std::vector<std::string>& named);
 
 }  // namespace lockwarp::tools

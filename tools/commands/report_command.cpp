@@ -9,6 +9,7 @@
 
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
+#include "tools/report/failure.hpp"
 #include "tools/report/summary_json.hpp"
 #include "tools/report/summary_text.hpp"
 
@@ -16,48 +17,32 @@ namespace lockwarp::tools {
 
 namespace {
 
-int wrong(const launch::Problem& problem) {
-    spdlog::error("{}", problem);
-    return wrong_input;
-}
-
-int status_of(const validate::Summary& s) {
-    switch (validate::verdict(s)) {
-        case validate::Verdict::identical:
-            return done;
-        case validate::Verdict::differs:
-            return differs_or_trapped;
-        case validate::Verdict::failed:
-            break;
-    }
-    return wrong_input;
-}
-
 bool flushed() { return std::fflush(stdout) == 0; }
 
 int merge(const ReportCommand& command) {
     validate::Summary sum;
     for (const std::string& path : command.files) {
-        validate::Summary one;
-        if (launch::Problem why = read_summary(path, one); !why.empty()) return wrong(why);
-        if (std::string why = validate::merge(sum, one); !why.empty())
-            return wrong(path + " and the reports before it: " + clean_line(why));
+        const launch::Result<validate::Summary> one = read_summary(path);
+        if (!one) return refuse(one.error());
+        if (std::string why = validate::merge(sum, *one); !why.empty())
+            return refuse(path + " and the reports before it: " + clean_line(why));
     }
     if (command.options.json.empty()) fmt::print("{}", summary_json(sum));
     fmt::print(command.options.json.empty() ? stderr : stdout, "{}\n",
                answer(sum, command.files.size()));
     // The answer comes before GitHub's annotations.
-    if (!flushed()) return wrong("stdout: cannot be written");
-    if (launch::Problem why = write_reports(sum, command.options); !why.empty()) return wrong(why);
-    return status_of(sum);
+    if (!flushed()) return refuse("stdout: cannot be written");
+    if (const launch::Result<void> written = write_reports(sum, command.options); !written)
+        return refuse(written.error());
+    return status_of(validate::verdict(sum));
 }
 
 int show(const ReportCommand& command) {
-    validate::Summary s;
-    if (launch::Problem why = read_summary(command.file, s); !why.empty()) return wrong(why);
-    fmt::print("{}", summary_text(s));
-    if (!flushed()) return wrong("stdout: cannot be written");
-    return status_of(s);
+    const launch::Result<validate::Summary> s = read_summary(command.file);
+    if (!s) return refuse(s.error());
+    fmt::print("{}", summary_text(*s));
+    if (!flushed()) return refuse("stdout: cannot be written");
+    return status_of(validate::verdict(*s));
 }
 
 }  // namespace

@@ -26,11 +26,6 @@ namespace lockwarp::tools {
 
 namespace {
 
-int wrong(const launch::Problem& problem) {
-    spdlog::error("{}", problem);
-    return wrong_input;
-}
-
 Buffers views(const std::vector<launch::BufferField>& fields,
               const std::vector<std::vector<uint8_t>>& storage) {
     Buffers out;
@@ -38,16 +33,15 @@ Buffers views(const std::vector<launch::BufferField>& fields,
     return out;
 }
 
-launch::Problem write_outputs(const launch::LaunchFile& file, const launch::Prepared& prepared,
-                              const std::string& folder) {
-    if (launch::Problem why = launch::make_folder(folder); !why.empty()) return why;
+launch::Result<void> write_outputs(const launch::LaunchFile& file, const launch::Prepared& prepared,
+                                   const std::string& folder) {
+    if (launch::Result<void> made = launch::make_folder(folder); !made) return made;
     for (const std::string& name : file.outputs)
         for (size_t i = 0; i < file.buffers.size(); ++i)
             if (file.buffers[i].name == name) {
                 const std::string path = (std::filesystem::path(folder) / (name + ".bin")).string();
-                if (launch::Problem why = launch::write_file(path, prepared.storage[i]);
-                    !why.empty())
-                    return why;
+                launch::Result<void> written = launch::write_file(path, prepared.storage[i]);
+                if (!written) return written;
             }
     return {};
 }
@@ -95,7 +89,8 @@ std::string check_help() {
 using Checks = std::vector<std::pair<const check::CheckRow*, std::unique_ptr<check::Check>>>;
 
 // "all", or names with commas.
-launch::Problem parse_checks(std::string_view names, std::vector<const check::CheckRow*>& rows) {
+launch::Result<std::vector<const check::CheckRow*>> parse_checks(std::string_view names) {
+    std::vector<const check::CheckRow*> rows;
     for (size_t begin = 0; begin < names.size();) {
         const size_t end = std::min(names.find(',', begin), names.size());
         const std::string_view name = names.substr(begin, end - begin);
@@ -108,10 +103,10 @@ launch::Problem parse_checks(std::string_view names, std::vector<const check::Ch
             known += fmt::format(", {}", row.name);
         }
         if (name != "all" && one == nullptr)
-            return fmt::format("--check={}: there is no check \"{}\"; there are all{}", names, name,
-                               known);
+            return launch::failure(fmt::format(
+                "--check={}: there is no check \"{}\"; there are all{}", names, name, known));
     }
-    return {};
+    return rows;
 }
 
 // The checks, as observers of the launch.
@@ -161,37 +156,42 @@ void add_run(CLI::App& app, int& status) {
 }
 
 int run_command(const RunOptions& options) {
-    std::vector<PrintRequest> prints(options.print.size());
-    std::vector<ProductRequest> products(options.product.size());
-    for (size_t i = 0; i < prints.size(); ++i)
-        if (launch::Problem why = parse_print(options.print[i], prints[i]); !why.empty())
-            return wrong(why);
-    for (size_t i = 0; i < products.size(); ++i)
-        if (launch::Problem why = parse_product(options.product[i], products[i]); !why.empty())
-            return wrong(why);
-    std::vector<const check::CheckRow*> rows;
-    if (launch::Problem why = parse_checks(options.check, rows); !why.empty()) return wrong(why);
+    std::vector<PrintRequest> prints;
+    for (const std::string& text : options.print) {
+        const launch::Result<PrintRequest> request = parse_print(text);
+        if (!request) return refuse(request.error());
+        prints.push_back(*request);
+    }
+    std::vector<ProductRequest> products;
+    for (const std::string& text : options.product) {
+        const launch::Result<ProductRequest> request = parse_product(text);
+        if (!request) return refuse(request.error());
+        products.push_back(*request);
+    }
+    const launch::Result<std::vector<const check::CheckRow*>> rows = parse_checks(options.check);
+    if (!rows) return refuse(rows.error());
 
     const launch::Result<launch::Loaded> loaded = launch::load(options.files, options.arch);
     if (!loaded) return refuse(loaded.error());
     const auto& [in, arch, program] = *loaded;
     for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
 
-    launch::Prepared prepared;
-    if (launch::Problem why = launch::prepare(in.launch, program, prepared); !why.empty())
-        return wrong(why);
+    launch::Result<launch::Prepared> made = launch::prepare(in.launch, program);
+    if (!made) return refuse(made.error());
+    launch::Prepared& prepared = *made;
     // Whatever can be wrong with a request is said before the run, not after it.
     std::vector<std::vector<uint8_t>> inputs;
     if (!products.empty()) inputs = prepared.storage;
     {
         const Buffers now = views(in.launch.buffers, prepared.storage);
         for (const PrintRequest& p : prints)
-            if (launch::Problem why = check_print(p, now); !why.empty()) return wrong(why);
+            if (const auto held = check_print(p, now); !held) return refuse(held.error());
         for (const ProductRequest& p : products)
-            if (launch::Problem why = check_product(p, now); !why.empty()) return wrong(why);
+            if (const auto held = check_product(p, now); !held) return refuse(held.error());
     }
     if (!options.out.empty())
-        if (launch::Problem why = launch::make_folder(options.out); !why.empty()) return wrong(why);
+        if (const auto folder = launch::make_folder(options.out); !folder)
+            return refuse(folder.error());
 
     std::atomic<uint64_t> ended{0};
     prepared.launch.progress = &ended;
@@ -202,14 +202,14 @@ int run_command(const RunOptions& options) {
 
     const auto begin = std::chrono::steady_clock::now();
     warp::Result result;
-    const Checks checks = make_checks(rows, program, prepared.launch);
+    const Checks checks = make_checks(*rows, program, prepared.launch);
     {
         const Progress progress(ended, in.launch.grid.count(), "CTAs");
         result = exec::launch(program, prepared.launch);
     }
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (result.refusal) return wrong(in.launch.path + ": " + result.refusal->what);
+    if (result.refusal) return refuse(in.launch.path + ": " + result.refusal->what);
     if (result.trap && result.trap->kind == warp::TrapKind::stopped) {
         spdlog::error("stopped; no output was written");
         return interrupted;
@@ -240,9 +240,9 @@ int run_command(const RunOptions& options) {
     text += fidelity_note(program, in.module);
     fmt::print("{}", text);
     if (!options.out.empty())
-        if (launch::Problem why = write_outputs(in.launch, prepared, options.out); !why.empty())
-            return wrong(why);
-    if (std::fflush(stdout) != 0) return wrong("the output could not be written");
+        if (const auto written = write_outputs(in.launch, prepared, options.out); !written)
+            return refuse(written.error());
+    if (std::fflush(stdout) != 0) return refuse("the output could not be written");
     return is_wrong ? differs_or_trapped : done;
 }
 

@@ -11,6 +11,8 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
+#include "tools/report/failure.hpp"
+#include "tools/report/summary_text.hpp"
 #include "validate/emulator_engine.hpp"
 
 namespace lockwarp::tools {
@@ -28,11 +30,6 @@ constexpr std::string_view help =
     "  lockwarp special                              every form, every operand\n"
     "  lockwarp special ex2 tanh.approx.f32          these alone\n"
     "  lockwarp special --emulator --count 1000      without a GPU: nvcc's code, on the emulator";
-
-int wrong(const launch::Problem& problem) {
-    spdlog::error("{}", problem);
-    return wrong_input;
-}
 
 std::string noun(const gpu::SpecialForm& f) { return gpu::is_quotient(f) ? "pairs" : "operands"; }
 
@@ -87,11 +84,12 @@ validate::CaseResult result_of(const SpecialReport& r, const std::string& name) 
     return out;
 }
 
-launch::Problem open_engines(const SpecialCommand& command, Engines& out) {
-    if (!command.emulator) return open_gpus(command.engines, 1, out);
+launch::Result<Engines> open_engines(const SpecialCommand& command) {
+    if (!command.emulator) return open_gpus(command.engines, 1);
+    Engines out;
     out.arch = isa::default_arch;
     out.all.push_back(std::make_unique<validate::EmulatorEngine>(out.arch, false, command.threads));
-    return {};
+    return out;
 }
 
 }  // namespace
@@ -122,21 +120,21 @@ void add_special(CLI::App& app, int& status) {
     special->callback([shared, &status] { status = special_command(*shared); });
 }
 
-launch::Problem chosen_forms(const std::vector<std::string>& names,
-                             std::vector<gpu::SpecialForm>& out) {
+launch::Result<std::vector<gpu::SpecialForm>> chosen_forms(const std::vector<std::string>& names) {
+    std::vector<gpu::SpecialForm> out;
     const auto meant = [](const gpu::SpecialForm& f, const std::string& name) {
         const gpu::Spelling s = gpu::spelling(f);
         return s.view() == name || s.view().starts_with(name + ".");
     };
     for (const std::string& name : names)
         if (std::ranges::none_of(gpu::special_forms, [&](const auto& f) { return meant(f, name); }))
-            return "'" + name +
-                   "' is not a special function; `lockwarp special --list` prints them";
+            return launch::failure(
+                "'" + name + "' is not a special function; `lockwarp special --list` prints them");
     for (const gpu::SpecialForm& f : gpu::special_forms)
         if (names.empty() ||
             std::ranges::any_of(names, [&](const std::string& n) { return meant(f, n); }))
             out.push_back(f);
-    return {};
+    return out;
 }
 
 std::string special_text(const std::vector<SpecialReport>& reports,
@@ -174,14 +172,16 @@ std::string special_text(const std::vector<SpecialReport>& reports,
 }
 
 int special_command(const SpecialCommand& command) {
-    std::vector<gpu::SpecialForm> forms;
-    if (launch::Problem why = chosen_forms(command.forms, forms); !why.empty()) return wrong(why);
+    launch::Result<std::vector<gpu::SpecialForm>> chosen = chosen_forms(command.forms);
+    if (!chosen) return refuse(chosen.error());
+    std::vector<gpu::SpecialForm>& forms = *chosen;
     if (command.list) {
         for (const gpu::SpecialForm& f : forms) fmt::print("{}\n", gpu::spelling(f).view());
         return done;
     }
-    Engines engines;
-    if (launch::Problem why = open_engines(command, engines); !why.empty()) return wrong(why);
+    launch::Result<Engines> opened = open_engines(command);
+    if (!opened) return refuse(opened.error());
+    Engines& engines = *opened;
     if (engines.all.empty()) {
         spdlog::error("special needs a GPU: {}", engines.no_gpu);
         return no_gpu;
@@ -192,7 +192,7 @@ int special_command(const SpecialCommand& command) {
         absent.emplace_back(gpu::spelling(f).view());
         return true;
     });
-    if (forms.empty()) return wrong("this machine has none of these instructions");
+    if (forms.empty()) return refuse("this machine has none of these instructions");
     std::vector<gpu::Engine*> sides;
     std::vector<gpu::Device> devices;
     for (const auto& engine : engines.all) {
@@ -239,17 +239,9 @@ int special_command(const SpecialCommand& command) {
             summary.devices.push_back(d);
     for (const validate::CaseResult& r : summary.results) summary.seconds += r.seconds;
     fmt::print("{}", special_text(reports, devices, absent));
-    if (launch::Problem why = write_reports(summary, command.reports); !why.empty())
-        return wrong(why);
-    switch (validate::verdict(summary)) {
-        case validate::Verdict::identical:
-            return done;
-        case validate::Verdict::differs:
-            return differs_or_trapped;
-        case validate::Verdict::failed:
-            break;
-    }
-    return wrong_input;
+    if (const launch::Result<void> written = write_reports(summary, command.reports); !written)
+        return refuse(written.error());
+    return status_of(validate::verdict(summary));
 }
 
 }  // namespace lockwarp::tools

@@ -26,8 +26,8 @@ struct SpecialCommand {
 int special_command(const SpecialCommand& command);
 
 // The forms that are named, in their order. A problem names what is none.
-launch::Problem chosen_forms(const std::vector<std::string>& names,
-                             std::vector<gpu::SpecialForm>& out);
+[[nodiscard]] launch::Result<std::vector<gpu::SpecialForm>> chosen_forms(
+    const std::vector<std::string>& names);
 
 // What is printed: the answer, the devices, a line for each form, then what differs. `absent`:
 // forms that the machine does not have.

@@ -24,11 +24,6 @@ namespace {
 constexpr uint64_t max_items = 20'000'000;
 constexpr uint64_t max_events = 2'000'000;
 
-int wrong(const launch::Problem& problem) {
-    spdlog::error("{}", problem);
-    return wrong_input;
-}
-
 std::string names_of_machines() {
     std::string out;
     for (const timing::Machine& m : timing::machines())
@@ -44,24 +39,25 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
     t.in = std::move(*in);
     const timing::Machine* machine = name.empty() ? nullptr : timing::machine_named(name);
     if (!name.empty() && machine == nullptr)
-        return wrong("\"" + name + "\" has no cycle model; these have one: " + names_of_machines());
+        return refuse("\"" + name +
+                      "\" has no cycle model; these have one: " + names_of_machines());
     const std::string named = machine == nullptr ? "" : std::string(isa::row(machine->arch).name);
     const launch::Result<isa::Arch> arch = launch::choose_arch(t.in, named);
     if (!arch) return refuse(arch.error());
     if (machine == nullptr) machine = timing::machine_of(*arch);
     if (machine == nullptr)
-        return wrong(fmt::format("{} has no cycle model; --arch takes: {}", isa::row(*arch).name,
-                                 names_of_machines()));
+        return refuse(fmt::format("{} has no cycle model; --arch takes: {}", isa::row(*arch).name,
+                                  names_of_machines()));
     launch::Result<isa::Program> program = launch::resolve(t.in, *arch);
     if (!program) return refuse(program.error());
     t.program = std::make_unique<isa::Program>(std::move(*program));
-    launch::Prepared prepared;
-    if (launch::Problem why = launch::prepare(t.in.launch, *t.program, prepared); !why.empty())
-        return wrong(why);
+    launch::Result<launch::Prepared> made = launch::prepare(t.in.launch, *t.program);
+    if (!made) return refuse(made.error());
+    launch::Prepared& prepared = *made;
 
     if (prepared.launch.cooperative)
-        return wrong(t.in.launch.path +
-                     ": the cycle model has no CTAs that wait for each other (cooperative)");
+        return refuse(t.in.launch.path +
+                      ": the cycle model has no CTAs that wait for each other (cooperative)");
 
     t.lowering = timing::lower(*t.program, *machine);
     timing::Listener listener(t.lowering, machine->sms, max_items, o.cold);
@@ -84,7 +80,7 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
             if (result.refusal || result.trap || listener.full()) break;
         }
     }
-    if (result.refusal) return wrong(t.in.launch.path + ": " + result.refusal->what);
+    if (result.refusal) return refuse(t.in.launch.path + ": " + result.refusal->what);
     if (result.trap && result.trap->kind == warp::TrapKind::stopped) {
         spdlog::error("stopped");
         return interrupted;
@@ -106,11 +102,6 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
     return done;
 }
 
-launch::Problem write_text(const std::string& path, const std::string& text) {
-    const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
-    return launch::write_file(path, {bytes, text.size()});
-}
-
 // A measured launch beside its prediction.
 struct PointBeside {
     Point point;
@@ -122,14 +113,11 @@ struct PointBeside {
 constexpr double clear_difference = 0.15;
 
 int against(const TimeCommand& o) {
-    std::vector<uint8_t> bytes;
-    if (launch::Problem why = launch::read_file(o.against, uint64_t{1} << 26, bytes); !why.empty())
-        return wrong(why);
-    validate::Clocks clocks;
-    if (launch::Problem why = validate::read_clocks(
-            {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, clocks);
-        !why.empty())
-        return wrong(o.against + ": " + why);
+    const launch::Result<std::string> text = launch::read_text(o.against, uint64_t{1} << 26);
+    if (!text) return refuse(text.error());
+    const launch::Result<validate::Clocks> read = validate::read_clocks(*text);
+    if (!read) return refuse(o.against + ": " + read.error().sentence);
+    const validate::Clocks& clocks = *read;
     std::vector<PointBeside> all;
     for (const validate::ClockPoint& p : clocks.points) {
         TimeCommand one = o;
@@ -140,7 +128,7 @@ int against(const TimeCommand& o) {
             return status;
         all.push_back({{p.name, static_cast<double>(t.report.sm_cycles), p.sm_cycles}, p.sm_ctas});
     }
-    if (all.empty()) return wrong(o.against + ": it has no points");
+    if (all.empty()) return refuse(o.against + ": it has no points");
     double sum = 0;
     for (const PointBeside& p : all) sum += std::abs(p.error());
     size_t pairs = 0, right = 0;
@@ -172,11 +160,12 @@ int against(const TimeCommand& o) {
         for (const PointBeside& p : all) points.push_back(p.point);
         const std::string title =
             fmt::format("Cycles of an SM: the model beside {}, {}", clocks.device, clocks.date);
-        if (launch::Problem why = write_text(o.scatter, scatter_svg(points, title)); !why.empty())
-            return wrong(why);
+        const launch::Result<void> written =
+            launch::write_text(o.scatter, scatter_svg(points, title));
+        if (!written) return refuse(written.error());
     }
     fmt::print("{}", out);
-    return std::fflush(stdout) == 0 ? done : wrong("the output could not be written");
+    return std::fflush(stdout) == 0 ? done : refuse("the output could not be written");
 }
 
 // "3" or "sub-core:1".
@@ -252,21 +241,21 @@ void add_time(CLI::App& app, int& status) {
 
 int time_command(const TimeCommand& o) {
     if (!o.against.empty() && !o.files.empty())
-        return wrong("--against names its launch files itself");
+        return refuse("--against names its launch files itself");
     if (!o.against.empty()) return against(o);
-    if (o.files.empty()) return wrong("time: give a launch file");
+    if (o.files.empty()) return refuse("time: give a launch file");
     Window window;
     if (!o.timeline.empty() && !parse_window(o, window))
-        return wrong("--timeline \"" + o.timeline + "\": a warp such as 0, or sub-core:0 to 3");
+        return refuse("--timeline \"" + o.timeline + "\": a warp such as 0, or sub-core:0 to 3");
     if (!o.compare.empty()) {
         if (!o.arch.empty() || !o.timeline.empty() || !o.trace.empty() || !o.svg.empty() || o.json)
-            return wrong("--compare stands alone");
+            return refuse("--compare stands alone");
         std::vector<Timed> all(o.compare.size());
         for (size_t i = 0; i < all.size(); ++i)
             if (const int status = time_one(o, o.compare[i], 0, 0, all[i]); status != done)
                 return status;
         fmt::print("{}", compare_text(all));
-        return std::fflush(stdout) == 0 ? done : wrong("the output could not be written");
+        return std::fflush(stdout) == 0 ? done : refuse("the output could not be written");
     }
     Timed t;
     const bool events = !o.timeline.empty() || !o.trace.empty();
@@ -275,14 +264,15 @@ int time_command(const TimeCommand& o) {
     if (const int status = time_one(o, o.arch, events ? max_events : 0, from, t); status != done)
         return status;
     if (!o.trace.empty())
-        if (launch::Problem why = write_text(o.trace, trace_json(t)); !why.empty())
-            return wrong(why);
+        if (const auto written = launch::write_text(o.trace, trace_json(t)); !written)
+            return refuse(written.error());
     if (!o.svg.empty())
-        if (launch::Problem why = write_text(o.svg, use_svg(t)); !why.empty()) return wrong(why);
+        if (const auto written = launch::write_text(o.svg, use_svg(t)); !written)
+            return refuse(written.error());
     fmt::print("{}", o.json                ? time_json(t)
                      : !o.timeline.empty() ? timeline_text(t, window)
                                            : time_text(t, o.lines));
-    return std::fflush(stdout) == 0 ? done : wrong("the output could not be written");
+    return std::fflush(stdout) == 0 ? done : refuse("the output could not be written");
 }
 
 }  // namespace lockwarp::tools

@@ -25,11 +25,6 @@ namespace lockwarp::tools {
 
 namespace {
 
-int wrong(const launch::Problem& problem) {
-    spdlog::error("{}", problem);
-    return wrong_input;
-}
-
 // "3", "0-3", and for `list` "0,2-3": calls f(first, last) for each. false: not of that form.
 template <class F>
 bool each_range(const std::string& text, bool list, F f) {
@@ -52,25 +47,28 @@ bool each_range(const std::string& text, bool list, F f) {
     return true;
 }
 
-launch::Problem watch(const ValidateOptions& o, validate::Options& how) {
+launch::Result<void> watch(const ValidateOptions& o, validate::Options& how) {
     if (!o.ctas.empty() && !each_range(o.ctas, false, [&](uint64_t first, uint64_t last) {
             how.first_cta = first;
             how.ctas = last - first + 1;
         }))
-        return "--ctas " + o.ctas + ": expected a number or a range, such as 0-3, x fastest";
+        return launch::failure("--ctas " + o.ctas +
+                               ": expected a number or a range, such as 0-3, x fastest");
     uint32_t warps = 0;
     bool small = true;
     if (!o.warps.empty() && (!each_range(o.warps, true, [&](uint64_t first, uint64_t last) {
             small = small && last < 32;
             for (uint64_t w = first; small && w <= last; ++w) warps |= 1u << w;
         }) || !small))
-        return "--warps " + o.warps + ": expected numbers and ranges from 0 to 31, such as 0,2-3";
+        return launch::failure("--warps " + o.warps +
+                               ": expected numbers and ranges from 0 to 31, such as 0,2-3");
     if (warps != 0) how.warps = warps;
     if (!o.lines.empty() && !each_range(o.lines, true, [&](uint64_t first, uint64_t last) {
             how.lines.emplace_back(static_cast<uint32_t>(std::min<uint64_t>(first, UINT32_MAX)),
                                    static_cast<uint32_t>(std::min<uint64_t>(last, UINT32_MAX)));
         }))
-        return "--lines " + o.lines + ": expected numbers and ranges, such as 40-80,95";
+        return launch::failure("--lines " + o.lines +
+                               ": expected numbers and ranges, such as 40-80,95");
     return {};
 }
 
@@ -111,11 +109,11 @@ std::string save_difference(const Job& job, const launch::Input& in, launch::Cas
         answer.tracks.clear();
     }
     const std::string path = free_name(job.options.save);
-    uint64_t size = 0;
-    launch::Problem why = launch::make_folder(job.options.save);
-    if (why.empty())
-        why = write_recorded(path, in, job.arch, std::move(c), std::move(answer), size);
-    if (!why.empty()) return "no recording: " + why + "\n";
+    if (const launch::Result<void> made = launch::make_folder(job.options.save); !made)
+        return "no recording: " + made.error().sentence + "\n";
+    const launch::Result<uint64_t> written =
+        write_recorded(path, in, job.arch, std::move(c), std::move(answer));
+    if (!written) return "no recording: " + written.error().sentence + "\n";
     return "replay: lockwarp replay " + path + "\n";
 }
 
@@ -143,9 +141,9 @@ Outcome run_one(const Job& job, const std::string& name, launch::Input in, gpu::
     };
     const launch::Result<isa::Program> program = launch::resolve(in, job.arch);
     if (!program) return refuse(program.error());
-    launch::Case c;
-    if (launch::Problem p = launch::make_case(in.launch, in.module, *program, c); !p.empty())
-        return refuse(launch::failure(p).value());
+    launch::Result<launch::Case> made = launch::make_case(in.launch, in.module, *program);
+    if (!made) return refuse(made.error());
+    launch::Case& c = *made;
     validate::Answer answer;
     const validate::Report report = validate::run_lockstep(c, job.arch, engine, job.how, &answer);
     if (!report.diagnostics.empty()) return refuse(launch::refused(in, report.diagnostics));
@@ -260,9 +258,11 @@ int validate_command(const ValidateOptions& options) {
     job.how.measure = options.stats;
     job.how.optimization = options.engines.optimization;
     if (options.max_steps != 0) job.how.max_steps = options.max_steps;
-    if (launch::Problem why = watch(options, job.how); !why.empty()) return wrong(why);
-    Shard shard;
-    if (launch::Problem why = choose_shard(options.shard, shard); !why.empty()) return wrong(why);
+    if (const launch::Result<void> watched = watch(options, job.how); !watched)
+        return refuse(watched.error());
+    const launch::Result<Shard> chosen = choose_shard(options.shard);
+    if (!chosen) return refuse(chosen.error());
+    const Shard& shard = *chosen;
     std::vector<std::vector<std::string>> cases = cases_of(options.files);
     const Part part = part_of(shard, cases.size());
     cases = {cases.begin() + static_cast<std::ptrdiff_t>(part.first),
@@ -275,9 +275,9 @@ int validate_command(const ValidateOptions& options) {
         for (const std::string& w : in->launch.warnings) spdlog::warn("{}", w);
         inputs.push_back(std::move(*in));
     }
-    Engines engines;
-    if (launch::Problem why = open_gpus(options.engines, 1, engines); !why.empty())
-        return wrong(why);
+    launch::Result<Engines> opened = open_gpus(options.engines, 1);
+    if (!opened) return refuse(opened.error());
+    Engines& engines = *opened;
     if (engines.all.empty()) {
         spdlog::error("validate needs a GPU: {}", engines.no_gpu);
         return no_gpu;
@@ -287,7 +287,7 @@ int validate_command(const ValidateOptions& options) {
         const auto* const found =
             std::ranges::find(isa::arch_rows, options.arch, &isa::ArchRow::name);
         if (found == isa::arch_rows.end())
-            return wrong("--arch " + options.arch + " is not modelled");
+            return refuse("--arch " + options.arch + " is not modelled");
         job.arch = found->arch;
     }
     job.how.trace_bytes = (options.trace_megabytes << 20) / engines.all.size();
@@ -325,8 +325,8 @@ int validate_command(const ValidateOptions& options) {
         if (std::ranges::find(summary.devices, engine->device()) == summary.devices.end())
             summary.devices.push_back(engine->device());
     print(outcomes, summary);
-    if (launch::Problem why = write_reports(summary, options.reports); !why.empty())
-        return wrong(why);
+    if (const launch::Result<void> written = write_reports(summary, options.reports); !written)
+        return refuse(written.error());
     return status;
 }
 

@@ -18,10 +18,13 @@ std::string text_of(const launch::Error& error) {
 }
 
 int refuse(const launch::Error& error) {
-    if (error.diagnostics.empty())
-        spdlog::error("{}", error.sentence);
-    else
-        fmt::print(stderr, "{}", text_of(error));
+    if (error.diagnostics.empty()) return refuse(error.sentence);
+    fmt::print(stderr, "{}", text_of(error));
+    return wrong_input;
+}
+
+int refuse(const std::string& sentence) {
+    spdlog::error("{}", sentence);
     return wrong_input;
 }
 

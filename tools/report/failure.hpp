@@ -13,5 +13,6 @@ std::string text_of(const launch::Error& error);
 
 // Says it; the exit status of wrong input.
 int refuse(const launch::Error& error);
+int refuse(const std::string& sentence);
 
 }  // namespace lockwarp::tools

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "evidence/fidelity.hpp"
+#include "launch/files.hpp"
 #include "tools/report/summary_json.hpp"
 #include "validate/recording.hpp"
 
@@ -27,17 +28,18 @@ void add(Rows& rows, const std::string& spelling, std::string_view arch, const g
         counts;
 }
 
-launch::Problem add_recording(const std::string& path, Rows& rows) {
-    std::vector<uint8_t> bytes;
-    if (launch::Problem why = launch::read_file(path, max_bytes, bytes); !why.empty()) return why;
-    validate::Recording recording;
-    if (std::string why = validate::read_recording(bytes, recording); !why.empty())
-        return path + ": " + why;
+launch::Result<void> add_recording(const std::string& path, Rows& rows) {
+    launch::Result<std::vector<uint8_t>> bytes = launch::read_file(path, max_bytes);
+    if (!bytes) return launch::failure(bytes);
+    const launch::Result<validate::Recording> read = validate::read_recording(*bytes);
+    if (!read) return launch::failure(path + ": " + read.error().sentence);
+    const validate::Recording& recording = *read;
     const std::optional<isa::Arch> arch = isa::arch_named(recording.arch);
-    if (!arch) return path + ": " + recording.arch + " is not modelled";
+    if (!arch) return launch::failure(path + ": " + recording.arch + " is not modelled");
     const validate::Report report = validate::replay(recording.c, *arch, recording.answer, {});
-    if (!report.problem.empty()) return path + ": " + report.problem;
-    if (!report.diagnostics.empty()) return path + ": " + report.diagnostics[0].message;
+    if (!report.problem.empty()) return launch::failure(path + ": " + report.problem);
+    if (!report.diagnostics.empty())
+        return launch::failure(path + ": " + report.diagnostics[0].message);
     // The last operation is the exit that every program ends with.
     for (size_t i = 0; i + 1 < report.program.operations.size(); ++i) {
         const validate::Counts& counts = report.by_operation[i];
@@ -49,22 +51,22 @@ launch::Problem add_recording(const std::string& path, Rows& rows) {
     return {};
 }
 
-launch::Problem add_report(const std::string& path, Rows& rows) {
-    std::vector<uint8_t> bytes;
-    if (launch::Problem why = launch::read_file(path, max_bytes, bytes); !why.empty()) return why;
-    const std::string text(bytes.begin(), bytes.end());
-    if (text.find("\"lockwarp-report/") == std::string::npos) return {};
-    validate::Summary summary;
-    if (launch::Problem why = parse_summary(text, path, summary); !why.empty()) return why;
+launch::Result<void> add_report(const std::string& path, Rows& rows) {
+    launch::Result<std::string> text = launch::read_text(path, max_bytes);
+    if (!text) return launch::failure(text);
+    if (text->find("\"lockwarp-report/") == std::string::npos) return {};
+    launch::Result<validate::Summary> parsed = parse_summary(*text, path);
+    if (!parsed) return launch::failure(parsed);
+    const validate::Summary& summary = *parsed;
     if (summary.instructions.empty()) return {};
-    if (summary.devices.empty()) return path + ": names no device";
+    if (summary.devices.empty()) return launch::failure(path + ": names no device");
     std::string_view arch;
     for (const isa::ArchRow& a : isa::arch_rows)
         if (a.number == summary.devices[0].number) arch = a.name;
-    if (arch.empty()) return path + ": its device is not modelled";
+    if (arch.empty()) return launch::failure(path + ": its device is not modelled");
     for (const gpu::Device& d : summary.devices)
         if (d.number != summary.devices[0].number || d.driver != summary.devices[0].driver)
-            return path + ": is of several machines, so that no result is of one";
+            return launch::failure(path + ": is of several machines, so that no result is of one");
     for (const auto& [spelling, counts] : summary.instructions)
         if (counts.values != 0) add(rows, spelling, arch, summary.devices[0], counts);
     return {};
@@ -77,33 +79,31 @@ bool is_plain(const std::string& text) {
 
 }  // namespace
 
-launch::Problem recorded_table(const std::string& folder, std::string& table, size_t& rows) {
+launch::Result<RecordedTable> recorded_table(const std::string& folder) {
     std::error_code failed;
     std::filesystem::recursive_directory_iterator it(folder, failed);
-    if (failed) return folder + ": " + failed.message();
+    if (failed) return launch::failure(folder + ": " + failed.message());
     std::vector<std::string> paths;
     for (; it != std::filesystem::recursive_directory_iterator(); it.increment(failed)) {
-        if (failed) return folder + ": " + failed.message();
+        if (failed) return launch::failure(folder + ": " + failed.message());
         paths.push_back(it->path().string());
     }
     std::ranges::sort(paths);
     Rows all;
     for (const std::string& path : paths) {
-        launch::Problem why;
-        if (path.ends_with(".lwr")) why = add_recording(path, all);
-        if (path.ends_with(".json")) why = add_report(path, all);
-        if (!why.empty()) return why;
+        launch::Result<void> added;
+        if (path.ends_with(".lwr")) added = add_recording(path, all);
+        if (path.ends_with(".json")) added = add_report(path, all);
+        if (!added) return launch::failure(added);
     }
     std::vector<evidence::RecordedRow> out;
     for (const auto& [key, counts] : all) {
         const auto& [instruction, arch, device, driver] = key;
         if (!is_plain(device) || !is_plain(driver))
-            return folder + ": a device whose name or driver is not plain text";
+            return launch::failure(folder + ": a device whose name or driver is not plain text");
         out.push_back({instruction, arch, device, driver, counts.values, counts.different});
     }
-    rows = out.size();
-    table = evidence::write_recorded(out);
-    return {};
+    return RecordedTable{evidence::write_recorded(out), out.size()};
 }
 
 }  // namespace lockwarp::tools

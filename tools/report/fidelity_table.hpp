@@ -5,13 +5,16 @@
 
 #include <string>
 
-#include "launch/files.hpp"
+#include "launch/result.hpp"
 
 namespace lockwarp::tools {
 
 // Every .lwr below the folder is compared with the emulator again; .json files that are reports of
-// fuzz, validate or replay are added. Others are ignored. rows: how many there are; 0 where the
-// folder has none of these files.
-launch::Problem recorded_table(const std::string& folder, std::string& table, size_t& rows);
+// fuzz, validate or replay are added. Others are ignored.
+struct RecordedTable {
+    std::string text;
+    size_t rows = 0;  // 0 where the folder has none of these files
+};
+[[nodiscard]] launch::Result<RecordedTable> recorded_table(const std::string& folder);
 
 }  // namespace lockwarp::tools

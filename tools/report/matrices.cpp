@@ -47,16 +47,17 @@ std::string buffer_names(const Buffers& buffers) {
 }
 
 // A matrix of a buffer: the buffer must hold all of it.
-launch::Problem check(const std::string& option, const std::string& name, isa::Type type,
-                      uint64_t rows, uint64_t columns, const Buffers& buffers) {
+launch::Result<void> check(const std::string& option, const std::string& name, isa::Type type,
+                           uint64_t rows, uint64_t columns, const Buffers& buffers) {
     const auto found = buffers.find(name);
     if (found == buffers.end())
-        return option + ": there is no buffer '" + name + "'; buffers: " + buffer_names(buffers);
+        return launch::failure(option + ": there is no buffer '" + name +
+                               "'; buffers: " + buffer_names(buffers));
     const uint64_t width = isa::bits(type) / 8;
     if (rows > found->second.size() / width / columns)
-        return fmt::format("{}: buffer '{}' has {} bytes, {}x{} of {} need {}", option, name,
-                           found->second.size(), rows, columns, isa::row(type).name.substr(1),
-                           rows * columns * width);
+        return launch::failure(fmt::format("{}: buffer '{}' has {} bytes, {}x{} of {} need {}",
+                                           option, name, found->second.size(), rows, columns,
+                                           isa::row(type).name.substr(1), rows * columns * width));
     return {};
 }
 
@@ -87,18 +88,19 @@ double ulp_at(isa::Type type, double value) {
 
 }  // namespace
 
-launch::Problem parse_print(const std::string& text, PrintRequest& out) {
+launch::Result<PrintRequest> parse_print(const std::string& text) {
+    PrintRequest out;
     const std::string form =
         "--print " + text + ": BUFFER:TYPE:ROWSxCOLS[:DECIMALS|:hex] is expected";
     const std::vector<std::string> parts = split(text, ':');
-    if (parts.size() < 3 || parts.size() > 4) return form;
+    if (parts.size() < 3 || parts.size() > 4) return launch::failure(form);
     out.buffer = parts[0];
     out.type = launch::value_type(parts[1]);
     if (out.type == isa::Type::none)
-        return "--print " + text + ": '" + parts[1] + "' is not a type; one of " +
-               launch::value_type_names();
-    if (!parse_sizes(parts[2], {&out.rows, &out.columns})) return form;
-    if (parts.size() == 3) return {};
+        return launch::failure("--print " + text + ": '" + parts[1] + "' is not a type; one of " +
+                               launch::value_type_names());
+    if (!parse_sizes(parts[2], {&out.rows, &out.columns})) return launch::failure(form);
+    if (parts.size() == 3) return out;
     if (parts[3] == "hex") {
         out.hex = true;
     } else {
@@ -106,20 +108,22 @@ launch::Problem parse_print(const std::string& text, PrintRequest& out) {
         const auto [end, bad] = std::from_chars(p.data(), p.data() + p.size(), out.decimals);
         if (bad != std::errc() || end != p.data() + p.size() || out.decimals < 0 ||
             out.decimals > 60)
-            return form;
+            return launch::failure(form);
     }
-    return {};
+    return out;
 }
 
-launch::Problem parse_product(const std::string& text, ProductRequest& out) {
+launch::Result<ProductRequest> parse_product(const std::string& text) {
+    ProductRequest out;
     const std::string form = "--product " + text +
                              ": D=A*B:MxNxK:AB_TYPE:D_TYPE is expected (A' for A stored K x M, "
                              "B' for B stored N x K)";
     const std::vector<std::string> parts = split(text, ':');
-    if (parts.size() != 4) return form;
+    if (parts.size() != 4) return launch::failure(form);
     const size_t equals = parts[0].find('=');
     const size_t star = parts[0].find('*');
-    if (equals == std::string::npos || star == std::string::npos || star < equals) return form;
+    if (equals == std::string::npos || star == std::string::npos || star < equals)
+        return launch::failure(form);
     out.d = parts[0].substr(0, equals);
     out.a = parts[0].substr(equals + 1, star - equals - 1);
     out.b = parts[0].substr(star + 1);
@@ -131,19 +135,19 @@ launch::Problem parse_product(const std::string& text, ProductRequest& out) {
     out.type_d = launch::value_type(parts[3]);
     if (!parse_sizes(parts[1], {&out.m, &out.n, &out.k}) || out.type_ab == isa::Type::none ||
         out.type_d == isa::Type::none)
-        return form;
-    return {};
+        return launch::failure(form);
+    return out;
 }
 
-launch::Problem check_print(const PrintRequest& q, const Buffers& buffers) {
+launch::Result<void> check_print(const PrintRequest& q, const Buffers& buffers) {
     return check("--print", q.buffer, q.type, q.rows, q.columns, buffers);
 }
 
-launch::Problem check_product(const ProductRequest& q, const Buffers& buffers) {
-    for (launch::Problem why : {check("--product", q.a, q.type_ab, q.m, q.k, buffers),
-                                check("--product", q.b, q.type_ab, q.n, q.k, buffers),
-                                check("--product", q.d, q.type_d, q.m, q.n, buffers)})
-        if (!why.empty()) return why;
+launch::Result<void> check_product(const ProductRequest& q, const Buffers& buffers) {
+    for (launch::Result<void> held : {check("--product", q.a, q.type_ab, q.m, q.k, buffers),
+                                      check("--product", q.b, q.type_ab, q.n, q.k, buffers),
+                                      check("--product", q.d, q.type_d, q.m, q.n, buffers)})
+        if (!held) return held;
     return {};
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "emu/isa/types.hpp"
-#include "launch/files.hpp"
+#include "launch/result.hpp"
 
 namespace lockwarp::tools {
 
@@ -21,7 +21,7 @@ struct PrintRequest {
     bool hex = false;
 };
 
-launch::Problem parse_print(const std::string& text, PrintRequest& out);
+[[nodiscard]] launch::Result<PrintRequest> parse_print(const std::string& text);
 
 // "--product D=A*B:MxNxK:AB_TYPE:D_TYPE"; A and B row-major, "A'" for A stored K x M, "B'" for B
 // stored N x K; D row-major.
@@ -32,13 +32,14 @@ struct ProductRequest {
     isa::Type type_ab = isa::Type::none, type_d = isa::Type::none;
 };
 
-launch::Problem parse_product(const std::string& text, ProductRequest& out);
+[[nodiscard]] launch::Result<ProductRequest> parse_product(const std::string& text);
 
 using Buffers = std::map<std::string, std::span<const uint8_t>>;
 
 // Whether the buffers are there and hold the matrices.
-launch::Problem check_print(const PrintRequest& request, const Buffers& buffers);
-launch::Problem check_product(const ProductRequest& request, const Buffers& buffers);
+[[nodiscard]] launch::Result<void> check_print(const PrintRequest& request, const Buffers& buffers);
+[[nodiscard]] launch::Result<void> check_product(const ProductRequest& request,
+                                                 const Buffers& buffers);
 
 // Rows of elements, appended to `out`; for a request that was checked.
 void print_matrix(const PrintRequest& request, const Buffers& buffers, std::string& out);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "launch/files.hpp"
 #include "tools/report/summary_github.hpp"
 #include "tools/report/summary_json.hpp"
 #include "tools/report/summary_junit.hpp"
@@ -24,24 +25,20 @@ std::string environment(const char* name) {
 }
 
 // In one write, so that steps that end at the same time do not mix.
-launch::Problem append(const std::string& path, const std::string& text) {
+launch::Result<void> append(const std::string& path, const std::string& text) {
     const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    if (file < 0) return path + ": " + std::strerror(errno);
+    if (file < 0) return launch::failure(path + ": " + std::strerror(errno));
     size_t at = 0;
-    launch::Problem why;
-    while (at < text.size() && why.empty()) {
+    launch::Result<void> written;
+    while (at < text.size() && written) {
         const ssize_t n = ::write(file, text.data() + at, text.size() - at);
         if (n >= 0)
             at += static_cast<size_t>(n);
         else if (errno != EINTR)
-            why = path + ": " + std::strerror(errno);
+            written = launch::failure(path + ": " + std::strerror(errno));
     }
     ::close(file);
-    return why;
-}
-
-launch::Problem write_text(const std::string& path, const std::string& text) {
-    return launch::write_file(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+    return written;
 }
 
 }  // namespace
@@ -59,20 +56,21 @@ void add_report_options(CLI::App& command, ReportOptions& o) {
     add_ci_options(command, o);
 }
 
-launch::Problem write_reports(const validate::Summary& s, const ReportOptions& o) {
-    launch::Problem first;
-    const auto keep = [&](launch::Problem why) {
-        if (first.empty()) first = std::move(why);
+launch::Result<void> write_reports(const validate::Summary& s, const ReportOptions& o) {
+    launch::Result<void> all;
+    const auto keep = [&](launch::Result<void> written) {
+        if (all) all = std::move(written);
     };
-    if (!o.json.empty() && o.json == o.junit) return o.json + ": --json and --junit are one file";
-    if (!o.json.empty()) keep(write_text(o.json, summary_json(s)));
-    if (!o.junit.empty()) keep(write_text(o.junit, summary_junit(s)));
+    if (!o.json.empty() && o.json == o.junit)
+        return launch::failure(o.json + ": --json and --junit are one file");
+    if (!o.json.empty()) keep(launch::write_text(o.json, summary_json(s)));
+    if (!o.junit.empty()) keep(launch::write_text(o.junit, summary_junit(s)));
     if (o.github || environment("GITHUB_ACTIONS") == "true") {
         fmt::print(stderr, "{}", github_annotations(s));
         const std::string path = environment("GITHUB_STEP_SUMMARY");
         if (!path.empty()) keep(append(path, github_markdown(s)));
     }
-    return first;
+    return all;
 }
 
 }  // namespace lockwarp::tools

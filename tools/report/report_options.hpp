@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "launch/files.hpp"
+#include "launch/result.hpp"
 #include "validate/summary.hpp"
 
 namespace CLI {
@@ -26,6 +26,7 @@ void add_ci_options(CLI::App& command, ReportOptions& o);
 // Writes what was asked for. Where GitHub Actions runs it (GITHUB_ACTIONS is true) or --github is
 // given: annotations to stderr, which GitHub reads as it does stdout, and the job summary appended
 // to the file that GITHUB_STEP_SUMMARY names. One that cannot be written does not keep the others.
-launch::Problem write_reports(const validate::Summary& s, const ReportOptions& o);
+[[nodiscard]] launch::Result<void> write_reports(const validate::Summary& s,
+                                                 const ReportOptions& o);
 
 }  // namespace lockwarp::tools

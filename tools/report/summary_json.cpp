@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "launch/files.hpp"
+#include "lockwarp/version.hpp"
 #include "tools/report/summary_text.hpp"
 
 namespace lockwarp::tools {
@@ -84,11 +86,11 @@ Ordered json_of(const gpu::Device& d) {
 // Reads fields and remembers the first thing that is wrong. What an object lacks is null.
 struct Reader {
     std::string path;
-    launch::Problem problem;
+    std::optional<std::string> wrong;
     const Json null{};
 
     void fail(const std::string& field, const std::string& what) {
-        if (problem.empty()) problem = path + ": field '" + clean_line(field) + "': " + what;
+        if (!wrong) wrong = path + ": field '" + clean_line(field) + "': " + what;
     }
 
     static std::string seen(const Json& j) {
@@ -226,12 +228,12 @@ void check_sums(Reader& r, const Summary& s) {
 Summary summary_of(Reader& r, const Json& j) {
     Summary out;
     if (!j.is_object()) {
-        r.problem = r.path + ": a JSON object is expected, not " + Reader::seen(j);
+        r.wrong = r.path + ": a JSON object is expected, not " + Reader::seen(j);
         return out;
     }
     const std::string version = r.text(r.at(j, "schema"), "schema");
     if (version != schema) r.expected("schema", "'" + std::string(schema) + "'", r.at(j, "schema"));
-    if (!r.problem.empty()) return out;
+    if (r.wrong) return out;
     out.command = r.text(r.at(j, "command"), "command");
     if (std::ranges::find(commands, out.command) == commands.end())
         r.expected("command", "validate, replay, fuzz or special", r.at(j, "command"));
@@ -245,12 +247,12 @@ Summary summary_of(Reader& r, const Json& j) {
         for (const auto& [spelling, counts] : all.items())
             out.instructions[spelling] = r.counts(counts, "instructions." + cut(spelling, 60));
     if (const Json& all = r.at(j, "results"); r.is_array(all, "results"))
-        for (size_t i = 0; i < all.size() && r.problem.empty(); ++i)
+        for (size_t i = 0; i < all.size() && !r.wrong; ++i)
             out.results.push_back(r.result(all[i], indexed("results", i)));
     if (const Json& all = r.at(j, "seeds"); !all.is_null() && r.is_array(all, "seeds"))
         for (size_t i = 0; i < all.size(); ++i)
             out.seeds.push_back(r.seeds(all[i], indexed("seeds", i)));
-    if (r.problem.empty()) check_sums(r, out);
+    if (!r.wrong) check_sums(r, out);
     return out;
 }
 
@@ -259,7 +261,7 @@ Summary summary_of(Reader& r, const Json& j) {
 std::string summary_json(const Summary& s) {
     Ordered j;
     j["schema"] = schema;
-    j["version"] = LOCKWARP_VERSION;
+    j["version"] = version;
     j["command"] = s.command;
     j["verdict"] = validate::name_of(validate::verdict(s));
     j["cases"] = s.cases;
@@ -278,24 +280,23 @@ std::string summary_json(const Summary& s) {
     return j.dump(2, ' ', false, Ordered::error_handler_t::replace) + "\n";
 }
 
-launch::Problem parse_summary(const std::string& text, const std::string& path, Summary& out) {
+launch::Result<Summary> parse_summary(const std::string& text, const std::string& path) {
     Reader r{path, {}};
     const Json j = Json::parse(text, nullptr, false);
-    if (j.is_discarded()) return path + ": not JSON";
+    if (j.is_discarded()) return launch::failure(path + ": not JSON");
     Summary read = summary_of(r, j);
-    if (!r.problem.empty()) return r.problem;
+    if (r.wrong) return launch::failure(*r.wrong);
     // Ordered and checked as every merged report is.
     Summary whole;
     if (std::string why = validate::merge(whole, read); !why.empty())
-        return path + ": field 'results': a case twice: " + clean_line(why);
-    out = std::move(whole);
-    return {};
+        return launch::failure(path + ": field 'results': a case twice: " + clean_line(why));
+    return whole;
 }
 
-launch::Problem read_summary(const std::string& path, Summary& out) {
-    std::vector<uint8_t> bytes;
-    if (launch::Problem why = launch::read_file(path, max_bytes, bytes); !why.empty()) return why;
-    return parse_summary(std::string(bytes.begin(), bytes.end()), path, out);
+launch::Result<Summary> read_summary(const std::string& path) {
+    launch::Result<std::string> text = launch::read_text(path, max_bytes);
+    if (!text) return launch::failure(text);
+    return parse_summary(*text, path);
 }
 
 }  // namespace lockwarp::tools

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "launch/files.hpp"
+#include "launch/result.hpp"
 #include "validate/summary.hpp"
 
 namespace lockwarp::tools {
@@ -12,12 +12,12 @@ namespace lockwarp::tools {
 // Always the same text for the same summary. Texts that are not UTF-8 become so.
 std::string summary_json(const validate::Summary& s);
 
-// The problem names the file, the field and what was expected. Fields that are not known are
+// An error names the file, the field and what was expected. Fields that are not known are
 // ignored; another version of the schema is not. Sums that contradict each other are refused.
-launch::Problem read_summary(const std::string& path, validate::Summary& out);
+[[nodiscard]] launch::Result<validate::Summary> read_summary(const std::string& path);
 
 // The same from text; `path` is for messages.
-launch::Problem parse_summary(const std::string& text, const std::string& path,
-                              validate::Summary& out);
+[[nodiscard]] launch::Result<validate::Summary> parse_summary(const std::string& text,
+                                                              const std::string& path);
 
 }  // namespace lockwarp::tools

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tools/exit_status.hpp"
+
 namespace lockwarp::tools {
 
 using validate::CaseResult;
@@ -82,6 +84,18 @@ std::string barred(std::string_view text) {
 }
 
 }  // namespace
+
+int status_of(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::identical:
+            return done;
+        case Verdict::differs:
+            return differs_or_trapped;
+        case Verdict::failed:
+            break;
+    }
+    return wrong_input;
+}
 
 std::string clean(std::string_view text) {
     std::string out;

@@ -18,6 +18,9 @@ std::string answer(const validate::Summary& s, uint64_t reports = 0);
 // identical. At most 100 columns.
 std::string summary_text(const validate::Summary& s);
 
+// The exit status of a command whose answer it is.
+int status_of(validate::Verdict verdict);
+
 // "NVIDIA H200, sm_90, driver 580.159.04, 1980 MHz", or "..., sm_90" for what has no driver.
 std::string device_line(const gpu::Device& d);
 

@@ -10,9 +10,9 @@ int main(int count, char** words) {
     const launch::Result<launch::Loaded> loaded = launch::load({words[1]}, "sm_90");
     if (!loaded) return 2;
     const isa::Program& program = loaded->program;
-    launch::Prepared prepared;
-    if (!launch::prepare(loaded->in.launch, program, prepared).empty()) return 2;
-    const warp::Result result = exec::launch(program, prepared.launch);
+    const launch::Result<launch::Prepared> prepared = launch::prepare(loaded->in.launch, program);
+    if (!prepared) return 2;
+    const warp::Result result = exec::launch(program, prepared->launch);
     if (result.refusal || result.trap) return 1;
 
     const lanes::Found found = lanes::find("m16n8k16.f32.f16", isa::Arch::sm_90);
