@@ -74,9 +74,9 @@ size_t lasting_exit(const Body& body) {
 
 // Which ways to the end are edges. lasting: only those of the program's last exit that are not
 // branches straight to it: lanes that return early, or fail, are gone, and the others meet as if
-// those ways did not exist. endless: those, and one out of each loop that they do not leave, behind
-// its last operation. early: every exit, but guarded ones, which most lanes pass, and failures.
-// all: those too.
+// those ways did not exist. endless: those of every exit, and one out of each loop that comes to
+// none, behind its last operation. early: branches straight to exits too. all: also guarded exits,
+// which most lanes pass, and failures.
 enum class Ways : uint8_t { lasting, endless, early, all };
 
 // Marks the blocks from which `to` can be reached.
@@ -142,9 +142,9 @@ Graph build(const Body& body, Ways ways) {
         if (ways >= Ways::early || !returns)
             body.each_target(o, [&](size_t target) { edge(b, g.block_of[target]); });
         if (body.falls_through(o) && last + 1 < n) edge(b, g.block_of[last + 1]);
-        const bool counts = ways == Ways::all     ? body.ends_block(o) && !branches(o)
-                            : ways == Ways::early ? body.ends_path(o) && body.is_return(last)
-                                                  : last == last_exit && body.ends_path(o);
+        const bool counts = ways == Ways::all       ? body.ends_block(o) && !branches(o)
+                            : ways == Ways::lasting ? last == last_exit && body.ends_path(o)
+                                                    : body.is_return(last) && body.ends_path(o);
         if (counts) edge(b, blocks);
     }
     if (ways == Ways::endless) leave_endless_loops(g);
@@ -278,8 +278,8 @@ void find_reconvergence(std::span<Operation> operations, uint32_t first_operatio
     for (size_t i = 0; i < operations.size(); ++i)
         if (branches(operations[i])) left.push_back(i);
     for (const size_t i : left) operations[i].reconverge = never;
-    // Where every way on goes round for ever but for early exits, the second graph has the answer;
-    // where every one is an early exit, the third; where all end at guarded ones or fail, the last.
+    // Where no way on leads to the last exit, the second graph has the answer; where all that do
+    // not fail are branches straight to exits, the third; else the last.
     for (const Ways ways : {Ways::lasting, Ways::endless, Ways::early, Ways::all}) {
         if (left.empty()) break;
         const Graph graph = build(body, ways);

@@ -76,6 +76,8 @@ TEST(Flow, EarlyExit) {
     EXPECT_EQ(meetings("E b3 E . B0"), (Points{3, 6}));
     EXPECT_EQ(meetings(". b4 b6 . . B0 e"), (Points{4, 3, 8}));
     EXPECT_EQ(meetings("E b3 . ."), (Points{3}));
+    // A loop before an exit that is not the last one ends.
+    EXPECT_EQ(meetings("b5 b3 b2 . e . e"), (Points{5, 3, 3}));
     EXPECT_EQ(meetings("b3 E . ."), (Points{3}));
 }
 

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waits of one lane for its CTA, for another lane, or for what never comes, in any order of CTAs.
+#include "tests/exec/support.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+// f(threads, outcome) on one core and on several.
+template <class F>
+void run_each_way(const isa::Program& program, const Given& given, F check) {
+    for (const unsigned threads : {1u, 2u, 8u}) {
+        Given with = given;
+        with.threads = threads;
+        check(threads, run(program, std::move(with)));
+    }
+}
+
+Given grid_of(uint32_t ctas, uint32_t threads, Words lock, uint32_t results) {
+    Given given;
+    given.grid.x = ctas;
+    given.block.x = threads;
+    given.buffers = {bytes_of(lock), Bytes(size_t{4} * results)};
+    return given;
+}
+
+// Thread 0 of every CTA but `first` waits for the flag, and its CTA at a barrier; CTA `first` works
+// for `work` steps before it sets it. Then each thread stores what the first CTA left.
+std::string lock_wait(const std::string& first, uint32_t work) {
+    return kernel(R"(
+mov.u32 %r2, )" + first +
+                  R"(;
+setp.eq.u32 %p1, %t0, %r2;
+setp.ne.u32 %p2, %r1, 0;
+@%p1 bra WORK;
+@%p2 bra MEET;
+WAIT:
+ld.acquire.gpu.global.u32 %r3, [%rd1];
+setp.ne.u32 %p3, %r3, 1;
+@%p3 bra WAIT;
+MEET:
+bar.sync 0;
+ld.global.u32 %r4, [%rd1+4];
+add.u32 %r4, %r4, %r1;
+st.global.u32 [%rd2], %r4;
+ret;
+WORK:
+mov.u32 %r5, 0;
+mov.u32 %r6, 1;
+STEP:
+mad.lo.u32 %r6, %r6, 1664525, 1013904223;
+add.u32 %r5, %r5, 1;
+setp.lt.u32 %p4, %r5, )" +
+                  std::to_string(work) + R"(;
+@%p4 bra STEP;
+@%p2 bra DONE;
+st.global.u32 [%rd1+4], %r6;
+st.release.gpu.global.u32 [%rd1], 1;
+DONE:
+bar.sync 0;
+st.global.u32 [%rd2], %r6;
+ret;)");
+}
+
+TEST(Waits, OfOneLaneForAnotherCta) {
+    for (const uint32_t work : {1u, 300u, 200'000u})
+        for (const bool last : {false, true}) {
+            uint32_t value = 1;
+            for (uint32_t i = 0; i < work; ++i) value = value * 1664525u + 1013904223u;
+            Words expected;
+            for (uint32_t cta = 0; cta < 4; ++cta)
+                for (uint32_t i = 0; i < 64; ++i)
+                    expected.push_back(cta == (last ? 3 : 0) ? value : value + i);
+            const isa::Program program =
+                program_of(lock_wait(last ? "3" : "0", work), isa::Arch::sm_80);
+            run_each_way(program, grid_of(4, 64, {0, 0}, 256), [&](unsigned threads, Outcome o) {
+                EXPECT_EQ(fault_of(o.result), "") << threads;
+                EXPECT_EQ(words_of(o.buffers[1]), expected) << threads << " threads, " << work;
+            });
+        }
+}
+
+// Every lane spins for itself, and meets the others behind the loop: where it stands with the lock.
+std::string naive_spin(const std::string& in_loop, const std::string& behind) {
+    return kernel(R"(
+mov.u32 %r5, 0;
+SPIN:
+)" + in_loop + R"(
+atom.acquire.gpu.global.cas.b32 %r2, [%rd1], 0, 1;
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra SPIN;
+ld.volatile.global.u32 %r3, [%rd1+4];
+mad.lo.u32 %r3, %r3, 5, 1;
+st.volatile.global.u32 [%rd1+4], %r3;
+atom.release.gpu.global.exch.b32 %r4, [%rd1], 0;
+)" + behind + R"(
+st.global.u32 [%rd2], %r4;
+ret;)");
+}
+
+class SpinsByLane : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(SpinsByLane, WithLanesThatStandBehindTheLoop) {
+    const isa::Program program =
+        program_of(naive_spin(GetParam().first, GetParam().second), isa::Arch::sm_80);
+    uint32_t value = 7;
+    for (uint32_t i = 0; i < 3 * 64; ++i) value = 5 * value + 1;
+    run_each_way(program, grid_of(3, 64, {0, 7}, 192), [&](unsigned threads, Outcome o) {
+        EXPECT_EQ(fault_of(o.result), "") << threads << " threads";
+        EXPECT_EQ(words_of(o.buffers[0]), (Words{0, value})) << threads << " threads";
+        EXPECT_EQ(words_of(o.buffers[1]), Words(192, 1)) << threads << " threads";
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Loops, SpinsByLane,
+    testing::Values(std::pair{"", ""}, std::pair{"", "bar.sync 0;"},
+                    // It counts its rounds; it waits between them; it parts and meets.
+                    std::pair{"add.u32 %r5, %r5, 1;", "bar.sync 0;"},
+                    std::pair{"nanosleep.u32 %r5;\nmad.lo.u32 %r5, %r5, 3, 1;", "bar.sync 0;"},
+                    std::pair{"setp.lt.u32 %p2, %r1, 16;\n@%p2 bra LOW;\nmov.u32 %r6, 1;\nLOW:",
+                              "bar.sync 0;"}));
+
+// A call in the loop, and its state in local memory, as compilers leave them for debuggers.
+TEST(Waits, OfLanesThatSpinThroughCalls) {
+    const std::string text = R"(.version 8.0
+.target sm_80
+.address_size 64
+.func (.param .b32 found) take(.param .b64 at)
+{
+    .local .align 8 .b8 frame[16];
+    .reg .b32 %r<4>; .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [at];
+    st.local.u64 [frame], %rd1;
+    ld.local.u64 %rd2, [frame];
+    atom.acquire.gpu.global.cas.b32 %r1, [%rd2], 0, 1;
+    st.local.u32 [frame+8], %r1;
+    st.param.b32 [found], %r1;
+    ret;
+}
+.visible .entry k(.param .u64 lock, .param .u64 out)
+{
+    .local .align 8 .b8 frame[16];
+    .reg .pred %p<3>; .reg .b32 %r<8>; .reg .b64 %rd<8>;
+    ld.param.u64 %rd1, [lock];
+    st.local.u64 [frame], %rd1;
+SPIN:
+    ld.local.u64 %rd2, [frame];
+    {
+        .param .b64 at; .param .b32 found;
+        st.param.b64 [at], %rd2;
+        call.uni (found), take, (at);
+        ld.param.b32 %r1, [found];
+    }
+    st.local.u32 [frame+8], %r1;
+    ld.local.u32 %r2, [frame+8];
+    setp.ne.u32 %p1, %r2, 0;
+    @%p1 bra SPIN;
+    ld.volatile.global.u32 %r3, [%rd1+4];
+    mad.lo.u32 %r3, %r3, 5, 1;
+    st.volatile.global.u32 [%rd1+4], %r3;
+    st.release.gpu.global.u32 [%rd1], 0;
+    bar.sync 0;
+    ret;
+}
+)";
+    const isa::Program program = program_of(text, isa::Arch::sm_80);
+    uint32_t value = 7;
+    for (uint32_t i = 0; i < 2 * 32; ++i) value = 5 * value + 1;
+    run_each_way(program, grid_of(2, 32, {0, 7}, 1), [&](unsigned threads, Outcome o) {
+        EXPECT_EQ(fault_of(o.result), "") << threads << " threads";
+        EXPECT_EQ(words_of(o.buffers[0]), (Words{0, value})) << threads << " threads";
+    });
+}
+
+// What nobody ends is a deadlock, with what each waits for, and no endless run.
+void expect_deadlock(const isa::Program& program, Given given, const std::string& text) {
+    given.max_steps = 50'000'000;
+    run_each_way(program, given, [&](unsigned threads, const Outcome& o) {
+        EXPECT_EQ(fault_of(o.result), text) << threads << " threads";
+        EXPECT_LT(o.result.statistics.instructions, 1'000'000u) << threads << " threads";
+    });
+}
+
+TEST(Waits, AFlagThatNobodySetsIsADeadlock) {
+    // The lanes that stand at the barrier have not diverged: they wait for the one that waits.
+    expect_deadlock(program_of(kernel(R"(
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra MEET;
+WAIT:
+ld.acquire.gpu.global.u32 %r3, [%rd1+4];
+setp.ne.u32 %p3, %r3, 1;
+@%p3 bra WAIT;
+MEET:
+bar.sync 0;
+ret;)"),
+                               isa::Arch::sm_80),
+                    grid_of(3, 64, {0, 0}, 1),
+                    "deadlock: waits for 0x10000004 (buffer 'A' + 4), which nothing can change any "
+                    "more; warp 0 at line 28 waits for the other lanes of its warp, which do not "
+                    "come; warp 1 at line 28 waits at barrier 0 for threads that have exited or "
+                    "wait elsewhere at line 24, CTA (0,0,0), warp 0, step 20006");
+}
+
+TEST(Waits, OfCtasForEachOtherAreADeadlock) {
+    // Each waits for the next one's flag before it sets its own.
+    expect_deadlock(program_of(kernel(R"(
+add.u32 %r2, %t0, 1;
+rem.u32 %r2, %r2, 3;
+mul.wide.u32 %rd5, %r2, 4;
+add.u64 %rd5, %rd5, %rd1;
+WAIT:
+ld.acquire.gpu.global.u32 %r3, [%rd5];
+add.u32 %r4, %r4, 1;
+setp.ne.u32 %p3, %r3, 1;
+@%p3 bra WAIT;
+st.global.u32 [%rd1], 1;
+ret;)"),
+                               isa::Arch::sm_80),
+                    grid_of(3, 1, {0, 0, 0}, 1),
+                    "deadlock: waits for 0x10000004 (buffer 'A' + 4), which nothing can change any "
+                    "more at line 26, CTA (0,0,0), warp 0, step 20004");
+}
+
+TEST(Waits, AnMbarrierThatNobodyCompletesIsADeadlock) {
+    // Warp 0 waits with try_wait, warp 1 with test_wait; of two arrivals one comes, of 96 bytes 32.
+    const std::string body = R"(
+.shared .align 8 .b64 bars[2];
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra READY;
+mbarrier.init.shared.b64 [bars], 2;
+mbarrier.init.shared.b64 [bars+8], 1;
+mbarrier.arrive.shared.b64 %rd5, [bars];
+mbarrier.arrive.expect_tx.shared.b64 _, [bars+8], 96;
+mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bars+8], 32;
+READY:
+bar.sync 0;
+setp.ge.u32 %p2, %r1, 32;
+@%p2 bra SECOND;
+FIRST:
+mbarrier.try_wait.parity.shared.b64 %p3, [bars], 0;
+@!%p3 bra FIRST;
+ret;
+SECOND:
+mbarrier.test_wait.parity.shared.b64 %p3, [bars+8], 0;
+@!%p3 bra SECOND;
+ret;)";
+    const isa::Program program = program_of(kernel(body, {}, "sm_90"), isa::Arch::sm_90);
+    Given given = grid_of(2, 64, {0}, 1);
+    given.arch = isa::Arch::sm_90;
+    const std::string never = ", which nothing can change any more";
+    given.max_steps = 50'000'000;
+    run_each_way(program, given, [&](unsigned threads, const Outcome& o) {
+        const std::string fault = fault_of(o.result);
+        EXPECT_EQ(fault.substr(0, fault.find(" at line 34")),
+                  "deadlock: waits for the mbarrier at 0x400 (.shared; phase 0 has not ended: 1 of "
+                  "2 arrivals are missing, and 0 bytes)" +
+                      never +
+                      "; warp 1 at line 38 waits for the mbarrier at 0x408 (.shared; phase 0 has "
+                      "not ended: 0 of 1 arrivals are missing, and 64 bytes)" +
+                      never)
+            << threads << " threads";
+        EXPECT_LT(o.result.statistics.instructions, 1'000'000u) << threads << " threads";
+    });
+}
+
+// A CTA that waits for one that trapped: that trap is what is wrong, and not the wait.
+TEST(Waits, ForACtaThatTrappedEndWithIt) {
+    const isa::Program program = program_of(kernel(R"(
+setp.eq.u32 %p1, %t0, 2;
+@%p1 trap;
+WAIT:
+ld.acquire.gpu.global.u32 %r3, [%rd1];
+setp.ne.u32 %p3, %r3, 1;
+@%p3 bra WAIT;
+ret;)"),
+                                            isa::Arch::sm_80);
+    run_each_way(program, grid_of(4, 32, {0}, 1), [&](unsigned threads, const Outcome& o) {
+        ASSERT_TRUE(o.result.trap) << threads << " threads";
+        EXPECT_EQ(o.result.trap->kind, warp::TrapKind::trap);
+        EXPECT_EQ(o.result.trap->cta_index, 2u);
+    });
+}
+
+// Lanes that fail in blocks of their own, and a barrier of the others in a loop.
+TEST(Waits, ABarrierBehindChecksThatMayFail) {
+    for (const std::string& fails :
+         {std::string("trap;"), std::string("exit;"), std::string("call.uni fail;"),
+          std::string("mov.u64 %rd9, 0;\n{ .param .b64 a; st.param.b64 [a], %rd9; .param .b64 b; "
+                      "st.param.b64 [b], %rd9; .param .b32 c; st.param.b32 [c], 1; .param .b64 d; "
+                      "st.param.b64 [d], %rd9; .param .b64 e; st.param.b64 [e], %rd9;\n"
+                      "call.uni __assertfail, (a, b, c, d, e); }")}) {
+        const std::string outside =
+            ".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 "
+            "d, .param .b64 e); .func inner() { trap; } .func fail() { call.uni inner; ret; }";
+        const isa::Program program = program_of(kernel(R"(
+mov.u32 %r5, 0;
+LOOP:
+and.b32 %r2, %r1, 3;
+add.u32 %r2, %r2, %r5;
+setp.eq.u32 %p1, %r2, 0;
+@%p1 bra A;
+setp.gt.u32 %p2, %r2, 100;
+@%p2 bra F;
+add.u32 %r3, %r1, 1;
+bra.uni J;
+A:
+setp.gt.u32 %p2, %r1, 1000;
+@%p2 bra F;
+add.u32 %r3, %r1, 2;
+J:
+bar.sync 0;
+add.u32 %r5, %r5, 1;
+setp.lt.u32 %p3, %r5, 3;
+@%p3 bra LOOP;
+st.global.u32 [%rd2], %r3;
+ret;
+F:
+)" + fails,
+                                                       outside),
+                                                isa::Arch::sm_80);
+        Words expected;
+        for (uint32_t i = 0; i < 64; ++i) expected.push_back(i + 1);
+        run_each_way(program, grid_of(1, 64, {0}, 64), [&](unsigned, const Outcome& o) {
+            EXPECT_EQ(fault_of(o.result), "") << fails;
+            EXPECT_EQ(words_of(o.buffers[1]), expected) << fails;
+        });
+    }
+}
+
+// The only way out of a loop is a guarded exit, or a branch to one: lanes meet within it.
+TEST(Waits, ABarrierInALoopThatOnlyExitsLeave) {
+    for (const std::string& leaves : {std::string("@%p2 exit;"), std::string("@%p2 bra X;")}) {
+        const isa::Program program = program_of(kernel(R"(
+mov.u32 %r5, 0;
+mov.u32 %r3, 0;
+LOOP:
+add.u32 %r4, %r1, %r5;
+and.b32 %r4, %r4, 1;
+setp.eq.u32 %p1, %r4, 0;
+@%p1 bra MEET;
+setp.gt.u32 %p2, %r5, 6;
+)" + leaves + R"(
+add.u32 %r3, %r3, 1;
+st.global.u32 [%rd2], %r3;
+MEET:
+setp.gt.u32 %p3, %r5, 8;
+@%p3 bra X;
+bar.sync 0;
+add.u32 %r5, %r5, 1;
+bra.uni LOOP;
+X:
+exit;)"),
+                                                isa::Arch::sm_80);
+        Words expected;
+        for (uint32_t i = 0; i < 64; ++i) expected.push_back(i % 2 == 0 ? 3 : 4);
+        run_each_way(program, grid_of(1, 64, {0}, 64), [&](unsigned, const Outcome& o) {
+            EXPECT_EQ(fault_of(o.result), "") << leaves;
+            EXPECT_EQ(words_of(o.buffers[1]), expected) << leaves;
+        });
+    }
+}
+
+}  // namespace
+
+}  // namespace lockwarp::exec
