@@ -50,8 +50,6 @@ std::vector<Choice> choices(isa::Arch arch) {
         const bool wmma = isa::row(f.op).wmma;
         const bool moves = isa::row(f.op).matrix == isa::Matrix::move;
         if (!moves && (!isa::on_values(f.op) || is_wide(f))) continue;
-        // Video instructions: some forms are known to differ on an H200 (docs/not-modelled.md).
-        if (isa::row(f.op).elements != 0) continue;
         for (const std::string& modifiers : isa::expansions(f)) {
             // The older order of modifiers is the same instruction; addresses are not generic.
             if (moves && ((!wmma && modifiers.find(".m8n8.x") == std::string::npos) ||
@@ -172,8 +170,14 @@ std::string elements(uint64_t& n, unsigned count, bool is_mask) {
             out += static_cast<char>('0' + take(n, 2 * count));
         else if (mask >> i & 1)
             out += static_cast<char>('0' + i);
+    if (out == ".b1024") out.back() = '5';  // NVIDIA's assembler reads a type there
     return out;
 }
+
+// Of vmad's a, b and c those that are negated; with .po the product of two is.
+constexpr auto negations = std::to_array<std::array<const char*, 3>>(
+    {{"", "", ""}, {"-", "-", ""}, {"-", "", ""}, {"", "-", ""}, {"", "", "-"}, {"-", "-", "-"}});
+constexpr uint64_t negations_with_plus_one = 2;
 
 }  // namespace
 
@@ -190,8 +194,9 @@ VideoOperands video_operands(const isa::Form& form, const isa::Modifiers& m, uin
     if (form.slots.back().optional) {
         out.third = take(n, 2) == 1;
         if (out.third) out.select[0] = parts[1 + take(n, parts.size() - 1)];
-    } else if (m.reduce == isa::Reduce::none && !m.plus_one) {  // vmad
-        if (const uint64_t which = take(n, 4); which != 0) out.sign[which - 1] = "-";
+    } else if (form.op == Op::vmad) {
+        const uint64_t count_of_signs = m.plus_one ? negations_with_plus_one : negations.size();
+        std::ranges::copy(negations[take(n, count_of_signs)], out.sign.begin());
     }
     return out;
 }

@@ -20,6 +20,16 @@ std::string take_selector(ptx::Operand& p) {
 
 }  // namespace
 
+// Of vmad, when all operands are known. Where both factors are negated, their product is not.
+void OperandDecoder::check_negations(ptx::Place place) {
+    const auto negated = [&](unsigned n) { return (o.negated_sources >> n & 1) != 0; };
+    const bool product = negated(1) != negated(2);
+    if (s.mod.plus_one && (product || negated(3)))
+        refuse(place, "Conflicting use of '.po' modifier with operand negation");
+    if (product && negated(3))
+        refuse(place, "Operand negation limited to either (source A xor source B) or source C");
+}
+
 void OperandDecoder::video(const OperandSlot& slot, const ptx::Operand& p) {
     const unsigned elements = row(o.op).elements;
     const bool multiplies = slot.fragment != 'd' && o.op == Op::vmad;
@@ -29,12 +39,13 @@ void OperandDecoder::video(const OperandSlot& slot, const ptx::Operand& p) {
     const std::string index = std::to_string(&p - i.operands.data());
     if (minus && !multiplies)
         refuse(p.place, "Operand negation not allowed for instruction '" + i.opcode + "'");
-    if (minus && s.mod.plus_one)
-        refuse(p.place, "Conflicting use of '.po' modifier with operand negation");
     if (minus) o.negated_sources |= static_cast<uint8_t>(1u << o.operands);
     if (slot.fragment == 'c') {
         if (!selector.empty())
             refuse(p.place, "Video selector is not allowed on 'source C' operand");
+        if (elements > 1 && plain.kind != ptx::OperandKind::name)
+            refuse(p.place, "Incorrect video selector for operand " + index);
+        if (multiplies) check_negations(p.place);
         return push(source(plain, Type::u32, false));
     }
     const bool merges = slot.fragment == 'd' && elements == 1 && !selector.empty();

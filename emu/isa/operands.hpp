@@ -45,6 +45,7 @@ struct OperandDecoder {
     // {byte-id, thread-id}; check_constants looks at constants.
     void scale_ids(const ptx::Operand& p);
     void video(const OperandSlot& slot, const ptx::Operand& p);
+    void check_negations(ptx::Place place);
     // `space`: of the instruction; where it has none, the variable's is put there.
     void address(const ptx::Operand& p, ptx::Space& space);
     void variable(const ptx::Operand& base, const Placed& v, Address& a, ptx::Space& space);

@@ -53,6 +53,7 @@ std::optional<uint16_t> video_select(std::string_view text, unsigned elements, c
     }
     const auto found = digits(text, letter, 2 * elements);
     if (!found || found->size() != elements) return std::nullopt;
+    if (text == ".b1024") return std::nullopt;  // NVIDIA's assembler reads a type there
     for (const char c : *found) out = static_cast<uint16_t>(out << 4 | (c - '0'));
     return out;
 }
