@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The video instructions: arithmetic on bytes, halves and words that operands select, as one value
 // or as two or four side by side, and what is done with the result. PTX manual, "Scalar Video
-// Instructions", "SIMD Video Instructions".
+// Instructions", "SIMD Video Instructions". NVIDIA's assembler makes the scalar ones of others, the
+// same on every architecture, whose results are not always the manual's: docs/fidelity.md, "Video
+// instructions".
 #include <algorithm>
 
 #include "emu/exec/families.hpp"
@@ -13,9 +15,6 @@ namespace {
 
 using isa::Reduce;
 
-// Holds what values of up to 32 bits of either sign give, shifted left by 32 or multiplied.
-using Wide = __int128;
-
 constexpr auto add_op = [](int64_t a, int64_t b) { return a + b; };
 constexpr auto sub_op = [](int64_t a, int64_t b) { return a - b; };
 constexpr auto absdiff_op = [](int64_t a, int64_t b) { return a < b ? b - a : a - b; };
@@ -23,7 +22,10 @@ constexpr auto min_op = [](int64_t a, int64_t b) { return std::min(a, b); };
 constexpr auto max_op = [](int64_t a, int64_t b) { return std::max(a, b); };
 // Half of a sum, rounded up where the sum is not negative, else down.
 constexpr auto avrg_op = [](int64_t a, int64_t b) { return (a + b + (a + b >= 0 ? 1 : 0)) >> 1; };
-constexpr auto shl_op = [](int64_t a, int64_t n) { return Wide{a} * (int64_t{1} << n); };
+// 64 bits; by 32 at most.
+constexpr auto shl_op = [](int64_t a, int64_t n) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) << n);
+};
 constexpr auto shr_op = [](int64_t a, int64_t n) { return a >> n; };
 
 // `width` bits of a register from bit `at` on, extended.
@@ -33,42 +35,87 @@ int64_t extended(uint32_t value, unsigned at, unsigned width, bool is_signed) {
     return int64_t{field} - (negative ? int64_t{1} << width : 0);
 }
 
-template <class T>
-T clamped(T value, unsigned width, bool is_signed) {
+int64_t clamped(int64_t value, unsigned width, bool is_signed) {
     const int64_t least = is_signed ? -(int64_t{1} << (width - 1)) : 0;
     const int64_t values = int64_t{1} << width;
-    return std::clamp<T>(value, least, least + values - 1);
+    return std::clamp(value, least, least + values - 1);
 }
 
-// The other operand of a scalar instruction: added, compared with, or merged into.
+// The low `width` bits as a signed number.
+int64_t low_bits(int64_t value, unsigned width) {
+    const unsigned above = 64 - width;
+    return static_cast<int64_t>(static_cast<uint64_t>(value) << above) >> above;
+}
+
+int64_t low_word(int64_t value) { return low_bits(value, 32); }
+
+// What .sat makes of a result.
+enum class Saturation : uint8_t {
+    // For a byte or half of d: what lies outside [0, greatest] becomes the greatest. For all of d:
+    // it is clamped, but what is too large for .u32 keeps its low 32 bits.
+    part,
+    // The result's low 34 bits are clamped to 32 bits, whatever part of d they are for.
+    word,
+};
+
+// What .min and .max compare with c, in 64 bits and by d's sign.
+enum class Compared : uint8_t {
+    all,                // the result
+    low_word,           // its low 32 bits, sign-extended
+    saturated_low_word  // the same where there is .sat; else the result
+};
+
+// What the assembler does with a scalar instruction's result.
+struct Rules {
+    Saturation saturation;
+    Compared compared;
+};
+constexpr Rules of_sums{Saturation::part, Compared::low_word};
+constexpr Rules of_shifts{Saturation::word, Compared::saturated_low_word};
+constexpr Rules of_others{Saturation::part, Compared::all};
+
+// The result, saturated, and the other operand: added, compared with, or merged into.
 struct Finish {
     Reduce second;
     isa::VideoPart to;
     bool sat;
     bool is_signed;
+    Rules rules;
 
-    uint32_t operator()(Wide value, uint32_t other) const {
-        if (sat) value = clamped(value, to.bits, is_signed);
-        const Wide c = extended(other, 0, 32, is_signed);
-        switch (second) {
-            case Reduce::add:
-                return static_cast<uint32_t>(value + c);
-            case Reduce::min:
-                return static_cast<uint32_t>(std::min(value, c));
-            case Reduce::max:
-                return static_cast<uint32_t>(std::max(value, c));
-            default:
-                break;
-        }
-        const auto ones = static_cast<uint32_t>((uint64_t{1} << to.bits) - 1);
-        return (static_cast<uint32_t>(value) & ones) << to.at | (other & ~(ones << to.at));
+    int64_t saturated(int64_t value) const {
+        if (rules.saturation == Saturation::word)
+            return clamped(low_bits(value, 34), 32, is_signed);
+        if (to.bits == 32)
+            return is_signed ? clamped(value, 32, true) : std::max<int64_t>(value, 0);
+        const uint64_t greatest = (uint64_t{1} << (to.bits - (is_signed ? 1 : 0))) - 1;
+        return static_cast<int64_t>(std::min(static_cast<uint64_t>(value), greatest));
+    }
+
+    uint32_t operator()(int64_t value, uint32_t other) const {
+        if (sat) value = saturated(value);
+        const auto word = static_cast<uint32_t>(value);
+        if (second == Reduce::add) return word + other;
+        if (second == Reduce::none) return merged(word, other);
+        if (rules.compared == Compared::low_word ||
+            (rules.compared == Compared::saturated_low_word && sat))
+            value = low_word(value);
+        const int64_t c = extended(other, 0, 32, is_signed);
+        const bool less =
+            is_signed ? value < c : static_cast<uint64_t>(value) < static_cast<uint64_t>(c);
+        return less == (second == Reduce::min) ? word : other;
+    }
+
+    // A byte is the word's lowest; a half is the one that stands there in the word.
+    uint32_t merged(uint32_t word, uint32_t other) const {
+        const auto ones = static_cast<uint32_t>(((uint64_t{1} << to.bits) - 1) << to.at);
+        return ((to.bits == 8 ? word << to.at : word) & ones) | (other & ~ones);
     }
 };
 
 // f(value of a, value of b) of each lane, finished.
 template <class F>
-void each_scalar(Context& c, const Step& s, uint32_t mask, bool signed_d, unsigned first_type,
-                 F f) {
+void each_scalar(Context& c, const Step& s, uint32_t mask, Rules rules, bool signed_d,
+                 unsigned first_type, F f) {
     const Operation& o = *s.op;
     auto* d = slot<uint32_t>(c, o.r[0]);
     const auto* a = slot<uint32_t>(c, o.r[1]);
@@ -78,7 +125,7 @@ void each_scalar(Context& c, const Step& s, uint32_t mask, bool signed_d, unsign
     const auto of_b = isa::video_part(o.select[2]);
     const bool signed_a = isa::is_signed(o.mod.type[first_type]);
     const bool signed_b = isa::is_signed(o.mod.type[first_type + 1]);
-    const Finish finish{o.mod.reduce, isa::video_part(o.select[0]), o.mod.sat, signed_d};
+    const Finish finish{o.mod.reduce, isa::video_part(o.select[0]), o.mod.sat, signed_d, rules};
     for_lanes(mask, [&](unsigned l) {
         const int64_t x = extended(a[l], of_a.at, of_a.bits, signed_a);
         const int64_t y = extended(b[l], of_b.at, of_b.bits, signed_b);
@@ -86,17 +133,17 @@ void each_scalar(Context& c, const Step& s, uint32_t mask, bool signed_d, unsign
     });
 }
 
-template <auto F>
+template <auto F, Rules rules>
 void scalar(Context& c, const Step& s, uint32_t mask) {
-    each_scalar(c, s, mask, isa::is_signed(s.op->mod.type[0]), 1, F);
+    each_scalar(c, s, mask, rules, isa::is_signed(s.op->mod.type[0]), 1, F);
 }
 
 template <auto F>
 void shift(Context& c, const Step& s, uint32_t mask) {
     const bool wrap = s.op->mod.wrap;
-    each_scalar(c, s, mask, isa::is_signed(s.op->mod.type[0]), 1, [&](int64_t a, int64_t n) {
-        return F(a, wrap ? n & 31 : std::min<int64_t>(n, 32));
-    });
+    each_scalar(
+        c, s, mask, of_shifts, isa::is_signed(s.op->mod.type[0]), 1,
+        [&](int64_t a, int64_t n) { return F(a, wrap ? n & 31 : std::min<int64_t>(n, 32)); });
 }
 
 bool holds(isa::Compare how, int64_t a, int64_t b) {
@@ -116,15 +163,16 @@ bool holds(isa::Compare how, int64_t a, int64_t b) {
     }
 }
 
-// The result and the third operand are unsigned, whatever the types that are compared.
+// c is of a's type.
 void vset(Context& c, const Step& s, uint32_t mask) {
     const isa::Compare how = s.op->mod.compare;
-    each_scalar(c, s, mask, false, 0,
+    each_scalar(c, s, mask, of_others, isa::is_signed(s.op->mod.type[0]), 0,
                 [&](int64_t a, int64_t b) -> int64_t { return holds(how, a, b) ? 1 : 0; });
 }
 
 // a*b + c, of which the product or c may be negated, or 1 added (.po); then shifted (.shr7,
-// .shr15). It is signed where a factor is or something is negated.
+// .shr15). A whole factor and c are signed numbers, whatever the types say; the sum is signed where
+// a type is or something is negated.
 void vmad(Context& c, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
     auto* d = slot<uint32_t>(c, o.r[0]);
@@ -140,15 +188,15 @@ void vmad(Context& c, const Step& s, uint32_t mask) {
     const bool minus_c = negated(3);
     const bool is_signed = signed_a || signed_b || minus_product || minus_c;
     for_lanes(mask, [&](unsigned l) {
-        Wide sum = Wide{extended(a[l], of_a.at, of_a.bits, signed_a)} *
-                   extended(b[l], of_b.at, of_b.bits, signed_b);
-        const int64_t third = extended(e[l], 0, 32, is_signed);
-        if (minus_product) sum = -sum;
+        const int64_t product = low_word(extended(a[l], of_a.at, of_a.bits, signed_a)) *
+                                low_word(extended(b[l], of_b.at, of_b.bits, signed_b));
+        const int64_t third = low_word(e[l]);
+        int64_t sum = minus_product ? -product : product;
         sum += minus_c ? -third : third;
-        if (o.mod.plus_one) sum += 1;
-        sum >>= o.mod.shift_right;
-        const auto result = static_cast<int64_t>(sum);
-        d[l] = static_cast<uint32_t>(o.mod.sat ? clamped(result, 32, is_signed) : result);
+        sum += o.mod.plus_one ? 1 : 0;
+        sum = is_signed ? sum >> o.mod.shift_right
+                        : static_cast<int64_t>(static_cast<uint64_t>(sum) >> o.mod.shift_right);
+        d[l] = static_cast<uint32_t>(o.mod.sat ? clamped(sum, 32, is_signed) : sum);
     });
 }
 
@@ -199,11 +247,11 @@ void simd_set(Context& c, const Step& s, uint32_t mask) {
 
 }  // namespace
 
-Handler vadd_handler(const Operation&) { return scalar<add_op>; }
-Handler vsub_handler(const Operation&) { return scalar<sub_op>; }
-Handler vabsdiff_handler(const Operation&) { return scalar<absdiff_op>; }
-Handler vmin_handler(const Operation&) { return scalar<min_op>; }
-Handler vmax_handler(const Operation&) { return scalar<max_op>; }
+Handler vadd_handler(const Operation&) { return scalar<add_op, of_sums>; }
+Handler vsub_handler(const Operation&) { return scalar<sub_op, of_sums>; }
+Handler vabsdiff_handler(const Operation&) { return scalar<absdiff_op, of_others>; }
+Handler vmin_handler(const Operation&) { return scalar<min_op, of_others>; }
+Handler vmax_handler(const Operation&) { return scalar<max_op, of_others>; }
 Handler vshl_handler(const Operation&) { return shift<shl_op>; }
 Handler vshr_handler(const Operation&) { return shift<shr_op>; }
 Handler vset_handler(const Operation&) { return vset; }
