@@ -22,21 +22,10 @@ constexpr std::string_view tensors = "needs a tensor map";
 constexpr std::string_view read_only = "a kernel's parameters cannot be written";
 constexpr std::string_view called =
     "calls functions beside the entry: recordings of kernels have them";
-constexpr std::string_view unsettled = "some forms differ on an H200, and which is not settled";
 constexpr std::string_view functions = "a parameter of a function, and there are none";
 
 constexpr auto unsuited_rows = std::to_array<Unsuited>({
     {"trap", "", "", ends},
-    {"vadd", "", "", unsettled},
-    {"vsub", "", "", unsettled},
-    {"vavrg", "", "", unsettled},
-    {"vabsdiff", "", "", unsettled},
-    {"vmin", "", "", unsettled},
-    {"vmax", "", "", unsettled},
-    {"vset", "", "", unsettled},
-    {"vshl", "", "", unsettled},
-    {"vshr", "", "", unsettled},
-    {"vmad", "", "", unsettled},
     {"brkpt", "", "", ends},
     {"cvta.", "", ".global", machines},
     {"call", "", "", called},

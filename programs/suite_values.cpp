@@ -104,8 +104,10 @@ void write_wide_mov(SuiteWriter& w, const Spelled& s) {
 // With some of the selectors and signs that there are.
 void write_video(SuiteWriter& w, const Spelled& s, unsigned n) {
     constexpr uint64_t step = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
-    for (uint64_t i = 0; i < 6; ++i) {
-        const VideoOperands v = video_operands(*s.form, s.mod, i == 0 ? 0 : (6 * n + i) * step);
+    constexpr uint64_t spelled_times = 3;
+    for (uint64_t i = 0; i < spelled_times; ++i) {
+        const VideoOperands v =
+            video_operands(*s.form, s.mod, i == 0 ? 0 : (spelled_times * n + i) * step);
         const auto of = [&](size_t which, Role role) {
             return v.sign[which] + w.input(Type::b32, role) +
                    (which < 2 ? v.select[which + 1] : "");

@@ -45,10 +45,9 @@ TEST(Suite, EverySpellingIsInTheProgramOfItsOpcode) {
     const auto have = spellings_of(isa::Arch::sm_90);
     size_t found = 0;
     size_t left_out = 0;
-    size_t unsettled = 0;  // of the video instructions
     const auto expect = [&](const std::string& program, const std::string& text) {
-        if (const programs::Unsuited* u = programs::unsuited_because(text); u != nullptr) {
-            ++(u->why.ends_with("is not settled") ? unsettled : left_out);
+        if (programs::unsuited_because(text) != nullptr) {
+            ++left_out;
             return;
         }
         const auto of = have.find(program);
@@ -65,7 +64,6 @@ TEST(Suite, EverySpellingIsInTheProgramOfItsOpcode) {
             expect(name.substr(0, name.find('.')), name);
     EXPECT_GT(found, 6000u);
     EXPECT_LT(left_out, 700u);
-    EXPECT_LT(unsettled, 1000u);
 }
 
 TEST(Suite, EveryVariantOfMmaHasItsProgramAndNoOther) {
@@ -167,7 +165,7 @@ std::vector<isa::Arch> all_archs() {
 INSTANTIATE_TEST_SUITE_P(Arch, SuiteOn, testing::ValuesIn(all_archs()),
                          [](const auto& each) { return std::string(isa::row(each.param).name); });
 
-// Recordings are kept for ever: 6 MB in all. With the emulator as the machine; each is read and
+// Recordings are kept for ever: 9 MB in all. With the emulator as the machine; each is read and
 // compared again.
 TEST(Suite, RecordingsAreSmallAndReplayed) {
     validate::EmulatorEngine engine(isa::Arch::sm_90);
@@ -192,7 +190,7 @@ TEST(Suite, RecordingsAreSmallAndReplayed) {
             largest = p.name;
         }
     }
-    EXPECT_LT(total, 8000000u) << "the largest is " << largest << " with " << most << " bytes";
+    EXPECT_LT(total, 9000000u) << "the largest is " << largest << " with " << most << " bytes";
     EXPECT_GT(total, 1000000u);
 }
 

@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -42,7 +43,8 @@ void add_record(CLI::App& app, int& status) {
     add_engine_options(*record, o.engine);
     record
         ->add_option("--only", o.only,
-                     "keep the results of these instructions: mma,ldmatrix (default: all)")
+                     "keep the results of these instructions: mma,ldmatrix (default: all); of the "
+                     "suite the programs of these names")
         ->type_name("OPCODES")
         ->delimiter(',')
         ->allow_extra_args(false);
@@ -167,14 +169,16 @@ int record_command(const RecordOptions& options) {
         if (status > differs_or_trapped) return status;
     }
     if (!options.suite) return status;
+    RecordOptions whole = options;
+    whole.only.clear();
     for (programs::SuiteProgram& program : programs::suite(engines.arch)) {
+        if (!options.only.empty() && std::ranges::count(options.only, program.name) == 0) continue;
         launch::Input in;
         in.launch.path = program.name;
         in.ptx_path = program.name + ".ptx";
         in.source = program.ptx;
-        status =
-            std::max(status, record_case(engine, engines.arch, in, std::move(program.c), options,
-                                         (folder / (program.name + ".lwr")).string()));
+        status = std::max(status, record_case(engine, engines.arch, in, std::move(program.c), whole,
+                                              (folder / (program.name + ".lwr")).string()));
         if (status > differs_or_trapped) return status;
     }
     return status;
