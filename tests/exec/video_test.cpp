@@ -380,6 +380,8 @@ TEST(VideoDepartures, AreWhatAnH200Gave) {
          0x80000000, 0xffffffff},
         {"vmad.u32.u32.u32.shr7 %r20, %r10, %r11, %r12", 0x0, 0x0, 0x80000000, 0xff000000,
          0x1000000},
+        {"vmad.u32.u32.u32.po.sat.shr7 %r20, %r10, %r11, %r12", 0x0, 0x0, 0x80000000, 0xffffffff,
+         0x1000000},
         {"vmad.u32.u32.u32.sat %r20, %r10, %r11, %r12", 0xffffffff, 0xffffffff, 0x0, 0x1, 0x0},
         {"vmad.u32.u32.u32.sat %r20, %r10, %r11, %r12", 0xffffffff, 0x2, 0x0, 0x0, 0xffffffff},
     };
