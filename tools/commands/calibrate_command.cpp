@@ -32,12 +32,7 @@ constexpr std::string_view help =
     "the clock again; the value of a row is the cycles of one instruction of a warp. latency: one\n"
     "chain of dependent instructions, one warp; interval: from one instruction to the next on one "
     "of\n"
-    "the four sub-cores.\n"
-    "\n"
-    "Examples:\n"
-    "  lockwarp calibrate --out h200.json\n"
-    "  lockwarp calibrate --only mma.m16n8k16,ldmatrix --warps 1,8\n"
-    "  lockwarp calibrate --list --only ld.shared      the keys, without a GPU";
+    "the four sub-cores.";
 
 std::string first_line(const std::string& text) {
     std::string line = text.substr(0, text.find('\n'));

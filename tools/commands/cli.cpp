@@ -52,6 +52,14 @@ std::string wrapped(const std::string& text) {
     return out;
 }
 
+// The end of a command's --help: its own notes, then what its row has.
+std::string footer_of(const Command& c, std::string notes) {
+    if (!c.examples.empty())
+        notes += (notes.empty() ? "Examples:\n" : "\n\nExamples:\n") + std::string(c.examples);
+    if (!c.exits.empty()) notes += (notes.empty() ? "" : "\n") + std::string(c.exits);
+    return notes;
+}
+
 void wrap_descriptions(CLI::App& app) {
     for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
         for (CLI::Option* option : command->get_options())
@@ -73,8 +81,12 @@ int command_line(int argc, char** argv) {
     int status = done;
     for (const Command& c : commands) {
         c.add(app, status);
-        const auto all = app.get_subcommands([](CLI::App*) { return true; });
-        if (!c.group.empty()) all.back()->group(std::string(c.group));
+        CLI::App& added = *app.get_subcommands([](CLI::App*) { return true; }).back();
+        if (!c.group.empty()) added.group(std::string(c.group));
+        const std::string inherited = app.get_footer();
+        for (CLI::App* below : added.get_subcommands([](CLI::App*) { return true; }))
+            if (below->get_footer() == inherited) below->footer(std::string(c.exits));
+        added.footer(footer_of(c, added.get_footer() == inherited ? "" : added.get_footer()));
     }
     wrap_descriptions(app);
     try {

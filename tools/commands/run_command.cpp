@@ -59,16 +59,6 @@ std::string statistics(const warp::Statistics& s, double seconds) {
         validate::grouped(s.warps), seconds);
 }
 
-constexpr std::string_view run_examples =
-    "Examples:\n"
-    "  lockwarp run kernel.json --print D:f16:16x8\n"
-    "  lockwarp run kernel.json --arch sm_90 --out results --stats\n"
-    "  lockwarp run kernel.cu kernel.json            compiled by nvcc, where there is one\n"
-    "\n"
-    "Exit status: 0 done; 1 the program trapped, or a comparison found a difference; 2 wrong "
-    "usage\n"
-    "or input; 130 interrupted.";
-
 std::string arch_help() {
     std::string text = "the machine to model:";
     for (const isa::ArchRow& a : isa::arch_rows) text += fmt::format(" {} ({})", a.name, a.product);
@@ -151,7 +141,6 @@ void add_run(CLI::App& app, int& status) {
     run->add_option("--threads", o.threads, "cores to use (default: all)")
         ->type_name("N")
         ->check(CLI::Range(1u, 1024u));
-    run->footer(std::string(run_examples));
     run->callback([shared, &status] { status = run_command(*shared); });
 }
 

@@ -24,12 +24,7 @@ using validate::SpecialReport;
 constexpr std::string_view help =
     "On the GPU each result of the instruction is compared with that of the model, compiled for\n"
     "the GPU from the same source as the emulator's. On this machine the emulator's own model\n"
-    "is compared by a digest of every 2^20 results; where one differs, the operands are fetched.\n"
-    "\n"
-    "Examples:\n"
-    "  lockwarp special                              every form, every operand\n"
-    "  lockwarp special ex2 tanh.approx.f32          these alone\n"
-    "  lockwarp special --emulator --count 1000      without a GPU: nvcc's code, on the emulator";
+    "is compared by a digest of every 2^20 results; where one differs, the operands are fetched.";
 
 std::string noun(const gpu::SpecialForm& f) { return gpu::is_quotient(f) ? "pairs" : "operands"; }
 
