@@ -163,6 +163,53 @@ std::string calibrate_text(const validate::Probes& measured,
     return out;
 }
 
+namespace {
+
+// --list and --ptx: what would run, without a GPU.
+int show_probes(const CalibrateCommand& command, isa::Arch arch) {
+    const std::vector<programs::Probe> probes = programs::clock_probes(arch, command.only);
+    if (probes.empty()) return refuse("--only: no probe's key begins so");
+    if (command.list)
+        for (const programs::Probe& p : probes)
+            fmt::print("{}  {}\n", p.key, fmt::join(p.warps, ","));
+    if (command.ptx.empty()) return done;
+    const launch::Result<void> written = write_kernels(probes, command.ptx);
+    return written ? done : refuse(written.error());
+}
+
+validate::Probes run_probes(const CalibrateCommand& command,
+                            const std::vector<programs::Probe>& probes, gpu::Engine& engine,
+                            std::vector<FailedProbe>& failed) {
+    validate::Probes measured;
+    measured.version = version;
+    measured.date = today();
+    measured.device = engine.device();
+    std::atomic<uint64_t> ended{0};
+    const Progress progress(ended, probes.size(), "probes");
+    validate::ProbeMemory memory;
+    for (const programs::Probe& p : probes) {
+        for (const unsigned warps : p.warps) {
+            if (!command.warps.empty() &&
+                std::ranges::find(command.warps, warps) == command.warps.end())
+                continue;
+            if (interrupted_now()) return measured;
+            const launch::Result<double> cycles =
+                validate::measure(engine, p, warps, times, command.engine.optimization, memory);
+            if (!cycles) {
+                // A refused kernel is refused with any number of warps.
+                failed.push_back(
+                    {fmt::format("{}, {} warps", p.key, warps), cycles.error().sentence});
+                break;
+            }
+            measured.rows[p.key][warps] = *cycles;
+        }
+        ++ended;
+    }
+    return measured;
+}
+
+}  // namespace
+
 int calibrate_command(const CalibrateCommand& command) {
     isa::Arch arch = isa::default_arch;
     if (!command.arch.empty()) {
@@ -171,61 +218,23 @@ int calibrate_command(const CalibrateCommand& command) {
         arch = *named;
     }
     if (!command.against.empty()) return against(command, arch);
-    if (command.list || !command.ptx.empty()) {
-        const std::vector<programs::Probe> probes = programs::clock_probes(arch, command.only);
-        if (probes.empty()) return refuse("--only: no probe's key begins so");
-        if (command.list)
-            for (const programs::Probe& p : probes)
-                fmt::print("{}  {}\n", p.key, fmt::join(p.warps, ","));
-        if (command.ptx.empty()) return done;
-        const launch::Result<void> written = write_kernels(probes, command.ptx);
-        return written ? done : refuse(written.error());
-    }
+    if (command.list || !command.ptx.empty()) return show_probes(command, arch);
     for (const std::string& only : command.only)
         if (std::ranges::all_of(isa::arch_rows, [&](const isa::ArchRow& a) {
                 return programs::clock_probes(a.arch, {only}).empty();
             }))
             return refuse("--only " + only + ": no probe's key begins so");
-    launch::Result<Engines> opened = open_engines(command, arch);
-    if (!opened) return refuse(opened.error());
-    Engines& engines = *opened;
-    if (engines.all.empty()) {
-        spdlog::error("calibrate needs a GPU: {}", engines.no_gpu);
+    const launch::Result<Engines> engines = open_engines(command, arch);
+    if (!engines) return refuse(engines.error());
+    if (engines->all.empty()) {
+        spdlog::error("calibrate needs a GPU: {}", engines->no_gpu);
         return no_gpu;
     }
-    gpu::Engine& engine = *engines.all[0];
-    const std::vector<programs::Probe> probes = programs::clock_probes(engines.arch, command.only);
+    const std::vector<programs::Probe> probes = programs::clock_probes(engines->arch, command.only);
     if (probes.empty()) return refuse("this machine has none of these instructions");
-    validate::Probes measured;
-    measured.version = version;
-    measured.date = today();
-    measured.device = engine.device();
-    std::vector<FailedProbe> failed;
     catch_interrupts();
-    std::atomic<uint64_t> ended{0};
-    {
-        const Progress progress(ended, probes.size(), "probes");
-        validate::ProbeMemory memory;
-        for (const programs::Probe& p : probes) {
-            for (const unsigned warps : p.warps) {
-                if (!command.warps.empty() &&
-                    std::ranges::find(command.warps, warps) == command.warps.end())
-                    continue;
-                if (interrupted_now()) break;
-                const launch::Result<double> cycles =
-                    validate::measure(engine, p, warps, times, command.engine.optimization, memory);
-                if (cycles) {
-                    measured.rows[p.key][warps] = *cycles;
-                    continue;
-                }
-                // A refused kernel is refused with any number of warps.
-                failed.push_back(
-                    {fmt::format("{}, {} warps", p.key, warps), cycles.error().sentence});
-                break;
-            }
-            ++ended;
-        }
-    }
+    std::vector<FailedProbe> failed;
+    const validate::Probes measured = run_probes(command, probes, *engines->all[0], failed);
     if (interrupted_now()) {
         spdlog::error("stopped");
         return interrupted;

@@ -109,6 +109,61 @@ void add_fuzz(CLI::App& app, int& status) {
     fuzz->callback([shared, &status] { status = fuzz_command(*shared); });
 }
 
+namespace {
+
+validate::FuzzOptions options_of(const FuzzCommand& command, const Part& part, size_t engines) {
+    validate::FuzzOptions options;
+    options.generate.seed = command.seed + part.first;
+    options.generate.only = command.only;
+    options.generate.instructions = command.instructions;
+    options.generate.ctas = command.ctas != 0 ? command.ctas : command.plain ? 2 : 64;
+    options.cases = part.count;
+    options.threads = command.plain ? 1 : command.threads;
+    options.trace_bytes /= engines;
+    options.optimization = command.engines.optimization;
+    options.max_shrunk = command.shrink;
+    options.stopped = [] { return interrupted_now(); };
+    return options;
+}
+
+// What is printed: the answer, the devices, then each difference.
+std::string fuzz_text(const validate::FuzzReport& r, uint64_t seed, const Shard& shard) {
+    std::string out = fmt::format(
+        "{}: {} programs from seed {}{}\n{}, {:.0f} s\n",
+        r.found.empty() ? "identical" : fmt::format("DIFFERS in {} instructions", r.found.size()),
+        validate::grouped(r.summary.cases), seed, shard.count == 1 ? "" : ", " + shard_text(shard),
+        validate::counts_text(r.summary.counts), r.summary.seconds);
+    for (const gpu::Device& d : r.summary.devices) out += validate::device_text(d) + "\n";
+    out += fmt::format("{} spellings of instructions\n", r.summary.instructions.size());
+    for (const validate::Found& f : r.found)
+        out += fmt::format("\nseed {}: {}{}\n{}", f.seed, f.instruction,
+                           f.isolated ? ", alone" : ", in its program", f.report);
+    return out;
+}
+
+// The programs of the part on every engine; the seconds are in the summary.
+validate::FuzzReport run_programs(const FuzzCommand& command, validate::FuzzOptions options,
+                                  const Engines& engines, uint64_t programs) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto seconds = [&] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    };
+    options.enough = [&] {
+        return interrupted_now() || (command.seconds > 0 && seconds() > command.seconds);
+    };
+    std::atomic<uint64_t> ended{0};
+    options.progress = [&](uint64_t n) { ended.store(n, std::memory_order_relaxed); };
+    std::vector<gpu::Engine*> sides;
+    for (const auto& engine : engines.all) sides.push_back(engine.get());
+    const isa::Arch arch = arch_named(command.arch).value_or(engines.arch);
+    const Progress progress(ended, programs, "programs");
+    validate::FuzzReport r = validate::fuzz(options, arch, sides);
+    r.summary.seconds = seconds();
+    return r;
+}
+
+}  // namespace
+
 int fuzz_command(const FuzzCommand& command) {
     if (!command.arch.empty() && !arch_named(command.arch))
         return refuse("--arch " + command.arch + " is not modelled; `lockwarp run --help` lists");
@@ -125,44 +180,16 @@ int fuzz_command(const FuzzCommand& command) {
     if (part.count == 0)
         return refuse(shard_text(*shard) + ": " + std::to_string(command.cases) +
                       " programs are too few for so many shards");
-    launch::Result<Engines> opened = open_engines(command);
-    if (!opened) return refuse(opened.error());
-    Engines& engines = *opened;
-    if (engines.all.empty()) {
-        spdlog::error("fuzz needs a GPU (or --plain): {}", engines.no_gpu);
+    const launch::Result<Engines> engines = open_engines(command);
+    if (!engines) return refuse(engines.error());
+    if (engines->all.empty()) {
+        spdlog::error("fuzz needs a GPU (or --plain): {}", engines->no_gpu);
         return no_gpu;
     }
-
-    validate::FuzzOptions options;
-    options.generate.seed = command.seed + part.first;
-    options.generate.only = command.only;
-    options.generate.instructions = command.instructions;
-    options.generate.ctas = command.ctas != 0 ? command.ctas : command.plain ? 2 : 64;
-    options.cases = part.count;
-    options.threads = command.plain ? 1 : command.threads;
-    options.trace_bytes /= engines.all.size();
-    options.optimization = command.engines.optimization;
-    const auto begin = std::chrono::steady_clock::now();
-    const auto seconds = [&] {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    };
     catch_interrupts();
-    options.max_shrunk = command.shrink;
-    options.stopped = [] { return interrupted_now(); };
-    options.enough = [&] {
-        return interrupted_now() || (command.seconds > 0 && seconds() > command.seconds);
-    };
-    std::atomic<uint64_t> programs{0};
-    options.progress = [&](uint64_t n) { programs.store(n, std::memory_order_relaxed); };
-    std::vector<gpu::Engine*> sides;
-    for (const auto& engine : engines.all) sides.push_back(engine.get());
-    const isa::Arch arch = arch_named(command.arch).value_or(engines.arch);
-    validate::FuzzReport r;
-    {
-        const Progress progress(programs, endless ? 0 : part.count, "programs");
-        r = validate::fuzz(options, arch, sides);
-    }
-    r.summary.seconds = seconds();
+    const validate::FuzzOptions options = options_of(command, part, engines->all.size());
+    const validate::FuzzReport r =
+        run_programs(command, options, *engines, endless ? 0 : part.count);
     if (!r.problem.empty()) return refuse(r.problem);
     // What differed before it was stopped is said all the same.
     const bool stopped = interrupted_now();
@@ -170,20 +197,10 @@ int fuzz_command(const FuzzCommand& command) {
         spdlog::error("stopped after {} programs", validate::grouped(r.summary.cases));
         if (r.found.empty()) return interrupted;
     }
-    const uint64_t found = r.found.size();
-    fmt::print("{}: {} programs from seed {}{}\n{}, {:.0f} s\n",
-               found == 0 ? "identical" : fmt::format("DIFFERS in {} instructions", found),
-               validate::grouped(r.summary.cases), options.generate.seed,
-               shard->count == 1 ? "" : ", " + shard_text(*shard),
-               validate::counts_text(r.summary.counts), seconds());
-    for (const gpu::Device& d : r.summary.devices) fmt::print("{}\n", validate::device_text(d));
-    fmt::print("{} spellings of instructions\n", r.summary.instructions.size());
-    for (const validate::Found& f : r.found)
-        fmt::print("\nseed {}: {}{}\n{}", f.seed, f.instruction,
-                   f.isolated ? ", alone" : ", in its program", f.report);
+    fmt::print("{}", fuzz_text(r, options.generate.seed, *shard));
     if (const launch::Result<void> written = write_reports(r.summary, command.reports); !written)
         return refuse(written.error());
-    if (found == 0) return done;
+    if (r.found.empty()) return done;
     if (const launch::Result<void> saved = save(command.out, r.found); !saved)
         return refuse(saved.error());
     fmt::print("\ncases in {}\n", command.out);

@@ -104,6 +104,48 @@ void add_measure(CLI::App& app, int& status) {
     measure->callback([shared, &status] { status = measure_command(*shared); });
 }
 
+namespace {
+
+// The inputs on one GPU; what cannot be measured is said, and is no point.
+validate::Clocks measured(const MeasureCommand& command, std::vector<launch::Input> inputs,
+                          isa::Arch arch, gpu::Engine& engine) {
+    validate::MeasureOptions how;
+    how.runs = command.runs;
+    how.optimization = command.engines.optimization;
+    how.stop = &interrupt_flag();
+    validate::Clocks clocks;
+    clocks.version = version;
+    clocks.date = today();
+    clocks.device = engine.device().name;
+    clocks.arch = isa::row(arch).name;
+    clocks.driver = engine.device().driver;
+    clocks.mhz = engine.device().clock_mhz;
+    std::atomic<uint64_t> ended{0};
+    const Progress progress(ended, command.files.size(), "launch files");
+    for (size_t i = 0; i < inputs.size() && !interrupted_now(); ++i) {
+        const std::string& file = command.files[i];
+        ++ended;
+        const launch::Result<Wanted> wanted = make_wanted(std::move(inputs[i]), arch);
+        if (!wanted) {
+            refuse(wanted.error());
+            continue;
+        }
+        validate::Measured one = validate::measure(wanted->c, wanted->program, engine, how);
+        if (!one.problem.empty()) {
+            spdlog::error("{}: {}", file, one.problem);
+            continue;
+        }
+        if (!one.same_results)
+            spdlog::warn("{}: the clocked kernel gives other results than the plain one", file);
+        one.point.launch = file;
+        one.point.name = std::filesystem::path(file).stem().string();
+        clocks.points.push_back(std::move(one.point));
+    }
+    return clocks;
+}
+
+}  // namespace
+
 int measure_command(const MeasureCommand& command) {
     // A launch file that is wrong is wrong without a GPU too.
     std::vector<launch::Input> inputs;
@@ -113,54 +155,17 @@ int measure_command(const MeasureCommand& command) {
         for (const std::string& w : in->launch.warnings) spdlog::warn("{}", w);
         inputs.push_back(std::move(*in));
     }
-    launch::Result<Engines> opened = open_engine(command);
-    if (!opened) return refuse(opened.error());
-    Engines& engines = *opened;
-    if (engines.all.empty()) {
-        spdlog::error("measure needs a GPU: {}", engines.no_gpu);
+    const launch::Result<Engines> engines = open_engine(command);
+    if (!engines) return refuse(engines.error());
+    if (engines->all.empty()) {
+        spdlog::error("measure needs a GPU: {}", engines->no_gpu);
         return no_gpu;
     }
-    if (engines.all.size() > 1)
+    if (engines->all.size() > 1)
         return refuse("--gpus " + command.engines.gpus + ": kernels are measured on one GPU");
-    gpu::Engine& engine = *engines.all[0];
     catch_interrupts();
-
-    validate::MeasureOptions how;
-    how.runs = command.runs;
-    how.optimization = command.engines.optimization;
-    how.stop = &interrupt_flag();
-    validate::Clocks clocks;
-    clocks.version = version;
-    clocks.date = today();
-    clocks.device = engine.device().name;
-    clocks.arch = isa::row(engines.arch).name;
-    clocks.driver = engine.device().driver;
-    clocks.mhz = engine.device().clock_mhz;
-    std::atomic<uint64_t> ended{0};
-    {
-        const Progress progress(ended, command.files.size(), "launch files");
-        for (size_t i = 0; i < inputs.size(); ++i) {
-            const std::string& file = command.files[i];
-            if (interrupted_now()) break;
-            ++ended;
-            const launch::Result<Wanted> wanted = make_wanted(std::move(inputs[i]), engines.arch);
-            if (!wanted) {
-                refuse(wanted.error());
-                continue;
-            }
-            validate::Measured measured =
-                validate::measure(wanted->c, wanted->program, engine, how);
-            if (!measured.problem.empty()) {
-                spdlog::error("{}: {}", file, measured.problem);
-                continue;
-            }
-            if (!measured.same_results)
-                spdlog::warn("{}: the clocked kernel gives other results than the plain one", file);
-            measured.point.launch = file;
-            measured.point.name = std::filesystem::path(file).stem().string();
-            clocks.points.push_back(std::move(measured.point));
-        }
-    }
+    const validate::Clocks clocks =
+        measured(command, std::move(inputs), engines->arch, *engines->all[0]);
     if (interrupted_now()) {
         spdlog::error("stopped");
         return interrupted;
@@ -172,7 +177,7 @@ int measure_command(const MeasureCommand& command) {
                    command.runs == 1 ? "" : "s");
     else
         fmt::print("FAILED: {} of {} launch files not measured\n", failed, command.files.size());
-    fmt::print("{}\n", validate::device_text(engine.device()));
+    fmt::print("{}\n", validate::device_text(engines->all[0]->device()));
     if (!clocks.points.empty()) fmt::print("{}", table(clocks.points));
     if (std::fflush(stdout) != 0) return refuse("stdout: cannot be written");
     if (!command.out.empty()) {

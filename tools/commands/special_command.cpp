@@ -166,35 +166,12 @@ std::string special_text(const std::vector<SpecialReport>& reports,
     return out;
 }
 
-int special_command(const SpecialCommand& command) {
-    launch::Result<std::vector<gpu::SpecialForm>> chosen = chosen_forms(command.forms);
-    if (!chosen) return refuse(chosen.error());
-    std::vector<gpu::SpecialForm>& forms = *chosen;
-    if (command.list) {
-        for (const gpu::SpecialForm& f : forms) fmt::print("{}\n", gpu::spelling(f).view());
-        return done;
-    }
-    launch::Result<Engines> opened = open_engines(command);
-    if (!opened) return refuse(opened.error());
-    Engines& engines = *opened;
-    if (engines.all.empty()) {
-        spdlog::error("special needs a GPU: {}", engines.no_gpu);
-        return no_gpu;
-    }
-    std::vector<std::string> absent;
-    std::erase_if(forms, [&](const gpu::SpecialForm& f) {
-        if (isa::has(engines.arch, f.target)) return false;
-        absent.emplace_back(gpu::spelling(f).view());
-        return true;
-    });
-    if (forms.empty()) return refuse("this machine has none of these instructions");
-    std::vector<gpu::Engine*> sides;
-    std::vector<gpu::Device> devices;
-    for (const auto& engine : engines.all) {
-        sides.push_back(engine.get());
-        devices.push_back(engine->device());
-    }
-    catch_interrupts();
+namespace {
+
+// Every form on every engine; ends early where it was interrupted.
+void sweep(const SpecialCommand& command, const std::vector<gpu::SpecialForm>& forms,
+           std::span<gpu::Engine* const> sides, std::vector<SpecialReport>& reports,
+           validate::Summary& summary) {
     std::atomic<uint64_t> ended{0};
     validate::SpecialOptions options;
     options.first = command.first;
@@ -205,30 +182,58 @@ int special_command(const SpecialCommand& command) {
     options.done = &ended;
     uint64_t total = 0;
     for (const gpu::SpecialForm& f : forms) total += validate::swept_operands(f, options);
-    std::vector<SpecialReport> reports;
-    validate::Summary summary;
-    summary.command = "special";
     {
         const Progress progress(ended, total, "operands");
         for (const gpu::SpecialForm& f : forms) {
             const auto of_form = validate::sweep_special(f, sides, options);
             if (interrupted_now()) break;
             for (size_t e = 0; e < of_form.size(); ++e) {
-                const SpecialReport& r = of_form[e];
-                const std::string name =
-                    sides.size() == 1 ? r.name : fmt::format("{}, GPU {}", r.name, e);
-                validate::add(summary, result_of(r, name), true);
-                validate::Counts& counted = summary.instructions[r.name];
-                counted += result_of(r, name).counts;
-                reports.push_back(r);
-                reports.back().name = name;
+                SpecialReport r = of_form[e];
+                summary.instructions[r.name] += result_of(r, r.name).counts;
+                if (sides.size() != 1) r.name = fmt::format("{}, GPU {}", r.name, e);
+                validate::add(summary, result_of(r, r.name), true);
+                reports.push_back(std::move(r));
             }
         }
     }
-    if (interrupted_now()) {
-        spdlog::error("stopped after {} operands", validate::grouped(ended));
-        return interrupted;
+    if (interrupted_now())
+        spdlog::error("stopped after {} operands", validate::grouped(ended.load()));
+}
+
+}  // namespace
+
+int special_command(const SpecialCommand& command) {
+    launch::Result<std::vector<gpu::SpecialForm>> forms = chosen_forms(command.forms);
+    if (!forms) return refuse(forms.error());
+    if (command.list) {
+        for (const gpu::SpecialForm& f : *forms) fmt::print("{}\n", gpu::spelling(f).view());
+        return done;
     }
+    const launch::Result<Engines> engines = open_engines(command);
+    if (!engines) return refuse(engines.error());
+    if (engines->all.empty()) {
+        spdlog::error("special needs a GPU: {}", engines->no_gpu);
+        return no_gpu;
+    }
+    std::vector<std::string> absent;
+    std::erase_if(*forms, [&](const gpu::SpecialForm& f) {
+        if (isa::has(engines->arch, f.target)) return false;
+        absent.emplace_back(gpu::spelling(f).view());
+        return true;
+    });
+    if (forms->empty()) return refuse("this machine has none of these instructions");
+    std::vector<gpu::Engine*> sides;
+    std::vector<gpu::Device> devices;
+    for (const auto& engine : engines->all) {
+        sides.push_back(engine.get());
+        devices.push_back(engine->device());
+    }
+    catch_interrupts();
+    std::vector<SpecialReport> reports;
+    validate::Summary summary;
+    summary.command = "special";
+    sweep(command, *forms, sides, reports, summary);
+    if (interrupted_now()) return interrupted;
     for (const gpu::Device& d : devices)
         if (std::ranges::find(summary.devices, d) == summary.devices.end())
             summary.devices.push_back(d);
