@@ -68,7 +68,10 @@ std::string seconds_text(double seconds) {
 class ChildEngine : public Engine {
   public:
     ChildEngine(Opener open, const ChildOptions& options)
-        : open_(std::move(open)), limit_(options.limit_seconds), stop_(options.stop) {}
+        : open_(std::move(open)),
+          limit_(options.limit_seconds),
+          compile_limit_(options.compile_seconds),
+          stop_(options.stop) {}
     ChildEngine(const ChildEngine&) = delete;
     ChildEngine& operator=(const ChildEngine&) = delete;
     ~ChildEngine() override { end(orderly_end); }
@@ -164,15 +167,41 @@ class ChildEngine : public Engine {
         return {};
     }
 
-    Ran run(const Job& job) override {
-        if (launch::Result<void> ok = start(); !ok) return {Outcome::refused, ok.error().sentence};
-        const std::array<uint64_t, 3> text{job.ptx.size(), job.entry.size(), job.parameters.size()};
-        if (launch::Result<void> ok = grow(text_, text[0] + text[1] + text[2]); !ok)
+    Ran compile(const Job& job) override {
+        if (launch::Result<void> ok = put_text(job); !ok)
             return {Outcome::refused, ok.error().sentence};
+        return ask(job, Ask::compile);
+    }
+
+    Ran run(const Job& job) override {
+        if (launch::Result<void> ok = put_text(job); !ok)
+            return {Outcome::refused, ok.error().sentence};
+        const Ran compiled = ask(job, Ask::compile);
+        const Ran ran = compiled.outcome == Outcome::done ? ask(job, Ask::run) : compiled;
+        if (pid_ > 0 && size_of(text_) > kept_text && ftruncate(text_.fd, kept_text) != 0)
+            end(milliseconds(0));
+        return ran;
+    }
+
+  private:
+    static std::array<uint64_t, 3> text_bytes(const Job& job) {
+        return {job.ptx.size(), job.entry.size(), job.parameters.size()};
+    }
+
+    launch::Result<void> put_text(const Job& job) {
+        if (launch::Result<void> ok = start(); !ok) return ok;
+        const std::array<uint64_t, 3> text = text_bytes(job);
+        if (launch::Result<void> ok = grow(text_, text[0] + text[1] + text[2]); !ok) return ok;
         std::ranges::copy(job.ptx, text_.base);
         std::ranges::copy(job.entry, text_.base + text[0]);
         std::ranges::copy(job.parameters, text_.base + text[0] + text[1]);
-        post({.ask = Ask::run,
+        return {};
+    }
+
+    // compile() or run() of the child, whose text is there.
+    Ran ask(const Job& job, Ask what) {
+        const bool runs = what == Ask::run;
+        post({.ask = what,
               .grid = job.grid,
               .block = job.block,
               .dynamic_shared = job.dynamic_shared,
@@ -180,23 +209,28 @@ class ChildEngine : public Engine {
               .stack_bytes = job.stack_bytes,
               .fresh = job.fresh,
               .cooperative = job.cooperative,
-              .text = text});
+              .text = text_bytes(job)});
         Reply reply;
         bool late = false;
-        if (launch::Result<void> ok = hear(reply, limit_, &late); !ok)
-            return late ? Ran{Outcome::hung,
-                              stopped() ? "stopped" : "no end after " + seconds_text(limit_)}
-                        : Ran{Outcome::faulted, ok.error().sentence, Fault::launch_failed};
+        const double limit = runs ? limit_ : compile_limit_;
+        if (launch::Result<void> ok = hear(reply, limit, &late); !ok) {
+            const Outcome outcome = !runs  ? Outcome::uncompiled
+                                    : late ? Outcome::hung
+                                           : Outcome::faulted;
+            if (late)
+                return {outcome, stopped() ? "stopped"
+                                 : runs    ? "no end after " + seconds_text(limit)
+                                           : "not compiled after " + seconds_text(limit)};
+            const std::string& why = ok.error().sentence;
+            return {outcome, runs ? why : "compiling it: " + why,
+                    runs ? Fault::launch_failed : Fault::none};
+        }
         const Ran ran{static_cast<Outcome>(reply.outcome), text_at(0, reply.text[0]),
                       static_cast<Fault>(reply.fault)};
-        if (ran.outcome == Outcome::faulted || ran.outcome == Outcome::hung)
-            end(milliseconds(0));
-        else if (size_of(text_) > kept_text && ftruncate(text_.fd, kept_text) != 0)
-            end(milliseconds(0));
+        if (ran.outcome == Outcome::faulted || ran.outcome == Outcome::hung) end(milliseconds(0));
         return ran;
     }
 
-  private:
     bool stopped() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
 
     static uint64_t place(uint64_t at) { return at / piece_bytes % 2 * piece_bytes; }
@@ -270,7 +304,7 @@ class ChildEngine : public Engine {
             }
             const ssize_t got = recv(socket_, &reply, sizeof reply, 0);
             if (got < 0 && errno == EINTR) continue;
-            const bool sound = reply.outcome <= static_cast<uint8_t>(Outcome::hung) &&
+            const bool sound = reply.outcome <= static_cast<uint8_t>(Outcome::uncompiled) &&
                                reply.fault <= static_cast<uint8_t>(Fault::launch_failed);
             if (got == sizeof reply && sound) return {};
             return launch::failure("the process died: " + words_of(end(orderly_end)));
@@ -304,6 +338,7 @@ class ChildEngine : public Engine {
 
     const Opener open_;
     const double limit_;
+    const double compile_limit_;
     const std::atomic<bool>* const stop_;
     Device device_;
     pid_t pid_ = -1;

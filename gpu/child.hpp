@@ -17,16 +17,18 @@ namespace lockwarp::gpu {
 using Opener = std::function<std::unique_ptr<Engine>(std::string& why)>;
 
 struct ChildOptions {
-    double limit_seconds = 60;  // one run of a kernel, its compilation included; 0: none
+    double limit_seconds = 60;                // one run of a kernel; 0: none
+    double compile_seconds = 300;             // compiling it before; 0: any
     const std::atomic<bool>* stop = nullptr;  // a wish to end a run that is under way
 };
 
 // The engine that `open` makes, in a child process; nullptr with the reason in `why`.
 //
-// A run that reaches the limit is `hung`, a child that dies in it is `faulted`. After these, and
-// after a fault that the engine itself reports, the child is ended, and the next allocate() or
-// run() starts another. What was allocated is gone then: release() of such an address does
-// nothing, and write(), clear() and read() of it are errors. A later child may give the same
+// run() compiles first, where that has not been done. A compilation that reaches its limit is
+// `uncompiled`, a run that reaches its own is `hung`, a child that dies in it is `faulted`. After
+// these, and after a fault that the engine itself reports, the child is ended, and the next
+// allocate() or run() starts another. What was allocated is gone then: release() of such an address
+// does nothing, and write(), clear() and read() of it are errors. A later child may give the same
 // address again, so release what is gone before allocating anew.
 //
 // The child ends when the parent does, however the parent ends, and takes no notice of SIGINT and

@@ -157,6 +157,7 @@ class Server {
             case Ask::read:
                 put_failure(reply, engine_->read(q.address, {bytes_.base + q.at, q.bytes}));
                 break;
+            case Ask::compile:
             case Ask::run: {
                 const char* const text = reinterpret_cast<const char*>(text_.base);
                 const uint8_t* const parameters = text_.base + q.text[0] + q.text[1];
@@ -170,7 +171,7 @@ class Server {
                               .stack_bytes = q.stack_bytes,
                               .fresh = q.fresh,
                               .cooperative = q.cooperative};
-                const Ran ran = engine_->run(job);
+                const Ran ran = q.ask == Ask::run ? engine_->run(job) : engine_->compile(job);
                 reply.outcome = static_cast<uint8_t>(ran.outcome);
                 reply.fault = static_cast<uint8_t>(ran.fault);
                 put(reply, ran.what);

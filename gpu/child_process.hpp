@@ -31,7 +31,7 @@ void unmap(Shared& s);
 uint64_t size_of(const Shared& s);
 [[nodiscard]] launch::Result<void> grow(const Shared& s, uint64_t bytes);
 
-enum class Ask : uint8_t { allocate, release, write, clear, read, run };
+enum class Ask : uint8_t { allocate, release, write, clear, read, compile, run };
 
 struct Request {
     Ask ask = Ask::release;
@@ -44,7 +44,8 @@ struct Request {
     uint32_t stack_bytes = 0;
     bool fresh = false;
     bool cooperative = false;
-    std::array<uint64_t, 3> text{};  // run: bytes of PTX, entry and parameters, one after another
+    std::array<uint64_t, 3>
+        text{};  // compile, run: bytes of PTX, entry and parameters, one after another
 };
 
 // The child sends one when it has opened the engine, and one to each request.
@@ -52,7 +53,7 @@ struct Request {
 struct Reply {
     uint64_t address = 0;  // allocate
     uint8_t failed = 0;    // write, clear, read, and of the first of all: 1 with its text
-    uint8_t outcome = 0;   // run
+    uint8_t outcome = 0;   // compile, run
     uint8_t fault = 0;
     uint32_t number = 0, clock_mhz = 0;  // the first of all: device()
     uint64_t memory = 0;

@@ -341,12 +341,26 @@ class CudaEngine : public Engine {
                         : api_.to_host(bytes.data(), address, bytes.size()));
     }
 
+    Ran compile(const Job& job) override {
+        api_.context_set(context_);
+        if (job.fresh) forget(job);
+        Handle module = nullptr;
+        Ran r = module_of(job, module);
+        untouched_ = r.outcome == Outcome::done ? module : nullptr;
+        return r;
+    }
+
     Ran run(const Job& job) override {
         api_.context_set(context_);
         ask_for_stack(job.stack_bytes);
-        if (job.fresh) forget(job);
         Handle module = nullptr;
         if (Ran r = module_of(job, module); r.outcome != Outcome::done) return r;
+        // Another run may have changed its variables.
+        if (job.fresh && module != untouched_) {
+            forget(job);
+            if (Ran r = module_of(job, module); r.outcome != Outcome::done) return r;
+        }
+        untouched_ = nullptr;
         Handle function = nullptr;
         if (const Result r =
                 api_.module_function(&function, module, std::string(job.entry).c_str());
@@ -447,8 +461,9 @@ class CudaEngine : public Engine {
     Handle context_;
     Device device_;
     std::unique_ptr<Staging> staging_;
-    uint32_t newest_ptx_ = 0;                                     // as newest_ptx()
-    uint32_t stack_bytes_ = 0;                                    // that this asked for
+    uint32_t newest_ptx_ = 0;     // as newest_ptx()
+    Handle untouched_ = nullptr;  // the module that compile() loaded last, where nothing ran since
+    uint32_t stack_bytes_ = 0;    // that this asked for
     std::map<std::pair<std::string, uint32_t>, Handle> modules_;  // by text and optimization
 };
 

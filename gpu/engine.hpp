@@ -40,9 +40,10 @@ struct Job {
 
 enum class Outcome : uint8_t {
     done,
-    refused,  // the compiler or the launch refused it: `what` says why
-    faulted,  // the kernel faulted; what was allocated is lost
-    hung,     // the kernel did not end within the engine's limit; what was allocated is lost
+    refused,     // the compiler or the launch refused it: `what` says why
+    faulted,     // the kernel faulted; what was allocated is lost
+    hung,        // the kernel did not end within the engine's limit; what was allocated is lost
+    uncompiled,  // the compiler did not end within its own limit; what was allocated is lost
 };
 
 // What kind of fault a machine names.
@@ -73,6 +74,12 @@ class Engine {
     // Sets `bytes` bytes to zero.
     [[nodiscard]] virtual launch::Result<void> clear(uint64_t address, uint64_t bytes) = 0;
     [[nodiscard]] virtual launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) = 0;
+    // Compiles the job's text; run() of the same job then does not. An engine without a compiler
+    // has nothing to do.
+    virtual Ran compile(const Job& job) {
+        (void)job;
+        return {};
+    }
     virtual Ran run(const Job& job) = 0;
 };
 

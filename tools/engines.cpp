@@ -29,15 +29,16 @@ launch::Result<std::vector<unsigned>> parse_numbers(const std::string& text) {
     return out;
 }
 
-std::unique_ptr<gpu::Engine> open_one(unsigned number, double limit, std::string& why) {
-    gpu::ChildOptions options;
-    options.limit_seconds = limit;
-    options.stop = &interrupt_flag();
-    return gpu::open_in_child(
-        [number](std::string& reason) { return gpu::open_device(number, reason); }, options, why);
-}
-
 }  // namespace
+
+std::unique_ptr<gpu::Engine> open_gpu(const EngineOptions& o, unsigned gpu, std::string& why) {
+    gpu::ChildOptions options;
+    options.limit_seconds = o.limit_seconds;
+    options.compile_seconds = o.compile_seconds;
+    options.stop = &interrupt_flag();
+    return gpu::open_in_child([gpu](std::string& reason) { return gpu::open_device(gpu, reason); },
+                              options, why);
+}
 
 void add_engine_options(CLI::App& command, EngineOptions& o) {
     command
@@ -50,9 +51,14 @@ void add_engine_options(CLI::App& command, EngineOptions& o) {
         ->type_name("SECONDS")
         ->check(CLI::Range(0.0, 1e6));
     command
+        .add_option("--compile-limit", o.compile_seconds,
+                    "give up compiling a kernel for the GPU after so many seconds (default: 300; "
+                    "0: never)")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.0, 1e6));
+    command
         .add_option("--optimize", o.optimization,
-                    "level of the driver's compiler, 0 to 4 (default: 4): what differs at 4 and "
-                    "not at 0 is the compiler's doing")
+                    "level of the driver's compiler, 0 to 4 (default: 4)")
         ->type_name("LEVEL")
         ->check(CLI::Range(0u, 4u));
 }
@@ -75,7 +81,8 @@ launch::Result<Engines> open_gpus(const EngineOptions& o, unsigned each) {
     for (unsigned i = 0; every ? i < max_gpus : i < numbers.size(); ++i)
         for (unsigned k = 0; k < each; ++k) {
             std::string why;
-            auto engine = open_one(every ? i : numbers[i], o.limit_seconds, why);
+            const unsigned number = every ? i : numbers[i];
+            auto engine = open_gpu(o, number, why);
             if (engine == nullptr) {
                 if (every && i != 0) return out;
                 if (out.all.empty()) {
@@ -94,6 +101,7 @@ launch::Result<Engines> open_gpus(const EngineOptions& o, unsigned each) {
                                        ": a run is for one architecture");
             out.arch = *arch;
             out.all.push_back(std::move(engine));
+            out.numbers.push_back(number);
         }
     return out;
 }

@@ -19,16 +19,21 @@ class App;
 namespace lockwarp::tools {
 
 struct EngineOptions {
-    std::string gpus = "0";     // "all", or numbers: "0,2"
-    double limit_seconds = 60;  // of one run of a kernel on a GPU
-    uint32_t optimization = 4;  // of the driver's compiler
+    std::string gpus = "0";        // "all", or numbers: "0,2"
+    double limit_seconds = 60;     // of one run of a kernel on a GPU
+    double compile_seconds = 300;  // of compiling it before
+    uint32_t optimization = 4;     // of the driver's compiler
 };
 
-// --gpus, --limit
+// --gpus, --limit, --compile-limit, --optimize
 void add_engine_options(CLI::App& command, EngineOptions& o);
+
+// GPU number `gpu` of this machine, in a process of its own; nullptr with the reason in `why`.
+std::unique_ptr<gpu::Engine> open_gpu(const EngineOptions& o, unsigned gpu, std::string& why);
 
 struct Engines {
     std::vector<std::unique_ptr<gpu::Engine>> all;  // GPU after GPU, `each` of every one
+    std::vector<unsigned> numbers;                  // of their GPUs
     isa::Arch arch{};                               // of all of them
     std::string no_gpu;                             // why there is none: exit status 77
 };

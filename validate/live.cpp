@@ -30,7 +30,8 @@ bool Live::trace(const gpu::TracedKernel& kernel, const gpu::TraceWindow& window
     const Clock::time_point begin = Clock::now();
     if (!run(kernel.ptx, gpu::trace_parameters(parameters, buffer, window, kernel.slack),
              outputs)) {
-        if (problem.empty() && ran.outcome == gpu::Outcome::refused)
+        if (problem.empty() &&
+            (ran.outcome == gpu::Outcome::refused || ran.outcome == gpu::Outcome::uncompiled))
             problem = "the traced kernel: " + ran.what;
         return false;
     }

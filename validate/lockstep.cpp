@@ -302,7 +302,8 @@ Report run_lockstep(const launch::Case& c, isa::Arch arch, gpu::Engine& engine,
     if (!ran) {
         if (!live.problem.empty())
             side.fail(live.problem);
-        else if (live.ran.outcome == gpu::Outcome::refused)
+        else if (live.ran.outcome == gpu::Outcome::refused ||
+                 live.ran.outcome == gpu::Outcome::uncompiled)
             side.fail(engine.device().name + ": " + live.ran.what);
         else
             side.compare_fault(live.ran);

@@ -30,6 +30,9 @@ struct CaseResult {
     std::string instruction;  // its spelling
     Counts counts;
     double seconds = 0;
+    // Of an identical one that differs where NVIDIA's compiler optimizes: what it does
+    // (validate/compiler.hpp). The counts are those without optimization.
+    std::string compiler;
 };
 
 // Programs of fuzz that were run: of these seeds one each.

@@ -32,6 +32,7 @@ using gpu::Outcome;
 using Clock = std::chrono::steady_clock;
 
 constexpr double short_limit = 0.3;  // seconds
+constexpr auto short_wait = std::chrono::milliseconds(300);
 
 // Seen by the test and by the children it makes.
 struct Counters {
@@ -91,6 +92,14 @@ class Fake : public Engine {
     launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
         if (bytes.size() == 13) return launch::failure("thirteen bytes read");
         if (!bytes.empty()) std::memcpy(bytes.data(), at(address), bytes.size());
+        return {};
+    }
+
+    gpu::Ran compile(const gpu::Job& job) override {
+        if (job.ptx == "long") std::this_thread::sleep_for(std::chrono::seconds(60));
+        if (job.ptx == "a while") std::this_thread::sleep_for(2 * short_wait);
+        if (job.ptx == "wrong") return {Outcome::refused, "wrong text"};
+        if (job.ptx == "dies") _exit(5);
         return {};
     }
 
@@ -286,6 +295,32 @@ TEST(Child, AKernelWithoutEndIsHung) {
     EXPECT_NE(sentence_of(engine->clear(old, 64)), "");
     EXPECT_EQ(run(*engine, "anything").outcome, Outcome::done);
     expect_round_trip(*engine, 1000);
+}
+
+// The limit is the kernel's: compiling has its own, and no kernel is at fault there.
+TEST(Child, CompilingHasALimitOfItsOwn) {
+    std::string why;
+    const auto engine = gpu::open_in_child(
+        open_fake, {.limit_seconds = short_limit, .compile_seconds = 3 * short_limit}, why);
+    ASSERT_NE(engine, nullptr) << why;
+    gpu::Job job;
+    job.entry = "k";
+    job.ptx = "a while";
+    EXPECT_EQ(engine->run(job).outcome, Outcome::done);
+    job.ptx = "long";
+    const gpu::Ran late = engine->run(job);
+    EXPECT_EQ(late.outcome, Outcome::uncompiled);
+    EXPECT_EQ(late.what, "not compiled after 0.9 s");
+    job.ptx = "wrong";
+    EXPECT_EQ(engine->run(job).outcome, Outcome::refused);
+    EXPECT_EQ(engine->run(job).what, "wrong text");
+    job.ptx = "dies";
+    const gpu::Ran died = engine->compile(job);
+    EXPECT_EQ(died.outcome, Outcome::uncompiled);
+    EXPECT_EQ(died.fault, Fault::none);
+    job.ptx = "good";
+    EXPECT_EQ(engine->compile(job).outcome, Outcome::done);
+    EXPECT_EQ(engine->run(job).outcome, Outcome::done);
 }
 
 TEST(Child, InterruptedWaitsGoOn) {

@@ -2,6 +2,7 @@
 #include "tools/commands/validate_command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +20,7 @@
 #include "tools/progress.hpp"
 #include "tools/report/failure.hpp"
 #include "tools/shard.hpp"
+#include "validate/compiler.hpp"
 #include "validate/lockstep.hpp"
 
 namespace lockwarp::tools {
@@ -81,6 +83,7 @@ struct Job {
 
 // One launch file and what came of it.
 struct Outcome {
+    bool ended = false;  // false: not begun, or stopped
     validate::CaseResult result;
     validate::Summary counted;  // its instructions
     int status = done;
@@ -145,17 +148,27 @@ Outcome run_one(const Job& job, const std::string& name, launch::Input in, gpu::
     if (!made) return refuse(made.error());
     launch::Case& c = *made;
     validate::Answer answer;
-    const validate::Report report = validate::run_lockstep(c, job.arch, engine, job.how, &answer);
+    const validate::Compared compared = validate::compare(c, job.arch, engine, job.how, &answer);
+    const validate::Report& report = compared.report;
     if (!report.diagnostics.empty()) return refuse(launch::refused(in, report.diagnostics));
     if (!report.problem.empty())
         return refuse(launch::failure(in.launch.path + ": " + report.problem).value());
     out.result = validate::result_of(name, report, in.ptx_path);
     out.result.text = validate::text_report(report, engine.device(), in.ptx_path);
+    if (compared.differed) {
+        const std::string difference =
+            validate::text_report(*compared.differed, engine.device(), in.ptx_path);
+        out.result.compiler = validate::compilers_doing(*compared.differed);
+        out.result.text =
+            fmt::format("identical at --optimize 0; the compiler's: {}\n{}at --optimize {}: {}",
+                        out.result.compiler, out.result.text, job.how.optimization, difference);
+    }
     if (job.options.stats) out.result.text += statistics(report);
     validate::add_instructions(out.counted, report);
     if (report.first || report.same_fault) out.status = differs_or_trapped;
-    if (report.first && !c.cooperative)
-        out.result.text += save_difference(job, in, c, report, std::move(answer));
+    const validate::Report& differed = compared.differed ? *compared.differed : report;
+    if (differed.first && !c.cooperative)
+        out.result.text += save_difference(job, in, c, differed, std::move(answer));
     out.result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return out;
@@ -169,26 +182,150 @@ std::vector<std::vector<std::string>> cases_of(const std::vector<std::string>& f
     return out;
 }
 
+// What is said of each of many as soon as it has ended: a line, or all of it where it differs.
+void print_one(const Outcome& o) {
+    const std::string time = fmt::format("{:.1f} s", o.result.seconds);
+    if (o.refused) {
+        fmt::print("NOT COMPARED  {}\n", o.result.name);
+        refuse(*o.refused);
+    } else if (o.status != done || !o.result.compiler.empty()) {
+        fmt::print("{}  {}\n{}\n", o.result.name, time, o.result.text);
+    } else {
+        fmt::print("identical  {}  {} register values, {} memory bytes, {}\n", o.result.name,
+                   validate::grouped(o.result.counts.values),
+                   validate::grouped(o.result.counts.memory_bytes), time);
+    }
+    std::fflush(stdout);
+}
+
+// The last lines: all of one, or how many of many.
 void print(const std::vector<Outcome>& all, const validate::Summary& s) {
     if (all.size() == 1) {
-        if (!all[0].refused) fmt::print("{}", all[0].result.text);
+        if (all[0].ended && !all[0].refused) fmt::print("{}", all[0].result.text);
         return;
     }
-    uint64_t identical = 0;
-    uint64_t refused = 0;
-    for (const Outcome& o : all) identical += o.status == done;
-    for (const Outcome& o : all) refused += o.refused.has_value();
-    if (refused != 0)
+    const auto count = [&](auto what) {
+        return static_cast<size_t>(std::ranges::count_if(all, what));
+    };
+    const size_t ended = count([](const Outcome& o) { return o.ended; });
+    const size_t refused = count([](const Outcome& o) { return o.ended && o.refused; });
+    const size_t identical = count([](const Outcome& o) { return o.ended && o.status == done; });
+    const size_t compilers = count([](const Outcome& o) { return !o.result.compiler.empty(); });
+    const std::string counts = validate::counts_text(s.counts);
+    if (ended != all.size())
+        fmt::print("STOPPED: {} of {} launch files compared, {} different; {}\n", ended - refused,
+                   all.size(), ended - identical - refused, counts);
+    else if (refused != 0)
         fmt::print("FAILED: {} of {} launch files not compared, {} different; {}\n", refused,
-                   all.size(), all.size() - identical - refused, validate::counts_text(s.counts));
+                   all.size(), all.size() - identical - refused, counts);
     else if (identical == all.size())
-        fmt::print("identical: {} launch files; {}\n", all.size(), validate::counts_text(s.counts));
+        fmt::print("identical: {} launch files; {}\n", all.size(), counts);
     else
         fmt::print("DIFFERS: {} of {} launch files; {}\n", all.size() - identical, all.size(),
-                   validate::counts_text(s.counts));
+                   counts);
+    if (compilers != 0)
+        fmt::print("{} of them at --optimize 0 alone: what differs there is the compiler's\n",
+                   compilers);
     for (const gpu::Device& d : s.devices) fmt::print("{}\n", validate::device_text(d));
     for (const Outcome& o : all)
-        if (o.status != done && !o.refused) fmt::print("\n{}\n{}", o.result.name, o.result.text);
+        if (o.ended && o.status != done)
+            fmt::print("{}: {}\n", o.refused ? "not compared" : "differs", o.result.name);
+}
+
+// Reads the launch files, many at a time; the first that is wrong, in their order.
+std::optional<launch::Error> read_inputs(const std::vector<std::vector<std::string>>& cases,
+                                         std::vector<launch::Input>& inputs) {
+    std::vector<std::optional<launch::Error>> wrong(cases.size());
+    inputs.resize(cases.size());
+    std::atomic<size_t> next{0};
+    const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+    {
+        std::vector<std::jthread> threads;
+        for (size_t t = 0; t < std::min(cores, cases.size()); ++t)
+            threads.emplace_back([&] {
+                for (size_t i = next++; i < cases.size(); i = next++) {
+                    launch::Result<launch::Input> in = launch::read_input(cases[i], "");
+                    if (in)
+                        inputs[i] = std::move(*in);
+                    else
+                        wrong[i] = in.error();
+                }
+            });
+    }
+    for (std::optional<launch::Error>& error : wrong)
+        if (error) return std::move(*error);
+    return std::nullopt;
+}
+
+// How many launch files run at a time: on each GPU several, while other processes compile.
+size_t jobs_of(const ValidateOptions& o, const Engines& engines, size_t cases) {
+    constexpr uint64_t memory_of_one = uint64_t{4} << 30;  // of a GPU
+    const size_t gpus = engines.all.size();
+    size_t jobs = o.jobs;
+    if (jobs == 0) {
+        const uint64_t fit = std::max<uint64_t>(engines.all[0]->device().memory / memory_of_one, 1);
+        jobs = std::min<size_t>(std::max(1u, std::thread::hardware_concurrency()), gpus * fit);
+    }
+    return std::clamp<size_t>(jobs, 1, std::max<size_t>(cases, 1));
+}
+
+// What runs at present.
+class Running {
+  public:
+    void begin(const std::string& name) {
+        const std::lock_guard guard(lock_);
+        names_.push_back(std::filesystem::path(name).stem().string());
+    }
+    void end(const std::string& name) {
+        const std::lock_guard guard(lock_);
+        const auto at = std::ranges::find(names_, std::filesystem::path(name).stem().string());
+        if (at != names_.end()) names_.erase(at);
+    }
+    std::string text() const {
+        const std::lock_guard guard(lock_);
+        return fmt::format("{}", fmt::join(names_, " "));
+    }
+
+  private:
+    mutable std::mutex lock_;
+    std::vector<std::string> names_;
+};
+
+// The launch files side by side, each result printed when it is there.
+std::vector<Outcome> run_all(const Job& job, const Engines& engines,
+                             const std::vector<std::vector<std::string>>& cases,
+                             std::vector<launch::Input>& inputs, size_t jobs) {
+    std::vector<Outcome> outcomes(cases.size());
+    std::atomic<size_t> next{0};
+    std::atomic<uint64_t> ended{0};
+    Running running;
+    Progress progress(ended, cases.size(), "launch files", [&] { return running.text(); });
+    const auto work = [&](gpu::Engine& engine) {
+        for (size_t i = next++; i < cases.size() && !interrupted_now(); i = next++) {
+            const std::string& name = cases[i].back();
+            running.begin(name);
+            Outcome o = run_one(job, name, std::move(inputs[i]), engine);
+            running.end(name);
+            // What was under way when the user stopped it says nothing.
+            if (interrupted_now()) return;
+            o.ended = true;
+            if (cases.size() > 1) progress.above([&] { print_one(o); });
+            outcomes[i] = std::move(o);
+            ++ended;
+        }
+    };
+    std::vector<std::jthread> threads;
+    for (size_t n = 0; n < jobs; ++n)
+        threads.emplace_back([&, n] {
+            if (n < engines.all.size()) return work(*engines.all[n]);
+            std::string why;
+            const auto engine =
+                open_gpu(job.options.engines, engines.numbers[n % engines.all.size()], why);
+            // The others do its work where the GPU has no room for one more.
+            if (engine != nullptr) work(*engine);
+        });
+    threads.clear();
+    return outcomes;
 }
 
 }  // namespace
@@ -238,6 +375,10 @@ void add_validate(CLI::App& app, int& status) {
     validate->add_option("--max-steps", o.max_steps, "trap when a warp has retired N instructions")
         ->type_name("N");
     validate->add_option("--threads", o.threads, "cores to use (default: all)")->type_name("N");
+    validate
+        ->add_option("-j,--jobs", o.jobs,
+                     "launch files to run at a time (default: one a core, as the GPUs have memory)")
+        ->type_name("N");
     validate->add_option("--save", o.save, "where recordings of differences go (default: here)")
         ->type_name("DIR");
     validate->add_flag("--stats", o.stats, "time the parts, and the emulator alone");
@@ -269,12 +410,9 @@ int validate_command(const ValidateOptions& options) {
              cases.begin() + static_cast<std::ptrdiff_t>(part.first + part.count)};
     // A launch file that is wrong is wrong without a GPU too.
     std::vector<launch::Input> inputs;
-    for (const std::vector<std::string>& files : cases) {
-        launch::Result<launch::Input> in = launch::read_input(files, "");
-        if (!in) return refuse(in.error());
-        for (const std::string& w : in->launch.warnings) spdlog::warn("{}", w);
-        inputs.push_back(std::move(*in));
-    }
+    if (const auto error = read_inputs(cases, inputs)) return refuse(*error);
+    for (const launch::Input& in : inputs)
+        for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
     launch::Result<Engines> opened = open_gpus(options.engines, 1);
     if (!opened) return refuse(opened.error());
     Engines& engines = *opened;
@@ -290,32 +428,17 @@ int validate_command(const ValidateOptions& options) {
             return refuse("--arch " + options.arch + " is not modelled");
         job.arch = found->arch;
     }
-    job.how.trace_bytes = (options.trace_megabytes << 20) / engines.all.size();
+    const size_t jobs = jobs_of(options, engines, cases.size());
+    job.how.trace_bytes =
+        std::max(options.trace_megabytes << 20 >> 4, (options.trace_megabytes << 20) / jobs);
     catch_interrupts();
-
-    std::vector<Outcome> outcomes(cases.size());
-    std::atomic<size_t> next{0};
-    std::atomic<uint64_t> ended{0};
-    {
-        const Progress progress(ended, cases.size(), "launch files");
-        std::vector<std::jthread> threads;
-        for (const auto& engine : engines.all)
-            threads.emplace_back([&, side = engine.get()] {
-                for (size_t i = next++; i < cases.size() && !interrupted_now(); i = next++) {
-                    outcomes[i] = run_one(job, cases[i].back(), std::move(inputs[i]), *side);
-                    ++ended;
-                }
-            });
-    }
-    if (interrupted_now()) {
-        spdlog::error("stopped");
-        return interrupted;
-    }
+    const std::vector<Outcome> outcomes = run_all(job, engines, cases, inputs, jobs);
     validate::Summary summary;
     summary.command = "validate";
     int status = done;
     for (const Outcome& o : outcomes) {
-        if (o.refused) refuse(*o.refused);
+        if (!o.ended) continue;
+        if (o.refused && outcomes.size() == 1) refuse(*o.refused);
         validate::add(summary, o.result, true);
         for (const auto& [name, counts] : o.counted.instructions)
             summary.instructions[name] += counts;
@@ -327,7 +450,9 @@ int validate_command(const ValidateOptions& options) {
     print(outcomes, summary);
     if (const launch::Result<void> written = write_reports(summary, options.reports); !written)
         return refuse(written.error());
-    return status;
+    if (!interrupted_now()) return status;
+    spdlog::error("stopped");
+    return interrupted;
 }
 
 }  // namespace lockwarp::tools

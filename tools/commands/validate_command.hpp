@@ -25,6 +25,7 @@ struct ValidateOptions {
     uint64_t trace_megabytes = 1024;
     uint64_t max_steps = 0;  // 0: no limit
     unsigned threads = 0;
+    unsigned jobs = 0;       // launch files at a time; 0: as many as cores
     bool stats = false;      // seconds, and the emulator alone
     std::string save = ".";  // where recordings of differences go
     std::string shard;

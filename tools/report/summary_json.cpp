@@ -70,6 +70,7 @@ Ordered json_of(const CaseResult& r) {
     if (!r.file.empty()) j["file"] = r.file;
     if (r.line != 0) j["line"] = r.line;
     if (!r.instruction.empty()) j["instruction"] = r.instruction;
+    if (!r.compiler.empty()) j["compiler"] = r.compiler;
     return j;
 }
 
@@ -191,6 +192,7 @@ struct Reader {
         if (const Json& line = at(j, "line"); !line.is_null())
             out.line = static_cast<uint32_t>(integer(line, field + ".line", UINT32_MAX));
         out.instruction = optional_text(at(j, "instruction"), field + ".instruction");
+        out.compiler = optional_text(at(j, "compiler"), field + ".compiler");
         return out;
     }
 

@@ -180,9 +180,12 @@ std::string summary_text(const Summary& s) {
                            grouped(s.counts.places), s.counts.places == 1 ? "" : "s");
     if (!s.instructions.empty()) out += "\n" + instruction_table(s);
     for (const CaseResult& r : s.results) {
-        if (r.verdict == Verdict::identical) continue;
-        out += fmt::format("\n{}: {}\n{}", validate::name_of(r.verdict),
-                           cut(clean_line(r.name), columns - 12), barred(r.text));
+        if (r.verdict == Verdict::identical && r.compiler.empty()) continue;
+        const std::string_view word = r.verdict == Verdict::identical
+                                          ? "identical at --optimize 0"
+                                          : validate::name_of(r.verdict);
+        out += fmt::format("\n{}: {}\n{}", word, cut(clean_line(r.name), columns - 2 - word.size()),
+                           barred(r.text));
     }
     return out;
 }

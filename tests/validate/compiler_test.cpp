@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Differences that are gone where the engine's compiler does not optimize.
+#include "validate/compiler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "launch/input.hpp"
+#include "validate/emulator_engine.hpp"
+
+namespace {
+
+using namespace lockwarp;
+
+// Changes one instruction of the text where it optimizes.
+class Optimizing : public validate::EmulatorEngine {
+  public:
+    Optimizing(std::string before, std::string after, bool always = false)
+        : EmulatorEngine(isa::Arch::sm_90),
+          before_(std::move(before)),
+          after_(std::move(after)),
+          always_(always) {}
+    gpu::Ran run(const gpu::Job& job) override {
+        std::string text(job.ptx);
+        const size_t at = text.find(before_);
+        EXPECT_NE(at, std::string::npos) << before_;
+        if (at != std::string::npos && (job.optimization != 0 || always_))
+            text.replace(at, before_.size(), after_);
+        gpu::Job changed = job;
+        changed.ptx = text;
+        return EmulatorEngine::run(changed);
+    }
+
+  private:
+    std::string before_, after_;
+    bool always_;
+};
+
+launch::Case case_of(const std::string& name) {
+    auto loaded = launch::load({LOCKWARP_SOURCE_DIR "/tests/compiler/" + name}, "sm_90");
+    launch::Case c;
+    if (!loaded) {
+        ADD_FAILURE() << loaded.error().sentence;
+        return c;
+    }
+    EXPECT_EQ(launch::make_case(loaded->in.launch, loaded->in.module, loaded->program, c), "");
+    return c;
+}
+
+constexpr const char* product = "mul.hi.s16 %h3, %h4, %h2;";
+constexpr const char* other_product = "mul.hi.s16 %h3, %h4, %h2; not.b16 %h3, %h3;";
+
+TEST(Compiler, WhatIsItsOwnIsNamedAndNoDifference) {
+    Optimizing engine(product, other_product);
+    const validate::Compared c =
+        validate::compare(case_of("neg_mul_hi.json"), isa::Arch::sm_90, engine, {});
+    EXPECT_EQ(c.report.problem, "");
+    EXPECT_FALSE(c.report.first.has_value());
+    EXPECT_GT(c.report.counts.values, 0u);
+    ASSERT_TRUE(c.differed.has_value());
+    ASSERT_TRUE(c.differed->first.has_value());
+    EXPECT_EQ(c.differed->spellings[c.differed->first->operation], "mul.hi.s16");
+    EXPECT_EQ(validate::compilers_doing(*c.differed),
+              "it takes neg.s16 of -32768 for +32768 in what follows "
+              "(tests/compiler/neg_mul_hi.ptx)");
+}
+
+TEST(Compiler, WhatIsNotKnownSaysSo) {
+    Optimizing engine("neg.s16 %h2, %h1;", "neg.s16 %h2, %h1; not.b16 %h2, %h2;");
+    const validate::Compared c =
+        validate::compare(case_of("neg_mul_hi.json"), isa::Arch::sm_90, engine, {});
+    ASSERT_TRUE(c.differed.has_value());
+    EXPECT_EQ(validate::compilers_doing(*c.differed), "none of those that are known");
+}
+
+TEST(Compiler, WhatDiffersAtEveryLevelIsADifference) {
+    Optimizing engine(product, other_product, true);
+    const launch::Case c = case_of("neg_mul_hi.json");
+    EXPECT_TRUE(validate::compare(c, isa::Arch::sm_90, engine, {}).report.first.has_value());
+    validate::Options options;
+    options.optimization = 0;
+    const validate::Compared once = validate::compare(c, isa::Arch::sm_90, engine, options);
+    EXPECT_TRUE(once.report.first.has_value());
+    EXPECT_FALSE(once.differed.has_value());
+}
+
+TEST(Compiler, EveryRowHasItsTest) {
+    EXPECT_FALSE(validate::compiler_rows().empty());
+    for (const validate::CompilerRow& row : validate::compiler_rows())
+        EXPECT_TRUE(std::filesystem::exists(LOCKWARP_SOURCE_DIR "/tests/compiler/" +
+                                            std::string(row.test) + ".ptx"))
+            << row.test;
+}
+
+}  // namespace
