@@ -24,6 +24,8 @@ using Address = unsigned long long;
 
 constexpr Result success = 0;
 constexpr int attribute_clock_khz = 13;
+constexpr int attribute_sms = 16;
+constexpr int attribute_sm_threads = 39;
 constexpr int attribute_major = 75;
 constexpr int attribute_minor = 76;
 constexpr int function_dynamic_shared = 8;
@@ -273,7 +275,7 @@ class Staging {
 
 class CudaEngine : public Engine {
   public:
-    CudaEngine(Api api, DeviceId id, Handle context)
+    CudaEngine(Api api, DeviceId id, Handle context, unsigned processes)
         : api_(api), id_(id), context_(context), staging_(std::make_unique<Staging>(api)) {
         std::array<char, 128> name{};
         api_.device_name(name.data(), name.size() - 1, id);
@@ -292,6 +294,12 @@ class CudaEngine : public Engine {
         device_.clock_mhz = static_cast<uint32_t>(khz / 1000);
         device_.memory = memory;
         newest_ptx_ = newest_ptx(version);
+        int sms = 1;
+        int threads = 1;
+        api_.device_attribute(&sms, attribute_sms, id);
+        api_.device_attribute(&threads, attribute_sm_threads, id);
+        const uint64_t all_threads = uint64_t(std::max(sms, 1)) * uint64_t(std::max(threads, 1));
+        max_stack_bytes_ = memory / 2 / std::max(processes, 1u) / all_threads;
         device_.driver = kernel_driver_version();
         if (device_.driver.empty())
             device_.driver = "CUDA " + std::to_string(version / 1000) + "." +
@@ -401,6 +409,7 @@ class CudaEngine : public Engine {
         constexpr uint32_t least = 2048;
         if (bytes <= stack_bytes_) return;
         stack_bytes_ = bytes;
+        while (bytes > max_stack_bytes_ && bytes > least) bytes /= 2;
         while (bytes >= least && api_.context_limit(limit_stack, bytes) != success) bytes /= 2;
     }
 
@@ -463,13 +472,14 @@ class CudaEngine : public Engine {
     std::unique_ptr<Staging> staging_;
     uint32_t newest_ptx_ = 0;     // as newest_ptx()
     Handle untouched_ = nullptr;  // the module that compile() loaded last, where nothing ran since
-    uint32_t stack_bytes_ = 0;    // that this asked for
+    uint64_t max_stack_bytes_ = 0;  // of a thread, so that all threads' are this process's share
+    uint32_t stack_bytes_ = 0;      // that this asked for
     std::map<std::pair<std::string, uint32_t>, Handle> modules_;  // by text and optimization
 };
 
 }  // namespace
 
-std::unique_ptr<Engine> open_device(unsigned index, std::string& why) {
+std::unique_ptr<Engine> open_device(unsigned index, std::string& why, unsigned processes) {
     Api api;
     if (!load(api, why)) return nullptr;
     int count = 0;
@@ -486,7 +496,7 @@ std::unique_ptr<Engine> open_device(unsigned index, std::string& why) {
         why = "GPU " + std::to_string(index) + " cannot be used";
         return nullptr;
     }
-    return std::make_unique<CudaEngine>(api, id, context);
+    return std::make_unique<CudaEngine>(api, id, context, processes);
 }
 
 }  // namespace lockwarp::gpu

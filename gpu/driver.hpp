@@ -9,7 +9,9 @@
 
 namespace lockwarp::gpu {
 
-// GPU `index` of this machine; nullptr with the reason in `why`.
-std::unique_ptr<Engine> open_device(unsigned index, std::string& why);
+// GPU `index` of this machine; nullptr with the reason in `why`. `processes`: how many use it
+// beside each other, for none of them takes memory for the stacks of all threads that the others
+// need.
+std::unique_ptr<Engine> open_device(unsigned index, std::string& why, unsigned processes = 1);
 
 }  // namespace lockwarp::gpu

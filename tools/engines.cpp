@@ -36,8 +36,9 @@ std::unique_ptr<gpu::Engine> open_gpu(const EngineOptions& o, unsigned gpu, std:
     options.limit_seconds = o.limit_seconds;
     options.compile_seconds = o.compile_seconds;
     options.stop = &interrupt_flag();
-    return gpu::open_in_child([gpu](std::string& reason) { return gpu::open_device(gpu, reason); },
-                              options, why);
+    return gpu::open_in_child(
+        [gpu, n = o.processes](std::string& reason) { return gpu::open_device(gpu, reason, n); },
+        options, why);
 }
 
 void add_engine_options(CLI::App& command, EngineOptions& o) {

@@ -93,7 +93,7 @@ const CompilerRow* known_of_compiler(const Report& report) {
 Compared compare(const launch::Case& c, isa::Arch arch, gpu::Engine& engine, const Options& options,
                  Answer* keep) {
     Compared out{run_lockstep(c, arch, engine, options, keep), {}};
-    if (!out.report.first || options.optimization == 0) return out;
+    if ((!out.report.first && !out.report.traced_differs) || options.optimization == 0) return out;
     Options plain = options;
     plain.optimization = 0;
     plain.measure = false;
@@ -105,6 +105,7 @@ Compared compare(const launch::Case& c, isa::Arch arch, gpu::Engine& engine, con
 }
 
 std::string compilers_doing(const Report& differed) {
+    if (differed.traced_differs) return "the kernel gives other results where it is traced";
     const CompilerRow* const row = known_of_compiler(differed);
     if (row == nullptr) return "none of those that are known";
     return "it " + std::string(row->what) + " (tests/compiler/" + std::string(row->test) + ".ptx)";

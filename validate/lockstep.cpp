@@ -94,8 +94,10 @@ bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory
             }
             emulated = before;
             if (!side.compare_tracks(now.tracks, supplied, emulated, more)) return false;
-            if (!takes && !same_outputs(side, now.outputs, outputs))
+            if (!takes && !same_outputs(side, now.outputs, outputs)) {
+                side.report.traced_differs = true;
                 return side.fail(other_results);
+            }
             if (keep != nullptr && !side.options.drop_tracks)
                 keep->tracks.push_back(std::move(now.tracks));
             if (!more) {

@@ -144,7 +144,9 @@ struct Report {
     bool same_fault = false;         // both sides faulted, and alike: no difference
     std::string fault;               // the engine's words for its fault
     Seconds seconds;
-    bool by_digest = false;      // the values were compared by digests
+    bool by_digest = false;  // the values were compared by digests
+    bool traced_differs =
+        false;  // the problem: the traced kernel gives other results than the plain
     uint64_t varying_bytes = 0;  // memory that differs between two runs of the engine
     // Global memory to which registers were stored that nothing wrote: address and bytes. It is not
     // compared.

@@ -157,7 +157,9 @@ Outcome run_one(const Job& job, const std::string& name, launch::Input in, gpu::
     out.result.text = validate::text_report(report, engine.device(), in.ptx_path);
     if (compared.differed) {
         const std::string difference =
-            validate::text_report(*compared.differed, engine.device(), in.ptx_path);
+            compared.differed->problem.empty()
+                ? validate::text_report(*compared.differed, engine.device(), in.ptx_path)
+                : compared.differed->problem + "\n";
         out.result.compiler = validate::compilers_doing(*compared.differed);
         out.result.text =
             fmt::format("identical at --optimize 0; the compiler's: {}\n{}at --optimize {}: {}",
@@ -186,8 +188,7 @@ std::vector<std::vector<std::string>> cases_of(const std::vector<std::string>& f
 void print_one(const Outcome& o) {
     const std::string time = fmt::format("{:.1f} s", o.result.seconds);
     if (o.refused) {
-        fmt::print("NOT COMPARED  {}\n", o.result.name);
-        refuse(*o.refused);
+        fmt::print("NOT COMPARED  {}\n{}\n", o.result.name, o.result.text);
     } else if (o.status != done || !o.result.compiler.empty()) {
         fmt::print("{}  {}\n{}\n", o.result.name, time, o.result.text);
     } else {
@@ -257,16 +258,18 @@ std::optional<launch::Error> read_inputs(const std::vector<std::vector<std::stri
     return std::nullopt;
 }
 
-// How many launch files run at a time: on each GPU several, while other processes compile.
+// How many launch files run at a time, as far as the GPUs have memory.
+size_t max_jobs(const ValidateOptions& o, size_t cases) {
+    const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+    return std::clamp<size_t>(o.jobs != 0 ? o.jobs : cores, 1, std::max<size_t>(cases, 1));
+}
+
 size_t jobs_of(const ValidateOptions& o, const Engines& engines, size_t cases) {
     constexpr uint64_t memory_of_one = uint64_t{4} << 30;  // of a GPU
-    const size_t gpus = engines.all.size();
-    size_t jobs = o.jobs;
-    if (jobs == 0) {
-        const uint64_t fit = std::max<uint64_t>(engines.all[0]->device().memory / memory_of_one, 1);
-        jobs = std::min<size_t>(std::max(1u, std::thread::hardware_concurrency()), gpus * fit);
-    }
-    return std::clamp<size_t>(jobs, 1, std::max<size_t>(cases, 1));
+    const size_t jobs = max_jobs(o, cases);
+    if (o.jobs != 0) return jobs;
+    const uint64_t fit = std::max<uint64_t>(engines.all[0]->device().memory / memory_of_one, 1);
+    return std::min<size_t>(jobs, engines.all.size() * fit);
 }
 
 // What runs at present.
@@ -292,7 +295,8 @@ class Running {
 };
 
 // The launch files side by side, each result printed when it is there.
-std::vector<Outcome> run_all(const Job& job, const Engines& engines,
+std::vector<Outcome> run_all(const Job& job, const EngineOptions& how_opened,
+                             const Engines& engines,
                              const std::vector<std::vector<std::string>>& cases,
                              std::vector<launch::Input>& inputs, size_t jobs) {
     std::vector<Outcome> outcomes(cases.size());
@@ -319,8 +323,7 @@ std::vector<Outcome> run_all(const Job& job, const Engines& engines,
         threads.emplace_back([&, n] {
             if (n < engines.all.size()) return work(*engines.all[n]);
             std::string why;
-            const auto engine =
-                open_gpu(job.options.engines, engines.numbers[n % engines.all.size()], why);
+            const auto engine = open_gpu(how_opened, engines.numbers[n % engines.all.size()], why);
             // The others do its work where the GPU has no room for one more.
             if (engine != nullptr) work(*engine);
         });
@@ -413,7 +416,9 @@ int validate_command(const ValidateOptions& options) {
     if (const auto error = read_inputs(cases, inputs)) return refuse(*error);
     for (const launch::Input& in : inputs)
         for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
-    launch::Result<Engines> opened = open_gpus(options.engines, 1);
+    EngineOptions how_opened = options.engines;
+    how_opened.processes = static_cast<unsigned>(max_jobs(options, cases.size()));
+    launch::Result<Engines> opened = open_gpus(how_opened, 1);
     if (!opened) return refuse(opened.error());
     Engines& engines = *opened;
     if (engines.all.empty()) {
@@ -432,7 +437,7 @@ int validate_command(const ValidateOptions& options) {
     job.how.trace_bytes =
         std::max(options.trace_megabytes << 20 >> 4, (options.trace_megabytes << 20) / jobs);
     catch_interrupts();
-    const std::vector<Outcome> outcomes = run_all(job, engines, cases, inputs, jobs);
+    const std::vector<Outcome> outcomes = run_all(job, how_opened, engines, cases, inputs, jobs);
     validate::Summary summary;
     summary.command = "validate";
     int status = done;
