@@ -23,6 +23,7 @@ struct EngineOptions {
     double limit_seconds = 60;     // of one run of a kernel on a GPU
     double compile_seconds = 300;  // of compiling it before
     uint32_t optimization = 4;     // of the driver's compiler
+    unsigned processes = 1;        // that use a GPU beside each other
 };
 
 // --gpus, --limit, --compile-limit, --optimize
