@@ -56,6 +56,7 @@ gpu::Ran EmulatorEngine::run(const gpu::Job& job) {
     launch.plain_arithmetic = plain_;
     launch.threads = threads_;
     launch.local_fill = local_fill_;
+    launch.fold_constants = job.optimization != 0;
     launch.dynamic_shared = job.dynamic_shared;
     launch.cooperative = job.cooperative;
     launch.parameters = job.parameters;

@@ -152,6 +152,7 @@ struct Report {
     // compared.
     std::vector<std::pair<uint64_t, uint64_t>> unknown_memory;
     warp::Statistics statistics;
+    std::vector<warp::Folded> folded;  // as warp::Result
 };
 
 // Runs the case on the emulator (as the engine's architecture) and on the engine. keep: what the
@@ -168,6 +169,11 @@ std::string grouped(uint64_t n);
 
 // "820,224 register values compared, ...", without a full stop.
 std::string counts_text(const Counts& counts);
+
+// A line for each of the first instructions that had the value of NVIDIA's assembler, and how many
+// more there are; empty: there is none.
+std::string folded_text(const isa::Program& program, const std::vector<warp::Folded>& folded,
+                        const std::string& file);
 
 // "NVIDIA H200, sm_90, driver 580.159.04, 1980 MHz"
 std::string device_text(const gpu::Device& device);

@@ -86,6 +86,7 @@ warp::Launch Side::launch(Memory& bytes, uint64_t first_cta, uint64_t ctas) cons
         l.buffers.push_back({c.names[i], addresses[i], bytes[i]});
     l.max_steps = options.max_steps;
     l.threads = options.threads;
+    l.fold_constants = options.optimization != 0;
     l.stop = options.stop;
     l.first_cta = first_cta;
     l.ctas = ctas;
@@ -100,6 +101,7 @@ bool Side::emulate(Memory& bytes, uint64_t first_cta, uint64_t ctas, warp::Obser
     if (observer != nullptr) l.observers = {observer};
     const warp::Result r = exec::launch(report.program, l);
     if (r.refusal) return fail(r.refusal->what);
+    report.folded = r.folded;
     report.statistics.instructions += r.statistics.instructions;
     report.statistics.lane_operations += r.statistics.lane_operations;
     report.statistics.products += r.statistics.products;

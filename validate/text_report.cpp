@@ -6,6 +6,7 @@
 #include <cctype>
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "emu/isa/elements.hpp"
 #include "validate/lockstep.hpp"
@@ -298,6 +299,23 @@ std::string counts_text(const Counts& n) {
     return out;
 }
 
+std::string folded_text(const isa::Program& program, const std::vector<warp::Folded>& folded,
+                        const std::string& file) {
+    if (folded.empty()) return {};
+    std::string out = "of constants, with the values that NVIDIA's compiler computes:\n";
+    constexpr size_t most = 8;
+    for (const warp::Folded& f : std::span(folded).first(std::min(most, folded.size()))) {
+        const isa::Operation& o = program.operations[f.operation];
+        out += fmt::format("  {}:{}  {}{}{}: {}{}, the instruction's is {}\n", file, f.place.line,
+                           isa::row(o.op).name, o.mod.ftz ? ".ftz" : "",
+                           isa::row(o.mod.type[0]).name, f.divisor ? "by the reciprocal " : "",
+                           shown(Type::f32, f.value), shown(Type::f32, f.instruction));
+    }
+    if (folded.size() > most)
+        out += fmt::format("  and {} more instructions\n", folded.size() - most);
+    return out;
+}
+
 std::string device_text(const gpu::Device& d) {
     std::string out = fmt::format("{}, sm_{}", d.name, d.number);
     if (!d.driver.empty()) out += ", driver " + d.driver;
@@ -329,6 +347,7 @@ std::string text_report(const Report& r, const gpu::Device& device, const std::s
     if (unknown != 0)
         out += fmt::format("{} bytes of memory not compared: a register that nothing wrote\n",
                            grouped(unknown));
+    out += folded_text(r.program, r.folded, file);
     return out + not_compared(r, file) + device_text(device) + "\n";
 }
 

@@ -89,6 +89,7 @@ struct Step {
     const MovedPlan* moved = nullptr;  // two: as memory has the matrix, and transposed
     StepKind kind = StepKind::plain;
     isa::Flow flow = isa::Flow::next;
+    uint32_t folded = 0;  // a value that the assembler computed (fold.hpp)
 };
 
 struct Context {

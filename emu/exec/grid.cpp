@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "emu/exec/cta.hpp"
+#include "emu/exec/fold.hpp"
 #include "emu/exec/heap.hpp"
 #include "emu/exec/listeners.hpp"
 #include "emu/exec/parallel.hpp"
@@ -234,6 +235,10 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch) {
         !missing.empty()) {
         result.refusal = {missing[0]};
         return result;
+    }
+    if (launch.fold_constants) {
+        result.folded = find_folded(program);
+        apply_folded(result.folded, code);
     }
 
     const uint64_t rest = launch.grid.count() - launch.first_cta;

@@ -179,7 +179,8 @@ constexpr uint32_t unit_tanh(const MufuTables& t, uint32_t x) {
     return p.sign | normalised(static_cast<uint64_t>(v), 165 - (p.e < 126 ? p.e : 126));
 }
 
-// What NVIDIA's assembler puts around the unit.
+// What NVIDIA's assembler puts around the unit. Unit: the tables, or another type for which the
+// unit's operations, sin_f32 and cos_f32 are declared beside it (folded.cpp).
 
 constexpr uint32_t power_f32(int exponent) { return static_cast<uint32_t>(exponent + 127) << 23; }
 
@@ -233,7 +234,8 @@ constexpr uint32_t multiply(uint32_t a, uint32_t b, Product how = Product::neare
     return sign | static_cast<uint32_t>(bits);
 }
 
-constexpr uint32_t ex2_f32(const MufuTables& t, uint32_t x) {
+template <class Unit>
+constexpr uint32_t ex2_f32(const Unit& t, uint32_t x) {
     constexpr uint32_t minus_126 = 0xc2fc0000;
     if (x <= minus_126 || parts(x).nan) return unit_ex2(t, x);
     const uint32_t y = unit_ex2(t, multiply(x, power_f32(-1)));
@@ -251,24 +253,28 @@ constexpr uint32_t minus_24(uint32_t y) {
     return sign_f32 | (power_f32(7) + half + (sum & half & 1) - smallest_normal);
 }
 
-constexpr uint32_t lg2_f32(const MufuTables& t, uint32_t x) {
+template <class Unit>
+constexpr uint32_t lg2_f32(const Unit& t, uint32_t x) {
     if (magnitude(x) >= smallest_normal) return unit_lg2(t, x);
     return minus_24(unit_lg2(t, multiply(x, power_f32(24))));
 }
 
-constexpr uint32_t rcp_f32(const MufuTables& t, uint32_t x) {
+template <class Unit>
+constexpr uint32_t rcp_f32(const Unit& t, uint32_t x) {
     const uint32_t size = magnitude(x);
     if (size >= smallest_normal && size <= power_f32(126)) return unit_rcp(t, x);
     const uint32_t scale = power_f32(size < smallest_normal ? 24 : -2);
     return multiply(unit_rcp(t, multiply(x, scale)), scale);
 }
 
-constexpr uint32_t rsqrt_f32(const MufuTables& t, uint32_t x) {
+template <class Unit>
+constexpr uint32_t rsqrt_f32(const Unit& t, uint32_t x) {
     if (magnitude(x) >= smallest_normal) return unit_rsqrt(t, x);
     return multiply(unit_rsqrt(t, multiply(x, power_f32(24))), power_f32(12));
 }
 
-constexpr uint32_t sqrt_f32(const MufuTables& t, uint32_t x) {
+template <class Unit>
+constexpr uint32_t sqrt_f32(const Unit& t, uint32_t x) {
     if (magnitude(x) >= smallest_normal) return unit_sqrt(t, x);
     return multiply(unit_sqrt(t, multiply(x, power_f32(24))), power_f32(-12));
 }
@@ -278,7 +284,17 @@ constexpr uint32_t in_turns(uint32_t x) {
     return multiply(x, turns_in_radian, Product::toward_zero);
 }
 
-constexpr uint32_t div_approx(const MufuTables& t, uint32_t x, uint32_t y, bool ftz) {
+// The whole function, of radians.
+constexpr uint32_t sin_f32(const MufuTables& t, uint32_t x) {
+    return unit_sine(t, in_turns(x), 0, x & sign_f32);
+}
+
+constexpr uint32_t cos_f32(const MufuTables& t, uint32_t x) {
+    return unit_sine(t, in_turns(x), 1, 0);
+}
+
+template <class Unit>
+constexpr uint32_t div_approx(const Unit& t, uint32_t x, uint32_t y, bool ftz) {
     if (ftz) return multiply(x, unit_rcp(t, y), Product::nearest_ftz);
     if (magnitude(y) < smallest_normal) {
         x = multiply(x, power_f32(24));
@@ -287,7 +303,8 @@ constexpr uint32_t div_approx(const MufuTables& t, uint32_t x, uint32_t y, bool 
     return multiply(x, unit_rcp(t, y));
 }
 
-constexpr uint32_t div_full(const MufuTables& t, uint32_t x, uint32_t y, bool ftz) {
+template <class Unit>
+constexpr uint32_t div_full(const Unit& t, uint32_t x, uint32_t y, bool ftz) {
     if (magnitude(y) <= power_f32(126) || parts(y).nan) return div_approx(t, x, y, ftz);
     const Product how = ftz ? Product::nearest_ftz : Product::nearest;
     x = multiply(x, power_f32(-2), how);
@@ -464,7 +481,8 @@ constexpr uint32_t narrow(const MufuTables& t, Special f, Type type, uint32_t a)
     return type == Type::bf16 ? y >> 16 : f16_of_f32(y);
 }
 
-constexpr uint64_t of_f32(const MufuTables& t, Special f, bool ftz, uint32_t a, uint32_t b) {
+template <class Unit>
+constexpr uint64_t of_f32(const Unit& t, Special f, bool ftz, uint32_t a, uint32_t b) {
     switch (f) {
         case Special::ex2:
             return ftz ? unit_ex2(t, a) : ex2_f32(t, a);
@@ -478,9 +496,9 @@ constexpr uint64_t of_f32(const MufuTables& t, Special f, bool ftz, uint32_t a, 
             return ftz ? unit_sqrt(t, a) : sqrt_f32(t, a);
         // With ftz and without, sine and cosine are the same instructions.
         case Special::sin:
-            return unit_sine(t, in_turns(a), 0, a & sign_f32);
+            return sin_f32(t, a);
         case Special::cos:
-            return unit_sine(t, in_turns(a), 1, 0);
+            return cos_f32(t, a);
         case Special::tanh:
             return unit_tanh(t, a);
         case Special::div_approx:

@@ -38,9 +38,13 @@ struct Launch {
     bool cooperative = false;
     std::vector<uint8_t> parameters;  // the kernel's parameter space, Program::parameter_bytes long
     std::vector<Buffer> buffers;
-    uint64_t max_steps = UINT64_MAX;          // instructions that one warp may retire
-    unsigned threads = 0;                     // 0: all cores; 1: CTAs one after another
-    bool plain_arithmetic = false;            // the definitions alone, without their fast paths
+    uint64_t max_steps = UINT64_MAX;  // instructions that one warp may retire
+    unsigned threads = 0;             // 0: all cores; 1: CTAs one after another
+    bool plain_arithmetic = false;    // the definitions alone, without their fast paths
+    // Functions of constants have the values that NVIDIA's assembler computes for them
+    // (emu/num/folded.hpp), as at its optimizer's levels 1 to 4. false: those of their
+    // instructions, as at level 0.
+    bool fold_constants = true;
     uint64_t heap_bytes = uint64_t{8} << 20;  // that malloc shares out; CUDA's default
     uint8_t local_fill = 0;                   // each byte of local and shared memory at first
     // A part of the grid: CTAs [first_cta, first_cta + ctas), x fastest. ctas 0: all that follow.
@@ -101,6 +105,16 @@ struct Printed {
 // Printed text that one launch keeps, as CUDA's buffer by default.
 inline constexpr uint64_t max_printed_bytes = uint64_t{1} << 20;
 
+// An instruction of the program that had another value than its own, because NVIDIA's assembler
+// computed it (Launch::fold_constants).
+struct Folded {
+    uint32_t operation = 0;
+    ptx::Place place;
+    bool divisor = false;  // the constant is a divisor, and the values are those of its reciprocal
+    uint32_t value = 0;    // f32
+    uint32_t instruction = 0;  // what the instruction gives
+};
+
 struct Statistics {
     uint64_t instructions = 0;     // retired, by warps
     uint64_t lane_operations = 0;  // retired, by lanes
@@ -121,6 +135,7 @@ struct Result {
     std::vector<Printed> printed;
     uint64_t printed_bytes_lost = 0;  // beyond max_printed_bytes
     Statistics statistics;
+    std::vector<Folded> folded;  // in the order of the program, run or not
 };
 
 }  // namespace lockwarp::warp

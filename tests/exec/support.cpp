@@ -53,6 +53,7 @@ Outcome run(const isa::Program& program, Given given) {
     l.max_steps = given.max_steps;
     l.threads = given.threads;
     l.cooperative = given.cooperative;
+    l.fold_constants = given.fold_constants;
     for (size_t i = 0; i < outcome.buffers.size(); ++i) {
         append(l.parameters, buffer_address(i) + given.offset);
         l.buffers.push_back(

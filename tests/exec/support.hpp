@@ -32,6 +32,7 @@ struct Given {
     uint64_t max_steps = 10'000'000;  // a program that never ends fails its test
     unsigned threads = 1;
     bool cooperative = false;
+    bool fold_constants = true;
     std::vector<warp::Observer*> observers;
 };
 

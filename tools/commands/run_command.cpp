@@ -141,6 +141,11 @@ void add_run(CLI::App& app, int& status) {
     run->add_option("--threads", o.threads, "cores to use (default: all)")
         ->type_name("N")
         ->check(CLI::Range(1u, 1024u));
+    run->add_option("--optimize", o.optimization,
+                    "level of the driver's compiler to model, 0 to 4 (default: 4): from 1 on it "
+                    "computes functions of constants itself")
+        ->type_name("LEVEL")
+        ->check(CLI::Range(0u, 4u));
     run->callback([shared, &status] { status = run_command(*shared); });
 }
 
@@ -186,6 +191,7 @@ int run_command(const RunOptions& options) {
     prepared.launch.progress = &ended;
     prepared.launch.stop = &interrupt_flag();
     prepared.launch.threads = options.threads;
+    prepared.launch.fold_constants = options.optimization != 0;
     if (options.max_steps != 0) prepared.launch.max_steps = options.max_steps;
     catch_interrupts();
 
@@ -226,6 +232,7 @@ int run_command(const RunOptions& options) {
     for (const ProductRequest& p : products)
         product_report(p, views(in.launch.buffers, inputs), after, text);
     if (options.stats) text += statistics(result.statistics, seconds);
+    text += validate::folded_text(program, result.folded, in.ptx_path);
     text += fidelity_note(program, in.module);
     fmt::print("{}", text);
     if (!options.out.empty())

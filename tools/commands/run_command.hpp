@@ -20,6 +20,7 @@ struct RunOptions {
     std::string check;       // names of checks, with commas; "all"; empty: none
     uint64_t max_steps = 0;  // 0: no limit
     unsigned threads = 0;
+    unsigned optimization = 4;  // as validate's
 };
 
 int run_command(const RunOptions& options);

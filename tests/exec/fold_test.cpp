@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of constants in programs: the values and the ways of being constant are those that
+// ptxas 13.0 was seen to fold at levels 1 to 3.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "emu/exec/fold.hpp"
+#include "emu/isa/folds.hpp"
+#include "tests/exec/support.hpp"
+
+namespace lockwarp::exec {
+namespace {
+
+constexpr uint32_t folded = 0x3db504f3;    // rsqrt.approx.f32 of 128, correctly rounded
+constexpr uint32_t executed = 0x3db504f2;  // what the instruction gives
+
+// What lane 0 stores of %f1, which the body makes; `in` is 1 and 0.
+uint32_t result_of(const std::string& body, bool fold = true) {
+    const isa::Program program =
+        program_of(kernel(body + "st.global.f32 [%rd2], %f1;"), isa::Arch::sm_90, "k");
+    Given given;
+    given.buffers = {bytes_of({1, 0}), Bytes(128)};
+    given.fold_constants = fold;
+    return words_of(run_well(program, given).buffers[1])[0];
+}
+
+const std::string unknown = "ld.global.u32 %r2, [%rd1]; setp.eq.u32 %p1, %r2, 1;\n";
+const std::string rsqrt = "rsqrt.approx.f32 %f1, %f2;\n";
+
+TEST(Fold, AFunctionOfAnImmediate) {
+    EXPECT_EQ(result_of("rsqrt.approx.f32 %f1, 0f43000000;"), folded);
+    EXPECT_EQ(result_of("rsqrt.approx.f32 %f1, 0f43000000;", false), executed);
+}
+
+TEST(Fold, WaysOfBeingConstant) {
+    for (const char* const way : {
+             "mov.f32 %f2, 0f43000000;",
+             "mov.f32 %f3, 0f43000000; mov.f32 %f2, %f3;",
+             "mov.b32 %r3, 0x43000000; mov.b32 %f2, %r3;",
+             "mov.f32 %f3, 0f42800000; add.f32 %f2, %f3, %f3;",
+             "mov.f32 %f3, 0f42800000; mul.f32 %f2, %f3, 0f40000000;",
+             "mov.u32 %r3, 128; cvt.rn.f32.u32 %f2, %r3;",
+             "mov.f64 %fd1, 0d4060000000000000; cvt.rn.f32.f64 %f2, %fd1;",
+             "mov.b16 %h1, 0x5800; cvt.f32.f16 %f2, %h1;",
+             "mov.b64 %rd9, 0x4300000012345678; mov.b64 {%r3, %f2}, %rd9;",
+             "mov.u32 %r3, 0x43; shl.b32 %r3, %r3, 24; mov.b32 %f2, %r3;",
+             "max.f32 %f2, 0f42800000, 0f43000000;",
+             "setp.eq.u32 %p2, 1, 1; selp.f32 %f2, 0f43000000, 0f3f800000, %p2;",
+             "mov.f32 %f2, 0f43000000; @%p1 mov.f32 %f2, 0f43000000;",
+             "mov.f32 %f2, 0f43000000; @%p1 bra B; st.global.u32 [%rd4], 7; B:",
+             "@%p1 bra A; mov.f32 %f2, 0f43000000; bra B; A: mov.f32 %f2, 0f43000000; B:",
+             "setp.eq.u32 %p2, 1, 1; mov.f32 %f2, 0f43000000; @%p2 bra B; mov.f32 %f2, 0f40000000; "
+             "B:",
+         })
+        EXPECT_EQ(result_of(unknown + way + rsqrt), folded) << way;
+}
+
+TEST(Fold, WaysOfNotBeingConstant) {
+    for (const char* const way : {
+             "add.rz.f32 %f2, 0f42800000, 0f42800000;",
+             "fma.rn.f32 %f2, 0f42800000, 0f40000000, 0f00000000;",
+             "sqrt.rn.f32 %f2, 0f46800000;",
+             "mov.u64 %rd9, 128; cvt.rn.f32.u64 %f2, %rd9;",
+             "prmt.b32 %r3, 0x43, 0, 0x0555; mov.b32 %f2, %r3;",
+             "lop3.b32 %r3, 0x43000000, 0x43000000, 0, 0xc0; mov.b32 %f2, %r3;",
+             "selp.f32 %f2, 0f43000000, 0f40000000, %p1;",
+             "@%p1 mov.f32 %f2, 0f43000000;",
+             "mov.f32 %f2, 0f40000000; @%p1 mov.f32 %f2, 0f43000000;",
+             "@!%p1 bra A; mov.f32 %f2, 0f43000000; bra B; A: mov.f32 %f2, 0f40000000; B:",
+             "cvt.rn.f32.u32 %f2, %r2; mul.f32 %f2, %f2, 0f43000000;",
+         })
+        EXPECT_EQ(result_of(unknown + way + rsqrt), executed) << way;
+}
+
+// One round, or many: what the loop leaves unchanged is constant in it, and a loop that has but one
+// round is none.
+TEST(Fold, InLoops) {
+    const auto loop = [](const std::string& step, const std::string& rounds) {
+        return unknown + "mov.f32 %f2, 0f43000000; mov.u32 %r3, 0;\n" + "L: " + rsqrt + step +
+               "add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, " + rounds + "; @%p1 bra L;\n";
+    };
+    EXPECT_EQ(result_of(loop("", "%r2")), folded);
+    EXPECT_EQ(result_of(loop("add.f32 %f2, %f2, 0f00000000;\n", "%r2")), folded);
+    EXPECT_EQ(result_of(loop("add.f32 %f2, %f2, 0f3f800000;\n", "1")), folded);
+    EXPECT_EQ(result_of(loop("add.f32 %f2, %f2, 0f3f800000;\n", "%r2")), executed);
+}
+
+TEST(Fold, AGuardStaysAGuard) {
+    EXPECT_EQ(result_of(unknown + "mov.f32 %f1, 0f40000000; @!%p1 rsqrt.approx.f32 %f1, "
+                                  "0f43000000;"),
+              0x40000000u);
+}
+
+// 5 / 49: the reciprocal of 49 is 0x3ca72f05 correctly rounded.
+TEST(Fold, AQuotientByAConstantIsAProduct) {
+    const std::string quotient = unknown +
+                                 "cvt.rn.f32.u32 %f2, %r2; mul.f32 %f2, %f2, 0f3f8ccccd;\n"
+                                 "mov.f32 %f3, 0f42440000; div.approx.f32 %f1, %f2, %f3;";
+    const std::string product = unknown +
+                                "cvt.rn.f32.u32 %f2, %r2; mul.f32 %f2, %f2, 0f3f8ccccd;\n"
+                                "mul.f32 %f1, %f2, 0f3ca72f05;";
+    EXPECT_EQ(result_of(quotient), result_of(product));
+}
+
+TEST(Fold, ReportsTheLineAndBothValues) {
+    const isa::Program program =
+        program_of(kernel("rsqrt.approx.f32 %f1, 0f43000000;\nrsqrt.approx.f32 %f2, 0f40800000;\n"
+                          "ld.global.f32 %f3, [%rd1];\ndiv.full.f32 %f3, %f3, 0f43000000;"),
+                   isa::Arch::sm_90, "k");
+    const std::vector<warp::Folded> found = find_folded(program);
+    ASSERT_EQ(found.size(), 1u);  // the others give what they would give
+    EXPECT_EQ(found[0].place.line, first_body_line);
+    EXPECT_EQ(found[0].value, folded);
+    EXPECT_EQ(found[0].instruction, executed);
+    EXPECT_FALSE(found[0].divisor);
+}
+
+// 1.0f / sqrtf(128), as nvcc -use_fast_math and as a division.
+TEST(Fold, TheScaleOfAttention) {
+    EXPECT_EQ(result_of("sqrt.approx.f32 %f2, 0f43000000; rcp.approx.f32 %f1, %f2;"), folded);
+    EXPECT_EQ(result_of("sqrt.approx.f32 %f2, 0f43000000; div.full.f32 %f1, 0f3f800000, %f2;"),
+              folded);
+}
+
+}  // namespace
+}  // namespace lockwarp::exec
