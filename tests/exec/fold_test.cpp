@@ -93,15 +93,13 @@ TEST(Fold, AGuardStaysAGuard) {
               0x40000000u);
 }
 
-// 5 / 49: the reciprocal of 49 is 0x3ca72f05 correctly rounded.
+// 1 / 37: the reciprocal of 37 is 0x3cdd67c9 correctly rounded, and the instruction's one place
+// less.
 TEST(Fold, AQuotientByAConstantIsAProduct) {
-    const std::string quotient = unknown +
-                                 "cvt.rn.f32.u32 %f2, %r2; mul.f32 %f2, %f2, 0f3f8ccccd;\n"
-                                 "mov.f32 %f3, 0f42440000; div.approx.f32 %f1, %f2, %f3;";
-    const std::string product = unknown +
-                                "cvt.rn.f32.u32 %f2, %r2; mul.f32 %f2, %f2, 0f3f8ccccd;\n"
-                                "mul.f32 %f1, %f2, 0f3ca72f05;";
-    EXPECT_EQ(result_of(quotient), result_of(product));
+    const std::string quotient =
+        unknown + "cvt.rn.f32.u32 %f2, %r2; mov.f32 %f3, 0f42140000; div.approx.f32 %f1, %f2, %f3;";
+    EXPECT_EQ(result_of(quotient), 0x3cdd67c9u);
+    EXPECT_EQ(result_of(quotient, false), 0x3cdd67c8u);
 }
 
 TEST(Fold, ReportsTheLineAndBothValues) {
