@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validate/fuzz.hpp"
+#include "validate/compiler.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 
 #include "emu/lockwarp.hpp"
 #include "gpu/trace.hpp"
+#include "validate/compiler.hpp"
 #include "validate/shrink.hpp"
 #include "validate/side.hpp"
 
@@ -79,7 +81,8 @@ void run_programs(Shared& shared, gpu::Engine& engine) {
         const programs::GenerateOptions g = shared.program(n);
         const launch::Result<programs::Generated> program = programs::generate(g);
         if (!program) return shared.fail(n, program.error().sentence);
-        const Report r = run_lockstep(program->c, shared.arch, engine, shared.how());
+        const Compared compared = compare(program->c, shared.arch, engine, shared.how());
+        const Report& r = compared.report;
         if (!r.diagnostics.empty() || !r.problem.empty())
             return shared.fail(n, first_problem(g.seed, r));
         CaseResult result;
@@ -90,8 +93,14 @@ void run_programs(Shared& shared, gpu::Engine& engine) {
             result.text = text_report(r, engine.device(), "case.ptx");
             result.instruction = r.same_fault ? "" : r.spellings[r.first->operation];
         }
+        if (compared.differed) {
+            result.compiler = compilers_doing(*compared.differed);
+            result.text = compared.differed->problem.empty()
+                              ? text_report(*compared.differed, engine.device(), "case.ptx")
+                              : compared.differed->problem + "\n";
+        }
         const std::lock_guard guard(shared.lock);
-        add(shared.summary, result, false);
+        add(shared.summary, result, compared.differed.has_value());
         add_instructions(shared.summary, r);
         if (result.verdict == Verdict::differs) {
             shared.spellings.insert(result.instruction);

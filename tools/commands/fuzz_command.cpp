@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <thread>
 
@@ -135,6 +136,12 @@ std::string fuzz_text(const validate::FuzzReport& r, uint64_t seed, const Shard&
         validate::counts_text(r.summary.counts), r.summary.seconds);
     for (const gpu::Device& d : r.summary.devices) out += validate::device_text(d) + "\n";
     out += fmt::format("{} spellings of instructions\n", r.summary.instructions.size());
+    std::map<std::string, uint64_t> compilers;
+    for (const validate::CaseResult& c : r.summary.results)
+        if (!c.compiler.empty()) ++compilers[c.compiler];
+    for (const auto& [what, programs] : compilers)
+        out += fmt::format("identical at --optimize 0 alone: {}; the compiler's: {}\n", programs,
+                           what);
     for (const validate::Found& f : r.found)
         out += fmt::format("\nseed {}: {}{}\n{}", f.seed, f.instruction,
                            f.isolated ? ", alone" : ", in its program", f.report);

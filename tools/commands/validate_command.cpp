@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -272,6 +273,11 @@ size_t jobs_of(const ValidateOptions& o, const Engines& engines, size_t cases) {
     return std::min<size_t>(jobs, engines.all.size() * fit);
 }
 
+uint64_t host_memory() {
+    return static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+           static_cast<uint64_t>(::sysconf(_SC_PAGE_SIZE));
+}
+
 // What runs at present.
 class Running {
   public:
@@ -372,7 +378,9 @@ void add_validate(CLI::App& app, int& status) {
         ->add_option("--arch", o.arch,
                      "the machine the emulator models (default: the GPU's own architecture)")
         ->type_name("ARCH");
-    validate->add_option("--trace-mb", o.trace_megabytes, "memory for traces (default: 1024)")
+    validate
+        ->add_option("--trace-mb", o.trace_megabytes,
+                     "memory for the traces of a launch file (default: 1024)")
         ->type_name("MB")
         ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20));
     validate->add_option("--max-steps", o.max_steps, "trap when a warp has retired N instructions")
@@ -434,8 +442,7 @@ int validate_command(const ValidateOptions& options) {
         job.arch = found->arch;
     }
     const size_t jobs = jobs_of(options, engines, cases.size());
-    job.how.trace_bytes =
-        std::max(options.trace_megabytes << 20 >> 4, (options.trace_megabytes << 20) / jobs);
+    job.how.trace_bytes = std::min(options.trace_megabytes << 20, host_memory() / 2 / jobs);
     catch_interrupts();
     const std::vector<Outcome> outcomes = run_all(job, how_opened, engines, cases, inputs, jobs);
     validate::Summary summary;
