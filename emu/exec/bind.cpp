@@ -27,6 +27,7 @@ std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic
     code.plans.clear();
     code.wmma_plans.clear();
     code.moved = moved_plans();
+    code.registers = register_layout(program);
     // Reserved, so that a step's pointer to its plan stays good.
     code.plans.reserve(isa::mma_variants().size());
     for (const Operation& o : program.operations) {

@@ -201,6 +201,7 @@ uint32_t enter(Context& c, const Path& caller, const Operation& o, uint32_t func
     frame.meeting = meeting;
     frame.lanes = lanes;
     frame.saved.clear();
+    c.files->enter(w.index, function);
     if (call.recursive)
         save_registers(c, program.functions[function_of(w, caller.frame)], frame.saved);
     w.calls.saved_bytes += frame.saved.size();

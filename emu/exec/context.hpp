@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "emu/exec/register_files.hpp"
 #include "emu/isa/operation.hpp"
 #include "emu/num/dot.hpp"
 #include "emu/num/ieee.hpp"
@@ -101,6 +102,7 @@ struct Context {
     warp::Cta* cta = nullptr;
     warp::Warp* warp = nullptr;
     uint8_t* registers = nullptr;
+    RegisterFiles* files = nullptr;
     uint32_t lanes = 0;                    // that reached the instruction
     const warp::Buffer* recent = nullptr;  // the buffer the last access fell into
     std::optional<warp::Trap> trap;
@@ -213,6 +215,7 @@ struct Code {
     std::vector<MmaPlan> plans;
     std::vector<std::shared_ptr<const WmmaPlan>> wmma_plans;
     std::vector<MovedPlan> moved;
+    RegisterLayout registers;
 };
 
 // A sentence for each operation without behaviour on this architecture; empty: the code may run.

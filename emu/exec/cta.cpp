@@ -23,29 +23,9 @@ size_t warps_of(const warp::Launch& launch) {
 
 }  // namespace
 
-RegisterFiles::RegisterFiles(const isa::Program& program, size_t warps)
-    : bytes_((program.register_bytes + 63) / 64 * size_t{64}),
-      storage_(std::make_unique<uint8_t[]>(warps * bytes_ + 64)),
-      image_(bytes_) {
-    const auto address = reinterpret_cast<uintptr_t>(storage_.get());
-    first_ = storage_.get() + ((64 - address % 64) % 64);
-    for (const isa::Constant& k : program.constants) {
-        uint8_t* at = image_.data() + k.ref;
-        if (k.width == 1) {
-            const uint32_t value = k.value != 0 ? all_lanes : 0;
-            std::memcpy(at, &value, sizeof value);
-            continue;
-        }
-        for (unsigned lane = 0; lane < 32; ++lane)
-            std::memcpy(at + lane * (k.width / 8), &k.value, k.width / 8);
-    }
-}
-
-void RegisterFiles::reset(size_t warp) { std::memcpy(of_warp(warp), image_.data(), bytes_); }
-
 CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
                      Heap* heap)
-    : registers_(*code.program, warps_of(launch)) {
+    : registers_(*code.program, code.registers, warps_of(launch)) {
     cta_.warps.resize(warps_of(launch));
     cta_.shared.resize(shared_bytes(*code.program, launch));
     context_.program = code.program;
@@ -54,6 +34,7 @@ CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::G
     context_.launch = &launch;
     context_.global = &global;
     context_.cta = &cta_;
+    context_.files = &registers_;
 }
 
 void CtaRunner::begin(uint64_t index) {

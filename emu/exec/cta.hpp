@@ -5,24 +5,10 @@
 #include <memory>
 
 #include "emu/exec/listeners.hpp"
+#include "emu/exec/register_files.hpp"
 #include "emu/exec/scheduler.hpp"
 
 namespace lockwarp::exec {
-
-// The register files of a CTA's warps, each aligned to 64 bytes.
-class RegisterFiles {
-  public:
-    RegisterFiles(const isa::Program& program, size_t warps);
-    uint8_t* of_warp(size_t warp) { return first_ + warp * bytes_; }
-    // As a warp's registers begin: zeros, and the program's constants.
-    void reset(size_t warp);
-
-  private:
-    size_t bytes_;
-    std::unique_ptr<uint8_t[]> storage_;
-    uint8_t* first_;              // the first multiple of 64 within storage_
-    std::vector<uint8_t> image_;  // a file as it begins
-};
 
 // Runs CTAs one after another with the same storage.
 class CtaRunner {
