@@ -15,7 +15,7 @@ namespace {
 using Range = RegisterLayout::Range;
 
 Range slot(isa::Ref ref, uint8_t width) {
-    return {ref, ref + (width == 1 ? 4 : width == 64 ? 256 : 128)};
+    return {ref, ref + (width == 1 ? 4 : width > 32 ? 256 : 128)};
 }
 
 // In order; those that touch are one.
@@ -34,20 +34,23 @@ std::vector<Range> joined(std::vector<Range> ranges) {
 
 RegisterLayout register_layout(const isa::Program& program) {
     RegisterLayout out;
-    std::vector<Range> others;
+    std::vector<isa::Ref> owned;
     for (const isa::Function& f : program.functions) {
         std::vector<Range> own;
-        for (const isa::OwnSlot& s : f.own) own.push_back(slot(s.ref, s.width));
+        for (const isa::OwnSlot& s : f.own) {
+            own.push_back(slot(s.ref, s.width));
+            owned.push_back(s.ref);
+        }
         out.of_function.push_back(joined(std::move(own)));
-        others.insert(others.end(), out.of_function.back().begin(), out.of_function.back().end());
     }
-    for (const isa::Constant& k : program.constants) others.push_back(slot(k.ref, k.width));
-    uint32_t at = 0;
-    for (const Range& r : joined(std::move(others))) {
-        if (at < r.begin) out.always.push_back({at, r.begin});
-        at = r.end;
-    }
-    if (at < program.register_bytes) out.always.push_back({at, program.register_bytes});
+    std::ranges::sort(owned);
+    std::vector<Range> always{{0, isa::first_free_byte}};
+    if (program.carry != isa::no_ref) always.push_back(slot(program.carry, 1));
+    for (const isa::Register& r : program.registers)
+        if (r.ref != isa::no_ref && !std::ranges::binary_search(owned, r.ref))
+            always.push_back(
+                slot(r.ref, static_cast<uint8_t>(r.type == isa::Type::pred ? 1 : bits(r.type))));
+    out.always = joined(std::move(always));
     return out;
 }
 

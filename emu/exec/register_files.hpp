@@ -15,7 +15,7 @@ struct RegisterLayout {
     struct Range {
         uint32_t begin, end;
     };
-    std::vector<Range> always;                    // all but constants and what functions own
+    std::vector<Range> always;                    // the entry's registers, scratch and the carry
     std::vector<std::vector<Range>> of_function;  // by function; of the entry none
 };
 
@@ -31,7 +31,8 @@ class RegisterFiles {
     void enter(size_t warp, uint32_t function) {
         entered_[warp * layout_.of_function.size() + function] = 1;
     }
-    // As a warp's registers begin: zeros, and the program's constants.
+    // As a warp's registers begin: zeros, and the program's constants. Special registers are not
+    // touched.
     void reset(size_t warp);
 
   private:

@@ -16,9 +16,14 @@ using warp::Warp;
 
 namespace {
 
-// Instructions that a warp retires in its turn. Of several paths of a warp each has an eighth.
+// Instructions that a warp retires in its turn. Of several paths of a warp each has an eighth, and
+// so one for which others wait where they meet: it may be the one that waits for another CTA.
 constexpr uint64_t turn = 20000;
 constexpr uint64_t turn_of_many = turn / 8;
+
+// How long a look is at a path that has used up such a part: as long as the loop of most waits. Of
+// eight looks one is of Watch::longest_loop.
+constexpr uint64_t short_look = 64;
 
 constexpr uint64_t never = UINT64_MAX;
 
@@ -123,7 +128,7 @@ bool Scheduler::run_turn(Context& c, size_t path, uint64_t end, bool whole) {
     Warp& w = *c.warp;
     if (w.paths[path].used_its_turn && !whole) return run_watched(c, path, end);
     const uint64_t before = w.step;
-    end = w.paths.size() > 1 ? std::min(end, w.step + turn_of_many) : end;
+    if (w.paths.size() > 1 || exec::can_release(w)) end = std::min(end, w.step + turn_of_many);
     run_path(c, path, end);
     if (c.trap) return false;
     const bool gave_way = std::exchange(c.yields, 0) != 0;
@@ -140,7 +145,9 @@ bool Scheduler::run_turn(Context& c, size_t path, uint64_t end, bool whole) {
 // part and meet on the way.
 bool Scheduler::run_watched(Context& c, size_t path, uint64_t end) {
     Warp& w = *c.warp;
-    end = std::min(end, w.step + Watch::longest_loop);
+    const bool in_parts = w.paths.size() > 1 || exec::can_release(w);
+    const bool is_short = in_parts && w.step / turn_of_many % 8 != 0;
+    end = std::min(end, w.step + (is_short ? short_look : Watch::longest_loop));
     w.paths[path].used_its_turn = false;
     watch_.begin(c, path);
     c.watch = &watch_;

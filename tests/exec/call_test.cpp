@@ -561,6 +561,54 @@ TEST(Call, WhatCannotBeCalled) {
     EXPECT_EQ(said(".func unused() { tex.1d.v4.f32.s32 {a}, [b]; }", "ret;"), "");
 }
 
+// A function's registers begin as zeros in every warp of every CTA, whatever the last one left.
+TEST(Call, AFunctionsRegistersBeginAsZerosInEachCta) {
+    const isa::Program program = program_of(R"(.version 8.0
+.target sm_80
+.address_size 64
+.func (.param .b32 was) count()
+{
+    .reg .b32 %never; .reg .pred %p;
+    @%p add.u32 %never, %never, 100;
+    add.u32 %never, %never, 1;
+    setp.ne.u32 %p, %never, 0;
+    st.param.b32 [was], %never;
+    ret;
+}
+.visible .entry k(.param .u64 in, .param .u64 out)
+{
+    .reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<2>;
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mad.lo.u32 %r4, %r2, %r3, %r1;
+    mul.wide.u32 %rd2, %r4, 4;
+    add.u64 %rd1, %rd1, %rd2;
+    // Of every second CTA the second warp does not call it.
+    and.b32 %r5, %r2, 1;
+    shr.u32 %r6, %r1, 5;
+    and.b32 %r5, %r5, %r6;
+    setp.eq.u32 %p1, %r5, 1;
+    @%p1 bra END;
+    { .param .b32 a; call.uni (a), count, (); ld.param.b32 %r7, [a]; }
+    { .param .b32 b; call.uni (b), count, (); ld.param.b32 %r7, [b]; }
+END:
+    st.global.u32 [%rd1], %r7;
+    ret;
+}
+)",
+                                            isa::Arch::sm_80);
+    Given given;
+    given.grid.x = 5;
+    given.block.x = 64;
+    given.buffers = {Bytes(4), Bytes(4 * 320, 0xff)};
+    Words expected;
+    for (uint32_t i = 0; i < 320; ++i)
+        expected.push_back(i / 64 % 2 == 1 && i % 64 >= 32 ? 0 : 102);
+    EXPECT_EQ(words_of(run_well(program, given).buffers[1]), expected);
+}
+
 }  // namespace
 
 }  // namespace lockwarp::exec

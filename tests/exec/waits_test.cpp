@@ -177,7 +177,8 @@ SPIN:
 void expect_deadlock(const isa::Program& program, Given given, const std::string& text) {
     given.max_steps = 50'000'000;
     run_each_way(program, given, [&](unsigned threads, const Outcome& o) {
-        EXPECT_EQ(fault_of(o.result), text) << threads << " threads";
+        const std::string fault = fault_of(o.result);
+        EXPECT_EQ(fault.substr(0, fault.find(", step")), text) << threads << " threads";
         EXPECT_LT(o.result.statistics.instructions, 1'000'000u) << threads << " threads";
     });
 }
@@ -199,7 +200,7 @@ ret;)"),
                     "deadlock: waits for 0x10000004 (buffer 'A' + 4), which nothing can change any "
                     "more; warp 0 at line 28 waits for the other lanes of its warp, which do not "
                     "come; warp 1 at line 28 waits at barrier 0 for threads that have exited or "
-                    "wait elsewhere at line 24, CTA (0,0,0), warp 0, step 20006");
+                    "wait elsewhere at line 24, CTA (0,0,0), warp 0");
 }
 
 TEST(Waits, OfCtasForEachOtherAreADeadlock) {
@@ -219,7 +220,7 @@ ret;)"),
                                isa::Arch::sm_80),
                     grid_of(3, 1, {0, 0, 0}, 1),
                     "deadlock: waits for 0x10000004 (buffer 'A' + 4), which nothing can change any "
-                    "more at line 26, CTA (0,0,0), warp 0, step 20004");
+                    "more at line 26, CTA (0,0,0), warp 0");
 }
 
 TEST(Waits, AnMbarrierThatNobodyCompletesIsADeadlock) {
