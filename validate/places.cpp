@@ -6,6 +6,7 @@
 #include <functional>
 #include <unordered_set>
 
+#include "emu/isa/placement.hpp"
 #include "gpu/trace.hpp"
 
 namespace lockwarp::validate {
@@ -64,8 +65,9 @@ class Follower {
                 for (const ptx::Initializer& init : v->initializer)
                     if (holds_address(init))
                         held_[v->space == Space::const_ ? constant : global] = true;
+        const bool shared_known = isa::shared_places_known(module, program.entry);
         for (const isa::Placed& v : program.variables)
-            if (v.space != Space::shared) named_.insert(v.name);
+            if (v.space != Space::shared || !shared_known) named_.insert(v.name);
         for (const isa::Function& f : program.functions) named_.insert(f.name);
         instructions_ = gpu::instructions_of(module, program);
     }

@@ -219,6 +219,12 @@ std::vector<uint32_t> components_of(const std::vector<std::vector<uint32_t>>& ed
 
 std::span<const SystemRow> system_rows() { return system_table; }
 
+std::vector<std::string_view> names_in(const ptx::Block& body) {
+    std::vector<std::string_view> out;
+    names_of(body, out);
+    return out;
+}
+
 std::vector<const ptx::Function*> reachable_functions(const ptx::Module& module,
                                                       const ptx::Function& entry) {
     std::unordered_map<std::string_view, const ptx::Function*> bodies;

@@ -7,15 +7,12 @@
 #include <cstring>
 
 #include "emu/isa/flow.hpp"
+#include "emu/isa/placement.hpp"
 #include "emu/isa/resolver.hpp"
 
 namespace lockwarp::isa {
 
 namespace {
-
-constexpr uint64_t round_up(uint64_t value, uint64_t alignment) {
-    return (value + alignment - 1) / alignment * alignment;
-}
 
 // Bounds on what a module may ask for, so that a hostile one cannot exhaust the machine.
 constexpr uint64_t max_global_bytes = uint64_t{1} << 28;
@@ -42,27 +39,6 @@ std::string_view plain_name(std::string_view mangled) {
     return name.empty() ? mangled : name;
 }
 
-struct Placement {
-    uint64_t bytes = 0;
-    uint64_t alignment = 1;
-};
-
-// Size and alignment of a declared variable; nothing where its type has no size.
-std::optional<Placement> placement(const ptx::Variable& v) {
-    const Type type = type_named(v.type);
-    const unsigned width = bits(type) / 8;
-    if (width == 0) return std::nullopt;
-    Placement p;
-    p.alignment = std::max<uint64_t>(v.alignment, uint64_t{width} * v.vector);
-    p.bytes = uint64_t{width} * v.vector;
-    for (const uint64_t d : v.dims) {
-        if (d != 0 && p.bytes > (uint64_t{1} << 40) / d) return std::nullopt;
-        p.bytes *= d;
-    }
-    if (!std::has_single_bit(p.alignment)) return std::nullopt;
-    return p;
-}
-
 struct SpaceCursor {
     uint64_t next;
     uint64_t limit;
@@ -71,7 +47,7 @@ struct SpaceCursor {
 struct Placer {
     Resolver& r;
     SpaceCursor shared, local, global, constant;
-    uint64_t dynamic_shared;
+    const SharedLayout& layout;
 
     SpaceCursor* cursor(ptx::Space space) {
         switch (space) {
@@ -140,6 +116,12 @@ struct Placer {
         at += width;
     }
 
+    void declare_placed(const ptx::Variable& v, uint64_t address, uint64_t bytes, bool in_frame) {
+        r.scopes.back()[v.name] = {
+            SymbolKind::variable, static_cast<uint32_t>(r.program.variables.size()), Type::none, 0};
+        r.program.variables.push_back({v.name, v.space, address, bytes, in_frame});
+    }
+
     void place(const ptx::Variable& v) {
         const std::optional<Placement> p = placement(v);
         if (!p) {
@@ -152,15 +134,23 @@ struct Placer {
             return;
         }
         SpaceCursor& c = *cursor(v.space);
-        const uint64_t address = dynamic ? dynamic_shared : round_up(c.next, p->alignment);
+        const bool is_shared = v.space == ptx::Space::shared;
+        const auto laid = layout.address.find(&v);
+        // The assembler gives no space to a variable of the module that nothing names.
+        const bool dropped = is_shared && !dynamic && laid == layout.address.end();
+        const uint64_t address = dynamic || dropped ? layout.dynamic
+                                 : is_shared        ? laid->second
+                                                    : round_up(c.next, p->alignment);
+        if (dropped) {
+            declare_placed(v, address, 0, false);
+            return;
+        }
         if (p->bytes > c.limit || address > c.limit - p->bytes) {
             r.error(v.place, "Variable '" + v.name + "' does not fit its state space");
             return;
         }
-        r.scopes.back()[v.name] = {
-            SymbolKind::variable, static_cast<uint32_t>(r.program.variables.size()), Type::none, 0};
         const bool in_frame = &c == &local && r.scopes.size() > 1;
-        r.program.variables.push_back({v.name, v.space, address, p->bytes, in_frame});
+        declare_placed(v, address, p->bytes, in_frame);
         if (dynamic) return;
         c.next = address + p->bytes;
         if (v.space == ptx::Space::global || v.space == ptx::Space::const_) {
@@ -174,28 +164,6 @@ struct Placer {
                 initialise(init, type_named(v.type), image, at, address - base + p->bytes);
         } else if (!v.initializer.empty()) {
             r.error(v.place, "Variable '" + v.name + "' cannot be initialised in its state space");
-        }
-    }
-};
-
-// Dynamic shared memory (.extern .shared) follows all static variables, also those declared later
-// in the body; so they are added up before anything is placed.
-struct SharedTotal {
-    uint64_t end;
-    uint64_t dynamic_alignment = 16;
-
-    void add(const ptx::Variable& v) {
-        const std::optional<Placement> p = placement(v);
-        if (v.space != ptx::Space::shared || !p) return;
-        if (v.linking == ptx::Linking::extern_)
-            dynamic_alignment = std::max(dynamic_alignment, p->alignment);
-        else
-            end = std::min(round_up(end, p->alignment) + p->bytes, uint64_t{1} << 40);
-    }
-    void add(const ptx::Block& block) {
-        for (const ptx::Statement& s : block.body) {
-            if (const auto* v = std::get_if<ptx::Variable>(&s.node)) add(*v);
-            if (const auto* inner = std::get_if<ptx::Block>(&s.node)) add(*inner);
         }
     }
 };
@@ -515,23 +483,17 @@ Resolved resolve(const ptx::Module& module, Arch arch, std::string_view entry_na
     if (entry == nullptr) return {std::move(r.program), std::move(r.diagnostics)};
     r.program.entry = entry->name;
     const uint64_t shared_base = row(arch).shared_base;
-    SharedTotal total{shared_base};
-    for (const auto& item : module.items)
-        if (const auto* v = std::get_if<ptx::Variable>(&item)) total.add(*v);
     const std::vector<const ptx::Function*> functions = reachable_functions(module, *entry);
     size_t instructions = 0;
-    for (const ptx::Function* f : functions) {
-        total.add(f->body);
-        instructions += count_instructions(f->body);
-    }
+    for (const ptx::Function* f : functions) instructions += count_instructions(f->body);
     r.program.operations.reserve(instructions + functions.size());  // and an end each
-    const uint64_t dynamic_shared = round_up(total.end, total.dynamic_alignment);
+    const SharedLayout layout = lay_out_shared(module, functions, shared_base);
     Placer placer{r,
                   {shared_base, shared_base + row(arch).shared_max},
                   {0, max_local_bytes},
                   {module_global_base, module_global_base + max_global_bytes},
                   {0, max_const_bytes},
-                  dynamic_shared};
+                  layout};
     r.scopes.emplace_back();
     for (size_t i = 0; i < functions.size(); ++i)
         r.scopes.back()[functions[i]->name] = {SymbolKind::function, static_cast<uint32_t>(i),
@@ -547,7 +509,7 @@ Resolved resolve(const ptx::Module& module, Arch arch, std::string_view entry_na
     list_own_slots(r);
     find_recursion(r.program);
     r.program.shared_begin = static_cast<uint32_t>(shared_base);
-    r.program.shared_static = static_cast<uint32_t>(dynamic_shared - shared_base);
+    r.program.shared_static = static_cast<uint32_t>(layout.dynamic - shared_base);
     r.program.local_bytes = r.program.functions[0].frame_bytes;
     if (r.program.register_bytes > max_register_bytes)
         r.error(entry->place, "The kernel has too many registers");

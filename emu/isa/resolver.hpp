@@ -97,6 +97,9 @@ struct Resolver {
     void decode(const ptx::Instruction& instruction);
 };
 
+// The names that a body's instructions and directives hold, but for what they declare.
+std::vector<std::string_view> names_in(const ptx::Block& body);
+
 // The module's functions that an entry may come to, itself first: those whose names its
 // instructions, theirs, or initial values of the module's variables hold. Functions without a body
 // are left out.

@@ -304,11 +304,12 @@ TEST(Observer, HearsGenericAccessesInTheirStateSpace) {
     Given given;
     given.observers = {&listener};
     given.buffers = {Bytes(4), Bytes(128)};
-    run_well(program_of(kernel(".shared .u32 before;\n.shared .u32 s;\nmov.u64 %rd9, s;\n"
+    run_well(program_of(kernel(".shared .u32 before;\n.shared .u32 s;\nmov.u64 %rd9, before;\n"
+                               "mov.u64 %rd9, s;\n"
                                "cvta.shared.u64 %rd9, %rd9;\nld.u32 %r2, [%rd9];"),
                         isa::Arch::sm_80),
              given);
-    const auto& access = listener.events[0][12].accesses;
+    const auto& access = listener.events[0][13].accesses;
     ASSERT_EQ(access.size(), 1u);
     EXPECT_EQ(access[0].space, ptx::Space::shared);
     EXPECT_EQ(access[0].address[0], 4u);
@@ -431,7 +432,8 @@ TEST(Observer, HearsCopiesByGroupAndEachLanesOwnBytes) {
 .shared .align 8 .b64 bar;
 mbarrier.init.shared.b64 [bar], 9;
 mul.lo.u32 %r3, %r1, 5;
-shl.b32 %r5, %r1, 4;
+mov.u32 %r5, s;
+mad.lo.u32 %r5, %r1, 16, %r5;
 cp.async.cg.shared.global [%r5], [%rd1+32], 16, %r3;
 cp.async.commit_group;
 cp.async.ca.shared.global [%r5], [%rd1], 8;

@@ -124,7 +124,8 @@ TEST(Memory, StoresToOneAddressLeaveOneWholeValue) {
     EXPECT_LT(out[0], 32u);
 }
 
-// Static variables in the order of declaration, each aligned; dynamic memory behind them all.
+// Static variables in the order of declaration, each aligned; dynamic memory behind those that are
+// named.
 TEST(Memory, SharedVariablesAreApartAndAligned) {
     Given given;
     given.dynamic_shared = 64;
@@ -142,6 +143,7 @@ st.global.v4.u32 [%rd3], {%r2, %r3, %r4, %r5};
     EXPECT_EQ(wide_results_of(body)[0], (FourWords{0, 4, 8, 16}));
     EXPECT_EQ(results_of_text(kernel(R"(
 .shared .align 16 .b8 d[5];
+mov.u32 %r2, d;
 mov.u32 %r2, dynamic;
 st.global.u32 [%rd2], %r2;
 )",

@@ -139,7 +139,7 @@ TEST(Resolve, Parameters) {
 TEST(Resolve, SharedVariablesAndDynamicSharedMemory) {
     const Program p = program_of(
         ".shared .b8 a[3]; .shared .b64 b; .shared .align 128 .b8 c[4];\n.reg .u32 r;\nmov.u32 r, "
-        "dyn;\n{ .shared .b8 late[5]; }",
+        "dyn;\n{ .shared .b8 late[5]; mov.u32 r, late; mov.u32 r, c; mov.u32 r, b; mov.u32 r, a; }",
         ".extern .shared .align 32 .b8 dyn[];");
     const uint64_t base = row(Arch::sm_90).shared_base;
     EXPECT_EQ(p.shared_begin, base);

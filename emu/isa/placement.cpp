@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emu/isa/placement.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_set>
+
+#include "emu/isa/resolver.hpp"
+
+namespace lockwarp::isa {
+
+namespace {
+
+bool is_static_shared(const ptx::Variable& v) {
+    return v.space == ptx::Space::shared && v.linking != ptx::Linking::extern_;
+}
+
+void shared_of(const ptx::Block& block, std::vector<const ptx::Variable*>& out) {
+    for (const ptx::Statement& s : block.body) {
+        if (const auto* v = std::get_if<ptx::Variable>(&s.node);
+            v && v->space == ptx::Space::shared)
+            out.push_back(v);
+        if (const auto* inner = std::get_if<ptx::Block>(&s.node)) shared_of(*inner, out);
+    }
+}
+
+// Puts variables one behind another.
+struct Cursor {
+    uint64_t next;
+    SharedLayout& layout;
+
+    void put(const ptx::Variable& v) {
+        const std::optional<Placement> p = placement(v);
+        if (!p) return;
+        const uint64_t address = round_up(next, p->alignment);
+        layout.address[&v] = address;
+        next = std::min(address + p->bytes, uint64_t{1} << 40);
+    }
+};
+
+}  // namespace
+
+std::optional<Placement> placement(const ptx::Variable& v) {
+    const Type type = type_named(v.type);
+    const unsigned width = bits(type) / 8;
+    if (width == 0) return std::nullopt;
+    Placement p;
+    p.alignment = std::max<uint64_t>(v.alignment, uint64_t{width} * v.vector);
+    p.bytes = uint64_t{width} * v.vector;
+    for (const uint64_t d : v.dims) {
+        if (d != 0 && p.bytes > (uint64_t{1} << 40) / d) return std::nullopt;
+        p.bytes *= d;
+    }
+    if (!std::has_single_bit(p.alignment)) return std::nullopt;
+    return p;
+}
+
+SharedLayout lay_out_shared(const ptx::Module& module,
+                            const std::vector<const ptx::Function*>& functions, uint64_t base) {
+    std::vector<const ptx::Variable*> of_module;
+    for (const auto& item : module.items)
+        if (const auto* v = std::get_if<ptx::Variable>(&item); v && v->space == ptx::Space::shared)
+            of_module.push_back(v);
+    std::vector<const ptx::Variable*> own;
+    shared_of(functions[0]->body, own);
+    std::vector<const ptx::Variable*> called;
+    for (size_t i = 1; i < functions.size(); ++i) shared_of(functions[i]->body, called);
+    std::unordered_set<std::string_view> named;
+    for (const ptx::Function* f : functions) {
+        const std::vector<std::string_view> names = names_in(f->body);
+        named.insert(names.begin(), names.end());
+    }
+
+    SharedLayout layout;
+    Cursor cursor{base, layout};
+    const bool entry_first = functions[0]->linking != ptx::Linking::none;
+    uint64_t dynamic_alignment = 16;
+    for (const bool linked : {true, false}) {
+        for (const ptx::Variable* v : of_module)
+            if (is_static_shared(*v) && named.contains(v->name) &&
+                (v->linking != ptx::Linking::none) == linked)
+                cursor.put(*v);
+        for (const auto* list : {&called, &own})
+            for (const ptx::Variable* v : *list)
+                if (is_static_shared(*v) && named.contains(v->name) &&
+                    (list == &own && entry_first) == linked)
+                    cursor.put(*v);
+    }
+    bool has_dynamic = false;
+    for (const auto* list : {&of_module, &called, &own})
+        for (const ptx::Variable* v : *list)
+            if (!is_static_shared(*v)) {
+                const std::optional<Placement> p = placement(*v);
+                has_dynamic = true;
+                if (p && named.contains(v->name))
+                    dynamic_alignment = std::max(dynamic_alignment, p->alignment);
+            }
+    layout.dynamic = round_up(cursor.next, dynamic_alignment);
+    for (const auto* list : {&called, &own})
+        for (const ptx::Variable* v : *list)
+            if (is_static_shared(*v) && !layout.address.contains(v)) cursor.put(*v);
+    if (!has_dynamic) layout.dynamic = round_up(cursor.next, dynamic_alignment);
+    return layout;
+}
+
+bool shared_places_known(const ptx::Module& module, const std::string& entry) {
+    std::unordered_set<std::string_view> shared;
+    for (const auto& item : module.items)
+        if (const auto* v = std::get_if<ptx::Variable>(&item); v && v->space == ptx::Space::shared)
+            shared.insert(v->name);
+    for (const auto& item : module.items) {
+        const auto* const f = std::get_if<ptx::Function>(&item);
+        if (f == nullptr || !f->is_entry || f->name != entry) continue;
+        const std::vector<const ptx::Function*> functions = reachable_functions(module, *f);
+        for (size_t i = 1; i < functions.size(); ++i) {
+            std::vector<const ptx::Variable*> own;
+            shared_of(functions[i]->body, own);
+            const std::vector<std::string_view> names = names_in(functions[i]->body);
+            if (!own.empty() || std::ranges::any_of(names, [&](std::string_view name) {
+                    return shared.contains(name);
+                }))
+                return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace lockwarp::isa
