@@ -149,61 +149,95 @@ void add_run(CLI::App& app, int& status) {
     run->callback([shared, &status] { status = run_command(*shared); });
 }
 
-int run_command(const RunOptions& options) {
+namespace {
+
+// What is to be shown of the buffers.
+struct Requests {
     std::vector<PrintRequest> prints;
-    for (const std::string& text : options.print) {
-        const launch::Result<PrintRequest> request = parse_print(text);
-        if (!request) return refuse(request.error());
-        prints.push_back(*request);
-    }
     std::vector<ProductRequest> products;
-    for (const std::string& text : options.product) {
-        const launch::Result<ProductRequest> request = parse_product(text);
-        if (!request) return refuse(request.error());
-        products.push_back(*request);
+};
+
+launch::Result<Requests> parse_requests(const RunOptions& options) {
+    Requests out;
+    for (const std::string& text : options.print) {
+        launch::Result<PrintRequest> request = parse_print(text);
+        if (!request) return launch::failure(request);
+        out.prints.push_back(std::move(*request));
     }
+    for (const std::string& text : options.product) {
+        launch::Result<ProductRequest> request = parse_product(text);
+        if (!request) return launch::failure(request);
+        out.products.push_back(std::move(*request));
+    }
+    return out;
+}
+
+// Whatever can be wrong with a request is said before the run, not after it.
+launch::Result<void> check_requests(const RunOptions& options, const Requests& requests,
+                                    const Buffers& buffers) {
+    for (const PrintRequest& p : requests.prints)
+        if (launch::Result<void> held = check_print(p, buffers); !held) return held;
+    for (const ProductRequest& p : requests.products)
+        if (launch::Result<void> held = check_product(p, buffers); !held) return held;
+    if (!options.out.empty()) return launch::make_folder(options.out);
+    return {};
+}
+
+struct Ran {
+    warp::Result result;
+    double seconds = 0;
+};
+
+Ran run(const RunOptions& options, const isa::Program& program, warp::Launch& launch) {
+    std::atomic<uint64_t> ended{0};
+    launch.progress = &ended;
+    launch.stop = &interrupt_flag();
+    launch.threads = options.threads;
+    launch.fold_constants = options.optimization != 0;
+    if (options.max_steps != 0) launch.max_steps = options.max_steps;
+    catch_interrupts();
+    const auto begin = std::chrono::steady_clock::now();
+    const Progress progress(ended, launch.grid.count(), "CTAs");
+    warp::Result result = exec::launch(program, launch);
+    launch.progress = nullptr;
+    return {std::move(result),
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+}
+
+// Prints what the checks found; whether a fault is among it.
+bool print_findings(const launch::Loaded& loaded, const Checks& checks) {
+    bool fault = false;
+    for (const auto& [row, check] : checks) {
+        const std::string found = findings_report(loaded.in.ptx_path, loaded.in.source,
+                                                  loaded.program, row->word, check->findings());
+        fault |= row->is_fault && !found.empty();
+        fmt::print("{}", found);
+    }
+    return fault;
+}
+
+}  // namespace
+
+int run_command(const RunOptions& options) {
+    const launch::Result<Requests> requests = parse_requests(options);
+    if (!requests) return refuse(requests.error());
     const launch::Result<std::vector<const check::CheckRow*>> rows = parse_checks(options.check);
     if (!rows) return refuse(rows.error());
-
     const launch::Result<launch::Loaded> loaded = launch::load(options.files, options.arch);
     if (!loaded) return refuse(loaded.error());
     const auto& [in, arch, program] = *loaded;
     for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
-
     launch::Result<launch::Prepared> made = launch::prepare(in.launch, program);
     if (!made) return refuse(made.error());
     launch::Prepared& prepared = *made;
-    // Whatever can be wrong with a request is said before the run, not after it.
+    const Buffers buffers = views(in.launch.buffers, prepared.storage);
+    if (const launch::Result<void> held = check_requests(options, *requests, buffers); !held)
+        return refuse(held.error());
     std::vector<std::vector<uint8_t>> inputs;
-    if (!products.empty()) inputs = prepared.storage;
-    {
-        const Buffers now = views(in.launch.buffers, prepared.storage);
-        for (const PrintRequest& p : prints)
-            if (const auto held = check_print(p, now); !held) return refuse(held.error());
-        for (const ProductRequest& p : products)
-            if (const auto held = check_product(p, now); !held) return refuse(held.error());
-    }
-    if (!options.out.empty())
-        if (const auto folder = launch::make_folder(options.out); !folder)
-            return refuse(folder.error());
+    if (!requests->products.empty()) inputs = prepared.storage;
 
-    std::atomic<uint64_t> ended{0};
-    prepared.launch.progress = &ended;
-    prepared.launch.stop = &interrupt_flag();
-    prepared.launch.threads = options.threads;
-    prepared.launch.fold_constants = options.optimization != 0;
-    if (options.max_steps != 0) prepared.launch.max_steps = options.max_steps;
-    catch_interrupts();
-
-    const auto begin = std::chrono::steady_clock::now();
-    warp::Result result;
     const Checks checks = make_checks(*rows, program, prepared.launch);
-    {
-        const Progress progress(ended, in.launch.grid.count(), "CTAs");
-        result = exec::launch(program, prepared.launch);
-    }
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const auto [result, seconds] = run(options, program, prepared.launch);
     if (result.refusal) return refuse(in.launch.path + ": " + result.refusal->what);
     if (result.trap && result.trap->kind == warp::TrapKind::stopped) {
         spdlog::error("stopped; no output was written");
@@ -216,21 +250,15 @@ int run_command(const RunOptions& options) {
         return differs_or_trapped;
     }
 
-    bool is_wrong = false;
-    for (const auto& [row, check] : checks) {
-        const std::string found =
-            findings_report(in.ptx_path, in.source, program, row->word, check->findings());
-        is_wrong |= row->is_fault && !found.empty();
-        fmt::print("{}", found);
-    }
-    fmt::print("done: {} on {}, {} CTA{}, {} instructions\n", program.entry, isa::row(arch).name,
-               validate::grouped(result.statistics.ctas), result.statistics.ctas == 1 ? "" : "s",
-               validate::grouped(result.statistics.instructions));
-    const Buffers after = views(in.launch.buffers, prepared.storage);
-    std::string text = printed_report(result);
-    for (const PrintRequest& p : prints) print_matrix(p, after, text);
-    for (const ProductRequest& p : products)
-        product_report(p, views(in.launch.buffers, inputs), after, text);
+    const bool is_wrong = print_findings(*loaded, checks);
+    std::string text = fmt::format("done: {} on {}, {} CTA{}, {} instructions\n", program.entry,
+                                   isa::row(arch).name, validate::grouped(result.statistics.ctas),
+                                   result.statistics.ctas == 1 ? "" : "s",
+                                   validate::grouped(result.statistics.instructions));
+    text += printed_report(result);
+    for (const PrintRequest& p : requests->prints) print_matrix(p, buffers, text);
+    for (const ProductRequest& p : requests->products)
+        product_report(p, views(in.launch.buffers, inputs), buffers, text);
     if (options.stats) text += statistics(result.statistics, seconds);
     text += validate::folded_text(program, result.folded, in.ptx_path);
     text += fidelity_note(program, in.module);
