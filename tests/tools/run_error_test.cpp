@@ -251,7 +251,9 @@ TEST(RunError, TheStepLimitIsATrap) {
 TEST(RunError, AnInterruptEndsAnEndlessKernel) {
     for (const int signal : {SIGINT, SIGTERM}) {
         const Folder folder;
-        folder.write("k.ptx", kernel("again: bra again;"));
+        // A loop that changes nothing would be a deadlock.
+        folder.write("k.ptx", kernel("again: add.u32 %r1, %r1, 1; st.global.u32 [%rd1], %r1; "
+                                     "bra again;"));
         folder.write("k.json", launch());
         const Started started = start(folder, {"run", "k.json", "--out", "out"});
         // The folder appears right before the kernel starts.
