@@ -44,18 +44,24 @@ std::string copied_guard(const ptx::Instruction& i) {
 }
 
 // What leaves the record of an instruction.
-Around record_of(const isa::Program& program, uint32_t index, const ptx::Instruction& i) {
+Around record_of(const isa::Program& program, uint32_t index, const ptx::Instruction& i,
+                 Ordered ordered) {
     const isa::Operation& o = program.operations[index];
     Around r;
-    const uint64_t words = 1u + o.written;
+    const uint64_t words = record_words(o, ordered);
     const std::string guard = i.guard.name.empty() ? "" : "@%lw_g ";
     r.before = copied_guard(i);
-    r.after = "sub.u64 %lw_v, %lw_p, %lw_b; setp.lt.u64 %lw_q, %lw_v, %lw_n;\n";
+    if (ordered == Ordered::change) {
+        r.before += before_change(program, o, guard);
+        r.after = after_change(guard);
+    }
+    r.after += "sub.u64 %lw_v, %lw_p, %lw_b; setp.lt.u64 %lw_q, %lw_v, %lw_n;\n";
     if (!guard.empty()) r.after += "and.pred %lw_q, %lw_q, %lw_g;\n";
     r.after += "@%lw_q st.global.u64 [%lw_p], " + std::to_string(index + 1) + ";\n";
     for (uint32_t w = 0; w < o.written; ++w)
         r.after +=
             store_word(program.registers[program.uses[o.first_use + w]], (w + 1) * word_stride);
+    if (ordered == Ordered::change) r.after += stored_change(o, 1u + o.written);
     r.after += guard + "add.u64 %lw_p, %lw_p, " + std::to_string(words * word_stride) + ";\n";
     return r;
 }
@@ -229,7 +235,8 @@ struct Carried {
     const char* type;
     unsigned offset;
     bool changes;
-    bool digest;  // only digests have it
+    bool digest;         // only digests have it
+    bool order = false;  // only kernels with an order
 };
 
 constexpr auto carried = std::to_array<Carried>({
@@ -238,6 +245,7 @@ constexpr auto carried = std::to_array<Carried>({
     {"%lw_n", "b64", 16, false, false},
     {"%lw_h", "b32", 24, true, true},
     {"%lw_k", "b32", 28, true, true},
+    {"%lw_c", "b64", 24, false, false, true},
 });
 constexpr const char* memory_bytes = "64";  // for either parity of the lane
 
@@ -251,19 +259,29 @@ constexpr const char* state_address =
 constexpr const char* state_parameter = "lw_state";
 constexpr const char* state_argument = "lw_argument";
 
-std::string store_state(bool digest, bool all) {
+// What an instrumented kernel keeps.
+struct Keeps {
+    bool digest = false;
+    bool order = false;
+};
+
+bool is_kept(const Carried& c, Keeps keeps, bool all) {
+    return (all || c.changes) && (keeps.digest || !c.digest) && (keeps.order || !c.order);
+}
+
+std::string store_state(Keeps keeps, bool all) {
     std::string out;
     for (const Carried& c : carried)
-        if ((all || c.changes) && (digest || !c.digest))
+        if (is_kept(c, keeps, all))
             out += std::string("st.") + c.type + " [%lw_s+" + std::to_string(c.offset) + "], " +
                    c.reg + ";\n";
     return out;
 }
 
-std::string load_state(bool digest, bool all) {
+std::string load_state(Keeps keeps, bool all) {
     std::string out;
     for (const Carried& c : carried)
-        if ((all || c.changes) && (digest || !c.digest))
+        if (is_kept(c, keeps, all))
             out += std::string("ld.") + c.type + " " + c.reg + ", [%lw_s+" +
                    std::to_string(c.offset) + "];\n";
     return out;
@@ -320,7 +338,7 @@ void add_to_prototypes(ptx::Block& block) {
 // the entry may call are instrumented as it is.
 std::string instrumented(const ptx::Module& module, const isa::Program& program,
                          const Instrument& instrument, const std::string& begin,
-                         const std::string& end, bool digest) {
+                         const std::string& end, Keeps keeps) {
     // The calls of other entries would not fit any more.
     ptx::Module copy = entry_alone(module, program);
     const bool has_functions = program.functions.size() > 1;
@@ -338,11 +356,11 @@ std::string instrumented(const ptx::Module& module, const isa::Program& program,
             const isa::Operation& o = program.operations[at];
             if (calls_function(program, o)) {
                 r.before +=
-                    store_state(digest, false) + "st.param.b64 [" + state_argument + "], %lw_s;\n";
-                r.after += load_state(digest, false);
+                    store_state(keeps, false) + "st.param.b64 [" + state_argument + "], %lw_s;\n";
+                r.after += load_state(keeps, false);
             }
             if (isa::row(o.op).flow == isa::Flow::ret && !is_entry)
-                r.before += store_state(digest, false);
+                r.before += store_state(keeps, false);
             return r;
         };
         index = f.first;
@@ -353,7 +371,7 @@ std::string instrumented(const ptx::Module& module, const isa::Program& program,
             if (has_functions)
                 first += std::string(".reg .b64 %lw_s; .local .align 8 .b8 lw_memory[") +
                          memory_bytes + "];\n" + argument + state_address +
-                         store_state(digest, true);
+                         store_state(keeps, true);
             insert_first(function.body, first);
             insert_last(function.body, end);
             for (const char* parameter : parameter_names) {
@@ -364,11 +382,12 @@ std::string instrumented(const ptx::Module& module, const isa::Program& program,
         }
         insert_first(function.body, std::string(".reg .b64 %lw_p, %lw_b, %lw_n, %lw_v, %lw_s;\n"
                                                 ".reg .pred %lw_q, %lw_g;\n") +
-                                        (digest ? digest_registers : "") + argument +
+                                        (keeps.digest ? digest_registers : "") +
+                                        (keeps.order ? order_declarations : "") + argument +
                                         "ld.param.b64 %lw_s, [" + state_parameter + "];\n" +
-                                        load_state(digest, true) +
-                                        (digest ? "mov.b16 %lw_o, 0;\n" : ""));
-        insert_last(function.body, store_state(digest, false));
+                                        load_state(keeps, true) +
+                                        (keeps.digest ? "mov.b16 %lw_o, 0;\n" : ""));
+        insert_last(function.body, store_state(keeps, false));
     }
     // Declarations too.
     for (auto& item : copy.items)
@@ -382,30 +401,42 @@ std::string instrumented(const ptx::Module& module, const isa::Program& program,
 }  // namespace
 
 TracedKernel trace_kernel(const ptx::Module& module, const isa::Program& program,
-                          const Traced& traced) {
+                          const Traced& traced, const Orders& orders) {
     TracedKernel out;
-    for (size_t i = 0; i < traced.size(); ++i)
-        if (traced[i])
-            out.slack = std::max<uint64_t>(out.slack, 1u + program.operations[i].written);
+    out.tickets = !orders.empty();
+    for (uint32_t i = 0; i < traced.size(); ++i)
+        if (traced[i]) out.slack = std::max<uint64_t>(out.slack, record_words(program, orders, i));
+    const auto ordered = [&](uint32_t index) {
+        return orders.empty() ? Ordered::none : orders[index];
+    };
+    ptx::Module copy = module;
+    for (const isa::Function& f : program.functions) {
+        uint32_t index = f.first;
+        each_instruction(find_function(copy, f.name)->body, [&](ptx::Instruction& i) {
+            if (ordered(index) == Ordered::change) with_old_values(i, program.operations[index]);
+            ++index;
+        });
+    }
     out.ptx = instrumented(
-        module, program,
+        copy, program,
         [&](uint32_t index, const ptx::Instruction& i) {
-            return traced[index] ? record_of(program, index, i) : Around{};
+            return traced[index] ? record_of(program, index, i, ordered(index)) : Around{};
         },
-        prologue, "", false);
+        out.tickets ? std::string(prologue) + order_declarations + order_prologue : prologue, "",
+        {.order = out.tickets});
     return out;
 }
 
 std::string digest_kernel(const ptx::Module& module, const isa::Program& program,
                           const Traced& traced) {
-    return instrumented(
-        module, program,
-        [&](uint32_t index, const ptx::Instruction& i) {
-            return digest_of(program, traced, index, i);
-        },
-        std::string(prologue) + digest_registers +
-            "mov.b32 %lw_h, 0; mov.b32 %lw_k, 0; mov.b16 %lw_o, 0;\n",
-        std::string("setp.ne.u64 %lw_q, %lw_n, 0;\n") + store_digest, true);
+    return instrumented(module, program,
+                        [&](uint32_t index, const ptx::Instruction& i) {
+                            return digest_of(program, traced, index, i);
+                        },
+                        std::string(prologue) + digest_registers +
+                            "mov.b32 %lw_h, 0; mov.b32 %lw_k, 0; mov.b16 %lw_o, 0;\n",
+                        std::string("setp.ne.u64 %lw_q, %lw_n, 0;\n") + store_digest,
+                        {.digest = true});
 }
 
 }  // namespace lockwarp::gpu

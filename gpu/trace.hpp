@@ -4,7 +4,8 @@
 // Every thread has a track of 8-byte words of its own. Word i of lane l of warp w (counted over the
 // watched CTAs) lies at ((w*words + i)*32 + l)*8 of the trace buffer. A record is the number of the
 // instruction (its index in isa::Program::operations, plus 1), then one word for each register it
-// wrote, zero-extended; a predicate is 0 or 1. Threads advance alone, so that a diverged warp
+// wrote, zero-extended; a predicate is 0 or 1; of accesses whose results depend on an order there
+// is more (ordered.hpp). Threads advance alone, so that a diverged warp
 // leaves the same tracks in whatever order its paths run. Only records that begin in the window
 // [first, first + words) of the track are stored; a track has `slack` words more for the last one.
 #pragma once
@@ -15,6 +16,7 @@
 
 #include "emu/isa/operation.hpp"
 #include "emu/ptx/tree.hpp"
+#include "gpu/ordered.hpp"
 
 namespace lockwarp::gpu {
 
@@ -40,6 +42,8 @@ Traced choose_traced(const isa::Program& program, const std::vector<std::string>
 struct TracedKernel {
     std::string ptx;
     uint64_t slack = 0;  // words of the longest record
+    bool tickets =
+        false;  // its trace buffer has a counter, zero at first, `ticket_bytes` before it
 };
 
 // Parameters that the traced kernel has after its own: the trace buffer's address, and the window
@@ -63,7 +67,8 @@ ptx::Module with_explicit_rounding(ptx::Module module);
 std::string digest_kernel(const ptx::Module& module, const isa::Program& program,
                           const Traced& traced);
 
+// orders: empty, or what of the order of accesses the records say too (ordered.hpp).
 TracedKernel trace_kernel(const ptx::Module& module, const isa::Program& program,
-                          const Traced& traced);
+                          const Traced& traced, const Orders& orders = {});
 
 }  // namespace lockwarp::gpu

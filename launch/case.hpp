@@ -25,7 +25,7 @@ struct Case {
     std::string entry;
     warp::Dim3 grid, block;
     uint32_t dynamic_shared = 0;
-    bool cooperative = false;  // only memory at the end can be compared; not kept in recordings
+    bool cooperative = false;
     std::vector<uint8_t> parameters;
     std::vector<Patch> patches;
     std::vector<std::string> names;

@@ -89,22 +89,38 @@ uint64_t register_bits(const isa::Register& r, const uint8_t* registers, uint32_
     return value;
 }
 
-Comparator::Comparator(const Plan& plan, const Tracks& tracks, Supplied& supplied)
+Comparator::Comparator(const Plan& plan, const Tracks& tracks, Supplied& supplied,
+                       Order::Before before)
     : plan_(plan),
       tracks_(tracks),
       supplied_(supplied),
       states_(tracks.window.ctas),
       counts_(plan.program->operations.size()) {
     supplied_.resize(tracks.window.ctas * plan.warps * 32);
+    if (!plan.orders.empty()) order_ = std::make_unique<Order>(plan, tracks, std::move(before));
 }
 
-Comparator::CtaState::CtaState(const Comparator& c, const warp::CtaPlace& cta)
+Comparator::CtaState::CtaState(Comparator& c, const warp::CtaPlace& cta)
     : comparator(c),
       place(cta),
       warps(c.plan_.warps),
       counts(c.plan_.program->operations.size()),
       written(c.plan_.unwritten, c.plan_.warps) {
     for (WarpState& w : warps) w.branch.fill(no_branch);
+}
+
+void Comparator::CtaState::retired(const warp::Retired& event) {
+    comparator.compare(*this, event);
+    written.note(event);
+    if (comparator.order_) comparator.order_->retired(event);
+}
+
+// What the engine did after it is no difference by itself: an access that waits may have let it.
+void Comparator::CtaState::trapped(const warp::Trap&) { lost = lost || comparator.order_; }
+
+void Comparator::CtaState::ended() {
+    comparator.compare_ends(*this);
+    if (comparator.order_) comparator.order_->ended(place.index);
 }
 
 std::unique_ptr<warp::CtaObserver> Comparator::begin(const warp::CtaPlace& cta) {
@@ -144,8 +160,127 @@ const uint64_t* Comparator::words(uint64_t cta, uint32_t warp, uint64_t word) co
     return reinterpret_cast<const uint64_t*>(tracks_.words.data()) + at * 32;
 }
 
+Order::Asked Comparator::asked_of(const warp::Retired& e, unsigned lane,
+                                  const warp::OrderedAccess& access) const {
+    const uint64_t warp = (e.cta_index - tracks_.window.first_cta) * plan_.warps + e.warp;
+    const uint64_t* const record = record_of(e, lane);
+    const uint64_t word =
+        record == nullptr
+            ? 0
+            : static_cast<uint64_t>(record - lane - words(e.cta_index, e.warp, 0)) / 32;
+    return {e, lane, warp * 32 + lane, record, word, access};
+}
+
+const uint64_t* Comparator::record_of(const warp::Retired& e, unsigned lane) const {
+    const CtaState* const state = state_of(e);
+    if (state == nullptr || state->lost || !plan_.traced[e.operation]) return nullptr;
+    const WarpState& w = state->warps[e.warp];
+    const uint64_t at = w.next[w.together ? 0 : lane];
+    if (at < tracks_.window.first || at >= tracks_.window.first + tracks_.window.words)
+        return nullptr;
+    const uint64_t* const record = words(e.cta_index, e.warp, at) + lane;
+    return record[0] == e.operation + 1 ? record : nullptr;
+}
+
+// Memory that nothing wrote has any content on the engine.
+bool Comparator::is_unwritten(const CtaState& state, unsigned lane,
+                              const warp::OrderedAccess& access) {
+    return access.space[lane] == ptx::Space::shared &&
+           !state.written.is_written(access.address[lane], access.elements * access.element_bytes);
+}
+
+// Whether the lane's track tells nothing more.
+bool Comparator::is_over(CtaState& state, const warp::Retired& e, unsigned lane) const {
+    const WarpState& w = state.warps[e.warp];
+    if (w.next[w.together ? 0 : lane] < tracks_.window.first + tracks_.window.words)
+        return state.lost;
+    pass_end(state);
+    return true;
+}
+
+bool Comparator::together(const warp::Retired& e, const warp::OrderedAccess& access) {
+    if (plan_.ordered(e.operation) != gpu::Ordered::weak) return false;
+    for (uint32_t rest = e.executed; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+        if (is_over(*state_of(e), e, lane)) return false;
+        const uint64_t* const record = record_of(e, lane);
+        if (record != nullptr && access.memory[lane] != nullptr &&
+            !is_unwritten(*state_of(e), lane, access) &&
+            !order_->finds({e, lane, 0, record, 0, access}))
+            return false;
+    }
+    return true;
+}
+
+void Comparator::arrange(const warp::Retired& e, std::span<uint8_t> lanes) {
+    if (plan_.ordered(e.operation) != gpu::Ordered::change) return;
+    const isa::Operation& o = plan_.program->operations[e.operation];
+    std::array<uint64_t, 32> tickets{};
+    for (const uint8_t lane : lanes)
+        if (const uint64_t* record = record_of(e, lane); record != nullptr)
+            tickets[lane] = Order::ticket(o, record);
+    std::ranges::stable_sort(lanes, {}, [&](uint8_t lane) { return tickets[lane]; });
+}
+
+warp::Turn Comparator::turn(const warp::Retired& e, unsigned lane,
+                            const warp::OrderedAccess& access) {
+    const Order::Asked asked = asked_of(e, lane, access);
+    if (plan_.ordered(e.operation) == gpu::Ordered::store) order_->stores(asked);
+    CtaState& state = *state_of(e);
+    // A lane that is no more beside its track stays where it is. One that goes another way than the
+    // track's shows that by what it does.
+    if (is_over(state, e, lane)) return warp::Turn::waits;
+    if (asked.record == nullptr) return warp::Turn::now;
+    if (is_unwritten(state, lane, access)) return warp::Turn::now;
+    switch (order_->ask(asked)) {
+        case Order::Answer::waits:
+            return warp::Turn::waits;
+        case Order::Answer::now:
+            break;
+        case Order::Answer::given:
+            state.given |= 1u << lane;
+            return warp::Turn::given;
+        case Order::Answer::forced:
+            state.forced |= 1u << lane;
+            state.unexplained[lane] = order_->unexplained(asked);
+            break;
+    }
+    return warp::Turn::now;
+}
+
+// What the lane's next record, of the load behind the call, brings.
+std::optional<uint64_t> Comparator::block(const warp::Retired& e, unsigned lane) {
+    warp::Retired load = e;
+    ++load.operation;
+    const uint64_t* const record = record_of(load, lane);
+    return record == nullptr ? std::nullopt : std::optional(record[32]);
+}
+
+void Comparator::accessed(const warp::Retired& e, unsigned lane,
+                          const warp::OrderedAccess& access) {
+    order_->accessed(asked_of(e, lane, access));
+}
+
+// Lanes whose access was not done, or found something else, have what the engine's had.
+void Comparator::supply_ordered(CtaState& state, const warp::Retired& e, uint8_t* registers) {
+    const isa::Operation& o = plan_.program->operations[e.operation];
+    for (uint32_t rest = e.executed & (state.given | state.forced); rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+        const uint64_t* const record = record_of(e, lane);
+        for (uint32_t i = 0; i < o.written && record != nullptr; ++i)
+            set_bits(written(*plan_.program, o, i), registers, lane, record[(1 + i) * size_t{32}]);
+        if ((state.forced >> lane & 1) != 0)
+            found(state, state.warps[e.warp], e, lane, DifferenceKind::order, 0,
+                  state.unexplained[lane].emulated, state.unexplained[lane].other,
+                  state.unexplained[lane].word);
+    }
+    state.given &= ~e.executed;
+    state.forced &= ~e.executed;
+}
+
 void Comparator::supply(const warp::Retired& e, uint8_t* registers) {
     CtaState* const of_cta = state_of(e);
+    if (of_cta != nullptr && orders(e.operation)) supply_ordered(*of_cta, e, registers);
     if (of_cta == nullptr || of_cta->lost || !plan_.traced[e.operation]) return;
     CtaState& state = *of_cta;
     const isa::Operation& o = plan_.program->operations[e.operation];
@@ -252,7 +387,7 @@ bool Comparator::compare_together(CtaState& state, WarpState& w, const warp::Ret
     const uint64_t at = w.next[0];
     if (!state.lost && at >= tracks_.window.first) {
         if (at >= tracks_.window.first + tracks_.window.words) {
-            state.unfinished = true;
+            pass_end(state);
         } else {
             if (!watches(e)) return false;
             const uint64_t* record = words(e.cta_index, e.warp, at);
@@ -266,7 +401,7 @@ bool Comparator::compare_together(CtaState& state, WarpState& w, const warp::Ret
             state.counts[e.operation].values += uint64_t{32} * o.written;
         }
     }
-    w.next[0] += 1u + o.written;
+    w.next[0] += plan_.words(e.operation);
     return true;
 }
 
@@ -274,16 +409,16 @@ void Comparator::compare_lane(CtaState& state, WarpState& w, const warp::Retired
                               uint32_t lane) const {
     const isa::Operation& o = plan_.program->operations[e.operation];
     const uint64_t at = w.next[lane];
-    w.next[lane] += 1u + o.written;
+    w.next[lane] += plan_.words(e.operation);
     if (state.lost || at < tracks_.window.first) return;
     if (at >= tracks_.window.first + tracks_.window.words) {
-        state.unfinished = true;
+        pass_end(state);
         return;
     }
     const uint64_t number = words(e.cta_index, e.warp, at)[lane];
     if (number != e.operation + 1) {
-        found(state, w, e, lane, DifferenceKind::control_flow, 0, e.operation + 1, number);
-        state.lost = true;
+        found(state, w, e, lane, DifferenceKind::control_flow, 0, e.operation + 1, number, at);
+        lose(state);
         return;
     }
     if (!watches(e)) return;
@@ -295,12 +430,13 @@ void Comparator::compare_lane(CtaState& state, WarpState& w, const warp::Retired
         const uint64_t other = words(e.cta_index, e.warp, at + 1 + i)[lane];
         ++state.counts[e.operation].values;
         if (emulated == other) continue;
-        found(state, w, e, lane, DifferenceKind::value, i, emulated, other);
+        found(state, w, e, lane, DifferenceKind::value, i, emulated, other, at);
     }
 }
 
 void Comparator::found(CtaState& state, const WarpState& w, const warp::Retired& e, uint32_t lane,
-                       DifferenceKind kind, uint32_t reg, uint64_t emulated, uint64_t other) {
+                       DifferenceKind kind, uint32_t reg, uint64_t emulated, uint64_t other,
+                       uint64_t word) const {
     ++state.counts[e.operation].different;
     if (state.first) return;
     auto d = std::make_unique<Difference>();
@@ -317,7 +453,23 @@ void Comparator::found(CtaState& state, const WarpState& w, const warp::Retired&
     d->executed = e.executed;
     d->branch = w.branch[lane];
     d->branch_taken = (w.taken >> lane & 1) != 0;
+    d->word = word;
+    d->certain = kind == DifferenceKind::order && order_->certain();
+    if (order_ && !earliest_) earliest_ = std::make_unique<Difference>(*d);
     state.first = std::move(d);
+}
+
+// A track goes on past the window. Where there is an order, a CTA that ends without its listener
+// being taken, behind a trap, counts too.
+void Comparator::pass_end(CtaState& state) const {
+    state.unfinished = true;
+    passed_end_ = passed_end_ || order_;
+}
+
+// Control flow differs: nothing of the CTA after it can be compared.
+void Comparator::lose(CtaState& state) const {
+    state.lost = true;
+    if (order_) order_->ended(state.place.index);
 }
 
 // A lane of the engine that did more than the emulator's left a record where there should be none.
@@ -336,19 +488,41 @@ void Comparator::compare_ends(CtaState& state) const {
         e.warp = i / 32;
         e.operation =
             static_cast<uint32_t>(std::min<uint64_t>(number, plan_.program->operations.size()) - 1);
-        found(state, w, e, i % 32, DifferenceKind::control_flow, 0, 0, number);
+        found(state, w, e, i % 32, DifferenceKind::control_flow, 0, 0, number, at);
     }
 }
 
-bool Comparator::finish(Report& report) const {
+// An access that waited to the end, of a run that did not come to its own.
+bool Comparator::blame(Report& report) const {
+    Order::Unexplained u;
+    if (!order_ || !order_->first_waiting(u)) return false;
+    Difference d;
+    d.kind = DifferenceKind::order;
+    d.operation = u.event.operation;
+    d.cta = u.event.cta;
+    d.cta_index = u.event.cta_index;
+    d.warp = u.event.warp;
+    d.step = u.event.step;
+    d.lane = u.lane;
+    d.emulated = u.emulated;
+    d.other = u.other;
+    d.word = u.word;
+    report.first = d;
+    return true;
+}
+
+bool Comparator::finish(Report& report, bool trapped) const {
     report.records += records_;
     report.by_operation.resize(counts_.size());
     for (size_t i = 0; i < counts_.size(); ++i) {
         report.by_operation[i] += counts_[i];
         report.counts += counts_[i];
     }
-    if (!first_ || report.first) return false;
-    report.first = *first_;
+    if (report.first) return false;
+    if (trapped && !earliest_ && blame(report)) return true;
+    const Difference* const first = order_ ? earliest_.get() : first_.get();
+    if (first == nullptr) return false;
+    report.first = *first;
     return true;
 }
 

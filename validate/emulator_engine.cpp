@@ -57,6 +57,7 @@ gpu::Ran EmulatorEngine::run(const gpu::Job& job) {
     launch.threads = threads_;
     launch.local_fill = local_fill_;
     launch.fold_constants = job.optimization != 0;
+    launch.turn = turn_;
     launch.dynamic_shared = job.dynamic_shared;
     launch.cooperative = job.cooperative;
     launch.parameters = job.parameters;

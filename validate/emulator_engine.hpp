@@ -17,6 +17,8 @@ class EmulatorEngine : public gpu::Engine {
     explicit EmulatorEngine(isa::Arch arch, bool plain = false, unsigned threads = 0);
     // What local memory holds before it is written; a GPU has what an earlier kernel left.
     void fill_local(uint8_t byte) { local_fill_ = byte; }
+    // As warp::Launch::turn: other values give another order of the threads.
+    void take_turns(uint32_t turn) { turn_ = turn; }
     const gpu::Device& device() const override { return device_; }
     uint64_t allocate(uint64_t bytes) override;
     void release(uint64_t address) override;
@@ -33,6 +35,7 @@ class EmulatorEngine : public gpu::Engine {
     bool plain_;
     unsigned threads_;
     uint8_t local_fill_ = 0;
+    uint32_t turn_ = 0;
     gpu::Device device_;
     std::map<uint64_t, std::vector<uint8_t>> memory_;
     uint64_t next_ = uint64_t{1} << 40;

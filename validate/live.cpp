@@ -21,12 +21,14 @@ bool Live::trace(const gpu::TracedKernel& kernel, const gpu::TraceWindow& window
     tracks.slack = kernel.slack;
     tracks.words.resize(gpu::trace_bytes(window, kernel.slack, warps));
     EngineMemory own(engine);
-    const uint64_t buffer = own.allocate(tracks.words.size());
-    if (buffer == 0) {
+    const uint64_t before = kernel.tickets ? gpu::ticket_bytes : 0;
+    const uint64_t begin_of_all = own.allocate(before + tracks.words.size());
+    const uint64_t buffer = begin_of_all + before;
+    if (begin_of_all == 0) {
         problem = "no memory for tracks on " + engine.device().name;
         return false;
     }
-    if (!good(engine.clear(buffer, tracks.words.size()))) return false;
+    if (!good(engine.clear(begin_of_all, before + tracks.words.size()))) return false;
     const Clock::time_point begin = Clock::now();
     if (!run(kernel.ptx, gpu::trace_parameters(parameters, buffer, window, kernel.slack),
              outputs)) {

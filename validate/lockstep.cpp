@@ -9,6 +9,7 @@
 #include "emu/lockwarp.hpp"
 #include "validate/digest.hpp"
 #include "validate/live.hpp"
+#include "validate/one_run.hpp"
 #include "validate/places.hpp"
 
 namespace lockwarp::validate {
@@ -36,19 +37,15 @@ bool same_outputs(Side& side, const Memory& now, Memory& outputs) {
 bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory& outputs,
                        Memory& emulated, Answer* keep) {
     const Plan& plan = side.plan;
-    if (std::ranges::find(plan.compared, true) == plan.compared.end() && !side.options.final_only)
-        return side.fail("no instruction of the kernel is to be compared");
     const gpu::TracedKernel kernel = gpu::trace_kernel(module, side.report.program, plan.traced);
     const uint64_t all = side.c.grid.count();
-    const bool takes = side.takes();
-    // What is taken from the engine is that of one run: one window, all CTAs.
-    const uint64_t first_watched = takes ? 0 : std::min(plan.first_cta, all);
-    const uint64_t watched = takes ? all : std::min(plan.ctas, all - first_watched);
+    const uint64_t first_watched = std::min(plan.first_cta, all);
+    const uint64_t watched = std::min(plan.ctas, all - first_watched);
     if (watched == 0) return side.fail("the grid has no CTA " + std::to_string(plan.first_cta));
     const uint64_t wanted = std::max<uint64_t>(track_words(side, emulated) + kernel.slack, 64);
     // Two windows are in memory at a time.
     const uint64_t words_in_all = side.options.trace_bytes / 2 / word_bytes / plan.warps;
-    const uint64_t ctas = takes ? all : std::clamp<uint64_t>(words_in_all / wanted, 1, watched);
+    const uint64_t ctas = std::clamp<uint64_t>(words_in_all / wanted, 1, watched);
     const uint64_t max_words = words_in_all / ctas;
     if (max_words <= 2 * kernel.slack) return side.fail("too little memory for tracks");
     const uint64_t room = max_words - kernel.slack;
@@ -56,7 +53,7 @@ bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory
         gpu::TraceWindow w;
         w.first_cta = first;
         w.ctas = std::min(ctas, first_watched + watched - first);
-        w.words = std::min(takes ? std::max(wanted * 4, uint64_t{1} << 12) : wanted, room);
+        w.words = std::min(wanted, room);
         return w;
     };
     // The memory of a window that was compared serves the next but one.
@@ -79,22 +76,10 @@ bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory
         Supplied supplied;
         gpu::TraceWindow window = window_at(first);
         for (bool more = true; more;) {
-            if (!now.good) {
-                // With its loads observed a kernel may fault that does not by itself: unused ones
-                // are left out by the compiler.
-                if (!live.problem.empty()) return side.fail(live.problem);
-                side.compare_fault(live.ran);
-                return false;
-            }
-            if (takes) {
-                for (size_t b = 0; b < outputs.size(); ++b)
-                    for (size_t i = 0; i < outputs[b].size(); ++i)
-                        side.report.varying_bytes += outputs[b][i] != now.outputs[b][i];
-                outputs = now.outputs;
-            }
+            if (!now.good) return side.compare_end_of(live.problem, live.ran);
             emulated = before;
             if (!side.compare_tracks(now.tracks, supplied, emulated, more)) return false;
-            if (!takes && !same_outputs(side, now.outputs, outputs)) {
+            if (!same_outputs(side, now.outputs, outputs)) {
                 side.report.traced_differs = true;
                 return side.fail(other_results);
             }
@@ -104,10 +89,6 @@ bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory
                 spare = std::move(now.tracks.words);
                 break;
             }
-            if (takes)
-                return side.fail(
-                    "the tracks do not fit: values taken from the GPU must be of one run; give "
-                    "more memory for tracks, or compare after fewer instructions");
             window.first += window.words;
             window.words = std::min(4 * window.words, room);
             // The engine runs one thing at a time: an earlier request ends first.
@@ -143,11 +124,7 @@ bool compare_digests(Side& side, Live& live, const ptx::Module& module, Memory& 
                      side.emulate(emulated, first, ctas, &digests) &&
                      side.emulate(emulated, first + ctas, all - first - ctas, nullptr);
     const Fetched other = engine.get();
-    if (!other.good) {
-        if (!live.problem.empty()) return side.fail(live.problem);
-        side.compare_fault(live.ran);
-        return false;
-    }
+    if (!other.good) return side.compare_end_of(live.problem, live.ran);
     if (!ran) return side.trapped_alone();
     const bool same = other.outputs == outputs;
     side.report.by_digest = same;
@@ -177,8 +154,8 @@ bool compare_digests(Side& side, Live& live, const ptx::Module& module, Memory& 
 
 bool by_digests(const Side& side, const Memory& before, const Answer* keep) {
     const Options& o = side.options;
-    if (o.registers == Registers::words || side.takes() || o.final_only || o.warps != UINT32_MAX ||
-        (keep != nullptr && !o.drop_tracks))
+    if (o.registers == Registers::words || side.is_of_one_run() || side.c.cooperative ||
+        o.final_only || o.warps != UINT32_MAX || (keep != nullptr && !o.drop_tracks))
         return false;
     if (o.registers == Registers::digests) return true;
     const uint64_t all = side.c.grid.count();
@@ -187,8 +164,12 @@ bool by_digests(const Side& side, const Memory& before, const Answer* keep) {
 }
 
 // What is compared of the registers; what depends on place is left out, and counted.
-gpu::Traced traced_of(Report& report, const ptx::Module& module, const Options& options) {
+gpu::Traced traced_of(Report& report, const ptx::Module& module, const Options& options,
+                      gpu::Orders& orders) {
     gpu::Traced traced(report.program.operations.size(), false);
+    const std::vector<bool> depends = depends_on_place(report.program, module);
+    for (size_t i = 0; i < orders.size(); ++i)
+        if (depends[i] && orders[i] == gpu::Ordered::weak) orders[i] = gpu::Ordered::none;
     if (options.final_only) return traced;
     traced = gpu::choose_traced(report.program, options.only, module);
     const auto chosen = [&](uint32_t line) {
@@ -198,7 +179,6 @@ gpu::Traced traced_of(Report& report, const ptx::Module& module, const Options& 
     };
     for (size_t i = 0; i < traced.size(); ++i)
         traced[i] = traced[i] && chosen(report.program.operations[i].place.line);
-    const std::vector<bool> depends = depends_on_place(report.program, module);
     for (size_t i = 0; i < traced.size(); ++i)
         if (traced[i] && depends[i]) {
             traced[i] = false;
@@ -236,10 +216,13 @@ std::string mismatch(const launch::Case& c, const Report& report, const Plan& pl
     }
     if (!answer.tracks.empty() && answer.traced.size() != report.program.operations.size())
         return "its tracks are of another program";
+    if (!answer.orders.empty() && answer.orders.size() != answer.traced.size())
+        return "its order is of another program";
     uint64_t longest = 0;
     for (size_t i = 0; i < answer.traced.size(); ++i)
         if (answer.traced[i])
-            longest = std::max<uint64_t>(longest, 1u + report.program.operations[i].written);
+            longest = std::max(longest, gpu::record_words(report.program, answer.orders,
+                                                          static_cast<uint32_t>(i)));
     for (const Tracks& t : answer.tracks) {
         const gpu::TraceWindow& w = t.window;
         constexpr uint64_t limit = uint64_t{1} << 40;  // none of the products below overflows
@@ -252,12 +235,6 @@ std::string mismatch(const launch::Case& c, const Report& report, const Plan& pl
     return {};
 }
 
-// Blocks of the heap lie elsewhere on either side.
-bool has_heap(const isa::Program& program) {
-    return std::ranges::find(program.calls, isa::System::malloc, &isa::Call::system) !=
-           program.calls.end();
-}
-
 }  // namespace
 
 Report run_lockstep(const launch::Case& c, isa::Arch arch, gpu::Engine& engine,
@@ -266,13 +243,6 @@ Report run_lockstep(const launch::Case& c, isa::Arch arch, gpu::Engine& engine,
     const ptx::Module module = gpu::with_explicit_rounding(c.module);
     if (!resolve(module, arch, c, report)) return report;
     Side side{c, options, report, engine.device().name, {}, {}};
-    const bool heap = has_heap(report.program);
-    if ((c.cooperative || heap) && !options.final_only) {
-        side.fail((c.cooperative ? std::string("of a cooperative launch")
-                                 : std::string("of a kernel that calls malloc")) +
-                  " only memory at the end can be compared: --final");
-        return report;
-    }
     EngineMemory memory(engine);
     for (const auto& bytes : c.bytes) {
         side.addresses.push_back(memory.allocate(bytes.size()));
@@ -281,7 +251,9 @@ Report run_lockstep(const launch::Case& c, isa::Arch arch, gpu::Engine& engine,
             return report;
         }
     }
-    side.make_plan(traced_of(report, module, options));
+    gpu::Orders orders = gpu::choose_ordered(report.program, module);
+    gpu::Traced traced = traced_of(report, module, options, orders);
+    side.make_plan(std::move(traced), std::move(orders));
     Live live{c,
               engine,
               side.addresses,
@@ -321,17 +293,26 @@ Report run_lockstep(const launch::Case& c, isa::Arch arch, gpu::Engine& engine,
     }
     const Clock::time_point beside = Clock::now();
     Memory emulated = c.bytes;
-    const bool registers = !c.cooperative && !heap && (!options.final_only || side.takes());
+    const bool one_run = side.is_of_one_run() || c.cooperative;
+    const bool registers = !options.final_only || one_run;
+    if (registers && std::ranges::find(side.plan.compared, true) == side.plan.compared.end() &&
+        !options.final_only) {
+        side.fail("no instruction of the kernel is to be compared");
+        return report;
+    }
     const bool digest = registers && by_digests(side, emulated, keep);
     const bool good =
-        digest      ? compare_digests(side, live, module, outputs, emulated)
-        : registers ? compare_registers(side, live, module, outputs, emulated, keep)
-                    : side.emulate(emulated, 0, c.grid.count(), nullptr) || side.trapped_alone();
+        digest       ? compare_digests(side, live, module, outputs, emulated)
+        : !registers ? side.emulate(emulated, 0, c.grid.count(), nullptr) || side.trapped_alone()
+        : one_run    ? compare_one_run(side, live, module, outputs, emulated, keep)
+                     : compare_registers(side, live, module, outputs, emulated, keep);
     if (keep != nullptr) {
         keep->outputs = outputs;
         if (registers) keep->traced = side.plan.traced;
+        if (registers) keep->orders = side.plan.orders;
     }
     if (good) side.compare_memory(emulated, outputs);
+    if (report.first) judge(side, live, module, outputs);
     report.seconds.traced = since(beside);
     report.seconds.compile = live.compile;
     check_that_something_was_compared(report);
@@ -343,8 +324,10 @@ Report replay(const launch::Case& c, isa::Arch arch, const Answer& answer, const
     const ptx::Module module = gpu::with_explicit_rounding(c.module);
     if (!resolve(module, arch, c, report)) return report;
     Side side{c, options, report, answer.device.name, answer.addresses, {}};
-    side.make_plan(answer.tracks.empty() ? gpu::Traced(report.program.operations.size(), false)
-                                         : answer.traced);
+    if (answer.tracks.empty())
+        side.make_plan(gpu::Traced(report.program.operations.size(), false), {});
+    else
+        side.make_plan(answer.traced, answer.orders);
     if (std::string why = mismatch(c, report, side.plan, answer); !why.empty()) {
         side.fail("the recording does not belong to its program: " + why);
         return report;

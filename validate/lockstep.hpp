@@ -47,6 +47,7 @@ enum class DifferenceKind : uint8_t {
     control_flow,  // the engine's lane went another way
     memory,        // a byte at the end
     fault,         // one side ended with a fault, or both with different ones
+    order,         // what the engine's lane saw is in memory in no order of the other threads
 };
 
 inline constexpr uint32_t no_branch = UINT32_MAX;
@@ -69,6 +70,9 @@ struct Difference {
     // The lane's last conditional branch before it (an operation, or no_branch).
     uint32_t branch = no_branch;
     bool branch_taken = false;
+    uint64_t word = 0;  // of the lane's track, where its record begins
+    // order: by the tickets (gpu/ordered.hpp) nothing else could be in memory.
+    bool certain = false;
     // value: the registers it read, in every lane, before the instruction.
     struct Input {
         std::string name;
@@ -118,6 +122,7 @@ struct Answer {
     gpu::Ran ran;
     std::vector<std::vector<uint8_t>> outputs;  // the buffers afterwards; empty: not kept
     gpu::Traced traced;                         // by operation; empty: no registers
+    gpu::Orders orders;                         // by operation; empty: the records have no order
     std::vector<Tracks> tracks;
 };
 
@@ -139,7 +144,10 @@ struct Report {
     uint64_t records = 0;
     uint64_t windows = 0;
     std::optional<Difference> first;
-    std::optional<Tracks> tracks;    // of the first difference's CTA, where it is one of registers
+    // Of the first difference's CTA, or of all where there is an order, where it is one of
+    // registers; and the window that it was found in.
+    std::optional<Tracks> tracks;
+    gpu::TraceWindow window;
     std::optional<warp::Trap> trap;  // the emulator's
     bool same_fault = false;         // both sides faulted, and alike: no difference
     std::string fault;               // the engine's words for its fault

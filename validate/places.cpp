@@ -54,6 +54,10 @@ AddressUse address_use(Op op) {
     return found == address_rows.end() ? AddressUse::carried : found->use;
 }
 
+bool is_workspace(isa::Special s) {
+    return s == isa::Special::workspace_low || s == isa::Special::workspace_high;
+}
+
 // State spaces that a pointer may be stored to.
 enum Memory : uint8_t { local, shared, global, constant, memories };
 
@@ -68,6 +72,8 @@ class Follower {
         const bool shared_known = isa::shared_places_known(module, program.entry);
         for (const isa::Placed& v : program.variables)
             if (v.space != Space::shared || !shared_known) named_.insert(v.name);
+        for (const isa::SpecialUse& s : program.specials)
+            if (is_workspace(s.special)) workspace_.insert(s.ref);
         for (const isa::Function& f : program.functions) named_.insert(f.name);
         instructions_ = gpu::instructions_of(module, program);
     }
@@ -145,6 +151,11 @@ class Follower {
         return isa::bits(o.mod.type[0]) >= 64 && !isa::is_float(o.mod.type[0]);
     }
 
+    // Where the workspace of a cooperative launch lies.
+    bool reads_workspace(const isa::Operation& o) const {
+        return std::ranges::any_of(o.r, [&](isa::Ref r) { return workspace_.contains(r); });
+    }
+
     bool names_place(const ptx::Instruction& i) const {
         return i.operands.size() > 1 && i.operands[1].kind == ptx::OperandKind::name &&
                named_.contains(i.operands[1].text);
@@ -188,7 +199,7 @@ class Follower {
                               : o.mod.space != Space::global || names_place(i) || reads_marked(o);
                 break;
             case AddressUse::named:
-                depends = reads_marked(o) || names_place(i);
+                depends = reads_marked(o) || names_place(i) || reads_workspace(o);
                 break;
             case AddressUse::made:
                 depends = true;
@@ -204,7 +215,8 @@ class Follower {
 
     const isa::Program& program_;
     std::vector<const ptx::Instruction*> instructions_;
-    std::unordered_set<std::string> named_;  // variables and functions
+    std::unordered_set<std::string> named_;   // variables and functions
+    std::unordered_set<isa::Ref> workspace_;  // special registers
     std::unordered_set<isa::Ref> marked_;
     std::array<bool, memories> held_{};
     bool changed_ = false;

@@ -12,7 +12,7 @@ namespace lockwarp::validate {
 
 namespace {
 
-constexpr uint8_t version = 1;
+constexpr uint8_t newest = 2;
 constexpr auto magic = std::to_array<uint8_t>({'L', 'W', 'R'});
 constexpr size_t header_bytes = 36;
 constexpr uint64_t word_bytes = 8 * 32;  // of one word of all lanes of a warp
@@ -334,6 +334,26 @@ launch::Result<void> check_program(Recording& r) {
     return {};
 }
 
+// Whether it has the fields of version 2.
+bool has_order(const Recording& r) { return r.c.cooperative || !r.answer.orders.empty(); }
+
+launch::Result<void> read_order(Reader& r, Recording& out) {
+    const uint8_t cooperative = r.u8();
+    out.answer.orders.resize(r.count(1));
+    for (gpu::Ordered& o : out.answer.orders) {
+        const uint8_t v = r.u8();
+        if (v > static_cast<uint8_t>(gpu::Ordered::block))
+            return launch::failure("an order that this version does not know");
+        o = static_cast<gpu::Ordered>(v);
+    }
+    out.c.cooperative = cooperative != 0;
+    if (cooperative > 1) return launch::failure("a launch that this version does not know");
+    const size_t operations = out.answer.orders.size();
+    if (operations != 0 && operations != out.answer.traced.size())
+        return launch::failure("its order is of another program");
+    return {};
+}
+
 launch::Result<void> read_fields(Reader& r, Recording& out) {
     out = Recording{};
     for (std::string* s : {&out.name, &out.ptx, &out.arch, &out.made_by}) *s = r.text();
@@ -350,6 +370,8 @@ launch::Result<void> read_fields(Reader& r, Recording& out) {
         if (launch::Result<void> ok = read_tracks(r, out.c, room, out.answer.tracks.emplace_back());
             !ok)
             return ok;
+    if (r.good && r.left() != 0)
+        if (launch::Result<void> ok = read_order(r, out); !ok) return ok;
     if (r.left() != 0) return launch::failure("bytes after its last field");
     return {};
 }
@@ -365,6 +387,10 @@ std::vector<uint8_t> body_of(const Recording& recording) {
         w.text(*s);
     write_case(recording.c, w);
     write_answer(recording.answer, recording.c, w);
+    if (!has_order(recording)) return std::move(w.out);
+    w.u8(recording.c.cooperative ? 1 : 0);
+    w.u64(recording.answer.orders.size());
+    for (const gpu::Ordered o : recording.answer.orders) w.u8(static_cast<uint8_t>(o));
     return std::move(w.out);
 }
 
@@ -377,7 +403,7 @@ launch::Result<Recording> parse_body(std::span<const uint8_t> body) {
     return out;
 }
 
-std::vector<uint8_t> seal(std::span<const uint8_t> body, int level) {
+std::vector<uint8_t> seal(std::span<const uint8_t> body, int level, uint8_t version) {
     std::vector<uint8_t> frame(ZSTD_compressBound(body.size()));
     const size_t size = ZSTD_compress(frame.data(), frame.size(), body.data(), body.size(), level);
     if (ZSTD_isError(size)) return {};
@@ -398,9 +424,9 @@ launch::Result<std::vector<uint8_t>> unseal(std::span<const uint8_t> file) {
     if (file.size() <= magic.size() || !std::ranges::equal(file.first(magic.size()), magic) ||
         file[magic.size()] == 0)
         return failure("not a Lockwarp recording");
-    if (const unsigned v = file[magic.size()]; v > version)
+    if (const unsigned v = file[magic.size()]; v > newest)
         return failure("made by a newer Lockwarp (format " + std::to_string(v) +
-                       "; this one reads " + std::to_string(version) + ")");
+                       "; this one reads " + std::to_string(newest) + ")");
     if (file.size() < header_bytes) return failure("cut off");
     Reader r(file);
     r.take(magic.size() + 1);
@@ -435,7 +461,7 @@ std::vector<uint8_t> write_recording(const Recording& recording) {
     if (body.size() > max_recorded) return {};
     // The highest level takes about a second for 3 MB.
     constexpr size_t quickly = size_t{32} << 20;
-    return detail::seal(body, body.size() <= quickly ? 19 : 9);
+    return detail::seal(body, body.size() <= quickly ? 19 : 9, has_order(recording) ? 2 : 1);
 }
 
 launch::Result<Recording> read_recording(std::span<const uint8_t> bytes) {

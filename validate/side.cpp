@@ -28,8 +28,8 @@ struct Capture : warp::Observer {
         }
         Capture& capture;
     };
-    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
-        return std::make_unique<OfCta>(*this);
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace& cta) override {
+        return cta.index == at.cta_index ? std::make_unique<OfCta>(*this) : nullptr;
     }
 
     const Difference& at;
@@ -44,7 +44,7 @@ struct TrackLength : warp::Observer {
         explicit OfCta(TrackLength& l) : length(l) {}
         void retired(const warp::Retired& e) override {
             if (!length.plan.traced[e.operation]) return;
-            const uint64_t words = 1u + e.program->operations[e.operation].written;
+            const uint64_t words = length.plan.words(e.operation);
             for (uint32_t rest = e.executed; rest != 0; rest &= rest - 1)
                 length.lanes[e.warp * 32 + static_cast<uint32_t>(__builtin_ctz(rest))] += words;
         }
@@ -94,10 +94,11 @@ warp::Launch Side::launch(Memory& bytes, uint64_t first_cta, uint64_t ctas) cons
 }
 
 bool Side::emulate(Memory& bytes, uint64_t first_cta, uint64_t ctas, warp::Observer* observer,
-                   warp::Oracle* oracle) const {
+                   Comparator* comparator) const {
     if (ctas == 0) return true;
     warp::Launch l = launch(bytes, first_cta, ctas);
-    l.oracle = oracle;
+    l.oracle = comparator;
+    if (comparator != nullptr) place_heap(l, *comparator);
     if (observer != nullptr) l.observers = {observer};
     const warp::Result r = exec::launch(report.program, l);
     if (r.refusal) return fail(r.refusal->what);
@@ -109,6 +110,18 @@ bool Side::emulate(Memory& bytes, uint64_t first_cta, uint64_t ctas, warp::Obser
     if (!r.trap) return true;
     report.trap = r.trap;
     return false;
+}
+
+void Side::place_heap(warp::Launch& l, const Comparator& comparator) const {
+    const auto blocks = comparator.blocks();
+    if (!blocks) return;
+    constexpr uint64_t granule = 256;
+    l.heap_address = blocks->first / granule * granule;
+    // The last block may be as long as the heap.
+    uint64_t end = blocks->second + l.heap_bytes;
+    for (const warp::Buffer& b : l.buffers)
+        if (b.address > l.heap_address) end = std::min(end, b.address);
+    l.heap_bytes = end - l.heap_address;
 }
 
 void Side::fault_difference(std::string what) const {
@@ -158,6 +171,14 @@ void Side::compare_fault(const gpu::Ran& ran) const {
                      std::string(warp::trap_name(r.trap->kind)) + ", " + r.trap->detail);
 }
 
+// With its loads observed a kernel may fault that does not by itself: unused ones are left out by
+// the compiler.
+bool Side::compare_end_of(const std::string& problem, const gpu::Ran& ran) const {
+    if (!problem.empty()) return fail(problem);
+    compare_fault(ran);
+    return false;
+}
+
 void Side::compare_memory(Memory& emulated, const Memory& outputs) const {
     for (const auto& [address, bytes] : report.unknown_memory)
         for (size_t b = 0; b < outputs.size(); ++b) {
@@ -187,18 +208,27 @@ void Side::compare_memory(Memory& emulated, const Memory& outputs) const {
 
 void Side::explain(const Tracks& tracks, Supplied supplied, Memory bytes) const {
     Difference& d = *report.first;
+    const bool all = !plan.orders.empty();
     const uint64_t track = plan.warps * (tracks.window.words + tracks.slack) * word_bytes;
     const auto begin = tracks.words.begin() +
                        static_cast<std::ptrdiff_t>((d.cta_index - tracks.window.first_cta) * track);
-    report.tracks = Tracks{tracks.window, tracks.slack, {}};
-    report.tracks->words.assign(begin, begin + static_cast<std::ptrdiff_t>(track));
-    report.tracks->window.first_cta = d.cta_index;
-    report.tracks->window.ctas = 1;
+    report.window = tracks.window;
+    if (all) {
+        report.tracks = tracks;
+    } else {
+        report.tracks = Tracks{tracks.window, tracks.slack, {}};
+        report.tracks->words.assign(begin, begin + static_cast<std::ptrdiff_t>(track));
+        report.tracks->window.first_cta = d.cta_index;
+        report.tracks->window.ctas = 1;
+    }
     if (d.kind != DifferenceKind::value) return;
-    Comparator comparator(plan, tracks, supplied);
+    const Memory first = bytes;
+    Comparator comparator(plan, tracks, supplied, before(first));
     Capture capture(d);
-    warp::Launch l = launch(bytes, d.cta_index, 1);
+    warp::Launch l = all ? launch(bytes, tracks.window.first_cta, tracks.window.ctas)
+                         : launch(bytes, d.cta_index, 1);
     l.oracle = &comparator;
+    place_heap(l, comparator);
     l.stop = &capture.stop;
     l.threads = 1;
     l.observers = {&comparator, &capture};
@@ -217,13 +247,28 @@ void Side::explain(const Tracks& tracks, Supplied supplied, Memory bytes) const 
     }
 }
 
+Order::Before Side::before(const Memory& bytes) const {
+    return [this, &bytes](uint64_t address, uint32_t count) -> const uint8_t* {
+        const auto within = [&](uint64_t begin, const std::vector<uint8_t>& all) {
+            return address >= begin && address - begin < all.size() &&
+                   all.size() - (address - begin) >= count;
+        };
+        for (size_t i = 0; i < bytes.size(); ++i)
+            if (within(addresses[i], bytes[i])) return bytes[i].data() + (address - addresses[i]);
+        const std::vector<uint8_t>& variables = report.program.global_image;
+        return within(isa::module_global_base, variables)
+                   ? variables.data() + (address - isa::module_global_base)
+                   : nullptr;
+    };
+}
+
 bool Side::compare_tracks(const Tracks& tracks, Supplied& supplied, Memory& bytes,
                           bool& more) const {
-    const Memory before = bytes;
-    Comparator comparator(plan, tracks, supplied);
+    const Memory first = bytes;
+    Comparator comparator(plan, tracks, supplied, before(first));
     const bool ran =
         emulate(bytes, tracks.window.first_cta, tracks.window.ctas, &comparator, &comparator);
-    if (comparator.finish(report)) explain(tracks, supplied, before);
+    if (comparator.finish(report, !ran)) explain(tracks, supplied, first);
     report.unknown_memory.insert(report.unknown_memory.end(), comparator.unknown_global().begin(),
                                  comparator.unknown_global().end());
     ++report.windows;
@@ -231,16 +276,27 @@ bool Side::compare_tracks(const Tracks& tracks, Supplied& supplied, Memory& byte
     return ran || trapped_alone();
 }
 
-void Side::make_plan(gpu::Traced traced) {
+void Side::make_plan(gpu::Traced traced, gpu::Orders orders) {
     plan.program = &report.program;
     plan.traced = std::move(traced);
+    plan.orders = std::move(orders);
     plan.compared = plan.traced;
     plan.taken.assign(plan.traced.size(), false);
     const std::vector<std::string_view> why = taken_because(report.program);
-    for (size_t i = 0; i < why.size(); ++i)
-        if (!why[i].empty() && report.program.operations[i].written != 0) {
-            plan.traced[i] = plan.taken[i] = true;
-            plan.compared[i] = false;
+    for (size_t i = 0; i < why.size(); ++i) switch (plan.ordered(static_cast<uint32_t>(i))) {
+            case gpu::Ordered::load:
+            case gpu::Ordered::weak:
+            case gpu::Ordered::change:
+                plan.traced[i] = true;
+                break;
+            case gpu::Ordered::block:
+                plan.traced[i + 1] = true;
+                [[fallthrough]];
+            case gpu::Ordered::none:
+            case gpu::Ordered::store:
+                if (why[i].empty() || report.program.operations[i].written == 0) break;
+                plan.traced[i] = plan.taken[i] = true;
+                plan.compared[i] = false;
         }
     plan.unwritten = may_be_unwritten(report.program, c.dynamic_shared);
     plan.warps = (c.block.count() + 31) / 32;

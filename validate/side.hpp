@@ -27,9 +27,12 @@ struct Side {
     std::vector<uint64_t> addresses;
     Plan plan;
 
-    void make_plan(gpu::Traced traced);
-    // Some results are taken from the engine.
-    bool takes() const { return std::ranges::find(plan.taken, true) != plan.taken.end(); }
+    // orders: of the accesses that leave a record even where `traced` leaves them out.
+    void make_plan(gpu::Traced traced, gpu::Orders orders);
+    // Some results are taken from the engine, or an order: the tracks must be of one run.
+    bool is_of_one_run() const {
+        return !plan.orders.empty() || std::ranges::find(plan.taken, true) != plan.taken.end();
+    }
 
     // Both are always false, so that a caller can return them: a problem; and where the emulator
     // alone trapped, a difference.
@@ -39,14 +42,21 @@ struct Side {
     warp::Launch launch(Memory& bytes, uint64_t first_cta, uint64_t ctas) const;
     // One emulated range of CTAs. false: it did not run to its end.
     bool emulate(Memory& bytes, uint64_t first_cta, uint64_t ctas, warp::Observer* observer,
-                 warp::Oracle* oracle = nullptr) const;
+                 Comparator* comparator = nullptr) const;
+    // The heap lies where the engine's did.
+    void place_heap(warp::Launch& l, const Comparator& comparator) const;
     void fault_difference(std::string what) const;
     // The engine did not run to its end: does the emulator end in the same way?
     void compare_fault(const gpu::Ran& ran) const;
+    // The same where a traced run did not, or was not possible at all.
+    bool compare_end_of(const std::string& problem, const gpu::Ran& ran) const;
     // What the report says is unknown becomes as the engine has it.
     void compare_memory(Memory& emulated, const Memory& outputs) const;
-    // What the instruction that differs read: its CTA once more, up to the step before it.
+    // What the instruction that differs read: its CTA, or where there is an order all of the
+    // window, once more, up to the step before it.
     void explain(const Tracks& tracks, Supplied supplied, Memory bytes) const;
+    // What the buffers and the module's variables hold in `bytes`.
+    Order::Before before(const Memory& bytes) const;
     // The emulator beside one window of tracks. `bytes`: memory before the window's CTAs, and
     // afterwards after them.
     bool compare_tracks(const Tracks& tracks, Supplied& supplied, Memory& bytes, bool& more) const;

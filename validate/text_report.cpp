@@ -28,6 +28,10 @@ std::string shown(Type type, uint64_t bits) {
     return out;
 }
 
+uint64_t masked(Type type, uint64_t bits) {
+    return isa::bits(type) >= 64 ? bits : bits & ((uint64_t{1} << isa::bits(type)) - 1);
+}
+
 // The result matrix of an instruction in the registers of its lanes, and its letter: "D" of mma and
 // wmma.mma, "A" of what wmma.load loads.
 struct ResultMatrix {
@@ -238,6 +242,16 @@ std::string difference(const Report& r, const gpu::Device& device, const std::st
                 "DIFFERS  {}  memory at the end: buffer {} byte {}: emulated {:#04x}, {} {:#04x}\n",
                 file, d.buffer, d.offset, d.emulated, device.name, d.other);
             break;
+        case DifferenceKind::order: {
+            const isa::Operation& o = r.program.operations[d.operation];
+            const Type type = isa::bits(o.mod.type[0]) == 0 ? Type::b64 : o.mod.type[0];
+            out = fmt::format(
+                "DIFFERS  {}\n  lane {} finds {} in memory, where {} found {}: no order of the "
+                "other\n  threads that its run allows puts that there\n",
+                place(r, d, file), d.lane, shown(type, masked(type, d.emulated)), device.name,
+                shown(type, masked(type, d.other)));
+            break;
+        }
         case DifferenceKind::fault:
             out = fmt::format("DIFFERS  {}\n  {}\n", r.trap ? place(r, d, file) : file, d.what);
             break;

@@ -54,6 +54,11 @@ constexpr auto rows = [] {
 constexpr std::string_view special_register =
     "a special register that depends on time or place (PTX manual, Special Registers)";
 
+// The place of a cooperative launch's workspace: left out as addresses are (places.hpp).
+bool is_place(isa::Special s) {
+    return s == isa::Special::workspace_low || s == isa::Special::workspace_high;
+}
+
 std::string_view why(Op op, Treatment treatment) {
     for (const TreatmentRow& r : rows)
         if (r.op == op && r.treatment == treatment) return r.why;
@@ -74,7 +79,8 @@ std::vector<std::string_view> taken_because(const isa::Program& program) {
     std::vector<isa::Ref> outside;
     for (const isa::SpecialUse& use : program.specials)
         for (const isa::SpecialRow& r : isa::special_rows())
-            if (r.special == use.special && r.outside) outside.push_back(use.ref);
+            if (r.special == use.special && r.outside && !is_place(r.special))
+                outside.push_back(use.ref);
     std::vector<std::string_view> out;
     for (const isa::Operation& o : program.operations) {
         const bool reads = std::ranges::any_of(o.r, [&](isa::Ref ref) {

@@ -195,12 +195,17 @@ bool any_outside_local(const LaneAddresses& addresses, uint32_t mask) {
 
 }  // namespace
 
-uint8_t* locate_bytes(Context& c, uint64_t address, uint32_t bytes, unsigned lane) {
-    const Space space = resolve_generic(address);
+uint8_t* look(Context& c, Space& space, uint64_t& address, uint32_t bytes, unsigned lane) {
+    if (space == Space::none) space = resolve_generic(address);
     if (space == Space::global) return global_bytes(c, address, bytes);
     const Region r = region(c, space, lane);
     const uint64_t offset = address - r.begin;
     return offset < r.size && r.size - offset >= bytes ? r.bytes + offset : nullptr;
+}
+
+uint8_t* locate_bytes(Context& c, uint64_t address, uint32_t bytes, unsigned lane) {
+    Space space = Space::none;
+    return look(c, space, address, bytes, lane);
 }
 
 bool in_window(uint64_t address, Space space) {

@@ -37,6 +37,10 @@ void note_access(Context& c, ptx::Space space, const LaneAddresses& addresses, u
 void note_unwritten(Context& c, const Operation& o, const LanePointers& p, uint32_t mask,
                     uint32_t bytes);
 
+// Where `bytes` bytes at an address lie; nullptr where they do not. A generic address (`space`
+// none) becomes one of its state space.
+uint8_t* look(Context& c, ptx::Space& space, uint64_t& address, uint32_t bytes, unsigned lane);
+
 // Where `bytes` bytes at a generic address lie; nullptr where they do not.
 uint8_t* locate_bytes(Context& c, uint64_t address, uint32_t bytes, unsigned lane);
 

@@ -184,7 +184,37 @@ void run(Context& c, const Step& s, uint32_t mask) {
     c.stores -= !changed;
 }
 
+template <class U>
+void change_each(Context& c, const Operation& o, unsigned lane, bool shared, const uint8_t* before,
+                 uint8_t* after) {
+    const unsigned operands = o.op == Op::atom ? 1 : 0;
+    const auto operand = [&](unsigned vector, uint32_t i) {
+        return static_cast<U>(slot<U>(c, c.program->pool[o.vector[vector].first + i])[lane]);
+    };
+    const U third = o.mod.reduce == Reduce::cas ? operand(2, 0) : U{};
+    for (uint32_t i = 0; i < o.vector[0].count; ++i) {
+        U old;
+        std::memcpy(&old, before + i * sizeof(U), sizeof old);
+        const U b = operand(operands, i);
+        const U next = isa::is_float(o.mod.type[0]) ? on_floats<U>(o.mod, old, b, shared)
+                                                    : on_bits<U>(o.mod)(old, b, third);
+        std::memcpy(after + i * sizeof(U), &next, sizeof next);
+    }
+}
+
 }  // namespace
+
+void change_elements(Context& c, const Operation& o, unsigned lane, bool shared,
+                     const uint8_t* before, uint8_t* after) {
+    switch (isa::bits(o.mod.type[0])) {
+        case 16:
+            return change_each<uint16_t>(c, o, lane, shared, before, after);
+        case 32:
+            return change_each<uint32_t>(c, o, lane, shared, before, after);
+        default:
+            return change_each<uint64_t>(c, o, lane, shared, before, after);
+    }
+}
 
 Handler ordinary_atom(const Operation& o) {
     switch (isa::bits(o.mod.type[0])) {

@@ -107,7 +107,8 @@ Round CtaRunner::begin_turn(Turn turn) {
 
 CtaRunner::Stands CtaRunner::go_on(Turn turn) {
     Round round = begin_turn(turn);
-    for (unsigned n = 0; n < max_rounds && round == Round::goes_on; ++n)
+    const unsigned rounds = context_.launch->turn == 0 ? max_rounds : 1;
+    for (unsigned n = 0; n < rounds && round == Round::goes_on; ++n)
         round =
             is_stopped() ? Round::ended : scheduler_.round(context_, turn == Turn::whole && n == 0);
     if (round == Round::only_waits) return Stands::only_waits;

@@ -118,6 +118,9 @@ Wait wait_of(Context& c, size_t path) {
         case PathState::at_aligned:
             wait.what = "waits for the other lanes of its warp, which do not come";
             return wait;
+        case PathState::held:
+            wait.what = "waits for its turn at memory";
+            return wait;
         case PathState::ready:
             break;
     }

@@ -7,6 +7,10 @@
 
 namespace lockwarp::exec {
 
+// atomic.cpp: what an atom or red of a lane makes of its elements, were they `before`.
+void change_elements(Context& c, const Operation& o, unsigned lane, bool shared,
+                     const uint8_t* before, uint8_t* after);
+
 // The handler of an operation that resolve accepted.
 using Choose = Handler(const Operation&);
 

@@ -10,6 +10,7 @@
 #include "emu/exec/fold.hpp"
 #include "emu/exec/heap.hpp"
 #include "emu/exec/listeners.hpp"
+#include "emu/exec/ordered.hpp"
 #include "emu/exec/parallel.hpp"
 #include "emu/exec/turns.hpp"
 
@@ -101,6 +102,7 @@ struct Grid {
     Heap& heap;
     Handover handover;
     Turns turns;
+    bool ordered = false;  // accesses wait for their turns, all CTAs are one worker's
     std::atomic<uint64_t> first_trap{UINT64_MAX};
 };
 
@@ -176,6 +178,10 @@ void run_part(Grid& grid, Part& part) {
         }
         if (part.standing.empty() && turns.all_begun()) break;
         const Turns::Lowest own = part.standing.lowest();
+        if (grid.ordered && grid.launch.oracle->stuck(own.release == UINT64_MAX)) {
+            turns.changed();
+            continue;
+        }
         const Turns::Chosen chosen = turns.wait(changes, own);
         if (chosen.cta != UINT64_MAX)
             run_turn(grid, part, part.standing.take(chosen.cta), chosen.turn);
@@ -223,8 +229,9 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch) {
         return result;
     }
     std::vector<uint8_t> heap_memory(has_heap ? launch.heap_bytes : 0);
-    Heap heap(isa::heap_base, heap_memory.size());
-    if (!heap_memory.empty()) buffers.push_back({"heap", isa::heap_base, heap_memory});
+    const uint64_t heap_at = launch.heap_address != 0 ? launch.heap_address : isa::heap_base;
+    Heap heap(heap_at, heap_memory.size());
+    if (!heap_memory.empty()) buffers.push_back({"heap", heap_at, heap_memory});
     const warp::GlobalMemory global(std::move(buffers));
     if (std::string why = refusal(program, launch, global); !why.empty()) {
         result.refusal = {std::move(why)};
@@ -250,8 +257,11 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch) {
               heap,
               Handover(launch.observers, launch.first_cta),
               Turns(launch.first_cta, launch.first_cta + ctas, resident)};
+    grid.ordered = make_ordered(code, launch);
     const auto workers =
-        static_cast<unsigned>(std::min<uint64_t>(worker_count(launch.threads), ctas));
+        grid.ordered
+            ? 1u
+            : static_cast<unsigned>(std::min<uint64_t>(worker_count(launch.threads), ctas));
     std::vector<Part> parts(workers);
     for_each_worker(workers, [&](unsigned worker) { run_part(grid, parts[worker]); });
     for (Part& part : parts) add(result, part);

@@ -29,6 +29,22 @@ uint64_t Heap::allocate(uint64_t bytes) {
     return address;
 }
 
+bool Heap::allocate_at(uint64_t address, uint64_t bytes) {
+    const uint64_t size = (bytes + granule - 1) / granule * granule;
+    const std::lock_guard guard(lock_);
+    auto found = free_.upper_bound(address);
+    if (bytes == 0 || found == free_.begin()) return false;
+    --found;
+    const auto [begin, room] = *found;
+    const uint64_t before = address - begin;
+    if (before > room || room - before < size) return false;
+    free_.erase(found);
+    if (before != 0) free_[begin] = before;
+    if (room != before + size) free_[address + size] = room - before - size;
+    taken_[address] = size;
+    return true;
+}
+
 bool Heap::release(uint64_t address) {
     const std::lock_guard guard(lock_);
     const auto taken = taken_.find(address);

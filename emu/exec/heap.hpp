@@ -15,6 +15,9 @@ class Heap {
     // The lowest block of `bytes` that is free, at a multiple of 16; 0 where none is.
     uint64_t allocate(uint64_t bytes);
 
+    // The block of `bytes` at an address, another machine's choice. false: some of it is not free.
+    bool allocate_at(uint64_t address, uint64_t bytes);
+
     // false: no block begins there.
     bool release(uint64_t address);
 

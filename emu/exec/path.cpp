@@ -7,12 +7,14 @@
 #include "emu/exec/call_stack.hpp"
 #include "emu/exec/control.hpp"
 #include "emu/exec/listeners.hpp"
+#include "emu/exec/ordered.hpp"
 #include "emu/exec/reconvergence.hpp"
 
 namespace lockwarp::exec {
 
 using warp::no_index;
 using warp::Path;
+using warp::PathState;
 using warp::TrapKind;
 using warp::Warp;
 
@@ -72,6 +74,29 @@ enum class Did : uint8_t {
     waits,              // it has not retired
 };
 
+// Lanes whose turn it is do their access, and wait behind it for the others of the path.
+Did run_ordered(Context& c, size_t path, const Step& s, uint32_t& active, uint32_t& mask) {
+    Warp& w = *c.warp;
+    Path& p = w.paths[path];
+    const uint32_t next = p.pc + 1;
+    const uint32_t done = take_turns(c, path, s, event(c, w.step, p.pc, active, mask));
+    if (c.trap || done == mask) {
+        p.pc = next;
+        return Did::retired;
+    }
+    if (done == 0) {
+        p.state = PathState::held;
+        p.waits_since = c.stores;
+        c.yields = mask;
+        return Did::waits;
+    }
+    const uint32_t rest = mask & ~done;
+    part(w, path, next, std::array{Way{next, active & ~rest}, Way{p.pc, rest}});
+    active &= ~rest;
+    mask = done;
+    return Did::retired_elsewhere;
+}
+
 // One step of a path; `active` and `mask` become the lanes for which it retires.
 inline Did run_step(Context& c, size_t path, const Step& s, uint32_t& active, uint32_t& mask) {
     Warp& w = *c.warp;
@@ -108,6 +133,9 @@ inline Did run_step(Context& c, size_t path, const Step& s, uint32_t& active, ui
         case StepKind::control:
             if (p.apart && s.op->aligned_barrier && awaits_warp(c, path, mask)) return Did::waits;
             return control(c, path, s, mask) ? Did::retired : Did::retired_elsewhere;
+        case StepKind::ordered:
+            if (mask == 0) break;
+            return run_ordered(c, path, s, active, mask);
     }
     ++p.pc;
     return Did::retired;

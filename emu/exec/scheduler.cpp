@@ -34,6 +34,13 @@ void wait(const Context& c, Path& p, bool timed) {
     p.waits_timed = timed;
 }
 
+bool is_held(const Path& p) { return p.state == PathState::held; }
+
+// Whose turn it was not is asked again.
+void ask_again(Path& p) {
+    if (is_held(p)) p.state = PathState::ready;
+}
+
 // The other paths of the warp come before this one.
 void put_last(Warp& w, size_t path) {
     const auto at = w.paths.begin() + static_cast<std::ptrdiff_t>(path);
@@ -56,7 +63,10 @@ bool awaits_own_lanes(const Warp& w) {
 
 void Scheduler::wake(Context& c) {
     for (Warp& w : c.cta->warps)
-        for (Path& p : w.paths) p.waits_since = never;
+        for (Path& p : w.paths) {
+            p.waits_since = never;
+            ask_again(p);
+        }
 }
 
 Round Scheduler::round(Context& c, bool whole) {
@@ -66,12 +76,15 @@ Round Scheduler::round(Context& c, bool whole) {
         if (w.live == 0) continue;
         c.warp = &w;
         c.registers = w.registers;
+        for (Path& p : w.paths)
+            if (!only_waits(c, p)) ask_again(p);
         advanced |= run_warp(c, whole);
         if (c.trap) return Round::ended;
         running |= w.live != 0;
     }
     if (!running) return Round::ended;
-    if (!advanced) {
+    const bool held = any_path(*c.cta, is_held);
+    if (!advanced && !held) {
         c.trap = deadlock(c);
         return Round::ended;
     }
@@ -80,7 +93,7 @@ Round Scheduler::round(Context& c, bool whole) {
         return Round::goes_on;
     // Lanes may be waited for that stand where they meet others. Where no other CTA can end that,
     // those go on by themselves.
-    const bool waits = any_path(*c.cta, ready);
+    const bool waits = held || any_path(*c.cta, ready);
     for (Warp& w : c.cta->warps)
         if ((!waits || awaits_own_lanes(w)) && release_arrived(c, w)) return Round::goes_on;
     return waits ? Round::only_waits : Round::goes_on;
@@ -104,7 +117,7 @@ bool Scheduler::is_timed(const Context& c) {
 bool Scheduler::run_warp(Context& c, bool whole) {
     Warp& w = *c.warp;
     bool advanced = false;
-    const uint64_t end = w.step + turn;
+    const uint64_t end = w.step + (c.launch->turn == 0 ? turn : c.launch->turn);
     while (w.live != 0 && w.step < end) {
         const auto ready = std::find_if(w.paths.rbegin(), w.paths.rend(), [&](const Path& p) {
             return p.state == PathState::ready && (whole || !only_waits(c, p));

@@ -250,6 +250,21 @@ void release(Context& c, const Operation& o, uint64_t address, unsigned lane) {
 
 }  // namespace
 
+uint32_t take_blocks(Context& c, const isa::Call& call, const warp::Retired& before,
+                     const std::array<uint32_t, 32>& bases) {
+    uint32_t done = 0;
+    for (uint32_t rest = before.executed; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+        const uint64_t bytes = argument(c, call, 0, lane, bases);
+        const std::optional<uint64_t> given = c.launch->oracle->block(before, lane);
+        if (given.value_or(0) != 0 && !c.heap->allocate_at(*given, bytes)) continue;
+        set_result(c, call, lane, given ? *given : c.heap->allocate(bytes), bases);
+        done |= 1u << lane;
+    }
+    c.stores += done != 0;
+    return done;
+}
+
 void run_system_call(Context& c, const Operation& o, const isa::Call& call, uint32_t mask,
                      const std::array<uint32_t, 32>& bases) {
     for (uint32_t rest = mask; rest != 0 && !c.trap; rest &= rest - 1) {

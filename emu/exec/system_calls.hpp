@@ -11,4 +11,9 @@ namespace lockwarp::exec {
 void run_system_call(Context& c, const Operation& o, const isa::Call& call, uint32_t mask,
                      const std::array<uint32_t, 32>& bases);
 
+// Lanes take the blocks that the oracle says this call of malloc gave them, as far as these are
+// free. Returns those that have theirs.
+uint32_t take_blocks(Context& c, const isa::Call& call, const warp::Retired& before,
+                     const std::array<uint32_t, 32>& bases);
+
 }  // namespace lockwarp::exec

@@ -162,6 +162,7 @@ enum class StepKind : uint8_t {
     collective,  // as plain, once all lanes of the membermask are there
     reduction,   // a barrier with a value: retires once the barrier has opened
     control,     // branches, exits, barriers: the scheduler's own
+    ordered,     // of no opcode: a plain access to memory whose lanes wait for their turn
 };
 
 // Where a thread goes on behind it.

@@ -40,12 +40,16 @@ struct Launch {
     std::vector<Buffer> buffers;
     uint64_t max_steps = UINT64_MAX;  // instructions that one warp may retire
     unsigned threads = 0;             // 0: all cores; 1: CTAs one after another
-    bool plain_arithmetic = false;    // the definitions alone, without their fast paths
+    // Instructions after which another warp has its turn, and after a turn of each of its warps
+    // another CTA. 0: many. Of programs that depend on an order each value may give another one.
+    uint32_t turn = 0;
+    bool plain_arithmetic = false;  // the definitions alone, without their fast paths
     // Functions of constants have the values that NVIDIA's assembler computes for them
     // (emu/num/folded.hpp), as at its optimizer's levels 1 to 4. false: those of their
     // instructions, as at level 0.
     bool fold_constants = true;
     uint64_t heap_bytes = uint64_t{8} << 20;  // that malloc shares out; CUDA's default
+    uint64_t heap_address = 0;                // where they lie; 0: where nothing else does
     uint8_t local_fill = 0;                   // each byte of local and shared memory at first
     // A part of the grid: CTAs [first_cta, first_cta + ctas), x fastest. ctas 0: all that follow.
     uint64_t first_cta = 0;

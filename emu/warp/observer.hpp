@@ -35,6 +35,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "emu/isa/operation.hpp"
@@ -162,6 +163,27 @@ class Observer {
     }
 };
 
+// Accesses to memory by the lanes of one instruction, before they are done: ld, st, atom or red.
+class OrderedAccess {
+  public:
+    virtual ~OrderedAccess() = default;
+    // What the lane would leave in memory if it held `before`: elements * element_bytes bytes each.
+    virtual void after(unsigned lane, const uint8_t* before, uint8_t* out) const = 0;
+
+    uint32_t elements = 1;  // side by side; with element_bytes at most 32 bytes
+    uint32_t element_bytes = 0;
+    std::array<ptx::Space, 32> space{};       // of each lane: global or shared
+    std::array<uint64_t, 32> address{};       // in that space
+    std::array<const uint8_t*, 32> memory{};  // what is there now
+};
+
+// Whether a lane does its access.
+enum class Turn : uint8_t {
+    waits,  // not now: it is asked again when memory may have changed
+    now,
+    given,  // it changes nothing in memory: supply() gives its results
+};
+
 // Gives what a run cannot know by itself: values that depend on time, place or order, and those
 // that the manual leaves undefined. Asked only in CTAs with a listener, before the listeners hear
 // of the instruction, on the thread that runs the CTA.
@@ -177,6 +199,53 @@ class Oracle {
     virtual uint32_t went_on(const Retired& event) const {
         (void)event;
         return 0;
+    }
+
+    // Whether the lanes of this ld, st, atom or red, or call of malloc, wait for their turns. Where
+    // an oracle orders any operation, all CTAs run on one thread, and supply() is called after each
+    // of these.
+    virtual bool orders(uint32_t operation) const {
+        (void)operation;
+        return false;
+    }
+    // Whether all lanes of `event.executed` that have `memory` may do this load at once; if not,
+    // each is asked.
+    virtual bool together(const Retired& event, const OrderedAccess& access) {
+        (void)event;
+        (void)access;
+        return false;
+    }
+    // Puts the lanes in the order in which they are asked.
+    virtual void arrange(const Retired& event, std::span<uint8_t> lanes) {
+        (void)event;
+        (void)lanes;
+    }
+    // Lanes whose turn it is do their access at once; the others of their warp may go on without
+    // them only where nothing else in the grid can. The event: before the instruction.
+    virtual Turn turn(const Retired& event, unsigned lane, const OrderedAccess& access) {
+        (void)event;
+        (void)lane;
+        (void)access;
+        return Turn::now;
+    }
+    // The lane, whose turn was now, has done its access.
+    virtual void accessed(const Retired& event, unsigned lane, const OrderedAccess& access) {
+        (void)event;
+        (void)lane;
+        (void)access;
+    }
+    // The address that this call of malloc, which it orders, gave the lane on the other machine.
+    // The lane waits until the block there is free.
+    virtual std::optional<uint64_t> block(const Retired& event, unsigned lane) {
+        (void)event;
+        (void)lane;
+        return std::nullopt;
+    }
+    // Nothing in the grid can go on. true: ask the lanes that wait again. released: nor are there
+    // lanes at a reconvergence point that could go on without others, which come first if not.
+    virtual bool stuck(bool released) {
+        (void)released;
+        return false;
     }
 };
 

@@ -243,10 +243,10 @@ TEST(Recording, OtherFilesAreRefused) {
     const std::string text = "{\"schema\": \"lockwarp-launch/1\"}";
     EXPECT_EQ(problem_of(Bytes(text.begin(), text.end())), "not a Lockwarp recording");
     Bytes newer = validate::write_recording(small());
-    newer[3] = 2;
-    EXPECT_EQ(problem_of(newer), "made by a newer Lockwarp (format 2; this one reads 1)");
+    newer[3] = 3;
+    EXPECT_EQ(problem_of(newer), "made by a newer Lockwarp (format 3; this one reads 2)");
     newer.resize(4);
-    EXPECT_EQ(problem_of(newer), "made by a newer Lockwarp (format 2; this one reads 1)");
+    EXPECT_EQ(problem_of(newer), "made by a newer Lockwarp (format 3; this one reads 2)");
 }
 
 TEST(Recording, SizesThatAreNotTrueAreRefused) {

@@ -126,7 +126,6 @@ int record_on(gpu::Engine& engine, isa::Arch arch, launch::Input in, const Recor
     if (!program) return refuse(program.error());
     launch::Result<launch::Case> c = launch::make_case(in.launch, in.module, *program);
     if (!c) return refuse(c.error());
-    if (c->cooperative) return refuse(in.launch.path + ": a cooperative launch is not recorded");
     return record_case(engine, arch, in, std::move(*c), options,
                        options.out.empty() ? default_name(in) : options.out);
 }

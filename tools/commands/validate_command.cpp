@@ -170,8 +170,7 @@ Outcome run_one(const Job& job, const std::string& name, launch::Input in, gpu::
     validate::add_instructions(out.counted, report);
     if (report.first || report.same_fault) out.status = differs_or_trapped;
     const validate::Report& differed = compared.differed ? *compared.differed : report;
-    if (differed.first && !c.cooperative)
-        out.result.text += save_difference(job, in, c, differed, std::move(answer));
+    if (differed.first) out.result.text += save_difference(job, in, c, differed, std::move(answer));
     out.result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return out;

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/ordered.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "gpu/trace.hpp"
+
+namespace lockwarp::gpu {
+
+namespace {
+
+using isa::Memory;
+using isa::Op;
+using ptx::Space;
+
+constexpr uint64_t word_stride = 8 * 32;
+
+bool is_strong(const ptx::Instruction& i) {
+    constexpr auto strong =
+        std::to_array<std::string_view>({".volatile", ".relaxed", ".acquire", ".release", ".mmio"});
+    return std::ranges::any_of(i.modifiers, [&](const ptx::Modifier& m) {
+        return std::ranges::find(strong, m.text) != strong.end();
+    });
+}
+
+bool is_common(Space space) {
+    return space == Space::global || space == Space::shared || space == Space::none;
+}
+
+// Operations [first, last] that a branch back at the last one repeats.
+class Loop {
+  public:
+    Loop(const isa::Program& program, uint32_t first, uint32_t last)
+        : program_(program), first_(first), last_(last) {}
+
+    // Whether it stores nothing and leaves by a branch that such loads alone decide, from
+    // addresses that stay the same; `load` is one of them.
+    bool waits_for(uint32_t load) {
+        for (uint32_t i = first_; i <= last_; ++i) {
+            const isa::Operation& o = at(i);
+            const Memory m = isa::row(o.op).memory;
+            const isa::Flow flow = isa::row(o.op).flow;
+            if (m == Memory::store || m == Memory::update || m == Memory::copy ||
+                flow == isa::Flow::call)
+                return false;
+            for (uint32_t w = 0; w < o.written; ++w) written_.insert(ref(o, w));
+        }
+        if (!is_poll(at(load))) return false;
+        for (bool more = true; more;) {
+            more = false;
+            for (uint32_t i = first_; i <= last_; ++i) more |= visit(at(i), i == load);
+        }
+        for (uint32_t i = first_; i <= last_; ++i) {
+            const isa::Operation& o = at(i);
+            if (isa::row(o.op).flow == isa::Flow::branch && o.guarded && pure(o.guard) &&
+                from_load_.contains(o.guard))
+                return true;
+        }
+        return false;
+    }
+
+  private:
+    const isa::Operation& at(uint32_t i) const { return program_.operations[i]; }
+    isa::Ref ref(const isa::Operation& o, uint32_t use) const {
+        return program_.registers[program_.uses[o.first_use + use]].ref;
+    }
+    bool pure(isa::Ref r) const { return !written_.contains(r) || pure_.contains(r); }
+    bool is_poll(const isa::Operation& o) const {
+        return o.op == Op::ld && is_common(o.mod.space) && !written_.contains(o.address[0].base);
+    }
+    // Whether something new is known of what the operation writes.
+    bool visit(const isa::Operation& o, bool is_load) {
+        bool all_pure = isa::row(o.op).memory == Memory::none || is_poll(o);
+        bool brings = is_load;
+        for (uint32_t u = o.written; u < uint32_t{o.written} + o.read; ++u) {
+            all_pure = all_pure && pure(ref(o, u));
+            brings = brings || from_load_.contains(ref(o, u));
+        }
+        bool changed = false;
+        for (uint32_t w = 0; w < o.written; ++w) {
+            if (all_pure) changed |= pure_.insert(ref(o, w)).second;
+            if (brings) changed |= from_load_.insert(ref(o, w)).second;
+        }
+        return changed;
+    }
+
+    const isa::Program& program_;
+    uint32_t first_, last_;
+    std::set<isa::Ref> written_, pure_, from_load_;
+};
+
+constexpr uint32_t longest_loop = 100;  // operations
+
+bool is_waited_for(const isa::Program& program, uint32_t load) {
+    const auto end = static_cast<uint32_t>(
+        std::min<size_t>(program.operations.size(), size_t{load} + longest_loop));
+    for (uint32_t i = load; i < end; ++i) {
+        const isa::Operation& o = program.operations[i];
+        if (isa::row(o.op).flow == isa::Flow::branch && o.target <= load &&
+            i - o.target < longest_loop && Loop(program, o.target, i).waits_for(load))
+            return true;
+    }
+    return false;
+}
+
+bool takes_block(const isa::Program& program, uint32_t operation) {
+    const isa::Operation& o = program.operations[operation];
+    return o.op == Op::call && program.calls[o.target].system == isa::System::malloc;
+}
+
+const char* old_type(const isa::Operation& o) {
+    switch (isa::bits(o.mod.type[0])) {
+        case 16:
+            return "b16";
+        case 32:
+            return "b32";
+        default:
+            return "b64";
+    }
+}
+
+std::string old_register(const isa::Operation& o, uint32_t i) {
+    return std::string("%lw_") + old_type(o) + "_" + std::to_string(i);
+}
+
+}  // namespace
+
+const char* const order_declarations =
+    ".reg .b64 %lw_c, %lw_a; .reg .b32 %lw_i, %lw_j;\n"
+    ".reg .b16 %lw_b16_<8>; .reg .b32 %lw_b32_<8>; .reg .b64 %lw_b64_<8>;\n";
+
+const char* const order_prologue = "ld.param.u64 %lw_c, [lw_buffer]; sub.u64 %lw_c, %lw_c, 256;\n";
+static_assert(ticket_bytes == 256);
+
+Orders choose_ordered(const isa::Program& program, const ptx::Module& module) {
+    Orders out(program.operations.size(), Ordered::none);
+    const std::vector<const ptx::Instruction*> text = instructions_of(module, program);
+    bool any = false;
+    for (uint32_t i = 0; i < out.size(); ++i) {
+        const isa::Operation& o = program.operations[i];
+        if (text[i] == nullptr) continue;
+        if (o.op == Op::atom || (o.op == Op::red && isa::is_float(o.mod.type[0])))
+            out[i] = Ordered::change;
+        else if (o.op == Op::ld && is_common(o.mod.space) &&
+                 ((is_strong(*text[i]) && o.mod.space != Space::shared) ||
+                  is_waited_for(program, i)))
+            out[i] = Ordered::load;
+        else if (takes_block(program, i) && i + 1 < out.size() &&
+                 program.operations[i + 1].op == Op::ld && program.operations[i + 1].written == 1)
+            out[i] = Ordered::block;
+        any = any || out[i] != Ordered::none;
+    }
+    if (!any) return {};
+    for (uint32_t i = 0; i < out.size(); ++i) {
+        const isa::Operation& o = program.operations[i];
+        if (o.op == Op::red) out[i] = Ordered::change;
+        if (o.op == Op::ld && out[i] == Ordered::none && is_common(o.mod.space) && o.written != 0)
+            out[i] = Ordered::weak;
+        if (o.op == Op::st && text[i] != nullptr && is_common(o.mod.space) && is_strong(*text[i]))
+            out[i] = Ordered::store;
+    }
+    return out;
+}
+
+bool keeps_old(const isa::Operation& o) {
+    return o.op == Op::red || o.written != o.vector[0].count;
+}
+
+uint64_t record_words(const isa::Operation& o, Ordered ordered) {
+    uint64_t words = 1u + o.written;
+    if (ordered == Ordered::change) words += change_words + (keeps_old(o) ? o.vector[0].count : 0);
+    return words;
+}
+
+uint64_t record_words(const isa::Program& program, const Orders& orders, uint32_t operation) {
+    return record_words(program.operations[operation],
+                        orders.empty() ? Ordered::none : orders[operation]);
+}
+
+std::string before_change(const isa::Program& program, const isa::Operation& o,
+                          const std::string& guard) {
+    const isa::Address& a = o.address[0];
+    const std::string offset = std::to_string(a.offset);
+    std::string out;
+    const auto base = std::ranges::find(program.registers, a.base, &isa::Register::ref);
+    if (a.base == isa::no_ref || base == program.registers.end())
+        out = "mov.u64 %lw_a, " + offset + ";\n";
+    else if (a.wide)
+        out = "add.s64 %lw_a, " + base->name + ", " + offset + ";\n";
+    else
+        out = "cvt.u64.u32 %lw_a, " + base->name + "; add.s64 %lw_a, %lw_a, " + offset + ";\n";
+    if (o.mod.space == Space::none)
+        out += "isspacep.shared %lw_q, %lw_a; @%lw_q or.b64 %lw_a, %lw_a, " +
+               std::to_string(static_cast<int64_t>(change_in_shared)) + ";\n";
+    return out + guard + "atom.global.add.u32 %lw_i, [%lw_c], 1; membar.gl;\n";
+}
+
+std::string after_change(const std::string& guard) {
+    return "membar.gl; " + guard + "atom.global.add.u32 %lw_j, [%lw_c], 1;\n";
+}
+
+std::string stored_change(const isa::Operation& o, uint64_t at) {
+    const auto store = [&](const char* type, const std::string& reg) {
+        return std::string("@%lw_q st.global.") + type + " [%lw_p+" +
+               std::to_string(at++ * word_stride) + "], " + reg + ";\n";
+    };
+    std::string out = "mov.b64 %lw_v, {%lw_i, %lw_j};\n" + store("b64", "%lw_v");
+    out += store("b64", "%lw_a");
+    if (keeps_old(o))
+        for (uint32_t e = 0; e < o.vector[0].count; ++e)
+            out += store(old_type(o), old_register(o, e));
+    return out;
+}
+
+void with_old_values(ptx::Instruction& i, const isa::Operation& o) {
+    if (!keeps_old(o)) return;
+    const auto reg = [&](uint32_t e) {
+        ptx::Operand p;
+        p.kind = ptx::OperandKind::name;
+        p.text = old_register(o, e);
+        return p;
+    };
+    ptx::Operand old = reg(0);
+    const bool is_vector = o.vector[0].count > 1;
+    if (is_vector) {
+        old = {};
+        old.kind = ptx::OperandKind::vector;
+        for (uint32_t e = 0; e < o.vector[0].count; ++e) old.items.push_back(reg(e));
+    }
+    if (o.op == Op::red) {
+        i.opcode = "atom";
+        i.operands.insert(i.operands.begin(), std::move(old));
+        return;
+    }
+    // Results that are named keep their registers.
+    if (!is_vector) {
+        i.operands[0] = std::move(old);
+        return;
+    }
+    for (uint32_t e = 0; e < o.vector[0].count; ++e)
+        if (i.operands[0].items[e].kind == ptx::OperandKind::sink)
+            i.operands[0].items[e] = old.items[e];
+}
+
+}  // namespace lockwarp::gpu

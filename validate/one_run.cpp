@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validate/one_run.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+
+namespace lockwarp::validate {
+
+namespace {
+
+// Further runs of the engine that a difference is held against.
+constexpr int more_runs = 3;
+
+std::string hex(uint64_t value) {
+    std::array<char, 24> text;
+    std::snprintf(text.data(), text.size(), "0x%" PRIx64, value);
+    return text.data();
+}
+
+void count_varying(Report& report, const Memory& a, const Memory& b) {
+    report.varying_bytes = 0;
+    for (size_t i = 0; i < a.size(); ++i)
+        for (size_t at = 0; at < a[i].size(); ++at) report.varying_bytes += a[i][at] != b[i][at];
+}
+
+// Whether the instruction's results can be other ones in another run though it read the same:
+// arithmetic whose inputs were all compared cannot.
+bool may_vary(const Side& side, const Difference& d) {
+    if (d.kind == DifferenceKind::fault) return false;
+    if (d.kind == DifferenceKind::order) return !d.certain;
+    if (d.kind != DifferenceKind::value) return true;
+    const Options& o = side.options;
+    return !o.only.empty() || !o.lines.empty() ||
+           isa::row(side.report.program.operations[d.operation].op).memory != isa::Memory::none;
+}
+
+// The word of a track that the difference is about.
+uint64_t word_of(const Plan& plan, const Tracks& tracks, const Difference& d, uint64_t word) {
+    const uint64_t track = (d.cta_index - tracks.window.first_cta) * plan.warps + d.warp;
+    const uint64_t at = track * (tracks.window.words + tracks.slack) + word - tracks.window.first;
+    return reinterpret_cast<const uint64_t*>(tracks.words.data())[at * 32 + d.lane];
+}
+
+// What the engine has at the difference in one of its runs; two words that differ: it varies.
+struct Found {
+    uint64_t number = 0, value = 0;
+    bool operator==(const Found&) const = default;
+};
+
+Found found(const Plan& plan, const Tracks& tracks, const Memory& outputs, const Difference& d,
+            size_t buffer) {
+    if (d.kind == DifferenceKind::memory) return {0, outputs[buffer][d.offset]};
+    if (d.word < tracks.window.first || d.word >= tracks.window.first + tracks.window.words)
+        return {};
+    Found f{word_of(plan, tracks, d, d.word), 0};
+    if (f.number == 0 || f.number > plan.program->operations.size()) return f;
+    const auto operation = static_cast<uint32_t>(f.number - 1);
+    const isa::Operation& o = plan.program->operations[operation];
+    const bool old = d.kind == DifferenceKind::order && o.written == 0;
+    const uint64_t behind = old ? 1 + gpu::change_words : uint64_t{1} + d.reg;
+    if (behind < plan.words(operation)) f.value = word_of(plan, tracks, d, d.word + behind);
+    return f;
+}
+
+std::string place(const Report& report, const Difference& d) {
+    if (d.kind == DifferenceKind::memory)
+        return "memory at the end, buffer " + d.buffer + " byte " + std::to_string(d.offset);
+    return "line " + std::to_string(report.program.operations[d.operation].place.line) + ", " +
+           report.spellings[d.operation] + ", CTA " + std::to_string(d.cta_index) + ", warp " +
+           std::to_string(d.warp) + ", lane " + std::to_string(d.lane);
+}
+
+}  // namespace
+
+bool compare_one_run(Side& side, Live& live, const ptx::Module& module, Memory& outputs,
+                     Memory& emulated, Answer* keep) {
+    const Plan& plan = side.plan;
+    Report& report = side.report;
+    const gpu::TracedKernel kernel =
+        gpu::trace_kernel(module, report.program, plan.traced, plan.orders);
+    const uint64_t ctas = side.c.grid.count();
+    const uint64_t max_words = side.options.trace_bytes / word_bytes / plan.warps / ctas;
+    if (max_words <= 2 * kernel.slack) return side.fail("too little memory for tracks");
+    const uint64_t room = max_words - kernel.slack;
+    gpu::TraceWindow window;
+    window.ctas = ctas;
+    // How often a lane polls is not known before.
+    const uint64_t wanted = track_words(side, emulated) + kernel.slack;
+    window.words = std::min(std::max<uint64_t>(4 * wanted, 1u << 12), room);
+    const std::vector<Counts> counted = report.by_operation;
+    const Counts counts = report.counts;
+    for (;;) {
+        Tracks tracks;
+        Memory traced_outputs;
+        if (!live.trace(kernel, window, plan.warps, tracks, traced_outputs))
+            return side.compare_end_of(live.problem, live.ran);
+        count_varying(report, outputs, traced_outputs);
+        emulated = side.c.bytes;
+        Supplied supplied;
+        bool more = false;
+        const bool ran = side.compare_tracks(tracks, supplied, emulated, more);
+        if (more && window.words < room) {
+            // Another run, which need not be like this one, with longer tracks.
+            window.words = std::min(4 * window.words, room);
+            report.by_operation = counted;
+            report.counts = counts;
+            report.records = report.windows = 0;
+            report.first.reset();
+            report.tracks.reset();
+            report.trap.reset();
+            report.unknown_memory.clear();
+            continue;
+        }
+        if (more) {
+            // What follows behind the end of a track says nothing.
+            report.first.reset();
+            return side.fail(
+                "the tracks do not fit: what depends on an order must be of one run; give more "
+                "memory for tracks, or compare after fewer instructions");
+        }
+        if (!ran && report.first && report.first->kind == DifferenceKind::fault &&
+            report.trap->kind == warp::TrapKind::deadlock && !plan.orders.empty()) {
+            report.first.reset();
+            return side.fail(
+                "not comparable: no order that was tried brings the emulator to the "
+                "end of the run on " +
+                side.engine + ": CTA " + std::to_string(report.trap->cta_index) + ", line " +
+                std::to_string(report.trap->place.line) + ": " + report.trap->detail);
+        }
+        outputs = std::move(traced_outputs);
+        if (keep != nullptr && !side.options.drop_tracks) keep->tracks.push_back(std::move(tracks));
+        return ran;
+    }
+}
+
+void judge(Side& side, Live& live, const ptx::Module& module, const Memory& outputs) {
+    Report& report = side.report;
+    const Difference d = *report.first;
+    if (!may_vary(side, d)) return;
+    const bool memory = d.kind == DifferenceKind::memory;
+    if (!memory && !report.tracks) return;
+    const auto buffer =
+        static_cast<size_t>(std::ranges::find(side.c.names, d.buffer) - side.c.names.begin());
+    const gpu::TracedKernel kernel =
+        gpu::trace_kernel(module, report.program, side.plan.traced, side.plan.orders);
+    gpu::TraceWindow window;
+    window.ctas = 1;
+    window.words = 1;
+    if (!memory) window = report.window;
+    const Found first = found(side.plan, memory ? Tracks{} : *report.tracks, outputs, d, buffer);
+    for (int run = 0; run < more_runs; ++run) {
+        Tracks tracks;
+        Memory again;
+        if (!live.trace(kernel, window, side.plan.warps, tracks, again)) return;
+        const Found now = found(side.plan, tracks, again, d, buffer);
+        if (now == first) continue;
+        side.fail("not comparable: " + place(report, d) + ": " + side.engine + " has " +
+                  (now.number == first.number
+                       ? hex(first.value) + " in one run and " + hex(now.value) + " in another"
+                       : "another way in each run") +
+                  ", and no order of its threads that was tried gives the first");
+        report.first.reset();
+        return;
+    }
+}
+
+}  // namespace lockwarp::validate
