@@ -86,6 +86,9 @@ void Watch::begin(const Context& c, size_t path) {
 }
 
 void Watch::note(const Context& c, uint32_t pc) {
+    // What another machine found decides, not memory.
+    const warp::Oracle* const oracle = c.launch->oracle;
+    if (c.listeners != nullptr && oracle != nullptr && oracle->knows(pc)) lost_ = true;
     begun_ = true;
     if (!seen_operations_.insert(pc)) return;
     operations_.push_back(pc);
