@@ -141,6 +141,8 @@ Orders choose_ordered(const isa::Program& program, const ptx::Module& module) {
     for (uint32_t i = 0; i < out.size(); ++i) {
         const isa::Operation& o = program.operations[i];
         if (text[i] == nullptr) continue;
+        // No register of 128 bits is traced, and so nothing says what its lane found.
+        if (o.op == Op::atom && isa::bits(o.mod.type[0]) > 64) continue;
         if (o.op == Op::atom || (o.op == Op::red && isa::is_float(o.mod.type[0])))
             out[i] = Ordered::change;
         else if (o.op == Op::ld && is_common(o.mod.space) &&

@@ -86,9 +86,10 @@ void Watch::begin(const Context& c, size_t path) {
 }
 
 void Watch::note(const Context& c, uint32_t pc) {
-    // What another machine found decides, not memory.
+    // What another machine found decides, not memory; of ordered accesses memory decides both.
     const warp::Oracle* const oracle = c.launch->oracle;
-    if (c.listeners != nullptr && oracle != nullptr && oracle->knows(pc)) lost_ = true;
+    if (c.listeners != nullptr && oracle != nullptr && oracle->knows(pc) && !oracle->orders(pc))
+        lost_ = true;
     begun_ = true;
     if (!seen_operations_.insert(pc)) return;
     operations_.push_back(pc);

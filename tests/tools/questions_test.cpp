@@ -277,9 +277,9 @@ TEST(UnusedShared, SaysWhichBytesOfWhichVariable) {
     EXPECT_EQ(e.status, 0) << e.out << e.err;
     EXPECT_EQ(e.out.substr(0, e.out.find("done:")),
               "UNUSED  1084 of 1136 bytes of shared memory that no thread accessed\n"
-              "  spare: 32 of 48 bytes, at [0x0, 0x10), [0x20, 0x30)\n"
               "  tile: 32 of 64 bytes, at [0x4, 0x8), [0xc, 0x10), [0x14, 0x18), [0x1c, 0x20) and "
               "4 more\n"
+              "  spare: 32 of 48 bytes, at [0x0, 0x10), [0x20, 0x30)\n"
               "  more (dynamic): 1020 of 1024 bytes, at [0x4, 0x400)\n");
 }
 

@@ -113,7 +113,7 @@ TEST(Replay, WhatCannotBeRead) {
     folder.write("damaged.lwr", bytes);
     bytes[bytes.size() / 2] ^= 4;
     folder.write("cut.lwr", bytes.substr(0, bytes.size() - 1));
-    bytes[3] = 2;
+    bytes[3] = 3;
     folder.write("newer.lwr", bytes);
     folder.write("text.lwr", "no recording, a text\n");
     folder.write("empty.lwr", "");
@@ -121,7 +121,7 @@ TEST(Replay, WhatCannotBeRead) {
     const std::pair<const char*, const char*> rows[] = {
         {"damaged.lwr", "damaged.lwr: damaged (checksum)"},
         {"cut.lwr", "cut.lwr: cut off"},
-        {"newer.lwr", "newer.lwr: made by a newer Lockwarp (format 2; this one reads 1)"},
+        {"newer.lwr", "newer.lwr: made by a newer Lockwarp (format 3; this one reads 2)"},
         {"text.lwr", "text.lwr: not a Lockwarp recording"},
         {"empty.lwr", "empty.lwr: not a Lockwarp recording"},
         {"folder", "folder: no recordings (*.lwr) in it"},

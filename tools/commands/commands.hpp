@@ -68,7 +68,7 @@ inline constexpr std::array commands{
         add_fuzz,
         {},
         "  lockwarp fuzz --cases 200                      random programs, every instruction\n"
-        "  lockwarp fuzz --only mma,ldmatrix --seconds 600\n"
+        "  lockwarp fuzz --only mma,ldmatrix --time 600\n"
         "  lockwarp fuzz --plain                          without a GPU: fast paths, plain ones\n",
         exits_of_comparisons},
     Command{
