@@ -35,6 +35,12 @@ bool may_vary(const Side& side, const Difference& d) {
            isa::row(side.report.program.operations[d.operation].op).memory != isa::Memory::none;
 }
 
+// Whether the emulator came to no end by the order that it was given.
+bool has_no_end(const Side& side, const warp::Trap& trap) {
+    return trap.kind == warp::TrapKind::deadlock ||
+           (trap.kind == warp::TrapKind::step_limit && side.options.max_steps > ordered_steps);
+}
+
 // The word of a track that the difference is about.
 uint64_t word_of(const Plan& plan, const Tracks& tracks, const Difference& d, uint64_t word) {
     const uint64_t track = (d.cta_index - tracks.window.first_cta) * plan.warps + d.warp;
@@ -120,7 +126,7 @@ bool compare_one_run(Side& side, Live& live, const ptx::Module& module, Memory& 
                 "memory for tracks, or compare after fewer instructions");
         }
         if (!ran && report.first && report.first->kind == DifferenceKind::fault &&
-            report.trap->kind == warp::TrapKind::deadlock && !plan.orders.empty()) {
+            !plan.orders.empty() && has_no_end(side, *report.trap)) {
             report.first.reset();
             return side.fail(
                 "not comparable: no order that was tried brings the emulator to the "

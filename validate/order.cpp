@@ -357,7 +357,7 @@ uint64_t Order::suspect() const {
 bool Order::stuck(bool released) {
     size_t earliest = no_change;
     for (const auto& [thread, w] : waiting_)
-        if (w.change != no_change && w.changes && w.matches() &&
+        if (w.change != no_change && w.changes && w.matches() && !changes_[w.change].relaxed &&
             (released || may_be_next(w.change)) &&
             (earliest == no_change || changes_[w.change].after < changes_[earliest].after))
             earliest = w.change;

@@ -98,6 +98,8 @@ bool Side::emulate(Memory& bytes, uint64_t first_cta, uint64_t ctas, warp::Obser
     if (ctas == 0) return true;
     warp::Launch l = launch(bytes, first_cta, ctas);
     l.oracle = comparator;
+    if (comparator != nullptr && !plan.orders.empty())
+        l.max_steps = std::min(l.max_steps, ordered_steps);
     if (comparator != nullptr) place_heap(l, *comparator);
     if (observer != nullptr) l.observers = {observer};
     const warp::Result r = exec::launch(report.program, l);

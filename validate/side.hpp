@@ -18,6 +18,10 @@ constexpr uint64_t word_bytes = 8 * 32;  // of one word of all lanes of a warp
 // A case's parameters with the addresses of its buffers.
 std::vector<uint8_t> patched(const launch::Case& c, const std::vector<uint64_t>& addresses);
 
+// Steps of a warp after which a run that follows an order has no end: it is lost on a way that the
+// engine's did not take. Tracks of one window are far shorter.
+inline constexpr uint64_t ordered_steps = uint64_t{1} << 23;
+
 // A case on the emulator. What is found goes to the report.
 struct Side {
     const launch::Case& c;
