@@ -29,6 +29,8 @@ class Comparator : public warp::Observer, public warp::Oracle {
     bool knows(uint32_t operation) const override {
         return plan_.taken[operation] || plan_.unwritten.reads[operation] || orders(operation);
     }
+    // Words of a track, with its slack.
+    uint64_t window_words() const { return tracks_.window.words + tracks_.slack; }
     void supply(const warp::Retired& event, uint8_t* registers) override;
     uint32_t went_on(const warp::Retired& event) const override;
     bool orders(uint32_t operation) const override {

@@ -38,7 +38,7 @@ bool may_vary(const Side& side, const Difference& d) {
 // Whether the emulator came to no end by the order that it was given.
 bool has_no_end(const Side& side, const warp::Trap& trap) {
     return trap.kind == warp::TrapKind::deadlock ||
-           (trap.kind == warp::TrapKind::step_limit && side.options.max_steps > ordered_steps);
+           (trap.kind == warp::TrapKind::step_limit && trap.step < side.options.max_steps);
 }
 
 // The word of a track that the difference is about.

@@ -93,13 +93,21 @@ warp::Launch Side::launch(Memory& bytes, uint64_t first_cta, uint64_t ctas) cons
     return l;
 }
 
+// Steps of a warp after which a run that follows an order has no end: it is lost on a way that the
+// engine's did not take. Tracks are of one window then, with a word or more for each register.
+uint64_t Side::ordered_steps(const Comparator& comparator) const {
+    constexpr uint64_t steps_of_word = 64;  // its lanes may have parted
+    const bool all = options.only.empty() && options.lines.empty();
+    return all ? steps_of_word * comparator.window_words() : hung_steps;
+}
+
 bool Side::emulate(Memory& bytes, uint64_t first_cta, uint64_t ctas, warp::Observer* observer,
                    Comparator* comparator) const {
     if (ctas == 0) return true;
     warp::Launch l = launch(bytes, first_cta, ctas);
     l.oracle = comparator;
     if (comparator != nullptr && !plan.orders.empty())
-        l.max_steps = std::min(l.max_steps, ordered_steps);
+        l.max_steps = std::min(l.max_steps, ordered_steps(*comparator));
     if (comparator != nullptr) place_heap(l, *comparator);
     if (observer != nullptr) l.observers = {observer};
     const warp::Result r = exec::launch(report.program, l);

@@ -18,10 +18,6 @@ constexpr uint64_t word_bytes = 8 * 32;  // of one word of all lanes of a warp
 // A case's parameters with the addresses of its buffers.
 std::vector<uint8_t> patched(const launch::Case& c, const std::vector<uint64_t>& addresses);
 
-// Steps of a warp after which a run that follows an order has no end: it is lost on a way that the
-// engine's did not take. Tracks of one window are far shorter.
-inline constexpr uint64_t ordered_steps = uint64_t{1} << 23;
-
 // A case on the emulator. What is found goes to the report.
 struct Side {
     const launch::Case& c;
@@ -47,6 +43,7 @@ struct Side {
     // One emulated range of CTAs. false: it did not run to its end.
     bool emulate(Memory& bytes, uint64_t first_cta, uint64_t ctas, warp::Observer* observer,
                  Comparator* comparator = nullptr) const;
+    uint64_t ordered_steps(const Comparator& comparator) const;
     // The heap lies where the engine's did.
     void place_heap(warp::Launch& l, const Comparator& comparator) const;
     void fault_difference(std::string what) const;

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 
 #include "emu/lockwarp.hpp"
+#include "launch/files.hpp"
 #include "launch/input.hpp"
 #include "tests/results.hpp"
 #include "validate/emulator_engine.hpp"
@@ -154,6 +156,25 @@ TEST(Order, ARecordingHasItsOrder) {
         EXPECT_EQ(again.counts.values, live.counts.values);
         EXPECT_EQ(again.counts.memory_bytes, live.counts.memory_bytes);
     }
+}
+
+// What an H200 gave, with the order of its threads (lockwarp record).
+TEST(OrderLockstep, RecordingsOfAGpuReplay) {
+    size_t replayed = 0;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(LOCKWARP_SOURCE_DIR "/tests/validate/order")) {
+        const auto bytes = launch::read_file(entry.path().string(), uint64_t{1} << 20);
+        ASSERT_TRUE(bytes) << entry.path();
+        validate::Recording r;
+        ASSERT_EQ(take(validate::read_recording(*bytes), r), "") << entry.path();
+        const validate::Report report = replay(r.c, arch, r.answer, {});
+        EXPECT_EQ(report.problem, "") << entry.path();
+        EXPECT_FALSE(report.first.has_value()) << entry.path() << "\n"
+                                               << text_report(report, r.answer.device, r.name);
+        EXPECT_GT(report.counts.values, 500u) << entry.path();
+        ++replayed;
+    }
+    EXPECT_EQ(replayed, 9u);
 }
 
 }  // namespace
