@@ -339,54 +339,94 @@ std::vector<FidelityRow> fidelity(isa::Arch arch, std::span<const RecordedRow> r
     return out;
 }
 
-std::vector<FidelityNote> less_than_exact(const isa::Program& program, const ptx::Module& module,
-                                          std::span<const RecordedRow> recorded) {
-    const Recordings recordings = recordings_of(program.arch, recorded);
-    std::map<std::string, FidelityNote> notes;
-    const std::vector<const ptx::Instruction*> all = gpu::instructions_of(module, program);
-    for (size_t i = 0; i < all.size(); ++i) {
-        if (all[i] == nullptr) continue;
+namespace {
+
+// What a program has of one instruction.
+struct Use {
+    size_t operation;  // its first
+    uint32_t count = 0;
+    std::string recorded;  // its name in recordings
+};
+
+// By the name in notes.
+std::map<std::string, Use> uses_of(const isa::Program& program,
+                                   std::span<const ptx::Instruction* const> instructions) {
+    std::map<std::string, Use> out;
+    for (size_t i = 0; i < instructions.size(); ++i) {
+        if (instructions[i] == nullptr) continue;
         const isa::Operation& o = program.operations[i];
-        const std::string spelling = isa::spelled(*all[i]);
         const std::string name = o.mma != nullptr    ? std::string(o.mma->key)
                                  : o.wmma != nullptr ? std::string(o.wmma->key)
-                                                     : spelling;
-        FidelityNote& note = notes[name];
-        if (note.count++ != 0) continue;
-        note.instruction = name;
-        note.matrix = o.mma != nullptr || o.wmma != nullptr || o.wmma_fragment != nullptr;
-        FidelityRow row;
-        if (o.mma != nullptr) {
-            row = mma_row(*o.mma, program.arch, recordings);
-        } else if (o.wmma != nullptr) {
-            row = wmma_row(*o.wmma, program.arch, recordings);
-        } else {
-            const isa::FoundForm found = isa::find_form(*all[i]);
-            if (found.form != nullptr) without_recordings(*found.form, program.arch, row);
-            ptx::Instruction ordered = *all[i];
-            if (found.form != nullptr) ordered.modifiers = found.modifiers;
-            const Known k = known(recordings, isa::spelled(ordered));
-            if (const std::string_view why = unknowable(o.op); !why.empty()) {
-                row.fidelity = Fidelity::inexact;
-                row.source = why;
-            } else if (k.different != 0) {
-                row.fidelity = Fidelity::inexact;
-                row.source = differs(k);
-            } else if (k.recorded) {
-                row.fidelity = Fidelity::exact;
-            }
-        }
-        note.fidelity = row.fidelity;
-        note.source = row.source;
+                                                     : isa::spelled(*instructions[i]);
+        Use& use = out.try_emplace(name, Use{i, 0, {}}).first->second;
+        if (use.count++ != 0) continue;
+        use.recorded = name;
+        if (o.mma != nullptr || o.wmma != nullptr) continue;
+        ptx::Instruction ordered = *instructions[i];
+        const isa::FoundForm found = isa::find_form(ordered);
+        if (found.form != nullptr) ordered.modifiers = found.modifiers;
+        use.recorded = isa::spelled(ordered);
     }
+    return out;
+}
+
+FidelityRow row_of(const isa::Operation& o, const ptx::Instruction& instruction, isa::Arch arch,
+                   const std::string& recorded, const Recordings& recordings) {
+    if (o.mma != nullptr) return mma_row(*o.mma, arch, recordings);
+    if (o.wmma != nullptr) return wmma_row(*o.wmma, arch, recordings);
+    FidelityRow out;
+    const isa::FoundForm found = isa::find_form(instruction);
+    if (found.form != nullptr) without_recordings(*found.form, arch, out);
+    const Known k = known(recordings, recorded);
+    if (const std::string_view why = unknowable(o.op); !why.empty()) {
+        out.fidelity = Fidelity::inexact;
+        out.source = why;
+    } else if (k.different != 0) {
+        out.fidelity = Fidelity::inexact;
+        out.source = differs(k);
+    } else if (k.recorded) {
+        out.fidelity = Fidelity::exact;
+    }
+    return out;
+}
+
+std::vector<FidelityNote> notes_of(const isa::Program& program,
+                                   std::span<const ptx::Instruction* const> instructions,
+                                   const std::map<std::string, Use>& uses,
+                                   std::span<const RecordedRow> recorded) {
+    const Recordings recordings = recordings_of(program.arch, recorded);
     std::vector<FidelityNote> out;
-    for (auto& [name, note] : notes)
-        if (note.fidelity > Fidelity::measured) out.push_back(std::move(note));
+    for (const auto& [name, use] : uses) {
+        const isa::Operation& o = program.operations[use.operation];
+        const FidelityRow row =
+            row_of(o, *instructions[use.operation], program.arch, use.recorded, recordings);
+        if (row.fidelity > Fidelity::measured)
+            out.push_back({name, use.count,
+                           o.mma != nullptr || o.wmma != nullptr || o.wmma_fragment != nullptr,
+                           row.fidelity, row.source});
+    }
     const auto rank = [](const FidelityNote& n) {
         return std::tuple(n.fidelity < Fidelity::inexact, !n.matrix, -static_cast<int>(n.fidelity));
     };
     std::ranges::stable_sort(out, {}, rank);
     return out;
+}
+
+}  // namespace
+
+std::vector<FidelityNote> less_than_exact(const isa::Program& program, const ptx::Module& module,
+                                          std::span<const RecordedRow> recorded) {
+    const std::vector<const ptx::Instruction*> instructions = gpu::instructions_of(module, program);
+    return notes_of(program, instructions, uses_of(program, instructions), recorded);
+}
+
+std::vector<FidelityNote> less_than_exact(const isa::Program& program, const ptx::Module& module) {
+    const std::vector<const ptx::Instruction*> instructions = gpu::instructions_of(module, program);
+    const std::map<std::string, Use> uses = uses_of(program, instructions);
+    std::vector<RecordedRow> recorded;
+    for (const auto& [name, use] : uses)
+        for (const RecordedRow& r : recorded_rows_of(use.recorded)) recorded.push_back(r);
+    return notes_of(program, instructions, uses, recorded);
 }
 
 }  // namespace lockwarp::evidence

@@ -69,6 +69,9 @@ struct FidelityNote {
 // Inexact ones first, then mma, then the least known, then by name. `module` is what the program
 // was resolved from.
 std::vector<FidelityNote> less_than_exact(const isa::Program& program, const ptx::Module& module,
-                                          std::span<const RecordedRow> recorded = recorded_rows());
+                                          std::span<const RecordedRow> recorded);
+
+// With what recorded.tsv has of the program's instructions.
+std::vector<FidelityNote> less_than_exact(const isa::Program& program, const ptx::Module& module);
 
 }  // namespace lockwarp::evidence

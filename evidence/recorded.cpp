@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evidence/recorded.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <tuple>
@@ -78,6 +79,37 @@ launch::Result<std::vector<RecordedRow>> read_recorded(std::string_view text) {
 std::span<const RecordedRow> recorded_rows() {
     static const std::vector<RecordedRow> rows = read_recorded(recorded_text()).value();
     return rows;
+}
+
+std::vector<RecordedRow> recorded_rows_of(std::string_view instruction) {
+    std::string_view rest = recorded_text();
+    rest.remove_prefix(std::string_view(recorded_header).size() + 1);
+    // The rows stand sorted: by halves to the first that is not before the instruction.
+    const auto line_at = [](std::string_view text, size_t at) {
+        return text.substr(at, text.find('\n', at) - at);
+    };
+    const auto instruction_of = [](std::string_view line) {
+        return line.substr(0, line.find('\t'));
+    };
+    size_t low = 0;
+    for (size_t high = rest.size(); low < high;) {
+        const size_t middle = low + (high - low) / 2;
+        const size_t newline = middle == 0 ? std::string_view::npos : rest.rfind('\n', middle - 1);
+        const size_t start = newline == std::string_view::npos ? 0 : newline + 1;
+        const std::string_view line = line_at(rest, start);
+        if (instruction_of(line) < instruction)
+            low = std::min(start + line.size() + 1, rest.size());
+        else
+            high = start;
+    }
+    std::vector<RecordedRow> out;
+    while (low < rest.size()) {
+        const std::string_view line = line_at(rest, low);
+        if (instruction_of(line) != instruction) break;
+        out.push_back(read_row(line).value());
+        low = std::min(low + line.size() + 1, rest.size());
+    }
+    return out;
 }
 
 }  // namespace lockwarp::evidence

@@ -39,4 +39,7 @@ std::string write_recorded(std::span<const RecordedRow> rows);
 // Those of recorded.tsv, which `lockwarp fidelity --from tests/golden` makes.
 std::span<const RecordedRow> recorded_rows();
 
+// Those of one instruction: reads no other row.
+std::vector<RecordedRow> recorded_rows_of(std::string_view instruction);
+
 }  // namespace lockwarp::evidence

@@ -217,4 +217,22 @@ TEST(Fidelity, RecordedRowsAreSortedAndOfKnownInstructions) {
     }
 }
 
+TEST(Fidelity, RowsOfOneInstructionAreThoseOfTheTable) {
+    const std::span<const RecordedRow> rows = evidence::recorded_rows();
+    const auto fields = [](const RecordedRow& r) {
+        return std::tuple(r.instruction, r.arch, r.device, r.driver, r.values, r.different);
+    };
+    size_t compared = 0;
+    for (size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+        while (end < rows.size() && rows[end].instruction == rows[begin].instruction) ++end;
+        const std::vector<RecordedRow> found = evidence::recorded_rows_of(rows[begin].instruction);
+        EXPECT_TRUE(std::ranges::equal(found, rows.subspan(begin, end - begin), {}, fields, fields))
+            << rows[begin].instruction;
+        compared += found.size();
+    }
+    EXPECT_EQ(compared, rows.size());
+    for (const char* none : {"", "a", "add.f", "add.f3", "mma", "zzz", "~"})
+        EXPECT_TRUE(evidence::recorded_rows_of(none).empty()) << none;
+}
+
 }  // namespace
