@@ -195,6 +195,7 @@ bool resolve(const ptx::Module& module, isa::Arch arch, const launch::Case& c, R
     report.program = std::move(resolved.program);
     for (const ptx::Instruction* i : gpu::instructions_of(c.module, report.program))
         report.spellings.push_back(i == nullptr ? "exit" : isa::spelled(*i));
+    report.sources = ptx::source_map(c.module);
     report.by_operation.resize(report.program.operations.size());
     return report.diagnostics.empty();
 }

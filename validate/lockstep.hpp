@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emu/isa/operation.hpp"
+#include "emu/ptx/source_map.hpp"
 #include "emu/ptx/tree.hpp"
 #include "emu/warp/launch.hpp"
 #include "gpu/engine.hpp"
@@ -139,6 +140,7 @@ struct Report {
     std::vector<ptx::Diagnostic> diagnostics;
     isa::Program program;
     std::vector<std::string> spellings;  // of each operation, as the source has it
+    ptx::SourceMap sources;              // of the module's line information
     Counts counts;
     std::vector<Counts> by_operation;
     uint64_t records = 0;

@@ -157,8 +157,11 @@ CaseResult result_of(const std::string& name, const Report& report, const std::s
     if (at_instruction) {
         out.line = report.program.operations[report.first->operation].place.line;
         out.instruction = report.spellings[report.first->operation];
+        out.source = ptx::places_of(report.sources,
+                                    report.program.operations[report.first->operation].place);
     } else if (report.trap) {
         out.line = report.trap->place.line;
+        out.source = ptx::places_of(report.sources, report.trap->place);
     }
     return out;
 }

@@ -27,6 +27,8 @@ struct CaseResult {
     std::string text;  // for a person: the first difference, or what went wrong
     std::string file;  // the PTX file and line of the first difference; empty and 0 where none
     uint32_t line = 0;
+    // Where the line comes from, by the PTX's line information; the innermost first.
+    std::vector<ptx::SourcePlace> source;
     std::string instruction;  // its spelling
     Counts counts;
     double seconds = 0;

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "emu/isa/elements.hpp"
+#include "launch/source_text.hpp"
 #include "validate/lockstep.hpp"
 #include "validate/treatment.hpp"
 
@@ -188,7 +189,11 @@ std::string place(const Report& r, const Difference& d, const std::string& file)
     const std::string where = fmt::format("step {}, CTA ({},{},{}), warp {}", d.step, d.cta[0],
                                           d.cta[1], d.cta[2], d.warp);
     const std::string what = fmt::format("{}:{}  {}", file, o.place.line, r.spellings[d.operation]);
-    return what + (what.size() + where.size() > 85 ? "\n  " : "   ") + where;
+    std::string out = what + (what.size() + where.size() > 85 ? "\n  " : "   ") + where;
+    std::string source = launch::source_text(ptx::places_of(r.sources, o.place));
+    if (source.empty()) return out;
+    source.pop_back();  // the caller's line goes on
+    return out + "\n" + source;
 }
 
 // The branch that a lane took before it went another way.
@@ -198,9 +203,10 @@ std::string branch(const Report& r, const Difference& d, const std::string& file
     std::string predicate;
     for (const isa::Register& known : r.program.registers)
         if (known.ref == o.guard && known.type == Type::pred) predicate = known.name;
-    return fmt::format("  its last branch: {}:{}  @{}{}, emulated {}\n", file, o.place.line,
+    const std::string from = launch::short_place(ptx::places_of(r.sources, o.place));
+    return fmt::format("  its last branch: {}:{}  @{}{}, emulated {}{}\n", file, o.place.line,
                        o.guard_negated ? "!" : "", predicate,
-                       d.branch_taken ? "taken" : "not taken");
+                       d.branch_taken ? "taken" : "not taken", from.empty() ? "" : "  " + from);
 }
 
 std::string difference(const Report& r, const gpu::Device& device, const std::string& file) {

@@ -47,6 +47,7 @@ bool has(const std::string& text, const std::string& part) {
 TEST(SummaryJson, ThereAndBack) {
     Summary s = three_cases();
     s.results[1].text = "a\tb\n\xe2\x82\xac \"\\\n";
+    s.results[1].source = {{"/src/k.cu", 7, 2, "_Z1fv"}, {"", 9, 0, ""}};
     s.results[1].counts.masked = 3;
     s.counts.masked = 3;
     s.seconds = 0.1;
@@ -56,6 +57,7 @@ TEST(SummaryJson, ThereAndBack) {
     EXPECT_EQ(summary_json(back), text);
     EXPECT_EQ(back.results[2].text, s.results[2].text);
     EXPECT_EQ(back.results[1].text, s.results[1].text);
+    EXPECT_EQ(back.results[1].source, s.results[1].source);
     EXPECT_EQ(back.counts.values, s.counts.values);
     EXPECT_EQ(back.seconds, 0.1);
     EXPECT_EQ(back.devices[0].memory, 150'000'000'000u);
@@ -349,6 +351,9 @@ TEST(SummaryGithub, Annotations) {
     EXPECT_EQ(github_annotations(good), "");
     EXPECT_EQ(github_annotations(empty_summary("replay")),
               "::error title=lockwarp replay::FAILED: 0 cases, nothing was compared\n");
+    Summary traced = three_cases();
+    traced.results[2].source = {{"src/k.cu", 42, 3, ""}, {"src/k.cu", 80, 5, ""}};
+    EXPECT_TRUE(github_annotations(traced).starts_with("::error file=src/k.cu,line=42,title="));
     Summary s = three_cases();
     s.results[2].name = s.results[2].text = s.results[2].file = hostile;
     const std::string text = github_annotations(s);

@@ -211,8 +211,8 @@ TEST(Summary, OfACase) {
     ptx::Parsed parsed = ptx::parse(
         ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
         ".reg .b32 %r<4>; .reg .b64 %d<4>;\n"
-        "mov.u32 %r1, 5;\nadd.s32 %r2, %r1, 7;\nadd.s32 %r3, %r2, 1;\n"
-        "ld.param.u64 %d1, [out];\nst.global.u32 [%d1], %r3;\nret;\n}\n");
+        ".loc 1 42 3\nmov.u32 %r1, 5;\nadd.s32 %r2, %r1, 7;\nadd.s32 %r3, %r2, 1;\n"
+        "ld.param.u64 %d1, [out];\nst.global.u32 [%d1], %r3;\nret;\n}\n.file 1 \"gone/k.py\"\n");
     ASSERT_TRUE(parsed.diagnostics.empty());
     launch::Case c;
     c.module = std::move(parsed.module);
@@ -243,8 +243,14 @@ TEST(Summary, OfACase) {
     r = result_of("k.json", other, "k.ptx");
     EXPECT_EQ(r.verdict, Verdict::differs);
     EXPECT_EQ(r.file, "k.ptx");
-    EXPECT_EQ(r.line, 7u);
+    EXPECT_EQ(r.line, 8u);
     EXPECT_EQ(r.instruction, "mov.u32");
+    EXPECT_EQ(r.source, (std::vector<ptx::SourcePlace>{{"gone/k.py", 42, 3, ""}}));
+    const std::string text = text_report(other, bad.device(), "k.ptx");
+    EXPECT_TRUE(
+        text.starts_with("DIFFERS  k.ptx:8  mov.u32   step 0, CTA (0,0,0), warp 0\n"
+                         "  gone/k.py:42:3\n  %r1 lane 0"))
+        << text;
 
     Report failed;
     failed.problem = "no room";

@@ -208,8 +208,8 @@ Ran run(const RunOptions& options, const isa::Program& program, warp::Launch& la
 bool print_findings(const launch::Loaded& loaded, const Checks& checks) {
     bool fault = false;
     for (const auto& [row, check] : checks) {
-        const std::string found = findings_report(loaded.in.ptx_path, loaded.in.source,
-                                                  loaded.program, row->word, check->findings());
+        const std::string found =
+            findings_report(loaded.in, loaded.program, row->word, check->findings());
         fault |= row->is_fault && !found.empty();
         fmt::print("{}", found);
     }
@@ -244,7 +244,7 @@ int run_command(const RunOptions& options) {
         return interrupted;
     }
     if (result.trap) {
-        fmt::print("{}", trap_report(in.ptx_path, in.source, program, *result.trap));
+        fmt::print("{}", trap_report(in, program, *result.trap));
         fmt::print("{}", printed_report(result));
         if (options.stats) fmt::print("{}", statistics(result.statistics, seconds));
         return differs_or_trapped;

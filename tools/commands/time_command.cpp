@@ -59,6 +59,7 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
         return refuse(t.in.launch.path +
                       ": the cycle model has no CTAs that wait for each other (cooperative)");
 
+    t.sources = ptx::source_map(t.in.module);
     t.lowering = timing::lower(*t.program, *machine);
     timing::Listener listener(t.lowering, machine->sms, max_items, o.cold);
     catch_interrupts();
@@ -86,7 +87,7 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
         return interrupted;
     }
     if (result.trap) {
-        fmt::print("{}", trap_report(t.in.ptx_path, t.in.source, *t.program, *result.trap));
+        fmt::print("{}", trap_report(t.in, *t.program, *result.trap));
         return differs_or_trapped;
     }
     timing::Options options;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "launch/source_text.hpp"
+
 namespace lockwarp::tools {
 
 namespace {
@@ -102,13 +104,14 @@ std::string caret_report(const std::string& file, std::string_view source,
     return out;
 }
 
-std::string trap_report(const std::string& file, std::string_view source,
-                        const isa::Program& program, const warp::Trap& t) {
-    std::string out = fmt::format("TRAP  {}:{}  {}: {}", file, t.place.line,
+std::string trap_report(const launch::Input& in, const isa::Program& program, const warp::Trap& t) {
+    const ptx::SourceMap sources = ptx::source_map(in.module);
+    std::string out = fmt::format("TRAP  {}:{}  {}: {}", in.ptx_path, t.place.line,
                                   function_of(program, t.operation), warp::trap_name(t.kind));
     if (t.has_address) out += fmt::format(" {:#x}", t.address);
     out += '\n';
-    out += marked(source, t.place);
+    out += marked(in.source, t.place);
+    out += launch::source_text(ptx::places_of(sources, t.place));
     out += fmt::format("  CTA ({},{},{}), warp {}", t.cta[0], t.cta[1], t.cta[2], t.warp);
     if (t.has_lane) out += fmt::format(", lane {}", t.lane);
     out += fmt::format(", step {}", t.step);
@@ -116,24 +119,27 @@ std::string trap_report(const std::string& file, std::string_view source,
     out += '\n';
     if (!t.detail.empty()) out += folded(t.detail);
     constexpr size_t shown = 8;
-    for (size_t i = 0; i < t.calls.size() && i < shown; ++i)
-        out += fmt::format("  called from {}:{} ({})\n", file,
-                           program.operations[t.calls[i]].place.line,
-                           function_of(program, t.calls[i]));
+    for (size_t i = 0; i < t.calls.size() && i < shown; ++i) {
+        const ptx::Place call = program.operations[t.calls[i]].place;
+        const std::string from = launch::short_place(ptx::places_of(sources, call));
+        out += fmt::format("  called from {}:{} ({}){}\n", in.ptx_path, call.line,
+                           function_of(program, t.calls[i]), from.empty() ? "" : "  " + from);
+    }
     if (t.calls.size() > shown) out += "  called from further calls\n";
     return out;
 }
 
-std::string findings_report(const std::string& file, std::string_view source,
-                            const isa::Program& program, std::string_view word,
-                            const check::Findings& findings) {
+std::string findings_report(const launch::Input& in, const isa::Program& program,
+                            std::string_view word, const check::Findings& findings) {
     if (findings.list.empty()) return {};
+    const ptx::SourceMap sources = ptx::source_map(in.module);
     std::string out = fmt::format("{}  {}\n", word, findings.summary);
     for (const check::Finding& f : findings.list) {
         if (f.operation) {
             const ptx::Place at = program.operations[*f.operation].place;
-            out += fmt::format("{}:{}  {}: {}\n{}", file, at.line,
-                               function_of(program, *f.operation), f.what, marked(source, at));
+            out += fmt::format("{}:{}  {}: {}\n{}", in.ptx_path, at.line,
+                               function_of(program, *f.operation), f.what, marked(in.source, at));
+            out += launch::source_text(ptx::places_of(sources, at));
         } else {
             out += folded(f.what);
         }

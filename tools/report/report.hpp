@@ -9,6 +9,7 @@
 #include "emu/check/check.hpp"
 #include "emu/isa/operation.hpp"
 #include "emu/warp/launch.hpp"
+#include "launch/input.hpp"
 
 namespace lockwarp::tools {
 
@@ -16,14 +17,14 @@ namespace lockwarp::tools {
 std::string caret_report(const std::string& file, std::string_view source,
                          const std::vector<ptx::Diagnostic>& diagnostics);
 
-// A program's own fault, first line the answer.
-std::string trap_report(const std::string& file, std::string_view source,
-                        const isa::Program& program, const warp::Trap& trap);
+// A program's own fault, first line the answer. Here and below: with the lines of the CUDA or
+// Python source where the PTX has line information.
+std::string trap_report(const launch::Input& in, const isa::Program& program,
+                        const warp::Trap& trap);
 
 // What a check found; first line the answer, after the check's word. Empty where that is nothing.
-std::string findings_report(const std::string& file, std::string_view source,
-                            const isa::Program& program, std::string_view word,
-                            const check::Findings& findings);
+std::string findings_report(const launch::Input& in, const isa::Program& program,
+                            std::string_view word, const check::Findings& findings);
 
 // What the kernel printed, with a line that says how much; empty where it printed nothing. What is
 // no printable character shows as '.'.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "launch/source_text.hpp"
 #include "tools/report/summary_text.hpp"
 
 namespace lockwarp::tools {
@@ -82,9 +83,13 @@ std::string github_annotations(const Summary& s) {
     const size_t shown = all.size() > max_annotations ? max_annotations - 1 : all.size();
     for (size_t i = 0; i < shown; ++i) {
         const CaseResult& r = *all[i];
+        // The source's line rather than the PTX's: it is what a reviewer has before them.
+        const bool has_source = !r.source.empty() && !r.source[0].file.empty();
+        const std::string file = has_source ? launch::shown_file(r.source[0].file) : r.file;
+        const uint32_t line = has_source ? r.source[0].line : r.line;
         std::string place;
-        if (!r.file.empty()) place = "file=" + property(r.file) + ",";
-        if (!r.file.empty() && r.line != 0) place += fmt::format("line={},", r.line);
+        if (!file.empty()) place = "file=" + property(file) + ",";
+        if (!file.empty() && line != 0) place += fmt::format("line={},", line);
         std::string title = fmt::format("{}: {}", r.name, validate::name_of(r.verdict));
         if (!r.instruction.empty()) title += ": " + r.instruction;
         out += fmt::format("::error {}title={}::{}\n", place, property(title),

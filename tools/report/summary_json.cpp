@@ -60,6 +60,15 @@ Ordered json_of(const Counts& c) {
 // JSON has no infinities.
 double finite(double seconds) { return std::isfinite(seconds) && seconds >= 0 ? seconds : 0; }
 
+Ordered json_of(const ptx::SourcePlace& p) {
+    Ordered j;
+    j["file"] = p.file;
+    j["line"] = p.line;
+    if (p.column != 0) j["column"] = p.column;
+    if (!p.function.empty()) j["function"] = p.function;
+    return j;
+}
+
 Ordered json_of(const CaseResult& r) {
     Ordered j;
     j["name"] = r.name;
@@ -69,6 +78,7 @@ Ordered json_of(const CaseResult& r) {
     if (!r.text.empty()) j["text"] = r.text;
     if (!r.file.empty()) j["file"] = r.file;
     if (r.line != 0) j["line"] = r.line;
+    for (const ptx::SourcePlace& p : r.source) j["source"].push_back(json_of(p));
     if (!r.instruction.empty()) j["instruction"] = r.instruction;
     if (!r.compiler.empty()) j["compiler"] = r.compiler;
     return j;
@@ -175,6 +185,23 @@ struct Reader {
         return Verdict::failed;
     }
 
+    std::vector<ptx::SourcePlace> source(const Json& j, const std::string& field) {
+        std::vector<ptx::SourcePlace> out;
+        if (j.is_null() || !is_array(j, field)) return out;
+        for (const Json& one : j) {
+            if (!is_object(one, field)) break;
+            const Json& column = at(one, "column");
+            out.push_back(
+                {text(at(one, "file"), field + ".file"),
+                 static_cast<uint32_t>(integer(at(one, "line"), field + ".line", UINT32_MAX)),
+                 column.is_null()
+                     ? 0
+                     : static_cast<uint32_t>(integer(column, field + ".column", UINT32_MAX)),
+                 optional_text(at(one, "function"), field + ".function")});
+        }
+        return out;
+    }
+
     CaseResult result(const Json& j, const std::string& field) {
         CaseResult out;
         if (!is_object(j, field)) return out;
@@ -191,6 +218,7 @@ struct Reader {
         out.file = optional_text(at(j, "file"), field + ".file");
         if (const Json& line = at(j, "line"); !line.is_null())
             out.line = static_cast<uint32_t>(integer(line, field + ".line", UINT32_MAX));
+        out.source = source(at(j, "source"), field + ".source");
         out.instruction = optional_text(at(j, "instruction"), field + ".instruction");
         out.compiler = optional_text(at(j, "compiler"), field + ".compiler");
         return out;

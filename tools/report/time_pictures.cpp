@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "launch/source_text.hpp"
 #include "tools/report/time_report.hpp"
 
 namespace lockwarp::tools {
@@ -83,6 +84,9 @@ std::string time_json(const Timed& t) {
                               {"least_wavefronts", o.ideal},
                               {"sectors", o.sectors},
                               {"stalls", stalls_json(o.stalls)}});
+        const std::string source =
+            launch::short_place(ptx::places_of(t.sources, t.program->operations[i].place));
+        if (!source.empty()) operations.back()["source"] = source;
     }
     out["operations"] = operations;
     return dumped(out, 1);

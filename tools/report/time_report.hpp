@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "emu/ptx/source_map.hpp"
 #include "emu/timing/timing.hpp"
 #include "launch/input.hpp"
 
@@ -17,6 +18,7 @@ struct Timed {
     std::unique_ptr<isa::Program> program;  // lowering points to it
     timing::Lowering lowering;
     timing::Report report;
+    ptx::SourceMap sources;
 };
 
 double microseconds(const timing::Report& report);

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "launch/source_text.hpp"
 #include "tools/report/time_report.hpp"
 #include "validate/lockstep.hpp"
 
@@ -40,6 +41,21 @@ std::string shortened(std::string_view text, size_t most) {
     return out;
 }
 
+// Where an instruction comes from: "gemm.cu:42"; empty: it is not known.
+std::string origin(const Timed& t, uint32_t operation) {
+    return launch::short_place(ptx::places_of(t.sources, t.program->operations[operation].place));
+}
+
+// `head`, the instruction, and where it comes from at the end of the line.
+std::string with_origin(const Timed& t, uint32_t operation, const std::string& head) {
+    const size_t room = columns - head.size();
+    std::string from = origin(t, operation);
+    if (from.size() > room / 2) from = "..." + from.substr(from.size() - room / 2 + 3);
+    if (from.empty()) return head + shortened(source_line(t, operation), room) + "\n";
+    const std::string text = shortened(source_line(t, operation), room - from.size() - 2);
+    return fmt::format("{}{:<{}}  {}\n", head, text, room - from.size() - 2, from);
+}
+
 uint64_t stalled(const timing::OperationReport& o) {
     return std::accumulate(o.stalls.begin(), o.stalls.end(), uint64_t{0});
 }
@@ -49,6 +65,30 @@ Stall worst(const timing::OperationReport& o) {
 }
 
 std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
+
+// The `lines` source lines whose instructions wait the most; empty where there is no line
+// information.
+std::string source_lines(const Timed& t, unsigned lines) {
+    struct Sum {
+        uint64_t issues = 0, waited = 0;
+    };
+    std::map<std::string, Sum> sums;
+    for (uint32_t i = 0; i < t.report.operations.size(); ++i) {
+        const timing::OperationReport& o = t.report.operations[i];
+        const std::string from = origin(t, i);
+        if (o.issues == 0 || from.empty()) continue;
+        sums[from].issues += o.issues;
+        sums[from].waited += stalled(o);
+    }
+    if (sums.empty()) return {};
+    std::vector<std::pair<std::string, Sum>> hot(sums.begin(), sums.end());
+    std::ranges::stable_sort(hot, std::greater{}, [](const auto& s) { return s.second.waited; });
+    std::string out = "\n  issued     waited  source line\n";
+    for (size_t i = 0; i < std::min<size_t>(lines, hot.size()); ++i)
+        out += fmt::format("{:>8} {:>10}  {}\n", grouped(hot[i].second.issues),
+                           grouped(hot[i].second.waited), shortened(hot[i].first, columns - 21));
+    return out;
+}
 
 // How the numbers behind it are known: instructions by the weakest of their rows.
 std::string evidence_text(const Timed& t) {
@@ -133,8 +173,9 @@ std::string time_text(const Timed& t, unsigned lines) {
         const std::string head =
             fmt::format("{:>5} {:>8} {:>10}  {:<18}  ", t.program->operations[hot[i]].place.line,
                         grouped(o.issues), grouped(stalled(o)), timing::text_of(worst(o)));
-        out += head + shortened(source_line(t, hot[i]), columns - head.size()) + "\n";
+        out += with_origin(t, hot[i], head);
     }
+    out += source_lines(t, lines);
     std::string conflicts;
     for (uint32_t i = 0; i < r.operations.size(); ++i) {
         const timing::OperationReport& o = r.operations[i];
@@ -142,7 +183,7 @@ std::string time_text(const Timed& t, unsigned lines) {
         const std::string head =
             fmt::format("{:>5} {:>10} {:>10}  ", t.program->operations[i].place.line,
                         grouped(o.wavefronts), grouped(o.ideal));
-        conflicts += head + shortened(source_line(t, i), columns - head.size()) + "\n";
+        conflicts += with_origin(t, i, head);
     }
     if (!conflicts.empty())
         out += "\nbank conflicts\n line wavefronts   least  instruction\n" + conflicts;

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of the source, by the PTX's line information, in what commands print.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/tools/process.hpp"
+
+namespace lockwarp::tools {
+namespace {
+
+constexpr const char* source = R"(__device__ float third(float x) { return x * x + 1.0f; }
+__device__ float second(float* p, int i) {
+    return third(p[i]);
+}
+__global__ void first(float* p, int n) { p[threadIdx.x] = second(p, threadIdx.x + n); }
+)";
+
+// As nvcc -lineinfo writes it.
+constexpr const char* kernel = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry first(.param .u64 p, .param .u32 n)
+{
+.reg .f32 %f<3>;
+.reg .b32 %r<4>;
+.reg .b64 %rd<4>;
+.loc 1 5 0
+ld.param.u64 %rd1, [p];
+ld.param.u32 %r1, [n];
+.loc 1 5 42
+mov.u32 %r2, %tid.x;
+add.s32 %r3, %r2, %r1;
+.loc 1 5 59
+.loc 1 3 5, function_name $names, inlined_at 1 5 59
+mul.wide.s32 %rd2, %r3, 4;
+add.s64 %rd2, %rd1, %rd2;
+ld.global.f32 %f1, [%rd2];
+.loc 1 1 42, function_name $names+19, inlined_at 1 3 5
+fma.rn.f32 %f2, %f1, %f1, 0f3F800000;
+.loc 1 5 42
+mul.wide.s32 %rd3, %r2, 4;
+add.s64 %rd3, %rd1, %rd3;
+st.global.f32 [%rd3], %f2;
+ret;
+}
+.file 1 "FILE"
+.section .debug_str
+{
+$names:
+.b8 95,90,54,115,101,99,111,110,100,80,102,105,0,0,0,0,0,0,0
+.b8 95,90,53,116,104,105,114,100,102,0
+}
+)";
+
+std::string launch(int n) {
+    return R"({"schema": "lockwarp-launch/1", "ptx": "k.ptx", "grid": [1], "block": [32],
+               "buffers": {"P": {"bytes": 128, "init": {"fill": 0}}},
+               "args": [{"buffer": "P"}, {"s32": )" +
+           std::to_string(n) + R"(}], "outputs": ["P"]})";
+}
+
+void write_kernel(const Folder& folder, const std::string& file) {
+    std::string text = kernel;
+    text.replace(text.find("FILE"), 4, file);
+    folder.write("k.ptx", text);
+    folder.write("in.json", launch(0));
+    folder.write("past.json", launch(4));
+}
+
+TEST(SourceLines, OfATrap) {
+    const Folder folder;
+    folder.write("k.cu", source);
+    write_kernel(folder, (folder.path / "k.cu").string());
+    const Ended e = run(folder, {"run", "past.json"});
+    EXPECT_EQ(e.status, 1);
+    EXPECT_TRUE(
+        e.out.starts_with("TRAP  ./k.ptx:19  first: address out of bounds 0x7000000080\n") ||
+        e.out.starts_with("TRAP  k.ptx:19  first: address out of bounds 0x7000000080\n"))
+        << e.out;
+    EXPECT_NE(e.out.find("  k.cu:3:5 in second(float*, int)\n    return third(p[i]);\n"
+                         "  inlined at k.cu:5:59\n  CTA (0,0,0), warp 0, lane 28, "),
+              std::string::npos)
+        << e.out;
+    EXPECT_EQ(too_wide(e.out), "");
+}
+
+// A source that is not there, is a folder, or has a hostile name.
+TEST(SourceLines, WithoutTheSource) {
+    const Folder folder;
+    for (const std::string& file :
+         {std::string("gone.cu"), folder.path.string(), std::string("a\x1b[31m\tb\xff.cu"),
+          std::string(300, 'x'), std::string("/dev/zero"), std::string("/dev/stdin")}) {
+        write_kernel(folder, file);
+        const Ended e = run(folder, {"run", "past.json"});
+        EXPECT_EQ(e.status, 1) << e.err;
+        EXPECT_NE(e.out.find("CTA (0,0,0), warp 0, lane 28, "), std::string::npos) << e.out;
+        EXPECT_EQ(e.out.find("third(p[i])"), std::string::npos);
+        EXPECT_EQ(e.out.find('\x1b'), std::string::npos);
+        EXPECT_EQ(too_wide(e.out), "");
+    }
+}
+
+TEST(SourceLines, OfCycles) {
+    const Folder folder;
+    write_kernel(folder, (folder.path / "k.cu").string());
+    const Ended e = run(folder, {"time", "in.json", "--arch", "sm_90"});
+    ASSERT_EQ(e.status, 0) << e.err;
+    EXPECT_NE(e.out.find("fma.rn.f32 %f2, %f1, %f1, 0f3F800000;"), std::string::npos);
+    EXPECT_NE(e.out.find("  k.cu:1\n"), std::string::npos) << e.out;
+    EXPECT_NE(e.out.find("\n  issued     waited  source line\n"), std::string::npos) << e.out;
+    EXPECT_EQ(too_wide(e.out), "");
+    const Ended json = run(folder, {"time", "in.json", "--arch", "sm_90", "--json"});
+    ASSERT_EQ(json.status, 0) << json.err;
+    std::vector<std::string> sources;
+    const nlohmann::json parsed = nlohmann::json::parse(json.out);
+    for (const nlohmann::json& o : parsed["operations"]) sources.push_back(o.value("source", ""));
+    EXPECT_EQ(sources, (std::vector<std::string>{"k.cu:5", "k.cu:5", "k.cu:5", "k.cu:5", "k.cu:3",
+                                                 "k.cu:3", "k.cu:3", "k.cu:1", "k.cu:5", "k.cu:5",
+                                                 "k.cu:5", "k.cu:5"}));
+}
+
+}  // namespace
+}  // namespace lockwarp::tools
