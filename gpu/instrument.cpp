@@ -21,22 +21,23 @@ std::vector<ptx::Statement> statements(const std::string& text) {
     return std::move(std::get<ptx::Function>(parsed.module.items[0]).body.body);
 }
 
-void put_around(ptx::Block& block, const Instrument& instrument, uint32_t& index) {
+void put_around(ptx::Block& block, const Instrument& instrument, uint32_t& index,
+                const Edge& edge) {
     std::vector<ptx::Statement> out;
+    const auto put = [&](const std::string& text) {
+        if (!text.empty()) std::ranges::move(statements(text), std::back_inserter(out));
+    };
     for (ptx::Statement& s : block.body) {
-        if (auto* inner = std::get_if<ptx::Block>(&s.node)) {
-            put_around(*inner, instrument, index);
-            out.push_back(std::move(s));
-            continue;
-        }
+        auto* const inner = std::get_if<ptx::Block>(&s.node);
+        if (edge && (inner != nullptr || std::holds_alternative<ptx::Label>(s.node))) put(edge());
+        if (inner != nullptr) put_around(*inner, instrument, index, edge);
         const auto* i = std::get_if<ptx::Instruction>(&s.node);
         const Around around = i == nullptr ? Around{} : instrument(index++, *i);
-        if (!around.before.empty())
-            for (ptx::Statement& b : statements(around.before)) out.push_back(std::move(b));
+        put(around.before);
         out.push_back(std::move(s));
-        if (!around.after.empty())
-            for (ptx::Statement& a : statements(around.after)) out.push_back(std::move(a));
+        put(around.after);
     }
+    if (edge) put(edge());
     block.body = std::move(out);
 }
 

@@ -41,8 +41,12 @@ struct Around {
 };
 using Instrument = std::function<Around(uint32_t index, const ptx::Instruction&)>;
 
+// Text for where straight-line code may end without an instruction: before labels, and at braces.
+using Edge = std::function<std::string()>;
+
 // Asks for each instruction of a body; `index`: of the first one in isa::Program::operations.
-void put_around(ptx::Block& block, const Instrument& instrument, uint32_t& index);
+void put_around(ptx::Block& block, const Instrument& instrument, uint32_t& index,
+                const Edge& edge = {});
 
 // Moves stores to parameters down, together, to the call or return that they are for, as far as
 // what they store stays the same until there. NVIDIA's compiler (ptxas 13.0 for sm_90, every level)

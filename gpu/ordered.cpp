@@ -131,7 +131,7 @@ const char* const order_declarations =
     ".reg .b64 %lw_c, %lw_a; .reg .b32 %lw_i, %lw_j;\n"
     ".reg .b16 %lw_b16_<8>; .reg .b32 %lw_b32_<8>; .reg .b64 %lw_b64_<8>;\n";
 
-const char* const order_prologue = "ld.param.u64 %lw_c, [lw_buffer]; sub.u64 %lw_c, %lw_c, 256;\n";
+const char* const order_prologue = "ld.param.u64 %lw_c, [lw_sink]; sub.u64 %lw_c, %lw_c, 256;\n";
 static_assert(ticket_bytes == 256);
 
 Orders choose_ordered(const isa::Program& program, const ptx::Module& module) {
@@ -205,8 +205,8 @@ std::string after_change(const std::string& guard) {
 
 std::string stored_change(const isa::Operation& o, uint64_t at) {
     const auto store = [&](const char* type, const std::string& reg) {
-        return std::string("@%lw_q st.global.") + type + " [%lw_p+" +
-               std::to_string(at++ * word_stride) + "], " + reg + ";\n";
+        return std::string("st.global.") + type + " [%lw_d+" + std::to_string(at++ * word_stride) +
+               "], " + reg + ";\n";
     };
     std::string out = "mov.b64 %lw_v, {%lw_i, %lw_j};\n" + store("b64", "%lw_v");
     out += store("b64", "%lw_a");

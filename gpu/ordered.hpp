@@ -46,13 +46,12 @@ bool keeps_old(const isa::Operation& o);
 uint64_t record_words(const isa::Operation& o, Ordered ordered);
 uint64_t record_words(const isa::Program& program, const Orders& orders, uint32_t operation);
 
-// The counter lies this many bytes before the trace buffer.
+// Bytes of the counter and what keeps it apart from what is stored (bytes_before, trace.hpp).
 inline constexpr uint64_t ticket_bytes = 256;
 
-// What the text of a traced kernel has for it: declarations; what makes the address of the counter
-// from that of the trace buffer, in the entry; and what stands around a change, whose guard text
-// is "" or "@%lw_g ". stored: of the words behind the registers, the first `at` words behind the
-// record's begin.
+// What the text of a traced kernel has for it: declarations; what makes the address of the counter,
+// in the entry; and what stands around a change, whose guard text is "" or "@%lw_g ". stored: of
+// the words behind the registers, the first `at` words behind where the segment's records go.
 extern const char* const order_declarations;
 extern const char* const order_prologue;
 std::string before_change(const isa::Program& program, const isa::Operation& o,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "emu/num/digest.hpp"
 #include "emu/ptx/printer.hpp"
@@ -20,16 +21,12 @@ std::string half_of(const isa::Register& reg) {
            reg.name + ";\n";
 }
 
-// One word of a record from a register.
-std::string store_word(const isa::Register& reg, uint64_t offset) {
-    const std::string at = "[%lw_p+" + std::to_string(offset) + "], ";
-    const std::string guard = "@%lw_q ";
-    const unsigned width = isa::bits(reg.type);
-    if (reg.half != 0) return half_of(reg) + guard + "st.global.u64 " + at + "%lw_v;\n";
+// One word of a record from a register; `at`: "[%lw_d+768], ". The buffer was zeros before.
+std::string store_word(const isa::Register& reg, const std::string& at) {
+    if (reg.half != 0) return half_of(reg) + "st.global.u64 " + at + "%lw_v;\n";
     if (reg.type == Type::pred)
-        return "selp.u64 %lw_v, 1, 0, " + reg.name + "; " + guard + "st.global.u64 " + at +
-               "%lw_v;\n";
-    return guard + "st.global.b" + std::to_string(width) + " " + at + reg.name + ";\n";
+        return "selp.u32 %lw_e, 1, 0, " + reg.name + "; st.global.u32 " + at + "%lw_e;\n";
+    return "st.global.b" + std::to_string(isa::bits(reg.type)) + " " + at + reg.name + ";\n";
 }
 
 constexpr uint64_t word_stride = 8 * 32;
@@ -43,28 +40,69 @@ std::string copied_guard(const ptx::Instruction& i) {
            ";\n";
 }
 
-// What leaves the record of an instruction.
-Around record_of(const isa::Program& program, uint32_t index, const ptx::Instruction& i,
-                 Ordered ordered) {
-    const isa::Operation& o = program.operations[index];
-    Around r;
-    const uint64_t words = record_words(o, ordered);
-    const std::string guard = i.guard.name.empty() ? "" : "@%lw_g ";
-    r.before = copied_guard(i);
-    if (ordered == Ordered::change) {
-        r.before += before_change(program, o, guard);
-        r.after = after_change(guard);
+// Leaves the records. Those of instructions that stand one behind another, without a guard or a
+// branch between them, are a segment: one look at the window for all of them, and one step of the
+// thread's place. Stores have no guard, which NVIDIA's compiler would take many times as long for:
+// what lies outside of the window goes to a sink.
+class Recorder {
+  public:
+    Recorder(const isa::Program& program, const Traced& traced, const Orders& orders)
+        : program_(program), traced_(traced), orders_(orders) {}
+
+    Around record(uint32_t index, const ptx::Instruction& i) {
+        const isa::Operation& o = program_.operations[index];
+        Around r;
+        const isa::Flow flow = isa::row(o.op).flow;
+        if (flow != isa::Flow::next && flow != isa::Flow::wait) r.before = end_segment();
+        if (!traced_[index]) return r;
+        const Ordered ordered = orders_.empty() ? Ordered::none : orders_[index];
+        const bool guarded = !i.guard.name.empty();
+        const uint64_t words = record_words(o, ordered);
+        if (guarded || words_ + words > max_segment_words) r.before += end_segment();
+        const std::string guard = guarded ? "@%lw_g " : "";
+        r.before += copied_guard(i);
+        if (ordered == Ordered::change) {
+            r.before += before_change(program_, o, guard);
+            r.after = after_change(guard);
+        }
+        if (words_ == 0) r.after += begin_segment(guarded);
+        const auto at = [&](uint64_t word) {
+            return "[%lw_d+" + std::to_string((words_ + word) * word_stride) + "], ";
+        };
+        r.after += "st.global.u32 " + at(0) + std::to_string(index + 1) + ";\n";
+        for (uint32_t w = 0; w < o.written; ++w)
+            r.after += store_word(program_.registers[program_.uses[o.first_use + w]], at(w + 1));
+        if (ordered == Ordered::change) r.after += stored_change(o, words_ + 1u + o.written);
+        words_ += words;
+        longest_ = std::max(longest_, words_);
+        if (guarded) r.after += end_segment(guard);
+        return r;
     }
-    r.after += "sub.u64 %lw_v, %lw_p, %lw_b; setp.lt.u64 %lw_q, %lw_v, %lw_n;\n";
-    if (!guard.empty()) r.after += "and.pred %lw_q, %lw_q, %lw_g;\n";
-    r.after += "@%lw_q st.global.u64 [%lw_p], " + std::to_string(index + 1) + ";\n";
-    for (uint32_t w = 0; w < o.written; ++w)
-        r.after +=
-            store_word(program.registers[program.uses[o.first_use + w]], (w + 1) * word_stride);
-    if (ordered == Ordered::change) r.after += stored_change(o, 1u + o.written);
-    r.after += guard + "add.u64 %lw_p, %lw_p, " + std::to_string(words * word_stride) + ";\n";
-    return r;
-}
+
+    std::string end_segment(const std::string& guard = {}) {
+        if (words_ == 0) return {};
+        const uint64_t bytes = std::exchange(words_, 0) * word_stride;
+        return guard + "add.u64 %lw_p, %lw_p, " + std::to_string(bytes) + ";\n";
+    }
+
+    uint64_t longest() const { return longest_; }
+
+  private:
+    // More does not make compiling faster.
+    static constexpr uint64_t max_segment_words = 64;
+
+    static std::string begin_segment(bool guarded) {
+        return std::string("sub.u64 %lw_v, %lw_p, %lw_b; setp.lt.u64 %lw_q, %lw_v, %lw_n;\n") +
+               (guarded ? "and.pred %lw_q, %lw_q, %lw_g;\n" : "") +
+               "selp.b64 %lw_d, %lw_p, %lw_z, %lw_q;\n";
+    }
+
+    const isa::Program& program_;
+    const Traced& traced_;
+    const Orders& orders_;
+    uint64_t words_ = 0;  // of the segment's records so far
+    uint64_t longest_ = 0;
+};
 
 // Mixes one 32-bit word, in %lw_x, into the thread's digest (emu/num/digest.hpp).
 std::string mix(const std::string& guard, uint32_t salt) {
@@ -150,8 +188,21 @@ selp.u64 %lw_n, 0, %lw_n, %lw_g;
 ld.param.u64 %lw_w, [lw_skip]; sub.u64 %lw_p, %lw_p, %lw_w;
 )";
 
-constexpr auto parameter_names = std::to_array<const char*>(
-    {"lw_buffer", "lw_first_cta", "lw_ctas", "lw_track", "lw_window", "lw_skip"});
+// Of a kernel that leaves records. %lw_z: this thread's sink. A segment that begins up to its
+// length before the window may reach into it.
+constexpr const char* sink_prologue = R"(
+mov.u32 %lw_u, %ctaid.x; add.u32 %lw_t, %lw_t, %lw_u; and.b32 %lw_t, %lw_t, 63;
+cvt.u64.u32 %lw_v, %lw_t; ld.param.u64 %lw_w, [lw_longest];
+sub.u64 %lw_b, %lw_b, %lw_w; mul.lo.u64 %lw_v, %lw_v, %lw_w;
+mov.u32 %lw_l, %laneid; mul.wide.u32 %lw_w, %lw_l, 8; add.u64 %lw_v, %lw_v, %lw_w;
+ld.param.u64 %lw_w, [lw_sink]; add.u64 %lw_z, %lw_v, %lw_w;
+)";
+constexpr uint64_t sinks = 64;
+constexpr const char* record_registers = ".reg .b64 %lw_d, %lw_z; .reg .b32 %lw_e;\n";
+
+constexpr auto parameter_names =
+    std::to_array<const char*>({"lw_buffer", "lw_first_cta", "lw_ctas", "lw_track", "lw_window",
+                                "lw_skip", "lw_longest", "lw_sink"});
 
 }  // namespace
 
@@ -180,16 +231,28 @@ Traced choose_traced(const isa::Program& program, const std::vector<std::string>
     return traced;
 }
 
+uint64_t slack_of(const TracedKernel& kernel, const TraceWindow& window) {
+    return window.first == 0 ? kernel.longest : 2 * kernel.longest;
+}
+
+uint64_t bytes_before(const TracedKernel& kernel) {
+    return (kernel.tickets ? ticket_bytes : 0) + sinks * kernel.longest * word_stride;
+}
+
 std::vector<uint8_t> trace_parameters(const std::vector<uint8_t>& parameters, uint64_t buffer,
-                                      const TraceWindow& window, uint64_t slack) {
+                                      const TraceWindow& window, const TracedKernel& kernel) {
     std::vector<uint8_t> out = parameters;
     out.resize((out.size() + 7) / 8 * 8);
-    const std::array<uint64_t, parameter_names.size()> values{buffer,
-                                                              window.first_cta,
-                                                              window.ctas,
-                                                              (window.words + slack) * word_stride,
-                                                              window.words * word_stride,
-                                                              window.first * word_stride};
+    const uint64_t longest = kernel.longest * word_stride;
+    const std::array<uint64_t, parameter_names.size()> values{
+        buffer,
+        window.first_cta,
+        window.ctas,
+        (window.words + slack_of(kernel, window)) * word_stride,
+        window.words * word_stride + longest,
+        window.first * word_stride,
+        longest,
+        buffer - sinks * longest};
     for (const uint64_t v : values) {
         const size_t at = out.size();
         out.resize(at + sizeof v);
@@ -235,38 +298,49 @@ struct Carried {
     const char* type;
     unsigned offset;
     bool changes;
-    bool digest;         // only digests have it
-    bool order = false;  // only kernels with an order
+    enum class Of : uint8_t { all, digests, records, orders } of;
 };
 
 constexpr auto carried = std::to_array<Carried>({
-    {"%lw_p", "b64", 0, true, false},
-    {"%lw_b", "b64", 8, false, false},
-    {"%lw_n", "b64", 16, false, false},
-    {"%lw_h", "b32", 24, true, true},
-    {"%lw_k", "b32", 28, true, true},
-    {"%lw_c", "b64", 24, false, false, true},
+    {"%lw_p", "b64", 0, true, Carried::Of::all},
+    {"%lw_b", "b64", 8, false, Carried::Of::all},
+    {"%lw_n", "b64", 16, false, Carried::Of::all},
+    {"%lw_h", "b32", 24, true, Carried::Of::digests},
+    {"%lw_k", "b32", 28, true, Carried::Of::digests},
+    {"%lw_z", "b64", 24, false, Carried::Of::records},
+    {"%lw_c", "b64", 32, false, Carried::Of::orders},
 });
-constexpr const char* memory_bytes = "64";  // for either parity of the lane
+constexpr const char* memory_bytes = "80";  // for either parity of the lane
 
 // Not the same in all lanes, so that NVIDIA's compiler does not carry it in a uniform register from
 // function to function (ptxas 13.0 for sm_90 did): lanes may be apart there, whatever nvcc's
 // `call.uni` says.
 constexpr const char* state_address =
     "mov.u64 %lw_s, lw_memory; cvta.local.u64 %lw_s, %lw_s;\n"
-    "mov.u32 %lw_l, %laneid; and.b32 %lw_l, %lw_l, 1; mad.wide.u32 %lw_s, %lw_l, 32, %lw_s;\n";
+    "mov.u32 %lw_l, %laneid; and.b32 %lw_l, %lw_l, 1; mad.wide.u32 %lw_s, %lw_l, 40, %lw_s;\n";
 
 constexpr const char* state_parameter = "lw_state";
 constexpr const char* state_argument = "lw_argument";
 
-// What an instrumented kernel keeps.
+// What an instrumented kernel keeps: a digest, or records.
 struct Keeps {
     bool digest = false;
     bool order = false;
 };
 
 bool is_kept(const Carried& c, Keeps keeps, bool all) {
-    return (all || c.changes) && (keeps.digest || !c.digest) && (keeps.order || !c.order);
+    if (!all && !c.changes) return false;
+    switch (c.of) {
+        case Carried::Of::all:
+            return true;
+        case Carried::Of::digests:
+            return keeps.digest;
+        case Carried::Of::records:
+            return !keeps.digest;
+        case Carried::Of::orders:
+            return keeps.order;
+    }
+    return false;
 }
 
 std::string store_state(Keeps keeps, bool all) {
@@ -337,7 +411,7 @@ void add_to_prototypes(ptx::Block& block) {
 // The module with an entry that runs `begin` first and has the trace's parameters. Functions that
 // the entry may call are instrumented as it is.
 std::string instrumented(const ptx::Module& module, const isa::Program& program,
-                         const Instrument& instrument, const std::string& begin,
+                         const Instrument& instrument, const Edge& edge, const std::string& begin,
                          const std::string& end, Keeps keeps) {
     // The calls of other entries would not fit any more.
     ptx::Module copy = entry_alone(module, program);
@@ -364,7 +438,7 @@ std::string instrumented(const ptx::Module& module, const isa::Program& program,
             return r;
         };
         index = f.first;
-        put_around(function.body, around, index);
+        put_around(function.body, around, index, edge);
         gather_parameter_stores(function.body);
         if (is_entry) {
             std::string first = begin;
@@ -382,7 +456,7 @@ std::string instrumented(const ptx::Module& module, const isa::Program& program,
         }
         insert_first(function.body, std::string(".reg .b64 %lw_p, %lw_b, %lw_n, %lw_v, %lw_s;\n"
                                                 ".reg .pred %lw_q, %lw_g;\n") +
-                                        (keeps.digest ? digest_registers : "") +
+                                        (keeps.digest ? digest_registers : record_registers) +
                                         (keeps.order ? order_declarations : "") + argument +
                                         "ld.param.b64 %lw_s, [" + state_parameter + "];\n" +
                                         load_state(keeps, true) +
@@ -404,26 +478,24 @@ TracedKernel trace_kernel(const ptx::Module& module, const isa::Program& program
                           const Traced& traced, const Orders& orders) {
     TracedKernel out;
     out.tickets = !orders.empty();
-    for (uint32_t i = 0; i < traced.size(); ++i)
-        if (traced[i]) out.slack = std::max<uint64_t>(out.slack, record_words(program, orders, i));
-    const auto ordered = [&](uint32_t index) {
-        return orders.empty() ? Ordered::none : orders[index];
-    };
     ptx::Module copy = module;
     for (const isa::Function& f : program.functions) {
         uint32_t index = f.first;
         each_instruction(find_function(copy, f.name)->body, [&](ptx::Instruction& i) {
-            if (ordered(index) == Ordered::change) with_old_values(i, program.operations[index]);
+            if (!orders.empty() && orders[index] == Ordered::change)
+                with_old_values(i, program.operations[index]);
             ++index;
         });
     }
+    Recorder recorder(program, traced, orders);
     out.ptx = instrumented(
         copy, program,
-        [&](uint32_t index, const ptx::Instruction& i) {
-            return traced[index] ? record_of(program, index, i, ordered(index)) : Around{};
-        },
-        out.tickets ? std::string(prologue) + order_declarations + order_prologue : prologue, "",
-        {.order = out.tickets});
+        [&](uint32_t index, const ptx::Instruction& i) { return recorder.record(index, i); },
+        [&] { return recorder.end_segment(); },
+        std::string(prologue) + record_registers + sink_prologue +
+            (out.tickets ? std::string(order_declarations) + order_prologue : ""),
+        "", {.order = out.tickets});
+    out.longest = recorder.longest();
     return out;
 }
 
@@ -433,6 +505,7 @@ std::string digest_kernel(const ptx::Module& module, const isa::Program& program
                         [&](uint32_t index, const ptx::Instruction& i) {
                             return digest_of(program, traced, index, i);
                         },
+                        {},
                         std::string(prologue) + digest_registers +
                             "mov.b32 %lw_h, 0; mov.b32 %lw_k, 0; mov.b16 %lw_o, 0;\n",
                         std::string("setp.ne.u64 %lw_q, %lw_n, 0;\n") + store_digest,

@@ -6,8 +6,10 @@
 // instruction (its index in isa::Program::operations, plus 1), then one word for each register it
 // wrote, zero-extended; a predicate is 0 or 1; of accesses whose results depend on an order there
 // is more (ordered.hpp). Threads advance alone, so that a diverged warp
-// leaves the same tracks in whatever order its paths run. Only records that begin in the window
-// [first, first + words) of the track are stored; a track has `slack` words more for the last one.
+// leaves the same tracks in whatever order its paths run. Of records that begin in the window
+// [first, first + words) of the track all words are stored; a track has `slack` words more, in
+// which are the rest of the last one and what else was written with it, or with the first one of
+// the next track.
 #pragma once
 
 #include <cstdint>
@@ -41,15 +43,21 @@ Traced choose_traced(const isa::Program& program, const std::vector<std::string>
 
 struct TracedKernel {
     std::string ptx;
-    uint64_t slack = 0;  // words of the longest record
-    bool tickets =
-        false;  // its trace buffer has a counter, zero at first, `ticket_bytes` before it
+    uint64_t longest = 0;  // words that are written at once, or not at all
+    bool tickets = false;  // it has a counter (ordered.hpp)
 };
 
-// Parameters that the traced kernel has after its own: the trace buffer's address, and the window
-// as TraceWindow has it.
+// Words of a track behind its window.
+uint64_t slack_of(const TracedKernel& kernel, const TraceWindow& window);
+
+// Bytes before the trace buffer that are the kernel's too, and zeros at first: the counter, then
+// places to write what lies in no window.
+uint64_t bytes_before(const TracedKernel& kernel);
+
+// Parameters that the traced kernel has after its own: the trace buffer's address, the window as
+// TraceWindow has it, and what lies before the buffer.
 std::vector<uint8_t> trace_parameters(const std::vector<uint8_t>& parameters, uint64_t buffer,
-                                      const TraceWindow& window, uint64_t slack);
+                                      const TraceWindow& window, const TracedKernel& kernel);
 
 // Bytes of the trace buffer for `warps` warps of a CTA.
 uint64_t trace_bytes(const TraceWindow& window, uint64_t slack, uint64_t warps);

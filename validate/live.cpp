@@ -18,10 +18,10 @@ bool Live::run(const std::string& ptx, const std::vector<uint8_t>& with, Memory&
 bool Live::trace(const gpu::TracedKernel& kernel, const gpu::TraceWindow& window, uint64_t warps,
                  Tracks& tracks, Memory& outputs) {
     tracks.window = window;
-    tracks.slack = kernel.slack;
-    tracks.words.resize(gpu::trace_bytes(window, kernel.slack, warps));
+    tracks.slack = gpu::slack_of(kernel, window);
+    tracks.words.resize(gpu::trace_bytes(window, tracks.slack, warps));
     EngineMemory own(engine);
-    const uint64_t before = kernel.tickets ? gpu::ticket_bytes : 0;
+    const uint64_t before = gpu::bytes_before(kernel);
     const uint64_t begin_of_all = own.allocate(before + tracks.words.size());
     const uint64_t buffer = begin_of_all + before;
     if (begin_of_all == 0) {
@@ -30,8 +30,7 @@ bool Live::trace(const gpu::TracedKernel& kernel, const gpu::TraceWindow& window
     }
     if (!good(engine.clear(begin_of_all, before + tracks.words.size()))) return false;
     const Clock::time_point begin = Clock::now();
-    if (!run(kernel.ptx, gpu::trace_parameters(parameters, buffer, window, kernel.slack),
-             outputs)) {
+    if (!run(kernel.ptx, gpu::trace_parameters(parameters, buffer, window, kernel), outputs)) {
         if (problem.empty() &&
             (ran.outcome == gpu::Outcome::refused || ran.outcome == gpu::Outcome::uncompiled))
             problem = "the traced kernel: " + ran.what;

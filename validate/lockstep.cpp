@@ -42,13 +42,15 @@ bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory
     const uint64_t first_watched = std::min(plan.first_cta, all);
     const uint64_t watched = std::min(plan.ctas, all - first_watched);
     if (watched == 0) return side.fail("the grid has no CTA " + std::to_string(plan.first_cta));
-    const uint64_t wanted = std::max<uint64_t>(track_words(side, emulated) + kernel.slack, 64);
+    // A window behind the first one has it at both of its ends.
+    const uint64_t slack = 2 * kernel.longest;
+    const uint64_t wanted = std::max<uint64_t>(track_words(side, emulated) + slack, 64);
     // Two windows are in memory at a time.
     const uint64_t words_in_all = side.options.trace_bytes / 2 / word_bytes / plan.warps;
     const uint64_t ctas = std::clamp<uint64_t>(words_in_all / wanted, 1, watched);
     const uint64_t max_words = words_in_all / ctas;
-    if (max_words <= 2 * kernel.slack) return side.fail("too little memory for tracks");
-    const uint64_t room = max_words - kernel.slack;
+    if (max_words <= 2 * slack) return side.fail("too little memory for tracks");
+    const uint64_t room = max_words - slack;
     const auto window_at = [&](uint64_t first) {
         gpu::TraceWindow w;
         w.first_cta = first;

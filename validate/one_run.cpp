@@ -87,12 +87,12 @@ bool compare_one_run(Side& side, Live& live, const ptx::Module& module, Memory& 
         gpu::trace_kernel(module, report.program, plan.traced, plan.orders);
     const uint64_t ctas = side.c.grid.count();
     const uint64_t max_words = side.options.trace_bytes / word_bytes / plan.warps / ctas;
-    if (max_words <= 2 * kernel.slack) return side.fail("too little memory for tracks");
-    const uint64_t room = max_words - kernel.slack;
+    if (max_words <= 2 * kernel.longest) return side.fail("too little memory for tracks");
+    const uint64_t room = max_words - kernel.longest;
     gpu::TraceWindow window;
     window.ctas = ctas;
     // How often a lane polls is not known before.
-    const uint64_t wanted = track_words(side, emulated) + kernel.slack;
+    const uint64_t wanted = track_words(side, emulated) + kernel.longest;
     window.words = std::min(std::max<uint64_t>(4 * wanted, 1u << 12), room);
     const std::vector<Counts> counted = report.by_operation;
     const Counts counts = report.counts;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "emu/isa/resolver.hpp"
@@ -116,6 +117,35 @@ L:
     EXPECT_LT(place("st.param.b32 [result], %r1"), place("add.u32 %r1, %r1, 1"));
     EXPECT_LT(place("add.u32 %r1, %r1, 1"), place("@%p1 st.param.b32 [result], %r2"));
     EXPECT_LT(place("@%p1 st.param.b32 [result], %r2"), place("@%p1 bra L"));
+}
+
+// NVIDIA's compiler took several times as long for a guarded store to each word.
+TEST(Trace, StoresHaveNoGuardAndStraightCodeLooksAtTheWindowOnce) {
+    const std::string name = "gpu/kernels/attention.sm_80.ptx";
+    const auto count = [](const std::string& text, const std::string& entry,
+                          const std::function<bool(const ptx::Instruction&)>& is) {
+        const ptx::Module module = ptx::parse(text).module;
+        size_t n = 0;
+        gpu::each_instruction(gpu::find_function(module, entry)->body,
+                              [&](const ptx::Instruction& i) { n += is(i); });
+        return n;
+    };
+    const auto is_store = [](const ptx::Instruction& i) {
+        return i.opcode == "st" && !i.operands[0].items.empty() &&
+               i.operands[0].items[0].text == "%lw_d";
+    };
+    const std::string text = traced(text_of(name), "attention");
+    const size_t stores = count(text, "attention", is_store);
+    EXPECT_GT(stores, 2000u);
+    EXPECT_EQ(
+        count(text, "attention",
+              [&](const ptx::Instruction& i) { return is_store(i) && !i.guard.name.empty(); }),
+        0u);
+    const size_t looks = count(text, "attention", [](const ptx::Instruction& i) {
+        return i.opcode == "selp" && i.operands[0].text == "%lw_d";
+    });
+    EXPECT_GT(looks, 10u);
+    EXPECT_LT(looks, stores / 15);
 }
 
 }  // namespace
