@@ -111,7 +111,7 @@ inline Did run_step(Context& c, size_t path, const Step& s, uint32_t& active, ui
             ++p.pc;
             return Did::retired;
         case StepKind::aligned:
-            if (p.apart && awaits_warp(c, path, mask)) return Did::waits;
+            if (mask != w.live && awaits_warp(c, path, mask)) return Did::waits;
             run_aligned(c, s, active, mask);
             ++p.pc;
             return Did::retired;
@@ -127,11 +127,12 @@ inline Did run_step(Context& c, size_t path, const Step& s, uint32_t& active, ui
         }
         case StepKind::reduction:
             if (mask == 0) break;
-            if (p.apart && s.op->aligned_barrier && !p.opened && awaits_warp(c, path, mask))
+            if (mask != w.live && s.op->aligned_barrier && !p.opened && awaits_warp(c, path, mask))
                 return Did::waits;
             return reduction(c, path, *s.op, mask) ? Did::retired : Did::waits;
         case StepKind::control:
-            if (p.apart && s.op->aligned_barrier && awaits_warp(c, path, mask)) return Did::waits;
+            if (mask != w.live && s.op->aligned_barrier && awaits_warp(c, path, mask))
+                return Did::waits;
             return control(c, path, s, mask) ? Did::retired : Did::retired_elsewhere;
         case StepKind::ordered:
             if (mask == 0) break;

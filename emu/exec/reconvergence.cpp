@@ -94,22 +94,38 @@ bool can_release(const Warp& w) {
 bool awaits_warp(Context& c, size_t path, uint32_t mask) {
     Warp& w = *c.warp;
     Path& ours = w.paths[path];
-    if (!ours.apart || mask != ours.lanes || mask == w.live) return false;
-    ours.state = PathState::at_aligned;
+    if (mask != ours.lanes || mask == w.live) return false;
+    const auto goes_on = [&](const Path& p) {
+        return &p != &ours && (p.state == PathState::ready || p.state == PathState::held);
+    };
     const auto here = [&](const Path& p) {
         return p.state == PathState::at_aligned && p.pc == ours.pc && p.within == ours.within &&
                p.frame == ours.frame;
     };
+    ours.state = PathState::at_aligned;
     uint32_t lanes = 0;
     for (const Path& p : w.paths)
         if (here(p)) lanes |= p.lanes;
-    if (lanes != w.live) return true;
+    if (lanes != w.live) {
+        if (ours.apart || std::ranges::any_of(w.paths, goes_on)) return true;
+        ours.state = PathState::ready;
+        return false;
+    }
     for (Path& p : w.paths)
         if (here(p)) {
             p.state = PathState::ready;
             p.apart = false;
         }
     join(w, path);
+    return true;
+}
+
+bool ask_aligned(Warp& w) {
+    const auto alone = std::ranges::find_if(w.paths, [](const Path& p) {
+        return p.state == PathState::at_aligned && !p.apart;
+    });
+    if (alone == w.paths.end()) return false;
+    alone->state = PathState::ready;
     return true;
 }
 

@@ -36,6 +36,8 @@ void wait(const Context& c, Path& p, bool timed) {
 
 bool is_held(const Path& p) { return p.state == PathState::held; }
 
+bool goes_on(const Path& p) { return p.state == PathState::ready || is_held(p); }
+
 // Whose turn it was not is asked again.
 void ask_again(Path& p) {
     if (is_held(p)) p.state = PathState::ready;
@@ -122,7 +124,10 @@ bool Scheduler::run_warp(Context& c, bool whole) {
         const auto ready = std::find_if(w.paths.rbegin(), w.paths.rend(), [&](const Path& p) {
             return p.state == PathState::ready && (whole || !only_waits(c, p));
         });
-        if (ready == w.paths.rend()) break;
+        if (ready == w.paths.rend()) {
+            if (std::ranges::none_of(w.paths, goes_on) && ask_aligned(w)) continue;
+            break;
+        }
         const auto path = static_cast<size_t>(w.paths.rend() - ready - 1);
         const uint64_t before = w.step;
         const bool gave_way = run_turn(c, path, end, whole);

@@ -32,7 +32,7 @@ enum class PathState : uint8_t {
     ready,
     at_barrier,     // CTA barrier `barrier`
     at_collective,  // a .sync instruction whose membermask names lanes of other paths
-    at_aligned,     // an instruction that the whole warp executes together; only of one apart
+    at_aligned,     // an instruction that the whole warp executes together
     held            // an access to memory that is not its lanes' turn (warp::Oracle::turn)
 };
 

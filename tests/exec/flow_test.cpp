@@ -393,6 +393,46 @@ TEST(Flow, RandomProgramsEndWithAllLanesTogether) {
     }
 }
 
+// Lane 0 and the others part and come together by other branches, which all go the same way, before
+// a barrier that lies before the meeting of the first branch: nvcc makes this of
+// `if (threadIdx.x == 0) ...; if (last) { ...; __syncthreads(); }`.
+std::string ways_to_a_barrier(const std::string& last) {
+    return "ld.global.u32 %r2, [%rd1]; setp.eq.u32 %p2, %r2, 1; setp.eq.u32 %p1, %r1, 0;\n"
+           "@%p1 bra Alone;\n"
+           "@%p2 bra Last; bra.uni End;\n"
+           "Last: " +
+           last +
+           "add.u32 %r3, %r1, 1; st.global.u32 [%rd2], %r3; bra.uni End;\n"
+           "Alone: @%p2 bra Reset; bra.uni Count;\n"
+           "Reset: st.global.u32 [%rd1], 7; bra.uni Last;\n"
+           "Count: st.global.u32 [%rd1], 8;\n"
+           "End:\n";
+}
+
+TEST(Flow, WaysThatComeTogetherBeforeAnAlignedInstruction) {
+    for (const std::string last :
+         {"bar.sync 0;\n", "barrier.sync.aligned 0;\n",
+          "barrier.red.popc.aligned.u32 %r5, 0, %p1;\n",
+          "mov.b32 %r4, 0; mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 "
+          "{%r4, %r5}, {%r4, %r4, %r4, %r4}, {%r4, %r4}, {%r4, %r4};\n"}) {
+        Words expected(32);
+        for (uint32_t i = 0; i < 32; ++i) expected[i] = i + 1;
+        EXPECT_EQ(results_of(ways_to_a_barrier(last), {1}), expected) << last;
+    }
+}
+
+TEST(Flow, AnAlignedInstructionForWhichTheOthersDoNotCome) {
+    for (const std::string body :
+         {"setp.eq.u32 %p1, %r1, 0; @!%p1 bra B; bar.sync 0; B: add.u32 %r1, %r1, 1;",
+          "setp.eq.u32 %p1, %r1, 0; @%p1 bra B; bra.uni C; B: bar.sync 0; C: add.u32 %r1, %r1, 1;",
+          "setp.eq.u32 %p1, %r1, 0; @!%p1 bra B; bar.sync 0; bra.uni C; B: bar.sync 0; C: add.u32 "
+          "%r1, %r1, 1;"}) {
+        const std::string fault = fault_of_body(body);
+        EXPECT_NE(fault.find("aligned instruction in a diverged warp"), std::string::npos) << body;
+        EXPECT_NE(fault.find(" of the warp's 32 threads are here"), std::string::npos) << fault;
+    }
+}
+
 }  // namespace
 
 }  // namespace lockwarp::exec
