@@ -16,6 +16,12 @@ constexpr uint64_t least_s16 = 0x8000;  // -32768
 constexpr std::string_view neg_s16 = "takes neg.s16 of -32768 for +32768 in what follows";
 constexpr std::string_view abs_s16 = "takes abs.s16 of -32768 for +32768 in what follows";
 
+constexpr std::string_view shift_by_cnot =
+    "shifts 16 bits by another register than that which cnot.b32 wrote";
+constexpr std::string_view set_under_guard =
+    "converts what the register held where a guard leaves out set to f16 or bf16";
+constexpr std::string_view testp_under_guard = "leaves out the guard of testp";
+
 constexpr auto rows = std::to_array<CompilerRow>({
     {neg_s16, "neg_mul_hi", Op::mul, Type::s16, Op::neg, Type::s16, false, least_s16},
     {neg_s16, "neg_mul_hi", Op::mad, Type::s16, Op::neg, Type::s16, false, least_s16},
@@ -29,8 +35,9 @@ constexpr auto rows = std::to_array<CompilerRow>({
     {abs_s16, "abs_rem", Op::rem, Type::s16, Op::abs, Type::s16, false, least_s16},
     {abs_s16, "abs_rem", Op::sad, Type::s16, Op::abs, Type::s16, false, least_s16},
     {abs_s16, "abs_rem", Op::shr, Type::s16, Op::abs, Type::s16, false, least_s16},
-    {"gives 0 for shl.b16 by 0 where cnot gave the 0", "cnot_shl", Op::shl, Type::b16, Op::cnot,
-     Type::b32, false, 0},
+    {shift_by_cnot, "cnot_shl", Op::shl, Type::b16, Op::cnot, Type::b32},
+    {shift_by_cnot, "cnot_shl", Op::shr, Type::b16, Op::cnot, Type::b32},
+    {shift_by_cnot, "cnot_shl", Op::shr, Type::u16, Op::cnot, Type::b32},
     {"negates an integer for neg.f16 of what cnot gave", "cnot_neg", Op::neg, Type::f16, Op::cnot,
      Type::b16},
     {"leaves out abs.f16x2 after a saturated f32", "sat_abs", Op::abs, Type::f16x2, Op::add,
@@ -41,6 +48,30 @@ constexpr auto rows = std::to_array<CompilerRow>({
      Type::f32, true},
     {"leaves out abs.f16x2 after a saturated f32", "sat_abs", Op::abs, Type::f16x2, Op::fma,
      Type::f32, true},
+    {.what = set_under_guard,
+     .test = "guarded_set",
+     .source = Op::set,
+     .source_type = Type::bf16,
+     .guarded = true,
+     .at_every_level = true},
+    {.what = set_under_guard,
+     .test = "guarded_set_f16",
+     .source = Op::set,
+     .source_type = Type::f16,
+     .guarded = true,
+     .at_every_level = true},
+    {.what = testp_under_guard,
+     .test = "guarded_testp",
+     .source = Op::testp,
+     .source_type = Type::f32,
+     .guarded = true,
+     .at_every_level = true},
+    {.what = testp_under_guard,
+     .test = "guarded_testp",
+     .source = Op::testp,
+     .source_type = Type::f64,
+     .guarded = true,
+     .at_every_level = true},
 });
 
 std::span<const uint32_t> uses(const isa::Program& p, const Operation& o, bool written) {
@@ -60,28 +91,118 @@ void each_writer(const isa::Program& p, uint32_t reg, unsigned depth, F&& f) {
     }
 }
 
+bool is_result(const CompilerRow& row, const Operation& o) {
+    return !row.result || (o.op == *row.result && o.mod.type[0] == row.result_type);
+}
+
+bool is_written_so(const CompilerRow& row, const isa::Program& p, uint32_t reg) {
+    bool found = false;
+    each_writer(p, reg, 0, [&](const Operation& w) {
+        found |= w.op == row.source && w.mod.type[0] == row.source_type &&
+                 (!row.saturated || w.mod.sat) && (!row.guarded || w.guarded);
+    });
+    return found;
+}
+
 bool matches(const CompilerRow& row, const Report& report) {
     const Difference& d = *report.first;
     const isa::Program& p = report.program;
     const Operation& o = p.operations[d.operation];
-    if (o.op != row.result || o.mod.type[0] != row.result_type) return false;
+    if (!is_result(row, o)) return false;
     const std::span<const uint32_t> reads = uses(p, o, false);
     for (size_t i = 0; i < reads.size(); ++i) {
         const bool has_bits = row.bits == CompilerRow::any_bits ||
                               (i < d.inputs.size() && d.inputs[i].lanes[d.lane] == row.bits);
-        bool found = false;
-        each_writer(p, reads[i], 0, [&](const Operation& w) {
-            found |= w.op == row.source && w.mod.type[0] == row.source_type &&
-                     (!row.saturated || w.mod.sat);
-        });
-        if (has_bits && found) return true;
+        if (has_bits && is_written_so(row, p, reads[i])) return true;
     }
     return false;
+}
+
+bool copies_with_policy(const isa::Program& p) {
+    return std::ranges::any_of(
+        p.operations, [](const Operation& o) { return o.op == Op::cp_async && o.mod.cache_hint; });
+}
+
+bool shifts_by_cnot(const isa::Program& p) {
+    return std::ranges::any_of(rows, [&](const CompilerRow& row) {
+        return row.what == shift_by_cnot &&
+               std::ranges::any_of(p.operations, [&](const Operation& o) {
+                   return is_result(row, o) &&
+                          std::ranges::any_of(uses(p, o, false), [&](uint32_t reg) {
+                              return is_written_so(row, p, reg);
+                          });
+               });
+    });
+}
+
+// A function that writes its result, which lies in its frame, in parts, with a store to elsewhere
+// under a guard between them.
+bool splits_result(const isa::Program& p) {
+    return std::ranges::any_of(p.functions, [&](const isa::Function& f) {
+        unsigned stores = 0;  // of them: a part, one under a guard, a part
+        for (uint32_t i = f.first; i < f.end && !f.results.empty(); ++i) {
+            const Operation& o = p.operations[i];
+            if (o.op != Op::st) continue;
+            const bool in_frame = o.mod.space == ptx::Space::local;
+            const bool part = in_frame && isa::bits(o.mod.type[0]) < 32;
+            if (stores == 1 ? !in_frame && o.guarded : part) ++stores;
+        }
+        return stores >= 3;
+    });
+}
+
+using Shows = CompilerProgramRow::Shows;
+
+constexpr auto program_rows = std::to_array<CompilerProgramRow>({
+    {"encodes other registers than it computed for cp.async with a cache policy, which is an "
+     "illegal instruction",
+     "cache_hint_base", Shows::fault, copies_with_policy},
+    {shift_by_cnot, "cnot_shl", Shows::traced, shifts_by_cnot},
+    {"loses the first part of a result that is stored in parts, with a store under a guard between "
+     "them",
+     "split_result", Shows::traced, splits_result, true},
+});
+
+// nullptr: none.
+const CompilerProgramRow* known_of_program(const Report& r) {
+    const bool illegal = r.first && r.first->kind == DifferenceKind::fault &&
+                         r.fault.find("illegal instruction") != std::string::npos;
+    const auto* const found = std::ranges::find_if(program_rows, [&](const auto& row) {
+        const bool shown = row.shows == Shows::fault ? illegal : r.traced_differs;
+        return shown && row.has(r.program);
+    });
+    return found == program_rows.end() ? nullptr : found;
+}
+
+struct Named {
+    std::string_view what, test;
+    bool at_every_level;
+};
+
+std::optional<Named> named(const Report& r) {
+    if (const CompilerRow* row = known_of_compiler(r))
+        return Named{row->what, row->test, row->at_every_level};
+    if (const CompilerProgramRow* row = known_of_program(r))
+        return Named{row->what, row->test, row->at_every_level};
+    return {};
+}
+
+std::string sentence(const Named& n) {
+    return "it " + std::string(n.what) + " (tests/compiler/" + std::string(n.test) + ".ptx)";
+}
+
+// What is so at every level is not to be compared any further.
+void refuse_known(Report& r) {
+    const std::optional<Named> known = named(r);
+    if (!known || !known->at_every_level) return;
+    r.problem = "NVIDIA's compiler changes the program at every level: " + sentence(*known);
 }
 
 }  // namespace
 
 std::span<const CompilerRow> compiler_rows() { return rows; }
+
+std::span<const CompilerProgramRow> compiler_program_rows() { return program_rows; }
 
 const CompilerRow* known_of_compiler(const Report& report) {
     if (!report.first || report.first->kind != DifferenceKind::value) return nullptr;
@@ -93,7 +214,10 @@ const CompilerRow* known_of_compiler(const Report& report) {
 Compared compare(const launch::Case& c, isa::Arch arch, gpu::Engine& engine, const Options& options,
                  Answer* keep) {
     Compared out{run_lockstep(c, arch, engine, options, keep), {}};
-    if ((!out.report.first && !out.report.traced_differs) || options.optimization == 0) return out;
+    if (!out.report.first && !out.report.traced_differs) return out;
+    refuse_known(out.report);
+    if (!out.report.problem.empty() && !out.report.traced_differs) return out;
+    if (options.optimization == 0) return out;
     Options plain = options;
     plain.optimization = 0;
     plain.measure = false;
@@ -105,10 +229,9 @@ Compared compare(const launch::Case& c, isa::Arch arch, gpu::Engine& engine, con
 }
 
 std::string compilers_doing(const Report& differed) {
-    if (differed.traced_differs) return "the kernel gives other results where it is traced";
-    const CompilerRow* const row = known_of_compiler(differed);
-    if (row == nullptr) return "none of those that are known";
-    return "it " + std::string(row->what) + " (tests/compiler/" + std::string(row->test) + ".ptx)";
+    if (const std::optional<Named> known = named(differed)) return sentence(*known);
+    return differed.traced_differs ? "the kernel gives other results where it is traced"
+                                   : "none of those that are known";
 }
 
 }  // namespace lockwarp::validate

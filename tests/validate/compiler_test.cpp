@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 
 #include "launch/input.hpp"
@@ -91,6 +92,71 @@ TEST(Compiler, EveryRowHasItsTest) {
         EXPECT_TRUE(std::filesystem::exists(LOCKWARP_SOURCE_DIR "/tests/compiler/" +
                                             std::string(row.test) + ".ptx"))
             << row.test;
+    for (const validate::CompilerProgramRow& row : validate::compiler_program_rows())
+        EXPECT_TRUE(std::filesystem::exists(LOCKWARP_SOURCE_DIR "/tests/compiler/" +
+                                            std::string(row.test) + ".ptx"))
+            << row.test;
+}
+
+// The known kernels as the compiler changes them.
+TEST(Compiler, WhatItChangesAtEveryLevelIsNotCompared) {
+    constexpr const char* convert = "cvt.u32.u16 %r3, %h1;";
+    for (const auto& [name, before, after] : {
+             std::array{"guarded_testp", "@%p1 testp", "testp"},
+             std::array{"guarded_set", convert, "@!%p1 mov.b16 %h1, 0x4780; cvt.u32.u16 %r3, %h1;"},
+             std::array{"guarded_set_f16", convert,
+                        "@!%p1 mov.b16 %h1, 0x4200; cvt.u32.u16 %r3, %h1;"},
+         }) {
+        Optimizing engine(before, after, true);
+        const validate::Compared c =
+            validate::compare(case_of(std::string(name) + ".json"), isa::Arch::sm_90, engine, {});
+        EXPECT_FALSE(c.differed.has_value());
+        EXPECT_NE(c.report.problem.find("at every level: it "), std::string::npos)
+            << name << ": " << c.report.problem;
+        EXPECT_NE(c.report.problem.find(std::string("tests/compiler/") + name), std::string::npos)
+            << c.report.problem;
+    }
+}
+
+// Other results where it is traced: by what the program has.
+TEST(Compiler, WhatShowsInTracedKernelsAloneIsNamed) {
+    for (const char* const name : {"cnot_shl", "split_result"}) {
+        const launch::Case c = case_of(std::string(name) + ".json");
+        validate::Report report;
+        report.program = isa::resolve(c.module, isa::Arch::sm_90, c.entry).program;
+        report.traced_differs = true;
+        EXPECT_NE(validate::compilers_doing(report).find(std::string("tests/compiler/") + name),
+                  std::string::npos)
+            << validate::compilers_doing(report);
+    }
+}
+
+// Faults with a copy that has a cache policy where it optimizes.
+class FaultingAtCopies : public validate::EmulatorEngine {
+  public:
+    FaultingAtCopies() : EmulatorEngine(isa::Arch::sm_90) {}
+    gpu::Ran run(const gpu::Job& job) override {
+        if (job.optimization == 0) return EmulatorEngine::run(job);
+        gpu::Ran out;
+        out.outcome = gpu::Outcome::faulted;
+        out.what = "an illegal instruction was encountered";
+        return out;
+    }
+};
+
+TEST(Compiler, AnIllegalInstructionOfItsOwnIsNamed) {
+    FaultingAtCopies engine;
+    const validate::Compared c =
+        validate::compare(case_of("cache_hint_base.json"), isa::Arch::sm_90, engine, {});
+    EXPECT_EQ(c.report.problem, "");
+    EXPECT_FALSE(c.report.first.has_value());
+    ASSERT_TRUE(c.differed.has_value());
+    EXPECT_NE(validate::compilers_doing(*c.differed).find("tests/compiler/cache_hint_base.ptx"),
+              std::string::npos);
+    const validate::Compared other =
+        validate::compare(case_of("neg_mul_hi.json"), isa::Arch::sm_90, engine, {});
+    ASSERT_TRUE(other.differed.has_value());
+    EXPECT_EQ(validate::compilers_doing(*other.differed), "none of those that are known");
 }
 
 }  // namespace

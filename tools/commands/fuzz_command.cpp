@@ -127,6 +127,20 @@ validate::FuzzOptions options_of(const FuzzCommand& command, const Part& part, s
     return options;
 }
 
+// Of what is the compiler's: how many programs and one of each kind.
+std::string compilers_text(const validate::Summary& summary) {
+    std::map<std::string, std::vector<const validate::CaseResult*>> programs;
+    for (const validate::CaseResult& c : summary.results)
+        if (!c.compiler.empty()) programs[c.compiler].push_back(&c);
+    std::string out;
+    for (const auto& [what, of] : programs) {
+        out += fmt::format("identical at --optimize 0 alone: {}; the compiler's: {}\n", of.size(),
+                           what);
+        out += fmt::format("{}: {}", of[0]->name, of[0]->text);
+    }
+    return out;
+}
+
 // What is printed: the answer, the devices, then each difference.
 std::string fuzz_text(const validate::FuzzReport& r, uint64_t seed, const Shard& shard) {
     std::string out = fmt::format(
@@ -136,12 +150,7 @@ std::string fuzz_text(const validate::FuzzReport& r, uint64_t seed, const Shard&
         validate::counts_text(r.summary.counts), r.summary.seconds);
     for (const gpu::Device& d : r.summary.devices) out += validate::device_text(d) + "\n";
     out += fmt::format("{} spellings of instructions\n", r.summary.instructions.size());
-    std::map<std::string, uint64_t> compilers;
-    for (const validate::CaseResult& c : r.summary.results)
-        if (!c.compiler.empty()) ++compilers[c.compiler];
-    for (const auto& [what, programs] : compilers)
-        out += fmt::format("identical at --optimize 0 alone: {}; the compiler's: {}\n", programs,
-                           what);
+    out += compilers_text(r.summary);
     for (const validate::Found& f : r.found)
         out += fmt::format("\nseed {}: {}{}\n{}", f.seed, f.instruction,
                            f.isolated ? ", alone" : ", in its program", f.report);
