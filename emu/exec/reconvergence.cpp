@@ -121,9 +121,8 @@ bool awaits_warp(Context& c, size_t path, uint32_t mask) {
 }
 
 bool ask_aligned(Warp& w) {
-    const auto alone = std::ranges::find_if(w.paths, [](const Path& p) {
-        return p.state == PathState::at_aligned && !p.apart;
-    });
+    const auto alone = std::ranges::find_if(
+        w.paths, [](const Path& p) { return p.state == PathState::at_aligned && !p.apart; });
     if (alone == w.paths.end()) return false;
     alone->state = PathState::ready;
     return true;
