@@ -6,6 +6,7 @@
 
 #include "emu/exec/deadlock.hpp"
 #include "emu/exec/special_registers.hpp"
+#include "emu/exec/stopped.hpp"
 
 namespace lockwarp::exec {
 
@@ -81,11 +82,16 @@ void CtaRunner::begin_warp(uint32_t index) {
 }
 
 bool CtaRunner::is_stopped() {
-    const std::atomic<bool>* const stop = context_.launch->stop;
-    if (stop == nullptr || !stop->load(std::memory_order_relaxed)) return false;
-    context_.warp = &cta_.warps[0];
-    set_trap(context_, context_.program->operations[0], warp::TrapKind::stopped, "");
+    if (!is_stop_wanted(context_)) return false;
+    context_.trap = stopped(context_);
     return true;
+}
+
+void CtaRunner::tell_retired() {
+    std::atomic<uint64_t>* const retired = context_.launch->retired;
+    if (retired == nullptr) return;
+    retired->fetch_add(context_.statistics.instructions - told_, std::memory_order_relaxed);
+    told_ = context_.statistics.instructions;
 }
 
 // What comes before the turn's rounds.
@@ -108,13 +114,17 @@ Round CtaRunner::begin_turn(Turn turn) {
 CtaRunner::Stands CtaRunner::go_on(Turn turn) {
     Round round = begin_turn(turn);
     const unsigned rounds = context_.launch->turn == 0 ? max_rounds : 1;
-    for (unsigned n = 0; n < rounds && round == Round::goes_on; ++n)
+    for (unsigned n = 0; n < rounds && round == Round::goes_on; ++n) {
         round =
             is_stopped() ? Round::ended : scheduler_.round(context_, turn == Turn::whole && n == 0);
+        tell_retired();
+    }
     if (round == Round::only_waits) return Stands::only_waits;
     if (round == Round::goes_on) return Stands::waits;
-    context_.statistics.ctas += 1;
-    context_.statistics.warps += cta_.warps.size();
+    if (!context_.trap || context_.trap->kind != warp::TrapKind::stopped) {
+        context_.statistics.ctas += 1;
+        context_.statistics.warps += cta_.warps.size();
+    }
     if (context_.listeners != nullptr && context_.trap) listeners_.trapped(*context_.trap);
     return Stands::ended;
 }

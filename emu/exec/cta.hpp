@@ -43,6 +43,7 @@ class CtaRunner {
   private:
     void begin_warp(uint32_t index);
     bool is_stopped();
+    void tell_retired();
     Round begin_turn(Turn turn);
 
     Context context_;
@@ -50,6 +51,7 @@ class CtaRunner {
     Listeners listeners_;
     warp::Cta cta_;
     RegisterFiles registers_;
+    uint64_t told_ = 0;  // instructions that Launch::retired has
 };
 
 }  // namespace lockwarp::exec

@@ -162,7 +162,9 @@ void run_part(Grid& grid, Part& part) {
     turns.enter();
     for (;;) {
         if (const auto index = turns.begin_next()) {
+            // None of the following needs to run either.
             if (*index > grid.first_trap) {
+                turns.begin_no_more();
                 turns.ended();
                 continue;
             }
@@ -265,7 +267,8 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch) {
     std::vector<Part> parts(workers);
     for_each_worker(workers, [&](unsigned worker) { run_part(grid, parts[worker]); });
     for (Part& part : parts) add(result, part);
-    keep_printed(result, grid.first_trap);
+    const bool is_stopped = result.trap && result.trap->kind == warp::TrapKind::stopped;
+    keep_printed(result, is_stopped ? UINT64_MAX : grid.first_trap.load());
     return result;
 }
 

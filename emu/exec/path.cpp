@@ -9,6 +9,7 @@
 #include "emu/exec/listeners.hpp"
 #include "emu/exec/ordered.hpp"
 #include "emu/exec/reconvergence.hpp"
+#include "emu/exec/stopped.hpp"
 
 namespace lockwarp::exec {
 
@@ -65,6 +66,20 @@ void trap_at_step_limit(Context& c, uint32_t pc, uint32_t frame) {
     set_trap(c, *c.steps[pc].op, TrapKind::step_limit,
              "the warp has retired " + std::to_string(c.warp->step) + " instructions");
     c.trap->calls = calls_of(c.warp->calls, frame);
+}
+
+// Instructions between looks at Launch::stop: the slowest take milliseconds.
+constexpr uint64_t stop_stride = 64;
+
+// The path has come to `limit`. true: it goes on, to a later one.
+bool goes_on(Context& c, uint64_t& limit, uint64_t end) {
+    if (limit >= end) return false;
+    if (is_stop_wanted(c)) {
+        c.trap = stopped(c);
+        return false;
+    }
+    limit = std::min(end, limit + stop_stride);
+    return true;
 }
 
 // What a step did to its path.
@@ -143,11 +158,12 @@ inline Did run_step(Context& c, size_t path, const Step& s, uint32_t& active, ui
 }
 
 template <bool watched>
-bool run(Context& c, size_t path, uint64_t limit, Watch* watch) {
+bool run(Context& c, size_t path, uint64_t end, Watch* watch) {
     const Step* const steps = c.steps;
     Warp& w = *c.warp;
     const uint64_t first = w.step;
-    limit = std::min(limit, c.launch->max_steps);
+    end = std::min(end, c.launch->max_steps);
+    uint64_t limit = std::min(end, first + stop_stride);
     uint64_t lane_operations = 0;
     bool round = false;
     c.yields = 0;
@@ -164,8 +180,8 @@ bool run(Context& c, size_t path, uint64_t limit, Watch* watch) {
         }
         const uint32_t pc = p.pc;
         const uint32_t frame = p.frame;
-        if (w.step >= limit) {
-            trap_at_step_limit(c, pc, frame);
+        if (w.step >= limit && !goes_on(c, limit, end)) {
+            if (!c.trap) trap_at_step_limit(c, pc, frame);
             break;
         }
         const Step& s = steps[pc];

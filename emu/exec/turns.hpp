@@ -28,6 +28,8 @@ class Turns {
     // A CTA that has not begun and is under way now, if one can begin.
     std::optional<uint64_t> begin_next();
     bool all_begun() const { return next_ >= end_; }
+    // No further CTA begins.
+    void begin_no_more() { next_ = end_; }
     // A CTA has ended.
     void ended();
     // Memory is another, or a CTA has ended.

@@ -56,8 +56,10 @@ struct Launch {
     uint64_t ctas = 0;
     std::vector<Observer*> observers;  // each hears the whole launch; they change nothing of it
     Oracle* oracle = nullptr;          // asked only in CTAs to which an observer listens
-    // Optional, shared with the caller's thread: CTAs that have ended; a wish to stop.
+    // Optional, shared with the caller's thread: CTAs that have ended; instructions that warps have
+    // retired, brought up to date now and then; a wish to stop, looked for between instructions.
     std::atomic<uint64_t>* progress = nullptr;
+    std::atomic<uint64_t>* retired = nullptr;
     const std::atomic<bool>* stop = nullptr;
 };
 
@@ -73,7 +75,7 @@ enum class TrapKind : uint8_t {
     step_limit,     // Launch::max_steps
     trap,           // the trap instruction
     breakpoint,     // the brkpt instruction
-    stopped,        // Launch::stop
+    stopped,        // Launch::stop: where the lowest CTA under way stood
 };
 
 // The manual-like name of a trap: "misaligned address".
@@ -123,8 +125,8 @@ struct Statistics {
     uint64_t instructions = 0;     // retired, by warps
     uint64_t lane_operations = 0;  // retired, by lanes
     uint64_t products = 0;         // multiply-adds of matrix instructions
-    uint64_t ctas = 0;
-    uint64_t warps = 0;
+    uint64_t ctas = 0;             // that have ended; not those that Launch::stop ended
+    uint64_t warps = 0;            // theirs
 };
 
 // A launch that cannot begin: what of it is wrong, in a sentence. Not a trap: nothing ran.
@@ -135,7 +137,8 @@ struct Refusal {
 struct Result {
     std::optional<Refusal> refusal;
     std::optional<Trap> trap;  // of the CTA with the lowest index that trapped
-    // By CTA, those of a CTA in the order of its run. CTAs after one that trapped are left out.
+    // By CTA, those of a CTA in the order of its run. CTAs after one that trapped are left out, but
+    // not those after one that was stopped.
     std::vector<Printed> printed;
     uint64_t printed_bytes_lost = 0;  // beyond max_printed_bytes
     Statistics statistics;

@@ -250,6 +250,25 @@ TEST(Trap, AWishToStopEndsTheRun) {
     const warp::Result result = launch(program, l);
     ASSERT_TRUE(result.trap.has_value());
     EXPECT_EQ(result.trap->kind, warp::TrapKind::stopped);
+    EXPECT_TRUE(result.trap->detail.starts_with("warp 0 at line ")) << result.trap->detail;
+    EXPECT_EQ(result.statistics.ctas, 0u);
+}
+
+// The CTAs that have not begun do not.
+TEST(Trap, AWishToStopEndsAGridOfAnySize) {
+    const isa::Program program = program_of(kernel(""), isa::Arch::sm_80);
+    const std::atomic<bool> stop{true};
+    std::atomic<uint64_t> ended{0};
+    warp::Launch l;
+    l.grid = {0x7fffffff, 1, 1};
+    l.block = {32, 1, 1};
+    l.parameters.resize(16);
+    l.stop = &stop;
+    l.progress = &ended;
+    const warp::Result result = launch(program, l);
+    ASSERT_TRUE(result.trap.has_value());
+    EXPECT_EQ(result.trap->kind, warp::TrapKind::stopped);
+    EXPECT_LT(ended, 10000u);
 }
 
 }  // namespace
