@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads of shared memory that a cp.async may still be bringing: right by luck on a GPU, and right
-// always here, where a copy is done at once. PTX manual, "Data Movement and Conversion
-// Instructions: Asynchronous copy": what a thread copies may be read by it after a wait_group or
-// wait_all of its own that covers the copy, and by other threads after a barrier behind that.
+// always here, where a copy is done at once; and copies into what others may still read. PTX
+// manual, "Data Movement and Conversion Instructions: Asynchronous copy": what a thread copies may
+// be read by it after a wait_group or wait_all of its own that covers the copy, and by other
+// threads after a barrier behind that.
 #include <algorithm>
 #include <array>
 #include <cinttypes>
@@ -23,6 +24,7 @@ using warp::CopyStep;
 enum class Early : uint8_t {
     flying,          // the thread that copied has not waited for the copy
     unsynchronised,  // it has, but the reader, in another warp, has met no barrier since
+    replaced,        // the reader, in another warp, may still read what was there before the copy
 };
 
 // The first read of one instruction of what one cp.async brought, and how many there were.
@@ -63,6 +65,7 @@ class OfCta : public warp::CtaObserver {
         uint32_t operation = 0, warp = 0, lane = 0;
         uint64_t issued = 0;  // 0: no copy brought it
         uint64_t done = 0;    // when the thread that copied had waited; 0: it has not
+        uint64_t before = 0;  // when what was there before was complete; 0: nothing was
     };
     struct Copy {
         uint32_t group;         // of the thread
@@ -72,6 +75,7 @@ class OfCta : public warp::CtaObserver {
     struct OfWarp {
         std::array<std::vector<Copy>, 32> copies;  // by lane: not waited for, the oldest first
         uint64_t met = 0;                          // when it last met other warps
+        uint64_t waited = 0;                       // when it last waited for copies of its own
         bool meets = false;                        // with its next instruction
     };
 
@@ -100,8 +104,11 @@ void OfCta::issue(const warp::CopyEvent& e) {
         const uint64_t first = to.address[lane] / word_bytes;
         const uint64_t count = to.bytes_of_lane[lane] / word_bytes;
         if (first + count > words_.size()) words_.resize(first + count);
-        for (uint64_t word = first; word < first + count; ++word)
-            words_[word] = {e.operation, e.who.warp, lane, now_, 0};
+        for (uint64_t word = first; word < first + count; ++word) {
+            const Word& old = words_[word];
+            const uint64_t before = old.issued != 0 ? old.done : old.before;
+            words_[word] = {e.operation, e.who.warp, lane, now_, 0, before};
+        }
         w.copies[lane].push_back({e.group[lane], first, count, now_});
     }
 }
@@ -109,6 +116,7 @@ void OfCta::issue(const warp::CopyEvent& e) {
 // Threads have waited for groups of copies, or those arrive at the mbarrier that readers wait for.
 void OfCta::finish(const warp::CopyEvent& e) {
     OfWarp& w = of_warp(e.who.warp);
+    w.waited = now_;
     for (uint32_t rest = e.who.lanes; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
         std::erase_if(w.copies[lane], [&](const Copy& c) {
@@ -134,15 +142,17 @@ void OfCta::copies(const warp::CopyEvent& e) {
 }
 
 void OfCta::barrier_opened(const warp::BarrierOpened& e) {
-    if (!any_) return;
     ++now_;
     for (const warp::WarpLanes& r : e.released) of_warp(r.warp).met = now_;
 }
 
 void OfCta::stored(uint64_t address, uint32_t bytes) {
     const uint64_t end = (address + bytes + word_bytes - 1) / word_bytes;
-    for (uint64_t w = address / word_bytes; w < std::min<uint64_t>(end, words_.size()); ++w)
+    if (end > words_.size()) words_.resize(end);
+    for (uint64_t w = address / word_bytes; w < end; ++w) {
         words_[w] = {};
+        words_[w].before = now_;
+    }
 }
 
 void OfCta::loaded(const warp::Retired& e, uint32_t lane, uint64_t address, uint32_t bytes) {
@@ -150,8 +160,15 @@ void OfCta::loaded(const warp::Retired& e, uint32_t lane, uint64_t address, uint
     for (uint64_t w = address / word_bytes; w < std::min<uint64_t>(end, words_.size()); ++w) {
         const Word& copy = words_[w];
         if (copy.issued == 0) continue;
-        if (copy.done != 0 && (copy.warp == e.warp || of_warp(e.warp).met > copy.done)) continue;
-        const Early kind = copy.done == 0 ? Early::flying : Early::unsynchronised;
+        const uint64_t met = of_warp(e.warp).met;
+        const uint64_t waited = of_warp(e.warp).waited;
+        if (copy.done != 0 && (copy.warp == e.warp || met > copy.done)) continue;
+        // What was there before was its to read, and it has waited for nothing new since.
+        const bool replaced = copy.warp != e.warp && copy.before != 0 && met > copy.before &&
+                              met < copy.issued && waited < met;
+        const Early kind = replaced         ? Early::replaced
+                           : copy.done == 0 ? Early::flying
+                                            : Early::unsynchronised;
         const EarlyRead read{kind, e.operation, copy.operation, e.cta,     e.cta_index, e.warp,
                              lane, e.step,      w * word_bytes, copy.warp, copy.lane};
         const auto [at, is_new] = reads.try_emplace({e.operation, copy.operation, kind}, read);
@@ -161,7 +178,6 @@ void OfCta::loaded(const warp::Retired& e, uint32_t lane, uint64_t address, uint
 }
 
 void OfCta::retired(const warp::Retired& e) {
-    if (!any_) return;
     ++now_;
     const isa::Operation& o = e.program->operations[e.operation];
     OfWarp& w = of_warp(e.warp);
@@ -174,7 +190,7 @@ void OfCta::retired(const warp::Retired& e) {
             const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
             if (a.store)
                 stored(a.address[lane], a.bytes_of_lane[lane]);
-            else
+            else if (any_)
                 loaded(e, lane, a.address[lane], a.bytes_of_lane[lane]);
         }
     }
@@ -217,17 +233,28 @@ Finding InFlight::finding(const EarlyRead& r) const {
     const auto n = [](uint64_t value) { return std::to_string(value); };
     Finding out;
     out.operation = r.reader;
-    out.what = "reads what line " + n(program_.operations[r.copy].place.line) + " copies";
+    const std::string line = "line " + n(program_.operations[r.copy].place.line);
+    out.what = r.kind == Early::replaced ? "reads where " + line + " copies to"
+                                         : "reads what " + line + " copies";
     out.place = "CTA (" + n(r.cta[0]) + "," + n(r.cta[1]) + "," + n(r.cta[2]) + "), warp " +
                 n(r.warp) + ", lane " + n(r.lane) + ", step " + n(r.step) + ", shared address " +
                 address.data() + "; " + plural(r.count, "time");
     const std::string copier = "warp " + n(r.copy_warp) + ", lane " + n(r.copy_lane);
-    out.hint =
-        r.kind == Early::flying
-            ? "copied by " + copier +
-                  ", which has not waited for it: cp.async.wait_group or wait_all comes first"
-            : "copied and waited for by " + copier +
-                  "; this warp has met no barrier since: bar.sync comes first";
+    switch (r.kind) {
+        case Early::flying:
+            out.hint = "copied by " + copier +
+                       ", which has not waited for it: cp.async.wait_group or wait_all comes first";
+            break;
+        case Early::unsynchronised:
+            out.hint = "copied and waited for by " + copier +
+                       "; this warp has met no barrier since: bar.sync comes first";
+            break;
+        case Early::replaced:
+            out.hint = "copied by " + copier +
+                       " into what this warp may still read: a barrier that both meet comes before "
+                       "the copy (bar.sync)";
+            break;
+    }
     return out;
 }
 
