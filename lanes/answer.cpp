@@ -202,6 +202,53 @@ std::string html(const Answer& a) {
     return out + "</body></html>\n";
 }
 
+// An answer that has no picture of its own, drawn as text is set: the lines, and tables with rules.
+std::string picture(const Answer& a) {
+    constexpr size_t letter = 7, line_height = 18, margin = 12, gap = 2;  // pixels; gap: letters
+    std::string body;
+    size_t y = margin;
+    size_t width = 0;
+    const auto put = [&](size_t letters, std::string_view text, std::string_view style) {
+        body += fmt::format("<text x=\"{}\" y=\"{}\"{}>{}</text>\n", margin + letters * letter,
+                            y + line_height - 5, style, escaped(text));
+        width = std::max(width, letters + width_of(text));
+    };
+    const auto paragraph = [&](const std::string& text, std::string_view style = "") {
+        std::string lines;
+        append_wrapped(lines, text);
+        for (size_t at = 0; at < lines.size(); y += line_height) {
+            const size_t end = lines.find('\n', at);
+            put(0, std::string_view(lines).substr(at, end - at), style);
+            at = end + 1;
+        }
+    };
+    paragraph(a.line, " font-weight=\"bold\"");
+    for (const std::string& l : a.lines) paragraph(l);
+    for (const Grid& g : a.grids) {
+        y += line_height / 2;
+        if (!g.title.empty()) paragraph(g.title);
+        const std::vector<size_t> widths = widths_of(g);
+        const auto row = [&](const std::vector<std::string>& cells, std::string_view style) {
+            size_t at = 0;
+            for (size_t i = 0; i < cells.size(); at += widths[i++] + gap) put(at, cells[i], style);
+            y += line_height;
+        };
+        row(g.header, " font-weight=\"bold\"");
+        size_t letters = 0;
+        for (const size_t w : widths) letters += w + gap;
+        body +=
+            fmt::format("<path d=\"M{} {}h{}\" stroke=\"#333\"/>\n", margin, y, letters * letter);
+        for (const auto& cells : g.rows) row(cells, "");
+    }
+    if (!a.notes.empty()) y += line_height / 2;
+    for (const std::string& n : a.notes) paragraph(n);
+    return fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+        "height=\"{1}\" role=\"img\"><title>{2}</title><style>text{{font:12px monospace;"
+        "white-space:pre}}</style><rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n{3}</svg>",
+        2 * margin + width * letter + letter, y + margin, escaped(a.line), body);
+}
+
 }  // namespace
 
 std::optional<Format> format_named(std::string_view name) {
@@ -246,8 +293,8 @@ std::optional<std::string> render(const Answer& a, Format format) {
         case Format::json:
             return a.data.dump(1) + "\n";
         case Format::svg:
-            if (!a.svg) return std::nullopt;
-            return a.svg() + "\n";
+            if (!a.error.empty()) return std::nullopt;
+            return (a.svg ? a.svg() : picture(a)) + "\n";
         case Format::html:
             return html(a);
     }

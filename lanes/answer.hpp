@@ -24,7 +24,7 @@ struct Answer {
     std::vector<Grid> grids;
     std::vector<std::string> notes;  // and after them
     nlohmann::ordered_json data;
-    std::function<std::string()> svg;  // a picture, drawn where it is wanted; empty: there is none
+    std::function<std::string()> svg;  // a picture, drawn where it is wanted; empty: of the text
     std::string error;  // wrong input, and what would be right; all else is empty then
 };
 
@@ -39,7 +39,7 @@ enum class Format : uint8_t { text, markdown, csv, json, svg, html };
 inline constexpr std::string_view format_names = "text, markdown, csv, json, svg, html";
 std::optional<Format> format_named(std::string_view name);
 
-// nullopt: the answer has no picture (svg) or no table (csv).
+// nullopt: the answer has no table (csv), or there is none.
 std::optional<std::string> render(const Answer& a, Format format);
 
 // Text that stands in HTML, SVG or XML.

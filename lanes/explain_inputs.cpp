@@ -51,8 +51,8 @@ std::optional<uint64_t> bits_of_text(Type type, std::string_view text) {
     double value = 0;
     const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
     const auto [end, problem] = std::from_chars(begin, text.data() + text.size(), value);
-    const bool range = problem == std::errc::result_out_of_range;
-    if ((problem != std::errc() && !range) || end != text.data() + text.size() ||
+    // Also where no double is near enough: 1e400 is written inf, or as the bits that are meant.
+    if (problem != std::errc() || end != text.data() + text.size() ||
         begin == text.data() + text.size())
         return std::nullopt;
     return launch::bits_of(type, value);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdlib>
 
 namespace lockwarp::lanes {
 
@@ -30,10 +31,12 @@ class Reader {
         : whole(text), lane_number(lane), stride_bytes(stride) {}
 
     std::optional<uint32_t> all(std::string& error) {
-        const uint32_t value = sum(1);
+        const int64_t value = sum(1);
         skip();
         if (problem.empty() && at != whole.size()) fail("an operator");
-        if (problem.empty()) return value;
+        if (problem.empty() && (value < 0 || value > UINT32_MAX))
+            problem = fmt::format("'{}' is {}: not a number of 32 bits", whole, value);
+        if (problem.empty()) return static_cast<uint32_t>(value);
         error = problem;
         return std::nullopt;
     }
@@ -56,50 +59,62 @@ class Reader {
         return nullptr;
     }
 
-    uint32_t sum(int level) {
-        uint32_t left = one();
+    // What an operator makes of two values; the values of a shift and a division are not negative.
+    // Operands are within 32 bits and a sign.
+    int64_t applied(std::string_view op, int64_t left, int64_t right) {
+        const bool is_shift = op == "<<" || op == ">>";
+        if ((is_shift || op == "/" || op == "%") && (left < 0 || right < 0)) {
+            fail("no negative value");
+            return 0;
+        }
+        if (is_shift && right > 31) {
+            fail("a shift by at most 31");
+            return 0;
+        }
+        switch (op[0]) {
+            case '<':
+                return left << right;
+            case '>':
+                return left >> right;
+            case '|':
+                return left | right;
+            case '^':
+                return left ^ right;
+            case '&':
+                return left & right;
+            case '+':
+                return left + right;
+            case '-':
+                return left - right;
+            case '*': {
+                int64_t product = INT64_MAX;  // where it has over 64 bits
+                return __builtin_mul_overflow(left, right, &product) ? INT64_MAX : product;
+            }
+            default:
+                break;
+        }
+        if (right == 0) {
+            fail("a number other than 0");
+            return 0;
+        }
+        return op[0] == '/' ? left / right : left % right;
+    }
+
+    int64_t sum(int level) {
+        int64_t left = one();
         for (const Operator* o = next_operator(); o != nullptr && o->level >= level;
              o = next_operator()) {
             at += o->text.size();
-            const uint32_t right = sum(o->level + 1);
+            const int64_t right = sum(o->level + 1);
             if (!problem.empty()) return 0;
-            switch (o->text[0]) {
-                case '<':
-                    left = right < 32 ? left << right : 0;
-                    break;
-                case '>':
-                    left = right < 32 ? left >> right : 0;
-                    break;
-                case '|':
-                    left |= right;
-                    break;
-                case '^':
-                    left ^= right;
-                    break;
-                case '&':
-                    left &= right;
-                    break;
-                case '+':
-                    left += right;
-                    break;
-                case '-':
-                    left -= right;
-                    break;
-                case '*':
-                    left *= right;
-                    break;
-                default:
-                    if (right == 0) {
-                        fail("a number other than 0");
-                        return 0;
-                    }
-                    left = o->text[0] == '/' ? left / right : left % right;
-            }
+            left = applied(o->text, left, right);
+            if (std::abs(left) > UINT32_MAX) fail("a value of 32 bits");
+            if (!problem.empty()) return 0;
         }
         return left;
     }
 
-    uint32_t one() {
+    int64_t one() {
         skip();
         if (++depth > 100) fail("something less deep");
         if (at >= whole.size()) {
@@ -108,7 +123,7 @@ class Reader {
         }
         if (whole[at] == '(') {
             ++at;
-            const uint32_t value = sum(1);
+            const int64_t value = sum(1);
             skip();
             if (at >= whole.size() || whole[at] != ')')
                 fail("')'");

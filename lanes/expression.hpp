@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer expressions of a lane: "(lane%16)*stride + lane/16*16", with C's operators on 32 bits.
+// Integer expressions of a lane: "(lane%16)*stride + lane/16*16", with C's operators. Nothing
+// wraps: where C's 32 bits would, it is an error.
 #pragma once
 
 #include <cstdint>

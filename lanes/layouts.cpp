@@ -115,7 +115,11 @@ Answer layout(const Instruction& i, std::string_view name) {
         "index = row + rows * column of (m,k), (n,k) or (m,n); a mode's leftmost number runs "
         "fastest. The first mode is the thread, the second the value in the order of its "
         "registers.");
-    if (!i.cute.empty() && i.cute != name) out.notes.push_back("CuTe: " + i.cute);
+    if (name.find("C64C64C64") != std::string_view::npos)
+        out.notes.push_back("Each value is a complex<double>, where that of " + i.cute +
+                            " is a double.");
+    else if (!i.cute.empty() && i.cute != name)
+        out.notes.push_back("CuTe: " + i.cute);
     out.grids.push_back(std::move(g));
     return out;
 }

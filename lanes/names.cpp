@@ -55,6 +55,19 @@ Words without_orders(Words words) {
     return words;
 }
 
+// Of "m16n8k32.s32.s8" those whose operands have no types but s32 and s8; all where none is so.
+std::vector<std::string> without_unwritten_types(const std::vector<std::string>& keys,
+                                                 const Words& asked) {
+    std::vector<std::string> out;
+    for (const std::string& key : keys)
+        if (std::ranges::all_of(meaning(key), [&](const std::string& w) {
+                return isa::type_named("." + w) == isa::Type::none ||
+                       std::ranges::find(asked, w) != asked.end();
+            }))
+            out.push_back(key);
+    return out.empty() ? keys : out;
+}
+
 struct Spelled {
     std::string key;
     Words words, ptx;
@@ -184,8 +197,19 @@ std::string warpgroup_key(const std::vector<std::string>& words, const std::stri
                        types[1] == "b1" ? ".and.popc" : "");
 }
 
+// Products of complex<double>, and on SM80 with Gauss's three real ones: CuTe's layouts of them are
+// those of the real operation, whose values are complex then (cute/atom/mma_traits_sm80.hpp,
+// _sm90).
+bool is_complex(const std::vector<std::string>& words, std::string_view shape) {
+    const bool is_first = shape == "m8n8k4";
+    return words[0] == (is_first ? "SM80" : "SM90") &&
+           (words[2] == "C64C64C64C64" || (is_first && words[2] == "GC64C64C64GC64"));
+}
+
 // "SM80", "16x8x16", "F32F16F16F32", "TN" and after it "SATURATE", "XORPOPC" or "ANDPOPC"
 std::string mma_key(const std::vector<std::string>& words, const std::string& shape) {
+    if (words.size() == 4 && words[3] == "TN" && is_complex(words, shape))
+        return fmt::format("mma.{}.f64.f64.f64.f64", shape);
     const std::vector<std::string> types = type_words(words[2]);
     const std::string& orders = words[3];
     const bool is_order = orders == "TN" || orders == "NT" || orders == "NN" || orders == "TT";
@@ -261,6 +285,7 @@ Found find(std::string_view name, std::optional<isa::Arch> arch) {
             if (key.find(".row.col.") != std::string::npos) usual.push_back(key);
         if (!usual.empty()) near = usual;
     }
+    if (near.size() > 1) near = without_unwritten_types(near, asked);
     if (near.size() == 1) return make(near[0], arch);
     if (near.empty())
         return {std::nullopt, fmt::format("no instruction '{}'{}", name, suggestion(name))};

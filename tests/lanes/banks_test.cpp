@@ -109,9 +109,11 @@ TEST(Expressions, OfLaneAndStride) {
     EXPECT_EQ(value("(lane%16)*stride + lane/16*16"), 5 * 80 + 16u);
     EXPECT_EQ(value("lane ^ lane>>2 & 3 | 0x100"), ((21u ^ (21u >> 2 & 3u)) | 0x100u));
     EXPECT_EQ(value("100 - 10 - 1"), 89u);
-    EXPECT_EQ(value("1<<40"), 0u);
-    for (const char* text : {"", "lane+", "lane/0", "(lane", "lane)", "x", "1 2", "4294967296",
-                             "lane%(stride-stride)"})
+    EXPECT_EQ(value("(lane - 22) + 5"), 4u);
+    EXPECT_EQ(value("1<<31"), 1u << 31);
+    for (const char* text : {"1<<32", "1<<40", "2<<31", "65536*65536", "4294967295*4294967295",
+                             "4294967295+1", "lane-22", "(lane-22)/2", "", "lane+", "lane/0",
+                             "(lane", "lane)", "x", "1 2", "4294967296", "lane%(stride-stride)"})
         EXPECT_FALSE(value(text)) << text;
     EXPECT_FALSE(value(std::string(399, '(')));
     EXPECT_FALSE(value(std::string(100000, '1')));
