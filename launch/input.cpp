@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/input.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "launch/nvcc.hpp"
@@ -29,6 +30,17 @@ std::string target_of(const std::string& ptx_path) {
     std::vector<ptx::Diagnostic> ignored;
     const std::optional<isa::Arch> arch = isa::target_arch(parsed.module, ignored);
     return arch ? std::string(isa::row(*arch).name) : std::string{};
+}
+
+// A text has no control characters but blanks; of a file that is none, every other byte would be an
+// error of its own.
+bool is_text(std::string_view bytes) {
+    constexpr size_t looked_at = 1 << 16;
+    bytes = bytes.substr(0, looked_at);
+    const auto wrong = std::ranges::count_if(
+        bytes, [](char c) { return static_cast<unsigned char>(c) < 32 && (c < '\t' || c > '\r'); });
+    constexpr ptrdiff_t tolerated = 8;  // they are shown with their places
+    return wrong <= tolerated;
 }
 
 }  // namespace
@@ -69,6 +81,7 @@ Result<Input> read_input(const std::vector<std::string>& files, const std::strin
         }
         in.source = std::move(*ptx);
     }
+    if (!is_text(in.source)) return failure(in.ptx_path + ": not a text, and so no PTX");
     ptx::Parsed parsed = ptx::parse(in.source);
     if (!parsed.diagnostics.empty())
         return tl::unexpected(refused(in, std::move(parsed.diagnostics)));

@@ -7,11 +7,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 #include <vector>
+
+#include "launch/unfinished.hpp"
 
 extern char** environ;
 
@@ -37,6 +40,49 @@ std::string find_nvcc() {
     return {};
 }
 
+// Starts a process that leads a group of its own, so that what it starts in turn ends with it.
+// Its temporary files are in `folder`.
+int start(const std::string& program, char* const* argv, const std::string& folder, pid_t& child) {
+    std::string temporary = "TMPDIR=" + folder;
+    std::vector<char*> variables{temporary.data()};
+    for (char** v = environ; *v != nullptr; ++v)
+        if (!std::string_view(*v).starts_with("TMPDIR=")) variables.push_back(*v);
+    variables.push_back(nullptr);
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    sigset_t usual;
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    ::posix_spawnattr_setsigdefault(&attributes, &usual);
+    ::posix_spawnattr_setpgroup(&attributes, 0);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+    const int failed =
+        ::posix_spawn(&child, program.c_str(), nullptr, &attributes, argv, variables.data());
+    ::posix_spawnattr_destroy(&attributes);
+    return failed;
+}
+
+// What went wrong of the compilation of `path`.
+std::optional<std::string> run_to_end(const std::string& nvcc, char* const* argv,
+                                      const std::string& folder, const std::string& path) {
+    pid_t child = 0;
+    if (const int failed = start(nvcc, argv, folder, child); failed != 0)
+        return nvcc + ": " + std::strerror(failed);
+    {
+        // Its number is its own until it is waited for.
+        const RunningChild running(child);
+        siginfo_t ended{};
+        while (::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) < 0 &&
+               errno == EINTR) {
+        }
+    }
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::nullopt;
+    return path + (WIFSIGNALED(status) ? ": nvcc was ended" : ": nvcc could not compile it");
+}
+
 }  // namespace
 
 Result<std::string> compile_cuda(const std::string& path, const std::string& arch) {
@@ -49,28 +95,16 @@ Result<std::string> compile_cuda(const std::string& path, const std::string& arc
     std::string folder = (fs::temp_directory_path(error) / "lockwarp.XXXXXX").string();
     if (error || ::mkdtemp(folder.data()) == nullptr)
         return failure("no temporary folder: " + std::string(std::strerror(errno)));
+    const Temporary removed(folder);
     const std::string output = folder + "/out.ptx";
     std::vector<std::string> words{nvcc, "-ptx", "-o", output, path};
     if (arch.starts_with("sm_")) words.push_back("-arch=compute_" + arch.substr(3));
     std::vector<char*> argv;
     for (std::string& w : words) argv.push_back(w.data());
     argv.push_back(nullptr);
-    pid_t child = 0;
-    std::optional<std::string> wrong;
-    if (const int failed =
-            ::posix_spawn(&child, nvcc.c_str(), nullptr, nullptr, argv.data(), environ);
-        failed != 0) {
-        wrong = nvcc + ": " + std::strerror(failed);
-    } else {
-        int status = 0;
-        while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-        }
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-            wrong = path + ": nvcc could not compile it";
-    }
-    Result<std::string> ptx = wrong ? failure(*wrong) : read_text(output, max_ptx_bytes);
-    fs::remove_all(folder, error);
-    return ptx;
+    if (std::optional<std::string> wrong = run_to_end(nvcc, argv.data(), folder, path))
+        return failure(*wrong);
+    return read_text(output, max_ptx_bytes);
 }
 
 }  // namespace lockwarp::launch
