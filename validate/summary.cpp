@@ -92,6 +92,8 @@ std::string merge(Summary& sum, const Summary& more) {
     const bool first = sum.command.empty() && sum.cases == 0;
     if (!first && sum.command != more.command)
         return "a report of '" + more.command + "' cannot be added to one of '" + sum.command + "'";
+    if (!first && (sum.skipped.empty() != more.skipped.empty()))
+        return "one of the runs was skipped: " + sum.skipped + more.skipped;
     std::vector<CaseResult> results = sum.results;
     results.insert(results.end(), more.results.begin(), more.results.end());
     std::ranges::stable_sort(results, result_before);
@@ -101,6 +103,7 @@ std::string merge(Summary& sum, const Summary& more) {
     if (std::string why = join_seeds(seeds, more.seeds); !why.empty()) return why;
 
     sum.command = more.command;
+    sum.skipped = more.skipped;
     join_devices(sum.devices, more.devices);
     sum.cases = plus(sum.cases, more.cases);
     accumulate(sum.counts, more.counts);

@@ -55,6 +55,7 @@ struct Summary {
     std::vector<CaseResult> results;
     std::vector<Seeds> seeds;  // fuzz: in order, none twice, neighbours joined
     double seconds = 0;        // merged: of the longest
+    std::string skipped;       // why nothing was run (there is no GPU); empty: it was run
 };
 
 // The order of results: numbers in the names compare as numbers, "seed 9" before "seed 10".
@@ -62,7 +63,8 @@ bool name_before(std::string_view a, std::string_view b);
 
 // Adds `more` to `sum`: counts are added (and stay at the largest number where they would pass it),
 // devices joined (each once), results ordered. Refuses (a sentence, `sum` unchanged) where the
-// commands differ or one result or seed is in both. A `sum` that is still empty takes any command.
+// commands differ, one result or seed is in both, or one of them was skipped. A `sum` that is still
+// empty takes any command.
 std::string merge(Summary& sum, const Summary& more);
 
 // Adds one case's report, and its seconds. `keep`: also where it is identical. An identical result

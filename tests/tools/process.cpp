@@ -99,6 +99,8 @@ Ended run(const Folder& folder, const std::vector<std::string>& arguments,
     return finish(start(folder, arguments, environment));
 }
 
+std::string program() { return LOCKWARP_PROGRAM; }
+
 std::string too_wide(const std::string& text) {
     std::string out;
     for (size_t at = 0; at < text.size();) {

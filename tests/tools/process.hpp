@@ -42,6 +42,9 @@ Ended finish(const Started& started);
 Ended run(const Folder& folder, const std::vector<std::string>& arguments,
           const std::vector<std::string>& environment = {});
 
+// The built command, for a shell.
+std::string program();
+
 // The lines of a text that are wider than 100 columns.
 std::string too_wide(const std::string& text);
 

@@ -121,7 +121,6 @@ TEST(Questions, WrongOnesExitWith2AndSayWhatIsRight) {
         {"info m16n8k16", "fits"},
         {"where SM90_64x64x16_F32F16F16_SS B 0 0", "shared memory"},
         {"layout m16n8k16.f32.f16 --format png", "text, markdown, csv, json, svg, html"},
-        {"swizzle 3,4,3 --format svg", "no svg form"},
         {"compat C:m16n8k16.f32.f16 m16n8k16.f32.f16", "OPERAND:INSN"},
         {"compat C:m16n8k16.f32.f16 A:m8n8k4.f32.f16.f16.f32", "lanes"},
         {"explain m16n8k16.f32.f16 A 0 0", "is not D"},
@@ -152,7 +151,12 @@ TEST(Questions, EveryFormat) {
     for (const char* command :
          {"table m8n8k4.f32.f16.f16.f32 A", "where m16n8k16.f32.f16 A 3 7", "info ldmatrix.x4",
           "what m16n8k16.f32.f16 D --lane 3 --reg 1", "layout SM80_16x8x16_F32F16F16F32_TN",
-          "banks ldmatrix.x4 --stride 128", "ldmatrix x2 --stride 80", "movmatrix"})
+          "banks ldmatrix.x4 --stride 128", "ldmatrix x2 --stride 80", "movmatrix",
+          "layout SM90_16x8x16_C64C64C64C64_TN", "swizzle 3,4,3 0x80",
+          "layout wmma.m16n16k16.f32.f16.f16.f32 --diff sm_70 sm_80",
+          "compat C:m16n8k16.f32.f16 A:m16n8k16.f32.f16", "descriptor decode 0x4000004000010000",
+          "equiv m16n8k16.f32.f16@sm_80 m16n8k16.f32.f16@sm_86",
+          "explain m16n8k8.f32.bf16 D 0 0 --a lanes:2,1,1,1 --b lanes:1,1 --c 0"})
         for (const char* format : {"text", "markdown", "csv", "json", "svg", "html"}) {
             const Folder folder;
             std::vector<std::string> words = words_of(command);
@@ -204,6 +208,11 @@ TEST(InFlight, WhatIsEarlyAndWhatIsNot) {
           Case{copies + all + bar, nullptr}, Case{copies + one + bar, "has not waited"},
           Case{copies + empty + one + bar, nullptr},
           Case{uncommitted + zero + bar, "has not waited"}, Case{uncommitted + all + bar, nullptr},
+          // A second copy into what the other warp may still read.
+          Case{copies + zero + bar + copies, "a barrier that both meet comes before"},
+          Case{copies + zero + bar + copies + bar, "has not waited"},
+          Case{copies + zero + bar + copies + zero, "has met no barrier"},
+          Case{copies + zero + bar + bar + copies + zero + bar, nullptr},
           // Overwritten by a store: no longer what was copied.
           Case{copies + "\tst.shared.v4.u32 [%r4], {%r1, %r1, %r1, %r1};\n" + bar, nullptr}}) {
         const Ended e = checked(c.before_read);

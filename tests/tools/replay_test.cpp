@@ -89,6 +89,38 @@ TEST(Replay, AFolderOfThem) {
     EXPECT_TRUE(found[0].ends_with("set/b.lwr") && found[2].ends_with("set/more/a.lwr"));
 }
 
+TEST(Replay, ALinkThatLeadsBackAddsNothing) {
+    const Folder folder;
+    fs::create_directory(folder.path / "set");
+    record_kernel(folder, "mma_m16n8k16", "set/a.lwr");
+    folder.write("set/damaged.lwr", folder.read("set/a.lwr").substr(0, 100));
+    fs::create_symlink(".", folder.path / "set/loop");
+    for (const std::vector<std::string>& named : {std::vector<std::string>{"set"},
+                                                  {"set", "set/loop"},
+                                                  {"set/a.lwr", "./set/loop", "set"}}) {
+        std::vector<std::string> words{"replay"};
+        words.insert(words.end(), named.begin(), named.end());
+        const Ended e = run(folder, words);
+        EXPECT_EQ(e.status, 2);
+        EXPECT_TRUE(e.out.starts_with("FAILED: 1 of 2 recordings not compared, ")) << e.out;
+        EXPECT_EQ(std::ranges::count(e.err, '\n'), 1) << e.err;
+    }
+}
+
+TEST(Replay, InParts) {
+    const Folder folder;
+    fs::create_directory(folder.path / "set");
+    for (const char* name : {"set/a.lwr", "set/b.lwr", "set/c.lwr"})
+        record_kernel(folder, "mma_m16n8k16", name);
+    EXPECT_TRUE(run(folder, {"replay", "set", "--shard", "1/2"})
+                    .out.starts_with("identical: 2 recordings, "));
+    EXPECT_TRUE(
+        run(folder, {"replay", "set", "--shard", "2/2"}).out.starts_with("identical: 128 "));
+    const Ended e = run(folder, {"replay", "set", "--shard", "4/4"});
+    EXPECT_EQ(e.status, 2);
+    EXPECT_EQ(e.err, "error: shard 4/4 (--shard): 3 recordings are too few for so many shards\n");
+}
+
 TEST(Replay, ADifferenceIsShown) {
     const Folder folder;
     const Recorded r = record_kernel(folder, "gemm_sm80", "differs.lwr", isa::Arch::sm_80);

@@ -36,8 +36,9 @@ TEST(Run, AKernelOfTheProject) {
     char bits[16];
     std::snprintf(bits, sizeof bits, "0x%02x%02x", static_cast<unsigned char>(bytes[1]),
                   static_cast<unsigned char>(bytes[0]));
-    EXPECT_TRUE(contains(e.out, std::string("\n") + bits + " 0x")) << bits;
-    EXPECT_TRUE(contains(e.out, "\n0.124 0.316 ")) << e.out;
+    EXPECT_TRUE(contains(e.out, std::string("\n       0      1\n0 ") + bits + " 0x")) << bits;
+    EXPECT_TRUE(contains(e.out, "\n        0      1 ")) << e.out;
+    EXPECT_TRUE(contains(e.out, "\n 0  0.124  0.316 ")) << e.out;
 }
 
 TEST(Run, TheSameBytesWithAnyNumberOfThreads) {

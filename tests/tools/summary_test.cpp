@@ -371,6 +371,41 @@ TEST(SummaryGithub, Annotations) {
     EXPECT_TRUE(has(lines, "::error title=lockwarp fuzz::21 more: DIFFERS: 30 of 30 cases"));
 }
 
+// The headline and the table count the same cases.
+TEST(SummaryGithub, TheTableAgreesWithTheHeadline) {
+    Summary s;
+    s.command = "replay";
+    add(s, case_of("a", Verdict::differs, 5), true);
+    add(s, case_of("b", Verdict::failed, 0), true);
+    add(s, case_of("c", Verdict::failed, 0), true);
+    const std::string text = github_markdown(s);
+    EXPECT_TRUE(has(text, "FAILED\\: 2 of 3 cases could not be compared\\, 1 differs\n")) << text;
+    EXPECT_TRUE(has(text, "| cases | 1 | 1 |\n")) << text;
+    Summary nothing;
+    nothing.command = "replay";
+    add(nothing, case_of("a", Verdict::failed, 0), true);
+    EXPECT_TRUE(has(github_markdown(nothing), "| cases | 0 | 0 |\n"));
+}
+
+TEST(Summary, ARunThatWasSkipped) {
+    Summary s;
+    s.command = "validate";
+    s.skipped = "validate needs a GPU: none <here>";
+    EXPECT_EQ(answer(s), "skipped: validate needs a GPU: none <here>");
+    EXPECT_TRUE(has(summary_json(s), "\"verdict\": \"skipped\""));
+    const std::string junit = summary_junit(s);
+    EXPECT_TRUE(has(junit, " tests=\"1\" failures=\"0\" errors=\"0\" ")) << junit;
+    EXPECT_TRUE(has(junit, " skipped=\"1\">")) << junit;
+    EXPECT_TRUE(has(junit, "<skipped message=\"validate needs a GPU: none &lt;here&gt;\"/>"));
+    EXPECT_TRUE(github_annotations(s).starts_with("::notice title=lockwarp validate::skipped"));
+    const launch::Result<Summary> read = parse_summary(summary_json(s), "r.json");
+    ASSERT_TRUE(read.has_value()) << read.error().sentence;
+    EXPECT_EQ(read->skipped, s.skipped);
+    Summary ran = three_cases();
+    EXPECT_EQ(validate::merge(ran, s),
+              "one of the runs was skipped: validate needs a GPU: none <here>");
+}
+
 TEST(SummaryGithub, Markdown) {
     EXPECT_EQ(github_markdown(three_cases()),
               "### lockwarp validate\n\n"

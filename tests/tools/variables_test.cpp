@@ -54,9 +54,10 @@ TEST(Variables, AreWhatTheLaunchFileSays) {
     EXPECT_EQ(e.status, 0) << e.err;
     const std::string printed = e.out.substr(e.out.find('\n') + 1);
     EXPECT_TRUE(
-        printed.starts_with("0x0000000040000000\n0x0807060504030201\n"
-                            "0xffffffffffffffff\n0x000000000000000c\n"
-                            "0x3fe0000000000000\n0x3ff0000000000000\n"))
+        printed.starts_with("                   0\n"
+                            "0 0x0000000040000000\n1 0x0807060504030201\n"
+                            "2 0xffffffffffffffff\n3 0x000000000000000c\n"
+                            "4 0x3fe0000000000000\n5 0x3ff0000000000000\n"))
         << printed;
 }
 

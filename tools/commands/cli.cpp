@@ -10,6 +10,10 @@
 #include "lockwarp/version.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
+#include "tools/commands/usage.hpp"
+#include "tools/process.hpp"
+#include "tools/report/summary_text.hpp"
+#include "tools/signals.hpp"
 
 namespace lockwarp::tools {
 
@@ -60,6 +64,20 @@ std::string footer_of(const Command& c, std::string notes) {
     return notes;
 }
 
+// Names from files may hold what a terminal takes for a command.
+class CleanSink : public spdlog::sinks::stderr_color_sink_mt {
+  public:
+    void log(const spdlog::details::log_msg& message) override {
+        const std::string text =
+            clean(std::string_view(message.payload.data(), message.payload.size()));
+        spdlog::details::log_msg cleaned = message;
+        cleaned.payload = text;
+        spdlog::sinks::stderr_color_sink_mt::log(cleaned);
+    }
+};
+
+bool can_be_interrupted(const Command& c) { return c.exits.find("130") != std::string_view::npos; }
+
 void wrap_descriptions(CLI::App& app) {
     for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
         for (CLI::Option* option : command->get_options())
@@ -71,30 +89,43 @@ void wrap_descriptions(CLI::App& app) {
 }  // namespace
 
 int command_line(int argc, char** argv) {
-    spdlog::set_default_logger(spdlog::stderr_color_st("lockwarp"));
+    prepare_process();
+    catch_interrupts();
+    spdlog::set_default_logger(
+        std::make_shared<spdlog::logger>("lockwarp", std::make_shared<CleanSink>()));
     spdlog::set_pattern("%^%l%$: %v");
     CLI::App app{std::string(about), "lockwarp"};
     app.set_version_flag("--version", "lockwarp " + std::string(version));
     app.require_subcommand(1);
     app.footer(std::string(examples));
+    app.failure_message(usage_message);
     app.get_formatter()->column_width(left_column);
     int status = done;
     for (const Command& c : commands) {
         c.add(app, status);
         CLI::App& added = *app.get_subcommands([](CLI::App*) { return true; }).back();
         if (!c.group.empty()) added.group(std::string(c.group));
+        if (can_be_interrupted(c)) add_time_limit(added);
+        check_values(added);
         const std::string inherited = app.get_footer();
-        for (CLI::App* below : added.get_subcommands([](CLI::App*) { return true; }))
+        for (CLI::App* below : added.get_subcommands([](CLI::App*) { return true; })) {
             if (below->get_footer() == inherited) below->footer(std::string(c.exits));
+            check_values(*below);
+        }
         added.footer(footer_of(c, added.get_footer() == inherited ? "" : added.get_footer()));
     }
     wrap_descriptions(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
-        return app.exit(e) == 0 ? done : wrong_input;
+        return flushed(app.exit(e) == 0 ? done : wrong_input);
+    } catch (...) {
+        return refuse_current_exception();
     }
-    return status;
+    status = flushed(status);
+    if (!interrupted_now() || status == done) return status;
+    spdlog::error("{}", why_interrupted());
+    return interrupted;
 }
 
 }  // namespace lockwarp::tools

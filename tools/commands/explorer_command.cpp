@@ -21,6 +21,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/report/failure.hpp"
+#include "tools/report/report_options.hpp"
 
 namespace lockwarp::tools {
 
@@ -126,12 +127,14 @@ void add_explorer(CLI::App& app, int& status) {
 }
 
 int explorer_command(const ExplorerCommand& o) {
+    // Before the seconds that the page takes.
+    if (const launch::Result<void> held = check_output(o.out); !held) return refuse(held.error());
     const std::string page = lanes::explorer_page(version, traces());
     if (const launch::Result<void> written = launch::write_text(o.out, page); !written)
         return refuse(written.error());
     fmt::print("{}: {:.1f} MB, {} instructions\n", o.out, static_cast<double>(page.size()) / 1e6,
                lanes::all_keys().size());
-    return std::fflush(stdout) == 0 ? done : wrong_input;
+    return done;
 }
 
 }  // namespace lockwarp::tools

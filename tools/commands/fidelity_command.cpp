@@ -214,7 +214,7 @@ int fidelity_command(const FidelityCommand& command) {
         const launch::Result<RecordedTable> table = recorded_table(command.from);
         if (!table) return refuse(table.error());
         fmt::print("{}", table->text);
-        return std::fflush(stdout) == 0 ? done : refuse("the output could not be written");
+        return done;
     }
     std::vector<const isa::ArchRow*> archs;
     const std::optional<isa::Arch> named = isa::arch_named(command.arch);
@@ -235,7 +235,7 @@ int fidelity_command(const FidelityCommand& command) {
         fmt::print("\nlockwarp fidelity --arch {} has a line for each instruction\n",
                    archs.back()->name);
     }
-    return std::fflush(stdout) == 0 ? done : refuse("the output could not be written");
+    return done;
 }
 
 std::string fidelity_note(const isa::Program& program, const ptx::Module& module) {

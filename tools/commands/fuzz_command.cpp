@@ -26,15 +26,18 @@ namespace {
 
 // Each found case in a folder of its own: a kernel and its launch file.
 launch::Result<void> save(const std::string& folder, const std::vector<validate::Found>& found) {
+    launch::Outputs outputs;
     for (size_t i = 0; i < found.size(); ++i) {
         const std::filesystem::path place =
             std::filesystem::path(folder) / fmt::format("{:04}", i + 1);
         launch::Result<void> written = launch::make_folder(place.string());
-        if (written) written = launch::write_text((place / "case.ptx").string(), found[i].ptx);
-        if (written) written = launch::write_text((place / "case.json").string(), found[i].json);
+        if (written)
+            written = outputs.add((place / "case.ptx").string(), std::string_view(found[i].ptx));
+        if (written)
+            written = outputs.add((place / "case.json").string(), std::string_view(found[i].json));
         if (!written) return written;
     }
-    return {};
+    return outputs.commit();
 }
 
 std::optional<isa::Arch> arch_named(const std::string& name) {
@@ -77,10 +80,10 @@ void add_fuzz(CLI::App& app, int& status) {
     fuzz->add_option("--seed", o.seed, "of the first program (default: 1)")->type_name("N");
     fuzz->add_option("--cases", o.cases, "programs to run (default: 100; with --time: no limit)")
         ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(uint64_t{1}, UINT64_MAX));
     fuzz->add_option("--time", o.seconds, "begin no program after so many seconds")
         ->type_name("SECONDS")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(0.001, 1e9));
     fuzz->add_option("--only", o.only, "these instructions: mma.m16n8k16,cvt,add.rn.f32")
         ->type_name("NAMES")
         ->delimiter(',')
@@ -196,13 +199,12 @@ int fuzz_command(const FuzzCommand& command) {
     if (part.count == 0)
         return refuse(shard_text(*shard) + ": " + std::to_string(command.cases) +
                       " programs are too few for so many shards");
+    if (const launch::Result<void> held = check_reports(command.reports); !held)
+        return refuse(held.error());
     const launch::Result<Engines> engines = open_engines(command);
     if (!engines) return refuse(engines.error());
-    if (engines->all.empty()) {
-        spdlog::error("fuzz needs a GPU (or --plain): {}", engines->no_gpu);
-        return no_gpu;
-    }
-    catch_interrupts();
+    if (engines->all.empty())
+        return skip("fuzz", "fuzz needs a GPU (or --plain): " + engines->no_gpu, command.reports);
     const validate::FuzzOptions options = options_of(command, part, engines->all.size());
     const validate::FuzzReport r =
         run_programs(command, options, *engines, endless ? 0 : part.count);

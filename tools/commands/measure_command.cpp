@@ -163,7 +163,6 @@ int measure_command(const MeasureCommand& command) {
     }
     if (engines->all.size() > 1)
         return refuse("--gpus " + command.engines.gpus + ": kernels are measured on one GPU");
-    catch_interrupts();
     const validate::Clocks clocks =
         measured(command, std::move(inputs), engines->arch, *engines->all[0]);
     if (interrupted_now()) {
@@ -179,7 +178,6 @@ int measure_command(const MeasureCommand& command) {
         fmt::print("FAILED: {} of {} launch files not measured\n", failed, command.files.size());
     fmt::print("{}\n", validate::device_text(engines->all[0]->device()));
     if (!clocks.points.empty()) fmt::print("{}", table(clocks.points));
-    if (std::fflush(stdout) != 0) return refuse("stdout: cannot be written");
     if (!command.out.empty()) {
         const launch::Result<void> written =
             launch::write_text(command.out, validate::clocks_json(clocks));

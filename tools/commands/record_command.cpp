@@ -111,7 +111,6 @@ int record_case(gpu::Engine& engine, isa::Arch arch, const launch::Input& in, la
         validate::grouped(*size), validate::grouped(report.counts.values),
         validate::grouped(report.counts.memory_bytes),
         validate::text_report(report, engine.device(), fs::path(in.ptx_path).filename().string()));
-    if (std::fflush(stdout) != 0) return refuse("stdout: cannot be written");
     return report.first ? differs_or_trapped : done;
 }
 
@@ -154,7 +153,6 @@ int record_command(const RecordOptions& options) {
     if (engines.all.size() > 1)
         return refuse("--gpus " + options.engine.gpus + ": a recording is of one GPU");
     gpu::Engine& engine = *engines.all[0];
-    catch_interrupts();
     if (one) return record_on(engine, engines.arch, std::move(wanted[0]), options);
 
     const fs::path folder = options.out.empty() ? "." : options.out;

@@ -17,6 +17,7 @@
 #include "tools/progress.hpp"
 #include "tools/report/failure.hpp"
 #include "tools/report/summary_text.hpp"
+#include "tools/shard.hpp"
 #include "validate/recording.hpp"
 
 namespace lockwarp::tools {
@@ -114,7 +115,7 @@ std::string answer_over(const validate::Summary& s) {
     for (const gpu::Device& d : s.devices) out += validate::device_text(d) + "\n";
     for (const CaseResult& r : s.results)
         if (r.verdict == Verdict::differs)
-            out += fmt::format("\n{}:\n{}", clean_line(r.name), r.text);
+            out += fmt::format("\n{}:\n{}", clean_line(r.name), clean(r.text));
     return out;
 }
 
@@ -135,8 +136,15 @@ launch::Result<std::vector<std::string>> find_recordings(const std::vector<std::
         std::ranges::sort(found, validate::name_before);
         out.insert(out.end(), found.begin(), found.end());
     }
+    // By whatever way to its folder (a link may lead back): it is compared, and counted, once.
     std::set<std::string> seen;
-    std::erase_if(out, [&](const std::string& path) { return !seen.insert(path).second; });
+    std::erase_if(out, [&](const std::string& path) {
+        std::error_code error;
+        const fs::path parent = fs::path(path).parent_path();
+        const fs::path folder = fs::canonical(parent.empty() ? "." : parent, error);
+        const fs::path whole = folder / fs::path(path).filename();
+        return !seen.insert(error ? path : whole.string()).second;
+    });
     return out;
 }
 
@@ -152,10 +160,11 @@ void add_replay(CLI::App& app, int& status) {
         ->add_option("--max-steps", o.max_steps,
                      "trap when a warp has retired N instructions (default: no limit)")
         ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(uint64_t{1}, UINT64_MAX));
     replay->add_option("--threads", o.threads, "cores to use (default: all)")
         ->type_name("N")
         ->check(CLI::Range(1u, 1024u));
+    add_shard_option(*replay, o.shard);
     add_report_options(*replay, o.reports);
     replay->callback([shared, &status] { status = replay_command(*shared); });
 }
@@ -163,12 +172,20 @@ void add_replay(CLI::App& app, int& status) {
 int replay_command(const ReplayOptions& options) {
     const launch::Result<std::vector<std::string>> found = find_recordings(options.files);
     if (!found) return refuse(found.error());
-    const std::vector<std::string>& files = *found;
+    const launch::Result<Shard> shard = choose_shard(options.shard);
+    if (!shard) return refuse(shard.error());
+    const Part part = part_of(*shard, found->size());
+    if (part.count == 0)
+        return refuse(fmt::format("{}: {} are too few for so many shards", shard_text(*shard),
+                                  counted(found->size(), "recording")));
+    const auto first = found->begin() + static_cast<std::ptrdiff_t>(part.first);
+    const std::vector<std::string> files(first, first + static_cast<std::ptrdiff_t>(part.count));
+    if (const launch::Result<void> held = check_reports(options.reports); !held)
+        return refuse(held.error());
     validate::Options how;
     how.threads = options.threads;
     if (options.max_steps != 0) how.max_steps = options.max_steps;
     how.stop = &interrupt_flag();
-    catch_interrupts();
     validate::Summary summary;
     summary.command = "replay";
     std::string only;  // the text of a single recording's result
@@ -185,15 +202,17 @@ int replay_command(const ReplayOptions& options) {
         }
     }
     if (interrupted_now()) {
-        spdlog::error("stopped after {}", counted(summary.cases, "recording"));
+        // What was finished is said.
+        if (summary.cases != 0) fmt::print("{}", answer_over(summary));
+        spdlog::error("stopped after {} of {}", validate::grouped(summary.cases),
+                      counted(files.size(), "recording"));
         return interrupted;
     }
     const Verdict verdict = validate::verdict(summary);
     if (files.size() > 1)
         fmt::print("{}", answer_over(summary));
     else if (verdict != Verdict::failed)
-        fmt::print("{}", only);
-    if (std::fflush(stdout) != 0) return refuse("stdout: cannot be written");
+        fmt::print("{}", clean(only));
     if (const launch::Result<void> written = write_reports(summary, options.reports); !written)
         return refuse(written.error());
     return status_of(verdict);

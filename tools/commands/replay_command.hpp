@@ -18,6 +18,7 @@ struct ReplayOptions {
     std::vector<std::string> files;  // recordings, and folders of them
     uint64_t max_steps = 0;          // 0: no limit
     unsigned threads = 0;
+    std::string shard;
     ReportOptions reports;
 };
 

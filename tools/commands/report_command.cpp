@@ -17,6 +17,10 @@ namespace lockwarp::tools {
 
 namespace {
 
+int status_of(const validate::Summary& s) {
+    return s.skipped.empty() ? tools::status_of(validate::verdict(s)) : no_gpu;
+}
+
 bool flushed() { return std::fflush(stdout) == 0; }
 
 int merge(const ReportCommand& command) {
@@ -34,7 +38,7 @@ int merge(const ReportCommand& command) {
     if (!flushed()) return refuse("stdout: cannot be written");
     if (const launch::Result<void> written = write_reports(sum, command.options); !written)
         return refuse(written.error());
-    return status_of(validate::verdict(sum));
+    return status_of(sum);
 }
 
 int show(const ReportCommand& command) {
@@ -42,7 +46,7 @@ int show(const ReportCommand& command) {
     if (!s) return refuse(s.error());
     fmt::print("{}", summary_text(*s));
     if (!flushed()) return refuse("stdout: cannot be written");
-    return status_of(validate::verdict(*s));
+    return status_of(*s);
 }
 
 }  // namespace
@@ -55,7 +59,7 @@ void add_report(CLI::App& app, int& status) {
     report->require_subcommand(1);
     report->footer(
         "Exit status: as that of the runs: 0 identical; 1 a difference; 2 a case could not be "
-        "compared,\nor a report not read.");
+        "compared,\nor a report not read; 77 they were skipped.");
     CLI::App* merge = report->add_subcommand(
         "merge", "Add up the reports of shards: the report of one run of everything");
     merge->add_option("FILES", command.files, "reports of one command; no case may be in two")

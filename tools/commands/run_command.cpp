@@ -36,14 +36,15 @@ Buffers views(const std::vector<launch::BufferField>& fields,
 launch::Result<void> write_outputs(const launch::LaunchFile& file, const launch::Prepared& prepared,
                                    const std::string& folder) {
     if (launch::Result<void> made = launch::make_folder(folder); !made) return made;
+    launch::Outputs outputs;
     for (const std::string& name : file.outputs)
         for (size_t i = 0; i < file.buffers.size(); ++i)
             if (file.buffers[i].name == name) {
                 const std::string path = (std::filesystem::path(folder) / (name + ".bin")).string();
-                launch::Result<void> written = launch::write_file(path, prepared.storage[i]);
+                launch::Result<void> written = outputs.add(path, prepared.storage[i]);
                 if (!written) return written;
             }
-    return {};
+    return outputs.commit();
 }
 
 std::string statistics(const warp::Statistics& s, double seconds) {
@@ -137,7 +138,7 @@ void add_run(CLI::App& app, int& status) {
     run->add_option("--max-steps", o.max_steps,
                     "trap when a warp has retired N instructions (default: no limit)")
         ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(uint64_t{1}, UINT64_MAX));
     run->add_option("--threads", o.threads, "cores to use (default: all)")
         ->type_name("N")
         ->check(CLI::Range(1u, 1024u));
@@ -189,17 +190,18 @@ struct Ran {
 };
 
 Ran run(const RunOptions& options, const isa::Program& program, warp::Launch& launch) {
-    std::atomic<uint64_t> ended{0};
+    std::atomic<uint64_t> ended{0}, retired{0};
     launch.progress = &ended;
+    launch.retired = &retired;
     launch.stop = &interrupt_flag();
     launch.threads = options.threads;
     launch.fold_constants = options.optimization != 0;
     if (options.max_steps != 0) launch.max_steps = options.max_steps;
-    catch_interrupts();
     const auto begin = std::chrono::steady_clock::now();
-    const Progress progress(ended, launch.grid.count(), "CTAs");
+    const Progress progress(ended, launch.grid.count(), retired);
     warp::Result result = exec::launch(program, launch);
     launch.progress = nullptr;
+    launch.retired = nullptr;
     return {std::move(result),
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
 }
@@ -240,7 +242,7 @@ int run_command(const RunOptions& options) {
     const auto [result, seconds] = run(options, program, prepared.launch);
     if (result.refusal) return refuse(in.launch.path + ": " + result.refusal->what);
     if (result.trap && result.trap->kind == warp::TrapKind::stopped) {
-        spdlog::error("stopped; no output was written");
+        fmt::print("{}", stopped_report(in, program, result, prepared.launch.grid.count()));
         return interrupted;
     }
     if (result.trap) {
@@ -262,10 +264,10 @@ int run_command(const RunOptions& options) {
     if (options.stats) text += statistics(result.statistics, seconds);
     text += validate::folded_text(program, result.folded, in.ptx_path);
     text += fidelity_note(program, in.module);
-    fmt::print("{}", text);
     if (!options.out.empty())
         if (const auto written = write_outputs(in.launch, prepared, options.out); !written)
             return refuse(written.error());
+    fmt::print("{}", text);
     if (std::fflush(stdout) != 0) return refuse("the output could not be written");
     return is_wrong ? differs_or_trapped : done;
 }

@@ -211,10 +211,8 @@ int special_command(const SpecialCommand& command) {
     }
     const launch::Result<Engines> engines = open_engines(command);
     if (!engines) return refuse(engines.error());
-    if (engines->all.empty()) {
-        spdlog::error("special needs a GPU: {}", engines->no_gpu);
-        return no_gpu;
-    }
+    if (engines->all.empty())
+        return skip("special", "special needs a GPU: " + engines->no_gpu, command.reports);
     std::vector<std::string> absent;
     std::erase_if(*forms, [&](const gpu::SpecialForm& f) {
         if (isa::has(engines->arch, f.target)) return false;
@@ -228,7 +226,6 @@ int special_command(const SpecialCommand& command) {
         sides.push_back(engine.get());
         devices.push_back(engine->device());
     }
-    catch_interrupts();
     std::vector<SpecialReport> reports;
     validate::Summary summary;
     summary.command = "special";

@@ -13,6 +13,7 @@
 #include "tools/progress.hpp"
 #include "tools/report/failure.hpp"
 #include "tools/report/report.hpp"
+#include "tools/report/report_options.hpp"
 #include "tools/report/time_report.hpp"
 #include "validate/clocks.hpp"
 #include "validate/lockstep.hpp"
@@ -54,6 +55,7 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
     launch::Result<launch::Prepared> made = launch::prepare(t.in.launch, *t.program);
     if (!made) return refuse(made.error());
     launch::Prepared& prepared = *made;
+    t.block_threads = prepared.launch.block.count();
 
     if (prepared.launch.cooperative)
         return refuse(t.in.launch.path +
@@ -62,17 +64,17 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
     t.sources = ptx::source_map(t.in.module);
     t.lowering = timing::lower(*t.program, *machine);
     timing::Listener listener(t.lowering, machine->sms, max_items, o.cold);
-    catch_interrupts();
-    std::atomic<uint64_t> ended{0};
+    std::atomic<uint64_t> ended{0}, retired{0};
     warp::Launch launch = prepared.launch;
     launch.observers = {&listener};
     launch.progress = &ended;
+    launch.retired = &retired;
     launch.stop = &interrupt_flag();
     const uint64_t ctas = launch.grid.count();
     const uint64_t share = o.all ? ctas : (ctas + machine->sms - 1) / machine->sms;
     warp::Result result;
     {
-        const Progress progress(ended, share, "CTAs");
+        const Progress progress(ended, share, retired);
         if (o.all) result = exec::launch(*t.program, launch);
         for (uint64_t cta = 0; !o.all && cta < ctas; cta += machine->sms) {
             launch.first_cta = cta;
@@ -83,7 +85,7 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
     }
     if (result.refusal) return refuse(t.in.launch.path + ": " + result.refusal->what);
     if (result.trap && result.trap->kind == warp::TrapKind::stopped) {
-        spdlog::error("stopped");
+        fmt::print("{}", stopped_report(t.in, *t.program, result, share));
         return interrupted;
     }
     if (result.trap) {
@@ -166,7 +168,7 @@ int against(const TimeCommand& o) {
         if (!written) return refuse(written.error());
     }
     fmt::print("{}", out);
-    return std::fflush(stdout) == 0 ? done : refuse("the output could not be written");
+    return done;
 }
 
 // "3" or "sub-core:1".
@@ -256,24 +258,32 @@ int time_command(const TimeCommand& o) {
             if (const int status = time_one(o, o.compare[i], 0, 0, all[i]); status != done)
                 return status;
         fmt::print("{}", compare_text(all));
-        return std::fflush(stdout) == 0 ? done : refuse("the output could not be written");
+        return done;
     }
+    for (const std::string& path : {o.trace, o.svg})
+        if (!path.empty())
+            if (const launch::Result<void> held = check_output(path); !held)
+                return refuse(held.error());
     Timed t;
     const bool events = !o.timeline.empty() || !o.trace.empty();
     // A wait that reaches into the window began before it.
     const uint64_t from = o.trace.empty() && o.from > 2000 ? o.from - 2000 : 0;
     if (const int status = time_one(o, o.arch, events ? max_events : 0, from, t); status != done)
         return status;
-    if (!o.trace.empty())
-        if (const auto written = launch::write_text(o.trace, trace_json(t)); !written)
-            return refuse(written.error());
-    if (!o.svg.empty())
-        if (const auto written = launch::write_text(o.svg, use_svg(t)); !written)
-            return refuse(written.error());
+    const uint64_t warps = t.report.simulated * ((t.block_threads + 31) / 32);
+    if (!o.timeline.empty() && !window.sub_core && window.number >= warps)
+        return refuse(
+            fmt::format("--timeline {}: the model ran warps 0 to {}", window.number, warps - 1));
+    launch::Outputs outputs;
+    launch::Result<void> written;
+    if (!o.trace.empty()) written = outputs.add(o.trace, trace_json(t));
+    if (written && !o.svg.empty()) written = outputs.add(o.svg, use_svg(t));
+    if (written) written = outputs.commit();
+    if (!written) return refuse(written.error());
     fmt::print("{}", o.json                ? time_json(t)
                      : !o.timeline.empty() ? timeline_text(t, window)
                                            : time_text(t, o.lines));
-    return std::fflush(stdout) == 0 ? done : refuse("the output could not be written");
+    return done;
 }
 
 }  // namespace lockwarp::tools

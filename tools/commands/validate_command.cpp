@@ -423,15 +423,15 @@ int validate_command(const ValidateOptions& options) {
     if (const auto error = read_inputs(cases, inputs)) return refuse(*error);
     for (const launch::Input& in : inputs)
         for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
+    if (const launch::Result<void> held = check_reports(options.reports); !held)
+        return refuse(held.error());
     EngineOptions how_opened = options.engines;
     how_opened.processes = static_cast<unsigned>(max_jobs(options, cases.size()));
     launch::Result<Engines> opened = open_gpus(how_opened, 1);
     if (!opened) return refuse(opened.error());
     Engines& engines = *opened;
-    if (engines.all.empty()) {
-        spdlog::error("validate needs a GPU: {}", engines.no_gpu);
-        return no_gpu;
-    }
+    if (engines.all.empty())
+        return skip("validate", "validate needs a GPU: " + engines.no_gpu, options.reports);
     job.arch = engines.arch;
     if (!options.arch.empty()) {
         const auto* const found =
@@ -442,7 +442,6 @@ int validate_command(const ValidateOptions& options) {
     }
     const size_t jobs = jobs_of(options, engines, cases.size());
     job.how.trace_bytes = std::min(options.trace_megabytes << 20, host_memory() / 2 / jobs);
-    catch_interrupts();
     const std::vector<Outcome> outcomes = run_all(job, how_opened, engines, cases, inputs, jobs);
     validate::Summary summary;
     summary.command = "validate";

@@ -6,6 +6,7 @@
 
 #include "tools/exit_status.hpp"
 #include "tools/report/report.hpp"
+#include "tools/report/summary_text.hpp"
 
 namespace lockwarp::tools {
 
@@ -19,7 +20,7 @@ std::string text_of(const launch::Error& error) {
 
 int refuse(const launch::Error& error) {
     if (error.diagnostics.empty()) return refuse(error.sentence);
-    fmt::print(stderr, "{}", text_of(error));
+    fmt::print(stderr, "{}", clean(text_of(error)));
     return wrong_input;
 }
 

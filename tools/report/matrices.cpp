@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <Eigen/Dense>
 #include <algorithm>
 #include <charconv>
@@ -80,6 +83,14 @@ Eigen::MatrixXd matrix(std::span<const uint8_t> bytes, isa::Type type, uint64_t 
     return out;
 }
 
+// Of the terminal; 100 where stdout is none.
+size_t terminal_columns() {
+    winsize size{};
+    const bool known = ::isatty(STDOUT_FILENO) != 0 &&
+                       ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
+    return known ? size.ws_col : 100;
+}
+
 // The distance between neighbouring values of the type at a magnitude.
 double ulp_at(isa::Type type, double value) {
     const uint64_t bits = launch::bits_of(type, std::fabs(value));
@@ -151,17 +162,32 @@ launch::Result<void> check_product(const ProductRequest& q, const Buffers& buffe
     return {};
 }
 
+// Row and column numbers, columns under each other, in blocks of as many columns as fit.
 void print_matrix(const PrintRequest& q, const Buffers& buffers, std::string& out) {
     const std::span<const uint8_t> bytes = buffers.at(q.buffer);
     const int decimals =
         q.decimals >= 0 ? q.decimals : decimals_for(bytes, q.type, q.rows * q.columns);
-    for (uint64_t i = 0; i < q.rows; ++i) {
-        for (uint64_t j = 0; j < q.columns; ++j) {
-            const uint64_t bits = launch::element(bytes, q.type, i * q.columns + j);
-            if (j != 0) out += ' ';
-            out += q.hex ? launch::hex_of(q.type, bits) : launch::text_of(q.type, bits, decimals);
-        }
+    const auto text = [&](uint64_t row, uint64_t column) {
+        const uint64_t bits = launch::element(bytes, q.type, row * q.columns + column);
+        return q.hex ? launch::hex_of(q.type, bits) : launch::text_of(q.type, bits, decimals);
+    };
+    size_t width = std::to_string(q.columns - 1).size();
+    for (uint64_t i = 0; i < q.rows; ++i)
+        for (uint64_t j = 0; j < q.columns; ++j) width = std::max(width, text(i, j).size());
+    const size_t label = std::to_string(q.rows - 1).size();
+    const size_t room = std::max(terminal_columns(), label + 1 + width) - label;
+    const uint64_t columns = std::max<uint64_t>(1, room / (width + 1));
+    for (uint64_t first = 0; first < q.columns; first += columns) {
+        const uint64_t end = std::min(first + columns, q.columns);
+        if (first != 0) out += '\n';
+        out.append(label, ' ');
+        for (uint64_t j = first; j < end; ++j) out += fmt::format(" {:>{}}", j, width);
         out += '\n';
+        for (uint64_t i = 0; i < q.rows; ++i) {
+            out += fmt::format("{:>{}}", i, label);
+            for (uint64_t j = first; j < end; ++j) out += fmt::format(" {:>{}}", text(i, j), width);
+            out += '\n';
+        }
     }
 }
 
@@ -194,7 +220,7 @@ void product_report(const ProductRequest& q, const Buffers& before, const Buffer
     const std::string name =
         q.d + " = " + q.a + (q.a_transposed ? "'" : "") + "*" + q.b + (q.b_transposed ? "'" : "");
     if (worst < 0) {
-        out += fmt::format("{}: no launch::element is a finite number\n", name);
+        out += fmt::format("{}: no element is a finite number\n", name);
         return;
     }
     out += fmt::format(

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "launch/source_text.hpp"
+#include "tools/report/summary_text.hpp"
+#include "validate/lockstep.hpp"
 
 namespace lockwarp::tools {
 
@@ -106,8 +108,10 @@ std::string caret_report(const std::string& file, std::string_view source,
 
 std::string trap_report(const launch::Input& in, const isa::Program& program, const warp::Trap& t) {
     const ptx::SourceMap sources = ptx::source_map(in.module);
-    std::string out = fmt::format("TRAP  {}:{}  {}: {}", in.ptx_path, t.place.line,
-                                  function_of(program, t.operation), warp::trap_name(t.kind));
+    std::string out =
+        fmt::format("{}  {}:{}  {}", t.kind == warp::TrapKind::stopped ? "STOPPED" : "TRAP",
+                    in.ptx_path, t.place.line, function_of(program, t.operation));
+    if (t.kind != warp::TrapKind::stopped) out += fmt::format(": {}", warp::trap_name(t.kind));
     if (t.has_address) out += fmt::format(" {:#x}", t.address);
     out += '\n';
     out += marked(in.source, t.place);
@@ -126,7 +130,15 @@ std::string trap_report(const launch::Input& in, const isa::Program& program, co
                            function_of(program, t.calls[i]), from.empty() ? "" : "  " + from);
     }
     if (t.calls.size() > shown) out += "  called from further calls\n";
-    return out;
+    return clean(out);
+}
+
+std::string stopped_report(const launch::Input& in, const isa::Program& program,
+                           const warp::Result& result, uint64_t ctas) {
+    return trap_report(in, program, *result.trap) + printed_report(result) +
+           fmt::format("stopped: {} of {} CTA{} ended, {} instructions; no output was written\n",
+                       validate::grouped(result.statistics.ctas), validate::grouped(ctas),
+                       ctas == 1 ? "" : "s", validate::grouped(result.statistics.instructions));
 }
 
 std::string findings_report(const launch::Input& in, const isa::Program& program,
@@ -146,7 +158,7 @@ std::string findings_report(const launch::Input& in, const isa::Program& program
         if (!f.place.empty()) out += fmt::format("  {}\n", f.place);
         if (!f.hint.empty()) out += folded(f.hint);
     }
-    return out;
+    return clean(out);
 }
 
 std::string printed_report(const warp::Result& result) {

@@ -22,6 +22,11 @@ std::string caret_report(const std::string& file, std::string_view source,
 std::string trap_report(const launch::Input& in, const isa::Program& program,
                         const warp::Trap& trap);
 
+// Of a launch of so many CTAs that Launch::stop ended: where the warps of its lowest CTA stood,
+// what was printed until then, and how much was done.
+std::string stopped_report(const launch::Input& in, const isa::Program& program,
+                           const warp::Result& result, uint64_t ctas);
+
 // What a check found; first line the answer, after the check's word. Empty where that is nothing.
 std::string findings_report(const launch::Input& in, const isa::Program& program,
                             std::string_view word, const check::Findings& findings);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +12,8 @@
 #include <cstring>
 
 #include "launch/files.hpp"
+#include "tools/exit_status.hpp"
+#include "tools/report/failure.hpp"
 #include "tools/report/summary_github.hpp"
 #include "tools/report/summary_json.hpp"
 #include "tools/report/summary_junit.hpp"
@@ -56,6 +59,20 @@ void add_report_options(CLI::App& command, ReportOptions& o) {
     add_ci_options(command, o);
 }
 
+launch::Result<void> check_output(const std::string& path) {
+    launch::Outputs early;  // never made visible
+    return early.add(path, std::string_view());
+}
+
+launch::Result<void> check_reports(const ReportOptions& o) {
+    if (!o.json.empty() && o.json == o.junit)
+        return launch::failure(o.json + ": --json and --junit are one file");
+    for (const std::string& path : {o.json, o.junit})
+        if (!path.empty())
+            if (launch::Result<void> held = check_output(path); !held) return held;
+    return {};
+}
+
 launch::Result<void> write_reports(const validate::Summary& s, const ReportOptions& o) {
     launch::Result<void> all;
     const auto keep = [&](launch::Result<void> written) {
@@ -63,14 +80,25 @@ launch::Result<void> write_reports(const validate::Summary& s, const ReportOptio
     };
     if (!o.json.empty() && o.json == o.junit)
         return launch::failure(o.json + ": --json and --junit are one file");
-    if (!o.json.empty()) keep(launch::write_text(o.json, summary_json(s)));
-    if (!o.junit.empty()) keep(launch::write_text(o.junit, summary_junit(s)));
+    launch::Outputs outputs;
+    if (!o.json.empty()) keep(outputs.add(o.json, summary_json(s)));
+    if (!o.junit.empty()) keep(outputs.add(o.junit, summary_junit(s)));
+    if (all) keep(outputs.commit());
     if (o.github || environment("GITHUB_ACTIONS") == "true") {
         fmt::print(stderr, "{}", github_annotations(s));
         const std::string path = environment("GITHUB_STEP_SUMMARY");
         if (!path.empty()) keep(append(path, github_markdown(s)));
     }
     return all;
+}
+
+int skip(const std::string& command, const std::string& why, const ReportOptions& o) {
+    spdlog::error("{}", why);
+    validate::Summary s;
+    s.command = command;
+    s.skipped = why;
+    const launch::Result<void> written = write_reports(s, o);
+    return written ? no_gpu : refuse(written.error());
 }
 
 }  // namespace lockwarp::tools

@@ -76,6 +76,9 @@ std::vector<const CaseResult*> not_identical(const Summary& s) {
 
 std::string github_annotations(const Summary& s) {
     const std::vector<const CaseResult*> all = not_identical(s);
+    if (!s.skipped.empty())
+        return "::notice title=" + property("lockwarp " + s.command) + "::" + message(answer(s)) +
+               "\n";
     if (all.empty() && validate::verdict(s) != Verdict::identical)
         return "::error title=" + property("lockwarp " + s.command) + "::" + message(answer(s)) +
                "\n";
@@ -105,7 +108,12 @@ std::string github_markdown(const Summary& s) {
     std::string out = fmt::format("### lockwarp {}\n\n{}\n\n", plain(s.command), plain(answer(s)));
     out += "| | compared | different |\n|---|---:|---:|\n";
     const std::vector<const CaseResult*> all = not_identical(s);
-    out += line_of(s.command == "fuzz" ? "programs" : "cases", s.cases, all.size());
+    const auto of = [&](Verdict v) {
+        return static_cast<uint64_t>(
+            std::ranges::count(all, v, [](const CaseResult* r) { return r->verdict; }));
+    };
+    const uint64_t compared = validate::compared(s.counts) ? s.cases - of(Verdict::failed) : 0;
+    out += line_of(s.command == "fuzz" ? "programs" : "cases", compared, of(Verdict::differs));
     out += line_of("register values", s.counts.values, s.counts.different);
     out += line_of("memory bytes", s.counts.memory_bytes, s.counts.memory_different);
     out += "\n";

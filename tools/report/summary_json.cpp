@@ -267,7 +267,9 @@ Summary summary_of(Reader& r, const Json& j) {
     out.command = r.text(r.at(j, "command"), "command");
     if (std::ranges::find(commands, out.command) == commands.end())
         r.expected("command", "validate, replay, fuzz or special", r.at(j, "command"));
+    out.skipped = r.optional_text(r.at(j, "skipped"), "skipped");
     out.cases = r.integer(r.at(j, "cases"), "cases");
+    if (!out.skipped.empty() && out.cases != 0) r.fail("skipped", "is there, but there are cases");
     out.seconds = r.seconds(r.at(j, "seconds"), "seconds");
     out.counts = r.counts(r.at(j, "counts"), "counts");
     if (const Json& all = r.at(j, "devices"); r.is_array(all, "devices"))
@@ -293,7 +295,8 @@ std::string summary_json(const Summary& s) {
     j["schema"] = schema;
     j["version"] = version;
     j["command"] = s.command;
-    j["verdict"] = validate::name_of(validate::verdict(s));
+    j["verdict"] = s.skipped.empty() ? validate::name_of(validate::verdict(s)) : "skipped";
+    if (!s.skipped.empty()) j["skipped"] = s.skipped;
     j["cases"] = s.cases;
     j["seconds"] = finite(s.seconds);
     j["counts"] = json_of(s.counts);

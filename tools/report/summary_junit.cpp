@@ -40,7 +40,7 @@ std::vector<CaseResult> testcases(const Summary& s) {
     const Verdict all = validate::verdict(s);
     const bool told = std::ranges::any_of(
         s.results, [](const CaseResult& r) { return r.verdict != Verdict::identical; });
-    if (all != Verdict::identical && !told) {
+    if (all != Verdict::identical && !told && s.skipped.empty()) {
         CaseResult& whole = out.emplace_back();
         whole.name = "all";
         whole.verdict = all;
@@ -69,18 +69,27 @@ std::string testcase(const CaseResult& t, const std::string& command) {
                              escaped(message), element);
 }
 
+// Of a run that was not made.
+std::string skipped_testcase(const Summary& s) {
+    return fmt::format(
+        "    <testcase name=\"all\" classname=\"lockwarp.{}\" time=\"0.000\">\n"
+        "      <skipped message=\"{}\"/>\n    </testcase>\n",
+        value(s.command), value(s.skipped));
+}
+
 }  // namespace
 
 std::string summary_junit(const Summary& s) {
     const std::vector<CaseResult> all = testcases(s);
     const auto count = [&](Verdict v) { return std::ranges::count(all, v, &CaseResult::verdict); };
-    const std::string totals =
-        fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3f}\"", all.size(),
-                    count(Verdict::differs), count(Verdict::failed), s.seconds);
+    const size_t skipped = s.skipped.empty() ? 0 : 1;
+    const std::string totals = fmt::format(
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3f}\"", all.size() + skipped,
+        count(Verdict::differs), count(Verdict::failed), s.seconds);
     std::string out = fmt::format(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"lockwarp\" {}>\n"
-        "  <testsuite name=\"lockwarp {}\" {} skipped=\"0\">\n    <properties>\n",
-        totals, value(s.command), totals);
+        "  <testsuite name=\"lockwarp {}\" {} skipped=\"{}\">\n    <properties>\n",
+        totals, value(s.command), totals, skipped);
     for (const gpu::Device& d : s.devices) {
         out += property("device", fmt::format("{}, sm_{}", d.name, d.number));
         if (!d.driver.empty()) out += property("driver", d.driver);
@@ -95,6 +104,7 @@ std::string summary_junit(const Summary& s) {
     out += property("memory bytes different", std::to_string(s.counts.memory_different));
     out += "    </properties>\n";
     for (const CaseResult& t : all) out += testcase(t, s.command);
+    if (skipped != 0) out += skipped_testcase(s);
     return out + "  </testsuite>\n</testsuites>\n";
 }
 

@@ -138,6 +138,7 @@ std::string device_line(const gpu::Device& d) {
 
 std::string answer(const Summary& s, uint64_t reports) {
     const std::string merged = reports == 0 ? "" : counted(reports, "report") + ", ";
+    if (!s.skipped.empty()) return "skipped: " + merged + clean_line(s.skipped);
     const uint64_t differs = of_verdict(s, Verdict::differs);
     const uint64_t failed = of_verdict(s, Verdict::failed);
     switch (validate::verdict(s)) {

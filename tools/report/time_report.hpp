@@ -19,6 +19,7 @@ struct Timed {
     timing::Lowering lowering;
     timing::Report report;
     ptx::SourceMap sources;
+    uint64_t block_threads = 0;
 };
 
 double microseconds(const timing::Report& report);

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files are written whole, together, and never in the place of what is no file.
+#include "launch/files.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "tests/tools/process.hpp"
+
+namespace lockwarp::launch {
+namespace {
+
+namespace fs = std::filesystem;
+using tools::Folder;
+
+std::string in(const Folder& folder, const std::string& name) { return folder.path / name; }
+
+TEST(Files, ADeviceIsWrittenToAndStays) {
+    EXPECT_TRUE(write_text("/dev/null", "text").has_value());
+    struct stat status {};
+    ASSERT_EQ(::stat("/dev/null", &status), 0);
+    EXPECT_TRUE(S_ISCHR(status.st_mode));
+    const Result<void> full = write_text("/dev/full", "text");
+    ASSERT_FALSE(full.has_value());
+    EXPECT_EQ(full.error().sentence, "/dev/full: No space left on device");
+}
+
+TEST(Files, AFifoIsWrittenToAndNotReadFrom) {
+    const Folder folder;
+    const std::string path = in(folder, "fifo");
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    std::string got(4, ' ');
+    std::jthread reader([&] {
+        const int file = ::open(path.c_str(), O_RDONLY);
+        EXPECT_EQ(::read(file, got.data(), got.size()), 4);
+        ::close(file);
+    });
+    EXPECT_TRUE(write_text(path, "text").has_value());
+    reader.join();
+    EXPECT_EQ(got, "text");
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"fifo"});
+    const Result<std::string> read = read_text(path, 1000);
+    ASSERT_FALSE(read.has_value());
+    EXPECT_EQ(read.error().sentence, path + ": not a regular file");
+}
+
+TEST(Files, ALinkStaysAndWhatItLeadsToIsWritten) {
+    const Folder folder;
+    folder.write("file", "before");
+    fs::create_symlink("file", in(folder, "first"));
+    fs::create_symlink("first", in(folder, "second"));
+    fs::create_symlink("new", in(folder, "to_nothing"));
+    fs::create_symlink("loop", in(folder, "loop"));
+    EXPECT_TRUE(write_text(in(folder, "second"), "after").has_value());
+    EXPECT_TRUE(write_text(in(folder, "to_nothing"), "new").has_value());
+    EXPECT_FALSE(write_text(in(folder, "loop"), "text").has_value());
+    EXPECT_TRUE(fs::is_symlink(in(folder, "second")));
+    EXPECT_EQ(folder.read("file"), "after");
+    EXPECT_EQ(folder.read("new"), "new");
+    EXPECT_EQ(folder.names(),
+              (std::vector<std::string>{"file", "first", "loop", "new", "second", "to_nothing"}));
+}
+
+TEST(Files, AFileKeepsItsMode) {
+    const Folder folder;
+    folder.write("file", "before");
+    ASSERT_EQ(::chmod(in(folder, "file").c_str(), 0640), 0);
+    EXPECT_TRUE(write_text(in(folder, "file"), "after").has_value());
+    struct stat status {};
+    ASSERT_EQ(::stat(in(folder, "file").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, 0640u);
+}
+
+TEST(Files, SeveralAllOrNone) {
+    const Folder folder;
+    folder.write("first", "before");
+    const auto names = folder.names();
+    Outputs wrong;
+    EXPECT_TRUE(wrong.add(in(folder, "first"), "after").has_value());
+    EXPECT_TRUE(wrong.add(in(folder, "second"), "new").has_value());
+    EXPECT_FALSE(wrong.add(in(folder, "missing/third"), "new").has_value());
+    EXPECT_EQ(folder.read("first"), "before");
+    wrong = {};
+    EXPECT_EQ(folder.names(), names);
+    // A device that takes nothing keeps the files from showing.
+    Outputs full;
+    EXPECT_TRUE(full.add(in(folder, "first"), "after").has_value());
+    EXPECT_TRUE(full.add("/dev/full", "text").has_value());
+    EXPECT_FALSE(full.commit().has_value());
+    full = {};
+    EXPECT_EQ(folder.read("first"), "before");
+    EXPECT_EQ(folder.names(), names);
+    Outputs right;
+    EXPECT_TRUE(right.add(in(folder, "first"), "after").has_value());
+    EXPECT_TRUE(right.add(in(folder, "second"), "new").has_value());
+    EXPECT_EQ(folder.read("first"), "before");
+    EXPECT_TRUE(right.commit().has_value());
+    EXPECT_EQ(folder.read("first"), "after");
+    EXPECT_EQ(folder.read("second"), "new");
+    EXPECT_EQ(folder.names(), (std::vector<std::string>{"first", "second"}));
+}
+
+// A folder takes the place of the second file after it was written beside it.
+TEST(Files, WhatShowsAlreadyIsTakenBack) {
+    const Folder folder;
+    folder.write("first", "before");
+    Outputs outputs;
+    EXPECT_TRUE(outputs.add(in(folder, "first"), "after").has_value());
+    EXPECT_TRUE(outputs.add(in(folder, "new"), "new").has_value());
+    EXPECT_TRUE(outputs.add(in(folder, "third"), "new").has_value());
+    fs::remove_all(folder.path / "third");
+    for (const std::string& name : folder.names())
+        if (name.starts_with("third.")) fs::remove(folder.path / name);
+    EXPECT_FALSE(outputs.commit().has_value());
+    outputs = {};
+    EXPECT_EQ(folder.read("first"), "before");
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"first"});
+}
+
+TEST(Files, WrongNames) {
+    const Folder folder;
+    EXPECT_EQ(write_text("", "text").error().sentence, "a file name is empty");
+    EXPECT_EQ(read_text("", 1).error().sentence, "a file name is empty");
+    EXPECT_EQ(make_folder("").error().sentence, "a folder's name is empty");
+    EXPECT_EQ(write_text(folder.path, "text").error().sentence,
+              folder.path.string() + ": is a folder");
+}
+
+TEST(Files, AFullDiskLeavesNothing) {
+    const Folder folder;
+    if (::mount("none", folder.path.c_str(), "tmpfs", 0, "size=64k") != 0)
+        GTEST_SKIP() << "only root can mount a small disk";
+    folder.write("first", "before");
+    Outputs outputs;
+    EXPECT_TRUE(outputs.add(in(folder, "first"), "after").has_value());
+    const Result<void> second = outputs.add(in(folder, "second"), std::string(1 << 20, 'x'));
+    outputs = {};
+    const std::string kept = folder.read("first");
+    const std::vector<std::string> names = folder.names();
+    ::umount(folder.path.c_str());
+    ASSERT_FALSE(second.has_value());
+    EXPECT_TRUE(second.error().sentence.ends_with("second: No space left on device"));
+    EXPECT_EQ(kept, "before");
+    EXPECT_EQ(names, std::vector<std::string>{"first"});
+}
+
+}  // namespace
+}  // namespace lockwarp::launch
