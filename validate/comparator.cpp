@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 #include "emu/warp/state.hpp"
 #include "validate/treatment.hpp"
@@ -111,6 +112,7 @@ Comparator::CtaState::CtaState(Comparator& c, const warp::CtaPlace& cta)
 
 void Comparator::CtaState::retired(const warp::Retired& event) {
     comparator.compare(*this, event);
+    ++moment;
     written.note(event);
     if (comparator.order_) comparator.order_->retired(event);
 }
@@ -454,6 +456,7 @@ void Comparator::found(CtaState& state, const WarpState& w, const warp::Retired&
     d->branch = w.branch[lane];
     d->branch_taken = (w.taken >> lane & 1) != 0;
     d->word = word;
+    d->moment = state.moment;
     d->certain = kind == DifferenceKind::order && order_->certain();
     if (order_ && !earliest_) earliest_ = std::make_unique<Difference>(*d);
     state.first = std::move(d);
@@ -518,10 +521,15 @@ bool Comparator::finish(Report& report, bool trapped) const {
         report.by_operation[i] += counts_[i];
         report.counts += counts_[i];
     }
-    if (report.first) return false;
+    if (report.first && order_) return false;
     if (trapped && !earliest_ && blame(report)) return true;
     const Difference* const first = order_ ? earliest_.get() : first_.get();
     if (first == nullptr) return false;
+    // Lanes come to different words of their tracks: a later window may have what came before.
+    const auto in_time = [](const Difference& d) {
+        return std::tuple(d.cta_index, d.moment, d.lane, d.reg);
+    };
+    if (report.first && in_time(*first) >= in_time(*report.first)) return false;
     report.first = *first;
     return true;
 }

@@ -87,6 +87,7 @@ class Comparator : public warp::Observer, public warp::Oracle {
         std::array<Order::Unexplained, 32> unexplained;  // of these
         bool lost = false;  // control flow differed: nothing after it can be compared
         bool unfinished = false;
+        uint64_t moment = 0;  // instructions that retired
         std::unique_ptr<Difference> first;
     };
 

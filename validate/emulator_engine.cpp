@@ -63,6 +63,7 @@ gpu::Ran EmulatorEngine::run(const gpu::Job& job) {
     launch.parameters = job.parameters;
     for (auto& [address, bytes] : memory_)
         launch.buffers.push_back({std::to_string(address), address, bytes});
+    prepare(parsed.module, resolved.program, launch);
     const warp::Result result = exec::launch(resolved.program, launch);
     if (result.refusal) return {gpu::Outcome::refused, result.refusal->what};
     if (result.trap)

@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 
+#include "emu/isa/operation.hpp"
+#include "emu/warp/launch.hpp"
 #include "gpu/engine.hpp"
 
 namespace lockwarp::validate {
@@ -26,6 +28,15 @@ class EmulatorEngine : public gpu::Engine {
     launch::Result<void> clear(uint64_t address, uint64_t bytes) override;
     launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override;
     gpu::Ran run(const gpu::Job& job) override;
+
+  protected:
+    // Before each launch: what another machine would do otherwise.
+    virtual void prepare(const ptx::Module& module, const isa::Program& program,
+                         warp::Launch& launch) {
+        (void)module;
+        (void)program;
+        (void)launch;
+    }
 
   private:
     // The memory at an address, in the allocation that holds it.

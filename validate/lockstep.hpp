@@ -53,7 +53,7 @@ enum class DifferenceKind : uint8_t {
 
 inline constexpr uint32_t no_branch = UINT32_MAX;
 
-// The first difference: of all the one with the lowest CTA, then warp and step.
+// The first difference: of all those of the lowest CTA the first in its run.
 struct Difference {
     DifferenceKind kind = DifferenceKind::value;
     uint32_t operation = 0;
@@ -71,7 +71,8 @@ struct Difference {
     // The lane's last conditional branch before it (an operation, or no_branch).
     uint32_t branch = no_branch;
     bool branch_taken = false;
-    uint64_t word = 0;  // of the lane's track, where its record begins
+    uint64_t word = 0;    // of the lane's track, where its record begins
+    uint64_t moment = 0;  // instructions that the CTA's warps had retired before
     // order: by the tickets (gpu/ordered.hpp) nothing else could be in memory.
     bool certain = false;
     // value: the registers it read, in every lane, before the instruction.
