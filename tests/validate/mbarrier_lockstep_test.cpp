@@ -120,4 +120,78 @@ TEST(MbarrierLockstep, APipelineIsIdenticalHoweverOftenItsWaitsFail) {
         }
 }
 
+// One lane of warp 1 comes to the mbarrier late and waits for warp 0.
+constexpr const char* one_lane_waits = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u32 lane)
+{
+.reg .b32 %r<9>; .reg .b64 %rd<3>; .reg .pred %p<3>;
+.shared .align 8 .b64 full;
+.shared .b32 tile;
+ld.param.u64 %rd1, [out];
+ld.param.u32 %r1, [lane];
+mov.u32 %r2, %tid.x;
+setp.eq.u32 %p1, %r2, 0;
+@%p1 mbarrier.init.shared.b64 [full], 32;
+@%p1 st.shared.u32 [tile], 1;
+bar.sync 0;
+setp.lt.u32 %p1, %r2, 32;
+@%p1 bra PRODUCER;
+sub.u32 %r2, %r2, 32;
+setp.ne.u32 %p1, %r2, %r1;
+@%p1 bra END;
+mov.u32 %r3, 0;
+DELAY:
+add.u32 %r3, %r3, 1;
+setp.lt.u32 %p2, %r3, 20000;
+@%p2 bra DELAY;
+WAIT:
+mbarrier.test_wait.parity.shared.b64 %p2, [full], 0;
+@!%p2 bra WAIT;
+ld.shared.u32 %r4, [tile];
+add.u32 %r4, %r4, %r2;
+st.global.u32 [%rd1], %r4;
+bra END;
+PRODUCER:
+mov.u32 %r3, 0;
+WORK:
+membar.cta; membar.cta; membar.cta; membar.cta; membar.cta;
+membar.cta; membar.cta; membar.cta; membar.cta; membar.cta;
+add.u32 %r3, %r3, 1;
+setp.lt.u32 %p2, %r3, 10000;
+@%p2 bra WORK;
+st.shared.u32 [tile], 4711;
+mbarrier.arrive.shared.b64 _, [full];
+END:
+ret;
+}
+)";
+
+// The traced kernel takes several times the steps where registers are written: there the producer
+// is done before the lane looks; here the lane looks first, several turns before.
+TEST(MbarrierLockstep, EachLaneWaitsForWhatTheEnginesLaneDidNotWaitFor) {
+    for (const uint32_t lane : {0u, 1u, 17u, 30u, 31u}) {
+        ptx::Parsed parsed = ptx::parse(one_lane_waits);
+        ASSERT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics[0].message;
+        launch::Case c;
+        c.module = std::move(parsed.module);
+        c.entry = "k";
+        c.block = {64, 1, 1};
+        c.parameters.resize(12);
+        std::memcpy(c.parameters.data() + 8, &lane, 4);
+        c.patches = {{0, 0, 0}};
+        c.names = {"out"};
+        c.bytes = {std::vector<uint8_t>(4)};
+        validate::EmulatorEngine engine(isa::Arch::sm_90);
+        const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {});
+        ASSERT_EQ(r.problem, "");
+        ASSERT_FALSE(r.first.has_value())
+            << lane << " " << text_report(r, engine.device(), "one_lane_waits");
+        EXPECT_EQ(r.counts.taken, 1u) << "the engine's lane found the phase completed at once";
+        EXPECT_EQ(r.counts.memory_bytes, 4u);
+    }
+}
+
 }  // namespace
