@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands that are values: registers, literals, special registers, predicates, vectors of them.
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "emu/isa/operands.hpp"
@@ -8,6 +9,34 @@
 namespace lockwarp::isa {
 
 namespace {
+
+using Result = OperandDecoder::Result;
+
+// Whose result may be '_' (ptxas 13.0; OpRow::discard_version). Of other instructions none may.
+struct DiscardRow {
+    Op op;
+    Result result;
+};
+constexpr auto discards = std::to_array<DiscardRow>({
+    {Op::atom, Result::only},
+    {Op::mbarrier_arrive, Result::only},
+    {Op::mbarrier_drop, Result::only},
+    {Op::setp, Result::only},
+    {Op::setp, Result::first_of_pair},
+    {Op::match, Result::first_of_pair},
+    {Op::elect, Result::first_of_pair},
+    {Op::lop3, Result::only},
+    {Op::lop3, Result::first_of_pair},
+});
+
+bool may_be_discarded(Op op, Result result, unsigned version) {
+    if (result == Result::element || result == Result::second_of_pair) return true;
+    return version >= row(op).discard_version &&
+           std::ranges::any_of(
+               discards, [&](const DiscardRow& d) { return d.op == op && d.result == result; });
+}
+
+bool is_sink(const ptx::Operand& p) { return p.kind == ptx::OperandKind::sink; }
 
 // May a register of type `reg` stand where the instruction has type `type`? PTX manual, "Operand
 // Size Exceeding Instruction-Type Size" and "Type Information for Instructions and Operands".
@@ -54,8 +83,8 @@ Ref OperandDecoder::named(const ptx::Operand& p, Type type, bool relaxed, bool w
     return r.register_ref(symbol.index);
 }
 
-Ref OperandDecoder::destination(const ptx::Operand& p, Type type, bool relaxed) {
-    if (p.kind == ptx::OperandKind::sink && r.version < row(o.op).discard_version)
+Ref OperandDecoder::destination(const ptx::Operand& p, Type type, bool relaxed, Result result) {
+    if (p.kind == ptx::OperandKind::sink && !may_be_discarded(o.op, result, r.version))
         refuse(p.place, "Result discard mode is not allowed for instruction '" + i.opcode +
                             (row(o.op).step == StepKind::reduction ? ".red'" : "'"));
     if (p.kind == ptx::OperandKind::sink)
@@ -157,7 +186,8 @@ void OperandDecoder::vector(const ptx::Operand& p, Type type, unsigned count, bo
     v.first = static_cast<uint32_t>(r.program.pool.size());
     v.count = count;
     const auto one = [&](const ptx::Operand& e) {
-        const Ref ref = writes ? destination(e, type, relaxed) : source(e, type, relaxed);
+        const Result result = &e == &p ? Result::only : Result::element;
+        const Ref ref = writes ? destination(e, type, relaxed, result) : source(e, type, relaxed);
         r.program.pool.push_back(ref);
     };
     if (p.kind == ptx::OperandKind::vector) {
@@ -167,6 +197,8 @@ void OperandDecoder::vector(const ptx::Operand& p, Type type, unsigned count, bo
                 std::to_string(count) + " expected, " + std::to_string(p.items.size()) + " given");
             return;
         }
+        if (std::ranges::all_of(p.items, is_sink))
+            refuse(p.place, "Unable to infer type of vector elements");
         for (const ptx::Operand& e : p.items) one(e);
         return;
     }

@@ -53,7 +53,9 @@ struct OperandDecoder {
     // Values. A register's slot, checked against the type; no_ref after an error. relaxed: the
     // register may be wider.
     Ref named(const ptx::Operand& p, Type type, bool relaxed, bool writes);
-    Ref destination(const ptx::Operand& p, Type type, bool relaxed);
+    // Which of an instruction's results it is: not every one may be '_'.
+    enum class Result : uint8_t { only, first_of_pair, second_of_pair, element };
+    Ref destination(const ptx::Operand& p, Type type, bool relaxed, Result result = Result::only);
     Ref source(const ptx::Operand& p, Type type, bool relaxed);
     // A literal as the bits of `type`; PTX manual, "Constants": a decimal floating-point literal is
     // f64 and converts to the instruction's type.

@@ -62,8 +62,12 @@ void OperandDecoder::pair(Slot slot, const ptx::Operand& p, Type type) {
     if (slot == Slot::value_pair && !named_second)
         refuse(p.place, "Predicate output expected for instruction '" + i.opcode + "'");
     const Type first = slot == Slot::predicate_or_pair ? Type::pred : type;
-    push(destination(both ? p.items[0] : p, first, false));
-    push(both ? destination(p.items[1], Type::pred, false) : scratch_predicate);
+    if (both && p.items[0].kind == ptx::OperandKind::sink && !named_second)
+        refuse(p.place, "Parsing error near '_': syntax error");
+    push(destination(both ? p.items[0] : p, first, false,
+                     both ? Result::first_of_pair : Result::only));
+    push(both ? destination(p.items[1], Type::pred, false, Result::second_of_pair)
+              : scratch_predicate);
 }
 
 void OperandDecoder::constant(const OperandSlot& slot, const ptx::Operand& p) {
