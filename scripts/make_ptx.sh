@@ -31,6 +31,7 @@ in_three_ways='
 attention
 calls
 histogram
+int4_gemm
 layer_norm
 life
 order

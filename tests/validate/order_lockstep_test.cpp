@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "order_look_back.json", "order_last_cta.json", "order_split_k.json",
                     "order_stream_k.json", "order_float_atomics.json", "order_cas_loop.json",
                     "order_grid_barrier.json", "order_malloc_lists.json", "life.json",
-                    "histogram.json", "persistent_gemm_edges.json"),
+                    "histogram.json", "persistent_gemm_edges.json", "int4_gemm_edges.json"),
     [](const auto& each) {
         return std::string(each.param).substr(0, std::string(each.param).find('.'));
     });
