@@ -6,6 +6,7 @@ code stores. No GPU is needed.
 
     ask_folds.py functions FILE     values of the functions of f32 (tests/num/data/folds.tsv)
     ask_folds.py instructions FILE  which of FILE's instructions (tests/isa/data/folds.tsv)
+    ask_folds.py values FILE        values of FILE's instructions (tests/exec/data/folded.tsv)
 
 `functions` begins with the operands that FILE lists; "FUNCTION ANSWER OPERANDS": of f32 bits, "-"
 where ptxas leaves it to the instruction. Then, for each function, operands that both this script
@@ -14,6 +15,10 @@ and the test make (`made`), whose answers are digests of 100 each.
 `instructions` keeps FILE's instructions, a line each, and writes before it "+" where ptxas computes
 it, "-" where it does not. Operands are %T0, %T1 ... for a type T, the first the result; those of
 one type are `constants` in turn. All targets and levels must say the same.
+
+`values` keeps FILE's "edges" and instructions, and writes before each instruction how many of its
+CASES cases ptxas computes, and a digest of what it gives for these. The cases are those that
+`cases_of` and the test make.
 """
 
 import argparse
@@ -30,6 +35,9 @@ LEFT = 0xFFFFFFFF  # in digests
 # SASS that writes two registers.
 WIDE = re.compile(r"D[A-Z]|CS2R$|.*(\.WIDE|\.64|\.128)|(F2F|I2F)\.F64|F2I.*\.[US]64")
 WIDTHS = {"pred": 1, "b16": 16, "b32": 32, "b64": 64}
+# Of `values`: the first EDGES cases have operands from the lists of edges.
+CASES, EDGES = 10000, 1500
+FLOATS = {"f16": (16, 10), "bf16": (16, 7), "f32": (32, 23), "f64": (64, 52)}  # bits, of fraction
 
 
 def made(count):
@@ -48,10 +56,9 @@ def digest(values):
     return h
 
 
-def module(target, cases):
+def entry(name, cases):
     """cases: the lines of each, the register to store, its bits."""
-    lines = [".version 9.0", f".target {target}", ".address_size 64",
-             ".entry k(.param .u64 out) { .reg .u64 %out; ld.param.u64 %out, [out];"]
+    lines = [f".entry {name}(.param .u64 out) {{ .reg .u64 %out; ld.param.u64 %out, [out];"]
     for i, (text, register, width) in enumerate(cases):
         if width == 1:
             text = text + [f".reg .b32 %stored; selp.b32 %stored, 1, 0, {register};"]
@@ -109,16 +116,23 @@ class Asker:
     def __init__(self, options):
         self.options = options
 
-    def compile(self, target, level, cases):
+    def compile(self, target, level, cases, in_entry=4000):
+        """in_entry: cases to an entry. The time for an entry grows faster than its length."""
+        if not cases:
+            return []
+        parts = [cases[i:i + in_entry] for i in range(0, len(cases), in_entry)]
+        entries = [entry(f"k{i}", part) for i, part in enumerate(parts)]
+        text = f".version 9.0\n.target {target}\n.address_size 64\n" + "".join(entries)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "module.ptx"
-            path.write_text(module(target, cases))
+            path.write_text(text)
             subprocess.run([self.options.ptxas, f"-arch={target}", f"-O{level}", "-o",
                             f"{folder}/out", path], check=True)
             sass = subprocess.run([self.options.nvdisasm, "-c", "-hex", f"{folder}/out"],
                                   check=True, capture_output=True, text=True).stdout
-        at = stored(sass)
-        return [at[8 * i] for i in range(len(cases))]
+        sections = re.split(r"\.section\s+\.text\.k(\d+)", sass)
+        of_entry = {int(k): stored(code) for k, code in zip(sections[1::2], sections[2::2])}
+        return [of_entry[i // in_entry][8 * (i % in_entry)] for i in range(len(cases))]
 
     def ask(self, target, level, cases):
         parts = [cases[i:i + 4000] for i in range(0, len(cases), 4000)]
@@ -205,16 +219,191 @@ def ask_instructions(asker, version):
         out.writelines(f"{'+' if f else '-'} {t}\n" for t, f in zip(texts, folded))
 
 
+def random_words():
+    """splitmix64."""
+    x = 0
+    while True:
+        x = (x + 0x9E3779B97F4A7C15) % 2**64
+        z = x
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+        yield z ^ z >> 31
+
+
+def random_operand(kind, word, other):
+    """Floats: half of them of any exponent, none infinite or NaN, half around 1. Whole numbers: of
+    any length and sign."""
+    if kind not in FLOATS:
+        width = WIDTHS[kind]
+        value = (word >> 64 - width) >> other % width
+        return value ^ (2**width - 1 if other >> 63 else 0)
+    width, fraction = FLOATS[kind]
+    bits, exponents = word >> 64 - width, 2 ** (width - fraction - 1) - 1
+    exponent = bits >> fraction & exponents
+    if other & 1:
+        exponent = exponents // 2 - 8 + (other >> 1) % 16
+    elif exponent == exponents:
+        exponent = 1
+    return bits & ~(exponents << fraction) | exponent << fraction
+
+
+def operand(kind, edges, is_edge, words):
+    if kind.endswith("x2"):
+        half = [operand(kind[:-2], edges, is_edge, words) for _ in range(2)]
+        return half[1] << 16 | half[0]
+    word, other = next(words), next(words)
+    if kind == "pred":
+        return word >> 63
+    if is_edge:
+        return edges[kind][(word >> 32) % len(edges[kind])]
+    return random_operand(kind, word, other)
+
+
+def cases_of(kinds, edges):
+    """Now and then the second operand is the first."""
+    words = random_words()
+    for i in range(CASES):
+        row = [operand(k, edges, i < EDGES, words) for k in kinds]
+        if i % 16 == 0 and len(kinds) > 1 and kinds[0] == kinds[1]:
+            row[1] = row[0]
+        yield row
+
+
+def operands_of(text):
+    """The instruction's registers, and what its operands are: the first type of their width among
+    those of the spelling, from the last, where that is one of floats."""
+    registers = list(dict.fromkeys(re.findall(r"%(\w+?)_(\d+)", text)))
+    names = text.split()[0].split(".")[1:]
+    kinds = []
+    for width, _ in registers[1:]:
+        same = [n for n in reversed(names)
+                if FLOATS.get(n.removesuffix("x2"), (0,))[0] * (2 if n.endswith("x2") else 1)
+                == WIDTHS[width]]
+        kinds.append(same[0] if same else width)
+    return [(f"%{w}_{n}", w) for w, n in registers], kinds
+
+
+class Values:
+    """Digests of BATCH cases each are computed by ptxas too, where it computes each of them."""
+
+    def __init__(self, text, cases):
+        self.text, self.cases = text, cases
+        self.registers, _ = operands_of(text)
+
+    def declarations(self):
+        return [f".reg .{width} {name};" for name, width in self.registers]
+
+    def computed(self, row):
+        lines = []
+        for (name, width), value in zip(self.registers[1:], row):
+            if width == "pred":
+                lines.append(f"setp.eq.u32 {name}, 1, {value};")
+            else:
+                lines.append(f"mov.{width} {name}, {value:#x};")
+        return lines + [self.text]
+
+    def one(self, i):
+        name, width = self.registers[0]
+        return self.declarations() + self.computed(self.cases[i]), name, WIDTHS[width]
+
+    def batch(self, first):
+        name, width = self.registers[0]
+        lines = self.declarations() + [".reg .b32 %x, %y, %h;", "mov.b32 %h, 0x811c9dc5;"]
+        words = {"pred": f"selp.b32 %x, 1, 0, {name};", "b16": f"cvt.u32.u16 %x, {name};",
+                 "b32": f"mov.b32 %x, {name};", "b64": f"mov.b64 {{%x, %y}}, {name};"}[width]
+        for row in self.cases[first:first + BATCH]:
+            lines += self.computed(row) + [words]
+            for word in ["%x", "%y"][:2 if width == "b64" else 1]:
+                lines.append(f"xor.b32 %h, %h, {word}; mul.lo.u32 %h, %h, 0x1000193;")
+        return lines, "%h", 32
+
+    def digest(self, values):
+        h = 0x811C9DC5
+        for v in values:
+            for shift in (0, 32) if self.registers[0][1] == "b64" else (0,):
+                h = (h ^ v >> shift & 0xFFFFFFFF) * 0x1000193 % 2**32
+        return h
+
+    def questions(self):
+        """The cases and the batches to ask first: (the first of a batch or the case, is a batch).
+        Edges are many that ptxas leaves to the instruction."""
+        return ([(i, False) for i in range(EDGES)] +
+                [(first, True) for first in range(EDGES, CASES, BATCH)])
+
+    def text_of(self, question):
+        i, is_batch = question
+        return (self.batch if is_batch else self.one)(i)
+
+    def unanswered(self, answers):
+        """Of each batch that ptxas did not compute whole, the cases."""
+        return [(i, False) for (first, is_batch), a in answers.items() if is_batch and a is None
+                for i in range(first, first + BATCH)]
+
+    def result(self, answers):
+        """How many were computed, and the digest of the batches' digests."""
+        digests, left = [], 0
+        for first in range(0, CASES, BATCH):
+            of_batch = answers.get((first, True))
+            if of_batch is None:
+                values = [answers[i, False] for i in range(first, first + BATCH)]
+                left += values.count(None)
+                of_batch = self.digest(v for v in values if v is not None)
+            digests.append(of_batch)
+        return CASES - left, digest(digests)
+
+
+def ask_together(asker, group):
+    """Of several instructions at once: what ask gives for each."""
+    answers = [{} for _ in group]
+    for questions in (lambda v, a: v.questions(), lambda v, a: v.unanswered(a)):
+        asked = [(k, q) for k, v in enumerate(group) for q in questions(v, answers[k])]
+        for is_batch, in_entry in ((False, 1000), (True, 10)):
+            chosen = [(k, q) for k, q in asked if q[1] == is_batch]
+            texts = [group[k].text_of(q) for k, q in chosen]
+            for (k, q), a in zip(chosen, asker.compile("sm_90", 3, texts, in_entry)):
+                answers[k][q] = a
+    return [v.result(a) for v, a in zip(group, answers)]
+
+
+def ask_values(asker, version):
+    path = asker.options.file
+    lines = [line for line in path.read_text().splitlines() if line and line[0] != "#"]
+    edges = {line.split()[1]: [int(word, 16) for word in line.split()[2:]]
+             for line in lines if line.startswith("edges ")}
+    texts = [line.split(" ", 2)[2] for line in lines if not line.startswith("edges ")]
+    made = {}
+    for text in texts:
+        kinds = tuple(operands_of(text)[1])
+        if kinds not in made:
+            made[kinds] = list(cases_of(kinds, edges))
+
+    values = [Values(text, made[tuple(operands_of(text)[1])]) for text in texts]
+    groups = [values[i:i + 8] for i in range(0, len(values), 8)]
+    with ThreadPoolExecutor(asker.options.jobs) as pool:
+        answers = [a for of_group in pool.map(lambda g: ask_together(asker, g), groups)
+                   for a in of_group]
+    with path.open("w") as out:
+        out.write(f"# Instructions on constants as ptxas {version} computes them. Made by "
+                  "scripts/ask_folds.py, which says how to read it.\n")
+        for line in lines:
+            if line.startswith("edges "):
+                out.write(line + "\n")
+        for text, (count, of_all) in zip(texts, answers):
+            out.write(f"{count} {of_all:016x} {text}\n")
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["functions", "instructions"])
+    parser.add_argument("what", choices=["functions", "instructions", "values"])
     parser.add_argument("file", type=Path)
     parser.add_argument("--ptxas", default="ptxas")
     parser.add_argument("--nvdisasm", default="nvdisasm")
+    parser.add_argument("--jobs", type=int, help="processes at a time (values)")
     asker = Asker(parser.parse_args())
     text = subprocess.run([asker.options.ptxas, "--version"], capture_output=True, text=True).stdout
     version = re.search(r"V[\d.]+", text).group()
-    (ask_functions if asker.options.what == "functions" else ask_instructions)(asker, version)
+    {"functions": ask_functions, "instructions": ask_instructions,
+     "values": ask_values}[asker.options.what](asker, version)
 
 
 if __name__ == "__main__":

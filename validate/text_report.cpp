@@ -329,7 +329,7 @@ std::string folded_text(const isa::Program& program, const std::vector<warp::Fol
         out += fmt::format("  {}:{}  {}{}{}: {}{}, the instruction's is {}\n", file, f.place.line,
                            isa::row(o.op).name, o.mod.ftz ? ".ftz" : "",
                            isa::row(o.mod.type[0]).name, f.divisor ? "by the reciprocal " : "",
-                           shown(Type::f32, f.value), shown(Type::f32, f.instruction));
+                           shown(o.mod.type[0], f.value), shown(o.mod.type[0], f.instruction));
     }
     if (folded.size() > most)
         out += fmt::format("  and {} more instructions\n", folded.size() - most);

@@ -90,12 +90,13 @@ struct Step {
     const MovedPlan* moved = nullptr;  // two: as memory has the matrix, and transposed
     StepKind kind = StepKind::plain;
     isa::Flow flow = isa::Flow::next;
-    uint32_t folded = 0;  // a value that the assembler computed (fold.hpp)
+    uint32_t folded = 0;  // which of Context::folded
 };
 
 struct Context {
     const isa::Program* program = nullptr;
-    const Step* steps = nullptr;  // by operation
+    const Step* steps = nullptr;       // by operation
+    const uint64_t* folded = nullptr;  // values that the assembler computed (fold.hpp)
     const warp::Launch* launch = nullptr;
     const warp::GlobalMemory* global = nullptr;
     Heap* heap = nullptr;
@@ -212,6 +213,7 @@ inline void mark_local(warp::Warp& w, unsigned lane, uint64_t begin, uint64_t by
 struct Code {
     const isa::Program* program = nullptr;
     std::vector<Step> steps;
+    std::vector<uint64_t> folded;  // Step::folded
     std::vector<MmaPlan> plans;
     std::vector<std::shared_ptr<const WmmaPlan>> wmma_plans;
     std::vector<MovedPlan> moved;

@@ -31,6 +31,7 @@ CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::G
     cta_.shared.resize(shared_bytes(*code.program, launch));
     context_.program = code.program;
     context_.steps = code.steps.data();
+    context_.folded = code.folded.data();
     context_.heap = heap;
     context_.launch = &launch;
     context_.global = &global;

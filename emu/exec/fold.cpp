@@ -113,27 +113,32 @@ class Operands {
     std::unordered_map<isa::Ref, uint64_t> constant_;
 };
 
-// The slots that must be constants so that something of a function is folded.
-std::vector<isa::Ref> asked(const Operation& o) { return {o.r[is_quotient(o.op) ? 2 : 1]}; }
+// The slots that must be constants so that the operation, or a part of it, is folded.
+std::vector<isa::Ref> asked(const Operation& o, const Operands& operands) {
+    if (!isa::is_folded_function(o)) return operands.sources(o);
+    return {o.r[is_quotient(o.op) ? 2 : 1]};
+}
 
-// Chooses the functions that may be folded, and the registers to be followed for them: without a
-// look at the order of the operations, so that most programs, which have none, are done with.
+// Chooses the operations that may be folded to a value of their own, and the registers to be
+// followed for them: without a look at the order of the operations, so that most programs, which
+// have none, are done with.
 class Selection {
   public:
     Selection(const isa::Program& program, const Operands& operands)
         : program_(program), operands_(operands), may_(program.registers.size(), false) {
-        std::vector<uint32_t> functions;
+        std::vector<uint32_t> candidates;
         std::vector<uint32_t> folding;
         for (uint32_t i = 0; i < program.operations.size(); ++i) {
             const Operation& o = program.operations[i];
             if (!isa::folds(o)) continue;
             folding.push_back(i);
-            if (isa::folds_to_its_own(o)) functions.push_back(i);
+            if (isa::folds_to_its_own(o)) candidates.push_back(i);
         }
         find_possible(folding);
-        std::erase_if(functions, [&](uint32_t i) { return !all(asked(program.operations[i])); });
-        if (functions.empty()) return;
-        chosen = std::move(functions);
+        std::erase_if(candidates,
+                      [&](uint32_t i) { return !all(asked(program.operations[i], operands)); });
+        if (candidates.empty()) return;
+        chosen = std::move(candidates);
         follow(folding);
     }
 
@@ -185,7 +190,7 @@ class Selection {
         }
         std::vector<uint32_t> left;
         for (const uint32_t i : chosen)
-            for (const isa::Ref ref : asked(program_.operations[i])) track(ref, left);
+            for (const isa::Ref ref : asked(program_.operations[i], operands_)) track(ref, left);
         for (const Operation& o : program_.operations)
             if (o.guarded && isa::row(o.op).flow != isa::Flow::next) track(o.guard, left);
         while (!left.empty()) {
@@ -221,34 +226,56 @@ class Evaluator {
     uint64_t get(isa::Ref ref, unsigned width) const {
         uint64_t value = 0;
         std::memcpy(&value, context_.registers + ref, width == 64 ? 8 : 4);
-        return width == 1 ? value & 1 : value;
+        return width < 32 ? value & ((uint64_t{1} << width) - 1) : value;
     }
 
-    // false: the result is left to the instruction.
-    bool run(const Operation& o) {
-        if (isa::folds_to_its_own(o)) return run_function(o);
+    // What became of it; the value is in its slot.
+    struct Did {
+        bool computed = true;  // false: it is left to the instruction
+        uint64_t value = 0;
+        uint64_t instruction = 0;
+    };
+    Did run(const Operation& o) {
+        if (isa::is_folded_function(o)) return run_function(o);
+        std::array<uint64_t, 3> sources{};
+        const bool changes = isa::folds_to_its_own(o) || isa::fold_of(o.op) == isa::Fold::sums;
+        for (unsigned k = 0; changes && k < sources.size() && k + 1u < o.operands; ++k)
+            sources[k] = get(o.r[k + 1], bits_of_source(o, k));
         const Step step{.run = behaviour(o.op).choose(o), .op = &o};
         step.run(context_, step, 1);
-        return true;
+        if (!changes) return {};
+        const unsigned width = isa::bits(o.mod.type[0]);
+        const uint64_t instruction = get(o.r[0], width);
+        const num::FoldedConstant folded = num::folded_constant(o, sources, instruction);
+        put(o.r[0], width, folded.value);
+        return {!folded.left, folded.value, instruction};
     }
 
   private:
-    bool run_function(const Operation& o) {
+    static unsigned bits_of_source(const Operation& o, unsigned k) {
+        const bool other = o.op == Op::cvt || (o.op == Op::slct && k == 2);
+        return isa::bits(o.mod.type[other ? 1 : 0]);
+    }
+
+    Did run_function(const Operation& o) {
         const auto a = static_cast<uint32_t>(get(o.r[1], 32));
         const auto b = static_cast<uint32_t>(is_quotient(o.op) ? get(o.r[2], 32) : 0);
         const Special f = function_of(o.op);
         const uint32_t value = num::folded_f32(f, o.mod.ftz, a, b);
         put(o.r[0], 32, value);
-        return num::is_folded(f, value);
+        const uint32_t instruction = static_cast<uint32_t>(
+            num::special_function(num::mufu_tables, f, isa::Type::f32, o.mod.ftz, a, b));
+        return {num::is_folded(f, value), value, instruction};
     }
 
     std::vector<uint64_t> file_;
     Context context_;
 };
 
+template <class T>
 void value(Context& c, const Step& s, uint32_t mask) {
-    auto* d = slot<uint32_t>(c, s.op->r[0]);
-    for_lanes(mask, [&](unsigned l) { d[l] = s.folded; });
+    auto* d = slot<T>(c, s.op->r[0]);
+    for_lanes(mask, [&](unsigned l) { d[l] = static_cast<T>(c.folded[s.folded]); });
 }
 
 void product(Context& c, const Step& s, uint32_t mask) {
@@ -257,7 +284,8 @@ void product(Context& c, const Step& s, uint32_t mask) {
     const auto* b = slot<uint32_t>(c, s.op->r[2]);
     const Special f = function_of(s.op->op);
     for_lanes(mask, [&](unsigned l) {
-        d[l] = num::product_with_reciprocal(f, s.op->mod.ftz, a[l], b[l], s.folded);
+        d[l] = num::product_with_reciprocal(f, s.op->mod.ftz, a[l], b[l],
+                                            static_cast<uint32_t>(c.folded[s.folded]));
     });
 }
 
@@ -379,37 +407,39 @@ class Folder {
         return t == isa::Type::pred ? 1 : isa::bits(t);
     }
 
-    bool compute(const Operation& o, const State& state) {
+    // Puts the sources where the evaluator finds them. false: they are not all constant.
+    bool gives(const Operation& o, const State& state) {
         for (const isa::Ref ref : operands_.sources(o)) {
             const Known k = known(state, ref);
             if (k.state != Known::State::constant) return false;
             if (operands_.constant_at(ref) == nullptr) evaluator_.put(ref, width(ref), k.value);
         }
-        return evaluator_.run(o);
+        return true;
     }
 
-    // What is known of a function's operands where it runs; a block that is walked again knows
-    // less.
+    bool compute(const Operation& o, const State& state) {
+        return gives(o, state) && evaluator_.run(o).computed;
+    }
+
+    // What is known of the operands of one with a value of its own where it runs; a block that is
+    // walked again knows less.
     void note(uint32_t i, const State& state) {
         const Operation& o = program_.operations[i];
-        if (!isa::folds_to_its_own(o)) return;
+        if (!isa::folds_to_its_own(o) || !isa::folds(o)) return;
         found_.erase(i);
-        const Special f = function_of(o.op);
-        const bool ftz = o.mod.ftz;
-        const Known a = known(state, o.r[1]);
-        const Known b = is_quotient(o.op) ? known(state, o.r[2]) : Known{a.state, 0};
-        if (b.state != Known::State::constant) return;
         warp::Folded folded{.operation = i, .place = o.place};
-        const auto y = static_cast<uint32_t>(b.value);
-        if (a.state == Known::State::constant) {
-            const auto x = static_cast<uint32_t>(a.value);
-            folded.value = num::folded_f32(f, ftz, x, y);
-            folded.instruction = static_cast<uint32_t>(
-                num::special_function(num::mufu_tables, f, isa::Type::f32, ftz, x, y));
-        } else {
+        if (gives(o, state)) {
+            const Evaluator::Did did = evaluator_.run(o);
+            folded.value = did.value;
+            folded.instruction = did.instruction;
+        } else if (is_quotient(o.op) && known(state, o.r[2]).state == Known::State::constant) {
+            const Special f = function_of(o.op);
+            const auto y = static_cast<uint32_t>(known(state, o.r[2]).value);
             folded.divisor = true;
-            folded.value = num::folded_reciprocal(f, ftz, y);
-            folded.instruction = num::unit_reciprocal(f, ftz, y);
+            folded.value = num::folded_reciprocal(f, o.mod.ftz, y);
+            folded.instruction = num::unit_reciprocal(f, o.mod.ftz, y);
+        } else {
+            return;
         }
         found_[i] = folded;
     }
@@ -439,8 +469,10 @@ std::vector<warp::Folded> find_folded(const isa::Program& program) {
 void apply_folded(const std::vector<warp::Folded>& folded, Code& code) {
     for (const warp::Folded& f : folded) {
         Step& step = code.steps[f.operation];
-        step.folded = f.value;
-        step.run = f.divisor ? product : value;
+        step.folded = static_cast<uint32_t>(code.folded.size());
+        code.folded.push_back(f.value);
+        const bool wide = isa::bits(step.op->mod.type[0]) == 64;
+        step.run = f.divisor ? product : wide ? value<uint64_t> : value<uint32_t>;
     }
 }
 

@@ -87,9 +87,28 @@ bool folds(const Operation& o) {
         case Fold::conversion:
             return conversion(m);
         case Fold::function:
-            return folds_to_its_own(o);
+            return is_folded_function(o);
     }
     return false;
+}
+
+bool folds_to_its_own(const Operation& o) {
+    const Type t = o.mod.type[0];
+    switch (o.op) {
+        case Op::abs:
+        case Op::neg:
+            return (is_wide_float(t) || t == Type::f16x2) && folds(o);
+        case Op::min:
+        case Op::max:
+        case Op::mul:
+            return is_wide_float(t) && folds(o);
+        case Op::cvt:
+            return (is_float(o.mod.type[1]) || is_float(t)) && folds(o);
+        case Op::slct:
+            return t == Type::s32 && o.mod.type[1] == Type::s32;
+        default:
+            return is_folded_function(o);
+    }
 }
 
 }  // namespace lockwarp::isa

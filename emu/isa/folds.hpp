@@ -6,7 +6,7 @@
 // is computed from it is not: fma, roundings but to nearest, sums of f16 and bf16, tanh, and
 // integer division among others.
 //
-// A folded instruction gives what it would give, but for functions: emu/num/folded.hpp.
+// What a folded instruction gives that is not what it would give: emu/num/folded.hpp.
 #pragma once
 
 #include <algorithm>
@@ -90,9 +90,13 @@ constexpr Fold fold_of(Op op) { return folds_by_op[static_cast<size_t>(op)]; }
 // Whether the assembler computes the operation where its operands are constants.
 bool folds(const Operation& o);
 
-// A function with a value of its own where it is folded.
-inline bool folds_to_its_own(const Operation& o) {
+// A function with values of its own where it is folded.
+inline bool is_folded_function(const Operation& o) {
     return fold_of(o.op) == Fold::function && o.mod.type[0] == Type::f32;
 }
+
+// It may have another value where it is folded than the instruction gives: a function, or one of
+// those that num::folded_constant changes.
+bool folds_to_its_own(const Operation& o);
 
 }  // namespace lockwarp::isa

@@ -12,10 +12,15 @@
 //
 // A division by the constant 1 without .ftz the assembler takes away, so that a NaN keeps its
 // payload; that is not done here.
+//
+// Other instructions on constants have the values that they would give, but for NaNs, for
+// cvt.rni.u64.f64 from 2^52 on, and for slct.s32.s32 (folded_constant; tests/exec/data/folded.tsv).
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "emu/isa/operation.hpp"
 #include "emu/num/mufu_model.hpp"
 
 namespace lockwarp::num {
@@ -34,5 +39,17 @@ constexpr bool is_folded(Special f, uint32_t value) {
 uint32_t folded_reciprocal(Special f, bool ftz, uint32_t b);
 uint32_t unit_reciprocal(Special f, bool ftz, uint32_t b);
 uint32_t product_with_reciprocal(Special f, bool ftz, uint32_t a, uint32_t b, uint32_t reciprocal);
+
+// What the assembler makes of an operation of emu/isa/folds.hpp, but for those functions, on
+// constants.
+struct FoldedConstant {
+    uint64_t value;
+    bool left = false;  // to the instruction
+};
+
+// x: the bits of its sources, in the order of the instruction. value: of its result, which the
+// instruction would give.
+FoldedConstant folded_constant(const isa::Operation& o, std::span<const uint64_t> x,
+                               uint64_t value);
 
 }  // namespace lockwarp::num

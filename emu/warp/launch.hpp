@@ -117,8 +117,8 @@ struct Folded {
     uint32_t operation = 0;
     ptx::Place place;
     bool divisor = false;  // the constant is a divisor, and the values are those of its reciprocal
-    uint32_t value = 0;    // f32
-    uint32_t instruction = 0;  // what the instruction gives
+    uint64_t value = 0;    // bits of the result's type
+    uint64_t instruction = 0;  // what the instruction gives
 };
 
 struct Statistics {

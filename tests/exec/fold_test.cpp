@@ -115,6 +115,42 @@ TEST(Fold, ReportsTheLineAndBothValues) {
     EXPECT_FALSE(found[0].divisor);
 }
 
+// What the assembler computes otherwise than the instruction (tests/exec/data/folded.tsv).
+TEST(Fold, ExactInstructionsThatItComputesOtherwise) {
+    struct Row {
+        const char* body;
+        uint32_t folded, executed;
+    };
+    for (const Row& row : {
+             Row{"neg.f32 %f1, 0f7f800001;", 0xffc00001, 0x7fffffff},
+             {"mov.b32 %f2, 0xffc00005; abs.f32 %f1, %f2;", 0x7fc00005, 0x7fffffff},
+             {"mul.f32 %f1, 0fbf800000, 0f7fbfffff;", 0xffffffff, 0x7fffffff},
+             {"mul.f32 %f1, 0f7fbfffff, 0fbf800000;", 0x7fffffff, 0x7fffffff},
+             {"max.f32 %f1, 0fffbfffff, 0fffbfffff;", 0xffbfffff, 0x7fffffff},
+             {"mov.b32 %r3, 0x12347e00; abs.f16x2 %r3, %r3; mov.b32 %f1, %r3;", 0x12347e00,
+              0x12347fff},
+             {"slct.s32.s32 %r3, 1, 2, 0x7fffffff; mov.b32 %f1, %r3;", 2, 1},
+             {"slct.u32.s32 %r3, 1, 2, 0x7fffffff; mov.b32 %f1, %r3;", 1, 1},
+             {"cvt.rni.u64.f64 %rd9, 0d4330000000000001; cvt.u32.u64 %r3, %rd9; mov.b32 %f1, %r3;",
+              2, 1},
+             {"mov.b16 %h1, 0xfe05; cvt.f64.f16 %fd1, %h1; mov.b64 {%r3, %r4}, %fd1; mov.b32 %f1, "
+              "%r4;",
+              0x7fffffff, 0xfff81400},
+         }) {
+        EXPECT_EQ(result_of(row.body), row.folded) << row.body;
+        EXPECT_EQ(result_of(row.body, false), row.executed) << row.body;
+    }
+    EXPECT_EQ(result_of(unknown + "mov.b32 %f2, 0x7f800001; @%p1 mov.b32 %f2, %r2; neg.f32 %f1, "
+                                  "%f2;"),
+              0x80000001u);
+}
+
+// What is left to the instruction is no constant in what follows.
+TEST(Fold, ANanThatIsLeftToTheInstructionVaries) {
+    EXPECT_EQ(result_of("add.f32 %f2, 0f7f800001, 0f3f800000; neg.f32 %f1, %f2;"), 0x7fffffffu);
+    EXPECT_EQ(result_of("add.rn.f32 %f2, 0f7f800001, 0f3f800000; neg.f32 %f1, %f2;"), 0xffffffffu);
+}
+
 // 1.0f / sqrtf(128), as nvcc -use_fast_math and as a division.
 TEST(Fold, TheScaleOfAttention) {
     EXPECT_EQ(result_of("sqrt.approx.f32 %f2, 0f43000000; rcp.approx.f32 %f1, %f2;"), folded);
