@@ -47,6 +47,10 @@ void prepare_process() {
 }
 
 int refuse_current_exception() {
+    if (std::current_exception() == nullptr) {
+        say("internal");
+        return wrong_input;
+    }
     try {
         throw;
     } catch (const std::bad_alloc&) {

@@ -26,7 +26,7 @@ std::string progress_line(uint64_t n, uint64_t total, const std::string& what, d
         return fmt::format("{} {}, {} ", validate::grouped(n), what, time_text(seconds));
     const double part = static_cast<double>(std::min(n, total)) / static_cast<double>(total);
     std::string out =
-        fmt::format("[{:<20}] {} of {} {}, {}", std::string(static_cast<size_t>(part * 20), '#'),
+        fmt::format("[{:<12}] {} of {} {}, {}", std::string(static_cast<size_t>(part * 12), '#'),
                     validate::grouped(n), validate::grouped(total), what, time_text(seconds));
     if (n != 0 && n < total)
         out += fmt::format(", about {} left", time_text(seconds * (1 - part) / part));

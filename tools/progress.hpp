@@ -13,7 +13,7 @@
 
 namespace lockwarp::tools {
 
-// "[#####               ] 16 of 64 CTAs, 4 s, about 12 s left  "
+// "[###         ] 16 of 64 CTAs, 4 s, about 12 s left  "
 std::string progress_line(uint64_t n, uint64_t total, const std::string& what, double seconds);
 
 // Draws on stderr while it lives, where that is a terminal: how much of `total` has ended and about

@@ -39,6 +39,10 @@ inline constexpr std::string_view exits_of_runs =
 inline constexpr std::string_view exits_of_comparisons =
     "Exit status: 0 identical; 1 a difference; 2 wrong usage or input, or something could not be\n"
     "compared; 77 a GPU is needed and there is none; 130 interrupted.";
+inline constexpr std::string_view exits_of_reports =
+    "Exit status: as that of the runs: 0 identical; 1 a difference; 2 a case could not be "
+    "compared,\n"
+    "or a report not read; 77 they were skipped.";
 inline constexpr std::string_view exits_of_measurements =
     "Exit status: 0 done; 1 nothing was measured; 2 wrong usage or input, or a kernel was not\n"
     "measured; 77 there is no GPU; 130 interrupted.";
@@ -103,7 +107,11 @@ inline constexpr std::array commands{
     Command{add_fidelity, {}, "  lockwarp fidelity --arch sm_90\n", exits_of_answers},
     Command{add_list, {}, "  lockwarp list --arch sm_80\n", exits_of_answers},
     Command{add_arch, {}, "  lockwarp arch sm_90\n", exits_of_answers},
-    Command{add_report},
+    Command{add_report,
+            {},
+            "  lockwarp report merge shard-1.json shard-2.json\n"
+            "  lockwarp report show merged.json\n",
+            exits_of_reports},
     Command{add_info, about_lanes, "  lockwarp info m16n8k16.f32.f16\n", exits_of_answers},
     Command{
         add_where, about_lanes,

@@ -57,9 +57,6 @@ void add_report(CLI::App& app, int& status) {
     CLI::App* report = app.add_subcommand(
         "report", "Add up, print or convert reports of validate, replay and fuzz (--json)");
     report->require_subcommand(1);
-    report->footer(
-        "Exit status: as that of the runs: 0 identical; 1 a difference; 2 a case could not be "
-        "compared,\nor a report not read; 77 they were skipped.");
     CLI::App* merge = report->add_subcommand(
         "merge", "Add up the reports of shards: the report of one run of everything");
     merge->add_option("FILES", command.files, "reports of one command; no case may be in two")
