@@ -162,6 +162,12 @@ std::string csv(const Answer& a) {
         }
         out += "\n";
     };
+    // Of an answer without a table its sentences.
+    if (a.grids.empty()) {
+        write({"answer"});
+        write({a.line});
+        for (const std::string& l : a.lines) write({l});
+    }
     for (const Grid& g : a.grids) {
         if (!out.empty()) out += "\n";
         write(g.header);
@@ -282,18 +288,17 @@ std::string escaped(std::string_view s) {
 }
 
 std::optional<std::string> render(const Answer& a, Format format) {
+    if (!a.error.empty()) return std::nullopt;
     switch (format) {
         case Format::text:
             return text(a);
         case Format::markdown:
             return markdown(a);
         case Format::csv:
-            if (a.grids.empty()) return std::nullopt;
             return csv(a);
         case Format::json:
             return a.data.dump(1) + "\n";
         case Format::svg:
-            if (!a.error.empty()) return std::nullopt;
             return (a.svg ? a.svg() : picture(a)) + "\n";
         case Format::html:
             return html(a);

@@ -39,7 +39,7 @@ enum class Format : uint8_t { text, markdown, csv, json, svg, html };
 inline constexpr std::string_view format_names = "text, markdown, csv, json, svg, html";
 std::optional<Format> format_named(std::string_view name);
 
-// nullopt: the answer has no table (csv), or there is none.
+// nullopt: the input was wrong, and there is no answer.
 std::optional<std::string> render(const Answer& a, Format format);
 
 // Text that stands in HTML, SVG or XML.

@@ -76,7 +76,12 @@ TEST(Formats, OfOneAnswer) {
     EXPECT_EQ(json["owners"][0]["lane"], 15);
     EXPECT_EQ(json["owners"][0]["bits"], (nlohmann::json{31, 16}));
     EXPECT_TRUE(render(a, Format::svg)->starts_with("<svg "));
-    EXPECT_FALSE(render(wrong("no"), Format::svg));
+    for (const Format format : {Format::text, Format::csv, Format::json, Format::svg})
+        EXPECT_FALSE(render(wrong("no"), format));
+    Answer sentence;
+    sentence.line = "no, \"they\" are not";
+    EXPECT_EQ(*render(sentence, Format::csv), "answer\n\"no, \"\"they\"\" are not\"\n");
+    EXPECT_TRUE(render(sentence, Format::svg)->starts_with("<svg "));
     EXPECT_EQ(escaped("<a & \"b\">"), "&lt;a &amp; &quot;b&quot;&gt;");
 }
 
