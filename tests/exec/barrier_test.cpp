@@ -240,6 +240,29 @@ TEST(Barrier, ACountThatIsNeverReachedIsADeadlock) {
               "line 20, CTA (0,0,0), warp 0, step 11");
 }
 
+// "The barrier counts whole warps": lanes that do not exist or have exited are among them.
+TEST(Barrier, ACountIsOfWholeWarps) {
+    for (const uint32_t threads : {33u, 48u, 63u, 64u}) {
+        for (const char* barrier : {"bar.sync 1, 64;", "bar.red.popc.u32 %r3, 1, 64, %p2;",
+                                    "setp.lt.u32 %p3, %r1, 32;\n@%p3 bra FIRST;\n"
+                                    "bar.arrive 2, 64;\nbra JOIN;\nFIRST:\n"
+                                    "bar.sync 2, 64;\nJOIN:"})
+            EXPECT_EQ(results_of(std::string("setp.eq.u32 %p2, %r1, %r1;\n") + barrier +
+                                     "\nst.global.u32 [%rd2], 7;",
+                                 {}, block_of(threads)),
+                      Words(threads, 7))
+                << threads << " " << barrier;
+        EXPECT_NE(fault_of_body("bar.sync 1, 96;", block_of(threads)), "") << threads;
+    }
+    // Of either warp the upper lanes have exited.
+    Given given = block_of(64);
+    const Words out = results_of(
+        "and.b32 %r5, %r1, 31;\nst.global.u32 [%rd2], 1;\nsetp.ge.u32 %p2, %r5, 20;\n"
+        "@%p2 exit;\nbar.sync 3, 64;\nst.global.u32 [%rd2], 7;",
+        {}, given);
+    for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(out[i], i % 32 < 20 ? 7u : 1u) << i;
+}
+
 TEST(Barrier, BadOperandsAreTraps) {
     EXPECT_EQ(fault_of_body("mov.u32 %r2, 16;\nbar.sync %r2;"),
               "illegal operand: barrier 16: there are 16 at line 21, CTA (0,0,0), warp 0, step 11");

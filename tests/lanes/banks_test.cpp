@@ -75,6 +75,15 @@ TEST(Banks, OneWordForManyLanesIsNoConflict) {
     EXPECT_EQ(count("st.shared.b32", {"lane*128", 0, {}, 1}), 32u);
 }
 
+TEST(Banks, AddressesHaveALimit) {
+    std::string error;
+    const Access a = access_named("ld.shared.b32", error).value();
+    EXPECT_EQ(addresses(a, {"1<<30", 0, {}, 1}, error), std::vector<uint32_t>(32, 1u << 30));
+    EXPECT_EQ(error, "");
+    EXPECT_TRUE(addresses(a, {"lane/31*4 + (1<<30)", 0, {}, 1}, error).empty());
+    EXPECT_EQ(error, "lane 31: address 1073741828 is beyond any shared memory");
+}
+
 // Swizzle<3,3,4> of 16-bit elements leaves rows of 128 bytes in two-way conflicts; <3,3,3> none.
 TEST(Banks, AWrongSwizzle) {
     EXPECT_EQ(count("ldmatrix.x4.trans", {"", 128, Swizzle{3, 3, 4}, 2}), 8u);
