@@ -152,6 +152,7 @@ Orders choose_ordered(const isa::Program& program, const ptx::Module& module) {
         else if (takes_block(program, i) && i + 1 < out.size() &&
                  program.operations[i + 1].op == Op::ld && program.operations[i + 1].written == 1)
             out[i] = Ordered::block;
+        if (i != 0 && out[i - 1] == Ordered::block) out[i] = Ordered::result;
         any = any || out[i] != Ordered::none;
     }
     if (!any) return {};
@@ -173,6 +174,7 @@ bool keeps_old(const isa::Operation& o) {
 uint64_t record_words(const isa::Operation& o, Ordered ordered) {
     uint64_t words = 1u + o.written;
     if (ordered == Ordered::change) words += change_words + (keeps_old(o) ? o.vector[0].count : 0);
+    if (ordered == Ordered::result) ++words;
     return words;
 }
 
@@ -203,10 +205,24 @@ std::string after_change(const std::string& guard) {
     return "membar.gl; " + guard + "atom.global.add.u32 %lw_j, [%lw_c], 1;\n";
 }
 
+std::string after_result(const std::string& guard) {
+    return "membar.gl; " + guard + "atom.global.add.u32 %lw_j, [%lw_c], 1; membar.gl;\n";
+}
+
+namespace {
+
+std::string stored(const char* type, uint64_t at, const std::string& reg) {
+    return std::string("st.global.") + type + " [%lw_d+" + std::to_string(at * word_stride) +
+           "], " + reg + ";\n";
+}
+
+}  // namespace
+
+std::string stored_result(uint64_t at) { return stored("u32", at, "%lw_j"); }
+
 std::string stored_change(const isa::Operation& o, uint64_t at) {
     const auto store = [&](const char* type, const std::string& reg) {
-        return std::string("st.global.") + type + " [%lw_d+" + std::to_string(at++ * word_stride) +
-               "], " + reg + ";\n";
+        return stored(type, at++, reg);
     };
     std::string out = "mov.b64 %lw_v, {%lw_i, %lw_j};\n" + store("b64", "%lw_v");
     out += store("b64", "%lw_a");

@@ -17,7 +17,8 @@ enum class Ordered : uint8_t {
     load,    // what it reads may be what another thread stores at that time
     store,   // what it writes is there for such loads
     change,  // reads and changes memory at once: atom, red
-    block,   // a call of malloc; the next instruction loads its result
+    block,   // a call of malloc
+    result,  // the load of its result, the next instruction
 };
 
 // By operation. Empty: no result of the kernel depends on an order.
@@ -37,6 +38,7 @@ Orders choose_ordered(const isa::Program& program, const ptx::Module& module);
 //   the address, with change_in_shared where it is generic and of shared memory;
 //   where the instruction has no registers for what was in memory before (red, or '_' for one of
 //   its results): that, a word for each element.
+// One of Ordered::result has a ticket behind its register, drawn after malloc gave the block.
 inline constexpr uint64_t change_words = 2;
 inline constexpr uint64_t change_in_shared = uint64_t{1} << 63;
 
@@ -58,6 +60,8 @@ std::string before_change(const isa::Program& program, const isa::Operation& o,
                           const std::string& guard);
 std::string after_change(const std::string& guard);
 std::string stored_change(const isa::Operation& o, uint64_t at);
+std::string after_result(const std::string& guard);
+std::string stored_result(uint64_t at);
 
 // Writes red as atom, and '_' as a register, so that what was in memory is known.
 void with_old_values(ptx::Instruction& i, const isa::Operation& o);

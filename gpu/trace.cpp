@@ -65,6 +65,7 @@ class Recorder {
             r.before += before_change(program_, o, guard);
             r.after = after_change(guard);
         }
+        if (ordered == Ordered::result) r.after = after_result(guard);
         if (words_ == 0) r.after += begin_segment(guarded);
         const auto at = [&](uint64_t word) {
             return "[%lw_d+" + std::to_string((words_ + word) * word_stride) + "], ";
@@ -73,6 +74,7 @@ class Recorder {
         for (uint32_t w = 0; w < o.written; ++w)
             r.after += store_word(program_.registers[program_.uses[o.first_use + w]], at(w + 1));
         if (ordered == Ordered::change) r.after += stored_change(o, words_ + 1u + o.written);
+        if (ordered == Ordered::result) r.after += stored_result(words_ + 1u + o.written);
         words_ += words;
         longest_ = std::max(longest_, words_);
         if (guarded) r.after += end_segment(guard);

@@ -162,15 +162,19 @@ const uint64_t* Comparator::words(uint64_t cta, uint32_t warp, uint64_t word) co
     return reinterpret_cast<const uint64_t*>(tracks_.words.data()) + at * 32;
 }
 
+// The lane's number among the window's.
+uint64_t Comparator::thread_of(const warp::Retired& e, unsigned lane) const {
+    return ((e.cta_index - tracks_.window.first_cta) * plan_.warps + e.warp) * 32 + lane;
+}
+
 Order::Asked Comparator::asked_of(const warp::Retired& e, unsigned lane,
                                   const warp::OrderedAccess& access) const {
-    const uint64_t warp = (e.cta_index - tracks_.window.first_cta) * plan_.warps + e.warp;
     const uint64_t* const record = record_of(e, lane);
     const uint64_t word =
         record == nullptr
             ? 0
             : static_cast<uint64_t>(record - lane - words(e.cta_index, e.warp, 0)) / 32;
-    return {e, lane, warp * 32 + lane, record, word, access};
+    return {e, lane, thread_of(e, lane), record, word, access};
 }
 
 const uint64_t* Comparator::record_of(const warp::Retired& e, unsigned lane) const {
@@ -251,11 +255,18 @@ warp::Turn Comparator::turn(const warp::Retired& e, unsigned lane,
 }
 
 // What the lane's next record, of the load behind the call, brings.
-std::optional<uint64_t> Comparator::block(const warp::Retired& e, unsigned lane) {
+warp::GivenBlock Comparator::block(const warp::Retired& e, unsigned lane) {
+    // A lane that is no more beside its track stays where it is.
+    if (is_over(*state_of(e), e, lane)) return {true, {}};
     warp::Retired load = e;
     ++load.operation;
     const uint64_t* const record = record_of(load, lane);
-    return record == nullptr ? std::nullopt : std::optional(record[32]);
+    if (record == nullptr) return {};
+    return {!order_->is_block_next(thread_of(e, lane)), record[32]};
+}
+
+void Comparator::took_block(const warp::Retired& e, unsigned lane) {
+    order_->took_block(thread_of(e, lane));
 }
 
 void Comparator::accessed(const warp::Retired& e, unsigned lane,

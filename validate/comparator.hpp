@@ -34,7 +34,8 @@ class Comparator : public warp::Observer, public warp::Oracle {
     void supply(const warp::Retired& event, uint8_t* registers) override;
     uint32_t went_on(const warp::Retired& event) const override;
     bool orders(uint32_t operation) const override {
-        return order_ && plan_.ordered(operation) != gpu::Ordered::none;
+        const gpu::Ordered ordered = plan_.ordered(operation);
+        return order_ && ordered != gpu::Ordered::none && ordered != gpu::Ordered::result;
     }
     bool together(const warp::Retired& event, const warp::OrderedAccess& access) override;
     void arrange(const warp::Retired& event, std::span<uint8_t> lanes) override;
@@ -42,7 +43,8 @@ class Comparator : public warp::Observer, public warp::Oracle {
                     const warp::OrderedAccess& access) override;
     void accessed(const warp::Retired& event, unsigned lane,
                   const warp::OrderedAccess& access) override;
-    std::optional<uint64_t> block(const warp::Retired& event, unsigned lane) override;
+    warp::GivenBlock block(const warp::Retired& event, unsigned lane) override;
+    void took_block(const warp::Retired& event, unsigned lane) override;
     // As Order has them.
     std::optional<std::pair<uint64_t, uint64_t>> blocks() const {
         return order_ ? order_->blocks() : std::nullopt;
@@ -111,6 +113,7 @@ class Comparator : public warp::Observer, public warp::Oracle {
     bool is_over(CtaState& state, const warp::Retired& e, unsigned lane) const;
     // The lane's record of the event's operation; nullptr: its track does not go on with one.
     const uint64_t* record_of(const warp::Retired& e, unsigned lane) const;
+    uint64_t thread_of(const warp::Retired& e, unsigned lane) const;
     Order::Asked asked_of(const warp::Retired& e, unsigned lane,
                           const warp::OrderedAccess& access) const;
     void supply_ordered(CtaState& state, const warp::Retired& e, uint8_t* registers);

@@ -275,6 +275,7 @@ Report run_lockstep(const launch::Case& c, isa::Arch arch, gpu::Engine& engine,
         keep->device = engine.device();
         keep->addresses = side.addresses;
         keep->ran = live.ran;
+        keep->optimization = options.optimization;
     }
     if (!ran) {
         if (!live.problem.empty())
@@ -322,7 +323,9 @@ Report run_lockstep(const launch::Case& c, isa::Arch arch, gpu::Engine& engine,
     return report;
 }
 
-Report replay(const launch::Case& c, isa::Arch arch, const Answer& answer, const Options& options) {
+Report replay(const launch::Case& c, isa::Arch arch, const Answer& answer, const Options& how) {
+    Options options = how;
+    options.optimization = answer.optimization;
     Report report;
     const ptx::Module module = gpu::with_explicit_rounding(c.module);
     if (!resolve(module, arch, c, report)) return report;

@@ -122,6 +122,7 @@ struct Answer {
     gpu::Device device;
     std::vector<uint64_t> addresses;  // of the case's buffers
     gpu::Ran ran;
+    uint32_t optimization = 4;                  // of the engine's compiler, 0 to 4
     std::vector<std::vector<uint8_t>> outputs;  // the buffers afterwards; empty: not kept
     gpu::Traced traced;                         // by operation; empty: no registers
     gpu::Orders orders;                         // by operation; empty: the records have no order
@@ -171,8 +172,8 @@ struct Report {
 Report run_lockstep(const launch::Case& c, isa::Arch arch, gpu::Engine& engine,
                     const Options& options, Answer* keep = nullptr);
 
-// Compares the emulator with what an engine gave once. The answer is not trusted: one that does
-// not belong to the case is a problem of the report.
+// Compares the emulator with what an engine gave once, at the optimization that it had. The answer
+// is not trusted: one that does not belong to the case is a problem of the report.
 Report replay(const launch::Case& c, isa::Arch arch, const Answer& answer, const Options& options);
 
 // 1234567 -> "1,234,567"

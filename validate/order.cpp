@@ -82,11 +82,14 @@ void Order::read_tracks(const Tracks& tracks) {
             }
             if (operation != 0 && plan_.ordered(operation - 1) == Ordered::block)
                 note_block(track[(at + 1) * 32]);
+            if (plan_.ordered(operation) == Ordered::result)
+                taken_.push_back({static_cast<uint32_t>(track[(at + 2) * 32]), thread, false});
             at += plan_.words(operation);
         }
     }
     first_change_.push_back(changes_.size());
     sort_changes();
+    std::ranges::stable_sort(taken_, {}, &Taken::ticket);
 }
 
 void Order::note_block(uint64_t address) {
@@ -94,6 +97,18 @@ void Order::note_block(uint64_t address) {
     if (!blocks_) blocks_ = {address, address + 1};
     blocks_->first = std::min(blocks_->first, address);
     blocks_->second = std::max(blocks_->second, address + 1);
+}
+
+void Order::took_block(uint64_t thread) {
+    const auto found = std::ranges::find_if(
+        taken_.begin() + static_cast<std::ptrdiff_t>(next_taken_), taken_.end(),
+        [&](const Taken& t) { return t.thread == thread && !t.done; });
+    if (found != taken_.end()) found->done = true;
+    pass_taken();
+}
+
+void Order::pass_taken() {
+    while (next_taken_ < taken_.size() && taken_[next_taken_].done) ++next_taken_;
 }
 
 void Order::sort_changes() {
@@ -335,6 +350,8 @@ void Order::ended(uint64_t cta) {
         next_change_[t] = static_cast<uint32_t>(first_change_[t + 1] - first_change_[t]);
         waiting_.erase(t);
     }
+    for (Taken& t : taken_) t.done |= t.thread >= first && t.thread - first < plan_.warps * 32;
+    pass_taken();
     const auto shared = shared_buckets_.find(cta);
     if (shared == shared_buckets_.end()) return;
     for (const uint64_t in : shared->second) places_.erase(in);

@@ -18,6 +18,9 @@
 // lane saw; else they wait. So no store ever waits for a load. What a place held is kept from the
 // first time that any lane comes to it in one of these ways.
 //
+// Calls of malloc take the blocks that the engine's gave, in the order of the tickets drawn after
+// them: a block may have been another's before, for a while.
+//
 // Where nothing in the grid can go on, a change goes on whose value is there, and before which are
 // only changes of other warps that the tickets do not put before it, and that have not come. Then
 // lanes that wait at a reconvergence point go on, as lanes of the engine may have parted that are
@@ -75,6 +78,11 @@ class Order {
     // The addresses that malloc gave, as a range; nothing: none. Its end is that of the last
     // block's first byte.
     std::optional<std::pair<uint64_t, uint64_t>> blocks() const { return blocks_; }
+    // Whether the thread's next block is the next of all, and that it has it now.
+    bool is_block_next(uint64_t thread) const {
+        return next_taken_ == taken_.size() || taken_[next_taken_].thread == thread;
+    }
+    void took_block(uint64_t thread);
     // Nothing in the grid goes on; released: nor can lanes at a reconvergence point. false: nothing
     // waits here that may go on.
     bool stuck(bool released);
@@ -144,8 +152,16 @@ class Order {
         void note();
     };
 
+    // A block of the tracks that malloc gave.
+    struct Taken {
+        uint32_t ticket = 0;
+        uint64_t thread = 0;
+        bool done = false;
+    };
+
     void read_tracks(const Tracks& tracks);
     void note_block(uint64_t address);
+    void pass_taken();
     void sort_changes();
     Waiting look(const Asked& asked) const;
     bool in_history(Place& place, const Asked& asked, const Waiting& w);
@@ -171,6 +187,8 @@ class Order {
     std::unordered_map<uint64_t, std::vector<Place>> places_;             // by 16 bytes of memory
     std::unordered_map<uint64_t, std::vector<uint64_t>> shared_buckets_;  // by CTA: its places
     std::optional<std::pair<uint64_t, uint64_t>> blocks_;
+    std::vector<Taken> taken_;        // by their tickets
+    size_t next_taken_ = 0;           // the first that is not done
     std::vector<bool> seen_buckets_;  // by hash: some place may be there
     bool forced_any_ = false;
     bool certain_ = false;

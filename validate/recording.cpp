@@ -12,7 +12,8 @@ namespace lockwarp::validate {
 
 namespace {
 
-constexpr uint8_t newest = 2;
+constexpr uint8_t newest = 3;
+constexpr uint32_t usual_optimization = 4;
 constexpr auto magic = std::to_array<uint8_t>({'L', 'W', 'R'});
 constexpr size_t header_bytes = 36;
 constexpr uint64_t word_bytes = 8 * 32;  // of one word of all lanes of a warp
@@ -334,15 +335,21 @@ launch::Result<void> check_program(Recording& r) {
     return {};
 }
 
-// Whether it has the fields of version 2.
-bool has_order(const Recording& r) { return r.c.cooperative || !r.answer.orders.empty(); }
+// The lowest version that has all its fields.
+uint8_t version_of(const Recording& r) {
+    const gpu::Orders& orders = r.answer.orders;
+    if (r.answer.optimization != usual_optimization ||
+        std::ranges::find(orders, gpu::Ordered::result) != orders.end())
+        return 3;
+    return r.c.cooperative || !orders.empty() ? 2 : 1;
+}
 
 launch::Result<void> read_order(Reader& r, Recording& out) {
     const uint8_t cooperative = r.u8();
     out.answer.orders.resize(r.count(1));
     for (gpu::Ordered& o : out.answer.orders) {
         const uint8_t v = r.u8();
-        if (v > static_cast<uint8_t>(gpu::Ordered::block))
+        if (v > static_cast<uint8_t>(gpu::Ordered::result))
             return launch::failure("an order that this version does not know");
         o = static_cast<gpu::Ordered>(v);
     }
@@ -351,6 +358,10 @@ launch::Result<void> read_order(Reader& r, Recording& out) {
     const size_t operations = out.answer.orders.size();
     if (operations != 0 && operations != out.answer.traced.size())
         return launch::failure("its order is of another program");
+    if (!r.good || r.left() == 0) return {};
+    out.answer.optimization = r.u8();
+    if (out.answer.optimization > usual_optimization)
+        return launch::failure("an optimization that there is not");
     return {};
 }
 
@@ -387,10 +398,12 @@ std::vector<uint8_t> body_of(const Recording& recording) {
         w.text(*s);
     write_case(recording.c, w);
     write_answer(recording.answer, recording.c, w);
-    if (!has_order(recording)) return std::move(w.out);
+    const uint8_t version = version_of(recording);
+    if (version == 1) return std::move(w.out);
     w.u8(recording.c.cooperative ? 1 : 0);
     w.u64(recording.answer.orders.size());
     for (const gpu::Ordered o : recording.answer.orders) w.u8(static_cast<uint8_t>(o));
+    if (version >= 3) w.u8(static_cast<uint8_t>(recording.answer.optimization));
     return std::move(w.out);
 }
 
@@ -461,7 +474,7 @@ std::vector<uint8_t> write_recording(const Recording& recording) {
     if (body.size() > max_recorded) return {};
     // The highest level takes about a second for 3 MB.
     constexpr size_t quickly = size_t{32} << 20;
-    return detail::seal(body, body.size() <= quickly ? 19 : 9, has_order(recording) ? 2 : 1);
+    return detail::seal(body, body.size() <= quickly ? 19 : 9, version_of(recording));
 }
 
 launch::Result<Recording> read_recording(std::span<const uint8_t> bytes) {

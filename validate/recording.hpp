@@ -4,7 +4,8 @@
 //
 // The file, all numbers little-endian:
 //
-//    0  "LWR", then one byte: the format's version, 1, or 2 where the body has its last two fields
+//    0  "LWR", then one byte: the format's version, 1, 2 or 3: the lowest that has what the
+//       recording needs
 //    4  u64  bytes of the frame
 //   12  u64  bytes of the body
 //   20  u64  checksum of the frame
@@ -39,7 +40,9 @@
 //     every lane, in the order of gpu/trace.hpp without the words not kept; those are zeros
 //   }
 //   u8: 1, the launch was cooperative, or 0                       of version 2
-//   list { u8 }: none, or one an operation (gpu::Ordered)         of version 2
+//   list { u8 }: none, or one an operation (gpu::Ordered)         of version 2; of 3 where one is
+//                                                                 Ordered::result
+//   u8: the optimization of the driver's compiler, 0 to 4         of version 3; else 4
 #pragma once
 
 #include <cstdint>
@@ -81,7 +84,7 @@ std::vector<uint8_t> body_of(const Recording& recording);
 [[nodiscard]] launch::Result<Recording> parse_body(std::span<const uint8_t> body);
 
 // Body to file, and back. level: Zstandard's, 1 to 19.
-std::vector<uint8_t> seal(std::span<const uint8_t> body, int level = 19, uint8_t version = 2);
+std::vector<uint8_t> seal(std::span<const uint8_t> body, int level = 19, uint8_t version = 3);
 [[nodiscard]] launch::Result<std::vector<uint8_t>> unseal(std::span<const uint8_t> file);
 
 }  // namespace detail

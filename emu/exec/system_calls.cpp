@@ -256,9 +256,12 @@ uint32_t take_blocks(Context& c, const isa::Call& call, const warp::Retired& bef
     for (uint32_t rest = before.executed; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
         const uint64_t bytes = argument(c, call, 0, lane, bases);
-        const std::optional<uint64_t> given = c.launch->oracle->block(before, lane);
-        if (given.value_or(0) != 0 && !c.heap->allocate_at(*given, bytes)) continue;
-        set_result(c, call, lane, given ? *given : c.heap->allocate(bytes), bases);
+        const warp::GivenBlock given = c.launch->oracle->block(before, lane);
+        if (given.waits) continue;
+        const uint64_t address = given.address.value_or(0);
+        if (address != 0 && !c.heap->allocate_at(address, bytes)) continue;
+        set_result(c, call, lane, given.address ? address : c.heap->allocate(bytes), bases);
+        c.launch->oracle->took_block(before, lane);
         done |= 1u << lane;
     }
     c.stores += done != 0;

@@ -184,6 +184,12 @@ enum class Turn : uint8_t {
     given,  // it changes nothing in memory: supply() gives its results
 };
 
+// What a call of malloc gave a lane on another machine.
+struct GivenBlock {
+    bool waits = false;               // others come first
+    std::optional<uint64_t> address;  // nothing: any block will do
+};
+
 // Gives what a run cannot know by itself: values that depend on time, place or order, and those
 // that the manual leaves undefined. Asked only in CTAs with a listener, before the listeners hear
 // of the instruction, on the thread that runs the CTA.
@@ -234,12 +240,16 @@ class Oracle {
         (void)lane;
         (void)access;
     }
-    // The address that this call of malloc, which it orders, gave the lane on the other machine.
-    // The lane waits until the block there is free.
-    virtual std::optional<uint64_t> block(const Retired& event, unsigned lane) {
+    // Of a call of malloc that it orders. The lane waits until the block there is free.
+    virtual GivenBlock block(const Retired& event, unsigned lane) {
         (void)event;
         (void)lane;
-        return std::nullopt;
+        return {};
+    }
+    // The lane has that block.
+    virtual void took_block(const Retired& event, unsigned lane) {
+        (void)event;
+        (void)lane;
     }
     // Nothing in the grid can go on. true: ask the lanes that wait again. released: nor are there
     // lanes at a reconvergence point that could go on without others, which come first if not.

@@ -132,6 +132,124 @@ TEST(Order, WhatTheMachineHasOtherwiseInEachRunIsNotComparable) {
     EXPECT_NE(r.problem.find("in one run and "), std::string::npos) << r.problem;
 }
 
+// In every run alike, so that no second run excuses it.
+validate::Report tampered(const launch::Case& c, uint64_t number, uint64_t with) {
+    Tampering engine([&](std::span<uint64_t> words, int) { change_first(words, number, with); });
+    return run_lockstep(c, arch, engine, {});
+}
+
+TEST(Order, AValueThatAPollNeverFindsDiffers) {
+    const launch::Case c = case_of("order_ticket_lock.json");
+    // load_acquire(&tickets[1]): no CTA ever stores 0x1000 there, or more.
+    const uint64_t poll = number_of(c, isa::Op::ld, 3);
+    const uint64_t ticket = number_of(c, isa::Op::atom);
+    // The record before it, of the atomic, has its value, tickets and address.
+    Tampering engine([&](std::span<uint64_t> words, int) {
+        for (size_t i = 128; i + 32 < words.size(); ++i)
+            if (words[i - 128] == ticket && words[i] == poll) {
+                words[i + 32] ^= 0x1000;
+                return;
+            }
+    });
+    const validate::Report r = run_lockstep(c, arch, engine, {});
+    ASSERT_EQ(r.problem, "");
+    ASSERT_TRUE(r.first.has_value());
+    EXPECT_EQ(r.first->kind, DifferenceKind::order);
+    EXPECT_EQ(r.first->operation + 1, poll);
+    EXPECT_EQ(r.spellings[poll - 1], "ld.acquire.gpu.global.u32");
+    EXPECT_GE(r.first->other, 0x1000u);
+    EXPECT_LT(r.first->emulated, 0x1000u);
+}
+
+TEST(Order, AnArithmeticErrorDiffersThoughAnOrderIsFollowed) {
+    for (const char* name : {"order_ticket_lock.json", "order_cta_lock.json"}) {
+        const launch::Case c = case_of(name);
+        // What a lock protects: others load what it gives.
+        const uint64_t step = number_of(c, isa::Op::mad);
+        const validate::Report r = tampered(c, step, 4);
+        ASSERT_EQ(r.problem, "") << name;
+        ASSERT_TRUE(r.first.has_value()) << name;
+        EXPECT_EQ(r.first->kind, DifferenceKind::value) << name;
+        EXPECT_EQ(r.first->operation + 1, step) << name;
+        EXPECT_EQ(r.first->emulated ^ r.first->other, 4u) << name;
+        const std::string text = text_report(r, {}, "order.ptx");
+        EXPECT_NE(text.find("DIFFERS  order.ptx:"), std::string::npos) << text;
+        EXPECT_NE(text.find("bits 0x4"), std::string::npos) << text;
+    }
+}
+
+// Each thread takes blocks of three sizes, gives two of four back, and leaves the addresses.
+constexpr const char* blocks = R"(
+.version 7.0
+.target sm_80
+.address_size 64
+.extern .func (.param .b64 block) malloc(.param .b64 bytes);
+.extern .func free(.param .b64 block);
+.visible .entry k(.param .u64 out)
+{
+    .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %ctaid.x;
+    mad.lo.u32 %r1, %r2, 64, %r1;
+    mul.wide.u32 %rd2, %r1, 32;
+    add.u64 %rd1, %rd1, %rd2;
+    mov.u32 %r3, 0;
+NEXT:
+    add.u32 %r4, %r1, %r3;
+    rem.u32 %r4, %r4, 3;
+    shl.b32 %r4, %r4, 5;
+    add.u32 %r4, %r4, 32;
+    cvt.u64.u32 %rd3, %r4;
+    {
+        .param .b64 bytes; .param .b64 block;
+        st.param.b64 [bytes], %rd3;
+        call.uni (block), malloc, (bytes);
+        ld.param.b64 %rd4, [block];
+    }
+    st.global.u32 [%rd4], %r1;
+    st.global.u64 [%rd1], %rd4;
+    add.u64 %rd1, %rd1, 8;
+    and.b32 %r5, %r3, 1;
+    setp.eq.u32 %p1, %r5, 1;
+    @%p1 bra KEEP;
+    {
+        .param .b64 block;
+        st.param.b64 [block], %rd4;
+        call.uni free, (block);
+    }
+KEEP:
+    add.u32 %r3, %r3, 1;
+    setp.lt.u32 %p2, %r3, 4;
+    @%p2 bra NEXT;
+    ret;
+}
+)";
+
+// A block is one thread's, then another's: who takes it first must give it back first.
+TEST(Order, BlocksOfMallocAreTakenInTheOrderOfTheMachine) {
+    ptx::Parsed parsed = ptx::parse(blocks);
+    ASSERT_TRUE(parsed.diagnostics.empty());
+    launch::Case c;
+    c.module = std::move(parsed.module);
+    c.entry = "k";
+    c.grid = {5, 1, 1};
+    c.block = {64, 1, 1};
+    c.names = {"out"};
+    c.bytes = {std::vector<uint8_t>(5 * 64 * 32)};
+    c.parameters.resize(8);
+    c.patches = {{0, 0, 0}};
+    for (const uint32_t turn : {1u, 3u, 17u, 64u}) {
+        validate::EmulatorEngine engine(arch, false, 1);
+        engine.take_turns(turn);
+        const validate::Report r = run_lockstep(c, arch, engine, {});
+        ASSERT_EQ(r.problem, "") << turn;
+        ASSERT_FALSE(r.first.has_value())
+            << "turns of " << turn << ": " << text_report(r, engine.device(), "blocks");
+        EXPECT_EQ(r.counts.memory_bytes, c.bytes[0].size());
+    }
+}
+
 TEST(Order, ARecordingHasItsOrder) {
     for (const char* name : {"order_float_atomics.json", "order_cta_lock.json", "life.json"}) {
         const launch::Case c = case_of(name);

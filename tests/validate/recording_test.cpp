@@ -53,7 +53,7 @@ Recording recorded(const std::string& ptx, const std::string& entry, uint32_t th
 
 Recording small() { return recorded(small_ptx, "k", 1, {Bytes(4)}); }
 
-Recording of_kernel(const std::string& launch_file) {
+Recording of_kernel(const std::string& launch_file, const validate::Options& options = {}) {
     auto loaded = launch::load({LOCKWARP_SOURCE_DIR "/gpu/kernels/" + launch_file}, "sm_90");
     Recording r;
     if (!loaded) {
@@ -66,7 +66,9 @@ Recording of_kernel(const std::string& launch_file) {
     r.arch = "sm_90";
     EXPECT_EQ(take(launch::make_case(in.launch, in.module, program), r.c), "");
     validate::EmulatorEngine engine(isa::Arch::sm_90);
-    EXPECT_EQ(run_lockstep(r.c, isa::Arch::sm_90, engine, {}, &r.answer).problem, "");
+    const validate::Report report = run_lockstep(r.c, isa::Arch::sm_90, engine, options, &r.answer);
+    EXPECT_EQ(report.problem, "");
+    EXPECT_FALSE(report.first.has_value());
     return r;
 }
 
@@ -109,6 +111,9 @@ void expect_equal(const Recording& a, const Recording& b) {
     EXPECT_EQ(a.answer.ran.fault, b.answer.ran.fault);
     EXPECT_EQ(a.answer.outputs, b.answer.outputs);
     EXPECT_EQ(a.answer.traced, b.answer.traced);
+    EXPECT_EQ(a.answer.orders, b.answer.orders);
+    EXPECT_EQ(a.c.cooperative, b.c.cooperative);
+    EXPECT_EQ(a.answer.optimization, b.answer.optimization);
     ASSERT_EQ(a.answer.tracks.size(), b.answer.tracks.size());
     for (size_t i = 0; i < a.answer.tracks.size(); ++i) {
         const validate::Tracks &x = a.answer.tracks[i], &y = b.answer.tracks[i];
@@ -150,6 +155,7 @@ Recording every_field() {
     r.answer.traced =
         gpu::Traced(isa::resolve(r.c.module, isa::Arch::sm_89, "k").program.operations.size());
     r.answer.traced[1] = r.answer.traced[2] = true;
+    r.answer.optimization = 2;
     std::mt19937_64 random(1);
     for (const auto& [first_cta, ctas] : {std::pair<uint64_t, uint64_t>{0, 3}, {23, 1}}) {
         validate::Tracks& t = r.answer.tracks.emplace_back();
@@ -189,6 +195,35 @@ TEST(Recording, WithoutRegistersOrMemory) {
     r.answer.outputs.clear();
     ASSERT_EQ(take(validate::read_recording(validate::write_recording(r)), back), "");
     expect_equal(r, back);
+}
+
+// What a recording needs has the lowest version that has it, so that older programs read it.
+TEST(Recording, HasTheVersionOfWhatItNeeds) {
+    Recording r = every_field();
+    EXPECT_EQ(validate::write_recording(r)[3], 3);
+    r.answer.optimization = 4;
+    EXPECT_EQ(validate::write_recording(r)[3], 1);
+    r.answer.orders.assign(r.answer.traced.size(), gpu::Ordered::load);
+    EXPECT_EQ(validate::write_recording(r)[3], 2);
+    r.answer.orders[0] = gpu::Ordered::result;
+    EXPECT_EQ(validate::write_recording(r)[3], 3);
+    Recording back;
+    ASSERT_EQ(take(validate::read_recording(validate::write_recording(r)), back), "");
+    expect_equal(r, back);
+}
+
+// The values of functions of constants are the instructions' there, not the assembler's.
+TEST(Recording, KeepsTheOptimizationThatItWasMadeAt) {
+    validate::Options options;
+    options.optimization = 0;
+    const Recording r = of_kernel("constants.json", options);
+    Recording back;
+    ASSERT_EQ(take(validate::read_recording(validate::write_recording(r)), back), "");
+    const validate::Report same = replay(back.c, isa::Arch::sm_90, back.answer, {});
+    EXPECT_EQ(same.problem, "");
+    EXPECT_FALSE(same.first.has_value());
+    back.answer.optimization = 4;
+    EXPECT_TRUE(replay(back.c, isa::Arch::sm_90, back.answer, {}).first.has_value());
 }
 
 TEST(Recording, ReplaysAsItWasCompared) {
@@ -243,10 +278,10 @@ TEST(Recording, OtherFilesAreRefused) {
     const std::string text = "{\"schema\": \"lockwarp-launch/1\"}";
     EXPECT_EQ(problem_of(Bytes(text.begin(), text.end())), "not a Lockwarp recording");
     Bytes newer = validate::write_recording(small());
-    newer[3] = 3;
-    EXPECT_EQ(problem_of(newer), "made by a newer Lockwarp (format 3; this one reads 2)");
+    newer[3] = 4;
+    EXPECT_EQ(problem_of(newer), "made by a newer Lockwarp (format 4; this one reads 3)");
     newer.resize(4);
-    EXPECT_EQ(problem_of(newer), "made by a newer Lockwarp (format 3; this one reads 2)");
+    EXPECT_EQ(problem_of(newer), "made by a newer Lockwarp (format 4; this one reads 3)");
 }
 
 TEST(Recording, SizesThatAreNotTrueAreRefused) {

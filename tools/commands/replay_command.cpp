@@ -77,6 +77,8 @@ CaseResult replay_one(const std::string& path, const validate::Options& how,
     result.text = result.verdict == Verdict::failed
                       ? path + ": " + report.problem
                       : validate::text_report(report, r.answer.device, r.name);
+    if (r.answer.optimization != how.optimization && result.verdict != Verdict::failed)
+        result.text += fmt::format("recorded at --optimize {}\n", r.answer.optimization);
     validate::add_instructions(summary, report);
     if (std::ranges::find(summary.devices, r.answer.device) == summary.devices.end())
         summary.devices.push_back(r.answer.device);
