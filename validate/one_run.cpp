@@ -5,6 +5,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "validate/treatment.hpp"
+
 namespace lockwarp::validate {
 
 namespace {
@@ -79,65 +81,140 @@ std::string place(const Report& report, const Difference& d) {
 
 }  // namespace
 
-bool compare_one_run(Side& side, Live& live, const ptx::Module& module, Memory& outputs,
-                     Memory& emulated, Answer* keep) {
+namespace {
+
+constexpr uint32_t max_parts = 64;
+
+// Whether the emulator needs its records to follow the run: what it cannot know by itself.
+bool is_needed(const Plan& plan, uint32_t operation) {
+    return plan.taken[operation] || plan.ordered(operation) != gpu::Ordered::none ||
+           plan.unwritten.reads[operation] || may_be_undefined(plan.program->operations[operation]);
+}
+
+// With one of so many shares of the other operations.
+Plan part_of(const Plan& whole, uint32_t part, uint32_t parts) {
+    Plan out = whole;
+    out.is_share = parts > 1;
+    for (uint32_t i = 0; i < out.traced.size(); ++i)
+        if (i % parts != part && !is_needed(whole, i)) out.traced[i] = false;
+    return out;
+}
+
+struct Counted {
+    std::vector<Counts> by_operation;
+    uint64_t records = 0, windows = 0;
+
+    explicit Counted(const Report& r)
+        : by_operation(r.by_operation), records(r.records), windows(r.windows) {}
+    void restore(Report& r) const {
+        r.by_operation = by_operation;
+        r.records = records;
+        r.windows = windows;
+        sum(r);
+        r.first.reset();
+        r.tracks.reset();
+        r.trap.reset();
+        r.unknown_memory.clear();
+    }
+    // What every part has counts once.
+    void restore_needed(const Plan& plan, Report& r) const {
+        for (uint32_t i = 0; i < by_operation.size(); ++i)
+            if (is_needed(plan, i)) r.by_operation[i] = by_operation[i];
+        sum(r);
+    }
+    static void sum(Report& r) {
+        r.counts = {};
+        for (const Counts& c : r.by_operation) r.counts += c;
+    }
+};
+
+enum class Part : uint8_t { compared, failed, too_long };
+
+// One run of the side's plan, whose tracks have at most `max_words` words.
+Part compare_part(Side& side, Live& live, const ptx::Module& module, uint64_t max_words,
+                  Memory& outputs, Memory& emulated, Answer* keep) {
     const Plan& plan = side.plan;
     Report& report = side.report;
     const gpu::TracedKernel kernel =
         gpu::trace_kernel(module, report.program, plan.traced, plan.orders);
-    const uint64_t ctas = side.c.grid.count();
-    const uint64_t max_words = side.options.trace_bytes / word_bytes / plan.warps / ctas;
-    if (max_words <= 2 * kernel.longest) return side.fail("too little memory for tracks");
+    if (max_words <= 2 * kernel.longest) {
+        side.fail("too little memory for tracks");
+        return Part::failed;
+    }
     const uint64_t room = max_words - kernel.longest;
     gpu::TraceWindow window;
-    window.ctas = ctas;
+    window.ctas = side.c.grid.count();
     // How often a lane polls is not known before.
-    const uint64_t wanted = track_words(side, emulated) + kernel.longest;
+    const uint64_t wanted = track_words(side, side.c.bytes) + kernel.longest;
     window.words = std::min(std::max<uint64_t>(4 * wanted, 1u << 12), room);
-    const std::vector<Counts> counted = report.by_operation;
-    const Counts counts = report.counts;
+    const Counted before(report);
     for (;;) {
         Tracks tracks;
         Memory traced_outputs;
-        if (!live.trace(kernel, window, plan.warps, tracks, traced_outputs))
-            return side.compare_end_of(live.problem, live.ran);
+        if (!live.trace(kernel, window, plan.warps, tracks, traced_outputs)) {
+            side.compare_end_of(live.problem, live.ran);
+            return Part::failed;
+        }
         count_varying(report, outputs, traced_outputs);
         emulated = side.c.bytes;
         Supplied supplied;
         bool more = false;
         const bool ran = side.compare_tracks(tracks, supplied, emulated, more);
-        if (more && window.words < room) {
-            // Another run, which need not be like this one, with longer tracks.
-            window.words = std::min(4 * window.words, room);
-            report.by_operation = counted;
-            report.counts = counts;
-            report.records = report.windows = 0;
-            report.first.reset();
-            report.tracks.reset();
-            report.trap.reset();
-            report.unknown_memory.clear();
-            continue;
-        }
         if (more) {
             // What follows behind the end of a track says nothing.
-            report.first.reset();
-            return side.fail(
-                "the tracks do not fit: what depends on an order must be of one run; give more "
-                "memory for tracks, or compare after fewer instructions");
+            before.restore(report);
+            if (window.words == room) return Part::too_long;
+            // Another run, which need not be like this one, with longer tracks.
+            window.words = std::min(4 * window.words, room);
+            continue;
         }
         if (!ran && report.first && report.first->kind == DifferenceKind::fault &&
             !plan.orders.empty() && has_no_end(side, *report.trap)) {
             report.first.reset();
-            return side.fail(
-                "not comparable: no order that was tried brings the emulator to the "
-                "end of the run on " +
+            side.fail(
+                "not comparable: no order that was tried brings the emulator to the end of the "
+                "run on " +
                 side.engine + ": CTA " + std::to_string(report.trap->cta_index) + ", line " +
                 std::to_string(report.trap->place.line) + ": " + report.trap->detail);
+            return Part::failed;
         }
         outputs = std::move(traced_outputs);
         if (keep != nullptr && !side.options.drop_tracks) keep->tracks.push_back(std::move(tracks));
-        return ran;
+        return ran ? Part::compared : Part::failed;
     }
+}
+
+}  // namespace
+
+bool compare_one_run(Side& side, Live& live, const ptx::Module& module, Memory& outputs,
+                     Memory& emulated, Answer* keep) {
+    const Plan whole = side.plan;
+    const uint64_t max_words =
+        side.options.trace_bytes / word_bytes / whole.warps / side.c.grid.count();
+    const Counted counted(side.report);
+    const bool recorded = keep != nullptr && !side.options.drop_tracks;
+    for (uint32_t parts = 1; parts <= (recorded ? 1 : max_parts); parts *= 2) {
+        for (uint32_t part = 0;; ++part) {
+            if (part == parts) {
+                side.plan = whole;
+                return true;
+            }
+            const Counted before(side.report);
+            side.plan = part_of(whole, part, parts);
+            const Part compared =
+                compare_part(side, live, module, max_words, outputs, emulated, keep);
+            if (compared == Part::failed) return false;
+            if (compared == Part::too_long) break;
+            if (part != 0) before.restore_needed(whole, side.report);
+            // The plan stays that of the tracks in which it was found.
+            if (side.report.first) return true;
+        }
+        counted.restore(side.report);
+    }
+    side.plan = whole;
+    return side.fail(
+        "the tracks do not fit: what depends on an order, or is taken from " + side.engine +
+        ", must be of one run; give more memory for tracks, or compare after fewer instructions");
 }
 
 void judge(Side& side, Live& live, const ptx::Module& module, const Memory& outputs) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of which no two runs need be alike: the tracks that the emulator runs beside are of one
-// run, whole, with all its CTAs.
+// run, whole, with all its CTAs. Where they do not fit, several runs are compared, each whole, with
+// the records that the emulator needs and a share of the others.
 #pragma once
 
 #include "validate/live.hpp"

@@ -13,6 +13,7 @@ namespace lockwarp::validate {
 struct Plan {
     const isa::Program* program = nullptr;
     gpu::Traced traced;          // by operation: leaves a record
+    bool is_share = false;       // there are further runs, in which others do
     gpu::Orders orders;          // by operation; empty: nothing depends on an order
     std::vector<bool> compared;  // by operation: its record is compared
     std::vector<bool> taken;     // by operation: its results are the engine's

@@ -97,7 +97,7 @@ warp::Launch Side::launch(Memory& bytes, uint64_t first_cta, uint64_t ctas) cons
 // engine's did not take. Tracks are of one window then, with a word or more for each register.
 uint64_t Side::ordered_steps(const Comparator& comparator) const {
     constexpr uint64_t steps_of_word = 64;  // its lanes may have parted
-    const bool all = options.only.empty() && options.lines.empty();
+    const bool all = options.only.empty() && options.lines.empty() && !plan.is_share;
     return all ? steps_of_word * comparator.window_words() : hung_steps;
 }
 
@@ -304,6 +304,7 @@ void Side::make_plan(gpu::Traced traced, gpu::Orders orders) {
                 [[fallthrough]];
             case gpu::Ordered::none:
             case gpu::Ordered::store:
+            case gpu::Ordered::result:
                 if (why[i].empty() || report.program.operations[i].written == 0) break;
                 plan.traced[i] = plan.taken[i] = true;
                 plan.compared[i] = false;

@@ -73,6 +73,11 @@ Treatment treatment_of_undefined(Op op) {
     return why(op, Treatment::any_nan).empty() ? Treatment::masked : Treatment::any_nan;
 }
 
+bool may_be_undefined(const isa::Operation& o) {
+    const std::string_view row = why(o.op, treatment_of_undefined(o.op));
+    return !row.empty() && (row != two_nans || o.mod.type[0] == isa::Type::f64);
+}
+
 std::string_view masked_because(Op op) { return why(op, treatment_of_undefined(op)); }
 
 std::vector<std::string_view> taken_because(const isa::Program& program) {

@@ -31,6 +31,9 @@ std::vector<std::string_view> taken_because(const isa::Program& program);
 // How lanes that are undefined after an operation are treated: masked, or any_nan.
 Treatment treatment_of_undefined(isa::Op op);
 
+// Whether lanes may be undefined after the operation.
+bool may_be_undefined(const isa::Operation& o);
+
 // Why lanes of an operation are masked.
 std::string_view masked_because(isa::Op op);
 

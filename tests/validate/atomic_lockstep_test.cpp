@@ -113,4 +113,70 @@ TEST(AtomicLockstep, OnlyWhatAnAtomicReturnsIsTaken) {
     EXPECT_EQ(found, 1u);
 }
 
+// A long loop that mixes the clock into what it computes.
+constexpr const char* clocked_loop = R"(
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+.reg .b32 %r<9>; .reg .b64 %rd<3>; .reg .pred %p;
+ld.param.u64 %rd1, [out];
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, %ctaid.x;
+mov.u32 %r3, 0;
+NEXT:
+mov.u32 %r4, %clock;
+mad.lo.u32 %r1, %r1, 5, %r4;
+xor.b32 %r1, %r1, %r2;
+shl.b32 %r5, %r1, 3;
+add.u32 %r1, %r1, %r5;
+add.u32 %r3, %r3, 1;
+setp.lt.u32 %p, %r3, 300;
+@%p bra NEXT;
+mov.u32 %r6, %tid.x;
+mad.lo.u32 %r6, %r2, 64, %r6;
+mul.wide.u32 %rd2, %r6, 4;
+add.u64 %rd2, %rd1, %rd2;
+st.global.u32 [%rd2], %r1;
+ret;
+}
+)";
+
+// No two runs have the same clock: a window of another run would not go on from the first one's.
+TEST(Taken, TracksThatDoNotFitAreComparedInShares) {
+    ptx::Parsed parsed = ptx::parse(clocked_loop);
+    ASSERT_TRUE(parsed.diagnostics.empty());
+    launch::Case c;
+    c.module = std::move(parsed.module);
+    c.entry = "k";
+    c.grid = {3, 1, 1};
+    c.block = {64, 1, 1};
+    c.names = {"out"};
+    c.bytes = {std::vector<uint8_t>(3 * 64 * 4)};
+    c.parameters.resize(8);
+    c.patches = {{0, 0, 0}};
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    const validate::Report whole = run_lockstep(c, isa::Arch::sm_90, engine, {});
+    ASSERT_EQ(whole.problem, "");
+    EXPECT_EQ(whole.windows, 1u);
+    EXPECT_EQ(whole.counts.taken, 3u * 64 * 300);
+    // A track has 300 * 14 words and a few, of 256 bytes for each of the 6 warps.
+    validate::Options options;
+    for (const uint64_t words : {2200u, 1500u}) {
+        options.trace_bytes = words * 6 * 256;
+        const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+        ASSERT_EQ(r.problem, "") << words;
+        EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "k.ptx");
+        EXPECT_GE(r.windows, 2u) << words;
+        EXPECT_EQ(r.counts.values, whole.counts.values) << words;
+        EXPECT_EQ(r.counts.taken, whole.counts.taken) << words;
+        EXPECT_EQ(r.counts.memory_bytes, c.bytes[0].size());
+    }
+    // What is taken does not fit by itself.
+    options.trace_bytes = 400 * 6 * 256;
+    EXPECT_NE(run_lockstep(c, isa::Arch::sm_90, engine, options).problem.find("do not fit"),
+              std::string::npos);
+}
+
 }  // namespace
