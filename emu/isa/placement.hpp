@@ -23,8 +23,8 @@ struct Placement {
 std::optional<Placement> placement(const ptx::Variable& v);
 
 // Where the .shared variables of an entry lie, as NVIDIA's assembler puts them. Learnt from ptxas
-// 13.0 for sm_75, sm_80 and sm_90 at levels 0, 1 and 3, without a difference in 900 sets of
-// variables (scripts/ask_shared.py, tests/isa/data/shared.tsv): those that the entry names, first
+// 13.0 for sm_75, sm_80 and sm_90 at levels 0, 1 and 3, without a difference in the 300 sets of
+// variables of tests/isa/data/shared.tsv (scripts/ask_shared.py): those that the entry names, first
 // the module's own and the entry's that are .visible or .weak (the entry's variables are what the
 // entry is), then the others; of each the module's before the entry's, in the order of their
 // declarations, each aligned as declared. Dynamic shared memory follows, aligned to 16 bytes at

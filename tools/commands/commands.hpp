@@ -43,6 +43,10 @@ inline constexpr std::string_view exits_of_reports =
     "Exit status: as that of the runs: 0 identical; 1 a difference; 2 a case could not be "
     "compared,\n"
     "or a report not read; 77 they were skipped.";
+inline constexpr std::string_view exits_of_validate =
+    "Exit status: 0 identical, or identical at --optimize 0; 1 a difference, or both sides fault;\n"
+    "2 wrong usage or input, or something could not be compared; 77 a GPU is needed and there is\n"
+    "none; 130 interrupted.";
 inline constexpr std::string_view exits_of_measurements =
     "Exit status: 0 done; 1 nothing was measured; 2 wrong usage or input, or a kernel was not\n"
     "measured; 77 there is no GPU; 130 interrupted.";
@@ -67,7 +71,7 @@ inline constexpr std::array commands{
             "  lockwarp validate kernel.json                  every register of every lane\n"
             "  lockwarp validate *.json --gpus all --junit lockwarp.xml\n"
             "  lockwarp validate kernel.json --lines 40-80    after these lines of the PTX alone\n",
-            exits_of_comparisons},
+            exits_of_validate},
     Command{
         add_fuzz,
         {},

@@ -336,6 +336,17 @@ std::vector<Outcome> run_all(const Job& job, const EngineOptions& how_opened,
     return outcomes;
 }
 
+constexpr std::string_view notes =
+    "Where threads wait for each other (locks, look-back, split-K), or add to what others add to, "
+    "the\n"
+    "emulator takes the order of the GPU's run, and every register is compared. Where the GPU "
+    "differs\n"
+    "from itself and no order explains it, the answer is \"not comparable\".\n"
+    "\n"
+    "What a kernel reads of shared memory or registers that nothing wrote is taken from the GPU, "
+    "so\n"
+    "that what follows is compared, and is counted as never written.";
+
 }  // namespace
 
 void add_validate(CLI::App& app, int& status) {
@@ -394,6 +405,7 @@ void add_validate(CLI::App& app, int& status) {
     validate->add_flag("--stats", o.stats, "time the parts, and the emulator alone");
     add_shard_option(*validate, o.shard);
     add_report_options(*validate, o.reports);
+    validate->footer(std::string(notes));
     validate->callback([shared, &status] { status = validate_command(*shared); });
 }
 
