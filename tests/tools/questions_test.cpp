@@ -154,8 +154,7 @@ TEST(Questions, EveryFormat) {
           "banks ldmatrix.x4 --stride 128", "ldmatrix x2 --stride 80", "movmatrix",
           "layout SM90_16x8x16_C64C64C64C64_TN", "swizzle 3,4,3 0x80",
           "layout wmma.m16n16k16.f32.f16.f16.f32 --diff sm_70 sm_80",
-          "compat C:m16n8k16.f32.f16 A:m16n8k16.f32.f16",
-          "compat C:m16n8k16.f32.f16 B:m16n8k16.f32.f16", "descriptor decode 0x4000004000010000",
+          "compat C:m16n8k16.f32.f16 A:m16n8k16.f32.f16", "descriptor decode 0x4000004000010000",
           "equiv m16n8k16.f32.f16@sm_80 m16n8k16.f32.f16@sm_86",
           "explain m16n8k8.f32.bf16 D 0 0 --a lanes:2,1,1,1 --b lanes:1,1 --c 0"})
         for (const char* format : {"text", "markdown", "csv", "json", "svg", "html"}) {
