@@ -18,6 +18,10 @@ constexpr std::string_view abs_s16 = "takes abs.s16 of -32768 for +32768 in what
 
 constexpr std::string_view shift_by_cnot =
     "shifts 16 bits by another register than that which cnot.b32 wrote";
+constexpr std::string_view truth =
+    "converts the truth that set gave as bf16 or f16, where cvt takes it for the other";
+constexpr std::string_view by_one =
+    "takes a quotient by 1 for its dividend, so that a NaN keeps its bits";
 constexpr std::string_view set_under_guard =
     "converts what the register held where a guard leaves out set to f16 or bf16";
 constexpr std::string_view testp_under_guard = "leaves out the guard of testp";
@@ -48,6 +52,20 @@ constexpr auto rows = std::to_array<CompilerRow>({
      Type::f32, true},
     {"leaves out abs.f16x2 after a saturated f32", "sat_abs", Op::abs, Type::f16x2, Op::fma,
      Type::f32, true},
+    {.what = truth,
+     .test = "set_cvt",
+     .result = Op::cvt,
+     .source = Op::set,
+     .source_type = Type::bf16,
+     .result_from = Type::f16},
+    {.what = truth,
+     .test = "set_cvt",
+     .result = Op::cvt,
+     .source = Op::set,
+     .source_type = Type::f16,
+     .result_from = Type::bf16},
+    {.what = by_one, .test = "div_one", .result = Op::div_approx, .by_one = true},
+    {.what = by_one, .test = "div_one", .result = Op::div_full, .by_one = true},
     {.what = set_under_guard,
      .test = "guarded_set",
      .source = Op::set,
@@ -92,7 +110,9 @@ void each_writer(const isa::Program& p, uint32_t reg, unsigned depth, F&& f) {
 }
 
 bool is_result(const CompilerRow& row, const Operation& o) {
-    return !row.result || (o.op == *row.result && o.mod.type[0] == row.result_type);
+    const auto is = [](Type asked, Type type) { return asked == Type::none || asked == type; };
+    return !row.result || (o.op == *row.result && is(row.result_type, o.mod.type[0]) &&
+                           is(row.result_from, o.mod.type[1]));
 }
 
 bool is_written_so(const CompilerRow& row, const isa::Program& p, uint32_t reg) {
@@ -104,11 +124,18 @@ bool is_written_so(const CompilerRow& row, const isa::Program& p, uint32_t reg) 
     return found;
 }
 
+bool divides_by_one(const isa::Program& p, const Operation& o) {
+    return std::ranges::any_of(p.constants, [&](const isa::Constant& c) {
+        return c.ref == o.r[2] && c.value == 0x3f800000;
+    });
+}
+
 bool matches(const CompilerRow& row, const Report& report) {
     const Difference& d = *report.first;
     const isa::Program& p = report.program;
     const Operation& o = p.operations[d.operation];
     if (!is_result(row, o)) return false;
+    if (row.by_one) return divides_by_one(p, o);
     const std::span<const uint32_t> reads = uses(p, o, false);
     for (size_t i = 0; i < reads.size(); ++i) {
         const bool has_bits = row.bits == CompilerRow::any_bits ||

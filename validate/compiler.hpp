@@ -17,14 +17,16 @@ struct CompilerRow {
     std::string_view what;            // a clause: "takes neg.s16 of -32768 for +32768"
     std::string_view test;            // tests/compiler/NAME.ptx
     std::optional<isa::Op> result{};  // the instruction that differs; none: whichever reads it
-    isa::Type result_type = isa::Type::none;
-    isa::Op source = isa::Op::mov;  // what wrote a register that it reads
+    isa::Type result_type = isa::Type::none;  // none: any
+    isa::Op source = isa::Op::mov;            // what wrote a register that it reads
     isa::Type source_type = isa::Type::none;
     bool saturated = false;  // .sat of the source
     // Bits of that register in the lane that differs; any_bits: whatever they are.
     uint64_t bits = any_bits;
-    bool guarded = false;         // the source
-    bool at_every_level = false;  // also without optimization
+    bool guarded = false;                     // the source
+    bool at_every_level = false;              // also without optimization
+    isa::Type result_from = isa::Type::none;  // the result's second type; none: any
+    bool by_one = false;                      // no source: its last operand is 1.0 of f32
     static constexpr uint64_t any_bits = UINT64_MAX;
 };
 

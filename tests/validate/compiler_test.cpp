@@ -118,6 +118,24 @@ TEST(Compiler, WhatItChangesAtEveryLevelIsNotCompared) {
     }
 }
 
+TEST(Compiler, WhatItDoesToOneInstructionIsNamed) {
+    for (const auto& [name, before, after] : {
+             std::array{"set_cvt", "cvt.rpi.sat.s16.f16 %h2, %h1;",
+                        "cvt.rpi.sat.s16.f16 %h2, %h1; min.s16 %h2, %h2, 1;"},
+             std::array{"div_one", "div.approx.f32 %f2, %f1, 0f3F800000;", "mov.f32 %f2, %f1;"},
+             std::array{"cnot_shl", "shl.b16 %h3, %h4, %r2;", "mov.b16 %h3, 0;"},
+         }) {
+        Optimizing engine(before, after);
+        const validate::Compared c =
+            validate::compare(case_of(std::string(name) + ".json"), isa::Arch::sm_90, engine, {});
+        ASSERT_TRUE(c.differed.has_value()) << name;
+        EXPECT_NE(
+            validate::compilers_doing(*c.differed).find(std::string("tests/compiler/") + name),
+            std::string::npos)
+            << validate::compilers_doing(*c.differed);
+    }
+}
+
 // Other results where it is traced: by what the program has.
 TEST(Compiler, WhatShowsInTracedKernelsAloneIsNamed) {
     for (const char* const name : {"cnot_shl", "split_result"}) {
