@@ -58,6 +58,8 @@ install(FILES ${PROJECT_BINARY_DIR}/lockwarpConfig.cmake ${PROJECT_BINARY_DIR}/l
 
 if(LOCKWARP_TOOLS)
   install(TARGETS lockwarp RUNTIME COMPONENT lockwarp_runtime)
+  install(FILES launch/launch.schema.json COMPONENT lockwarp_runtime
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/lockwarp)
   if(BUILD_SHARED_LIBS)
     file(RELATIVE_PATH to_libraries /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
     set_target_properties(lockwarp PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")

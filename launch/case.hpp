@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,14 @@ struct Patch {
     uint64_t offset = 0;
 };
 
+// A buffer's address in another buffer, or in itself.
+struct BufferPatch {
+    size_t in = 0;    // the buffer it stands in
+    uint64_t at = 0;  // byte of it
+    size_t buffer = 0;
+    uint64_t offset = 0;
+};
+
 // Buffers begin with `bytes`; their addresses are those of the engine that runs it.
 struct Case {
     ptx::Module module;
@@ -30,6 +39,18 @@ struct Case {
     std::vector<Patch> patches;
     std::vector<std::string> names;
     std::vector<std::vector<uint8_t>> bytes;
+    std::vector<BufferPatch> buffer_patches;  // none in a recording: its bytes have the addresses
+    std::vector<uint64_t> fixed;              // each buffer's address, 0: any; may be empty
 };
+
+// Writes the addresses of buffers into their bytes.
+inline void patch_buffers(const std::vector<BufferPatch>& patches,
+                          const std::vector<uint64_t>& addresses,
+                          std::vector<std::vector<uint8_t>>& bytes) {
+    for (const BufferPatch& p : patches) {
+        const uint64_t value = addresses[p.buffer] + p.offset;
+        std::memcpy(bytes[p.in].data() + p.at, &value, sizeof value);
+    }
+}
 
 }  // namespace lockwarp::launch

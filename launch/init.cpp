@@ -6,6 +6,7 @@
 // normal (n = 12): mean + stddev times the sum of twelve 32-bit fractions less 6, which needs no
 // function that differs between platforms. The value, a double, rounds to the type to nearest even;
 // integers clamp.
+#include <algorithm>
 #include <filesystem>
 #include <new>
 
@@ -30,12 +31,37 @@ double random_value(const Init& init, uint64_t i) {
     return init.mean + init.deviation * (centred * 0x1p-32);
 }
 
+Result<std::vector<uint8_t>> read_beside(const LaunchFile& file, const std::string& name) {
+    std::filesystem::path path(name);
+    if (path.is_relative()) path = std::filesystem::path(file.folder) / path;
+    return read_file(path.string(), uint64_t{1} << 44);
+}
+
+// Each file at its offset; they must fit and not overlap.
+Result<void> put_files(const LaunchFile& file, const Init& init, const std::string& field,
+                       std::vector<uint8_t>& out) {
+    uint64_t end = 0;
+    for (const FilePart& part : init.files) {
+        const std::string where = field + ".init.files." + std::to_string(part.at) + "': ";
+        const Result<std::vector<uint8_t>> bytes = read_beside(file, part.file);
+        if (!bytes) return failure(where + bytes.error().sentence);
+        if (part.at < end) return failure(where + "it overlaps the file before it");
+        if (part.at > out.size() || bytes->size() > out.size() - part.at)
+            return failure(where + shown(part.file) + " has " + std::to_string(bytes->size()) +
+                           " bytes and ends behind byte " + std::to_string(out.size()));
+        std::ranges::copy(*bytes, out.begin() + static_cast<std::ptrdiff_t>(part.at));
+        end = part.at + bytes->size();
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<std::vector<uint8_t>> initial_bytes(const LaunchFile& file, const BufferField& buffer,
                                            std::string_view fields) {
     const Init& init = buffer.init;
-    const std::string field = file.path + ": field '" + std::string(fields) + "." + buffer.name;
+    const std::string field =
+        file.at(buffer.place) + "field '" + std::string(fields) + "." + buffer.name;
     std::vector<uint8_t> out;
     try {
         out.assign(buffer.bytes, init.fill);
@@ -43,22 +69,24 @@ Result<std::vector<uint8_t>> initial_bytes(const LaunchFile& file, const BufferF
         return failure(field + ".bytes': no memory for " + std::to_string(buffer.bytes) + " bytes");
     }
     if (init.kind == InitKind::fill) return out;
-    if (init.kind == InitKind::hex) {
+    if (init.kind == InitKind::hex || init.kind == InitKind::values) {
         for (uint64_t i = 0; i < out.size(); ++i)
             out[i] = static_cast<uint8_t>(init.hex[i % init.hex.size()]);
         return out;
     }
     if (init.kind == InitKind::file) {
-        std::filesystem::path path(init.file);
-        if (path.is_relative()) path = std::filesystem::path(file.folder) / path;
-        Result<std::vector<uint8_t>> bytes = read_file(path.string(), uint64_t{1} << 44);
+        Result<std::vector<uint8_t>> bytes = read_beside(file, init.file);
         if (!bytes) return failure(field + ".init.file': " + bytes.error().sentence);
         if (bytes->size() != buffer.bytes)
-            return failure(field + ".init.file': " + path.string() + " has " +
+            return failure(field + ".init.file': " + shown(init.file) + " has " +
                            std::to_string(bytes->size()) + " bytes, the " +
                            std::string(fields.substr(0, fields.size() - 1)) + " " +
                            std::to_string(buffer.bytes));
         return bytes;
+    }
+    if (init.kind == InitKind::files) {
+        if (Result<void> put = put_files(file, init, field, out); !put) return failure(put);
+        return out;
     }
     const uint64_t width = isa::bits(init.type) / 8;
     if (buffer.bytes % width != 0)

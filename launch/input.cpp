@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "launch/entry.hpp"
 #include "launch/nvcc.hpp"
 #include "launch/variables.hpp"
 
 namespace lockwarp::launch {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -43,28 +46,13 @@ bool is_text(std::string_view bytes) {
     return wrong <= tolerated;
 }
 
-}  // namespace
-
-Error refused(const Input& in, std::vector<ptx::Diagnostic> diagnostics) {
-    return {{}, std::move(diagnostics), in.ptx_path, in.source};
-}
-
-Result<Input> read_input(const std::vector<std::string>& files, const std::string& arch) {
-    namespace fs = std::filesystem;
-    Input in;
-    std::string source;
-    std::string launch = files.back();
-    if (files.size() == 2) source = files[0];
-    if (files.size() == 1 && (launch.ends_with(".cu") || launch.ends_with(".ptx"))) {
-        source = launch;
-        launch = fs::path(source).replace_extension(".json").string();
-        if (!fs::exists(launch))
-            return failure(source + ": no launch file; name one after it, or write " + launch);
-    }
-    Result<LaunchFile> read = read_launch_file(launch);
-    if (!read) return failure(read);
-    in.launch = std::move(*read);
-    fs::path named(in.launch.ptx);
+// The PTX of one launch, parsed, with its entry by its name in the module and its variables set.
+Result<void> read_module(Input& in, const std::string& source, const std::string& arch) {
+    Kernel& kernel = in.launch.launches[in.step];
+    const auto field = [&](ptx::Place place, const char* name) {
+        return in.launch.at(place) + "field '" + in.launch.field(kernel, name) + "': ";
+    };
+    fs::path named(kernel.ptx);
     if (named.is_relative()) named = fs::path(in.launch.folder) / named;
     in.ptx_path = source.empty() ? named.string() : source;
     if (in.ptx_path.ends_with(".cu")) {
@@ -77,7 +65,7 @@ Result<Input> read_input(const std::vector<std::string>& files, const std::strin
         Result<std::string> ptx = read_text(in.ptx_path, max_source_bytes);
         if (!ptx) {
             const std::string& why = ptx.error().sentence;
-            return failure(source.empty() ? in.launch.path + ": field 'ptx': " + why : why);
+            return failure(source.empty() ? field(kernel.ptx_place, "ptx") + why : why);
         }
         in.source = std::move(*ptx);
     }
@@ -86,8 +74,49 @@ Result<Input> read_input(const std::vector<std::string>& files, const std::strin
     if (!parsed.diagnostics.empty())
         return tl::unexpected(refused(in, std::move(parsed.diagnostics)));
     in.module = std::move(parsed.module);
-    if (Result<void> set = set_variables(in.launch, in.module); !set) return failure(set);
-    return in;
+    const Result<std::string> entry = find_entry(in.module, kernel.entry);
+    if (!entry) return failure(field(kernel.entry_place, "entry") + entry.error().sentence);
+    kernel.entry = *entry;
+    return set_variables(in.launch, kernel, in.module);
+}
+
+}  // namespace
+
+Error refused(const Input& in, std::vector<ptx::Diagnostic> diagnostics) {
+    return {{}, std::move(diagnostics), in.ptx_path, in.source};
+}
+
+Result<std::vector<Input>> read_inputs(const std::vector<std::string>& files,
+                                       const std::string& arch) {
+    std::string source;
+    std::string launch = files.back();
+    if (files.size() == 2) source = files[0];
+    if (files.size() == 1 && (launch.ends_with(".cu") || launch.ends_with(".ptx"))) {
+        source = launch;
+        launch = fs::path(source).replace_extension(".json").string();
+        if (!fs::exists(launch))
+            return failure(source + ": no launch file; name one after it, or write " + launch +
+                           " from what 'lockwarp init " + source + "' prints");
+    }
+    Result<LaunchFile> file = read_launch_file(launch);
+    if (!file) return failure(file);
+    std::vector<Input> out;
+    for (size_t step = 0; step < file->launches.size(); ++step) {
+        Input& in = out.emplace_back();
+        in.launch = *file;
+        in.step = step;
+        if (Result<void> read = read_module(in, source, arch); !read) return failure(read);
+    }
+    return out;
+}
+
+Result<Input> read_input(const std::vector<std::string>& files, const std::string& arch) {
+    Result<std::vector<Input>> all = read_inputs(files, arch);
+    if (!all) return failure(all);
+    if (all->size() != 1)
+        return failure(files.back() + ": field 'launches': one launch is expected here, not " +
+                       std::to_string(all->size()));
+    return std::move(all->front());
 }
 
 Result<isa::Arch> choose_arch(const Input& in, const std::string& named) {
@@ -95,8 +124,9 @@ Result<isa::Arch> choose_arch(const Input& in, const std::string& named) {
     const std::optional<isa::Arch> arch = isa::arch_named(name);
     if (arch) return *arch;
     if (!name.empty())
-        return failure((named.empty() ? in.launch.path + ": field 'arch': '" : "--arch: '") + name +
-                       "' is not modelled; one of " + arch_names());
+        return failure(
+            (named.empty() ? in.launch.at(in.launch.arch_place) + "field 'arch': '" : "--arch: '") +
+            shown(name) + "' is not modelled; one of " + arch_names());
     std::vector<ptx::Diagnostic> diagnostics;
     const std::optional<isa::Arch> target = isa::target_arch(in.module, diagnostics);
     if (!target) return tl::unexpected(refused(in, std::move(diagnostics)));
@@ -104,17 +134,33 @@ Result<isa::Arch> choose_arch(const Input& in, const std::string& named) {
 }
 
 Result<isa::Program> resolve(const Input& in, isa::Arch arch) {
-    isa::Resolved resolved = isa::resolve(in.module, arch, in.launch.entry);
+    isa::Resolved resolved = isa::resolve(in.module, arch, in.kernel().entry);
     if (!resolved.diagnostics.empty())
         return tl::unexpected(refused(in, std::move(resolved.diagnostics)));
     return std::move(resolved.program);
 }
 
+Result<std::vector<Loaded>> load_all(const std::vector<std::string>& files,
+                                     const std::string& arch) {
+    Result<std::vector<Input>> all = read_inputs(files, arch);
+    if (!all) return failure(all);
+    // Left open, the first module says it.
+    const Result<isa::Arch> chosen = choose_arch(all->front(), arch);
+    if (!chosen) return tl::unexpected(chosen.error());
+    std::vector<Loaded> out;
+    for (Input& in : *all) {
+        Result<isa::Program> program = resolve(in, *chosen);
+        if (!program) return failure(program);
+        out.push_back({std::move(in), *chosen, std::move(*program)});
+    }
+    return out;
+}
+
 Result<Loaded> load(const std::vector<std::string>& files, const std::string& arch) {
     Result<Input> in = read_input(files, arch);
     if (!in) return failure(in);
-    Result<isa::Arch> chosen = choose_arch(*in, arch);
-    if (!chosen) return failure(chosen);
+    const Result<isa::Arch> chosen = choose_arch(*in, arch);
+    if (!chosen) return tl::unexpected(chosen.error());
     Result<isa::Program> program = resolve(*in, *chosen);
     if (!program) return failure(program);
     return Loaded{std::move(*in), *chosen, std::move(*program)};

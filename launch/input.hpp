@@ -11,17 +11,27 @@
 
 namespace lockwarp::launch {
 
-// A launch file and its module, parsed once.
+// One launch of a launch file, and its module, parsed once.
 struct Input {
     LaunchFile launch;
+    size_t step = 0;  // of LaunchFile::launches
     std::string ptx_path;
     std::string source;  // the PTX as it was read or compiled: diagnostics and traps quote it
-    ptx::Module module;  // of the source, with the launch file's variables in it
+    ptx::Module module;  // of the source, with the launch's variables in it
+
+    const Kernel& kernel() const { return launch.launches[step]; }
+    bool has_variables() const {
+        return step < launch.launches.size() && !kernel().variables.empty();
+    }
 };
 
-// The launch file and the PTX it names. files: [SOURCE] LAUNCH.json; a source takes the place of
-// that in the launch file, and alone stands for the launch file of its name beside it. arch: what a
-// .cu is compiled for; may be empty.
+// The launch file and the PTX that its launches name, one after another. files: [SOURCE]
+// LAUNCH.json; a source takes the place of that in the launch file, and alone stands for the launch
+// file of its name beside it. arch: what a .cu is compiled for; may be empty.
+[[nodiscard]] Result<std::vector<Input>> read_inputs(const std::vector<std::string>& files,
+                                                     const std::string& arch);
+
+// The same of a launch file that must have one launch.
 [[nodiscard]] Result<Input> read_input(const std::vector<std::string>& files,
                                        const std::string& arch);
 
@@ -42,5 +52,9 @@ struct Loaded {
     isa::Program program;
 };
 [[nodiscard]] Result<Loaded> load(const std::vector<std::string>& files, const std::string& arch);
+
+// The same of each launch of a launch file, all for one architecture; at least one.
+[[nodiscard]] Result<std::vector<Loaded>> load_all(const std::vector<std::string>& files,
+                                                   const std::string& arch);
 
 }  // namespace lockwarp::launch

@@ -30,10 +30,17 @@ Type value_type(std::string_view name) {
     return Type::none;
 }
 
+std::vector<std::string_view> value_types() {
+    std::vector<std::string_view> out;
+    for (const isa::TypeRow& r : isa::type_rows)
+        if (usable(r)) out.push_back(r.name.substr(1));
+    return out;
+}
+
 std::string value_type_names() {
     std::string out;
-    for (const isa::TypeRow& r : isa::type_rows)
-        if (usable(r)) out += (out.empty() ? "" : ", ") + std::string(r.name.substr(1));
+    for (const std::string_view name : value_types())
+        out += (out.empty() ? "" : ", ") + std::string(name);
     return out;
 }
 

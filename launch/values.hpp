@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "emu/isa/types.hpp"
 
@@ -16,7 +17,10 @@ namespace lockwarp::launch {
 // for any other name.
 isa::Type value_type(std::string_view name);
 
-// The names value_type takes, for messages.
+// The names value_type takes.
+std::vector<std::string_view> value_types();
+
+// The same for messages.
 std::string value_type_names();
 
 // The nearest value of the type to a number, ties to even; integers are clamped.

@@ -11,18 +11,6 @@ namespace lockwarp::launch {
 
 namespace {
 
-// "_ZL4taps" and "_ZN2ns4tapsE" are the variable "taps".
-bool is_named(const std::string& mangled, const std::string& name) {
-    if (mangled == name) return true;
-    if (!mangled.starts_with("_Z")) return false;
-    const std::string last = std::to_string(name.size()) + name;
-    const std::string_view whole =
-        std::string_view(mangled).substr(0, mangled.size() - (mangled.ends_with('E') ? 1 : 0));
-    if (!whole.ends_with(last)) return false;
-    const char before = whole[whole.size() - last.size() - 1];
-    return before < '0' || before > '9';
-}
-
 std::vector<ptx::Variable*> settable(ptx::Module& module) {
     std::vector<ptx::Variable*> out;
     for (auto& item : module.items)
@@ -67,11 +55,11 @@ struct Setting {
 
 Result<Setting> find_setting(const LaunchFile& file, const BufferField& field,
                              ptx::Module& module) {
-    const std::string where = file.path + ": field 'variables." + field.name + "': ";
+    const std::string where = file.at(field.place) + "field 'variables." + field.name + "': ";
     const std::vector<ptx::Variable*> all = settable(module);
     std::vector<ptx::Variable*> found;
     for (ptx::Variable* v : all)
-        if (is_named(v->name, field.name)) found.push_back(v);
+        if (names_variable(v->name, field.name)) found.push_back(v);
     for (ptx::Variable* v : all)
         if (v->name == field.name) found = {v};
     if (found.empty())
@@ -91,30 +79,62 @@ Result<Setting> find_setting(const LaunchFile& file, const BufferField& field,
     return Setting{found[0], std::move(*bytes)};
 }
 
+// The variable becomes an array of bytes with these as its first values.
+void set(ptx::Variable& v, const std::vector<uint8_t>& bytes) {
+    if (v.alignment == 0) v.alignment = element_bytes(v);
+    v.type = ".b8";
+    v.vector = 1;
+    v.dims = {bytes.size()};
+    ptx::Initializer init;
+    init.kind = ptx::InitializerKind::bytes;
+    init.text.assign(bytes.begin(), bytes.end());
+    v.initializer = {std::move(init)};
+}
+
 }  // namespace
 
-Result<void> set_variables(const LaunchFile& file, ptx::Module& module) {
+// "_ZL4taps" and "_ZN2ns4tapsE" are the variable "taps".
+bool names_variable(const std::string& mangled, const std::string& name) {
+    if (mangled == name) return true;
+    if (!mangled.starts_with("_Z")) return false;
+    const std::string last = std::to_string(name.size()) + name;
+    const std::string_view whole =
+        std::string_view(mangled).substr(0, mangled.size() - (mangled.ends_with('E') ? 1 : 0));
+    if (!whole.ends_with(last)) return false;
+    const char before = whole[whole.size() - last.size() - 1];
+    return before < '0' || before > '9';
+}
+
+void set_variable(ptx::Module& module, const std::string& name, const std::vector<uint8_t>& bytes) {
+    for (ptx::Variable* v : settable(module))
+        if (v->name == name && elements(*v) * element_bytes(*v) == bytes.size()) set(*v, bytes);
+}
+
+Result<void> set_variables(const LaunchFile& file, const Kernel& kernel, ptx::Module& module) {
     std::vector<Setting> settings;
-    for (const BufferField& field : file.variables) {
+    for (const BufferField& field : kernel.variables) {
         Result<Setting> setting = find_setting(file, field, module);
         if (!setting) return failure(setting);
         settings.push_back(std::move(*setting));
     }
     std::ranges::sort(settings, {}, &Setting::variable);
     if (std::ranges::adjacent_find(settings, {}, &Setting::variable) != settings.end())
-        return failure(file.path + ": field 'variables': two of them name one variable");
-    for (Setting& s : settings) {
-        ptx::Variable& v = *s.variable;
-        if (v.alignment == 0) v.alignment = element_bytes(v);
-        v.type = ".b8";
-        v.vector = 1;
-        v.dims = {s.bytes.size()};
-        ptx::Initializer init;
-        init.kind = ptx::InitializerKind::bytes;
-        init.text.assign(s.bytes.begin(), s.bytes.end());
-        v.initializer = {std::move(init)};
-    }
+        return failure(file.at(kernel.variables.front().place) + "field '" +
+                       file.field(kernel, "variables") + "': two of them name one variable");
+    for (const Setting& s : settings) set(*s.variable, s.bytes);
     return {};
+}
+
+const isa::Placed* find_variable(const isa::Program& program, const std::string& name) {
+    const isa::Placed* found = nullptr;
+    for (const isa::Placed& v : program.variables) {
+        if (v.space != ptx::Space::global && v.space != ptx::Space::const_) continue;
+        if (v.name == name) return &v;
+        if (!names_variable(v.name, name)) continue;
+        if (found != nullptr) return nullptr;
+        found = &v;
+    }
+    return found;
 }
 
 }  // namespace lockwarp::launch

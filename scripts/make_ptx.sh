@@ -20,6 +20,7 @@ gemm          70  -DTARGET=70
 gemm          75  -DTARGET=75
 gemm          80  -DTARGET=80
 gemm_tiles    80
+launches      80
 wmma_gemm     70
 special_check 70  -DTARGET=70
 special_check 75  -DTARGET=75

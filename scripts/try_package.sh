@@ -134,7 +134,8 @@ same_run "$place/unpacked/usr/bin/lockwarp"
 # Every library the program loads is of a package it depends on, or of one of theirs.
 readelf -d "$place/unpacked/usr/bin/lockwarp" | grep -E 'RPATH|RUNPATH' && fail "the program has a run path"
 for file in bin/lockwarp share/man/man1/lockwarp.1.gz share/bash-completion/completions/lockwarp \
-    share/zsh/vendor-completions/_lockwarp share/doc/lockwarp/copyright; do
+    share/zsh/vendor-completions/_lockwarp share/doc/lockwarp/copyright \
+    share/lockwarp/launch.schema.json; do
     [ -s "$place/unpacked/usr/$file" ] || fail "no $file in the package"
 done
 

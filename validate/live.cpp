@@ -3,6 +3,20 @@
 
 namespace lockwarp::validate {
 
+launch::Result<std::vector<uint64_t>> place(const launch::Case& c, EngineMemory& memory) {
+    std::vector<uint64_t> addresses;
+    for (size_t i = 0; i < c.bytes.size(); ++i) {
+        if (i < c.fixed.size() && c.fixed[i] != 0)
+            return launch::failure("buffer '" + c.names[i] + "' has an address of its own, and " +
+                                   memory.engine.device().name +
+                                   " chooses where buffers lie: only run and time take it");
+        addresses.push_back(memory.allocate(c.bytes[i].size()));
+        if (addresses.back() == 0)
+            return launch::failure("no memory on " + memory.engine.device().name);
+    }
+    return addresses;
+}
+
 bool Live::run(const std::string& ptx, const std::vector<uint8_t>& with, Memory& out) {
     for (size_t i = 0; i < c.bytes.size(); ++i)
         if (!good(engine.write(addresses[i], c.bytes[i]))) return false;

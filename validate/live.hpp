@@ -36,6 +36,11 @@ struct EngineMemory {
     }
 };
 
+// Memory of the engine for a case's buffers. An error where there is none, or where the engine
+// gives a buffer another address than the one that the case fixes.
+[[nodiscard]] launch::Result<std::vector<uint64_t>> place(const launch::Case& c,
+                                                          EngineMemory& memory);
+
 // A case on the engine.
 struct Live {
     const launch::Case& c;

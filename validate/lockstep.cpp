@@ -240,20 +240,25 @@ std::string mismatch(const launch::Case& c, const Report& report, const Plan& pl
 
 }  // namespace
 
-Report run_lockstep(const launch::Case& c, isa::Arch arch, gpu::Engine& engine,
+Report run_lockstep(const launch::Case& given, isa::Arch arch, gpu::Engine& engine,
                     const Options& options, Answer* keep) {
     Report report;
-    const ptx::Module module = gpu::with_explicit_rounding(c.module);
-    if (!resolve(module, arch, c, report)) return report;
-    Side side{c, options, report, engine.device().name, {}, {}};
+    const ptx::Module module = gpu::with_explicit_rounding(given.module);
+    if (!resolve(module, arch, given, report)) return report;
     EngineMemory memory(engine);
-    for (const auto& bytes : c.bytes) {
-        side.addresses.push_back(memory.allocate(bytes.size()));
-        if (side.addresses.back() == 0) {
-            side.fail("no memory on " + engine.device().name);
-            return report;
-        }
+    launch::Result<std::vector<uint64_t>> placed = place(given, memory);
+    if (!placed) {
+        report.problem = placed.error().sentence;
+        return report;
     }
+    // Buffers that hold addresses hold them from the start, on both sides.
+    launch::Case with_addresses;
+    if (!given.buffer_patches.empty()) {
+        with_addresses = given;
+        launch::patch_buffers(given.buffer_patches, *placed, with_addresses.bytes);
+    }
+    const launch::Case& c = given.buffer_patches.empty() ? given : with_addresses;
+    Side side{c, options, report, engine.device().name, std::move(*placed), {}};
     gpu::Orders orders = gpu::choose_ordered(report.program, module);
     gpu::Traced traced = traced_of(report, module, options, orders);
     side.make_plan(std::move(traced), std::move(orders));

@@ -21,25 +21,25 @@ struct Buffers {
     gpu::Engine& engine;
     EngineMemory memory;
     std::vector<uint64_t> addresses;
+    Memory before;              // with the addresses in it
     std::vector<bool> changed;  // by a run
 
     Buffers(const launch::Case& from, gpu::Engine& on)
         : c(from), engine(on), memory(on), changed(from.bytes.size(), true) {}
 
     launch::Result<void> place() {
-        for (const auto& bytes : c.bytes) {
-            addresses.push_back(memory.allocate(bytes.size()));
-            if (addresses.back() == 0)
-                return launch::failure("no memory on " + engine.device().name);
-        }
+        launch::Result<std::vector<uint64_t>> placed = validate::place(c, memory);
+        if (!placed) return launch::failure(placed);
+        addresses = std::move(*placed);
+        before = c.bytes;
+        launch::patch_buffers(c.buffer_patches, addresses, before);
         return {};
     }
 
     launch::Result<void> restore() const {
         for (size_t i = 0; i < addresses.size(); ++i)
             if (changed[i])
-                if (launch::Result<void> ok = engine.write(addresses[i], c.bytes[i]); !ok)
-                    return ok;
+                if (launch::Result<void> ok = engine.write(addresses[i], before[i]); !ok) return ok;
         return {};
     }
 
@@ -80,7 +80,7 @@ launch::Result<void> measure_into(const launch::Case& c, const isa::Program& pro
     if (launch::Result<void> ok = result_of(engine.run(job)); !ok) return ok;
     Memory wanted;
     if (launch::Result<void> ok = buffers.read(wanted); !ok) return ok;
-    for (size_t i = 0; i < wanted.size(); ++i) buffers.changed[i] = wanted[i] != c.bytes[i];
+    for (size_t i = 0; i < wanted.size(); ++i) buffers.changed[i] = wanted[i] != buffers.before[i];
 
     std::vector<uint8_t> bytes(ctas * threads * gpu::slot_bytes);
     const uint64_t slots = buffers.memory.allocate(bytes.size());

@@ -211,8 +211,10 @@ void add(warp::Result& result, Part& part) {
 
 warp::Result launch(const isa::Program& program, const warp::Launch& launch) {
     warp::Result result;
-    // The module's own variables are one more buffer, fresh for each launch.
-    std::vector<uint8_t> variables = program.global_image;
+    // The module's own variables are one more buffer, fresh where the caller keeps none.
+    std::vector<uint8_t> fresh;
+    std::vector<uint8_t>& variables = launch.variables != nullptr ? *launch.variables : fresh;
+    if (variables.size() != program.global_image.size()) variables = program.global_image;
     std::vector<warp::Buffer> buffers = launch.buffers;
     if (!variables.empty())
         buffers.push_back({"module variables", isa::module_global_base, variables});

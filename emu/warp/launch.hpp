@@ -38,6 +38,9 @@ struct Launch {
     bool cooperative = false;
     std::vector<uint8_t> parameters;  // the kernel's parameter space, Program::parameter_bytes long
     std::vector<Buffer> buffers;
+    // Optional: the module's .global variables, as Program::global_image; the run begins with them
+    // as they are and leaves them as they become. Another size, and nullptr: those of the program.
+    std::vector<uint8_t>* variables = nullptr;
     uint64_t max_steps = UINT64_MAX;  // instructions that one warp may retire
     unsigned threads = 0;             // 0: all cores; 1: CTAs one after another
     // Instructions after which another warp has its turn, and after a turn of each of its warps

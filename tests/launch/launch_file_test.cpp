@@ -37,6 +37,17 @@ std::string problem_of(const std::string& text) {
     return take(parse_launch_file(text, "x.json"), file);
 }
 
+// "x.json:1:COLUMN: " and the message.
+void expect_at_line_1(const std::string& problem, const std::string& message) {
+    const std::string line = "x.json:1:";
+    ASSERT_TRUE(problem.starts_with(line)) << problem << "\n  expected " << message;
+    const size_t end = problem.find_first_not_of("0123456789", line.size());
+    ASSERT_NE(end, std::string::npos);
+    EXPECT_NE(end, line.size()) << problem;
+    EXPECT_TRUE(problem.substr(end).starts_with(": " + message)) << problem << "\nis not\n"
+                                                                 << message;
+}
+
 TEST(LaunchFile, ReadsEveryField) {
     LaunchFile f;
     ASSERT_EQ(take(parse_launch_file(text_with({{"entry", R"("k")"},
@@ -53,38 +64,81 @@ TEST(LaunchFile, ReadsEveryField) {
                    f),
               "");
     EXPECT_EQ(f.folder, "folder");
-    EXPECT_EQ(f.ptx, "k.ptx");
-    EXPECT_EQ(f.entry, "k");
     EXPECT_EQ(f.arch, "sm_80");
-    EXPECT_EQ(f.grid.count(), 24u);
-    EXPECT_EQ(f.block.x, 32u);
-    EXPECT_EQ(f.block.y, 1u);
-    EXPECT_EQ(f.dynamic_shared, 49152u);
-    EXPECT_TRUE(f.cooperative);
-    EXPECT_EQ(f.outputs, std::vector<std::string>{"A"});
-    EXPECT_TRUE(f.warnings.empty());
+    ASSERT_EQ(f.launches.size(), 1u);
+    const Kernel& k = f.launches[0];
+    EXPECT_EQ(k.ptx, "k.ptx");
+    EXPECT_EQ(k.entry, "k");
+    EXPECT_EQ(k.grid.count(), 24u);
+    EXPECT_EQ(k.block.x, 32u);
+    EXPECT_EQ(k.block.y, 1u);
+    EXPECT_EQ(k.dynamic_shared, 49152u);
+    EXPECT_TRUE(k.cooperative);
+    ASSERT_EQ(f.outputs.size(), 1u);
+    EXPECT_EQ(f.outputs[0].name, "A");
     ASSERT_EQ(f.buffers.size(), 2u);
     EXPECT_EQ(f.buffers[0].bytes, 64u);
     EXPECT_EQ(f.buffers[0].init.fill, 1);
     using Bytes = std::vector<uint8_t>;
-    ASSERT_EQ(f.arguments.size(), 10u);
-    EXPECT_EQ(f.arguments[0].pointers[0].offset, 16u);
-    EXPECT_EQ(f.arguments[1].bytes, (Bytes{0xfb, 0xff, 0xff, 0xff}));
-    EXPECT_EQ(f.arguments[2].bytes, (Bytes{0x00, 0x3e}));
-    EXPECT_EQ(f.arguments[3].bytes, (Bytes{0x00, 0x3c}));
-    EXPECT_EQ(f.arguments[4].bytes, (Bytes{1, 0, 0xc0, 0x7f}));
-    EXPECT_EQ(f.arguments[5].bytes, (Bytes{0, 0, 0, 0, 0, 0, 0xf0, 0xff}));
-    EXPECT_EQ(f.arguments[6].bytes, Bytes(8, 0xff));
-    EXPECT_EQ(f.arguments[7].bytes, Bytes(8, 0xff));
-    EXPECT_EQ(f.arguments[8].bytes[8], 0xff);
-    EXPECT_EQ(f.arguments[9].pointers[0].at, 2u);
-    EXPECT_EQ(f.arguments[9].pointers[0].offset, 8u);
+    ASSERT_EQ(k.arguments.size(), 10u);
+    EXPECT_EQ(k.arguments[0].pointers[0].offset, 16u);
+    EXPECT_EQ(k.arguments[1].bytes, (Bytes{0xfb, 0xff, 0xff, 0xff}));
+    EXPECT_EQ(k.arguments[2].bytes, (Bytes{0x00, 0x3e}));
+    EXPECT_EQ(k.arguments[3].bytes, (Bytes{0x00, 0x3c}));
+    EXPECT_EQ(k.arguments[4].bytes, (Bytes{1, 0, 0xc0, 0x7f}));
+    EXPECT_EQ(k.arguments[5].bytes, (Bytes{0, 0, 0, 0, 0, 0, 0xf0, 0xff}));
+    EXPECT_EQ(k.arguments[6].bytes, Bytes(8, 0xff));
+    EXPECT_EQ(k.arguments[7].bytes, Bytes(8, 0xff));
+    EXPECT_EQ(k.arguments[8].bytes[8], 0xff);
+    EXPECT_EQ(k.arguments[9].pointers[0].at, 2u);
+    EXPECT_EQ(k.arguments[9].pointers[0].offset, 8u);
 }
 
-TEST(LaunchFile, WarnsOfUnknownFields) {
-    LaunchFile f;
-    ASSERT_EQ(take(parse_launch_file(text_with({{"gird", "[1]"}}), "x.json"), f), "");
-    EXPECT_EQ(f.warnings, std::vector<std::string>{"x.json: unknown field 'gird' is ignored"});
+// Each message begins with the line and the column of what is wrong.
+TEST(LaunchFile, ErrorsHaveTheirPlace) {
+    const std::string top =
+        "{\n  \"schema\": \"lockwarp-launch/1\", \"ptx\": \"k.ptx\",\n"
+        "  \"grid\": [1], \"block\": [32],\n  ";
+    const struct {
+        std::string rest, message;
+    } cases[] = {
+        {"\"gird\": [1]}", "x.json:4:3: field 'gird': is not known; did you mean 'grid'?"},
+        {"\"qq\": 1}",
+         "x.json:4:3: field 'qq': is not known; known here: schema, ptx, entry, arch, grid, block, "
+         "dynamic_shared, cooperative, buffers, variables, args, launches, outputs, expect"},
+        {"\"grid\": [2]}", "x.json:4:3: 'grid' stands twice in one object, first on line 3"},
+        {"\"buffers\": {\"A\": {\"bytes\": 1}, \"A\": {\"bytes\": 2}}}",
+         "x.json:4:34: 'A' stands twice in one object, first on line 4"},
+        {"\"dynamic_shared\": 18446744073709551616}",
+         "x.json:4:21: a whole number of more than 64 bits"},
+        {"\"dynamic_shared\":\n\n -9223372036854775809}",
+         "x.json:6:2: a whole number of more than 64 bits"},
+        {"\"args\": [{\"f64\": 1e999}]}", "x.json:4:20: a number beyond the largest f64"},
+        {"\"args\": [\n{\"s32\": 1},\n   {\"s33\": 1}]}",
+         "x.json:6:4: field 'args[1]': 's33' is not buffer, bytes, struct or one of "},
+        {"\"args\": [{\"f16\": 70000}]}",
+         "x.json:4:20: field 'args[0].f16': a number that f16 has, or \"inf\", is expected, not "
+         "70000"},
+        {"\"buffers\": {\"A\": {\"bytes\": 4, \"init\": {\"sequence\":\n"
+         "{\"type\": \"s32\", \"divide\": 0}}}}}",
+         "x.json:5:27: field 'buffers.A.init.sequence.divide': a number other than 0 is expected"},
+        {"\"buffers\": {\"A\": {\"bytes\": 4, \"int\": {}}}}",
+         "x.json:4:33: field 'buffers.A.int': is not known; did you mean 'init'?"},
+        {"\"buffers\": {\"A\\u0000\": {\"bytes\": 4}}}",
+         "x.json:4:26: field 'buffers.A?': a name of letters"},
+        {"\"buffers\": {\"\\u001b[31m\": {\"bytes\": 4}}}",
+         "x.json:4:29: field 'buffers.?[31m': a name of letters"},
+        {"\"entry\": \"k\\u0000\"}",
+         "x.json:4:12: field 'entry': a text without control characters is expected"},
+        {"\"buffers\": {\"Ab\": {\"bytes\": 4}},\n \"args\": [{\"buffer\": \"Aa\"}]}",
+         "x.json:5:11: field 'args[0]': there is no buffer 'Aa'; did you mean 'Ab'?"},
+        {"\"comment\": [\"of anything\", 5]}", ""},
+    };
+    for (const auto& c : cases) {
+        const std::string problem = problem_of(top + c.rest);
+        EXPECT_TRUE(problem.starts_with(c.message) && problem.empty() == c.message.empty())
+            << c.rest << "\n  " << problem;
+    }
 }
 
 TEST(LaunchFile, FieldsThatAreWrong) {
@@ -112,16 +166,16 @@ TEST(LaunchFile, FieldsThatAreWrong) {
         {"buffers", "[]", "field 'buffers': an object of buffers by name is expected"},
         {"buffers", R"({"../A": {"bytes": 1}})", "field 'buffers.../A': a name of letters"},
         {"buffers", R"({"": {"bytes": 1}})", "field 'buffers.': a name of letters"},
-        {"buffers", R"({"A": 5})", "field 'buffers.A': an object is expected"},
+        {"buffers", R"({"A": 5})", "field 'buffers.A': an object is expected, not 5"},
         {"buffers", R"({"A": {}})", "field 'buffers.A.bytes': is missing"},
         {"buffers", R"({"A": {"bytes": "64"}})", "field 'buffers.A.bytes': a whole number"},
         {"buffers", R"({"A": {"bytes": 18446744073709551615}})",
          "field 'buffers.A.bytes': a whole"},
-        {"buffers", R"({"A": {"bytes": 99999999999999999999}})",
-         "field 'buffers.A.bytes': a whole"},
+        {"buffers", R"({"A": {"bytes": 99999999999999999999}})", "a whole number of more than"},
         {"args", "{}", "field 'args': a list is expected"},
         {"args", "[5]", "field 'args[0]': an object such as"},
-        {"args", R"([{"s33": 1}])", "field 'args[0]': 's33' is not buffer, bytes or one of"},
+        {"args", R"([{"s33": 1}])",
+         "field 'args[0]': 's33' is not buffer, bytes, struct or one of"},
         {"args", R"([{"s32": 1, "u32": 2}])", "field 'args[0]': 's32' is not buffer"},
         {"args", R"([{"buffer": "Z"}])", "field 'args[0]': there is no buffer 'Z'"},
         {"args", R"([{"buffer": "A", "offset": 65}])", "field 'args[0].offset': 65 is past buffer"},
@@ -145,14 +199,12 @@ TEST(LaunchFile, FieldsThatAreWrong) {
          "field 'args[0].pointers.x': the key must be a byte offset"},
         {"args", R"([{"bytes": "0000000000000000", "pointers": {"0": "Z"}}])",
          "field 'args[0]': there is no buffer 'Z'"},
-        {"outputs", "5", "field 'outputs': a list of buffers is expected"},
+        {"outputs", "5", "field 'outputs': a list of buffers and variables is expected"},
         {"outputs", "[5]", "field 'outputs': a text is expected, not 5"},
-        {"outputs", R"(["Z"])", "field 'outputs': there is no buffer 'Z'"},
+        {"outputs", R"(["A", "A"])", "field 'outputs': 'A' is there twice"},
     };
     for (const auto& c : cases)
-        EXPECT_TRUE(
-            problem_of(text_with({{c.field, c.value}})).starts_with("x.json: " + c.expected))
-            << c.field << ": " << c.value << "\n  " << problem_of(text_with({{c.field, c.value}}));
+        expect_at_line_1(problem_of(text_with({{c.field, c.value}})), c.expected);
 }
 
 TEST(LaunchFile, InitsThatAreWrong) {
@@ -160,10 +212,11 @@ TEST(LaunchFile, InitsThatAreWrong) {
         std::string init, expected;
     } cases[] = {
         {"5",
-         ": one of {\"file\"}, {\"hex\"}, {\"fill\"}, {\"random\"}, {\"sequence\"} is expected"},
+         ": one of {\"file\"}, {\"files\"}, {\"hex\"}, {\"fill\"}, {\"zeros\"}, {\"values\"}, "
+         "{\"random\"}, {\"sequence\"} is expected"},
         {"{}", ": one of {\"file\"}"},
         {R"({"fill": 0, "hex": "00"})", ": one of {\"file\"}"},
-        {R"({"zero": 0})", ": 'zero' is not file, hex, fill, random or sequence"},
+        {R"({"zero": 0})", ".zero': is not known; did you mean 'zeros'?"},
         {R"({"fill": 256})", ".fill': a whole number from 0 to 255 is expected, not 256"},
         {R"({"hex": "0"})", ".hex': an even number of hexadecimal digits is expected"},
         {R"({"hex": ""})", ".hex': at least one byte is expected"},
@@ -179,13 +232,22 @@ TEST(LaunchFile, InitsThatAreWrong) {
         {R"({"random": {"type": "f16", "min": 2, "max": 1}})", ".random.min': is above max"},
         {R"({"sequence": 5})", ".sequence': an object is expected"},
         {R"({"sequence": {}})", ".sequence.type': is missing"},
+        {R"({"sequence": {"type": "f16", "divide": 0.0}})",
+         ".sequence.divide': a number other than 0 is expected"},
+        {R"({"zeros": false})", ".zeros': true is expected"},
+        {R"({"values": [1]})", ".values': an object such as"},
+        {R"({"values": {"s33": [1]}})", ".values': 's33' is not a type"},
+        {R"({"values": {"s8": [1, 128]}})", ".values.s8[1]': a whole number of type s8"},
+        {R"({"files": {}})", ".files': an object {\"byte offset\": \"file\"} is expected"},
+        {R"({"files": {"x": "a.bin"}})", ".files.x': the key must be a byte offset"},
+        {R"({"files": {"0": 5}})", ".files.0': a text is expected, not 5"},
         {R"({"sequence": {"type": "f16", "step": null}})",
          ".sequence.step': a number is expected, not null"},
     };
     for (const auto& c : cases) {
         const std::string problem =
             problem_of(text_with({{"buffers", R"({"A": {"bytes": 64, "init": )" + c.init + "}}"}}));
-        EXPECT_TRUE(problem.starts_with("x.json: field 'buffers.A.init")) << problem;
+        expect_at_line_1(problem, "field 'buffers.A.init");
         EXPECT_NE(problem.find(c.expected), std::string::npos) << c.init << "\n  " << problem;
     }
 }
@@ -193,8 +255,8 @@ TEST(LaunchFile, InitsThatAreWrong) {
 TEST(LaunchFile, TextsThatAreNoJson) {
     EXPECT_EQ(problem_of(""), "x.json:1:1: not JSON from here on");
     EXPECT_EQ(problem_of("{\n  \"a\": tru\n}"), "x.json:2:11: not JSON from here on");
-    EXPECT_EQ(problem_of("[]"), "x.json: field '': an object is expected");
-    EXPECT_EQ(problem_of("{\"grid\": [1e999]}"), "x.json: a number is beyond the largest f64");
+    EXPECT_EQ(problem_of("[]"), "x.json:1:1: an object is expected, not []");
+    EXPECT_EQ(problem_of("{\"grid\": [1e999]}"), "x.json:1:11: a number beyond the largest f64");
     EXPECT_TRUE(problem_of("{\"ptx\": \"\xff\xfe\"}").starts_with("x.json:1:"));
     EXPECT_FALSE(problem_of(std::string("{\0}", 3)).empty());
 }
@@ -203,7 +265,7 @@ TEST(LaunchFile, DeepNestingIsSurvived) {
     const std::string open(100000, '[');
     EXPECT_EQ(problem_of(open), "x.json:1:65: nested too deeply");
     EXPECT_EQ(problem_of("\n\"" + open + "\\\"" + open + "\""),
-              "x.json: field '': an object is expected");
+              "x.json:2:1: an object is expected, not \"" + std::string(36, '[') + "...");
     EXPECT_FALSE(problem_of(open + std::string(100000, ']')).empty());
     EXPECT_FALSE(problem_of(text_with({{"grid", open + std::string(100000, ']')}})).empty());
     std::string objects;
@@ -223,14 +285,15 @@ TEST(LaunchFile, FilesOfBuffers) {
         "");
     std::vector<uint8_t> out;
     EXPECT_EQ(take(initial_bytes(f, f.buffers[0]), out),
-              "no/x.json: field 'buffers.A.init.file': no/no-such: No such file or directory");
+              "no/x.json:1:34: field 'buffers.A.init.file': no/no-such: No such file or directory");
     f.buffers[0].init.file = "/";
     EXPECT_EQ(take(initial_bytes(f, f.buffers[0]), out),
-              "no/x.json: field 'buffers.A.init.file': /: not a regular file");
+              "no/x.json:1:34: field 'buffers.A.init.file': /: not a regular file");
     f.buffers[0].init.kind = InitKind::random;
     f.buffers[0].init.type = isa::Type::f32;
-    EXPECT_EQ(take(initial_bytes(f, f.buffers[0]), out),
-              "no/x.json: field 'buffers.A.bytes': 7 is not a multiple of 4, the bytes of f32");
+    EXPECT_EQ(
+        take(initial_bytes(f, f.buffers[0]), out),
+        "no/x.json:1:34: field 'buffers.A.bytes': 7 is not a multiple of 4, the bytes of f32");
 }
 
 // The arguments in the kernel's parameter space.
@@ -269,11 +332,150 @@ TEST(LaunchFile, ArgumentsAreLaidOut) {
 
 TEST(LaunchFile, ArgumentsThatDoNotFit) {
     Prepared p;
-    EXPECT_EQ(prepared(R"([{"u32": 5}])", p), "x.json: field 'args': 1 given, the kernel k has 3");
+    EXPECT_EQ(
+        prepared(R"([{"u32": 5}])", p),
+        "x.json: field 'args': 1 given, the kernel k has 3; missing: a (8 bytes), s (16 bytes)");
     EXPECT_EQ(prepared(R"([{"u64": 5}, {"buffer": "A"}, {"bytes": ""}])", p),
-              "x.json: field 'args[0]': u64 has 8 bytes, parameter 'n' (.u32) has 4");
+              "x.json:1:11: field 'args[0]': u64 has 8 bytes, parameter 'n' (.u32) has 4");
     EXPECT_EQ(prepared(R"([{"u32": 5}, {"buffer": "A"}, {"bytes": "00"}])", p),
-              "x.json: field 'args[2]': bytes has 1 bytes, parameter 's' (.b8) has 16");
+              "x.json:1:40: field 'args[2]': bytes has 1 bytes, parameter 's' (.b8) has 16");
+}
+
+// The bytes of one argument.
+std::string argument(const std::string& json, Argument& out) {
+    LaunchFile f;
+    const std::string why =
+        take(parse_launch_file(text_with({{"args", "[" + json + "]"}}), "x.json"), f);
+    if (why.empty()) out = f.launches[0].arguments[0];
+    return why;
+}
+
+TEST(LaunchFile, StructsHaveTheirNaturalLayout) {
+    using Bytes = std::vector<uint8_t>;
+    Argument a;
+    ASSERT_EQ(argument(R"({"struct": [{"s32": 1}, {"pointer": "A"}, {"pad": 4}]})", a), "");
+    EXPECT_EQ(a.bytes.size(), 24u);  // 4, 4 of padding, 8, 4, and up to a multiple of 8
+    EXPECT_EQ(a.alignment, 8u);
+    ASSERT_EQ(a.pointers.size(), 1u);
+    EXPECT_EQ(a.pointers[0].at, 8u);
+    ASSERT_EQ(argument(R"({"struct": []})", a), "");
+    EXPECT_EQ(a.bytes, Bytes(1, 0));
+    ASSERT_EQ(argument(R"({"struct": [{"u8": 7}, {"struct": [{"u8": 1}, {"u16": [2, 3]}]},
+                                       {"struct": []}, {"f32": 1}, {"bytes": "0a0b0c"}]})",
+                       a),
+              "");
+    EXPECT_EQ(a.bytes,
+              (Bytes{7, 0, 1, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x3f, 10, 11, 12, 0}));
+    ASSERT_EQ(argument(R"({"struct": [{"u8": 1}], "align": 16})", a), "");
+    EXPECT_EQ(a.bytes.size(), 16u);
+    ASSERT_EQ(
+        argument(R"({"struct": [{"u64": 1}, {"struct": [{"buffer": "B", "offset": 8}]}]})", a), "");
+    EXPECT_EQ(a.pointers[0].at, 8u);
+    EXPECT_EQ(a.pointers[0].offset, 8u);
+    const struct {
+        const char* json;
+        const char* message;
+    } wrong[] = {
+        {R"({"struct": 5})", "field 'args[0].struct': a list of fields is expected"},
+        {R"({"struct": [{"s23": 1}]})",
+         "field 'args[0].struct[0]': 's23' is not buffer, bytes, struct or one of"},
+        {R"({"struct": [{"pad": -1}]})", "field 'args[0].struct[0].pad': a whole number"},
+        {R"({"struct": [{"pad": 65536}, {"pad": 1}]})",
+         "field 'args[0].struct[1]': more bytes than the parameters of a kernel have"},
+        {R"({"struct": [], "align": 3})", "field 'args[0].align': a power of two is expected"},
+        {R"({"struct": [{"pointer": "Z"}]})", "field 'args[0]': there is no buffer 'Z'"},
+        {R"({"s32": []})", "field 'args[0].s32': at least one number is expected"},
+    };
+    for (const auto& c : wrong) expect_at_line_1(argument(c.json, a), c.message);
+}
+
+TEST(LaunchFile, BuffersOfAddresses) {
+    LaunchFile f;
+    ASSERT_EQ(take(parse_launch_file(text_with({{"buffers", R"({
+        "A": {"zeros": 32, "pointers": {"16": "B", "0": {"buffer": "A", "offset": 8}}},
+        "B": {"bytes": 16, "address": "0x123400"}, "C": {"bytes": 8, "init": "zeros",
+        "address": 481036337152}, "D": {"bytes": 8, "init": {"zeros": true}}})"}}),
+                                     "x.json"),
+                   f),
+              "");
+    Memory m;
+    ASSERT_EQ(take(place_buffers(f), m), "");
+    ASSERT_EQ(m.addresses.size(), 4u);
+    EXPECT_EQ(m.addresses[1], 0x123400u);
+    EXPECT_EQ(m.addresses[2], 0x7000000000u);
+    const auto word = [&](size_t at) {
+        uint64_t value = 0;
+        std::copy_n(m.bytes[0].begin() + static_cast<std::ptrdiff_t>(at), 8,
+                    reinterpret_cast<uint8_t*>(&value));
+        return value;
+    };
+    EXPECT_EQ(word(0), m.addresses[0] + 8);
+    EXPECT_EQ(word(8), 0u);
+    EXPECT_EQ(word(16), 0x123400u);
+    // None lies within a megabyte of another.
+    std::vector<uint64_t> sorted = m.addresses;
+    std::ranges::sort(sorted);
+    for (size_t i = 1; i < sorted.size(); ++i) EXPECT_GE(sorted[i] - sorted[i - 1], 1u << 20);
+    const struct {
+        const char* buffers;
+        const char* message;
+    } wrong[] = {
+        {R"({"A": {"bytes": 16, "pointers": {"9": "A"}}})",
+         "field 'buffers.A.pointers.9': 8 bytes there do not fit 16"},
+        {R"({"A": {"bytes": 16, "pointers": {"0": "Z"}}})",
+         "field 'buffers.A.pointers': there is no buffer 'Z'"},
+        {R"({"A": {"bytes": 16, "pointers": {"0": {"buffer": "A", "offset": 17}}}})",
+         "field 'buffers.A.pointers.offset': 17 is past buffer 'A' of 16 bytes"},
+        {R"({"A": {"bytes": 16, "pointers": []}})", "field 'buffers.A.pointers': an object"},
+        {R"({"A": {"bytes": 16, "address": 5}})",
+         "field 'buffers.A.address': a multiple of 256 is expected"},
+        {R"({"A": {"bytes": 16, "address": 0}})", "field 'buffers.A.address': a multiple of 256"},
+        {R"({"A": {"bytes": 16, "address": "0x7e0000000000"}})",
+         "field 'buffers.A.address': a multiple of 256"},
+        {R"({"A": {"bytes": 16, "zeros": 16}})", "field 'buffers.A.zeros': stands for bytes"},
+    };
+    for (const auto& c : wrong)
+        expect_at_line_1(problem_of(text_with({{"buffers", c.buffers}})), c.message);
+    ASSERT_EQ(take(parse_launch_file(text_with({{"buffers", R"({
+        "A": {"bytes": 512, "address": 256}, "B": {"bytes": 16, "address": 512}})"}}),
+                                     "x.json"),
+                   f),
+              "");
+    EXPECT_EQ(take(place_buffers(f), m),
+              "x.json:2:51: field 'buffers.B.address': it overlaps buffer 'A'");
+}
+
+TEST(LaunchFile, SeveralLaunches) {
+    LaunchFile f;
+    ASSERT_EQ(take(parse_launch_file(text_with({{"args", ""}, {"launches", R"([
+        {"entry": "split", "args": [{"buffer": "A"}]},
+        {"ptx": "c.ptx", "grid": [1], "block": [64, 2], "dynamic_shared": 16, "args": []}])"}}),
+                                     "x.json"),
+                   f),
+              "");
+    ASSERT_EQ(f.launches.size(), 2u);
+    EXPECT_EQ(f.launches[0].ptx, "k.ptx");
+    EXPECT_EQ(f.launches[0].entry, "split");
+    EXPECT_EQ(f.launches[0].grid.count(), 24u);
+    EXPECT_EQ(f.launches[0].arguments.size(), 1u);
+    EXPECT_EQ(f.launches[1].ptx, "c.ptx");
+    EXPECT_EQ(f.launches[1].entry, "");
+    EXPECT_EQ(f.launches[1].block.count(), 128u);
+    EXPECT_EQ(f.launches[1].dynamic_shared, 16u);
+    const struct {
+        const char* launches;
+        const char* message;
+    } wrong[] = {
+        {"[]", "field 'launches': a list of launches is expected"},
+        {"[5]", "field 'launches[0]': an object is expected, not 5"},
+        {R"([{"grit": [1]}])", "field 'launches[0].grit': is not known; did you mean 'grid'?"},
+        {R"([{}, {"args": [{"buffer": "Z"}]}])",
+         "field 'launches[1].args[0]': there is no buffer 'Z'"},
+    };
+    for (const auto& c : wrong)
+        expect_at_line_1(problem_of(text_with({{"launches", c.launches}})), c.message);
+    expect_at_line_1(problem_of(text_with({{"ptx", ""}, {"launches", "[{}]"}})),
+                     "field 'launches[0].ptx': is missing");
 }
 
 }  // namespace

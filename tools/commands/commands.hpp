@@ -16,7 +16,7 @@ namespace lockwarp::tools {
 // and sets `status`, the program's exit status.
 using AddCommand = void(CLI::App& app, int& status);
 
-AddCommand add_run, add_time, add_validate, add_fuzz, add_record, add_replay, add_special,
+AddCommand add_run, add_init, add_time, add_validate, add_fuzz, add_record, add_replay, add_special,
     add_calibrate, add_measure, add_fidelity, add_list, add_arch, add_report;
 AddCommand add_info, add_where, add_what, add_table, add_layout, add_compat, add_explorer,
     add_explain, add_equiv, add_banks, add_ldmatrix, add_stmatrix, add_movmatrix, add_swizzle,
@@ -58,8 +58,15 @@ inline constexpr std::array commands{
         "  lockwarp run kernel.json --print D:f16:16x8\n"
         "  lockwarp run kernel.json --arch sm_90 --out results --stats\n"
         "  lockwarp run kernel.cu kernel.json             compiled by nvcc, where there is one\n"
-        "  lockwarp run kernel.json --check               every check\n",
+        "  lockwarp run kernel.json --check               every check\n"
+        "  lockwarp run *.json --junit lockwarp.xml       as tests: each holds what it expects\n",
         exits_of_runs},
+    Command{add_init,
+            {},
+            "  lockwarp init kernel.ptx > kernel.json         a launch file to fill in\n"
+            "  lockwarp init kernels.ptx \"gemm<float\"        any part of the kernel's name\n"
+            "  lockwarp init kernel.json                      what it lacks\n",
+            "Exit status: 0 done; 1 the launch file lacks something; 2 wrong usage or input."},
     Command{add_time,
             {},
             "  lockwarp time kernel.json                      as the launch file's architecture\n"

@@ -152,7 +152,6 @@ int measure_command(const MeasureCommand& command) {
     for (const std::string& file : command.files) {
         launch::Result<launch::Input> in = launch::read_input({file}, "");
         if (!in) return refuse(in.error());
-        for (const std::string& w : in->launch.warnings) spdlog::warn("{}", w);
         inputs.push_back(std::move(*in));
     }
     const launch::Result<Engines> engines = open_engine(command);

@@ -63,10 +63,12 @@ launch::Result<uint64_t> write_recorded(const std::string& path, const launch::I
     validate::Recording recording;
     recording.name = fs::path(in.ptx_path).filename().string();
     // A recording has no launch file: the variables that it sets stand in the text.
-    recording.ptx = in.launch.variables.empty() ? in.source : ptx::print(c.module);
+    recording.ptx = in.has_variables() ? ptx::print(c.module) : in.source;
     recording.arch = isa::row(arch).name;
     recording.made_by = "lockwarp " + std::string(version);
     recording.c = std::move(c);
+    launch::patch_buffers(recording.c.buffer_patches, answer.addresses, recording.c.bytes);
+    recording.c.buffer_patches.clear();
     recording.answer = std::move(answer);
     const std::vector<uint8_t> bytes = validate::write_recording(recording);
     if (bytes.empty())
@@ -140,7 +142,6 @@ int record_command(const RecordOptions& options) {
         launch::Result<launch::Input> in =
             launch::read_input(replaced ? options.files : std::vector{options.files[i]}, "");
         if (!in) return refuse(in.error());
-        for (const std::string& w : in->launch.warnings) spdlog::warn("{}", w);
         wanted.push_back(std::move(*in));
     }
     launch::Result<Engines> opened = open_gpus(options.engine, 1);

@@ -6,59 +6,25 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
 
-#include "emu/check/check.hpp"
 #include "emu/lockwarp.hpp"
-#include "launch/input.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/commands/fidelity_command.hpp"
+#include "tools/commands/run_file.hpp"
 #include "tools/progress.hpp"
 #include "tools/report/failure.hpp"
-#include "tools/report/matrices.hpp"
-#include "tools/report/report.hpp"
-#include "validate/lockstep.hpp"
+#include "tools/report/products.hpp"
+#include "tools/report/summary_text.hpp"
+#include "tools/shard.hpp"
 
 namespace lockwarp::tools {
 
 namespace {
-
-Buffers views(const std::vector<launch::BufferField>& fields,
-              const std::vector<std::vector<uint8_t>>& storage) {
-    Buffers out;
-    for (size_t i = 0; i < fields.size(); ++i) out[fields[i].name] = storage[i];
-    return out;
-}
-
-launch::Result<void> write_outputs(const launch::LaunchFile& file, const launch::Prepared& prepared,
-                                   const std::string& folder) {
-    if (launch::Result<void> made = launch::make_folder(folder); !made) return made;
-    launch::Outputs outputs;
-    for (const std::string& name : file.outputs)
-        for (size_t i = 0; i < file.buffers.size(); ++i)
-            if (file.buffers[i].name == name) {
-                const std::string path = (std::filesystem::path(folder) / (name + ".bin")).string();
-                launch::Result<void> written = outputs.add(path, prepared.storage[i]);
-                if (!written) return written;
-            }
-    return outputs.commit();
-}
-
-std::string statistics(const warp::Statistics& s, double seconds) {
-    return fmt::format(
-        "instructions     {:>18}   retired by warps\n"
-        "lane operations  {:>18}   {:.3g} a second\n"
-        "products         {:>18}   multiply-adds of matrix instructions, {:.3g} a second\n"
-        "CTAs, warps      {:>18}   {} warps\n"
-        "seconds          {:>18.3f}\n",
-        validate::grouped(s.instructions), validate::grouped(s.lane_operations),
-        static_cast<double>(s.lane_operations) / seconds, validate::grouped(s.products),
-        static_cast<double>(s.products) / seconds, validate::grouped(s.ctas),
-        validate::grouped(s.warps), seconds);
-}
 
 std::string arch_help() {
     std::string text = "the machine to model:";
@@ -76,8 +42,6 @@ std::string check_help() {
                            row.finds, row.name, row.is_fault ? ": exit status 1" : "");
     return out + "; =NAMES chooses among them, with commas";
 }
-
-using Checks = std::vector<std::pair<const check::CheckRow*, std::unique_ptr<check::Check>>>;
 
 // "all", or names with commas.
 launch::Result<std::vector<const check::CheckRow*>> parse_checks(std::string_view names) {
@@ -100,27 +64,16 @@ launch::Result<std::vector<const check::CheckRow*>> parse_checks(std::string_vie
     return rows;
 }
 
-// The checks, as observers of the launch.
-Checks make_checks(const std::vector<const check::CheckRow*>& rows, const isa::Program& program,
-                   warp::Launch& launch) {
-    Checks out;
-    for (const check::CheckRow* row : rows) {
-        out.emplace_back(row, row->make(program, launch));
-        launch.observers.push_back(out.back().second.get());
-    }
-    return out;
-}
-
 void add_run(CLI::App& app, int& status) {
     const auto shared = std::make_shared<RunOptions>();
     RunOptions& o = *shared;
     CLI::App* run = app.add_subcommand("run", "Run a launch file on the emulator");
     run->add_option(
            "FILES", o.files,
-           "LAUNCH.json, or a source (.ptx, .cu) and a launch file: the source takes the place "
-           "of the one that the launch file names")
-        ->required()
-        ->expected(1, 2);
+           "launch files, or a source (.ptx, .cu) and a launch file: the source takes the place "
+           "of the one that the launch file names. Several, or one with a report, are tests: each "
+           "must hold what it expects (\"expect\")")
+        ->required();
     run->add_option("--arch", o.arch, arch_help());
     run->add_option("--out", o.out, "write each output buffer to DIR/NAME.bin")->type_name("DIR");
     run->add_option(
@@ -129,8 +82,10 @@ void add_run(CLI::App& app, int& status) {
         ->type_name("SPEC")
         ->allow_extra_args(false);
     run->add_option("--product", o.product,
-                    "how far a result is from the exact product: D=A*B:MxNxK:AB_TYPE:D_TYPE, all "
-                    "row-major; A' for A stored K x M, B' for B stored N x K")
+                    "how far a result is from the exact product: "
+                    "D=A*B:MxNxK:AB_TYPE:D_TYPE[:ulp=N|absolute=X|relative=X], all row-major; A' "
+                    "for A stored K x M, B' for B stored N x K. Exit status 1 beyond the tolerance "
+                    "(default: what rounding explains)")
         ->type_name("SPEC")
         ->allow_extra_args(false);
     run->add_flag("--check{all}", o.check, check_help());
@@ -147,16 +102,13 @@ void add_run(CLI::App& app, int& status) {
                     "computes functions of constants itself")
         ->type_name("LEVEL")
         ->check(CLI::Range(0u, 4u));
+    add_report_options(*run, o.report);
+    add_shard_option(*run, o.shard);
+    run->add_option("-j,--jobs", o.jobs, "launch files side by side (default: as many as cores)")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 1024u));
     run->callback([shared, &status] { status = run_command(*shared); });
 }
-
-namespace {
-
-// What is to be shown of the buffers.
-struct Requests {
-    std::vector<PrintRequest> prints;
-    std::vector<ProductRequest> products;
-};
 
 launch::Result<Requests> parse_requests(const RunOptions& options) {
     Requests out;
@@ -166,56 +118,114 @@ launch::Result<Requests> parse_requests(const RunOptions& options) {
         out.prints.push_back(std::move(*request));
     }
     for (const std::string& text : options.product) {
-        launch::Result<ProductRequest> request = parse_product(text);
+        launch::Result<launch::Expectation> request = parse_product(text);
         if (!request) return launch::failure(request);
         out.products.push_back(std::move(*request));
     }
+    launch::Result<std::vector<const check::CheckRow*>> rows = parse_checks(options.check);
+    if (!rows) return launch::failure(rows);
+    out.checks = std::move(*rows);
     return out;
 }
 
-// Whatever can be wrong with a request is said before the run, not after it.
-launch::Result<void> check_requests(const RunOptions& options, const Requests& requests,
-                                    const Buffers& buffers) {
-    for (const PrintRequest& p : requests.prints)
-        if (launch::Result<void> held = check_print(p, buffers); !held) return held;
-    for (const ProductRequest& p : requests.products)
-        if (launch::Result<void> held = check_product(p, buffers); !held) return held;
-    if (!options.out.empty()) return launch::make_folder(options.out);
-    return {};
+namespace {
+
+bool is_launch_file(const std::string& name) { return name.ends_with(".json"); }
+
+// One launch file, with all that it has to say.
+int run_one(const RunOptions& options, const Requests& requests) {
+    const FileRun r =
+        run_file(options, requests, options.files, options.threads, true, options.out);
+    if (r.refused) return refuse(*r.refused);
+    fmt::print("{}", r.text);
+    if (std::fflush(stdout) != 0) return refuse("the output could not be written");
+    return r.status;
 }
 
-struct Ran {
-    warp::Result result;
-    double seconds = 0;
-};
-
-Ran run(const RunOptions& options, const isa::Program& program, warp::Launch& launch) {
-    std::atomic<uint64_t> ended{0}, retired{0};
-    launch.progress = &ended;
-    launch.retired = &retired;
-    launch.stop = &interrupt_flag();
-    launch.threads = options.threads;
-    launch.fold_constants = options.optimization != 0;
-    if (options.max_steps != 0) launch.max_steps = options.max_steps;
-    const auto begin = std::chrono::steady_clock::now();
-    const Progress progress(ended, launch.grid.count(), retired);
-    warp::Result result = exec::launch(program, launch);
-    launch.progress = nullptr;
-    launch.retired = nullptr;
-    return {std::move(result),
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+// As a test: one that expects nothing has compared nothing.
+void judge(FileRun& r) {
+    if (r.status != done || r.expectations != 0) return;
+    r.status = wrong_input;
+    r.result.verdict = validate::Verdict::failed;
+    r.result.text = "nothing was compared: the launch file expects nothing (field 'expect')\n";
 }
 
-// Prints what the checks found; whether a fault is among it.
-bool print_findings(const launch::Loaded& loaded, const Checks& checks) {
-    bool fault = false;
-    for (const auto& [row, check] : checks) {
-        const std::string found =
-            findings_report(loaded.in, loaded.program, row->word, check->findings());
-        fault |= row->is_fault && !found.empty();
-        fmt::print("{}", found);
+void print_tested(const FileRun& r) {
+    const std::string time = fmt::format("{:.1f} s", r.result.seconds);
+    if (r.status == done)
+        fmt::print("as expected  {}  {} values, {}\n", r.result.name,
+                   validate::grouped(r.result.counts.values), time);
+    else
+        fmt::print("{}  {}  {}\n{}", r.status == differs_or_trapped ? "FAILED" : "NOT RUN",
+                   r.result.name, time, r.result.text);
+    std::fflush(stdout);
+}
+
+// What one is written to: of several each has a folder of its own.
+std::string folder_of(const RunOptions& options, const std::string& name) {
+    if (options.out.empty() || options.files.size() == 1) return options.out;
+    return (std::filesystem::path(options.out) / std::filesystem::path(name).stem()).string();
+}
+
+// The launch files side by side, each result printed when it is there.
+std::vector<FileRun> test_all(const RunOptions& options, const Requests& requests,
+                              const std::vector<std::vector<std::string>>& cases) {
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    const size_t jobs =
+        std::clamp<size_t>(options.jobs != 0 ? options.jobs : cores, 1, cases.size());
+    const auto share = static_cast<unsigned>(std::max<size_t>(cores / jobs, 1));
+    const unsigned threads = options.threads != 0 ? options.threads : share;
+    std::vector<FileRun> out(cases.size());
+    std::atomic<size_t> next{0};
+    std::atomic<uint64_t> ended{0};
+    Progress progress(ended, cases.size(), "launch files");
+    std::vector<std::jthread> workers;
+    for (size_t n = 0; n < jobs; ++n)
+        workers.emplace_back([&] {
+            for (size_t i = next++; i < cases.size() && !interrupted_now(); i = next++) {
+                FileRun r = run_file(options, requests, cases[i], threads, false,
+                                     folder_of(options, cases[i].back()));
+                if (r.status == interrupted) return;
+                judge(r);
+                progress.above([&] { print_tested(r); });
+                out[i] = std::move(r);
+                ++ended;
+            }
+        });
+    workers.clear();
+    return out;
+}
+
+int run_tests(const RunOptions& options, const Requests& requests, const Shard& shard,
+              std::vector<std::vector<std::string>> cases) {
+    const Part part = part_of(shard, cases.size());
+    cases = {cases.begin() + static_cast<std::ptrdiff_t>(part.first),
+             cases.begin() + static_cast<std::ptrdiff_t>(part.first + part.count)};
+    if (cases.empty()) return refuse("--shard " + options.shard + ": no launch file is in it");
+    const std::vector<FileRun> all = test_all(options, requests, cases);
+    validate::Summary summary;
+    summary.command = "run";
+    int status = interrupted_now() ? static_cast<int>(interrupted) : static_cast<int>(done);
+    size_t failed = 0, refused = 0, ended = 0;
+    for (const FileRun& r : all) {
+        if (r.result.name.empty()) continue;
+        ++ended;
+        validate::add(summary, r.result, true);
+        status = std::max(status, r.status);
+        failed += r.status == differs_or_trapped ? 1 : 0;
+        refused += r.status == wrong_input ? 1 : 0;
     }
-    return fault;
+    const std::string which = shard_text(shard);
+    fmt::print("{}: {} of {} launch files as expected, {} failed, {} not run{}{}\n",
+               ended != all.size()     ? "STOPPED"
+               : failed + refused != 0 ? "FAILED"
+                                       : "as expected",
+               ended - failed - refused, all.size(), failed, refused, which.empty() ? "" : "; ",
+               which);
+    if (const launch::Result<void> written = write_reports(summary, options.report); !written)
+        return refuse(written.error());
+    if (std::fflush(stdout) != 0) return refuse("the output could not be written");
+    return status;
 }
 
 }  // namespace
@@ -223,53 +233,27 @@ bool print_findings(const launch::Loaded& loaded, const Checks& checks) {
 int run_command(const RunOptions& options) {
     const launch::Result<Requests> requests = parse_requests(options);
     if (!requests) return refuse(requests.error());
-    const launch::Result<std::vector<const check::CheckRow*>> rows = parse_checks(options.check);
-    if (!rows) return refuse(rows.error());
-    const launch::Result<launch::Loaded> loaded = launch::load(options.files, options.arch);
-    if (!loaded) return refuse(loaded.error());
-    const auto& [in, arch, program] = *loaded;
-    for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
-    launch::Result<launch::Prepared> made = launch::prepare(in.launch, program);
-    if (!made) return refuse(made.error());
-    launch::Prepared& prepared = *made;
-    const Buffers buffers = views(in.launch.buffers, prepared.storage);
-    if (const launch::Result<void> held = check_requests(options, *requests, buffers); !held)
-        return refuse(held.error());
-    std::vector<std::vector<uint8_t>> inputs;
-    if (!requests->products.empty()) inputs = prepared.storage;
-
-    const Checks checks = make_checks(*rows, program, prepared.launch);
-    const auto [result, seconds] = run(options, program, prepared.launch);
-    if (result.refusal) return refuse(in.launch.path + ": " + result.refusal->what);
-    if (result.trap && result.trap->kind == warp::TrapKind::stopped) {
-        fmt::print("{}", stopped_report(in, program, result, prepared.launch.grid.count()));
-        return interrupted;
-    }
-    if (result.trap) {
-        fmt::print("{}", trap_report(in, program, *result.trap));
-        fmt::print("{}", printed_report(result));
-        if (options.stats) fmt::print("{}", statistics(result.statistics, seconds));
-        return differs_or_trapped;
-    }
-
-    const bool is_wrong = print_findings(*loaded, checks);
-    std::string text = fmt::format("done: {} on {}, {} CTA{}, {} instructions\n", program.entry,
-                                   isa::row(arch).name, validate::grouped(result.statistics.ctas),
-                                   result.statistics.ctas == 1 ? "" : "s",
-                                   validate::grouped(result.statistics.instructions));
-    text += printed_report(result);
-    for (const PrintRequest& p : requests->prints) print_matrix(p, buffers, text);
-    for (const ProductRequest& p : requests->products)
-        product_report(p, views(in.launch.buffers, inputs), buffers, text);
-    if (options.stats) text += statistics(result.statistics, seconds);
-    text += validate::folded_text(program, result.folded, in.ptx_path);
-    text += fidelity_note(program, in.module);
-    if (!options.out.empty())
-        if (const auto written = write_outputs(in.launch, prepared, options.out); !written)
-            return refuse(written.error());
-    fmt::print("{}", text);
-    if (std::fflush(stdout) != 0) return refuse("the output could not be written");
-    return is_wrong ? differs_or_trapped : done;
+    const launch::Result<Shard> shard = choose_shard(options.shard);
+    if (!shard) return refuse(shard.error());
+    const bool replaced = options.files.size() == 2 && !is_launch_file(options.files[0]);
+    std::vector<std::vector<std::string>> cases;
+    if (replaced)
+        cases.push_back(options.files);
+    else
+        for (const std::string& f : options.files) cases.push_back({f});
+    const auto other = std::ranges::find_if_not(options.files, is_launch_file);
+    if (cases.size() > 1 && other != options.files.end())
+        return refuse(*other + ": among several files each must be a launch file (.json)");
+    const ReportOptions& report = options.report;
+    const bool reports = !report.json.empty() || !report.junit.empty() || report.github;
+    if (const launch::Result<void> held = check_reports(report); !held) return refuse(held.error());
+    if (cases.size() == 1 && !reports && options.shard.empty()) return run_one(options, *requests);
+    if (cases.size() > 1 && (!options.print.empty() || !options.product.empty()))
+        return refuse("--print and --product are of one launch file");
+    std::set<std::string> names;
+    for (const std::vector<std::string>& c : cases)
+        if (!names.insert(c.back()).second) return refuse(c.back() + ": is there twice");
+    return run_tests(options, *requests, *shard, std::move(cases));
 }
 
 }  // namespace lockwarp::tools

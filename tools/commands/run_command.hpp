@@ -7,11 +7,15 @@
 #include <vector>
 
 #include "tools/exit_status.hpp"
+#include "tools/report/report_options.hpp"
 
 namespace lockwarp::tools {
 
 struct RunOptions {
-    std::vector<std::string> files;  // [SOURCE] LAUNCH.json
+    std::vector<std::string> files;  // [SOURCE] LAUNCH.json, or several launch files
+    ReportOptions report;
+    std::string shard;
+    unsigned jobs = 0;  // launch files side by side; 0: as many as there are cores
     std::string arch;
     std::string out;
     std::vector<std::string> print;

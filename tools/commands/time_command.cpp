@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "launch/state.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
@@ -35,9 +36,13 @@ std::string names_of_machines() {
 // done, or the exit status with everything said.
 int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uint64_t from,
              Timed& t) {
-    launch::Result<launch::Input> in = launch::read_input(o.files, {});
-    if (!in) return refuse(in.error());
-    t.in = std::move(*in);
+    launch::Result<std::vector<launch::Input>> all = launch::read_inputs(o.files, {});
+    if (!all) return refuse(all.error());
+    if (o.launch > all->size() || (o.launch == 0 && all->size() > 1))
+        return refuse(fmt::format("{}: it has {} launches: choose one with --launch 1 to {}",
+                                  o.files.back(), all->size(), all->size()));
+    const size_t number = o.launch == 0 ? 0 : o.launch - 1;
+    t.in = (*all)[number];
     const timing::Machine* machine = name.empty() ? nullptr : timing::machine_named(name);
     if (!name.empty() && machine == nullptr)
         return refuse("\"" + name +
@@ -52,12 +57,23 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
     launch::Result<isa::Program> program = launch::resolve(t.in, *arch);
     if (!program) return refuse(program.error());
     t.program = std::make_unique<isa::Program>(std::move(*program));
-    launch::Result<launch::Prepared> made = launch::prepare(t.in.launch, *t.program);
+    launch::Result<launch::State> state = launch::make_state(t.in.launch);
+    if (!state) return refuse(state.error());
+    for (size_t i = 0; i < number; ++i) {
+        const launch::Result<isa::Program> before = launch::resolve((*all)[i], *arch);
+        if (!before) return refuse(before.error());
+        if (const launch::Result<void> ran =
+                launch::advance(*state, (*all)[i], *before, &interrupt_flag());
+            !ran)
+            return refuse(ran.error());
+    }
+    launch::Result<warp::Launch> made =
+        launch::make_launch(t.in.launch, t.in.kernel(), *t.program, state->memory);
     if (!made) return refuse(made.error());
-    launch::Prepared& prepared = *made;
-    t.block_threads = prepared.launch.block.count();
+    const warp::Launch& prepared = *made;
+    t.block_threads = prepared.block.count();
 
-    if (prepared.launch.cooperative)
+    if (prepared.cooperative)
         return refuse(t.in.launch.path +
                       ": the cycle model has no CTAs that wait for each other (cooperative)");
 
@@ -65,7 +81,9 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
     t.lowering = timing::lower(*t.program, *machine);
     timing::Listener listener(t.lowering, machine->sms, max_items, o.cold);
     std::atomic<uint64_t> ended{0}, retired{0};
-    warp::Launch launch = prepared.launch;
+    warp::Launch launch = prepared;
+    std::vector<uint8_t> variables = launch::variables_before(*state, t.in, *t.program);
+    launch.variables = &variables;
     launch.observers = {&listener};
     launch.progress = &ended;
     launch.retired = &retired;
@@ -79,6 +97,7 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
         for (uint64_t cta = 0; !o.all && cta < ctas; cta += machine->sms) {
             launch.first_cta = cta;
             launch.ctas = 1;
+            variables = launch::variables_before(*state, t.in, *t.program);
             result = exec::launch(*t.program, launch);
             if (result.refusal || result.trap || listener.full()) break;
         }
@@ -96,7 +115,7 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
     options.registers = o.registers;
     options.events = events;
     options.from_cycle = from;
-    t.report = timing::simulate(t.lowering, prepared.launch, listener, options);
+    t.report = timing::simulate(t.lowering, prepared, listener, options);
     if (t.report.cut)
         spdlog::warn(
             "the run is longer than the model keeps: the first {} instructions of warps "
@@ -197,6 +216,10 @@ void add_time(CLI::App& app, int& status) {
     time->add_option("FILES", o.files,
                      "LAUNCH.json, or a source (.ptx, .cu) and a launch file, as for run")
         ->expected(1, 2);
+    time->add_option("--launch", o.launch,
+                     "which of the launches of a file that has several (default: its only one)")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 10000u));
     time->add_option("--arch", o.arch,
                      "architecture (its first product) or product (default: the launch file's, "
                      "else the PTX's target): " +

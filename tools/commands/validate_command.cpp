@@ -14,7 +14,7 @@
 #include <mutex>
 #include <thread>
 
-#include "launch/input.hpp"
+#include "launch/state.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/record_command.hpp"
 #include "tools/commands/run_command.hpp"
@@ -132,7 +132,9 @@ std::string statistics(const validate::Report& r) {
         validate::grouped(r.statistics.instructions));
 }
 
-Outcome run_one(const Job& job, const std::string& name, launch::Input in, gpu::Engine& engine) {
+// One launch; bytes: what the buffers hold before it.
+Outcome run_launch(const Job& job, const std::string& name, launch::Input in,
+                   std::vector<std::vector<uint8_t>> bytes, gpu::Engine& engine) {
     Outcome out;
     const auto begin = std::chrono::steady_clock::now();
     out.result.name = name;
@@ -145,7 +147,8 @@ Outcome run_one(const Job& job, const std::string& name, launch::Input in, gpu::
     };
     const launch::Result<isa::Program> program = launch::resolve(in, job.arch);
     if (!program) return refuse(program.error());
-    launch::Result<launch::Case> made = launch::make_case(in.launch, in.module, *program);
+    launch::Result<launch::Case> made =
+        launch::make_case(in.launch, in.kernel(), in.module, *program, std::move(bytes));
     if (!made) return refuse(made.error());
     launch::Case& c = *made;
     validate::Answer answer;
@@ -174,6 +177,56 @@ Outcome run_one(const Job& job, const std::string& name, launch::Input in, gpu::
     out.result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return out;
+}
+
+// Adds the outcome of one launch of several to that of all.
+void add_launch(Outcome& all, Outcome one, const std::string& entry) {
+    all.status = one.status;
+    all.refused = std::move(one.refused);
+    all.result.verdict = one.result.verdict;
+    all.result.text += entry + ": " + one.result.text;
+    all.result.file = one.result.file;
+    all.result.line = one.result.line;
+    all.result.instruction = one.result.instruction;
+    all.result.counts += one.result.counts;
+    all.result.seconds += one.result.seconds;
+    if (all.result.compiler.empty()) all.result.compiler = one.result.compiler;
+    for (const auto& [spelling, counts] : one.counted.instructions)
+        all.counted.instructions[spelling] += counts;
+}
+
+// The launches of a file in their order, each compared, up to the first that differs. The next one
+// begins with what the emulator left.
+Outcome run_one(const Job& job, const std::string& name, std::vector<launch::Input> steps,
+                gpu::Engine& engine) {
+    Outcome all;
+    all.result.name = name;
+    const auto refuse = [&](launch::Error why) {
+        all.status = wrong_input;
+        all.result.verdict = validate::Verdict::failed;
+        all.result.text = text_of(why);
+        all.refused = std::move(why);
+    };
+    const size_t count = steps.size();
+    launch::State state;
+    if (launch::Result<launch::State> made = launch::make_state(steps[0].launch); made)
+        state = std::move(*made);
+    else
+        return refuse(std::move(made.error())), all;
+    for (size_t i = 0; i < count && all.status == done; ++i) {
+        launch::Input& in = steps[i];
+        launch::carry_variables(state, in, in.module);
+        if (count == 1)
+            return run_launch(job, name, std::move(in), std::move(state.memory.bytes), engine);
+        const launch::Result<isa::Program> program = launch::resolve(in, job.arch);
+        if (!program) return refuse(program.error()), all;
+        add_launch(all, run_launch(job, name, in, state.memory.bytes, engine), program->entry);
+        if (i + 1 == count || all.status != done) continue;
+        if (launch::Result<void> ran = launch::advance(state, in, *program, &interrupt_flag());
+            !ran)
+            refuse(std::move(ran.error()));
+    }
+    return all;
 }
 
 // The launch files of the command line: each by itself, or one with the source in its place.
@@ -235,7 +288,7 @@ void print(const std::vector<Outcome>& all, const validate::Summary& s) {
 
 // Reads the launch files, many at a time; the first that is wrong, in their order.
 std::optional<launch::Error> read_inputs(const std::vector<std::vector<std::string>>& cases,
-                                         std::vector<launch::Input>& inputs) {
+                                         std::vector<std::vector<launch::Input>>& inputs) {
     std::vector<std::optional<launch::Error>> wrong(cases.size());
     inputs.resize(cases.size());
     std::atomic<size_t> next{0};
@@ -245,7 +298,8 @@ std::optional<launch::Error> read_inputs(const std::vector<std::vector<std::stri
         for (size_t t = 0; t < std::min(cores, cases.size()); ++t)
             threads.emplace_back([&] {
                 for (size_t i = next++; i < cases.size(); i = next++) {
-                    launch::Result<launch::Input> in = launch::read_input(cases[i], "");
+                    launch::Result<std::vector<launch::Input>> in =
+                        launch::read_inputs(cases[i], "");
                     if (in)
                         inputs[i] = std::move(*in);
                     else
@@ -303,7 +357,7 @@ class Running {
 std::vector<Outcome> run_all(const Job& job, const EngineOptions& how_opened,
                              const Engines& engines,
                              const std::vector<std::vector<std::string>>& cases,
-                             std::vector<launch::Input>& inputs, size_t jobs) {
+                             std::vector<std::vector<launch::Input>>& inputs, size_t jobs) {
     std::vector<Outcome> outcomes(cases.size());
     std::atomic<size_t> next{0};
     std::atomic<uint64_t> ended{0};
@@ -431,10 +485,8 @@ int validate_command(const ValidateOptions& options) {
     cases = {cases.begin() + static_cast<std::ptrdiff_t>(part.first),
              cases.begin() + static_cast<std::ptrdiff_t>(part.first + part.count)};
     // A launch file that is wrong is wrong without a GPU too.
-    std::vector<launch::Input> inputs;
+    std::vector<std::vector<launch::Input>> inputs;
     if (const auto error = read_inputs(cases, inputs)) return refuse(*error);
-    for (const launch::Input& in : inputs)
-        for (const std::string& w : in.launch.warnings) spdlog::warn("{}", w);
     if (const launch::Result<void> held = check_reports(options.reports); !held)
         return refuse(held.error());
     EngineOptions how_opened = options.engines;

@@ -48,7 +48,7 @@ constexpr auto count_rows = std::to_array<CountRow>({
 });
 
 constexpr auto commands =
-    std::to_array<std::string_view>({"validate", "replay", "fuzz", "special"});
+    std::to_array<std::string_view>({"run", "validate", "replay", "fuzz", "special"});
 constexpr auto verdicts = std::to_array({Verdict::identical, Verdict::differs, Verdict::failed});
 
 Ordered json_of(const Counts& c) {
@@ -266,7 +266,7 @@ Summary summary_of(Reader& r, const Json& j) {
     if (r.wrong) return out;
     out.command = r.text(r.at(j, "command"), "command");
     if (std::ranges::find(commands, out.command) == commands.end())
-        r.expected("command", "validate, replay, fuzz or special", r.at(j, "command"));
+        r.expected("command", "run, validate, replay, fuzz or special", r.at(j, "command"));
     out.skipped = r.optional_text(r.at(j, "skipped"), "skipped");
     out.cases = r.integer(r.at(j, "cases"), "cases");
     if (!out.skipped.empty() && out.cases != 0) r.fail("skipped", "is there, but there are cases");
