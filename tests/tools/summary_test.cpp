@@ -122,7 +122,7 @@ TEST(SummaryJson, WrongFields) {
         {"/schema", "lockwarp-launch/1", "'schema': 'lockwarp-report/1' is expected"},
         {"/command", 5, "'command': a text of at most 1048576 bytes is expected, not 5"},
         {"/command", "frob",
-         "'command': validate, replay, fuzz or special is expected, not \"frob\""},
+         "'command': run, validate, replay, fuzz or special is expected, not \"frob\""},
         {"/cases", -1,
          "'cases': a whole number from 0 to 18446744073709551615 is expected, not -1"},
         {"/cases", 1.5, "'cases': a whole number"},
