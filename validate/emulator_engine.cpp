@@ -55,7 +55,7 @@ gpu::Ran EmulatorEngine::run(const gpu::Job& job) {
     launch.block = job.block;
     launch.plain_arithmetic = plain_;
     launch.threads = threads_;
-    launch.local_fill = local_fill_;
+    launch.unwritten_byte = unwritten_byte_;
     launch.fold_constants = job.optimization != 0;
     launch.turn = turn_;
     launch.dynamic_shared = job.dynamic_shared;

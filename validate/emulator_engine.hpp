@@ -17,8 +17,9 @@ class EmulatorEngine : public gpu::Engine {
     // plain: with the definitions of the arithmetic alone, without their fast paths.
     // threads: as warp::Launch.
     explicit EmulatorEngine(isa::Arch arch, bool plain = false, unsigned threads = 0);
-    // What local memory holds before it is written; a GPU has what an earlier kernel left.
-    void fill_local(uint8_t byte) { local_fill_ = byte; }
+    // What local and shared memory hold before they are written; a GPU has what an earlier kernel
+    // left.
+    void fill_unwritten(uint8_t byte) { unwritten_byte_ = byte; }
     // As warp::Launch::turn: other values give another order of the threads.
     void take_turns(uint32_t turn) { turn_ = turn; }
     const gpu::Device& device() const override { return device_; }
@@ -45,7 +46,7 @@ class EmulatorEngine : public gpu::Engine {
     isa::Arch arch_;
     bool plain_;
     unsigned threads_;
-    uint8_t local_fill_ = 0;
+    uint8_t unwritten_byte_ = 0;
     uint32_t turn_ = 0;
     gpu::Device device_;
     std::map<uint64_t, std::vector<uint8_t>> memory_;

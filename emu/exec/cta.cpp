@@ -47,7 +47,7 @@ void CtaRunner::begin(uint64_t index) {
                static_cast<uint32_t>(index / grid.x % grid.y),
                static_cast<uint32_t>(index / grid.x / grid.y)};
     cta_.barriers.fill({});
-    std::ranges::fill(cta_.shared, context_.launch->local_fill);
+    std::ranges::fill(cta_.shared, context_.launch->unwritten_byte);
     for (uint32_t i = 0; i < cta_.warps.size(); ++i) begin_warp(i);
     const std::vector<warp::Observer*>& observers = context_.launch->observers;
     context_.observed =
@@ -69,7 +69,7 @@ void CtaRunner::begin_warp(uint32_t index) {
     w.calls.clear();
     w.top.fill(program.local_bytes);
     w.local_stride = program.local_bytes;
-    w.local_fill = launch.local_fill;
+    w.local_fill = launch.unwritten_byte;
     w.local.assign(size_t{32} * program.local_bytes, w.local_fill);
     w.tracks_local = launch.oracle != nullptr;
     w.local_written.assign(w.tracks_local ? w.local.size() : 0, 0);

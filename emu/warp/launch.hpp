@@ -53,7 +53,7 @@ struct Launch {
     bool fold_constants = true;
     uint64_t heap_bytes = uint64_t{8} << 20;  // that malloc shares out; CUDA's default
     uint64_t heap_address = 0;                // where they lie; 0: where nothing else does
-    uint8_t local_fill = 0;                   // each byte of local and shared memory at first
+    uint8_t unwritten_byte = 0;               // each byte of local and shared memory at first
     // A part of the grid: CTAs [first_cta, first_cta + ctas), x fastest. ctas 0: all that follow.
     uint64_t first_cta = 0;
     uint64_t ctas = 0;

@@ -178,7 +178,7 @@ TEST(Lockstep, OnlyNamedInstructions) {
 // A GPU has there what another kernel left; padding of a structure comes to registers at -O0.
 TEST(Lockstep, LocalMemoryNeverWrittenIsMaskedByteForByte) {
     validate::EmulatorEngine engine(isa::Arch::sm_90);
-    engine.fill_local(0xA7);
+    engine.fill_unwritten(0xA7);
     const launch::Case c = case_of_text(R"(
     .local .align 16 .b8 own[64];
     .reg .b64 %q<4>; .reg .b32 %r<12>; .reg .b16 %h<3>; .reg .pred %p<2>;
@@ -206,7 +206,7 @@ TEST(Lockstep, LocalMemoryNeverWrittenIsMaskedByteForByte) {
     // q1 (q2 and q3 are addresses), r1, p1, r2, r3, h1, r8
     EXPECT_EQ(r.counts.values, 32u * 7);
 
-    engine.fill_local(0x11);
+    engine.fill_unwritten(0x11);
     for (const char* name : {"calls_O0.json", "calls_G.json", "printf_some_G.json"}) {
         const validate::Report all = run_lockstep(case_of(name), isa::Arch::sm_90, engine, {});
         EXPECT_FALSE(all.first.has_value()) << text_report(all, engine.device(), name);
@@ -216,7 +216,7 @@ TEST(Lockstep, LocalMemoryNeverWrittenIsMaskedByteForByte) {
 
 TEST(Lockstep, SharedMemoryNeverWrittenIsTakenFromTheEngine) {
     validate::EmulatorEngine engine(isa::Arch::sm_90);
-    engine.fill_local(0xA7);
+    engine.fill_unwritten(0xA7);
     const launch::Case c = case_of_text(R"(
     .shared .align 16 .b8 tile[2048];
     .reg .b64 %q<4>; .reg .b32 %r<16>; .reg .pred %p<2>;
