@@ -159,6 +159,7 @@ void print_tested(const FileRun& r) {
         fmt::print("{}  {}  {}\n{}", r.status == differs_or_trapped ? "FAILED" : "NOT RUN",
                    r.result.name, time, r.result.text);
     std::fflush(stdout);
+    if (r.refused) (void)refuse(*r.refused);
 }
 
 // What one is written to: of several each has a folder of its own.
