@@ -47,20 +47,25 @@ bool is_text(std::string_view bytes) {
 }
 
 // The PTX of one launch, parsed, with its entry by its name in the module and its variables set.
-Result<void> read_module(Input& in, const std::string& source, const std::string& arch) {
+Result<void> read_module(Input& in, const std::string& source, const std::string& arch,
+                         const std::vector<std::string>& nvcc) {
     Kernel& kernel = in.launch.launches[in.step];
     const auto field = [&](ptx::Place place, const char* name) {
         return in.launch.at(place) + "field '" + in.launch.field(kernel, name) + "': ";
     };
     fs::path named(kernel.ptx);
     if (named.is_relative()) named = fs::path(in.launch.folder) / named;
-    in.ptx_path = source.empty() ? named.string() : source;
+    in.path = in.ptx_path = source.empty() ? named.string() : source;
     if (in.ptx_path.ends_with(".cu")) {
         std::string target = arch.empty() ? in.launch.arch : arch;
         if (target.empty()) target = target_of(named.string());
-        Result<std::string> ptx = compile_cuda(in.ptx_path, target);
-        if (!ptx) return failure(ptx);
-        in.source = std::move(*ptx);
+        Result<Compiled> made = compile_cuda(in.ptx_path, target, nvcc);
+        if (!made) return failure(made);
+        in.source = std::move(made->ptx);
+        in.ptx_path = std::move(made->path);
+        in.compiled = std::move(made->folder);
+    } else if (!nvcc.empty()) {
+        return failure(in.ptx_path + ": options for nvcc are given, and this is no .cu");
     } else {
         Result<std::string> ptx = read_text(in.ptx_path, max_source_bytes);
         if (!ptx) {
@@ -69,7 +74,7 @@ Result<void> read_module(Input& in, const std::string& source, const std::string
         }
         in.source = std::move(*ptx);
     }
-    if (!is_text(in.source)) return failure(in.ptx_path + ": not a text, and so no PTX");
+    if (!is_text(in.source)) return failure(in.path + ": not a text, and so no PTX");
     ptx::Parsed parsed = ptx::parse(in.source);
     if (!parsed.diagnostics.empty())
         return tl::unexpected(refused(in, std::move(parsed.diagnostics)));
@@ -83,11 +88,21 @@ Result<void> read_module(Input& in, const std::string& source, const std::string
 }  // namespace
 
 Error refused(const Input& in, std::vector<ptx::Diagnostic> diagnostics) {
-    return {{}, std::move(diagnostics), in.ptx_path, in.source};
+    return {{}, std::move(diagnostics), named_ptx(in), in.source};
+}
+
+std::string named_ptx(const Input& in) {
+    if (in.compiled) in.compiled->keep();
+    return in.ptx_path;
+}
+
+void keep_if_named(const Input& in, std::string_view text) {
+    if (in.compiled && text.find(in.ptx_path) != std::string_view::npos) in.compiled->keep();
 }
 
 Result<std::vector<Input>> read_inputs(const std::vector<std::string>& files,
-                                       const std::string& arch) {
+                                       const std::string& arch,
+                                       const std::vector<std::string>& nvcc) {
     std::string source;
     std::string launch = files.back();
     if (files.size() == 2) source = files[0];
@@ -105,13 +120,14 @@ Result<std::vector<Input>> read_inputs(const std::vector<std::string>& files,
         Input& in = out.emplace_back();
         in.launch = *file;
         in.step = step;
-        if (Result<void> read = read_module(in, source, arch); !read) return failure(read);
+        if (Result<void> read = read_module(in, source, arch, nvcc); !read) return failure(read);
     }
     return out;
 }
 
-Result<Input> read_input(const std::vector<std::string>& files, const std::string& arch) {
-    Result<std::vector<Input>> all = read_inputs(files, arch);
+Result<Input> read_input(const std::vector<std::string>& files, const std::string& arch,
+                         const std::vector<std::string>& nvcc) {
+    Result<std::vector<Input>> all = read_inputs(files, arch, nvcc);
     if (!all) return failure(all);
     if (all->size() != 1)
         return failure(files.back() + ": field 'launches': one launch is expected here, not " +
@@ -140,9 +156,9 @@ Result<isa::Program> resolve(const Input& in, isa::Arch arch) {
     return std::move(resolved.program);
 }
 
-Result<std::vector<Loaded>> load_all(const std::vector<std::string>& files,
-                                     const std::string& arch) {
-    Result<std::vector<Input>> all = read_inputs(files, arch);
+Result<std::vector<Loaded>> load_all(const std::vector<std::string>& files, const std::string& arch,
+                                     const std::vector<std::string>& nvcc) {
+    Result<std::vector<Input>> all = read_inputs(files, arch, nvcc);
     if (!all) return failure(all);
     // Left open, the first module says it.
     const Result<isa::Arch> chosen = choose_arch(all->front(), arch);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -85,7 +86,8 @@ std::optional<std::string> run_to_end(const std::string& nvcc, char* const* argv
 
 }  // namespace
 
-Result<std::string> compile_cuda(const std::string& path, const std::string& arch) {
+Result<Compiled> compile_cuda(const std::string& path, const std::string& arch,
+                              const std::vector<std::string>& options) {
     const std::string nvcc = find_nvcc();
     if (nvcc.empty())
         return failure(path +
@@ -95,16 +97,31 @@ Result<std::string> compile_cuda(const std::string& path, const std::string& arc
     std::string folder = (fs::temp_directory_path(error) / "lockwarp.XXXXXX").string();
     if (error || ::mkdtemp(folder.data()) == nullptr)
         return failure("no temporary folder: " + std::string(std::strerror(errno)));
-    const Temporary removed(folder);
-    const std::string output = folder + "/out.ptx";
-    std::vector<std::string> words{nvcc, "-ptx", "-o", output, path};
-    if (arch.starts_with("sm_")) words.push_back("-arch=compute_" + arch.substr(3));
+    Compiled out;
+    out.folder = std::make_shared<Temporary>(folder);
+    out.path = (fs::path(folder) / fs::path(path).stem()).string() + ".ptx";
+    std::vector<std::string> words{nvcc, "-ptx", "-o", out.path, path};
+    const auto has = [&](std::initializer_list<std::string_view> names) {
+        return std::ranges::any_of(options, [&](const std::string& o) {
+            return std::ranges::find(names, std::string_view(o).substr(0, o.find('='))) !=
+                   names.end();
+        });
+    };
+    if (arch.starts_with("sm_") && !has({"-arch", "--gpu-architecture", "-gencode"}))
+        words.push_back("-arch=compute_" + arch.substr(3));
+    // With -G line information is there already, and nvcc warns of both.
+    if (!has({"-G", "--device-debug", "-lineinfo", "--generate-line-info"}))
+        words.push_back("-lineinfo");
+    words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> argv;
     for (std::string& w : words) argv.push_back(w.data());
     argv.push_back(nullptr);
     if (std::optional<std::string> wrong = run_to_end(nvcc, argv.data(), folder, path))
         return failure(*wrong);
-    return read_text(output, max_ptx_bytes);
+    Result<std::string> text = read_text(out.path, max_ptx_bytes);
+    if (!text) return failure(text);
+    out.ptx = std::move(*text);
+    return out;
 }
 
 }  // namespace lockwarp::launch

@@ -36,7 +36,7 @@ Result<State> make_state(const LaunchFile& file) {
 std::vector<uint8_t> variables_before(const State& state, const Input& in,
                                       const isa::Program& program) {
     std::vector<uint8_t> image = program.global_image;
-    const auto module = state.changed.find(in.ptx_path);
+    const auto module = state.changed.find(in.path);
     if (module == state.changed.end()) return image;
     for (const isa::Placed& v : program.variables) {
         const auto kept = module->second.find(v.name);
@@ -52,7 +52,7 @@ std::vector<uint8_t> variables_before(const State& state, const Input& in,
 void keep_variables(State& state, const Input& in, const isa::Program& program,
                     const std::vector<uint8_t>& image) {
     if (image.size() != program.global_image.size()) return;
-    auto& kept = state.changed[in.ptx_path];
+    auto& kept = state.changed[in.path];
     for (const isa::Placed& v : program.variables) {
         if (!is_global(v)) continue;
         std::vector<uint8_t> bytes = part_of(image, v, isa::module_global_base);
@@ -63,7 +63,7 @@ void keep_variables(State& state, const Input& in, const isa::Program& program,
 }
 
 void carry_variables(const State& state, const Input& in, ptx::Module& module) {
-    const auto kept = state.changed.find(in.ptx_path);
+    const auto kept = state.changed.find(in.path);
     if (kept == state.changed.end()) return;
     for (const auto& [name, bytes] : kept->second) {
         const bool set =

@@ -2,6 +2,7 @@
 // Lines of the source, by the PTX's line information, in what commands print.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -120,6 +121,63 @@ TEST(SourceLines, OfCycles) {
     EXPECT_EQ(sources, (std::vector<std::string>{"k.cu:5", "k.cu:5", "k.cu:5", "k.cu:5", "k.cu:3",
                                                  "k.cu:3", "k.cu:3", "k.cu:1", "k.cu:5", "k.cu:5",
                                                  "k.cu:5", "k.cu:5"}));
+}
+
+// A compiler that always makes k.ptx, and notes how it was called.
+class Compiler : public Folder {
+  public:
+    Compiler() {
+        write_kernel(*this, (path / "k.cu").string());
+        write("k.cu", source);
+        write("nvcc", "#!/bin/sh\necho \"$@\" > " + (path / "called").string() +
+                          "\nwhile [ $# -gt 0 ]; do [ \"$1\" = -o ] && cp " +
+                          (path / "k.ptx").string() + " \"$2\"; shift; done\n");
+        std::filesystem::permissions(path / "nvcc", std::filesystem::perms::owner_all);
+        std::filesystem::create_directory(path / "tmp");
+    }
+    Ended of(std::vector<std::string> words) const {
+        return run(*this, words,
+                   {"NVCC=" + (path / "nvcc").string(), "TMPDIR=" + (path / "tmp").string()});
+    }
+};
+
+TEST(SourceLines, OfACompiledSource) {
+    const Compiler c;
+    const Ended good = c.of({"run", "k.cu", "in.json"});
+    EXPECT_EQ(good.status, 0) << good.err;
+    EXPECT_NE(c.read("called").find(" -lineinfo"), std::string::npos) << c.read("called");
+    EXPECT_EQ(c.names("tmp"), std::vector<std::string>{}) << "no message names it";
+
+    const Ended trap =
+        c.of({"run", "k.cu", "past.json", "--arch", "sm_90", "--", "-DX=1", "-I", "a"});
+    EXPECT_EQ(trap.status, 1) << trap.err;
+    EXPECT_NE(c.read("called").find(" k.cu -arch=compute_90 -lineinfo -DX=1 -I a\n"),
+              std::string::npos)
+        << c.read("called");
+    const std::vector<std::string> kept = c.names("tmp");
+    ASSERT_EQ(kept.size(), 1u) << "a folder with the PTX";
+    EXPECT_EQ(c.names("tmp/" + kept[0]), std::vector<std::string>{"k.ptx"});
+    const std::string named = (c.path / "tmp" / kept[0] / "k.ptx").string();
+    EXPECT_NE(trap.out.find(named + ":19  first: "), std::string::npos) << trap.out;
+    EXPECT_EQ(c.read("tmp/" + kept[0] + "/k.ptx"), c.read("k.ptx"));
+}
+
+TEST(SourceLines, OptionsOfNvcc) {
+    const Compiler c;
+    for (const char* command : {"run", "time"}) {
+        EXPECT_EQ(c.of({command, "k.cu", "in.json", "--", "-G"}).status, 0) << command;
+        EXPECT_EQ(c.read("called").find("-lineinfo"), std::string::npos) << "-G has them already";
+        EXPECT_EQ(c.of({command, "k.cu", "in.json", "--", "-arch=compute_75"}).status, 0);
+        EXPECT_EQ(c.read("called").find("compute_80"), std::string::npos);
+        const Ended none = c.of({command, "in.json", "--", "-G"});
+        EXPECT_EQ(none.status, 2) << command;
+        EXPECT_NE(none.err.find("k.ptx: options for nvcc are given, and this is no .cu"),
+                  std::string::npos)
+            << none.err;
+    }
+    EXPECT_EQ(c.of({"time", "k.cu", "in.json", "in.json"}).status, 2);
+    EXPECT_EQ(c.of({"validate", "in.json", "--", "-G"}).status, 2);
+    EXPECT_EQ(c.names("tmp"), std::vector<std::string>{});
 }
 
 }  // namespace

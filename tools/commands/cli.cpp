@@ -11,6 +11,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/commands/usage.hpp"
+#include "tools/nvcc_options.hpp"
 #include "tools/process.hpp"
 #include "tools/report/summary_text.hpp"
 #include "tools/signals.hpp"
@@ -116,7 +117,10 @@ int command_line(int argc, char** argv) {
     }
     wrap_descriptions(app);
     try {
-        app.parse(argc, argv);
+        std::vector<std::string> words =
+            with_nvcc_options(app, std::vector<std::string>(argv + 1, argv + argc));
+        std::ranges::reverse(words);  // as CLI11 takes them
+        app.parse(std::move(words));
     } catch (const CLI::ParseError& e) {
         return flushed(app.exit(e) == 0 ? done : wrong_input);
     } catch (...) {

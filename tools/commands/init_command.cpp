@@ -44,12 +44,18 @@ launch::Result<launch::Input> read_source(const InitOptions& o) {
     launch::Input in;
     in.launch.path = o.file;
     in.launch.launches.emplace_back();
-    in.ptx_path = o.file;
-    launch::Result<std::string> text = o.file.ends_with(".cu")
-                                           ? launch::compile_cuda(o.file, o.arch)
-                                           : launch::read_text(o.file, max_source_bytes);
-    if (!text) return launch::failure(text);
-    in.source = std::move(*text);
+    in.path = in.ptx_path = o.file;
+    if (o.file.ends_with(".cu")) {
+        launch::Result<launch::Compiled> made = launch::compile_cuda(o.file, o.arch);
+        if (!made) return launch::failure(made);
+        in.source = std::move(made->ptx);
+        in.ptx_path = std::move(made->path);
+        in.compiled = std::move(made->folder);
+    } else {
+        launch::Result<std::string> text = launch::read_text(o.file, max_source_bytes);
+        if (!text) return launch::failure(text);
+        in.source = std::move(*text);
+    }
     ptx::Parsed parsed = ptx::parse(in.source);
     if (!parsed.diagnostics.empty())
         return tl::unexpected(launch::refused(in, std::move(parsed.diagnostics)));

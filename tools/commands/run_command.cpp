@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/run_command.hpp"
+#include "tools/nvcc_options.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -74,6 +75,7 @@ void add_run(CLI::App& app, int& status) {
            "of the one that the launch file names. Several, or one with a report, are tests: each "
            "must hold what it expects (\"expect\")")
         ->required();
+    add_nvcc_options(*run, o.nvcc);
     run->add_option("--arch", o.arch, arch_help());
     run->add_option("--out", o.out, "write each output buffer to DIR/NAME.bin")->type_name("DIR");
     run->add_option(

@@ -13,6 +13,7 @@ namespace lockwarp::tools {
 
 struct RunOptions {
     std::vector<std::string> files;  // [SOURCE] LAUNCH.json, or several launch files
+    std::vector<std::string> nvcc;   // its options
     ReportOptions report;
     std::string shard;
     unsigned jobs = 0;  // launch files side by side; 0: as many as there are cores

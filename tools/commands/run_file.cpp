@@ -198,7 +198,7 @@ bool run_steps(Session& s, warp::Statistics& sum, double& seconds) {
         if (result.trap) {
             say_wrong(s, trap_report(step.in, step.program, *result.trap));
             s.out.text += printed_report(result);
-            s.out.result.file = step.in.ptx_path;
+            s.out.result.file = launch::named_ptx(step.in);
             s.out.result.line = result.trap->place.line;
             return false;
         }
@@ -210,6 +210,7 @@ bool run_steps(Session& s, warp::Statistics& sum, double& seconds) {
                         validate::grouped(result.statistics.instructions));
         s.out.text += printed_report(result);
         s.notes += validate::folded_text(step.program, result.folded, step.in.ptx_path);
+        launch::keep_if_named(step.in, s.notes);
     }
     return true;
 }
@@ -306,7 +307,8 @@ void report(Session& s, const std::string& out, const warp::Statistics& sum, dou
 }
 
 void run_session(Session& s, const std::vector<std::string>& files, const std::string& out) {
-    launch::Result<std::vector<launch::Loaded>> loaded = launch::load_all(files, s.options.arch);
+    launch::Result<std::vector<launch::Loaded>> loaded =
+        launch::load_all(files, s.options.arch, s.options.nvcc);
     const auto refuse_with = [&](launch::Error why) { s.out.refused = std::move(why); };
     if (!loaded) return refuse_with(std::move(loaded.error()));
     s.steps = std::move(*loaded);

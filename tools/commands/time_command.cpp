@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/time_command.hpp"
+#include "tools/nvcc_options.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -36,7 +37,7 @@ std::string names_of_machines() {
 // done, or the exit status with everything said.
 int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uint64_t from,
              Timed& t) {
-    launch::Result<std::vector<launch::Input>> all = launch::read_inputs(o.files, {});
+    launch::Result<std::vector<launch::Input>> all = launch::read_inputs(o.files, {}, o.nvcc);
     if (!all) return refuse(all.error());
     if (o.launch > all->size() || (o.launch == 0 && all->size() > 1))
         return refuse(fmt::format("{}: it has {} launches: choose one with --launch 1 to {}",
@@ -216,6 +217,7 @@ void add_time(CLI::App& app, int& status) {
     time->add_option("FILES", o.files,
                      "LAUNCH.json, or a source (.ptx, .cu) and a launch file, as for run")
         ->expected(1, 2);
+    add_nvcc_options(*time, o.nvcc);
     time->add_option("--launch", o.launch,
                      "which of the launches of a file that has several (default: its only one)")
         ->type_name("N")

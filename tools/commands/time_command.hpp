@@ -12,6 +12,7 @@ namespace lockwarp::tools {
 struct TimeCommand {
     unsigned launch = 0;             // from 1; 0: the only one
     std::vector<std::string> files;  // [SOURCE] LAUNCH.json
+    std::vector<std::string> nvcc;   // its options
     std::string arch;                // an architecture's or a product's name
     std::vector<std::string> compare;
     unsigned lines = 12;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/validate_command.hpp"
+#include "tools/nvcc_options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -169,6 +170,7 @@ Outcome run_launch(const Job& job, const std::string& name, launch::Input in,
             fmt::format("identical at --optimize 0; the compiler's: {}\n{}at --optimize {}: {}",
                         out.result.compiler, out.result.text, job.how.optimization, difference);
     }
+    launch::keep_if_named(in, out.result.text + out.result.file);
     if (job.options.stats) out.result.text += statistics(report);
     validate::add_instructions(out.counted, report);
     if (report.first || report.same_fault) out.status = differs_or_trapped;
@@ -288,6 +290,7 @@ void print(const std::vector<Outcome>& all, const validate::Summary& s) {
 
 // Reads the launch files, many at a time; the first that is wrong, in their order.
 std::optional<launch::Error> read_inputs(const std::vector<std::vector<std::string>>& cases,
+                                         const std::vector<std::string>& nvcc,
                                          std::vector<std::vector<launch::Input>>& inputs) {
     std::vector<std::optional<launch::Error>> wrong(cases.size());
     inputs.resize(cases.size());
@@ -299,7 +302,7 @@ std::optional<launch::Error> read_inputs(const std::vector<std::vector<std::stri
             threads.emplace_back([&] {
                 for (size_t i = next++; i < cases.size(); i = next++) {
                     launch::Result<std::vector<launch::Input>> in =
-                        launch::read_inputs(cases[i], "");
+                        launch::read_inputs(cases[i], "", nvcc);
                     if (in)
                         inputs[i] = std::move(*in);
                     else
@@ -412,6 +415,7 @@ void add_validate(CLI::App& app, int& status) {
         ->add_option("FILES", o.files,
                      "LAUNCH.json, one or more; or a source and a launch file, as for run")
         ->required();
+    add_nvcc_options(*validate, o.nvcc);
     add_engine_options(*validate, o.engines);
     validate->add_option("--every", o.every, "compare after every instruction (the default)")
         ->type_name("WHAT")
@@ -486,7 +490,7 @@ int validate_command(const ValidateOptions& options) {
              cases.begin() + static_cast<std::ptrdiff_t>(part.first + part.count)};
     // A launch file that is wrong is wrong without a GPU too.
     std::vector<std::vector<launch::Input>> inputs;
-    if (const auto error = read_inputs(cases, inputs)) return refuse(*error);
+    if (const auto error = read_inputs(cases, options.nvcc, inputs)) return refuse(*error);
     if (const launch::Result<void> held = check_reports(options.reports); !held)
         return refuse(held.error());
     EngineOptions how_opened = options.engines;

@@ -12,6 +12,7 @@ namespace lockwarp::tools {
 
 struct ValidateOptions {
     std::vector<std::string> files;
+    std::vector<std::string> nvcc;  // its options
     EngineOptions engines;
     std::string every = "instruction";
     std::vector<std::string> only;

@@ -71,7 +71,7 @@ std::string store_text(const launch::Input& in, const isa::Program& program, con
     std::string out =
         fmt::format("  last written by lane {} of warp {} of CTA ({},{},{}), step {}{}: {}:{}\n",
                     s.lane, s.warp, s.cta[0], s.cta[1], s.cta[2], s.step,
-                    from.empty() ? "" : ", from " + from, in.ptx_path, o.place.line);
+                    from.empty() ? "" : ", from " + from, launch::named_ptx(in), o.place.line);
     return out + launch::source_text(ptx::places_of(ptx::source_map(in.module), o.place));
 }
 

@@ -110,7 +110,7 @@ std::string trap_report(const launch::Input& in, const isa::Program& program, co
     const ptx::SourceMap sources = ptx::source_map(in.module);
     std::string out =
         fmt::format("{}  {}:{}  {}", t.kind == warp::TrapKind::stopped ? "STOPPED" : "TRAP",
-                    in.ptx_path, t.place.line, function_of(program, t.operation));
+                    launch::named_ptx(in), t.place.line, function_of(program, t.operation));
     if (t.kind != warp::TrapKind::stopped) out += fmt::format(": {}", warp::trap_name(t.kind));
     if (t.has_address) out += fmt::format(" {:#x}", t.address);
     out += '\n';
@@ -126,7 +126,7 @@ std::string trap_report(const launch::Input& in, const isa::Program& program, co
     for (size_t i = 0; i < t.calls.size() && i < shown; ++i) {
         const ptx::Place call = program.operations[t.calls[i]].place;
         const std::string from = launch::short_place(ptx::places_of(sources, call));
-        out += fmt::format("  called from {}:{} ({}){}\n", in.ptx_path, call.line,
+        out += fmt::format("  called from {}:{} ({}){}\n", launch::named_ptx(in), call.line,
                            function_of(program, t.calls[i]), from.empty() ? "" : "  " + from);
     }
     if (t.calls.size() > shown) out += "  called from further calls\n";
@@ -149,7 +149,7 @@ std::string findings_report(const launch::Input& in, const isa::Program& program
     for (const check::Finding& f : findings.list) {
         if (f.operation) {
             const ptx::Place at = program.operations[*f.operation].place;
-            out += fmt::format("{}:{}  {}: {}\n{}", in.ptx_path, at.line,
+            out += fmt::format("{}:{}  {}: {}\n{}", launch::named_ptx(in), at.line,
                                function_of(program, *f.operation), f.what, marked(in.source, at));
             out += launch::source_text(ptx::places_of(sources, at));
         } else {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/nvcc_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+namespace lockwarp::tools {
+
+void add_nvcc_options(CLI::App& command, std::vector<std::string>& options) {
+    command
+        .add_option("--nvcc", options,
+                    "an option for nvcc, where the source is a .cu; may be repeated. Words behind "
+                    "-- are all options for nvcc")
+        ->type_name("OPTION")
+        ->allow_extra_args(false);
+}
+
+std::vector<std::string> with_nvcc_options(const CLI::App& app, std::vector<std::string> words) {
+    const auto end = std::ranges::find(words, "--");
+    if (words.empty() || end == words.end()) return words;
+    const std::vector<const CLI::App*> named = app.get_subcommands(
+        [&](const CLI::App* command) { return command->get_name() == words[0]; });
+    if (named.empty() || named[0]->get_option_no_throw("--nvcc") == nullptr) return words;
+    for (auto word = end + 1; word != words.end(); ++word) *word = "--nvcc=" + *word;
+    words.erase(end);
+    return words;
+}
+
+}  // namespace lockwarp::tools
