@@ -20,6 +20,8 @@ constexpr std::string_view shift_by_cnot =
     "shifts 16 bits by another register than that which cnot.b32 wrote";
 constexpr std::string_view truth =
     "converts the truth that set gave as bf16 or f16, where cvt takes it for the other";
+constexpr std::string_view same_sign =
+    "takes a register that copysign had twice for 0 in the xor or and that follows";
 constexpr std::string_view by_one =
     "takes a quotient by 1 for its dividend, so that a NaN keeps its bits";
 constexpr std::string_view set_under_guard =
@@ -64,6 +66,26 @@ constexpr auto rows = std::to_array<CompilerRow>({
      .source = Op::set,
      .source_type = Type::f16,
      .result_from = Type::bf16},
+    {.what = same_sign,
+     .test = "copysign_same",
+     .result = Op::xor_,
+     .source = Op::copysign,
+     .source_type = Type::f32},
+    {.what = same_sign,
+     .test = "copysign_same",
+     .result = Op::xor_,
+     .source = Op::copysign,
+     .source_type = Type::f64},
+    {.what = same_sign,
+     .test = "copysign_same",
+     .result = Op::and_,
+     .source = Op::copysign,
+     .source_type = Type::f32},
+    {.what = same_sign,
+     .test = "copysign_same",
+     .result = Op::and_,
+     .source = Op::copysign,
+     .source_type = Type::f64},
     {.what = by_one, .test = "div_one", .result = Op::div_approx, .by_one = true},
     {.what = by_one, .test = "div_one", .result = Op::div_full, .by_one = true},
     {.what = set_under_guard,
