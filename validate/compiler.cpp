@@ -22,6 +22,8 @@ constexpr std::string_view truth =
     "converts the truth that set gave as bf16 or f16, where cvt takes it for the other";
 constexpr std::string_view same_sign =
     "takes a register that copysign had twice for 0 in the xor or and that follows";
+constexpr std::string_view cnot_truth =
+    "converts the truth for what cnot gave, where another cnot reads it";
 constexpr std::string_view by_one =
     "takes a quotient by 1 for its dividend, so that a NaN keeps its bits";
 constexpr std::string_view set_under_guard =
@@ -88,6 +90,12 @@ constexpr auto rows = std::to_array<CompilerRow>({
      .result = Op::and_,
      .source = Op::copysign,
      .source_type = Type::f64},
+    {.what = cnot_truth,
+     .test = "cnot_cvt",
+     .result = Op::cvt,
+     .source = Op::cnot,
+     .source_type = Type::b16,
+     .result_from = Type::f16},
     {.what = by_one, .test = "div_one", .result = Op::div_approx, .by_one = true},
     {.what = by_one, .test = "div_one", .result = Op::div_full, .by_one = true},
     {.what = set_under_guard,
