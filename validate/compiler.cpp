@@ -24,6 +24,8 @@ constexpr std::string_view same_sign =
     "takes a register that copysign had twice for 0 in the xor or and that follows";
 constexpr std::string_view cnot_truth =
     "converts the truth for what cnot gave, where another cnot reads it";
+constexpr std::string_view by_reciprocal =
+    "multiplies by what rcp.approx is of, in place of div.approx by its result";
 constexpr std::string_view by_one =
     "takes a quotient by 1 for its dividend, so that a NaN keeps its bits";
 constexpr std::string_view set_under_guard =
@@ -96,6 +98,17 @@ constexpr auto rows = std::to_array<CompilerRow>({
      .source = Op::cnot,
      .source_type = Type::b16,
      .result_from = Type::f16},
+    {.what = cnot_truth,
+     .test = "cnot_cvt",
+     .result = Op::cvt,
+     .source = Op::cnot,
+     .source_type = Type::b16,
+     .result_from = Type::bf16},
+    {.what = by_reciprocal,
+     .test = "div_rcp",
+     .result = Op::div_approx,
+     .source = Op::rcp_approx,
+     .source_type = Type::f32},
     {.what = by_one, .test = "div_one", .result = Op::div_approx, .by_one = true},
     {.what = by_one, .test = "div_one", .result = Op::div_full, .by_one = true},
     {.what = set_under_guard,
