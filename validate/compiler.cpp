@@ -28,6 +28,9 @@ constexpr std::string_view by_reciprocal =
     "multiplies by what rcp.approx is of, in place of div.approx by its result";
 constexpr std::string_view by_one =
     "takes a quotient by 1 for its dividend, so that a NaN keeps its bits";
+constexpr std::string_view shift_by_f32 =
+    "shifts 64 bits by a register that an instruction on f32 wrote as if it were a number, not "
+    "bits";
 constexpr std::string_view set_under_guard =
     "converts what the register held where a guard leaves out set to f16 or bf16";
 constexpr std::string_view testp_under_guard = "leaves out the guard of testp";
@@ -111,6 +114,35 @@ constexpr auto rows = std::to_array<CompilerRow>({
      .source_type = Type::f32},
     {.what = by_one, .test = "div_one", .result = Op::div_approx, .by_one = true},
     {.what = by_one, .test = "div_one", .result = Op::div_full, .by_one = true},
+    {.what = "leaves out .ftz of setp.and.f32 in the branch by its predicate",
+     .test = "setp_branch",
+     .source = Op::setp,
+     .source_type = Type::f32,
+     .branch_by = isa::Combine::and_},
+    {.what = shift_by_f32,
+     .test = "shift_f32",
+     .result = Op::shl,
+     .result_type = Type::b64,
+     .source_type = Type::f32,
+     .at_every_level = true},
+    {.what = shift_by_f32,
+     .test = "shift_f32",
+     .result = Op::shr,
+     .result_type = Type::b64,
+     .source_type = Type::f32,
+     .at_every_level = true},
+    {.what = shift_by_f32,
+     .test = "shift_f32",
+     .result = Op::shr,
+     .result_type = Type::u64,
+     .source_type = Type::f32,
+     .at_every_level = true},
+    {.what = shift_by_f32,
+     .test = "shift_f32",
+     .result = Op::shr,
+     .result_type = Type::s64,
+     .source_type = Type::f32,
+     .at_every_level = true},
     {.what = set_under_guard,
      .test = "guarded_set",
      .source = Op::set,
@@ -163,8 +195,9 @@ bool is_result(const CompilerRow& row, const Operation& o) {
 bool is_written_so(const CompilerRow& row, const isa::Program& p, uint32_t reg) {
     bool found = false;
     each_writer(p, reg, 0, [&](const Operation& w) {
-        found |= w.op == row.source && w.mod.type[0] == row.source_type &&
-                 (!row.saturated || w.mod.sat) && (!row.guarded || w.guarded);
+        found |= (!row.source || w.op == *row.source) && w.mod.type[0] == row.source_type &&
+                 (!row.saturated || w.mod.sat) && (!row.guarded || w.guarded) &&
+                 (!row.branches() || (w.mod.ftz && w.mod.combine == row.branch_by));
     });
     return found;
 }
@@ -175,8 +208,21 @@ bool divides_by_one(const isa::Program& p, const Operation& o) {
     });
 }
 
-bool matches(const CompilerRow& row, const Report& report) {
+bool branches_by(const CompilerRow& row, const Report& report) {
     const Difference& d = *report.first;
+    if (d.kind != DifferenceKind::control_flow || d.branch == no_branch) return false;
+    const isa::Program& p = report.program;
+    const isa::Ref guard = p.operations[d.branch].guard;
+    for (uint32_t reg = 0; reg < p.registers.size(); ++reg)
+        if (p.registers[reg].type == Type::pred && p.registers[reg].ref == guard)
+            return is_written_so(row, p, reg);
+    return false;
+}
+
+bool matches(const CompilerRow& row, const Report& report) {
+    if (row.branches()) return branches_by(row, report);
+    const Difference& d = *report.first;
+    if (d.kind != DifferenceKind::value) return false;
     const isa::Program& p = report.program;
     const Operation& o = p.operations[d.operation];
     if (!is_result(row, o)) return false;
@@ -277,7 +323,7 @@ std::span<const CompilerRow> compiler_rows() { return rows; }
 std::span<const CompilerProgramRow> compiler_program_rows() { return program_rows; }
 
 const CompilerRow* known_of_compiler(const Report& report) {
-    if (!report.first || report.first->kind != DifferenceKind::value) return nullptr;
+    if (!report.first) return nullptr;
     const auto* const found =
         std::ranges::find_if(rows, [&](const CompilerRow& row) { return matches(row, report); });
     return found == rows.end() ? nullptr : found;

@@ -18,7 +18,7 @@ struct CompilerRow {
     std::string_view test;            // tests/compiler/NAME.ptx
     std::optional<isa::Op> result{};  // the instruction that differs; none: whichever reads it
     isa::Type result_type = isa::Type::none;  // none: any
-    isa::Op source = isa::Op::mov;            // what wrote a register that it reads
+    std::optional<isa::Op> source{};          // what wrote a register that it reads; none: any
     isa::Type source_type = isa::Type::none;
     bool saturated = false;  // .sat of the source
     // Bits of that register in the lane that differs; any_bits: whatever they are.
@@ -27,6 +27,10 @@ struct CompilerRow {
     bool at_every_level = false;              // also without optimization
     isa::Type result_from = isa::Type::none;  // the result's second type; none: any
     bool by_one = false;                      // no source: its last operand is 1.0 of f32
+    // The difference is the way of a branch by a predicate that the source wrote, with .ftz and
+    // these modifiers. none: the difference is a value.
+    isa::Combine branch_by = isa::Combine::none;
+    constexpr bool branches() const { return branch_by != isa::Combine::none; }
     static constexpr uint64_t any_bits = UINT64_MAX;
 };
 

@@ -106,6 +106,8 @@ TEST(Compiler, WhatItChangesAtEveryLevelIsNotCompared) {
              std::array{"guarded_set", convert, "@!%p1 mov.b16 %h1, 0x4780; cvt.u32.u16 %r3, %h1;"},
              std::array{"guarded_set_f16", convert,
                         "@!%p1 mov.b16 %h1, 0x4200; cvt.u32.u16 %r3, %h1;"},
+             std::array{"shift_f32", "shl.b64 %rd4, %rd3, %r3;",
+                        "cvt.rzi.u32.f32 %r3, %r3; shl.b64 %rd4, %rd3, %r3;"},
          }) {
         Optimizing engine(before, after, true);
         const validate::Compared c =
@@ -124,6 +126,8 @@ TEST(Compiler, WhatItDoesToOneInstructionIsNamed) {
                         "cvt.rpi.sat.s16.f16 %h2, %h1; min.s16 %h2, %h2, 1;"},
              std::array{"div_one", "div.approx.f32 %f2, %f1, 0f3F800000;", "mov.f32 %f2, %f1;"},
              std::array{"cnot_shl", "shl.b16 %h3, %h4, %r2;", "mov.b16 %h3, 0;"},
+             std::array{"setp_branch", "@%p2 bra L;",
+                        "setp.lt.and.f32 %p2, %r2, 0f00000000, %p1; @%p2 bra L;"},
          }) {
         Optimizing engine(before, after);
         const validate::Compared c =
