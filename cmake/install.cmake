@@ -34,11 +34,20 @@ endfunction()
 lockwarp_install(lockwarp_emu lockwarp-emu-targets)
 lockwarp_pkg_config(lockwarp-emu "PTX kernels on the CPU, bit for bit as on an NVIDIA GPU: the emulator"
                     -llockwarp_emu "libhwy, tbb")
+# The C face: the shared library belongs to the program's package, the rest to the developer's.
+install(TARGETS lockwarp_c_shared lockwarp_c_static EXPORT lockwarp-c-targets
+        ARCHIVE COMPONENT lockwarp_dev
+        LIBRARY COMPONENT lockwarp_runtime NAMELINK_COMPONENT lockwarp_dev)
+install(EXPORT lockwarp-c-targets NAMESPACE lockwarp:: FILE lockwarp-c-targets.cmake
+        DESTINATION ${PACKAGE_FOLDER} COMPONENT lockwarp_dev)
+install(FILES include/lockwarp.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT lockwarp_dev)
+lockwarp_pkg_config(lockwarp-c "PTX kernels on the CPU, bit for bit as on an NVIDIA GPU: in C"
+                    -llockwarp "")
 set(FACES lockwarp/emu.hpp lockwarp/testing.hpp lockwarp/version.hpp)
 if(TARGET lockwarp_library)
   lockwarp_install(lockwarp_library lockwarp-targets)
   lockwarp_pkg_config(lockwarp "PTX kernels on the CPU, bit for bit as on an NVIDIA GPU"
-                      -llockwarp "lockwarp-emu = ${PROJECT_VERSION}, nlohmann_json, fmt, libzstd")
+                      -llockwarp_cxx "lockwarp-emu = ${PROJECT_VERSION}, nlohmann_json, fmt, libzstd")
   list(APPEND FACES lockwarp/lockwarp.hpp)
 endif()
 

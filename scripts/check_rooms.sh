@@ -3,7 +3,7 @@
 # Each room includes only rooms above it (and itself); emu touches no files, clock or environment.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-rooms=(emu/ptx emu/isa emu/warp emu/num emu/exec emu/check emu/timing launch lanes gpu programs validate
+rooms=(emu/ptx emu/isa emu/warp emu/num emu/exec emu/check emu/timing engine launch lanes gpu programs validate
        evidence tools)
 status=0
 allowed=""

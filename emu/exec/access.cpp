@@ -65,9 +65,11 @@ Region region(Context& c, Space space, unsigned lane) {
         case Space::param:
             return {const_cast<uint8_t*>(c.launch->parameters.data()), 0,
                     c.launch->parameters.size()};
-        case Space::const_:
-            return {const_cast<uint8_t*>(c.program->const_image.data()), 0,
-                    c.program->const_image.size()};
+        case Space::const_: {
+            const std::span<const uint8_t> own = c.launch->constants;
+            const std::span<const uint8_t> bytes = own.empty() ? c.program->const_image : own;
+            return {const_cast<uint8_t*>(bytes.data()), 0, bytes.size()};
+        }
         default:
             return {nullptr, 0, 0};
     }

@@ -22,9 +22,11 @@ namespace {
 std::string not_callable(const isa::Program& program, const isa::Call& c, uint64_t address,
                          uint64_t& index) {
     const uint64_t offset = address - isa::code_window;
-    index = offset / isa::code_stride;
-    if (offset % isa::code_stride != 0 || index == 0 || index >= program.functions.size())
+    const uint64_t number = offset / isa::code_stride;
+    if (offset % isa::code_stride != 0 || number >= program.function_numbered.size())
         return "is no function";
+    index = program.function_numbered[number];
+    if (index == 0) return "is no function";
     const auto fits = [](const std::vector<isa::Passed>& given,
                          const std::vector<isa::Passed>& taken) {
         return std::ranges::equal(given, taken, {}, &isa::Passed::bytes, &isa::Passed::bytes);

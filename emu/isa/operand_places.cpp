@@ -68,7 +68,7 @@ void OperandDecoder::address(const ptx::Operand& p, ptx::Space& space) {
 Ref OperandDecoder::address_constant(const ptx::Operand& p, Type type) {
     const Symbol symbol = r.find(p.text);
     if (symbol.kind == SymbolKind::function && bits(type) == 64)
-        return r.constant(64, code_window + code_stride * symbol.index);
+        return r.constant(64, code_window + code_stride * r.numbers[symbol.index]);
     if (symbol.kind != SymbolKind::variable) return source(p, type, false);
     if (bits(type) < 32) mismatch(p.place);
     const Placed& v = r.program.variables[symbol.index];

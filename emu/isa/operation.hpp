@@ -210,6 +210,7 @@ struct OwnSlot {
 // .func and .entry: operations [first, end), the last of which ends it.
 struct Function {
     std::string name;
+    uint32_t number = 0;  // of a .func with a body: which of the module's, from 1
     uint32_t first = 0;
     uint32_t end = 0;
     uint32_t frame_bytes = 0;
@@ -241,7 +242,8 @@ struct Call {
     bool recursive = false;
 };
 
-// The address of function i, as a function pointer holds it: code_window + code_stride * i.
+// The address of the function of that number, as a function pointer holds it, in every program of
+// the module: code_window + code_stride * number.
 inline constexpr uint64_t code_window = uint64_t{0x7c} << 40;
 inline constexpr uint64_t code_stride = 16;
 
@@ -286,6 +288,7 @@ struct Program {
     std::string entry;
     std::vector<Operation> operations;  // the entry's, then those of the functions it may call
     std::vector<Function> functions;    // the entry first
+    std::vector<uint32_t> function_numbered;  // by Function::number; 0: not in this program
     std::vector<Call> calls;
     std::vector<uint32_t> branch_targets;  // operations that brx may go to
     std::vector<Ref> pool;

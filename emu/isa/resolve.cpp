@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <unordered_map>
 
 #include "emu/isa/flow.hpp"
 #include "emu/isa/placement.hpp"
@@ -47,6 +48,7 @@ struct SpaceCursor {
 struct Placer {
     Resolver& r;
     SpaceCursor shared, local, global, constant;
+    uint64_t global_base;
     const SharedLayout& layout;
 
     SpaceCursor* cursor(ptx::Space space) {
@@ -67,7 +69,7 @@ struct Placer {
 
     uint64_t address_of(std::string_view name, ptx::Place place, bool generic) {
         const Symbol s = r.find(name);
-        if (s.kind == SymbolKind::function) return code_window + code_stride * s.index;
+        if (s.kind == SymbolKind::function) return code_window + code_stride * r.numbers[s.index];
         if (s.kind != SymbolKind::variable) {
             r.error(place, "Unknown symbol '" + std::string(name) + "'");
             return 0;
@@ -157,7 +159,7 @@ struct Placer {
             const bool in_global = v.space == ptx::Space::global;
             std::vector<uint8_t>& image =
                 in_global ? r.program.global_image : r.program.const_image;
-            const uint64_t base = in_global ? module_global_base : 0;
+            const uint64_t base = in_global ? global_base : 0;
             image.resize(c.next - base);
             uint64_t at = address - base;
             for (const ptx::Initializer& init : v.initializer)
@@ -319,6 +321,7 @@ Scope declare_function(Resolver& r, const ptx::Function& f) {
     r.function = r.program.functions.size();
     Function out;
     out.name = f.name;
+    out.number = r.numbers[r.function];
     out.place = f.place;
     r.scopes.emplace_back();
     uint64_t frame = 0;
@@ -443,6 +446,40 @@ void check_target(Resolver& r, Arch arch) {
                     : "it runs on that architecture and newer ones of its family");
 }
 
+Placer placer_for(Resolver& r, SpaceCursor shared, uint64_t global_base,
+                  const SharedLayout& layout) {
+    return {r,
+            shared,
+            {0, max_local_bytes},
+            {global_base, global_base + max_global_bytes},
+            {0, max_const_bytes},
+            global_base,
+            layout};
+}
+
+bool is_numbered(const ptx::Function* f) { return f != nullptr && f->has_body && !f->is_entry; }
+
+// The names that all bodies see: the functions, which become the program's in this order, and the
+// module's variables.
+void declare_module(Resolver& r, Placer& placer,
+                    const std::vector<const ptx::Function*>& functions) {
+    std::unordered_map<const ptx::Function*, uint32_t> numbers;
+    for (const auto& item : r.module.items)
+        if (const auto* f = std::get_if<ptx::Function>(&item); is_numbered(f))
+            numbers.emplace(f, static_cast<uint32_t>(numbers.size() + 1));
+    r.program.function_numbered.resize(numbers.size() + 1);
+    r.scopes.emplace_back();
+    for (size_t i = 0; i < functions.size(); ++i) {
+        const auto found = numbers.find(functions[i]);
+        const auto index = static_cast<uint32_t>(i);
+        r.numbers.push_back(found == numbers.end() ? 0 : found->second);
+        if (found != numbers.end()) r.program.function_numbered[found->second] = index;
+        r.scopes.back()[functions[i]->name] = {SymbolKind::function, index, Type::none, 0};
+    }
+    for (const auto& item : r.module.items)
+        if (const auto* v = std::get_if<ptx::Variable>(&item)) declare(r, placer, *v);
+}
+
 void finish_labels(Resolver& r) {
     for (const auto& [operation, label] : r.branches)
         r.program.operations[operation].target = r.label_operation[label];
@@ -472,7 +509,21 @@ std::optional<Arch> target_arch(const ptx::Module& module, std::vector<ptx::Diag
     return std::nullopt;
 }
 
-Resolved resolve(const ptx::Module& module, Arch arch, std::string_view entry_name) {
+ModuleVariables place_variables(const ptx::Module& module, uint64_t global_base) {
+    Resolver r(module);
+    const SharedLayout layout;
+    Placer placer = placer_for(r, {0, 0}, global_base, layout);
+    std::vector<const ptx::Function*> functions;
+    for (const auto& item : module.items)
+        if (const auto* f = std::get_if<ptx::Function>(&item); is_numbered(f))
+            functions.push_back(f);
+    declare_module(r, placer, functions);
+    return {std::move(r.program.variables), std::move(r.program.global_image),
+            std::move(r.program.const_image), std::move(r.diagnostics)};
+}
+
+Resolved resolve(const ptx::Module& module, Arch arch, std::string_view entry_name,
+                 uint64_t global_base) {
     Resolver r(module);
     r.program.arch = arch;
     r.program.target = target_number(module);
@@ -488,18 +539,9 @@ Resolved resolve(const ptx::Module& module, Arch arch, std::string_view entry_na
     for (const ptx::Function* f : functions) instructions += count_instructions(f->body);
     r.program.operations.reserve(instructions + functions.size());  // and an end each
     const SharedLayout layout = lay_out_shared(module, functions, shared_base);
-    Placer placer{r,
-                  {shared_base, shared_base + row(arch).shared_max},
-                  {0, max_local_bytes},
-                  {module_global_base, module_global_base + max_global_bytes},
-                  {0, max_const_bytes},
-                  layout};
-    r.scopes.emplace_back();
-    for (size_t i = 0; i < functions.size(); ++i)
-        r.scopes.back()[functions[i]->name] = {SymbolKind::function, static_cast<uint32_t>(i),
-                                               Type::none, 0};
-    for (const auto& item : module.items)
-        if (const auto* v = std::get_if<ptx::Variable>(&item)) declare(r, placer, *v);
+    Placer placer =
+        placer_for(r, {shared_base, shared_base + row(arch).shared_max}, global_base, layout);
+    declare_module(r, placer, functions);
     read_performance_directives(r, *entry);
     std::vector<Scope> scopes;
     for (const ptx::Function* f : functions) scopes.push_back(declare_function(r, *f));

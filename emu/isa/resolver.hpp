@@ -72,6 +72,7 @@ struct Resolver {
     std::vector<const ptx::Directive*> tables;            // .branchtargets
     std::vector<uint32_t> branch_labels;  // the label numbers of Program::branch_targets
     size_t function = 0;                  // that is resolved now; 0: the entry
+    std::vector<uint32_t> numbers;        // by function: Function::number
     std::vector<size_t> register_owner;   // by register: the function it is of
     std::map<std::pair<uint8_t, uint64_t>, Ref> frame_constants;  // of that function
     ByText<Spelling> spellings;

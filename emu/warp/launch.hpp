@@ -41,6 +41,8 @@ struct Launch {
     // Optional: the module's .global variables, as Program::global_image; the run begins with them
     // as they are and leaves them as they become. Another size, and nullptr: those of the program.
     std::vector<uint8_t>* variables = nullptr;
+    // Optional: the module's .const variables, in place of Program::const_image.
+    std::span<const uint8_t> constants;
     uint64_t max_steps = UINT64_MAX;  // instructions that one warp may retire
     unsigned threads = 0;             // 0: all cores; 1: CTAs one after another
     // Instructions after which another warp has its turn, and after a turn of each of its warps

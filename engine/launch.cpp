@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches.
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <thread>
+
+#include "emu/exec/grid.hpp"
+#include "engine/error.hpp"
+#include "engine/handles.hpp"
+#include "engine/report.hpp"
+#include "engine/structs.hpp"
+
+using namespace lockwarp;
+using namespace lockwarp::engine;
+
+namespace {
+
+constexpr uint32_t known_flags =
+    LOCKWARP_COOPERATIVE | LOCKWARP_PLAIN_ARITHMETIC | LOCKWARP_NO_FOLDING;
+constexpr uint64_t default_heap = warp::Launch{}.heap_bytes;
+constexpr uint32_t default_poll = 20;  // milliseconds
+
+constexpr uint32_t or_1(uint32_t n) { return n == 0 ? 1 : n; }
+
+warp::Launch launch_of(const lockwarp_launch_options& o, const lockwarp_module& m) {
+    if ((o.flags & ~known_flags) != 0)
+        fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_launch: flags has bits that are not known");
+    if (o.unwritten_byte > 0xff)
+        fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_launch: unwritten_byte is above 255");
+    if (o.parameter_bytes != 0 && o.parameters == nullptr)
+        fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_launch: parameters is NULL");
+    if (o.range_count != 0 && o.ranges == nullptr)
+        fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_launch: ranges is NULL");
+    warp::Launch l;
+    l.grid = {or_1(o.grid[0]), or_1(o.grid[1]), or_1(o.grid[2])};
+    l.block = {or_1(o.block[0]), or_1(o.block[1]), or_1(o.block[2])};
+    l.dynamic_shared = o.dynamic_shared;
+    l.cooperative = (o.flags & LOCKWARP_COOPERATIVE) != 0;
+    l.plain_arithmetic = (o.flags & LOCKWARP_PLAIN_ARITHMETIC) != 0;
+    l.fold_constants = (o.flags & LOCKWARP_NO_FOLDING) == 0;
+    const auto* const bytes = static_cast<const uint8_t*>(o.parameters);
+    l.parameters.assign(bytes, bytes + o.parameter_bytes);
+    l.constants = m.constants;
+    if (o.max_steps != 0) l.max_steps = o.max_steps;
+    l.threads = o.threads;
+    l.turn = o.turn;
+    l.heap_bytes = o.heap_bytes != 0 ? o.heap_bytes : default_heap;
+    l.unwritten_byte = static_cast<uint8_t>(o.unwritten_byte);
+    l.first_cta = o.first_cta;
+    l.ctas = o.ctas;
+    if (o.stop != nullptr) l.stop = &o.stop->wanted;
+    return l;
+}
+
+// Runs on another thread; this one asks now and then whether to go on.
+warp::Result run_polled(const isa::Program& program, warp::Launch& launch,
+                        const lockwarp_launch_options& o) {
+    std::atomic<bool> wanted{false};
+    const std::atomic<bool>* const also = launch.stop;
+    launch.stop = &wanted;
+    warp::Result result;
+    std::exception_ptr thrown;
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool done = false;
+    std::thread runner([&] {
+        try {
+            result = exec::launch(program, launch);
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        const std::lock_guard lock(mutex);
+        done = true;
+        changed.notify_one();
+    });
+    const std::chrono::milliseconds interval(o.poll_milliseconds != 0 ? o.poll_milliseconds
+                                                                      : default_poll);
+    std::unique_lock lock(mutex);
+    while (!changed.wait_for(lock, interval, [&] { return done; })) {
+        lock.unlock();
+        if (o.poll(o.poll_user) != 0 || (also != nullptr && *also)) wanted = true;
+        lock.lock();
+    }
+    lock.unlock();
+    runner.join();
+    if (thrown) std::rethrow_exception(thrown);
+    return result;
+}
+
+}  // namespace
+
+lockwarp_status lockwarp_launch(const lockwarp_kernel* kernel,
+                                const lockwarp_launch_options* options, lockwarp_result** result,
+                                lockwarp_error** error) {
+    return guarded(error, [&] {
+        if (result != nullptr) *result = nullptr;
+        if (kernel == nullptr || options == nullptr || !is_known(options))
+            fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_launch: kernel or options");
+        const lockwarp_launch_options o = taken(options);
+        const lockwarp_module& m = *kernel->module;
+        warp::Launch launch = launch_of(o, m);
+        const isa::Program& program = kernel->program;
+        if (launch.parameters.size() != program.parameter_bytes)
+            fail(LOCKWARP_INVALID_ARGUMENT, std::to_string(launch.parameters.size()) +
+                                                " bytes of parameters: " + program.entry + " has " +
+                                                std::to_string(program.parameter_bytes));
+        const std::shared_ptr<const Memory::Now> memory = m.context->memory.now();
+        std::vector<Range> with_own;
+        if (o.range_count == 0) {
+            launch.buffers = memory->buffers;
+        } else {
+            with_own = memory->ranges;
+            for (size_t i = 0; i < o.range_count; ++i) with_own.push_back(checked(o.ranges[i]));
+            launch.buffers = buffers_of(with_own);
+        }
+        auto out = std::make_unique<lockwarp_result>();
+        out->grid = launch.grid;
+        out->block = launch.block;
+        out->of =
+            o.poll != nullptr ? run_polled(program, launch, o) : exec::launch(program, launch);
+        if (out->of.refusal) fail(LOCKWARP_REFUSED, program.entry + ": " + out->of.refusal->what);
+        lockwarp_status status = LOCKWARP_OK;
+        if (out->of.trap) {
+            report_trap(*out, *kernel, o.range_count == 0 ? memory->ranges : with_own);
+            status =
+                out->of.trap->kind == warp::TrapKind::stopped ? LOCKWARP_STOPPED : LOCKWARP_TRAPPED;
+            put_error(error, status, out->text);
+        }
+        if (result != nullptr) *result = out.release();
+        return status;
+    });
+}
+
+void lockwarp_result_destroy(lockwarp_result* result) { delete result; }

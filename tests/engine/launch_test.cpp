@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches, memory and traps by the C face.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <thread>
+
+#include "tests/engine/support.hpp"
+
+namespace lockwarp::engine {
+namespace {
+
+// p0[thread] = thread + p1
+const std::string add_text = kernel_text(R"(
+mov.u32 %r0, %ctaid.x;
+mov.u32 %r1, %ntid.x;
+mov.u32 %r2, %tid.x;
+mad.lo.u32 %r3, %r0, %r1, %r2;
+mul.wide.u32 %rd0, %r3, 4;
+add.u64 %rd1, %p0, %rd0;
+cvt.u32.u64 %r4, %p1;
+add.u32 %r5, %r3, %r4;
+st.global.u32 [%rd1], %r5;)",
+                                         2);
+
+struct Loaded {
+    Context context = make_context();
+    Module module;
+    const lockwarp_kernel* kernel = nullptr;
+    explicit Loaded(const std::string& text) {
+        Given<Module> given = load(context, text);
+        EXPECT_EQ(given.message, "");
+        module = std::move(given.value);
+        const auto found = kernel_of(module);
+        EXPECT_EQ(found.message, "");
+        kernel = found.value;
+    }
+};
+
+TEST(Launch, WritesRegisteredMemoryAtItsOwnAddress) {
+    const Loaded l(add_text);
+    std::vector<uint32_t> out(256);
+    ASSERT_EQ(add(l.context, out.data(), 4 * out.size(), "out"), LOCKWARP_OK);
+    Options o({address_of(out.data()), 100});
+    o.grid[0] = 4;
+    o.block[0] = 64;
+    const auto given = run(l.kernel, o);
+    ASSERT_EQ(given.status, LOCKWARP_OK) << given.message;
+    for (uint32_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], i + 100);
+    lockwarp_statistics s{};
+    s.struct_size = sizeof s;
+    ASSERT_EQ(lockwarp_result_statistics(given.value.get(), &s), LOCKWARP_OK);
+    EXPECT_EQ(s.ctas, 4u);
+    EXPECT_EQ(s.warps, 8u);
+    EXPECT_EQ(s.instructions % 8, 0u);
+    EXPECT_EQ(s.lane_operations, 32 * s.instructions);
+    ASSERT_EQ(lockwarp_unregister(l.context.get(), out.data(), 4 * out.size()), LOCKWARP_OK);
+    EXPECT_EQ(lockwarp_unregister(l.context.get(), out.data(), 4 * out.size()), LOCKWARP_NOT_FOUND);
+    EXPECT_EQ(run(l.kernel, o).status, LOCKWARP_TRAPPED);
+}
+
+TEST(Launch, NamesTheRangeThatATrapIsNextTo) {
+    const Loaded l(add_text);
+    std::array<uint32_t, 40> out{};
+    Options o({address_of(out.data()), 0});
+    o.grid[0] = 2;
+    const lockwarp_range range{out.data(), 0, sizeof out, "result"};
+    o.ranges = &range;
+    o.range_count = 1;
+    const auto given = run(l.kernel, o);
+    ASSERT_EQ(given.status, LOCKWARP_TRAPPED);
+    const lockwarp_trap t = trap_of(given.value);
+    EXPECT_EQ(t.kind, LOCKWARP_TRAP_OUT_OF_BOUNDS);
+    EXPECT_STREQ(t.name, "address out of bounds");
+    EXPECT_STREQ(t.range, "result");
+    EXPECT_EQ(t.range_offset, 160);
+    EXPECT_EQ(t.range_size, 160u);
+    EXPECT_TRUE(t.has_address);
+    EXPECT_EQ(t.address, address_of(out.data() + out.size()));
+    EXPECT_STREQ(t.space, "global");
+    EXPECT_EQ(t.cta[0], 1u);
+    EXPECT_EQ(t.lane, 8);
+    EXPECT_EQ(t.thread[0], 8u);
+    EXPECT_EQ(t.line, 22u);
+    EXPECT_STREQ(t.instruction, "st.global.u32 [%rd1], %r5;");
+    EXPECT_NE(given.message.find("buffer 'result' (160 bytes)"), std::string::npos);
+    EXPECT_NE(given.message.find("test.ptx:22:1 in kernel"), std::string::npos);
+}
+
+TEST(Launch, TrapsOfOtherKindsAreValuesToo) {
+    const Loaded l(add_text);
+    std::array<uint32_t, 64> out{};
+    ASSERT_EQ(add(l.context, out.data(), sizeof out, "out"), LOCKWARP_OK);
+    const auto misaligned = run(l.kernel, Options({address_of(out.data()) + 2, 0}));
+    EXPECT_EQ(misaligned.status, LOCKWARP_TRAPPED);
+    EXPECT_EQ(trap_of(misaligned.value).kind, LOCKWARP_TRAP_MISALIGNED);
+    Options limited({address_of(out.data()), 0});
+    limited.max_steps = 3;
+    const auto limit = run(l.kernel, limited);
+    EXPECT_EQ(trap_of(limit.value).kind, LOCKWARP_TRAP_STEP_LIMIT);
+    EXPECT_EQ(trap_of(limit.value).lane, -1);
+    EXPECT_EQ(run(l.kernel, Options({address_of(out.data()), 0})).status, LOCKWARP_OK);
+    lockwarp_trap none{};
+    none.struct_size = sizeof none;
+    const auto good = run(l.kernel, Options({address_of(out.data()), 0}));
+    EXPECT_EQ(lockwarp_result_trap(good.value.get(), &none), LOCKWARP_NOT_FOUND);
+}
+
+TEST(Launch, RefusesWhatCannotBegin) {
+    const Loaded l(add_text);
+    const auto few = run(l.kernel, Options({1}));
+    EXPECT_EQ(few.status, LOCKWARP_INVALID_ARGUMENT);
+    EXPECT_EQ(few.message, "8 bytes of parameters: kernel has 16");
+    Options large({0, 0});
+    large.block[0] = 2048;
+    const auto block = run(l.kernel, large);
+    EXPECT_EQ(block.status, LOCKWARP_REFUSED);
+    EXPECT_EQ(block.value, nullptr);
+    Options flags({0, 0});
+    flags.flags = 1u << 31;
+    EXPECT_EQ(run(l.kernel, flags).status, LOCKWARP_INVALID_ARGUMENT);
+    EXPECT_EQ(lockwarp_launch(l.kernel, nullptr, nullptr, nullptr), LOCKWARP_INVALID_ARGUMENT);
+}
+
+// Without an end, and always with something new: or else it would be found to be a deadlock.
+const std::string endless_text = kernel_text(
+    "again: ld.global.u32 %r0, [%p0];\nadd.u32 %r0, %r0, 1;\nst.global.u32 [%p0], %r0;\n"
+    "bra again;");
+
+TEST(Launch, StopsOnRequest) {
+    const Loaded l(endless_text);
+    uint32_t count = 0;
+    ASSERT_EQ(add(l.context, &count, sizeof count, "count"), LOCKWARP_OK);
+    lockwarp_stop* made = nullptr;
+    ASSERT_EQ(lockwarp_stop_create(&made), LOCKWARP_OK);
+    const Stop stop(made);
+    Options o({address_of(&count)});
+    o.stop = stop.get();
+    std::thread later([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        lockwarp_stop_request(stop.get());
+    });
+    const auto given = run(l.kernel, o);
+    later.join();
+    EXPECT_EQ(given.status, LOCKWARP_STOPPED);
+    EXPECT_EQ(trap_of(given.value).kind, LOCKWARP_TRAP_STOPPED);
+}
+
+TEST(Launch, PollsOnTheCallersThread) {
+    const Loaded l(endless_text);
+    uint32_t count = 0;
+    ASSERT_EQ(add(l.context, &count, sizeof count, "count"), LOCKWARP_OK);
+    struct Asked {
+        std::thread::id thread;
+        int times = 0;
+    } asked;
+    Options o({address_of(&count)});
+    o.poll_milliseconds = 2;
+    o.poll_user = &asked;
+    o.poll = [](void* user) {
+        auto* a = static_cast<Asked*>(user);
+        a->thread = std::this_thread::get_id();
+        return ++a->times == 3 ? 1 : 0;
+    };
+    EXPECT_EQ(run(l.kernel, o).status, LOCKWARP_STOPPED);
+    EXPECT_EQ(asked.times, 3);
+    EXPECT_EQ(asked.thread, std::this_thread::get_id());
+}
+
+TEST(Launch, RunsFromSeveralThreadsAtATime) {
+    const Loaded l(add_text);
+    constexpr size_t threads = 4;
+    std::vector<std::vector<uint32_t>> out(threads, std::vector<uint32_t>(1024));
+    std::vector<std::thread> all;
+    std::array<int, threads> failed{};
+    for (size_t n = 0; n < threads; ++n)
+        all.emplace_back([&, n] {
+            for (uint64_t round = 0; round < 20; ++round) {
+                const lockwarp_range range{out[n].data(), 0, 4 * out[n].size(), "mine"};
+                Options o({address_of(out[n].data()), 1000 * n + round});
+                o.grid[0] = 32;
+                o.ranges = &range;
+                o.range_count = 1;
+                failed[n] += run(l.kernel, o).status != LOCKWARP_OK;
+                for (size_t i = 0; i < out[n].size(); ++i)
+                    failed[n] += out[n][i] != i + 1000 * n + round;
+            }
+        });
+    for (std::thread& t : all) t.join();
+    EXPECT_EQ(failed, (std::array<int, threads>{}));
+}
+
+TEST(Memory, RangesThatTouchOrOverlapAreOne) {
+    // Each thread stores 8 bytes that lie in two ranges.
+    const Loaded l(
+        kernel_text("mov.u32 %r0, %tid.x;\nmul.wide.u32 %rd0, %r0, 8;\n"
+                    "add.u64 %rd1, %p0, %rd0;\nst.global.u64 [%rd1], %rd0;"));
+    alignas(8) std::array<uint8_t, 256> bytes{};
+    ASSERT_EQ(add(l.context, bytes.data(), 100, "first"), LOCKWARP_OK);
+    ASSERT_EQ(add(l.context, bytes.data() + 100, 60, "second"), LOCKWARP_OK);
+    ASSERT_EQ(add(l.context, bytes.data() + 120, 136, "third"), LOCKWARP_OK);
+    ASSERT_EQ(add(l.context, bytes.data() + 130, 4, "inside"), LOCKWARP_OK);
+    const auto given = run(l.kernel, Options({address_of(bytes.data())}));
+    EXPECT_EQ(given.status, LOCKWARP_OK) << given.message;
+    for (uint64_t i = 0; i < 32; ++i) {
+        uint64_t value = 0;
+        std::memcpy(&value, bytes.data() + 8 * i, 8);
+        EXPECT_EQ(value, 8 * i);
+    }
+}
+
+TEST(Memory, OneAddressHasOneByte) {
+    const Loaded l(add_text);
+    std::array<uint32_t, 64> a{}, b{};
+    const std::array<lockwarp_range, 2> ranges{
+        {{a.data(), 0x10000, sizeof a, "a"}, {b.data(), 0x10080, sizeof b, "b"}}};
+    Options o({0x10000, 7});
+    o.ranges = ranges.data();
+    o.range_count = 2;
+    const auto wrong = run(l.kernel, o);
+    EXPECT_EQ(wrong.status, LOCKWARP_INVALID_ARGUMENT);
+    EXPECT_NE(wrong.message.find("'a' and 'b'"), std::string::npos) << wrong.message;
+    o.range_count = 1;
+    EXPECT_EQ(run(l.kernel, o).status, LOCKWARP_OK);
+    EXPECT_EQ(a[31], 38u);
+}
+
+TEST(Memory, RefusesAddressesThatMeanSomethingElse) {
+    const Context context = make_context();
+    std::array<uint8_t, 64> bytes{};
+    for (const uint64_t address : {uint64_t{0x7e0000000000}, uint64_t{0x7dfffffffff0},
+                                   uint64_t{0x7b0000000000}, UINT64_MAX - 8}) {
+        const lockwarp_range range{bytes.data(), address, sizeof bytes, "here"};
+        EXPECT_EQ(lockwarp_register(context.get(), &range, nullptr), LOCKWARP_INVALID_ARGUMENT);
+    }
+    const lockwarp_range none{nullptr, 0, 8, nullptr};
+    EXPECT_EQ(lockwarp_register(context.get(), &none, nullptr), LOCKWARP_INVALID_ARGUMENT);
+    const lockwarp_range empty{nullptr, 0, 0, nullptr};
+    EXPECT_EQ(lockwarp_register(context.get(), &empty, nullptr), LOCKWARP_OK);
+}
+
+TEST(Memory, IsAllocatedByTheContext) {
+    const Loaded l(add_text);
+    void* out = nullptr;
+    ASSERT_EQ(lockwarp_allocate(l.context.get(), 128, "out", &out, nullptr), LOCKWARP_OK);
+    EXPECT_EQ(address_of(out) % 256, 0u);
+    EXPECT_EQ(run(l.kernel, Options({address_of(out), 5})).status, LOCKWARP_OK);
+    EXPECT_EQ(static_cast<uint32_t*>(out)[31], 36u);
+    EXPECT_EQ(lockwarp_free(l.context.get(), out), LOCKWARP_OK);
+    EXPECT_EQ(lockwarp_free(l.context.get(), out), LOCKWARP_NOT_FOUND);
+    EXPECT_EQ(lockwarp_free(l.context.get(), nullptr), LOCKWARP_OK);
+}
+
+}  // namespace
+}  // namespace lockwarp::engine
