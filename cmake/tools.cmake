@@ -1,20 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # The program lockwarp, what it prints for man and for shells, and the portable folder.
-find_package(CLI11 REQUIRED)
-find_package(spdlog REQUIRED)
-find_package(Eigen3 REQUIRED NO_MODULE)
-if(NOT TARGET lockwarp_library)
-  message(FATAL_ERROR "LOCKWARP_TOOLS needs LOCKWARP_LIBRARY")
-endif()
-
-file(GLOB TOOL_SOURCES CONFIGURE_DEPENDS tools/*.cpp tools/commands/*.cpp tools/report/*.cpp)
+file(GLOB TOOL_SOURCES CONFIGURE_DEPENDS tools/*.cpp tools/commands/*.cpp)
 list(FILTER TOOL_SOURCES EXCLUDE REGEX "/main\\.cpp$")
 add_library(lockwarp_tools STATIC ${TOOL_SOURCES})
 # Commands read options and print: -O3 takes twice as long to build and gains them nothing.
 target_compile_options(lockwarp_tools PRIVATE $<$<CONFIG:Release>:-O1>)
 lockwarp_target(lockwarp_tools)
-target_link_libraries(lockwarp_tools PUBLIC lockwarp_library CLI11::CLI11 fmt::fmt spdlog::spdlog
-                      Eigen3::Eigen)
+target_link_libraries(lockwarp_tools PUBLIC lockwarp_report)
 add_executable(lockwarp tools/main.cpp)
 lockwarp_target(lockwarp)
 target_link_libraries(lockwarp PRIVATE lockwarp_tools)

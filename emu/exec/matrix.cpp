@@ -5,6 +5,7 @@
 #include "emu/exec/access.hpp"
 #include "emu/exec/families.hpp"
 #include "emu/exec/fragments.hpp"
+#include "emu/isa/sparse.hpp"
 
 namespace lockwarp::exec {
 
@@ -87,17 +88,6 @@ void movmatrix(Context& c, const Step& s, uint32_t) {
     to_lanes(s.moved[1], matrix, slot<uint32_t>(c, s.op->r[0]));
 }
 
-// The element of B's column, along k, that the stored element `at` of A's row goes with. `places`
-// is the row's metadata, four bits for each group; `width` the bits that hold an element.
-unsigned chosen(unsigned width, const uint64_t* places, unsigned at) {
-    const unsigned unit_width = isa::unit_bits(width);
-    const unsigned unit = at * width / unit_width;  // among those that are stored
-    const unsigned group = unit / 2;
-    const unsigned place = places[group] >> (unit % 2 * 2) & 3;
-    const unsigned first = (group * isa::group_units + place) * unit_width / width;
-    return first + (width < unit_width ? at % (unit_width / width) : 0);
-}
-
 // The factors of all rows of A and all columns of B.
 struct Factors {
     std::array<uint8_t, max_factors> a, b;
@@ -159,7 +149,7 @@ void sparse_product(Context& c, const Step& s, const Factors& factors, num::Matr
     std::array<uint64_t, max_b> columns;
     for (unsigned row = 0; row < v.m; ++row) {
         for (unsigned i = 0; i < v.stored_k(); ++i) {
-            const unsigned from = chosen(width, places.data() + row * groups, i);
+            const unsigned from = isa::chosen_k(width, places.data() + row * groups, i);
             for (unsigned n = 0; n < v.n; ++n) columns[n * v.stored_k() + i] = b[n * v.k + from];
         }
         product(plan, factors, {1, v.n, static_cast<int>(v.stored_k())}, types, row,
