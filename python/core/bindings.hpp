@@ -8,7 +8,9 @@ namespace lockwarp::python {
 
 void bind_modules(nanobind::module_& m);   // Module, Kernel, launches
 void bind_products(nanobind::module_& m);  // Product
-void bind_lanes(nanobind::module_& m);     // layouts, answers to questions
+void bind_engines(nanobind::module_& m);   // time, validate, run, replay
+void bind_answers(nanobind::module_& m);   // questions about lanes, sums and banks
+void bind_lanes(nanobind::module_& m);     // layouts
 void bind_dlpack(nanobind::module_& m);    // memory of other libraries
 
 }  // namespace lockwarp::python

@@ -14,5 +14,7 @@ NB_MODULE(_core, m) {
     python::bind_modules(m);
     python::bind_products(m);
     python::bind_lanes(m);
+    python::bind_answers(m);
+    python::bind_engines(m);
     python::bind_dlpack(m);
 }

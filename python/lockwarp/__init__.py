@@ -9,14 +9,19 @@ array([3, 7], dtype=int16)
 from __future__ import annotations
 
 from ._core import version as __version__
+from .answers import (Answer, Banks, Equivalence, Explanation, Pair, Sum, banks, compat, equiv,
+                      explain, info)
 from .errors import ArgumentError, Error, NoGpu, SourcePlace, Trap
+from .files import Comparison, Expected, Launched, Replay, Run, replay, run
 from .lanes import Instruction, Layout, Place, instruction, instructions, layout
 from .matrix import mma
 from .module import (Check, Checked, Finding, Kernel, Launcher, Module, Parameter, Printed, Result,
-                     Stats)
+                     Stats, Timing)
 
 __all__ = [
-    "ArgumentError", "Check", "Checked", "Error", "Finding", "Instruction", "Kernel", "Launcher",
-    "Layout", "Module", "NoGpu", "Parameter", "Place", "Printed", "Result", "SourcePlace", "Stats",
-    "Trap", "__version__", "instruction", "instructions", "layout", "mma",
+    "Answer", "ArgumentError", "Banks", "Check", "Checked", "Comparison", "Equivalence",
+    "Error", "Expected", "Explanation", "Finding", "Instruction", "Kernel", "Launched",
+    "Launcher", "Layout", "Module", "NoGpu", "Pair", "Parameter", "Place", "Printed", "Replay",
+    "Result", "Run", "SourcePlace", "Stats", "Sum", "Timing", "Trap", "__version__", "banks", "compat",
+    "equiv", "explain", "info", "instruction", "instructions", "layout", "mma", "replay", "run",
 ]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 from collections.abc import Iterable, Sequence
@@ -67,7 +68,7 @@ class Result:
 
         rows = [(name.replace("_", " "), f"{value:,}") for name, value in vars(self.stats).items()]
         text = table("done" if self.trap is None else "TRAP", ("", ""), rows)
-        return text if not self.printed else text + f"<pre>{_escaped(self.printf)}</pre>"
+        return text if not self.printed else text + f"<pre>{escaped(self.printf)}</pre>"
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,30 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Timing:
+    """About how many cycles a launch takes, where they go, and why. ``str()`` is what ``lockwarp
+    time`` prints; its error is stated in docs/time.md."""
+
+    cycles: int  #: of the grid
+    cta_cycles: int  #: of a CTA, the median
+    microseconds: float  #: of the grid at the boost clock
+    product: str  #: "H200"
+    arch: str  #: "sm_90"
+    tensor_share: float  #: of the tensor cores' peak, 0 to 1
+    resident_ctas: int  #: at once on an SM
+    limit: str  #: what limits them: "registers", "shared", "grid", ...
+    stalls: dict[str, int] = field(repr=False)  #: cycles of warps, by Nsight Compute's words
+    text: str = field(repr=False)
+    data: dict[str, Any] = field(repr=False)  #: everything: what ``--json`` writes
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escaped(self.text)}</pre>"
+
+
+@dataclass(frozen=True)
 class Checked:
     """A launch under checks."""
 
@@ -108,10 +133,11 @@ class Checked:
         return "".join(c.text for c in self.checks) or "nothing was found\n"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{_escaped(str(self))}</pre>"
+        return f"<pre>{escaped(str(self))}</pre>"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """A text as HTML."""
     import html
 
     return html.escape(text)
@@ -131,7 +157,7 @@ def result_of(outcome: tuple[Any, ...], trap: str = "raise") -> Result:
     return result
 
 
-def _checked(outcome: tuple[Any, ...], trap: str) -> Checked:
+def checked_of(outcome: tuple[Any, ...], trap: str) -> Checked:
     from .errors import SourcePlace
 
     result = result_of(outcome, trap)
@@ -312,6 +338,16 @@ class Kernel:
         shared = options.pop("dynamic_shared", 0)
         return Launcher(self, grid, block, shared).check(*arguments, **options)
 
+    def time(self, grid: Any, block: Any, *arguments: Any, **options: Any) -> Timing:
+        """``self[grid, block, dynamic_shared].time(*arguments)``."""
+        shared = options.pop("dynamic_shared", 0)
+        return Launcher(self, grid, block, shared).time(*arguments, **options)
+
+    def validate(self, grid: Any, block: Any, *arguments: Any, **options: Any) -> Any:
+        """``self[grid, block, dynamic_shared].validate(*arguments)``."""
+        shared = options.pop("dynamic_shared", 0)
+        return Launcher(self, grid, block, shared).validate(*arguments, **options)
+
     def __repr__(self) -> str:
         args = ", ".join(f".{p.type} {p.name}" + (f"[{p.size}]" if p.is_array else "")
                          for p in self._parameters)
@@ -352,7 +388,46 @@ class Launcher:
         """Launches the kernel and looks, while it runs, for what is wrong in it: the checks of
         ``lockwarp run --check``, all or by their names with commas. The arrays are written."""
         request = self._request(arguments, memory, threads, max_steps, cooperative)
-        return _checked(self.kernel._core.launch(request, checks), trap)
+        return checked_of(self.kernel._core.launch(request, checks), trap)
+
+    def time(self, *arguments: Any, arch: str = "", all_ctas: bool = False, lines: int = 10,
+             memory: Sequence[Any] = ()) -> Timing:
+        """About how many cycles the launch takes on a machine: ``arch`` is an architecture
+        ("sm_80": its first product) or a product ("H200", "RTX 2080 Ti"); without it the module's.
+
+        The arrays stay as they are, and lie for the model where a GPU's driver would place them;
+        with ``memory=``, for there may be pointers in it, where they are. The CTAs of one SM run, each on what the arrays hold now;
+        ``all_ctas`` runs every one, for kernels whose CTAs wait for each other. ``lines``: the
+        instructions that the text lists.
+        """
+        packed = Packed(self.kernel, arguments, memory)
+        request = (self.grid, self.block, self.dynamic_shared, bytes(packed.bytes), packed.ranges,
+                   0, 0, False)
+        pointers = [] if memory else packed.pointers
+        fault, text, data = _core.time(self.kernel._core, request, pointers, arch, all_ctas, lines)
+        if fault is not None:
+            result_of(fault)
+        d = json.loads(data)
+        return Timing(d["grid_cycles"], d["cta_cycles"], d["microseconds"], d["product"],
+                      d["arch"], d["tensor_share"], d["resident_ctas"], d["limit"], d["stalls"],
+                      text, d)
+
+    def validate(self, *arguments: Any, gpu: int = 0, memory: Sequence[Any] = (), threads: int = 0,
+                 max_steps: int | None = None) -> Any:
+        """Runs the launch on GPU number ``gpu`` of this machine and on the emulator as that
+        architecture, and compares every register of every lane after every instruction:
+        a :class:`lockwarp.Comparison`.
+
+        The arrays stay as they are: both run on copies. Pointers are the arguments that are
+        arrays; those within structs and buffers are not translated. Raises
+        :class:`lockwarp.NoGpu` where there is no GPU.
+        """
+        from .files import comparison_of
+
+        packed = Packed(self.kernel, arguments, memory)
+        request = (self.grid, self.block, self.dynamic_shared, bytes(packed.bytes), packed.ranges,
+                   threads, max_steps or 0, False)
+        return comparison_of(_core.validate(self.kernel._core, request, packed.pointers, gpu))
 
 
 class Packed:

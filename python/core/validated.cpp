@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "gpu/child.hpp"
+#include "gpu/driver.hpp"
+#include "launch/files.hpp"
+#include "launch/variables.hpp"
+#include "python/core/engines.hpp"
+#include "python/core/failure.hpp"
+#include "tools/report/summary_text.hpp"
+#include "validate/compiler.hpp"
+#include "validate/recording.hpp"
+
+namespace lockwarp::python {
+
+namespace {
+
+// The launch with memory of its own, wherever an engine places it.
+launch::Case case_of(const Kernel& kernel, const Request& request,
+                     const std::vector<Pointer>& pointers) {
+    launch::Case out;
+    out.module = kernel.source().in.module;
+    out.entry = kernel.program().entry;
+    out.grid = request.grid;
+    out.block = request.block;
+    out.dynamic_shared = request.dynamic_shared;
+    out.cooperative = request.cooperative;
+    out.parameters = request.parameters;
+    const std::vector<Range> ranges = merged(request.memory);
+    for (const Range& r : ranges) {
+        const auto* const bytes = reinterpret_cast<const uint8_t*>(r.address);
+        out.names.push_back(r.name);
+        out.bytes.emplace_back(bytes, bytes + r.bytes);
+        out.fixed.push_back(0);
+    }
+    for (const auto& [at, address] : pointers)
+        for (size_t i = 0; i < ranges.size(); ++i)
+            if (address >= ranges[i].address && address - ranges[i].address < ranges[i].bytes)
+                out.patches.push_back({at, i, address - ranges[i].address});
+    // The module's variables are as the launches so far have left them.
+    const std::vector<uint8_t> image = kernel.variables();
+    for (const isa::Placed& v : kernel.program().variables)
+        if (v.space == ptx::Space::global && v.bytes != 0 &&
+            image != kernel.program().global_image) {
+            const auto begin =
+                image.begin() + static_cast<std::ptrdiff_t>(v.address - isa::module_global_base);
+            launch::set_variable(out.module, v.name,
+                                 {begin, begin + static_cast<std::ptrdiff_t>(v.bytes)});
+        }
+    return out;
+}
+
+}  // namespace
+
+Validated validate_launch(const Kernel& kernel, const Request& request,
+                          const std::vector<Pointer>& pointers, unsigned gpu,
+                          const std::atomic<bool>& stop) {
+    const launch::Case c = case_of(kernel, request, pointers);
+    gpu::ChildOptions options;
+    options.stop = &stop;
+    std::string why;
+    const std::unique_ptr<gpu::Engine> engine = gpu::open_in_child(
+        [gpu](std::string& reason) { return gpu::open_device(gpu, reason, 1); }, options, why);
+    if (engine == nullptr) throw NoGpu("validate needs a GPU: " + why);
+    Validated out;
+    out.device = engine->device();
+    const auto* const arch =
+        std::ranges::find(isa::arch_rows, out.device.number, &isa::ArchRow::number);
+    if (arch == isa::arch_rows.end())
+        throw Failure(tools::device_line(out.device) + ": this architecture is not modelled");
+    validate::Options how;
+    how.threads = request.threads;
+    how.max_steps = request.max_steps;
+    how.stop = &stop;
+    how.drop_tracks = true;
+    const validate::Compared compared = validate::compare(c, arch->arch, *engine, how);
+    const validate::Report& report = compared.report;
+    if (!report.diagnostics.empty()) fail(launch::refused(kernel.source().in, report.diagnostics));
+    if (!report.problem.empty()) throw Failure(kernel.program().entry + ": " + report.problem);
+    const std::string& path = kernel.source().in.ptx_path;
+    out.result = validate::result_of(kernel.program().entry, report, path);
+    out.text = validate::text_report(report, out.device, path);
+    if (compared.differed) {
+        out.result.compiler = validate::compilers_doing(*compared.differed);
+        out.text =
+            "identical at --optimize 0; the compiler's: " + out.result.compiler + "\n" + out.text;
+    }
+    out.identical = !report.first && !report.same_fault;
+    return out;
+}
+
+Replayed replay_file(const std::string& path, unsigned threads, const std::atomic<bool>& stop) {
+    Replayed out;
+    out.result.name = path;
+    out.result.verdict = validate::Verdict::failed;
+    const launch::Result<std::vector<uint8_t>> bytes =
+        launch::read_file(path, validate::max_recorded);
+    if (!bytes) {
+        out.result.text = bytes.error().sentence;
+        return out;
+    }
+    const launch::Result<validate::Recording> read = validate::read_recording(*bytes);
+    if (!read) {
+        out.result.text = path + ": " + read.error().sentence;
+        return out;
+    }
+    validate::Options how;
+    how.threads = threads;
+    how.stop = &stop;
+    out.device = read->answer.device;
+    const validate::Report report =
+        validate::replay(read->c, *isa::arch_named(read->arch), read->answer, how);
+    out.result = validate::result_of(path, report, read->name);
+    // The recorded fault is what the emulator was to give.
+    if (report.same_fault) out.result.verdict = validate::Verdict::identical;
+    out.result.text = out.result.verdict == validate::Verdict::failed
+                          ? path + ": " + report.problem
+                          : validate::text_report(report, read->answer.device, read->name);
+    return out;
+}
+
+}  // namespace lockwarp::python
