@@ -174,7 +174,9 @@ struct Writer {
             text += f.op == Op::shfl && index == 2   ? std::to_string(r.below(32))
                     : f.op == Op::shfl && index == 3 ? control()
                     : mask                           ? "0xffffffff"
-                                                     : operand_text(slot, isa::type_of(slot, m));
+                    : index == 2 && converts_amount(choice)
+                        ? load(Type::u32)
+                        : operand_text(slot, isa::type_of(slot, m));
         }
         emit(text);
     }
@@ -300,6 +302,13 @@ struct Writer {
                (choice.form->op == Op::set &&
                 (choice.spelling.find("f16.") != std::string::npos ||
                  choice.spelling.find("f16x2.") != std::string::npos));
+    }
+
+    // It converts the amount of a 64-bit shift where an instruction on f32 wrote it (ptxas 13.0,
+    // its code read; an H200).
+    static bool converts_amount(const Choice& choice) {
+        return (choice.form->op == Op::shl || choice.form->op == Op::shr) &&
+               choice.spelling.ends_with("64");
     }
 
     void one(const Choice& choice) {

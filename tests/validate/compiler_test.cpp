@@ -126,6 +126,9 @@ TEST(Compiler, WhatItDoesToOneInstructionIsNamed) {
                         "cvt.rpi.sat.s16.f16 %h2, %h1; min.s16 %h2, %h2, 1;"},
              std::array{"div_one", "div.approx.f32 %f2, %f1, 0f3F800000;", "mov.f32 %f2, %f1;"},
              std::array{"cnot_shl", "shl.b16 %h3, %h4, %r2;", "mov.b16 %h3, 0;"},
+             std::array{"div_rcp", "div.approx.ftz.f32 %r4, 0f404CCCCD, %r3;",
+                        "mul.ftz.f32 %r4, 0f404CCCCD, %r2;"},
+             std::array{"rcp_rcp", "rcp.approx.ftz.f32 %r4, %r3;", "mov.b32 %r4, %r2;"},
              std::array{"setp_branch", "@%p2 bra L;",
                         "setp.lt.and.f32 %p2, %r2, 0f00000000, %p1; @%p2 bra L;"},
          }) {
