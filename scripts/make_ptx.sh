@@ -21,6 +21,7 @@ gemm          75  -DTARGET=75
 gemm          80  -DTARGET=80
 gemm_tiles    80
 launches      80
+launches_G    80  -G
 wmma_gemm     70
 special_check 70  -DTARGET=70
 special_check 75  -DTARGET=75

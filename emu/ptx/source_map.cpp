@@ -2,60 +2,22 @@
 #include "emu/ptx/source_map.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <map>
-#include <optional>
 #include <string_view>
 #include <tuple>
+#include <utility>
+
+#include "emu/ptx/sections.hpp"
 
 namespace lockwarp::ptx {
 
 namespace {
 
-// The bytes of .debug_str and where its labels stand in them.
-struct Strings {
-    std::string bytes;
-    std::map<std::string, size_t, std::less<>> labels;
-};
-
-struct DataWidth {
-    std::string_view text;
-    unsigned bytes;
-};
-constexpr std::array<DataWidth, 4> data_widths{{{".b8", 1}, {".b16", 2}, {".b32", 4}, {".b64", 8}}};
-
-// "{ $L__info_string0: .b8 95,90,0 }": labels, and data in any of the widths.
-void read_strings(std::string_view text, Strings& out) {
-    constexpr std::string_view separators = " \t\r\n,{}";
-    unsigned width = 1;
-    while (true) {
-        text.remove_prefix(std::min(text.size(), text.find_first_not_of(separators)));
-        if (text.empty()) return;
-        const std::string_view word = text.substr(0, text.find_first_of(separators));
-        text.remove_prefix(word.size());
-        if (word.ends_with(':')) {
-            out.labels.emplace(word.substr(0, word.size() - 1), out.bytes.size());
-            continue;
-        }
-        const auto row = std::ranges::find(data_widths, word, &DataWidth::text);
-        if (row != data_widths.end()) {
-            width = row->bytes;
-            continue;
-        }
-        uint64_t value = 0;
-        const bool is_hex = word.starts_with("0x");
-        const std::string_view digits = is_hex ? word.substr(2) : word;
-        std::from_chars(digits.data(), digits.data() + digits.size(), value, is_hex ? 16 : 10);
-        for (unsigned i = 0; i < width; ++i) out.bytes.push_back(static_cast<char>(value >> 8 * i));
-    }
-}
-
 using Key = std::tuple<uint64_t, uint64_t, uint64_t>;  // file, line, column as .loc has them
 
 struct Reader {
     SourceMap map;
-    Strings strings;
+    Section strings;                         // .debug_str
     std::map<uint64_t, uint32_t> files;      // by .file's number
     std::map<uint64_t, uint32_t> functions;  // by offset in .debug_str
     std::map<Key, uint32_t> known;           // links of the function that is read
@@ -116,9 +78,7 @@ void read_block(Reader& r, const Block& block) {
 
 void read_tables(Reader& r, const Directive& d) {
     if (d.operands.size() < 2) return;
-    if (d.name == ".section" && d.operands[0].text == ".debug_str") {
-        read_strings(d.operands[1].text, r.strings);
-    } else if (d.name == ".file") {
+    if (d.name == ".file") {
         std::string_view name = d.operands[1].text;
         if (name.size() >= 2 && name.front() == '"') name = name.substr(1, name.size() - 2);
         r.files[d.operands[0].bits] = static_cast<uint32_t>(r.map.files.size());
@@ -132,6 +92,8 @@ auto position(Place p) { return std::pair(p.line, p.column); }
 
 SourceMap source_map(const Module& module) {
     Reader r;
+    for (auto& [name, section] : read_sections(module, ".debug_str"))
+        r.strings = std::move(section);
     for (const auto& item : module.items)
         if (const auto* directive = std::get_if<Directive>(&item)) read_tables(r, *directive);
     for (const auto& item : module.items) {

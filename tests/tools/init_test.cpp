@@ -2,8 +2,11 @@
 // lockwarp init: launch files to fill in, and what one lacks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "emu/lockwarp.hpp"
 #include "launch/files.hpp"
 #include "launch/skeleton.hpp"
 #include "tests/tools/process.hpp"
@@ -131,6 +134,169 @@ TEST(Init, TypesOfDemangledNames) {
               (Types{"x (*)(int, int)", "y"}));
     EXPECT_EQ(launch::parameter_types("f()"), Types{});
     EXPECT_EQ(launch::parameter_types("plain"), Types{});
+}
+
+TEST(Init, AStructByDebugInformation) {
+    const Folder folder;
+    put(folder, "launches_G.sm_80.ptx");
+    const Json j = init(folder, "scaled");
+    EXPECT_EQ(j["args"][0]["comment"], "parameter 0 'p', 472 bytes, aligned to 8: Scaled");
+    const Json& fields = j["args"][0]["struct"];
+    ASSERT_EQ(fields.size(), 6u) << fields;
+    EXPECT_EQ(fields[0], Json::parse(R"({"struct": [{"s32": 0, "comment": "terms"},
+                                         {"s32": 0, "comment": "stride"}],
+                              "comment": "shape: Shape"})"));
+    EXPECT_EQ(fields[1], Json::parse(R"({"pointer": "in", "comment": "in"})"));
+    EXPECT_EQ(fields[3], Json::parse(R"({"f32": 0, "comment": "scale"})"));
+    EXPECT_EQ(fields[4], Json::parse(R"({"u8": [0, 0, 0, 0], "comment": "flags"})"));
+    EXPECT_EQ(fields[5], Json::parse(R"({"pad": 440,
+                              "comment": "strides[0] to strides[54]: long long"})"));
+    EXPECT_EQ(j["buffers"]["in"]["init"]["random"]["type"], "f32");
+    EXPECT_EQ(j["buffers"]["out"]["comment"], "fill in the bytes of this float*");
+    EXPECT_EQ(j["outputs"], Json({"out"}));
+}
+
+// Members of every kind, in a struct of their own alignment and in a packed one.
+TEST(Init, EveryKindOfMember) {
+    const Folder folder;
+    const auto text = launch::read_text(LOCKWARP_SOURCE_DIR "/tests/tools/data/members_G.sm_90.ptx",
+                                        uint64_t{1} << 28);
+    ASSERT_TRUE(text);
+    folder.write("k.ptx", *text);
+    const Json j = init(folder, "members");
+    const std::string expected_text =
+        *launch::read_text(LOCKWARP_SOURCE_DIR "/tests/tools/data/members.json", 1 << 20);
+    const Json expected = Json::parse(expected_text);
+    EXPECT_EQ(j["args"], expected["args"]) << j["args"].dump(1);
+    EXPECT_EQ(j["buffers"], expected["buffers"]) << j["buffers"].dump(1);
+    EXPECT_EQ(j["comment"], expected["comment"]) << j["comment"].dump(1);
+}
+
+// Where a tensor map is, and what the instructions say of it.
+TEST(Init, TensorMaps) {
+    const Folder folder;
+    folder.write("k.ptx", R"(.version 8.0
+.target sm_90
+.address_size 64
+.entry k(.param .align 64 .b8 maps[320], .param .align 64 .b8 one[128]) {
+.reg .b64 %a<4>; .reg .b32 %r; .reg .b32 %n;
+ld.param.u32 %n, [maps+128];
+mov.b64 %a0, maps;
+add.s64 %a1, %a0, 192;
+cvta.param.u64 %a2, %a1;
+prefetch.tensormap [%a2];
+mov.b64 %a3, one;
+cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%a3, {%r, %r, %r}];
+ret; }
+)");
+    const Ended e = run(folder, {"init", "k.ptx"});
+    ASSERT_EQ(e.status, 0) << e.err;
+    EXPECT_NE(e.err.find("is not executed yet; the launch file is for a GPU"), std::string::npos)
+        << e.err;
+    const Json j = Json::parse(e.out);
+    const Json& fields = j["args"][0]["struct"];
+    ASSERT_EQ(fields.size(), 4u) << fields;
+    EXPECT_EQ(fields[0]["pad"], 128);
+    EXPECT_EQ(fields[1]["u32"], 0);
+    EXPECT_EQ(fields[2]["pad"], 60);
+    EXPECT_EQ(fields[3]["bytes"].get<std::string>().size(), 256u);
+    EXPECT_EQ(fields[3]["comment"],
+              "byte 192: a tensor map: give the 128 bytes of the CUtensorMap; prefetch.tensormap "
+              "at line 10");
+    EXPECT_EQ(j["args"][1]["comment"],
+              "parameter 1, 128 bytes, aligned to 64; a tensor map: give the 128 bytes of the "
+              "CUtensorMap; cp.async.bulk.prefetch.tensor.3d.L2.global.tile (3 dimensions, tile) "
+              "at line 12");
+}
+
+// What two values have in common when numbers, names and comments are left out.
+Json structure(const Json& j) {
+    Json out = j;
+    if (j.is_object()) {
+        out.erase("comment");
+        for (auto& member : out.items()) member.value() = structure(member.value());
+    } else if (j.is_array()) {
+        for (Json& item : out) item = structure(item);
+    } else {
+        return nullptr;
+    }
+    return out;
+}
+
+// The skeleton with what a committed file has in its places.
+Json filled(Json skeleton, const Json& given) {
+    EXPECT_EQ(structure(skeleton["args"]), structure(given["args"]));
+    skeleton["args"] = given["args"];
+    for (const char* name : {"grid", "block"}) skeleton[name] = given[name];
+    return skeleton;
+}
+
+// The launch files of gpu/kernels are what init prints, with sizes, values and what is expected.
+TEST(Init, CommittedFilesAreFilledSkeletons) {
+    const std::vector<std::pair<std::string, std::vector<std::string>>> files{
+        {"eighteen", {"eighteen"}},
+        {"grouped", {"grouped"}},
+        {"scaled", {"scaled"}},
+        {"split_combine", {"split", "combine"}}};
+    const std::string text =
+        *launch::read_text(std::string(kernels) + "launches.sm_80.ptx", uint64_t{1} << 28);
+    const std::string debug =
+        *launch::read_text(std::string(kernels) + "launches_G.sm_80.ptx", uint64_t{1} << 28);
+    const ptx::Module module = ptx::parse(text).module;
+    const ptx::DebugInfo info = ptx::debug_info(ptx::parse(debug).module);
+    const Folder folder;
+    folder.write("launches.sm_80.ptx", text);
+    for (const auto& [name, entries] : files) {
+        std::vector<isa::Program> programs;
+        for (const std::string& entry : entries)
+            programs.push_back(isa::resolve(module, isa::Arch::sm_80, entry).program);
+        Json made = Json::parse(launch::skeleton(module, programs, "launches.sm_80.ptx", info));
+        const Json given = Json::parse(
+            *launch::read_text(kernels + ("launches_" + name + ".json"), uint64_t{1} << 20));
+        EXPECT_EQ(made["ptx"], given["ptx"]);
+        for (const auto& buffer : made["buffers"].items()) {
+            ASSERT_TRUE(given["buffers"].contains(buffer.key())) << name << " " << buffer.key();
+            Json fields = buffer.value();
+            fields.erase("comment");
+            for (const auto& member : fields.items())
+                EXPECT_TRUE(given["buffers"][buffer.key()].contains(member.key()))
+                    << name << " " << buffer.key() << " " << member.key();
+        }
+        for (const Json& output : made["outputs"])
+            EXPECT_NE(std::ranges::find(given["outputs"], output), given["outputs"].end());
+        made["buffers"] = given["buffers"];
+        if (given.contains("launches")) {
+            ASSERT_EQ(made["launches"].size(), given["launches"].size());
+            for (size_t i = 0; i < entries.size(); ++i) {
+                EXPECT_EQ(made["launches"][i]["entry"], given["launches"][i]["entry"]);
+                made["launches"][i] = filled(made["launches"][i], given["launches"][i]);
+            }
+        } else {
+            EXPECT_EQ(made["entry"], given["entry"]);
+            made = filled(made, given);
+        }
+        made["expect"] = given["expect"];
+        folder.write(name + ".json", made.dump());
+        const Ended ran = run(folder, {"run", name + ".json"});
+        EXPECT_EQ(ran.status, 0) << name << ran.out << ran.err;
+    }
+}
+
+TEST(Init, SeveralKernels) {
+    const Folder folder;
+    put(folder, "launches_G.sm_80.ptx");
+    const Ended e = run(folder, {"init", "k.ptx", "split", "combine"});
+    ASSERT_EQ(e.status, 0) << e.err;
+    const Json j = Json::parse(e.out);
+    ASSERT_EQ(j["launches"].size(), 2u);
+    EXPECT_EQ(j["launches"][0]["args"][2]["buffer"], "parts");
+    EXPECT_EQ(j["launches"][1]["args"][0]["buffer"], "parts");
+    // What lies between them is no output.
+    EXPECT_EQ(j["outputs"], Json({"D"}));
+    // Without names and types of the source nothing is shared.
+    put(folder, "launches.sm_80.ptx");
+    const Ended plain = run(folder, {"init", "k.ptx", "split", "combine"});
+    EXPECT_EQ(Json::parse(plain.out)["buffers"].size(), 5u) << plain.out;
 }
 
 TEST(Init, KernelsThatAreTests) {

@@ -15,6 +15,7 @@
 #include "lockwarp/version.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
+#include "tools/nvcc_options.hpp"
 #include "tools/progress.hpp"
 #include "tools/report/failure.hpp"
 #include "validate/emulator_engine.hpp"
@@ -91,6 +92,7 @@ void add_measure(CLI::App& app, int& status) {
     CLI::App* measure =
         app.add_subcommand("measure", "Run launch files on a GPU and count the cycles they take");
     measure->add_option("FILES", o.files, "LAUNCH.json, one or more")->required();
+    add_nvcc_options(*measure, o.nvcc);
     add_engine_options(*measure, o.engines);
     measure->add_flag("--emulator", o.emulator,
                       "without a GPU: the emulator, as sm_90, whose clock counts instructions");
@@ -150,7 +152,7 @@ int measure_command(const MeasureCommand& command) {
     // A launch file that is wrong is wrong without a GPU too.
     std::vector<launch::Input> inputs;
     for (const std::string& file : command.files) {
-        launch::Result<launch::Input> in = launch::read_input({file}, "");
+        launch::Result<launch::Input> in = launch::read_input({file}, "", command.nvcc);
         if (!in) return refuse(in.error());
         inputs.push_back(std::move(*in));
     }

@@ -11,6 +11,7 @@ namespace lockwarp::tools {
 
 struct MeasureCommand {
     std::vector<std::string> files;
+    std::vector<std::string> nvcc;  // options for a .cu
     EngineOptions engines;
     bool emulator = false;    // in a GPU's place
     bool in_process = false;  // the GPU's driver in this process

@@ -13,6 +13,7 @@
 #include "programs/suite.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
+#include "tools/nvcc_options.hpp"
 #include "tools/progress.hpp"
 #include "tools/report/failure.hpp"
 #include "validate/recording.hpp"
@@ -32,6 +33,7 @@ void add_record(CLI::App& app, int& status) {
         "record", "Run launch files on a GPU; keep what it gave, for lockwarp replay");
     record->add_option("FILES", o.files,
                        "LAUNCH.json, one or more; or a source and a launch file, as for run");
+    add_nvcc_options(*record, o.nvcc);
     record->add_flag("--suite", o.suite,
                      "programs that have every instruction in every spelling, one file for each "
                      "mma variant and each opcode");
@@ -108,11 +110,11 @@ int record_case(gpu::Engine& engine, isa::Arch arch, const launch::Input& in, la
     const launch::Result<uint64_t> size =
         write_recorded(out, in, arch, std::move(c), std::move(answer));
     if (!size) return refuse(size.error());
-    fmt::print(
-        "recorded: {}, {} bytes: {} register values, {} memory bytes\n{}", out,
-        validate::grouped(*size), validate::grouped(report.counts.values),
-        validate::grouped(report.counts.memory_bytes),
-        validate::text_report(report, engine.device(), fs::path(in.ptx_path).filename().string()));
+    const std::string text = validate::text_report(report, engine.device(), in.ptx_path);
+    launch::keep_if_named(in, text);
+    fmt::print("recorded: {}, {} bytes: {} register values, {} memory bytes\n{}", out,
+               validate::grouped(*size), validate::grouped(report.counts.values),
+               validate::grouped(report.counts.memory_bytes), text);
     return report.first ? differs_or_trapped : done;
 }
 
@@ -139,8 +141,8 @@ int record_command(const RecordOptions& options) {
     std::vector<launch::Input> wanted;
     const size_t inputs = replaced ? 1 : options.files.size();
     for (size_t i = 0; i < inputs; ++i) {
-        launch::Result<launch::Input> in =
-            launch::read_input(replaced ? options.files : std::vector{options.files[i]}, "");
+        launch::Result<launch::Input> in = launch::read_input(
+            replaced ? options.files : std::vector{options.files[i]}, "", options.nvcc);
         if (!in) return refuse(in.error());
         wanted.push_back(std::move(*in));
     }

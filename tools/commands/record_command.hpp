@@ -18,6 +18,7 @@ namespace lockwarp::tools {
 
 struct RecordOptions {
     std::vector<std::string> files;  // [SOURCE] LAUNCH.json, or several launch files
+    std::vector<std::string> nvcc;   // options for a .cu
     bool suite = false;              // the programs of the suite too
     // A file; of several launch files, or of the suite, the folder. Empty: this folder, and the
     // launch file's stem and ".lwr".
