@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Triton kernels on Lockwarp: any ``@triton.jit`` kernel on CPU tensors, with a GPU's bits.
+
+>>> import lockwarp.triton as lt
+>>> lt.install(arch="sm_80")
+
+or, with nothing changed in the script, ``LOCKWARP_TRITON=sm_80 python script.py`` (torch 2.5 and
+later reads it), or ``python -m lockwarp.triton --arch sm_80 script.py``.
+
+Triton's own compiler makes the PTX; ptxas and the GPU are left out. A kernel may touch the bytes of
+the tensors it is given and no others; what it does wrong is a :class:`lockwarp.Trap` that names the
+line of the Python source. Needs Triton 3.2 or later and torch, which are no dependencies of
+Lockwarp.
+"""
+
+from __future__ import annotations
+
+import os
+
+from lockwarp.triton._memory import share
+
+__all__ = ["check", "compare", "export", "Finding", "install", "installed", "share", "uninstall"]
+
+_now: dict | None = None
+
+
+def install(arch: str | None = None, map_cuda: bool | None = None, save: str | None = None) -> None:
+    """Lets every Triton kernel of this process run on Lockwarp.
+
+    arch: the machine to model, "sm_80" to "sm_121"; by default what LOCKWARP_TRITON names, else
+    "sm_80". map_cuda: tensors that are said to be on "cuda" are put on the CPU; by default whether
+    LOCKWARP_TRITON_CUDA is "cpu". Without it they get a sentence that says so. save: a folder to
+    which every launch is written as a launch file (see export); by default LOCKWARP_TRITON_SAVE.
+
+    May be called again, to change any of them. Raises lockwarp.Error for an arch that is not known,
+    ImportError where there is no Triton.
+    """
+    global _now
+    from lockwarp.triton import _backend, _bench, _export, _machine, _torch
+    from lockwarp.triton._launch import State
+
+    name = _machine.check(arch or os.environ.get("LOCKWARP_TRITON") or "sm_80")
+    if map_cuda is None:
+        map_cuda = os.environ.get("LOCKWARP_TRITON_CUDA", "") == "cpu"
+    folder = save or os.environ.get("LOCKWARP_TRITON_SAVE")
+    uninstall()
+    import triton.testing
+
+    patches = _torch._Patches()
+    for function in ("do_bench", "do_bench_cudagraph", "do_bench_proton",
+                     "do_bench_cudagraph_proton"):
+        if hasattr(triton.testing, function):
+            patches.set(triton.testing, function, _bench.do_bench)
+    end = None
+    if map_cuda:
+        end = _torch.map_cuda(name, patches)
+    else:
+        _torch.say_where_cuda_is(patches)
+    State.save = _export.saver(folder) if folder else None
+    _now = {"arch": name, "before": _backend.replace(name), "patches": patches, "end": end,
+            "map_cuda": map_cuda}
+
+
+def uninstall() -> None:
+    """Undoes install(). Kernels that were compiled stay compiled, and are compiled anew for another
+    device."""
+    global _now
+    if _now is None:
+        return
+    from lockwarp.triton import _backend
+    from lockwarp.triton._launch import State
+
+    _backend.restore(_now["before"])
+    _now["patches"].undo()
+    if _now["end"] is not None:
+        _now["end"]()
+    State.save = None
+    _now = None
+
+
+def installed() -> str | None:
+    """The architecture that kernels run on, "sm_80"; None: Lockwarp is not installed."""
+    return None if _now is None else _now["arch"]
+
+
+def __getattr__(name: str):
+    # What needs Triton is imported where it is used.
+    if name == "check":
+        from lockwarp.triton._check import check as value
+    elif name == "compare":
+        from lockwarp.triton._compare import compare as value
+    elif name == "export":
+        from lockwarp.triton._export import export as value
+    elif name == "Finding":
+        from lockwarp.triton._native import Finding as value
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments of a Triton launch to the bytes of the kernel's parameter space."""
+
+from __future__ import annotations
+
+import struct
+
+import lockwarp
+
+
+def _bf16(value: float) -> int:
+    # As Triton's launcher: the high half of the f32.
+    return struct.unpack("<I", struct.pack("<f", value))[0] >> 16
+
+
+def _f32(value: float) -> bytes:
+    try:
+        return struct.pack("<f", value)
+    except OverflowError:  # C's conversion gives an infinity
+        return struct.pack("<f", float("inf") if value > 0 else float("-inf"))
+
+
+def _f16(value: float) -> bytes:
+    try:
+        return struct.pack("<e", value)
+    except OverflowError:
+        return struct.pack("<e", float("inf") if value > 0 else float("-inf"))
+
+
+def bits_of(kind: str, value, size: int) -> bytes:
+    """The `size` bytes of a scalar of Triton's type `kind` ("i32", "fp32"; "": by the value)."""
+    if kind.startswith(("fp", "bf", "f")) or (kind == "" and isinstance(value, float)):
+        value = float(value)
+        if size == 8:
+            return struct.pack("<d", value)
+        if size == 4:
+            return _f32(value)
+        return struct.pack("<H", _bf16(value)) if kind == "bf16" else _f16(value)
+    return (int(value) & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
+
+
+def _descriptor(value, driver_module) -> list:
+    """What Triton passes for a tensor descriptor that its compiler made into pointers."""
+    decompose = getattr(driver_module, "decompose_descriptor", None)
+    if decompose is not None:
+        return decompose(value)
+    make = driver_module.make_tensordesc_arg
+    return make(value, None) if make.__code__.co_argcount == 2 else make(value, None, None)
+
+
+class Flattener:
+    """Of one kernel: which arguments of a call are parameters of its PTX, and of what type."""
+
+    def __init__(self, src, metadata, driver_module) -> None:
+        names = list(getattr(getattr(src, "fn", None), "arg_names", []))
+        constants = getattr(src, "constants", {}) or {}
+        self._descriptors_stay = bool(getattr(metadata, "tensordesc_meta", None))
+        self._driver = driver_module
+        self._items = []  # (name, type) of each argument of a call; None: it is no parameter
+        for key, kind in src.signature.items():
+            name = key if isinstance(key, str) else (names[key] if key < len(names) else f"#{key}")
+            # Triton 3.2 and before: constants that were not declared so are in the signature.
+            constant = key in constants or (isinstance(key, int) and (key,) in constants)
+            self._items.append((name, "constexpr" if constant else kind))
+
+    def flat(self, arguments) -> list[tuple[str, str, object]]:
+        """(name, type, value) of each parameter; type "" for parts of a tensor descriptor."""
+        if len(arguments) != len(self._items):
+            raise lockwarp.Error(
+                f"the launch has {len(arguments)} arguments, the kernel {len(self._items)}"
+            )
+        out: list[tuple[str, str, object]] = []
+        for (name, kind), value in zip(self._items, arguments):
+            self._add(name, kind, value, out)
+        return out
+
+    def _add(self, name, kind, value, out) -> None:
+        if isinstance(kind, tuple):
+            for i, (k, v) in enumerate(zip(kind, value)):
+                self._add(f"{name}[{i}]", k, v, out)
+        elif kind == "constexpr":
+            return
+        elif kind.startswith(("tensordesc", "nvTmaDesc")):
+            if self._descriptors_stay or kind.startswith("nvTmaDesc"):
+                raise lockwarp.Error(
+                    f"argument {name}: on this architecture Triton copies tensors by TMA "
+                    "(cp.async.bulk.tensor), which Lockwarp does not execute. For sm_80 Triton makes "
+                    "plain pointers of a tensor descriptor."
+                )
+            for v in _descriptor(value, self._driver):
+                out.append((name, "*" if hasattr(v, "data_ptr") else "", v))
+        else:
+            out.append((name, kind, value))
+
+
+def pack(flat, layout, memory, scratch=()) -> bytes:
+    """The parameter space.
+
+    layout: (size, alignment) of each parameter of the PTX. memory: gets the tensors' storages.
+    scratch: tensors or None for the parameters that Triton adds behind the arguments.
+    """
+    if len(flat) > len(layout):
+        raise lockwarp.Error(
+            f"the launch has {len(flat)} arguments, the PTX {len(layout)} parameters"
+        )
+    out = bytearray()
+    extra = list(scratch) + [None] * len(layout)
+    for i, (size, alignment) in enumerate(layout):
+        out.extend(bytes(-len(out) % alignment))
+        if i >= len(flat):
+            out.extend(_pointer("scratch", extra[i - len(flat)], memory).to_bytes(size, "little"))
+            continue
+        name, kind, value = flat[i]
+        if kind.startswith("*"):
+            out.extend(_pointer(name, value, memory).to_bytes(size, "little"))
+        else:
+            if size == 8 and isinstance(value, int):
+                memory.want(value)
+            out.extend(bits_of(kind, value, size))
+    return bytes(out)
+
+
+def _pointer(name: str, value, memory) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, int):
+        memory.want(value)
+        return value
+    address = getattr(value, "data_ptr", None)
+    if address is None:
+        raise TypeError(f"argument {name}: a pointer is None, a tensor or has data_ptr(), not {value!r}")
+    device = getattr(value, "device", None)
+    kind = getattr(device, "type", None)
+    if kind not in (None, "cpu"):
+        raise ValueError(
+            f"argument {name} is a tensor on {device}: Lockwarp runs kernels on CPU tensors. Make it "
+            'with device="cpu", or say lockwarp.triton.install(map_cuda=True).'
+        )
+    memory.add(value, name)
+    return address()

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lt.check(): what is wrong in the kernels that run inside it."""
+
+from __future__ import annotations
+
+import lockwarp
+from lockwarp.triton._launch import State
+from lockwarp.triton._native import Finding
+
+
+class CheckFailed(lockwarp.Error):
+    """lt.check(raise_faults=True) found faults; .findings has them."""
+
+    def __init__(self, findings: list[Finding]) -> None:
+        super().__init__("\n".join(str(f) for f in findings))
+        self.findings = findings
+
+
+class check:  # noqa: N801, it is used as a function
+    """Runs every launch inside it under the checks of ``lockwarp run --check``:
+
+    >>> with lt.check() as found:
+    ...     kernel[grid](x, y)
+    >>> for f in found: print(f)
+
+    Each :class:`Finding` has the file and line of the Python source. ``found.faults`` are those of
+    a program that is wrong. raise_faults: CheckFailed at the end of the block where there are any.
+    Checks may be nested; the innermost gets what is found.
+    """
+
+    def __init__(self, raise_faults: bool = False) -> None:
+        self.findings: list[Finding] = []
+        self.launches = 0
+        self._raise = raise_faults
+
+    def add(self, findings: list[Finding]) -> None:
+        self.launches += 1
+        for f in findings:
+            if f not in self.findings:
+                self.findings.append(f)
+
+    @property
+    def faults(self) -> list[Finding]:
+        return [f for f in self.findings if f.is_fault]
+
+    def __iter__(self):
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __bool__(self) -> bool:
+        return bool(self.findings)
+
+    def __str__(self) -> str:
+        if not self.launches:
+            return "no kernel ran"
+        return "\n".join(str(f) for f in self.findings) or f"nothing, in {self.launches} launches"
+
+    def __enter__(self) -> "check":
+        from lockwarp.triton import installed
+
+        if installed() is None:
+            raise lockwarp.Error("lt.check(): call lt.install() first, kernels do not run on Lockwarp")
+        State.checks.append(self)
+        return self
+
+    def __exit__(self, kind, value, traceback) -> None:
+        State.checks.remove(self)
+        if kind is None and self._raise and self.faults:
+            raise CheckFailed(self.faults)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A launch of a compiled Triton kernel."""
+
+from __future__ import annotations
+
+import sys
+
+import lockwarp
+from triton.backends.nvidia import driver as nvidia_driver
+
+from lockwarp.triton import _machine, _native
+from lockwarp.triton._arguments import Flattener, pack
+from lockwarp.triton._memory import Memory
+
+
+class State:
+    """What launches of this process are asked for beside running."""
+
+    checks: list = []  # of lt.check(), innermost last
+    clock_ms = 0.0  # what launches took on the modelled machine
+    save = None  # called with each Prepared before it runs
+
+
+class Prepared:
+    """A launch, ready to run: also what lt.export writes."""
+
+    def __init__(self, launcher, kernel, grid, arguments) -> None:
+        self.kernel = kernel
+        self.arch = launcher.driver.arch
+        self.grid = grid
+        self.block = (32 * launcher.warps, 1, 1)
+        self.shared = launcher.shared
+        self.cooperative = launcher.cooperative
+        self.memory = Memory()
+        self.flat = launcher.flattener.flat(arguments)
+        self.layout = [(p.size, p.align) for p in kernel.signature]
+        self.scratch = launcher.scratch(grid)
+        self.parameters = pack(self.flat, self.layout, self.memory, self.scratch)
+        self.ptx = launcher.ptx
+
+    def run(self, checks=""):
+        return _native.run(self.kernel, self.grid, self.block, self.shared, self.parameters,
+                           self.memory.ranges(), self.cooperative, checks)
+
+
+class Launcher:
+    """What triton.runtime.driver.active.launcher_cls makes, once for each compiled kernel."""
+
+    def __init__(self, driver, src, metadata) -> None:
+        self.driver = driver
+        self.flattener = Flattener(src, metadata, nvidia_driver)
+        self.warps = metadata.num_warps
+        self.shared = metadata.shared
+        self.cooperative = bool(getattr(metadata, "launch_cooperative_grid", False))
+        self.ptx = None
+        self._global = (getattr(metadata, "global_scratch_size", 0) or 0,
+                        getattr(metadata, "global_scratch_align", 1))
+        self._profile = (getattr(metadata, "profile_scratch_size", 0) or 0,
+                         getattr(metadata, "profile_scratch_align", 1))
+        if getattr(metadata, "num_ctas", 1) > 1:
+            raise lockwarp.Error("num_ctas > 1: Lockwarp does not run clusters of CTAs")
+
+    def scratch(self, grid) -> tuple:
+        """The tensors of scratch memory, as many as the kernel asks for."""
+        out = []
+        for (size, alignment), name in ((self._global, "_allocator"),
+                                        (self._profile, "_profile_allocator")):
+            if size == 0:
+                out.append(None)
+                continue
+            from triton.runtime import _allocation
+
+            allocator = getattr(_allocation, name)
+            allocator = allocator.get() if hasattr(allocator, "get") else allocator
+            out.append(allocator(size * grid[0] * grid[1] * grid[2], alignment, 0))
+        return tuple(out)
+
+    def __call__(self, grid_x, grid_y, grid_z, stream, function, packed_metadata, launch_metadata,
+                 enter_hook, exit_hook, *arguments) -> None:
+        if enter_hook is not None:
+            enter_hook(launch_metadata)
+        grid = (int(grid_x), int(grid_y), int(grid_z))
+        if grid[0] * grid[1] * grid[2] > 0:
+            kernel, self.ptx = function
+            self._run(Prepared(self, kernel, grid, arguments))
+        if exit_hook is not None:
+            exit_hook(launch_metadata)
+
+    def _run(self, launch: Prepared) -> None:
+        if State.save is not None:
+            State.save(launch)
+        result, findings = launch.run("all" if State.checks else "")
+        for p in result.printed:
+            # A failed assertion speaks where CUDA lets it speak.
+            out = sys.stderr if "Assertion `" in p.text else sys.stdout
+            out.write(p.text)
+        if result.printed:
+            sys.stdout.flush()
+        if State.checks:
+            State.checks[-1].add(findings)
+        if result.trap is not None:
+            raise result.trap
+        State.clock_ms += _machine.milliseconds(self.driver.arch, result.stats.instructions,
+                                                result.stats.products)

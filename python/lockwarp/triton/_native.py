@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the driver asks of the engine: load a kernel's PTX, run it, say what it found."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import lockwarp
+from lockwarp.module import _checked, result_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One thing that a check found in a launch."""
+
+    check: str  #: its name, as ``lockwarp run --check`` has it
+    is_fault: bool  #: a program in which it finds something is wrong
+    what: str  #: a clause: "reads what line 18 copies"
+    place: str  #: CTA, warp, lane and the like; may be ""
+    hint: str  #: may be ""
+    kernel: str
+    file: str | None  #: of the Python source
+    line: int | None
+    ptx_line: int  #: 0: of no line
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.file else f"PTX line {self.ptx_line}"
+        text = f"{where}: {self.kernel}: {self.what}"
+        return text + (f" ({self.place})" if self.place else "")
+
+
+@functools.lru_cache(maxsize=None)
+def kernel_of(ptx: bytes, name: str, arch: str) -> lockwarp.Kernel:
+    """The kernel of a PTX text; the same one each time. Raises lockwarp.Error where it cannot run."""
+    return lockwarp.Module(ptx, arch=arch, name=f"{name}.ptx").kernel(name)
+
+
+def run(kernel, grid, block, shared, parameters, memory, cooperative=False, checks=""):
+    """Runs it in place: (Result, [Finding]). The trap, if any, is the result's.
+
+    checks: "", "all" or names with commas.
+    """
+    request = (grid, block, shared, parameters, memory, 0, 0, cooperative)
+    outcome = kernel._core.launch(request, checks)
+    if not checks:
+        return result_of(outcome, "return"), []
+    checked = _checked(outcome, "return")
+    found = [
+        Finding(c.name, c.is_fault, f.what, f.place, f.hint, kernel.name,
+                f.places[0].file if f.places else None, f.places[0].line if f.places else None,
+                f.line)
+        for c in checked.checks for f in c.findings
+    ]
+    return checked.result, found

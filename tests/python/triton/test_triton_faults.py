@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a kernel does wrong is named with its Python line."""
+
+import inspect
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+from triton_kernels import VERSION, add
+
+import lockwarp
+import lockwarp.triton as lt
+
+
+def line_of(kernel, text: str) -> int:
+    lines, first = inspect.getsourcelines(kernel.fn)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+def test_out_of_bounds_names_line_and_argument(sm_80):
+    x, y, out = torch.ones(100), torch.ones(128), torch.ones(128)
+    with pytest.raises(lockwarp.Trap) as caught:
+        add[(1,)](x, y, out, 128, BLOCK=128)
+    trap = caught.value
+    assert trap.kind == "out_of_bounds"
+    assert trap.source_line == line_of(add, "tl.load(x + at")
+    assert trap.source_file.endswith("triton_kernels.py")
+    assert "past the end of buffer 'x' (400 bytes)" in str(trap)
+    assert trap.address == x.data_ptr() + 400
+
+
+def test_a_view_may_touch_its_whole_storage_and_no_more(sm_80):
+    whole = torch.ones(256)
+    add[(1,)](whole[:128], whole[:128], torch.ones(256), 256, BLOCK=256)
+    with pytest.raises(lockwarp.Trap, match="out of bounds"):
+        add[(1,)](whole[128:], whole, torch.ones(256), 256, BLOCK=256)
+
+
+@triton.jit
+def _inner(x, i):
+    value = tl.load(x + i)
+    return value
+
+
+@triton.jit
+def _outer(x, out):
+    tl.store(out, _inner(x, 7))
+
+
+def test_a_function_that_was_inlined_has_its_own_line_and_that_of_the_call(sm_80):
+    with pytest.raises(lockwarp.Trap) as caught:
+        _outer[(1,)](torch.ones(4), torch.ones(1))
+    lines = [p.line for p in caught.value.places]
+    assert lines[0] == line_of(_inner, "tl.load")
+    if VERSION >= (3, 9):  # before, Triton's PTX does not say where it was called
+        assert line_of(_outer, "_inner(x, 7)") in lines[1:]
+
+
+@triton.jit
+def _asserting(x, n):
+    tl.device_assert(tl.load(x) < n, "x is too large")
+
+
+def test_an_assertion_that_fails(sm_80, capfd):
+    _asserting[(1,)](torch.zeros(1, dtype=torch.int32), 3, debug=True)
+    with pytest.raises(lockwarp.Trap, match="x is too large") as caught:
+        _asserting[(1,)](torch.full((1,), 4, dtype=torch.int32), 3, debug=True)
+    assert caught.value.source_line == line_of(_asserting, "device_assert")
+
+
+@triton.jit
+def _printing(x):
+    tl.device_print("value", tl.load(x + tl.program_id(0)))
+
+
+def test_device_print(sm_80, capfd):
+    _printing[(2,)](torch.tensor([41, 42], dtype=torch.int32))
+    out = capfd.readouterr().out.splitlines()
+    assert "pid (0, 0, 0) idx () value: 41" in out
+    assert "pid (1, 0, 0) idx () value: 42" in out
+
+
+@triton.jit
+def _early(source, out, N: tl.constexpr, STEPS: tl.constexpr):
+    at = tl.arange(0, N)
+    total = tl.zeros((N, N), dtype=tl.float32)
+    for k in range(STEPS):
+        tile = tl.load(source + k * N * N + at[:, None] * N + at[None, :])
+        total = tl.dot(tile, tile, total)
+    tl.store(out + at[:, None] * N + at[None, :], total)
+
+
+def test_a_pipeline_that_triton_made_passes_the_checks(sm_80):
+    source, out = torch.randn(4, 32, 32).half(), torch.zeros(32, 32)
+    with lt.check(raise_faults=True) as found:
+        _early[(1,)](source, out, N=32, STEPS=4, num_stages=3)
+    assert found.launches == 1 and not found.faults
+
+
+def test_check_needs_install():
+    with pytest.raises(lockwarp.Error, match="lt.install"):
+        with lt.check():
+            pass
+
+
+def test_cuda_without_a_gpu_gets_a_sentence(sm_80):
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(RuntimeError, match="Lockwarp.*map_cuda=True"):
+        torch.empty(3, device="cuda")
+
+
+def test_cuda_is_the_cpu_where_it_was_asked_for():
+    lt.install(arch="sm_80", map_cuda=True)
+    try:
+        x = torch.ones(8, device="cuda")
+        y = torch.ones(8).cuda()
+        z = torch.empty_like(x).to("cuda:0")
+        assert x.is_cuda and x.device.type == "cpu"
+        assert torch.cuda.is_available() and torch.cuda.get_device_capability() == (8, 0)
+        add[(1,)](x, y, z, 8, BLOCK=8)
+        torch.cuda.synchronize()
+        assert z.cpu().tolist() == [2.0] * 8
+        generator = torch.Generator(device="cuda").manual_seed(3)
+        assert isinstance(generator, torch.Generator)
+        assert torch.randn(2, device="cuda", generator=generator).shape == (2,)
+    finally:
+        lt.uninstall()
+    assert not torch.ones(1).is_cuda
