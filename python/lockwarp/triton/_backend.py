@@ -46,6 +46,7 @@ class Utils:
         return _machine.properties(self._driver.arch)
 
     def _load_4(self, name, ptx, shared, device):
+        ptx = _native.with_places(ptx)
         function = _native.kernel_of(ptx, name, self._driver.arch), ptx
         return function, function, _machine.registers(ptx), 0
 

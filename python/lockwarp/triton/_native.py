@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 
 import lockwarp
 from lockwarp.module import _checked, result_of
@@ -28,6 +29,19 @@ class Finding:
         where = f"{self.file}:{self.line}" if self.file else f"PTX line {self.ptx_line}"
         text = f"{where}: {self.kernel}: {self.what}"
         return text + (f" ({self.place})" if self.place else "")
+
+
+_ASSEMBLY = re.compile(rb"// begin inline asm\n.*?// end inline asm\n", re.DOTALL)
+_LOC = re.compile(rb"^\s*\.loc\s.*$", re.MULTILINE)
+
+
+def with_places(ptx: bytes) -> bytes:
+    """The PTX with the Python lines that its instructions come from.
+
+    Newer LLVM counts lines within inlined assembly, which Triton's loads and stores are: the second
+    line of it gets the line after the Python one. What stands before it holds for all of it. Lines
+    of the PTX stay what they are."""
+    return _ASSEMBLY.sub(lambda asm: _LOC.sub(b"", asm.group()), ptx)
 
 
 @functools.lru_cache(maxsize=None)

@@ -183,7 +183,8 @@ def test_functions_of_libdevice_and_of_the_machine(arch):
         (2, numpy.exp(exact) + numpy.log(exact + 2), 2e-6),
     ):
         assert numpy.abs(out[row].double().numpy() - expected).max() < bound
-    assert torch.equal(out[3], (x + 1.0).sqrt())
+    # numpy's square root is rounded exactly; torch's need not be.
+    assert numpy.array_equal(out[3].numpy(), numpy.sqrt((x + 1.0).numpy()))
 
 
 @triton.jit

@@ -37,13 +37,6 @@ def _leaky(x):
     return tl.where(x >= 0, x, 0.01 * x)
 
 
-@triton.autotune(
-    configs=[
-        triton.Config({"BM": 32, "BN": 32, "BK": 32, "GROUP": 2}, num_stages=2, num_warps=2),
-        triton.Config({"BM": 32, "BN": 64, "BK": 32, "GROUP": 2}, num_stages=3, num_warps=4),
-    ],
-    key=["M", "N", "K"],
-)
 @triton.jit
 def _activated(
     a, b, c, M, N, K,
@@ -76,17 +69,22 @@ def _activated(
 
 
 def test_autotuned_matmul_with_an_activation(arch):
+    configs = [
+        triton.Config({"BM": 32, "BN": 32, "BK": 32, "GROUP": 2}, num_stages=2, num_warps=2),
+        triton.Config({"BM": 32, "BN": 64, "BK": 32, "GROUP": 2}, num_stages=3, num_warps=4),
+    ]
+    tuned = triton.autotune(configs=configs, key=["M", "N", "K"])(_activated)
     M, N, K = 90, 100, 72
     a, b = torch.randn(M, K).half(), torch.randn(K, N).half()
     c = torch.zeros(M, N).half()
-    _activated[lambda m: (triton.cdiv(M, m["BM"]) * triton.cdiv(N, m["BN"]),)](
+    tuned[lambda m: (triton.cdiv(M, m["BM"]) * triton.cdiv(N, m["BN"]),)](
         a, b, c, M, N, K, ACTIVATION="leaky"
     )
     exact = torch.nn.functional.leaky_relu(a.double() @ b.double(), 0.01)
     # Half a unit of f16, and f32's sums under it.
     bound = exact.abs() * 2.0**-11 + 1e-3
     assert ((c.double() - exact).abs() <= bound).all()
-    assert _activated.best_config.kwargs["BN"] in (32, 64)
+    assert tuned.best_config.kwargs["BN"] in (32, 64)
 
 
 @triton.jit
