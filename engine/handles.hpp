@@ -2,6 +2,7 @@
 // What stands behind the handles of the C face.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "emu/exec/ready.hpp"
 #include "emu/isa/resolve.hpp"
 #include "emu/ptx/source_map.hpp"
 #include "emu/ptx/tree.hpp"
@@ -33,11 +35,26 @@ struct lockwarp_context {
     std::shared_ptr<lockwarp::engine::ContextState> state;
 };
 
+namespace lockwarp::engine {
+
+// An operation in the text and in the source.
+struct Spelled {
+    std::string text;
+    std::string function;
+    ptx::SourcePlace source;
+};
+
+}  // namespace lockwarp::engine
+
 struct lockwarp_kernel {
     const lockwarp_module* module = nullptr;
     lockwarp::isa::Program program;  // without images: the module has the variables
     std::vector<std::string> parameter_types;
     std::vector<const lockwarp::ptx::Variable*> declared;  // the parameters in the tree
+    mutable std::mutex mutex;                              // of `ready`
+    mutable std::array<std::shared_ptr<const lockwarp::exec::Ready>, 4> ready;
+    mutable std::once_flag spelled_once;
+    mutable std::vector<lockwarp::engine::Spelled> spelled;  // by operation, once asked for
 };
 
 struct lockwarp_module {

@@ -5,9 +5,9 @@
 #include <exception>
 #include <thread>
 
-#include "emu/exec/grid.hpp"
 #include "engine/error.hpp"
 #include "engine/handles.hpp"
+#include "engine/observe.hpp"
 #include "engine/report.hpp"
 #include "engine/structs.hpp"
 
@@ -53,8 +53,18 @@ warp::Launch launch_of(const lockwarp_launch_options& o, const lockwarp_module& 
     return l;
 }
 
+// The kernel for launches with these options; made once.
+const exec::Ready& ready_for(const lockwarp_kernel& kernel, const warp::Launch& l) {
+    const std::lock_guard lock(kernel.mutex);
+    std::shared_ptr<const exec::Ready>& ready =
+        kernel.ready[(l.plain_arithmetic ? 1 : 0) + (l.fold_constants ? 2 : 0)];
+    if (ready == nullptr)
+        ready = exec::make_ready(kernel.program, l.plain_arithmetic, l.fold_constants);
+    return *ready;
+}
+
 // Runs on another thread; this one asks now and then whether to go on.
-warp::Result run_polled(const isa::Program& program, warp::Launch& launch,
+warp::Result run_polled(const exec::Ready& ready, warp::Launch& launch,
                         const lockwarp_launch_options& o) {
     std::atomic<bool> wanted{false};
     const std::atomic<bool>* const also = launch.stop;
@@ -66,7 +76,7 @@ warp::Result run_polled(const isa::Program& program, warp::Launch& launch,
     bool done = false;
     std::thread runner([&] {
         try {
-            result = exec::launch(program, launch);
+            result = exec::launch(ready, launch);
         } catch (...) {
             thrown = std::current_exception();
         }
@@ -114,11 +124,14 @@ lockwarp_status lockwarp_launch(const lockwarp_kernel* kernel,
             for (size_t i = 0; i < o.range_count; ++i) with_own.push_back(checked(o.ranges[i]));
             launch.buffers = buffers_of(with_own);
         }
+        if (!is_known(o.observer)) fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_launch: observer");
+        Listener listener(*kernel, taken(o.observer));
+        if (o.observer != nullptr) launch.observers = {&listener};
         auto out = std::make_unique<lockwarp_result>();
         out->grid = launch.grid;
         out->block = launch.block;
-        out->of =
-            o.poll != nullptr ? run_polled(program, launch, o) : exec::launch(program, launch);
+        const exec::Ready& ready = ready_for(*kernel, launch);
+        out->of = o.poll != nullptr ? run_polled(ready, launch, o) : exec::launch(ready, launch);
         if (out->of.refusal) fail(LOCKWARP_REFUSED, program.entry + ": " + out->of.refusal->what);
         lockwarp_status status = LOCKWARP_OK;
         if (out->of.trap) {

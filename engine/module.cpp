@@ -7,6 +7,7 @@
 #include "emu/ptx/parser.hpp"
 #include "engine/error.hpp"
 #include "engine/handles.hpp"
+#include "engine/observe.hpp"
 #include "engine/structs.hpp"
 
 using namespace lockwarp;
@@ -97,21 +98,6 @@ std::unique_ptr<lockwarp_kernel> make_kernel(lockwarp_module& m, std::string_vie
     for (const isa::Parameter& p : kernel->program.parameters)
         kernel->parameter_types.emplace_back(isa::row(p.type).name.substr(1));
     return kernel;
-}
-
-const char* pointer_space(const ptx::Variable& v) {
-    switch (v.pointer_space) {
-        case ptx::Space::global:
-            return "global";
-        case ptx::Space::shared:
-            return "shared";
-        case ptx::Space::local:
-            return "local";
-        case ptx::Space::const_:
-            return "const";
-        default:
-            return "";
-    }
 }
 
 }  // namespace
@@ -237,6 +223,6 @@ lockwarp_status lockwarp_kernel_parameter(const lockwarp_kernel* kernel, size_t 
     const ptx::Variable& v = *kernel->declared[index];
     give(out,
          {sizeof *out, p.name.c_str(), kernel->parameter_types[index].c_str(), p.offset, p.bytes,
-          p.alignment, p.is_array, v.is_pointer, v.pointer_alignment, pointer_space(v)});
+          p.alignment, p.is_array, v.is_pointer, v.pointer_alignment, space_name(v.pointer_space)});
     return LOCKWARP_OK;
 }

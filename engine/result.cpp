@@ -5,6 +5,7 @@
 
 #include "emu/ptx/printer.hpp"
 #include "engine/error.hpp"
+#include "engine/observe.hpp"
 #include "engine/report.hpp"
 #include "engine/structs.hpp"
 
@@ -27,27 +28,6 @@ Three thread_of(const warp::Dim3& block, uint32_t warp, uint32_t lane) {
 std::string shown(const Three& d) {
     return "(" + std::to_string(d[0]) + ", " + std::to_string(d[1]) + ", " + std::to_string(d[2]) +
            ")";
-}
-
-const char* space_name(ptx::Space space) {
-    switch (space) {
-        case ptx::Space::none:
-        case ptx::Space::reg:
-        case ptx::Space::sreg:
-        case ptx::Space::tex:
-            return "";
-        case ptx::Space::const_:
-            return "const";
-        case ptx::Space::global:
-            return "global";
-        case ptx::Space::local:
-            return "local";
-        case ptx::Space::param:
-            return "param";
-        case ptx::Space::shared:
-            return "shared";
-    }
-    return "";
 }
 
 // The number of a kind is the same on both sides.

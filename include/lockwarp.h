@@ -254,6 +254,86 @@ LOCKWARP_API lockwarp_status lockwarp_kernel_get_info(const lockwarp_kernel *ker
 LOCKWARP_API lockwarp_status lockwarp_kernel_parameter(const lockwarp_kernel *kernel, size_t index,
                                                        lockwarp_parameter *out);
 
+/*
+ * The kernel as it is executed: its instructions, then those of the functions it may call, each
+ * function with an end of its own. Events name them by their number.
+ */
+typedef struct lockwarp_instruction {
+    size_t struct_size;
+    const char *opcode;   /* "ld" */
+    const char *text;     /* "ld.global.u32 %r1, [%rd2];"; of the end of a function empty */
+    const char *function; /* that it stands in, as the module has it */
+    uint32_t line;        /* in the PTX, from 1 */
+    uint32_t column;      /* from 1, in bytes */
+    const char *file;     /* of the source (.loc), innermost where it was inlined; may be empty */
+    uint32_t source_line; /* from 1; 0: not known */
+    uint32_t source_column; /* from 1; 0: not known */
+} lockwarp_instruction;
+
+LOCKWARP_API size_t lockwarp_kernel_instructions(const lockwarp_kernel *kernel);
+/* LOCKWARP_NOT_FOUND from the count on. */
+LOCKWARP_API lockwarp_status lockwarp_kernel_instruction(const lockwarp_kernel *kernel,
+                                                         size_t index, lockwarp_instruction *out);
+
+/* ---- Observers ---- */
+
+/* An instruction that a warp has retired. A place in a run is (CTA, warp, step). */
+typedef struct lockwarp_retired {
+    size_t struct_size;
+    const lockwarp_kernel *kernel;
+    uint64_t cta_index;   /* x fastest */
+    uint32_t cta[3];      /* %ctaid */
+    uint32_t warp;        /* of the CTA */
+    uint64_t step;        /* instructions that the warp retired before this one */
+    uint32_t instruction; /* lockwarp_kernel_instruction */
+    uint32_t line;        /* in the PTX, from 1 */
+    uint32_t active;      /* lanes that reached it, by bits */
+    uint32_t executed;    /* lanes whose guard was true: part of active */
+    uint32_t undefined;   /* part of executed: results that the manual leaves undefined */
+    uint32_t reserved;    /* 0 */
+} lockwarp_retired;
+
+/* A register that it wrote, after it. */
+typedef struct lockwarp_written {
+    size_t struct_size;
+    const char *name; /* "%r1" */
+    const char *type; /* "u32", "f16", "pred" */
+    uint32_t bits;    /* 1: a predicate, `values` is one uint32_t, lane by bit; 8 to 32: 32
+                         uint32_t, lane by lane; 64: 32 uint64_t */
+    uint32_t half;    /* of a .b128 register, which is two of 64 bits: 1 low, 2 high; else 0 */
+    const void *values;
+} lockwarp_written;
+
+/*
+ * Memory that it touched. cp.async and atom have two: the source, or a load, and then the
+ * destination; wmma.load and wmma.store up to 16.
+ */
+typedef struct lockwarp_accessed {
+    size_t struct_size;
+    const char *space;       /* "global", "shared", "local", "param", "const" */
+    int32_t store;           /* 0: a load */
+    uint32_t lanes;          /* that touched something, by bits */
+    const uint64_t *address; /* of 32 lanes, in the space; of those in `lanes` */
+    const uint8_t *bytes;    /* of 32 lanes: how many from there on; likewise */
+} lockwarp_accessed;
+
+/*
+ * Who hears what a launch does; each function may be NULL. For an instruction `accessed` is called
+ * for each access, then `written` for each register, then `retired`. The calls of one CTA come one
+ * after another, in the order of its run; those of several overlap unless
+ * lockwarp_launch_options::threads is 1. Structures and pointers are good during the call alone.
+ * Nothing here changes the run. A function must not throw, nor leave by longjmp.
+ */
+typedef struct lockwarp_observer {
+    size_t struct_size;
+    void *user;
+    void (*retired)(void *user, const lockwarp_retired *at);
+    void (*written)(void *user, const lockwarp_retired *at, const lockwarp_written *what);
+    void (*accessed)(void *user, const lockwarp_retired *at, const lockwarp_accessed *what);
+    void (*cta_began)(void *user, uint64_t cta_index);
+    void (*cta_ended)(void *user, uint64_t cta_index);
+} lockwarp_observer;
+
 /* ---- Launches ---- */
 
 /*
@@ -302,6 +382,7 @@ typedef struct lockwarp_launch_options {
     uint64_t heap_bytes;     /* that malloc in the kernel shares out; 0: 8 MB */
     uint64_t first_cta;      /* a part of the grid: CTAs [first_cta, first_cta + ctas), x fastest */
     uint64_t ctas;           /* 0: all that follow */
+    const lockwarp_observer *observer; /* may be NULL, which costs nothing */
 } lockwarp_launch_options;
 
 /*
@@ -415,6 +496,89 @@ LOCKWARP_API lockwarp_status lockwarp_result_printed(const lockwarp_result *resu
 LOCKWARP_API size_t lockwarp_result_folded_count(const lockwarp_result *result);
 LOCKWARP_API lockwarp_status lockwarp_result_folded(const lockwarp_result *result, size_t index,
                                                     lockwarp_folded *out);
+
+/* ---- Matrix instructions without a kernel ---- */
+
+/*
+ * A variant of mma (dense, sparse, block-scaled) or wmma.mma. Matrices are arrays as the PTX manual
+ * writes them, row by row, whatever .row and .col the variant has: A (m, k), of a sparse one
+ * (m, stored_k), B (k, n), C and D (m, n). Elements of 8 bits and more are little-endian (tf32: the
+ * 32 bits of an f32); of 6 bits a byte each, in its low bits; of 4 and 1 bit packed, low bits
+ * first, or with LOCKWARP_MMA_BYTES a byte each.
+ */
+typedef struct lockwarp_mma_info {
+    size_t struct_size;
+    const char *key;    /* "mma.m16n8k16.f32.f16.f16.f32" */
+    const char *a_type; /* "f16" */
+    const char *b_type;
+    const char *c_type;
+    const char *d_type;
+    uint32_t m, n, k;
+    uint32_t stored_k; /* of A: k / 2 of a sparse one */
+    uint32_t groups;   /* of metadata in a row of A; 0: not sparse */
+    uint32_t scales;   /* factors of a row of A and of a column of B; 0: none */
+    const char *scale_type; /* "ue8m0", "ue4m3"; empty: none */
+    int32_t satfinite;      /* LOCKWARP_MMA_SATFINITE is allowed */
+    uint32_t target;        /* the least architecture: 80 is sm_80 */
+    const char *evidence;   /* of its bits on the architecture asked for: "measured", ...; else empty */
+    const char *source;     /* the GPU or publication that it rests on; else empty */
+} lockwarp_mma_info;
+
+LOCKWARP_API size_t lockwarp_mma_count(void);
+/* LOCKWARP_NOT_FOUND from lockwarp_mma_count() on. evidence and source are empty. */
+LOCKWARP_API lockwarp_status lockwarp_mma_at(size_t index, lockwarp_mma_info *out);
+/*
+ * The variant of that key, which may lack its first words ("m16n8k16.f32.f16.f16.f32"). arch: one
+ * that shall have it; may be NULL. Errors: LOCKWARP_NOT_FOUND with the nearest keys,
+ * LOCKWARP_UNSUPPORTED where the architecture does not have it.
+ */
+LOCKWARP_API lockwarp_status lockwarp_mma_find(const char *key, const char *arch,
+                                               lockwarp_mma_info *out, lockwarp_error **error);
+
+/* lockwarp_mma_operands::flags */
+enum {
+    LOCKWARP_MMA_SATFINITE = 1, /* .satfinite, where the variant may have it */
+    LOCKWARP_MMA_BYTES = 2      /* elements of 4 and 1 bit have a byte each, in its low bits */
+};
+
+/* A stride: all products have the same operand. */
+#define LOCKWARP_SAME INT64_MIN
+
+/*
+ * `batch` products. A stride is the bytes from an operand of one product to that of the next; 0:
+ * one behind the other, without gaps. D may be C, with the same stride; else it overlaps nothing.
+ */
+typedef struct lockwarp_mma_operands {
+    size_t struct_size;
+    uint64_t batch;
+    const void *a;
+    const void *b;
+    const void *c; /* NULL: zeros */
+    void *d;
+    int64_t a_stride, b_stride, c_stride, d_stride;
+    /*
+     * Of a sparse A, m * groups bytes: of each the low two bits are the place of the group's first
+     * unit, the next two that of its second (PTX manual, "Sparse matrix storage").
+     */
+    const uint8_t *metadata;
+    int64_t metadata_stride;
+    /* Of a block-scaled one: m * scales bytes, row by row, and n * scales, column by column. */
+    const uint8_t *a_scales;
+    const uint8_t *b_scales;
+    int64_t a_scales_stride, b_scales_stride;
+    uint32_t flags;
+    uint32_t threads;    /* of the CPU; 0: all cores */
+    lockwarp_stop *stop; /* may be NULL; D is then written in part */
+} lockwarp_mma_operands;
+
+/*
+ * D = A * B + C, each product with the bits that the instruction gives on the architecture. Errors:
+ * those of lockwarp_mma_find, LOCKWARP_INVALID_ARGUMENT (an operand that is missing, flags that the
+ * variant does not have, D written twice), LOCKWARP_STOPPED.
+ */
+LOCKWARP_API lockwarp_status lockwarp_mma(const char *key, const char *arch,
+                                          const lockwarp_mma_operands *operands,
+                                          lockwarp_error **error);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@
 #include "emu/exec/listeners.hpp"
 #include "emu/exec/ordered.hpp"
 #include "emu/exec/parallel.hpp"
+#include "emu/exec/ready.hpp"
 #include "emu/exec/turns.hpp"
 
 namespace lockwarp::exec {
@@ -209,7 +210,26 @@ void add(warp::Result& result, Part& part) {
 
 }  // namespace
 
+std::shared_ptr<const Ready> make_ready(const isa::Program& program, bool plain_arithmetic,
+                                        bool fold_constants) {
+    auto ready = std::make_shared<Ready>();
+    std::vector<std::string> missing = bind(program, plain_arithmetic, ready->code);
+    if (!missing.empty()) {
+        ready->missing = std::move(missing[0]);
+    } else if (fold_constants) {
+        ready->folded = find_folded(program);
+        apply_folded(ready->folded, ready->code);
+    }
+    return ready;
+}
+
 warp::Result launch(const isa::Program& program, const warp::Launch& launch) {
+    return exec::launch(*make_ready(program, launch.plain_arithmetic, launch.fold_constants),
+                        launch);
+}
+
+warp::Result launch(const Ready& ready, const warp::Launch& launch) {
+    const isa::Program& program = *ready.code.program;
     warp::Result result;
     // The module's own variables are one more buffer, fresh where the caller keeps none.
     std::vector<uint8_t> fresh;
@@ -241,16 +261,16 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch) {
         result.refusal = {std::move(why)};
         return result;
     }
-    Code code;
-    if (std::vector<std::string> missing = bind(program, launch.plain_arithmetic, code);
-        !missing.empty()) {
-        result.refusal = {missing[0]};
+    if (!ready.missing.empty()) {
+        result.refusal = {ready.missing};
         return result;
     }
-    if (launch.fold_constants) {
-        result.folded = find_folded(program);
-        apply_folded(result.folded, code);
-    }
+    result.folded = ready.folded;
+    // An oracle's order is of this launch alone; the steps' plans stay those of `ready`.
+    Code ordered;
+    if (launch.oracle != nullptr) ordered = ready.code;
+    const bool is_ordered = make_ordered(ordered, launch);
+    const Code& code = is_ordered ? ordered : ready.code;
 
     const uint64_t rest = launch.grid.count() - launch.first_cta;
     const uint64_t ctas = launch.ctas == 0 ? rest : std::min(launch.ctas, rest);
@@ -261,7 +281,7 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch) {
               heap,
               Handover(launch.observers, launch.first_cta),
               Turns(launch.first_cta, launch.first_cta + ctas, resident)};
-    grid.ordered = make_ordered(code, launch);
+    grid.ordered = is_ordered;
     const auto workers =
         grid.ordered
             ? 1u
