@@ -20,4 +20,8 @@ foreach(target nanobind-static nanobind-static-abi3)
     set_target_properties(${target} PROPERTIES SYSTEM ON)
   endif()
 endforeach()
+# What type checkers read of it.
+nanobind_add_stub(lockwarp_python_stub MODULE _core OUTPUT ${PROJECT_BINARY_DIR}/_core.pyi
+                  PYTHON_PATH $<TARGET_FILE_DIR:lockwarp_python> DEPENDS lockwarp_python)
+install(FILES ${PROJECT_BINARY_DIR}/_core.pyi DESTINATION lockwarp COMPONENT lockwarp_python)
 install(TARGETS lockwarp_python LIBRARY DESTINATION lockwarp COMPONENT lockwarp_python)

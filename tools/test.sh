@@ -13,7 +13,7 @@ case $what in
     *) echo "usage: tools/test.sh [all|release|asan]" >&2; exit 2 ;;
 esac
 scripts/setup.sh test
-[ "$what" != all ] || for step in browser fuzz package; do scripts/setup.sh "$step"; done
+[ "$what" != all ] || for step in browser fuzz package python; do scripts/setup.sh "$step"; done
 scripts/check_format.sh
 scripts/check_rooms.sh
 scripts/check_licenses.sh
@@ -39,3 +39,5 @@ esac
 [ "$what" != all ] || scripts/fuzz_inputs.sh 10 parse resolve run || [ $? -eq 77 ]
 # Others' use of it: installed, as a part of another project, as Debian packages.
 [ "$what" != all ] || scripts/try_package.sh
+# The Python package, where pip reaches a package index.
+[ "$what" != all ] || scripts/try_python.sh || [ $? -eq 77 ]

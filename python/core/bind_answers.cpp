@@ -19,16 +19,15 @@ namespace nb = nanobind;
 namespace {
 
 // (the answer in one line, text, HTML, JSON)
-nb::object answer_object(const lanes::Answer& a) {
+nb::tuple answer_object(const lanes::Answer& a) {
     if (!a.error.empty()) throw Failure(a.error);
     return nb::make_tuple(a.line, lanes::render(a, lanes::Format::text).value_or(""),
                           lanes::render(a, lanes::Format::html).value_or(""),
                           lanes::render(a, lanes::Format::json).value_or(""));
 }
 
-nb::object explain(const std::string& name, unsigned row, unsigned column, const std::string& archs,
-                   const std::string& a, const std::string& b, const std::string& c,
-                   uint64_t seed) {
+nb::tuple explain(const std::string& name, unsigned row, unsigned column, const std::string& archs,
+                  const std::string& a, const std::string& b, const std::string& c, uint64_t seed) {
     const bool one = !archs.empty() && archs.find(',') == std::string::npos && archs != "all";
     const lanes::Instruction i = instruction_named(name, one ? archs : "");
     std::vector<lanes::Product> products;
@@ -43,8 +42,8 @@ nb::object explain(const std::string& name, unsigned row, unsigned column, const
     return answer_object(out);
 }
 
-nb::object equivalent(const std::string& x, const std::string& y, const std::string& archs,
-                      uint64_t tries) {
+nb::tuple equivalent(const std::string& x, const std::string& y, const std::string& archs,
+                     uint64_t tries) {
     const auto own = [](const std::string& name) { return name.find('@') != std::string::npos; };
     const lanes::Instruction first = instruction_named(x, "");
     const lanes::Instruction second = instruction_named(y, "");
@@ -62,8 +61,8 @@ nb::object equivalent(const std::string& x, const std::string& y, const std::str
     return answer_object(lanes::equivalent(pairs, tries));
 }
 
-nb::object banks(const std::string& name, const std::string& address,
-                 std::optional<uint32_t> stride, const std::string& swizzle, unsigned unit) {
+nb::tuple banks(const std::string& name, const std::string& address, std::optional<uint32_t> stride,
+                const std::string& swizzle, unsigned unit) {
     std::string error;
     const auto access = lanes::access_named(name, error);
     if (!access) throw Failure(error);
@@ -82,12 +81,12 @@ nb::object banks(const std::string& name, const std::string& address,
     return answer_object(lanes::banks(*access, p));
 }
 
-nb::object info(const std::string& name, const std::string& arch) {
+nb::tuple info(const std::string& name, const std::string& arch) {
     return answer_object(lanes::info(instruction_named(name, arch)));
 }
 
-nb::object compatible(const std::string& from, const std::string& x, const std::string& to,
-                      const std::string& y, const std::string& arch) {
+nb::tuple compatible(const std::string& from, const std::string& x, const std::string& to,
+                     const std::string& y, const std::string& arch) {
     return answer_object(
         lanes::compatible(instruction_named(x, arch), from, instruction_named(y, arch), to));
 }

@@ -45,9 +45,9 @@ nb::dict result_dict(const validate::CaseResult& r, const gpu::Device& device) {
 }
 
 // (None, text, JSON), or (outcome, "", "") of a program that faults.
-nb::object time(const Kernel& kernel, const RequestArguments& arguments,
-                const std::vector<Pointer>& pointers, const std::string& machine, bool all,
-                unsigned lines) {
+nb::tuple time(const Kernel& kernel, const RequestArguments& arguments,
+               const std::vector<Pointer>& pointers, const std::string& machine, bool all,
+               unsigned lines) {
     const Request request = request_of(arguments);
     TimedLaunch done;
     std::string text, json;
@@ -62,8 +62,8 @@ nb::object time(const Kernel& kernel, const RequestArguments& arguments,
                           "", "");
 }
 
-nb::object validated(const Kernel& kernel, const RequestArguments& arguments,
-                     const std::vector<Pointer>& pointers, unsigned gpu) {
+nb::dict validated(const Kernel& kernel, const RequestArguments& arguments,
+                   const std::vector<Pointer>& pointers, unsigned gpu) {
     const Request request = request_of(arguments);
     Validated done;
     interruptible([&](const std::atomic<bool>& stop) {
@@ -75,8 +75,8 @@ nb::object validated(const Kernel& kernel, const RequestArguments& arguments,
     return out;
 }
 
-nb::object run(const std::string& path, const std::string& arch, const std::string& checks,
-               unsigned threads, uint64_t max_steps) {
+nb::tuple run(const std::string& path, const std::string& arch, const std::string& checks,
+              unsigned threads, uint64_t max_steps) {
     FileOutcome done;
     interruptible([&](const std::atomic<bool>& stop) {
         done = run_file(path, arch, checks, threads, max_steps == 0 ? UINT64_MAX : max_steps, stop);
@@ -92,7 +92,7 @@ nb::object run(const std::string& path, const std::string& arch, const std::stri
                           expectations);
 }
 
-nb::object replay(const std::string& path, unsigned threads) {
+nb::dict replay(const std::string& path, unsigned threads) {
     Replayed done;
     interruptible([&](const std::atomic<bool>& stop) { done = replay_file(path, threads, stop); });
     return result_dict(done.result, done.device);

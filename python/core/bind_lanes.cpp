@@ -15,7 +15,7 @@ namespace nb = nanobind;
 
 namespace {
 
-nb::object operand_object(const lanes::Operand& o) {
+nb::dict operand_object(const lanes::Operand& o) {
     nb::dict d;
     d["name"] = o.name;
     d["type"] = std::string(isa::row(o.type).name.substr(isa::row(o.type).name.empty() ? 0 : 1));
@@ -39,7 +39,7 @@ nb::object operand_object(const lanes::Operand& o) {
     return d;
 }
 
-nb::object instruction(const std::string& name, const std::string& arch) {
+nb::dict instruction(const std::string& name, const std::string& arch) {
     const lanes::Instruction i = instruction_named(name, arch);
     nb::dict d;
     d["key"] = i.key;

@@ -21,8 +21,8 @@ namespace nb = nanobind;
 
 namespace {
 
-nb::object launch(const Kernel& kernel, const RequestArguments& arguments,
-                  const std::string& checks) {
+nb::tuple launch(const Kernel& kernel, const RequestArguments& arguments,
+                 const std::string& checks) {
     const Request request = request_of(arguments);
     const std::vector<const check::CheckRow*> rows = checks_named(checks);
     Outcome outcome;

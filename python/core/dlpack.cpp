@@ -24,14 +24,29 @@ struct Tensor {
     uint64_t byte_offset;
 };
 
-// (address of the first element, shape, strides in bytes, bytes of an element)
-nb::object memory_of(nb::object capsule) {
-    const auto* const t =
-        static_cast<const Tensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
-    if (t == nullptr) {
-        PyErr_Clear();
-        throw Failure("the DLPack capsule is none that is understood here");
+// What a capsule "dltensor_versioned" holds, of DLPack 1.0 and later.
+struct Versioned {
+    uint32_t major, minor;
+    void* context;
+    void (*deleter)(Versioned*);
+    uint64_t flags;
+    Tensor tensor;
+};
+constexpr uint64_t read_only_flag = 1;
+
+// (address of the first element, shape, strides in bytes, bytes of an element, read-only)
+nb::tuple memory_of(const nb::capsule& capsule) {
+    const Tensor* t = nullptr;
+    bool read_only = false;
+    if (PyCapsule_IsValid(capsule.ptr(), "dltensor") != 0) {
+        t = static_cast<const Tensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+    } else if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") != 0) {
+        const auto* const v = static_cast<const Versioned*>(
+            PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
+        if (v->major == 1) t = &v->tensor;
+        read_only = (v->flags & read_only_flag) != 0;
     }
+    if (t == nullptr) throw Failure("the DLPack capsule is none that is understood here");
     const int64_t item = (int64_t{t->bits} * t->lanes + 7) / 8;
     nb::list shape, strides;
     int64_t row_by_row = item;
@@ -41,7 +56,7 @@ nb::object memory_of(nb::object capsule) {
         row_by_row *= t->shape[i];
     }
     return nb::make_tuple(reinterpret_cast<uint64_t>(t->data) + t->byte_offset, nb::tuple(shape),
-                          nb::tuple(strides), item);
+                          nb::tuple(strides), item, read_only);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace nb = nanobind;
 
 namespace {
 
-nb::object place_object(const ptx::SourcePlace& p) {
+nb::tuple place_object(const ptx::SourcePlace& p) {
     return nb::make_tuple(p.file, p.line, p.column, p.function);
 }
 
@@ -71,8 +71,8 @@ nb::list findings_list(const isa::Program& program, const ptx::SourceMap& source
 
 }  // namespace
 
-nb::object outcome_object(const isa::Program& program, const ptx::SourceMap& places,
-                          const Outcome& o) {
+nb::tuple outcome_object(const isa::Program& program, const ptx::SourceMap& places,
+                         const Outcome& o) {
     const warp::Statistics& s = o.result.statistics;
     nb::list printed;
     for (const warp::Printed& p : o.result.printed)

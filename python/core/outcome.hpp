@@ -9,7 +9,7 @@
 namespace lockwarp::python {
 
 // (statistics, printed, printed bytes lost, trap or None, findings)
-nanobind::object outcome_object(const isa::Program& program, const ptx::SourceMap& places,
-                                const Outcome& outcome);
+nanobind::tuple outcome_object(const isa::Program& program, const ptx::SourceMap& places,
+                               const Outcome& outcome);
 
 }  // namespace lockwarp::python

@@ -142,11 +142,12 @@ def explain(instruction: str, row: int, column: int, *, a: Any = None, b: Any = 
 
     one = _archs(arch)
     operands = named(instruction, one if one != "all" and "," not in one else "").operands
-    texts = [_values(x, operands[name].type, name.lower())
-             for name, x in (("A", a), ("B", b), ("C", c))]
+    a_text, b_text, c_text = (_values(x, operands[name].type, name.lower())
+                              for name, x in (("A", a), ("B", b), ("C", c)))
     if row < 0 or column < 0:
         raise ArgumentError(f"D[{row}][{column}] is outside")
-    return _answer(Explanation, _core.explain(instruction, row, column, one, *texts, seed))
+    return _answer(Explanation, _core.explain(instruction, row, column, one, a_text, b_text,
+                                         c_text, seed))
 
 
 def equiv(x: str, y: str, *, arch: str | Iterable[str] = "", tries: int = 100_000) -> Equivalence:

@@ -67,8 +67,12 @@ def memory_of(x: Any, name: str) -> Memory:
     if device[0] not in _HOST:
         raise ArgumentError(f"{name} is not in the host's memory (DLPack device {device[0]}): "
                             "give a CPU array")
-    address, shape, strides, item = _core.dlpack(x.__dlpack__())
-    return Memory(address, *_extent(address, shape, strides, item), False)
+    try:
+        capsule = x.__dlpack__(max_version=(1, 0))  # which says whether it is read-only
+    except TypeError:
+        capsule = x.__dlpack__()
+    address, shape, strides, item, read_only = _core.dlpack(capsule)
+    return Memory(address, *_extent(address, shape, strides, item), read_only)
 
 
 def as_numpy(x: Any, name: str) -> np.ndarray[Any, Any]:

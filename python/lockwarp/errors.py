@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from .module import Result
 
 Error = _core.Error
-"""What is wrong with a module, a launch or a question, in the program's own sentence."""
+Error.__doc__ = "What is wrong with a module, a launch or a question, in the program's sentence."
 
 NoGpu = _core.NoGpu
-"""There is no GPU on this machine. An :class:`Error`; the program's exit status 77."""
+NoGpu.__doc__ = "There is no GPU on this machine. An Error; the program's exit status is 77 then."
 
 
 class ArgumentError(Error, TypeError, ValueError):

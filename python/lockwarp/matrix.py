@@ -73,16 +73,16 @@ def mma(instruction: str, a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None
     count = int(np.prod(batch, dtype=np.int64))
     _, ptx, rows, columns, _ = output
     out = np.empty((*batch, rows, columns), types.bits_dtype(ptx))
-    given = []
+    places: list[tuple[int, int]] = []
     kept = []
     for (_, _, m, n, _), x in zip(inputs, arrays):
         if x.ndim > 2 and x.shape[:-2] != batch:
             x = np.ascontiguousarray(np.broadcast_to(x, (*batch, m, n)))
         kept.append(x)
-        given.append((_address(x), x.itemsize * m * n if x.ndim > 2 else 0))
-    given.append((_address(out), out.itemsize * rows * columns))
+        places.append((_address(x), x.itemsize * m * n if x.ndim > 2 else 0))
+    places.append((_address(out), out.itemsize * rows * columns))
     if count:
-        product.run(given, count, threads)
+        product.run(places, count, threads)
     return types.from_bits(out, ptx)
 
 

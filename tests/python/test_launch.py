@@ -222,12 +222,15 @@ class Interface:
 class Capsule:
     """Only DLPack."""
 
-    def __init__(self, array, device=None):
+    def __init__(self, array, device=None, versioned=False):
         self.array = array
         self.device = device
+        self.versioned = versioned
 
-    def __dlpack__(self, stream=None):
-        return self.array.__dlpack__()
+    def __dlpack__(self, **options):
+        if options and not self.versioned:
+            raise TypeError("an exporter of before DLPack 1.0")
+        return self.array.__dlpack__(**options)
 
     def __dlpack_device__(self):
         return self.device or self.array.__dlpack_device__()
@@ -242,6 +245,11 @@ def test_other_arrays(axpy, wrap):
     with pytest.raises(lw.Trap):
         axpy[2, 32](wrap(np.zeros(64, np.float32)), wrap(y[:, :8]), 1.0, 57)
     if wrap is Capsule:
+        fixed = np.zeros(64, np.float32)
+        fixed.flags.writeable = False
+        if np.__version__ >= "2.1":  # older ones do not export it
+            with pytest.raises(lw.ArgumentError, match="read-only"):
+                axpy[1, 32](Capsule(fixed, versioned=True), y, 1.0, 1)
         with pytest.raises(lw.ArgumentError, match="not in the host's memory"):
             axpy[1, 32](wrap(x, (2, 0)), y, 1.0, 1)
 
