@@ -24,6 +24,8 @@ constexpr std::string_view same_sign =
     "takes a register that copysign had twice for 0 in the xor or and that follows";
 constexpr std::string_view cnot_truth =
     "converts the truth for what cnot gave, where another cnot reads it";
+constexpr std::string_view whole_register =
+    "looks at 32 bits for cnot.b16 of what set gave, the upper half of which is another value's";
 constexpr std::string_view by_reciprocal =
     "multiplies by what rcp.approx is of, in place of div.approx by its result";
 constexpr std::string_view by_one =
@@ -107,6 +109,18 @@ constexpr auto rows = std::to_array<CompilerRow>({
      .source = Op::cnot,
      .source_type = Type::b16,
      .result_from = Type::bf16},
+    {.what = whole_register,
+     .test = "cnot_set",
+     .result = Op::cnot,
+     .result_type = Type::b16,
+     .source = Op::set,
+     .source_type = Type::bf16},
+    {.what = whole_register,
+     .test = "cnot_set",
+     .result = Op::cnot,
+     .result_type = Type::b16,
+     .source = Op::set,
+     .source_type = Type::f16},
     {.what = by_reciprocal,
      .test = "div_rcp",
      .result = Op::div_approx,
