@@ -27,6 +27,9 @@ def _f16(value: float) -> bytes:
         return struct.pack("<e", float("inf") if value > 0 else float("-inf"))
 
 
+_BITS = {f"{sign}{bits}": bits for sign in "iu" for bits in (8, 16, 32, 64)}
+
+
 def bits_of(kind: str, value, size: int) -> bytes:
     """The `size` bytes of a scalar of Triton's type `kind` ("i32", "fp32"; "": by the value)."""
     if kind.startswith(("fp", "bf", "f")) or (kind == "" and isinstance(value, float)):
@@ -36,7 +39,12 @@ def bits_of(kind: str, value, size: int) -> bytes:
         if size == 4:
             return _f32(value)
         return struct.pack("<H", _bf16(value)) if kind == "bf16" else _f16(value)
-    return (int(value) & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
+    value = int(value)
+    bits = _BITS.get(kind)
+    # As a launch on a GPU: C's types take what fits them.
+    if bits is not None and not -(1 << bits - 1) <= value < 1 << bits:
+        raise OverflowError(f"{value} does not fit {kind}")
+    return (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
 
 
 def _descriptor(value, driver_module) -> list:
@@ -107,12 +115,12 @@ def pack(flat, layout, memory, scratch=()) -> bytes:
     extra = list(scratch) + [None] * len(layout)
     for i, (size, alignment) in enumerate(layout):
         out.extend(bytes(-len(out) % alignment))
-        if i >= len(flat):
-            out.extend(_pointer("scratch", extra[i - len(flat)], memory).to_bytes(size, "little"))
-            continue
-        name, kind, value = flat[i]
+        name, kind, value = flat[i] if i < len(flat) else ("scratch", "*", extra[i - len(flat)])
         if kind.startswith("*"):
-            out.extend(_pointer(name, value, memory).to_bytes(size, "little"))
+            address = _pointer(name, value, memory)
+            if address:
+                memory.arguments.append((len(out), address))
+            out.extend(address.to_bytes(size, "little"))
         else:
             if size == 8 and isinstance(value, int):
                 memory.want(value)

@@ -16,23 +16,28 @@ from triton.backends.nvidia.compiler import CUDABackend
 from lockwarp.triton import _machine, _native, _torch
 from lockwarp.triton._launch import Launcher
 
+# Of what the last stage leaves in Triton's cache; another one where that changes.
+_CACHED = 2
+
 VERSION = tuple(int(n) for n in re.findall(r"\d+", triton.__version__)[:2])
 
 
 class Compiler(CUDABackend):
-    """Triton's compiler for NVIDIA GPUs without its last stage, ptxas."""
+    """Triton's compiler for NVIDIA GPUs, which ends with PTX instead of ptxas."""
 
     def __init__(self, target) -> None:
         super().__init__(target)
-        self.binary_ext = "ptx"
+        self.binary_ext = "lockwarp"
 
     def add_stages(self, stages, options, *language) -> None:
         super().add_stages(stages, options, *language)
         del stages["cubin"]
+        # The last stage gives bytes; asm["ptx"] stays a text, as programs expect it.
+        stages[self.binary_ext] = lambda ptx, metadata: _native.with_places(ptx.encode())
 
     def hash(self) -> str:
         # What Triton keeps on disk for a GPU has a cubin, which we have not.
-        return super().hash() + "-lockwarp"
+        return f"{super().hash()}-lockwarp-{_CACHED}"
 
 
 class Utils:
@@ -46,7 +51,6 @@ class Utils:
         return _machine.properties(self._driver.arch)
 
     def _load_4(self, name, ptx, shared, device):
-        ptx = _native.with_places(ptx)
         function = _native.kernel_of(ptx, name, self._driver.arch), ptx
         return function, function, _machine.registers(ptx), 0
 

@@ -18,7 +18,7 @@ def write(launch: Prepared, folder: pathlib.Path) -> pathlib.Path:
     folder.mkdir(parents=True, exist_ok=True)
     ptx = launch.ptx.rstrip(b"\0")
     (folder / "kernel.ptx").write_bytes(ptx)
-    ranges = launch.memory.ranges()
+    ranges = launch.ranges()
     names = _names(ranges)
     pointers = {}  # of buffers, by buffer: byte -> what it points to
     for storage, byte, address in launch.memory.pointers:

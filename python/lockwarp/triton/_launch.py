@@ -18,6 +18,7 @@ class State:
 
     checks: list = []  # of lt.check(), innermost last
     clock_ms = 0.0  # what launches took on the modelled machine
+    timing = 0  # do_bench calls that are under way: launches are timed by the model of cycles
     save = None  # called with each Prepared before it runs
 
 
@@ -40,7 +41,19 @@ class Prepared:
 
     def run(self, checks=""):
         return _native.run(self.kernel, self.grid, self.block, self.shared, self.parameters,
-                           self.memory.ranges(), self.cooperative, checks)
+                           self.ranges(), self.cooperative, checks)
+
+    def milliseconds(self) -> float | None:
+        """By the model of cycles."""
+        if self.cooperative:
+            return None
+        # Addresses within tensors cannot be moved, and those that are put elsewhere are arguments.
+        pointers = [] if self.memory.pointers else self.memory.arguments
+        return _native.milliseconds(self.kernel, self.grid, self.block, self.shared,
+                                    self.parameters, self.ranges(), pointers, b"atom." in self.ptx)
+
+    def ranges(self):
+        return self.memory.ranges(whole_words=b".cas.b32" in self.ptx)
 
 
 class Launcher:
@@ -89,6 +102,7 @@ class Launcher:
     def _run(self, launch: Prepared) -> None:
         if State.save is not None:
             State.save(launch)
+        ms = launch.milliseconds() if State.timing else None
         result, findings = launch.run("all" if State.checks else "")
         for p in result.printed:
             # A failed assertion speaks where CUDA lets it speak.
@@ -100,5 +114,7 @@ class Launcher:
             State.checks[-1].add(findings)
         if result.trap is not None:
             raise result.trap
-        State.clock_ms += _machine.milliseconds(self.driver.arch, result.stats.instructions,
-                                                result.stats.products)
+        if ms is None:
+            ms = _machine.milliseconds(self.driver.arch, result.stats.instructions,
+                                       result.stats.products)
+        State.clock_ms += ms

@@ -22,8 +22,8 @@ _DEVICES = {
     "sm_121": (101376, 48, 2418, 4266, 256),  # DGX Spark
 }
 
-# Until the model of cycles is asked: warp instructions that a multiprocessor issues in a cycle, and
-# what starting a grid takes.
+# Where the model of cycles is not asked: warp instructions that a multiprocessor issues in a cycle,
+# and what starting a grid takes.
 _ISSUED = 2.0
 _START_MS = 0.002
 

@@ -78,6 +78,7 @@ class Memory:
         self._ranges: dict[tuple[int, int], list[str]] = {}
         self._wanted: list[int] = []
         self.pointers: list[tuple[int, int, int]] = []  # storage, byte in it, address
+        self.arguments: list[tuple[int, int]] = []  # byte of the parameters, address
 
     def add(self, tensor, name: str) -> None:
         at = storage_of(tensor)
@@ -95,8 +96,11 @@ class Memory:
         if looks_like_pointer(address):
             self._wanted.append(address)
 
-    def ranges(self) -> list[tuple[int, int, str]]:
-        """(address, bytes, name), those that overlap made one."""
+    def ranges(self, whole_words: bool = False) -> list[tuple[int, int, str]]:
+        """(address, bytes, name), those that overlap made one.
+
+        whole_words: with the words of 4 bytes that their first and last bytes are in. Atomic
+        operations on 16 bits are made of those on 32."""
         for t in list(_shared):
             self.add(t, "shared")
         if self._wanted:
@@ -106,6 +110,10 @@ class Memory:
             if size == 0:
                 continue
             name = ", ".join(names)
+            if whole_words:
+                size += address % 4
+                address -= address % 4
+                size += -size % 4
             if out and address < out[-1][0] + out[-1][1]:
                 first, length, other = out[-1]
                 end = max(first + length, address + size)

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import re
 
 import lockwarp
-from lockwarp.module import _checked, result_of
+from lockwarp import _core
+from lockwarp.module import checked_of, result_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +61,7 @@ def run(kernel, grid, block, shared, parameters, memory, cooperative=False, chec
     outcome = kernel._core.launch(request, checks)
     if not checks:
         return result_of(outcome, "return"), []
-    checked = _checked(outcome, "return")
+    checked = checked_of(outcome, "return")
     found = [
         Finding(c.name, c.is_fault, f.what, f.place, f.hint, kernel.name,
                 f.places[0].file if f.places else None, f.places[0].line if f.places else None,
@@ -67,3 +69,15 @@ def run(kernel, grid, block, shared, parameters, memory, cooperative=False, chec
         for c in checked.checks for f in c.findings
     ]
     return checked.result, found
+
+
+def milliseconds(kernel, grid, block, shared, parameters, memory, pointers, waits) -> float | None:
+    """By the model of cycles, on copies of the memory; None where it has no such machine or the
+    kernel faults. pointers: (byte of the parameters, address), which the model puts where a GPU's
+    driver would; empty: memory stays where it is. waits: CTAs may wait for each other."""
+    request = (grid, block, shared, parameters, memory, 0, 0, False)
+    try:
+        fault, _, data = _core.time(kernel._core, request, pointers, "", waits, 0)
+    except lockwarp.Error:
+        return None
+    return None if fault is not None else json.loads(data)["microseconds"] / 1000.0

@@ -127,8 +127,8 @@ def test_hooks_before_and_after_a_launch(sm_80):
 def test_warmup_compiles_and_runs_nothing(sm_80):
     out = torch.zeros(16)
     compiled = add.warmup(out, out, out, 16, BLOCK=16, grid=(1,))
-    assert "ptx" in compiled.asm and "cubin" not in compiled.asm
-    assert b".target sm_80" in compiled.asm["ptx"]
+    assert "cubin" not in compiled.asm
+    assert ".target sm_80" in compiled.asm["ptx"]
     compiled._init_handles()
     assert compiled.n_regs >= 16
     assert out.tolist() == [0.0] * 16
@@ -143,7 +143,7 @@ def test_the_same_kernel_on_another_architecture():
             compiled = add[(1,)](x, x, torch.zeros(32), 32, BLOCK=32)
         finally:
             lt.uninstall()
-        targets.append(compiled.asm["ptx"].split(b".target ")[1].split()[0].decode())
+        targets.append(compiled.asm["ptx"].split(".target ")[1].split()[0])
     assert targets[0] == targets[2] == "sm_80" and targets[1] == "sm_90a"
 
 
