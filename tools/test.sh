@@ -14,6 +14,11 @@ case $what in
 esac
 scripts/setup.sh test
 [ "$what" != all ] || for step in browser fuzz package python; do scripts/setup.sh "$step"; done
+if [ "$what" = all ]; then
+    # Packages and the Python package compile the same files once more: a cache of this clone.
+    export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_DIR="${CCACHE_DIR:-$PWD/build/ccache}"
+    export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$PWD}" CCACHE_NOHASHDIR=1
+fi
 scripts/check_format.sh
 scripts/check_rooms.sh
 scripts/check_licenses.sh
