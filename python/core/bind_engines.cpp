@@ -82,10 +82,10 @@ nb::tuple run(const std::string& path, const std::string& arch, const std::strin
         done = run_file(path, arch, checks, threads, max_steps == 0 ? UINT64_MAX : max_steps, stop);
     });
     nb::list launches, expectations;
-    for (const auto& [kernel, outcome] : done.launches)
-        launches.append(nb::make_tuple(
-            kernel->program().entry, std::string(isa::row(kernel->program().arch).name),
-            outcome_object(kernel->program(), kernel->source().places, outcome)));
+    for (const LaunchedStep& step : done.launches)
+        launches.append(nb::make_tuple(step.program.entry,
+                                       std::string(isa::row(step.program.arch).name),
+                                       outcome_object(step.program, step.places, step.outcome)));
     for (const auto& [held, text] : done.expectations)
         expectations.append(nb::make_tuple(held, text));
     return nb::make_tuple(bytes_by_name(done.outputs), bytes_by_name(done.buffers), launches,

@@ -42,7 +42,9 @@ void bind_products(nb::module_& m) {
     nb::class_<Product>(m, "Product")
         .def(nb::init<const std::string&, const std::string&, bool>())
         .def_prop_ro("key", [](const Product& p) { return p.instruction().key; })
-        .def_prop_ro("arch", [](const Product& p) { return std::string(isa::row(p.arch()).name); })
+        .def_prop_ro(
+            "arch",
+            [](const Product& p) { return std::string(isa::row(p.instruction().arch).name); })
         .def_prop_ro("matrices", matrices_of)
         .def("run", run);
 }

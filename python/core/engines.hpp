@@ -41,11 +41,17 @@ Validated validate_launch(const Kernel& kernel, const Request& request,
                           const std::vector<Pointer>& pointers, unsigned gpu,
                           const std::atomic<bool>& stop);
 
+struct LaunchedStep {
+    isa::Program program;
+    ptx::SourceMap places;
+    Outcome outcome;
+};
+
 // A launch file's run: its launches one after another.
 struct FileOutcome {
     std::vector<std::pair<std::string, std::vector<uint8_t>>> outputs;  // buffers and variables
     std::vector<std::pair<std::string, std::vector<uint8_t>>> buffers;  // all, by name
-    std::vector<std::pair<std::shared_ptr<Kernel>, Outcome>> launches;  // the last may have trapped
+    std::vector<LaunchedStep> launches;                                 // the last may have trapped
     std::vector<std::pair<bool, std::string>> expectations;             // held, text
 };
 FileOutcome run_file(const std::string& path, const std::string& arch, const std::string& checks,

@@ -76,14 +76,6 @@ Outcome run_step(const launch::Loaded& step, launch::State& state, const std::st
     return out;
 }
 
-// What the launch's findings and traps are shown with.
-std::shared_ptr<Kernel> kernel_of(const launch::Loaded& step) {
-    auto source = std::make_shared<Source>();
-    source->arch = step.arch;
-    source->places = ptx::source_map(step.in.module);
-    return std::make_shared<Kernel>(std::move(source), step.program);
-}
-
 }  // namespace
 
 FileOutcome run_file(const std::string& path, const std::string& arch, const std::string& checks,
@@ -105,14 +97,14 @@ FileOutcome run_file(const std::string& path, const std::string& arch, const std
         taken(tools::check_fit(file, e, views(before)));
     FileOutcome out;
     for (const launch::Loaded& step : steps) {
-        out.launches.emplace_back(kernel_of(step),
-                                  run_step(step, state, checks, threads, max_steps, stop));
-        if (out.launches.back().second.result.trap) break;
+        out.launches.push_back({step.program, ptx::source_map(step.in.module),
+                                run_step(step, state, checks, threads, max_steps, stop)});
+        if (out.launches.back().outcome.result.trap) break;
     }
     out.buffers = buffers_of(file, state);
     for (const launch::Output& o : file.outputs)
         out.outputs.emplace_back(o.name, bytes_named(state, steps, o.name));
-    if (out.launches.back().second.result.trap) return out;
+    if (out.launches.back().outcome.result.trap) return out;
     const Named after = all_named();
     for (const launch::Expectation& e : file.expectations) {
         const tools::Checked checked =

@@ -117,14 +117,14 @@ std::vector<uint8_t> Kernel::variables() const {
 
 void Kernel::run(warp::Launch& launch, Outcome& out) const {
     if (program_.global_image.empty()) {
-        out.result = exec::launch(program_, launch);
+        out.result = exec::launch(*ready_, launch);
         return;
     }
     const std::lock_guard guard(source_->lock);
     std::vector<uint8_t> variables =
         launch::variables_before(source_->state, source_->in, program_);
     launch.variables = &variables;
-    out.result = exec::launch(program_, launch);
+    out.result = exec::launch(*ready_, launch);
     if (!out.result.refusal)
         launch::keep_variables(source_->state, source_->in, program_, variables);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "emu/check/check.hpp"
+#include "emu/exec/ready.hpp"
 #include "emu/lockwarp.hpp"
 #include "emu/ptx/source_map.hpp"
 #include "launch/input.hpp"
@@ -62,7 +63,11 @@ struct Source {
 class Kernel {
   public:
     Kernel(std::shared_ptr<Source> source, isa::Program program)
-        : source_(std::move(source)), program_(std::move(program)) {}
+        : source_(std::move(source)),
+          program_(std::move(program)),
+          ready_(exec::make_ready(program_, false, true)) {}
+    Kernel(const Kernel&) = delete;
+    Kernel& operator=(const Kernel&) = delete;
 
     const isa::Program& program() const { return program_; }
     const Source& source() const { return *source_; }
@@ -81,6 +86,7 @@ class Kernel {
 
     std::shared_ptr<Source> source_;
     isa::Program program_;
+    std::shared_ptr<const exec::Ready> ready_;  // of program_
 };
 
 class Module {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix product of one instruction on whole matrices, many at a time: what lw.mma computes.
-// No lanes and no registers: the arithmetic alone.
+// The matrix product of one instruction on arrays as Python has them, many at a time: what lw.mma
+// computes.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "emu/num/dot.hpp"
+#include "emu/num/instruction.hpp"
 #include "lanes/instruction.hpp"
 
 namespace lockwarp::python {
@@ -20,7 +19,6 @@ struct Matrix {
     isa::Type type{};
     unsigned rows = 0, columns = 0;
     unsigned bytes = 0;
-    size_t size() const { return size_t{rows} * columns * bytes; }
 };
 
 // Where the first matrix is, and how many bytes further the next one; 0: the same for all products.
@@ -35,7 +33,6 @@ class Product {
     Product(const std::string& name, const std::string& arch, bool satfinite);
 
     const lanes::Instruction& instruction() const { return instruction_; }
-    isa::Arch arch() const { return arch_; }
     // A, B, C and what else it takes, in the order of `given` below; then D.
     const std::vector<Matrix>& matrices() const { return matrices_; }
 
@@ -44,21 +41,11 @@ class Product {
              const std::atomic<bool>& stop) const;
 
   private:
-    struct Buffers;
-    void one(const std::vector<Given>& given, uint64_t at, Buffers& b) const;
-    bool tile(const std::vector<Given>& given, uint64_t at, Buffers& b) const;
-    void sparse(Buffers& b) const;
-    void dense(unsigned row, unsigned rows, const uint64_t* columns, Buffers& b) const;
+    void one(const std::vector<Given>& given, uint64_t at, std::vector<uint8_t>& factors) const;
 
     lanes::Instruction instruction_;
-    isa::Arch arch_{};
-    const num::DotRow* row_ = nullptr;
-    num::MatrixShape shape_{};  // k: elements of A that are stored
-    unsigned b_k_ = 0;          // elements of B's columns
-    num::MatrixTypes types_{};
-    isa::Type c_ = isa::Type::none, d_ = isa::Type::none;  // as they are given and taken
+    num::InstructionProduct product_;
     std::vector<Matrix> matrices_;
-    bool tiled_ = false;
 };
 
 }  // namespace lockwarp::python

@@ -213,6 +213,16 @@ def test_infinity_and_nan_leave_the_fast_path():
     assert np.isinf(d[2]).all() and np.isnan(d[4]).all() and (d[0] == 0).all()
 
 
+def test_satfinite():
+    a, b = np.ones((16, 32), np.int8), np.ones((32, 8), np.int8)
+    c = np.full((16, 8), 2**31 - 1, np.int32)
+    assert (lw.mma("m16n8k32.s32.s8", a, b, c) == -(2**31) + 31).all()
+    assert (lw.mma("m16n8k32.s32.s8", a, b, c, satfinite=True) == 2**31 - 1).all()
+    with pytest.raises(lw.Error, match="has no .satfinite"):
+        lw.mma("m16n8k16.f32.f16", np.ones((16, 16), np.float16), np.ones((16, 8), np.float16),
+               satfinite=True)
+
+
 def test_what_does_not_fit():
     a = np.zeros((16, 16), np.float16)
     b = np.zeros((16, 8), np.float16)
