@@ -120,6 +120,15 @@ class ChildEngine : public Engine {
         return reply.address;
     }
 
+    bool allocate_at(uint64_t address, uint64_t bytes) override {
+        if (!start()) return false;
+        Reply reply;
+        post({.ask = Ask::allocate_at, .address = address, .bytes = bytes});
+        if (!hear(reply, answer_seconds) || reply.address != address) return false;
+        live_[address] = bytes;
+        return true;
+    }
+
     void release(uint64_t address) override {
         if (live_.erase(address) == 0) return;
         Reply reply;

@@ -145,6 +145,9 @@ class Server {
             case Ask::allocate:
                 reply.address = engine_->allocate(q.bytes);
                 break;
+            case Ask::allocate_at:
+                if (engine_->allocate_at(q.address, q.bytes)) reply.address = q.address;
+                break;
             case Ask::release:
                 engine_->release(q.address);
                 break;

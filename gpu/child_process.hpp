@@ -31,7 +31,7 @@ void unmap(Shared& s);
 uint64_t size_of(const Shared& s);
 [[nodiscard]] launch::Result<void> grow(const Shared& s, uint64_t bytes);
 
-enum class Ask : uint8_t { allocate, release, write, clear, read, compile, run };
+enum class Ask : uint8_t { allocate, allocate_at, release, write, clear, read, compile, run };
 
 struct Request {
     Ask ask = Ask::release;
@@ -51,7 +51,7 @@ struct Request {
 // The child sends one when it has opened the engine, and one to each request.
 // Plain numbers, for a process that went wrong may have sent it.
 struct Reply {
-    uint64_t address = 0;  // allocate
+    uint64_t address = 0;  // allocate; allocate_at: 0 where there is none
     uint8_t failed = 0;    // write, clear, read, and of the first of all: 1 with its text
     uint8_t outcome = 0;   // compile, run
     uint8_t fault = 0;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 
+#include "gpu/fixed_memory.hpp"
 #include "gpu/ptx_version.hpp"
 
 namespace lockwarp::gpu {
@@ -95,6 +96,7 @@ struct Api {
     Result (*launch)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                      Handle, void**, void**) = nullptr;
     Result (*error_text)(Result, const char**) = nullptr;
+    FixedMemoryApi fixed;  // for memory at given addresses only; a driver may lack them
     // For cooperative launches only.
     Result (*launch_with)(const LaunchConfig*, Handle, void**, void**) = nullptr;
     // For large transfers only; a driver may lack them.
@@ -154,6 +156,14 @@ bool load(Api& api, std::string& why) {
     bind(library, "cuStreamSynchronize", api.stream_synchronize);
     bind(library, "cuMemcpyHtoDAsync_v2", api.to_device_async);
     bind(library, "cuMemcpyDtoHAsync_v2", api.to_host_async);
+    bind(library, "cuMemGetAllocationGranularity", api.fixed.granularity);
+    bind(library, "cuMemAddressReserve", api.fixed.reserve);
+    bind(library, "cuMemAddressFree", api.fixed.unreserve);
+    bind(library, "cuMemCreate", api.fixed.create);
+    bind(library, "cuMemRelease", api.fixed.release);
+    bind(library, "cuMemMap", api.fixed.map);
+    bind(library, "cuMemUnmap", api.fixed.unmap);
+    bind(library, "cuMemSetAccess", api.fixed.access);
     if (const Result r = api.init(0); r != success) {
         const char* text = nullptr;
         api.error_text(r, &text);
@@ -276,7 +286,11 @@ class Staging {
 class CudaEngine : public Engine {
   public:
     CudaEngine(Api api, DeviceId id, Handle context, unsigned processes)
-        : api_(api), id_(id), context_(context), staging_(std::make_unique<Staging>(api)) {
+        : api_(api),
+          id_(id),
+          context_(context),
+          staging_(std::make_unique<Staging>(api)),
+          fixed_(std::make_unique<FixedMemory>(api.fixed, id)) {
         std::array<char, 128> name{};
         api_.device_name(name.data(), name.size() - 1, id);
         device_.name = name.data();
@@ -310,6 +324,7 @@ class CudaEngine : public Engine {
     ~CudaEngine() override {
         api_.context_set(context_);
         staging_.reset();
+        fixed_.reset();
         for (const auto& [text, module] : modules_) api_.module_unload(module);
         api_.context_release(id_);
     }
@@ -322,8 +337,14 @@ class CudaEngine : public Engine {
         return api_.allocate(&address, bytes == 0 ? 1 : bytes) == success ? address : 0;
     }
 
+    bool allocate_at(uint64_t address, uint64_t bytes) override {
+        api_.context_set(context_);
+        return fixed_->allocate(address, bytes);
+    }
+
     void release(uint64_t address) override {
         api_.context_set(context_);
+        if (fixed_->release(address)) return;
         api_.release(address);
     }
 
@@ -470,6 +491,7 @@ class CudaEngine : public Engine {
     Handle context_;
     Device device_;
     std::unique_ptr<Staging> staging_;
+    std::unique_ptr<FixedMemory> fixed_;
     uint32_t newest_ptx_ = 0;     // as newest_ptx()
     Handle untouched_ = nullptr;  // the module that compile() loaded last, where nothing ran since
     uint64_t max_stack_bytes_ = 0;  // of a thread, so that all threads' are this process's share

@@ -68,6 +68,12 @@ class Engine {
     virtual const Device& device() const = 0;
     // The address of `bytes` new bytes; 0 where there is no room.
     virtual uint64_t allocate(uint64_t bytes) = 0;
+    // Whether there are `bytes` new bytes at that address now; release() ends them.
+    virtual bool allocate_at(uint64_t address, uint64_t bytes) {
+        (void)address;
+        (void)bytes;
+        return false;
+    }
     virtual void release(uint64_t address) = 0;
     [[nodiscard]] virtual launch::Result<void> write(uint64_t address,
                                                      std::span<const uint8_t> bytes) = 0;

@@ -22,6 +22,16 @@ uint64_t EmulatorEngine::allocate(uint64_t bytes) {
     return address;
 }
 
+bool EmulatorEngine::allocate_at(uint64_t address, uint64_t bytes) {
+    const auto next = memory_.lower_bound(address);
+    if (next != memory_.end() && next->first - address < bytes) return false;
+    if (next != memory_.begin()) {
+        const auto& [first, held] = *std::prev(next);
+        if (address - first < held.size()) return false;
+    }
+    return memory_.emplace(address, std::vector<uint8_t>(bytes)).second;
+}
+
 uint8_t* EmulatorEngine::at(uint64_t address) {
     const auto found = std::prev(memory_.upper_bound(address));
     return found->second.data() + (address - found->first);

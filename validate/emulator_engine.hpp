@@ -24,6 +24,7 @@ class EmulatorEngine : public gpu::Engine {
     void take_turns(uint32_t turn) { turn_ = turn; }
     const gpu::Device& device() const override { return device_; }
     uint64_t allocate(uint64_t bytes) override;
+    bool allocate_at(uint64_t address, uint64_t bytes) override;
     void release(uint64_t address) override;
     launch::Result<void> write(uint64_t address, std::span<const uint8_t> bytes) override;
     launch::Result<void> clear(uint64_t address, uint64_t bytes) override;

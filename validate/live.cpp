@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validate/live.hpp"
 
+#include <fmt/format.h>
+
 namespace lockwarp::validate {
 
 launch::Result<std::vector<uint64_t>> place(const launch::Case& c, EngineMemory& memory) {
-    std::vector<uint64_t> addresses;
-    for (size_t i = 0; i < c.bytes.size(); ++i) {
-        if (i < c.fixed.size() && c.fixed[i] != 0)
-            return launch::failure("buffer '" + c.names[i] + "' has an address of its own, and " +
-                                   memory.engine.device().name +
-                                   " chooses where buffers lie: only run and time take it");
-        addresses.push_back(memory.allocate(c.bytes[i].size()));
-        if (addresses.back() == 0)
-            return launch::failure("no memory on " + memory.engine.device().name);
+    std::vector<uint64_t> addresses = c.fixed;
+    addresses.resize(c.bytes.size());
+    const std::string& name = memory.engine.device().name;
+    // First what must lie where it is said, before something else lies there.
+    for (size_t i = 0; i < addresses.size(); ++i)
+        if (addresses[i] != 0 && !memory.allocate_at(addresses[i], c.bytes[i].size()))
+            return launch::failure(
+                fmt::format("buffer '{}' is to lie at {:#x}, and {} does not give "
+                            "that address: choose another, or none",
+                            c.names[i], addresses[i], name));
+    for (size_t i = 0; i < addresses.size(); ++i) {
+        if (addresses[i] != 0) continue;
+        addresses[i] = memory.allocate(c.bytes[i].size());
+        if (addresses[i] == 0) return launch::failure("no memory on " + name);
     }
     return addresses;
 }

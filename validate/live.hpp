@@ -34,10 +34,15 @@ struct EngineMemory {
         if (address != 0) addresses.push_back(address);
         return address;
     }
+    bool allocate_at(uint64_t address, uint64_t bytes) {
+        if (!engine.allocate_at(address, bytes)) return false;
+        addresses.push_back(address);
+        return true;
+    }
 };
 
-// Memory of the engine for a case's buffers. An error where there is none, or where the engine
-// gives a buffer another address than the one that the case fixes.
+// Memory of the engine for a case's buffers. An error where there is none, or none at the address
+// that the case fixes.
 [[nodiscard]] launch::Result<std::vector<uint64_t>> place(const launch::Case& c,
                                                           EngineMemory& memory);
 

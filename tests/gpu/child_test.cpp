@@ -72,6 +72,10 @@ class Fake : public Engine {
         return address;
     }
 
+    bool allocate_at(uint64_t address, uint64_t bytes) override {
+        return address < next_ && memory_.try_emplace(address, bytes).second;
+    }
+
     void release(uint64_t address) override {
         if (memory_.erase(address) != 1) _exit(7);
     }
@@ -232,6 +236,22 @@ TEST(Child, PartsOfABufferAreWrittenAndRead) {
     EXPECT_NE(sentence_of(engine->read(address - 1, out)), "");
     EXPECT_NE(sentence_of(engine->clear(address, 101)), "");
     EXPECT_NE(sentence_of(engine->clear(address, UINT64_MAX)), "");
+}
+
+TEST(Child, MemoryAtAnAddress) {
+    const auto engine = fake();
+    constexpr uint64_t address = 0x7000000;
+    EXPECT_TRUE(engine->allocate_at(address, 20));
+    EXPECT_FALSE(engine->allocate_at(address, 20));
+    EXPECT_FALSE(engine->allocate_at(uint64_t{1} << 50, 20));
+    const std::vector<uint8_t> in = pattern(20);
+    std::vector<uint8_t> out(20);
+    EXPECT_EQ(sentence_of(engine->write(address, in)), "");
+    EXPECT_EQ(sentence_of(engine->read(address, out)), "");
+    EXPECT_EQ(in, out);
+    EXPECT_NE(sentence_of(engine->clear(uint64_t{1} << 50, 1)), "");
+    engine->release(address);
+    EXPECT_NE(sentence_of(engine->clear(address, 1)), "");
 }
 
 TEST(Child, TheEnginesErrorsArrive) {

@@ -416,6 +416,26 @@ TEST(Lockstep, AFaultOfTheEmulatorAloneIsADifference) {
     }
 }
 
+TEST(Lockstep, ABufferAtAnAddress) {
+    // The low word of the buffer's address is a result.
+    launch::Case c = case_of_text(
+        ".reg .b64 %rd<2>; ld.param.u64 %rd1, [out]; st.global.u64 [%rd1], %rd1; ret;", 1, 8);
+    c.fixed = {0x7000000000};
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    validate::Answer answer;
+    const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {}, &answer);
+    EXPECT_EQ(r.problem, "");
+    EXPECT_FALSE(r.first.has_value());
+    ASSERT_EQ(answer.addresses.size(), 1u);
+    EXPECT_EQ(answer.addresses[0], 0x7000000000u);
+    // It has been given back, and a machine that has something there says so.
+    EXPECT_TRUE(engine.allocate_at(0x7000000000 - 100, 101));
+    EXPECT_EQ(run_lockstep(c, isa::Arch::sm_90, engine, {}).problem,
+              "buffer '" + c.names[0] +
+                  "' is to lie at 0x7000000000, and the emulator as sm_90 does not give that "
+                  "address: choose another, or none");
+}
+
 // A machine that hangs, or faults in another way.
 class Ending : public validate::EmulatorEngine {
   public:
