@@ -8,6 +8,8 @@
 NB_MODULE(_core, m) {
     namespace nb = nanobind;
     namespace python = lockwarp::python;
+    // Triton keeps compiled kernels, and with them ours, until the process ends.
+    nb::set_leak_warnings(false);
     m.attr("version") = nb::str(lockwarp::version.data(), lockwarp::version.size());
     const auto error = nb::exception<python::Failure>(m, "Error", PyExc_Exception);
     nb::exception<python::NoGpu>(m, "NoGpu", error);

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of lockwarp.triton. They need Triton and torch; scripts/try_triton.sh runs them with each
-release of Triton."""
+release of Triton. Without these there is nothing to collect."""
+
+import importlib.util
 
 import pytest
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("triton")
+if all(importlib.util.find_spec(name) for name in ("torch", "triton")):
+    import torch
 
-import lockwarp.triton as lt  # noqa: E402
+    import lockwarp.triton as lt
+else:
+    collect_ignore_glob = ["*"]
 
 
 @pytest.fixture(autouse=True)

@@ -106,9 +106,9 @@ def test_export_writes_what_was_to_run_and_runs_nothing(sm_80, tmp_path):
     assert [x for x in launch["args"][:3]] == [{"buffer": n} for n in "abc"]
     assert [x["u32"] for x in launch["args"][3:6]] == [M, N, K]
     assert (path.parent / "a.bin").read_bytes() == a.numpy().tobytes()
-    program = os.environ.get("LOCKWARP")
+    program = os.environ.get("LOCKWARP_PROGRAM")
     if not program:
-        pytest.skip("LOCKWARP does not name the program")
+        pytest.skip("LOCKWARP_PROGRAM does not name the program")
     subprocess.run([program, "run", path, "--out", tmp_path / "out"], check=True)
     there = torch.from_numpy(numpy.fromfile(tmp_path / "out" / "c.bin", dtype=numpy.float32))
     matmul[grid](a, b, c, M, N, K, **sizes)
