@@ -68,9 +68,12 @@ def memory_of(x: Any, name: str) -> Memory:
         raise ArgumentError(f"{name} is not in the host's memory (DLPack device {device[0]}): "
                             "give a CPU array")
     try:
-        capsule = x.__dlpack__(max_version=(1, 0))  # which says whether it is read-only
-    except TypeError:
-        capsule = x.__dlpack__()
+        try:
+            capsule = x.__dlpack__(max_version=(1, 0))  # which says whether it is read-only
+        except TypeError:
+            capsule = x.__dlpack__()
+    except (BufferError, RuntimeError) as error:
+        raise ArgumentError(f"{name}: {error}") from error
     address, shape, strides, item, read_only = _core.dlpack(capsule)
     return Memory(address, *_extent(address, shape, strides, item), read_only)
 

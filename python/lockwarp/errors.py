@@ -60,6 +60,7 @@ class Trap(Error):
 
     def __init__(self, fields: dict[str, Any]):
         super().__init__(fields["text"].rstrip("\n"))
+        self._fields = fields
         for name in ("text", "kind", "detail", "entry", "line", "cta", "warp", "lane", "step",
                      "address", "space"):
             setattr(self, name, fields[name])
@@ -67,3 +68,6 @@ class Trap(Error):
         first = self.places[0] if self.places else None
         self.source_file = first.file if first else None
         self.source_line = first.line if first else None
+
+    def __reduce__(self) -> Any:
+        return Trap, (self._fields,)

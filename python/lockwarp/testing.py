@@ -135,9 +135,7 @@ def _sum(name: str | None, at: tuple[int, ...], a: Any, b: Any, c: Any, arch: st
     try:
         own = arch or (name.rpartition("@")[2] if "@" in name else "")
         answer = explain(name.partition("@")[0], row, column, a=one(a)[row], b=one(b)[:, column],
-                         c=None if c is None else one(c)[row, column].reshape(1), arch=own) \
-            if c is not None else explain(name.partition("@")[0], row, column, a=one(a)[row],
-                                          b=one(b)[:, column], c=[0.0], arch=own)
+                         c=[0.0] if c is None else one(c)[row, column].reshape(1), arch=own)
     except (Error, IndexError):
         return ""
     return "\n" + re.sub(r"^", "  ", answer.text.rstrip("\n"), flags=re.M)

@@ -177,3 +177,25 @@ def test_cuda(tmp_path):
     path.write_text(CUDA.replace("blockIdx", "blockId"))
     with pytest.raises(lw.Error, match="nvcc could not compile it"):
         lw.Module(path, arch="sm_80")
+
+
+def test_cuda_by_nvrtc(tmp_path, monkeypatch):
+    from lockwarp import cuda
+
+    if cuda._library() is None:
+        pytest.skip("no NVRTC")
+    monkeypatch.setattr(cuda, "has_nvcc", lambda: False)
+    x = np.ones(10, np.float32)
+    k = lw.Module(CUDA, arch="sm_80").kernel("scale")
+    k[1, 32](x, 3.0, 10)
+    assert (x == 3).all()
+    path = tmp_path / "scale.cu"
+    path.write_text(CUDA)
+    with pytest.raises(lw.Trap) as caught:
+        lw.Module(path, arch="sm_80").kernel()[1, 32](x, 3.0, 11)
+    assert caught.value.source_file.endswith("scale.cu") and caught.value.source_line == 3
+    with pytest.raises(lw.Error, match="NVRTC could not compile it\n.*blockId"):
+        lw.Module(CUDA.replace("blockIdx", "blockId"), arch="sm_80")
+    monkeypatch.setattr(cuda, "_library", lambda: None)
+    with pytest.raises(lw.Error, match="neither nvcc nor NVRTC is installed"):
+        lw.Module(CUDA)

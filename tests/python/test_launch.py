@@ -3,6 +3,7 @@
 
 import ctypes
 import os
+import pickle
 import signal
 import struct
 import threading
@@ -137,6 +138,8 @@ def test_trap_has_its_place(axpy):
     assert (t.kind, t.line, t.cta, t.warp, t.lane) == ("out_of_bounds", 20, (3, 0, 0), 0, 4)
     assert t.address == x.ctypes.data + 400 and t.space == "global" and t.entry == "axpy"
     assert t.result.stats.instructions > 0
+    again = pickle.loads(pickle.dumps(t))  # as a test that runs in another process hands it over
+    assert str(again) == str(t) and again.lane == 4
     r = axpy[4, 32](x, y, 2.0, 101, trap="return")
     assert r.trap.kind == "out_of_bounds"
 
@@ -260,6 +263,8 @@ def test_torch_tensors(axpy):
     y = torch.ones(32)
     axpy[1, 32](x, y, 2.0, 32)
     assert (y == 2 * x + 1).all()
+    with pytest.raises(lw.ArgumentError, match="argument 0 'x': .*grad"):
+        axpy[1, 32](torch.ones(8, requires_grad=True), y, 2.0, 8)
 
 
 def test_pointers_within_arguments():
