@@ -6,7 +6,13 @@ import importlib.util
 
 import pytest
 
-if all(importlib.util.find_spec(name) for name in ("torch", "triton")):
+
+def is_installed(name):
+    found = importlib.util.find_spec(name)
+    return found is not None and found.origin is not None  # this folder is called triton, too
+
+
+if is_installed("torch") and is_installed("triton"):
     import torch
 
     import lockwarp.triton as lt
