@@ -18,12 +18,12 @@ function(lockwarp_install target export_file)
           DESTINATION ${PACKAGE_FOLDER} COMPONENT lockwarp_dev)
 endfunction()
 
-# pkg-config: who links a static library links what it needs too.
+# pkg-config: who links a static library links what it needs too. PRIVATE: it is a shared one.
 function(lockwarp_pkg_config PC_NAME PC_DESCRIPTION PC_LIBS needs)
   file(RELATIVE_PATH PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   string(REGEX REPLACE "/$" "" PC_PREFIX ${PC_PREFIX})
   set(PC_REQUIRES "Requires: ${needs}")
-  if(BUILD_SHARED_LIBS)
+  if(BUILD_SHARED_LIBS OR "PRIVATE" IN_LIST ARGN)
     set(PC_REQUIRES "Requires.private: ${needs}")
   endif()
   configure_file(cmake/lockwarp.pc.in ${PC_NAME}.pc @ONLY)
@@ -34,15 +34,15 @@ endfunction()
 lockwarp_install(lockwarp_emu lockwarp-emu-targets)
 lockwarp_pkg_config(lockwarp-emu "PTX kernels on the CPU, bit for bit as on an NVIDIA GPU: the emulator"
                     -llockwarp_emu "libhwy, tbb")
-# The C face: the shared library belongs to the program's package, the rest to the developer's.
+# The C face: the shared library is a component of its own (lockwarp_shared).
 install(TARGETS lockwarp_c_shared lockwarp_c_static EXPORT lockwarp-c-targets
         ARCHIVE COMPONENT lockwarp_dev
-        LIBRARY COMPONENT lockwarp_runtime NAMELINK_COMPONENT lockwarp_dev)
+        LIBRARY COMPONENT lockwarp_shared NAMELINK_COMPONENT lockwarp_dev)
 install(EXPORT lockwarp-c-targets NAMESPACE lockwarp:: FILE lockwarp-c-targets.cmake
         DESTINATION ${PACKAGE_FOLDER} COMPONENT lockwarp_dev)
 install(FILES include/lockwarp.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT lockwarp_dev)
 lockwarp_pkg_config(lockwarp-c "PTX kernels on the CPU, bit for bit as on an NVIDIA GPU: in C"
-                    -llockwarp "")
+                    "-llockwarp\nLibs.private: -lstdc++ -lm -pthread" "libhwy, tbb" PRIVATE)
 set(FACES lockwarp/emu.hpp lockwarp/testing.hpp lockwarp/version.hpp)
 if(TARGET lockwarp_library)
   lockwarp_install(lockwarp_library lockwarp-targets)
@@ -80,10 +80,12 @@ if(LOCKWARP_TOOLS)
   install(FILES ${PROJECT_BINARY_DIR}/lockwarp.zsh RENAME _lockwarp COMPONENT lockwarp_runtime
           DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 endif()
-foreach(package lockwarp liblockwarp-dev)
+foreach(package lockwarp liblockwarp-dev liblockwarp${PROJECT_VERSION_MAJOR})
   set(component lockwarp_runtime)
   if(package MATCHES dev)
     set(component lockwarp_dev)
+  elseif(package MATCHES "^lib")
+    set(component lockwarp_shared)
   endif()
   install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package}
           COMPONENT ${component})

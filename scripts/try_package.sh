@@ -68,8 +68,8 @@ cp -r examples "$place/examples"
 say "installed: cmake --install"
 cmake --install "$build" --prefix "$prefix" >"$place/install.log"
 same_run "$prefix/bin/lockwarp"
-[ -z "$(find "$prefix/include" -mindepth 1 -maxdepth 1 ! -name lockwarp)" ] ||
-    fail "headers outside include/lockwarp"
+[ -z "$(find "$prefix/include" -mindepth 1 -maxdepth 1 ! -name lockwarp ! -name lockwarp.h)" ] ||
+    fail "headers outside include/lockwarp and beside lockwarp.h"
 grep -rl -F "$source" "$prefix" --include='*.cmake' --include='*.pc' --include='*.hpp' &&
     fail "an installed file names this folder"
 
@@ -79,6 +79,15 @@ configure "$place/consumer" "$place/emu" -DHOW=installed -DWITH=emu "${without[@
 build_it "$place/emu"
 clean_commands "$place/emu" use_emu.cpp
 [ "$("$place/emu/consumer")" = "lockwarp 0.1: 42" ] || fail "the consumer gave another result"
+
+say "installed: find_package, lockwarp::c and lockwarp::c_static from a project in C"
+for with in c c_static; do
+    configure "$place/consumer/c" "$place/$with" -DWITH=$with "-DCMAKE_PREFIX_PATH=$prefix"
+    build_it "$place/$with"
+    [ "$("$place/$with/consumer")" = "lockwarp 0.1.0: 42" ] || fail "the consumer of $with gave another result"
+done
+readelf -d "$place/c/consumer" | grep -q 'liblockwarp\.so\.0' || fail "the consumer has not liblockwarp.so.0"
+! readelf -d "$place/c_static/consumer" | grep -q liblockwarp || fail "the static consumer is not static"
 
 say "installed: find_package, lockwarp::lockwarp"
 configure "$place/consumer" "$place/whole" -DHOW=installed -DWITH=lockwarp "-DCMAKE_PREFIX_PATH=$prefix"
@@ -103,6 +112,10 @@ for with in emu lockwarp; do
     # shellcheck disable=SC2086
     g++ -std=c++20 -O0 "$place/consumer/use_$with.cpp" $flags -o "$place/pc-$with"
 done
+# shellcheck disable=SC2046
+gcc "$place/consumer/c/use_c.c" $(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags --libs lockwarp-c) \
+    "-Wl,-rpath,$prefix/lib" -o "$place/pc-c"
+[ "$("$place/pc-c")" = "lockwarp 0.1.0: 42" ] || fail "the program of pkg-config in C gave another result"
 [ "$("$place/pc-emu")" = "lockwarp 0.1: 42" ] || fail "the program of pkg-config gave another result"
 "$place/pc-lockwarp" "$source/$kernel" >/dev/null || fail "the program of pkg-config"
 
@@ -124,10 +137,12 @@ say "Debian packages"
 cpack -G DEB --config "$build/CPackConfig.cmake" -B "$place/deb" >"$place/cpack.log" 2>&1 ||
     { cat "$place/cpack.log" >&2; fail "cpack"; }
 program=$(ls "$place"/deb/lockwarp_*.deb)
+shared=$(ls "$place"/deb/liblockwarp[0-9]*_*.deb)
 library=$(ls "$place"/deb/liblockwarp-dev_*.deb)
-[ -z "$keep" ] || cp "$program" "$library" "$keep"
+[ -z "$keep" ] || cp "$program" "$shared" "$library" "$keep"
 depends=$(dpkg-deb -f "$program" Depends)
 say "$(basename "$program"): $(stat -c %s "$program") bytes, depends on $depends"
+say "$(basename "$shared"): $(stat -c %s "$shared") bytes, depends on $(dpkg-deb -f "$shared" Depends)"
 say "$(basename "$library"): $(stat -c %s "$library") bytes, depends on $(dpkg-deb -f "$library" Depends)"
 dpkg -x "$program" "$place/unpacked"
 same_run "$place/unpacked/usr/bin/lockwarp"
@@ -145,7 +160,7 @@ if [ $bare = yes ]; then
     debootstrap --variant=minbase bookworm "$chroot" >"$place/debootstrap.log" 2>&1 ||
         { tail "$place/debootstrap.log" >&2; fail "debootstrap"; }
     mkdir -p "$chroot/try"
-    cp "$program" "$library" "$chroot/try"
+    cp "$program" "$shared" "$library" "$chroot/try"
     cp -r gpu/kernels/mma_m16n8k16.json gpu/kernels/mma_m16n8k16.sm_80.ptx "$place/consumer" "$chroot/try"
     cp /etc/resolv.conf "$chroot/etc/resolv.conf"
     mount -t proc proc "$chroot/proc"
@@ -160,7 +175,7 @@ if [ $bare = yes ]; then
     in_bare lockwarp run /try/mma_m16n8k16.json --print D:f16:16x8 | cmp - "$place/expected" ||
         fail "another result on a bare Debian"
     in_bare apt-get -qq install --yes --no-install-recommends g++ cmake ninja-build \
-        "/try/$(basename "$library")" >"$place/apt.log" 2>&1 ||
+        "/try/$(basename "$shared")" "/try/$(basename "$library")" >"$place/apt.log" 2>&1 ||
         { tail "$place/apt.log" >&2; fail "apt-get install of the library"; }
     in_bare bash -c "cmake -S /try/consumer -B /try/b -G Ninja -DHOW=installed -DWITH=emu &&
         cmake --build /try/b" >"$place/bare.log" 2>&1 || { tail "$place/bare.log" >&2; fail "consumer"; }
