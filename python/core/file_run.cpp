@@ -4,9 +4,9 @@
 #include "launch/variables.hpp"
 #include "python/core/engines.hpp"
 #include "python/core/failure.hpp"
+#include "python/core/listeners.hpp"
 #include "python/core/names.hpp"
 #include "tools/report/expectation.hpp"
-#include "tools/report/report.hpp"
 
 namespace lockwarp::python {
 
@@ -51,12 +51,8 @@ Outcome run_step(const launch::Loaded& step, launch::State& state, const std::st
     launch.stop = &stop;
     launch.threads = threads;
     launch.max_steps = max_steps;
-    std::vector<std::unique_ptr<check::Check>> listeners;
     const std::vector<const check::CheckRow*> rows = checks_named(checks);
-    for (const check::CheckRow* row : rows) {
-        listeners.push_back(row->make(step.program, launch));
-        launch.observers.push_back(listeners.back().get());
-    }
+    const Listeners listeners(rows, step.program, launch);
     Outcome out;
     out.result = exec::launch(step.program, launch);
     if (out.result.refusal) {
@@ -65,14 +61,7 @@ Outcome run_step(const launch::Loaded& step, launch::State& state, const std::st
         throw Failure(what.starts_with(path + ":") ? what : path + ": " + what);
     }
     launch::keep_variables(state, step.in, step.program, variables);
-    if (out.result.trap) {
-        out.trap_report = tools::trap_report(step.in, step.program, *out.result.trap);
-        out.trap_places = ptx::places_of(ptx::source_map(step.in.module), out.result.trap->place);
-    }
-    for (size_t i = 0; i < rows.size(); ++i) {
-        Found& found = out.found.emplace_back(Found{rows[i], listeners[i]->findings(), {}});
-        found.report = tools::findings_report(step.in, step.program, rows[i]->word, found.findings);
-    }
+    listeners.conclude(step.in, step.program, out);
     return out;
 }
 

@@ -7,7 +7,7 @@
 #include "launch/entry.hpp"
 #include "launch/nvcc.hpp"
 #include "python/core/failure.hpp"
-#include "tools/report/report.hpp"
+#include "python/core/listeners.hpp"
 
 namespace lockwarp::python {
 
@@ -133,23 +133,11 @@ Outcome Kernel::launch(const Request& request, const std::vector<const check::Ch
                        const std::atomic<bool>& stop) const {
     warp::Launch launch = prepare(request);
     launch.stop = &stop;
-    std::vector<std::unique_ptr<check::Check>> listeners;
-    for (const check::CheckRow* row : checks) {
-        listeners.push_back(row->make(program_, launch));
-        launch.observers.push_back(listeners.back().get());
-    }
+    const Listeners listeners(checks, program_, launch);
     Outcome out;
     run(launch, out);
     if (out.result.refusal) throw Failure(program_.entry + ": " + out.result.refusal->what);
-    if (out.result.trap) {
-        out.trap_report = tools::trap_report(source_->in, program_, *out.result.trap);
-        out.trap_places = ptx::places_of(source_->places, out.result.trap->place);
-    }
-    for (size_t i = 0; i < checks.size(); ++i) {
-        Found& found = out.found.emplace_back(Found{checks[i], listeners[i]->findings(), {}});
-        found.report =
-            tools::findings_report(source_->in, program_, checks[i]->word, found.findings);
-    }
+    listeners.conclude(source_->in, program_, out);
     return out;
 }
 

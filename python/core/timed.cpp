@@ -5,7 +5,7 @@
 
 #include "python/core/engines.hpp"
 #include "python/core/failure.hpp"
-#include "tools/report/report.hpp"
+#include "python/core/listeners.hpp"
 
 namespace lockwarp::python {
 
@@ -84,9 +84,7 @@ TimedLaunch time_launch(const Kernel& kernel, const Request& request,
         if (out.fault.result.refusal)
             throw Failure(t.program->entry + ": " + out.fault.result.refusal->what);
         if (out.fault.result.trap) {
-            const warp::Trap& trap = *out.fault.result.trap;
-            out.fault.trap_report = tools::trap_report(source.in, *t.program, trap);
-            out.fault.trap_places = ptx::places_of(source.places, trap.place);
+            Listeners({}, *t.program, launch).conclude(source.in, *t.program, out.fault);
             return out;
         }
         if (listener.full()) break;

@@ -358,6 +358,7 @@ def test_threads(axpy):
     assert not wrong
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_after_fork(axpy):
     """A child of fork has a helper of its own."""
     x = np.arange(4, dtype=np.float32)

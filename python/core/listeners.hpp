@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch under checks, and what is said of its end.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "python/core/module.hpp"
+
+namespace lockwarp::python {
+
+class Listeners {
+  public:
+    // Makes the checks and has them listen to the launch.
+    Listeners(std::vector<const check::CheckRow*> rows, const isa::Program& program,
+              warp::Launch& launch);
+
+    // The findings, and the trap's text and places, once the launch has ended.
+    void conclude(const launch::Input& in, const isa::Program& program, Outcome& out) const;
+
+  private:
+    std::vector<const check::CheckRow*> rows_;
+    std::vector<std::unique_ptr<check::Check>> checks_;
+};
+
+}  // namespace lockwarp::python
