@@ -7,6 +7,9 @@ add_library(lockwarp_engine OBJECT ${ENGINE_SOURCES})
 lockwarp_target(lockwarp_engine)
 set_target_properties(lockwarp_engine PROPERTIES CXX_VISIBILITY_PRESET hidden
                       VISIBILITY_INLINES_HIDDEN ON)
+if(NOT PROJECT_IS_TOP_LEVEL)
+  set_target_properties(lockwarp_engine PROPERTIES EXCLUDE_FROM_ALL ON)
+endif()
 target_include_directories(lockwarp_engine PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include
                            ${PROJECT_BINARY_DIR}/include)
 

@@ -89,7 +89,7 @@ warp::Result run_polled(const exec::Ready& ready, warp::Launch& launch,
     std::unique_lock lock(mutex);
     while (!changed.wait_for(lock, interval, [&] { return done; })) {
         lock.unlock();
-        if (o.poll(o.poll_user) != 0 || (also != nullptr && *also)) wanted = true;
+        if (!wanted && (o.poll(o.poll_user) != 0 || (also != nullptr && *also))) wanted = true;
         lock.lock();
     }
     lock.unlock();

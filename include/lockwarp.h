@@ -374,15 +374,16 @@ typedef struct lockwarp_launch_options {
     lockwarp_stop* stop; /* may be NULL */
     /*
      * Called on the thread that launches, about every poll_milliseconds (0: 20) while the kernel
-     * runs, which then does so on other threads; another value than 0 ends the launch. May be NULL.
+     * runs, which then does so on other threads; another value than 0 ends the launch,
+     * and it is not called again. May be NULL.
      */
     int (*poll)(void* user);
     void* poll_user;
     uint32_t poll_milliseconds;
     uint32_t unwritten_byte; /* what each byte of shared and local memory is at first: 0 to 255 */
-    uint64_t heap_bytes;     /* that malloc in the kernel shares out; 0: 8 MB */
-    uint64_t first_cta;      /* a part of the grid: CTAs [first_cta, first_cta + ctas), x fastest */
-    uint64_t ctas;           /* 0: all that follow */
+    uint64_t heap_bytes; /* that malloc in the kernel shares out, in this launch alone; 0: 8 MB */
+    uint64_t first_cta;  /* a part of the grid: CTAs [first_cta, first_cta + ctas), x fastest */
+    uint64_t ctas;       /* 0: all that follow */
     const lockwarp_observer* observer; /* may be NULL, which costs nothing */
 } lockwarp_launch_options;
 

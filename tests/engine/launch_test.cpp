@@ -210,6 +210,68 @@ TEST(Memory, RangesThatTouchOrOverlapAreOne) {
     }
 }
 
+TEST(Memory, ATrapNamesTheRangeAndNotTheOthersThatTouchIt) {
+    const Loaded l(add_text);
+    std::array<uint32_t, 48> words{};
+    ASSERT_EQ(add(l.context, words.data(), 64, "first"), LOCKWARP_OK);
+    ASSERT_EQ(add(l.context, words.data() + 16, 64, "second"), LOCKWARP_OK);
+    const auto given = run(l.kernel, Options({address_of(words.data() + 8), 0}));
+    ASSERT_EQ(given.status, LOCKWARP_TRAPPED);
+    const lockwarp_trap t = trap_of(given.value);
+    EXPECT_EQ(t.lane, 24);
+    EXPECT_STREQ(t.range, "second");
+    EXPECT_EQ(t.range_offset, 64);
+    EXPECT_EQ(t.range_size, 64u);
+}
+
+TEST(Memory, IsRefusedWhereThereIsNone) {
+    const Context context = make_context();
+    void* out = &out;
+    lockwarp_error* raw = nullptr;
+    EXPECT_EQ(lockwarp_allocate(context.get(), UINT64_MAX, "all", &out, &raw),
+              LOCKWARP_OUT_OF_MEMORY);
+    const Error error(raw);
+    EXPECT_EQ(out, nullptr);
+    EXPECT_EQ(lockwarp_error_status(raw), LOCKWARP_OUT_OF_MEMORY);
+    EXPECT_STREQ(lockwarp_error_message(raw), "out of memory");
+}
+
+// A CTA of 64 threads passes words through dynamic shared memory; a part of the grid runs alone.
+TEST(Launch, HasDynamicSharedMemoryAndPartsOfGrids) {
+    const Loaded l(kernel_text(R"(
+mov.u32 %r0, %tid.x;
+mov.u32 %r1, %ctaid.x;
+shl.b32 %r2, %r0, 2;
+mov.u32 %r3, words;
+add.u32 %r4, %r3, %r2;
+st.shared.u32 [%r4], %r0;
+bar.sync 0;
+sub.u32 %r5, 252, %r2;
+add.u32 %r6, %r3, %r5;
+ld.shared.u32 %r7, [%r6];
+mad.lo.u32 %r8, %r1, 64, %r0;
+mul.wide.u32 %rd0, %r8, 4;
+add.u64 %rd1, %p0, %rd0;
+st.global.u32 [%rd1], %r7;)",
+                               1, ".extern .shared .align 16 .b8 words[];"));
+    std::vector<uint32_t> out(4 * 64, 99);
+    ASSERT_EQ(add(l.context, out.data(), 4 * out.size(), "out"), LOCKWARP_OK);
+    Options o({address_of(out.data())});
+    o.grid[0] = 4;
+    o.block[0] = 64;
+    o.first_cta = 1;
+    o.ctas = 2;
+    EXPECT_EQ(run(l.kernel, o).status, LOCKWARP_TRAPPED);  // no shared memory
+    o.dynamic_shared = 256;
+    ASSERT_EQ(run(l.kernel, o).status, LOCKWARP_OK);
+    for (uint32_t i = 0; i < out.size(); ++i) {
+        const uint32_t cta = i / 64;
+        EXPECT_EQ(out[i], cta == 1 || cta == 2 ? 63 - i % 64 : 99) << i;
+    }
+    o.dynamic_shared = 1 << 20;
+    EXPECT_EQ(run(l.kernel, o).status, LOCKWARP_REFUSED);
+}
+
 TEST(Memory, OneAddressHasOneByte) {
     const Loaded l(add_text);
     std::array<uint32_t, 64> a{}, b{};
