@@ -174,7 +174,8 @@ constexpr std::string_view components = "xyzw";
 
 void declare(Resolver& r, Placer& placer, const ptx::Variable& v) {
     auto& scope = r.scopes.back();
-    if (scope.contains(v.name)) {
+    const std::string key = v.range != 0 ? range_key(v.name) : v.name;
+    if (scope.contains(key)) {
         // An extern variable may be declared again.
         if (v.linking != ptx::Linking::extern_)
             r.error(v.place, "Duplicate definition of variable '" + v.name + "'");
@@ -198,7 +199,7 @@ void declare(Resolver& r, Placer& placer, const ptx::Variable& v) {
         if (const std::string why = unsupported(r, "Type .b128", 70, 83); !why.empty())
             r.error(v.place, why);
     if (v.range != 0) {
-        scope[v.name] = {SymbolKind::reg_range, 0, type, v.range};
+        scope[key] = {SymbolKind::reg_range, 0, type, v.range};
     } else if (v.vector > 1) {
         const auto first = static_cast<uint32_t>(r.program.registers.size());
         for (uint32_t i = 0; i < v.vector && i < components.size(); ++i) {

@@ -14,13 +14,12 @@ Symbol Resolver::find(std::string_view name) {
     for (size_t level = scopes.size(); level-- > 0;) {
         if (scopes[level].empty()) continue;
         const auto found = scopes[level].find(name);
-        if (found != scopes[level].end() && found->second.kind != SymbolKind::reg_range)
-            return found->second;
+        if (found != scopes[level].end()) return found->second;
         // "%r12" of "%r<16>": a register comes into being where it is first named.
         const size_t digits = name.find_last_not_of("0123456789") + 1;
         if (digits == name.size() || digits == 0) continue;
-        const auto range = scopes[level].find(name.substr(0, digits));
-        if (range == scopes[level].end() || range->second.kind != SymbolKind::reg_range) continue;
+        const auto range = scopes[level].find(range_key(name.substr(0, digits)));
+        if (range == scopes[level].end()) continue;
         const std::string_view number = name.substr(digits);
         uint32_t index = 0;
         const auto [end, bad] =

@@ -45,6 +45,9 @@ using ByText = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 
 using Scope = ByText<Symbol>;
 
+// What "%r<16>" is found by: "%r" may be the name of a register beside it.
+inline std::string range_key(std::string_view name) { return std::string(name) + '<'; }
+
 // A decoded spelling: opcode and modifiers. Kernels use few, thousands of times.
 struct Spelling {
     const Form* form = nullptr;

@@ -53,6 +53,19 @@ TEST(Resolve, RegistersOfARangeExistWhereTheyAreNamed) {
               "7:19: Unknown symbol '%r4'\n");
 }
 
+// As Triton writes it; ptxas accepts it.
+TEST(Resolve, ARegisterMayHaveTheNameOfARange) {
+    const Program p = program_of(
+        ".reg .b32 sign, sign<2>;\nadd.s32 sign, sign0, sign1;\n"
+        "{ .reg .b64 sign<1>; mov.u64 sign0, 5; }");
+    ASSERT_EQ(p.registers.size(), 4u);
+    EXPECT_EQ(p.registers[0].name, "sign");
+    EXPECT_EQ(p.registers[1].name, "sign0");
+    EXPECT_EQ(p.registers[2].name, "sign1");
+    EXPECT_EQ(p.registers[3].type, Type::b64);
+    EXPECT_EQ(errors_of(".reg .b32 a<2>, b;\nadd.s32 a0, a, b;"), "7:13: Unknown symbol 'a'\n");
+}
+
 TEST(Resolve, SlotsDoNotOverlap) {
     const Program p = program_of(
         ".reg .pred %p<3>; .reg .b64 %d<3>; .reg .b16 %h<3>; .reg .b32 %r<3>;\n"
