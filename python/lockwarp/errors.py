@@ -22,6 +22,17 @@ class ArgumentError(Error, TypeError, ValueError):
     """An argument that does not fit: its type, shape, range or place in memory."""
 
 
+def whole(value: Any, name: str, low: int, high: int) -> int:
+    """A whole number in a range; an ArgumentError where it is none."""
+    try:
+        number = value.__index__()
+    except AttributeError:
+        number = low - 1
+    if not low <= number <= high:
+        raise ArgumentError(f"{name} {value!r}: a whole number from {low} to {high}")
+    return int(number)
+
+
 @dataclass(frozen=True)
 class SourcePlace:
     """A place in the source that the PTX was made from (CUDA C++, Python)."""

@@ -13,9 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core, arrays
-from .errors import ArgumentError, Trap
+from .errors import ArgumentError, Trap, whole
 
-Dims = "int | tuple[int, ...]"
+
+MAX_U32 = (1 << 32) - 1
+MAX_U64 = (1 << 64) - 1
+MAX_THREADS = 1024
 
 
 class Parameter(NamedTuple):
@@ -234,13 +237,8 @@ def dims(value: Any, name: str) -> tuple[int, int, int]:
     given = tuple(value) if isinstance(value, Iterable) else (value,)
     if not 1 <= len(given) <= 3:
         raise ArgumentError(f"{name} {value!r}: one to three numbers, x first")
-    out = []
-    for n in given:
-        n = n.__index__() if hasattr(n, "__index__") else -1
-        if not 0 < n < 1 << 32:
-            raise ArgumentError(f"{name} {value!r}: each is a whole number from 1 on")
-        out.append(n)
-    return (*out, 1, 1)[:3]  # type: ignore[return-value]
+    x, y, z, *_ = (*(whole(n, name, 1, MAX_U32) for n in given), 1, 1)
+    return x, y, z
 
 
 class Kernel:
@@ -319,7 +317,7 @@ class Kernel:
         may retire. ``trap="return"``: a trap is the result's, and not raised.
         """
         request = (grid, block, dynamic_shared, parameters, memory, threads, max_steps or 0,
-                   cooperative)
+                   bool(cooperative))
         return result_of(self._core.launch(request, ""), trap)
 
     def __getitem__(self, where: Any) -> Launcher:
@@ -361,13 +359,18 @@ class Launcher:
         self.kernel = kernel
         self.grid = dims(grid, "grid")
         self.block = dims(block, "block")
-        self.dynamic_shared = dynamic_shared
+        self.dynamic_shared = whole(dynamic_shared, "dynamic_shared", 0, MAX_U32)
 
     def _request(self, arguments: tuple[Any, ...], memory: Sequence[Any], threads: int,
                  max_steps: int | None, cooperative: bool) -> tuple[Any, ...]:
-        packed = Packed(self.kernel, arguments, memory)
+        return self._packed_request(Packed(self.kernel, arguments, memory), threads, max_steps,
+                                    cooperative)
+
+    def _packed_request(self, packed: Packed, threads: int, max_steps: int | None,
+                        cooperative: bool) -> tuple[Any, ...]:
+        steps = 0 if max_steps is None else whole(max_steps, "max_steps", 1, MAX_U64)
         return (self.grid, self.block, self.dynamic_shared, bytes(packed.bytes), packed.ranges,
-                threads, max_steps or 0, cooperative)
+                whole(threads, "threads", 0, MAX_THREADS), steps, bool(cooperative))
 
     def __call__(self, *arguments: Any, memory: Sequence[Any] = (), threads: int = 0,
                  max_steps: int | None = None, cooperative: bool = False,
@@ -401,8 +404,7 @@ class Launcher:
         instructions that the text lists.
         """
         packed = Packed(self.kernel, arguments, memory)
-        request = (self.grid, self.block, self.dynamic_shared, bytes(packed.bytes), packed.ranges,
-                   0, 0, False)
+        request = self._packed_request(packed, 0, None, False)
         pointers = [] if memory else packed.pointers
         fault, text, data = _core.time(self.kernel._core, request, pointers, arch, all_ctas, lines)
         if fault is not None:
@@ -425,9 +427,9 @@ class Launcher:
         from .files import comparison_of
 
         packed = Packed(self.kernel, arguments, memory)
-        request = (self.grid, self.block, self.dynamic_shared, bytes(packed.bytes), packed.ranges,
-                   threads, max_steps or 0, False)
-        return comparison_of(_core.validate(self.kernel._core, request, packed.pointers, gpu))
+        request = self._packed_request(packed, threads, max_steps, False)
+        return comparison_of(_core.validate(self.kernel._core, request, packed.pointers,
+                                            whole(gpu, "gpu", 0, MAX_THREADS)))
 
 
 class Packed:

@@ -298,6 +298,14 @@ def test_grid_and_block(axpy):
             axpy[bad, 32]
     with pytest.raises(lw.ArgumentError):
         axpy[1]
+    for shared in (-1, 1 << 32, 1.5):
+        with pytest.raises(lw.ArgumentError, match="dynamic_shared"):
+            axpy[1, 32, shared]
+    for options in ({"threads": -1}, {"max_steps": 0}, {"max_steps": "many"}):
+        with pytest.raises(lw.ArgumentError, match="a whole number from"):
+            axpy[1, 32](None, None, 0.0, 0, **options)
+    with pytest.raises(TypeError):
+        axpy.launch_raw(1, 32, 0, b"", [])
     with pytest.raises(lw.Error, match="a CTA has 1 to 1024 threads"):
         axpy[1, 2048](None, None, 0.0, 0)
 
