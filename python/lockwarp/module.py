@@ -8,12 +8,15 @@ import os
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from . import _core, arrays
-from .errors import ArgumentError, Trap, whole
+from .errors import ArgumentError, SourcePlace, Trap, whole
+
+if TYPE_CHECKING:
+    from .files import Comparison
 
 
 MAX_U32 = (1 << 32) - 1
@@ -82,7 +85,7 @@ class Finding:
     place: str  #: CTA, warp, lane and the like; may be ""
     hint: str  #: may be ""
     line: int  #: of the PTX; 0: of no line
-    places: tuple[Any, ...] = field(default=())  #: in the source (SourcePlace), innermost first
+    places: tuple[SourcePlace, ...] = ()  #: in the source, innermost first
 
 
 @dataclass(frozen=True)
@@ -161,8 +164,6 @@ def result_of(outcome: tuple[Any, ...], trap: str = "raise") -> Result:
 
 
 def checked_of(outcome: tuple[Any, ...], trap: str) -> Checked:
-    from .errors import SourcePlace
-
     result = result_of(outcome, trap)
     return Checked(result, tuple(
         Check(c["check"], c["is_fault"], c["summary"], tuple(
@@ -341,7 +342,7 @@ class Kernel:
         shared = options.pop("dynamic_shared", 0)
         return Launcher(self, grid, block, shared).time(*arguments, **options)
 
-    def validate(self, grid: Any, block: Any, *arguments: Any, **options: Any) -> Any:
+    def validate(self, grid: Any, block: Any, *arguments: Any, **options: Any) -> Comparison:
         """``self[grid, block, dynamic_shared].validate(*arguments)``."""
         shared = options.pop("dynamic_shared", 0)
         return Launcher(self, grid, block, shared).validate(*arguments, **options)
@@ -415,7 +416,7 @@ class Launcher:
                       text, d)
 
     def validate(self, *arguments: Any, gpu: int = 0, memory: Sequence[Any] = (), threads: int = 0,
-                 max_steps: int | None = None) -> Any:
+                 max_steps: int | None = None) -> Comparison:
         """Runs the launch on GPU number ``gpu`` of this machine and on the emulator as that
         architecture, and compares every register of every lane after every instruction:
         a :class:`lockwarp.Comparison`.

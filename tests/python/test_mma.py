@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """lw.mma beside the emulator's registers, and beside numbers that can be worked out."""
 
+import os
+import signal
+import threading
+
 import lockwarp as lw
 import numpy as np
 import pytest
 
-ml_dtypes = pytest.importorskip("ml_dtypes")
-
-REGISTERS = {"f16": "b32", "bf16": "b32", "tf32": "b32", "f32": "f32", "f64": "f64", "s32": "s32"}
 from lockwarp import types
+
+ml_dtypes = pytest.importorskip("ml_dtypes")
 
 
 def random_matrix(rng, ptx, *shape):
@@ -83,11 +86,6 @@ def metadata(rng, instruction, shape):
     return np.array(pairs, np.uint8)[rng.integers(0, len(pairs), shape)]
 
 
-def arch_of(key):
-    found = lw.instruction(key)
-    return found.arch
-
-
 PRODUCTS = [k for k in lw.instructions() if k.startswith("mma.")]
 
 
@@ -144,7 +142,6 @@ def test_wmma_of_small_integers(key):
 
 
 def test_sparse_is_the_dense_product_of_what_is_stored():
-    key = "mma.sp.m16n8k32.f32.f16.f16.f32"
     key = next(k for k in lw.instructions() if k.startswith("mma.sp") and "m16n8k32.f32.f16" in k)
     rng = np.random.default_rng(5)
     a = rng.integers(-4, 5, (16, 16)).astype(np.float16)
@@ -221,6 +218,17 @@ def test_satfinite():
     with pytest.raises(lw.Error, match="has no .satfinite"):
         lw.mma("m16n8k16.f32.f16", np.ones((16, 16), np.float16), np.ones((16, 8), np.float16),
                satfinite=True)
+
+
+def test_interrupt():
+    """ctrl-C ends a large batch."""
+    a = np.ones((100_000, 1, 1), bool) & np.ones((16, 256), bool)
+    b = np.ones((256, 8), bool)
+    lw.mma("m16n8k256.s32.b1.b1.s32.xor.popc", a[:1], b)
+    threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(100):
+            lw.mma("m16n8k256.s32.b1.b1.s32.xor.popc", a, b, threads=1)
 
 
 def test_what_does_not_fit():
