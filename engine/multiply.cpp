@@ -156,6 +156,10 @@ void need(const void* operand, const char* name) {
         fail(LOCKWARP_INVALID_ARGUMENT, std::string("lockwarp_mma: ") + name + " is NULL");
 }
 
+constexpr uint64_t area(int rows, int columns) {
+    return static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns);
+}
+
 Batch batch_of(const Variant& v, isa::Arch arch, const lockwarp_mma_operands& o) {
     if ((o.flags & ~uint32_t{LOCKWARP_MMA_SATFINITE | LOCKWARP_MMA_BYTES}) != 0)
         fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_mma: flags has bits that are not known");
@@ -174,7 +178,7 @@ Batch batch_of(const Variant& v, isa::Arch arch, const lockwarp_mma_operands& o)
     if (p.scales != 0) need(o.b_scales, "b_scales");
     out.bytes = (o.flags & LOCKWARP_MMA_BYTES) != 0;
     const auto size = [&](isa::Type t, int rows, int columns) {
-        return num::bytes_of(t, out.bytes, static_cast<uint64_t>(rows * columns));
+        return num::bytes_of(t, out.bytes, area(rows, columns));
     };
     out.a = input(o.a, o.a_stride, size(p.types.a, p.m, p.stored_k));
     out.b = input(o.b, o.b_stride, size(p.types.b, p.k, p.n));
@@ -185,10 +189,9 @@ Batch batch_of(const Variant& v, isa::Arch arch, const lockwarp_mma_operands& o)
         fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_mma: the products' D overlap");
     if (o.batch > 1 && o.d_stride == LOCKWARP_SAME)
         fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_mma: all products have the same D");
-    const auto bytes_of = [](int lines, int each) { return static_cast<uint64_t>(lines * each); };
-    out.metadata = input(o.metadata, o.metadata_stride, bytes_of(p.m, p.groups));
-    out.a_scales = input(o.a_scales, o.a_scales_stride, bytes_of(p.m, p.scales));
-    out.b_scales = input(o.b_scales, o.b_scales_stride, bytes_of(p.n, p.scales));
+    out.metadata = input(o.metadata, o.metadata_stride, area(p.m, p.groups));
+    out.a_scales = input(o.a_scales, o.a_scales_stride, area(p.m, p.scales));
+    out.b_scales = input(o.b_scales, o.b_scales_stride, area(p.n, p.scales));
     return out;
 }
 

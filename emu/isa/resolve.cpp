@@ -515,6 +515,7 @@ ModuleVariables place_variables(const ptx::Module& module, uint64_t global_base)
     const SharedLayout layout;
     Placer placer = placer_for(r, {0, 0}, global_base, layout);
     std::vector<const ptx::Function*> functions;
+    functions.reserve(module.items.size());
     for (const auto& item : module.items)
         if (const auto* f = std::get_if<ptx::Function>(&item); is_numbered(f))
             functions.push_back(f);

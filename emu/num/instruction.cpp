@@ -20,6 +20,10 @@ constexpr size_t max_b = 8 * 256;
 constexpr size_t max_c = 256;
 constexpr size_t max_groups = 16 * 16;
 
+constexpr size_t area(int rows, int columns) {
+    return static_cast<size_t>(rows) * static_cast<size_t>(columns);
+}
+
 // Bits from one element to the next.
 constexpr unsigned pitch(isa::Type type, bool bytes) {
     const unsigned width = isa::bits(type);
@@ -60,7 +64,7 @@ void store(const uint64_t* from, size_t n, isa::Type type, uint8_t* out) {
 // B's columns one after another.
 void load_columns(const InstructionProduct& p, const InstructionMatrices& on, uint64_t* out) {
     std::array<uint64_t, max_b> rows;
-    load(on.b, static_cast<size_t>(p.k * p.n), p.types.b, on.bytes, rows.data());
+    load(on.b, area(p.k, p.n), p.types.b, on.bytes, rows.data());
     for (int j = 0; j < p.n; ++j)
         for (int k = 0; k < p.k; ++k) *out++ = rows[k * p.n + j];
 }
@@ -100,8 +104,8 @@ void multiply_by_values(const InstructionProduct& p, const InstructionMatrices& 
     std::array<uint64_t, max_b> b;
     std::array<uint64_t, max_c> c{};
     std::array<uint64_t, max_c> d;
-    const auto size_c = static_cast<size_t>(p.m * p.n);
-    load(on.a, static_cast<size_t>(p.m * p.stored_k), p.types.a, on.bytes, a.data());
+    const auto size_c = area(p.m, p.n);
+    load(on.a, area(p.m, p.stored_k), p.types.a, on.bytes, a.data());
     load_columns(p, on, b.data());
     if (on.c != nullptr) load(on.c, size_c, p.c, on.bytes, c.data());
     convert_all(p.c, p.types.c, c.data(), size_c);

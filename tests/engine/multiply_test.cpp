@@ -116,8 +116,10 @@ std::vector<uint64_t> expected(const Case& c, Arch arch, const num::DotRow& row,
                 column.push_back(b.values[from * n + j]);
             }
             uint64_t addend = e.values[i * n + j];
-            num::MatrixTypes types{
-                c.a, c.b, c.c, c.sum, false, c.mma != nullptr ? c.mma->combine : c.wmma->combine};
+            isa::Combine combine = isa::Combine::none;
+            if (c.mma != nullptr) combine = c.mma->combine;
+            if (c.wmma != nullptr) combine = c.wmma->combine;
+            num::MatrixTypes types{c.a, c.b, c.c, c.sum, false, combine};
             if (c.wmma != nullptr && isa::wmma_machine(arch).converts_c) {
                 addend =
                     c.c == c.sum ? addend : num::convert(c.c, c.sum, addend, isa::Rounding::rn);
