@@ -190,10 +190,12 @@ warp::Trap deadlock(Context& c) {
     t.step = shown.step;
     t.calls = calls_of(c.cta->warps[t.warp].calls, shown.frame);
     t.detail = shown.what;
-    for (size_t i = 1; i < waits.size() && i < max_listed; ++i)
+    for (size_t i = 1; i < waits.size() && i < max_listed; ++i) {
+        t.others.push_back(waits[i].operation);
         t.detail += "; " + warps_text(waits[i].warps) + " at line " +
                     std::to_string(c.program->operations[waits[i].operation].place.line) + " " +
                     waits[i].what;
+    }
     if (waits.size() > max_listed)
         t.detail += "; and " + std::to_string(waits.size() - max_listed) + " more";
     return t;

@@ -96,10 +96,12 @@ warp::Trap stopped(const Context& c) {
         t.calls = calls_of(first.calls, first.paths[0].frame);
     }
     t.place = c.program->operations[t.operation].place;
-    for (size_t i = 0; i < stands.size() && i < max_listed; ++i)
+    for (size_t i = 0; i < stands.size() && i < max_listed; ++i) {
+        if (i != 0) t.others.push_back(stands[i].operation);
         t.detail += (i == 0 ? "" : "; ") + text_of(stands[i].warps) + " at line " +
                     std::to_string(c.program->operations[stands[i].operation].place.line) +
                     std::string(words_of(stands[i].state));
+    }
     if (stands.size() > max_listed)
         t.detail += "; and " + std::to_string(stands.size() - max_listed) + " more places";
     if (!ended.empty())

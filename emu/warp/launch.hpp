@@ -98,6 +98,8 @@ struct Trap {
     uint32_t warp = 0;
     uint64_t step = 0;            // instructions this warp retired before
     std::vector<uint32_t> calls;  // operations of the calls it is in, innermost first; 64 at most
+    // Further operations that `detail` names by their lines: where other warps wait or stand.
+    std::vector<uint32_t> others;
     bool has_lane = false;
     uint32_t lane = 0;
     bool has_address = false;

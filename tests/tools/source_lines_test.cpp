@@ -88,6 +88,51 @@ TEST(SourceLines, OfATrap) {
     EXPECT_EQ(too_wide(e.out), "");
 }
 
+// What every warp of a deadlock waits at, and where warps stood that were stopped.
+TEST(SourceLines, OfADeadlock) {
+    const Folder folder;
+    folder.write("k.cu", "// a\n__syncthreads();\nnamed_barrier(1);\nwhile (!*p);\n");
+    folder.write("k.ptx", R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+.reg .pred %p<3>;
+.reg .b32 %r<4>;
+.reg .b64 %rd<2>;
+ld.param.u64 %rd1, [p];
+mov.u32 %r1, %tid.x;
+setp.lt.u32 %p1, %r1, 32;
+setp.lt.u32 %p2, %r1, 64;
+@%p1 bra first;
+@%p2 bra second;
+.loc 1 4 1
+third: ld.volatile.global.u32 %r2, [%rd1];
+setp.eq.u32 %p1, %r2, 0;
+@%p1 bra third;
+ret;
+.loc 1 2 1
+first: bar.sync 0, 64;
+ret;
+.loc 1 3 1
+second: bar.sync 1, 64;
+ret;
+}
+.file 1 ")" + (folder.path / "k.cu").string() +
+                              "\"\n");
+    folder.write("k.json", R"({"schema": "lockwarp-launch/1", "ptx": "k.ptx", "grid": [1],
+        "block": [96], "buffers": {"P": {"bytes": 4, "init": {"fill": 0}}},
+        "args": [{"buffer": "P"}], "outputs": ["P"]})");
+    const Ended e = run(folder, {"run", "k.json"});
+    EXPECT_EQ(e.status, 1) << e.out << e.err;
+    EXPECT_NE(e.out.find("  k.cu:4:1\n    while (!*p);\n"), std::string::npos) << e.out;
+    EXPECT_NE(e.out.find("  line 21, k.cu:2:1\n    __syncthreads();\n"), std::string::npos)
+        << e.out;
+    EXPECT_NE(e.out.find("  line 24, k.cu:3:1\n    named_barrier(1);\n"), std::string::npos)
+        << e.out;
+    EXPECT_EQ(too_wide(e.out), "");
+}
+
 // A source that is not there, is a folder, or has a hostile name.
 TEST(SourceLines, WithoutTheSource) {
     const Folder folder;

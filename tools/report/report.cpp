@@ -89,6 +89,21 @@ std::string_view function_of(const isa::Program& program, uint32_t operation) {
     return program.entry;
 }
 
+// "  line 14, kernel.cu:7:3" and the source's line, of each further operation that a trap names.
+std::string others_report(const isa::Program& program, const ptx::SourceMap& sources,
+                          const warp::Trap& t) {
+    std::string out;
+    std::vector<uint32_t> lines{t.place.line};
+    for (const uint32_t operation : t.others) {
+        const ptx::Place at = program.operations[operation].place;
+        if (std::ranges::find(lines, at.line) != lines.end()) continue;
+        lines.push_back(at.line);
+        const std::string source = launch::source_text(ptx::places_of(sources, at), 80);
+        if (!source.empty()) out += fmt::format("  line {}, {}", at.line, source.substr(2));
+    }
+    return out;
+}
+
 }  // namespace
 
 std::string caret_report(const std::string& file, std::string_view source,
@@ -122,6 +137,7 @@ std::string trap_report(const launch::Input& in, const isa::Program& program, co
     if (t.has_address) out += fmt::format(", {} address {:#x}", space_of(t.space), t.address);
     out += '\n';
     if (!t.detail.empty()) out += folded(t.detail);
+    out += others_report(program, sources, t);
     constexpr size_t shown = 8;
     for (size_t i = 0; i < t.calls.size() && i < shown; ++i) {
         const ptx::Place call = program.operations[t.calls[i]].place;
