@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "emu/lockwarp.hpp"
+#include "launch/variables.hpp"
 #include "tools/commands/fidelity_command.hpp"
 #include "tools/progress.hpp"
 #include "tools/report/expectation.hpp"
@@ -215,31 +216,35 @@ bool run_steps(Session& s, warp::Statistics& sum, double& seconds) {
     return true;
 }
 
+// Where a worst element lies in a launch; UINT64_MAX: it has none. Of a variable each module has
+// its own, and the last launch that has it is the one that was looked at.
+uint64_t address_in(const Session& s, const launch::Loaded& step, const Checked& c) {
+    if (const launch::BufferField* const b = s.file().find_buffer(c.name))
+        return s.state.memory.addresses[static_cast<size_t>(b - s.file().buffers.data())] + c.at;
+    const auto last = std::find_if(s.steps.rbegin(), s.steps.rend(), [&](const auto& other) {
+        return launch::find_variable(other.program, c.name) != nullptr;
+    });
+    const isa::Placed* const v = launch::find_variable(step.program, c.name);
+    if (v == nullptr || v->space != ptx::Space::global || last->in.path != step.in.path)
+        return UINT64_MAX;
+    return v->address + c.at;
+}
+
 // Runs everything once more and says where each worst element was last written.
 std::vector<std::string> written_where(Session& s, const std::vector<Checked>& wrong) {
-    std::vector<uint64_t> addresses;
-    for (const Checked& c : wrong) {
-        const launch::BufferField* const b = s.file().find_buffer(c.name);
-        // Of a variable each module has its own place; only buffers are followed.
-        addresses.push_back(
-            b == nullptr
-                ? UINT64_MAX
-                : s.state.memory.addresses[static_cast<size_t>(b - s.file().buffers.data())] +
-                      c.at);
-    }
     launch::State again{{s.before, s.state.memory.addresses}, {}};
-    LastStores stores(addresses);
-    for (const launch::Loaded& step : s.steps) {
-        const warp::Result result = run_step(s, step, again, &stores, nullptr);
+    LastStores stores(wrong.size());
+    for (size_t i = 0; i < s.steps.size(); ++i) {
+        std::vector<uint64_t> addresses;
+        for (const Checked& c : wrong) addresses.push_back(address_in(s, s.steps[i], c));
+        stores.begin_launch(i, std::move(addresses));
+        const warp::Result result = run_step(s, s.steps[i], again, &stores, nullptr);
         if (result.trap || result.refusal) return std::vector<std::string>(wrong.size());
-        stores.next_launch();
     }
     std::vector<std::string> out;
     for (size_t i = 0; i < wrong.size(); ++i) {
         const std::optional<Store>& found = stores.stores()[i];
-        if (addresses[i] == UINT64_MAX)
-            out.emplace_back();
-        else if (!found)
+        if (!found)
             out.emplace_back("  nothing has written it\n");
         else
             out.push_back(

@@ -22,20 +22,23 @@ struct Store {
     uint32_t access = 0;  // of the instruction's accesses
 };
 
-// Listens to a launch. Of CTAs that write the same byte the last in the grid's order counts.
+// Listens to launches, and follows some bytes. Of CTAs that write the same byte the last in the
+// grid's order counts.
 class LastStores : public warp::Observer {
   public:
-    explicit LastStores(std::vector<uint64_t> addresses)
-        : addresses_(std::move(addresses)), stores_(addresses_.size()) {}
+    explicit LastStores(size_t bytes) : stores_(bytes) {}
+    // Before each launch: where the bytes are in it; UINT64_MAX: it has none of them.
+    void begin_launch(size_t number, std::vector<uint64_t> addresses) {
+        launch_ = number;
+        addresses_ = std::move(addresses);
+    }
     std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override;
     void take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> cta) override;
-    // The next launch on the same memory.
-    void next_launch() { ++launch_; }
     const std::vector<std::optional<Store>>& stores() const { return stores_; }
 
   private:
-    const std::vector<uint64_t> addresses_;
-    std::vector<std::optional<Store>> stores_;  // of each address
+    std::vector<uint64_t> addresses_;
+    std::vector<std::optional<Store>> stores_;  // of each byte
     size_t launch_ = 0;
 };
 

@@ -114,8 +114,11 @@ std::string github_markdown(const Summary& s) {
     };
     const uint64_t compared = validate::compared(s.counts) ? s.cases - of(Verdict::failed) : 0;
     out += line_of(s.command == "fuzz" ? "programs" : "cases", compared, of(Verdict::differs));
-    out += line_of("register values", s.counts.values, s.counts.different);
-    out += line_of("memory bytes", s.counts.memory_bytes, s.counts.memory_different);
+    const bool has_registers = s.command != "run";
+    out +=
+        line_of(has_registers ? "register values" : "values", s.counts.values, s.counts.different);
+    if (has_registers)
+        out += line_of("memory bytes", s.counts.memory_bytes, s.counts.memory_different);
     out += "\n";
     for (size_t i = 0; i < s.devices.size() && i < max_devices; ++i)
         out += "- " + plain(device_line(s.devices[i])) + "\n";
