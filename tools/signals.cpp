@@ -23,8 +23,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// A person waits a second at most; most of it is for the command to say what it has.
-constexpr auto patience = milliseconds(700);
+// A person waits a second at most. A part of it is for the command to say what it has, the rest for
+// the system to take back the memory of one that does not: some GB take half a second.
+constexpr auto patience = milliseconds(400);
 
 std::atomic<bool> interrupt{false};
 std::atomic<bool> by_time_limit{false};

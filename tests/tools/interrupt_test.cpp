@@ -19,8 +19,12 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// A second, and what a machine that does other things adds.
-constexpr auto patience = milliseconds(2000);
+#if defined(__SANITIZE_ADDRESS__)
+constexpr int slower = 4;
+#else
+constexpr int slower = 1;
+#endif
+constexpr auto patience = slower * milliseconds(1000);
 
 std::string kernel(const std::string& body) {
     return ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -60,6 +64,17 @@ std::vector<LongRun> long_runs() {
             {"a compiler", {"run", "k.cu", "one.json", "--out", "out"}, {}}};
 }
 
+// That wait for something else, or have no moment to look at what was sent.
+std::vector<LongRun> other_runs() {
+    return {{"buffers of a GB", {"run", "large.json", "--out", "out"}, {}},
+            {"cycles of every CTA", {"time", "many.json", "--all"}, {}},
+            {"checks", {"run", "one.json", "--check"}, {}},
+            {"measuring", {"measure", "large.json", "--emulator"}, {}},
+            {"special functions", {"special", "--emulator", "--count", "100000000000"}, {}},
+            {"a compiler for init", {"init", "k.cu"}, {}},
+            {"a FIFO that nobody reads", {"run", "none.json", "--json", "fifo"}, {}}};
+}
+
 void write_inputs(const Folder& folder) {
     folder.write("k.ptx", kernel(endless));
     folder.write("one.json", launch("[3, 1, 1]"));
@@ -67,6 +82,14 @@ void write_inputs(const Folder& folder) {
     std::string many = launch("[2147483647, 1, 1]");
     many.replace(many.find("k.ptx"), 5, "short.ptx");
     folder.write("many.json", many);
+    std::string none = launch("[1, 1, 1]");
+    none.replace(none.find("k.ptx"), 5, "short.ptx");
+    folder.write("none.json", none);
+    ::mkfifo((folder.path / "fifo").c_str(), 0600);
+    std::string large = launch("[1, 1, 1]");
+    large.replace(large.find("{\"bytes\": 64}"), 13,
+                  R"({"bytes": 1073741824, "init": {"random": {"type": "f16", "seed": 1}}})");
+    folder.write("large.json", large);
     write_compiler(folder);
 }
 
@@ -135,6 +158,14 @@ TEST(Interrupt, TenRandomMomentsOfFiveLongRuns) {
     for (const LongRun& one : long_runs())
         for (int i = 0; i < 10; ++i)
             expect_interrupted(one, i % 2 == 0 ? SIGINT : SIGTERM, milliseconds(moment(random)));
+}
+
+TEST(Interrupt, OtherLongRuns) {
+    std::mt19937 random(17);
+    std::uniform_int_distribution<int> moment(0, 700);
+    for (const LongRun& one : other_runs())
+        for (const int signal : {SIGINT, SIGTERM})
+            expect_interrupted(one, signal, milliseconds(moment(random)));
 }
 
 TEST(Interrupt, ATimeLimitIsOne) {
