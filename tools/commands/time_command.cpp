@@ -34,6 +34,69 @@ std::string names_of_machines() {
     return out;
 }
 
+// The cycle model that is named, or that of the machine that the launch file is for.
+launch::Result<const timing::Machine*> choose_machine(const std::string& name,
+                                                      const launch::Input& in) {
+    const timing::Machine* const machine = name.empty() ? nullptr : timing::machine_named(name);
+    if (!name.empty() && machine == nullptr)
+        return launch::failure("\"" + name +
+                               "\" has no cycle model; these have one: " + names_of_machines());
+    if (machine != nullptr) return machine;
+    const launch::Result<isa::Arch> arch = launch::choose_arch(in, "");
+    if (!arch) return tl::unexpected(arch.error());
+    if (const timing::Machine* const of_arch = timing::machine_of(*arch)) return of_arch;
+    return launch::failure(fmt::format("{} has no cycle model; --arch takes: {}",
+                                       isa::row(*arch).name, names_of_machines()));
+}
+
+// What the launches before this one leave.
+launch::Result<launch::State> state_before(const std::vector<launch::Input>& all, size_t number,
+                                           isa::Arch arch) {
+    launch::Result<launch::State> state = launch::make_state(all[number].launch);
+    for (size_t i = 0; state && i < number; ++i) {
+        const launch::Result<isa::Program> program = launch::resolve(all[i], arch);
+        if (!program) return tl::unexpected(program.error());
+        launch::Result<void> ran = launch::advance(*state, all[i], *program, &interrupt_flag());
+        if (!ran) return launch::failure(ran);
+    }
+    return state;
+}
+
+// Runs all CTAs, or those of one multiprocessor.
+warp::Result listen(const TimeCommand& o, const Timed& t, const timing::Machine& machine,
+                    const launch::State& state, warp::Launch launch, timing::Listener& listener,
+                    uint64_t share) {
+    std::atomic<uint64_t> ended{0}, retired{0};
+    std::vector<uint8_t> variables = launch::variables_before(state, t.in, *t.program);
+    launch.variables = &variables;
+    launch.observers = {&listener};
+    launch.progress = &ended;
+    launch.retired = &retired;
+    launch.stop = &interrupt_flag();
+    const Progress progress(ended, share, retired);
+    if (o.all) return exec::launch(*t.program, launch);
+    warp::Result result;
+    const uint64_t ctas = launch.grid.count();
+    for (uint64_t cta = 0; cta < ctas; cta += machine.sms) {
+        launch.first_cta = cta;
+        launch.ctas = 1;
+        variables = launch::variables_before(state, t.in, *t.program);
+        result = exec::launch(*t.program, launch);
+        if (result.refusal || result.trap || listener.full()) break;
+    }
+    return result;
+}
+
+// done, or the exit status with what was wrong said.
+int say_end(const Timed& t, const warp::Result& result, uint64_t share) {
+    if (result.refusal) return refuse(t.in.launch.path + ": " + result.refusal->what);
+    if (!result.trap) return done;
+    const bool was_stopped = result.trap->kind == warp::TrapKind::stopped;
+    fmt::print("{}", was_stopped ? stopped_report(t.in, *t.program, result, share)
+                                 : trap_report(t.in, *t.program, *result.trap));
+    return was_stopped ? interrupted : differs_or_trapped;
+}
+
 // done, or the exit status with everything said.
 int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uint64_t from,
              Timed& t) {
@@ -44,79 +107,33 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
                                   o.files.back(), all->size(), all->size()));
     const size_t number = o.launch == 0 ? 0 : o.launch - 1;
     t.in = (*all)[number];
-    const timing::Machine* machine = name.empty() ? nullptr : timing::machine_named(name);
-    if (!name.empty() && machine == nullptr)
-        return refuse("\"" + name +
-                      "\" has no cycle model; these have one: " + names_of_machines());
-    const std::string named = machine == nullptr ? "" : std::string(isa::row(machine->arch).name);
-    const launch::Result<isa::Arch> arch = launch::choose_arch(t.in, named);
-    if (!arch) return refuse(arch.error());
-    if (machine == nullptr) machine = timing::machine_of(*arch);
-    if (machine == nullptr)
-        return refuse(fmt::format("{} has no cycle model; --arch takes: {}", isa::row(*arch).name,
-                                  names_of_machines()));
-    launch::Result<isa::Program> program = launch::resolve(t.in, *arch);
+    const launch::Result<const timing::Machine*> machine = choose_machine(name, t.in);
+    if (!machine) return refuse(machine.error());
+    const isa::Arch arch = (*machine)->arch;
+    launch::Result<isa::Program> program = launch::resolve(t.in, arch);
     if (!program) return refuse(program.error());
     t.program = std::make_unique<isa::Program>(std::move(*program));
-    launch::Result<launch::State> state = launch::make_state(t.in.launch);
+    launch::Result<launch::State> state = state_before(*all, number, arch);
     if (!state) return refuse(state.error());
-    for (size_t i = 0; i < number; ++i) {
-        const launch::Result<isa::Program> before = launch::resolve((*all)[i], *arch);
-        if (!before) return refuse(before.error());
-        if (const launch::Result<void> ran =
-                launch::advance(*state, (*all)[i], *before, &interrupt_flag());
-            !ran)
-            return refuse(ran.error());
-    }
-    launch::Result<warp::Launch> made =
+    launch::Result<warp::Launch> prepared =
         launch::make_launch(t.in.launch, t.in.kernel(), *t.program, state->memory);
-    if (!made) return refuse(made.error());
-    const warp::Launch& prepared = *made;
-    t.block_threads = prepared.block.count();
-
-    if (prepared.cooperative)
+    if (!prepared) return refuse(prepared.error());
+    t.block_threads = prepared->block.count();
+    if (prepared->cooperative)
         return refuse(t.in.launch.path +
                       ": the cycle model has no CTAs that wait for each other (cooperative)");
-
     t.sources = ptx::source_map(t.in.module);
-    t.lowering = timing::lower(*t.program, *machine);
-    timing::Listener listener(t.lowering, machine->sms, max_items, o.cold);
-    std::atomic<uint64_t> ended{0}, retired{0};
-    warp::Launch launch = prepared;
-    std::vector<uint8_t> variables = launch::variables_before(*state, t.in, *t.program);
-    launch.variables = &variables;
-    launch.observers = {&listener};
-    launch.progress = &ended;
-    launch.retired = &retired;
-    launch.stop = &interrupt_flag();
-    const uint64_t ctas = launch.grid.count();
-    const uint64_t share = o.all ? ctas : (ctas + machine->sms - 1) / machine->sms;
-    warp::Result result;
-    {
-        const Progress progress(ended, share, retired);
-        if (o.all) result = exec::launch(*t.program, launch);
-        for (uint64_t cta = 0; !o.all && cta < ctas; cta += machine->sms) {
-            launch.first_cta = cta;
-            launch.ctas = 1;
-            variables = launch::variables_before(*state, t.in, *t.program);
-            result = exec::launch(*t.program, launch);
-            if (result.refusal || result.trap || listener.full()) break;
-        }
-    }
-    if (result.refusal) return refuse(t.in.launch.path + ": " + result.refusal->what);
-    if (result.trap && result.trap->kind == warp::TrapKind::stopped) {
-        fmt::print("{}", stopped_report(t.in, *t.program, result, share));
-        return interrupted;
-    }
-    if (result.trap) {
-        fmt::print("{}", trap_report(t.in, *t.program, *result.trap));
-        return differs_or_trapped;
-    }
+    t.lowering = timing::lower(*t.program, **machine);
+    timing::Listener listener(t.lowering, (*machine)->sms, max_items, o.cold);
+    const uint64_t ctas = prepared->grid.count();
+    const uint64_t share = o.all ? ctas : (ctas + (*machine)->sms - 1) / (*machine)->sms;
+    const warp::Result result = listen(o, t, **machine, *state, *prepared, listener, share);
+    if (const int status = say_end(t, result, share); status != done) return status;
     timing::Options options;
     options.registers = o.registers;
     options.events = events;
     options.from_cycle = from;
-    t.report = timing::simulate(t.lowering, prepared, listener, options);
+    t.report = timing::simulate(t.lowering, *prepared, listener, options);
     if (t.report.cut)
         spdlog::warn(
             "the run is longer than the model keeps: the first {} instructions of warps "

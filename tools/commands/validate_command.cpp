@@ -467,51 +467,48 @@ void add_validate(CLI::App& app, int& status) {
     validate->callback([shared, &status] { status = validate_command(*shared); });
 }
 
-int validate_command(const ValidateOptions& options) {
-    Job job{options, {}, {}};
-    job.how.only = options.only;
-    job.how.final_only = options.final_only;
-    if (options.words) job.how.registers = validate::Registers::words;
-    if (options.digests) job.how.registers = validate::Registers::digests;
-    job.how.threads = options.threads;
-    job.how.stop = &interrupt_flag();
-    job.how.drop_tracks = true;
-    job.how.measure = options.stats;
-    job.how.optimization = options.engines.optimization;
-    if (options.max_steps != 0) job.how.max_steps = options.max_steps;
-    if (const launch::Result<void> watched = watch(options, job.how); !watched)
-        return refuse(watched.error());
-    const launch::Result<Shard> chosen = choose_shard(options.shard);
-    if (!chosen) return refuse(chosen.error());
-    const Shard& shard = *chosen;
-    std::vector<std::vector<std::string>> cases = cases_of(options.files);
-    const Part part = part_of(shard, cases.size());
-    cases = {cases.begin() + static_cast<std::ptrdiff_t>(part.first),
-             cases.begin() + static_cast<std::ptrdiff_t>(part.first + part.count)};
-    // A launch file that is wrong is wrong without a GPU too.
-    std::vector<std::vector<launch::Input>> inputs;
-    if (const auto error = read_inputs(cases, options.nvcc, inputs)) return refuse(*error);
-    if (const launch::Result<void> held = check_reports(options.reports); !held)
-        return refuse(held.error());
-    EngineOptions how_opened = options.engines;
-    how_opened.processes = static_cast<unsigned>(max_jobs(options, cases.size()));
-    launch::Result<Engines> opened = open_gpus(how_opened, 1);
-    if (!opened) return refuse(opened.error());
-    Engines& engines = *opened;
-    if (engines.all.empty())
-        return skip("validate", "validate needs a GPU: " + engines.no_gpu, options.reports);
-    job.arch = engines.arch;
-    if (!options.arch.empty()) {
-        const auto* const found =
-            std::ranges::find(isa::arch_rows, options.arch, &isa::ArchRow::name);
-        if (found == isa::arch_rows.end())
-            return refuse("--arch " + options.arch + " is not modelled");
-        job.arch = found->arch;
-    }
-    const size_t jobs = jobs_of(options, engines, cases.size());
-    job.how.trace_bytes = std::min(options.trace_megabytes << 20, host_memory() / 2 / jobs);
-    const std::vector<Outcome> outcomes = run_all(job, how_opened, engines, cases, inputs, jobs);
-    validate::Summary summary;
+namespace {
+
+// How each launch file is compared.
+launch::Result<validate::Options> comparison(const ValidateOptions& options) {
+    validate::Options how;
+    how.only = options.only;
+    how.final_only = options.final_only;
+    if (options.words) how.registers = validate::Registers::words;
+    if (options.digests) how.registers = validate::Registers::digests;
+    how.threads = options.threads;
+    how.stop = &interrupt_flag();
+    how.drop_tracks = true;
+    how.measure = options.stats;
+    how.optimization = options.engines.optimization;
+    if (options.max_steps != 0) how.max_steps = options.max_steps;
+    if (launch::Result<void> watched = watch(options, how); !watched)
+        return launch::failure(watched);
+    return how;
+}
+
+// This process's part of the launch files.
+launch::Result<std::vector<std::vector<std::string>>> chosen_cases(const ValidateOptions& options) {
+    const launch::Result<Shard> shard = choose_shard(options.shard);
+    if (!shard) return tl::unexpected(shard.error());
+    const std::vector<std::vector<std::string>> all = cases_of(options.files);
+    const Part part = part_of(*shard, all.size());
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(part.first);
+    return std::vector(first, first + static_cast<std::ptrdiff_t>(part.count));
+}
+
+// What the emulator models: the GPU's architecture, if none is named.
+launch::Result<isa::Arch> arch_beside(const std::string& named, const Engines& engines) {
+    if (named.empty()) return engines.arch;
+    const auto* const found = std::ranges::find(isa::arch_rows, named, &isa::ArchRow::name);
+    if (found == isa::arch_rows.end())
+        return launch::failure("--arch " + named + " is not modelled");
+    return found->arch;
+}
+
+// The greatest status of all; the reasons of a single refusal are said.
+int sum_up(const std::vector<Outcome>& outcomes, const Engines& engines,
+           validate::Summary& summary) {
     summary.command = "validate";
     int status = done;
     for (const Outcome& o : outcomes) {
@@ -525,6 +522,36 @@ int validate_command(const ValidateOptions& options) {
     for (const auto& engine : engines.all)
         if (std::ranges::find(summary.devices, engine->device()) == summary.devices.end())
             summary.devices.push_back(engine->device());
+    return status;
+}
+
+}  // namespace
+
+int validate_command(const ValidateOptions& options) {
+    launch::Result<validate::Options> how = comparison(options);
+    if (!how) return refuse(how.error());
+    const launch::Result<std::vector<std::vector<std::string>>> cases = chosen_cases(options);
+    if (!cases) return refuse(cases.error());
+    // A launch file that is wrong is wrong without a GPU too.
+    std::vector<std::vector<launch::Input>> inputs;
+    if (const auto error = read_inputs(*cases, options.nvcc, inputs)) return refuse(*error);
+    if (const launch::Result<void> held = check_reports(options.reports); !held)
+        return refuse(held.error());
+    EngineOptions how_opened = options.engines;
+    how_opened.processes = static_cast<unsigned>(max_jobs(options, cases->size()));
+    launch::Result<Engines> opened = open_gpus(how_opened, 1);
+    if (!opened) return refuse(opened.error());
+    Engines& engines = *opened;
+    if (engines.all.empty())
+        return skip("validate", "validate needs a GPU: " + engines.no_gpu, options.reports);
+    const launch::Result<isa::Arch> arch = arch_beside(options.arch, engines);
+    if (!arch) return refuse(arch.error());
+    const size_t jobs = jobs_of(options, engines, cases->size());
+    how->trace_bytes = std::min(options.trace_megabytes << 20, host_memory() / 2 / jobs);
+    const Job job{options, std::move(*how), *arch};
+    const std::vector<Outcome> outcomes = run_all(job, how_opened, engines, *cases, inputs, jobs);
+    validate::Summary summary;
+    const int status = sum_up(outcomes, engines, summary);
     print(outcomes, summary);
     if (const launch::Result<void> written = write_reports(summary, options.reports); !written)
         return refuse(written.error());
