@@ -13,10 +13,12 @@ namespace {
 
 constexpr uint32_t default_threads = 128;
 
+std::string bytes_text(uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
+
 std::string words(const KnownParameter& p, const std::string& source_name) {
     std::string out = "parameter " + std::to_string(p.index) +
                       (source_name.empty() ? "" : " '" + source_name + "'") + ", " +
-                      std::to_string(p.placed.bytes) + " bytes, aligned to " +
+                      bytes_text(p.placed.bytes) + ", aligned to " +
                       std::to_string(p.placed.alignment);
     if (!p.type.empty()) out += ": " + p.type;
     return out;
@@ -105,7 +107,7 @@ Ordered notes_of(const ptx::Module& module, const isa::Program& program,
         if (v.bytes == 0 || (v.space != ptx::Space::global && !is_const && !is_shared)) continue;
         const ptx::DebugVariable* const source = info.find_variable(v.name);
         std::string text = is_shared ? "__shared__ " : is_const ? "__constant__ " : "__device__ ";
-        text += demangled(v.name) + ", " + std::to_string(v.bytes) + " bytes";
+        text += demangled(v.name) + ", " + bytes_text(v.bytes);
         if (source != nullptr && source->type != ptx::no_type)
             text += ": " + info.spelled(source->type);
         if (!is_shared) text += ": it may be set in \"variables\"";
