@@ -220,6 +220,36 @@ TEST(SourceLines, OptionsOfNvcc) {
                   std::string::npos)
             << none.err;
     }
+    // Each that compiles takes them.
+    std::string named = launch(0);
+    named.replace(named.find("k.ptx"), 5, "k.cu");
+    c.write("cu.json", named);
+    const struct {
+        std::vector<std::string> words;
+        int status;
+    } others[] = {{{"init", "k.cu"}, 0},
+                  {{"init", "cu.json"}, 0},
+                  {{"record", "k.cu", "in.json"}, 77},
+                  {{"measure", "cu.json", "--emulator"}, 0}};
+    for (const auto& other : others) {
+        c.write("called", "");
+        std::vector<std::string> words = other.words;
+        words.insert(words.end(), {"--", "-DX=2"});
+        const Ended e = c.of(words);
+        // A machine of the tests may have a GPU.
+        EXPECT_TRUE(e.status == other.status || other.status == 77) << words[0] << e.err;
+        EXPECT_NE(c.read("called").find("-DX=2"), std::string::npos) << words[0] << words[1];
+    }
+    // init compiles once more, for debug information.
+    EXPECT_EQ(c.of({"init", "k.cu", "--nvcc", "-DX=3"}).status, 0);
+    EXPECT_NE(c.read("called").find("-DX=3 -G\n"), std::string::npos) << c.read("called");
+    for (const char* command : {"init", "record", "measure"})
+        EXPECT_EQ(c.of({command, "in.json", "--", "-G"}).status, 2) << command;
+    const Ended plain = c.of({"init", "k.ptx", "--", "-G"});
+    EXPECT_EQ(plain.status, 2);
+    EXPECT_NE(plain.err.find("k.ptx: options for nvcc are given, and this is no .cu"),
+              std::string::npos)
+        << plain.err;
     EXPECT_EQ(c.of({"time", "k.cu", "in.json", "in.json"}).status, 2);
     EXPECT_EQ(c.of({"validate", "in.json", "--", "-G"}).status, 2);
     EXPECT_EQ(c.names("tmp"), std::vector<std::string>{});

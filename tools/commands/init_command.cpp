@@ -75,6 +75,8 @@ launch::Result<Source> read_source(const InitOptions& o) {
         in.ptx_path = std::move(made->path);
         in.compiled = std::move(made->folder);
     } else {
+        if (!o.nvcc.empty())
+            return launch::failure(o.file + ": options for nvcc are given, and this is no .cu");
         launch::Result<std::string> text = launch::read_text(o.file, max_source_bytes);
         if (!text) return launch::failure(text);
         in.source = std::move(*text);
