@@ -16,6 +16,7 @@ using ptx::DebugType;
 
 constexpr uint64_t address_bytes = 8;
 constexpr int max_depth = 8;
+constexpr int max_pointers = 3;        // of a pointer to a pointer to a pointer
 constexpr uint64_t max_elements = 16;  // of an array that is written one by one
 constexpr size_t max_fields = 1000;    // of a kernel
 
@@ -94,7 +95,7 @@ Ordered ArgumentMaker::initial(uint32_t pointee) {
 }
 
 std::string ArgumentMaker::add_buffer(const std::string& wanted, uint32_t pointee,
-                                      const std::string& type) {
+                                      const std::string& type, int depth) {
     const std::string name = free_name(wanted, pointee);
     const bool is_const = pointee == ptx::no_type ? type.find("const*") != std::string::npos
                                                   : info_.is_constant(pointee);
@@ -108,11 +109,11 @@ std::string ArgumentMaker::add_buffer(const std::string& wanted, uint32_t pointe
     const std::string comment =
         "fill in the bytes" + (type.empty() ? std::string() : " of this " + type);
     const uint32_t plain = info_.plain(pointee);
-    if (plain != ptx::no_type && info_.types[plain].kind == DebugKind::pointer &&
-        points_to_data(plain)) {
+    if (depth < max_pointers && plain != ptx::no_type &&
+        info_.types[plain].kind == DebugKind::pointer && points_to_data(plain)) {
         const uint32_t target = info_.types[plain].target;
         buffer = {{"bytes", 0}, {"pointers", Ordered::object()}, {"comment", ""}};
-        const std::string inner = add_buffer(name + "0", target, info_.spelled(plain));
+        const std::string inner = add_buffer(name + "0", target, info_.spelled(plain), depth + 1);
         buffers[name]["bytes"] = address_bytes;
         buffers[name]["pointers"]["0"] = inner;
         buffers[name]["comment"] = "an array of pointers, " + type + ": add the others";
@@ -211,7 +212,7 @@ Ordered ArgumentMaker::value(const KnownParameter& p, uint32_t type, uint64_t at
         if (t.kind == DebugKind::union_ && !t.members.empty()) {
             const auto largest = std::ranges::max_element(
                 t.members, {}, [&](const auto& m) { return info_.size_of(m.type); });
-            if (info_.size_of(largest->type) == t.bytes &&
+            if (t.bytes != 0 && info_.size_of(largest->type) == t.bytes &&
                 info_.types[info_.plain(largest->type)].kind != DebugKind::array) {
                 Ordered out = value(p, largest->type, at, name, depth + 1, alignment);
                 add_comment(out, "a union, as its " + largest->name);
@@ -288,12 +289,12 @@ size_t ArgumentMaker::add_bit_fields(Fields& out, const DebugType& t, size_t fir
     return last;
 }
 
-// at: of the member in the parameter.
+// at: of the member in the parameter. end: the bytes of the struct.
 void ArgumentMaker::add_member(Fields& out, const KnownParameter& p, const ptx::DebugMember& m,
-                               uint64_t at, const std::string& name, int depth) {
+                               uint64_t at, uint64_t end, const std::string& name, int depth) {
     const uint32_t plain = info_.plain(m.type);
     const uint64_t bytes = info_.size_of(m.type);
-    if (plain == ptx::no_type) {
+    if (plain == ptx::no_type || m.at > end || bytes > end - m.at) {
         out.fits = false;
         return;
     }
@@ -319,7 +320,7 @@ Ordered ArgumentMaker::structure(const KnownParameter& p, uint32_t type, uint64_
             continue;
         }
         const std::string member = m.name.empty() || m.is_base ? name : m.name;
-        add_member(fields, p, m, at + m.at, member, depth);
+        add_member(fields, p, m, at + m.at, t.bytes, member, depth);
     }
     const bool is_empty = t.members.empty() && t.bytes == 1;
     if (fields.next < t.bytes && !is_empty &&

@@ -56,7 +56,8 @@ class ArgumentMaker {
         bool fits = true;        // each field is where the source has it
     };
 
-    std::string add_buffer(const std::string& name, uint32_t pointee, const std::string& type);
+    std::string add_buffer(const std::string& name, uint32_t pointee, const std::string& type,
+                           int depth = 0);
     std::string free_name(const std::string& name, uint32_t pointee);
     Ordered initial(uint32_t pointee);
     Number number_of(uint32_t type) const;
@@ -69,7 +70,7 @@ class ArgumentMaker {
     Ordered structure(const KnownParameter& p, uint32_t type, uint64_t at, const std::string& name,
                       int depth, uint64_t& alignment);
     void add_member(Fields& out, const KnownParameter& p, const ptx::DebugMember& m, uint64_t at,
-                    const std::string& name, int depth);
+                    uint64_t end, const std::string& name, int depth);
     size_t add_bit_fields(Fields& out, const ptx::DebugType& t, size_t first);
     void add_array(Fields& out, const KnownParameter& p, uint32_t type, uint64_t member,
                    uint64_t at, const std::string& name, int depth);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <random>
+#include <span>
 #include <utility>
 
 #include "emu/lockwarp.hpp"
@@ -170,6 +172,37 @@ TEST(Init, EveryKindOfMember) {
     EXPECT_EQ(j["args"], expected["args"]) << j["args"].dump(1);
     EXPECT_EQ(j["buffers"], expected["buffers"]) << j["buffers"].dump(1);
     EXPECT_EQ(j["comment"], expected["comment"]) << j["comment"].dump(1);
+}
+
+// Damaged debug information: a launch file comes out, and whatever it says it is one.
+TEST(Init, DamagedDebugInformation) {
+    const std::string text = *launch::read_text(
+        LOCKWARP_SOURCE_DIR "/tests/tools/data/members_G.sm_90.ptx", uint64_t{1} << 28);
+    ptx::Parsed parsed = ptx::parse(text);
+    const isa::Program program = isa::resolve(parsed.module, isa::Arch::sm_90, "members").program;
+    std::mt19937 random(3);
+    size_t with_names = 0;
+    for (int round = 0; round < 400; ++round) {
+        ptx::Module damaged = parsed.module;
+        for (auto& item : damaged.items) {
+            auto* d = std::get_if<ptx::Directive>(&item);
+            if (d == nullptr || d->name != ".section") continue;
+            std::string& data = d->operands[1].text;
+            for (int i = 0; i < 1 + round % 4; ++i) {
+                const size_t at = random() % data.size();
+                if (data[at] >= '0' && data[at] <= '9')
+                    data[at] = static_cast<char>('0' + random() % 10);
+            }
+        }
+        const std::string made =
+            launch::skeleton(damaged, std::span(&program, 1), "k.ptx", ptx::debug_info(damaged));
+        const Json j = Json::parse(made, nullptr, false);
+        ASSERT_TRUE(j.is_object()) << made;
+        ASSERT_EQ(j["args"].size(), 6u);
+        ASSERT_LT(made.size(), 100'000u);
+        with_names += made.find("'packed'") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_GT(with_names, 0u);
 }
 
 // Where a tensor map is, and what the instructions say of it.
