@@ -13,6 +13,11 @@ constexpr std::array rows{
              true, early_reads},
     CheckRow{"unused-shared", "UNUSED", "bytes of shared memory that no thread accesses", false,
              unused_shared},
+    CheckRow{
+        "global-races", "RACE",
+        "accesses of global memory by several warps or CTAs that nothing orders, one of them a "
+        "store",
+        true, global_races},
 };
 
 constexpr bool names_differ() {

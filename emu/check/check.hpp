@@ -53,4 +53,7 @@ std::unique_ptr<Check> early_reads(const isa::Program& program, const warp::Laun
 // unused_shared.cpp: bytes of shared memory that no thread ever accessed.
 std::unique_ptr<Check> unused_shared(const isa::Program& program, const warp::Launch& launch);
 
+// global_races.cpp: accesses of global memory by warps of a CTA that nothing orders.
+std::unique_ptr<Check> global_races(const isa::Program& program, const warp::Launch& launch);
+
 }  // namespace lockwarp::check

@@ -298,8 +298,10 @@ TEST(UnusedShared, IsOneOfTheChecksAndNoFault) {
     EXPECT_EQ(run_rows("0", "--check=early-reads", 16).out.find("UNUSED"), std::string::npos);
     const Ended e = run_rows("0", "--check=early", 16);
     EXPECT_EQ(e.status, 2);
-    EXPECT_NE(e.err.find("there is no check \"early\"; there are all, early-reads, unused-shared"),
-              std::string::npos)
+    EXPECT_NE(
+        e.err.find(
+            "there is no check \"early\"; there are all, early-reads, unused-shared, global-races"),
+        std::string::npos)
         << e.err;
     // Whatever is used is not said: all of the first variable, and no dynamic memory.
     EXPECT_EQ(

@@ -41,7 +41,7 @@ class Prepared:
 
     def run(self, checks=""):
         return _native.run(self.kernel, self.grid, self.block, self.shared, self.parameters,
-                           self.ranges(), self.cooperative, checks)
+                           self.ranges(), self.cooperative, checks, self.ptx)
 
     def milliseconds(self) -> float | None:
         """By the model of cycles."""

@@ -52,22 +52,45 @@ def kernel_of(ptx: bytes, name: str, arch: str) -> lockwarp.Kernel:
     return lockwarp.Module(ptx, arch=arch, name=f"{name}.ptx").kernel(name)
 
 
-def run(kernel, grid, block, shared, parameters, memory, cooperative=False, checks=""):
+_LINE = re.compile(r"\bline (\d+)\b")
+
+
+def _in_python(what: str, ptx: str, file: str | None) -> str:
+    """A clause that names lines of the PTX, with those of the Python source that they come from."""
+    lines = ptx.splitlines()
+
+    def place(match: re.Match) -> str:
+        for text in reversed(lines[: int(match.group(1))]):
+            loc = re.match(r"\s*\.loc\s+(\d+)\s+(\d+)", text)
+            if loc:
+                named = re.search(rf'^\s*\.file\s+{loc.group(1)}\s+"([^"]*)"', ptx, re.MULTILINE)
+                other = named.group(1) if named else ""
+                where = "" if file and file.endswith(other) else f"{other}:"
+                return f"line {where}{loc.group(2)}"
+        return match.group()
+
+    return _LINE.sub(place, what)
+
+
+def run(kernel, grid, block, shared, parameters, memory, cooperative=False, checks="",
+        ptx=b""):
     """Runs it in place: (Result, [Finding]). The trap, if any, is the result's.
 
-    checks: "", "all" or names with commas.
+    checks: "", "all" or names with commas. ptx: the kernel's, for the lines of its source.
     """
     request = (grid, block, shared, parameters, memory, 0, 0, cooperative)
     outcome = kernel._core.launch(request, checks)
     if not checks:
         return result_of(outcome, "return"), []
     checked = checked_of(outcome, "return")
-    found = [
-        Finding(c.name, c.is_fault, f.what, f.place, f.hint, kernel.name,
-                f.places[0].file if f.places else None, f.places[0].line if f.places else None,
-                f.line)
-        for c in checked.checks for f in c.findings
-    ]
+    found = []
+    for c in checked.checks:
+        for f in c.findings:
+            first = f.places[0] if f.places else None
+            what = _in_python(f.what, ptx.decode(), first.file) if first else f.what
+            found.append(Finding(c.name, c.is_fault, what, f.place, f.hint, kernel.name,
+                                 first.file if first else None, first.line if first else None,
+                                 f.line))
     return checked.result, found
 
 

@@ -98,6 +98,41 @@ def test_a_pipeline_that_triton_made_passes_the_checks(sm_80):
     assert found.launches == 1 and not found.faults
 
 
+@triton.jit
+def _turned(scratch, x, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(scratch + at, tl.load(x + at))
+    tl.store(x + at, tl.load(scratch + N - 1 - at))
+
+
+@triton.jit
+def _turned_after_a_barrier(scratch, x, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(scratch + at, tl.load(x + at))
+    tl.debug_barrier()
+    tl.store(x + at, tl.load(scratch + N - 1 - at))
+
+
+def test_what_a_program_stores_and_loads_again_in_other_threads_is_a_race(sm_80):
+    x, scratch = torch.arange(256.0), torch.zeros(256)
+    # The interpreter has one thread: it sees nothing wrong.
+    found = lt.compare(_turned, (1,), scratch, x, N=256, arch=("interpreter", "interpreter"))
+    assert torch.equal(found.outputs["interpreter"]["x"], x.flip(0))
+    with lt.check() as found:
+        _turned[(1,)](scratch, x, N=256)
+    races = [f for f in found if f.check == "global-races"]
+    assert races and all(f.is_fault for f in races)
+    stored, loaded = line_of(_turned, "tl.store(scratch"), line_of(_turned, "tl.load(scratch")
+    # Which of the two comes first is the order of the warps.
+    assert {(f.line, f.what) for f in races} <= {
+        (loaded, f"reads what line {stored} stores"),
+        (stored, f"stores to where line {loaded} reads"),
+    }
+    assert races[0].file.endswith("test_triton_faults.py")
+    with lt.check(raise_faults=True):
+        _turned_after_a_barrier[(1,)](scratch, x, N=256)
+
+
 def test_check_needs_install():
     with pytest.raises(lockwarp.Error, match="lt.install"):
         with lt.check():

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// lockwarp run --check=global-races: accesses of global memory that nothing orders.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/tools/process.hpp"
+
+namespace lockwarp::tools {
+namespace {
+
+// 64 threads store their number into `out`, do BETWEEN, and load that of the thread INDEX.
+const std::string kernel = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+	.reg .b32 %r<8>;
+	.reg .b64 %rd<6>;
+	.reg .pred %p<2>;
+	ld.param.u64 %rd1, [out];
+	mov.u32 %r1, %tid.x;
+	mov.u32 %r6, %ctaid.x;
+	mul.lo.u32 %r7, %r6, 64;
+	mad.wide.u32 %rd1, %r7, 4, %rd1;
+	mad.wide.u32 %rd2, %r1, 4, %rd1;
+	STORE
+	BETWEEN
+	INDEX
+	mad.wide.u32 %rd3, %r3, 4, %rd1;
+	ld.global.u32 %r4, [%rd3];
+	st.shared.u32 [0x400], %r4;
+	ret;
+}
+)";
+
+struct Case {
+    std::string store = "st.global.u32 [%rd2], %r1;";
+    std::string between = "";
+    std::string index = "xor.b32 %r3, %r1, 32;";  // that of the other warp
+};
+
+Ended checked(const Case& c) {
+    const Folder folder;
+    std::string ptx = kernel;
+    const auto put = [&](const std::string& name, const std::string& text) {
+        ptx.replace(ptx.find(name), name.size(), text);
+    };
+    put("STORE", c.store);
+    put("BETWEEN", c.between);
+    put("INDEX", c.index);
+    folder.write("k.ptx", ptx);
+    folder.write("k.json",
+                 R"({"schema":"lockwarp-launch/1","ptx":"k.ptx","arch":"sm_90","grid":[2,1,1],)"
+                 R"("block":[64,1,1],"dynamic_shared":64,)"
+                 R"("buffers":{"out":{"bytes":512,"init":{"fill":0}}},)"
+                 R"("args":[{"buffer":"out"}]})");
+    return run(folder, {"run", "k.json", "--check=global-races"});
+}
+
+void expect_none(const Case& c, const char* why) {
+    const Ended e = checked(c);
+    EXPECT_EQ(e.status, 0) << why << e.out << e.err;
+    EXPECT_EQ(e.out.find("RACE"), std::string::npos) << why << e.out;
+}
+
+TEST(GlobalRaces, AStoreThatAnotherWarpLoadsWithoutABarrier) {
+    const Ended e = checked({});
+    EXPECT_EQ(e.status, 1) << e.err;
+    EXPECT_TRUE(e.out.starts_with("RACE  ")) << e.out;
+    EXPECT_NE(e.out.find("reads what line 15 stores"), std::string::npos) << e.out;
+    EXPECT_NE(e.out.find("the two have met at no barrier since"), std::string::npos) << e.out;
+    EXPECT_NE(e.out.find("CTA (0,0,0), warp "), std::string::npos) << e.out;
+}
+
+TEST(GlobalRaces, ABarrierOrders) {
+    expect_none({.between = "bar.sync 0;"}, "all threads");
+    expect_none({.between = "barrier.sync.aligned 3, 64;"}, "a named one");
+    const Ended e = checked({.between = "bar.arrive 1, 128;"});
+    EXPECT_EQ(e.status, 1) << "nobody waited there" << e.out << e.err;
+}
+
+TEST(GlobalRaces, AWarpAndItsOwnStores) {
+    expect_none({.index = "xor.b32 %r3, %r1, 1;"}, "of its own warp");
+    expect_none({.index = "mov.b32 %r3, %r1;"}, "of its own thread");
+}
+
+// Each thread counts itself, and waits until all have.
+TEST(GlobalRaces, ThreadsThatWaitForACounter) {
+    expect_none({.between = "fence.acq_rel.cta;\n"
+                            "atom.shared.add.u32 %r5, [0x404], 1;\n"
+                            "again: atom.shared.or.b32 %r5, [0x404], 0;\n"
+                            "setp.lt.u32 %p1, %r5, 64;\n"
+                            "@%p1 bra again;\n"},
+                "a counter");
+    const Ended e = checked({.between = "atom.shared.add.u32 %r5, [0x404], 1;"});
+    EXPECT_EQ(e.status, 1) << "nobody waited for it" << e.out << e.err;
+    expect_none({.store = "red.global.add.u32 [%rd2], %r1;"}, "stores that are atomic");
+}
+
+TEST(GlobalRaces, BytesOfOneWordThatDifferDoNotRace) {
+    expect_none(
+        {.store = "add.s64 %rd2, %rd1, 3; st.global.u8 [%rd2], %r1;", .index = "mov.u32 %r3, 40;"},
+        "a store of several warps and other words");
+}
+
+}  // namespace
+}  // namespace lockwarp::tools
