@@ -2,10 +2,11 @@
 """Whole programs of the kinds that Triton's tutorials teach, in small sizes, on each architecture:
 addition is in test_triton_launch.py."""
 
+import pytest
 import torch
 import triton
 import triton.language as tl
-from triton_kernels import matmul
+from triton_kernels import VERSION, matmul
 
 
 @triton.jit
@@ -271,6 +272,35 @@ def test_block_scaled_product(arch):
     )
     # Each value is one of bf16; the sums of 64 products are exact in f32.
     assert torch.equal(c.double(), a @ b.T)
+
+
+@triton.jit
+def _scaled(a, a_scale, b, b_scale, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """Two 4-bit floats in a byte, along K."""
+    m, n, half = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K // 2)
+    group = tl.arange(0, K // 32)
+    left = tl.load(a + m[:, None] * (K // 2) + half[None, :])
+    right = tl.load(b + half[:, None] * N + n[None, :])
+    left_scale = tl.load(a_scale + m[:, None] * (K // 32) + group[None, :])
+    right_scale = tl.load(b_scale + n[:, None] * (K // 32) + group[None, :])
+    product = tl.dot_scaled(left, left_scale, "e2m1", right, right_scale, "e2m1")
+    tl.store(c + m[:, None] * N + n[None, :], product)
+
+
+@pytest.mark.skipif(VERSION < (3, 3), reason="Triton 3.2 has no 4-bit right operand")
+def test_dot_scaled(arch):
+    M, N, K = 32, 32, 128
+    a = torch.randint(0, 16, (M, K), dtype=torch.uint8)
+    b = torch.randint(0, 16, (K, N), dtype=torch.uint8)
+    scales = [torch.randint(124, 131, (M, K // 32), dtype=torch.uint8) for _ in range(2)]
+    c = torch.zeros(M, N)
+    packed = (a[:, 0::2] | (a[:, 1::2] << 4)).contiguous(), (b[0::2] | (b[1::2] << 4)).contiguous()
+    _scaled[(1,)](packed[0], scales[0], packed[1], scales[1], c, M=M, N=N, K=K)
+    table = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6]).double()
+    table = torch.cat([table, -table])
+    factors = [2.0 ** (s.double() - 127).repeat_interleave(32, 1) for s in scales]
+    exact = (table[a.long()] * factors[0]) @ (table[b.long()] * factors[1].T)
+    assert torch.equal(c.double(), exact)
 
 
 def test_matmul_of_any_size(arch):
