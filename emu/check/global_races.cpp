@@ -3,10 +3,10 @@
 // store, that nothing orders. PTX manual, "Memory Consistency Model: Data-races".
 //
 // Each warp has a vector clock, joined at barriers. What else may order warps (atomic operations,
-// fences, mbarriers) is taken to order everything before it with everything after the next one, so
-// that what is reported is a race; but ld.acquire, ld.volatile and the like are not told from weak
-// accesses. Accesses of one warp are taken to be in order, and so is one instruction by which
-// several warps store: the same values, as a rule.
+// fences, mbarriers, strong loads and stores) is taken to order everything before it with
+// everything after the next one, so that what is reported is a race. Strong accesses do not race,
+// with weak ones neither. Accesses of one warp are taken to be in order, and so is one instruction
+// by which several warps store: the same values, as a rule.
 #include <algorithm>
 #include <array>
 #include <cinttypes>
@@ -36,7 +36,7 @@ void join(Clock& into, const Clock& from) {
 bool orders(const isa::Operation& o) {
     const isa::OpRow& row = isa::row(o.op);
     return row.sync == isa::Sync::phase || row.sync == isa::Sync::order ||
-           row.memory == isa::Memory::update;
+           row.memory == isa::Memory::update || o.mod.strong;
 }
 
 // An access of a word by a warp.
@@ -125,7 +125,7 @@ void OfCta::retired(const warp::Retired& e) {
         clocks_[warp] = shared_;
         ++clocks_[warp][warp];
     }
-    if (isa::row(o.op).memory == isa::Memory::update) return;
+    if (isa::row(o.op).memory == isa::Memory::update || o.mod.strong) return;
     for (const warp::Access& a : std::span(e.accesses, e.access_count)) {
         if (a.space != ptx::Space::global) continue;
         for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {

@@ -77,6 +77,9 @@ struct Modifiers {
     std::array<Priority, 2> priority{};  // createpolicy: primary, secondary
     uint8_t priorities = 0;
     bool cache_hint = false;  // a cache policy is the last operand
+    // .volatile, .relaxed, .acquire, .release, .acq_rel, .mmio: a strong operation, by which
+    // threads may tell each other (PTX manual, "Memory Consistency Model").
+    bool strong = false;
     Part part = Part::none;
     ptx::Space space = ptx::Space::none;  // none: generic
     uint8_t vec = 1;

@@ -98,6 +98,24 @@ TEST(GlobalRaces, ThreadsThatWaitForACounter) {
     expect_none({.store = "red.global.add.u32 [%rd2], %r1;"}, "stores that are atomic");
 }
 
+// The last thread of a warp says that it has stored; the other warp waits for that.
+TEST(GlobalRaces, FlagsByStrongAccesses) {
+    const auto flag = [](const std::string& fence, const std::string& store,
+                         const std::string& load) {
+        return "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra first;\nagain: " + load +
+               " %r5, [%rd1+252];\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra again;\n" + fence +
+               "bra both;\nfirst: " + fence + store + " [%rd1+252], 1;\nboth:\n";
+    };
+    // The second warp stores nothing, so that its word of the flag is the first warp's.
+    const std::string store = "setp.lt.u32 %p1, %r1, 32; @%p1 st.global.u32 [%rd2], %r1;";
+    const std::string index = "and.b32 %r3, %r1, 31;";
+    expect_none(
+        {store, flag("membar.gl;\n", "st.volatile.global.u32", "ld.volatile.global.u32"), index},
+        "volatile and a fence");
+    expect_none({store, flag("", "st.release.gpu.global.u32", "ld.acquire.gpu.global.u32"), index},
+                "release and acquire");
+}
+
 TEST(GlobalRaces, BytesOfOneWordThatDifferDoNotRace) {
     expect_none(
         {.store = "add.s64 %rd2, %rd1, 3; st.global.u8 [%rd2], %r1;", .index = "mov.u32 %r3, 40;"},
