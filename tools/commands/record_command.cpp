@@ -110,7 +110,9 @@ int record_case(gpu::Engine& engine, isa::Arch arch, const launch::Input& in, la
     const launch::Result<uint64_t> size =
         write_recorded(out, in, arch, std::move(c), std::move(answer));
     if (!size) return refuse(size.error());
-    const std::string text = validate::text_report(report, engine.device(), in.ptx_path);
+    // As replay names it, but for a temporary file, which a reader is to find.
+    const std::string file = in.compiled ? in.ptx_path : fs::path(in.ptx_path).filename().string();
+    const std::string text = validate::text_report(report, engine.device(), file);
     launch::keep_if_named(in, text);
     fmt::print("recorded: {}, {} bytes: {} register values, {} memory bytes\n{}", out,
                validate::grouped(*size), validate::grouped(report.counts.values),
