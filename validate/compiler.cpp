@@ -26,6 +26,8 @@ constexpr std::string_view cnot_truth =
     "converts the truth for what cnot gave, where another cnot reads it";
 constexpr std::string_view whole_register =
     "looks at 32 bits for cnot.b16 of what set gave, the upper half of which is another value's";
+constexpr std::string_view rounds_to_nearest =
+    "rounds a cvt to an integer of what neg.ftz.f16 or abs.ftz.f16 gave to the nearest";
 constexpr std::string_view by_reciprocal =
     "multiplies by what rcp.approx is of, in place of div.approx by its result";
 constexpr std::string_view by_one =
@@ -133,10 +135,39 @@ constexpr auto rows = std::to_array<CompilerRow>({
      .source_type = Type::f32},
     {.what = by_one, .test = "div_one", .result = Op::div_approx, .by_one = true},
     {.what = by_one, .test = "div_one", .result = Op::div_full, .by_one = true},
+    {.what = rounds_to_nearest,
+     .test = "neg_cvt",
+     .result = Op::cvt,
+     .source = Op::neg,
+     .source_type = Type::f16,
+     .result_from = Type::f16,
+     .flushed = true},
+    {.what = rounds_to_nearest,
+     .test = "neg_cvt",
+     .result = Op::cvt,
+     .source = Op::neg,
+     .source_type = Type::f16,
+     .result_from = Type::bf16,
+     .flushed = true},
+    {.what = rounds_to_nearest,
+     .test = "neg_cvt",
+     .result = Op::cvt,
+     .source = Op::abs,
+     .source_type = Type::f16,
+     .result_from = Type::f16,
+     .flushed = true},
+    {.what = rounds_to_nearest,
+     .test = "neg_cvt",
+     .result = Op::cvt,
+     .source = Op::abs,
+     .source_type = Type::f16,
+     .result_from = Type::bf16,
+     .flushed = true},
     {.what = "leaves out .ftz of setp.and.f32 in the branch by its predicate",
      .test = "setp_branch",
      .source = Op::setp,
      .source_type = Type::f32,
+     .flushed = true,
      .branch_by = isa::Combine::and_},
     {.what = shift_by_f32,
      .test = "shift_f32",
@@ -216,7 +247,7 @@ bool is_written_so(const CompilerRow& row, const isa::Program& p, uint32_t reg) 
     each_writer(p, reg, 0, [&](const Operation& w) {
         found |= (!row.source || w.op == *row.source) && w.mod.type[0] == row.source_type &&
                  (!row.saturated || w.mod.sat) && (!row.guarded || w.guarded) &&
-                 (!row.branches() || (w.mod.ftz && w.mod.combine == row.branch_by));
+                 (!row.flushed || w.mod.ftz) && (!row.branches() || w.mod.combine == row.branch_by);
     });
     return found;
 }

@@ -27,8 +27,9 @@ struct CompilerRow {
     bool at_every_level = false;              // also without optimization
     isa::Type result_from = isa::Type::none;  // the result's second type; none: any
     bool by_one = false;                      // no source: its last operand is 1.0 of f32
-    // The difference is the way of a branch by a predicate that the source wrote, with .ftz and
-    // these modifiers. none: the difference is a value.
+    bool flushed = false;                     // .ftz of the source
+    // The difference is the way of a branch by a predicate that the source wrote so combined. none:
+    // the difference is a value.
     isa::Combine branch_by = isa::Combine::none;
     constexpr bool branches() const { return branch_by != isa::Combine::none; }
     static constexpr uint64_t any_bits = UINT64_MAX;

@@ -129,6 +129,7 @@ TEST(Compiler, WhatItDoesToOneInstructionIsNamed) {
              std::array{"div_rcp", "div.approx.ftz.f32 %r4, 0f404CCCCD, %r3;",
                         "mul.ftz.f32 %r4, 0f404CCCCD, %r2;"},
              std::array{"cnot_set", "cnot.b16 %h4, %h3;", "mov.b16 %h4, 0;"},
+             std::array{"neg_cvt", "cvt.rzi.s16.f16 %h3, %h2;", "cvt.rni.s16.f16 %h3, %h2;"},
              std::array{"rcp_rcp", "rcp.approx.ftz.f32 %r4, %r3;", "mov.b32 %r4, %r2;"},
              std::array{"setp_branch", "@%p2 bra L;",
                         "setp.lt.and.f32 %p2, %r2, 0f00000000, %p1; @%p2 bra L;"},
