@@ -38,6 +38,8 @@ constexpr std::string_view shift_by_f32 =
 constexpr std::string_view set_under_guard =
     "converts what the register held where a guard leaves out set to f16 or bf16";
 constexpr std::string_view testp_under_guard = "leaves out the guard of testp";
+constexpr std::string_view video_under_guard =
+    "leaves out the guard of vadd4 and vsub4 with .u32.u32.u32.add";
 
 constexpr auto rows = std::to_array<CompilerRow>({
     {neg_s16, "neg_mul_hi", Op::mul, Type::s16, Op::neg, Type::s16, false, least_s16},
@@ -203,6 +205,18 @@ constexpr auto rows = std::to_array<CompilerRow>({
      .test = "guarded_set_f16",
      .source = Op::set,
      .source_type = Type::f16,
+     .guarded = true,
+     .at_every_level = true},
+    {.what = video_under_guard,
+     .test = "guarded_vadd4",
+     .source = Op::vadd4,
+     .source_type = Type::u32,
+     .guarded = true,
+     .at_every_level = true},
+    {.what = video_under_guard,
+     .test = "guarded_vadd4",
+     .source = Op::vsub4,
+     .source_type = Type::u32,
      .guarded = true,
      .at_every_level = true},
     {.what = testp_under_guard,

@@ -103,6 +103,8 @@ TEST(Compiler, WhatItChangesAtEveryLevelIsNotCompared) {
     constexpr const char* convert = "cvt.u32.u16 %r3, %h1;";
     for (const auto& [name, before, after] : {
              std::array{"guarded_testp", "@%p1 testp", "testp"},
+             std::array{"guarded_vadd4", "not.b32 %r4, %r3;",
+                        "@!%p1 vadd4.u32.u32.u32.add %r3, %r2, %r2, %r1; not.b32 %r4, %r3;"},
              std::array{"guarded_set", convert, "@!%p1 mov.b16 %h1, 0x4780; cvt.u32.u16 %r3, %h1;"},
              std::array{"guarded_set_f16", convert,
                         "@!%p1 mov.b16 %h1, 0x4200; cvt.u32.u16 %r3, %h1;"},
