@@ -3,27 +3,81 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace lockwarp::check {
 
 namespace {
 
-constexpr std::array rows{
-    CheckRow{"early-reads", "EARLY", "reads of shared memory that a cp.async may still be bringing",
-             true, early_reads},
-    CheckRow{"unused-shared", "UNUSED", "bytes of shared memory that no thread accesses", false,
-             unused_shared},
-    CheckRow{
-        "global-races", "RACE",
-        "accesses of global memory by several warps or CTAs that nothing orders, one of them a "
-        "store",
-        true, global_races},
+using enum Severity;
+
+constexpr std::array race_global_kinds{
+    KindRow{"read-after-write", error, "reads of what another warp stores, nothing between"},
+    KindRow{"write-after-read", error, "stores to what another warp reads, nothing between"},
+    KindRow{"write-after-write", error, "stores to what another warp stores, nothing between"},
+};
+constexpr std::array<Make, 1> race_global_makes{global_races};
+
+constexpr std::array sync_kinds{
+    KindRow{"copy-not-awaited", error,
+            "reads of shared memory that a cp.async may still be bringing: the thread that copies "
+            "has not waited for it"},
+    KindRow{"copy-no-barrier", error,
+            "reads of what a cp.async brought by a warp that met no barrier since the copying "
+            "thread's wait"},
+    KindRow{"copy-too-early", error,
+            "a cp.async into what another warp may still read: no barrier between"},
+    KindRow{"deadlock", error,
+            "barriers, masks or mbarriers that wait for threads that never come"},
+    KindRow{"diverged", error, "an .aligned instruction that a part of the warp meets"},
+    KindRow{"bad-operand", error,
+            "a membermask without the executing lane, a barrier or a thread count that there is "
+            "not, more arrivals than an mbarrier expects"},
+};
+constexpr std::array<Make, 1> sync_makes{copies_in_flight};
+
+constexpr std::array memory_kinds{
+    KindRow{"out-of-bounds", error, "accesses that no buffer or variable holds"},
+    KindRow{"misaligned", error, "addresses that are not a multiple of the access's size"},
+    KindRow{"wrong-space", error, "an address outside the state space that the instruction names"},
+    KindRow{"read-only", error, "stores to .const or .param memory"},
+    KindRow{"stack", error, "calls too deep, or too much local memory"},
 };
 
+constexpr std::array performance_kinds{
+    KindRow{"unused-shared", note, "bytes of shared memory that no thread accesses"},
+};
+constexpr std::array<Make, 1> performance_makes{unused_shared};
+
+constexpr std::array trap_kinds{
+    KindRow{"trap", error, "the trap instruction, and failed assertions"},
+    KindRow{"breakpoint", error, "the brkpt instruction"},
+    KindRow{"step-limit", error, "a warp that retires more instructions than the limit"},
+};
+
+constexpr std::array rows{
+    CheckRow{"race-global", "accesses of global memory by warps of a CTA that nothing orders",
+             race_global_kinds, race_global_makes},
+    CheckRow{"sync", "barriers, masks and asynchronous copies that do not synchronise", sync_kinds,
+             sync_makes},
+    CheckRow{"memory", "accesses outside what they are meant for", memory_kinds, {}},
+    CheckRow{"performance", "what makes the kernel slow", performance_kinds, performance_makes},
+    CheckRow{"trap", "a run that the program itself ends", trap_kinds, {}},
+};
+
+constexpr const KindRow* kind_of(const CheckRow& row, std::string_view kind) {
+    for (const KindRow& k : row.kinds)
+        if (k.kind == kind) return &k;
+    return nullptr;
+}
+
 constexpr bool names_differ() {
-    for (size_t i = 0; i < rows.size(); ++i)
+    for (size_t i = 0; i < rows.size(); ++i) {
         for (size_t k = 0; k < i; ++k)
-            if (rows[i].name == rows[k].name || rows[i].word == rows[k].word) return false;
+            if (rows[i].name == rows[k].name) return false;
+        for (const KindRow& k : rows[i].kinds)
+            if (kind_of(rows[i], k.kind) != &k) return false;
+    }
     return true;
 }
 static_assert(names_differ());
@@ -35,6 +89,58 @@ std::span<const CheckRow> checks() { return rows; }
 const CheckRow* check_named(std::string_view name) {
     const auto row = std::ranges::find(rows, name, &CheckRow::name);
     return row == rows.end() ? nullptr : &*row;
+}
+
+Chosen choose(std::string_view names) {
+    Chosen out;
+    std::vector<std::string_view> words;
+    for (size_t begin = 0; begin < names.size();) {
+        const size_t end = std::min(names.find(',', begin), names.size());
+        if (end != begin) words.push_back(names.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    for (const std::string_view word : words) {
+        if (word == "all" || check_named(word) != nullptr) continue;
+        out.wrong = "there is no check \"" + std::string(word) + "\"; there are all";
+        for (const CheckRow& row : rows) out.wrong += ", " + std::string(row.name);
+        return out;
+    }
+    for (const CheckRow& row : rows)
+        if (std::ranges::any_of(words, [&](auto w) { return w == "all" || w == row.name; }))
+            out.rows.push_back(&row);
+    return out;
+}
+
+Checking::Checking(std::span<const CheckRow* const> chosen, const isa::Program& program,
+                   warp::Launch& launch)
+    : objects_(program, launch) {
+    for (const CheckRow* row : chosen)
+        for (const Make make : row->make)
+            if (std::unique_ptr<Check> check = make(program, launch)) {
+                launch.observers.push_back(check.get());
+                listeners_.push_back({row, std::move(check)});
+            }
+}
+
+Found Checking::placed(const CheckRow* row, Finding finding) const {
+    Object object;
+    if (finding.space != ptx::Space::none) object = objects_.at(finding.space, finding.address);
+    return {row, std::move(finding), std::move(object)};
+}
+
+std::vector<Found> Checking::found() const {
+    std::vector<Found> out;
+    for (const Listener& l : listeners_)
+        for (Finding& f : l.check->findings()) out.push_back(placed(l.row, std::move(f)));
+    std::ranges::stable_sort(out, {}, [](const Found& f) { return f.finding.severity; });
+    return out;
+}
+
+std::optional<Found> Checking::found(const warp::Trap& trap) const {
+    const auto row = std::ranges::find(trap_rows(), trap.kind, &TrapRow::trap);
+    const CheckRow* const check = check_named(row->check);
+    if (check == nullptr) return std::nullopt;
+    return placed(check, finding_of(trap, row->kind));
 }
 
 }  // namespace lockwarp::check

@@ -10,36 +10,35 @@
 #include <string_view>
 #include <vector>
 
+#include "emu/check/finding.hpp"
+#include "emu/check/objects.hpp"
 #include "emu/warp/observer.hpp"
 
 namespace lockwarp::check {
-
-struct Finding {
-    std::optional<uint32_t> operation;  // where: index into Program::operations
-    std::string what;                   // a clause: "reads what line 18 copies"
-    std::string place;                  // CTA, warp, lane and the like; may be empty
-    std::string hint;                   // may be empty
-};
-
-struct Findings {
-    std::string summary;  // "64 reads of shared memory that ...", in one line
-    std::vector<Finding> list;
-};
 
 // An observer that says what it found. It is good for one launch.
 class Check : public warp::Observer {
   public:
     // After the run; an empty list: nothing.
-    virtual Findings findings() const = 0;
+    virtual std::vector<Finding> findings() const = 0;
 };
 
-// To add a check: a row, and the function that makes it.
+// nullptr: there is nothing to hear of this launch.
+using Make = std::unique_ptr<Check> (*)(const isa::Program& program, const warp::Launch& launch);
+
+// What a check can find.
+struct KindRow {
+    std::string_view kind;
+    Severity severity;       // as a rule; a finding has its own
+    std::string_view finds;  // "a barrier that ..."
+};
+
+// To add a check: a row, its kinds, and the functions that make its listeners.
 struct CheckRow {
     std::string_view name;   // as users name it
-    std::string_view word;   // that its report begins with
     std::string_view finds;  // what it looks for
-    bool is_fault;           // a program in which it finds something is wrong
-    std::unique_ptr<Check> (*make)(const isa::Program& program, const warp::Launch& launch);
+    std::span<const KindRow> kinds;
+    std::span<const Make> make;  // none: traps alone
 };
 
 std::span<const CheckRow> checks();
@@ -47,8 +46,51 @@ std::span<const CheckRow> checks();
 // The row of a name, or nullptr.
 const CheckRow* check_named(std::string_view name);
 
-// in_flight.cpp: reads of shared memory that a cp.async may still be bringing.
-std::unique_ptr<Check> early_reads(const isa::Program& program, const warp::Launch& launch);
+// "all", or names with commas, in the order of the table.
+struct Chosen {
+    std::vector<const CheckRow*> rows;
+    std::string wrong;  // a sentence; empty: nothing is
+};
+Chosen choose(std::string_view names);
+
+struct Found {
+    const CheckRow* check;
+    Finding finding;
+    Object object;  // that its address is in
+};
+
+// The checks of one launch: made before it, asked after it.
+class Checking {
+  public:
+    // Adds the listeners to launch.observers; this must outlive the run.
+    Checking(std::span<const CheckRow* const> rows, const isa::Program& program,
+             warp::Launch& launch);
+    // Errors first, in the order of the checks and of the program.
+    std::vector<Found> found() const;
+    // A trap as what a check found; nothing where it is no fault of the program's (stopped).
+    std::optional<Found> found(const warp::Trap& trap) const;
+
+  private:
+    Found placed(const CheckRow* row, Finding finding) const;
+
+    struct Listener {
+        const CheckRow* row;
+        std::unique_ptr<Check> check;
+    };
+    Objects objects_;
+    std::vector<Listener> listeners_;
+};
+
+// traps.cpp: the check and the kind of a trap.
+struct TrapRow {
+    warp::TrapKind trap;
+    std::string_view check, kind;
+};
+std::span<const TrapRow> trap_rows();
+Finding finding_of(const warp::Trap& trap, std::string_view kind);
+
+// in_flight.cpp: shared memory that a cp.async may still be writing.
+std::unique_ptr<Check> copies_in_flight(const isa::Program& program, const warp::Launch& launch);
 
 // unused_shared.cpp: bytes of shared memory that no thread ever accessed.
 std::unique_ptr<Check> unused_shared(const isa::Program& program, const warp::Launch& launch);

@@ -9,11 +9,9 @@
 // by which several warps store: the same values, as a rule.
 #include <algorithm>
 #include <array>
-#include <cinttypes>
-#include <cstdio>
 #include <map>
 #include <span>
-#include <tuple>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -151,7 +149,7 @@ class GlobalRaces : public Check {
         for (const auto& [key, race] : static_cast<const OfCta&>(*listener).races)
             add(races_, race);
     }
-    Findings findings() const override;
+    std::vector<Finding> findings() const override;
 
   private:
     Finding finding(const Race& r) const;
@@ -161,32 +159,26 @@ class GlobalRaces : public Check {
 };
 
 Finding GlobalRaces::finding(const Race& r) const {
-    std::array<char, 24> address;
-    std::snprintf(address.data(), address.size(), "0x%" PRIx64, r.address);
     Finding out;
-    out.operation = r.now;
+    out.kind = !r.stores ? "read-after-write" : r.stored ? "write-after-write" : "write-after-read";
+    out.here = {r.now, r.cta, r.warp, 1u << r.lane, 0};
+    out.other = Site{r.before, r.cta, r.other_warp, 0, 0};
+    out.space = ptx::Space::global;
+    out.address = r.address;
+    out.bytes = word_bytes;
+    out.count = r.count;
     const std::string line = "line " + std::to_string(program_.operations[r.before].place.line);
-    out.what = !r.stores  ? "reads what " + line + " stores"
-               : r.stored ? "stores to where " + line + " stores"
-                          : "stores to where " + line + " reads";
-    const auto n = [](uint64_t value) { return std::to_string(value); };
-    out.place = "CTA (" + n(r.cta[0]) + "," + n(r.cta[1]) + "," + n(r.cta[2]) + "), warp " +
-                n(r.warp) + ", lane " + n(r.lane) + ", global address " + address.data() + "; " +
-                n(r.count) + (r.count == 1 ? " time" : " times");
-    out.hint = (r.stored ? "stored by warp " : "read by warp ") + n(r.other_warp) +
+    out.message = !r.stores  ? "reads what " + line + " stores"
+                  : r.stored ? "stores to where " + line + " stores"
+                             : "stores to where " + line + " reads";
+    out.hint = (r.stored ? "stored by warp " : "read by warp ") + std::to_string(r.other_warp) +
                "; the two have met at no barrier since: bar.sync comes between";
     return out;
 }
 
-Findings GlobalRaces::findings() const {
-    Findings out;
-    uint64_t count = 0;
-    for (const auto& [key, race] : races_) {
-        count += race.count;
-        out.list.push_back(finding(race));
-    }
-    out.summary = std::to_string(count) + " races on words of global memory, at " +
-                  std::to_string(races_.size()) + (races_.size() == 1 ? " place" : " places");
+std::vector<Finding> GlobalRaces::findings() const {
+    std::vector<Finding> out;
+    for (const auto& [key, race] : races_) out.push_back(finding(race));
     return out;
 }
 

@@ -6,9 +6,8 @@
 // threads after a barrier behind that.
 #include <algorithm>
 #include <array>
-#include <cinttypes>
-#include <cstdio>
 #include <map>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -32,10 +31,10 @@ struct EarlyRead {
     Early kind;
     uint32_t reader, copy;  // indices into Program::operations
     std::array<uint32_t, 3> cta;
-    uint64_t cta_index;
-    uint32_t warp, lane;
+    uint32_t warp, lanes;
     uint64_t step;
     uint64_t address;  // in shared memory
+    uint32_t bytes;
     uint32_t copy_warp, copy_lane;
     uint64_t count = 1;
 };
@@ -169,10 +168,14 @@ void OfCta::loaded(const warp::Retired& e, uint32_t lane, uint64_t address, uint
         const Early kind = replaced         ? Early::replaced
                            : copy.done == 0 ? Early::flying
                                             : Early::unsynchronised;
-        const EarlyRead read{kind, e.operation, copy.operation, e.cta,     e.cta_index, e.warp,
-                             lane, e.step,      w * word_bytes, copy.warp, copy.lane};
+        const EarlyRead read{kind,   e.operation, copy.operation, e.cta,
+                             e.warp, 1u << lane,  e.step,         w * word_bytes,
+                             bytes,  copy.warp,   copy.lane};
         const auto [at, is_new] = reads.try_emplace({e.operation, copy.operation, kind}, read);
-        if (!is_new) ++at->second.count;
+        if (is_new) return;
+        EarlyRead& first = at->second;
+        ++first.count;
+        if (first.warp == e.warp && first.step == e.step) first.lanes |= 1u << lane;
         return;
     }
 }
@@ -198,22 +201,18 @@ void OfCta::retired(const warp::Retired& e) {
 
 class InFlight : public Check {
   public:
-    explicit InFlight(const isa::Program& program)
-        : program_(program),
-          copies_(std::ranges::find(program.operations, Op::cp_async, &isa::Operation::op) !=
-                  program.operations.end()) {}
+    explicit InFlight(const isa::Program& program) : program_(program) {}
     std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
-        return copies_ ? std::make_unique<OfCta>() : nullptr;
+        return std::make_unique<OfCta>();
     }
     void take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> listener) override;
-    Findings findings() const override;
+    std::vector<Finding> findings() const override;
 
   private:
     Finding finding(const EarlyRead& r) const;
 
     const isa::Program& program_;
-    bool copies_;  // the program has a cp.async
-    Reads reads_;  // of the lowest CTA
+    Reads reads_;
 };
 
 void InFlight::take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> listener) {
@@ -223,33 +222,32 @@ void InFlight::take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> li
     }
 }
 
-std::string plural(uint64_t count, const char* word) {
-    return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
-}
-
 Finding InFlight::finding(const EarlyRead& r) const {
-    std::array<char, 24> address;
-    std::snprintf(address.data(), address.size(), "0x%" PRIx64, r.address);
-    const auto n = [](uint64_t value) { return std::to_string(value); };
     Finding out;
-    out.operation = r.reader;
-    const std::string line = "line " + n(program_.operations[r.copy].place.line);
-    out.what = r.kind == Early::replaced ? "reads where " + line + " copies to"
-                                         : "reads what " + line + " copies";
-    out.place = "CTA (" + n(r.cta[0]) + "," + n(r.cta[1]) + "," + n(r.cta[2]) + "), warp " +
-                n(r.warp) + ", lane " + n(r.lane) + ", step " + n(r.step) + ", shared address " +
-                address.data() + "; " + plural(r.count, "time");
-    const std::string copier = "warp " + n(r.copy_warp) + ", lane " + n(r.copy_lane);
+    out.here = {r.reader, r.cta, r.warp, r.lanes, r.step};
+    out.other = Site{r.copy, r.cta, r.copy_warp, 1u << r.copy_lane, 0};
+    out.space = ptx::Space::shared;
+    out.address = r.address;
+    out.bytes = r.bytes;
+    out.count = r.count;
+    const std::string line = "line " + std::to_string(program_.operations[r.copy].place.line);
+    out.message = r.kind == Early::replaced ? "reads where " + line + " copies to"
+                                            : "reads what " + line + " copies";
+    const std::string copier =
+        "warp " + std::to_string(r.copy_warp) + ", lane " + std::to_string(r.copy_lane);
     switch (r.kind) {
         case Early::flying:
+            out.kind = "copy-not-awaited";
             out.hint = "copied by " + copier +
                        ", which has not waited for it: cp.async.wait_group or wait_all comes first";
             break;
         case Early::unsynchronised:
+            out.kind = "copy-no-barrier";
             out.hint = "copied and waited for by " + copier +
                        "; this warp has met no barrier since: bar.sync comes first";
             break;
         case Early::replaced:
+            out.kind = "copy-too-early";
             out.hint = "copied by " + copier +
                        " into what this warp may still read: a barrier that both meet comes before "
                        "the copy (bar.sync)";
@@ -258,22 +256,18 @@ Finding InFlight::finding(const EarlyRead& r) const {
     return out;
 }
 
-Findings InFlight::findings() const {
-    Findings out;
-    uint64_t count = 0;
-    for (const auto& [key, read] : reads_) {
-        count += read.count;
-        out.list.push_back(finding(read));
-    }
-    out.summary = std::to_string(count) +
-                  " reads of shared memory that a cp.async may still be bringing, at " +
-                  plural(reads_.size(), "place");
+std::vector<Finding> InFlight::findings() const {
+    std::vector<Finding> out;
+    for (const auto& [key, read] : reads_) out.push_back(finding(read));
     return out;
 }
 
 }  // namespace
 
-std::unique_ptr<Check> early_reads(const isa::Program& program, const warp::Launch&) {
+std::unique_ptr<Check> copies_in_flight(const isa::Program& program, const warp::Launch&) {
+    if (std::ranges::find(program.operations, Op::cp_async, &isa::Operation::op) ==
+        program.operations.end())
+        return nullptr;
     return std::make_unique<InFlight>(program);
 }
 

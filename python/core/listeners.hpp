@@ -2,7 +2,6 @@
 // A launch under checks, and what is said of its end.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "python/core/module.hpp"
@@ -20,7 +19,7 @@ class Listeners {
 
   private:
     std::vector<const check::CheckRow*> rows_;
-    std::vector<std::unique_ptr<check::Check>> checks_;
+    check::Checking checking_;
 };
 
 }  // namespace lockwarp::python

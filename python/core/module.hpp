@@ -40,7 +40,7 @@ struct Request {
 
 struct Found {
     const check::CheckRow* check = nullptr;
-    check::Findings findings;
+    std::vector<check::Found> findings;
     std::string report;  // as the program prints it; empty: nothing was found
 };
 

@@ -53,19 +53,9 @@ lanes::Instruction instruction_named(const std::string& name, const std::string&
 }
 
 std::vector<const check::CheckRow*> checks_named(const std::string& names) {
-    std::vector<const check::CheckRow*> out;
-    for (const std::string& name : words_of(names)) {
-        const check::CheckRow* const one = check::check_named(name);
-        std::string known;
-        for (const check::CheckRow& row : check::checks()) {
-            if ((name == "all" || &row == one) && std::ranges::find(out, &row) == out.end())
-                out.push_back(&row);
-            known += fmt::format(", {}", row.name);
-        }
-        if (name != "all" && one == nullptr)
-            throw Failure(fmt::format("there is no check \"{}\"; there are all{}", name, known));
-    }
-    return out;
+    check::Chosen chosen = check::choose(names);
+    if (!chosen.wrong.empty()) throw Failure(chosen.wrong);
+    return std::move(chosen.rows);
 }
 
 std::string_view name_of(warp::TrapKind kind) {

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include "python/core/names.hpp"
+#include "tools/report/findings.hpp"
 
 namespace lockwarp::python {
 
@@ -37,31 +38,38 @@ nb::object trap_object(const isa::Program& program, const Outcome& o) {
     return out;
 }
 
+nb::dict finding_object(const isa::Program& program, const ptx::SourceMap& sources,
+                        const check::Found& found) {
+    const check::Finding& f = found.finding;
+    nb::dict d;
+    d["kind"] = std::string(f.kind);
+    d["is_fault"] = f.severity == check::Severity::error;
+    d["what"] = f.message;
+    d["place"] = tools::place_text(found);
+    d["hint"] = f.hint;
+    d["count"] = f.count;
+    d["line"] = 0;
+    nb::list places;
+    if (f.here.operation) {
+        const ptx::Place at = program.operations[*f.here.operation].place;
+        d["line"] = at.line;
+        for (const ptx::SourcePlace& p : ptx::places_of(sources, at))
+            places.append(place_object(p));
+    }
+    d["places"] = places;
+    return d;
+}
+
 nb::list findings_list(const isa::Program& program, const ptx::SourceMap& sources,
                        const Outcome& o) {
     nb::list out;
     for (const Found& f : o.found) {
         nb::list list;
-        for (const check::Finding& one : f.findings.list) {
-            nb::dict d;
-            d["what"] = one.what;
-            d["place"] = one.place;
-            d["hint"] = one.hint;
-            d["line"] = 0;
-            nb::list places;
-            if (one.operation) {
-                const ptx::Place at = program.operations[*one.operation].place;
-                d["line"] = at.line;
-                for (const ptx::SourcePlace& p : ptx::places_of(sources, at))
-                    places.append(place_object(p));
-            }
-            d["places"] = places;
-            list.append(d);
-        }
+        for (const check::Found& one : f.findings)
+            list.append(finding_object(program, sources, one));
         nb::dict d;
         d["check"] = std::string(f.check->name);
-        d["is_fault"] = f.check->is_fault;
-        d["summary"] = f.findings.list.empty() ? "" : f.findings.summary;
+        d["summary"] = f.findings.empty() ? "" : tools::counts_text(f.findings);
         d["text"] = f.report;
         d["findings"] = list;
         out.append(d);

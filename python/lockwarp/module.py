@@ -81,11 +81,14 @@ class Result:
 class Finding:
     """One thing that a check found."""
 
+    kind: str  #: of its check: "copy-not-awaited"
+    is_fault: bool  #: the program is wrong; otherwise it is a note
     what: str  #: a clause: "reads what line 18 copies"
-    place: str  #: CTA, warp, lane and the like; may be ""
+    place: str  #: CTA, warp, lanes, address and the like; may be ""
     hint: str  #: may be ""
     line: int  #: of the PTX; 0: of no line
     places: tuple[SourcePlace, ...] = ()  #: in the source, innermost first
+    count: int = 1  #: how often, in the whole launch
 
 
 @dataclass(frozen=True)
@@ -93,10 +96,14 @@ class Check:
     """What one check found in a launch."""
 
     name: str
-    is_fault: bool  #: a program in which it finds something is wrong
-    summary: str  #: in one line; "" where nothing was found
+    summary: str  #: "2 errors, 1 note"; "" where nothing was found
     findings: tuple[Finding, ...]
     text: str  #: as ``lockwarp run --check`` prints it
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether one of its findings is a fault of the program."""
+        return any(f.is_fault for f in self.findings)
 
 
 @dataclass(frozen=True)
@@ -132,8 +139,8 @@ class Checked:
 
     @property
     def ok(self) -> bool:
-        """Whether no check that looks for faults found one."""
-        return not any(c.is_fault and c.findings for c in self.checks)
+        """Whether no check found a fault; notes may be there."""
+        return not any(c.is_fault for c in self.checks)
 
     def __str__(self) -> str:
         return "".join(c.text for c in self.checks) or "nothing was found\n"
@@ -166,9 +173,10 @@ def result_of(outcome: tuple[Any, ...], trap: str = "raise") -> Result:
 def checked_of(outcome: tuple[Any, ...], trap: str) -> Checked:
     result = result_of(outcome, trap)
     return Checked(result, tuple(
-        Check(c["check"], c["is_fault"], c["summary"], tuple(
-            Finding(f["what"], f["place"], f["hint"], f["line"],
-                    tuple(SourcePlace(*p) for p in f["places"])) for f in c["findings"]),
+        Check(c["check"], c["summary"], tuple(
+            Finding(f["kind"], f["is_fault"], f["what"], f["place"], f["hint"], f["line"],
+                    tuple(SourcePlace(*p) for p in f["places"]), f["count"])
+            for f in c["findings"]),
             c["text"]) for c in outcome[4]))
 
 

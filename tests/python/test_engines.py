@@ -57,7 +57,7 @@ def test_run_says_what_is_wrong(repository, tmp_path):
         lw.run(repository / "tests/questions/generic_address.json")
     assert caught.value.line > 0
     r = lw.run(repository / "tests/questions/in_flight.json", checks="all")
-    assert any(c.findings for c in r.launches[0].checks) and "EARLY" in str(r)
+    assert any(c.findings for c in r.launches[0].checks) and "CHECK" in str(r)
 
 
 def test_replay(repository):

@@ -420,7 +420,8 @@ def test_check_says_what_it_found(repository):
     found = k.check(*dims, *arrays)
     assert not found.ok
     first = [c for c in found.checks if c.findings][0]
-    assert "cp.async may still be bringing" in first.summary and first.findings[0].line > 0
-    assert "EARLY" in str(found)
+    assert first.name == "sync" and first.findings[0].kind == "copy-not-awaited"
+    assert first.summary == "1 error" and first.findings[0].line > 0
+    assert "CHECK" in str(found) and first.is_fault
     with pytest.raises(lw.Error, match='there is no check "rubbish"'):
         k.check(*dims, *arrays, checks="rubbish")

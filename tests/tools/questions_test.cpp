@@ -218,7 +218,7 @@ TEST(InFlight, WhatIsEarlyAndWhatIsNot) {
         const Ended e = checked(c.before_read);
         EXPECT_EQ(e.status, c.word == nullptr ? 0 : 1) << c.before_read << e.out << e.err;
         if (c.word != nullptr) {
-            EXPECT_TRUE(e.out.starts_with("EARLY  ")) << e.out;
+            EXPECT_TRUE(e.out.starts_with("CHECK  ")) << e.out;
             EXPECT_NE(e.out.find(c.word), std::string::npos) << c.before_read << e.out;
         }
     }
@@ -282,32 +282,33 @@ Ended run_rows(const std::string& step, const std::string& check, uint32_t dynam
 }
 
 TEST(UnusedShared, SaysWhichBytesOfWhichVariable) {
-    const Ended e = run_rows("16", "--check=unused-shared", 1024);
+    const Ended e = run_rows("16", "--check=performance", 1024);
     EXPECT_EQ(e.status, 0) << e.out << e.err;
-    EXPECT_EQ(e.out.substr(0, e.out.find("done:")),
-              "UNUSED  1084 of 1136 bytes of shared memory that no thread accessed\n"
-              "  tile: 32 of 64 bytes, at [0x4, 0x8), [0xc, 0x10), [0x14, 0x18), [0x1c, 0x20) and "
-              "4 more\n"
-              "  spare: 32 of 48 bytes, at [0x0, 0x10), [0x20, 0x30)\n"
-              "  more (dynamic): 1020 of 1024 bytes, at [0x4, 0x400)\n");
+    EXPECT_TRUE(
+        e.out.starts_with("CHECK  3 notes: tile: no thread accesses 32 of 64 bytes, at "
+                          "[0x4, 0x8), [0xc, 0x10), [0x14, 0x18), [0x1c, 0x20) and 4 more\n"))
+        << e.out;
+    for (const char* text :
+         {"spare: no thread accesses 32 of 48 bytes, at [0x0, 0x10), [0x20, 0x30)",
+          "more: no thread accesses 1020 of 1024 bytes, at [0x4, 0x400)"})
+        EXPECT_NE(e.out.find(text), std::string::npos) << text << e.out;
 }
 
 TEST(UnusedShared, IsOneOfTheChecksAndNoFault) {
-    for (const char* names : {"--check", "--check=all", "--check=early-reads,unused-shared"})
-        EXPECT_TRUE(run_rows("0", names, 16).out.starts_with("UNUSED  ")) << names;
-    EXPECT_EQ(run_rows("0", "--check=early-reads", 16).out.find("UNUSED"), std::string::npos);
+    for (const char* names : {"--check", "--check=all", "--check=sync,performance"})
+        EXPECT_NE(run_rows("0", names, 16).out.find("unused-shared"), std::string::npos) << names;
+    EXPECT_EQ(run_rows("0", "--check=sync", 16).out.find("unused-shared"), std::string::npos);
     const Ended e = run_rows("0", "--check=early", 16);
     EXPECT_EQ(e.status, 2);
     EXPECT_NE(
-        e.err.find(
-            "there is no check \"early\"; there are all, early-reads, unused-shared, global-races"),
+        e.err.find("--check=early: there is no check \"early\"; there are all, race-global, sync"),
         std::string::npos)
         << e.err;
     // Whatever is used is not said: all of the first variable, and no dynamic memory.
     EXPECT_EQ(
         run(Folder(), {"run", std::string(LOCKWARP_SOURCE_DIR) + "/tests/questions/in_flight.json",
-                       "--check=unused-shared"})
-            .out.find("UNUSED"),
+                       "--check=performance"})
+            .out.find("unused-shared"),
         std::string::npos);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lockwarp run --check=global-races: accesses of global memory that nothing orders.
+// lockwarp run --check=race-global: accesses of global memory that nothing orders.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -55,19 +55,19 @@ Ended checked(const Case& c) {
                  R"("block":[64,1,1],"dynamic_shared":64,)"
                  R"("buffers":{"out":{"bytes":512,"init":{"fill":0}}},)"
                  R"("args":[{"buffer":"out"}]})");
-    return run(folder, {"run", "k.json", "--check=global-races"});
+    return run(folder, {"run", "k.json", "--check=race-global"});
 }
 
 void expect_none(const Case& c, const char* why) {
     const Ended e = checked(c);
     EXPECT_EQ(e.status, 0) << why << e.out << e.err;
-    EXPECT_EQ(e.out.find("RACE"), std::string::npos) << why << e.out;
+    EXPECT_EQ(e.out.find("CHECK"), std::string::npos) << why << e.out;
 }
 
 TEST(GlobalRaces, AStoreThatAnotherWarpLoadsWithoutABarrier) {
     const Ended e = checked({});
     EXPECT_EQ(e.status, 1) << e.err;
-    EXPECT_TRUE(e.out.starts_with("RACE  ")) << e.out;
+    EXPECT_TRUE(e.out.starts_with("CHECK  ")) << e.out;
     EXPECT_NE(e.out.find("reads what line 15 stores"), std::string::npos) << e.out;
     EXPECT_NE(e.out.find("the two have met at no barrier since"), std::string::npos) << e.out;
     EXPECT_NE(e.out.find("CTA (0,0,0), warp "), std::string::npos) << e.out;

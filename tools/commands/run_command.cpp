@@ -39,30 +39,9 @@ std::string arch_help() {
 std::string check_help() {
     std::string out;
     for (const check::CheckRow& row : check::checks())
-        out += fmt::format("{}{} ({}{})", out.empty() ? "look, while it runs, for " : "; ",
-                           row.finds, row.name, row.is_fault ? ": exit status 1" : "");
-    return out + "; =NAMES chooses among them, with commas";
-}
-
-// "all", or names with commas.
-launch::Result<std::vector<const check::CheckRow*>> parse_checks(std::string_view names) {
-    std::vector<const check::CheckRow*> rows;
-    for (size_t begin = 0; begin < names.size();) {
-        const size_t end = std::min(names.find(',', begin), names.size());
-        const std::string_view name = names.substr(begin, end - begin);
-        begin = end + 1;
-        const check::CheckRow* const one = check::check_named(name);
-        std::string known;
-        for (const check::CheckRow& row : check::checks()) {
-            if ((name == "all" || &row == one) && std::ranges::find(rows, &row) == rows.end())
-                rows.push_back(&row);
-            known += fmt::format(", {}", row.name);
-        }
-        if (name != "all" && one == nullptr)
-            return launch::failure(fmt::format(
-                "--check={}: there is no check \"{}\"; there are all{}", names, name, known));
-    }
-    return rows;
+        out += fmt::format("{}{} ({})", out.empty() ? "look, while it runs, for " : "; ", row.finds,
+                           row.name);
+    return out + "; =NAMES chooses among them, with commas. Exit status 1 where one finds an error";
 }
 
 void add_run(CLI::App& app, int& status) {
@@ -124,9 +103,10 @@ launch::Result<Requests> parse_requests(const RunOptions& options) {
         if (!request) return launch::failure(request);
         out.products.push_back(std::move(*request));
     }
-    launch::Result<std::vector<const check::CheckRow*>> rows = parse_checks(options.check);
-    if (!rows) return launch::failure(rows);
-    out.checks = std::move(*rows);
+    check::Chosen chosen = check::choose(options.check);
+    if (!chosen.wrong.empty())
+        return launch::failure(fmt::format("--check={}: {}", options.check, chosen.wrong));
+    out.checks = std::move(chosen.rows);
     return out;
 }
 

@@ -15,6 +15,7 @@
 #include "tools/progress.hpp"
 #include "tools/report/expectation.hpp"
 #include "tools/report/failure.hpp"
+#include "tools/report/findings.hpp"
 #include "tools/report/last_store.hpp"
 #include "tools/report/products.hpp"
 #include "tools/report/report.hpp"
@@ -24,7 +25,7 @@ namespace lockwarp::tools {
 
 namespace {
 
-using Checks = std::vector<std::pair<const check::CheckRow*, std::unique_ptr<check::Check>>>;
+using Checks = std::optional<check::Checking>;
 using validate::Verdict;
 
 // Everything of one launch file's run.
@@ -135,11 +136,7 @@ warp::Result run_step(Session& s, const launch::Loaded& step, launch::State& sta
     launch.fold_constants = s.options.optimization != 0;
     if (s.options.max_steps != 0) launch.max_steps = s.options.max_steps;
     if (observer != nullptr) launch.observers.push_back(observer);
-    if (checks != nullptr)
-        for (const check::CheckRow* row : s.requests.checks) {
-            checks->emplace_back(row, row->make(step.program, launch));
-            launch.observers.push_back(checks->back().second.get());
-        }
+    if (checks != nullptr) checks->emplace(s.requests.checks, step.program, launch);
     std::atomic<uint64_t> ended{0}, retired{0};
     launch.progress = &ended;
     launch.retired = &retired;
@@ -158,14 +155,12 @@ void say_wrong(Session& s, const std::string& text) {
 
 // What the checks found.
 void add_findings(Session& s, const launch::Loaded& step, const Checks& checks) {
-    for (const auto& [row, check] : checks) {
-        const std::string found =
-            findings_report(step.in, step.program, row->word, check->findings());
-        if (row->is_fault && !found.empty())
-            say_wrong(s, found);
-        else
-            s.out.text += found;
-    }
+    const std::vector<check::Found> all = checks->found();
+    const std::string text = findings_report(step.in, step.program, all);
+    if (errors_of(all) != 0)
+        say_wrong(s, text);
+    else
+        s.out.text += text;
 }
 
 void add(warp::Statistics& sum, const warp::Statistics& more) {

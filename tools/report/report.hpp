@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "emu/check/check.hpp"
 #include "emu/isa/operation.hpp"
 #include "emu/warp/launch.hpp"
 #include "launch/input.hpp"
@@ -26,10 +25,6 @@ std::string trap_report(const launch::Input& in, const isa::Program& program,
 // what was printed until then, and how much was done.
 std::string stopped_report(const launch::Input& in, const isa::Program& program,
                            const warp::Result& result, uint64_t ctas);
-
-// What a check found; first line the answer, after the check's word. Empty where that is nothing.
-std::string findings_report(const launch::Input& in, const isa::Program& program,
-                            std::string_view word, const check::Findings& findings);
 
 // What the kernel printed, with a line that says how much; empty where it printed nothing. What is
 // no printable character shows as '.'.

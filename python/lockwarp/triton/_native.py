@@ -88,7 +88,7 @@ def run(kernel, grid, block, shared, parameters, memory, cooperative=False, chec
         for f in c.findings:
             first = f.places[0] if f.places else None
             what = _in_python(f.what, ptx.decode(), first.file) if first else f.what
-            found.append(Finding(c.name, c.is_fault, what, f.place, f.hint, kernel.name,
+            found.append(Finding(c.name, f.is_fault, what, f.place, f.hint, kernel.name,
                                  first.file if first else None, first.line if first else None,
                                  f.line))
     return checked.result, found

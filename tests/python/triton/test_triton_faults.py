@@ -120,7 +120,7 @@ def test_what_a_program_stores_and_loads_again_in_other_threads_is_a_race(sm_80)
     assert torch.equal(found.outputs["interpreter"]["x"], x.flip(0))
     with lt.check() as found:
         _turned[(1,)](scratch, x, N=256)
-    races = [f for f in found if f.check == "global-races"]
+    races = [f for f in found if f.check == "race-global"]
     assert races and all(f.is_fault for f in races)
     stored, loaded = line_of(_turned, "tl.store(scratch"), line_of(_turned, "tl.load(scratch")
     # Which of the two comes first is the order of the warps.
