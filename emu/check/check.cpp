@@ -45,7 +45,7 @@ constexpr std::array memory_kinds{
 };
 
 constexpr std::array performance_kinds{
-    KindRow{"unused-shared", note, "bytes of shared memory that no thread accesses"},
+    KindRow{"unused-shared", note, "bytes of shared memory that no thread accesses", true},
 };
 constexpr std::array<Make, 1> performance_makes{unused_shared};
 
@@ -128,10 +128,14 @@ Found Checking::placed(const CheckRow* row, Finding finding) const {
     return {row, std::move(finding), std::move(object)};
 }
 
-std::vector<Found> Checking::found() const {
+std::vector<Found> Checking::found(const warp::Result& result) const {
     std::vector<Found> out;
     for (const Listener& l : listeners_)
-        for (Finding& f : l.check->findings()) out.push_back(placed(l.row, std::move(f)));
+        for (Finding& f : l.check->findings()) {
+            const KindRow* const kind = kind_of(*l.row, f.kind);
+            if (kind == nullptr || (kind->of_whole_run && result.trap)) continue;
+            out.push_back(placed(l.row, std::move(f)));
+        }
     std::ranges::stable_sort(out, {}, [](const Found& f) { return f.finding.severity; });
     return out;
 }

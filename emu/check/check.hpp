@@ -29,8 +29,9 @@ using Make = std::unique_ptr<Check> (*)(const isa::Program& program, const warp:
 // What a check can find.
 struct KindRow {
     std::string_view kind;
-    Severity severity;       // as a rule; a finding has its own
-    std::string_view finds;  // "a barrier that ..."
+    Severity severity;          // as a rule; a finding has its own
+    std::string_view finds;     // "a barrier that ..."
+    bool of_whole_run = false;  // it says nothing of a run that trapped
 };
 
 // To add a check: a row, its kinds, and the functions that make its listeners.
@@ -65,8 +66,8 @@ class Checking {
     // Adds the listeners to launch.observers; this must outlive the run.
     Checking(std::span<const CheckRow* const> rows, const isa::Program& program,
              warp::Launch& launch);
-    // Errors first, in the order of the checks and of the program.
-    std::vector<Found> found() const;
+    // Without the trap. Errors first, in the order of the checks and of the program.
+    std::vector<Found> found(const warp::Result& result) const;
     // A trap as what a check found; nothing where it is no fault of the program's (stopped).
     std::optional<Found> found(const warp::Trap& trap) const;
 

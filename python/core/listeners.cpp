@@ -18,7 +18,7 @@ void Listeners::conclude(const launch::Input& in, const isa::Program& program, O
         out.trap_report = tools::trap_report(in, program, *out.result.trap);
         out.trap_places = ptx::places_of(ptx::source_map(in.module), out.result.trap->place);
     }
-    const std::vector<check::Found> all = checking_.found();
+    const std::vector<check::Found> all = checking_.found(out.result);
     for (const check::CheckRow* row : rows_) {
         Found& found = out.found.emplace_back(Found{row, {}, {}});
         std::ranges::copy_if(all, std::back_inserter(found.findings),

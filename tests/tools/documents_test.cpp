@@ -55,13 +55,21 @@ std::vector<std::string> arguments_of(const std::string& command) {
     return out;
 }
 
+// Files of the project by their path in it.
+std::string without_folder(std::string text) {
+    const std::string folder = LOCKWARP_SOURCE_DIR "/";
+    for (size_t at = 0; (at = text.find(folder, at)) != std::string::npos;)
+        text.erase(at, folder.size());
+    return text;
+}
+
 // What a session shows of one command: lines that stand together, and "..." between them.
 void expect_session(const std::string& page, const std::string& command,
-                    const std::vector<std::string>& shown) {
+                    const std::vector<std::string>& shown, int status) {
     const lockwarp::tools::Folder folder;
     const lockwarp::tools::Ended e = lockwarp::tools::run(folder, arguments_of(command));
-    EXPECT_EQ(e.status, 0) << page << ": " << command << "\n" << e.err;
-    const std::vector<std::string> printed = lines_of(e.out);
+    EXPECT_EQ(e.status, status) << page << ": " << command << "\n" << e.err;
+    const std::vector<std::string> printed = lines_of(without_folder(e.out));
     size_t at = 0;
     bool anywhere = false;
     for (const std::string& line : shown) {
@@ -78,17 +86,20 @@ void expect_session(const std::string& page, const std::string& command,
     EXPECT_TRUE(anywhere || at == printed.size()) << page << ": " << command << " prints more";
 }
 
-// Each block between ```console and ``` is commands ("$ lockwarp ...") and what they print.
+// Each block between ```console and ``` is commands ("$ lockwarp ...") and what they print; in one
+// of
+// "```console exit=1" they end with that status.
 TEST(Documents, SessionsAreWhatTheCommandsPrint) {
     size_t sessions = 0;
     for (const std::string& page : pages()) {
         bool inside = false;
+        int status = 0;
         std::string command;
         std::vector<std::string> shown;
         const auto finish = [&] {
             if (!command.empty()) {
                 EXPECT_FALSE(shown.empty()) << page << ": " << command;
-                expect_session(page, command, shown);
+                expect_session(page, command, shown, status);
                 ++sessions;
             }
             command.clear();
@@ -96,8 +107,9 @@ TEST(Documents, SessionsAreWhatTheCommandsPrint) {
         };
         for (const std::string& line : lines_of(text_of(page))) {
             const std::string before = "$ lockwarp ";
-            if (line == "```console") {
+            if (line == "```console" || line == "```console exit=1") {
                 inside = true;
+                status = line == "```console" ? 0 : 1;
             } else if (line.starts_with("```")) {
                 finish();
                 inside = false;

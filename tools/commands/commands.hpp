@@ -16,8 +16,8 @@ namespace lockwarp::tools {
 // and sets `status`, the program's exit status.
 using AddCommand = void(CLI::App& app, int& status);
 
-AddCommand add_run, add_init, add_time, add_validate, add_fuzz, add_record, add_replay, add_special,
-    add_calibrate, add_measure, add_fidelity, add_list, add_arch, add_report;
+AddCommand add_run, add_check, add_init, add_time, add_validate, add_fuzz, add_record, add_replay,
+    add_special, add_calibrate, add_measure, add_fidelity, add_list, add_arch, add_report;
 AddCommand add_info, add_where, add_what, add_table, add_layout, add_compat, add_explorer,
     add_explain, add_equiv, add_banks, add_ldmatrix, add_stmatrix, add_movmatrix, add_swizzle,
     add_descriptor, add_completion;
@@ -36,6 +36,9 @@ inline constexpr std::string_view exits_of_answers = "Exit status: 0 done; 2 wro
 inline constexpr std::string_view exits_of_runs =
     "Exit status: 0 done; 1 the program trapped, or a check found something; 2 wrong usage or\n"
     "input; 130 interrupted.";
+inline constexpr std::string_view exits_of_checks =
+    "Exit status: 0 no error was found (notes may be); 1 an error; 2 wrong usage or input;\n"
+    "130 interrupted.";
 inline constexpr std::string_view exits_of_comparisons =
     "Exit status: 0 identical; 1 a difference; 2 wrong usage or input, or something could not be\n"
     "compared; 77 a GPU is needed and there is none; 130 interrupted.";
@@ -61,6 +64,12 @@ inline constexpr std::array commands{
         "  lockwarp run kernel.json --check               every check\n"
         "  lockwarp run *.json --junit lockwarp.xml       as tests: each holds what it expects\n",
         exits_of_runs},
+    Command{add_check,
+            {},
+            "  lockwarp check kernel.json                     every check\n"
+            "  lockwarp check *.json --format sarif --output lockwarp.sarif\n"
+            "  lockwarp check kernel.json --check sync,memory --suppress known.txt\n",
+            exits_of_checks},
     Command{add_init,
             {},
             "  lockwarp init kernel.ptx > kernel.json         a launch file to fill in\n"

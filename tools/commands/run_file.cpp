@@ -154,8 +154,9 @@ void say_wrong(Session& s, const std::string& text) {
 }
 
 // What the checks found.
-void add_findings(Session& s, const launch::Loaded& step, const Checks& checks) {
-    const std::vector<check::Found> all = checks->found();
+void add_findings(Session& s, const launch::Loaded& step, const Checks& checks,
+                  const warp::Result& result) {
+    const std::vector<check::Found> all = checks->found(result);
     const std::string text = findings_report(step.in, step.program, all);
     if (errors_of(all) != 0)
         say_wrong(s, text);
@@ -198,7 +199,7 @@ bool run_steps(Session& s, warp::Statistics& sum, double& seconds) {
             s.out.result.line = result.trap->place.line;
             return false;
         }
-        add_findings(s, step, checks);
+        add_findings(s, step, checks, result);
         s.out.text +=
             fmt::format("done: {} on {}, {} CTA{}, {} instructions\n", step.program.entry,
                         isa::row(step.arch).name, validate::grouped(result.statistics.ctas),

@@ -21,20 +21,6 @@ std::string numbered(size_t n, const char* word) {
     return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
 }
 
-// "lane 3", "lanes 0-7,16"
-std::string lanes_text(uint32_t lanes) {
-    std::string list;
-    for (unsigned first = 0; first < 32; ++first) {
-        if ((lanes >> first & 1) == 0) continue;
-        unsigned last = first;
-        while (last + 1 < 32 && (lanes >> (last + 1) & 1) != 0) ++last;
-        list += fmt::format("{}{}", list.empty() ? "" : ",", first);
-        if (last != first) list += fmt::format("-{}", last);
-        first = last;
-    }
-    return ((lanes & (lanes - 1)) == 0 ? "lane " : "lanes ") + list;
-}
-
 std::string other_text(const launch::Input& in, const isa::Program& program,
                        const ptx::SourceMap& sources, const Site& other) {
     if (!other.operation) return {};
@@ -46,6 +32,19 @@ std::string other_text(const launch::Input& in, const isa::Program& program,
 }
 
 }  // namespace
+
+std::string lanes_text(uint32_t lanes) {
+    std::string out;
+    for (unsigned first = 0; first < 32; ++first) {
+        if ((lanes >> first & 1) == 0) continue;
+        unsigned last = first;
+        while (last + 1 < 32 && (lanes >> (last + 1) & 1) != 0) ++last;
+        out += fmt::format("{}{}", out.empty() ? "" : ",", first);
+        if (last != first) out += fmt::format("-{}", last);
+        first = last;
+    }
+    return out;
+}
 
 size_t errors_of(std::span<const Found> found) {
     return static_cast<size_t>(std::ranges::count(
@@ -63,7 +62,8 @@ std::string counts_text(std::span<const Found> found) {
 std::string site_text(const Site& s) {
     if (!s.operation) return {};
     std::string out = fmt::format("CTA ({},{},{}), warp {}", s.cta[0], s.cta[1], s.cta[2], s.warp);
-    if (s.lanes != 0) out += ", " + lanes_text(s.lanes);
+    if (s.lanes != 0)
+        out += ((s.lanes & (s.lanes - 1)) == 0 ? ", lane " : ", lanes ") + lanes_text(s.lanes);
     if (s.step != 0) out += fmt::format(", step {}", s.step);
     return out;
 }

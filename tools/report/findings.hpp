@@ -16,6 +16,9 @@ size_t errors_of(std::span<const check::Found> found);
 // "2 errors, 1 note"; "nothing was found".
 std::string counts_text(std::span<const check::Found> found);
 
+// "0-7,16"
+std::string lanes_text(uint32_t lanes);
+
 // "CTA (0,0,0), warp 1, lanes 0-7,16, step 12"
 std::string site_text(const check::Site& site);
 

@@ -23,20 +23,6 @@ constexpr size_t max_devices = 32;
 constexpr size_t max_text = 8000;  // bytes of one result's text
 constexpr size_t max_name = 300;
 
-// The message of an annotation, or a property of it.
-std::string message(std::string_view text, bool is_property = false) {
-    std::string out;
-    for (const char c : clean(text)) {
-        if (c == '%' || c == '\n' || c == '\r' || (is_property && (c == ':' || c == ',')))
-            out += fmt::format("%{:02X}", c);
-        else
-            out += c;
-    }
-    return out;
-}
-
-std::string property(std::string_view text) { return message(cut(text, max_name), true); }
-
 // Text in one line of Markdown that is nothing but text: no link, no markup, no end of a cell.
 std::string plain(std::string_view text) {
     std::string out;
@@ -74,14 +60,33 @@ std::vector<const CaseResult*> not_identical(const Summary& s) {
 
 }  // namespace
 
+namespace {
+
+std::string escaped(std::string_view text, bool is_property) {
+    std::string out;
+    for (const char c : clean(text)) {
+        if (c == '%' || c == '\n' || c == '\r' || (is_property && (c == ':' || c == ',')))
+            out += fmt::format("%{:02X}", c);
+        else
+            out += c;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string github_message(std::string_view text) { return escaped(cut(text, max_text), false); }
+
+std::string github_property(std::string_view text) { return escaped(cut(text, max_name), true); }
+
 std::string github_annotations(const Summary& s) {
     const std::vector<const CaseResult*> all = not_identical(s);
     if (!s.skipped.empty())
-        return "::notice title=" + property("lockwarp " + s.command) + "::" + message(answer(s)) +
-               "\n";
+        return "::notice title=" + github_property("lockwarp " + s.command) +
+               "::" + github_message(answer(s)) + "\n";
     if (all.empty() && validate::verdict(s) != Verdict::identical)
-        return "::error title=" + property("lockwarp " + s.command) + "::" + message(answer(s)) +
-               "\n";
+        return "::error title=" + github_property("lockwarp " + s.command) +
+               "::" + github_message(answer(s)) + "\n";
     std::string out;
     const size_t shown = all.size() > max_annotations ? max_annotations - 1 : all.size();
     for (size_t i = 0; i < shown; ++i) {
@@ -91,16 +96,17 @@ std::string github_annotations(const Summary& s) {
         const std::string file = has_source ? launch::shown_file(r.source[0].file) : r.file;
         const uint32_t line = has_source ? r.source[0].line : r.line;
         std::string place;
-        if (!file.empty()) place = "file=" + property(file) + ",";
+        if (!file.empty()) place = "file=" + github_property(file) + ",";
         if (!file.empty() && line != 0) place += fmt::format("line={},", line);
         std::string title = fmt::format("{}: {}", r.name, validate::name_of(r.verdict));
         if (!r.instruction.empty()) title += ": " + r.instruction;
-        out += fmt::format("::error {}title={}::{}\n", place, property(title),
-                           message(cut(r.text.empty() ? title : r.text, max_text)));
+        out += fmt::format("::error {}title={}::{}\n", place, github_property(title),
+                           github_message(r.text.empty() ? title : r.text));
     }
     if (shown < all.size())
-        out += fmt::format("::error title={}::{} more: {}\n", property("lockwarp " + s.command),
-                           all.size() - shown, message(answer(s)));
+        out +=
+            fmt::format("::error title={}::{} more: {}\n", github_property("lockwarp " + s.command),
+                        all.size() - shown, github_message(answer(s)));
     return out;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "validate/summary.hpp"
 
@@ -15,5 +16,9 @@ std::string github_annotations(const validate::Summary& s);
 // The job summary, Markdown: a table of counts, devices, the first results that are not
 // identical. Well below the 1 MiB that GitHub takes of a step.
 std::string github_markdown(const validate::Summary& s);
+
+// A text as the message of a workflow command, and as a property of it; what is long is cut.
+std::string github_message(std::string_view text);
+std::string github_property(std::string_view text);
 
 }  // namespace lockwarp::tools

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/check_command.hpp"
+
+#include <fmt/format.h>
+#include <glob.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "emu/lockwarp.hpp"
+#include "launch/files.hpp"
+#include "launch/state.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/nvcc_options.hpp"
+#include "tools/progress.hpp"
+#include "tools/report/checked.hpp"
+#include "tools/report/failure.hpp"
+#include "tools/report/report_options.hpp"
+#include "tools/report/suppressions.hpp"
+#include "tools/signals.hpp"
+
+namespace lockwarp::tools {
+
+namespace {
+
+constexpr uint64_t max_suppressions = uint64_t{1} << 20;  // bytes of the file
+
+std::string format_names() {
+    std::string out;
+    for (const CheckFormat& f : check_formats())
+        out += fmt::format("{}{}", out.empty() ? "" : ", ", f.name);
+    return out;
+}
+
+std::string checks_help() {
+    std::string out = "which, with commas (default: all)";
+    for (const check::CheckRow& row : check::checks())
+        out += fmt::format("; {}: {}", row.name, row.finds);
+    return out;
+}
+
+// A name that is no file but a pattern stands for the files that it fits.
+std::vector<std::string> expanded(const std::vector<std::string>& names) {
+    std::vector<std::string> out;
+    for (const std::string& name : names) {
+        glob_t found{};
+        const bool is_pattern = name.find_first_of("*?[") != std::string::npos;
+        if (is_pattern && !std::filesystem::exists(name) &&
+            ::glob(name.c_str(), 0, nullptr, &found) == 0)
+            out.insert(out.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+        else
+            out.push_back(name);
+        ::globfree(&found);
+    }
+    return out;
+}
+
+// Every launch of a launch file, with what the checks say of each.
+struct Runner {
+    const CheckOptions& options;
+    const std::vector<const check::CheckRow*>& rows;
+    CheckedFile out;
+
+    void run(const std::vector<std::string>& files);
+    bool run_step(const launch::Loaded& step, launch::State& state);
+    void refuse_with(const launch::Error& why) { out.refused = text_of(why); }
+};
+
+// false: the launches after it do not run.
+bool Runner::run_step(const launch::Loaded& step, launch::State& state) {
+    launch::Result<warp::Launch> made =
+        launch::make_launch(step.in.launch, step.in.kernel(), step.program, state.memory);
+    if (!made) return refuse_with(made.error()), false;
+    warp::Launch& launch = *made;
+    std::vector<uint8_t> variables = launch::variables_before(state, step.in, step.program);
+    launch.variables = &variables;
+    launch.stop = &interrupt_flag();
+    launch.threads = options.threads;
+    if (options.max_steps != 0) launch.max_steps = options.max_steps;
+    const check::Checking checking(rows, step.program, launch);
+    std::atomic<uint64_t> ended{0}, retired{0};
+    launch.progress = &ended;
+    launch.retired = &retired;
+    warp::Result result;
+    {
+        const Progress progress(ended, launch.grid.count(), retired);
+        result = exec::launch(step.program, launch);
+    }
+    if (result.refusal) {
+        refuse_with(launch::failure(step.in.launch.path + ": " + result.refusal->what).value());
+        return false;
+    }
+    launch::keep_variables(state, step.in, step.program, variables);
+    std::vector<check::Found> found = checking.found(result);
+    if (result.trap)
+        if (std::optional<check::Found> trap = checking.found(*result.trap))
+            found.insert(found.begin(), std::move(*trap));
+    const ptx::SourceMap sources = ptx::source_map(step.in.module);
+    for (const check::Found& f : found) {
+        out.findings.push_back(checked_finding(step.in, step.program, sources, f));
+        launch::keep_if_named(step.in, out.findings.back().text);
+    }
+    if (!result.trap) return true;
+    if (result.trap->kind == warp::TrapKind::stopped) out.stopped = why_interrupted();
+    return false;
+}
+
+void Runner::run(const std::vector<std::string>& files) {
+    const auto begin = std::chrono::steady_clock::now();
+    out.name = files.back();
+    const launch::Result<std::vector<launch::Loaded>> steps =
+        launch::load_all(files, options.arch, options.nvcc);
+    if (!steps) return refuse_with(steps.error());
+    for (const launch::Loaded& step : *steps)
+        if (auto held = launch::lay_out(step.in.launch, step.in.kernel(), step.program); !held)
+            return refuse_with(held.error());
+    launch::Result<launch::State> state = launch::make_state(steps->front().in.launch);
+    if (!state) return refuse_with(state.error());
+    for (const launch::Loaded& step : *steps)
+        if (!run_step(step, *state)) break;
+    std::ranges::stable_sort(out.findings, {}, &CheckedFinding::severity);
+    out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+CheckReport check_all(const CheckOptions& options, const std::vector<const check::CheckRow*>& rows,
+                      const std::vector<std::vector<std::string>>& cases) {
+    CheckReport report;
+    for (const std::vector<std::string>& files : cases) {
+        if (interrupted_now()) break;
+        Runner runner{options, rows, {}};
+        runner.run(files);
+        report.files.push_back(std::move(runner.out));
+    }
+    return report;
+}
+
+int status_of(const CheckReport& report) {
+    if (interrupted_now()) return interrupted;
+    if (std::ranges::any_of(report.files, [](const CheckedFile& f) { return !f.refused.empty(); }))
+        return wrong_input;
+    return counts_of(report).errors != 0 ? differs_or_trapped : done;
+}
+
+// To stdout, or the report to its file and the answer to stdout.
+int write_report(const CheckOptions& options, const CheckReport& report) {
+    const auto format = std::ranges::find(check_formats(), options.format, &CheckFormat::name);
+    const std::string text = format->write(report);
+    if (options.output.empty()) {
+        fmt::print("{}", text);
+    } else {
+        if (auto written = launch::write_text(options.output, text); !written)
+            return refuse(written.error());
+        fmt::print("{}\n", check_answer(report));
+    }
+    if (std::fflush(stdout) != 0) return refuse("the output could not be written");
+    return status_of(report);
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& status) {
+    const auto shared = std::make_shared<CheckOptions>();
+    CheckOptions& o = *shared;
+    CLI::App* check = app.add_subcommand(
+        "check", "Run launch files on the emulator and say what is wrong with the program");
+    check
+        ->add_option("FILES", o.files,
+                     "launch files, or patterns of their names; or a source (.ptx, .cu) and a "
+                     "launch file: the source takes the place of the one that it names")
+        ->required();
+    add_nvcc_options(*check, o.nvcc);
+    check->add_option("--check", o.check, checks_help())->type_name("NAMES");
+    check->add_option("--format", o.format, format_names() + " (default: text)")
+        ->type_name("FORMAT");
+    check->add_option("--output", o.output, "write the report to a file, and the answer to stdout")
+        ->type_name("FILE");
+    check
+        ->add_option("--suppress", o.suppress,
+                     "what is known and meant, a line each: CHECK[/KIND] [FILE[:LINE]], of the PTX "
+                     "or its source; '#' begins a comment")
+        ->type_name("FILE");
+    check->add_option("--arch", o.arch, "the machine to model (default: the launch file's)")
+        ->type_name("ARCH");
+    check
+        ->add_option("--max-steps", o.max_steps,
+                     "trap when a warp has retired N instructions (default: no limit)")
+        ->type_name("N")
+        ->check(CLI::Range(uint64_t{1}, UINT64_MAX));
+    check->add_option("--threads", o.threads, "cores to use (default: all)")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 1024u));
+    check->callback([shared, &status] { status = check_command(*shared); });
+}
+
+int check_command(const CheckOptions& options) {
+    const check::Chosen chosen = check::choose(options.check);
+    if (!chosen.wrong.empty())
+        return refuse(fmt::format("--check {}: {}", options.check, chosen.wrong));
+    if (chosen.rows.empty()) return refuse("--check: which?");
+    if (std::ranges::find(check_formats(), options.format, &CheckFormat::name) ==
+        check_formats().end())
+        return refuse(fmt::format("--format {}: there is no such format; there are {}",
+                                  options.format, format_names()));
+    std::vector<Suppression> suppressions;
+    if (!options.suppress.empty()) {
+        const launch::Result<std::string> text =
+            launch::read_text(options.suppress, max_suppressions);
+        if (!text) return refuse(text.error());
+        launch::Result<std::vector<Suppression>> parsed =
+            parse_suppressions(*text, options.suppress);
+        if (!parsed) return refuse(parsed.error());
+        suppressions = std::move(*parsed);
+    }
+    if (!options.output.empty())
+        if (auto held = check_output(options.output); !held) return refuse(held.error());
+    const std::vector<std::string> files = expanded(options.files);
+    std::vector<std::vector<std::string>> cases;
+    if (files.size() == 2 && !files[0].ends_with(".json"))
+        cases.push_back(files);
+    else
+        for (const std::string& f : files) cases.push_back({f});
+    CheckReport report = check_all(options, chosen.rows, cases);
+    suppress(report, suppressions);
+    return write_report(options, report);
+}
+
+}  // namespace lockwarp::tools
