@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuMemAlloc and its like, pools, and what is asked about pointers.
+#include <algorithm>
+#include <cstring>
+
+#include "cuda/memory.hpp"
+
+namespace lockwarp::cuda {
+
+namespace {
+
+constexpr uint64_t pitch_alignment = 512;
+
+template <class T>
+T* pointer(Address a) {
+    return reinterpret_cast<T*>(a);
+}
+
+Pool* pool_or_current(Pool* pool) {
+    return pool != nullptr ? ready().pools.get(pool).get() : driver().current_pool.load();
+}
+
+// CUpointer_attribute
+enum PointerAttribute : int {
+    of_context = 1,
+    of_memory_type = 2,
+    of_device_pointer = 3,
+    of_host_pointer = 4,
+    of_sync_memops = 6,
+    of_buffer_id = 7,
+    of_is_managed = 8,
+    of_device_ordinal = 9,
+    of_legacy_ipc = 10,
+    of_range_start = 11,
+    of_range_size = 12,
+    of_mapped = 13,
+    of_handle_types = 14,
+    of_rdma = 15,
+    of_access_flags = 16,
+    of_pool = 17
+};
+
+bool is_host(const Allocation& a) { return a.kind == Kind::host || a.kind == Kind::registered; }
+
+template <class T>
+void put(void* out, T value) {
+    std::memcpy(out, &value, sizeof value);
+}
+
+// `a` is nullptr for a pointer that is not the driver's.
+Result put_attribute(void* out, int attribute, Address address, const Allocation* a) {
+    constexpr unsigned read_write = 3;
+    const bool known = a != nullptr;
+    switch (attribute) {
+        case of_context:
+            put(out, known ? a->context.lock().get() : nullptr);
+            return success;
+        case of_memory_type:
+            put(out, !known ? 0u : is_host(*a) ? unsigned(host_memory) : unsigned(device_memory));
+            return known ? success : invalid_value;
+        case of_device_pointer:
+            put(out, known ? address : 0);
+            return known ? success : invalid_value;
+        case of_host_pointer:
+            put(out, known && (is_host(*a) || a->kind == Kind::managed) ? address : 0);
+            return known && a->kind != Kind::device ? success : invalid_value;
+        case of_sync_memops:
+        case of_legacy_ipc:
+        case of_rdma:
+            put(out, 0);
+            return success;
+        case of_buffer_id:
+            put(out, known ? static_cast<unsigned long long>(a->id) : 0ull);
+            return known ? success : invalid_value;
+        case of_is_managed:
+            put(out, known && a->kind == Kind::managed ? 1 : 0);
+            return success;
+        case of_device_ordinal:
+            put(out, known ? 0 : -2);
+            return known ? success : invalid_value;
+        case of_range_start:
+            put(out, known ? a->base : 0);
+            return success;
+        case of_range_size:
+            put(out, known ? size_t{a->size} : size_t{0});
+            return success;
+        case of_mapped:
+            put(out, known ? 1 : 0);
+            return success;
+        case of_handle_types:
+            put(out, 0ull);
+            return success;
+        case of_access_flags:
+            put(out, known ? read_write : 0u);
+            return success;
+        case of_pool:
+            put(out, known ? a->pool : nullptr);
+            return success;
+        default:  // of a later version
+            return not_supported;
+    }
+}
+
+}  // namespace
+}  // namespace lockwarp::cuda
+
+using namespace lockwarp::cuda;
+
+extern "C" {
+
+Result cuMemAlloc_v2(Address* out, size_t size) {
+    return answer([&] {
+        const std::shared_ptr<Context> context = current();
+        require(out != nullptr);
+        *out = allocate(size, Kind::device, context);
+    });
+}
+
+Result cuMemAllocPitch_v2(Address* out, size_t* pitch, size_t width, size_t height,
+                          unsigned element) {
+    return answer([&] {
+        const std::shared_ptr<Context> context = current();
+        require(out != nullptr && pitch != nullptr && width != 0 && height != 0);
+        require(element == 4 || element == 8 || element == 16);
+        require(width <= SIZE_MAX / 2 / height - pitch_alignment, out_of_memory);
+        *pitch = (width + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
+        *out = allocate(*pitch * height, Kind::device, context);
+    });
+}
+
+Result cuMemAllocManaged(Address* out, size_t size, unsigned flags) {
+    constexpr unsigned global = 1, host = 2;
+    return answer([&] {
+        const std::shared_ptr<Context> context = current();
+        require(out != nullptr && (flags == global || flags == host));
+        *out = allocate(size, Kind::managed, context, flags);
+    });
+}
+
+Result cuMemFree_v2(Address address) {
+    return answer([&] {
+        current();
+        if (address != 0) release(address, Kind::device, Kind::managed);
+    });
+}
+
+Result cuMemHostAlloc(void** out, size_t size, unsigned flags) {
+    return answer([&] {
+        const std::shared_ptr<Context> context = current();
+        require(out != nullptr && flags < 8);
+        *out = pointer<void>(allocate(size, Kind::host, context, flags));
+    });
+}
+
+Result cuMemAllocHost_v2(void** out, size_t size) { return cuMemHostAlloc(out, size, 0); }
+
+Result cuMemFreeHost(void* bytes) {
+    return answer([&] {
+        current();
+        if (bytes != nullptr) release(reinterpret_cast<Address>(bytes), Kind::host, Kind::host);
+    });
+}
+
+Result cuMemHostRegister_v2(void* bytes, size_t size, unsigned flags) {
+    return answer([&] {
+        const std::shared_ptr<Context> context = current();
+        require(bytes != nullptr && size != 0 && flags < 16);
+        add_known(reinterpret_cast<Address>(bytes), size, Kind::registered, context, flags);
+    });
+}
+
+Result cuMemHostUnregister(void* bytes) {
+    return answer([&] {
+        current();
+        require(bytes != nullptr);
+        release(reinterpret_cast<Address>(bytes), Kind::registered, Kind::registered,
+                host_memory_not_registered);
+    });
+}
+
+Result cuMemHostGetDevicePointer_v2(Address* out, void* bytes, unsigned flags) {
+    return answer([&] {
+        current();
+        require(out != nullptr && flags == 0);
+        const Allocation a = holding(reinterpret_cast<Address>(bytes), 0);
+        require(a.kind != Kind::device);
+        *out = reinterpret_cast<Address>(bytes);
+    });
+}
+
+Result cuMemHostGetFlags(unsigned* flags, void* bytes) {
+    return answer([&] {
+        current();
+        require(flags != nullptr);
+        const Allocation a = holding(reinterpret_cast<Address>(bytes), 0);
+        require(a.kind == Kind::host);
+        *flags = a.flags;
+    });
+}
+
+Result cuMemGetAddressRange_v2(Address* base, size_t* size, Address address) {
+    return answer([&] {
+        current();
+        const std::optional<Allocation> a = allocation_at(address);
+        require(a.has_value(), not_found);
+        if (base != nullptr) *base = a->base;
+        if (size != nullptr) *size = a->size;
+    });
+}
+
+Result cuPointerGetAttribute(void* out, int attribute, Address address) {
+    return answer([&] {
+        ready();
+        require(out != nullptr);
+        const std::optional<Allocation> a = allocation_at(address);
+        require(a.has_value());
+        return put_attribute(out, attribute, address, &*a);
+    });
+}
+
+// Here a pointer that is not the driver's is no error: its values are 0.
+Result cuPointerGetAttributes(unsigned count, const int* attributes, void** out, Address address) {
+    return answer([&] {
+        ready();
+        require(count == 0 || (attributes != nullptr && out != nullptr));
+        const std::optional<Allocation> a = allocation_at(address);
+        for (unsigned i = 0; i < count; ++i)
+            if (put_attribute(out[i], attributes[i], address, a ? &*a : nullptr) == not_supported)
+                fail(invalid_value);
+    });
+}
+
+Result cuPointerSetAttribute(const void* value, int attribute, Address address) {
+    return answer([&] {
+        ready();
+        require(value != nullptr && attribute == of_sync_memops);
+        holding(address, 0);
+    });
+}
+
+Result cuMemAllocAsync(Address* out, size_t size, Stream* stream) {
+    return answer([&] {
+        const std::shared_ptr<Context> context = current();
+        require(out != nullptr);
+        check_stream(stream);
+        *out = allocate(size, Kind::device, context, 0, driver().current_pool);
+    });
+}
+
+Result cuMemAllocFromPoolAsync(Address* out, size_t size, Pool* pool, Stream* stream) {
+    return answer([&] {
+        const std::shared_ptr<Context> context = current();
+        require(out != nullptr);
+        check_stream(stream);
+        *out = allocate(size, Kind::device, context, 0, ready().pools.get(pool).get());
+    });
+}
+
+Result cuMemFreeAsync(Address address, Stream* stream) {
+    return answer([&] {
+        current();
+        check_stream(stream);
+        release(address, Kind::device, Kind::managed);
+    });
+}
+
+Result cuMemPoolCreate(Pool** out, const void* properties) {
+    return answer([&] {
+        ready();
+        require(out != nullptr && properties != nullptr);
+        *out = driver().pools.add(std::make_shared<Pool>());
+    });
+}
+
+Result cuMemPoolDestroy(Pool* pool) {
+    return answer([&] {
+        require(pool != ready().default_pool);
+        require(driver().pools.get(pool)->used == 0, not_supported);
+        Pool* expected = pool;
+        driver().current_pool.compare_exchange_strong(expected, driver().default_pool);
+        driver().pools.take(pool);
+    });
+}
+
+Result cuMemPoolTrimTo(Pool* pool, size_t) {
+    return answer([&] { ready().pools.get(pool); });
+}
+
+// Attributes 1 to 3: reuse; 4: release threshold; 5 to 8: reserved and used, now and at most.
+Result cuMemPoolGetAttribute(Pool* pool, int attribute, void* value) {
+    return answer([&] {
+        const std::shared_ptr<Pool> p = ready().pools.get(pool);
+        require(value != nullptr && attribute >= 1 && attribute <= 8);
+        if (attribute <= 3)
+            put(value, p->reuse[static_cast<size_t>(attribute)]);
+        else if (attribute == 4)
+            put(value, p->release_threshold);
+        else
+            put(value, attribute % 2 != 0 ? p->used.load() : p->used_high.load());
+    });
+}
+
+Result cuMemPoolSetAttribute(Pool* pool, int attribute, void* value) {
+    return answer([&] {
+        const std::shared_ptr<Pool> p = ready().pools.get(pool);
+        require(value != nullptr && attribute >= 1 && attribute <= 8);
+        if (attribute <= 3)
+            std::memcpy(&p->reuse[static_cast<size_t>(attribute)], value, sizeof(int));
+        else if (attribute == 4)
+            std::memcpy(&p->release_threshold, value, sizeof p->release_threshold);
+        else if (attribute % 2 == 0)
+            p->used_high = p->used.load();  // the only value that may be set is 0: begin anew
+    });
+}
+
+Result cuMemPoolSetAccess(Pool* pool, const void*, size_t) {
+    return answer([&] { ready().pools.get(pool); });
+}
+
+Result cuDeviceGetDefaultMemPool(Pool** out, DeviceId device) {
+    return answer([&] {
+        check_device(device);
+        require(out != nullptr);
+        *out = driver().default_pool;
+    });
+}
+
+Result cuDeviceGetMemPool(Pool** out, DeviceId device) {
+    return answer([&] {
+        check_device(device);
+        require(out != nullptr);
+        *out = pool_or_current(nullptr);
+    });
+}
+
+Result cuDeviceSetMemPool(DeviceId device, Pool* pool) {
+    return answer([&] {
+        check_device(device);
+        driver().current_pool = driver().pools.get(pool).get();
+    });
+}
+
+// Advice about where managed memory lies: there is one place.
+Result cuMemAdvise(Address address, size_t size, int, DeviceId) {
+    return answer([&] {
+        ready();
+        holding(address, size);
+    });
+}
+
+struct Location {  // CUmemLocation
+    int type, id;
+};
+
+Result cuMemAdvise_v2(Address address, size_t size, int advice, Location) {
+    return cuMemAdvise(address, size, advice, 0);
+}
+
+Result cuMemPrefetchAsync(Address address, size_t size, DeviceId, Stream* stream) {
+    return answer([&] {
+        current();
+        check_stream(stream);
+        holding(address, size);
+    });
+}
+
+Result cuMemPrefetchAsync_v2(Address address, size_t size, Location, unsigned, Stream* stream) {
+    return cuMemPrefetchAsync(address, size, 0, stream);
+}
+
+}  // extern "C"

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contexts: those that programs make, and the primary one. A thread has a stack of them.
+#include <algorithm>
+
+#include "cuda/memory.hpp"
+#include "cuda/state.hpp"
+
+namespace lockwarp::cuda {
+
+namespace {
+
+constexpr int lowest_priority = 0, highest_priority = -5;
+
+// nullptr is the current one.
+std::shared_ptr<Context> context_or_current(Context* context) {
+    return context != nullptr ? ready().contexts.get(context, invalid_context) : current();
+}
+
+// A thread that ended a context keeps it on its stack, where it is an error of later calls.
+std::shared_ptr<Context> primary() {
+    Driver& d = ready();
+    if (d.primary == nullptr) {
+        d.primary = new_context(d.primary_flags, 3020);
+        d.primary->primary = true;
+    }
+    return d.primary;
+}
+
+void end_primary(Driver& d) {
+    d.primary_count = 0;
+    if (d.primary != nullptr) destroy(d.primary);
+    d.primary = nullptr;
+}
+
+void pop_if_current(const std::shared_ptr<Context>& context) {
+    std::vector<std::shared_ptr<Context>>& stack = context_stack();
+    if (!stack.empty() && stack.back() == context) stack.pop_back();
+}
+
+}  // namespace
+}  // namespace lockwarp::cuda
+
+using namespace lockwarp::cuda;
+
+extern "C" {
+
+Result cuDevicePrimaryCtxRetain(Context** out, DeviceId device) {
+    return answer([&] {
+        check_device(device);
+        require(out != nullptr);
+        const std::lock_guard lock(driver().primary_mutex);
+        *out = primary().get();
+        ++driver().primary_count;
+    });
+}
+
+Result cuDevicePrimaryCtxRelease_v2(DeviceId device) {
+    return answer([&] {
+        check_device(device);
+        Driver& d = driver();
+        const std::lock_guard lock(d.primary_mutex);
+        require(d.primary_count != 0, invalid_context);
+        if (--d.primary_count == 0) end_primary(d);
+    });
+}
+
+Result cuDevicePrimaryCtxReset_v2(DeviceId device) {
+    return answer([&] {
+        check_device(device);
+        const std::lock_guard lock(driver().primary_mutex);
+        end_primary(driver());
+    });
+}
+
+Result cuDevicePrimaryCtxSetFlags_v2(DeviceId device, unsigned flags) {
+    return answer([&] {
+        check_device(device);
+        const std::lock_guard lock(driver().primary_mutex);
+        driver().primary_flags = flags;
+        if (driver().primary != nullptr) driver().primary->flags = flags;
+    });
+}
+
+Result cuDevicePrimaryCtxRelease(DeviceId device) { return cuDevicePrimaryCtxRelease_v2(device); }
+Result cuDevicePrimaryCtxReset(DeviceId device) { return cuDevicePrimaryCtxReset_v2(device); }
+Result cuDevicePrimaryCtxSetFlags(DeviceId device, unsigned flags) {
+    return cuDevicePrimaryCtxSetFlags_v2(device, flags);
+}
+
+Result cuDevicePrimaryCtxGetState(DeviceId device, unsigned* flags, int* active) {
+    return answer([&] {
+        check_device(device);
+        require(flags != nullptr && active != nullptr);
+        const std::lock_guard lock(driver().primary_mutex);
+        *flags = driver().primary_flags;
+        *active = driver().primary != nullptr ? 1 : 0;
+    });
+}
+
+Result cuCtxCreate_v2(Context** out, unsigned flags, DeviceId device) {
+    return answer([&] {
+        check_device(device);
+        require(out != nullptr);
+        const std::shared_ptr<Context> context = new_context(flags, 3020);
+        context_stack().push_back(context);
+        *out = context.get();
+    });
+}
+
+Result cuCtxCreate_v3(Context** out, void*, int, unsigned flags, DeviceId device) {
+    return cuCtxCreate_v2(out, flags, device);
+}
+
+Result cuCtxCreate_v4(Context** out, void*, unsigned flags, DeviceId device) {
+    return cuCtxCreate_v2(out, flags, device);
+}
+
+Result cuCtxDestroy_v2(Context* handle) {
+    return answer([&] {
+        const std::shared_ptr<Context> context = ready().contexts.get(handle, invalid_context);
+        require(!context->primary, invalid_context);
+        pop_if_current(context);
+        destroy(context);
+    });
+}
+
+Result cuCtxPushCurrent_v2(Context* context) {
+    return answer(
+        [&] { context_stack().push_back(ready().contexts.get(context, invalid_context)); });
+}
+
+Result cuCtxPopCurrent_v2(Context** out) {
+    return answer([&] {
+        ready();
+        require(!context_stack().empty(), invalid_context);
+        if (out != nullptr) *out = context_stack().back().get();
+        context_stack().pop_back();
+    });
+}
+
+Result cuCtxSetCurrent(Context* context) {
+    return answer([&] {
+        Driver& d = ready();
+        std::vector<std::shared_ptr<Context>>& stack = context_stack();
+        if (context != nullptr && !stack.empty() && stack.back().get() == context &&
+            !stack.back()->destroyed)
+            return;
+        std::shared_ptr<Context> next;
+        if (context != nullptr) next = d.contexts.get(context, invalid_context);
+        if (!stack.empty()) stack.pop_back();
+        if (next != nullptr) stack.push_back(std::move(next));
+    });
+}
+
+Result cuCtxGetCurrent(Context** out) {
+    return answer([&] {
+        ready();
+        require(out != nullptr);
+        *out = context_stack().empty() ? nullptr : context_stack().back().get();
+    });
+}
+
+Result cuCtxGetDevice(DeviceId* device) {
+    return answer([&] {
+        current_in_error();
+        require(device != nullptr);
+        *device = 0;
+    });
+}
+
+Result cuCtxGetDevice_v2(DeviceId* device, Context* context) {
+    return answer([&] {
+        context_or_current(context);
+        require(device != nullptr);
+        *device = 0;
+    });
+}
+
+Result cuCtxGetFlags(unsigned* flags) {
+    return answer([&] {
+        require(flags != nullptr);
+        *flags = current()->flags;
+    });
+}
+
+Result cuCtxSetFlags(unsigned flags) {
+    return answer([&] { current()->flags = flags; });
+}
+
+Result cuCtxGetId(Context* context, unsigned long long* id) {
+    return answer([&] {
+        require(id != nullptr);
+        *id = context_or_current(context)->id;
+    });
+}
+
+Result cuCtxSynchronize() {
+    return answer([] { synchronize(*current_in_error()); });
+}
+
+Result cuCtxSynchronize_v2(Context* context) {
+    return answer([&] {
+        synchronize(context != nullptr ? *ready().contexts.get(context, invalid_context)
+                                       : *current_in_error());
+    });
+}
+
+Result cuCtxGetApiVersion(Context* context, unsigned* version) {
+    return answer([&] {
+        require(version != nullptr);
+        *version = context_or_current(context)->version;
+    });
+}
+
+Result cuCtxSetLimit(int limit, size_t value) {
+    return answer([&] {
+        const std::shared_ptr<Context> context = current();
+        require(limit >= 0 && limit < static_cast<int>(limit_count), unsupported_limit);
+        const std::lock_guard lock(context->mutex);
+        context->limits[static_cast<size_t>(limit)] = value;
+    });
+}
+
+Result cuCtxGetLimit(size_t* value, int limit) {
+    return answer([&] {
+        const std::shared_ptr<Context> context = current();
+        require(value != nullptr);
+        require(limit >= 0 && limit < static_cast<int>(limit_count), unsupported_limit);
+        const std::lock_guard lock(context->mutex);
+        *value = context->limits[static_cast<size_t>(limit)];
+    });
+}
+
+Result cuCtxGetCacheConfig(int* config) {
+    return answer([&] {
+        require(config != nullptr);
+        *config = current()->cache_config;
+    });
+}
+
+Result cuCtxSetCacheConfig(int config) {
+    return answer([&] { current()->cache_config = config; });
+}
+
+Result cuCtxGetSharedMemConfig(int* config) {
+    return answer([&] {
+        require(config != nullptr);
+        *config = current()->shared_config;
+    });
+}
+
+Result cuCtxSetSharedMemConfig(int config) {
+    return answer([&] { current()->shared_config = config; });
+}
+
+Result cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+    return answer([&] {
+        current();
+        if (least != nullptr) *least = lowest_priority;
+        if (greatest != nullptr) *greatest = highest_priority;
+    });
+}
+
+Result cuCtxResetPersistingL2Cache() {
+    return answer([] { current(); });
+}
+
+Result cuCtxEnablePeerAccess(Context* peer, unsigned flags) {
+    return answer([&] {
+        const std::shared_ptr<Context> own = current();
+        require(flags == 0);
+        require(ready().contexts.get(peer, invalid_context) != own, invalid_context);
+        fail(peer_access_unsupported);
+    });
+}
+
+Result cuCtxDisablePeerAccess(Context* peer) {
+    constexpr auto not_enabled = Result(705);
+    return answer([&] {
+        current();
+        ready().contexts.get(peer, invalid_context);
+        fail(not_enabled);
+    });
+}
+
+}  // extern "C"

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies and fills. Those of a stream are done when they are asked for.
+#include <algorithm>
+#include <cstring>
+
+#include "cuda/copy.hpp"
+#include "cuda/memory.hpp"
+
+namespace lockwarp::cuda {
+
+namespace {
+
+// Bytes of a copy's one side: device memory is looked up, the program's own cannot be.
+uint8_t* side(Address address, uint64_t size, bool on_device) {
+    if (on_device)
+        holding(address, size);
+    else
+        require(address != 0);
+    return reinterpret_cast<uint8_t*>(address);
+}
+
+Address address_of(const void* p) { return reinterpret_cast<Address>(p); }
+
+void copy(Address target, bool target_on_device, Address source, bool source_on_device,
+          uint64_t size) {
+    current();
+    if (size == 0) return;
+    std::memmove(side(target, size, target_on_device), side(source, size, source_on_device), size);
+}
+
+// A blocking copy waits for what came before it.
+template <class Work>
+Result blocking(Work work) {
+    return answer([&] {
+        synchronize(*current_in_error());
+        work();
+    });
+}
+
+template <class Work>
+Result in_stream(Stream* stream, Work work) {
+    return answer([&] {
+        current();
+        check_stream(stream);
+        work();
+    });
+}
+
+struct Side {
+    uint8_t* bytes;
+    uint64_t pitch, slice;  // bytes from a row to the next, and from a slice
+};
+
+// A box of a copy in three dimensions.
+struct Corner {
+    MemoryType type;
+    const void* host;
+    Address device;
+    uint64_t pitch, height, x, y, z;
+};
+
+Side side_of(const Corner& c, uint64_t width, uint64_t height, uint64_t depth) {
+    require(c.type == host_memory || c.type == device_memory || c.type == unified, not_supported);
+    const uint64_t pitch = c.pitch != 0 ? c.pitch : c.x + width;
+    const uint64_t slice = pitch * (c.height != 0 ? c.height : c.y + height);
+    require(pitch >= width && c.x <= pitch);
+    const Address base = c.type == host_memory ? address_of(c.host) : c.device;
+    const Address first = base + c.z * slice + c.y * pitch + c.x;
+    const uint64_t all = (depth - 1) * slice + (height - 1) * pitch + width;
+    return {side(first, all, c.type == device_memory), pitch, slice};
+}
+
+template <class T>
+void fill_rows(Address target, uint64_t pitch, T value, uint64_t width, uint64_t height) {
+    current();
+    if (width == 0 || height == 0) return;
+    require(target % sizeof(T) == 0 && (height == 1 || pitch >= width * sizeof(T)));
+    require(width <= UINT64_MAX / sizeof(T) && (height == 1 || pitch % sizeof(T) == 0));
+    uint8_t* const bytes = side(target, (height - 1) * pitch + width * sizeof(T), true);
+    for (uint64_t y = 0; y < height; ++y)
+        std::fill_n(reinterpret_cast<T*>(bytes + y * pitch), width, value);
+}
+
+template <class T>
+Result fill(Address target, T value, size_t count) {
+    return answer([&] { fill_rows(target, 0, value, count, 1); });
+}
+
+template <class T>
+Result fill_in_stream(Address target, uint64_t pitch, T value, size_t width, size_t height,
+                      Stream* stream) {
+    return in_stream(stream, [&] { fill_rows(target, pitch, value, width, height); });
+}
+
+}  // namespace
+
+void copy_3d(const Copy3D& c) {
+    current();
+    if (c.width == 0 || c.height == 0 || c.depth == 0) return;
+    const Side to = side_of({c.target_type, c.target_host, c.target_device, c.target_pitch,
+                             c.target_height, c.target_x, c.target_y, c.target_z},
+                            c.width, c.height, c.depth);
+    const Side from = side_of({c.source_type, c.source_host, c.source_device, c.source_pitch,
+                               c.source_height, c.source_x, c.source_y, c.source_z},
+                              c.width, c.height, c.depth);
+    for (uint64_t z = 0; z < c.depth; ++z)
+        for (uint64_t y = 0; y < c.height; ++y)
+            std::memmove(to.bytes + z * to.slice + y * to.pitch,
+                         from.bytes + z * from.slice + y * from.pitch, c.width);
+}
+
+void copy_2d(const Copy2D& c) {
+    Copy3D all{};
+    all.source_x = c.source_x;
+    all.source_y = c.source_y;
+    all.source_type = c.source_type;
+    all.source_host = c.source_host;
+    all.source_device = c.source_device;
+    all.source_pitch = c.source_pitch;
+    all.target_x = c.target_x;
+    all.target_y = c.target_y;
+    all.target_type = c.target_type;
+    all.target_host = c.target_host;
+    all.target_device = c.target_device;
+    all.target_pitch = c.target_pitch;
+    all.width = c.width;
+    all.height = c.height;
+    all.depth = 1;
+    copy_3d(all);
+}
+
+void fill_node(const MemsetNode& n) {
+    switch (n.element_size) {
+        case 1:
+            return fill_rows(n.target, n.pitch, static_cast<uint8_t>(n.value), n.width, n.height);
+        case 2:
+            return fill_rows(n.target, n.pitch, static_cast<uint16_t>(n.value), n.width, n.height);
+        case 4:
+            return fill_rows(n.target, n.pitch, n.value, n.width, n.height);
+        default:
+            fail(invalid_value);
+    }
+}
+
+}  // namespace lockwarp::cuda
+
+using namespace lockwarp::cuda;
+
+extern "C" {
+
+Result cuMemcpy(Address target, Address source, size_t size) {
+    return blocking([&] { copy(target, false, source, false, size); });
+}
+Result cuMemcpyHtoD_v2(Address target, const void* source, size_t size) {
+    return blocking([&] { copy(target, true, address_of(source), false, size); });
+}
+Result cuMemcpyDtoH_v2(void* target, Address source, size_t size) {
+    return blocking([&] { copy(address_of(target), false, source, true, size); });
+}
+Result cuMemcpyDtoD_v2(Address target, Address source, size_t size) {
+    return blocking([&] { copy(target, true, source, true, size); });
+}
+Result cuMemcpyPeer(Address target, Context*, Address source, Context*, size_t size) {
+    return cuMemcpyDtoD_v2(target, source, size);
+}
+Result cuMemcpyAsync(Address target, Address source, size_t size, Stream* stream) {
+    return in_stream(stream, [&] { copy(target, false, source, false, size); });
+}
+Result cuMemcpyHtoDAsync_v2(Address target, const void* source, size_t size, Stream* stream) {
+    return in_stream(stream, [&] { copy(target, true, address_of(source), false, size); });
+}
+Result cuMemcpyDtoHAsync_v2(void* target, Address source, size_t size, Stream* stream) {
+    return in_stream(stream, [&] { copy(address_of(target), false, source, true, size); });
+}
+Result cuMemcpyDtoDAsync_v2(Address target, Address source, size_t size, Stream* stream) {
+    return in_stream(stream, [&] { copy(target, true, source, true, size); });
+}
+Result cuMemcpyPeerAsync(Address target, Context*, Address source, Context*, size_t size,
+                         Stream* stream) {
+    return cuMemcpyDtoDAsync_v2(target, source, size, stream);
+}
+
+Result cuMemcpy2D_v2(const Copy2D* c) {
+    return blocking([&] {
+        require(c != nullptr);
+        copy_2d(*c);
+    });
+}
+Result cuMemcpy2DUnaligned_v2(const Copy2D* c) { return cuMemcpy2D_v2(c); }
+Result cuMemcpy2DAsync_v2(const Copy2D* c, Stream* stream) {
+    return in_stream(stream, [&] {
+        require(c != nullptr);
+        copy_2d(*c);
+    });
+}
+Result cuMemcpy3D_v2(const Copy3D* c) {
+    return blocking([&] {
+        require(c != nullptr);
+        copy_3d(*c);
+    });
+}
+Result cuMemcpy3DAsync_v2(const Copy3D* c, Stream* stream) {
+    return in_stream(stream, [&] {
+        require(c != nullptr);
+        copy_3d(*c);
+    });
+}
+
+Result cuMemsetD8_v2(Address target, unsigned char value, size_t count) {
+    return fill<uint8_t>(target, value, count);
+}
+Result cuMemsetD16_v2(Address target, unsigned short value, size_t count) {
+    return fill<uint16_t>(target, value, count);
+}
+Result cuMemsetD32_v2(Address target, unsigned value, size_t count) {
+    return fill<uint32_t>(target, value, count);
+}
+Result cuMemsetD8Async(Address target, unsigned char value, size_t count, Stream* stream) {
+    return fill_in_stream<uint8_t>(target, 0, value, count, 1, stream);
+}
+Result cuMemsetD16Async(Address target, unsigned short value, size_t count, Stream* stream) {
+    return fill_in_stream<uint16_t>(target, 0, value, count, 1, stream);
+}
+Result cuMemsetD32Async(Address target, unsigned value, size_t count, Stream* stream) {
+    return fill_in_stream<uint32_t>(target, 0, value, count, 1, stream);
+}
+Result cuMemsetD2D8_v2(Address target, size_t pitch, unsigned char value, size_t width,
+                       size_t height) {
+    return fill_in_stream<uint8_t>(target, pitch, value, width, height, nullptr);
+}
+Result cuMemsetD2D16_v2(Address target, size_t pitch, unsigned short value, size_t width,
+                        size_t height) {
+    return fill_in_stream<uint16_t>(target, pitch, value, width, height, nullptr);
+}
+Result cuMemsetD2D32_v2(Address target, size_t pitch, unsigned value, size_t width, size_t height) {
+    return fill_in_stream<uint32_t>(target, pitch, value, width, height, nullptr);
+}
+Result cuMemsetD2D8Async(Address target, size_t pitch, unsigned char value, size_t width,
+                         size_t height, Stream* stream) {
+    return fill_in_stream<uint8_t>(target, pitch, value, width, height, stream);
+}
+Result cuMemsetD2D16Async(Address target, size_t pitch, unsigned short value, size_t width,
+                          size_t height, Stream* stream) {
+    return fill_in_stream<uint16_t>(target, pitch, value, width, height, stream);
+}
+Result cuMemsetD2D32Async(Address target, size_t pitch, unsigned value, size_t width, size_t height,
+                          Stream* stream) {
+    return fill_in_stream<uint32_t>(target, pitch, value, width, height, stream);
+}
+
+}  // extern "C"

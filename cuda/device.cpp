@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device: one, whose architecture LOCKWARP_ARCH names, with the values of a real product.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "cuda/memory.hpp"
+#include "cuda/state.hpp"
+
+namespace lockwarp::cuda {
+
+namespace {
+
+constexpr int driver_version = 13000;
+constexpr int max_grid_x = 0x7fffffff, max_grid_yz = 65535;
+
+int major(const isa::ArchRow& a) { return a.number / 10; }
+int minor(const isa::ArchRow& a) { return a.number % 10; }
+
+using Value = int (*)(const Product&, const isa::ArchRow&);
+
+struct AttributeRow {
+    int first, last;  // numbers of CUdevice_attribute
+    Value value;
+};
+
+template <int n>
+int constant(const Product&, const isa::ArchRow&) {
+    return n;
+}
+
+// Numbers that stand in no row are 0: what the device does not have.
+constexpr std::array attribute_rows{
+    AttributeRow{1, 1, constant<max_cta_threads>},
+    AttributeRow{2, 3, constant<1024>},
+    AttributeRow{4, 4, constant<64>},
+    AttributeRow{5, 5, constant<max_grid_x>},
+    AttributeRow{6, 7, constant<max_grid_yz>},
+    AttributeRow{8, 8, [](const Product&, const isa::ArchRow& a) { return int(a.shared_default); }},
+    AttributeRow{9, 9, constant<65536>},              // constant memory
+    AttributeRow{10, 10, constant<32>},               // threads of a warp
+    AttributeRow{11, 11, constant<0x7fffffff>},       // pitch
+    AttributeRow{12, 12, constant<registers_of_sm>},  // of a CTA
+    AttributeRow{13, 13, [](const Product& p, const isa::ArchRow&) { return int(p.clock_khz); }},
+    AttributeRow{14, 14, constant<512>},  // alignment of textures
+    AttributeRow{15, 15, constant<1>},    // copies overlap kernels
+    AttributeRow{16, 16, [](const Product& p, const isa::ArchRow&) { return int(p.sms); }},
+    AttributeRow{18, 18, [](const Product& p, const isa::ArchRow&) { return int(p.integrated); }},
+    AttributeRow{19, 19, constant<1>},    // maps host memory
+    AttributeRow{30, 30, constant<512>},  // alignment of surfaces
+    AttributeRow{31, 31, constant<1>},    // concurrent kernels
+    AttributeRow{32, 32, [](const Product& p, const isa::ArchRow&) { return int(p.ecc); }},
+    AttributeRow{33, 33, constant<1>},  // PCI bus
+    AttributeRow{36, 36, [](const Product& p, const isa::ArchRow&) { return int(p.memory_khz); }},
+    AttributeRow{37, 37, [](const Product& p, const isa::ArchRow&) { return int(p.bus_bits); }},
+    AttributeRow{38, 38,
+                 [](const Product& p, const isa::ArchRow&) { return int(p.l2_kib) * 1024; }},
+    AttributeRow{39, 39, [](const Product& p, const isa::ArchRow&) { return int(p.threads); }},
+    AttributeRow{40, 40, [](const Product& p, const isa::ArchRow&) { return int(p.copy_engines); }},
+    AttributeRow{41, 41, constant<1>},   // unified addressing
+    AttributeRow{51, 51, constant<32>},  // pitch alignment of textures
+    AttributeRow{75, 75, [](const Product&, const isa::ArchRow& a) { return major(a); }},
+    AttributeRow{76, 76, [](const Product&, const isa::ArchRow& a) { return minor(a); }},
+    AttributeRow{78, 80, constant<1>},  // priorities, L1 of global and local
+    AttributeRow{81, 81, [](const Product& p, const isa::ArchRow&) { return int(p.shared); }},
+    AttributeRow{82, 82, constant<registers_of_sm>},  // of an SM
+    AttributeRow{83, 83, constant<1>},                // managed memory
+    AttributeRow{87, 87, constant<2>},                // f32's rate over f64's
+    AttributeRow{89, 91, constant<1>},  // managed access, preemption, registered host memory
+    AttributeRow{95, 95, constant<1>},  // cooperative launches
+    AttributeRow{97, 97, [](const Product&, const isa::ArchRow& a) { return int(a.shared_max); }},
+    AttributeRow{99, 99, constant<1>},  // cuMemHostRegister
+    AttributeRow{106, 106, [](const Product& p, const isa::ArchRow&) { return int(p.ctas); }},
+    AttributeRow{111, 111, [](const Product& p, const isa::ArchRow&) { return int(p.reserved); }},
+    AttributeRow{113, 113, constant<1>},  // read-only host registration
+    AttributeRow{115, 115, constant<1>},  // memory pools
+};
+
+constexpr int last_attribute = 147;
+
+}  // namespace
+
+int attribute_of_device(int number) {
+    for (const AttributeRow& r : attribute_rows)
+        if (number >= r.first && number <= r.last)
+            return r.value(*driver().product, isa::row(driver().arch));
+    return 0;
+}
+
+}  // namespace lockwarp::cuda
+
+using namespace lockwarp::cuda;
+
+extern "C" {
+
+Result cuInit(unsigned flags) {
+    return answer([&] {
+        require(flags == 0);
+        Driver& d = driver();
+        if (!d.wrong.empty()) {
+            say(d.wrong);
+            fail(no_device);
+        }
+        d.initialized = true;
+    });
+}
+
+Result cuDriverGetVersion(int* version) {
+    return answer([&] {
+        require(version != nullptr);
+        *version = driver_version;
+    });
+}
+
+Result cuDeviceGet(DeviceId* device, int ordinal) {
+    return answer([&] {
+        require(device != nullptr);
+        check_device(ordinal);
+        *device = ordinal;
+    });
+}
+
+Result cuDeviceGetCount(int* count) {
+    return answer([&] {
+        ready();
+        require(count != nullptr);
+        *count = 1;
+    });
+}
+
+Result cuDeviceGetName(char* name, int size, DeviceId device) {
+    return answer([&] {
+        check_device(device);
+        require(name != nullptr && size > 0);
+        std::snprintf(name, static_cast<size_t>(size), "%s", driver().product->name);
+    });
+}
+
+Result cuDeviceGetUuid(Uuid* uuid, DeviceId device) {
+    return answer([&] {
+        check_device(device);
+        require(uuid != nullptr);
+        *uuid = {};
+        std::memcpy(uuid->bytes, "Lockwarp", 8);
+        uuid->bytes[15] = static_cast<unsigned char>(lockwarp::isa::row(driver().arch).number);
+    });
+}
+
+Result cuDeviceGetUuid_v2(Uuid* uuid, DeviceId device) { return cuDeviceGetUuid(uuid, device); }
+
+Result cuDeviceTotalMem_v2(size_t* bytes, DeviceId device) {
+    return answer([&] {
+        check_device(device);
+        require(bytes != nullptr);
+        *bytes = size_t{driver().product->memory_mib} << 20;
+    });
+}
+
+Result cuDeviceGetAttribute(int* value, int attribute, DeviceId device) {
+    return answer([&] {
+        check_device(device);
+        require(value != nullptr && attribute >= 1 && attribute <= last_attribute);
+        *value = attribute_of_device(attribute);
+    });
+}
+
+Result cuDeviceGetProperties(Properties* out, DeviceId device) {
+    return answer([&] {
+        check_device(device);
+        require(out != nullptr);
+        const auto a = attribute_of_device;
+        *out = {
+            a(1), {a(2), a(3), a(4)}, {a(5), a(6), a(7)}, a(8), a(9), a(10), a(11), a(12), a(13),
+            a(14)};
+    });
+}
+
+Result cuDeviceComputeCapability(int* out_major, int* out_minor, DeviceId device) {
+    return answer([&] {
+        check_device(device);
+        require(out_major != nullptr && out_minor != nullptr);
+        *out_major = attribute_of_device(75);
+        *out_minor = attribute_of_device(76);
+    });
+}
+
+Result cuDeviceGetPCIBusId(char* text, int size, DeviceId device) {
+    return answer([&] {
+        check_device(device);
+        require(text != nullptr && size > 0);
+        std::snprintf(text, static_cast<size_t>(size), "0000:01:00.0");
+    });
+}
+
+Result cuDeviceGetByPCIBusId(DeviceId* device, const char* text) {
+    return answer([&] {
+        ready();
+        require(device != nullptr && text != nullptr);
+        require(std::strcmp(text, "0000:01:00.0") == 0, invalid_device);
+        *device = 0;
+    });
+}
+
+Result cuDeviceCanAccessPeer(int* can, DeviceId device, DeviceId peer) {
+    return answer([&] {
+        require(can != nullptr);
+        check_device(device);
+        check_device(peer);
+        *can = 0;  // one device is no peer of itself
+    });
+}
+
+Result cuDeviceGetP2PAttribute(int* value, int, DeviceId device, DeviceId peer) {
+    return answer([&] {
+        require(value != nullptr);
+        check_device(device);
+        check_device(peer);
+        require(device != peer, invalid_device);
+    });
+}
+
+Result cuMemGetInfo_v2(size_t* free, size_t* total) {
+    return answer([&] {
+        current();
+        const size_t all = size_t{driver().product->memory_mib} << 20;
+        if (total != nullptr) *total = all;
+        if (free != nullptr) *free = all - device_bytes_used();
+    });
+}
+
+}  // extern "C"

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a module is loaded from: PTX, or a fat binary with PTX in it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cuda/driver_api.hpp"
+
+namespace lockwarp::cuda {
+
+struct Image {
+    // The texts to try, the best first: of a fat binary those for architectures up to `number`,
+    // the highest first.
+    std::vector<std::string> texts;
+    std::string wrong;  // why there is none, a sentence
+    Result result = success;
+};
+
+// Begins as machine code (ELF) or as a fat binary does.
+bool is_machine_code(const void* image);
+bool is_fat_binary(const void* image);
+// The bytes of a fat binary by its own header; of others 0.
+uint64_t fat_binary_bytes(const void* image);
+
+// Of an architecture by its number, 80. `bytes` may be cut off, and what it says of sizes wrong.
+Image read_image(std::span<const char> bytes, unsigned number);
+
+// A block of the LZ4 block format; empty where it is none that becomes `size` bytes.
+std::string lz4_block(std::span<const char> in, uint64_t size);
+
+}  // namespace lockwarp::cuda

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches.
+#include <algorithm>
+#include <cstring>
+
+#include "cuda/state.hpp"
+
+namespace lockwarp::cuda {
+
+namespace {
+
+constexpr uint32_t max_grid[3] = {0x7fffffff, 65535, 65535};
+constexpr uint32_t max_block[3] = {1024, 1024, 64};
+
+// What the driver says of a kernel that did wrong (CUDA driver API, CUresult).
+struct TrapRow {
+    lockwarp_trap_kind kind;
+    Result result;
+};
+constexpr std::array trap_rows{
+    TrapRow{LOCKWARP_TRAP_OUT_OF_BOUNDS, illegal_address},
+    TrapRow{LOCKWARP_TRAP_MISALIGNED, misaligned_address},
+    TrapRow{LOCKWARP_TRAP_WRONG_SPACE, invalid_address_space},
+    TrapRow{LOCKWARP_TRAP_READ_ONLY, illegal_address},
+    TrapRow{LOCKWARP_TRAP_DIVERGED, illegal_instruction},
+    TrapRow{LOCKWARP_TRAP_BAD_MASK, illegal_instruction},
+    TrapRow{LOCKWARP_TRAP_DEADLOCK, launch_timeout},
+    TrapRow{LOCKWARP_TRAP_STACK, hardware_stack_error},
+    TrapRow{LOCKWARP_TRAP_STEP_LIMIT, launch_timeout},
+    TrapRow{LOCKWARP_TRAP_TRAP, launch_failed},
+    TrapRow{LOCKWARP_TRAP_BREAKPOINT, launch_failed},
+    TrapRow{LOCKWARP_TRAP_STOPPED, launch_failed},
+};
+static_assert(
+    [] {
+        for (size_t i = 0; i < trap_rows.size(); ++i)
+            if (static_cast<size_t>(trap_rows[i].kind) != i) return false;
+        return trap_rows.size() == LOCKWARP_TRAP_STOPPED + 1;
+    }(),
+    "trap_rows has a row for each kind of trap, in its order");
+
+// An assertion ends in a trap, and the driver tells it apart: the engine's text begins so.
+Result result_of(const lockwarp_trap& trap) {
+    if (std::strstr(trap.detail, "ssertion `") != nullptr) return assertion_failed;
+    return trap_rows[static_cast<size_t>(trap.kind)].result;
+}
+
+void check_shape(const Function& f, const LaunchShape& s) {
+    uint64_t threads = 1;
+    for (int i = 0; i < 3; ++i) {
+        require(s.grid[i] != 0 && s.grid[i] <= max_grid[i]);
+        require(s.block[i] != 0 && s.block[i] <= max_block[i]);
+        threads *= s.block[i];
+    }
+    require(threads <= max_cta_threads);
+    require(threads <= f.info.max_threads, launch_out_of_resources);
+    require(s.dynamic_shared <= f.max_dynamic);
+}
+
+void print(Context& context, const lockwarp_result* result) {
+    const size_t count = lockwarp_result_printed_count(result);
+    if (count == 0) return;
+    const std::lock_guard lock(context.mutex);
+    for (size_t i = 0; i < count; ++i) {
+        lockwarp_printed p{};
+        p.struct_size = sizeof p;
+        lockwarp_result_printed(result, i, &p);
+        context.printed.append(p.text, p.size);
+    }
+}
+
+size_t heap_bytes(Context& context) {
+    constexpr size_t malloc_heap = 2;  // CU_LIMIT_MALLOC_HEAP_SIZE
+    const std::lock_guard lock(context.mutex);
+    return context.limits[malloc_heap];
+}
+
+void run(const Function& f, Context& context, const lockwarp_launch_options& options) {
+    lockwarp_result* result = nullptr;
+    lockwarp_error* error = nullptr;
+    const lockwarp_status status = lockwarp_launch(f.kernel, &options, &result, &error);
+    print(context, result);
+    std::string text = error != nullptr ? lockwarp_error_message(error) : "";
+    Result failed = success;
+    if (status == LOCKWARP_TRAPPED || status == LOCKWARP_STOPPED) {
+        lockwarp_trap trap{};
+        trap.struct_size = sizeof trap;
+        lockwarp_result_trap(result, &trap);
+        failed = result_of(trap);
+        text = trap.text;
+    }
+    lockwarp_result_destroy(result);
+    lockwarp_error_destroy(error);
+    if (status == LOCKWARP_OK) return;
+    say(text);
+    if (status == LOCKWARP_OUT_OF_MEMORY) fail(out_of_memory);
+    if (failed == success) fail(status == LOCKWARP_INTERNAL ? unknown_error : invalid_value);
+    context.error = failed;
+    if (driver().blocking) fail(failed);
+}
+
+}  // namespace
+
+std::vector<uint8_t> parameters_of(const Function& f, void** parameters, void** extra) {
+    std::vector<uint8_t> bytes(f.info.parameter_bytes);
+    require(parameters == nullptr || extra == nullptr);
+    if (extra != nullptr) {
+        const void* buffer = nullptr;
+        size_t size = 0;
+        // Pairs of a number and a pointer: 1 the bytes, 2 where their count is; 0 ends them.
+        for (; *extra != nullptr; extra += 2) {
+            const auto what = reinterpret_cast<uintptr_t>(extra[0]);
+            require(what == 1 || what == 2);
+            if (what == 1)
+                buffer = extra[1];
+            else if (extra[1] != nullptr)
+                size = *static_cast<const size_t*>(extra[1]);
+        }
+        require(size >= bytes.size() && (bytes.empty() || buffer != nullptr));
+        if (!bytes.empty()) std::memcpy(bytes.data(), buffer, bytes.size());
+        return bytes;
+    }
+    require(f.parameters.empty() || parameters != nullptr);
+    for (size_t i = 0; i < f.parameters.size(); ++i) {
+        const lockwarp_parameter& p = f.parameters[i];
+        require(parameters[i] != nullptr);
+        std::memcpy(bytes.data() + p.offset, parameters[i], p.size);
+    }
+    return bytes;
+}
+
+void launch(const Function& f, const LaunchShape& shape, const std::vector<uint8_t>& parameters) {
+    const std::shared_ptr<Context> context = current();
+    const std::shared_ptr<Module> module = f.module.lock();
+    require(module != nullptr, invalid_handle);
+    check_shape(f, shape);
+    lockwarp_launch_options options{};
+    options.struct_size = sizeof options;
+    std::copy_n(shape.grid, 3, options.grid);
+    std::copy_n(shape.block, 3, options.block);
+    options.dynamic_shared = shape.dynamic_shared;
+    options.flags = shape.cooperative ? LOCKWARP_COOPERATIVE : 0;
+    options.parameters = parameters.data();
+    options.parameter_bytes = parameters.size();
+    options.heap_bytes = heap_bytes(*context);
+    run(f, *context, options);
+}
+
+namespace {
+
+Result launch_from(Function* handle, const LaunchShape& shape, Stream* stream, void** parameters,
+                   void** extra) {
+    return answer([&] {
+        current();
+        check_stream(stream);
+        const std::shared_ptr<Function> f = driver().functions.get(handle);
+        launch(*f, shape, parameters_of(*f, parameters, extra));
+    });
+}
+
+}  // namespace
+}  // namespace lockwarp::cuda
+
+using namespace lockwarp::cuda;
+
+extern "C" {
+
+Result cuLaunchKernel(Function* f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                      Stream* stream, void** parameters, void** extra) {
+    return launch_from(f, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false},
+                       stream, parameters, extra);
+}
+
+Result cuLaunchCooperativeKernel(Function* f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                 unsigned block_x, unsigned block_y, unsigned block_z,
+                                 unsigned shared, Stream* stream, void** parameters) {
+    return launch_from(f, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true},
+                       stream, parameters, nullptr);
+}
+
+Result cuLaunchKernelEx(const LaunchConfig* config, Function* f, void** parameters, void** extra) {
+    constexpr uint32_t cooperative = 2, cluster = 4;  // CUlaunchAttributeID
+    if (config == nullptr || (config->attribute_count != 0 && config->attributes == nullptr))
+        return invalid_value;
+    LaunchShape shape{};
+    std::copy_n(config->grid, 3, shape.grid);
+    std::copy_n(config->block, 3, shape.block);
+    shape.dynamic_shared = config->dynamic_shared;
+    for (uint32_t i = 0; i < config->attribute_count; ++i) {
+        const LaunchAttribute& a = config->attributes[i];
+        if (a.id == cooperative) shape.cooperative = a.cooperative != 0;
+        if (a.id == cluster && uint64_t{a.cluster[0]} * a.cluster[1] * a.cluster[2] > 1) {
+            say("cuLaunchKernelEx: clusters of more than one CTA are not supported");
+            return not_supported;
+        }
+    }
+    return launch_from(f, shape, config->stream, parameters, extra);
+}
+
+}  // extern "C"

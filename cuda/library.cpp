@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Libraries: modules that belong to no context. There is one device, and so one module.
+#include <algorithm>
+
+#include "cuda/jit_options.hpp"
+#include "cuda/read_file.hpp"
+#include "cuda/state.hpp"
+
+namespace lockwarp::cuda {
+
+namespace {
+
+Library* load(const void* image, const JitOptions& options) {
+    auto library = std::make_shared<Library>();
+    library->module = load_with_log(nullptr, image, options);
+    return driver().libraries.add(std::move(library));
+}
+
+std::shared_ptr<Module> module_of(const Library* library) {
+    return ready().libraries.get(library)->module;
+}
+
+lockwarp_variable variable_of(const Library* library, const char* name) {
+    require(name != nullptr);
+    lockwarp_variable v{};
+    v.struct_size = sizeof v;
+    const std::shared_ptr<Module> m = module_of(library);
+    require(lockwarp_module_variable(m->loaded, name, &v, nullptr) == LOCKWARP_OK, not_found);
+    return v;
+}
+
+}  // namespace
+}  // namespace lockwarp::cuda
+
+using namespace lockwarp::cuda;
+
+extern "C" {
+
+Result cuLibraryLoadData(Library** out, const void* image, const int* keys, void** values,
+                         unsigned options, const int*, void**, unsigned) {
+    return answer([&] {
+        ready();
+        require(out != nullptr && image != nullptr);
+        *out = load(image, JitOptions(options, keys, values));
+    });
+}
+
+Result cuLibraryLoadFromFile(Library** out, const char* path, const int* keys, void** values,
+                             unsigned options, const int*, void**, unsigned) {
+    return answer([&] {
+        ready();
+        require(out != nullptr && path != nullptr);
+        const std::vector<char> bytes = read_file(path);
+        require_whole(bytes);
+        *out = load(bytes.data(), JitOptions(options, keys, values));
+    });
+}
+
+Result cuLibraryUnload(Library* library) {
+    return answer([&] { unload(ready().libraries.take(library)->module); });
+}
+
+Result cuLibraryGetKernel(Function** out, Library* library, const char* name) {
+    return answer([&] {
+        require(out != nullptr && name != nullptr);
+        *out = function_of(module_of(library), name);
+    });
+}
+
+Result cuLibraryGetModule(Module** out, Library* library) {
+    return answer([&] {
+        current();
+        require(out != nullptr);
+        *out = module_of(library).get();
+    });
+}
+
+Result cuLibraryGetGlobal(Address* address, size_t* bytes, Library* library, const char* name) {
+    return answer([&] {
+        const lockwarp_variable v = variable_of(library, name);
+        if (address != nullptr) *address = reinterpret_cast<Address>(v.bytes);
+        if (bytes != nullptr) *bytes = v.size;
+    });
+}
+
+Result cuLibraryGetManaged(Address* address, size_t* bytes, Library* library, const char* name) {
+    return cuLibraryGetGlobal(address, bytes, library, name);
+}
+
+Result cuLibraryGetKernelCount(unsigned* count, Library* library) {
+    return answer([&] {
+        require(count != nullptr);
+        *count = static_cast<unsigned>(lockwarp_module_kernels(module_of(library)->loaded));
+    });
+}
+
+Result cuLibraryEnumerateKernels(Function** out, unsigned count, Library* library) {
+    return answer([&] {
+        require(out != nullptr);
+        const std::shared_ptr<Module> m = module_of(library);
+        require(count <= lockwarp_module_kernels(m->loaded));
+        for (unsigned i = 0; i < count; ++i)
+            out[i] = function_of(m, lockwarp_module_kernel_name(m->loaded, i));
+    });
+}
+
+Result cuKernelGetLibrary(Library** out, Function* kernel) {
+    return answer([&] {
+        require(out != nullptr);
+        const std::shared_ptr<Module> module = ready().functions.get(kernel)->module.lock();
+        Library* found = nullptr;
+        driver().libraries.erase_if([&](const Library& l) {
+            if (l.module == module) found = const_cast<Library*>(&l);
+            return false;
+        });
+        require(found != nullptr, invalid_handle);
+        *out = found;
+    });
+}
+
+}  // extern "C"

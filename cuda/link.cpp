@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuLink: of one text of PTX, which is also what linking gives. Several are not linked.
+#include "cuda/link.hpp"
+
+#include "cuda/image.hpp"
+#include "cuda/read_file.hpp"
+
+namespace lockwarp::cuda {
+
+namespace {
+
+// CUjitInputType
+constexpr int input_cubin = 0, input_ptx = 1, input_fat_binary = 2, input_end = 6;
+
+void add(Link& link, int type, std::span<const char> bytes) {
+    require(type >= 0 && type < input_end && !link.completed);
+    if (type != input_ptx && type != input_fat_binary) {
+        say(type == input_cubin ? "cuLinkAddData: machine code: PTX is needed"
+                                : "cuLinkAddData: objects and libraries are not linked");
+        fail(no_binary_for_gpu);
+    }
+    if (!link.text.empty()) {
+        say("cuLinkAddData: several modules of PTX are not linked");
+        fail(not_supported);
+    }
+    Image image = read_image(bytes, isa::row(driver().arch).number);
+    if (image.texts.empty()) {
+        say(image.wrong);
+        fail(image.result);
+    }
+    link.text = std::move(image.texts.front());
+}
+
+}  // namespace
+}  // namespace lockwarp::cuda
+
+using namespace lockwarp::cuda;
+
+extern "C" {
+
+Result cuLinkCreate_v2(unsigned options, const int* keys, void** values, Link** out) {
+    return answer([&] {
+        current();
+        require(out != nullptr);
+        auto link = std::make_shared<Link>();
+        link->options = JitOptions(options, keys, values);
+        *out = driver().links.add(std::move(link));
+    });
+}
+
+Result cuLinkAddData_v2(Link* link, int type, void* data, size_t size, const char*, unsigned,
+                        const int*, void**) {
+    return answer([&] {
+        const std::shared_ptr<Link> l = ready().links.get(link);
+        require(data != nullptr && size != 0);
+        add(*l, type, {static_cast<const char*>(data), size});
+    });
+}
+
+Result cuLinkAddFile_v2(Link* link, int type, const char* path, unsigned, const int*, void**) {
+    return answer([&] {
+        const std::shared_ptr<Link> l = ready().links.get(link);
+        require(path != nullptr);
+        const std::vector<char> bytes = read_file(path);
+        add(*l, type, bytes);
+    });
+}
+
+// The text, tried: what is wrong with it comes to light here, as with the real driver.
+Result cuLinkComplete(Link* link, void** image, size_t* size) {
+    return answer([&] {
+        const std::shared_ptr<Link> l = ready().links.get(link);
+        require(image != nullptr && !l->text.empty());
+        unload(load_with_log(current(), l->text.c_str(), l->options));
+        l->completed = true;
+        *image = l->text.data();
+        if (size != nullptr) *size = l->text.size() + 1;
+    });
+}
+
+Result cuLinkDestroy(Link* link) {
+    return answer([&] { ready().links.take(link); });
+}
+
+}  // extern "C"

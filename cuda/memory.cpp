@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace lockwarp::cuda {
+
+namespace {
+
+constexpr uint64_t alignment = 512;  // of what cuMemAlloc gives
+constexpr uint64_t gap = 512;        // between an allocation and what follows it
+constexpr uint64_t mapped_from = uint64_t{1} << 20;
+constexpr uint64_t page = 4096;
+
+constexpr uint64_t up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
+constexpr bool is_ours(Kind k) {
+    return k == Kind::device || k == Kind::managed || k == Kind::host;
+}
+constexpr bool is_on_device(Kind k) { return k == Kind::device || k == Kind::managed; }
+
+// All of them, by address. Of the process, as addresses are.
+struct Map {
+    std::mutex mutex;
+    std::map<Address, Allocation> by_base;
+    uint64_t used = 0;  // by Kind::device and managed
+};
+
+Map& map() {
+    static Map* const only = new Map;
+    return *only;
+}
+
+// Zeros. Large ones take the machine's memory when they are written.
+void* take_bytes(uint64_t size) {
+    if (size >= mapped_from) {
+        void* const bytes = ::mmap(nullptr, up(size + gap, page), PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return bytes == MAP_FAILED ? nullptr : bytes;
+    }
+    void* const bytes = std::aligned_alloc(alignment, up(size, alignment) + gap);
+    if (bytes != nullptr) std::memset(bytes, 0, up(size, alignment) + gap);
+    return bytes;
+}
+
+void give_bytes(void* bytes, uint64_t size) {
+    if (size >= mapped_from)
+        ::munmap(bytes, up(size + gap, page));
+    else
+        std::free(bytes);
+}
+
+std::string name_of(Kind kind, uint64_t id) {
+    constexpr std::array names{"device memory ", "managed memory ", "host memory ",
+                               "registered host memory ", "variable "};
+    return names[static_cast<size_t>(kind)] + std::to_string(id);
+}
+
+void* pointer(Address a) { return reinterpret_cast<void*>(a); }
+
+Result register_it(const Allocation& a) {
+    const std::string name = name_of(a.kind, a.id);
+    const lockwarp_range range{pointer(a.base), 0, a.size, name.c_str()};
+    return lockwarp_register(driver().engine, &range, nullptr) == LOCKWARP_OK ? success
+                                                                              : out_of_memory;
+}
+
+void forget(const Allocation& a) {
+    if (a.kind != Kind::variable) lockwarp_unregister(driver().engine, pointer(a.base), a.size);
+    if (is_ours(a.kind)) give_bytes(pointer(a.base), a.size);
+    if (a.pool != nullptr) a.pool->used -= a.size;
+}
+
+// The one that holds the address; the lock is held.
+const Allocation* find(Map& m, Address address) {
+    auto after = m.by_base.upper_bound(address);
+    if (after == m.by_base.begin()) return nullptr;
+    const Allocation& a = std::prev(after)->second;
+    return address - a.base < a.size ? &a : nullptr;
+}
+
+}  // namespace
+
+Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& context, unsigned flags,
+                 Pool* pool) {
+    require(size != 0);
+    Map& m = map();
+    const uint64_t total = uint64_t{driver().product->memory_mib} << 20;
+    const std::lock_guard lock(m.mutex);
+    if (is_on_device(kind)) require(size <= total && m.used <= total - size, out_of_memory);
+    require(size <= UINT64_MAX / 2, out_of_memory);
+    void* const bytes = take_bytes(size);
+    require(bytes != nullptr, out_of_memory);
+    Allocation a{
+        reinterpret_cast<Address>(bytes), size, kind, driver().next_id++, flags, context, pool};
+    if (const Result r = register_it(a); r != success) {
+        give_bytes(bytes, size);
+        fail(r);
+    }
+    if (is_on_device(kind)) m.used += size;
+    if (pool != nullptr) {
+        pool->used += size;
+        pool->used_high = std::max<uint64_t>(pool->used_high, pool->used);
+    }
+    m.by_base.emplace(a.base, a);
+    return a.base;
+}
+
+void add_known(Address base, uint64_t size, Kind kind, const std::shared_ptr<Context>& context,
+               unsigned flags) {
+    Map& m = map();
+    const std::lock_guard lock(m.mutex);
+    const auto after = m.by_base.lower_bound(base);
+    const bool taken =
+        find(m, base) != nullptr || (after != m.by_base.end() && after->second.base - base < size);
+    require(!taken, host_memory_already_registered);
+    const Allocation a{base, size, kind, driver().next_id++, flags, context, nullptr};
+    if (kind == Kind::registered)
+        if (const Result r = register_it(a); r != success) fail(r);
+    m.by_base.emplace(base, a);
+}
+
+void release(Address base, Kind kind, Kind or_kind, Result otherwise) {
+    Map& m = map();
+    const std::lock_guard lock(m.mutex);
+    const auto found = m.by_base.find(base);
+    require(
+        found != m.by_base.end() && (found->second.kind == kind || found->second.kind == or_kind),
+        otherwise);
+    if (is_on_device(found->second.kind)) m.used -= found->second.size;
+    forget(found->second);
+    m.by_base.erase(found);
+}
+
+void release_all(const Context& context) {
+    Map& m = map();
+    const std::lock_guard lock(m.mutex);
+    for (auto item = m.by_base.begin(); item != m.by_base.end();) {
+        if (item->second.context.lock().get() != &context) {
+            ++item;
+            continue;
+        }
+        if (is_on_device(item->second.kind)) m.used -= item->second.size;
+        forget(item->second);
+        item = m.by_base.erase(item);
+    }
+}
+
+std::optional<Allocation> allocation_at(Address address) {
+    Map& m = map();
+    const std::lock_guard lock(m.mutex);
+    const Allocation* const found = find(m, address);
+    return found != nullptr ? std::optional(*found) : std::nullopt;
+}
+
+Allocation holding(Address address, uint64_t size) {
+    const std::optional<Allocation> found = allocation_at(address);
+    require(found && size <= found->size - (address - found->base));
+    return *found;
+}
+
+uint64_t device_bytes_used() {
+    Map& m = map();
+    const std::lock_guard lock(m.mutex);
+    return m.used;
+}
+
+}  // namespace lockwarp::cuda

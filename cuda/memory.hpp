@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that the driver gives, or was told of: an address is the byte's own in this process.
+#pragma once
+
+#include <optional>
+
+#include "cuda/state.hpp"
+
+namespace lockwarp::cuda {
+
+enum class Kind : uint8_t { device, managed, host, registered, variable };
+
+struct Allocation {
+    Address base = 0;
+    uint64_t size = 0;
+    Kind kind = Kind::device;
+    uint64_t id = 0;
+    unsigned flags = 0;
+    std::weak_ptr<Context> context;
+    Pool* pool = nullptr;
+};
+
+// A Failure out_of_memory where the device has not as much, or the machine.
+Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& context,
+                 unsigned flags = 0, Pool* pool = nullptr);
+// Memory of the program's own, or a module's variable.
+void add_known(Address base, uint64_t size, Kind kind, const std::shared_ptr<Context>& context,
+               unsigned flags = 0);
+// Ends an allocation that begins there and is of one of two kinds; a Failure `otherwise`.
+void release(Address base, Kind kind, Kind or_kind, Result otherwise = invalid_value);
+void release_all(const Context& context);
+std::optional<Allocation> allocation_at(Address address);
+// What holds all of these bytes; a Failure where nothing does.
+Allocation holding(Address address, uint64_t size);
+uint64_t device_bytes_used();
+
+}  // namespace lockwarp::cuda

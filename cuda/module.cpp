@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules, their functions and variables.
+#include <algorithm>
+#include <cstring>
+
+#include "cuda/image.hpp"
+#include "cuda/jit_options.hpp"
+#include "cuda/memory.hpp"
+#include "cuda/read_file.hpp"
+#include "cuda/state.hpp"
+
+namespace lockwarp::cuda {
+
+namespace {
+
+constexpr uint32_t wrapper_magic = 0x466243b1;  // of the structure that a compiler puts before it
+
+struct Wrapper {
+    uint32_t magic, version;
+    const void* data;
+    void* file;
+};
+
+// What the caller points to has no size of its own: a fat binary says it, a text ends with a zero.
+std::span<const char> bytes_of(const void* image) {
+    Wrapper wrapper;
+    uint32_t magic = 0;
+    std::memcpy(&magic, image, sizeof magic);
+    if (magic == wrapper_magic) {
+        std::memcpy(&wrapper, image, sizeof wrapper);
+        require(wrapper.data != nullptr, invalid_image);
+        image = wrapper.data;
+    }
+    const auto* const bytes = static_cast<const char*>(image);
+    if (is_machine_code(image)) return {bytes, sizeof magic};
+    if (is_fat_binary(image)) {
+        const uint64_t size = fat_binary_bytes(image);
+        require(size != 0, invalid_image);
+        return {bytes, size};
+    }
+    return {bytes, std::strlen(bytes)};
+}
+
+Result result_of(lockwarp_status status) {
+    switch (status) {
+        case LOCKWARP_OK:
+            return success;
+        case LOCKWARP_OUT_OF_MEMORY:
+            return out_of_memory;
+        case LOCKWARP_NOT_FOUND:
+            return not_found;
+        case LOCKWARP_INTERNAL:
+            return unknown_error;
+        case LOCKWARP_INVALID_ARGUMENT:
+        case LOCKWARP_BAD_PTX:
+        case LOCKWARP_UNSUPPORTED:
+        case LOCKWARP_REFUSED:
+        case LOCKWARP_TRAPPED:
+        case LOCKWARP_STOPPED:
+            break;
+    }
+    return invalid_ptx;
+}
+
+// The status's result, and the error's text into `log`.
+Result taken(lockwarp_status status, lockwarp_error* error, std::string& log) {
+    if (error != nullptr) log = lockwarp_error_message(error);
+    lockwarp_error_destroy(error);
+    return result_of(status);
+}
+
+// All kernels, as the driver's compiler takes them all.
+Result load_text(const std::string& text, lockwarp_module** out, std::string& log) {
+    lockwarp_error* error = nullptr;
+    lockwarp_module* module = nullptr;
+    lockwarp_status status =
+        lockwarp_module_load(driver().engine, text.data(), text.size(), nullptr, &module, &error);
+    for (size_t i = 0; status == LOCKWARP_OK && i < lockwarp_module_kernels(module); ++i) {
+        const lockwarp_kernel* kernel = nullptr;
+        status =
+            lockwarp_module_kernel(module, lockwarp_module_kernel_name(module, i), &kernel, &error);
+    }
+    if (status == LOCKWARP_OK)
+        *out = module;
+    else
+        lockwarp_module_destroy(module);
+    return taken(status, error, log);
+}
+
+lockwarp_variable variable_at(const Module& m, size_t index) {
+    lockwarp_variable v{};
+    v.struct_size = sizeof v;
+    lockwarp_module_variable_at(m.loaded, index, &v);
+    return v;
+}
+
+Address address_of(const lockwarp_variable& v) { return reinterpret_cast<Address>(v.bytes); }
+
+void add_variables(const std::shared_ptr<Module>& m, const std::shared_ptr<Context>& context) {
+    for (size_t i = 0; i < lockwarp_module_variables(m->loaded); ++i) {
+        const lockwarp_variable v = variable_at(*m, i);
+        if (v.size == 0 || v.bytes == nullptr) continue;
+        add_known(address_of(v), v.size, Kind::variable, context);
+    }
+}
+
+void remove_variables(const Module& m) {
+    for (size_t i = 0; i < lockwarp_module_variables(m.loaded); ++i) {
+        const lockwarp_variable v = variable_at(m, i);
+        if (v.size == 0 || v.bytes == nullptr) continue;
+        answer([&] { release(address_of(v), Kind::variable, Kind::variable); });
+    }
+}
+
+std::shared_ptr<Function> make_function(const std::shared_ptr<Module>& module, const char* name) {
+    const lockwarp_kernel* kernel = nullptr;
+    // The engine also knows a mangled name by its plain one; the driver does not.
+    bool exact = false;
+    for (size_t i = 0; i < lockwarp_module_kernels(module->loaded) && !exact; ++i)
+        exact = std::strcmp(lockwarp_module_kernel_name(module->loaded, i), name) == 0;
+    require(exact, not_found);
+    const lockwarp_status status = lockwarp_module_kernel(module->loaded, name, &kernel, nullptr);
+    require(status == LOCKWARP_OK, result_of(status));
+    auto f = std::make_shared<Function>();
+    f->module = module;
+    f->name = name;
+    f->kernel = kernel;
+    f->info.struct_size = sizeof f->info;
+    lockwarp_kernel_get_info(kernel, &f->info);
+    for (size_t i = 0; i < f->info.parameters; ++i) {
+        lockwarp_parameter p{};
+        p.struct_size = sizeof p;
+        lockwarp_kernel_parameter(kernel, i, &p);
+        f->parameters.push_back(p);
+    }
+    const isa::ArchRow& arch = isa::row(driver().arch);
+    f->max_dynamic = arch.shared_default - std::min(arch.shared_default, f->info.shared_static);
+    return f;
+}
+
+}  // namespace
+
+Module::~Module() {
+    if (loaded == nullptr) return;
+    remove_variables(*this);
+    lockwarp_module_destroy(loaded);
+}
+
+std::shared_ptr<Module> load_module(const std::shared_ptr<Context>& context, const void* image,
+                                    std::string* log) {
+    require(image != nullptr);
+    const Image read = read_image(bytes_of(image), isa::row(driver().arch).number);
+    std::string wrong = read.wrong;
+    Result result = read.result;
+    auto module = std::make_shared<Module>();
+    module->context = context;
+    for (const std::string& text : read.texts) {
+        std::string said;
+        const Result r = load_text(text, &module->loaded, said);
+        if (r == success) {
+            add_variables(module, context);
+            driver().modules.add(module);
+            return module;
+        }
+        if (wrong.empty()) {
+            wrong = said;
+            result = r;
+        }
+    }
+    if (log != nullptr)
+        *log = wrong;
+    else
+        say(wrong);
+    fail(result);
+}
+
+Function* function_of(const std::shared_ptr<Module>& module, const char* name) {
+    require(name != nullptr);
+    const std::lock_guard lock(module->mutex);
+    const auto found = module->functions.find(name);
+    if (found != module->functions.end()) return found->second;
+    Function* const handle = driver().functions.add(make_function(module, name));
+    module->functions.emplace(name, handle);
+    return handle;
+}
+
+void unload(const std::shared_ptr<Module>& module) {
+    driver().functions.erase_if([&](const Function& f) { return f.module.lock() == module; });
+    driver().modules.take(module.get());
+}
+
+}  // namespace lockwarp::cuda
+
+using namespace lockwarp::cuda;
+
+extern "C" {
+
+Result cuModuleLoadDataEx(Module** out, const void* image, unsigned options, const int* keys,
+                          void** values) {
+    return answer([&] {
+        const std::shared_ptr<Context> context = current();
+        require(out != nullptr && image != nullptr);
+        *out = load_with_log(context, image, JitOptions(options, keys, values)).get();
+    });
+}
+
+Result cuModuleLoadData(Module** out, const void* image) {
+    return cuModuleLoadDataEx(out, image, 0, nullptr, nullptr);
+}
+
+Result cuModuleLoadFatBinary(Module** out, const void* image) {
+    return cuModuleLoadDataEx(out, image, 0, nullptr, nullptr);
+}
+
+Result cuModuleLoad(Module** out, const char* path) {
+    return answer([&] {
+        const std::shared_ptr<Context> context = current();
+        require(out != nullptr && path != nullptr);
+        const std::vector<char> bytes = read_file(path);
+        require_whole(bytes);
+        *out = load_module(context, bytes.data(), nullptr).get();
+    });
+}
+
+Result cuModuleUnload(Module* module) {
+    return answer([&] {
+        const std::shared_ptr<Context> context = current_in_error();
+        unload(ready().modules.get(module));
+        if (context->error != success) fail(context->error);
+    });
+}
+
+Result cuModuleGetLoadingMode(int* mode) {
+    constexpr int eager = 1;
+    return answer([&] {
+        ready();
+        require(mode != nullptr);
+        *mode = eager;
+    });
+}
+
+Result cuModuleGetFunction(Function** out, Module* module, const char* name) {
+    return answer([&] {
+        current();
+        require(out != nullptr && name != nullptr);
+        *out = function_of(ready().modules.get(module), name);
+    });
+}
+
+Result cuModuleGetFunctionCount(unsigned* count, Module* module) {
+    return answer([&] {
+        require(count != nullptr);
+        const std::shared_ptr<Module> m = ready().modules.get(module);
+        *count = static_cast<unsigned>(lockwarp_module_kernels(m->loaded));
+    });
+}
+
+Result cuModuleEnumerateFunctions(Function** out, unsigned count, Module* module) {
+    return answer([&] {
+        require(out != nullptr);
+        const std::shared_ptr<Module> m = ready().modules.get(module);
+        require(count <= lockwarp_module_kernels(m->loaded));
+        for (unsigned i = 0; i < count; ++i)
+            out[i] = function_of(m, lockwarp_module_kernel_name(m->loaded, i));
+    });
+}
+
+Result cuModuleGetGlobal_v2(Address* address, size_t* bytes, Module* module, const char* name) {
+    return answer([&] {
+        current();
+        require(name != nullptr && (address != nullptr || bytes != nullptr));
+        const std::shared_ptr<Module> m = ready().modules.get(module);
+        lockwarp_variable v{};
+        v.struct_size = sizeof v;
+        require(lockwarp_module_variable(m->loaded, name, &v, nullptr) == LOCKWARP_OK, not_found);
+        if (address != nullptr) *address = reinterpret_cast<Address>(v.bytes);
+        if (bytes != nullptr) *bytes = v.size;
+    });
+}
+
+}  // extern "C"

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/state.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "cuda/graph.hpp"
+#include "cuda/link.hpp"
+#include "cuda/memory.hpp"
+
+namespace lockwarp::cuda {
+
+namespace {
+
+constexpr isa::Arch usual_arch = isa::Arch::sm_80;
+constexpr size_t default_heap = size_t{8} << 20;
+constexpr size_t default_printf = size_t{1} << 20;
+constexpr size_t default_stack = 1024;
+
+struct LimitDefault {
+    size_t limit;
+    size_t value;
+};
+constexpr std::array limit_defaults{LimitDefault{0, default_stack}, LimitDefault{1, default_printf},
+                                    LimitDefault{2, default_heap},  LimitDefault{3, 2},
+                                    LimitDefault{4, 2048},          LimitDefault{5, 64}};
+
+}  // namespace
+
+void say(std::string_view text) noexcept {
+    try {
+        const std::string line = "lockwarp: " + std::string(text) + "\n";
+        if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+    } catch (...) {  // no memory: nothing can be said
+    }
+}
+
+Driver::Driver() : arch(usual_arch) {
+    if (const char* const name = std::getenv("LOCKWARP_ARCH"); name != nullptr && *name != 0) {
+        if (const std::optional<isa::Arch> found = isa::arch_named(name))
+            arch = *found;
+        else
+            wrong = "LOCKWARP_ARCH=" + std::string(name) + " names no architecture";
+    }
+    if (const char* const set = std::getenv("CUDA_LAUNCH_BLOCKING"))
+        blocking = std::strcmp(set, "1") == 0;
+    product = &product_of(arch);
+    lockwarp_context_options options{};
+    options.struct_size = sizeof options;
+    options.arch = isa::row(arch).name.data();  // a literal
+    lockwarp_error* error = nullptr;
+    if (lockwarp_context_create(&options, &engine, &error) != LOCKWARP_OK && wrong.empty())
+        wrong = error != nullptr ? lockwarp_error_message(error) : "no memory";
+    lockwarp_error_destroy(error);
+    default_pool = pools.add(std::make_shared<Pool>());
+    current_pool = default_pool;
+}
+
+Driver& driver() {
+    static Driver* const only = new Driver;
+    return *only;
+}
+
+Driver& ready() {
+    Driver& d = driver();
+    require(d.initialized, not_initialized);
+    return d;
+}
+
+std::vector<std::shared_ptr<Context>>& context_stack() {
+    static thread_local std::vector<std::shared_ptr<Context>> stack;
+    return stack;
+}
+
+std::shared_ptr<Context> current_in_error() {
+    ready();
+    std::vector<std::shared_ptr<Context>>& stack = context_stack();
+    require(!stack.empty() && stack.back() != nullptr, invalid_context);
+    require(!stack.back()->destroyed, context_is_destroyed);
+    return stack.back();
+}
+
+std::shared_ptr<Context> current() {
+    std::shared_ptr<Context> context = current_in_error();
+    if (const Result error = context->error; error != success) fail(error);
+    return context;
+}
+
+std::shared_ptr<Context> new_context(unsigned flags, unsigned version) {
+    auto context = std::make_shared<Context>();
+    context->flags = flags;
+    context->version = version;
+    context->id = driver().next_id++;
+    for (const LimitDefault& l : limit_defaults) context->limits[l.limit] = l.value;
+    driver().contexts.add(context);
+    return context;
+}
+
+void destroy(const std::shared_ptr<Context>& context) {
+    Driver& d = driver();
+    const auto is_its = [&](const auto& object) { return object.context.lock() == context; };
+    d.graphs.erase_if([&](const Graph&) { return false; });
+    d.functions.erase_if([&](const Function& f) {
+        const std::shared_ptr<Module> module = f.module.lock();
+        return module == nullptr || module->context.lock() == context;
+    });
+    d.modules.erase_if(is_its);
+    d.streams.erase_if(is_its);
+    d.events.erase_if(is_its);
+    release_all(*context);
+    context->destroyed = true;
+    d.contexts.erase_if([&](const Context& c) { return &c == context.get(); });
+}
+
+void synchronize(Context& context) {
+    std::string text;
+    {
+        const std::lock_guard lock(context.mutex);
+        text.swap(context.printed);
+    }
+    if (!text.empty()) {
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        std::fflush(stdout);
+    }
+    if (const Result error = context.error; error != success) fail(error);
+}
+
+void check_stream(const Stream* stream) {
+    const auto number = reinterpret_cast<uintptr_t>(stream);
+    constexpr uintptr_t per_thread = 2;  // CU_STREAM_PER_THREAD; 1 is CU_STREAM_LEGACY
+    if (number > per_thread) driver().streams.get(stream);
+}
+
+void check_device(DeviceId device) {
+    ready();
+    require(device == 0, invalid_device);
+}
+
+}  // namespace lockwarp::cuda

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules, variables and launches through the stand-in driver.
+#include <thread>
+
+#include "driver.hpp"
+
+namespace lockwarp::test {
+namespace {
+
+using Numbers = std::vector<uint32_t>;
+
+using Launches = Cuda;
+
+TEST_F(Launches, TakePointersToParameters) {
+    const Handle f = function(load(scale_ptx), "scale");
+    const Address x = allocate(4 * 4);
+    const Numbers in{1, 2, 3, 4};
+    ASSERT_EQ(cuMemcpyHtoD(x, in.data(), 16), success);
+    uint32_t a = 10;
+    Address x_argument = x;
+    void* parameters[] = {&x_argument, &a};
+    ASSERT_EQ(cuLaunchKernel(f, 1, 1, 1, 4, 1, 1, 0, nullptr, parameters, nullptr), success);
+    ASSERT_EQ(cuCtxSynchronize(), success);
+    EXPECT_EQ(read<uint32_t>(x, 4), (Numbers{11, 21, 31, 41}));
+}
+
+TEST_F(Launches, TakeABufferOfParameters) {
+    const Handle f = function(load(scale_ptx), "scale");
+    const Address x = allocate(4 * 2);
+    ASSERT_EQ(cuMemsetD32(x, 7, 2), success);
+    struct {
+        Address x;
+        uint32_t a;
+    } parameters{x, 3};
+    size_t size = sizeof parameters;
+    void* extra[] = {reinterpret_cast<void*>(1), &parameters, reinterpret_cast<void*>(2), &size,
+                     nullptr};
+    ASSERT_EQ(cuLaunchKernel(f, 1, 1, 1, 2, 1, 1, 0, nullptr, nullptr, extra), success);
+    EXPECT_EQ(read<uint32_t>(x, 2), (Numbers{22, 22}));
+    size = 11;
+    EXPECT_EQ(cuLaunchKernel(f, 1, 1, 1, 2, 1, 1, 0, nullptr, nullptr, extra), invalid_value);
+}
+
+TEST_F(Launches, KeepVariablesFromOneToTheNext) {
+    const Handle module = load(scale_ptx);
+    const Handle f = function(module, "scale");
+    Address count = 0, added = 0;
+    size_t size = 0;
+    ASSERT_EQ(cuModuleGetGlobal(&count, &size, module, "count"), success);
+    EXPECT_EQ(size, 4u);
+    ASSERT_EQ(cuModuleGetGlobal(&added, nullptr, module, "added"), success);
+    const uint32_t hundred = 100;
+    ASSERT_EQ(cuMemcpyHtoD(added, &hundred, 4), success);
+    const Address x = allocate(4 * 32);
+    uint32_t a = 2;
+    Address x_argument = x;
+    void* parameters[] = {&x_argument, &a};
+    for (int i = 0; i < 2; ++i)
+        ASSERT_EQ(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, nullptr), success);
+    EXPECT_EQ(read<uint32_t>(count, 1), (Numbers{5 + 64}));
+    EXPECT_EQ(read<uint32_t>(x, 1), (Numbers{300}));
+    EXPECT_EQ(cuModuleGetGlobal(&count, &size, module, "nothing"), not_found);
+}
+
+TEST_F(Launches, ReadManagedMemoryAndWhatPointersInItPointTo) {
+    const Handle f = kernel(
+        " ld.global.u64 %p1, [%p0];\n ld.global.u32 %r0, [%p1];\n st.global.u32 [%p0+8], %r0;");
+    Address list = 0;
+    ASSERT_EQ(cuMemAllocManaged(&list, 16, 1), success);
+    const Address value = allocate(4);
+    ASSERT_EQ(cuMemsetD32(value, 42, 1), success);
+    *reinterpret_cast<Address*>(list) = value;
+    ASSERT_EQ(run(f, list), success);
+    ASSERT_EQ(cuCtxSynchronize(), success);
+    EXPECT_EQ(reinterpret_cast<uint32_t*>(list)[2], 42u);
+    EXPECT_EQ(cuMemFree(list), success);
+}
+
+TEST_F(Launches, OfManyModulesDoNotMeet) {
+    const Address x = allocate(4);
+    std::vector<Handle> modules;
+    for (int i = 0; i < 50; ++i) {
+        const Handle module = load(
+            kernel_ptx(" mov.u32 %r0, " + std::to_string(i) + ";\n st.global.u32 [%p0], %r0;"));
+        modules.push_back(module);
+    }
+    for (uint32_t i = 0; i < 50; ++i) {
+        ASSERT_EQ(run(function(modules[i], "k"), x), success);
+        EXPECT_EQ(read<uint32_t>(x, 1), Numbers{i});
+    }
+    for (const Handle module : modules) EXPECT_EQ(cuModuleUnload(module), success);
+    EXPECT_EQ(cuModuleUnload(modules[0]), invalid_handle);
+}
+
+TEST_F(Launches, OfTwoThreadsRunBesideEachOther) {
+    const Handle module = load(scale_ptx);
+    const Handle f = function(module, "scale");
+    const auto work = [&](Address x) {
+        EXPECT_EQ(cuCtxSetCurrent(context), success);
+        uint32_t a = 1;
+        void* parameters[] = {&x, &a};
+        for (int i = 0; i < 100; ++i)
+            EXPECT_EQ(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, nullptr),
+                      success);
+        EXPECT_EQ(cuCtxSynchronize(), success);
+    };
+    const Address x = allocate(128), y = allocate(128);
+    std::thread one([&] { work(x); }), other([&] { work(y); });
+    one.join();
+    other.join();
+    EXPECT_EQ(read<uint32_t>(x, 32), Numbers(32, 100));
+    EXPECT_EQ(read<uint32_t>(y, 32), Numbers(32, 100));
+    Address count = 0;
+    ASSERT_EQ(cuModuleGetGlobal(&count, nullptr, module, "count"), success);
+    EXPECT_EQ(read<uint32_t>(count, 1), Numbers{5 + 2 * 100 * 32});
+}
+
+TEST_F(Launches, OfAShapeThatTheDeviceDoesNotHaveAreRefused) {
+    const Handle f = kernel("");
+    Address x = 0;
+    void* parameters[] = {&x};
+    const auto shaped = [&](unsigned gx, unsigned gy, unsigned bx, unsigned bz, unsigned shared) {
+        return cuLaunchKernel(f, gx, gy, 1, bx, 1, bz, shared, nullptr, parameters, nullptr);
+    };
+    EXPECT_EQ(shaped(1, 1, 1025, 1, 0), invalid_value);
+    EXPECT_EQ(shaped(1, 1, 1, 65, 0), invalid_value);
+    EXPECT_EQ(shaped(0, 1, 1, 1, 0), invalid_value);
+    EXPECT_EQ(shaped(1, 65536, 1, 1, 0), invalid_value);
+    // More shared memory only after it was asked for.
+    const auto set = entry<int(Handle, int, int)>("cuFuncSetAttribute");
+    constexpr int max_dynamic_shared = 8;
+    EXPECT_EQ(shaped(1, 1, 1, 1, 65536), invalid_value);
+    EXPECT_EQ(set(f, max_dynamic_shared, 65536), success);
+    EXPECT_EQ(shaped(1, 1, 1, 1, 65536), success);
+    EXPECT_EQ(set(f, max_dynamic_shared, 1 << 20), invalid_value);
+    EXPECT_EQ(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr), invalid_value);
+    EXPECT_EQ(cuCtxSynchronize(), success);
+}
+
+TEST_F(Launches, WithAConfigurationMayBeCooperative) {
+    struct Attribute {
+        uint32_t id, padding;
+        union {
+            char bytes[64];
+            int cooperative;
+            uint32_t cluster[3];
+        };
+    };
+    struct Config {
+        unsigned grid[3], block[3], shared;
+        Handle stream;
+        Attribute* attributes;
+        unsigned count;
+    };
+    const auto launch_ex =
+        entry<int(const Config*, Handle, void**, void**)>("cuLaunchKernelEx", 12000);
+    // Each CTA adds 1 and waits until all have: with all under way at a time alone it ends.
+    const Handle f = kernel(
+        " atom.global.add.u32 %r0, [%p0], 1;\n"
+        "$wait:\n ld.volatile.global.u32 %r1, [%p0];\n mov.u32 %r2, %nctaid.x;\n"
+        " .reg .pred %q;\n setp.lt.u32 %q, %r1, %r2;\n @%q bra $wait;");
+    Address x = allocate(4);
+    ASSERT_EQ(cuMemsetD32(x, 0, 1), success);
+    void* parameters[] = {&x};
+    Attribute attribute{};
+    attribute.id = 2;
+    attribute.cooperative = 1;
+    const Config config{{8, 1, 1}, {1, 1, 1}, 0, nullptr, &attribute, 1};
+    ASSERT_EQ(launch_ex(&config, f, parameters, nullptr), success);
+    ASSERT_EQ(cuCtxSynchronize(), success);
+    EXPECT_EQ(read<uint32_t>(x, 1), Numbers{8});
+}
+
+}  // namespace
+}  // namespace lockwarp::test
