@@ -17,6 +17,7 @@
 #include "emu/ptx/tree.hpp"
 #include "emu/warp/launch.hpp"
 #include "engine/memory.hpp"
+#include "engine/runner.hpp"
 #include "lockwarp.h"
 
 namespace lockwarp::engine {
@@ -24,6 +25,7 @@ namespace lockwarp::engine {
 struct ContextState {
     std::optional<isa::Arch> arch;
     Memory memory;
+    Runners runners;
 };
 
 // LOCKWARP_NOT_FOUND for a name that no architecture has.

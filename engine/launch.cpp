@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches.
 #include <chrono>
-#include <condition_variable>
 #include <exception>
-#include <thread>
+#include <functional>
 
 #include "engine/error.hpp"
 #include "engine/handles.hpp"
@@ -65,35 +64,26 @@ const exec::Ready& ready_for(const lockwarp_kernel& kernel, const warp::Launch& 
 
 // Runs on another thread; this one asks now and then whether to go on.
 warp::Result run_polled(const exec::Ready& ready, warp::Launch& launch,
-                        const lockwarp_launch_options& o) {
+                        const lockwarp_launch_options& o, Runners& runners) {
     std::atomic<bool> wanted{false};
     const std::atomic<bool>* const also = launch.stop;
     launch.stop = &wanted;
     warp::Result result;
     std::exception_ptr thrown;
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool done = false;
-    std::thread runner([&] {
+    const std::function<void()> work = [&] {
         try {
             result = exec::launch(ready, launch);
         } catch (...) {
             thrown = std::current_exception();
         }
-        const std::lock_guard lock(mutex);
-        done = true;
-        changed.notify_one();
-    });
+    };
     const std::chrono::milliseconds interval(o.poll_milliseconds != 0 ? o.poll_milliseconds
                                                                       : default_poll);
-    std::unique_lock lock(mutex);
-    while (!changed.wait_for(lock, interval, [&] { return done; })) {
-        lock.unlock();
+    std::unique_ptr<Runner> runner = runners.take();
+    runner->begin(work);
+    while (!runner->wait(interval))
         if (!wanted && (o.poll(o.poll_user) != 0 || (also != nullptr && *also))) wanted = true;
-        lock.lock();
-    }
-    lock.unlock();
-    runner.join();
+    runners.give(std::move(runner));
     if (thrown) std::rethrow_exception(thrown);
     return result;
 }
@@ -131,7 +121,8 @@ lockwarp_status lockwarp_launch(const lockwarp_kernel* kernel,
         out->grid = launch.grid;
         out->block = launch.block;
         const exec::Ready& ready = ready_for(*kernel, launch);
-        out->of = o.poll != nullptr ? run_polled(ready, launch, o) : exec::launch(ready, launch);
+        out->of = o.poll != nullptr ? run_polled(ready, launch, o, m.context->runners)
+                                    : exec::launch(ready, launch);
         if (out->of.refusal) fail(LOCKWARP_REFUSED, program.entry + ": " + out->of.refusal->what);
         lockwarp_status status = LOCKWARP_OK;
         if (out->of.trap) {

@@ -72,6 +72,10 @@ try_one() { # python
     "$place/$tag-install/bin/pip" install -q "$source[test]" "${options[@]}"
     LOCKWARP_PROGRAM=$([ ! -x build/release/lockwarp ] || realpath build/release/lockwarp) \
         run_tests "$source" "$place/$tag-install/bin/python"
+    say "$tag: type hints"
+    "$place/$tag-install/bin/pip" install -q mypy
+    "$place/$tag-install/bin/mypy" --config-file pyproject.toml --cache-dir "$place/mypy" \
+        -p lockwarp -p lockwarp_autoload
 
     say "$tag: the wheel, away from the sources"
     "$place/$tag-tools/bin/pip" wheel -q --no-deps -w "$place/$tag-wheel" "$source" "${options[@]}"

@@ -62,13 +62,11 @@ nb::tuple time(const Kernel& kernel, const RequestArguments& arguments,
                           "", "");
 }
 
-nb::dict validated(const Kernel& kernel, const RequestArguments& arguments,
-                   const std::vector<Pointer>& pointers, unsigned gpu) {
+nb::dict validated(const Kernel& kernel, const RequestArguments& arguments, unsigned gpu) {
     const Request request = request_of(arguments);
     Validated done;
-    interruptible([&](const std::atomic<bool>& stop) {
-        done = validate_launch(kernel, request, pointers, gpu, stop);
-    });
+    interruptible(
+        [&](const std::atomic<bool>& stop) { done = validate_launch(kernel, request, gpu, stop); });
     nb::dict out = result_dict(done.result, done.device);
     out["text"] = tools::clean(done.text);
     out["identical"] = done.identical;

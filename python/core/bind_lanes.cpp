@@ -3,6 +3,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "emu/timing/machine.hpp"
 #include "lanes/formula.hpp"
 #include "lanes/instruction.hpp"
 #include "python/core/bindings.hpp"
@@ -54,6 +55,20 @@ nb::dict instruction(const std::string& name, const std::string& arch) {
     return d;
 }
 
+// What the rows of an architecture and of its first product say.
+nb::dict machine(const std::string& name) {
+    const std::optional<isa::Arch> found = arch_of(name);
+    if (!found) throw Failure("which architecture?");
+    const isa::Arch arch = *found;
+    const timing::Machine* const t = timing::machine_of(arch);
+    nb::dict d;
+    d["shared_max"] = isa::row(arch).shared_max;
+    d["product"] = std::string(isa::row(arch).product);
+    d["sms"] = t == nullptr ? nb::none() : nb::object(nb::int_(t->sms));
+    d["mhz"] = t == nullptr ? nb::none() : nb::object(nb::int_(t->mhz));
+    return d;
+}
+
 }  // namespace
 
 void bind_lanes(nb::module_& m) {
@@ -70,6 +85,7 @@ void bind_lanes(nb::module_& m) {
             out.append(nb::make_tuple(std::string(a.name), std::string(a.product)));
         return out;
     });
+    m.def("machine", machine);
 }
 
 }  // namespace lockwarp::python

@@ -36,9 +36,10 @@ struct Validated {
     gpu::Device device;
     validate::CaseResult result;
 };
-// The launch beside GPU number `gpu`, on copies of the memory. Throws NoGpu where there is none.
-Validated validate_launch(const Kernel& kernel, const Request& request,
-                          const std::vector<Pointer>& pointers, unsigned gpu,
+// The launch beside GPU number `gpu`, on copies of the memory. Every aligned word of 8 bytes that
+// is an address in the memory is one there too: in the parameters, structs among them, and in the
+// memory itself. Throws NoGpu where there is no GPU.
+Validated validate_launch(const Kernel& kernel, const Request& request, unsigned gpu,
                           const std::atomic<bool>& stop);
 
 struct LaunchedStep {

@@ -6,10 +6,9 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
-#include <thread>
+
+#include "engine/runner.hpp"
 
 namespace lockwarp::python {
 
@@ -20,55 +19,13 @@ namespace nb = nanobind;
 // How long a signal may wait.
 constexpr std::chrono::milliseconds patience{50};
 
-// A thread that does one piece of work after another. Waking it takes a few microseconds, making
-// one several times that.
-class Helper {
-  public:
-    Helper() {
-        std::thread([this] { serve(); }).detach();
-    }
-
-    void begin(const std::function<void()>& work) {
-        {
-            const std::lock_guard guard(lock_);
-            work_ = &work;
-            busy_ = true;
-        }
-        changed_.notify_all();
-    }
-
-    // false: the work has not ended within this time.
-    bool wait(std::chrono::milliseconds time) {
-        std::unique_lock guard(lock_);
-        return changed_.wait_for(guard, time, [this] { return !busy_; });
-    }
-
-  private:
-    [[noreturn]] void serve() {
-        std::unique_lock guard(lock_);
-        for (;;) {
-            changed_.wait(guard, [this] { return busy_; });
-            guard.unlock();
-            (*work_)();
-            guard.lock();
-            busy_ = false;
-            changed_.notify_all();
-        }
-    }
-
-    std::mutex lock_;
-    std::condition_variable changed_;
-    const std::function<void()>* work_ = nullptr;
-    bool busy_ = false;
-};
-
 // Of this process: a child of fork() does not have its parent's threads. It is never deleted, for
 // its thread may wait in it when the process ends. Only the main thread comes here.
-Helper& helper() {
-    static Helper* one = nullptr;
+engine::Runner& runner() {
+    static engine::Runner* one = nullptr;
     static pid_t owner = 0;
     if (owner != ::getpid()) {
-        one = new Helper;
+        one = new engine::Runner;
         owner = ::getpid();
     }
     return *one;
@@ -93,7 +50,7 @@ void interruptible(const std::function<void(const std::atomic<bool>&)>& work) {
             failed = std::current_exception();
         }
     };
-    Helper& thread = helper();
+    engine::Runner& thread = runner();
     bool raised = false;
     {
         const nb::gil_scoped_release released;

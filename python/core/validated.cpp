@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <optional>
+#include <span>
 
 #include "gpu/child.hpp"
 #include "gpu/driver.hpp"
@@ -15,9 +19,38 @@ namespace lockwarp::python {
 
 namespace {
 
+// What an address of this process points to, or one past whose end it is; nullopt: none of these.
+struct Target {
+    size_t range;
+    uint64_t offset;
+};
+std::optional<Target> target_of(const std::vector<Range>& ranges, uint64_t address) {
+    const auto after = std::ranges::upper_bound(ranges, address, {}, &Range::address);
+    if (after == ranges.begin()) return std::nullopt;
+    const Range& r = *std::prev(after);
+    if (address - r.address > r.bytes) return std::nullopt;
+    return Target{static_cast<size_t>(std::prev(after) - ranges.begin()), address - r.address};
+}
+
+// Calls found(byte, target) for each word of 8 bytes, aligned, that is a pointer into the ranges:
+// in structs among the parameters, in buffers. No other word has such a value but by design: a
+// range is some bytes of 2^64.
+template <typename Found>
+void find_pointers(std::span<const uint8_t> bytes, uint64_t address,
+                   const std::vector<Range>& ranges, const Found& found) {
+    if (ranges.empty()) return;
+    const uint64_t lowest = ranges.front().address;
+    const uint64_t highest = ranges.back().address + ranges.back().bytes;
+    for (uint64_t at = -address % 8; at + 8 <= bytes.size(); at += 8) {
+        uint64_t word;
+        std::memcpy(&word, bytes.data() + at, sizeof word);
+        if (word < lowest || word > highest) continue;
+        if (const auto target = target_of(ranges, word)) found(at, *target);
+    }
+}
+
 // The launch with memory of its own, wherever an engine places it.
-launch::Case case_of(const Kernel& kernel, const Request& request,
-                     const std::vector<Pointer>& pointers) {
+launch::Case case_of(const Kernel& kernel, const Request& request) {
     launch::Case out;
     out.module = kernel.source().in.module;
     out.entry = kernel.program().entry;
@@ -33,10 +66,13 @@ launch::Case case_of(const Kernel& kernel, const Request& request,
         out.bytes.emplace_back(bytes, bytes + r.bytes);
         out.fixed.push_back(0);
     }
-    for (const auto& [at, address] : pointers)
-        for (size_t i = 0; i < ranges.size(); ++i)
-            if (address >= ranges[i].address && address - ranges[i].address < ranges[i].bytes)
-                out.patches.push_back({at, i, address - ranges[i].address});
+    find_pointers(out.parameters, 0, ranges, [&](uint64_t at, const Target& to) {
+        out.patches.push_back({static_cast<uint32_t>(at), to.range, to.offset});
+    });
+    for (size_t i = 0; i < ranges.size(); ++i)
+        find_pointers(out.bytes[i], ranges[i].address, ranges, [&](uint64_t at, const Target& to) {
+            out.buffer_patches.push_back({i, at, to.range, to.offset});
+        });
     // The module's variables are as the launches so far have left them.
     const std::vector<uint8_t> image = kernel.variables();
     for (const isa::Placed& v : kernel.program().variables)
@@ -52,10 +88,9 @@ launch::Case case_of(const Kernel& kernel, const Request& request,
 
 }  // namespace
 
-Validated validate_launch(const Kernel& kernel, const Request& request,
-                          const std::vector<Pointer>& pointers, unsigned gpu,
+Validated validate_launch(const Kernel& kernel, const Request& request, unsigned gpu,
                           const std::atomic<bool>& stop) {
-    const launch::Case c = case_of(kernel, request, pointers);
+    const launch::Case c = case_of(kernel, request);
     gpu::ChildOptions options;
     options.stop = &stop;
     std::string why;

@@ -429,15 +429,14 @@ class Launcher:
         architecture, and compares every register of every lane after every instruction:
         a :class:`lockwarp.Comparison`.
 
-        The arrays stay as they are: both run on copies. Pointers are the arguments that are
-        arrays; those within structs and buffers are not translated. Raises
-        :class:`lockwarp.NoGpu` where there is no GPU.
+        The arrays stay as they are: both run on copies. Pointers into the arrays and
+        ``memory=`` follow the copies, also those within structs and within the arrays (aligned
+        words of 8 bytes). Raises :class:`lockwarp.NoGpu` where there is no GPU.
         """
         from .files import comparison_of
 
-        packed = Packed(self.kernel, arguments, memory)
-        request = self._packed_request(packed, threads, max_steps, False)
-        return comparison_of(_core.validate(self.kernel._core, request, packed.pointers,
+        request = self._request(arguments, memory, threads, max_steps, False)
+        return comparison_of(_core.validate(self.kernel._core, request,
                                             whole(gpu, "gpu", 0, MAX_THREADS)))
 
 

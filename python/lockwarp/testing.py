@@ -57,7 +57,7 @@ def _instruction_of(d: np.ndarray[Any, Any], a: Any, b: Any) -> str | None:
 def _keys() -> set[str]:
     if not hasattr(_keys, "all"):
         _keys.all = set(_core.instructions(""))  # type: ignore[attr-defined]
-    return _keys.all  # type: ignore[attr-defined,no-any-return]
+    return _keys.all  # type: ignore[attr-defined]
 
 
 def assert_same_bits(x: Any, y: Any, a: Any = None, b: Any = None, c: Any = None, *,

@@ -6,9 +6,10 @@ import importlib.abc
 import importlib.util
 import os
 import sys
+from typing import Any
 
 
-def load():
+def load() -> None:
     if not os.environ.get("LOCKWARP_TRITON"):
         return
     triton = sys.modules.get("triton")
@@ -22,7 +23,7 @@ def load():
         _install()
 
 
-def _install():
+def _install() -> None:
     import lockwarp.triton
 
     if lockwarp.triton.installed() is None:
@@ -30,20 +31,30 @@ def _install():
 
 
 class _AfterTriton(importlib.abc.MetaPathFinder):
-    """Installs Lockwarp as soon as Triton is imported."""
+    """Installs Lockwarp as soon as Triton is imported. It stays until then: torch and others look
+    for Triton's spec, to see whether it is there, without importing it."""
 
-    def find_spec(self, name, path=None, target=None):
-        if name != "triton":
+    def __init__(self) -> None:
+        self._is_asking = False
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != "triton" or self._is_asking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self._is_asking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._is_asking = False
         if spec is not None and spec.loader is not None:
-            run = spec.loader.exec_module
+            loader: Any = spec.loader
+            run = loader.exec_module
 
-            def exec_module(module):
+            def exec_module(module: Any) -> None:
                 run(module)
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
                 module.__spec__._initializing = False  # as the import system does just after
                 _install()
 
-            spec.loader.exec_module = exec_module
+            loader.exec_module = exec_module
         return spec

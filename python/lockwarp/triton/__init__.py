@@ -16,12 +16,19 @@ Lockwarp.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from lockwarp.triton._memory import share
 
+if TYPE_CHECKING:  # what needs Triton is imported where it is used
+    from lockwarp.triton._check import check
+    from lockwarp.triton._compare import compare
+    from lockwarp.triton._export import export
+    from lockwarp.triton._native import Finding
+
 __all__ = ["check", "compare", "export", "Finding", "install", "installed", "share", "uninstall"]
 
-_now: dict | None = None
+_now: dict[str, Any] | None = None
 
 
 def install(arch: str | None = None, map_cuda: bool | None = None, save: str | None = None) -> None:
@@ -36,7 +43,7 @@ def install(arch: str | None = None, map_cuda: bool | None = None, save: str | N
     ImportError where there is no Triton.
     """
     global _now
-    from lockwarp.triton import _backend, _bench, _export, _machine, _torch
+    from lockwarp.triton import _backend, _bench, _export, _machine, _map_cuda, _torch
     from lockwarp.triton._launch import State
 
     name = _machine.check(arch or os.environ.get("LOCKWARP_TRITON") or "sm_80")
@@ -53,11 +60,11 @@ def install(arch: str | None = None, map_cuda: bool | None = None, save: str | N
             patches.set(triton.testing, function, _bench.do_bench)
     end = None
     if map_cuda:
-        end = _torch.map_cuda(name, patches)
+        end = _map_cuda.map_cuda(name, patches)
     else:
         _torch.say_where_cuda_is(patches)
     State.save = _export.saver(folder) if folder else None
-    _now = {"arch": name, "before": _backend.replace(name), "patches": patches, "end": end,
+    _now = {"arch": name, "before": _backend.replace(name, bool(map_cuda)), "patches": patches, "end": end,
             "map_cuda": map_cuda}
 
 
@@ -83,17 +90,18 @@ def installed() -> str | None:
     return None if _now is None else _now["arch"]
 
 
-def __getattr__(name: str):
-    # What needs Triton is imported where it is used.
-    if name == "check":
-        from lockwarp.triton._check import check as value
-    elif name == "compare":
-        from lockwarp.triton._compare import compare as value
-    elif name == "export":
-        from lockwarp.triton._export import export as value
-    elif name == "Finding":
-        from lockwarp.triton._native import Finding as value
-    else:
+_LATER = {"check": "_check", "compare": "_compare", "export": "_export", "Finding": "_native"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f"lockwarp.triton.{_LATER[name]}"), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import lockwarp
+from lockwarp.triton._memory import where_it_is
 
 
 def _bf16(value: float) -> int:
@@ -138,8 +139,10 @@ def _pointer(name: str, value, memory) -> int:
     if address is None:
         raise TypeError(f"argument {name}: a pointer is None, a tensor or has data_ptr(), not {value!r}")
     device = getattr(value, "device", None)
-    kind = getattr(device, "type", None)
-    if kind not in (None, "cpu"):
+    if getattr(device, "type", None) not in (None, "cpu"):
+        with where_it_is():
+            device = value.device
+    if getattr(device, "type", None) not in (None, "cpu"):
         raise ValueError(
             f"argument {name} is a tensor on {device}: Lockwarp runs kernels on CPU tensors. Make it "
             'with device="cpu", or say lockwarp.triton.install(map_cuda=True).'

@@ -70,8 +70,9 @@ class Utils:
 class Driver(GPUDriver):
     """triton.runtime.driver.active: one device, whose memory is the process's."""
 
-    def __init__(self, arch: str) -> None:
+    def __init__(self, arch: str, is_mapped: bool) -> None:
         DriverBase.__init__(self)
+        self.is_mapped = is_mapped  # tensors say that they are on cuda
         self.arch = arch
         self.number = int(arch[len("sm_") :])
         self.utils = Utils(self)
@@ -92,7 +93,7 @@ class Driver(GPUDriver):
     def get_active_torch_device(self):
         import torch
 
-        return torch.device("cpu")
+        return torch.device("cuda", 0) if self.is_mapped else torch.device("cpu")
 
     def get_device_interface(self):
         return _torch.DeviceInterface
@@ -119,7 +120,7 @@ class Driver(GPUDriver):
         return torch.zeros(size, dtype=torch.int8)
 
 
-def replace(arch: str) -> dict:
+def replace(arch: str, is_mapped: bool) -> dict:
     """Puts the backend in place; what it replaced, for restore()."""
     from triton.backends import Backend, backends
     from triton.runtime.driver import driver
@@ -128,7 +129,7 @@ def replace(arch: str) -> dict:
     name = "_active" if "_active" in driver.__dict__ else "active"
     before = {"backend": backends["nvidia"], name: driver.__dict__[name]}
     backends["nvidia"] = Backend(Compiler, backends["nvidia"].driver)
-    driver.set_active(Driver(arch))
+    driver.set_active(Driver(arch, is_mapped))
     return before
 
 

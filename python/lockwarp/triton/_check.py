@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import lockwarp
 from lockwarp.triton._launch import State
 from lockwarp.triton._native import Finding
@@ -43,7 +46,7 @@ class check:  # noqa: N801, it is used as a function
     def faults(self) -> list[Finding]:
         return [f for f in self.findings if f.is_fault]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
 
     def __len__(self) -> int:
@@ -65,7 +68,7 @@ class check:  # noqa: N801, it is used as a function
         State.checks.append(self)
         return self
 
-    def __exit__(self, kind, value, traceback) -> None:
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         State.checks.remove(self)
         if kind is None and self._raise and self.faults:
             raise CheckFailed(self.faults)

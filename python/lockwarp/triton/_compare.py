@@ -7,6 +7,8 @@ import copy
 import dataclasses
 import os
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import lockwarp
 
@@ -50,7 +52,8 @@ class Comparison:
         return "\n".join(map(str, self.differences))
 
 
-def compare(kernel, grid, *args, arch=("sm_80", "sm_90"), **kwargs) -> Comparison:
+def compare(kernel: Any, grid: Any, *args: Any,
+            arch: str | Sequence[str] = ("sm_80", "sm_90"), **kwargs: Any) -> Comparison:
     """Runs ``kernel[grid](*args, **kwargs)`` once on each of `arch`, each time on copies of the
     tensors, and compares every bit of every tensor with the first one's.
 
@@ -260,11 +263,11 @@ def _difference(sides, name, a, b) -> Difference | None:
     if count == 0:
         return None
     at = int(unlike.nonzero()[0])
-    index = []
+    places: list[int] = []
     for extent in reversed(a.shape):
-        index.insert(0, at % extent)
+        places.insert(0, at % extent)
         at //= extent
-    index = tuple(index)
+    index = tuple(places)
     gap = (a.double() - b.double()).abs().nan_to_num(nan=0.0, posinf=float("inf"))
     return Difference(sides, name, count, a.numel(), index, (a[index].item(), b[index].item()),
                       float(gap.max()))

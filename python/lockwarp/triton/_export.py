@@ -6,8 +6,10 @@ from __future__ import annotations
 import ctypes
 import itertools
 import json
+import os
 import pathlib
 import re
+from typing import Any
 
 import lockwarp
 from lockwarp.triton._launch import Prepared, State
@@ -20,7 +22,7 @@ def write(launch: Prepared, folder: pathlib.Path) -> pathlib.Path:
     (folder / "kernel.ptx").write_bytes(ptx)
     ranges = launch.ranges()
     names = _names(ranges)
-    pointers = {}  # of buffers, by buffer: byte -> what it points to
+    pointers: dict[int, dict[str, Any]] = {}  # of buffers, by buffer: byte -> what it points to
     for storage, byte, address in launch.memory.pointers:
         at = _at(ranges, storage)
         target = _at(ranges, address)
@@ -114,7 +116,8 @@ class _Written(BaseException):
     """Ends a launch that was written and is not to run."""
 
 
-def export(kernel, grid, *args, folder, **kwargs) -> pathlib.Path:
+def export(kernel: Any, grid: Any, *args: Any, folder: str | os.PathLike[str],
+           **kwargs: Any) -> pathlib.Path:
     """Writes the launch ``kernel[grid](*args, **kwargs)`` to a folder, without running it:
     kernel.ptx, launch.json and the tensors' bytes. Returns the path of launch.json, which
     ``lockwarp run``, ``time``, and, on a machine with a GPU, ``validate`` take.

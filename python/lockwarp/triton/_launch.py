@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import lockwarp
 from triton.backends.nvidia import driver as nvidia_driver
@@ -16,10 +18,10 @@ from lockwarp.triton._memory import Memory
 class State:
     """What launches of this process are asked for beside running."""
 
-    checks: list = []  # of lt.check(), innermost last
+    checks: list[Any] = []  # of lt.check(), innermost last
     clock_ms = 0.0  # what launches took on the modelled machine
     timing = 0  # do_bench calls that are under way: launches are timed by the model of cycles
-    save = None  # called with each Prepared before it runs
+    save: Callable[[Any], None] | None = None  # called with each Prepared before it runs
 
 
 class Prepared:
@@ -75,7 +77,7 @@ class Launcher:
 
     def scratch(self, grid) -> tuple:
         """The tensors of scratch memory, as many as the kernel asks for."""
-        out = []
+        out: list[Any] = []
         for (size, alignment), name in ((self._global, "_allocator"),
                                         (self._profile, "_profile_allocator")):
             if size == 0:

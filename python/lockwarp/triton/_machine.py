@@ -3,23 +3,26 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import lockwarp
+from lockwarp import _core
 
-# Of the data sheets: shared memory that a CTA may have (CUDA C++ programming guide, "Technical
-# Specifications"), multiprocessors, boost clock (MHz), memory clock (MHz), bus (bits). Triton's
-# compiler and heuristics ask for them; no bit of a result depends on them.
-_DEVICES = {
-    "sm_80": (166912, 108, 1410, 1215, 5120),  # A100
-    "sm_86": (101376, 72, 1695, 6251, 384),  # A10
-    "sm_87": (166912, 16, 1300, 3200, 256),  # Orin
-    "sm_89": (101376, 142, 2520, 9001, 384),  # L40S
-    "sm_90": (232448, 132, 1980, 3201, 6144),  # H200
-    "sm_100": (232448, 148, 1965, 3996, 8192),  # B200
-    "sm_103": (232448, 148, 1965, 3996, 8192),  # B300
-    "sm_120": (101376, 170, 2407, 14001, 512),  # RTX 5090
-    "sm_121": (101376, 48, 2418, 4266, 256),  # DGX Spark
+# Of the data sheets: memory clock (MHz) and bus (bits), and, of products that the model of cycles
+# does not have, multiprocessors and boost clock (MHz); the engine knows those of the others, and
+# every architecture's shared memory. Triton's compiler and heuristics ask for them; no bit of a
+# result depends on them.
+_DEVICES: dict[str, tuple[int, int, int | None, int | None]] = {
+    "sm_80": (1215, 5120, None, None),  # A100
+    "sm_86": (6251, 384, None, None),  # A10
+    "sm_87": (3200, 256, None, None),  # Orin
+    "sm_89": (9001, 384, None, None),  # L40S
+    "sm_90": (3201, 6144, None, None),  # H200
+    "sm_100": (3996, 8192, 148, 1965),  # B200
+    "sm_103": (3996, 8192, 148, 1965),  # B300
+    "sm_120": (14001, 512, 170, 2407),  # RTX 5090
+    "sm_121": (4266, 256, 48, 2418),  # DGX Spark
 }
 
 # Where the model of cycles is not asked: warp instructions that a multiprocessor issues in a cycle,
@@ -41,9 +44,18 @@ def check(arch: str) -> str:
     return name
 
 
-def properties(arch: str) -> dict:
+@functools.lru_cache(maxsize=None)
+def _facts(arch: str) -> tuple[int, int, int]:
+    """Bytes of shared memory that a CTA may have, multiprocessors, boost clock in MHz."""
+    known = _core.machine(arch)
+    _, _, multiprocessors, clock = _DEVICES[arch]
+    return known["shared_max"], multiprocessors or known["sms"], clock or known["mhz"]
+
+
+def properties(arch: str) -> dict[str, int]:
     """As Triton's driver gives them of a GPU: bytes, kHz, bits."""
-    shared, multiprocessors, clock, memory_clock, bus = _DEVICES[arch]
+    shared, multiprocessors, clock = _facts(arch)
+    memory_clock, bus, _, _ = _DEVICES[arch]
     return {
         "max_shared_mem": shared,
         "max_num_regs": 65536,
@@ -58,7 +70,7 @@ def properties(arch: str) -> dict:
 def milliseconds(arch: str, instructions: int, products: int) -> float:
     """An estimate of a launch's time, from what it retired: instructions of warps, multiply-adds of
     tensor cores. Good for comparing variants of a kernel, not as a prediction."""
-    _, multiprocessors, clock, _, _ = _DEVICES[arch]
+    _, multiprocessors, clock = _facts(arch)
     cycles = instructions / _ISSUED + products / 1024.0
     return _START_MS + cycles / multiprocessors / (clock * 1000.0)
 
@@ -71,5 +83,5 @@ def registers(ptx: bytes | str) -> int:
     for width, count in re.findall(r"\.reg \.[bfus](16|32|64)\s+%\w+<(\d+)>", text):
         words += int(count) * max(1, int(width) // 32)
     limit = re.search(r"\.maxnreg\s+(\d+)", text)
-    most = int(limit.group(1)) if limit else 255
-    return max(16, min(most, (words // 3 + 7) // 8 * 8))
+    limited = int(limit.group(1)) if limit else 255
+    return max(16, min(limited, (words // 3 + 7) // 8 * 8))

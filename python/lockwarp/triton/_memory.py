@@ -3,17 +3,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 import weakref
+from typing import Any
 
 # Pointers of a process's heap and mappings on 64-bit Linux have one of these in bits 40 to 47.
 _LOWEST, _HIGHEST = 0x55, 0x7F
 
-_shared: "weakref.WeakSet" = weakref.WeakSet()
+_shared: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-def share(*tensors) -> None:
+def where_it_is() -> contextlib.AbstractContextManager[Any]:
+    """Within it tensors say where they are, also under install(map_cuda=True)."""
+    import torch
+
+    return torch._C.DisableTorchFunction()
+
+
+def share(*tensors: Any) -> None:
     """Kernels may touch these tensors too, though they are no arguments, for as long as they live."""
     for t in tensors:
         _shared.add(t)
@@ -65,10 +74,11 @@ def _living():
     torch = sys.modules.get("torch")
     if torch is None:
         return
-    for o in gc.get_objects():
+    with where_it_is():
         # type() first: isinstance asks proxies for their class, and these may run code.
-        if issubclass(type(o), torch.Tensor) and o.device.type == "cpu":
-            yield o
+        found = [o for o in gc.get_objects()
+                 if issubclass(type(o), torch.Tensor) and o.device.type == "cpu"]
+    yield from found
 
 
 class Memory:
