@@ -16,8 +16,9 @@ namespace lockwarp::tools {
 // and sets `status`, the program's exit status.
 using AddCommand = void(CLI::App& app, int& status);
 
-AddCommand add_run, add_check, add_init, add_time, add_validate, add_fuzz, add_record, add_replay,
-    add_special, add_calibrate, add_measure, add_fidelity, add_list, add_arch, add_report;
+AddCommand add_run, add_check, add_why, add_init, add_time, add_validate, add_fuzz, add_record,
+    add_replay, add_special, add_calibrate, add_measure, add_fidelity, add_list, add_arch,
+    add_report;
 AddCommand add_info, add_where, add_what, add_table, add_layout, add_compat, add_explorer,
     add_explain, add_equiv, add_banks, add_ldmatrix, add_stmatrix, add_movmatrix, add_swizzle,
     add_descriptor, add_completion;
@@ -70,6 +71,12 @@ inline constexpr std::array commands{
             "  lockwarp check *.json --format sarif --output lockwarp.sarif\n"
             "  lockwarp check kernel.json --check sync,memory --suppress known.txt\n",
             exits_of_checks},
+    Command{add_why,
+            {},
+            "  lockwarp why kernel.json                       the launch file expects a result\n"
+            "  lockwarp why kernel.json --product \"D=A*B':16x8x16:f16:f32\" --svg errors.svg\n",
+            "Exit status: 0 all is as expected; 1 it is not; 2 wrong usage or input; 130 "
+            "interrupted."},
     Command{add_init,
             {},
             "  lockwarp init kernel.ptx > kernel.json         a launch file to fill in\n"

@@ -50,7 +50,8 @@ std::string field_of(const launch::LaunchFile& file, const launch::Expectation& 
     return file.at(e.place) + "field 'expect[" + std::to_string(number) + "]'";
 }
 
-// The bytes that are expected, as long as the part of the buffer that they are for.
+}  // namespace
+
 launch::Result<std::vector<uint8_t>> expected_bytes(const launch::LaunchFile& file,
                                                     const launch::Expectation& e, uint64_t whole) {
     const std::string field = field_of(file, e);
@@ -69,8 +70,6 @@ launch::Result<std::vector<uint8_t>> expected_bytes(const launch::LaunchFile& fi
                                            part.bytes, e.name, isa::row(e.type).name.substr(1)));
     return launch::initial_bytes(file, part, "expect");
 }
-
-}  // namespace
 
 launch::Result<Checked> check_expectation(const launch::LaunchFile& file,
                                           const launch::Expectation& e, const Buffers& before,

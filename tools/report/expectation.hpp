@@ -34,6 +34,12 @@ struct Checked {
 [[nodiscard]] launch::Result<void> check_fit(const launch::LaunchFile& file,
                                              const launch::Expectation& e, const Buffers& buffers);
 
+// The bytes that are expected of a buffer or variable of `whole` bytes, from the expectation's
+// offset on; not of a product.
+[[nodiscard]] launch::Result<std::vector<uint8_t>> expected_bytes(const launch::LaunchFile& file,
+                                                                  const launch::Expectation& e,
+                                                                  uint64_t whole);
+
 // The answer in a line, and for the worst element a second one; each ends with a line break.
 std::string checked_text(const Checked& c);
 

@@ -14,9 +14,18 @@
 
 namespace lockwarp::tools {
 
-namespace {
-
 using launch::Product;
+
+double ulp_at(isa::Type type, double value) {
+    if (!isa::is_float(type)) return 1;
+    const uint64_t bits = launch::bits_of(type, std::fabs(value));
+    const double at = launch::value_of(type, bits);
+    const double above = launch::value_of(type, bits + 1);
+    if (std::isfinite(above)) return above - at;
+    return bits == 0 ? 0 : at - launch::value_of(type, bits - 1);
+}
+
+namespace {
 
 Eigen::MatrixXd matrix(std::span<const uint8_t> bytes, isa::Type type, uint64_t rows,
                        uint64_t columns) {
@@ -32,16 +41,6 @@ Eigen::MatrixXd factor(const Buffers& buffers, const std::string& name, isa::Typ
                        uint64_t rows, uint64_t columns, bool transposed) {
     if (!transposed) return matrix(buffers.at(name), type, rows, columns);
     return matrix(buffers.at(name), type, columns, rows).transpose();
-}
-
-// The distance between neighbouring values of the type at a magnitude.
-double ulp_at(isa::Type type, double value) {
-    if (!isa::is_float(type)) return 1;
-    const uint64_t bits = launch::bits_of(type, std::fabs(value));
-    const double at = launch::value_of(type, bits);
-    const double above = launch::value_of(type, bits + 1);
-    if (std::isfinite(above)) return above - at;
-    return bits == 0 ? 0 : at - launch::value_of(type, bits - 1);
 }
 
 // What one rounding may change, by the magnitude; 0 where sums are exact.
@@ -117,6 +116,15 @@ Beside beside(isa::Type type, uint64_t index, uint64_t bits, uint64_t expected) 
     out.expected = expected;
     out.exact = launch::value_of(type, expected);
     measure(type, launch::value_of(type, bits), out);
+    return out;
+}
+
+double allowed(const Beside& b, isa::Type type, const launch::Tolerance& t, bool product) {
+    if (t.exact()) return product ? b.bound : 0;
+    double out = 0;
+    if (t.ulp) out = std::max(out, *t.ulp * ulp_at(type, b.exact));
+    if (t.absolute) out = std::max(out, *t.absolute);
+    if (t.relative) out = std::max(out, *t.relative * std::fabs(b.exact));
     return out;
 }
 

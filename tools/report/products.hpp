@@ -24,6 +24,12 @@ struct Beside {
     double magnitude() const;  // to find the worst by: NaN is worst
 };
 
+// The distance between neighbouring values of the type at a magnitude; of integers 1.
+double ulp_at(isa::Type type, double value);
+
+// How far an element may be from the number that is expected of it.
+double allowed(const Beside& b, isa::Type type, const launch::Tolerance& t, bool product);
+
 // Whether an element is right. A product without a tolerance has `bound`.
 bool is_right(const Beside& b, isa::Type type, const launch::Tolerance& t, bool product);
 
