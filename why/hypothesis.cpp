@@ -9,12 +9,36 @@ namespace lockwarp::why {
 namespace {
 
 constexpr std::array rows{
-    Hypothesis{"registers of A", "two or more registers of an mma's A exchanged",
+    Hypothesis{"registers of A", "registers of an mma's A in another order",
                "mma lines, all of a shape and each alone", try_registers_of_a},
-    Hypothesis{"registers of B", "two or more registers of an mma's B exchanged",
+    Hypothesis{"registers of B", "registers of an mma's B in another order",
                "mma lines, all of a shape and each alone", try_registers_of_b},
-    Hypothesis{"accumulators", "registers of an mma's C and D exchanged, both or one of them",
+    Hypothesis{"accumulators", "registers of an mma's C and D in another order, both or one",
                "mma lines, all of a shape and each alone", try_accumulators},
+    Hypothesis{"part of k", "some of k left out of the product", "the product", try_part_of_k},
+    Hypothesis{"transposed", "A, B or D taken for its transpose", "the product", try_transposed},
+    Hypothesis{"leading dimension", "A, B or D with rows of another length", "the product",
+               try_leading_dimensions},
+    Hypothesis{"block", "rows, columns or k moved by a power of two, or exchanged in pairs",
+               "the product", try_blocks},
+    Hypothesis{"loop", "the bound of a loop with matrix instructions moved by up to 64",
+               "the comparisons that end such loops", try_loop_ends},
+    Hypothesis{"accumulators at first",
+               "zero in place of what the sums begin with, or the sum so "
+               "far in place of C",
+               "mma lines, and what sets their accumulators", try_accumulator_start},
+    Hypothesis{".trans", ".trans added or taken away", "ldmatrix, all of an operand and each alone",
+               try_trans},
+    Hypothesis{"rows of ldmatrix", "the lanes' rows and halves as the manual has them",
+               "ldmatrix, all of an operand and each alone", try_ldmatrix_rows},
+    Hypothesis{"swizzle", "the address XORed with bits of itself, of 32, 64 and 128 bytes",
+               "an operand's loads from shared memory, and its stores there", try_swizzles},
+    Hypothesis{"lanes", "another lane's address: quads and lanes of quads exchanged",
+               "loads of fragments, stores of the result", try_lanes},
+    Hypothesis{"offset", "the address moved by a power of two",
+               "an operand's loads and stores, and the result's stores", try_offsets},
+    Hypothesis{"stage", "the next stage of a pipeline, or one further on",
+               "an operand's loads from shared memory, and its stores there", try_stages},
 };
 
 }  // namespace

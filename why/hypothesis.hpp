@@ -3,6 +3,7 @@
 // candidate is a hypothesis at its place in one program, as a change that can be run.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "why/edit.hpp"
 #include "why/mapping.hpp"
+#include "why/model.hpp"
 #include "why/scene.hpp"
 #include "why/subject.hpp"
 
@@ -17,18 +19,16 @@ namespace lockwarp::why {
 
 struct Hypothesis;
 
-// A candidate: the mended program, or the data with which this one is right.
+// A candidate: the mended program, or what this one makes of the data.
 struct Candidate {
     const Hypothesis* of = nullptr;
     std::string words;  // what is wrong: "the registers b0 and b1 of line 41 are swapped"
     Patch patch;        // empty: of the data
-    // Mended data: what becomes of the buffers before the run, and of the matrix after it. The
-    // expectation stays that of the data as they are.
-    std::function<bool(Bytes&)> before;
-    std::function<void(Bytes&)> after;
+    std::optional<Model> model;
     std::vector<ptx::Place> places;  // of the instructions that it speaks of
     unsigned cost = 1;               // of two that explain as much the cheaper one is named first
     double predicted = 0;            // the share of right products, where it was worked out
+    bool operands_only = false;      // the accumulators come from and go to where they did
 };
 
 using Make = void(const Scene& scene, std::vector<Candidate>& out);
@@ -46,6 +46,8 @@ std::span<const Hypothesis> hypotheses();
 // "line 41", "lines 41 and 43", "the 16 lines from 120 to 260".
 std::string lines_text(const std::vector<ptx::Place>& places);
 
-Make try_registers_of_a, try_registers_of_b, try_accumulators;
+Make try_registers_of_a, try_registers_of_b, try_accumulators, try_trans, try_ldmatrix_rows,
+    try_lanes, try_swizzles, try_offsets, try_stages, try_loop_ends, try_accumulator_start,
+    try_transposed, try_leading_dimensions, try_blocks, try_part_of_k;
 
 }  // namespace lockwarp::why

@@ -59,16 +59,18 @@ struct Mapping {
 std::vector<Site> sites_of(const isa::Program& program);
 
 // Measures CTAs [first_cta, first_cta + ctas) of a subject with a product; nullopt: a run did not
-// end, or there is nothing to measure.
+// end, or there is nothing to measure. sums: a mapping whose accumulators are this one's too, so
+// that they need not be measured.
 std::optional<Mapping> measure(const Subject& subject, const isa::Program& program,
-                               uint64_t first_cta, uint64_t ctas, uint64_t max_steps);
+                               uint64_t first_cta, uint64_t ctas, uint64_t max_steps,
+                               const Mapping* sums = nullptr);
 
 // A number of A or B as the place in its matrix, A (m, k) and B (k, n).
-struct Source {
+struct MatrixPlace {
     enum class Matrix : uint8_t { none, a, b } matrix = Matrix::none;
     uint32_t row = 0, column = 0;
 };
-Source source_of(const Mapping& mapping, const launch::Product& product, uint32_t number);
+MatrixPlace source_of(const Mapping& mapping, const launch::Product& product, uint32_t number);
 
 // The products of a run beside those that D = A*B has.
 struct Terms {
@@ -77,6 +79,8 @@ struct Terms {
     uint64_t extra = 0;     // others
     uint64_t elements = 0;  // of D that were measured
     uint64_t elements_right = 0;
+    uint64_t other_rows = 0, other_columns = 0, other_k = 0;  // of A, of B, of A beside B
+    uint64_t twice = 0;                                       // a k once more
     uint64_t begun_elsewhere = 0;  // elements whose sum does not begin with zero, or C
     double share() const {
         if (wanted == 0) return 0;

@@ -26,26 +26,26 @@ struct Steady {
 };
 
 void add_operand(const Mapping& m, const launch::Product& p, const std::vector<uint32_t>& numbers,
-                 unsigned rows, unsigned columns, Steady& out) {
-    out.begin();
+                 unsigned rows, unsigned columns, Steady& a, Steady& b) {
+    a.begin(), b.begin();
     for (uint32_t i = 0; i < numbers.size(); ++i) {
-        const Source s = source_of(m, p, numbers[i]);
-        if (s.matrix == Source::Matrix::none) continue;
+        const MatrixPlace s = source_of(m, p, numbers[i]);
+        if (s.matrix == MatrixPlace::Matrix::none) continue;
         // B by (n, k), and where the instruction's A is B of the product, that by (k, n).
-        const bool of_b = s.matrix == Source::Matrix::b;
+        const bool of_b = s.matrix == MatrixPlace::Matrix::b;
         const int64_t row = of_b ? s.column : s.row, k = of_b ? s.row : s.column;
-        out.add(row - i / columns % rows, k - i % columns);
+        (of_b ? b : a).add(row - i / columns % rows, k - i % columns);
     }
 }
 
 }  // namespace
 
-double natural_share(const Mapping& mapping, const launch::Product& product) {
-    Steady operands, stores;
+Natural natural_share(const Mapping& mapping, const launch::Product& product) {
+    Steady a, b, stores;
     for (const Execution& x : mapping.executions) {
         const Site& s = mapping.sites[x.site];
-        add_operand(mapping, product, x.a, s.m, s.k, operands);
-        add_operand(mapping, product, x.b, s.n, s.k, operands);
+        add_operand(mapping, product, x.a, s.m, s.k, a, b);
+        add_operand(mapping, product, x.b, s.n, s.k, a, b);
     }
     std::vector<std::pair<uint32_t, uint32_t>> stored;  // accumulator, element of D
     for (uint32_t i = 0; i < mapping.d.size(); ++i)
@@ -61,7 +61,7 @@ double natural_share(const Mapping& mapping, const launch::Product& product) {
         stores.add(int64_t{static_cast<uint32_t>(i / product.n)} - at / s.n % s.m,
                    int64_t{static_cast<uint32_t>(i % product.n)} - at % s.n);
     }
-    return (operands.share() + stores.share()) / 2;
+    return {a.share(), b.share(), stores.share()};
 }
 
 }  // namespace lockwarp::why

@@ -164,7 +164,7 @@ void try_orders(const Scene& s, Operand operand, std::vector<Candidate>& out) {
             const double share = compare(mended, *s.subject.product, s.step).share();
             if (share < s.share + 0.02) continue;
             Candidate c;
-            c.predicted = share + 0.01 * natural_share(mended, *s.subject.product);
+            c.predicted = share + 0.01 * natural_share(mended, *s.subject.product).mean();
             for (const uint32_t i : g.sites) {
                 const ptx::Instruction* const was = s.instruction(s.mapping->sites[i].operation);
                 if (was == nullptr) continue;

@@ -9,12 +9,17 @@
 #include "why/edit.hpp"
 #include "why/mapping.hpp"
 #include "why/subject.hpp"
+#include "why/survey.hpp"
 
 namespace lockwarp::why {
 
 // How much of a mapping is as one would write it: rows, columns and k of an instruction's operands
 // one after another. Of changes that mend as much the one that leaves more of this is the likelier.
-double natural_share(const Mapping& mapping, const launch::Product& product);
+struct Natural {
+    double a = 0, b = 0, d = 0;  // of the product's A and B, and of the stores
+    double mean() const { return (a + b + 2 * d) / 4; }
+};
+Natural natural_share(const Mapping& mapping, const launch::Product& product);
 
 struct Scene {
     const Subject& subject;
@@ -23,9 +28,13 @@ struct Scene {
     const std::optional<Mapping>& mapping;
     uint64_t first_cta = 0, ctas = 0;  // that hold wrong elements: what tries are run on
     uint64_t max_steps = UINT64_MAX;
-    uint64_t step = 1;   // each so many elements of D are looked at to rank changes
-    double share = 0;    // of right products
-    double natural = 0;  // natural_share
+    uint64_t step = 1;  // each so many elements of D are looked at to rank changes
+    double share = 0;   // of right products
+    double natural_a = 0, natural_b = 0, natural_d = 0;
+    // Elements of A come from another row or k than they should, of B from another k or column;
+    // those of D from products of both.
+    bool a_is_off = true, b_is_off = true, d_is_off = true;
+    std::vector<Touch> touches = {};
 
     const ptx::Instruction* instruction(uint32_t operation) const {
         return text.at(program.operations[operation].place);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 
 #include "launch/random.hpp"
 #include "launch/values.hpp"
@@ -60,34 +61,52 @@ void fill_random(std::span<uint8_t> bytes, isa::Type type, uint64_t elements, ui
     }
 }
 
+// What is tried on: a program, as it is or with a first change.
+struct Base {
+    Text text;
+    isa::Program program;
+    std::optional<Mapping> mapping;
+    std::vector<Candidate> parts;
+    Bytes after;              // on the launch file's data
+    std::vector<bool> wrong;  // elements
+};
+
 struct Search {
     const Subject& subject;
     const Limits& limits;
-    Clock::time_point end;
+    Clock::time_point started;
     Answer answer;
     std::vector<Wanted> wanted, fresh_wanted;
     Bytes fresh;  // other data; empty: there is no product
     std::vector<bool> was_right;
+    Bytes after;  // of the program as it is
     uint64_t first_cta = 0, ctas = 0;
     uint64_t max_steps = UINT64_MAX;
 
+    std::chrono::milliseconds spent() const {
+        return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started);
+    }
     bool out_of_time() {
-        if (Clock::now() < end && (subject.stop == nullptr || !*subject.stop)) return false;
+        if (spent() < limits.time && (subject.stop == nullptr || !*subject.stop)) return false;
         answer.out_of_time = true;
         return true;
     }
+    bool found() const {
+        return std::ranges::any_of(answer.explanations,
+                                   [&](const Explanation& e) { return e.all(answer.map.wrong()); });
+    }
     launch::Result<void> begin();
     void make_fresh();
-    Explanation try_one(const std::vector<Candidate>& parts, const isa::Program& program);
-    std::vector<Candidate> candidates(const Scene& scene);
-    void singles(const Text& text, const isa::Program& program,
-                 const std::optional<Mapping>& mapping, const std::vector<Candidate>& base,
-                 size_t tries);
-    void judge_fresh(Explanation& e, const isa::Program& program, const Candidate& data);
+    Scene scene_of(const Base& base) const;
+    std::optional<Base> base_with(const Base& base, const Candidate& c);
+    double predict(const Scene& scene, const Base& base, const Candidate& c);
+    void try_one(const Base& base, const Candidate& c);
+    void try_model(const Base& base, const Candidate& c);
+    bool right_on_fresh(const isa::Program& program, const std::optional<Model>& model);
+    std::vector<Candidate> round(const Base& base, bool all);
 };
 
 launch::Result<void> Search::begin() {
-    const isa::Program& program = subject.loaded().program;
     launch::Result<std::vector<Wanted>> made = subject.wanted(subject.begin.memory.bytes);
     if (!made) return launch::failure(made);
     wanted = std::move(*made);
@@ -104,6 +123,7 @@ launch::Result<void> Search::begin() {
     for (const uint64_t c : writers.cta) written.push_back(c != UINT64_MAX);
     if (std::ranges::none_of(written, [](bool w) { return w; })) written.clear();
     answer.map = error_map(subject, plain.after, wanted, written);
+    after = plain.after;
     for (const Wrong w : answer.map.of) was_right.push_back(w == Wrong::no);
     // The CTA with the most wrong elements; where others may wait for it, or it for them, all.
     std::map<uint64_t, uint64_t> wrong;
@@ -112,7 +132,6 @@ launch::Result<void> Search::begin() {
     const auto most = std::ranges::max_element(wrong, {}, [](const auto& x) { return x.second; });
     if (most != wrong.end() && !subject.loaded().in.kernel().cooperative)
         first_cta = most->first, ctas = 1;
-    (void)program;
     make_fresh();
     return {};
 }
@@ -131,91 +150,159 @@ void Search::make_fresh() {
         fresh.clear();
 }
 
-// Data that are changed before and after the run.
-Candidate data_of(const std::vector<Candidate>& parts) {
-    Candidate out;
-    for (const Candidate& c : parts) {
-        if (c.before) out.before = c.before;
-        if (c.after) out.after = c.after;
-    }
+// Whether the program, or what the model makes of it, is right on other data too.
+bool Search::right_on_fresh(const isa::Program& program, const std::optional<Model>& model) {
+    Change change;
+    change.program = &program;
+    change.before = &fresh;
+    change.max_steps = max_steps;
+    const Outcome o = run(subject, change);
+    ++answer.tried;
+    if (!o.ended) return false;
+    if (!model) return count_right(subject, o.after, fresh_wanted) == fresh_wanted.size();
+    const std::vector<bool> every(fresh_wanted.size(), true);
+    const Agreement a = agreement(subject, *model, fresh, o.after, fresh_wanted, every, 1);
+    return a.agree == a.of;
+}
+
+void Search::try_model(const Base& base, const Candidate& c) {
+    const Bytes& before = subject.begin.memory.bytes;
+    const Agreement wrong = agreement(subject, *c.model, before, base.after, wanted, base.wrong, 1);
+    std::vector<bool> right = base.wrong;
+    right.flip();
+    const Agreement kept = agreement(subject, *c.model, before, base.after, wanted, right, 1);
+    ++answer.tried;
+    Explanation e;
+    e.parts = base.parts;
+    e.parts.push_back(c);
+    e.likely = c.predicted;
+    for (size_t i = 0; i < was_right.size(); ++i)
+        if (!base.wrong[i] && !was_right[i]) ++e.explained;
+    e.explained += wrong.agree;
+    e.broken = kept.of - kept.agree;
+    if (wrong.agree == 0) return;
+    if (e.explained == answer.map.wrong() && e.broken == 0 && !fresh.empty())
+        e.fresh = right_on_fresh(base.program, c.model) ? Explanation::Fresh::right
+                                                        : Explanation::Fresh::wrong;
+    answer.explanations.push_back(std::move(e));
+}
+
+std::optional<Base> Search::base_with(const Base& base, const Candidate& c) {
+    Text text = base.text.with(c.patch);
+    std::optional<isa::Program> program = text.resolve(base.program.arch);
+    if (!program) return {};
+    Change change;
+    change.program = &*program;
+    change.max_steps = max_steps;
+    Outcome o = run(subject, change);
+    ++answer.tried;
+    if (!o.ended) return {};
+    Base out{std::move(text), std::move(*program), {}, base.parts, std::move(o.after), {}};
+    out.parts.push_back(c);
+    for (uint64_t i = 0; i < wanted.size(); ++i)
+        out.wrong.push_back(!is_right(subject.type, element(subject, out.after, i), wanted[i]));
     return out;
 }
 
-void Search::judge_fresh(Explanation& e, const isa::Program& program, const Candidate& data) {
-    if (fresh.empty()) return;
-    Bytes before = fresh;
-    e.fresh = Explanation::Fresh::wrong;
-    if (data.before && !data.before(before)) return;
-    Change change;
-    change.program = &program;
-    change.before = &before;
-    change.max_steps = max_steps;
-    Outcome o = run(subject, change);
-    ++answer.tried;
-    if (!o.ended) return;
-    if (data.after) data.after(o.after);
-    if (count_right(subject, o.after, fresh_wanted) == fresh_wanted.size())
-        e.fresh = Explanation::Fresh::right;
-}
-
-Explanation Search::try_one(const std::vector<Candidate>& parts, const isa::Program& program) {
-    Explanation out;
-    out.parts = parts;
-    const Candidate data = data_of(parts);
-    Bytes before = subject.begin.memory.bytes;
-    if (data.before && !data.before(before)) return out;
-    Change change;
-    change.program = &program;
-    change.before = &before;
-    change.max_steps = max_steps;
-    Outcome o = run(subject, change);
-    ++answer.tried;
-    if (!o.ended) return out;
-    if (data.after) data.after(o.after);
+void Search::try_one(const Base& base, const Candidate& c) {
+    if (c.model) return try_model(base, c);
+    const std::optional<Base> changed = base_with(base, c);
+    if (!changed) return;
+    Explanation e;
+    e.parts = changed->parts;
+    e.likely = c.predicted;
     for (uint64_t i = 0; i < wanted.size(); ++i) {
-        const bool right = is_right(subject.type, element(subject, o.after, i), wanted[i]);
-        out.explained += right && !was_right[i] ? 1 : 0;
-        out.broken += !right && was_right[i] ? 1 : 0;
+        e.explained += !changed->wrong[i] && !was_right[i] ? 1 : 0;
+        e.broken += changed->wrong[i] && was_right[i] ? 1 : 0;
     }
-    if (out.explained == answer.map.wrong() && out.broken == 0) judge_fresh(out, program, data);
+    if (e.explained == 0) return;
+    if (e.explained == answer.map.wrong() && e.broken == 0 && !fresh.empty())
+        e.fresh = right_on_fresh(changed->program, {}) ? Explanation::Fresh::right
+                                                       : Explanation::Fresh::wrong;
+    answer.explanations.push_back(std::move(e));
+}
+
+Scene Search::scene_of(const Base& base) const {
+    Scene out{subject, base.text, base.program, base.mapping, first_cta, ctas, max_steps};
+    out.step = subject.elements() / 256 | 1;
+    out.touches = survey(subject, base.program, first_cta, ctas, max_steps);
+    if (!base.mapping || !base.mapping->has_both) return out;
+    const Terms t = compare(*base.mapping, *subject.product, out.step);
+    out.share = t.share();
+    const Natural n = natural_share(*base.mapping, *subject.product);
+    out.natural_a = n.a, out.natural_b = n.b, out.natural_d = n.d;
+    out.a_is_off = t.other_rows + t.other_k != 0;
+    out.b_is_off = t.other_columns + t.other_k != 0;
+    out.d_is_off = t.other_rows + t.other_columns != 0;
     return out;
 }
 
-std::vector<Candidate> Search::candidates(const Scene& scene) {
-    std::vector<Candidate> all;
-    for (const Hypothesis& h : hypotheses()) {
-        const size_t from = all.size();
-        h.make(scene, all);
-        for (size_t i = from; i < all.size(); ++i) all[i].of = &h;
-        if (out_of_time()) break;
+// How likely a candidate is to be right; at most 0: not at all.
+double Search::predict(const Scene& scene, const Base& base, const Candidate& c) {
+    const bool known = base.mapping && base.mapping->has_both && base.mapping->has_d;
+    const double natural =
+        known ? 0.01 * Natural{scene.natural_a, scene.natural_b, scene.natural_d}.mean() : 0;
+    if (c.model) {
+        const auto wrong = static_cast<uint64_t>(std::ranges::count(base.wrong, true));
+        const Agreement a = agreement(subject, *c.model, subject.begin.memory.bytes, base.after,
+                                      wanted, base.wrong, wrong / 64 | 1);
+        const double share =
+            a.of == 0 ? 0 : static_cast<double>(a.agree) / static_cast<double>(a.of);
+        return share < 0.25 ? 0 : share + natural;
     }
-    std::ranges::stable_sort(all, [](const Candidate& a, const Candidate& b) {
-        return a.predicted != b.predicted ? a.predicted > b.predicted : a.cost < b.cost;
-    });
-    return all;
+    const std::optional<isa::Program> program = base.text.with(c.patch).resolve(base.program.arch);
+    if (!program) return 0;
+    ++answer.tried;
+    if (known) {
+        const std::optional<Mapping> m = measure(subject, *program, first_cta, ctas, max_steps,
+                                                 c.operands_only ? &*base.mapping : nullptr);
+        if (!m || !m->has_both) return 0;
+        const double share = compare(*m, *subject.product, scene.step).share();
+        if (share < scene.share + 0.02) return 0;
+        return share + 0.01 * natural_share(*m, *subject.product).mean();
+    }
+    Change change;
+    change.program = &*program;
+    change.first_cta = first_cta, change.ctas = ctas;
+    change.max_steps = max_steps;
+    const Outcome o = run(subject, change);
+    if (!o.ended) return 0;
+    uint64_t better = 0;
+    for (uint64_t i = 0; i < wanted.size(); ++i)
+        better += base.wrong[i] && is_right(subject.type, element(subject, o.after, i), wanted[i])
+                      ? 1
+                      : 0;
+    return static_cast<double>(better) / static_cast<double>(std::max<uint64_t>(1, wanted.size()));
 }
 
-// Makes a scene of a program and runs what is tried on it.
-void Search::singles(const Text& text, const isa::Program& program,
-                     const std::optional<Mapping>& mapping, const std::vector<Candidate>& base,
-                     size_t tries) {
-    Scene scene{subject, text, program, mapping, first_cta, ctas, max_steps};
-    scene.step = subject.elements() / 256 | 1;
-    if (mapping && mapping->has_d && mapping->has_both) {
-        scene.share = compare(*mapping, *subject.product, scene.step).share();
-        scene.natural = natural_share(*mapping, *subject.product);
+// Makes and tries candidates, a hypothesis after the other; those that promise something. all: also
+// when one has been found, as long as that takes no time.
+std::vector<Candidate> Search::round(const Base& base, bool all) {
+    constexpr std::chrono::milliseconds patience{500};
+    constexpr size_t max_tries = 6;
+    const Scene scene = scene_of(base);
+    std::vector<Candidate> promising;
+    for (const Hypothesis& h : hypotheses()) {
+        if (out_of_time() || (found() && (!all || spent() > patience))) break;
+        std::vector<Candidate> made;
+        h.make(scene, made);
+        for (Candidate& c : made) {
+            c.of = &h;
+            if (c.predicted == 0 && !out_of_time()) c.predicted = predict(scene, base, c);
+        }
+        std::erase_if(made, [](const Candidate& c) { return c.predicted <= 0; });
+        std::ranges::stable_sort(made, [](const Candidate& a, const Candidate& b) {
+            return a.predicted != b.predicted ? a.predicted > b.predicted : a.cost < b.cost;
+        });
+        if (made.size() > max_tries) made.resize(max_tries);
+        for (const Candidate& c : made) {
+            if (out_of_time()) break;
+            try_one(base, c);
+            promising.push_back(c);
+        }
     }
-    const std::vector<Candidate> all = candidates(scene);
-    for (size_t i = 0; i < std::min(tries, all.size()) && !out_of_time(); ++i) {
-        std::vector<Candidate> parts = base;
-        parts.push_back(all[i]);
-        const std::optional<isa::Program> changed =
-            all[i].patch.edits.empty() ? program : text.with(all[i].patch).resolve(program.arch);
-        if (!changed) continue;
-        Explanation e = try_one(parts, *changed);
-        e.natural = all[i].predicted;
-        if (e.explained > 0) answer.explanations.push_back(std::move(e));
-    }
+    std::ranges::stable_sort(promising, std::ranges::greater{}, &Candidate::predicted);
+    return promising;
 }
 
 unsigned cost_of(const Explanation& e) {
@@ -231,7 +318,7 @@ void rank(Answer& answer) {
         const int64_t gain_a = static_cast<int64_t>(a.explained) - static_cast<int64_t>(a.broken);
         const int64_t gain_b = static_cast<int64_t>(b.explained) - static_cast<int64_t>(b.broken);
         if (gain_a != gain_b) return gain_a > gain_b;
-        if (std::fabs(a.natural - b.natural) > 1e-6) return a.natural > b.natural;
+        if (std::fabs(a.likely - b.likely) > 1e-6) return a.likely > b.likely;
         return cost_of(a) < cost_of(b);
     });
 }
@@ -239,14 +326,24 @@ void rank(Answer& answer) {
 }  // namespace
 
 launch::Result<Answer> ask(const Subject& subject, const Limits& limits) {
-    Search s{subject, limits, Clock::now() + limits.time, {}, {}, {}, {}, {}};
+    constexpr size_t max_first_changes = 5;
+    Search s{subject, limits, Clock::now(), {}, {}, {}, {}, {}, {}};
     if (launch::Result<void> begun = s.begin(); !begun) return launch::failure(begun);
     if (s.answer.map.wrong() == 0) return std::move(s.answer);
     const isa::Program& program = subject.loaded().program;
-    const Text text(subject.loaded().in.module, program.entry);
-    const std::optional<Mapping> mapping =
-        measure(subject, program, s.first_cta, s.ctas, s.max_steps);
-    s.singles(text, program, mapping, {}, 40);
+    Base base{Text(subject.loaded().in.module, program.entry), program, {}, {}, {}, {}};
+    base.mapping = measure(subject, program, s.first_cta, s.ctas, s.max_steps);
+    base.after = std::move(s.after);
+    base.wrong = s.was_right;
+    base.wrong.flip();
+    const std::vector<Candidate> promising = s.round(base, true);
+    for (size_t i = 0, tried = 0; i < promising.size() && limits.pairs && !s.found(); ++i) {
+        if (promising[i].model || s.out_of_time() || tried++ == max_first_changes) continue;
+        std::optional<Base> changed = s.base_with(base, promising[i]);
+        if (!changed) continue;
+        changed->mapping = measure(subject, changed->program, s.first_cta, s.ctas, s.max_steps);
+        s.round(*changed, false);
+    }
     rank(s.answer);
     return std::move(s.answer);
 }

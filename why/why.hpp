@@ -20,7 +20,7 @@ struct Explanation {
     std::vector<Candidate> parts;
     uint64_t explained = 0;  // wrong elements that are right with it
     uint64_t broken = 0;     // right ones that are wrong with it
-    double natural = 0;      // how ordinary the changed program's mapping is
+    double likely = 0;       // the share of right products then, and how ordinary the mapping is
     enum class Fresh : uint8_t { not_tried, right, wrong } fresh = Fresh::not_tried;
     bool all(uint64_t wrong) const {
         return explained == wrong && broken == 0 && fresh != Fresh::wrong;
