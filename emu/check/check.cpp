@@ -19,22 +19,43 @@ constexpr std::array race_global_kinds{
 constexpr std::array<Make, 1> race_global_makes{global_races};
 
 constexpr std::array sync_kinds{
-    KindRow{"copy-not-awaited", error,
-            "reads of shared memory that a cp.async may still be bringing: the thread that copies "
-            "has not waited for it"},
-    KindRow{"copy-no-barrier", error,
-            "reads of what a cp.async brought by a warp that met no barrier since the copying "
-            "thread's wait"},
-    KindRow{"copy-too-early", error,
-            "a cp.async into what another warp may still read: no barrier between"},
     KindRow{"deadlock", error,
             "barriers, masks or mbarriers that wait for threads that never come"},
-    KindRow{"diverged", error, "an .aligned instruction that a part of the warp meets"},
-    KindRow{"bad-operand", error,
-            "a membermask without the executing lane, a barrier or a thread count that there is "
-            "not, more arrivals than an mbarrier expects"},
+    KindRow{"diverged", error, "an `.aligned` instruction that a part of the warp meets"},
+    KindRow{"bad-barrier", error, "a barrier or a count of threads that there is not"},
+    KindRow{"barrier-count", error, "a phase of a barrier in which threads give different counts"},
+    KindRow{"barrier-after-exit", error,
+            "a barrier of the whole CTA that opens for a part of it, because the others have "
+            "exited; a note where all parts meet it at one place"},
+    KindRow{"barrier-parted", note,
+            "a phase of a barrier of the whole CTA that warps meet at different places"},
+    KindRow{"barrier-left", note, "arrivals at a barrier that never opens"},
+    KindRow{"bad-mask", error, "a membermask without the executing lane"},
+    KindRow{"mask-absent", note, "a membermask that names lanes that are not there"},
+    KindRow{"shfl-source", error,
+            "values that `shfl` takes from lanes that do not take part, where they matter"},
+    KindRow{"copy-not-awaited", error,
+            "reads of what a `cp.async` may still be bringing: its thread has not waited for it"},
+    KindRow{"copy-no-barrier", error,
+            "reads of what a `cp.async` brought by a warp that met no barrier since the copying "
+            "thread's wait"},
+    KindRow{"copy-too-early", error,
+            "a `cp.async` into what another warp may still read: no barrier between"},
+    KindRow{"copy-overwritten", error,
+            "stores and copies to where a `cp.async` may still be writing"},
+    KindRow{"copy-source-changed", error, "stores to where a `cp.async` may still be reading"},
+    KindRow{"copy-pending", note, "a `cp.async` that its thread has not waited for at its exit"},
+    KindRow{"bad-arrival", error,
+            "more arrivals at an mbarrier than its phase lacks, or counts out of range"},
+    KindRow{"mbarrier-not-made", error, "uses of an mbarrier that no thread has made"},
+    KindRow{"mbarrier-too-early", error,
+            "uses of an mbarrier by warps that met no barrier since another made it"},
+    KindRow{"mbarrier-incomplete", error,
+            "an mbarrier that more arrivals are counted for than come: no phase ends; a note where "
+            "one did"},
 };
-constexpr std::array<Make, 1> sync_makes{copies_in_flight};
+constexpr std::array<Make, 4> sync_makes{copies_in_flight, barrier_misuse, lane_exchange,
+                                         mbarrier_misuse};
 
 constexpr std::array memory_kinds{
     KindRow{"out-of-bounds", error, "accesses that no buffer or variable holds"},
@@ -45,9 +66,16 @@ constexpr std::array memory_kinds{
 };
 
 constexpr std::array performance_kinds{
+    KindRow{"bank-conflict", note,
+            "accesses of shared memory that banks serve one after another, with the padding or the "
+            "swizzle that removes it"},
+    KindRow{"uncoalesced", note, "accesses of global memory that move more sectors than they need"},
+    KindRow{"divergent-branch", note, "branches behind which lanes are idle"},
+    KindRow{"scalar-fragment", note, "loads of shared memory that one `ldmatrix` replaces"},
+    KindRow{"local-in-loop", note, "local memory that is accessed again and again"},
     KindRow{"unused-shared", note, "bytes of shared memory that no thread accesses", true},
 };
-constexpr std::array<Make, 1> performance_makes{unused_shared};
+constexpr std::array<Make, 2> performance_makes{slow_accesses, unused_shared};
 
 constexpr std::array trap_kinds{
     KindRow{"trap", error, "the trap instruction, and failed assertions"},
@@ -113,7 +141,7 @@ Chosen choose(std::string_view names) {
 
 Checking::Checking(std::span<const CheckRow* const> chosen, const isa::Program& program,
                    warp::Launch& launch)
-    : objects_(program, launch) {
+    : program_(program), objects_(program, launch) {
     for (const CheckRow* row : chosen)
         for (const Make make : row->make)
             if (std::unique_ptr<Check> check = make(program, launch)) {
@@ -141,10 +169,10 @@ std::vector<Found> Checking::found(const warp::Result& result) const {
 }
 
 std::optional<Found> Checking::found(const warp::Trap& trap) const {
-    const auto row = std::ranges::find(trap_rows(), trap.kind, &TrapRow::trap);
-    const CheckRow* const check = check_named(row->check);
+    const TrapRow& row = trap_row(trap, program_);
+    const CheckRow* const check = check_named(row.check);
     if (check == nullptr) return std::nullopt;
-    return placed(check, finding_of(trap, row->kind));
+    return placed(check, finding_of(trap, row.kind));
 }
 
 }  // namespace lockwarp::check

@@ -78,20 +78,36 @@ class Checking {
         const CheckRow* row;
         std::unique_ptr<Check> check;
     };
+    const isa::Program& program_;
     Objects objects_;
     std::vector<Listener> listeners_;
 };
 
-// traps.cpp: the check and the kind of a trap.
+// traps.cpp: the check and the kind of a trap; of one trap several rows may tell apart what
+// trapped.
 struct TrapRow {
     warp::TrapKind trap;
     std::string_view check, kind;
+    bool (*is)(const isa::Operation& o) = nullptr;  // nullptr: any operation
 };
 std::span<const TrapRow> trap_rows();
+const TrapRow& trap_row(const warp::Trap& trap, const isa::Program& program);
 Finding finding_of(const warp::Trap& trap, std::string_view kind);
 
 // in_flight.cpp: shared memory that a cp.async may still be writing.
 std::unique_ptr<Check> copies_in_flight(const isa::Program& program, const warp::Launch& launch);
+
+// barriers.cpp: barriers of the CTA that a part of it meets, or at which counts differ.
+std::unique_ptr<Check> barrier_misuse(const isa::Program& program, const warp::Launch& launch);
+
+// lane_exchange.cpp: membermasks, and what shfl takes from lanes that do not take part.
+std::unique_ptr<Check> lane_exchange(const isa::Program& program, const warp::Launch& launch);
+
+// phases.cpp: mbarriers.
+std::unique_ptr<Check> mbarrier_misuse(const isa::Program& program, const warp::Launch& launch);
+
+// emu/timing/performance.cpp: bank conflicts and the like.
+std::unique_ptr<Check> slow_accesses(const isa::Program& program, const warp::Launch& launch);
 
 // unused_shared.cpp: bytes of shared memory that no thread ever accessed.
 std::unique_ptr<Check> unused_shared(const isa::Program& program, const warp::Launch& launch);

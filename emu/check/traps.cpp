@@ -11,6 +11,12 @@ namespace {
 
 using warp::TrapKind;
 
+bool is_of_mbarrier(const isa::Operation& o) {
+    return isa::row(o.op).memory == isa::Memory::barrier;
+}
+bool is_of_cta(const isa::Operation& o) { return isa::row(o.op).sync == isa::Sync::cta; }
+
+// The first that fits.
 constexpr std::array rows{
     TrapRow{TrapKind::out_of_bounds, "memory", "out-of-bounds"},
     TrapRow{TrapKind::misaligned, "memory", "misaligned"},
@@ -18,7 +24,9 @@ constexpr std::array rows{
     TrapRow{TrapKind::read_only, "memory", "read-only"},
     TrapRow{TrapKind::stack, "memory", "stack"},
     TrapRow{TrapKind::diverged, "sync", "diverged"},
-    TrapRow{TrapKind::bad_mask, "sync", "bad-operand"},
+    TrapRow{TrapKind::bad_mask, "sync", "bad-arrival", is_of_mbarrier},
+    TrapRow{TrapKind::bad_mask, "sync", "bad-barrier", is_of_cta},
+    TrapRow{TrapKind::bad_mask, "sync", "bad-mask"},
     TrapRow{TrapKind::deadlock, "sync", "deadlock"},
     TrapRow{TrapKind::step_limit, "trap", "step-limit"},
     TrapRow{TrapKind::trap, "trap", "trap"},
@@ -26,19 +34,32 @@ constexpr std::array rows{
     TrapRow{TrapKind::stopped, "", ""},
 };
 
+// Each trap has one row of any operation, the last of its rows.
 constexpr bool complete() {
-    for (size_t i = 0; i < rows.size(); ++i)
-        if (static_cast<size_t>(rows[i].trap) >= rows.size()) return false;
-    for (size_t kind = 0; kind < rows.size(); ++kind)
-        if (std::ranges::count(rows, static_cast<TrapKind>(kind), &TrapRow::trap) != 1)
-            return false;
-    return static_cast<size_t>(TrapKind::stopped) + 1 == rows.size();
+    constexpr auto kinds = static_cast<size_t>(TrapKind::stopped) + 1;
+    for (size_t kind = 0; kind < kinds; ++kind) {
+        size_t last = rows.size(), any = 0;
+        for (size_t i = 0; i < rows.size(); ++i) {
+            if (rows[i].trap != static_cast<TrapKind>(kind)) continue;
+            last = i;
+            any += rows[i].is == nullptr ? 1 : 0;
+        }
+        if (any != 1 || rows[last].is != nullptr) return false;
+    }
+    return true;
 }
 static_assert(complete());
 
 }  // namespace
 
 std::span<const TrapRow> trap_rows() { return rows; }
+
+const TrapRow& trap_row(const warp::Trap& trap, const isa::Program& program) {
+    const isa::Operation& o = program.operations[trap.operation];
+    return *std::ranges::find_if(rows, [&](const TrapRow& row) {
+        return row.trap == trap.kind && (row.is == nullptr || row.is(o));
+    });
+}
 
 Finding finding_of(const warp::Trap& trap, std::string_view kind) {
     Finding out;

@@ -30,7 +30,7 @@ Json json_of(const Ended& e) { return Json::parse(e.out); }
 
 TEST(Check, TheFirstLineIsTheAnswerAndTheStatusSaysIt) {
     const Folder folder;
-    const Ended wrong = check(folder, {early});
+    const Ended wrong = check(folder, {early, "--check", "sync"});
     EXPECT_EQ(wrong.status, 1) << wrong.err;
     EXPECT_TRUE(wrong.out.starts_with(early + ": 1 error\n")) << wrong.out;
     const Ended none = check(folder, {right, "--check", "sync,memory"});
@@ -90,7 +90,7 @@ TEST(Check, EveryTrapHasItsKind) {
 
 TEST(Check, JsonHasBothSides) {
     const Folder folder;
-    const Json j = json_of(check(folder, {early, "--format", "json"}));
+    const Json j = json_of(check(folder, {early, "--format", "json", "--check", "sync"}));
     EXPECT_EQ(j["schema"], "lockwarp-check/1");
     ASSERT_EQ(j["findings"].size(), 1u);
     const Json& f = j["findings"][0];
@@ -171,14 +171,14 @@ TEST(Check, WhatIsSuppressedIsNoError) {
          {"sync", "sync/copy-not-awaited", "sync in_flight.ptx  # meant", "sync in_flight.ptx:25",
           "# before\nsync questions/in_flight.ptx:20\n"}) {
         folder.write("known.txt", text);
-        const Ended e = check(folder, {early, "--suppress", "known.txt"});
+        const Ended e = check(folder, {early, "--suppress", "known.txt", "--check", "sync"});
         EXPECT_EQ(e.status, 0) << text << e.out << e.err;
         EXPECT_EQ(e.out, early + ": nothing was found, 1 suppressed\n") << text;
     }
     for (const char* text :
          {"memory", "sync/copy-no-barrier", "sync flight.ptx:25", "sync in_flight.ptx:24"}) {
         folder.write("known.txt", text);
-        const Ended e = check(folder, {early, "--suppress", "known.txt"});
+        const Ended e = check(folder, {early, "--suppress", "known.txt", "--check", "sync"});
         EXPECT_EQ(e.status, 1) << text << e.out << e.err;
         EXPECT_NE(e.out.find("known.txt:1: nothing was suppressed by \"" + std::string(text)),
                   std::string::npos)
@@ -186,7 +186,7 @@ TEST(Check, WhatIsSuppressedIsNoError) {
     }
     for (const char* text : {"rubbish", "sync/rubbish", "sync a.ptx:x", "sync a.ptx:1 more"}) {
         folder.write("known.txt", text);
-        const Ended e = check(folder, {early, "--suppress", "known.txt"});
+        const Ended e = check(folder, {early, "--suppress", "known.txt", "--check", "sync"});
         EXPECT_EQ(e.status, 2) << text << e.out;
         EXPECT_NE(e.err.find("known.txt:1"), std::string::npos) << e.err;
     }
@@ -198,6 +198,18 @@ TEST(Check, ATimeLimitEndsIt) {
         check(folder, {LOCKWARP_SOURCE_DIR "/tests/faults/endless.json", "--time-limit", "0.3"});
     EXPECT_EQ(e.status, 130) << e.out << e.err;
     EXPECT_NE(e.out.find("the time limit was reached"), std::string::npos) << e.out;
+}
+
+// Every launch file of the project's kernels.
+TEST(Check, FindsNoErrorInTheKernelsOfTheProject) {
+    const Folder folder;
+    const Json j =
+        json_of(check(folder, {LOCKWARP_SOURCE_DIR "/gpu/kernels/*.json", "--format", "json"}));
+    ASSERT_GE(j["files"].size(), 120u);
+    for (const Json& file : j["files"]) {
+        EXPECT_EQ(file["errors"], 0) << file["name"];
+        EXPECT_FALSE(file.contains("refused")) << file.dump();
+    }
 }
 
 // docs/checks.md has a row for each kind, as the table of checks says it.

@@ -213,8 +213,10 @@ TEST(InFlight, WhatIsEarlyAndWhatIsNot) {
           Case{copies + zero + bar + copies + bar, "has not waited"},
           Case{copies + zero + bar + copies + zero, "has met no barrier"},
           Case{copies + zero + bar + bar + copies + zero + bar, nullptr},
-          // Overwritten by a store: no longer what was copied.
-          Case{copies + "\tst.shared.v4.u32 [%r4], {%r1, %r1, %r1, %r1};\n" + bar, nullptr}}) {
+          // Overwritten by a store: no longer what was copied, where it was waited for.
+          Case{copies + all + "\tst.shared.v4.u32 [%r4], {%r1, %r1, %r1, %r1};\n" + bar, nullptr},
+          Case{copies + "\tst.shared.v4.u32 [%r4], {%r1, %r1, %r1, %r1};\n" + bar,
+               "which of the two comes last is chance"}}) {
         const Ended e = checked(c.before_read);
         EXPECT_EQ(e.status, c.word == nullptr ? 0 : 1) << c.before_read << e.out << e.err;
         if (c.word != nullptr) {

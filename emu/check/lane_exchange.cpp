@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Membermasks that name lanes that are not there, and values that shfl takes from lanes that do not
+// take part. PTX manual, "shfl.sync": such a value is undefined. It is an error where it matters:
+// where it reaches memory, an address, a branch, a matrix product or other lanes' results.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "emu/check/check.hpp"
+
+namespace lockwarp::check {
+
+namespace {
+
+bool is_exchange(const isa::Operation& o) {
+    return isa::row(o.op).step == isa::StepKind::collective;
+}
+
+class OfCta : public warp::CtaObserver {
+  public:
+    OfCta(const isa::Program& program, uint64_t threads) : program_(program), threads_(threads) {}
+    void retired(const warp::Retired& e) override;
+
+    Collection found;
+
+  private:
+    // Lanes of a register whose value nobody gave, and the shfl that asked for it.
+    struct Undefined {
+        uint32_t lanes = 0;
+        Site from;
+    };
+    using OfWarp = std::unordered_map<uint32_t, Undefined>;  // by index into Program::registers
+
+    OfWarp& of_warp(uint32_t warp) {
+        if (warps_.size() <= warp) warps_.resize(warp + size_t{1});
+        return warps_[warp];
+    }
+    uint32_t used(uint32_t n, const isa::Operation& o) const {
+        return program_.uses[o.first_use + n];
+    }
+    void look_at_mask(const warp::Retired& e, const isa::Operation& o);
+    void shuffle(const warp::Retired& e, const isa::Operation& o);
+    void follow(const warp::Retired& e, const isa::Operation& o);
+    void set(OfWarp& w, const isa::Operation& o, uint32_t executed, uint32_t lanes,
+             const Site& from);
+    void report(const warp::Retired& e, const Undefined& u, uint32_t lanes);
+
+    const isa::Program& program_;
+    uint64_t threads_;
+    std::vector<OfWarp> warps_;
+};
+
+void OfCta::look_at_mask(const warp::Retired& e, const isa::Operation& o) {
+    if (e.executed == 0) return;
+    uint32_t members = 0;
+    const auto lane = static_cast<size_t>(__builtin_ctz(e.executed));
+    std::memcpy(&members, e.registers + o.r[o.operands - 1u] + 4 * lane, sizeof members);
+    const uint32_t missing = members & ~e.executed;
+    if (missing == 0 || found.again("mask-absent", e.operation, std::nullopt)) return;
+    const uint64_t first = uint64_t{e.warp} * 32;
+    const uint64_t there = threads_ > first ? std::min<uint64_t>(threads_ - first, 32) : 0;
+    const auto exist = static_cast<uint32_t>((uint64_t{1} << there) - 1);
+    Finding f;
+    f.kind = "mask-absent";
+    f.severity = Severity::note;
+    f.here = {e.operation, e.cta, e.warp, e.executed, e.step};
+    f.message = "its membermask names " + std::to_string(__builtin_popcount(missing)) +
+                ((missing & exist) == 0 ? " lanes that the block does not have"
+                                        : " lanes that have exited");
+    f.hint = "name the lanes that take part";
+    found.add(std::move(f));
+}
+
+void OfCta::set(OfWarp& w, const isa::Operation& o, uint32_t executed, uint32_t lanes,
+                const Site& from) {
+    for (uint32_t n = 0; n < o.written; ++n) {
+        const uint32_t reg = used(n, o);
+        const auto at = w.find(reg);
+        if (at == w.end()) {
+            if (lanes != 0) w.emplace(reg, Undefined{lanes, from});
+            continue;
+        }
+        at->second.lanes = (at->second.lanes & ~executed) | lanes;
+        if (lanes != 0) at->second.from = from;
+        if (at->second.lanes == 0) w.erase(at);
+    }
+}
+
+// Lanes that a shfl of this form read from, where that is plain: their undefined values move.
+void OfCta::shuffle(const warp::Retired& e, const isa::Operation& o) {
+    OfWarp& w = of_warp(e.warp);
+    uint32_t lanes = e.undefined & e.executed;
+    Site from{e.operation, e.cta, e.warp, lanes, e.step};
+    if (!w.empty() && o.read != 0) {
+        // The data is the first register that it reads but for the guard.
+        for (uint32_t n = 0; n < o.read; ++n) {
+            const uint32_t reg = used(o.written + n, o);
+            if (program_.registers[reg].ref != o.r[2]) continue;
+            const auto at = w.find(reg);
+            if (at == w.end()) continue;
+            std::array<uint32_t, 32> amount{};
+            std::memcpy(amount.data(), e.registers + o.r[3], sizeof amount);
+            uint32_t moved = 0;
+            for (uint32_t rest = e.executed; rest != 0; rest &= rest - 1) {
+                const auto l = static_cast<uint32_t>(__builtin_ctz(rest));
+                const uint32_t n31 = amount[l] & 31;
+                uint32_t source = n31;
+                if (o.mod.shuffle == isa::Shuffle::up) source = l >= n31 ? l - n31 : l;
+                if (o.mod.shuffle == isa::Shuffle::down) source = l + n31 < 32 ? l + n31 : l;
+                if (o.mod.shuffle == isa::Shuffle::bfly) source = l ^ n31;
+                moved |= (at->second.lanes >> source & 1) << l;
+            }
+            if (lanes == 0) from = at->second.from;
+            lanes |= moved;
+        }
+    }
+    set(w, o, e.executed, lanes, from);
+}
+
+void OfCta::report(const warp::Retired& e, const Undefined& u, uint32_t lanes) {
+    if (found.again("shfl-source", u.from.operation, e.operation)) return;
+    Finding f;
+    f.kind = "shfl-source";
+    f.here = u.from;
+    f.other = Site{e.operation, e.cta, e.warp, lanes, e.step};
+    f.message = "takes values from lanes that do not take part, and line " +
+                std::to_string(program_.operations[e.operation].place.line) + " uses them";
+    f.hint = "the lane that is read executes the same shfl, named in its membermask";
+    found.add(std::move(f));
+}
+
+bool matters(const isa::Operation& o) {
+    const isa::OpRow& row = isa::row(o.op);
+    return row.memory != isa::Memory::none || row.matrix != isa::Matrix::none ||
+           row.flow == isa::Flow::branch || row.flow == isa::Flow::index ||
+           row.flow == isa::Flow::call || row.step == isa::StepKind::collective;
+}
+
+void OfCta::follow(const warp::Retired& e, const isa::Operation& o) {
+    OfWarp& w = warps_[e.warp];
+    // A branch that is not taken has looked at its guard too.
+    const uint32_t lanes_of_it = o.guarded ? e.active : e.executed;
+    uint32_t lanes = 0;
+    const Undefined* first = nullptr;
+    for (uint32_t n = 0; n < o.read; ++n) {
+        const auto at = w.find(used(o.written + n, o));
+        if (at == w.end() || (at->second.lanes & lanes_of_it) == 0) continue;
+        if (first == nullptr) first = &at->second;
+        lanes |= at->second.lanes & lanes_of_it;
+    }
+    if (first == nullptr) return set(w, o, e.executed, 0, {});
+    const Undefined cause = *first;
+    if (matters(o)) {
+        report(e, cause, lanes);
+        lanes = 0;  // it is said
+    }
+    set(w, o, e.executed, lanes & e.executed, cause.from);
+}
+
+void OfCta::retired(const warp::Retired& e) {
+    const isa::Operation& o = program_.operations[e.operation];
+    const bool exchanges = is_exchange(o);
+    if (exchanges && e.executed != ~0u) look_at_mask(e, o);
+    if (exchanges && o.op == isa::Op::shfl) return shuffle(e, o);
+    if (e.warp < warps_.size() && !warps_[e.warp].empty()) follow(e, o);
+}
+
+class LaneExchange : public Check {
+  public:
+    LaneExchange(const isa::Program& program, const warp::Launch& launch)
+        : program_(program), threads_(launch.block.count()) {}
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        return std::make_unique<OfCta>(program_, threads_);
+    }
+    void take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> listener) override {
+        found_.take(static_cast<const OfCta&>(*listener).found);
+    }
+    std::vector<Finding> findings() const override { return found_.list(); }
+
+  private:
+    const isa::Program& program_;
+    uint64_t threads_;
+    Collection found_;
+};
+
+}  // namespace
+
+std::unique_ptr<Check> lane_exchange(const isa::Program& program, const warp::Launch& launch) {
+    if (std::ranges::none_of(program.operations, is_exchange)) return nullptr;
+    return std::make_unique<LaneExchange>(program, launch);
+}
+
+}  // namespace lockwarp::check

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/faults/*/*.ptx: kernels with one mistake each, `wrong`, and what they should be, `right`.
+// A comment at the end of a line of `wrong` names what is found there: "//! CHECK/KIND" an error,
+// "//~ CHECK/KIND" a note. "// launch: grid 2 block 64" says how they run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "emu/check/check.hpp"
+#include "emu/lockwarp.hpp"
+
+namespace lockwarp::check {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& path) {
+    std::ifstream in(path);
+    std::ostringstream out;
+    out << in.rdbuf();
+    return out.str();
+}
+
+struct Said {
+    uint32_t line = 0;
+    std::string what;  // CHECK/KIND
+    Severity severity = Severity::error;
+    uint32_t other = 0;  // the line of the other side
+    auto operator<=>(const Said&) const = default;
+};
+
+// A race is between two lines; which of them came first depends on the order of the run.
+bool is_same(const Said& expected, const Said& found) {
+    const auto check = [](const Said& s) { return s.what.substr(0, s.what.find('/')); };
+    if (expected.severity != found.severity) return false;
+    if (expected.line == found.line && expected.what == found.what) return true;
+    return check(expected).starts_with("race-") && check(expected) == check(found) &&
+           (expected.line == found.line || expected.line == found.other);
+}
+
+std::ostream& operator<<(std::ostream& out, const Said& s) {
+    return out << "line " << s.line << ": " << (s.severity == Severity::error ? "error " : "note ")
+               << s.what;
+}
+
+// What the comments of a file expect.
+std::set<Said> expected_of(const std::string& text) {
+    std::set<Said> out;
+    std::istringstream lines(text);
+    std::string line;
+    for (uint32_t number = 1; std::getline(lines, line); ++number)
+        for (const auto& [mark, severity] :
+             {std::pair{"//! ", Severity::error}, std::pair{"//~ ", Severity::note}})
+            if (const size_t at = line.find(mark); at != std::string::npos)
+                out.insert({number, line.substr(at + 4), severity, 0});
+    return out;
+}
+
+uint32_t number_behind(const std::string& text, const std::string& word, uint32_t otherwise = 1) {
+    const size_t line = text.find("// launch:");
+    const size_t at = text.find(word + " ", line);
+    if (at == std::string::npos || at > text.find('\n', line)) return otherwise;
+    return static_cast<uint32_t>(std::stoul(text.substr(at + word.size())));
+}
+
+std::vector<std::string> names() {
+    std::vector<std::string> out;
+    const fs::path root = std::string(LOCKWARP_SOURCE_DIR) + "/tests/faults";
+    for (const auto& e : fs::recursive_directory_iterator(root))
+        if (e.path().extension() == ".ptx" && e.path().parent_path() != root)
+            out.push_back(fs::relative(e.path(), root).replace_extension().string());
+    std::ranges::sort(out);
+    return out;
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& of) {
+    std::string name = of.param;
+    std::ranges::replace(name, '/', '_');
+    return name;
+}
+
+class Faults : public testing::TestWithParam<std::string> {
+  protected:
+    static std::string path() {
+        return std::string(LOCKWARP_SOURCE_DIR) + "/tests/faults/" + GetParam() + ".ptx";
+    }
+
+    // What all checks find in an entry of the file.
+    static std::set<Said> found_in(const std::string& entry, unsigned threads) {
+        const std::string text = text_of(path());
+        const auto parsed = ptx::parse(text);
+        EXPECT_TRUE(parsed.diagnostics.empty());
+        const auto resolved = isa::resolve(parsed.module, isa::Arch::sm_90, entry);
+        for (const auto& d : resolved.diagnostics) ADD_FAILURE() << d.place.line << d.message;
+        const isa::Program& program = resolved.program;
+        // The words of `in` differ, also modulo 16.
+        std::vector<uint8_t> out(1 << 16), in(1 << 16);
+        for (size_t i = 0; i < in.size(); i += 4) in[i] = static_cast<uint8_t>(1 + 7 * i / 4);
+        warp::Launch launch;
+        launch.dynamic_shared = number_behind(text, "shared", 0);
+        launch.grid.x = number_behind(text, "grid");
+        launch.block.x = number_behind(text, "block");
+        launch.threads = threads;
+        launch.max_steps = 100000;
+        launch.buffers = {{"out", 0x10000, out}, {"in", 0x40000, in}};
+        launch.parameters.resize(program.parameter_bytes);
+        for (size_t i = 0; i < 2; ++i)
+            std::memcpy(launch.parameters.data() + 8 * i, &launch.buffers[i].address, 8);
+        const Chosen chosen = choose("all");
+        const Checking checking(chosen.rows, program, launch);
+        const warp::Result result = exec::launch(program, launch);
+        EXPECT_FALSE(result.refusal) << result.refusal->what;
+        std::vector<Found> found = checking.found(result);
+        if (result.trap)
+            if (const std::optional<Found> trap = checking.found(*result.trap))
+                found.push_back(*trap);
+        std::set<Said> said;
+        for (const Found& f : found) {
+            if (!f.finding.here.operation) continue;
+            const uint32_t line = program.operations[*f.finding.here.operation].place.line;
+            const auto& other = f.finding.other;
+            said.insert(
+                {line, std::string(f.check->name) + "/" + std::string(f.finding.kind),
+                 f.finding.severity,
+                 other && other->operation ? program.operations[*other->operation].place.line : 0});
+        }
+        return said;
+    }
+};
+
+// Errors that are found beside the one meant: the same mistake seen by another check.
+bool is_of_another_check(const Said& s) { return s.what.starts_with("sync/copy-"); }
+
+TEST_P(Faults, AreFoundWhereTheyAre) {
+    const std::set<Said> expected = expected_of(text_of(path()));
+    ASSERT_FALSE(expected.empty());
+    for (const unsigned threads : {1u, 4u}) {
+        const std::set<Said> found = found_in("wrong", threads);
+        const auto in = [](const std::set<Said>& all, auto is) {
+            return std::ranges::any_of(all, is);
+        };
+        for (const Said& s : expected)
+            EXPECT_TRUE(in(found, [&](const Said& f) { return is_same(s, f); }))
+                << "not found: " << s;
+        for (const Said& f : found)
+            EXPECT_TRUE(in(expected, [&](const Said& s) { return is_same(s, f); }) ||
+                        f.severity == Severity::note || is_of_another_check(f))
+                << f;
+    }
+}
+
+TEST_P(Faults, AreNotInTheRightOnes) {
+    const std::set<Said> expected = expected_of(text_of(path()));
+    for (const Said& s : found_in("right", 2)) {
+        EXPECT_EQ(s.severity, Severity::note) << s;
+        EXPECT_FALSE(std::ranges::any_of(expected, [&](const Said& e) { return e.what == s.what; }))
+            << s;
+    }
+}
+
+// Each kind of each check has a kernel with that mistake, but for those that are named here.
+TEST(FaultKinds, HaveAKernelEach) {
+    std::set<std::string> shown;
+    for (const std::string& name : names())
+        for (const Said& s : expected_of(
+                 text_of(std::string(LOCKWARP_SOURCE_DIR) + "/tests/faults/" + name + ".ptx")))
+            shown.insert(s.what);
+    const std::set<std::string> elsewhere{
+        "memory/stack",               // tests/exec: calls too deep
+        "trap/breakpoint",            // tests/faults/breakpoint.ptx
+        "performance/unused-shared",  // tests/tools/questions_test.cpp; it has no line
+    };
+    for (const CheckRow& row : checks())
+        for (const KindRow& kind : row.kinds) {
+            const std::string what = std::string(row.name) + "/" + std::string(kind.kind);
+            if (row.name == "race-global") continue;  // tests/tools/races_test.cpp
+            EXPECT_NE(shown.contains(what), elsewhere.contains(what)) << what;
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Faults, testing::ValuesIn(names()), test_name);
+
+}  // namespace
+}  // namespace lockwarp::check
