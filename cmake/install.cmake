@@ -67,6 +67,8 @@ install(FILES ${PROJECT_BINARY_DIR}/lockwarpConfig.cmake ${PROJECT_BINARY_DIR}/l
 
 if(LOCKWARP_TOOLS)
   install(TARGETS lockwarp RUNTIME COMPONENT lockwarp_runtime)
+  install(TARGETS lockwarp_cuda LIBRARY COMPONENT lockwarp_runtime
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/lockwarp)
   install(FILES launch/launch.schema.json COMPONENT lockwarp_runtime
           DESTINATION ${CMAKE_INSTALL_DATADIR}/lockwarp)
   if(BUILD_SHARED_LIBS)

@@ -7,9 +7,15 @@ add_library(lockwarp_tools STATIC ${TOOL_SOURCES})
 target_compile_options(lockwarp_tools PRIVATE $<$<CONFIG:Release>:-O1>)
 lockwarp_target(lockwarp_tools)
 target_link_libraries(lockwarp_tools PUBLIC lockwarp_report)
+# Where `lockwarp exec` finds libcuda.so.1 when both are installed.
+include(GNUInstallDirs)
+file(RELATIVE_PATH cuda_folder /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR}/lockwarp)
+set_source_files_properties(tools/commands/exec_command.cpp PROPERTIES
+  COMPILE_DEFINITIONS LOCKWARP_CUDA_FOLDER="${cuda_folder}")
 add_executable(lockwarp tools/main.cpp)
 lockwarp_target(lockwarp)
 target_link_libraries(lockwarp PRIVATE lockwarp_tools)
+add_dependencies(lockwarp lockwarp_cuda)  # `lockwarp exec` needs it
 
 if(LOCKWARP_INSTALL)
   find_program(GZIP gzip REQUIRED)

@@ -56,7 +56,11 @@ std::optional<Entry> entry_at(std::span<const char> bytes, uint64_t& offset) {
     return e;
 }
 
+// A frame that says another size than the fat binary does is not unpacked.
 std::string zstd_frame(std::span<const char> in, uint64_t size) {
+    const unsigned long long said = ZSTD_getFrameContentSize(in.data(), in.size());
+    if (said == ZSTD_CONTENTSIZE_ERROR || (said != ZSTD_CONTENTSIZE_UNKNOWN && said != size))
+        return {};
     std::string out(size, '\0');
     const size_t made = ZSTD_decompress(out.data(), out.size(), in.data(), in.size());
     return ZSTD_isError(made) == 0 && made == size ? out : std::string();

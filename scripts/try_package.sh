@@ -73,6 +73,9 @@ same_run "$prefix/bin/lockwarp"
 grep -rl -F "$source" "$prefix" --include='*.cmake' --include='*.pc' --include='*.hpp' &&
     fail "an installed file names this folder"
 
+gcc tests/cuda/driver_program.c -o "$place/driver_program" -ldl
+[ "$("$prefix/bin/lockwarp" exec -- "$place/driver_program")" = "x[3] = 42" ] || fail "exec, installed"
+
 say "installed: find_package, lockwarp::emu with Highway and oneTBB alone"
 configure "$place/consumer" "$place/emu" -DHOW=installed -DWITH=emu "${without[@]}" \
     "-DCMAKE_PREFIX_PATH=$prefix"
@@ -146,6 +149,8 @@ say "$(basename "$shared"): $(stat -c %s "$shared") bytes, depends on $(dpkg-deb
 say "$(basename "$library"): $(stat -c %s "$library") bytes, depends on $(dpkg-deb -f "$library" Depends)"
 dpkg -x "$program" "$place/unpacked"
 same_run "$place/unpacked/usr/bin/lockwarp"
+[ "$("$place/unpacked/usr/bin/lockwarp" exec -- "$place/driver_program")" = "x[3] = 42" ] ||
+    fail "exec of the package"
 # Every library the program loads is of a package it depends on, or of one of theirs.
 readelf -d "$place/unpacked/usr/bin/lockwarp" | grep -E 'RPATH|RUNPATH' && fail "the program has a run path"
 for file in bin/lockwarp share/man/man1/lockwarp.1.gz share/bash-completion/completions/lockwarp \

@@ -3,7 +3,8 @@
 # those of glibc, found by relative path. It runs where there is glibc 2.36 or later and nothing else.
 find_program(PATCHELF patchelf REQUIRED)
 add_custom_target(portable ALL
-  COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:lockwarp> -DPATCHELF=${PATCHELF}
+  COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:lockwarp>
+          -DCUDA=$<TARGET_FILE:lockwarp_cuda> -DPATCHELF=${PATCHELF}
           -DFOLDER=${CMAKE_BINARY_DIR}/portable -P ${CMAKE_SOURCE_DIR}/tools/portable_copy.cmake
-  DEPENDS lockwarp
+  DEPENDS lockwarp lockwarp_cuda
   VERBATIM)

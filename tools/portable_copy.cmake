@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Copies PROGRAM into FOLDER with the libraries it needs in FOLDER/lib.
+# Copies PROGRAM into FOLDER with the libraries it needs in FOLDER/lib, and CUDA, the stand-in
+# driver, into FOLDER/lib/lockwarp.
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER}/lib)
 file(COPY ${PROGRAM} DESTINATION ${FOLDER})
-file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${PROGRAM} RESOLVED_DEPENDENCIES_VAR needed
+file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${PROGRAM} LIBRARIES ${CUDA} RESOLVED_DEPENDENCIES_VAR needed
      UNRESOLVED_DEPENDENCIES_VAR missing
      POST_EXCLUDE_REGEXES "/(ld-linux-x86-64|libc|libm|libdl|librt|libpthread|libresolv)\\.so")
 if(missing)
@@ -15,6 +16,11 @@ foreach(library ${needed})
   execute_process(COMMAND ${PATCHELF} --set-rpath "$ORIGIN" ${FOLDER}/lib/${name}
                   COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
+file(MAKE_DIRECTORY ${FOLDER}/lib/lockwarp)
+file(COPY_FILE ${CUDA} ${FOLDER}/lib/lockwarp/libcuda.so.1)
+file(CREATE_LINK libcuda.so.1 ${FOLDER}/lib/lockwarp/libcuda.so SYMBOLIC)
+execute_process(COMMAND ${PATCHELF} --set-rpath "$ORIGIN/.." ${FOLDER}/lib/lockwarp/libcuda.so.1
+                COMMAND_ERROR_IS_FATAL ANY)
 get_filename_component(name ${PROGRAM} NAME)
 execute_process(COMMAND ${PATCHELF} --set-rpath "$ORIGIN/lib" ${FOLDER}/${name}
                 COMMAND_ERROR_IS_FATAL ANY)

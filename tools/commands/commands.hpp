@@ -16,9 +16,9 @@ namespace lockwarp::tools {
 // and sets `status`, the program's exit status.
 using AddCommand = void(CLI::App& app, int& status);
 
-AddCommand add_run, add_check, add_why, add_init, add_time, add_validate, add_fuzz, add_record,
-    add_replay, add_special, add_calibrate, add_measure, add_fidelity, add_list, add_arch,
-    add_report;
+AddCommand add_run, add_exec, add_check, add_why, add_init, add_time, add_validate, add_fuzz,
+    add_record, add_replay, add_special, add_calibrate, add_measure, add_fidelity, add_list,
+    add_arch, add_report;
 AddCommand add_info, add_where, add_what, add_table, add_layout, add_compat, add_explorer,
     add_explain, add_equiv, add_banks, add_ldmatrix, add_stmatrix, add_movmatrix, add_swizzle,
     add_descriptor, add_completion;
@@ -77,6 +77,11 @@ inline constexpr std::array commands{
             "  lockwarp why kernel.json --product \"D=A*B':16x8x16:f16:f32\" --svg errors.svg\n",
             "Exit status: 0 all is as expected; 1 it is not; 2 wrong usage or input; 130 "
             "interrupted."},
+    Command{add_exec,
+            {},
+            "  lockwarp exec -- ./program                     a program of the driver API\n"
+            "  lockwarp exec --arch sm_90 -- python3 script.py\n",
+            "Exit status: the program's own; 2 wrong usage, or a program that cannot be run."},
     Command{add_init,
             {},
             "  lockwarp init kernel.ptx > kernel.json         a launch file to fill in\n"

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of functions without their code: for tests and documents.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace lockwarp::cuda {
+
+struct ListedFunction {
+    std::string_view symbol, name;
+    int since;
+    std::string_view per_thread;  // "ptds", "ptsz"; empty: none
+    bool done;
+};
+
+constexpr std::string_view or_empty(std::string_view per_thread) {
+    return per_thread == "none" ? "" : per_thread;
+}
+
+inline constexpr std::array listed_functions{
+#define DONE(symbol, name, since, per_thread) \
+    ListedFunction{#symbol, #name, since, or_empty(#per_thread), true},
+#define LACKING(symbol, name, since, per_thread) \
+    ListedFunction{#symbol, #name, since, or_empty(#per_thread), false},
+#include "cuda/functions.inc"
+#undef DONE
+#undef LACKING
+};
+
+}  // namespace lockwarp::cuda

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program of the driver API, in C: it finds libcuda.so.1 as any program does, launches a kernel,
+ * and prints what it wrote. With the argument "empty" it measures launches of an empty kernel. */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+typedef int (*Init)(unsigned);
+typedef int (*CtxCreate)(void**, unsigned, int);
+typedef int (*ModuleLoadData)(void**, const void*);
+typedef int (*GetFunction)(void**, void*, const char*);
+typedef int (*MemAlloc)(uint64_t*, size_t);
+typedef int (*CopyIn)(uint64_t, const void*, size_t);
+typedef int (*CopyOut)(void*, uint64_t, size_t);
+typedef int (*Synchronize)(void);
+typedef int (*Launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                      void*, void**, void**);
+typedef int (*GetProcAddress)(const char*, void**, int, uint64_t, int*);
+
+static const char ptx[] =
+    ".version 7.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry twice(.param .u64 x)\n{\n"
+    " .reg .b32 %r<2>; .reg .b64 %p<3>;\n"
+    " ld.param.u64 %p0, [x];\n mov.u32 %r0, %tid.x;\n mul.wide.u32 %p1, %r0, 4;\n"
+    " add.u64 %p2, %p0, %p1;\n ld.global.u32 %r1, [%p2];\n add.u32 %r1, %r1, %r1;\n"
+    " st.global.u32 [%p2], %r1;\n ret;\n}\n"
+    ".visible .entry empty()\n{\n ret;\n}\n";
+
+static GetProcAddress get_proc_address;
+
+/* NULL where there is none. */
+static void* function(const char* name) {
+    void* out = NULL;
+    int status = 0;
+    if (get_proc_address(name, &out, 11000, 0, &status) != 0 || out == NULL)
+        fprintf(stderr, "no %s\n", name);
+    return out;
+}
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int fail(const char* what, int result) {
+    fprintf(stderr, "%s: %d\n", what, result);
+    return 1;
+}
+
+static int measure(Launch launch, void* kernel, Synchronize synchronize) {
+    enum { launches = 20000 };
+    double begin;
+    int i;
+    if (launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) != 0) return 1;
+    begin = seconds();
+    for (i = 0; i < launches; ++i)
+        if (launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) != 0) return 1;
+    if (synchronize() != 0) return 1;
+    printf("%.2f microseconds a launch\n", (seconds() - begin) / launches * 1e6);
+    return 0;
+}
+
+int main(int argc, char** argv) {
+    void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+    void *context = NULL, *module = NULL, *kernel = NULL;
+    uint64_t x = 0;
+    uint32_t numbers[4] = {1, 2, 3, 21};
+    void* parameters[1];
+    Launch launch;
+    int r;
+    if (library == NULL) return fail(dlerror(), 0);
+    *(void**)&get_proc_address = dlsym(library, "cuGetProcAddress_v2");
+    if (get_proc_address == NULL) return fail("cuGetProcAddress_v2", 0);
+    *(void**)&launch = function("cuLaunchKernel");
+    if ((r = ((Init)function("cuInit"))(0)) != 0) return fail("cuInit", r);
+    if ((r = ((CtxCreate)function("cuCtxCreate"))(&context, 0, 0)) != 0)
+        return fail("cuCtxCreate", r);
+    if ((r = ((ModuleLoadData)function("cuModuleLoadData"))(&module, ptx)) != 0)
+        return fail("cuModuleLoadData", r);
+    if (argc > 1 && strcmp(argv[1], "empty") == 0) {
+        r = ((GetFunction)function("cuModuleGetFunction"))(&kernel, module, "empty");
+        if (r != 0) return fail("cuModuleGetFunction", r);
+        return measure(launch, kernel, (Synchronize)function("cuCtxSynchronize"));
+    }
+    if ((r = ((GetFunction)function("cuModuleGetFunction"))(&kernel, module, "twice")) != 0)
+        return fail("cuModuleGetFunction", r);
+    if ((r = ((MemAlloc)function("cuMemAlloc"))(&x, sizeof numbers)) != 0)
+        return fail("cuMemAlloc", r);
+    if ((r = ((CopyIn)function("cuMemcpyHtoD"))(x, numbers, sizeof numbers)) != 0)
+        return fail("cuMemcpyHtoD", r);
+    parameters[0] = &x;
+    if ((r = launch(kernel, 1, 1, 1, 4, 1, 1, 0, NULL, parameters, NULL)) != 0)
+        return fail("cuLaunchKernel", r);
+    if ((r = ((CopyOut)function("cuMemcpyDtoH"))(numbers, x, sizeof numbers)) != 0)
+        return fail("cuMemcpyDtoH", r);
+    printf("x[3] = %u\n", numbers[3]);
+    return 0;
+}

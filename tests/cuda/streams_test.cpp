@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams, events, graphs, pools, copies, fills, libraries, printing.
+#include "driver.hpp"
+
+namespace lockwarp::test {
+namespace {
+
+using Numbers = std::vector<uint32_t>;
+using Work = Cuda;
+
+TEST_F(Work, OfStreamsIsDoneInOrderAndTimed) {
+    Handle stream = nullptr, begin = nullptr, end = nullptr;
+    ASSERT_EQ(entry<int(Handle*, unsigned)>("cuStreamCreate")(&stream, 1), success);
+    const auto create = entry<int(Handle*, unsigned)>("cuEventCreate");
+    const auto record = entry<int(Handle, Handle)>("cuEventRecord");
+    const auto elapsed = entry<int(float*, Handle, Handle)>("cuEventElapsedTime");
+    ASSERT_EQ(create(&begin, 0), success);
+    ASSERT_EQ(create(&end, 0), success);
+    float milliseconds = -1;
+    EXPECT_EQ(elapsed(&milliseconds, begin, end), invalid_handle);  // not recorded
+    const Handle f = function(load(scale_ptx), "scale");
+    const Address x = allocate(128);
+    const auto fill = entry<int(Address, unsigned, size_t, Handle)>("cuMemsetD32Async");
+    ASSERT_EQ(record(begin, stream), success);
+    ASSERT_EQ(fill(x, 4, 32, stream), success);
+    uint32_t a = 3;
+    Address x_argument = x;
+    void* parameters[] = {&x_argument, &a};
+    ASSERT_EQ(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr), success);
+    Numbers out(32);
+    ASSERT_EQ((entry<int(void*, Address, size_t, Handle)>("cuMemcpyDtoHAsync")(out.data(), x, 128,
+                                                                               stream)),
+              success);
+    ASSERT_EQ(record(end, stream), success);
+    ASSERT_EQ(entry<int(Handle)>("cuEventSynchronize")(end), success);
+    EXPECT_EQ(out, Numbers(32, 13));
+    ASSERT_EQ(elapsed(&milliseconds, begin, end), success);
+    EXPECT_GT(milliseconds, 0);
+    EXPECT_EQ(entry<int(Handle)>("cuStreamSynchronize")(stream), success);
+    EXPECT_EQ(entry<int(Handle)>("cuStreamDestroy")(stream), success);
+    EXPECT_EQ(entry<int(Handle)>("cuStreamDestroy")(stream), invalid_handle);
+    EXPECT_EQ(fill(x, 4, 32, stream), invalid_handle);
+    EXPECT_EQ(entry<int(Handle)>("cuEventDestroy")(end), success);
+    EXPECT_EQ(record(end, nullptr), invalid_handle);
+}
+
+struct KernelNode {
+    Handle function;
+    unsigned grid[3], block[3], shared;
+    void** parameters;
+    void** extra;
+};
+
+TEST_F(Work, OfGraphsIsDoneByTheirEdgesAndMayChange) {
+    const Handle f = function(load(scale_ptx), "scale");
+    const Address x = allocate(128), y = allocate(128);
+    ASSERT_EQ(cuMemsetD32(x, 1, 32), success);
+    ASSERT_EQ(cuMemsetD32(y, 2, 32), success);
+    Handle graph = nullptr, node = nullptr, after = nullptr, exec = nullptr;
+    ASSERT_EQ(entry<int(Handle*, unsigned)>("cuGraphCreate")(&graph, 0), success);
+    Address target = x;
+    uint32_t a = 10;
+    void* parameters[] = {&target, &a};
+    KernelNode kernel_node{f, {1, 1, 1}, {32, 1, 1}, 0, parameters, nullptr};
+    using Add = int(Handle*, Handle, const Handle*, size_t, const KernelNode*);
+    const auto add = entry<Add>("cuGraphAddKernelNode", 11000);
+    ASSERT_EQ(add(&node, graph, nullptr, 0, &kernel_node), success);
+    a = 100;
+    ASSERT_EQ(add(&after, graph, &node, 1, &kernel_node), success);
+    EXPECT_EQ(add(&after, graph, &f, 1, &kernel_node), invalid_value);  // f is no node
+    a = 0;  // what a node was given, it keeps
+    ASSERT_EQ(
+        (entry<int(Handle*, Handle, uint64_t)>("cuGraphInstantiateWithFlags")(&exec, graph, 0)),
+        success);
+    const auto launch = entry<int(Handle, Handle)>("cuGraphLaunch");
+    ASSERT_EQ(launch(exec, nullptr), success);
+    EXPECT_EQ(read<uint32_t>(x, 1), Numbers{1101});
+    target = y;
+    a = 5;
+    ASSERT_EQ((entry<int(Handle, Handle, const KernelNode*)>("cuGraphExecKernelNodeSetParams",
+                                                             11000)(exec, node, &kernel_node)),
+              success);
+    ASSERT_EQ(launch(exec, nullptr), success);
+    EXPECT_EQ(read<uint32_t>(y, 1), Numbers{11});
+    EXPECT_EQ(read<uint32_t>(x, 1), Numbers{110101});
+    EXPECT_EQ(entry<int(Handle)>("cuGraphDestroy")(graph), success);
+    EXPECT_EQ(launch(exec, nullptr), success);
+    EXPECT_EQ(entry<int(Handle)>("cuGraphExecDestroy")(exec), success);
+    EXPECT_EQ(launch(exec, nullptr), invalid_handle);
+}
+
+TEST_F(Work, InRowsKeepsToTheirPitch) {
+    struct Copy2D {
+        size_t source_x, source_y;
+        unsigned source_type;
+        const void* source_host;
+        Address source_device;
+        void* source_array;
+        size_t source_pitch, target_x, target_y;
+        unsigned target_type;
+        void* target_host;
+        Address target_device;
+        void* target_array;
+        size_t target_pitch, width, height;
+    };
+    Address x = 0;
+    size_t pitch = 0;
+    ASSERT_EQ((entry<int(Address*, size_t*, size_t, size_t, unsigned)>("cuMemAllocPitch")(
+                  &x, &pitch, 12, 3, 4)),
+              success);
+    EXPECT_EQ(pitch, 512u);
+    const auto fill = entry<int(Address, size_t, unsigned, size_t, size_t)>("cuMemsetD2D32");
+    ASSERT_EQ(fill(x, pitch, 9, 3, 3), success);
+    EXPECT_EQ(fill(x, pitch, 9, 3, 4), invalid_value);
+    const uint32_t middle[] = {1, 2};
+    Copy2D copy{};
+    copy.source_type = 1;
+    copy.source_host = middle;
+    copy.source_pitch = 4;
+    copy.target_type = 2;
+    copy.target_device = x;
+    copy.target_pitch = pitch;
+    copy.target_x = 4;
+    copy.target_y = 1;
+    copy.width = 4;
+    copy.height = 2;
+    const auto copy_2d = entry<int(const Copy2D*)>("cuMemcpy2D");
+    ASSERT_EQ(copy_2d(&copy), success);
+    EXPECT_EQ(read<uint32_t>(x + pitch, 3), (Numbers{9, 1, 9}));
+    EXPECT_EQ(read<uint32_t>(x + 2 * pitch, 3), (Numbers{9, 2, 9}));
+    copy.target_y = 2;
+    EXPECT_EQ(copy_2d(&copy), invalid_value);
+    EXPECT_EQ(copy_2d(nullptr), invalid_value);
+}
+
+TEST_F(Work, OnHostMemoryNeedsItKnown) {
+    void* pinned = nullptr;
+    ASSERT_EQ((entry<int(void**, size_t, unsigned)>("cuMemHostAlloc")(&pinned, 64, 2)), success);
+    const Handle f = kernel(" mov.u32 %r0, 8;\n st.global.u32 [%p0], %r0;");
+    ASSERT_EQ(run(f, reinterpret_cast<Address>(pinned)), success);
+    ASSERT_EQ(cuCtxSynchronize(), success);
+    EXPECT_EQ(*static_cast<uint32_t*>(pinned), 8u);
+    const auto attribute = entry<int(void*, int, Address)>("cuPointerGetAttribute");
+    unsigned type = 0;
+    ASSERT_EQ(attribute(&type, 2, reinterpret_cast<Address>(pinned)), success);
+    EXPECT_EQ(type, 1u);  // host
+    std::vector<uint32_t> own(16);
+    const auto own_address = reinterpret_cast<Address>(own.data());
+    EXPECT_EQ(attribute(&type, 2, own_address), invalid_value);
+    ASSERT_EQ((entry<int(void*, size_t, unsigned)>("cuMemHostRegister")(own.data(), 64, 2)),
+              success);
+    ASSERT_EQ(run(f, own_address), success);
+    EXPECT_EQ(cuCtxSynchronize(), success);
+    EXPECT_EQ(own[0], 8u);
+    const auto unregister = entry<int(void*)>("cuMemHostUnregister");
+    ASSERT_EQ(unregister(own.data()), success);
+    EXPECT_EQ(unregister(own.data()), 713);
+    EXPECT_EQ(entry<int(void*)>("cuMemFreeHost")(pinned), success);
+    EXPECT_EQ(entry<int(void*)>("cuMemFreeHost")(pinned), invalid_value);
+    testing::internal::CaptureStderr();
+    ASSERT_EQ(run(f, own_address), success);
+    EXPECT_EQ(cuCtxSynchronize(), illegal_address);
+    testing::internal::GetCapturedStderr();
+}
+
+TEST_F(Work, OnPoolsIsCounted) {
+    Handle pool = nullptr;
+    ASSERT_EQ((entry<int(Handle*, int)>("cuDeviceGetDefaultMemPool")(&pool, 0)), success);
+    const auto used = [&] {
+        uint64_t bytes = 99;
+        EXPECT_EQ((entry<int(Handle, int, void*)>("cuMemPoolGetAttribute")(pool, 7, &bytes)),
+                  success);
+        return bytes;
+    };
+    Address x = 0;
+    ASSERT_EQ((entry<int(Address*, size_t, Handle)>("cuMemAllocAsync")(&x, 1000, nullptr)),
+              success);
+    EXPECT_EQ(used(), 1000u);
+    ASSERT_EQ((entry<int(Address, Handle)>("cuMemFreeAsync")(x, nullptr)), success);
+    EXPECT_EQ(used(), 0u);
+    EXPECT_EQ((entry<int(Address, Handle)>("cuMemFreeAsync")(x, nullptr)), invalid_value);
+}
+
+TEST_F(Work, OfLibrariesAndLinksIsThatOfModules) {
+    Handle lib = nullptr, f = nullptr, link = nullptr, module = nullptr;
+    using Load = int(Handle*, const void*, int*, void**, unsigned, int*, void**, unsigned);
+    ASSERT_EQ(entry<Load>("cuLibraryLoadData")(&lib, scale_ptx.c_str(), nullptr, nullptr, 0,
+                                               nullptr, nullptr, 0),
+              success);
+    ASSERT_EQ((entry<int(Handle*, Handle, const char*)>("cuLibraryGetKernel")(&f, lib, "scale")),
+              success);
+    const Address x = allocate(4);
+    ASSERT_EQ(cuMemsetD32(x, 2, 1), success);
+    uint32_t a = 4;
+    Address x_argument = x;
+    void* parameters[] = {&x_argument, &a};
+    ASSERT_EQ(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), success);
+    EXPECT_EQ(read<uint32_t>(x, 1), Numbers{9});
+    EXPECT_EQ(entry<int(Handle)>("cuLibraryUnload")(lib), success);
+    EXPECT_EQ(entry<int(Handle)>("cuLibraryUnload")(lib), invalid_handle);
+
+    using Create = int(unsigned, int*, void**, Handle*);
+    using Add = int(Handle, int, const void*, size_t, const char*, unsigned, int*, void**);
+    ASSERT_EQ(entry<Create>("cuLinkCreate")(0, nullptr, nullptr, &link), success);
+    ASSERT_EQ(entry<Add>("cuLinkAddData")(link, 1, scale_ptx.c_str(), scale_ptx.size() + 1, "s", 0,
+                                          nullptr, nullptr),
+              success);
+    void* image = nullptr;
+    size_t size = 0;
+    ASSERT_EQ((entry<int(Handle, void**, size_t*)>("cuLinkComplete")(link, &image, &size)),
+              success);
+    ASSERT_EQ(cuModuleLoadData(&module, image), success);
+    EXPECT_EQ(entry<int(Handle)>("cuLinkDestroy")(link), success);
+    EXPECT_EQ(cuModuleUnload(module), success);
+}
+
+// What a kernel prints is on stdout when the program waits for it.
+TEST_F(Work, PrintsWhenItIsWaitedFor) {
+    const std::string ptx = R"(.version 7.0
+.target sm_80
+.address_size 64
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 v);
+.global .align 1 .b8 text[4] = {104, 105, 10, 0};
+.visible .entry k(.param .u64 x)
+{
+ .reg .b64 %p<2>; .reg .b32 %r<2>;
+ mov.u64 %p0, text; cvta.global.u64 %p0, %p0;
+ mov.u64 %p1, 0;
+ {
+ .param .b64 p0; st.param.b64 [p0], %p0;
+ .param .b64 p1; st.param.b64 [p1], %p1;
+ .param .b32 r;
+ call.uni (r), vprintf, (p0, p1);
+ }
+ ret;
+}
+)";
+    const Handle f = function(load(ptx), "k");
+    testing::internal::CaptureStdout();
+    ASSERT_EQ(run(f, 0, 2), success);
+    std::fflush(stdout);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+    testing::internal::CaptureStdout();
+    ASSERT_EQ(cuCtxSynchronize(), success);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "hi\nhi\n");
+}
+
+TEST_F(Work, OfThePrimaryContextIsShared) {
+    Handle one = nullptr, other = nullptr;
+    const auto retain = entry<int(Handle*, int)>("cuDevicePrimaryCtxRetain");
+    const auto give_back = entry<int(int)>("cuDevicePrimaryCtxRelease");
+    ASSERT_EQ(retain(&one, 0), success);
+    ASSERT_EQ(retain(&other, 0), success);
+    EXPECT_EQ(one, other);
+    ASSERT_EQ(entry<int(Handle)>("cuCtxPushCurrent")(one), success);
+    const Address x = allocate(64);
+    Handle popped = nullptr;
+    ASSERT_EQ(entry<int(Handle*)>("cuCtxPopCurrent")(&popped), success);
+    EXPECT_EQ(popped, one);
+    ASSERT_EQ(give_back(0), success);
+    ASSERT_EQ(cuCtxSetCurrent(one), success);
+    EXPECT_EQ(cuMemFree(x), success);
+    const Address y = allocate(64);
+    ASSERT_EQ(give_back(0), success);
+    EXPECT_EQ(cuMemFree(y), 709);  // the context is destroyed
+    EXPECT_EQ(give_back(0), invalid_context);
+    ASSERT_EQ(cuCtxSetCurrent(context), success);
+    EXPECT_EQ(cuMemFree(y), invalid_value);  // and its memory with it
+}
+
+}  // namespace
+}  // namespace lockwarp::test
