@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# lockwarp::lockwarp: launch files, lanes, GPUs, program makers, comparison, evidence.
+# lockwarp::lockwarp: launch files, lanes, GPUs, program makers, comparison, debugger, evidence.
 set(missing)
 foreach(package nlohmann_json tl-expected fmt zstd)
   if(LOCKWARP_LIBRARY STREQUAL "AUTO")
@@ -39,7 +39,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${SPECIAL_PTX} la
 
 # gpu opens NVIDIA's driver when it runs; nothing of CUDA is needed to build it.
 file(GLOB LIBRARY_SOURCES CONFIGURE_DEPENDS launch/*.cpp lanes/*.cpp gpu/*.cpp programs/*.cpp
-     validate/*.cpp why/*.cpp evidence/*.cpp)
+     validate/*.cpp why/*.cpp debug/*.cpp evidence/*.cpp)
 lockwarp_library(lockwarp_library lockwarp ${LIBRARY_SOURCES}
                  ${PROJECT_BINARY_DIR}/special_ptx.cpp ${PROJECT_BINARY_DIR}/explorer_template.cpp
                  ${PROJECT_BINARY_DIR}/recorded_text.cpp)

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rooms=(emu/ptx emu/isa emu/warp emu/num emu/exec emu/check emu/timing engine launch lanes gpu programs validate
-       why evidence cuda tools python)
+       why debug evidence cuda tools python)
 status=0
 allowed=""
 for room in "${rooms[@]}"; do

@@ -8,14 +8,14 @@ set -euo pipefail
 
 # Why each: Highway: vector code chosen for the processor at run time; oneTBB: CTAs on all cores;
 # Eigen: exact products to compare with; CLI11: the command line; nlohmann-json: launch files;
-# spdlog and fmt: messages; expected: a value or why there is none; zstd: recordings; GoogleTest and
+# spdlog and fmt: messages; libedit: the debugger's prompt; expected: a value or why there is none; zstd: recordings; GoogleTest and
 # Google Benchmark: tests and measurements; clang-format: one style; zsh: tests of its completions;
 # PyYAML: the workflows; pkg-config and dpkg-dev: packages tried; ccache: a file that several of
 # these builds share is compiled once; patchelf: libraries beside the program; chromium and its
 # driver: the explorer's page as a reader sees it; clang and libclang-rt: libFuzzer, which makes
 # inputs for what reads files.
 build=(g++ cmake ninja-build libhwy-dev libtbb-dev libeigen3-dev libcli11-dev nlohmann-json3-dev
-       libspdlog-dev libfmt-dev libzstd-dev libexpected-dev)
+       libspdlog-dev libfmt-dev libzstd-dev libexpected-dev libedit-dev)
 test=("${build[@]}" libgtest-dev libbenchmark-dev clang-format git zsh python3-yaml)
 browser=(chromium chromium-driver python3)
 package=("${build[@]}" libgtest-dev pkg-config dpkg-dev ccache)

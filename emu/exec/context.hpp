@@ -24,6 +24,7 @@ using isa::Type;
 using warp::all_lanes;
 
 class Heap;       // heap.hpp
+class Inspector;  // inspector.hpp
 class Listeners;  // listeners.hpp
 class Watch;      // watch.hpp
 struct Context;
@@ -108,7 +109,9 @@ struct Context {
     const warp::Buffer* recent = nullptr;  // the buffer the last access fell into
     std::optional<warp::Trap> trap;
     Listeners* listeners = nullptr;  // nullptr: nobody listens to the CTA
-    bool observed = false;           // whether accesses are to be noted
+    Inspector* inspector = nullptr;
+    Listeners* heard_by = nullptr;  // with an inspector: `listeners` where it lets them hear
+    bool observed = false;          // whether accesses are to be noted
     std::array<warp::Access, 16> accesses;
     uint32_t access_count = 0;
     uint32_t undefined = 0;          // lanes whose result is undefined; for observers

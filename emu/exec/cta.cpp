@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "emu/exec/deadlock.hpp"
+#include "emu/exec/inspector.hpp"
 #include "emu/exec/special_registers.hpp"
 #include "emu/exec/stopped.hpp"
 
@@ -25,7 +26,7 @@ size_t warps_of(const warp::Launch& launch) {
 }  // namespace
 
 CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
-                     Heap* heap)
+                     Heap* heap, Inspector* inspector)
     : registers_(*code.program, code.registers, warps_of(launch)) {
     cta_.warps.resize(warps_of(launch));
     cta_.shared.resize(shared_bytes(*code.program, launch));
@@ -33,6 +34,7 @@ CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::G
     context_.steps = code.steps.data();
     context_.folded = code.folded.data();
     context_.heap = heap;
+    context_.inspector = inspector;
     context_.launch = &launch;
     context_.global = &global;
     context_.cta = &cta_;
@@ -53,6 +55,8 @@ void CtaRunner::begin(uint64_t index) {
     context_.observed =
         !observers.empty() && listeners_.begin(observers, place(), cta_.warps.size());
     context_.listeners = context_.observed ? &listeners_ : nullptr;
+    context_.heard_by = context_.listeners;
+    if (context_.inspector != nullptr) context_.inspector->begins(cta_);
 }
 
 void CtaRunner::begin_warp(uint32_t index) {
@@ -127,6 +131,8 @@ CtaRunner::Stands CtaRunner::go_on(Turn turn) {
         context_.statistics.warps += cta_.warps.size();
     }
     if (context_.listeners != nullptr && context_.trap) listeners_.trapped(*context_.trap);
+    if (context_.inspector != nullptr)
+        context_.inspector->ended(cta_, context_.trap ? &*context_.trap : nullptr);
     return Stands::ended;
 }
 

@@ -14,7 +14,7 @@ namespace lockwarp::exec {
 class CtaRunner {
   public:
     CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
-              Heap* heap);
+              Heap* heap, Inspector* inspector);
 
     // Where a CTA stands after some time.
     enum class Stands : uint8_t {

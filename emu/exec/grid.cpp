@@ -9,6 +9,7 @@
 #include "emu/exec/cta.hpp"
 #include "emu/exec/fold.hpp"
 #include "emu/exec/heap.hpp"
+#include "emu/exec/inspector.hpp"
 #include "emu/exec/listeners.hpp"
 #include "emu/exec/ordered.hpp"
 #include "emu/exec/parallel.hpp"
@@ -103,6 +104,7 @@ struct Grid {
     Heap& heap;
     Handover handover;
     Turns turns;
+    Inspector* inspector = nullptr;
     bool ordered = false;  // accesses wait for their turns, all CTAs are one worker's
     std::atomic<uint64_t> first_trap{UINT64_MAX};
 };
@@ -117,8 +119,8 @@ struct Part {
 
 CtaRunner* idle_runner(Grid& grid, Part& part) {
     if (part.idle.empty()) {
-        part.runners.push_back(
-            std::make_unique<CtaRunner>(grid.code, grid.launch, grid.global, &grid.heap));
+        part.runners.push_back(std::make_unique<CtaRunner>(grid.code, grid.launch, grid.global,
+                                                           &grid.heap, grid.inspector));
         return part.runners.back().get();
     }
     CtaRunner* const runner = part.idle.back();
@@ -208,6 +210,8 @@ void add(warp::Result& result, Part& part) {
     }
 }
 
+warp::Result run_grid(const Ready& ready, const warp::Launch& launch, Inspector* inspector);
+
 }  // namespace
 
 std::shared_ptr<const Ready> make_ready(const isa::Program& program, bool plain_arithmetic,
@@ -229,6 +233,16 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch) {
 }
 
 warp::Result launch(const Ready& ready, const warp::Launch& launch) {
+    return run_grid(ready, launch, nullptr);
+}
+
+warp::Result inspect(const Ready& ready, const warp::Launch& launch, Inspector& inspector) {
+    return run_grid(ready, launch, &inspector);
+}
+
+namespace {
+
+warp::Result run_grid(const Ready& ready, const warp::Launch& launch, Inspector* inspector) {
     const isa::Program& program = *ready.code.program;
     warp::Result result;
     // The module's own variables are one more buffer, fresh where the caller keeps none.
@@ -282,8 +296,10 @@ warp::Result launch(const Ready& ready, const warp::Launch& launch) {
               Handover(launch.observers, launch.first_cta),
               Turns(launch.first_cta, launch.first_cta + ctas, resident)};
     grid.ordered = is_ordered;
+    grid.inspector = inspector;
+    if (inspector != nullptr) inspector->begins(global);
     const auto workers =
-        grid.ordered
+        grid.ordered || inspector != nullptr
             ? 1u
             : static_cast<unsigned>(std::min<uint64_t>(worker_count(launch.threads), ctas));
     std::vector<Part> parts(workers);
@@ -293,5 +309,7 @@ warp::Result launch(const Ready& ready, const warp::Launch& launch) {
     keep_printed(result, is_stopped ? UINT64_MAX : grid.first_trap.load());
     return result;
 }
+
+}  // namespace
 
 }  // namespace lockwarp::exec

@@ -6,6 +6,7 @@
 #include "emu/exec/barriers.hpp"
 #include "emu/exec/call_stack.hpp"
 #include "emu/exec/control.hpp"
+#include "emu/exec/inspector.hpp"
 #include "emu/exec/listeners.hpp"
 #include "emu/exec/ordered.hpp"
 #include "emu/exec/reconvergence.hpp"
@@ -71,14 +72,23 @@ void trap_at_step_limit(Context& c, uint32_t pc, uint32_t frame) {
 // Instructions between looks at Launch::stop: the slowest take milliseconds.
 constexpr uint64_t stop_stride = 64;
 
+// Asks the inspector how many instructions the path may retire.
+uint64_t inspected(Context& c, size_t path) {
+    const Pace pace = c.inspector->before(*c.cta, *c.warp, path);
+    c.listeners = pace.heard ? c.heard_by : nullptr;
+    c.observed = c.listeners != nullptr;
+    return pace.instructions;
+}
+
 // The path has come to `limit`. true: it goes on, to a later one.
-bool goes_on(Context& c, uint64_t& limit, uint64_t end) {
+bool goes_on(Context& c, size_t path, uint64_t& limit, uint64_t end) {
     if (limit >= end) return false;
+    const uint64_t stride = c.inspector != nullptr ? inspected(c, path) : stop_stride;
     if (is_stop_wanted(c)) {
         c.trap = stopped(c);
         return false;
     }
-    limit = std::min(end, limit + stop_stride);
+    limit += std::min(end - limit, stride);
     return true;
 }
 
@@ -163,7 +173,7 @@ bool run(Context& c, size_t path, uint64_t end, Watch* watch) {
     Warp& w = *c.warp;
     const uint64_t first = w.step;
     end = std::min(end, c.launch->max_steps);
-    uint64_t limit = std::min(end, first + stop_stride);
+    uint64_t limit = c.inspector != nullptr ? first : std::min(end, first + stop_stride);
     uint64_t lane_operations = 0;
     bool round = false;
     c.yields = 0;
@@ -180,7 +190,7 @@ bool run(Context& c, size_t path, uint64_t end, Watch* watch) {
         }
         const uint32_t pc = p.pc;
         const uint32_t frame = p.frame;
-        if (w.step >= limit && !goes_on(c, limit, end)) {
+        if (w.step >= limit && !goes_on(c, path, limit, end)) {
             if (!c.trap) trap_at_step_limit(c, pc, frame);
             break;
         }

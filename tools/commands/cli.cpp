@@ -9,6 +9,7 @@
 
 #include "lockwarp/version.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/debug_command.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/commands/usage.hpp"
 #include "tools/nvcc_options.hpp"
@@ -117,8 +118,8 @@ int command_line(int argc, char** argv) {
     }
     wrap_descriptions(app);
     try {
-        std::vector<std::string> words =
-            with_nvcc_options(app, std::vector<std::string>(argv + 1, argv + argc));
+        std::vector<std::string> words = with_nvcc_options(
+            app, with_gdb_options(std::vector<std::string>(argv + 1, argv + argc)));
         std::ranges::reverse(words);  // as CLI11 takes them
         app.parse(std::move(words));
     } catch (const CLI::ParseError& e) {

@@ -16,9 +16,9 @@ namespace lockwarp::tools {
 // and sets `status`, the program's exit status.
 using AddCommand = void(CLI::App& app, int& status);
 
-AddCommand add_run, add_exec, add_check, add_why, add_init, add_time, add_validate, add_fuzz,
-    add_record, add_replay, add_special, add_calibrate, add_measure, add_fidelity, add_list,
-    add_arch, add_report;
+AddCommand add_run, add_exec, add_check, add_why, add_debug, add_diff, add_init, add_time,
+    add_validate, add_fuzz, add_record, add_replay, add_special, add_calibrate, add_measure,
+    add_fidelity, add_list, add_arch, add_report;
 AddCommand add_info, add_where, add_what, add_table, add_layout, add_compat, add_explorer,
     add_explain, add_equiv, add_banks, add_ldmatrix, add_stmatrix, add_movmatrix, add_swizzle,
     add_descriptor, add_completion;
@@ -82,6 +82,18 @@ inline constexpr std::array commands{
             "  lockwarp exec -- ./program                     a program of the driver API\n"
             "  lockwarp exec --arch sm_90 -- python3 script.py\n",
             "Exit status: the program's own; 2 wrong usage, or a program that cannot be run."},
+    Command{add_debug,
+            {},
+            "  lockwarp debug kernel.json                     a session; help lists its commands\n"
+            "  lockwarp debug kernel.json --batch --ex \"b mma\" --ex run --ex \"frag A\"\n"
+            "  lockwarp debug kernel.json --batch --ex run    where it traps, if it does\n",
+            "Exit status: 0 done; 1 with --batch: the run trapped; 2 wrong usage or input."},
+    Command{
+        add_diff,
+        {},
+        "  lockwarp diff before.json after.json           the first register that differs\n"
+        "  lockwarp diff kernel.json --arch sm_80,sm_90   of one program on two architectures\n",
+        "Exit status: 0 identical; 1 a difference; 2 wrong usage or input; 130 interrupted."},
     Command{add_init,
             {},
             "  lockwarp init kernel.ptx > kernel.json         a launch file to fill in\n"

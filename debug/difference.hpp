@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two runs side by side: the first register that differs, and how far that spreads.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "launch/input.hpp"
+#include "launch/result.hpp"
+
+namespace lockwarp::debug {
+
+struct Difference {
+    bool differs = false;
+    std::string text;  // whole lines, the answer first
+};
+
+// Runs both on the emulator. Instructions are aligned by their place in each warp's run where both
+// are the same program; else the n-th of an opcode at a line of the source in one with the n-th
+// there in the other (without line information: the n-th of the same text). `names`: what the two
+// are called. An error: they cannot be compared, or a run does not end.
+launch::Result<Difference> difference(const std::vector<launch::Loaded>& a,
+                                      const std::vector<launch::Loaded>& b,
+                                      const std::array<std::string, 2>& names,
+                                      const std::atomic<bool>* stop);
+
+}  // namespace lockwarp::debug
