@@ -41,6 +41,7 @@ struct EarlyRead {
 
 using Reads = std::map<std::tuple<uint32_t, uint32_t, Early>, EarlyRead>;
 
+constexpr unsigned operation_bits = 22;
 constexpr uint64_t word_bytes = 4;  // the least that cp.async copies
 
 // What may stand for a barrier: waits for other threads that a program makes by itself. bar and its
@@ -64,32 +65,48 @@ class OfCta : public warp::CtaObserver {
     Collection found;  // of everything but reads
 
   private:
+    // Counts what may order copies and reads. All CTAs of a grid may be under way at a time: what
+    // is kept of each word of shared memory is small.
+    using Time = uint32_t;
+    struct Who {
+        uint32_t operation : operation_bits = 0;
+        uint32_t warp : 5 = 0;
+        uint32_t lane : 5 = 0;
+    };
+    static Who who(uint32_t operation, uint32_t warp, uint32_t lane) {
+        Who out;
+        out.operation = operation & ((1u << operation_bits) - 1);
+        out.warp = warp & 31;
+        out.lane = lane & 31;
+        return out;
+    }
+
     // What a cp.async brought to a word of shared memory.
     struct Word {
-        uint32_t operation = 0, warp = 0, lane = 0;
-        uint64_t issued = 0;  // 0: no copy brought it
-        uint64_t done = 0;    // when the thread that copied had waited; 0: it has not
-        uint64_t before = 0;  // when what was there before was complete; 0: nothing was
-        uint64_t source = 0;  // where it comes from; 0: from nowhere, it is zeros
+        Who who;
+        Time issued = 0;      // 0: no copy brought it
+        Time done = 0;        // when the thread that copied had waited; 0: it has not
+        Time before = 0;      // when what was there before was complete; 0: nothing was
+        uint32_t source = 0;  // word of memory it comes from; 0: from nowhere, it is zeros
     };
     // Who last read a word, and who last did in another warp than that.
     struct Reader {
-        uint32_t operation = 0, warp = 0, lane = 0;
-        uint64_t when = 0;  // 0: nobody
-        uint64_t step = 0;
+        Time when = 0;  // 0: nobody
+        Who who;
     };
     using Readers = std::array<Reader, 2>;
     struct Copy {
         uint32_t group;         // of the thread
-        uint64_t first, count;  // words
-        uint64_t issued;
-        uint64_t source, source_bytes;  // in global memory
-        Site site;
+        uint32_t first, count;  // words
+        Time issued;
+        uint32_t operation;
+        uint32_t source_bytes;
+        uint64_t source;  // in global memory
     };
     struct OfWarp {
         std::array<std::vector<Copy>, 32> copies;  // by lane: not waited for, the oldest first
-        uint64_t met = 0;                          // when it last met other warps
-        uint64_t waited = 0;                       // when it last waited for copies of its own
+        Time met = 0;                              // when it last met other warps
+        Time waited = 0;                           // when it last waited for copies of its own
         bool meets = false;                        // with its next instruction
     };
 
@@ -97,12 +114,22 @@ class OfCta : public warp::CtaObserver {
         if (warps_.size() <= warp) warps_.resize(warp + size_t{1});
         return warps_[warp];
     }
+    // f(copy, who copies), of all that nobody has waited for.
+    void each_copy(const auto& f) const {
+        for (uint32_t warp = 0; warp < warps_.size(); ++warp)
+            for (uint32_t lane = 0; lane < 32; ++lane)
+                for (const Copy& c : warps_[warp].copies[lane])
+                    f(c, site_of(c.operation, warp, lane));
+    }
     void issue(const warp::CopyEvent& e);
     void finish(const warp::CopyEvent& e);
     void stored(const warp::Retired& e, uint32_t lane, uint64_t address, uint32_t bytes);
     void source_stored(const warp::Retired& e, uint32_t lane, uint64_t address, uint32_t bytes);
+    void look_for_pending();
     void overwrites(const Site& here, const Word& copy, uint64_t address, bool copies);
-    Site site_of(const Word& w) const { return {w.operation, cta_, w.warp, 1u << w.lane, 0}; }
+    Site site_of(uint32_t operation, uint32_t warp, uint32_t lane) const {
+        return {operation, cta_, warp, 1u << lane, 0};
+    }
     std::string line_of(uint32_t operation) const {
         return "line " + std::to_string(program_.operations[operation].place.line);
     }
@@ -115,8 +142,9 @@ class OfCta : public warp::CtaObserver {
     std::vector<Word> words_;
     std::vector<Readers> readers_;  // as words_
     std::vector<OfWarp> warps_;
-    uint64_t now_ = 1;
-    uint64_t flying_ = 0;  // copies that are not waited for
+    Time now_ = 1;
+    uint64_t flying_ = 0;  // copies that are not waited for, and where their sources lie
+    uint64_t sources_begin_ = UINT64_MAX, sources_end_ = 0;
     bool trapped_ = false;
 };
 
@@ -135,16 +163,24 @@ void OfCta::issue(const warp::CopyEvent& e) {
         const Site site{e.operation, cta_, e.who.warp, 1u << lane, 0};
         for (uint64_t word = first; word < first + count; ++word) {
             const Word& old = words_[word];
-            const uint64_t source_word = fetches ? source + (word - first) * word_bytes : 0;
+            const auto source_word =
+                static_cast<uint32_t>(fetches ? source / word_bytes + (word - first) : 0);
             if (old.issued != 0 && old.done == 0 && old.source != source_word)
                 overwrites(site, old, word * word_bytes, true);
             read_before(site, word);
-            const uint64_t before = old.issued != 0 ? old.done : old.before;
-            words_[word] = {e.operation, e.who.warp, lane, now_, 0, before, source_word};
+            const Time before = old.issued != 0 ? old.done : old.before;
+            words_[word] = {who(e.operation, e.who.warp, lane), now_, 0, before, source_word};
         }
-        w.copies[lane].push_back({e.group[lane], first, count, now_, source,
-                                  fetches ? from->bytes_of_lane[lane] : uint64_t{0}, site});
-        ++flying_;
+        w.copies[lane].push_back({e.group[lane], static_cast<uint32_t>(first),
+                                  static_cast<uint32_t>(count), now_, e.operation,
+                                  fetches ? from->bytes_of_lane[lane] : 0u, source});
+        if (flying_++ == 0) {
+            sources_begin_ = UINT64_MAX;
+            sources_end_ = 0;
+        }
+        if (!fetches) continue;
+        sources_begin_ = std::min(sources_begin_, source);
+        sources_end_ = std::max(sources_end_, source + from->bytes_of_lane[lane]);
     }
 }
 
@@ -184,17 +220,18 @@ void OfCta::barrier_opened(const warp::BarrierOpened& e) {
 
 // A store, or a copy from elsewhere, to where a copy that nobody waited for may still write.
 void OfCta::overwrites(const Site& here, const Word& copy, uint64_t address, bool copies) {
-    if (found.again("copy-overwritten", here.operation, copy.operation)) return;
+    if (found.again("copy-overwritten", here.operation, copy.who.operation)) return;
     Finding f;
     f.kind = "copy-overwritten";
     f.here = here;
-    f.other = site_of(copy);
+    f.other = site_of(copy.who.operation, copy.who.warp, copy.who.lane);
     f.space = ptx::Space::shared;
     f.address = address;
     f.bytes = word_bytes;
-    f.message = (copies ? "copies to where " : "stores to where ") + line_of(copy.operation) +
+    f.message = (copies ? "copies to where " : "stores to where ") + line_of(copy.who.operation) +
                 " copies, which may still be on its way";
-    f.hint = "copied by warp " + std::to_string(copy.warp) + ", lane " + std::to_string(copy.lane) +
+    f.hint = "copied by warp " + std::to_string(copy.who.warp) + ", lane " +
+             std::to_string(copy.who.lane) +
              ", which has not waited for it: which of the two comes last is chance";
     found.add(std::move(f));
 }
@@ -202,66 +239,71 @@ void OfCta::overwrites(const Site& here, const Word& copy, uint64_t address, boo
 // A copy into what another warp has read since it met the copying one.
 void OfCta::read_before(const Site& here, uint64_t word) {
     if (word >= readers_.size()) return;
-    const uint64_t met = of_warp(here.warp).met;
+    const Time met = of_warp(here.warp).met;
     for (const Reader& r : readers_[word]) {
-        if (r.when == 0 || r.warp == here.warp || met > r.when) continue;
-        EarlyRead read{Early::replaced,
-                       r.operation,
-                       *here.operation,
-                       cta_,
-                       r.warp,
-                       1u << r.lane,
-                       r.step,
-                       word * word_bytes,
-                       word_bytes,
-                       here.warp,
-                       static_cast<uint32_t>(__builtin_ctz(here.lanes))};
+        if (r.when == 0 || r.who.warp == here.warp || met > r.when) continue;
+        const auto lane = static_cast<uint32_t>(__builtin_ctz(here.lanes));
+        const EarlyRead read{Early::replaced,
+                             r.who.operation,
+                             *here.operation,
+                             cta_,
+                             r.who.warp,
+                             1u << r.who.lane,
+                             0,
+                             word * word_bytes,
+                             word_bytes,
+                             here.warp,
+                             lane};
         const auto [at, is_new] =
-            reads.try_emplace({r.operation, *here.operation, Early::replaced}, read);
+            reads.try_emplace({r.who.operation, *here.operation, Early::replaced}, read);
         if (!is_new) ++at->second.count;
         return;
     }
 }
 
 void OfCta::source_stored(const warp::Retired& e, uint32_t lane, uint64_t address, uint32_t bytes) {
-    for (const OfWarp& w : warps_)
-        for (const std::vector<Copy>& copies : w.copies)
-            for (const Copy& c : copies) {
-                if (c.source_bytes == 0 || address >= c.source + c.source_bytes ||
-                    address + bytes <= c.source ||
-                    found.again("copy-source-changed", e.operation, c.site.operation))
-                    continue;
-                Finding f;
-                f.kind = "copy-source-changed";
-                f.here = {e.operation, e.cta, e.warp, 1u << lane, e.step};
-                f.other = c.site;
-                f.space = ptx::Space::global;
-                f.address = address;
-                f.bytes = bytes;
-                f.message = "stores to where " + line_of(*c.site.operation) +
-                            " copies from, which may still read it";
-                f.hint = "cp.async.wait_group or wait_all comes before its source changes";
-                found.add(std::move(f));
-            }
+    if (address >= sources_end_ || address + bytes <= sources_begin_) return;
+    each_copy([&](const Copy& c, const Site& site) {
+        if (c.source_bytes == 0 || address >= c.source + c.source_bytes ||
+            address + bytes <= c.source ||
+            found.again("copy-source-changed", e.operation, c.operation))
+            return;
+        Finding f;
+        f.kind = "copy-source-changed";
+        f.here = {e.operation, e.cta, e.warp, 1u << lane, e.step};
+        f.other = site;
+        f.space = ptx::Space::global;
+        f.address = address;
+        f.bytes = bytes;
+        f.message =
+            "stores to where " + line_of(c.operation) + " copies from, which may still read it";
+        f.hint = "cp.async.wait_group or wait_all comes before its source changes";
+        found.add(std::move(f));
+    });
+}
+
+void OfCta::look_for_pending() {
+    each_copy([&](const Copy& c, const Site& site) {
+        if (found.again("copy-pending", c.operation, std::nullopt)) return;
+        Finding f;
+        f.kind = "copy-pending";
+        f.severity = Severity::note;
+        f.here = site;
+        f.space = ptx::Space::shared;
+        f.address = c.first * word_bytes;
+        f.bytes = static_cast<uint32_t>(c.count * word_bytes);
+        f.message = "copies what its thread has not waited for when it exits";
+        f.hint = "cp.async.wait_all before the end, or no copy of what nobody reads";
+        found.add(std::move(f));
+    });
 }
 
 void OfCta::ended() {
-    if (trapped_) return;
-    for (const OfWarp& w : warps_)
-        for (const std::vector<Copy>& copies : w.copies)
-            for (const Copy& c : copies) {
-                if (found.again("copy-pending", c.site.operation, std::nullopt)) continue;
-                Finding f;
-                f.kind = "copy-pending";
-                f.severity = Severity::note;
-                f.here = c.site;
-                f.space = ptx::Space::shared;
-                f.address = c.first * word_bytes;
-                f.bytes = static_cast<uint32_t>(c.count * word_bytes);
-                f.message = "copies what its thread has not waited for when it exits";
-                f.hint = "cp.async.wait_all before the end, or no copy of what nobody reads";
-                found.add(std::move(f));
-            }
+    if (!trapped_) look_for_pending();
+    // It may be kept for long, until it is its turn to be taken.
+    words_ = std::vector<Word>();
+    readers_ = std::vector<Readers>();
+    warps_ = std::vector<OfWarp>();
 }
 
 void OfCta::stored(const warp::Retired& e, uint32_t lane, uint64_t address, uint32_t bytes) {
@@ -281,25 +323,25 @@ void OfCta::loaded(const warp::Retired& e, uint32_t lane, uint64_t address, uint
     if (end > readers_.size()) readers_.resize(end);
     for (uint64_t w = address / word_bytes; w < end; ++w) {
         Readers& r = readers_[w];
-        if (r[0].when != 0 && r[0].warp != e.warp) r[1] = r[0];
-        r[0] = {e.operation, e.warp, lane, now_, e.step};
+        if (r[0].when != 0 && r[0].who.warp != e.warp) r[1] = r[0];
+        r[0] = {now_, who(e.operation, e.warp, lane)};
     }
     for (uint64_t w = address / word_bytes; w < std::min<uint64_t>(end, words_.size()); ++w) {
         const Word& copy = words_[w];
         if (copy.issued == 0) continue;
-        const uint64_t met = of_warp(e.warp).met;
-        const uint64_t waited = of_warp(e.warp).waited;
-        if (copy.done != 0 && (copy.warp == e.warp || met > copy.done)) continue;
+        const Time met = of_warp(e.warp).met;
+        const Time waited = of_warp(e.warp).waited;
+        if (copy.done != 0 && (copy.who.warp == e.warp || met > copy.done)) continue;
         // What was there before was its to read, and it has waited for nothing new since.
-        const bool replaced = copy.warp != e.warp && copy.before != 0 && met > copy.before &&
+        const bool replaced = copy.who.warp != e.warp && copy.before != 0 && met > copy.before &&
                               met < copy.issued && waited < met;
         const Early kind = replaced         ? Early::replaced
                            : copy.done == 0 ? Early::flying
                                             : Early::unsynchronised;
-        const EarlyRead read{kind,   e.operation, copy.operation, e.cta,
-                             e.warp, 1u << lane,  e.step,         w * word_bytes,
-                             bytes,  copy.warp,   copy.lane};
-        const auto [at, is_new] = reads.try_emplace({e.operation, copy.operation, kind}, read);
+        const EarlyRead read{kind,         e.operation, copy.who.operation, e.cta, e.warp,
+                             1u << lane,   e.step,      w * word_bytes,     bytes, copy.who.warp,
+                             copy.who.lane};
+        const auto [at, is_new] = reads.try_emplace({e.operation, copy.who.operation, kind}, read);
         if (is_new) return;
         EarlyRead& first = at->second;
         ++first.count;
@@ -309,8 +351,8 @@ void OfCta::loaded(const warp::Retired& e, uint32_t lane, uint64_t address, uint
 }
 
 void OfCta::retired(const warp::Retired& e) {
-    ++now_;
     const isa::Operation& o = e.program->operations[e.operation];
+    if (e.access_count != 0 || may_synchronise(o)) ++now_;
     OfWarp& w = of_warp(e.warp);
     if (w.meets) w.met = now_;
     w.meets = may_synchronise(o);
@@ -405,7 +447,8 @@ std::vector<Finding> InFlight::findings() const {
 
 std::unique_ptr<Check> copies_in_flight(const isa::Program& program, const warp::Launch&) {
     if (std::ranges::find(program.operations, Op::cp_async, &isa::Operation::op) ==
-        program.operations.end())
+            program.operations.end() ||
+        program.operations.size() >> operation_bits != 0)
         return nullptr;
     return std::make_unique<InFlight>(program);
 }
