@@ -38,6 +38,20 @@ nb::object trap_object(const isa::Program& program, const Outcome& o) {
     return out;
 }
 
+// "line" of the PTX, 0 of no instruction, and "places" in the source.
+void put_site(nb::dict& d, const isa::Program& program, const ptx::SourceMap& sources,
+              const check::Site& site) {
+    d["line"] = 0;
+    nb::list places;
+    if (site.operation) {
+        const ptx::Place at = program.operations[*site.operation].place;
+        d["line"] = at.line;
+        for (const ptx::SourcePlace& p : ptx::places_of(sources, at))
+            places.append(place_object(p));
+    }
+    d["places"] = places;
+}
+
 nb::dict finding_object(const isa::Program& program, const ptx::SourceMap& sources,
                         const check::Found& found) {
     const check::Finding& f = found.finding;
@@ -48,15 +62,15 @@ nb::dict finding_object(const isa::Program& program, const ptx::SourceMap& sourc
     d["place"] = tools::place_text(found);
     d["hint"] = f.hint;
     d["count"] = f.count;
-    d["line"] = 0;
-    nb::list places;
-    if (f.here.operation) {
-        const ptx::Place at = program.operations[*f.here.operation].place;
-        d["line"] = at.line;
-        for (const ptx::SourcePlace& p : ptx::places_of(sources, at))
-            places.append(place_object(p));
+    put_site(d, program, sources, f.here);
+    d["other"] = nb::none();
+    if (f.other) {
+        nb::dict other;
+        put_site(other, program, sources, *f.other);
+        other["cta"] = nb::make_tuple(f.other->cta[0], f.other->cta[1], f.other->cta[2]);
+        other["warp"] = f.other->warp;
+        d["other"] = other;
     }
-    d["places"] = places;
     return d;
 }
 

@@ -78,6 +78,16 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Site:
+    """The other side of a finding: who did what with it."""
+
+    line: int  #: of the PTX; 0: of no line
+    places: tuple[SourcePlace, ...]  #: in the source, innermost first
+    cta: tuple[int, int, int]  #: %ctaid
+    warp: int  #: of the CTA
+
+
+@dataclass(frozen=True)
 class Finding:
     """One thing that a check found."""
 
@@ -89,6 +99,7 @@ class Finding:
     line: int  #: of the PTX; 0: of no line
     places: tuple[SourcePlace, ...] = ()  #: in the source, innermost first
     count: int = 1  #: how often, in the whole launch
+    other: Site | None = None  #: of a race: the access before; of a copy: what copied
 
 
 @dataclass(frozen=True)
@@ -170,12 +181,21 @@ def result_of(outcome: tuple[Any, ...], trap: str = "raise") -> Result:
     return result
 
 
+def _places(given: Any) -> tuple[SourcePlace, ...]:
+    return tuple(SourcePlace(*p) for p in given)
+
+
+def _site(given: Any) -> Site | None:
+    return None if given is None else Site(given["line"], _places(given["places"]), given["cta"],
+                                           given["warp"])
+
+
 def checked_of(outcome: tuple[Any, ...], trap: str) -> Checked:
     result = result_of(outcome, trap)
     return Checked(result, tuple(
         Check(c["check"], c["summary"], tuple(
             Finding(f["kind"], f["is_fault"], f["what"], f["place"], f["hint"], f["line"],
-                    tuple(SourcePlace(*p) for p in f["places"]), f["count"])
+                    _places(f["places"]), f["count"], _site(f["other"]))
             for f in c["findings"]),
             c["text"]) for c in outcome[4]))
 

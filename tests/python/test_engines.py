@@ -110,6 +110,60 @@ def test_validate_without_a_gpu(repository):
     assert found.identical and found.values > 0
 
 
+LIST = """
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry walk(.param .align 8 .b8 s[16], .param .u64 out)
+{
+ .reg .b64 %rd<4>; .reg .b32 %r<3>; .reg .pred %p;
+ ld.param.u64 %rd1, [s];
+ ld.param.u64 %rd2, [s+8];
+ ld.param.u64 %rd3, [out];
+ mov.u32 %r1, 0;
+next:
+ setp.eq.u64 %p, %rd1, 0;
+ @%p bra done;
+ ld.global.u32 %r2, [%rd1+8];
+ add.u32 %r1, %r1, %r2;
+ st.global.u32 [%rd2], %r1;
+ add.u64 %rd2, %rd2, 4;
+ ld.global.u64 %rd1, [%rd1];
+ bra next;
+done:
+ st.global.u32 [%rd3], %r1;
+ ret;
+}
+"""
+
+
+def linked_list():
+    """A struct of pointers, and a list whose nodes are (address of the next, value): arguments and
+    memory= of LIST."""
+    nodes, sums, out = np.zeros((4, 2), np.uint64), np.zeros(4, np.uint32), np.zeros(1, np.uint32)
+    order, address = [2, 0, 3, 1], nodes.ctypes.data
+    for i, node in enumerate(order):
+        nodes[node] = address + 16 * order[i + 1] if i < 3 else 0, 10 ** i
+    struct = np.array([address + 16 * order[0], sums.ctypes.data], np.uint64).tobytes()
+    return (struct, out), [nodes, sums]
+
+
+def test_pointers_in_structs_and_in_arrays():
+    arguments, memory = linked_list()
+    lw.Module(LIST, arch="sm_90").kernel()[1, 1](*arguments, memory=memory)
+    assert memory[1].tolist() == [1, 11, 111, 1111] and arguments[1][0] == 1111
+
+
+def test_validate_follows_pointers_in_structs_and_in_arrays():
+    arguments, memory = linked_list()
+    try:
+        found = lw.Module(LIST, arch="sm_90").kernel()[1, 1].validate(*arguments, memory=memory)
+    except lw.NoGpu as error:
+        pytest.skip(str(error))
+    assert found.identical and found.values > 0, str(found)
+    assert not memory[1].any() and not arguments[1].any()  # both ran on copies
+
+
 def test_explain():
     e = lw.explain("m16n8k8.f16.f16.f16.f16", 0, 0, a=[2048, 1, 0, 0, 0, 0, 0, 0], b=[1] * 8, c=0,
                    arch="sm_90")

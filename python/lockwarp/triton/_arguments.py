@@ -140,8 +140,8 @@ def _pointer(name: str, value, memory) -> int:
         raise TypeError(f"argument {name}: a pointer is None, a tensor or has data_ptr(), not {value!r}")
     device = getattr(value, "device", None)
     if getattr(device, "type", None) not in (None, "cpu"):
-        with where_it_is():
-            device = value.device
+        with where_it_is():  # triton.reinterpret's wrapper keeps what its tensor said
+            device = getattr(value, "base", value).device
     if getattr(device, "type", None) not in (None, "cpu"):
         raise ValueError(
             f"argument {name} is a tensor on {device}: Lockwarp runs kernels on CPU tensors. Make it "

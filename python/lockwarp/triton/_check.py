@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,21 +27,29 @@ class check:  # noqa: N801, it is used as a function
     ...     kernel[grid](x, y)
     >>> for f in found: print(f)
 
-    Each :class:`Finding` has the file and line of the Python source. ``found.faults`` are those of
+    Each :class:`Finding` has the file and line of the Python source, and those of the other side of
+    a race; all at the same two lines are one, with a count. ``found.faults`` are those of
     a program that is wrong. raise_faults: CheckFailed at the end of the block where there are any.
     Checks may be nested; the innermost gets what is found.
     """
 
     def __init__(self, raise_faults: bool = False) -> None:
         self.findings: list[Finding] = []
+        self._at: dict[tuple[Any, ...], int] = {}  # the index of a check, kind and pair of lines
         self.launches = 0
         self._raise = raise_faults
 
     def add(self, findings: list[Finding]) -> None:
         self.launches += 1
         for f in findings:
-            if f not in self.findings:
+            key = (f.check, f.kind, f.kernel, f.file, f.line or -f.ptx_line, f.other_file,
+                   f.other_line, "" if f.file else f.what)
+            at = self._at.setdefault(key, len(self.findings))
+            if at == len(self.findings):
                 self.findings.append(f)
+            else:  # other instructions of the same lines, or another launch
+                first = self.findings[at]
+                self.findings[at] = dataclasses.replace(first, count=first.count + f.count)
 
     @property
     def faults(self) -> list[Finding]:

@@ -43,7 +43,7 @@ class Prepared:
 
     def run(self, checks=""):
         return _native.run(self.kernel, self.grid, self.block, self.shared, self.parameters,
-                           self.ranges(), self.cooperative, checks, self.ptx)
+                           self.ranges(), self.cooperative, checks)
 
     def milliseconds(self) -> float | None:
         """By the model of cycles."""

@@ -18,13 +18,17 @@ class Finding:
     """One thing that a check found in a launch."""
 
     check: str  #: its name, as ``lockwarp run --check`` has it
+    kind: str  #: of the check: "read-after-write"
     is_fault: bool  #: a program in which it finds something is wrong
     what: str  #: a clause: "reads what line 18 copies"
     place: str  #: CTA, warp, lane and the like; may be ""
     hint: str  #: may be ""
+    count: int  #: how often, in the launch
     kernel: str
     file: str | None  #: of the Python source
     line: int | None
+    other_file: str | None  #: of the other side, where there is one: of the access before
+    other_line: int | None
     ptx_line: int  #: 0: of no line
 
     def __str__(self) -> str:
@@ -52,45 +56,29 @@ def kernel_of(ptx: bytes, name: str, arch: str) -> lockwarp.Kernel:
     return lockwarp.Module(ptx, arch=arch, name=f"{name}.ptx").kernel(name)
 
 
-_LINE = re.compile(r"\bline (\d+)\b")
+def _finding(check: str, f: lockwarp.Finding, kernel: str) -> Finding:
+    here = f.places[0] if f.places else None
+    there = f.other.places[0] if f.other and f.other.places else None
+    what = f.what
+    if f.other and there:  # the clause names a line of the PTX
+        where = "" if here and here.file == there.file else f"{there.file}:"
+        what = re.sub(rf"\bline {f.other.line}\b", f"line {where}{there.line}", what)
+    return Finding(check, f.kind, f.is_fault, what, f.place, f.hint, f.count, kernel,
+                   here.file if here else None, here.line if here else None,
+                   there.file if there else None, there.line if there else None, f.line)
 
 
-def _in_python(what: str, ptx: str, file: str | None) -> str:
-    """A clause that names lines of the PTX, with those of the Python source that they come from."""
-    lines = ptx.splitlines()
-
-    def place(match: re.Match) -> str:
-        for text in reversed(lines[: int(match.group(1))]):
-            loc = re.match(r"\s*\.loc\s+(\d+)\s+(\d+)", text)
-            if loc:
-                named = re.search(rf'^\s*\.file\s+{loc.group(1)}\s+"([^"]*)"', ptx, re.MULTILINE)
-                other = named.group(1) if named else ""
-                where = "" if file and file.endswith(other) else f"{other}:"
-                return f"line {where}{loc.group(2)}"
-        return match.group()
-
-    return _LINE.sub(place, what)
-
-
-def run(kernel, grid, block, shared, parameters, memory, cooperative=False, checks="",
-        ptx=b""):
+def run(kernel, grid, block, shared, parameters, memory, cooperative=False, checks=""):
     """Runs it in place: (Result, [Finding]). The trap, if any, is the result's.
 
-    checks: "", "all" or names with commas. ptx: the kernel's, for the lines of its source.
+    checks: "", "all" or names with commas.
     """
     request = (grid, block, shared, parameters, memory, 0, 0, cooperative)
     outcome = kernel._core.launch(request, checks)
     if not checks:
         return result_of(outcome, "return"), []
     checked = checked_of(outcome, "return")
-    found = []
-    for c in checked.checks:
-        for f in c.findings:
-            first = f.places[0] if f.places else None
-            what = _in_python(f.what, ptx.decode(), first.file) if first else f.what
-            found.append(Finding(c.name, f.is_fault, what, f.place, f.hint, kernel.name,
-                                 first.file if first else None, first.line if first else None,
-                                 f.line))
+    found = [_finding(c.name, f, kernel.name) for c in checked.checks for f in c.findings]
     return checked.result, found
 
 

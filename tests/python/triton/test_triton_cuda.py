@@ -5,6 +5,7 @@ import numpy
 import pytest
 import torch
 import triton
+import triton.language as tl
 from triton_kernels import add
 
 import lockwarp.triton as lt
@@ -25,6 +26,12 @@ def test_kernels_run_on_what_is_said_to_be_on_cuda(mapped):
     add[(1,)](x, y, z, 8, BLOCK=8)
     torch.cuda.synchronize()
     assert z.cpu().tolist() == [2.0] * 8
+
+
+def test_a_tensor_of_another_type_of_tritons(mapped):
+    x = torch.ones(8, device="cuda", dtype=torch.int32)
+    add[(1,)](triton.reinterpret(x, tl.uint32), x, triton.reinterpret(x, tl.uint32), 8, BLOCK=8)
+    assert x.tolist() == [2] * 8
 
 
 def test_generators(mapped):

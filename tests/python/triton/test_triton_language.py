@@ -7,8 +7,11 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+import triton_dots
 from triton.language.extra import libdevice
 from triton_kernels import VERSION, dot
+
+import lockwarp.triton as lt
 
 
 @pytest.mark.parametrize("precision", ["ieee", "tf32", "tf32x3"])
@@ -48,6 +51,24 @@ def test_dot_of_fp8e4nv(sm_90):
     e4m3 = torch.float8_e4m3fn
     dot[(1,)](a.to(e4m3), b.to(e4m3), c, M=32, N=32, K=32, PRECISION=None)
     assert torch.equal(c, a @ b)
+
+
+@pytest.mark.parametrize("case", triton_dots.CASES)
+def test_dots_have_the_bits_of_an_h200(sm_90, case):
+    recorded = numpy.load(triton_dots.RECORDED)[case]
+    product = triton_dots.product(case).numpy()
+    assert numpy.array_equal(product.view(numpy.uint32), recorded.view(numpy.uint32))
+
+
+def test_a_tf32_product_is_an_h200s_and_not_the_interpreters():
+    m, n, k = triton_dots.M, triton_dots.N, triton_dots.K
+    a, b, c = triton_dots.matrix(m, k, 1), triton_dots.matrix(k, n, 100_000), torch.zeros(m, n)
+    found = lt.compare(dot, (1,), a, b, c, M=m, N=n, K=k, PRECISION="tf32",
+                       arch=("interpreter", "sm_90"))
+    recorded = torch.from_numpy(numpy.load(triton_dots.RECORDED)["tf32"])
+    assert torch.equal(found.outputs["sm_90"]["c"], recorded)
+    assert not torch.equal(found.outputs["interpreter"]["c"], recorded)
+    assert found.differences[0].count > 1000 and found.differences[0].largest > 1e-4
 
 
 def test_dot_of_int8(arch):
