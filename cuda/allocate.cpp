@@ -20,6 +20,15 @@ Pool* pool_or_current(Pool* pool) {
     return pool != nullptr ? ready().pools.get(pool).get() : driver().current_pool.load();
 }
 
+// What ends an allocation needs no current context: the address says whose it is. A kernel of that
+// context that failed is the call's error.
+void ready_for(Address address) {
+    ready();
+    const std::optional<Allocation> a = allocation_at(address);
+    const std::shared_ptr<Context> context = a ? a->context.lock() : nullptr;
+    if (context != nullptr && context->error != success) fail(context->error);
+}
+
 // CUpointer_attribute
 enum PointerAttribute : int {
     of_context = 1,
@@ -139,7 +148,7 @@ Result cuMemAllocManaged(Address* out, size_t size, unsigned flags) {
 
 Result cuMemFree_v2(Address address) {
     return answer([&] {
-        current();
+        ready_for(address);
         if (address != 0) release(address, Kind::device, Kind::managed);
     });
 }
@@ -156,7 +165,7 @@ Result cuMemAllocHost_v2(void** out, size_t size) { return cuMemHostAlloc(out, s
 
 Result cuMemFreeHost(void* bytes) {
     return answer([&] {
-        current();
+        ready_for(reinterpret_cast<Address>(bytes));
         if (bytes != nullptr) release(reinterpret_cast<Address>(bytes), Kind::host, Kind::host);
     });
 }
@@ -171,7 +180,7 @@ Result cuMemHostRegister_v2(void* bytes, size_t size, unsigned flags) {
 
 Result cuMemHostUnregister(void* bytes) {
     return answer([&] {
-        current();
+        ready_for(reinterpret_cast<Address>(bytes));
         require(bytes != nullptr);
         release(reinterpret_cast<Address>(bytes), Kind::registered, Kind::registered,
                 host_memory_not_registered);

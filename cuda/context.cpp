@@ -16,20 +16,23 @@ std::shared_ptr<Context> context_or_current(Context* context) {
     return context != nullptr ? ready().contexts.get(context, invalid_context) : current();
 }
 
-// A thread that ended a context keeps it on its stack, where it is an error of later calls.
+// Made when it is first retained; ended, and retained again, it has the same handle.
 std::shared_ptr<Context> primary() {
     Driver& d = ready();
     if (d.primary == nullptr) {
         d.primary = new_context(d.primary_flags, 3020);
         d.primary->primary = true;
     }
+    d.primary->destroyed = false;
     return d.primary;
 }
 
+// All that it has goes. Whoever retained it may go on with it.
 void end_primary(Driver& d) {
-    d.primary_count = 0;
-    if (d.primary != nullptr) destroy(d.primary);
-    d.primary = nullptr;
+    if (d.primary == nullptr) return;
+    destroy(d.primary);
+    d.primary->error = success;
+    d.primary->destroyed = d.primary_count == 0;
 }
 
 void pop_if_current(const std::shared_ptr<Context>& context) {
@@ -93,7 +96,7 @@ Result cuDevicePrimaryCtxGetState(DeviceId device, unsigned* flags, int* active)
         require(flags != nullptr && active != nullptr);
         const std::lock_guard lock(driver().primary_mutex);
         *flags = driver().primary_flags;
-        *active = driver().primary != nullptr ? 1 : 0;
+        *active = driver().primary_count != 0 ? 1 : 0;
     });
 }
 

@@ -13,6 +13,9 @@ namespace {
 
 constexpr uint64_t alignment = 512;  // of what cuMemAlloc gives
 constexpr uint64_t gap = 512;        // between an allocation and what follows it
+// Compilers read whole vectors, of which a part may lie behind the last element: no fault on a GPU,
+// whose memory ends at pages.
+constexpr uint64_t widest_access = 32;
 constexpr uint64_t mapped_from = uint64_t{1} << 20;
 constexpr uint64_t page = 4096;
 
@@ -61,15 +64,19 @@ std::string name_of(Kind kind, uint64_t id) {
 
 void* pointer(Address a) { return reinterpret_cast<void*>(a); }
 
+// That kernels may touch, to the end of the last vector.
+uint64_t accessible(const Allocation& a) { return up(a.base + a.size, widest_access) - a.base; }
+
 Result register_it(const Allocation& a) {
     const std::string name = name_of(a.kind, a.id);
-    const lockwarp_range range{pointer(a.base), 0, a.size, name.c_str()};
+    const lockwarp_range range{pointer(a.base), 0, accessible(a), name.c_str()};
     return lockwarp_register(driver().engine, &range, nullptr) == LOCKWARP_OK ? success
                                                                               : out_of_memory;
 }
 
 void forget(const Allocation& a) {
-    if (a.kind != Kind::variable) lockwarp_unregister(driver().engine, pointer(a.base), a.size);
+    if (a.kind != Kind::variable)
+        lockwarp_unregister(driver().engine, pointer(a.base), accessible(a));
     if (is_ours(a.kind)) give_bytes(pointer(a.base), a.size);
     if (a.pool != nullptr) a.pool->used -= a.size;
 }

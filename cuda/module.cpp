@@ -224,9 +224,10 @@ Result cuModuleLoad(Module** out, const char* path) {
 
 Result cuModuleUnload(Module* module) {
     return answer([&] {
-        const std::shared_ptr<Context> context = current_in_error();
-        unload(ready().modules.get(module));
-        if (context->error != success) fail(context->error);
+        const std::shared_ptr<Module> m = ready().modules.get(module);
+        const std::shared_ptr<Context> context = m->context.lock();
+        unload(m);
+        if (context != nullptr && context->error != success) fail(context->error);
     });
 }
 

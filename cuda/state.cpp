@@ -102,7 +102,6 @@ std::shared_ptr<Context> new_context(unsigned flags, unsigned version) {
 void destroy(const std::shared_ptr<Context>& context) {
     Driver& d = driver();
     const auto is_its = [&](const auto& object) { return object.context.lock() == context; };
-    d.graphs.erase_if([&](const Graph&) { return false; });
     d.functions.erase_if([&](const Function& f) {
         const std::shared_ptr<Module> module = f.module.lock();
         return module == nullptr || module->context.lock() == context;
@@ -112,6 +111,7 @@ void destroy(const std::shared_ptr<Context>& context) {
     d.events.erase_if(is_its);
     release_all(*context);
     context->destroyed = true;
+    if (context->primary) return;  // its handle stays, for when it is retained again
     d.contexts.erase_if([&](const Context& c) { return &c == context.get(); });
 }
 

@@ -28,6 +28,17 @@ TEST_F(Faults, OfMemoryAreErrors) {
     EXPECT_EQ(cuCtxSynchronize(), success);
 }
 
+// Compilers read a whole vector where its first element is one of the buffer's.
+TEST_F(Faults, AVectorMayReachPastTheEndAndNothingElse) {
+    const Address x = allocate(44);
+    EXPECT_EQ(run(kernel(" ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%p0+32];"), x), success);
+    EXPECT_EQ(cuCtxSynchronize(), success);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run(kernel(" ld.global.u32 %r0, [%p0+64];"), x), success);
+    EXPECT_EQ(cuCtxSynchronize(), illegal_address);
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("past the end"), std::string::npos);
+}
+
 TEST_F(Faults, TheDevicesMemoryIsCounted) {
     const auto info = entry<int(size_t*, size_t*)>("cuMemGetInfo");
     size_t before = 0, total = 0, after = 0;

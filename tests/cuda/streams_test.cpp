@@ -262,10 +262,24 @@ TEST_F(Work, OfThePrimaryContextIsShared) {
     EXPECT_EQ(cuMemFree(x), success);
     const Address y = allocate(64);
     ASSERT_EQ(give_back(0), success);
-    EXPECT_EQ(cuMemFree(y), 709);  // the context is destroyed
-    EXPECT_EQ(give_back(0), invalid_context);
-    ASSERT_EQ(cuCtxSetCurrent(context), success);
+    Address z = 0;
+    EXPECT_EQ(cuMemAlloc(&z, 64), 709);      // the context is destroyed
     EXPECT_EQ(cuMemFree(y), invalid_value);  // and its memory with it
+    EXPECT_EQ(give_back(0), invalid_context);
+    ASSERT_EQ(retain(&other, 0), success);
+    EXPECT_EQ(one, other);
+    EXPECT_EQ(cuMemAlloc(&z, 64), success);
+    // Of those that retained it, nobody has to begin anew.
+    ASSERT_EQ(entry<int(int)>("cuDevicePrimaryCtxReset")(0), success);
+    EXPECT_EQ(cuMemFree(z), invalid_value);
+    EXPECT_EQ(cuMemAlloc(&z, 64), success);
+    ASSERT_EQ(give_back(0), success);
+    ASSERT_EQ(cuCtxSetCurrent(context), success);
+    // What ends memory needs no current context.
+    const Address last = allocate(64);
+    ASSERT_EQ(cuCtxSetCurrent(nullptr), success);
+    EXPECT_EQ(cuMemFree(last), success);
+    ASSERT_EQ(cuCtxSetCurrent(context), success);
 }
 
 }  // namespace
