@@ -58,12 +58,20 @@ constexpr std::array<Make, 4> sync_makes{copies_in_flight, barrier_misuse, lane_
                                          mbarrier_misuse};
 
 constexpr std::array memory_kinds{
+    KindRow{"beyond-variable", error,
+            "accesses whose address was made from one variable and that touch another"},
+    KindRow{"aligned-by-luck", note,
+            "accesses wider than the alignment that their variable is declared with"},
+    KindRow{"leak", note, "blocks of `malloc` that no `free` gives back"},
     KindRow{"out-of-bounds", error, "accesses that no buffer or variable holds"},
     KindRow{"misaligned", error, "addresses that are not a multiple of the access's size"},
     KindRow{"wrong-space", error, "an address outside the state space that the instruction names"},
     KindRow{"read-only", error, "stores to .const or .param memory"},
     KindRow{"stack", error, "calls too deep, or too much local memory"},
 };
+
+constexpr std::array<Make, 1> memory_makes{heap_leaks};
+constexpr std::array<MakeNamed, 1> memory_named{variable_bounds};
 
 constexpr std::array performance_kinds{
     KindRow{"bank-conflict", note,
@@ -88,7 +96,8 @@ constexpr std::array rows{
              race_global_kinds, race_global_makes},
     CheckRow{"sync", "barriers, masks and asynchronous copies that do not synchronise", sync_kinds,
              sync_makes},
-    CheckRow{"memory", "accesses outside what they are meant for", memory_kinds, {}},
+    CheckRow{"memory", "accesses outside what they are meant for", memory_kinds, memory_makes,
+             memory_named},
     CheckRow{"performance", "what makes the kernel slow", performance_kinds, performance_makes},
     CheckRow{"trap", "a run that the program itself ends", trap_kinds, {}},
 };
@@ -140,14 +149,20 @@ Chosen choose(std::string_view names) {
 }
 
 Checking::Checking(std::span<const CheckRow* const> chosen, const isa::Program& program,
-                   warp::Launch& launch)
+                   warp::Launch& launch, const ptx::Module* module)
     : program_(program), objects_(program, launch) {
-    for (const CheckRow* row : chosen)
-        for (const Make make : row->make)
-            if (std::unique_ptr<Check> check = make(program, launch)) {
-                launch.observers.push_back(check.get());
-                listeners_.push_back({row, std::move(check)});
-            }
+    for (const CheckRow* row : chosen) {
+        for (const Make make : row->make) listen(row, make(program, launch), launch);
+        if (module == nullptr) continue;
+        for (const MakeNamed make : row->make_named)
+            listen(row, make(program, launch, *module), launch);
+    }
+}
+
+void Checking::listen(const CheckRow* row, std::unique_ptr<Check> check, warp::Launch& launch) {
+    if (check == nullptr) return;
+    launch.observers.push_back(check.get());
+    listeners_.push_back({row, std::move(check)});
 }
 
 Found Checking::placed(const CheckRow* row, Finding finding) const {

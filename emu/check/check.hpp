@@ -26,6 +26,10 @@ class Check : public warp::Observer {
 // nullptr: there is nothing to hear of this launch.
 using Make = std::unique_ptr<Check> (*)(const isa::Program& program, const warp::Launch& launch);
 
+// The same of a check that reads the names in the module.
+using MakeNamed = std::unique_ptr<Check> (*)(const isa::Program& program,
+                                             const warp::Launch& launch, const ptx::Module& module);
+
 // What a check can find.
 struct KindRow {
     std::string_view kind;
@@ -40,6 +44,7 @@ struct CheckRow {
     std::string_view finds;  // what it looks for
     std::span<const KindRow> kinds;
     std::span<const Make> make;  // none: traps alone
+    std::span<const MakeNamed> make_named = {};
 };
 
 std::span<const CheckRow> checks();
@@ -63,15 +68,17 @@ struct Found {
 // The checks of one launch: made before it, asked after it.
 class Checking {
   public:
-    // Adds the listeners to launch.observers; this must outlive the run.
+    // Adds the listeners to launch.observers; this must outlive the run. module: that of the
+    // program; without it what asks for names is not looked for.
     Checking(std::span<const CheckRow* const> rows, const isa::Program& program,
-             warp::Launch& launch);
+             warp::Launch& launch, const ptx::Module* module = nullptr);
     // Without the trap. Errors first, in the order of the checks and of the program.
     std::vector<Found> found(const warp::Result& result) const;
     // A trap as what a check found; nothing where it is no fault of the program's (stopped).
     std::optional<Found> found(const warp::Trap& trap) const;
 
   private:
+    void listen(const CheckRow* row, std::unique_ptr<Check> check, warp::Launch& launch);
     Found placed(const CheckRow* row, Finding finding) const;
 
     struct Listener {
@@ -105,6 +112,13 @@ std::unique_ptr<Check> lane_exchange(const isa::Program& program, const warp::La
 
 // phases.cpp: mbarriers.
 std::unique_ptr<Check> mbarrier_misuse(const isa::Program& program, const warp::Launch& launch);
+
+// variables.cpp: accesses that leave the variable that their address was made from.
+std::unique_ptr<Check> variable_bounds(const isa::Program& program, const warp::Launch& launch,
+                                       const ptx::Module& module);
+
+// heap.cpp: blocks of malloc that nobody frees.
+std::unique_ptr<Check> heap_leaks(const isa::Program& program, const warp::Launch& launch);
 
 // emu/timing/performance.cpp: bank conflicts and the like.
 std::unique_ptr<Check> slow_accesses(const isa::Program& program, const warp::Launch& launch);

@@ -52,7 +52,7 @@ Outcome run_step(const launch::Loaded& step, launch::State& state, const std::st
     launch.threads = threads;
     launch.max_steps = max_steps;
     const std::vector<const check::CheckRow*> rows = checks_named(checks);
-    const Listeners listeners(rows, step.program, launch);
+    const Listeners listeners(rows, step.program, launch, &step.in.module);
     Outcome out;
     out.result = exec::launch(step.program, launch);
     if (out.result.refusal) {

@@ -10,9 +10,9 @@ namespace lockwarp::python {
 
 class Listeners {
   public:
-    // Makes the checks and has them listen to the launch.
+    // Makes the checks and has them listen to the launch. module: the program's.
     Listeners(std::vector<const check::CheckRow*> rows, const isa::Program& program,
-              warp::Launch& launch);
+              warp::Launch& launch, const ptx::Module* module = nullptr);
 
     // The findings, and the trap's text and places, once the launch has ended.
     void conclude(const launch::Input& in, const isa::Program& program, Outcome& out) const;

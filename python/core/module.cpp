@@ -133,7 +133,7 @@ Outcome Kernel::launch(const Request& request, const std::vector<const check::Ch
                        const std::atomic<bool>& stop) const {
     warp::Launch launch = prepare(request);
     launch.stop = &stop;
-    const Listeners listeners(checks, program_, launch);
+    const Listeners listeners(checks, program_, launch, &source_->in.module);
     Outcome out;
     run(launch, out);
     if (out.result.refusal) throw Failure(program_.entry + ": " + out.result.refusal->what);

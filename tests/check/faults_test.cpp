@@ -112,7 +112,7 @@ class Faults : public testing::TestWithParam<std::string> {
         for (size_t i = 0; i < 2; ++i)
             std::memcpy(launch.parameters.data() + 8 * i, &launch.buffers[i].address, 8);
         const Chosen chosen = choose("all");
-        const Checking checking(chosen.rows, program, launch);
+        const Checking checking(chosen.rows, program, launch, &parsed.module);
         const warp::Result result = exec::launch(program, launch);
         EXPECT_FALSE(result.refusal) << result.refusal->what;
         std::vector<Found> found = checking.found(result);

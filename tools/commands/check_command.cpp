@@ -82,7 +82,7 @@ bool Runner::run_step(const launch::Loaded& step, launch::State& state) {
     launch.stop = &interrupt_flag();
     launch.threads = options.threads;
     if (options.max_steps != 0) launch.max_steps = options.max_steps;
-    const check::Checking checking(rows, step.program, launch);
+    const check::Checking checking(rows, step.program, launch, &step.in.module);
     std::atomic<uint64_t> ended{0}, retired{0};
     launch.progress = &ended;
     launch.retired = &retired;

@@ -136,7 +136,8 @@ warp::Result run_step(Session& s, const launch::Loaded& step, launch::State& sta
     launch.fold_constants = s.options.optimization != 0;
     if (s.options.max_steps != 0) launch.max_steps = s.options.max_steps;
     if (observer != nullptr) launch.observers.push_back(observer);
-    if (checks != nullptr) checks->emplace(s.requests.checks, step.program, launch);
+    if (checks != nullptr)
+        checks->emplace(s.requests.checks, step.program, launch, &step.in.module);
     std::atomic<uint64_t> ended{0}, retired{0};
     launch.progress = &ended;
     launch.retired = &retired;
