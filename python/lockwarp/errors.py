@@ -22,6 +22,9 @@ class ArgumentError(Error, TypeError, ValueError):
     """An argument that does not fit: its type, shape, range or place in memory."""
 
 
+MAX_THREADS = 1024
+
+
 def whole(value: Any, name: str, low: int, high: int) -> int:
     """A whole number in a range; an ArgumentError where it is none."""
     try:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from . import _core, types
 from .arrays import as_numpy
-from .errors import ArgumentError
+from .errors import MAX_THREADS, ArgumentError, whole
 
 
 @lru_cache(maxsize=256)
@@ -39,11 +39,14 @@ def mma(instruction: str, a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None
     ``int4`` for the others; ``bool`` for .b1), or the same bits as unsigned integers. Nothing is
     converted.
 
+    ``threads`` 0: all cores.
+
     Of mma.m8n8k4, which makes four products in a warp, this is one of the four.
 
     Raises :class:`lockwarp.Error` for an instruction that there is none of, or not on ``arch``,
     and :class:`lockwarp.ArgumentError` for arrays that do not fit it.
     """
+    threads = whole(threads, "threads", 0, MAX_THREADS)
     product = _product(instruction, arch, satfinite)
     *inputs, output = product.matrices
     named = {"A": a, "B": b, "C": c, "E": e, "SFA": sfa, "SFB": sfb}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _core, arrays
-from .errors import ArgumentError, SourcePlace, Trap, whole
+from .errors import MAX_THREADS, ArgumentError, SourcePlace, Trap, whole
 
 if TYPE_CHECKING:
     from .files import Comparison
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 MAX_U32 = (1 << 32) - 1
 MAX_U64 = (1 << 64) - 1
-MAX_THREADS = 1024
 
 
 class Parameter(NamedTuple):
@@ -217,6 +216,8 @@ class Module:
         from . import cuda
 
         arch = arch or ""
+        if not isinstance(arch, str):
+            raise ArgumentError(f'arch {arch!r}: a name, as "sm_90"')
         if isinstance(source, (bytes, bytearray)):
             source = bytes(source).rstrip(b"\0").decode("utf-8", "replace")
         text = os.fspath(source)

@@ -25,6 +25,8 @@ _PTX = {row.dtype: row.ptx for row in reversed(types.ROWS) if row.ptx not in ("t
 
 def _bits(x: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
     size = x.dtype.itemsize
+    if not x.dtype.isnative:
+        x = x.astype(x.dtype.newbyteorder("="))
     if size not in (1, 2, 4, 8) or x.dtype.hasobject:
         raise ArgumentError(f"{name} is {x.dtype.name}, whose bits cannot be compared")
     out = np.ascontiguousarray(x).view(f"u{size}")

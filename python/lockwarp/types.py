@@ -81,6 +81,9 @@ def bits_of(array: np.ndarray[Any, Any], ptx: str, name: str) -> np.ndarray[Any,
     bits = bits_dtype(ptx)
     r = row(ptx)
     given = array.dtype
+    if not given.isnative:  # dtype's name says nothing of it
+        raise ArgumentError(f"{name} is {given.name} of the other byte order: convert it with "
+                            ".astype")
     own = given.name == r.dtype
     raw = given == bits and r.dtype != bits.name
     if not own and not raw:

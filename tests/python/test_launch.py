@@ -425,3 +425,8 @@ def test_check_says_what_it_found(repository):
     assert "CHECK" in str(found) and first.is_fault
     with pytest.raises(lw.Error, match='there is no check "rubbish"'):
         k.check(*dims, *arrays, checks="rubbish")
+
+
+def test_an_architecture_that_is_no_name():
+    with pytest.raises(lw.ArgumentError, match="arch 90: a name"):
+        lw.Module(".version 7.0\n", arch=90)

@@ -6,6 +6,7 @@ import signal
 import threading
 
 import lockwarp as lw
+import lockwarp.testing
 import numpy as np
 import pytest
 
@@ -259,3 +260,16 @@ def test_torch_bfloat16():
     b = torch.randn(16, 8).to(torch.bfloat16)
     d = lw.mma("m16n8k16.f32.bf16", a, b)
     assert d.shape == (16, 8)
+
+
+def test_arrays_of_the_other_byte_order():
+    a, b = np.ones((16, 16), ">f2"), np.ones((16, 8), np.float16)
+    with pytest.raises(lw.ArgumentError, match="a is float16 of the other byte order"):
+        lw.mma("m16n8k16.f32.f16", a, b)
+    lockwarp.testing.assert_same_bits(np.ones(3, ">f4"), np.ones(3, ">f4"))
+
+
+def test_a_number_of_threads_that_is_none():
+    a, b = np.ones((16, 16), np.float16), np.ones((16, 8), np.float16)
+    with pytest.raises(lw.ArgumentError, match="threads -1"):
+        lw.mma("m16n8k16.f32.f16", a, b, threads=-1)
