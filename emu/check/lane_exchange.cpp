@@ -44,7 +44,7 @@ class OfCta : public warp::CtaObserver {
     void look_at_mask(const warp::Retired& e, const isa::Operation& o);
     void shuffle(const warp::Retired& e, const isa::Operation& o);
     void follow(const warp::Retired& e, const isa::Operation& o);
-    void set(OfWarp& w, const isa::Operation& o, uint32_t executed, uint32_t lanes,
+    void set(OfWarp& w, const isa::Operation& o, uint32_t executed, uint32_t undefined,
              const Site& from);
     void report(const warp::Retired& e, const Undefined& u, uint32_t lanes);
 
@@ -74,10 +74,13 @@ void OfCta::look_at_mask(const warp::Retired& e, const isa::Operation& o) {
     found.add(std::move(f));
 }
 
-void OfCta::set(OfWarp& w, const isa::Operation& o, uint32_t executed, uint32_t lanes,
+void OfCta::set(OfWarp& w, const isa::Operation& o, uint32_t executed, uint32_t undefined,
                 const Site& from) {
     for (uint32_t n = 0; n < o.written; ++n) {
         const uint32_t reg = used(n, o);
+        const bool in_range =
+            o.op == isa::Op::shfl && program_.registers[reg].type == isa::Type::pred;
+        const uint32_t lanes = in_range ? 0 : undefined;
         const auto at = w.find(reg);
         if (at == w.end()) {
             if (lanes != 0) w.emplace(reg, Undefined{lanes, from});
@@ -89,7 +92,30 @@ void OfCta::set(OfWarp& w, const isa::Operation& o, uint32_t executed, uint32_t 
     }
 }
 
-// Lanes that a shfl of this form read from, where that is plain: their undefined values move.
+// The lanes that take their value from one of `from`. PTX manual, "shfl.sync", semantics.
+uint32_t moved_lanes(const warp::Retired& e, const isa::Operation& o, uint32_t from) {
+    std::array<uint32_t, 32> amount{}, bounds{};
+    std::memcpy(amount.data(), e.registers + o.r[3], sizeof amount);
+    std::memcpy(bounds.data(), e.registers + o.r[4], sizeof bounds);
+    uint32_t moved = 0;
+    for (uint32_t rest = e.executed; rest != 0; rest &= rest - 1) {
+        const auto l = static_cast<uint32_t>(__builtin_ctz(rest));
+        const uint32_t n = amount[l] & 31, segment = bounds[l] >> 8 & 31;
+        const auto most = static_cast<int32_t>((l & segment) | (bounds[l] & 31 & ~segment));
+        auto source = static_cast<int32_t>((l & segment) | (n & ~segment));
+        if (o.mod.shuffle == isa::Shuffle::up)
+            source = static_cast<int32_t>(l) - static_cast<int32_t>(n);
+        if (o.mod.shuffle == isa::Shuffle::down) source = static_cast<int32_t>(l + n);
+        if (o.mod.shuffle == isa::Shuffle::bfly) source = static_cast<int32_t>(l ^ n);
+        const bool is_up = o.mod.shuffle == isa::Shuffle::up;
+        const bool in_range = is_up ? source >= most : source <= most;
+        const uint32_t taken = in_range ? static_cast<uint32_t>(source) & 31 : l;
+        moved |= (from >> taken & 1) << l;
+    }
+    return moved;
+}
+
+// Its result is undefined where the source is; whether that is in range never is.
 void OfCta::shuffle(const warp::Retired& e, const isa::Operation& o) {
     OfWarp& w = of_warp(e.warp);
     uint32_t lanes = e.undefined & e.executed;
@@ -101,18 +127,7 @@ void OfCta::shuffle(const warp::Retired& e, const isa::Operation& o) {
             if (program_.registers[reg].ref != o.r[2]) continue;
             const auto at = w.find(reg);
             if (at == w.end()) continue;
-            std::array<uint32_t, 32> amount{};
-            std::memcpy(amount.data(), e.registers + o.r[3], sizeof amount);
-            uint32_t moved = 0;
-            for (uint32_t rest = e.executed; rest != 0; rest &= rest - 1) {
-                const auto l = static_cast<uint32_t>(__builtin_ctz(rest));
-                const uint32_t n31 = amount[l] & 31;
-                uint32_t source = n31;
-                if (o.mod.shuffle == isa::Shuffle::up) source = l >= n31 ? l - n31 : l;
-                if (o.mod.shuffle == isa::Shuffle::down) source = l + n31 < 32 ? l + n31 : l;
-                if (o.mod.shuffle == isa::Shuffle::bfly) source = l ^ n31;
-                moved |= (at->second.lanes >> source & 1) << l;
-            }
+            const uint32_t moved = moved_lanes(e, o, at->second.lanes);
             if (lanes == 0) from = at->second.from;
             lanes |= moved;
         }
@@ -141,15 +156,18 @@ bool matters(const isa::Operation& o) {
 
 void OfCta::follow(const warp::Retired& e, const isa::Operation& o) {
     OfWarp& w = warps_[e.warp];
-    // A branch that is not taken has looked at its guard too.
-    const uint32_t lanes_of_it = o.guarded ? e.active : e.executed;
     uint32_t lanes = 0;
     const Undefined* first = nullptr;
     for (uint32_t n = 0; n < o.read; ++n) {
-        const auto at = w.find(used(o.written + n, o));
-        if (at == w.end() || (at->second.lanes & lanes_of_it) == 0) continue;
+        const uint32_t reg = used(o.written + n, o);
+        const auto at = w.find(reg);
+        if (at == w.end()) continue;
+        // All lanes look at the guard, those that it lets through at the rest.
+        const bool is_guard = o.guarded && program_.registers[reg].ref == o.guard;
+        const uint32_t here = at->second.lanes & (is_guard ? e.active : e.executed);
+        if (here == 0) continue;
         if (first == nullptr) first = &at->second;
-        lanes |= at->second.lanes & lanes_of_it;
+        lanes |= here;
     }
     if (first == nullptr) return set(w, o, e.executed, 0, {});
     const Undefined cause = *first;

@@ -44,6 +44,7 @@ void add_site(Ordered& j, const CheckedSite& s) {
     if (!s.source.empty()) j["source"] = source_json(s.source[0]);
     for (size_t i = 1; i < s.source.size(); ++i)
         j["inlined_at"].push_back(source_json(s.source[i]));
+    if (s.site.step == 0 && s.site.lanes == 0) return;  // it is of no one warp
     j["cta"] = s.site.cta;
     j["warp"] = s.site.warp;
     if (s.site.lanes != 0) j["lanes"] = lanes_text(s.site.lanes);
