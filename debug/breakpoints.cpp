@@ -166,8 +166,16 @@ void Sentinel::look_at_watched(Watched& w, std::vector<Hit>& hits) {
     if (std::memcmp(at, w.bytes.data(), bytes) == 0) return;
     const std::vector<uint8_t> before = std::move(w.bytes);
     w.bytes.assign(at, at + bytes);
+    // A register in the type in which the instruction that wrote it takes it.
+    isa::Type type = b.target.type;
+    const auto named = std::ranges::find(view_.program().registers, b.ref, &isa::Register::ref);
+    if (b.target.space == ptx::Space::none && named != view_.program().registers.end()) {
+        View at_last = view_;
+        at_last.pc = last_pc_;
+        type = at_last.used_as(*named);
+    }
     const auto value = [&](const uint8_t* from, uint32_t lane) {
-        Value v{b.target.type, 0};
+        Value v{type, 0};
         if (b.target.space != ptx::Space::none) {
             std::memcpy(&v.bits, from, std::min<size_t>(bytes, 8));
         } else if (b.target.type == Type::pred) {

@@ -170,14 +170,63 @@ struct Found {
     bool other_way = false;  // the runs went different ways
 };
 
+// Operations that compute with addresses which are others in the other run, since an architecture
+// keeps a part of shared memory: constants that differ, and what is made of them in registers.
+std::vector<bool> moved_addresses(const isa::Program& a, const isa::Program& b) {
+    std::vector<bool> out(a.operations.size(), false);
+    if (a.shared_begin == b.shared_begin) return out;
+    std::map<isa::Ref, uint64_t> of_a, of_b;
+    for (const isa::Constant& c : a.constants) of_a[c.ref] = c.value;
+    for (const isa::Constant& c : b.constants) of_b[c.ref] = c.value;
+    std::set<isa::Ref> moved;
+    const auto begins = [&](const isa::Operation& x, const isa::Operation& y) {
+        for (size_t n = 0; n < x.r.size(); ++n) {
+            const auto p = of_a.find(x.r[n]);
+            const auto q = of_b.find(y.r[n]);
+            if (p != of_a.end() && q != of_b.end() && p->second != q->second) return true;
+        }
+        return false;
+    };
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < a.operations.size(); ++i) {
+            const isa::Operation& o = a.operations[i];
+            // What comes from memory or a product is a value.
+            const bool value =
+                o.mma != nullptr || o.wmma != nullptr || isa::row(o.op).memory != isa::Memory::none;
+            if (out[i] || value) continue;
+            bool reads = begins(o, b.operations[i]);
+            for (uint32_t u = o.written; u < uint32_t{o.written} + o.read; ++u)
+                reads |= moved.contains(a.registers[a.uses[o.first_use + u]].ref);
+            if (!reads) continue;
+            out[i] = more = true;
+            for (uint32_t u = 0; u < o.written; ++u)
+                moved.insert(a.registers[a.uses[o.first_use + u]].ref);
+        }
+    }
+    return out;
+}
+
+// The same instructions, which may have other operands.
+bool are_alike(const Listing& a, const Listing& b) {
+    const size_t count = a.program().operations.size();
+    if (b.program().operations.size() != count) return false;
+    for (uint32_t i = 0; i < count; ++i)
+        if (a.opcode_of(i) != b.opcode_of(i)) return false;
+    return true;
+}
+
 class Comparison {
   public:
     Comparison(const Listing& a, const Listing& b)
         : a_(a),
           b_(b),
-          same_(a.input().source == b.input().source &&
-                a.program().operations.size() == b.program().operations.size()) {}
+          same_(are_alike(a, b)),
+          moved_(same_ ? moved_addresses(a.program(), b.program())
+                       : std::vector<bool>(a.program().operations.size(), false)) {}
     bool same() const { return same_; }
+    // Operations whose results are not compared: addresses.
+    size_t left_out() const { return static_cast<size_t>(std::ranges::count(moved_, true)); }
 
     std::optional<Found> first(const std::map<uint64_t, OfCta>& a,
                                const std::map<uint64_t, OfCta>& b) const {
@@ -210,18 +259,18 @@ class Comparison {
                     const Record& x = cta[w][i];
                     const Record& y = other->second[w][i];
                     if (x.operation != y.operation) break;
-                    if (x.hash != y.hash) ++out[x.operation];
+                    if (x.hash != y.hash && !moved_[x.operation]) ++out[x.operation];
                 }
         }
         return out;
     }
 
   private:
-    static std::optional<Found> by_step(const OfWarp& a, const OfWarp& b) {
+    std::optional<Found> by_step(const OfWarp& a, const OfWarp& b) const {
         const size_t count = std::min(a.size(), b.size());
         for (size_t i = 0; i < count; ++i) {
             if (a[i].operation != b[i].operation) return Found{0, 0, i, i, true};
-            if (a[i].hash != b[i].hash) return Found{0, 0, i, i, false};
+            if (a[i].hash != b[i].hash && !moved_[a[i].operation]) return Found{0, 0, i, i, false};
         }
         if (a.size() != b.size() && count != 0) return Found{0, 0, count - 1, count - 1, true};
         return std::nullopt;
@@ -255,6 +304,7 @@ class Comparison {
     const Listing& a_;
     const Listing& b_;
     bool same_;
+    std::vector<bool> moved_;  // by operation
 };
 
 std::string line_of(const Listing& l, uint32_t operation) {
@@ -359,6 +409,7 @@ launch::Result<Difference> difference(const std::vector<launch::Loaded>& a,
     std::optional<Found> found;
     size_t launch = 0;
     std::string spread;
+    size_t left_out = 0;
     uint64_t compared = 0;
     for (size_t i = 0; i < a.size(); ++i) {
         const auto warps = [&](const launch::Loaded& l) {
@@ -376,6 +427,7 @@ launch::Result<Difference> difference(const std::vector<launch::Loaded>& a,
             for (const OfWarp& w : cta) compared += w.size();
         if (found) continue;
         const Comparison comparison(*sa.listings[i], *sb.listings[i]);
+        left_out += comparison.left_out();
         found = comparison.first(ra.ctas, rb.ctas);
         if (!found) continue;
         launch = i;
@@ -384,12 +436,19 @@ launch::Result<Difference> difference(const std::vector<launch::Loaded>& a,
     }
     if (compared == 0) return launch::failure("nothing was compared: no instruction ran");
     const std::string outputs = outputs_text(sa, sb, out.differs);
+    const std::string note = left_out == 0
+                                 ? std::string()
+                                 : fmt::format(
+                                       "Left out: {} instructions that compute addresses of shared "
+                                       "memory, which begins elsewhere.\n",
+                                       left_out);
     if (!found) {
         out.text =
             fmt::format("{}: {} and {}, {} instructions\n",
                         out.differs ? "The outputs differ, and no register does" : "identical",
                         names[0], names[1], compared);
         if (out.differs) out.text += outputs;
+        out.text += note;
         return out;
     }
     out.differs = true;
@@ -422,7 +481,7 @@ launch::Result<Difference> difference(const std::vector<launch::Loaded>& a,
     out.text += launch::source_text(la.places_of(ca.values.operation));
     out.text += values_text(ca.values, cb.values, view, names);
     out.text += spread;
-    out.text += "The outputs:\n" + outputs;
+    out.text += "The outputs:\n" + outputs + note;
     return out;
 }
 

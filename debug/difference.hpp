@@ -18,9 +18,9 @@ struct Difference {
 };
 
 // Runs both on the emulator. Instructions are aligned by their place in each warp's run where both
-// are the same program; else the n-th of an opcode at a line of the source in one with the n-th
-// there in the other (without line information: the n-th of the same text). `names`: what the two
-// are called. An error: they cannot be compared, or a run does not end.
+// programs have the same opcodes; else the n-th of an opcode at a line of the source in one with
+// the n-th there in the other (without line information: the n-th of the same text). `names`: what
+// the two are called. An error: they cannot be compared, or a run does not end.
 launch::Result<Difference> difference(const std::vector<launch::Loaded>& a,
                                       const std::vector<launch::Loaded>& b,
                                       const std::array<std::string, 2>& names,

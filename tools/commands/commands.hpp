@@ -16,9 +16,9 @@ namespace lockwarp::tools {
 // and sets `status`, the program's exit status.
 using AddCommand = void(CLI::App& app, int& status);
 
-AddCommand add_run, add_exec, add_check, add_why, add_debug, add_diff, add_init, add_time,
-    add_validate, add_fuzz, add_record, add_replay, add_special, add_calibrate, add_measure,
-    add_fidelity, add_list, add_arch, add_report;
+AddCommand add_run, add_exec, add_check, add_why, add_debug, add_dap, add_trace, add_diff, add_init,
+    add_time, add_validate, add_fuzz, add_record, add_replay, add_special, add_calibrate,
+    add_measure, add_fidelity, add_list, add_arch, add_report;
 AddCommand add_info, add_where, add_what, add_table, add_layout, add_compat, add_explorer,
     add_explain, add_equiv, add_banks, add_ldmatrix, add_stmatrix, add_movmatrix, add_swizzle,
     add_descriptor, add_completion;
@@ -88,6 +88,17 @@ inline constexpr std::array commands{
             "  lockwarp debug kernel.json --batch --ex \"b mma\" --ex run --ex \"frag A\"\n"
             "  lockwarp debug kernel.json --batch --ex run    where it traps, if it does\n",
             "Exit status: 0 done; 1 with --batch: the run trapped; 2 wrong usage or input."},
+    Command{add_dap,
+            {},
+            "  lockwarp dap                                   as an editor starts it\n"
+            "  lockwarp dap --port 0                          for one client of this machine\n",
+            "Exit status: 0 done; 2 wrong usage, or the port cannot be had."},
+    Command{add_trace,
+            {},
+            "  lockwarp trace kernel.json --instruction mma --warp 0 --lane 0,1\n"
+            "  lockwarp trace kernel.json --line 40-80 --cta 1,0,0 --output trace.tsv\n",
+            "Exit status: 0 done; 1 the program trapped; 2 wrong usage or input, or no row; 130\n"
+            "interrupted."},
     Command{
         add_diff,
         {},

@@ -16,6 +16,7 @@
 
 #include "emu/lockwarp.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/debug_command.hpp"
 #include "tools/commands/run_file.hpp"
 #include "tools/progress.hpp"
 #include "tools/report/failure.hpp"
@@ -83,6 +84,21 @@ void add_run(CLI::App& app, int& status) {
                     "computes functions of constants itself")
         ->type_name("LEVEL")
         ->check(CLI::Range(0u, 4u));
+    run->add_option("--at", o.at,
+                    "one look: hold where the debugger's \"break\" would, a line of the PTX or "
+                    "FILE:LINE or an opcode, show, and end")
+        ->type_name("WHERE");
+    run->add_option("--show", o.show,
+                    "with --at: fragments (A, B, C; D once the instruction has run), registers, "
+                    "expressions of the debugger")
+        ->type_name("LIST")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->needs("--at");
+    run->add_option("--lane", o.lane, "with --at: the lane to look at")
+        ->type_name("N")
+        ->check(CLI::Range(0u, 31u))
+        ->needs("--at");
     add_report_options(*run, o.report);
     add_shard_option(*run, o.shard);
     run->add_option("-j,--jobs", o.jobs, "launch files side by side (default: as many as cores)")
@@ -213,7 +229,27 @@ int run_tests(const RunOptions& options, const Requests& requests, const Shard& 
 
 }  // namespace
 
+namespace {
+
+// A session of the debugger that ends after one look.
+int look_once(const RunOptions& options) {
+    DebugOptions debug{options.files, options.nvcc, options.arch, {}, true};
+    debug.commands = {"tbreak " + options.at, "run", "lane " + std::to_string(options.lane)};
+    std::vector<std::string> show = options.show;
+    if (show.empty()) debug.commands.emplace_back("info registers");
+    std::ranges::stable_partition(show, [](const std::string& what) { return what != "D"; });
+    for (const std::string& what : show) {
+        const bool is_fragment = what == "A" || what == "B" || what == "C" || what == "D";
+        if (what == "D") debug.commands.emplace_back("stepi");
+        debug.commands.push_back((is_fragment ? "frag " : "print ") + what);
+    }
+    return debug_command(debug);
+}
+
+}  // namespace
+
 int run_command(const RunOptions& options) {
+    if (!options.at.empty()) return look_once(options);
     const launch::Result<Requests> requests = parse_requests(options);
     if (!requests) return refuse(requests.error());
     const launch::Result<Shard> shard = choose_shard(options.shard);

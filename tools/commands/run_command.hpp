@@ -26,6 +26,10 @@ struct RunOptions {
     uint64_t max_steps = 0;  // 0: no limit
     unsigned threads = 0;
     unsigned optimization = 4;  // as validate's
+    // One look, at a place of the debugger's "break".
+    std::string at;
+    std::vector<std::string> show;
+    unsigned lane = 0;
 };
 
 int run_command(const RunOptions& options);

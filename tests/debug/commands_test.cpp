@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// lockwarp debug, diff, trace, dap and run --at as processes.
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "tests/debug/sessions.hpp"
+
+namespace lockwarp::tools {
+namespace {
+
+const std::string kernels = LOCKWARP_SOURCE_DIR "/gpu/kernels/";
+
+TEST(DebugCommand, ScriptsAndExitStatuses) {
+    const Folder folder;
+    folder.write("script", "# a remark\nb mma\nrun\n\nwarp\n");
+    const std::string file = kernels + "mma_ldmatrix.json";
+    Ended e = run(folder, {"debug", file, "--batch", "-x", "script", "-ex", "p %r9"});
+    EXPECT_EQ(e.status, 0) << e.err;
+    EXPECT_NE(e.out.find("Breakpoint 1 at mma"), std::string::npos) << e.out;
+    EXPECT_NE(e.out.find("%r9 = 0x00000000"), std::string::npos) << e.out;
+    e = run(folder, {"debug", file, "-batch", "-ex", "nonsense", "-ex", "run"});
+    EXPECT_EQ(e.status, 2);
+    EXPECT_EQ(e.out.find("over"), std::string::npos) << e.out;
+    e = run(folder, {"debug", "nothing.json", "--batch"});
+    EXPECT_EQ(e.status, 2);
+    folder.write("t.ptx",
+                 ".version 8.0\n.target sm_80\n.address_size 64\n"
+                 ".visible .entry k()\n{\ntrap;\n}\n");
+    folder.write("t.json", R"({"schema": "lockwarp-launch/1", "ptx": "t.ptx", "entry": "k",
+ "grid": [1, 1, 1], "block": [32, 1, 1], "buffers": {}, "args": [], "outputs": []})");
+    e = run(folder, {"debug", "t.json", "--batch", "-ex", "run"});
+    EXPECT_EQ(e.status, 1) << e.out << e.err;
+    EXPECT_NE(e.out.find("t.ptx:6"), std::string::npos) << e.out;
+}
+
+TEST(DebugCommand, OneLookAtAFragment) {
+    const Folder folder;
+    const Ended e = run(folder, {"run", kernels + "mma_ldmatrix.json", "--at", "92", "--show",
+                                 "D,A,%r1", "--lane", "3"});
+    EXPECT_EQ(e.status, 0) << e.err;
+    const size_t a = e.out.find("A of mma.m16n8k16");
+    const size_t d = e.out.find("D of mma.m16n8k16");
+    EXPECT_LT(a, d) << e.out;
+    EXPECT_NE(d, std::string::npos) << e.out;
+    EXPECT_NE(e.out.find("%r1 (f16x2)"), std::string::npos) << e.out;
+}
+
+TEST(DebugCommand, TracesWhatIsAskedFor) {
+    const Folder folder;
+    Ended e = run(folder, {"trace", kernels + "mma_ldmatrix.json", "--instruction", "mma", "--lane",
+                           "0,5", "--register", "%r9"});
+    EXPECT_EQ(e.status, 0) << e.err;
+    EXPECT_EQ(std::ranges::count(e.out, '\n'), 3) << e.out;
+    EXPECT_NE(e.out.find("\t92\t5\tmma.sync"), std::string::npos) << e.out;
+    e = run(folder, {"trace", kernels + "gemm_sm80.json", "--cta", "1,0,0", "--warp", "2", "--line",
+                     "760", "--output", "t.tsv"});
+    EXPECT_EQ(e.status, 0) << e.err;
+    EXPECT_NE(folder.read("t.tsv").find("\t1\t2\t"), std::string::npos);
+    e = run(folder, {"trace", kernels + "mma_ldmatrix.json", "--line", "1"});
+    EXPECT_EQ(e.status, 2);
+    EXPECT_NE(e.err.find("no instruction is of this choice"), std::string::npos) << e.err;
+}
+
+TEST(DebugCommand, DifferencesBetweenTwoRuns) {
+    const Folder folder;
+    const std::string file = kernels + "mma_ldmatrix.json";
+    Ended e = run(folder, {"diff", file, file});
+    EXPECT_EQ(e.status, 0) << e.err;
+    EXPECT_TRUE(e.out.starts_with("identical")) << e.out;
+    e = run(folder, {"diff", file, "--arch", "sm_80,sm_90"});
+    EXPECT_EQ(e.status, 1) << e.err;
+    EXPECT_NE(e.out.find("mma_ldmatrix.sm_80.ptx:92  mma.sync"), std::string::npos) << e.out;
+    EXPECT_NE(e.out.find("Left out: "), std::string::npos) << e.out;
+    EXPECT_NE(e.out.find("elements differ"), std::string::npos) << e.out;
+    // Another program: the one with b0 and b1 changed.
+    std::ifstream in(kernels + "mma_ldmatrix.sm_80.ptx");
+    std::string text((std::istreambuf_iterator<char>(in)), {});
+    const size_t at = text.find("{%r6, %r7}, {%r9");
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at, 10, "{%r7, %r6}");
+    folder.write("mma_ldmatrix.sm_80.ptx", text);
+    std::ifstream json(file);
+    folder.write("wrong.json", std::string((std::istreambuf_iterator<char>(json)), {}));
+    e = run(folder, {"diff", file, "wrong.json"});
+    EXPECT_EQ(e.status, 1) << e.err;
+    EXPECT_NE(e.out.find("%r9"), std::string::npos) << e.out;
+    e = run(folder, {"diff", file});
+    EXPECT_EQ(e.status, 2);
+}
+
+std::string framed(const std::string& body) {
+    return "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+TEST(DebugCommand, TheAdapterOnStandardInput) {
+    const Folder folder;
+    folder.write("in", framed(R"({"seq":1,"type":"request","command":"initialize"})") +
+                           framed(R"({"seq":2,"type":"request","command":"launch","arguments":)"
+                                  R"({"program":")" +
+                                  kernels + R"(mma_ldmatrix.json"}})") +
+                           framed(R"({"seq":3,"type":"request","command":"configurationDone"})") +
+                           framed(R"({"seq":4,"type":"request","command":"disconnect"})"));
+    const std::string shell = program() + " dap < in > out";
+    const std::string command = "cd " + folder.path.string() + " && " + shell;
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    const std::string out = folder.read("out");
+    EXPECT_TRUE(out.starts_with("Content-Length: ")) << out;
+    for (const char* part : {"supportsStepBack", "initialized", "\"request_seq\":4"})
+        EXPECT_NE(out.find(part), std::string::npos) << part << out;
+    for (const std::string& wrong :
+         {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("Content-Length: 99999999999\r\n\r\n"),
+          std::string("Content-Length: 3\r\n\r\n{{{"), std::string(100000, 'x'), std::string()}) {
+        folder.write("in", wrong);
+        EXPECT_EQ(std::system(command.c_str()), 0);
+    }
+}
+
+}  // namespace
+}  // namespace lockwarp::tools
