@@ -112,7 +112,7 @@ Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& conte
         pool->used += size;
         pool->used_high = std::max<uint64_t>(pool->used_high, pool->used);
     }
-    m.by_base.emplace(a.base, a);
+    m.by_base.insert_or_assign(a.base, a);
     return a.base;
 }
 
@@ -127,7 +127,7 @@ void add_known(Address base, uint64_t size, Kind kind, const std::shared_ptr<Con
     const Allocation a{base, size, kind, driver().next_id++, flags, context, nullptr};
     if (kind == Kind::registered)
         if (const Result r = register_it(a); r != success) fail(r);
-    m.by_base.emplace(base, a);
+    m.by_base.insert_or_assign(base, a);
 }
 
 void release(Address base, Kind kind, Kind or_kind, Result otherwise) {

@@ -43,7 +43,7 @@ copy_tests() { # folder
 # Nothing but glibc, and the C++ library that numpy's own wheels ask for, is taken from the machine.
 check_libraries() { # site-packages
     local found
-    found=$(ldd "$1"/lockwarp/_core*.so | awk '$2 == "=>" {print $1, $3}' |
+    found=$(ldd "$1"/lockwarp/_core*.so "$1/lockwarp/cuda/libcuda.so.1" | awk '$2 == "=>" {print $1, $3}' |
         grep -vE "^(libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s)\.so" | grep -v " $1/" ||
         true)
     [ -z "$found" ] || fail "the wheel needs of this machine: $found"

@@ -86,6 +86,13 @@ bool parse_named(State& state, Operand& operand) {
         operand.text += state.token.text;
         advance(state);
     }
+    // "a[0]" is where the array begins, whatever its elements are (PTX manual, mov: "A[5]").
+    if (at(state, TokenKind::left_bracket) && state.ahead.kind == TokenKind::integer &&
+        state.ahead.bits == 0) {
+        advance(state);
+        advance(state);
+        return expect(state, TokenKind::right_bracket, "']'", "after an array's index");
+    }
     if (at(state, TokenKind::left_bracket)) {
         return fail(state, "an array element is not an operand",
                     "write its byte address: [" + operand.text.substr(0, 48) + "+offset]");

@@ -76,6 +76,17 @@ TEST_F(Launches, ReadManagedMemoryAndWhatPointersInItPointTo) {
     EXPECT_EQ(cuMemFree(list), success);
 }
 
+// As tinygrad writes the address of an array.
+TEST_F(Launches, TakeAnArraysFirstElementForItsAddress) {
+    const Handle f = kernel(
+        " .shared .align 16 .b8 local0[64];\n mov.u64 %p1, local0[0];\n mov.u32 %r0, 12;\n"
+        " st.shared.u32 [%p1+8], %r0;\n ld.shared.u32 %r1, [local0+8];\n"
+        " st.global.u32 [%p0], %r1;");
+    const Address x = allocate(4);
+    ASSERT_EQ(run(f, x), success);
+    EXPECT_EQ(read<uint32_t>(x, 1), Numbers{12});
+}
+
 TEST_F(Launches, OfManyModulesDoNotMeet) {
     const Address x = allocate(4);
     std::vector<Handle> modules;

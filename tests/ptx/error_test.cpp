@@ -46,6 +46,7 @@ TEST(Errors, Statements) {
         {"ld a, [];", "5:8: expected an address after '['\n"},
         {"ld a, [{b}];", "5:8: an address begins with a name or an integer\n"},
         {"ld a, b[2];", "5:8: an array element is not an operand\n"},
+        {"mov a, b[0;", "5:11: expected ']' after an array's index\n"},
         {"mov {a, b;", "5:10: expected '}' after the operands\n"},
         {"mov {a, ], c}, d;", "5:9: expected an operand\n"},
         {"call (a, f;", "5:11: expected ')' after the operands\n"},
