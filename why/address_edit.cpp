@@ -66,6 +66,13 @@ Rewrite rows_of(const std::string& code, uint64_t pitch) {
             ", %y; mad.lo.s32 %y, %v, 16, %y;"};
 }
 
+Rewrite swizzled_rows_of(const std::string& code, uint64_t pitch, unsigned bits, unsigned shift) {
+    const std::string swizzle = "shr.u32 %t, %y, " + text(shift) + "; and.b32 %t, %t, " +
+                                text(((uint64_t{1} << bits) - 1) << 4) + "; xor.b32 %y, %y, %t; ";
+    return {"shfl.sync.idx.b32 %y, %x, 0, 31, -1; " + swizzle + code + " mad.lo.s32 %y, %u, " +
+            text(pitch) + ", %y; mad.lo.s32 %y, %v, 16, %y; " + swizzle};
+}
+
 Rewrite next_stage(uint64_t first, uint64_t bytes, uint64_t stages, uint64_t further) {
     return {"sub.s32 %t, %x, " + text(first) + "; div.u32 %u, %t, " + text(bytes) +
             "; mul.lo.s32 %v, %u, " + text(bytes) + "; sub.s32 %t, %t, %v; add.s32 %u, %u, " +
@@ -107,6 +114,11 @@ bool rewrite_address(const Scene& s, uint32_t operation, const Rewrite& rewrite,
         }
     Edit e{was->place, instructions(code)};
     if (e.becomes.empty()) return false;
+    // The lane is needed by few.
+    if (rewrite.code.find("%lane") == std::string::npos)
+        std::erase_if(e.becomes, [](const ptx::Instruction& i) {
+            return i.operands.size() == 2 && i.operands[1].text == "%laneid";
+        });
     address->items[0].text = unique + (wide ? "aw" : "y");
     address->offset = 0;
     e.becomes.push_back(std::move(now));

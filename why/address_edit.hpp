@@ -24,6 +24,9 @@ Rewrite of_lane(const std::string& code);
 // The address of lane 0, and row * pitch + half * 16 behind it: PTX statements that make the row in
 // %u and the half in %v.
 Rewrite rows_of(const std::string& code, uint64_t pitch);
+// The same in a tile that is swizzled: address bits 4 to 4 + bits are XORed with those `shift`
+// above.
+Rewrite swizzled_rows_of(const std::string& code, uint64_t pitch, unsigned bits, unsigned shift);
 // The next (or so many further) of `stages` parts of `bytes` each, from `first` on.
 Rewrite next_stage(uint64_t first, uint64_t bytes, uint64_t stages, uint64_t further);
 

@@ -289,39 +289,102 @@ void try_offsets(const Scene& s, std::vector<Candidate>& out) {
                         3, out);
 }
 
+namespace {
+
+// The sizes that stages may have: the distances between where one instruction stores, time after
+// time.
+std::set<uint64_t> stage_sizes(const Lines& stores) {
+    constexpr uint64_t least = 256;
+    std::set<uint64_t> out;
+    for (const Touch* t : stores.of)
+        for (size_t i = 1; i < t->first_addresses.size(); ++i) {
+            const uint64_t a = t->first_addresses[i - 1], b = t->first_addresses[i];
+            if ((a < b ? b - a : a - b) >= least) out.insert(a < b ? b - a : a - b);
+        }
+    return out;
+}
+
+uint64_t lowest(const Lines& lines) {
+    return std::ranges::min(lines.of, {}, &Touch::lowest)->lowest;
+}
+
+}  // namespace
+
 void try_stages(const Scene& s, std::vector<Candidate>& out) {
-    for (const Role role : both_roles) {
-        if (suspect(s, role) || !(role == Role::a ? s.a_is_off : s.b_is_off)) continue;
-        const Lines loads = fragment_loads(s, role), stores = tile_stores(s, role);
-        if (loads.of.empty() || stores.of.empty()) continue;
-        // Where the tile's stores begin, time after time.
-        std::set<uint64_t> begins;
-        for (const Touch* t : stores.of)
-            begins.insert(t->first_addresses.begin(), t->first_addresses.end());
+    // Both operands are behind together, or one of them is.
+    for (const std::vector<Role>& roles :
+         {std::vector{Role::a, Role::b}, std::vector{Role::a}, std::vector{Role::b}}) {
+        std::vector<Lines> loads, stores;
         std::set<uint64_t> sizes;
-        for (const Touch* t : stores.of)
-            for (size_t i = 1; i < t->first_addresses.size(); ++i) {
-                const uint64_t a = t->first_addresses[i - 1], b = t->first_addresses[i];
-                sizes.insert(a < b ? b - a : a - b);
-            }
-        for (const uint64_t bytes : sizes) {
-            if (bytes < 256) continue;
-            const uint64_t first = *begins.begin();
+        for (const Role role : roles) {
+            loads.push_back(fragment_loads(s, role));
+            stores.push_back(tile_stores(s, role));
+            if (loads.back().of.empty() || stores.back().of.empty() || suspect(s, role)) return;
+            sizes.merge(stage_sizes(stores.back()));
+        }
+        for (const uint64_t bytes : sizes)
             for (uint64_t stages = 2; stages <= 5; ++stages)
                 for (uint64_t further = 1; further < stages; ++further)
-                    for (const Lines* lines : {&loads, &stores}) {
-                        const uint64_t low =
-                            std::ranges::min(lines->of, {}, &Touch::lowest)->lowest;
-                        const uint64_t base =
-                            std::min(first, low) % bytes + std::min(first, low) / bytes * bytes;
-                        add(s, *lines, next_stage(base, bytes, stages, further),
-                            "the stage of the " + lines->what + " of " + letter(role) + " at " +
-                                lines_text(lines->places(s)) + " is " + std::to_string(further) +
-                                " behind (of " + std::to_string(stages) + " stages of " +
-                                std::to_string(bytes) + " bytes): another tile's data",
-                            4, out);
+                    for (const std::vector<Lines>* side : {&loads, &stores}) {
+                        Candidate c;
+                        bool good = true;
+                        std::string letters;
+                        for (size_t i = 0; i < roles.size(); ++i) {
+                            const uint64_t first = std::min(lowest(loads[i]), lowest(stores[i]));
+                            letters += (letters.empty() ? "" : " and ") + letter(roles[i]);
+                            for (const Touch* t : (*side)[i].of) {
+                                good = good &&
+                                       rewrite_address(s, t->operation,
+                                                       next_stage(first, bytes, stages, further),
+                                                       c.patch);
+                                c.places.push_back(s.program.operations[t->operation].place);
+                            }
+                        }
+                        if (!good) continue;
+                        c.words = "the " + (*side)[0].what + " of " + letters + " at " +
+                                  lines_text(c.places) + " use another stage's buffer: stage " +
+                                  "s+" + std::to_string(further) + " of " + std::to_string(stages) +
+                                  " is right where s is used (" + std::to_string(bytes) +
+                                  " bytes each)";
+                        c.cost = 4 + static_cast<unsigned>(further);
+                        c.operands_only = true;
+                        out.push_back(std::move(c));
                     }
-        }
+    }
+}
+
+void try_swizzled_rows(const Scene& s, std::vector<Candidate>& out) {
+    struct Formula {
+        std::string_view code;  // row in %u, half in %v
+        std::string_view words;
+        unsigned matrices;
+    };
+    static constexpr std::array formulas{
+        Formula{"and.b32 %u, %lane, 15; shr.u32 %v, %lane, 4;", "row lane%16, half lane/16", 4},
+        Formula{"and.b32 %u, %lane, 7; shr.u32 %v, %lane, 4; mad.lo.s32 %u, %v, 8, %u; shr.u32 "
+                "%v, %lane, 3; and.b32 %v, %v, 1;",
+                "row lane%8 + lane/16*8, half lane/8%2", 4},
+        Formula{"and.b32 %u, %lane, 7; shr.u32 %v, %lane, 3; and.b32 %v, %v, 1;",
+                "row lane%8, half lane/8%2", 2},
+        Formula{"and.b32 %u, %lane, 15; mov.u32 %v, 0;", "row lane%16, half 0", 2},
+    };
+    for (const Role role : both_roles) {
+        if (!suspect(s, role)) continue;
+        const Lines lines = lines_where(
+            s, role, "ldmatrix", [&](const Touch& t) { return t.feeds && is_ldmatrix(s, t); });
+        if (lines.of.empty()) continue;
+        const unsigned matrices = s.program.operations[lines.of[0]->operation].mod.matrices;
+        for (const uint64_t pitch : {32, 64, 128, 256})
+            for (unsigned bits = 1; bits <= 3; ++bits)
+                for (unsigned shift = bits; shift <= 4; ++shift)
+                    for (const Formula& f : formulas)
+                        if (f.matrices == matrices)
+                            add(s, lines, swizzled_rows_of(std::string(f.code), pitch, bits, shift),
+                                "the row addresses of ldmatrix of " + letter(role) + " at " +
+                                    lines_text(lines.places(s)) +
+                                    " are wrong: " + std::string(f.words) + " is right (rows " +
+                                    std::to_string(pitch) + " bytes apart, swizzled)",
+                                4, out);
     }
 }
 

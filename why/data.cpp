@@ -5,6 +5,7 @@
 #include <set>
 
 #include "why/hypothesis.hpp"
+#include "why/measured.hpp"
 
 namespace lockwarp::why {
 
@@ -141,17 +142,10 @@ void try_blocks(const Scene& s, std::vector<Candidate>& out) {
 void try_part_of_k(const Scene& s, std::vector<Candidate>& out) {
     if (!s.subject.product || !s.mapping || !s.mapping->has_both) return;
     const launch::Product& p = *s.subject.product;
-    std::vector<uint8_t> used(p.k);
-    for (const Execution& x : s.mapping->executions)
-        for (const std::vector<uint32_t>* v : {&x.a, &x.b})
-            for (const uint32_t n : *v) {
-                const MatrixPlace at = source_of(*s.mapping, p, n);
-                if (at.matrix == MatrixPlace::Matrix::a) used[at.column] |= 1;
-                if (at.matrix == MatrixPlace::Matrix::b) used[at.row] |= 2;
-            }
+    const std::vector<uint8_t> reached = reached_k(*s.mapping, p);
+    std::vector<uint8_t> used = reached;
     uint64_t missing = 0, first = p.k, last = 0;
     for (uint64_t k = 0; k < p.k; ++k) {
-        used[k] = used[k] == 3 ? 1 : 0;
         if (used[k] != 0) continue;
         ++missing;
         first = std::min(first, k), last = k;
@@ -169,6 +163,8 @@ void try_part_of_k(const Scene& s, std::vector<Candidate>& out) {
                              " is never multiplied (of " + std::to_string(p.k) + ")"
                        : std::to_string(missing) + " of " + std::to_string(p.k) +
                              " k are never multiplied, the first of them " + std::to_string(first);
+    if (!every_sum_counts(*s.mapping))
+        c.words += ": sums are lost, an mma begins anew where it should go on";
     c.cost = 2;
     out.push_back(std::move(c));
 }

@@ -15,7 +15,7 @@ constexpr std::array<WrongRow, 6> rows{{
     {Wrong::no, '.', "right"},
     {Wrong::value, 'x', "wrong value"},
     {Wrong::other, 'o', "the value that another element should have"},
-    {Wrong::zero, '0', "zero"},
+    {Wrong::is_zero, '0', "zero"},
     {Wrong::unwritten, '-', "never written"},
     {Wrong::nan, 'N', "NaN"},
 }};
@@ -117,7 +117,7 @@ ErrorMap error_map(const Subject& subject, const Bytes& after, const std::vector
             else if (std::isnan(value))
                 out.of[i] = Wrong::nan;
             else if (value == 0)
-                out.of[i] = Wrong::zero;
+                out.of[i] = Wrong::is_zero;
             else if (other != UINT32_MAX)
                 out.of[i] = Wrong::other, out.has_value_of[i] = other;
             else

@@ -13,7 +13,7 @@
 namespace lockwarp::why {
 
 // How an element is wrong.
-enum class Wrong : uint8_t { no, value, other, zero, unwritten, nan };
+enum class Wrong : uint8_t { no, value, other, is_zero, unwritten, nan };
 struct WrongRow {
     Wrong wrong;
     char letter;  // on the map

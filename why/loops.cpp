@@ -80,7 +80,10 @@ void try_loop_ends(const Scene& s, std::vector<Candidate>& out) {
             }
             c.places = {was->place};
             const int64_t size = by < 0 ? -by : by;
-            c.words = "the k loop runs too " + std::string("often or too seldom") +
+            c.words = std::string("the k loop ") +
+                      (s.k_is_missing && !s.k_is_twice ? "is too short"
+                       : s.k_is_twice                  ? "is too long"
+                                                       : "has the wrong length") +
                       ": its bound at line " + std::to_string(was->place.line) + " is " +
                       std::to_string(size) + " too " + (by > 0 ? "low" : "high");
             c.cost = size == 1 ? 1 : 2;

@@ -2,6 +2,7 @@
 #include "why/mapping.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -46,6 +47,40 @@ uint32_t radix_of(Type t) {
     }
 }
 
+// Numbers as values of a type and back, by table where the type has 16 bits or fewer.
+class Coder {
+  public:
+    Coder(Type type, uint32_t radix) : type_(held_as(type)), radix_(radix) {
+        if (isa::bits(type_) > 16) return;
+        digit_of_.resize(size_t{1} << isa::bits(type_));
+        for (size_t i = 0; i < digit_of_.size(); ++i)
+            digit_of_[i] = digit_of_value(launch::value_of(type_, i));
+    }
+    // The digit from 1, 0 for zero, `unknown` for any other value.
+    uint32_t digit(uint64_t bits) const {
+        if (!digit_of_.empty()) return digit_of_[bits];
+        if (type_ == Type::f32)
+            return digit_of_value(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+        return digit_of_value(launch::value_of(type_, bits));
+    }
+    uint64_t bits(uint32_t digit) const {
+        if (type_ == Type::f32) return std::bit_cast<uint32_t>(static_cast<float>(digit));
+        return launch::bits_of(type_, digit);
+    }
+    uint32_t radix() const { return radix_; }
+
+  private:
+    uint32_t digit_of_value(double value) const {
+        if (value == 0) return 0;
+        if (!(value >= 1 && value <= radix_)) return unknown;
+        const auto whole = static_cast<uint32_t>(value);
+        return static_cast<double>(whole) == value ? whole : unknown;
+    }
+    Type type_;
+    uint32_t radix_;
+    std::vector<uint32_t> digit_of_;
+};
+
 unsigned digits_for(uint64_t numbers, uint32_t radix) {
     unsigned digits = 1;
     for (uint64_t reach = radix; reach < numbers; reach *= radix) ++digits;
@@ -58,22 +93,18 @@ uint32_t digit(uint64_t number, uint32_t radix, unsigned place) {
     return static_cast<uint32_t>(rest % radix) + 1;
 }
 
-// A number that grows digit by digit.
-void add_digit(uint32_t& number, double value, uint32_t radix, unsigned place) {
-    if (place == 0) number = zero;
-    if (number == unknown) return;
-    if (value == 0) {
-        if (number != zero) number = unknown;
+// A number that grows digit by digit; `scale` is the digit's place value.
+void add_digit(uint32_t& number, uint32_t digit, uint64_t scale) {
+    if (scale == 1) {
+        number = digit;
         return;
     }
-    const auto whole = static_cast<uint64_t>(value >= 1 && value <= radix ? value : 0);
-    if (whole == 0 || static_cast<double>(whole) != value || (place > 0 && number == zero)) {
+    if (number == unknown || (digit == 0 && number == zero)) return;
+    if (digit == 0 || digit == unknown || number == zero) {
         number = unknown;
         return;
     }
-    uint64_t scale = 1;
-    for (unsigned i = 0; i < place; ++i) scale *= radix;
-    const uint64_t sum = (number == zero ? 0 : number - 1) + (whole - 1) * scale + 1;
+    const uint64_t sum = number + (digit - 1) * scale;
     number = sum >= untouched ? unknown : static_cast<uint32_t>(sum);
 }
 
@@ -151,6 +182,8 @@ class Probe : public warp::Observer, public warp::Oracle {
         accumulators_ = accumulators;
         radix_ = radix;
         place_ = place;
+        scale_ = 1;
+        for (unsigned i = 0; i < place; ++i) scale_ *= radix;
     }
     bool failed() const { return failed_; }
     // All executions have been heard once: puts them in order and numbers their accumulators.
@@ -176,7 +209,12 @@ class Probe : public warp::Observer, public warp::Oracle {
     Execution* find(const warp::Retired& e);
     void add(std::vector<uint32_t>& numbers, const warp::Retired& e, const uint8_t* registers,
              isa::VectorRef v, const isa::Elements& elements, const std::vector<Element>& where,
-             Type type) const;
+             Type type);
+    const Coder& coder(Type type) {
+        std::optional<Coder>& c = coders_[static_cast<size_t>(type)];
+        if (!c || c->radix() != radix_) c.emplace(type, radix_);
+        return *c;
+    }
 
     Mapping& mapping_;
     const isa::Program& program_;
@@ -186,7 +224,9 @@ class Probe : public warp::Observer, public warp::Oracle {
     bool accumulators_ = false;
     uint32_t radix_ = 0;
     unsigned place_ = 0;
+    uint64_t scale_ = 1;
     bool failed_ = false;
+    std::array<std::optional<Coder>, static_cast<size_t>(Type::count_)> coders_;
 };
 
 Execution* Probe::find(const warp::Retired& e) {
@@ -216,12 +256,12 @@ Execution* Probe::find(const warp::Retired& e) {
 
 void Probe::add(std::vector<uint32_t>& numbers, const warp::Retired&, const uint8_t* registers,
                 isa::VectorRef v, const isa::Elements& elements, const std::vector<Element>& where,
-                Type type) const {
-    for (size_t i = 0; i < where.size(); ++i) {
-        const uint64_t bits =
-            read(registers, program_, v, where[i], elements.bits, elements.register_bits());
-        add_digit(numbers[i], launch::value_of(held_as(type), bits), radix_, place_);
-    }
+                Type type) {
+    const Coder& code = coder(type);
+    const unsigned bits = elements.bits, register_bits = elements.register_bits();
+    for (size_t i = 0; i < where.size(); ++i)
+        add_digit(numbers[i],
+                  code.digit(read(registers, program_, v, where[i], bits, register_bits)), scale_);
 }
 
 void Probe::hear(const warp::Retired& e) {
@@ -240,9 +280,10 @@ void Probe::supply(const warp::Retired& e, uint8_t* registers) {
     const isa::Operation& o = program_.operations[e.operation];
     // A*B is zero, so that D holds what C held.
     add(x->c, e, registers, o.vector[0], s.d, s.where_d, s.type_d);
+    const Coder& code = coder(s.type_d);
     for (size_t i = 0; i < s.where_d.size(); ++i)
         write(registers, program_, o.vector[0], s.where_d[i], s.d.bits, s.d.register_bits(),
-              launch::bits_of(s.type_d, digit(x->first + i, radix_, place_)));
+              code.bits(digit(x->first + i, radix_, place_)));
 }
 
 void Probe::number() {
@@ -259,8 +300,13 @@ void Probe::number() {
 
 void set_digits(std::span<uint8_t> bytes, Type type, uint64_t elements, uint64_t first,
                 uint32_t radix, unsigned place) {
-    for (uint64_t i = 0; i < elements; ++i)
-        launch::set_element(bytes, type, i, launch::bits_of(type, digit(first + i, radix, place)));
+    std::vector<uint64_t> bits(radix <= 4096 ? radix + 1 : 0);
+    const Coder code(type, radix);
+    for (uint32_t d = 1; d < bits.size(); ++d) bits[d] = code.bits(d);
+    for (uint64_t i = 0; i < elements; ++i) {
+        const uint32_t d = digit(first + i, radix, place);
+        launch::set_element(bytes, type, i, bits.empty() ? code.bits(d) : bits[d]);
+    }
 }
 
 struct Measuring {
@@ -269,6 +315,7 @@ struct Measuring {
     Change change;
     Mapping out;
     size_t a = 0, b = 0;  // buffers
+    ProbeData* probe_data = nullptr;
 
     bool operands(Probe& probe);
     bool accumulators(Probe& probe);
@@ -281,12 +328,15 @@ bool Measuring::operands(Probe& probe) {
     for (const Site& s : out.sites)
         radix = std::min({radix, radix_of(s.type_a), radix_of(s.type_b)});
     if (radix == 0) return false;
-    Bytes before = subject.begin.memory.bytes;
     const unsigned digits = digits_for(out.elements_a + out.elements_b, radix);
+    ProbeData& data = *probe_data;
     for (unsigned place = 0; place < digits; ++place) {
-        set_digits(before[a], p.type_a, out.elements_a, 1, radix, place);
-        set_digits(before[b], p.type_b, out.elements_b, 1 + out.elements_a, radix, place);
-        change.before = &before;
+        if (data.digits.size() <= place) {
+            Bytes& made = data.digits.emplace_back(subject.begin.memory.bytes);
+            set_digits(made[a], p.type_a, out.elements_a, 1, radix, place);
+            set_digits(made[b], p.type_b, out.elements_b, 1 + out.elements_a, radix, place);
+        }
+        change.before = &data.digits[place];
         probe.begin_run(false, radix, place);
         if (!run(subject, change).ended || probe.failed()) return false;
         if (place == 0) probe.number();
@@ -295,14 +345,19 @@ bool Measuring::operands(Probe& probe) {
 }
 
 void Measuring::read_d(const Bytes& after, uint32_t radix, unsigned place) {
+    const Coder code(subject.type, radix);
+    uint64_t scale = 1;
+    for (unsigned i = 0; i < place; ++i) scale *= radix;
+    const uint64_t blank = subject.product->c == subject.product->d
+                               ? UINT64_MAX
+                               : UINT64_MAX >> (64 - isa::bits(subject.type));
     for (uint64_t i = 0; i < out.d.size(); ++i) {
         const uint64_t bits = element(subject, after, i);
-        const double value = launch::value_of(subject.type, bits);
         if (out.d[i] == untouched && place > 0) continue;
-        if (std::isnan(value) || value < 0)
+        if (bits == blank)
             out.d[i] = untouched;
         else
-            add_digit(out.d[i], value, radix, place);
+            add_digit(out.d[i], code.digit(bits), scale);
     }
 }
 
@@ -385,16 +440,22 @@ std::vector<Site> sites_of(const isa::Program& program) {
 }
 
 const Execution& Mapping::of(uint32_t accumulator) const {
+    // Most programs have products of one shape.
+    const uint32_t each = sites[executions[0].site].accumulators();
+    const size_t guess = (accumulator - 1) / each;
+    if (guess < executions.size() && accumulator - executions[guess].first < each)
+        return executions[guess];
     const auto after = std::ranges::upper_bound(executions, accumulator, {}, &Execution::first);
     return *(after - 1);
 }
 
 std::optional<Mapping> measure(const Subject& subject, const isa::Program& program,
                                uint64_t first_cta, uint64_t ctas, uint64_t max_steps,
-                               const Mapping* sums) {
+                               ProbeData& data, const Mapping* sums) {
     if (!subject.product) return {};
     const launch::Product& p = *subject.product;
-    Measuring m{subject, program, {}, {}, subject.buffer_named(p.a), subject.buffer_named(p.b)};
+    Measuring m{subject, program, {}, {}, subject.buffer_named(p.a), subject.buffer_named(p.b),
+                &data};
     m.out.sites = sites_of(program);
     if (m.out.sites.empty()) return {};
     m.out.elements_a = p.m * p.k;
@@ -407,6 +468,12 @@ std::optional<Mapping> measure(const Subject& subject, const isa::Program& progr
     m.change.max_steps = max_steps;
     if (!m.operands(probe)) return {};
     m.out.has_both = mostly_known(m.out.executions);
+    if (!data.places) {
+        std::vector<MatrixPlace> places(m.out.elements_a + m.out.elements_b);
+        for (uint32_t i = 0; i < places.size(); ++i) places[i] = source_of(m.out, p, i + 1);
+        data.places = std::make_shared<const std::vector<MatrixPlace>>(std::move(places));
+    }
+    m.out.places = data.places;
     if (sums != nullptr && take_sums(*sums, m.out)) return std::move(m.out);
     if (!m.accumulators(probe)) m.out.d.assign(subject.elements(), unknown);
     const Execution& last = m.out.executions.back();
@@ -415,6 +482,10 @@ std::optional<Mapping> measure(const Subject& subject, const isa::Program& progr
 }
 
 MatrixPlace source_of(const Mapping& mapping, const launch::Product& p, uint32_t number) {
+    if (mapping.places) {
+        if (number == zero || number > mapping.places->size()) return {};
+        return (*mapping.places)[number - 1];
+    }
     MatrixPlace out;
     if (number == zero || number == unknown) return out;
     uint64_t at = number - 1;

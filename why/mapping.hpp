@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -43,11 +44,18 @@ struct Execution {
     std::vector<uint32_t> a, b, c;
 };
 
+// A number of A or B as the place in its matrix, A (m, k) and B (k, n).
+struct MatrixPlace {
+    enum class Matrix : uint8_t { none, a, b } matrix = Matrix::none;
+    uint32_t row = 0, column = 0;
+};
+
 struct Mapping {
     std::vector<Site> sites;
     std::vector<Execution> executions;  // by CTA, warp and step
     std::vector<uint32_t> d;            // by element of D: an accumulator's number
     uint64_t elements_a = 0, elements_b = 0;
+    std::shared_ptr<const std::vector<MatrixPlace>> places;  // by number - 1
     bool has_d = false;     // where D's elements come from is known
     bool has_both = false;  // of most operands it is known what they are
 
@@ -58,18 +66,20 @@ struct Mapping {
 // The matrix instructions of a program.
 std::vector<Site> sites_of(const isa::Program& program);
 
+// What the measurements of one subject share.
+struct ProbeData {
+    std::vector<Bytes> digits;  // the buffers, by digit
+    std::shared_ptr<const std::vector<MatrixPlace>> places;
+};
+
 // Measures CTAs [first_cta, first_cta + ctas) of a subject with a product; nullopt: a run did not
 // end, or there is nothing to measure. sums: a mapping whose accumulators are this one's too, so
 // that they need not be measured.
 std::optional<Mapping> measure(const Subject& subject, const isa::Program& program,
                                uint64_t first_cta, uint64_t ctas, uint64_t max_steps,
-                               const Mapping* sums = nullptr);
+                               ProbeData& data, const Mapping* sums = nullptr);
 
-// A number of A or B as the place in its matrix, A (m, k) and B (k, n).
-struct MatrixPlace {
-    enum class Matrix : uint8_t { none, a, b } matrix = Matrix::none;
-    uint32_t row = 0, column = 0;
-};
+// A number as the place in its matrix.
 MatrixPlace source_of(const Mapping& mapping, const launch::Product& product, uint32_t number);
 
 // The products of a run beside those that D = A*B has.

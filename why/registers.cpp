@@ -146,6 +146,19 @@ void reorder(ptx::Operand& vector, const Order& order) {
     for (size_t i = 0; i < order.size(); ++i) vector.items[i] = was[order[i]];
 }
 
+// Whether the registers of a vector ascend by number, as a compiler and most people name them.
+int ascending(const ptx::Operand& vector) {
+    int falls = 0;
+    std::string last;
+    for (const ptx::Operand& o : vector.items) {
+        if (!last.empty() &&
+            (o.text.size() < last.size() || (o.text.size() == last.size() && o.text < last)))
+            ++falls;
+        last = o.text;
+    }
+    return -falls;
+}
+
 void try_orders(const Scene& s, Operand operand, std::vector<Candidate>& out) {
     if (!s.mapping || !s.mapping->has_both || !s.mapping->has_d) return;
     for (const Group& g : groups(s)) {
@@ -171,12 +184,16 @@ void try_orders(const Scene& s, Operand operand, std::vector<Candidate>& out) {
                 Edit e{was->place, {*was}};
                 ptx::Instruction& now = e.becomes.front();
                 if (now.operands.size() < 4) continue;
+                const size_t at = operand == Operand::a ? 1 : operand == Operand::b ? 2 : 0;
                 if (operand == Operand::a) reorder(now.operands[1], order);
                 if (operand == Operand::b) reorder(now.operands[2], order);
                 if (operand == Operand::c || operand == Operand::both)
                     reorder(now.operands[3], order);
                 if (operand == Operand::d || operand == Operand::both)
                     reorder(now.operands[0], order);
+                if (c.places.empty())
+                    c.predicted +=
+                        1e-5 * (ascending(now.operands[at]) - ascending(was->operands[at]));
                 c.places.push_back(was->place);
                 c.patch.edits.push_back(std::move(e));
             }

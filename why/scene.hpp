@@ -8,6 +8,7 @@
 
 #include "why/edit.hpp"
 #include "why/mapping.hpp"
+#include "why/model.hpp"
 #include "why/subject.hpp"
 #include "why/survey.hpp"
 
@@ -20,6 +21,9 @@ struct Natural {
     double mean() const { return (a + b + 2 * d) / 4; }
 };
 Natural natural_share(const Mapping& mapping, const launch::Product& product);
+
+// The mapping as it is where A, B and D lie as the model has them.
+Mapping as_modelled(const Mapping& mapping, const launch::Product& product, const Model& model);
 
 struct Scene {
     const Subject& subject;
@@ -34,6 +38,8 @@ struct Scene {
     // Elements of A come from another row or k than they should, of B from another k or column;
     // those of D from products of both.
     bool a_is_off = true, b_is_off = true, d_is_off = true;
+    // Some k are missing, or there once more.
+    bool k_is_missing = false, k_is_twice = false;
     std::vector<Touch> touches = {};
 
     const ptx::Instruction* instruction(uint32_t operation) const {

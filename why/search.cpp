@@ -7,6 +7,7 @@
 
 #include "launch/random.hpp"
 #include "launch/values.hpp"
+#include "why/measured.hpp"
 #include "why/why.hpp"
 
 namespace lockwarp::why {
@@ -82,6 +83,7 @@ struct Search {
     Bytes after;  // of the program as it is
     uint64_t first_cta = 0, ctas = 0;
     uint64_t max_steps = UINT64_MAX;
+    ProbeData probe_data = {};
 
     std::chrono::milliseconds spent() const {
         return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started);
@@ -104,6 +106,7 @@ struct Search {
     void try_model(const Base& base, const Candidate& c);
     bool right_on_fresh(const isa::Program& program, const std::optional<Model>& model);
     std::vector<Candidate> round(const Base& base, bool all);
+    launch::Result<Answer> with_other_data(const Limits& l);
 };
 
 launch::Result<void> Search::begin() {
@@ -234,6 +237,8 @@ Scene Search::scene_of(const Base& base) const {
     out.a_is_off = t.other_rows + t.other_k != 0;
     out.b_is_off = t.other_columns + t.other_k != 0;
     out.d_is_off = t.other_rows + t.other_columns != 0;
+    out.k_is_missing = t.right < t.wanted && t.other_rows + t.other_columns + t.other_k == 0;
+    out.k_is_twice = t.twice != 0;
     return out;
 }
 
@@ -248,14 +253,18 @@ double Search::predict(const Scene& scene, const Base& base, const Candidate& c)
                                       wanted, base.wrong, wrong / 64 | 1);
         const double share =
             a.of == 0 ? 0 : static_cast<double>(a.agree) / static_cast<double>(a.of);
-        return share < 0.25 ? 0 : share + natural;
+        if (share < 0.25) return 0;
+        if (!known || !c.model->uses_k.empty()) return share + natural;
+        const Mapping m = as_modelled(*base.mapping, *subject.product, *c.model);
+        return share + 0.01 * natural_share(m, *subject.product).mean();
     }
     const std::optional<isa::Program> program = base.text.with(c.patch).resolve(base.program.arch);
     if (!program) return 0;
     ++answer.tried;
     if (known) {
-        const std::optional<Mapping> m = measure(subject, *program, first_cta, ctas, max_steps,
-                                                 c.operands_only ? &*base.mapping : nullptr);
+        const std::optional<Mapping> m =
+            measure(subject, *program, first_cta, ctas, max_steps, probe_data,
+                    c.operands_only ? &*base.mapping : nullptr);
         if (!m || !m->has_both) return 0;
         const double share = compare(*m, *subject.product, scene.step).share();
         if (share < scene.share + 0.02) return 0;
@@ -285,6 +294,8 @@ std::vector<Candidate> Search::round(const Base& base, bool all) {
     for (const Hypothesis& h : hypotheses()) {
         if (out_of_time() || (found() && (!all || spent() > patience))) break;
         std::vector<Candidate> made;
+        // A second change that leaves out what the first has broken explains nothing.
+        if (!base.parts.empty() && h.make == &try_part_of_k) continue;
         h.make(scene, made);
         for (Candidate& c : made) {
             c.of = &h;
@@ -303,6 +314,19 @@ std::vector<Candidate> Search::round(const Base& base, bool all) {
     }
     std::ranges::stable_sort(promising, std::ranges::greater{}, &Candidate::predicted);
     return promising;
+}
+
+// All is as expected: so that it is not by luck, the same with random data.
+launch::Result<Answer> Search::with_other_data(const Limits& l) {
+    if (fresh.empty() || right_on_fresh(subject.loaded().program, {})) return std::move(answer);
+    Subject other = subject;
+    other.begin.memory.bytes = fresh;
+    launch::Result<Answer> out = ask(other, l);
+    if (out)
+        out->reservation =
+            "the result is right with the data of the launch file, and only with such data: what "
+            "follows is with random data";
+    return out;
 }
 
 unsigned cost_of(const Explanation& e) {
@@ -329,19 +353,22 @@ launch::Result<Answer> ask(const Subject& subject, const Limits& limits) {
     constexpr size_t max_first_changes = 5;
     Search s{subject, limits, Clock::now(), {}, {}, {}, {}, {}, {}};
     if (launch::Result<void> begun = s.begin(); !begun) return launch::failure(begun);
-    if (s.answer.map.wrong() == 0) return std::move(s.answer);
+    if (s.answer.map.wrong() == 0) return s.with_other_data(limits);
     const isa::Program& program = subject.loaded().program;
     Base base{Text(subject.loaded().in.module, program.entry), program, {}, {}, {}, {}};
-    base.mapping = measure(subject, program, s.first_cta, s.ctas, s.max_steps);
+    base.mapping = measure(subject, program, s.first_cta, s.ctas, s.max_steps, s.probe_data);
     base.after = std::move(s.after);
     base.wrong = s.was_right;
     base.wrong.flip();
+    if (base.mapping && base.mapping->has_both && base.mapping->has_d)
+        s.answer.measured = measured_text(*base.mapping, subject, program);
     const std::vector<Candidate> promising = s.round(base, true);
     for (size_t i = 0, tried = 0; i < promising.size() && limits.pairs && !s.found(); ++i) {
         if (promising[i].model || s.out_of_time() || tried++ == max_first_changes) continue;
         std::optional<Base> changed = s.base_with(base, promising[i]);
         if (!changed) continue;
-        changed->mapping = measure(subject, changed->program, s.first_cta, s.ctas, s.max_steps);
+        changed->mapping =
+            measure(subject, changed->program, s.first_cta, s.ctas, s.max_steps, s.probe_data);
         s.round(*changed, false);
     }
     rank(s.answer);

@@ -56,7 +56,7 @@ std::string wrapped(const std::string& text, size_t indent) {
 
 // The changed lines, and those of the source that they come from.
 std::string changes_of(const why::Subject& s, const why::Candidate& c) {
-    constexpr size_t max_shown = 3;
+    constexpr size_t max_shown = 2;
     const launch::Input& in = s.loaded().in;
     const why::Text text(in.module, s.loaded().program.entry);
     const ptx::SourceMap map = ptx::source_map(in.module);
@@ -187,6 +187,7 @@ std::string why_text(const std::string& name, const why::Subject& subject, const
     const uint64_t wrong = a.map.wrong(), all = a.map.of.size();
     if (wrong == 0) return fmt::format("{}: all {} values are as expected\n", name, grouped(all));
     std::string out;
+    if (a.trapped) out += "the program traps; lockwarp run says where. What it left until then:\n";
     const bool found = !a.explanations.empty() && a.explanations.front().all(wrong);
     if (found)
         out += wrapped(
@@ -197,7 +198,8 @@ std::string why_text(const std::string& name, const why::Subject& subject, const
         out += "no hypothesis explains any of the " + grouped(wrong) + " elements\n";
     for (size_t i = 0, shown = 0; i < a.explanations.size() && shown < 5; ++i) {
         const Explanation& e = a.explanations[i];
-        if (found && (!e.all(wrong))) break;
+        // What leaves the mapping less ordinary than the first one does is a cause that nobody has.
+        if (found && (!e.all(wrong) || e.likely < a.explanations.front().likely - 1e-4)) break;
         if (i != 0 || !found)
             out += wrapped("  " + (found ? "also explained by: " + words_of(e)
                                          : explains(e, wrong) + ": " + words_of(e)),
