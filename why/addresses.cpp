@@ -91,7 +91,7 @@ void add(const Scene& s, const Lines& lines, const Rewrite& rewrite, std::string
 
 // Whether this operand does not come as it should, as far as that is known.
 bool suspect(const Scene& s, Role role) {
-    const double share = role == Role::a ? s.natural_a : s.natural_b;
+    const double share = role == Role::a ? s.natural.a : s.natural.b;
     return share < 0.999;
 }
 
@@ -219,7 +219,7 @@ void try_lanes(const Scene& s, std::vector<Candidate>& out) {
             return !t.store && t.feeds && t.space == ptx::Space::global;
         }));
     }
-    if (s.natural_d < 0.999) try_all(result_stores(s));
+    if (s.natural.d < 0.999) try_all(result_stores(s));
 }
 
 void try_swizzles(const Scene& s, std::vector<Candidate>& out) {
@@ -273,7 +273,7 @@ void try_offsets(const Scene& s, std::vector<Candidate>& out) {
         }
     }
     const Lines stores = result_stores(s);
-    if (stores.of.empty() || s.natural_d < 0.999 || !s.d_is_off) return;
+    if (stores.of.empty() || s.natural.d < 0.999 || !s.d_is_off) return;
     const int64_t width = isa::bits(s.subject.type) / 8;
     const int64_t row = width * static_cast<int64_t>(s.subject.columns);
     std::set<int64_t> tried;
@@ -291,15 +291,20 @@ void try_offsets(const Scene& s, std::vector<Candidate>& out) {
 
 namespace {
 
-// The sizes that stages may have: the distances between where one instruction stores, time after
-// time.
-std::set<uint64_t> stage_sizes(const Lines& stores) {
-    constexpr uint64_t least = 256;
-    std::set<uint64_t> out;
+// How large stages may be, and how many there are then: the distances between the places where an
+// operand's tiles are stored, which lie evenly.
+std::map<uint64_t, uint64_t> stage_sizes(const Lines& stores) {
+    constexpr uint64_t least = 256, most = 8;
+    std::set<uint64_t> places;
     for (const Touch* t : stores.of)
-        for (size_t i = 1; i < t->first_addresses.size(); ++i) {
-            const uint64_t a = t->first_addresses[i - 1], b = t->first_addresses[i];
-            if ((a < b ? b - a : a - b) >= least) out.insert(a < b ? b - a : a - b);
+        places.insert(t->first_addresses.begin(), t->first_addresses.end());
+    std::map<uint64_t, uint64_t> out;
+    for (const uint64_t a : places)
+        for (const uint64_t b : places) {
+            if (b < a + least) continue;
+            const uint64_t extent = *places.rbegin() - *places.begin();
+            const uint64_t stages = extent / (b - a) + 1;
+            if (stages >= 2 && stages <= most) out.emplace(b - a, stages);
         }
     return out;
 }
@@ -312,44 +317,45 @@ uint64_t lowest(const Lines& lines) {
 
 void try_stages(const Scene& s, std::vector<Candidate>& out) {
     // Both operands are behind together, or one of them is.
+    if (!s.k_is_missing && !s.k_is_twice && !s.a_is_off && !s.b_is_off) return;
     for (const std::vector<Role>& roles :
          {std::vector{Role::a, Role::b}, std::vector{Role::a}, std::vector{Role::b}}) {
         std::vector<Lines> loads, stores;
-        std::set<uint64_t> sizes;
+        std::map<uint64_t, uint64_t> sizes;
         for (const Role role : roles) {
             loads.push_back(fragment_loads(s, role));
             stores.push_back(tile_stores(s, role));
             if (loads.back().of.empty() || stores.back().of.empty() || suspect(s, role)) return;
             sizes.merge(stage_sizes(stores.back()));
         }
-        for (const uint64_t bytes : sizes)
-            for (uint64_t stages = 2; stages <= 5; ++stages)
-                for (uint64_t further = 1; further < stages; ++further)
-                    for (const std::vector<Lines>* side : {&loads, &stores}) {
-                        Candidate c;
-                        bool good = true;
-                        std::string letters;
-                        for (size_t i = 0; i < roles.size(); ++i) {
-                            const uint64_t first = std::min(lowest(loads[i]), lowest(stores[i]));
-                            letters += (letters.empty() ? "" : " and ") + letter(roles[i]);
-                            for (const Touch* t : (*side)[i].of) {
-                                good = good &&
-                                       rewrite_address(s, t->operation,
-                                                       next_stage(first, bytes, stages, further),
-                                                       c.patch);
-                                c.places.push_back(s.program.operations[t->operation].place);
-                            }
+        for (const auto& [bytes, stages] : sizes) {
+            for (uint64_t further = 1; further < stages; ++further)
+                for (const std::vector<Lines>* side : {&loads, &stores}) {
+                    Candidate c;
+                    bool good = true;
+                    std::string letters;
+                    for (size_t i = 0; i < roles.size(); ++i) {
+                        const uint64_t first = std::min(lowest(loads[i]), lowest(stores[i]));
+                        letters += (letters.empty() ? "" : " and ") + letter(roles[i]);
+                        for (const Touch* t : (*side)[i].of) {
+                            good = good && rewrite_address(
+                                               s, t->operation,
+                                               next_stage(first, bytes, stages, further), c.patch);
+                            c.places.push_back(s.program.operations[t->operation].place);
                         }
-                        if (!good) continue;
-                        c.words = "the " + (*side)[0].what + " of " + letters + " at " +
-                                  lines_text(c.places) + " use another stage's buffer: stage " +
-                                  "s+" + std::to_string(further) + " of " + std::to_string(stages) +
-                                  " is right where s is used (" + std::to_string(bytes) +
-                                  " bytes each)";
-                        c.cost = 4 + static_cast<unsigned>(further);
-                        c.operands_only = true;
-                        out.push_back(std::move(c));
                     }
+                    if (!good) continue;
+                    const uint64_t ahead = stages - further;
+                    c.words = "the " + (*side)[0].what + " of " + letters + " at " +
+                              lines_text(c.places) + " use the buffer of stage s+" +
+                              std::to_string(ahead) + " where that of s is right (" +
+                              std::to_string(stages) + " stages of " + std::to_string(bytes) +
+                              " bytes): a stale or another tile's";
+                    c.cost = 4 + static_cast<unsigned>(further) + (side == &stores ? 1 : 0);
+                    c.operands_only = true;
+                    out.push_back(std::move(c));
+                }
+        }
     }
 }
 

@@ -43,6 +43,8 @@ constexpr std::array rows{
                "an operand's loads from shared memory, and its stores there", try_stages},
     Hypothesis{"rows of ldmatrix in a swizzled tile", "the same, and then the swizzle",
                "ldmatrix of an operand", try_swizzled_rows},
+    Hypothesis{"index", "lane/4 for lane%8, another divisor, another remainder",
+               "shifts and masks by a constant", try_index},
     Hypothesis{"offset", "the address moved by a power of two",
                "an operand's loads and stores, and the result's stores", try_offsets},
 };

@@ -28,6 +28,7 @@ struct Candidate {
     std::vector<ptx::Place> places;  // of the instructions that it speaks of
     unsigned cost = 1;               // of two that explain as much the cheaper one is named first
     double predicted = 0;            // the share of right products, where it was worked out
+    double promise = 0;              // for a second change beside it
     bool operands_only = false;      // the accumulators come from and go to where they did
 };
 
@@ -49,6 +50,6 @@ std::string lines_text(const std::vector<ptx::Place>& places);
 Make try_registers_of_a, try_registers_of_b, try_accumulators, try_trans, try_ldmatrix_rows,
     try_lanes, try_swizzles, try_offsets, try_stages, try_loop_ends, try_accumulator_start,
     try_transposed, try_leading_dimensions, try_blocks, try_part_of_k, try_packed, try_wmma,
-    try_swizzled_rows;
+    try_swizzled_rows, try_index;
 
 }  // namespace lockwarp::why

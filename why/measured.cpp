@@ -80,7 +80,7 @@ void add_chain(const Mapping& m, const launch::Product& p, std::vector<std::stri
 }
 
 // Accumulators that nothing stores, by register.
-void add_lost(const Mapping& m, const isa::Program& program, std::vector<std::string>& out) {
+std::string lost_text(const Mapping& m, const isa::Program& program) {
     const auto count = counted(m);
     std::map<unsigned, uint64_t> lost;  // by register
     std::set<uint32_t> lines;
@@ -94,16 +94,19 @@ void add_lost(const Mapping& m, const isa::Program& program, std::vector<std::st
             lines.insert(program.operations[s.operation].place.line);
         }
     }
-    if (lost.empty()) return;
+    if (lost.empty()) return {};
     uint64_t sum = 0;
     std::string registers;
     for (const auto& [reg, n] : lost) {
         sum += n;
         registers += (registers.empty() ? "c" : ", c") + std::to_string(reg);
     }
-    out.push_back(std::to_string(sum) + " of " + std::to_string(all) +
-                  " accumulators are never stored and go into no further product: " + registers +
-                  " of the mma from line " + std::to_string(*lines.begin()) + " on");
+    return std::to_string(sum) + " of " + std::to_string(all) +
+           " accumulators are never stored and go into no further product: " + registers +
+           " of the mma of " +
+           (lines.size() == 1 ? "line " + std::to_string(*lines.begin())
+                              : "lines " + std::to_string(*lines.begin()) + " to " +
+                                    std::to_string(*lines.rbegin()));
 }
 
 }  // namespace
@@ -131,11 +134,16 @@ bool every_sum_counts(const Mapping& m) {
     return true;
 }
 
+std::string never_stored_text(const Mapping& mapping, const isa::Program& program) {
+    return lost_text(mapping, program);
+}
+
 std::vector<std::string> measured_text(const Mapping& mapping, const Subject& subject,
                                        const isa::Program& program) {
     std::vector<std::string> out;
     add_chain(mapping, *subject.product, out);
-    add_lost(mapping, program, out);
+    if (std::string lost = lost_text(mapping, program); !lost.empty())
+        out.push_back(std::move(lost));
     const Terms t = compare(mapping, *subject.product, subject.elements() / 256 | 1);
     const auto say = [&](uint64_t n, const std::string& what) {
         if (n != 0)

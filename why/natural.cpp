@@ -85,7 +85,7 @@ Natural natural_share(const Mapping& mapping, const launch::Product& product) {
         stores.add(int64_t{static_cast<uint32_t>(i / product.n)} - at / s.n % s.m,
                    int64_t{static_cast<uint32_t>(i % product.n)} - at % s.n);
     }
-    return {(a.share() + ka.share()) / 2, (b.share() + kb.share()) / 2, stores.share()};
+    return {a.share(), b.share(), stores.share(), ka.share(), kb.share()};
 }
 
 }  // namespace lockwarp::why

@@ -175,9 +175,13 @@ void try_orders(const Scene& s, Operand operand, std::vector<Candidate>& out) {
                 continue;
             const Mapping mended = with_order(*s.mapping, sites, operand, order);
             const double share = compare(mended, *s.subject.product, s.step).share();
-            if (share < s.share + 0.02) continue;
+            const Natural natural = natural_share(mended, *s.subject.product);
+            const double promise = share - s.share + natural.sum() - s.natural.sum();
+            const bool better = share >= s.share + 0.02;
+            if (!better && promise < 0.1) continue;
             Candidate c;
-            c.predicted = share + 0.01 * natural_share(mended, *s.subject.product).mean();
+            c.promise = promise;
+            c.predicted = better ? share + 0.01 * natural.mean() : -1;
             for (const uint32_t i : g.sites) {
                 const ptx::Instruction* const was = s.instruction(s.mapping->sites[i].operation);
                 if (was == nullptr) continue;

@@ -17,8 +17,10 @@ namespace lockwarp::why {
 // How much of a mapping is as one would write it: rows, columns and k of an instruction's operands
 // one after another. Of changes that mend as much the one that leaves more of this is the likelier.
 struct Natural {
-    double a = 0, b = 0, d = 0;  // of the product's A and B, and of the stores
-    double mean() const { return (a + b + 2 * d) / 4; }
+    double a = 0, b = 0, d = 0;       // of the product's A and B, and of the stores
+    double order_a = 0, order_b = 0;  // of k from one instruction to the next
+    double sum() const { return a + b + d; }
+    double mean() const { return (a + b + order_a + order_b + 4 * d) / 8; }
 };
 Natural natural_share(const Mapping& mapping, const launch::Product& product);
 
@@ -34,7 +36,7 @@ struct Scene {
     uint64_t max_steps = UINT64_MAX;
     uint64_t step = 1;  // each so many elements of D are looked at to rank changes
     double share = 0;   // of right products
-    double natural_a = 0, natural_b = 0, natural_d = 0;
+    Natural natural = {};
     // Elements of A come from another row or k than they should, of B from another k or column;
     // those of D from products of both.
     bool a_is_off = true, b_is_off = true, d_is_off = true;

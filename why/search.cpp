@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "launch/random.hpp"
 #include "launch/values.hpp"
@@ -101,12 +102,13 @@ struct Search {
     void make_fresh();
     Scene scene_of(const Base& base) const;
     std::optional<Base> base_with(const Base& base, const Candidate& c);
-    double predict(const Scene& scene, const Base& base, const Candidate& c);
+    double predict(const Scene& scene, const Base& base, Candidate& c);
     void try_one(const Base& base, const Candidate& c);
     void try_model(const Base& base, const Candidate& c);
     bool right_on_fresh(const isa::Program& program, const std::optional<Model>& model);
     std::vector<Candidate> round(const Base& base, bool all);
     launch::Result<Answer> with_other_data(const Limits& l);
+    void add_never_stored(const Base& base);
 };
 
 launch::Result<void> Search::begin() {
@@ -133,8 +135,8 @@ launch::Result<void> Search::begin() {
     for (size_t i = 0; i < was_right.size(); ++i)
         if (!was_right[i] && writers.cta[i] != UINT64_MAX) ++wrong[writers.cta[i]];
     const auto most = std::ranges::max_element(wrong, {}, [](const auto& x) { return x.second; });
-    if (most != wrong.end() && !subject.loaded().in.kernel().cooperative)
-        first_cta = most->first, ctas = 1;
+    if (!subject.loaded().in.kernel().cooperative)
+        first_cta = most != wrong.end() ? most->first : 0, ctas = 1;
     make_fresh();
     return {};
 }
@@ -232,8 +234,7 @@ Scene Search::scene_of(const Base& base) const {
     if (!base.mapping || !base.mapping->has_both) return out;
     const Terms t = compare(*base.mapping, *subject.product, out.step);
     out.share = t.share();
-    const Natural n = natural_share(*base.mapping, *subject.product);
-    out.natural_a = n.a, out.natural_b = n.b, out.natural_d = n.d;
+    out.natural = natural_share(*base.mapping, *subject.product);
     out.a_is_off = t.other_rows + t.other_k != 0;
     out.b_is_off = t.other_columns + t.other_k != 0;
     out.d_is_off = t.other_rows + t.other_columns != 0;
@@ -243,10 +244,9 @@ Scene Search::scene_of(const Base& base) const {
 }
 
 // How likely a candidate is to be right; at most 0: not at all.
-double Search::predict(const Scene& scene, const Base& base, const Candidate& c) {
+double Search::predict(const Scene& scene, const Base& base, Candidate& c) {
     const bool known = base.mapping && base.mapping->has_both && base.mapping->has_d;
-    const double natural =
-        known ? 0.01 * Natural{scene.natural_a, scene.natural_b, scene.natural_d}.mean() : 0;
+    const double natural = known ? 0.01 * scene.natural.mean() : 0;
     if (c.model) {
         const auto wrong = static_cast<uint64_t>(std::ranges::count(base.wrong, true));
         const Agreement a = agreement(subject, *c.model, subject.begin.memory.bytes, base.after,
@@ -267,8 +267,10 @@ double Search::predict(const Scene& scene, const Base& base, const Candidate& c)
                     c.operands_only ? &*base.mapping : nullptr);
         if (!m || !m->has_both) return 0;
         const double share = compare(*m, *subject.product, scene.step).share();
+        const Natural of = natural_share(*m, *subject.product);
+        c.promise = share - scene.share + of.sum() - scene.natural.sum();
         if (share < scene.share + 0.02) return 0;
-        return share + 0.01 * natural_share(*m, *subject.product).mean();
+        return share + 0.01 * of.mean();
     }
     Change change;
     change.program = &*program;
@@ -292,7 +294,10 @@ std::vector<Candidate> Search::round(const Base& base, bool all) {
     const Scene scene = scene_of(base);
     std::vector<Candidate> promising;
     for (const Hypothesis& h : hypotheses()) {
-        if (out_of_time() || (found() && (!all || spent() > patience))) break;
+        // What is worked out on the mapping takes no time.
+        const bool quick = h.make == &try_registers_of_a || h.make == &try_registers_of_b ||
+                           h.make == &try_accumulators;
+        if (out_of_time() || (found() && !quick && (!all || spent() > patience))) break;
         std::vector<Candidate> made;
         // A second change that leaves out what the first has broken explains nothing.
         if (!base.parts.empty() && h.make == &try_part_of_k) continue;
@@ -301,6 +306,8 @@ std::vector<Candidate> Search::round(const Base& base, bool all) {
             c.of = &h;
             if (c.predicted == 0 && !out_of_time()) c.predicted = predict(scene, base, c);
         }
+        for (const Candidate& c : made)
+            if (!c.model && c.promise >= 0.1) promising.push_back(c);
         std::erase_if(made, [](const Candidate& c) { return c.predicted <= 0; });
         std::ranges::stable_sort(made, [](const Candidate& a, const Candidate& b) {
             return a.predicted != b.predicted ? a.predicted > b.predicted : a.cost < b.cost;
@@ -309,11 +316,28 @@ std::vector<Candidate> Search::round(const Base& base, bool all) {
         for (const Candidate& c : made) {
             if (out_of_time()) break;
             try_one(base, c);
-            promising.push_back(c);
+            if (!c.model && c.promise < 0.1) promising.push_back(c);
         }
     }
-    std::ranges::stable_sort(promising, std::ranges::greater{}, &Candidate::predicted);
+    std::ranges::stable_sort(promising, std::ranges::greater{}, &Candidate::promise);
     return promising;
+}
+
+// Elements that nothing writes while accumulators are left over explain themselves.
+void Search::add_never_stored(const Base& base) {
+    const uint64_t unwritten = answer.map.counts[static_cast<size_t>(Wrong::unwritten)];
+    if (unwritten == 0 || !base.mapping || !base.mapping->has_d || found()) return;
+    const std::string lost = never_stored_text(*base.mapping, base.program);
+    if (lost.empty()) return;
+    static constexpr Hypothesis row{"never stored", "nothing: it is measured", "the accumulators",
+                                    nullptr};
+    Candidate c;
+    c.of = &row;
+    c.words = lost;
+    Explanation e;
+    e.parts = {std::move(c)};
+    e.explained = unwritten;
+    answer.explanations.push_back(std::move(e));
 }
 
 // All is as expected: so that it is not by luck, the same with random data.
@@ -347,6 +371,16 @@ void rank(Answer& answer) {
     });
 }
 
+// Of explanations in the same words the first stays.
+void drop_repeated(Answer& answer) {
+    std::set<std::string> seen;
+    std::erase_if(answer.explanations, [&](const Explanation& e) {
+        std::string words;
+        for (const Candidate& c : e.parts) words += c.words + ";";
+        return !seen.insert(words).second;
+    });
+}
+
 }  // namespace
 
 launch::Result<Answer> ask(const Subject& subject, const Limits& limits) {
@@ -371,7 +405,9 @@ launch::Result<Answer> ask(const Subject& subject, const Limits& limits) {
             measure(subject, changed->program, s.first_cta, s.ctas, s.max_steps, s.probe_data);
         s.round(*changed, false);
     }
+    s.add_never_stored(base);
     rank(s.answer);
+    drop_repeated(s.answer);
     return std::move(s.answer);
 }
 

@@ -44,7 +44,8 @@ bool run_step(const Subject& s, size_t step, launch::State& state, const Change&
         launch->oracle = change.oracle;
         launch->first_cta = change.first_cta;
         launch->ctas = change.ctas;
-        if (change.ctas == 1) launch->threads = 1;
+        // What listens is no more than one thread's.
+        if (change.ctas == 1 || change.observer != nullptr) launch->threads = 1;
     }
     const warp::Result result = exec::launch(program, *launch);
     out.instructions += result.statistics.instructions;

@@ -289,12 +289,16 @@ void report(Session& s, const std::string& out, const warp::Statistics& sum, dou
     const Buffers before = views(s.file(), s.before);
     std::string& text = s.out.text;
     for (const PrintRequest& p : s.requests.prints) print_matrix(p, after, text);
+    const bool as_expected = s.out.status == done;
     for (const launch::Expectation& p : s.requests.products)
         if (std::string one; product_report(p, before, after, one))
             text += one;
         else
             say_wrong(s, one);
     check_expectations(s, before, after);
+    if (as_expected && s.out.status == differs_or_trapped)
+        text += fmt::format("ask why: lockwarp why {}{}\n", s.out.result.name,
+                            s.requests.products.empty() ? "" : " --product ...");
     if (s.options.stats) text += statistics(sum, seconds);
     text += s.notes;
     std::string last;

@@ -208,6 +208,11 @@ std::string why_text(const std::string& name, const why::Subject& subject, const
             for (const why::Candidate& c : e.parts) out += changes_of(subject, c);
         ++shown;
     }
+    if (subject.product_is_found)
+        out += fmt::format("note: what is expected is {}{} * {}{}, {}x{}x{}\n", subject.product->a,
+                           subject.product->a_transposed ? "'" : "", subject.product->b,
+                           subject.product->b_transposed ? "'" : "", subject.product->m,
+                           subject.product->n, subject.product->k);
     for (const std::string& sentence : a.measured) out += wrapped("measured: " + sentence, 2);
     if (!a.reservation.empty()) out += wrapped("note: " + a.reservation, 2);
     if (a.out_of_time) out += "note: the time limit ended the search\n";

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "launch/values.hpp"
 #include "tools/report/expectation.hpp"
@@ -54,6 +56,60 @@ size_t multiplies(const std::vector<launch::Loaded>& steps) {
     return steps.size() - 1;
 }
 
+// The types of A and B of a program's matrix instructions, as memory has them.
+std::optional<std::pair<isa::Type, isa::Type>> operand_types(const isa::Program& program) {
+    const auto stored = [](isa::Type t) { return t == isa::Type::tf32 ? isa::Type::f32 : t; };
+    for (const isa::Operation& o : program.operations) {
+        if (o.mma != nullptr) return std::pair{stored(o.mma->a), stored(o.mma->b)};
+        if (o.wmma != nullptr) return std::pair{stored(o.wmma->ab), stored(o.wmma->ab)};
+    }
+    return {};
+}
+
+// Whether the bytes that are expected are about this product: the tolerance is that of products,
+// and that of D's type if it is coarser.
+bool is_product(const launch::Product& p, const Buffers& buffers,
+                const std::vector<why::Wanted>& wanted) {
+    uint64_t good = 0;
+    each_of_product(p, buffers, buffers, [&](const Beside& b) {
+        const double unit = 4 * ulp_at(p.type_d, b.exact);
+        if (std::fabs(wanted[b.index].value - b.exact) <= std::max(b.bound, unit)) ++good;
+    });
+    return good == wanted.size();
+}
+
+// The product that the expected bytes are, if they are one of two buffers: their sizes leave one
+// shape.
+std::optional<launch::Product> find_product(const why::Subject& s, const Buffers& buffers,
+                                            const std::vector<why::Wanted>& wanted) {
+    const auto types = operand_types(s.loaded().program);
+    if (!types || s.offset != 0 || wanted.size() > (uint64_t{1} << 20)) return {};
+    const uint64_t d = wanted.size();
+    for (const auto& [name_a, bytes_a] : buffers)
+        for (const auto& [name_b, bytes_b] : buffers) {
+            if (&name_a == &name_b || name_a == s.file().buffers[s.buffer].name ||
+                name_b == s.file().buffers[s.buffer].name)
+                continue;
+            const uint64_t a = bytes_a.size() / (isa::bits(types->first) / 8);
+            const uint64_t b = bytes_b.size() / (isa::bits(types->second) / 8);
+            if (a == 0 || b == 0) continue;
+            const auto m = static_cast<uint64_t>(std::llround(std::sqrt(
+                static_cast<double>(a) * static_cast<double>(d) / static_cast<double>(b))));
+            if (m == 0 || a % m != 0 || d % m != 0 || b != a / m * (d / m)) continue;
+            for (const bool a_transposed : {false, true})
+                for (const bool b_transposed : {false, true}) {
+                    launch::Product p;
+                    p.d = s.file().buffers[s.buffer].name, p.a = name_a, p.b = name_b;
+                    p.a_transposed = a_transposed, p.b_transposed = b_transposed;
+                    p.m = m, p.n = d / m, p.k = a / m;
+                    p.type_a = types->first, p.type_b = types->second;
+                    p.type_c = p.type_d = s.type;
+                    if (is_product(p, buffers, wanted)) return p;
+                }
+        }
+    return {};
+}
+
 }  // namespace
 
 launch::Result<why::Subject> why_subject(const std::vector<launch::Loaded>& steps,
@@ -85,6 +141,21 @@ launch::Result<why::Subject> why_subject(const std::vector<launch::Loaded>& step
     out.rows = rows != 0 && rows * columns == count ? rows : 1;
     out.columns = count / out.rows;
     out.wanted = [&file, e, whole](const why::Bytes&) { return wanted_of_bytes(file, e, whole); };
+    const launch::Result<std::vector<why::Wanted>> wanted = wanted_of_bytes(file, e, whole);
+    if (!wanted) return tl::unexpected(wanted.error());
+    const Buffers buffers = views(file, state.memory.bytes);
+    out.product = find_product(out, buffers, *wanted);
+    if (!out.product) return out;
+    out.product_is_found = true;
+    out.rows = out.product->m, out.columns = out.product->n;
+    launch::Expectation as_product = e;
+    as_product.product = out.product;
+    as_product.tolerance = {};
+    out.wanted = [&file, e, whole, as_product, first = state.memory.bytes](
+                     const why::Bytes& before) -> launch::Result<std::vector<why::Wanted>> {
+        if (before == first) return wanted_of_bytes(file, e, whole);
+        return wanted_of_product(as_product, views(file, before));
+    };
     return out;
 }
 
