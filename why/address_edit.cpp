@@ -92,12 +92,15 @@ bool rewrite_address(const Scene& s, uint32_t operation, const Rewrite& rewrite,
     const std::string base = address->items[0].text;
     const bool wide = is_wide(s.program, base);
     const std::string unique = "%why" + text(was->place.line) + "_" + text(was->place.column) + "_";
+    const std::string to = std::to_string(address->offset) + "; ";
+    const std::string moved = address->offset == 0 ? ""
+                              : wide               ? "add.s64 %a, %a, " + to
+                                                   : "add.s32 %x, %x, " + to;
     std::string code =
-        wide ? "mov.b64 %a, " + base + "; add.s64 %a, %a, " + std::to_string(address->offset) +
-                   "; cvt.u32.u64 %x, %a; mov.u32 %lane, %laneid; " + rewrite.code +
+        wide ? "mov.b64 %a, " + base + "; " + moved +
+                   "cvt.u32.u64 %x, %a; mov.u32 %lane, %laneid; " + rewrite.code +
                    " sub.s32 %t, %y, %x; cvt.s64.s32 %b, %t; add.s64 %a, %a, %b;"
-             : "mov.u32 %x, " + base + "; add.s32 %x, %x, " + std::to_string(address->offset) +
-                   "; mov.u32 %lane, %laneid; " + rewrite.code;
+             : "mov.u32 %x, " + base + "; " + moved + "mov.u32 %lane, %laneid; " + rewrite.code;
     // The special register's name begins as the free one's does.
     replace_all(code, "%laneid", "$ID");
     for (const char* w : words) {

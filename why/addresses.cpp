@@ -351,7 +351,7 @@ void try_stages(const Scene& s, std::vector<Candidate>& out) {
                               std::to_string(ahead) + " where that of s is right (" +
                               std::to_string(stages) + " stages of " + std::to_string(bytes) +
                               " bytes): a stale or another tile's";
-                    c.cost = 4 + static_cast<unsigned>(further) + (side == &stores ? 1 : 0);
+                    c.cost = 4 + static_cast<unsigned>(further) + (side == &stores ? 3 : 0);
                     c.operands_only = true;
                     out.push_back(std::move(c));
                 }

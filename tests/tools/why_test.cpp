@@ -28,7 +28,8 @@ struct Fault {
 
 std::vector<Fault> faults() {
     std::vector<Fault> out;
-    for (const json& j : json::parse(text_of("tests/faults/mapping/faults.json")).at("faults")) {
+    const json all = json::parse(text_of("tests/faults/mapping/faults.json"));
+    for (const json& j : all.at("faults")) {
         Fault f{j.at("name"), j.at("launch"), j.at("ptx"), j.at("answer"), {}};
         for (const json& t : j.at("texts")) f.texts.emplace_back(t.at(0), t.at(1));
         out.push_back(std::move(f));
@@ -131,11 +132,13 @@ TEST(Why, FindsTheProductThatIsExpected) {
     folder.write("kernel.ptx", text_of(f.ptx));
     folder.write("right.json", launch.dump());
     ASSERT_EQ(run(folder, {"run", "right.json", "--out", "."}).status, 0);
-    launch["expect"] = {{{"buffer", "C"}, {"type", "f32"}, {"is", {{"file", "C.bin"}}}}};
+    launch["expect"] =
+        json::array({json::parse(R"({"buffer": "C", "type": "f32", "is": {"file": "C.bin"}})")});
     folder.write("file.json", launch.dump());
     folder.write("kernel.ptx", faulty(f));
     const Ended e = run(folder, {"why", "file.json"});
-    EXPECT_EQ(answer_of(e.out), f.answer) << e.out << e.err;
+    ASSERT_EQ(e.status, 1) << e.err;
+    EXPECT_EQ(answer_of(e.out), f.answer) << e.out;
     EXPECT_NE(e.out.find("what is expected is A * B, 64x64x128"), std::string::npos) << e.out;
 }
 

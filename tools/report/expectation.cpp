@@ -46,8 +46,12 @@ struct Comparison {
 };
 
 std::string field_of(const launch::LaunchFile& file, const launch::Expectation& e) {
-    const auto number = static_cast<size_t>(&e - file.expectations.data());
-    return file.at(e.place) + "field 'expect[" + std::to_string(number) + "]'";
+    // It may be a copy.
+    for (size_t i = 0; i < file.expectations.size(); ++i)
+        if (file.expectations[i].place.line == e.place.line &&
+            file.expectations[i].place.column == e.place.column)
+            return file.at(e.place) + "field 'expect[" + std::to_string(i) + "]'";
+    return file.at(e.place) + "field 'expect'";
 }
 
 }  // namespace

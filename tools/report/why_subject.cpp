@@ -15,9 +15,15 @@ namespace lockwarp::tools {
 
 namespace {
 
-Buffers views(const launch::LaunchFile& file, const why::Bytes& bytes) {
+std::vector<std::string> names_of(const launch::LaunchFile& file) {
+    std::vector<std::string> out;
+    for (const launch::BufferField& b : file.buffers) out.push_back(b.name);
+    return out;
+}
+
+Buffers views(const std::vector<std::string>& names, const why::Bytes& bytes) {
     Buffers out;
-    for (size_t i = 0; i < file.buffers.size(); ++i) out[file.buffers[i].name] = bytes[i];
+    for (size_t i = 0; i < names.size(); ++i) out[names[i]] = bytes[i];
     return out;
 }
 
@@ -128,9 +134,9 @@ launch::Result<why::Subject> why_subject(const std::vector<launch::Loaded>& step
     if (e.product) {
         out.product = e.product;
         out.rows = e.product->m, out.columns = e.product->n;
-        out.wanted = [&file, e](const why::Bytes& before) {
+        out.wanted = [names = names_of(file), e](const why::Bytes& before) {
             return launch::Result<std::vector<why::Wanted>>(
-                wanted_of_product(e, views(file, before)));
+                wanted_of_product(e, views(names, before)));
         };
         return out;
     }
@@ -140,10 +146,12 @@ launch::Result<why::Subject> why_subject(const std::vector<launch::Loaded>& step
     out.offset = e.offset;
     out.rows = rows != 0 && rows * columns == count ? rows : 1;
     out.columns = count / out.rows;
-    out.wanted = [&file, e, whole](const why::Bytes&) { return wanted_of_bytes(file, e, whole); };
     const launch::Result<std::vector<why::Wanted>> wanted = wanted_of_bytes(file, e, whole);
     if (!wanted) return tl::unexpected(wanted.error());
-    const Buffers buffers = views(file, state.memory.bytes);
+    out.wanted = [known = *wanted](const why::Bytes&) {
+        return launch::Result<std::vector<why::Wanted>>(known);
+    };
+    const Buffers buffers = views(names_of(file), state.memory.bytes);
     out.product = find_product(out, buffers, *wanted);
     if (!out.product) return out;
     out.product_is_found = true;
@@ -151,10 +159,11 @@ launch::Result<why::Subject> why_subject(const std::vector<launch::Loaded>& step
     launch::Expectation as_product = e;
     as_product.product = out.product;
     as_product.tolerance = {};
-    out.wanted = [&file, e, whole, as_product, first = state.memory.bytes](
-                     const why::Bytes& before) -> launch::Result<std::vector<why::Wanted>> {
-        if (before == first) return wanted_of_bytes(file, e, whole);
-        return wanted_of_product(as_product, views(file, before));
+    out.wanted = [names = names_of(file), known = *wanted, as_product,
+                  first = state.memory.bytes](const why::Bytes& before) {
+        if (before == first) return launch::Result<std::vector<why::Wanted>>(known);
+        return launch::Result<std::vector<why::Wanted>>(
+            wanted_of_product(as_product, views(names, before)));
     };
     return out;
 }
