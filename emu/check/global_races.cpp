@@ -31,10 +31,14 @@ void join(Clock& into, const Clock& from) {
     for (size_t i = 0; i < max_warps; ++i) into[i] = std::max(into[i], from[i]);
 }
 
+bool is_strong(const isa::Operation& o) {
+    return o.mod.memory_order != isa::MemoryOrder::weak;
+}
+
 bool orders(const isa::Operation& o) {
     const isa::OpRow& row = isa::row(o.op);
     return row.sync == isa::Sync::phase || row.sync == isa::Sync::order ||
-           row.memory == isa::Memory::update || o.mod.strong;
+           row.memory == isa::Memory::update || is_strong(o);
 }
 
 // An access of a word by a warp.
@@ -123,7 +127,7 @@ void OfCta::retired(const warp::Retired& e) {
         clocks_[warp] = shared_;
         ++clocks_[warp][warp];
     }
-    if (isa::row(o.op).memory == isa::Memory::update || o.mod.strong) return;
+    if (isa::row(o.op).memory == isa::Memory::update || is_strong(o)) return;
     for (const warp::Access& a : std::span(e.accesses, e.access_count)) {
         if (a.space != ptx::Space::global) continue;
         for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {

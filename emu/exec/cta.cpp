@@ -51,6 +51,7 @@ void CtaRunner::begin(uint64_t index) {
     cta_.barriers.fill({});
     std::ranges::fill(cta_.shared, context_.launch->unwritten_byte);
     for (uint32_t i = 0; i < cta_.warps.size(); ++i) begin_warp(i);
+    way_.begin(context_.launch->order, index, cta_.warps.size());
     const std::vector<warp::Observer*>& observers = context_.launch->observers;
     context_.observed =
         !observers.empty() && listeners_.begin(observers, place(), cta_.warps.size());
@@ -117,11 +118,12 @@ Round CtaRunner::begin_turn(Turn turn) {
 }
 
 CtaRunner::Stands CtaRunner::go_on(Turn turn) {
+    if (way_.gives_way_first()) return Stands::waits;
     Round round = begin_turn(turn);
     const unsigned rounds = context_.launch->turn == 0 ? max_rounds : 1;
     for (unsigned n = 0; n < rounds && round == Round::goes_on; ++n) {
-        round =
-            is_stopped() ? Round::ended : scheduler_.round(context_, turn == Turn::whole && n == 0);
+        round = is_stopped() ? Round::ended
+                             : scheduler_.round(context_, way_, turn == Turn::whole && n == 0);
         tell_retired();
     }
     if (round == Round::only_waits) return Stands::only_waits;

@@ -48,6 +48,7 @@ class CtaRunner {
 
     Context context_;
     Scheduler scheduler_;
+    GivesWay way_;
     Listeners listeners_;
     warp::Cta cta_;
     RegisterFiles registers_;

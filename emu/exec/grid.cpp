@@ -298,8 +298,12 @@ warp::Result run_grid(const Ready& ready, const warp::Launch& launch, Inspector*
     grid.ordered = is_ordered;
     grid.inspector = inspector;
     if (inspector != nullptr) inspector->begins(global);
+    const bool on_one_thread = grid.ordered || inspector != nullptr || launch.order != nullptr ||
+                               std::ranges::any_of(launch.observers, [](const warp::Observer* o) {
+                                   return o->wants_one_thread();
+                               });
     const auto workers =
-        grid.ordered || inspector != nullptr
+        on_one_thread
             ? 1u
             : static_cast<unsigned>(std::min<uint64_t>(worker_count(launch.threads), ctas));
     std::vector<Part> parts(workers);

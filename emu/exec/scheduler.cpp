@@ -71,7 +71,7 @@ void Scheduler::wake(Context& c) {
         }
 }
 
-Round Scheduler::round(Context& c, bool whole) {
+Round Scheduler::round(Context& c, GivesWay& way, bool whole) {
     bool running = false;
     bool advanced = false;
     for (Warp& w : c.cta->warps) {
@@ -80,7 +80,9 @@ Round Scheduler::round(Context& c, bool whole) {
         c.registers = w.registers;
         for (Path& p : w.paths)
             if (!only_waits(c, p)) ask_again(p);
-        advanced |= run_warp(c, whole);
+        const uint64_t end = w.step + (c.launch->turn == 0 ? turn : c.launch->turn);
+        advanced |=
+            way.is_asked() ? run_warp_in_order(c, way, end, whole) : run_warp(c, end, whole);
         if (c.trap) return Round::ended;
         running |= w.live != 0;
     }
@@ -115,11 +117,25 @@ bool Scheduler::is_timed(const Context& c) {
     });
 }
 
+// A turn that ends where the launch's order says.
+bool Scheduler::run_warp_in_order(Context& c, GivesWay& way, uint64_t end, bool whole) {
+    const Warp& w = *c.warp;
+    const auto can_go_on = [&] {
+        return std::ranges::any_of(w.paths,
+                                   [](const Path& p) { return p.state == PathState::ready; });
+    };
+    if (!can_go_on()) return run_warp(c, end, whole);
+    if (way.gives_way_at_once(w.index, w.step)) return true;
+    const uint64_t place = way.next(w.index, w.step);
+    const bool advanced = run_warp(c, std::min(end, place), whole);
+    if (!c.trap && w.step >= place && can_go_on()) way.gave_way(w.index, w.step);
+    return advanced;
+}
+
 // Gives the warp's paths their turns. false: none can go on.
-bool Scheduler::run_warp(Context& c, bool whole) {
+bool Scheduler::run_warp(Context& c, uint64_t end, bool whole) {
     Warp& w = *c.warp;
     bool advanced = false;
-    const uint64_t end = w.step + (c.launch->turn == 0 ? turn : c.launch->turn);
     while (w.live != 0 && w.step < end) {
         const auto ready = std::find_if(w.paths.rbegin(), w.paths.rend(), [&](const Path& p) {
             return p.state == PathState::ready && (whole || !only_waits(c, p));

@@ -2,6 +2,7 @@
 // Which warp of a CTA runs next, which of its paths, and for how long.
 #pragma once
 
+#include "emu/exec/gives_way.hpp"
 #include "emu/exec/watch.hpp"
 
 namespace lockwarp::exec {
@@ -31,7 +32,7 @@ class Scheduler {
   public:
     // Other CTAs may have changed memory: no path is known to wait.
     static void wake(Context& c);
-    Round round(Context& c, bool whole);
+    Round round(Context& c, GivesWay& way, bool whole);
     // Lanes of one warp go on that wait where they meet others. false: there are none.
     static bool release(Context& c);
     static bool can_release(const Context& c);
@@ -39,7 +40,8 @@ class Scheduler {
     static bool is_timed(const Context& c);
 
   private:
-    bool run_warp(Context& c, bool whole);
+    bool run_warp(Context& c, uint64_t end, bool whole);
+    bool run_warp_in_order(Context& c, GivesWay& way, uint64_t end, bool whole);
     bool run_turn(Context& c, size_t path, uint64_t end, bool whole);
     bool run_watched(Context& c, size_t path, uint64_t end);
 

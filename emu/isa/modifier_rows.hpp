@@ -27,7 +27,8 @@ using Member =
                  Rounding Modifiers::*, Part Modifiers::*, ptx::Space Modifiers::*,
                  Compare Modifiers::*, Combine Modifiers::*, Shuffle Modifiers::*,
                  Vote Modifiers::*, Permute Modifiers::*, Reduce Modifiers::*, Test Modifiers::*,
-                 MmaKind Modifiers::*, Type Modifiers::*, TypeList, PriorityList, OrderList>;
+                 MmaKind Modifiers::*, Type Modifiers::*, MemoryOrder Modifiers::*,
+                 MemoryScope Modifiers::*, TypeList, PriorityList, OrderList>;
 
 struct Setting {
     Member member;
@@ -45,7 +46,7 @@ constexpr Setting append(ListMember<T, size> list, T value) {
 }
 
 // A modifier that sets nothing changes nothing that an exact, sequentially consistent execution
-// shows (cache operators, scopes, memory orders), or the row of the form says it all.
+// shows (cache operators), or the row of the form says it all.
 struct ModifierRow {
     std::string_view text;
     std::array<Setting, 3> settings;
@@ -196,19 +197,19 @@ inline constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".sync"},
     {".red"},
     {".popc"},
-    {".cta"},
-    {".cluster"},
-    {".gpu"},
-    {".sys"},
-    {".gl"},
+    {".cta", set(&M::scope, MemoryScope::cta)},
+    {".cluster", set(&M::scope, MemoryScope::cluster)},
+    {".gpu", set(&M::scope, MemoryScope::gpu)},
+    {".sys", set(&M::scope, MemoryScope::sys)},
+    {".gl", set(&M::scope, MemoryScope::gpu)},
     {".weak"},
-    {".volatile", on(&M::strong)},
-    {".relaxed", on(&M::strong)},
-    {".acquire", on(&M::strong)},
-    {".release", on(&M::strong)},
-    {".acq_rel", on(&M::strong)},
-    {".sc"},
-    {".mmio", on(&M::strong)},
+    {".volatile", set(&M::memory_order, MemoryOrder::volatile_)},
+    {".relaxed", set(&M::memory_order, MemoryOrder::relaxed)},
+    {".acquire", set(&M::memory_order, MemoryOrder::acquire)},
+    {".release", set(&M::memory_order, MemoryOrder::release)},
+    {".acq_rel", set(&M::memory_order, MemoryOrder::acq_rel)},
+    {".sc", set(&M::memory_order, MemoryOrder::sc)},
+    {".mmio", set(&M::memory_order, MemoryOrder::relaxed)},
     {".ca"},
     {".cg"},
     {".cs"},

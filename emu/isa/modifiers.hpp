@@ -44,6 +44,11 @@ enum class Reduce : uint8_t { none, add, min, max, inc, dec, exch, cas };
 enum class Test : uint8_t { none, finite, infinite, number, notanumber, normal, subnormal };
 // What L2 evicts first; the values as NVIDIA's cache policies hold them.
 enum class Priority : uint8_t { unchanged = 0, first = 1, last = 2, normal = 3 };
+// What an operation orders (PTX manual, "Memory Consistency Model": operation types). weak: also
+// what says nothing of it. A strong operation is any other; volatile_: as relaxed, at .sys.
+enum class MemoryOrder : uint8_t { weak, volatile_, relaxed, acquire, release, acq_rel, sc };
+// Of which threads (PTX manual, "Scope"), narrowest first. none: it does not say.
+enum class MemoryScope : uint8_t { none, cta, cluster, gpu, sys };
 enum class Permute : uint8_t { none, f4e, b4e, rc8, ecl, ecr, rc16 };
 
 struct Modifiers {
@@ -76,10 +81,9 @@ struct Modifiers {
     bool no_increment = false;           // cp.async.mbarrier.arrive.noinc
     std::array<Priority, 2> priority{};  // createpolicy: primary, secondary
     uint8_t priorities = 0;
-    bool cache_hint = false;  // a cache policy is the last operand
-    // .volatile, .relaxed, .acquire, .release, .acq_rel, .mmio: a strong operation, by which
-    // threads may tell each other (PTX manual, "Memory Consistency Model").
-    bool strong = false;
+    bool cache_hint = false;                       // a cache policy is the last operand
+    MemoryOrder memory_order = MemoryOrder::weak;  // .mmio: relaxed
+    MemoryScope scope = MemoryScope::none;
     Part part = Part::none;
     ptx::Space space = ptx::Space::none;  // none: generic
     uint8_t vec = 1;

@@ -22,11 +22,34 @@ struct Buffer {
     std::string name;
     uint64_t address = 0;  // its global address; buffers must not overlap
     std::span<uint8_t> bytes;
+    // Nobody gave the bytes a value before the launch: what a thread reads there it must have
+    // written. They are what they are for the run; checks tell.
+    bool undefined = false;
 };
 
 struct Dim3 {
     uint32_t x = 1, y = 1, z = 1;
     constexpr uint64_t count() const { return uint64_t{x} * y * z; }
+};
+
+// A warp gives way to the others before it retires its instruction `step`; the CTA, before its
+// first, where `warp` is no_warp.
+struct GiveWay {
+    static constexpr uint32_t no_warp = UINT32_MAX;
+    uint64_t cta = 0;  // its index, x fastest
+    uint32_t warp = no_warp;
+    uint64_t step = 0;
+    auto operator<=>(const GiveWay&) const = default;
+};
+
+// Another order of warps and CTAs than the usual one, in which each goes on as long as it can: they
+// give way at places that the seed chooses, or at those that are listed. All CTAs run on one
+// thread, so that the order is the same anywhere.
+struct TurnOrder {
+    uint64_t seed = 0;
+    bool listed = false;          // the places are those of `places`, and the seed is not asked
+    std::vector<GiveWay> places;  // ascending
+    std::vector<GiveWay>* made = nullptr;  // optional: where they gave way, as they did
 };
 
 struct Launch {
@@ -48,7 +71,8 @@ struct Launch {
     // Instructions after which another warp has its turn, and after a turn of each of its warps
     // another CTA. 0: many. Of programs that depend on an order each value may give another one.
     uint32_t turn = 0;
-    bool plain_arithmetic = false;  // the definitions alone, without their fast paths
+    const TurnOrder* order = nullptr;  // nullptr: the usual one
+    bool plain_arithmetic = false;     // the definitions alone, without their fast paths
     // Functions of constants have the values that NVIDIA's assembler computes for them
     // (emu/num/folded.hpp), as at its optimizer's levels 1 to 4. false: those of their
     // instructions, as at level 0.

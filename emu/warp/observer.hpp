@@ -154,6 +154,9 @@ class CtaObserver {
 class Observer {
   public:
     virtual ~Observer() = default;
+    // Whether CTAs must run on one thread, so that the events of all of them come in the order of
+    // the run.
+    virtual bool wants_one_thread() const { return false; }
     // A CTA begins. nullptr: nothing of it is to be heard.
     virtual std::unique_ptr<CtaObserver> begin(const CtaPlace& cta) = 0;
     // What begin() gave, after the CTA's end.
