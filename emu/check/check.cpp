@@ -11,11 +11,15 @@ namespace {
 
 using enum Severity;
 
-constexpr std::array race_global_kinds{
-    KindRow{"read-after-write", error, "reads of what another warp stores, nothing between"},
-    KindRow{"write-after-read", error, "stores to what another warp reads, nothing between"},
-    KindRow{"write-after-write", error, "stores to what another warp stores, nothing between"},
+constexpr std::array race_kinds{
+    KindRow{"read-after-write", error, "a load of what others store, with nothing between"},
+    KindRow{"write-after-read", error, "a store to what others load, with nothing between"},
+    KindRow{"write-after-write", error, "a store to where others store, with nothing between"},
+    KindRow{"lanes-disagree", error,
+            "a store by which lanes of a warp leave different values in one place"},
+    KindRow{"incomplete", note, "more memory than there was room to follow"},
 };
+constexpr std::array<Make, 1> race_shared_makes{shared_races};
 constexpr std::array<Make, 1> race_global_makes{global_races};
 
 constexpr std::array sync_kinds{
@@ -92,8 +96,10 @@ constexpr std::array trap_kinds{
 };
 
 constexpr std::array rows{
-    CheckRow{"race-global", "accesses of global memory by warps of a CTA that nothing orders",
-             race_global_kinds, race_global_makes},
+    CheckRow{"race-shared", "accesses of shared memory by warps or lanes that nothing orders",
+             race_kinds, race_shared_makes},
+    CheckRow{"race-global", "accesses of global memory by CTAs, warps or lanes that nothing orders",
+             race_kinds, race_global_makes},
     CheckRow{"sync", "barriers, masks and asynchronous copies that do not synchronise", sync_kinds,
              sync_makes},
     CheckRow{"memory", "accesses outside what they are meant for", memory_kinds, memory_makes,

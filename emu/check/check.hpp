@@ -126,7 +126,8 @@ std::unique_ptr<Check> slow_accesses(const isa::Program& program, const warp::La
 // unused_shared.cpp: bytes of shared memory that no thread ever accessed.
 std::unique_ptr<Check> unused_shared(const isa::Program& program, const warp::Launch& launch);
 
-// global_races.cpp: accesses of global memory by warps of a CTA that nothing orders.
+// races.cpp: accesses of shared or global memory that nothing orders.
+std::unique_ptr<Check> shared_races(const isa::Program& program, const warp::Launch& launch);
 std::unique_ptr<Check> global_races(const isa::Program& program, const warp::Launch& launch);
 
 }  // namespace lockwarp::check

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emu/check/clocks.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lockwarp::check {
+
+using isa::MemoryOrder;
+using isa::Op;
+
+namespace {
+
+// Meetings that a warp remembers; when there are more, its lanes are taken to have met.
+constexpr size_t max_meetings = 1024;
+constexpr size_t max_found = 64;
+
+void raise(Times& into, const Times& from) {
+    for (size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], from[i]);
+}
+
+bool is_at_most(const Times& a, const Times& b) {
+    bool out = true;
+    for (size_t i = 0; i < a.size(); ++i) out &= a[i] <= b[i];
+    return out;
+}
+
+bool has_all(const OtherCtas& of, const OtherCtas& in) {
+    return std::ranges::all_of(of, [&](const auto& entry) {
+        const auto at = in.find(entry.first);
+        return at != in.end() && is_at_most(entry.second, at->second);
+    });
+}
+
+OtherCtasRef united(const OtherCtasRef& a, const OtherCtasRef& b) {
+    if (!b || a == b) return a;
+    if (!a || has_all(*a, *b)) return b;
+    if (has_all(*b, *a)) return a;
+    auto out = std::make_shared<OtherCtas>(*a);
+    for (const auto& [cta, times] : *b) raise((*out)[cta], times);
+    return out;
+}
+
+bool acquires(const isa::Operation& o) {
+    const MemoryOrder order = o.mod.memory_order;
+    return order == MemoryOrder::acquire || order == MemoryOrder::acq_rel ||
+           order == MemoryOrder::sc;
+}
+
+bool releases(const isa::Operation& o) {
+    const MemoryOrder order = o.mod.memory_order;
+    return order == MemoryOrder::release || order == MemoryOrder::acq_rel ||
+           order == MemoryOrder::sc;
+}
+
+bool is_fence(const isa::Operation& o) {
+    return o.op == Op::fence && o.mod.scope != isa::MemoryScope::none;
+}
+
+bool reads_strongly(const isa::Operation& o) {
+    return o.op == Op::atom || (o.op == Op::ld && is_strong(o));
+}
+
+bool writes_strongly(const isa::Operation& o) {
+    return isa::row(o.op).memory == isa::Memory::update || (o.op == Op::st && is_strong(o));
+}
+
+uint32_t word(const uint8_t* registers, isa::Ref ref, uint32_t lane) {
+    uint32_t out = 0;
+    std::memcpy(&out, registers + ref + lane * sizeof out, sizeof out);
+    return out;
+}
+
+template <class F>
+void each_lane(uint32_t lanes, F f) {
+    for (; lanes != 0; lanes &= lanes - 1) f(static_cast<uint32_t>(__builtin_ctz(lanes)));
+}
+
+}  // namespace
+
+Reach reach_of(const isa::Operation& o) {
+    switch (o.mod.scope) {
+        case isa::MemoryScope::cta:
+        case isa::MemoryScope::cluster:
+            return Reach::cta;
+        case isa::MemoryScope::gpu:
+        case isa::MemoryScope::sys:
+            return Reach::grid;
+        case isa::MemoryScope::none:
+            break;
+    }
+    return isa::row(o.op).memory == isa::Memory::barrier ? Reach::cta : Reach::grid;
+}
+
+bool is_strong(const isa::Operation& o) {
+    switch (isa::row(o.op).memory) {
+        case isa::Memory::update:
+            return true;
+        case isa::Memory::barrier:
+            return o.op != Op::mbarrier_init && o.op != Op::mbarrier_inval;
+        case isa::Memory::load:
+        case isa::Memory::store:
+            return o.mod.memory_order != MemoryOrder::weak;
+        case isa::Memory::none:
+        case isa::Memory::copy:
+            break;
+    }
+    return false;
+}
+
+bool orders_ctas(const isa::Program& program) {
+    return std::ranges::any_of(program.operations, [](const isa::Operation& o) {
+        return reads_strongly(o) && o.mod.space != ptx::Space::shared;
+    });
+}
+
+void Knowledge::join(const Knowledge& from, uint64_t cta) {
+    model.join(cta, cta, from.model);
+    convention.join(cta, cta, from.convention);
+}
+
+void Known::join(uint64_t own_cta, uint64_t cta, const Known& from) {
+    if (cta == own_cta) {
+        raise(own, from.own);
+        others = united(others, from.others);
+        return;
+    }
+    auto more =
+        from.others ? std::make_shared<OtherCtas>(*from.others) : std::make_shared<OtherCtas>();
+    raise((*more)[cta], from.own);
+    if (const auto mine = more->find(own_cta); mine != more->end()) {
+        raise(own, mine->second);
+        more->erase(mine);
+    }
+    others = united(others, more);
+}
+
+bool Known::has(uint64_t own_cta, uint64_t cta, uint32_t warp, uint32_t time) const {
+    if (cta == own_cta) return time <= own[warp];
+    if (!others) return false;
+    const auto at = others->find(cta);
+    return at != others->end() && time <= at->second[warp];
+}
+
+void CtaClock::advance(WarpClock& w) {
+    w.time_ = ++now_;
+    ++w.version_;
+}
+
+void CtaClock::all_met(WarpClock& w) {
+    advance(w);
+    w.met_ = w.time_;
+    w.meetings_.clear();
+}
+
+void CtaClock::note_meeting(WarpClock& w, uint32_t lanes, WarpClock::Meeting::Kind kind) {
+    if (w.meetings_.size() == max_meetings) return all_met(w);
+    advance(w);
+    w.meetings_.push_back({w.time_, lanes, kind});
+}
+
+void CtaClock::note_active(WarpClock& w, const warp::Retired& e) {
+    if (w.active_ == e.active) return;
+    if (w.active_ != 0) {
+        note_meeting(w, w.active_, WarpClock::Meeting::together);
+        note_meeting(w, e.active, WarpClock::Meeting::together);
+    }
+    w.active_ = e.active;
+}
+
+// What the warp lets go now, as it stays.
+std::shared_ptr<const Knowledge> CtaClock::kept(WarpClock& w, uint32_t index) {
+    if (w.kept_version_ == w.version_) return w.kept_;
+    Knowledge k = w.now_;
+    k.model.own[index] = w.time_;
+    k.convention.own[index] = w.time_;
+    w.kept_ = std::make_shared<const Knowledge>(std::move(k));
+    w.kept_version_ = w.version_;
+    return w.kept_;
+}
+
+void CtaClock::barrier_arrived(const warp::BarrierArrived& e) {
+    WarpClock& w = warps_[e.who.warp % max_warps];
+    Barrier& b = barriers_[e.barrier % barriers_.size()];
+    const std::shared_ptr<const Knowledge> k = kept(w, e.who.warp % max_warps);
+    b.arrived.join(*k, cta_);
+    for (size_t i = 0; i < w.fenced_.size(); ++i)
+        if (w.fenced_[i]) b.fenced[i].join(*w.fenced_[i], cta_);
+    b.any_fenced |= w.fenced_[0] != nullptr;
+    advance(w);
+}
+
+void CtaClock::barrier_opened(const warp::BarrierOpened& e) {
+    Barrier& b = barriers_[e.barrier % barriers_.size()];
+    ++now_;
+    for (const warp::WarpLanes& r : e.released) {
+        WarpClock& w = warps_[r.warp % max_warps];
+        w.now_.join(b.arrived, cta_);
+        // What the fences of others let go before the barrier, a strong write behind it passes on.
+        for (size_t i = 0; b.any_fenced && i < w.fenced_.size(); ++i)
+            w.fenced_[i] = std::make_shared<const Knowledge>(b.fenced[i]);
+        // The same time for all, so that their reads make one group.
+        w.time_ = now_;
+        w.met_ = now_;
+        w.meetings_.clear();
+        ++w.version_;
+    }
+    b = {};
+}
+
+void CtaClock::learn(WarpClock& w, const Left& left, bool by_model) {
+    if (by_model) w.now_.model.join(cta_, left.cta, left.knowledge->model);
+    w.now_.convention.join(cta_, left.cta, left.knowledge->convention);
+    ++w.version_;
+}
+
+void CtaClock::fence(WarpClock& w, uint32_t index, const isa::Operation& o) {
+    const Reach reach = reach_of(o);
+    if (o.mod.memory_order != MemoryOrder::release) {
+        for (const Left& left : w.found_)
+            if (left.cta == cta_ || reach == Reach::grid) learn(w, left, true);
+        w.found_.clear();
+        w.read_ = nullptr;
+    }
+    if (o.mod.memory_order == MemoryOrder::acquire) return;
+    const std::shared_ptr<const Knowledge> k = kept(w, index);
+    w.fenced_[0] = k;
+    if (reach == Reach::grid) w.fenced_[1] = k;
+    w.fenced_since_write_ = true;
+    w.last_fence_ = reach;
+    advance(w);
+}
+
+Place& CtaClock::place(const warp::Access& a, uint32_t lane) {
+    Places& all = a.space == ptx::Space::shared ? shared_places_ : places_;
+    return all[a.address[lane] & ~uint64_t{3}];
+}
+
+void CtaClock::read_place(WarpClock& w, const isa::Operation& o, Place& p) {
+    const bool acquire = acquires(o);
+    if (!acquire && w.read_ == &p && w.read_version_ == p.version) return;
+    w.read_ = &p;
+    w.read_version_ = p.version;
+    for (const Left& left : p.left) {
+        const bool reaches =
+            left.cta == cta_ || (left.reach == Reach::grid && reach_of(o) == Reach::grid);
+        if (!reaches) continue;
+        learn(w, left, left.by_model && acquire);
+        const bool later = left.by_model && !acquire && w.found_.size() < max_found;
+        if (later) w.found_.push_back(left);
+    }
+}
+
+void CtaClock::write_place(WarpClock& w, uint32_t index, const isa::Operation& o, Place& p) {
+    const Reach reach = reach_of(o);
+    // An update goes on with what earlier writers released.
+    if (o.op == Op::st) p.left.clear();
+    const auto leave = [&](Reach far, bool by_model, const std::shared_ptr<const Knowledge>& k) {
+        if (!k) return;
+        for (Left& left : p.left) {
+            if (left.cta != cta_ || left.reach != far || left.by_model != by_model) continue;
+            if (left.knowledge == k) return;
+            Knowledge both = *left.knowledge;
+            both.join(*k, cta_);
+            left.knowledge = std::make_shared<const Knowledge>(std::move(both));
+            return;
+        }
+        p.left.push_back({cta_, far, by_model, k});
+    };
+    ++p.version;
+    if (releases(o)) return leave(reach, true, kept(w, index));
+    // What the last fence let go reaches as far as that fence; what one before it did that reaches
+    // further, as far as that one.
+    const bool is_far = reach == Reach::grid;
+    if (!is_far || w.fenced_[1] != w.fenced_[0]) leave(Reach::cta, true, w.fenced_[0]);
+    if (is_far) leave(Reach::grid, true, w.fenced_[1]);
+    const Reach far = w.fenced_since_write_ ? std::min(reach, w.last_fence_) : reach;
+    leave(far, false, kept(w, index));
+}
+
+void CtaClock::arrive(WarpClock& w, uint32_t index, const warp::Retired& e,
+                      const isa::Operation& o) {
+    if (e.access_count == 0) return;
+    const warp::Access& a = e.accesses[0];
+    const bool counts =
+        o.op == Op::mbarrier_arrive || o.op == Op::mbarrier_drop || o.op == Op::mbarrier_copies;
+    const std::shared_ptr<const Knowledge> k = kept(w, index);
+    each_lane(a.lanes & e.executed, [&](uint32_t lane) {
+        Phases& p = mbarriers_[a.address[lane]];
+        const auto operand = [&](unsigned n) { return word(e.registers, o.r[n], lane); };
+        if (o.op == Op::mbarrier_init) p = {operand(0), operand(0), 0, {}, {}};
+        if (o.op == Op::mbarrier_expect) p.bytes += operand(0);
+        if (o.op == Op::mbarrier_complete) p.bytes -= operand(0);
+        if (counts) {
+            if (o.mod.memory_order != MemoryOrder::relaxed)
+                p.arrived.model.join(cta_, cta_, k->model);
+            p.arrived.convention.join(cta_, cta_, k->convention);
+            const bool is_copies = o.op == Op::mbarrier_copies;
+            uint32_t count = 1;
+            if (is_copies)
+                count = o.mod.no_increment ? 1 : 0;
+            else if (o.mod.expect)
+                p.bytes += operand(1);
+            else if (o.operands > 1)
+                count = operand(1);
+            p.pending -= std::min(count, p.pending);
+            if (o.op == Op::mbarrier_drop) p.expected -= std::min(count, p.expected);
+        }
+        if (p.pending != 0 || p.bytes != 0 || o.op == Op::mbarrier_init) return;
+        p.ended = std::move(p.arrived);
+        p.arrived = {};
+        p.pending = p.expected;
+    });
+    if (counts) advance(w);
+}
+
+void CtaClock::wait(WarpClock& w, const warp::Retired& e, const isa::Operation& o) {
+    if (e.access_count == 0) return;
+    const warp::Access& a = e.accesses[0];
+    const uint32_t over = word(e.registers, o.r[0], 0);
+    each_lane(a.lanes & e.executed & over, [&](uint32_t lane) {
+        const Phases& p = mbarriers_[a.address[lane]];
+        if (o.mod.memory_order != MemoryOrder::relaxed)
+            w.now_.model.join(cta_, cta_, p.ended.model);
+        w.now_.convention.join(cta_, cta_, p.ended.convention);
+    });
+    ++w.version_;
+}
+
+void CtaClock::before(const warp::Retired& e) { note_active(warps_[e.warp % max_warps], e); }
+
+void CtaClock::meet(WarpClock& w, const warp::Retired& e, const isa::Operation& o) {
+    const auto lane = static_cast<uint32_t>(__builtin_ctz(e.executed | 1u << 31));
+    const uint32_t members = word(e.registers, o.r[0], lane);
+    if (e.active == e.executed && members == UINT32_MAX) return all_met(w);
+    note_meeting(w, members, WarpClock::Meeting::sync);
+}
+
+void CtaClock::after(const warp::Retired& e) {
+    const isa::Operation& o = e.program->operations[e.operation];
+    const isa::OpRow& row = isa::row(o.op);
+    const bool reads = reads_strongly(o);
+    const bool writes = writes_strongly(o);
+    const bool is_barrier = row.memory == isa::Memory::barrier;
+    if (row.sync != isa::Sync::warp && !is_barrier && !reads && !writes && !is_fence(o)) return;
+    if (e.executed == 0) return;
+    const uint32_t index = e.warp % max_warps;
+    WarpClock& w = warps_[index];
+    if (row.sync == isa::Sync::warp) return meet(w, e, o);
+    if (is_barrier && o.op != Op::mbarrier_wait) arrive(w, index, e, o);
+    if (o.op == Op::mbarrier_wait) wait(w, e, o);
+    if (is_fence(o)) fence(w, index, o);
+    if ((reads || writes) && e.access_count != 0) {
+        const warp::Access& a = e.accesses[e.access_count - 1];
+        if (a.space != ptx::Space::shared && a.space != ptx::Space::global) return;
+        each_lane(a.lanes, [&](uint32_t lane) {
+            Place& p = place(a, lane);
+            if (reads) read_place(w, o, p);
+            if (writes) write_place(w, index, o, p);
+        });
+        if (writes) w.fenced_since_write_ = false;
+    }
+    // A red without order alone tells nobody anything, as a rule.
+    if (o.op != Op::red || releases(o)) note_meeting(w, e.executed, WarpClock::Meeting::order);
+}
+
+LaneOrder CtaClock::order(uint32_t warp, uint32_t time, uint32_t earlier_lanes,
+                          uint32_t lane) const {
+    const WarpClock& w = warps_[warp % max_warps];
+    if (time < w.met_) return LaneOrder::ordered;
+    const uint32_t bit = 1u << lane;
+    uint32_t by_model = earlier_lanes;
+    uint32_t together = earlier_lanes;
+    bool released = false;
+    for (const WarpClock::Meeting& m : w.meetings_) {
+        if (m.time <= time) continue;
+        switch (m.kind) {
+            case WarpClock::Meeting::order:
+                if (released) by_model |= m.lanes;
+                if ((by_model & m.lanes) != 0) released = true;
+                break;
+            case WarpClock::Meeting::sync:
+                if ((by_model & m.lanes) != 0) by_model |= m.lanes;
+                [[fallthrough]];
+            case WarpClock::Meeting::together:
+                if ((together & m.lanes) != 0) together |= m.lanes;
+                break;
+        }
+    }
+    if ((by_model & bit) != 0) return LaneOrder::ordered;
+    if ((together & w.active_) != 0) together |= w.active_;
+    return (together & bit) != 0 ? LaneOrder::together : LaneOrder::none;
+}
+
+}  // namespace lockwarp::check

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happened before what, between the warps of a grid: vector clocks. PTX manual, "Memory
+// Consistency Model: Causality order".
+//
+// A warp's accesses between two of its releases (arrivals at barriers, fences, releasing stores)
+// share a time, a number that grows in its CTA. What a warp knows is, for each other warp, up to
+// which time that warp's accesses happened before its own next one.
+//
+// Beside that order there is one by convention: flags that are strong (volatile, relaxed, atomic)
+// without the fences that the manual asks for, as much code has them. It contains the other.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "emu/isa/modifiers.hpp"
+#include "emu/warp/observer.hpp"
+
+namespace lockwarp::check {
+
+inline constexpr uint32_t max_warps = 32;  // of a CTA
+
+using Times = std::array<uint32_t, max_warps>;          // by warp; 0: nothing
+using OtherCtas = std::map<uint64_t, Times>;            // by CTA
+using OtherCtasRef = std::shared_ptr<const OtherCtas>;  // nullptr: nothing
+
+// What a warp, a barrier or a place in memory knows of the warps of its own CTA and of others.
+struct Known {
+    Times own{};
+    OtherCtasRef others;
+
+    // What one of CTA `cta` knows, to one of CTA `own_cta`.
+    void join(uint64_t own_cta, uint64_t cta, const Known& from);
+    // Whether an access by a warp of CTA `cta` at `time` happened before.
+    bool has(uint64_t own_cta, uint64_t cta, uint32_t warp, uint32_t time) const;
+};
+
+// The same in both orders.
+struct Knowledge {
+    Known model;       // the manual's
+    Known convention;  // that by convention
+
+    // Of the same CTA.
+    void join(const Knowledge& from, uint64_t cta);
+};
+
+// Which threads a release or a fence reaches: those of its CTA, or all. A cluster is one CTA.
+enum class Reach : uint8_t { cta, grid };
+
+// What a strong write left for those who read it.
+struct Left {
+    uint64_t cta = 0;
+    Reach reach = Reach::grid;
+    bool by_model = true;  // false: by convention alone
+    std::shared_ptr<const Knowledge> knowledge;
+};
+
+// A place that strong operations touch.
+struct Place {
+    std::vector<Left> left;
+    uint64_t version = 0;  // another with each write
+};
+using Places = std::unordered_map<uint64_t, Place>;  // by the address of a word
+
+// One warp.
+class WarpClock {
+  public:
+    uint32_t time() const { return time_; }
+    // From when on its lanes' accesses may be unordered among themselves: all of its lanes met at
+    // that time.
+    uint32_t met() const { return met_; }
+    // Changes whenever what it knows or its time does.
+    uint32_t version() const { return version_; }
+    const Knowledge& knowledge() const { return now_; }
+
+  private:
+    friend class CtaClock;
+
+    Knowledge now_;
+    uint32_t time_ = 1;
+    uint32_t met_ = 1;
+    uint32_t version_ = 0;
+    // By Reach: what the last fence that reaches so far let go.
+    std::array<std::shared_ptr<const Knowledge>, 2> fenced_;
+    bool fenced_since_write_ = false;
+    Reach last_fence_ = Reach::cta;
+    // What strong reads found, until a fence acquires it.
+    std::vector<Left> found_;
+    const Place* read_ = nullptr;  // the place that it read last, to poll without work
+    uint64_t read_version_ = 0;
+    std::shared_ptr<const Knowledge> kept_;  // a copy of now_ of this version
+    uint32_t kept_version_ = UINT32_MAX;
+
+    // How lanes of the warp came together since all of them met.
+    struct Meeting {
+        uint32_t time;  // accesses of earlier times come before it
+        uint32_t lanes;
+        enum Kind : uint8_t { sync, together, order } kind;
+    };
+    std::vector<Meeting> meetings_;
+    uint32_t active_ = 0;
+};
+
+// How two accesses by lanes of one warp are ordered.
+enum class LaneOrder : uint8_t {
+    ordered,   // by a barrier of the warp, or by a release and an acquire
+    together,  // the lanes ran together between: by convention
+    none,      // they are on paths of their own
+};
+
+// The warps of one CTA: what it hears of its run.
+class CtaClock {
+  public:
+    // `places` of global memory: shared with other CTAs only where all run on one thread.
+    CtaClock(uint64_t cta, Places& places) : cta_(cta), places_(places) {}
+
+    void barrier_arrived(const warp::BarrierArrived& e);
+    void barrier_opened(const warp::BarrierOpened& e);
+    // Before the accesses of the instruction are looked at, and after that.
+    void before(const warp::Retired& e);
+    void after(const warp::Retired& e);
+
+    uint64_t cta() const { return cta_; }
+    const WarpClock& warp(uint32_t index) const { return warps_[index]; }
+    LaneOrder order(uint32_t warp, uint32_t time, uint32_t earlier_lanes, uint32_t lane) const;
+
+  private:
+    struct Barrier {
+        Knowledge arrived;
+        std::array<Knowledge, 2> fenced;  // by Reach: what fences before the arrivals let go
+        bool any_fenced = false;
+    };
+    // An mbarrier, in shared memory.
+    struct Phases {
+        uint32_t expected = 0, pending = 0;
+        int64_t bytes = 0;
+        Knowledge arrived, ended;  // in this phase, in the last one that ended
+    };
+
+    void advance(WarpClock& w);
+    void all_met(WarpClock& w);
+    void note_meeting(WarpClock& w, uint32_t lanes, WarpClock::Meeting::Kind kind);
+    void note_active(WarpClock& w, const warp::Retired& e);
+    std::shared_ptr<const Knowledge> kept(WarpClock& w, uint32_t index);
+    void learn(WarpClock& w, const Left& left, bool by_model);
+    void meet(WarpClock& w, const warp::Retired& e, const isa::Operation& o);
+    void fence(WarpClock& w, uint32_t index, const isa::Operation& o);
+    Place& place(const warp::Access& a, uint32_t lane);
+    void read_place(WarpClock& w, const isa::Operation& o, Place& p);
+    void write_place(WarpClock& w, uint32_t index, const isa::Operation& o, Place& p);
+    void arrive(WarpClock& w, uint32_t index, const warp::Retired& e, const isa::Operation& o);
+    void wait(WarpClock& w, const warp::Retired& e, const isa::Operation& o);
+
+    uint64_t cta_;
+    Places& places_;
+    uint32_t now_ = 1;
+    std::array<WarpClock, max_warps> warps_{};
+    std::array<Barrier, 16> barriers_{};
+    std::unordered_map<uint64_t, Phases> mbarriers_;
+    Places shared_places_;
+};
+
+// How far an operation's scope reaches; where it says none, that of its kind (PTX manual: .gpu of
+// atom and red, .sys of ld.volatile, .cta of mbarrier).
+Reach reach_of(const isa::Operation& o);
+
+// Whether it is a strong operation on memory: PTX manual, "Operation Types".
+bool is_strong(const isa::Operation& o);
+
+// Whether operations of the program may order CTAs: strong ones on memory that CTAs share.
+bool orders_ctas(const isa::Program& program);
+
+}  // namespace lockwarp::check

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emu/check/grid_races.hpp"
+
+namespace lockwarp::check {
+
+namespace {
+
+constexpr uint8_t all_bytes = 15;
+
+}  // namespace
+
+GridRaces::Cell GridRaces::cell_of(const Shadow& shadow, const Word& word) const {
+    Cell out;
+    const auto add = [&](const Word& w, uint8_t bytes) {
+        if ((w.flags & Word::wrote_weakly) != 0) out.wrote_weakly |= bytes;
+        if ((w.flags & Word::wrote_strongly) != 0) out.wrote_strongly |= bytes;
+        if ((w.flags & Word::read_weakly) != 0) out.read_weakly |= bytes;
+        if ((w.flags & Word::read_strongly) != 0) out.read_strongly |= bytes;
+        if (w.writer != 0) out.writer = w.writer;
+        if (w.readers != 0) out.reader = w.readers;
+    };
+    if ((word.flags & Word::split) == 0) {
+        add(word, all_bytes);
+        out.value = word.value;
+        out.has_value = (word.flags & Word::has_value) != 0;
+        return out;
+    }
+    const std::array<Word, 4>& each = shadow.bytes_of(word);
+    out.has_value = true;
+    for (uint32_t i = 0; i < word_bytes; ++i) {
+        Word byte = each[i];
+        byte.flags &= ~Word::split;
+        add(byte, static_cast<uint8_t>(1u << i));
+        out.value |= (byte.value & 0xff) << (8 * i);
+        const bool wrote = (byte.flags & (Word::wrote_weakly | Word::wrote_strongly)) != 0;
+        out.has_value &= !wrote || (byte.flags & Word::has_value) != 0;
+    }
+    return out;
+}
+
+uint32_t GridRaces::writer(const Shadow& shadow, uint32_t number) {
+    if (number == 0) return 0;
+    const auto [at, is_new] = writers_.try_emplace(number, static_cast<uint32_t>(who_.size()));
+    if (is_new) who_.push_back(shadow.writer(number));
+    return at->second;
+}
+
+uint32_t GridRaces::reader(const Shadow& shadow, uint32_t number) {
+    if (number == 0) return 0;
+    const auto [at, is_new] = readers_.try_emplace(number, static_cast<uint32_t>(who_.size()));
+    if (is_new) who_.push_back(shadow.reader(number).who);
+    return at->second;
+}
+
+void GridRaces::meet(uint64_t address, Cell& cell, const Cell& own, const Shadow& shadow) {
+    const auto wrote = [](const Cell& c) { return c.wrote_weakly | c.wrote_strongly; };
+    const auto both = [&](Hazard hazard, int bytes, uint32_t here, uint32_t other, bool same) {
+        if (bytes == 0 || here == 0 || other == 0) return;
+        const Accessor& a = who_[here];
+        const Accessor& b = who_[other];
+        const Unordered why = same ? Unordered::same_value : Unordered::ctas;
+        if (races.again(hazard, why, a.operation, b.operation)) return;
+        Race r;
+        r.hazard = hazard;
+        r.why = why;
+        r.here = {a.operation, cta_id(a.cta, grid_), a.warp, a.lanes, a.step};
+        r.other = {b.operation, cta_id(b.cta, grid_), b.warp, b.lanes, b.step};
+        r.other_cta = b.cta;
+        r.address = address + static_cast<unsigned>(__builtin_ctz(static_cast<unsigned>(bytes)));
+        r.bytes = static_cast<uint32_t>(__builtin_popcount(static_cast<unsigned>(bytes)));
+        races.add(r);
+    };
+    const int stores = (own.wrote_weakly & wrote(cell)) | (wrote(own) & cell.wrote_weakly);
+    const int over_loads = (own.wrote_weakly & (cell.read_weakly | cell.read_strongly)) |
+                           (own.wrote_strongly & cell.read_weakly);
+    const int loads = (own.read_weakly & wrote(cell)) | (own.read_strongly & cell.wrote_weakly);
+    if ((stores | over_loads | loads) != 0) {
+        const uint32_t mine = writer(shadow, own.writer);
+        uint32_t mask = 0;
+        for (uint32_t i = 0; i < word_bytes; ++i)
+            if ((stores >> i & 1) != 0) mask |= 0xffu << (8 * i);
+        const bool same = own.has_value && cell.has_value && ((own.value ^ cell.value) & mask) == 0;
+        both(Hazard::write_after_write, stores, mine, cell.writer, same);
+        both(Hazard::write_after_read, over_loads, mine, cell.reader, false);
+        both(Hazard::read_after_write, loads, reader(shadow, own.reader), cell.writer, false);
+    }
+}
+
+void GridRaces::take(uint64_t, const Shadow& shadow) {
+    writers_.clear();
+    readers_.clear();
+    for (const auto& [number, page] : shadow.pages()) {
+        auto at = pages_.find(number);
+        if (at == pages_.end()) {
+            if (pages_.size() == max_pages_) {
+                is_full_ = true;
+                continue;
+            }
+            at = pages_.emplace(number, std::make_unique<Page>()).first;
+        }
+        for (uint64_t i = 0; i < Shadow::page_words; ++i) {
+            const Word& word = (*page)[i];
+            if (word.flags == 0) continue;
+            const Cell own = cell_of(shadow, word);
+            Cell& cell = (*at->second)[i];
+            meet((number * Shadow::page_words + i) * word_bytes, cell, own, shadow);
+            if (own.writer != 0 && cell.writer == 0) {
+                cell.writer = writer(shadow, own.writer);
+                cell.value = own.value;
+                cell.has_value = own.has_value;
+            } else if (own.writer != 0) {
+                // Bytes of several CTAs: what each stored is not kept apart.
+                cell.has_value &= own.has_value && own.value == cell.value;
+            }
+            if (own.reader != 0 && cell.reader == 0) cell.reader = reader(shadow, own.reader);
+            cell.wrote_weakly |= own.wrote_weakly;
+            cell.wrote_strongly |= own.wrote_strongly;
+            cell.read_weakly |= own.read_weakly;
+            cell.read_strongly |= own.read_strongly;
+        }
+    }
+}
+
+}  // namespace lockwarp::check

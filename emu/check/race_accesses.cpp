@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emu/check/race_accesses.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace lockwarp::check {
+
+using warp::CopyStep;
+
+namespace {
+
+constexpr uint32_t all_bytes = 15;
+
+// Calls f(address of the word, bytes of it by bits) for each word of an access.
+template <class F>
+void each_word(uint64_t begin, uint32_t bytes, F f) {
+    const uint64_t end = begin + bytes;
+    for (uint64_t word = begin & ~(word_bytes - 1); word < end; word += word_bytes) {
+        const uint64_t from = std::max(begin, word) - word;
+        const uint64_t to = std::min(end, word + word_bytes) - word;
+        f(word, static_cast<uint32_t>((1u << to) - (1u << from)));
+    }
+}
+
+// What the lane of a st stores.
+void gather_values(const warp::Retired& e, const isa::Operation& o, const warp::Access& a,
+                   std::array<std::array<uint8_t, 32>, 32>& values) {
+    const isa::VectorRef v = o.vector[0];
+    const uint32_t bytes = a.bytes / v.count;
+    const uint32_t stride = o.source_bits == 64 ? 8 : 4;
+    for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+        for (uint32_t i = 0; i < v.count; ++i)
+            std::memcpy(values[lane].data() + i * bytes,
+                        e.registers + e.program->pool[v.first + i] + lane * stride, bytes);
+    }
+}
+
+bool may_overlap(const warp::Access& a) {
+    uint64_t end = 0;
+    for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+        if (a.address[lane] < end) return true;
+        end = a.address[lane] + a.bytes_of_lane[lane];
+    }
+    return false;
+}
+
+// Strong operations of scopes that include both threads do not race (PTX manual, "Data-races").
+bool are_strong(const Accessor& a, const Accessor& b) {
+    const bool reach = a.cta == b.cta || (a.reach == Reach::grid && b.reach == Reach::grid);
+    return a.strong && b.strong && reach;
+}
+
+// A load, and an atom.cas at the same register and offset: the loop of an atomic function that the
+// machine does not have begins with such a load (CUDA C++ programming guide, "Atomic Functions").
+bool begins_cas(const isa::Program& program, const isa::Operation& load) {
+    return load.op == isa::Op::ld &&
+           std::ranges::any_of(program.operations, [&](const isa::Operation& o) {
+               return o.op == isa::Op::atom && o.mod.reduce == isa::Reduce::cas &&
+                      o.address[0].base == load.address[0].base &&
+                      o.address[0].offset == load.address[0].offset;
+           });
+}
+
+// Strong for other CTAs too.
+bool is_far(const Accessor& a) { return a.strong && a.reach == Reach::grid; }
+
+}  // namespace
+
+RaceAccesses::OfWarp& RaceAccesses::of_warp(const Now& n) {
+    OfWarp& w = warps_[n.warp];
+    if (w.version == n.clock.version()) return w;
+    w.version = n.clock.version();
+    w.ordered_writer = w.ordered_readers = w.from = w.to = 0;
+    w.from_operation = UINT32_MAX;
+    return w;
+}
+
+bool RaceAccesses::is_ordered(const Now& n, const Accessor& p, bool by_model) const {
+    if (p.pending) return false;
+    const Knowledge& k = n.clock.knowledge();
+    return (by_model ? k.model : k.convention).has(clock_.cta(), p.cta, p.warp, p.time);
+}
+
+bool RaceAccesses::is_guess(const Now& n, const Accessor& p) const {
+    const isa::Program& program = *n.e.program;
+    const isa::Operation& before = program.operations[p.operation];
+    return (p.strong && begins_cas(program, n.o)) || (n.who.strong && begins_cas(program, before));
+}
+
+void RaceAccesses::found(const Now& n, const Accessor& p, Hazard hazard, uint32_t lane,
+                         uint32_t other_lane, uint64_t address, bool same_value) {
+    const bool own = p.cta == clock_.cta() && p.warp == n.warp;
+    Unordered why = p.cta == clock_.cta() ? Unordered::warps : Unordered::ctas;
+    if (own) {
+        const uint32_t bit = 1u << lane;
+        const uint32_t earlier = other_lane == many_lanes ? ~bit : 1u << other_lane;
+        const LaneOrder order = clock_.order(n.warp, p.time, earlier, lane);
+        if (order == LaneOrder::ordered) return;
+        why = order == LaneOrder::none ? Unordered::paths : Unordered::lanes;
+    } else if (p.pending) {
+        why = Unordered::copies;
+    } else if (is_ordered(n, p, false)) {
+        // Who has seen a strong write comes after it (PTX manual, "Causality order": observation).
+        if (p.strong) return;
+        why = Unordered::convention;
+    } else if (is_guess(n, p)) {
+        why = Unordered::guess;
+    }
+    if (same_value) why = Unordered::same_value;
+    if (raced_) return;
+    raced_ = true;
+    if (races.again(hazard, why, n.e.operation, p.operation)) return;
+    Race r;
+    r.hazard = hazard;
+    r.why = why;
+    r.here = {n.e.operation, n.e.cta, n.e.warp, 1u << lane, n.e.step};
+    const uint32_t lanes = other_lane == many_lanes ? p.lanes : 1u << other_lane;
+    r.other = {p.operation, {}, p.warp, lanes, p.step};
+    r.other_cta = p.cta;
+    r.address = address;
+    r.bytes = word_bytes;
+    races.add(r);
+}
+
+void RaceAccesses::check_against(Now& n, OfWarp& w, uint32_t lane, uint32_t writer,
+                                 uint32_t writer_lane, uint64_t address, bool stores,
+                                 bool same_value) {
+    const Accessor& p = shadow_.writer(writer);
+    const bool own = p.cta == clock_.cta() && p.warp == n.warp;
+    if (own) {
+        // What its own lanes copy is theirs to wait for (check `sync`).
+        if (p.pending || writer_lane == lane || p.time < n.clock.met() || same_value) return;
+    } else if (is_ordered(n, p, true)) {
+        w.ordered_writer = writer;
+        return;
+    }
+    if (are_strong(p, n.who)) return;
+    found(n, p, stores ? Hazard::write_after_write : Hazard::read_after_write, lane, writer_lane,
+          address, same_value);
+}
+
+void RaceAccesses::check_writer(Now& n, OfWarp& w, uint32_t lane, const Word& word,
+                                uint64_t address, bool stores, uint32_t value) {
+    if ((word.flags & Word::over_weak) != 0) {
+        const Shadow::Under& under = shadow_.weak_under(address);
+        check_against(n, w, lane, under.writer, under.lane, address, stores, false);
+    }
+    if (word.writer == 0 || word.writer == w.ordered_writer) return;
+    const bool same =
+        stores && n.has_value && (word.flags & Word::has_value) != 0 && word.value == value;
+    check_against(n, w, lane, word.writer, word.writer_lane, address, stores, same);
+}
+
+void RaceAccesses::check_readers(Now& n, OfWarp& w, uint32_t lane, const Word& word,
+                                 uint64_t address) {
+    if (word.readers == 0 || word.readers == w.ordered_readers) return;
+    bool all = true;
+    for (uint32_t r = word.readers; r != 0; r = shadow_.reader(r).next) {
+        const Accessor& p = shadow_.reader(r).who;
+        uint32_t other = many_lanes;
+        if (p.cta == clock_.cta() && p.warp == n.warp) {
+            if (p.time < n.clock.met()) continue;
+            all = false;
+            const bool alone = shadow_.reader(word.readers).next == 0;
+            if (alone) other = word.reader_lane;
+            if (alone ? other == lane : (p.lanes & ~(1u << lane)) == 0) continue;
+        } else if (is_ordered(n, p, true)) {
+            continue;
+        } else {
+            all = false;
+        }
+        if (!are_strong(p, n.who))
+            found(n, p, Hazard::write_after_read, lane, other, address, false);
+    }
+    if (all) w.ordered_readers = word.readers;
+}
+
+// The readers, and the instruction at hand. Those of before that happened before it need not be
+// kept: who races with them races with it too.
+uint32_t RaceAccesses::with_reader(Now& n, OfWarp& w, uint32_t readers) {
+    if (w.from_operation == n.e.operation && w.to != 0 && (w.from == readers || w.to == readers))
+        return w.to;
+    std::vector<uint32_t> kept;
+    bool is_in = false;
+    for (uint32_t r = readers; r != 0; r = shadow_.reader(r).next) {
+        const Accessor& p = shadow_.reader(r).who;
+        const bool own = p.cta == clock_.cta() && p.warp == n.warp;
+        if (own && p.time == n.who.time && p.strong == n.who.strong) is_in = true;
+        const bool passed = own || is_ordered(n, p, true);
+        if (!passed || is_in) kept.push_back(r);
+        if (is_in) break;
+    }
+    uint32_t out = readers;
+    if (!is_in) {
+        out = 0;
+        for (size_t i = kept.size(); i-- > 0;)
+            out = shadow_.chain(shadow_.reader(kept[i]).who, out);
+        out = shadow_.chain(n.who, out);
+    }
+    w.from = readers;
+    w.to = out;
+    w.from_operation = n.e.operation;
+    return out;
+}
+
+uint32_t RaceAccesses::writer_number(Now& n, OfWarp& w) {
+    if (w.writers.size() <= n.e.operation) w.writers.resize(n.e.program->operations.size());
+    uint32_t& last = w.writers[n.e.operation];
+    if (last != 0) {
+        Accessor& p = shadow_.writer(last);
+        if (p.pending == n.who.pending && p.group == n.who.group &&
+            (p.pending || p.time == n.who.time)) {
+            p.lanes |= n.who.lanes;
+            return last;
+        }
+    }
+    last = shadow_.add_writer(n.who);
+    if (n.who.pending) w.pending.push_back(last);
+    return last;
+}
+
+void RaceAccesses::load_word(Now& n, OfWarp& w, uint32_t lane, Word& word, uint64_t address) {
+    check_writer(n, w, lane, word, address, false, 0);
+    const uint32_t readers = with_reader(n, w, word.readers);
+    const bool other_lane = word.readers == readers && word.reader_lane != lane;
+    word.reader_lane = other_lane ? many_lanes : static_cast<uint8_t>(lane);
+    word.readers = readers;
+    word.flags |= is_far(n.who) ? Word::read_strongly : Word::read_weakly;
+}
+
+void RaceAccesses::store_word(Now& n, OfWarp& w, uint32_t lane, uint32_t number, Word& word,
+                              uint64_t address, uint32_t value) {
+    check_writer(n, w, lane, word, address, true, value);
+    check_readers(n, w, lane, word, address);
+    // A strong access does not race with others, which may race with what it comes over.
+    if (!n.who.strong) {
+        word.readers = 0;
+        word.flags &= ~Word::over_weak;
+    } else if (word.writer != 0 && !shadow_.writer(word.writer).strong) {
+        shadow_.weak_under(address) = {word.writer, word.writer_lane};
+        word.flags |= Word::over_weak;
+    }
+    word.writer = number;
+    word.value = value;
+    word.writer_lane = static_cast<uint8_t>(lane);
+    word.flags &= ~Word::has_value;
+    word.flags |= is_far(n.who) ? Word::wrote_strongly : Word::wrote_weakly;
+    if (n.has_value) word.flags |= Word::has_value;
+}
+
+void RaceAccesses::load(Now& n, const warp::Access& a) {
+    OfWarp& w = of_warp(n);
+    for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+        raced_ = false;
+        each_word(a.address[lane], a.bytes_of_lane[lane], [&](uint64_t at, uint32_t bytes) {
+            Word* const word = shadow_.at(at);
+            if (word == nullptr) return;
+            if (bytes == all_bytes && (word->flags & Word::split) == 0)
+                return load_word(n, w, lane, *word, at);
+            std::array<Word, 4>& each = shadow_.bytes_of(*word);
+            for (uint32_t i = 0; i < word_bytes; ++i)
+                if ((bytes >> i & 1) != 0) load_word(n, w, lane, each[i], at + i);
+        });
+    }
+}
+
+void RaceAccesses::store(Now& n, const warp::Access& a) {
+    OfWarp& w = of_warp(n);
+    const uint32_t number = writer_number(n, w);
+    for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+        raced_ = false;
+        const uint64_t begin = a.address[lane];
+        each_word(begin, a.bytes_of_lane[lane], [&](uint64_t at, uint32_t bytes) {
+            Word* const word = shadow_.at(at);
+            if (word == nullptr) return;
+            uint32_t value = 0;
+            if (bytes == all_bytes) {
+                if (n.has_value) std::memcpy(&value, n.values[lane].data() + (at - begin), 4);
+                if ((word->flags & Word::split) != 0) {
+                    // Each byte is looked at; then they are one word.
+                    std::array<Word, 4>& each = shadow_.bytes_of(*word);
+                    for (uint32_t i = 0; i < word_bytes; ++i)
+                        store_word(n, w, lane, number, each[i], at + i, value >> (8 * i) & 0xff);
+                    shadow_.join(*word);
+                }
+                return store_word(n, w, lane, number, *word, at, value);
+            }
+            std::array<Word, 4>& each = shadow_.bytes_of(*word);
+            for (uint32_t i = 0; i < word_bytes; ++i)
+                if ((bytes >> i & 1) != 0)
+                    store_word(n, w, lane, number, each[i], at + i,
+                               n.has_value ? n.values[lane][at + i - begin] : 0);
+        });
+    }
+}
+
+// Lanes of one instruction that store different values to the same byte.
+void RaceAccesses::check_lanes(Now& n, const warp::Access& a) {
+    if (!n.has_value || n.who.strong || !may_overlap(a)) return;
+    std::array<uint8_t, 32> order{};
+    uint32_t count = 0;
+    for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1)
+        order[count++] = static_cast<uint8_t>(__builtin_ctz(rest));
+    std::sort(order.begin(), order.begin() + count,
+              [&](uint8_t x, uint8_t y) { return a.address[x] < a.address[y]; });
+    for (uint32_t i = 1; i < count; ++i) {
+        const uint32_t x = order[i - 1], y = order[i];
+        const uint64_t apart = a.address[y] - a.address[x];
+        if (apart >= a.bytes_of_lane[x]) continue;
+        const size_t same = std::min<size_t>(a.bytes_of_lane[x] - apart, a.bytes_of_lane[y]);
+        if (std::memcmp(n.values[x].data() + apart, n.values[y].data(), same) == 0) continue;
+        if (races.again(Hazard::one_store, Unordered::one_store, n.e.operation, n.e.operation))
+            return;
+        Race r;
+        r.hazard = Hazard::one_store;
+        r.why = Unordered::one_store;
+        r.here = {n.e.operation, n.e.cta, n.e.warp, 1u << x | 1u << y, n.e.step};
+        r.other = r.here;
+        r.other_cta = clock_.cta();
+        r.address = a.address[y];
+        r.bytes = a.bytes_of_lane[y];
+        return races.add(r);
+    }
+}
+
+void RaceAccesses::accessed(const warp::Retired& e, const warp::Access& a) {
+    const isa::Operation& o = e.program->operations[e.operation];
+    const uint32_t warp = e.warp % max_warps;
+    const WarpClock& clock = clock_.warp(warp);
+    Now n{e, o, warp, clock, {}, false, {}};
+    n.who = {clock_.cta(), clock.time(), e.operation, warp,  a.lanes,
+             e.step,       is_strong(o), reach_of(o), false, 0};
+    const isa::Memory memory = isa::row(o.op).memory;
+    if (!a.store && memory != isa::Memory::barrier) {
+        // What an update reads it writes too.
+        if (memory != isa::Memory::update) load(n, a);
+        return;
+    }
+    if (memory == isa::Memory::copy) {
+        n.who.pending = true;
+        n.who.group = warps_[warp].group;
+    }
+    if (o.op == isa::Op::st) {
+        n.has_value = true;
+        gather_values(e, o, a, n.values);
+        check_lanes(n, a);
+    }
+    store(n, a);
+}
+
+void RaceAccesses::copies(const warp::CopyEvent& e) {
+    const uint32_t warp = e.who.warp % max_warps;
+    OfWarp& w = warps_[warp];
+    const auto first = [](uint32_t lanes) { return static_cast<unsigned>(__builtin_ctz(lanes)); };
+    switch (e.step) {
+        case CopyStep::issued:
+            w.group = e.group[first(e.who.lanes)];
+            return;
+        case CopyStep::committed:
+            return;
+        case CopyStep::awaited:
+        case CopyStep::arrives:
+            break;
+    }
+    std::erase_if(w.pending, [&](uint32_t number) {
+        Accessor& p = shadow_.writer(number);
+        const uint32_t lanes = p.lanes & e.who.lanes;
+        if (lanes == 0) return false;
+        if (!e.uncommitted && p.group >= e.group[first(lanes)]) return false;
+        p.time = clock_.warp(warp).time();
+        p.pending = false;
+        return true;
+    });
+}
+
+}  // namespace lockwarp::check

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks for races among the accesses of one CTA to one memory, and, where the shadow is shared,
+// with those of other CTAs.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "emu/check/race_findings.hpp"
+
+namespace lockwarp::check {
+
+class RaceAccesses {
+  public:
+    RaceAccesses(const CtaClock& clock, Shadow& shadow) : clock_(clock), shadow_(shadow) {}
+
+    // One instruction's access to that memory, after CtaClock::before and before its after.
+    void accessed(const warp::Retired& e, const warp::Access& a);
+    // Where copies stand: cp.async stores when it has been waited for.
+    void copies(const warp::CopyEvent& e);
+
+    Races races;
+
+  private:
+    // The instruction at hand.
+    struct Now {
+        const warp::Retired& e;
+        const isa::Operation& o;
+        uint32_t warp;
+        const WarpClock& clock;
+        Accessor who;  // of a new writer or reader
+        bool has_value = false;
+        std::array<std::array<uint8_t, 32>, 32> values;  // by lane: what it stores
+    };
+    struct OfWarp {
+        uint32_t version = UINT32_MAX;  // of the clock, for which the rest is right
+        uint32_t ordered_writer = 0;    // happened before
+        uint32_t ordered_readers = 0;   // did all
+        uint32_t from = 0, to = 0;      // readers, with this instruction in front of them
+        uint32_t from_operation = UINT32_MAX;
+        std::vector<uint32_t> writers;  // by operation: the last one's number
+        std::vector<uint32_t> pending;  // writers: copies that have not been waited for
+        uint32_t group = 0;             // that the copy at hand will be in
+    };
+
+    void load(Now& n, const warp::Access& a);
+    void store(Now& n, const warp::Access& a);
+    void load_word(Now& n, OfWarp& w, uint32_t lane, Word& word, uint64_t address);
+    void store_word(Now& n, OfWarp& w, uint32_t lane, uint32_t number, Word& word, uint64_t address,
+                    uint32_t value);
+    void check_writer(Now& n, OfWarp& w, uint32_t lane, const Word& word, uint64_t address,
+                      bool stores, uint32_t value);
+    // The accesses of a writer, and of the instruction at hand.
+    void check_against(Now& n, OfWarp& w, uint32_t lane, uint32_t writer, uint32_t writer_lane,
+                       uint64_t address, bool stores, bool same_value);
+    void check_readers(Now& n, OfWarp& w, uint32_t lane, const Word& word, uint64_t address);
+    uint32_t with_reader(Now& n, OfWarp& w, uint32_t readers);
+    uint32_t writer_number(Now& n, OfWarp& w);
+    void check_lanes(Now& n, const warp::Access& a);
+    bool is_ordered(const Now& n, const Accessor& p, bool by_model) const;
+    // Of a load and an atomic.
+    bool is_guess(const Now& n, const Accessor& p) const;
+    void found(const Now& n, const Accessor& p, Hazard hazard, uint32_t lane, uint32_t other_lane,
+               uint64_t address, bool same_value);
+    OfWarp& of_warp(const Now& n);
+
+    const CtaClock& clock_;
+    Shadow& shadow_;
+    std::array<OfWarp, max_warps> warps_{};
+    bool raced_ = false;  // the lane's access at hand was counted
+};
+
+}  // namespace lockwarp::check
