@@ -22,6 +22,14 @@ constexpr std::array race_kinds{
 constexpr std::array<Make, 1> race_shared_makes{shared_races};
 constexpr std::array<Make, 1> race_global_makes{global_races};
 
+constexpr std::array uninitialised_kinds{
+    KindRow{"stored", error, "undefined values, or what was computed with them, in global memory"},
+    KindRow{"branched-on", error, "guards of branches and of accesses to memory"},
+    KindRow{"address", error, "addresses"},
+    KindRow{"operand", error, "operands of barriers and indirect branches"},
+};
+constexpr std::array<Make, 1> uninitialised_makes{uninitialised};
+
 constexpr std::array sync_kinds{
     KindRow{"deadlock", error,
             "barriers, masks or mbarriers that wait for threads that never come"},
@@ -100,6 +108,8 @@ constexpr std::array rows{
              race_kinds, race_shared_makes},
     CheckRow{"race-global", "accesses of global memory by CTAs, warps or lanes that nothing orders",
              race_kinds, race_global_makes},
+    CheckRow{"uninitialised", "values that nothing defined, where they matter", uninitialised_kinds,
+             uninitialised_makes},
     CheckRow{"sync", "barriers, masks and asynchronous copies that do not synchronise", sync_kinds,
              sync_makes},
     CheckRow{"memory", "accesses outside what they are meant for", memory_kinds, memory_makes,

@@ -90,6 +90,9 @@ class Checking {
     std::vector<Listener> listeners_;
 };
 
+// uninitialised.cpp: values that nothing defined.
+std::unique_ptr<Check> uninitialised(const isa::Program& program, const warp::Launch& launch);
+
 // traps.cpp: the check and the kind of a trap; of one trap several rows may tell apart what
 // trapped.
 struct TrapRow {

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values that nothing defined, where they matter: stored to global memory, branched on, used as an
+// address or for a barrier. What is only moved, packed or computed and then left alone is not said
+// anything of. Registers, shared and local memory are undefined at first, byte by byte, and the
+// buffers of which the launch says so (PTX manual, "State Spaces": contents are undefined).
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include "emu/check/check.hpp"
+#include "emu/check/undefined_values.hpp"
+
+namespace lockwarp::check {
+
+namespace {
+
+using isa::Op;
+using ptx::Space;
+
+enum class Use : uint8_t { stored, branch, address, operand };
+
+struct UseRow {
+    Use use;
+    std::string_view kind;
+    std::string_view does;
+};
+
+constexpr std::array uses{
+    UseRow{Use::stored, "stored", "stores "},
+    UseRow{Use::branch, "branched-on", "is decided by "},
+    UseRow{Use::address, "address", "takes an address from "},
+    UseRow{Use::operand, "operand", "waits for threads as said by "},
+};
+
+std::string hex(uint64_t value) {
+    std::string out;
+    for (; value != 0 || out.empty(); value /= 16)
+        out.insert(out.begin(), "0123456789abcdef"[value % 16]);
+    return "0x" + out;
+}
+
+// What of a launch is the same for all CTAs.
+struct Common {
+    Common(const isa::Program& program_, const warp::Launch& launch)
+        : program(program_),
+          registers(program_),
+          shared_bytes(uint64_t{program_.shared_static} + launch.dynamic_shared),
+          warps((launch.block.count() + 31) / 32),
+          follows_local(std::ranges::none_of(program_.operations, [](const isa::Operation& o) {
+              return o.op == Op::call || o.op == Op::alloca_;
+          })) {
+        for (const warp::Buffer& b : launch.buffers)
+            if (b.undefined) global.emplace_back(b.address, b.bytes.size());
+    }
+    Defined* buffer(uint64_t address) {
+        const auto at =
+            std::ranges::find_if(global, [&](const Defined& d) { return d.has(address); });
+        return at == global.end() ? nullptr : &*at;
+    }
+
+    const isa::Program& program;
+    Registers registers;
+    uint64_t shared_bytes;
+    uint64_t warps;
+    bool follows_local;  // nothing but ld and st touches local memory
+    std::vector<Defined> global;
+};
+
+class OfCta : public warp::CtaObserver {
+  public:
+    explicit OfCta(Common& common)
+        : common_(common), shared_(common.program.shared_begin, common.shared_bytes) {
+        warps_.resize(common.warps);
+        for (OfWarp& w : warps_) {
+            w.registers.begin(common.registers);
+            for (uint32_t l = 0; l < 32 && common.follows_local; ++l)
+                w.local.emplace_back(0, common.program.local_bytes);
+        }
+    }
+    void retired(const warp::Retired& e) override;
+
+    Collection found;
+
+  private:
+    struct OfWarp {
+        WarpRegisters registers;
+        std::vector<Defined> local;  // by lane
+    };
+
+    // The memory of a lane's address; nullptr: all of it is defined.
+    Defined* memory(OfWarp& w, const warp::Access& a, uint32_t lane);
+    void look_at_uses(const warp::Retired& e, const isa::Operation& o, OfWarp& w);
+    void look_at_addresses(const warp::Retired& e, const isa::Operation& o, OfWarp& w);
+    bool any_memory(const warp::Retired& e, OfWarp& w);
+    void load(const warp::Retired& e, const isa::Operation& o, OfWarp& w, const warp::Access& a);
+    void load_matrix(const warp::Retired& e, const isa::Operation& o, OfWarp& w,
+                     const warp::Access& a);
+    void load_parts(const warp::Retired& e, const isa::Operation& o, OfWarp& w);
+    void store(const warp::Retired& e, const isa::Operation& o, OfWarp& w, const warp::Access& a);
+    void store_bytes(const warp::Retired& e, OfWarp& w, const warp::Access& a, uint32_t lane,
+                     uint32_t undefined, uint32_t origin);
+    void store_matrix(const warp::Retired& e, const isa::Operation& o, OfWarp& w,
+                      const warp::Access& a);
+    void update(const warp::Retired& e, const isa::Operation& o, OfWarp& w);
+    void copy(const warp::Retired& e, OfWarp& w);
+    uint32_t origin_in(Defined& m, const warp::Retired& e, const warp::Access& a, uint32_t lane,
+                       uint32_t undefined);
+    uint32_t origin_of(const WarpRegisters& w, const warp::Retired& e, uint32_t reg);
+    void say(const warp::Retired& e, Use use, uint32_t lanes, uint32_t origin);
+    std::string name_of(const Origin& o) const;
+
+    Common& common_;
+    Defined shared_;
+    std::vector<OfWarp> warps_;
+    Origins origins_;
+};
+
+template <class F>
+void each_lane(uint32_t lanes, F f) {
+    for (; lanes != 0; lanes &= lanes - 1) f(static_cast<uint32_t>(__builtin_ctz(lanes)));
+}
+
+std::span<const uint32_t> written(const warp::Retired& e, const isa::Operation& o) {
+    return std::span(e.program->uses).subspan(o.first_use, o.written);
+}
+
+std::span<const uint32_t> read(const warp::Retired& e, const isa::Operation& o) {
+    return std::span(e.program->uses).subspan(o.first_use + o.written, o.read);
+}
+
+Defined* OfCta::memory(OfWarp& w, const warp::Access& a, uint32_t lane) {
+    if (a.space == Space::shared) return &shared_;
+    if (a.space == Space::global)
+        return common_.global.empty() ? nullptr : common_.buffer(a.address[lane]);
+    return a.space == Space::local && !w.local.empty() ? &w.local[lane] : nullptr;
+}
+
+std::string OfCta::name_of(const Origin& o) const {
+    switch (o.kind) {
+        case Origin::of_register:
+            return "register " + common_.program.registers[o.reg].name;
+        case Origin::of_shared:
+            return "shared memory at " + hex(o.address);
+        case Origin::of_local:
+            return "local memory at " + hex(o.address);
+        case Origin::of_global:
+            return "global memory at " + hex(o.address);
+    }
+    return {};
+}
+
+void OfCta::say(const warp::Retired& e, Use use, uint32_t lanes, uint32_t number) {
+    const UseRow& row = uses[static_cast<size_t>(use)];
+    const Origin& from = origins_.at(number);
+    const isa::Program& p = common_.program;
+    // Of what is stored the place is that where it was computed with; the store is the other.
+    const bool computed = use == Use::stored && from.worked != no_operation;
+    const uint32_t here = computed ? from.worked : e.operation;
+    std::optional<uint32_t> other;
+    if (computed)
+        other = e.operation;
+    else if (from.read != no_operation && from.read != e.operation)
+        other = from.read;
+    if (found.again(row.kind, here, other)) return;
+    Finding f;
+    f.kind = row.kind;
+    f.here = {here, e.cta, e.warp, lanes, computed ? 0 : e.step};
+    if (other) f.other = Site{*other, e.cta, e.warp, lanes, computed ? e.step : 0};
+    f.message = (computed ? "computes with " : std::string(row.does)) + name_of(from) +
+                ", which nothing has written";
+    if (computed)
+        f.message += "; line " + std::to_string(p.operations[e.operation].place.line) +
+                     " stores what comes of it";
+    if (from.kind != Origin::of_register) {
+        f.space = from.kind == Origin::of_shared  ? Space::shared
+                  : from.kind == Origin::of_local ? Space::local
+                                                  : Space::global;
+        f.address = from.address;
+        f.bytes = 1;
+    }
+    f.hint = from.kind == Origin::of_register ? "give it a value on every way that leads here"
+                                              : "store there first, all that is read";
+    found.add(std::move(f));
+}
+
+uint32_t OfCta::origin_of(const WarpRegisters& w, const warp::Retired& e, uint32_t reg) {
+    return w.origin[reg] != 0
+               ? w.origin[reg]
+               : origins_.add({Origin::of_register, reg, 0, e.operation, no_operation});
+}
+
+uint32_t OfCta::origin_in(Defined& m, const warp::Retired& e, const warp::Access& a, uint32_t lane,
+                          uint32_t undefined) {
+    const uint64_t at = a.address[lane] + static_cast<unsigned>(__builtin_ctz(undefined));
+    if (const uint32_t known = m.origin(at); known != 0) return known;
+    const Origin::Kind kind = a.space == Space::shared  ? Origin::of_shared
+                              : a.space == Space::local ? Origin::of_local
+                                                        : Origin::of_global;
+    return origins_.add({kind, no_register, at, e.operation, no_operation});
+}
+
+void OfCta::look_at_addresses(const warp::Retired& e, const isa::Operation& o, OfWarp& w) {
+    for (const isa::Address& a : o.address) {
+        const uint32_t reg = a.base == isa::no_ref ? no_register : common_.registers.at(a.base);
+        if (reg == no_register) continue;
+        const uint32_t lanes = w.registers.any[reg] & e.executed;
+        if (lanes != 0) say(e, Use::address, lanes, origin_of(w.registers, e, reg));
+    }
+}
+
+void OfCta::look_at_uses(const warp::Retired& e, const isa::Operation& o, OfWarp& w) {
+    const isa::OpRow& row = isa::row(o.op);
+    const bool has_effect = row.flow != isa::Flow::next || row.memory != isa::Memory::none ||
+                            row.sync != isa::Sync::none;
+    if (!has_effect) return;
+    if (o.guarded)
+        if (const uint32_t reg = common_.registers.at(o.guard); reg != no_register) {
+            const uint32_t lanes = w.registers.any[reg] & e.active;
+            if (lanes != 0) say(e, Use::branch, lanes, origin_of(w.registers, e, reg));
+        }
+    look_at_addresses(e, o, w);
+    if (row.flow == isa::Flow::next && row.sync != isa::Sync::warp) return;
+    // Barriers, indirect branches; what a call passes is only moved.
+    if (o.op == Op::call) return;
+    for (const uint32_t reg : read(e, o)) {
+        const uint32_t lanes = w.registers.any[reg] & e.executed;
+        if (o.guarded && reg == common_.registers.at(o.guard)) continue;
+        if (lanes != 0) say(e, Use::operand, lanes, origin_of(w.registers, e, reg));
+    }
+}
+
+// Of ld: each result has the bytes of an element.
+void OfCta::load(const warp::Retired& e, const isa::Operation& o, OfWarp& w,
+                 const warp::Access& a) {
+    const isa::VectorRef v = o.vector[0];
+    const uint32_t each = a.bytes / std::max(v.count, 1u);
+    const bool is_signed = isa::is_signed(o.mod.type[0]);
+    std::array<uint32_t, 32> undefined{};
+    uint32_t origin = 0;
+    each_lane(a.lanes, [&](uint32_t lane) {
+        Defined* const m = memory(w, a, lane);
+        if (m == nullptr) return;
+        undefined[lane] = m->get(a.address[lane], a.bytes_of_lane[lane]);
+        if (undefined[lane] != 0 && origin == 0)
+            origin = origin_in(*m, e, a, lane, undefined[lane]);
+    });
+    for (uint32_t i = 0; i < v.count; ++i) {
+        const uint32_t reg = common_.registers.in_pool(v.first + i);
+        if (reg == no_register) continue;
+        LanesByByte out{};
+        each_lane(origin != 0 ? a.lanes : 0, [&](uint32_t lane) {
+            const uint64_t bytes = uint64_t{undefined[lane]} >> (i * each);
+            for (uint32_t b = 0; b < 8; ++b) {
+                const bool is_there = b < each;
+                const uint64_t bit =
+                    is_there ? bytes >> b & 1 : (is_signed ? bytes >> (each - 1) & 1 : 0);
+                out[b] |= static_cast<uint32_t>(bit) << lane;
+            }
+        });
+        if (origin == 0)
+            w.registers.define(reg, e.executed);
+        else
+            w.registers.set(reg, common_.registers.bytes(reg), out, e.executed, origin);
+    }
+}
+
+void OfCta::load_matrix(const warp::Retired& e, const isa::Operation& o, OfWarp& w,
+                        const warp::Access& a) {
+    RowBytes rows{};
+    uint32_t origin = 0;
+    each_lane(a.lanes, [&](uint32_t lane) {
+        rows[lane] = shared_.get(a.address[lane], a.bytes_of_lane[lane]);
+        if (rows[lane] != 0 && origin == 0) origin = origin_in(shared_, e, a, lane, rows[lane]);
+    });
+    for (uint32_t i = 0; i < o.vector[0].count; ++i) {
+        const uint32_t reg = common_.registers.in_pool(o.vector[0].first + i);
+        if (reg == no_register) continue;
+        if (origin == 0)
+            w.registers.define(reg, e.executed);
+        else
+            w.registers.set(reg, common_.registers.bytes(reg),
+                            lanes_of_matrix(rows, i, o.mod.trans), e.executed, origin);
+    }
+}
+
+// wmma.load has an access for each register, or none that is told apart.
+void OfCta::load_parts(const warp::Retired& e, const isa::Operation& o, OfWarp& w) {
+    const bool by_register = e.access_count == o.vector[0].count;
+    uint32_t all = 0, origin = 0;
+    std::array<uint32_t, 16> lanes{};
+    for (uint32_t n = 0; n < e.access_count; ++n) {
+        const warp::Access& a = e.accesses[n];
+        each_lane(a.lanes, [&](uint32_t lane) {
+            Defined* const m = memory(w, a, lane);
+            const uint32_t undefined =
+                m == nullptr ? 0 : m->get(a.address[lane], a.bytes_of_lane[lane]);
+            if (undefined == 0) return;
+            lanes[n] |= 1u << lane;
+            if (origin == 0) origin = origin_in(*m, e, a, lane, undefined);
+        });
+        all |= lanes[n];
+    }
+    for (uint32_t i = 0; i < o.vector[0].count; ++i) {
+        const uint32_t reg = common_.registers.in_pool(o.vector[0].first + i);
+        if (reg == no_register) continue;
+        LanesByByte out;
+        out.fill(by_register ? lanes[i] : all);
+        w.registers.set(reg, common_.registers.bytes(reg), out, e.executed, origin);
+    }
+}
+
+void OfCta::store_bytes(const warp::Retired& e, OfWarp& w, const warp::Access& a, uint32_t lane,
+                        uint32_t undefined, uint32_t origin) {
+    Defined* const m = memory(w, a, lane);
+    if (m == nullptr) {
+        if (undefined != 0 && a.space == Space::global) say(e, Use::stored, 1u << lane, origin);
+        return;
+    }
+    m->set(a.address[lane], a.bytes_of_lane[lane], undefined);
+    if (undefined != 0) m->set_origin(a.address[lane], a.bytes_of_lane[lane], origin);
+}
+
+void OfCta::store(const warp::Retired& e, const isa::Operation& o, OfWarp& w,
+                  const warp::Access& a) {
+    const isa::VectorRef v = o.vector[0];
+    const uint32_t each = a.bytes / std::max(v.count, 1u);
+    uint32_t any = 0, origin = 0;
+    for (uint32_t i = 0; i < v.count; ++i) {
+        const uint32_t reg = common_.registers.in_pool(v.first + i);
+        if (reg == no_register || (w.registers.any[reg] & e.executed) == 0) continue;
+        any |= w.registers.any[reg] & e.executed;
+        if (origin == 0) origin = origin_of(w.registers, e, reg);
+    }
+    each_lane(a.lanes, [&](uint32_t lane) {
+        uint32_t undefined = 0;
+        for (uint32_t i = 0; i < v.count && (any >> lane & 1) != 0; ++i) {
+            const uint32_t reg = common_.registers.in_pool(v.first + i);
+            if (reg == no_register) continue;
+            for (uint32_t b = 0; b < std::min(each, 8u); ++b)
+                undefined |= (w.registers.undefined[reg][b] >> lane & 1) << (i * each + b);
+        }
+        store_bytes(e, w, a, lane, undefined, origin);
+    });
+}
+
+void OfCta::store_matrix(const warp::Retired& e, const isa::Operation& o, OfWarp& w,
+                         const warp::Access& a) {
+    RowBytes rows{};
+    uint32_t origin = 0;
+    for (uint32_t i = 0; i < o.vector[0].count; ++i) {
+        const uint32_t reg = common_.registers.in_pool(o.vector[0].first + i);
+        if (reg == no_register || w.registers.any[reg] == 0) continue;
+        if (origin == 0) origin = origin_of(w.registers, e, reg);
+        add_rows(w.registers.undefined[reg], i, o.mod.trans, rows);
+    }
+    each_lane(a.lanes, [&](uint32_t lane) { store_bytes(e, w, a, lane, rows[lane], origin); });
+}
+
+// What an update makes of undefined bytes is undefined, but where it replaces them.
+void OfCta::update(const warp::Retired& e, const isa::Operation& o, OfWarp& w) {
+    const warp::Access& a = e.accesses[e.access_count - 1];
+    uint32_t any = 0, origin = 0;
+    for (const uint32_t reg : read(e, o)) {
+        if (o.address[0].base != isa::no_ref && reg == common_.registers.at(o.address[0].base))
+            continue;
+        if (o.guarded && reg == common_.registers.at(o.guard)) continue;
+        any |= w.registers.any[reg] & e.executed;
+        if (any != 0 && origin == 0) origin = origin_of(w.registers, e, reg);
+    }
+    LanesByByte out{};
+    each_lane(a.lanes, [&](uint32_t lane) {
+        Defined* const m = memory(w, a, lane);
+        const uint32_t before = m == nullptr ? 0 : m->get(a.address[lane], a.bytes_of_lane[lane]);
+        if (before != 0 && origin == 0) origin = origin_in(*m, e, a, lane, before);
+        for (uint32_t& b : out) b |= uint32_t{before != 0} << lane;
+        const bool is_given = (any >> lane & 1) != 0;
+        const bool is_kept = before != 0 && o.mod.reduce != isa::Reduce::exch;
+        store_bytes(e, w, a, lane, is_given || is_kept ? UINT32_MAX : 0, origin);
+    });
+    for (const uint32_t reg : written(e, o))
+        w.registers.set(reg, common_.registers.bytes(reg), out, e.executed, origin);
+}
+
+void OfCta::copy(const warp::Retired& e, OfWarp& w) {
+    if (e.access_count == 0) return;
+    const warp::Access& to = e.accesses[e.access_count - 1];
+    const warp::Access* const from = e.access_count > 1 ? &e.accesses[0] : nullptr;
+    each_lane(to.lanes, [&](uint32_t lane) {
+        Defined* m = nullptr;
+        uint32_t undefined = 0, origin = 0;
+        if (from != nullptr && (from->lanes >> lane & 1) != 0) m = memory(w, *from, lane);
+        if (m != nullptr) undefined = m->get(from->address[lane], from->bytes_of_lane[lane]);
+        if (undefined != 0) origin = origin_in(*m, e, *from, lane, undefined);
+        store_bytes(e, w, to, lane, undefined, origin);
+    });
+}
+
+bool OfCta::any_memory(const warp::Retired& e, OfWarp& w) {
+    for (const warp::Access& a : std::span(e.accesses, e.access_count)) {
+        if (a.space == Space::shared && shared_.any()) return true;
+        if (a.space == Space::global && !common_.global.empty()) return true;
+        if (a.space == Space::local && !w.local.empty()) return true;
+    }
+    return false;
+}
+
+void OfCta::retired(const warp::Retired& e) {
+    const isa::Operation& o = e.program->operations[e.operation];
+    OfWarp& w = warps_[e.warp];
+    uint32_t any = 0;
+    for (const uint32_t r : read(e, o)) any |= w.registers.any[r];
+    const bool has_memory = e.access_count != 0 && any_memory(e, w);
+    if ((any & e.active) == 0 && !has_memory) {
+        for (const uint32_t r : written(e, o)) w.registers.define(r, e.executed);
+        return;
+    }
+    if ((any & e.active) != 0) look_at_uses(e, o, w);
+    if (e.executed == 0) return;
+    const isa::OpRow& row = isa::row(o.op);
+    const warp::Access* const a = e.access_count != 0 ? &e.accesses[0] : nullptr;
+    const bool is_8x8 = isa::bits(o.mod.type[0]) == 16;
+    switch (row.memory) {
+        case isa::Memory::none:
+            if (o.op == Op::call || row.flow != isa::Flow::next) break;
+            return pass_on(e, common_.registers, w.registers, origins_);
+        case isa::Memory::load:
+            if (a == nullptr) break;
+            if (row.wmma) return load_parts(e, o, w);
+            if (row.matrix == isa::Matrix::none) return load(e, o, w, *a);
+            if (is_8x8) return load_matrix(e, o, w, *a);
+            break;
+        case isa::Memory::store:
+            if (a == nullptr) return;
+            if (row.matrix == isa::Matrix::none) return store(e, o, w, *a);
+            if (!row.wmma && is_8x8) return store_matrix(e, o, w, *a);
+            if (row.wmma && e.access_count == o.vector[0].count) {
+                for (uint32_t n = 0; n < e.access_count; ++n) {
+                    const uint32_t reg = common_.registers.in_pool(o.vector[0].first + n);
+                    const uint32_t lanes = reg == no_register ? 0 : w.registers.any[reg];
+                    const uint32_t origin = lanes != 0 ? origin_of(w.registers, e, reg) : 0;
+                    each_lane(e.accesses[n].lanes, [&](uint32_t lane) {
+                        const bool undefined = (lanes >> lane & 1) != 0;
+                        store_bytes(e, w, e.accesses[n], lane, undefined ? UINT32_MAX : 0, origin);
+                    });
+                }
+                return;
+            }
+            for (uint32_t n = 0; n < e.access_count; ++n)
+                each_lane(e.accesses[n].lanes,
+                          [&](uint32_t lane) { store_bytes(e, w, e.accesses[n], lane, 0, 0); });
+            return;
+        case isa::Memory::update:
+            if (a != nullptr) return update(e, o, w);
+            break;
+        case isa::Memory::barrier:
+            if (a != nullptr)
+                each_lane(a->lanes, [&](uint32_t lane) { store_bytes(e, w, *a, lane, 0, 0); });
+            break;
+        case isa::Memory::copy:
+            return copy(e, w);
+    }
+    for (const uint32_t r : written(e, o)) w.registers.define(r, e.executed);
+}
+
+class Uninitialised : public Check {
+  public:
+    Uninitialised(const isa::Program& program, const warp::Launch& launch)
+        : common_(program, launch) {}
+    // What CTAs write into an undefined buffer is known to all.
+    bool wants_one_thread() const override { return !common_.global.empty(); }
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        return std::make_unique<OfCta>(common_);
+    }
+    void take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> listener) override {
+        found_.take(static_cast<const OfCta&>(*listener).found);
+    }
+    std::vector<Finding> findings() const override { return found_.list(); }
+
+  private:
+    Common common_;
+    Collection found_;
+};
+
+}  // namespace
+
+std::unique_ptr<Check> uninitialised(const isa::Program& program, const warp::Launch& launch) {
+    // Calls that keep a function's registers and give them back are not followed.
+    if (std::ranges::any_of(program.calls, &isa::Call::recursive)) return nullptr;
+    return std::make_unique<Uninitialised>(program, launch);
+}
+
+}  // namespace lockwarp::check
