@@ -103,6 +103,10 @@ constexpr std::array trap_kinds{
     KindRow{"step-limit", error, "a warp that retires more instructions than the limit"},
 };
 
+constexpr std::array order_kinds{
+    KindRow{"result", error, "a result that depends on the order of warps and CTAs (`--orders`)"},
+};
+
 constexpr std::array rows{
     CheckRow{"race-shared", "accesses of shared memory by warps or lanes that nothing orders",
              race_kinds, race_shared_makes},
@@ -115,6 +119,10 @@ constexpr std::array rows{
     CheckRow{"memory", "accesses outside what they are meant for", memory_kinds, memory_makes,
              memory_named},
     CheckRow{"performance", "what makes the kernel slow", performance_kinds, performance_makes},
+    CheckRow{"order",
+             "results that depend on the order of warps and CTAs (with --orders)",
+             order_kinds,
+             {}},
     CheckRow{"trap", "a run that the program itself ends", trap_kinds, {}},
 };
 

@@ -13,7 +13,6 @@ namespace {
 
 // Meetings that a warp remembers; when there are more, its lanes are taken to have met.
 constexpr size_t max_meetings = 1024;
-constexpr size_t max_found = 64;
 
 void raise(Times& into, const Times& from) {
     for (size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], from[i]);
@@ -39,6 +38,20 @@ OtherCtasRef united(const OtherCtasRef& a, const OtherCtasRef& b) {
     auto out = std::make_shared<OtherCtas>(*a);
     for (const auto& [cta, times] : *b) raise((*out)[cta], times);
     return out;
+}
+
+// One of each CTA and reach, which has all that was left.
+void keep(std::vector<Left>& all, const Left& more) {
+    for (Left& left : all) {
+        if (left.cta != more.cta || left.reach != more.reach || left.by_model != more.by_model)
+            continue;
+        if (left.knowledge == more.knowledge) return;
+        Knowledge both = *left.knowledge;
+        both.join(*more.knowledge, more.cta);
+        left.knowledge = std::make_shared<const Knowledge>(std::move(both));
+        return;
+    }
+    all.push_back(more);
 }
 
 bool acquires(const isa::Operation& o) {
@@ -246,8 +259,7 @@ void CtaClock::read_place(WarpClock& w, const isa::Operation& o, Place& p) {
             left.cta == cta_ || (left.reach == Reach::grid && reach_of(o) == Reach::grid);
         if (!reaches) continue;
         learn(w, left, left.by_model && acquire);
-        const bool later = left.by_model && !acquire && w.found_.size() < max_found;
-        if (later) w.found_.push_back(left);
+        if (left.by_model && !acquire) keep(w.found_, left);
     }
 }
 
@@ -256,16 +268,7 @@ void CtaClock::write_place(WarpClock& w, uint32_t index, const isa::Operation& o
     // An update goes on with what earlier writers released.
     if (o.op == Op::st) p.left.clear();
     const auto leave = [&](Reach far, bool by_model, const std::shared_ptr<const Knowledge>& k) {
-        if (!k) return;
-        for (Left& left : p.left) {
-            if (left.cta != cta_ || left.reach != far || left.by_model != by_model) continue;
-            if (left.knowledge == k) return;
-            Knowledge both = *left.knowledge;
-            both.join(*k, cta_);
-            left.knowledge = std::make_shared<const Knowledge>(std::move(both));
-            return;
-        }
-        p.left.push_back({cta_, far, by_model, k});
+        if (k) keep(p.left, {cta_, far, by_model, k});
     };
     ++p.version;
     if (releases(o)) return leave(reach, true, kept(w, index));

@@ -101,8 +101,6 @@ void RaceAccesses::found(const Now& n, const Accessor& p, Hazard hazard, uint32_
         const LaneOrder order = clock_.order(n.warp, p.time, earlier, lane);
         if (order == LaneOrder::ordered) return;
         why = order == LaneOrder::none ? Unordered::paths : Unordered::lanes;
-    } else if (p.pending) {
-        why = Unordered::copies;
     } else if (is_ordered(n, p, false)) {
         // Who has seen a strong write comes after it (PTX manual, "Causality order": observation).
         if (p.strong) return;
@@ -130,10 +128,10 @@ void RaceAccesses::check_against(Now& n, OfWarp& w, uint32_t lane, uint32_t writ
                                  uint32_t writer_lane, uint64_t address, bool stores,
                                  bool same_value) {
     const Accessor& p = shadow_.writer(writer);
-    const bool own = p.cta == clock_.cta() && p.warp == n.warp;
-    if (own) {
-        // What its own lanes copy is theirs to wait for (check `sync`).
-        if (p.pending || writer_lane == lane || p.time < n.clock.met() || same_value) return;
+    // A copy under way is said by check `sync`.
+    if (p.pending) return;
+    if (p.cta == clock_.cta() && p.warp == n.warp) {
+        if (writer_lane == lane || p.time < n.clock.met() || same_value) return;
     } else if (is_ordered(n, p, true)) {
         w.ordered_writer = writer;
         return;

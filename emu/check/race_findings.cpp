@@ -37,9 +37,6 @@ constexpr std::array whys{
         Unordered::ctas, Severity::error, ", in another CTA, and nothing orders them",
         "a release at .gpu scope behind the first and an acquire before the second order them, or "
         "two launches"},
-    WhyRow{Unordered::copies, Severity::error,
-           ", in another warp: a cp.async that its thread has not waited for",
-           "cp.async.wait_group, then bar.sync (__syncthreads), come between"},
     WhyRow{Unordered::paths, Severity::error,
            ", in another lane of the warp, on another way through the code",
            "bar.warp.sync (__syncwarp), where the ways meet, comes between"},

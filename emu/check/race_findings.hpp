@@ -15,7 +15,6 @@ namespace lockwarp::check {
 enum class Unordered : uint8_t {
     warps,       // of a CTA: no barrier between
     ctas,        // of two CTAs
-    copies,      // the earlier is a cp.async that its thread has not waited for
     paths,       // lanes of a warp that went different ways
     lanes,       // lanes of a warp that ran together, but met at no barrier
     convention,  // a flag between them, without a fence or of too narrow a scope

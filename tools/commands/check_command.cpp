@@ -11,22 +11,31 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "emu/lockwarp.hpp"
 #include "launch/files.hpp"
 #include "launch/state.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/nvcc_options.hpp"
+#include "tools/order_options.hpp"
 #include "tools/progress.hpp"
 #include "tools/report/checked.hpp"
 #include "tools/report/failure.hpp"
 #include "tools/report/report_options.hpp"
 #include "tools/report/suppressions.hpp"
 #include "tools/signals.hpp"
+#include "validate/orders.hpp"
 
 namespace lockwarp::tools {
 
 namespace {
+
+// Races whose effect is shown, of launches that retired no more instructions and whose buffers have
+// no more bytes.
+constexpr unsigned max_effects = 4;
+constexpr uint64_t max_repeated = 20'000'000;
+constexpr uint64_t max_kept_bytes = uint64_t{128} << 20;
 
 constexpr uint64_t max_suppressions = uint64_t{1} << 20;  // bytes of the file
 
@@ -60,6 +69,12 @@ std::vector<std::string> expanded(const std::vector<std::string>& names) {
     return out;
 }
 
+uint64_t bytes_of(const launch::State& state) {
+    uint64_t out = 0;
+    for (const std::vector<uint8_t>& bytes : state.memory.bytes) out += bytes.size();
+    return out;
+}
+
 // Every launch of a launch file, with what the checks say of each.
 struct Runner {
     const CheckOptions& options;
@@ -68,8 +83,71 @@ struct Runner {
 
     void run(const std::vector<std::string>& files);
     bool run_step(const launch::Loaded& step, launch::State& state);
+    // Runs the launch again, the earlier side of races coming later, and says what that changes.
+    void show_effects(const launch::Loaded& step, const launch::State& before,
+                      std::vector<check::Found>& found) const;
+    void try_orders(std::span<const launch::Loaded> steps, const launch::State& first);
+    validate::OrderLimits limits() const { return {options.max_steps, &interrupt_flag()}; }
     void refuse_with(const launch::Error& why) { out.refused = text_of(why); }
 };
+
+void Runner::show_effects(const launch::Loaded& step, const launch::State& before,
+                          std::vector<check::Found>& found) const {
+    const std::span<const launch::Loaded> one(&step, 1);
+    std::optional<validate::Left> usual;
+    unsigned shown = 0;
+    for (check::Found& f : found) {
+        const bool is_race = f.check->name.starts_with("race-") && f.finding.other.has_value() &&
+                             f.finding.severity == check::Severity::error;
+        if (!is_race || shown == max_effects) continue;
+        ++shown;
+        const warp::Dim3& grid = step.in.kernel().grid;
+        const check::Site& other = *f.finding.other;
+        const uint64_t cta =
+            other.cta[0] + uint64_t{grid.x} * (other.cta[1] + uint64_t{grid.y} * other.cta[2]);
+        warp::GiveWay place{cta, other.warp, other.step};
+        if (other.cta != f.finding.here.cta) place = {cta, warp::GiveWay::no_warp, 0};
+        using Places = std::vector<std::vector<warp::GiveWay>>;
+        if (!usual) usual = validate::run_in_order(one, before, {0, Places(1)}, limits());
+        const validate::Left turned =
+            validate::run_in_order(one, before, {0, Places{{place}}}, limits());
+        if (usual->stopped || turned.stopped || usual->refused || turned.refused) return;
+        if (const auto d = validate::difference(one, *usual, turned))
+            f.finding.message +=
+                "; the other way round it gives another result: " + validate::element_text(*d);
+    }
+}
+
+// As a finding of the first launch in which somebody gives way.
+void Runner::try_orders(std::span<const launch::Loaded> steps, const launch::State& first) {
+    const validate::OrdersResult r = validate::try_orders(steps, first, options.orders, limits());
+    if (r.stopped) out.stopped = why_interrupted();
+    if (!r.pair) return;
+    const validate::OrderPair& pair = *r.pair;
+    size_t at = 0;
+    while (at + 1 < pair.places.size() && pair.places[at].empty()) ++at;
+    check::Finding f;
+    f.kind = "result";
+    if (!pair.places[at].empty()) {
+        const warp::GiveWay& p = pair.places[at].front();
+        const warp::Dim3& grid = steps[at].in.kernel().grid;
+        f.here.cta = {static_cast<uint32_t>(p.cta % grid.x),
+                      static_cast<uint32_t>(p.cta / grid.x % grid.y),
+                      static_cast<uint32_t>(p.cta / grid.x / grid.y)};
+        if (p.warp != warp::GiveWay::no_warp) {
+            f.here.warp = p.warp;
+            f.here.step = p.step;
+        }
+        if (pair.operations[at].front() != UINT32_MAX) f.here.operation = pair.operations[at][0];
+    }
+    f.count = r.different;
+    f.message = validate::orders_text(steps, r);
+    std::ranges::replace(f.message, '\n', ';');
+    if (f.message.ends_with(";")) f.message.pop_back();
+    const ptx::SourceMap sources = ptx::source_map(steps[at].in.module);
+    out.findings.push_back(checked_finding(steps[at].in, steps[at].program, sources,
+                                           {check::check_named("order"), std::move(f), {}}));
+}
 
 // false: the launches after it do not run.
 bool Runner::run_step(const launch::Loaded& step, launch::State& state) {
@@ -82,7 +160,14 @@ bool Runner::run_step(const launch::Loaded& step, launch::State& state) {
     launch.stop = &interrupt_flag();
     launch.threads = options.threads;
     if (options.max_steps != 0) launch.max_steps = options.max_steps;
+    warp::TurnOrder order;
+    if (options.order) {
+        order.seed = *options.order;
+        launch.order = &order;
+    }
     const check::Checking checking(rows, step.program, launch, &step.in.module);
+    const bool is_small = bytes_of(state) <= max_kept_bytes;
+    const std::optional<launch::State> before = is_small ? std::optional(state) : std::nullopt;
     std::atomic<uint64_t> ended{0}, retired{0};
     launch.progress = &ended;
     launch.retired = &retired;
@@ -100,6 +185,7 @@ bool Runner::run_step(const launch::Loaded& step, launch::State& state) {
     if (result.trap)
         if (std::optional<check::Found> trap = checking.found(*result.trap))
             found.insert(found.begin(), std::move(*trap));
+    if (before && !result.trap && retired <= max_repeated) show_effects(step, *before, found);
     const ptx::SourceMap sources = ptx::source_map(step.in.module);
     for (const check::Found& f : found) {
         out.findings.push_back(checked_finding(step.in, step.program, sources, f));
@@ -121,8 +207,11 @@ void Runner::run(const std::vector<std::string>& files) {
             return refuse_with(held.error());
     launch::Result<launch::State> state = launch::make_state(steps->front().in.launch);
     if (!state) return refuse_with(state.error());
+    const std::optional<launch::State> first =
+        options.orders != 0 ? std::optional(*state) : std::nullopt;
     for (const launch::Loaded& step : *steps)
         if (!run_step(step, *state)) break;
+    if (first && out.refused.empty() && out.stopped.empty()) try_orders(*steps, *first);
     std::ranges::stable_sort(out.findings, {}, &CheckedFinding::severity);
     out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
@@ -194,6 +283,7 @@ void add_check(CLI::App& app, int& status) {
     check->add_option("--threads", o.threads, "cores to use (default: all)")
         ->type_name("N")
         ->check(CLI::Range(1u, 1024u));
+    add_order_options(*check, o.order, o.orders);
     check->callback([shared, &status] { status = check_command(*shared); });
 }
 

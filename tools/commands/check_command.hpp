@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,10 @@ struct CheckOptions {
     std::string output;    // a file for the report; empty: stdout
     std::string suppress;  // a file; empty: none
     std::string arch;
-    uint64_t max_steps = 0;  // 0: no limit
-    unsigned threads = 0;    // 0: all cores
+    uint64_t max_steps = 0;         // 0: no limit
+    unsigned threads = 0;           // 0: all cores
+    std::optional<uint64_t> order;  // a seed
+    uint64_t orders = 0;            // that are tried
 };
 
 int check_command(const CheckOptions& options);

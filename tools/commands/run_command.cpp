@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/run_command.hpp"
 #include "tools/nvcc_options.hpp"
+#include "tools/order_options.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -79,6 +80,7 @@ void add_run(CLI::App& app, int& status) {
     run->add_option("--threads", o.threads, "cores to use (default: all)")
         ->type_name("N")
         ->check(CLI::Range(1u, 1024u));
+    add_order_options(*run, o.order, o.orders);
     run->add_option("--optimize", o.optimization,
                     "level of the driver's compiler to model, 0 to 4 (default: 4): from 1 on it "
                     "computes functions of constants itself")

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,9 @@ struct RunOptions {
     std::string check;       // names of checks, with commas; "all"; empty: none
     uint64_t max_steps = 0;  // 0: no limit
     unsigned threads = 0;
-    unsigned optimization = 4;  // as validate's
+    std::optional<uint64_t> order;  // a seed
+    uint64_t orders = 0;            // that are tried
+    unsigned optimization = 4;      // as validate's
     // One look, at a place of the debugger's "break".
     std::string at;
     std::vector<std::string> show;

@@ -20,6 +20,7 @@
 #include "tools/report/products.hpp"
 #include "tools/report/report.hpp"
 #include "validate/lockstep.hpp"
+#include "validate/orders.hpp"
 
 namespace lockwarp::tools {
 
@@ -132,6 +133,11 @@ warp::Result run_step(Session& s, const launch::Loaded& step, launch::State& sta
     std::vector<uint8_t> variables = launch::variables_before(state, step.in, step.program);
     launch.variables = &variables;
     launch.stop = &interrupt_flag();
+    warp::TurnOrder order;
+    if (s.options.order) {
+        order.seed = *s.options.order;
+        launch.order = &order;
+    }
     launch.threads = s.threads;
     launch.fold_constants = s.options.optimization != 0;
     if (s.options.max_steps != 0) launch.max_steps = s.options.max_steps;
@@ -312,6 +318,20 @@ void report(Session& s, const std::string& out, const warp::Statistics& sum, dou
             s.out.refused = written.error();
 }
 
+// --orders
+void try_orders(Session& s, const launch::State& first) {
+    const validate::OrdersResult r = validate::try_orders(s.steps, first, s.options.orders,
+                                                          {s.options.max_steps, &interrupt_flag()});
+    if (r.stopped) {
+        s.out.status = interrupted;
+        return;
+    }
+    if (r.pair)
+        say_wrong(s, validate::orders_text(s.steps, r));
+    else
+        s.out.text += fmt::format("orders: {} others give the same result\n", r.orders);
+}
+
 void run_session(Session& s, const std::vector<std::string>& files, const std::string& out) {
     launch::Result<std::vector<launch::Loaded>> loaded =
         launch::load_all(files, s.options.arch, s.options.nvcc);
@@ -333,9 +353,13 @@ void run_session(Session& s, const std::vector<std::string>& files, const std::s
         s.before = s.state.memory.bytes;
     else
         s.before.resize(s.file().buffers.size());
+    const std::optional<launch::State> first =
+        s.options.orders != 0 ? std::optional(s.state) : std::nullopt;
     warp::Statistics sum;
     double seconds = 0;
-    if (run_steps(s, sum, seconds)) return report(s, out, sum, seconds);
+    const bool ended = run_steps(s, sum, seconds);
+    if (first && !s.out.refused && s.out.status != interrupted) try_orders(s, *first);
+    if (ended) return report(s, out, sum, seconds);
     if (s.options.stats && s.out.status == differs_or_trapped)
         s.out.text += statistics(sum, seconds);
 }
