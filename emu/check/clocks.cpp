@@ -333,10 +333,14 @@ void CtaClock::wait(WarpClock& w, const warp::Retired& e, const isa::Operation& 
 void CtaClock::before(const warp::Retired& e) { note_active(warps_[e.warp % max_warps], e); }
 
 void CtaClock::meet(WarpClock& w, const warp::Retired& e, const isa::Operation& o) {
-    const auto lane = static_cast<uint32_t>(__builtin_ctz(e.executed | 1u << 31));
-    const uint32_t members = word(e.registers, o.r[0], lane);
-    if (e.active == e.executed && members == UINT32_MAX) return all_met(w);
-    note_meeting(w, members, WarpClock::Meeting::sync);
+    // Lanes may give masks of their own.
+    for (uint32_t rest = e.executed; rest != 0;) {
+        const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+        const uint32_t members = word(e.registers, o.r[0], lane);
+        if (e.active == e.executed && members == UINT32_MAX) return all_met(w);
+        note_meeting(w, members, WarpClock::Meeting::sync);
+        rest &= ~(members | 1u << lane);
+    }
 }
 
 void CtaClock::after(const warp::Retired& e) {
