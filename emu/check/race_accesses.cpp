@@ -279,7 +279,7 @@ void RaceAccesses::store(Now& n, const warp::Access& a) {
             if (word == nullptr) return;
             uint32_t value = 0;
             if (bytes == all_bytes) {
-                if (n.has_value) std::memcpy(&value, n.values[lane].data() + (at - begin), 4);
+                if (n.has_value) std::memcpy(&value, values_[lane].data() + (at - begin), 4);
                 if ((word->flags & Word::split) != 0) {
                     // Each byte is looked at; then they are one word.
                     std::array<Word, 4>& each = shadow_.bytes_of(*word);
@@ -293,7 +293,7 @@ void RaceAccesses::store(Now& n, const warp::Access& a) {
             for (uint32_t i = 0; i < word_bytes; ++i)
                 if ((bytes >> i & 1) != 0)
                     store_word(n, w, lane, number, each[i], at + i,
-                               n.has_value ? n.values[lane][at + i - begin] : 0);
+                               n.has_value ? values_[lane][at + i - begin] : 0);
         });
     }
 }
@@ -312,7 +312,7 @@ void RaceAccesses::check_lanes(Now& n, const warp::Access& a) {
         const uint64_t apart = a.address[y] - a.address[x];
         if (apart >= a.bytes_of_lane[x]) continue;
         const size_t same = std::min<size_t>(a.bytes_of_lane[x] - apart, a.bytes_of_lane[y]);
-        if (std::memcmp(n.values[x].data() + apart, n.values[y].data(), same) == 0) continue;
+        if (std::memcmp(values_[x].data() + apart, values_[y].data(), same) == 0) continue;
         if (races.again(Hazard::one_store, Unordered::one_store, n.e.operation, n.e.operation))
             return;
         Race r;
@@ -331,7 +331,7 @@ void RaceAccesses::accessed(const warp::Retired& e, const warp::Access& a) {
     const isa::Operation& o = e.program->operations[e.operation];
     const uint32_t warp = e.warp % max_warps;
     const WarpClock& clock = clock_.warp(warp);
-    Now n{e, o, warp, clock, {}, false, {}};
+    Now n{e, o, warp, clock, {}, false};
     n.who = {clock_.cta(), clock.time(), e.operation, warp,  a.lanes,
              e.step,       is_strong(o), reach_of(o), false, 0};
     const isa::Memory memory = isa::row(o.op).memory;
@@ -346,7 +346,7 @@ void RaceAccesses::accessed(const warp::Retired& e, const warp::Access& a) {
     }
     if (o.op == isa::Op::st) {
         n.has_value = true;
-        gather_values(e, o, a, n.values);
+        gather_values(e, o, a, values_);
         check_lanes(n, a);
     }
     store(n, a);

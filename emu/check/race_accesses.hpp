@@ -30,7 +30,6 @@ class RaceAccesses {
         const WarpClock& clock;
         Accessor who;  // of a new writer or reader
         bool has_value = false;
-        std::array<std::array<uint8_t, 32>, 32> values;  // by lane: what it stores
     };
     struct OfWarp {
         uint32_t version = UINT32_MAX;  // of the clock, for which the rest is right
@@ -67,7 +66,8 @@ class RaceAccesses {
     const CtaClock& clock_;
     Shadow& shadow_;
     std::array<OfWarp, max_warps> warps_{};
-    bool raced_ = false;  // the lane's access at hand was counted
+    std::array<std::array<uint8_t, 32>, 32> values_;  // by lane: what the instruction stores
+    bool raced_ = false;                              // the lane's access at hand was counted
 };
 
 }  // namespace lockwarp::check

@@ -55,7 +55,7 @@ inline constexpr uint64_t word_bytes = 4;
 
 class Shadow {
   public:
-    static constexpr uint64_t page_words = 1024;
+    static constexpr uint64_t page_words = 128;
     using Page = std::array<Word, page_words>;
 
     // max_bytes: that the pages may take.

@@ -19,6 +19,10 @@ namespace {
 // Turns of a CTA's warps before another CTA may have the core: CTAs may wait for each other too.
 constexpr unsigned max_rounds = 16;
 
+// Where somebody listens, a CTA that has retired no more than this goes on, so that what is kept of
+// it can be let go soon.
+constexpr uint64_t max_heard = 320'000;
+
 size_t warps_of(const warp::Launch& launch) {
     return static_cast<size_t>((launch.block.count() + 31) / 32);
 }
@@ -120,8 +124,14 @@ Round CtaRunner::begin_turn(Turn turn) {
 CtaRunner::Stands CtaRunner::go_on(Turn turn) {
     if (way_.gives_way_first()) return Stands::waits;
     Round round = begin_turn(turn);
-    const unsigned rounds = context_.launch->turn == 0 ? max_rounds : 1;
-    for (unsigned n = 0; n < rounds && round == Round::goes_on; ++n) {
+    const warp::Launch& launch = *context_.launch;
+    const unsigned rounds = launch.turn == 0 ? max_rounds : 1;
+    const bool is_heard = context_.observed && launch.turn == 0 && launch.oracle == nullptr;
+    const uint64_t end = context_.statistics.instructions + (is_heard ? max_heard : 0);
+    const auto has_time = [&](unsigned n) {
+        return n < rounds || context_.statistics.instructions < end;
+    };
+    for (unsigned n = 0; has_time(n) && round == Round::goes_on; ++n) {
         round = is_stopped() ? Round::ended
                              : scheduler_.round(context_, way_, turn == Turn::whole && n == 0);
         tell_retired();

@@ -141,9 +141,12 @@ void Runner::try_orders(std::span<const launch::Loaded> steps, const launch::Sta
         if (pair.operations[at].front() != UINT32_MAX) f.here.operation = pair.operations[at][0];
     }
     f.count = r.different;
+    // The lines of the text as clauses.
     f.message = validate::orders_text(steps, r);
-    std::ranges::replace(f.message, '\n', ';');
-    if (f.message.ends_with(";")) f.message.pop_back();
+    f.message.pop_back();
+    for (size_t end = f.message.find("\n  "); end != std::string::npos;
+         end = f.message.find("\n  "))
+        f.message.replace(end, 3, f.message.substr(0, end).ends_with("where") ? " " : "; ");
     const ptx::SourceMap sources = ptx::source_map(steps[at].in.module);
     out.findings.push_back(checked_finding(steps[at].in, steps[at].program, sources,
                                            {check::check_named("order"), std::move(f), {}}));
