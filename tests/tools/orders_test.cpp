@@ -71,8 +71,8 @@ TEST(Orders, ABarrierMakesThemAllTheSame) {
 TEST(Orders, ASeedGivesTheSameForAnyNumberOfThreads) {
     for (const std::string seed : {"1", "2", "3", "4"}) {
         const auto printed = [&](const std::string& threads) {
-            return in_orders("", {"run", "--order", seed, "--threads", threads, "--print",
-                                  "D:u32:2x32"})
+            return in_orders(
+                       "", {"run", "--order", seed, "--threads", threads, "--print", "D:u32:2x32"})
                 .out;
         };
         EXPECT_EQ(printed("1"), printed("4")) << seed;

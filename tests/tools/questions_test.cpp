@@ -302,9 +302,9 @@ TEST(UnusedShared, IsOneOfTheChecksAndNoFault) {
     EXPECT_EQ(run_rows("0", "--check=sync", 16).out.find("unused-shared"), std::string::npos);
     const Ended e = run_rows("0", "--check=early", 16);
     EXPECT_EQ(e.status, 2);
-    EXPECT_NE(
-        e.err.find("--check=early: there is no check \"early\"; there are all, race-shared, race-global, uninitialised, sync"),
-        std::string::npos)
+    EXPECT_NE(e.err.find("--check=early: there is no check \"early\"; there are all, "
+                         "race-shared, race-global, uninitialised, sync"),
+              std::string::npos)
         << e.err;
     // Whatever is used is not said: all of the first variable, and no dynamic memory.
     EXPECT_EQ(
