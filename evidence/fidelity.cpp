@@ -168,6 +168,47 @@ FidelityRow wmma_row(const isa::WmmaVariant& v, isa::Arch arch, const Recordings
     return out;
 }
 
+// Of all shapes with these types.
+FidelityRow warpgroup_row(const isa::WarpgroupTypes& t, isa::Arch arch,
+                          const Recordings& recordings) {
+    FidelityRow out;
+    out.opcode = "wgmma";
+    out.spellings = 0;
+    const num::DotRow* const row = num::find_warpgroup_row(arch, t.a, t.d);
+    if (row != nullptr) {
+        out.fidelity = fidelity_of(num::known(*row, t.k).evidence);
+        out.source = row->source;
+    } else {
+        out.fidelity = Fidelity::not_supported;
+        out.source = "requires .target sm_90a";
+    }
+    Known all;
+    for (const isa::WarpgroupVariant& v : isa::warpgroup_variants()) {
+        if (v.types != &t) continue;
+        const std::string_view key = v.key();
+        if (out.spellings++ == 0) {
+            const size_t at = key.find('8');
+            out.instruction =
+                std::string(key.substr(0, at)) + "N" + std::string(key.substr(at + 1));
+        }
+        const Known k = known(recordings, key);
+        if (row == nullptr || !k.recorded) continue;
+        all.device = k.device;
+        all.values += k.values;
+        all.different += k.different;
+        out.recorded += k.different == 0;
+        if (k.different != 0) out.source = std::string(key) + ": " + differs(k);
+    }
+    out.values = all.values;
+    if (all.different != 0) {
+        out.fidelity = Fidelity::inexact;
+    } else if (out.recorded == out.spellings) {
+        out.fidelity = Fidelity::exact;
+        out.source = all.device;
+    }
+    return out;
+}
+
 bool on_floats(const isa::Form& f) {
     for (const isa::ModifierGroup& group : f.groups) {
         if (group.set == "any" || group.set == "memory") continue;  // their bits are moved
@@ -264,9 +305,12 @@ FidelityRow scalar_row(const isa::Form& f, isa::Arch arch, const Recordings& rec
     FidelityRow out;
     out.opcode = f.opcode;
     out.instruction = std::string(f.opcode) + std::string(f.syntax);
-    if (!isa::has(arch, f.target)) {
+    const isa::Suffix suffix = isa::row(f.op).suffix;
+    if (!isa::has(isa::row(arch), f.target, suffix)) {
         out.fidelity = Fidelity::not_supported;
-        out.source = "requires .target sm_" + std::to_string(f.target) + " or higher";
+        out.source = "requires .target sm_" + std::to_string(f.target) +
+                     (suffix == isa::Suffix::none ? std::string(" or higher")
+                                                  : std::string(isa::text_of(suffix)));
         return out;
     }
     out.spellings = 0;
@@ -316,6 +360,12 @@ std::string recorded_name(const std::string& spelling) {
                            four ? m.type[3] : m.type[1], m.order[0], m.order[1], m.combine);
         return v == nullptr ? spelling : std::string(v->key);
     }
+    if (spelling.starts_with("wgmma.mma_async.")) {
+        const isa::Modifiers m = programs::decoded(spelling);
+        const isa::WarpgroupVariant* v =
+            isa::find_warpgroup(m.type[0], m.type[1], m.type[2], m.n, m.k);
+        return v == nullptr ? spelling : std::string(v->key());
+    }
     if (!spelling.starts_with("mma.")) return spelling;
     const isa::MmaVariant* v = isa::find_mma(isa::query_of(programs::decoded(spelling)));
     return v == nullptr ? spelling : std::string(v->key);
@@ -328,8 +378,12 @@ std::vector<FidelityRow> fidelity(isa::Arch arch, std::span<const RecordedRow> r
         out.push_back(mma_row(v, arch, recordings));
     for (const isa::WmmaVariant& v : isa::wmma_variants())
         out.push_back(wmma_row(v, arch, recordings));
+    for (const isa::WarpgroupTypes& t : isa::warpgroup_types)
+        out.push_back(warpgroup_row(t, arch, recordings));
     for (const isa::Form& f : isa::forms())
-        if (f.op != Op::mma && f.op != Op::wmma_mma) out.push_back(scalar_row(f, arch, recordings));
+        if (isa::row(f.op).matrix != isa::Matrix::product &&
+            isa::row(f.op).matrix != isa::Matrix::warpgroup)
+            out.push_back(scalar_row(f, arch, recordings));
     for (const std::string_view opcode : isa::opcodes_not_executed()) {
         FidelityRow row;
         row.opcode = row.instruction = opcode;
@@ -355,13 +409,14 @@ std::map<std::string, Use> uses_of(const isa::Program& program,
     for (size_t i = 0; i < instructions.size(); ++i) {
         if (instructions[i] == nullptr) continue;
         const isa::Operation& o = program.operations[i];
-        const std::string name = o.mma != nullptr    ? std::string(o.mma->key)
-                                 : o.wmma != nullptr ? std::string(o.wmma->key)
-                                                     : isa::spelled(*instructions[i]);
+        const std::string name = o.mma != nullptr         ? std::string(o.mma->key)
+                                 : o.wmma != nullptr      ? std::string(o.wmma->key)
+                                 : o.warpgroup != nullptr ? std::string(o.warpgroup->key())
+                                                          : isa::spelled(*instructions[i]);
         Use& use = out.try_emplace(name, Use{i, 0, {}}).first->second;
         if (use.count++ != 0) continue;
         use.recorded = name;
-        if (o.mma != nullptr || o.wmma != nullptr) continue;
+        if (o.mma != nullptr || o.wmma != nullptr || o.warpgroup != nullptr) continue;
         ptx::Instruction ordered = *instructions[i];
         const isa::FoundForm found = isa::find_form(ordered);
         if (found.form != nullptr) ordered.modifiers = found.modifiers;
@@ -374,6 +429,7 @@ FidelityRow row_of(const isa::Operation& o, const ptx::Instruction& instruction,
                    const std::string& recorded, const Recordings& recordings) {
     if (o.mma != nullptr) return mma_row(*o.mma, arch, recordings);
     if (o.wmma != nullptr) return wmma_row(*o.wmma, arch, recordings);
+    if (o.warpgroup != nullptr) return warpgroup_row(*o.warpgroup->types, arch, recordings);
     FidelityRow out;
     const isa::FoundForm found = isa::find_form(instruction);
     if (found.form != nullptr) without_recordings(*found.form, arch, out);
@@ -402,7 +458,8 @@ std::vector<FidelityNote> notes_of(const isa::Program& program,
             row_of(o, *instructions[use.operation], program.arch, use.recorded, recordings);
         if (row.fidelity > Fidelity::measured)
             out.push_back({name, use.count,
-                           o.mma != nullptr || o.wmma != nullptr || o.wmma_fragment != nullptr,
+                           o.mma != nullptr || o.wmma != nullptr || o.wmma_fragment != nullptr ||
+                               o.warpgroup != nullptr,
                            row.fidelity, row.source});
     }
     const auto rank = [](const FidelityNote& n) {

@@ -430,6 +430,12 @@ std::string instrumented(const ptx::Module& module, const isa::Program& program,
         const Instrument around = [&](uint32_t at, const ptx::Instruction& i) {
             Around r = instrument(at, i);
             const isa::Operation& o = program.operations[at];
+            // What it writes is there once it has been waited for.
+            if (isa::row(o.op).matrix == isa::Matrix::warpgroup && !r.after.empty()) {
+                r.before += "wgmma.fence.sync.aligned;\n";
+                r.after =
+                    "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\n" + r.after;
+            }
             if (calls_function(program, o)) {
                 r.before +=
                     store_state(keeps, false) + "st.param.b64 [" + state_argument + "], %lw_s;\n";

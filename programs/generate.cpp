@@ -244,6 +244,84 @@ struct Writer {
         emit(text + " " + d + ", " + a + ", " + b + ", " + c);
     }
 
+    static unsigned accumulators(const isa::WarpgroupVariant& v) {
+        return v.n * isa::bits(v.types->d) / 64;
+    }
+
+    // Four warps' product: each thread writes its 32 bytes of the warpgroup's four kilobytes, where
+    // descriptors put A and B anywhere, lines over each other too.
+    void warpgroup(const isa::WarpgroupVariant& v) {
+        const isa::WarpgroupTypes& t = *v.types;
+        const unsigned width = isa::bits(t.a);
+        version = std::max<uint16_t>(version, 84);
+        suffix = std::max(suffix, isa::row(Op::wgmma_mma).suffix);
+        std::vector<std::string> d;
+        const size_t known = b32.size();
+        for (unsigned i = 0; i < accumulators(v); ++i)
+            d.push_back(load(Holds::fragment, t.d, 32, isa::bits(t.d)));
+        // Of D few are read again: a thread has 255 registers.
+        b32.resize(known + 2);
+        for (unsigned i = 0; i < 8; ++i) {
+            const std::string word = load(Holds::fragment, i % 2 == 0 ? t.a : t.b, 32, width);
+            before += "    st.shared.b32 [%rw+" + std::to_string(4 * i) + "], " + word + ";\n";
+        }
+        const bool halves = width == 16;
+        const bool in_registers = r.one_in(3);
+        const bool transposed_a = halves && !in_registers && r.one_in(2);
+        const bool transposed_b = halves && r.one_in(2);
+        const std::string a =
+            in_registers ? fragment({4, 32, t.a, width}, true) : descriptor(64, transposed_a);
+        std::string text =
+            warpgroup_spelling(v, t.d == Type::s32 && t.a != Type::b1 && r.one_in(2));
+        text += " " + braced(d) + ", " + a + ", " + descriptor(v.n, transposed_b) + ", " +
+                (r.one_in(6) ? "0" : "1");
+        const auto flag = [&](bool yes, const char* set, const char* clear) {
+            text += yes ? set : clear;
+        };
+        if (isa::is_float(t.a)) {
+            flag(r.one_in(3), ", -1", ", 1");
+            flag(r.one_in(3), ", -1", ", 1");
+        }
+        if (halves && !in_registers) flag(transposed_a, ", 1", ", 0");
+        if (halves) flag(transposed_b, ", 1", ", 0");
+        before += "    fence.proxy.async;\n    bar.sync 0;\n    wgmma.fence.sync.aligned;\n";
+        emit(text);
+        unguarded("wgmma.commit_group.sync.aligned");
+        unguarded("wgmma.wait_group.sync.aligned 0");
+        unguarded("bar.sync 0");
+    }
+
+    // A register with the descriptor of an operand of `lines` lines somewhere in the four
+    // kilobytes.
+    std::string descriptor(unsigned lines, bool transposed) {
+        isa::MatrixDescriptor d;
+        d.swizzle = static_cast<isa::Swizzle>(r.below(4));
+        if (d.swizzle != isa::Swizzle::none && r.one_in(6))
+            d.base_offset = static_cast<uint8_t>(r.below(8));
+        const auto sixteens = [&](unsigned most) {
+            return static_cast<uint32_t>(r.below(most / 16 + 1) * 16);
+        };
+        // How often each offset counts at most, and what the last element is away without them.
+        const unsigned span =
+            d.swizzle == isa::Swizzle::none ? 16 : 256u >> static_cast<unsigned>(d.swizzle);
+        const bool plain = d.swizzle == isa::Swizzle::none;
+        const unsigned groups = lines / 8 - 1;
+        const unsigned leads = !transposed ? plain : plain ? 1 : lines * 2 / span;
+        const unsigned strides = transposed && !plain ? 1 : groups;
+        const unsigned rest = 4096 - 8 * span;
+        d.leading = sixteens(rest / 2 / std::max(leads, 1u));
+        d.stride = sixteens(rest / 2 / std::max(strides, 1u));
+        d.start = sixteens(rest - leads * d.leading - strides * d.stride);
+        const uint64_t bits = uint64_t{d.start >> 4} | uint64_t{d.leading >> 4} << 16 |
+                              uint64_t{d.stride >> 4} << 32 | uint64_t{d.base_offset} << 49 |
+                              uint64_t{static_cast<unsigned>(d.swizzle)} << 62;
+        const std::string place = fresh(32), out = fresh(64);
+        before += "    mov.u32 " + place + ", sm; shr.u32 " + place + ", " + place +
+                  ", 4;\n    cvt.u64.u32 " + out + ", " + place + "; add.u64 " + out + ", " + out +
+                  ", " + std::to_string(bits) + ";\n";
+        return out;
+    }
+
     // A matrix anywhere in the warp's own kilobyte of shared memory, its lines as far apart as that
     // allows.
     void wmma_move(const Choice& choice) {
@@ -317,6 +395,7 @@ struct Writer {
         from = static_cast<OperandClass>(r.below(static_cast<uint64_t>(OperandClass::count_)));
         if (choice.mma != nullptr) return mma(*choice.mma);
         if (choice.wmma != nullptr) return wmma(*choice.wmma);
+        if (choice.warpgroup != nullptr) return warpgroup(*choice.warpgroup);
         if (choice.form->op == Op::wmma_load || choice.form->op == Op::wmma_store)
             return wmma_move(choice);
         if (choice.matrix_move) return matrix_move(choice);
@@ -365,7 +444,7 @@ struct Writer {
         out += "    .reg .b16 %h" + n + "; .reg .b32 %r" + n + "; .reg .b64 %q" + n +
                "; .reg .pred %p" + n + ";\n";
         out += "    .reg .b32 %rsm, %rlane, %rw; .reg .b64 %qin, %qt;\n";
-        out += "    .shared .align 128 .b8 sm[" + std::to_string(1024 * options.warps) + "];\n";
+        out += "    .shared .align 1024 .b8 sm[" + std::to_string(1024 * options.warps) + "];\n";
         out +=
             "    ld.param.u64 %qin, [in]; mov.u32 %rw, %ctaid.x; mov.u32 %rlane, %ntid.x;\n"
             "    mul.lo.u32 %rw, %rw, %rlane; mov.u32 %rlane, %tid.x; add.u32 %rw, %rw, %rlane;\n";
@@ -423,6 +502,11 @@ std::vector<std::string> generated_instructions(isa::Arch arch) {
 
 launch::Result<Generated> generate(const GenerateOptions& options) {
     std::vector<Choice> all = choices(options.arch);
+    // Large accumulators leave no registers for what else a program has.
+    const unsigned most = options.warps % 4 != 0 ? 0 : options.only.empty() ? 32 : 128;
+    std::erase_if(all, [&](const Choice& c) {
+        return c.warpgroup != nullptr && Writer::accumulators(*c.warpgroup) > most;
+    });
     if (!options.only.empty())
         std::erase_if(all, [&](const Choice& c) {
             const std::string& key = c.spelling;
@@ -433,14 +517,16 @@ launch::Result<Generated> generate(const GenerateOptions& options) {
     if (all.empty()) return launch::failure("nothing of that name can be generated");
     std::vector<std::vector<Choice>> families(static_cast<size_t>(Op::count_));
     for (const Choice& c : all)
-        families[static_cast<size_t>(c.mma != nullptr    ? Op::mma
-                                     : c.wmma != nullptr ? Op::wmma_mma
-                                                         : c.form->op)]
+        families[static_cast<size_t>(c.mma != nullptr         ? Op::mma
+                                     : c.wmma != nullptr      ? Op::wmma_mma
+                                     : c.warpgroup != nullptr ? Op::wgmma_mma
+                                                              : c.form->op)]
             .push_back(c);
     std::erase_if(families, [](const auto& f) { return f.empty(); });
     std::vector<std::vector<Choice>> matrices;
     std::ranges::copy_if(families, std::back_inserter(matrices), [](const auto& f) {
-        return f[0].mma != nullptr || f[0].wmma != nullptr || f[0].matrix_move;
+        return f[0].mma != nullptr || f[0].wmma != nullptr || f[0].warpgroup != nullptr ||
+               f[0].matrix_move;
     });
     Generated out;
     Writer w(options);

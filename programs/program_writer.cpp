@@ -46,7 +46,7 @@ uint16_t least_target(const isa::Form& form, const std::string& spelling) {
 std::vector<Choice> choices(isa::Arch arch) {
     std::vector<Choice> out;
     for (const isa::Form& f : isa::forms()) {
-        if (!isa::has(arch, f.target)) continue;
+        if (!isa::has(isa::row(arch), f.target, isa::row(f.op).suffix)) continue;
         const bool wmma = isa::row(f.op).wmma;
         const bool moves = isa::row(f.op).matrix == isa::Matrix::move;
         if (!moves && (!isa::on_values(f.op) || is_wide(f))) continue;
@@ -66,6 +66,9 @@ std::vector<Choice> choices(isa::Arch arch) {
     for (const isa::WmmaVariant& v : isa::wmma_variants())
         if (isa::has(arch, v.target))
             out.push_back({nullptr, nullptr, false, std::string(v.key), &v});
+    for (const isa::WarpgroupVariant& v : isa::warpgroup_variants())
+        if (isa::has(isa::row(arch), 90, isa::row(Op::wgmma_mma).suffix))
+            out.push_back({nullptr, nullptr, false, std::string(v.key()), nullptr, &v});
     return out;
 }
 
@@ -78,6 +81,14 @@ FragmentRegisters fragment_registers(isa::FragmentId id, Type element) {
 }
 
 uint16_t version_of(const isa::MmaVariant& v) { return std::max(v.ptx, v.also_ptx); }
+
+std::string warpgroup_spelling(const isa::WarpgroupVariant& v, bool satfinite) {
+    const std::string_view key = v.key();
+    const size_t shape = key.find(".m64");
+    const size_t types = key.find('.', shape + 1);
+    return "wgmma.mma_async.sync.aligned" + std::string(key.substr(shape, types - shape)) +
+           (satfinite ? ".satfinite" : "") + std::string(key.substr(types));
+}
 
 std::string module_version(isa::Arch arch, uint16_t asked) {
     const unsigned version =

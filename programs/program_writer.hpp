@@ -10,6 +10,7 @@
 #include "emu/isa/arch.hpp"
 #include "emu/isa/forms.hpp"
 #include "emu/isa/matrix.hpp"
+#include "emu/isa/warpgroup.hpp"
 #include "emu/isa/wmma.hpp"
 
 namespace lockwarp::programs {
@@ -20,8 +21,9 @@ struct Choice {
     const isa::Form* form = nullptr;  // a scalar instruction
     const isa::MmaVariant* mma = nullptr;
     bool matrix_move = false;  // ldmatrix, stmatrix, wmma.load, wmma.store
-    std::string spelling;      // opcode and modifiers; of mma and wmma.mma its key
+    std::string spelling;      // opcode and modifiers; of mma, wmma.mma and wgmma its key
     const isa::WmmaVariant* wmma = nullptr;
+    const isa::WarpgroupVariant* warpgroup = nullptr;
 };
 
 // What a chain of values is made of, in the order of the tables.
@@ -48,6 +50,9 @@ struct FragmentRegisters {
     unsigned held;
 };
 FragmentRegisters fragment_registers(isa::FragmentId id, isa::Type element);
+
+// As the assembler wants it, of a key.
+std::string warpgroup_spelling(const isa::WarpgroupVariant& v, bool satfinite);
 
 // The .version that a program for an architecture begins with: at least 8.3, and what the variants
 // of mma in it ask for.

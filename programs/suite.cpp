@@ -143,6 +143,7 @@ struct Without {
 };
 constexpr std::string_view of_its_opcode = "stands in its opcode's program";
 constexpr std::string_view of_its_shape = "stands in its shape's program";
+constexpr std::string_view of_warpgroups = "four warps do it together, on shared memory";
 
 constexpr auto without = std::to_array<Without>({
     {Op::policy_range, of_its_opcode},
@@ -169,6 +170,10 @@ constexpr auto without = std::to_array<Without>({
     {Op::mma, of_its_shape},
     {Op::wmma_store, of_its_opcode},
     {Op::wmma_mma, of_its_shape},
+    {Op::wgmma_mma, of_warpgroups},
+    {Op::wgmma_fence, of_warpgroups},
+    {Op::wgmma_commit, of_warpgroups},
+    {Op::wgmma_wait, of_warpgroups},
 });
 
 static_assert(std::ranges::all_of(isa::op_rows,
@@ -224,7 +229,7 @@ std::vector<SuiteProgram> suite(isa::Arch arch) {
     }
     std::map<std::string_view, Op> opcodes;
     for (const isa::Form& f : isa::forms())
-        if (f.op != Op::mma) opcodes.try_emplace(f.opcode, f.op);
+        if (f.op != Op::mma && f.opcode != "wgmma") opcodes.try_emplace(f.opcode, f.op);
     for (const auto& [opcode, op] : opcodes) {
         const std::vector<Spelled> spellings = spellings_of(opcode, arch);
         if (spellings.empty()) continue;

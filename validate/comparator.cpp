@@ -337,7 +337,7 @@ void Comparator::supply_lane(CtaState& state, WarpState& w, const warp::Retired&
     }
     Counts& counts = state.counts[e.operation];
     for (uint32_t i = 0; i < o.written; ++i) {
-        if ((state.results[lane] >> i & 1) == 0) continue;
+        if (!is_marked(state.results[lane], i)) continue;
         const isa::Register& r = written(*plan_.program, o, i);
         size_t& given = w.given[lane];
         if (given == earlier.size()) {
@@ -438,7 +438,7 @@ void Comparator::compare_lane(CtaState& state, WarpState& w, const warp::Retired
     ++state.records;
     const bool supplied = (state.supplied >> lane & 1) != 0;
     for (uint32_t i = 0; i < o.written; ++i) {
-        if (supplied && (state.results[lane] >> i & 1) != 0) continue;
+        if (supplied && is_marked(state.results[lane], i)) continue;
         const uint64_t emulated = register_bits(written(*plan_.program, o, i), e.registers, lane);
         const uint64_t other = words(e.cta_index, e.warp, at + 1 + i)[lane];
         ++state.counts[e.operation].values;

@@ -119,7 +119,8 @@ bool reads_memory(const Operation& o) {
 bool mixes_lanes(const Operation& o) {
     const isa::OpRow& row = isa::row(o.op);
     return row.step == isa::StepKind::collective || row.step == isa::StepKind::reduction ||
-           row.matrix == isa::Matrix::registers || row.matrix == isa::Matrix::product;
+           row.matrix == isa::Matrix::registers || row.matrix == isa::Matrix::product ||
+           row.matrix == isa::Matrix::warpgroup;
 }
 
 uint32_t all_results(const Operation& o) { return o.written >= 32 ? ~0u : (1u << o.written) - 1; }
@@ -186,7 +187,7 @@ bool Written::unknown(const warp::Retired& e, std::array<uint32_t, 32>& results)
     if (!reads_memory(o) || o.written == 0) return any;
     const std::span accesses(e.accesses, e.access_count);
     // wmma.load has an access for each result; rows that ldmatrix reads go to all lanes.
-    const bool is_matrix = isa::row(o.op).matrix == isa::Matrix::move;
+    const bool is_matrix = isa::row(o.op).matrix != isa::Matrix::none;
     const bool of_results = isa::row(o.op).wmma && accesses.size() == o.written;
     for (size_t n = 0; n < accesses.size(); ++n) {
         const warp::Access& a = accesses[n];

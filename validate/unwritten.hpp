@@ -13,6 +13,11 @@
 
 namespace lockwarp::validate {
 
+// Results of an instruction as bits. The last bit stands for result 31 and all behind it.
+constexpr bool is_marked(uint32_t results, uint32_t which) {
+    return (results >> (which < 31 ? which : 31) & 1) != 0;
+}
+
 // What of a program may be read before it is written, by the program alone.
 struct MayBeUnwritten {
     // By register: its place among those that some path reads before it writes them; or none.

@@ -195,6 +195,10 @@ constexpr std::array<Behaviour, isa::op_count> behaviours{{
     {Op::wmma_load, wmma_load_handler},
     {Op::wmma_store, wmma_store_handler},
     {Op::wmma_mma, wmma_mma_handler},
+    {Op::wgmma_mma, wgmma_handler},
+    {Op::wgmma_fence, nothing_handler},
+    {Op::wgmma_commit, nothing_handler},
+    {Op::wgmma_wait, nothing_handler},
 }};
 
 static_assert(isa::complete(behaviours));

@@ -26,10 +26,12 @@ std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic
     code.steps.reserve(program.operations.size());
     code.plans.clear();
     code.wmma_plans.clear();
+    code.warpgroup_plans.clear();
     code.moved = moved_plans();
     code.registers = register_layout(program);
     // Reserved, so that a step's pointer to its plan stays good.
     code.plans.reserve(isa::mma_variants().size());
+    code.warpgroup_plans.reserve(isa::warpgroup_variants().size());
     for (const Operation& o : program.operations) {
         Step s;
         s.op = &o;
@@ -45,6 +47,16 @@ std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic
             }
             s.plan = &*found;
             if (s.plan->row == nullptr) s.run = nullptr;
+        }
+        if (o.warpgroup != nullptr) {
+            auto found =
+                std::ranges::find(code.warpgroup_plans, o.warpgroup, &WarpgroupPlan::variant);
+            if (found == code.warpgroup_plans.end()) {
+                found = code.warpgroup_plans.insert(found, WarpgroupPlan{});
+                make_plan(*o.warpgroup, program.arch, plain_arithmetic, *found);
+            }
+            s.warpgroup = &*found;
+            if (s.warpgroup->row == nullptr) s.run = nullptr;
         }
         if (isa::row(o.op).wmma) {
             s.wmma = wmma_plan(o, program.arch, plain_arithmetic, code.wmma_plans);

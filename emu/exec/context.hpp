@@ -78,6 +78,14 @@ struct MovedPlan {
 
 struct WmmaPlan;  // wmma.hpp
 
+// A wgmma variant made ready.
+struct WarpgroupPlan {
+    const isa::WarpgroupVariant* variant = nullptr;
+    const num::DotRow* row = nullptr;
+    decltype(&num::matrix_product) product = nullptr;  // the definition, or the fast path
+    bool tiled = false;                                // num::fused_tile may compute it
+};
+
 // Whether a handler runs the step; the others are the scheduler's own.
 constexpr bool has_handler(StepKind kind) {
     return kind != StepKind::control && kind != StepKind::reduction;
@@ -88,6 +96,7 @@ struct Step {
     const Operation* op = nullptr;
     const MmaPlan* plan = nullptr;
     const WmmaPlan* wmma = nullptr;
+    const WarpgroupPlan* warpgroup = nullptr;
     const MovedPlan* moved = nullptr;  // two: as memory has the matrix, and transposed
     StepKind kind = StepKind::plain;
     isa::Flow flow = isa::Flow::next;
@@ -219,6 +228,7 @@ struct Code {
     std::vector<uint64_t> folded;  // Step::folded
     std::vector<MmaPlan> plans;
     std::vector<std::shared_ptr<const WmmaPlan>> wmma_plans;
+    std::vector<WarpgroupPlan> warpgroup_plans;
     std::vector<MovedPlan> moved;
     RegisterLayout registers;
 };
@@ -230,6 +240,8 @@ std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic
 // Fills `plan`; false where the architecture has no arithmetic for the variant.
 bool make_plan(const isa::MmaVariant& variant, isa::Arch arch, bool plain_arithmetic,
                MmaPlan& plan);
+bool make_plan(const isa::WarpgroupVariant& variant, isa::Arch arch, bool plain_arithmetic,
+               WarpgroupPlan& plan);
 
 // What Step::moved points to.
 std::vector<MovedPlan> moved_plans();

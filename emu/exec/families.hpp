@@ -60,6 +60,7 @@ Choose elect_handler, activemask_handler, bar_warp_handler;
 Choose ldmatrix_handler, stmatrix_handler, movmatrix_handler;  // matrix.cpp
 Choose mma_handler;
 Choose wmma_load_handler, wmma_store_handler, wmma_mma_handler;  // wmma.cpp
+Choose wgmma_handler;                                            // warpgroup.cpp
 
 struct Behaviour {
     constexpr explicit Behaviour(isa::Op of) : op(of) {}

@@ -167,6 +167,13 @@ struct ConstantChecks {
                 return;
             case Op::cp_async:
                 return copy();
+            case Op::wgmma_wait:
+                if (static_cast<int64_t>(o.immediate) < 0)
+                    refuse(i.operands[0],
+                           "Argument 0 of instruction 'wgmma.wait_group': unexpected value '" +
+                               std::to_string(static_cast<int64_t>(o.immediate)) +
+                               "', expected to be non-negative integer");
+                return;
             case Op::policy_fraction:
                 return fraction();
             case Op::policy_range:

@@ -53,6 +53,7 @@ inline constexpr auto slot_rows = std::to_array<SlotRow>({
     {"Wc", Slot::wmma_fragment, 'c'},
     {"G", Slot::scale_factors},
     {"K", Slot::scale_ids},
+    {"E", Slot::warpgroup_sign},
     {"Yd", Slot::video, 'd'},
     {"Ya", Slot::video, 'a'},
     {"Yb", Slot::video, 'b'},

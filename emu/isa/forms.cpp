@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "emu/isa/form_text.hpp"
+#include "emu/isa/warpgroup.hpp"
 
 namespace lockwarp::isa {
 
@@ -19,6 +20,31 @@ struct NamedSet {
     consteval NamedSet(std::string_view set, std::string_view modifiers)
         : name(set), alternatives(modifiers), count(form_text::count_alternatives(modifiers)) {}
 };
+
+// ".m64n8k8|.m64n16k8|...|.m64n256k256": the shapes of wgmma that the assembler knows, whatever
+// goes with which types.
+constexpr auto warpgroup_shapes = [] {
+    struct Text {
+        std::array<char, 4 * 32 * 13> text{};
+        size_t length = 0;
+        constexpr void add(std::string_view s) {
+            for (const char c : s) text[length++] = c;
+        }
+        constexpr void add(unsigned number) {
+            if (number >= 10) add(number / 10);
+            text[length++] = static_cast<char>('0' + number % 10);
+        }
+    } out;
+    for (const unsigned k : {8u, 16u, 32u, 256u})
+        for (unsigned n = 8; n <= max_warpgroup_n; n += 8) {
+            if (k == 256 && !warpgroup_n(warpgroup_types.back(), n)) continue;
+            out.add(out.length == 0 ? ".m64n" : "|.m64n");
+            out.add(n);
+            out.add("k");
+            out.add(k);
+        }
+    return out;
+}();
 
 constexpr auto named_sets = std::to_array<NamedSet>({
     {"int", ".u16|.u32|.u64|.s16|.s32|.s64"},
@@ -65,6 +91,8 @@ constexpr auto named_sets = std::to_array<NamedSet>({
     {"wmmaspace", ".global|.shared|.shared::cta"},
     {"mmatype",
      ".f16|.bf16|.tf32|.f32|.f64|.s32|.s8|.u8|.s4|.u4|.b1|.e4m3|.e5m2|.e3m2|.e2m3|.e2m1"},
+    {"wgmmashape", {warpgroup_shapes.text.data(), warpgroup_shapes.length}},
+    {"wgmmatype", ".f16|.bf16|.tf32|.f32|.s32|.s8|.u8|.e4m3|.e5m2|.b1"},
     {"kind", ".kind::f8f6f4|.kind::mxf8f6f4|.kind::mxf4|.kind::mxf4nvf4"},
     {"scalevec", ".scale_vec::1X|.scale_vec::2X|.scale_vec::4X"},
 });
@@ -97,6 +125,7 @@ constexpr auto name_parts = std::to_array<OpcodeModifier>({
     {"mul", ".lo"}, {"mul", ".hi"}, {"mul", ".wide"},
     {"mul24", ".lo"}, {"mul24", ".hi"},
     {"shf", ".l"}, {"shf", ".r"},
+    {"wgmma", ".mma_async"}, {"wgmma", ".fence"}, {"wgmma", ".commit_group"}, {"wgmma", ".wait_group"},
     {"wmma", ".load"}, {"wmma", ".store"}, {"wmma", ".mma"}, {"wmma", ".a"}, {"wmma", ".b"}, {"wmma", ".c"}, {"wmma", ".d"},
 });
 // clang-format on
@@ -132,6 +161,7 @@ constexpr bool is_name_part(std::string_view opcode, std::string_view alternativ
 //   M  what mov reads      V  what mov writes
 //   A  address; AS in .shared, AG in .global      H  cache policy
 //   I  constant, after ':' the only one allowed   X  '_'
+//   F, W, G, K, E  of matrix instructions (forms.hpp, Slot)
 //   L  label    T  label of .branchtargets    C  all operands of call
 //   N  matrices of ldmatrix, stmatrix    Fd Fa Fb Fc  fragments of mma
 //   W  the fragment of wmma.load, wmma.store    Wd Wa Wb Wc  those of wmma.mma
@@ -643,6 +673,11 @@ constexpr auto form_rows = std::to_array<FormRow>({
     {Op::wmma_mma, "wmma", ".mma.sync.aligned.row.col.m8n8k32.s32.u4.u4.s32{.satfinite}", "Wd Wa Wb Wc", 75, 63, "wmma with sub-byte types"},
     {Op::wmma_mma, "wmma", ".mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32", "Wd Wa Wb Wc", 75, 63, "Modifier '.xor' on 'wmma.mma'"},
     {Op::wmma_mma, "wmma", ".mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32", "Wd Wa Wb Wc", 80, 71, "Modifier '.and' on 'wmma.mma'"},
+    {Op::wgmma_mma, "wgmma", ".mma_async.sync{.aligned}<wgmmashape>{.satfinite}<wgmmatype><wgmmatype><wgmmatype>", "Fd Fa Fb Q {E} {E} {E} {E}", 90, 80},
+    {Op::wgmma_mma, "wgmma", ".mma_async.sync{.aligned}<wgmmashape><wgmmatype><wgmmatype><wgmmatype>.and|.or|.xor.popc", "Fd Fa Fb Q", 90, 80},
+    {Op::wgmma_fence, "wgmma", ".fence.sync{.aligned}", "", 90, 80},
+    {Op::wgmma_commit, "wgmma", ".commit_group.sync{.aligned}", "", 90, 80},
+    {Op::wgmma_wait, "wgmma", ".wait_group.sync{.aligned}", "I", 90, 80},
     {Op::mma, "mma", ".sync.aligned<shape>.row|.col.row|.col<kind>{.satfinite}<mmatype><mmatype><mmatype><mmatype>", "Fd Fa Fb Fc"},
     {Op::mma, "mma", ".sp|.sp::ordered_metadata.sync.aligned<shape>.row|.col.row|.col<kind>{.satfinite}<mmatype><mmatype><mmatype><mmatype>", "Fd Fa Fb Fc S:.b32 I"},
     {Op::mma, "mma", ".sync.aligned<shape>.row|.col.row|.col<kind>.block_scale{<scalevec>}{.satfinite}<mmatype><mmatype><mmatype><mmatype>.ue8m0|.ue4m3", "Fd Fa Fb Fc G K G K"},
@@ -664,7 +699,6 @@ constexpr auto other_opcodes = std::to_array<std::string_view>({
     "tex",
     "tld4",
     "txq",
-    "wgmma",
 });
 
 // clang-format off
@@ -683,6 +717,7 @@ constexpr auto later_modifiers = std::to_array<OpcodeModifier>({
     {"st", ".async"}, {"st", ".bulk"}, {"st", ".v8"}, {"st", ".L2::evict_last"}, {"st", ".L2::evict_normal"}, {"st", ".L2::evict_first"},
     {"stmatrix", ".m16n8"}, {"stmatrix", ".b8"},
     {"sub", ".f32x2"},
+    {"wgmma", ".sp"},
     {"vote", ".all"}, {"vote", ".any"}, {"vote", ".uni"}, {"vote", ".ballot"},
 });
 // clang-format on

@@ -51,6 +51,7 @@ enum class Slot : uint8_t {
     wmma_fragment,   // of wmma.mma; of wmma.load and wmma.store
     scale_factors,   // a register, bare or in braces
     scale_ids,       // {byte-id, thread-id}
+    warpgroup_sign,  // of wgmma: imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b in their order
     video,           // a register or constant with a selector, "%r1.b0"; OperandSlot::fragment
     count_
 };

@@ -190,6 +190,8 @@ inline constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".load"},
     {".store"},
     {".mma"},
+    {".mma_async"},
+    {".fence"},
     {".a", set(&M::matrix, 'a')},
     {".b", set(&M::matrix, 'b')},
     {".c", set(&M::matrix, 'c')},
@@ -322,14 +324,14 @@ constexpr size_t find_modifier(std::string_view text) {
 }
 
 struct ModifierShape {
-    uint8_t m, n;
-    uint16_t k;
+    uint8_t m;
+    uint16_t n, k;
 };
 
 // ".m16n8k16" and ".m8n8" (the matrices that ldmatrix moves).
 constexpr std::optional<ModifierShape> shape_named(std::string_view text) {
     constexpr std::string_view letters = "mnk";
-    constexpr std::array<unsigned, 3> most{64, 255, 512};
+    constexpr std::array<unsigned, 3> most{64, 256, 512};
     if (!text.starts_with('.')) return std::nullopt;
     text.remove_prefix(1);
     std::array<unsigned, 3> size{};
@@ -343,7 +345,7 @@ constexpr std::optional<ModifierShape> shape_named(std::string_view text) {
         if (size[i] == 0) return std::nullopt;
     }
     if (!text.empty() || size[1] == 0) return std::nullopt;
-    return ModifierShape{static_cast<uint8_t>(size[0]), static_cast<uint8_t>(size[1]),
+    return ModifierShape{static_cast<uint8_t>(size[0]), static_cast<uint16_t>(size[1]),
                          static_cast<uint16_t>(size[2])};
 }
 

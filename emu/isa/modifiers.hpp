@@ -95,8 +95,8 @@ struct Modifiers {
     Reduce reduce = Reduce::none;
     Test test = Test::none;  // testp
     uint8_t matrices = 0;    // .x1 .x2 .x4
-    uint8_t m = 0, n = 0;    // .m16n8k16; k stays 0 in .m8n8
-    uint16_t k = 0;
+    uint8_t m = 0;           // .m16n8k16; k stays 0 in .m8n8
+    uint16_t n = 0, k = 0;
     char matrix = 0;  // of wmma.load and wmma.store: a, b, c, d
     std::array<Order, 2> order{};
     uint8_t orders = 0;

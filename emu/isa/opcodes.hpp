@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "emu/isa/arch.hpp"
+
 namespace lockwarp::isa {
 
 // An instruction, or those of a family that differ by modifiers only.
@@ -150,6 +152,10 @@ enum class Op : uint8_t {
     wmma_load,
     wmma_store,
     wmma_mma,
+    wgmma_mma,
+    wgmma_fence,
+    wgmma_commit,
+    wgmma_wait,
     count_
 };
 
@@ -201,6 +207,7 @@ enum class Matrix : uint8_t {
     move,       // between memory and fragments
     registers,  // from registers to registers
     product,
+    warpgroup,  // a product with operands in shared memory, of four warps together
 };
 
 struct OpRow {
@@ -213,8 +220,9 @@ struct OpRow {
     bool shared_only = false;  // its place in memory is in .shared, said or not
     Matrix matrix = Matrix::none;
     bool wmma = false;
-    bool reads_carry = false;  // CC.CF. Modifier .cc writes it
-    uint8_t elements = 0;      // of a video instruction: values side by side
+    bool reads_carry = false;      // CC.CF. Modifier .cc writes it
+    uint8_t elements = 0;          // of a video instruction: values side by side
+    Suffix suffix = Suffix::none;  // that the .target has to end with
     // The least .version where its result may be '_'.
     uint16_t discard_version = 0;
     // Why a chain of values, one register after another, does not have it. Empty: it may.
@@ -385,6 +393,10 @@ inline constexpr std::array<OpRow, op_count> op_rows{{
     {.op = Op::wmma_load, .name = "wmma.load", .step = StepKind::aligned, .memory = Memory::load, .matrix = Matrix::move, .wmma = true, .not_a_value = reason::memory},
     {.op = Op::wmma_store, .name = "wmma.store", .step = StepKind::aligned, .memory = Memory::store, .matrix = Matrix::move, .wmma = true, .not_a_value = reason::memory},
     {.op = Op::wmma_mma, .name = "wmma.mma", .step = StepKind::aligned, .matrix = Matrix::product, .wmma = true, .not_a_value = reason::fragments},
+    {.op = Op::wgmma_mma, .name = "wgmma.mma_async", .step = StepKind::aligned, .memory = Memory::load, .shared_only = true, .matrix = Matrix::warpgroup, .suffix = Suffix::a, .not_a_value = reason::memory},
+    {.op = Op::wgmma_fence, .name = "wgmma.fence", .step = StepKind::aligned, .suffix = Suffix::a, .not_a_value = reason::waits},
+    {.op = Op::wgmma_commit, .name = "wgmma.commit_group", .step = StepKind::aligned, .suffix = Suffix::a, .not_a_value = reason::effect},
+    {.op = Op::wgmma_wait, .name = "wgmma.wait_group", .step = StepKind::aligned, .suffix = Suffix::a, .not_a_value = reason::waits},
 }};
 // clang-format on
 

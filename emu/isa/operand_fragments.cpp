@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands that a warp holds together: fragments of matrices and their scale factors.
+#include <algorithm>
+
 #include "emu/isa/operands.hpp"
 
 namespace lockwarp::isa {
@@ -28,6 +30,7 @@ Type wmma_register(Type element) {
 }  // namespace
 
 void OperandDecoder::fragment_operand(const ptx::Operand& p, char which) {
+    if (s.warpgroup != nullptr) return warpgroup_operand(p, which);
     const MmaVariant& v = *s.mma;
     const Type type = which == 'd' ? v.d : which == 'a' ? v.a : which == 'b' ? v.b : v.c;
     const FragmentId id = which == 'd'   ? v.fragment_d
@@ -37,6 +40,53 @@ void OperandDecoder::fragment_operand(const ptx::Operand& p, char which) {
     // The assembler asks only for the width.
     vector(p, type == Type::f64 ? Type::b64 : Type::b32, registers_of(fragment(id), type), false,
            which == 'd');
+}
+
+void OperandDecoder::warpgroup_operand(const ptx::Operand& p, char which) {
+    const WarpgroupTypes& t = *s.warpgroup->types;
+    const Symbol symbol = p.kind == ptx::OperandKind::name ? r.find(p.text) : Symbol{};
+    const bool registers =
+        p.kind == ptx::OperandKind::vector || symbol.kind == SymbolKind::reg_vector;
+    if (which == 'b' || (which == 'a' && !registers)) {
+        push(source(p, Type::b64, false));
+        return;
+    }
+    const bool sink = p.kind == ptx::OperandKind::vector &&
+                      std::ranges::any_of(p.items, [](const ptx::Operand& one) {
+                          return one.kind == ptx::OperandKind::sink;
+                      });
+    if (sink) refuse(p.place, "Sink '_' not allowed as a source operand");
+    if (which == 'a') {
+        push(no_ref);
+        vector(p, Type::u32, 4, false, false);
+        return;
+    }
+    vector(p, t.d == Type::f16 ? Type::b32 : t.d, s.warpgroup->n * bits(t.d) / 64, false, true);
+    read = written;
+}
+
+void OperandDecoder::warpgroup_constant(const ptx::Operand& p) {
+    if (p.kind != ptx::OperandKind::integer) {
+        mismatch(p.place, "a constant is expected");
+        return;
+    }
+    const WarpgroupTypes& t = *s.warpgroup->types;
+    const size_t which = constants++;
+    // The assembler counts from 1 behind the fragments.
+    const auto unexpected = [&](std::string_view expected) {
+        refuse(p.place, "Argument " + std::to_string(&p - i.operands.data()) + " of instruction '" +
+                            name_of(t) + "': unexpected value '" +
+                            std::to_string(static_cast<int64_t>(p.bits)) + "', expected to be " +
+                            std::string(expected));
+    };
+    WarpgroupOperands& out = o.warpgroup_operands;
+    if (which < 2) {
+        if (p.bits != 1 && p.bits != UINT64_MAX) unexpected("-1 or 1");
+        (which == 0 ? out.negate_a : out.negate_b) = p.bits != 1;
+        return;
+    }
+    if (p.bits > 1) unexpected("0 or 1");
+    (which == 2 && o.r[0] != no_ref ? out.transpose_a : out.transpose_b) = p.bits == 1;
 }
 
 void OperandDecoder::wmma_operand(const ptx::Operand& p, char which) {

@@ -19,6 +19,7 @@ struct OperandDecoder {
     size_t vectors = 0;    // of Operation::vector that are filled
     size_t addresses = 0;  // of Operation::address
     size_t scale_id = 0;   // of Operation::scale_refs
+    size_t constants = 0;  // of Operation::warpgroup_operands
     std::vector<uint32_t> written = {};
     std::vector<uint32_t> read = {};
     bool failed = false;
@@ -41,6 +42,9 @@ struct OperandDecoder {
     void fragment_operand(const ptx::Operand& p, char which);
     // The fragment of wmma.load or wmma.store (which: 0), or one of wmma.mma.
     void wmma_operand(const ptx::Operand& p, char which);
+    // D, A or the descriptor of A, and that of B, of wgmma.mma_async.
+    void warpgroup_operand(const ptx::Operand& p, char which);
+    void warpgroup_constant(const ptx::Operand& p);
     void scale_factors(const ptx::Operand& p);
     // {byte-id, thread-id}; check_constants looks at constants.
     void scale_ids(const ptx::Operand& p);

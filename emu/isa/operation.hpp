@@ -12,6 +12,7 @@
 #include "emu/isa/matrix.hpp"
 #include "emu/isa/modifiers.hpp"
 #include "emu/isa/opcodes.hpp"
+#include "emu/isa/warpgroup.hpp"
 #include "emu/isa/wmma.hpp"
 #include "emu/ptx/tree.hpp"
 
@@ -69,6 +70,10 @@ struct Operation {
     const MmaVariant* mma = nullptr;
     const WmmaVariant* wmma = nullptr;            // of wmma.mma
     const WmmaFragment* wmma_fragment = nullptr;  // of wmma.load and wmma.store
+    // wgmma.mma_async: r has the descriptor of A (no_ref: vector[1] has A itself), that of B, and
+    // scale-d; D, in vector[0], is among the registers read too.
+    const WarpgroupVariant* warpgroup = nullptr;
+    WarpgroupOperands warpgroup_operands{};
     uint32_t target = 0;      // bra: the operation to go to; call: index into Program::calls;
                               // brx: its first one in Program::branch_targets, of `immediate`
     uint32_t reconverge = 0;  // bra, brx: where the paths meet again; never, if they do not

@@ -138,6 +138,8 @@ void OperandDecoder::one(const OperandSlot& slot, const ptx::Operand& p) {
             return scale_factors(p);
         case Slot::scale_ids:
             return scale_ids(p);
+        case Slot::warpgroup_sign:
+            return warpgroup_constant(p);
         case Slot::video:
             return video(slot, p);
         case Slot::call:  // all() decodes it
@@ -149,6 +151,9 @@ void OperandDecoder::one(const OperandSlot& slot, const ptx::Operand& p) {
 void OperandDecoder::finish() {
     // The wait of a cluster of one CTA.
     if (o.op == Op::bar && o.operands == 0) push(r.constant(32, 0));
+    if (o.warpgroup != nullptr &&
+        constants != warpgroup_constants(*o.warpgroup->types, o.r[0] == no_ref))
+        mismatch(i.place, "operands: " + std::string(s.form->operands));
     if (!failed) failed = !check_constants(r, i, o);
     const bool counted = (o.op == Op::mbarrier_arrive || o.op == Op::mbarrier_drop) &&
                          o.operands == 2 && !o.mod.no_complete && !o.mod.expect;
@@ -215,6 +220,7 @@ void Resolver::decode(const ptx::Instruction& instruction) {
     o.mma = s.mma;
     o.wmma = s.wmma;
     o.wmma_fragment = s.wmma_fragment;
+    o.warpgroup = s.warpgroup;
     o.place = instruction.place;
     OperandDecoder decoder{*this, instruction, s, o};
     if (!instruction.guard.name.empty()) {

@@ -55,6 +55,7 @@ struct Spelling {
     const MmaVariant* mma = nullptr;
     const WmmaVariant* wmma = nullptr;
     const WmmaFragment* wmma_fragment = nullptr;
+    const WarpgroupVariant* warpgroup = nullptr;
     std::string error;  // not empty: every use of this spelling is wrong
     std::string hint;
     int wrong_modifier = -1;  // that the error is about; -1: the whole instruction
@@ -140,12 +141,22 @@ std::string kind_refusal(const Resolver& r, const MmaQuery& asked, bool block_sc
 // The row and the modifiers of that, or the error of every instruction with this spelling.
 Spelling spell(Resolver& r, const ptx::Instruction& instruction);
 
-// The instruction's name in messages: the opcode, of wmma with what it does ("wmma.load.a").
+// The instruction's name in messages: the opcode, of wmma and wgmma with what it does ("wmma.load.a").
 std::string name_of(const ptx::Instruction& instruction);
 
 // The variant or fragment of a wmma instruction that a row allows; the spelling's error where the
 // machine has none.
 void choose_wmma(const Resolver& r, Spelling& s);
+
+// Whether the module's .target has wgmma, and of wgmma.mma_async the variant; otherwise the
+// spelling's error.
+void choose_warpgroup(const Resolver& r, Spelling& s, std::span<const ptx::Modifier> modifiers);
+
+// How many constants stand behind scale-d of a wgmma.mma_async.
+size_t warpgroup_constants(const WarpgroupTypes& t, bool a_in_registers);
+
+// How the assembler calls a wgmma.mma_async where it speaks of its constants.
+std::string name_of(const WarpgroupTypes& t);
 
 // What is wrong with the modifiers of a wmma instruction that no row takes, in the assembler's
 // words.

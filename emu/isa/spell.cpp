@@ -289,12 +289,16 @@ Spelling spell(Resolver& r, const ptx::Instruction& i) {
         apply_modifier(m.text, s.mod);
         if (type_named(m.text) != Type::none) types += m.text;
     }
+    const OpRow& op = row(s.form->op);
+    if (op.matrix == Matrix::warpgroup || i.opcode == "wgmma") {
+        choose_warpgroup(r, s, found.modifiers);
+        return s;
+    }
     std::string feature(s.form->feature);
     if (const size_t at = feature.find('@'); at != std::string::npos) feature.replace(at, 1, types);
     if (!hints_allowed(s, i) || !supported(r, s, feature, s.form->target, s.form->ptx) ||
         !modifiers_supported(r, s, i))
         return s;
-    const OpRow& op = row(s.form->op);
     if (op.wmma)
         choose_wmma(r, s);
     else if (op.matrix == Matrix::product)

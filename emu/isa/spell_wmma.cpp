@@ -155,7 +155,7 @@ std::string wrong(const Resolver& r, const Parts& p) {
 }  // namespace
 
 std::string name_of(const ptx::Instruction& i) {
-    if (i.opcode != "wmma" || i.modifiers.empty()) return i.opcode;
+    if ((i.opcode != "wmma" && i.opcode != "wgmma") || i.modifiers.empty()) return i.opcode;
     const std::string& what = i.modifiers[0].text;
     const bool moves = (what == ".load" || what == ".store") && i.modifiers.size() > 1;
     return i.opcode + what + (moves ? i.modifiers[1].text : "");

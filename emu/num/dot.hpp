@@ -49,6 +49,7 @@ struct Arithmetic {
     FusedSum sum{};
     // With .block_scale: mxf4 stands for mxf4nvf4 too. .kind::f8f6f4 has no rows: it is as none.
     isa::MmaKind kind = isa::MmaKind::none;
+    bool warpgroup = false;  // of wgmma; the others are of mma and wmma
 };
 
 // The same on one architecture, and how it is known that it gives the hardware's bits.
@@ -66,6 +67,9 @@ std::span<const DotRow> dot_rows();
 // A row with m, n, k given goes before one with 0.
 const DotRow* find_dot_row(isa::Arch arch, int m, int n, int k, isa::Type a, isa::Type d,
                            isa::MmaKind kind = isa::MmaKind::none);
+
+// The same of wgmma; its block is its k.
+const DotRow* find_warpgroup_row(isa::Arch arch, isa::Type a, isa::Type d);
 
 struct Known {
     isa::Evidence evidence;

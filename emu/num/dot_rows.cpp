@@ -34,6 +34,8 @@ constexpr FusedSum hopper_f32{16, 25, -133, 24, Rounding::rz};
 constexpr FusedSum hopper_tf32_k4{4, 25, -133, 24, Rounding::rz};
 constexpr FusedSum hopper_tf32{8, 25, -133, 24, Rounding::rz};
 constexpr FusedSum hopper_f16{16, 25, -21, 11, Rounding::rn};
+constexpr FusedSum hopper_wgmma_fp8_f32{32, 13, -133, 14, Rounding::rz};
+constexpr FusedSum hopper_wgmma_fp8_f16{32, 13, -21, 11, Rounding::rn};
 constexpr FusedSum blackwell_fp8_f32{32, 25, -133, 24, Rounding::rz};
 constexpr FusedSum blackwell_fp8_f16{32, 25, -21, 11, Rounding::rn};
 constexpr FusedSum blackwell_mx_f32{32, 25, -133, 24, Rounding::rz};
@@ -52,6 +54,7 @@ enum class List : uint8_t {
     fp8_by_f16,
     blackwell_fp8,
     block_scale,
+    warpgroup,
     count_
 };
 
@@ -104,10 +107,25 @@ constexpr std::array block_scale{
                isa::MmaKind::mxf4},
 };
 
+constexpr Arithmetic of_warpgroup(Type a, Type d, Method method, FusedSum sum = {}) {
+    return {a, d, 0, 0, 0, method, sum, isa::MmaKind::none, true};
+}
+// wgmma. One list of Hopper's: no later tensor core has it.
+constexpr std::array warpgroup{
+    of_warpgroup(Type::f16, Type::f32, fused_blocks, hopper_f32),
+    of_warpgroup(Type::f16, Type::f16, fused_blocks, hopper_f16),
+    of_warpgroup(Type::bf16, Type::f32, fused_blocks, hopper_f32),
+    of_warpgroup(Type::tf32, Type::f32, fused_blocks, hopper_tf32),
+    of_warpgroup(Type::e4m3, Type::f32, fused_blocks, hopper_wgmma_fp8_f32),
+    of_warpgroup(Type::e4m3, Type::f16, fused_blocks, hopper_wgmma_fp8_f16),
+    of_warpgroup(Type::s8, Type::s32, integer),
+    of_warpgroup(Type::b1, Type::s32, integer),
+};
+
 // In the order of List.
 constexpr std::array<std::span<const Arithmetic>, static_cast<size_t>(List::count_)> lists{
-    volta,    turing,  ampere,     hopper,        routine,    f64,
-    integers, ada_fp8, fp8_by_f16, blackwell_fp8, block_scale};
+    volta,    turing,  ampere,     hopper,        routine,     f64,
+    integers, ada_fp8, fp8_by_f16, blackwell_fp8, block_scale, warpgroup};
 
 constexpr std::span<const Arithmetic> of(List l) { return lists[static_cast<size_t>(l)]; }
 
@@ -130,7 +148,8 @@ constexpr std::array sums{
     sum(Arch::sm_87, List::routine, List::turing, List::ampere, List::f64, List::integers),
     sum(Arch::sm_89, List::routine, List::turing, List::ampere, List::f64, List::integers,
         List::ada_fp8),
-    sum(Arch::sm_90, List::routine, List::hopper, List::f64, List::integers, List::fp8_by_f16),
+    sum(Arch::sm_90, List::routine, List::hopper, List::f64, List::integers, List::fp8_by_f16,
+        List::warpgroup),
     sum(Arch::sm_100, List::routine, List::hopper, List::f64, List::integers, List::fp8_by_f16),
     sum(Arch::sm_103, List::routine, List::hopper, List::f64, List::integers, List::fp8_by_f16),
     sum(Arch::sm_120, List::routine, List::hopper, List::f64, List::integers, List::blackwell_fp8,
@@ -226,6 +245,7 @@ constexpr std::array sources{
     Source{Arch::sm_90, List::f64, measured, "H200"},
     Source{Arch::sm_90, List::integers, measured, "H200"},
     Source{Arch::sm_90, List::fp8_by_f16, measured, "H200"},
+    Source{Arch::sm_90, List::warpgroup, measured, "H200"},
 
     Source{Arch::sm_100, List::routine, literature, same_sass},
     Source{Arch::sm_100, List::hopper, replayed, "B200", Type::f16, Type::f32, false, literature},
@@ -329,7 +349,7 @@ static_assert(
             for (size_t j = 0; j < i; ++j)
                 if (rows[i].arch == rows[j].arch && rows[i].a == rows[j].a &&
                     rows[i].d == rows[j].d && shape(rows[i]) == shape(rows[j]) &&
-                    rows[i].kind == rows[j].kind)
+                    rows[i].kind == rows[j].kind && rows[i].warpgroup == rows[j].warpgroup)
                     return false;
         return true;
     }(),
@@ -421,11 +441,20 @@ const DotRow* find_dot_row(Arch arch, int m, int n, int k, Type a, Type d, isa::
     kind = stored_kind(kind);
     const DotRow* found = nullptr;
     for (const DotRow& r : rows) {
-        if (r.arch != arch || r.a != stored_type(a, kind) || r.d != d || r.kind != kind) continue;
+        if (r.arch != arch || r.a != stored_type(a, kind) || r.d != d || r.kind != kind ||
+            r.warpgroup)
+            continue;
         if (r.m == m && r.n == n && r.k == k) return &r;
         if (r.m == 0) found = &r;
     }
     return found;
+}
+
+const DotRow* find_warpgroup_row(Arch arch, Type a, Type d) {
+    const Type stored = stored_type(a, isa::MmaKind::none);
+    for (const DotRow& r : rows)
+        if (r.warpgroup && r.arch == arch && r.a == stored && r.d == d) return &r;
+    return nullptr;
 }
 
 }  // namespace lockwarp::num

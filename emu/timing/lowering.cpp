@@ -204,6 +204,13 @@ Lowered lower_one(const Operation& o, const Machine& machine) {
                     l.hold = r->hold;
                     l.how = r->how;
                 }
+            } else if (o.warpgroup != nullptr) {
+                // A warp's tensor core is busy for n/2 cycles, whatever the types (H100, published);
+                // that the next one with the same accumulator follows at once is a guess.
+                l.products = uint64_t{16} * o.warpgroup->n * o.warpgroup->types->k;
+                l.latency = static_cast<uint16_t>(o.warpgroup->n / 2);
+                l.interval = static_cast<Centi>(o.warpgroup->n * 50);
+                l.how = Evidence::guessed;
             } else if (o.wmma != nullptr) {
                 l.products = uint64_t{o.wmma->m} * o.wmma->n * o.wmma->k;
                 if (const auto w = wmma_cost(machine, *o.wmma)) {

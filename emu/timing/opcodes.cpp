@@ -228,6 +228,10 @@ constexpr std::array<OpTiming, isa::op_count> rows{{
     {.op = Op::wmma_load, .kind = alu, .action = Action::load, .data = Data::fragment},
     {.op = Op::wmma_store, .kind = alu, .action = Action::store, .data = Data::fragment},
     {.op = Op::wmma_mma, .kind = alu, .action = Action::tensor},
+    {.op = Op::wgmma_mma, .kind = alu, .action = Action::tensor},
+    {.op = Op::wgmma_fence, .kind = alu},
+    {.op = Op::wgmma_commit, .kind = alu},
+    {.op = Op::wgmma_wait, .kind = alu},
 }};
 
 static_assert(isa::complete(rows));

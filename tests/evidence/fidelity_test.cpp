@@ -30,12 +30,13 @@ constexpr std::string_view mma = "mma.m16n8k16.f32.f16.f16.f32";
 TEST(Fidelity, HasARowForEveryRowOfTheTables) {
     for (const isa::ArchRow& a : isa::arch_rows) {
         const std::vector<FidelityRow> rows = evidence::fidelity(a.arch, {});
-        // Forms of mma and wmma.mma stand there as variants.
+        // Forms of mma, wmma.mma and wgmma stand there as variants, of wgmma by types.
         const auto of_variants = std::ranges::count_if(isa::forms(), [](const isa::Form& f) {
-            return f.op == isa::Op::mma || f.op == isa::Op::wmma_mma;
+            return f.op == isa::Op::mma || f.op == isa::Op::wmma_mma || f.op == isa::Op::wgmma_mma;
         });
         EXPECT_EQ(rows.size(), isa::mma_variants().size() + isa::wmma_variants().size() +
-                                   isa::forms().size() - static_cast<size_t>(of_variants) +
+                                   isa::warpgroup_types.size() + isa::forms().size() -
+                                   static_cast<size_t>(of_variants) +
                                    isa::opcodes_not_executed().size());
         for (const FidelityRow& r : rows) {
             EXPECT_NE(r.fidelity, Fidelity::exact) << r.instruction << ": nothing is recorded";

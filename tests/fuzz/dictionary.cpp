@@ -23,7 +23,8 @@ int main() {
     };
     for (const isa::Form& form : isa::forms()) {
         words.emplace(form.opcode);
-        if (form.op == isa::Op::mma) continue;  // millions of spellings, below by variants
+        // Millions of spellings, below by variants.
+        if (form.op == isa::Op::mma || form.op == isa::Op::wgmma_mma) continue;
         for (const std::string& spelled : isa::expansions(form)) add_modifiers(spelled);
     }
     for (const isa::MmaVariant& v : isa::mma_variants()) {
@@ -32,6 +33,8 @@ int main() {
         words.insert(modifiers);
         add_modifiers(modifiers);
     }
+    for (const isa::WarpgroupVariant& v : isa::warpgroup_variants())
+        add_modifiers(std::string(v.key().substr(v.key().find('.'))));
     for (const isa::SpecialRow& s : isa::special_rows()) words.emplace(s.name);
     for (const isa::TypeRow& t : isa::type_rows) words.emplace(t.name);
     for (const isa::ArchRow& a : isa::arch_rows) words.insert(".target " + std::string(a.name));

@@ -110,6 +110,7 @@ std::string operand(const Form& form, const OperandSlot& slot, const Modifiers& 
         case Slot::fragment:
         case Slot::scale_factors:
         case Slot::scale_ids:
+        case Slot::warpgroup_sign:
         case Slot::count_:
             break;
     }
