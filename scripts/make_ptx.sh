@@ -27,6 +27,7 @@ special_check 70  -DTARGET=70
 special_check 75  -DTARGET=75
 special_check 90  -DTARGET=90
 math          80
+wgmma_gemm    90a
 '
 # Three files of each: as people ship them; NAME_O0, not optimized; NAME_G, for a debugger.
 in_three_ways='
@@ -97,7 +98,7 @@ compile() {  # name target options...
     local source target=$2 ptx=$1.sm_$2.ptx
     source=$(source_of "$1")
     shift 2
-    if [ "$target" -ge 75 ]; then
+    if [ "${target%a}" -ge 75 ]; then
         "$nvcc" "${common[@]}" -arch=compute_"$target" "$@" -o "$ptx" "$source"
     else
         "$nvcc" "${common[@]}" -arch=compute_75 "$@" -o "$ptx" "$source" &&
