@@ -346,6 +346,7 @@ constexpr std::array rules{
     RuleRow{Op::abs, halves},
     RuleRow{Op::mma, product},
     RuleRow{Op::wmma_mma, any_lane},
+    RuleRow{Op::wgmma_mma, any_lane},
     RuleRow{Op::vote, any_lane},
     RuleRow{Op::match, any_lane},
     RuleRow{Op::redux, any_lane},

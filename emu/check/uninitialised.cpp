@@ -405,9 +405,20 @@ bool OfCta::any_memory(const warp::Retired& e, OfWarp& w) {
     return false;
 }
 
+// Operand scale-d of wgmma.mma_async.
+bool adds_to_d(const warp::Retired& e, const isa::Operation& o) {
+    uint32_t lanes = 0;
+    std::memcpy(&lanes, e.registers + o.r[2], sizeof lanes);
+    return ((lanes ^ (o.negated_sources >> 2 & 1)) & 1) != 0;
+}
+
 void OfCta::retired(const warp::Retired& e) {
     const isa::Operation& o = e.program->operations[e.operation];
     OfWarp& w = warps_[e.warp];
+    // Without scale-d wgmma does not read what D held.
+    const bool is_warpgroup = o.warpgroup != nullptr;
+    if (is_warpgroup && !adds_to_d(e, o))
+        for (const uint32_t r : written(e, o)) w.registers.define(r, e.executed);
     uint32_t any = 0;
     for (const uint32_t r : read(e, o)) any |= w.registers.any[r];
     const bool has_memory = e.access_count != 0 && any_memory(e, w);
@@ -425,6 +436,7 @@ void OfCta::retired(const warp::Retired& e) {
             if (o.op == Op::call || row.flow != isa::Flow::next) break;
             return pass_on(e, common_.registers, w.registers, origins_);
         case isa::Memory::load:
+            if (is_warpgroup) return pass_on(e, common_.registers, w.registers, origins_);
             if (a == nullptr) break;
             if (row.wmma) return load_parts(e, o, w);
             if (row.matrix == isa::Matrix::none) return load(e, o, w, *a);

@@ -141,7 +141,8 @@ std::string kind_refusal(const Resolver& r, const MmaQuery& asked, bool block_sc
 // The row and the modifiers of that, or the error of every instruction with this spelling.
 Spelling spell(Resolver& r, const ptx::Instruction& instruction);
 
-// The instruction's name in messages: the opcode, of wmma and wgmma with what it does ("wmma.load.a").
+// The instruction's name in messages: the opcode, of wmma and wgmma with what it does
+// ("wmma.load.a").
 std::string name_of(const ptx::Instruction& instruction);
 
 // The variant or fragment of a wmma instruction that a row allows; the spelling's error where the

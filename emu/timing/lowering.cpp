@@ -205,8 +205,9 @@ Lowered lower_one(const Operation& o, const Machine& machine) {
                     l.how = r->how;
                 }
             } else if (o.warpgroup != nullptr) {
-                // A warp's tensor core is busy for n/2 cycles, whatever the types (H100, published);
-                // that the next one with the same accumulator follows at once is a guess.
+                // A warp's tensor core is busy for n/2 cycles, whatever the types (H100,
+                // published); that the next one with the same accumulator follows at once is a
+                // guess.
                 l.products = uint64_t{16} * o.warpgroup->n * o.warpgroup->types->k;
                 l.latency = static_cast<uint16_t>(o.warpgroup->n / 2);
                 l.interval = static_cast<Centi>(o.warpgroup->n * 50);

@@ -2,8 +2,9 @@
 // D = A * B^T on Hopper's tensor cores by wgmma: a warpgroup computes 64 x 64 elements of D, with
 // tiles of A and B in shared memory that threads write themselves, swizzled by 128 bytes.
 //
-// A is M x K and B is N x K, both by rows; wgmma_gemm_columns has B as K x N. M, N and K are multiples
-// of the tile's sides. Grid (N / 64, M / 64), 128 threads, 16 KiB of dynamic shared memory.
+// A is M x K and B is N x K, both by rows; wgmma_gemm_columns has B as K x N. M, N and K are
+// multiples of the tile's sides. Grid (N / 64, M / 64), 128 threads, 16 KiB of dynamic shared
+// memory.
 #include <cuda_fp16.h>
 
 #include <cstdint>
