@@ -192,7 +192,7 @@ class Elements {
         return out;
     }
 
-    uint32_t below(uint32_t n) { return random_() % n; }
+    uint32_t below(uint32_t n) { return static_cast<uint32_t>(random_()) % n; }
 
   private:
     std::mt19937 random_;
@@ -282,8 +282,10 @@ Options drawn(const isa::WarpgroupVariant& v, uint32_t seed) {
 
 TEST(Warpgroup, EveryVariantIsItsDefinition) {
     uint32_t seed = 1;
-    for (const isa::WarpgroupVariant& v : isa::warpgroup_variants())
-        ASSERT_NO_FATAL_FAILURE(check(drawn(v, seed), seed)), ++seed;
+    for (const isa::WarpgroupVariant& v : isa::warpgroup_variants()) {
+        ASSERT_NO_FATAL_FAILURE(check(drawn(v, seed), seed));
+        ++seed;
+    }
     EXPECT_EQ(seed - 1, isa::warpgroup_variants().size());
 }
 
