@@ -47,7 +47,7 @@ void try_index(const Scene& s, std::vector<Candidate>& out) {
             c.places = {was->place};
             c.words = "the index at line " + std::to_string(was->place.line) + " is " + text(is) +
                       " where " + text(other) + " is right";
-            c.cost = 2;
+            c.cost = 8;  // what is said of fragments, rows and quads comes first
             out.push_back(std::move(c));
         }
     }

@@ -289,7 +289,8 @@ double Search::predict(const Scene& scene, const Base& base, Candidate& c) {
 // Makes and tries candidates, a hypothesis after the other; those that promise something. all: also
 // when one has been found, as long as that takes no time.
 std::vector<Candidate> Search::round(const Base& base, bool all) {
-    constexpr std::chrono::milliseconds patience{500};
+    // Not by the clock, so that the answer is the same on a slow machine.
+    constexpr uint64_t max_tried = 150;
     constexpr size_t max_tries = 6;
     const Scene scene = scene_of(base);
     std::vector<Candidate> promising;
@@ -297,7 +298,7 @@ std::vector<Candidate> Search::round(const Base& base, bool all) {
         // What is worked out on the mapping takes no time.
         const bool quick = h.make == &try_registers_of_a || h.make == &try_registers_of_b ||
                            h.make == &try_accumulators;
-        if (out_of_time() || (found() && !quick && (!all || spent() > patience))) break;
+        if (out_of_time() || (found() && !quick && (!all || answer.tried > max_tried))) break;
         std::vector<Candidate> made;
         // A second change that leaves out what the first has broken explains nothing.
         if (!base.parts.empty() && h.make == &try_part_of_k) continue;

@@ -217,6 +217,8 @@ void wrong_modifiers(const Resolver& r, const ptx::Instruction& i, Spelling& s) 
         const std::string& text = i.modifiers[n].text;
         Modifiers ignored;
         if ((i.opcode == "mma" && text.starts_with(".m") && !is_one_of(set_named("shape"), text)) ||
+            (i.opcode == "wgmma" && text.starts_with(".m64") &&
+             !is_one_of(set_named("wgmmashape"), text)) ||
             !apply_modifier(text, ignored)) {
             s.error = "Unknown modifier '" + text + "'";
             s.wrong_modifier = static_cast<int>(n);

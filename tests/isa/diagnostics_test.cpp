@@ -51,8 +51,8 @@ TEST(Diagnostics, OfOneInstruction) {
          "from "
          "PTX ISA version 6.4\n"},
         {"ret.uni.uni;", "7:1: Unexpected instruction types specified for 'ret' (ret{.uni})\n"},
-        {"wgmma.fence.sync.aligned;",
-         "7:1: Instruction 'wgmma.fence.sync.aligned' is not executed yet\n"},
+        {"setmaxnreg.inc.sync.aligned.u32 24;",
+         "7:1: Instruction 'setmaxnreg.inc.sync.aligned.u32' is not executed yet\n"},
         {"mul.f32x2 %rd1, %rd2, %rd3;", "7:1: Instruction 'mul.f32x2' is not executed yet\n"},
         {"add.f32 %f1, %f2, %rd1;",
          "7:19: Arguments mismatch for instruction 'add' ('%rd1' is a .b64 register, the "
@@ -161,14 +161,14 @@ TEST(Diagnostics, EveryInstructionThatIsNotExecutedIsCounted) {
         ".version 9.0\n.target sm_90\n.address_size 64\n"
         ".func f() {\n"
         "  txq.width.b32 %r1, %r2;\n"
-        "  wgmma.fence.sync.aligned;\n"
+        "  setmaxnreg.inc.sync.aligned.u32 24;\n"
         "  ld.gobal.u32 %r1, [%r2];\n"
         "  ret;\n}\n"
         ".entry k() {\n"
         "  tcgen05.fence;\n"
-        "  wgmma.fence.sync.aligned;\n"
+        "  setmaxnreg.inc.sync.aligned.u32 24;\n"
         "  call f;\n"
-        "  wgmma.fence.sync.aligned;\n"
+        "  setmaxnreg.inc.sync.aligned.u32 24;\n"
         "  ld.gobal.u32 %r1, [%r2];\n"
         "  ret;\n}\n";
     const std::string errors = messages(resolved(text, Arch::sm_90).diagnostics);
@@ -176,7 +176,8 @@ TEST(Diagnostics, EveryInstructionThatIsNotExecutedIsCounted) {
         EXPECT_NE(errors.find(part), std::string::npos) << part << "\n" << errors;
     };
     has("5:3: Instruction 'txq.width.b32' is not executed yet\n");
-    has(": Instruction 'wgmma.fence.sync.aligned' is not executed yet (occurs 3 times, first "
+    has(": Instruction 'setmaxnreg.inc.sync.aligned.u32' is not executed yet (occurs 3 times, "
+        "first "
         "here)\n");
     has(": Unknown modifier '.gobal' (did you mean '.global'?; occurs 2 times, first here)\n");
     has("11:3: Instruction 'tcgen05.fence' is not executed yet\n");

@@ -245,7 +245,7 @@ TEST(Forms, RowsOfAnOpcode) {
         }
     }
     EXPECT_EQ(rows, forms().size());
-    for (const std::string_view no : {"", "ad", "addd", "zzz", "wgmma"})
+    for (const std::string_view no : {"", "ad", "addd", "zzz", "tcgen05"})
         EXPECT_TRUE(forms_of(no).empty()) << no;
 }
 

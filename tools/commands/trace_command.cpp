@@ -82,8 +82,7 @@ void add_trace(CLI::App& app, int& status) {
     const auto shared = std::make_shared<TraceOptions>();
     TraceOptions& o = *shared;
     CLI::App* trace = app.add_subcommand(
-        "trace",
-        "What lanes did: each instruction's registers and accesses, as tab-separated rows");
+        "trace", "What lanes did: registers and accesses of each instruction, in columns");
     trace->add_option("FILES", o.files, "a launch file, or a source (.ptx, .cu) and a launch file")
         ->required();
     add_nvcc_options(*trace, o.nvcc);

@@ -118,9 +118,7 @@ void add_why(CLI::App& app, int& status) {
     const auto shared = std::make_shared<WhyOptions>();
     WhyOptions& o = *shared;
     CLI::App* why = app.add_subcommand(
-        "why",
-        "Name the mistake behind a wrong matrix: swapped registers, a wrong row, a missing "
-        "swizzle");
+        "why", "Name the mistake behind a wrong matrix: swapped registers, a missing swizzle");
     why->add_option("FILES", o.files,
                     "a launch file that expects something (\"expect\"), or a source (.ptx, .cu) "
                     "and a launch file: the source takes the place of the one that it names")
