@@ -86,6 +86,7 @@ void OfCta::look_up(const warp::Access& a, const Operation& o, uint32_t warp) {
 
 void OfCta::access(const warp::Retired& e, Item& item) {
     const Operation& o = lowering_.program->operations[e.operation];
+    if (o.warpgroup != nullptr) return;  // the tensor core reads its operands itself
     bool shared = false, global = false;
     uint64_t wavefronts_sum = 0, lines_sum = 0;
     // An atomic is heard of twice, as a load and as a store.

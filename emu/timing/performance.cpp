@@ -150,7 +150,8 @@ void OfCta::retired(const warp::Retired& e) {
     else if (w.parted_at != warp_is_whole && active < whole)
         tally.branches[w.parted_at].idle += whole - active;
     if (isa::row(o.op).flow != isa::Flow::next && o.guarded) branched(e);
-    if (e.access_count == 0 || o.wmma_fragment != nullptr) return;
+    // Which bytes of its matrices wgmma reads together is not known.
+    if (e.access_count == 0 || o.wmma_fragment != nullptr || o.warpgroup != nullptr) return;
     for (uint32_t i = 0; i < e.access_count; ++i) {
         const warp::Access& a = e.accesses[i];
         if (a.lanes == 0) continue;

@@ -68,6 +68,18 @@ TEST(Check, PatternsStandForTheirFiles) {
     EXPECT_GE(json_of(e)["files"].size(), 2u);
 }
 
+// It reads 16 bytes at a time of a swizzled tile, in an order that is not known.
+TEST(Check, WgmmaHasNoBankConflictsOfItsOwn) {
+    const Folder folder;
+    const Json j = json_of(
+        check(folder, {LOCKWARP_SOURCE_DIR "/gpu/kernels/wgmma_gemm.json", "--format", "json"}));
+    EXPECT_EQ(j["files"].size(), 1u);
+    for (const Json& f : j["findings"]) {
+        EXPECT_EQ(f["severity"], "note") << f.dump(1);
+        EXPECT_NE(f["kind"], "bank-conflict") << f.dump(1);
+    }
+}
+
 TEST(Check, ATrapIsAFinding) {
     const Folder folder;
     const Json j = json_of(check(folder, {beyond, "--format", "json", "--check", "performance"}));
