@@ -3,7 +3,8 @@
 # LD_LIBRARY_PATH: nothing finds it that was not told to. It holds the emulator and exports the
 # driver's functions and nothing else.
 find_package(zstd REQUIRED)
-file(GLOB CUDA_SOURCES CONFIGURE_DEPENDS cuda/*.cpp)
+file(GLOB CUDA_SOURCES CONFIGURE_DEPENDS cuda/*.cpp cuda/runtime/*.cpp)
+list(FILTER CUDA_SOURCES EXCLUDE REGEX "/runtime/shared.cpp$")
 add_library(lockwarp_cuda SHARED ${CUDA_SOURCES} $<TARGET_OBJECTS:lockwarp_engine>
             $<TARGET_OBJECTS:lockwarp_emu>)
 lockwarp_target(lockwarp_cuda)
@@ -27,3 +28,55 @@ set_target_properties(lockwarp_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1 LINK
 target_link_options(lockwarp_cuda PRIVATE
                     LINKER:--version-script=${PROJECT_SOURCE_DIR}/cuda/exported.map
                     ${PROJECT_BINARY_DIR}/cuda_per_thread.ld)
+
+# In place of libcudart.so.12 and .13: jumps into libcuda.so.1, in the same folder. Their symbols have
+# the version that programs ask for.
+foreach(toolkit 12 13)
+  set(name lockwarp_cudart_${toolkit})
+  add_library(${name} SHARED cuda/runtime/shared.cpp)
+  lockwarp_target(${name})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(${name} PRIVATE LOCKWARP_TOOLKIT=${toolkit})
+  target_link_libraries(${name} PRIVATE lockwarp_cuda)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/cudart_${toolkit}.map CONTENT
+       "libcudart.so.${toolkit} {\nglobal:\n    cuda*;\n    __cuda*;\nlocal:\n    *;\n};\n" @ONLY)
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME cudart SUFFIX .so.${toolkit}
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/lockwarp
+    BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN" BUILD_RPATH_USE_ORIGIN ON)
+  target_link_options(${name} PRIVATE
+    LINKER:--version-script=${PROJECT_BINARY_DIR}/cudart_${toolkit}.map
+    LINKER:-soname,libcudart.so.${toolkit})
+endforeach()
+
+# What `lockwarp exec` preloads: it needs nothing but libc and is initialised before all others.
+file(GLOB START_SOURCES CONFIGURE_DEPENDS cuda/start/*.cpp)
+add_library(lockwarp_start SHARED ${START_SOURCES})
+target_compile_features(lockwarp_start PRIVATE cxx_std_20)
+target_compile_definitions(lockwarp_start PRIVATE _GNU_SOURCE)
+target_compile_options(lockwarp_start PRIVATE -Wall -Wextra -Wshadow -Werror -fno-exceptions -fno-rtti
+                       -fno-threadsafe-statics -fvisibility=hidden)
+target_include_directories(lockwarp_start PRIVATE ${PROJECT_SOURCE_DIR})
+set_target_properties(lockwarp_start PROPERTIES
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/lockwarp)
+target_link_options(lockwarp_start PRIVATE LINKER:-z,initfirst LINKER:--as-needed)
+
+# All that lies in the folder.
+set(LOCKWARP_CUDA_LIBRARIES lockwarp_cuda lockwarp_cudart_12 lockwarp_cudart_13 lockwarp_start)
+
+# What `lockwarp capture` and `lockwarp validate -- ./program` put before the GPU's own driver: a
+# libcuda.so.1 in a folder of its own, which hands all calls on and watches launches.
+file(GLOB BESIDE_SOURCES CONFIGURE_DEPENDS cuda/beside/*.cpp)
+add_library(lockwarp_beside SHARED ${BESIDE_SOURCES} cuda/image.cpp cuda/launch_file.cpp
+            $<TARGET_OBJECTS:lockwarp_engine> $<TARGET_OBJECTS:lockwarp_emu>)
+lockwarp_target(lockwarp_beside)
+target_include_directories(lockwarp_beside PRIVATE ${PROJECT_SOURCE_DIR}
+                           ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+target_compile_definitions(lockwarp_beside PRIVATE
+                           LOCKWARP_FORWARD_VARIABLE="LOCKWARP_BESIDE_DRIVER")
+target_link_libraries(lockwarp_beside PRIVATE TBB::tbb hwy::hwy Threads::Threads
+                      zstd::libzstd_shared ${CMAKE_DL_LIBS})
+set_target_properties(lockwarp_beside PROPERTIES OUTPUT_NAME cuda SOVERSION 1
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/lockwarp/beside
+  LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cuda/beside/exported.map)
+target_link_options(lockwarp_beside PRIVATE
+                    LINKER:--version-script=${PROJECT_SOURCE_DIR}/cuda/beside/exported.map)

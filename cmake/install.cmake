@@ -67,8 +67,10 @@ install(FILES ${PROJECT_BINARY_DIR}/lockwarpConfig.cmake ${PROJECT_BINARY_DIR}/l
 
 if(LOCKWARP_TOOLS)
   install(TARGETS lockwarp RUNTIME COMPONENT lockwarp_runtime)
-  install(TARGETS lockwarp_cuda LIBRARY COMPONENT lockwarp_runtime
+  install(TARGETS ${LOCKWARP_CUDA_LIBRARIES} LIBRARY COMPONENT lockwarp_runtime
           DESTINATION ${CMAKE_INSTALL_LIBDIR}/lockwarp)
+  install(TARGETS lockwarp_beside LIBRARY COMPONENT lockwarp_runtime
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/lockwarp/beside)
   install(FILES launch/launch.schema.json COMPONENT lockwarp_runtime
           DESTINATION ${CMAKE_INSTALL_DATADIR}/lockwarp)
   if(BUILD_SHARED_LIBS)

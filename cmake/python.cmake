@@ -25,7 +25,10 @@ nanobind_add_stub(lockwarp_python_stub MODULE _core OUTPUT ${PROJECT_BINARY_DIR}
                   PYTHON_PATH $<TARGET_FILE_DIR:lockwarp_python> DEPENDS lockwarp_python)
 install(FILES ${PROJECT_BINARY_DIR}/_core.pyi DESTINATION lockwarp COMPONENT lockwarp_python)
 install(TARGETS lockwarp_python LIBRARY DESTINATION lockwarp COMPONENT lockwarp_python)
-# `python -m lockwarp.exec`: its driver, in a folder of its own.
-install(FILES $<TARGET_FILE:lockwarp_cuda> RENAME libcuda.so.1 DESTINATION lockwarp/cuda
-        PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE
-        COMPONENT lockwarp_python)
+# `python -m lockwarp.exec`: its libraries, in a folder of their own, without links.
+foreach(library ${LOCKWARP_CUDA_LIBRARIES})
+  install(FILES $<TARGET_FILE:${library}> RENAME $<TARGET_SONAME_FILE_NAME:${library}>
+          DESTINATION lockwarp/cuda
+          PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE
+          COMPONENT lockwarp_python)
+endforeach()

@@ -10,7 +10,7 @@ target_link_libraries(lockwarp_tools PUBLIC lockwarp_report)
 # Where `lockwarp exec` finds libcuda.so.1 when both are installed.
 include(GNUInstallDirs)
 file(RELATIVE_PATH cuda_folder /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR}/lockwarp)
-set_source_files_properties(tools/commands/exec_command.cpp PROPERTIES
+set_source_files_properties(tools/commands/program.cpp PROPERTIES
   COMPILE_DEFINITIONS LOCKWARP_CUDA_FOLDER="${cuda_folder}")
 # Lines with history and completion in `lockwarp debug`; without it lines as they come.
 find_path(LIBEDIT_INCLUDE histedit.h)
@@ -23,7 +23,7 @@ endif()
 add_executable(lockwarp tools/main.cpp)
 lockwarp_target(lockwarp)
 target_link_libraries(lockwarp PRIVATE lockwarp_tools)
-add_dependencies(lockwarp lockwarp_cuda)  # `lockwarp exec` needs it
+add_dependencies(lockwarp ${LOCKWARP_CUDA_LIBRARIES} lockwarp_beside)  # `lockwarp exec` needs them
 
 if(LOCKWARP_INSTALL)
   find_program(GZIP gzip REQUIRED)

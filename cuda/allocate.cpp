@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cuda/driver.hpp"
+#include "cuda/graph.hpp"
 #include "cuda/memory.hpp"
 
 namespace lockwarp::cuda {
@@ -110,6 +112,16 @@ Result put_attribute(void* out, int attribute, Address address, const Allocation
     }
 }
 
+// A graph that is being captured has its memory from now on, at the same address for each launch.
+Address allocate_in(Stream* stream, size_t size, const std::shared_ptr<Context>& context,
+                    Pool* pool) {
+    const std::shared_ptr<Graph> graph = graph_of_capture(stream);
+    if (graph == nullptr) return allocate(size, Kind::device, context, 0, pool);
+    const Address address = allocate_for(*graph, size, context);
+    submit(stream, AllocateWork{address, size, context});
+    return address;
+}
+
 }  // namespace
 }  // namespace lockwarp::cuda
 
@@ -149,7 +161,7 @@ Result cuMemAllocManaged(Address* out, size_t size, unsigned flags) {
 Result cuMemFree_v2(Address address) {
     return answer([&] {
         ready_for(address);
-        if (address != 0) release(address, Kind::device, Kind::managed);
+        if (address != 0) release_for_program(address);
     });
 }
 
@@ -252,7 +264,7 @@ Result cuMemAllocAsync(Address* out, size_t size, Stream* stream) {
         const std::shared_ptr<Context> context = current();
         require(out != nullptr);
         check_stream(stream);
-        *out = allocate(size, Kind::device, context, 0, driver().current_pool);
+        *out = allocate_in(stream, size, context, driver().current_pool);
     });
 }
 
@@ -261,7 +273,7 @@ Result cuMemAllocFromPoolAsync(Address* out, size_t size, Pool* pool, Stream* st
         const std::shared_ptr<Context> context = current();
         require(out != nullptr);
         check_stream(stream);
-        *out = allocate(size, Kind::device, context, 0, ready().pools.get(pool).get());
+        *out = allocate_in(stream, size, context, ready().pools.get(pool).get());
     });
 }
 
@@ -269,7 +281,8 @@ Result cuMemFreeAsync(Address address, Stream* stream) {
     return answer([&] {
         current();
         check_stream(stream);
-        release(address, Kind::device, Kind::managed);
+        if (graph_of_capture(stream) != nullptr) return submit(stream, FreeWork{address});
+        release_for_program(address);
     });
 }
 
@@ -326,6 +339,16 @@ Result cuMemPoolSetAccess(Pool* pool, const void*, size_t) {
     return answer([&] { ready().pools.get(pool); });
 }
 
+Result cuMemPoolGetAccess(int* flags, Pool* pool, const Location* location) {
+    constexpr int device = 1, read_write = 3;
+    return answer([&] {
+        require(flags != nullptr && location != nullptr && location->type == device);
+        ready().pools.get(pool);
+        check_device(location->id);
+        *flags = read_write;
+    });
+}
+
 Result cuDeviceGetDefaultMemPool(Pool** out, DeviceId device) {
     return answer([&] {
         check_device(device);
@@ -356,10 +379,6 @@ Result cuMemAdvise(Address address, size_t size, int, DeviceId) {
         holding(address, size);
     });
 }
-
-struct Location {  // CUmemLocation
-    int type, id;
-};
 
 Result cuMemAdvise_v2(Address address, size_t size, int advice, Location) {
     return cuMemAdvise(address, size, advice, 0);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cuda/copy.hpp"
+#include "cuda/graph.hpp"
 #include "cuda/memory.hpp"
 
 namespace lockwarp::cuda {
@@ -29,21 +30,39 @@ void copy(Address target, bool target_on_device, Address source, bool source_on_
 }
 
 // A blocking copy waits for what came before it.
-template <class Work>
-Result blocking(Work work) {
+template <class Do>
+Result blocking(Do work) {
     return answer([&] {
+        refuse_capture(nullptr);
         synchronize(*current_in_error());
         work();
     });
 }
 
-template <class Work>
-Result in_stream(Stream* stream, Work work) {
+// `make` gives the work.
+template <class Make>
+Result in_stream(Stream* stream, Make make) {
     return answer([&] {
         current();
         check_stream(stream);
-        work();
+        submit(stream, make());
     });
+}
+
+// One row.
+Copy3D line(Address target, MemoryType target_type, Address source, MemoryType source_type,
+            size_t size) {
+    Copy3D out{};
+    out.source_type = source_type;
+    out.source_host = reinterpret_cast<const void*>(source);
+    out.source_device = source;
+    out.target_type = target_type;
+    out.target_host = reinterpret_cast<void*>(target);
+    out.target_device = target;
+    out.width = size;
+    out.height = 1;
+    out.depth = 1;
+    return out;
 }
 
 struct Side {
@@ -82,14 +101,15 @@ void fill_rows(Address target, uint64_t pitch, T value, uint64_t width, uint64_t
 }
 
 template <class T>
-Result fill(Address target, T value, size_t count) {
-    return answer([&] { fill_rows(target, 0, value, count, 1); });
+Result fill_in_stream(Address target, uint64_t pitch, T value, size_t width, size_t height,
+                      Stream* stream) {
+    return in_stream(stream,
+                     [&] { return MemsetNode{target, pitch, value, sizeof(T), width, height}; });
 }
 
 template <class T>
-Result fill_in_stream(Address target, uint64_t pitch, T value, size_t width, size_t height,
-                      Stream* stream) {
-    return in_stream(stream, [&] { fill_rows(target, pitch, value, width, height); });
+Result fill(Address target, T value, size_t count) {
+    return fill_in_stream(target, 0, value, count, 1, nullptr);
 }
 
 }  // namespace
@@ -109,7 +129,7 @@ void copy_3d(const Copy3D& c) {
                          from.bytes + z * from.slice + y * from.pitch, c.width);
 }
 
-void copy_2d(const Copy2D& c) {
+Copy3D box_of(const Copy2D& c) {
     Copy3D all{};
     all.source_x = c.source_x;
     all.source_y = c.source_y;
@@ -126,7 +146,7 @@ void copy_2d(const Copy2D& c) {
     all.width = c.width;
     all.height = c.height;
     all.depth = 1;
-    copy_3d(all);
+    return all;
 }
 
 void fill_node(const MemsetNode& n) {
@@ -164,16 +184,19 @@ Result cuMemcpyPeer(Address target, Context*, Address source, Context*, size_t s
     return cuMemcpyDtoD_v2(target, source, size);
 }
 Result cuMemcpyAsync(Address target, Address source, size_t size, Stream* stream) {
-    return in_stream(stream, [&] { copy(target, false, source, false, size); });
+    return in_stream(stream, [&] { return line(target, unified, source, unified, size); });
 }
 Result cuMemcpyHtoDAsync_v2(Address target, const void* source, size_t size, Stream* stream) {
-    return in_stream(stream, [&] { copy(target, true, address_of(source), false, size); });
+    return in_stream(
+        stream, [&] { return line(target, device_memory, address_of(source), host_memory, size); });
 }
 Result cuMemcpyDtoHAsync_v2(void* target, Address source, size_t size, Stream* stream) {
-    return in_stream(stream, [&] { copy(address_of(target), false, source, true, size); });
+    return in_stream(
+        stream, [&] { return line(address_of(target), host_memory, source, device_memory, size); });
 }
 Result cuMemcpyDtoDAsync_v2(Address target, Address source, size_t size, Stream* stream) {
-    return in_stream(stream, [&] { copy(target, true, source, true, size); });
+    return in_stream(stream,
+                     [&] { return line(target, device_memory, source, device_memory, size); });
 }
 Result cuMemcpyPeerAsync(Address target, Context*, Address source, Context*, size_t size,
                          Stream* stream) {
@@ -183,14 +206,14 @@ Result cuMemcpyPeerAsync(Address target, Context*, Address source, Context*, siz
 Result cuMemcpy2D_v2(const Copy2D* c) {
     return blocking([&] {
         require(c != nullptr);
-        copy_2d(*c);
+        copy_3d(box_of(*c));
     });
 }
 Result cuMemcpy2DUnaligned_v2(const Copy2D* c) { return cuMemcpy2D_v2(c); }
 Result cuMemcpy2DAsync_v2(const Copy2D* c, Stream* stream) {
     return in_stream(stream, [&] {
         require(c != nullptr);
-        copy_2d(*c);
+        return box_of(*c);
     });
 }
 Result cuMemcpy3D_v2(const Copy3D* c) {
@@ -202,7 +225,7 @@ Result cuMemcpy3D_v2(const Copy3D* c) {
 Result cuMemcpy3DAsync_v2(const Copy3D* c, Stream* stream) {
     return in_stream(stream, [&] {
         require(c != nullptr);
-        copy_3d(*c);
+        return *c;
     });
 }
 

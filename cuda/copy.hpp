@@ -5,8 +5,8 @@
 
 namespace lockwarp::cuda {
 
+Copy3D box_of(const Copy2D& c);
 // A Failure where a side does not lie within one allocation. Arrays are not supported.
-void copy_2d(const Copy2D& c);
 void copy_3d(const Copy3D& c);
 void fill_node(const MemsetNode& n);
 

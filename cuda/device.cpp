@@ -69,11 +69,15 @@ constexpr std::array attribute_rows{
     AttributeRow{89, 91, constant<1>},  // managed access, preemption, registered host memory
     AttributeRow{95, 95, constant<1>},  // cooperative launches
     AttributeRow{97, 97, [](const Product&, const isa::ArchRow& a) { return int(a.shared_max); }},
-    AttributeRow{99, 99, constant<1>},  // cuMemHostRegister
+    AttributeRow{99, 99, constant<1>},    // cuMemHostRegister
+    AttributeRow{102, 103, constant<1>},  // cuMemMap and its like, memory as files
     AttributeRow{106, 106, [](const Product& p, const isa::ArchRow&) { return int(p.ctas); }},
     AttributeRow{111, 111, [](const Product& p, const isa::ArchRow&) { return int(p.reserved); }},
     AttributeRow{113, 113, constant<1>},  // read-only host registration
     AttributeRow{115, 115, constant<1>},  // memory pools
+    // launches with clusters
+    AttributeRow{120, 120,
+                 [](const Product&, const isa::ArchRow& a) { return int{a.cluster_max != 0}; }},
 };
 
 constexpr int last_attribute = 147;

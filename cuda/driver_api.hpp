@@ -43,6 +43,7 @@ enum Result : int {
     launch_failed = 719,
     cooperative_launch_too_large = 720,
     not_supported = 801,
+    invalid_cluster_size = 912,
     unknown_error = 999
 };
 

@@ -19,6 +19,9 @@ inline void require(bool holds, Result otherwise = invalid_value) {
     if (!holds) fail(otherwise);
 }
 
+// Those of the driver that return a result, in a body that throws.
+inline void check(Result result) { require(result == success, result); }
+
 // A line on stderr, after "lockwarp: ".
 void say(std::string_view text) noexcept;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is asked about kernels, and how many of their CTAs an SM holds.
 #include <algorithm>
+#include <span>
 
 #include "cuda/state.hpp"
 #include "emu/timing/lowering.hpp"
@@ -23,6 +24,9 @@ enum FunctionAttribute : int {
     of_binary_version = 6,
     of_cache_mode = 7,
     of_max_dynamic = 8,
+    needs_cluster = 10,
+    of_cluster_x = 11,
+    of_cluster_z = 13,
     attribute_end = 16
 };
 
@@ -36,6 +40,16 @@ constexpr uint32_t up(uint32_t n, uint32_t to) { return (n + to - 1) / to * to; 
 uint32_t constant_bytes(const Function& f) {
     const std::shared_ptr<Module> module = f.module.lock();
     return module == nullptr ? 0 : static_cast<uint32_t>(module->loaded->constants.size());
+}
+
+// What the module's .target names, 75; the code that is run is for the device.
+int ptx_version(const Function& f) {
+    const std::shared_ptr<Module> module = f.module.lock();
+    int number = 0;
+    if (module == nullptr || module->loaded->tree.target.empty()) return number;
+    for (const char c : module->loaded->tree.target[0].text)
+        if (c >= '0' && c <= '9') number = 10 * number + (c - '0');
+    return number;
 }
 
 int attribute_of(Function& f, int number) {
@@ -52,11 +66,19 @@ int attribute_of(Function& f, int number) {
         case of_registers:
             return static_cast<int>(registers_of(f));
         case of_ptx_version:
+            return ptx_version(f);
         case of_binary_version:
             return arch;
         case of_max_dynamic:
             return static_cast<int>(f.max_dynamic);
+        case needs_cluster:
+            return int{f.kernel->program.needs_cluster ||
+                       f.kernel->program.required_cluster[0] != 0};
         default:
+            if (number >= of_cluster_x && number <= of_cluster_z &&
+                f.kernel->program.required_cluster[0] != 0)
+                return static_cast<int>(
+                    f.kernel->program.required_cluster[static_cast<size_t>(number - of_cluster_x)]);
             require(number > 0 && number < attribute_end);
             return f.attributes[static_cast<size_t>(number)];
     }
@@ -108,6 +130,30 @@ void best_block(Function& f, SharedOfBlock shared_of, size_t dynamic, int limit,
         block = static_cast<int>(n);
         grid = static_cast<int>(ctas * driver().product->sms);
     }
+}
+
+// CTAs of a cluster; a Failure where the device has none.
+uint32_t max_cluster(const Function& f) {
+    constexpr uint32_t portable = 8;
+    const uint32_t most = isa::row(driver().arch).cluster_max;
+    require(most != 0, not_supported);
+    return f.attributes[14] != 0 ? most : std::min(portable, most);
+}
+
+// Clusters that are resident at once. How the SMs are divided into clusters' places (GPCs) is not
+// known for each product: it is a bound.
+uint32_t resident_clusters(Function& f, const LaunchConfig& config) {
+    constexpr uint32_t cluster = 4;  // CUlaunchAttributeID
+    require(config.attribute_count == 0 || config.attributes != nullptr);
+    uint64_t ctas = 1;
+    for (const uint32_t n : f.kernel->program.required_cluster) ctas *= std::max(n, 1u);
+    for (const LaunchAttribute& a : std::span(config.attributes, config.attribute_count))
+        if (a.id == cluster) ctas = uint64_t{a.cluster[0]} * a.cluster[1] * a.cluster[2];
+    require(ctas != 0 && ctas <= max_cluster(f), invalid_cluster_size);
+    const uint64_t threads = uint64_t{config.block[0]} * config.block[1] * config.block[2];
+    require(threads != 0 && threads <= max_cta_threads);
+    const uint32_t each = resident(f, static_cast<uint32_t>(threads), config.dynamic_shared);
+    return static_cast<uint32_t>(driver().product->sms * each / ctas);
 }
 
 std::shared_ptr<Function> get(Function* handle) { return ready().functions.get(handle); }
@@ -251,6 +297,23 @@ Result cuOccupancyMaxPotentialBlockSize(int* grid, int* block, Function* functio
                                         SharedOfBlock shared, size_t dynamic, int limit) {
     return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, function, shared, dynamic, limit,
                                                      0);
+}
+
+Result cuOccupancyMaxPotentialClusterSize(int* ctas, Function* function,
+                                          const LaunchConfig* config) {
+    return answer([&] {
+        current();
+        require(ctas != nullptr && config != nullptr);
+        *ctas = static_cast<int>(max_cluster(*get(function)));
+    });
+}
+
+Result cuOccupancyMaxActiveClusters(int* clusters, Function* function, const LaunchConfig* config) {
+    return answer([&] {
+        current();
+        require(clusters != nullptr && config != nullptr);
+        *clusters = static_cast<int>(resident_clusters(*get(function), *config));
+    });
 }
 
 Result cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, Function* function, int ctas,

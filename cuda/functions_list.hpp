@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of functions without their code: for tests and documents.
+// The tables of functions without their code: for tests and documents.
 #pragma once
 
 #include <array>
 #include <string_view>
+
+#include "cuda/runtime/toolkit.hpp"
 
 namespace lockwarp::cuda {
 
@@ -24,6 +26,23 @@ inline constexpr std::array listed_functions{
 #define LACKING(symbol, name, since, per_thread) \
     ListedFunction{#symbol, #name, since, or_empty(#per_thread), false},
 #include "cuda/functions.inc"
+#undef DONE
+#undef LACKING
+};
+
+struct ListedRuntimeFunction {
+    std::string_view symbol;
+    Toolkits toolkits;
+    std::string_view per_thread;  // "ptds", "ptsz"; empty: none
+    bool done;
+};
+
+inline constexpr std::array listed_runtime_functions{
+#define DONE(symbol, toolkits, per_thread, implementation) \
+    ListedRuntimeFunction{#symbol, Toolkits::toolkits, or_empty(#per_thread), true},
+#define LACKING(symbol, toolkits, per_thread) \
+    ListedRuntimeFunction{#symbol, Toolkits::toolkits, or_empty(#per_thread), false},
+#include "cuda/runtime/functions.inc"
 #undef DONE
 #undef LACKING
 };

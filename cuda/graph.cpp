@@ -1,98 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs that a program builds node by node: kernels, copies, fills, host functions.
+// Graphs: making, copying, running.
 #include "cuda/graph.hpp"
 
 #include <algorithm>
 
 #include "cuda/copy.hpp"
+#include "cuda/driver.hpp"
+#include "cuda/memory.hpp"
 
 namespace lockwarp::cuda {
 
 namespace {
 
-KernelWork work_of(const KernelNode& n, Function* function) {
+size_t place_of(const Graph& g, const GraphNode* node) {
+    const auto found =
+        std::ranges::find_if(g.nodes, [&](const auto& n) { return n.get() == node; });
+    return static_cast<size_t>(found - g.nodes.begin());
+}
+
+template <class... Visitors>
+struct Each : Visitors... {
+    using Visitors::operator()...;
+};
+
+}  // namespace
+
+Graph::~Graph() {
+    for (const auto& [address, id] : allocated) {
+        const std::optional<Allocation> a = allocation_at(address);
+        if (a && a->id == id) answer([&] { release(address, Kind::device, Kind::device); });
+    }
+}
+
+Address allocate_for(Graph& graph, size_t size, const std::shared_ptr<Context>& context) {
+    const Address address = allocate(size, Kind::device, context);
+    keep_for_graph(address);
+    const std::lock_guard lock(graph.mutex);
+    graph.allocated.emplace_back(address, allocation_at(address)->id);
+    return address;
+}
+
+std::shared_ptr<GraphNode> node_of(GraphNode* node) { return ready().nodes.get(node); }
+
+void keep_attributes(const Work& from, Work& to) {
+    const auto* const old = std::get_if<KernelWork>(&from);
+    auto* const made = std::get_if<KernelWork>(&to);
+    if (old == nullptr || made == nullptr) return;
+    made->shape.cooperative = old->shape.cooperative;
+    std::copy_n(old->shape.cluster, 3, made->shape.cluster);
+    made->attributes = old->attributes;
+}
+
+KernelWork kernel_work(const KernelNode2& n) {
     KernelWork out;
-    out.function = driver().functions.get(function);
-    std::copy_n(n.grid, 3, out.shape.grid);
-    std::copy_n(n.block, 3, out.shape.block);
-    out.shape.dynamic_shared = n.dynamic_shared;
-    out.parameters = parameters_of(*out.function, n.parameters, n.extra);
+    out.function =
+        driver().functions.get(n.first.function != nullptr ? n.first.function : n.kernel);
+    std::copy_n(n.first.grid, 3, out.shape.grid);
+    std::copy_n(n.first.block, 3, out.shape.block);
+    out.shape.dynamic_shared = n.first.dynamic_shared;
+    out.parameters = parameters_of(*out.function, n.first.parameters, n.first.extra);
     return out;
 }
 
-KernelWork work_of(const KernelNode2& n) {
-    return work_of(n.first, n.first.function != nullptr ? n.first.function : n.kernel);
+GraphNode* add_node(const std::shared_ptr<Graph>& graph, std::span<GraphNode* const> before,
+                    Work work) {
+    auto node = std::make_shared<GraphNode>();
+    node->graph = graph;
+    node->work = std::move(work);
+    const std::lock_guard lock(graph->mutex);
+    for (GraphNode* const b : before) {
+        require(place_of(*graph, b) != graph->nodes.size());
+        node->before.push_back(b);
+    }
+    graph->nodes.push_back(node);
+    return driver().nodes.add(std::move(node));
 }
 
-Result add_node(GraphNode** out, Graph* graph, GraphNode* const* before, size_t count,
-                auto make_work) {
-    return answer([&] {
-        const std::shared_ptr<Graph> g = ready().graphs.get(graph);
-        require(out != nullptr && (count == 0 || before != nullptr));
-        auto node = std::make_shared<GraphNode>();
-        node->work = make_work();
-        const std::lock_guard lock(g->mutex);
-        for (GraphNode* const b : std::span(before, count)) {
-            require(std::ranges::any_of(g->nodes, [&](const auto& n) { return n.get() == b; }));
-            node->before.push_back(b);
-        }
-        g->nodes.push_back(node);
-        *out = driver().nodes.add(std::move(node));
-    });
+std::shared_ptr<Graph> copy_of(Graph& graph) {
+    auto out = std::make_shared<Graph>();
+    const std::lock_guard lock(graph.mutex);
+    for (const auto& n : graph.nodes) {
+        auto copy = std::make_shared<GraphNode>();
+        copy->graph = out;
+        copy->work = n->work;
+        copy->original = n.get();
+        out->nodes.push_back(copy);
+    }
+    for (size_t i = 0; i < graph.nodes.size(); ++i)
+        for (const GraphNode* const b : graph.nodes[i]->before)
+            out->nodes[i]->before.push_back(out->nodes[place_of(graph, b)].get());
+    out->kept = graph.kept;
+    for (const auto& n : out->nodes) driver().nodes.add(n);
+    return out;
 }
 
-// Other work of the same kind for a node.
-template <class Make>
-Result replace(GraphExec* exec, GraphNode* node, Make make) {
-    return answer([&] {
-        const std::shared_ptr<GraphExec> e = ready().execs.get(exec);
-        Work made = make();
-        const std::lock_guard lock(e->mutex);
-        const auto found =
-            std::ranges::find(e->work, node, &std::pair<const GraphNode*, Work>::first);
-        require(found != e->work.end() && found->second.index() == made.index());
-        found->second = std::move(made);
-    });
-}
-
-std::shared_ptr<GraphExec> instantiate(Graph& g) {
+std::shared_ptr<GraphExec> instantiate(const std::shared_ptr<Graph>& graph) {
     auto exec = std::make_shared<GraphExec>();
-    const std::lock_guard lock(g.mutex);
-    std::vector<const GraphNode*> done;
-    const auto is_done = [&](const GraphNode* n) {
-        return std::ranges::find(done, n) != done.end();
-    };
+    exec->graph = graph;
+    const std::lock_guard lock(graph->mutex);
+    const size_t count = graph->nodes.size();
+    std::vector<bool> done(count, false);
     // A node is ready when those before it are; with no cycle each round finds one.
-    while (done.size() < g.nodes.size()) {
-        const size_t before = done.size();
-        for (const auto& n : g.nodes)
-            if (!is_done(n.get()) && std::ranges::all_of(n->before, is_done)) {
-                done.push_back(n.get());
-                exec->work.emplace_back(n.get(), n->work);
-            }
-        require(done.size() != before);
+    while (exec->steps.size() < count) {
+        const size_t steps = exec->steps.size();
+        for (size_t i = 0; i < count; ++i) {
+            if (done[i]) continue;
+            std::vector<size_t> before;
+            for (const GraphNode* const b : graph->nodes[i]->before)
+                before.push_back(place_of(*graph, b));
+            if (!std::ranges::all_of(before, [&](size_t b) { return done[b]; })) continue;
+            done[i] = true;
+            const GraphNode& n = *graph->nodes[i];
+            exec->steps.push_back({&n, i, std::move(before), n.work, true});
+        }
+        require(exec->steps.size() != steps);
     }
     return exec;
 }
 
+void run_steps(GraphExec& exec) {
+    const std::lock_guard lock(exec.mutex);
+    for (const GraphExec::Step& s : exec.steps) {
+        if (current_in_error()->error != success) return;
+        if (s.enabled) run(s.work);
+    }
+}
+
 void run(const Work& work) {
-    if (const auto* const kernel = std::get_if<KernelWork>(&work))
-        launch(*kernel->function, kernel->shape, kernel->parameters);
-    else if (const auto* const copy = std::get_if<Copy3D>(&work))
-        copy_3d(*copy);
-    else if (const auto* const fill = std::get_if<MemsetNode>(&work))
-        fill_node(*fill);
-    else if (const auto* const host = std::get_if<HostNode>(&work))
-        host->function(host->user);
+    std::visit(
+        Each{[](const KernelWork& k) { launch(*k.function, k.shape, k.parameters); },
+             [](const Copy3D& c) { copy_3d(c); }, [](const MemsetNode& n) { fill_node(n); },
+             [](const HostNode& h) { h.function(h.user); },
+             [](const ChildWork& c) { run_steps(*instantiate(c.graph)); }, [](const Nothing&) {},
+             [](const WaitWork&) {}, [](const RecordWork& r) { record_event(*r.event, nullptr); },
+             [](const AllocateWork&) {}, [](const FreeWork&) {}},
+        work);
 }
 
-template <class T>
-const T& given(const T* p) {
-    require(p != nullptr);
-    return *p;
-}
-
-}  // namespace
 }  // namespace lockwarp::cuda
 
 using namespace lockwarp::cuda;
@@ -109,76 +153,39 @@ Result cuGraphCreate(Graph** out, unsigned flags) {
 Result cuGraphDestroy(Graph* graph) {
     return answer([&] {
         const std::shared_ptr<Graph> g = ready().graphs.take(graph);
-        driver().nodes.erase_if([&](const GraphNode& node) {
-            return std::ranges::any_of(g->nodes, [&](const auto& n) { return n.get() == &node; });
-        });
+        driver().nodes.erase_if([&](const GraphNode& node) { return node.graph.lock() == g; });
     });
 }
 
-Result cuGraphAddKernelNode(GraphNode** out, Graph* graph, GraphNode* const* before, size_t count,
-                            const KernelNode* n) {
-    return add_node(out, graph, before, count,
-                    [&] { return work_of(given(n), given(n).function); });
-}
-
-Result cuGraphAddKernelNode_v2(GraphNode** out, Graph* graph, GraphNode* const* before,
-                               size_t count, const KernelNode2* n) {
-    return add_node(out, graph, before, count, [&] { return work_of(given(n)); });
-}
-
-Result cuGraphAddMemcpyNode(GraphNode** out, Graph* graph, GraphNode* const* before, size_t count,
-                            const Copy3D* copy, Context*) {
-    return add_node(out, graph, before, count, [&] { return given(copy); });
-}
-
-Result cuGraphAddMemsetNode(GraphNode** out, Graph* graph, GraphNode* const* before, size_t count,
-                            const MemsetNode* fill, Context*) {
-    return add_node(out, graph, before, count, [&] { return given(fill); });
-}
-
-Result cuGraphAddHostNode(GraphNode** out, Graph* graph, GraphNode* const* before, size_t count,
-                          const HostNode* host) {
-    return add_node(out, graph, before, count, [&] {
-        require(given(host).function != nullptr);
-        return *host;
-    });
-}
-
-Result cuGraphAddEmptyNode(GraphNode** out, Graph* graph, GraphNode* const* before, size_t count) {
-    return add_node(out, graph, before, count, [] { return Nothing{}; });
-}
-
-Result cuGraphAddDependencies(Graph* graph, GraphNode* const* from, GraphNode* const* to,
-                              size_t count) {
-    return answer([&] {
-        const std::shared_ptr<Graph> g = ready().graphs.get(graph);
-        require(count == 0 || (from != nullptr && to != nullptr));
-        const std::lock_guard lock(g->mutex);
-        for (size_t i = 0; i < count; ++i) {
-            driver().nodes.get(from[i]);
-            driver().nodes.get(to[i])->before.push_back(from[i]);
-        }
-    });
-}
-
-// The nodes, or how many there are.
-Result cuGraphGetNodes(Graph* graph, GraphNode** out, size_t* count) {
-    return answer([&] {
-        const std::shared_ptr<Graph> g = ready().graphs.get(graph);
-        require(count != nullptr);
-        const std::lock_guard lock(g->mutex);
-        if (out != nullptr)
-            for (size_t i = 0; i < *count; ++i)
-                out[i] = i < g->nodes.size() ? g->nodes[i].get() : nullptr;
-        if (out == nullptr || *count > g->nodes.size()) *count = g->nodes.size();
-    });
-}
-
-Result cuGraphInstantiateWithFlags(GraphExec** out, Graph* graph, unsigned long long) {
+Result cuGraphClone(Graph** out, Graph* graph) {
     return answer([&] {
         require(out != nullptr);
-        *out = driver().execs.add(instantiate(*ready().graphs.get(graph)));
+        *out = driver().graphs.add(copy_of(*ready().graphs.get(graph)));
     });
+}
+
+Result cuGraphInstantiateWithFlags(GraphExec** out, Graph* graph, unsigned long long flags) {
+    return answer([&] {
+        require(out != nullptr);
+        const std::shared_ptr<GraphExec> exec = instantiate(ready().graphs.get(graph));
+        exec->flags = flags;
+        *out = driver().execs.add(exec);
+    });
+}
+
+struct InstantiateParameters {  // CUDA_GRAPH_INSTANTIATE_PARAMS
+    unsigned long long flags;
+    Stream* upload_stream;
+    GraphNode* wrong;
+    int result;
+};
+
+Result cuGraphInstantiateWithParams(GraphExec** out, Graph* graph, InstantiateParameters* p) {
+    if (p == nullptr) return invalid_value;
+    p->wrong = nullptr;
+    const Result made = cuGraphInstantiateWithFlags(out, graph, p->flags);
+    p->result = made == success ? 0 : 1;
+    return made;
 }
 
 Result cuGraphInstantiate_v2(GraphExec** out, Graph* graph, GraphNode** wrong, char* log,
@@ -193,26 +200,15 @@ Result cuGraphInstantiate(GraphExec** out, Graph* graph, GraphNode** wrong, char
     return cuGraphInstantiate_v2(out, graph, wrong, log, log_size);
 }
 
+Result cuGraphExecGetFlags(GraphExec* exec, unsigned long long* flags) {
+    return answer([&] {
+        require(flags != nullptr);
+        *flags = ready().execs.get(exec)->flags;
+    });
+}
+
 Result cuGraphExecDestroy(GraphExec* exec) {
     return answer([&] { ready().execs.take(exec); });
-}
-
-Result cuGraphExecKernelNodeSetParams(GraphExec* exec, GraphNode* node, const KernelNode* n) {
-    return replace(exec, node, [&] { return work_of(given(n), given(n).function); });
-}
-
-Result cuGraphExecKernelNodeSetParams_v2(GraphExec* exec, GraphNode* node, const KernelNode2* n) {
-    return replace(exec, node, [&] { return work_of(given(n)); });
-}
-
-Result cuGraphExecMemcpyNodeSetParams(GraphExec* exec, GraphNode* node, const Copy3D* copy,
-                                      Context*) {
-    return replace(exec, node, [&] { return given(copy); });
-}
-
-Result cuGraphExecMemsetNodeSetParams(GraphExec* exec, GraphNode* node, const MemsetNode* fill,
-                                      Context*) {
-    return replace(exec, node, [&] { return given(fill); });
 }
 
 Result cuGraphUpload(GraphExec* exec, Stream* stream) {
@@ -228,12 +224,51 @@ Result cuGraphLaunch(GraphExec* exec, Stream* stream) {
         current();
         check_stream(stream);
         const std::shared_ptr<GraphExec> e = driver().execs.get(exec);
-        const std::lock_guard lock(e->mutex);
-        for (const auto& [node, work] : e->work) {
-            if (current_in_error()->error != success) return;
-            run(work);
-        }
+        int capturing = 0;
+        check(cuStreamIsCapturing(stream, &capturing));
+        if (capturing != 0)
+            submit(stream, ChildWork{copy_of(*e->graph)});
+        else
+            run_steps(*e);
     });
+}
+
+struct UpdateResult {  // CUgraphExecUpdateResultInfo
+    int result;
+    GraphNode* wrong;
+    GraphNode* from;
+};
+
+// Other work for the same nodes with the same edges, in the order in which they were added.
+Result cuGraphExecUpdate_v2(GraphExec* exec, Graph* graph, UpdateResult* out) {
+    constexpr int topology_changed = 2, type_changed = 3;
+    constexpr Result update_failure{910};
+    UpdateResult result{};
+    const Result done = answer([&] {
+        const std::shared_ptr<GraphExec> e = ready().execs.get(exec);
+        const std::shared_ptr<GraphExec> other = instantiate(ready().graphs.get(graph));
+        const std::lock_guard lock(e->mutex);
+        result.result = e->steps.size() == other->steps.size() ? 0 : topology_changed;
+        for (size_t i = 0; i < e->steps.size() && result.result == 0; ++i) {
+            const GraphExec::Step &a = e->steps[i], &b = other->steps[i];
+            if (a.work.index() != b.work.index()) result.result = type_changed;
+            if (a.place != b.place || a.before != b.before) result.result = topology_changed;
+            if (result.result != 0) result.wrong = const_cast<GraphNode*>(b.node);
+        }
+        require(result.result == 0, update_failure);
+        for (size_t i = 0; i < e->steps.size(); ++i)
+            e->steps[i].work = std::move(other->steps[i].work);
+    });
+    if (out != nullptr) *out = result;
+    return done;
+}
+
+Result cuGraphExecUpdate(GraphExec* exec, Graph* graph, GraphNode** wrong, int* result) {
+    UpdateResult all{};
+    const Result done = cuGraphExecUpdate_v2(exec, graph, &all);
+    if (wrong != nullptr) *wrong = all.wrong;
+    if (result != nullptr) *result = all.result;
+    return done;
 }
 
 }  // extern "C"

@@ -177,4 +177,26 @@ std::string lz4_block(std::span<const char> in, uint64_t size) {
     return out.size() == size ? out : std::string();
 }
 
+std::span<const char> image_bytes(const void* image) {
+    constexpr uint32_t wrapper_magic = 0x466243b1;
+    struct Wrapper {
+        uint32_t magic, version;
+        const void* data;
+        void* file;
+    };
+    uint32_t magic = 0;
+    std::memcpy(&magic, image, sizeof magic);
+    if (magic == wrapper_magic) {
+        Wrapper wrapper;
+        std::memcpy(&wrapper, image, sizeof wrapper);
+        if (wrapper.data == nullptr) return {};
+        image = wrapper.data;
+    }
+    const auto* const bytes = static_cast<const char*>(image);
+    if (is_machine_code(image)) return {bytes, sizeof magic};
+    if (!is_fat_binary(image)) return {bytes, std::strlen(bytes)};
+    const uint64_t size = fat_binary_bytes(image);
+    return size != 0 ? std::span(bytes, size) : std::span<const char>();
+}
+
 }  // namespace lockwarp::cuda

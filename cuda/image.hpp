@@ -25,6 +25,14 @@ bool is_fat_binary(const void* image);
 // The bytes of a fat binary by its own header; of others 0.
 uint64_t fat_binary_bytes(const void* image);
 
+// What a caller points to: a fat binary, with the structure that a compiler puts before it, machine
+// code (of which it gives four bytes), or a text that ends with a zero. nullptr: it is none of
+// them.
+std::span<const char> image_bytes(const void* image);
+
+// What a caller points to, whose size it says itself, for the device's architecture. A Failure
+// where it is nothing.
+Image read_whole_image(const void* image);
 // Of an architecture by its number, 80. `bytes` may be cut off, and what it says of sizes wrong.
 Image read_image(std::span<const char> bytes, unsigned number);
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cuda/state.hpp"
+#include "cuda/graph.hpp"
+#include "cuda/watch.hpp"
+#include "emu/warp/cluster.hpp"
+#include "engine/handles.hpp"
 
 namespace lockwarp::cuda {
 
@@ -11,6 +14,7 @@ namespace {
 
 constexpr uint32_t max_grid[3] = {0x7fffffff, 65535, 65535};
 constexpr uint32_t max_block[3] = {1024, 1024, 64};
+constexpr size_t non_portable_cluster = 14;  // CUfunction_attribute
 
 // What the driver says of a kernel that did wrong (CUDA driver API, CUresult).
 struct TrapRow {
@@ -30,12 +34,13 @@ constexpr std::array trap_rows{
     TrapRow{LOCKWARP_TRAP_TRAP, launch_failed},
     TrapRow{LOCKWARP_TRAP_BREAKPOINT, launch_failed},
     TrapRow{LOCKWARP_TRAP_STOPPED, launch_failed},
+    TrapRow{LOCKWARP_TRAP_ILLEGAL, illegal_instruction},
 };
 static_assert(
     [] {
         for (size_t i = 0; i < trap_rows.size(); ++i)
             if (static_cast<size_t>(trap_rows[i].kind) != i) return false;
-        return trap_rows.size() == LOCKWARP_TRAP_STOPPED + 1;
+        return trap_rows.size() == LOCKWARP_TRAP_ILLEGAL + 1;
     }(),
     "trap_rows has a row for each kind of trap, in its order");
 
@@ -44,6 +49,8 @@ Result result_of(const lockwarp_trap& trap) {
     if (std::strstr(trap.detail, "ssertion `") != nullptr) return assertion_failed;
     return trap_rows[static_cast<size_t>(trap.kind)].result;
 }
+
+bool has_cluster(const LaunchShape& s) { return (s.cluster[0] | s.cluster[1] | s.cluster[2]) != 0; }
 
 void check_shape(const Function& f, const LaunchShape& s) {
     uint64_t threads = 1;
@@ -55,6 +62,14 @@ void check_shape(const Function& f, const LaunchShape& s) {
     require(threads <= max_cta_threads);
     require(threads <= f.info.max_threads, launch_out_of_resources);
     require(s.dynamic_shared <= f.max_dynamic);
+    std::optional<warp::Dim3> cluster;
+    if (has_cluster(s)) cluster = warp::Dim3{s.cluster[0], s.cluster[1], s.cluster[2]};
+    const std::string why =
+        warp::cluster_refusal(f.kernel->program, {s.grid[0], s.grid[1], s.grid[2]}, cluster,
+                              f.attributes[non_portable_cluster] != 0);
+    if (why.empty()) return;
+    say(why);
+    fail(invalid_cluster_size);
 }
 
 void print(Context& context, const lockwarp_result* result) {
@@ -78,7 +93,9 @@ size_t heap_bytes(Context& context) {
 void run(const Function& f, Context& context, const lockwarp_launch_options& options) {
     lockwarp_result* result = nullptr;
     lockwarp_error* error = nullptr;
-    const lockwarp_status status = lockwarp_launch(f.kernel, &options, &result, &error);
+    const std::unique_ptr<engine::Watch> watch = watch_launch(f);
+    const lockwarp_status status =
+        engine::launch_watched(f.kernel, &options, watch.get(), &result, &error);
     print(context, result);
     std::string text = error != nullptr ? lockwarp_error_message(error) : "";
     Result failed = success;
@@ -140,6 +157,8 @@ void launch(const Function& f, const LaunchShape& shape, const std::vector<uint8
     std::copy_n(shape.block, 3, options.block);
     options.dynamic_shared = shape.dynamic_shared;
     options.flags = shape.cooperative ? LOCKWARP_COOPERATIVE : 0;
+    if (f.attributes[non_portable_cluster] != 0) options.flags |= LOCKWARP_NON_PORTABLE_CLUSTER;
+    std::copy_n(shape.cluster, 3, options.cluster);
     options.parameters = parameters.data();
     options.parameter_bytes = parameters.size();
     options.heap_bytes = heap_bytes(*context);
@@ -154,7 +173,7 @@ Result launch_from(Function* handle, const LaunchShape& shape, Stream* stream, v
         current();
         check_stream(stream);
         const std::shared_ptr<Function> f = driver().functions.get(handle);
-        launch(*f, shape, parameters_of(*f, parameters, extra));
+        submit(stream, KernelWork{f, shape, parameters_of(*f, parameters, extra)});
     });
 }
 
@@ -168,14 +187,15 @@ extern "C" {
 Result cuLaunchKernel(Function* f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                       Stream* stream, void** parameters, void** extra) {
-    return launch_from(f, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false},
+    return launch_from(f,
+                       {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false, {}},
                        stream, parameters, extra);
 }
 
 Result cuLaunchCooperativeKernel(Function* f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                  unsigned block_x, unsigned block_y, unsigned block_z,
                                  unsigned shared, Stream* stream, void** parameters) {
-    return launch_from(f, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true},
+    return launch_from(f, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true, {}},
                        stream, parameters, nullptr);
 }
 
@@ -190,10 +210,7 @@ Result cuLaunchKernelEx(const LaunchConfig* config, Function* f, void** paramete
     for (uint32_t i = 0; i < config->attribute_count; ++i) {
         const LaunchAttribute& a = config->attributes[i];
         if (a.id == cooperative) shape.cooperative = a.cooperative != 0;
-        if (a.id == cluster && uint64_t{a.cluster[0]} * a.cluster[1] * a.cluster[2] > 1) {
-            say("cuLaunchKernelEx: clusters of more than one CTA are not supported");
-            return not_supported;
-        }
+        if (a.id == cluster) std::copy_n(a.cluster, 3, shape.cluster);
     }
     return launch_from(f, shape, config->stream, parameters, extra);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuLink: of one text of PTX, which is also what linking gives. Several are not linked.
+// cuLink, of texts of PTX: what linking gives is a text too.
 #include "cuda/link.hpp"
 
 #include "cuda/image.hpp"
+#include "cuda/merge.hpp"
 #include "cuda/read_file.hpp"
 
 namespace lockwarp::cuda {
@@ -19,19 +20,40 @@ void add(Link& link, int type, std::span<const char> bytes) {
                                 : "cuLinkAddData: objects and libraries are not linked");
         fail(no_binary_for_gpu);
     }
-    if (!link.text.empty()) {
-        say("cuLinkAddData: several modules of PTX are not linked");
-        fail(not_supported);
-    }
     Image image = read_image(bytes, isa::row(driver().arch).number);
     if (image.texts.empty()) {
         say(image.wrong);
         fail(image.result);
     }
-    link.text = std::move(image.texts.front());
+    link.texts.push_back(std::move(image.texts.front()));
 }
 
 }  // namespace
+
+std::shared_ptr<Module> load_linked(const std::vector<const void*>& images, std::string& wrong) {
+    if (images.size() == 1)
+        return load_image(nullptr, read_whole_image(images.front()), true, &wrong);
+    // What one that cannot be read defines, the others lack: kernels that need it say so.
+    std::vector<std::string> texts;
+    Result result = success;
+    for (const void* const image : images) {
+        Image read = read_whole_image(image);
+        if (!read.texts.empty()) {
+            texts.push_back(std::move(read.texts.front()));
+        } else if (wrong.empty()) {
+            wrong = read.wrong;
+            result = read.result;
+        }
+    }
+    require(!texts.empty(), result);
+    Image all;
+    Merged merged = merge(texts);
+    wrong = merged.wrong;
+    require(wrong.empty(), invalid_ptx);
+    all.texts.push_back(std::move(merged.text));
+    return load_image(nullptr, all, true, &wrong);
+}
+
 }  // namespace lockwarp::cuda
 
 using namespace lockwarp::cuda;
@@ -70,7 +92,14 @@ Result cuLinkAddFile_v2(Link* link, int type, const char* path, unsigned, const 
 Result cuLinkComplete(Link* link, void** image, size_t* size) {
     return answer([&] {
         const std::shared_ptr<Link> l = ready().links.get(link);
-        require(image != nullptr && !l->text.empty());
+        require(image != nullptr && !l->texts.empty());
+        Merged merged = merge(l->texts);
+        if (!merged.wrong.empty()) {
+            l->options.give(merged.wrong);
+            if (!l->options.wants_errors()) say(merged.wrong);
+            fail(invalid_ptx);
+        }
+        l->text = std::move(merged.text);
         unload(load_with_log(current(), l->text.c_str(), l->options));
         l->completed = true;
         *image = l->text.data();

@@ -7,11 +7,16 @@
 
 namespace lockwarp::cuda {
 
-// What cuLinkCreate begins: one text of PTX.
+// What cuLinkCreate begins.
 struct Link {
     JitOptions options;
-    std::string text;
+    std::vector<std::string> texts;
+    std::string text;  // of all of them, once it is completed
     bool completed = false;
 };
+
+// A module of no context, whose kernels are compiled when they are needed: of one image, or of
+// several that are linked. A Failure, and in `wrong` what it was.
+std::shared_ptr<Module> load_linked(const std::vector<const void*>& images, std::string& wrong);
 
 }  // namespace lockwarp::cuda

@@ -29,7 +29,8 @@ constexpr bool is_on_device(Kind k) { return k == Kind::device || k == Kind::man
 struct Map {
     std::mutex mutex;
     std::map<Address, Allocation> by_base;
-    uint64_t used = 0;  // by Kind::device and managed
+    GraphBytes of_graphs;
+    uint64_t used = 0;  // by Kind::device, managed and what is or may be mapped
 };
 
 Map& map() {
@@ -57,8 +58,8 @@ void give_bytes(void* bytes, uint64_t size) {
 }
 
 std::string name_of(Kind kind, uint64_t id) {
-    constexpr std::array names{"device memory ", "managed memory ", "host memory ",
-                               "registered host memory ", "variable "};
+    constexpr std::array names{"device memory ",          "managed memory ", "host memory ",
+                               "registered host memory ", "variable ",       "mapped memory "};
     return names[static_cast<size_t>(kind)] + std::to_string(id);
 }
 
@@ -130,6 +131,30 @@ void add_known(Address base, uint64_t size, Kind kind, const std::shared_ptr<Con
     m.by_base.insert_or_assign(base, a);
 }
 
+void add_mapped(Address base, uint64_t size) {
+    Map& m = map();
+    const std::lock_guard lock(m.mutex);
+    const Allocation a{base, size, Kind::mapped, driver().next_id++, 0, {}, nullptr};
+    if (const Result r = register_it(a); r != success) fail(r);
+    m.by_base.insert_or_assign(base, a);
+}
+
+void remove_mapped(Address base) { release(base, Kind::mapped, Kind::mapped); }
+
+void take_device_bytes(uint64_t size) {
+    Map& m = map();
+    const uint64_t total = uint64_t{driver().product->memory_mib} << 20;
+    const std::lock_guard lock(m.mutex);
+    require(size <= total && m.used <= total - size, out_of_memory);
+    m.used += size;
+}
+
+void give_device_bytes(uint64_t size) {
+    Map& m = map();
+    const std::lock_guard lock(m.mutex);
+    m.used -= size;
+}
+
 void release(Address base, Kind kind, Kind or_kind, Result otherwise) {
     Map& m = map();
     const std::lock_guard lock(m.mutex);
@@ -138,8 +163,32 @@ void release(Address base, Kind kind, Kind or_kind, Result otherwise) {
         found != m.by_base.end() && (found->second.kind == kind || found->second.kind == or_kind),
         otherwise);
     if (is_on_device(found->second.kind)) m.used -= found->second.size;
+    if (found->second.of_graph) m.of_graphs.now -= found->second.size;
     forget(found->second);
     m.by_base.erase(found);
+}
+
+void release_for_program(Address base) {
+    if (const std::optional<Allocation> a = allocation_at(base);
+        a && a->base == base && a->of_graph)
+        return;
+    release(base, Kind::device, Kind::managed);
+}
+
+void keep_for_graph(Address base) {
+    Map& m = map();
+    const std::lock_guard lock(m.mutex);
+    Allocation& a = m.by_base.at(base);
+    a.of_graph = true;
+    m.of_graphs.now += a.size;
+    m.of_graphs.high = std::max(m.of_graphs.high, m.of_graphs.now);
+}
+
+GraphBytes graph_bytes(bool reset_high) {
+    Map& m = map();
+    const std::lock_guard lock(m.mutex);
+    if (reset_high) m.of_graphs.high = m.of_graphs.now;
+    return m.of_graphs;
 }
 
 void release_all(const Context& context) {
@@ -151,6 +200,7 @@ void release_all(const Context& context) {
             continue;
         }
         if (is_on_device(item->second.kind)) m.used -= item->second.size;
+        if (item->second.of_graph) m.of_graphs.now -= item->second.size;
         forget(item->second);
         item = m.by_base.erase(item);
     }
@@ -165,7 +215,14 @@ std::optional<Allocation> allocation_at(Address address) {
 
 Allocation holding(Address address, uint64_t size) {
     const std::optional<Allocation> found = allocation_at(address);
-    require(found && size <= found->size - (address - found->base));
+    require(found.has_value());
+    uint64_t there = found->size - (address - found->base);
+    while (found->kind == Kind::mapped && there < size) {
+        const std::optional<Allocation> next = allocation_at(address + there);
+        require(next && next->kind == Kind::mapped);
+        there += next->size;
+    }
+    require(size <= there);
     return *found;
 }
 

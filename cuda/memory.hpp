@@ -8,7 +8,7 @@
 
 namespace lockwarp::cuda {
 
-enum class Kind : uint8_t { device, managed, host, registered, variable };
+enum class Kind : uint8_t { device, managed, host, registered, variable, mapped };
 
 struct Allocation {
     Address base = 0;
@@ -18,6 +18,7 @@ struct Allocation {
     unsigned flags = 0;
     std::weak_ptr<Context> context;
     Pool* pool = nullptr;
+    bool of_graph = false;  // it stays when the program frees it, for the graph's next launch
 };
 
 // A Failure out_of_memory where the device has not as much, or the machine.
@@ -26,8 +27,23 @@ Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& conte
 // Memory of the program's own, or a module's variable.
 void add_known(Address base, uint64_t size, Kind kind, const std::shared_ptr<Context>& context,
                unsigned flags = 0);
+// What cuMemMap put there and kernels may use; several that follow each other hold bytes together.
+void add_mapped(Address base, uint64_t size);
+void remove_mapped(Address base);
+// Of the device's memory, for what is not mapped yet; a Failure out_of_memory.
+void take_device_bytes(uint64_t size);
+void give_device_bytes(uint64_t size);
 // Ends an allocation that begins there and is of one of two kinds; a Failure `otherwise`.
 void release(Address base, Kind kind, Kind or_kind, Result otherwise = invalid_value);
+// As a program frees device or managed memory.
+void release_for_program(Address base);
+// The memory of a graph's allocation node.
+void keep_for_graph(Address base);
+// All memory of graphs now, and the most that it was since `reset_high`.
+struct GraphBytes {
+    uint64_t now = 0, high = 0;
+};
+GraphBytes graph_bytes(bool reset_high = false);
 void release_all(const Context& context);
 std::optional<Allocation> allocation_at(Address address);
 // What holds all of these bytes; a Failure where nothing does.

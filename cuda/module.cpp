@@ -8,38 +8,11 @@
 #include "cuda/memory.hpp"
 #include "cuda/read_file.hpp"
 #include "cuda/state.hpp"
+#include "cuda/watch.hpp"
 
 namespace lockwarp::cuda {
 
 namespace {
-
-constexpr uint32_t wrapper_magic = 0x466243b1;  // of the structure that a compiler puts before it
-
-struct Wrapper {
-    uint32_t magic, version;
-    const void* data;
-    void* file;
-};
-
-// What the caller points to has no size of its own: a fat binary says it, a text ends with a zero.
-std::span<const char> bytes_of(const void* image) {
-    Wrapper wrapper;
-    uint32_t magic = 0;
-    std::memcpy(&magic, image, sizeof magic);
-    if (magic == wrapper_magic) {
-        std::memcpy(&wrapper, image, sizeof wrapper);
-        require(wrapper.data != nullptr, invalid_image);
-        image = wrapper.data;
-    }
-    const auto* const bytes = static_cast<const char*>(image);
-    if (is_machine_code(image)) return {bytes, sizeof magic};
-    if (is_fat_binary(image)) {
-        const uint64_t size = fat_binary_bytes(image);
-        require(size != 0, invalid_image);
-        return {bytes, size};
-    }
-    return {bytes, std::strlen(bytes)};
-}
 
 Result result_of(lockwarp_status status) {
     switch (status) {
@@ -69,13 +42,15 @@ Result taken(lockwarp_status status, lockwarp_error* error, std::string& log) {
     return result_of(status);
 }
 
-// All kernels, as the driver's compiler takes them all.
-Result load_text(const std::string& text, lockwarp_module** out, std::string& log) {
+// With all kernels, as the driver's compiler takes them all; or each when it is first needed.
+Result load_text(const std::string& text, bool each_when_needed, lockwarp_module** out,
+                 std::string& log) {
     lockwarp_error* error = nullptr;
     lockwarp_module* module = nullptr;
     lockwarp_status status =
         lockwarp_module_load(driver().engine, text.data(), text.size(), nullptr, &module, &error);
-    for (size_t i = 0; status == LOCKWARP_OK && i < lockwarp_module_kernels(module); ++i) {
+    const size_t kernels = each_when_needed ? 0 : lockwarp_module_kernels(module);
+    for (size_t i = 0; status == LOCKWARP_OK && i < kernels; ++i) {
         const lockwarp_kernel* kernel = nullptr;
         status =
             lockwarp_module_kernel(module, lockwarp_module_kernel_name(module, i), &kernel, &error);
@@ -112,15 +87,18 @@ void remove_variables(const Module& m) {
     }
 }
 
-std::shared_ptr<Function> make_function(const std::shared_ptr<Module>& module, const char* name) {
+std::shared_ptr<Function> make_function(const std::shared_ptr<Module>& module, const char* name,
+                                        std::string& log) {
     const lockwarp_kernel* kernel = nullptr;
+    lockwarp_error* error = nullptr;
     // The engine also knows a mangled name by its plain one; the driver does not.
     bool exact = false;
     for (size_t i = 0; i < lockwarp_module_kernels(module->loaded) && !exact; ++i)
         exact = std::strcmp(lockwarp_module_kernel_name(module->loaded, i), name) == 0;
     require(exact, not_found);
-    const lockwarp_status status = lockwarp_module_kernel(module->loaded, name, &kernel, nullptr);
-    require(status == LOCKWARP_OK, result_of(status));
+    const lockwarp_status status = lockwarp_module_kernel(module->loaded, name, &kernel, &error);
+    const Result result = taken(status, error, log);
+    require(result == success, result);
     auto f = std::make_shared<Function>();
     f->module = module;
     f->name = name;
@@ -146,18 +124,24 @@ Module::~Module() {
     lockwarp_module_destroy(loaded);
 }
 
-std::shared_ptr<Module> load_module(const std::shared_ptr<Context>& context, const void* image,
-                                    std::string* log) {
+Image read_whole_image(const void* image) {
     require(image != nullptr);
-    const Image read = read_image(bytes_of(image), isa::row(driver().arch).number);
-    std::string wrong = read.wrong;
-    Result result = read.result;
+    const std::span<const char> bytes = image_bytes(image);
+    require(bytes.data() != nullptr, invalid_image);
+    return read_image(bytes, isa::row(driver().arch).number);
+}
+
+std::shared_ptr<Module> load_image(const std::shared_ptr<Context>& context, const Image& image,
+                                   bool each_when_needed, std::string* log) {
+    std::string wrong = image.wrong;
+    Result result = image.result;
     auto module = std::make_shared<Module>();
     module->context = context;
-    for (const std::string& text : read.texts) {
+    for (const std::string& text : image.texts) {
         std::string said;
-        const Result r = load_text(text, &module->loaded, said);
+        const Result r = load_text(text, each_when_needed, &module->loaded, said);
         if (r == success) {
+            if (is_watched()) module->text = text;
             add_variables(module, context);
             driver().modules.add(module);
             return module;
@@ -174,12 +158,19 @@ std::shared_ptr<Module> load_module(const std::shared_ptr<Context>& context, con
     fail(result);
 }
 
-Function* function_of(const std::shared_ptr<Module>& module, const char* name) {
+std::shared_ptr<Module> load_module(const std::shared_ptr<Context>& context, const void* image,
+                                    std::string* log) {
+    return load_image(context, read_whole_image(image), false, log);
+}
+
+Function* function_of(const std::shared_ptr<Module>& module, const char* name, std::string* log) {
     require(name != nullptr);
+    std::string ignored;
     const std::lock_guard lock(module->mutex);
     const auto found = module->functions.find(name);
     if (found != module->functions.end()) return found->second;
-    Function* const handle = driver().functions.add(make_function(module, name));
+    Function* const handle =
+        driver().functions.add(make_function(module, name, log != nullptr ? *log : ignored));
     module->functions.emplace(name, handle);
     return handle;
 }

@@ -70,9 +70,20 @@ Driver& ready() {
     return d;
 }
 
+// Destructors of static objects call the driver after those of the thread's own have run.
 std::vector<std::shared_ptr<Context>>& context_stack() {
-    static thread_local std::vector<std::shared_ptr<Context>> stack;
-    return stack;
+    using Contexts = std::vector<std::shared_ptr<Context>>;
+    static thread_local bool ended = false;
+    struct Stack {
+        Contexts contexts;
+        ~Stack() { ended = true; }
+    };
+    if (ended) {
+        static thread_local Contexts* const late = new Contexts;
+        return *late;
+    }
+    static thread_local Stack stack;
+    return stack.contexts;
 }
 
 std::shared_ptr<Context> current_in_error() {

@@ -23,6 +23,9 @@
 
 namespace lockwarp::cuda {
 
+struct Image;
+struct Capture;  // cuda/graph.hpp
+
 // Objects by their handles, which are their addresses: a handle that is none is an error and no
 // access to what is not there.
 template <class T>
@@ -48,6 +51,17 @@ class Handles {
         objects_.erase(found);
         return object;
     }
+    // As add; nothing where it is there already.
+    void add_once(std::shared_ptr<T> object) {
+        const std::lock_guard lock(mutex_);
+        const T* const handle = object.get();
+        objects_.emplace(handle, std::move(object));
+    }
+    template <class Visit>
+    void each(Visit visit) {
+        const std::lock_guard lock(mutex_);
+        for (const auto& item : objects_) visit(*item.second);
+    }
     template <class Which>
     void erase_if(Which which) {
         std::vector<std::shared_ptr<T>> ended;  // outside the lock
@@ -68,6 +82,10 @@ class Handles {
 
 constexpr size_t limit_count = 16;
 
+// Of streams and kernel nodes, by their numbers: CUlaunchAttributeValue.
+using AttributeValue = std::array<char, 64>;
+using Attributes = std::map<int, AttributeValue>;
+
 struct Context {
     unsigned flags = 0;
     unsigned version = 3020;
@@ -79,6 +97,7 @@ struct Context {
     std::string printed;
     std::array<size_t, limit_count> limits{};
     int cache_config = 0, shared_config = 0;
+    Attributes stream_attributes;  // of its default streams
 };
 
 struct Function {
@@ -96,6 +115,7 @@ struct Module {
     ~Module();
     std::weak_ptr<Context> context;
     lockwarp_module* loaded = nullptr;
+    std::string text;  // its PTX, where launch files are recorded
     std::mutex mutex;
     std::map<std::string, Function*, std::less<>> functions;
 };
@@ -110,13 +130,19 @@ struct Stream {
     unsigned flags = 0;
     int priority = 0;
     uint64_t id = 0;
+    std::mutex mutex;  // of what follows
+    std::shared_ptr<Capture> capture;
+    std::vector<GraphNode*> frontier;  // that its next node comes after
+    Attributes attributes;
 };
 
 struct Event {
     std::weak_ptr<Context> context;
     unsigned flags = 0;
-    std::mutex mutex;
-    std::optional<std::chrono::steady_clock::time_point> recorded;
+    std::mutex mutex;                                  // of what follows
+    std::optional<std::chrono::nanoseconds> recorded;  // on the clock of events
+    std::weak_ptr<Capture> capture;                    // that it was recorded in
+    std::vector<GraphNode*> captured;
 };
 
 struct Pool {
@@ -177,12 +203,22 @@ void synchronize(Context& context);
 // nullptr and the two numbers that stand for default streams are streams too.
 void check_stream(const Stream* stream);
 void check_device(DeviceId device);
+// In a stream, which may be one that captures.
+void record_event(Event& event, Stream* stream);
+void wait_for_event(Stream* stream, Event& event);
+// A Failure where it was recorded in a capture.
+void check_not_captured(Event& event);
 
 // A module of PTX, a fat binary or, refused, machine code. `log` is given what is wrong.
 std::shared_ptr<Module> load_module(const std::shared_ptr<Context>& context, const void* image,
                                     std::string* log);
-// The module's function of that name, always the same handle.
-Function* function_of(const std::shared_ptr<Module>& module, const char* name);
+// Of texts that were read already; `each_when_needed`: what is wrong with a kernel comes to light
+// when it is first asked for.
+std::shared_ptr<Module> load_image(const std::shared_ptr<Context>& context, const Image& image,
+                                   bool each_when_needed, std::string* log);
+// The module's function of that name, always the same handle. `log`: as above.
+Function* function_of(const std::shared_ptr<Module>& module, const char* name,
+                      std::string* log = nullptr);
 void unload(const std::shared_ptr<Module>& module);
 
 struct LaunchShape {
@@ -190,6 +226,7 @@ struct LaunchShape {
     uint32_t block[3];
     uint32_t dynamic_shared = 0;
     bool cooperative = false;
+    uint32_t cluster[3] = {};  // all 0: none is asked for
 };
 // The bytes of the parameter space, from one of the two ways to give them.
 std::vector<uint8_t> parameters_of(const Function& function, void** parameters, void** extra);

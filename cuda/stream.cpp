@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams and events. A stream's work is done when it is asked for, so that all waits are over.
-#include "cuda/state.hpp"
+#include "cuda/graph.hpp"
 
 namespace lockwarp::cuda {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr unsigned non_blocking = 1;                     // CU_STREAM_NON_BLOCKING
 constexpr unsigned event_flags = 7, disable_timing = 2;  // CU_EVENT_*
@@ -25,7 +23,7 @@ Stream* new_stream(unsigned flags, int priority) {
 
 bool is_default(const Stream* stream) { return reinterpret_cast<uintptr_t>(stream) <= 2; }
 
-std::optional<Clock::time_point> time_of(Event* event) {
+std::optional<std::chrono::nanoseconds> time_of(Event* event) {
     const std::shared_ptr<Event> e = driver().events.get(event);
     require((e->flags & disable_timing) == 0, invalid_handle);
     const std::lock_guard lock(e->mutex);
@@ -105,7 +103,7 @@ Result cuStreamWaitEvent(Stream* stream, Event* event, unsigned flags) {
         current();
         check_stream(stream);
         require(flags <= 1);
-        driver().events.get(event);
+        wait_for_event(stream, *driver().events.get(event));
     });
 }
 
@@ -113,6 +111,7 @@ Result cuStreamQuery(Stream* stream) {
     return answer([&] {
         current();
         check_stream(stream);
+        refuse_capture(stream);
     });
 }
 
@@ -120,6 +119,7 @@ Result cuStreamSynchronize(Stream* stream) {
     return answer([&] {
         const std::shared_ptr<Context> context = current_in_error();
         check_stream(stream);
+        refuse_capture(stream);
         synchronize(*context);
     });
 }
@@ -129,6 +129,7 @@ Result cuStreamAddCallback(Stream* stream, StreamCallback callback, void* user, 
         current();
         check_stream(stream);
         require(callback != nullptr && flags == 0);
+        refuse_capture(stream);
         callback(stream, success, user);
     });
 }
@@ -138,16 +139,7 @@ Result cuLaunchHostFunc(Stream* stream, HostFunction function, void* user) {
         current();
         check_stream(stream);
         require(function != nullptr);
-        function(user);
-    });
-}
-
-Result cuStreamIsCapturing(Stream* stream, int* status) {
-    return answer([&] {
-        current();
-        check_stream(stream);
-        require(status != nullptr);
-        *status = 0;  // CU_STREAM_CAPTURE_STATUS_NONE
+        submit(stream, HostNode{function, user});
     });
 }
 
@@ -173,9 +165,7 @@ Result cuEventRecord(Event* event, Stream* stream) {
     return answer([&] {
         current();
         check_stream(stream);
-        const std::shared_ptr<Event> e = driver().events.get(event);
-        const std::lock_guard lock(e->mutex);
-        e->recorded = Clock::now();
+        record_event(*driver().events.get(event), stream);
     });
 }
 
@@ -186,14 +176,14 @@ Result cuEventRecordWithFlags(Event* event, Stream* stream, unsigned flags) {
 Result cuEventQuery(Event* event) {
     return answer([&] {
         current();
-        driver().events.get(event);
+        check_not_captured(*driver().events.get(event));
     });
 }
 
 Result cuEventSynchronize(Event* event) {
     return answer([&] {
         const std::shared_ptr<Context> context = current_in_error();
-        driver().events.get(event);
+        check_not_captured(*driver().events.get(event));
         synchronize(*context);
     });
 }
@@ -206,7 +196,7 @@ Result cuEventElapsedTime(float* milliseconds, Event* from, Event* to) {
     return answer([&] {
         ready();
         require(milliseconds != nullptr);
-        const std::optional<Clock::time_point> begin = time_of(from), end = time_of(to);
+        const std::optional<std::chrono::nanoseconds> begin = time_of(from), end = time_of(to);
         require(begin && end, invalid_handle);
         *milliseconds = std::chrono::duration<float, std::milli>(*end - *begin).count();
     });

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 
+#include "debug/words.hpp"
 #include "launch/values.hpp"
 
 namespace lockwarp::debug {
@@ -70,6 +72,58 @@ std::vector<FloatUse> float_uses(const isa::Program& p, const isa::Operation& o)
 
 }  // namespace
 
+bool HitRule::holds(uint64_t hits) const {
+    switch (kind) {
+        case Kind::from:
+            return hits >= n;
+        case Kind::equal:
+            return hits == n;
+        case Kind::above:
+            return hits > n;
+        case Kind::below:
+            return hits < n;
+        case Kind::at_most:
+            return hits <= n;
+        case Kind::every:
+            return hits % n == 0;
+    }
+    return true;
+}
+
+std::optional<HitRule> hit_rule(std::string_view text) {
+    using Kind = HitRule::Kind;
+    struct Row {
+        std::string_view sign;
+        Kind kind;
+    };
+    constexpr std::array rows{Row{">=", Kind::from},  Row{"<=", Kind::at_most},
+                              Row{"==", Kind::equal}, Row{"=", Kind::equal},
+                              Row{">", Kind::above},  Row{"<", Kind::below},
+                              Row{"%", Kind::every},  Row{"", Kind::from}};
+    text = trimmed(text);
+    const auto row =
+        std::ranges::find_if(rows, [&](const Row& r) { return text.starts_with(r.sign); });
+    const std::optional<uint64_t> n = number_of(trimmed(text.substr(row->sign.size())));
+    if (!n || (row->kind == Kind::every && *n == 0)) return std::nullopt;
+    return HitRule{row->kind, *n};
+}
+
+std::string logged(const std::string& text, const View& view) {
+    std::string out;
+    for (size_t at = 0; at < text.size();) {
+        const size_t open = std::min(text.find('{', at), text.size());
+        out += text.substr(at, open - at);
+        const size_t close = open == text.size() ? std::string::npos : text.find('}', open);
+        if (close == std::string::npos) return out + text.substr(open);
+        const launch::Result<Expression> e =
+            Expression::parse(std::string_view(text).substr(open + 1, close - open - 1));
+        const launch::Result<Value> v = e ? e->evaluate(view) : launch::failure(e.error().sentence);
+        out += v ? text_of(*v) : "<" + v.error().sentence + ">";
+        at = close + 1;
+    }
+    return out;
+}
+
 Sentinel::Sentinel(const std::vector<Breakpoint>& all, size_t launch, const View& view)
     : all_(all), view_(view), at_(view.program().operations.size(), 0) {
     for (const Breakpoint& b : all_) {
@@ -80,8 +134,12 @@ Sentinel::Sentinel(const std::vector<Breakpoint>& all, size_t launch, const View
             watched_.push_back({&b, {}, false});
         if (b.kind == BreakKind::code && launch < b.operations.size())
             for (const uint32_t operation : b.operations[launch]) at_[operation] = 1;
+        if (b.kind == BreakKind::finding)
+            for (const KnownFinding& f : *b.findings)
+                if (f.operation && f.launch == launch) findings_.emplace_back(b.id, &f);
     }
-    any_ = catches_nan_ || !watched_.empty() || std::ranges::find(at_, 1) != at_.end();
+    any_ = catches_nan_ || !watched_.empty() || !findings_.empty() ||
+           std::ranges::find(at_, 1) != at_.end();
 }
 
 const uint8_t* Sentinel::now(const Breakpoint& b, size_t& bytes) const {
@@ -254,6 +312,15 @@ void Sentinel::look_at_code(const Here& here, std::vector<Hit>& hits) {
     }
 }
 
+// Of a path that came to wait at the instruction it is found once.
+void Sentinel::look_at_findings(const Here& here, std::vector<Hit>& hits) {
+    if (here.attempt != 0) return;
+    for (const auto& [id, f] : findings_)
+        if (f->step == here.warp->step && f->warp == here.warp->index &&
+            f->cta == here.cta->index && *f->operation == here.pc())
+            hits.push_back({id, f->lane, f->text, {}, f->cta, f->warp});
+}
+
 void Sentinel::look(const Here& here, bool passing, std::vector<Hit>& hits) {
     if (!any_) return;
     view_.memory = here.memory;
@@ -267,7 +334,9 @@ void Sentinel::look(const Here& here, bool passing, std::vector<Hit>& hits) {
     note(here);
     if (first)
         for (Watched& w : watched_) look_at_watched(w, hits);
-    if (!passing && at_[here.pc()] != 0) look_at_code(here, hits);
+    if (passing) return;
+    if (!findings_.empty()) look_at_findings(here, hits);
+    if (at_[here.pc()] != 0) look_at_code(here, hits);
 }
 
 }  // namespace lockwarp::debug

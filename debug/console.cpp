@@ -11,7 +11,9 @@
 #include <functional>
 
 #include "debug/words.hpp"
+#include "emu/ptx/space_name.hpp"
 #include "launch/files.hpp"
+#include "launch/nearest.hpp"
 #include "launch/source_text.hpp"
 
 namespace lockwarp::debug {
@@ -22,12 +24,17 @@ using C = Console;
 
 // Where a name is an abbreviation of several, the first is meant.
 constexpr std::array rows{
-    CommandRow{"break", "b", "break LINE | FILE:LINE | OPCODE | FUNCTION [if CONDITION]",
-               "hold before a line of the PTX or source, an instruction or a function", &C::break_},
+    CommandRow{"break", "b",
+               "break LINE | FILE:LINE | OPCODE | FUNCTION [if CONDITION] | check [NAME,...]",
+               "hold before a line, an instruction or a function, or where a check finds something",
+               &C::break_},
     CommandRow{"tbreak", "tb", "tbreak WHERE [if CONDITION]", "the same, once", &C::tbreak},
     CommandRow{"watch", "", "watch EXPRESSION [if CONDITION]",
                "hold when a register of this warp, or memory, has another value", &C::watch},
-    CommandRow{"catch", "", "catch nan", "hold where an instruction makes a NaN of none",
+    CommandRow{"dprintf", "", "dprintf WHERE, TEXT",
+               "says the text there, with {EXPRESSION} as its value, and goes on", &C::dprintf},
+    CommandRow{"catch", "", "catch nan | check [NAME,...]",
+               "hold where an instruction makes a NaN of none, or a check finds something",
                &C::catch_},
     CommandRow{"condition", "", "condition NUMBER [CONDITION]", "a breakpoint's condition",
                &C::condition},
@@ -35,6 +42,11 @@ constexpr std::array rows{
     CommandRow{"disable", "", "disable [NUMBER...]", "let breakpoints rest", &C::disable},
     CommandRow{"enable", "", "enable [NUMBER...]", "and use them again", &C::enable},
     CommandRow{"ignore", "", "ignore NUMBER COUNT", "hits that a breakpoint lets pass", &C::ignore},
+    CommandRow{
+        "commands", "", "commands [NUMBER]",
+        "what follows a hit: the lines after this one, up to \"end\"; \"silent\" first: the hit "
+        "is not shown",
+        &C::commands},
     CommandRow{"run", "r", "run", "from the beginning", &C::run},
     CommandRow{"start", "", "start", "from the beginning, held at the first instruction",
                &C::start},
@@ -66,19 +78,31 @@ constexpr std::array rows{
     CommandRow{"warp", "w", "warp [N]", "look at another warp of the CTA", &C::warp},
     CommandRow{"cta", "", "cta [X,Y,Z | INDEX]", "look at another CTA", &C::cta},
     CommandRow{"lane", "", "lane [N]", "look at another lane", &C::lane},
-    CommandRow{"info", "i", "info warps | registers [NAME] | locals | break | buffers | line",
+    CommandRow{"thread", "", "thread [N]", "the same as warp", &C::warp},
+    CommandRow{"frame", "", "frame [N]", "look at the N-th call outwards", &C::frame},
+    CommandRow{"up", "", "up [N]", "look at the caller", &C::up},
+    CommandRow{"down", "", "down [N]", "look at what it called", &C::down},
+    CommandRow{"info", "i",
+               "info warps | registers [NAME] | locals | variables | break | buffers | findings | "
+               "display | line",
                "what there is", &C::info},
     CommandRow{"print", "p", "print[/FORMAT] EXPRESSION",
                "a register in 32 lanes, an expression, an element, a buffer as a matrix",
                &C::print},
+    CommandRow{"display", "", "display[/FORMAT] EXPRESSION", "print it at every stop", &C::display},
+    CommandRow{"undisplay", "", "undisplay [NUMBER...]", "and no more", &C::undisplay},
     CommandRow{"x", "", "x/COUNT FORMAT SIZE ADDRESS", "memory at an address, as gdb's x",
                &C::examine},
     CommandRow{"shared", "", "shared ADDRESS ROWSxCOLUMNS TYPE [swizzle S] [stride BYTES]",
                "shared memory as a matrix, its swizzle undone", &C::shared},
-    CommandRow{"frag", "f", "frag A | B | C | D", "a fragment as the matrix that it is", &C::frag},
+    CommandRow{
+        "frag", "f", "frag A | B | C | D [LINE]",
+        "a fragment as the matrix that it is, and that it should be; * changed since the last "
+        "stop",
+        &C::frag},
     CommandRow{"explain", "", "explain D[ROW][COLUMN]", "the sum of one element, step by step",
                &C::explain},
-    CommandRow{"where", "", "where EXPRESSION",
+    CommandRow{"where", "", "where [EXPRESSION]",
                "the instructions that a register or memory has its value from", &C::origin},
     CommandRow{"origin", "", "origin EXPRESSION", "the same", &C::origin},
     CommandRow{"shape", "", "shape BUFFER TYPE [ROWSxCOLUMNS]", "how a buffer is to be read",
@@ -111,11 +135,27 @@ void Console::wrong(const std::string& text) {
     failed_ = true;
 }
 
+Console::Console(Session& session, Reload reload) : s_(session), reload_(std::move(reload)) {
+    // While the run goes on, whoever called a command waits for it.
+    if (!s_.on_log) s_.on_log = [this](const std::string& text) { say(printable(text)); };
+}
+
 std::string Console::execute(std::string_view line) {
     constexpr size_t max_line = 4096;
+    constexpr size_t max_lines = 10'000;  // of commands that hits bring with them
     out_.clear();
-    failed_ = false;
+    failed_ = interrupted_ = false;
     std::string_view rest = trimmed(line);
+    if (collecting_) {
+        if (rest == "end") {
+            collecting_.reset();
+            return {};
+        }
+        const auto b = std::ranges::find(s_.breakpoints(), *collecting_, &Breakpoint::id);
+        const bool says_something = !rest.empty() && !rest.starts_with('#');
+        if (b != s_.breakpoints().end() && says_something) b->commands.emplace_back(rest);
+        return {};
+    }
     if (rest.empty()) rest = last_;
     if (rest.empty() || rest.starts_with('#')) return {};
     if (rest.size() > max_line) {
@@ -123,19 +163,36 @@ std::string Console::execute(std::string_view line) {
         return out_;
     }
     const std::string whole(rest);
-    rest = whole;
+    queue_.clear();
+    perform(whole);
+    for (size_t n = 0; !queue_.empty() && !done_ && !failed_ && !interrupted_; ++n) {
+        if (n == max_lines) {
+            wrong(fmt::format("The breakpoints' commands went on for {} lines.", max_lines));
+            break;
+        }
+        const std::string next = std::move(queue_.front());
+        queue_.pop_front();
+        perform(next);
+    }
+    last_ = whole;
+    return out_;
+}
+
+void Console::perform(std::string_view line) {
+    std::string_view rest = line;
     size_t end = 0;
     while (end < rest.size() && rest[end] != ' ' && rest[end] != '/' && rest[end] != '\t') ++end;
     const std::string_view name = rest.substr(0, end);
     const CommandRow* const row = row_named(name);
     if (row == nullptr) {
-        wrong(fmt::format("There is no command \"{}\". Try \"help\".", printable(name)));
-        return out_;
+        std::vector<std::string_view> names;
+        for (const CommandRow& one : rows) names.push_back(one.name);
+        const std::string_view near = launch::nearest(name, names);
+        return wrong(fmt::format("There is no command \"{}\"{} Try \"help\".", printable(name),
+                                 near.empty() ? "." : fmt::format("; did you mean \"{}\"?", near)));
     }
     (this->*row->run)(trimmed(rest.substr(end)));
-    last_ = whole;
     if (s_.has_begun() && !s_.is_over()) trapped_ = s_.trap().has_value();
-    return out_;
 }
 
 std::vector<std::string> Console::complete(std::string_view line) const {
@@ -152,9 +209,11 @@ std::vector<std::string> Console::complete(std::string_view line) const {
         if (name.starts_with(word) && out.size() < max_words) out.emplace_back(name);
     };
     const CommandRow* const row = row_named(line.substr(0, line.find(' ')));
+    if (row != nullptr && (row->name == "break" || row->name == "catch"))
+        for (const check::CheckRow& c : check::checks()) add(c.name);
     if (row != nullptr && row->name == "info")
-        for (const std::string_view n :
-             {"warps", "registers", "locals", "break", "buffers", "line"})
+        for (const std::string_view n : {"warps", "registers", "locals", "variables", "break",
+                                         "buffers", "findings", "display", "line"})
             add(n);
     for (const warp::Buffer& b : s_.launch().buffers) add(b.name);
     if (word.starts_with('%'))
@@ -210,6 +269,17 @@ std::string Console::place_text(bool whole) const {
 }
 
 void Console::show(const Stop& stop, bool whole) {
+    // A hit's commands take the place of what was still to come.
+    queue_.clear();
+    size_t shown = 0, quiet_ones = 0;
+    for (const Hit& h : stop.hits) {
+        const auto b = std::ranges::find(s_.breakpoints(), h.id, &Breakpoint::id);
+        if (h.id == 0 || b == s_.breakpoints().end()) continue;
+        const bool quiet = !b->commands.empty() && b->commands[0] == "silent";
+        queue_.insert(queue_.end(), b->commands.begin() + (quiet ? 1 : 0), b->commands.end());
+        ++(quiet ? quiet_ones : shown);
+    }
+    if (quiet_ones != 0 && shown == 0) return keep_stop();
     for (const Hit& h : stop.hits) {
         if (h.id == 0) continue;
         if (h.operation) {
@@ -228,11 +298,11 @@ void Console::show(const Stop& stop, bool whole) {
         case Reason::trap: {
             trapped_ = true;
             const warp::Trap& t = *s_.trap();
-            say(fmt::format("TRAP: {}{}{}", warp::trap_name(t.kind),
-                            t.has_address
-                                ? fmt::format(", {} address {:#x}", space_name(t.space), t.address)
-                                : std::string(),
-                            t.has_lane ? fmt::format(", lane {}", t.lane) : std::string()));
+            say(fmt::format(
+                "TRAP: {}{}{}", warp::trap_name(t.kind),
+                t.has_address ? fmt::format(", {} address {:#x}", ptx::name_of(t.space), t.address)
+                              : std::string(),
+                t.has_lane ? fmt::format(", lane {}", t.lane) : std::string()));
             if (!t.detail.empty()) say("  " + printable(t.detail));
             break;
         }
@@ -244,6 +314,7 @@ void Console::show(const Stop& stop, bool whole) {
             return;
         }
         case Reason::interrupted:
+            interrupted_ = true;
             say("Interrupted.");
             break;
         case Reason::exited:
@@ -260,12 +331,60 @@ void Console::show(const Stop& stop, bool whole) {
     out_ += place_text(all);
     const View v = s_.view();
     if (v.warp == nullptr) return;
+    keep_stop();
     shown_source_ = launch::source_text(s_.listing().places_of(v.pc));
     listed_ = 0;
+    show_displays();
 }
 
-void Console::run(std::string_view) { show(s_.run(), true); }
-void Console::start(std::string_view) { show(s_.start(), true); }
+// Files that changed since they were read.
+void Console::read_anew() {
+    if (!reload_ || !s_.files_changed()) return;
+    launch::Result<std::vector<launch::Loaded>> loaded = reload_();
+    launch::Result<void> taken;
+    if (loaded)
+        taken = s_.replace(std::move(*loaded));
+    else
+        taken = tl::unexpected(loaded.error());
+    if (!taken) {
+        const launch::Error& e = taken.error();
+        return say(fmt::format(
+            "The files have changed, and cannot be read: {}. The run is that of before.",
+            e.sentence.empty() && !e.diagnostics.empty()
+                ? fmt::format("line {}: {}", e.diagnostics[0].place.line, e.diagnostics[0].message)
+                : e.sentence));
+    }
+    say("The files have changed and are read anew.");
+    last_stop_.reset();
+    stop_before_.reset();
+    std::vector<unsigned> lost;
+    for (Breakpoint& b : s_.breakpoints()) {
+        if (b.kind == BreakKind::finding) {
+            const std::string names(trimmed(std::string_view(b.what).substr(5)));
+            if (const auto found = s_.findings(names.empty() ? "all" : names)) b.findings = *found;
+        }
+        if (b.kind != BreakKind::code) continue;
+        Breakpoint now;
+        std::string text;
+        if (find_operations(b.what, now, text))
+            b.operations = std::move(now.operations);
+        else
+            lost.push_back(b.id);
+    }
+    for (const unsigned id : lost) {
+        say(fmt::format("Breakpoint {} has no place any more.", id));
+        (void)s_.remove(id);
+    }
+}
+
+void Console::run(std::string_view) {
+    read_anew();
+    show(s_.run(), true);
+}
+void Console::start(std::string_view) {
+    read_anew();
+    show(s_.start(), true);
+}
 
 void Console::kill(std::string_view) {
     if (!needs_run()) return;
@@ -386,6 +505,7 @@ void Console::source(std::string_view path) {
         if (line.empty()) continue;
         all += execute(line);
         good = !failed_;
+        if (interrupted_) break;
     }
     --depth_;
     out_ = std::move(all);
@@ -398,7 +518,8 @@ void Console::help(std::string_view name) {
     if (!name.empty()) {
         const CommandRow* const row = row_named(name);
         if (row == nullptr) return wrong("There is no such command.");
-        return say(fmt::format("{}\n  {}", row->usage, row->about));
+        return say(fmt::format("{}\n  {}{}", row->usage, row->about,
+                               row->alias.empty() ? "" : fmt::format("\n  short: {}", row->alias)));
     }
     for (const CommandRow& row : rows)
         say(fmt::format("{:<18} {:<4} {}", row.name, row.alias, row.about));
@@ -426,6 +547,41 @@ void Console::cta(std::string_view arguments) {
             return wrong("That CTA is not under way: it has ended, or comes later.");
     }
     if (needs_warp()) out_ += place_text(true);
+}
+
+void Console::look_at_level(uint64_t level) {
+    const View v = s_.view_of({s_.focus().cta, s_.focus().warp, s_.focus().lane, 0});
+    uint64_t depth = 0;
+    for (uint32_t f = v.frame; f != warp::no_index; f = v.warp->calls.frames[f].caller) ++depth;
+    if (level > depth)
+        return wrong(depth == 0 ? "The kernel has called nothing."
+                                : fmt::format("The frames are 0 to {}.", depth));
+    Focus f = s_.focus();
+    f.level = static_cast<uint32_t>(level);
+    (void)s_.look_at(f);
+    say(fmt::format("#{}", level));
+    out_ += place_text(true);
+}
+
+void Console::frame(std::string_view arguments) {
+    if (!needs_warp()) return;
+    const std::optional<uint64_t> n = arguments.empty() ? s_.focus().level : number_of(arguments);
+    if (!n) return wrong("frame takes a number.");
+    look_at_level(*n);
+}
+
+void Console::up(std::string_view arguments) {
+    if (!needs_warp()) return;
+    const std::optional<uint64_t> n = arguments.empty() ? 1 : number_of(arguments);
+    if (!n || *n > 1'000'000) return wrong("up takes a number.");
+    look_at_level(s_.focus().level + *n);
+}
+
+void Console::down(std::string_view arguments) {
+    if (!needs_warp()) return;
+    const std::optional<uint64_t> n = arguments.empty() ? 1 : number_of(arguments);
+    if (!n || *n > s_.focus().level) return wrong("This is the innermost.");
+    look_at_level(s_.focus().level - *n);
 }
 
 void Console::lane(std::string_view arguments) {

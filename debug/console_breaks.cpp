@@ -7,6 +7,7 @@
 
 #include "debug/console.hpp"
 #include "debug/words.hpp"
+#include "emu/ptx/space_name.hpp"
 
 namespace lockwarp::debug {
 
@@ -90,7 +91,36 @@ void Console::add_code(std::string_view arguments, bool temporary) {
                     text));
 }
 
-void Console::break_(std::string_view arguments) { add_code(arguments, false); }
+// `names`: of checks, with commas; empty: errors of any check.
+void Console::add_findings(std::string_view names) {
+    const auto found = s_.findings(names.empty() ? "all" : names);
+    if (!found) return wrong(found.error().sentence + ".");
+    auto meant = std::make_shared<std::vector<KnownFinding>>();
+    size_t placeless = 0;
+    for (const KnownFinding& f : **found) {
+        if (names.empty() && !f.is_error) continue;
+        placeless += f.operation ? 0 : 1;
+        meant->push_back(f);
+    }
+    Breakpoint b;
+    b.kind = BreakKind::finding;
+    b.what = names.empty() ? "check" : fmt::format("check {}", names);
+    b.findings = std::move(meant);
+    const Breakpoint& added = s_.add(std::move(b));
+    const size_t count = added.findings->size();
+    say(fmt::format(
+        "Catchpoint {}: {} {}{}{}", added.id, count == 0 ? "no" : std::to_string(count),
+        names.empty() ? "error" : "finding", count == 1 ? "" : "s",
+        placeless == 0 ? std::string() : fmt::format(", {} of no instruction", placeless)));
+    for (const KnownFinding& f : *added.findings)
+        if (!f.operation) say(f.text);
+}
+
+void Console::break_(std::string_view arguments) {
+    const std::string_view word = arguments.substr(0, arguments.find(' '));
+    if (word == "check") return add_findings(trimmed(arguments.substr(word.size())));
+    add_code(arguments, false);
+}
 void Console::tbreak(std::string_view arguments) { add_code(arguments, true); }
 
 void Console::watch(std::string_view arguments) {
@@ -121,9 +151,9 @@ void Console::watch(std::string_view arguments) {
         return wrong("At most 8 bytes are watched: name an element.");
     } else if (v.bytes_at(t->space, t->address, t->bytes) == nullptr && v.memory != nullptr) {
         return wrong(
-            fmt::format("There is no {} memory at {:#x}.", space_name(t->space), t->address));
+            fmt::format("There is no {} memory at {:#x}.", ptx::name_of(t->space), t->address));
     } else {
-        where += fmt::format(" ({} {:#x})", space_name(t->space), t->address);
+        where += fmt::format(" ({} {:#x})", ptx::name_of(t->space), t->address);
     }
     if (!condition.empty()) {
         launch::Result<Expression> c = Expression::parse(condition);
@@ -136,11 +166,41 @@ void Console::watch(std::string_view arguments) {
 
 void Console::catch_(std::string_view what) {
     if (what == "trap") return say("A run is always held where it traps.");
-    if (what != "nan") return wrong("There are \"catch nan\" and \"catch trap\".");
+    if (what == "check" || what.starts_with("check ")) return add_findings(trimmed(what.substr(5)));
+    if (what != "nan")
+        return wrong("There are \"catch nan\", \"catch check [NAME]\" and \"catch trap\".");
     Breakpoint b;
     b.kind = BreakKind::nan;
     b.what = "nan";
     say(fmt::format("Catchpoint {}: instructions that make a NaN", s_.add(std::move(b)).id));
+}
+
+// dprintf WHERE, TEXT
+void Console::dprintf(std::string_view arguments) {
+    const size_t comma = arguments.find(',');
+    std::string_view said =
+        comma == std::string_view::npos ? std::string_view() : trimmed(arguments.substr(comma + 1));
+    if (said.size() > 1 && said.starts_with('"') && said.ends_with('"'))
+        said = said.substr(1, said.size() - 2);
+    if (said.empty()) return wrong("dprintf WHERE, TEXT");
+    Breakpoint b;
+    std::string text;
+    if (!find_operations(trimmed(arguments.substr(0, comma)), b, text)) return wrong(text);
+    b.log = std::string(said);
+    say(fmt::format("Dprintf {} at {}", s_.add(std::move(b)).id, text));
+}
+
+void Console::commands(std::string_view arguments) {
+    if (s_.breakpoints().empty()) return wrong("There are no breakpoints.");
+    const std::optional<uint64_t> n = arguments.empty()
+                                          ? std::optional<uint64_t>(s_.breakpoints().back().id)
+                                          : number_of(arguments);
+    const auto b = std::ranges::find_if(
+        s_.breakpoints(), [&](const Breakpoint& one) { return n && one.id == *n && one.id != 0; });
+    if (b == s_.breakpoints().end())
+        return wrong(fmt::format("There is no breakpoint {}.", printable(arguments)));
+    b->commands.clear();
+    collecting_ = b->id;
 }
 
 void Console::each_breakpoint(std::string_view numbers,
@@ -201,7 +261,8 @@ void Console::info_breakpoints() {
     for (const Breakpoint& b : s_.breakpoints()) {
         if (b.internal) continue;
         any = true;
-        const char* const kind = b.kind == BreakKind::code    ? b.temporary ? "tbreak" : "break"
+        const char* const kind = !b.log.empty()               ? "dprintf"
+                                 : b.kind == BreakKind::code  ? b.temporary ? "tbreak" : "break"
                                  : b.kind == BreakKind::watch ? "watch"
                                                               : "catch";
         std::string line =
@@ -210,6 +271,7 @@ void Console::info_breakpoints() {
         if (b.hits != 0) line += fmt::format(", hit {} time{}", b.hits, b.hits == 1 ? "" : "s");
         if (b.ignore != 0) line += fmt::format(", lets {} pass", b.ignore);
         say(line);
+        for (const std::string& command : b.commands) say("            " + command);
     }
     if (!any) say("There are no breakpoints.");
 }

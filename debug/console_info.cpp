@@ -7,7 +7,9 @@
 
 #include "debug/console.hpp"
 #include "debug/words.hpp"
+#include "emu/ptx/space_name.hpp"
 #include "launch/demangled.hpp"
+#include "launch/files.hpp"
 #include "launch/source_text.hpp"
 
 namespace lockwarp::debug {
@@ -31,6 +33,8 @@ std::string state_text(const warp::Cta& cta, const warp::Warp& w, const warp::Pa
         }
         case PathState::at_collective:
             return fmt::format("waits for {} of the membermask", lanes_text(p.members & ~p.lanes));
+        case PathState::at_cluster:
+            return "waits at the cluster's barrier";
         case PathState::at_aligned:
             return fmt::format("waits for {} of the warp", lanes_text(w.live & ~p.lanes));
         case PathState::held:
@@ -133,16 +137,29 @@ void Console::info_locals() {
         say(fmt::format("{} = {:#x}{}{}", line, bits, a.bytes > 8 ? "..." : "",
                         target.empty() ? "" : " -> " + target));
     }
+    const size_t before = out_.size();
+    list_variables(false);
+    if (p.parameters.empty() && out_.size() == before) say("There are none.");
+}
+
+// Those of the module, .global and .const, or the others.
+void Console::list_variables(bool of_module) {
+    const isa::Program& p = s_.listing().program();
     for (const isa::Placed& m : p.variables) {
-        if (m.space == ptx::Space::param) continue;
+        const bool is_of_module = m.space == ptx::Space::global || m.space == ptx::Space::const_;
+        if (m.space == ptx::Space::param || is_of_module != of_module) continue;
         std::string line =
             fmt::format("{}: {} {:#x}, {} bytes", launch::demangled(m.name),
-                        m.in_frame ? "local" : space_name(m.space), m.address, m.bytes);
+                        m.in_frame ? "local" : ptx::name_of(m.space), m.address, m.bytes);
         if (const ptx::DebugVariable* const d = s_.listing().types().find_variable(m.name))
             line += fmt::format(", {} {}", s_.listing().types().spelled(d->type), d->name);
         say(printable(line));
     }
-    if (p.parameters.empty() && p.variables.empty()) say("There are none.");
+}
+
+void Console::info_variables() {
+    list_variables(true);
+    if (out_.empty()) say("The module has none.");
 }
 
 void Console::info_buffers() {
@@ -155,6 +172,25 @@ void Console::info_buffers() {
             line += fmt::format(" {} x {}", place.shape.rows, place.shape.columns);
         say(line);
     }
+}
+
+// What the checks find in the whole run.
+void Console::info_findings(std::string_view names) {
+    const auto found = s_.findings(names.empty() ? "all" : names);
+    if (!found) return wrong(found.error().sentence + ".");
+    for (const KnownFinding& f : **found) {
+        const Listing& l = *s_.listings()[f.launch];
+        if (f.operation)
+            say(fmt::format("{}:{}, {} step {}", l.file(), l.line_of(*f.operation),
+                            warp_name(f.cta, f.warp), f.step));
+        say(f.text);
+    }
+    if ((*found)->empty()) say("Nothing is found.");
+}
+
+void Console::info_display() {
+    for (const Display& d : displays_) say(fmt::format("{}: {}", d.id, d.text));
+    if (displays_.empty()) say("Nothing is displayed.");
 }
 
 void Console::info_line() {
@@ -176,7 +212,12 @@ void Console::info(std::string_view arguments) {
     if (is("breakpoints") || is("watchpoints")) return info_breakpoints();
     if (is("buffers")) return info_buffers();
     if (is("line")) return info_line();
-    wrong("There are info warps, registers, locals, break, buffers and line.");
+    if (is("findings")) return info_findings(rest);
+    if (is("display")) return info_display();
+    if (is("variables")) return info_variables();
+    wrong(
+        "There are info warps, registers, locals, variables, break, buffers, findings, display and "
+        "line.");
 }
 
 void Console::backtrace(std::string_view) {
@@ -200,8 +241,38 @@ void Console::backtrace(std::string_view) {
                                   inlined[i].line)));
 }
 
+// "gemm.cu:17", where the file can be read. false: it is no such place.
+bool Console::list_source(std::string_view place) {
+    constexpr uint32_t around = 5;
+    constexpr uint64_t max_bytes = uint64_t{1} << 26;
+    const size_t colon = place.rfind(':');
+    const std::optional<uint64_t> wanted =
+        colon == std::string_view::npos ? std::nullopt : number_of(place.substr(colon + 1));
+    if (!wanted || *wanted == 0) return false;
+    std::string path;
+    for (uint32_t i = 0; i < s_.listing().program().operations.size() && path.empty(); ++i)
+        for (const ptx::SourcePlace& p : s_.listing().places_of(i))
+            if (is_file(p.file, place.substr(0, colon))) path = p.file;
+    const launch::Result<std::string> text = launch::read_text(path, max_bytes);
+    if (path.empty() || !text) return false;
+    uint64_t line = 1;
+    for (size_t at = 0; at < text->size(); ++line) {
+        const size_t end = std::min(text->find('\n', at), text->size());
+        if (line + around >= *wanted && line < *wanted + around)
+            say(printable(fmt::format("{} {:>5}  {}", line == *wanted ? ">" : " ", line,
+                                      std::string_view(*text).substr(at, end - at))));
+        at = end + 1;
+    }
+    if (*wanted >= line + around) wrong(fmt::format("{} has lines 1 to {}.", path, line - 1));
+    return true;
+}
+
 void Console::list(std::string_view arguments) {
     constexpr uint32_t around = 5;
+    if (arguments.find(':') != std::string_view::npos) {
+        if (!list_source(arguments)) wrong("No such source can be read.");
+        return;
+    }
     const View v = s_.view();
     const uint32_t here = v.warp != nullptr ? s_.listing().line_of(v.pc) : 0;
     uint32_t first = listed_ != 0 ? listed_ : here > around ? here - around : 1;

@@ -9,6 +9,7 @@
 #include "debug/fragment.hpp"
 #include "debug/origin.hpp"
 #include "debug/words.hpp"
+#include "emu/ptx/space_name.hpp"
 #include "lanes/banks.hpp"
 #include "lanes/explain.hpp"
 #include "launch/values.hpp"
@@ -23,7 +24,7 @@ constexpr size_t max_columns = 98;
 
 // "/x %r3" as 'x' and "%r3"; "/f16x2 %r3" as a type.
 struct Formatted {
-    char format = 0;  // x: hexadecimal alone, d: decimal, l: the lane's alone
+    char format = 0;  // x: hexadecimal alone, d, u, t: decimal, unsigned, binary, l: the lane's
     Type type = Type::none;
     std::string_view rest;
     bool good = true;
@@ -38,7 +39,7 @@ Formatted formatted(std::string_view arguments) {
     out.rest = trimmed(arguments.substr(end));
     out.type = type_named(word);
     if (out.type == Type::none && word.size() == 1 &&
-        std::string_view("xdl").find(word[0]) != std::string_view::npos)
+        std::string_view("xdutl").find(word[0]) != std::string_view::npos)
         out.format = word[0];
     out.good = out.type != Type::none || out.format != 0;
     return out;
@@ -47,6 +48,8 @@ Formatted formatted(std::string_view arguments) {
 std::string shown(const Value& v, char format) {
     if (format == 'x') return hex_of(v);
     if (v.type == Type::pred) return text_of(v);
+    if (format == 'u') return fmt::format("{}", v.bits);
+    if (format == 't') return fmt::format("{:b}", v.bits);
     if (format == 'd') {
         const unsigned width = isa::bits(v.type);
         const uint64_t sign = width < 64 ? uint64_t{1} << (width - 1) : uint64_t{1} << 63;
@@ -127,7 +130,8 @@ void Console::print_matrix(const View::Place& place, const std::string& name) {
 
 void Console::print(std::string_view arguments) {
     const Formatted f = formatted(arguments);
-    if (!f.good) return wrong("Formats are /x, /d, /l (the lane alone) and types, such as /f16x2.");
+    if (!f.good)
+        return wrong("Formats are /x, /d, /u, /t, /l (the lane alone) and types, such as /f16x2.");
     launch::Result<Expression> e = Expression::parse(f.rest);
     if (!e) return wrong(e.error().sentence + ".");
     View v = s_.view();
@@ -160,6 +164,36 @@ void Console::print(std::string_view arguments) {
         there[v.lane] = true;
     }
     print_lanes(name, values, there, f.format);
+}
+
+void Console::show_displays() {
+    const bool failed = failed_;
+    for (const Display& d : displays_) {
+        out_ += fmt::format("{}: ", d.id);
+        print(d.text);
+    }
+    failed_ = failed;
+}
+
+void Console::display(std::string_view arguments) {
+    if (arguments.empty()) return show_displays();
+    const Formatted f = formatted(arguments);
+    if (!f.good) return wrong("display takes what print takes.");
+    if (const launch::Result<Expression> e = Expression::parse(f.rest); !e)
+        return wrong(e.error().sentence + ".");
+    displays_.push_back({next_display_++, std::string(arguments)});
+    if (!s_.has_begun() || s_.is_over() || s_.view().warp == nullptr) return;
+    out_ += fmt::format("{}: ", displays_.back().id);
+    print(arguments);
+}
+
+void Console::undisplay(std::string_view numbers) {
+    if (numbers.empty()) displays_.clear();
+    for (const std::string_view word : split(numbers)) {
+        const std::optional<uint64_t> n = number_of(word);
+        if (std::erase_if(displays_, [&](const Display& d) { return n && d.id == *n; }) == 0)
+            return wrong(fmt::format("There is no display {}.", printable(word)));
+    }
 }
 
 // x/16xw ADDRESS, as gdb has it; a type's name in place of format and size.
@@ -219,7 +253,7 @@ void Console::examine(std::string_view arguments) {
     const unsigned bytes = std::max(1u, isa::bits(type) / 8);
     const unsigned per_line = std::max(1u, 16 / bytes);
     for (uint64_t i = 0; i < count; i += per_line) {
-        std::string line = fmt::format("{}[{:#x}]", space_name(space), address + i * bytes);
+        std::string line = fmt::format("{}[{:#x}]", ptx::name_of(space), address + i * bytes);
         const std::string name = v.name_of(space, address + i * bytes);
         if (!name.empty()) line += " <" + name + ">";
         line += ":";
@@ -227,7 +261,7 @@ void Console::examine(std::string_view arguments) {
             const uint8_t* const at = v.bytes_at(space, address + j * bytes, bytes);
             if (at == nullptr) {
                 say(line);
-                return wrong(fmt::format("There is no {} memory at {:#x}.", space_name(space),
+                return wrong(fmt::format("There is no {} memory at {:#x}.", ptx::name_of(space),
                                          address + j * bytes));
             }
             Value one{type, 0};
@@ -292,16 +326,65 @@ void Console::shared(std::string_view arguments) {
         grid_text(type, static_cast<unsigned>(rows), static_cast<unsigned>(columns), bits, {}, {});
 }
 
-void Console::frag(std::string_view name) {
+void Console::keep_stop() {
+    const View v = s_.view();
+    Kept kept;
+    kept.launch = s_.launch_index();
+    kept.cta.index = v.cta->index;
+    kept.cta.shared = v.cta->shared;
+    kept.cta.warps.resize(v.cta->warps.size());
+    const size_t first = v.warp->index / 4 * 4;
+    for (size_t i = first; i < std::min(first + 4, v.cta->warps.size()); ++i) {
+        const uint8_t* const at = v.cta->warps[i].registers;
+        kept.registers.emplace_back(at, at + v.program().register_bytes);
+        kept.cta.warps[i].index = static_cast<uint32_t>(i);
+        kept.cta.warps[i].registers = kept.registers.back().data();
+    }
+    stop_before_ = std::move(last_stop_);
+    last_stop_ = std::move(kept);
+}
+
+// Empty: another warp was looked at.
+std::vector<uint64_t> Console::at_stop_before(const View& view, const FragmentOperand& o) const {
+    if (!stop_before_ || stop_before_->launch != s_.launch_index() ||
+        stop_before_->cta.index != view.cta->index)
+        return {};
+    View then = view;
+    then.cta = &stop_before_->cta;
+    then.warp = &stop_before_->cta.warps[view.warp->index];
+    return then.warp->registers == nullptr ? std::vector<uint64_t>() : matrix_of(then, o);
+}
+
+// frag OPERAND [LINE]
+void Console::frag(std::string_view arguments) {
     if (!needs_warp()) return;
     const View v = s_.view();
-    const std::optional<Fragments> f = fragments_at(s_.listing(), v.pc);
+    const std::vector<std::string_view> words = split(arguments);
+    std::optional<Fragments> f;
+    if (words.size() > 1) {
+        const std::optional<uint64_t> line = number_of(words[1]);
+        uint32_t found = 0;
+        const std::vector<uint32_t> at =
+            line && *line <= UINT32_MAX ? s_.listing().at_line(static_cast<uint32_t>(*line), found)
+                                        : std::vector<uint32_t>();
+        if (!at.empty() && found == *line) f = fragments_at(s_.listing(), at[0]);
+        if (!f || s_.listing().line_of(f->operation) != found)
+            return wrong(
+                fmt::format("Line {} has no instruction with fragments.", printable(words[1])));
+    } else {
+        f = fragments_at(s_.listing(), v.pc);
+        // A result is that of the instruction before, where that has one: this has not run yet.
+        if (f && f->operation == v.pc && !words.empty() && words[0] == "D" && v.pc != 0) {
+            const std::optional<Fragments> before = fragments_at(s_.listing(), v.pc - 1);
+            if (before && before->operation + 1 == v.pc && before->find("D") != nullptr) f = before;
+        }
+    }
     if (!f) return wrong("The function has no instruction with fragments.");
     std::string names;
     for (const FragmentOperand& o : f->operands)
         names += (names.empty() ? "" : ", ") + o.layout.name;
-    std::string_view wanted = name;
-    if (name.empty() && f->operands.size() == 1) wanted = f->operands[0].layout.name;
+    std::string_view wanted = words.empty() ? std::string_view() : words[0];
+    if (wanted.empty() && f->operands.size() == 1) wanted = f->operands[0].layout.name;
     const FragmentOperand* const o = f->find(wanted);
     if (o == nullptr)
         return wrong(
@@ -309,10 +392,10 @@ void Console::frag(std::string_view name) {
     // Before the instruction its result is what the registers held.
     if (f->operation == v.pc && o->layout.name == "D")
         say("It has not run yet: D is what its registers hold now.");
-    const std::string key = fmt::format("{}.{}.{}.{}.{}", s_.launch_index(), v.cta->index,
-                                        v.warp->index, f->operation, o->layout.name);
-    out_ += fragment_text(v, *f, *o, shown_fragments_[key]);
-    shown_fragments_[key] = matrix_of(v, *o);
+    std::optional<Should> should;
+    if (Expected* const expected = s_.expected())
+        should = expected->of(v, s_.launch_index(), *f, *o);
+    out_ += fragment_text(v, *f, *o, at_stop_before(v, *o), should);
 }
 
 void Console::explain(std::string_view arguments) {
@@ -366,6 +449,7 @@ void Console::explain(std::string_view arguments) {
 }
 
 void Console::origin(std::string_view arguments) {
+    if (arguments.empty()) return backtrace({});
     if (!needs_warp()) return;
     launch::Result<Expression> e = Expression::parse(arguments);
     if (!e) return wrong(e.error().sentence + ".");

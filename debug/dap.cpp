@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "debug/dap_parts.hpp"
 #include "debug/words.hpp"
@@ -47,7 +48,13 @@ const DapServer::Row* DapServer::row_named(const std::string& command) {
         Row{"source", &D::source, true},
         Row{"completions", &D::completions, true},
         Row{"disconnect", &D::disconnect, false},
-        Row{"terminate", &D::disconnect, false},
+        Row{"terminate", &D::terminate, false},
+        Row{"restart", &D::restart, true},
+        Row{"exceptionInfo", &D::exception_info, true},
+        Row{"gotoTargets", &D::go_to_targets, true},
+        Row{"goto", &D::go_to, true},
+        Row{"breakpointLocations", &D::breakpoint_locations, true},
+        Row{"loadedSources", &D::loaded_sources, true},
     };
     const auto found = std::ranges::find(rows, command, &Row::command);
     return found == rows.end() ? nullptr : &*found;
@@ -93,15 +100,35 @@ void DapServer::handle(const Json& message) {
 
 Json DapServer::initialize(const Json&) {
     Json body;
-    for (const char* can :
-         {"supportsConfigurationDoneRequest", "supportsFunctionBreakpoints",
-          "supportsConditionalBreakpoints", "supportsHitConditionalBreakpoints",
-          "supportsEvaluateForHovers", "supportsStepBack", "supportsSteppingGranularity",
-          "supportsInstructionBreakpoints", "supportsDataBreakpoints", "supportsReadMemoryRequest",
-          "supportsDisassembleRequest", "supportsTerminateRequest", "supportsCompletionsRequest"})
+    for (const char* can : {"supportsConfigurationDoneRequest",
+                            "supportsFunctionBreakpoints",
+                            "supportsConditionalBreakpoints",
+                            "supportsHitConditionalBreakpoints",
+                            "supportsEvaluateForHovers",
+                            "supportsStepBack",
+                            "supportsSteppingGranularity",
+                            "supportsInstructionBreakpoints",
+                            "supportsDataBreakpoints",
+                            "supportsReadMemoryRequest",
+                            "supportsDisassembleRequest",
+                            "supportsTerminateRequest",
+                            "supportsCompletionsRequest",
+                            "supportsLogPoints",
+                            "supportsExceptionInfoRequest",
+                            "supportsExceptionFilterOptions",
+                            "supportsGotoTargetsRequest",
+                            "supportsRestartRequest",
+                            "supportsBreakpointLocationsRequest",
+                            "supportsLoadedSourcesRequest"})
         body[can] = true;
-    body["exceptionBreakpointFilters"] =
-        Json::array({{{"filter", "nan"}, {"label", "A NaN is made"}, {"default", false}}});
+    body["exceptionBreakpointFilters"] = Json::array(
+        {{{"filter", "trap"}, {"label", "The program traps"}, {"default", true}},
+         {{"filter", "check"},
+          {"label", "A check finds an error"},
+          {"default", false},
+          {"supportsCondition", true},
+          {"conditionDescription", "names of checks, with commas; their notes hold too"}},
+         {{"filter", "nan"}, {"label", "A NaN is made"}, {"default", false}}});
     return body;
 }
 
@@ -111,10 +138,22 @@ Json DapServer::launch(const Json& a) {
     launch::Result<std::vector<launch::Loaded>> loaded =
         launch::load_all({program}, text_in(a, "arch"));
     if (!loaded) throw Refused{sentence_of(loaded.error())};
-    launch::Result<std::unique_ptr<Session>> made = Session::make(std::move(*loaded), wish_);
+    std::optional<uint64_t> order;
+    if (a.contains("order")) {
+        if (number_in(a, "order", -1) < 0) throw Refused{"\"order\" is a seed"};
+        order = static_cast<uint64_t>(number_in(a, "order", 0));
+    }
+    launch::Result<std::unique_ptr<Session>> made = Session::make(std::move(*loaded), wish_, order);
     if (!made) throw Refused{sentence_of(made.error())};
     console_.reset();
     session_ = std::move(*made);
+    session_->on_log = [this](const std::string& text) {
+        event("output", {{"category", "console"}, {"output", valid_text(text) + "\n"}});
+    };
+    const std::string product = text_in(a, "product");
+    if (subject_maker_)
+        session_->expect(subject_maker_(product.empty() ? std::vector<std::string>()
+                                                        : std::vector<std::string>{product}));
     console_ = std::make_unique<Console>(*session_);
     stop_on_entry_ = a.contains("stopOnEntry") && a["stopOnEntry"] == true;
     afterwards_ = [this] { event("initialized", Json::object()); };
@@ -125,8 +164,34 @@ int64_t DapServer::thread_of(uint64_t cta, uint32_t warp) const {
     return static_cast<int64_t>(cta * max_warps + warp + 1);
 }
 
+// A trap, a NaN or a finding, for exceptionInfo.
+void DapServer::note_exception(const Stop& stop) {
+    exception_.clear();
+    if (stop.reason == Reason::trap) {
+        const warp::Trap& t = *session_->trap();
+        exception_ = "trap";
+        exception_text_ =
+            std::string(warp::trap_name(t.kind)) + (t.detail.empty() ? "" : ": ") + t.detail;
+    }
+    for (const Hit& h : stop.hits) {
+        const auto b = std::ranges::find(session_->breakpoints(), h.id, &Breakpoint::id);
+        if (b == session_->breakpoints().end() ||
+            (b->kind != BreakKind::finding && b->kind != BreakKind::nan))
+            continue;
+        exception_ = b->kind == BreakKind::nan ? "nan" : "check";
+        exception_text_ = h.text;
+    }
+}
+
 void DapServer::stopped(const Stop& stop, const char* reason) {
     handles_.clear();
+    note_exception(stop);
+    if (stop.reason == Reason::trap && !holds_at_traps_) {
+        event("output", {{"category", "stderr"}, {"output", valid_text(exception_text_) + "\n"}});
+        event("exited", {{"exitCode", 1}});
+        event("terminated", Json::object());
+        return;
+    }
     if (stop.reason == Reason::refused)
         event("output", {{"category", "stderr"}, {"output", stop.text + "\n"}});
     if (stop.reason == Reason::ended || stop.reason == Reason::refused) {
@@ -143,16 +208,15 @@ void DapServer::stopped(const Stop& stop, const char* reason) {
     for (const Hit& h : stop.hits) {
         ids.push_back(h.id);
         if (h.operation) body["reason"] = "data breakpoint";
-        if (!h.text.empty()) body["text"] = h.text;
+        if (!h.text.empty()) body["text"] = valid_text(h.text);
     }
     if (stop.reason == Reason::breakpoint && !body.contains("text")) body["reason"] = "breakpoint";
+    if (!exception_.empty()) body["reason"] = "exception";
     if (!ids.empty()) body["hitBreakpointIds"] = ids;
     if (stop.reason == Reason::trap) {
         const warp::Trap& t = *session_->trap();
-        body["reason"] = "exception";
         body["text"] = std::string(warp::trap_name(t.kind));
-        body["description"] =
-            body["text"].get<std::string>() + (t.detail.empty() ? "" : ": ") + t.detail;
+        body["description"] = valid_text(exception_text_);
     }
     if (stop.reason == Reason::interrupted) body["reason"] = "pause";
     event("stopped", std::move(body));
@@ -237,6 +301,105 @@ Json DapServer::disconnect(const Json&) {
     return Json::object();
 }
 
+// The program's end; the client disconnects then.
+Json DapServer::terminate(const Json&) {
+    console_.reset();
+    session_.reset();
+    afterwards_ = [this] { event("terminated", Json::object()); };
+    return Json::object();
+}
+
+Json DapServer::restart(const Json&) {
+    afterwards_ = [this] {
+        if (stop_on_entry_)
+            stopped(session_->start(), "entry");
+        else
+            stopped(session_->run(), "breakpoint");
+    };
+    return Json::object();
+}
+
+Json DapServer::exception_info(const Json&) {
+    if (exception_.empty()) throw Refused{"the run does not stand at an exception"};
+    return {{"exceptionId", exception_},
+            {"description", valid_text(exception_text_)},
+            {"breakMode", "always"},
+            {"details", {{"message", valid_text(exception_text_)}, {"typeName", exception_}}}};
+}
+
+// The run is deterministic and its state is not changed: to go to a place is to run there.
+Json DapServer::go_to_targets(const Json& a) {
+    const std::string path = text_in(a.value("source", Json::object()), "path");
+    const std::string name = path.substr(path.rfind('/') + 1);
+    const auto line =
+        static_cast<uint32_t>(std::clamp<int64_t>(number_in(a, "line", 0), 0, UINT32_MAX));
+    const Listing& l = session_->listing();
+    uint32_t found = 0;
+    const std::vector<uint32_t> operations =
+        is_file(l.input().ptx_path, name) ? l.at_line(line, found) : l.at_source(name, line, found);
+    Json out = Json::array();
+    for (const uint32_t operation : operations)
+        out.push_back({{"id", operation + 1},
+                       {"label", fmt::format("run to {}", valid_text(l.text_of(operation)))},
+                       {"line", found},
+                       {"instructionPointerReference", fmt::format("{:#x}", operation)}});
+    return {{"targets", out}};
+}
+
+Json DapServer::go_to(const Json& a) {
+    const int64_t id = number_in(a, "targetId", 0);
+    const auto count = static_cast<int64_t>(session_->listing().program().operations.size());
+    if (id < 1 || id > count || !look_at_thread(a)) throw Refused{"there is no such place"};
+    run_after(
+        [this, id] {
+            Breakpoint b;
+            b.internal = b.temporary = true;
+            b.operations.resize(session_->listings().size());
+            b.operations[session_->launch_index()] = {static_cast<uint32_t>(id - 1)};
+            b.only_warp = std::pair(session_->focus().cta, session_->focus().warp);
+            session_->add(std::move(b));
+            const Stop stop = session_->resume();
+            while (session_->remove(0)) {
+            }
+            return stop;
+        },
+        "goto");
+    return Json::object();
+}
+
+// Lines where a breakpoint has an instruction.
+Json DapServer::breakpoint_locations(const Json& a) {
+    const std::string path = text_in(a.value("source", Json::object()), "path");
+    const std::string name = path.substr(path.rfind('/') + 1);
+    const int64_t first = number_in(a, "line", 1);
+    const int64_t last = std::max(first, number_in(a, "endLine", first));
+    std::set<uint32_t> lines;
+    for (const auto& listing : session_->listings())
+        for (uint32_t i = 0; i < listing->program().operations.size(); ++i) {
+            if (is_file(listing->input().ptx_path, name)) lines.insert(listing->line_of(i));
+            for (const ptx::SourcePlace& p : listing->places_of(i))
+                if (is_file(p.file, name)) lines.insert(p.line);
+        }
+    Json out = Json::array();
+    for (const uint32_t line : lines)
+        if (line >= first && line <= last) out.push_back({{"line", line}});
+    return {{"breakpoints", out}};
+}
+
+Json DapServer::loaded_sources(const Json&) {
+    Json out = Json::array();
+    std::set<std::string> known;
+    for (const auto& listing : session_->listings())
+        for (uint32_t i = 0; i < listing->program().operations.size(); ++i) {
+            std::vector<std::string> paths{listing->input().ptx_path};
+            for (const ptx::SourcePlace& p : listing->places_of(i)) paths.push_back(p.file);
+            for (const std::string& path : paths)
+                if (known.insert(path).second)
+                    out.push_back({{"name", path.substr(path.rfind('/') + 1)}, {"path", path}});
+        }
+    return {{"sources", out}};
+}
+
 void DapServer::forget(std::vector<unsigned>& ids) {
     for (const unsigned id : ids) (void)session_->remove(id);
     ids.clear();
@@ -259,9 +422,15 @@ Json DapServer::added(const Json& given, Breakpoint b, bool found, uint32_t line
         }
         b.condition = std::move(*e);
     }
-    if (const std::optional<uint64_t> hits = number_of(text_in(given, "hitCondition"));
-        hits && *hits > 0)
-        b.ignore = *hits - 1;
+    if (const std::string hits = text_in(given, "hitCondition"); !hits.empty()) {
+        const std::optional<HitRule> rule = hit_rule(hits);
+        if (!rule) {
+            out["message"] = "hits are counted as \"5\", \"== 5\", \"> 5\" or \"% 5\"";
+            return out;
+        }
+        b.rule = *rule;
+    }
+    b.log = text_in(given, "logMessage");
     out["id"] = session_->add(std::move(b)).id;
     out["verified"] = true;
     if (line != 0) out["line"] = line;
@@ -339,14 +508,39 @@ Json DapServer::set_instruction_breakpoints(const Json& a) {
 
 Json DapServer::set_exception_breakpoints(const Json& a) {
     forget(exceptions_);
-    for (const Json& filter : list_in(a, "filters")) {
-        if (filter != "nan") continue;
+    holds_at_traps_ = false;
+    Json chosen = list_in(a, "filterOptions");
+    for (const Json& filter : list_in(a, "filters"))
+        if (filter.is_string()) chosen.push_back({{"filterId", filter}});
+    Json out = Json::array();
+    for (const Json& one : chosen) {
+        const std::string filter = text_in(one, "filterId"), names = text_in(one, "condition");
         Breakpoint b;
-        b.kind = BreakKind::nan;
-        b.what = "nan";
-        exceptions_.push_back(session_->add(std::move(b)).id);
+        b.what = filter;
+        Json said{{"verified", true}};
+        if (filter == "trap") {
+            holds_at_traps_ = true;
+        } else if (filter == "nan") {
+            b.kind = BreakKind::nan;
+            said["id"] = exceptions_.emplace_back(session_->add(std::move(b)).id);
+        } else if (filter == "check") {
+            const auto found = session_->findings(names.empty() ? "all" : names);
+            if (!found) {
+                said = {{"verified", false}, {"message", found.error().sentence}};
+            } else {
+                auto meant = std::make_shared<std::vector<KnownFinding>>(**found);
+                if (names.empty())
+                    std::erase_if(*meant, [](const KnownFinding& f) { return !f.is_error; });
+                b.kind = BreakKind::finding;
+                b.findings = std::move(meant);
+                said["id"] = exceptions_.emplace_back(session_->add(std::move(b)).id);
+            }
+        } else {
+            said = {{"verified", false}, {"message", "there is no such filter"}};
+        }
+        out.push_back(std::move(said));
     }
-    return Json::object();
+    return {{"breakpoints", out}};
 }
 
 Json DapServer::data_breakpoint_info(const Json& a) {

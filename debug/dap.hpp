@@ -27,8 +27,12 @@ class DapServer {
 
     // One message of the client. Whatever is in it, it is answered: with what is wrong, if need be.
     void handle(const Json& message);
-    // disconnect or terminate came.
+    // disconnect came.
     bool is_done() const { return done_; }
+    // Makes, of the products that a launch names, what operands should be.
+    void expect(std::function<SubjectOf(std::vector<std::string> products)> maker) {
+        subject_maker_ = std::move(maker);
+    }
 
   private:
     struct Row;
@@ -57,6 +61,8 @@ class DapServer {
     size_t handle_of(Handle h);
     Json added(const Json& given, Breakpoint b, bool found, uint32_t line, const std::string& why);
     void forget(std::vector<unsigned>& ids);
+    void note_exception(const Stop& stop);
+    Json register_value(const View& view, const Expression& e);
     Json operation_place(uint32_t operation) const;
     Json lane_value(const View& view, const isa::Register& r) const;
 
@@ -69,7 +75,9 @@ class DapServer {
         evaluate(const Json&), go_on(const Json&), next(const Json&), step_in(const Json&),
         step_out(const Json&), step_back(const Json&), reverse_continue(const Json&),
         pause(const Json&), read_memory(const Json&), disassemble(const Json&), source(const Json&),
-        disconnect(const Json&), completions(const Json&);
+        disconnect(const Json&), terminate(const Json&), completions(const Json&),
+        exception_info(const Json&), go_to_targets(const Json&), go_to(const Json&),
+        restart(const Json&), breakpoint_locations(const Json&), loaded_sources(const Json&);
     void run_after(std::function<Stop()> what, const char* reason);
 
     Send send_;
@@ -82,6 +90,10 @@ class DapServer {
     std::function<void()> afterwards_;  // what follows the response
     std::map<std::string, std::vector<unsigned>> by_source_;
     std::vector<unsigned> functions_, instructions_, data_, exceptions_;
+    bool holds_at_traps_ = true;
+    // What the run stands at, for exceptionInfo: a trap, a NaN or a finding.
+    std::string exception_, exception_text_;
+    std::function<SubjectOf(std::vector<std::string>)> subject_maker_;
     std::vector<Handle> handles_;
 };
 

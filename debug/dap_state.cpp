@@ -9,6 +9,7 @@
 #include "debug/dap_parts.hpp"
 #include "debug/fragment.hpp"
 #include "debug/words.hpp"
+#include "emu/ptx/space_name.hpp"
 #include "launch/demangled.hpp"
 
 namespace lockwarp::debug {
@@ -48,6 +49,17 @@ namespace {
 
 constexpr int64_t frames_of_thread = 128;
 constexpr size_t max_threads = 4096;
+
+// `count` of a list from `start` on; 0: all that follow.
+Json page(Json list, int64_t start, int64_t count) {
+    const auto size = static_cast<int64_t>(list.size());
+    if (start <= 0 && count <= 0) return list;
+    start = std::clamp<int64_t>(start, 0, size);
+    const int64_t end = count <= 0 || count > size - start ? size : start + count;
+    Json out = Json::array();
+    for (int64_t i = start; i < end; ++i) out.push_back(std::move(list[static_cast<size_t>(i)]));
+    return out;
+}
 
 }  // namespace
 
@@ -96,19 +108,42 @@ Json DapServer::stack_trace(const Json& a) {
     const View v = session_->view();
     Json out = Json::array();
     const int64_t thread = thread_of(v.cta->index, v.warp->index);
+    const Listing& l = session_->listing();
+    const auto name_of = [&](uint32_t operation) {
+        return valid_text(launch::demangled(l.function_of(operation).name));
+    };
     const auto add = [&](uint32_t operation) {
-        Json frame = operation_place(operation);
-        frame["id"] = thread * frames_of_thread + static_cast<int64_t>(out.size());
-        frame["name"] =
-            valid_text(launch::demangled(session_->listing().function_of(operation).name));
-        frame["instructionPointerReference"] = fmt::format("{:#x}", operation);
-        out.push_back(std::move(frame));
+        // What was inlined there has frames of its own, the innermost first.
+        const std::vector<ptx::SourcePlace> places = l.places_of(operation);
+        for (size_t i = 0; i < std::max<size_t>(places.size(), 1); ++i) {
+            if (out.size() >= static_cast<size_t>(frames_of_thread)) return;
+            Json frame = operation_place(operation);
+            const bool inlined = i + 1 < places.size();
+            if (i > 0) {
+                std::error_code error;
+                if (!std::filesystem::is_regular_file(places[i].file, error)) return;
+                frame["source"] = {{"path", places[i].file},
+                                   {"name", places[i].file.substr(places[i].file.rfind('/') + 1)}};
+                frame["line"] = places[i].line;
+                frame["column"] = std::max(1u, places[i].column);
+            }
+            frame["id"] = thread * frames_of_thread + static_cast<int64_t>(out.size());
+            frame["name"] = inlined && !places[i].function.empty()
+                                ? valid_text(launch::demangled(places[i].function))
+                                : name_of(operation);
+            if (inlined) frame["name"] = frame["name"].get<std::string>() + " (inlined)";
+            frame["instructionPointerReference"] = fmt::format("{:#x}", operation);
+            out.push_back(std::move(frame));
+        }
     };
     add(v.pc);
     for (uint32_t f = v.frame; f != warp::no_index && out.size() < frames_of_thread;
          f = v.warp->calls.frames[f].caller)
         add(v.warp->calls.frames[f].call);
-    return {{"stackFrames", out}, {"totalFrames", out.size()}};
+    const auto total = static_cast<int64_t>(out.size());
+    return {{"stackFrames",
+             page(std::move(out), number_in(a, "startFrame", 0), number_in(a, "levels", 0))},
+            {"totalFrames", total}};
 }
 
 Json DapServer::scopes(const Json& a) {
@@ -165,6 +200,8 @@ Json DapServer::variables(const Json& a) {
                     continue;
                 if (v.find(r.name) != &r) continue;
                 add(r.name, lane_value(v, r), handle_of({Kind::lanes, h.focus, i}));
+                out.back()["indexedVariables"] = 32;
+                out.back()["evaluateName"] = r.name;
             }
             break;
         }
@@ -183,18 +220,31 @@ Json DapServer::variables(const Json& a) {
             break;
         case Kind::operand:
             if (!f || h.index >= f->operands.size()) break;
-            for (size_t r = 0; r < f->operands[h.index].layout.rows; ++r)
+            for (size_t r = 0; r < f->operands[h.index].layout.rows; ++r) {
                 add(fmt::format("[{}]", r), "", handle_of({Kind::row, h.focus, h.index, r}));
+                out.back()["indexedVariables"] = f->operands[h.index].layout.columns;
+            }
             break;
         case Kind::row: {
             if (!f || h.index >= f->operands.size()) break;
             const FragmentOperand& o = f->operands[h.index];
-            for (const lanes::Held& e : o.layout.held)
-                if (e.row == h.row && e.part == 0)
-                    add(fmt::format("[{}]", e.column),
-                        fmt::format("{}  lane {}, register {}",
-                                    cell_text(o.layout.type, element_bits(v, o, e)), e.lane, e.reg),
-                        0);
+            const std::vector<uint64_t> all = matrix_of(v, o);
+            std::optional<Should> should;
+            if (Expected* const expected = session_->expected())
+                should = expected->of(v, session_->launch_index(), *f, o);
+            for (unsigned c = 0; c < o.layout.columns; ++c) {
+                const size_t at = h.row * o.layout.columns + c;
+                std::string text = cell_text(o.layout.type, all[at]);
+                for (const lanes::Held& e : o.layout.held)
+                    if (e.row == h.row && e.column == c && e.part == 0) {
+                        text += fmt::format("  lane {}, register {}", e.lane, e.reg);
+                        break;
+                    }
+                if (should && should->differs[at])
+                    text +=
+                        fmt::format(", should be {}", cell_text(o.layout.type, should->bits[at]));
+                add(fmt::format("[{}]", c), text, 0);
+            }
             break;
         }
         case Kind::shared:
@@ -220,7 +270,19 @@ Json DapServer::variables(const Json& a) {
             }
             break;
     }
-    return {{"variables", out}};
+    const auto filter = text_in(a, "filter");
+    const bool indexed = !out.empty() && out[0]["name"].get<std::string>().starts_with('[');
+    if (!filter.empty() && indexed != (filter == "indexed")) out = Json::array();
+    return {
+        {"variables", page(std::move(out), number_in(a, "start", 0), number_in(a, "count", 0))}};
+}
+
+// A register with its 32 lanes below it.
+Json DapServer::register_value(const View& view, const Expression& e) {
+    const launch::Result<Expression::Target> t = e.target(view);
+    if (!t || t->reg == nullptr || view.warp == nullptr) return nullptr;
+    const auto index = static_cast<size_t>(t->reg - view.program().registers.data());
+    return handle_of({Handle::Kind::lanes, session_->focus(), index});
 }
 
 Json DapServer::evaluate(const Json& a) {
@@ -247,9 +309,12 @@ Json DapServer::evaluate(const Json& a) {
     if (!e) throw Refused{e.error().sentence};
     const launch::Result<Value> value = e->evaluate(session_->view());
     if (!value) throw Refused{value.error().sentence};
-    return {{"result", hex_of(*value) + " = " + text_of(*value)},
-            {"type", std::string(isa::row(value->type).name.substr(1))},
-            {"variablesReference", 0}};
+    const Json handle = register_value(session_->view(), *e);
+    Json body{{"result", hex_of(*value) + " = " + text_of(*value)},
+              {"type", std::string(isa::row(value->type).name.substr(1))},
+              {"variablesReference", handle.is_null() ? Json(0) : handle}};
+    if (!handle.is_null()) body["indexedVariables"] = 32;
+    return body;
 }
 
 Json DapServer::completions(const Json& a) {
@@ -271,7 +336,7 @@ Json DapServer::read_memory(const Json& a) {
     ptx::Space space = ptx::Space::none;
     for (const ptx::Space s : {ptx::Space::global, ptx::Space::shared, ptx::Space::local,
                                ptx::Space::param, ptx::Space::const_})
-        if (colon != std::string::npos && reference.substr(0, colon) == space_name(s)) space = s;
+        if (colon != std::string::npos && reference.substr(0, colon) == ptx::name_of(s)) space = s;
     const uint64_t address = *base + static_cast<uint64_t>(number_in(a, "offset", 0));
     const View v = session_->view();
     // As much as is there.

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "debug/origin.hpp"
 #include "debug/view.hpp"
 #include "emu/lockwarp.hpp"
 #include "launch/source_text.hpp"
@@ -130,6 +131,7 @@ class Capture : public warp::Observer {
 struct Side {
     const std::vector<launch::Loaded>& loaded;
     std::string name;
+    std::optional<uint64_t> order;
     std::vector<std::unique_ptr<Listing>> listings;
     launch::State state;
 
@@ -143,6 +145,11 @@ struct Side {
         std::vector<uint8_t> variables = launch::variables_before(state, l.in, l.program);
         config->variables = &variables;
         config->stop = stop;
+        warp::TurnOrder turns;
+        if (order) {
+            turns.seed = *order;
+            config->order = &turns;
+        }
         if (observer != nullptr) config->observers.push_back(observer);
         const warp::Result result = exec::launch(l.program, *config);
         if (result.refusal) return launch::failure(name + ": " + result.refusal->what);
@@ -380,6 +387,48 @@ std::string outputs_text(const Side& a, const Side& b, bool& differs) {
     return out;
 }
 
+// Where the value of that register comes from, in one of the runs; empty: it cannot be said.
+std::string origin_of(const Side& s, size_t launch, const Found& found, uint64_t step,
+                      const std::string& reg, uint32_t lane) {
+    auto session = Session::make(s.loaded, nullptr, s.order);
+    const launch::Result<Expression> e = Expression::parse(reg);
+    if (!session || !e) return {};
+    Session& run = **session;
+    const Focus focus{found.cta, found.warp, lane};
+    if (run.go_to({launch, found.cta, found.warp, step, 0}).reason != Reason::stepped ||
+        !run.look_at(focus))
+        return {};
+    (void)run.step(Step::instruction);
+    if (run.is_over() || !run.look_at(focus)) return {};
+    const launch::Result<std::string> text = origin_text(run, *e);
+    return text ? *text : std::string();
+}
+
+// The first register and lane that differ; nullptr: none does.
+const isa::Register* first_register(const Values& a, const Values& b, uint32_t& lane) {
+    for (size_t i = 0; i < std::min(a.registers.size(), b.registers.size()); ++i)
+        for (lane = 0; lane < 32; ++lane)
+            if ((a.executed & b.executed & (1u << lane)) != 0 && a.bits[i][lane] != b.bits[i][lane])
+                return a.registers[i];
+    return nullptr;
+}
+
+// Both chains, one below the other; of two that are alike one.
+std::string origins_text(const Side& a, const Side& b, size_t launch, const Found& found,
+                         const Values& of_a, const Values& of_b) {
+    uint32_t lane = 0;
+    const isa::Register* const reg = first_register(of_a, of_b, lane);
+    if (reg == nullptr || found.other_way) return {};
+    const auto i = std::ranges::find(of_a.registers, reg) - of_a.registers.begin();
+    const std::string from_a = origin_of(a, launch, found, found.step_a, reg->name, lane);
+    const std::string from_b = origin_of(b, launch, found, found.step_b,
+                                         of_b.registers[static_cast<size_t>(i)]->name, lane);
+    if (from_a.empty() || from_b.empty()) return {};
+    const std::string head = fmt::format("Where {} of lane {} comes from", reg->name, lane);
+    if (from_a == from_b) return fmt::format("{}:\n{}", head, from_a);
+    return fmt::format("{}, {}:\n{}{}, {}:\n{}", head, a.name, from_a, head, b.name, from_b);
+}
+
 std::string spread_text(const Listing& l, const std::map<uint32_t, uint64_t>& spread) {
     constexpr size_t max_shown = 12;
     std::string out = fmt::format("It spreads to {} instruction{} of the program:\n", spread.size(),
@@ -395,14 +444,15 @@ std::string spread_text(const Listing& l, const std::map<uint32_t, uint64_t>& sp
 
 }  // namespace
 
-launch::Result<Difference> difference(const std::vector<launch::Loaded>& a,
-                                      const std::vector<launch::Loaded>& b,
-                                      const std::array<std::string, 2>& names,
+launch::Result<Difference> difference(const Run& run_a, const Run& run_b,
                                       const std::atomic<bool>* stop) {
+    const std::vector<launch::Loaded>& a = run_a.launches;
+    const std::vector<launch::Loaded>& b = run_b.launches;
+    const std::array<std::string, 2> names{run_a.name, run_b.name};
     if (a.size() != b.size())
         return launch::failure(fmt::format("{} has {} launches and {} has {}", names[0], a.size(),
                                            names[1], b.size()));
-    Side sa{a, names[0], {}, {}}, sb{b, names[1], {}, {}};
+    Side sa{a, names[0], run_a.order, {}, {}}, sb{b, names[1], run_b.order, {}, {}};
     for (Side* s : {&sa, &sb})
         if (launch::Result<void> made = prepare(*s); !made) return launch::failure(made);
     Difference out;
@@ -455,7 +505,7 @@ launch::Result<Difference> difference(const std::vector<launch::Loaded>& a,
     // Once more, for the values there.
     Capture ca(found->cta, found->warp, found->step_a), cb(found->cta, found->warp, found->step_b);
     for (Side* s : {&sa, &sb}) {
-        Side again{s->loaded, s->name, {}, {}};
+        Side again{s->loaded, s->name, s->order, {}, {}};
         if (launch::Result<void> made = prepare(again); !made) return launch::failure(made);
         for (size_t i = 0; i <= launch; ++i) {
             warp::Observer* const who =
@@ -480,6 +530,7 @@ launch::Result<Difference> difference(const std::vector<launch::Loaded>& a,
         out.text += line_of(lb, cb.values.operation) + "\n";
     out.text += launch::source_text(la.places_of(ca.values.operation));
     out.text += values_text(ca.values, cb.values, view, names);
+    out.text += origins_text(sa, sb, launch, *found, ca.values, cb.values);
     out.text += spread;
     out.text += "The outputs:\n" + outputs + note;
     return out;

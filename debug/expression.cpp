@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "emu/ptx/space_name.hpp"
 #include "launch/values.hpp"
 
 namespace lockwarp::debug {
@@ -252,7 +253,7 @@ using Target = Expression::Target;
 ptx::Space space_named(std::string_view name) {
     for (const ptx::Space s : {ptx::Space::global, ptx::Space::shared, ptx::Space::local,
                                ptx::Space::param, ptx::Space::const_})
-        if (space_name(s) == name) return s;
+        if (ptx::name_of(s) == name) return s;
     return ptx::Space::none;
 }
 
@@ -361,7 +362,7 @@ launch::Result<Value> value_of(const Node& n, const View& view) {
             const uint8_t* const at = view.bytes_at(t->space, t->address, t->bytes);
             if (at == nullptr)
                 return launch::failure(fmt::format("there is no {} memory at {:#x}",
-                                                   space_name(t->space), t->address));
+                                                   ptx::name_of(t->space), t->address));
             uint64_t bits = 0;
             std::memcpy(&bits, at, t->bytes);
             return Value{t->type, bits};

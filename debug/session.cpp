@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "debug/session_parts.hpp"
+#include "emu/warp/cluster.hpp"
 
 namespace lockwarp::debug {
 
@@ -18,11 +19,18 @@ uint32_t depth_of(const warp::Warp& warp, size_t path) {
 }
 
 launch::Result<std::unique_ptr<Session>> Session::make(std::vector<launch::Loaded> launches,
-                                                       std::atomic<bool>* wish) {
+                                                       std::atomic<bool>* wish,
+                                                       std::optional<uint64_t> order) {
     std::unique_ptr<Session> s(new Session());
     s->loaded_ = std::move(launches);
     s->wish_ = wish;
+    if (order) s->order_.emplace().seed = *order;
     for (const launch::Loaded& l : s->loaded_) {
+        for (const std::string& path : {l.in.path, l.in.launch.path}) {
+            std::error_code error;
+            const auto time = std::filesystem::last_write_time(path, error);
+            if (!error) s->read_at_[path] = time;
+        }
         if (auto held = launch::lay_out(l.in.launch, l.in.kernel(), l.program); !held)
             return launch::failure(held);
         s->listings_.push_back(std::make_unique<Listing>(l));
@@ -40,6 +48,44 @@ launch::Result<std::unique_ptr<Session>> Session::make(std::vector<launch::Loade
     if (!config) return launch::failure(config);
     s->config_ = std::move(*config);
     return s;
+}
+
+bool Session::files_changed() const {
+    return std::ranges::any_of(read_at_, [](const auto& file) {
+        std::error_code error;
+        const auto time = std::filesystem::last_write_time(file.first, error);
+        return !error && time != file.second;
+    });
+}
+
+launch::Result<void> Session::replace(std::vector<launch::Loaded> launches) {
+    const std::optional<uint64_t> seed =
+        order_ ? std::optional<uint64_t>(order_->seed) : std::nullopt;
+    auto made = make(std::move(launches), wish_, seed);
+    if (!made) return tl::unexpected(made.error());
+    Session& s = **made;
+    machine_.reset();
+    expected_.reset();
+    findings_.clear();
+    history_end_.reset();
+    now_.reset();
+    over_ = false;
+    launch_ = 0;
+    focus_ = {};
+    printed_.clear();
+    // What refers to the launches does so by their places, which a moved list keeps.
+    loaded_ = std::move(s.loaded_);
+    read_at_ = std::move(s.read_at_);
+    ready_ = std::move(s.ready_);
+    listings_ = std::move(s.listings_);
+    snapshots_ = std::move(s.snapshots_);
+    state_ = std::move(s.state_);
+    shapes_ = std::move(s.shapes_);
+    launch::Result<warp::Launch> config =
+        launch::make_launch(file(), loaded_[0].in.kernel(), loaded_[0].program, state_.memory);
+    if (!config) return launch::failure(config);
+    config_ = std::move(*config);
+    return {};
 }
 
 launch::Result<void> Session::begin_launch(size_t index, const Snapshot* from) {
@@ -60,6 +106,7 @@ launch::Result<void> Session::begin_launch(size_t index, const Snapshot* from) {
     config_->variables = &variables_;
     config_->first_cta = from == nullptr ? 0 : from->cta;
     config_->threads = 1;
+    config_->order = order_ ? &*order_ : nullptr;
     const uint64_t before = from == nullptr ? 0 : from->instructions;
     const bool known = std::ranges::any_of(
         snapshots_, [&](const Snapshot& s) { return s.launch == index && s.cta == 0; });
@@ -76,10 +123,11 @@ void Session::keep_snapshot(uint64_t cta, uint64_t instructions) {
     constexpr uint64_t distance = 200'000;             // instructions from one to the next
     constexpr uint64_t max_bytes = uint64_t{1} << 29;  // of all
     const isa::Program& p = loaded_[launch_].program;
-    const bool has_more_state =
-        config_->cooperative || std::ranges::any_of(p.calls, [](const isa::Call& c) {
-            return c.system != isa::System::none;
-        });
+    const bool has_more_state = config_->cooperative || order_ ||
+                                warp::clusters_of(p, config_->grid, config_->cluster).size() != 1 ||
+                                std::ranges::any_of(p.calls, [](const isa::Call& c) {
+                                    return c.system != isa::System::none;
+                                });
     const Snapshot& last = snapshots_.back();
     if (has_more_state || last.launch != launch_ || last.cta >= cta ||
         instructions < last.instructions + distance)
@@ -134,6 +182,7 @@ void Session::look_here(uint32_t lane) {
     const bool same = focus_.cta == h.cta->index && focus_.warp == h.warp->index;
     focus_.cta = h.cta->index;
     focus_.warp = h.warp->index;
+    focus_.level = 0;
     const uint32_t lanes = h.path < h.warp->paths.size() ? h.lanes() : warp::all_lanes;
     if (lane < 32)
         focus_.lane = lane;
@@ -147,6 +196,7 @@ Stop Session::stopped(Reason reason) {
 }
 
 Stop Session::start() {
+    for (Breakpoint& b : breakpoints_) b.hits = 0;
     if (launch::Result<void> begun = begin_launch(0, snapshots_.data()); !begun)
         return {Reason::refused, {}, begun.error().sentence};
     AtOnce goal;
@@ -155,6 +205,7 @@ Stop Session::start() {
 }
 
 Stop Session::run() {
+    for (Breakpoint& b : breakpoints_) b.hits = 0;
     if (launch::Result<void> begun = begin_launch(0, snapshots_.data()); !begun)
         return {Reason::refused, {}, begun.error().sentence};
     return forward(std::nullopt);
@@ -164,6 +215,7 @@ Stop Session::resume() { return forward(std::nullopt); }
 Stop Session::step(Step how) { return forward(how); }
 
 Stop Session::forward(std::optional<Step> how) {
+    focus_.level = 0;
     if (over_) return {Reason::ended, {}, {}};
     if (machine_->trap()) return {Reason::trap, {}, {}};
     for (bool first = true;; first = false) {
@@ -176,7 +228,7 @@ Stop Session::forward(std::optional<Step> how) {
                 const std::vector<Hit> hits = goal.hits();
                 look_here(hits.empty() ? UINT32_MAX : hits[0].lane);
                 // What is watched was changed by the warp that ran last, which is shown.
-                if (!hits.empty()) focus_ = {hits[0].cta, hits[0].warp, hits[0].lane};
+                if (!hits.empty()) focus_ = {hits[0].cta, hits[0].warp, hits[0].lane, 0};
                 std::erase_if(breakpoints_, [&](const Breakpoint& b) {
                     return b.temporary &&
                            std::ranges::any_of(hits, [&](const Hit& h) { return h.id == b.id; });
@@ -217,12 +269,12 @@ Stop Session::go_to(const Time& time) {
     return {Reason::refused, {}, "the run does not come there"};
 }
 
-bool Session::repeat(Goal& goal) {
+bool Session::repeat(Goal& goal, bool whole) {
     const bool at_end = over_ || machine_->trap();
     const std::optional<Time> until = at_end ? std::nullopt : now_;
     const Focus focus = focus_;
     const size_t launch = launch_;
-    const Time t{launch, focus.cta, focus.warp, 0, 0};
+    const Time t{launch, whole ? 0 : focus.cta, focus.warp, 0, 0};
     const Snapshot* const from = snapshot_before(t);
     if (from == nullptr || !begin_launch(from->launch, from)) return false;
     Until wrapped(goal, until);
@@ -276,6 +328,11 @@ View Session::view_of(const Focus& focus) const {
     if (machine_->trap() && machine_->trap()->cta_index == focus.cta &&
         machine_->trap()->warp == focus.warp)
         v.pc = machine_->trap()->operation;
+    for (uint32_t level = focus.level; level != 0 && v.frame != warp::no_index; --level) {
+        const warp::Frame& f = v.warp->calls.frames[v.frame];
+        v.pc = f.call;
+        v.frame = f.caller;
+    }
     return v;
 }
 
@@ -292,6 +349,26 @@ Breakpoint& Session::add(Breakpoint b) {
     b.id = b.internal ? 0 : next_id_++;
     breakpoints_.push_back(std::move(b));
     return breakpoints_.back();
+}
+
+launch::Result<std::shared_ptr<const std::vector<KnownFinding>>> Session::findings(
+    std::string_view names) {
+    const auto known = findings_.find(names);
+    if (known != findings_.end()) return known->second;
+    if (wish_ != nullptr) *wish_ = false;
+    launch::Result<std::vector<KnownFinding>> found =
+        find_all(loaded_, names, order_ ? &*order_ : nullptr, wish_);
+    if (wish_ != nullptr) *wish_ = false;
+    if (!found) return tl::unexpected(found.error());
+    auto kept = std::make_shared<const std::vector<KnownFinding>>(std::move(*found));
+    findings_.emplace(names, kept);
+    return kept;
+}
+
+Expected* Session::expected() {
+    if (!subject_) return nullptr;
+    if (expected_ == nullptr) expected_ = std::make_unique<Expected>(subject_, loaded_, wish_);
+    return expected_.get();
 }
 
 bool Session::remove(unsigned id) {

@@ -4,12 +4,15 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "debug/breakpoints.hpp"
+#include "debug/expected.hpp"
 #include "debug/listing.hpp"
 #include "debug/machine.hpp"
 #include "launch/state.hpp"
@@ -48,13 +51,22 @@ struct Focus {
     uint64_t cta = 0;
     uint32_t warp = 0;
     uint32_t lane = 0;
+    uint32_t level = 0;  // of its calls, from the innermost outwards
 };
 
 class Session {
   public:
     // Owns the launches; nothing runs yet. wish: set from anywhere to hold the run.
-    static launch::Result<std::unique_ptr<Session>> make(std::vector<launch::Loaded> launches,
-                                                         std::atomic<bool>* wish);
+    // order: of warps and CTAs, where it is to be another than the usual one.
+    static launch::Result<std::unique_ptr<Session>> make(
+        std::vector<launch::Loaded> launches, std::atomic<bool>* wish,
+        std::optional<uint64_t> order = std::nullopt);
+
+    // Whether a file has changed since it was read.
+    bool files_changed() const;
+    // The launches anew; what is wrong with them leaves the session as it is. Breakpoints stay, and
+    // their operations are those of before.
+    launch::Result<void> replace(std::vector<launch::Loaded> launches);
 
     // The run from its beginning: to its first instruction, or on.
     Stop start();
@@ -92,15 +104,28 @@ class Session {
     const warp::Launch& launch() const { return *config_; }
     Shapes& shapes() { return shapes_; }
     const launch::LaunchFile& file() const { return loaded_.front().in.launch; }
+    const std::vector<launch::Loaded>& loaded() const { return loaded_; }
+    // Where it is known of which product the result is: what operands should be. By default it is
+    // not.
+    void expect(SubjectOf subject) { subject_ = std::move(subject); }
+    // nullptr: nothing was given to know it from.
+    Expected* expected();
+    // What these checks find in a run to the end; it is made once for the same names.
+    launch::Result<std::shared_ptr<const std::vector<KnownFinding>>> findings(
+        std::string_view names);
 
     // Breakpoints. The session gives their numbers.
     std::vector<Breakpoint>& breakpoints() { return breakpoints_; }
     Breakpoint& add(Breakpoint b);
     bool remove(unsigned id);
 
+    // What log points say; called on the run's thread, while resume() or the like lasts.
+    std::function<void(const std::string& text)> on_log;
+
     // Another run of the same launch up to where this one stands, with listeners from its
     // beginning; for questions about the past. false: it did not come there.
-    bool repeat(Goal& goal);
+    // whole: from the launch's first CTA.
+    bool repeat(Goal& goal, bool whole = false);
 
   private:
     struct Snapshot;
@@ -120,9 +145,11 @@ class Session {
     bool return_to(const std::optional<Time>& t);
     void look_here(uint32_t lane);
     bool record(uint64_t window);
+    std::optional<Stop> back_at_once(Step how);
     std::optional<size_t> entry_for(Step how, uint32_t pc, uint32_t depth) const;
 
     std::vector<launch::Loaded> loaded_;
+    std::map<std::string, std::filesystem::file_time_type> read_at_;  // by file
     std::vector<std::shared_ptr<const exec::Ready>> ready_;
     std::vector<std::unique_ptr<Listing>> listings_;
     std::vector<Snapshot> snapshots_;  // in the order of the run
@@ -131,6 +158,10 @@ class Session {
     std::optional<warp::Launch> config_;
     std::unique_ptr<Machine> machine_;
     std::atomic<bool>* wish_ = nullptr;
+    std::optional<warp::TurnOrder> order_;
+    SubjectOf subject_;
+    std::unique_ptr<Expected> expected_;
+    std::map<std::string, std::shared_ptr<const std::vector<KnownFinding>>, std::less<>> findings_;
     size_t launch_ = 0;
     bool over_ = false;
     std::optional<Time> now_;
@@ -142,6 +173,8 @@ class Session {
     // What the focus's warp ran last, before the run came to where it stands.
     std::vector<Entry> history_;
     bool history_whole_ = false;  // from its first instruction
+    Focus history_of_;
+    std::optional<Time> history_end_;  // where the run stands behind it; none: it is not known
 
   public:
     ~Session();

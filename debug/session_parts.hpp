@@ -54,7 +54,7 @@ class Session::Forward : public Goal {
 
   private:
     bool is_stepped(const Here& here);
-    void count_hits();
+    void count_hits(const Here& here);
 
     Session& s_;
     std::optional<Step> how_;

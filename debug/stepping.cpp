@@ -50,13 +50,23 @@ bool Session::Forward::is_stepped(const Here& here) {
     return true;
 }
 
-void Session::Forward::count_hits() {
+void Session::Forward::count_hits(const Here& here) {
     std::erase_if(hits_, [&](const Hit& h) {
         const auto b = std::ranges::find(s_.breakpoints_, h.id, &Breakpoint::id);
         if (b == s_.breakpoints_.end()) return true;
         ++b->hits;
-        if (b->ignore == 0) return false;
-        --b->ignore;
+        if (b->ignore != 0) {
+            --b->ignore;
+            return true;
+        }
+        if (!b->rule.holds(b->hits)) return true;
+        if (b->log.empty()) return false;
+        View v = s_.view_of({h.cta, h.warp, h.lane});
+        v.cta = here.cta;
+        v.warp = here.warp;
+        v.pc = here.pc();
+        v.memory = here.memory;
+        if (s_.on_log) s_.on_log(logged(b->log, v));
         return true;
     });
 }
@@ -64,7 +74,7 @@ void Session::Forward::count_hits() {
 std::optional<exec::Pace> Session::Forward::before(const Here& here, bool leaving) {
     hits_.clear();
     sentinel_.look(here, leaving, hits_);
-    count_hits();
+    count_hits(here);
     if (!hits_.empty()) {
         reason_ = Reason::breakpoint;
         // A breakpoint of until and advance is the end of a step.
@@ -83,6 +93,10 @@ std::optional<exec::Pace> Session::Scan::before(const Here& here, bool) {
     const bool over = here.cta->index == until_cta_;
     std::vector<Hit> hits;
     sentinel_.look(here, over, hits);
+    std::erase_if(hits, [&](const Hit& h) {
+        const auto b = std::ranges::find(s_.breakpoints_, h.id, &Breakpoint::id);
+        return b != s_.breakpoints_.end() && !b->log.empty();
+    });
     if (!hits.empty()) {
         last_ = Time{s_.launch_, here.cta->index, here.warp->index, here.warp->step, here.attempt};
         hits_ = std::move(hits);
@@ -163,24 +177,55 @@ std::optional<size_t> Session::entry_for(Step how, uint32_t pc, uint32_t depth) 
     }
 }
 
+// One instruction back in a long run: where the warp goes one way only, the time is known without
+// a look for it.
+std::optional<Stop> Session::back_at_once(Step how) {
+    constexpr uint64_t long_run = 1'000'000;
+    const bool by_one = how == Step::instruction || (how == Step::line && !listing().has_source());
+    const View v = view();
+    if (!by_one || over_ || machine_->trap() || !now_ || v.warp == nullptr ||
+        v.warp->paths.size() != 1 || v.warp->step < long_run)
+        return std::nullopt;
+    const Time from = *now_;
+    const Focus focus = focus_;
+    if (return_to(Time{launch_, focus.cta, focus.warp, v.warp->step - 1, 0})) {
+        const Here& here = machine_->here();
+        const uint32_t pc = here.pc();
+        const bool begins_line = pc == 0 || listing().line_of(pc - 1) != listing().line_of(pc);
+        if (here.warp->paths.size() == 1 && (how == Step::instruction || begins_line))
+            return Stop{Reason::stepped, {}, {}};
+    }
+    (void)return_to(from);
+    focus_ = focus;
+    return std::nullopt;
+}
+
 Stop Session::back(Step how) {
     if (machine_ == nullptr) return {Reason::no_history, {}, {}};
+    focus_.level = 0;
+    const Focus focus = focus_;
+    if (std::optional<Stop> stop = back_at_once(how)) return *stop;
     const View v = view();
     const bool alive = v.warp != nullptr && !v.warp->paths.empty();
     const uint32_t pc = alive ? v.pc : 0;
     const uint32_t depth = alive ? depth_of(*v.warp, path_of(*v.cta, *v.warp)) : 0;
-    const Focus focus = focus_;
-    for (uint64_t window = 4096;; window *= 64) {
+    // What the last step back learned may do.
+    const bool is_known = !over_ && !machine_->trap() && now_ && history_end_ == now_ &&
+                          history_of_.cta == focus.cta && history_of_.warp == focus.warp;
+    std::optional<size_t> entry = is_known ? entry_for(how, pc, depth) : std::nullopt;
+    for (uint64_t window = 4096; !entry; window *= 64) {
         if (!record(window)) return {Reason::no_history, {}, {}};
-        const std::optional<size_t> entry = entry_for(how, pc, depth);
-        if (!entry && !history_whole_ && window < uint64_t{1} << 30) continue;
-        const bool none = !entry && (history_.empty() || how == Step::out);
-        if (none) return {Reason::no_history, {}, {}};
-        const Entry e = history_[entry.value_or(0)];
-        if (!return_to(Time{launch_, focus.cta, focus.warp, e.step, e.attempt}))
-            return {Reason::no_history, {}, {}};
-        return {entry ? Reason::stepped : Reason::no_history, {}, {}};
+        entry = entry_for(how, pc, depth);
+        if (history_whole_ || window >= uint64_t{1} << 30) break;
     }
+    if (!entry && (history_.empty() || how == Step::out)) return {Reason::no_history, {}, {}};
+    const Entry e = history_[entry.value_or(0)];
+    if (!return_to(Time{launch_, focus.cta, focus.warp, e.step, e.attempt}))
+        return {Reason::no_history, {}, {}};
+    history_.resize(entry.value_or(0));
+    history_of_ = focus;
+    history_end_ = now_;
+    return {entry ? Reason::stepped : Reason::no_history, {}, {}};
 }
 
 Stop Session::resume_back() {
@@ -199,7 +244,7 @@ Stop Session::resume_back() {
         if (goal.last()) {
             const std::vector<Hit> hits = goal.hits();
             if (!return_to(*goal.last())) break;
-            focus_ = {hits[0].cta, hits[0].warp, hits[0].lane};
+            focus_ = {hits[0].cta, hits[0].warp, hits[0].lane, 0};
             return {Reason::breakpoint, hits, {}};
         }
         if (i == 0) break;

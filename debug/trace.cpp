@@ -9,6 +9,7 @@
 
 #include "debug/view.hpp"
 #include "emu/lockwarp.hpp"
+#include "emu/ptx/space_name.hpp"
 #include "launch/state.hpp"
 
 namespace lockwarp::debug {
@@ -98,7 +99,7 @@ struct Tracer : warp::Observer {
             }
             for (uint32_t k = 0; k < e.access_count && filter.registers.empty(); ++k)
                 if ((e.accesses[k].lanes >> lane & 1) != 0)
-                    add(fmt::format("[{} {}]\t{:#x}\t{} bytes", space_name(e.accesses[k].space),
+                    add(fmt::format("[{} {}]\t{:#x}\t{} bytes", ptx::name_of(e.accesses[k].space),
                                     e.accesses[k].store ? "store" : "load",
                                     e.accesses[k].address[lane],
                                     e.accesses[k].bytes_of_lane[lane]));

@@ -184,8 +184,7 @@ std::optional<uint64_t> View::special(std::string_view name) const {
 
 std::pair<ptx::Space, uint64_t> View::resolved(uint64_t generic) {
     for (const isa::SpaceWindow& w : isa::space_windows)
-        if (generic >= w.base && generic - w.base < isa::window_bytes)
-            return {w.space, generic - w.base};
+        if (generic >= w.base && generic - w.base < w.bytes) return {w.space, generic - w.base};
     return {ptx::Space::global, generic};
 }
 
@@ -267,27 +266,6 @@ std::string View::name_of(ptx::Space space, uint64_t address) const {
             address - v.address < v.bytes)
             return element(v.name, address - v.address);
     return {};
-}
-
-std::string_view space_name(ptx::Space space) {
-    switch (space) {
-        case ptx::Space::global:
-            return "global";
-        case ptx::Space::shared:
-            return "shared";
-        case ptx::Space::local:
-            return "local";
-        case ptx::Space::param:
-            return "param";
-        case ptx::Space::const_:
-            return "const";
-        case ptx::Space::none:
-        case ptx::Space::reg:
-        case ptx::Space::sreg:
-        case ptx::Space::tex:
-            return "generic";
-    }
-    return "generic";
 }
 
 }  // namespace lockwarp::debug

@@ -80,6 +80,4 @@ struct View {
     std::string name_of(ptx::Space space, uint64_t address) const;
 };
 
-std::string_view space_name(ptx::Space space);
-
 }  // namespace lockwarp::debug

@@ -9,14 +9,15 @@
 #include "engine/observe.hpp"
 #include "engine/report.hpp"
 #include "engine/structs.hpp"
+#include "engine/watch.hpp"
 
 using namespace lockwarp;
 using namespace lockwarp::engine;
 
 namespace {
 
-constexpr uint32_t known_flags =
-    LOCKWARP_COOPERATIVE | LOCKWARP_PLAIN_ARITHMETIC | LOCKWARP_NO_FOLDING;
+constexpr uint32_t known_flags = LOCKWARP_COOPERATIVE | LOCKWARP_PLAIN_ARITHMETIC |
+                                 LOCKWARP_NO_FOLDING | LOCKWARP_NON_PORTABLE_CLUSTER;
 constexpr uint64_t default_heap = warp::Launch{}.heap_bytes;
 constexpr uint32_t default_poll = 20;  // milliseconds
 
@@ -25,6 +26,7 @@ constexpr uint32_t or_1(uint32_t n) { return n == 0 ? 1 : n; }
 warp::Launch launch_of(const lockwarp_launch_options& o, const lockwarp_module& m) {
     if ((o.flags & ~known_flags) != 0)
         fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_launch: flags has bits that are not known");
+    if (o.reserved != 0) fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_launch: reserved is not 0");
     if (o.unwritten_byte > 0xff)
         fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_launch: unwritten_byte is above 255");
     if (o.parameter_bytes != 0 && o.parameters == nullptr)
@@ -35,6 +37,9 @@ warp::Launch launch_of(const lockwarp_launch_options& o, const lockwarp_module& 
     l.grid = {or_1(o.grid[0]), or_1(o.grid[1]), or_1(o.grid[2])};
     l.block = {or_1(o.block[0]), or_1(o.block[1]), or_1(o.block[2])};
     l.dynamic_shared = o.dynamic_shared;
+    if ((o.cluster[0] | o.cluster[1] | o.cluster[2]) != 0)
+        l.cluster = warp::Dim3{or_1(o.cluster[0]), or_1(o.cluster[1]), or_1(o.cluster[2])};
+    l.non_portable_cluster = (o.flags & LOCKWARP_NON_PORTABLE_CLUSTER) != 0;
     l.cooperative = (o.flags & LOCKWARP_COOPERATIVE) != 0;
     l.plain_arithmetic = (o.flags & LOCKWARP_PLAIN_ARITHMETIC) != 0;
     l.fold_constants = (o.flags & LOCKWARP_NO_FOLDING) == 0;
@@ -90,9 +95,9 @@ warp::Result run_polled(const exec::Ready& ready, warp::Launch& launch,
 
 }  // namespace
 
-lockwarp_status lockwarp_launch(const lockwarp_kernel* kernel,
-                                const lockwarp_launch_options* options, lockwarp_result** result,
-                                lockwarp_error** error) {
+lockwarp_status engine::launch_watched(const lockwarp_kernel* kernel,
+                                       const lockwarp_launch_options* options, Watch* watch,
+                                       lockwarp_result** result, lockwarp_error** error) {
     return guarded(error, [&] {
         if (result != nullptr) *result = nullptr;
         if (kernel == nullptr || options == nullptr || !is_known(options))
@@ -117,6 +122,7 @@ lockwarp_status lockwarp_launch(const lockwarp_kernel* kernel,
         if (!is_known(o.observer)) fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_launch: observer");
         Listener listener(*kernel, taken(o.observer));
         if (o.observer != nullptr) launch.observers = {&listener};
+        if (watch != nullptr) watch->before(*kernel, launch);
         auto out = std::make_unique<lockwarp_result>();
         out->grid = launch.grid;
         out->block = launch.block;
@@ -124,6 +130,7 @@ lockwarp_status lockwarp_launch(const lockwarp_kernel* kernel,
         out->of = o.poll != nullptr ? run_polled(ready, launch, o, m.context->runners)
                                     : exec::launch(ready, launch);
         if (out->of.refusal) fail(LOCKWARP_REFUSED, program.entry + ": " + out->of.refusal->what);
+        if (watch != nullptr) watch->after(*kernel, launch, out->of);
         lockwarp_status status = LOCKWARP_OK;
         if (out->of.trap) {
             report_trap(*out, *kernel, o.range_count == 0 ? memory->ranges : with_own);
@@ -134,6 +141,12 @@ lockwarp_status lockwarp_launch(const lockwarp_kernel* kernel,
         if (result != nullptr) *result = out.release();
         return status;
     });
+}
+
+lockwarp_status lockwarp_launch(const lockwarp_kernel* kernel,
+                                const lockwarp_launch_options* options, lockwarp_result** result,
+                                lockwarp_error** error) {
+    return launch_watched(kernel, options, nullptr, result, error);
 }
 
 void lockwarp_result_destroy(lockwarp_result* result) { delete result; }

@@ -43,6 +43,7 @@ static_assert(LOCKWARP_TRAP_STEP_LIMIT == static_cast<int>(warp::TrapKind::step_
 static_assert(LOCKWARP_TRAP_TRAP == static_cast<int>(warp::TrapKind::trap));
 static_assert(LOCKWARP_TRAP_BREAKPOINT == static_cast<int>(warp::TrapKind::breakpoint));
 static_assert(LOCKWARP_TRAP_STOPPED == static_cast<int>(warp::TrapKind::stopped));
+static_assert(LOCKWARP_TRAP_ILLEGAL == static_cast<int>(warp::TrapKind::illegal));
 
 const ptx::Instruction* instruction_at(const ptx::Block& block, ptx::Place place) {
     for (const ptx::Statement& s : block.body) {

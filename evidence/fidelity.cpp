@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "emu/exec/families.hpp"
 #include "emu/isa/evidence.hpp"
 #include "emu/isa/forms.hpp"
 #include "emu/isa/resolver.hpp"
@@ -305,6 +306,10 @@ FidelityRow scalar_row(const isa::Form& f, isa::Arch arch, const Recordings& rec
     FidelityRow out;
     out.opcode = f.opcode;
     out.instruction = std::string(f.opcode) + std::string(f.syntax);
+    if (!exec::is_executed(f.op)) {
+        out.fidelity = Fidelity::not_executed;
+        return out;
+    }
     const isa::Suffix suffix = isa::row(f.op).suffix;
     if (!isa::has(isa::row(arch), f.target, suffix)) {
         out.fidelity = Fidelity::not_supported;
@@ -409,10 +414,11 @@ std::map<std::string, Use> uses_of(const isa::Program& program,
     for (size_t i = 0; i < instructions.size(); ++i) {
         if (instructions[i] == nullptr) continue;
         const isa::Operation& o = program.operations[i];
-        const std::string name = o.mma != nullptr         ? std::string(o.mma->key)
-                                 : o.wmma != nullptr      ? std::string(o.wmma->key)
-                                 : o.warpgroup != nullptr ? std::string(o.warpgroup->key())
-                                                          : isa::spelled(*instructions[i]);
+        const std::string name = o.mma != nullptr    ? std::string(o.mma->key)
+                                 : o.wmma != nullptr ? std::string(o.wmma->key)
+                                 : o.warpgroup != nullptr && !o.mod.sparse
+                                     ? std::string(o.warpgroup->key())
+                                     : isa::spelled(*instructions[i]);
         Use& use = out.try_emplace(name, Use{i, 0, {}}).first->second;
         if (use.count++ != 0) continue;
         use.recorded = name;
@@ -429,8 +435,14 @@ FidelityRow row_of(const isa::Operation& o, const ptx::Instruction& instruction,
                    const std::string& recorded, const Recordings& recordings) {
     if (o.mma != nullptr) return mma_row(*o.mma, arch, recordings);
     if (o.wmma != nullptr) return wmma_row(*o.wmma, arch, recordings);
-    if (o.warpgroup != nullptr) return warpgroup_row(*o.warpgroup->types, arch, recordings);
+    if (o.warpgroup != nullptr && !o.mod.sparse)
+        return warpgroup_row(*o.warpgroup->types, arch, recordings);
     FidelityRow out;
+    if (o.warpgroup != nullptr) {
+        out.fidelity = fidelity_of(Evidence::derived);
+        out.source = "as the dense product of the elements that A holds";
+        return out;
+    }
     const isa::FoundForm found = isa::find_form(instruction);
     if (found.form != nullptr) without_recordings(*found.form, arch, out);
     const Known k = known(recordings, recorded);

@@ -157,6 +157,20 @@ class ChildEngine : public Engine {
         return heard_result();
     }
 
+    launch::Result<std::vector<uint8_t>> encode(const isa::TensorMap& map) override {
+        static_assert(std::is_trivially_copyable_v<isa::TensorMap>);
+        if (launch::Result<void> ok = start(); !ok) return launch::failure(ok);
+        if (launch::Result<void> ok = grow_bytes(sizeof map); !ok) return launch::failure(ok);
+        std::memcpy(bytes_.base, &map, sizeof map);
+        post({.ask = Ask::encode});
+        Reply reply;
+        if (launch::Result<void> ok = hear(reply, answer_seconds); !ok) return launch::failure(ok);
+        if (launch::Result<void> ok = result_of(reply); !ok) return launch::failure(ok);
+        if (reply.address != 0 && reply.address != isa::tensor_map_bytes)
+            return launch::failure("the engine's process gives a tensor map of another size");
+        return std::vector<uint8_t>(bytes_.base, bytes_.base + reply.address);
+    }
+
     launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
         if (launch::Result<void> ok = check(address, bytes.size()); !ok) return ok;
         if (launch::Result<void> ok = grow_bytes(bytes.size()); !ok) return ok;
@@ -217,6 +231,8 @@ class ChildEngine : public Engine {
               .optimization = job.optimization,
               .stack_bytes = job.stack_bytes,
               .fresh = job.fresh,
+              .cluster = job.cluster,
+              .non_portable_cluster = job.non_portable_cluster,
               .cooperative = job.cooperative,
               .text = text_bytes(job)});
         Reply reply;

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <thread>
 
 namespace lockwarp::gpu {
@@ -160,6 +161,19 @@ class Server {
             case Ask::read:
                 put_failure(reply, engine_->read(q.address, {bytes_.base + q.at, q.bytes}));
                 break;
+            case Ask::encode: {
+                // The map lies in the shared bytes, and what it becomes too.
+                isa::TensorMap map;
+                std::memcpy(&map, bytes_.base, sizeof map);
+                const launch::Result<std::vector<uint8_t>> encoded = engine_->encode(map);
+                if (!encoded) {
+                    put_failure(reply, launch::failure(encoded.error().sentence));
+                    break;
+                }
+                reply.address = encoded->size();
+                std::ranges::copy(*encoded, bytes_.base);
+                break;
+            }
             case Ask::compile:
             case Ask::run: {
                 const char* const text = reinterpret_cast<const char*>(text_.base);
@@ -173,6 +187,8 @@ class Server {
                               .optimization = q.optimization,
                               .stack_bytes = q.stack_bytes,
                               .fresh = q.fresh,
+                              .cluster = q.cluster,
+                              .non_portable_cluster = q.non_portable_cluster,
                               .cooperative = q.cooperative};
                 const Ran ran = q.ask == Ask::run ? engine_->run(job) : engine_->compile(job);
                 reply.outcome = static_cast<uint8_t>(ran.outcome);

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "gpu/child.hpp"
 
@@ -31,7 +32,17 @@ void unmap(Shared& s);
 uint64_t size_of(const Shared& s);
 [[nodiscard]] launch::Result<void> grow(const Shared& s, uint64_t bytes);
 
-enum class Ask : uint8_t { allocate, allocate_at, release, write, clear, read, compile, run };
+enum class Ask : uint8_t {
+    allocate,
+    allocate_at,
+    release,
+    write,
+    clear,
+    read,
+    compile,
+    run,
+    encode
+};
 
 struct Request {
     Ask ask = Ask::release;
@@ -43,6 +54,8 @@ struct Request {
     uint32_t optimization = 0;
     uint32_t stack_bytes = 0;
     bool fresh = false;
+    std::optional<warp::Dim3> cluster = {};
+    bool non_portable_cluster = false;
     bool cooperative = false;
     std::array<uint64_t, 3>
         text{};  // compile, run: bytes of PTX, entry and parameters, one after another
@@ -51,8 +64,8 @@ struct Request {
 // The child sends one when it has opened the engine, and one to each request.
 // Plain numbers, for a process that went wrong may have sent it.
 struct Reply {
-    uint64_t address = 0;  // allocate; allocate_at: 0 where there is none
-    uint8_t failed = 0;    // write, clear, read, and of the first of all: 1 with its text
+    uint64_t address = 0;  // allocate; allocate_at: 0 where there is none; encode: bytes of the map
+    uint8_t failed = 0;    // write, clear, read, encode, and of the first of all: 1 with its text
     uint8_t outcome = 0;   // compile, run
     uint8_t fault = 0;
     uint32_t number = 0, clock_mhz = 0;  // the first of all: device()

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <map>
 
+#include "emu/isa/placement.hpp"
+#include "emu/ptx/parser.hpp"
 #include "gpu/fixed_memory.hpp"
 #include "gpu/ptx_version.hpp"
 
@@ -36,9 +38,8 @@ constexpr int jit_optimization = 7;
 constexpr int limit_stack = 0;
 constexpr unsigned stream_default = 0;  // in order with the default stream, on which kernels run
 constexpr unsigned launch_attribute_cooperative = 2;
-void* const launch_end = nullptr;
-void* const launch_buffer = reinterpret_cast<void*>(1);
-void* const launch_buffer_bytes = reinterpret_cast<void*>(2);
+constexpr unsigned launch_attribute_cluster = 4;
+constexpr int function_non_portable_cluster = 14;
 
 // Faults that the driver tells apart (CUDA driver API, CUresult).
 struct FaultRow {
@@ -63,6 +64,17 @@ struct LaunchAttribute {
     unsigned unused = 0;
     std::array<int, 16> value{};
 };
+std::vector<LaunchAttribute> attributes_of(const Job& job) {
+    std::vector<LaunchAttribute> out;
+    if (job.cooperative) out.push_back({launch_attribute_cooperative, 0, {1}});
+    if (job.cluster)
+        out.push_back({launch_attribute_cluster,
+                       0,
+                       {static_cast<int>(job.cluster->x), static_cast<int>(job.cluster->y),
+                        static_cast<int>(job.cluster->z)}});
+    return out;
+}
+
 struct LaunchConfig {
     std::array<unsigned, 3> grid{}, block{};
     unsigned dynamic_shared = 0;
@@ -97,8 +109,14 @@ struct Api {
                      Handle, void**, void**) = nullptr;
     Result (*error_text)(Result, const char**) = nullptr;
     FixedMemoryApi fixed;  // for memory at given addresses only; a driver may lack them
-    // For cooperative launches only.
+    // For cooperative launches, and with clusters, only.
     Result (*launch_with)(const LaunchConfig*, Handle, void**, void**) = nullptr;
+    // cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
+    Result (*encode_tiled)(void*, int, unsigned, void*, const uint64_t*, const uint64_t*,
+                           const uint32_t*, const uint32_t*, int, int, int, int) = nullptr;
+    Result (*encode_im2col)(void*, int, unsigned, void*, const uint64_t*, const uint64_t*,
+                            const int*, const int*, unsigned, unsigned, const uint32_t*, int, int,
+                            int, int) = nullptr;
     // For large transfers only; a driver may lack them.
     Result (*host_allocate)(void**, size_t, unsigned) = nullptr;
     Result (*host_release)(void*) = nullptr;
@@ -149,6 +167,8 @@ bool load(Api& api, std::string& why) {
         return false;
     }
     bind(library, "cuLaunchKernelEx", api.launch_with);
+    bind(library, "cuTensorMapEncodeTiled", api.encode_tiled);
+    bind(library, "cuTensorMapEncodeIm2col", api.encode_im2col);
     bind(library, "cuMemHostAlloc", api.host_allocate);
     bind(library, "cuMemFreeHost", api.host_release);
     bind(library, "cuStreamCreate", api.stream_create);
@@ -283,6 +303,25 @@ class Staging {
     bool ready_ = false;
 };
 
+// Where an entry's parameters lie in Job::parameters, and behind them where they end.
+std::vector<uint64_t> parameter_places(std::string_view text, const std::string& entry) {
+    const ptx::Parsed parsed = ptx::parse(text);
+    std::vector<uint64_t> out;
+    uint64_t next = 0;
+    for (const auto& item : parsed.module.items) {
+        const auto* const function = std::get_if<ptx::Function>(&item);
+        if (function == nullptr || !function->is_entry || function->name != entry) continue;
+        for (const ptx::Variable& v : function->parameters) {
+            const isa::Placement p = isa::placement(v).value_or(isa::Placement{});
+            next = isa::round_up(next, std::max<uint64_t>(p.alignment, 1));
+            out.push_back(next);
+            next += p.bytes;
+        }
+    }
+    out.push_back(next);
+    return out;
+}
+
 class CudaEngine : public Engine {
   public:
     CudaEngine(Api api, DeviceId id, Handle context, unsigned processes)
@@ -370,6 +409,28 @@ class CudaEngine : public Engine {
                         : api_.to_host(bytes.data(), address, bytes.size()));
     }
 
+    launch::Result<std::vector<uint8_t>> encode(const isa::TensorMap& m) override {
+        if (api_.encode_tiled == nullptr || api_.encode_im2col == nullptr)
+            return launch::failure("the NVIDIA driver is too old for tensor maps");
+        api_.context_set(context_);
+        alignas(64) isa::TensorMapBytes out{};
+        const int type = isa::row(m.type).driver;
+        void* const address = reinterpret_cast<void*>(m.address);
+        const int interleave = static_cast<int>(m.interleave),
+                  swizzle = static_cast<int>(m.swizzle), promotion = static_cast<int>(m.promotion),
+                  fill = static_cast<int>(m.fill);
+        const Result r =
+            m.im2col ? api_.encode_im2col(out.data(), type, m.rank, address, m.dim.data(),
+                                          m.stride.data(), m.lower.data(), m.upper.data(),
+                                          m.channels, m.pixels, m.element_stride.data(), interleave,
+                                          swizzle, promotion, fill)
+                     : api_.encode_tiled(out.data(), type, m.rank, address, m.dim.data(),
+                                         m.stride.data(), m.box.data(), m.element_stride.data(),
+                                         interleave, swizzle, promotion, fill);
+        if (r != success) return launch::failure(text(r));
+        return std::vector<uint8_t>(out.begin(), out.end());
+    }
+
     Ran compile(const Job& job) override {
         api_.context_set(context_);
         if (job.fresh) forget(job);
@@ -400,23 +461,28 @@ class CudaEngine : public Engine {
             r != success)
             return {Outcome::refused, "dynamic shared memory: " + text(r)};
         std::vector<uint8_t> parameters = job.parameters;
-        size_t bytes = parameters.size();
-        std::array<void*, 5> extra{launch_buffer, parameters.data(), launch_buffer_bytes, &bytes,
-                                   launch_end};
-        if (job.cooperative && api_.launch_with == nullptr)
-            return {Outcome::refused, "the NVIDIA driver is too old for a cooperative launch"};
-        LaunchAttribute cooperative{launch_attribute_cooperative, 0, {1}};
+        std::vector<void*> pointers = pointers_of(job, module, parameters);
+        if (job.non_portable_cluster)
+            if (const Result r =
+                    api_.function_attribute(function, function_non_portable_cluster, 1);
+                r != success)
+                return {Outcome::refused, "clusters that are not portable: " + text(r)};
+        std::vector<LaunchAttribute> attributes = attributes_of(job);
+        if (!attributes.empty() && api_.launch_with == nullptr)
+            return {Outcome::refused,
+                    "the NVIDIA driver is too old for a cooperative launch or "
+                    "one with clusters"};
         const LaunchConfig config{{job.grid.x, job.grid.y, job.grid.z},
                                   {job.block.x, job.block.y, job.block.z},
                                   job.dynamic_shared,
                                   nullptr,
-                                  &cooperative,
-                                  1};
+                                  attributes.data(),
+                                  static_cast<unsigned>(attributes.size())};
         const Result launched =
-            job.cooperative ? api_.launch_with(&config, function, nullptr, extra.data())
-                            : api_.launch(function, job.grid.x, job.grid.y, job.grid.z, job.block.x,
-                                          job.block.y, job.block.z, job.dynamic_shared, nullptr,
-                                          nullptr, extra.data());
+            attributes.empty() ? api_.launch(function, job.grid.x, job.grid.y, job.grid.z,
+                                             job.block.x, job.block.y, job.block.z,
+                                             job.dynamic_shared, nullptr, pointers.data(), nullptr)
+                               : api_.launch_with(&config, function, pointers.data(), nullptr);
         if (launched != success) return {Outcome::refused, text(launched)};
         if (const Result r = api_.context_synchronize(); r != success)
             return {Outcome::faulted, text(r), fault_of(r)};
@@ -439,6 +505,7 @@ class CudaEngine : public Engine {
         const auto found = modules_.find({std::string(job.ptx), job.optimization});
         if (found == modules_.end()) return;
         api_.module_unload(found->second);
+        places_.erase(found->second);
         modules_.erase(found);
     }
 
@@ -481,9 +548,26 @@ class CudaEngine : public Engine {
         if (modules_.size() >= max_modules) {
             for (const auto& [old, handle] : modules_) api_.module_unload(handle);
             modules_.clear();
+            places_.clear();
         }
         modules_[std::move(key)] = module;
         return {};
+    }
+
+    // The job's parameters one by one: the assembler aligns them by their addresses in constant
+    // memory, which begin at no multiple of 64, so that it may place them otherwise than one after
+    // another.
+    std::vector<void*> pointers_of(const Job& job, Handle module, std::vector<uint8_t>& bytes) {
+        std::map<std::string, std::vector<uint64_t>>& known = places_[module];
+        const std::string entry(job.entry);
+        auto found = known.find(entry);
+        if (found == known.end())
+            found = known.emplace(entry, parameter_places(job.ptx, entry)).first;
+        std::vector<void*> out;
+        bytes.resize(std::max<size_t>(bytes.size(), found->second.back()));
+        for (const uint64_t at : found->second) out.push_back(bytes.data() + at);
+        out.pop_back();
+        return out;
     }
 
     Api api_;
@@ -497,6 +581,7 @@ class CudaEngine : public Engine {
     uint64_t max_stack_bytes_ = 0;  // of a thread, so that all threads' are this process's share
     uint32_t stack_bytes_ = 0;      // that this asked for
     std::map<std::pair<std::string, uint32_t>, Handle> modules_;  // by text and optimization
+    std::map<Handle, std::map<std::string, std::vector<uint64_t>>> places_;  // by module and entry
 };
 
 }  // namespace

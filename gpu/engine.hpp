@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "emu/isa/arch.hpp"
+#include "emu/isa/tensor_map.hpp"
 #include "emu/warp/launch.hpp"
 #include "launch/result.hpp"
 
@@ -35,7 +37,9 @@ struct Job {
     uint32_t optimization = 4;  // of the machine's compiler, 0 to 4
     uint32_t stack_bytes = 0;   // wished for the calls of a thread; 0: what the machine gives
     bool fresh = false;         // the module has variables: they begin with their first values
-    bool cooperative = false;   // as warp::Launch
+    std::optional<warp::Dim3> cluster = {};  // as warp::Launch, and so the next two
+    bool non_portable_cluster = false;
+    bool cooperative = false;
 };
 
 enum class Outcome : uint8_t {
@@ -87,6 +91,11 @@ class Engine {
         return {};
     }
     virtual Ran run(const Job& job) = 0;
+    // A tensor map's 128 bytes as the machine's driver encodes them; none where it has no driver.
+    [[nodiscard]] virtual launch::Result<std::vector<uint8_t>> encode(const isa::TensorMap& map) {
+        (void)map;
+        return std::vector<uint8_t>();
+    }
 };
 
 }  // namespace lockwarp::gpu

@@ -353,7 +353,9 @@ enum {
     /* Each product by its definition, without the paths made for speed: the same bits. */
     LOCKWARP_PLAIN_ARITHMETIC = 2,
     /* Functions of constants as their instructions compute them, not as NVIDIA's assembler does. */
-    LOCKWARP_NO_FOLDING = 4
+    LOCKWARP_NO_FOLDING = 4,
+    /* A cluster may have more CTAs than is portable: up to 16, not 8. */
+    LOCKWARP_NON_PORTABLE_CLUSTER = 8
 };
 
 typedef struct lockwarp_launch_options {
@@ -385,6 +387,9 @@ typedef struct lockwarp_launch_options {
     uint64_t first_cta;  /* a part of the grid: CTAs [first_cta, first_cta + ctas), x fastest */
     uint64_t ctas;       /* 0: all that follow */
     const lockwarp_observer* observer; /* may be NULL, which costs nothing */
+    /* CTAs of a cluster in x, y, z, of which 0 is 1; all 0: as the kernel has it, else none. */
+    uint32_t cluster[3];
+    uint32_t reserved; /* 0 */
 } lockwarp_launch_options;
 
 /*
@@ -412,7 +417,8 @@ typedef enum lockwarp_trap_kind {
     LOCKWARP_TRAP_STEP_LIMIT = 8,    /* lockwarp_launch_options::max_steps */
     LOCKWARP_TRAP_TRAP = 9,          /* the trap instruction; an assertion that failed */
     LOCKWARP_TRAP_BREAKPOINT = 10,   /* the brkpt instruction */
-    LOCKWARP_TRAP_STOPPED = 11       /* by the caller */
+    LOCKWARP_TRAP_STOPPED = 11,      /* by the caller */
+    LOCKWARP_TRAP_ILLEGAL = 12       /* an instruction that the machine refuses so */
 } lockwarp_trap_kind;
 
 typedef struct lockwarp_trap {

@@ -3,8 +3,10 @@
 // Matrix Shared Memory Layout", "Matrix Descriptor Format"; checked against results of an H200.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
+#include "emu/isa/warpgroup.hpp"
 #include "lanes/banks.hpp"
 
 namespace lockwarp::lanes {
@@ -12,9 +14,6 @@ namespace lockwarp::lanes {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-// Bytes of the swizzle by the field's value.
-constexpr std::array<unsigned, 4> swizzle_bytes{0, 128, 64, 32};
 
 constexpr uint64_t known_bits =
     0x3fffull | 0x3fffull << 16 | 0x3fffull << 32 | 7ull << 49 | 3ull << 62;
@@ -82,13 +81,9 @@ Answer describe(const Descriptor& d, uint64_t bits) {
 }  // namespace
 
 Answer decode_descriptor(uint64_t bits) {
-    Descriptor d;
-    d.start = static_cast<uint32_t>(bits & 0x3fff) << 4;
-    d.leading = static_cast<uint32_t>(bits >> 16 & 0x3fff) << 4;
-    d.stride = static_cast<uint32_t>(bits >> 32 & 0x3fff) << 4;
-    d.base_offset = static_cast<unsigned>(bits >> 49 & 7);
-    d.swizzle = swizzle_bytes[bits >> 62];
-    return describe(d, bits);
+    const isa::MatrixDescriptor d = isa::decode_descriptor(bits);
+    return describe({d.start, d.leading, d.stride, d.base_offset, isa::swizzle_bytes(d.swizzle)},
+                    bits);
 }
 
 Answer encode_descriptor(const Descriptor& d) {
@@ -103,13 +98,12 @@ Answer encode_descriptor(const Descriptor& d) {
           field("stride byte offset", d.stride)})
         if (!problem.empty()) return wrong(problem);
     if (d.base_offset > 7) return wrong("the base offset is 0 to 7");
-    uint64_t mode = 4;
-    for (uint64_t i = 0; i < swizzle_bytes.size(); ++i)
-        if (swizzle_bytes[i] == d.swizzle) mode = i;
-    if (mode == 4) return wrong("the swizzle is 0, 32, 64 or 128 bytes");
-    const uint64_t bits = uint64_t{d.start >> 4} | uint64_t{d.leading >> 4} << 16 |
-                          uint64_t{d.stride >> 4} << 32 | uint64_t{d.base_offset} << 49 |
-                          mode << 62;
+    constexpr std::array swizzles{isa::Swizzle::none, isa::Swizzle::bytes_128,
+                                  isa::Swizzle::bytes_64, isa::Swizzle::bytes_32};
+    const auto* const swizzle = std::ranges::find(swizzles, d.swizzle, isa::swizzle_bytes);
+    if (swizzle == swizzles.end()) return wrong("the swizzle is 0, 32, 64 or 128 bytes");
+    const uint64_t bits = isa::encode_descriptor(
+        {d.start, d.leading, d.stride, static_cast<uint8_t>(d.base_offset), *swizzle});
     return describe(d, bits);
 }
 

@@ -163,15 +163,12 @@ Instruction from_wmma(const isa::WmmaVariant& v, isa::Arch arch, Wanted wanted) 
     return i;
 }
 
-std::string wgmma_key(const isa::WarpgroupTypes& t, unsigned n) {
-    return fmt::format("wgmma.m64n{}k{}{}{}{}{}", n, t.k, isa::row(t.d).name, isa::row(t.a).name,
-                       isa::row(t.b).name, t.a == Type::b1 ? ".and.popc" : "");
-}
-
-Instruction from_wgmma(const isa::WarpgroupTypes& t, unsigned n, Wanted wanted) {
+Instruction from_wgmma(const isa::WarpgroupVariant& v, Wanted wanted) {
+    const isa::WarpgroupTypes& t = *v.types;
+    const unsigned n = v.n;
     Instruction i;
     i.family = Family::wgmma;
-    i.key = wgmma_key(t, n);
+    i.key = v.key();
     i.cute = fmt::format("SM90_64x{}x{}_{}_SS{}", n, t.k, cute_types({t.d, t.a, t.b}),
                          isa::bits(t.a) == 16 ? "" : "_TN");
     if (t.a == Type::b1) i.cute.clear();
@@ -292,8 +289,7 @@ struct Row {
     const isa::MmaVariant* mma = nullptr;
     const isa::WmmaVariant* wmma = nullptr;
     const Move* move = nullptr;
-    const isa::WarpgroupTypes* wgmma = nullptr;
-    unsigned n = 0;  // of wgmma
+    const isa::WarpgroupVariant* wgmma = nullptr;
 };
 
 // Calls f(row) for every instruction, until it returns false.
@@ -304,21 +300,17 @@ void each_row(const auto& f) {
         if (!f(Row{.key = std::string(v.key), .target = v.target, .wmma = &v})) return;
     for (const Move& m : moves)
         if (!f(Row{.key = std::string(m.key), .target = m.target, .move = &m})) return;
-    for (const isa::WarpgroupTypes& t : isa::warpgroup_types)
-        for (unsigned n = 8; n <= 256; n += 8)
-            if (isa::warpgroup_n(t, n) && !f(Row{.key = wgmma_key(t, n),
-                                                 .target = 90,
-                                                 .suffix = isa::Suffix::a,
-                                                 .wgmma = &t,
-                                                 .n = n}))
-                return;
+    for (const isa::WarpgroupVariant& v : isa::warpgroup_variants())
+        if (!f(Row{
+                .key = std::string(v.key()), .target = 90, .suffix = isa::Suffix::a, .wgmma = &v}))
+            return;
 }
 
 Instruction build(const Row& r, isa::Arch arch, Wanted wanted) {
     Instruction i = r.mma != nullptr    ? from_mma(*r.mma, wanted)
                     : r.wmma != nullptr ? from_wmma(*r.wmma, arch, wanted)
                     : r.move != nullptr ? from_move(r.move->family, r.move->matrices, r.move->trans)
-                                        : from_wgmma(*r.wgmma, r.n, wanted);
+                                        : from_wgmma(*r.wgmma, wanted);
     i.arch = arch;
     return i;
 }

@@ -41,7 +41,7 @@ std::string zeros(uint64_t bytes) { return std::string(2 * bytes, '0'); }
 
 Ordered tensor_map(const std::vector<TensorMapUse>& uses, uint64_t at, const std::string& name) {
     std::string words = name.empty() ? "" : name + ": ";
-    words += "a tensor map: give the 128 bytes of the CUtensorMap";
+    words += "a tensor map: {\"tensorMap\": NAME} of tensorMaps in its place";
     for (const TensorMapUse& u : uses) {
         if (u.at != at) continue;
         words += "; " + u.instruction;
@@ -388,14 +388,22 @@ Ordered ArgumentMaker::read_structure(const KnownParameter& p) {
 }
 
 Ordered ArgumentMaker::argument(const KnownParameter& p) {
-    if (p.debug_type == ptx::no_type) return p.placed.is_array ? read_structure(p) : scalar(p);
+    const size_t known = buffers.size();
     uint64_t alignment = 1;
-    Ordered out = value(p, p.debug_type, 0, p.name, 0, alignment);
+    Ordered out = p.debug_type != ptx::no_type ? value(p, p.debug_type, 0, p.name, 0, alignment)
+                  : p.placed.is_array          ? read_structure(p)
+                                               : scalar(p);
     // As an argument a pointer is said to be a buffer.
-    if (!out.contains("pointer")) return out;
-    Ordered buffer{{"buffer", out["pointer"]}};
-    if (out.contains("comment")) buffer["comment"] = out["comment"];
-    return buffer;
+    if (out.contains("pointer")) {
+        Ordered buffer{{"buffer", out["pointer"]}};
+        if (out.contains("comment")) buffer["comment"] = out["comment"];
+        out = std::move(buffer);
+    }
+    if (p.only_stored && out.contains("buffer") && buffers.size() == known + 1) {
+        Ordered& buffer = buffers[out["buffer"].get<std::string>()];
+        if (buffer.contains("init")) buffer["init"] = "undefined";
+    }
+    return out;
 }
 
 }  // namespace lockwarp::launch

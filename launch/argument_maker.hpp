@@ -26,6 +26,7 @@ struct KnownParameter {
     uint32_t debug_type = ptx::no_type;  // no_type: there is no debug information
     std::vector<ReadField> fields;
     std::vector<TensorMapUse> maps;
+    bool only_stored = false;  // a pointer that the kernel does nothing with but store through
 };
 
 // Makes one launch file. Kernels whose pointers have the same name and type in the source share a

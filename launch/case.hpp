@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "emu/isa/tensor_map.hpp"
 #include "emu/ptx/tree.hpp"
 #include "emu/warp/launch.hpp"
 
@@ -28,18 +30,29 @@ struct BufferPatch {
     uint64_t offset = 0;
 };
 
+// A tensor map whose bytes stand, with a patch for the address, in the parameters or in buffers.
+struct CaseMap {
+    std::string name;
+    isa::TensorMap map;  // but for its address
+    size_t buffer = 0;
+    uint64_t offset = 0;
+};
+
 // Buffers begin with `bytes`; their addresses are those of the engine that runs it.
 struct Case {
     ptx::Module module;
     std::string entry;
     warp::Dim3 grid, block;
     uint32_t dynamic_shared = 0;
+    std::optional<warp::Dim3> cluster;
+    bool non_portable_cluster = false;
     bool cooperative = false;
     std::vector<uint8_t> parameters;
     std::vector<Patch> patches;
     std::vector<std::string> names;
     std::vector<std::vector<uint8_t>> bytes;
     std::vector<BufferPatch> buffer_patches;  // none in a recording: its bytes have the addresses
+    std::vector<CaseMap> maps;                // none in a recording
     std::vector<uint64_t> fixed;              // each buffer's address, 0: any; may be empty
 };
 

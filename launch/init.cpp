@@ -64,11 +64,11 @@ Result<std::vector<uint8_t>> initial_bytes(const LaunchFile& file, const BufferF
         file.at(buffer.place) + "field '" + std::string(fields) + "." + buffer.name;
     std::vector<uint8_t> out;
     try {
-        out.assign(buffer.bytes, init.fill);
+        out.assign(buffer.bytes, init.kind == InitKind::undefined ? undefined_byte : init.fill);
     } catch (const std::bad_alloc&) {
         return failure(field + ".bytes': no memory for " + std::to_string(buffer.bytes) + " bytes");
     }
-    if (init.kind == InitKind::fill) return out;
+    if (init.kind == InitKind::fill || init.kind == InitKind::undefined) return out;
     if (init.kind == InitKind::hex || init.kind == InitKind::values) {
         for (uint64_t i = 0; i < out.size(); ++i)
             out[i] = static_cast<uint8_t>(init.hex[i % init.hex.size()]);

@@ -11,7 +11,10 @@
 
 namespace lockwarp::launch {
 
-enum class InitKind : uint8_t { fill, hex, file, files, random, sequence, values };
+// undefined: of a buffer that nobody gives a value. It holds bytes of undefined_byte, NaN in every
+// floating type, and check `uninitialised` says where they matter.
+enum class InitKind : uint8_t { fill, hex, file, files, random, sequence, values, undefined };
+inline constexpr uint8_t undefined_byte = 0xff;
 enum class Distribution : uint8_t { uniform, normal };
 
 // A file that begins at a byte of the buffer.

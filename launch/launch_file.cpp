@@ -21,10 +21,13 @@ constexpr uint64_t max_address = uint64_t{0x70} << 40;
 constexpr std::string_view schema = "lockwarp-launch/1";
 
 // Names of buffers become names of files.
-bool good_name(const std::string& name) {
-    return !name.empty() && name.size() <= 100 && name[0] != '.' &&
-           std::ranges::all_of(name, [](unsigned char c) {
-               return std::isalnum(c) || c == '_' || c == '-' || c == '.';
+// A variable's name is PTX's, which C++ makes long.
+bool good_name(const std::string& name, bool of_variable = false) {
+    const size_t max_name = of_variable ? 4096 : 100;
+    return !name.empty() && name.size() <= max_name && name[0] != '.' &&
+           std::ranges::all_of(name, [&](unsigned char c) {
+               return std::isalnum(c) || c == '_' || c == '-' || c == '.' ||
+                      (of_variable && c == '$');
            });
 }
 
@@ -44,18 +47,42 @@ void read_address(Reader& r, const Json& j, const std::string& field, BufferFiel
 }
 
 void read_buffer(Reader& r, const Json& j, const std::string& field, BufferField& b) {
-    if (!r.object(j, field, {"bytes", "zeros", "init", "pointers", "address"})) return;
+    if (!r.object(j, field,
+                  {"bytes", "zeros", "init", "pointers", "tensorMaps", "address", "shape", "type",
+                   "stride"}))
+        return;
     const Json* const bytes = j.find("bytes");
     const Json* const zeros = j.find("zeros");
     const Json* const init = j.find("init");
     if (zeros != nullptr && (bytes != nullptr || init != nullptr))
         return r.fail(*zeros, field + ".zeros", "stands for bytes and init");
-    if (zeros == nullptr && bytes == nullptr) return r.fail(j, field + ".bytes", "is missing");
-    b.bytes =
-        zeros != nullptr ? r.bytes(*zeros, field + ".zeros") : r.bytes(*bytes, field + ".bytes");
-    if (init != nullptr) read_init(r, *init, field + ".init", b.init);
-    if (const Json* v = j.find("pointers"))
+    const uint64_t of_shape = read_shape(r, j, field, b);
+    if (r.wrong) return;
+    if (zeros == nullptr && bytes == nullptr && of_shape == 0)
+        return r.fail(j, field + ".bytes", "is missing");
+    b.bytes = zeros != nullptr   ? r.bytes(*zeros, field + ".zeros")
+              : bytes != nullptr ? r.bytes(*bytes, field + ".bytes")
+                                 : of_shape;
+    if (of_shape > b.bytes)
+        return r.fail(
+            *j.find("shape"), field + ".shape",
+            "has " + std::to_string(of_shape) + " bytes, the buffer " + std::to_string(b.bytes));
+    const bool undefined =
+        init != nullptr && init->is(JsonKind::text) && init->text() == "undefined";
+    if (undefined)
+        b.init.kind = InitKind::undefined;
+    else if (init != nullptr)
+        read_init(r, *init, field + ".init", b.init);
+    if (const Json* v = j.find("pointers")) {
+        if (undefined)
+            return r.fail(*v, field + ".pointers", "an undefined buffer holds no addresses");
         read_pointers(r, *v, field + ".pointers", b.bytes, b.pointers);
+    }
+    if (const Json* v = j.find("tensorMaps")) {
+        if (undefined)
+            return r.fail(*v, field + ".tensorMaps", "an undefined buffer holds no tensor maps");
+        read_placed_maps(r, *v, field + ".tensorMaps", b.bytes, {}, b.maps, b.pointers);
+    }
     if (const Json* v = j.find("address")) read_address(r, *v, field + ".address", b);
 }
 
@@ -78,7 +105,7 @@ void read_named(Reader& r, const Json& j, const std::string& within,
         const Json& value = j.items()[i];
         if (name == "comment" && value.is(JsonKind::text)) continue;
         const std::string field = within + "." + name;
-        if (!good_name(name))
+        if (!good_name(name, within.ends_with("variables")))
             return r.fail(value, field, "a name of letters, digits, '_', '-' and '.' is expected");
         BufferField b;
         b.place = r.place(value);
@@ -106,6 +133,9 @@ void read_kernel(Reader& r, const Json& j, const std::string& within, Kernel& k)
     if (const Json* v = j.find("dynamic_shared"))
         k.dynamic_shared =
             static_cast<uint32_t>(r.integer(*v, prefix + "dynamic_shared", 1u << 30));
+    if (const Json* v = j.find("cluster")) k.cluster = r.dims(*v, prefix + "cluster");
+    if (const Json* v = j.find("non_portable_cluster"))
+        k.non_portable_cluster = r.truth(*v, prefix + "non_portable_cluster");
     if (const Json* v = j.find("cooperative")) k.cooperative = r.truth(*v, prefix + "cooperative");
     if (const Json* v = j.find("variables"))
         read_named(r, *v, prefix + "variables", read_variable, k.variables);
@@ -147,8 +177,8 @@ void read_launches(Reader& r, const Json& top, const Json& list, const Kernel& b
         const Json& j = list.items()[i];
         const std::string field = "launches[" + std::to_string(i) + "]";
         if (!r.object(j, field,
-                      {"ptx", "entry", "grid", "block", "dynamic_shared", "cooperative",
-                       "variables", "args"}))
+                      {"ptx", "entry", "grid", "block", "dynamic_shared", "cluster",
+                       "non_portable_cluster", "cooperative", "variables", "args"}))
             return;
         need(r, j, &top, field + ".", {"ptx", "grid", "block"});
         Kernel k = base;
@@ -177,6 +207,9 @@ void check_pointers(Reader& r, const LaunchFile& file, const std::vector<Pointer
 }
 
 void check_names(Reader& r, const LaunchFile& file) {
+    for (const TensorMapField& m : file.tensor_maps)
+        check_pointers(r, file, {{m.place, 0, m.buffer, m.offset}},
+                       "tensorMaps." + m.name + ".globalAddress");
     for (const BufferField& b : file.buffers)
         check_pointers(r, file, b.pointers, "buffers." + b.name + ".pointers");
     for (size_t k = 0; k < file.launches.size(); ++k) {
@@ -193,7 +226,7 @@ void read_outputs(Reader& r, const Json& j, LaunchFile& out) {
         return r.fail(j, "outputs", "a list of buffers and variables is expected");
     for (const Json& item : j.items()) {
         const std::string name = r.text(item, "outputs");
-        if (!r.wrong && !good_name(name))
+        if (!r.wrong && !good_name(name, true))
             r.fail(item, "outputs", "a name of a buffer or a variable is expected");
         if (!r.wrong && std::ranges::find(out.outputs, name, &Output::name) != out.outputs.end())
             r.fail(item, "outputs", "'" + name + "' is there twice");
@@ -203,8 +236,9 @@ void read_outputs(Reader& r, const Json& j, LaunchFile& out) {
 
 void read_top(Reader& r, const Json& j, LaunchFile& out) {
     if (!r.object(j, "",
-                  {"schema", "ptx", "entry", "arch", "grid", "block", "dynamic_shared",
-                   "cooperative", "buffers", "variables", "args", "launches", "outputs", "expect"}))
+                  {"schema", "ptx", "entry", "arch", "grid", "block", "dynamic_shared", "cluster",
+                   "non_portable_cluster", "cooperative", "tensorMaps", "buffers", "variables",
+                   "args", "launches", "outputs", "expect"}))
         return;
     const Json* const launches = j.find("launches");
     need(r, j, nullptr, "", {"schema"});
@@ -218,6 +252,7 @@ void read_top(Reader& r, const Json& j, LaunchFile& out) {
         out.arch = r.text(*v, "arch");
         out.arch_place = r.place(*v);
     }
+    if (const Json* v = j.find("tensorMaps")) read_tensor_maps(r, *v);
     if (const Json* v = j.find("buffers")) read_named(r, *v, "buffers", read_buffer, out.buffers);
     Kernel base;
     read_kernel(r, j, "", base);
@@ -227,6 +262,7 @@ void read_top(Reader& r, const Json& j, LaunchFile& out) {
         out.launches.push_back(std::move(base));
     if (const Json* v = j.find("outputs")) read_outputs(r, *v, out);
     if (const Json* v = j.find("expect")) read_expectations(r, *v, out);
+    out.tensor_maps = std::move(r.tensor_maps);
     check_names(r, out);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emu/isa/operation.hpp"
+#include "emu/isa/tensor_map.hpp"
 #include "emu/warp/launch.hpp"
 #include "launch/case.hpp"
 #include "launch/expect.hpp"
@@ -26,6 +27,21 @@ struct Pointer {
     uint64_t offset = 0;
 };
 
+// A tensor map of the file. Its address is that of the buffer.
+struct TensorMapField {
+    ptx::Place place;
+    std::string name;
+    isa::TensorMap map;
+    std::string buffer;
+    uint64_t offset = 0;
+};
+
+// The 128 bytes of a tensor map that stand in an argument or in a buffer.
+struct PlacedMap {
+    uint64_t at = 0;
+    size_t map = 0;  // of LaunchFile::tensor_maps
+};
+
 // A buffer, or a variable of a module.
 struct BufferField {
     ptx::Place place;
@@ -33,8 +49,12 @@ struct BufferField {
     uint64_t bytes = 0;    // of a variable 0: as many as it has
     uint64_t address = 0;  // 0: the engine chooses
     Init init;
-    std::vector<Pointer> pointers;
-    bool inherited = false;  // a variable that an earlier launch of the module set
+    std::vector<Pointer> pointers;  // of tensor maps too
+    std::vector<PlacedMap> maps;
+    isa::Type type = isa::Type::none;  // of its elements; none: not stated
+    std::vector<uint64_t> shape;       // the outermost dimension first; empty: not stated
+    uint64_t stride = 0;               // elements from row to row; 0: as many as a row has
+    bool inherited = false;            // a variable that an earlier launch of the module set
 };
 
 // One kernel argument: its bytes, with the addresses of buffers to be patched in.
@@ -43,7 +63,8 @@ struct Argument {
     std::string type;  // as written: "buffer", "s32", "bytes", "struct"
     uint64_t alignment = 1;
     std::vector<uint8_t> bytes;
-    std::vector<Pointer> pointers;
+    std::vector<Pointer> pointers;  // of tensor maps too
+    std::vector<PlacedMap> maps;    // whose bytes, but for the address, `bytes` has
 };
 
 // One launch of a kernel.
@@ -54,6 +75,8 @@ struct Kernel {
     std::string entry;
     warp::Dim3 grid, block;
     uint32_t dynamic_shared = 0;
+    std::optional<warp::Dim3> cluster;  // as in warp::Launch, and so the next two
+    bool non_portable_cluster = false;
     bool cooperative = false;
     std::vector<BufferField> variables;  // of its module, set before it
     std::vector<Argument> arguments;
@@ -69,6 +92,7 @@ struct LaunchFile {
     std::string folder;  // that relative paths start from
     std::string arch;
     ptx::Place arch_place;
+    std::vector<TensorMapField> tensor_maps;
     std::vector<BufferField> buffers;  // by name
     std::vector<Kernel> launches;      // one after another on the same buffers; at least one
     std::vector<Output> outputs;

@@ -103,6 +103,9 @@ Result<std::vector<std::vector<uint8_t>>> make_buffers(const LaunchFile& file) {
     for (const BufferField& b : file.buffers) {
         Result<std::vector<uint8_t>> bytes = initial_bytes(file, b);
         if (!bytes) return failure(bytes);
+        for (const PlacedMap& m : b.maps)
+            std::ranges::copy(isa::encode(file.tensor_maps[m.map].map),
+                              bytes->begin() + static_cast<std::ptrdiff_t>(m.at));
         out.push_back(std::move(*bytes));
     }
     return out;
@@ -124,6 +127,8 @@ Result<Case> make_case(const LaunchFile& file, const Kernel& kernel, ptx::Module
     Case out;
     out.bytes = std::move(bytes);
     out.buffer_patches = buffer_patches(file);
+    for (const TensorMapField& m : file.tensor_maps)
+        out.maps.push_back({m.name, m.map, index_of(file, m.buffer), m.offset});
     for (const BufferField& b : file.buffers) {
         out.names.push_back(b.name);
         out.fixed.push_back(b.address);
@@ -133,6 +138,8 @@ Result<Case> make_case(const LaunchFile& file, const Kernel& kernel, ptx::Module
     out.grid = kernel.grid;
     out.block = kernel.block;
     out.dynamic_shared = kernel.dynamic_shared;
+    out.cluster = kernel.cluster;
+    out.non_portable_cluster = kernel.non_portable_cluster;
     out.cooperative = kernel.cooperative;
     out.parameters = std::move(parameters->bytes);
     out.patches = std::move(parameters->patches);
@@ -169,6 +176,8 @@ Result<warp::Launch> make_launch(const LaunchFile& file, const Kernel& kernel,
     out.grid = kernel.grid;
     out.block = kernel.block;
     out.dynamic_shared = kernel.dynamic_shared;
+    out.cluster = kernel.cluster;
+    out.non_portable_cluster = kernel.non_portable_cluster;
     out.cooperative = kernel.cooperative;
     return out;
 }

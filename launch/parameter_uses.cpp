@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace lockwarp::launch {
@@ -165,6 +166,47 @@ std::vector<ReadField> read_fields(const ptx::Function& entry, const std::string
         return false;
     });
     return out;
+}
+
+bool is_only_stored_through(const ptx::Function& entry, const std::string& parameter) {
+    std::set<std::string> tainted;  // registers that are made from it
+    const std::function<bool(const ptx::Operand&)> is_tainted = [&](const ptx::Operand& o) {
+        return tainted.contains(o.text) || std::ranges::any_of(o.items, is_tainted);
+    };
+    const std::function<void(const ptx::Operand&)> taint = [&](const ptx::Operand& o) {
+        if (!o.text.empty()) tainted.insert(o.text);
+        for (const ptx::Operand& item : o.items) taint(item);
+    };
+    bool stored = false, otherwise = false;
+    const auto look = [&](const ptx::Instruction& i) {
+        if (i.operands.empty()) return;
+        const std::span sources = std::span(i.operands).subspan(1);
+        const bool of_parameter = i.opcode == "ld" && has(i, ".param") && !sources.empty() &&
+                                  base_of(sources[0]) != nullptr &&
+                                  base_of(sources[0])->text == parameter;
+        const bool takes_address =
+            !of_parameter && std::ranges::any_of(sources, [&](const ptx::Operand& o) {
+                return o.text == parameter ||
+                       (base_of(o) != nullptr && base_of(o)->text == parameter);
+            });
+        otherwise |= takes_address;
+        if (of_parameter) return taint(i.operands[0]);
+        const bool any = std::ranges::any_of(sources, is_tainted);
+        if (i.opcode == "st" || (i.opcode == "wmma" && has(i, ".store"))) {
+            stored |= is_tainted(i.operands[0]);
+            otherwise |= any;
+            return;
+        }
+        const bool computes = std::ranges::none_of(
+            i.operands, [](const ptx::Operand& o) { return o.kind == ptx::OperandKind::address; });
+        if (any && computes && i.opcode != "call") return taint(i.operands[0]);
+        otherwise |= any || (!computes && is_tainted(i.operands[0]));
+    };
+    for (size_t before = SIZE_MAX; before != tainted.size() && !otherwise;) {
+        before = tainted.size();
+        each_instruction(entry.body, look);
+    }
+    return stored && !otherwise;
 }
 
 std::vector<TensorMapUse> tensor_map_uses(const ptx::Function& entry) {

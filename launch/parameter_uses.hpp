@@ -24,6 +24,10 @@ struct ReadField {
 // is not among them.
 std::vector<ReadField> read_fields(const ptx::Function& entry, const std::string& parameter);
 
+// Whether the kernel does nothing with the parameter, a pointer, but store through it: what it
+// points to need not have a value before the launch. false where that cannot be seen.
+bool is_only_stored_through(const ptx::Function& entry, const std::string& parameter);
+
 // A tensor map (CUtensorMap, 128 bytes) in a parameter, and an instruction that uses it (PTX
 // manual, "Tensors" and "cp.async.bulk.tensor").
 struct TensorMapUse {

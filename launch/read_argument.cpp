@@ -15,17 +15,7 @@ namespace {
 constexpr uint64_t address_bytes = 8;
 constexpr uint64_t max_argument_bytes = uint64_t{1} << 16;
 constexpr uint64_t max_alignment = 256;
-
-// {"buffer": "A", "offset": 8}, also with "pointer" in its place.
-Pointer read_pointer(Reader& r, const Json& j, const std::string& field, const char* name) {
-    Pointer p;
-    p.place = r.place(j);
-    if (!r.object(j, field, {name, "offset"})) return p;
-    p.buffer = r.text(*j.find(name), field + "." + name);
-    if (const Json* offset = j.find("offset"))
-        p.offset = r.integer(*offset, field + ".offset", UINT64_MAX);
-    return p;
-}
+constexpr uint64_t map_alignment = 64;  // of CUtensorMap; from CUDA 13 on 128
 
 void append(Argument& out, const Argument& field) {
     const uint64_t alignment = std::max<uint64_t>(field.alignment, 1);
@@ -36,6 +26,7 @@ void append(Argument& out, const Argument& field) {
         p.at += at;
         out.pointers.push_back(std::move(p));
     }
+    for (PlacedMap m : field.maps) out.maps.push_back({m.at + at, m.map});
     out.alignment = std::max(out.alignment, alignment);
 }
 
@@ -79,10 +70,10 @@ void read_number(Reader& r, const Json& j, const std::string& field, Argument& o
     const isa::Type type = value_type(key);
     if (type == isa::Type::none || Reader::members(j) != 1) {
         std::vector<std::string_view> names = value_types();
-        names.insert(names.end(), {"buffer", "pointer", "bytes", "struct", "pad"});
+        names.insert(names.end(), {"buffer", "pointer", "bytes", "struct", "pad", "tensorMap"});
         return r.fail(j, field,
-                      "'" + key + "' is not buffer, bytes, struct or one of " + value_type_names() +
-                          suggestion(key, names));
+                      "'" + key + "' is not buffer, bytes, struct, tensorMap or one of " +
+                          value_type_names() + suggestion(key, names));
     }
     const Json& value = j.items()[member];
     const std::string at = field + "." + key;
@@ -102,6 +93,20 @@ void read_number(Reader& r, const Json& j, const std::string& field, Argument& o
 
 }  // namespace
 
+Pointer read_pointer(Reader& r, const Json& j, const std::string& field, const char* name) {
+    Pointer p;
+    p.place = r.place(j);
+    if (!j.is(JsonKind::object) || j.find(name) == nullptr) {
+        p.buffer = r.text(j, field);
+        return p;
+    }
+    if (!r.object(j, field, {name, "offset"})) return p;
+    p.buffer = r.text(*j.find(name), field + "." + name);
+    if (const Json* offset = j.find("offset"))
+        p.offset = r.integer(*offset, field + ".offset", UINT64_MAX);
+    return p;
+}
+
 void read_pointers(Reader& r, const Json& j, const std::string& field, uint64_t size,
                    std::vector<Pointer>& out) {
     if (!j.is(JsonKind::object))
@@ -111,12 +116,7 @@ void read_pointers(Reader& r, const Json& j, const std::string& field, uint64_t 
         const Json& value = j.items()[i];
         if (key == "comment") continue;
         const std::string at = field + "." + key;
-        Pointer p;
-        if (value.is(JsonKind::object) && value.find("buffer") != nullptr)
-            p = read_pointer(r, value, at, "buffer");
-        else
-            p.buffer = r.text(value, at);
-        p.place = r.place(value);
+        Pointer p = read_pointer(r, value, at, "buffer");
         p.at = r.offset_key(value, key, at);
         if (!r.wrong && (p.at > size || size - p.at < address_bytes))
             r.fail(value, at, "8 bytes there do not fit " + std::to_string(size));
@@ -137,17 +137,28 @@ void read_argument(Reader& r, const Json& j, const std::string& field, Argument&
             out.pointers.push_back(read_pointer(r, j, field, name));
             return;
         }
+    if (const Json* map = j.find("tensorMap")) {
+        if (!r.object(j, field, {"tensorMap"})) return;
+        out.type = "tensorMap";
+        out.alignment = map_alignment;
+        out.bytes.assign(isa::tensor_map_bytes, 0);
+        return place_tensor_map(r, *map, field + ".tensorMap", 0, out.bytes, out.maps,
+                                out.pointers);
+    }
     if (j.find("struct") != nullptr) {
         out.type = "struct";
         return read_struct(r, j, field, out);
     }
     if (const Json* hex = j.find("bytes")) {
-        r.object(j, field, {"bytes", "pointers"});
+        r.object(j, field, {"bytes", "pointers", "tensorMaps"});
         const std::string bytes = r.hex(*hex, field + ".bytes");
         out.type = "bytes";
         out.bytes.assign(bytes.begin(), bytes.end());
         if (const Json* pointers = j.find("pointers"))
             read_pointers(r, *pointers, field + ".pointers", out.bytes.size(), out.pointers);
+        if (const Json* maps = j.find("tensorMaps"))
+            read_placed_maps(r, *maps, field + ".tensorMaps", out.bytes.size(), out.bytes, out.maps,
+                             out.pointers);
         return;
     }
     read_number(r, j, field, out);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kinds =
     "one of {\"file\"}, {\"files\"}, {\"hex\"}, {\"fill\"}, {\"zeros\"}, {\"values\"}, "
-    "{\"random\"}, {\"sequence\"} is expected";
+    "{\"random\"}, {\"sequence\"} is expected, or \"zeros\", or of a buffer \"undefined\"";
 
 const Json* type_of(Reader& r, const Json& j, const std::string& field, Init& init) {
     const Json* const type = j.find("type");

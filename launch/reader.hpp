@@ -5,8 +5,10 @@
 
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "launch/launch_file.hpp"
 
@@ -15,6 +17,7 @@ namespace lockwarp::launch {
 struct Reader {
     const Document& document;
     std::optional<std::string> wrong;
+    std::vector<TensorMapField> tensor_maps{};  // of the file, once they are read
 
     ptx::Place place(const Json& j) const { return document.place(j.begin); }
     void fail(const Json& j, const std::string& field, const std::string& expected);
@@ -44,6 +47,26 @@ struct Reader {
 };
 
 void read_init(Reader& r, const Json& j, const std::string& field, Init& init);
+
+// "shape", "type" and "stride" of a buffer: the bytes that it has by them, 0 where it has no shape.
+uint64_t read_shape(Reader& r, const Json& j, const std::string& field, BufferField& b);
+
+// The file's "tensorMaps".
+void read_tensor_maps(Reader& r, const Json& j);
+
+// A name of one of them: where its bytes and the address in it go. `bytes` has room at `at`.
+void place_tensor_map(Reader& r, const Json& j, const std::string& field, uint64_t at,
+                      std::span<uint8_t> bytes, std::vector<PlacedMap>& maps,
+                      std::vector<Pointer>& pointers);
+
+// "tensorMaps" of an argument or a buffer: {"byte offset": "name"}. bytes: those of an argument;
+// empty: `size` bytes that are made later.
+void read_placed_maps(Reader& r, const Json& j, const std::string& field, uint64_t size,
+                      std::span<uint8_t> bytes, std::vector<PlacedMap>& maps,
+                      std::vector<Pointer>& pointers);
+
+// {"buffer": "A", "offset": 8}, also with "pointer" in its place, or the buffer's name alone.
+Pointer read_pointer(Reader& r, const Json& j, const std::string& field, const char* name);
 
 void read_argument(Reader& r, const Json& j, const std::string& field, Argument& out);
 

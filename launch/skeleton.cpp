@@ -81,7 +81,8 @@ Ordered arguments_of(ArgumentMaker& maker, const ptx::Function& entry, const isa
                          types[i],
                          ptx::no_type,
                          read_fields(entry, placed.name),
-                         {}};
+                         {},
+                         is_only_stored_through(entry, placed.name)};
         std::ranges::copy_if(maps, std::back_inserter(p.maps),
                              [&](const TensorMapUse& u) { return u.parameter == placed.name; });
         if (source != nullptr && info.size_of(source->parameters[i].type) == placed.bytes) {

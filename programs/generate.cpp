@@ -244,10 +244,6 @@ struct Writer {
         emit(text + " " + d + ", " + a + ", " + b + ", " + c);
     }
 
-    static unsigned accumulators(const isa::WarpgroupVariant& v) {
-        return v.n * isa::bits(v.types->d) / 64;
-    }
-
     // Four warps' product: each thread writes its 32 bytes of the warpgroup's four kilobytes, where
     // descriptors put A and B anywhere, lines over each other too.
     void warpgroup(const isa::WarpgroupVariant& v) {
@@ -257,7 +253,7 @@ struct Writer {
         suffix = std::max(suffix, isa::row(Op::wgmma_mma).suffix);
         std::vector<std::string> d;
         const size_t known = b32.size();
-        for (unsigned i = 0; i < accumulators(v); ++i)
+        for (unsigned i = 0; i < isa::registers_of_d(v); ++i)
             d.push_back(load(Holds::fragment, t.d, 32, isa::bits(t.d)));
         // Of D few are read again: a thread has 255 registers.
         b32.resize(known + 2);
@@ -302,9 +298,8 @@ struct Writer {
             return static_cast<uint32_t>(r.below(most / 16 + 1) * 16);
         };
         // How often each offset counts at most, and what the last element is away without them.
-        const unsigned span =
-            d.swizzle == isa::Swizzle::none ? 16 : 256u >> static_cast<unsigned>(d.swizzle);
         const bool plain = d.swizzle == isa::Swizzle::none;
+        const unsigned span = plain ? 16 : isa::swizzle_bytes(d.swizzle);
         const unsigned groups = lines / 8 - 1;
         const unsigned leads = !transposed ? plain : plain ? 1 : lines * 2 / span;
         const unsigned strides = transposed && !plain ? 1 : groups;
@@ -312,13 +307,10 @@ struct Writer {
         d.leading = sixteens(rest / 2 / std::max(leads, 1u));
         d.stride = sixteens(rest / 2 / std::max(strides, 1u));
         d.start = sixteens(rest - leads * d.leading - strides * d.stride);
-        const uint64_t bits = uint64_t{d.start >> 4} | uint64_t{d.leading >> 4} << 16 |
-                              uint64_t{d.stride >> 4} << 32 | uint64_t{d.base_offset} << 49 |
-                              uint64_t{static_cast<unsigned>(d.swizzle)} << 62;
         const std::string place = fresh(32), out = fresh(64);
         before += "    mov.u32 " + place + ", sm; shr.u32 " + place + ", " + place +
                   ", 4;\n    cvt.u64.u32 " + out + ", " + place + "; add.u64 " + out + ", " + out +
-                  ", " + std::to_string(bits) + ";\n";
+                  ", " + std::to_string(isa::encode_descriptor(d)) + ";\n";
         return out;
     }
 
@@ -505,7 +497,7 @@ launch::Result<Generated> generate(const GenerateOptions& options) {
     // Large accumulators leave no registers for what else a program has.
     const unsigned most = options.warps % 4 != 0 ? 0 : options.only.empty() ? 32 : 128;
     std::erase_if(all, [&](const Choice& c) {
-        return c.warpgroup != nullptr && Writer::accumulators(*c.warpgroup) > most;
+        return c.warpgroup != nullptr && isa::registers_of_d(*c.warpgroup) > most;
     });
     if (!options.only.empty())
         std::erase_if(all, [&](const Choice& c) {

@@ -67,7 +67,8 @@ std::vector<Choice> choices(isa::Arch arch) {
         if (isa::has(arch, v.target))
             out.push_back({nullptr, nullptr, false, std::string(v.key), &v});
     for (const isa::WarpgroupVariant& v : isa::warpgroup_variants())
-        if (isa::has(isa::row(arch), 90, isa::row(Op::wgmma_mma).suffix))
+        if (isa::has(isa::row(arch), isa::forms_of("wgmma")[0]->target,
+                     isa::row(Op::wgmma_mma).suffix))
             out.push_back({nullptr, nullptr, false, std::string(v.key()), nullptr, &v});
     return out;
 }

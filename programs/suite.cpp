@@ -145,6 +145,8 @@ constexpr std::string_view of_its_opcode = "stands in its opcode's program";
 constexpr std::string_view of_its_shape = "stands in its shape's program";
 constexpr std::string_view of_warpgroups = "four warps do it together, on shared memory";
 
+constexpr std::string_view asynchronous = "it goes on while others run";
+
 constexpr auto without = std::to_array<Without>({
     {Op::policy_range, of_its_opcode},
     {Op::policy_convert, of_its_opcode},
@@ -159,6 +161,28 @@ constexpr auto without = std::to_array<Without>({
     {Op::cp_async_commit, of_its_opcode},
     {Op::cp_async_wait, of_its_opcode},
     {Op::cp_async_wait_all, of_its_opcode},
+    {Op::bulk_load, asynchronous},
+    {Op::bulk_send, asynchronous},
+    {Op::bulk_store, asynchronous},
+    {Op::bulk_reduce, asynchronous},
+    {Op::bulk_send_reduce, asynchronous},
+    {Op::bulk_prefetch, asynchronous},
+    {Op::bulk_commit, asynchronous},
+    {Op::bulk_wait, asynchronous},
+    {Op::tensor_load, asynchronous},
+    {Op::tensor_store, asynchronous},
+    {Op::tensor_reduce, asynchronous},
+    {Op::tensor_prefetch, asynchronous},
+    {Op::tensormap_replace, asynchronous},
+    {Op::tensormap_copy, asynchronous},
+    {Op::async_store, asynchronous},
+    {Op::async_reduce, asynchronous},
+    {Op::multimem_load, asynchronous},
+    {Op::multimem_store, asynchronous},
+    {Op::multimem_reduce, asynchronous},
+    {Op::set_max_registers, asynchronous},
+    {Op::cluster_arrive, of_its_opcode},
+    {Op::cluster_wait, of_its_opcode},
     {Op::mbarrier_inval, of_its_opcode},
     {Op::mbarrier_expect, of_its_opcode},
     {Op::mbarrier_complete, of_its_opcode},
@@ -210,6 +234,11 @@ const Unsuited* unsuited_because(std::string_view spelling) {
     return nullptr;
 }
 
+bool goes_on(isa::Op op) {
+    const auto* const row = std::ranges::find(without, op, &Without::op);
+    return row != without.end() && row->why == asynchronous;
+}
+
 std::vector<SuiteProgram> suite(isa::Arch arch) {
     std::vector<SuiteProgram> out;
     for (const isa::MmaVariant& v : isa::mma_variants()) {
@@ -231,7 +260,8 @@ std::vector<SuiteProgram> suite(isa::Arch arch) {
     for (const isa::Form& f : isa::forms())
         if (f.op != Op::mma && f.opcode != "wgmma") opcodes.try_emplace(f.opcode, f.op);
     for (const auto& [opcode, op] : opcodes) {
-        const std::vector<Spelled> spellings = spellings_of(opcode, arch);
+        std::vector<Spelled> spellings = spellings_of(opcode, arch);
+        std::erase_if(spellings, [](const Spelled& s) { return goes_on(s.form->op); });
         if (spellings.empty()) continue;
         const auto* const maker = std::ranges::find(makers, op, &Maker::op);
         const bool values = maker == makers.end();

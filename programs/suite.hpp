@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "emu/isa/arch.hpp"
+#include "emu/isa/opcodes.hpp"
 #include "launch/case.hpp"
 
 namespace lockwarp::programs {
@@ -25,6 +26,10 @@ struct SuiteProgram {
 // a wmma.mma. Every register
 // that is written is a result; memory at the end is one too.
 std::vector<SuiteProgram> suite(isa::Arch arch);
+
+// Whether its instructions go on while others run, which no program of the suite has: kernels of
+// their own do (gpu/kernels).
+bool goes_on(isa::Op op);
 
 // Spellings that no program has, and why.
 struct Unsuited {

@@ -115,9 +115,9 @@ void write_barriers(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     };
     const std::string far = "add.u32 %t2, %rtid, 97; and.b32 %t2, %t2, " + number(w.threads() - 1);
     for (const Spelled& s : spellings) {
-        if (s.form->op == Op::fence) {  // who arrives at a cluster's barrier waits there
+        if (s.form->op == Op::cluster_arrive) {  // who arrives at a cluster's barrier waits there
             exchange(s.text, "barrier.cluster.wait; " + far);
-        } else if (s.form->op == Op::bar && s.form->slots.empty()) {
+        } else if (s.form->op == Op::cluster_wait) {
             exchange("barrier.cluster.arrive; " + s.text, far);
         } else if (s.form->op == Op::bar_warp) {
             exchange(s.text + " 0xffffffff", "xor.b32 %t2, %rtid, 21");

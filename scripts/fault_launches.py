@@ -14,14 +14,19 @@ BUFFER = 1 << 16  # bytes of `out` and of `in`
 def launch(ptx: Path, entry: str) -> dict:
     text = ptx.read_text()
     said = re.search(r"^// launch:(.*)$", text, re.MULTILINE)
-    words = dict(re.findall(r"(\w+) (\d+)", said.group(1) if said else ""))
+    words = {k: int(v) for k, v in re.findall(r"(\w+) (\d+)", said.group(1) if said else "")}
     values = {"u32": [(1 + 7 * i) % 256 for i in range(BUFFER // 4)]}
+    shape = {}
+    if "row" in words:
+        stride = words.get("stride", words["row"])
+        shape = {"type": "u32", "shape": [BUFFER // 4 // stride, words["row"]], "stride": stride}
+    zero = "undefined" if words.get("undefined") else {"fill": 0}
     return {
         "schema": "lockwarp-launch/1", "ptx": str(ptx), "entry": entry, "arch": "sm_90",
-        "grid": [int(words.get("grid", 1)), 1, 1], "block": [int(words.get("block", 1)), 1, 1],
-        "dynamic_shared": int(words.get("shared", 0)),
-        "buffers": {"out": {"bytes": BUFFER, "init": {"fill": 0}},
-                    "in": {"bytes": BUFFER, "init": {"values": values}}},
+        "grid": [words.get("grid", 1), 1, 1], "block": [words.get("block", 1), 1, 1],
+        "dynamic_shared": words.get("shared", 0),
+        "buffers": {"out": {"bytes": BUFFER, "init": zero, **shape},
+                    "in": {"bytes": BUFFER, "init": {"values": values}, **shape}},
         "args": [{"buffer": "out"}, {"buffer": "in"}], "outputs": ["out"],
     }
 

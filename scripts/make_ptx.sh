@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes NAME.sm_XX.ptx from NAME.cu, in gpu/kernels, gpu/timed and tests/exec/data.
+# Makes NAME.sm_XX.ptx from NAME.cu, in gpu/kernels, gpu/timed, tests/exec/data and
+# tests/faults/mapping.
 #
 #   scripts/make_ptx.sh          writes every PTX file
 #   scripts/make_ptx.sh --check  writes none; names those that differ from what nvcc makes now
@@ -27,7 +28,14 @@ special_check 70  -DTARGET=70
 special_check 75  -DTARGET=75
 special_check 90  -DTARGET=90
 math          80
+tile          80
+swizzled      80
 wgmma_gemm    90a
+bulk          90
+cluster       90
+tma           90a
+specialized_gemm 90a
+specialized_attention 90a
 '
 # Three files of each: as people ship them; NAME_O0, not optimized; NAME_G, for a debugger.
 in_three_ways='
@@ -82,8 +90,9 @@ for wait in {1..120} end; do
 done
 trap 'rm -rf "$scratch"' EXIT
 data=tests/exec/data
+mapping=tests/faults/mapping
 mkdir -p "$scratch/$data" && cp "$root/$data"/*.hpp "$scratch/$data" || exit 1
-cp "$root"/gpu/kernels/*.cu "$root"/gpu/timed/*.cu "$root/$data"/*.cu "$scratch" && cd "$scratch" || exit 1
+cp "$root"/gpu/kernels/*.cu "$root"/gpu/kernels/*.cuh "$root"/gpu/timed/*.cu "$root/$data"/*.cu "$root/$mapping"/*.cu "$scratch" && cd "$scratch" || exit 1
 
 # nvcc 13 compiles for sm_75 and up. Sources for sm_70 use nothing newer than that, so their PTX
 # only needs another header: mma.m8n8k4 came with version 6.4.
@@ -121,7 +130,7 @@ status=0
 while read -r name target options; do
     [ -n "$name" ] || continue
     ptx=$name.sm_$target.ptx
-    for folder in gpu/kernels gpu/timed "$data"; do
+    for folder in gpu/kernels gpu/timed "$data" "$mapping"; do
         [ -f "$root/$folder/$(source_of "$name")" ] && break
     done
     kept=$root/$folder/$ptx

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing from Debian 12's packages: as root, or with sudo; otherwise prints the
 # one line that does it.
-#   scripts/setup.sh [build|test|browser|package|python|portable|tidy|fuzz]
+#   scripts/setup.sh [build|test|browser|package|python|portable|tidy|fuzz|mutate]
 #     what the following step needs (default: build)
 set -euo pipefail
 
@@ -22,12 +22,13 @@ package=("${build[@]}" libgtest-dev pkg-config dpkg-dev ccache)
 python=("${build[@]}" python3-dev python3-pip python3-venv git)
 tidy=("${build[@]}" libgtest-dev libbenchmark-dev clang-tidy git)
 portable=("${build[@]}" patchelf)
+mutate=("${test[@]}" python3-pip python3-venv ccache)
 fuzz=("${build[@]}" clang libclang-rt-14-dev)
 
 step=${1:-build}
 case $step in
-    build | test | browser | package | python | portable | tidy | fuzz) ;;
-    *) echo "usage: scripts/setup.sh [build|test|browser|package|python|portable|tidy|fuzz]" >&2; exit 2 ;;
+    build | test | browser | package | python | portable | tidy | fuzz | mutate) ;;
+    *) echo "usage: scripts/setup.sh [build|test|browser|package|python|portable|tidy|fuzz|mutate]" >&2; exit 2 ;;
 esac
 declare -n packages=$step
 

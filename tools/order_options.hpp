@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// --order, --orders
+// --order, --orders, --async
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace lockwarp::tools {
 
@@ -18,6 +19,15 @@ inline void add_order_options(CLI::App& app, std::optional<uint64_t>& order, uin
                    "1 where one does")
         ->type_name("N")
         ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}));
+}
+
+// --async
+inline void add_async_option(CLI::App& app, std::string& async) {
+    app.add_option("--async", async,
+                   "when copies, wgmma and other asynchronous instructions do their work: early, "
+                   "where they are issued (the default), or late, where somebody waits for them")
+        ->type_name("WHEN")
+        ->check(CLI::IsMember({"early", "late"}));
 }
 
 }  // namespace lockwarp::tools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Copies PROGRAM into FOLDER with the libraries it needs in FOLDER/lib, and CUDA, the stand-in
-# driver, into FOLDER/lib/lockwarp.
+# Copies PROGRAM into FOLDER with the libraries it needs in FOLDER/lib, CUDA, the stand-in
+# driver, into FOLDER/lib/lockwarp, and BESIDE, which watches a GPU's, into a folder there.
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER}/lib)
 file(COPY ${PROGRAM} DESTINATION ${FOLDER})
@@ -20,6 +20,10 @@ file(MAKE_DIRECTORY ${FOLDER}/lib/lockwarp)
 file(COPY_FILE ${CUDA} ${FOLDER}/lib/lockwarp/libcuda.so.1)
 file(CREATE_LINK libcuda.so.1 ${FOLDER}/lib/lockwarp/libcuda.so SYMBOLIC)
 execute_process(COMMAND ${PATCHELF} --set-rpath "$ORIGIN/.." ${FOLDER}/lib/lockwarp/libcuda.so.1
+                COMMAND_ERROR_IS_FATAL ANY)
+file(MAKE_DIRECTORY ${FOLDER}/lib/lockwarp/beside)
+file(COPY_FILE ${BESIDE} ${FOLDER}/lib/lockwarp/beside/libcuda.so.1)
+execute_process(COMMAND ${PATCHELF} --set-rpath "$ORIGIN/../.." ${FOLDER}/lib/lockwarp/beside/libcuda.so.1
                 COMMAND_ERROR_IS_FATAL ANY)
 get_filename_component(name ${PROGRAM} NAME)
 execute_process(COMMAND ${PATCHELF} --set-rpath "$ORIGIN/lib" ${FOLDER}/${name}

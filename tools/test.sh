@@ -25,6 +25,9 @@ scripts/check_licenses.sh
 scripts/make_ptx.sh --check || [ $? -eq 77 ]
 if command -v python3 >/dev/null; then scripts/make_triton.py --check || [ $? -eq 77 ]; fi
 
+# The client of the debugger's protocol that a test runs, where pip reaches a package index.
+[ "$what" != all ] || scripts/try_dap.sh --install || [ $? -eq 77 ]
+
 build_and_test() { # preset, ctest arguments...
     local preset=$1
     shift
@@ -42,6 +45,8 @@ case $what in
 esac
 # New inputs for what reads PTX, where there is clang with libFuzzer.
 [ "$what" != all ] || scripts/fuzz_inputs.sh 10 parse resolve run || [ $? -eq 77 ]
+# Whether faults are put where scripts/mutate says, where pip reaches a package index.
+[ "$what" != all ] || scripts/mutate --self-test || [ $? -eq 77 ]
 # Others' use of it: installed, as a part of another project, as Debian packages.
 [ "$what" != all ] || scripts/try_package.sh
 # The Python package, where pip reaches a package index. Triton's releases have a workflow of their

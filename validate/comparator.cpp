@@ -114,7 +114,35 @@ void Comparator::CtaState::retired(const warp::Retired& event) {
     comparator.compare(*this, event);
     ++moment;
     written.note(event);
+    comparator.note_remote(event);
     if (comparator.order_) comparator.order_->retired(event);
+}
+
+void Comparator::CtaState::bulk(const warp::BulkEvent& event) {
+    for (const warp::BulkRange& r : event.ranges)
+        if (r.store && r.space == ptx::Space::shared)
+            comparator.mark_shared(place.index, r.cta, r.address, r.bytes);
+}
+
+void Comparator::mark_shared(uint64_t cta, uint32_t rank, uint64_t address, uint64_t bytes) {
+    const warp::Clusters& of = plan_.clusters;
+    const uint64_t at = of.cta(of.cluster_of(cta), rank) - tracks_.window.first_cta;
+    if (at < states_.size() && states_[at] != nullptr) states_[at]->written.mark(address, bytes);
+}
+
+// What a CTA stored to its peers' shared memory.
+void Comparator::note_remote(const warp::Retired& e) {
+    for (uint32_t n = 0; n < e.access_count; ++n) {
+        const warp::Access& a = e.accesses[n];
+        if (a.remote == 0 || a.space != ptx::Space::shared) continue;
+        const bool is_barrier =
+            isa::row(e.program->operations[e.operation].op).memory == isa::Memory::barrier;
+        if (!a.store && !is_barrier) continue;
+        for (uint32_t rest = a.remote; rest != 0; rest &= rest - 1) {
+            const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+            mark_shared(e.cta_index, a.rank[lane], a.address[lane], a.bytes_of_lane[lane]);
+        }
+    }
 }
 
 // What the engine did after it is no difference by itself: an access that waits may have let it.
@@ -191,7 +219,7 @@ const uint64_t* Comparator::record_of(const warp::Retired& e, unsigned lane) con
 // Memory that nothing wrote has any content on the engine.
 bool Comparator::is_unwritten(const CtaState& state, unsigned lane,
                               const warp::OrderedAccess& access) {
-    return access.space[lane] == ptx::Space::shared &&
+    return access.space[lane] == ptx::Space::shared && access.cta[lane] == state.place.index &&
            !state.written.is_written(access.address[lane], access.elements * access.element_bytes);
 }
 

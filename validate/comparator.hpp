@@ -73,6 +73,7 @@ class Comparator : public warp::Observer, public warp::Oracle {
     struct CtaState : warp::CtaObserver {
         CtaState(Comparator& c, const warp::CtaPlace& cta);
         void retired(const warp::Retired& event) override;
+        void bulk(const warp::BulkEvent& event) override;
         void trapped(const warp::Trap& trap) override;
         void ended() override;
 
@@ -94,7 +95,10 @@ class Comparator : public warp::Observer, public warp::Oracle {
     };
 
     CtaState* state_of(const warp::Retired& e) const;  // nullptr: it has no track
-    bool watches(const warp::Retired& e) const;        // its results are compared
+    void note_remote(const warp::Retired& e);
+    // These bytes of the shared memory of a CTA of that one's cluster have been written.
+    void mark_shared(uint64_t cta, uint32_t rank, uint64_t address, uint64_t bytes);
+    bool watches(const warp::Retired& e) const;  // its results are compared
     void compare(CtaState& state, const warp::Retired& e) const;
     void compare_ends(CtaState& state) const;
     const uint64_t* words(uint64_t cta, uint32_t warp, uint64_t word) const;

@@ -69,6 +69,8 @@ gpu::Ran EmulatorEngine::run(const gpu::Job& job) {
     launch.fold_constants = job.optimization != 0;
     launch.turn = turn_;
     launch.dynamic_shared = job.dynamic_shared;
+    launch.cluster = job.cluster;
+    launch.non_portable_cluster = job.non_portable_cluster;
     launch.cooperative = job.cooperative;
     launch.parameters = job.parameters;
     for (auto& [address, bytes] : memory_)
@@ -79,7 +81,7 @@ gpu::Ran EmulatorEngine::run(const gpu::Job& job) {
     if (result.trap)
         return {gpu::Outcome::faulted,
                 std::string(warp::trap_name(result.trap->kind)) + ": " + result.trap->detail,
-                fault_of(result.trap->kind)};
+                fault_of(*result.trap, resolved.program)};
     return {};
 }
 

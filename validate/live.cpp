@@ -28,7 +28,7 @@ bool Live::run(const std::string& ptx, const std::vector<uint8_t>& with, Memory&
     for (size_t i = 0; i < c.bytes.size(); ++i)
         if (!good(engine.write(addresses[i], c.bytes[i]))) return false;
     ran = engine.run({ptx, c.entry, c.grid, c.block, c.dynamic_shared, with, optimization,
-                      stack_bytes, fresh, c.cooperative});
+                      stack_bytes, fresh, c.cluster, c.non_portable_cluster, c.cooperative});
     if (ran.outcome != gpu::Outcome::done) return false;
     out = c.bytes;
     for (size_t i = 0; i < out.size(); ++i)

@@ -47,7 +47,9 @@ bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory
     const uint64_t wanted = std::max<uint64_t>(track_words(side, emulated) + slack, 64);
     // Two windows are in memory at a time.
     const uint64_t words_in_all = side.options.trace_bytes / 2 / word_bytes / plan.warps;
-    const uint64_t ctas = std::clamp<uint64_t>(words_in_all / wanted, 1, watched);
+    const uint64_t slab = plan.clusters.slab();
+    const uint64_t ctas =
+        std::clamp<uint64_t>(words_in_all / wanted / slab * slab, std::min(slab, watched), watched);
     const uint64_t max_words = words_in_all / ctas;
     if (max_words <= 2 * slack) return side.fail("too little memory for tracks");
     const uint64_t room = max_words - slack;
@@ -142,8 +144,10 @@ bool compare_digests(Side& side, Live& live, const ptx::Module& module, Memory& 
         return true;
     }
     side.report.by_digest = false;
-    for (const uint64_t count : {at < ours.size() ? uint64_t{1} : ctas, ctas}) {
-        plan.first_cta = count == 1 && at < ours.size() ? first + at / (plan.warps * 32) : first;
+    const uint64_t slab = plan.clusters.slab();
+    for (const uint64_t count : {at < ours.size() ? slab : ctas, ctas}) {
+        const bool one = count == slab && at < ours.size();
+        plan.first_cta = one ? first + at / (plan.warps * 32) / slab * slab : first;
         plan.ctas = count;
         side.report.counts = {};
         side.report.by_operation.assign(side.report.by_operation.size(), {});
@@ -240,6 +244,26 @@ std::string mismatch(const launch::Case& c, const Report& report, const Plan& pl
 
 }  // namespace
 
+namespace {
+
+// Tensor maps have the bytes that our encoder gives them. What is wrong if the engine's driver
+// gives them others; empty: nothing.
+std::string check_maps(const launch::Case& c, const std::vector<uint64_t>& addresses,
+                       gpu::Engine& engine) {
+    for (const launch::CaseMap& m : c.maps) {
+        isa::TensorMap map = m.map;
+        map.address = addresses[m.buffer] + m.offset;
+        const launch::Result<std::vector<uint8_t>> driver = engine.encode(map);
+        const std::string name = engine.device().name + ": tensor map '" + m.name + "'";
+        if (!driver) return name + ": " + driver.error().sentence;
+        if (!driver->empty() && !std::ranges::equal(*driver, isa::encode(map)))
+            return name + ": its driver encodes it otherwise than the emulator";
+    }
+    return {};
+}
+
+}  // namespace
+
 Report run_lockstep(const launch::Case& given, isa::Arch arch, gpu::Engine& engine,
                     const Options& options, Answer* keep) {
     Report report;
@@ -249,6 +273,10 @@ Report run_lockstep(const launch::Case& given, isa::Arch arch, gpu::Engine& engi
     launch::Result<std::vector<uint64_t>> placed = place(given, memory);
     if (!placed) {
         report.problem = placed.error().sentence;
+        return report;
+    }
+    if (std::string wrong = check_maps(given, *placed, engine); !wrong.empty()) {
+        report.problem = std::move(wrong);
         return report;
     }
     // Buffers that hold addresses hold them from the start, on both sides.

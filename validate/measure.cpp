@@ -76,6 +76,8 @@ launch::Result<void> measure_into(const launch::Case& c, const isa::Program& pro
                  options.optimization,
                  program.functions.size() > 1 ? call_stack_bytes : 0,
                  !program.global_image.empty(),
+                 c.cluster,
+                 c.non_portable_cluster,
                  c.cooperative};
     if (launch::Result<void> ok = result_of(engine.run(job)); !ok) return ok;
     Memory wanted;

@@ -24,9 +24,12 @@ uint64_t in_shared(uint64_t cta, uint64_t address) {
            (address & ((uint64_t{1} << offset_bits) - 1));
 }
 
-uint64_t key_of(const isa::Operation& o, uint64_t cta, uint64_t address) {
+uint64_t key_of(const Plan& plan, const isa::Operation& o, uint64_t cta, uint64_t address) {
     const bool shared = o.mod.space == Space::shared || (address & gpu::change_in_shared) != 0;
-    return shared ? in_shared(cta, address) : address;
+    if (!shared) return address;
+    if (plan.clusters.size() > 1)
+        cta = plan.clusters.cta(plan.clusters.cluster_of(cta), isa::rank_of(address));
+    return in_shared(cta, address);
 }
 
 size_t noted(uint64_t bucket) {
@@ -74,7 +77,7 @@ void Order::read_tracks(const Tracks& tracks) {
             if (plan_.ordered(operation) == Ordered::change) {
                 const uint64_t* const behind = track + (at + 1 + o.written) * 32;
                 Change change;
-                change.key = key_of(o, first_cta_ + thread / 32 / plan_.warps, behind[32]);
+                change.key = key_of(plan_, o, first_cta_ + thread / 32 / plan_.warps, behind[32]);
                 change.before = static_cast<uint32_t>(behind[0]);
                 change.after = static_cast<uint32_t>(behind[0] >> 32);
                 change.thread = thread;
@@ -196,12 +199,13 @@ uint64_t Order::bucket(Space space, uint64_t cta, uint64_t address) {
 Order::Place& Order::place_of(const Asked& asked, uint32_t bytes) {
     const Space space = asked.access.space[asked.lane];
     const uint64_t address = asked.access.address[asked.lane];
-    const uint64_t in = bucket(space, asked.event.cta_index, address);
+    const uint64_t cta = asked.access.cta[asked.lane];
+    const uint64_t in = bucket(space, cta, address);
     std::vector<Place>& all = places_[in];
     for (Place& p : all)
         if (p.address == address && p.bytes == bytes) return p;
     seen_buckets_[noted(in)] = true;
-    if (space == Space::shared) shared_buckets_[asked.event.cta_index].push_back(in);
+    if (space == Space::shared) shared_buckets_[cta].push_back(in);
     Place& p = all.emplace_back();
     p.address = address;
     p.bytes = bytes;
@@ -307,7 +311,8 @@ void Order::stores(const Asked& asked) {
 void Order::accessed(const Asked& asked) {
     const uint32_t bytes = asked.access.elements * asked.access.element_bytes;
     const uint64_t address = asked.access.address[asked.lane];
-    refresh(bucket(asked.access.space[asked.lane], asked.event.cta_index, address), address, bytes);
+    const uint64_t cta = asked.access.cta[asked.lane];
+    refresh(bucket(asked.access.space[asked.lane], cta, address), address, bytes);
     const Ordered kind = plan_.ordered(asked.event.operation);
     if (kind == Ordered::load || kind == Ordered::weak) return;
     // What it stored it need not look for.
@@ -335,8 +340,12 @@ void Order::retired(const warp::Retired& e) {
             const uint64_t address = access.address[lane];
             const uint64_t bytes = access.bytes_of_lane[lane];
             if (bytes == 0) continue;
-            const uint64_t last = bucket(access.space, e.cta_index, address + bytes - 1);
-            for (uint64_t in = bucket(access.space, e.cta_index, address); in <= last; ++in)
+            const bool remote = (access.remote >> lane & 1) != 0;
+            const uint64_t cta = remote ? plan_.clusters.cta(plan_.clusters.cluster_of(e.cta_index),
+                                                             access.rank[lane])
+                                        : e.cta_index;
+            const uint64_t last = bucket(access.space, cta, address + bytes - 1);
+            for (uint64_t in = bucket(access.space, cta, address); in <= last; ++in)
                 refresh(in, address, bytes);
         }
     }

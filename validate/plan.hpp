@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "emu/warp/cluster.hpp"
 #include "gpu/trace.hpp"
 #include "validate/lockstep.hpp"
 #include "validate/unwritten.hpp"
@@ -18,6 +19,7 @@ struct Plan {
     std::vector<bool> compared;  // by operation: its record is compared
     std::vector<bool> taken;     // by operation: its results are the engine's
     MayBeUnwritten unwritten;
+    warp::Clusters clusters;     // CTAs that run together
     uint64_t warps = 0;          // of a CTA
     uint32_t watched_warps = 0;  // bit n: warp n is compared
     uint64_t first_cta = 0;      // watched CTAs

@@ -12,7 +12,7 @@ namespace lockwarp::validate {
 
 namespace {
 
-constexpr uint8_t newest = 3;
+constexpr uint8_t newest = 4;
 constexpr uint32_t usual_optimization = 4;
 constexpr auto magic = std::to_array<uint8_t>({'L', 'W', 'R'});
 constexpr size_t header_bytes = 36;
@@ -338,6 +338,7 @@ launch::Result<void> check_program(Recording& r) {
 // The lowest version that has all its fields.
 uint8_t version_of(const Recording& r) {
     const gpu::Orders& orders = r.answer.orders;
+    if (r.c.cluster || r.c.non_portable_cluster) return 4;
     if (r.answer.optimization != usual_optimization ||
         std::ranges::find(orders, gpu::Ordered::result) != orders.end())
         return 3;
@@ -362,6 +363,14 @@ launch::Result<void> read_order(Reader& r, Recording& out) {
     out.answer.optimization = r.u8();
     if (out.answer.optimization > usual_optimization)
         return launch::failure("an optimization that there is not");
+    if (!r.good || r.left() == 0) return {};
+    warp::Dim3 cluster;
+    for (uint32_t* v : {&cluster.x, &cluster.y, &cluster.z}) *v = r.u32();
+    // No dimension of one that was asked for is 0.
+    if (cluster.count() != 0) out.c.cluster = cluster;
+    const uint8_t non_portable = r.u8();
+    out.c.non_portable_cluster = non_portable != 0;
+    if (non_portable > 1) return launch::failure("a cluster that this version does not know");
     return {};
 }
 
@@ -404,6 +413,11 @@ std::vector<uint8_t> body_of(const Recording& recording) {
     w.u64(recording.answer.orders.size());
     for (const gpu::Ordered o : recording.answer.orders) w.u8(static_cast<uint8_t>(o));
     if (version >= 3) w.u8(static_cast<uint8_t>(recording.answer.optimization));
+    if (version >= 4) {
+        const warp::Dim3 cluster = recording.c.cluster.value_or(warp::Dim3{0, 0, 0});
+        for (const uint32_t v : {cluster.x, cluster.y, cluster.z}) w.u32(v);
+        w.u8(recording.c.non_portable_cluster ? 1 : 0);
+    }
     return std::move(w.out);
 }
 

@@ -43,6 +43,9 @@
 //   list { u8 }: none, or one an operation (gpu::Ordered)         of version 2; of 3 where one is
 //                                                                 Ordered::result
 //   u8: the optimization of the driver's compiler, 0 to 4         of version 3; else 4
+//   u32 x, y, z of the cluster that the launch asked for; u8: 1, it may be one that is not
+//   portable, or 0                                                of version 4; else it asked for
+//   none
 #pragma once
 
 #include <cstdint>

@@ -129,7 +129,7 @@ launch::Case one_cta(const launch::Case& c, uint64_t cta) {
     launch::Case out = c;
     const std::vector<uint8_t>& all = c.bytes[0];
     const uint64_t ctas = c.grid.count();
-    if (c.bytes.size() != 1 || all.size() < programs::spare_bytes ||
+    if (c.cluster || c.bytes.size() != 1 || all.size() < programs::spare_bytes ||
         (all.size() - programs::spare_bytes) % ctas != 0)
         return out;
     const uint64_t part = (all.size() - programs::spare_bytes) / ctas;

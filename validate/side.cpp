@@ -37,7 +37,7 @@ struct Capture : warp::Observer {
     std::atomic<bool> stop{false};
 };
 
-// Of a launch of one CTA: the longest track.
+// Of one CTA: the longest track.
 struct TrackLength : warp::Observer {
     explicit TrackLength(const Plan& p) : plan(p), lanes(p.warps * 32) {}
     struct OfCta : warp::CtaObserver {
@@ -50,12 +50,13 @@ struct TrackLength : warp::Observer {
         }
         TrackLength& length;
     };
-    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
-        return std::make_unique<OfCta>(*this);
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace& place) override {
+        return place.index == cta ? std::make_unique<OfCta>(*this) : nullptr;
     }
     uint64_t words() const { return *std::ranges::max_element(lanes); }
 
     const Plan& plan;
+    uint64_t cta = 0;
     std::vector<uint64_t> lanes;
 };
 
@@ -80,6 +81,8 @@ warp::Launch Side::launch(Memory& bytes, uint64_t first_cta, uint64_t ctas) cons
     l.grid = c.grid;
     l.block = c.block;
     l.dynamic_shared = c.dynamic_shared;
+    l.cluster = c.cluster;
+    l.non_portable_cluster = c.non_portable_cluster;
     l.cooperative = c.cooperative;
     l.parameters = patched(c, addresses);
     for (size_t i = 0; i < bytes.size(); ++i)
@@ -171,7 +174,7 @@ void Side::compare_fault(const gpu::Ran& ran) const {
     report.statistics = r.statistics;
     if (!r.trap)
         return fault_difference(engine + ": " + ran.what + "; the emulator ran to its end");
-    if (same_fault(ran, r.trap->kind)) {
+    if (same_fault(ran, *r.trap, report.program)) {
         report.same_fault = true;
         report.counts.faults = 1;
         return;
@@ -218,7 +221,7 @@ void Side::compare_memory(Memory& emulated, const Memory& outputs) const {
 
 void Side::explain(const Tracks& tracks, Supplied supplied, Memory bytes) const {
     Difference& d = *report.first;
-    const bool all = !plan.orders.empty();
+    const bool all = !plan.orders.empty() || plan.clusters.size() > 1;
     const uint64_t track = plan.warps * (tracks.window.words + tracks.slack) * word_bytes;
     const auto begin = tracks.words.begin() +
                        static_cast<std::ptrdiff_t>((d.cta_index - tracks.window.first_cta) * track);
@@ -309,18 +312,26 @@ void Side::make_plan(gpu::Traced traced, gpu::Orders orders) {
                 plan.traced[i] = plan.taken[i] = true;
                 plan.compared[i] = false;
         }
+    if (warp::cluster_refusal(report.program, c.grid, c.cluster, c.non_portable_cluster).empty())
+        plan.clusters = warp::clusters_of(report.program, c.grid, c.cluster);
     plan.unwritten = may_be_unwritten(report.program, c.dynamic_shared);
     plan.warps = (c.block.count() + 31) / 32;
     plan.watched_warps = options.warps;
-    plan.first_cta = options.first_cta;
-    plan.ctas = options.ctas;
+    // Whole clusters.
+    const uint64_t slab = plan.clusters.slab();
+    plan.first_cta = options.first_cta / slab * slab;
+    plan.ctas = std::min(options.ctas, c.grid.count()) + options.first_cta % slab;
+    plan.ctas = (plan.ctas + slab - 1) / slab * slab;
 }
 
 uint64_t track_words(const Side& side, const Memory& before) {
     TrackLength length(side.plan);
     Memory scratch = before;
     const uint64_t all = side.c.grid.count();
-    warp::Launch l = side.launch(scratch, std::min(side.plan.first_cta, all - 1), 1);
+    const uint64_t slab = side.plan.clusters.slab();
+    const uint64_t first = std::min(side.plan.first_cta, all - 1) / slab * slab;
+    length.cta = first;
+    warp::Launch l = side.launch(scratch, first, slab);
     l.threads = 1;
     l.max_steps = std::min(l.max_steps, uint64_t{1} << 20);
     l.observers = {&length};

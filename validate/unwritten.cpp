@@ -192,7 +192,7 @@ bool Written::unknown(const warp::Retired& e, std::array<uint32_t, 32>& results)
     for (size_t n = 0; n < accesses.size(); ++n) {
         const warp::Access& a = accesses[n];
         if (a.space != ptx::Space::shared || a.store) continue;
-        for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+        for (uint32_t rest = a.own(); rest != 0; rest &= rest - 1) {
             const auto l = static_cast<uint32_t>(__builtin_ctz(rest));
             if (is_written(a.address[l], a.bytes_of_lane[l])) continue;
             any = true;
@@ -237,7 +237,7 @@ void Written::note(const warp::Retired& e) {
     for (const warp::Access& a : accesses) {
         if (a.space == ptx::Space::shared &&
             (a.store || isa::row(o.op).memory == isa::Memory::barrier)) {
-            for (uint32_t rest = a.lanes & ~unknown; rest != 0; rest &= rest - 1) {
+            for (uint32_t rest = a.own() & ~unknown; rest != 0; rest &= rest - 1) {
                 const auto l = static_cast<uint32_t>(__builtin_ctz(rest));
                 if (!keeps_unknown(a.address[l], a.bytes_of_lane[l]))
                     mark(a.address[l], a.bytes_of_lane[l]);

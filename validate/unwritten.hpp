@@ -47,13 +47,14 @@ class Written {
     // unknown as it was; in global memory it is noted.
     void note(const warp::Retired& e);
     std::span<const Bytes> unknown_global() const { return global_; }
+    // These bytes of its shared memory have been written, also by a peer of the cluster.
+    void mark(uint64_t address, uint64_t bytes);
     // Of shared memory: all of these bytes, as far as they are the kernel's.
     bool is_written(uint64_t address, uint64_t bytes) const;
 
   private:
     uint32_t lanes_of_registers(const warp::Retired& e) const;
     uint32_t unwritten_elements(const warp::Retired& e, const warp::Access& a, uint32_t lane) const;
-    void mark(uint64_t address, uint64_t bytes);
 
     const MayBeUnwritten& may_;
     std::vector<uint8_t> shared_;      // by byte

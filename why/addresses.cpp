@@ -257,6 +257,94 @@ void try_swizzles(const Scene& s, std::vector<Candidate>& out) {
     }
 }
 
+namespace {
+
+// Bits of an address, from `base` on, XORed with those `shift` above.
+struct Swizzle {
+    unsigned bits, base, shift;
+    uint64_t of(uint64_t address) const {
+        return address ^ (address >> shift & ((uint64_t{1} << bits) - 1) << base);
+    }
+    Rewrite rewrite() const { return swizzled(bits, base, shift); }
+    std::string text() const {
+        return std::to_string(uint64_t{1} << (base + bits)) + " bytes: address bits " +
+               std::to_string(base + shift) + " to " + std::to_string(base + shift + bits - 1) +
+               " into " + std::to_string(base) + " to " + std::to_string(base + bits - 1);
+    }
+};
+
+// Of 16-byte units, as ldmatrix reads them.
+std::vector<Swizzle> swizzles() {
+    std::vector<Swizzle> out;
+    for (unsigned bits = 1; bits <= 3; ++bits)
+        for (unsigned shift = bits; shift <= bits + 3 && shift <= 6; ++shift)
+            out.push_back({bits, 4, shift});
+    return out;
+}
+
+// Whether lanes read rows at an equal distance, apart from that swizzle.
+bool is_even(const Touch& t, const Swizzle& without) {
+    const auto row = [&](unsigned lane) { return without.of(t.address[lane]); };
+    for (unsigned lane = 2; lane < 8; ++lane)
+        if (row(lane) - row(lane - 1) != row(1) - row(0)) return false;
+    return true;
+}
+
+}  // namespace
+
+// The same swizzle missing for A and for B: what one change cannot mend.
+void try_swizzles_of_both(const Scene& s, std::vector<Candidate>& out) {
+    if (!suspect(s, Role::a) || !suspect(s, Role::b)) return;
+    using Find = Lines(const Scene&, Role);
+    for (Find* const find : {&fragment_loads, &tile_stores}) {
+        Lines lines = find(s, Role::a);
+        const Lines of_b = find(s, Role::b);
+        if (lines.of.empty() || of_b.of.empty() || lines.what != of_b.what) continue;
+        for (const Touch* t : of_b.of)
+            if (std::ranges::find(lines.of, t) == lines.of.end()) lines.of.push_back(t);
+        const std::string other = find == &fragment_loads ? tile_stores(s, Role::a).what
+                                                          : fragment_loads(s, Role::a).what;
+        for (const Swizzle& swizzle : swizzles())
+            add(s, lines, swizzle.rewrite(),
+                "the swizzle of A's and B's tiles is missing at the " + lines.what + " of " +
+                    lines_text(lines.places(s)) + " and not at the " + other + " (" +
+                    swizzle.text() + ")",
+                2, out);
+    }
+}
+
+// Loads that undo another swizzle than the stores do.
+void try_other_swizzles(const Scene& s, std::vector<Candidate>& out) {
+    const auto try_lines = [&](const Lines& lines, const std::string& letters) {
+        if (lines.of.empty() || lines.what != "ldmatrix") return;
+        for (const Swizzle& is : swizzles()) {
+            if (!is_even(*lines.of[0], is) || is_even(*lines.of[0], {0, 4, 1})) continue;
+            for (const Swizzle& right : swizzles()) {
+                if (right.bits == is.bits && right.shift == is.shift) continue;
+                Rewrite both = is.rewrite();
+                // The first one's result goes on.
+                both.code += " mov.u32 %u, %y; " + std::string("shr.u32 %t, %u, ") +
+                             std::to_string(right.shift) + "; and.b32 %t, %t, " +
+                             std::to_string(((uint64_t{1} << right.bits) - 1) << right.base) +
+                             "; xor.b32 %y, %u, %t;";
+                add(s, lines, both,
+                    "ldmatrix of " + letters + " at " + lines_text(lines.places(s)) +
+                        " undoes another swizzle than its tile has: " + right.text() +
+                        " is right, and it has " + is.text(),
+                    3, out);
+            }
+        }
+    };
+    Lines both = fragment_loads(s, Role::a);
+    if (!suspect(s, Role::a) || !suspect(s, Role::b)) both.of.clear();
+    for (const Role role : both_roles)
+        if (suspect(s, role)) try_lines(fragment_loads(s, role), letter(role));
+    if (both.of.empty()) return;
+    for (const Touch* t : fragment_loads(s, Role::b).of)
+        if (std::ranges::find(both.of, t) == both.of.end()) both.of.push_back(t);
+    try_lines(both, "A and B");
+}
+
 void try_offsets(const Scene& s, std::vector<Candidate>& out) {
     for (const Role role : both_roles) {
         if (suspect(s, role) || !(role == Role::a ? s.a_is_off : s.b_is_off)) continue;

@@ -50,6 +50,6 @@ std::string lines_text(const std::vector<ptx::Place>& places);
 Make try_registers_of_a, try_registers_of_b, try_accumulators, try_trans, try_ldmatrix_rows,
     try_lanes, try_swizzles, try_offsets, try_stages, try_loop_ends, try_accumulator_start,
     try_transposed, try_leading_dimensions, try_blocks, try_part_of_k, try_packed, try_wmma,
-    try_swizzled_rows, try_index;
+    try_swizzled_rows, try_index, try_cta_indices, try_swizzles_of_both, try_other_swizzles;
 
 }  // namespace lockwarp::why

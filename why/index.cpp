@@ -53,4 +53,40 @@ void try_index(const Scene& s, std::vector<Candidate>& out) {
     }
 }
 
+// %ctaid.x for %ctaid.y and the other way round: all of them, or one.
+void try_cta_indices(const Scene& s, std::vector<Candidate>& out) {
+    Candidate all;
+    for (const isa::Operation& o : s.program.operations) {
+        const ptx::Instruction* const was = s.text.at(o.place);
+        if (o.op != isa::Op::mov || was == nullptr || was->operands.size() != 2) continue;
+        const std::string& from = was->operands[1].text;
+        const bool is_x = from == "%ctaid.x";
+        if (!is_x && from != "%ctaid.y") continue;
+        Edit e{was->place, instructions("mov.u32 " + was->operands[0].text +
+                                        (is_x ? ", %ctaid.y;" : ", %ctaid.x;"))};
+        if (e.becomes.empty()) continue;
+        Candidate one;
+        one.words = "line " + std::to_string(was->place.line) + " takes " + from + " where " +
+                    (is_x ? "%ctaid.y" : "%ctaid.x") + " is right";
+        one.places = {was->place};
+        all.places.push_back(was->place);
+        one.patch.edits.push_back(e);
+        all.patch.edits.push_back(std::move(e));
+        out.push_back(std::move(one));
+    }
+    if (all.patch.edits.size() < 2) return;
+    // Two side by side, as the address of one operand takes them.
+    for (size_t i = 0; i + 1 < all.places.size() && all.places.size() > 2; ++i) {
+        const auto from = [&](size_t n) { return s.text.at(all.places[n])->operands[1].text; };
+        if (from(i) == from(i + 1)) continue;
+        Candidate two;
+        two.places = {all.places[i], all.places[i + 1]};
+        two.patch.edits = {all.patch.edits[i], all.patch.edits[i + 1]};
+        two.words = "%ctaid.x and %ctaid.y are exchanged at " + lines_text(two.places);
+        out.push_back(std::move(two));
+    }
+    all.words = "%ctaid.x and %ctaid.y are exchanged at " + lines_text(all.places);
+    out.push_back(std::move(all));
+}
+
 }  // namespace lockwarp::why

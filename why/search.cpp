@@ -6,8 +6,10 @@
 #include <map>
 #include <set>
 
+#include "emu/warp/cluster.hpp"
 #include "launch/random.hpp"
 #include "launch/values.hpp"
+#include "why/deviation.hpp"
 #include "why/measured.hpp"
 #include "why/why.hpp"
 
@@ -109,6 +111,7 @@ struct Search {
     std::vector<Candidate> round(const Base& base, bool all);
     launch::Result<Answer> with_other_data(const Limits& l);
     void add_never_stored(const Base& base);
+    void add_deviations(const Base& base, bool of_order);
 };
 
 launch::Result<void> Search::begin() {
@@ -135,7 +138,11 @@ launch::Result<void> Search::begin() {
     for (size_t i = 0; i < was_right.size(); ++i)
         if (!was_right[i] && writers.cta[i] != UINT64_MAX) ++wrong[writers.cta[i]];
     const auto most = std::ranges::max_element(wrong, {}, [](const auto& x) { return x.second; });
-    if (!subject.loaded().in.kernel().cooperative)
+    const launch::Kernel& kernel = subject.loaded().in.kernel();
+    const bool clusters =
+        warp::clusters_of(subject.loaded().program, kernel.grid, kernel.cluster).size() > 1;
+    // Of a program that traps the CTA with the most is not known.
+    if (!kernel.cooperative && !clusters && !answer.trapped)
         first_cta = most != wrong.end() ? most->first : 0, ctas = 1;
     make_fresh();
     return {};
@@ -341,6 +348,22 @@ void Search::add_never_stored(const Base& base) {
     answer.explanations.push_back(std::move(e));
 }
 
+// What the mapping of all CTAs shows, where nothing that was tried explains it. of_order: of the
+// order of k alone.
+void Search::add_deviations(const Base& base, bool of_order) {
+    if (!base.mapping || !base.mapping->has_both || !base.mapping->has_d || found()) return;
+    Scene scene = scene_of(base);
+    Explanation e;
+    const std::optional<Mapping> whole =
+        measure(subject, base.program, 0, 0, max_steps, probe_data);
+    if (!whole || !whole->has_both || !whole->has_d) return;
+    Deviations off = deviations(scene, *whole);
+    if (off.parts.empty() || (of_order && !off.of_order)) return;
+    e.parts = std::move(off.parts);
+    e.explained = answer.map.wrong();
+    answer.explanations.push_back(std::move(e));
+}
+
 // All is as expected: so that it is not by luck, the same with random data.
 launch::Result<Answer> Search::with_other_data(const Limits& l) {
     if (fresh.empty() || right_on_fresh(subject.loaded().program, {})) return std::move(answer);
@@ -398,6 +421,7 @@ launch::Result<Answer> ask(const Subject& subject, const Limits& limits) {
     if (base.mapping && base.mapping->has_both && base.mapping->has_d)
         s.answer.measured = measured_text(*base.mapping, subject, program);
     const std::vector<Candidate> promising = s.round(base, true);
+    s.add_deviations(base, true);
     for (size_t i = 0, tried = 0; i < promising.size() && limits.pairs && !s.found(); ++i) {
         if (promising[i].model || s.out_of_time() || tried++ == max_first_changes) continue;
         std::optional<Base> changed = s.base_with(base, promising[i]);
@@ -407,6 +431,7 @@ launch::Result<Answer> ask(const Subject& subject, const Limits& limits) {
         s.round(*changed, false);
     }
     s.add_never_stored(base);
+    s.add_deviations(base, false);
     rank(s.answer);
     drop_repeated(s.answer);
     return std::move(s.answer);

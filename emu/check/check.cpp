@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emu/check/check.hpp"
 
+#include "emu/check/products.hpp"
+#include "emu/check/registers.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -28,7 +31,7 @@ constexpr std::array uninitialised_kinds{
     KindRow{"address", error, "addresses"},
     KindRow{"operand", error, "operands of barriers and indirect branches"},
 };
-constexpr std::array<Make, 1> uninitialised_makes{uninitialised};
+constexpr std::array<MakeDescribed, 1> uninitialised_makes{uninitialised};
 
 constexpr std::array sync_kinds{
     KindRow{"deadlock", error,
@@ -65,25 +68,42 @@ constexpr std::array sync_kinds{
     KindRow{"mbarrier-incomplete", error,
             "an mbarrier that more arrivals are counted for than come: no phase ends; a note where "
             "one did"},
+    KindRow{"mbarrier-bytes", error,
+            "an mbarrier whose phase is told of other bytes (`expect_tx`) than copies bring"},
+    KindRow{"product-not-awaited", note,
+            "registers of a `wgmma` that are touched before the warp has waited for it"},
+    KindRow{"register-pool", error,
+            "`setmaxnreg.inc` of more registers than the CTA's warps leave each other"},
+    KindRow{"proxy-fence", error,
+            "bulk copies from shared memory that threads stored to, with no `fence.proxy.async` "
+            "between"},
+    KindRow{"peer-ended", error,
+            "uses of a peer's shared memory that nothing orders before the end of its CTA"},
 };
-constexpr std::array<Make, 4> sync_makes{copies_in_flight, barrier_misuse, lane_exchange,
-                                         mbarrier_misuse};
+constexpr std::array<Make, 8> sync_makes{copies_in_flight,     barrier_misuse, lane_exchange,
+                                         mbarrier_misuse,      proxy_fences,   ended_peers,
+                                         products_not_awaited, register_pool};
 
 constexpr std::array memory_kinds{
     KindRow{"beyond-variable", error,
             "accesses whose address was made from one variable and that touch another"},
     KindRow{"aligned-by-luck", note,
             "accesses wider than the alignment that their variable is declared with"},
+    KindRow{"beyond-row", error,
+            "stores that leave a row of a buffer for the next, which has its own; a note of loads, "
+            "and of what lies between two rows"},
     KindRow{"leak", note, "blocks of `malloc` that no `free` gives back"},
     KindRow{"out-of-bounds", error, "accesses that no buffer or variable holds"},
     KindRow{"misaligned", error, "addresses that are not a multiple of the access's size"},
     KindRow{"wrong-space", error, "an address outside the state space that the instruction names"},
     KindRow{"read-only", error, "stores to .const or .param memory"},
     KindRow{"stack", error, "calls too deep, or too much local memory"},
+    KindRow{"illegal", error, "operands for which the machine has no such instruction"},
 };
 
 constexpr std::array<Make, 1> memory_makes{heap_leaks};
 constexpr std::array<MakeNamed, 1> memory_named{variable_bounds};
+constexpr std::array<MakeDescribed, 1> memory_described{row_bounds};
 
 constexpr std::array performance_kinds{
     KindRow{"bank-conflict", note,
@@ -105,6 +125,18 @@ constexpr std::array trap_kinds{
 
 constexpr std::array order_kinds{
     KindRow{"result", error, "a result that depends on the order of warps and CTAs (`--orders`)"},
+    KindRow{"schedule", error,
+            "a result that depends on when asynchronous copies and products are done: where they "
+            "are issued, or where somebody waits for them"},
+};
+
+constexpr std::array mapping_kinds{
+    KindRow{"explained", error,
+            "a result that is not as the launch file expects, and the change to the program that "
+            "makes all of it right"},
+    KindRow{"unexplained", error,
+            "a result that is not as the launch file expects, where no change that is tried makes "
+            "it right"},
 };
 
 constexpr std::array rows{
@@ -112,17 +144,24 @@ constexpr std::array rows{
              race_kinds, race_shared_makes},
     CheckRow{"race-global", "accesses of global memory by CTAs, warps or lanes that nothing orders",
              race_kinds, race_global_makes},
-    CheckRow{"uninitialised", "values that nothing defined, where they matter", uninitialised_kinds,
+    CheckRow{"uninitialised",
+             "values that nothing defined, where they matter",
+             uninitialised_kinds,
+             {},
+             {},
              uninitialised_makes},
     CheckRow{"sync", "barriers, masks and asynchronous copies that do not synchronise", sync_kinds,
              sync_makes},
     CheckRow{"memory", "accesses outside what they are meant for", memory_kinds, memory_makes,
-             memory_named},
+             memory_named, memory_described},
     CheckRow{"performance", "what makes the kernel slow", performance_kinds, performance_makes},
     CheckRow{"order",
-             "results that depend on the order of warps and CTAs (with --orders)",
+             "results that depend on the order of warps and CTAs (with --orders), or on when "
+             "asynchronous instructions do their work",
              order_kinds,
              {}},
+    CheckRow{
+        "mapping", "results that are not as the launch file expects, and why", mapping_kinds, {}},
     CheckRow{"trap", "a run that the program itself ends", trap_kinds, {}},
 };
 
@@ -173,10 +212,12 @@ Chosen choose(std::string_view names) {
 }
 
 Checking::Checking(std::span<const CheckRow* const> chosen, const isa::Program& program,
-                   warp::Launch& launch, const ptx::Module* module)
-    : program_(program), objects_(program, launch) {
+                   warp::Launch& launch, const ptx::Module* module, const Described& described)
+    : program_(program), described_(described), objects_(program, launch, described.shapes) {
     for (const CheckRow* row : chosen) {
         for (const Make make : row->make) listen(row, make(program, launch), launch);
+        for (const MakeDescribed make : row->make_described)
+            listen(row, make(program, launch, described_), launch);
         if (module == nullptr) continue;
         for (const MakeNamed make : row->make_named)
             listen(row, make(program, launch, *module), launch);
@@ -187,6 +228,12 @@ void Checking::listen(const CheckRow* row, std::unique_ptr<Check> check, warp::L
     if (check == nullptr) return;
     launch.observers.push_back(check.get());
     listeners_.push_back({row, std::move(check)});
+}
+
+Described Checking::described() const {
+    Described out = described_;
+    for (const Listener& l : listeners_) l.check->describe(out);
+    return out;
 }
 
 Found Checking::placed(const CheckRow* row, Finding finding) const {

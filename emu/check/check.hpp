@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "emu/check/described.hpp"
 #include "emu/check/finding.hpp"
 #include "emu/check/objects.hpp"
 #include "emu/warp/observer.hpp"
@@ -21,6 +22,8 @@ class Check : public warp::Observer {
   public:
     // After the run; an empty list: nothing.
     virtual std::vector<Finding> findings() const = 0;
+    // After the run: changes what is known of the memory to what it is now.
+    virtual void describe(Described&) const {}
 };
 
 // nullptr: there is nothing to hear of this launch.
@@ -29,6 +32,11 @@ using Make = std::unique_ptr<Check> (*)(const isa::Program& program, const warp:
 // The same of a check that reads the names in the module.
 using MakeNamed = std::unique_ptr<Check> (*)(const isa::Program& program,
                                              const warp::Launch& launch, const ptx::Module& module);
+
+// The same of a check that asks what is known of the buffers.
+using MakeDescribed = std::unique_ptr<Check> (*)(const isa::Program& program,
+                                                 const warp::Launch& launch,
+                                                 const Described& described);
 
 // What a check can find.
 struct KindRow {
@@ -45,6 +53,7 @@ struct CheckRow {
     std::span<const KindRow> kinds;
     std::span<const Make> make;  // none: traps alone
     std::span<const MakeNamed> make_named = {};
+    std::span<const MakeDescribed> make_described = {};
 };
 
 std::span<const CheckRow> checks();
@@ -71,7 +80,10 @@ class Checking {
     // Adds the listeners to launch.observers; this must outlive the run. module: that of the
     // program; without it what asks for names is not looked for.
     Checking(std::span<const CheckRow* const> rows, const isa::Program& program,
-             warp::Launch& launch, const ptx::Module* module = nullptr);
+             warp::Launch& launch, const ptx::Module* module = nullptr,
+             const Described& described = {});
+    // What is known of the memory after the run, for the launch that follows.
+    Described described() const;
     // Without the trap. Errors first, in the order of the checks and of the program.
     std::vector<Found> found(const warp::Result& result) const;
     // A trap as what a check found; nothing where it is no fault of the program's (stopped).
@@ -86,12 +98,18 @@ class Checking {
         std::unique_ptr<Check> check;
     };
     const isa::Program& program_;
+    Described described_;
     Objects objects_;
     std::vector<Listener> listeners_;
 };
 
 // uninitialised.cpp: values that nothing defined.
-std::unique_ptr<Check> uninitialised(const isa::Program& program, const warp::Launch& launch);
+std::unique_ptr<Check> uninitialised(const isa::Program& program, const warp::Launch& launch,
+                                     const Described& described);
+
+// rows.cpp: accesses that leave a row of a buffer for the next one.
+std::unique_ptr<Check> row_bounds(const isa::Program& program, const warp::Launch& launch,
+                                  const Described& described);
 
 // traps.cpp: the check and the kind of a trap; of one trap several rows may tell apart what
 // trapped.
@@ -115,6 +133,12 @@ std::unique_ptr<Check> lane_exchange(const isa::Program& program, const warp::La
 
 // phases.cpp: mbarriers.
 std::unique_ptr<Check> mbarrier_misuse(const isa::Program& program, const warp::Launch& launch);
+
+// peers.cpp: shared memory of a CTA that may have ended.
+std::unique_ptr<Check> ended_peers(const isa::Program& program, const warp::Launch& launch);
+
+// proxy_fences.cpp: bulk copies of what threads stored, without a fence between.
+std::unique_ptr<Check> proxy_fences(const isa::Program& program, const warp::Launch& launch);
 
 // variables.cpp: accesses that leave the variable that their address was made from.
 std::unique_ptr<Check> variable_bounds(const isa::Program& program, const warp::Launch& launch,

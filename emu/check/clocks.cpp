@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+
+#include "emu/check/of_cluster.hpp"
 
 namespace lockwarp::check {
 
@@ -14,20 +17,10 @@ namespace {
 // Meetings that a warp remembers; when there are more, its lanes are taken to have met.
 constexpr size_t max_meetings = 1024;
 
-void raise(Times& into, const Times& from) {
-    for (size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], from[i]);
-}
-
-bool is_at_most(const Times& a, const Times& b) {
-    bool out = true;
-    for (size_t i = 0; i < a.size(); ++i) out &= a[i] <= b[i];
-    return out;
-}
-
 bool has_all(const OtherCtas& of, const OtherCtas& in) {
     return std::ranges::all_of(of, [&](const auto& entry) {
         const auto at = in.find(entry.first);
-        return at != in.end() && is_at_most(entry.second, at->second);
+        return at != in.end() && entry.second.is_at_most(at->second);
     });
 }
 
@@ -36,7 +29,7 @@ OtherCtasRef united(const OtherCtasRef& a, const OtherCtasRef& b) {
     if (!a || has_all(*a, *b)) return b;
     if (has_all(*b, *a)) return a;
     auto out = std::make_shared<OtherCtas>(*a);
-    for (const auto& [cta, times] : *b) raise((*out)[cta], times);
+    for (const auto& [cta, times] : *b) (*out)[cta].raise(times);
     return out;
 }
 
@@ -91,18 +84,49 @@ void each_lane(uint32_t lanes, F f) {
 
 }  // namespace
 
+Times::Partly Times::of(uint32_t warp) const {
+    const auto at = std::ranges::find(partly, warp, &Partly::warp);
+    return at != partly.end() ? *at : Partly{warp, last[warp], UINT32_MAX};
+}
+
+void Times::raise(const Times& from) {
+    if (!partly.empty() || !from.partly.empty()) {
+        std::vector<Partly> both;
+        for (uint32_t w = 0; w < max_warps; ++w) {
+            const Partly a = of(w), b = from.of(w);
+            const uint32_t whole = std::max(a.whole, b.whole);
+            const uint32_t lanes =
+                (last[w] > whole ? a.lanes : 0) | (from.last[w] > whole ? b.lanes : 0);
+            if (lanes != 0) both.push_back({w, whole, lanes});
+        }
+        partly = std::move(both);
+    }
+    for (size_t i = 0; i < last.size(); ++i) last[i] = std::max(last[i], from.last[i]);
+}
+
+bool Times::is_at_most(const Times& other) const {
+    bool out = true;
+    for (size_t i = 0; i < last.size(); ++i) out &= last[i] <= other.last[i];
+    if (!out || (partly.empty() && other.partly.empty())) return out;
+    for (uint32_t w = 0; w < max_warps; ++w) {
+        const Partly a = of(w), b = other.of(w);
+        if (a.whole > b.whole || (last[w] > b.whole && (a.lanes & ~b.lanes) != 0)) return false;
+    }
+    return true;
+}
+
 Reach reach_of(const isa::Operation& o) {
     switch (o.mod.scope) {
         case isa::MemoryScope::cta:
-        case isa::MemoryScope::cluster:
             return Reach::cta;
+        case isa::MemoryScope::cluster:
         case isa::MemoryScope::gpu:
         case isa::MemoryScope::sys:
             return Reach::grid;
         case isa::MemoryScope::none:
             break;
     }
-    return isa::row(o.op).memory == isa::Memory::barrier ? Reach::cta : Reach::grid;
+    return Reach::grid;
 }
 
 bool is_strong(const isa::Operation& o) {
@@ -134,25 +158,33 @@ void Knowledge::join(const Knowledge& from, uint64_t cta) {
 
 void Known::join(uint64_t own_cta, uint64_t cta, const Known& from) {
     if (cta == own_cta) {
-        raise(own, from.own);
+        own.raise(from.own);
         others = united(others, from.others);
         return;
     }
     auto more =
         from.others ? std::make_shared<OtherCtas>(*from.others) : std::make_shared<OtherCtas>();
-    raise((*more)[cta], from.own);
+    (*more)[cta].raise(from.own);
     if (const auto mine = more->find(own_cta); mine != more->end()) {
-        raise(own, mine->second);
+        own.raise(mine->second);
         more->erase(mine);
     }
     others = united(others, more);
 }
 
-bool Known::has(uint64_t own_cta, uint64_t cta, uint32_t warp, uint32_t time) const {
-    if (cta == own_cta) return time <= own[warp];
-    if (!others) return false;
-    const auto at = others->find(cta);
-    return at != others->end() && time <= at->second[warp];
+bool Known::has(uint64_t own_cta, uint64_t cta, uint32_t warp, uint32_t time,
+                uint32_t lanes) const {
+    const Times* times = &own;
+    if (cta != own_cta) {
+        if (!others) return false;
+        const auto at = others->find(cta);
+        if (at == others->end()) return false;
+        times = &at->second;
+    }
+    if (time > times->last[warp]) return false;
+    if (times->partly.empty()) return true;
+    const Times::Partly part = times->of(warp);
+    return time <= part.whole || (lanes & ~part.lanes) == 0;
 }
 
 void CtaClock::advance(WarpClock& w) {
@@ -164,12 +196,16 @@ void CtaClock::all_met(WarpClock& w) {
     advance(w);
     w.met_ = w.time_;
     w.meetings_.clear();
+    w.base_.reset();
 }
 
 void CtaClock::note_meeting(WarpClock& w, uint32_t lanes, WarpClock::Meeting::Kind kind) {
     if (w.meetings_.size() == max_meetings) return all_met(w);
     advance(w);
     w.meetings_.push_back({w.time_, lanes, kind});
+    if (kind != WarpClock::Meeting::sync || w.base_ == nullptr) return;
+    if ((w.knowing_ & lanes) != 0) w.knowing_ |= lanes;
+    if ((w.live_ & ~w.knowing_) == 0) w.base_.reset();
 }
 
 void CtaClock::note_active(WarpClock& w, const warp::Retired& e) {
@@ -181,21 +217,34 @@ void CtaClock::note_active(WarpClock& w, const warp::Retired& e) {
     w.active_ = e.active;
 }
 
-// What the warp lets go now, as it stays.
-std::shared_ptr<const Knowledge> CtaClock::kept(WarpClock& w, uint32_t index) {
-    if (w.kept_version_ == w.version_) return w.kept_;
+std::shared_ptr<const Knowledge> CtaClock::kept(WarpClock& w, uint32_t index, uint32_t lanes) {
+    // Those that these have met come with them.
+    uint32_t with = lanes;
+    for (size_t i = w.meetings_.size(); i-- > 0 && (w.live_ & ~with) != 0;) {
+        const WarpClock::Meeting& m = w.meetings_[i];
+        if (m.kind != WarpClock::Meeting::together && (with & m.lanes) != 0) with |= m.lanes;
+    }
+    if ((w.live_ & ~with) == 0) with = UINT32_MAX;
+    if (w.kept_version_ == w.version_ && w.kept_lanes_ == with) return w.kept_;
     Knowledge k = w.now_;
-    k.model.own[index] = w.time_;
-    k.convention.own[index] = w.time_;
+    if (w.base_ != nullptr && (lanes & w.knowing_) == 0) k.model = *w.base_;
+    Times& own = k.model.own;
+    const Times::Partly before = own.of(index);
+    std::erase_if(own.partly, [&](const Times::Partly& p) { return p.warp == index; });
+    own.last[index] = w.time_;
+    const uint32_t whole = std::max(before.whole, w.met_ - 1);
+    if (with != UINT32_MAX && whole < w.time_) own.partly.push_back({index, whole, with});
+    k.convention.own.last[index] = w.time_;
     w.kept_ = std::make_shared<const Knowledge>(std::move(k));
     w.kept_version_ = w.version_;
+    w.kept_lanes_ = with;
     return w.kept_;
 }
 
 void CtaClock::barrier_arrived(const warp::BarrierArrived& e) {
     WarpClock& w = warps_[e.who.warp % max_warps];
     Barrier& b = barriers_[e.barrier % barriers_.size()];
-    const std::shared_ptr<const Knowledge> k = kept(w, e.who.warp % max_warps);
+    const std::shared_ptr<const Knowledge> k = kept(w, e.who.warp % max_warps, UINT32_MAX);
     b.arrived.join(*k, cta_);
     for (size_t i = 0; i < w.fenced_.size(); ++i)
         if (w.fenced_[i]) b.fenced[i].join(*w.fenced_[i], cta_);
@@ -216,27 +265,68 @@ void CtaClock::barrier_opened(const warp::BarrierOpened& e) {
         w.time_ = now_;
         w.met_ = now_;
         w.meetings_.clear();
+        w.base_.reset();
         ++w.version_;
     }
     b = {};
 }
 
-void CtaClock::learn(WarpClock& w, const Left& left, bool by_model) {
+CtaClock::CtaClock(uint64_t cta, Places& places, std::shared_ptr<OfCluster> of_cluster)
+    : cta_(cta),
+      places_(places),
+      shared_(of_cluster != nullptr ? std::move(of_cluster) : std::make_shared<OfCluster>()) {
+    shared_->owner = std::min(shared_->owner, cta);
+}
+
+// A relaxed arrival lets go what a fence before it did.
+void CtaClock::cluster_arrived(const warp::ClusterArrived& e) {
+    const uint32_t index = e.who.warp % max_warps;
+    WarpClock& w = warps_[index];
+    const std::shared_ptr<const Knowledge> k = kept(w, index, UINT32_MAX);
+    if (const auto& model = e.releases ? k : w.fenced_.back(); model != nullptr)
+        shared_->arriving.model.join(shared_->owner, cta_, model->model);
+    shared_->arriving.convention.join(shared_->owner, cta_, k->convention);
+    advance(w);
+}
+
+// Each CTA of the cluster hears of it.
+void CtaClock::cluster_opened(const warp::ClusterOpened& e) {
+    if (shared_->phases > e.phase) return;
+    shared_->phases = e.phase + 1;
+    shared_->opened = std::exchange(shared_->arriving, {});
+}
+
+// Lanes are about to learn something by the manual's order that others do not.
+void CtaClock::begin_learning(WarpClock& w, uint32_t lanes) {
+    if ((w.live_ & ~lanes) == 0) {
+        // All of them: what only some knew before is taken for known.
+        w.base_.reset();
+        return;
+    }
+    if (w.base_ == nullptr) {
+        w.base_ = std::make_shared<const Known>(w.now_.model);
+        w.knowing_ = 0;
+    }
+    w.knowing_ |= lanes;
+}
+
+void CtaClock::learn(WarpClock& w, const Left& left, bool by_model, uint32_t lanes) {
+    if (by_model) begin_learning(w, lanes);
     if (by_model) w.now_.model.join(cta_, left.cta, left.knowledge->model);
     w.now_.convention.join(cta_, left.cta, left.knowledge->convention);
     ++w.version_;
 }
 
-void CtaClock::fence(WarpClock& w, uint32_t index, const isa::Operation& o) {
+void CtaClock::fence(WarpClock& w, uint32_t index, const isa::Operation& o, uint32_t lanes) {
     const Reach reach = reach_of(o);
     if (o.mod.memory_order != MemoryOrder::release) {
         for (const Left& left : w.found_)
-            if (left.cta == cta_ || reach == Reach::grid) learn(w, left, true);
+            if (left.cta == cta_ || reach == Reach::grid) learn(w, left, true, lanes);
         w.found_.clear();
         w.read_ = nullptr;
     }
     if (o.mod.memory_order == MemoryOrder::acquire) return;
-    const std::shared_ptr<const Knowledge> k = kept(w, index);
+    const std::shared_ptr<const Knowledge> k = kept(w, index, lanes);
     w.fenced_[0] = k;
     if (reach == Reach::grid) w.fenced_[1] = k;
     w.fenced_since_write_ = true;
@@ -245,11 +335,11 @@ void CtaClock::fence(WarpClock& w, uint32_t index, const isa::Operation& o) {
 }
 
 Place& CtaClock::place(const warp::Access& a, uint32_t lane) {
-    Places& all = a.space == ptx::Space::shared ? shared_places_ : places_;
-    return all[a.address[lane] & ~uint64_t{3}];
+    return a.space == ptx::Space::shared ? shared_->places[place_in_cluster(a, lane) & ~uint64_t{3}]
+                                         : places_[a.address[lane] & ~uint64_t{3}];
 }
 
-void CtaClock::read_place(WarpClock& w, const isa::Operation& o, Place& p) {
+void CtaClock::read_place(WarpClock& w, const isa::Operation& o, Place& p, uint32_t lanes) {
     const bool acquire = acquires(o);
     if (!acquire && w.read_ == &p && w.read_version_ == p.version) return;
     w.read_ = &p;
@@ -258,12 +348,13 @@ void CtaClock::read_place(WarpClock& w, const isa::Operation& o, Place& p) {
         const bool reaches =
             left.cta == cta_ || (left.reach == Reach::grid && reach_of(o) == Reach::grid);
         if (!reaches) continue;
-        learn(w, left, left.by_model && acquire);
+        learn(w, left, left.by_model && acquire, lanes);
         if (left.by_model && !acquire) keep(w.found_, left);
     }
 }
 
-void CtaClock::write_place(WarpClock& w, uint32_t index, const isa::Operation& o, Place& p) {
+void CtaClock::write_place(WarpClock& w, uint32_t index, const isa::Operation& o,
+                           const warp::Access& a, Place& p, uint32_t lanes) {
     const Reach reach = reach_of(o);
     // An update goes on with what earlier writers released.
     if (o.op == Op::st) p.left.clear();
@@ -271,14 +362,38 @@ void CtaClock::write_place(WarpClock& w, uint32_t index, const isa::Operation& o
         if (k) keep(p.left, {cta_, far, by_model, k});
     };
     ++p.version;
-    if (releases(o)) return leave(reach, true, kept(w, index));
+    if (releases(o)) return leave(reach, true, kept(w, index, lanes));
     // What the last fence let go reaches as far as that fence; what one before it did that reaches
     // further, as far as that one.
     const bool is_far = reach == Reach::grid;
     if (!is_far || w.fenced_[1] != w.fenced_[0]) leave(Reach::cta, true, w.fenced_[0]);
     if (is_far) leave(Reach::grid, true, w.fenced_[1]);
+    // A flag that is volatile is a convention; an atomic that no fence comes before is none.
+    if (is_far && o.op != Op::st && a.space == ptx::Space::global && !w.fenced_since_write_) return;
     const Reach far = w.fenced_since_write_ ? std::min(reach, w.last_fence_) : reach;
-    leave(far, false, kept(w, index));
+    leave(far, false, kept(w, index, lanes));
+}
+
+// Where nothing is missing any more.
+void CtaClock::end_phase(Phases& p) {
+    if (p.pending != 0 || p.bytes != 0) return;
+    p.ended = std::move(p.arrived);
+    p.arrived = {};
+    p.pending = p.expected;
+}
+
+void CtaClock::bulk(const warp::BulkEvent& e) {
+    const uint32_t index = e.who.warp % max_warps;
+    WarpClock& w = warps_[index];
+    const std::shared_ptr<const Knowledge> k = kept(w, index, e.who.lanes);
+    for (const warp::BulkArrival& a : e.arrivals) {
+        Phases& p = shared_->mbarriers[place_in_cluster(a.cta, a.address)];
+        p.arrived.model.join(shared_->owner, cta_, k->model);
+        p.arrived.convention.join(shared_->owner, cta_, k->convention);
+        p.bytes -= static_cast<int64_t>(a.bytes);
+        end_phase(p);
+    }
+    advance(w);
 }
 
 void CtaClock::arrive(WarpClock& w, uint32_t index, const warp::Retired& e,
@@ -287,17 +402,17 @@ void CtaClock::arrive(WarpClock& w, uint32_t index, const warp::Retired& e,
     const warp::Access& a = e.accesses[0];
     const bool counts =
         o.op == Op::mbarrier_arrive || o.op == Op::mbarrier_drop || o.op == Op::mbarrier_copies;
-    const std::shared_ptr<const Knowledge> k = kept(w, index);
+    const std::shared_ptr<const Knowledge> k = kept(w, index, e.executed);
     each_lane(a.lanes & e.executed, [&](uint32_t lane) {
-        Phases& p = mbarriers_[a.address[lane]];
+        Phases& p = shared_->mbarriers[place_in_cluster(a, lane)];
         const auto operand = [&](unsigned n) { return word(e.registers, o.r[n], lane); };
         if (o.op == Op::mbarrier_init) p = {operand(0), operand(0), 0, {}, {}};
         if (o.op == Op::mbarrier_expect) p.bytes += operand(0);
         if (o.op == Op::mbarrier_complete) p.bytes -= operand(0);
         if (counts) {
             if (o.mod.memory_order != MemoryOrder::relaxed)
-                p.arrived.model.join(cta_, cta_, k->model);
-            p.arrived.convention.join(cta_, cta_, k->convention);
+                p.arrived.model.join(shared_->owner, cta_, k->model);
+            p.arrived.convention.join(shared_->owner, cta_, k->convention);
             const bool is_copies = o.op == Op::mbarrier_copies;
             uint32_t count = 1;
             if (is_copies)
@@ -309,10 +424,7 @@ void CtaClock::arrive(WarpClock& w, uint32_t index, const warp::Retired& e,
             p.pending -= std::min(count, p.pending);
             if (o.op == Op::mbarrier_drop) p.expected -= std::min(count, p.expected);
         }
-        if (p.pending != 0 || p.bytes != 0 || o.op == Op::mbarrier_init) return;
-        p.ended = std::move(p.arrived);
-        p.arrived = {};
-        p.pending = p.expected;
+        if (o.op != Op::mbarrier_init) end_phase(p);
     });
     if (counts) advance(w);
 }
@@ -322,15 +434,44 @@ void CtaClock::wait(WarpClock& w, const warp::Retired& e, const isa::Operation& 
     const warp::Access& a = e.accesses[0];
     const uint32_t over = word(e.registers, o.r[0], 0);
     each_lane(a.lanes & e.executed & over, [&](uint32_t lane) {
-        const Phases& p = mbarriers_[a.address[lane]];
+        const Phases& p = shared_->mbarriers[place_in_cluster(a, lane)];
+        if (o.mod.memory_order != MemoryOrder::relaxed) begin_learning(w, e.executed & over);
         if (o.mod.memory_order != MemoryOrder::relaxed)
-            w.now_.model.join(cta_, cta_, p.ended.model);
-        w.now_.convention.join(cta_, cta_, p.ended.convention);
+            w.now_.model.join(cta_, shared_->owner, p.ended.model);
+        w.now_.convention.join(cta_, shared_->owner, p.ended.convention);
     });
     ++w.version_;
 }
 
-void CtaClock::before(const warp::Retired& e) { note_active(warps_[e.warp % max_warps], e); }
+void CtaClock::commit_products(WarpClock& w, uint32_t index) {
+    w.products_.push_back(kept(w, index, UINT32_MAX));
+    advance(w);
+}
+
+// A product is the warpgroup's: lanes of a warp that has waited for it know that all have read.
+void CtaClock::wait_for_products(WarpClock& w, uint32_t index, uint64_t pending) {
+    const uint64_t committed = w.products_gone_ + w.products_.size();
+    if (committed > pending) w.products_waited_ = std::max(w.products_waited_, committed - pending);
+    const std::span group = std::span(warps_).subspan(index / 4 * 4, 4);
+    uint64_t all_waited = UINT64_MAX;
+    for (WarpClock& other : group) {
+        all_waited = std::min(all_waited, other.products_waited_);
+        if (&other == &w || w.products_waited_ <= other.products_gone_) continue;
+        const uint64_t last = w.products_waited_ - other.products_gone_;
+        if (last <= other.products_.size()) w.now_.join(*other.products_[last - 1], cta_);
+    }
+    for (WarpClock& other : group)
+        for (; other.products_gone_ < all_waited && !other.products_.empty();
+             ++other.products_gone_)
+            other.products_.pop_front();
+    all_met(w);
+}
+
+void CtaClock::before(const warp::Retired& e) {
+    WarpClock& w = warps_[e.warp % max_warps];
+    w.live_ |= e.active;
+    note_active(w, e);
+}
 
 void CtaClock::meet(WarpClock& w, const warp::Retired& e, const isa::Operation& o) {
     // Lanes may give masks of their own.
@@ -349,6 +490,17 @@ void CtaClock::after(const warp::Retired& e) {
     const bool reads = reads_strongly(o);
     const bool writes = writes_strongly(o);
     const bool is_barrier = row.memory == isa::Memory::barrier;
+    if (o.op == Op::cluster_wait && e.executed != 0) {
+        WarpClock& w = warps_[e.warp % max_warps];
+        w.now_.model.join(cta_, shared_->owner, shared_->opened.model);
+        w.now_.convention.join(cta_, shared_->owner, shared_->opened.convention);
+        return all_met(w);
+    }
+    if (o.op == Op::wgmma_commit || o.op == Op::wgmma_wait) {
+        const uint32_t index = e.warp % max_warps;
+        if (o.op == Op::wgmma_commit) return commit_products(warps_[index], index);
+        return wait_for_products(warps_[index], index, o.immediate);
+    }
     if (row.sync != isa::Sync::warp && !is_barrier && !reads && !writes && !is_fence(o)) return;
     if (e.executed == 0) return;
     const uint32_t index = e.warp % max_warps;
@@ -356,16 +508,17 @@ void CtaClock::after(const warp::Retired& e) {
     if (row.sync == isa::Sync::warp) return meet(w, e, o);
     if (is_barrier && o.op != Op::mbarrier_wait) arrive(w, index, e, o);
     if (o.op == Op::mbarrier_wait) wait(w, e, o);
-    if (is_fence(o)) fence(w, index, o);
+    if (is_fence(o)) fence(w, index, o, e.executed);
     if ((reads || writes) && e.access_count != 0) {
         const warp::Access& a = e.accesses[e.access_count - 1];
         if (a.space != ptx::Space::shared && a.space != ptx::Space::global) return;
         each_lane(a.lanes, [&](uint32_t lane) {
             Place& p = place(a, lane);
-            if (reads) read_place(w, o, p);
-            if (writes) write_place(w, index, o, p);
+            if (reads) read_place(w, o, p, e.executed);
+            if (writes) write_place(w, index, o, a, p, e.executed);
         });
-        if (writes) w.fenced_since_write_ = false;
+        // A fence that a load follows was not put there for the store behind it.
+        if (writes || o.op == Op::ld) w.fenced_since_write_ = false;
     }
     // A red without order alone tells nobody anything, as a rule.
     if (o.op != Op::red || releases(o)) note_meeting(w, e.executed, WarpClock::Meeting::order);

@@ -6,12 +6,20 @@
 // share a time, a number that grows in its CTA. What a warp knows is, for each other warp, up to
 // which time that warp's accesses happened before its own next one.
 //
-// Beside that order there is one by convention: flags that are strong (volatile, relaxed, atomic)
-// without the fences that the manual asks for, as much code has them. It contains the other.
+// Of a warp whose lanes have gone apart a release lets go, in the manual's order, what the
+// releasing lanes did, and others that they met (bar.warp.sync) since; and what an acquire finds is
+// known to the acquiring lanes and those that they meet.
+//
+// Beside that order there is one by convention: flags that are strong (volatile, relaxed) without
+// the fences that the manual asks for, and atomics behind which no fence comes, as much code has
+// them. An atomic on global memory that no fence comes before is no convention: the counter of a
+// grid's last CTA without __threadfence (CUDA C++ programming guide, "Memory Fence Functions"). It
+// contains the other order.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <span>
@@ -25,7 +33,19 @@ namespace lockwarp::check {
 
 inline constexpr uint32_t max_warps = 32;  // of a CTA
 
-using Times = std::array<uint32_t, max_warps>;          // by warp; 0: nothing
+// Up to which time the accesses of each warp came before.
+struct Times {
+    // Of a warp of which, behind `whole`, those of some lanes alone did.
+    struct Partly {
+        uint32_t warp, whole, lanes;
+    };
+    std::array<uint32_t, max_warps> last{};  // by warp; 0: nothing
+    std::vector<Partly> partly;              // as a rule there is none
+
+    Partly of(uint32_t warp) const;
+    void raise(const Times& from);
+    bool is_at_most(const Times& other) const;
+};
 using OtherCtas = std::map<uint64_t, Times>;            // by CTA
 using OtherCtasRef = std::shared_ptr<const OtherCtas>;  // nullptr: nothing
 
@@ -36,8 +56,9 @@ struct Known {
 
     // What one of CTA `cta` knows, to one of CTA `own_cta`.
     void join(uint64_t own_cta, uint64_t cta, const Known& from);
-    // Whether an access by a warp of CTA `cta` at `time` happened before.
-    bool has(uint64_t own_cta, uint64_t cta, uint32_t warp, uint32_t time) const;
+    // Whether an access by lanes of a warp of CTA `cta` at `time` happened before. lanes 0: of
+    // whichever lane knows most.
+    bool has(uint64_t own_cta, uint64_t cta, uint32_t warp, uint32_t time, uint32_t lanes) const;
 };
 
 // The same in both orders.
@@ -49,7 +70,8 @@ struct Knowledge {
     void join(const Knowledge& from, uint64_t cta);
 };
 
-// Which threads a release or a fence reaches: those of its CTA, or all. A cluster is one CTA.
+// Which threads a release or a fence reaches: those of its CTA, or all. A cluster's are taken for
+// all.
 enum class Reach : uint8_t { cta, grid };
 
 // What a strong write left for those who read it.
@@ -77,11 +99,20 @@ class WarpClock {
     // Changes whenever what it knows or its time does.
     uint32_t version() const { return version_; }
     const Knowledge& knowledge() const { return now_; }
+    // What of it, in the manual's order, a lane knows that has or has not met those that learned it
+    // last (by an acquire); and whether that is the same for all lanes.
+    const Known& model(uint32_t lane) const {
+        return base_ == nullptr || (knowing_ >> lane & 1) != 0 ? now_.model : *base_;
+    }
+    bool lanes_agree() const { return base_ == nullptr; }
 
   private:
     friend class CtaClock;
 
     Knowledge now_;
+    std::shared_ptr<const Known> base_;  // of lanes that are not `knowing_`; nullptr: none
+    uint32_t knowing_ = 0;
+    uint32_t live_ = 0;  // lanes that have retired something
     uint32_t time_ = 1;
     uint32_t met_ = 1;
     uint32_t version_ = 0;
@@ -95,6 +126,7 @@ class WarpClock {
     uint64_t read_version_ = 0;
     std::shared_ptr<const Knowledge> kept_;  // a copy of now_ of this version
     uint32_t kept_version_ = UINT32_MAX;
+    uint32_t kept_lanes_ = 0;
 
     // How lanes of the warp came together since all of them met.
     struct Meeting {
@@ -104,6 +136,11 @@ class WarpClock {
     };
     std::vector<Meeting> meetings_;
     uint32_t active_ = 0;
+
+    // What it knew at each of its wgmma groups, but for the oldest, which its warpgroup waited for.
+    std::deque<std::shared_ptr<const Knowledge>> products_;
+    uint64_t products_gone_ = 0;
+    uint64_t products_waited_ = 0;  // groups that it has waited for
 };
 
 // How two accesses by lanes of one warp are ordered.
@@ -116,14 +153,21 @@ enum class LaneOrder : uint8_t {
 // The warps of one CTA: what it hears of its run.
 class CtaClock {
   public:
+    struct OfCluster;
     // `places` of global memory: shared with other CTAs only where all run on one thread.
-    CtaClock(uint64_t cta, Places& places) : cta_(cta), places_(places) {}
+    // `of_cluster`: shared with those of its cluster; nullptr: it is alone.
+    CtaClock(uint64_t cta, Places& places, std::shared_ptr<OfCluster> of_cluster);
+
+    void cluster_arrived(const warp::ClusterArrived& e);
+    void cluster_opened(const warp::ClusterOpened& e);
 
     void barrier_arrived(const warp::BarrierArrived& e);
     void barrier_opened(const warp::BarrierOpened& e);
     // Before the accesses of the instruction are looked at, and after that.
     void before(const warp::Retired& e);
     void after(const warp::Retired& e);
+    // Bulk copies have brought their bytes to mbarriers: who waits for those comes after them.
+    void bulk(const warp::BulkEvent& e);
 
     uint64_t cta() const { return cta_; }
     const WarpClock& warp(uint32_t index) const { return warps_[index]; }
@@ -146,23 +190,38 @@ class CtaClock {
     void all_met(WarpClock& w);
     void note_meeting(WarpClock& w, uint32_t lanes, WarpClock::Meeting::Kind kind);
     void note_active(WarpClock& w, const warp::Retired& e);
-    std::shared_ptr<const Knowledge> kept(WarpClock& w, uint32_t index);
-    void learn(WarpClock& w, const Left& left, bool by_model);
+    // What lanes of the warp let go now.
+    std::shared_ptr<const Knowledge> kept(WarpClock& w, uint32_t index, uint32_t lanes);
+    void learn(WarpClock& w, const Left& left, bool by_model, uint32_t lanes);
+    void begin_learning(WarpClock& w, uint32_t lanes);
     void meet(WarpClock& w, const warp::Retired& e, const isa::Operation& o);
-    void fence(WarpClock& w, uint32_t index, const isa::Operation& o);
+    void fence(WarpClock& w, uint32_t index, const isa::Operation& o, uint32_t lanes);
     Place& place(const warp::Access& a, uint32_t lane);
-    void read_place(WarpClock& w, const isa::Operation& o, Place& p);
-    void write_place(WarpClock& w, uint32_t index, const isa::Operation& o, Place& p);
+    void read_place(WarpClock& w, const isa::Operation& o, Place& p, uint32_t lanes);
+    void write_place(WarpClock& w, uint32_t index, const isa::Operation& o, const warp::Access& a,
+                     Place& p, uint32_t lanes);
+    static void end_phase(Phases& p);
     void arrive(WarpClock& w, uint32_t index, const warp::Retired& e, const isa::Operation& o);
     void wait(WarpClock& w, const warp::Retired& e, const isa::Operation& o);
+    void commit_products(WarpClock& w, uint32_t index);
+    void wait_for_products(WarpClock& w, uint32_t index, uint64_t pending);
 
     uint64_t cta_;
     Places& places_;
     uint32_t now_ = 1;
     std::array<WarpClock, max_warps> warps_{};
     std::array<Barrier, 16> barriers_{};
-    std::unordered_map<uint64_t, Phases> mbarriers_;
-    Places shared_places_;
+    std::shared_ptr<OfCluster> shared_;
+};
+
+// What the warps of a cluster's CTAs, or of a CTA alone, tell one another in shared memory and at
+// the cluster's barrier. Knowledge in it is told as that of CTA `owner`.
+struct CtaClock::OfCluster {
+    uint64_t owner = UINT64_MAX;                     // of those that share it: the first
+    std::unordered_map<uint64_t, Phases> mbarriers;  // by place_in_cluster()
+    Places places;                                   // likewise
+    Knowledge arriving, opened;  // at the barrier: in its present phase, in the last that ended
+    uint64_t phases = 0;         // that have ended
 };
 
 // How far an operation's scope reaches; where it says none, that of its kind (PTX manual: .gpu of

@@ -54,6 +54,7 @@ void WarpRegisters::define(uint32_t reg, uint32_t lanes) {
 void WarpRegisters::set(uint32_t reg, uint32_t bytes, const LanesByByte& to, uint32_t lanes,
                         uint32_t from) {
     if (reg == no_register) return;
+    differences.forget(reg, lanes);
     uint32_t all = 0;
     for (uint32_t b = 0; b < bytes; ++b) {
         undefined[reg][b] = (undefined[reg][b] & ~lanes) | (to[b] & lanes);
@@ -78,6 +79,7 @@ uint32_t Defined::get(uint64_t address, uint32_t bytes) const {
 
 void Defined::set(uint64_t address, uint32_t bytes, uint32_t undefined) {
     if (left_ == 0 && undefined == 0) return;
+    differences.forget(address, bytes);
     for (uint32_t i = 0; i < bytes; ++i) {
         const uint64_t at = address + i - begin_;
         if (at >= undefined_.size()) continue;
@@ -85,6 +87,28 @@ void Defined::set(uint64_t address, uint32_t bytes, uint32_t undefined) {
         left_ += uint64_t{value} - undefined_[at];
         undefined_[at] = value;
     }
+}
+
+void Defined::forget(uint64_t address, uint64_t bytes) {
+    const uint64_t end = std::min(address + bytes, begin_ + undefined_.size());
+    for (uint64_t at = std::max(address, begin_); at < end; ++at) {
+        left_ += uint64_t{1} - undefined_[at - begin_];
+        undefined_[at - begin_] = 1;
+    }
+}
+
+std::vector<Range> Defined::undefined() const {
+    std::vector<Range> out;
+    auto from = undefined_.begin();
+    while (left_ != 0) {
+        from = std::find(from, undefined_.end(), 1);
+        if (from == undefined_.end()) break;
+        const auto to = std::find(from, undefined_.end(), 0);
+        out.push_back({begin_ + static_cast<uint64_t>(from - undefined_.begin()),
+                       static_cast<uint64_t>(to - from)});
+        from = to;
+    }
+    return out;
 }
 
 uint32_t Defined::origin(uint64_t address) const {

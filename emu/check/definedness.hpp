@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "emu/check/described.hpp"
+#include "emu/check/differences.hpp"
 #include "emu/warp/observer.hpp"
 
 namespace lockwarp::check {
@@ -32,6 +34,7 @@ class Origins {
     // The same, and `operation` computed with it, unless another did before.
     uint32_t worked(uint32_t number, uint32_t operation);
     const Origin& at(uint32_t number) const { return all_[number]; }
+    MadeUp made_up;
 
   private:
     using Key = std::tuple<Origin::Kind, uint32_t, uint32_t, uint32_t>;
@@ -63,6 +66,7 @@ struct WarpRegisters {
     std::vector<LanesByByte> undefined;
     std::vector<uint32_t> any;     // by register: lanes with an undefined byte
     std::vector<uint32_t> origin;  // of what is undefined, of the last write
+    RegisterDifferences differences;
 
     void begin(const Registers& all);
     void define(uint32_t reg, uint32_t lanes);
@@ -75,15 +79,21 @@ struct WarpRegisters {
 // A range of memory of which each byte is defined or not.
 class Defined {
   public:
-    Defined(uint64_t begin, uint64_t bytes) : begin_(begin), undefined_(bytes, 1), left_(bytes) {}
+    Defined(uint64_t begin, uint64_t bytes, bool defined = false)
+        : begin_(begin), undefined_(bytes, defined ? 0 : 1), left_(defined ? 0 : bytes) {}
     bool any() const { return left_ != 0; }
     bool has(uint64_t address) const { return address - begin_ < undefined_.size(); }
+    // Of [address, address + bytes) what lies in it becomes undefined.
+    void forget(uint64_t address, uint64_t bytes);
+    std::vector<Range> undefined() const;
     // Of up to 32 bytes, by bits, those that are undefined.
     uint32_t get(uint64_t address, uint32_t bytes) const;
     void set(uint64_t address, uint32_t bytes, uint32_t undefined);
     // What the undefined byte holds comes from there; 0: nobody stored it.
     uint32_t origin(uint64_t address) const;
     void set_origin(uint64_t address, uint32_t bytes, uint32_t origin);
+    // As in MemoryDifferences, which a change of the bytes is told to.
+    MemoryDifferences differences;
 
   private:
     uint64_t begin_;

@@ -360,7 +360,8 @@ void OfCta::retired(const warp::Retired& e) {
     for (const warp::Access& a : std::span(e.accesses, e.access_count)) {
         const bool global = a.space == ptx::Space::global && a.store && flying_ != 0;
         if (a.space != ptx::Space::shared && !global) continue;
-        for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+        // Copies write to the shared memory of their own CTA.
+        for (uint32_t rest = a.own(); rest != 0; rest &= rest - 1) {
             const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
             if (global)
                 source_stored(e, lane, a.address[lane], a.bytes_of_lane[lane]);
@@ -406,23 +407,25 @@ Finding InFlight::finding(const EarlyRead& r) const {
     out.bytes = r.bytes;
     out.count = r.count;
     const std::string line = "line " + std::to_string(program_.operations[r.copy].place.line);
-    out.message = r.kind == Early::replaced ? "reads where " + line + " copies to"
-                                            : "reads what " + line + " copies";
     const std::string copier =
         "warp " + std::to_string(r.copy_warp) + ", lane " + std::to_string(r.copy_lane);
     switch (r.kind) {
         case Early::flying:
             out.kind = "copy-not-awaited";
+            out.message = "reads what " + line + " copies, which its thread has not waited for";
             out.hint = "copied by " + copier +
                        ", which has not waited for it: cp.async.wait_group or wait_all comes first";
             break;
         case Early::unsynchronised:
             out.kind = "copy-no-barrier";
+            out.message =
+                "reads what " + line + " copies, with no barrier since its thread waited for it";
             out.hint = "copied and waited for by " + copier +
                        "; this warp has met no barrier since: bar.sync comes first";
             break;
         case Early::replaced:
             out.kind = "copy-too-early";
+            out.message = "reads where " + line + " copies to, with no barrier before the copy";
             out.hint = "copied by " + copier +
                        " into what this warp may still read: a barrier that both meet comes before "
                        "the copy (bar.sync)";

@@ -3,14 +3,16 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace lockwarp::check {
 
 using ptx::Space;
 
-Objects::Objects(const isa::Program& program, const warp::Launch& launch) {
+Objects::Objects(const isa::Program& program, const warp::Launch& launch, std::vector<Shape> shapes)
+    : shapes_(std::move(shapes)) {
     const auto add = [&](std::string name, Space space, uint64_t begin, uint64_t bytes) {
-        if (bytes != 0) objects_.push_back({std::move(name), space, begin, begin + bytes, 0});
+        if (bytes != 0) objects_.push_back({std::move(name), space, begin, begin + bytes, 0, {}});
     };
     // Dynamic shared memory has the name of the first variable without a size.
     const uint64_t dynamic = uint64_t{program.shared_begin} + program.shared_static;
@@ -34,6 +36,12 @@ Object Objects::at(Space space, uint64_t address) const {
         if (o.space == space && address >= o.begin && address < o.end) {
             Object out = o;
             out.offset = address - o.begin;
+            if (space != Space::global) return out;
+            for (const Shape& s : shapes_)
+                if (s.address >= o.begin && s.address <= address && s.address < o.end)
+                    if (const std::string element = s.element(address - s.address);
+                        !element.empty())
+                        out.element = o.name + element;
             return out;
         }
     return {};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "emu/check/described.hpp"
 #include "emu/isa/operation.hpp"
 #include "emu/warp/launch.hpp"
 
@@ -17,11 +18,13 @@ struct Object {
     ptx::Space space = ptx::Space::none;
     uint64_t begin = 0, end = 0;  // addresses in the space
     uint64_t offset = 0;          // of the address asked for
+    std::string element;          // "C[3][64]"; empty: its elements are not known
 };
 
 class Objects {
   public:
-    Objects(const isa::Program& program, const warp::Launch& launch);
+    Objects(const isa::Program& program, const warp::Launch& launch,
+            std::vector<Shape> shapes = {});
     // Variables of local memory are at the addresses they have in the kernel's own frame.
     Object at(ptx::Space space, uint64_t address) const;
     // All of a space, by address.
@@ -29,6 +32,7 @@ class Objects {
 
   private:
     std::vector<Object> objects_;  // by space, then by address
+    std::vector<Shape> shapes_;
 };
 
 }  // namespace lockwarp::check

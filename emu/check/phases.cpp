@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "emu/check/check.hpp"
+#include "emu/check/of_cluster.hpp"
 
 namespace lockwarp::check {
 
@@ -16,14 +17,39 @@ namespace {
 
 using isa::Op;
 
+struct Barrier {
+    Site made, arrived;
+    uint32_t rank = 0;  // of the CTA that made it
+    uint64_t when = 0;  // it was made
+    uint64_t expected = 0, pending = 0;
+    uint64_t phases = 0;
+    bool told = false;            // that it is used too early
+    int64_t bytes = 0;            // to come in this phase
+    Site counted;                 // who last said how many, or brought some
+    uint64_t said = 0, come = 0;  // bytes, in this phase
+
+    void end_if_over();
+};
+using Barriers = std::map<uint64_t, Barrier>;  // by place_in_cluster()
+
 class OfCta : public warp::CtaObserver {
   public:
-    OfCta(const isa::Program& program, const warp::CtaPlace& place)
-        : program_(program), cta_(place.id) {}
+    OfCta(const isa::Program& program, const warp::CtaPlace& place,
+          std::shared_ptr<Barriers> barriers)
+        : program_(program),
+          cta_(place.id),
+          rank_(place.rank),
+          kept_(std::move(barriers)),
+          barriers_(*kept_) {}
     void barrier_opened(const warp::BarrierOpened& e) override {
         ++now_;
         for (const warp::WarpLanes& r : e.released) met(r.warp) = now_;
     }
+    void cluster_opened(const warp::ClusterOpened&) override {
+        ++now_;
+        met_all_ = now_;
+    }
+    void bulk(const warp::BulkEvent& e) override;
     void retired(const warp::Retired& e) override;
     void trapped(const warp::Trap&) override { trapped_ = true; }
     void ended() override;
@@ -31,15 +57,9 @@ class OfCta : public warp::CtaObserver {
     Collection found;
 
   private:
-    struct Barrier {
-        Site made, arrived;
-        uint64_t when = 0;  // it was made
-        uint64_t expected = 0, pending = 0;
-        uint64_t phases = 0;
-        bool told = false;  // that it is used too early
-    };
     uint64_t& met(uint32_t warp) {
         if (met_.size() <= warp) met_.resize(warp + size_t{1});
+        met_[warp] = std::max(met_[warp], met_all_);
         return met_[warp];
     }
     uint32_t operand(const warp::Retired& e, const isa::Operation& o, unsigned n, uint32_t lane,
@@ -52,8 +72,11 @@ class OfCta : public warp::CtaObserver {
 
     const isa::Program& program_;
     std::array<uint32_t, 3> cta_;
-    std::map<uint64_t, Barrier> barriers_;  // by address
-    std::vector<uint64_t> met_;             // by warp: when it last met others
+    uint32_t rank_;
+    std::shared_ptr<Barriers> kept_;
+    Barriers& barriers_;         // of all CTAs of the cluster
+    std::vector<uint64_t> met_;  // by warp: when it last met others
+    uint64_t met_all_ = 0;       // when all last met, at the cluster's barrier
     uint64_t now_ = 1;
     bool trapped_ = false;
 };
@@ -87,7 +110,7 @@ void OfCta::say(std::string_view kind, Severity severity, const Site& here,
 void OfCta::make(const warp::Retired& e, const isa::Operation& o, uint32_t lane, uint64_t address) {
     const uint32_t count = operand(e, o, 0, lane, 1);
     const Site site{e.operation, e.cta, e.warp, 1u << lane, e.step};
-    barriers_[address] = {site, {}, now_, count, count, 0, false};
+    barriers_[address] = {site, {}, rank_, now_, count, count, 0, false, 0, {}, 0, 0};
 }
 
 void OfCta::use(const warp::Retired& e, const isa::Operation& o, uint32_t lane, uint64_t address) {
@@ -99,22 +122,52 @@ void OfCta::use(const warp::Retired& e, const isa::Operation& o, uint32_t lane, 
         return;
     }
     Barrier& b = at->second;
-    if (b.made.warp != e.warp && met(e.warp) <= b.when && !std::exchange(b.told, true))
+    if (b.rank == rank_ && b.made.warp != e.warp && met(e.warp) <= b.when &&
+        !std::exchange(b.told, true))
         say("mbarrier-too-early", Severity::error, site, b.made, address,
             "uses the mbarrier that line " +
                 std::to_string(program_.operations[*b.made.operation].place.line) +
                 " makes, and may come before it",
             "a barrier that both warps meet follows mbarrier.init (bar.sync)");
+    const auto expect = [&](uint32_t bytes) {
+        b.counted = site;
+        b.bytes += bytes;
+        b.said += bytes;
+    };
+    if (o.op == Op::mbarrier_expect) expect(operand(e, o, 0, lane, 0));
+    if (o.op == Op::mbarrier_complete) {
+        b.come += operand(e, o, 0, lane, 0);
+        b.bytes -= operand(e, o, 0, lane, 0);
+        b.end_if_over();
+    }
     const bool copies = o.op == Op::mbarrier_copies;
     if (o.op != Op::mbarrier_arrive && o.op != Op::mbarrier_drop && !copies) return;
     if (copies && !o.mod.no_increment) return;
     b.arrived = site;
+    if (o.mod.expect) expect(operand(e, o, 1, lane, 0));
     const uint32_t count = copies || o.mod.expect ? 1 : operand(e, o, 1, lane, 1);
     b.pending -= std::min<uint64_t>(b.pending, count);
     if (o.op == Op::mbarrier_drop) b.expected -= std::min<uint64_t>(b.expected, count);
-    if (b.pending != 0) return;
-    b.pending = b.expected;
-    ++b.phases;
+    b.end_if_over();
+}
+
+void Barrier::end_if_over() {
+    if (pending != 0 || bytes != 0) return;
+    pending = expected;
+    said = come = 0;
+    ++phases;
+}
+
+void OfCta::bulk(const warp::BulkEvent& e) {
+    for (const warp::BulkArrival& a : e.arrivals) {
+        const auto at = barriers_.find(uint64_t{a.cta} << isa::rank_bit | a.address);
+        if (at == barriers_.end()) continue;
+        Barrier& b = at->second;
+        b.counted = {e.operation, cta_, e.who.warp, 1u << a.lane, 0};
+        b.come += a.bytes;
+        b.bytes -= static_cast<int64_t>(a.bytes);
+        b.end_if_over();
+    }
 }
 
 void OfCta::retired(const warp::Retired& e) {
@@ -128,7 +181,7 @@ void OfCta::retired(const warp::Retired& e) {
         const warp::Access& a = e.accesses[i];
         for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
             const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
-            const uint64_t address = a.address[lane];
+            const uint64_t address = place_in_cluster(a, lane);
             if (o.op == Op::mbarrier_init)
                 make(e, o, lane, address);
             else if (o.op == Op::mbarrier_inval)
@@ -143,6 +196,14 @@ void OfCta::retired(const warp::Retired& e) {
 void OfCta::ended() {
     if (trapped_) return;
     for (const auto& [address, b] : barriers_) {
+        if (b.rank != rank_) continue;
+        if (b.bytes != 0 && b.counted.operation) {
+            say("mbarrier-bytes", Severity::error, b.made, b.counted, address,
+                "makes an mbarrier that is told of " + std::to_string(b.said) + " bytes, and " +
+                    std::to_string(b.come) + " come: the phase does not end",
+                "expect_tx is the sum of the bytes of all copies of the phase");
+            continue;
+        }
         if (!b.arrived.operation || b.pending == b.expected) continue;
         const bool never = b.phases == 0;
         say("mbarrier-incomplete", never ? Severity::error : Severity::note, b.made, b.arrived,
@@ -160,7 +221,7 @@ class Phases : public Check {
   public:
     explicit Phases(const isa::Program& program) : program_(program) {}
     std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace& place) override {
-        return std::make_unique<OfCta>(program_, place);
+        return std::make_unique<OfCta>(program_, place, barriers_.of(place));
     }
     void take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> listener) override {
         found_.take(static_cast<const OfCta&>(*listener).found);
@@ -169,6 +230,7 @@ class Phases : public Check {
 
   private:
     const isa::Program& program_;
+    OfCluster<Barriers> barriers_;
     Collection found_;
 };
 

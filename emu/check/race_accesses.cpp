@@ -79,10 +79,26 @@ RaceAccesses::OfWarp& RaceAccesses::of_warp(const Now& n) {
     return w;
 }
 
-bool RaceAccesses::is_ordered(const Now& n, const Accessor& p, bool by_model) const {
-    if (p.pending) return false;
+bool RaceAccesses::is_ordered(const Now& n, const Accessor& p, uint32_t lane,
+                              uint32_t earlier) const {
+    return !p.pending && n.clock.model(lane).has(clock_.cta(), p.cta, p.warp, p.time, earlier);
+}
+
+bool RaceAccesses::is_wholly_ordered(const Now& n, const Accessor& p) const {
+    return !p.pending && n.clock.lanes_agree() &&
+           n.clock.knowledge().model.has(clock_.cta(), p.cta, p.warp, p.time, UINT32_MAX);
+}
+
+std::optional<Unordered> RaceAccesses::why_of_warps(const Now& n, const Accessor& p) const {
     const Knowledge& k = n.clock.knowledge();
-    return (by_model ? k.model : k.convention).has(clock_.cta(), p.cta, p.warp, p.time);
+    if (!p.pending && k.convention.has(clock_.cta(), p.cta, p.warp, p.time, 0)) {
+        // Who has seen a strong write comes after it (PTX manual, "Causality order": observation).
+        if (p.strong) return std::nullopt;
+        const bool by_others = k.model.has(clock_.cta(), p.cta, p.warp, p.time, 0);
+        return by_others ? Unordered::other_lanes : Unordered::convention;
+    }
+    if (is_guess(n, p)) return Unordered::guess;
+    return p.cta == clock_.cta() ? Unordered::warps : Unordered::ctas;
 }
 
 bool RaceAccesses::is_guess(const Now& n, const Accessor& p) const {
@@ -93,24 +109,23 @@ bool RaceAccesses::is_guess(const Now& n, const Accessor& p) const {
 
 void RaceAccesses::found(const Now& n, const Accessor& p, Hazard hazard, uint32_t lane,
                          uint32_t other_lane, uint64_t address, bool same_value) {
-    const bool own = p.cta == clock_.cta() && p.warp == n.warp;
-    Unordered why = p.cta == clock_.cta() ? Unordered::warps : Unordered::ctas;
+    const bool own = p.cta == clock_.cta() && p.warp == n.warp && !p.counted;
+    Unordered why = Unordered::warps;
     if (own) {
         const uint32_t bit = 1u << lane;
         const uint32_t earlier = other_lane == many_lanes ? ~bit : 1u << other_lane;
         const LaneOrder order = clock_.order(n.warp, p.time, earlier, lane);
         if (order == LaneOrder::ordered) return;
         why = order == LaneOrder::none ? Unordered::paths : Unordered::lanes;
-    } else if (is_ordered(n, p, false)) {
-        // Who has seen a strong write comes after it (PTX manual, "Causality order": observation).
-        if (p.strong) return;
-        why = Unordered::convention;
-    } else if (is_guess(n, p)) {
-        why = Unordered::guess;
+    } else {
+        const std::optional<Unordered> of_warps = why_of_warps(n, p);
+        if (!of_warps) return;
+        why = *of_warps;
     }
     if (same_value) why = Unordered::same_value;
-    if (raced_) return;
-    raced_ = true;
+    const Severity severity = severity_of(why);
+    if (raced_ && *raced_ <= severity) return;
+    raced_ = severity;
     if (races.again(hazard, why, n.e.operation, p.operation)) return;
     Race r;
     r.hazard = hazard;
@@ -130,10 +145,12 @@ void RaceAccesses::check_against(Now& n, OfWarp& w, uint32_t lane, uint32_t writ
     const Accessor& p = shadow_.writer(writer);
     // A copy under way is said by check `sync`.
     if (p.pending) return;
-    if (p.cta == clock_.cta() && p.warp == n.warp) {
+    if (p.cta == clock_.cta() && p.warp == n.warp && !p.counted) {
         if (writer_lane == lane || p.time < n.clock.met() || same_value) return;
-    } else if (is_ordered(n, p, true)) {
+    } else if (is_wholly_ordered(n, p)) {
         w.ordered_writer = writer;
+        return;
+    } else if (is_ordered(n, p, lane, 1u << writer_lane)) {
         return;
     }
     if (are_strong(p, n.who)) return;
@@ -163,13 +180,18 @@ void RaceAccesses::check_readers(Now& n, OfWarp& w, uint32_t lane, const Word& w
         if (p.cta == clock_.cta() && p.warp == n.warp) {
             if (p.time < n.clock.met()) continue;
             all = false;
-            const bool alone = shadow_.reader(word.readers).next == 0;
-            if (alone) other = word.reader_lane;
-            if (alone ? other == lane : (p.lanes & ~(1u << lane)) == 0) continue;
-        } else if (is_ordered(n, p, true)) {
+            // Which of its lanes read the word is known of the last to read. One that read before
+            // other warps did is let go: those race with the store, or this one came before it too.
+            if (r != word.readers) continue;
+            other = word.reader_lane;
+            if (other == lane || (p.lanes & ~(1u << lane)) == 0) continue;
+        } else if (is_wholly_ordered(n, p)) {
             continue;
         } else {
             all = false;
+            const bool alone = shadow_.reader(word.readers).next == 0;
+            if (alone) other = word.reader_lane;
+            if (is_ordered(n, p, lane, other == many_lanes ? p.lanes : 1u << other)) continue;
         }
         if (!are_strong(p, n.who))
             found(n, p, Hazard::write_after_read, lane, other, address, false);
@@ -188,7 +210,7 @@ uint32_t RaceAccesses::with_reader(Now& n, OfWarp& w, uint32_t readers) {
         const Accessor& p = shadow_.reader(r).who;
         const bool own = p.cta == clock_.cta() && p.warp == n.warp;
         if (own && p.time == n.who.time && p.strong == n.who.strong) is_in = true;
-        const bool passed = own || is_ordered(n, p, true);
+        const bool passed = own || is_wholly_ordered(n, p);
         if (!passed || is_in) kept.push_back(r);
         if (is_in) break;
     }
@@ -254,7 +276,7 @@ void RaceAccesses::load(Now& n, const warp::Access& a) {
     OfWarp& w = of_warp(n);
     for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
-        raced_ = false;
+        raced_.reset();
         each_word(a.address[lane], a.bytes_of_lane[lane], [&](uint64_t at, uint32_t bytes) {
             Word* const word = shadow_.at(at);
             if (word == nullptr) return;
@@ -272,7 +294,7 @@ void RaceAccesses::store(Now& n, const warp::Access& a) {
     const uint32_t number = writer_number(n, w);
     for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
-        raced_ = false;
+        raced_.reset();
         const uint64_t begin = a.address[lane];
         each_word(begin, a.bytes_of_lane[lane], [&](uint64_t at, uint32_t bytes) {
             Word* const word = shadow_.at(at);
@@ -327,13 +349,81 @@ void RaceAccesses::check_lanes(Now& n, const warp::Access& a) {
     }
 }
 
-void RaceAccesses::accessed(const warp::Retired& e, const warp::Access& a) {
+RaceAccesses::Now RaceAccesses::now(const warp::Retired& e, uint32_t lanes) {
     const isa::Operation& o = e.program->operations[e.operation];
     const uint32_t warp = e.warp % max_warps;
     const WarpClock& clock = clock_.warp(warp);
     Now n{e, o, warp, clock, {}, false};
-    n.who = {clock_.cta(), clock.time(), e.operation, warp,  a.lanes,
-             e.step,       is_strong(o), reach_of(o), false, 0};
+    n.who = {clock_.cta(), clock.time(), e.operation, warp, lanes, e.step,
+             is_strong(o), reach_of(o),  false,       0,    false};
+    return n;
+}
+
+// The bytes of a lane's bulk copy, some of them at a time.
+void RaceAccesses::touch(Now& n, const warp::BulkRange& r) {
+    constexpr uint64_t most = 128;
+    warp::Access a;
+    a.space = r.space;
+    a.store = r.store;
+    a.lanes = 1u << r.lane;
+    for (uint64_t at = 0; at < r.bytes; at += most) {
+        a.bytes = static_cast<uint32_t>(std::min(most, r.bytes - at));
+        a.address[r.lane] = r.address + at;
+        a.bytes_of_lane[r.lane] = static_cast<uint8_t>(a.bytes);
+        if (r.store)
+            store(n, a);
+        else
+            load(n, a);
+    }
+}
+
+void RaceAccesses::check_source(const Now& n, const OfWarp::Source& s) {
+    for (uint64_t at = s.range.address; at < s.range.address + s.range.bytes; at += word_bytes) {
+        const Word* const word = shadow_.at(at);
+        if (word == nullptr || word->writer == 0 || (word->flags & Word::split) != 0) continue;
+        const Accessor& p = shadow_.writer(word->writer);
+        if (p.cta != clock_.cta() || p.warp != n.warp || p.counted || p.step <= s.step) continue;
+        if (races.again(Hazard::write_after_read, Unordered::in_flight, p.operation, s.operation))
+            continue;
+        Race r;
+        r.hazard = Hazard::write_after_read;
+        r.why = Unordered::in_flight;
+        r.here = {p.operation, n.e.cta, n.e.warp, 1u << word->writer_lane, p.step};
+        r.other = {s.operation, n.e.cta, n.e.warp, 1u << s.range.lane, s.step};
+        r.other_cta = clock_.cta();
+        r.address = at;
+        r.bytes = word_bytes;
+        races.add(r);
+    }
+}
+
+void RaceAccesses::bulk(const warp::Retired& e, const warp::BulkEvent& copy, ptx::Space space) {
+    Now n = now(e, copy.who.lanes);
+    OfWarp& w = warps_[n.warp];
+    // Reductions are strong, as red is (PTX manual, cp.reduce.async.bulk: .relaxed, .gpu).
+    n.who.strong = n.o.mod.reduce != isa::Reduce::none || n.o.mod.combine != isa::Combine::none;
+    for (const warp::BulkRange& r : copy.ranges) {
+        if (r.space != space) continue;
+        n.who.counted = r.store && !copy.arrivals.empty();
+        touch(n, r);
+        if (!r.store && copy.arrivals.empty())
+            w.sources.push_back({r, copy.group[r.lane], copy.operation, e.step});
+    }
+    if (copy.step != CopyStep::awaited) return;
+    std::erase_if(w.sources, [&](const OfWarp::Source& s) {
+        const bool waits = (copy.who.lanes >> s.range.lane & 1) != 0;
+        if (!waits || s.group >= copy.group[s.range.lane]) return false;
+        check_source(n, s);
+        n.who.operation = s.operation;
+        touch(n, s.range);
+        return true;
+    });
+}
+
+void RaceAccesses::accessed(const warp::Retired& e, const warp::Access& a) {
+    const isa::Operation& o = e.program->operations[e.operation];
+    Now n = now(e, a.lanes);
+    const uint32_t warp = n.warp;
     const isa::Memory memory = isa::row(o.op).memory;
     if (!a.store && memory != isa::Memory::barrier) {
         // What an update reads it writes too.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "emu/check/race_findings.hpp"
@@ -18,6 +19,10 @@ class RaceAccesses {
     void accessed(const warp::Retired& e, const warp::Access& a);
     // Where copies stand: cp.async stores when it has been waited for.
     void copies(const warp::CopyEvent& e);
+    // A bulk copy, with the instruction that issued it, before CtaClock::bulk: a store and a load
+    // of its thread, which whoever waits for its mbarrier comes after. The source is read again
+    // where the thread has waited for its group, so that a store into it before that is found.
+    void bulk(const warp::Retired& e, const warp::BulkEvent& copy, ptx::Space space);
 
     Races races;
 
@@ -40,8 +45,18 @@ class RaceAccesses {
         std::vector<uint32_t> writers;  // by operation: the last one's number
         std::vector<uint32_t> pending;  // writers: copies that have not been waited for
         uint32_t group = 0;             // that the copy at hand will be in
+        struct Source {
+            warp::BulkRange range;
+            uint32_t group, operation;
+            uint64_t step;
+        };
+        std::vector<Source> sources;  // of bulk copies whose groups nobody has waited for
     };
 
+    Now now(const warp::Retired& e, uint32_t lanes);
+    void touch(Now& n, const warp::BulkRange& r);
+    // Stores by the thread itself to what its copy, issued at that step, was still reading.
+    void check_source(const Now& n, const OfWarp::Source& s);
     void load(Now& n, const warp::Access& a);
     void store(Now& n, const warp::Access& a);
     void load_word(Now& n, OfWarp& w, uint32_t lane, Word& word, uint64_t address);
@@ -56,7 +71,12 @@ class RaceAccesses {
     uint32_t with_reader(Now& n, OfWarp& w, uint32_t readers);
     uint32_t writer_number(Now& n, OfWarp& w);
     void check_lanes(Now& n, const warp::Access& a);
-    bool is_ordered(const Now& n, const Accessor& p, bool by_model) const;
+    // Whether those lanes' earlier access comes before this lane's, in the manual's order.
+    bool is_ordered(const Now& n, const Accessor& p, uint32_t lane, uint32_t earlier) const;
+    // All of it, before whatever the warp does.
+    bool is_wholly_ordered(const Now& n, const Accessor& p) const;
+    // Why two warps' accesses are not ordered; nothing where they are by what was observed.
+    std::optional<Unordered> why_of_warps(const Now& n, const Accessor& p) const;
     // Of a load and an atomic.
     bool is_guess(const Now& n, const Accessor& p) const;
     void found(const Now& n, const Accessor& p, Hazard hazard, uint32_t lane, uint32_t other_lane,
@@ -67,7 +87,7 @@ class RaceAccesses {
     Shadow& shadow_;
     std::array<OfWarp, max_warps> warps_{};
     std::array<std::array<uint8_t, 32>, 32> values_;  // by lane: what the instruction stores
-    bool raced_ = false;                              // the lane's access at hand was counted
+    std::optional<Severity> raced_;  // of what the lane's access at hand was counted for
 };
 
 }  // namespace lockwarp::check

@@ -47,11 +47,17 @@ constexpr std::array whys{
            ": a flag is between them, but no release and acquire of both threads' scope",
            "a fence (__threadfence) before the flag is set and one behind the loop that waits, or "
            "st.release and ld.acquire"},
+    WhyRow{Unordered::other_lanes, Severity::note,
+           ": the release and the acquire between them are other lanes'",
+           "bar.warp.sync (__syncwarp) comes between each of the two and its warp's release or "
+           "acquire"},
     WhyRow{Unordered::guess, Severity::note, ": a guess that atom.cas looks at again",
            "ld.relaxed, or a volatile load, does not race with it"},
     WhyRow{Unordered::same_value, Severity::note, " the same value, with nothing between", ""},
     WhyRow{Unordered::one_store, Severity::error, "",
            "which lane's value stays is undefined: let one lane store, or use an atomic operation"},
+    WhyRow{Unordered::in_flight, Severity::error, ", which its thread has not waited for",
+           "cp.async.bulk.wait_group.read comes between"},
 };
 
 constexpr bool in_order() {

@@ -13,14 +13,16 @@ namespace lockwarp::check {
 
 // Why nothing orders two accesses.
 enum class Unordered : uint8_t {
-    warps,       // of a CTA: no barrier between
-    ctas,        // of two CTAs
-    paths,       // lanes of a warp that went different ways
-    lanes,       // lanes of a warp that ran together, but met at no barrier
-    convention,  // a flag between them, without a fence or of too narrow a scope
-    guess,       // a plain load of what atom.cas looks at again
-    same_value,  // two stores of the same value
-    one_store,   // lanes of one instruction that store different values
+    warps,        // of a CTA: no barrier between
+    ctas,         // of two CTAs
+    paths,        // lanes of a warp that went different ways
+    lanes,        // lanes of a warp that ran together, but met at no barrier
+    convention,   // a flag between them, without a fence or of too narrow a scope
+    other_lanes,  // a release or an acquire between them by other lanes of their warps
+    guess,        // a plain load of what atom.cas looks at again
+    same_value,   // two stores of the same value
+    one_store,    // lanes of one instruction that store different values
+    in_flight,    // a copy that its own thread has not waited for
 };
 
 enum class Hazard : uint8_t { read_after_write, write_after_read, write_after_write, one_store };

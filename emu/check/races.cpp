@@ -11,7 +11,9 @@
 
 #include "emu/check/check.hpp"
 #include "emu/check/grid_races.hpp"
+#include "emu/check/of_cluster.hpp"
 #include "emu/check/race_accesses.hpp"
+#include "emu/warp/cluster.hpp"
 
 namespace lockwarp::check {
 
@@ -24,7 +26,8 @@ constexpr uint64_t spare_bytes = uint64_t{128} << 20;
 
 struct Watched {
     Space space;
-    uint64_t heap_begin, heap_end;  // malloc gives the same bytes again: they are not looked at
+    // Where free gives blocks back malloc gives the same bytes again: they are not looked at.
+    uint64_t heap_begin, heap_end;
 
     bool has(const warp::Access& a) const {
         if (a.space != space) return false;
@@ -34,22 +37,50 @@ struct Watched {
     }
 };
 
+// What the CTAs of a cluster share.
+struct Shared {
+    std::shared_ptr<CtaClock::OfCluster> clock = std::make_shared<CtaClock::OfCluster>();
+    Shadow shadow{spare_bytes};
+};
+
 class OfCta : public warp::CtaObserver {
   public:
     // places, shadow: nullptr: its own.
-    OfCta(uint64_t cta, const Watched& watched, Places* places, Shadow* shadow)
+    OfCta(const warp::CtaPlace& cta, const Watched& watched, Places* places, Shadow* shadow,
+          std::shared_ptr<Shared> shared)
         : own_shadow_(spare_bytes),
           watched_(watched),
-          clock_(cta, places != nullptr ? *places : own_places_),
-          accesses_(clock_, shadow != nullptr ? *shadow : own_shadow_) {}
+          has_peers_(cta.cluster_ctas > 1),
+          shared_(std::move(shared)),
+          clock_(cta.index, places != nullptr ? *places : own_places_, shared_->clock),
+          accesses_(clock_, shadow != nullptr                              ? *shadow
+                            : has_peers_ && watched.space == Space::shared ? shared_->shadow
+                                                                           : own_shadow_) {}
 
     void barrier_arrived(const warp::BarrierArrived& e) override { clock_.barrier_arrived(e); }
     void barrier_opened(const warp::BarrierOpened& e) override { clock_.barrier_opened(e); }
+    void cluster_arrived(const warp::ClusterArrived& e) override { clock_.cluster_arrived(e); }
+    void cluster_opened(const warp::ClusterOpened& e) override { clock_.cluster_opened(e); }
     void copies(const warp::CopyEvent& e) override { accesses_.copies(e); }
+    void bulk(const warp::BulkEvent& e) override {
+        bulk_ = e;
+        ranges_.assign(e.ranges.begin(), e.ranges.end());
+        for (warp::BulkRange& r : ranges_)
+            if (r.space == Space::shared) r.address = place_in_cluster(r.cta, r.address);
+        bulk_.ranges = ranges_;
+        arrivals_.assign(e.arrivals.begin(), e.arrivals.end());
+        bulk_.arrivals = arrivals_;
+        is_bulk_ = true;
+    }
     void retired(const warp::Retired& e) override {
         clock_.before(e);
+        if (is_bulk_) {
+            accesses_.bulk(e, bulk_, watched_.space);
+            clock_.bulk(bulk_);
+            is_bulk_ = false;
+        }
         for (uint32_t i = 0; i < e.access_count; ++i)
-            if (watched_.has(e.accesses[i])) accesses_.accessed(e, e.accesses[i]);
+            if (watched_.has(e.accesses[i])) accessed(e, e.accesses[i]);
         clock_.after(e);
     }
 
@@ -57,11 +88,29 @@ class OfCta : public warp::CtaObserver {
     const Races& races() const { return accesses_.races; }
 
   private:
+    // In a cluster's shadow of shared memory each CTA has a window of its own.
+    void accessed(const warp::Retired& e, const warp::Access& a) {
+        if (!has_peers_ || a.space != Space::shared) return accesses_.accessed(e, a);
+        warp::Access in_cluster = a;
+        for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+            const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+            in_cluster.address[lane] = place_in_cluster(a, lane);
+        }
+        accesses_.accessed(e, in_cluster);
+    }
+
     Places own_places_;
     Shadow own_shadow_;
     Watched watched_;
+    bool has_peers_;
+    std::shared_ptr<Shared> shared_;
     CtaClock clock_;
     RaceAccesses accesses_;
+    // Of the instruction that is about to retire.
+    bool is_bulk_ = false;
+    warp::BulkEvent bulk_{};
+    std::vector<warp::BulkRange> ranges_;
+    std::vector<warp::BulkArrival> arrivals_;
 };
 
 class RaceCheck : public Check {
@@ -69,16 +118,17 @@ class RaceCheck : public Check {
     RaceCheck(const isa::Program& program, const warp::Launch& launch, Space space)
         : program_(program),
           grid_(launch.grid),
-          watched_(watched(launch, space)),
-          ordered_(orders_ctas(program)),
+          watched_(watched(program, launch, space)),
+          ordered_(orders_ctas(program) ||
+                   warp::clusters_of(program, launch.grid, launch.cluster).size() > 1),
           shadow_(room(launch)),
           ctas_(launch.grid, room(launch)) {}
 
     bool wants_one_thread() const override { return ordered_; }
     std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace& cta) override {
         const bool share = ordered_ && watched_.space == Space::global;
-        return std::make_unique<OfCta>(cta.index, watched_, ordered_ ? &places_ : nullptr,
-                                       share ? &shadow_ : nullptr);
+        return std::make_unique<OfCta>(cta, watched_, ordered_ ? &places_ : nullptr,
+                                       share ? &shadow_ : nullptr, shared_.of(cta));
     }
     void take(const warp::CtaPlace& cta, std::unique_ptr<warp::CtaObserver> listener) override {
         const auto& of_cta = static_cast<const OfCta&>(*listener);
@@ -94,7 +144,10 @@ class RaceCheck : public Check {
         for (const warp::Buffer& b : launch.buffers) bytes += b.bytes.size();
         return bytes;
     }
-    static Watched watched(const warp::Launch& launch, Space space) {
+    static Watched watched(const isa::Program& program, const warp::Launch& launch, Space space) {
+        const bool frees = std::ranges::any_of(
+            program.calls, [](const isa::Call& c) { return c.system == isa::System::free; });
+        if (!frees) return {space, 0, 0};
         const uint64_t heap = launch.heap_address != 0 ? launch.heap_address : isa::heap_base;
         return {space, heap, heap + launch.heap_bytes};
     }
@@ -105,6 +158,7 @@ class RaceCheck : public Check {
     bool ordered_;  // CTAs may order one another
     Places places_;
     Shadow shadow_;
+    OfCluster<Shared> shared_;
     GridRaces ctas_;
     Races races_;
     bool incomplete_ = false;

@@ -25,6 +25,8 @@ struct Accessor {
     // A cp.async that nobody has waited for. Its time is when that was done.
     bool pending = false;
     uint32_t group = 0;  // of the copies
+    // A copy that an mbarrier counts: its own warp must wait for it as any other.
+    bool counted = false;
 
     bool operator==(const Accessor&) const = default;
 };

@@ -11,10 +11,12 @@ namespace {
 
 using warp::TrapKind;
 
-bool is_of_mbarrier(const isa::Operation& o) {
-    return isa::row(o.op).memory == isa::Memory::barrier;
+// Copies bring their bytes to it.
+bool is_of_mbarrier(const isa::Operation& o) { return isa::row(o.op).memory != isa::Memory::none; }
+bool is_barrier(const isa::Operation& o) {
+    const isa::Sync sync = isa::row(o.op).sync;
+    return sync == isa::Sync::cta || sync == isa::Sync::cluster;
 }
-bool is_of_cta(const isa::Operation& o) { return isa::row(o.op).sync == isa::Sync::cta; }
 
 // The first that fits.
 constexpr std::array rows{
@@ -25,18 +27,19 @@ constexpr std::array rows{
     TrapRow{TrapKind::stack, "memory", "stack"},
     TrapRow{TrapKind::diverged, "sync", "diverged"},
     TrapRow{TrapKind::bad_mask, "sync", "bad-arrival", is_of_mbarrier},
-    TrapRow{TrapKind::bad_mask, "sync", "bad-barrier", is_of_cta},
+    TrapRow{TrapKind::bad_mask, "sync", "bad-barrier", is_barrier},
     TrapRow{TrapKind::bad_mask, "sync", "bad-mask"},
     TrapRow{TrapKind::deadlock, "sync", "deadlock"},
     TrapRow{TrapKind::step_limit, "trap", "step-limit"},
     TrapRow{TrapKind::trap, "trap", "trap"},
     TrapRow{TrapKind::breakpoint, "trap", "breakpoint"},
     TrapRow{TrapKind::stopped, "", ""},
+    TrapRow{TrapKind::illegal, "memory", "illegal"},
 };
 
 // Each trap has one row of any operation, the last of its rows.
 constexpr bool complete() {
-    constexpr auto kinds = static_cast<size_t>(TrapKind::stopped) + 1;
+    constexpr auto kinds = static_cast<size_t>(TrapKind::illegal) + 1;
     for (size_t kind = 0; kind < kinds; ++kind) {
         size_t last = rows.size(), any = 0;
         for (size_t i = 0; i < rows.size(); ++i) {

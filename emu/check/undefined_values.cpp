@@ -43,6 +43,7 @@ struct Values {
         return out;
     }
     bool is_kept(unsigned operand) const { return o.r[operand] != o.r[0]; }
+    bool negated(unsigned operand) const { return (o.negated_sources >> operand & 1) != 0; }
 };
 
 template <class F>
@@ -237,37 +238,42 @@ void halves(const Values& v) {
     v.set(v.reg(0), {out[0], out[0], out[1], out[1]});
 }
 
+// The lane that a shuffle takes its value from; the amount and the clamp are as they were.
+uint32_t source_of_shuffle(const Values& v, uint32_t l) {
+    const uint32_t amount = v.word(3, l) & 31, e = v.word(4, l);
+    const uint32_t clamp = e & 31, segment = e >> 8 & 31;
+    const uint32_t last = (l & segment) | (clamp & ~segment);
+    uint32_t from = l;
+    bool good = false;
+    switch (v.o.mod.shuffle) {
+        case isa::Shuffle::up:
+            from = l - amount;
+            good = static_cast<int32_t>(from) >= static_cast<int32_t>(last);
+            break;
+        case isa::Shuffle::down:
+            from = l + amount;
+            good = from <= last;
+            break;
+        case isa::Shuffle::bfly:
+            from = l ^ amount;
+            good = from <= last;
+            break;
+        case isa::Shuffle::idx:
+        case isa::Shuffle::none:
+            from = (l & segment) | (amount & ~segment);
+            good = from <= last;
+            break;
+    }
+    return good ? from & 31 : l;
+}
+
 void shuffle(const Values& v) {
     if (!v.is_kept(3) || !v.is_kept(4)) return any_lane(v);
     const LanesByByte a = v.get(2);
     uint32_t unknown = any_of(v.get(3)) | any_of(v.get(4));
     LanesByByte out = everywhere(unknown);
     each_lane(v.e.executed, [&](uint32_t l) {
-        const uint32_t amount = v.word(3, l) & 31, e = v.word(4, l);
-        const uint32_t clamp = e & 31, segment = e >> 8 & 31;
-        const uint32_t last = (l & segment) | (clamp & ~segment);
-        uint32_t from = l;
-        bool good = false;
-        switch (v.o.mod.shuffle) {
-            case isa::Shuffle::up:
-                from = l - amount;
-                good = static_cast<int32_t>(from) >= static_cast<int32_t>(last);
-                break;
-            case isa::Shuffle::down:
-                from = l + amount;
-                good = from <= last;
-                break;
-            case isa::Shuffle::bfly:
-                from = l ^ amount;
-                good = from <= last;
-                break;
-            case isa::Shuffle::idx:
-            case isa::Shuffle::none:
-                from = (l & segment) | (amount & ~segment);
-                good = from <= last;
-                break;
-        }
-        const uint32_t lane = good ? from & 31 : l;
+        const uint32_t lane = source_of_shuffle(v, l);
         for (size_t i = 0; i < out.size(); ++i) out[i] |= (a[i] >> lane & 1) << l;
     });
     v.set(v.reg(0), out);
@@ -357,6 +363,120 @@ const RuleRow* rule_of(Op op) {
     return at == rules.end() ? nullptr : &*at;
 }
 
+// What the results of moves and sums of integers differ by, worked out before the rule is applied.
+class Sums {
+  public:
+    Sums(const Values& v, MadeUp& made_up) : v_(v), made_up_(made_up) {
+        if (!(this->*made(v.o.op))()) results_ = 0;
+    }
+    // After the rule: in lanes in which nothing is left of what was undefined the sum is defined.
+    void apply() const {
+        const bool adds = v_.o.op == Op::add || v_.o.op == Op::sub;
+        for (uint32_t i = 0; i < results_; ++i) {
+            const uint32_t reg = reg_[i], bytes = v_.bytes(reg);
+            if (!follows_sums(bytes)) continue;
+            each_lane(v_.w.any[reg] & v_.e.executed, [&](uint32_t lane) {
+                const uint64_t d = bytes == 4 ? of_[i][lane] & UINT32_MAX : of_[i][lane];
+                if (adds && d == 0)
+                    v_.w.define(reg, 1u << lane);
+                else
+                    v_.w.differences.set(reg, lane, d);
+            });
+        }
+    }
+
+  private:
+    using Make = bool (Sums::*)();
+    static Make made(Op op) {
+        struct Row {
+            Op op;
+            Make make;
+        };
+        static constexpr std::array rows{
+            Row{Op::mov, &Sums::moved},     Row{Op::add, &Sums::added},
+            Row{Op::sub, &Sums::added},     Row{Op::neg, &Sums::negated},
+            Row{Op::shfl, &Sums::shuffled}, Row{Op::selp, &Sums::selected},
+        };
+        const auto at = std::ranges::find(rows, op, &Row::op);
+        return at == rows.end() ? &Sums::nothing : at->make;
+    }
+    bool nothing() { return false; }
+    bool is_integer() const {
+        const isa::TypeRow& type = isa::row(v_.o.mod.type[0]);
+        return type.lanes == 1 && !isa::is_float(v_.o.mod.type[0]) && !v_.o.mod.sat &&
+               follows_sums(type.bits / 8) && v_.o.written == 1;
+    }
+    uint64_t of(uint32_t reg, uint32_t lane) const {
+        if (reg == no_register || (v_.w.any[reg] >> lane & 1) == 0) return 0;
+        return v_.w.differences.get(reg, lane, made_up_);
+    }
+    template <class F>
+    bool one(F f) {
+        results_ = 1;
+        reg_[0] = v_.reg(0);
+        if (reg_[0] == no_register) return false;
+        each_lane(v_.e.executed, [&](uint32_t lane) { of_[0][lane] = f(lane); });
+        return true;
+    }
+    bool moved() {
+        const isa::VectorRef to = v_.o.vector[0], from = v_.o.vector[1];
+        if (to.count == 0 && from.count == 0)
+            return is_integer() && one([&](uint32_t lane) { return of(v_.reg(1), lane); });
+        if (isa::bits(v_.o.mod.type[0]) != 64) return false;
+        if (to.count == 2 && from.count == 0) return unpacked(to);
+        return from.count == 2 && to.count == 0 && packed(from);
+    }
+    // The halves of x + difference, less those of x.
+    bool unpacked(isa::VectorRef to) {
+        results_ = 2;
+        for (uint32_t i = 0; i < 2; ++i) reg_[i] = v_.registers.in_pool(to.first + i);
+        each_lane(v_.e.executed, [&](uint32_t lane) {
+            const uint64_t x = v_.value(1, lane), other = x + of(v_.reg(1), lane);
+            of_[0][lane] = (other & UINT32_MAX) - (x & UINT32_MAX);
+            of_[1][lane] = (other >> 32) - (x >> 32);
+        });
+        return reg_[0] != no_register && reg_[1] != no_register;
+    }
+    bool packed(isa::VectorRef from) {
+        return one([&](uint32_t lane) {
+            const uint64_t x = v_.value(0, lane);
+            const uint64_t low = x + of(v_.registers.in_pool(from.first), lane);
+            const uint64_t high = (x >> 32) + of(v_.registers.in_pool(from.first + 1), lane);
+            return ((low & UINT32_MAX) | high << 32) - x;
+        });
+    }
+    bool added() {
+        if (!is_integer()) return false;
+        const bool subtracts = v_.o.op == Op::sub;
+        return one([&](uint32_t lane) {
+            const uint64_t b = of(v_.reg(2), lane);
+            return of(v_.reg(1), lane) + (subtracts ? uint64_t{0} - b : b);
+        });
+    }
+    bool negated() {
+        return is_integer() &&
+               one([&](uint32_t lane) { return uint64_t{0} - of(v_.reg(1), lane); });
+    }
+    bool shuffled() {
+        const bool known =
+            v_.is_kept(3) && v_.is_kept(4) && any_of(v_.get(3)) == 0 && any_of(v_.get(4)) == 0;
+        return known &&
+               one([&](uint32_t lane) { return of(v_.reg(2), source_of_shuffle(v_, lane)); });
+    }
+    bool selected() {
+        if (!is_integer() || v_.negated(3) || any_of(v_.get(3)) != 0) return false;
+        const uint32_t chosen = v_.word(3, 0);
+        return one(
+            [&](uint32_t lane) { return of(v_.reg((chosen >> lane & 1) != 0 ? 1 : 2), lane); });
+    }
+
+    const Values& v_;
+    MadeUp& made_up_;
+    uint32_t results_ = 0;
+    std::array<uint32_t, 2> reg_{};
+    std::array<std::array<uint64_t, lanes_of_warp>, 2> of_;
+};
+
 // Where an element of 16 bits of an 8x8 matrix lies.
 template <class F>
 void each_element(bool transposed, F f) {
@@ -380,7 +500,7 @@ void pass_on(const warp::Retired& e, const Registers& registers, WarpRegisters& 
     const isa::Operation& o = e.program->operations[e.operation];
     uint32_t from = 0;
     for (const uint32_t r : read(e, o)) {
-        if (w.any[r] == 0) continue;
+        if ((w.any[r] & e.executed) == 0) continue;
         from = w.origin[r] != 0
                    ? w.origin[r]
                    : origins.add({Origin::of_register, r, 0, e.operation, no_operation});
@@ -389,7 +509,9 @@ void pass_on(const warp::Retired& e, const Registers& registers, WarpRegisters& 
     if (!only_moves(o.op)) from = origins.worked(from, e.operation);
     const RuleRow* const row = rule_of(o.op);
     const Values v{e, o, registers, w, from};
+    const Sums sums(v, origins.made_up);
     (row != nullptr ? row->rule : any_operand)(v);
+    sums.apply();
 }
 
 LanesByByte lanes_of_matrix(const RowBytes& rows, unsigned matrix, bool transposed) {

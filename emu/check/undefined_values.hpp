@@ -8,10 +8,13 @@ namespace lockwarp::check {
 
 // What instructions on registers make of undefined bytes, byte by byte where that is cheap: moves,
 // packing, selections, bits, shifts by whole bytes, halves of packed numbers, shuffles, and rows
-// and columns of matrix products. Of others each result is undefined in the lanes in which an
-// operand is.
+// and columns of matrix products; sums of integers in which the undefined parts cancel are defined.
+// Of others each result is undefined in the lanes in which an operand is.
 void pass_on(const warp::Retired& e, const Registers& registers, WarpRegisters& w,
              Origins& origins);
+
+// Whether integers of so many bytes are followed through sums.
+constexpr bool follows_sums(uint32_t bytes) { return bytes == 4 || bytes == 8; }
 
 // Whether an instruction passes its operands' bytes on as they are, and does not work with them.
 bool only_moves(isa::Op op);

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "emu/check/check.hpp"
+#include "emu/check/clocks.hpp"
+#include "emu/check/of_cluster.hpp"
 #include "emu/check/undefined_values.hpp"
 
 namespace lockwarp::check {
@@ -42,7 +44,8 @@ std::string hex(uint64_t value) {
 
 // What of a launch is the same for all CTAs.
 struct Common {
-    Common(const isa::Program& program_, const warp::Launch& launch)
+    Common(const isa::Program& program_, const warp::Launch& launch,
+           const std::vector<Range>& undefined)
         : program(program_),
           registers(program_),
           shared_bytes(uint64_t{program_.shared_static} + launch.dynamic_shared),
@@ -50,8 +53,16 @@ struct Common {
           follows_local(std::ranges::none_of(program_.operations, [](const isa::Operation& o) {
               return o.op == Op::call || o.op == Op::alloca_;
           })) {
-        for (const warp::Buffer& b : launch.buffers)
-            if (b.undefined) global.emplace_back(b.address, b.bytes.size());
+        for (const warp::Buffer& b : launch.buffers) {
+            const uint64_t end = b.address + b.bytes.size();
+            const auto in_it = [&](const Range& r) {
+                return r.bytes != 0 && r.address < end && r.address + r.bytes > b.address;
+            };
+            if (!b.undefined && std::ranges::none_of(undefined, in_it)) continue;
+            global.emplace_back(b.address, b.bytes.size(), !b.undefined);
+            for (const Range& r : undefined)
+                if (in_it(r)) global.back().forget(r.address, r.bytes);
+        }
     }
     Defined* buffer(uint64_t address) {
         const auto at =
@@ -67,10 +78,16 @@ struct Common {
     std::vector<Defined> global;
 };
 
+class OfCta;
+using Peers = std::vector<OfCta*>;  // the CTAs of a cluster, by rank
+
 class OfCta : public warp::CtaObserver {
   public:
-    explicit OfCta(Common& common)
-        : common_(common), shared_(common.program.shared_begin, common.shared_bytes) {
+    OfCta(Common& common, std::shared_ptr<Peers> peers)
+        : common_(common),
+          shared_(common.program.shared_begin, common.shared_bytes),
+          peers_(std::move(peers)) {
+        peers_->push_back(this);
         warps_.resize(common.warps);
         for (OfWarp& w : warps_) {
             w.registers.begin(common.registers);
@@ -79,6 +96,7 @@ class OfCta : public warp::CtaObserver {
         }
     }
     void retired(const warp::Retired& e) override;
+    void bulk(const warp::BulkEvent& e) override;
 
     Collection found;
 
@@ -112,6 +130,7 @@ class OfCta : public warp::CtaObserver {
 
     Common& common_;
     Defined shared_;
+    std::shared_ptr<Peers> peers_;
     std::vector<OfWarp> warps_;
     Origins origins_;
 };
@@ -130,7 +149,7 @@ std::span<const uint32_t> read(const warp::Retired& e, const isa::Operation& o) 
 }
 
 Defined* OfCta::memory(OfWarp& w, const warp::Access& a, uint32_t lane) {
-    if (a.space == Space::shared) return &shared_;
+    if (a.space == Space::shared) return (a.remote >> lane & 1) != 0 ? nullptr : &shared_;
     if (a.space == Space::global)
         return common_.global.empty() ? nullptr : common_.buffer(a.address[lane]);
     return a.space == Space::local && !w.local.empty() ? &w.local[lane] : nullptr;
@@ -155,7 +174,8 @@ void OfCta::say(const warp::Retired& e, Use use, uint32_t lanes, uint32_t number
     const Origin& from = origins_.at(number);
     const isa::Program& p = common_.program;
     // Of what is stored the place is that where it was computed with; the store is the other.
-    const bool computed = use == Use::stored && from.worked != no_operation;
+    const bool works = use == Use::stored && from.worked != no_operation;
+    const bool computed = works && from.worked != e.operation;  // an atomic operation does both
     const uint32_t here = computed ? from.worked : e.operation;
     std::optional<uint32_t> other;
     if (computed)
@@ -165,9 +185,12 @@ void OfCta::say(const warp::Retired& e, Use use, uint32_t lanes, uint32_t number
     if (found.again(row.kind, here, other)) return;
     Finding f;
     f.kind = row.kind;
+    // A strong store tells another thread something, which may leave it alone.
+    const isa::Operation& o = p.operations[e.operation];
+    if (use == Use::stored && o.op == Op::st && is_strong(o)) f.severity = Severity::note;
     f.here = {here, e.cta, e.warp, lanes, computed ? 0 : e.step};
     if (other) f.other = Site{*other, e.cta, e.warp, lanes, computed ? e.step : 0};
-    f.message = (computed ? "computes with " : std::string(row.does)) + name_of(from) +
+    f.message = (works ? "computes with " : std::string(row.does)) + name_of(from) +
                 ", which nothing has written";
     if (computed)
         f.message += "; line " + std::to_string(p.operations[e.operation].place.line) +
@@ -258,10 +281,19 @@ void OfCta::load(const warp::Retired& e, const isa::Operation& o, OfWarp& w,
                 out[b] |= static_cast<uint32_t>(bit) << lane;
             }
         });
-        if (origin == 0)
+        if (origin == 0) {
             w.registers.define(reg, e.executed);
-        else
-            w.registers.set(reg, common_.registers.bytes(reg), out, e.executed, origin);
+            continue;
+        }
+        w.registers.set(reg, common_.registers.bytes(reg), out, e.executed, origin);
+        if (a.space == Space::global || !follows_sums(each) || each != common_.registers.bytes(reg))
+            continue;
+        each_lane(w.registers.any[reg] & a.lanes, [&](uint32_t lane) {
+            if (Defined* const m = memory(w, a, lane); m != nullptr)
+                w.registers.differences.set(
+                    reg, lane,
+                    m->differences.get(a.address[lane] + i * each, each, origins_.made_up));
+        });
     }
 }
 
@@ -269,7 +301,7 @@ void OfCta::load_matrix(const warp::Retired& e, const isa::Operation& o, OfWarp&
                         const warp::Access& a) {
     RowBytes rows{};
     uint32_t origin = 0;
-    each_lane(a.lanes, [&](uint32_t lane) {
+    each_lane(a.own(), [&](uint32_t lane) {
         rows[lane] = shared_.get(a.address[lane], a.bytes_of_lane[lane]);
         if (rows[lane] != 0 && origin == 0) origin = origin_in(shared_, e, a, lane, rows[lane]);
     });
@@ -310,13 +342,23 @@ void OfCta::load_parts(const warp::Retired& e, const isa::Operation& o, OfWarp& 
     }
 }
 
+// What was computed with undefined values is one thing in global memory, and is said once; what was
+// moved there may be left alone where its buffer was undefined before.
 void OfCta::store_bytes(const warp::Retired& e, OfWarp& w, const warp::Access& a, uint32_t lane,
                         uint32_t undefined, uint32_t origin) {
-    Defined* const m = memory(w, a, lane);
-    if (m == nullptr) {
-        if (undefined != 0 && a.space == Space::global) say(e, Use::stored, 1u << lane, origin);
+    if (a.space == Space::shared && (a.remote >> lane & 1) != 0) {
+        // Where an undefined value came from the peer could not say.
+        if (a.rank[lane] < peers_->size())
+            (*peers_)[a.rank[lane]]->shared_.set(a.address[lane], a.bytes_of_lane[lane], 0);
         return;
     }
+    Defined* const m = memory(w, a, lane);
+    if (undefined != 0 && a.space == Space::global &&
+        (m == nullptr || origins_.at(origin).worked != no_operation)) {
+        say(e, Use::stored, 1u << lane, origin);
+        undefined = 0;
+    }
+    if (m == nullptr) return;
     m->set(a.address[lane], a.bytes_of_lane[lane], undefined);
     if (undefined != 0) m->set_origin(a.address[lane], a.bytes_of_lane[lane], origin);
 }
@@ -341,6 +383,15 @@ void OfCta::store(const warp::Retired& e, const isa::Operation& o, OfWarp& w,
                 undefined |= (w.registers.undefined[reg][b] >> lane & 1) << (i * each + b);
         }
         store_bytes(e, w, a, lane, undefined, origin);
+        if (undefined == 0 || a.space == Space::global || !follows_sums(each)) return;
+        Defined* const m = memory(w, a, lane);
+        for (uint32_t i = 0; i < v.count && m != nullptr; ++i) {
+            const uint32_t reg = common_.registers.in_pool(v.first + i);
+            if (reg == no_register || (w.registers.any[reg] >> lane & 1) == 0) continue;
+            if (each == common_.registers.bytes(reg))
+                m->differences.set(a.address[lane] + i * each, each,
+                                   w.registers.differences.get(reg, lane, origins_.made_up));
+        }
     });
 }
 
@@ -376,6 +427,7 @@ void OfCta::update(const warp::Retired& e, const isa::Operation& o, OfWarp& w) {
         for (uint32_t& b : out) b |= uint32_t{before != 0} << lane;
         const bool is_given = (any >> lane & 1) != 0;
         const bool is_kept = before != 0 && o.mod.reduce != isa::Reduce::exch;
+        if (is_kept) origin = origins_.worked(origin, e.operation);
         store_bytes(e, w, a, lane, is_given || is_kept ? UINT32_MAX : 0, origin);
     });
     for (const uint32_t reg : written(e, o))
@@ -396,9 +448,34 @@ void OfCta::copy(const warp::Retired& e, OfWarp& w) {
     });
 }
 
+// A bulk copy moves what is undefined with the rest; what a reduction makes of it is left alone.
+void OfCta::bulk(const warp::BulkEvent& e) {
+    constexpr uint32_t granule = 16;
+    const auto memory_of = [&](const warp::BulkRange& r) -> Defined* {
+        if (r.space == Space::shared)
+            return r.cta < peers_->size() ? &(*peers_)[r.cta]->shared_ : nullptr;
+        return common_.global.empty() ? nullptr : common_.buffer(r.address);
+    };
+    const isa::Operation& o = common_.program.operations[e.operation];
+    const bool reduces = o.mod.reduce != isa::Reduce::none || o.mod.combine != isa::Combine::none;
+    const warp::BulkRange* from = nullptr;
+    for (const warp::BulkRange& r : e.ranges) {
+        if (!r.store) from = &r;
+        Defined* const to = memory_of(r);
+        if (!r.store || to == nullptr || reduces) continue;
+        const bool copied = from != nullptr && from->lane == r.lane && from->bytes == r.bytes;
+        const Defined* const source = copied ? memory_of(*from) : nullptr;
+        for (uint64_t at = 0; at < r.bytes; at += granule) {
+            const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(granule, r.bytes - at));
+            to->set(r.address + at, bytes,
+                    source != nullptr ? source->get(from->address + at, bytes) : 0);
+        }
+    }
+}
+
 bool OfCta::any_memory(const warp::Retired& e, OfWarp& w) {
     for (const warp::Access& a : std::span(e.accesses, e.access_count)) {
-        if (a.space == Space::shared && shared_.any()) return true;
+        if (a.space == Space::shared && (a.remote != 0 || shared_.any())) return true;
         if (a.space == Space::global && !common_.global.empty()) return true;
         if (a.space == Space::local && !w.local.empty()) return true;
     }
@@ -477,29 +554,46 @@ void OfCta::retired(const warp::Retired& e) {
 
 class Uninitialised : public Check {
   public:
-    Uninitialised(const isa::Program& program, const warp::Launch& launch)
-        : common_(program, launch) {}
+    Uninitialised(const isa::Program& program, const warp::Launch& launch,
+                  const std::vector<Range>& undefined)
+        : common_(program, launch, undefined) {}
     // What CTAs write into an undefined buffer is known to all.
     bool wants_one_thread() const override { return !common_.global.empty(); }
-    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
-        return std::make_unique<OfCta>(common_);
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace& place) override {
+        return std::make_unique<OfCta>(common_, peers_.of(place));
     }
     void take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> listener) override {
         found_.take(static_cast<const OfCta&>(*listener).found);
     }
     std::vector<Finding> findings() const override { return found_.list(); }
+    void describe(Described& out) const override {
+        out.undefined.clear();
+        for (const Defined& d : common_.global)
+            for (const Range& r : d.undefined()) out.undefined.push_back(r);
+    }
 
   private:
+    OfCluster<Peers> peers_;
     Common common_;
     Collection found_;
 };
 
+// What such a launch leaves undefined is not known: nothing is said of it.
+class NotFollowed : public Check {
+  public:
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override { return nullptr; }
+    std::vector<Finding> findings() const override { return {}; }
+    void describe(Described& out) const override { out.undefined.clear(); }
+};
+
 }  // namespace
 
-std::unique_ptr<Check> uninitialised(const isa::Program& program, const warp::Launch& launch) {
+std::unique_ptr<Check> uninitialised(const isa::Program& program, const warp::Launch& launch,
+                                     const Described& described) {
     // Calls that keep a function's registers and give them back are not followed.
-    if (std::ranges::any_of(program.calls, &isa::Call::recursive)) return nullptr;
-    return std::make_unique<Uninitialised>(program, launch);
+    if (std::ranges::any_of(program.calls, &isa::Call::recursive))
+        return described.undefined.empty() ? nullptr : std::make_unique<NotFollowed>();
+    return std::make_unique<Uninitialised>(program, launch, described.undefined);
 }
 
 }  // namespace lockwarp::check

@@ -18,6 +18,7 @@ namespace {
 struct OfCta : warp::CtaObserver {
     OfCta(uint64_t begin, size_t size) : first(begin), used((size + 63) / 64) {}
     void retired(const warp::Retired& e) override;
+    void bulk(const warp::BulkEvent& e) override;
 
     uint64_t first;              // address of the first byte
     std::vector<uint64_t> used;  // by bits
@@ -37,6 +38,13 @@ void OfCta::retired(const warp::Retired& e) {
                 used[word + 1] |= ones >> (64 - at % 64);
         }
     }
+}
+
+void OfCta::bulk(const warp::BulkEvent& e) {
+    for (const warp::BulkRange& r : e.ranges)
+        for (uint64_t at = r.address - first, end = at + r.bytes;
+             r.space == ptx::Space::shared && at < end && at / 64 < used.size(); ++at)
+            used[at / 64] |= uint64_t{1} << at % 64;
 }
 
 std::string range(uint64_t begin, uint64_t end) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses whose address was made from one variable and that touch another: inside shared memory or
-// among a module's global variables nothing traps there. And accesses that are wider than what the
-// variable's declaration aligns it to: where it lies is the compiler's choice.
+// Accesses whose address was made from one variable and that touch another: inside shared memory, a
+// thread's local memory or among a module's global variables nothing traps there. And accesses that
+// are wider than what the variable's declaration aligns it to: where it lies is the compiler's
+// choice.
 //
 // Which variable an address was made from is what the names in the PTX say: registers get it from
 // mov, cvta and arithmetic, whatever the order in which instructions run. An address that may come
@@ -42,7 +43,7 @@ struct Declared {
 
 class Names {
   public:
-    Names(const isa::Program& program, const ptx::Module& module);
+    Names(const isa::Program& program, const ptx::Module& module, uint64_t dynamic_shared);
 
     const std::vector<Declared>& variables() const { return variables_; }
     // The variable that an operation's address in this space is made from; no_variable or several.
@@ -55,6 +56,8 @@ class Names {
     void follow();
 
     const isa::Program& program_;
+    uint64_t dynamic_shared_;
+    bool follows_local_;  // one frame alone
     std::vector<Declared> variables_;
     std::map<std::string, uint32_t> by_name_;
     std::unordered_map<uint64_t, uint32_t> in_instruction_;  // by place
@@ -67,14 +70,19 @@ uint64_t alignment_of(const ptx::Variable& v) {
 }
 
 void Names::declare(const ptx::Variable& v) {
-    if (v.space != Space::shared && v.space != Space::global) return;
+    const bool is_local = v.space == Space::local && follows_local_;
+    if (v.space != Space::shared && v.space != Space::global && !is_local) return;
     const auto is = [&](const isa::Placed& p) { return p.name == v.name && p.space == v.space; };
     const auto at = std::ranges::find_if(program_.variables, is);
     if (at == program_.variables.end()) return;
     const auto index = static_cast<uint32_t>(variables_.size());
     const bool alone = std::ranges::count_if(program_.variables, is) == 1;
     by_name_[v.name] = alone ? index : several;
-    variables_.push_back({v.name, v.space, at->address, at->address + at->bytes, alignment_of(v)});
+    // An array without a size has all of the dynamic shared memory.
+    const uint64_t dynamic = uint64_t{program_.shared_begin} + program_.shared_static;
+    const bool is_dynamic = v.space == Space::shared && at->bytes == 0 && at->address >= dynamic;
+    const uint64_t bytes = is_dynamic ? dynamic + dynamic_shared_ - at->address : at->bytes;
+    variables_.push_back({v.name, v.space, at->address, at->address + bytes, alignment_of(v)});
 }
 
 void Names::read(const ptx::Operand& o, uint32_t& variable) const {
@@ -128,7 +136,12 @@ void Names::follow() {
     }
 }
 
-Names::Names(const isa::Program& program, const ptx::Module& module) : program_(program) {
+Names::Names(const isa::Program& program, const ptx::Module& module, uint64_t dynamic_shared)
+    : program_(program),
+      dynamic_shared_(dynamic_shared),
+      follows_local_(std::ranges::none_of(program.operations, [](const isa::Operation& o) {
+          return o.op == isa::Op::call || o.op == isa::Op::alloca_;
+      })) {
     for (const auto& item : module.items)
         if (const auto* v = std::get_if<ptx::Variable>(&item)) declare(*v);
     for (const auto& item : module.items) {
@@ -158,7 +171,10 @@ uint32_t Names::of_address(uint32_t operation, Space space) const {
 
 // What is looked at of an operation: the variable that its addresses are of.
 struct Watched {
-    uint32_t shared = no_variable, global = no_variable;
+    uint32_t shared = no_variable, global = no_variable, local = no_variable;
+    bool any() const {
+        return shared != no_variable || global != no_variable || local != no_variable;
+    }
 };
 
 class OfCta : public warp::CtaObserver {
@@ -232,8 +248,7 @@ void OfCta::look(const warp::Retired& e, const warp::Access& a, const Declared& 
         const uint64_t at = a.address[lane];
         out |= uint32_t{at < v.begin || at + a.bytes_of_lane[lane] > v.end} << lane;
     }
-    // Of an array without a size all that follows is its.
-    if (out != 0 && v.end != v.begin) beyond(e, a, v, out);
+    if (out != 0 && v.end > v.begin) beyond(e, a, v, out);
     const isa::OpRow& row = isa::row(program_.operations[e.operation].op);
     if (out == 0 && a.bytes > v.alignment && row.memory != isa::Memory::barrier && a.bytes <= 16 &&
         std::has_single_bit(a.bytes))
@@ -243,11 +258,12 @@ void OfCta::look(const warp::Retired& e, const warp::Access& a, const Declared& 
 void OfCta::retired(const warp::Retired& e) {
     if (e.access_count == 0) return;
     const Watched& w = watched_[e.operation];
-    if (w.shared == no_variable && w.global == no_variable) return;
+    if (!w.any()) return;
     for (uint32_t i = 0; i < e.access_count; ++i) {
         const warp::Access& a = e.accesses[i];
         const uint32_t variable = a.space == Space::shared   ? w.shared
                                   : a.space == Space::global ? w.global
+                                  : a.space == Space::local  ? w.local
                                                              : no_variable;
         if (variable != no_variable && a.lanes != 0) look(e, a, variables_[variable]);
     }
@@ -255,8 +271,9 @@ void OfCta::retired(const warp::Retired& e) {
 
 class Variables : public Check {
   public:
-    Variables(const isa::Program& program, const ptx::Module& module) : program_(program) {
-        const Names names(program, module);
+    Variables(const isa::Program& program, const ptx::Module& module, uint64_t dynamic_shared)
+        : program_(program) {
+        const Names names(program, module, dynamic_shared);
         variables_ = names.variables();
         watched_.resize(program.operations.size());
         const auto known = [](uint32_t variable) {
@@ -265,14 +282,11 @@ class Variables : public Check {
         for (uint32_t i = 0; i < watched_.size(); ++i) {
             if (isa::row(program.operations[i].op).memory == isa::Memory::none) continue;
             watched_[i] = {known(names.of_address(i, Space::shared)),
-                           known(names.of_address(i, Space::global))};
+                           known(names.of_address(i, Space::global)),
+                           known(names.of_address(i, Space::local))};
         }
     }
-    bool sees_nothing() const {
-        return std::ranges::all_of(watched_, [](const Watched& w) {
-            return w.shared == no_variable && w.global == no_variable;
-        });
-    }
+    bool sees_nothing() const { return std::ranges::none_of(watched_, &Watched::any); }
     std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
         return std::make_unique<OfCta>(program_, variables_, watched_);
     }
@@ -290,9 +304,9 @@ class Variables : public Check {
 
 }  // namespace
 
-std::unique_ptr<Check> variable_bounds(const isa::Program& program, const warp::Launch&,
+std::unique_ptr<Check> variable_bounds(const isa::Program& program, const warp::Launch& launch,
                                        const ptx::Module& module) {
-    auto out = std::make_unique<Variables>(program, module);
+    auto out = std::make_unique<Variables>(program, module, launch.dynamic_shared);
     if (out->sees_nothing()) return nullptr;
     return out;
 }

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <functional>
 
+#include "emu/exec/cluster.hpp"
 #include "emu/exec/watch.hpp"
+#include "emu/ptx/space_name.hpp"
 
 namespace lockwarp::exec {
 
@@ -15,21 +17,10 @@ namespace {
 
 using ptx::Space;
 
-std::string_view space_name(Space space) {
-    switch (space) {
-        case Space::global:
-            return ".global";
-        case Space::shared:
-            return ".shared";
-        case Space::local:
-            return ".local";
-        case Space::param:
-            return ".param";
-        case Space::const_:
-            return ".const";
-        default:
-            return "generic";
-    }
+// As an instruction writes it.
+std::string space_name(Space space) {
+    const std::string name(ptx::name_of(space));
+    return space == Space::none ? name : "." + name;
 }
 
 std::string hex(uint64_t value) {
@@ -41,7 +32,7 @@ std::string hex(uint64_t value) {
 // A generic address in its state space.
 Space resolve_generic(uint64_t& address) {
     for (const isa::SpaceWindow& w : isa::space_windows)
-        if (address - w.base < isa::window_bytes) {
+        if (address - w.base < w.bytes) {
             address -= w.base;
             return w.space;
         }
@@ -58,7 +49,7 @@ struct Region {
 Region region(Context& c, Space space, unsigned lane) {
     switch (space) {
         case Space::shared:
-            return {c.cta->shared.data(), c.program->shared_begin, c.cta->shared.size()};
+            return {c.cta->shared.data(), c.shared_begin, c.cta->shared.size()};
         case Space::local:
             return {c.warp->local.data() + uint64_t{lane} * c.warp->local_stride, 0,
                     c.warp->top[lane]};
@@ -88,6 +79,37 @@ uint8_t* global_bytes(Context& c, uint64_t address, uint32_t bytes) {
     return c.recent->bytes.data() + (address - c.recent->address);
 }
 
+// Whether an operation may touch the shared memory of the cluster's other CTAs at this address.
+bool may_be_remote(const Context& c, const Operation& o, Space space, uint64_t address) {
+    return space == Space::shared && address < isa::cluster_window_bytes &&
+           isa::rank_of(address) != c.cta->rank &&
+           (o.mod.cluster_space || o.mod.space == Space::none);
+}
+
+// Whether an address is meant for the window of another CTA.
+bool is_remote(const Context& c, const Operation& o, uint64_t address) {
+    return (c.cluster->ctas.size() > 1 || o.mod.cluster_space) &&
+           address < isa::cluster_window_bytes && isa::rank_of(address) != c.cta->rank;
+}
+
+// Why an address in another CTA's window is not good.
+void fault_remotely(Context& c, const Operation& o, uint64_t address, uint32_t bytes,
+                    unsigned lane) {
+    const uint32_t rank = isa::rank_of(address);
+    // An H200 calls it an illegal instruction, and what follows a launch failure.
+    if (!may_be_remote(c, o, Space::shared, address))
+        return set_trap(c, o, warp::TrapKind::illegal,
+                        "an address of the CTA of rank " + std::to_string(rank) +
+                            " where one of the CTA's own shared memory is expected (.shared::cta)",
+                        lane, address, Space::shared);
+    std::string why = why_no_peer(c, rank);
+    if (why.empty())
+        why = std::to_string(bytes) + " bytes; .shared memory of the CTA of rank " +
+              std::to_string(rank) + " is [" + hex(in_window_of(rank, c.shared_begin)) + ", " +
+              hex(in_window_of(rank, c.shared_begin) + c.cta->shared.size()) + ")";
+    set_trap(c, o, warp::TrapKind::out_of_bounds, std::move(why), lane, address, Space::shared);
+}
+
 // Why an address is not good: past a variable or buffer, or of another state space.
 void fault(Context& c, const Operation& o, Space space, uint64_t address, uint32_t bytes,
            uint32_t alignment, unsigned lane) {
@@ -96,6 +118,8 @@ void fault(Context& c, const Operation& o, Space space, uint64_t address, uint32
                  "must be a multiple of " + std::to_string(alignment), lane, address, space);
         return;
     }
+    if (space == Space::shared && is_remote(c, o, address))
+        return fault_remotely(c, o, address, bytes, lane);
     uint64_t within = address;
     if (space != Space::global) {
         const Space meant = resolve_generic(within);
@@ -103,15 +127,15 @@ void fault(Context& c, const Operation& o, Space space, uint64_t address, uint32
         if (meant == space || elsewhere || c.global->find(address, 1) != nullptr) {
             const std::string_view generic = meant == Space::global ? "global" : "generic";
             set_trap(c, o, warp::TrapKind::wrong_space,
-                     "a " + std::string(generic) + " address (of " +
-                         std::string(space_name(meant)) + " memory) where an address in the " +
-                         std::string(space_name(space)) + " state space is expected",
+                     "a " + std::string(generic) + " address (of " + space_name(meant) +
+                         " memory) where an address in the " + space_name(space) +
+                         " state space is expected",
                      lane, address, space);
             return;
         }
         const Region r = region(c, space, lane);
         set_trap(c, o, warp::TrapKind::out_of_bounds,
-                 std::to_string(bytes) + " bytes; " + std::string(space_name(space)) +
+                 std::to_string(bytes) + " bytes; " + space_name(space) +
                      " memory of this launch is [" + hex(r.begin) + ", " + hex(r.begin + r.size) +
                      ")",
                  lane, address, space);
@@ -120,7 +144,7 @@ void fault(Context& c, const Operation& o, Space space, uint64_t address, uint32
     if (resolve_generic(within) != Space::global) {
         uint64_t ignored = address;
         set_trap(c, o, warp::TrapKind::wrong_space,
-                 "an address of " + std::string(space_name(resolve_generic(ignored))) +
+                 "an address of " + space_name(resolve_generic(ignored)) +
                      " memory where one in the .global state space is expected",
                  lane, address, space);
         return;
@@ -141,7 +165,10 @@ uint8_t* locate_one(Context& c, const Operation& o, Space space, uint64_t addres
         } else {
             const Region r = region(c, space, lane);
             const uint64_t offset = address - r.begin;
-            if (offset < r.size && r.size - offset >= bytes) out = r.bytes + offset;
+            if (offset < r.size && r.size - offset >= bytes)
+                out = r.bytes + offset;
+            else if (may_be_remote(c, o, space, address))
+                out = find_in_cluster(c, address, bytes);
         }
     }
     if (out == nullptr) {
@@ -149,9 +176,8 @@ uint8_t* locate_one(Context& c, const Operation& o, Space space, uint64_t addres
         return nullptr;
     }
     if (store && (space == Space::param || space == Space::const_)) {
-        set_trap(c, o, warp::TrapKind::read_only,
-                 std::string(space_name(space)) + " memory cannot be written", lane, address,
-                 space);
+        set_trap(c, o, warp::TrapKind::read_only, space_name(space) + " memory cannot be written",
+                 lane, address, space);
         return nullptr;
     }
     if (store && space == Space::local) {
@@ -188,6 +214,17 @@ bool locate_together(Context& c, Space space, const LaneAddresses& addresses, ui
     return true;
 }
 
+// Listeners hear of addresses in shared memory without the ranks of the CTAs.
+void note_ranks(const Context& c, warp::Access& access) {
+    each_lane(access.lanes, [&](unsigned lane) {
+        uint64_t& at = access.address[lane];
+        if (at >= isa::cluster_window_bytes) return;
+        access.rank[lane] = static_cast<uint8_t>(isa::rank_of(at));
+        access.remote |= uint32_t{access.rank[lane] != c.cta->rank} << lane;
+        at = isa::within_cta(at);
+    });
+}
+
 bool any_outside_local(const LaneAddresses& addresses, uint32_t mask) {
     for (; mask != 0; mask &= mask - 1)
         if (!in_window(addresses[static_cast<unsigned>(__builtin_ctz(mask))], Space::local))
@@ -200,6 +237,7 @@ bool any_outside_local(const LaneAddresses& addresses, uint32_t mask) {
 uint8_t* look(Context& c, Space& space, uint64_t& address, uint32_t bytes, unsigned lane) {
     if (space == Space::none) space = resolve_generic(address);
     if (space == Space::global) return global_bytes(c, address, bytes);
+    if (space == Space::shared) return find_in_cluster(c, address, bytes);
     const Region r = region(c, space, lane);
     const uint64_t offset = address - r.begin;
     return offset < r.size && r.size - offset >= bytes ? r.bytes + offset : nullptr;
@@ -212,14 +250,14 @@ uint8_t* locate_bytes(Context& c, uint64_t address, uint32_t bytes, unsigned lan
 
 bool in_window(uint64_t address, Space space) {
     for (const isa::SpaceWindow& w : isa::space_windows)
-        if (w.space == space && address - w.base < isa::window_bytes) return true;
+        if (w.space == space && address - w.base < w.bytes) return true;
     return false;
 }
 
 void lane_addresses(Context& c, const isa::Address& a, uint32_t mask, LaneAddresses& out) {
     const auto offset = static_cast<uint64_t>(a.offset);
     if (a.base == isa::no_ref) {
-        out.fill(offset);
+        out.fill(a.in_shared ? in_window_of(c.cta->rank, offset) : offset);
     } else if (a.wide) {
         const auto* base = slot<uint64_t>(c, a.base);
         for_lanes(mask, [&](unsigned l) { out[l] = base[l] + offset; });
@@ -239,11 +277,13 @@ void note_access(Context& c, Space space, const LaneAddresses& addresses, uint32
     access.space = space;
     access.bytes_of_lane = bytes;
     access.bytes = 0;
+    access.remote = 0;
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
         access.bytes = std::max<uint32_t>(access.bytes, bytes[lane]);
         if (space == Space::none) access.space = resolve_generic(access.address[lane]);
     }
+    if (access.space == Space::shared) note_ranks(c, access);
 }
 
 bool locate(Context& c, const Operation& o, ptx::Space space, const LaneAddresses& addresses,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emu/exec/barriers.hpp"
 
+#include "emu/exec/cluster.hpp"
 #include "emu/exec/listeners.hpp"
 
 namespace lockwarp::exec {
@@ -20,7 +21,10 @@ struct Asked {
     uint32_t threads = 0;  // that it counts; 0: all that live
 };
 
-bool has_value(const Operation& o) { return isa::row(o.op).step == StepKind::reduction; }
+bool has_value(const Operation& o) { return o.op == isa::Op::bar_red; }
+
+// It retires once the barrier has opened, and not when it arrives.
+bool retires_late(const Operation& o) { return isa::row(o.op).step == StepKind::reduction; }
 
 // bar.red has its result before the barrier's number and its predicate behind. Sets a trap where
 // the operands are bad.
@@ -28,6 +32,8 @@ Asked asked_of(Context& c, const Operation& o, uint32_t mask) {
     const auto lane = static_cast<unsigned>(__builtin_ctz(mask));
     const unsigned first = has_value(o) ? 1 : 0;
     Asked a;
+    // barrier.cluster.wait in a launch without clusters is barrier 0, as in ptxas' code.
+    if (o.operands == 0) return a;
     a.id = slot<uint32_t>(c, o.r[first])[lane];
     const bool counted = o.operands > 2 * first + 1;
     if (counted) a.threads = slot<uint32_t>(c, o.r[first + 1])[lane];
@@ -44,9 +50,10 @@ Asked asked_of(Context& c, const Operation& o, uint32_t mask) {
 void open(const Context& c, Path& p, const warp::Barrier& b) {
     p.state = PathState::ready;
     const Operation& o = c.program->operations[p.pc - 1];
-    if (!has_value(o)) return;
+    if (!retires_late(o)) return;
     --p.pc;
     p.opened = true;
+    if (!has_value(o)) return;
     p.value = o.mod.combine == isa::Combine::and_ ? b.yes == b.given : b.yes;
 }
 
@@ -115,12 +122,14 @@ bool barrier(Context& c, size_t path, const Operation& o, uint32_t mask) {
 
 bool reduction(Context& c, size_t path, const Operation& o, uint32_t mask) {
     Warp& w = *c.warp;
+    if (!has_value(o) && c.cluster->of.is_explicit) return cluster_wait(c, path, o, mask);
     if (!w.paths[path].opened) barrier(c, path, o, mask);
     if (c.trap) return true;
     Path& p = w.paths[path];
     if (!p.opened) return false;
     p.opened = false;
     ++p.pc;
+    if (!has_value(o)) return true;
     if (o.mod.type[0] == Type::pred) {
         write_predicate(c, o.r[0], p.value != 0 ? all_lanes : 0, mask);
     } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The behaviour of each opcode. Where modifiers choose between families, a function here says how.
 #include "emu/exec/families.hpp"
+#include "emu/exec/tensor.hpp"
 
 namespace lockwarp::exec {
 
@@ -57,6 +58,9 @@ Handler mov(const Operation& o) {
     if (is_b128(o) || o.mod.vec > 1) return wide_mov(o);
     return is_predicate(o) ? predicate_mov(o) : register_mov(o);
 }
+
+// Of instructions that are not executed yet.
+Handler absent(const Operation&) { return nullptr; }
 
 constexpr std::array<Behaviour, isa::op_count> behaviours{{
     {Op::mov, mov},
@@ -179,6 +183,28 @@ constexpr std::array<Behaviour, isa::op_count> behaviours{{
     {Op::cp_async_commit, nothing_handler},
     {Op::cp_async_wait, nothing_handler},
     {Op::cp_async_wait_all, nothing_handler},
+    {Op::bulk_load, bulk_copy_handler},
+    {Op::bulk_send, bulk_copy_handler},
+    {Op::bulk_store, bulk_copy_handler},
+    {Op::bulk_reduce, bulk_copy_handler},
+    {Op::bulk_send_reduce, bulk_copy_handler},
+    {Op::bulk_prefetch, nothing_handler},
+    {Op::bulk_commit, nothing_handler},
+    {Op::bulk_wait, nothing_handler},
+    {Op::tensor_load, tensor_load_handler},
+    {Op::tensor_store, tensor_store_handler},
+    {Op::tensor_reduce, tensor_reduce_handler},
+    {Op::tensor_prefetch, nothing_handler},
+    {Op::tensormap_replace, tensormap_replace_handler},
+    {Op::tensormap_copy, tensormap_copy_handler},
+    {Op::async_store, async_store_handler},
+    {Op::async_reduce, async_store_handler},
+    {Op::multimem_load, multimem_load_handler},
+    {Op::multimem_store, multimem_store_handler},
+    {Op::multimem_reduce, ordinary_atom},
+    {Op::set_max_registers, nothing_handler},
+    Behaviour{Op::cluster_arrive},
+    Behaviour{Op::cluster_wait},
     {Op::mbarrier_init, mbarrier_init_handler},
     {Op::mbarrier_inval, mbarrier_inval_handler},
     {Op::mbarrier_expect, mbarrier_transaction_handler},
@@ -197,8 +223,8 @@ constexpr std::array<Behaviour, isa::op_count> behaviours{{
     {Op::wmma_mma, wmma_mma_handler},
     {Op::wgmma_mma, wgmma_handler},
     {Op::wgmma_fence, nothing_handler},
-    {Op::wgmma_commit, nothing_handler},
-    {Op::wgmma_wait, nothing_handler},
+    {Op::wgmma_commit, wgmma_commit_handler},
+    {Op::wgmma_wait, wgmma_wait_handler},
 }};
 
 static_assert(isa::complete(behaviours));
@@ -209,6 +235,8 @@ static_assert([] {
 }());
 
 }  // namespace
+
+bool is_executed(Op op) { return behaviour(op).choose != absent; }
 
 const Behaviour& behaviour(Op op) { return behaviours[static_cast<size_t>(op)]; }
 

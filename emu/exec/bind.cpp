@@ -64,8 +64,8 @@ std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic
         }
         if (has_handler(s.kind) && s.run == nullptr)
             missing.push_back("line " + std::to_string(o.place.line) + ": " +
-                              std::string(isa::row(o.op).name) + " has no behaviour on " +
-                              std::string(isa::row(program.arch).name));
+                              std::string(isa::row(o.op).name) + (o.mod.sparse ? ".sp" : "") +
+                              " has no behaviour on " + std::string(isa::row(program.arch).name));
         code.steps.push_back(s);
     }
     return missing;

@@ -23,6 +23,7 @@ using isa::StepKind;
 using isa::Type;
 using warp::all_lanes;
 
+struct Cluster;   // cluster.hpp
 class Heap;       // heap.hpp
 class Inspector;  // inspector.hpp
 class Listeners;  // listeners.hpp
@@ -111,6 +112,8 @@ struct Context {
     const warp::GlobalMemory* global = nullptr;
     Heap* heap = nullptr;
     warp::Cta* cta = nullptr;
+    Cluster* cluster = nullptr;
+    uint64_t shared_begin = 0;  // Program::shared_begin in the window of the CTA's rank
     warp::Warp* warp = nullptr;
     uint8_t* registers = nullptr;
     RegisterFiles* files = nullptr;
@@ -123,13 +126,16 @@ struct Context {
     bool observed = false;          // whether accesses are to be noted
     std::array<warp::Access, 16> accesses;
     uint32_t access_count = 0;
-    uint32_t undefined = 0;          // lanes whose result is undefined; for observers
-    uint32_t undefined_results = 1;  // which, by bits
-    warp::Statistics statistics;     // but for products
+    std::vector<warp::BulkRange> ranges;      // of a bulk copy; only where `observed`
+    std::vector<warp::BulkArrival> arrivals;  // likewise
+    uint32_t undefined = 0;                   // lanes whose result is undefined; for observers
+    uint32_t undefined_results = 1;           // which, by bits
+    warp::Statistics statistics;              // but for products
     uint64_t products = 0;
     uint64_t stores = 0;     // instructions that changed a barrier, or memory that others see
     Watch* watch = nullptr;  // hears of what is written to local memory
     uint32_t yields = 0;     // lanes that found nothing to go on with: other paths come first
+    std::vector<uint64_t> wgmma_groups;  // by warp: those that it has committed
     std::vector<warp::Printed> printed;
     uint64_t printed_bytes = 0;
     uint64_t printed_bytes_lost = 0;

@@ -5,6 +5,7 @@
 
 #include "emu/exec/barriers.hpp"
 #include "emu/exec/call_stack.hpp"
+#include "emu/exec/cluster.hpp"
 #include "emu/exec/reconvergence.hpp"
 
 namespace lockwarp::exec {
@@ -84,6 +85,7 @@ void exit_lanes(Context& c, size_t path, uint32_t lanes) {
         if (p.state == PathState::at_collective || p.state == PathState::at_aligned)
             p.state = PathState::ready;
     release_barriers(c);
+    leave_cluster(c, w, lanes);
 }
 
 // Cooperative groups' barriers of the grid trap where there is none.
@@ -127,7 +129,10 @@ bool control(Context& c, size_t path, const Step& s, uint32_t mask) {
         case Flow::exit:
             break;
         case Flow::wait:
-            return barrier(c, path, o, mask);
+            if (o.op == isa::Op::bar) return barrier(c, path, o, mask);
+            cluster_arrive(c, o, mask);
+            ++p.pc;
+            return true;
         case Flow::trap:
             stop(c, o, TrapKind::trap, mask);
             return true;

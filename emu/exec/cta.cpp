@@ -16,7 +16,8 @@ using warp::Warp;
 
 namespace {
 
-// Turns of a CTA's warps before another CTA may have the core: CTAs may wait for each other too.
+// Turns of a CTA's warps before another CTA may have the core: CTAs may wait for each other too. Of
+// a cluster's CTAs each has one, and then the next.
 constexpr unsigned max_rounds = 16;
 
 // Where somebody listens, a CTA that has retired no more than this goes on, so that what is kept of
@@ -30,8 +31,10 @@ size_t warps_of(const warp::Launch& launch) {
 }  // namespace
 
 CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
-                     Heap* heap, Inspector* inspector)
-    : registers_(*code.program, code.registers, warps_of(launch)) {
+                     Heap* heap, Inspector* inspector, Cluster& cluster, uint32_t rank)
+    : registers_(*code.program, code.registers, warps_of(launch), rank) {
+    cluster.ctas.push_back(&context_);
+    cta_.rank = rank;
     cta_.warps.resize(warps_of(launch));
     cta_.shared.resize(shared_bytes(*code.program, launch));
     context_.program = code.program;
@@ -42,18 +45,28 @@ CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::G
     context_.launch = &launch;
     context_.global = &global;
     context_.cta = &cta_;
+    context_.cluster = &cluster;
+    context_.shared_begin = in_window_of(rank, code.program->shared_begin);
     context_.files = &registers_;
 }
 
-void CtaRunner::begin(uint64_t index) {
+warp::CtaPlace CtaRunner::place() const {
+    const Cluster& cluster = *context_.cluster;
+    return {cta_.id, cta_.index, cluster.index, cta_.rank, cluster.of.size()};
+}
+
+void CtaRunner::begin() {
     const warp::Dim3& grid = context_.launch->grid;
+    const uint64_t index = context_.cluster->of.cta(context_.cluster->index, cta_.rank);
     context_.trap.reset();
+    cta_.ended = false;
     cta_.index = index;
     cta_.id = {static_cast<uint32_t>(index % grid.x),
                static_cast<uint32_t>(index / grid.x % grid.y),
                static_cast<uint32_t>(index / grid.x / grid.y)};
     cta_.barriers.fill({});
     std::ranges::fill(cta_.shared, context_.launch->unwritten_byte);
+    context_.wgmma_groups.assign(cta_.warps.size(), 0);
     for (uint32_t i = 0; i < cta_.warps.size(); ++i) begin_warp(i);
     way_.begin(context_.launch->order, index, cta_.warps.size());
     const std::vector<warp::Observer*>& observers = context_.launch->observers;
@@ -72,6 +85,7 @@ void CtaRunner::begin_warp(uint32_t index) {
     w.step = 0;
     const uint64_t rest = launch.block.count() - uint64_t{index} * 32;
     w.live = rest >= 32 ? all_lanes : (1u << rest) - 1;
+    w.cluster_arrived = w.cluster_opened = 0;
     w.meetings.clear();
     w.paths.assign(1, Path{0, w.live});
     w.registers = registers_.of_warp(index);
@@ -86,6 +100,11 @@ void CtaRunner::begin_warp(uint32_t index) {
     for (const isa::SpecialUse& s : program.specials)
         for (uint32_t lane = 0; lane < 32; ++lane) {
             const uint64_t value = special_value(s.special, context_, index, lane);
+            if (s.type == isa::Type::pred) {
+                const uint32_t lanes = value != 0 ? all_lanes : 0;  // the same in each
+                std::memcpy(w.registers + s.ref, &lanes, sizeof lanes);
+                break;
+            }
             const unsigned bytes = isa::bits(s.type) / 8;
             std::memcpy(w.registers + s.ref + lane * bytes, &value, bytes);
         }
@@ -115,18 +134,19 @@ Round CtaRunner::begin_turn(Turn turn) {
             Scheduler::release(context_);
             break;
         case Turn::give_up:
-            context_.trap = deadlock(context_);
+            context_.trap = deadlock(context_.cluster->ctas);
             return Round::ended;
     }
     return Round::goes_on;
 }
 
-CtaRunner::Stands CtaRunner::go_on(Turn turn) {
+CtaRunner::Stands CtaRunner::go_on(Turn turn, bool alone) {
     if (way_.gives_way_first()) return Stands::waits;
     Round round = begin_turn(turn);
     const warp::Launch& launch = *context_.launch;
-    const unsigned rounds = launch.turn == 0 ? max_rounds : 1;
-    const bool is_heard = context_.observed && launch.turn == 0 && launch.oracle == nullptr;
+    const unsigned rounds = launch.turn == 0 && alone ? max_rounds : 1;
+    const bool is_heard =
+        alone && context_.observed && launch.turn == 0 && launch.oracle == nullptr;
     const uint64_t end = context_.statistics.instructions + (is_heard ? max_heard : 0);
     const auto has_time = [&](unsigned n) {
         return n < rounds || context_.statistics.instructions < end;
@@ -138,6 +158,20 @@ CtaRunner::Stands CtaRunner::go_on(Turn turn) {
     }
     if (round == Round::only_waits) return Stands::only_waits;
     if (round == Round::goes_on) return Stands::waits;
+    if (!alone && !context_.trap) return Stands::exited;
+    finish();
+    return Stands::ended;
+}
+
+void CtaRunner::give_up(warp::Trap trap) {
+    context_.trap = std::move(trap);
+    finish();
+}
+
+void CtaRunner::finish() {
+    if (Late* const late = context_.cluster->late.get(); late != nullptr && !context_.trap)
+        late->finish(context_);
+    cta_.ended = true;
     if (!context_.trap || context_.trap->kind != warp::TrapKind::stopped) {
         context_.statistics.ctas += 1;
         context_.statistics.warps += cta_.warps.size();
@@ -145,7 +179,6 @@ CtaRunner::Stands CtaRunner::go_on(Turn turn) {
     if (context_.listeners != nullptr && context_.trap) listeners_.trapped(*context_.trap);
     if (context_.inspector != nullptr)
         context_.inspector->ended(cta_, context_.trap ? &*context_.trap : nullptr);
-    return Stands::ended;
 }
 
 warp::Statistics CtaRunner::statistics() const {

@@ -9,8 +9,11 @@
 
 #include "emu/exec/access.hpp"
 #include "emu/exec/call_stack.hpp"
+#include "emu/exec/cluster.hpp"
+#include "emu/exec/listeners.hpp"
 #include "emu/exec/path.hpp"
 #include "emu/exec/reconvergence.hpp"
+#include "emu/exec/warpgroup.hpp"
 
 namespace lockwarp::exec {
 
@@ -22,6 +25,7 @@ using warp::Warp;
 namespace {
 
 constexpr size_t max_listed = 8;  // waits of one report, and places that one wait looks at
+constexpr size_t max_listed_of_cluster = 32;
 
 std::string hex(uint64_t value) {
     std::array<char, 24> text;
@@ -29,8 +33,9 @@ std::string hex(uint64_t value) {
     return text.data();
 }
 
-// What waits of one kind at one operation have in common.
+// What waits of one kind at one operation of a CTA have in common.
 struct Wait {
+    const Context* of;
     std::string what;
     uint32_t operation;
     std::vector<uint32_t> warps;
@@ -39,13 +44,12 @@ struct Wait {
     bool looks;  // at memory
 };
 
-std::string shared_text(const Context& c, const Operation& o, uint64_t address) {
+std::string shared_text(const Context& c, const Operation& o, uint32_t rank, uint64_t address) {
+    address = in_window_of(rank, address);
     if (isa::row(o.op).memory != isa::Memory::barrier) return "memory at " + hex(address);
-    const uint64_t offset = address - c.program->shared_begin;
-    uint64_t word = 0;
-    if (offset > c.cta->shared.size() || c.cta->shared.size() - offset < sizeof word) return {};
-    std::memcpy(&word, c.cta->shared.data() + offset, sizeof word);
-    return "the mbarrier at " + hex(address) + " (.shared; " + mbarrier_text(c, word) + ")";
+    const uint8_t* const at = find_in_cluster(c, address, sizeof(uint64_t));
+    if (at == nullptr) return {};
+    return "the mbarrier at " + hex(address) + " (.shared; " + mbarrier_text(c, at) + ")";
 }
 
 std::string global_text(const Context& c, uint64_t address) {
@@ -61,9 +65,10 @@ void add_places(const Context& c, const Operation& o, std::vector<std::string>& 
         const warp::Access& a = c.accesses[i];
         if (a.store || (a.space != Space::global && a.space != Space::shared)) continue;
         for (uint32_t rest = a.lanes; rest != 0 && places.size() < max_listed; rest &= rest - 1) {
-            const uint64_t address = a.address[static_cast<unsigned>(__builtin_ctz(rest))];
-            std::string text =
-                a.space == Space::global ? global_text(c, address) : shared_text(c, o, address);
+            const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+            const uint64_t address = a.address[lane];
+            std::string text = a.space == Space::global ? global_text(c, address)
+                                                        : shared_text(c, o, a.rank[lane], address);
             if (!text.empty() && std::ranges::find(places, text) == places.end())
                 places.push_back(std::move(text));
         }
@@ -105,12 +110,16 @@ std::string text_of(const std::vector<std::string>& places) {
 
 Wait wait_of(Context& c, size_t path) {
     const Path p = c.warp->paths[path];
-    Wait wait{"", p.pc, {c.warp->index}, c.warp->step, p.frame, false};
+    Wait wait{&c, "", p.pc, {c.warp->index}, c.warp->step, p.frame, false};
     switch (p.state) {
         case PathState::at_barrier:
             --wait.operation;
             wait.what = "waits at barrier " + std::to_string(p.barrier) +
                         " for threads that have exited or wait elsewhere";
+            return wait;
+        case PathState::at_cluster:
+            wait.what = "waits at the cluster's barrier for " + std::to_string(c.cluster->missing) +
+                        " of its threads";
             return wait;
         case PathState::at_collective:
             wait.what = "waits for lanes of the membermask that do not come";
@@ -124,6 +133,12 @@ Wait wait_of(Context& c, size_t path) {
         case PathState::ready:
             break;
     }
+    const Operation& o = c.program->operations[p.pc];
+    if (o.op == isa::Op::wgmma_wait && lags_behind(c, o.immediate) != no_warp) {
+        wait.what = "waits for products of its warpgroup that warp " +
+                    std::to_string(lags_behind(c, o.immediate)) + " has not committed";
+        return wait;
+    }
     bool held = false;
     const std::vector<std::string> places = looked_at(c, path, wait.operation, held);
     wait.looks = !places.empty();
@@ -133,8 +148,8 @@ Wait wait_of(Context& c, size_t path) {
     return wait;
 }
 
-std::vector<Wait> waits_of(Context& c) {
-    std::vector<Wait> waits;
+// Adds those of a CTA.
+void add_waits(Context& c, std::vector<Wait>& waits) {
     for (Warp& w : c.cta->warps) {
         c.warp = &w;
         c.registers = w.registers;
@@ -146,7 +161,8 @@ std::vector<Wait> waits_of(Context& c) {
             rest &= ~at->lanes;
             Wait wait = wait_of(c, static_cast<size_t>(at - w.paths.begin()));
             const auto same = std::ranges::find_if(waits, [&](const Wait& other) {
-                return other.what == wait.what && other.operation == wait.operation;
+                return other.of == &c && other.what == wait.what &&
+                       other.operation == wait.operation;
             });
             if (same == waits.end())
                 waits.push_back(std::move(wait));
@@ -154,7 +170,22 @@ std::vector<Wait> waits_of(Context& c) {
                 same->warps.push_back(w.index);
         }
     }
-    return waits;
+}
+
+// As add_waits; what the looks leave in the context is as before.
+void add_waits_quietly(Context& c, std::vector<Wait>& waits) {
+    Listeners* const listeners = std::exchange(c.listeners, nullptr);
+    // Nor is an inspector asked, which would say who hears.
+    Inspector* const inspector = std::exchange(c.inspector, nullptr);
+    // An oracle is asked only in CTAs with a listener.
+    const bool observed = c.observed;
+    c.observed |= c.launch->oracle == nullptr;
+    const warp::Statistics statistics = c.statistics;
+    add_waits(c, waits);
+    c.listeners = listeners;
+    c.inspector = inspector;
+    c.observed = observed;
+    c.statistics = statistics;
 }
 
 std::string warps_text(const std::vector<uint32_t>& warps) {
@@ -166,38 +197,42 @@ std::string warps_text(const std::vector<uint32_t>& warps) {
 
 }  // namespace
 
-warp::Trap deadlock(Context& c) {
+warp::Trap deadlock(std::span<Context* const> ctas) {
     warp::Trap t;
     t.kind = warp::TrapKind::deadlock;
-    t.cta = c.cta->id;
-    t.cta_index = c.cta->index;
-    Listeners* const listeners = std::exchange(c.listeners, nullptr);
-    // An oracle is asked only in CTAs with a listener.
-    const bool observed = c.observed;
-    c.observed |= c.launch->oracle == nullptr;
-    const warp::Statistics statistics = c.statistics;
-    std::vector<Wait> waits = waits_of(c);
-    c.listeners = listeners;
-    c.observed = observed;
-    c.statistics = statistics;
-    if (waits.empty()) return t;
+    std::vector<Wait> waits;
+    for (Context* const c : ctas)
+        if (!c->cta->ended) add_waits_quietly(*c, waits);
+    if (waits.empty()) {
+        t.cta = ctas.front()->cta->id;
+        t.cta_index = ctas.front()->cta->index;
+        return t;
+    }
     const auto first = std::ranges::find(waits, true, &Wait::looks);
     if (first != waits.end()) std::rotate(waits.begin(), first, first + 1);
+    const isa::Program& program = *ctas.front()->program;
     const Wait& shown = waits[0];
+    t.cta = shown.of->cta->id;
+    t.cta_index = shown.of->cta->index;
     t.operation = shown.operation;
-    t.place = c.program->operations[t.operation].place;
+    t.place = program.operations[t.operation].place;
     t.warp = shown.warps[0];
     t.step = shown.step;
-    t.calls = calls_of(c.cta->warps[t.warp].calls, shown.frame);
+    t.calls = calls_of(shown.of->cta->warps[t.warp].calls, shown.frame);
     t.detail = shown.what;
-    for (size_t i = 1; i < waits.size() && i < max_listed; ++i) {
+    const size_t listed = ctas.size() == 1 ? max_listed : max_listed_of_cluster;
+    for (size_t i = 1; i < waits.size() && i < listed; ++i) {
         t.others.push_back(waits[i].operation);
-        t.detail += "; " + warps_text(waits[i].warps) + " at line " +
-                    std::to_string(c.program->operations[waits[i].operation].place.line) + " " +
+        if (ctas.size() > 1)
+            t.detail += "; in the CTA of rank " + std::to_string(waits[i].of->cta->rank) + ' ';
+        else
+            t.detail += "; ";
+        t.detail += warps_text(waits[i].warps) + " at line " +
+                    std::to_string(program.operations[waits[i].operation].place.line) + " " +
                     waits[i].what;
     }
-    if (waits.size() > max_listed)
-        t.detail += "; and " + std::to_string(waits.size() - max_listed) + " more";
+    if (waits.size() > listed)
+        t.detail += "; and " + std::to_string(waits.size() - listed) + " more";
     return t;
 }
 

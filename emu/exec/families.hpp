@@ -52,6 +52,8 @@ Choose wide_mov, wide_ld, wide_st, wide_atom;                        // wide.cpp
 Choose mbarrier_init_handler, mbarrier_inval_handler;                // mbarrier.cpp
 Choose mbarrier_transaction_handler, mbarrier_arrive_handler;
 Choose mbarrier_wait_handler, mbarrier_pending_handler;
+Choose bulk_copy_handler, async_store_handler;                   // bulk_copy.cpp
+Choose multimem_store_handler, multimem_load_handler;            // multimem.cpp
 Choose alloca_handler, stacksave_handler, stackrestore_handler;  // stack.cpp
 
 // The warp.
@@ -60,7 +62,7 @@ Choose elect_handler, activemask_handler, bar_warp_handler;
 Choose ldmatrix_handler, stmatrix_handler, movmatrix_handler;  // matrix.cpp
 Choose mma_handler;
 Choose wmma_load_handler, wmma_store_handler, wmma_mma_handler;  // wmma.cpp
-Choose wgmma_handler;                                            // warpgroup.cpp
+Choose wgmma_handler, wgmma_commit_handler, wgmma_wait_handler;  // warpgroup.cpp
 
 struct Behaviour {
     constexpr explicit Behaviour(isa::Op of) : op(of) {}
@@ -74,5 +76,8 @@ struct Behaviour {
 };
 
 const Behaviour& behaviour(isa::Op op);
+
+// false: bind() refuses every operation of the opcode, which is not executed yet.
+bool is_executed(isa::Op op);
 
 }  // namespace lockwarp::exec

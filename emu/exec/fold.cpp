@@ -70,7 +70,10 @@ class Operands {
     explicit Operands(const isa::Program& program) : program_(program) {
         for (uint32_t i = 0; i < program.registers.size(); ++i)
             if (program.registers[i].ref != isa::no_ref) register_of_[program.registers[i].ref] = i;
-        for (const isa::Constant& c : program.constants) constant_[c.ref] = c.value;
+        // Where there are clusters an address in shared memory is not known before the launch.
+        const bool clusters = isa::row(program.arch).cluster_max != 0;
+        for (const isa::Constant& c : program.constants)
+            if (!c.in_shared || !clusters) constant_[c.ref] = c.value;
     }
 
     // The slots that the operation reads, but for its guard; of those that it both writes and

@@ -6,14 +6,16 @@
 #include <iterator>
 #include <memory>
 
-#include "emu/exec/cta.hpp"
+#include "emu/exec/cluster_runner.hpp"
 #include "emu/exec/fold.hpp"
 #include "emu/exec/heap.hpp"
 #include "emu/exec/inspector.hpp"
+#include "emu/exec/late.hpp"
 #include "emu/exec/listeners.hpp"
 #include "emu/exec/ordered.hpp"
 #include "emu/exec/parallel.hpp"
 #include "emu/exec/ready.hpp"
+#include "emu/exec/schedule.hpp"
 #include "emu/exec/turns.hpp"
 
 namespace lockwarp::exec {
@@ -39,13 +41,15 @@ uint64_t cta_bytes(const isa::Program& p, const warp::Launch& l) {
     return (l.block.count() + 31) / 32 * (p.register_bytes + uint64_t{32} * p.local_bytes);
 }
 
-// CTAs that are under way at a time: as many as a large GPU has, if the memory is there.
+// Clusters that are under way at a time: as many as a large GPU has, if the memory is there.
 constexpr uint64_t max_resident = 8192;
 
-uint64_t resident_ctas(const isa::Program& p, const warp::Launch& l) {
-    constexpr uint64_t max_bytes = uint64_t{1} << 29;
+uint64_t resident_clusters(const isa::Program& p, const warp::Launch& l,
+                           const warp::Clusters& clusters) {
+    // Those that wait for each other must all be there: an A100 holds 216 CTAs of 3 MB.
+    const uint64_t max_bytes = uint64_t{1} << (l.cooperative ? 32 : 29);
     const uint64_t bytes = cta_bytes(p, l) + p.shared_static + l.dynamic_shared + (1u << 14);
-    return std::clamp<uint64_t>(max_bytes / bytes, 1, max_resident);
+    return std::max<uint64_t>(std::min(max_bytes / bytes, max_resident) / clusters.size(), 1);
 }
 
 std::string refusal(const isa::Program& p, const warp::Launch& l,
@@ -74,19 +78,31 @@ std::string refusal(const isa::Program& p, const warp::Launch& l,
     if (l.parameters.size() != p.parameter_bytes)
         return std::to_string(l.parameters.size()) + " bytes of parameters: the kernel has " +
                std::to_string(p.parameter_bytes);
-    if (cta_bytes(p, l) > max_cta_bytes)
-        return "a CTA of this kernel needs more than 512 MB for registers and local memory";
-    if (l.cooperative && (g.count() > resident_ctas(p, l)))
-        return "a cooperative launch of " + std::to_string(g.count()) +
-               " CTAs: all run at a time, and of this kernel " +
-               std::to_string(resident_ctas(p, l)) + " can";
+    if (std::string why = warp::cluster_refusal(p, g, l.cluster, l.non_portable_cluster);
+        !why.empty())
+        return why;
+    const warp::Clusters clusters = warp::clusters_of(p, g, l.cluster);
+    const std::string unit = clusters.size() == 1 ? "CTA" : "cluster";
+    if (l.first_cta % clusters.slab() != 0 || l.ctas % clusters.slab() != 0)
+        return "CTAs from " + std::to_string(l.first_cta) +
+               " on: a part of the grid has whole clusters, of " + std::to_string(clusters.slab()) +
+               " CTAs side by side";
+    if (clusters.size() * cta_bytes(p, l) > max_cta_bytes)
+        return "a " + unit +
+               " of this kernel needs more than 512 MB for registers and local memory";
+    const uint64_t resident = resident_clusters(p, l, clusters);
+    if (l.cooperative && clusters.count() > resident)
+        return "a cooperative launch of " + std::to_string(clusters.count()) + ' ' + unit +
+               "s: all run at a time, and of this kernel " + std::to_string(resident) + " can";
     return global.overlap();
 }
 
-// What the CTAs printed, in their order: those up to the first that trapped, and as much as fits.
-void keep_printed(warp::Result& result, uint64_t last_cta) {
+// What the CTAs printed, in their order: those up to the first cluster that trapped, and as much as
+// fits.
+void keep_printed(warp::Result& result, const warp::Clusters& clusters, uint64_t last) {
     std::vector<warp::Printed>& printed = result.printed;
-    std::erase_if(printed, [&](const warp::Printed& p) { return p.cta_index > last_cta; });
+    std::erase_if(printed,
+                  [&](const warp::Printed& p) { return clusters.cluster_of(p.cta_index) > last; });
     std::ranges::stable_sort(printed, {}, &warp::Printed::cta_index);
     uint64_t bytes = 0;
     std::erase_if(printed, [&](const warp::Printed& p) {
@@ -102,64 +118,75 @@ struct Grid {
     const warp::Launch& launch;
     const warp::GlobalMemory& global;
     Heap& heap;
+    const warp::Clusters& clusters;
     Handover handover;
     Turns turns;
     Inspector* inspector = nullptr;
-    bool ordered = false;  // accesses wait for their turns, all CTAs are one worker's
-    std::atomic<uint64_t> first_trap{UINT64_MAX};
+    const Step* early = nullptr;  // of the late schedule: the steps of the early one
+    bool ordered = false;         // accesses wait for their turns, all CTAs are one worker's
+    std::atomic<uint64_t> first_trap{UINT64_MAX};  // the cluster
 };
 
 // What one worker did.
 struct Part {
-    std::vector<std::unique_ptr<CtaRunner>> runners;
-    std::optional<warp::Trap> trap;  // of the lowest CTA
-    std::vector<CtaRunner*> idle;
+    std::vector<std::unique_ptr<ClusterRunner>> runners;
+    std::optional<warp::Trap> trap;  // of the lowest cluster
+    uint64_t trapped = UINT64_MAX;   // which
+    std::vector<ClusterRunner*> idle;
     Standing standing;
 };
 
-CtaRunner* idle_runner(Grid& grid, Part& part) {
+ClusterRunner* idle_runner(Grid& grid, Part& part) {
     if (part.idle.empty()) {
-        part.runners.push_back(std::make_unique<CtaRunner>(grid.code, grid.launch, grid.global,
-                                                           &grid.heap, grid.inspector));
+        part.runners.push_back(std::make_unique<ClusterRunner>(grid.code, grid.launch, grid.global,
+                                                               &grid.heap, grid.inspector,
+                                                               grid.clusters, grid.early));
         return part.runners.back().get();
     }
-    CtaRunner* const runner = part.idle.back();
+    ClusterRunner* const runner = part.idle.back();
     part.idle.pop_back();
     return runner;
 }
 
-void end(Grid& grid, Part& part, CtaRunner* runner, bool heard) {
+void end(Grid& grid, Part& part, ClusterRunner* runner, bool heard) {
     part.idle.push_back(runner);
-    if (heard) grid.handover.put(runner->place(), runner->listeners(), runner->trap().has_value());
+    if (heard)
+        for (const auto& cta : runner->ctas()) {
+            const bool last = runner->trap().has_value() && cta == runner->ctas().back();
+            grid.handover.put(cta->place(), cta->listeners(), last);
+        }
     if (const auto& trap = runner->trap(); heard && trap) {
         uint64_t first = grid.first_trap;
         while (runner->index() < first &&
                !grid.first_trap.compare_exchange_weak(first, runner->index())) {
         }
-        if (!part.trap || runner->index() < part.trap->cta_index) part.trap = trap;
+        if (runner->index() < part.trapped) {
+            part.trap = trap;
+            part.trapped = runner->index();
+        }
     }
     if (grid.launch.progress != nullptr)
-        grid.launch.progress->fetch_add(1, std::memory_order_relaxed);
+        grid.launch.progress->fetch_add(grid.clusters.size(), std::memory_order_relaxed);
     grid.turns.ended();
 }
 
-// CTAs after one that trapped need not run; those before it must, theirs goes first. Those that
+// Clusters after one that trapped need not run; those before it must, theirs goes first. Those that
 // wait for it end as it did.
-void run_turn(Grid& grid, Part& part, CtaRunner* runner, Turn turn) {
+void run_turn(Grid& grid, Part& part, ClusterRunner* runner, Turn turn) {
     const uint64_t seen = grid.turns.changes();
     const uint64_t stores = runner->stores();
     const uint64_t first_trap = grid.first_trap;
     const bool heard = runner->index() <= first_trap;
     if (!heard || (turn == Turn::give_up && first_trap != UINT64_MAX))
         return end(grid, part, runner, heard);
-    const CtaRunner::Stands stands = runner->go_on(turn);
-    if (stands == CtaRunner::Stands::ended) return end(grid, part, runner, true);
-    part.standing.add(runner, stands == CtaRunner::Stands::only_waits, seen);
+    const ClusterRunner::Stands stands = runner->go_on(turn);
+    if (stands == ClusterRunner::Stands::ended) return end(grid, part, runner, true);
+    part.standing.add(runner, stands == ClusterRunner::Stands::only_waits, seen);
     if (runner->stores() != stores) grid.turns.changed();
 }
 
-// CTAs in the order of the grid. One that waits for others stands back, for the next ones and, when
-// no other can begin, for those that stood back before it.
+// Clusters in the order of the grid. One that waits for others stands back, for the next ones and,
+// when no other can begin, for those that stood back before it.
 void run_part(Grid& grid, Part& part) {
     Turns& turns = grid.turns;
     turns.enter();
@@ -171,13 +198,13 @@ void run_part(Grid& grid, Part& part) {
                 turns.ended();
                 continue;
             }
-            CtaRunner* const runner = idle_runner(grid, part);
+            ClusterRunner* const runner = idle_runner(grid, part);
             runner->begin(*index);
             run_turn(grid, part, runner, Turn::ordinary);
             continue;
         }
         const uint64_t changes = turns.changes();
-        if (CtaRunner* const runner = part.standing.take_ready(changes)) {
+        if (ClusterRunner* const runner = part.standing.take_ready(changes)) {
             run_turn(grid, part, runner, Turn::ordinary);
             continue;
         }
@@ -188,29 +215,33 @@ void run_part(Grid& grid, Part& part) {
             continue;
         }
         const Turns::Chosen chosen = turns.wait(changes, own);
-        if (chosen.cta != UINT64_MAX)
-            run_turn(grid, part, part.standing.take(chosen.cta), chosen.turn);
+        if (chosen.cluster != UINT64_MAX)
+            run_turn(grid, part, part.standing.take(chosen.cluster), chosen.turn);
     }
     turns.leave();
 }
 
-// What one worker did, to what the launch gives back.
-void add(warp::Result& result, Part& part) {
-    if (part.trap && (!result.trap || part.trap->cta_index < result.trap->cta_index))
+// What one worker did, to what the launch gives back. `trapped`: the cluster of its trap.
+void add(warp::Result& result, uint64_t& trapped, Part& part) {
+    if (part.trapped < trapped) {
         result.trap = std::move(part.trap);
-    for (const auto& runner : part.runners) {
-        std::ranges::move(runner->printed(), std::back_inserter(result.printed));
-        result.printed_bytes_lost += runner->printed_bytes_lost();
-        const warp::Statistics s = runner->statistics();
-        result.statistics.instructions += s.instructions;
-        result.statistics.lane_operations += s.lane_operations;
-        result.statistics.products += s.products;
-        result.statistics.ctas += s.ctas;
-        result.statistics.warps += s.warps;
+        trapped = part.trapped;
     }
+    for (const auto& runner : part.runners)
+        for (const auto& cta : runner->ctas()) {
+            std::ranges::move(cta->printed(), std::back_inserter(result.printed));
+            result.printed_bytes_lost += cta->printed_bytes_lost();
+            const warp::Statistics s = cta->statistics();
+            result.statistics.instructions += s.instructions;
+            result.statistics.lane_operations += s.lane_operations;
+            result.statistics.products += s.products;
+            result.statistics.ctas += s.ctas;
+            result.statistics.warps += s.warps;
+        }
 }
 
-warp::Result run_grid(const Ready& ready, const warp::Launch& launch, Inspector* inspector);
+warp::Result run_grid(const Ready& ready, const warp::Launch& launch, Inspector* inspector,
+                      const Schedule& schedule);
 
 }  // namespace
 
@@ -233,16 +264,23 @@ warp::Result launch(const isa::Program& program, const warp::Launch& launch) {
 }
 
 warp::Result launch(const Ready& ready, const warp::Launch& launch) {
-    return run_grid(ready, launch, nullptr);
+    return run_grid(ready, launch, nullptr, {});
+}
+
+warp::Result launch(const isa::Program& program, const warp::Launch& launch,
+                    const Schedule& schedule) {
+    return run_grid(*make_ready(program, launch.plain_arithmetic, launch.fold_constants), launch,
+                    nullptr, schedule);
 }
 
 warp::Result inspect(const Ready& ready, const warp::Launch& launch, Inspector& inspector) {
-    return run_grid(ready, launch, &inspector);
+    return run_grid(ready, launch, &inspector, {});
 }
 
 namespace {
 
-warp::Result run_grid(const Ready& ready, const warp::Launch& launch, Inspector* inspector) {
+warp::Result run_grid(const Ready& ready, const warp::Launch& launch, Inspector* inspector,
+                      const Schedule& schedule) {
     const isa::Program& program = *ready.code.program;
     warp::Result result;
     // The module's own variables are one more buffer, fresh where the caller keeps none.
@@ -284,33 +322,45 @@ warp::Result run_grid(const Ready& ready, const warp::Launch& launch, Inspector*
     Code ordered;
     if (launch.oracle != nullptr) ordered = ready.code;
     const bool is_ordered = make_ordered(ordered, launch);
-    const Code& code = is_ordered ? ordered : ready.code;
+    if (schedule.late && launch.oracle != nullptr) {
+        result.refusal = {
+            "a run that is held against another one has its asynchronous instructions done where "
+            "they are issued"};
+        return result;
+    }
+    const Code late = schedule.late ? make_late(ready.code, schedule.operation) : Code{};
+    const Code& code = schedule.late ? late : is_ordered ? ordered : ready.code;
 
     const uint64_t rest = launch.grid.count() - launch.first_cta;
     const uint64_t ctas = launch.ctas == 0 ? rest : std::min(launch.ctas, rest);
-    const uint64_t resident = launch.cooperative ? max_resident : resident_ctas(program, launch);
+    const warp::Clusters clusters = warp::clusters_of(program, launch.grid, launch.cluster);
+    const uint64_t resident =
+        launch.cooperative ? max_resident : resident_clusters(program, launch, clusters);
+    const uint64_t first = launch.first_cta / clusters.size();
     Grid grid{code,
               launch,
               global,
               heap,
+              clusters,
               Handover(launch.observers, launch.first_cta),
-              Turns(launch.first_cta, launch.first_cta + ctas, resident)};
+              Turns(first, first + ctas / clusters.size(), resident)};
     grid.ordered = is_ordered;
+    grid.early = schedule.late ? ready.code.steps.data() : nullptr;
     grid.inspector = inspector;
     if (inspector != nullptr) inspector->begins(global);
     const bool on_one_thread = grid.ordered || inspector != nullptr || launch.order != nullptr ||
                                std::ranges::any_of(launch.observers, [](const warp::Observer* o) {
                                    return o->wants_one_thread();
                                });
-    const auto workers =
-        on_one_thread
-            ? 1u
-            : static_cast<unsigned>(std::min<uint64_t>(worker_count(launch.threads), ctas));
+    const auto workers = on_one_thread ? 1u
+                                       : static_cast<unsigned>(std::min<uint64_t>(
+                                             worker_count(launch.threads), ctas / clusters.size()));
     std::vector<Part> parts(workers);
     for_each_worker(workers, [&](unsigned worker) { run_part(grid, parts[worker]); });
-    for (Part& part : parts) add(result, part);
+    uint64_t trapped = UINT64_MAX;
+    for (Part& part : parts) add(result, trapped, part);
     const bool is_stopped = result.trap && result.trap->kind == warp::TrapKind::stopped;
-    keep_printed(result, is_stopped ? UINT64_MAX : grid.first_trap.load());
+    keep_printed(result, clusters, is_stopped ? UINT64_MAX : grid.first_trap.load());
     return result;
 }
 

@@ -32,6 +32,12 @@ class Listeners {
     void barrier_opened(const warp::BarrierOpened& e) {
         for (warp::CtaObserver* l : listening_) l->barrier_opened(e);
     }
+    void cluster_arrived(const warp::ClusterArrived& e) {
+        for (warp::CtaObserver* l : listening_) l->cluster_arrived(e);
+    }
+    void cluster_opened(const warp::ClusterOpened& e) {
+        for (warp::CtaObserver* l : listening_) l->cluster_opened(e);
+    }
     void reconverged(const warp::Reconverged& e) {
         for (warp::CtaObserver* l : listening_) l->reconverged(e);
     }
@@ -41,22 +47,27 @@ class Listeners {
     // Lanes executed one of the instructions of cp.async, and touched this.
     void copies(const isa::Operation& o, uint32_t operation, warp::WarpLanes who,
                 std::span<const warp::Access> accesses);
+    // Lanes executed a bulk copy, or what commits or awaits such.
+    void bulk(const isa::Operation& o, uint32_t operation, warp::WarpLanes who,
+              std::span<const warp::BulkRange> ranges, std::span<const warp::BulkArrival> arrivals);
 
   private:
     CtaObservers all_;
     std::vector<warp::CtaObserver*> listening_;
     std::vector<std::array<uint32_t, 32>> groups_;  // by warp and lane: groups committed
+    std::vector<std::array<uint32_t, 32>> bulk_groups_;
 };
 
 // Whether Listeners::copies is to hear of an operation.
 bool is_of_copies(isa::Op op);
+bool is_bulk(isa::Op op);  // Listeners::bulk
 
-// Gives CTAs' listeners back to their observers in the order of the CTAs, whatever the order in
-// which they end.
+// Gives CTAs' listeners back to their observers in the order of the CTAs, of clusters and by rank
+// in each, whatever the order in which they end.
 class Handover {
   public:
     Handover(Observers observers, uint64_t first_cta) : observers_(observers), next_(first_cta) {}
-    // A CTA has ended; `last`: it trapped, none behind it is handed over.
+    // A CTA has ended; `last`: one of its cluster trapped, none behind it is handed over.
     void put(const warp::CtaPlace& cta, CtaObservers listeners, bool last);
 
   private:

@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include "emu/exec/access.hpp"
+#include "emu/exec/cluster.hpp"
 #include "emu/exec/deadlock.hpp"
 #include "emu/exec/families.hpp"
+#include "emu/exec/mbarrier.hpp"
 
 namespace lockwarp::exec {
 
@@ -92,11 +94,19 @@ bool places(Context& c, const Operation& o, uint32_t mask, bool writes, LanePoin
     return locate(c, o, space, addresses, mask, 8, 8, writes, p);
 }
 
-// The phase ends where nothing is missing any more; the next one begins with its arrivals.
-void settle(State& s) {
-    if (s.pending != 0 || s.bytes != 0) return;
-    s.phase = !s.phase;
-    s.pending = s.expected;
+// Stores the barrier. The phase ends where nothing is missing any more; the next one begins with
+// its arrivals.
+void settle(Context& c, uint8_t* at, State& s) {
+    if (s.pending == 0 && s.bytes == 0) {
+        s.phase = !s.phase;
+        s.pending = s.expected;
+        c.cluster->ledger.ends_phase(at);
+    }
+    store(at, packed(layout(c), s));
+}
+
+uint32_t index_of(const Context& c, const Operation& o) {
+    return static_cast<uint32_t>(&o - c.program->operations.data());
 }
 
 // What is wrong with `count` arrivals; empty: nothing.
@@ -128,6 +138,7 @@ void init(Context& c, const Step& s, uint32_t mask) {
                      lane, count, Space::none);
             return;
         }
+        c.cluster->ledger.begins(p[lane]);
         store(p[lane], packed(layout(c), {count, count, 0, false}));
     }
 }
@@ -138,6 +149,22 @@ void inval(Context& c, const Step& s, uint32_t mask) {
     places(c, *s.op, mask, true, p);
 }
 
+// Adds to the bytes to come, and stores the barrier. false: a trap was set.
+bool count_bytes(Context& c, const Operation& o, unsigned lane, uint8_t* barrier, int64_t bytes) {
+    State state = unpacked(layout(c), load(barrier));
+    state.bytes += bytes;
+    if (state.bytes > max_bytes || state.bytes < -max_bytes) {
+        set_trap(c, o, TrapKind::bad_mask,
+                 std::to_string(state.bytes) + " bytes to come at an mbarrier: at most " +
+                     std::to_string(max_bytes) + " either way",
+                 lane, static_cast<uint64_t>(bytes < 0 ? -bytes : bytes), Space::none);
+        return false;
+    }
+    c.cluster->ledger.counts(barrier, index_of(c, o), bytes);
+    settle(c, barrier, state);
+    return true;
+}
+
 // .expect_tx: more bytes are to come; .complete_tx: they have come.
 void transaction(Context& c, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
@@ -145,18 +172,9 @@ void transaction(Context& c, const Step& s, uint32_t mask) {
     if (!places(c, o, mask, true, p)) return;
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
-        State state = unpacked(layout(c), load(p[lane]));
         const int64_t bytes = slot<uint32_t>(c, o.r[0])[lane];
-        state.bytes += o.op == Op::mbarrier_expect ? bytes : -bytes;
-        if (state.bytes > max_bytes || state.bytes < -max_bytes) {
-            set_trap(c, o, TrapKind::bad_mask,
-                     std::to_string(state.bytes) + " bytes to come at an mbarrier: at most " +
-                         std::to_string(max_bytes) + " either way",
-                     lane, static_cast<uint64_t>(bytes), Space::none);
-            return;
-        }
-        settle(state);
-        store(p[lane], packed(layout(c), state));
+        const bool expects = o.op == Op::mbarrier_expect;
+        if (!count_bytes(c, o, lane, p[lane], expects ? bytes : -bytes)) return;
     }
 }
 
@@ -184,9 +202,10 @@ void arrive(Context& c, const Step& s, uint32_t mask) {
             return;
         }
         state.pending -= count;
+        c.cluster->ledger.arrives(p[lane], index_of(c, o), count);
+        if (o.mod.expect) c.cluster->ledger.counts(p[lane], index_of(c, o), operand);
         if (o.op == Op::mbarrier_drop) state.expected -= std::min(count, state.expected);
-        settle(state);
-        store(p[lane], packed(layout(c), state));
+        settle(c, p[lane], state);
         if (!copies && o.r[0] != isa::scratch_register) slot<uint64_t>(c, o.r[0])[lane] = before;
     }
 }
@@ -222,13 +241,25 @@ void pending_count(Context& c, const Step& s, uint32_t mask) {
 
 }  // namespace
 
-std::string mbarrier_text(const Context& c, uint64_t word) {
-    const State s = unpacked(layout(c), word);
+bool complete_bytes(Context& c, const Operation& o, unsigned lane, uint8_t* barrier,
+                    int64_t bytes) {
+    ++c.stores;  // whoever waits at the barrier looks again
+    return count_bytes(c, o, lane, barrier, -bytes);
+}
+
+MbarrierCounts mbarrier_counts(const Context& c, const uint8_t* barrier) {
+    const State s = unpacked(layout(c), load(barrier));
+    return {s.pending, s.phase};
+}
+
+std::string mbarrier_text(const Context& c, const uint8_t* barrier) {
+    const State s = unpacked(layout(c), load(barrier));
     std::string text = "phase " + std::to_string(int{s.phase}) +
                        " has not ended: " + std::to_string(s.pending) + " of " +
                        std::to_string(s.expected) + " arrivals are missing";
     if (layout(c).bytes != 0) text += ", and " + std::to_string(s.bytes) + " bytes";
-    return text;
+    const std::string ledger = c.cluster->ledger.text(barrier, *c.program);
+    return ledger.empty() ? text : text + "; " + ledger;
 }
 
 Handler mbarrier_init_handler(const Operation&) { return init; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // mov, cvta, isspacep. PTX manual, "Data Movement and Conversion Instructions".
+#include "emu/exec/cluster.hpp"
 #include "emu/exec/families.hpp"
 
 namespace lockwarp::exec {
@@ -71,12 +72,20 @@ void cvta(Context& c, const Step& s, uint32_t mask) {
     for_lanes(mask, [&](unsigned l) { d[l] = static_cast<Lane<T>>(a[l] + base); });
 }
 
+// Of the window of its own CTA, or of any rank, whether the cluster has it or not (measured on an
+// H200).
+bool is_shared(const Context& c, const Operation& o, uint64_t address) {
+    return address < isa::cluster_window_bytes &&
+           (o.mod.cluster_space || isa::rank_of(address) == c.cta->rank);
+}
+
 void isspacep(Context& c, const Step& s, uint32_t mask) {
     const auto* a = slot<uint64_t>(c, s.op->r[1]);
     const ptx::Space space = s.op->mod.space;
     const uint32_t out = lanes_where(mask, [&](unsigned l) {
         if (space == ptx::Space::global)
             return a[l] < isa::shared_window || a[l] >= isa::const_window + isa::window_bytes;
+        if (space == ptx::Space::shared) return is_shared(c, *s.op, a[l] - window(space));
         return a[l] - window(space) < isa::window_bytes;
     });
     write_predicate(c, s.op->r[0], out, mask);

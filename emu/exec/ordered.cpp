@@ -6,6 +6,7 @@
 
 #include "emu/exec/access.hpp"
 #include "emu/exec/call_stack.hpp"
+#include "emu/exec/cluster.hpp"
 #include "emu/exec/families.hpp"
 #include "emu/exec/system_calls.hpp"
 
@@ -88,6 +89,11 @@ uint32_t take_turns(Context& c, size_t path, const Step& s, const warp::Retired&
         all.address[lane] = addresses[lane];
         all.memory[lane] =
             look(c, all.space[lane], all.address[lane], all.elements * all.element_bytes, lane);
+        if (all.space[lane] == Space::shared) {
+            const uint32_t rank = isa::rank_of(all.address[lane]);
+            all.address[lane] = isa::within_cta(all.address[lane]);
+            if (all.memory[lane] != nullptr) all.cta[lane] = c.cluster->ctas[rank]->cta->index;
+        }
         const bool known = all.memory[lane] != nullptr &&
                            (all.space[lane] == Space::global || all.space[lane] == Space::shared);
         if (known)

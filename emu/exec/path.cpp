@@ -39,6 +39,11 @@ void notify(Context& c, uint32_t pc, uint32_t active, uint32_t executed) {
     c.undefined = 0;
     c.undefined_results = 1;
     const Operation& o = *c.steps[pc].op;
+    if (executed != 0 && is_bulk(o.op)) {
+        c.listeners->bulk(o, pc, {c.warp->index, executed}, c.ranges, c.arrivals);
+        c.ranges.clear();
+        c.arrivals.clear();
+    }
     if (executed != 0 && is_of_copies(o.op))
         c.listeners->copies(o, pc, {c.warp->index, executed},
                             std::span(c.accesses).first(c.access_count));
@@ -138,6 +143,7 @@ inline Did run_step(Context& c, size_t path, const Step& s, uint32_t& active, ui
         case StepKind::aligned:
             if (mask != w.live && awaits_warp(c, path, mask)) return Did::waits;
             run_aligned(c, s, active, mask);
+            if (c.yields != 0) return Did::waits;
             ++p.pc;
             return Did::retired;
         case StepKind::collective: {

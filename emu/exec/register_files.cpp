@@ -55,7 +55,7 @@ RegisterLayout register_layout(const isa::Program& program) {
 }
 
 RegisterFiles::RegisterFiles(const isa::Program& program, const RegisterLayout& layout,
-                             size_t warps)
+                             size_t warps, uint32_t rank)
     : layout_(layout),
       bytes_((program.register_bytes + 63) / 64 * size_t{64}),
       storage_(static_cast<uint8_t*>(std::calloc(warps * bytes_ + 64, 1))),
@@ -67,11 +67,13 @@ RegisterFiles::RegisterFiles(const isa::Program& program, const RegisterLayout& 
         for (const isa::Constant& k : program.constants) {
             uint8_t* const at = of_warp(warp) + k.ref;
             const uint32_t lanes = k.value != 0 ? warp::all_lanes : 0;
+            const uint64_t value =
+                k.value | (k.in_shared ? uint64_t{rank} << isa::rank_bit : uint64_t{0});
             if (k.width == 1)
                 std::memcpy(at, &lanes, sizeof lanes);
             else
                 for (unsigned lane = 0; lane < 32; ++lane)
-                    std::memcpy(at + lane * (k.width / 8), &k.value, k.width / 8);
+                    std::memcpy(at + lane * (k.width / 8), &value, k.width / 8);
         }
 }
 

@@ -25,7 +25,9 @@ RegisterLayout register_layout(const isa::Program& program);
 // warp enters few: what it never touches is neither filled nor cleared.
 class RegisterFiles {
   public:
-    RegisterFiles(const isa::Program& program, const RegisterLayout& layout, size_t warps);
+    // `rank`: of the CTA in its cluster.
+    RegisterFiles(const isa::Program& program, const RegisterLayout& layout, size_t warps,
+                  uint32_t rank);
     uint8_t* of_warp(size_t warp) { return first_ + warp * bytes_; }
     // A warp calls a function: it may write that one's registers.
     void enter(size_t warp, uint32_t function) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "emu/exec/cluster.hpp"
 #include "emu/exec/deadlock.hpp"
 #include "emu/exec/path.hpp"
 #include "emu/exec/reconvergence.hpp"
@@ -35,6 +36,8 @@ void wait(const Context& c, Path& p, bool timed) {
 }
 
 bool is_held(const Path& p) { return p.state == PathState::held; }
+
+bool is_at_cluster(const Path& p) { return p.state == PathState::at_cluster; }
 
 bool goes_on(const Path& p) { return p.state == PathState::ready || is_held(p); }
 
@@ -87,9 +90,9 @@ Round Scheduler::round(Context& c, GivesWay& way, bool whole) {
         running |= w.live != 0;
     }
     if (!running) return Round::ended;
-    const bool held = any_path(*c.cta, is_held);
+    const bool held = any_path(*c.cta, is_held) || any_path(*c.cta, is_at_cluster);
     if (!advanced && !held) {
-        c.trap = deadlock(c);
+        c.trap = deadlock({&c.cluster->ctas[c.cta->rank], 1});
         return Round::ended;
     }
     const auto ready = [](const Path& p) { return p.state == PathState::ready; };
@@ -110,6 +113,8 @@ bool Scheduler::release(Context& c) {
 bool Scheduler::can_release(const Context& c) {
     return std::ranges::any_of(c.cta->warps, [](const Warp& w) { return exec::can_release(w); });
 }
+
+bool Scheduler::is_stuck(const Context& c) { return !any_path(*c.cta, goes_on) && !can_release(c); }
 
 bool Scheduler::is_timed(const Context& c) {
     return any_path(*c.cta, [&](const Path& p) {

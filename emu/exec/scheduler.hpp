@@ -10,7 +10,7 @@ namespace lockwarp::exec {
 // Where a CTA stands after each of its warps has had a turn.
 enum class Round : uint8_t {
     goes_on,
-    only_waits,  // until memory changes, which only another CTA can do now
+    only_waits,  // until memory or the cluster's barrier changes, which only another CTA can do now
     ended,       // also by a trap: Context::trap
 };
 
@@ -36,6 +36,8 @@ class Scheduler {
     // Lanes of one warp go on that wait where they meet others. false: there are none.
     static bool release(Context& c);
     static bool can_release(const Context& c);
+    // None of its paths runs, or could if memory changed.
+    static bool is_stuck(const Context& c);
     // Of a CTA that only waits: the clock may end the wait of one of its paths.
     static bool is_timed(const Context& c);
 

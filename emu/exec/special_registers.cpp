@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "emu/exec/cluster.hpp"
+
 namespace lockwarp::exec {
 
 namespace {
@@ -35,6 +37,7 @@ uint64_t special_value(Special which, const Context& c, uint32_t warp, uint32_t 
     const uint64_t thread = uint64_t{warp} * 32 + lane;
     const warp::Dim3& block = launch.block;
     const warp::Dim3& grid = launch.grid;
+    const warp::Clusters& of = c.cluster->of;
     const uint32_t bit = 1u << lane;
     switch (which) {
         case Special::tid_x:
@@ -88,12 +91,40 @@ uint64_t special_value(Special which, const Context& c, uint32_t warp, uint32_t 
             return launch.cooperative ? uint32_t{isa::grid_workspace & 0xffffffff} : 0;
         case Special::workspace_high:
             return launch.cooperative ? isa::grid_workspace >> 32 : 0;
-        case Special::one:
-            return 1;
+        case Special::clusterid_x:
+            return cta.id[0] / of.shape.x;
+        case Special::clusterid_y:
+            return cta.id[1] / of.shape.y;
+        case Special::clusterid_z:
+            return cta.id[2] / of.shape.z;
+        case Special::nclusterid_x:
+            return of.clusters().x;
+        case Special::nclusterid_y:
+            return of.clusters().y;
+        case Special::nclusterid_z:
+            return of.clusters().z;
+        case Special::cluster_ctaid_x:
+            return cta.id[0] % of.shape.x;
+        case Special::cluster_ctaid_y:
+            return cta.id[1] % of.shape.y;
+        case Special::cluster_ctaid_z:
+            return cta.id[2] % of.shape.z;
+        case Special::cluster_nctaid_x:
+            return of.shape.x;
+        case Special::cluster_nctaid_y:
+            return of.shape.y;
+        case Special::cluster_nctaid_z:
+            return of.shape.z;
+        case Special::cluster_ctarank:
+            return cta.rank;
+        case Special::cluster_nctarank:
+            return of.size();
+        case Special::is_explicit_cluster:
+            return uint64_t{of.is_explicit};
         case Special::reserved:
             return reserved_bytes;
         case Special::reserved_begin:
-            return program.shared_begin + reserved_begin(program, launch);
+            return c.shared_begin + reserved_begin(program, launch);
         default:
             return 0;
     }

@@ -28,6 +28,8 @@ std::string_view words_of(PathState state) {
             return "";
         case PathState::at_barrier:
             return " waiting at a barrier";
+        case PathState::at_cluster:
+            return " waiting at the cluster's barrier";
         case PathState::at_collective:
             return " waiting for lanes of the membermask";
         case PathState::at_aligned:

@@ -69,7 +69,8 @@ Turns::Chosen Turns::wait(uint64_t since, const Lowest& own) {
     if (nothing_can_change()) choose();
     const auto is_mine = [&] {
         const std::array mine{own.release, own.timed, own.any};
-        return chosen_.cta != UINT64_MAX && std::ranges::find(mine, chosen_.cta) != mine.end();
+        return chosen_.cluster != UINT64_MAX &&
+               std::ranges::find(mine, chosen_.cluster) != mine.end();
     };
     changed_.wait(guard, [&] { return changes_ != since || is_mine(); });
     std::erase_if(waiters_, [&](const Waiter& w) { return w.own == &own; });
@@ -77,26 +78,26 @@ Turns::Chosen Turns::wait(uint64_t since, const Lowest& own) {
     return is_mine() ? std::exchange(chosen_, {}) : Chosen{};
 }
 
-CtaRunner* Standing::take_ready(uint64_t changes) {
+ClusterRunner* Standing::take_ready(uint64_t changes) {
     const auto ready = std::ranges::find_if(
-        ctas_, [&](const Cta& c) { return !c.only_waits || c.seen != changes; });
-    if (ready == ctas_.end()) return nullptr;
-    CtaRunner* const runner = ready->runner;
-    ctas_.erase(ready);
+        clusters_, [&](const Waiting& c) { return !c.only_waits || c.seen != changes; });
+    if (ready == clusters_.end()) return nullptr;
+    ClusterRunner* const runner = ready->runner;
+    clusters_.erase(ready);
     return runner;
 }
 
-CtaRunner* Standing::take(uint64_t index) {
-    const auto it =
-        std::ranges::find_if(ctas_, [&](const Cta& c) { return c.runner->index() == index; });
-    CtaRunner* const runner = it->runner;
-    ctas_.erase(it);
+ClusterRunner* Standing::take(uint64_t index) {
+    const auto it = std::ranges::find_if(
+        clusters_, [&](const Waiting& c) { return c.runner->index() == index; });
+    ClusterRunner* const runner = it->runner;
+    clusters_.erase(it);
     return runner;
 }
 
 Turns::Lowest Standing::lowest() const {
     Turns::Lowest out;
-    for (const Cta& c : ctas_) {
+    for (const Waiting& c : clusters_) {
         const uint64_t index = c.runner->index();
         out.any = std::min(out.any, index);
         if (c.runner->can_release()) out.release = std::min(out.release, index);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// wgmma.mma_async. Each warp of a warpgroup computes 16 rows of D from its own rows of A and from
-// all of B: nobody waits for the other three. The operands are read and D is written where the
-// instruction stands, the earliest time that the manual allows; fence, commit_group and wait_group
-// have nothing to wait for.
+// wgmma. Each warp of a warpgroup computes 16 rows of D from its own rows of A and from all of B,
+// where the instruction stands, the earliest time that the manual allows. A product is the whole
+// warpgroup's: wait_group waits until its other warps have come as far, so that one thread may say
+// for all four that tiles have been read. Of the late schedule late.cpp has the order.
 #include <algorithm>
 #include <cstring>
 
 #include "emu/exec/access.hpp"
 #include "emu/exec/families.hpp"
+#include "emu/exec/warpgroup.hpp"
+#include "emu/isa/sparse.hpp"
 #include "emu/isa/warpgroup.hpp"
 #include "emu/num/lanes.hpp"
 
@@ -15,17 +17,15 @@ namespace lockwarp::exec {
 
 namespace {
 
-constexpr unsigned warp_rows = 16;    // of A and D, of each warp
-constexpr unsigned line_bytes = 32;   // k elements of a row of A or a column of B
-constexpr unsigned chunk_bytes = 16;  // that lie together in shared memory
-constexpr unsigned block = 8;         // columns of D whose elements four registers of a lane hold
+constexpr unsigned warp_rows = 16;     // of A and D, of each warp
+constexpr unsigned line_bytes = 32;    // k elements of a row of A or a column of B
+constexpr unsigned sparse_bytes = 64;  // those of a column of B where A is sparse
+constexpr unsigned chunk_bytes = 16;   // that lie together in shared memory
+constexpr unsigned block = 8;          // columns of D whose elements four registers of a lane hold
 constexpr unsigned max_k = 256;
 
 // Rows of A or columns of B, each with its k elements one after another.
-template <size_t lines>
-using Lines = std::array<uint8_t, lines * line_bytes>;
-using LinesOfA = Lines<warp_rows>;
-using LinesOfB = Lines<isa::max_warpgroup_n>;
+using LinesOfA = std::array<uint8_t, size_t{warp_rows} * line_bytes>;
 
 struct InShared {
     isa::MatrixDescriptor at;
@@ -36,31 +36,38 @@ struct InShared {
 
 // The 16-byte chunks of an operand: two of each line, or with `transposed` one of each k of eight
 // lines.
-unsigned chunks(const InShared& s) { return s.lines * line_bytes / chunk_bytes; }
-
-uint32_t chunk_address(const InShared& s, unsigned chunk) {
-    if (s.transposed)
-        return isa::element_address(s.at, true, 16, s.first + chunk / 16 * 8, chunk % 16);
-    return isa::element_address(s.at, false, 8, s.first + chunk / 2, chunk % 2 * chunk_bytes);
+template <unsigned bytes>
+unsigned chunks(const InShared& s) {
+    return s.lines * bytes / chunk_bytes;
 }
 
+template <unsigned bytes>
+uint32_t chunk_address(const InShared& s, unsigned chunk) {
+    constexpr unsigned k = bytes / 2, each = bytes / chunk_bytes;
+    if (s.transposed)
+        return isa::element_address(s.at, true, 16, s.first + chunk / k * 8, chunk % k);
+    return isa::element_address(s.at, false, 8, s.first + chunk / each, chunk % each * chunk_bytes);
+}
+
+template <unsigned bytes>
 void put_chunk(const InShared& s, unsigned chunk, const uint8_t* from, uint8_t* lines) {
+    constexpr unsigned k = bytes / 2;
     if (!s.transposed) {
         std::memcpy(lines + size_t{chunk} * chunk_bytes, from, chunk_bytes);
         return;
     }
-    uint8_t* to = lines + size_t{chunk / 16} * 8 * line_bytes + size_t{chunk % 16} * 2;
-    for (unsigned i = 0; i < 8; ++i)
-        std::memcpy(to + size_t{i} * line_bytes, from + size_t{i} * 2, 2);
+    uint8_t* to = lines + size_t{chunk / k} * 8 * bytes + size_t{chunk % k} * 2;
+    for (unsigned i = 0; i < 8; ++i) std::memcpy(to + size_t{i} * bytes, from + size_t{i} * 2, 2);
 }
 
-// false: a trap was set.
+// Lines of `line` bytes each. false: a trap was set.
+template <unsigned line>
 bool read_lines(Context& c, const Operation& o, const InShared& s, uint8_t* lines) {
     const uint64_t begin = c.program->shared_begin;
     const uint64_t size = c.cta->shared.size();
     const uint8_t* const bytes = c.cta->shared.data();
-    for (unsigned chunk = 0; chunk < chunks(s); ++chunk) {
-        const uint64_t address = chunk_address(s, chunk);
+    for (unsigned chunk = 0; chunk < chunks<line>(s); ++chunk) {
+        const uint64_t address = chunk_address<line>(s, chunk);
         const uint64_t offset = address - begin;
         if (address < begin || offset > size || size - offset < chunk_bytes) {
             set_trap(c, o, warp::TrapKind::out_of_bounds,
@@ -68,19 +75,20 @@ bool read_lines(Context& c, const Operation& o, const InShared& s, uint8_t* line
                      0, address, ptx::Space::shared);
             return false;
         }
-        put_chunk(s, chunk, bytes + offset, lines);
+        put_chunk<line>(s, chunk, bytes + offset, lines);
     }
     return true;
 }
 
 // Listeners hear of chunks [first, end), 32 at a time.
+template <unsigned line>
 void note_chunks(Context& c, const InShared& s, unsigned first, unsigned end) {
     for (; first < end; first += 32) {
         const unsigned n = std::min(end - first, 32u);
         LaneAddresses addresses{};
         std::array<uint8_t, 32> bytes{};
         for (unsigned i = 0; i < n; ++i) {
-            addresses[i] = chunk_address(s, first + i);
+            addresses[i] = chunk_address<line>(s, first + i);
             bytes[i] = chunk_bytes;
         }
         note_access(c, ptx::Space::shared, addresses, n == 32 ? all_lanes : (1u << n) - 1, bytes,
@@ -135,8 +143,9 @@ void scatter_block(Context& c, const Operation& o, unsigned column, bool halves,
     });
 }
 
-uint32_t element(const uint8_t* lines, unsigned line, unsigned k, unsigned width) {
-    const uint8_t* const from = lines + size_t{line} * line_bytes + size_t{k} * width / 8;
+uint32_t element(const uint8_t* lines, unsigned line, unsigned k, unsigned width,
+                 unsigned bytes = line_bytes) {
+    const uint8_t* const from = lines + size_t{line} * bytes + size_t{k} * width / 8;
     if (width == 1) return *from >> k % 8 & 1u;
     uint32_t out = 0;
     std::memcpy(&out, from, width / 8);
@@ -217,7 +226,65 @@ void multiply(Context& c, const Step& s, num::MatrixTypes types, bool adds, cons
     }
 }
 
+// Where four bits of a sparse A's metadata stand, which say which two of four units along k the
+// row holds: those of `group` in a row of the warp's. `selector`: which two lanes of four give it,
+// where not all do. As in mma.sp of the same types (PTX manual, "Sparse wgmma.mma_async.sp").
+struct MetadataPlace {
+    unsigned lane, shift;
+};
+constexpr MetadataPlace metadata_place(unsigned width, unsigned row, unsigned group,
+                                       unsigned selector) {
+    const unsigned first = row % 8 * 4, below = row / 8;
+    if (width == 8) return {first + below + 2 * (group / 8), group % 8 * 4};
+    return {first + 2 * selector + group / 4, group % 4 * 4 + 16 * below};
+}
+
+constexpr unsigned max_groups = 16;
+
+// Each row of A has its own choice of B, whose lines are twice as long.
+void multiply_sparse(Context& c, const Step& s, num::MatrixTypes types, bool adds, const uint8_t* a,
+                     const uint8_t* b) {
+    const Operation& o = *s.op;
+    const WarpgroupPlan& plan = *s.warpgroup;
+    const unsigned k = plan.variant->types->k;  // that A holds
+    const unsigned width = isa::bits(types.a);
+    const unsigned groups = sparse_bytes * 8 / isa::unit_bits(width) / isa::group_units;
+    const bool halves = types.d == Type::f16;
+    const uint32_t* const metadata = slot<uint32_t>(c, o.r[2]);
+    std::array<std::array<uint64_t, max_groups>, warp_rows> places{};
+    for (unsigned row = 0; row < warp_rows; ++row)
+        for (unsigned group = 0; group < groups; ++group) {
+            const MetadataPlace at =
+                metadata_place(width, row, group, static_cast<unsigned>(o.immediate));
+            places[row][group] = metadata[at.lane] >> at.shift & 15;
+        }
+    std::array<uint64_t, max_k> x;
+    std::array<uint64_t, size_t{block} * max_k> y;
+    std::array<uint64_t, block> z;
+    std::array<uint32_t, size_t{block} * warp_rows> d;
+    for (unsigned column = 0; column < plan.variant->n; column += block) {
+        d.fill(0);
+        if (adds) gather_block(c, o, column, halves, d.data());
+        for (unsigned row = 0; row < warp_rows; ++row) {
+            for (unsigned i = 0; i < k; ++i) {
+                x[i] = element(a, row, i, width);
+                const unsigned from = isa::chosen_k(width, places[row].data(), i);
+                for (unsigned n = 0; n < block; ++n)
+                    y[n * k + i] = element(b, column + n, from, width, sparse_bytes);
+            }
+            for (unsigned n = 0; n < block; ++n) z[n] = d[n * warp_rows + row];
+            plan.product(*plan.row, {1, block, static_cast<int>(k)}, types, x.data(), y.data(),
+                         z.data(), z.data());
+            for (unsigned n = 0; n < block; ++n)
+                d[n * warp_rows + row] = static_cast<uint32_t>(z[n]);
+        }
+        scatter_block(c, o, column, halves, d.data());
+    }
+}
+
+template <bool sparse>
 void wgmma(Context& c, const Step& s, uint32_t) {
+    constexpr unsigned bytes_of_b = sparse ? sparse_bytes : line_bytes;
     const Operation& o = *s.op;
     const isa::WarpgroupTypes& t = *s.warpgroup->variant->types;
     const bool registers = o.r[0] == isa::no_ref;
@@ -229,31 +296,53 @@ void wgmma(Context& c, const Step& s, uint32_t) {
     const unsigned n = s.warpgroup->variant->n;
     const InShared b{descriptor(o.r[1]), o.warpgroup_operands.transpose_b, 0, n};
     LinesOfA a_lines;
-    LinesOfB b_lines;
+    std::array<uint8_t, size_t{isa::max_warpgroup_n} * bytes_of_b> b_lines;
     if (registers) {
         lines_of_registers(c, o, a_lines.data());
     } else {
         const InShared a{descriptor(o.r[0]), o.warpgroup_operands.transpose_a, rank * warp_rows,
                          warp_rows};
-        if (!read_lines(c, o, a, a_lines.data())) return;
-        if (c.observed) note_chunks(c, a, 0, chunks(a));
+        if (!read_lines<line_bytes>(c, o, a, a_lines.data())) return;
+        if (c.observed) note_chunks<line_bytes>(c, a, 0, chunks<line_bytes>(a));
     }
-    if (!read_lines(c, o, b, b_lines.data())) return;
+    if (!read_lines<bytes_of_b>(c, o, b, b_lines.data())) return;
     // Of B listeners hear from each warp a quarter.
-    if (c.observed) note_chunks(c, b, chunks(b) / 4 * rank, chunks(b) / 4 * (rank + 1));
+    const unsigned quarter = chunks<bytes_of_b>(b) / 4;
+    if (c.observed) note_chunks<bytes_of_b>(c, b, quarter * rank, quarter * (rank + 1));
     if (o.warpgroup_operands.negate_a) negate(t.a, a_lines.data(), a_lines.size());
-    if (o.warpgroup_operands.negate_b) negate(t.b, b_lines.data(), size_t{n} * line_bytes);
+    if (o.warpgroup_operands.negate_b) negate(t.b, b_lines.data(), size_t{n} * bytes_of_b);
     const num::MatrixTypes types{t.a,
                                  t.b,
                                  t.d,
                                  t.d,
                                  o.mod.satfinite,
                                  t.a == Type::b1 ? isa::Combine::and_ : isa::Combine::none};
-    multiply(c, s, types, (read_predicate(c, o, 2) & 1) != 0, a_lines.data(), b_lines.data());
+    if constexpr (sparse)
+        multiply_sparse(c, s, types, (read_predicate(c, o, 3) & 1) != 0, a_lines.data(),
+                        b_lines.data());
+    else
+        multiply(c, s, types, (read_predicate(c, o, 2) & 1) != 0, a_lines.data(), b_lines.data());
     c.products += uint64_t{warp_rows} * n * t.k;
 }
 
+void commit(Context& c, const Step&, uint32_t) {
+    ++c.wgmma_groups[c.warp->index];
+    ++c.stores;
+}
+
+void wait(Context& c, const Step& s, uint32_t mask) {
+    if (lags_behind(c, s.op->immediate) != no_warp) c.yields = mask;
+}
+
 }  // namespace
+
+uint32_t lags_behind(const Context& c, uint64_t pending) {
+    const uint64_t own = c.wgmma_groups[c.warp->index];
+    const uint32_t first = c.warp->index / 4 * 4;
+    for (uint32_t i = first; i < first + 4 && i < c.cta->warps.size(); ++i)
+        if (c.cta->warps[i].live != 0 && c.wgmma_groups[i] + pending < own) return i;
+    return no_warp;
+}
 
 bool make_plan(const isa::WarpgroupVariant& v, isa::Arch arch, bool plain_arithmetic,
                WarpgroupPlan& plan) {
@@ -266,6 +355,8 @@ bool make_plan(const isa::WarpgroupVariant& v, isa::Arch arch, bool plain_arithm
     return plan.row != nullptr;
 }
 
-Handler wgmma_handler(const Operation&) { return wgmma; }
+Handler wgmma_handler(const Operation& o) { return o.mod.sparse ? wgmma<true> : wgmma<false>; }
+Handler wgmma_commit_handler(const Operation&) { return commit; }
+Handler wgmma_wait_handler(const Operation&) { return wait; }
 
 }  // namespace lockwarp::exec

@@ -56,20 +56,25 @@ struct ArchRow {
     // An mbarrier counts bytes of asynchronous copies beside its arrivals, and its 64 bits are
     // laid out for both.
     bool mbarrier_counts_bytes;
+    // CTAs of a cluster at most: a portable one, and one that is allowed not to be (CUDA C++
+    // programming guide, "Thread Block Clusters": 8, and up to 16). Measured on an H200; of later
+    // architectures nothing was, and the guide's numbers stand for them. 0: there are no clusters.
+    uint8_t cluster_portable;
+    uint8_t cluster_max;
 };
 
 inline constexpr std::array<ArchRow, static_cast<size_t>(Arch::count_)> arch_rows{{
-    {Arch::sm_70, "sm_70", 70, 0, 60, "V100", 49152, 98304, 0, false, false},
-    {Arch::sm_75, "sm_75", 75, 0, 63, "T4", 49152, 65536, 0, true, false},
-    {Arch::sm_80, "sm_80", 80, 0, 70, "A100", 49152, 166912, 0, false, false},
-    {Arch::sm_86, "sm_86", 86, 0, 71, "A10", 49152, 101376, 0, false, false},
-    {Arch::sm_87, "sm_87", 87, 0, 74, "Orin", 49152, 166912, 0, false, false},
-    {Arch::sm_89, "sm_89", 89, 0, 78, "L40S", 49152, 101376, 0, false, false},
-    {Arch::sm_90, "sm_90", 90, 0, 78, "H200", 49152, 232448, 0x400, false, true},
-    {Arch::sm_100, "sm_100", 100, 100, 86, "B200", 49152, 232448, 0x400, false, true},
-    {Arch::sm_103, "sm_103", 103, 100, 88, "B300", 49152, 232448, 0x400, false, true},
-    {Arch::sm_120, "sm_120", 120, 120, 87, "RTX 5090", 49152, 101376, 0x400, false, true},
-    {Arch::sm_121, "sm_121", 121, 120, 88, "DGX Spark", 49152, 101376, 0x400, false, true},
+    {Arch::sm_70, "sm_70", 70, 0, 60, "V100", 49152, 98304, 0, false, false, 0, 0},
+    {Arch::sm_75, "sm_75", 75, 0, 63, "T4", 49152, 65536, 0, true, false, 0, 0},
+    {Arch::sm_80, "sm_80", 80, 0, 70, "A100", 49152, 166912, 0, false, false, 0, 0},
+    {Arch::sm_86, "sm_86", 86, 0, 71, "A10", 49152, 101376, 0, false, false, 0, 0},
+    {Arch::sm_87, "sm_87", 87, 0, 74, "Orin", 49152, 166912, 0, false, false, 0, 0},
+    {Arch::sm_89, "sm_89", 89, 0, 78, "L40S", 49152, 101376, 0, false, false, 0, 0},
+    {Arch::sm_90, "sm_90", 90, 0, 78, "H200", 49152, 232448, 0x400, false, true, 8, 16},
+    {Arch::sm_100, "sm_100", 100, 100, 86, "B200", 49152, 232448, 0x400, false, true, 8, 16},
+    {Arch::sm_103, "sm_103", 103, 100, 88, "B300", 49152, 232448, 0x400, false, true, 8, 16},
+    {Arch::sm_120, "sm_120", 120, 120, 87, "RTX 5090", 49152, 101376, 0x400, false, true, 8, 8},
+    {Arch::sm_121, "sm_121", 121, 120, 88, "DGX Spark", 49152, 101376, 0x400, false, true, 8, 8},
 }};
 
 // The architecture that is meant where a command names none: the one whose rows were measured.

@@ -24,7 +24,7 @@ std::string out_of_range(size_t n, std::string_view instruction, T value, uint64
 }
 
 // How the assembler calls a sparse mma where it speaks of its constants.
-std::string_view name_of(const MmaVariant& v) {
+std::string_view product_name(const MmaVariant& v) {
     const bool packed = v.kind == MmaKind::mxf4 || v.kind == MmaKind::mxf4nvf4;
     const bool sparse = v.sparse && (packed || !is_float(v.a) || bits(v.a) >= 16);
     return sparse ? "Sparse mma" : "mma";
@@ -38,8 +38,8 @@ std::string selector_refusal(const Operation& o) {
     const uint64_t most = 4 / metadata_lanes(v) - 1;
     if (o.immediate <= most) return {};
     if (is_float(v.a) && bits(v.a) <= 8)
-        return unexpected_value(5, name_of(v), static_cast<uint32_t>(o.immediate), "0");
-    return out_of_range(6, name_of(v), static_cast<int64_t>(o.immediate), most);
+        return unexpected_value(5, product_name(v), static_cast<uint32_t>(o.immediate), "0");
+    return out_of_range(6, product_name(v), static_cast<int64_t>(o.immediate), most);
 }
 
 // Operand `n`, {byte-id, thread-id} of the factors of A or of B; empty: it is right.
@@ -52,13 +52,13 @@ std::string scale_refusal(const MmaVariant& v, bool of_a, size_t n, const ptx::O
     const uint64_t thread = value(1);
     const uint64_t max_byte = 4u - v.scales;
     if (v.scales == 1 && byte > max_byte)
-        return out_of_range(n, name_of(v), static_cast<int64_t>(byte), max_byte);
+        return out_of_range(n, product_name(v), static_cast<int64_t>(byte), max_byte);
     if (byte > max_byte || byte % v.scales != 0)
-        return unexpected_value(n, name_of(v), byte, v.scales == 2 ? "0 or 2" : "0");
+        return unexpected_value(n, product_name(v), byte, v.scales == 2 ? "0 or 2" : "0");
     const uint64_t max_thread = of_a ? 1 : 3;
     return thread <= max_thread
                ? ""
-               : out_of_range(n, name_of(v), static_cast<int64_t>(thread), max_thread);
+               : out_of_range(n, product_name(v), static_cast<int64_t>(thread), max_thread);
 }
 
 // Looks at the constants of one instruction.
@@ -128,6 +128,66 @@ struct ConstantChecks {
             refuse(*p, out_of_range(3, "cp.async", p->bits, size));
     }
 
+    // The size of a bulk copy, operand `n`.
+    void bulk_size(size_t n) {
+        constexpr uint64_t most = 1048560;
+        const ptx::Operand* const p = constant(n);
+        if (p == nullptr) return;
+        const auto size = static_cast<int64_t>(p->bits);
+        if (size % 16 != 0)
+            refuse(*p, unexpected_value(n, name_of(i), p->bits, "multiple of 16"));
+        else if (p->bits > most)
+            refuse(*p, out_of_range(n, name_of(i), size, most));
+    }
+
+    void registers() {
+        const auto count = static_cast<int64_t>(o.immediate);
+        const std::string words = "Argument 1 of instruction '" + name_of(i) + "': ";
+        const std::string value = "value '" + std::to_string(count) + "'";
+        if (count % 8 != 0)
+            refuse(i.operands[0], words + "unexpected " + value + ", expected to be multiple of 8");
+        else if (count < 24 || count > 256)
+            refuse(i.operands[0],
+                   words + value + " out of range, expected to be in range [24..256]");
+    }
+
+    // Operand 1 of tensormap.replace where it is a constant.
+    void map_field() {
+        struct Range {
+            TensormapField field;
+            std::string_view name;
+            uint64_t most;
+        };
+        constexpr auto ranges = std::to_array<Range>({
+            {TensormapField::box_dim, "box_dim", 4},
+            {TensormapField::global_dim, "global_dim", 4},
+            {TensormapField::global_stride, "global_stride", 4},
+            {TensormapField::element_stride, "element_stride", 4},
+            {TensormapField::elemtype, "elemtype", 12},
+            {TensormapField::interleave_layout, "interleave_layout", 2},
+            {TensormapField::swizzle_mode, "swizzle_mode", 3},
+            {TensormapField::fill_mode, "fill_mode", 1},
+        });
+        for (const Range& range : ranges)
+            if (range.field == o.mod.field && o.immediate > range.most)
+                refuse(i.operands[1], "Argument 1 of instruction 'tensormap.replace': value '" +
+                                          std::to_string(static_cast<int64_t>(o.immediate)) +
+                                          "' expected to be in range [0.." +
+                                          std::to_string(range.most) + "] when ." +
+                                          std::string(range.name) + " modifier is used.");
+    }
+
+    // The selector of a sparse wgmma's metadata.
+    void warpgroup_selector() {
+        const WarpgroupTypes& t = *o.warpgroup->types;
+        const uint64_t most = bits(t.a) > 8 ? 1 : 0;
+        if (!o.mod.sparse || o.immediate <= most) return;
+        refuse(i.operands[4], "Argument 4 of instruction '" + name_of(t, true) +
+                                  "': unexpected value '" +
+                                  std::to_string(static_cast<int64_t>(o.immediate)) +
+                                  "', expected to be " + (most == 1 ? "0 or 1" : "0"));
+    }
+
     void fraction() {
         const ptx::Operand* p = constant(1);
         if (p == nullptr) return;
@@ -167,6 +227,20 @@ struct ConstantChecks {
                 return;
             case Op::cp_async:
                 return copy();
+            case Op::bulk_load:
+            case Op::bulk_send:
+            case Op::bulk_store:
+            case Op::bulk_reduce:
+            case Op::bulk_send_reduce:
+                return bulk_size(2);
+            case Op::bulk_prefetch:
+                return bulk_size(1);
+            case Op::set_max_registers:
+                return registers();
+            case Op::tensormap_replace:
+                return map_field();
+            case Op::wgmma_mma:
+                return warpgroup_selector();
             case Op::wgmma_wait:
                 if (static_cast<int64_t>(o.immediate) < 0)
                     refuse(i.operands[0],

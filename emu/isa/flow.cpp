@@ -74,9 +74,9 @@ size_t lasting_exit(const Body& body) {
 
 // Which ways to the end are edges. lasting: only those of the program's last exit that are not
 // branches straight to it: lanes that return early, or fail, are gone, and the others meet as if
-// those ways did not exist. endless: those of every exit, and one out of each loop that comes to
-// none, behind its last operation. early: branches straight to exits too. all: also guarded exits,
-// which most lanes pass, and failures.
+// those ways did not exist. endless: those of every exit, and those out of each loop that comes to
+// none, behind operations from which it begins again. early: branches straight to exits too. all:
+// also guarded exits, which most lanes pass, and failures.
 enum class Ways : uint8_t { lasting, endless, early, all };
 
 // Marks the blocks from which `to` can be reached.
@@ -91,7 +91,22 @@ void mark_before(const Graph& g, uint32_t to, std::vector<bool>& marked) {
     }
 }
 
-// An edge to the end from the last block of each loop that never comes there.
+// The blocks that can be reached from `from`.
+std::vector<bool> reached(const Graph& g, uint32_t from) {
+    std::vector<bool> out(g.successors.size(), false);
+    std::vector<uint32_t> stack{from};
+    while (!stack.empty()) {
+        const uint32_t b = stack.back();
+        stack.pop_back();
+        if (out[b]) continue;
+        out[b] = true;
+        stack.insert(stack.end(), g.successors[b].begin(), g.successors[b].end());
+    }
+    return out;
+}
+
+// An edge to the end from the last block of each loop that never comes there, and from each other
+// from which the loop begins again where it does from the last.
 void leave_endless_loops(Graph& g) {
     const auto end = static_cast<uint32_t>(g.first.size());
     std::vector<bool> leaves(end + 1, false);
@@ -105,8 +120,17 @@ void leave_endless_loops(Graph& g) {
         if (std::ranges::none_of(g.successors[b],
                                  [&](uint32_t s) { return is_back(s) && before[s]; }))
             continue;
-        g.successors[b].push_back(end);
-        g.predecessors[end].push_back(b);
+        std::vector<bool> last(end + 1, false);
+        for (const uint32_t s : g.successors[b]) {
+            if (!is_back(s) || !before[s]) continue;
+            const std::vector<bool> in_loop = reached(g, s);
+            for (const uint32_t p : g.predecessors[s]) last[p] = last[p] || (p >= s && in_loop[p]);
+        }
+        for (uint32_t p = 0; p < end; ++p) {
+            if (!last[p]) continue;
+            g.successors[p].push_back(end);
+            g.predecessors[end].push_back(p);
+        }
         mark_before(g, b, leaves);
     }
 }

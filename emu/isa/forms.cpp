@@ -25,7 +25,7 @@ struct NamedSet {
 // goes with which types.
 constexpr auto warpgroup_shapes = [] {
     struct Text {
-        std::array<char, 4 * 32 * 13> text{};
+        std::array<char, 5 * 32 * 13> text{};
         size_t length = 0;
         constexpr void add(std::string_view s) {
             for (const char c : s) text[length++] = c;
@@ -35,7 +35,7 @@ constexpr auto warpgroup_shapes = [] {
             text[length++] = static_cast<char>('0' + number % 10);
         }
     } out;
-    for (const unsigned k : {8u, 16u, 32u, 256u})
+    for (const unsigned k : {8u, 16u, 32u, 64u, 256u})
         for (unsigned n = 8; n <= max_warpgroup_n; n += 8) {
             if (k == 256 && !warpgroup_n(warpgroup_types.back(), n)) continue;
             out.add(out.length == 0 ? ".m64n" : "|.m64n");
@@ -83,6 +83,9 @@ constexpr auto named_sets = std::to_array<NamedSet>({
      ".const|.global|.local|.param|.param::entry|.shared|.shared::cta|.shared::cluster"},
     {"priority", ".L2::evict_last|.L2::evict_normal|.L2::evict_first|.L2::evict_unchanged"},
     {"second", ".L2::evict_first|.L2::evict_unchanged"},
+    {"dimensions", ".1d|.2d|.3d|.4d|.5d"},
+    {"im2coldimensions", ".3d|.4d|.5d"},
+    {"tensorop", ".add|.min|.max|.inc|.dec|.and|.or|.xor"},
     {"perm", ".f4e|.b4e|.rc8|.ecl|.ecr|.rc16"},
     {"shape",
      ".m8n8k4|.m8n8k16|.m8n8k32|.m8n8k128|.m16n8k4|.m16n8k8|.m16n8k16|.m16n8k32|.m16n8k64|"
@@ -115,7 +118,7 @@ constexpr auto name_parts = std::to_array<OpcodeModifier>({
     {"bar", ".cta"}, {"bar", ".red"}, {"bar", ".warp"}, {"bar", ".sync"}, {"bar", ".arrive"},
     {"barrier", ".cta"}, {"barrier", ".cluster"}, {"barrier", ".red"}, {"barrier", ".sync"}, {"barrier", ".arrive"}, {"barrier", ".wait"},
     {"brx", ".idx"},
-    {"cp", ".async"}, {"cp", ".commit_group"}, {"cp", ".wait_group"}, {"cp", ".wait_all"},
+    {"cp", ".async"}, {"cp", ".reduce"}, {"cp", ".bulk"}, {"cp", ".prefetch"}, {"cp", ".tensor"}, {"cp", ".commit_group"}, {"cp", ".wait_group"}, {"cp", ".wait_all"},
     {"cvta", ".to"},
     {"div", ".full"},
     {"dp2a", ".lo"}, {"dp2a", ".hi"},
@@ -124,7 +127,12 @@ constexpr auto name_parts = std::to_array<OpcodeModifier>({
     {"madc", ".lo"}, {"madc", ".hi"},
     {"mul", ".lo"}, {"mul", ".hi"}, {"mul", ".wide"},
     {"mul24", ".lo"}, {"mul24", ".hi"},
+    {"multimem", ".ld_reduce"}, {"multimem", ".st"}, {"multimem", ".red"},
+    {"red", ".async"},
+    {"setmaxnreg", ".inc"}, {"setmaxnreg", ".dec"},
     {"shf", ".l"}, {"shf", ".r"},
+    {"st", ".async"},
+    {"tensormap", ".replace"}, {"tensormap", ".cp_fenceproxy"},
     {"wgmma", ".mma_async"}, {"wgmma", ".fence"}, {"wgmma", ".commit_group"}, {"wgmma", ".wait_group"},
     {"wmma", ".load"}, {"wmma", ".store"}, {"wmma", ".mma"}, {"wmma", ".a"}, {"wmma", ".b"}, {"wmma", ".c"}, {"wmma", ".d"},
 });
@@ -160,6 +168,7 @@ constexpr bool is_name_part(std::string_view opcode, std::string_view alternativ
 //   PP  "p" or "p|q"       DP  "d" or "d|p"       DE  "d|p"
 //   M  what mov reads      V  what mov writes
 //   A  address; AS in .shared, AG in .global      H  cache policy
+//   AT  tensor map and coordinates    O  offsets of im2col    U  mask of CTAs
 //   I  constant, after ':' the only one allowed   X  '_'
 //   F, W, G, K, E  of matrix instructions (forms.hpp, Slot)
 //   L  label    T  label of .branchtargets    C  all operands of call
@@ -176,8 +185,9 @@ struct FormRow {
 
     consteval FormRow(Op op, std::string_view opcode, std::string_view syntax,
                       std::string_view operands, uint16_t target = 0, uint16_t ptx = 0,
-                      std::string_view feature = {})
-        : form{op, opcode, syntax, operands, target, ptx, feature} {
+                      std::string_view feature = {}, uint16_t also_ptx = 0,
+                      std::string_view also = {})
+        : form{op, opcode, syntax, operands, target, ptx, feature, also_ptx, also} {
         bool of_name = true;  // so far
         while (!syntax.empty()) {
             const form_text::Group text = form_text::take_group(syntax);
@@ -560,10 +570,8 @@ constexpr auto form_rows = std::to_array<FormRow>({
     {Op::bar_red, "barrier", "{.cta}.red.popc{.aligned}.u32", "D S:.u32 {S:.u32} Q"},
     {Op::bar_red, "barrier", "{.cta}.red.and|.or{.aligned}.pred", "P S:.u32 {S:.u32} Q"},
     {Op::bar_warp, "bar", ".warp.sync", "S:.u32"},
-    // A cluster is one CTA. NVIDIA's assembler makes barrier 0 of the wait, and of the arrival a
-    // fence, for a launch without clusters.
-    {Op::fence, "barrier", ".cluster.arrive{.release|.relaxed}{.aligned}", "", 90, 78, "barrier.cluster.arrive"},
-    {Op::bar, "barrier", ".cluster.wait{.acquire}{.aligned}", "", 90, 78, "barrier.cluster.wait"},
+    {Op::cluster_arrive, "barrier", ".cluster.arrive{.release|.relaxed}{.aligned}", "", 90, 78, "barrier.cluster.arrive"},
+    {Op::cluster_wait, "barrier", ".cluster.wait{.acquire}{.aligned}", "", 90, 78, "barrier.cluster.wait"},
     {Op::fence, "membar", ".cta|.gl|.sys", ""},
     {Op::fence, "membar", ".proxy.alias", "", 0, 75, "Modifier '.alias'"},
     {Op::fence, "fence", "{.sc|.acq_rel|.acquire|.release}<scope>", ""},
@@ -592,6 +600,91 @@ constexpr auto form_rows = std::to_array<FormRow>({
     {Op::cp_async_wait, "cp", ".async.wait_group", "I", 80, 70, "cp.async.wait_group"},
     {Op::cp_async_wait_all, "cp", ".async.wait_all", "", 80, 70, "cp.async.wait_all"},
     {Op::mbarrier_copies, "cp", ".async.mbarrier.arrive{.noinc}{<shared>}.b64", "A", 80, 70, "cp.async.mbarrier.arrive"},
+
+    // Bulk copies, of bytes and by tensor maps
+    {Op::bulk_load, "cp", ".async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{.multicast::cluster}{.L2::cache_hint}", "AS AG S:.u32 AS U H", 90, 80, "cp.async.bulk"},
+    {Op::bulk_load, "cp", ".async.bulk.shared::cta.global.mbarrier::complete_tx::bytes{.L2::cache_hint}", "AS AG S:.u32 AS H", 90, 80, "cp.async.bulk", 86, "cp.async.bulk with destination state space as .shared::cta"},
+    {Op::bulk_send, "cp", ".async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", "AS AS S:.u32 AS", 90, 80, "cp.async.bulk"},
+    {Op::bulk_store, "cp", ".async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}", "AG AS S:.u32 H", 90, 80, "cp.async.bulk"},
+    {Op::bulk_reduce, "cp", ".reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.and|.or|.xor.b32|.b64", "AG AS S:.u32 H", 90, 80, "cp.reduce.async.bulk"},
+    {Op::bulk_reduce, "cp", ".reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.add.u32|.s32|.u64|.f32|.f64", "AG AS S:.u32 H", 90, 80, "cp.reduce.async.bulk"},
+    {Op::bulk_reduce, "cp", ".reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.add.noftz.f16|.bf16", "AG AS S:.u32 H", 90, 80, "cp.reduce.async.bulk"},
+    {Op::bulk_reduce, "cp", ".reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.min|.max.u32|.s32|.u64|.s64|.f16|.bf16", "AG AS S:.u32 H", 90, 80, "cp.reduce.async.bulk"},
+    {Op::bulk_reduce, "cp", ".reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.inc|.dec.u32", "AG AS S:.u32 H", 90, 80, "cp.reduce.async.bulk"},
+    {Op::bulk_send_reduce, "cp", ".reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.and|.or|.xor.b32", "AS AS S:.u32 AS", 90, 80, "cp.reduce.async.bulk"},
+    {Op::bulk_send_reduce, "cp", ".reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32|.s32|.u64", "AS AS S:.u32 AS", 90, 80, "cp.reduce.async.bulk"},
+    {Op::bulk_send_reduce, "cp", ".reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.min|.max.u32|.s32", "AS AS S:.u32 AS", 90, 80, "cp.reduce.async.bulk"},
+    {Op::bulk_send_reduce, "cp", ".reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.inc|.dec.u32", "AS AS S:.u32 AS", 90, 80, "cp.reduce.async.bulk"},
+    {Op::bulk_prefetch, "cp", ".async.bulk.prefetch.L2.global{.L2::cache_hint}", "AG S:.u32 H", 90, 80, "cp.async.bulk.prefetch"},
+    {Op::bulk_commit, "cp", ".async.bulk.commit_group", "", 90, 80, "cp.async.bulk.commit_group"},
+    {Op::bulk_wait, "cp", ".async.bulk.wait_group", "I", 90, 80, "cp.async.bulk.wait_group"},
+    {Op::bulk_wait, "cp", ".async.bulk.wait_group.read", "I", 90, 80, "Modifier '.read'"},
+    {Op::tensor_load, "cp", ".async.bulk.tensor<dimensions>.shared::cluster.global{.tile}.mbarrier::complete_tx::bytes{.multicast::cluster}{.L2::cache_hint}", "AS AT AS U H", 90, 80, "cp.async.bulk.tensor"},
+    {Op::tensor_load, "cp", ".async.bulk.tensor<im2coldimensions>.shared::cluster.global.im2col.mbarrier::complete_tx::bytes{.multicast::cluster}{.L2::cache_hint}", "AS AT AS O U H", 90, 80, "cp.async.bulk.tensor"},
+    {Op::tensor_load, "cp", ".async.bulk.tensor<dimensions>.shared::cta.global{.tile}.mbarrier::complete_tx::bytes{.L2::cache_hint}", "AS AT AS H", 90, 80, "cp.async.bulk.tensor", 86, "cp.async.bulk.tensor with destination state space as .shared::cta"},
+    {Op::tensor_load, "cp", ".async.bulk.tensor<im2coldimensions>.shared::cta.global.im2col.mbarrier::complete_tx::bytes{.L2::cache_hint}", "AS AT AS O H", 90, 80, "cp.async.bulk.tensor", 86, "cp.async.bulk.tensor with destination state space as .shared::cta"},
+    {Op::tensor_store, "cp", ".async.bulk.tensor<dimensions>.global.shared::cta{.tile}.bulk_group{.L2::cache_hint}", "AT AS H", 90, 80, "cp.async.bulk.tensor"},
+    {Op::tensor_store, "cp", ".async.bulk.tensor<im2coldimensions>.global.shared::cta.im2col_no_offs.bulk_group{.L2::cache_hint}", "AT AS H", 90, 80, "cp.async.bulk.tensor"},
+    {Op::tensor_reduce, "cp", ".reduce.async.bulk.tensor<dimensions>.global.shared::cta<tensorop>{.tile}.bulk_group{.L2::cache_hint}", "AT AS H", 90, 80, "cp.reduce.async.bulk.tensor"},
+    {Op::tensor_reduce, "cp", ".reduce.async.bulk.tensor<im2coldimensions>.global.shared::cta<tensorop>.im2col_no_offs.bulk_group{.L2::cache_hint}", "AT AS H", 90, 80, "cp.reduce.async.bulk.tensor"},
+    {Op::tensor_prefetch, "cp", ".async.bulk.prefetch.tensor<dimensions>.L2.global{.tile}{.L2::cache_hint}", "AT H", 90, 80, "cp.async.bulk.prefetch.tensor"},
+    {Op::tensor_prefetch, "cp", ".async.bulk.prefetch.tensor<im2coldimensions>.L2.global.im2col{.L2::cache_hint}", "AT O H", 90, 80, "cp.async.bulk.prefetch.tensor"},
+    {Op::tensormap_replace, "tensormap", ".replace.tile.global_address{.global|.shared::cta}.b1024.b64", "A S", 90, 83},
+    {Op::tensormap_replace, "tensormap", ".replace.tile.rank{.global|.shared::cta}.b1024.b32", "A S", 90, 83},
+    {Op::tensormap_replace, "tensormap", ".replace.tile.box_dim|.global_dim|.element_stride{.global|.shared::cta}.b1024.b32", "A I S", 90, 83},
+    {Op::tensormap_replace, "tensormap", ".replace.tile.global_stride{.global|.shared::cta}.b1024.b64", "A I S", 90, 83},
+    {Op::tensormap_replace, "tensormap", ".replace.tile.elemtype|.interleave_layout|.swizzle_mode|.fill_mode{.global|.shared::cta}.b1024.b32", "A I", 90, 83},
+    {Op::tensormap_copy, "tensormap", ".cp_fenceproxy.global.shared::cta.tensormap::generic.release<scope>.sync.aligned", "AG AS I:128", 90, 83},
+
+    // Stores that an mbarrier counts, memory of several GPUs, registers
+    {Op::async_store, "st", ".async{.weak}{<clusterspace>}.mbarrier::complete_tx::bytes{<vec>}.b32|.b64|.u32|.u64|.s32|.s64|.f32|.f64", "A s A", 90, 81, "st.async"},
+    {Op::async_reduce, "red", ".async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.and|.or|.xor.b32", "A S A", 90, 81, "red.async"},
+    {Op::async_reduce, "red", ".async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.add.u32|.s32|.u64|.s64", "A S A", 90, 81, "red.async"},
+    {Op::async_reduce, "red", ".async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.min|.max.u32|.s32", "A S A", 90, 81, "red.async"},
+    {Op::async_reduce, "red", ".async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.inc|.dec.u32", "A S A", 90, 81, "red.async"},
+    {Op::multimem_load, "multimem", ".ld_reduce{.weak}{.global}.add.u32|.s32|.u64", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce{.weak}{.global}.min|.max.u32|.s32|.u64|.s64", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce{.weak}{.global}.and|.or|.xor.b32|.b64", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce{.weak}{.global}.add|.min|.max.v2|.v4|.v8.f16|.bf16", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce{.weak}{.global}.add{<vec>}.f32", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce{.weak}{.global}.add.f64", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce{.weak}{.global}.add|.min|.max{<vec>}.f16x2|.bf16x2", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce{.weak}{.global}.add.acc::f32.v2|.v4|.v8.f16|.bf16", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce{.weak}{.global}.add.acc::f32{<vec>}.f16x2|.bf16x2", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce.relaxed|.acquire<scope>{.global}.add.u32|.s32|.u64", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce.relaxed|.acquire<scope>{.global}.min|.max.u32|.s32|.u64|.s64", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce.relaxed|.acquire<scope>{.global}.and|.or|.xor.b32|.b64", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce.relaxed|.acquire<scope>{.global}.add|.min|.max.v2|.v4|.v8.f16|.bf16", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce.relaxed|.acquire<scope>{.global}.add{<vec>}.f32", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce.relaxed|.acquire<scope>{.global}.add.f64", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce.relaxed|.acquire<scope>{.global}.add|.min|.max{<vec>}.f16x2|.bf16x2", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce.relaxed|.acquire<scope>{.global}.add.acc::f32.v2|.v4|.v8.f16|.bf16", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_load, "multimem", ".ld_reduce.relaxed|.acquire<scope>{.global}.add.acc::f32{<vec>}.f16x2|.bf16x2", "d A", 90, 81, "multimem.ld_reduce"},
+    {Op::multimem_reduce, "multimem", ".red{.global}.add.u32|.s32|.u64", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_reduce, "multimem", ".red{.global}.min|.max.u32|.s32|.u64|.s64", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_reduce, "multimem", ".red{.global}.and|.or|.xor.b32|.b64", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_reduce, "multimem", ".red{.global}.add|.min|.max.v2|.v4|.v8.f16|.bf16", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_reduce, "multimem", ".red{.global}.add{<vec>}.f32", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_reduce, "multimem", ".red{.global}.add.f64", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_reduce, "multimem", ".red{.global}.min|.max<vec>.f16x2|.bf16x2", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_reduce, "multimem", ".red{.global}.add{<vec>}.f16x2|.bf16x2", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_reduce, "multimem", ".red<redsem><scope>{.global}.add.u32|.s32|.u64", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_reduce, "multimem", ".red<redsem><scope>{.global}.min|.max.u32|.s32|.u64|.s64", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_reduce, "multimem", ".red<redsem><scope>{.global}.and|.or|.xor.b32|.b64", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_reduce, "multimem", ".red<redsem><scope>{.global}.add|.min|.max.v2|.v4|.v8.f16|.bf16", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_reduce, "multimem", ".red<redsem><scope>{.global}.add{<vec>}.f32", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_reduce, "multimem", ".red<redsem><scope>{.global}.add.f64", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_reduce, "multimem", ".red<redsem><scope>{.global}.min|.max<vec>.f16x2|.bf16x2", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_reduce, "multimem", ".red<redsem><scope>{.global}.add{<vec>}.f16x2|.bf16x2", "A s", 90, 81, "multimem.red"},
+    {Op::multimem_store, "multimem", ".st{.weak}{.global}.b32|.b64|.u32|.s32|.u64|.s64|.f64", "A s", 90, 81, "multimem.st"},
+    {Op::multimem_store, "multimem", ".st{.weak}{.global}{<vec>}.f32", "A s", 90, 81, "multimem.st"},
+    {Op::multimem_store, "multimem", ".st{.weak}{.global}.v2|.v4|.v8.f16|.bf16", "A s", 90, 81, "multimem.st"},
+    {Op::multimem_store, "multimem", ".st{.weak}{.global}{<vec>}.f16x2|.bf16x2", "A s", 90, 81, "multimem.st"},
+    {Op::multimem_store, "multimem", ".st<redsem><scope>{.global}.b32|.b64|.u32|.s32|.u64|.s64|.f64", "A s", 90, 81, "multimem.st"},
+    {Op::multimem_store, "multimem", ".st<redsem><scope>{.global}{<vec>}.f32", "A s", 90, 81, "multimem.st"},
+    {Op::multimem_store, "multimem", ".st<redsem><scope>{.global}.v2|.v4|.v8.f16|.bf16", "A s", 90, 81, "multimem.st"},
+    {Op::multimem_store, "multimem", ".st<redsem><scope>{.global}{<vec>}.f16x2|.bf16x2", "A s", 90, 81, "multimem.st"},
+    {Op::set_max_registers, "setmaxnreg", ".inc|.dec.sync.aligned.u32", "I", 90, 80},
 
     // Barriers in shared memory
     {Op::mbarrier_init, "mbarrier", ".init{<shared>}.b64", "A S:.u32", 80, 70, "mbarrier.init"},
@@ -675,6 +768,7 @@ constexpr auto form_rows = std::to_array<FormRow>({
     {Op::wmma_mma, "wmma", ".mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32", "Wd Wa Wb Wc", 80, 71, "Modifier '.and' on 'wmma.mma'"},
     {Op::wgmma_mma, "wgmma", ".mma_async.sync{.aligned}<wgmmashape>{.satfinite}<wgmmatype><wgmmatype><wgmmatype>", "Fd Fa Fb Q {E} {E} {E} {E}", 90, 80},
     {Op::wgmma_mma, "wgmma", ".mma_async.sync{.aligned}<wgmmashape><wgmmatype><wgmmatype><wgmmatype>.and|.or|.xor.popc", "Fd Fa Fb Q", 90, 80},
+    {Op::wgmma_mma, "wgmma", ".mma_async.sp.sync{.aligned}<wgmmashape>{.satfinite}<wgmmatype><wgmmatype><wgmmatype>", "Fd Fa Fb S:.b32 I Q {E} {E} {E} {E}", 90, 82},
     {Op::wgmma_fence, "wgmma", ".fence.sync{.aligned}", "", 90, 80},
     {Op::wgmma_commit, "wgmma", ".commit_group.sync{.aligned}", "", 90, 80},
     {Op::wgmma_wait, "wgmma", ".wait_group.sync{.aligned}", "I", 90, 80},
@@ -688,14 +782,11 @@ constexpr auto form_rows = std::to_array<FormRow>({
 constexpr auto other_opcodes = std::to_array<std::string_view>({
     "clusterlaunchcontrol",
     "istypep",
-    "multimem",
-    "setmaxnreg",
     "suld",
     "suq",
     "sured",
     "sust",
     "tcgen05",
-    "tensormap",
     "tex",
     "tld4",
     "txq",
@@ -705,19 +796,19 @@ constexpr auto other_opcodes = std::to_array<std::string_view>({
 // Modifiers of PTX 9.0 that the opcodes above have beside those in their rows.
 constexpr auto later_modifiers = std::to_array<OpcodeModifier>({
     {"add", ".f32x2"},
-    {"cp", ".bulk"}, {"cp", ".reduce"},
+    {"cp", ".cp_mask"}, {"cp", ".cta_group::1"}, {"cp", ".cta_group::2"}, {"cp", ".tile::gather4"}, {"cp", ".tile::scatter4"}, {"cp", ".im2col::w"}, {"cp", ".im2col::w::128"},
     {"cvt", ".scaled"}, {"cvt", ".e4m3x4"}, {"cvt", ".e5m2x4"}, {"cvt", ".e2m1x4"}, {"cvt", ".e2m3x4"}, {"cvt", ".e3m2x4"},
     {"fma", ".oob"}, {"fma", ".f32x2"},
     {"ld", ".v8"}, {"ld", ".L2::evict_last"}, {"ld", ".L2::evict_normal"}, {"ld", ".L2::evict_first"},
     {"ldmatrix", ".m16n16"}, {"ldmatrix", ".m8n16"}, {"ldmatrix", ".b8"}, {"ldmatrix", ".b8x16"}, {"ldmatrix", ".b4x16_p64"}, {"ldmatrix", ".b6x16_p32"},
     {"mma", ".rn"}, {"mma", ".rz"}, {"mma", ".rm"}, {"mma", ".rp"},
     {"mul", ".f32x2"},
-    {"red", ".async"},
+    {"multimem", ".e4m3"}, {"multimem", ".e5m2"}, {"multimem", ".e4m3x2"}, {"multimem", ".e5m2x2"}, {"multimem", ".e4m3x4"}, {"multimem", ".e5m2x4"}, {"multimem", ".acc::f16"},
     {"shfl", ".up"}, {"shfl", ".down"}, {"shfl", ".bfly"}, {"shfl", ".idx"},
-    {"st", ".async"}, {"st", ".bulk"}, {"st", ".v8"}, {"st", ".L2::evict_last"}, {"st", ".L2::evict_normal"}, {"st", ".L2::evict_first"},
+    {"st", ".bulk"}, {"st", ".v8"}, {"st", ".L2::evict_last"}, {"st", ".L2::evict_normal"}, {"st", ".L2::evict_first"},
     {"stmatrix", ".m16n8"}, {"stmatrix", ".b8"},
     {"sub", ".f32x2"},
-    {"wgmma", ".sp"},
+    {"tensormap", ".swizzle_atomicity"},
     {"vote", ".all"}, {"vote", ".any"}, {"vote", ".uni"}, {"vote", ".ballot"},
 });
 // clang-format on

@@ -40,6 +40,9 @@ enum class Slot : uint8_t {
     address,             // in the instruction's state space
     global_address,
     shared_address,
+    tensor_map,      // of a tensor copy: the address of the map and the coordinates
+    im2col_offsets,  // a vector of two less than the coordinates
+    cta_mask,        // 16 bits that stand there with .multicast::cluster only
     cache_policy,    // a .b64 that stands there with .L2::cache_hint only; it has no effect
     constant,        // an integer
     sink,            // _
@@ -80,6 +83,8 @@ struct Form {
     uint16_t target = 0;            // least .target
     uint16_t ptx = 0;               // least .version, major * 10 + minor
     std::string_view feature = {};  // the assembler's: "Feature '...' requires"; '@': the types
+    uint16_t also_ptx = 0;          // least .version of what `also` names; it is asked for then
+    std::string_view also = {};
     std::span<const ModifierGroup> groups = {};
     std::span<const OperandSlot> slots = {};
 };
@@ -103,7 +108,8 @@ bool matches(const Form& form, std::span<const ptx::Modifier> modifiers);
 
 // The modifiers in the order of the row's syntax, where they are one way of writing it in any
 // order: NVIDIA's assembler takes them so (13.0), but for those that belong to the opcode's name,
-// which come first ("mul.lo", "bar.cta.red"), and types, whose order says which operand has which.
+// which come first ("mul.lo", "bar.cta.red"), and types and state spaces, whose order says which
+// operand has which.
 // Empty: they are not.
 std::vector<ptx::Modifier> in_order(const Form& form, std::span<const ptx::Modifier> modifiers);
 

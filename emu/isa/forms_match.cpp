@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instructions and rows: which row an instruction is of, and what can be written for a row.
 #include <algorithm>
+#include <array>
 
 #include "emu/isa/forms.hpp"
 
@@ -65,14 +66,22 @@ bool matches(const Form& form, std::span<const ptx::Modifier> modifiers) {
 
 std::vector<ptx::Modifier> in_order(const Form& form, std::span<const ptx::Modifier> modifiers) {
     const size_t count = modifiers.size();
-    std::vector<bool> is_type;
-    for (const ptx::Modifier& m : modifiers) is_type.push_back(type_named(m.text) != Type::none);
+    // Types stand in their order, and so do state spaces: it says which operand has which.
+    enum Ordered : uint8_t { no, type, space };
+    std::vector<Ordered> ordered;
+    for (const ptx::Modifier& m : modifiers) {
+        Modifiers one;
+        apply_modifier(m.text, one);
+        ordered.push_back(one.types != 0 || type_named(m.text) != Type::none ? type
+                          : one.space != ptx::Space::none                    ? space
+                                                                             : no);
+    }
     std::vector<ptx::Modifier> out;
     std::vector<bool> used(count, false);
-    size_t next_type = 0;  // types are taken from here on
+    std::array<size_t, 3> next{};  // those of an order are taken from here on
     for (const ModifierGroup& group : form.groups) {
         const auto fits = [&](size_t i) {
-            if (used[i] || (is_type[i] && i < next_type)) return false;
+            if (used[i] || i < next[ordered[i]]) return false;
             if (group.of_name && i != out.size()) return false;
             return is_one_of(group.alternatives, modifiers[i].text);
         };
@@ -83,7 +92,7 @@ std::vector<ptx::Modifier> in_order(const Form& form, std::span<const ptx::Modif
             return {};
         }
         used[found] = true;
-        if (is_type[found]) next_type = found + 1;
+        if (ordered[found] != no) next[ordered[found]] = found + 1;
         out.push_back(modifiers[found]);
     }
     if (out.size() != count) out.clear();

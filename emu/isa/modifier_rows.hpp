@@ -27,8 +27,9 @@ using Member =
                  Rounding Modifiers::*, Part Modifiers::*, ptx::Space Modifiers::*,
                  Compare Modifiers::*, Combine Modifiers::*, Shuffle Modifiers::*,
                  Vote Modifiers::*, Permute Modifiers::*, Reduce Modifiers::*, Test Modifiers::*,
-                 MmaKind Modifiers::*, Type Modifiers::*, MemoryOrder Modifiers::*,
-                 MemoryScope Modifiers::*, TypeList, PriorityList, OrderList>;
+                 MmaKind Modifiers::*, TensormapField Modifiers::*, Type Modifiers::*,
+                 MemoryOrder Modifiers::*, MemoryScope Modifiers::*, TypeList, PriorityList,
+                 OrderList>;
 
 struct Setting {
     Member member;
@@ -130,8 +131,7 @@ inline constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".param::func", set(&M::space, ptx::Space::param)},
     {".shared", set(&M::space, ptx::Space::shared)},
     {".shared::cta", set(&M::space, ptx::Space::shared)},
-    // A cluster is one CTA.
-    {".shared::cluster", set(&M::space, ptx::Space::shared)},
+    {".shared::cluster", set(&M::space, ptx::Space::shared), on(&M::cluster_space)},
     {".v2", set(&M::vec, 2)},
     {".v4", set(&M::vec, 4)},
     {".v8", set(&M::vec, 8)},
@@ -224,6 +224,38 @@ inline constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".commit_group"},
     {".wait_group"},
     {".wait_all"},
+    {".bulk"},
+    {".tensor"},
+    {".prefetch"},
+    {".reduce"},
+    {".read", on(&M::reads)},
+    {".bulk_group"},
+    {".mbarrier::complete_tx::bytes"},
+    {".multicast::cluster", on(&M::multicast)},
+    {".1d", set(&M::dimensions, 1)},
+    {".2d", set(&M::dimensions, 2)},
+    {".3d", set(&M::dimensions, 3)},
+    {".4d", set(&M::dimensions, 4)},
+    {".5d", set(&M::dimensions, 5)},
+    {".tile"},
+    {".im2col", on(&M::im2col)},
+    {".im2col_no_offs", on(&M::im2col)},
+    {".replace"},
+    {".cp_fenceproxy"},
+    {".b1024"},
+    {".global_address", set(&M::field, TensormapField::global_address)},
+    {".rank", set(&M::field, TensormapField::rank)},
+    {".box_dim", set(&M::field, TensormapField::box_dim)},
+    {".global_dim", set(&M::field, TensormapField::global_dim)},
+    {".global_stride", set(&M::field, TensormapField::global_stride)},
+    {".element_stride", set(&M::field, TensormapField::element_stride)},
+    {".elemtype", set(&M::field, TensormapField::elemtype)},
+    {".interleave_layout", set(&M::field, TensormapField::interleave_layout)},
+    {".swizzle_mode", set(&M::field, TensormapField::swizzle_mode)},
+    {".fill_mode", set(&M::field, TensormapField::fill_mode)},
+    {".ld_reduce"},
+    {".st"},
+    {".acc::f32", on(&M::sums_in_f32)},
     {".mbarrier"},
     {".init"},
     {".inval"},
@@ -285,6 +317,8 @@ static_assert(sets_every<Permute M::*>(Permute::f4e, Permute::rc16));
 static_assert(sets_every<Reduce M::*>(Reduce::add, Reduce::cas));
 static_assert(sets_every<Test M::*>(Test::finite, Test::subnormal));
 static_assert(sets_every<MmaKind M::*>(MmaKind::f8f6f4, MmaKind::mxf4nvf4));
+static_assert(sets_every<TensormapField M::*>(TensormapField::global_address,
+                                              TensormapField::fill_mode));
 static_assert(sets_every<ptx::Space M::*>(ptx::Space::const_, ptx::Space::shared));
 static_assert(sets_every<PriorityList>(Priority::unchanged, Priority::normal));
 static_assert(sets_every<OrderList>(Order::row, Order::col));

@@ -49,6 +49,21 @@ enum class Priority : uint8_t { unchanged = 0, first = 1, last = 2, normal = 3 }
 enum class MemoryOrder : uint8_t { weak, volatile_, relaxed, acquire, release, acq_rel, sc };
 // Of which threads (PTX manual, "Scope"), narrowest first. none: it does not say.
 enum class MemoryScope : uint8_t { none, cta, cluster, gpu, sys };
+// The fields of a tensor map that tensormap.replace names. From elemtype on a constant says the new
+// value.
+enum class TensormapField : uint8_t {
+    none,
+    global_address,
+    rank,
+    box_dim,
+    global_dim,
+    global_stride,
+    element_stride,
+    elemtype,
+    interleave_layout,
+    swizzle_mode,
+    fill_mode,
+};
 enum class Permute : uint8_t { none, f4e, b4e, rc8, ecl, ecr, rc16 };
 
 struct Modifiers {
@@ -73,12 +88,18 @@ struct Modifiers {
     uint8_t shift_right = 0;  // vmad.shr7, .shr15
     bool cc = false;          // writes the carry, CC.CF
     bool aligned = false;
-    bool arrive = false;                 // bar.arrive
-    bool warp = false;                   // bar.warp
-    bool no_complete = false;            // mbarrier.arrive.noComplete
-    bool expect = false;                 // mbarrier.arrive.expect_tx
-    bool parity = false;                 // mbarrier.test_wait.parity
-    bool no_increment = false;           // cp.async.mbarrier.arrive.noinc
+    bool arrive = false;        // bar.arrive
+    bool warp = false;          // bar.warp
+    bool no_complete = false;   // mbarrier.arrive.noComplete
+    bool expect = false;        // mbarrier.arrive.expect_tx
+    bool parity = false;        // mbarrier.test_wait.parity
+    bool no_increment = false;  // cp.async.mbarrier.arrive.noinc
+    bool multicast = false;     // bulk copies: to the CTAs of a mask
+    bool reads = false;         // cp.async.bulk.wait_group.read: until sources are read
+    uint8_t dimensions = 0;     // tensor copies: 1 to 5
+    bool im2col = false;        // likewise: .im2col, .im2col_no_offs
+    bool sums_in_f32 = false;   // multimem.ld_reduce.acc::f32
+    TensormapField field = TensormapField::none;
     std::array<Priority, 2> priority{};  // createpolicy: primary, secondary
     uint8_t priorities = 0;
     bool cache_hint = false;                       // a cache policy is the last operand
@@ -86,6 +107,7 @@ struct Modifiers {
     MemoryScope scope = MemoryScope::none;
     Part part = Part::none;
     ptx::Space space = ptx::Space::none;  // none: generic
+    bool cluster_space = false;           // .shared::cluster: an address of any CTA of the cluster
     uint8_t vec = 1;
     Compare compare = Compare::none;
     Combine combine = Combine::none;

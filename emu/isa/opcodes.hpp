@@ -136,6 +136,28 @@ enum class Op : uint8_t {
     cp_async_commit,
     cp_async_wait,  // of groups: but for the youngest `immediate` ones
     cp_async_wait_all,
+    bulk_load,         // from global to shared memory
+    bulk_send,         // from shared memory to a CTA's of the cluster
+    bulk_store,        // from shared to global memory
+    bulk_reduce,       // as bulk_store, with what is there
+    bulk_send_reduce,  // as bulk_send, with what is there
+    bulk_prefetch,
+    bulk_commit,
+    bulk_wait,    // of groups: but for the youngest `immediate` ones
+    tensor_load,  // from the tensor of a map to shared memory
+    tensor_store,
+    tensor_reduce,
+    tensor_prefetch,
+    tensormap_replace,  // one field of a tensor map
+    tensormap_copy,     // a whole one
+    async_store,        // to a CTA's shared memory of the cluster
+    async_reduce,
+    multimem_load,
+    multimem_store,
+    multimem_reduce,
+    set_max_registers,
+    cluster_arrive,
+    cluster_wait,
     mbarrier_init,
     mbarrier_inval,
     mbarrier_expect,
@@ -166,7 +188,7 @@ enum class StepKind : uint8_t {
     plain,       // in the lanes whose guard is true
     aligned,     // as plain, but all lanes of the warp must be there (.aligned)
     collective,  // as plain, once all lanes of the membermask are there
-    reduction,   // a barrier with a value: retires once the barrier has opened
+    reduction,   // a barrier, with a value or of the cluster: retires once the barrier has opened
     control,     // branches, exits, barriers: the scheduler's own
     ordered,     // of no opcode: a plain access to memory whose lanes wait for their turn
 };
@@ -181,16 +203,17 @@ enum class Flow : uint8_t {
     exit,
     trap,
     brkpt,
-    wait,  // at a barrier of the CTA
+    wait,  // at a barrier of the CTA or the cluster
 };
 
 // What it makes sure of about other threads where it lets its own go on.
 enum class Sync : uint8_t {
     none,
-    warp,   // the lanes of the membermask are there, and their memory operations done
-    cta,    // the threads of a barrier are
-    phase,  // those that an mbarrier counts, if it says so
-    order,  // nobody waits; memory operations are ordered, from which a program makes waits
+    warp,     // the lanes of the membermask are there, and their memory operations done
+    cta,      // the threads of a barrier are
+    cluster,  // the threads of the cluster are
+    phase,    // those that an mbarrier counts, if it says so
+    order,    // nobody waits; memory operations are ordered, from which a program makes waits
 };
 
 enum class Memory : uint8_t {
@@ -223,6 +246,9 @@ struct OpRow {
     bool reads_carry = false;      // CC.CF. Modifier .cc writes it
     uint8_t elements = 0;          // of a video instruction: values side by side
     Suffix suffix = Suffix::none;  // that the .target has to end with
+    // Of a module whose .target lacks it the assembler says that it is not supported there, after
+    // it has looked at the .version; of others, which .target it requires.
+    bool by_target = false;
     // The least .version where its result may be '_'.
     uint16_t discard_version = 0;
     // Why a chain of values, one register after another, does not have it. Empty: it may.
@@ -373,6 +399,28 @@ inline constexpr std::array<OpRow, op_count> op_rows{{
     {.op = Op::cp_async_commit, .name = "cp.async.commit_group", .not_a_value = reason::effect},
     {.op = Op::cp_async_wait, .name = "cp.async.wait_group", .not_a_value = reason::waits},
     {.op = Op::cp_async_wait_all, .name = "cp.async.wait_all", .not_a_value = reason::waits},
+    {.op = Op::bulk_load, .name = "cp.async.bulk.shared::cluster.global", .memory = Memory::copy, .not_a_value = reason::memory},
+    {.op = Op::bulk_send, .name = "cp.async.bulk.shared::cluster.shared::cta", .memory = Memory::copy, .shared_only = true, .not_a_value = reason::memory},
+    {.op = Op::bulk_store, .name = "cp.async.bulk.global.shared::cta", .memory = Memory::copy, .not_a_value = reason::memory},
+    {.op = Op::bulk_reduce, .name = "cp.reduce.async.bulk.global.shared::cta", .memory = Memory::copy, .not_a_value = reason::memory},
+    {.op = Op::bulk_send_reduce, .name = "cp.reduce.async.bulk.shared::cluster.shared::cta", .memory = Memory::copy, .shared_only = true, .not_a_value = reason::memory},
+    {.op = Op::bulk_prefetch, .name = "cp.async.bulk.prefetch.L2", .not_a_value = reason::address},
+    {.op = Op::bulk_commit, .name = "cp.async.bulk.commit_group", .not_a_value = reason::effect},
+    {.op = Op::bulk_wait, .name = "cp.async.bulk.wait_group", .not_a_value = reason::waits},
+    {.op = Op::tensor_load, .name = "cp.async.bulk.tensor.Nd.shared::cluster.global", .memory = Memory::copy, .not_a_value = reason::memory},
+    {.op = Op::tensor_store, .name = "cp.async.bulk.tensor.Nd.global.shared::cta", .memory = Memory::copy, .not_a_value = reason::memory},
+    {.op = Op::tensor_reduce, .name = "cp.reduce.async.bulk.tensor.Nd.global.shared::cta", .memory = Memory::copy, .not_a_value = reason::memory},
+    {.op = Op::tensor_prefetch, .name = "cp.async.bulk.prefetch.tensor.Nd.L2", .not_a_value = reason::address},
+    {.op = Op::tensormap_replace, .name = "tensormap.replace", .memory = Memory::update, .suffix = Suffix::a, .by_target = true, .not_a_value = reason::memory},
+    {.op = Op::tensormap_copy, .name = "tensormap.cp_fenceproxy", .step = StepKind::aligned, .memory = Memory::copy, .by_target = true, .not_a_value = reason::memory},
+    {.op = Op::async_store, .name = "st.async", .memory = Memory::store, .shared_only = true, .not_a_value = reason::memory},
+    {.op = Op::async_reduce, .name = "red.async", .memory = Memory::update, .shared_only = true, .not_a_value = reason::memory},
+    {.op = Op::multimem_load, .name = "multimem.ld_reduce", .memory = Memory::load, .not_a_value = reason::memory},
+    {.op = Op::multimem_store, .name = "multimem.st", .memory = Memory::store, .not_a_value = reason::memory},
+    {.op = Op::multimem_reduce, .name = "multimem.red", .memory = Memory::update, .not_a_value = reason::memory},
+    {.op = Op::set_max_registers, .name = "setmaxnreg", .step = StepKind::aligned, .suffix = Suffix::a, .by_target = true, .not_a_value = reason::waits},
+    {.op = Op::cluster_arrive, .name = "barrier.cluster.arrive", .step = StepKind::control, .flow = Flow::wait, .sync = Sync::cluster, .not_a_value = reason::waits},
+    {.op = Op::cluster_wait, .name = "barrier.cluster.wait", .step = StepKind::reduction, .flow = Flow::wait, .sync = Sync::cluster, .not_a_value = reason::waits},
     {.op = Op::mbarrier_init, .name = "mbarrier.init", .memory = Memory::barrier, .shared_only = true, .not_a_value = reason::memory},
     {.op = Op::mbarrier_inval, .name = "mbarrier.inval", .memory = Memory::barrier, .shared_only = true, .not_a_value = reason::memory},
     {.op = Op::mbarrier_expect, .name = "mbarrier.expect_tx", .memory = Memory::barrier, .shared_only = true, .not_a_value = reason::memory},

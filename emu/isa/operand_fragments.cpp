@@ -61,7 +61,7 @@ void OperandDecoder::warpgroup_operand(const ptx::Operand& p, char which) {
         vector(p, Type::u32, 4, false, false);
         return;
     }
-    vector(p, t.d == Type::f16 ? Type::b32 : t.d, s.warpgroup->n * bits(t.d) / 64, false, true);
+    vector(p, t.d == Type::f16 ? Type::b32 : t.d, registers_of_d(*s.warpgroup), false, true);
     read = written;
 }
 
@@ -75,7 +75,7 @@ void OperandDecoder::warpgroup_constant(const ptx::Operand& p) {
     // The assembler counts from 1 behind the fragments.
     const auto unexpected = [&](std::string_view expected) {
         refuse(p.place, "Argument " + std::to_string(&p - i.operands.data()) + " of instruction '" +
-                            name_of(t) + "': unexpected value '" +
+                            name_of(t, s.mod.sparse) + "': unexpected value '" +
                             std::to_string(static_cast<int64_t>(p.bits)) + "', expected to be " +
                             std::string(expected));
     };

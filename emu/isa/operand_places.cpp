@@ -21,6 +21,7 @@ void OperandDecoder::variable(const ptx::Operand& base, const Placed& v, Address
     if (space != v.space)
         refuse(base.place, "State space mismatch between instruction and address in instruction '" +
                                name_of(i) + "'");
+    a.in_shared = v.space == ptx::Space::shared;
     if (v.in_frame) {
         space = ptx::Space::local;
         if (r.function != 0) a.base = r.frame_constant(32, 0);
@@ -74,7 +75,8 @@ Ref OperandDecoder::address_constant(const ptx::Operand& p, Type type) {
     const Placed& v = r.program.variables[symbol.index];
     const uint64_t value = v.address + static_cast<uint64_t>(p.offset);
     const unsigned width = bits(type) == 64 ? 64 : 32;
-    return v.in_frame ? r.frame_constant(width, value) : r.constant(width, value);
+    return v.in_frame ? r.frame_constant(width, value)
+                      : r.constant(width, value, v.space == ptx::Space::shared);
 }
 
 void OperandDecoder::packing_vector(const ptx::Operand& p, Type type, bool writes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes the operands of one instruction. Internal to emu/isa: resolve_operands.cpp walks the
-// slots, operand_values.cpp, operand_places.cpp, operand_fragments.cpp and
+// slots, operand_values.cpp, operand_places.cpp, operand_bulk.cpp, operand_fragments.cpp and
 // operand_video.cpp decode one operand each.
 #pragma once
 
@@ -37,6 +37,11 @@ struct OperandDecoder {
     void packed(const ptx::Operand& p, bool writes);
     void constant(const OperandSlot& slot, const ptx::Operand& p);
     void sink(const ptx::Operand& p);
+    // operand_bulk.cpp: [map, {coordinates}], and the offsets of im2col.
+    void tensor_map(const ptx::Operand& p);
+    void im2col_offsets(const ptx::Operand& p);
+    // `argument`: its number among the instruction's, where the assembler names it.
+    void counted_vector(const ptx::Operand& p, Type type, size_t count, size_t argument);
     void label(const ptx::Operand& p);
     void branch_targets(const ptx::Operand& p);
     void fragment_operand(const ptx::Operand& p, char which);

@@ -33,8 +33,10 @@ inline constexpr uint32_t half_bytes = 256;  // from a low half's slot to its hi
 inline constexpr uint32_t first_free_byte = scratch_register + 2 * half_bytes;
 
 struct Address {
-    Ref base = no_ref;   // no_ref: absolute
-    bool wide = false;   // the base slot has 64 bits
+    Ref base = no_ref;  // no_ref: absolute
+    bool wide = false;  // the base slot has 64 bits
+    // Absolute, of a variable in shared memory: of a CTA of a cluster, plus its rank's window.
+    bool in_shared = false;
     int64_t offset = 0;  // added to the base; the whole address where there is none
 };
 
@@ -61,7 +63,10 @@ struct Operation {
     uint8_t register_bits = 32;
     uint8_t source_bits = 32;
     std::array<VectorRef, 4> vector{};  // in order: data of ld/st, sides of mov, fragments of mma
-    std::array<Address, 2> address{};
+    // In order. Of a bulk copy: destination, source (or a tensor map, whose coordinates are
+    // vector[0], and of im2col whose offsets are vector[1]) and, where there is one, the mbarrier;
+    // the number of bytes and the mask of CTAs are in r.
+    std::array<Address, 3> address{};
     uint64_t immediate = 0;  // operand I
     // Operands K of mma: the byte-id and thread-id of A's factors, then those of B's. One of
     // scale_refs that is not no_ref is a 16-bit register, the same in all lanes, and stands for it.
@@ -101,6 +106,7 @@ struct Constant {
     Ref ref;
     uint8_t width;  // 32, 64, 1 for a predicate
     uint64_t value;
+    bool in_shared = false;  // an address in shared memory: as Address::in_shared
 };
 
 enum class Special : uint8_t {
@@ -138,13 +144,26 @@ enum class Special : uint8_t {
     aggr_smem_size,
     zero,
     zero64,
-    one,
-    no,              // a predicate
     reserved,        // bytes of shared memory that the driver may keep
     reserved_begin,  // of those that CUDA's cooperative groups work in
     workspace_low,   // of the address of a cooperative launch's workspace
     workspace_high,
-    machine,  // 32 bits that the driver or the machine sets
+    clusterid_x,
+    clusterid_y,
+    clusterid_z,
+    nclusterid_x,
+    nclusterid_y,
+    nclusterid_z,
+    cluster_ctaid_x,
+    cluster_ctaid_y,
+    cluster_ctaid_z,
+    cluster_nctaid_x,
+    cluster_nctaid_y,
+    cluster_nctaid_z,
+    cluster_ctarank,
+    cluster_nctarank,
+    is_explicit_cluster,  // a predicate
+    machine,              // 32 bits that the driver or the machine sets
     machine64,
 };
 
@@ -258,6 +277,14 @@ inline constexpr uint64_t max_local_bytes = uint64_t{1} << 19;
 
 // Windows of the generic address space. Global memory is everything else.
 inline constexpr uint64_t window_bytes = uint64_t{1} << 24;
+// Of shared memory one for each CTA of a cluster, by rank: bits 24 to 31 of an address in it, the
+// CTA's own too, are the rank (as ptxas' code for mov, mapa and getctarank has it).
+inline constexpr unsigned rank_bit = 24;
+inline constexpr uint64_t cluster_window_bytes = uint64_t{1} << 32;
+constexpr uint32_t rank_of(uint64_t address) {
+    return static_cast<uint32_t>(address >> rank_bit & 0xff);
+}
+constexpr uint64_t within_cta(uint64_t address) { return address & (window_bytes - 1); }
 inline constexpr uint64_t shared_window = uint64_t{0x7e} << 40;
 inline constexpr uint64_t local_window = shared_window + (uint64_t{1} << 32);
 inline constexpr uint64_t param_window = shared_window + (uint64_t{2} << 32);
@@ -265,10 +292,11 @@ inline constexpr uint64_t const_window = shared_window + (uint64_t{3} << 32);
 struct SpaceWindow {
     ptx::Space space;
     uint64_t base;  // the generic address of the space's address 0
+    uint64_t bytes = window_bytes;
 };
 
 inline constexpr std::array<SpaceWindow, 4> space_windows{{
-    {ptx::Space::shared, shared_window},
+    {ptx::Space::shared, shared_window, cluster_window_bytes},
     {ptx::Space::local, local_window},
     {ptx::Space::param, param_window},
     {ptx::Space::const_, const_window},
@@ -311,10 +339,14 @@ struct Program {
     uint32_t local_bytes = 0;    // of the entry's frame, for each thread
     std::vector<uint8_t> global_image;
     std::vector<uint8_t> const_image;
-    std::array<uint32_t, 3> required_block{};  // .reqntid; 0: none
-    std::array<uint32_t, 3> maximum_block{};   // .maxntid; 0: none
-    uint32_t least_ctas = 0;                   // .minnctapersm; 0: none
-    uint32_t max_registers = 0;                // .maxnreg; 0: none
+    std::array<uint32_t, 3> required_block{};    // .reqntid; 0: none
+    std::array<uint32_t, 3> maximum_block{};     // .maxntid; 0: none
+    uint32_t least_ctas = 0;                     // .minnctapersm; 0: none
+    uint32_t max_registers = 0;                  // .maxnreg; 0: none
+    std::array<uint32_t, 3> required_cluster{};  // .reqnctapercluster; 0: none
+    uint32_t max_cluster_rank = 0;               // .maxclusterrank; 0: none
+    bool needs_cluster = false;                  // .explicitcluster
+    bool grid_of_clusters = false;               // .blocksareclusters
 };
 
 }  // namespace lockwarp::isa

@@ -40,6 +40,7 @@ constexpr auto rows = std::to_array<Requirement>({
     {"", ".L2::64B", "", 75, 74, "Feature 'cache prefetching'"},
     {"", ".L2::128B", "", 75, 74, "Feature 'cache prefetching'"},
     {"", ".L2::256B", "", 80, 74, "Feature 'cache prefetching'"},
+    {"multimem", ".acc::f32", "", 0, 82, "Modifier '.acc::f32'"},
     {"mma", ".sp::ordered_metadata", "", 80, 85, "Feature '.sp::ordered_metadata'"},
     {"", ".b128", ".sys", 70, 84, "Feature '.b128 with .sys'"},
     {"", ".b128", "", 70, 83, "Feature 'Instruction type .b128 for instruction @'"},

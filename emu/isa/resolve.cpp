@@ -373,18 +373,22 @@ void list_own_slots(Resolver& r) {
 
 void read_performance_directives(Resolver& r, const ptx::Function& entry) {
     for (const ptx::Directive& d : entry.directives) {
-        std::array<uint32_t, 3>* block = nullptr;
-        if (d.name == ".maxntid") block = &r.program.maximum_block;
-        if (d.name == ".reqntid") block = &r.program.required_block;
+        std::array<uint32_t, 3>* dims = nullptr;
+        if (d.name == ".maxntid") dims = &r.program.maximum_block;
+        if (d.name == ".reqntid") dims = &r.program.required_block;
+        if (d.name == ".reqnctapercluster") dims = &r.program.required_cluster;
+        if (d.name == ".explicitcluster") r.program.needs_cluster = true;
+        if (d.name == ".blocksareclusters") r.program.grid_of_clusters = true;
         if (!d.operands.empty()) {
             const auto value = static_cast<uint32_t>(d.operands[0].bits);
             if (d.name == ".minnctapersm") r.program.least_ctas = value;
             if (d.name == ".maxnreg") r.program.max_registers = value;
+            if (d.name == ".maxclusterrank") r.program.max_cluster_rank = value;
         }
-        if (block == nullptr) continue;
-        *block = {1, 1, 1};
+        if (dims == nullptr) continue;
+        *dims = {1, 1, 1};
         for (size_t i = 0; i < d.operands.size() && i < 3; ++i)
-            (*block)[i] = static_cast<uint32_t>(d.operands[i].bits);
+            (*dims)[i] = static_cast<uint32_t>(d.operands[i].bits);
     }
 }
 

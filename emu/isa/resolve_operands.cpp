@@ -43,9 +43,9 @@ void OperandDecoder::plain_source(const ptx::Operand& p, Type type) {
 }
 
 void OperandDecoder::wide(const ptx::Operand& p, Type type, bool writes) {
-    const bool atomic = o.op == Op::atom || o.op == Op::red;
-    if (o.op == Op::ld || o.op == Op::st || atomic)
-        vector(p, type, s.mod.vec, !atomic, writes);
+    const bool plain = o.op == Op::ld || o.op == Op::st;
+    if (row(o.op).memory != Memory::none)
+        vector(p, type, s.mod.vec, plain, writes);
     else
         push(writes ? destination(p, type, true) : source(p, type, true));
 }
@@ -71,11 +71,13 @@ void OperandDecoder::pair(Slot slot, const ptx::Operand& p, Type type) {
 }
 
 void OperandDecoder::constant(const OperandSlot& slot, const ptx::Operand& p) {
+    if (p.kind != ptx::OperandKind::integer && o.mod.field >= TensormapField::elemtype)
+        refuse(p.place, "Integer constant expression expected");
     if (p.kind != ptx::OperandKind::integer) mismatch(p.place, "a constant is expected");
     o.immediate = p.bits;
     if (slot.fixed && p.bits != slot.value)
         refuse(p.place, "Argument " + std::to_string(&p - i.operands.data()) + " of instruction '" +
-                            i.opcode + "': unexpected value '" + std::to_string(p.bits) +
+                            name_of(i) + "': unexpected value '" + std::to_string(p.bits) +
                             "', expected to be " + std::to_string(slot.value));
     if (o.op == Op::alloca_ && !std::has_single_bit(p.bits))
         refuse(p.place, "Alignment must be a power of two");
@@ -117,6 +119,12 @@ void OperandDecoder::one(const OperandSlot& slot, const ptx::Operand& p) {
         case Slot::global_address:
         case Slot::shared_address:
             return address(p, space);
+        case Slot::tensor_map:
+            return tensor_map(p);
+        case Slot::im2col_offsets:
+            return im2col_offsets(p);
+        case Slot::cta_mask:
+            return push(source(p, Type::u16, false));
         case Slot::cache_policy:
             source(p, Type::b64, false);
             return;
@@ -149,8 +157,6 @@ void OperandDecoder::one(const OperandSlot& slot, const ptx::Operand& p) {
 }
 
 void OperandDecoder::finish() {
-    // The wait of a cluster of one CTA.
-    if (o.op == Op::bar && o.operands == 0) push(r.constant(32, 0));
     if (o.warpgroup != nullptr &&
         constants != warpgroup_constants(*o.warpgroup->types, o.r[0] == no_ref))
         mismatch(i.place, "operands: " + std::string(s.form->operands));
@@ -170,9 +176,10 @@ void OperandDecoder::all() {
         decode_call(r, i, o, read);
         return;
     }
-    // The policy of a cache stands there with .L2::cache_hint only.
+    // The policy of a cache stands there with .L2::cache_hint only, a mask with .multicast.
     const auto absent = [&](const OperandSlot& slot) {
-        return slot.slot == Slot::cache_policy && !s.mod.cache_hint;
+        return (slot.slot == Slot::cache_policy && !s.mod.cache_hint) ||
+               (slot.slot == Slot::cta_mask && !s.mod.multicast);
     };
     const auto required = [&](const OperandSlot& slot) { return !slot.optional && !absent(slot); };
     size_t given = 0;

@@ -69,13 +69,14 @@ Ref Resolver::register_ref(uint32_t index) {
     return reg.ref;
 }
 
-Ref Resolver::constant(unsigned width, uint64_t value) {
+Ref Resolver::constant(unsigned width, uint64_t value, bool in_shared) {
     if (width == 32) value &= 0xffffffffu;
-    const auto [at, is_new] = constants.try_emplace({static_cast<uint8_t>(width), value}, no_ref);
+    const auto [at, is_new] =
+        constants.try_emplace({static_cast<uint8_t>(width), value, in_shared}, no_ref);
     if (is_new) {
         at->second = allocate(width);
         const unsigned each = width == 128 ? 64 : width;
-        program.constants.push_back({at->second, static_cast<uint8_t>(each), value});
+        program.constants.push_back({at->second, static_cast<uint8_t>(each), value, in_shared});
         if (width == 128) program.constants.push_back({at->second + half_bytes, 64, 0});
     }
     return at->second;

@@ -81,7 +81,7 @@ struct Resolver {
     std::map<std::pair<uint8_t, uint64_t>, Ref> frame_constants;  // of that function
     ByText<Spelling> spellings;
     std::string spelling;  // of the instruction that is decoded: a buffer
-    std::map<std::pair<uint8_t, uint64_t>, Ref> constants;
+    std::map<std::tuple<uint8_t, uint64_t, bool>, Ref> constants;
     std::map<Special, Ref> specials;
     uint16_t version = 0;  // of the module, major * 10 + minor
 
@@ -93,7 +93,7 @@ struct Resolver {
     Symbol find(std::string_view name);
     Ref register_ref(uint32_t index);
     uint32_t new_register(std::string name, Type type);
-    Ref constant(unsigned width, uint64_t value);
+    Ref constant(unsigned width, uint64_t value, bool in_shared = false);
     // A slot with the address of a place in the current function's frame.
     Ref frame_constant(unsigned width, uint64_t offset);
     Ref special(const SpecialRow& row);
@@ -141,8 +141,8 @@ std::string kind_refusal(const Resolver& r, const MmaQuery& asked, bool block_sc
 // The row and the modifiers of that, or the error of every instruction with this spelling.
 Spelling spell(Resolver& r, const ptx::Instruction& instruction);
 
-// The instruction's name in messages: the opcode, of wmma and wgmma with what it does
-// ("wmma.load.a").
+// The instruction's name in messages: the opcode, of some with the modifiers that say what it does
+// ("wmma.load.a", "cp.async.bulk").
 std::string name_of(const ptx::Instruction& instruction);
 
 // The variant or fragment of a wmma instruction that a row allows; the spelling's error where the
@@ -157,7 +157,14 @@ void choose_warpgroup(const Resolver& r, Spelling& s, std::span<const ptx::Modif
 size_t warpgroup_constants(const WarpgroupTypes& t, bool a_in_registers);
 
 // How the assembler calls a wgmma.mma_async where it speaks of its constants.
-std::string name_of(const WarpgroupTypes& t);
+std::string name_of(const WarpgroupTypes& t, bool sparse);
+
+// What is wrong with the modifiers of a bulk copy or another of Hopper's asynchronous instructions
+// that no row takes, in the assembler's words (spell_bulk.cpp). false: it is none of these.
+bool wrong_bulk(const ptx::Instruction& i, Spelling& s);
+
+// Whether one of those asks for what only sm_100 and its successors have, of a module for another.
+bool wrong_later(const Resolver& r, const ptx::Instruction& i, Spelling& s);
 
 // What is wrong with the modifiers of a wmma instruction that no row takes, in the assembler's
 // words.

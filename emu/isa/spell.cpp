@@ -66,6 +66,27 @@ bool hints_allowed(Spelling& s, const ptx::Instruction& i) {
     return s.error.empty();
 }
 
+// Whether the module's .target and .version have the row, in the words that the assembler has for
+// its opcode.
+bool row_supported(const Resolver& r, Spelling& s, const ptx::Instruction& i,
+                   const std::string& types) {
+    const Form& f = *s.form;
+    const OpRow& op = row(f.op);
+    if (!op.by_target) {
+        std::string feature(f.feature);
+        if (const size_t at = feature.find('@'); at != std::string::npos)
+            feature.replace(at, 1, types);
+        return supported(r, s, feature, f.target, f.ptx) && supported(r, s, f.also, 0, f.also_ptx);
+    }
+    const std::string name = name_of(i);
+    if (!supported(r, s, name, 0, f.ptx)) return false;
+    if (r.program.target < f.target ||
+        (op.suffix != Suffix::none && r.program.suffix == Suffix::none))
+        s.error = "Instruction '" + name + "' not supported on .target 'sm_" +
+                  std::to_string(r.program.target) + std::string(text_of(r.program.suffix)) + "'";
+    return s.error.empty();
+}
+
 // The variants of a shape and kind, those first that have the most of the types.
 std::string variants_like(const MmaQuery& asked) {
     std::vector<const MmaVariant*> near;
@@ -205,6 +226,7 @@ void wrong_modifiers(const Resolver& r, const ptx::Instruction& i, Spelling& s) 
                       std::to_string(r.program.target) + "'";
             return;
         }
+    if (wrong_later(r, i, s)) return;
     for (const ptx::Modifier& m : i.modifiers)
         if (modifier_not_executed(i.opcode, m.text)) {
             s.error = not_executed(spelled(i));
@@ -213,6 +235,7 @@ void wrong_modifiers(const Resolver& r, const ptx::Instruction& i, Spelling& s) 
     const std::vector<std::string_view> known = modifiers_of(i.opcode);
     s.hint = usage(i);
     if (i.opcode == "wmma") return wrong_wmma(r, i, s);
+    if (wrong_bulk(i, s)) return;
     for (size_t n = 0; n < i.modifiers.size(); ++n) {
         const std::string& text = i.modifiers[n].text;
         Modifiers ignored;
@@ -292,14 +315,11 @@ Spelling spell(Resolver& r, const ptx::Instruction& i) {
         if (type_named(m.text) != Type::none) types += m.text;
     }
     const OpRow& op = row(s.form->op);
-    if (op.matrix == Matrix::warpgroup || i.opcode == "wgmma") {
+    if (i.opcode == "wgmma") {
         choose_warpgroup(r, s, found.modifiers);
         return s;
     }
-    std::string feature(s.form->feature);
-    if (const size_t at = feature.find('@'); at != std::string::npos) feature.replace(at, 1, types);
-    if (!hints_allowed(s, i) || !supported(r, s, feature, s.form->target, s.form->ptx) ||
-        !modifiers_supported(r, s, i))
+    if (!hints_allowed(s, i) || !row_supported(r, s, i, types) || !modifiers_supported(r, s, i))
         return s;
     if (op.wmma)
         choose_wmma(r, s);
@@ -310,7 +330,8 @@ Spelling spell(Resolver& r, const ptx::Instruction& i) {
         s.error = bits(s.mod.type[0]) == 128 || i.opcode == "ldu"
                       ? "Vector type too large, exceeds 128 bit limit"
                       : "Feature '256 bit wide load/store' requires .target sm_100 or higher";
-    else if (s.form->op == Op::mov && s.mod.vec * bits(s.mod.type[0]) > 128)
+    else if ((s.form->op == Op::mov || s.form->op == Op::async_store) &&
+             s.mod.vec * bits(s.mod.type[0]) > 128)
         s.error = "Vector type too large, exceeds 128 bit limit";
     return s;
 }

@@ -155,10 +155,30 @@ std::string wrong(const Resolver& r, const Parts& p) {
 }  // namespace
 
 std::string name_of(const ptx::Instruction& i) {
-    if ((i.opcode != "wmma" && i.opcode != "wgmma") || i.modifiers.empty()) return i.opcode;
-    const std::string& what = i.modifiers[0].text;
-    const bool moves = (what == ".load" || what == ".store") && i.modifiers.size() > 1;
-    return i.opcode + what + (moves ? i.modifiers[1].text : "");
+    // What a name goes on with, as often as it stands there.
+    struct Longer {
+        std::string_view opcode;
+        std::string_view parts;
+    };
+    constexpr auto rows = std::to_array<Longer>({
+        {"cp", ".async.reduce.bulk.prefetch.tensor.commit_group.wait_group.wait_all."},
+        {"fence", ".proxy."},
+        {"multimem", ".ld_reduce.st.red."},
+        {"red", ".async."},
+        {"setmaxnreg", ".inc.dec."},
+        {"st", ".async."},
+        {"tensormap", ".replace.cp_fenceproxy."},
+        {"wgmma", ".mma_async.fence.commit_group.wait_group."},
+        {"wmma", ".load.store.mma.a.b.c.d."},
+    });
+    const auto* const found = std::ranges::find(rows, i.opcode, &Longer::opcode);
+    std::string name = i.opcode;
+    if (found == rows.end()) return name;
+    for (const Modifier& m : i.modifiers) {
+        if (found->parts.find(m.text + ".") == std::string_view::npos) break;
+        name += m.text;
+    }
+    return name;
 }
 
 void choose_wmma(const Resolver& r, Spelling& s) {

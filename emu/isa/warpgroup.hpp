@@ -86,6 +86,9 @@ struct WarpgroupVariant {
     constexpr std::string_view key() const { return {text.data(), length}; }
 };
 
+// 32-bit registers of D in each lane.
+constexpr unsigned registers_of_d(const WarpgroupVariant& v) { return v.n * bits(v.types->d) / 64; }
+
 // Those of warpgroup_types in their order, n ascending.
 std::span<const WarpgroupVariant> warpgroup_variants();
 
@@ -118,6 +121,16 @@ constexpr MatrixDescriptor decode_descriptor(uint64_t bits) {
             static_cast<Swizzle>(bits >> 62)};
 }
 
+constexpr uint64_t encode_descriptor(const MatrixDescriptor& d) {
+    return uint64_t{d.start >> 4} | uint64_t{d.leading >> 4} << 16 | uint64_t{d.stride >> 4} << 32 |
+           uint64_t{d.base_offset} << 49 | uint64_t{static_cast<uint8_t>(d.swizzle)} << 62;
+}
+
+// Bytes of a row that is swizzled; 0: none is.
+constexpr unsigned swizzle_bytes(Swizzle s) {
+    return s == Swizzle::none ? 0 : 256u >> static_cast<unsigned>(s);
+}
+
 // The address of an element of A (line: row) or B (line: column), `width` bits wide; where a byte
 // holds several, of that byte. transposed: lines are neighbours in memory, not elements along k
 // (the manual's MN-major). Elements stand in rows of `span` bytes: 16 without a swizzle, else those
@@ -126,8 +139,7 @@ constexpr MatrixDescriptor decode_descriptor(uint64_t bits) {
 // of the 16 bytes, with one the leading offset counts only between rows of a transposed operand.
 constexpr uint32_t element_address(const MatrixDescriptor& d, bool transposed, unsigned width,
                                    unsigned line, unsigned k) {
-    const unsigned span =
-        d.swizzle == Swizzle::none ? 16 : 256u >> static_cast<unsigned>(d.swizzle);
+    const unsigned span = d.swizzle == Swizzle::none ? 16 : swizzle_bytes(d.swizzle);
     uint32_t at = 0;
     if (!transposed) {
         const unsigned byte = k * width / 8;

@@ -2,7 +2,9 @@
 #include "emu/timing/listener.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include "emu/timing/wavefronts.hpp"
@@ -27,9 +29,9 @@ struct Lookup {
 
 class OfCta : public warp::CtaObserver {
   public:
-    OfCta(const Lowering& lowering, uint64_t cta, uint64_t max_items)
-        : lowering_(lowering), max_items_(max_items) {
-        streams->cta = cta;
+    OfCta(const Lowering& lowering, const warp::CtaPlace& place, uint64_t max_items)
+        : lowering_(lowering), max_items_(max_items), rank_(place.rank) {
+        streams->cta = place.index;
     }
 
     void barrier_arrived(const warp::BarrierArrived& e) override {
@@ -43,6 +45,23 @@ class OfCta : public warp::CtaObserver {
         arrivals_.push_back({e.who, open});
     }
     void barrier_opened(const warp::BarrierOpened& e) override { open_[e.barrier] = none; }
+    // Those who wait for it in this CTA wait for one another: when the cluster's other CTAs come is
+    // not modelled.
+    void cluster_opened(const warp::ClusterOpened&) override {
+        if (full) return;
+        cluster_opening_ = static_cast<uint32_t>(streams->openings.size());
+        streams->openings.push_back({cluster_barrier, false});
+    }
+    // Comes before the instruction retires. What peers bring is taken to come with what this CTA
+    // brings itself.
+    void bulk(const warp::BulkEvent& e) override {
+        if (e.step != warp::CopyStep::issued) return;
+        for (const warp::BulkArrival& a : e.arrivals) {
+            if (a.cta != rank_) continue;
+            brought_to_ = a.address;
+            brought_ += a.bytes;
+        }
+    }
     void retired(const warp::Retired& e) override;
     void ended() override;
 
@@ -62,15 +81,29 @@ class OfCta : public warp::CtaObserver {
     void access(const warp::Retired& e, Item& item);
     void look_up(const warp::Access& a, const Operation& o, uint32_t warp);
     void arrive(const warp::Retired& e, Stream& stream, Item& item);
+    void arrive_at(uint64_t mbarrier, Stream& stream, Item& item);
+    bool wait(const warp::Retired& e, Stream& stream, Item& item);
+    bool phases(const warp::Retired& e, Stream& stream, Item& item);
+
+    // An mbarrier. Between two waits that find an end of a phase all arrivals are taken for those
+    // of one phase, as they are where nobody comes to a phase before the last has been waited for.
+    struct Phases {
+        uint32_t filling = none, last = none;  // openings
+        bool parity = false;                   // of the one that is filling
+    };
 
     const Lowering& lowering_;
     uint64_t max_items_;
+    uint32_t rank_;
+    std::unordered_map<uint64_t, Phases> mbarriers_;  // of this CTA, by address
+    uint64_t brought_to_ = 0, brought_ = 0;  // by the bulk copy that is about to retire: bytes
     std::array<uint32_t, 16> open_ = [] {
         std::array<uint32_t, 16> out;
         out.fill(none);
         return out;
     }();
-    std::vector<Arrival> arrivals_;  // at barriers, of instructions that have not retired
+    uint32_t cluster_opening_ = none;  // the last of the cluster's barrier
+    std::vector<Arrival> arrivals_;    // at barriers, of instructions that have not retired
 };
 
 void OfCta::look_up(const warp::Access& a, const Operation& o, uint32_t warp) {
@@ -121,13 +154,69 @@ void OfCta::arrive(const warp::Retired& e, Stream& stream, Item& item) {
         return a.who.warp == e.warp && (a.who.lanes & e.executed) != 0;
     };
     const auto at = std::ranges::find_if(arrivals_, of_it);
-    if (at == arrivals_.end()) return;
+    uint32_t number = none;
+    if (at != arrivals_.end()) {
+        number = at->opening;
+        arrivals_.erase(at);
+    } else if (lowering_.program->operations[e.operation].op == isa::Op::cluster_wait) {
+        number = cluster_opening_;
+    }
+    if (number == none) return;
     item.arrives = true;
-    stream.arrivals.push_back(at->opening);
-    Opening& opening = streams->openings[at->opening];
+    stream.arrivals.push_back(number);
+    Opening& opening = streams->openings[number];
     ++opening.arrivals;
     opening.warps |= 1u << e.warp;
-    arrivals_.erase(at);
+}
+
+void OfCta::arrive_at(uint64_t mbarrier, Stream& stream, Item& item) {
+    uint32_t& filling = mbarriers_[mbarrier].filling;
+    if (filling == none) {
+        filling = static_cast<uint32_t>(streams->openings.size());
+        streams->openings.push_back({phase_barrier, false});
+    }
+    ++streams->openings[filling].arrivals;
+    item.arrives = true;
+    stream.arrivals.push_back(filling);
+}
+
+// false: the phase had not ended, and the program will ask again.
+bool OfCta::wait(const warp::Retired& e, Stream& stream, Item& item) {
+    const Operation& o = lowering_.program->operations[e.operation];
+    uint32_t over = 0;
+    std::memcpy(&over, e.registers + o.r[0], sizeof over);
+    if ((over & e.executed) == 0) return false;
+    const auto lane = static_cast<unsigned>(__builtin_ctz(over & e.executed));
+    const unsigned size = o.mod.parity ? 4 : 8;
+    uint64_t given = 0;
+    std::memcpy(&given, e.registers + o.r[1] + size * lane, size);
+    const bool parity = o.mod.parity ? (given & 1) != 0 : given >> 63 != 0;
+    Phases& p = mbarriers_[e.accesses[0].address[lane]];
+    if (parity == p.parity) {
+        p.last = std::exchange(p.filling, none);
+        p.parity = !p.parity;
+    }
+    if (p.last == none) return true;
+    item.arrives = true;
+    stream.arrivals.push_back(p.last);
+    return true;
+}
+
+// What the instruction is to mbarriers. false: the item is to be left out.
+bool OfCta::phases(const warp::Retired& e, Stream& stream, Item& item) {
+    const Operation& o = lowering_.program->operations[e.operation];
+    if (brought_ != 0) {
+        item.sectors = narrow((std::exchange(brought_, 0) + sector_bytes - 1) / sector_bytes);
+        arrive_at(brought_to_, stream, item);
+        return true;
+    }
+    if (e.access_count == 0 || e.executed == 0) return true;
+    if (o.op == isa::Op::mbarrier_wait) return wait(e, stream, item);
+    if (o.op != isa::Op::mbarrier_arrive && o.op != isa::Op::mbarrier_drop) return true;
+    const warp::Access& a = e.accesses[0];
+    const auto lane = static_cast<unsigned>(__builtin_ctz(a.lanes));
+    if (a.rank[lane] == rank_) arrive_at(a.address[lane], stream, item);
+    return true;
 }
 
 void OfCta::retired(const warp::Retired& e) {
@@ -137,7 +226,8 @@ void OfCta::retired(const warp::Retired& e) {
     Item item;
     item.operation = e.operation;
     if (e.executed != 0 && e.access_count != 0) access(e, item);
-    if (!arrivals_.empty()) arrive(e, stream, item);
+    if (!arrivals_.empty() || cluster_opening_ != none) arrive(e, stream, item);
+    if (!phases(e, stream, item)) return;
     stream.items.push_back(item);
     full = ++items >= max_items_;
 }
@@ -171,7 +261,7 @@ Listener::Listener(const Lowering& lowering, uint64_t stride, uint64_t max_items
 
 std::unique_ptr<warp::CtaObserver> Listener::begin(const warp::CtaPlace& cta) {
     if (cta.index % stride_ != 0 || full_) return nullptr;
-    return std::make_unique<OfCta>(lowering_, cta.index, max_items_);
+    return std::make_unique<OfCta>(lowering_, cta, max_items_);
 }
 
 void Listener::take(const warp::CtaPlace& place, std::unique_ptr<warp::CtaObserver> listener) {

@@ -24,8 +24,13 @@ struct Item {
     uint16_t sectors = 0;     // of them, sectors of 32 bytes that L1 did not have
     Touched touched = Touched::nothing;
     bool dram : 1 = false;     // sectors that L2 did not have either
-    bool arrives : 1 = false;  // at a barrier: the next of Stream::arrivals
+    bool arrives : 1 = false;  // at a barrier or an mbarrier: the next of Stream::arrivals
 };
+
+// The cluster's barrier beside those of the CTA.
+inline constexpr uint8_t cluster_barrier = 16;
+// A phase of an mbarrier: those arrive that its end needs, and those wait that wait for it.
+inline constexpr uint8_t phase_barrier = 17;
 
 struct Stream {
     std::vector<Item> items;         // in the order of the schedule, block by block
@@ -34,7 +39,7 @@ struct Stream {
 
 // One opening of a barrier, as the run had it.
 struct Opening {
-    uint8_t barrier = 0;    // 0 to 15
+    uint8_t barrier = 0;    // 0 to 15, cluster_barrier or phase_barrier
     bool all = true;        // it counted every warp that had not ended
     uint32_t arrivals = 0;  // items that arrived at it
     uint32_t warps = 0;     // whose, by bits

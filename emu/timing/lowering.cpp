@@ -205,13 +205,14 @@ Lowered lower_one(const Operation& o, const Machine& machine) {
                     l.how = r->how;
                 }
             } else if (o.warpgroup != nullptr) {
-                // A warp's tensor core is busy for n/2 cycles, whatever the types (H100,
-                // published); that the next one with the same accumulator follows at once is a
-                // guess.
-                l.products = uint64_t{16} * o.warpgroup->n * o.warpgroup->types->k;
-                l.latency = static_cast<uint16_t>(o.warpgroup->n / 2);
-                l.interval = static_cast<Centi>(o.warpgroup->n * 50);
-                l.how = Evidence::guessed;
+                // Whatever the types. The next one with the same accumulator follows at once.
+                const AsyncRow& r = async_row(machine.arch);
+                const Centi n = o.warpgroup->n;
+                l.products = uint64_t{16} * n * o.warpgroup->types->k;
+                l.interval =
+                    std::max(n * r.column, o.r[0] == isa::no_ref ? 0 : r.read_a + n * r.read_b);
+                l.latency = 1;
+                l.how = r.how;
             } else if (o.wmma != nullptr) {
                 l.products = uint64_t{o.wmma->m} * o.wmma->n * o.wmma->k;
                 if (const auto w = wmma_cost(machine, *o.wmma)) {
@@ -236,10 +237,16 @@ Lowered lower_one(const Operation& o, const Machine& machine) {
         case Action::branch:
             l.hold = flow_row(machine.arch).branch;
             break;
+        case Action::bulk_load:
+        case Action::phase_wait:
+            l.how = async_row(machine.arch).how;
+            break;
         case Action::plain:
         case Action::copy_commit:
         case Action::copy_wait:
         case Action::copy_wait_all:
+        case Action::product_commit:
+        case Action::product_wait:
         case Action::barrier:
         case Action::barrier_arrive:
         case Action::clock:

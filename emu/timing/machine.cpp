@@ -34,14 +34,14 @@ constexpr std::array machine_rows{
 };
 
 constexpr std::array flow_rows{
-    //       arch   arrive release branch start fetch
-    FlowRow{sm_70, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
-    FlowRow{sm_75, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
-    FlowRow{sm_80, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
-    FlowRow{sm_86, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
-    FlowRow{sm_87, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
-    FlowRow{sm_89, 200, 12, 8, 200, 20, guessed,  "as sm_90"},
-    FlowRow{sm_90, 200, 12, 8, 200, 20, measured, "H200; start guessed"},
+    //       arch   arrive release cluster branch start fetch
+    FlowRow{sm_70, 200, 12, 0, 8, 200, 20, guessed,  "as sm_90"},
+    FlowRow{sm_75, 200, 12, 0, 8, 200, 20, guessed,  "as sm_90"},
+    FlowRow{sm_80, 200, 12, 0, 8, 200, 20, guessed,  "as sm_90"},
+    FlowRow{sm_86, 200, 12, 0, 8, 200, 20, guessed,  "as sm_90"},
+    FlowRow{sm_87, 200, 12, 0, 8, 200, 20, guessed,  "as sm_90"},
+    FlowRow{sm_89, 200, 12, 0, 8, 200, 20, guessed,  "as sm_90"},
+    FlowRow{sm_90, 200, 12, 200, 8, 200, 20, measured, "H200; cluster and start guessed"},
 };
 
 constexpr std::array shared_rows{
@@ -64,6 +64,17 @@ constexpr std::array global_rows{
     GlobalRow{sm_87, 33, 200, 470, 210, 100, 500,  50, 100, 150,  512, 50, 12, guessed,  "as sm_80; L2's rate by its SMs"},
     GlobalRow{sm_89, 33, 220, 540, 230, 100, 500,  50, 100, 150, 2400, 50, 12, derived,   "as sm_80"},
     GlobalRow{sm_90, 30, 295, 622, 293, 100, 500,  29,  98, 300, 4800, 50, 12, measured,  "H200; under load fitted to whole kernels"},
+};
+
+constexpr std::array async_rows{
+    //        arch   column read_a read_b group copy phase
+    AsyncRow{sm_70,   0,    0,  0,  0,   0,  0, derived, "has none of them"},
+    AsyncRow{sm_75,   0,    0,  0,  0,   0,  0, derived, "has none of them"},
+    AsyncRow{sm_80,   0,    0,  0,  0,   0, 20, guessed, "as sm_90"},
+    AsyncRow{sm_86,   0,    0,  0,  0,   0, 20, guessed, "as sm_90"},
+    AsyncRow{sm_87,   0,    0,  0,  0,   0, 20, guessed, "as sm_90"},
+    AsyncRow{sm_89,   0,    0,  0,  0,   0, 20, guessed, "as sm_90"},
+    AsyncRow{sm_90,  50, 1600, 25, 20, 300, 20, guessed, "n/2 cycles: H100, published; reading: 128 bytes of shared memory a cycle; latencies guessed"},
 };
 // clang-format on
 
@@ -88,6 +99,7 @@ constexpr bool one_each(const auto& rows) {
 }
 static_assert(one_each(flow_rows), "each timed architecture has one row in flow_rows");
 static_assert(one_each(shared_rows), "each timed architecture has one row in shared_rows");
+static_assert(one_each(async_rows), "each timed architecture has one row in async_rows");
 static_assert(one_each(global_rows), "each timed architecture has one row in global_rows");
 
 const auto& of(const auto& rows, Arch arch) {
@@ -127,6 +139,7 @@ const Machine* machine_named(std::string_view name) {
 
 const SharedRow& shared_row(Arch arch) { return of(shared_rows, arch); }
 const GlobalRow& global_row(Arch arch) { return of(global_rows, arch); }
+const AsyncRow& async_row(Arch arch) { return of(async_rows, arch); }
 const FlowRow& flow_row(Arch arch) { return of(flow_rows, arch); }
 
 }  // namespace lockwarp::timing

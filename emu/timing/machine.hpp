@@ -211,11 +211,26 @@ struct GlobalRow {
 };
 const GlobalRow& global_row(Arch arch);
 
+// What goes on beside the warps: wgmma, bulk copies, mbarriers. Zeros where there is none of them.
+struct AsyncRow {
+    Arch arch;
+    Centi column;    // of a sub-core's tensor pipe for a column of wgmma's D
+    Centi read_a;    // at least, where A is in shared memory: for reading A,
+    Centi read_b;    // and for each column
+    uint16_t group;  // cycles from a group's last product until wgmma.wait_group lets a warp go on
+    uint16_t copy;   // of latency of a bulk copy to shared memory beyond that of where it reads
+    uint16_t phase;  // from what ends an mbarrier's phase until who waits for it goes on
+    Evidence how;
+    std::string_view source;
+};
+const AsyncRow& async_row(Arch arch);
+
 // Barriers, branches and the start of a CTA.
 struct FlowRow {
     Arch arch;
     Centi barrier_arrive;      // the SM's barrier unit is busy for each warp that arrives
     uint16_t barrier_release;  // cycles from the last arrival until the warps go on
+    uint16_t cluster_release;  // the same at the cluster's barrier, of the CTA's own warps
     uint16_t branch;           // cycles until a warp that branched issues again
     uint16_t start;            // from a CTA's end until the one in its place begins
     uint16_t fetch;  // cycles for a line of code (eight instructions) that an SM sees first

@@ -18,7 +18,11 @@ enum class Action : uint8_t {
     copy_commit,
     copy_wait,      // for all but `immediate` groups
     copy_wait_all,  // and for copies of no group
-    barrier,        // arrives and waits
+    bulk_load,      // a bulk copy to shared memory
+    phase_wait,     // for an mbarrier
+    product_commit,
+    product_wait,  // for all but `immediate` groups of wgmma
+    barrier,       // arrives and waits
     barrier_arrive,
     branch,
     clock,

@@ -31,6 +31,10 @@ bool is_wall(const Lowered& m) {
         case Action::copy_wait:
         case Action::copy_wait_all:
         case Action::copy_commit:
+        case Action::bulk_load:
+        case Action::phase_wait:
+        case Action::product_commit:
+        case Action::product_wait:
             return true;
         case Action::free:
         case Action::plain:

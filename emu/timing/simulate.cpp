@@ -45,13 +45,16 @@ struct WarpState {
     // operation wrote last.
     std::vector<uint64_t> values;
     std::vector<Stall> value_reasons;
-    std::deque<uint64_t> groups;  // cp.async: when each committed one is there
-    uint64_t copies = 0;          // when those not yet committed are
+    std::deque<uint64_t> groups;            // cp.async: when each committed one is there
+    uint64_t copies = 0;                    // when those not yet committed are
+    std::deque<uint64_t> product_groups{};  // wgmma: when each committed one is done
+    uint64_t products = 0;                  // when those not yet committed are
     uint64_t first_clock = never, last_clock = 0, clock_before = never;
 };
 
 struct OpeningState {
     unsigned arrived = 0;
+    uint64_t at = 0;  // of a phase: the last arrival
     std::vector<uint32_t> waiting;
 };
 
@@ -60,8 +63,8 @@ struct Running {
     uint64_t begin = 0;
     uint32_t alive = 0;  // warps of the CTA, by bits
     size_t number = 0;
-    std::vector<OpeningState> openings{};      // as CtaStreams::openings
-    std::array<uint64_t, 16> busy_barriers{};  // until, in hundredths
+    std::vector<OpeningState> openings{};                       // as CtaStreams::openings
+    std::array<uint64_t, cluster_barrier + 1> busy_barriers{};  // until, in hundredths
 };
 
 struct SubCore {
@@ -81,6 +84,7 @@ struct Sm {
     const SharedRow& shared;
     const GlobalRow& global;
     const FlowRow& flow;
+    const AsyncRow& async;
     Report& report;
 
     std::array<SubCore, sub_cores> cores{};
@@ -190,6 +194,9 @@ struct Sm {
                 for (size_t g = 0; g < w.groups.size() - allowed; ++g)
                     wait(w.groups[g], Stall::long_scoreboard);
         }
+        if (action == Action::product_wait && w.product_groups.size() > o.immediate)
+            wait(w.product_groups[w.product_groups.size() - o.immediate - 1],
+                 Stall::math_pipe_throttle);
         if (flow.fetch != 0) {
             uint64_t& there = fetched[line_of[item.operation]];
             if (there == never) there = std::max(w.next, now) + flow.fetch;
@@ -273,7 +280,11 @@ struct Sm {
         OpeningState& s = r.openings[opening];
         if (s.waiting.empty() || s.arrived < o.arrivals) return;
         if (o.all && (r.alive & ~o.warps) != 0) return;
-        const uint64_t at = r.busy_barriers[o.barrier] / 100 + flow.barrier_release;
+        const bool is_phase = o.barrier == phase_barrier;
+        const uint64_t at = is_phase ? std::max(s.at + async.phase, now + 1)
+                                     : r.busy_barriers[o.barrier] / 100 +
+                                           (o.barrier == cluster_barrier ? flow.cluster_release
+                                                                         : flow.barrier_release);
         for (const uint32_t i : std::exchange(s.waiting, {})) {
             warps[i].waiting = false;
             warps[i].next = at;
@@ -392,7 +403,9 @@ struct Sm {
             const uint64_t taken = uint64_t{m.issue} * m.interval;
             busy = (busy + 99 >= now * 100 ? busy : now * 100) + taken;
             use(m.pipe, taken);
+            if (o.warpgroup != nullptr) w.products = std::max(w.products, busy / 100 + async.group);
         }
+        if (m.action == Action::bulk_load) done = bring(item);
         write(w, item.operation, std::max(done, now + 1), reason);
         if (report.events.size() < options.events && now >= options.from_cycle) note(w, item, done);
         w.last = now;
@@ -406,6 +419,17 @@ struct Sm {
             case Action::copy_commit:
                 w.groups.push_back(std::exchange(w.copies, uint64_t{0}));
                 break;
+            case Action::product_commit:
+                w.product_groups.push_back(std::exchange(w.products, uint64_t{0}));
+                break;
+            case Action::phase_wait: {
+                if (!item.arrives) break;
+                const uint32_t opening = w.stream->arrivals[w.arrivals++];
+                w.waiting = true;
+                running[w.cta].openings[opening].waiting.push_back(index);
+                release(running[w.cta], opening);
+                return;
+            }
             case Action::clock:
                 if (w.first_clock != never) w.clock_before = w.last_clock;
                 w.first_clock = std::min(w.first_clock, now);
@@ -432,10 +456,23 @@ struct Sm {
                 return;
             }
             default:
+                if (item.arrives) {
+                    const uint32_t opening = w.stream->arrivals[w.arrivals++];
+                    OpeningState& s = running[w.cta].openings[opening];
+                    s.at = std::max(s.at, done);
+                    ++s.arrived;
+                    release(running[w.cta], opening);
+                }
                 break;
         }
         ++w.at;
         look(index);
+    }
+
+    // A bulk copy to shared memory: when its bytes are there.
+    uint64_t bring(const Item& item) {
+        sectors_pipe = std::max(now * 100, sectors_pipe) + item.sectors * sector;
+        return sectors_pipe / 100 + (item.dram ? global.dram : l2_latency) + async.copy;
     }
 
     // The cycles since the warp's last issue, by why they passed.
@@ -594,6 +631,7 @@ Report simulate(const Lowering& lowering, const warp::Launch& launch, const List
           .shared = shared_row(machine.arch),
           .global = global_row(machine.arch),
           .flow = flow_row(machine.arch),
+          .async = async_row(machine.arch),
           .report = report};
     for (SubCore& c : sm.cores) c.wake = never;
     constexpr unsigned line_instructions = 8;

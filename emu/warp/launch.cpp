@@ -29,6 +29,8 @@ std::string_view trap_name(TrapKind kind) {
             return "brkpt instruction";
         case TrapKind::stopped:
             return "stopped";
+        case TrapKind::illegal:
+            return "illegal instruction";
     }
     return "trap";
 }

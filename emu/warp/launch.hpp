@@ -56,6 +56,13 @@ struct Launch {
     Dim3 grid;
     Dim3 block;
     uint32_t dynamic_shared = 0;
+    // CTAs of a cluster, by dimension (CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION). nullopt: as the
+    // kernel has it (.reqnctapercluster), else each CTA is alone. emu/warp/cluster.hpp has the
+    // rules.
+    std::optional<Dim3> cluster;
+    // A cluster may have more CTAs than is portable
+    // (CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED).
+    bool non_portable_cluster = false;
     // All CTAs are under way at a time and have a workspace for barriers of the grid
     // (cudaLaunchCooperativeKernel; cooperative groups' grid_group asks for it).
     bool cooperative = false;
@@ -80,7 +87,8 @@ struct Launch {
     uint64_t heap_bytes = uint64_t{8} << 20;  // that malloc shares out; CUDA's default
     uint64_t heap_address = 0;                // where they lie; 0: where nothing else does
     uint8_t unwritten_byte = 0;               // each byte of local and shared memory at first
-    // A part of the grid: CTAs [first_cta, first_cta + ctas), x fastest. ctas 0: all that follow.
+    // A part of the grid: CTAs [first_cta, first_cta + ctas), x fastest; of whole clusters. ctas 0:
+    // all that follow.
     uint64_t first_cta = 0;
     uint64_t ctas = 0;
     std::vector<Observer*> observers;  // each hears the whole launch; they change nothing of it
@@ -99,12 +107,13 @@ enum class TrapKind : uint8_t {
     read_only,      // a store to const or param
     diverged,       // an .aligned instruction met by a part of its warp
     bad_mask,       // a membermask without the executing lane, or a bad barrier operand
-    deadlock,       // no warp of the CTA can go on
+    deadlock,       // no warp of the CTA can go on, nor of its cluster
     stack,          // calls too deep, or too much local memory
     step_limit,     // Launch::max_steps
     trap,           // the trap instruction
     breakpoint,     // the brkpt instruction
     stopped,        // Launch::stop: where the lowest CTA under way stood
+    illegal,        // an instruction that the machine refuses with these operands
 };
 
 // The manual-like name of a trap: "misaligned address".
@@ -167,7 +176,9 @@ struct Refusal {
 
 struct Result {
     std::optional<Refusal> refusal;
-    std::optional<Trap> trap;  // of the CTA with the lowest index that trapped
+    // Of the CTA with the lowest index that trapped; of clusters: of the lowest one with such a
+    // CTA.
+    std::optional<Trap> trap;
     // By CTA, those of a CTA in the order of its run. CTAs after one that trapped are left out, but
     // not those after one that was stopped.
     std::vector<Printed> printed;

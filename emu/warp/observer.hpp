@@ -21,12 +21,14 @@
 //
 // Threads. CTAs run in parallel. begin() is called on the thread that runs the CTA, and calls for
 // different CTAs may overlap: it may read what does not change during the launch. A CtaObserver is
-// called by one thread at a time, and needs no lock. take() is never called twice at a time.
+// called by one thread at a time, and needs no lock. The CTAs of a cluster are interleaved on one
+// thread: their observers may share what is the cluster's. take() is never called twice at a time.
 //
 // Order. The events of one CTA come in the order of its run, which is the same for any number of
 // threads (for a program without data races between CTAs). take() is called in the order of the
 // CTAs, x fastest, up to the first that trapped, so that what an observer makes of them is the same
-// for any number of threads too. CTAs that ended out of order are kept until it is their turn.
+// for any number of threads too; of clusters in their order, and by rank in each, up to all CTAs of
+// the first in which one trapped. CTAs that ended out of order are kept until it is their turn.
 //
 // References and pointers in events are good during the call alone. Nobody can change the run but
 // an Oracle. Of a CTA without a listener nothing is prepared, and it runs as if there were none.
@@ -47,10 +49,14 @@ namespace lockwarp::warp {
 struct CtaPlace {
     std::array<uint32_t, 3> id{};  // %ctaid
     uint64_t index = 0;            // in the grid, x fastest
+    uint64_t cluster = 0;          // its cluster, in the grid of clusters, x fastest
+    uint32_t rank = 0;             // %cluster_ctarank
+    uint32_t cluster_ctas = 1;     // %cluster_nctarank
 };
 
 // The memory that one instruction of one warp touched: for each lane of `lanes` the address in its
-// state space (generic addresses are resolved) and how many bytes from there on.
+// state space (generic addresses are resolved) and how many bytes from there on. An address in
+// shared memory is as the CTA has it that the memory is of, without its rank.
 struct Access {
     ptx::Space space = ptx::Space::none;
     bool store = false;
@@ -58,6 +64,11 @@ struct Access {
     uint32_t bytes = 0;                       // of the lane that touched most; 1 to 32
     std::array<uint64_t, 32> address{};       // of the lanes in `lanes`
     std::array<uint8_t, 32> bytes_of_lane{};  // likewise; of cp.async's source they may differ
+    // Lanes that touched the shared memory of another CTA of the cluster, and that CTA's rank.
+    uint32_t remote = 0;
+    std::array<uint8_t, 32> rank{};
+
+    uint32_t own() const { return lanes & ~remote; }
 };
 
 // One retired instruction. A place in a run is (CTA, warp, step).
@@ -105,6 +116,19 @@ struct BarrierOpened {
     std::span<const WarpLanes> released;  // lanes that waited and go on now; by warp, then by path
 };
 
+// Lanes have come to the cluster's barrier: barrier.cluster.arrive. They go on; they have waited
+// for the others where barrier.cluster.wait retires.
+struct ClusterArrived {
+    uint32_t operation;  // index into Program::operations
+    WarpLanes who;
+    bool releases;  // false: .relaxed
+};
+
+// The cluster's barrier opened: its threads have all arrived or exited. All its CTAs hear of it.
+struct ClusterOpened {
+    uint64_t phase;  // how often it had opened before
+};
+
 // Where cp.async copies stand. Copies of a thread belong to the group that its next commit_group
 // closes; groups are numbered from 0, by thread, in the order of their commits.
 enum class CopyStep : uint8_t {
@@ -127,6 +151,40 @@ struct CopyEvent {
     std::span<const Access> accesses;
 };
 
+// Bytes side by side that a bulk copy of a lane reads or writes. A tensor copy has as many as its
+// box has rows, a multicast copy some in each CTA.
+struct BulkRange {
+    uint32_t lane;
+    ptx::Space space;  // global or shared
+    bool store;
+    uint32_t cta;      // of the cluster whose shared memory it is: %cluster_ctarank
+    uint64_t address;  // in the space, within that CTA
+    uint64_t bytes;
+};
+
+// Bytes that a lane's bulk copy, st.async or red.async brings to an mbarrier.
+struct BulkArrival {
+    uint32_t lane;
+    uint32_t cta;      // of the cluster
+    uint64_t address;  // of the mbarrier in that CTA's shared memory
+    uint64_t bytes;
+};
+
+// Where bulk copies stand (cp.async.bulk and its kin, by bytes or by tensor maps; st.async and
+// red.async). Those that no mbarrier counts are in the group that their thread's next
+// cp.async.bulk.commit_group closes; groups are numbered from 0, by thread, in that order.
+struct BulkEvent {
+    CopyStep step;       // but not `arrives`
+    uint32_t operation;  // index into Program::operations
+    WarpLanes who;
+    // Of each lane of `who`. issued: the group that the copy will be in, if no mbarrier counts it;
+    // committed: the group that was closed; awaited: all groups below this one are meant.
+    std::array<uint32_t, 32> group;
+    bool sources_only;  // awaited: their sources have been read, their results are not there yet
+    std::span<const BulkRange> ranges;      // issued: by lane, what is read before what is written
+    std::span<const BulkArrival> arrivals;  // issued
+};
+
 // Lanes of a warp that had parted go on together.
 struct Reconverged {
     uint32_t operation;  // that they go on with
@@ -134,15 +192,18 @@ struct Reconverged {
 };
 
 // Hears one CTA. The events of an instruction come before its retired(). bar and its kin arrive,
-// perhaps open the barrier, and retire when they arrive; bar.red retires when the barrier has
-// opened.
+// perhaps open the barrier, and retire when they arrive; bar.red and barrier.cluster.wait retire
+// when the barrier has opened.
 class CtaObserver {
   public:
     virtual ~CtaObserver() = default;
     virtual void retired(const Retired&) {}
     virtual void barrier_arrived(const BarrierArrived&) {}
     virtual void barrier_opened(const BarrierOpened&) {}
+    virtual void cluster_arrived(const ClusterArrived& event) { (void)event; }
+    virtual void cluster_opened(const ClusterOpened& event) { (void)event; }
     virtual void copies(const CopyEvent&) {}
+    virtual void bulk(const BulkEvent&) {}
     virtual void reconverged(const Reconverged&) {}
     // The instruction that trapped does not retire; nothing but ended() follows.
     virtual void trapped(const Trap&) {}
@@ -176,7 +237,8 @@ class OrderedAccess {
     uint32_t elements = 1;  // side by side; with element_bytes at most 32 bytes
     uint32_t element_bytes = 0;
     std::array<ptx::Space, 32> space{};       // of each lane: global or shared
-    std::array<uint64_t, 32> address{};       // in that space
+    std::array<uint64_t, 32> address{};       // in that space, as Access has it
+    std::array<uint64_t, 32> cta{};           // shared: the index of the CTA that it is of
     std::array<const uint8_t*, 32> memory{};  // what is there now
 };
 

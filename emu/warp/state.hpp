@@ -33,6 +33,7 @@ enum class PathState : uint8_t {
     at_barrier,     // CTA barrier `barrier`
     at_collective,  // a .sync instruction whose membermask names lanes of other paths
     at_aligned,     // an instruction that the whole warp executes together
+    at_cluster,     // the cluster's barrier (barrier.cluster.wait)
     held            // an access to memory that is not its lanes' turn (warp::Oracle::turn)
 };
 
@@ -98,6 +99,10 @@ struct Warp {
     std::vector<uint8_t> local_written;
     std::array<uint32_t, 32> top{};
     CallStack calls;
+    // The cluster's barrier: lanes that have arrived in its present phase, and lanes whose phase
+    // has ended and that have not waited for that yet.
+    uint32_t cluster_arrived = 0;
+    uint32_t cluster_opened = 0;
 };
 
 // A CTA barrier (bar.sync a): threads that have arrived in the current phase.
@@ -112,6 +117,8 @@ struct Barrier {
 struct Cta {
     std::array<uint32_t, 3> id{};
     uint64_t index = 0;
+    uint32_t rank = 0;            // %cluster_ctarank
+    bool ended = false;           // its threads have exited: the cluster's others may go on
     std::vector<uint8_t> shared;  // from Program::shared_begin
     std::vector<Warp> warps;
     std::array<Barrier, 16> barriers{};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 
@@ -73,6 +74,22 @@ nb::dict validated(const Kernel& kernel, const RequestArguments& arguments, unsi
     return out;
 }
 
+// address, type, rows, columns, bytes; (text, JSON)
+nb::tuple why(const Kernel& kernel, const RequestArguments& arguments,
+              const std::tuple<uint64_t, std::string, uint64_t, uint64_t, nb::bytes>& expected,
+              std::optional<double> ulp, std::optional<double> absolute,
+              std::optional<double> relative) {
+    const Request request = request_of(arguments);
+    const auto& [address, type, rows, columns, data] = expected;
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(data.c_str());
+    const Wanted wanted{address, type,     rows,    columns, {bytes, bytes + data.size()},
+                        ulp,     absolute, relative};
+    Explained done;
+    interruptible(
+        [&](const std::atomic<bool>& stop) { done = why_launch(kernel, request, wanted, stop); });
+    return nb::make_tuple(done.text, done.json);
+}
+
 nb::tuple run(const std::string& path, const std::string& arch, const std::string& checks,
               unsigned threads, uint64_t max_steps) {
     FileOutcome done;
@@ -101,6 +118,8 @@ nb::dict replay(const std::string& path, unsigned threads) {
 void bind_engines(nb::module_& m) {
     m.def("time", time);
     m.def("validate", validated);
+    m.def("why", why, nb::arg("kernel"), nb::arg("request"), nb::arg("expected"),
+          nb::arg("ulp").none(), nb::arg("absolute").none(), nb::arg("relative").none());
     m.def("run", run);
     m.def("replay", replay);
 }

@@ -6,6 +6,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "launch/variables.hpp"
 #include "python/core/bindings.hpp"
 #include "python/core/failure.hpp"
@@ -21,13 +23,27 @@ namespace nb = nanobind;
 
 namespace {
 
-nb::tuple launch(const Kernel& kernel, const RequestArguments& arguments,
-                 const std::string& checks) {
+// What is known of the memory, for checks: (address, bytes) that nobody gave a value, and (address,
+// bytes of an element, sizes of the dimensions, elements from row to row) of arrays.
+using Undefined = std::vector<std::tuple<uint64_t, uint64_t>>;
+using Shapes = std::vector<std::tuple<uint64_t, uint32_t, std::vector<uint64_t>, uint64_t>>;
+
+nb::tuple launch(const Kernel& kernel, const RequestArguments& arguments, const std::string& checks,
+                 const Undefined& undefined, const Shapes& shapes) {
     const Request request = request_of(arguments);
+    check::Described described;
+    for (const auto& [address, bytes] : undefined) described.undefined.push_back({address, bytes});
+    for (const auto& [address, bytes, sizes, stride] : shapes) {
+        const bool held = bytes != 0 && !sizes.empty() && stride >= sizes.back() &&
+                          std::ranges::find(sizes, uint64_t{0}) == sizes.end();
+        if (!held) throw Failure("a shape that no array has");
+        described.shapes.push_back({address, bytes, sizes, stride});
+    }
     const std::vector<const check::CheckRow*> rows = checks_named(checks);
     Outcome outcome;
-    interruptible(
-        [&](const std::atomic<bool>& stop) { outcome = kernel.launch(request, rows, stop); });
+    interruptible([&](const std::atomic<bool>& stop) {
+        outcome = kernel.launch(request, rows, described, stop);
+    });
     return outcome_object(kernel.program(), kernel.source().places, outcome);
 }
 
@@ -70,7 +86,8 @@ void bind_modules(nb::module_& m) {
         .def_prop_ro("shared_static", [](const Kernel& k) { return k.program().shared_static; })
         .def_prop_ro("required_block", [](const Kernel& k) { return k.program().required_block; })
         .def("variable", variable)
-        .def("launch", launch);
+        .def("launch", launch, nb::arg("request"), nb::arg("checks"),
+             nb::arg("undefined") = Undefined{}, nb::arg("shapes") = Shapes{});
 }
 
 }  // namespace lockwarp::python

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,22 @@ struct Validated {
 // memory itself. Throws NoGpu where there is no GPU.
 Validated validate_launch(const Kernel& kernel, const Request& request, unsigned gpu,
                           const std::atomic<bool>& stop);
+
+// What an array of the launch should hold after it.
+struct Wanted {
+    uint64_t address = 0;
+    std::string type;  // of an element, as launch files name it: "f16"
+    uint64_t rows = 1, columns = 1;
+    std::vector<uint8_t> bytes;                     // row by row
+    std::optional<double> ulp, absolute, relative;  // none: these bits
+};
+struct Explained {
+    std::string text;  // as lockwarp why prints it
+    std::string json;
+};
+// Why it holds something else. The launch runs on copies of the memory. Throws Failure.
+Explained why_launch(const Kernel& kernel, const Request& request, const Wanted& wanted,
+                     const std::atomic<bool>& stop);
 
 struct LaunchedStep {
     isa::Program program;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "launch/described.hpp"
 #include "launch/variables.hpp"
 #include "python/core/engines.hpp"
 #include "python/core/failure.hpp"
@@ -42,8 +43,9 @@ Named buffers_of(const launch::LaunchFile& file, const launch::State& state) {
     return out;
 }
 
-Outcome run_step(const launch::Loaded& step, launch::State& state, const std::string& checks,
-                 unsigned threads, uint64_t max_steps, const std::atomic<bool>& stop) {
+Outcome run_step(const launch::Loaded& step, launch::State& state, check::Described& described,
+                 const std::string& checks, unsigned threads, uint64_t max_steps,
+                 const std::atomic<bool>& stop) {
     warp::Launch launch =
         taken(launch::make_launch(step.in.launch, step.in.kernel(), step.program, state.memory));
     std::vector<uint8_t> variables = launch::variables_before(state, step.in, step.program);
@@ -52,7 +54,7 @@ Outcome run_step(const launch::Loaded& step, launch::State& state, const std::st
     launch.threads = threads;
     launch.max_steps = max_steps;
     const std::vector<const check::CheckRow*> rows = checks_named(checks);
-    const Listeners listeners(rows, step.program, launch, &step.in.module);
+    const Listeners listeners(rows, step.program, launch, &step.in.module, described);
     Outcome out;
     out.result = exec::launch(step.program, launch);
     if (out.result.refusal) {
@@ -62,6 +64,7 @@ Outcome run_step(const launch::Loaded& step, launch::State& state, const std::st
     }
     launch::keep_variables(state, step.in, step.program, variables);
     listeners.conclude(step.in, step.program, out);
+    described = listeners.described();
     return out;
 }
 
@@ -74,6 +77,7 @@ FileOutcome run_file(const std::string& path, const std::string& arch, const std
     for (const launch::Loaded& step : steps)
         (void)taken(launch::lay_out(step.in.launch, step.in.kernel(), step.program));
     launch::State state = taken(launch::make_state(file));
+    check::Described described = launch::described(file, state.memory);
     const auto all_named = [&] {
         Named out = buffers_of(file, state);
         for (const launch::Expectation& e : file.expectations)
@@ -86,8 +90,9 @@ FileOutcome run_file(const std::string& path, const std::string& arch, const std
         taken(tools::check_fit(file, e, views(before)));
     FileOutcome out;
     for (const launch::Loaded& step : steps) {
-        out.launches.push_back({step.program, ptx::source_map(step.in.module),
-                                run_step(step, state, checks, threads, max_steps, stop)});
+        out.launches.push_back(
+            {step.program, ptx::source_map(step.in.module),
+             run_step(step, state, described, checks, threads, max_steps, stop)});
         if (out.launches.back().outcome.result.trap) break;
     }
     out.buffers = buffers_of(file, state);

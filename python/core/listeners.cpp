@@ -10,8 +10,9 @@
 namespace lockwarp::python {
 
 Listeners::Listeners(std::vector<const check::CheckRow*> rows, const isa::Program& program,
-                     warp::Launch& launch, const ptx::Module* module)
-    : rows_(std::move(rows)), checking_(rows_, program, launch, module) {}
+                     warp::Launch& launch, const ptx::Module* module,
+                     const check::Described& described)
+    : rows_(std::move(rows)), checking_(rows_, program, launch, module, described) {}
 
 void Listeners::conclude(const launch::Input& in, const isa::Program& program, Outcome& out) const {
     if (out.result.trap) {

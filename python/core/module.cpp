@@ -101,6 +101,7 @@ warp::Launch Kernel::prepare(const Request& request) const {
     out.block = request.block;
     out.dynamic_shared = request.dynamic_shared;
     out.cooperative = request.cooperative;
+    out.cluster = request.cluster;
     out.parameters = request.parameters;
     out.threads = request.threads;
     out.max_steps = request.max_steps;
@@ -130,10 +131,10 @@ void Kernel::run(warp::Launch& launch, Outcome& out) const {
 }
 
 Outcome Kernel::launch(const Request& request, const std::vector<const check::CheckRow*>& checks,
-                       const std::atomic<bool>& stop) const {
+                       const check::Described& described, const std::atomic<bool>& stop) const {
     warp::Launch launch = prepare(request);
     launch.stop = &stop;
-    const Listeners listeners(checks, program_, launch, &source_->in.module);
+    const Listeners listeners(checks, program_, launch, &source_->in.module, described);
     Outcome out;
     run(launch, out);
     if (out.result.refusal) throw Failure(program_.entry + ": " + out.result.refusal->what);

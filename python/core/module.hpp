@@ -36,6 +36,7 @@ struct Request {
     unsigned threads = 0;  // 0: all cores
     uint64_t max_steps = UINT64_MAX;
     bool cooperative = false;
+    std::optional<warp::Dim3> cluster;
 };
 
 struct Found {
@@ -75,7 +76,7 @@ class Kernel {
     // Runs it. Launches of a module with variables come one after another, others may overlap.
     // Throws Failure where it cannot begin; a trap is part of the outcome.
     Outcome launch(const Request& request, const std::vector<const check::CheckRow*>& checks,
-                   const std::atomic<bool>& stop) const;
+                   const check::Described& described, const std::atomic<bool>& stop) const;
 
     warp::Launch prepare(const Request& request) const;
     // The module's variables as they are now, as the program's image.

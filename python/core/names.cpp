@@ -84,25 +84,10 @@ std::string_view name_of(warp::TrapKind kind) {
             return "breakpoint";
         case warp::TrapKind::stopped:
             return "stopped";
+        case warp::TrapKind::illegal:
+            return "illegal";
     }
     return "";
-}
-
-std::string_view name_of(ptx::Space space) {
-    switch (space) {
-        case ptx::Space::global:
-            return "global";
-        case ptx::Space::shared:
-            return "shared";
-        case ptx::Space::local:
-            return "local";
-        case ptx::Space::param:
-            return "param";
-        case ptx::Space::const_:
-            return "const";
-        default:
-            return "generic";
-    }
 }
 
 }  // namespace lockwarp::python

@@ -30,7 +30,4 @@ std::vector<const check::CheckRow*> checks_named(const std::string& names);
 // "out_of_bounds"
 std::string_view name_of(warp::TrapKind kind);
 
-// "global"; "generic" of none.
-std::string_view name_of(ptx::Space space);
-
 }  // namespace lockwarp::python

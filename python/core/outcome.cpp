@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "emu/ptx/space_name.hpp"
 #include "python/core/names.hpp"
 #include "tools/report/findings.hpp"
 
@@ -34,7 +35,7 @@ nb::object trap_object(const isa::Program& program, const Outcome& o) {
     out["step"] = t.step;
     out["lane"] = t.has_lane ? nb::object(nb::int_(t.lane)) : nb::none();
     out["address"] = t.has_address ? nb::object(nb::int_(t.address)) : nb::none();
-    out["space"] = t.has_address ? nb::object(nb::str(name_of(t.space).data())) : nb::none();
+    out["space"] = t.has_address ? nb::object(nb::str(ptx::name_of(t.space).data())) : nb::none();
     return out;
 }
 

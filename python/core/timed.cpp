@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "emu/warp/cluster.hpp"
 #include "python/core/engines.hpp"
 #include "python/core/failure.hpp"
 #include "python/core/listeners.hpp"
@@ -69,16 +70,21 @@ TimedLaunch time_launch(const Kernel& kernel, const Request& request,
         b.bytes = copies.back();
     }
     place(launch, pointers);
-    timing::Listener listener(t.lowering, machine.sms, max_items, false);
+    // Whole clusters run; of each the first CTA is one of the multiprocessor's.
+    const bool good = warp::cluster_refusal(*t.program, launch.grid, launch.cluster, false).empty();
+    const uint64_t slab =
+        good ? warp::clusters_of(*t.program, launch.grid, launch.cluster).slab() : 1;
+    const uint64_t stride = (machine.sms + slab - 1) / slab * slab;
+    timing::Listener listener(t.lowering, stride, max_items, false);
     std::vector<uint8_t> variables;
     launch.variables = &variables;
     launch.observers = {&listener};
     launch.stop = &stop;
     const uint64_t ctas = launch.grid.count();
-    const uint64_t step = all ? ctas : machine.sms;
+    const uint64_t step = all ? ctas : stride;
     for (uint64_t cta = 0; cta < ctas; cta += step) {
         launch.first_cta = cta;
-        launch.ctas = all ? 0 : 1;
+        launch.ctas = all ? 0 : slab;
         variables = kernel.variables();
         out.fault.result = exec::launch(*t.program, launch);
         if (out.fault.result.refusal)

@@ -16,12 +16,12 @@ from .files import Comparison, Expected, Launched, Replay, Run, replay, run
 from .lanes import Instruction, Layout, Place, instruction, instructions, layout
 from .matrix import mma
 from .module import (Check, Checked, Finding, Kernel, Launcher, Module, Parameter, Printed, Result,
-                     Site, Stats, Timing)
+                     Site, Stats, Timing, Why)
 
 __all__ = [
     "Answer", "ArgumentError", "Banks", "Check", "Checked", "Comparison", "Equivalence",
     "Error", "Expected", "Explanation", "Finding", "Instruction", "Kernel", "Launched",
     "Launcher", "Layout", "Module", "NoGpu", "Pair", "Parameter", "Place", "Printed", "Replay",
-    "Result", "Run", "Site", "SourcePlace", "Stats", "Sum", "Timing", "Trap", "__version__", "banks", "compat",
-    "equiv", "explain", "info", "instruction", "instructions", "layout", "mma", "replay", "run",
+    "Result", "Run", "Site", "SourcePlace", "Stats", "Sum", "Timing", "Trap", "Why", "__version__",
+    "banks", "compat", "equiv", "explain", "info", "instruction", "instructions", "layout", "mma", "replay", "run",
 ]

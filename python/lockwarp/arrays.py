@@ -20,6 +20,26 @@ class Memory(NamedTuple):
     first: int  #: the lowest byte that an element has
     bytes: int  #: from there to the highest; between them may be bytes of other arrays
     read_only: bool
+    shape: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()  #: in bytes
+    item: int = 1  #: bytes of an element
+
+
+def rows_of(m: Memory) -> tuple[int, int, list[int], int] | None:
+    """(address, bytes of an element, shape, elements from row to row) of an array whose rows lie
+    one after another at one distance, what findings name its elements by; None: it is another."""
+    shape = [n for n in m.shape]
+    if not shape or 0 in shape or not m.item or m.strides[-1] not in (m.item, 0):
+        return None
+    if m.strides[-1] == 0 and shape[-1] != 1:
+        return None
+    row = shape[-1] * m.item if len(shape) == 1 else m.strides[-2]
+    if row % m.item or row < shape[-1] * m.item:
+        return None
+    for i in range(len(shape) - 2):
+        if m.strides[i] != m.strides[i + 1] * shape[i + 1]:
+            return None
+    return m.address, m.item, shape, row // m.item
 
 
 def is_array(x: Any) -> bool:
@@ -40,6 +60,14 @@ def _extent(address: int, shape: tuple[int, ...], strides: tuple[int, ...], item
     return address + low, high - low + item
 
 
+def _contiguous(shape: tuple[int, ...], item: int) -> tuple[int, ...]:
+    out: list[int] = []
+    for n in reversed(shape):
+        out.insert(0, item)
+        item *= n
+    return tuple(out)
+
+
 def memory_of(x: Any, name: str) -> Memory:
     """The memory of an array, which stays the array's own: nothing is copied.
 
@@ -49,7 +77,8 @@ def memory_of(x: Any, name: str) -> Memory:
         address = x.ctypes.data
         if x.dtype.hasobject:
             raise ArgumentError(f"{name}: an array of Python objects is no memory for a kernel")
-        return Memory(address, address, x.nbytes, not x.flags.writeable)
+        return Memory(address, address, x.nbytes, not x.flags.writeable, x.shape, x.strides,
+                      x.itemsize)
     interface = getattr(x, "__array_interface__", None)
     if interface is not None:
         if interface.get("data") is None:
@@ -61,8 +90,9 @@ def memory_of(x: Any, name: str) -> Memory:
         shape = interface["shape"]
         strides = interface.get("strides")
         if strides is None:
-            return Memory(address, address, int(np.prod(shape, dtype=np.int64)) * item, read_only)
-        return Memory(address, *_extent(address, shape, strides, item), read_only)
+            strides = _contiguous(shape, item)
+        return Memory(address, *_extent(address, shape, strides, item), read_only, shape, strides,
+                      item)
     device = x.__dlpack_device__()
     if device[0] not in _HOST:
         raise ArgumentError(f"{name} is not in the host's memory (DLPack device {device[0]}): "
@@ -75,7 +105,7 @@ def memory_of(x: Any, name: str) -> Memory:
     except (BufferError, RuntimeError) as error:
         raise ArgumentError(f"{name}: {error}") from error
     address, shape, strides, item, read_only = _core.dlpack(capsule)
-    return Memory(address, *_extent(address, shape, strides, item), read_only)
+    return Memory(address, *_extent(address, shape, strides, item), read_only, shape, strides, item)
 
 
 def as_numpy(x: Any, name: str) -> np.ndarray[Any, Any]:

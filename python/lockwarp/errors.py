@@ -57,7 +57,7 @@ class Trap(Error):
 
     text: str  #: several lines, the first of which says what it is and where
     kind: str  #: "out_of_bounds", "misaligned", "wrong_space", "read_only", "diverged",
-    #: "bad_mask", "deadlock", "stack", "step_limit", "trap", "breakpoint" or "stopped"
+    #: "bad_mask", "deadlock", "stack", "step_limit", "trap", "breakpoint", "stopped" or "illegal"
     detail: str  #: a sentence without the place; may be ""
     entry: str  #: the kernel
     line: int  #: of the PTX, from 1

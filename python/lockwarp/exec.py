@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program of CUDA's driver API, with its kernels on the emulator.
+"""A CUDA program, with its kernels on the emulator.
 
     python -m lockwarp.exec [--arch sm_80] script.py [arguments...]
     python -m lockwarp.exec [--arch sm_80] ./program [arguments...]
 
-The process finds the package's own libcuda.so.1 in place of NVIDIA's driver, by LD_LIBRARY_PATH,
-and nothing else changes. A name that ends with .py runs with this Python, and so does `-- -m MODULE`.
+The process finds the package's own libraries in place of NVIDIA's driver and runtime, by
+LD_LIBRARY_PATH and LD_PRELOAD, and nothing else changes. A name that ends with .py runs with this Python, and so does `-- -m MODULE`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from pathlib import Path
 
 
 def library_folder() -> Path:
-    """The folder with libcuda.so.1, and nothing beside it."""
+    """The folder with libcuda.so.1 and libcudart.so, and nothing else beside them."""
     return Path(__file__).parent / "cuda"
 
 
 def environment(arch: str = "sm_80") -> dict[str, str]:
     """This process's environment, changed for a process that shall find the stand-in driver."""
     out = dict(os.environ)
-    before = out.get("LD_LIBRARY_PATH")
-    out["LD_LIBRARY_PATH"] = os.pathsep.join([str(library_folder())] + ([before] if before else []))
+    folder = library_folder()
+    for name, ours in (("LD_LIBRARY_PATH", folder), ("LD_PRELOAD", folder / "liblockwarp_start.so")):
+        before = out.get(name)
+        out[name] = os.pathsep.join([str(ours)] + ([before] if before else []))
     out["LOCKWARP_ARCH"] = arch
     return out
 
@@ -40,7 +42,7 @@ def command(words: Sequence[str]) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m lockwarp.exec",
-        description="Run a program of CUDA's driver API with its kernels on the emulator.")
+        description="Run a CUDA program with its kernels on the emulator.")
     parser.add_argument("--arch", default="sm_80", help="the GPU that it finds (default: sm_80)")
     parser.add_argument("program", nargs=argparse.REMAINDER,
                         help="a Python script, -- -m MODULE, or a program; then its arguments")

@@ -159,6 +159,33 @@ class Checked:
         return f"<pre>{escaped(str(self))}</pre>"
 
 
+@dataclass(frozen=True)
+class Why:
+    """Why a matrix is not what it should be. ``str()`` is what ``lockwarp why`` prints."""
+
+    wrong: int  #: elements that are not as expected; 0: all are
+    answer: str  #: the first line: "explains all 128 elements: the registers b0 and b1 of ..."
+    text: str = field(repr=False)
+    data: dict[str, Any] = field(repr=False)  #: everything: what ``--json`` writes
+
+    @property
+    def explained(self) -> bool:
+        """Whether one change to the program makes all of it right."""
+        return any(e["all"] for e in self.data["explanations"])
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """The lines that the best explanation changes: ``line``, ``is``, ``becomes``."""
+        best = self.data["explanations"][:1]
+        return [c for e in best for part in e["parts"] for c in part["changes"]]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escaped(self.text)}</pre>"
+
+
 def escaped(text: str) -> str:
     """A text as HTML."""
     import html
@@ -271,6 +298,11 @@ def dims(value: Any, name: str) -> tuple[int, int, int]:
     return x, y, z
 
 
+def cluster_dims(value: Any) -> tuple[int, int, int]:
+    """None, as the kernel has it: zeros."""
+    return (0, 0, 0) if value is None else dims(value, "cluster")
+
+
 class Kernel:
     """A kernel of a module. ``k[grid, block](*arguments)`` launches it.
 
@@ -338,16 +370,17 @@ class Kernel:
                    dynamic_shared: int, parameters: bytes,
                    memory: Sequence[tuple[int, int, str]], threads: int = 0,
                    max_steps: int | None = None, *, cooperative: bool = False,
-                   trap: str = "raise") -> Result:
+                   cluster: Any = None, trap: str = "raise") -> Result:
         """Launches it with the bytes of its parameter space, ``parameter_bytes`` of them.
 
         ``memory`` are ranges of this process's memory that the kernel may touch, (address, bytes,
         name); the addresses are the device's too, and are not looked at before the kernel touches
         them. Ranges may overlap. ``threads`` 0: all cores. ``max_steps``: instructions that a warp
-        may retire. ``trap="return"``: a trap is the result's, and not raised.
+        may retire. ``cluster``: as of :meth:`Launcher.__call__`. ``trap="return"``: a trap is the
+        result's, and not raised.
         """
         request = (grid, block, dynamic_shared, parameters, memory, threads, max_steps or 0,
-                   bool(cooperative))
+                   bool(cooperative), cluster_dims(cluster))
         return result_of(self._core.launch(request, ""), trap)
 
     def __getitem__(self, where: Any) -> Launcher:
@@ -371,6 +404,11 @@ class Kernel:
         shared = options.pop("dynamic_shared", 0)
         return Launcher(self, grid, block, shared).time(*arguments, **options)
 
+    def why(self, grid: Any, block: Any, *arguments: Any, **options: Any) -> Why:
+        """``self[grid, block, dynamic_shared].why(*arguments)``."""
+        shared = options.pop("dynamic_shared", 0)
+        return Launcher(self, grid, block, shared).why(*arguments, **options)
+
     def validate(self, grid: Any, block: Any, *arguments: Any, **options: Any) -> Comparison:
         """``self[grid, block, dynamic_shared].validate(*arguments)``."""
         shared = options.pop("dynamic_shared", 0)
@@ -392,36 +430,43 @@ class Launcher:
         self.dynamic_shared = whole(dynamic_shared, "dynamic_shared", 0, MAX_U32)
 
     def _request(self, arguments: tuple[Any, ...], memory: Sequence[Any], threads: int,
-                 max_steps: int | None, cooperative: bool) -> tuple[Any, ...]:
+                 max_steps: int | None, cooperative: bool, cluster: Any) -> tuple[Any, ...]:
         return self._packed_request(Packed(self.kernel, arguments, memory), threads, max_steps,
-                                    cooperative)
+                                    cooperative, cluster)
 
     def _packed_request(self, packed: Packed, threads: int, max_steps: int | None,
-                        cooperative: bool) -> tuple[Any, ...]:
+                        cooperative: bool, cluster: Any) -> tuple[Any, ...]:
         steps = 0 if max_steps is None else whole(max_steps, "max_steps", 1, MAX_U64)
         return (self.grid, self.block, self.dynamic_shared, bytes(packed.bytes), packed.ranges,
-                whole(threads, "threads", 0, MAX_THREADS), steps, bool(cooperative))
+                whole(threads, "threads", 0, MAX_THREADS), steps, bool(cooperative),
+                cluster_dims(cluster))
 
     def __call__(self, *arguments: Any, memory: Sequence[Any] = (), threads: int = 0,
-                 max_steps: int | None = None, cooperative: bool = False,
+                 max_steps: int | None = None, cooperative: bool = False, cluster: Any = None,
                  trap: str = "raise") -> Result:
         """Launches the kernel and waits for its end; see :class:`Kernel`.
 
         ``memory``: arrays that pointers within arguments point into. ``threads``: cores, 0 for all;
         results are the same with any number. ``max_steps``: a warp that retires more instructions
-        traps. ``cooperative``: all CTAs are under way at a time. ``trap="return"``: a trap is the
+        traps. ``cooperative``: all CTAs are under way at a time. ``cluster``: CTAs of a cluster, a
+        number or a tuple, x first; without it as the kernel has it. ``trap="return"``: a trap is the
         result's, and not raised.
         """
-        request = self._request(arguments, memory, threads, max_steps, cooperative)
+        request = self._request(arguments, memory, threads, max_steps, cooperative, cluster)
         return result_of(self.kernel._core.launch(request, ""), trap)
 
     def check(self, *arguments: Any, checks: str = "all", memory: Sequence[Any] = (),
               threads: int = 0, max_steps: int | None = None, cooperative: bool = False,
-              trap: str = "raise") -> Checked:
+              cluster: Any = None, trap: str = "raise", undefined: Sequence[Any] = ()) -> Checked:
         """Launches the kernel and looks, while it runs, for what is wrong in it: the checks of
-        ``lockwarp run --check``, all or by their names with commas. The arrays are written."""
-        request = self._request(arguments, memory, threads, max_steps, cooperative)
-        return checked_of(self.kernel._core.launch(request, checks), trap)
+        ``lockwarp run --check``, all or by their names with commas. The arrays are written.
+        ``undefined``: those of them that nobody gave a value, such as ``numpy.empty``."""
+        packed = Packed(self.kernel, arguments, memory)
+        request = self._packed_request(packed, threads, max_steps, cooperative, cluster)
+        found = [arrays.memory_of(a, f"undefined[{i}]") for i, a in enumerate(undefined)]
+        outcome = self.kernel._core.launch(request, checks, [(m.first, m.bytes) for m in found],
+                                           packed.shapes)
+        return checked_of(outcome, trap)
 
     def time(self, *arguments: Any, arch: str = "", all_ctas: bool = False, lines: int = 10,
              memory: Sequence[Any] = ()) -> Timing:
@@ -434,7 +479,7 @@ class Launcher:
         instructions that the text lists.
         """
         packed = Packed(self.kernel, arguments, memory)
-        request = self._packed_request(packed, 0, None, False)
+        request = self._packed_request(packed, 0, None, False, None)
         pointers = [] if memory else packed.pointers
         fault, text, data = _core.time(self.kernel._core, request, pointers, arch, all_ctas, lines)
         if fault is not None:
@@ -444,8 +489,34 @@ class Launcher:
                       d["arch"], d["tensor_share"], d["resident_ctas"], d["limit"], d["stalls"],
                       text, d)
 
+    def why(self, *arguments: Any, result: Any, expected: Any, ulp: float | None = None,
+            absolute: float | None = None, relative: float | None = None,
+            memory: Sequence[Any] = (), max_steps: int | None = None) -> Why:
+        """Names the mistake behind a wrong matrix: swapped registers, a missing swizzle.
+
+        ``result``: the array among the arguments that should hold ``expected`` after the launch:
+        its bits, or with ``ulp``, ``absolute`` or ``relative`` numbers that are close. Where
+        ``expected`` is the product of two of the arrays, that is found. The arrays stay as they
+        are: what their elements are before the launch counts.
+        """
+        packed = Packed(self.kernel, arguments, memory)
+        request = self._packed_request(packed, 0, max_steps, False, None)
+        array = arrays.as_numpy(result, "result")
+        if not array.flags.c_contiguous:
+            raise ArgumentError("result: an array that is contiguous is needed")
+        wanted = np.ascontiguousarray(arrays.as_numpy(expected, "expected").astype(array.dtype))
+        if wanted.shape != array.shape:
+            raise ArgumentError(f"expected has the shape {wanted.shape}, result {array.shape}")
+        columns = array.shape[-1] if array.ndim else 1
+        text, data = _core.why(
+            self.kernel._core, request,
+            (arrays.memory_of(result, "result").address, type_name(array.dtype),
+             array.size // max(columns, 1), columns, wanted.tobytes()), ulp, absolute, relative)
+        d = json.loads(data)
+        return Why(d["wrong"], text.split("\n", 1)[0], text, d)
+
     def validate(self, *arguments: Any, gpu: int = 0, memory: Sequence[Any] = (), threads: int = 0,
-                 max_steps: int | None = None) -> Comparison:
+                 max_steps: int | None = None, cluster: Any = None) -> Comparison:
         """Runs the launch on GPU number ``gpu`` of this machine and on the emulator as that
         architecture, and compares every register of every lane after every instruction:
         a :class:`lockwarp.Comparison`.
@@ -456,9 +527,18 @@ class Launcher:
         """
         from .files import comparison_of
 
-        request = self._request(arguments, memory, threads, max_steps, False)
+        request = self._request(arguments, memory, threads, max_steps, False, cluster)
         return comparison_of(_core.validate(self.kernel._core, request,
                                             whole(gpu, "gpu", 0, MAX_THREADS)))
+
+
+_TYPES = {"bfloat16": "bf16", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2"}
+
+
+def type_name(dtype: np.dtype[Any]) -> str:
+    """As launch files call it: "f16", "s32"."""
+    kind = {"f": "f", "i": "s", "u": "u"}.get(dtype.kind, "")
+    return _TYPES.get(dtype.name) or (f"{kind}{8 * dtype.itemsize}" if kind else dtype.name)
 
 
 class Packed:
@@ -473,6 +553,7 @@ class Packed:
         self.bytes = bytearray(kernel._bytes)
         self.ranges: list[tuple[int, int, str]] = []
         self.pointers: list[tuple[int, int]] = []  # (byte of the parameters, address)
+        self.shapes: list[tuple[int, int, list[int], int]] = []
         for i, (p, value) in enumerate(zip(parameters, arguments)):
             at = p.offset
             if isinstance(value, np.ndarray) or arrays.is_array(value):
@@ -495,6 +576,8 @@ class Packed:
                                 "given: give a copy")
         if found.bytes:
             self.ranges.append((found.first, found.bytes, short))
+            if rows := arrays.rows_of(found):
+                self.shapes.append(rows)
         return found.address
 
 

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "emu/check/check.hpp"
+#include "emu/exec/schedule.hpp"
 #include "emu/lockwarp.hpp"
 
 namespace lockwarp::check {
@@ -69,13 +70,15 @@ uint32_t number_behind(const std::string& text, const std::string& word, uint32_
     return static_cast<uint32_t>(std::stoul(text.substr(at + word.size())));
 }
 
-// tests/faults/mapping has a table of its own (tests/tools/why_test.cpp).
+// tests/faults/mapping and specialised have tables of their own (tests/tools/why_test.cpp,
+// specialised_test.cpp).
 std::vector<std::string> names() {
     std::vector<std::string> out;
     const fs::path root = std::string(LOCKWARP_SOURCE_DIR) + "/tests/faults";
     for (const auto& e : fs::recursive_directory_iterator(root))
         if (e.path().extension() == ".ptx" && e.path().parent_path() != root &&
-            e.path().parent_path().filename() != "mapping")
+            e.path().parent_path().filename() != "mapping" &&
+            e.path().parent_path().filename() != "specialised")
             out.push_back(fs::relative(e.path(), root).replace_extension().string());
     std::ranges::sort(out);
     return out;
@@ -93,6 +96,37 @@ class Faults : public testing::TestWithParam<std::string> {
         return std::string(LOCKWARP_SOURCE_DIR) + "/tests/faults/" + GetParam() + ".ptx";
     }
 
+    // What an entry of the file leaves in `out` with that schedule; the name of its trap.
+    static std::pair<std::vector<uint8_t>, std::string> left_by(const std::string& entry,
+                                                                bool late) {
+        const std::string text = text_of(path());
+        const auto parsed = ptx::parse(text);
+        const auto resolved = isa::resolve(parsed.module, isa::Arch::sm_90, entry);
+        std::vector<uint8_t> out(1 << 16), in(1 << 16);
+        warp::Launch launch = launch_of(text, resolved.program, out, in);
+        launch.threads = 1;
+        const warp::Result result = exec::launch(resolved.program, launch, exec::Schedule{late});
+        EXPECT_FALSE(result.refusal) << result.refusal->what;
+        return {out, result.trap ? std::string(warp::trap_name(result.trap->kind)) : ""};
+    }
+
+    static warp::Launch launch_of(const std::string& text, const isa::Program& program,
+                                  std::vector<uint8_t>& out, std::vector<uint8_t>& in) {
+        // The words of `in` differ, also modulo 16.
+        for (size_t i = 0; i < in.size(); i += 4) in[i] = static_cast<uint8_t>(1 + 7 * i / 4);
+        warp::Launch launch;
+        launch.dynamic_shared = number_behind(text, "shared", 0);
+        launch.grid.x = number_behind(text, "grid");
+        launch.block.x = number_behind(text, "block");
+        launch.max_steps = 100000;
+        launch.buffers = {{"out", 0x10000, out}, {"in", 0x40000, in}};
+        launch.buffers[0].undefined = number_behind(text, "undefined", 0) != 0;
+        launch.parameters.resize(program.parameter_bytes);
+        for (size_t i = 0; i < 2; ++i)
+            std::memcpy(launch.parameters.data() + 8 * i, &launch.buffers[i].address, 8);
+        return launch;
+    }
+
     // What all checks find in an entry of the file.
     static std::set<Said> found_in(const std::string& entry, unsigned threads) {
         const std::string text = text_of(path());
@@ -101,22 +135,19 @@ class Faults : public testing::TestWithParam<std::string> {
         const auto resolved = isa::resolve(parsed.module, isa::Arch::sm_90, entry);
         for (const auto& d : resolved.diagnostics) ADD_FAILURE() << d.place.line << d.message;
         const isa::Program& program = resolved.program;
-        // The words of `in` differ, also modulo 16.
         std::vector<uint8_t> out(1 << 16), in(1 << 16);
-        for (size_t i = 0; i < in.size(); i += 4) in[i] = static_cast<uint8_t>(1 + 7 * i / 4);
-        warp::Launch launch;
-        launch.dynamic_shared = number_behind(text, "shared", 0);
-        launch.grid.x = number_behind(text, "grid");
-        launch.block.x = number_behind(text, "block");
+        warp::Launch launch = launch_of(text, program, out, in);
         launch.threads = threads;
-        launch.max_steps = 100000;
-        launch.buffers = {{"out", 0x10000, out}, {"in", 0x40000, in}};
-        launch.buffers[0].undefined = number_behind(text, "undefined", 0) != 0;
-        launch.parameters.resize(program.parameter_bytes);
-        for (size_t i = 0; i < 2; ++i)
-            std::memcpy(launch.parameters.data() + 8 * i, &launch.buffers[i].address, 8);
         const Chosen chosen = choose("all");
-        const Checking checking(chosen.rows, program, launch, &parsed.module);
+        // "row 20 stride 32": `out` is rows of 20 words, 32 apart.
+        Described described;
+        if (const uint32_t columns = number_behind(text, "row", 0); columns != 0) {
+            const uint32_t stride = number_behind(text, "stride", columns);
+            for (const warp::Buffer& b : launch.buffers)
+                described.shapes.push_back(
+                    {b.address, 4, {b.bytes.size() / 4 / stride, columns}, stride});
+        }
+        const Checking checking(chosen.rows, program, launch, &parsed.module, described);
         const warp::Result result = exec::launch(program, launch);
         EXPECT_FALSE(result.refusal) << result.refusal->what;
         std::vector<Found> found = checking.found(result);
@@ -176,6 +207,20 @@ TEST_P(Faults, AreNotInTheRightOnes) {
     }
 }
 
+// Where a wait is missing, a copy that is done as late as it may be gives another result.
+TEST_P(Faults, LateCopiesShowAMissingWait) {
+    EXPECT_EQ(left_by("right", false), left_by("right", true));
+    const std::set<std::string> waits{"races/bulk_no_wait",
+                                      "races/bulk_source_overwritten",
+                                      "races/copy_wait_too_few",
+                                      "sync/copy_not_awaited",
+                                      "sync/copy_not_committed",
+                                      "sync/copy_source_overwritten",
+                                      "sync/copy_wait_for_one_too_few"};
+    if (!waits.contains(GetParam())) return;
+    EXPECT_NE(left_by("wrong", false), left_by("wrong", true));
+}
+
 // Each kind of each check has a kernel with that mistake, but for those that are named here.
 TEST(FaultKinds, HaveAKernelEach) {
     std::set<std::string> shown;
@@ -189,7 +234,11 @@ TEST(FaultKinds, HaveAKernelEach) {
         "performance/unused-shared",  // tests/tools/questions_test.cpp; it has no line
         "race-shared/incomplete",     // it has no line
         "race-global/incomplete",
-        "order/result",  // tests/tools/orders_test.cpp
+        "order/result",              // tests/tools/orders_test.cpp
+        "order/schedule",            // tests/tools/schedules_test.cpp
+        "sync/product-not-awaited",  // tests/faults/specialised
+        "mapping/explained",         // tests/faults/mapping, tests/tools/check_test.cpp
+        "mapping/unexplained",
     };
     for (const CheckRow& row : checks())
         for (const KindRow& kind : row.kinds) {

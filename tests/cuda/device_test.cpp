@@ -106,14 +106,11 @@ TEST(Functions, AreGivenByVersion) {
     EXPECT_EQ(get(nullptr, &out, 13000, 0, nullptr), invalid_value);
 }
 
-// docs/programs.md names each function that is there.
-TEST(Functions, AreListedInTheDocuments) {
-    const std::string page = text_of_file("docs/programs.md");
-    const size_t begin = page.find("```\ncu"), end = page.find("\n```", begin);
+// A list of the page that begins with those letters is that of `names`, filled to 100 columns.
+void expect_listed(const std::string& page, const std::string& first,
+                   const std::set<std::string>& names) {
+    const size_t begin = page.find("```\n" + first), end = page.find("\n```", begin);
     ASSERT_NE(begin, std::string::npos);
-    std::set<std::string> names;
-    for (const cuda::ListedFunction& f : cuda::listed_functions)
-        if (f.done) names.insert(std::string(f.name));
     std::string expected, line;
     for (const std::string& name : names) {
         if (line.size() + name.size() + 1 > 100) {
@@ -124,6 +121,18 @@ TEST(Functions, AreListedInTheDocuments) {
     }
     expected += line;
     EXPECT_EQ(page.substr(begin + 4, end - begin - 4), expected);
+}
+
+// docs/programs.md names each function that is there.
+TEST(Functions, AreListedInTheDocuments) {
+    const std::string page = text_of_file("docs/programs.md");
+    std::set<std::string> driver, runtime;
+    for (const cuda::ListedFunction& f : cuda::listed_functions)
+        if (f.done) driver.insert(std::string(f.name));
+    for (const cuda::ListedRuntimeFunction& f : cuda::listed_runtime_functions)
+        if (f.done && !f.symbol.starts_with("__")) runtime.insert(std::string(f.symbol));
+    expect_listed(page, "cuC", driver);
+    expect_listed(page, "cuda", runtime);
 }
 
 TEST_F(Device, KernelsHaveAttributesAndParameters) {

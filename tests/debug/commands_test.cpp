@@ -86,8 +86,100 @@ TEST(DebugCommand, DifferencesBetweenTwoRuns) {
     e = run(folder, {"diff", file, "wrong.json"});
     EXPECT_EQ(e.status, 1) << e.err;
     EXPECT_NE(e.out.find("%r9"), std::string::npos) << e.out;
+    EXPECT_NE(e.out.find("Where %r9 of lane 0 comes from"), std::string::npos) << e.out;
+    // Two sources of one launch file.
+    e = run(folder, {"diff", kernels + "mma_ldmatrix.sm_80.ptx", "mma_ldmatrix.sm_80.ptx", file});
+    EXPECT_EQ(e.status, 1) << e.err;
+    EXPECT_NE(e.out.find("The first register that differs: CTA (0,0,0) warp 0"), std::string::npos)
+        << e.out;
+    EXPECT_NE(e.out.find("mma_ldmatrix.sm_80.ptx:92"), std::string::npos) << e.out;
     e = run(folder, {"diff", file});
     EXPECT_EQ(e.status, 2);
+    e = run(folder, {"diff", file, file, file});
+    EXPECT_EQ(e.status, 2);
+}
+
+// A warp's word is read by the other without a barrier: some order of warps gives another result.
+TEST(DebugCommand, DifferencesBetweenTwoOrders) {
+    const Folder folder;
+    const auto write = [&](const char* barrier) {
+        folder.write("k.ptx", std::string(".version 8.0\n.target sm_80\n.address_size 64\n"
+                                          ".visible .entry k(.param .u64 o)\n{\n"
+                                          ".reg .b32 %r<8>; .reg .b64 %rd<4>;\n"
+                                          ".shared .align 4 .b8 tile[256];\n"
+                                          "mov.u32 %r1, %tid.x;\n"
+                                          "mov.u32 %r2, tile;\n"
+                                          "mad.lo.u32 %r3, %r1, 4, %r2;\n"
+                                          "add.u32 %r4, %r1, 1000;\n"
+                                          "st.shared.u32 [%r3], %r4;\n") +
+                                  barrier +
+                                  "xor.b32 %r5, %r1, 32;\n"
+                                  "mad.lo.u32 %r6, %r5, 4, %r2;\n"
+                                  "ld.shared.u32 %r7, [%r6];\n"
+                                  "ld.param.u64 %rd1, [o];\n"
+                                  "mul.wide.u32 %rd2, %r1, 4;\n"
+                                  "add.u64 %rd1, %rd1, %rd2;\n"
+                                  "st.global.u32 [%rd1], %r7;\n"
+                                  "ret;\n}\n");
+    };
+    folder.write("k.json", R"({"schema": "lockwarp-launch/1", "ptx": "k.ptx", "entry": "k",
+ "grid": [1, 1, 1], "block": [64, 1, 1], "buffers": {"o": {"bytes": 256, "init": {"fill": 0}}},
+ "args": [{"buffer": "o"}], "outputs": ["o"]})");
+    write("");
+    int different = 0;
+    for (int seed = 1; seed <= 20; ++seed) {
+        const Ended e = run(folder, {"diff", "k.json", "--order", std::to_string(seed)});
+        if (e.status == 0) continue;
+        ++different;
+        EXPECT_EQ(e.status, 1) << e.err;
+        EXPECT_NE(e.out.find("ld.shared.u32 %r7, [%r6];"), std::string::npos) << e.out;
+        EXPECT_NE(e.out.find("(the usual order | order " + std::to_string(seed) + ")"),
+                  std::string::npos)
+            << e.out;
+        EXPECT_NE(e.out.find("never written before"), std::string::npos) << e.out;
+        EXPECT_NE(e.out.find("st.shared.u32 [%r3], %r4;"), std::string::npos) << e.out;
+    }
+    EXPECT_GT(different, 0);
+    Ended e = run(folder, {"diff", "k.json", "--order", "x"});
+    EXPECT_EQ(e.status, 2);
+    write("bar.sync 0;\n");
+    for (const char* orders : {"1", "2,3", "7,8"}) {
+        e = run(folder, {"diff", "k.json", "--order", orders});
+        EXPECT_EQ(e.status, 0) << e.out;
+        EXPECT_TRUE(e.out.starts_with("identical")) << e.out;
+    }
+}
+
+// The same order in the debugger as in a run.
+TEST(DebugCommand, ASessionInAnotherOrder) {
+    const Folder folder;
+    const Ended e = run(folder, {"debug", kernels + "gemm_sm80.json", "--order", "5", "--batch",
+                                 "-ex", "b mma", "-ex", "run", "-ex", "rsi", "-ex", "c"});
+    EXPECT_EQ(e.status, 0) << e.err;
+    EXPECT_NE(e.out.find("Breakpoint 1"), std::string::npos) << e.out;
+}
+
+// ctrl-C holds a run that goes on for minutes; in a script it ends it.
+TEST(DebugCommand, CtrlCHoldsTheRun) {
+    const Folder folder;
+    folder.write("k.ptx",
+                 ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
+                 ".reg .pred %p<2>; .reg .b64 %rd<4>;\nmov.u64 %rd1, 0;\nL:\n"
+                 "add.u64 %rd1, %rd1, 1;\nsetp.lt.u64 %p1, %rd1, 100000000000;\n@%p1 bra L;\n"
+                 "ret;\n}\n");
+    folder.write("k.json", R"({"schema": "lockwarp-launch/1", "ptx": "k.ptx", "entry": "k",
+ "grid": [1, 1, 1], "block": [32, 1, 1], "buffers": {}, "args": [], "outputs": []})");
+    for (const bool batch : {false, true}) {
+        const std::string command =
+            "cd " + folder.path.string() + " && printf 'info line\\nquit\\n' | " +
+            "timeout --preserve-status -s INT 1 " + program() + " debug k.json " +
+            (batch ? "--batch " : "") + "-ex run > out 2>&1";
+        const int status = std::system(command.c_str());
+        const std::string out = folder.read("out");
+        EXPECT_NE(out.find("Interrupted."), std::string::npos) << out;
+        EXPECT_EQ(WEXITSTATUS(status), batch ? 130 : 0) << out;
+        EXPECT_EQ(out.find("operation ") != std::string::npos, !batch) << out;
+    }
 }
 
 std::string framed(const std::string& body) {

@@ -139,6 +139,67 @@ TEST(Dap, StopsWhereTheProgramTrapsAndAtTheEntry) {
     EXPECT_EQ(c.event("stopped")["text"], "address out of bounds");
 }
 
+TEST(Dap, ExceptionsLogPointsAndPages) {
+    Sessions s(
+        "mov.u32 %r1, %tid.x;\n"             // 7
+        "cvt.rn.f32.u32 %f1, %r1;\n"         // 8
+        "div.rn.f32 %f2, %f1, %f1;\n"        // 9: a NaN in lane 0
+        "ld.param.u64 %rd1, [k_out];\n"      // 10
+        "st.global.u32 [%rd1], %r2;\n"       // 11: nothing has written %r2
+        "st.global.u32 [%rd1+8192], %r1;\n"  // 12
+        "ret;",
+        1, 32);
+    Client c;
+    c.ask("launch", {{"program", (s.folder->path / "k.json").string()}});
+    const Json set =
+        c.ask("setBreakpoints", {{"source", {{"path", (s.folder->path / "k.ptx").string()}}},
+                                 {"breakpoints",
+                                  {{{"line", 8}, {"logMessage", "lane {lane} of {%r1"}},
+                                   {{"line", 9}, {"logMessage", "{lane * 2} {%f1}"}},
+                                   {{"line", 10}, {"hitCondition", "sometimes"}}}}})["breakpoints"];
+    EXPECT_EQ(set[0]["verified"], true);
+    EXPECT_EQ(set[2]["verified"], false);
+    const Json filters = c.ask("setExceptionBreakpoints",
+                               {{"filters", {"trap", "nan", "nothing"}},
+                                {"filterOptions", {{{"filterId", "check"}}}}})["breakpoints"];
+    ASSERT_EQ(filters.size(), 4u);
+    c.ask("exceptionInfo", {}, false);
+    c.ask("configurationDone");
+    EXPECT_EQ(c.event("output")["output"], "lane 0 of {%r1\n");
+    EXPECT_EQ(c.event("stopped")["reason"], "exception");
+    EXPECT_EQ(c.ask("exceptionInfo")["exceptionId"], "nan");
+    c.ask("continue");
+    Json info = c.ask("exceptionInfo");
+    EXPECT_EQ(info["exceptionId"], "check");
+    EXPECT_NE(info["description"].get<std::string>().find("[uninitialised/stored]"),
+              std::string::npos);
+    c.ask("continue");
+    EXPECT_EQ(c.event("stopped")["reason"], "exception");
+    info = c.ask("exceptionInfo");
+    EXPECT_EQ(info["exceptionId"], "trap");
+    EXPECT_EQ(info["details"]["message"], info["description"]);
+    // To a line before it there is no way forwards.
+    const Json source{{"path", (s.folder->path / "k.ptx").string()}};
+    const Json targets = c.ask("gotoTargets", {{"source", source}, {"line", 11}})["targets"];
+    ASSERT_EQ(targets.size(), 1u);
+    c.ask("goto", {{"threadId", 1}, {"targetId", 999}}, false);
+    EXPECT_EQ(c.ask("breakpointLocations",
+                    {{"source", source}, {"line", 8}, {"endLine", 10}})["breakpoints"]
+                  .size(),
+              3u);
+    EXPECT_EQ(c.ask("loadedSources")["sources"].size(), 1u);
+    // Traps that the client does not want to be held at end the run.
+    c.ask("setExceptionBreakpoints", {{"filters", Json::array()}});
+    c.ask("restart");
+    EXPECT_EQ(c.event("exited")["exitCode"], 1);
+    EXPECT_FALSE(c.event("terminated").is_null());
+    c.ask("terminate");
+    EXPECT_FALSE(c.server.is_done());
+    c.ask("threads", {}, false);
+    c.ask("disconnect");
+    EXPECT_TRUE(c.server.is_done());
+}
+
 TEST(Dap, AnythingIsAnswered) {
     Client c;
     for (const char* command : {"threads", "continue", "frobnicate", "variables"})
@@ -156,11 +217,28 @@ TEST(Dap, AnythingIsAnswered) {
     for (const char* command :
          {"setBreakpoints", "setFunctionBreakpoints", "setInstructionBreakpoints",
           "setExceptionBreakpoints", "dataBreakpointInfo", "setDataBreakpoints", "stackTrace",
-          "scopes", "variables", "evaluate", "readMemory", "disassemble", "source", "completions"})
-        for (const char* field :
-             {"source", "breakpoints", "threadId", "frameId", "expression", "variablesReference",
-              "memoryReference", "count", "offset", "instructionCount", "instructionOffset",
-              "filters", "name", "text"})
+          "scopes", "variables", "evaluate", "readMemory", "disassemble", "source", "completions",
+          "gotoTargets", "goto", "exceptionInfo", "breakpointLocations", "loadedSources"})
+        for (const char* field : {"source",
+                                  "breakpoints",
+                                  "threadId",
+                                  "frameId",
+                                  "expression",
+                                  "variablesReference",
+                                  "memoryReference",
+                                  "count",
+                                  "offset",
+                                  "instructionCount",
+                                  "instructionOffset",
+                                  "filters",
+                                  "filterOptions",
+                                  "name",
+                                  "text",
+                                  "line",
+                                  "endLine",
+                                  "targetId",
+                                  "start",
+                                  "levels"})
             for (const Json& value : odd) {
                 c.sent.clear();
                 c.server.handle({{"seq", 1},

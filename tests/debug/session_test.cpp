@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The debugger's commands, forwards and backwards.
 #include <chrono>
+#include <cstring>
 
 #include "tests/debug/sessions.hpp"
 
@@ -250,19 +251,51 @@ TEST(Debug, AGemmsFragments) {
     const std::string a = s.expect("frag A", "A of mma.m16n8k16.f16.f16.f16.f16, line");
     EXPECT_NE(a.find("16 x 16 f16"), std::string::npos) << a;
     EXPECT_NE(a.find("31:r3"), std::string::npos) << a;
-    s.expect("frag A", "unchanged since it was shown");
+    s.expect("frag A 92", "A of mma.m16n8k16.f16.f16.f16.f16, line 92");
+    s.expect("frag A 93", "Line 93 has no instruction with fragments");
     s.expect("frag C", "16 x 8 f16");
     s.expect("frag E", "has A, B, C, D");
     s.expect("explain D[3][5]", "D[3][5]");
-    s("frag D");
     s("si");
-    s.expect("frag D", "changed since it was shown (*)");
+    s.expect("frag D", "128 changed since the last stop (*)");
+    s.expect("frag A", "unchanged since the last stop");
     s.expect("shared _ZZ12mma_ldmatrixE6a_tile 16x16 f16", "16 x 16 f16, 32 bytes a row");
     s.expect("p %r1", "(f16x2)");
     s.expect("info locals", "a_tile");
     s.expect("info registers %r9", "f16x2");
     s.expect("disassemble", "> ");
     s.expect("list", ">");
+}
+
+// A and B by their descriptors, with the swizzle undone; D in the registers of four warps.
+TEST(Debug, FragmentsOfAWarpgroup) {
+    Sessions s("wgmma_gemm.json");
+    s("b wgmma.mma_async");
+    s.expect("run", "wgmma.mma_async.sync.aligned.m64n64k16");
+    const auto matrix = [&](const char* name) {
+        const View v = s.session->view();
+        const std::optional<Fragments> f = fragments_at(s.session->listing(), v.pc);
+        return matrix_of(v, *f->find(name));
+    };
+    const std::vector<uint64_t> a = matrix("A");
+    ASSERT_EQ(a.size(), 64u * 16);
+    // The first tile of A, whose rows have so many elements.
+    constexpr size_t depth = 128;
+    const uint64_t address = s.session->view().place_of("A")->address;
+    const warp::Buffer* const buffer = s.session->view().memory->find(address, 2 * 64 * depth);
+    ASSERT_NE(buffer, nullptr);
+    for (size_t row = 0; row < 64; ++row)
+        for (size_t k = 0; k < 16; ++k) {
+            uint16_t bits = 0;
+            std::memcpy(&bits, buffer->bytes.data() + 2 * (row * depth + k), 2);
+            EXPECT_EQ(a[row * 16 + k], bits) << row << " " << k;
+        }
+    s.expect("frag A", "below each element its address in shared memory");
+    s.expect("frag D", "lanes 0 to 127 are those of warps 0 to 3");
+    s.expect("frag B", "16 x 64 f16");
+    EXPECT_EQ(matrix("D"), std::vector<uint64_t>(64 * 64, 0));
+    s("si");
+    s.expect("frag D 165", "1024 changed since the last stop (*)");
 }
 
 TEST(Debug, SeveralCtasAndTheirWarps) {

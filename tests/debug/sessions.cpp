@@ -31,6 +31,15 @@ Sessions::Sessions(const std::string& body, unsigned ctas, unsigned threads,
     open((folder->path / "k.json").string());
 }
 
+Sessions Sessions::of_launch(const std::string& ptx, const std::string& json) {
+    Sessions s;
+    s.folder = std::make_unique<tools::Folder>();
+    s.folder->write("k.ptx", ptx);
+    s.folder->write("k.json", json);
+    s.open((s.folder->path / "k.json").string());
+    return s;
+}
+
 std::string Sessions::expect(const std::string& command, const std::string& part) {
     const std::string text = (*this)(command);
     EXPECT_NE(text.find(part), std::string::npos) << command << "\n" << text;

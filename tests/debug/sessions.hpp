@@ -22,6 +22,8 @@ class Sessions {
     // stands before the kernel.
     Sessions(const std::string& body, unsigned ctas, unsigned threads,
              const std::string& before = "");
+    // These files, k.ptx and k.json.
+    static Sessions of_launch(const std::string& ptx, const std::string& json);
 
     // What the command prints.
     std::string operator()(const std::string& command) { return console->execute(command); }
@@ -33,6 +35,7 @@ class Sessions {
     std::unique_ptr<Console> console;
 
   private:
+    Sessions() = default;
     void open(const std::string& path);
 };
 

@@ -23,7 +23,12 @@ lockwarp_status run_step(const lockwarp_kernel* kernel, const warp::Launch& l) {
     std::memcpy(o.block, block, sizeof block);
     o.dynamic_shared = l.dynamic_shared;
     o.threads = l.threads;
-    o.flags = l.cooperative ? LOCKWARP_COOPERATIVE : 0;
+    if (l.cluster) {
+        const uint32_t cluster[] = {l.cluster->x, l.cluster->y, l.cluster->z};
+        std::memcpy(o.cluster, cluster, sizeof cluster);
+    }
+    o.flags = (l.cooperative ? LOCKWARP_COOPERATIVE : 0) |
+              (l.non_portable_cluster ? LOCKWARP_NON_PORTABLE_CLUSTER : 0);
     o.parameters = l.parameters.data();
     o.parameter_bytes = l.parameters.size();
     std::vector<lockwarp_range> ranges;

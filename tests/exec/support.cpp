@@ -52,7 +52,10 @@ Outcome run(const isa::Program& program, Given given) {
     l.dynamic_shared = given.dynamic_shared;
     l.max_steps = given.max_steps;
     l.threads = given.threads;
+    l.cluster = given.cluster;
+    l.non_portable_cluster = given.non_portable_cluster;
     l.cooperative = given.cooperative;
+    l.order = given.order;
     l.fold_constants = given.fold_constants;
     for (size_t i = 0; i < outcome.buffers.size(); ++i) {
         append(l.parameters, buffer_address(i) + given.offset);

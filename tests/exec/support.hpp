@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -31,7 +32,10 @@ struct Given {
     Bytes arguments;
     uint64_t max_steps = 10'000'000;  // a program that never ends fails its test
     unsigned threads = 1;
+    std::optional<warp::Dim3> cluster = {};
+    bool non_portable_cluster = false;
     bool cooperative = false;
+    const warp::TurnOrder* order = nullptr;
     bool fold_constants = true;
     std::vector<warp::Observer*> observers;
 };

@@ -255,10 +255,11 @@ ret;)";
         const std::string fault = fault_of(o.result);
         EXPECT_EQ(fault.substr(0, fault.find(" at line 34")),
                   "deadlock: waits for the mbarrier at 0x400 (.shared; phase 0 has not ended: 1 of "
-                  "2 arrivals are missing, and 0 bytes)" +
+                  "2 arrivals are missing, and 0 bytes; so far line 26: 1 arrival)" +
                       never +
                       "; warp 1 at line 38 waits for the mbarrier at 0x408 (.shared; phase 0 has "
-                      "not ended: 0 of 1 arrivals are missing, and 64 bytes)" +
+                      "not ended: 0 of 1 arrivals are missing, and 64 bytes; so far line 27: 1 "
+                      "arrival, 96 bytes expected; line 28: 32 bytes came)" +
                       never)
             << threads << " threads";
         EXPECT_LT(o.result.statistics.instructions, 1'000'000u) << threads << " threads";

@@ -333,5 +333,76 @@ TEST(Warpgroup, AMatrixBeyondSharedMemoryIsATrap) {
     EXPECT_EQ(fault(strides | (last - 112), strides), "");
 }
 
+// Warps 1 to 3 of a warpgroup come later to their product than warp 0, which waits for it, and then
+// lets warp 4 write the tile anew. `commits`: which of them commit.
+std::string one_speaks_for_all(const std::string& commits) {
+    return ".version 8.0\n.target sm_90a\n.address_size 64\n"
+           ".shared .align 128 .b8 tile[2304];\n.shared .align 8 .b64 empty;\n"
+           ".visible .entry k(.param .u64 out)\n{\n"
+           ".reg .pred %p<6>; .reg .b32 %r<8>; .reg .f32 %f<8>; .reg .b64 %rd<8>;\n"
+           "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x;\n"
+           "mov.u32 %r2, tile; mov.u32 %r3, empty;\n"
+           "mul.wide.u32 %rd2, %r1, 16; add.u64 %rd1, %rd1, %rd2;\n"
+           "setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [%r3], 1;\n"
+           "mov.u32 %r4, %r1;\n"
+           "fill: mad.lo.u32 %r5, %r4, 4, %r2; st.shared.u32 [%r5], 0x3c003c00;\n"
+           "add.u32 %r4, %r4, 160; setp.lt.u32 %p2, %r4, 576; @%p2 bra fill;\n"
+           "fence.proxy.async; bar.sync 0;\n"
+           "shr.u32 %r6, %r1, 5; setp.eq.u32 %p2, %r6, 4; @%p2 bra writer;\n"
+           "mul.lo.u32 %r7, %r6, 1000; setp.eq.u32 %p4, %r6, 0; @%p4 bra product;\n"
+           "later: sub.u32 %r7, %r7, 1; setp.ne.u32 %p4, %r7, 0; @%p4 bra later;\n"
+           "product: shr.u32 %r4, %r2, 4; cvt.u64.u32 %rd3, %r4;\n"
+           "or.b64 %rd3, %rd3, 0x1000080000; add.u64 %rd4, %rd3, 128;\n"
+           "wgmma.fence.sync.aligned;\n"
+           "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd3, %rd4,"
+           " 0, 1, 1, 0, 0;\n" +
+           commits +
+           "wgmma.wait_group.sync.aligned 0;\n"
+           "@%p1 mbarrier.arrive.shared.b64 %rd5, [%r3];\n"
+           "st.global.v4.f32 [%rd1], {%f1, %f2, %f3, %f4}; ret;\n"
+           "writer: mbarrier.try_wait.parity.shared.b64 %p3, [%r3], 0; @!%p3 bra writer;\n"
+           "and.b32 %r4, %r1, 31;\n"
+           "clear: mad.lo.u32 %r5, %r4, 4, %r2; st.shared.u32 [%r5], 0; add.u32 %r4, %r4, 32;\n"
+           "setp.lt.u32 %p2, %r4, 576; @%p2 bra clear;\nret;\n}\n";
+}
+
+Given five_warps() {
+    Given given;
+    given.arch = isa::Arch::sm_90;
+    given.block.x = 160;
+    given.buffers = {Bytes(2048, 0xff)};
+    return given;
+}
+
+TEST(Warpgroup, OneWarpThatHasWaitedSpeaksForAllFour) {
+    const isa::Program program =
+        program_of(one_speaks_for_all("wgmma.commit_group.sync.aligned;\n"), isa::Arch::sm_90);
+    for (const uint32_t turn : {1U, 50U, 0U}) {
+        Bytes out(2048, 0xff);
+        warp::Launch l;
+        l.block.x = 160;
+        l.turn = turn;
+        append(l.parameters, buffer_address(0));
+        l.buffers.push_back({"A", buffer_address(0), out});
+        ASSERT_EQ(fault_of(launch(program, l)), "");
+        for (size_t at = 0; at < out.size(); at += 4) {
+            float value = 0;
+            std::memcpy(&value, &out[at], sizeof value);
+            ASSERT_EQ(value, 16) << "turn " << turn << ", byte " << at;
+        }
+    }
+}
+
+TEST(Warpgroup, AGroupThatAWarpDoesNotCommitIsADeadlock) {
+    const isa::Program program = program_of(
+        one_speaks_for_all("setp.eq.u32 %p5, %r6, 2; @%p5 bra behind;\n"
+                           "wgmma.commit_group.sync.aligned;\nbehind: @%p5 bar.sync 1;\n"),
+        isa::Arch::sm_90);
+    const std::string fault = fault_of(run(program, five_warps()).result);
+    EXPECT_NE(fault.find("waits for products of its warpgroup that warp 2 has not committed"),
+              std::string::npos)
+        << fault;
+}
+
 }  // namespace
 }  // namespace lockwarp::exec

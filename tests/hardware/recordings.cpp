@@ -54,8 +54,10 @@ std::vector<std::string> names(const std::string& folder) {
     return out;
 }
 
+std::string read_text(const std::string& name) { return decompressed(root / (name + ".zst")); }
+
 Recording read(const std::string& name) {
-    const std::string text = decompressed(root / (name + ".zst"));
+    const std::string text = read_text(name);
     const size_t end = std::min(text.find('\n'), text.size());
     std::istringstream line(text.substr(0, end));
     std::string schema;

@@ -27,4 +27,7 @@ std::vector<std::string> names(const std::string& folder);
 // Throws std::runtime_error where there is none, or it is damaged.
 Recording read(const std::string& name);
 
+// The same of a file of another form: its text.
+std::string read_text(const std::string& name);
+
 }  // namespace lockwarp::hardware

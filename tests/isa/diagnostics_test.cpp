@@ -51,8 +51,8 @@ TEST(Diagnostics, OfOneInstruction) {
          "from "
          "PTX ISA version 6.4\n"},
         {"ret.uni.uni;", "7:1: Unexpected instruction types specified for 'ret' (ret{.uni})\n"},
-        {"setmaxnreg.inc.sync.aligned.u32 24;",
-         "7:1: Instruction 'setmaxnreg.inc.sync.aligned.u32' is not executed yet\n"},
+        {"tcgen05.wait::ld.sync.aligned;",
+         "7:1: Instruction 'tcgen05.wait::ld.sync.aligned' is not executed yet\n"},
         {"mul.f32x2 %rd1, %rd2, %rd3;", "7:1: Instruction 'mul.f32x2' is not executed yet\n"},
         {"add.f32 %f1, %f2, %rd1;",
          "7:19: Arguments mismatch for instruction 'add' ('%rd1' is a .b64 register, the "
@@ -111,7 +111,7 @@ TEST(Diagnostics, OfOneInstruction) {
          "7:14: Illegal to use symbol '%f1' of type .f32 as address operand. Use integer or bit "
          "only.\n"},
         {"cp.async.cg.shared.global [%r1], [%rd1], %r2;",
-         "7:42: Arguments mismatch for instruction 'cp' (a constant is expected)\n"},
+         "7:42: Arguments mismatch for instruction 'cp.async' (a constant is expected)\n"},
         {"bar.arrive 1;",
          "7:1: Arguments mismatch for instruction 'bar' (operands: S:.u32 S:.u32)\n"},
     };
@@ -161,14 +161,14 @@ TEST(Diagnostics, EveryInstructionThatIsNotExecutedIsCounted) {
         ".version 9.0\n.target sm_90\n.address_size 64\n"
         ".func f() {\n"
         "  txq.width.b32 %r1, %r2;\n"
-        "  setmaxnreg.inc.sync.aligned.u32 24;\n"
+        "  tcgen05.wait::ld.sync.aligned;\n"
         "  ld.gobal.u32 %r1, [%r2];\n"
         "  ret;\n}\n"
         ".entry k() {\n"
         "  tcgen05.fence;\n"
-        "  setmaxnreg.inc.sync.aligned.u32 24;\n"
+        "  tcgen05.wait::ld.sync.aligned;\n"
         "  call f;\n"
-        "  setmaxnreg.inc.sync.aligned.u32 24;\n"
+        "  tcgen05.wait::ld.sync.aligned;\n"
         "  ld.gobal.u32 %r1, [%r2];\n"
         "  ret;\n}\n";
     const std::string errors = messages(resolved(text, Arch::sm_90).diagnostics);
@@ -176,7 +176,7 @@ TEST(Diagnostics, EveryInstructionThatIsNotExecutedIsCounted) {
         EXPECT_NE(errors.find(part), std::string::npos) << part << "\n" << errors;
     };
     has("5:3: Instruction 'txq.width.b32' is not executed yet\n");
-    has(": Instruction 'setmaxnreg.inc.sync.aligned.u32' is not executed yet (occurs 3 times, "
+    has(": Instruction 'tcgen05.wait::ld.sync.aligned' is not executed yet (occurs 3 times, "
         "first "
         "here)\n");
     has(": Unknown modifier '.gobal' (did you mean '.global'?; occurs 2 times, first here)\n");

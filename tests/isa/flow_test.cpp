@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the paths of a branch meet again, on small graphs and on large ones.
 #include "emu/isa/flow.hpp"
+
+#include <algorithm>
+
 #include "tests/cpu_time.hpp"
 
 #include "tests/isa/support.hpp"
@@ -75,6 +78,9 @@ TEST(Flow, EarlyExit) {
     EXPECT_EQ(meetings("E b3 E . B0"), (Points{3, 6}));
     EXPECT_EQ(meetings(". b4 b6 . . B0 e"), (Points{4, 3, 8}));
     EXPECT_EQ(meetings("E b3 . ."), (Points{3}));
+    // Two ways back to the loop's begin: lanes that take one do not wait for those of the other
+    // before that.
+    EXPECT_EQ(meetings(". b5 b0 . B0 e"), (Points{2, 7, 7}));
     // A loop before an exit that is not the last one ends.
     EXPECT_EQ(meetings("b5 b3 b2 . e . e"), (Points{5, 3, 3}));
     EXPECT_EQ(meetings("b3 E . ."), (Points{3}));
@@ -109,7 +115,7 @@ TEST(Flow, ABranchToTheNextOperation) { EXPECT_EQ(meetings("b1 ."), (Points{1}))
 
 // The plain definition on random graphs: the first operation that every path to the end passes,
 // leaving out branches straight to an exit unless there is no other way. Before those come in, each
-// loop that never ends has a way out behind its last operation.
+// loop that never ends has ways out behind operations from which it begins again.
 Points slow_meetings(const std::vector<Operation>& operations) {
     const size_t n = operations.size();
     // Ways to the end that count: 0: no early ones; 1: those, and out of endless loops; 2: all but
@@ -160,7 +166,13 @@ Points slow_meetings(const std::vector<Operation>& operations) {
     ways = 1;
     for (size_t i = n; i-- > 0;) {
         if (reaches(i, SIZE_MAX)) continue;
-        for (const size_t s : next(i)) leaves[i] = leaves[i] || (s <= i && leads(s, i));
+        std::vector<size_t> last;
+        for (const size_t s : next(i))
+            for (size_t p = s; s <= i && leads(s, i) && p < n; ++p) {
+                const std::vector<size_t> to = next(p);
+                if (std::ranges::find(to, s) != to.end() && leads(s, p)) last.push_back(p);
+            }
+        for (const size_t p : last) leaves[p] = true;
     }
     Points out;
     for (size_t b = 0; b < n; ++b) {

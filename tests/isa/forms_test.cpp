@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "emu/exec/context.hpp"
+#include "emu/exec/families.hpp"
 #include "emu/isa/form_text.hpp"
 #include "tests/isa/instances.hpp"
 #include "tests/isa/support.hpp"
@@ -32,12 +32,13 @@ bool contains(std::string_view text, std::string_view part) {
 
 // Spellings that a row allows and a rule beside the rows refuses, with the assembler's words.
 std::string_view refused(const Form& form, std::string_view modifiers) {
-    const bool memory = form.op == Op::ld || form.op == Op::st;
+    const bool memory = form.op == Op::ld || form.op == Op::st || form.op == Op::async_store;
     const bool v4_64 = contains(modifiers, ".v4") && modifiers.ends_with("64");
     const bool vector = contains(modifiers, ".v2") || contains(modifiers, ".v4");
     if ((form.op == Op::mov && v4_64) || (form.opcode == "ldu" && v4_64) ||
         (memory && vector && modifiers.ends_with("128")))
         return "Vector type too large, exceeds 128 bit limit";
+    if (form.op == Op::async_store && v4_64) return "Vector type too large, exceeds 128 bit limit";
     if (memory && v4_64)
         return "Feature '256 bit wide load/store' requires .target sm_100 or higher";
     if (form.op == Op::st && contains(modifiers, ".param"))
@@ -52,7 +53,12 @@ TEST(Forms, EverySpellingHasBehaviour) {
         if (by_variants(form) || form.op == Op::call) continue;
         for (const std::string& modifiers : expansions(form)) {
             const std::string text = instance(form, modifiers);
-            EXPECT_EQ(obstacle(text), refused(form, modifiers)) << text;
+            if (exec::is_executed(form.op) || !refused(form, modifiers).empty())
+                EXPECT_EQ(obstacle(text), refused(form, modifiers)) << text;
+            else
+                EXPECT_TRUE(obstacle(text).ends_with(std::string(row(form.op).name) +
+                                                     " has no behaviour on sm_90"))
+                    << text << ": " << obstacle(text);
             ++count;
         }
     }

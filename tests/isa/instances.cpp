@@ -63,6 +63,20 @@ std::string wmma_operand(const OperandSlot& slot, const Modifiers& m, unsigned n
     return vector_of(type == Type::f64 ? Type::b64 : Type::b32, registers_of(f->part, type), n);
 }
 
+// One that the instruction takes.
+std::string constant(Op op) {
+    switch (op) {
+        case Op::cp_async:
+            return "16";
+        case Op::set_max_registers:
+            return "24";
+        case Op::tensormap_replace:
+            return "1";
+        default:
+            return "5";
+    }
+}
+
 // One operand; `n` numbers the registers of the instruction.
 std::string operand(const Form& form, const OperandSlot& slot, const Modifiers& m, unsigned n) {
     const Type type = type_of(slot, m);
@@ -90,8 +104,14 @@ std::string operand(const Form& form, const OperandSlot& slot, const Modifiers& 
             return "[sh]";
         case Slot::global_address:
             return "[%u64_39]";
+        case Slot::tensor_map:
+            return "[%u64_39, " + vector_of(Type::s32, m.dimensions, n) + "]";
+        case Slot::im2col_offsets:
+            return vector_of(Type::u16, m.dimensions - 2u, n);
+        case Slot::cta_mask:
+            return reg(Type::u16, n);
         case Slot::constant:
-            return slot.fixed ? std::to_string(slot.value) : form.op == Op::cp_async ? "16" : "5";
+            return slot.fixed ? std::to_string(slot.value) : constant(form.op);
         case Slot::sink:
             return "_";
         case Slot::cache_policy:
@@ -151,8 +171,9 @@ std::string instance(const Form& form, const std::string& modifiers) {
     std::string text = std::string(form.opcode) + modifiers;
     unsigned n = 1;
     for (const OperandSlot& slot : form.slots) {
-        if (!slot.optional && (slot.slot != Slot::cache_policy || m.cache_hint))
-            text += (n == 1 ? " " : ", ") + operand(form, slot, m, n);
+        const bool absent = (slot.slot == Slot::cache_policy && !m.cache_hint) ||
+                            (slot.slot == Slot::cta_mask && !m.multicast);
+        if (!slot.optional && !absent) text += (n == 1 ? " " : ", ") + operand(form, slot, m, n);
         n += 4;
     }
     if (form.op == Op::brx) text = "targets: .branchtargets after; " + text;

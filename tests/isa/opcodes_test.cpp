@@ -13,11 +13,15 @@ namespace lockwarp::isa {
 namespace {
 
 // A form's opcode and what it must be written with, up to the first choice and with its first
-// alternative.
+// alternative; dimensions as ".Nd".
 std::string spelled(const Form& form) {
     std::string out(form.opcode);
     for (const ModifierGroup& group : form.groups) {
         if (group.optional) continue;
+        if (is_one_of(group.alternatives, ".3d")) {
+            out += ".Nd";
+            continue;
+        }
         if (!group.set.empty()) break;
         out += group.alternatives[0];
         if (group.alternatives.size() > 1) break;

@@ -31,33 +31,45 @@ std::vector<std::string> words_of(const std::string& line) {
     return out;
 }
 
+Recorded read(const std::string& name) {
+    Recorded out;
+    std::ifstream file(LOCKWARP_SOURCE_DIR "/tests/isa/data/" + name);
+    for (std::string line; std::getline(file, line);) {
+        const size_t tab = line.find('\t');
+        const auto pairs = [&](size_t from, std::map<std::string, std::string>& to) {
+            for (const std::string& word : words_of(line.substr(from)))
+                to[word.substr(0, word.find(':'))] = word.substr(word.find(':') + 1);
+        };
+        if (line.empty() || line[0] == '#') continue;
+        if (line[0] == '|')
+            out.module += line.substr(1) + "\n";
+        else if (line[0] == '?')
+            out.targets = words_of(line.substr(1));
+        else if (line[0] == '!')
+            pairs(1, out.first_version);
+        else if (line[0] == '=')
+            out.messages[line.substr(1, tab - 1)] = line.substr(tab + 1);
+        else if (tab == std::string::npos)
+            out.answers[line];
+        else
+            pairs(tab + 1, out.answers[line.substr(0, tab)]);
+    }
+    return out;
+}
+
 const Recorded& recorded() {
-    static const Recorded all = [] {
-        Recorded out;
-        std::ifstream file(LOCKWARP_SOURCE_DIR "/tests/isa/data/ptxas.tsv");
-        for (std::string line; std::getline(file, line);) {
-            const size_t tab = line.find('\t');
-            const auto pairs = [&](size_t from, std::map<std::string, std::string>& to) {
-                for (const std::string& word : words_of(line.substr(from)))
-                    to[word.substr(0, word.find(':'))] = word.substr(word.find(':') + 1);
-            };
-            if (line.empty() || line[0] == '#') continue;
-            if (line[0] == '|')
-                out.module += line.substr(1) + "\n";
-            else if (line[0] == '?')
-                out.targets = words_of(line.substr(1));
-            else if (line[0] == '!')
-                pairs(1, out.first_version);
-            else if (line[0] == '=')
-                out.messages[line.substr(1, tab - 1)] = line.substr(tab + 1);
-            else if (tab == std::string::npos)
-                out.answers[line];
-            else
-                pairs(tab + 1, out.answers[line.substr(0, tab)]);
-        }
-        return out;
-    }();
+    static const Recorded all = read("ptxas.tsv");
     return all;
+}
+
+// What a target said of an instruction; empty: it accepts it.
+std::string said_by(const Recorded& all, const std::map<std::string, std::string>& by_target,
+                    const std::string& target) {
+    const auto found = by_target.find(target);
+    std::string words = found == by_target.end() ? "" : all.messages.at(found->second);
+    if (const size_t at = words.find("@target"); at != std::string::npos)
+        words.replace(at, 7, target);
+    return words;
 }
 
 // The first and the last spelling of each form, and each variant of mma.
@@ -120,11 +132,7 @@ TEST_P(PtxasTarget, AcceptsAndRefusesAsItDid) {
     size_t accepted = 0;
     size_t refused = 0;
     for (const auto& [instruction, by_target] : recorded().answers) {
-        std::string expected;
-        if (const auto found = by_target.find(target); found != by_target.end())
-            expected = recorded().messages.at(found->second);
-        if (const size_t at = expected.find("@target"); at != std::string::npos)
-            expected.replace(at, 7, target);
+        const std::string expected = said_by(recorded(), by_target, target);
         const Resolved r = resolved(module_with({instruction}, target, "9.0"), *arch);
         const std::string said = r.diagnostics.empty() ? "" : r.diagnostics[0].message;
         if (!executed(instruction)) {
@@ -136,6 +144,45 @@ TEST_P(PtxasTarget, AcceptsAndRefusesAsItDid) {
     }
     EXPECT_GT(accepted, 400u);
     EXPECT_GT(refused, 10u);
+}
+
+// Hopper's asynchronous instructions, right and wrong, in the assembler's words.
+TEST(Ptxas, SaysOfHoppersInstructions) {
+    const Recorded all = read("ptxas_hopper.tsv");
+    size_t accepted = 0;
+    size_t refused = 0;
+    for (const std::string& target : all.targets)
+        for (const auto& [instruction, by_target] : all.answers) {
+            const Resolved r =
+                resolved(module_with({instruction}, target, "9.0"), *arch_named(target));
+            const std::string said = r.diagnostics.empty() ? "" : r.diagnostics[0].message;
+            const std::string expected = said_by(all, by_target, target);
+            EXPECT_EQ(said, expected) << instruction << " on " << target;
+            ++(expected.empty() ? accepted : refused);
+        }
+    EXPECT_GT(accepted, 400u);
+    EXPECT_GT(refused, 400u);
+}
+
+TEST(Ptxas, WhatCudaPtxEmitsResolves) {
+    std::ifstream file(LOCKWARP_SOURCE_DIR "/tests/isa/data/cuda_ptx.txt");
+    size_t count = 0;
+    for (std::string line; std::getline(file, line);) {
+        if (line.empty() || line[0] == '#') continue;
+        ptx::Instruction i;
+        const size_t dot = std::min(line.find('.'), line.size());
+        i.opcode = line.substr(0, dot);
+        i.modifiers = modifiers_of(std::string_view(line).substr(dot));
+        const FoundForm found = find_form(i);
+        ASSERT_NE(found.form, nullptr) << line;
+        std::string modifiers;
+        for (const ptx::Modifier& m : i.modifiers) modifiers += m.text;
+        const Resolved r =
+            resolved(module_with({instance(*found.form, modifiers)}, "sm_90a", "9.0"), Arch::sm_90);
+        EXPECT_TRUE(r.diagnostics.empty()) << line << ": " << r.diagnostics[0].message;
+        ++count;
+    }
+    EXPECT_GT(count, 1000u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, PtxasTarget, testing::ValuesIn(recorded().targets),

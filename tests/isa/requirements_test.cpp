@@ -118,7 +118,7 @@ TEST(Requirements, TheAssemblersWords) {
         {"mov.b128 %b128_1, {%b16_1, %b16_2, %b16_3, %b16_4, %b16_5, %b16_6, %b16_7, %b16_8};",
          "Arguments mismatch for instruction 'mov'"},
         {"setmaxnreg.inc.sync.aligned.u32 64;",
-         "Instruction 'setmaxnreg.inc.sync.aligned.u32' is not executed yet"},
+         "Instruction 'setmaxnreg.inc' not supported on .target 'sm_90'"},
     };
     for (const auto& [instruction, words] : rows)
         EXPECT_EQ(answer(instruction, "sm_90", "9.0"), words) << instruction;

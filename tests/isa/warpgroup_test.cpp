@@ -148,9 +148,9 @@ TEST(WarpgroupSyntax, TheWordsForWhatIsNot) {
              {"wgmma.wait_group.sync.aligned %a0;",
               "Arguments mismatch for instruction 'wgmma.wait_group'"},
              {"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16" + std::string(f) +
-                  ",%da,%db,%a0,0,%q,1,1,0,0;",
-              "Instruction 'wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16' is not executed "
-              "yet"},
+                  ",%da,%db,%a0,2,%q,1,1,0,0;",
+              "Argument 4 of instruction 'Sparse wgmma.mma_async with floating point types': "
+              "unexpected value '2', expected to be 0 or 1"},
          })
         EXPECT_EQ(error_of(row.line, row.module), row.words) << row.line;
 }

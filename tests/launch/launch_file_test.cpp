@@ -2,6 +2,7 @@
 // The launch file: every field, good and bad. A message names the file, the field and what was
 // expected.
 #include "launch/launch_file.hpp"
+#include "launch/described.hpp"
 
 #include <gtest/gtest.h>
 
@@ -53,6 +54,8 @@ TEST(LaunchFile, ReadsEveryField) {
     ASSERT_EQ(take(parse_launch_file(text_with({{"entry", R"("k")"},
                                                 {"arch", R"("sm_80")"},
                                                 {"dynamic_shared", "49152"},
+                                                {"cluster", "[2, 1]"},
+                                                {"non_portable_cluster", "true"},
                                                 {"cooperative", "true"},
                                                 {"args",
                                                  R"([{"buffer": "A", "offset": 16}, {"s32": -5},
@@ -74,6 +77,10 @@ TEST(LaunchFile, ReadsEveryField) {
     EXPECT_EQ(k.block.y, 1u);
     EXPECT_EQ(k.dynamic_shared, 49152u);
     EXPECT_TRUE(k.cooperative);
+    ASSERT_TRUE(k.cluster.has_value());
+    EXPECT_EQ(k.cluster->x, 2u);
+    EXPECT_EQ(k.cluster->count(), 2u);
+    EXPECT_TRUE(k.non_portable_cluster);
     ASSERT_EQ(f.outputs.size(), 1u);
     EXPECT_EQ(f.outputs[0].name, "A");
     ASSERT_EQ(f.buffers.size(), 2u);
@@ -105,7 +112,9 @@ TEST(LaunchFile, ErrorsHaveTheirPlace) {
         {"\"gird\": [1]}", "x.json:4:3: field 'gird': is not known; did you mean 'grid'?"},
         {"\"qq\": 1}",
          "x.json:4:3: field 'qq': is not known; known here: schema, ptx, entry, arch, grid, block, "
-         "dynamic_shared, cooperative, buffers, variables, args, launches, outputs, expect"},
+         "dynamic_shared, cluster, non_portable_cluster, cooperative, tensorMaps, buffers, "
+         "variables, "
+         "args, launches, outputs, expect"},
         {"\"grid\": [2]}", "x.json:4:3: 'grid' stands twice in one object, first on line 3"},
         {"\"buffers\": {\"A\": {\"bytes\": 1}, \"A\": {\"bytes\": 2}}}",
          "x.json:4:34: 'A' stands twice in one object, first on line 4"},
@@ -115,7 +124,7 @@ TEST(LaunchFile, ErrorsHaveTheirPlace) {
          "x.json:6:2: a whole number of more than 64 bits"},
         {"\"args\": [{\"f64\": 1e999}]}", "x.json:4:20: a number beyond the largest f64"},
         {"\"args\": [\n{\"s32\": 1},\n   {\"s33\": 1}]}",
-         "x.json:6:4: field 'args[1]': 's33' is not buffer, bytes, struct or one of "},
+         "x.json:6:4: field 'args[1]': 's33' is not buffer, bytes, struct, tensorMap or one of "},
         {"\"args\": [{\"f16\": 70000}]}",
          "x.json:4:20: field 'args[0].f16': a number that f16 has, or \"inf\", is expected, not "
          "70000"},
@@ -175,7 +184,7 @@ TEST(LaunchFile, FieldsThatAreWrong) {
         {"args", "{}", "field 'args': a list is expected"},
         {"args", "[5]", "field 'args[0]': an object such as"},
         {"args", R"([{"s33": 1}])",
-         "field 'args[0]': 's33' is not buffer, bytes, struct or one of"},
+         "field 'args[0]': 's33' is not buffer, bytes, struct, tensorMap or one of"},
         {"args", R"([{"s32": 1, "u32": 2}])", "field 'args[0]': 's32' is not buffer"},
         {"args", R"([{"buffer": "Z"}])", "field 'args[0]': there is no buffer 'Z'"},
         {"args", R"([{"buffer": "A", "offset": 65}])", "field 'args[0].offset': 65 is past buffer"},
@@ -213,7 +222,8 @@ TEST(LaunchFile, InitsThatAreWrong) {
     } cases[] = {
         {"5",
          ": one of {\"file\"}, {\"files\"}, {\"hex\"}, {\"fill\"}, {\"zeros\"}, {\"values\"}, "
-         "{\"random\"}, {\"sequence\"} is expected"},
+         "{\"random\"}, {\"sequence\"} is expected, or \"zeros\", or of a buffer "
+         "\"undefined\""},
         {"{}", ": one of {\"file\"}"},
         {R"({"fill": 0, "hex": "00"})", ": one of {\"file\"}"},
         {R"({"zero": 0})", ".zero': is not known; did you mean 'zeros'?"},
@@ -250,6 +260,89 @@ TEST(LaunchFile, InitsThatAreWrong) {
         expect_at_line_1(problem, "field 'buffers.A.init");
         EXPECT_NE(problem.find(c.expected), std::string::npos) << c.init << "\n  " << problem;
     }
+}
+
+TEST(LaunchFile, BuffersWithAShape) {
+    LaunchFile f;
+    const auto read = [&](const std::string& buffer) {
+        f = {};
+        return take(
+            parse_launch_file(
+                text_with({{"buffers", R"({"A": )" + buffer + "}"}, {"args", ""}, {"outputs", ""}}),
+                "x.json"),
+            f);
+    };
+    ASSERT_EQ(read(R"({"type": "f16", "shape": [3, 5, 7], "stride": 8, "init": "undefined"})"), "");
+    const BufferField& b = f.buffers[0];
+    EXPECT_EQ(b.bytes, 2 * (14 * 8 + 7u)) << "the last row has no padding";
+    EXPECT_EQ(b.init.kind, InitKind::undefined);
+    std::vector<uint8_t> bytes;
+    ASSERT_EQ(take(initial_bytes(f, b), bytes), "");
+    EXPECT_EQ(bytes, std::vector<uint8_t>(b.bytes, 0xff));
+    const check::Described d = described(f, {{bytes}, {0x10000}});
+    ASSERT_EQ(d.undefined.size(), 1u);
+    EXPECT_EQ(d.undefined[0].address, 0x10000u);
+    EXPECT_EQ(d.undefined[0].bytes, b.bytes);
+    ASSERT_EQ(d.shapes.size(), 1u);
+    EXPECT_EQ(d.shapes[0].element(0), "[0][0][0]");
+    EXPECT_EQ(d.shapes[0].element(2 * (8 * 5 * 2 + 8 * 3 + 6)), "[2][3][6]");
+    EXPECT_EQ(d.shapes[0].element(2 * 7 + 1), "[0][0][7] byte 1") << "padding";
+    EXPECT_EQ(d.shapes[0].element(2 * 8 * 15), "");
+    ASSERT_EQ(read(R"({"bytes": 64, "init": {"random": {"type": "f32"}}})"), "");
+    EXPECT_EQ(described(f, {{}, {0}}).shapes[0].element(20), "[5]");
+    ASSERT_EQ(read(R"({"bytes": 64})"), "");
+    EXPECT_TRUE(described(f, {{}, {0}}).shapes.empty());
+
+    const auto wrong = [&](const std::string& buffer, const std::string& expected) {
+        const std::string problem = read(buffer);
+        EXPECT_NE(problem.find("field 'buffers.A" + expected), std::string::npos) << problem;
+    };
+    wrong(R"({"shape": [3]})", ".type': is missing beside shape");
+    wrong(R"({"type": "f16"})", ".bytes': is missing");
+    wrong(R"({"bytes": 8, "stride": 3})", ".stride': stands beside shape");
+    wrong(R"({"type": "f16", "shape": []})", ".shape': the sizes of one to 8 dimensions");
+    wrong(R"({"type": "f16", "shape": [3, 0]})", ".shape': is 0");
+    wrong(R"({"type": "f16", "shape": [2, 3], "stride": 2})", ".stride': at least the 3 elements");
+    wrong(R"({"type": "f16", "shape": [2, 3], "bytes": 8})", ".shape': has 12 bytes, the buffer 8");
+    wrong(R"({"type": "u8", "shape": [17592186044416, 17592186044416]})", ".shape': is larger");
+    wrong(R"({"bytes": 8, "init": "undefined", "pointers": {"0": "A"}})", ".pointers': an undef");
+}
+
+// What products and expectations say of the buffers that they are about.
+TEST(LaunchFile, ShapesOfProducts) {
+    LaunchFile f;
+    ASSERT_EQ(
+        take(parse_launch_file(text_with({{"buffers", R"({"A": {"bytes": 64}, "B": {"bytes": 64},
+                                                 "D": {"bytes": 64}, "n": {"bytes": 8}})"},
+                                          {"args", ""},
+                                          {"outputs", ""},
+                                          {"expect", R"([{"product": "D = A*B'", "shape": [4, 2, 8],
+                                                  "types": {"A": "f16", "D": "f32"}},
+                                                 {"buffer": "n", "type": "u32", "offset": 4,
+                                                  "is": {"values": {"u32": [1]}}}])"}}),
+                               "x.json"),
+             f),
+        "");
+    const check::Described d = described(f, {{}, {0x100, 0x200, 0x300, 0x400}});
+    ASSERT_EQ(d.shapes.size(), 4u);
+    EXPECT_EQ(d.shapes[0].sizes, (std::vector<uint64_t>{4, 8}));
+    EXPECT_EQ(d.shapes[1].sizes, (std::vector<uint64_t>{2, 8})) << "B' is stored N x K";
+    EXPECT_EQ(d.shapes[2].sizes, (std::vector<uint64_t>{4, 2}));
+    EXPECT_EQ(d.shapes[2].bytes, 4u);
+    EXPECT_EQ(d.shapes[3].address, 0x404u);
+    EXPECT_EQ(d.shapes[3].sizes, std::vector<uint64_t>{1});
+}
+
+// C++ makes names that are longer than those of buffers may be.
+TEST(LaunchFile, VariablesHaveTheNamesOfPtx) {
+    const std::string name = "_ZN" + std::string(300, 'a') + "$1";
+    const auto with = [&](const std::string& field) {
+        return problem_of(
+            text_with({{field, R"({"A": {"init": {"fill": 1}, "bytes": 4}, ")" + name +
+                                   R"(": {"init": {"fill": 1}, "bytes": 4}})"}}));
+    };
+    EXPECT_EQ(with("variables"), "");
+    EXPECT_NE(with("buffers"), "");
 }
 
 TEST(LaunchFile, TextsThatAreNoJson) {
@@ -378,7 +471,7 @@ TEST(LaunchFile, StructsHaveTheirNaturalLayout) {
     } wrong[] = {
         {R"({"struct": 5})", "field 'args[0].struct': a list of fields is expected"},
         {R"({"struct": [{"s23": 1}]})",
-         "field 'args[0].struct[0]': 's23' is not buffer, bytes, struct or one of"},
+         "field 'args[0].struct[0]': 's23' is not buffer, bytes, struct, tensorMap or one of"},
         {R"({"struct": [{"pad": -1}]})", "field 'args[0].struct[0].pad': a whole number"},
         {R"({"struct": [{"pad": 65536}, {"pad": 1}]})",
          "field 'args[0].struct[1]': more bytes than the parameters of a kernel have"},

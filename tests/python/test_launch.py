@@ -427,6 +427,41 @@ def test_check_says_what_it_found(repository):
         k.check(*dims, *arrays, checks="rubbish")
 
 
+def test_check_names_elements_and_knows_what_is_undefined(axpy):
+    x, y = np.ones((4, 8), np.float32), np.empty((4, 8), np.float32)
+    (found,) = [c for c in axpy.check(1, 32, x, y, 2.0, 32, undefined=[y]).checks if c.findings]
+    assert found.name == "uninitialised" and found.findings[0].kind == "stored"
+    assert "buffer y + 0 = y[0][0]" in found.findings[0].place
+    assert axpy.check(1, 32, x, y, 2.0, 32).ok
+    last = axpy.check(1, 32, x, y[:, :4], 2.0, 28, undefined=[y[3, :4]])
+    assert "y[3][0]" in str(last)
+
+
+def test_why_names_the_mistake(repository):
+    text = (repository / "tests/faults/mapping/tile.sm_80.ptx").read_text()
+    swapped = text.replace("{%r128, %r129}, {%f", "{%r129, %r128}, {%f")
+    assert swapped != text
+    file = __import__("json").loads((repository / "tests/faults/mapping/tile.json").read_text())
+    rng = np.random.default_rng(5)
+    a, b = (rng.integers(-4, 5, s).astype(np.float16) for s in ((64, 128), (128, 64)))
+    d = np.zeros((64, 64), np.float32)
+    options = {"result": d, "expected": a.astype(np.float32) @ b.astype(np.float32)}
+    k, right = (lw.Module(t).kernel()[tuple(file["grid"]), tuple(file["block"])]
+                for t in (swapped, text))
+    found = k.why(a, b, d, 64, 128, **options)
+    assert found.wrong and found.explained and not d.any()
+    assert "the registers b0 and b1 of line 255 are swapped" in found.answer
+    (change,) = found.changes
+    assert change["line"] == 255 and "{%r128, %r129}" in change["becomes"][0]
+    assert str(found).startswith(found.answer)
+    held = right.why(a, b, d, 64, 128, **options)
+    assert held.wrong == 0 and "all 4,096 values are as expected" in held.answer
+    with pytest.raises(lw.Error, match="none of the launch's arrays"):
+        k.why(a, b, d, 64, 128, result=np.zeros((64, 64), np.float32), expected=d)
+    with pytest.raises(lw.ArgumentError, match="expected has the shape"):
+        k.why(a, b, d, 64, 128, result=d, expected=d[:32])
+
+
 def test_an_architecture_that_is_no_name():
     with pytest.raises(lw.ArgumentError, match="arch 90: a name"):
         lw.Module(".version 7.0\n", arch=90)

@@ -32,13 +32,100 @@ TEST(Check, TheFirstLineIsTheAnswerAndTheStatusSaysIt) {
     const Folder folder;
     const Ended wrong = check(folder, {early, "--check", "sync"});
     EXPECT_EQ(wrong.status, 1) << wrong.err;
-    EXPECT_TRUE(wrong.out.starts_with(early + ": 1 error\n")) << wrong.out;
+    const std::string answer = early_ptx +
+                               ":25: error: reads what line 20 copies, which its thread has not "
+                               "waited for [sync/copy-not-awaited]\n";
+    EXPECT_TRUE(wrong.out.starts_with(answer)) << wrong.out;
+    EXPECT_TRUE(wrong.out.ends_with("\n" + early + ": 1 error\n")) << wrong.out;
     const Ended none = check(folder, {right, "--check", "sync,memory"});
     EXPECT_EQ(none.status, 0) << none.err;
     EXPECT_EQ(none.out, right + ": nothing was found\n");
     const Ended both = check(folder, {early, right, "--check", "sync"});
     EXPECT_EQ(both.status, 1);
-    EXPECT_TRUE(both.out.starts_with("2 launch files: 1 error\n")) << both.out;
+    EXPECT_TRUE(both.out.starts_with(answer + "2 launch files: 1 error\n")) << both.out;
+}
+
+// A kernel with a line of it gone or changed, and the first line that is said of it.
+TEST(Check, NamesTheMistakeInTheFirstLine) {
+    struct Row {
+        std::vector<std::pair<std::string, std::string>> texts;
+        std::string answer;
+    };
+    const std::string all = " of C = A*B [mapping/explained]";
+    const std::vector<Row> rows{
+        {{{"{%r128, %r129}, {%f", "{%r129, %r128}, {%f"}},
+         "255: error: the registers b0 and b1 of line 255 are swapped: explains all 2,048 "
+         "elements" +
+             all},
+        {{{"and.b32  \t%r96, %r1, 15;", "shr.u32 \t%r96, %r2, 1;"}},
+         "247: error: the row addresses of ldmatrix of A at lines 247 and 262 are wrong: row "
+         "lane%16, half lane/16 is right (rows 80 bytes apart): explains all 4,096 elements" +
+             all},
+        {{{"setp.lt.s32 \t%p5, %r172, %r13;",
+           "add.s32 %r172, %r172, 1; setp.lt.s32 %p5, %r172, %r13;"}},
+         "284: error: the k loop is too short: its bound at line 284 is 1 too low: explains all "
+         "4,096 elements" +
+             all},
+        {{{"cp.async.wait_group 1;\n\t// end inline asm\n\tbar.sync \t0;",
+           "cp.async.wait_group 1;\n\t// end inline asm\n"}},
+         "247: error: reads what line 70 copies, with no barrier since its thread waited for it "
+         "[sync/copy-no-barrier]"},
+        {{{"mov.f32 \t%f75, %f73;", ""}},
+         "255: error: computes with register %f75, which nothing has written; line 321 stores what "
+         "comes of it [uninitialised/stored]"},
+        {{{"xor.b32  \t%r95, %r94, %r92;", "mov.b32  \t%r95, %r92;"}},
+         "252: error: the swizzle of B's tile is missing at the ldmatrix of lines 252 and 267 and "
+         "not at the cp.async (64 bytes: address bits 7 to 8 into 4 to 5): explains all 4,096 "
+         "elements" +
+             all},
+    };
+    const std::string tile = LOCKWARP_SOURCE_DIR "/tests/faults/mapping/tile";
+    std::ifstream in(tile + ".sm_80.ptx");
+    const std::string right_text{std::istreambuf_iterator<char>(in), {}};
+    for (const Row& row : rows) {
+        std::string text = right_text;
+        for (const auto& [from, to] : row.texts) {
+            size_t count = 0;
+            for (size_t at = text.find(from); at != std::string::npos;
+                 at = text.find(from, at + to.size()))
+                text.replace(at, from.size(), to), ++count;
+            EXPECT_GE(count, 1u) << from;
+        }
+        const Folder folder;
+        folder.write("k.ptx", text);
+        const Ended e = check(folder, {"k.ptx", tile + ".json"});
+        EXPECT_EQ(e.status, 1) << e.err;
+        EXPECT_EQ(e.out.substr(0, e.out.find('\n')), "k.ptx:" + row.answer);
+    }
+}
+
+// A tile taken from beyond the matrix: the cause stands before the trap that it ends in.
+TEST(Check, NamesTheMistakeThatEndsInATrap) {
+    const Folder folder;
+    std::ifstream in(LOCKWARP_SOURCE_DIR "/tests/faults/mapping/tile.sm_80.ptx");
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    for (const auto& [from, to] : {std::pair<std::string, std::string>{"%ctaid.x", "%ctaid.z0"},
+                                   {"%ctaid.y", "%ctaid.x"},
+                                   {"%ctaid.z0", "%ctaid.y"}})
+        for (size_t at = text.find(from); at != std::string::npos; at = text.find(from))
+            text.replace(at, from.size(), to);
+    folder.write("k.ptx", text);
+    std::ifstream launch(LOCKWARP_SOURCE_DIR "/tests/faults/mapping/tile.json");
+    Json j = Json::parse(launch);
+    j["ptx"] = "k.ptx";
+    j["grid"] = {3, 2, 1};
+    j["buffers"]["B"]["bytes"] = 96 * 128 * 2;
+    j["buffers"]["C"]["bytes"] = 64 * 96 * 4;
+    j["args"][3] = {{"s32", 96}};
+    j["expect"][0]["shape"] = {64, 96, 128};
+    folder.write("k.json", j.dump());
+    const Ended e = check(folder, {"k.json"});
+    EXPECT_EQ(e.status, 1) << e.err;
+    EXPECT_TRUE(
+        e.out.starts_with("k.ptx:47: error: %ctaid.x and %ctaid.y are exchanged at the 8 "
+                          "lines from 47 to 302: explains all "))
+        << e.out;
+    EXPECT_NE(e.out.find(" [memory/out-of-bounds]\n"), std::string::npos) << e.out;
 }
 
 TEST(Check, WrongInputIsStatusTwo) {
@@ -48,7 +135,7 @@ TEST(Check, WrongInputIsStatusTwo) {
     const Ended bad = check(folder, {early, "bad.json"});
     EXPECT_EQ(bad.status, 2);
     EXPECT_NE(bad.out.find("bad.json:1"), std::string::npos) << bad.out;
-    EXPECT_NE(bad.out.find("1 error"), std::string::npos) << "the other is checked" << bad.out;
+    EXPECT_NE(bad.out.find("2 errors"), std::string::npos) << "the other is checked" << bad.out;
     for (const std::vector<std::string>& arguments :
          {std::vector<std::string>{early, "--check", "rubbish"},
           {early, "--format", "yaml"},
@@ -122,10 +209,101 @@ TEST(Check, JsonHasBothSides) {
 
 // SARIF 2.1.0, sections 3.13 (sarifLog) to 3.30 (region): what the standard requires of what is
 // written, and that rules are referred to rightly.
+// What of the schema of SARIF 2.1.0 (sarif-schema-2.1.0.json, "definitions") the report uses: the
+// properties of each object, '*' those that are required, and what theirs are; "[]" is a list. All
+// of these objects allow no other property.
+struct SarifProperty {
+    std::string object, property, is;
+    bool required = false;
+};
+const std::vector<SarifProperty>& sarif_properties() {
+    static const std::vector<SarifProperty> rows{
+        {"log", "$schema", "text"},
+        {"log", "version", "text", true},
+        {"log", "runs", "run[]", true},
+        {"run", "tool", "tool", true},
+        {"run", "invocations", "invocation[]"},
+        {"run", "results", "result[]"},
+        {"tool", "driver", "toolComponent", true},
+        {"toolComponent", "name", "text", true},
+        {"toolComponent", "version", "text"},
+        {"toolComponent", "rules", "reportingDescriptor[]"},
+        {"reportingDescriptor", "id", "text", true},
+        {"reportingDescriptor", "shortDescription", "multiformatMessageString"},
+        {"reportingDescriptor", "defaultConfiguration", "reportingConfiguration"},
+        {"multiformatMessageString", "text", "text", true},
+        {"reportingConfiguration", "level", "level"},
+        {"invocation", "executionSuccessful", "truth", true},
+        {"invocation", "toolExecutionNotifications", "notification[]"},
+        {"notification", "message", "message", true},
+        {"notification", "level", "level"},
+        {"message", "text", "text"},
+        {"result", "message", "message", true},
+        {"result", "ruleId", "text"},
+        {"result", "ruleIndex", "number"},
+        {"result", "level", "level"},
+        {"result", "locations", "location[]"},
+        {"result", "relatedLocations", "location[]"},
+        {"result", "occurrenceCount", "number"},
+        {"result", "suppressions", "suppression[]"},
+        {"result", "properties", "any"},
+        {"suppression", "kind", "text", true},
+        {"location", "id", "number"},
+        {"location", "message", "message"},
+        {"location", "physicalLocation", "physicalLocation"},
+        {"physicalLocation", "artifactLocation", "artifactLocation"},
+        {"physicalLocation", "region", "region"},
+        {"artifactLocation", "uri", "text"},
+        {"region", "startLine", "number"},
+        {"region", "startColumn", "number"},
+    };
+    return rows;
+}
+
+// Counts the objects that were looked at.
+size_t expect_sarif(const Json& j, const std::string& is) {
+    if (is == "any") return 0;
+    if (is.ends_with("[]")) {
+        EXPECT_TRUE(j.is_array()) << is;
+        size_t out = 0;
+        for (const Json& one : j) out += expect_sarif(one, is.substr(0, is.size() - 2));
+        return out;
+    }
+    if (is == "text" || is == "truth" || is == "number" || is == "level") {
+        const bool level = j == "error" || j == "note" || j == "warning" || j == "none";
+        EXPECT_TRUE(is == "text"     ? j.is_string()
+                    : is == "truth"  ? j.is_boolean()
+                    : is == "number" ? j.is_number_unsigned()
+                                     : level)
+            << is << " " << j;
+        return 0;
+    }
+    EXPECT_TRUE(j.is_object()) << is << " " << j;
+    size_t out = 1, known = 0;
+    for (const SarifProperty& p : sarif_properties()) {
+        if (p.object != is) continue;
+        EXPECT_TRUE(!p.required || j.contains(p.property)) << is << " lacks " << p.property;
+        if (!j.contains(p.property)) continue;
+        ++known;
+        out += expect_sarif(j[p.property], p.is);
+    }
+    EXPECT_EQ(known, j.size()) << is << " has others: " << j;
+    return out;
+}
+
 TEST(Check, SarifIsAsTheStandardSays) {
     const Folder folder;
+    folder.write("bad.json", "{");
+    folder.write("known.txt", "memory/out-of-bounds\n");
+    const Json bad = json_of(
+        check(folder, {early, beyond, "bad.json", "--format", "sarif", "--suppress", "known.txt"}));
+    EXPECT_GT(expect_sarif(bad, "log"), 50u);
+    EXPECT_EQ(bad["runs"][0]["invocations"][0]["executionSuccessful"], false);
+    EXPECT_EQ(bad["runs"][0]["invocations"][0]["toolExecutionNotifications"].size(), 1u);
+
     const Ended e = check(folder, {early, beyond, "--format", "sarif"});
     const Json j = json_of(e);
+    expect_sarif(j, "log");
     EXPECT_EQ(j["version"], "2.1.0");
     ASSERT_EQ(j["runs"].size(), 1u);
     const Json& run = j["runs"][0];
@@ -155,16 +333,117 @@ TEST(Check, SarifIsAsTheStandardSays) {
     EXPECT_EQ(run["invocations"][0]["executionSuccessful"], true);
 }
 
+// Two launches of one kernel that adds to a buffer: the first finds it undefined, the second does
+// not; and what the first did not store to is undefined for the second, too.
+TEST(Check, UndefinedBuffersLastFromLaunchToLaunch) {
+    const Folder folder;
+    folder.write("k.ptx", R"(.version 7.0
+.target sm_80
+.address_size 64
+.entry put(.param .u64 p) { .reg .b32 %r<3>; .reg .b64 %d<4>; ld.param.u64 %d1, [p];
+mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4; add.u64 %d3, %d1, %d2;
+st.global.u32 [%d3], %r1; ret; }
+.entry grow(.param .u64 p) { .reg .b32 %r<3>; .reg .b64 %d<4>; ld.param.u64 %d1, [p];
+mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4; add.u64 %d3, %d1, %d2;
+ld.global.u32 %r2, [%d3];
+add.u32 %r2, %r2, 1;
+st.global.u32 [%d3], %r2; ret; }
+)");
+    const auto findings = [&](int put, int grown) {
+        Json j = Json::parse(R"({"schema": "lockwarp-launch/1", "ptx": "k.ptx", "grid": [1],
+            "buffers": {"p": {"type": "u32", "shape": [4, 16], "init": "undefined"}},
+            "args": [{"buffer": "p"}], "launches": []})");
+        j["launches"].push_back({{"entry", "put"}, {"block", {put}}});
+        j["launches"].push_back({{"entry", "grow"}, {"block", {grown}}});
+        folder.write("k.json", j.dump());
+        return json_of(check(folder, {"k.json", "--format", "json", "--check", "uninitialised"}));
+    };
+    EXPECT_EQ(findings(64, 64)["findings"].size(), 0u);
+    const Json more = findings(32, 64);
+    ASSERT_EQ(more["findings"].size(), 1u) << more.dump(1);
+    EXPECT_EQ(more["findings"][0]["kind"], "stored");
+    EXPECT_EQ(more["findings"][0]["ptx_line"], 10);
+    EXPECT_EQ(more["findings"][0]["object"]["element"], "p[2][0]");
+    const Ended ran = run(folder, {"run", "k.json", "--check=uninitialised"});
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_NE(ran.out.find("buffer p + 128 = p[2][0]"), std::string::npos) << ran.out;
+}
+
+// A mapping mistake is found at its line, with what should stand there; a wrong loop in a kernel
+// without a product is a result that nothing explains.
+TEST(Check, AWrongResultHasItsReason) {
+    const Folder folder;
+    std::ifstream file(LOCKWARP_SOURCE_DIR "/tests/faults/mapping/tile.sm_80.ptx");
+    std::stringstream stream;
+    stream << file.rdbuf();
+    std::string text = stream.str();
+    const std::string right_text = "{%r128, %r129}, {%f";
+    const size_t at = text.find(right_text);
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at, right_text.size(), "{%r129, %r128}, {%f");
+    folder.write("kernel.ptx", text);
+    const std::string launch = LOCKWARP_SOURCE_DIR "/tests/faults/mapping/tile.json";
+    const Ended e = check(folder, {"kernel.ptx", launch, "--check", "mapping", "--format", "json"});
+    EXPECT_EQ(e.status, 1) << e.err;
+    const Json j = json_of(e);
+    ASSERT_EQ(j["findings"].size(), 1u) << j.dump(1);
+    const Json& f = j["findings"][0];
+    EXPECT_EQ(f["check"], "mapping");
+    EXPECT_EQ(f["kind"], "explained");
+    EXPECT_EQ(f["ptx_line"], 255);
+    EXPECT_EQ(f["count"], 2048);
+    EXPECT_TRUE(f["message"].get<std::string>().starts_with(
+        "the registers b0 and b1 of line 255 are swapped: explains all 2,048 elements of C = A*B"))
+        << f["message"];
+    ASSERT_EQ(f["changes"].size(), 1u);
+    EXPECT_NE(f["changes"][0]["is"].get<std::string>().find("{%r129, %r128}"), std::string::npos);
+    EXPECT_NE(f["changes"][0]["becomes"][0].get<std::string>().find("{%r128, %r129}"),
+              std::string::npos);
+    const Ended said = check(folder, {"kernel.ptx", launch, "--check", "mapping"});
+    EXPECT_NE(said.out.find("\n+   mma.sync"), std::string::npos) << said.out;
+    EXPECT_EQ(check(folder, {launch, "--check", "mapping"}).status, 0);
+
+    folder.write("k.ptx", R"(.version 7.0
+.target sm_80
+.address_size 64
+.global .align 4 .u32 n;
+.entry k(.param .u64 p) { .reg .b32 %r<3>; .reg .b64 %d<4>; ld.param.u64 %d1, [p];
+mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4; add.u64 %d3, %d1, %d2;
+st.global.u32 [%d3], %r1; st.global.u32 [n], %r1; ret; }
+)");
+    folder.write("k.json", R"({"schema": "lockwarp-launch/1", "ptx": "k.ptx", "grid": [1],
+        "block": [64], "buffers": {"p": {"zeros": 256}}, "args": [{"buffer": "p"}],
+        "expect": [{"buffer": "p", "is": {"values": {"u32": [5]}}},
+                   {"variable": "n", "is": {"values": {"u32": [7]}}}]})");
+    const Json no = json_of(check(folder, {"k.json", "--check", "mapping", "--format", "json"}));
+    ASSERT_EQ(no["findings"].size(), 2u) << no.dump(1);
+    EXPECT_EQ(no["findings"][0]["kind"], "unexplained");
+    EXPECT_EQ(no["findings"][0]["object"]["element"], "p[63]");
+    EXPECT_TRUE(no["findings"][0]["message"].get<std::string>().starts_with(
+        "63 of 64 elements of p are not as expected; p[63]: "))
+        << no["findings"][0]["message"];
+    EXPECT_TRUE(no["findings"][1]["message"].get<std::string>().starts_with(
+        "1 of 1 elements of n are not as expected"));
+    folder.write("bad.json", R"({"schema": "lockwarp-launch/1", "ptx": "k.ptx", "grid": [1],
+        "block": [64], "buffers": {"p": {"zeros": 256}}, "args": [{"buffer": "p"}],
+        "expect": [{"buffer": "p", "is": {"file": "none.bin"}}]})");
+    EXPECT_EQ(check(folder, {"bad.json"}).status, 2);
+}
+
 TEST(Check, JunitHasACaseForEachFile) {
     const Folder folder;
     folder.write("bad.json", "{");
     const Ended e = check(folder, {early, right, "bad.json", "--format", "junit", "--output",
                                    "check.xml", "--check", "sync"});
     EXPECT_EQ(e.status, 2) << e.err;
-    EXPECT_EQ(e.out, "3 launch files: 1 error; 1 could not be run\n");
+    EXPECT_EQ(e.out, early_ptx +
+                         ":25: error: reads what line 20 copies, which its thread has not waited "
+                         "for [sync/copy-not-awaited]\n"
+                         "3 launch files: 1 error; 1 could not be run\n");
     const std::string xml = folder.read("check.xml");
     EXPECT_NE(xml.find("tests=\"3\" failures=\"1\" errors=\"1\""), std::string::npos) << xml;
-    EXPECT_NE(xml.find("message=\"sync/copy-not-awaited: reads what line 20 copies\""),
+    EXPECT_NE(xml.find("message=\"sync/copy-not-awaited: reads what line 20 copies, which its "
+                       "thread has not waited for\""),
               std::string::npos)
         << xml;
 }
@@ -175,6 +454,32 @@ TEST(Check, GithubGetsAnAnnotationForEachFinding) {
     EXPECT_NE(e.out.find("\n::error file=" + early_ptx + ",line=25,title=sync/copy-not-awaited"),
               std::string::npos)
         << e.out;
+}
+
+// GitHub's workflow commands: of a property also ':' and ',' are escaped, of a message '%' and line
+// breaks.
+TEST(Check, GithubsCommandsAreEscaped) {
+    const Folder folder;
+    std::ifstream file(early);
+    std::stringstream text;
+    text << file.rdbuf();
+    Json j = Json::parse(text.str());
+    j["ptx"] = early_ptx;
+    folder.write("a,b: 100%.json", j.dump());
+    const Ended e = check(folder, {"a,b: 100%.json", "--format", "github", "--check", "sync"});
+    EXPECT_NE(e.out.find("title=sync/copy-not-awaited%3A a%2Cb%3A 100%25.json::"),
+              std::string::npos)
+        << e.out;
+    std::istringstream lines(e.out);
+    std::string line;
+    std::getline(lines, line);
+    size_t commands = 0;
+    while (std::getline(lines, line)) {
+        EXPECT_TRUE(line.starts_with("::")) << line;
+        EXPECT_NE(line.find("%0A"), std::string::npos) << line;
+        ++commands;
+    }
+    EXPECT_EQ(commands, 1u);
 }
 
 TEST(Check, WhatIsSuppressedIsNoError) {

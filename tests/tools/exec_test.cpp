@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// lockwarp exec: a program's own status, words and environment, and programs that are refused.
+// lockwarp exec: a program's own status, words and environment, and what is refused.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <fstream>
-#include <iterator>
-
 #include "tests/tools/process.hpp"
-#include "tools/cuda_runtime.hpp"
 
 namespace lockwarp::tools {
 namespace {
@@ -35,7 +30,39 @@ TEST(Exec, ShowsTheProgramTheDriverAndTheArchitecture) {
              "ls ${LD_LIBRARY_PATH%%:*} && echo ${LD_LIBRARY_PATH#*:} $LOCKWARP_ARCH"},
             {"LD_LIBRARY_PATH=/of/the/user"});
     EXPECT_EQ(ended.status, 0) << ended.err;
-    EXPECT_EQ(ended.out, "libcuda.so\nlibcuda.so.1\n/of/the/user sm_90\n");
+    EXPECT_EQ(ended.out,
+              "beside\nlibcuda.so\nlibcuda.so.1\nlibcudart.so.12\nlibcudart.so.13\n"
+              "liblockwarp_start.so\n/of/the/user sm_90\n");
+}
+
+// Beside the program's own output: cycles, what the checks say, JUnit and launch files.
+TEST(Exec, ChecksTimesAndRecordsEachLaunch) {
+    const Folder folder;
+    const Ended ended = run(folder, {"exec", "--check", "--time", "--junit", "junit.xml",
+                                     "--record", "launches", "--", LOCKWARP_DRIVER_PROGRAM});
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    EXPECT_EQ(ended.out, "x[3] = 42\n");
+    EXPECT_NE(ended.err.find("exec: 1 launch of 1 kernel: 0 errors"), std::string::npos)
+        << ended.err;
+    EXPECT_NE(ended.err.find("cycles of SMs"), std::string::npos) << ended.err;
+    const std::string junit = folder.read("junit.xml");
+    EXPECT_NE(junit.find("tests=\"1\" failures=\"0\""), std::string::npos) << junit;
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path / "launches"))
+        if (entry.path().extension() == ".json") files.push_back(entry.path().string());
+    ASSERT_EQ(files.size(), 1u);
+    const Ended again = run(folder, {"run", files[0]});
+    EXPECT_EQ(again.status, 0) << again.err;
+    EXPECT_NE(again.out.find("as expected"), std::string::npos) << again.out;
+}
+
+TEST(Exec, HasNothingToCheckWhereNothingIsLaunched) {
+    const Folder folder;
+    const Ended none = run(folder, {"exec", "--check", "--", "true"});
+    EXPECT_EQ(none.status, 1);
+    EXPECT_EQ(none.err, "exec: no kernel was launched: nothing was checked\n");
+    EXPECT_EQ(run(folder, {"exec", "--check", "--", "sh", "-c", "exit 7"}).status, 7);
+    EXPECT_EQ(run(folder, {"exec", "--check=nothing", "--", "true"}).status, 2);
 }
 
 TEST(Exec, RefusesWhatCannotRun) {
@@ -47,40 +74,6 @@ TEST(Exec, RefusesWhatCannotRun) {
     EXPECT_EQ(arch.status, 2);
     EXPECT_NE(arch.err.find("no architecture 'sm_1'"), std::string::npos) << arch.err;
     EXPECT_EQ(run(folder, {"exec"}).status, 2);
-}
-
-std::string own_program() {
-    std::ifstream file("/proc/self/exe", std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-TEST(Exec, KnowsProgramsThatHoldCudasRuntime) {
-    using namespace std::string_literals;
-    std::string program = own_program();
-    EXPECT_EQ(cuda_runtime_in(program), "");
-    // A section has another name.
-    const size_t at = program.rfind("\0.init_array\0"s);
-    ASSERT_NE(at, std::string::npos);
-    program.replace(at, 12, "\0.nv_fatbin\0"s);
-    EXPECT_EQ(cuda_runtime_in(program), ".nv_fatbin");
-    const Folder folder;
-    folder.write("program", program);
-    std::filesystem::permissions(folder.path / "program", std::filesystem::perms::owner_all);
-    const Ended ended = run(folder, {"exec", "--", "./program"});
-    EXPECT_EQ(ended.status, 2);
-    EXPECT_EQ(ended.err,
-              "error: ./program holds CUDA's own runtime (.nv_fatbin), whose kernels cannot run "
-              "here: programs of the driver API can\n");
-}
-
-TEST(Exec, ReadsProgramsThatAreCutOff) {
-    const std::string program = own_program();
-    size_t read = 0;
-    for (size_t n = 0; n < program.size(); n = n < 256 ? n + 1 : n * 5 / 4) {
-        EXPECT_EQ(cuda_runtime_in(std::span(program.data(), n)), "");
-        ++read;
-    }
-    EXPECT_GE(read, 256u);
 }
 
 }  // namespace

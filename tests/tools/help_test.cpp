@@ -47,7 +47,7 @@ TEST(Help, ExamplesAreOfTheCommandAndItsOptions) {
     EXPECT_GE(examples, 30u);
 }
 
-// Those that need neither a GPU nor a file of the user's.
+// Those that need neither a GPU nor a file of the user's; files of gpu/ are the project's.
 TEST(Help, ExamplesOfQuestionsAreAnswered) {
     const Folder folder;
     size_t answered = 0;
@@ -57,6 +57,8 @@ TEST(Help, ExamplesOfQuestionsAreAnswered) {
         for (std::string line; std::getline(lines, line);) {
             std::vector<std::string> words = words_of(line);
             words.erase(words.begin());
+            for (std::string& word : words)
+                if (word.starts_with("gpu/")) word.insert(0, LOCKWARP_SOURCE_DIR "/");
             if (line.find("operands.json") != std::string::npos || words[0] == "explorer") continue;
             const auto answer = run(folder, words);
             EXPECT_EQ(answer.status, 0) << line << "\n" << answer.err;

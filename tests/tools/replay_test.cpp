@@ -145,7 +145,7 @@ TEST(Replay, WhatCannotBeRead) {
     folder.write("damaged.lwr", bytes);
     bytes[bytes.size() / 2] ^= 4;
     folder.write("cut.lwr", bytes.substr(0, bytes.size() - 1));
-    bytes[3] = 4;
+    bytes[3] = 5;
     folder.write("newer.lwr", bytes);
     folder.write("text.lwr", "no recording, a text\n");
     folder.write("empty.lwr", "");
@@ -153,7 +153,7 @@ TEST(Replay, WhatCannotBeRead) {
     const std::pair<const char*, const char*> rows[] = {
         {"damaged.lwr", "damaged.lwr: damaged (checksum)"},
         {"cut.lwr", "cut.lwr: cut off"},
-        {"newer.lwr", "newer.lwr: made by a newer Lockwarp (format 4; this one reads 3)"},
+        {"newer.lwr", "newer.lwr: made by a newer Lockwarp (format 5; this one reads 4)"},
         {"text.lwr", "text.lwr: not a Lockwarp recording"},
         {"empty.lwr", "empty.lwr: not a Lockwarp recording"},
         {"folder", "folder: no recordings (*.lwr) in it"},

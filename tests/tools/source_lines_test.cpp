@@ -88,6 +88,26 @@ TEST(SourceLines, OfATrap) {
     EXPECT_EQ(too_wide(e.out), "");
 }
 
+// The source's lines come first, and the PTX's are called so.
+TEST(SourceLines, OfFindings) {
+    const Folder folder;
+    folder.write("k.cu", source);
+    write_kernel(folder, (folder.path / "k.cu").string());
+    std::string text = folder.read("k.ptx");
+    text.insert(text.find("st.global.f32"), "setp.eq.u32 %p1, %r2, 0;\n@%p1 mov.f32 %f2, %f0;\n");
+    text.insert(text.find(".reg .f32"), ".reg .pred %p<2>;\n");
+    folder.write("k.ptx", text);
+    const Ended undefined = run(folder, {"check", "in.json"});
+    EXPECT_EQ(undefined.status, 1);
+    EXPECT_TRUE(
+        undefined.out.starts_with("k.cu:5: error: stores register %f0, which nothing has "
+                                  "written [uninitialised/stored]\n  k.ptx:28\n"))
+        << undefined.out;
+    EXPECT_EQ(too_wide(undefined.out), "");
+    const Ended past = run(folder, {"check", "past.json"});
+    EXPECT_TRUE(past.out.starts_with("k.cu:3: error: ")) << past.out;
+}
+
 // What every warp of a deadlock waits at, and where warps stood that were stopped.
 TEST(SourceLines, OfADeadlock) {
     const Folder folder;

@@ -278,10 +278,10 @@ TEST(Recording, OtherFilesAreRefused) {
     const std::string text = "{\"schema\": \"lockwarp-launch/1\"}";
     EXPECT_EQ(problem_of(Bytes(text.begin(), text.end())), "not a Lockwarp recording");
     Bytes newer = validate::write_recording(small());
-    newer[3] = 4;
-    EXPECT_EQ(problem_of(newer), "made by a newer Lockwarp (format 4; this one reads 3)");
+    newer[3] = 5;
+    EXPECT_EQ(problem_of(newer), "made by a newer Lockwarp (format 5; this one reads 4)");
     newer.resize(4);
-    EXPECT_EQ(problem_of(newer), "made by a newer Lockwarp (format 4; this one reads 3)");
+    EXPECT_EQ(problem_of(newer), "made by a newer Lockwarp (format 5; this one reads 4)");
 }
 
 TEST(Recording, SizesThatAreNotTrueAreRefused) {

@@ -14,6 +14,7 @@
 #include <span>
 
 #include "emu/lockwarp.hpp"
+#include "launch/described.hpp"
 #include "launch/files.hpp"
 #include "launch/state.hpp"
 #include "tools/commands/commands.hpp"
@@ -24,8 +25,10 @@
 #include "tools/report/failure.hpp"
 #include "tools/report/report_options.hpp"
 #include "tools/report/suppressions.hpp"
+#include "tools/report/wrong_results.hpp"
 #include "tools/signals.hpp"
 #include "validate/orders.hpp"
+#include "validate/schedules.hpp"
 
 namespace lockwarp::tools {
 
@@ -75,24 +78,88 @@ uint64_t bytes_of(const launch::State& state) {
     return out;
 }
 
+// Whether the launches may run several times more, on copies of what they begin with.
+bool may_repeat(std::span<const launch::Loaded> steps, const launch::State& state) {
+    const bool any = std::ranges::any_of(steps, [](const launch::Loaded& step) {
+        return std::ranges::any_of(step.program.operations, [](const isa::Operation& o) {
+            return validate::is_asynchronous(o.op);
+        });
+    });
+    return any && bytes_of(state) <= max_kept_bytes;
+}
+
+// "D[3][5]", where the launch file gives the buffer's shape.
+std::string element_name(const launch::LaunchFile& file, const launch::Memory& memory,
+                         const validate::OrderDifference& d) {
+    const launch::BufferField* const b = file.find_buffer(d.name);
+    if (b == nullptr) return validate::element_text(d);
+    const uint64_t begin = memory.addresses[static_cast<size_t>(b - file.buffers.data())];
+    const uint64_t address = begin + d.index * d.bytes;
+    for (const check::Shape& s : launch::described(file, memory).shapes)
+        if (s.address >= begin && s.address <= address && address < begin + b->bytes)
+            if (const std::string element = s.element(address - s.address); !element.empty())
+                return d.name + element;
+    return validate::element_text(d);
+}
+
+std::string schedule_text(const launch::Loaded& step, const validate::ScheduleDifference& d,
+                          const std::string& element) {
+    const auto value = [](const std::string& text) { return text.empty() ? "none" : text; };
+    std::string what = "asynchronous instructions, done where somebody waits for them, give";
+    std::string reader;
+    if (d.operation != UINT32_MAX) {
+        const uint32_t line = step.program.operations[d.operation].place.line;
+        if (d.reader)
+            reader = fmt::format("reads what line {} brings, with no wait for it: ", line);
+        what = fmt::format("line {}, done where somebody waits for it, gives", line);
+    }
+    return fmt::format("{}{} another result: {} is {}, and {} where it is done at once", reader,
+                       what, element, value(d.what.is), value(d.what.was));
+}
+
 // Every launch of a launch file, with what the checks say of each.
 struct Runner {
     const CheckOptions& options;
     const std::vector<const check::CheckRow*>& rows;
     CheckedFile out;
+    check::Described described;     // the buffers, before the next launch
+    bool left_its_buffers = false;  // a launch trapped at such an address
+    uint64_t retired = 0;           // instructions of all launches
 
     void run(const std::vector<std::string>& files);
     bool run_step(const launch::Loaded& step, launch::State& state);
     // Runs the launch again, the earlier side of races coming later, and says what that changes.
     void show_effects(const launch::Loaded& step, const launch::State& before,
-                      std::vector<check::Found>& found) const;
+                      uint64_t instructions, std::vector<check::Found>& found) const;
     void try_orders(std::span<const launch::Loaded> steps, const launch::State& first);
+    // With asynchronous instructions done early and late.
+    void try_schedules(std::span<const launch::Loaded> steps, const launch::State& first);
+    // Holds the result against what the launch file expects.
+    void compare(const std::vector<launch::Loaded>& steps, const launch::State& first,
+                 const launch::State& last, bool trapped);
+    bool is_chosen(std::string_view check) const {
+        return std::ranges::find(rows, check::check_named(check)) != rows.end();
+    }
     validate::OrderLimits limits() const { return {options.max_steps, &interrupt_flag()}; }
     void refuse_with(const launch::Error& why) { out.refused = text_of(why); }
 };
 
+// What warps may take of another run: many times what they took of the first one on average. Who
+// waits for something that no longer comes in that order never ends.
+uint64_t step_limit(const launch::Loaded& step, uint64_t instructions, uint64_t at_least) {
+    const launch::Kernel& k = step.in.kernel();
+    const uint64_t warps = k.grid.count() * ((k.block.count() + 31) / 32);
+    return at_least + 16 * (instructions / std::max<uint64_t>(warps, 1));
+}
+
+bool did_not_end(const validate::Left& left) {
+    return left.trap.starts_with(warp::trap_name(warp::TrapKind::step_limit));
+}
+
 void Runner::show_effects(const launch::Loaded& step, const launch::State& before,
-                          std::vector<check::Found>& found) const {
+                          uint64_t instructions, std::vector<check::Found>& found) const {
+    validate::OrderLimits bounded = limits();
+    if (bounded.max_steps == 0) bounded.max_steps = step_limit(step, instructions, 200'000);
     const std::span<const launch::Loaded> one(&step, 1);
     std::optional<validate::Left> usual;
     unsigned shown = 0;
@@ -108,9 +175,10 @@ void Runner::show_effects(const launch::Loaded& step, const launch::State& befor
         warp::GiveWay place{cta, other.warp, other.step};
         if (other.cta != f.finding.here.cta) place = {cta, warp::GiveWay::no_warp, 0};
         using Places = std::vector<std::vector<warp::GiveWay>>;
-        if (!usual) usual = validate::run_in_order(one, before, {0, Places(1)}, limits());
+        if (!usual) usual = validate::run_in_order(one, before, {0, Places(1)}, bounded);
         const validate::Left turned =
-            validate::run_in_order(one, before, {0, Places{{place}}}, limits());
+            validate::run_in_order(one, before, {0, Places{{place}}}, bounded);
+        if (did_not_end(*usual) || did_not_end(turned)) continue;
         if (usual->stopped || turned.stopped || usual->refused || turned.refused) return;
         if (const auto d = validate::difference(one, *usual, turned))
             f.finding.message +=
@@ -152,6 +220,51 @@ void Runner::try_orders(std::span<const launch::Loaded> steps, const launch::Sta
                                            {check::check_named("order"), std::move(f), {}}));
 }
 
+// As a finding of the instruction that reads too early; where none does, of the late one.
+void Runner::try_schedules(std::span<const launch::Loaded> steps, const launch::State& first) {
+    validate::OrderLimits bounded = limits();
+    if (bounded.max_steps == 0)
+        for (const launch::Loaded& step : steps)
+            bounded.max_steps = std::max(bounded.max_steps, step_limit(step, retired, 10'000'000));
+    const validate::SchedulesResult r = validate::try_schedules(steps, first, bounded);
+    if (r.stopped) out.stopped = why_interrupted();
+    if (!r.difference) return;
+    const validate::ScheduleDifference& d = *r.difference;
+    const launch::Loaded& step = steps[d.launch];
+    check::Finding f;
+    f.kind = "schedule";
+    f.message = schedule_text(step, d, element_name(steps.front().in.launch, first.memory, d.what));
+    if (d.operation != UINT32_MAX) f.here.operation = d.operation;
+    if (d.reader) {
+        f.other = f.here;
+        f.here = {d.reader->operation, d.reader->cta, d.reader->warp, d.reader->lanes,
+                  d.reader->step};
+        f.other->cta = f.here.cta;
+        f.hint = "wait for it first";
+    }
+    const ptx::SourceMap sources = ptx::source_map(step.in.module);
+    out.findings.push_back(checked_finding(step.in, step.program, sources,
+                                           {check::check_named("order"), std::move(f), {}}));
+}
+
+void Runner::compare(const std::vector<launch::Loaded>& steps, const launch::State& first,
+                     const launch::State& last, bool trapped) {
+    // Where the order of threads is left open, the error is that, likelier than two others
+    // together.
+    const bool is_ordered = std::ranges::none_of(out.findings, [](const CheckedFinding& f) {
+        return f.severity == check::Severity::error &&
+               (f.check == "sync" || f.check.starts_with("race-"));
+    });
+    launch::Result<std::vector<CheckedFinding>> found =
+        wrong_results(steps, first, last, trapped, is_ordered && !trapped, interrupt_flag());
+    if (!found) return refuse_with(found.error());
+    if (interrupted_now()) out.stopped = why_interrupted();
+    for (CheckedFinding& f : *found) {
+        launch::keep_if_named(steps.front().in, f.text);
+        out.findings.push_back(std::move(f));
+    }
+}
+
 // false: the launches after it do not run.
 bool Runner::run_step(const launch::Loaded& step, launch::State& state) {
     launch::Result<warp::Launch> made =
@@ -168,15 +281,15 @@ bool Runner::run_step(const launch::Loaded& step, launch::State& state) {
         order.seed = *options.order;
         launch.order = &order;
     }
-    const check::Checking checking(rows, step.program, launch, &step.in.module);
+    const check::Checking checking(rows, step.program, launch, &step.in.module, described);
     const bool is_small = bytes_of(state) <= max_kept_bytes;
     const std::optional<launch::State> before = is_small ? std::optional(state) : std::nullopt;
-    std::atomic<uint64_t> ended{0}, retired{0};
+    std::atomic<uint64_t> ended{0}, instructions{0};
     launch.progress = &ended;
-    launch.retired = &retired;
+    launch.retired = &instructions;
     warp::Result result;
     {
-        const Progress progress(ended, launch.grid.count(), retired);
+        const Progress progress(ended, launch.grid.count(), instructions);
         result = exec::launch(step.program, launch);
     }
     if (result.refusal) {
@@ -184,18 +297,23 @@ bool Runner::run_step(const launch::Loaded& step, launch::State& state) {
         return false;
     }
     launch::keep_variables(state, step.in, step.program, variables);
+    described = checking.described();
     std::vector<check::Found> found = checking.found(result);
     if (result.trap)
         if (std::optional<check::Found> trap = checking.found(*result.trap))
             found.insert(found.begin(), std::move(*trap));
-    if (before && !result.trap && retired <= max_repeated) show_effects(step, *before, found);
+    retired += instructions;
+    if (before && !result.trap && instructions <= max_repeated)
+        show_effects(step, *before, instructions, found);
     const ptx::SourceMap sources = ptx::source_map(step.in.module);
     for (const check::Found& f : found) {
         out.findings.push_back(checked_finding(step.in, step.program, sources, f));
         launch::keep_if_named(step.in, out.findings.back().text);
     }
     if (!result.trap) return true;
-    if (result.trap->kind == warp::TrapKind::stopped) out.stopped = why_interrupted();
+    const warp::TrapKind kind = result.trap->kind;
+    if (kind == warp::TrapKind::stopped) out.stopped = why_interrupted();
+    left_its_buffers = kind == warp::TrapKind::out_of_bounds || kind == warp::TrapKind::misaligned;
     return false;
 }
 
@@ -210,12 +328,20 @@ void Runner::run(const std::vector<std::string>& files) {
             return refuse_with(held.error());
     launch::Result<launch::State> state = launch::make_state(steps->front().in.launch);
     if (!state) return refuse_with(state.error());
+    described = launch::described(steps->front().in.launch, state->memory);
+    const bool both = is_chosen("order") && may_repeat(*steps, *state);
+    const bool compares = !steps->front().in.launch.expectations.empty() && is_chosen("mapping");
     const std::optional<launch::State> first =
-        options.orders != 0 ? std::optional(*state) : std::nullopt;
+        options.orders != 0 || compares || both ? std::optional(*state) : std::nullopt;
+    bool ended = true;
     for (const launch::Loaded& step : *steps)
-        if (!run_step(step, *state)) break;
-    if (first && out.refused.empty() && out.stopped.empty()) try_orders(*steps, *first);
-    std::ranges::stable_sort(out.findings, {}, &CheckedFinding::severity);
+        if (ended = run_step(step, *state); !ended) break;
+    const auto goes_on = [&] { return out.refused.empty() && out.stopped.empty(); };
+    if (options.orders != 0 && goes_on()) try_orders(*steps, *first);
+    if (both && ended && retired <= max_repeated && goes_on()) try_schedules(*steps, *first);
+    if (compares && (ended || left_its_buffers) && goes_on())
+        compare(*steps, *first, *state, !ended);
+    std::ranges::stable_sort(out.findings, {}, gravity_of);
     out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
@@ -224,7 +350,7 @@ CheckReport check_all(const CheckOptions& options, const std::vector<const check
     CheckReport report;
     for (const std::vector<std::string>& files : cases) {
         if (interrupted_now()) break;
-        Runner runner{options, rows, {}};
+        Runner runner{options, rows, {}, {}, false, 0};
         runner.run(files);
         report.files.push_back(std::move(runner.out));
     }
@@ -248,6 +374,7 @@ int write_report(const CheckOptions& options, const CheckReport& report) {
         if (auto written = launch::write_text(options.output, text); !written)
             return refuse(written.error());
         fmt::print("{}\n", check_answer(report));
+        if (counts_of(report).errors != 0) fmt::print("{}\n", check_counts(report));
     }
     if (std::fflush(stdout) != 0) return refuse("the output could not be written");
     return status_of(report);

@@ -17,11 +17,11 @@ namespace lockwarp::tools {
 using AddCommand = void(CLI::App& app, int& status);
 
 AddCommand add_run, add_exec, add_check, add_why, add_debug, add_dap, add_trace, add_diff, add_init,
-    add_time, add_validate, add_fuzz, add_record, add_replay, add_special, add_calibrate,
-    add_measure, add_fidelity, add_list, add_arch, add_report;
+    add_time, add_capture, add_validate, add_fuzz, add_record, add_replay, add_special,
+    add_calibrate, add_measure, add_fidelity, add_list, add_arch, add_report;
 AddCommand add_info, add_where, add_what, add_table, add_layout, add_compat, add_explorer,
     add_explain, add_equiv, add_banks, add_ldmatrix, add_stmatrix, add_movmatrix, add_swizzle,
-    add_descriptor, add_completion;
+    add_descriptor, add_tensormap, add_completion;
 
 struct Command {
     AddCommand* add;
@@ -117,11 +117,20 @@ inline constexpr std::array commands{
             "  lockwarp time kernel.json --arch H200 --lines  what each line costs\n"
             "  lockwarp time --compare before.json after.json\n",
             exits_of_runs},
+    Command{
+        add_capture,
+        {},
+        "  lockwarp capture --out launches -- ./program\n"
+        "  lockwarp capture --out launches --kernel gemm -- python3 script.py\n",
+        "Exit status: the program's own; where that is 0, 2 where no launch was captured, or of "
+        "wrong\n"
+        "usage; 77 a GPU is needed and there is none."},
     Command{add_validate,
             {},
             "  lockwarp validate kernel.json                  every register of every lane\n"
             "  lockwarp validate *.json --gpus all --junit lockwarp.xml\n"
-            "  lockwarp validate kernel.json --lines 40-80    after these lines of the PTX alone\n",
+            "  lockwarp validate kernel.json --lines 40-80    after these lines of the PTX alone\n"
+            "  lockwarp validate -- ./program                 memory after each of its launches\n",
             exits_of_validate},
     Command{
         add_fuzz,
@@ -201,6 +210,9 @@ inline constexpr std::array commands{
     Command{add_movmatrix, about_lanes, "  lockwarp movmatrix\n", exits_of_answers},
     Command{add_swizzle, about_lanes, "  lockwarp swizzle 3,4,3 0x80 0x100\n", exits_of_answers},
     Command{add_descriptor, about_lanes, "  lockwarp descriptor decode 0x4000004000010000\n",
+            exits_of_answers},
+    Command{add_tensormap, about_lanes,
+            "  lockwarp tensormap gpu/kernels/tma_gemm.json --name a --byte 272\n",
             exits_of_answers},
     Command{add_completion},  // --help does not list it
 };

@@ -23,6 +23,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/exit_status.hpp"
 #include "tools/report/failure.hpp"
+#include "tools/report/why_subject.hpp"
 
 namespace lockwarp::tools {
 
@@ -103,8 +104,8 @@ void serve(int in, int out) {
                                                 (*message)["command"].is_string()
                                             ? (*message)["command"].get<std::string>()
                                             : std::string();
-            const bool ends = !more || command == "disconnect" || command == "terminate";
-            if (ends || command == "pause") wish = true;
+            const bool ends = !more || command == "disconnect";
+            if (ends || command == "pause" || command == "terminate") wish = true;
             const std::lock_guard guard(lock);
             waiting.push_back(std::move(message));
             changed.notify_one();
@@ -112,6 +113,8 @@ void serve(int in, int out) {
         }
     });
     debug::DapServer server([&](const Json& message) { channel.write(message); }, &wish);
+    server.expect(
+        [](std::vector<std::string> products) { return subject_of(std::move(products)); });
     for (;;) {
         std::unique_lock guard(lock);
         changed.wait(guard, [&] { return !waiting.empty(); });

@@ -16,6 +16,7 @@
 #include "tools/nvcc_options.hpp"
 #include "tools/report/failure.hpp"
 #include "tools/report/summary_text.hpp"
+#include "tools/report/why_subject.hpp"
 
 namespace lockwarp::tools {
 
@@ -73,19 +74,22 @@ int debug_command(const DebugOptions& options) {
         launch::load_all(options.files, options.arch, options.nvcc);
     if (!loaded) return refuse(loaded.error());
     launch::Result<std::unique_ptr<debug::Session>> session =
-        debug::Session::make(std::move(*loaded), &hold_wish);
+        debug::Session::make(std::move(*loaded), &hold_wish, options.order);
     if (!session) return refuse(session.error());
-    debug::Console console(**session);
+    (*session)->expect(subject_of(options.product));
+    debug::Console console(
+        **session, [&] { return launch::load_all(options.files, options.arch, options.nvcc); });
+    catch_hold_wishes();
     for (const std::string& line : options.commands) {
         execute(console, line);
         if (console.is_done()) break;
+        if (options.batch && console.interrupted()) return interrupted;
         if (!console.failed()) continue;
         if (options.batch) return wrong_input;
         break;
     }
     if (options.batch) return console.trapped() ? differs_or_trapped : done;
     if (console.is_done()) return done;
-    catch_hold_wishes();
     LineEditor editor("(lockwarp) ",
                       [&](const std::string& line) { return console.complete(line); });
     while (!console.is_done()) {
@@ -112,6 +116,16 @@ void add_debug(CLI::App& app, int& status) {
                      "commands of a file")
         ->type_name("COMMAND")
         ->allow_extra_args(false);
+    debug
+        ->add_option("--product", o.product,
+                     "what the result should be, as run takes it, in place of what the launch file "
+                     "expects: frag shows what operands should be")
+        ->type_name("SPEC")
+        ->allow_extra_args(false);
+    debug
+        ->add_option("--order", o.order,
+                     "another order of warps and CTAs, which the seed chooses, as run takes it")
+        ->type_name("SEED");
     debug->add_flag("--batch", o.batch,
                     "no prompt: ends after these commands, with exit status 1 where the run "
                     "trapped, and 2 at the first command that is wrong");

@@ -2,6 +2,8 @@
 // lockwarp debug
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,8 @@ struct DebugOptions {
     std::vector<std::string> nvcc;
     std::string arch;
     std::vector<std::string> commands;  // in their order; of -x as "source FILE"
+    std::vector<std::string> product;   // what the result should be (--product)
+    std::optional<uint64_t> order;
     bool batch = false;
 };
 

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// lockwarp exec: a program in place of this one, with a driver for CUDA that runs its kernels on
-// the emulator. Nothing is left behind: the environment is that process's alone.
+// lockwarp exec: a program in place of this one, with a driver and a runtime for CUDA that run its
+// kernels on the emulator. Nothing is left behind: the environment is that process's alone.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 
+#include "emu/check/check.hpp"
 #include "emu/isa/arch.hpp"
+#include "launch/files.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/lanes_command.hpp"
-#include "tools/cuda_runtime.hpp"
+#include "tools/commands/program.hpp"
 #include "tools/exit_status.hpp"
+#include "tools/report/exec_report.hpp"
+#include "tools/report/failure.hpp"
 
 namespace lockwarp::tools {
 
@@ -27,74 +30,79 @@ namespace fs = std::filesystem;
 
 struct ExecCommand {
     std::string arch = "sm_80";
+    std::string check;  // names of checks; empty: none
+    bool time = false;
+    std::string record;              // a folder; empty: none
+    std::string junit;               // a file; empty: none
     std::vector<std::string> words;  // the program and its arguments
 };
 
-constexpr std::string_view library_name = "libcuda.so.1";
+constexpr std::string_view start_name = "liblockwarp_start.so";
 
-// The folder of the stand-in driver: beside the built program, or where both are installed.
-fs::path library_folder() {
-    std::error_code ignored;
-    const fs::path own = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-    for (const char* const from_program : {"lib/lockwarp", LOCKWARP_CUDA_FOLDER}) {
-        const fs::path folder = (own / from_program).lexically_normal();
-        if (fs::exists(folder / library_name, ignored)) return folder;
-    }
-    return {};
-}
-
-// As execvp finds it; empty where there is none.
-fs::path program_file(const std::string& name) {
-    std::error_code ignored;
-    if (name.find('/') != std::string::npos) return name;
-    const char* const path = std::getenv("PATH");
-    const std::string folders = path != nullptr ? path : "/usr/bin:/bin";
-    for (size_t at = 0; at <= folders.size();) {
-        const size_t end = std::min(folders.find(':', at), folders.size());
-        const fs::path file = fs::path(folders.substr(at, end - at)) / name;
-        if (::access(file.c_str(), X_OK) == 0 && fs::is_regular_file(file, ignored)) return file;
-        at = end + 1;
-    }
-    return {};
-}
-
-int refuse(const std::string& why) {
-    spdlog::error("{}", why);
-    return wrong_input;
+// The environment of the program.
+void prepare(const ExecCommand& c, const fs::path& folder, const std::string& report) {
+    put_before("LD_LIBRARY_PATH", folder.string());
+    put_before("LD_PRELOAD", (folder / start_name).string());
+    ::setenv("LOCKWARP_ARCH", c.arch.c_str(), 1);
+    const auto set = [](const char* variable, const std::string& value) {
+        if (!value.empty()) ::setenv(variable, value.c_str(), 1);
+    };
+    set("LOCKWARP_EXEC_CHECK", c.check);
+    set("LOCKWARP_EXEC_TIME", c.time ? "1" : "");
+    set("LOCKWARP_EXEC_RECORD", c.record.empty() ? "" : fs::absolute(c.record).string());
+    set("LOCKWARP_EXEC_REPORT", report);
 }
 
 int exec_program(const ExecCommand& c) {
     if (!isa::arch_named(c.arch)) return refuse(unknown_architecture(c.arch));
     const fs::path folder = library_folder();
-    if (folder.empty()) return refuse(fmt::format("no {} beside lockwarp", library_name));
-    const std::string& name = c.words.front();
-    const fs::path file = program_file(name);
-    if (const std::string found = cuda_runtime_in_file(file); !found.empty())
-        return refuse(
-            fmt::format("{} holds CUDA's own runtime ({}), whose kernels cannot run here: programs "
-                        "of the driver API can",
-                        name, found));
-    const char* const before = std::getenv("LD_LIBRARY_PATH");
-    const std::string path =
-        folder.string() + (before != nullptr && *before != 0 ? ":" + std::string(before) : "");
-    ::setenv("LD_LIBRARY_PATH", path.c_str(), 1);
-    ::setenv("LOCKWARP_ARCH", c.arch.c_str(), 1);
-    std::signal(SIGPIPE, SIG_DFL);
-    std::vector<char*> words;
-    for (const std::string& word : c.words) words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    ::execvp(words[0], words.data());
-    return refuse(fmt::format("{}: {}", name, std::strerror(errno)));
+    if (folder.empty()) return refuse("no libcuda.so.1 beside lockwarp");
+    if (!c.check.empty())
+        if (const std::string wrong = check::choose(c.check).wrong; !wrong.empty())
+            return refuse(wrong);
+    std::error_code error;
+    if (!c.record.empty() && !fs::create_directories(c.record, error) && error)
+        return refuse(fmt::format("{}: {}", c.record, error.message()));
+    if (c.check.empty() && !c.time && c.junit.empty()) {
+        prepare(c, folder, {});
+        return become(c.words);
+    }
+    std::string report = (fs::temp_directory_path() / "lockwarp-exec-XXXXXX").string();
+    const int file = ::mkstemp(report.data());
+    if (file < 0) return refuse(fmt::format("{}: {}", report, std::strerror(errno)));
+    ::close(file);
+    prepare(c, folder, report);
+    const int status = run_program(c.words);
+    const ExecReport found = read_exec_report(report);
+    fs::remove(report, error);
+    if (c.time) fmt::print(stderr, "{}", exec_times(found));
+    if (!c.junit.empty()) {
+        const launch::Result<void> written = launch::write_text(c.junit, exec_junit(found));
+        if (!written) return refuse(written.error());
+    }
+    if (status != done || (c.check.empty() && c.junit.empty())) return status;
+    fmt::print(stderr, "{}", exec_answer(found));
+    return is_clean(found) ? done : differs_or_trapped;
 }
 
 }  // namespace
 
 void add_exec(CLI::App& app, int& status) {
     const auto shared = std::make_shared<ExecCommand>();
-    CLI::App* exec = app.add_subcommand(
-        "exec", "Run a program of CUDA's driver API with its kernels on the emulator");
+    CLI::App* exec =
+        app.add_subcommand("exec", "Run a CUDA program with its kernels on the emulator");
     exec->add_option("--arch", shared->arch, "the GPU that the program finds (default: sm_80)")
         ->type_name("ARCH");
+    exec->add_flag("--check{all}", shared->check,
+                   "look for faults in each launch, as lockwarp check does; --check=NAMES, with "
+                   "commas, chooses. The status is 1 where there are any");
+    exec->add_flag("--time", shared->time,
+                   "events have the time of the model of cycles; its sums at the end");
+    exec->add_option("--record", shared->record, "write a launch file of each launch")
+        ->type_name("DIR");
+    exec->add_option("--junit", shared->junit,
+                     "write what was found as JUnit, a case for each kernel")
+        ->type_name("FILE");
     exec->add_option("PROGRAM", shared->words, "behind --: the program and its arguments")
         ->required();
     exec->positionals_at_end();

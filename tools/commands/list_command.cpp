@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "emu/exec/families.hpp"
 #include "emu/isa/forms.hpp"
 #include "emu/isa/matrix.hpp"
 #include "emu/isa/wmma.hpp"
@@ -102,9 +103,12 @@ std::string variants(bool markdown) {
 
 std::string instruction_list(bool markdown) {
     std::set<std::string_view> executed;
-    for (const isa::Form& f : isa::forms()) executed.insert(f.opcode);
-    const std::set<std::string_view> later(isa::opcodes_not_executed().begin(),
-                                           isa::opcodes_not_executed().end());
+    for (const isa::Form& f : isa::forms())
+        if (exec::is_executed(f.op)) executed.insert(f.opcode);
+    std::set<std::string_view> later(isa::opcodes_not_executed().begin(),
+                                     isa::opcodes_not_executed().end());
+    for (const isa::Form& f : isa::forms())
+        if (!executed.contains(f.opcode)) later.insert(f.opcode);
     const std::string_view fence = markdown ? "```\n" : "";
     const std::string_view indent = markdown ? "" : "  ";
     std::string out;

@@ -81,6 +81,7 @@ void add_run(CLI::App& app, int& status) {
         ->type_name("N")
         ->check(CLI::Range(1u, 1024u));
     add_order_options(*run, o.order, o.orders);
+    add_async_option(*run, o.async);
     run->add_option("--optimize", o.optimization,
                     "level of the driver's compiler to model, 0 to 4 (default: 4): from 1 on it "
                     "computes functions of constants itself")
@@ -235,7 +236,13 @@ namespace {
 
 // A session of the debugger that ends after one look.
 int look_once(const RunOptions& options) {
-    DebugOptions debug{options.files, options.nvcc, options.arch, {}, true};
+    DebugOptions debug;
+    debug.files = options.files;
+    debug.nvcc = options.nvcc;
+    debug.arch = options.arch;
+    debug.product = options.product;
+    debug.order = options.order;
+    debug.batch = true;
     debug.commands = {"tbreak " + options.at, "run", "lane " + std::to_string(options.lane)};
     std::vector<std::string> show = options.show;
     if (show.empty()) debug.commands.emplace_back("info registers");
@@ -251,6 +258,9 @@ int look_once(const RunOptions& options) {
 }  // namespace
 
 int run_command(const RunOptions& options) {
+    const bool late = options.async == "late";
+    if (late && (!options.check.empty() || !options.at.empty()))
+        return refuse("--async late: --check and --at are of the early schedule");
     if (!options.at.empty()) return look_once(options);
     const launch::Result<Requests> requests = parse_requests(options);
     if (!requests) return refuse(requests.error());

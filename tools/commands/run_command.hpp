@@ -28,6 +28,7 @@ struct RunOptions {
     unsigned threads = 0;
     std::optional<uint64_t> order;  // a seed
     uint64_t orders = 0;            // that are tried
+    std::string async = "early";    // or "late"
     unsigned optimization = 4;      // as validate's
     // One look, at a place of the debugger's "break".
     std::string at;

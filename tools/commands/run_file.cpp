@@ -9,7 +9,9 @@
 #include <map>
 #include <memory>
 
+#include "emu/exec/schedule.hpp"
 #include "emu/lockwarp.hpp"
+#include "launch/described.hpp"
 #include "launch/variables.hpp"
 #include "tools/commands/fidelity_command.hpp"
 #include "tools/progress.hpp"
@@ -37,6 +39,7 @@ struct Session {
     bool alone;
     std::vector<launch::Loaded> steps;
     launch::State state;
+    check::Described described;                // the buffers, before the next launch
     std::vector<std::vector<uint8_t>> before;  // the buffers at first
     std::map<std::string, std::vector<uint8_t>>
         variables;      // after the run, those that are asked for
@@ -143,14 +146,16 @@ warp::Result run_step(Session& s, const launch::Loaded& step, launch::State& sta
     if (s.options.max_steps != 0) launch.max_steps = s.options.max_steps;
     if (observer != nullptr) launch.observers.push_back(observer);
     if (checks != nullptr)
-        checks->emplace(s.requests.checks, step.program, launch, &step.in.module);
+        checks->emplace(s.requests.checks, step.program, launch, &step.in.module, s.described);
     std::atomic<uint64_t> ended{0}, retired{0};
     launch.progress = &ended;
     launch.retired = &retired;
     std::optional<Progress> progress;
     if (s.alone) progress.emplace(ended, launch.grid.count(), retired);
-    result = exec::launch(step.program, launch);
+    const exec::Schedule schedule{s.options.async == "late"};
+    result = exec::launch(step.program, launch, schedule);
     launch::keep_variables(state, step.in, step.program, variables);
+    if (checks != nullptr) s.described = (*checks)->described();
     return result;
 }
 
@@ -345,6 +350,7 @@ void run_session(Session& s, const std::vector<std::string>& files, const std::s
     launch::Result<launch::State> state = launch::make_state(s.file());
     if (!state) return refuse_with(std::move(state.error()));
     s.state = std::move(*state);
+    s.described = launch::described(s.file(), s.state.memory);
     if (launch::Result<void> found = find_variables(s); !found)
         return refuse_with(std::move(found.error()));
     if (launch::Result<void> held = check_requests(s, out); !held)
@@ -370,7 +376,7 @@ FileRun run_file(const RunOptions& options, const Requests& requests,
                  const std::vector<std::string>& files, unsigned threads, bool alone,
                  const std::string& out) {
     const auto begin = std::chrono::steady_clock::now();
-    Session s{options, requests, threads, alone, {}, {}, {}, {}, {}, {}};
+    Session s{options, requests, threads, alone, {}, {}, {}, {}, {}, {}, {}};
     s.out.result.name = files.back();
     run_session(s, files, out);
     if (s.out.refused) {

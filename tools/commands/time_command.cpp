@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "emu/warp/cluster.hpp"
 #include "launch/state.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
@@ -62,10 +63,17 @@ launch::Result<launch::State> state_before(const std::vector<launch::Input>& all
     return state;
 }
 
+// The CTAs that one multiprocessor has, as they are run: whole clusters, of each of which the first
+// CTA is its.
+struct Part {
+    uint64_t slab = 1;    // CTAs side by side that are of whole clusters
+    uint64_t stride = 1;  // from one of its CTAs to the next
+    uint64_t share = 0;   // CTAs that run
+};
+
 // Runs all CTAs, or those of one multiprocessor.
-warp::Result listen(const TimeCommand& o, const Timed& t, const timing::Machine& machine,
-                    const launch::State& state, warp::Launch launch, timing::Listener& listener,
-                    uint64_t share) {
+warp::Result listen(const TimeCommand& o, const Timed& t, const launch::State& state,
+                    warp::Launch launch, timing::Listener& listener, const Part& part) {
     std::atomic<uint64_t> ended{0}, retired{0};
     std::vector<uint8_t> variables = launch::variables_before(state, t.in, *t.program);
     launch.variables = &variables;
@@ -73,13 +81,13 @@ warp::Result listen(const TimeCommand& o, const Timed& t, const timing::Machine&
     launch.progress = &ended;
     launch.retired = &retired;
     launch.stop = &interrupt_flag();
-    const Progress progress(ended, share, retired);
+    const Progress progress(ended, part.share, retired);
     if (o.all) return exec::launch(*t.program, launch);
     warp::Result result;
     const uint64_t ctas = launch.grid.count();
-    for (uint64_t cta = 0; cta < ctas; cta += machine.sms) {
+    for (uint64_t cta = 0; cta < ctas; cta += part.stride) {
         launch.first_cta = cta;
-        launch.ctas = 1;
+        launch.ctas = part.slab;
         variables = launch::variables_before(state, t.in, *t.program);
         result = exec::launch(*t.program, launch);
         if (result.refusal || result.trap || listener.full()) break;
@@ -124,11 +132,18 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
                       ": the cycle model has no CTAs that wait for each other (cooperative)");
     t.sources = ptx::source_map(t.in.module);
     t.lowering = timing::lower(*t.program, **machine);
-    timing::Listener listener(t.lowering, (*machine)->sms, max_items, o.cold);
+    if (std::string why = warp::cluster_refusal(*t.program, prepared->grid, prepared->cluster,
+                                                prepared->non_portable_cluster);
+        !why.empty())
+        return refuse(t.in.launch.path + ": " + why);
+    Part part;
+    part.slab = warp::clusters_of(*t.program, prepared->grid, prepared->cluster).slab();
+    part.stride = ((*machine)->sms + part.slab - 1) / part.slab * part.slab;
+    timing::Listener listener(t.lowering, part.stride, max_items, o.cold);
     const uint64_t ctas = prepared->grid.count();
-    const uint64_t share = o.all ? ctas : (ctas + (*machine)->sms - 1) / (*machine)->sms;
-    const warp::Result result = listen(o, t, **machine, *state, *prepared, listener, share);
-    if (const int status = say_end(t, result, share); status != done) return status;
+    part.share = o.all ? ctas : (ctas + part.stride - 1) / part.stride * part.slab;
+    const warp::Result result = listen(o, t, *state, *prepared, listener, part);
+    if (const int status = say_end(t, result, part.share); status != done) return status;
     timing::Options options;
     options.registers = o.registers;
     options.events = events;

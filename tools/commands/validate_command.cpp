@@ -411,11 +411,12 @@ void add_validate(CLI::App& app, int& status) {
     ValidateOptions& o = *shared;
     CLI::App* validate = app.add_subcommand(
         "validate", "Run launch files on the emulator and on a GPU; compare every register");
-    validate
-        ->add_option("FILES", o.files,
-                     "LAUNCH.json, one or more; or a source and a launch file, as for run")
-        ->required();
+    validate->add_option(
+        "FILES", o.files,
+        "LAUNCH.json, one or more; or a source and a launch file, as for run; or behind "
+        "--: a CUDA program and its arguments, whose launches are compared");
     add_nvcc_options(*validate, o.nvcc);
+    add_beside_options(*validate, o.beside);
     add_engine_options(*validate, o.engines);
     validate->add_option("--every", o.every, "compare after every instruction (the default)")
         ->type_name("WHAT")
@@ -464,7 +465,10 @@ void add_validate(CLI::App& app, int& status) {
     add_shard_option(*validate, o.shard);
     add_report_options(*validate, o.reports);
     validate->footer(std::string(notes));
-    validate->callback([shared, &status] { status = validate_command(*shared); });
+    validate->callback([shared, &status] {
+        if (shared->files.empty() && shared->nvcc.empty()) throw CLI::RequiredError("FILES");
+        status = validate_command(*shared);
+    });
 }
 
 namespace {
@@ -528,6 +532,13 @@ int sum_up(const std::vector<Outcome>& outcomes, const Engines& engines,
 }  // namespace
 
 int validate_command(const ValidateOptions& options) {
+    if (options.files.empty()) {
+        BesideOptions beside = options.beside;
+        beside.validates = true;
+        beside.words = options.nvcc;  // what stands behind --
+        if (options.save != ".") beside.out = options.save;
+        return run_beside_gpu(beside);
+    }
     launch::Result<validate::Options> how = comparison(options);
     if (!how) return refuse(how.error());
     const launch::Result<std::vector<std::vector<std::string>>> cases = chosen_cases(options);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/commands/beside.hpp"
 #include "tools/engines.hpp"
 #include "tools/report/report_options.hpp"
 
@@ -13,6 +14,7 @@ namespace lockwarp::tools {
 struct ValidateOptions {
     std::vector<std::string> files;
     std::vector<std::string> nvcc;  // its options
+    BesideOptions beside;           // of a program
     EngineOptions engines;
     std::string every = "instruction";
     std::vector<std::string> only;

@@ -12,8 +12,8 @@
 #include "tools/commands/commands.hpp"
 #include "tools/exit_status.hpp"
 #include "tools/nvcc_options.hpp"
-#include "tools/report/expectation.hpp"
 #include "tools/report/failure.hpp"
+#include "tools/report/first_error.hpp"
 #include "tools/report/products.hpp"
 #include "tools/report/why_report.hpp"
 #include "tools/report/why_subject.hpp"
@@ -23,40 +23,16 @@ namespace lockwarp::tools {
 
 namespace {
 
-// The expectations to be looked at: those of the command line, else those of the file.
-launch::Result<std::vector<launch::Expectation>> expectations(const WhyOptions& o,
-                                                              const launch::LaunchFile& file,
-                                                              const launch::State& state) {
-    std::vector<launch::Expectation> out;
-    Buffers buffers;
-    for (size_t i = 0; i < file.buffers.size(); ++i)
-        buffers[file.buffers[i].name] = state.memory.bytes[i];
-    for (const std::string& text : o.product) {
-        launch::Result<launch::Expectation> e = parse_product(text);
-        if (!e) return launch::failure(e);
-        if (launch::Result<void> held = check_product("--product", *e->product, buffers); !held)
-            return launch::failure(held);
-        out.push_back(std::move(*e));
-    }
-    if (!out.empty()) return out;
-    for (const launch::Expectation& e : file.expectations) {
-        if (file.find_buffer(e.name) == nullptr) continue;
-        if (launch::Result<void> held = check_fit(file, e, buffers); !held)
-            return launch::failure(held);
-        out.push_back(e);
-    }
-    if (out.empty())
-        return launch::failure(file.path +
-                               ": it says of no buffer what is expected (field 'expect'); or name "
-                               "a product, --product D=A*B:MxNxK:AB_TYPE:D_TYPE");
-    return out;
-}
-
 struct Report {
     std::string text, svg;
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     int status = done;
 };
+
+bool is_explained(const why::Answer& a) {
+    const uint64_t wrong = a.map.wrong();
+    return wrong == 0 || (!a.explanations.empty() && a.explanations.front().all(wrong));
+}
 
 launch::Result<void> answer_one(const std::vector<launch::Loaded>& steps,
                                 const launch::Expectation& e, const launch::State& state,
@@ -64,11 +40,21 @@ launch::Result<void> answer_one(const std::vector<launch::Loaded>& steps,
     launch::Result<why::Subject> subject = why_subject(steps, e, state, rows, columns);
     if (!subject) return launch::failure(subject);
     subject->stop = &interrupt_flag();
-    const launch::Result<why::Answer> answer = why::ask(*subject, {});
+    // A race or an undefined value moves no element from one place to another: where there is one,
+    // two mistakes at a time are not looked for.
+    const auto error = first_error(steps, state, &interrupt_flag());
+    why::Limits limits;
+    limits.pairs = !error;
+    const launch::Result<why::Answer> answer = why::ask(*subject, limits);
     if (!answer) return tl::unexpected(answer.error());
     const std::string name = e.product ? formula(*e.product) : e.name;
+    nlohmann::ordered_json json = why_json(name, *subject, *answer);
+    if (error && !is_explained(*answer)) {
+        out.text += error->text;
+        json["check"] = {{"check", error->check}, {"kind", error->kind}, {"text", error->text}};
+    }
     out.text += why_text(name, *subject, *answer);
-    out.json.push_back(why_json(name, *subject, *answer));
+    out.json.push_back(std::move(json));
     if (answer->map.wrong() == 0) return {};
     out.status = differs_or_trapped;
     if (out.svg.empty()) out.svg = error_map_svg(name, answer->map);
@@ -84,7 +70,7 @@ launch::Result<Report> make_report(const WhyOptions& o) {
     const launch::LaunchFile& file = steps->front().in.launch;
     const launch::Result<launch::State> state = launch::make_state(file);
     if (!state) return tl::unexpected(state.error());
-    const auto list = expectations(o, file, *state);
+    const auto list = why_expectations(o.product, file, *state);
     if (!list) return tl::unexpected(list.error());
     Report out;
     // Expectations that do not hold come first.

@@ -13,6 +13,7 @@
 #include "emu/check/check.hpp"
 #include "emu/ptx/source_map.hpp"
 #include "launch/input.hpp"
+#include "tools/report/changed_line.hpp"
 
 namespace lockwarp::tools {
 
@@ -36,16 +37,18 @@ struct CheckedFinding {
     uint32_t bytes = 0;
     std::string object;   // buffer or variable; empty: none
     uint64_t offset = 0;  // in it
+    std::string element;  // "C[3][64]"; empty: not known
     uint64_t count = 1;
     std::string message, hint;
-    std::string text;  // for a person, whole lines
+    std::vector<ChangedLine> changes;  // of a wrong result: what would make it right
+    std::string text;                  // for a person, whole lines
     bool suppressed = false;
 };
 
 // One launch file.
 struct CheckedFile {
     std::string name;
-    std::vector<CheckedFinding> findings;  // errors first
+    std::vector<CheckedFinding> findings;  // the gravest first
     std::string refused;                   // why it could not be run; whole lines; empty: it was
     std::string stopped;                   // why it did not come to its end; empty: it did
     double seconds = 0;
@@ -65,8 +68,13 @@ CheckCounts counts_of(const CheckReport& report);
 CheckedFinding checked_finding(const launch::Input& in, const isa::Program& program,
                                const ptx::SourceMap& sources, const check::Found& found);
 
-// "gemm.json: 2 errors, 1 note"; of several "12 launch files: ...".
+// How grave a finding is: those with smaller numbers come first.
+unsigned gravity_of(const CheckedFinding& f);
+
+// The first line of the gravest error; where there is none, the counts.
 std::string check_answer(const CheckReport& report);
+// "gemm.json: 2 errors, 1 note"; of several "12 launch files: ...".
+std::string check_counts(const CheckReport& report);
 
 struct CheckFormat {
     std::string_view name;

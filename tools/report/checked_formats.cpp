@@ -66,11 +66,17 @@ Ordered finding_json(const CheckedFile& file, const CheckedFinding& f) {
         j["address"] = f.address;
         if (f.bytes != 0) j["bytes"] = f.bytes;
     }
-    if (!f.object.empty()) j["object"] = {{"name", f.object}, {"offset", f.offset}};
+    if (!f.object.empty()) {
+        j["object"] = {{"name", f.object}, {"offset", f.offset}};
+        if (!f.element.empty()) j["object"]["element"] = f.element;
+    }
     if (f.other) add_site(j["other"], *f.other);
     j["count"] = f.count;
     j["message"] = f.message;
     if (!f.hint.empty()) j["hint"] = f.hint;
+    for (const ChangedLine& c : f.changes)
+        j["changes"].push_back(
+            {{"ptx", c.ptx}, {"ptx_line", c.at.line}, {"is", c.is}, {"becomes", c.becomes}});
     return j;
 }
 
@@ -141,7 +147,8 @@ Ordered sarif_result(const CheckedFile& file, const CheckedFinding& f, const Ord
     for (size_t i = 0; i < rules.size(); ++i)
         if (rules[i]["id"] == id) j["ruleIndex"] = i;
     j["level"] = name_of(f.severity);
-    j["message"]["text"] = f.message + (f.hint.empty() ? "" : ". " + f.hint);
+    const std::string element = f.element.empty() ? "" : " (" + f.element + ")";
+    j["message"]["text"] = f.message + element + (f.hint.empty() ? "" : ". " + f.hint);
     j["locations"].push_back(f.here ? best_location(*f.here) : physical(f.ptx, 0, 0));
     if (Ordered all = related(f); !all.empty()) j["relatedLocations"] = std::move(all);
     j["occurrenceCount"] = f.count;
@@ -202,6 +209,7 @@ std::string check_json(const CheckReport& report) {
     Ordered j;
     j["schema"] = "lockwarp-check/1";
     j["answer"] = check_answer(report);
+    j["counts"] = check_counts(report);
     j["findings"] = Ordered::array();
     j["files"] = Ordered::array();
     for (const CheckedFile& f : report.files) {
@@ -222,24 +230,23 @@ std::string check_json(const CheckReport& report) {
 }
 
 std::string check_sarif(const CheckReport& report) {
-    Ordered run;
-    Ordered& driver = run["tool"]["driver"];
-    driver["name"] = "lockwarp";
-    driver["version"] = std::string(version);
-    driver["rules"] = sarif_rules();
-    const Ordered rules = driver["rules"];
-    Ordered& invocation = run["invocations"][0];
-    invocation["executionSuccessful"] = true;
-    run["results"] = Ordered::array();
+    const Ordered rules = sarif_rules();
+    Ordered invocation{{"executionSuccessful", true}};
+    Ordered results = Ordered::array();
     for (const CheckedFile& f : report.files) {
-        for (const CheckedFinding& one : f.findings)
-            run["results"].push_back(sarif_result(f, one, rules));
+        for (const CheckedFinding& one : f.findings) results.push_back(sarif_result(f, one, rules));
         if (const std::string wrong = f.refused + f.stopped; !wrong.empty()) {
             invocation["executionSuccessful"] = false;
-            invocation["toolExecutionNotifications"].push_back(
-                {{"level", "error"}, {"message", {{"text", f.name + ": " + clean(wrong)}}}});
+            Ordered notification{{"level", "error"}};
+            notification["message"]["text"] = f.name + ": " + clean(wrong);
+            invocation["toolExecutionNotifications"].push_back(std::move(notification));
         }
     }
+    Ordered driver{{"name", "lockwarp"}, {"version", std::string(version)}, {"rules", rules}};
+    Ordered run;
+    run["tool"]["driver"] = std::move(driver);
+    run["invocations"].push_back(std::move(invocation));
+    run["results"] = std::move(results);
     const Ordered all{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                       {"version", "2.1.0"},
                       {"runs", Ordered::array({run})}};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "launch/values.hpp"
@@ -84,7 +85,7 @@ launch::Result<Checked> check_expectation(const launch::LaunchFile& file,
     const uint64_t width = isa::bits(e.type) / 8;
     Comparison compare{e, out, {}};
     if (e.product) {
-        each_of_product(*e.product, before, after, compare);
+        each_of_product(*e.product, before, after, std::ref(compare));
     } else {
         const std::span<const uint8_t> whole = after.at(e.name);
         const launch::Result<std::vector<uint8_t>> wanted = expected_bytes(file, e, whole.size());

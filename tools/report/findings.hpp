@@ -25,8 +25,9 @@ std::string site_text(const check::Site& site);
 // Where: the site, the address and what it is in, how often.
 std::string place_text(const check::Found& f);
 
-// "k.ptx:30: error: reads what line 18 copies [sync/copy-not-awaited]", the line with a caret, its
-// place in CUDA or Python, where in the run, the other side, and the hint. Whole lines.
+// "k.ptx:30: error: reads what line 18 copies [sync/copy-not-awaited]", with the lines of CUDA or
+// Python where they are known; the line of the PTX with a caret, its place in CUDA or Python, where
+// in the run, the other side, and the hint. Whole lines.
 std::string finding_text(const launch::Input& in, const isa::Program& program,
                          const check::Found& f);
 

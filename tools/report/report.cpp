@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "emu/ptx/space_name.hpp"
 #include "launch/source_text.hpp"
 #include "tools/report/shown.hpp"
 #include "tools/report/summary_text.hpp"
@@ -65,7 +66,7 @@ std::string trap_report(const launch::Input& in, const isa::Program& program, co
     out += fmt::format("  CTA ({},{},{}), warp {}", t.cta[0], t.cta[1], t.cta[2], t.warp);
     if (t.has_lane) out += fmt::format(", lane {}", t.lane);
     out += fmt::format(", step {}", t.step);
-    if (t.has_address) out += fmt::format(", {} address {:#x}", space_of(t.space), t.address);
+    if (t.has_address) out += fmt::format(", {} address {:#x}", ptx::name_of(t.space), t.address);
     out += '\n';
     if (!t.detail.empty()) out += folded(t.detail);
     out += others_report(program, sources, t);

@@ -61,21 +61,4 @@ std::string folded(std::string_view text) {
     return out;
 }
 
-std::string_view space_of(ptx::Space space) {
-    switch (space) {
-        case ptx::Space::global:
-            return "global";
-        case ptx::Space::shared:
-            return "shared";
-        case ptx::Space::local:
-            return "local";
-        case ptx::Space::param:
-            return "param";
-        case ptx::Space::const_:
-            return "const";
-        default:
-            return "generic";
-    }
-}
-
 }  // namespace lockwarp::tools

@@ -16,7 +16,4 @@ std::string marked(std::string_view source, ptx::Place place);
 // A text in lines that begin with two blanks, broken at blanks.
 std::string folded(std::string_view text);
 
-// "global", "shared"; "generic" of none.
-std::string_view space_of(ptx::Space space);
-
 }  // namespace lockwarp::tools

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "emu/ptx/printer.hpp"
 #include "emu/ptx/source_map.hpp"
@@ -19,22 +20,6 @@ namespace {
 using validate::grouped;
 using why::Explanation;
 using why::Wrong;
-
-// "the registers ... are swapped; and B is transposed".
-std::string words_of(const Explanation& e) {
-    std::string out;
-    for (size_t i = 0; i < e.parts.size(); ++i) out += (i == 0 ? "" : "; and ") + e.parts[i].words;
-    return out;
-}
-
-// "explains all 128 elements", "explains 96 of 128 elements".
-std::string explains(const Explanation& e, uint64_t wrong) {
-    if (e.explained == wrong && e.broken == 0)
-        return fmt::format("explains all {} element{}", grouped(wrong), wrong == 1 ? "" : "s");
-    std::string out = fmt::format("explains {} of {}", grouped(e.explained), grouped(wrong));
-    if (e.broken != 0) out += fmt::format(" (and breaks {})", grouped(e.broken));
-    return out;
-}
 
 // A long line in several.
 std::string wrapped(const std::string& text, size_t indent) {
@@ -54,24 +39,28 @@ std::string wrapped(const std::string& text, size_t indent) {
     return out + line + "\n";
 }
 
-// The changed lines, and those of the source that they come from.
-std::string changes_of(const why::Subject& s, const why::Candidate& c) {
-    constexpr size_t max_shown = 2;
+// The changed lines of one part of an explanation, and those of the source that they come from.
+std::vector<ChangedLine> changed_lines(const why::Subject& s, const why::Candidate& c) {
     const launch::Input& in = s.loaded().in;
     const why::Text text(in.module, s.loaded().program.entry);
-    const ptx::SourceMap map = ptx::source_map(in.module);
-    std::string out;
-    for (size_t i = 0; i < std::min(max_shown, c.patch.edits.size()); ++i) {
-        const why::Edit& e = c.patch.edits[i];
-        const ptx::Instruction* const was = text.at(e.at);
-        out += fmt::format("  {}:{}\n", launch::named_ptx(in), e.at.line);
-        if (was != nullptr) out += fmt::format("-   {}\n", ptx::print(*was));
-        for (const ptx::Instruction& now : e.becomes)
-            out += fmt::format("+   {}\n", ptx::print(now));
-        out += launch::source_text(ptx::places_of(map, e.at));
+    std::vector<ChangedLine> out;
+    for (const why::Edit& e : c.patch.edits) {
+        ChangedLine& line = out.emplace_back(ChangedLine{launch::named_ptx(in), e.at, {}, {}});
+        if (const ptx::Instruction* const was = text.at(e.at)) line.is = ptx::print(*was);
+        for (const ptx::Instruction& now : e.becomes) line.becomes.push_back(ptx::print(now));
     }
-    if (c.patch.edits.size() > max_shown)
-        out += fmt::format("  and {} more lines alike\n", c.patch.edits.size() - max_shown);
+    return out;
+}
+
+std::string changes_of(const why::Subject& s, const why::Candidate& c) {
+    constexpr size_t max_shown = 2;
+    const ptx::SourceMap map = ptx::source_map(s.loaded().in.module);
+    const std::vector<ChangedLine> lines = changed_lines(s, c);
+    std::string out;
+    for (const ChangedLine& line : std::span(lines).first(std::min(max_shown, lines.size())))
+        out += changed_text(line) + launch::source_text(ptx::places_of(map, line.at));
+    if (lines.size() > max_shown)
+        out += fmt::format("  and {} more lines alike\n", lines.size() - max_shown);
     return out;
 }
 
@@ -119,6 +108,34 @@ std::array<uint64_t, 6> count(const why::ErrorMap& m, Blocks b, uint64_t row, ui
 }
 
 }  // namespace
+
+std::string words_of(const Explanation& e) {
+    std::string out;
+    for (size_t i = 0; i < e.parts.size(); ++i) out += (i == 0 ? "" : "; and ") + e.parts[i].words;
+    return out;
+}
+
+std::string explains(const Explanation& e, uint64_t wrong) {
+    if (e.explained == wrong && e.broken == 0)
+        return fmt::format("explains all {} element{}", grouped(wrong), wrong == 1 ? "" : "s");
+    std::string out = fmt::format("explains {} of {}", grouped(e.explained), grouped(wrong));
+    if (e.broken != 0) out += fmt::format(" (and breaks {})", grouped(e.broken));
+    return out;
+}
+
+std::vector<ChangedLine> changed_lines(const why::Subject& subject, const Explanation& e) {
+    std::vector<ChangedLine> out;
+    for (const why::Candidate& c : e.parts)
+        for (ChangedLine& line : changed_lines(subject, c)) out.push_back(std::move(line));
+    return out;
+}
+
+std::string changed_text(const ChangedLine& line) {
+    std::string out = fmt::format("  {}:{}\n", line.ptx, line.at.line);
+    if (!line.is.empty()) out += fmt::format("-   {}\n", line.is);
+    for (const std::string& now : line.becomes) out += fmt::format("+   {}\n", now);
+    return out;
+}
 
 std::string error_map_text(const why::ErrorMap& m) {
     const Blocks b = blocks_of(m, 32, 64);
@@ -187,8 +204,9 @@ std::string why_text(const std::string& name, const why::Subject& subject, const
     const uint64_t wrong = a.map.wrong(), all = a.map.of.size();
     if (wrong == 0) return fmt::format("{}: all {} values are as expected\n", name, grouped(all));
     std::string out;
-    if (a.trapped) out += "the program traps; lockwarp run says where. What it left until then:\n";
     const bool found = !a.explanations.empty() && a.explanations.front().all(wrong);
+    constexpr std::string_view traps = "the program traps; lockwarp run says where";
+    if (a.trapped && !found) out += fmt::format("{}. What it left until then:\n", traps);
     if (found)
         out += wrapped(
             explains(a.explanations.front(), wrong) + ": " + words_of(a.explanations.front()), 2);
@@ -208,6 +226,7 @@ std::string why_text(const std::string& name, const why::Subject& subject, const
             for (const why::Candidate& c : e.parts) out += changes_of(subject, c);
         ++shown;
     }
+    if (a.trapped && found) out += fmt::format("note: {}\n", traps);
     if (subject.product_is_found)
         out += fmt::format("note: what is expected is {}{} * {}{}, {}x{}x{}\n", subject.product->a,
                            subject.product->a_transposed ? "'" : "", subject.product->b,
@@ -235,7 +254,6 @@ nlohmann::ordered_json why_json(const std::string& name, const why::Subject& sub
     out["permutation"] = a.map.permutation;
     out["explanations"] = nlohmann::ordered_json::array();
     const launch::Input& in = subject.loaded().in;
-    const why::Text text(in.module, subject.loaded().program.entry);
     const ptx::SourceMap map = ptx::source_map(in.module);
     for (const Explanation& e : a.explanations) {
         nlohmann::ordered_json one;
@@ -251,18 +269,16 @@ nlohmann::ordered_json why_json(const std::string& name, const why::Subject& sub
             part["hypothesis"] = c.of->name;
             part["message"] = c.words;
             part["changes"] = nlohmann::ordered_json::array();
-            for (const why::Edit& edit : c.patch.edits) {
+            for (const ChangedLine& line : changed_lines(subject, c)) {
                 nlohmann::ordered_json change;
-                change["ptx"] = launch::named_ptx(in);
-                change["line"] = edit.at.line;
-                const auto places = ptx::places_of(map, edit.at);
+                change["ptx"] = line.ptx;
+                change["line"] = line.at.line;
+                const auto places = ptx::places_of(map, line.at);
                 if (!places.empty())
                     change["source"] = {{"file", places.front().file},
                                         {"line", places.front().line}};
-                if (const ptx::Instruction* const was = text.at(edit.at))
-                    change["is"] = ptx::print(*was);
-                for (const ptx::Instruction& now : edit.becomes)
-                    change["becomes"].push_back(ptx::print(now));
+                if (!line.is.empty()) change["is"] = line.is;
+                for (const std::string& now : line.becomes) change["becomes"].push_back(now);
                 part["changes"].push_back(std::move(change));
             }
             one["parts"].push_back(std::move(part));

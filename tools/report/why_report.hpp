@@ -4,10 +4,19 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "tools/report/changed_line.hpp"
 #include "why/why.hpp"
 
 namespace lockwarp::tools {
+
+// "the registers b0 and b1 of line 41 are swapped; and B is transposed".
+std::string words_of(const why::Explanation& e);
+// "explains all 128 elements", "explains 96 of 128 (and breaks 2)".
+std::string explains(const why::Explanation& e, uint64_t wrong);
+// The lines of the program that an explanation changes.
+std::vector<ChangedLine> changed_lines(const why::Subject& subject, const why::Explanation& e);
 
 // First line the answer, then the changed lines, what else explains it, and the map of the errors.
 // name: what the expectation is called ("D = A*B").

@@ -144,6 +144,10 @@ launch::Result<why::Subject> why_subject(const std::vector<launch::Loaded>& step
     if (!bytes) return tl::unexpected(bytes.error());
     const uint64_t count = bytes->size() / (isa::bits(e.type) / 8);
     out.offset = e.offset;
+    const launch::BufferField& field = file.buffers[out.buffer];
+    const bool has_rows = field.shape.size() == 2 && e.offset == 0 &&
+                          (field.stride == 0 || field.stride == field.shape[1]);
+    if (rows == 0 && has_rows) rows = field.shape[0], columns = field.shape[1];
     out.rows = rows != 0 && rows * columns == count ? rows : 1;
     out.columns = count / out.rows;
     const launch::Result<std::vector<why::Wanted>> wanted = wanted_of_bytes(file, e, whole);
@@ -166,6 +170,48 @@ launch::Result<why::Subject> why_subject(const std::vector<launch::Loaded>& step
             wanted_of_product(as_product, views(names, before)));
     };
     return out;
+}
+
+launch::Result<std::vector<launch::Expectation>> why_expectations(
+    const std::vector<std::string>& products, const launch::LaunchFile& file,
+    const launch::State& state) {
+    std::vector<launch::Expectation> out;
+    const Buffers buffers = views(names_of(file), state.memory.bytes);
+    for (const std::string& text : products) {
+        launch::Result<launch::Expectation> e = parse_product(text);
+        if (!e) return launch::failure(e);
+        if (launch::Result<void> held = check_product("--product", *e->product, buffers); !held)
+            return launch::failure(held);
+        out.push_back(std::move(*e));
+    }
+    if (!out.empty()) return out;
+    for (const launch::Expectation& e : file.expectations) {
+        if (file.find_buffer(e.name) == nullptr) continue;
+        if (launch::Result<void> held = check_fit(file, e, buffers); !held)
+            return launch::failure(held);
+        out.push_back(e);
+    }
+    if (out.empty())
+        return launch::failure(file.path +
+                               ": it says of no buffer what is expected (field 'expect'); or name "
+                               "a product, --product D=A*B:MxNxK:AB_TYPE:D_TYPE");
+    return out;
+}
+
+debug::SubjectOf subject_of(std::vector<std::string> products) {
+    return [products = std::move(products)](
+               const std::vector<launch::Loaded>& launches) -> launch::Result<why::Subject> {
+        const launch::LaunchFile& file = launches.front().in.launch;
+        const launch::Result<launch::State> state = launch::make_state(file);
+        if (!state) return tl::unexpected(state.error());
+        const auto list = why_expectations(products, file, *state);
+        if (!list) return tl::unexpected(list.error());
+        for (const launch::Expectation& e : *list) {
+            launch::Result<why::Subject> one = why_subject(launches, e, *state);
+            if (one && one->product) return one;
+        }
+        return why_subject(launches, list->front(), *state);
+    };
 }
 
 }  // namespace lockwarp::tools

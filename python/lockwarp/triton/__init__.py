@@ -43,7 +43,8 @@ def install(arch: str | None = None, map_cuda: bool | None = None, save: str | N
     ImportError where there is no Triton.
     """
     global _now
-    from lockwarp.triton import _backend, _bench, _export, _machine, _map_cuda, _torch
+    from lockwarp.triton import (_backend, _bench, _export, _machine, _map_cuda, _torch,
+                                 _undefined)
     from lockwarp.triton._launch import State
 
     name = _machine.check(arch or os.environ.get("LOCKWARP_TRITON") or "sm_80")
@@ -58,6 +59,7 @@ def install(arch: str | None = None, map_cuda: bool | None = None, save: str | N
                      "do_bench_cudagraph_proton"):
         if hasattr(triton.testing, function):
             patches.set(triton.testing, function, _bench.do_bench)
+    _undefined.mark_empty(patches)
     end = None
     if map_cuda:
         end = _map_cuda.map_cuda(name, patches)

@@ -10,7 +10,8 @@ from typing import Any
 import lockwarp
 from triton.backends.nvidia import driver as nvidia_driver
 
-from lockwarp.triton import _machine, _native
+from lockwarp import arrays
+from lockwarp.triton import _machine, _native, _undefined
 from lockwarp.triton._arguments import Flattener, pack
 from lockwarp.triton._memory import Memory
 
@@ -42,8 +43,25 @@ class Prepared:
         self.ptx = launcher.ptx
 
     def run(self, checks=""):
+        ranges = self.ranges()
+        undefined = _undefined.within(ranges) if checks else []
+        shapes = self._shapes() if checks else []
         return _native.run(self.kernel, self.grid, self.block, self.shared, self.parameters,
-                           self.ranges(), self.cooperative, checks)
+                           ranges, self.cooperative, checks, undefined, shapes)
+
+    def _shapes(self):
+        """What the elements of the tensors that are arguments are called."""
+        out = []
+        for _, kind, value in self.flat:
+            if not kind.startswith("*") or not hasattr(value, "stride"):
+                continue
+            item = value.element_size()
+            rows = arrays.rows_of(arrays.Memory(
+                value.data_ptr(), 0, 0, False, tuple(value.shape),
+                tuple(item * n for n in value.stride()), item))
+            if rows:
+                out.append(rows)
+        return out
 
     def milliseconds(self) -> float | None:
         """By the model of cycles."""

@@ -68,13 +68,15 @@ def _finding(check: str, f: lockwarp.Finding, kernel: str) -> Finding:
                    there.file if there else None, there.line if there else None, f.line)
 
 
-def run(kernel, grid, block, shared, parameters, memory, cooperative=False, checks=""):
+def run(kernel, grid, block, shared, parameters, memory, cooperative=False, checks="",
+        undefined=(), shapes=()):
     """Runs it in place: (Result, [Finding]). The trap, if any, is the result's.
 
-    checks: "", "all" or names with commas.
+    checks: "", "all" or names with commas. undefined: (address, bytes) that nobody gave a value;
+    shapes: as arrays.rows_of gives them.
     """
-    request = (grid, block, shared, parameters, memory, 0, 0, cooperative)
-    outcome = kernel._core.launch(request, checks)
+    request = (grid, block, shared, parameters, memory, 0, 0, cooperative, (0, 0, 0))
+    outcome = kernel._core.launch(request, checks, list(undefined), list(shapes))
     if not checks:
         return result_of(outcome, "return"), []
     checked = checked_of(outcome, "return")
@@ -86,7 +88,7 @@ def milliseconds(kernel, grid, block, shared, parameters, memory, pointers, wait
     """By the model of cycles, on copies of the memory; None where it has no such machine or the
     kernel faults. pointers: (byte of the parameters, address), which the model puts where a GPU's
     driver would; empty: memory stays where it is. waits: CTAs may wait for each other."""
-    request = (grid, block, shared, parameters, memory, 0, 0, False)
+    request = (grid, block, shared, parameters, memory, 0, 0, False, (0, 0, 0))
     try:
         fault, _, data = _core.time(kernel._core, request, pointers, "", waits, 0)
     except lockwarp.Error:

@@ -133,6 +133,48 @@ def test_what_a_program_stores_and_loads_again_in_other_threads_is_a_race(sm_80)
         _turned_after_a_barrier[(1,)](scratch, x, N=256)
 
 
+@triton.jit
+def _add_to(out, x, n, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out + at, tl.load(out + at, mask=at < n) + tl.load(x + at), mask=at < n)
+
+
+@triton.jit
+def _fill(out, n, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out + at, at.to(tl.float32), mask=at < n)
+
+
+def test_what_torch_empty_makes_has_no_value(sm_80):
+    x = torch.ones(16, 8)
+    for make in (lambda: torch.empty(16, 8), lambda: torch.empty_like(x),
+                 lambda: x.new_empty(16, 8), lambda: torch.empty(8, 16).t()):
+        with lt.check() as found:
+            _add_to[(1,)](make(), x, 128, N=128)
+        faults = [f for f in found.faults if f.check == "uninitialised"]
+        assert len(faults) == 1 and faults[0].kind == "stored"
+        assert faults[0].line == line_of(_add_to, "tl.store(out")
+    # Whoever gives it a value: torch, numpy, another kernel.
+    zeroed, numpys, stored = torch.empty(16, 8).zero_(), torch.empty(16, 8), torch.empty(16, 8)
+    numpys.numpy()[:] = 3
+    with lt.check() as found:
+        _fill[(1,)](stored, 128, N=128)
+        for out in (zeroed, numpys, stored):
+            _add_to[(1,)](out, x, 128, N=128)
+    assert not found.faults, str(found)
+    half = torch.empty(16, 8)
+    half[:8] = 0
+    with lt.check(raise_faults=True):
+        _add_to[(1,)](half, x, 64, N=128)
+    with lt.check() as found:
+        _add_to[(1,)](half, x, 128, N=128)
+    (fault,) = found.faults
+    assert "out + 256 = out[8][0]" in fault.place
+    assert torch.empty(4, dtype=torch.bool).tolist() is not None
+    lt.uninstall()
+    assert not hasattr(torch.empty, "__wrapped__")
+
+
 def test_check_needs_install():
     with pytest.raises(lockwarp.Error, match="lt.install"):
         with lt.check():

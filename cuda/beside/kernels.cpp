@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which PTX belongs to a kernel's handle: what the program loads is watched. The runtime may also
+// load by ways of its own; then the kernel's name is looked for in the fat binaries of all loaded
+// objects.
+#include "cuda/beside/kernels.hpp"
+
+#include <elf.h>
+#include <link.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "cuda/beside/forward.hpp"
+#include "cuda/image.hpp"
+#include "emu/isa/arch.hpp"
+
+namespace lockwarp::beside {
+
+using cuda::Result;
+using cuda::success;
+
+namespace {
+
+struct Known {
+    std::shared_ptr<Image> image;
+    std::string name;
+};
+
+struct Tables {
+    std::mutex mutex;
+    std::map<const void*, std::shared_ptr<Image>> loaded;  // by module or library
+    std::map<const void*, Known> kernels;                  // by function or kernel
+    std::vector<std::shared_ptr<Image>> images;            // all of them, also of the objects
+    bool objects_read = false;
+    std::map<std::string, lockwarp_context*> contexts;  // by architecture
+};
+
+Tables& tables() {
+    static auto* const only = new Tables;
+    return *only;
+}
+
+std::shared_ptr<Image> add_image(Tables& t, std::span<const char> bytes) {
+    auto image = std::make_shared<Image>();
+    image->bytes.assign(bytes.begin(), bytes.end());
+    t.images.push_back(image);
+    return image;
+}
+
+void remember(const void* handle, const void* image) {
+    const std::span<const char> bytes = cuda::image_bytes(image);
+    if (bytes.data() == nullptr) return;
+    Tables& t = tables();
+    const std::lock_guard lock(t.mutex);
+    t.loaded[handle] = add_image(t, bytes);
+}
+
+void remember_file(const void* handle, const char* path) {
+    std::ifstream file(path, std::ios::binary);
+    std::vector<char> bytes(std::istreambuf_iterator<char>(file), {});
+    bytes.push_back(0);
+    remember(handle, bytes.data());
+}
+
+void remember_kernel(const void* function, const void* owner, const char* name) {
+    Tables& t = tables();
+    const std::lock_guard lock(t.mutex);
+    const auto found = t.loaded.find(owner);
+    if (found != t.loaded.end()) t.kernels[function] = {found->second, name};
+}
+
+lockwarp_context* context_of(Tables& t, const std::string& arch) {
+    lockwarp_context*& context = t.contexts[arch];
+    if (context == nullptr) {
+        lockwarp_context_options options{};
+        options.struct_size = sizeof options;
+        options.arch = arch.c_str();
+        lockwarp_context_create(&options, &context, nullptr);
+    }
+    return context;
+}
+
+void load(Tables& t, Image& image, const std::string& arch) {
+    if (image.tried) return;
+    image.tried = true;
+    lockwarp_context* const context = context_of(t, arch);
+    const auto number = static_cast<unsigned>(std::atoi(arch.c_str() + 3));
+    const cuda::Image read = cuda::read_image(image.bytes, number);
+    image.wrong = read.wrong;
+    for (const std::string& text : read.texts) {
+        lockwarp_error* error = nullptr;
+        if (lockwarp_module_load(context, text.data(), text.size(), nullptr, &image.module,
+                                 &error) == LOCKWARP_OK) {
+            image.text = text;
+            image.wrong.clear();
+            return;
+        }
+        if (image.wrong.empty() && error != nullptr) image.wrong = lockwarp_error_message(error);
+        lockwarp_error_destroy(error);
+    }
+}
+
+bool has_kernel(const Image& image, const std::string& name) {
+    for (size_t i = 0; image.module != nullptr && i < lockwarp_module_kernels(image.module); ++i)
+        if (name == lockwarp_module_kernel_name(image.module, i)) return true;
+    return false;
+}
+
+// The fat binaries of an object's .nv_fatbin section, one behind the other.
+void read_object(Tables& t, const char* path, ElfW(Addr) base) {
+    std::ifstream file(*path != 0 ? path : "/proc/self/exe", std::ios::binary);
+    ElfW(Ehdr) header{};
+    if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
+        std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shnum == 0)
+        return;
+    std::vector<ElfW(Shdr)> sections(header.e_shnum);
+    file.seekg(static_cast<std::streamoff>(header.e_shoff));
+    file.read(reinterpret_cast<char*>(sections.data()),
+              static_cast<std::streamsize>(sections.size() * sizeof sections[0]));
+    if (!file || header.e_shstrndx >= sections.size()) return;
+    const ElfW(Shdr)& strings = sections[header.e_shstrndx];
+    std::string names(strings.sh_size, '\0');
+    file.seekg(static_cast<std::streamoff>(strings.sh_offset));
+    file.read(names.data(), static_cast<std::streamsize>(names.size()));
+    for (const ElfW(Shdr) & s : sections) {
+        if (s.sh_name >= names.size() || s.sh_type != SHT_PROGBITS ||
+            std::strcmp(names.c_str() + s.sh_name, ".nv_fatbin") != 0)
+            continue;
+        const auto* const begin = reinterpret_cast<const char*>(base + s.sh_addr);
+        for (uint64_t at = 0; at + 16 <= s.sh_size;) {
+            const uint64_t size =
+                cuda::is_fat_binary(begin + at) ? cuda::fat_binary_bytes(begin + at) : 0;
+            if (size == 0 || size > s.sh_size - at) {
+                at += 8;  // what fills up to the next
+                continue;
+            }
+            add_image(t, {begin + at, size});
+            at += size;
+        }
+    }
+}
+
+void read_objects(Tables& t) {
+    if (t.objects_read) return;
+    t.objects_read = true;
+    ::dl_iterate_phdr(
+        [](dl_phdr_info* info, size_t, void* to) {
+            read_object(*static_cast<Tables*>(to), info->dlpi_name, info->dlpi_addr);
+            return 0;
+        },
+        &t);
+}
+
+std::string name_of(Function* handle) {
+    const char* name = nullptr;
+    const auto of_function = behind_as<Result(const char**, Function*)>("cuFuncGetName");
+    if (of_function != nullptr && of_function(&name, handle) == success && name != nullptr)
+        return name;
+    const auto of_kernel = behind_as<Result(const char**, Function*)>("cuKernelGetName");
+    if (of_kernel != nullptr && of_kernel(&name, handle) == success && name != nullptr) return name;
+    return {};
+}
+
+std::optional<Known> find(Tables& t, Function* handle, const std::string& arch, std::string& why) {
+    if (const auto found = t.kernels.find(handle); found != t.kernels.end()) {
+        load(t, *found->second.image, arch);
+        if (has_kernel(*found->second.image, found->second.name)) return found->second;
+        why = found->second.image->wrong;
+    }
+    const std::string name = name_of(handle);
+    if (name.empty()) {
+        if (why.empty()) why = "the driver does not tell the kernel's name";
+        return std::nullopt;
+    }
+    read_objects(t);
+    for (size_t i = t.images.size(); i-- > 0;) {
+        load(t, *t.images[i], arch);
+        if (has_kernel(*t.images[i], name)) return Known{t.images[i], name};
+    }
+    if (why.empty()) why = "no PTX of kernel " + name + " was found";
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Kernel> kernel_of(Function* handle, const std::string& arch, std::string& why) {
+    Tables& t = tables();
+    const std::lock_guard lock(t.mutex);
+    std::optional<Known> known = find(t, handle, arch, why);
+    if (!known) return std::nullopt;
+    t.kernels[handle] = *known;
+    Kernel k;
+    k.image = known->image;
+    k.name = known->name;
+    lockwarp_error* error = nullptr;
+    if (lockwarp_module_kernel(k.image->module, k.name.c_str(), &k.kernel, &error) != LOCKWARP_OK) {
+        why = error != nullptr ? lockwarp_error_message(error) : "no memory";
+        lockwarp_error_destroy(error);
+        return std::nullopt;
+    }
+    k.info.struct_size = sizeof k.info;
+    lockwarp_kernel_get_info(k.kernel, &k.info);
+    for (size_t i = 0; i < k.info.parameters; ++i) {
+        lockwarp_parameter p{};
+        p.struct_size = sizeof p;
+        lockwarp_kernel_parameter(k.kernel, i, &p);
+        k.parameters.push_back(p);
+    }
+    return k;
+}
+
+std::string current_arch() {
+    int device = 0, major = 0, minor = 0;
+    const auto of_context = behind_as<Result(int*)>("cuCtxGetDevice");
+    const auto attribute = behind_as<Result(int*, int, int)>("cuDeviceGetAttribute");
+    if (of_context == nullptr || attribute == nullptr || of_context(&device) != success ||
+        attribute(&major, 75, device) != success || attribute(&minor, 76, device) != success)
+        return {};
+    std::string name = "sm_" + std::to_string(10 * major + minor);
+    return isa::arch_named(name) ? name : std::string();
+}
+
+}  // namespace lockwarp::beside
+
+using namespace lockwarp::beside;
+using lockwarp::cuda::Result;
+using lockwarp::cuda::success;
+
+// What loads modules and finds kernels in them: done by the driver, and remembered.
+extern "C" {
+
+Result cuModuleLoadData(Module** out, const void* image) {
+    static const auto real = behind_as<Result(Module**, const void*)>("cuModuleLoadData");
+    const Result r = real(out, image);
+    if (r == success) remember(*out, image);
+    return r;
+}
+
+Result cuModuleLoadDataEx(Module** out, const void* image, unsigned count, int* keys,
+                          void** values) {
+    static const auto real =
+        behind_as<Result(Module**, const void*, unsigned, int*, void**)>("cuModuleLoadDataEx");
+    const Result r = real(out, image, count, keys, values);
+    if (r == success) remember(*out, image);
+    return r;
+}
+
+Result cuModuleLoadFatBinary(Module** out, const void* image) {
+    static const auto real = behind_as<Result(Module**, const void*)>("cuModuleLoadFatBinary");
+    const Result r = real(out, image);
+    if (r == success) remember(*out, image);
+    return r;
+}
+
+Result cuModuleLoad(Module** out, const char* path) {
+    static const auto real = behind_as<Result(Module**, const char*)>("cuModuleLoad");
+    const Result r = real(out, path);
+    if (r == success) remember_file(*out, path);
+    return r;
+}
+
+Result cuModuleGetFunction(Function** out, Module* module, const char* name) {
+    static const auto real =
+        behind_as<Result(Function**, Module*, const char*)>("cuModuleGetFunction");
+    const Result r = real(out, module, name);
+    if (r == success) remember_kernel(*out, module, name);
+    return r;
+}
+
+Result cuLibraryLoadData(Library** out, const void* image, int* keys, void** values, unsigned count,
+                         int* library_keys, void** library_values, unsigned library_count) {
+    static const auto real =
+        behind_as<Result(Library**, const void*, int*, void**, unsigned, int*, void**, unsigned)>(
+            "cuLibraryLoadData");
+    const Result r =
+        real(out, image, keys, values, count, library_keys, library_values, library_count);
+    if (r == success) remember(*out, image);
+    return r;
+}
+
+Result cuLibraryLoadFromFile(Library** out, const char* path, int* keys, void** values,
+                             unsigned count, int* library_keys, void** library_values,
+                             unsigned library_count) {
+    static const auto real =
+        behind_as<Result(Library**, const char*, int*, void**, unsigned, int*, void**, unsigned)>(
+            "cuLibraryLoadFromFile");
+    const Result r =
+        real(out, path, keys, values, count, library_keys, library_values, library_count);
+    if (r == success) remember_file(*out, path);
+    return r;
+}
+
+Result cuLibraryGetKernel(Function** out, Library* library, const char* name) {
+    static const auto real =
+        behind_as<Result(Function**, Library*, const char*)>("cuLibraryGetKernel");
+    const Result r = real(out, library, name);
+    if (r == success) remember_kernel(*out, library, name);
+    return r;
+}
+
+Result cuKernelGetFunction(Function** out, Function* kernel) {
+    static const auto real = behind_as<Result(Function**, Function*)>("cuKernelGetFunction");
+    const Result r = real(out, kernel);
+    if (r != success) return r;
+    Tables& t = tables();
+    const std::lock_guard lock(t.mutex);
+    const auto found = t.kernels.find(kernel);
+    if (found != t.kernels.end()) t.kernels[*out] = Known(found->second);
+    return r;
+}
+
+}  // extern "C"

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The PTX of the kernels that a program launches on a GPU, loaded for the emulator.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cuda/driver_api.hpp"
+#include "lockwarp.h"
+
+namespace lockwarp::beside {
+
+using cuda::Function;
+using cuda::Library;
+using cuda::Module;
+
+// What a program gave the driver to load; its PTX is compiled for the emulator when it is needed.
+struct Image {
+    std::vector<char> bytes;
+    bool tried = false;
+    lockwarp_module* module = nullptr;
+    std::string text;   // the PTX that it was made of
+    std::string wrong;  // why there is none
+};
+
+struct Kernel {
+    std::shared_ptr<Image> image;
+    const lockwarp_kernel* kernel = nullptr;
+    lockwarp_kernel_info info{};
+    std::vector<lockwarp_parameter> parameters;
+    std::string name;
+};
+
+// The kernel behind a handle; nullopt, and why. `arch`: "sm_90", that of the GPU.
+std::optional<Kernel> kernel_of(Function* handle, const std::string& arch, std::string& why);
+// "sm_90" of the current context's GPU; empty where the emulator does not know it.
+std::string current_arch();
+
+}  // namespace lockwarp::beside

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches, by each of the driver's ways, and cuGetProcAddress, which gives ours.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <string_view>
+
+#include "cuda/beside/forward.hpp"
+#include "cuda/beside/watched.hpp"
+
+using namespace lockwarp::beside;
+using lockwarp::cuda::GraphExec;
+using lockwarp::cuda::invalid_value;
+using lockwarp::cuda::LaunchAttribute;
+using lockwarp::cuda::LaunchConfig;
+using lockwarp::cuda::Result;
+using lockwarp::cuda::success;
+
+namespace {
+
+using LaunchKernel = Result(Function*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                            unsigned, Stream*, void**, void**);
+using LaunchCooperative = Result(Function*, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                 unsigned, unsigned, Stream*, void**);
+using LaunchEx = Result(const LaunchConfig*, Function*, void**, void**);
+using LaunchGraph = Result(GraphExec*, Stream*);
+
+Shape shape_of(const LaunchConfig& config) {
+    constexpr uint32_t cooperative = 2, cluster = 4;  // CUlaunchAttributeID
+    Shape s{};
+    std::copy_n(config.grid, 3, s.grid);
+    std::copy_n(config.block, 3, s.block);
+    s.dynamic_shared = config.dynamic_shared;
+    for (uint32_t i = 0; i < config.attribute_count && config.attributes != nullptr; ++i) {
+        const LaunchAttribute& a = config.attributes[i];
+        if (a.id == cooperative) s.cooperative = a.cooperative != 0;
+        if (a.id == cluster) std::copy_n(a.cluster, 3, s.cluster);
+    }
+    return s;
+}
+
+Result launch_kernel(LaunchKernel* real, Function* f, const Shape& s, Stream* stream,
+                     void** parameters, void** extra) {
+    return watched(f, s, stream, parameters, extra, [&] {
+        return real(f, s.grid[0], s.grid[1], s.grid[2], s.block[0], s.block[1], s.block[2],
+                    s.dynamic_shared, stream, parameters, extra);
+    });
+}
+
+Result launch_cooperative(LaunchCooperative* real, Function* f, const Shape& s, Stream* stream,
+                          void** parameters) {
+    return watched(f, s, stream, parameters, nullptr, [&] {
+        return real(f, s.grid[0], s.grid[1], s.grid[2], s.block[0], s.block[1], s.block[2],
+                    s.dynamic_shared, stream, parameters);
+    });
+}
+
+Result launch_ex(LaunchEx* real, const LaunchConfig* config, Function* f, void** parameters,
+                 void** extra) {
+    if (config == nullptr) return real(config, f, parameters, extra);
+    return watched(f, shape_of(*config), config->stream, parameters, extra,
+                   [&] { return real(config, f, parameters, extra); });
+}
+
+Result launch_graph(LaunchGraph* real, GraphExec* exec, Stream* stream) {
+    graph_launched();
+    return real(exec, stream);
+}
+
+}  // namespace
+
+extern "C" {
+
+#define LOCKWARP_LAUNCHES(ending)                                                                  \
+    Result cuLaunchKernel##ending(Function* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
+                                  unsigned by, unsigned bz, unsigned shared, Stream* stream,       \
+                                  void** parameters, void** extra) {                               \
+        static const auto real = behind_as<LaunchKernel>("cuLaunchKernel" #ending);                \
+        return launch_kernel(real, f, {{gx, gy, gz}, {bx, by, bz}, shared, false, {}}, stream,     \
+                             parameters, extra);                                                   \
+    }                                                                                              \
+    Result cuLaunchCooperativeKernel##ending(Function* f, unsigned gx, unsigned gy, unsigned gz,   \
+                                             unsigned bx, unsigned by, unsigned bz,                \
+                                             unsigned shared, Stream* stream, void** parameters) { \
+        static const auto real =                                                                   \
+            behind_as<LaunchCooperative>("cuLaunchCooperativeKernel" #ending);                     \
+        return launch_cooperative(real, f, {{gx, gy, gz}, {bx, by, bz}, shared, true, {}}, stream, \
+                                  parameters);                                                     \
+    }                                                                                              \
+    Result cuLaunchKernelEx##ending(const LaunchConfig* config, Function* f, void** parameters,    \
+                                    void** extra) {                                                \
+        static const auto real = behind_as<LaunchEx>("cuLaunchKernelEx" #ending);                  \
+        return launch_ex(real, config, f, parameters, extra);                                      \
+    }                                                                                              \
+    Result cuGraphLaunch##ending(GraphExec* exec, Stream* stream) {                                \
+        static const auto real = behind_as<LaunchGraph>("cuGraphLaunch" #ending);                  \
+        return launch_graph(real, exec, stream);                                                   \
+    }
+LOCKWARP_LAUNCHES()
+LOCKWARP_LAUNCHES(_ptsz)
+#undef LOCKWARP_LAUNCHES
+
+// Of kernels.cpp, by their addresses.
+Result cuModuleLoadData(Module** out, const void* image);
+Result cuModuleLoadDataEx(Module** out, const void* image, unsigned count, int* keys,
+                          void** values);
+Result cuModuleLoadFatBinary(Module** out, const void* image);
+Result cuModuleLoad(Module** out, const char* path);
+Result cuModuleGetFunction(Function** out, Module* module, const char* name);
+Result cuLibraryLoadData(Library** out, const void* image, int* keys, void** values, unsigned count,
+                         int* library_keys, void** library_values, unsigned library_count);
+Result cuLibraryLoadFromFile(Library** out, const char* path, int* keys, void** values,
+                             unsigned count, int* library_keys, void** library_values,
+                             unsigned library_count);
+Result cuLibraryGetKernel(Function** out, Library* library, const char* name);
+Result cuKernelGetFunction(Function** out, Function* kernel);
+Result cuGetProcAddress(const char* name, void** out, int version, uint64_t flags);
+Result cuGetProcAddress_v2(const char* name, void** out, int version, uint64_t flags, int* status);
+
+}  // extern "C"
+
+namespace {
+
+struct Ours {
+    std::string_view name;
+    void* plain;
+    void* per_thread;
+};
+
+template <class F>
+void* address(F* f) {
+    return reinterpret_cast<void*>(f);
+}
+
+// In place of what the driver gives; nullptr: nothing. `version` is that of the form.
+void* ours(std::string_view name, int version, uint64_t flags) {
+    static const std::array all{
+        Ours{"cuLaunchKernel", address(cuLaunchKernel), address(cuLaunchKernel_ptsz)},
+        Ours{"cuLaunchCooperativeKernel", address(cuLaunchCooperativeKernel),
+             address(cuLaunchCooperativeKernel_ptsz)},
+        Ours{"cuLaunchKernelEx", address(cuLaunchKernelEx), address(cuLaunchKernelEx_ptsz)},
+        Ours{"cuGraphLaunch", address(cuGraphLaunch), address(cuGraphLaunch_ptsz)},
+        Ours{"cuModuleLoadData", address(cuModuleLoadData), nullptr},
+        Ours{"cuModuleLoadDataEx", address(cuModuleLoadDataEx), nullptr},
+        Ours{"cuModuleLoadFatBinary", address(cuModuleLoadFatBinary), nullptr},
+        Ours{"cuModuleLoad", address(cuModuleLoad), nullptr},
+        Ours{"cuModuleGetFunction", address(cuModuleGetFunction), nullptr},
+        Ours{"cuLibraryLoadData", address(cuLibraryLoadData), nullptr},
+        Ours{"cuLibraryLoadFromFile", address(cuLibraryLoadFromFile), nullptr},
+        Ours{"cuLibraryGetKernel", address(cuLibraryGetKernel), nullptr},
+        Ours{"cuKernelGetFunction", address(cuKernelGetFunction), nullptr},
+    };
+    constexpr uint64_t each_thread = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+    constexpr int second_form = 12000;
+    if (name == "cuGetProcAddress")
+        return version < second_form ? address(cuGetProcAddress) : address(cuGetProcAddress_v2);
+    const auto found = std::ranges::find(all, name, &Ours::name);
+    if (found == all.end()) return nullptr;
+    return (flags & each_thread) != 0 && found->per_thread != nullptr ? found->per_thread
+                                                                      : found->plain;
+}
+
+}  // namespace
+
+extern "C" {
+
+Result cuGetProcAddress(const char* name, void** out, int version, uint64_t flags) {
+    static const auto real =
+        behind_as<Result(const char*, void**, int, uint64_t)>("cuGetProcAddress");
+    const Result r = real(name, out, version, flags);
+    if (r == success && out != nullptr && *out != nullptr)
+        if (void* const own = ours(name, version, flags)) *out = own;
+    return r;
+}
+
+Result cuGetProcAddress_v2(const char* name, void** out, int version, uint64_t flags, int* status) {
+    static const auto real =
+        behind_as<Result(const char*, void**, int, uint64_t, int*)>("cuGetProcAddress_v2");
+    const Result r = real(name, out, version, flags, status);
+    if (r == success && out != nullptr && *out != nullptr)
+        if (void* const own = ours(name, version, flags)) *out = own;
+    return r;
+}
+
+}  // extern "C"

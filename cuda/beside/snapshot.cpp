@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/beside/snapshot.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "cuda/beside/forward.hpp"
+
+namespace lockwarp::beside {
+
+using cuda::Result;
+using cuda::success;
+
+namespace {
+
+constexpr uint64_t widest_access = 32;
+// Addresses are looked for in so many bytes at the beginning of each range.
+constexpr uint64_t max_searched = uint64_t{1} << 20;
+// Where a GPU's memory has its addresses on 64-bit Linux.
+constexpr Address lowest = Address{1} << 32, highest = Address{1} << 47;
+
+bool copy_out(void* to, Address from, uint64_t size) {
+    static const auto copy = behind_as<Result(void*, Address, size_t)>("cuMemcpyDtoH_v2");
+    return copy != nullptr && copy(to, from, size) == success;
+}
+
+bool range_of(Address address, Address& base, size_t& size) {
+    static const auto of = behind_as<Result(Address*, size_t*, Address)>("cuMemGetAddressRange_v2");
+    return of != nullptr && of(&base, &size, address) == success && size != 0;
+}
+
+bool read(Address base, Range& r) {
+    r.bytes.resize((r.size + widest_access - 1) / widest_access * widest_access);
+    return copy_out(r.bytes.data(), base, r.size);
+}
+
+struct Taking {
+    Snapshot& out;
+    uint64_t limit;
+    std::string& why;
+
+    bool is_known(Address a) const {
+        const auto after = out.ranges.upper_bound(a);
+        if (after == out.ranges.begin()) return false;
+        const auto& [base, r] = *std::prev(after);
+        return a - base < r.size;
+    }
+    bool follow(const uint8_t* bytes, uint64_t size) {
+        size = std::min(size, max_searched);
+        for (uint64_t i = 0; i + 8 <= size; i += 4) {
+            Address address = 0;
+            std::memcpy(&address, bytes + i, sizeof address);
+            if (address < lowest || address >= highest || is_known(address)) continue;
+            Address base = 0;
+            size_t bytes_there = 0;
+            if (!range_of(address, base, bytes_there) || out.ranges.contains(base)) continue;
+            if (!add(base, bytes_there)) return false;
+        }
+        return true;
+    }
+    bool add(Address base, uint64_t size) {
+        out.bytes += size;
+        if (out.bytes > limit) {
+            why = "it reaches more than " + std::to_string(limit >> 20) + " MiB";
+            return false;
+        }
+        Range& r = out.ranges[base];
+        r.size = size;
+        if (!read(base, r)) {
+            why = "its memory cannot be read";
+            return false;
+        }
+        return follow(r.bytes.data(), r.size);
+    }
+};
+
+// By the kernel's module, or by its library; 0: the driver does not know it.
+Address address_of_variable(Function* handle, const char* name, size_t& size) {
+    static const auto module_of = behind_as<Result(Module**, Function*)>("cuFuncGetModule");
+    static const auto in_module =
+        behind_as<Result(Address*, size_t*, Module*, const char*)>("cuModuleGetGlobal_v2");
+    static const auto library_of = behind_as<Result(Library**, Function*)>("cuKernelGetLibrary");
+    static const auto in_library =
+        behind_as<Result(Address*, size_t*, Library*, const char*)>("cuLibraryGetGlobal");
+    Address out = 0;
+    Module* module = nullptr;
+    Library* library = nullptr;
+    if (module_of != nullptr && module_of(&module, handle) == success &&
+        in_module(&out, &size, module, name) == success)
+        return out;
+    if (library_of != nullptr && library_of(&library, handle) == success &&
+        in_library(&out, &size, library, name) == success)
+        return out;
+    return 0;
+}
+
+}  // namespace
+
+std::optional<Snapshot> take(const Kernel& kernel, Function* handle,
+                             const std::vector<uint8_t>& parameters, uint64_t limit,
+                             std::string& why) {
+    Snapshot out;
+    Taking taking{out, limit, why};
+    if (!taking.follow(parameters.data(), parameters.size())) return std::nullopt;
+    lockwarp_module* const module = kernel.image->module;
+    for (size_t i = 0; i < lockwarp_module_variables(module); ++i) {
+        Variable v;
+        v.of.struct_size = sizeof v.of;
+        lockwarp_module_variable_at(module, i, &v.of);
+        size_t size = 0;
+        v.address = address_of_variable(handle, v.of.name, size);
+        // One that the GPU's compiler left out is the emulator's own.
+        if (v.address == 0 || v.of.bytes == nullptr || size != v.of.size) continue;
+        v.bytes.resize(size);
+        if (!copy_out(v.bytes.data(), v.address, size)) continue;
+        if (!taking.follow(v.bytes.data(), size)) return std::nullopt;
+        out.variables.push_back(std::move(v));
+    }
+    return out;
+}
+
+bool take_again(Snapshot& snapshot) {
+    bool good = true;
+    for (auto& [base, r] : snapshot.ranges) good = good && read(base, r);
+    for (Variable& v : snapshot.variables)
+        good = good && copy_out(v.bytes.data(), v.address, v.bytes.size());
+    return good;
+}
+
+}  // namespace lockwarp::beside

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of a GPU that a launch may reach, copied to the host.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cuda/beside/kernels.hpp"
+
+namespace lockwarp::beside {
+
+using cuda::Address;
+
+struct Range {
+    uint64_t size = 0;
+    std::vector<uint8_t> bytes;  // and up to 31 that follow them
+};
+
+struct Variable {
+    Address address = 0;
+    lockwarp_variable of{};      // the emulator's
+    std::vector<uint8_t> bytes;  // the GPU's
+};
+
+struct Snapshot {
+    std::map<Address, Range> ranges;  // by their first bytes
+    std::vector<Variable> variables;  // of the kernel's module
+    uint64_t bytes = 0;
+};
+
+// What parameters and variables lead to: whatever may be an address of the GPU's memory does.
+// nullopt: it is more than `limit` bytes, or cannot be read; and why.
+std::optional<Snapshot> take(const Kernel& kernel, Function* handle,
+                             const std::vector<uint8_t>& parameters, uint64_t limit,
+                             std::string& why);
+// The same memory again. false: it cannot be read.
+bool take_again(Snapshot& snapshot);
+
+}  // namespace lockwarp::beside

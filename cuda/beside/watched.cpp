@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/beside/watched.hpp"
+
+#include <cxxabi.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "cuda/beside/forward.hpp"
+#include "cuda/beside/snapshot.hpp"
+#include "cuda/errors.hpp"
+#include "cuda/launch_file.hpp"
+
+namespace lockwarp::cuda {
+
+void say(std::string_view text) noexcept {
+    try {
+        const std::string line = "lockwarp: " + std::string(text) + "\n";
+        if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+    } catch (...) {  // no memory: nothing can be said
+    }
+}
+
+}  // namespace lockwarp::cuda
+
+namespace lockwarp::beside {
+
+using cuda::say;
+using cuda::success;
+
+namespace {
+
+struct Settings {
+    bool validates = false;
+    std::string folder, kernel;
+    uint64_t launch = 0;  // 0: all
+    uint64_t limit = uint64_t{1} << 30;
+    int report = -1;
+};
+
+const char* set(const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+Settings read_settings() {
+    Settings s;
+    s.validates = std::string_view(set("LOCKWARP_BESIDE")) == "validate";
+    s.folder = set("LOCKWARP_BESIDE_OUT");
+    s.kernel = set("LOCKWARP_BESIDE_KERNEL");
+    s.launch = std::strtoull(set("LOCKWARP_BESIDE_LAUNCH"), nullptr, 10);
+    if (const char* const limit = set("LOCKWARP_BESIDE_LIMIT"); *limit != 0)
+        s.limit = std::strtoull(limit, nullptr, 10);
+    if (const char* const path = set("LOCKWARP_BESIDE_REPORT"); *path != 0)
+        s.report = ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    return s;
+}
+
+const Settings& settings() {
+    static const Settings* const only = new Settings(read_settings());
+    return *only;
+}
+
+void report(const char* verdict) {
+    const std::string line = std::string(verdict) + "\n";
+    if (settings().report >= 0 && ::write(settings().report, line.data(), line.size()) < 0) return;
+}
+
+std::string plain(const std::string& mangled) {
+    int status = 0;
+    char* const text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+    std::string out = text != nullptr ? text : mangled;
+    std::free(text);
+    return out;
+}
+
+std::string hex(uint64_t n) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(n));
+    return text;
+}
+
+Result synchronize() {
+    static const auto real = behind_as<Result()>("cuCtxSynchronize");
+    return real();
+}
+
+bool is_capturing(Stream* stream) {
+    static const auto real = behind_as<Result(Stream*, int*)>("cuStreamIsCapturing");
+    int status = 0;
+    return real != nullptr && (real(stream, &status) != success || status != 0);
+}
+
+// The bytes of the parameter space; empty where they cannot be had.
+std::vector<uint8_t> parameters_of(const Kernel& k, void** parameters, void** extra) {
+    std::vector<uint8_t> out(k.info.parameter_bytes);
+    if (extra != nullptr) {
+        const void* buffer = nullptr;
+        size_t size = 0;
+        for (; *extra != nullptr; extra += 2) {
+            const auto what = reinterpret_cast<uintptr_t>(extra[0]);
+            if (what == 1) buffer = extra[1];
+            if (what == 2) std::memcpy(&size, extra[1], sizeof size);
+        }
+        if (buffer != nullptr) std::memcpy(out.data(), buffer, std::min(size, out.size()));
+        return out;
+    }
+    for (size_t i = 0; i < k.parameters.size() && parameters != nullptr; ++i)
+        std::memcpy(out.data() + k.parameters[i].offset, parameters[i], k.parameters[i].size);
+    return out;
+}
+
+// One launch that is looked at.
+struct Watched {
+    uint64_t number = 0;
+    std::string arch;
+    Kernel kernel;
+    Shape shape;
+    std::vector<uint8_t> parameters;
+    Snapshot before, after;
+
+    std::string name() const {
+        return "launch " + std::to_string(number) + ", " + plain(kernel.name);
+    }
+};
+
+void write_file(const Watched& w) {
+    const Settings& s = settings();
+    cuda::LaunchFile f;
+    f.folder = s.folder;
+    f.number = w.number;
+    f.entry = w.kernel.name;
+    f.module = cuda::write_bytes(s.folder, w.kernel.image->text.data(), w.kernel.image->text.size(),
+                                 ".ptx");
+    f.arch = w.arch;
+    std::copy_n(w.shape.grid, 3, f.grid.begin());
+    std::copy_n(w.shape.block, 3, f.block.begin());
+    const uint32_t* const c = w.shape.cluster;
+    if ((c[0] | c[1] | c[2]) != 0) f.cluster = {c[0], c[1], c[2]};
+    f.non_portable_cluster = uint64_t{c[0]} * c[1] * c[2] > 8;
+    f.dynamic_shared = w.shape.dynamic_shared;
+    f.cooperative = w.shape.cooperative;
+    f.parameters = w.parameters;
+    f.types = w.kernel.parameters;
+    for (const Variable& v : w.before.variables)
+        f.variables.emplace_back(
+            v.of.name, cuda::write_bytes(s.folder, v.bytes.data(), v.bytes.size(), ".bin"));
+    size_t count = 0;
+    for (const auto& [base, r] : w.before.ranges) {
+        const std::vector<uint8_t>& now = w.after.ranges.at(base).bytes;
+        f.buffers.push_back({base, r.size, "m" + std::to_string(++count),
+                             cuda::write_buffer(s.folder, base, r.bytes.data(), r.size),
+                             cuda::write_buffer(s.folder, base, now.data(), r.size)});
+    }
+    cuda::write_launch_file(f);
+}
+
+// Runs it on the emulator: `memory` becomes what it leaves. Empty: done; else why not.
+std::string emulate(const Watched& w, Snapshot& memory) {
+    lockwarp_launch_options o{};
+    o.struct_size = sizeof o;
+    std::copy_n(w.shape.grid, 3, o.grid);
+    std::copy_n(w.shape.block, 3, o.block);
+    std::copy_n(w.shape.cluster, 3, o.cluster);
+    o.dynamic_shared = w.shape.dynamic_shared;
+    o.flags = (w.shape.cooperative ? LOCKWARP_COOPERATIVE : 0) | LOCKWARP_NON_PORTABLE_CLUSTER;
+    o.parameters = w.parameters.data();
+    o.parameter_bytes = w.parameters.size();
+    std::vector<lockwarp_range> ranges;
+    for (auto& [base, r] : memory.ranges)
+        ranges.push_back({r.bytes.data(), base, r.bytes.size(), "memory of the GPU"});
+    o.ranges = ranges.data();
+    o.range_count = ranges.size();
+    for (const Variable& v : memory.variables)
+        std::memcpy(v.of.bytes, v.bytes.data(), v.bytes.size());
+    lockwarp_error* error = nullptr;
+    std::string why;
+    if (lockwarp_launch(w.kernel.kernel, &o, nullptr, &error) != LOCKWARP_OK)
+        why = error != nullptr ? lockwarp_error_message(error) : "no memory";
+    lockwarp_error_destroy(error);
+    for (Variable& v : memory.variables) std::memcpy(v.bytes.data(), v.of.bytes, v.bytes.size());
+    return why;
+}
+
+// Bytes of one place that differ, and the first word of them.
+struct Difference {
+    std::string place;
+    uint64_t count = 0, offset = 0;
+    uint64_t gpu = 0, emulator = 0;  // up to 4 bytes
+};
+
+void compare(const std::string& place, const uint8_t* gpu, const uint8_t* emulator, uint64_t size,
+             std::vector<Difference>& out) {
+    if (std::memcmp(gpu, emulator, size) == 0) return;
+    Difference d;
+    d.place = place;
+    for (uint64_t i = 0; i < size; ++i) {
+        if (gpu[i] == emulator[i]) continue;
+        if (d.count++ != 0) continue;
+        d.offset = i / 4 * 4;
+        const uint64_t bytes = std::min<uint64_t>(4, size - d.offset);
+        std::memcpy(&d.gpu, gpu + d.offset, bytes);
+        std::memcpy(&d.emulator, emulator + d.offset, bytes);
+    }
+    out.push_back(std::move(d));
+}
+
+std::vector<Difference> differences(const Snapshot& gpu, const Snapshot& emulator) {
+    std::vector<Difference> out;
+    for (const auto& [base, r] : gpu.ranges)
+        compare("memory at " + hex(base), r.bytes.data(), emulator.ranges.at(base).bytes.data(),
+                r.size, out);
+    for (size_t i = 0; i < gpu.variables.size(); ++i)
+        compare("variable " + std::string(gpu.variables[i].of.name), gpu.variables[i].bytes.data(),
+                emulator.variables[i].bytes.data(), gpu.variables[i].bytes.size(), out);
+    return out;
+}
+
+uint64_t compared_bytes(const Snapshot& s) {
+    uint64_t out = s.bytes;
+    for (const Variable& v : s.variables) out += v.bytes.size();
+    return out;
+}
+
+void validate(const Watched& w) {
+    Snapshot own = w.before;
+    if (const std::string why = emulate(w, own); !why.empty()) {
+        say(w.name() + ": DIFFERS: the GPU came to its end, the emulator did not: " + why);
+        report("differs");
+        if (!settings().folder.empty()) write_file(w);
+        return;
+    }
+    const std::vector<Difference> found = differences(w.after, own);
+    const std::string bytes = std::to_string(compared_bytes(w.after)) + " bytes";
+    if (found.empty()) {
+        const bool compared = compared_bytes(w.after) != 0;
+        say(w.name() +
+            (compared ? ": identical, " + bytes : ": not compared: it reaches no memory"));
+        return report(compared ? "identical" : "not compared");
+    }
+    const Difference& d = found.front();
+    uint64_t count = 0;
+    for (const Difference& each : found) count += each.count;
+    say(w.name() + ": DIFFERS: " + std::to_string(count) + " of " + bytes + "; first " + d.place +
+        " + " + hex(d.offset) + ": GPU " + hex(d.gpu) + ", emulator " + hex(d.emulator));
+    report("differs");
+    if (!settings().folder.empty()) write_file(w);
+}
+
+void not_compared(const std::string& name, const std::string& why) {
+    say(name + ": not " + (settings().validates ? "compared: " : "captured: ") + why);
+    report("not compared");
+}
+
+// The kernel and what it reaches, before it runs; false: it is not looked at.
+bool prepare(Watched& w, Function* function, void** parameters, void** extra) {
+    const Settings& s = settings();
+    const std::string unknown = "launch " + std::to_string(w.number);
+    w.arch = current_arch();
+    if (w.arch.empty()) return not_compared(unknown, "the emulator has no such GPU"), false;
+    std::string why;
+    std::optional<Kernel> kernel = kernel_of(function, w.arch, why);
+    if (!kernel) return not_compared(unknown, why), false;
+    w.kernel = std::move(*kernel);
+    if (!s.kernel.empty() && plain(w.kernel.name).find(s.kernel) == std::string::npos) return false;
+    if (w.kernel.image->text.find(".tensor.") != std::string::npos)
+        return not_compared(w.name(), "its module has tensor maps, whose bytes are the GPU's own"),
+               false;
+    w.parameters = parameters_of(w.kernel, parameters, extra);
+    if (synchronize() != success) return false;  // the program hears of it
+    std::optional<Snapshot> before = take(w.kernel, function, w.parameters, s.limit, why);
+    if (!before) return not_compared(w.name(), why), false;
+    w.before = std::move(*before);
+    return true;
+}
+
+}  // namespace
+
+Result watched(Function* function, const Shape& shape, Stream* stream, void** parameters,
+               void** extra, const std::function<Result()>& launch) {
+    static std::atomic<uint64_t> launches{0};
+    static std::mutex* const one_at_a_time = new std::mutex;
+    const Settings& s = settings();
+    Watched w;
+    w.number = ++launches;
+    w.shape = shape;
+    if (s.launch != 0 && s.launch != w.number) return launch();
+    if (is_capturing(stream)) {
+        graph_launched();
+        return launch();
+    }
+    const std::lock_guard lock(*one_at_a_time);
+    if (!prepare(w, function, parameters, extra)) return launch();
+    const Result r = launch();
+    if (r != success) return r;
+    if (const Result ended = synchronize(); ended != success) {
+        not_compared(w.name(), "the GPU's run ended with error " + std::to_string(ended));
+        return r;
+    }
+    w.after = w.before;
+    if (!take_again(w.after)) {
+        not_compared(w.name(), "its memory cannot be read");
+        return r;
+    }
+    if (s.validates) {
+        validate(w);
+    } else {
+        write_file(w);
+        report("captured");
+    }
+    return r;
+}
+
+void graph_launched() {
+    static std::atomic<bool> said{false};
+    if (said.exchange(true)) return;
+    not_compared("a graph", "launches within graphs are not seen");
+}
+
+}  // namespace lockwarp::beside

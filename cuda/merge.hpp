@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several modules of PTX as one: what one declares .extern another defines.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace lockwarp::cuda {
+
+struct Merged {
+    std::string text;
+    std::string wrong;  // a sentence, or lines as a parser's; empty: nothing is
+};
+
+// Of one text that text. Names that only their module sees are made different where they are not.
+// Line information stays but for what was inlined; other debug information does not.
+Merged merge(std::span<const std::string> texts);
+
+}  // namespace lockwarp::cuda

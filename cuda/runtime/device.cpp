@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device, the driver's functions by name, and what concerns profilers.
+#include "cuda/runtime/state.hpp"
+
+namespace lockwarp::cuda {
+
+namespace {
+
+constexpr int version_12 = 12090, version_13 = 13000;  // the newest that is known of each
+
+// cudaDriverEntryPointQueryResult has the numbers of the driver's own.
+Result entry_point(const char* name, void** out, int version, unsigned long long flags,
+                   int* status) {
+    return call([&] {
+        int own = 0;
+        const Result result = cuGetProcAddress_v2(name, out, version, flags, &own);
+        if (status != nullptr) *status = own;
+        return result;
+    });
+}
+
+}  // namespace
+}  // namespace lockwarp::cuda
+
+using namespace lockwarp::cuda;
+
+extern "C" {
+
+Result cudaGetDeviceCount(int* count) {
+    return call([&] { return cuDeviceGetCount(count); });
+}
+
+Result cudaGetDevice(int* device) {
+    return call([&] {
+        require(device != nullptr);
+        *device = 0;
+    });
+}
+
+Result cudaSetDevice(int device) {
+    return call([&] {
+        DeviceId id = 0;
+        return cuDeviceGet(&id, device);
+    });
+}
+
+Result cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
+
+Result cudaSetValidDevices(int* devices, int count) {
+    return call([&] {
+        require(count >= 0 && (count == 0 || devices != nullptr));
+        for (int i = 0; i < count; ++i) require(devices[i] == 0, invalid_device);
+    });
+}
+
+Result cudaChooseDevice(int* device, const void* properties) {
+    return call([&] {
+        require(device != nullptr && properties != nullptr);
+        *device = 0;
+    });
+}
+
+Result cudaDeviceGetAttribute(int* value, int attribute, int device) {
+    return call([&] { return cuDeviceGetAttribute(value, attribute, device); });
+}
+
+Result cudaDeviceGetPCIBusId(char* text, int size, int device) {
+    return call([&] { return cuDeviceGetPCIBusId(text, size, device); });
+}
+
+Result cudaDeviceGetByPCIBusId(int* device, const char* text) {
+    return call([&] { return cuDeviceGetByPCIBusId(device, text); });
+}
+
+Result cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+    return call([&] { return cuDeviceCanAccessPeer(can, device, peer); });
+}
+
+Result cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+    return call([&] {
+        require(flags == 0);
+        DeviceId id = 0;
+        check(cuDeviceGet(&id, peer));
+        return peer_access_unsupported;
+    });
+}
+
+Result cudaDeviceDisablePeerAccess(int peer) {
+    constexpr Result not_enabled{705};
+    return call([&] {
+        DeviceId id = 0;
+        check(cuDeviceGet(&id, peer));
+        return not_enabled;
+    });
+}
+
+Result cudaDeviceGetP2PAttribute(int* value, int attribute, int device, int peer) {
+    return call([&] { return cuDeviceGetP2PAttribute(value, attribute, device, peer); });
+}
+
+Result cudaDeviceSynchronize() {
+    return call([] { return cuCtxSynchronize(); });
+}
+
+Result cudaDeviceReset() {
+    return call([] {
+        const Result ended = cuCtxSynchronize();
+        forget_modules();
+        check(cuDevicePrimaryCtxReset_v2(0));
+        return ended;
+    });
+}
+
+Result cudaDeviceSetLimit(int limit, size_t value) {
+    return call([&] { return cuCtxSetLimit(limit, value); });
+}
+
+Result cudaDeviceGetLimit(size_t* value, int limit) {
+    return call([&] { return cuCtxGetLimit(value, limit); });
+}
+
+Result cudaDeviceSetCacheConfig(int config) {
+    return call([&] { return cuCtxSetCacheConfig(config); });
+}
+
+Result cudaDeviceGetCacheConfig(int* config) {
+    return call([&] { return cuCtxGetCacheConfig(config); });
+}
+
+Result cudaDeviceSetSharedMemConfig(int config) {
+    return call([&] { return cuCtxSetSharedMemConfig(config); });
+}
+
+Result cudaDeviceGetSharedMemConfig(int* config) {
+    return call([&] { return cuCtxGetSharedMemConfig(config); });
+}
+
+Result cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+    return call([&] { return cuCtxGetStreamPriorityRange(least, greatest); });
+}
+
+Result cudaCtxResetPersistingL2Cache() {
+    return call([] { return cuCtxResetPersistingL2Cache(); });
+}
+
+Result cudaSetDeviceFlags(unsigned flags) {
+    return call([&] { return cuDevicePrimaryCtxSetFlags_v2(0, flags); });
+}
+
+Result cudaGetDeviceFlags(unsigned* flags) {
+    constexpr unsigned map_host = 8;  // always there
+    return call([&] {
+        int active = 0;
+        require(flags != nullptr);
+        check(cuDevicePrimaryCtxGetState(0, flags, &active));
+        *flags |= map_host;
+    });
+}
+
+Result cudaDriverGetVersion(int* version) { return remember(cuDriverGetVersion(version)); }
+
+Result lockwarp_cudaRuntimeGetVersion_12(int* version) {
+    if (version == nullptr) return remember(invalid_value);
+    *version = version_12;
+    return success;
+}
+
+Result lockwarp_cudaRuntimeGetVersion_13(int* version) {
+    if (version == nullptr) return remember(invalid_value);
+    *version = version_13;
+    return success;
+}
+
+Result lockwarp_cudaGetDriverEntryPoint_12(const char* name, void** out, unsigned long long flags,
+                                           int* status) {
+    return entry_point(name, out, version_12, flags, status);
+}
+
+Result lockwarp_cudaGetDriverEntryPoint_13(const char* name, void** out, unsigned long long flags,
+                                           int* status) {
+    return entry_point(name, out, version_13, flags, status);
+}
+
+Result cudaGetDriverEntryPointByVersion(const char* name, void** out, unsigned version,
+                                        unsigned long long flags, int* status) {
+    return entry_point(name, out, static_cast<int>(version), flags, status);
+}
+
+Result cudaProfilerStart() { return success; }
+Result cudaProfilerStop() { return success; }
+
+}  // extern "C"

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the runtime has beside the driver: the device's context for each thread that calls, each
+// thread's last error, and the kernels and variables that programs registered.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "cuda/driver.hpp"
+#include "cuda/errors.hpp"
+#include "cuda/runtime/api.hpp"
+
+namespace lockwarp::cuda {
+
+// Makes the device's primary context this thread's, where it has none. A Failure where there is no
+// device, and after a fork of a process that had one.
+void begin();
+// Keeps an error for cudaGetLastError.
+Result remember(Result result) noexcept;
+
+// Runs `work`, which returns nothing or a result, with a context.
+template <class Work>
+Result call(Work work) noexcept {
+    return remember(answer([&] {
+        begin();
+        return work();
+    }));
+}
+
+struct Registered;  // a kernel
+
+// The kernel that a host function stands for, loaded; a Function itself is one too. Failures:
+// invalid_device_function, and what its module's loading gave.
+Function* kernel_of(const void* host_function);
+// The host function of a registered kernel; a kernel of another kind is its own.
+const void* host_function_of(const Function* kernel);
+// A registered kernel as a handle that outlives its module; nullptr where there is none.
+Registered* registered_at(const void* host_function);
+
+struct VariablePlace {
+    Address address;
+    size_t size;  // in bytes
+};
+// A Failure invalid_symbol.
+VariablePlace variable_of(const void* host_variable);
+// After the device was reset: modules are loaded anew when they are next needed.
+void forget_modules();
+
+}  // namespace lockwarp::cuda

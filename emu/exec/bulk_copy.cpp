@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// cp.async.bulk and cp.reduce.async.bulk of bytes, st.async, red.async. PTX manual, "Data Movement
+// and Conversion Instructions: Bulk copy", "st.async", "red.async". A copy is a thread's own: the
+// lanes of a warp copy one after another.
+#include <cstring>
+
+#include "emu/exec/bulk.hpp"
+#include "emu/exec/cluster.hpp"
+#include "emu/exec/families.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+using isa::Op;
+using ptx::Space;
+using warp::TrapKind;
+
+// PTX manual, cp.async.bulk: addresses and size are multiples of 16. Of a size in a register an
+// H200 takes 16 bits of 16 bytes each, and leaves out the rest.
+constexpr uint32_t granule = 16;
+constexpr uint32_t size_field = 0xffff0;
+
+// What a bulk copy is between.
+struct Ends {
+    Space to, from;
+    bool counted;  // by an mbarrier; else of a group
+    bool reduces;
+};
+
+Ends ends_of(Op op) {
+    switch (op) {
+        case Op::bulk_load:
+            return {Space::shared, Space::global, true, false};
+        case Op::bulk_send:
+            return {Space::shared, Space::shared, true, false};
+        case Op::bulk_send_reduce:
+            return {Space::shared, Space::shared, true, true};
+        case Op::bulk_store:
+            return {Space::global, Space::shared, false, false};
+        default:
+            return {Space::global, Space::shared, false, true};
+    }
+}
+
+// To one CTA: the bytes, and their number to the mbarrier. false: a trap was set.
+bool copy_to(Context& c, const Operation& o, const Ends& ends, unsigned lane, const uint8_t* source,
+             uint32_t size, uint64_t to, uint64_t barrier) {
+    uint8_t* const target = bulk_bytes(c, o, lane, ends.to, to, size, granule, true);
+    if (target == nullptr) return false;
+    if (ends.reduces)
+        reduce_bytes(o.mod, false, target, source, size);
+    else
+        std::memmove(target, source, size);
+    return !ends.counted || bulk_arrives(c, o, lane, Space::shared, barrier, size);
+}
+
+// What goes to a CTA of the cluster, its own too, needs a launch with clusters: without, an H200
+// answers with an illegal instruction. false: a trap was set.
+bool has_clusters(Context& c, const Operation& o) {
+    if (c.cluster->of.is_explicit) return true;
+    set_trap(c, o, TrapKind::illegal, "the launch has no clusters");
+    return false;
+}
+
+bool copy_of_lane(Context& c, const Operation& o, const Ends& ends, unsigned lane) {
+    const uint32_t size = slot<uint32_t>(c, o.r[0])[lane] & size_field;
+    if (ends.to == Space::shared && ends.from == Space::shared && !has_clusters(c, o)) return false;
+    const uint64_t to = lane_address(c, o.address[0], lane);
+    const uint64_t from = lane_address(c, o.address[1], lane);
+    const uint8_t* const source = bulk_bytes(c, o, lane, ends.from, from, size, granule, false);
+    if (source == nullptr) return false;
+    const uint64_t barrier = ends.counted ? lane_address(c, o.address[2], lane) : 0;
+    if (!o.mod.multicast) return copy_to(c, o, ends, lane, source, size, to, barrier);
+    uint32_t ranks = 0;
+    if (!multicast_ranks(c, o, slot<uint32_t>(c, o.r[1])[lane], lane, ranks)) return false;
+    bool good = true;
+    each_rank(ranks, [&](uint32_t rank) {
+        good = good && copy_to(c, o, ends, lane, source, size, in_window_of(rank, to),
+                               in_window_of(rank, barrier));
+    });
+    return good;
+}
+
+void copy(Context& c, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    const Ends ends = ends_of(o.op);
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
+        if (!copy_of_lane(c, o, ends, static_cast<unsigned>(__builtin_ctz(rest)))) return;
+}
+
+// st.async, red.async: elements of registers, and as many bytes for the mbarrier.
+bool store_of_lane(Context& c, const Operation& o, unsigned lane) {
+    if (!has_clusters(c, o)) return false;
+    const uint32_t each = isa::bits(o.mod.type[0]) / 8;
+    const isa::VectorRef v = o.vector[0];
+    const bool reduces = o.op == Op::async_reduce;
+    const uint32_t count = reduces ? 1 : v.count;
+    std::array<uint8_t, 16> bytes{};
+    for (uint32_t i = 0; i < count; ++i) {
+        const Ref ref = reduces ? o.r[0] : c.program->pool[v.first + i];
+        const uint64_t value =
+            each == 8 ? slot<uint64_t>(c, ref)[lane] : slot<uint32_t>(c, ref)[lane];
+        std::memcpy(bytes.data() + size_t{i} * each, &value, each);
+    }
+    const uint32_t size = count * each;
+    const uint64_t to = lane_address(c, o.address[0], lane);
+    const uint64_t barrier = lane_address(c, o.address[1], lane);
+    for (const uint64_t address : {to, barrier})
+        if (o.mod.space == Space::none && !in_window(address, Space::shared)) {
+            set_trap(c, o, TrapKind::wrong_space, "it stores to the .shared memory of a cluster",
+                     lane, address, Space::none);
+            return false;
+        }
+    uint8_t* const target = bulk_bytes(c, o, lane, o.mod.space, to, size, size, true);
+    if (target == nullptr) return false;
+    if (reduces)
+        reduce_bytes(o.mod, false, target, bytes.data(), size);
+    else
+        std::memcpy(target, bytes.data(), size);
+    return bulk_arrives(c, o, lane, o.mod.space, barrier, size);
+}
+
+void store(Context& c, const Step& s, uint32_t mask) {
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
+        if (!store_of_lane(c, *s.op, static_cast<unsigned>(__builtin_ctz(rest)))) return;
+}
+
+}  // namespace
+
+Handler bulk_copy_handler(const Operation&) { return copy; }
+Handler async_store_handler(const Operation&) { return store; }
+
+}  // namespace lockwarp::exec

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emu/exec/late.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "emu/exec/access.hpp"
+#include "emu/exec/bulk.hpp"
+#include "emu/exec/cluster.hpp"
+#include "emu/exec/mbarrier.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+using isa::Op;
+using ptx::Space;
+using Queue = Late::Queue;
+
+// Completed work is forgotten when there is as much of it.
+constexpr size_t max_kept = 4096;
+
+uint64_t value_of(Context& c, Ref ref, unsigned lane, unsigned width) {
+    if (width == 1) return predicate(c, ref) >> lane & 1;
+    return width == 64 ? slot<uint64_t>(c, ref)[lane] : slot<uint32_t>(c, ref)[lane];
+}
+
+void set_value(Context& c, Ref ref, unsigned lane, unsigned width, uint64_t value) {
+    if (width == 1)
+        write_predicate(c, ref, value != 0 ? 1u << lane : 0, 1u << lane);
+    else if (width == 64)
+        slot<uint64_t>(c, ref)[lane] = value;
+    else
+        slot<uint32_t>(c, ref)[lane] = static_cast<uint32_t>(value);
+}
+
+unsigned width_of(Type type) {
+    const unsigned bits = isa::bits(type);
+    return type == Type::pred ? 1 : bits == 64 ? 64 : 32;
+}
+
+// The operands that the instruction takes with it. wgmma reads A and D where it runs; its
+// descriptors and scale-d are those of lane 0.
+std::vector<PutOff::Operand> operands_of(Context& c, const Operation& o, uint32_t lanes) {
+    std::vector<PutOff::Operand> out;
+    const auto keep = [&](Ref ref, unsigned lane, unsigned width) {
+        out.push_back({ref, lane, static_cast<uint8_t>(width), value_of(c, ref, lane, width)});
+    };
+    if (o.op == Op::wgmma_mma) {
+        for (const unsigned n : {0u, 1u})
+            if (o.r[n] != isa::no_ref) keep(o.r[n], 0, 64);
+        keep(o.r[o.mod.sparse ? 3 : 2], 0, 1);
+        return out;
+    }
+    each_lane(lanes, [&](unsigned lane) {
+        for (uint32_t i = 0; i < o.read; ++i) {
+            const isa::Register& r =
+                c.program->registers[c.program->uses[o.first_use + o.written + i]];
+            keep(r.ref, lane, width_of(r.type));
+        }
+    });
+    return out;
+}
+
+// Puts the kept operands into their registers, and what was there into their place.
+void exchange(Context& c, std::vector<PutOff::Operand>& operands) {
+    for (PutOff::Operand& o : operands) {
+        const uint64_t was = value_of(c, o.ref, o.lane, o.width);
+        set_value(c, o.ref, o.lane, o.width, std::exchange(o.value, was));
+    }
+}
+
+}  // namespace
+
+void Late::clear() {
+    issued_ = 0;
+    groups_.clear();
+    barriers_.clear();
+    all_.clear();
+}
+
+Late::Work Late::put_off(Context& c, const Step& s, uint32_t lanes) {
+    ++c.stores;  // whoever waits looks again
+    if (all_.size() >= max_kept && issued_ % max_kept == 0)
+        std::erase_if(all_, [](const Work& w) { return w->done; });
+    auto work = std::make_shared<PutOff>(PutOff{&c,
+                                                c.warp,
+                                                static_cast<uint32_t>(&s - c.steps),
+                                                lanes,
+                                                issued_++,
+                                                false,
+                                                operands_of(c, *s.op, lanes),
+                                                {}});
+    all_.push_back(work);
+    return work;
+}
+
+void Late::add(Queue queue, unsigned lane, Work work) {
+    const warp::Warp* const w = work->warp;
+    groups_[{queue, w, lane}].open.push_back(std::move(work));
+}
+
+std::vector<Late::Work> Late::pending(Queue queue, const warp::Warp* w, unsigned lane) const {
+    std::vector<Work> out;
+    const auto found = groups_.find({queue, w, lane});
+    if (found == groups_.end()) return out;
+    for (const std::vector<Work>& group : found->second.closed)
+        out.insert(out.end(), group.begin(), group.end());
+    out.insert(out.end(), found->second.open.begin(), found->second.open.end());
+    std::erase_if(out, [](const Work& work) { return work->done; });
+    return out;
+}
+
+void Late::commit(Queue queue, const warp::Warp* w, unsigned lane) {
+    Groups& groups = groups_[{queue, w, lane}];
+    groups.closed.push_back(std::exchange(groups.open, {}));
+}
+
+void Late::wait(Context& c, Queue queue, unsigned lane, uint64_t rest) {
+    const auto found = groups_.find({queue, c.warp, lane});
+    if (found == groups_.end()) return;
+    std::deque<std::vector<Work>>& closed = found->second.closed;
+    while (closed.size() > rest && !c.trap) {
+        const std::vector<Work> group = std::move(closed.front());
+        closed.pop_front();
+        ++found->second.gone;
+        run_all(c, group);
+    }
+}
+
+void Late::wait_for_products(Context& c, uint64_t rest) {
+    const uint64_t committed = c.wgmma_groups[c.warp->index];
+    const uint64_t end = committed - std::min(committed, rest);
+    const uint32_t first = c.warp->index / 4 * 4;
+    for (uint32_t i = first; i < first + 4 && i < c.cta->warps.size(); ++i) {
+        const auto found = groups_.find({Queue::products, &c.cta->warps[i], 0});
+        if (found == groups_.end()) continue;
+        Groups& groups = found->second;
+        while (groups.gone < end && !groups.closed.empty() && !c.trap) {
+            const std::vector<Work> group = std::move(groups.closed.front());
+            groups.closed.pop_front();
+            ++groups.gone;
+            run_all(c, group);
+        }
+    }
+}
+
+void Late::run_products(Context& c) { run_all(c, pending(Queue::products, c.warp, 0)); }
+
+void Late::wait_all(Context& c, Queue queue, unsigned lane) {
+    commit(queue, c.warp, lane);
+    wait(c, queue, lane, 0);
+}
+
+void Late::add(const uint8_t* barrier, Work work, bool arrives) {
+    barriers_[barrier].push_back({std::move(work), arrives});
+}
+
+void Late::look(Context& c, const uint8_t* barrier) {
+    const auto found = barriers_.find(barrier);
+    if (found == barriers_.end()) return;
+    std::deque<Coming>& coming = found->second;
+    std::erase_if(coming, [](const Coming& one) { return one.work->done; });
+    const auto arrivals = static_cast<uint64_t>(std::ranges::count(coming, true, &Coming::arrives));
+    const MbarrierCounts before = mbarrier_counts(c, barrier);
+    if (before.missing > arrivals) return;
+    while (!coming.empty() && !c.trap && mbarrier_counts(c, barrier).phase == before.phase) {
+        const Work work = coming.front().work;
+        coming.pop_front();
+        run(c, *work);
+    }
+}
+
+void Late::run_all(Context& c, const std::vector<Work>& group) {
+    for (const Work& work : group)
+        if (!c.trap) run(c, *work);
+}
+
+// `c`: who waits for it. A trap is that one's, so that its CTA ends.
+void Late::run(Context& c, PutOff& work) {
+    if (std::exchange(work.done, true)) return;
+    run_all(c, work.before);
+    if (c.trap) return;
+    Context& of = *work.of;
+    warp::Warp* const warp = std::exchange(of.warp, work.warp);
+    uint8_t* const registers = std::exchange(of.registers, work.warp->registers);
+    const bool observed = std::exchange(of.observed, false);
+    const uint32_t lanes = of.lanes;
+    const uint32_t yields = of.yields;
+    exchange(of, work.operands);
+    const Step& step = early_[work.operation];
+    step.run(of, step, work.lanes);
+    exchange(of, work.operands);
+    of.warp = warp;
+    of.registers = registers;
+    of.observed = observed;
+    of.lanes = lanes;
+    of.yields = yields;
+    ++of.stores;
+    if (&of == &c) return;
+    ++c.stores;
+    if (of.trap) c.trap = std::exchange(of.trap, std::nullopt);
+}
+
+void Late::finish(Context& c) {
+    for (size_t i = 0; i < all_.size() && !c.trap; ++i)
+        if (all_[i]->of == &c) run(c, *all_[i]);
+    std::erase_if(all_, [](const Work& w) { return w->done; });
+}
+
+namespace {
+
+Late& late_of(Context& c) { return *c.cluster->late; }
+
+void run_early(Context& c, const Step& s, uint32_t mask) {
+    const Step& early = late_of(c).early(c, s);
+    early.run(c, early, mask);
+}
+
+// Instructions whose thread waits for them by groups.
+template <Queue queue>
+void issue_in_group(Context& c, const Step& s, uint32_t mask) {
+    Late& late = late_of(c);
+    if (queue == Queue::products) return late.add(queue, 0, late.put_off(c, s, mask));
+    each_lane(mask, [&](unsigned lane) { late.add(queue, lane, late.put_off(c, s, 1u << lane)); });
+}
+
+template <Queue queue>
+void commit(Context& c, const Step&, uint32_t mask) {
+    each_lane(mask, [&](unsigned lane) { late_of(c).commit(queue, c.warp, lane); });
+}
+
+template <Queue queue>
+void wait(Context& c, const Step& s, uint32_t mask) {
+    each_lane(mask, [&](unsigned lane) { late_of(c).wait(c, queue, lane, s.op->immediate); });
+}
+
+void commit_products(Context& c, const Step& s, uint32_t mask) {
+    late_of(c).commit(Queue::products, c.warp, 0);
+    run_early(c, s, mask);
+}
+
+void wait_for_products(Context& c, const Step& s, uint32_t mask) {
+    run_early(c, s, mask);
+    if (c.yields == 0) late_of(c).wait_for_products(c, s.op->immediate);
+}
+
+void wait_all(Context& c, const Step&, uint32_t mask) {
+    each_lane(mask, [&](unsigned lane) { late_of(c).wait_all(c, Queue::copies, lane); });
+}
+
+// The mbarriers that a lane's copy tells of its bytes; nullptr: of one there is none.
+std::vector<const uint8_t*> barriers_of(Context& c, const Operation& o, unsigned lane) {
+    const bool stores = o.op == Op::async_store || o.op == Op::async_reduce;
+    const uint64_t address = lane_address(c, o.address[stores ? 1 : 2], lane);
+    const auto place = [&](uint64_t at) -> const uint8_t* {
+        Space space = stores ? o.mod.space : Space::shared;
+        return look(c, space, at, sizeof(uint64_t), lane);
+    };
+    if (!o.mod.multicast) return {place(address)};
+    std::vector<const uint8_t*> out;
+    const uint32_t mask = slot<uint32_t>(c, o.r[o.op == Op::tensor_load ? 0 : 1])[lane];
+    each_rank(mask & 0xffff,
+              [&](uint32_t rank) { out.push_back(place(in_window_of(rank, address))); });
+    return out;
+}
+
+// Of an operand at fault the instruction says so where it stands.
+void issue_counted(Context& c, const Step& s, uint32_t mask) {
+    Late& late = late_of(c);
+    each_lane(mask, [&](unsigned lane) {
+        const std::vector<const uint8_t*> barriers = barriers_of(c, *s.op, lane);
+        if (barriers.empty() || std::ranges::count(barriers, nullptr) != 0)
+            return c.trap ? void() : run_early(c, s, 1u << lane);
+        const Late::Work work = late.put_off(c, s, 1u << lane);
+        for (const uint8_t* const barrier : barriers) late.add(barrier, work, false);
+    });
+}
+
+// cp.async.mbarrier.arrive: an arrival that comes once the thread's copies so far have. Without
+// .noinc it is counted where it is issued, and so changes nothing.
+void issue_arrival(Context& c, const Step& s, uint32_t mask) {
+    Late& late = late_of(c);
+    LaneAddresses addresses;
+    lane_addresses(c, s.op->address[0], mask, addresses);
+    each_lane(mask, [&](unsigned lane) {
+        Space space = s.op->mod.space;
+        const uint8_t* const barrier = look(c, space, addresses[lane], sizeof(uint64_t), lane);
+        if (barrier == nullptr) return c.trap ? void() : run_early(c, s, 1u << lane);
+        const Late::Work work = late.put_off(c, s, 1u << lane);
+        work->before = late.pending(Queue::copies, c.warp, lane);
+        late.add(barrier, work, s.op->mod.no_increment);
+    });
+}
+
+void wait_for_phase(Context& c, const Step& s, uint32_t mask) {
+    LaneAddresses addresses;
+    lane_addresses(c, s.op->address[0], mask, addresses);
+    each_lane(mask, [&](unsigned lane) {
+        Space space = s.op->mod.space;
+        const uint8_t* const barrier = look(c, space, addresses[lane], sizeof(uint64_t), lane);
+        if (barrier != nullptr && !c.trap) late_of(c).look(c, barrier);
+    });
+    if (!c.trap) run_early(c, s, mask);
+}
+
+// Whether an instruction names registers of a wgmma's D or A.
+bool touches(const isa::Program& program, const Operation& o, const Operation& product) {
+    const auto names = [&](Ref ref) {
+        for (uint32_t i = 0; i < uint32_t{o.written} + o.read; ++i)
+            if (program.registers[program.uses[o.first_use + i]].ref == ref) return true;
+        return false;
+    };
+    for (const isa::VectorRef v : {product.vector[0], product.vector[1]})
+        for (uint32_t i = 0; i < v.count; ++i)
+            if (names(program.pool[v.first + i])) return true;
+    return false;
+}
+
+// Registers of products that are under way: NVIDIA's assembler waits before it touches them.
+void run_behind_products(Context& c, const Step& s, uint32_t mask) {
+    Late& late = late_of(c);
+    const std::vector<Late::Work> pending = late.pending(Queue::products, c.warp, 0);
+    const bool waits = std::ranges::any_of(pending, [&](const Late::Work& work) {
+        return touches(*c.program, *s.op, c.program->operations[work->operation]);
+    });
+    if (waits) late.run_products(c);
+    if (!c.trap) run_early(c, s, mask);
+}
+
+struct Row {
+    Op op;
+    Handler run;
+    bool issues = false;
+};
+constexpr auto rows = std::to_array<Row>({
+    {Op::cp_async, issue_in_group<Queue::copies>, true},
+    {Op::cp_async_commit, commit<Queue::copies>},
+    {Op::cp_async_wait, wait<Queue::copies>},
+    {Op::cp_async_wait_all, wait_all},
+    {Op::mbarrier_copies, issue_arrival},
+    {Op::mbarrier_wait, wait_for_phase},
+    {Op::bulk_load, issue_counted, true},
+    {Op::bulk_send, issue_counted, true},
+    {Op::bulk_send_reduce, issue_counted, true},
+    {Op::tensor_load, issue_counted, true},
+    {Op::async_store, issue_counted, true},
+    {Op::async_reduce, issue_counted, true},
+    {Op::bulk_store, issue_in_group<Queue::bulk>, true},
+    {Op::bulk_reduce, issue_in_group<Queue::bulk>, true},
+    {Op::tensor_store, issue_in_group<Queue::bulk>, true},
+    {Op::tensor_reduce, issue_in_group<Queue::bulk>, true},
+    {Op::bulk_commit, commit<Queue::bulk>},
+    {Op::bulk_wait, wait<Queue::bulk>},
+    {Op::wgmma_mma, issue_in_group<Queue::products>, true},
+    {Op::wgmma_commit, commit_products},
+    {Op::wgmma_wait, wait_for_products},
+});
+
+// Whether an operation that issues something is late.
+bool is_late(const isa::Program& program, uint32_t only, uint32_t operation) {
+    if (only >= program.operations.size() || only == operation) return true;
+    const Op op = program.operations[operation].op;
+    return op == Op::wgmma_mma && program.operations[only].op == op;
+}
+
+}  // namespace
+
+Code make_late(const Code& early, uint32_t operation) {
+    const isa::Program& program = *early.program;
+    Code code = early;
+    std::set<Ref> products;  // registers of D and A
+    for (uint32_t i = 0; i < code.steps.size(); ++i) {
+        const Operation& o = *code.steps[i].op;
+        const auto row = std::ranges::find(rows, o.op, &Row::op);
+        if (row == rows.end() || (row->issues && !is_late(program, operation, i))) continue;
+        code.steps[i].run = row->run;
+        if (o.op != Op::wgmma_mma) continue;
+        for (const isa::VectorRef v : {o.vector[0], o.vector[1]})
+            for (uint32_t n = 0; n < v.count; ++n) products.insert(program.pool[v.first + n]);
+    }
+    for (uint32_t i = 0; !products.empty() && i < code.steps.size(); ++i) {
+        const Operation& o = *code.steps[i].op;
+        if (o.op == Op::wgmma_mma || !has_handler(code.steps[i].kind)) continue;
+        for (uint32_t n = 0; n < uint32_t{o.written} + o.read; ++n)
+            if (products.contains(program.registers[program.uses[o.first_use + n]].ref))
+                code.steps[i].run = run_behind_products;
+    }
+    return code;
+}
+
+}  // namespace lockwarp::exec

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two files compiled apart: functions and variables of the device that one defines and both use.
+// nvcc: -rdc=true
+// with: parts/linked_other.cu
+#include "check.hpp"
+
+extern __device__ int everywhere;
+extern __constant__ float factor[4];
+extern __device__ float squared_and(float x);
+static __device__ int own = 3;
+void launch_other(float* x);
+
+__global__ void here(float* x) {
+    const int i = threadIdx.x;
+    x[i] = squared_and(x[i]) * factor[1] + everywhere + own;
+}
+
+__global__ void by_pointer(float* x, float (**function)(float)) { *x = (*function)(*x); }
+__device__ float (*pointer)(float) = squared_and;
+
+int main() {
+    float h[32];
+    float* d = nullptr;
+    for (int i = 0; i < 32; ++i) h[i] = static_cast<float>(i);
+    OK(cudaMalloc(&d, sizeof h));
+    OK(cudaMemcpy(d, h, sizeof h, cudaMemcpyHostToDevice));
+    here<<<1, 32>>>(d);
+    OK(cudaGetLastError());
+    launch_other(d);
+    OK(cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 32; ++i) CHECK(h[i] == static_cast<float>((i * i + 7) * 2 + 100 + 3 + 4));
+    const int other = 200;
+    OK(cudaMemcpyToSymbol(everywhere, &other, sizeof other));
+    const float two = 2;
+    OK(cudaMemcpy(d, &two, sizeof two, cudaMemcpyHostToDevice));
+    void* function = nullptr;
+    OK(cudaGetSymbolAddress(&function, pointer));
+    by_pointer<<<1, 1>>>(d, static_cast<float (**)(float)>(function));
+    OK(cudaMemcpy(h, d, 4, cudaMemcpyDeviceToHost));
+    CHECK(h[0] == 11);
+    return done("linked");
+}

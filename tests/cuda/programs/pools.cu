@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory in the order of a stream, and pools.
+#include "check.hpp"
+
+__global__ void fill(int* x) { x[threadIdx.x] = 4; }
+
+int main() {
+    cudaStream_t s;
+    OK(cudaStreamCreate(&s));
+    int* x = nullptr;
+    int h[32];
+    OK(cudaMallocAsync(&x, sizeof h, s));
+    fill<<<1, 32, 0, s>>>(x);
+    OK(cudaMemcpyAsync(h, x, sizeof h, cudaMemcpyDeviceToHost, s));
+    OK(cudaFreeAsync(x, s));
+    OK(cudaStreamSynchronize(s));
+    for (int i : h) CHECK(i == 4);
+
+    cudaMemPool_t normal, mine, now;
+    OK(cudaDeviceGetDefaultMemPool(&normal, 0));
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location = {cudaMemLocationTypeDevice, 0};
+    OK(cudaMemPoolCreate(&mine, &properties));
+    OK(cudaDeviceSetMemPool(0, mine));
+    OK(cudaDeviceGetMemPool(&now, 0));
+    CHECK(now == mine && now != normal);
+    unsigned long long threshold = 1 << 20, bytes = 0;
+    OK(cudaMemPoolSetAttribute(mine, cudaMemPoolAttrReleaseThreshold, &threshold));
+    OK(cudaMemPoolGetAttribute(mine, cudaMemPoolAttrReleaseThreshold, &bytes));
+    CHECK(bytes == threshold);
+    cudaMemAccessDesc access{};
+    access.location = {cudaMemLocationTypeDevice, 0};
+    access.flags = cudaMemAccessFlagsProtReadWrite;
+    OK(cudaMemPoolSetAccess(mine, &access, 1));
+    OK(cudaMallocFromPoolAsync(&x, 4096, mine, s));
+    OK(cudaMemPoolGetAttribute(mine, cudaMemPoolAttrUsedMemCurrent, &bytes));
+    CHECK(bytes == 4096);
+    OK(cudaFreeAsync(x, s));
+    OK(cudaMemPoolGetAttribute(mine, cudaMemPoolAttrUsedMemCurrent, &bytes));
+    CHECK(bytes == 0);
+    OK(cudaMemPoolTrimTo(mine, 0));
+    OK(cudaMemPoolDestroy(mine));
+    OK(cudaDeviceGetMemPool(&now, 0));
+    CHECK(now == normal);
+    OK(cudaStreamDestroy(s));
+    return done("pools");
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// cp.async.bulk and cp.reduce.async.bulk of bytes, st.async, red.async, against what the PTX manual
+// says of them and what an H200 answered.
+#include <cstring>
+#include <random>
+
+#include "tests/exec/support.hpp"
+
+namespace lockwarp::exec {
+
+namespace {
+
+Given on_sm_90(uint32_t threads = 32) {
+    Given given;
+    given.arch = isa::Arch::sm_90;
+    given.block.x = threads;
+    return given;
+}
+
+// In a cluster of one CTA.
+Given in_a_cluster() {
+    Given given = on_sm_90();
+    given.cluster = warp::Dim3{};
+    return given;
+}
+
+std::string module_of(const std::string& body) {
+    std::string text = kernel(
+        ".shared .align 128 .b8 sm[4096]; .shared .align 8 .b64 bar[2];\n"
+        ".reg .u32 %m, %n; .reg .u64 %i;\n" +
+            body,
+        {}, "sm_90");
+    return text.replace(text.find(".version 8.0"), 12, ".version 8.6");
+}
+
+std::string fault(const std::string& body) {
+    Given given = on_sm_90();
+    given.buffers = {Bytes(4096), Bytes(4096)};
+    return fault_of(run(program_of(module_of(body), given.arch), std::move(given)).result);
+}
+
+Words random_words(uint32_t seed, size_t count) {
+    std::mt19937 random(seed);
+    Words out(count);
+    for (uint32_t& w : out) w = static_cast<uint32_t>(random());
+    return out;
+}
+
+// The lane 0 of the CTA does `what`; all wait for the barrier's phase 0.
+std::string one_does(const std::string& what, unsigned bytes) {
+    return "setp.eq.u32 %p1, %r1, 0;\n"
+           "@%p1 mbarrier.init.shared.b64 [bar], 1;\n"
+           "bar.sync 0;\n"
+           "@%p1 " +
+           what +
+           "\n"
+           "@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], " +
+           std::to_string(bytes) +
+           ";\n"
+           "wait: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n"
+           "@!%p2 bra wait;\n";
+}
+
+TEST(BulkCopy, BringsBytesToSharedMemoryAndToTheBarrier) {
+    for (const char* const space : {".shared::cluster", ".shared::cta"})
+        for (const unsigned bytes : {16u, 48u, 128u, 512u}) {
+            const Words in = random_words(bytes, 256);
+            const Words out = results_of_text(
+                module_of(one_does(std::string("cp.async.bulk") + space +
+                                       ".global.mbarrier::complete_tx::bytes [sm+64], [%rd1+32], " +
+                                       std::to_string(bytes) + ", [bar];",
+                                   bytes) +
+                          "mov.u32 %m, sm; mad.lo.u32 %m, %r1, 4, %m;\n"
+                          "ld.shared.b32 %r2, [%m+64]; st.global.b32 [%rd2], %r2;\n"),
+                in, on_sm_90(128));
+            for (unsigned t = 0; t < 128; ++t)
+                EXPECT_EQ(out[t], t * 4 < bytes ? in[8 + t] : 0) << space << bytes << " word " << t;
+        }
+}
+
+// Bytes may come before they are expected, and a phase with too many ends when the expectation
+// catches up.
+TEST(BulkCopy, BytesMayComeBeforeTheyAreExpected) {
+    const Words in = random_words(7, 64);
+    const Words out = results_of_text(
+        module_of("setp.eq.u32 %p1, %r1, 0;\n"
+                  "@%p1 mbarrier.init.shared.b64 [bar], 1;\n"
+                  "bar.sync 0;\n"
+                  "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [sm], "
+                  "[%rd1], 64, [bar];\n"
+                  "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [sm+64], "
+                  "[%rd1+64], 32, [bar];\n"
+                  "bar.sync 0;\n"
+                  "mbarrier.test_wait.parity.shared.b64 %p2, [bar], 0;\n"
+                  "selp.b32 %r2, 1, 0, %p2;\n"
+                  "bar.sync 0;\n"
+                  "@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 96;\n"
+                  "bar.sync 0;\n"
+                  "mbarrier.test_wait.parity.shared.b64 %p2, [bar], 0;\n"
+                  "selp.b32 %r3, 2, 0, %p2; add.u32 %r2, %r2, %r3;\n"
+                  "st.global.b32 [%rd2], %r2;\n"),
+        in, on_sm_90());
+    EXPECT_EQ(out, Words(32, 2));
+}
+
+TEST(BulkCopy, StoresAndReducesIntoGlobalMemory) {
+    const Words in = random_words(3, 32);
+    struct Case {
+        const char* what;
+        uint32_t (*of)(uint32_t there, uint32_t given);
+    };
+    const Case cases[] = {
+        {"cp.async.bulk.global.shared::cta.bulk_group", [](uint32_t, uint32_t b) { return b; }},
+        {"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32",
+         [](uint32_t a, uint32_t b) { return a + b; }},
+        {"cp.reduce.async.bulk.global.shared::cta.bulk_group.min.s32",
+         [](uint32_t a, uint32_t b) {
+             return static_cast<int32_t>(a) < static_cast<int32_t>(b) ? a : b;
+         }},
+        {"cp.reduce.async.bulk.global.shared::cta.bulk_group.max.u32",
+         [](uint32_t a, uint32_t b) { return a > b ? a : b; }},
+        {"cp.reduce.async.bulk.global.shared::cta.bulk_group.and.b32",
+         [](uint32_t a, uint32_t b) { return a & b; }},
+        {"cp.reduce.async.bulk.global.shared::cta.bulk_group.xor.b32",
+         [](uint32_t a, uint32_t b) { return a ^ b; }},
+        {"cp.reduce.async.bulk.global.shared::cta.bulk_group.inc.u32",
+         [](uint32_t a, uint32_t b) { return a >= b ? 0 : a + 1; }},
+        {"cp.reduce.async.bulk.global.shared::cta.bulk_group.dec.u32",
+         [](uint32_t a, uint32_t b) { return a == 0 || a > b ? b : a - 1; }},
+    };
+    for (const Case& c : cases) {
+        const Words out = results_of_text(
+            module_of(
+                "ld.global.b32 %r2, [%rd1]; cvt.u64.u32 %i, %r1; mad.lo.u64 %i, %i, 4, %rd1;\n"
+                "ld.global.b32 %r2, [%i];\n"
+                "mul.lo.u32 %r3, %r1, 123456789; st.global.b32 [%rd2], %r3;\n"
+                "mov.u32 %m, sm; mad.lo.u32 %m, %r1, 4, %m; st.shared.b32 [%m], %r2;\n"
+                "fence.proxy.async; bar.sync 0;\n"
+                "setp.eq.u32 %p1, %r1, 0;\n"
+                "@%p1 " +
+                std::string(c.what) +
+                " [%rd4], [sm], 128;\n"
+                "@%p1 cp.async.bulk.commit_group;\n"
+                "@%p1 cp.async.bulk.wait_group 0;\n"),
+            in, on_sm_90());
+        for (uint32_t t = 0; t < 32; ++t)
+            EXPECT_EQ(out[t], c.of(t * 123456789, in[t])) << c.what << " word " << t;
+    }
+}
+
+TEST(BulkCopy, SendsAndReducesWithinTheCta) {
+    const Words in = random_words(5, 32);
+    for (const bool reduces : {false, true}) {
+        const Words out = results_of_text(
+            module_of(
+                "cvt.u64.u32 %i, %r1; mad.lo.u64 %i, %i, 4, %rd1; ld.global.b32 %r2, [%i];\n"
+                "mov.u32 %m, sm; mad.lo.u32 %m, %r1, 4, %m; st.shared.b32 [%m], %r2;\n"
+                "st.shared.b32 [%m+128], %r1; bar.sync 0;\n" +
+                one_does(
+                    std::string(reduces ? "cp.reduce" : "cp") +
+                        ".async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes" +
+                        (reduces ? ".add.u32" : "") + " [sm+128], [sm], 128, [bar];",
+                    128) +
+                "ld.shared.b32 %r3, [%m+128]; st.global.b32 [%rd2], %r3;\n"),
+            in, in_a_cluster());
+        for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(out[t], in[t] + (reduces ? t : 0));
+    }
+}
+
+// Subnormals stay, of f32 too, and NaN is as an H200 gives it.
+TEST(BulkCopy, FloatsAreRoundedToNearest) {
+    struct Case {
+        const char* type;
+        uint32_t there, given, sum;
+    };
+    const Case cases[] = {
+        {".f32", 0x3f800000, 0x33800000, 0x3f800000},  // a tie, to even
+        {".f32", 0x3f800001, 0x33800000, 0x3f800002},
+        {".f32", 0x00000001, 0x00000001, 0x00000002},  // subnormals stay
+        {".f32", 0x7f800000, 0xff800000, 0x7fffffff},
+        {".f32", 0x7fc12345, 0x3f800000, 0x7fffffff},
+        {".noftz.f16", 0x00010001, 0x7c003c00, 0x7c003c00},
+        {".noftz.f16", 0x7e01fc00, 0x00007c00, 0x7fff7fff},
+        {".noftz.bf16", 0x3f800001, 0x3f800001, 0x40000002},
+    };
+    for (const Case& c : cases) {
+        const Words out = results_of_text(
+            module_of("mov.b32 %r2, " + std::to_string(c.there) +
+                      "; st.global.b32 [%rd2], %r2; mov.b32 %r2, " + std::to_string(c.given) +
+                      ";\nmov.u32 %m, sm; mad.lo.u32 %m, %r1, 4, %m; st.shared.b32 [%m], %r2;\n"
+                      "bar.sync 0; setp.eq.u32 %p1, %r1, 0;\n"
+                      "@%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add" +
+                      std::string(c.type) + " [%rd4], [sm], 128;\n"),
+            {}, on_sm_90());
+        EXPECT_EQ(out, Words(32, c.sum)) << c.type << std::hex << c.there << " + " << c.given;
+    }
+}
+
+TEST(BulkCopy, StoresOfThreadsAreCounted) {
+    const Words out = results_of_text(
+        module_of("setp.eq.u32 %p1, %r1, 0; mov.u32 %m, sm; mad.lo.u32 %n, %r1, 8, %m;\n"
+                  "@%p1 st.shared.b32 [sm+1024], 5;\n"
+                  "@%p1 mbarrier.init.shared.b64 [bar], 1;\n"
+                  "@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 384;\n"
+                  "bar.sync 0;\n"
+                  "mul.lo.u32 %r2, %r1, 3;\n"
+                  "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%n], {%r1, %r2}, "
+                  "[bar];\n"
+                  "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 "
+                  "[sm+1024], %r1, [bar];\n"
+                  "wait: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n"
+                  "@!%p2 bra wait;\n"
+                  "ld.shared.b32 %r3, [%n]; ld.shared.b32 %r4, [%n+4]; ld.shared.b32 %r5, "
+                  "[sm+1024];\n"
+                  "mad.lo.u32 %r3, %r4, 1000, %r3; mad.lo.u32 %r3, %r5, 1000000, %r3;\n"
+                  "st.global.b32 [%rd2], %r3;\n"),
+        {}, in_a_cluster());
+    for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(out[t], t + 3 * t * 1000 + 501 * 1000000) << t;
+}
+
+TEST(BulkCopy, Faults) {
+    const std::string load = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes ";
+    const std::string begin =
+        "setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [bar], 1; mov.u32 %r2, 8;\n@%p1 ";
+    const std::pair<std::string, std::string> cases[] = {
+        {"st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [sm], %r2, [bar];",
+         "illegal instruction: the launch has no clusters"},
+        {"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [sm], [sm+16], "
+         "16, [bar];",
+         "illegal instruction: the launch has no clusters"},
+        {"multimem.ld_reduce.global.add.u32 %r3, [%rd1];",
+         "address out of bounds: not memory that several GPUs share"},
+        {load + "[sm], [%rd1+8], 16, [bar];", "misaligned address: must be a multiple of 16"},
+        {load + "[sm+4], [%rd1], 16, [bar];", "misaligned address: must be a multiple of 16"},
+        {load + "[sm], [%rd1+4080], 32, [bar];",
+         "address out of bounds: 32 bytes, 32 bytes at offset 4080 reach past the end of buffer "
+         "'A' "
+         "(4096 bytes)"},
+        {load + "[sm], [%rd1], 16, [bar+4];", "misaligned address: must be a multiple of 8"},
+    };
+    for (const auto& [what, words] : cases)
+        EXPECT_TRUE(fault(begin + what + "\n").starts_with(words)) << what << "\n"
+                                                                   << fault(begin + what + "\n");
+}
+
+// Of a size in a register an H200 takes bits 4 to 19.
+TEST(BulkCopy, SizesAreCutToTheirField) {
+    const Words in = random_words(11, 32);
+    for (const auto& [size, taken] : {std::pair{24u, 16u}, {1048608u, 32u}, {15u, 0u}}) {
+        const Words out = results_of_text(
+            module_of("mov.u32 %n, " + std::to_string(size) + ";\n" +
+                      one_does("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                               "[sm], [%rd1], %n, [bar];",
+                               taken) +
+                      "mov.u32 %m, sm; mad.lo.u32 %m, %r1, 4, %m;\n"
+                      "ld.shared.b32 %r2, [%m]; st.global.b32 [%rd2], %r2;\n"),
+            in, on_sm_90());
+        for (unsigned t = 0; t < 32; ++t) EXPECT_EQ(out[t], t * 4 < taken ? in[t] : 0) << size;
+    }
+}
+
+// An H200's st and red at an address of its own memory.
+TEST(Multimem, StoresAndReducesInOrdinaryMemory) {
+    const Words out =
+        results_of_text(module_of("multimem.st.relaxed.sys.global.u32 [%rd2], %r1;\n"
+                                  "multimem.red.relaxed.sys.global.add.u32 [%rd2], 7;\n"),
+                        {}, on_sm_90());
+    for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(out[t], t + 7);
+}
+
+// Bytes beyond 2^20 - 1 either way: an H200 answers with a launch failure.
+TEST(BulkCopy, TheCountOfBytesHasABound) {
+    EXPECT_TRUE(fault("setp.eq.u32 %p1, %r1, 0; @!%p1 exit; mbarrier.init.shared.b64 [bar], 1;\n"
+                      "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 1048575;\n"
+                      "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 1;\n")
+                    .find("1048576 bytes to come at an mbarrier: at most 1048575 either way") !=
+                std::string::npos);
+}
+
+// What listeners hear of copies: their bytes, the mbarrier, and the groups.
+struct Heard : warp::Observer {
+    struct OfCta : warp::CtaObserver {
+        explicit OfCta(Heard& h) : all(h) {}
+        void bulk(const warp::BulkEvent& e) override {
+            std::string text = e.step == warp::CopyStep::issued      ? "issued"
+                               : e.step == warp::CopyStep::committed ? "committed"
+                                                                     : "awaited";
+            text += " by " + std::to_string(e.who.lanes) + " group " + std::to_string(e.group[0]);
+            if (e.sources_only) text += " sources";
+            for (const warp::BulkRange& r : e.ranges)
+                text += std::string(r.store ? " writes " : " reads ") + std::to_string(r.bytes) +
+                        (r.space == ptx::Space::shared ? " shared" : " global");
+            for (const warp::BulkArrival& a : e.arrivals)
+                text += " brings " + std::to_string(a.bytes);
+            all.events.push_back(text);
+        }
+        Heard& all;
+    };
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        return std::make_unique<OfCta>(*this);
+    }
+    std::vector<std::string> events;
+};
+
+TEST(BulkCopy, ListenersHearOfThem) {
+    Heard heard;
+    Given given = in_a_cluster();
+    given.observers = {&heard};
+    results_of_text(
+        module_of("setp.eq.u32 %p1, %r1, 0; @!%p1 exit;\n"
+                  "mbarrier.init.shared.b64 [bar], 1;\n"
+                  "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [sm], [%rd4], 64, "
+                  "[bar];\n"
+                  "cp.async.bulk.global.shared::cta.bulk_group [%rd4], [sm], 32;\n"
+                  "cp.async.bulk.commit_group;\n"
+                  "cp.async.bulk.commit_group;\n"
+                  "cp.async.bulk.wait_group.read 1;\n"
+                  "cp.async.bulk.wait_group 0;\n"
+                  "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [sm], %r1, [bar];\n"),
+        {}, given);
+    EXPECT_EQ(heard.events, (std::vector<std::string>{
+                                "issued by 1 group 0 reads 64 global writes 64 shared brings 64",
+                                "issued by 1 group 0 reads 32 shared writes 32 global",
+                                "committed by 1 group 0",
+                                "committed by 1 group 1",
+                                "awaited by 1 group 1 sources",
+                                "awaited by 1 group 2",
+                                "issued by 1 group 2 writes 4 shared brings 4",
+                            }));
+}
+
+}  // namespace
+
+}  // namespace lockwarp::exec

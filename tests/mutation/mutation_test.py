@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What scripts/mutate puts into a file: the faults that small.cpp lists, each of which changes what
+the program does and none of which is there unasked.
+
+Run by scripts/mutate --self-test.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+MUTATION = HERE.parent.parent / "scripts" / "mutation"
+sys.path.insert(0, str(MUTATION))
+
+from points import with_faults  # noqa: E402
+
+SMALL = HERE / "small.cpp"
+# The code of the one fault that no run reaches: what follows the switch.
+NOT_REACHED = ["0"]
+
+
+def listed() -> dict[int, list[str]]:
+    out = {}
+    for number, line in enumerate(SMALL.read_text().splitlines(), 1):
+        if not line.startswith("//") and "// " in line:
+            what = line.rsplit("// ", 1)[1].strip()
+            if "namespace" not in what:
+                out[number] = sorted(what.split("; "))
+    return out
+
+
+class Small(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.text, cls.faults = with_faults("small.cpp", SMALL.read_bytes(), 1, set())
+        cls.folder = tempfile.TemporaryDirectory()
+        program = Path(cls.folder.name) / "small"
+        source = Path(cls.folder.name) / "small.cpp"
+        source.write_text(cls.text)
+        subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-include",
+                        str(MUTATION / "mutant.hpp"), str(source), "-o", str(program)], check=True)
+        cls.program = program
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def run_with(self, number: int, **environment):
+        done = subprocess.run([self.program], capture_output=True, timeout=10,
+                              env={"LOCKWARP_MUTANT": str(number), **environment})
+        return done.returncode, done.stdout
+
+    def test_lists_its_faults(self):
+        found: dict[int, list[str]] = {}
+        for fault in self.faults:
+            found.setdefault(fault.line, []).append(fault.what)
+        self.assertEqual({line: sorted(what) for line, what in found.items()}, listed())
+
+    def test_lines_stay(self):
+        self.assertEqual(self.text.count("\n"), SMALL.read_text().count("\n"))
+
+    def test_numbers_go_up(self):
+        self.assertEqual([f.number for f in self.faults], list(range(1, len(self.faults) + 1)))
+
+    def test_each_fault_shows(self):
+        right = self.run_with(0)
+        self.assertEqual(right[0], 0)
+        same = [f.code for f in self.faults if self.run_with(f.number) == right]
+        self.assertEqual(same, NOT_REACHED)
+
+    def test_what_is_reached_is_noted(self):
+        with tempfile.NamedTemporaryFile() as seen:
+            seen.write(bytes(len(self.faults) + 1))
+            seen.flush()
+            self.run_with(0, LOCKWARP_MUTANT_SEEN=seen.name)
+            reached = Path(seen.name).read_bytes()
+        missed = [f.code for f in self.faults if not reached[f.number]]
+        self.assertEqual(missed, NOT_REACHED)
+
+    def test_a_line_can_be_left_alone(self):
+        line = self.faults[0].line
+        _, rest = with_faults("small.cpp", SMALL.read_bytes(), 1, {line})
+        self.assertNotIn(line, {f.line for f in rest})
+        self.assertLess(len(rest), len(self.faults))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/program.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "tools/report/failure.hpp"
+
+namespace lockwarp::tools {
+
+namespace fs = std::filesystem;
+
+fs::path library_folder() {
+    std::error_code ignored;
+    const fs::path own = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+    for (const char* const from_program : {"lib/lockwarp", LOCKWARP_CUDA_FOLDER}) {
+        const fs::path folder = (own / from_program).lexically_normal();
+        if (fs::exists(folder / "libcuda.so.1", ignored)) return folder;
+    }
+    return {};
+}
+
+void put_before(const char* variable, const std::string& value) {
+    const char* const before = std::getenv(variable);
+    const std::string rest = before != nullptr && *before != 0 ? ":" + std::string(before) : "";
+    ::setenv(variable, (value + rest).c_str(), 1);
+}
+
+int become(const std::vector<std::string>& program) {
+    std::signal(SIGPIPE, SIG_DFL);
+    std::vector<char*> words;
+    for (const std::string& word : program) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    ::execvp(words[0], words.data());
+    return refuse(fmt::format("{}: {}", program.front(), std::strerror(errno)));
+}
+
+int run_program(const std::vector<std::string>& words) {
+    const pid_t child = ::fork();
+    if (child < 0) return refuse(fmt::format("fork: {}", std::strerror(errno)));
+    if (child == 0) ::_exit(become(words));
+    std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGQUIT, SIG_IGN);
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace lockwarp::tools
