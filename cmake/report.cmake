@@ -9,8 +9,10 @@ endif()
 
 file(GLOB REPORT_SOURCES CONFIGURE_DEPENDS tools/report/*.cpp)
 add_library(lockwarp_report STATIC ${REPORT_SOURCES})
-# They read options and print: -O3 takes twice as long to build and gains them nothing.
-target_compile_options(lockwarp_report PRIVATE $<$<CONFIG:Release>:-O1>)
+# They read options and print: -O3 takes twice as long to build and gains them nothing, nor does
+# -O1 under the sanitizers.
+target_compile_options(lockwarp_report PRIVATE $<$<CONFIG:Release>:-O1>
+                       $<$<BOOL:${LOCKWARP_SANITIZE}>:-O0>)
 lockwarp_target(lockwarp_report)
 target_link_libraries(lockwarp_report PUBLIC lockwarp_library CLI11::CLI11 fmt::fmt spdlog::spdlog
                       Eigen3::Eigen)

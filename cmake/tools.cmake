@@ -3,8 +3,10 @@
 file(GLOB TOOL_SOURCES CONFIGURE_DEPENDS tools/*.cpp tools/commands/*.cpp)
 list(FILTER TOOL_SOURCES EXCLUDE REGEX "/main\\.cpp$")
 add_library(lockwarp_tools STATIC ${TOOL_SOURCES})
-# Commands read options and print: -O3 takes twice as long to build and gains them nothing.
-target_compile_options(lockwarp_tools PRIVATE $<$<CONFIG:Release>:-O1>)
+# Commands read options and print: -O3 takes twice as long to build and gains them nothing, nor does
+# -O1 under the sanitizers.
+target_compile_options(lockwarp_tools PRIVATE $<$<CONFIG:Release>:-O1>
+                       $<$<BOOL:${LOCKWARP_SANITIZE}>:-O0>)
 lockwarp_target(lockwarp_tools)
 target_link_libraries(lockwarp_tools PUBLIC lockwarp_report)
 # Where `lockwarp exec` finds libcuda.so.1 when both are installed.
