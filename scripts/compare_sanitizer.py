@@ -10,11 +10,13 @@ under them is `lockwarp measure`, which launches it on the GPU. A run that does 
 
 import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fault_launches import expected, write_all
@@ -58,6 +60,8 @@ def main() -> None:
     parser.add_argument("--sanitizer", default="compute-sanitizer")
     parser.add_argument("--only", default="", help="faults whose path contains this")
     parser.add_argument("--seconds", type=float, default=30, help="for one run")
+    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2),
+                        help="kernels at a time")
     parser.add_argument("--output", help="a file for the table (default: stdout)")
     o = parser.parse_args()
     sanitize = shutil.which(o.sanitizer)
@@ -66,24 +70,28 @@ def main() -> None:
     rows = ["| kernel | meant | lockwarp check | " + " | ".join(TOOLS) + " | in the right one |",
             "|---|---|---|" + "---|" * (len(TOOLS) + 1)]
     missed = []
-    with tempfile.TemporaryDirectory() as folder:
-        for ptx, wrong, right in write_all(Path(folder)):
-            name = f"{ptx.parent.name}/{ptx.stem}"
-            if o.only not in name:
-                continue
-            found = check(o.lockwarp, wrong)
-            theirs = [sanitizer(t, sanitize, o.lockwarp, wrong, o.seconds) for t in TOOLS]
-            false = [sanitizer(t, sanitize, o.lockwarp, right, o.seconds) for t in TOOLS]
-            errors = [f for f in found if not f.endswith("(note)")]
-            if any(t and t != "no report" for t in theirs) and not errors:
-                missed.append(name)
-            meant = ", ".join(e["what"] for e in expected(ptx))
-            rows.append(f"| {name} | {meant} | {', '.join(found)} | {' | '.join(theirs)} | "
-                        f"{', '.join(sorted({f for f in false if f}))} |")
-            print(rows[-1], file=sys.stderr, flush=True)
+
+    def row(fault: tuple[Path, Path, Path]) -> str:
+        ptx, wrong, right = fault
+        name = f"{ptx.parent.name}/{ptx.stem}"
+        found = check(o.lockwarp, wrong)
+        theirs = [sanitizer(t, sanitize, o.lockwarp, wrong, o.seconds) for t in TOOLS]
+        false = [sanitizer(t, sanitize, o.lockwarp, right, o.seconds) for t in TOOLS]
+        errors = [f for f in found if not f.endswith("(note)")]
+        if any(t and t != "no report" for t in theirs) and not errors:
+            missed.append(name)
+        meant = ", ".join(e["what"] for e in expected(ptx))
+        text = (f"| {name} | {meant} | {', '.join(found)} | {' | '.join(theirs)} | "
+                f"{', '.join(sorted({f for f in false if f}))} |")
+        print(text, file=sys.stderr, flush=True)
+        return text
+
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(o.jobs) as pool:
+        rows += pool.map(row, (f for f in write_all(Path(folder))
+                               if o.only in f"{f[0].parent.name}/{f[0].stem}"))
     rows.append("")
     rows.append(f"Found by compute-sanitizer and no error of lockwarp check: "
-                f"{', '.join(missed) or 'none'}.")
+                f"{', '.join(sorted(missed)) or 'none'}.")
     text = "\n".join(rows) + "\n"
     if o.output:
         Path(o.output).write_text(text)
