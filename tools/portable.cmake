@@ -4,8 +4,8 @@
 find_program(PATCHELF patchelf REQUIRED)
 add_custom_target(portable ALL
   COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:lockwarp>
-          -DCUDA=$<TARGET_FILE:lockwarp_cuda>
+          "-DCUDA=$<TARGET_FILE:lockwarp_cuda>;$<TARGET_FILE:lockwarp_cudart_12>;$<TARGET_FILE:lockwarp_cudart_13>;$<TARGET_FILE:lockwarp_start>"
           -DBESIDE=$<TARGET_FILE:lockwarp_beside> -DPATCHELF=${PATCHELF}
           -DFOLDER=${CMAKE_BINARY_DIR}/portable -P ${CMAKE_SOURCE_DIR}/tools/portable_copy.cmake
-  DEPENDS lockwarp lockwarp_cuda lockwarp_beside
+  DEPENDS lockwarp ${LOCKWARP_CUDA_LIBRARIES} lockwarp_beside
   VERBATIM)
