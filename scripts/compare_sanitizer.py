@@ -25,7 +25,7 @@ TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 # What its lines say of an error; the rest is the frame of the report.
 FOUND = re.compile(r"^=+ (?:Error: |Warning: )?((?:Invalid|Barrier|Race|Uninitialized|Potential|"
                    r"Divergent|Misaligned|Program hit|Out-of-range|Leaked|Unused|Illegal|"
-                   r"Missing)[^.:(]*)", re.MULTILINE)
+                   r"Missing)[^.:(\n]*)", re.MULTILINE)
 
 
 def sanitizer(tool: str, sanitize: str, program: str, launch: Path, seconds: float) -> str:
