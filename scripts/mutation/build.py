@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A copy of the sources with every fault in it, and its build."""
+"""A copy of the sources with the chosen faults in it, and its build."""
 
+import os
 import re
 import subprocess
 import sys
@@ -12,8 +13,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PLACE = ROOT / "build" / "mutate"
 TREE = PLACE / "tree"
-BUILD = PLACE / "build"
+# A release build, where the sources have theirs: what takes no fault is in ccache.
+BUILD = TREE / "build" / "release"
+OPTIONS = PLACE / "options.cmake"
+BY_HAND = HERE / "by_hand.tsv"
 ROUNDS = 12  # builds at most, each without the faults that did not compile in the last one
+# Stand before a file that takes faults, and count no lines.
+BEFORE = '#include "scripts/mutation/mutant.hpp"\n{pragma}#line 1 "{file}"\n'
 
 
 def tracked() -> list[str]:
@@ -36,23 +42,45 @@ def copy_sources(names: list[str], mutated: set[str]) -> None:
         put(copy, source.read_bytes())
         copy.chmod(source.stat().st_mode & 0o777)
     kept = {TREE / name for name in names}
-    for path in [path for path in TREE.rglob("*") if path.is_file()]:
-        if path not in kept:
-            path.unlink()
+    for top in TREE.iterdir():
+        if top.name == "build":
+            continue
+        for path in [top] if top.is_file() else [p for p in top.rglob("*") if p.is_file()]:
+            if path not in kept:
+                path.unlink()
+
+
+def by_hand(file: str) -> list[tuple[str, str]]:
+    """Of a file: code, and a fault to stand in its place, wherever it is."""
+    rows = [line.split("\t") for line in BY_HAND.read_text().splitlines() if line[:1] not in ("", "#")]
+    return [(row[1], row[2]) for row in rows if row[0] == file]
+
+
+def faults_of(file: str) -> list[Fault]:
+    return with_faults(file, (ROOT / file).read_bytes(), 1, set())[1]
+
+
+def faults_by_hand(file: str) -> list[Fault]:
+    text = (ROOT / file).read_bytes()
+    usual = {fault.place() for fault in faults_of(file)}
+    return [fault for fault in with_faults(file, text, 1, set(), None, by_hand(file))[1]
+            if fault.place() not in usual]
 
 
 class Sources:
     """The files that take faults."""
 
-    def __init__(self, files: list[str]):
-        self.dropped: dict[str, set[int]] = {file: set() for file in files}
+    def __init__(self, chosen: list[Fault]):
+        self.wanted: dict[str, set] = {}
+        for fault in chosen:
+            self.wanted.setdefault(fault.file, set()).add(fault.place())
+        self.dropped: dict[str, set[int]] = {file: set() for file in self.wanted}
         self.plain: set[str] = set()  # that do not compile with any
         self.first: dict[str, int] = {}
         number = 1
-        for file in files:
+        for file, places in self.wanted.items():
             self.first[file] = number
-            number += len(with_faults(file, (ROOT / file).read_bytes(), 1, set())[1])
-        self.end = number  # of the numbers
+            number += len(places)
 
     def write(self) -> list[Fault]:
         every = []
@@ -61,8 +89,12 @@ class Sources:
             if file in self.plain:
                 put(TREE / file, source)
                 continue
-            text, faults = with_faults(file, source, self.first[file], dropped)
-            put(TREE / file, text.encode())
+            text, faults = with_faults(file, source, self.first[file], dropped, self.wanted[file],
+                                       by_hand(file))
+            is_header = file.endswith(".hpp")
+            before = BEFORE.format(pragma="#pragma GCC system_header\n" if is_header else "",
+                                   file=TREE / file)
+            put(TREE / file, (before + text).encode())
             every += faults
         return every
 
@@ -71,7 +103,7 @@ class Sources:
         before = sum(map(len, self.dropped.values()))
         for path, line in re.findall(r"^(?:In file included from )?([^\s:]+):(\d+):", log, re.M):
             try:
-                file = str(Path(path).resolve().relative_to(TREE.resolve()))
+                file = str((BUILD / path).resolve().relative_to(TREE.resolve()))
             except ValueError:
                 continue
             if file in self.dropped:
@@ -79,25 +111,30 @@ class Sources:
         return sum(map(len, self.dropped.values())) - before
 
 
-def run(command: list[str], **more) -> subprocess.CompletedProcess:
+def run(command: list, **more) -> subprocess.CompletedProcess:
     return subprocess.run([str(word) for word in command], text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, **more)
+                          stderr=subprocess.STDOUT,
+                          env={**os.environ, "CCACHE_BASEDIR": str(TREE)}, **more)
 
 
-def configure() -> None:
-    done = run(["cmake", "-G", "Ninja", "-S", TREE, "-B", BUILD, "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
-                "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -DNDEBUG", "-DLOCKWARP_WERROR=OFF",
-                f"-DCMAKE_CXX_FLAGS=-w -std=c++20 -include {HERE / 'mutant.hpp'}", "-DLOCKWARP_TESTS=ON"])
+def configure(files: list[str]) -> None:
+    sources = "\n  ".join(str(TREE / file) for file in files if file.endswith(".cpp"))
+    text = f'set_source_files_properties(\n  {sources}\n  PROPERTIES COMPILE_OPTIONS "-O1;-w")\n'
+    put(OPTIONS, text.encode() if sources else b"")
+    done = run(["cmake", "-G", "Ninja", "-S", TREE, "-B", BUILD, "-DCMAKE_BUILD_TYPE=Release",
+                "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DLOCKWARP_WERROR=ON", "-DLOCKWARP_TESTS=ON",
+                f"-DCMAKE_PROJECT_lockwarp_INCLUDE={OPTIONS}"])
     if done.returncode != 0:
         sys.exit(f"mutate: cmake:\n{done.stdout[-3000:]}")
 
 
-def build(files: list[str], jobs: int) -> list[Fault]:
-    """The faults that the build under build/mutate has, by number."""
-    copy_sources(tracked(), set(files))
-    sources = Sources(files)
+def build(chosen: list[Fault], jobs: int) -> list[Fault]:
+    """Of the chosen faults those that the build under build/mutate has, by number."""
+    sources = Sources(chosen)
+    TREE.mkdir(parents=True, exist_ok=True)
+    copy_sources(tracked(), set(sources.wanted))
     faults = sources.write()
-    configure()
+    configure(list(sources.wanted))
     for round in range(1, ROUNDS + 1):
         done = run(["cmake", "--build", BUILD, "--", "-k", "0", f"-j{jobs}"])
         if done.returncode == 0:
@@ -106,7 +143,7 @@ def build(files: list[str], jobs: int) -> list[Fault]:
         print(f"mutate: build {round}: {dropped} lines take no fault", flush=True)
         if dropped == 0 or round == ROUNDS - 1:
             (PLACE / "build.log").write_text(done.stdout)
-            failed = failing_files(done.stdout, set(files))
+            failed = failing_files(done.stdout, set(sources.wanted))
             if not failed - sources.plain:
                 sys.exit(f"mutate: it does not build: {PLACE / 'build.log'}")
             sources.plain |= failed

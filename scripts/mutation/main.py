@@ -1,32 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts small faults into the code, one at a time, and asks whether a test notices.
 
-Every fault is in one build (build/mutate), chosen at run time, so that asking costs no compiler:
-an operator is another one, a condition is turned round or a part of it left out, a number is one
-more, a statement is left out. The tests that reach a fault are asked, those of its room first.
-What survives is either a hole in the tests or a fault that changes nothing: those stand in
-equivalent.tsv, with the reason.
+The chosen faults are in one build (build/mutate), and one is chosen at run time, so that asking
+costs no compiler: an operator is another one, a condition is turned round or a part of it left out,
+a number is one more, a statement is left out. The tests that reach a fault are asked, those of its
+room first, until one fails. What survives is either a hole in the tests or a fault that changes
+nothing: those stand in equivalent.tsv, with the reason.
+
+A run that was stopped goes on where it was: what the tests said of a fault is kept in
+build/mutate/results.jsonl until its file changes. --again asks once more about what did not die.
 """
 
 import argparse
 import datetime
+import hashlib
 import json
 import os
 import random
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import build
+import results
 import tests
 from points import Fault
 
 ROOMS = ["emu/ptx", "emu/isa", "emu/num", "emu/exec", "emu/check", "emu/timing", "launch", "lanes",
          "gpu", "validate", "tools"]
 EQUIVALENT = build.HERE / "equivalent.tsv"
-RESULTS = build.PLACE / "results.jsonl"
+BY_HAND = "by hand"
+NEEDS_A_GPU = {"gpu/driver.cpp"}  # no test without one reaches it: only where it is named
+ANSWERS = build.PLACE / "results.jsonl"
 
 
 def arguments() -> argparse.Namespace:
@@ -37,12 +43,20 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--changed", metavar="COMMIT", help="only lines changed since it")
     parser.add_argument("--sample", type=int, metavar="N", help="N faults of each room, by chance")
     parser.add_argument("--seed", type=int, default=1, help="of the chance (default: 1)")
+    parser.add_argument("--by-hand", action="store_true",
+                        help="only the faults that stand in scripts/mutation/by_hand.tsv")
+    parser.add_argument("--no-headers", action="store_true",
+                        help="none in headers: what includes them need not be built again")
     parser.add_argument("--limit", type=float, default=120, metavar="SECONDS",
                         help="of tests for one fault; 0: all that reach it (default: 120)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--list", action="store_true", help="print the faults, and ask nothing")
+    parser.add_argument("--again", action="store_true",
+                        help="ask again about what did not die in an earlier run")
     parser.add_argument("--least", type=float, default=0, metavar="PERCENT",
                         help="exit with 1 where fewer of a room's faults died")
+    parser.add_argument("--record", action="store_true",
+                        help="put what came out into scripts/mutation/results.tsv")
     return parser.parse_args()
 
 
@@ -51,11 +65,16 @@ def room_of(file: str) -> str:
     return "/".join(parts[:2]) if parts[0] == "emu" else parts[0]
 
 
-def files_of(places: list[str]) -> list[str]:
+def row_of(fault: Fault) -> str:
+    """The row of the table that it counts in."""
+    return BY_HAND if fault.what.endswith(" in its place") else room_of(fault.file)
+
+
+def files_of(places: list[str], endings: tuple[str, ...] = (".cpp", ".hpp")) -> list[str]:
     chosen = []
     for name in build.tracked():
-        if name.endswith((".cpp", ".hpp")) and any(
-                name == p or name.startswith(p.rstrip("/") + "/") for p in places):
+        if name.endswith(endings) and (name in places or name not in NEEDS_A_GPU and any(
+                name.startswith(p.rstrip("/") + "/") for p in places)):
             chosen.append(name)
     return chosen
 
@@ -74,6 +93,39 @@ def changed_lines(commit: str) -> dict[str, set[int]]:
     return lines
 
 
+def choose(args: argparse.Namespace) -> list[Fault] | None:
+    """None: no file of this kind."""
+    places = [p.split(":")[0] for p in args.places] or ROOMS
+    wanted_lines: dict[str, set[int]] = {}
+    for place in args.places:
+        if ":" in place:
+            wanted_lines.setdefault(place.split(":")[0], set()).add(int(place.split(":")[1]))
+    changed = changed_lines(args.changed) if args.changed else None
+    files = files_of(places, (".cpp",) if args.no_headers else (".cpp", ".hpp"))
+    if not files:
+        return None
+    by_room: dict[str, list[Fault]] = {}
+    for file in files:
+        if changed is not None and file not in changed:
+            continue
+        by_room.setdefault(room_of(file), []).extend(
+            f for f in build.faults_of(file)
+            if not args.by_hand
+            and (changed is None or f.line in changed[file])
+            and (file not in wanted_lines or f.line in wanted_lines[file]))
+    chosen = []
+    for room, faults in by_room.items():
+        if args.sample:
+            # The same of a room, whichever others are asked.
+            chance = random.Random(f"{args.seed} {room}")
+            faults = chance.sample(faults, min(args.sample, len(faults)))
+        chosen += sorted(faults, key=lambda f: f.number)
+    if changed is None and not wanted_lines:
+        chosen += [f for file in files for f in build.faults_by_hand(file)]
+    chosen.sort(key=lambda f: f.file)
+    return chosen
+
+
 def equivalents() -> dict[tuple[str, str, str], str]:
     """Reasons, by file, fault and code."""
     rows = {}
@@ -84,72 +136,106 @@ def equivalents() -> dict[tuple[str, str, str], str]:
     return rows
 
 
-def table(asked: list[tuple[Fault, str, str]], same: dict) -> tuple[str, dict[str, float]]:
-    head = ["room", "faults tried", "died", "survived", "not reached", "change nothing", "died of the rest"]
-    rows, shares = [head], {}
-    for room in sorted({room_of(f.file) for f, _, _ in asked}):
-        said = [(f, answer) for f, answer, _ in asked if room_of(f.file) == room]
-        equal = [f for f, answer in said if answer != "died" and (f.file, f.what, f.code) in same]
-        died = sum(answer == "died" for _, answer in said)
-        unreached = sum(answer == "not reached" and f not in equal for f, answer in said)
-        rest = len(said) - len(equal)
-        shares[room] = 100.0 * died / rest if rest else 100.0
-        rows.append([room, len(said), died, rest - died - unreached, unreached, len(equal),
-                     f"{shares[room]:.1f}%"])
-    lines = ["| " + " | ".join(map(str, row)) + " |" for row in rows]
-    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]]), shares
+class Answers:
+    """What the tests said, by fault, as long as its file is the same."""
+
+    def __init__(self):
+        self.digests: dict[str, str] = {}
+        self.by_fault: dict[tuple, tuple[str, str]] = {}
+        for line in ANSWERS.read_text().splitlines() if ANSWERS.is_file() else []:
+            entry = json.loads(line)
+            self.by_fault[entry["file"], entry["digest"], entry["begin"], entry["end"],
+                          entry["what"]] = entry["answer"], entry["by"]
+        self.file = ANSWERS.open("a")
+
+    def key(self, fault: Fault) -> tuple:
+        if fault.file not in self.digests:
+            text = (build.ROOT / fault.file).read_bytes()
+            self.digests[fault.file] = hashlib.sha256(text).hexdigest()[:16]
+        return fault.file, self.digests[fault.file], *fault.place()
+
+    def of(self, fault: Fault) -> tuple[str, str] | None:
+        return self.by_fault.get(self.key(fault))
+
+    def add(self, fault: Fault, answer: str, by: str) -> None:
+        self.by_fault[self.key(fault)] = answer, by
+        self.file.write(json.dumps({**vars(fault), "digest": self.digests[fault.file],
+                                    "answer": answer, "by": by}) + "\n")
+        self.file.flush()
+
+
+def show(fault: Fault, answer: str, by: str) -> None:
+    print(f"{fault.file}:{fault.line}: {answer}: {fault.what}: {fault.code}"
+          f"{' (' + by + ')' if by else ''}", flush=True)
+
+
+def ask_all(args: argparse.Namespace, faults: list[Fault], answers: Answers, same: dict) -> None:
+    waiting = [f for f in faults if answers.of(f) is None
+               or args.again and answers.of(f)[0] != "died" and not is_same(f, same)]
+    if not waiting:
+        return
+    runner = tests.Runner()
+    text = json.dumps([[f.number, *answers.key(f)] for f in faults])
+    try:
+        able = tests.measure(runner, tests.every_test(), max(f.number for f in faults) + 1,
+                             hashlib.sha256(text.encode()).hexdigest(), args.jobs)
+        print(f"mutate: {len(able)} tests, {len(waiting)} faults to ask about", flush=True)
+        with ThreadPoolExecutor(args.jobs) as pool:
+            asked = {pool.submit(tests.ask, runner, able, f.number, room_of(f.file),
+                                 args.limit): f for f in waiting}
+            try:
+                for done in as_completed(asked):
+                    fault = asked[done]
+                    answers.add(fault, *done.result())
+                    if answers.of(fault)[0] != "died" and not is_same(fault, same):
+                        show(fault, *answers.of(fault))
+            except BaseException:
+                runner.stop()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    except KeyboardInterrupt:
+        runner.stop()
+        raise
+
+
+def is_same(fault: Fault, same: dict) -> bool:
+    return (fault.file, fault.what, fault.code) in same
+
+
+def summed(faults: list[Fault], answers: Answers, same: dict, seed: int) -> list[results.Row]:
+    rows = []
+    for room in sorted({row_of(f) for f in faults}):
+        own = [f for f in faults if row_of(f) == room]
+        died = [f for f in own if answers.of(f)[0] == "died"]
+        equal = [f for f in own if f not in died and is_same(f, same)]
+        rows.append(results.Row(room, str(datetime.date.today()), seed, len(own), len(died),
+                                len(equal)))
+    return rows
 
 
 def main() -> int:
     args = arguments()
-    places = [p.split(":")[0] for p in args.places] or ROOMS
-    wanted_lines: dict[str, set[int]] = {}
-    for place in args.places:
-        if ":" in place:
-            wanted_lines.setdefault(place.split(":")[0], set()).add(int(place.split(":")[1]))
-    changed = changed_lines(args.changed) if args.changed else None
-    files = files_of(places)
-    if changed is not None:
-        files = [file for file in files if file in changed]
-    if not files:
-        print("mutate: no file of this kind" if changed is None else "mutate: nothing has changed")
-        return 2 if changed is None else 0
-
-    faults = build.build(files, args.jobs)
-    chosen = [f for f in faults
-              if (changed is None or f.line in changed[f.file])
-              and (f.file not in wanted_lines or f.line in wanted_lines[f.file])]
-    if args.sample:
-        chance = random.Random(args.seed)
-        by_room: dict[str, list[Fault]] = {}
-        for fault in chosen:
-            by_room.setdefault(room_of(fault.file), []).append(fault)
-        chosen = [f for room in by_room.values()
-                  for f in sorted(chance.sample(room, min(args.sample, len(room))),
-                                  key=lambda f: f.number)]
-    print(f"mutate: {len(chosen)} of {len(faults)} faults in {len(files)} files", flush=True)
+    chosen = choose(args)
+    if not chosen:
+        print("mutate: no file of this kind" if chosen is None else "mutate: nothing has changed")
+        return 2 if chosen is None else 0
+    print(f"mutate: {len(chosen)} faults in {len({f.file for f in chosen})} files", flush=True)
     if args.list:
         for f in chosen:
             print(f"{f.file}:{f.line}: {f.what}: {f.code}")
         return 0
-
-    able = tests.measure(tests.every_test(), max(f.number for f in faults) + 1, args.jobs)
-    print(f"mutate: {len(able)} tests", flush=True)
     same = equivalents()
-    with RESULTS.open("w") as results, ThreadPoolExecutor(args.jobs) as pool:
-        def ask(fault: Fault) -> tuple[Fault, str, str]:
-            answer, by = tests.ask(able, fault.number, room_of(fault.file), args.limit)
-            results.write(json.dumps({**vars(fault), "answer": answer, "by": by}) + "\n")
-            results.flush()
-            if answer != "died" and (fault.file, fault.what, fault.code) not in same:
-                print(f"{fault.file}:{fault.line}: {answer}: {fault.what}: {fault.code}"
-                      f"{' (' + by + ')' if by else ''}", flush=True)
-            return fault, answer, by
-
-        asked = list(pool.map(ask, chosen))
-    text, shares = table(asked, same)
-    print(f"\n{datetime.date.today()}, seed {args.seed}\n\n{text}")
-    return int(any(share < args.least for share in shares.values()))
+    faults = build.build(chosen, args.jobs)
+    answers = Answers()
+    for f in faults:
+        if (said := answers.of(f)) and said[0] != "died" and not args.again and not is_same(f, same):
+            show(f, *said)
+    ask_all(args, faults, answers, same)
+    rows = summed(faults, answers, same, args.seed)
+    print(f"\n{results.table(rows)}")
+    if args.record:
+        results.record(rows)
+    return int(any(row.share() < args.least for row in rows))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where faults can be put into a C++ file, and the file with all of them in it.
 
-Each fault is guarded by its number (mutant.hpp), so that one build holds them all and a run of a
-test chooses one. Lines stay where they are.
+Each fault is guarded by its number (mutant.hpp), so that one build holds all that were chosen and a
+run of a test chooses one. Lines stay where they are.
 """
 
 from dataclasses import dataclass
@@ -45,22 +45,34 @@ class Fault:
     line: int  # from 1
     what: str  # "< -> <=", "statement left out"
     code: str  # the text it stands in, on one line
+    begin: int  # that text's bytes in the file
+    end: int
+
+    def place(self) -> tuple[int, int, str]:
+        """What tells it from all others of its file."""
+        return self.begin, self.end, self.what
 
 
 class Writer:
-    def __init__(self, file: str, source: bytes, first: int, dropped: set[int]):
+    def __init__(self, file: str, source: bytes, first: int, dropped: set[int], wanted,
+                 by_hand: list[tuple[str, str]]):
         self.file = file
         self.source = source
         self.next = first
         self.dropped = dropped  # lines that take no fault: it would not compile
+        self.wanted = wanted  # the places of those to put; None: all
+        self.by_hand = by_hand  # code, and the fault that is to stand in its place
         self.faults: list[Fault] = []
 
     def fault(self, node, what: str) -> int | None:
         first, last = node.start_point[0] + 1, node.end_point[0] + 1
         if any(line in self.dropped for line in range(first, last + 1)):
             return None
+        if self.wanted is not None and (node.start_byte, node.end_byte, what) not in self.wanted:
+            return None
         code = " ".join(self.source[node.start_byte:node.end_byte].decode().split())
-        self.faults.append(Fault(self.next, self.file, first, what, code))
+        self.faults.append(Fault(self.next, self.file, first, what, code, node.start_byte,
+                                 node.end_byte))
         self.next += 1
         return self.next - 1
 
@@ -85,6 +97,18 @@ class Writer:
         kind = node.type
         if kind in CONSTANT or is_constant(node, self.source):
             return self.plain(node)
+        text = self.written(node)
+        code = " ".join(self.plain(node).split()) if self.by_hand and node.is_named else ""
+        for wanted, fault in self.by_hand:
+            if code == wanted and node.type.endswith("expression"):
+                number = self.fault(node, f"{fault} in its place")
+                if number is not None:
+                    text = (f"(::lockwarp_mutant::on({number}) ? static_cast<decltype({code})>({fault})"
+                            f" : ({text}))")
+        return text
+
+    def written(self, node) -> str:
+        kind = node.type
         method = getattr(self, "of_" + kind, None)
         text = method(node) if method is not None else None
         return self.inside(node) if text is None else text
@@ -317,10 +341,12 @@ def returns_bool(node, source: bytes) -> bool:
         declarator is not None and declarator.type == "function_declarator"
 
 
-def with_faults(file: str, source: bytes, first: int,
-                dropped: set[int]) -> tuple[str, list[Fault]]:
-    """The file with faults numbered from `first`, none on the lines `dropped`."""
+def with_faults(file: str, source: bytes, first: int, dropped: set[int],
+                wanted: set[tuple[int, int, str]] | None = None,
+                by_hand: list[tuple[str, str]] = []) -> tuple[str, list[Fault]]:
+    """The file with the faults of the places `wanted`, or all, numbered from `first`, none on the
+    lines `dropped`; those of `by_hand` among them."""
     tree = tree_sitter.Parser(LANGUAGE).parse(source)
-    writer = Writer(file, source, first, dropped)
+    writer = Writer(file, source, first, dropped, wanted, by_hand)
     text = source[:tree.root_node.start_byte].decode() + writer.inside(tree.root_node)
     return text + source[tree.root_node.end_byte:].decode(), writer.faults

@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of the build with faults: which lines each reaches, and whether it notices a fault."""
+"""The tests of the build with faults: which faults each reaches, and whether it notices one."""
 
 import json
 import os
+import re
 import resource
+import shutil
 import signal
 import subprocess
+import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from build import BUILD, PLACE
 
-LEFT_OUT = {"gpu", "long", "browser"}  # labels
-MEMORY = 8 << 30  # bytes that a test may ask for
+LEFT_OUT = {"gpu", "long", "browser", "nvcc"}  # labels
+MEMORY = 5 << 30  # bytes that a test may ask for
 BATCH = 20.0  # seconds of tests that one process runs
+MEASURED = PLACE / "measured.json"
 
 
 @dataclass
@@ -26,8 +31,9 @@ class Test:
     environment: dict[str, str]
     skips: int = 77
     will_fail: bool = False
-    seconds: float = 0
-    reached: bytes = field(default=b"", repr=False)
+    needs: str = ""  # words that its output has
+    seconds: float = 0  # of processors
+    reached: frozenset = frozenset()
 
     def case(self) -> str | None:
         """Of GoogleTest: the name of the case."""
@@ -46,57 +52,130 @@ def every_test() -> list[Test]:
         tests.append(Test(entry["name"], entry["command"],
                           about.get("WORKING_DIRECTORY", str(BUILD)),
                           dict(v.split("=", 1) for v in about.get("ENVIRONMENT", [])),
-                          about.get("SKIP_RETURN_CODE", 77), about.get("WILL_FAIL", False)))
+                          about.get("SKIP_RETURN_CODE", 77), about.get("WILL_FAIL", False),
+                          "\n".join(about.get("PASS_REGULAR_EXPRESSION", []))))
     return tests
 
 
-def limits() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+@dataclass
+class Ran:
+    status: int | None  # None: not within the time
+    seconds: float  # of processors
+    output: str
 
 
-def run(command: list[str], folder: str, environment: dict[str, str], seconds: float) -> int | None:
-    """The exit status; None: not within the time."""
-    process = subprocess.Popen(command, cwd=folder, env={**os.environ, **environment},
-                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL, start_new_session=True,
-                               preexec_fn=limits)
-    try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.wait()
+class Runner:
+    """Runs tests, each in a folder of its own for what is temporary; can be told to stop."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.running: set[int] = set()
+        self.stopped = False
+
+    def stop(self) -> None:
+        with self.lock:
+            self.stopped = True
+            for process in self.running:
+                os.killpg(process, signal.SIGKILL)
+
+    def run(self, test: Test, command: list[str], environment: dict[str, str],
+            seconds: float, of_processors: float) -> Ran:
+        temporary = tempfile.mkdtemp(prefix="lockwarp-mutate-")
+        every = {**os.environ, "TMPDIR": temporary, **test.environment, **environment}
+
+        def limits() -> None:
+            processors = int(of_processors) + 1
+            resource.setrlimit(resource.RLIMIT_CPU, (processors, processors))
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        with tempfile.TemporaryFile() as output:
+            with self.lock:
+                if self.stopped:
+                    raise KeyboardInterrupt
+                process = subprocess.Popen(command, cwd=test.folder, env=every,
+                                           stdin=subprocess.DEVNULL, stdout=output,
+                                           stderr=subprocess.STDOUT, start_new_session=True,
+                                           preexec_fn=limits)
+                self.running.add(process.pid)
+            late = threading.Timer(seconds, lambda: os.killpg(process.pid, signal.SIGKILL))
+            late.start()
+            try:
+                # Waits without taking it away, so that its number stays its own.
+                os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            finally:
+                with self.lock:
+                    self.running.discard(process.pid)
+                    late.cancel()
+                    os.killpg(process.pid, signal.SIGKILL)
+                _, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                shutil.rmtree(temporary, ignore_errors=True)
+            if self.stopped:
+                raise KeyboardInterrupt
+            size = output.seek(0, os.SEEK_END)
+            output.seek(max(0, size - (1 << 20)))
+            text = output.read().decode(errors="replace")
+        ended = process.returncode not in (-signal.SIGKILL, -signal.SIGXCPU)
+        return Ran(process.returncode if ended else None, used.ru_utime + used.ru_stime, text)
 
 
-def passes(test: Test, status: int | None) -> bool:
-    if status is None:
+def passes(test: Test, ran: Ran) -> bool:
+    if ran.status is None:
         return False
-    return (status != 0) if test.will_fail else status in (0, test.skips)
+    if test.needs:
+        return re.search(test.needs, ran.output) is not None
+    return (ran.status != 0) if test.will_fail else ran.status in (0, test.skips)
 
 
-def measure(tests: list[Test], numbers: int, jobs: int) -> list[Test]:
-    """Runs each without a fault; those that pass, with what they reach."""
+def stamp(test: Test, faults: str) -> list:
+    """Changes where a measurement is of no use any more."""
+    program = Path(test.command[0])
+    return [faults, test.command, program.stat().st_mtime if program.exists() else 0,
+            (BUILD / "lockwarp").stat().st_mtime if (BUILD / "lockwarp").exists() else 0]
+
+
+def measure(runner: Runner, tests: list[Test], numbers: int, faults: str, jobs: int) -> list[Test]:
+    """Runs each without a fault; those that pass, with what they reach. What an earlier run has
+    measured of the same build is taken over."""
+    known = json.loads(MEASURED.read_text()) if MEASURED.is_file() else {}
     folder = PLACE / "reached"
     folder.mkdir(exist_ok=True)
+    lock = threading.Lock()
+    written = time.monotonic()
+
+    def save() -> None:
+        new = MEASURED.with_suffix(".new")
+        new.write_text(json.dumps(known))
+        new.replace(MEASURED)
 
     def one(at: int) -> bool:
+        nonlocal written
         test, seen = tests[at], folder / f"{at}"
-        seen.write_bytes(bytes(numbers))
-        begin = time.monotonic()
-        status = run(test.command, test.folder,
-                     {**test.environment, "LOCKWARP_MUTANT_SEEN": str(seen)}, 600)
-        test.seconds = time.monotonic() - begin
-        test.reached = seen.read_bytes()
-        seen.unlink()
-        return passes(test, status) and status != test.skips
+        now = stamp(test, faults)
+        entry = known.get(test.name)
+        if entry is None or entry["stamp"] != now:
+            seen.write_bytes(bytes(numbers))
+            ran = runner.run(test, test.command, {"LOCKWARP_MUTANT_SEEN": str(seen)}, 900, 600)
+            reached = [n for n, byte in enumerate(seen.read_bytes()) if byte]
+            seen.unlink()
+            entry = {"stamp": now, "seconds": ran.seconds, "reached": reached,
+                     "good": passes(test, ran) and ran.status != test.skips}
+            with lock:
+                known[test.name] = entry
+                if time.monotonic() > written + 30:
+                    save()
+                    written = time.monotonic()
+        test.seconds = entry["seconds"]
+        test.reached = frozenset(entry["reached"])
+        return entry["good"]
 
-    with ThreadPoolExecutor(jobs) as pool:
+    pool = ThreadPoolExecutor(jobs)
+    try:
         good = list(pool.map(one, range(len(tests))))
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+        save()
     for test, is_good in zip(tests, good):
         if not is_good:
             print(f"mutate: not asked, it does not pass here without a fault: {test.name}",
@@ -105,25 +184,38 @@ def measure(tests: list[Test], numbers: int, jobs: int) -> list[Test]:
 
 
 def batches(tests: list[Test]):
-    """Tests in their order, those of one program that follow each other as one run."""
+    """Tests in their order, those of one program that follow each other as one run; short ones
+    first, as most faults are noticed at once."""
     batch: list[Test] = []
+    most = 1.0
     for test in tests:
         joins = batch and test.case() and batch[0].case() and \
             batch[0].command[0] == test.command[0] and \
             batch[0].environment == test.environment and batch[0].folder == test.folder and \
-            sum(t.seconds for t in batch) + test.seconds <= BATCH and len(batch) < 200
+            sum(t.seconds for t in batch) + test.seconds <= most and len(batch) < 200
         if batch and not joins:
             yield batch
             batch = []
+            most = min(2 * most, BATCH)
         batch.append(test)
     if batch:
         yield batch
 
 
-def ask(tests: list[Test], number: int, room: str, limit: float) -> tuple[str, str]:
+def noticed_by(batch: list[Test], ran: Ran) -> str:
+    """The test that failed, or, where the program ended with it, the one that was running."""
+    for words in (r"\[  FAILED  \] (\S+?)(?:,| \()", r"\[ RUN      \] (\S+)"):
+        if batch[0].case() and (found := re.findall(words, ran.output)):
+            name = found[0] if "FAILED" in words else found[-1]
+            return next((t.name for t in batch if t.case() == name), name)
+    return batch[0].name
+
+
+def ask(runner: Runner, tests: list[Test], number: int, room: str,
+        limit: float) -> tuple[str, str]:
     """What the tests say of a fault: died, survived, survived in the time, not reached; and which
     test, or how many."""
-    able = [test for test in tests if number < len(test.reached) and test.reached[number]]
+    able = [test for test in tests if number in test.reached]
     if not able:
         return "not reached", ""
     own = room.split("/")[-1] + "."
@@ -139,10 +231,10 @@ def ask(tests: list[Test], number: int, room: str, limit: float) -> tuple[str, s
             command = [word for word in command if not word.startswith("--gtest_filter=")]
             command += ["--gtest_filter=" + ":".join(str(t.case()) for t in batch),
                         "--gtest_fail_fast"]
-        begin = time.monotonic()
-        status = run(command, batch[0].folder,
-                     {**batch[0].environment, "LOCKWARP_MUTANT": str(number)}, 10 + 4 * normal)
-        spent += time.monotonic() - begin
-        if not passes(batch[0], status):
-            return "died", ("no end" if status is None else batch[0].name)
+        # Wall time only ends what waits for ever: the machine may have other work.
+        ran = runner.run(batch[0], command, {"LOCKWARP_MUTANT": str(number)}, 60 + 20 * normal,
+                         5 + 4 * normal)
+        spent += ran.seconds
+        if not passes(batch[0], ran):
+            return "died", noticed_by(batch, ran) + (" (no end)" if ran.status is None else "")
     return "survived", f"{len(able)} tests reach it"

@@ -87,6 +87,33 @@ class Small(unittest.TestCase):
         self.assertNotIn(line, {f.line for f in rest})
         self.assertLess(len(rest), len(self.faults))
 
+    def test_some_can_be_chosen(self):
+        chosen = self.faults[3:30:5]
+        text, faults = with_faults("small.cpp", SMALL.read_bytes(), 1, set(),
+                                   {f.place() for f in chosen})
+        self.assertEqual([(f.place(), f.line) for f in faults],
+                         [(f.place(), f.line) for f in chosen])
+        self.assertEqual(text.count("::lockwarp_mutant::"), len(chosen))
+
+    def test_places_tell_faults_apart(self):
+        self.assertEqual(len({f.place() for f in self.faults}), len(self.faults))
+
+    def test_faults_by_hand(self):
+        text, faults = with_faults("small.cpp", SMALL.read_bytes(), 1, set(), None,
+                                   [("x < 3", "x < 5"), ("~b", "b + 1")])
+        own = [f for f in faults if f.what.endswith(" in its place")]
+        self.assertEqual([(f.what, f.code) for f in own],
+                         [("x < 5 in its place", "x < 3"), ("b + 1 in its place", "~b")])
+        source = Path(self.folder.name) / "by_hand.cpp"
+        source.write_text(text)
+        program = source.with_suffix("")
+        subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-include",
+                        str(MUTATION / "mutant.hpp"), str(source), "-o", str(program)], check=True)
+        said = [subprocess.run([program], capture_output=True, timeout=10,
+                               env={"LOCKWARP_MUTANT": str(number)}).stdout
+                for number in (0, *(f.number for f in own))]
+        self.assertEqual(len(set(said)), 3)
+
 
 if __name__ == "__main__":
     unittest.main()
