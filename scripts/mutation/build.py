@@ -17,6 +17,7 @@ TREE = PLACE / "tree"
 BUILD = TREE / "build" / "release"
 OPTIONS = PLACE / "options.cmake"
 BY_HAND = HERE / "by_hand.tsv"
+MOST = 4096  # faults of a file
 ROUNDS = 12  # builds at most, each without the faults that did not compile in the last one
 # Stand before a file that takes faults, and count no lines.
 BEFORE = '#include "scripts/mutation/mutant.hpp"\n{pragma}#line 1 "{file}"\n'
@@ -61,6 +62,8 @@ def faults_of(file: str) -> list[Fault]:
 
 
 def faults_by_hand(file: str) -> list[Fault]:
+    if not by_hand(file):
+        return []
     text = (ROOT / file).read_bytes()
     usual = {fault.place() for fault in faults_of(file)}
     return [fault for fault in with_faults(file, text, 1, set(), None, by_hand(file))[1]
@@ -76,11 +79,8 @@ class Sources:
             self.wanted.setdefault(fault.file, set()).add(fault.place())
         self.dropped: dict[str, set[int]] = {file: set() for file in self.wanted}
         self.plain: set[str] = set()  # that do not compile with any
-        self.first: dict[str, int] = {}
-        number = 1
-        for file, places in self.wanted.items():
-            self.first[file] = number
-            number += len(places)
+        # The same whichever others are chosen, so that what is built stays built.
+        self.first = {file: 1 + at * MOST for at, file in enumerate(tracked())}
 
     def write(self) -> list[Fault]:
         every = []

@@ -174,6 +174,8 @@ def ask_all(args: argparse.Namespace, faults: list[Fault], answers: Answers, sam
                or args.again and answers.of(f)[0] != "died" and not is_same(f, same)]
     if not waiting:
         return
+    # So that a run that is stopped has asked about some of each room.
+    random.Random(0).shuffle(waiting)
     runner = tests.Runner()
     text = json.dumps([[f.number, *answers.key(f)] for f in faults])
     try:
@@ -204,8 +206,9 @@ def is_same(fault: Fault, same: dict) -> bool:
 
 def summed(faults: list[Fault], answers: Answers, same: dict, seed: int) -> list[results.Row]:
     rows = []
-    for room in sorted({row_of(f) for f in faults}):
-        own = [f for f in faults if row_of(f) == room]
+    asked = [f for f in faults if answers.of(f) is not None]
+    for room in sorted({row_of(f) for f in asked}):
+        own = [f for f in asked if row_of(f) == room]
         died = [f for f in own if answers.of(f)[0] == "died"]
         equal = [f for f in own if f not in died and is_same(f, same)]
         rows.append(results.Row(room, str(datetime.date.today()), seed, len(own), len(died),
@@ -230,9 +233,16 @@ def main() -> int:
     for f in faults:
         if (said := answers.of(f)) and said[0] != "died" and not args.again and not is_same(f, same):
             show(f, *said)
-    ask_all(args, faults, answers, same)
+    stopped = False
+    try:
+        ask_all(args, faults, answers, same)
+    except KeyboardInterrupt:
+        stopped = True
     rows = summed(faults, answers, same, args.seed)
     print(f"\n{results.table(rows)}")
+    if stopped:
+        print("mutate: stopped; the same command goes on")
+        return 130
     if args.record:
         results.record(rows)
     return int(any(row.share() < args.least for row in rows))

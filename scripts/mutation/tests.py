@@ -20,6 +20,7 @@ from build import BUILD, PLACE
 LEFT_OUT = {"gpu", "long", "browser", "nvcc"}  # labels
 MEMORY = 5 << 30  # bytes that a test may ask for
 BATCH = 20.0  # seconds of tests that one process runs
+SLOWEST = 60.0  # seconds that a test may take
 MEASURED = PLACE / "measured.json"
 
 
@@ -156,8 +157,9 @@ def measure(runner: Runner, tests: list[Test], numbers: int, faults: str, jobs: 
         entry = known.get(test.name)
         if entry is None or entry["stamp"] != now:
             seen.write_bytes(bytes(numbers))
-            ran = runner.run(test, test.command, {"LOCKWARP_MUTANT_SEEN": str(seen)}, 900, 600)
-            reached = [n for n, byte in enumerate(seen.read_bytes()) if byte]
+            ran = runner.run(test, test.command, {"LOCKWARP_MUTANT_SEEN": str(seen)},
+                             20 * SLOWEST, SLOWEST)
+            reached = [at.start() for at in re.finditer(rb"[^\0]", seen.read_bytes())]
             seen.unlink()
             entry = {"stamp": now, "seconds": ran.seconds, "reached": reached,
                      "good": passes(test, ran) and ran.status != test.skips}
