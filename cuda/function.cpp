@@ -304,7 +304,9 @@ Result cuOccupancyMaxPotentialClusterSize(int* ctas, Function* function,
     return answer([&] {
         current();
         require(ctas != nullptr && config != nullptr);
-        *ctas = static_cast<int>(max_cluster(*get(function)));
+        const std::shared_ptr<Function> f = get(function);
+        resident_clusters(*f, *config);  // an H200: a cluster that the device has not is an error
+        *ctas = static_cast<int>(max_cluster(*f));
     });
 }
 

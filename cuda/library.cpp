@@ -5,6 +5,8 @@
 #include "cuda/jit_options.hpp"
 #include "cuda/read_file.hpp"
 #include "cuda/state.hpp"
+#include "emu/ptx/tree.hpp"
+#include "engine/handles.hpp"
 
 namespace lockwarp::cuda {
 
@@ -27,6 +29,16 @@ lockwarp_variable variable_of(const Library* library, const char* name) {
     const std::shared_ptr<Module> m = module_of(library);
     require(lockwarp_module_variable(m->loaded, name, &v, nullptr) == LOCKWARP_OK, not_found);
     return v;
+}
+
+// A variable of __managed__.
+bool is_managed(const ptx::Module& module, std::string_view name) {
+    return std::ranges::any_of(module.items, [&](const auto& item) {
+        const auto* const v = std::get_if<ptx::Variable>(&item);
+        return v != nullptr && v->name == name &&
+               std::ranges::any_of(v->attributes,
+                                   [](const ptx::Modifier& m) { return m.text == ".managed"; });
+    });
 }
 
 }  // namespace
@@ -84,7 +96,13 @@ Result cuLibraryGetGlobal(Address* address, size_t* bytes, Library* library, con
 }
 
 Result cuLibraryGetManaged(Address* address, size_t* bytes, Library* library, const char* name) {
-    return cuLibraryGetGlobal(address, bytes, library, name);
+    return answer([&] {
+        require(name != nullptr);
+        require(is_managed(module_of(library)->loaded->tree, name), not_found);
+        const lockwarp_variable v = variable_of(library, name);
+        if (address != nullptr) *address = reinterpret_cast<Address>(v.bytes);
+        if (bytes != nullptr) *bytes = v.size;
+    });
 }
 
 Result cuLibraryGetKernelCount(unsigned* count, Library* library) {

@@ -143,10 +143,12 @@ Result cuLaunchHostFunc(Stream* stream, HostFunction function, void* user) {
     });
 }
 
-Result cuStreamAttachMemAsync(Stream* stream, Address, size_t, unsigned) {
+Result cuStreamAttachMemAsync(Stream* stream, Address, size_t, unsigned flags) {
+    constexpr unsigned global = 1, host = 2, single = 4;
     return answer([&] {
         current();
         check_stream(stream);
+        require(flags == global || flags == host || (flags == single && stream != nullptr));
     });
 }
 

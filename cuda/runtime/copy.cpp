@@ -2,6 +2,8 @@
 // Copies and fills, and those of registered variables.
 #include "cuda/runtime/copy.hpp"
 
+#include "cuda/memory.hpp"
+
 namespace lockwarp::cuda {
 
 namespace {
@@ -127,6 +129,14 @@ CopyBox box_of(const PeerCopyBox& p) {
             p.target_at,    p.target,    p.extent, CopyKind::unified};
 }
 
+// From a device's memory to a device's: an H200 refuses the host's.
+Copy3D peer_copy(const PeerCopyBox* box) {
+    require(box != nullptr);
+    for (const void* const p : {box->source.pointer, box->target.pointer})
+        require(allocation_at(reinterpret_cast<Address>(p)).has_value());
+    return driver_copy(box_of(*box));
+}
+
 }  // namespace
 
 Copy3D driver_copy(const CopyBox& box) {
@@ -228,15 +238,17 @@ Result cudaMemcpy3DAsync(const CopyBox* box, Stream* stream) {
 }
 
 Result cudaMemcpy3DPeer(const PeerCopyBox* box) {
-    if (box == nullptr) return remember(invalid_value);
-    const CopyBox plain = box_of(*box);
-    return cudaMemcpy3D(&plain);
+    return call([&] {
+        const Copy3D all = peer_copy(box);
+        return cuMemcpy3D_v2(&all);
+    });
 }
 
 Result cudaMemcpy3DPeerAsync(const PeerCopyBox* box, Stream* stream) {
-    if (box == nullptr) return remember(invalid_value);
-    const CopyBox plain = box_of(*box);
-    return cudaMemcpy3DAsync(&plain, stream);
+    return call([&] {
+        const Copy3D all = peer_copy(box);
+        return cuMemcpy3DAsync_v2(&all, stream);
+    });
 }
 
 Result cudaMemcpyToSymbol(const void* variable, const void* source, size_t count, size_t offset,

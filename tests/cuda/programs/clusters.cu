@@ -101,10 +101,14 @@ int main() {
     CHECK(cudaLaunchKernelEx(&wide, by_attribute, x) == cudaErrorInvalidClusterSize);
     cudaGetLastError();
     int size = 0;
-    OK(cudaOccupancyMaxPotentialClusterSize(&size, by_attribute, &wide));
+    EXPECT_ERROR(cudaOccupancyMaxPotentialClusterSize(&size, by_attribute, &wide),
+                 cudaErrorInvalidClusterSize);
+    cudaGetLastError();
+    const cudaLaunchConfig_t narrow = config_of(attribute, 2, s);
+    OK(cudaOccupancyMaxPotentialClusterSize(&size, by_attribute, &narrow));
     CHECK(size == 8);
     OK(cudaFuncSetAttribute(by_attribute, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-    OK(cudaOccupancyMaxPotentialClusterSize(&size, by_attribute, &wide));
+    OK(cudaOccupancyMaxPotentialClusterSize(&size, by_attribute, &narrow));
     CHECK(size == 16);
     in_graphs(x, s);
     OK(cudaFree(x));

@@ -70,12 +70,29 @@ void boxes(cudaStream_t s) {
     q.srcPtr = d;
     q.dstPtr = make_cudaPitchedPtr(out.data(), width, width, height);
     q.extent = extent;
+    EXPECT_ERROR(cudaMemcpy3DPeer(&q), cudaErrorInvalidValue);  // host memory
+    cudaGetLastError();
+    cudaPitchedPtr e{};
+    OK(cudaMalloc3D(&e, extent));
+    q.dstPtr = e;
+    const auto peer_copied = [&] {
+        cudaMemcpy3DParms back{};
+        back.srcPtr = e;
+        back.dstPtr = make_cudaPitchedPtr(out.data(), width, width, height);
+        back.extent = extent;
+        back.kind = cudaMemcpyDeviceToHost;
+        OK(cudaMemcpy3D(&back));
+    };
     OK(cudaMemcpy3DPeer(&q));
+    peer_copied();
     CHECK(in == out);
     OK(cudaMemcpy3DPeerAsync(&q, s));
     OK(cudaMemset3D(d, 1, make_cudaExtent(2, height, depth)));
     OK(cudaMemset3DAsync(d, 2, make_cudaExtent(1, 1, depth), s));
+    OK(cudaStreamSynchronize(s));
     OK(cudaMemcpy3DPeer(&q));
+    peer_copied();
+    OK(cudaFree(e.ptr));
     CHECK(out[0] == 2 && out[1] == 1 && out[2] == in[2] && out[width] == 1);
     CHECK(out[width * height] == 2);
     OK(cudaFree(d.ptr));

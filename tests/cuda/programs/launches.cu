@@ -84,7 +84,7 @@ void about(int* x) {
     std::memset(&a, 0xff, sizeof a);
     OK(cudaFuncGetAttributes(&a, shared_user));
     CHECK(a.sharedSizeBytes == 64 && a.maxThreadsPerBlock == 256 && a.numRegs > 0);
-    CHECK(a.ptxVersion * 10 == __CUDA_ARCH_LIST__ && a.binaryVersion == 80);
+    CHECK(a.ptxVersion * 10 == __CUDA_ARCH_LIST__ && a.binaryVersion == architecture());
     CHECK(a.maxDynamicSharedSizeBytes == 48 * 1024 - 64);
     OK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 * 1024));
     OK(cudaFuncGetAttributes(&a, kernel));

@@ -8,6 +8,7 @@
 const char ptx[] =
     ".version 7.0\n.target sm_75\n.address_size 64\n"
     ".visible .global .align 4 .u32 step = 3;\n"
+    ".visible .global .attribute(.managed) .align 4 .u32 seen = 77;\n"
     ".visible .entry count(.param .u64 x)\n{\n"
     " .reg .b32 %r<3>; .reg .b64 %p<2>;\n"
     " ld.param.u64 %p0, [x];\n"
@@ -41,8 +42,11 @@ int main() {
     size_t bytes = 0;
     OK(cudaLibraryGetGlobal(&step, &bytes, library, "step"));
     CHECK(bytes == 4);
-    OK(cudaLibraryGetManaged(&managed, &bytes, library, "step"));
-    CHECK(managed == step);
+    EXPECT_ERROR(cudaLibraryGetManaged(&managed, &bytes, library, "step"),
+                 cudaErrorSymbolNotFound);
+    cudaGetLastError();
+    OK(cudaLibraryGetManaged(&managed, &bytes, library, "seen"));
+    CHECK(bytes == 4 && managed != nullptr && *static_cast<int*>(managed) == 77);
     const int ten = 10;
     OK(cudaMemcpy(step, &ten, 4, cudaMemcpyHostToDevice));
     OK(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(1), dim3(1), parameters, 0,

@@ -59,7 +59,15 @@ void managed_memory() {
     OK(cudaMemAdvise(m, n * sizeof(int), cudaMemAdviseSetPreferredLocation, 0));
     OK(cudaMemPrefetchAsync(m, n * sizeof(int), 0, nullptr));
 #endif
-    OK(cudaStreamAttachMemAsync(nullptr, m));
+    EXPECT_ERROR(cudaStreamAttachMemAsync(nullptr, m), cudaErrorInvalidValue);
+    cudaGetLastError();
+    cudaStream_t s;
+    OK(cudaStreamCreate(&s));
+    OK(cudaStreamAttachMemAsync(s, m));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaStreamAttachMemAsync(s, m, 0, cudaMemAttachGlobal));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaStreamDestroy(s));
     OK(cudaFree(m));
 }
 

@@ -41,7 +41,8 @@ void run(const std::vector<const char*>& options) {
 
 int main() {
     OK(cudaFree(nullptr));
-    run({"--gpu-architecture=sm_80", "-DSCALE=3"});
-    run({"-DSCALE=3", "-arch", "sm_80"});
+    const std::string arch = "sm_" + std::to_string(architecture());
+    run({("--gpu-architecture=" + arch).c_str(), "-DSCALE=3"});
+    run({"-DSCALE=3", "-arch", arch.c_str()});
     return done("nvrtc");
 }
