@@ -9,6 +9,7 @@
 #include <string>
 
 #include "emu/check/check.hpp"
+#include "emu/check/choices.hpp"
 #include "emu/check/clocks.hpp"
 #include "emu/check/of_cluster.hpp"
 #include "emu/check/undefined_values.hpp"
@@ -48,11 +49,10 @@ struct Common {
            const std::vector<Range>& undefined)
         : program(program_),
           registers(program_),
+          choices(program_, registers),
           shared_bytes(uint64_t{program_.shared_static} + launch.dynamic_shared),
           warps((launch.block.count() + 31) / 32),
-          follows_local(std::ranges::none_of(program_.operations, [](const isa::Operation& o) {
-              return o.op == Op::call || o.op == Op::alloca_;
-          })) {
+          entry_end(program_.functions.empty() ? UINT32_MAX : program_.functions[0].end) {
         for (const warp::Buffer& b : launch.buffers) {
             const uint64_t end = b.address + b.bytes.size();
             const auto in_it = [&](const Range& r) {
@@ -72,9 +72,10 @@ struct Common {
 
     const isa::Program& program;
     Registers registers;
+    Choices choices;
     uint64_t shared_bytes;
     uint64_t warps;
-    bool follows_local;  // nothing but ld and st touches local memory
+    uint32_t entry_end;  // operations before it are the entry's own, others those of functions
     std::vector<Defined> global;
 };
 
@@ -91,8 +92,7 @@ class OfCta : public warp::CtaObserver {
         warps_.resize(common.warps);
         for (OfWarp& w : warps_) {
             w.registers.begin(common.registers);
-            for (uint32_t l = 0; l < 32 && common.follows_local; ++l)
-                w.local.emplace_back(0, common.program.local_bytes);
+            for (uint32_t l = 0; l < 32; ++l) w.local.emplace_back(0, common.program.local_bytes);
         }
     }
     void retired(const warp::Retired& e) override;
@@ -103,14 +103,16 @@ class OfCta : public warp::CtaObserver {
   private:
     struct OfWarp {
         WarpRegisters registers;
-        std::vector<Defined> local;  // by lane
+        std::vector<Defined> local;  // by lane, of the entry's own: functions' frames lie behind
+        OpenChoices choices;
     };
 
     // The memory of a lane's address; nullptr: all of it is defined.
     Defined* memory(OfWarp& w, const warp::Access& a, uint32_t lane);
     void look_at_uses(const warp::Retired& e, const isa::Operation& o, OfWarp& w);
     void look_at_addresses(const warp::Retired& e, const isa::Operation& o, OfWarp& w);
-    bool any_memory(const warp::Retired& e, OfWarp& w);
+    bool any_memory(const warp::Retired& e);
+    void define_results(const warp::Retired& e, const isa::Operation& o, OfWarp& w);
     void load(const warp::Retired& e, const isa::Operation& o, OfWarp& w, const warp::Access& a);
     void load_matrix(const warp::Retired& e, const isa::Operation& o, OfWarp& w,
                      const warp::Access& a);
@@ -152,7 +154,7 @@ Defined* OfCta::memory(OfWarp& w, const warp::Access& a, uint32_t lane) {
     if (a.space == Space::shared) return (a.remote >> lane & 1) != 0 ? nullptr : &shared_;
     if (a.space == Space::global)
         return common_.global.empty() ? nullptr : common_.buffer(a.address[lane]);
-    return a.space == Space::local && !w.local.empty() ? &w.local[lane] : nullptr;
+    return a.space == Space::local ? &w.local[lane] : nullptr;
 }
 
 std::string OfCta::name_of(const Origin& o) const {
@@ -170,11 +172,13 @@ std::string OfCta::name_of(const Origin& o) const {
 }
 
 void OfCta::say(const warp::Retired& e, Use use, uint32_t lanes, uint32_t number) {
-    const UseRow& row = uses[static_cast<size_t>(use)];
     const Origin& from = origins_.at(number);
     const isa::Program& p = common_.program;
-    // Of what is stored the place is that where it was computed with; the store is the other.
+    // Of what is stored the place is that where it was computed with, or chose; the store is the
+    // other.
     const bool works = use == Use::stored && from.worked != no_operation;
+    const bool chooses = works && p.operations[from.worked].op == Op::bra;
+    const UseRow& row = uses[static_cast<size_t>(chooses ? Use::branch : use)];
     const bool computed = works && from.worked != e.operation;  // an atomic operation does both
     const uint32_t here = computed ? from.worked : e.operation;
     std::optional<uint32_t> other;
@@ -190,7 +194,7 @@ void OfCta::say(const warp::Retired& e, Use use, uint32_t lanes, uint32_t number
     if (use == Use::stored && o.op == Op::st && is_strong(o)) f.severity = Severity::note;
     f.here = {here, e.cta, e.warp, lanes, computed ? 0 : e.step};
     if (other) f.other = Site{*other, e.cta, e.warp, lanes, computed ? e.step : 0};
-    f.message = (works ? "computes with " : std::string(row.does)) + name_of(from) +
+    f.message = (works && !chooses ? "computes with " : std::string(row.does)) + name_of(from) +
                 ", which nothing has written";
     if (computed)
         f.message += "; line " + std::to_string(p.operations[e.operation].place.line) +
@@ -240,7 +244,12 @@ void OfCta::look_at_uses(const warp::Retired& e, const isa::Operation& o, OfWarp
     if (o.guarded)
         if (const uint32_t reg = common_.registers.at(o.guard); reg != no_register) {
             const uint32_t lanes = w.registers.any[reg] & e.active;
-            if (lanes != 0) say(e, Use::branch, lanes, origin_of(w.registers, e, reg));
+            const Choice* const choice = lanes != 0 ? common_.choices.of(e.operation) : nullptr;
+            if (choice != nullptr)
+                w.choices.begin(*choice, lanes,
+                                origins_.worked(origin_of(w.registers, e, reg), e.operation));
+            else if (lanes != 0)
+                say(e, Use::branch, lanes, origin_of(w.registers, e, reg));
         }
     look_at_addresses(e, o, w);
     if (row.flow == isa::Flow::next && row.sync != isa::Sync::warp) return;
@@ -473,13 +482,24 @@ void OfCta::bulk(const warp::BulkEvent& e) {
     }
 }
 
-bool OfCta::any_memory(const warp::Retired& e, OfWarp& w) {
+bool OfCta::any_memory(const warp::Retired& e) {
     for (const warp::Access& a : std::span(e.accesses, e.access_count)) {
         if (a.space == Space::shared && (a.remote != 0 || shared_.any())) return true;
         if (a.space == Space::global && !common_.global.empty()) return true;
-        if (a.space == Space::local && !w.local.empty()) return true;
+        if (a.space == Space::local && common_.program.local_bytes != 0) return true;
     }
     return false;
+}
+
+// What a function gives back in the entry's local memory is written by no instruction.
+void OfCta::define_results(const warp::Retired& e, const isa::Operation& o, OfWarp& w) {
+    if (e.operation >= common_.entry_end) return;
+    for (const isa::Passed& p : e.program->calls[o.target].results)
+        if (p.ref == isa::no_ref)
+            each_lane(e.executed, [&](uint32_t lane) {
+                for (uint32_t at = 0; at < p.bytes; at += 16)
+                    w.local[lane].set(p.offset + at, std::min(16u, p.bytes - at), 0);
+            });
 }
 
 // Operand scale-d of wgmma.mma_async.
@@ -492,13 +512,15 @@ bool adds_to_d(const warp::Retired& e, const isa::Operation& o) {
 void OfCta::retired(const warp::Retired& e) {
     const isa::Operation& o = e.program->operations[e.operation];
     OfWarp& w = warps_[e.warp];
+    w.choices.meet(e.operation, e.active, common_.registers, w.registers);
+    if (o.op == Op::call) define_results(e, o, w);
     // Without scale-d wgmma does not read what D held.
     const bool is_warpgroup = o.warpgroup != nullptr;
     if (is_warpgroup && !adds_to_d(e, o))
         for (const uint32_t r : written(e, o)) w.registers.define(r, e.executed);
     uint32_t any = 0;
     for (const uint32_t r : read(e, o)) any |= w.registers.any[r];
-    const bool has_memory = e.access_count != 0 && any_memory(e, w);
+    const bool has_memory = e.access_count != 0 && any_memory(e);
     if ((any & e.active) == 0 && !has_memory) {
         for (const uint32_t r : written(e, o)) w.registers.define(r, e.executed);
         return;

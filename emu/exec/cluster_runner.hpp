@@ -23,6 +23,7 @@ class ClusterRunner {
     Stands go_on(Turn turn);
     // Grows with each instruction that changes what others may wait for.
     uint64_t stores() const;
+    uint64_t instructions() const;
     // Of a cluster that only waits: whether Turn::release and Turn::whole may bring it on.
     bool can_release() const;
     bool is_timed() const;
@@ -37,7 +38,6 @@ class ClusterRunner {
     bool end_exited();
     Stands give_up();
     uint64_t changes() const;
-    uint64_t instructions() const;
 
     const warp::Launch& launch_;
     Cluster cluster_;

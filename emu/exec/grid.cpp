@@ -179,10 +179,14 @@ void run_turn(Grid& grid, Part& part, ClusterRunner* runner, Turn turn) {
     const bool heard = runner->index() <= first_trap;
     if (!heard || (turn == Turn::give_up && first_trap != UINT64_MAX))
         return end(grid, part, runner, heard);
+    const uint64_t instructions = runner->instructions();
     const ClusterRunner::Stands stands = runner->go_on(turn);
     if (stands == ClusterRunner::Stands::ended) return end(grid, part, runner, true);
     part.standing.add(runner, stands == ClusterRunner::Stands::only_waits, seen);
-    if (runner->stores() != stores) grid.turns.changed();
+    if (runner->stores() != stores)
+        grid.turns.changed();
+    else if (turn == Turn::whole)
+        grid.turns.in_vain(runner->instructions() - instructions);
 }
 
 // Clusters in the order of the grid. One that waits for others stands back, for the next ones and,

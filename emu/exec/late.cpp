@@ -279,18 +279,19 @@ void issue_counted(Context& c, const Step& s, uint32_t mask) {
 }
 
 // cp.async.mbarrier.arrive: an arrival that comes once the thread's copies so far have. Without
-// .noinc it is counted where it is issued, and so changes nothing.
+// .noinc the phase waits for one more, from here on.
 void issue_arrival(Context& c, const Step& s, uint32_t mask) {
     Late& late = late_of(c);
     LaneAddresses addresses;
     lane_addresses(c, s.op->address[0], mask, addresses);
     each_lane(mask, [&](unsigned lane) {
         Space space = s.op->mod.space;
-        const uint8_t* const barrier = look(c, space, addresses[lane], sizeof(uint64_t), lane);
+        uint8_t* const barrier = look(c, space, addresses[lane], sizeof(uint64_t), lane);
         if (barrier == nullptr) return c.trap ? void() : run_early(c, s, 1u << lane);
         const Late::Work work = late.put_off(c, s, 1u << lane);
         work->before = late.pending(Queue::copies, c.warp, lane);
-        late.add(barrier, work, s.op->mod.no_increment);
+        if (!s.op->mod.no_increment) expect_arrival(c, barrier);
+        late.add(barrier, work, true);
     });
 }
 

@@ -184,8 +184,9 @@ void arrive(Context& c, const Step& s, uint32_t mask) {
     const bool copies = o.op == Op::mbarrier_copies;
     LanePointers p;
     if (!places(c, o, mask, true, p)) return;
-    // Copies are complete when issued: without .noinc one more arrival is expected, and made.
-    if (copies && !o.mod.no_increment) return;
+    // Copies are complete when issued: without .noinc one more arrival is expected, and made. Late,
+    // it is expected where it is issued, and made here.
+    if (copies && !o.mod.no_increment && c.cluster->late == nullptr) return;
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
         const uint64_t before = load(p[lane]);
@@ -245,6 +246,12 @@ bool complete_bytes(Context& c, const Operation& o, unsigned lane, uint8_t* barr
                     int64_t bytes) {
     ++c.stores;  // whoever waits at the barrier looks again
     return count_bytes(c, o, lane, barrier, -bytes);
+}
+
+void expect_arrival(const Context& c, uint8_t* barrier) {
+    State s = unpacked(layout(c), load(barrier));
+    ++s.pending;
+    store(barrier, packed(layout(c), s));
 }
 
 MbarrierCounts mbarrier_counts(const Context& c, const uint8_t* barrier) {

@@ -12,6 +12,10 @@ namespace lockwarp::exec {
 // false: a trap was set, the count is beyond 2^20 - 1 either way.
 bool complete_bytes(Context& c, const Operation& o, unsigned lane, uint8_t* barrier, int64_t bytes);
 
+// cp.async.mbarrier.arrive without .noinc, as it is issued: its phase has one more arrival to wait
+// for.
+void expect_arrival(const Context& c, uint8_t* barrier);
+
 // What the word at `barrier` says.
 struct MbarrierCounts {
     uint32_t missing;  // arrivals of the present phase

@@ -6,6 +6,15 @@
 
 namespace lockwarp::exec {
 
+namespace {
+
+// Instructions after which a clock that nobody else's deeds can help is not waited for any more: a
+// wait that gives up by the clock does so before, and cuda::barrier's, which looks at the clock to
+// sleep longer and longer, never does.
+constexpr uint64_t max_in_vain = uint64_t{1} << 21;
+
+}  // namespace
+
 void Turns::enter() {
     const std::lock_guard guard(lock_);
     ++active_;
@@ -55,7 +64,7 @@ void Turns::choose() {
     }
     if (all.release != UINT64_MAX)
         chosen_ = {all.release, Turn::release};
-    else if (all.timed != UINT64_MAX)
+    else if (all.timed != UINT64_MAX && (vain_since_ != changes_ || vain_ < max_in_vain))
         chosen_ = {all.timed, Turn::whole};
     else
         chosen_ = {all.any, Turn::give_up};
@@ -76,6 +85,13 @@ Turns::Chosen Turns::wait(uint64_t since, const Lowest& own) {
     std::erase_if(waiters_, [&](const Waiter& w) { return w.own == &own; });
     any_waits_ = !waiters_.empty();
     return is_mine() ? std::exchange(chosen_, {}) : Chosen{};
+}
+
+void Turns::in_vain(uint64_t instructions) {
+    const std::lock_guard guard(lock_);
+    if (vain_since_ != changes_) vain_ = 0;
+    vain_since_ = changes_;
+    vain_ += instructions;
 }
 
 ClusterRunner* Standing::take_ready(uint64_t changes) {

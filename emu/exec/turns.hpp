@@ -50,6 +50,8 @@ class Turns {
         Turn turn = Turn::ordinary;
     };
     Chosen wait(uint64_t since, const Lowest& own);
+    // One that only waits had the time to go on by the clock, and changed nothing.
+    void in_vain(uint64_t instructions);
 
   private:
     struct Waiter {
@@ -69,6 +71,8 @@ class Turns {
     std::condition_variable changed_;
     unsigned active_ = 0;  // workers between enter() and leave()
     std::vector<Waiter> waiters_;
+    uint64_t vain_since_ = 0;  // changes()
+    uint64_t vain_ = 0;        // instructions since, of those whom the clock might let go on
     Chosen chosen_;
 };
 

@@ -259,6 +259,27 @@ TEST(Grid, AWaitThatTheClockMayEndComesToTheLimit) {
     EXPECT_LT(r.statistics.instructions, 2'000'000u);
 }
 
+// One that asks the clock how long to sleep, as cuda::barrier's does, waits for ever.
+TEST(Grid, AWaitThatTheClockDoesNotEndIsADeadlock) {
+    const isa::Program program =
+        program_of(chain("ld.volatile.global.u32 %r4, [%rd0];\nmov.u64 %rd9, %clock64;\n"
+                         "setp.gt.u64 %p2, %rd9, 1000;\n@%p2 nanosleep.u32 100;\n"
+                         "setp.eq.u32 %p1, %r4, 0;"),
+                   isa::Arch::sm_80);
+    for (const unsigned threads : {1u, 2u}) {
+        Given given;
+        given.grid = {3, 1, 1};
+        given.block = {1, 1, 1};
+        given.threads = threads;
+        given.buffers = {Bytes(4), Bytes(12)};
+        given.max_steps = 100'000'000;
+        const warp::Result r = run(program, std::move(given)).result;
+        ASSERT_TRUE(r.trap.has_value());
+        EXPECT_EQ(r.trap->kind, warp::TrapKind::deadlock);
+        EXPECT_LT(r.statistics.instructions, 5'000'000u);
+    }
+}
+
 }  // namespace
 
 }  // namespace lockwarp::exec
