@@ -7,6 +7,8 @@
 #include <array>
 #include <cstring>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 namespace lockwarp::cuda {
 
@@ -80,6 +82,33 @@ std::string text_of(const Entry& e) {
     return text;
 }
 
+// PTX of a fat binary, and its .target: "sm_90a" is for that machine alone, "sm_100f" for its
+// family.
+struct Ptx {
+    uint32_t sm = 0;
+    char suffix = 0;
+    std::string text;
+};
+
+char suffix_of(std::string_view text) {
+    size_t at = text.find(".target");
+    at = at == std::string_view::npos ? at : text.find("sm_", at);
+    at = at == std::string_view::npos ? at : text.find_first_not_of("0123456789", at + 3);
+    return at != std::string_view::npos && (text[at] == 'a' || text[at] == 'f') ? text[at] : '\0';
+}
+
+bool suits(const Ptx& p, unsigned number) {
+    return p.suffix == 'a'   ? p.sm == number
+           : p.suffix == 'f' ? p.sm <= number && p.sm / 10 == number / 10
+                             : p.sm <= number;
+}
+
+// The best one first: the newest, and of one number that with the most instructions.
+bool is_better(const Ptx& a, const Ptx& b) {
+    const auto rank = [](char suffix) { return suffix == 'a' ? 2 : suffix == 'f' ? 1 : 0; };
+    return std::pair(a.sm, rank(a.suffix)) > std::pair(b.sm, rank(b.suffix));
+}
+
 Image refused(Result result, std::string wrong) { return {{}, std::move(wrong), result}; }
 
 Image read_fat_binary(std::span<const char> bytes, unsigned number) {
@@ -87,7 +116,7 @@ Image read_fat_binary(std::span<const char> bytes, unsigned number) {
     if (header < fat_header || header > bytes.size() || size > bytes.size() - header)
         return refused(invalid_image, "a fat binary that is cut off");
     const std::span<const char> body = bytes.subspan(header, size);
-    std::vector<std::pair<uint32_t, std::string>> found;
+    std::vector<Ptx> found;
     std::string machine;
     for (uint64_t offset = 0; offset < body.size();) {
         const std::optional<Entry> e = entry_at(body, offset);
@@ -99,21 +128,23 @@ Image read_fat_binary(std::span<const char> bytes, unsigned number) {
         std::string text = text_of(*e);
         if (text.empty())
             return refused(invalid_image, "PTX in a fat binary that cannot be unpacked");
-        found.emplace_back(e->sm, std::move(text));
+        found.push_back({e->sm, suffix_of(text), std::move(text)});
     }
     if (found.empty())
         return refused(no_binary_for_gpu,
                        "machine code for " + (machine.empty() ? "no architecture" : machine) +
                            " alone: PTX is needed (nvcc -gencode arch=compute_80,code=compute_80)");
     Image out;
-    std::ranges::stable_sort(found, std::ranges::greater{},
-                             [](const auto& item) { return item.first; });
-    for (auto& [sm, text] : found)
-        if (sm <= number) out.texts.push_back(std::move(text));
-    if (out.texts.empty())
-        return refused(no_binary_for_gpu, "PTX for sm_" + std::to_string(found.back().first) +
-                                              " and higher alone, and this is sm_" +
-                                              std::to_string(number));
+    std::ranges::stable_sort(found, is_better);
+    for (Ptx& p : found)
+        if (suits(p, number)) out.texts.push_back(std::move(p.text));
+    if (out.texts.empty()) {
+        const Ptx& least = found.back();
+        std::string target = "sm_" + std::to_string(least.sm);
+        target += least.suffix == 0 ? " and higher" : std::string(1, least.suffix);
+        return refused(no_binary_for_gpu,
+                       "PTX for " + target + " alone, and this is sm_" + std::to_string(number));
+    }
     return out;
 }
 

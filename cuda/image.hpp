@@ -13,7 +13,7 @@ namespace lockwarp::cuda {
 
 struct Image {
     // The texts to try, the best first: of a fat binary those for architectures up to `number`,
-    // the highest first.
+    // the highest first, and of one number its own (sm_90a) before its family's and any's.
     std::vector<std::string> texts;
     std::string wrong;  // why there is none, a sentence
     Result result = success;

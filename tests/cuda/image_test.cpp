@@ -136,6 +136,21 @@ TEST_F(FatBinaries, ThatLieAreRefused) {
     EXPECT_EQ(written(lies, invalid_image), 0u);
 }
 
+// As nvcc 13 makes them of -arch=sm_90a: PTX for any machine from sm_90 on, and Hopper's own.
+TEST(Images, OfOneNumberTheArchitecturesOwnComesFirst) {
+    const std::string plain = ".version 9.0\n.target sm_90\n",
+                      own = ".version 9.0\n.target sm_90a\n";
+    const std::string both = fat_binary(part(ptx_kind, 90, plain) + part(ptx_kind, 90, own));
+    EXPECT_EQ(cuda::read_image(both, 90).texts, (std::vector{own, plain}));
+    EXPECT_EQ(cuda::read_image(both, 100).texts, std::vector{plain});
+    const std::string family = ".version 9.0\n.target sm_100f\n";
+    const std::string three = fat_binary(part(ptx_kind, 90, plain) + part(ptx_kind, 100, family));
+    EXPECT_EQ(cuda::read_image(three, 103).texts, (std::vector{family, plain}));
+    EXPECT_EQ(cuda::read_image(three, 120).texts, std::vector{plain});
+    EXPECT_EQ(cuda::read_image(fat_binary(part(ptx_kind, 90, own)), 100).wrong,
+              "PTX for sm_90a alone, and this is sm_100");
+}
+
 // Read with its length: every prefix of it, and with bytes changed, without a wrong access.
 TEST(Images, CutOffOrChangedAreRefusedOrRead) {
     const std::string text = writes(9);
