@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "emu/exec/access.hpp"
+#include "emu/exec/cluster.hpp"
 #include "emu/exec/families.hpp"
 #include "emu/exec/warpgroup.hpp"
 #include "emu/isa/sparse.hpp"
@@ -88,7 +89,7 @@ void note_chunks(Context& c, const InShared& s, unsigned first, unsigned end) {
         LaneAddresses addresses{};
         std::array<uint8_t, 32> bytes{};
         for (unsigned i = 0; i < n; ++i) {
-            addresses[i] = chunk_address<line>(s, first + i);
+            addresses[i] = in_window_of(c.cta->rank, chunk_address<line>(s, first + i));
             bytes[i] = chunk_bytes;
         }
         note_access(c, ptx::Space::shared, addresses, n == 32 ? all_lanes : (1u << n) - 1, bytes,

@@ -351,7 +351,7 @@ std::string one_speaks_for_all(const std::string& commits) {
            "shr.u32 %r6, %r1, 5; setp.eq.u32 %p2, %r6, 4; @%p2 bra writer;\n"
            "mul.lo.u32 %r7, %r6, 1000; setp.eq.u32 %p4, %r6, 0; @%p4 bra product;\n"
            "later: sub.u32 %r7, %r7, 1; setp.ne.u32 %p4, %r7, 0; @%p4 bra later;\n"
-           "product: shr.u32 %r4, %r2, 4; cvt.u64.u32 %rd3, %r4;\n"
+           "product: bfe.u32 %r4, %r2, 4, 14; cvt.u64.u32 %rd3, %r4;\n"
            "or.b64 %rd3, %rd3, 0x1000080000; add.u64 %rd4, %rd3, 128;\n"
            "wgmma.fence.sync.aligned;\n"
            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd3, %rd4,"
@@ -391,6 +391,30 @@ TEST(Warpgroup, OneWarpThatHasWaitedSpeaksForAllFour) {
             ASSERT_EQ(value, 16) << "turn " << turn << ", byte " << at;
         }
     }
+}
+
+// A descriptor has no rank: its matrices lie in the CTA's own shared memory, in a cluster too.
+TEST(Warpgroup, ListenersHearOfTheCtasOwnSharedMemory) {
+    struct Places {
+        void retired(const warp::Retired& e) {
+            for (uint32_t i = 0; i < e.access_count; ++i) {
+                if (e.accesses[i].space != ptx::Space::shared) continue;
+                ++count;
+                remote |= e.accesses[i].remote;
+            }
+        }
+        size_t count = 0;
+        uint32_t remote = 0;
+    };
+    Alone<Places> all;
+    Given given = five_warps();
+    given.grid.x = 2;
+    given.cluster = warp::Dim3{2, 1, 1};
+    given.observers = {&all};
+    run_well(program_of(one_speaks_for_all("wgmma.commit_group.sync.aligned;\n"), isa::Arch::sm_90),
+             std::move(given));
+    EXPECT_GT(all.listener.count, 16u);
+    EXPECT_EQ(all.listener.remote, 0u);
 }
 
 TEST(Warpgroup, AGroupThatAWarpDoesNotCommitIsADeadlock) {
