@@ -14,7 +14,6 @@ namespace {
 
 constexpr uint32_t max_grid[3] = {0x7fffffff, 65535, 65535};
 constexpr uint32_t max_block[3] = {1024, 1024, 64};
-constexpr size_t non_portable_cluster = 14;  // CUfunction_attribute
 
 // What the driver says of a kernel that did wrong (CUDA driver API, CUresult).
 struct TrapRow {
@@ -49,8 +48,6 @@ Result result_of(const lockwarp_trap& trap) {
     if (std::strstr(trap.detail, "ssertion `") != nullptr) return assertion_failed;
     return trap_rows[static_cast<size_t>(trap.kind)].result;
 }
-
-bool has_cluster(const LaunchShape& s) { return (s.cluster[0] | s.cluster[1] | s.cluster[2]) != 0; }
 
 void check_shape(const Function& f, const LaunchShape& s) {
     uint64_t threads = 1;
@@ -90,12 +87,12 @@ size_t heap_bytes(Context& context) {
     return context.limits[malloc_heap];
 }
 
-void run(const Function& f, Context& context, const lockwarp_launch_options& options) {
+void run(UnderWay& launch, Context& context, const lockwarp_launch_options& options) {
     lockwarp_result* result = nullptr;
     lockwarp_error* error = nullptr;
-    const std::unique_ptr<engine::Watch> watch = watch_launch(f);
+    const std::unique_ptr<engine::Watch> watch = watch_launch(launch);
     const lockwarp_status status =
-        engine::launch_watched(f.kernel, &options, watch.get(), &result, &error);
+        engine::launch_watched(launch.function.kernel, &options, watch.get(), &result, &error);
     print(context, result);
     std::string text = error != nullptr ? lockwarp_error_message(error) : "";
     Result failed = success;
@@ -109,7 +106,10 @@ void run(const Function& f, Context& context, const lockwarp_launch_options& opt
     lockwarp_result_destroy(result);
     lockwarp_error_destroy(error);
     if (status == LOCKWARP_OK) return;
-    say(text);
+    if (status == LOCKWARP_INTERNAL)
+        report_exception(launch, text);
+    else
+        say(text);
     if (status == LOCKWARP_OUT_OF_MEMORY) fail(out_of_memory);
     if (failed == success) fail(status == LOCKWARP_INTERNAL ? unknown_error : invalid_value);
     context.error = failed;
@@ -162,7 +162,8 @@ void launch(const Function& f, const LaunchShape& shape, const std::vector<uint8
     options.parameters = parameters.data();
     options.parameter_bytes = parameters.size();
     options.heap_bytes = heap_bytes(*context);
-    run(f, *context, options);
+    UnderWay under_way(f, shape, parameters);
+    run(under_way, *context, options);
 }
 
 namespace {

@@ -53,7 +53,8 @@ std::string buffers_text(const LaunchFile& f) {
         const Address begin = b.base / buffer_alignment * buffer_alignment;
         out += (out.empty() ? "\n" : ",\n") + std::string("    \"") + b.name +
                "\": {\"bytes\": " + std::to_string(b.base - begin + b.size) + ", \"address\": \"" +
-               hex_number(begin) + "\", \"init\": {\"file\": \"" + b.file + "\"}}";
+               hex_number(begin) + "\", \"init\": " +
+               (b.file.empty() ? "{\"fill\": 0}" : "{\"file\": \"" + b.file + "\"}") + "}";
     }
     return out;
 }
@@ -117,7 +118,7 @@ std::string write_buffer(const std::string& folder, Address base, const void* by
     return write_bytes(folder, all.data(), all.size(), ".bin");
 }
 
-void write_launch_file(const LaunchFile& f) {
+std::string write_launch_file(const LaunchFile& f) {
     std::string text = "{\n  \"schema\": \"lockwarp-launch/1\",\n  \"ptx\": \"" + f.module +
                        "\",\n  \"entry\": \"" + f.entry + "\",\n  \"arch\": \"" + f.arch +
                        "\",\n  \"grid\": " + shape_text(f.grid) +
@@ -145,6 +146,7 @@ void write_launch_file(const LaunchFile& f) {
     const bool written =
         file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
     if (file == nullptr || std::fclose(file) != 0 || !written) say("cannot write " + path);
+    return path;
 }
 
 }  // namespace lockwarp::cuda

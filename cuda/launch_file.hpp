@@ -18,7 +18,7 @@ struct FileBuffer {
     Address base = 0;
     uint64_t size = 0;
     std::string name;
-    std::string file;      // what it held before
+    std::string file;      // what it held before; empty: zeros
     std::string expected;  // and after; empty: nothing is expected
 };
 
@@ -41,7 +41,7 @@ std::string write_bytes(const std::string& folder, const void* bytes, size_t siz
                         const char* ending);
 // The same for memory at that address: launch files have buffers at multiples of 256.
 std::string write_buffer(const std::string& folder, Address base, const void* bytes, size_t size);
-// folder/NUMBER.ENTRY.json
-void write_launch_file(const LaunchFile& file);
+// folder/NUMBER.ENTRY.json; its path.
+std::string write_launch_file(const LaunchFile& file);
 
 }  // namespace lockwarp::cuda

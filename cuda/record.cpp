@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/record.hpp"
 
+#include <algorithm>
 #include <cstring>
 
+#include "emu/ptx/printer.hpp"
 #include "engine/handles.hpp"
 
 namespace lockwarp::cuda {
@@ -13,22 +15,25 @@ const uint8_t* bytes_at(Address a) { return reinterpret_cast<const uint8_t*>(a);
 
 }  // namespace
 
-Record::Record(std::string folder, uint64_t number, const Function& f, const warp::Launch& l) {
+Record::Record(std::string folder, uint64_t number, const Function& f, const LaunchShape& shape,
+               const std::vector<uint8_t>& parameters, uint64_t most_bytes)
+    : rest_(most_bytes) {
     file_.folder = std::move(folder);
     file_.number = number;
     file_.entry = f.name;
     file_.arch = isa::row(driver().arch).name;
-    file_.grid = {l.grid.x, l.grid.y, l.grid.z};
-    file_.block = {l.block.x, l.block.y, l.block.z};
-    if (l.cluster) file_.cluster = {l.cluster->x, l.cluster->y, l.cluster->z};
-    file_.dynamic_shared = l.dynamic_shared;
-    file_.cooperative = l.cooperative;
-    file_.non_portable_cluster = l.non_portable_cluster;
-    file_.parameters = l.parameters;
+    std::copy_n(shape.grid, 3, file_.grid.begin());
+    std::copy_n(shape.block, 3, file_.block.begin());
+    if (has_cluster(shape)) file_.cluster = {shape.cluster[0], shape.cluster[1], shape.cluster[2]};
+    file_.dynamic_shared = shape.dynamic_shared;
+    file_.cooperative = shape.cooperative;
+    file_.non_portable_cluster = f.attributes[non_portable_cluster] != 0;
+    file_.parameters = parameters;
     file_.types = f.parameters;
     const std::shared_ptr<Module> module = f.module.lock();
     if (module == nullptr) return;
-    file_.module = write_bytes(file_.folder, module->text.data(), module->text.size(), ".ptx");
+    const std::string text = module->text.empty() ? ptx::print(module->loaded->tree) : module->text;
+    file_.module = write_bytes(file_.folder, text.data(), text.size(), ".ptx");
     follow(file_.parameters.data(), file_.parameters.size());
     for (size_t i = 0; i < lockwarp_module_variables(module->loaded); ++i) {
         lockwarp_variable v{};
@@ -47,23 +52,23 @@ void Record::follow(const uint8_t* bytes, size_t size) {
         std::memcpy(&address, bytes + i, sizeof address);
         const std::optional<Allocation> a = allocation_at(address);
         if (!a || a->kind == Kind::variable || buffers_.contains(a->base)) continue;
-        buffers_[a->base] = {a->base,
-                             a->size,
-                             "m" + std::to_string(a->id),
-                             write_buffer(file_.folder, a->base, bytes_at(a->base), a->size),
-                             {}};
+        FileBuffer& b = buffers_[a->base] = {a->base, a->size, "m" + std::to_string(a->id), {}, {}};
+        if (a->size > rest_) {
+            left_out_ = true;
+            continue;
+        }
+        rest_ -= a->size;
+        b.file = write_buffer(file_.folder, a->base, bytes_at(a->base), a->size);
         follow(bytes_at(a->base), a->size);
     }
 }
 
-// Of a launch that trapped nothing is expected.
-void Record::finish(const warp::Result& result) {
+std::string Record::finish(bool has_ended) {
     for (auto& [base, b] : buffers_) {
-        if (!result.trap && !result.refusal)
-            b.expected = write_buffer(file_.folder, base, bytes_at(base), b.size);
+        if (has_ended) b.expected = write_buffer(file_.folder, base, bytes_at(base), b.size);
         file_.buffers.push_back(std::move(b));
     }
-    write_launch_file(file_);
+    return write_launch_file(file_);
 }
 
 }  // namespace lockwarp::cuda

@@ -6,23 +6,29 @@
 
 #include "cuda/launch_file.hpp"
 #include "cuda/memory.hpp"
-#include "emu/warp/launch.hpp"
 
 namespace lockwarp::cuda {
 
 class Record {
   public:
-    // Before the launch, whose number it is. The folder is there.
-    Record(std::string folder, uint64_t number, const Function& function,
-           const warp::Launch& launch);
-    // After it: writes the files.
-    void finish(const warp::Result& result);
+    static constexpr uint64_t no_limit = UINT64_MAX;
+
+    // Before the launch, whose number it is. The folder is there. Of memory no more than
+    // `most_bytes` are written: what is left out is zero in the launch file.
+    Record(std::string folder, uint64_t number, const Function& function, const LaunchShape& shape,
+           const std::vector<uint8_t>& parameters, uint64_t most_bytes = no_limit);
+    // After it: writes the files. `has_ended`: without a trap, so that memory is what is expected.
+    // The launch file's name.
+    std::string finish(bool has_ended);
+    bool left_out() const { return left_out_; }
 
   private:
     void follow(const uint8_t* bytes, size_t size);
 
     LaunchFile file_;
     std::map<Address, FileBuffer> buffers_;
+    uint64_t rest_;  // of the bytes that may be written
+    bool left_out_ = false;
 };
 
 }  // namespace lockwarp::cuda

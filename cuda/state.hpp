@@ -81,6 +81,7 @@ class Handles {
 };
 
 constexpr size_t limit_count = 16;
+constexpr size_t non_portable_cluster = 14;  // CUfunction_attribute
 
 // Of streams and kernel nodes, by their numbers: CUlaunchAttributeValue.
 using AttributeValue = std::array<char, 64>;
@@ -228,6 +229,9 @@ struct LaunchShape {
     bool cooperative = false;
     uint32_t cluster[3] = {};  // all 0: none is asked for
 };
+inline bool has_cluster(const LaunchShape& s) {
+    return (s.cluster[0] | s.cluster[1] | s.cluster[2]) != 0;
+}
 // The bytes of the parameter space, from one of the two ways to give them.
 std::vector<uint8_t> parameters_of(const Function& function, void** parameters, void** extra);
 // Runs it; what it does wrong stays in the context.

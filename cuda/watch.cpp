@@ -25,8 +25,11 @@ struct Settings {
     const timing::Machine* machine = nullptr;  // nullptr: no times
     std::string folder;                        // of launch files
     int report = -1;                           // a file that lines are added to
+    uint64_t crash = 0;                        // the launch that is to fail; 0: none
 
-    bool any() const { return !rows.empty() || machine != nullptr || !folder.empty(); }
+    bool any() const {
+        return !rows.empty() || machine != nullptr || !folder.empty() || crash != 0;
+    }
 };
 
 const char* set(const char* name) {
@@ -48,6 +51,7 @@ Settings read_settings() {
     s.folder = set("LOCKWARP_EXEC_RECORD");
     if (const char* const path = set("LOCKWARP_EXEC_REPORT"); *path != 0)
         s.report = ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    s.crash = std::strtoull(set("LOCKWARP_EXEC_CRASH"), nullptr, 10);
     return s;
 }
 
@@ -56,7 +60,6 @@ const Settings& settings() {
     return *only;
 }
 
-std::atomic<uint64_t> launches{0};
 std::atomic<int64_t> nanoseconds{0};
 
 std::string quoted(std::string_view text) {
@@ -98,9 +101,27 @@ std::string site_text(const check::Site& s) {
     return out;
 }
 
+// Fails as a fault in the emulator would: where an instruction has been retired.
+class Failing : public warp::Observer {
+  public:
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        return std::make_unique<OfCta>();
+    }
+    void take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver>) override {}
+
+  private:
+    struct OfCta : warp::CtaObserver {
+        void retired(const warp::Retired&) override {
+            static volatile char* volatile nowhere = nullptr;
+            *nowhere = 1;
+        }
+    };
+};
+
 class LaunchWatch : public engine::Watch {
   public:
-    explicit LaunchWatch(const Function& f) : function_(f), number_(++launches) {}
+    explicit LaunchWatch(UnderWay& launch)
+        : launch_(launch), function_(launch.function), number_(launch.number) {}
     void before(const lockwarp_kernel& kernel, warp::Launch& launch) override;
     void after(const lockwarp_kernel& kernel, const warp::Launch& launch,
                const warp::Result& result) override;
@@ -111,19 +132,26 @@ class LaunchWatch : public engine::Watch {
     std::string where(const lockwarp_kernel& kernel, const check::Site& site) const;
     void take_time(const warp::Launch& launch);
 
+    UnderWay& launch_;
     const Function& function_;
     uint64_t number_;
     std::unique_ptr<check::Checking> checking_;
     timing::Lowering lowering_;
     std::unique_ptr<timing::Listener> listener_;
     std::unique_ptr<Record> record_;
+    std::optional<Failing> failing_;
     uint64_t cycles_ = 0;
     int64_t time_ = 0;  // nanoseconds
 };
 
 void LaunchWatch::before(const lockwarp_kernel& kernel, warp::Launch& launch) {
     const Settings& s = settings();
-    if (!s.folder.empty()) record_ = std::make_unique<Record>(s.folder, number_, function_, launch);
+    if (!s.folder.empty()) {
+        record_ = std::make_unique<Record>(s.folder, number_, function_, launch_.shape,
+                                           launch_.parameters);
+        launch_.record = record_.get();
+    }
+    if (number_ == s.crash) launch.observers.push_back(&failing_.emplace());
     if (!s.rows.empty())
         checking_ =
             std::make_unique<check::Checking>(s.rows, kernel.program, launch, &kernel.module->tree);
@@ -192,7 +220,7 @@ void LaunchWatch::after(const lockwarp_kernel& kernel, const warp::Launch& launc
     if (result.refusal) return;
     say_findings(kernel, result);
     take_time(launch);
-    if (record_ != nullptr) record_->finish(result);
+    if (record_ != nullptr) record_->finish(!result.trap);
     std::string line = "{\"launch\": " + std::to_string(number_) +
                        ", \"kernel\": " + quoted(plain(function_.name)) +
                        ", \"cycles\": " + std::to_string(cycles_) +
@@ -205,8 +233,8 @@ void LaunchWatch::after(const lockwarp_kernel& kernel, const warp::Launch& launc
 
 bool is_watched() { return settings().any() || settings().report >= 0; }
 
-std::unique_ptr<engine::Watch> watch_launch(const Function& function) {
-    return is_watched() ? std::make_unique<LaunchWatch>(function) : nullptr;
+std::unique_ptr<engine::Watch> watch_launch(UnderWay& launch) {
+    return is_watched() ? std::make_unique<LaunchWatch>(launch) : nullptr;
 }
 
 bool has_device_time() { return settings().machine != nullptr; }

@@ -6,16 +6,18 @@
 #include <memory>
 #include <string>
 
+#include "cuda/crash.hpp"
 #include "cuda/state.hpp"
 #include "engine/watch.hpp"
 
 namespace lockwarp::cuda {
 
 // Whether anything was asked for, by the environment: LOCKWARP_EXEC_CHECK (names of checks),
-// LOCKWARP_EXEC_TIME (1), LOCKWARP_EXEC_RECORD (a folder), LOCKWARP_EXEC_REPORT (a file).
+// LOCKWARP_EXEC_TIME (1), LOCKWARP_EXEC_RECORD (a folder), LOCKWARP_EXEC_REPORT (a file),
+// LOCKWARP_EXEC_CRASH (for tests: the number of a launch in which the emulator fails).
 bool is_watched();
 // For a launch; nullptr where nothing was asked for.
-std::unique_ptr<engine::Watch> watch_launch(const Function& function);
+std::unique_ptr<engine::Watch> watch_launch(UnderWay& launch);
 
 // Time of the device, by the model of cycles; it goes on with each launch.
 bool has_device_time();

@@ -6,6 +6,7 @@
 
 #include "emu/exec/deadlock.hpp"
 #include "emu/exec/inspector.hpp"
+#include "emu/exec/running.hpp"
 #include "emu/exec/special_registers.hpp"
 #include "emu/exec/stopped.hpp"
 
@@ -142,6 +143,7 @@ Round CtaRunner::begin_turn(Turn turn) {
 
 CtaRunner::Stands CtaRunner::go_on(Turn turn, bool alone) {
     if (way_.gives_way_first()) return Stands::waits;
+    const Running running(context_);
     Round round = begin_turn(turn);
     const warp::Launch& launch = *context_.launch;
     const unsigned rounds = launch.turn == 0 && alone ? max_rounds : 1;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program of the driver API, in C: it finds libcuda.so.1 as any program does, launches a kernel,
- * and prints what it wrote. With the argument "empty" it measures launches of an empty kernel. */
+ * and prints what it wrote. With the argument "empty" it measures launches of an empty kernel; with
+ * "faulty" it ends with a fault of its own in a function that the driver calls, with "interrupted"
+ * in a signal's handler while a kernel runs. */
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 
 /* Under the sanitizers: what `lockwarp exec` preloads comes before their runtime. */
@@ -21,6 +25,7 @@ typedef int (*CopyOut)(void*, uint64_t, size_t);
 typedef int (*Synchronize)(void);
 typedef int (*Launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                       void*, void**, void**);
+typedef int (*LaunchHostFunc)(void*, void (*)(void*), void*);
 typedef int (*GetProcAddress)(const char*, void**, int, uint64_t, int*);
 
 static const char ptx[] =
@@ -30,7 +35,9 @@ static const char ptx[] =
     " ld.param.u64 %p0, [x];\n mov.u32 %r0, %tid.x;\n mul.wide.u32 %p1, %r0, 4;\n"
     " add.u64 %p2, %p0, %p1;\n ld.global.u32 %r1, [%p2];\n add.u32 %r1, %r1, %r1;\n"
     " st.global.u32 [%p2], %r1;\n ret;\n}\n"
-    ".visible .entry empty()\n{\n ret;\n}\n";
+    ".visible .entry empty()\n{\n ret;\n}\n"
+    ".visible .entry count()\n{\n .reg .b32 %r<1>; .reg .pred %q;\n mov.u32 %r0, 0;\n"
+    "next:\n add.u32 %r0, %r0, 1;\n setp.ne.u32 %q, %r0, 0;\n @%q bra next;\n ret;\n}\n";
 
 static GetProcAddress get_proc_address;
 
@@ -52,6 +59,20 @@ static double seconds(void) {
 static int fail(const char* what, int result) {
     fprintf(stderr, "%s: %d\n", what, result);
     return 1;
+}
+
+static void fault(void* nowhere) { *(volatile int*)nowhere = 1; }
+
+static void fault_at(int signal_number) {
+    (void)signal_number;
+    fault(NULL);
+}
+
+static int interrupted(Launch launch, void* kernel) {
+    const struct itimerval soon = {{0, 0}, {0, 50000}};
+    signal(SIGALRM, fault_at);
+    setitimer(ITIMER_REAL, &soon, NULL);
+    return launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
 }
 
 static int measure(Launch launch, void* kernel, Synchronize synchronize) {
@@ -89,6 +110,10 @@ int main(int argc, char** argv) {
         if (r != 0) return fail("cuModuleGetFunction", r);
         return measure(launch, kernel, (Synchronize)function("cuCtxSynchronize"));
     }
+    if (argc > 1 && strcmp(argv[1], "interrupted") == 0) {
+        r = ((GetFunction)function("cuModuleGetFunction"))(&kernel, module, "count");
+        return r != 0 ? fail("cuModuleGetFunction", r) : interrupted(launch, kernel);
+    }
     if ((r = ((GetFunction)function("cuModuleGetFunction"))(&kernel, module, "twice")) != 0)
         return fail("cuModuleGetFunction", r);
     if ((r = ((MemAlloc)function("cuMemAlloc"))(&x, sizeof numbers)) != 0)
@@ -101,5 +126,8 @@ int main(int argc, char** argv) {
     if ((r = ((CopyOut)function("cuMemcpyDtoH"))(numbers, x, sizeof numbers)) != 0)
         return fail("cuMemcpyDtoH", r);
     printf("x[3] = %u\n", numbers[3]);
+    fflush(stdout);
+    if (argc > 1 && strcmp(argv[1], "faulty") == 0)
+        return ((LaunchHostFunc)function("cuLaunchHostFunc"))(NULL, fault, NULL);
     return 0;
 }

@@ -56,6 +56,59 @@ TEST(Exec, ChecksTimesAndRecordsEachLaunch) {
     EXPECT_NE(again.out.find("as expected"), std::string::npos) << again.out;
 }
 
+constexpr int segmentation_fault = 1000 + 11;
+
+// The path of the launch file in a line of `err`.
+std::string file_in(const std::string& err) {
+    const size_t end = err.find(".json is the launch");
+    if (end == std::string::npos) return {};
+    const size_t begin = err.rfind("lockwarp: ", end) + 10;
+    return err.substr(begin, end + 5 - begin);
+}
+
+TEST(Exec, WritesALaunchFileWhereTheEmulatorFails) {
+    const Folder folder;
+    const Ended ended =
+        run(folder, {"exec", "--", LOCKWARP_DRIVER_PROGRAM}, {"LOCKWARP_EXEC_CRASH=1"});
+    EXPECT_EQ(ended.status, segmentation_fault) << ended.err;
+    EXPECT_NE(ended.err.find("lockwarp: a fault of Lockwarp's own: signal 11 (Segmentation fault) "
+                             "in libcuda.so.1+0x"),
+              std::string::npos)
+        << ended.err;
+    EXPECT_NE(ended.err.find("address 0x0, in launch 1 of the process, kernel twice, CTA (0,0,0), "
+                             "warp 0, step 1, at PTX:"),
+              std::string::npos)
+        << ended.err;
+    const std::string file = file_in(ended.err);
+    ASSERT_TRUE(file.starts_with("lockwarp-crash-")) << ended.err;
+    const Ended again = run(folder, {"run", file});
+    EXPECT_EQ(again.status, 0) << again.err;
+}
+
+// What --record wrote before the launch is what the launch began with.
+TEST(Exec, WritesTheMemoryBeforeTheFaultWhereItIsRecorded) {
+    const Folder folder;
+    const Ended ended = run(folder, {"exec", "--record", "launches", "--", LOCKWARP_DRIVER_PROGRAM},
+                            {"LOCKWARP_EXEC_CRASH=1"});
+    EXPECT_EQ(ended.status, segmentation_fault) << ended.err;
+    const std::string file = file_in(ended.err);
+    ASSERT_NE(file.find("/launches/000001.twice.json"), std::string::npos) << ended.err;
+    EXPECT_EQ(run(folder, {"run", file}).status, 0);
+}
+
+TEST(Exec, LeavesFaultsOfTheProgramAlone) {
+    const Folder folder;
+    const Ended in_callback = run(folder, {"exec", "--", LOCKWARP_DRIVER_PROGRAM, "faulty"});
+    EXPECT_EQ(in_callback.status, segmentation_fault);
+    EXPECT_EQ(in_callback.out, "x[3] = 42\n");
+    EXPECT_EQ(in_callback.err, "");
+    // A kernel runs, and the program's own code on top of it.
+    const Ended in_handler = run(folder, {"exec", "--", LOCKWARP_DRIVER_PROGRAM, "interrupted"});
+    EXPECT_EQ(in_handler.status, segmentation_fault);
+    EXPECT_EQ(in_handler.err, "");
+    EXPECT_TRUE(folder.names().empty());
+}
+
 TEST(Exec, HasNothingToCheckWhereNothingIsLaunched) {
     const Folder folder;
     const Ended none = run(folder, {"exec", "--check", "--", "true"});
