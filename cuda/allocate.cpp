@@ -2,24 +2,23 @@
 // cuMemAlloc and its like, pools, and what is asked about pointers.
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "cuda/driver.hpp"
 #include "cuda/graph.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/order.hpp"
 
 namespace lockwarp::cuda {
 
 namespace {
 
 constexpr uint64_t pitch_alignment = 512;
+constexpr int read_write = 3;  // CUmemAccess_flags
 
 template <class T>
 T* pointer(Address a) {
     return reinterpret_cast<T*>(a);
-}
-
-Pool* pool_or_current(Pool* pool) {
-    return pool != nullptr ? ready().pools.get(pool).get() : driver().current_pool.load();
 }
 
 // What ends an allocation needs no current context: the address says whose it is. A kernel of that
@@ -60,7 +59,6 @@ void put(void* out, T value) {
 
 // `a` is nullptr for a pointer that is not the driver's.
 Result put_attribute(void* out, int attribute, Address address, const Allocation* a) {
-    constexpr unsigned read_write = 3;
     const bool known = a != nullptr;
     switch (attribute) {
         case of_context:
@@ -87,7 +85,7 @@ Result put_attribute(void* out, int attribute, Address address, const Allocation
             put(out, known && a->kind == Kind::managed ? 1 : 0);
             return success;
         case of_device_ordinal:
-            put(out, known ? 0 : -2);
+            put(out, known ? a->device : -2);
             return known ? success : invalid_value;
         case of_range_start:
             put(out, known ? a->base : 0);
@@ -102,7 +100,7 @@ Result put_attribute(void* out, int attribute, Address address, const Allocation
             put(out, 0ull);
             return success;
         case of_access_flags:
-            put(out, known ? read_write : 0u);
+            put(out, known ? unsigned(read_write) : 0u);
             return success;
         case of_pool:
             put(out, known ? a->pool : nullptr);
@@ -161,6 +159,7 @@ Result cuMemAllocManaged(Address* out, size_t size, unsigned flags) {
 Result cuMemFree_v2(Address address) {
     return answer([&] {
         ready_for(address);
+        finish_all();
         if (address != 0) release_for_program(address);
     });
 }
@@ -178,6 +177,7 @@ Result cuMemAllocHost_v2(void** out, size_t size) { return cuMemHostAlloc(out, s
 Result cuMemFreeHost(void* bytes) {
     return answer([&] {
         ready_for(reinterpret_cast<Address>(bytes));
+        finish_all();
         if (bytes != nullptr) release(reinterpret_cast<Address>(bytes), Kind::host, Kind::host);
     });
 }
@@ -186,7 +186,8 @@ Result cuMemHostRegister_v2(void* bytes, size_t size, unsigned flags) {
     return answer([&] {
         const std::shared_ptr<Context> context = current();
         require(bytes != nullptr && size != 0 && flags < 16);
-        add_known(reinterpret_cast<Address>(bytes), size, Kind::registered, context, flags);
+        add_known(reinterpret_cast<Address>(bytes), size, Kind::registered, context,
+                  context->device, flags);
     });
 }
 
@@ -194,6 +195,7 @@ Result cuMemHostUnregister(void* bytes) {
     return answer([&] {
         ready_for(reinterpret_cast<Address>(bytes));
         require(bytes != nullptr);
+        finish_all();
         release(reinterpret_cast<Address>(bytes), Kind::registered, Kind::registered,
                 host_memory_not_registered);
     });
@@ -264,7 +266,7 @@ Result cuMemAllocAsync(Address* out, size_t size, Stream* stream) {
         const std::shared_ptr<Context> context = current();
         require(out != nullptr);
         check_stream(stream);
-        *out = allocate_in(stream, size, context, driver().current_pool);
+        *out = allocate_in(stream, size, context, device_at(context->device).current_pool);
     });
 }
 
@@ -282,24 +284,36 @@ Result cuMemFreeAsync(Address address, Stream* stream) {
         current();
         check_stream(stream);
         if (graph_of_capture(stream) != nullptr) return submit(stream, FreeWork{address});
-        release_for_program(address);
+        if (!is_put_off()) return release_for_program(address);
+        require(allocation_at(address).has_value());
+        put_off(stream,
+                HostNode{[](void* at) { release_for_program(reinterpret_cast<Address>(at)); },
+                         pointer<void>(address)});
     });
 }
 
-Result cuMemPoolCreate(Pool** out, const void* properties) {
+Result cuMemPoolCreate(Pool** out, const PoolProperties* properties) {
     return answer([&] {
         ready();
         require(out != nullptr && properties != nullptr);
-        *out = driver().pools.add(std::make_shared<Pool>());
+        check_device(properties->location.id);
+        *out = driver().pools.add(std::make_shared<Pool>(properties->location.id));
     });
 }
 
+// What was allocated from it stays until it is freed, and so does what counts that.
 Result cuMemPoolDestroy(Pool* pool) {
     return answer([&] {
-        require(pool != ready().default_pool);
-        require(driver().pools.get(pool)->used == 0, not_supported);
+        const std::shared_ptr<Pool> p = ready().pools.get(pool);
+        Device& device = device_at(p->device);
+        require(pool != device.default_pool);
+        static std::mutex mutex;
+        static auto* const destroyed = new std::vector<std::shared_ptr<Pool>>;
+        const std::lock_guard lock(mutex);
+        std::erase_if(*destroyed, [](const auto& d) { return d->used == 0; });
+        destroyed->push_back(p);
         Pool* expected = pool;
-        driver().current_pool.compare_exchange_strong(expected, driver().default_pool);
+        device.current_pool.compare_exchange_strong(expected, device.default_pool);
         driver().pools.take(pool);
     });
 }
@@ -335,44 +349,58 @@ Result cuMemPoolSetAttribute(Pool* pool, int attribute, void* value) {
     });
 }
 
-Result cuMemPoolSetAccess(Pool* pool, const void*, size_t) {
-    return answer([&] { ready().pools.get(pool); });
+Result cuMemPoolSetAccess(Pool* pool, const AccessDescription* list, size_t count) {
+    return answer([&] {
+        const std::shared_ptr<Pool> p = ready().pools.get(pool);
+        require(count == 0 || list != nullptr);
+        DeviceMask reach = p->access;
+        for (const AccessDescription& d : std::span(list, count)) {
+            check_device(d.location.id);
+            require(d.flags == 0 || d.flags == read_write);
+            require(d.flags != 0 || d.location.id != p->device);
+            reach &= ~bit_of(d.location.id);
+            if (d.flags != 0) reach |= bit_of(d.location.id);
+        }
+        set_pool_access(*p, reach);
+    });
 }
 
 Result cuMemPoolGetAccess(int* flags, Pool* pool, const Location* location) {
-    constexpr int device = 1, read_write = 3;
+    constexpr int device = 1;
     return answer([&] {
         require(flags != nullptr && location != nullptr && location->type == device);
-        ready().pools.get(pool);
+        const std::shared_ptr<Pool> p = ready().pools.get(pool);
         check_device(location->id);
-        *flags = read_write;
+        *flags = (p->access & bit_of(location->id)) != 0 ? read_write : 0;
     });
 }
 
 Result cuDeviceGetDefaultMemPool(Pool** out, DeviceId device) {
     return answer([&] {
-        check_device(device);
+        const Device& d = device_at(device);
         require(out != nullptr);
-        *out = driver().default_pool;
+        *out = d.default_pool;
     });
 }
 
 Result cuDeviceGetMemPool(Pool** out, DeviceId device) {
     return answer([&] {
-        check_device(device);
+        const Device& d = device_at(device);
         require(out != nullptr);
-        *out = pool_or_current(nullptr);
+        *out = d.current_pool;
     });
 }
 
 Result cuDeviceSetMemPool(DeviceId device, Pool* pool) {
     return answer([&] {
-        check_device(device);
-        driver().current_pool = driver().pools.get(pool).get();
+        Device& d = device_at(device);
+        const std::shared_ptr<Pool> p = driver().pools.get(pool);
+        require(p->device == device);
+        d.current_pool = p.get();
     });
 }
 
-// Advice about where managed memory lies: there is one place.
+// Advice about where managed memory lies: it is all in one place.
 Result cuMemAdvise(Address address, size_t size, int, DeviceId) {
     return answer([&] {
         ready();

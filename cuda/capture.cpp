@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cuda/graph.hpp"
+#include "cuda/order.hpp"
 #include "cuda/watch.hpp"
 
 namespace lockwarp::cuda {
@@ -124,10 +125,10 @@ std::shared_ptr<Graph> graph_of_capture(Stream* stream) {
 }
 
 void submit(Stream* stream, Work work) {
-    if (captures == 0) return run(work);
+    if (captures == 0) return perform(stream, std::move(work));
     if (is_default(stream)) refuse_capture(stream);
     const std::shared_ptr<Capture> c = capture_of(stream);
-    if (c == nullptr) return run(work);
+    if (c == nullptr) return perform(stream, std::move(work));
     require(!c->invalidated, capture_invalidated);
     const std::shared_ptr<Stream> s = driver().streams.get(stream);
     const std::lock_guard lock(s->mutex);
@@ -136,17 +137,30 @@ void submit(Stream* stream, Work work) {
 
 void record_event(Event& event, Stream* stream) {
     const std::shared_ptr<Capture> c = captures == 0 ? nullptr : capture_of(stream);
+    if (c == nullptr) {
+        {
+            const std::lock_guard lock(event.mutex);
+            event.capture.reset();
+            event.captured.clear();
+        }
+        if (!is_put_off()) return record_now(event);
+        const uint64_t number = put_off(stream, RecordWork{driver().events.get(&event)});
+        const std::lock_guard lock(event.mutex);
+        event.put_off = number;
+        return;
+    }
     const std::lock_guard lock(event.mutex);
     event.capture = c;
     event.captured.clear();
-    if (c == nullptr) {
-        event.recorded =
-            has_device_time() ? device_time() : std::chrono::steady_clock::now().time_since_epoch();
-        return;
-    }
     const std::shared_ptr<Stream> s = driver().streams.get(stream);
     const std::lock_guard of_stream(s->mutex);
     event.captured = s->frontier;
+}
+
+void record_now(Event& event) {
+    const std::lock_guard lock(event.mutex);
+    event.recorded =
+        has_device_time() ? device_time() : std::chrono::steady_clock::now().time_since_epoch();
 }
 
 void check_not_captured(Event& event) {
@@ -157,12 +171,17 @@ void check_not_captured(Event& event) {
 void wait_for_event(Stream* stream, Event& event) {
     std::shared_ptr<Capture> c;
     std::vector<GraphNode*> nodes;
+    uint64_t recorded = 0;
     {
         const std::lock_guard lock(event.mutex);
         c = event.capture.lock();
         nodes = event.captured;
+        recorded = event.put_off;
     }
-    if (c == nullptr) return;
+    if (c == nullptr) {
+        if (recorded != 0 && is_put_off()) put_off(stream, Nothing{}, recorded);
+        return;
+    }
     require(!is_default(stream), capture_implicit);
     const std::shared_ptr<Stream> s = driver().streams.get(stream);
     const std::lock_guard lock(s->mutex);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cuda/memory.hpp"
+#include "cuda/order.hpp"
 #include "cuda/state.hpp"
 
 namespace lockwarp::cuda {
@@ -17,10 +18,9 @@ std::shared_ptr<Context> context_or_current(Context* context) {
 }
 
 // Made when it is first retained; ended, and retained again, it has the same handle.
-std::shared_ptr<Context> primary() {
-    Driver& d = ready();
+std::shared_ptr<Context> primary(Device& d, DeviceId number) {
     if (d.primary == nullptr) {
-        d.primary = new_context(d.primary_flags, 3020);
+        d.primary = new_context(number, d.primary_flags, 3020);
         d.primary->primary = true;
     }
     d.primary->destroyed = false;
@@ -28,11 +28,16 @@ std::shared_ptr<Context> primary() {
 }
 
 // All that it has goes. Whoever retained it may go on with it.
-void end_primary(Driver& d) {
+void end_primary(Device& d) {
     if (d.primary == nullptr) return;
     destroy(d.primary);
     d.primary->error = success;
     d.primary->destroyed = d.primary_count == 0;
+}
+
+void finish_and_synchronize(Context& context) {
+    finish_context(context);
+    synchronize(context);
 }
 
 void pop_if_current(const std::shared_ptr<Context>& context) {
@@ -49,19 +54,18 @@ extern "C" {
 
 Result cuDevicePrimaryCtxRetain(Context** out, DeviceId device) {
     return answer([&] {
-        check_device(device);
+        Device& d = device_at(device);
         require(out != nullptr);
-        const std::lock_guard lock(driver().primary_mutex);
-        *out = primary().get();
-        ++driver().primary_count;
+        const std::lock_guard lock(d.mutex);
+        *out = primary(d, device).get();
+        ++d.primary_count;
     });
 }
 
 Result cuDevicePrimaryCtxRelease_v2(DeviceId device) {
     return answer([&] {
-        check_device(device);
-        Driver& d = driver();
-        const std::lock_guard lock(d.primary_mutex);
+        Device& d = device_at(device);
+        const std::lock_guard lock(d.mutex);
         require(d.primary_count != 0, invalid_context);
         if (--d.primary_count == 0) end_primary(d);
     });
@@ -69,18 +73,18 @@ Result cuDevicePrimaryCtxRelease_v2(DeviceId device) {
 
 Result cuDevicePrimaryCtxReset_v2(DeviceId device) {
     return answer([&] {
-        check_device(device);
-        const std::lock_guard lock(driver().primary_mutex);
-        end_primary(driver());
+        Device& d = device_at(device);
+        const std::lock_guard lock(d.mutex);
+        end_primary(d);
     });
 }
 
 Result cuDevicePrimaryCtxSetFlags_v2(DeviceId device, unsigned flags) {
     return answer([&] {
-        check_device(device);
-        const std::lock_guard lock(driver().primary_mutex);
-        driver().primary_flags = flags;
-        if (driver().primary != nullptr) driver().primary->flags = flags;
+        Device& d = device_at(device);
+        const std::lock_guard lock(d.mutex);
+        d.primary_flags = flags;
+        if (d.primary != nullptr) d.primary->flags = flags;
     });
 }
 
@@ -92,11 +96,11 @@ Result cuDevicePrimaryCtxSetFlags(DeviceId device, unsigned flags) {
 
 Result cuDevicePrimaryCtxGetState(DeviceId device, unsigned* flags, int* active) {
     return answer([&] {
-        check_device(device);
+        Device& d = device_at(device);
         require(flags != nullptr && active != nullptr);
-        const std::lock_guard lock(driver().primary_mutex);
-        *flags = driver().primary_flags;
-        *active = driver().primary_count != 0 ? 1 : 0;
+        const std::lock_guard lock(d.mutex);
+        *flags = d.primary_flags;
+        *active = d.primary_count != 0 ? 1 : 0;
     });
 }
 
@@ -104,7 +108,7 @@ Result cuCtxCreate_v2(Context** out, unsigned flags, DeviceId device) {
     return answer([&] {
         check_device(device);
         require(out != nullptr);
-        const std::shared_ptr<Context> context = new_context(flags, 3020);
+        const std::shared_ptr<Context> context = new_context(device, flags, 3020);
         context_stack().push_back(context);
         *out = context.get();
     });
@@ -165,17 +169,16 @@ Result cuCtxGetCurrent(Context** out) {
 
 Result cuCtxGetDevice(DeviceId* device) {
     return answer([&] {
-        current_in_error();
+        const std::shared_ptr<Context> context = current_in_error();
         require(device != nullptr);
-        *device = 0;
+        *device = context->device;
     });
 }
 
 Result cuCtxGetDevice_v2(DeviceId* device, Context* context) {
     return answer([&] {
-        context_or_current(context);
         require(device != nullptr);
-        *device = 0;
+        *device = context_or_current(context)->device;
     });
 }
 
@@ -198,13 +201,13 @@ Result cuCtxGetId(Context* context, unsigned long long* id) {
 }
 
 Result cuCtxSynchronize() {
-    return answer([] { synchronize(*current_in_error()); });
+    return answer([] { finish_and_synchronize(*current_in_error()); });
 }
 
 Result cuCtxSynchronize_v2(Context* context) {
     return answer([&] {
-        synchronize(context != nullptr ? *ready().contexts.get(context, invalid_context)
-                                       : *current_in_error());
+        finish_and_synchronize(context != nullptr ? *ready().contexts.get(context, invalid_context)
+                                                  : *current_in_error());
     });
 }
 
@@ -272,17 +275,18 @@ Result cuCtxEnablePeerAccess(Context* peer, unsigned flags) {
     return answer([&] {
         const std::shared_ptr<Context> own = current();
         require(flags == 0);
-        require(ready().contexts.get(peer, invalid_context) != own, invalid_context);
-        fail(peer_access_unsupported);
+        const std::shared_ptr<Context> other = ready().contexts.get(peer, invalid_context);
+        require(other != own, invalid_context);
+        require(other->device != own->device, peer_access_unsupported);
+        require(set_peer_access(own->device, other->device, true), peer_access_already_enabled);
     });
 }
 
 Result cuCtxDisablePeerAccess(Context* peer) {
-    constexpr auto not_enabled = Result(705);
     return answer([&] {
-        current();
-        ready().contexts.get(peer, invalid_context);
-        fail(not_enabled);
+        const std::shared_ptr<Context> own = current();
+        const std::shared_ptr<Context> other = ready().contexts.get(peer, invalid_context);
+        require(set_peer_access(own->device, other->device, false), peer_access_not_enabled);
     });
 }
 

@@ -6,6 +6,7 @@
 #include "cuda/copy.hpp"
 #include "cuda/graph.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/order.hpp"
 
 namespace lockwarp::cuda {
 
@@ -34,6 +35,7 @@ template <class Do>
 Result blocking(Do work) {
     return answer([&] {
         refuse_capture(nullptr);
+        finish_stream(nullptr);
         synchronize(*current_in_error());
         work();
     });
@@ -66,8 +68,12 @@ Copy3D line(Address target, MemoryType target_type, Address source, MemoryType s
 }
 
 struct Side {
-    uint8_t* bytes;
-    uint64_t pitch, slice;  // bytes from a row to the next, and from a slice
+    uint8_t* bytes = nullptr;
+    uint64_t pitch = 0, slice = 0;  // bytes from a row to the next, and from a slice
+};
+
+struct Box {  // of nothing: without bytes
+    Side to, from;
 };
 
 // A box of a copy in three dimensions.
@@ -89,13 +95,20 @@ Side side_of(const Corner& c, uint64_t width, uint64_t height, uint64_t depth) {
     return {side(first, all, c.type == device_memory), pitch, slice};
 }
 
+// Where a box of elements of `size` bytes begins; nullptr where it is empty.
+uint8_t* filled_rows(Address target, uint64_t pitch, uint64_t size, uint64_t width,
+                     uint64_t height) {
+    current();
+    if (width == 0 || height == 0) return nullptr;
+    require(target % size == 0 && (height == 1 || pitch >= width * size));
+    require(width <= UINT64_MAX / size && (height == 1 || pitch % size == 0));
+    return side(target, (height - 1) * pitch + width * size, true);
+}
+
 template <class T>
 void fill_rows(Address target, uint64_t pitch, T value, uint64_t width, uint64_t height) {
-    current();
-    if (width == 0 || height == 0) return;
-    require(target % sizeof(T) == 0 && (height == 1 || pitch >= width * sizeof(T)));
-    require(width <= UINT64_MAX / sizeof(T) && (height == 1 || pitch % sizeof(T) == 0));
-    uint8_t* const bytes = side(target, (height - 1) * pitch + width * sizeof(T), true);
+    uint8_t* const bytes = filled_rows(target, pitch, sizeof(T), width, height);
+    if (bytes == nullptr) return;
     for (uint64_t y = 0; y < height; ++y)
         std::fill_n(reinterpret_cast<T*>(bytes + y * pitch), width, value);
 }
@@ -112,17 +125,30 @@ Result fill(Address target, T value, size_t count) {
     return fill_in_stream(target, 0, value, count, 1, nullptr);
 }
 
-}  // namespace
-
-void copy_3d(const Copy3D& c) {
+Box box_of(const Copy3D& c) {
     current();
-    if (c.width == 0 || c.height == 0 || c.depth == 0) return;
+    if (c.width == 0 || c.height == 0 || c.depth == 0) return {};
     const Side to = side_of({c.target_type, c.target_host, c.target_device, c.target_pitch,
                              c.target_height, c.target_x, c.target_y, c.target_z},
                             c.width, c.height, c.depth);
     const Side from = side_of({c.source_type, c.source_host, c.source_device, c.source_pitch,
                                c.source_height, c.source_x, c.source_y, c.source_z},
                               c.width, c.height, c.depth);
+    return {to, from};
+}
+
+}  // namespace
+
+void check_copy(const Copy3D& c) { box_of(c); }
+
+void check_fill(const MemsetNode& n) {
+    require(n.element_size == 1 || n.element_size == 2 || n.element_size == 4);
+    filled_rows(n.target, n.pitch, n.element_size, n.width, n.height);
+}
+
+void copy_3d(const Copy3D& c) {
+    const auto [to, from] = box_of(c);
+    if (to.bytes == nullptr) return;
     for (uint64_t z = 0; z < c.depth; ++z)
         for (uint64_t y = 0; y < c.height; ++y)
             std::memmove(to.bytes + z * to.slice + y * to.pitch,

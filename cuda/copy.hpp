@@ -9,5 +9,8 @@ Copy3D box_of(const Copy2D& c);
 // A Failure where a side does not lie within one allocation. Arrays are not supported.
 void copy_3d(const Copy3D& c);
 void fill_node(const MemsetNode& n);
+// The same Failures, and nothing is done.
+void check_copy(const Copy3D& c);
+void check_fill(const MemsetNode& n);
 
 }  // namespace lockwarp::cuda

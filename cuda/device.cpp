@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device: one, whose architecture LOCKWARP_ARCH names, with the values of a real product.
+// The devices, whose architecture LOCKWARP_ARCH names, with the values of a real product.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -50,7 +50,6 @@ constexpr std::array attribute_rows{
     AttributeRow{30, 30, constant<512>},  // alignment of surfaces
     AttributeRow{31, 31, constant<1>},    // concurrent kernels
     AttributeRow{32, 32, [](const Product& p, const isa::ArchRow&) { return int(p.ecc); }},
-    AttributeRow{33, 33, constant<1>},  // PCI bus
     AttributeRow{36, 36, [](const Product& p, const isa::ArchRow&) { return int(p.memory_khz); }},
     AttributeRow{37, 37, [](const Product& p, const isa::ArchRow&) { return int(p.bus_bits); }},
     AttributeRow{38, 38,
@@ -82,6 +81,17 @@ constexpr std::array attribute_rows{
 
 constexpr int last_attribute = 147;
 
+// Of each device another.
+constexpr int pci_bus = 33, board_group = 85;
+
+int bus_of(DeviceId device) { return 1 + device; }
+
+std::string bus_text(DeviceId device) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0000:%02x:00.0", static_cast<unsigned>(bus_of(device)));
+    return text;
+}
+
 }  // namespace
 
 int attribute_of_device(int number) {
@@ -91,6 +101,14 @@ int attribute_of_device(int number) {
     return 0;
 }
 
+namespace {
+
+int attribute_of(int number, DeviceId device) {
+    if (number == pci_bus) return bus_of(device);
+    return number == board_group ? device : attribute_of_device(number);
+}
+
+}  // namespace
 }  // namespace lockwarp::cuda
 
 using namespace lockwarp::cuda;
@@ -128,7 +146,7 @@ Result cuDeviceGetCount(int* count) {
     return answer([&] {
         ready();
         require(count != nullptr);
-        *count = 1;
+        *count = static_cast<int>(driver().devices.size());
     });
 }
 
@@ -146,6 +164,7 @@ Result cuDeviceGetUuid(Uuid* uuid, DeviceId device) {
         require(uuid != nullptr);
         *uuid = {};
         std::memcpy(uuid->bytes, "Lockwarp", 8);
+        uuid->bytes[14] = static_cast<unsigned char>(device);
         uuid->bytes[15] = static_cast<unsigned char>(lockwarp::isa::row(driver().arch).number);
     });
 }
@@ -164,7 +183,7 @@ Result cuDeviceGetAttribute(int* value, int attribute, DeviceId device) {
     return answer([&] {
         check_device(device);
         require(value != nullptr && attribute >= 1 && attribute <= last_attribute);
-        *value = attribute_of_device(attribute);
+        *value = attribute_of(attribute, device);
     });
 }
 
@@ -192,7 +211,7 @@ Result cuDeviceGetPCIBusId(char* text, int size, DeviceId device) {
     return answer([&] {
         check_device(device);
         require(text != nullptr && size > 0);
-        std::snprintf(text, static_cast<size_t>(size), "0000:01:00.0");
+        std::snprintf(text, static_cast<size_t>(size), "%s", bus_text(device).c_str());
     });
 }
 
@@ -200,8 +219,9 @@ Result cuDeviceGetByPCIBusId(DeviceId* device, const char* text) {
     return answer([&] {
         ready();
         require(device != nullptr && text != nullptr);
-        require(std::strcmp(text, "0000:01:00.0") == 0, invalid_device);
-        *device = 0;
+        DeviceId found = 0;
+        while (bus_text(found) != text) check_device(++found);
+        *device = found;
     });
 }
 
@@ -210,25 +230,27 @@ Result cuDeviceCanAccessPeer(int* can, DeviceId device, DeviceId peer) {
         require(can != nullptr);
         check_device(device);
         check_device(peer);
-        *can = 0;  // one device is no peer of itself
+        *can = device != peer ? 1 : 0;
     });
 }
 
-Result cuDeviceGetP2PAttribute(int* value, int, DeviceId device, DeviceId peer) {
+// Attributes 1: rank of the link; 2: access; 3: atomics; 4: arrays.
+Result cuDeviceGetP2PAttribute(int* value, int attribute, DeviceId device, DeviceId peer) {
     return answer([&] {
-        require(value != nullptr);
+        require(value != nullptr && attribute >= 1 && attribute <= 4);
         check_device(device);
         check_device(peer);
         require(device != peer, invalid_device);
+        *value = attribute == 2 || attribute == 3 ? 1 : 0;
     });
 }
 
 Result cuMemGetInfo_v2(size_t* free, size_t* total) {
     return answer([&] {
-        current();
+        const DeviceId device = current()->device;
         const size_t all = size_t{driver().product->memory_mib} << 20;
         if (total != nullptr) *total = all;
-        if (free != nullptr) *free = all - device_bytes_used();
+        if (free != nullptr) *free = all - device_bytes_used(device);
     });
 }
 

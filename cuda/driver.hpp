@@ -10,6 +10,14 @@ namespace lockwarp::cuda {
 struct Location {  // CUmemLocation
     int type, id;
 };
+struct PoolProperties {  // CUmemPoolProps, as far as it is read
+    int type, handle_types;
+    Location location;
+};
+struct AccessDescription {  // CUmemAccessDesc
+    Location location;
+    int flags;
+};
 
 extern "C" {
 
@@ -34,6 +42,7 @@ Result cuDevicePrimaryCtxSetFlags_v2(DeviceId device, unsigned flags);
 Result cuDevicePrimaryCtxGetState(DeviceId device, unsigned* flags, int* active);
 
 Result cuCtxSetCurrent(Context* context);
+Result cuCtxGetDevice(DeviceId* device);
 Result cuCtxSynchronize();
 Result cuCtxSetLimit(int limit, size_t value);
 Result cuCtxGetLimit(size_t* value, int limit);
@@ -74,13 +83,13 @@ Result cuMemHostGetFlags(unsigned* flags, void* bytes);
 Result cuMemAllocAsync(Address* out, size_t size, Stream* stream);
 Result cuMemAllocFromPoolAsync(Address* out, size_t size, Pool* pool, Stream* stream);
 Result cuMemFreeAsync(Address address, Stream* stream);
-Result cuMemPoolCreate(Pool** out, const void* properties);
+Result cuMemPoolCreate(Pool** out, const PoolProperties* properties);
 Result cuMemPoolDestroy(Pool* pool);
 Result cuMemPoolTrimTo(Pool* pool, size_t keep);
 Result cuMemPoolGetAttribute(Pool* pool, int attribute, void* value);
 Result cuMemPoolSetAttribute(Pool* pool, int attribute, void* value);
 Result cuMemPoolGetAccess(int* flags, Pool* pool, const Location* location);
-Result cuMemPoolSetAccess(Pool* pool, const void* descriptions, size_t count);
+Result cuMemPoolSetAccess(Pool* pool, const AccessDescription* list, size_t count);
 Result cuMemAdvise_v2(Address address, size_t size, int advice, Location location);
 Result cuMemPrefetchAsync_v2(Address address, size_t size, Location location, unsigned flags,
                              Stream* stream);

@@ -31,6 +31,8 @@ enum Result : int {
     illegal_address = 700,
     launch_out_of_resources = 701,
     launch_timeout = 702,
+    peer_access_already_enabled = 704,
+    peer_access_not_enabled = 705,
     primary_context_active = 708,
     context_is_destroyed = 709,
     assertion_failed = 710,

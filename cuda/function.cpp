@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "cuda/state.hpp"
+#include "cuda/family.hpp"
 #include "emu/timing/lowering.hpp"
 #include "engine/handles.hpp"
 
@@ -156,7 +156,7 @@ uint32_t resident_clusters(Function& f, const LaunchConfig& config) {
     return static_cast<uint32_t>(driver().product->sms * each / ctas);
 }
 
-std::shared_ptr<Function> get(Function* handle) { return ready().functions.get(handle); }
+std::shared_ptr<Function> get(Function* handle) { return function_here(handle); }
 
 }  // namespace
 
@@ -233,9 +233,8 @@ Result cuFuncLoad(Function* function) {
 Result cuKernelGetFunction(Function** out, Function* kernel) {
     return answer([&] {
         current();
-        get(kernel);
         require(out != nullptr);
-        *out = kernel;
+        *out = get(kernel).get();
     });
 }
 

@@ -6,7 +6,9 @@
 
 #include "cuda/copy.hpp"
 #include "cuda/driver.hpp"
+#include "cuda/family.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/order.hpp"
 
 namespace lockwarp::cuda {
 
@@ -22,6 +24,23 @@ template <class... Visitors>
 struct Each : Visitors... {
     using Visitors::operator()...;
 };
+
+// As the graph is now: what changes it later is for launches that follow.
+void launch_steps(GraphExec& exec, Stream* stream) {
+    if (!is_put_off()) return run_steps(exec);
+    auto now = std::make_unique<GraphExec>();
+    {
+        const std::lock_guard lock(exec.mutex);
+        now->steps = exec.steps;
+        now->graph = exec.graph;
+    }
+    put_off(stream,
+            HostNode{[](void* user) {
+                         const std::unique_ptr<GraphExec> own(static_cast<GraphExec*>(user));
+                         run_steps(*own);
+                     },
+                     now.release()});
+}
 
 }  // namespace
 
@@ -53,8 +72,7 @@ void keep_attributes(const Work& from, Work& to) {
 
 KernelWork kernel_work(const KernelNode2& n) {
     KernelWork out;
-    out.function =
-        driver().functions.get(n.first.function != nullptr ? n.first.function : n.kernel);
+    out.function = function_here(n.first.function != nullptr ? n.first.function : n.kernel);
     std::copy_n(n.first.grid, 3, out.shape.grid);
     std::copy_n(n.first.block, 3, out.shape.block);
     out.shape.dynamic_shared = n.first.dynamic_shared;
@@ -132,7 +150,7 @@ void run(const Work& work) {
              [](const Copy3D& c) { copy_3d(c); }, [](const MemsetNode& n) { fill_node(n); },
              [](const HostNode& h) { h.function(h.user); },
              [](const ChildWork& c) { run_steps(*instantiate(c.graph)); }, [](const Nothing&) {},
-             [](const WaitWork&) {}, [](const RecordWork& r) { record_event(*r.event, nullptr); },
+             [](const WaitWork&) {}, [](const RecordWork& r) { record_now(*r.event); },
              [](const AllocateWork&) {}, [](const FreeWork&) {}},
         work);
 }
@@ -229,7 +247,7 @@ Result cuGraphLaunch(GraphExec* exec, Stream* stream) {
         if (capturing != 0)
             submit(stream, ChildWork{copy_of(*e->graph)});
         else
-            run_steps(*e);
+            launch_steps(*e, stream);
     });
 }
 

@@ -59,19 +59,25 @@ class JitOptions {
     Buffer info_, error_;
 };
 
-// As load_module, with the errors in the caller's log where it has one.
-inline std::shared_ptr<Module> load_with_log(const std::shared_ptr<Context>& context,
-                                             const void* image, const JitOptions& options) {
+// What `load` gives, which writes what is wrong into the log that it is given; nullptr: the caller
+// has none, and it is said.
+template <class Load>
+std::shared_ptr<Module> with_log(const JitOptions& options, Load load) {
     std::string log;
     try {
-        std::shared_ptr<Module> module =
-            load_module(context, image, options.wants_errors() ? &log : nullptr);
+        std::shared_ptr<Module> module = load(options.wants_errors() ? &log : nullptr);
         options.give({});
         return module;
     } catch (const Failure&) {
         options.give(log);
         throw;
     }
+}
+
+// As load_module, with the errors in the caller's log where it has one.
+inline std::shared_ptr<Module> load_with_log(const std::shared_ptr<Context>& context,
+                                             const void* image, const JitOptions& options) {
+    return with_log(options, [&](std::string* log) { return load_module(context, image, log); });
 }
 
 }  // namespace lockwarp::cuda

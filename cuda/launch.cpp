@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cuda/family.hpp"
 #include "cuda/graph.hpp"
 #include "cuda/watch.hpp"
 #include "emu/warp/cluster.hpp"
@@ -47,26 +48,6 @@ static_assert(
 Result result_of(const lockwarp_trap& trap) {
     if (std::strstr(trap.detail, "ssertion `") != nullptr) return assertion_failed;
     return trap_rows[static_cast<size_t>(trap.kind)].result;
-}
-
-void check_shape(const Function& f, const LaunchShape& s) {
-    uint64_t threads = 1;
-    for (int i = 0; i < 3; ++i) {
-        require(s.grid[i] != 0 && s.grid[i] <= max_grid[i]);
-        require(s.block[i] != 0 && s.block[i] <= max_block[i]);
-        threads *= s.block[i];
-    }
-    require(threads <= max_cta_threads);
-    require(threads <= f.info.max_threads, launch_out_of_resources);
-    require(s.dynamic_shared <= f.max_dynamic);
-    std::optional<warp::Dim3> cluster;
-    if (has_cluster(s)) cluster = warp::Dim3{s.cluster[0], s.cluster[1], s.cluster[2]};
-    const std::string why =
-        warp::cluster_refusal(f.kernel->program, {s.grid[0], s.grid[1], s.grid[2]}, cluster,
-                              f.attributes[non_portable_cluster] != 0);
-    if (why.empty()) return;
-    say(why);
-    fail(invalid_cluster_size);
 }
 
 void print(Context& context, const lockwarp_result* result) {
@@ -117,6 +98,26 @@ void run(UnderWay& launch, Context& context, const lockwarp_launch_options& opti
 }
 
 }  // namespace
+
+void check_shape(const Function& f, const LaunchShape& s) {
+    uint64_t threads = 1;
+    for (int i = 0; i < 3; ++i) {
+        require(s.grid[i] != 0 && s.grid[i] <= max_grid[i]);
+        require(s.block[i] != 0 && s.block[i] <= max_block[i]);
+        threads *= s.block[i];
+    }
+    require(threads <= max_cta_threads);
+    require(threads <= f.info.max_threads, launch_out_of_resources);
+    require(s.dynamic_shared <= f.max_dynamic);
+    std::optional<warp::Dim3> cluster;
+    if (has_cluster(s)) cluster = warp::Dim3{s.cluster[0], s.cluster[1], s.cluster[2]};
+    const std::string why =
+        warp::cluster_refusal(f.kernel->program, {s.grid[0], s.grid[1], s.grid[2]}, cluster,
+                              f.attributes[non_portable_cluster] != 0);
+    if (why.empty()) return;
+    say(why);
+    fail(invalid_cluster_size);
+}
 
 std::vector<uint8_t> parameters_of(const Function& f, void** parameters, void** extra) {
     std::vector<uint8_t> bytes(f.info.parameter_bytes);
@@ -171,9 +172,11 @@ namespace {
 Result launch_from(Function* handle, const LaunchShape& shape, Stream* stream, void** parameters,
                    void** extra) {
     return answer([&] {
-        current();
-        check_stream(stream);
-        const std::shared_ptr<Function> f = driver().functions.get(handle);
+        const std::shared_ptr<Context> context = current();
+        check_own_stream(stream);
+        const std::shared_ptr<Function> f = function_here(handle);
+        const std::shared_ptr<Module> module = f->module.lock();
+        require(module != nullptr && module->device == context->device, invalid_handle);
         submit(stream, KernelWork{f, shape, parameters_of(*f, parameters, extra)});
     });
 }

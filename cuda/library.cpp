@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Libraries: modules that belong to no context. There is one device, and so one module.
+// Libraries: modules that belong to no context, one for each device that needs it.
 #include <algorithm>
 
+#include "cuda/family.hpp"
 #include "cuda/jit_options.hpp"
 #include "cuda/read_file.hpp"
 #include "cuda/state.hpp"
@@ -14,12 +15,13 @@ namespace {
 
 Library* load(const void* image, const JitOptions& options) {
     auto library = std::make_shared<Library>();
-    library->module = load_with_log(nullptr, image, options);
+    library->family = std::make_shared<Family>(read_whole_image(image), false);
+    with_log(options, [&](std::string* log) { return library->family->on(current_device(), log); });
     return driver().libraries.add(std::move(library));
 }
 
 std::shared_ptr<Module> module_of(const Library* library) {
-    return ready().libraries.get(library)->module;
+    return ready().libraries.get(library)->family->on(current_device());
 }
 
 lockwarp_variable variable_of(const Library* library, const char* name) {
@@ -69,7 +71,7 @@ Result cuLibraryLoadFromFile(Library** out, const char* path, const int* keys, v
 }
 
 Result cuLibraryUnload(Library* library) {
-    return answer([&] { unload(ready().libraries.take(library)->module); });
+    return answer([&] { ready().libraries.take(library)->family->unload(); });
 }
 
 Result cuLibraryGetKernel(Function** out, Library* library, const char* name) {
@@ -128,7 +130,7 @@ Result cuKernelGetLibrary(Library** out, Function* kernel) {
         const std::shared_ptr<Module> module = ready().functions.get(kernel)->module.lock();
         Library* found = nullptr;
         driver().libraries.erase_if([&](const Library& l) {
-            if (l.module == module) found = const_cast<Library*>(&l);
+            if (l.family->has(module.get())) found = const_cast<Library*>(&l);
             return false;
         });
         require(found != nullptr, invalid_handle);

@@ -30,28 +30,24 @@ void add(Link& link, int type, std::span<const char> bytes) {
 
 }  // namespace
 
-std::shared_ptr<Module> load_linked(const std::vector<const void*>& images, std::string& wrong) {
-    if (images.size() == 1)
-        return load_image(nullptr, read_whole_image(images.front()), true, &wrong);
+Image linked_image(const std::vector<const void*>& images) {
+    if (images.size() == 1) return read_whole_image(images.front());
     // What one that cannot be read defines, the others lack: kernels that need it say so.
     std::vector<std::string> texts;
-    Result result = success;
+    Image out;
     for (const void* const image : images) {
         Image read = read_whole_image(image);
         if (!read.texts.empty()) {
             texts.push_back(std::move(read.texts.front()));
-        } else if (wrong.empty()) {
-            wrong = read.wrong;
-            result = read.result;
+        } else if (out.wrong.empty()) {
+            out.wrong = read.wrong;
+            out.result = read.result;
         }
     }
-    require(!texts.empty(), result);
-    Image all;
+    if (texts.empty()) return out;
     Merged merged = merge(texts);
-    wrong = merged.wrong;
-    require(wrong.empty(), invalid_ptx);
-    all.texts.push_back(std::move(merged.text));
-    return load_image(nullptr, all, true, &wrong);
+    if (!merged.wrong.empty()) return {{}, std::move(merged.wrong), invalid_ptx};
+    return {{std::move(merged.text)}, {}, success};
 }
 
 }  // namespace lockwarp::cuda

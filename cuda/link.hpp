@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cuda/image.hpp"
 #include "cuda/jit_options.hpp"
 
 namespace lockwarp::cuda {
@@ -15,8 +16,7 @@ struct Link {
     bool completed = false;
 };
 
-// A module of no context, whose kernels are compiled when they are needed: of one image, or of
-// several that are linked. A Failure, and in `wrong` what it was.
-std::shared_ptr<Module> load_linked(const std::vector<const void*>& images, std::string& wrong);
+// One image, or several that are linked.
+Image linked_image(const std::vector<const void*>& images);
 
 }  // namespace lockwarp::cuda

@@ -30,7 +30,12 @@ struct Map {
     std::mutex mutex;
     std::map<Address, Allocation> by_base;
     GraphBytes of_graphs;
-    uint64_t used = 0;  // by Kind::device, managed and what is or may be mapped
+    // Of each device, by Kind::device, managed and what is or may be mapped.
+    std::array<uint64_t, max_devices> used{};
+    std::array<DeviceMask, max_devices> peers{};  // of each those that may touch its memory
+
+    uint64_t& used_of(DeviceId device) { return used[static_cast<size_t>(device)]; }
+    DeviceMask& peers_of(DeviceId device) { return peers[static_cast<size_t>(device)]; }
 };
 
 Map& map() {
@@ -68,18 +73,43 @@ void* pointer(Address a) { return reinterpret_cast<void*>(a); }
 // That kernels may touch, to the end of the last vector.
 uint64_t accessible(const Allocation& a) { return up(a.base + a.size, widest_access) - a.base; }
 
-Result register_it(const Allocation& a) {
+lockwarp_context* engine_of(size_t device) { return driver().devices[device]->engine; }
+
+// Kernels of these devices, and of no others, may touch it from now on; what a module has of
+// variables its own kernels may.
+void set_reach(Allocation& a, DeviceMask reach) {
     const std::string name = name_of(a.kind, a.id);
     const lockwarp_range range{pointer(a.base), 0, accessible(a), name.c_str()};
-    return lockwarp_register(driver().engine, &range, nullptr) == LOCKWARP_OK ? success
-                                                                              : out_of_memory;
+    for (size_t d = 0; d < driver().devices.size(); ++d) {
+        const DeviceMask bit = bit_of(static_cast<DeviceId>(d));
+        if (((a.reach ^ reach) & bit) == 0) continue;
+        if ((reach & bit) == 0)
+            lockwarp_unregister(engine_of(d), range.bytes, range.size);
+        else if (lockwarp_register(engine_of(d), &range, nullptr) != LOCKWARP_OK)
+            fail(out_of_memory);
+        a.reach ^= bit;
+    }
 }
 
-void forget(const Allocation& a) {
-    if (a.kind != Kind::variable)
-        lockwarp_unregister(driver().engine, pointer(a.base), accessible(a));
+DeviceMask all_devices() {
+    return static_cast<DeviceMask>((uint64_t{1} << driver().devices.size()) - 1);
+}
+
+DeviceMask reach_of(Map& m, const Allocation& a) {
+    if (a.kind == Kind::variable) return m.peers_of(a.device);
+    if (a.kind != Kind::device) return all_devices();
+    return a.pool != nullptr ? a.pool->access.load() : bit_of(a.device) | m.peers_of(a.device);
+}
+
+void forget(Allocation& a) {
+    set_reach(a, 0);
     if (is_ours(a.kind)) give_bytes(pointer(a.base), a.size);
     if (a.pool != nullptr) a.pool->used -= a.size;
+}
+
+void require_bytes(Map& m, DeviceId device, uint64_t size) {
+    const uint64_t total = uint64_t{driver().product->memory_mib} << 20;
+    require(size <= total && m.used_of(device) <= total - size, out_of_memory);
 }
 
 // The one that holds the address; the lock is held.
@@ -96,19 +126,27 @@ Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& conte
                  Pool* pool) {
     require(size != 0);
     Map& m = map();
-    const uint64_t total = uint64_t{driver().product->memory_mib} << 20;
     const std::lock_guard lock(m.mutex);
-    if (is_on_device(kind)) require(size <= total && m.used <= total - size, out_of_memory);
+    const DeviceId device = pool != nullptr ? pool->device : context->device;
+    if (is_on_device(kind)) require_bytes(m, device, size);
     require(size <= UINT64_MAX / 2, out_of_memory);
     void* const bytes = take_bytes(size);
     require(bytes != nullptr, out_of_memory);
-    Allocation a{
-        reinterpret_cast<Address>(bytes), size, kind, driver().next_id++, flags, context, pool};
-    if (const Result r = register_it(a); r != success) {
+    Allocation a{reinterpret_cast<Address>(bytes),
+                 size,
+                 kind,
+                 driver().next_id++,
+                 flags,
+                 context,
+                 pool,
+                 device};
+    try {
+        set_reach(a, reach_of(m, a));
+    } catch (...) {
         give_bytes(bytes, size);
-        fail(r);
+        throw;
     }
-    if (is_on_device(kind)) m.used += size;
+    if (is_on_device(kind)) m.used_of(device) += size;
     if (pool != nullptr) {
         pool->used += size;
         pool->used_high = std::max<uint64_t>(pool->used_high, pool->used);
@@ -118,41 +156,58 @@ Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& conte
 }
 
 void add_known(Address base, uint64_t size, Kind kind, const std::shared_ptr<Context>& context,
-               unsigned flags) {
+               DeviceId device, unsigned flags) {
     Map& m = map();
     const std::lock_guard lock(m.mutex);
     const auto after = m.by_base.lower_bound(base);
     const bool taken =
         find(m, base) != nullptr || (after != m.by_base.end() && after->second.base - base < size);
     require(!taken, host_memory_already_registered);
-    const Allocation a{base, size, kind, driver().next_id++, flags, context, nullptr};
-    if (kind == Kind::registered)
-        if (const Result r = register_it(a); r != success) fail(r);
+    Allocation a{base, size, kind, driver().next_id++, flags, context, nullptr, device};
+    set_reach(a, reach_of(m, a));
     m.by_base.insert_or_assign(base, a);
 }
 
-void add_mapped(Address base, uint64_t size) {
+void set_mapped(Address base, uint64_t size, DeviceId device, DeviceMask reach) {
+    if (reach == 0) return release(base, Kind::mapped, Kind::mapped);
     Map& m = map();
     const std::lock_guard lock(m.mutex);
-    const Allocation a{base, size, Kind::mapped, driver().next_id++, 0, {}, nullptr};
-    if (const Result r = register_it(a); r != success) fail(r);
-    m.by_base.insert_or_assign(base, a);
+    const auto [item, added] = m.by_base.try_emplace(base);
+    if (added)
+        item->second = {base, size, Kind::mapped, driver().next_id++, 0, {}, nullptr, device};
+    set_reach(item->second, reach);
 }
 
-void remove_mapped(Address base) { release(base, Kind::mapped, Kind::mapped); }
-
-void take_device_bytes(uint64_t size) {
+bool set_peer_access(DeviceId device, DeviceId peer, bool may) {
     Map& m = map();
-    const uint64_t total = uint64_t{driver().product->memory_mib} << 20;
     const std::lock_guard lock(m.mutex);
-    require(size <= total && m.used <= total - size, out_of_memory);
-    m.used += size;
+    DeviceMask& peers = m.peers_of(peer);
+    if (((peers & bit_of(device)) != 0) == may) return false;
+    peers ^= bit_of(device);
+    for (auto& [base, a] : m.by_base)
+        if (a.device == peer) set_reach(a, a.kind == Kind::mapped ? a.reach : reach_of(m, a));
+    return true;
 }
 
-void give_device_bytes(uint64_t size) {
+void set_pool_access(Pool& pool, DeviceMask reach) {
     Map& m = map();
     const std::lock_guard lock(m.mutex);
-    m.used -= size;
+    pool.access = reach;
+    for (auto& [base, a] : m.by_base)
+        if (a.pool == &pool) set_reach(a, reach);
+}
+
+void take_device_bytes(DeviceId device, uint64_t size) {
+    Map& m = map();
+    const std::lock_guard lock(m.mutex);
+    require_bytes(m, device, size);
+    m.used_of(device) += size;
+}
+
+void give_device_bytes(DeviceId device, uint64_t size) {
+    Map& m = map();
+    const std::lock_guard lock(m.mutex);
+    m.used_of(device) -= size;
 }
 
 void release(Address base, Kind kind, Kind or_kind, Result otherwise) {
@@ -162,7 +217,7 @@ void release(Address base, Kind kind, Kind or_kind, Result otherwise) {
     require(
         found != m.by_base.end() && (found->second.kind == kind || found->second.kind == or_kind),
         otherwise);
-    if (is_on_device(found->second.kind)) m.used -= found->second.size;
+    if (is_on_device(found->second.kind)) m.used_of(found->second.device) -= found->second.size;
     if (found->second.of_graph) m.of_graphs.now -= found->second.size;
     forget(found->second);
     m.by_base.erase(found);
@@ -199,7 +254,7 @@ void release_all(const Context& context) {
             ++item;
             continue;
         }
-        if (is_on_device(item->second.kind)) m.used -= item->second.size;
+        if (is_on_device(item->second.kind)) m.used_of(item->second.device) -= item->second.size;
         if (item->second.of_graph) m.of_graphs.now -= item->second.size;
         forget(item->second);
         item = m.by_base.erase(item);
@@ -226,10 +281,10 @@ Allocation holding(Address address, uint64_t size) {
     return *found;
 }
 
-uint64_t device_bytes_used() {
+uint64_t device_bytes_used(DeviceId device) {
     Map& m = map();
     const std::lock_guard lock(m.mutex);
-    return m.used;
+    return m.used_of(device);
 }
 
 }  // namespace lockwarp::cuda

@@ -18,6 +18,8 @@ struct Allocation {
     unsigned flags = 0;
     std::weak_ptr<Context> context;
     Pool* pool = nullptr;
+    DeviceId device = 0;
+    DeviceMask reach = 0;   // devices whose kernels may touch it
     bool of_graph = false;  // it stays when the program frees it, for the graph's next launch
 };
 
@@ -26,13 +28,16 @@ Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& conte
                  unsigned flags = 0, Pool* pool = nullptr);
 // Memory of the program's own, or a module's variable.
 void add_known(Address base, uint64_t size, Kind kind, const std::shared_ptr<Context>& context,
-               unsigned flags = 0);
-// What cuMemMap put there and kernels may use; several that follow each other hold bytes together.
-void add_mapped(Address base, uint64_t size);
-void remove_mapped(Address base);
+               DeviceId device, unsigned flags = 0);
+// What cuMemMap put there, of that device, and kernels of these may use; several that follow each
+// other hold bytes together. reach 0: nobody's any more.
+void set_mapped(Address base, uint64_t size, DeviceId device, DeviceMask reach);
+// Kernels of a device may touch another's memory, or no longer. false: that was so before.
+bool set_peer_access(DeviceId device, DeviceId peer, bool may);
+void set_pool_access(Pool& pool, DeviceMask reach);
 // Of the device's memory, for what is not mapped yet; a Failure out_of_memory.
-void take_device_bytes(uint64_t size);
-void give_device_bytes(uint64_t size);
+void take_device_bytes(DeviceId device, uint64_t size);
+void give_device_bytes(DeviceId device, uint64_t size);
 // Ends an allocation that begins there and is of one of two kinds; a Failure `otherwise`.
 void release(Address base, Kind kind, Kind or_kind, Result otherwise = invalid_value);
 // As a program frees device or managed memory.
@@ -48,6 +53,6 @@ void release_all(const Context& context);
 std::optional<Allocation> allocation_at(Address address);
 // What holds all of these bytes; a Failure where nothing does.
 Allocation holding(Address address, uint64_t size);
-uint64_t device_bytes_used();
+uint64_t device_bytes_used(DeviceId device);
 
 }  // namespace lockwarp::cuda

@@ -6,6 +6,7 @@
 #include "cuda/image.hpp"
 #include "cuda/jit_options.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/order.hpp"
 #include "cuda/read_file.hpp"
 #include "cuda/state.hpp"
 #include "cuda/watch.hpp"
@@ -43,12 +44,12 @@ Result taken(lockwarp_status status, lockwarp_error* error, std::string& log) {
 }
 
 // With all kernels, as the driver's compiler takes them all; or each when it is first needed.
-Result load_text(const std::string& text, bool each_when_needed, lockwarp_module** out,
-                 std::string& log) {
+Result load_text(const std::string& text, DeviceId device, bool each_when_needed,
+                 lockwarp_module** out, std::string& log) {
     lockwarp_error* error = nullptr;
     lockwarp_module* module = nullptr;
-    lockwarp_status status =
-        lockwarp_module_load(driver().engine, text.data(), text.size(), nullptr, &module, &error);
+    lockwarp_status status = lockwarp_module_load(device_at(device).engine, text.data(),
+                                                  text.size(), nullptr, &module, &error);
     const size_t kernels = each_when_needed ? 0 : lockwarp_module_kernels(module);
     for (size_t i = 0; status == LOCKWARP_OK && i < kernels; ++i) {
         const lockwarp_kernel* kernel = nullptr;
@@ -75,7 +76,7 @@ void add_variables(const std::shared_ptr<Module>& m, const std::shared_ptr<Conte
     for (size_t i = 0; i < lockwarp_module_variables(m->loaded); ++i) {
         const lockwarp_variable v = variable_at(*m, i);
         if (v.size == 0 || v.bytes == nullptr) continue;
-        add_known(address_of(v), v.size, Kind::variable, context);
+        add_known(address_of(v), v.size, Kind::variable, context, m->device);
     }
 }
 
@@ -131,15 +132,16 @@ Image read_whole_image(const void* image) {
     return read_image(bytes, isa::row(driver().arch).number);
 }
 
-std::shared_ptr<Module> load_image(const std::shared_ptr<Context>& context, const Image& image,
-                                   bool each_when_needed, std::string* log) {
+std::shared_ptr<Module> load_image(const std::shared_ptr<Context>& context, DeviceId device,
+                                   const Image& image, bool each_when_needed, std::string* log) {
     std::string wrong = image.wrong;
     Result result = image.result;
     auto module = std::make_shared<Module>();
     module->context = context;
+    module->device = device;
     for (const std::string& text : image.texts) {
         std::string said;
-        const Result r = load_text(text, each_when_needed, &module->loaded, said);
+        const Result r = load_text(text, device, each_when_needed, &module->loaded, said);
         if (r == success) {
             if (is_watched()) module->text = text;
             add_variables(module, context);
@@ -160,7 +162,7 @@ std::shared_ptr<Module> load_image(const std::shared_ptr<Context>& context, cons
 
 std::shared_ptr<Module> load_module(const std::shared_ptr<Context>& context, const void* image,
                                     std::string* log) {
-    return load_image(context, read_whole_image(image), false, log);
+    return load_image(context, context->device, read_whole_image(image), false, log);
 }
 
 Function* function_of(const std::shared_ptr<Module>& module, const char* name, std::string* log) {
@@ -215,6 +217,7 @@ Result cuModuleLoad(Module** out, const char* path) {
 
 Result cuModuleUnload(Module* module) {
     return answer([&] {
+        finish_all();
         const std::shared_ptr<Module> m = ready().modules.get(module);
         const std::shared_ptr<Context> context = m->context.lock();
         unload(m);

@@ -10,6 +10,7 @@
 #include "cuda/graph.hpp"
 #include "cuda/link.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/order.hpp"
 
 namespace lockwarp::cuda {
 
@@ -48,15 +49,31 @@ Driver::Driver() : arch(usual_arch) {
     if (const char* const set = std::getenv("CUDA_LAUNCH_BLOCKING"))
         blocking = std::strcmp(set, "1") == 0;
     product = &product_of(arch);
+    long count = 1;
+    if (const char* const set = std::getenv("LOCKWARP_DEVICES"); set != nullptr && *set != 0) {
+        char* end = nullptr;
+        count = std::strtol(set, &end, 10);
+        if (*end != 0 || count < 1 || count > max_devices) {
+            wrong = "LOCKWARP_DEVICES=" + std::string(set) + " is not 1 to " +
+                    std::to_string(max_devices);
+            count = 1;
+        }
+    }
+    while (devices.size() < static_cast<size_t>(count)) add_device();
+}
+
+void Driver::add_device() {
+    auto device = std::make_unique<Device>();
     lockwarp_context_options options{};
     options.struct_size = sizeof options;
     options.arch = isa::row(arch).name.data();  // a literal
     lockwarp_error* error = nullptr;
-    if (lockwarp_context_create(&options, &engine, &error) != LOCKWARP_OK && wrong.empty())
+    if (lockwarp_context_create(&options, &device->engine, &error) != LOCKWARP_OK && wrong.empty())
         wrong = error != nullptr ? lockwarp_error_message(error) : "no memory";
     lockwarp_error_destroy(error);
-    default_pool = pools.add(std::make_shared<Pool>());
-    current_pool = default_pool;
+    device->default_pool = pools.add(std::make_shared<Pool>(static_cast<DeviceId>(devices.size())));
+    device->current_pool = device->default_pool;
+    devices.push_back(std::move(device));
 }
 
 Driver& driver() {
@@ -100,8 +117,9 @@ std::shared_ptr<Context> current() {
     return context;
 }
 
-std::shared_ptr<Context> new_context(unsigned flags, unsigned version) {
+std::shared_ptr<Context> new_context(DeviceId device, unsigned flags, unsigned version) {
     auto context = std::make_shared<Context>();
+    context->device = device;
     context->flags = flags;
     context->version = version;
     context->id = driver().next_id++;
@@ -111,6 +129,7 @@ std::shared_ptr<Context> new_context(unsigned flags, unsigned version) {
 }
 
 void destroy(const std::shared_ptr<Context>& context) {
+    finish_context(*context);
     Driver& d = driver();
     const auto is_its = [&](const auto& object) { return object.context.lock() == context; };
     d.functions.erase_if([&](const Function& f) {
@@ -145,9 +164,19 @@ void check_stream(const Stream* stream) {
     if (number > per_thread) driver().streams.get(stream);
 }
 
-void check_device(DeviceId device) {
-    ready();
-    require(device == 0, invalid_device);
+void check_own_stream(const Stream* stream) {
+    const auto number = reinterpret_cast<uintptr_t>(stream);
+    if (number <= 2) return;
+    const DeviceId device = driver().streams.get(stream)->device;
+    require(device == current_in_error()->device, invalid_handle);
 }
+
+Device& device_at(DeviceId device) {
+    const Driver& d = ready();
+    require(device >= 0 && static_cast<size_t>(device) < d.devices.size(), invalid_device);
+    return *d.devices[static_cast<size_t>(device)];
+}
+
+void check_device(DeviceId device) { device_at(device); }
 
 }  // namespace lockwarp::cuda

@@ -25,6 +25,7 @@ namespace lockwarp::cuda {
 
 struct Image;
 struct Capture;  // cuda/graph.hpp
+class Family;    // cuda/family.hpp
 
 // Objects by their handles, which are their addresses: a handle that is none is an error and no
 // access to what is not there.
@@ -87,7 +88,13 @@ constexpr size_t non_portable_cluster = 14;  // CUfunction_attribute
 using AttributeValue = std::array<char, 64>;
 using Attributes = std::map<int, AttributeValue>;
 
+// Emulated devices, all of one kind: LOCKWARP_DEVICES says how many.
+constexpr int max_devices = 16;
+using DeviceMask = uint32_t;  // a bit for each
+constexpr DeviceMask bit_of(DeviceId device) { return DeviceMask{1} << device; }
+
 struct Context {
+    DeviceId device = 0;
     unsigned flags = 0;
     unsigned version = 3020;
     bool primary = false;
@@ -115,6 +122,8 @@ struct Function {
 struct Module {
     ~Module();
     std::weak_ptr<Context> context;
+    DeviceId device = 0;
+    std::weak_ptr<Family> family;  // that it is one of (cuda/family.hpp)
     lockwarp_module* loaded = nullptr;
     std::string text;  // its PTX, where launch files are recorded
     std::mutex mutex;
@@ -122,8 +131,7 @@ struct Module {
 };
 
 struct Library {
-    std::vector<char> image;
-    std::shared_ptr<Module> module;
+    std::shared_ptr<Family> family;
 };
 
 struct Stream {
@@ -131,6 +139,7 @@ struct Stream {
     unsigned flags = 0;
     int priority = 0;
     uint64_t id = 0;
+    DeviceId device = 0;
     std::mutex mutex;  // of what follows
     std::shared_ptr<Capture> capture;
     std::vector<GraphNode*> frontier;  // that its next node comes after
@@ -139,36 +148,48 @@ struct Stream {
 
 struct Event {
     std::weak_ptr<Context> context;
+    DeviceId device = 0;
     unsigned flags = 0;
     std::mutex mutex;                                  // of what follows
     std::optional<std::chrono::nanoseconds> recorded;  // on the clock of events
+    uint64_t put_off = 0;                              // work that records it (cuda/order.hpp)
     std::weak_ptr<Capture> capture;                    // that it was recorded in
     std::vector<GraphNode*> captured;
 };
 
 struct Pool {
+    explicit Pool(DeviceId of) : device(of), access(bit_of(of)) {}
+    const DeviceId device;
+    std::atomic<DeviceMask> access;  // devices whose kernels may touch its memory
     uint64_t release_threshold = 0;
     std::array<int, 4> reuse{0, 1, 1, 1};
     std::atomic<uint64_t> used{0}, used_high{0};
+};
+
+// One of the emulated devices.
+struct Device {
+    lockwarp_context* engine = nullptr;  // its kernels, and what they may touch
+    std::mutex mutex;                    // of what follows
+    std::shared_ptr<Context> primary;
+    unsigned primary_count = 0;
+    unsigned primary_flags = 0;
+    Pool* default_pool = nullptr;
+    std::atomic<Pool*> current_pool{nullptr};
 };
 
 // The driver: one of a process, made when it is first needed, and never destroyed, for programs
 // call it while they end.
 struct Driver {
     Driver();
+    void add_device();
 
     isa::Arch arch{};
     const Product* product = nullptr;
     bool blocking = false;  // CUDA_LAUNCH_BLOCKING: a launch itself gives its error
     std::string wrong;      // why there is no device
     std::atomic<bool> initialized{false};
-    lockwarp_context* engine = nullptr;
     std::atomic<uint64_t> next_id{1};
-
-    std::mutex primary_mutex;
-    std::shared_ptr<Context> primary;
-    unsigned primary_count = 0;
-    unsigned primary_flags = 0;
+    std::vector<std::unique_ptr<Device>> devices;
 
     Handles<Context> contexts;
     Handles<Module> modules;
@@ -181,8 +202,6 @@ struct Driver {
     Handles<Graph> graphs;
     Handles<GraphNode> nodes;
     Handles<GraphExec> execs;
-    Pool* default_pool = nullptr;
-    std::atomic<Pool*> current_pool{nullptr};
 };
 
 Driver& driver();
@@ -195,7 +214,9 @@ std::vector<std::shared_ptr<Context>>& context_stack();
 std::shared_ptr<Context> current();
 // The same without looking at kernels' errors, for what ends things.
 std::shared_ptr<Context> current_in_error();
-std::shared_ptr<Context> new_context(unsigned flags, unsigned version);
+std::shared_ptr<Context> new_context(DeviceId device, unsigned flags, unsigned version);
+// A Failure where there is no such device.
+Device& device_at(DeviceId device);
 // Ends it with all that it has.
 void destroy(const std::shared_ptr<Context>& context);
 // Prints what kernels printed, and gives the error of one that failed.
@@ -203,9 +224,12 @@ void synchronize(Context& context);
 
 // nullptr and the two numbers that stand for default streams are streams too.
 void check_stream(const Stream* stream);
+// As above; a Failure too where the stream is of another device than the current context.
+void check_own_stream(const Stream* stream);
 void check_device(DeviceId device);
 // In a stream, which may be one that captures.
 void record_event(Event& event, Stream* stream);
+void record_now(Event& event);
 void wait_for_event(Stream* stream, Event& event);
 // A Failure where it was recorded in a capture.
 void check_not_captured(Event& event);
@@ -214,9 +238,9 @@ void check_not_captured(Event& event);
 std::shared_ptr<Module> load_module(const std::shared_ptr<Context>& context, const void* image,
                                     std::string* log);
 // Of texts that were read already; `each_when_needed`: what is wrong with a kernel comes to light
-// when it is first asked for.
-std::shared_ptr<Module> load_image(const std::shared_ptr<Context>& context, const Image& image,
-                                   bool each_when_needed, std::string* log);
+// when it is first asked for. The context may be nullptr.
+std::shared_ptr<Module> load_image(const std::shared_ptr<Context>& context, DeviceId device,
+                                   const Image& image, bool each_when_needed, std::string* log);
 // The module's function of that name, always the same handle. `log`: as above.
 Function* function_of(const std::shared_ptr<Module>& module, const char* name,
                       std::string* log = nullptr);
@@ -232,6 +256,8 @@ struct LaunchShape {
 inline bool has_cluster(const LaunchShape& s) {
     return (s.cluster[0] | s.cluster[1] | s.cluster[2]) != 0;
 }
+// A Failure where the device has no such launch.
+void check_shape(const Function& function, const LaunchShape& shape);
 // The bytes of the parameter space, from one of the two ways to give them.
 std::vector<uint8_t> parameters_of(const Function& function, void** parameters, void** extra);
 // Runs it; what it does wrong stays in the context.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and events. A stream's work is done when it is asked for, so that all waits are over.
+// Streams and events. A stream's work is done when it is asked for, so that all waits are over, but
+// where another order was asked for (cuda/order.hpp).
 #include "cuda/graph.hpp"
+#include "cuda/order.hpp"
 
 namespace lockwarp::cuda {
 
@@ -15,6 +17,7 @@ Stream* new_stream(unsigned flags, int priority) {
     require(flags <= non_blocking);
     auto stream = std::make_shared<Stream>();
     stream->context = context;
+    stream->device = context->device;
     stream->flags = flags;
     stream->priority = std::max(highest_priority, std::min(lowest_priority, priority));
     stream->id = driver().next_id++;
@@ -23,9 +26,15 @@ Stream* new_stream(unsigned flags, int priority) {
 
 bool is_default(const Stream* stream) { return reinterpret_cast<uintptr_t>(stream) <= 2; }
 
+uint64_t pending_of(Event& event) {
+    const std::lock_guard lock(event.mutex);
+    return event.put_off;
+}
+
 std::optional<std::chrono::nanoseconds> time_of(Event* event) {
     const std::shared_ptr<Event> e = driver().events.get(event);
     require((e->flags & disable_timing) == 0, invalid_handle);
+    require(!is_put_off() || !is_pending(pending_of(*e)), not_ready);
     const std::lock_guard lock(e->mutex);
     return e->recorded;
 }
@@ -91,10 +100,9 @@ Result cuStreamGetCtx(Stream* stream, Context** out) {
 
 Result cuStreamGetDevice(Stream* stream, DeviceId* device) {
     return answer([&] {
-        current();
-        check_stream(stream);
+        const std::shared_ptr<Context> context = current();
         require(device != nullptr);
-        *device = 0;
+        *device = is_default(stream) ? context->device : driver().streams.get(stream)->device;
     });
 }
 
@@ -112,6 +120,9 @@ Result cuStreamQuery(Stream* stream) {
         current();
         check_stream(stream);
         refuse_capture(stream);
+        if (!is_put_off()) return;
+        look();
+        require(!stream_is_pending(stream), not_ready);
     });
 }
 
@@ -120,6 +131,7 @@ Result cuStreamSynchronize(Stream* stream) {
         const std::shared_ptr<Context> context = current_in_error();
         check_stream(stream);
         refuse_capture(stream);
+        finish_stream(stream);
         synchronize(*context);
     });
 }
@@ -130,7 +142,15 @@ Result cuStreamAddCallback(Stream* stream, StreamCallback callback, void* user, 
         check_stream(stream);
         require(callback != nullptr && flags == 0);
         refuse_capture(stream);
-        callback(stream, success, user);
+        if (!is_put_off()) return callback(stream, success, user);
+        using Call = std::tuple<StreamCallback, Stream*, void*>;
+        auto call = std::make_unique<Call>(callback, stream, user);
+        put_off(stream, HostNode{[](void* own) {
+                                     const std::unique_ptr<Call> c(static_cast<Call*>(own));
+                                     const auto& [function, of, with] = *c;
+                                     function(of, success, with);
+                                 },
+                                 call.release()});
     });
 }
 
@@ -158,6 +178,7 @@ Result cuEventCreate(Event** out, unsigned flags) {
         require(out != nullptr && flags <= event_flags);
         auto event = std::make_shared<Event>();
         event->context = context;
+        event->device = context->device;
         event->flags = flags;
         *out = driver().events.add(std::move(event));
     });
@@ -165,9 +186,13 @@ Result cuEventCreate(Event** out, unsigned flags) {
 
 Result cuEventRecord(Event* event, Stream* stream) {
     return answer([&] {
-        current();
+        const std::shared_ptr<Context> context = current();
         check_stream(stream);
-        record_event(*driver().events.get(event), stream);
+        const std::shared_ptr<Event> e = driver().events.get(event);
+        const DeviceId device =
+            is_default(stream) ? context->device : driver().streams.get(stream)->device;
+        require(e->device == device, invalid_handle);
+        record_event(*e, stream);
     });
 }
 
@@ -178,14 +203,20 @@ Result cuEventRecordWithFlags(Event* event, Stream* stream, unsigned flags) {
 Result cuEventQuery(Event* event) {
     return answer([&] {
         current();
-        check_not_captured(*driver().events.get(event));
+        const std::shared_ptr<Event> e = driver().events.get(event);
+        check_not_captured(*e);
+        if (!is_put_off()) return;
+        look();
+        require(!is_pending(pending_of(*e)), not_ready);
     });
 }
 
 Result cuEventSynchronize(Event* event) {
     return answer([&] {
         const std::shared_ptr<Context> context = current_in_error();
-        check_not_captured(*driver().events.get(event));
+        const std::shared_ptr<Event> e = driver().events.get(event);
+        check_not_captured(*e);
+        if (is_put_off()) finish(pending_of(*e));
         synchronize(*context);
     });
 }
@@ -198,6 +229,8 @@ Result cuEventElapsedTime(float* milliseconds, Event* from, Event* to) {
     return answer([&] {
         ready();
         require(milliseconds != nullptr);
+        require(driver().events.get(from)->device == driver().events.get(to)->device,
+                invalid_handle);
         const std::optional<std::chrono::nanoseconds> begin = time_of(from), end = time_of(to);
         require(begin && end, invalid_handle);
         *milliseconds = std::chrono::duration<float, std::milli>(*end - *begin).count();

@@ -11,6 +11,7 @@
 
 #include "cuda/driver.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/order.hpp"
 
 namespace lockwarp::cuda {
 
@@ -32,11 +33,6 @@ struct AllocationProperties {  // CUmemAllocationProp
 };
 static_assert(sizeof(AllocationProperties) == 32);
 
-struct AccessDescription {  // CUmemAccessDesc
-    Location location;
-    int flags;
-};
-
 struct Physical {
     Physical(int opened, uint64_t bytes, const AllocationProperties& p)
         : file(opened), size(bytes), properties(p) {}
@@ -44,7 +40,7 @@ struct Physical {
     Physical& operator=(const Physical&) = delete;
     ~Physical() {
         ::close(file);
-        give_device_bytes(size);
+        give_device_bytes(properties.location.id, size);
     }
     int file;
     uint64_t size;
@@ -54,7 +50,15 @@ struct Physical {
 
 struct Mapping {
     std::shared_ptr<Physical> memory;
-    uint64_t size, offset, access;
+    uint64_t size, offset;
+    std::array<uint64_t, max_devices> access{};  // of each device
+
+    DeviceMask reach() const {
+        DeviceMask out = 0;
+        for (DeviceId d = 0; d < max_devices; ++d)
+            if (access[static_cast<size_t>(d)] != no_access) out |= bit_of(d);
+        return out;
+    }
 };
 
 struct Space {
@@ -124,17 +128,25 @@ void make_empty(Address address, uint64_t size) {
            0);
 }
 
-void set_access(Address address, Mapping& m, uint64_t access) {
-    if ((m.access == no_access) != (access == no_access)) {
-        if (access == no_access)
-            remove_mapped(address);
-        else
-            add_mapped(address, m.size);
-    }
+// Mappings become what `reach_before` was not.
+void apply_access(Address address, const Mapping& m, DeviceMask reach_before) {
+    const DeviceMask reach = m.reach();
+    if (reach != reach_before) set_mapped(address, m.size, m.memory->properties.location.id, reach);
     // The program's own threads copy through the same addresses.
-    const int protection = access == no_access ? PROT_NONE : PROT_READ | PROT_WRITE;
+    const int protection = reach == 0 ? PROT_NONE : PROT_READ | PROT_WRITE;
     ::mprotect(reinterpret_cast<void*>(address), m.size, protection);
-    m.access = access;
+}
+
+void set_access(Address address, Mapping& m, DeviceId device, uint64_t access) {
+    const DeviceMask before = m.reach();
+    m.access[static_cast<size_t>(device)] = access;
+    apply_access(address, m, before);
+}
+
+void remove_access(Address address, Mapping& m) {
+    const DeviceMask before = m.reach();
+    m.access.fill(no_access);
+    apply_access(address, m, before);
 }
 
 }  // namespace
@@ -195,11 +207,11 @@ Result cuMemCreate(const Physical** out, size_t size, const AllocationProperties
         ready();
         require(out != nullptr && fits(size) && flags == 0);
         check_properties(p);
-        take_device_bytes(size);
+        take_device_bytes(p->location.id, size);
         const int file = ::memfd_create("lockwarp", MFD_CLOEXEC);
         if (file < 0 || ::ftruncate(file, static_cast<off_t>(size)) != 0) {
             if (file >= 0) ::close(file);
-            give_device_bytes(size);
+            give_device_bytes(p->location.id, size);
             fail(out_of_memory);
         }
         *out = add_handle(std::make_shared<Physical>(file, size, *p));
@@ -236,18 +248,19 @@ Result cuMemMap(Address address, size_t size, size_t offset, const Physical* han
         require(map_at(address, size, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->file, offset) !=
                     MAP_FAILED,
                 out_of_memory);
-        s.mapped.emplace(address, Mapping{std::move(memory), size, offset, no_access});
+        s.mapped.emplace(address, Mapping{std::move(memory), size, offset});
     });
 }
 
 Result cuMemUnmap(Address address, size_t size) {
     return answer([&] {
         ready();
+        finish_all();
         Space& s = space();
         const std::lock_guard lock(s.mutex);
         for (const Address a : mappings_of(s, address, size)) {
             const auto found = s.mapped.find(a);
-            set_access(a, found->second, no_access);
+            remove_access(a, found->second);
             make_empty(a, found->second.size);
             s.mapped.erase(found);
         }
@@ -266,7 +279,7 @@ Result cuMemSetAccess(Address address, size_t size, const AccessDescription* lis
             require(access == no_access || access == read_only || access == read_write);
             if (d.location.type != location_device) continue;  // the host reaches all of it
             check_device(d.location.id);
-            for (const Address a : mappings) set_access(a, s.mapped.at(a), access);
+            for (const Address a : mappings) set_access(a, s.mapped.at(a), d.location.id, access);
         }
     });
 }
@@ -282,7 +295,7 @@ Result cuMemGetAccess(unsigned long long* flags, const Location* location, Addre
         require(after != s.mapped.begin());
         const auto& [base, m] = *std::prev(after);
         require(address - base < m.size);
-        *flags = m.access;
+        *flags = m.access[static_cast<size_t>(location->id)];
     });
 }
 
@@ -340,7 +353,7 @@ Result cuMemImportFromShareableHandle(const Physical** out, void* file_number, i
         p.type = type_pinned;
         p.handle_types = file_handle;
         p.location.type = location_device;
-        take_device_bytes(static_cast<uint64_t>(size));
+        take_device_bytes(p.location.id, static_cast<uint64_t>(size));
         *out = add_handle(std::make_shared<Physical>(file, static_cast<uint64_t>(size), p));
     });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pthread.h>
 
+#include <array>
 #include <atomic>
 #include <mutex>
 
@@ -13,19 +14,23 @@ namespace {
 
 std::atomic<bool> is_forked{false};  // this is the child of a process that had a device
 
-Context* primary_context() {
+// A program may have given back more than it took.
+Context* primary_context(DeviceId device) {
     static std::mutex mutex;
-    static Context* primary = nullptr;
+    static std::array<Context*, max_devices> primaries{};
+    static bool is_first = true;
     const std::lock_guard lock(mutex);
-    if (primary == nullptr) {
+    if (is_first) {
         check(cuInit(0));
         ::pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
+        is_first = false;
     }
-    // A program may have given back more than it took.
+    check_device(device);
+    Context*& primary = primaries[static_cast<size_t>(device)];
     unsigned flags = 0;
     int active = 0;
-    check(cuDevicePrimaryCtxGetState(0, &flags, &active));
-    if (active == 0) check(cuDevicePrimaryCtxRetain(&primary, 0));
+    check(cuDevicePrimaryCtxGetState(device, &flags, &active));
+    if (active == 0) check(cuDevicePrimaryCtxRetain(&primary, device));
     return primary;
 }
 
@@ -35,7 +40,12 @@ void begin() {
     require(!is_forked, not_initialized);
     const std::vector<std::shared_ptr<Context>>& stack = context_stack();
     if (!stack.empty() && stack.back() != nullptr && !stack.back()->destroyed) return;
-    check(cuCtxSetCurrent(primary_context()));
+    set_device(stack.empty() || stack.back() == nullptr ? 0 : stack.back()->device);
+}
+
+void set_device(DeviceId device) {
+    require(!is_forked, not_initialized);
+    check(cuCtxSetCurrent(primary_context(device)));
 }
 
 }  // namespace lockwarp::cuda

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device, the driver's functions by name, and what concerns profilers.
+// Devices, the driver's functions by name, and what concerns profilers.
+#include "cuda/memory.hpp"
 #include "cuda/runtime/state.hpp"
 
 namespace lockwarp::cuda {
@@ -7,6 +8,12 @@ namespace lockwarp::cuda {
 namespace {
 
 constexpr int version_12 = 12090, version_13 = 13000;  // the newest that is known of each
+
+DeviceId this_device() {
+    DeviceId out = 0;
+    check(cuCtxGetDevice(&out));
+    return out;
+}
 
 // cudaDriverEntryPointQueryResult has the numbers of the driver's own.
 Result entry_point(const char* name, void** out, int version, unsigned long long flags,
@@ -31,17 +38,11 @@ Result cudaGetDeviceCount(int* count) {
 }
 
 Result cudaGetDevice(int* device) {
-    return call([&] {
-        require(device != nullptr);
-        *device = 0;
-    });
+    return call([&] { return cuCtxGetDevice(device); });
 }
 
 Result cudaSetDevice(int device) {
-    return call([&] {
-        DeviceId id = 0;
-        return cuDeviceGet(&id, device);
-    });
+    return remember(answer([&] { set_device(device); }));
 }
 
 Result cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
@@ -49,7 +50,8 @@ Result cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(dev
 Result cudaSetValidDevices(int* devices, int count) {
     return call([&] {
         require(count >= 0 && (count == 0 || devices != nullptr));
-        for (int i = 0; i < count; ++i) require(devices[i] == 0, invalid_device);
+        DeviceId id = 0;
+        for (int i = 0; i < count; ++i) check(cuDeviceGet(&id, devices[i]));
     });
 }
 
@@ -79,18 +81,20 @@ Result cudaDeviceCanAccessPeer(int* can, int device, int peer) {
 Result cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
     return call([&] {
         require(flags == 0);
+        const DeviceId own = this_device();
         DeviceId id = 0;
         check(cuDeviceGet(&id, peer));
-        return peer_access_unsupported;
+        require(id != own, invalid_device);
+        require(set_peer_access(own, id, true), peer_access_already_enabled);
     });
 }
 
 Result cudaDeviceDisablePeerAccess(int peer) {
-    constexpr Result not_enabled{705};
     return call([&] {
+        const DeviceId own = this_device();
         DeviceId id = 0;
         check(cuDeviceGet(&id, peer));
-        return not_enabled;
+        require(set_peer_access(own, id, false), peer_access_not_enabled);
     });
 }
 
@@ -105,8 +109,9 @@ Result cudaDeviceSynchronize() {
 Result cudaDeviceReset() {
     return call([] {
         const Result ended = cuCtxSynchronize();
-        forget_modules();
-        check(cuDevicePrimaryCtxReset_v2(0));
+        const DeviceId device = this_device();
+        forget_modules(device);
+        check(cuDevicePrimaryCtxReset_v2(device));
         return ended;
     });
 }
@@ -144,7 +149,7 @@ Result cudaCtxResetPersistingL2Cache() {
 }
 
 Result cudaSetDeviceFlags(unsigned flags) {
-    return call([&] { return cuDevicePrimaryCtxSetFlags_v2(0, flags); });
+    return call([&] { return cuDevicePrimaryCtxSetFlags_v2(this_device(), flags); });
 }
 
 Result cudaGetDeviceFlags(unsigned* flags) {
@@ -152,7 +157,7 @@ Result cudaGetDeviceFlags(unsigned* flags) {
     return call([&] {
         int active = 0;
         require(flags != nullptr);
-        check(cuDevicePrimaryCtxGetState(0, flags, &active));
+        check(cuDevicePrimaryCtxGetState(this_device(), flags, &active));
         *flags |= map_host;
     });
 }

@@ -234,7 +234,7 @@ const char* text_of(int number, const char* RuntimeErrorRow::*text) {
 }  // namespace
 
 Result remember(Result result) noexcept {
-    if (result != success) last_error = result;
+    if (result != success && result != not_ready) last_error = result;
     return result;
 }
 

@@ -159,7 +159,7 @@ Result cudaFreeAsync(void* pointer, Stream* stream) {
         [&] { return pointer == nullptr ? success : cuMemFreeAsync(address_of(pointer), stream); });
 }
 
-Result cudaMemPoolCreate(Pool** out, const void* properties) {
+Result cudaMemPoolCreate(Pool** out, const PoolProperties* properties) {
     return call([&] { return cuMemPoolCreate(out, properties); });
 }
 
@@ -179,7 +179,7 @@ Result cudaMemPoolSetAttribute(Pool* pool, int attribute, void* value) {
     return call([&] { return cuMemPoolSetAttribute(pool, attribute, value); });
 }
 
-Result cudaMemPoolSetAccess(Pool* pool, const void* descriptions, size_t count) {
+Result cudaMemPoolSetAccess(Pool* pool, const AccessDescription* descriptions, size_t count) {
     return call([&] { return cuMemPoolSetAccess(pool, descriptions, count); });
 }
 

@@ -11,6 +11,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "cuda/family.hpp"
 #include "cuda/link.hpp"
 #include "cuda/runtime/state.hpp"
 #include "cuda/state.hpp"
@@ -31,7 +32,7 @@ constexpr uint32_t linked_version = 2;
 struct Binary {
     const Wrapper* wrapper = nullptr;
     std::mutex mutex;  // of what follows
-    std::shared_ptr<Module> module;
+    std::shared_ptr<Family> family;
     Result failed = success;  // its loading
     std::string wrong;        // why
 };
@@ -92,11 +93,11 @@ std::vector<const void*> images_of(const Wrapper& w) {
 // The binary's module; `what` needs it, "kernel f()".
 std::shared_ptr<Module> module_of(Binary& b, const std::string& what) {
     const std::lock_guard lock(b.mutex);
-    if (b.module != nullptr) return b.module;
     if (b.failed == success) {
         try {
-            b.module = load_linked(images_of(*b.wrapper), b.wrong);
-            return b.module;
+            if (b.family == nullptr)
+                b.family = std::make_shared<Family>(linked_image(images_of(*b.wrapper)), true);
+            return b.family->on(current_device(), &b.wrong);
         } catch (const Failure& f) {
             b.failed = f.result;
         }
@@ -186,14 +187,13 @@ VariablePlace variable_of(const void* host_variable) {
     return place_of(found);
 }
 
-void forget_modules() {
+void forget_modules(DeviceId device) {
     Registry& r = registry();
     const std::lock_guard lock(r.mutex);
     for (auto& item : r.kernels) item.second->function = nullptr;
     for (Binary& b : r.binaries) {
         const std::lock_guard of_binary(b.mutex);
-        if (b.module != nullptr) unload(b.module);
-        b.module.reset();
+        if (b.family != nullptr) b.family->unload(device);
     }
 }
 
@@ -223,7 +223,7 @@ void __cudaUnregisterFatBinary(void** handle) {
     std::erase_if(r.variables, [&](const auto& item) { return item.second.binary == b; });
     const auto found = std::ranges::find_if(r.binaries, [&](const Binary& x) { return &x == b; });
     if (found == r.binaries.end()) return;
-    if (found->module != nullptr) answer([&] { unload(found->module); });
+    if (found->family != nullptr) answer([&] { found->family->unload(); });
     r.binaries.erase(found);
 }
 

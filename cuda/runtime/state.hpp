@@ -12,9 +12,11 @@
 
 namespace lockwarp::cuda {
 
-// Makes the device's primary context this thread's, where it has none. A Failure where there is no
-// device, and after a fork of a process that had one.
+// Makes a device's primary context this thread's, where it has none: of the first, or of that which
+// it had. A Failure where there is no device, and after a fork of a process that had one.
 void begin();
+// Makes the device's primary context this thread's.
+void set_device(DeviceId device);
 // Keeps an error for cudaGetLastError.
 Result remember(Result result) noexcept;
 
@@ -43,7 +45,7 @@ struct VariablePlace {
 };
 // A Failure invalid_symbol.
 VariablePlace variable_of(const void* host_variable);
-// After the device was reset: modules are loaded anew when they are next needed.
-void forget_modules();
+// After the device was reset: its modules are loaded anew when they are next needed.
+void forget_modules(DeviceId device);
 
 }  // namespace lockwarp::cuda

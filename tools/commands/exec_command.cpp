@@ -30,6 +30,8 @@ namespace fs = std::filesystem;
 
 struct ExecCommand {
     std::string arch = "sm_80";
+    int devices = 1;
+    std::optional<uint64_t> order;
     std::string check;  // names of checks; empty: none
     bool time = false;
     std::string record;              // a folder; empty: none
@@ -44,10 +46,12 @@ void prepare(const ExecCommand& c, const fs::path& folder, const std::string& re
     put_before("LD_LIBRARY_PATH", folder.string());
     put_before("LD_PRELOAD", (folder / start_name).string());
     ::setenv("LOCKWARP_ARCH", c.arch.c_str(), 1);
+    ::setenv("LOCKWARP_DEVICES", std::to_string(c.devices).c_str(), 1);
     const auto set = [](const char* variable, const std::string& value) {
         if (!value.empty()) ::setenv(variable, value.c_str(), 1);
     };
     set("LOCKWARP_EXEC_CHECK", c.check);
+    set("LOCKWARP_EXEC_ORDER", c.order ? std::to_string(*c.order) : "");
     set("LOCKWARP_EXEC_TIME", c.time ? "1" : "");
     set("LOCKWARP_EXEC_RECORD", c.record.empty() ? "" : fs::absolute(c.record).string());
     set("LOCKWARP_EXEC_REPORT", report);
@@ -93,11 +97,17 @@ void add_exec(CLI::App& app, int& status) {
         app.add_subcommand("exec", "Run a CUDA program with its kernels on the emulator");
     exec->add_option("--arch", shared->arch, "the GPU that the program finds (default: sm_80)")
         ->type_name("ARCH");
+    exec->add_option("--devices", shared->devices, "how many GPUs the program finds (default: 1)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 16));
     exec->add_flag("--check{all}", shared->check,
                    "look for faults in each launch, as lockwarp check does; --check=NAMES, with "
                    "commas, chooses. The status is 1 where there are any");
     exec->add_flag("--time", shared->time,
                    "events have the time of the model of cycles; its sums at the end");
+    exec->add_option("--order", shared->order,
+                     "work of streams is done later, in another legal order for each seed")
+        ->type_name("SEED");
     exec->add_option("--record", shared->record, "write a launch file of each launch")
         ->type_name("DIR");
     exec->add_option("--junit", shared->junit,

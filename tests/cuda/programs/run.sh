@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Compiles a program of CUDA's runtime and runs it under `lockwarp exec`, linked in each way: with
-# the static runtime, without debug symbols, with -cudart shared and with -cudart none.
+# the static runtime, without debug symbols, with -cudart shared and with -cudart none; then with work
+# of streams done later, in other orders.
 #   run.sh PROGRAM.cu LOCKWARP FOLDER
 # Lines of the program say what it needs: "// nvcc: OPTIONS", "// exec: OPTIONS", "// with: FILE",
 # another source, and "// plugin: FILE", a library, NAME.library, with a static runtime of its own.
@@ -29,7 +30,7 @@ done
 link() {  # NAME OPTIONS...
     local out=$folder/$name.$1
     shift
-    "$nvcc" "${options[@]}" "${objects[@]}" -o "$out" "$@"
+    "$nvcc" "${objects[@]}" "${options[@]}" -o "$out" "$@"
 }
 link static
 cp "$folder/$name.static" "$folder/$name.stripped"
@@ -41,14 +42,21 @@ if [[ " ${options[*]} " == *" -rdc=true "* ]]; then  # -cudart none leaves the d
     "$nvcc" "${options[@]}" -dlink "${objects[@]}" -o "${linked[0]}"
 fi
 link none "${linked[@]}" -cudart none -L"$libraries" -l:libcudart.so."$release"
-for way in static stripped shared none; do
-    said=$("$lockwarp" exec "${exec_options[@]}" -- "$folder/$name.$way") || {
-        echo "$name, $way: exit status $?" >&2
+run() {  # WAY OPTIONS...
+    local way=$1 said
+    shift
+    said=$("$lockwarp" exec "$@" -- "$folder/$name.$way") || {
+        echo "$name, $way $*: exit status $?" >&2
         echo "$said" >&2
         exit 1
     }
     [ "$(tail -n 1 <<<"$said")" = "$name: all checks hold" ] || {
-        echo "$name, $way: it did not come to its end: $said" >&2
+        echo "$name, $way $*: it did not come to its end: $said" >&2
         exit 1
     }
+}
+for way in static stripped shared none; do run $way "${exec_options[@]}"; done
+# What a program waits for and orders is enough, whatever else is done when.
+for seed in 0 1 2 3; do
+    [[ " ${exec_options[*]} " == *" --order "* ]] || run static "${exec_options[@]}" --order $seed
 done
