@@ -285,10 +285,17 @@ Result cuMemFreeAsync(Address address, Stream* stream) {
         check_stream(stream);
         if (graph_of_capture(stream) != nullptr) return submit(stream, FreeWork{address});
         if (!is_put_off()) return release_for_program(address);
-        require(allocation_at(address).has_value());
-        put_off(stream,
-                HostNode{[](void* at) { release_for_program(reinterpret_cast<Address>(at)); },
-                         pointer<void>(address)});
+        const std::optional<Allocation> a = allocation_at(address);
+        require(a.has_value());
+        using Freed = std::pair<Address, uint64_t>;
+        auto freed = std::make_unique<Freed>(address, a->id);
+        put_off(stream, HostNode{[](void* own) {
+                                     const std::unique_ptr<Freed> f(static_cast<Freed*>(own));
+                                     // Its graph may have ended, and the memory with it.
+                                     const std::optional<Allocation> now = allocation_at(f->first);
+                                     if (now && now->id == f->second) release_for_program(f->first);
+                                 },
+                                 freed.release()});
     });
 }
 

@@ -34,12 +34,19 @@ void launch_steps(GraphExec& exec, Stream* stream) {
         now->steps = exec.steps;
         now->graph = exec.graph;
     }
-    put_off(stream,
-            HostNode{[](void* user) {
-                         const std::unique_ptr<GraphExec> own(static_cast<GraphExec*>(user));
-                         run_steps(*own);
-                     },
-                     now.release()});
+    std::vector<std::shared_ptr<Event>> recorded;
+    for (const GraphExec::Step& s : now->steps)
+        if (const auto* const r = std::get_if<RecordWork>(&s.work)) recorded.push_back(r->event);
+    const HostNode all{[](void* user) {
+                           const std::unique_ptr<GraphExec> own(static_cast<GraphExec*>(user));
+                           run_steps(*own);
+                       },
+                       now.release()};
+    const uint64_t number = put_off(stream, all);
+    for (const std::shared_ptr<Event>& e : recorded) {
+        const std::lock_guard lock(e->mutex);
+        e->put_off = number;
+    }
 }
 
 }  // namespace

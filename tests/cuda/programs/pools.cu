@@ -37,6 +37,7 @@ int main() {
     OK(cudaMemPoolGetAttribute(mine, cudaMemPoolAttrUsedMemCurrent, &bytes));
     CHECK(bytes == 4096);
     OK(cudaFreeAsync(x, s));
+    OK(cudaStreamSynchronize(s));
     OK(cudaMemPoolGetAttribute(mine, cudaMemPoolAttrUsedMemCurrent, &bytes));
     CHECK(bytes == 0);
     OK(cudaMemPoolTrimTo(mine, 0));

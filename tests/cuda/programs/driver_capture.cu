@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver API: graphs that are captured from streams, and user objects.
+// nvcc: -lcuda
+#include "driver_check.hpp"
+
+int ended = 0;
+void end_it(void*) { ++ended; }
+
+CUresult info(CUstream s, CUstreamCaptureStatus* status, CUgraph* graph, const CUgraphNode** nodes,
+              size_t* count) {
+    cuuint64_t id = 0;
+#if CUDA_VERSION >= 13000
+    return cuStreamGetCaptureInfo(s, status, &id, graph, nodes, nullptr, count);
+#else
+    return cuStreamGetCaptureInfo(s, status, &id, graph, nodes, count);
+#endif
+}
+CUresult set_nodes(CUstream s, CUgraphNode* nodes, size_t count) {
+    constexpr unsigned flags = CU_STREAM_SET_CAPTURE_DEPENDENCIES;
+#if CUDA_VERSION >= 13000
+    return cuStreamUpdateCaptureDependencies(s, nodes, nullptr, count, flags);
+#else
+    return cuStreamUpdateCaptureDependencies(s, nodes, count, flags);
+#endif
+}
+
+int main() {
+    World world;
+    CUstream s = nullptr;
+    DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    CUgraph graph = nullptr, seen = nullptr;
+    CUstreamCaptureStatus status{};
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+    DO(cuThreadExchangeStreamCaptureMode(&mode));
+    DO(cuThreadExchangeStreamCaptureMode(&mode));
+    DO(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    world.launch_add(1, s);
+    DO(cuStreamIsCapturing(s, &status));
+    CHECK(status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    const CUgraphNode* nodes = nullptr;
+    size_t count = 0;
+    DO(info(s, &status, &seen, &nodes, &count));
+    CHECK(count == 1 && status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    CUgraphNode last = nodes[0];
+    world.launch_add(10, s);
+    DO(set_nodes(s, &last, 1));  // the next one comes beside the second
+    DO(cuStreamSynchronize(nullptr));
+    world.launch_add(100, s);
+    CHECK(cuStreamEndCapture(s, &graph) == CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+
+    DO(cuGraphCreate(&graph, 0));
+    DO(cuStreamBeginCaptureToGraph(s, graph, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
+    world.launch_add(1, s);
+    world.launch_add(2, s);
+    DO(cuStreamEndCapture(s, &seen));
+    CHECK(seen == graph);
+    CUuserObject object = nullptr;
+    DO(cuUserObjectCreate(&object, &ended, end_it, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    DO(cuUserObjectRetain(object, 1));
+    DO(cuGraphRetainUserObject(graph, object, 1, 0));
+    DO(cuUserObjectRelease(object, 2));
+    CHECK(ended == 0);
+    CUgraphExec exec = nullptr;
+    DO(cuGraphInstantiate(&exec, graph, 0));
+    world.set(0);
+    DO(cuCtxSynchronize());  // the stream does not wait for the default one
+    for (int i = 0; i < 4; ++i) DO(cuGraphLaunch(exec, s));
+    DO(cuStreamSynchronize(s));
+    CHECK(world.value() == 12);
+    DO(cuGraphExecDestroy(exec));
+    DO(cuGraphReleaseUserObject(graph, object, 1));
+    CHECK(ended == 1);
+    DO(cuGraphDestroy(graph));
+    DO(cuStreamDestroy(s));
+    return done("driver_capture");
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver API: launches of each kind, attributes of functions, and how many CTAs fit.
+// nvcc: -lcuda
+// exec: --arch sm_90
+#include "driver_check.hpp"
+
+size_t shared_of(int block) { return static_cast<size_t>(block) * 4; }
+
+int main() {
+    const World world;
+    CUdeviceptr x = world.x;
+    int a = 5;
+    void* parameters[] = {&x, &a};
+    DO(cuLaunchKernel(world.add, 1, 1, 1, threads, 1, 1, 0, nullptr, parameters, nullptr));
+    struct {
+        CUdeviceptr x;
+        int a;
+    } bytes{x, 10};
+    size_t size = sizeof bytes;
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    DO(cuLaunchKernel(world.add, 1, 1, 1, threads, 1, 1, 0, nullptr, nullptr, extra));
+    CHECK(world.value() == 15);
+    DO(cuLaunchCooperativeKernel(world.add, 1, 1, 1, threads, 1, 1, 0, nullptr, parameters));
+    CUlaunchConfig config{};
+    config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+    config.blockDimX = threads;
+    config.blockDimY = config.blockDimZ = 1;
+    DO(cuLaunchKernelEx(&config, world.add, parameters, nullptr));
+    CHECK(world.value() == 25);
+    EXPECT_RESULT(
+        cuLaunchKernel(world.add, 0, 1, 1, threads, 1, 1, 0, nullptr, parameters, nullptr),
+        CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuLaunchKernel(world.add, 1, 1, 1, 1024, 2, 1, 0, nullptr, parameters, nullptr),
+                  CUDA_ERROR_INVALID_VALUE);
+
+    int value = 0, grid = 0, block = 0;
+    DO(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, world.add));
+    CHECK(value == 1024);
+    DO(cuFuncSetAttribute(world.add, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100000));
+    DO(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, world.add));
+    CHECK(value == 100000);
+    DO(cuLaunchKernel(world.add, 1, 1, 1, threads, 1, 1, 100000, nullptr, parameters, nullptr));
+    CHECK(world.value() == 30);
+    DO(cuFuncSetCacheConfig(world.add, CU_FUNC_CACHE_PREFER_EQUAL));
+    DO(cuFuncSetSharedMemConfig(world.add, CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE));
+    size_t offset = 0;
+    DO(cuFuncGetParamInfo(world.add, 1, &offset, &size));
+    CHECK(offset == 8 && size == 4);
+    EXPECT_RESULT(cuFuncGetParamInfo(world.add, 2, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+
+    DO(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, world.twice, 256, 0));
+    CHECK(value == 8);
+    DO(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&value, world.twice, 1024, 0,
+                                                            CU_OCCUPANCY_DEFAULT));
+    CHECK(value == 2);
+    DO(cuOccupancyMaxPotentialBlockSize(&grid, &block, world.twice, nullptr, 0, 0));
+    CHECK(grid > 0 && block % 32 == 0 && block > 0);
+    DO(cuOccupancyMaxPotentialBlockSizeWithFlags(&grid, &block, world.twice, shared_of, 0, 256,
+                                                 CU_OCCUPANCY_DEFAULT));
+    CHECK(block <= 256);
+    DO(cuOccupancyAvailableDynamicSMemPerBlock(&size, world.twice, 2, 128));
+    CHECK(size > 0);
+    DO(cuOccupancyMaxPotentialClusterSize(&value, world.twice, &config));
+    CHECK(value == 8);
+    DO(cuOccupancyMaxActiveClusters(&value, world.twice, &config));
+    CHECK(value > 0);
+    return done("driver_launches");
+}
