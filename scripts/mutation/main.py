@@ -49,6 +49,7 @@ def arguments() -> argparse.Namespace:
                         help="none in headers: what includes them need not be built again")
     parser.add_argument("--limit", type=float, default=120, metavar="SECONDS",
                         help="of tests for one fault; 0: all that reach it (default: 120)")
+    parser.add_argument("--tests", metavar="REGEX", default="", help="ask only tests of such names")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--list", action="store_true", help="print the faults, and ask nothing")
     parser.add_argument("--again", action="store_true",
@@ -179,7 +180,8 @@ def ask_all(args: argparse.Namespace, faults: list[Fault], answers: Answers, sam
     runner = tests.Runner()
     text = json.dumps([[f.number, *answers.key(f)] for f in faults])
     try:
-        able = tests.measure(runner, tests.every_test(), max(f.number for f in faults) + 1,
+        every = [test for test in tests.every_test() if re.search(args.tests, test.name)]
+        able = tests.measure(runner, every, max(f.number for f in faults) + 1,
                              hashlib.sha256(text.encode()).hexdigest(), args.jobs)
         print(f"mutate: {len(able)} tests, {len(waiting)} faults to ask about", flush=True)
         with ThreadPoolExecutor(args.jobs) as pool:
