@@ -302,6 +302,24 @@ TEST(FaultLies, OfAnyKindInAnyRunAreNeverIdentical) {
             }
 }
 
+// A lane that alone leaves a record more than the others is beside its own track from then on.
+TEST(TrueTracks, OfOneLaneThatWentAnotherWayAreIdentical) {
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+        const launch::Case c = lies::case_of(
+            ".reg .b32 %r<6>; .reg .pred %p<2>;\nmov.u32 %r1, %tid.x;\nand.b32 %r2, %r1, 31;\n"
+            "setp.ne.u32 %p1, %r2, " +
+            std::to_string(lane) +
+            ";\n@%p1 bra JOIN;\nadd.u32 %r3, %r1, 7;\nJOIN:\nbar.sync 0;\n"
+            "mul.lo.u32 %r4, %r1, 3;\nxor.b32 %r5, %r4, %r1;\nret;\n");
+        validate::EmulatorEngine engine(arch, false, 1);
+        validate::Options options;
+        options.registers = validate::Registers::words;
+        const validate::Report report = run_lockstep(c, arch, engine, options);
+        ASSERT_EQ(report.problem, "") << lane;
+        EXPECT_FALSE(report.first.has_value()) << lane;
+    }
+}
+
 // Of a watched warp of a watched CTA a lie is found, and of no other.
 TEST(WatchedLies, AreThoseThatAreWatched) {
     Truth truth(uint64_t{1} << 30);
