@@ -13,21 +13,21 @@ int main() {
     CHECK(std::strcmp(cudaGetErrorString(cudaErrorInvalidValue), "invalid argument") == 0);
     CHECK(std::strcmp(cudaGetErrorName(static_cast<cudaError_t>(5555)),
                       "unrecognized error code") == 0);
-    CHECK(cudaPeekAtLastError() == cudaSuccess);
+    EXPECT_ERROR(cudaPeekAtLastError(), cudaSuccess);
     EXPECT_ERROR(cudaSetDevice(7), cudaErrorInvalidDevice);
-    CHECK(cudaPeekAtLastError() == cudaErrorInvalidDevice);
-    CHECK(cudaPeekAtLastError() == cudaErrorInvalidDevice);
-    CHECK(cudaGetLastError() == cudaErrorInvalidDevice);
-    CHECK(cudaPeekAtLastError() == cudaSuccess);
+    EXPECT_ERROR(cudaPeekAtLastError(), cudaErrorInvalidDevice);
+    EXPECT_ERROR(cudaPeekAtLastError(), cudaErrorInvalidDevice);
+    EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidDevice);
+    EXPECT_ERROR(cudaPeekAtLastError(), cudaSuccess);
 
     empty<<<1, 2048>>>();
-    CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
+    EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidConfiguration);
     empty<<<0, 1>>>();
-    CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
+    EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidConfiguration);
     empty<<<1, 1, 1 << 20>>>();
-    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+    EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidValue);
     bounded<<<1, 128>>>();
-    CHECK(cudaGetLastError() == cudaErrorLaunchOutOfResources);
+    EXPECT_ERROR(cudaGetLastError(), cudaErrorLaunchOutOfResources);
     int host = 0;
     EXPECT_ERROR(cudaLaunchKernel(&host, dim3(1), dim3(1), nullptr, 0, nullptr),
                  cudaErrorInvalidDeviceFunction);
@@ -47,7 +47,7 @@ int main() {
     EXPECT_ERROR(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
     void* p = nullptr;
     EXPECT_ERROR(cudaMalloc(&p, 4), cudaErrorIllegalAddress);
-    CHECK(cudaGetLastError() == cudaErrorIllegalAddress);
+    EXPECT_ERROR(cudaGetLastError(), cudaErrorIllegalAddress);
     cudaDeviceReset();
     cudaGetLastError();
     int* d = nullptr;

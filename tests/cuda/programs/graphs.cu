@@ -340,7 +340,7 @@ void captured() {
     EXPECT_ERROR(cudaStreamEndCapture(s, &g), cudaErrorStreamCaptureInvalidated);
     OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     add<<<1, n>>>(x.device, 1);
-    CHECK(cudaGetLastError() == cudaErrorStreamCaptureImplicit);
+    EXPECT_ERROR(cudaGetLastError(), cudaErrorStreamCaptureImplicit);
     EXPECT_ERROR(cudaStreamEndCapture(s, &g), cudaErrorStreamCaptureInvalidated);
     EXPECT_ERROR(cudaStreamEndCapture(s, &g), cudaErrorIllegalState);
     EXPECT_ERROR(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal),

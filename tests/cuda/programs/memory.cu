@@ -35,8 +35,8 @@ void device_memory() {
     OK(cudaFree(d));
     OK(cudaFree(nullptr));
     EXPECT_ERROR(cudaFree(d), cudaErrorInvalidValue);
-    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
-    CHECK(cudaGetLastError() == cudaSuccess);
+    EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidValue);
+    EXPECT_ERROR(cudaGetLastError(), cudaSuccess);
     OK(cudaMalloc(&d, 0));
     CHECK(d == nullptr);
     EXPECT_ERROR(cudaMalloc(&d, size_t{1} << 60), cudaErrorMemoryAllocation);

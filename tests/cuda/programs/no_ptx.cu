@@ -12,7 +12,7 @@ int main() {
     OK(cudaMemset(x, 0, 4));
     for (int i = 0; i < 2; ++i) {
         store<<<1, 1>>>(x);
-        CHECK(cudaGetLastError() == cudaErrorNoKernelImageForDevice);
+        EXPECT_ERROR(cudaGetLastError(), cudaErrorNoKernelImageForDevice);
     }
     cudaFuncAttributes a;
     EXPECT_ERROR(cudaFuncGetAttributes(&a, store), cudaErrorNoKernelImageForDevice);

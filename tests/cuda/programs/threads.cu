@@ -18,12 +18,12 @@ void work(int number) {
     OK(cudaGetLastError());
     if (number % 2 == 1) {
         EXPECT_ERROR(cudaSetDevice(5), cudaErrorInvalidDevice);
-        CHECK(cudaGetLastError() == cudaErrorInvalidDevice);
+        EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidDevice);
     }
     OK(cudaMemcpyAsync(h, x, sizeof h, cudaMemcpyDeviceToHost, s));
     OK(cudaStreamSynchronize(s));
     for (int i = 0; i < 64; ++i) CHECK(h[i] == (i + 1) * (50 + number));
-    CHECK(cudaPeekAtLastError() == cudaSuccess);
+    EXPECT_ERROR(cudaPeekAtLastError(), cudaSuccess);
     OK(cudaFree(x));
     OK(cudaStreamDestroy(s));
 }
