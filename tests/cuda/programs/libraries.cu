@@ -42,8 +42,7 @@ int main() {
     size_t bytes = 0;
     OK(cudaLibraryGetGlobal(&step, &bytes, library, "step"));
     CHECK(bytes == 4);
-    EXPECT_ERROR(cudaLibraryGetManaged(&managed, &bytes, library, "step"),
-                 cudaErrorSymbolNotFound);
+    EXPECT_ERROR(cudaLibraryGetManaged(&managed, &bytes, library, "step"), cudaErrorSymbolNotFound);
     cudaGetLastError();
     OK(cudaLibraryGetManaged(&managed, &bytes, library, "seen"));
     CHECK(bytes == 4 && managed != nullptr && *static_cast<int*>(managed) == 77);
