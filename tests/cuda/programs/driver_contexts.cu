@@ -78,6 +78,7 @@ void peers() {
     CUdeviceptr there = 0;
     DO(cuMemAlloc(&there, threads * sizeof(int)));
     DO(cuMemsetD32(there, 40, threads));
+    DO(cuCtxSynchronize());  // other contexts do not wait for this one
     DO(cuCtxPopCurrent(nullptr));
     EXPECT_RESULT(cuCtxDisablePeerAccess(other), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
     DO(cuCtxEnablePeerAccess(other, 0));
