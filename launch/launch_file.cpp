@@ -2,10 +2,12 @@
 #include "launch/launch_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 #include <vector>
 
+#include "emu/isa/operation.hpp"
 #include "launch/nearest.hpp"
 #include "launch/reader.hpp"
 
@@ -16,8 +18,17 @@ namespace {
 constexpr uint64_t max_launch_bytes = uint64_t{1} << 28;
 constexpr size_t max_launches = 10000;
 constexpr uint64_t address_alignment = 256;  // of what cudaMalloc gives
-// Above lie windows of the generic address space, the heap and the module's variables.
-constexpr uint64_t max_address = uint64_t{0x70} << 40;
+// Between them lie the heap, the module's variables and windows of the generic address space; above
+// those are the addresses that drivers give on Linux, and captured launches have.
+struct AddressRange {
+    uint64_t begin, end;
+};
+constexpr std::array<AddressRange, 2> buffer_addresses{{
+    {address_alignment, uint64_t{0x70} << 40},
+    {uint64_t{0x7e10} << 32, uint64_t{1} << 47},
+}};
+static_assert(buffer_addresses[0].end <= isa::heap_base);
+static_assert(isa::const_window + isa::window_bytes <= buffer_addresses[1].begin);
 constexpr std::string_view schema = "lockwarp-launch/1";
 
 // Names of buffers become names of files.
@@ -37,11 +48,13 @@ void read_address(Reader& r, const Json& j, const std::string& field, BufferFiel
         value = r.scalar(j, isa::Type::u64, field);
     else
         value = r.integer(j, field, UINT64_MAX);
-    if (value == 0 || value % address_alignment != 0 || value > max_address ||
-        b.bytes > max_address - value)
+    const bool is_free = std::ranges::any_of(buffer_addresses, [&](const AddressRange& range) {
+        return value >= range.begin && value < range.end && b.bytes <= range.end - value;
+    });
+    if (value % address_alignment != 0 || !is_free)
         r.fail(j, field,
                "a multiple of 256 is expected, such as \"0x7000000000\", with all of the buffer "
-               "below 0x700000000000, not " +
+               "below 0x700000000000 or from 0x7e1000000000 to 0x7fffffffffff, not " +
                    r.seen(j));
     b.address = value;
 }

@@ -525,6 +525,13 @@ TEST(LaunchFile, BuffersOfAddresses) {
         {R"({"A": {"bytes": 16, "address": 0}})", "field 'buffers.A.address': a multiple of 256"},
         {R"({"A": {"bytes": 16, "address": "0x7e0000000000"}})",
          "field 'buffers.A.address': a multiple of 256"},
+        {R"({"A": {"bytes": 16, "address": "0x7effffffff00"}, )"
+         R"("C": {"bytes": 257, "address": "0x7fffffffff00"}})",
+         "field 'buffers.C.address': a multiple of 256"},
+        {R"({"A": {"bytes": 512, "address": "0x6fffffffff00"}})",
+         "field 'buffers.A.address': a multiple of 256"},
+        {R"({"A": {"bytes": 16, "address": "0xffffffffffffff00"}})",
+         "field 'buffers.A.address': a multiple of 256"},
         {R"({"A": {"bytes": 16, "zeros": 16}})", "field 'buffers.A.zeros': stands for bytes"},
     };
     for (const auto& c : wrong)
