@@ -18,8 +18,8 @@ using isa::Op;
 using ptx::Space;
 using Queue = Late::Queue;
 
-// Completed work is forgotten when there is as much of it.
-constexpr size_t max_kept = 4096;
+// Completed work is forgotten when there is as much of it, or twice what was not complete.
+constexpr size_t least_kept = 256;
 
 uint64_t value_of(Context& c, Ref ref, unsigned lane, unsigned width) {
     if (width == 1) return predicate(c, ref) >> lane & 1;
@@ -76,14 +76,36 @@ void exchange(Context& c, std::vector<PutOff::Operand>& operands) {
 void Late::clear() {
     issued_ = 0;
     groups_.clear();
+    last_groups_ = nullptr;
     barriers_.clear();
     all_.clear();
+    sweep_at_ = least_kept;
+}
+
+// A warp's lanes ask one after another.
+Late::OfWarp* Late::found_groups(Queue queue, const warp::Warp* w) {
+    const std::pair key{queue, w};
+    if (last_groups_ != nullptr && last_ == key) return last_groups_;
+    const auto found = groups_.find(key);
+    if (found == groups_.end()) return nullptr;
+    last_ = key;
+    last_groups_ = &found->second;
+    return last_groups_;
+}
+
+Late::OfWarp& Late::groups(Queue queue, const warp::Warp* w) {
+    if (OfWarp* const known = found_groups(queue, w)) return *known;
+    last_ = {queue, w};
+    last_groups_ = &groups_[last_];
+    return *last_groups_;
 }
 
 Late::Work Late::put_off(Context& c, const Step& s, uint32_t lanes) {
     ++c.stores;  // whoever waits looks again
-    if (all_.size() >= max_kept && issued_ % max_kept == 0)
+    if (all_.size() >= sweep_at_) {
         std::erase_if(all_, [](const Work& w) { return w->done; });
+        sweep_at_ = std::max(least_kept, 2 * all_.size());
+    }
     auto work = std::make_shared<PutOff>(PutOff{&c,
                                                 c.warp,
                                                 static_cast<uint32_t>(&s - c.steps),
@@ -98,33 +120,35 @@ Late::Work Late::put_off(Context& c, const Step& s, uint32_t lanes) {
 
 void Late::add(Queue queue, unsigned lane, Work work) {
     const warp::Warp* const w = work->warp;
-    groups_[{queue, w, lane}].open.push_back(std::move(work));
+    groups(queue, w)[lane].open.push_back(std::move(work));
 }
 
-std::vector<Late::Work> Late::pending(Queue queue, const warp::Warp* w, unsigned lane) const {
+std::vector<Late::Work> Late::pending(Queue queue, const warp::Warp* w, unsigned lane) {
     std::vector<Work> out;
-    const auto found = groups_.find({queue, w, lane});
-    if (found == groups_.end()) return out;
-    for (const std::vector<Work>& group : found->second.closed)
+    const OfWarp* const found = found_groups(queue, w);
+    if (found == nullptr) return out;
+    const Groups& own = (*found)[lane];
+    for (const std::vector<Work>& group : own.closed)
         out.insert(out.end(), group.begin(), group.end());
-    out.insert(out.end(), found->second.open.begin(), found->second.open.end());
+    out.insert(out.end(), own.open.begin(), own.open.end());
     std::erase_if(out, [](const Work& work) { return work->done; });
     return out;
 }
 
 void Late::commit(Queue queue, const warp::Warp* w, unsigned lane) {
-    Groups& groups = groups_[{queue, w, lane}];
-    groups.closed.push_back(std::exchange(groups.open, {}));
+    Groups& own = groups(queue, w)[lane];
+    own.closed.push_back(std::exchange(own.open, {}));
 }
 
 void Late::wait(Context& c, Queue queue, unsigned lane, uint64_t rest) {
-    const auto found = groups_.find({queue, c.warp, lane});
-    if (found == groups_.end()) return;
-    std::deque<std::vector<Work>>& closed = found->second.closed;
+    OfWarp* const found = found_groups(queue, c.warp);
+    if (found == nullptr) return;
+    Groups& own = (*found)[lane];
+    std::deque<std::vector<Work>>& closed = own.closed;
     while (closed.size() > rest && !c.trap) {
         const std::vector<Work> group = std::move(closed.front());
         closed.pop_front();
-        ++found->second.gone;
+        ++own.gone;
         run_all(c, group);
     }
 }
@@ -134,13 +158,13 @@ void Late::wait_for_products(Context& c, uint64_t rest) {
     const uint64_t end = committed - std::min(committed, rest);
     const uint32_t first = c.warp->index / 4 * 4;
     for (uint32_t i = first; i < first + 4 && i < c.cta->warps.size(); ++i) {
-        const auto found = groups_.find({Queue::products, &c.cta->warps[i], 0});
-        if (found == groups_.end()) continue;
-        Groups& groups = found->second;
-        while (groups.gone < end && !groups.closed.empty() && !c.trap) {
-            const std::vector<Work> group = std::move(groups.closed.front());
-            groups.closed.pop_front();
-            ++groups.gone;
+        OfWarp* const found = found_groups(Queue::products, &c.cta->warps[i]);
+        if (found == nullptr) continue;
+        Groups& own = found->front();
+        while (own.gone < end && !own.closed.empty() && !c.trap) {
+            const std::vector<Work> group = std::move(own.closed.front());
+            own.closed.pop_front();
+            ++own.gone;
             run_all(c, group);
         }
     }

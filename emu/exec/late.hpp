@@ -9,7 +9,7 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "emu/exec/context.hpp"
@@ -50,7 +50,7 @@ class Late {
     Work put_off(Context& c, const Step& s, uint32_t lanes);
     void add(Queue queue, unsigned lane, Work work);
     // Everything of the thread's own that is not known to have run.
-    std::vector<Work> pending(Queue queue, const warp::Warp* w, unsigned lane) const;
+    std::vector<Work> pending(Queue queue, const warp::Warp* w, unsigned lane);
     void commit(Queue queue, const warp::Warp* w, unsigned lane);
     // Runs all groups of the thread but the youngest `rest`.
     void wait(Context& c, Queue queue, unsigned lane, uint64_t rest);
@@ -71,7 +71,6 @@ class Late {
     void finish(Context& c);
 
   private:
-    using Key = std::tuple<Queue, const warp::Warp*, unsigned>;
     struct Groups {
         std::vector<Work> open;
         std::deque<std::vector<Work>> closed;
@@ -81,12 +80,18 @@ class Late {
         Work work;
         bool arrives;
     };
+    using OfWarp = std::array<Groups, 32>;  // by lane
+    OfWarp& groups(Queue queue, const warp::Warp* w);
+    OfWarp* found_groups(Queue queue, const warp::Warp* w);
     void run(Context& c, PutOff& work);
     void run_all(Context& c, const std::vector<Work>& group);
 
     const Step* early_;
     uint64_t issued_ = 0;
-    std::map<Key, Groups> groups_;
+    size_t sweep_at_ = 0;  // so much work, of which some is done, is looked through
+    std::map<std::pair<Queue, const warp::Warp*>, OfWarp> groups_;
+    std::pair<Queue, const warp::Warp*> last_{};  // whose `last_groups_` are
+    OfWarp* last_groups_ = nullptr;
     std::map<const uint8_t*, std::deque<Coming>> barriers_;
     std::vector<Work> all_;  // in the order of issue
 };
