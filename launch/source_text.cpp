@@ -42,6 +42,17 @@ std::string line_of(const std::string& file, uint32_t number) {
     return printable(line.substr(begin, line.find_last_not_of(blanks) - begin + 1));
 }
 
+// A header in a folder of the toolkit's: /usr/local/cuda/include,
+// .../cuda-13.0/targets/.../include, and those of pip's packages, .../nvidia/cuda_runtime/include.
+bool is_of_toolkit(const std::string& file) {
+    const size_t include = file.rfind("/include/");
+    if (include == std::string::npos) return false;
+    if (file.find("/local/cuda/") < include || file.find("/nvidia/cu") < include) return true;
+    const size_t version = file.find("/cuda-") + 6;
+    return version - 6 < include && version < file.size() && file[version] >= '0' &&
+           file[version] <= '9';
+}
+
 }  // namespace
 
 std::string shown_file(const std::string& file) {
@@ -54,9 +65,17 @@ std::string shown_file(const std::string& file) {
     return printable(below.string());
 }
 
+const ptx::SourcePlace* own_place(const std::vector<ptx::SourcePlace>& places) {
+    if (places.empty()) return nullptr;
+    const auto own = std::ranges::find_if(
+        places, [](const ptx::SourcePlace& p) { return p.line != 0 && !is_of_toolkit(p.file); });
+    return own == places.end() ? places.data() : &*own;
+}
+
 std::string short_place(const std::vector<ptx::SourcePlace>& places) {
-    if (places.empty()) return {};
-    return shown_file(places[0].file) + ":" + std::to_string(places[0].line);
+    const ptx::SourcePlace* const place = own_place(places);
+    if (place == nullptr) return {};
+    return shown_file(place->file) + ":" + std::to_string(place->line);
 }
 
 std::string source_text(const std::vector<ptx::SourcePlace>& places, size_t columns) {

@@ -13,7 +13,11 @@ namespace lockwarp::launch {
 // What is no printable character shows as '.'.
 std::string shown_file(const std::string& file);
 
-// "gemm.cu:42", the innermost; empty where nothing is known.
+// The innermost that is no header of the toolkit's (of cuda::barrier, wmma, intrinsics), which a
+// program's author has not written; the innermost where all are, nullptr where nothing is known.
+const ptx::SourcePlace* own_place(const std::vector<ptx::SourcePlace>& places);
+
+// "gemm.cu:42", that of own_place(); empty where nothing is known.
 std::string short_place(const std::vector<ptx::SourcePlace>& places);
 
 // A line for each place, with the line of the source where its file can be read; each ends with a

@@ -275,5 +275,35 @@ TEST(SourceLines, OptionsOfNvcc) {
     EXPECT_EQ(c.names("tmp"), std::vector<std::string>{});
 }
 
+// What a header of CUDA's own does for a program is found at the program's line; a header of the
+// program's stays where it is.
+TEST(SourceLines, OfAFindingInAHeaderOfTheToolkit) {
+    std::string text = kernel;
+    text.replace(text.find("FILE"), 4, "/home/me/gemm.cu");
+    text += ".file 2 \"/usr/local/cuda-13.0/include/cccl/cuda/barrier.h\"\n";
+    for (const std::string of : {".loc 1 3 5,", ".loc 1 1 42,"})
+        text.replace(text.find(of) + 5, 1, "2");
+    text.replace(text.find("inlined_at 1 3 5"), 16, "inlined_at 2 3 5");
+    const Folder folder;
+    folder.write("k.ptx", text);
+    folder.write("past.json", launch(4));
+    const Ended e = run(folder, {"check", "past.json"});
+    EXPECT_EQ(e.status, 1) << e.err;
+    EXPECT_TRUE(e.out.starts_with("/home/me/gemm.cu:5: error: address out of bounds")) << e.out;
+    EXPECT_NE(e.out.find("  /usr/local/cuda-13.0/include/cccl/cuda/barrier.h:3:5 in second"),
+              std::string::npos)
+        << e.out;
+    const Ended github = run(folder, {"check", "past.json", "--format", "github"});
+    EXPECT_NE(github.out.find("::error file=/home/me/gemm.cu,line=5,"), std::string::npos)
+        << github.out;
+    std::string own = text;
+    own.replace(own.find("/usr/local/cuda-13.0"), 20, "/home/me/cuda-kernels");
+    folder.write("k.ptx", own);
+    const Ended in_own = run(folder, {"check", "past.json"});
+    EXPECT_TRUE(
+        in_own.out.starts_with("/home/me/cuda-kernels/include/cccl/cuda/barrier.h:3: error"))
+        << in_own.out;
+}
+
 }  // namespace
 }  // namespace lockwarp::tools

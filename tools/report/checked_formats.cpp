@@ -105,8 +105,9 @@ Ordered physical(const std::string& file, uint32_t line, uint32_t column) {
 
 // The source's line where it is known: what a reviewer has before them.
 Ordered best_location(const CheckedSite& s) {
-    if (s.source.empty() || s.source[0].line == 0) return physical(s.ptx, s.ptx_line, s.ptx_column);
-    return physical(launch::shown_file(s.source[0].file), s.source[0].line, s.source[0].column);
+    const ptx::SourcePlace* const place = launch::own_place(s.source);
+    if (place == nullptr || place->line == 0) return physical(s.ptx, s.ptx_line, s.ptx_column);
+    return physical(launch::shown_file(place->file), place->line, place->column);
 }
 
 Ordered related(const CheckedFinding& f) {
@@ -190,11 +191,11 @@ std::string annotation(const CheckedFile& file, const CheckedFinding& f) {
     std::string place;
     if (f.here) {
         const CheckedSite& s = *f.here;
-        const bool has_source = !s.source.empty() && s.source[0].line != 0;
-        place =
-            fmt::format("file={},line={},",
-                        github_property(has_source ? launch::shown_file(s.source[0].file) : s.ptx),
-                        has_source ? s.source[0].line : s.ptx_line);
+        const ptx::SourcePlace* const own = launch::own_place(s.source);
+        const bool has_source = own != nullptr && own->line != 0;
+        place = fmt::format("file={},line={},",
+                            github_property(has_source ? launch::shown_file(own->file) : s.ptx),
+                            has_source ? own->line : s.ptx_line);
     } else {
         place = fmt::format("file={},", github_property(f.ptx));
     }
