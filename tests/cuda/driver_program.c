@@ -11,9 +11,13 @@
 #include <sys/time.h>
 #include <time.h>
 
-/* Under the sanitizers: what `lockwarp exec` preloads comes before their runtime. */
+/* Under the sanitizers: what `lockwarp exec` preloads comes before their runtime, and a fault is
+ * the program's, not theirs. */
 const char* __asan_default_options(void);
-const char* __asan_default_options(void) { return "verify_asan_link_order=0"; }
+const char* __asan_default_options(void) {
+    return "verify_asan_link_order=0:handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigill=0:"
+           "handle_sigfpe=0";
+}
 
 typedef int (*Init)(unsigned);
 typedef int (*CtxCreate)(void**, unsigned, int);
