@@ -26,6 +26,7 @@ nanobind_add_stub(lockwarp_python_stub MODULE _core OUTPUT ${PROJECT_BINARY_DIR}
 install(FILES ${PROJECT_BINARY_DIR}/_core.pyi DESTINATION lockwarp COMPONENT lockwarp_python)
 install(TARGETS lockwarp_python LIBRARY DESTINATION lockwarp COMPONENT lockwarp_python)
 # `python -m lockwarp.exec`: its libraries, in a folder of their own, without links.
+add_dependencies(lockwarp_python ${LOCKWARP_CUDA_LIBRARIES})
 foreach(library ${LOCKWARP_CUDA_LIBRARIES})
   install(FILES $<TARGET_FILE:${library}> RENAME $<TARGET_SONAME_FILE_NAME:${library}>
           DESTINATION lockwarp/cuda

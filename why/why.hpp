@@ -37,8 +37,14 @@ struct Answer {
     bool out_of_time = false;
 };
 
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr std::chrono::milliseconds usual_time{200'000};  // all is slower
+#else
+inline constexpr std::chrono::milliseconds usual_time{10'000};
+#endif
+
 struct Limits {
-    std::chrono::milliseconds time{10'000};
+    std::chrono::milliseconds time = usual_time;
     bool pairs = true;  // two changes together, where none explains all alone
 };
 
