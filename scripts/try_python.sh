@@ -37,7 +37,8 @@ environment() { # folder, python
 copy_tests() { # folder
     mkdir -p "$1"
     git ls-files -z README.md docs/python.md tests/python tests/questions gpu/kernels gpu/timed \
-        tests/golden/sm_90/ldmatrix.lwr | xargs -0 cp --parents -t "$1"
+        tests/golden/sm_90/ldmatrix.lwr tests/faults/mapping/tile.json \
+        tests/faults/mapping/tile.sm_80.ptx | xargs -0 cp --parents -t "$1"
 }
 
 # Nothing but glibc, and the C++ library that numpy's own wheels ask for, is taken from the machine.

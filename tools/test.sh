@@ -12,6 +12,9 @@ case $what in
     short | release | asan | all) ;;
     *) echo "usage: tools/test.sh [all|release|asan]" >&2; exit 2 ;;
 esac
+# Each stage says when it begins: minutes and seconds of this run.
+stage() { printf '== %d:%02d %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; }
+stage set-up
 scripts/setup.sh test
 [ "$what" != all ] || for step in browser fuzz package python; do scripts/setup.sh "$step"; done
 if [ "$what" = all ]; then
@@ -19,6 +22,7 @@ if [ "$what" = all ]; then
     export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_DIR="${CCACHE_DIR:-$PWD/build/ccache}"
     export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$PWD}" CCACHE_NOHASHDIR=1
 fi
+stage format, rooms, licenses, PTX
 scripts/check_format.sh
 scripts/check_rooms.sh
 scripts/check_licenses.sh
@@ -31,8 +35,10 @@ if command -v python3 >/dev/null; then scripts/make_triton.py --check || [ $? -e
 build_and_test() { # preset, ctest arguments...
     local preset=$1
     shift
+    stage "$preset: build"
     cmake --preset "$preset" -DLOCKWARP_TESTS=ON >/dev/null
     cmake --build --preset "$preset"
+    stage "$preset: tests"
     ctest --preset "$preset" -j "$(nproc)" --no-tests=error "$@"
 }
 # Tests labelled gpu need an NVIDIA GPU and are skipped, by name, where there is none.
@@ -54,6 +60,7 @@ test_part() { # program, part of it
 export -f test_part
 test_rooms_under_asan() {
     local programs program ran
+    stage asan: rooms
     # The largest programs first: they take the longest.
     programs=$(find build/asan/tests -maxdepth 1 -name 'test_*' -type f -executable -printf '%s %p\n' |
                sort -rn | cut -d ' ' -f 2)
@@ -73,12 +80,19 @@ case $what in
         test_rooms_under_asan
         ;;
 esac
+[ "$what" = all ] || { stage the end; exit 0; }
+
 # New inputs for what reads PTX, where there is clang with libFuzzer.
-[ "$what" != all ] || scripts/fuzz_inputs.sh 10 parse resolve run || [ $? -eq 77 ]
+stage fuzz
+scripts/fuzz_inputs.sh 10 parse resolve run || [ $? -eq 77 ]
 # Whether faults are put where scripts/mutate says, where pip reaches a package index.
-[ "$what" != all ] || scripts/mutate --self-test || [ $? -eq 77 ]
+stage mutate
+scripts/mutate --self-test || [ $? -eq 77 ]
 # Others' use of it: installed, as a part of another project, as Debian packages.
-[ "$what" != all ] || scripts/try_package.sh
+stage packages
+scripts/try_package.sh
 # The Python package, where pip reaches a package index. Triton's releases have a workflow of their
 # own (scripts/try_triton.sh): each brings gigabytes.
-[ "$what" != all ] || scripts/try_python.sh || [ $? -eq 77 ]
+stage python
+scripts/try_python.sh || [ $? -eq 77 ]
+stage the end

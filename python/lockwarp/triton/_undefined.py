@@ -25,7 +25,7 @@ def _words(address: int, size: int) -> np.ndarray:
     """The whole words of memory there."""
     begin = address + -address % 4
     count = max(0, (address + size - begin) // 4)
-    return np.frombuffer((ctypes.c_uint32 * count).from_address(begin), np.uint32)
+    return np.ctypeslib.as_array((ctypes.c_uint32 * count).from_address(begin))
 
 
 def _mark(tensor) -> None:
