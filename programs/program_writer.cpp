@@ -12,7 +12,20 @@ using isa::Type;
 
 namespace {
 
-// The modifiers of "add.rn.f32".
+// Copies that go on beside the program, and what waits for a cluster.
+constexpr auto drawn_copies = std::to_array<Op>(
+    {Op::bulk_load, Op::bulk_send, Op::bulk_store, Op::bulk_reduce, Op::bulk_send_reduce,
+     Op::bulk_prefetch, Op::tensor_load, Op::tensor_store, Op::tensor_reduce, Op::tensor_prefetch,
+     Op::async_store, Op::async_reduce, Op::cluster_arrive});
+
+// Addresses are those of shared memory, said so.
+bool is_drawn(const isa::Form& form, std::string_view modifiers) {
+    const bool is_async = form.op == Op::async_store || form.op == Op::async_reduce;
+    return !is_async || modifiers.find(".shared::cluster") != std::string_view::npos;
+}
+
+}  // namespace
+
 std::vector<ptx::Modifier> modifiers_of(std::string_view spelling) {
     std::vector<ptx::Modifier> out;
     for (size_t at = spelling.find('.'); at < spelling.size();) {
@@ -22,8 +35,6 @@ std::vector<ptx::Modifier> modifiers_of(std::string_view spelling) {
     }
     return out;
 }
-
-}  // namespace
 
 isa::Modifiers decoded(const std::string& spelling) {
     isa::Modifiers m;
@@ -49,15 +60,18 @@ std::vector<Choice> choices(isa::Arch arch) {
         if (!isa::has(isa::row(arch), f.target, isa::row(f.op).suffix)) continue;
         const bool wmma = isa::row(f.op).wmma;
         const bool moves = isa::row(f.op).matrix == isa::Matrix::move;
-        if (!moves && (!isa::on_values(f.op) || is_wide(f))) continue;
+        const bool copies = std::ranges::find(drawn_copies, f.op) != drawn_copies.end();
+        if (!moves && !copies && (!isa::on_values(f.op) || is_wide(f))) continue;
         for (const std::string& modifiers : isa::expansions(f)) {
             // The older order of modifiers is the same instruction; addresses are not generic.
             if (moves && ((!wmma && modifiers.find(".m8n8.x") == std::string::npos) ||
                           modifiers.find(".shared") == std::string::npos))
                 continue;
             std::string spelling = std::string(f.opcode) + modifiers;
+            if (copies && !is_drawn(f, modifiers)) continue;
             if (isa::has(arch, least_target(f, spelling)))
-                out.push_back({&f, nullptr, moves, std::move(spelling), nullptr});
+                out.push_back(
+                    {&f, nullptr, moves, std::move(spelling), nullptr, nullptr, false, copies});
         }
     }
     for (const isa::MmaVariant& v : isa::mma_variants())
@@ -66,10 +80,13 @@ std::vector<Choice> choices(isa::Arch arch) {
     for (const isa::WmmaVariant& v : isa::wmma_variants())
         if (isa::has(arch, v.target))
             out.push_back({nullptr, nullptr, false, std::string(v.key), &v});
-    for (const isa::WarpgroupVariant& v : isa::warpgroup_variants())
-        if (isa::has(isa::row(arch), isa::forms_of("wgmma")[0]->target,
-                     isa::row(Op::wgmma_mma).suffix))
-            out.push_back({nullptr, nullptr, false, std::string(v.key()), nullptr, &v});
+    if (isa::has(isa::row(arch), isa::forms_of("wgmma")[0]->target, isa::row(Op::wgmma_mma).suffix))
+        for (const isa::WarpgroupVariant& v : isa::warpgroup_variants())
+            for (const bool sparse : {false, true})
+                if (!sparse || v.types->a != Type::b1)
+                    out.push_back({nullptr, nullptr, false,
+                                   sparse ? sparse_key(v) : std::string(v.key()), nullptr, &v,
+                                   sparse});
     return out;
 }
 
@@ -83,12 +100,20 @@ FragmentRegisters fragment_registers(isa::FragmentId id, Type element) {
 
 uint16_t version_of(const isa::MmaVariant& v) { return std::max(v.ptx, v.also_ptx); }
 
-std::string warpgroup_spelling(const isa::WarpgroupVariant& v, bool satfinite) {
-    const std::string_view key = v.key();
+std::string sparse_key(const isa::WarpgroupVariant& v) {
+    std::string key(v.key());
+    const size_t k = key.find('k');
+    const size_t end = key.find('.', k);
+    key.replace(k + 1, end - k - 1, std::to_string(2 * v.types->k));
+    return key.insert(key.find('.'), ".sp");
+}
+
+std::string warpgroup_spelling(const isa::WarpgroupVariant& v, bool sparse, bool satfinite) {
+    const std::string key = sparse ? sparse_key(v) : std::string(v.key());
     const size_t shape = key.find(".m64");
     const size_t types = key.find('.', shape + 1);
-    return "wgmma.mma_async.sync.aligned" + std::string(key.substr(shape, types - shape)) +
-           (satfinite ? ".satfinite" : "") + std::string(key.substr(types));
+    return "wgmma.mma_async" + std::string(sparse ? ".sp" : "") + ".sync.aligned" +
+           key.substr(shape, types - shape) + (satfinite ? ".satfinite" : "") + key.substr(types);
 }
 
 std::string module_version(isa::Arch arch, uint16_t asked) {

@@ -24,6 +24,8 @@ struct Choice {
     std::string spelling;      // opcode and modifiers; of mma, wmma.mma and wgmma its key
     const isa::WmmaVariant* wmma = nullptr;
     const isa::WarpgroupVariant* warpgroup = nullptr;
+    bool sparse = false;   // of wgmma
+    bool goes_on = false;  // a copy that goes on beside the program, or a cluster's barrier
 };
 
 // What a chain of values is made of, in the order of the tables.
@@ -35,7 +37,8 @@ bool is_wide(const isa::Form& form);
 // The least .target of a spelling of the row: some modifiers want a newer one than the row.
 uint16_t least_target(const isa::Form& form, const std::string& spelling);
 
-// The modifiers of "cvt.rn.f16.f32", decoded.
+// The modifiers of "cvt.rn.f16.f32", as they are written and decoded.
+std::vector<ptx::Modifier> modifiers_of(std::string_view spelling);
 isa::Modifiers decoded(const std::string& spelling);
 
 // Width of the register that holds a value of a type: 16, 32 or 64.
@@ -52,7 +55,9 @@ struct FragmentRegisters {
 FragmentRegisters fragment_registers(isa::FragmentId id, isa::Type element);
 
 // As the assembler wants it, of a key.
-std::string warpgroup_spelling(const isa::WarpgroupVariant& v, bool satfinite);
+std::string warpgroup_spelling(const isa::WarpgroupVariant& v, bool sparse, bool satfinite);
+// "wgmma.sp.m64n128k32.f32.f16.f16"
+std::string sparse_key(const isa::WarpgroupVariant& v);
 
 // The .version that a program for an architecture begins with: at least 8.3, and what the variants
 // of mma in it ask for.

@@ -121,11 +121,13 @@ bool ends_soon(const launch::Case& c, isa::Arch arch, unsigned threads) {
     l.grid = c.grid;
     l.block = c.block;
     l.dynamic_shared = c.dynamic_shared;
+    l.cluster = c.cluster;
     std::vector<uint64_t> addresses;
     for (size_t i = 0; i < bytes.size(); ++i) {
         addresses.push_back((i + 1) << 36);
         l.buffers.push_back({c.names[i], addresses[i], bytes[i]});
     }
+    launch::patch_buffers(c.buffer_patches, addresses, bytes);
     l.parameters = patched(c, addresses);
     l.max_steps = max_steps;
     l.threads = threads;

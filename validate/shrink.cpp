@@ -223,14 +223,29 @@ Shrunk shrink_program(const launch::Case& c, const Report& report, const Compare
 }
 
 std::string launch_json(const launch::Case& c, const std::string& arch) {
-    std::string hex;
-    for (const uint8_t b : c.bytes[0]) hex += fmt::format("{:02x}", b);
+    std::string buffers, names;
+    for (size_t i = 0; i < c.bytes.size(); ++i) {
+        std::string hex, pointers;
+        for (const uint8_t b : c.bytes[i]) hex += fmt::format("{:02x}", b);
+        for (const launch::BufferPatch& p : c.buffer_patches)
+            if (p.in == i)
+                pointers +=
+                    fmt::format("{}\"{}\": {{\"buffer\": \"{}\", \"offset\": {}}}",
+                                pointers.empty() ? "" : ", ", p.at, c.names[p.buffer], p.offset);
+        if (!pointers.empty()) pointers = ", \"pointers\": {" + pointers + "}";
+        buffers +=
+            fmt::format("{}\"{}\": {{\"bytes\": {}, \"init\": {{\"hex\": \"{}\"}}{}}}",
+                        i == 0 ? "" : ",\n    ", c.names[i], c.bytes[i].size(), hex, pointers);
+        names += fmt::format("{}{{\"buffer\": \"{}\"}}", i == 0 ? "" : ", ", c.names[i]);
+    }
+    const std::string cluster =
+        c.cluster ? fmt::format(", \"cluster\": [{}, 1, 1]", c.cluster->x) : "";
     return fmt::format(
         "{{\n  \"schema\": \"lockwarp-launch/1\",\n  \"ptx\": \"case.ptx\",\n  \"arch\": \"{}\",\n"
-        "  \"grid\": [{}, 1, 1], \"block\": [{}, 1, 1],\n"
-        "  \"buffers\": {{\"in\": {{\"bytes\": {}, \"init\": {{\"hex\": \"{}\"}}}}}},\n"
-        "  \"args\": [{{\"buffer\": \"in\"}}],\n  \"outputs\": [\"in\"]\n}}\n",
-        arch, c.grid.x, c.block.x, c.bytes[0].size(), hex);
+        "  \"grid\": [{}, 1, 1]{}, \"block\": [{}, 1, 1],\n  \"buffers\": {{{}}},\n"
+        "  \"args\": [{}],\n  \"outputs\": [\"{}\"]\n}}\n",
+        arch, c.grid.x, cluster, c.block.x, buffers, names,
+        c.names.size() == 1 ? c.names[0] : c.names[0] + "\", \"" + c.names.back());
 }
 
 }  // namespace lockwarp::validate

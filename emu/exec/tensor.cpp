@@ -275,30 +275,11 @@ static_assert([] {
     return reduced_types.size() == isa::tensor_types.size();
 }());
 
-bool has_reduction(const ReducedType& t, const isa::Modifiers& m) {
-    if (m.combine != isa::Combine::none) return t.combines;
-    switch (m.reduce) {
-        case isa::Reduce::add:
-            return t.adds;
-        case isa::Reduce::min:
-        case isa::Reduce::max:
-            return t.compares;
-        case isa::Reduce::inc:
-        case isa::Reduce::dec:
-            return t.counts;
-        case isa::Reduce::none:
-        case isa::Reduce::exch:
-        case isa::Reduce::cas:
-            break;
-    }
-    return false;
-}
-
 bool reduce_one(Context& c, const Operation& o, unsigned lane) {
     TensorCopy copy;
     if (!take_copy(c, o, lane, 0, TensorDirection::store, copy)) return false;
     const ReducedType& t = reduced_types[static_cast<size_t>(copy.map.type)];
-    if (!has_reduction(t, o.mod))
+    if (!reduces(copy.map.type, o.mod))
         return refuse(c, o, lane, lane_address(c, o.address[0], lane),
                       "there is no such reduction of " + std::string(isa::row(copy.map.type).name));
     isa::Modifiers m = o.mod;
@@ -428,6 +409,26 @@ void copy_map(Context& c, const Step& s, uint32_t mask) {
 }
 
 }  // namespace
+
+bool reduces(TensorType type, const isa::Modifiers& m) {
+    const ReducedType& t = reduced_types[static_cast<size_t>(type)];
+    if (m.combine != isa::Combine::none) return t.combines;
+    switch (m.reduce) {
+        case isa::Reduce::add:
+            return t.adds;
+        case isa::Reduce::min:
+        case isa::Reduce::max:
+            return t.compares;
+        case isa::Reduce::inc:
+        case isa::Reduce::dec:
+            return t.counts;
+        case isa::Reduce::none:
+        case isa::Reduce::exch:
+        case isa::Reduce::cas:
+            break;
+    }
+    return false;
+}
 
 Handler tensor_load_handler(const Operation&) { return each<load_one>; }
 Handler tensor_store_handler(const Operation&) { return each<store_one>; }

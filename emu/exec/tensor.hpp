@@ -3,8 +3,12 @@
 #pragma once
 
 #include "emu/exec/context.hpp"
+#include "emu/isa/tensor_map.hpp"
 
 namespace lockwarp::exec {
+
+// Whether the copy engine reduces elements of a type so.
+bool reduces(isa::TensorType type, const isa::Modifiers& m);
 
 Handler tensor_load_handler(const Operation& o);
 Handler tensor_store_handler(const Operation& o);

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 
+#include "emu/check/check.hpp"
+#include "emu/exec/schedule.hpp"
 #include "emu/lockwarp.hpp"
 #include "validate/emulator_engine.hpp"
+#include "validate/side.hpp"
 
 namespace {
 
@@ -51,6 +54,50 @@ TEST(Generate, OnlyWhatIsNamed) {
     const std::string text = generate(o)->ptx;
     EXPECT_NE(text.find("mma.sync.aligned.m16n8k8"), std::string::npos);
     EXPECT_EQ(text.find("m16n8k16"), std::string::npos);
+}
+
+// The CTAs of a cluster write into each other's shared memory, copies into tensors: a comparison
+// with another machine means something only where one result is right.
+TEST(Generate, ProgramsOfHopperHaveNoRaceAndOneResult) {
+    size_t clusters = 0, tensors = 0;
+    for (uint64_t seed = 1; seed <= 60; ++seed) {
+        programs::GenerateOptions o = small(seed, 1).generate;
+        o.arch = isa::Arch::sm_90;
+        const programs::Generated g = generate(o).value();
+        const ptx::Parsed parsed = ptx::parse(g.ptx);
+        const isa::Resolved r = isa::resolve(parsed.module, o.arch, "k");
+        clusters += g.c.cluster.has_value();
+        tensors += g.c.bytes.size() > 1;
+        std::vector<std::vector<std::vector<uint8_t>>> results;
+        for (const bool late : {false, true}) {
+            std::vector<std::vector<uint8_t>>& bytes = results.emplace_back(g.c.bytes);
+            warp::Launch l;
+            l.grid = g.c.grid;
+            l.block = g.c.block;
+            l.cluster = g.c.cluster;
+            std::vector<uint64_t> addresses;
+            for (size_t i = 0; i < bytes.size(); ++i) {
+                addresses.push_back((i + 1) << 36);
+                l.buffers.push_back({g.c.names[i], addresses[i], bytes[i]});
+            }
+            launch::patch_buffers(g.c.buffer_patches, addresses, bytes);
+            l.parameters = validate::patched(g.c, addresses);
+            const check::Chosen races = check::choose("race-shared,race-global");
+            std::optional<check::Checking> checking;
+            if (!late) checking.emplace(races.rows, r.program, l);
+            const warp::Result result = exec::launch(r.program, l, exec::Schedule{late});
+            ASSERT_FALSE(result.trap) << "seed " << seed;
+            ASSERT_FALSE(result.refusal) << result.refusal->what;
+            if (!checking) continue;
+            const std::vector<check::Found> found = checking->found(result);
+            EXPECT_TRUE(found.empty())
+                << "seed " << seed << ": " << found[0].finding.message << "\n"
+                << g.ptx;
+        }
+        EXPECT_EQ(results[0], results[1]) << "seed " << seed << "\n" << g.ptx;
+    }
+    EXPECT_GT(clusters, 10u);
+    EXPECT_GT(tensors, 10u);
 }
 
 validate::FuzzReport fuzz_beside(const validate::FuzzOptions& o, isa::Arch arch,
