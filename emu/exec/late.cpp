@@ -2,6 +2,7 @@
 #include "emu/exec/late.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -21,60 +22,42 @@ using Queue = Late::Queue;
 // Completed work is forgotten when there is as much of it, or twice what was not complete.
 constexpr size_t least_kept = 256;
 
-uint64_t value_of(Context& c, Ref ref, unsigned lane, unsigned width) {
-    if (width == 1) return predicate(c, ref) >> lane & 1;
-    return width == 64 ? slot<uint64_t>(c, ref)[lane] : slot<uint32_t>(c, ref)[lane];
+uint32_t bytes_of(Type type) {
+    if (type == Type::pred) return sizeof(uint32_t);
+    return 32 * (isa::bits(type) == 64 ? sizeof(uint64_t) : sizeof(uint32_t));
 }
 
-void set_value(Context& c, Ref ref, unsigned lane, unsigned width, uint64_t value) {
-    if (width == 1)
-        write_predicate(c, ref, value != 0 ? 1u << lane : 0, 1u << lane);
-    else if (width == 64)
-        slot<uint64_t>(c, ref)[lane] = value;
-    else
-        slot<uint32_t>(c, ref)[lane] = static_cast<uint32_t>(value);
-}
-
-unsigned width_of(Type type) {
-    const unsigned bits = isa::bits(type);
-    return type == Type::pred ? 1 : bits == 64 ? 64 : 32;
-}
-
-// The operands that the instruction takes with it. wgmma reads A and D where it runs; its
-// descriptors and scale-d are those of lane 0.
-std::vector<PutOff::Operand> operands_of(Context& c, const Operation& o, uint32_t lanes) {
+// The operands that the instruction takes with it. wgmma reads A and D where it runs.
+std::vector<PutOff::Operand> operands_of(Context& c, const Operation& o) {
     std::vector<PutOff::Operand> out;
-    const auto keep = [&](Ref ref, unsigned lane, unsigned width) {
-        out.push_back({ref, lane, static_cast<uint8_t>(width), value_of(c, ref, lane, width)});
+    const auto keep = [&](Ref ref, uint32_t bytes) {
+        PutOff::Operand& kept = out.emplace_back();
+        kept.ref = ref;
+        kept.bytes = bytes;
+        std::copy_n(c.registers + ref, bytes, kept.values.data());
     };
     if (o.op == Op::wgmma_mma) {
         for (const unsigned n : {0u, 1u})
-            if (o.r[n] != isa::no_ref) keep(o.r[n], 0, 64);
-        keep(o.r[o.mod.sparse ? 3 : 2], 0, 1);
+            if (o.r[n] != isa::no_ref) keep(o.r[n], bytes_of(Type::b64));
+        keep(o.r[o.mod.sparse ? 3 : 2], bytes_of(Type::pred));
         return out;
     }
-    each_lane(lanes, [&](unsigned lane) {
-        for (uint32_t i = 0; i < o.read; ++i) {
-            const isa::Register& r =
-                c.program->registers[c.program->uses[o.first_use + o.written + i]];
-            keep(r.ref, lane, width_of(r.type));
-        }
-    });
+    out.reserve(o.read);
+    for (uint32_t i = 0; i < o.read; ++i) {
+        const isa::Register& r = c.program->registers[c.program->uses[o.first_use + o.written + i]];
+        keep(r.ref, bytes_of(r.type));
+    }
     return out;
 }
 
-// Puts the kept operands into their registers, and what was there into their place.
-void exchange(Context& c, std::vector<PutOff::Operand>& operands) {
-    for (PutOff::Operand& o : operands) {
-        const uint64_t was = value_of(c, o.ref, o.lane, o.width);
-        set_value(c, o.ref, o.lane, o.width, std::exchange(o.value, was));
-    }
+// Puts the kept operand into its register, and what was there into its place.
+void exchange(Context& c, PutOff::Operand& o) {
+    std::swap_ranges(o.values.data(), o.values.data() + o.bytes, c.registers + o.ref);
 }
 
 }  // namespace
 
 void Late::clear() {
-    issued_ = 0;
     groups_.clear();
     last_groups_ = nullptr;
     barriers_.clear();
@@ -82,7 +65,7 @@ void Late::clear() {
     sweep_at_ = least_kept;
 }
 
-// A warp's lanes ask one after another.
+// A warp asks many times, one instruction after another.
 Late::OfWarp* Late::found_groups(Queue queue, const warp::Warp* w) {
     const std::pair key{queue, w};
     if (last_groups_ != nullptr && last_ == key) return last_groups_;
@@ -103,53 +86,63 @@ Late::OfWarp& Late::groups(Queue queue, const warp::Warp* w) {
 Late::Work Late::put_off(Context& c, const Step& s, uint32_t lanes) {
     ++c.stores;  // whoever waits looks again
     if (all_.size() >= sweep_at_) {
-        std::erase_if(all_, [](const Work& w) { return w->done; });
+        std::erase_if(all_, [](const Work& w) { return w->left == 0; });
         sweep_at_ = std::max(least_kept, 2 * all_.size());
     }
-    auto work = std::make_shared<PutOff>(PutOff{&c,
-                                                c.warp,
-                                                static_cast<uint32_t>(&s - c.steps),
-                                                lanes,
-                                                issued_++,
-                                                false,
-                                                operands_of(c, *s.op, lanes),
-                                                {}});
-    all_.push_back(work);
-    return work;
+    all_.push_back(std::make_shared<PutOff>(
+        PutOff{&c, c.warp, static_cast<uint32_t>(&s - c.steps), lanes, operands_of(c, *s.op), {}}));
+    return all_.back();
 }
 
-void Late::add(Queue queue, unsigned lane, Work work) {
-    const warp::Warp* const w = work->warp;
-    groups(queue, w)[lane].open.push_back(std::move(work));
+void Late::add(Queue queue, const Work& work, uint32_t lanes) {
+    groups(queue, work->warp).open.push_back({work, lanes});
 }
 
-std::vector<Late::Work> Late::pending(Queue queue, const warp::Warp* w, unsigned lane) {
-    std::vector<Work> out;
+std::vector<PartOfWork> Late::pending(Queue queue, const warp::Warp* w, uint32_t lanes) {
+    std::vector<PartOfWork> out;
     const OfWarp* const found = found_groups(queue, w);
     if (found == nullptr) return out;
-    const Groups& own = (*found)[lane];
-    for (const std::vector<Work>& group : own.closed)
-        out.insert(out.end(), group.begin(), group.end());
-    out.insert(out.end(), own.open.begin(), own.open.end());
-    std::erase_if(out, [](const Work& work) { return work->done; });
+    const auto take = [&](const std::vector<PartOfWork>& parts) {
+        for (const PartOfWork& p : parts)
+            if (const uint32_t left = p.lanes & lanes & p.work->left; left != 0)
+                out.push_back({p.work, left});
+    };
+    for (const Group& group : found->closed) take(group.parts);
+    take(found->open);
     return out;
 }
 
-void Late::commit(Queue queue, const warp::Warp* w, unsigned lane) {
-    Groups& own = groups(queue, w)[lane];
-    own.closed.push_back(std::exchange(own.open, {}));
+void Late::commit(Queue queue, const warp::Warp* w, uint32_t lanes) {
+    OfWarp& of = groups(queue, w);
+    Group& group = of.closed.emplace_back(Group{lanes, {}});
+    for (PartOfWork& p : of.open) {
+        if ((p.lanes & lanes) == 0) continue;
+        group.parts.push_back({p.work, p.lanes & lanes});
+        p.lanes &= ~lanes;
+    }
+    std::erase_if(of.open, [](const PartOfWork& p) { return p.lanes == 0; });
+    each_lane(lanes, [&](unsigned lane) { ++of.groups[lane]; });
 }
 
-void Late::wait(Context& c, Queue queue, unsigned lane, uint64_t rest) {
-    OfWarp* const found = found_groups(queue, c.warp);
-    if (found == nullptr) return;
-    Groups& own = (*found)[lane];
-    std::deque<std::vector<Work>>& closed = own.closed;
-    while (closed.size() > rest && !c.trap) {
-        const std::vector<Work> group = std::move(closed.front());
-        closed.pop_front();
-        ++own.gone;
-        run_all(c, group);
+void Late::wait(Context& c, Queue queue, uint32_t lanes, uint64_t rest) {
+    OfWarp* const of = found_groups(queue, c.warp);
+    if (of == nullptr) return;
+    for (size_t i = 0; i < of->closed.size() && !c.trap;) {
+        Group& group = of->closed[i];
+        uint32_t due = 0;
+        each_lane(group.lanes & lanes, [&](unsigned lane) {
+            if (of->groups[lane] <= rest) return;
+            --of->groups[lane];
+            due |= 1u << lane;
+        });
+        group.lanes &= ~due;
+        std::vector<PartOfWork> parts = group.parts;
+        for (PartOfWork& p : parts) p.lanes &= due;
+        if (group.lanes == 0)
+            of->closed.erase(of->closed.begin() + static_cast<std::ptrdiff_t>(i));
+        else
+            ++i;
+        run_all(c, parts);
     }
 }
 
@@ -158,23 +151,22 @@ void Late::wait_for_products(Context& c, uint64_t rest) {
     const uint64_t end = committed - std::min(committed, rest);
     const uint32_t first = c.warp->index / 4 * 4;
     for (uint32_t i = first; i < first + 4 && i < c.cta->warps.size(); ++i) {
-        OfWarp* const found = found_groups(Queue::products, &c.cta->warps[i]);
-        if (found == nullptr) continue;
-        Groups& own = found->front();
-        while (own.gone < end && !own.closed.empty() && !c.trap) {
-            const std::vector<Work> group = std::move(own.closed.front());
-            own.closed.pop_front();
-            ++own.gone;
-            run_all(c, group);
+        OfWarp* const of = found_groups(Queue::products, &c.cta->warps[i]);
+        if (of == nullptr) continue;
+        while (of->gone < end && !of->closed.empty() && !c.trap) {
+            const Group group = std::move(of->closed.front());
+            of->closed.pop_front();
+            ++of->gone;
+            run_all(c, group.parts);
         }
     }
 }
 
-void Late::run_products(Context& c) { run_all(c, pending(Queue::products, c.warp, 0)); }
+void Late::run_products(Context& c) { run_all(c, pending(Queue::products, c.warp, ~0u)); }
 
-void Late::wait_all(Context& c, Queue queue, unsigned lane) {
-    commit(queue, c.warp, lane);
-    wait(c, queue, lane, 0);
+void Late::wait_all(Context& c, Queue queue, uint32_t lanes) {
+    commit(queue, c.warp, lanes);
+    wait(c, queue, lanes, 0);
 }
 
 void Late::add(const uint8_t* barrier, Work work, bool arrives) {
@@ -185,41 +177,44 @@ void Late::look(Context& c, const uint8_t* barrier) {
     const auto found = barriers_.find(barrier);
     if (found == barriers_.end()) return;
     std::deque<Coming>& coming = found->second;
-    std::erase_if(coming, [](const Coming& one) { return one.work->done; });
+    std::erase_if(coming, [](const Coming& one) { return one.work->left == 0; });
     const auto arrivals = static_cast<uint64_t>(std::ranges::count(coming, true, &Coming::arrives));
     const MbarrierCounts before = mbarrier_counts(c, barrier);
     if (before.missing > arrivals) return;
     while (!coming.empty() && !c.trap && mbarrier_counts(c, barrier).phase == before.phase) {
         const Work work = coming.front().work;
         coming.pop_front();
-        run(c, *work);
+        run(c, *work, work->left);
     }
 }
 
-void Late::run_all(Context& c, const std::vector<Work>& group) {
-    for (const Work& work : group)
-        if (!c.trap) run(c, *work);
+void Late::run_all(Context& c, const std::vector<PartOfWork>& parts) {
+    for (const PartOfWork& p : parts)
+        if (!c.trap) run(c, *p.work, p.lanes);
 }
 
 // `c`: who waits for it. A trap is that one's, so that its CTA ends.
-void Late::run(Context& c, PutOff& work) {
-    if (std::exchange(work.done, true)) return;
+void Late::run(Context& c, PutOff& work, uint32_t lanes) {
+    const uint32_t now = lanes & work.left;
+    if (now == 0) return;
+    work.left &= ~now;
     run_all(c, work.before);
     if (c.trap) return;
     Context& of = *work.of;
     warp::Warp* const warp = std::exchange(of.warp, work.warp);
     uint8_t* const registers = std::exchange(of.registers, work.warp->registers);
     const bool observed = std::exchange(of.observed, false);
-    const uint32_t lanes = of.lanes;
+    const uint32_t running = of.lanes;
     const uint32_t yields = of.yields;
-    exchange(of, work.operands);
+    for (PutOff::Operand& o : work.operands) exchange(of, o);
     const Step& step = early_[work.operation];
-    step.run(of, step, work.lanes);
-    exchange(of, work.operands);
+    step.run(of, step, now);
+    // One register may be two operands.
+    for (PutOff::Operand& o : std::views::reverse(work.operands)) exchange(of, o);
     of.warp = warp;
     of.registers = registers;
     of.observed = observed;
-    of.lanes = lanes;
+    of.lanes = running;
     of.yields = yields;
     ++of.stores;
     if (&of == &c) return;
@@ -229,8 +224,8 @@ void Late::run(Context& c, PutOff& work) {
 
 void Late::finish(Context& c) {
     for (size_t i = 0; i < all_.size() && !c.trap; ++i)
-        if (all_[i]->of == &c) run(c, *all_[i]);
-    std::erase_if(all_, [](const Work& w) { return w->done; });
+        if (all_[i]->of == &c) run(c, *all_[i], all_[i]->left);
+    std::erase_if(all_, [](const Work& w) { return w->left == 0; });
 }
 
 namespace {
@@ -246,22 +241,21 @@ void run_early(Context& c, const Step& s, uint32_t mask) {
 template <Queue queue>
 void issue_in_group(Context& c, const Step& s, uint32_t mask) {
     Late& late = late_of(c);
-    if (queue == Queue::products) return late.add(queue, 0, late.put_off(c, s, mask));
-    each_lane(mask, [&](unsigned lane) { late.add(queue, lane, late.put_off(c, s, 1u << lane)); });
+    late.add(queue, late.put_off(c, s, mask), mask);
 }
 
 template <Queue queue>
 void commit(Context& c, const Step&, uint32_t mask) {
-    each_lane(mask, [&](unsigned lane) { late_of(c).commit(queue, c.warp, lane); });
+    late_of(c).commit(queue, c.warp, mask);
 }
 
 template <Queue queue>
 void wait(Context& c, const Step& s, uint32_t mask) {
-    each_lane(mask, [&](unsigned lane) { late_of(c).wait(c, queue, lane, s.op->immediate); });
+    late_of(c).wait(c, queue, mask, s.op->immediate);
 }
 
 void commit_products(Context& c, const Step& s, uint32_t mask) {
-    late_of(c).commit(Queue::products, c.warp, 0);
+    late_of(c).commit(Queue::products, c.warp, mask);
     run_early(c, s, mask);
 }
 
@@ -271,7 +265,7 @@ void wait_for_products(Context& c, const Step& s, uint32_t mask) {
 }
 
 void wait_all(Context& c, const Step&, uint32_t mask) {
-    each_lane(mask, [&](unsigned lane) { late_of(c).wait_all(c, Queue::copies, lane); });
+    late_of(c).wait_all(c, Queue::copies, mask);
 }
 
 // The mbarriers that a lane's copy tells of its bytes; nullptr: of one there is none.
@@ -313,7 +307,7 @@ void issue_arrival(Context& c, const Step& s, uint32_t mask) {
         uint8_t* const barrier = look(c, space, addresses[lane], sizeof(uint64_t), lane);
         if (barrier == nullptr) return c.trap ? void() : run_early(c, s, 1u << lane);
         const Late::Work work = late.put_off(c, s, 1u << lane);
-        work->before = late.pending(Queue::copies, c.warp, lane);
+        work->before = late.pending(Queue::copies, c.warp, 1u << lane);
         if (!s.op->mod.no_increment) expect_arrival(c, barrier);
         late.add(barrier, work, true);
     });
@@ -346,9 +340,9 @@ bool touches(const isa::Program& program, const Operation& o, const Operation& p
 // Registers of products that are under way: NVIDIA's assembler waits before it touches them.
 void run_behind_products(Context& c, const Step& s, uint32_t mask) {
     Late& late = late_of(c);
-    const std::vector<Late::Work> pending = late.pending(Queue::products, c.warp, 0);
-    const bool waits = std::ranges::any_of(pending, [&](const Late::Work& work) {
-        return touches(*c.program, *s.op, c.program->operations[work->operation]);
+    const std::vector<PartOfWork> pending = late.pending(Queue::products, c.warp, ~0u);
+    const bool waits = std::ranges::any_of(pending, [&](const PartOfWork& p) {
+        return touches(*c.program, *s.op, c.program->operations[p.work->operation]);
     });
     if (waits) late.run_products(c);
     if (!c.trap) run_early(c, s, mask);

@@ -16,30 +16,35 @@
 
 namespace lockwarp::exec {
 
-// An instruction that was issued by lanes of a warp, and has not run.
+struct PutOff;
+
+// What lanes of a warp have put off.
+struct PartOfWork {
+    std::shared_ptr<PutOff> work;
+    uint32_t lanes;
+};
+
+// An instruction that was issued by lanes of a warp, and that not all of them have run.
 struct PutOff {
+    // A register of all lanes, or a predicate.
     struct Operand {
         Ref ref;
-        unsigned lane;
-        uint8_t width;  // 1: a predicate
-        uint64_t value;
+        uint32_t bytes;
+        std::array<uint8_t, 32 * sizeof(uint64_t)> values;
     };
     Context* of;
     warp::Warp* warp;
     uint32_t operation;
-    uint32_t lanes;
-    uint64_t number;  // in the order of issue, within the cluster
-    bool done = false;
+    uint32_t left;  // lanes that have not run it
     std::vector<Operand> operands;
-    std::vector<std::shared_ptr<PutOff>>
-        before;  // cp.async.mbarrier.arrive: copies that come first
+    std::vector<PartOfWork> before;  // cp.async.mbarrier.arrive: copies that come first
 };
 
 // What the CTAs of a cluster have put off.
 class Late {
   public:
     using Work = std::shared_ptr<PutOff>;
-    // Of each thread, and of wgmma of each warp (lane 0): what its groups wait for.
+    // What groups wait for.
     enum class Queue : uint8_t { copies, bulk, products };
 
     // `early`: the steps as the early schedule has them.
@@ -48,13 +53,13 @@ class Late {
 
     const Step& early(const Context& c, const Step& s) const { return early_[&s - c.steps]; }
     Work put_off(Context& c, const Step& s, uint32_t lanes);
-    void add(Queue queue, unsigned lane, Work work);
-    // Everything of the thread's own that is not known to have run.
-    std::vector<Work> pending(Queue queue, const warp::Warp* w, unsigned lane);
-    void commit(Queue queue, const warp::Warp* w, unsigned lane);
-    // Runs all groups of the thread but the youngest `rest`.
-    void wait(Context& c, Queue queue, unsigned lane, uint64_t rest);
-    void wait_all(Context& c, Queue queue, unsigned lane);
+    void add(Queue queue, const Work& work, uint32_t lanes);
+    // Everything of those threads' own that is not known to have run.
+    std::vector<PartOfWork> pending(Queue queue, const warp::Warp* w, uint32_t lanes);
+    void commit(Queue queue, const warp::Warp* w, uint32_t lanes);
+    // Runs all groups of those threads but the youngest `rest` of each.
+    void wait(Context& c, Queue queue, uint32_t lanes, uint64_t rest);
+    void wait_all(Context& c, Queue queue, uint32_t lanes);
     // A warp has waited for all wgmma groups but the youngest `rest`, and so for those of its
     // warpgroup.
     void wait_for_products(Context& c, uint64_t rest);
@@ -71,23 +76,27 @@ class Late {
     void finish(Context& c);
 
   private:
-    struct Groups {
-        std::vector<Work> open;
-        std::deque<std::vector<Work>> closed;
-        uint64_t gone = 0;  // groups before those
+    // Instructions that were committed together. What some lanes alone commit is a group of theirs.
+    struct Group {
+        uint32_t lanes;  // that have not waited for it
+        std::vector<PartOfWork> parts;
+    };
+    struct OfWarp {
+        std::vector<PartOfWork> open;
+        std::deque<Group> closed;              // in the order of their commits
+        std::array<uint64_t, 32> groups = {};  // of `closed`, by lane
+        uint64_t gone = 0;                     // products: groups before those
     };
     struct Coming {
         Work work;
         bool arrives;
     };
-    using OfWarp = std::array<Groups, 32>;  // by lane
     OfWarp& groups(Queue queue, const warp::Warp* w);
     OfWarp* found_groups(Queue queue, const warp::Warp* w);
-    void run(Context& c, PutOff& work);
-    void run_all(Context& c, const std::vector<Work>& group);
+    void run(Context& c, PutOff& work, uint32_t lanes);
+    void run_all(Context& c, const std::vector<PartOfWork>& parts);
 
     const Step* early_;
-    uint64_t issued_ = 0;
     size_t sweep_at_ = 0;  // so much work, of which some is done, is looked through
     std::map<std::pair<Queue, const warp::Warp*>, OfWarp> groups_;
     std::pair<Queue, const warp::Warp*> last_{};  // whose `last_groups_` are

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "emu/exec/schedule.hpp"
 #include "emu/lockwarp.hpp"
 #include "tests/print.hpp"
 
@@ -38,6 +39,7 @@ struct Given {
     const warp::TurnOrder* order = nullptr;
     bool fold_constants = true;
     std::vector<warp::Observer*> observers;
+    Schedule schedule = {};
 };
 
 struct Outcome {
