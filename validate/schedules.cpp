@@ -203,7 +203,7 @@ ScheduleDifference explained(const Run& run, const Left& early, ScheduleDifferen
 bool is_asynchronous(Op op) { return std::ranges::find(asynchronous, op) != asynchronous.end(); }
 
 SchedulesResult try_schedules(std::span<const launch::Loaded> steps, const launch::State& first,
-                              const OrderLimits& limits) {
+                              const OrderLimits& limits, const Left* known) {
     SchedulesResult out;
     out.compared = std::ranges::any_of(steps, [](const launch::Loaded& step) {
         return std::ranges::any_of(step.program.operations,
@@ -211,10 +211,14 @@ SchedulesResult try_schedules(std::span<const launch::Loaded> steps, const launc
     });
     if (!out.compared) return out;
     const Run run{steps, first, limits};
-    const Left early = run.with({});
     const Left all = run.with({0, steps.size()});
-    out.refused = early.refused ? early.refused : all.refused;
-    out.stopped = early.stopped || all.stopped;
+    out.refused = all.refused;
+    out.stopped = all.stopped;
+    if (out.refused || out.stopped) return out;
+    if (known != nullptr && !difference(steps, *known, all)) return out;
+    const Left early = run.with({});
+    out.refused = early.refused;
+    out.stopped = early.stopped;
     if (out.refused || out.stopped) return out;
     const std::optional<OrderDifference> d = difference(steps, early, all);
     if (!d) return out;

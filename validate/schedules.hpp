@@ -38,8 +38,10 @@ struct SchedulesResult {
 
 // Runs the launches with either schedule, on one thread. Sums of floating-point reductions by
 // copies may depend on the schedule without a mistake: of these alone nothing is said.
+// known: what some run with the early schedule left. Where the late one leaves the same, that is
+// the only run here.
 SchedulesResult try_schedules(std::span<const launch::Loaded> steps, const launch::State& first,
-                              const OrderLimits& limits);
+                              const OrderLimits& limits, const Left* known = nullptr);
 
 // Whether the operation leaves something to do for later.
 bool is_asynchronous(isa::Op op);

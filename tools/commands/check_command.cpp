@@ -133,7 +133,8 @@ struct Runner {
                       uint64_t instructions, std::vector<check::Found>& found) const;
     void try_orders(std::span<const launch::Loaded> steps, const launch::State& first);
     // With asynchronous instructions done early and late.
-    void try_schedules(std::span<const launch::Loaded> steps, const launch::State& first);
+    void try_schedules(std::span<const launch::Loaded> steps, const launch::State& first,
+                       const validate::Left& left);
     // Holds the result against what the launch file expects.
     void compare(const std::vector<launch::Loaded>& steps, const launch::State& first,
                  const launch::State& last, bool trapped);
@@ -221,12 +222,13 @@ void Runner::try_orders(std::span<const launch::Loaded> steps, const launch::Sta
 }
 
 // As a finding of the instruction that reads too early; where none does, of the late one.
-void Runner::try_schedules(std::span<const launch::Loaded> steps, const launch::State& first) {
+void Runner::try_schedules(std::span<const launch::Loaded> steps, const launch::State& first,
+                           const validate::Left& left) {
     validate::OrderLimits bounded = limits();
     if (bounded.max_steps == 0)
         for (const launch::Loaded& step : steps)
             bounded.max_steps = std::max(bounded.max_steps, step_limit(step, retired, 10'000'000));
-    const validate::SchedulesResult r = validate::try_schedules(steps, first, bounded);
+    const validate::SchedulesResult r = validate::try_schedules(steps, first, bounded, &left);
     if (r.stopped) out.stopped = why_interrupted();
     if (!r.difference) return;
     const validate::ScheduleDifference& d = *r.difference;
@@ -326,21 +328,24 @@ void Runner::run(const std::vector<std::string>& files) {
     for (const launch::Loaded& step : *steps)
         if (auto held = launch::lay_out(step.in.launch, step.in.kernel(), step.program); !held)
             return refuse_with(held.error());
-    launch::Result<launch::State> state = launch::make_state(steps->front().in.launch);
-    if (!state) return refuse_with(state.error());
-    described = launch::described(steps->front().in.launch, state->memory);
-    const bool both = is_chosen("order") && may_repeat(*steps, *state);
+    launch::Result<launch::State> made = launch::make_state(steps->front().in.launch);
+    if (!made) return refuse_with(made.error());
+    validate::Left left;
+    left.state = std::move(*made);
+    launch::State& state = left.state;
+    described = launch::described(steps->front().in.launch, state.memory);
+    const bool both = is_chosen("order") && may_repeat(*steps, state);
     const bool compares = !steps->front().in.launch.expectations.empty() && is_chosen("mapping");
     const std::optional<launch::State> first =
-        options.orders != 0 || compares || both ? std::optional(*state) : std::nullopt;
+        options.orders != 0 || compares || both ? std::optional(state) : std::nullopt;
     bool ended = true;
     for (const launch::Loaded& step : *steps)
-        if (ended = run_step(step, *state); !ended) break;
+        if (ended = run_step(step, state); !ended) break;
     const auto goes_on = [&] { return out.refused.empty() && out.stopped.empty(); };
     if (options.orders != 0 && goes_on()) try_orders(*steps, *first);
-    if (both && ended && retired <= max_repeated && goes_on()) try_schedules(*steps, *first);
+    if (both && ended && retired <= max_repeated && goes_on()) try_schedules(*steps, *first, left);
     if (compares && (ended || left_its_buffers) && goes_on())
-        compare(*steps, *first, *state, !ended);
+        compare(*steps, *first, state, !ended);
     std::ranges::stable_sort(out.findings, {}, gravity_of);
     out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
