@@ -6,6 +6,7 @@ namespace lockwarp::check {
 namespace {
 
 constexpr uint8_t all_bytes = 15;
+constexpr unsigned reads = Word::read_weakly | Word::read_strongly;
 
 }  // namespace
 
@@ -53,7 +54,6 @@ uint32_t GridRaces::reader(const Shadow& shadow, uint32_t number) {
 }
 
 void GridRaces::meet(uint64_t address, Cell& cell, const Cell& own, const Shadow& shadow) {
-    const auto wrote = [](const Cell& c) { return c.wrote_weakly | c.wrote_strongly; };
     const auto both = [&](Hazard hazard, int bytes, uint32_t here, uint32_t other, bool same) {
         if (bytes == 0 || here == 0 || other == 0) return;
         const Accessor& a = who_[here];
@@ -86,6 +86,46 @@ void GridRaces::meet(uint64_t address, Cell& cell, const Cell& own, const Shadow
     }
 }
 
+void GridRaces::take_page(uint64_t number, const Shadow& shadow, const Shadow::Page& own_page,
+                          Page& page) {
+    // As a rule CTAs read what no CTA writes.
+    bool some_else = false, all_read = true;
+    for (const Word& word : own_page) {
+        some_else |= (word.flags & ~unsigned{Word::read_weakly}) != 0;
+        all_read &= word.flags != 0;
+    }
+    if (page.was_read && !some_else) return;
+    bool was_written = false;
+    for (uint64_t i = 0; i < Shadow::page_words; ++i) {
+        const Word& word = own_page[i];
+        if (word.flags == 0) continue;
+        Cell& cell = page.cells[i];
+        if ((word.flags & ~reads) == 0 && !wrote(cell)) {
+            if (cell.reader == 0) cell.reader = reader(shadow, word.readers);
+            if ((word.flags & Word::read_weakly) != 0) cell.read_weakly = all_bytes;
+            if ((word.flags & Word::read_strongly) != 0) cell.read_strongly = all_bytes;
+            continue;
+        }
+        was_written |= wrote(cell) != 0;
+        const Cell own = cell_of(shadow, word);
+        meet((number * Shadow::page_words + i) * word_bytes, cell, own, shadow);
+        if (own.writer != 0 && cell.writer == 0) {
+            cell.writer = writer(shadow, own.writer);
+            cell.value = own.value;
+            cell.has_value = own.has_value;
+        } else if (own.writer != 0) {
+            // Bytes of several CTAs: what each stored is not kept apart.
+            cell.has_value &= own.has_value && own.value == cell.value;
+        }
+        if (own.reader != 0 && cell.reader == 0) cell.reader = reader(shadow, own.reader);
+        cell.wrote_weakly |= own.wrote_weakly;
+        cell.wrote_strongly |= own.wrote_strongly;
+        cell.read_weakly |= own.read_weakly;
+        cell.read_strongly |= own.read_strongly;
+    }
+    page.was_read = all_read && !some_else && !was_written;
+}
+
 void GridRaces::take(uint64_t, const Shadow& shadow) {
     writers_.clear();
     readers_.clear();
@@ -98,26 +138,7 @@ void GridRaces::take(uint64_t, const Shadow& shadow) {
             }
             at = pages_.emplace(number, std::make_unique<Page>()).first;
         }
-        for (uint64_t i = 0; i < Shadow::page_words; ++i) {
-            const Word& word = (*page)[i];
-            if (word.flags == 0) continue;
-            const Cell own = cell_of(shadow, word);
-            Cell& cell = (*at->second)[i];
-            meet((number * Shadow::page_words + i) * word_bytes, cell, own, shadow);
-            if (own.writer != 0 && cell.writer == 0) {
-                cell.writer = writer(shadow, own.writer);
-                cell.value = own.value;
-                cell.has_value = own.has_value;
-            } else if (own.writer != 0) {
-                // Bytes of several CTAs: what each stored is not kept apart.
-                cell.has_value &= own.has_value && own.value == cell.value;
-            }
-            if (own.reader != 0 && cell.reader == 0) cell.reader = reader(shadow, own.reader);
-            cell.wrote_weakly |= own.wrote_weakly;
-            cell.wrote_strongly |= own.wrote_strongly;
-            cell.read_weakly |= own.read_weakly;
-            cell.read_strongly |= own.read_strongly;
-        }
+        take_page(number, shadow, *page, *at->second);
     }
 }
 

@@ -31,9 +31,14 @@ class GridRaces {
         uint8_t wrote_weakly = 0, wrote_strongly = 0, read_weakly = 0, read_strongly = 0;
         bool has_value = false;
     };
-    using Page = std::array<Cell, Shadow::page_words>;
+    struct Page {
+        std::array<Cell, Shadow::page_words> cells;
+        bool was_read = false;  // all of it, weakly, and nothing else
+    };
+    static int wrote(const Cell& c) { return c.wrote_weakly | c.wrote_strongly; }
     // The same of one word by the CTA at hand, with numbers of its shadow.
     Cell cell_of(const Shadow& shadow, const Word& word) const;
+    void take_page(uint64_t number, const Shadow& shadow, const Shadow::Page& own, Page& page);
     void meet(uint64_t address, Cell& cell, const Cell& own, const Shadow& shadow);
     uint32_t writer(const Shadow& shadow, uint32_t number);
     uint32_t reader(const Shadow& shadow, uint32_t number);

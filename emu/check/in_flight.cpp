@@ -321,16 +321,17 @@ void OfCta::stored(const warp::Retired& e, uint32_t lane, uint64_t address, uint
 void OfCta::loaded(const warp::Retired& e, uint32_t lane, uint64_t address, uint32_t bytes) {
     const uint64_t end = (address + bytes + word_bytes - 1) / word_bytes;
     if (end > readers_.size()) readers_.resize(end);
-    for (uint64_t w = address / word_bytes; w < end; ++w) {
-        Readers& r = readers_[w];
-        if (r[0].when != 0 && r[0].who.warp != e.warp) r[1] = r[0];
-        r[0] = {now_, who(e.operation, e.warp, lane)};
+    const Reader reader{now_, who(e.operation, e.warp, lane)};
+    for (Readers& r :
+         std::span(readers_).subspan(address / word_bytes, end - address / word_bytes)) {
+        if (r[0].when != 0 && r[0].who.warp != reader.who.warp) r[1] = r[0];
+        r[0] = reader;
     }
+    const Time met = of_warp(e.warp).met;
+    const Time waited = of_warp(e.warp).waited;
     for (uint64_t w = address / word_bytes; w < std::min<uint64_t>(end, words_.size()); ++w) {
         const Word& copy = words_[w];
         if (copy.issued == 0) continue;
-        const Time met = of_warp(e.warp).met;
-        const Time waited = of_warp(e.warp).waited;
         if (copy.done != 0 && (copy.who.warp == e.warp || met > copy.done)) continue;
         // What was there before was its to read, and it has waited for nothing new since.
         const bool replaced = copy.who.warp != e.warp && copy.before != 0 && met > copy.before &&

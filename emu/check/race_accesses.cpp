@@ -13,14 +13,22 @@ namespace {
 
 constexpr uint32_t all_bytes = 15;
 
-// Calls f(address of the word, bytes of it by bits) for each word of an access.
+// Calls f(word, its address, bytes of it by bits) for each word of an access that there is room
+// for.
 template <class F>
-void each_word(uint64_t begin, uint32_t bytes, F f) {
+void each_word(Shadow& shadow, uint64_t begin, uint32_t bytes, F f) {
+    constexpr uint64_t page_bytes = Shadow::page_words * word_bytes;
     const uint64_t end = begin + bytes;
-    for (uint64_t word = begin & ~(word_bytes - 1); word < end; word += word_bytes) {
-        const uint64_t from = std::max(begin, word) - word;
-        const uint64_t to = std::min(end, word + word_bytes) - word;
-        f(word, static_cast<uint32_t>((1u << to) - (1u << from)));
+    Word* word = nullptr;
+    for (uint64_t at = begin & ~(word_bytes - 1); at < end; at += word_bytes) {
+        if (at <= begin || at % page_bytes == 0)
+            word = shadow.at(at);
+        else if (word != nullptr)
+            ++word;
+        if (word == nullptr) continue;
+        const uint64_t from = std::max(begin, at) - at;
+        const uint64_t to = std::min(end, at + word_bytes) - at;
+        f(*word, at, static_cast<uint32_t>((1u << to) - (1u << from)));
     }
 }
 
@@ -64,6 +72,18 @@ bool begins_cas(const isa::Program& program, const isa::Operation& load) {
                       o.address[0].offset == load.address[0].offset;
            });
 }
+
+// Words side by side of one lane's access, as a rule, have the same past: what is found of the
+// first of them, and what becomes of it, is so of the others.
+struct Same {
+    Word before, after;
+
+    bool is_as_before(const Word& w) const {
+        return after.flags != 0 && w.writer == before.writer && w.readers == before.readers &&
+               w.writer_lane == before.writer_lane && w.reader_lane == before.reader_lane &&
+               w.flags == before.flags && (w.flags & (Word::split | Word::over_weak)) == 0;
+    }
+};
 
 // Strong for other CTAs too.
 bool is_far(const Accessor& a) { return a.strong && a.reach == Reach::grid; }
@@ -172,7 +192,6 @@ void RaceAccesses::check_writer(Now& n, OfWarp& w, uint32_t lane, const Word& wo
 
 void RaceAccesses::check_readers(Now& n, OfWarp& w, uint32_t lane, const Word& word,
                                  uint64_t address) {
-    if (word.readers == 0 || word.readers == w.ordered_readers) return;
     bool all = true;
     for (uint32_t r = word.readers; r != 0; r = shadow_.reader(r).next) {
         const Accessor& p = shadow_.reader(r).who;
@@ -202,8 +221,6 @@ void RaceAccesses::check_readers(Now& n, OfWarp& w, uint32_t lane, const Word& w
 // The readers, and the instruction at hand. Those of before that happened before it need not be
 // kept: who races with them races with it too.
 uint32_t RaceAccesses::with_reader(Now& n, OfWarp& w, uint32_t readers) {
-    if (w.from_operation == n.e.operation && w.to != 0 && (w.from == readers || w.to == readers))
-        return w.to;
     std::vector<uint32_t> kept;
     bool is_in = false;
     for (uint32_t r = readers; r != 0; r = shadow_.reader(r).next) {
@@ -244,8 +261,10 @@ uint32_t RaceAccesses::writer_number(Now& n, OfWarp& w) {
 }
 
 void RaceAccesses::load_word(Now& n, OfWarp& w, uint32_t lane, Word& word, uint64_t address) {
-    check_writer(n, w, lane, word, address, false, 0);
-    const uint32_t readers = with_reader(n, w, word.readers);
+    if (may_meet_writer(w, word)) check_writer(n, w, lane, word, address, false, 0);
+    const bool is_known = w.from_operation == n.e.operation && w.to != 0 &&
+                          (w.from == word.readers || w.to == word.readers);
+    const uint32_t readers = is_known ? w.to : with_reader(n, w, word.readers);
     const bool other_lane = word.readers == readers && word.reader_lane != lane;
     word.reader_lane = other_lane ? many_lanes : static_cast<uint8_t>(lane);
     word.readers = readers;
@@ -254,8 +273,9 @@ void RaceAccesses::load_word(Now& n, OfWarp& w, uint32_t lane, Word& word, uint6
 
 void RaceAccesses::store_word(Now& n, OfWarp& w, uint32_t lane, uint32_t number, Word& word,
                               uint64_t address, uint32_t value) {
-    check_writer(n, w, lane, word, address, true, value);
-    check_readers(n, w, lane, word, address);
+    if (may_meet_writer(w, word)) check_writer(n, w, lane, word, address, true, value);
+    if (word.readers != 0 && word.readers != w.ordered_readers)
+        check_readers(n, w, lane, word, address);
     // A strong access does not race with others, which may race with what it comes over.
     if (!n.who.strong) {
         word.readers = 0;
@@ -277,12 +297,22 @@ void RaceAccesses::load(Now& n, const warp::Access& a) {
     for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
         raced_.reset();
-        each_word(a.address[lane], a.bytes_of_lane[lane], [&](uint64_t at, uint32_t bytes) {
-            Word* const word = shadow_.at(at);
-            if (word == nullptr) return;
-            if (bytes == all_bytes && (word->flags & Word::split) == 0)
-                return load_word(n, w, lane, *word, at);
-            std::array<Word, 4>& each = shadow_.bytes_of(*word);
+        Same same;
+        const uint32_t size = a.bytes_of_lane[lane];
+        each_word(shadow_, a.address[lane], size, [&](Word& word, uint64_t at, uint32_t bytes) {
+            if (bytes == all_bytes && (word.flags & Word::split) == 0) {
+                if (same.is_as_before(word)) {
+                    word.readers = same.after.readers;
+                    word.reader_lane = same.after.reader_lane;
+                    word.flags = same.after.flags;
+                    return;
+                }
+                same.before = word;
+                load_word(n, w, lane, word, at);
+                same.after = word;
+                return;
+            }
+            std::array<Word, 4>& each = shadow_.bytes_of(word);
             for (uint32_t i = 0; i < word_bytes; ++i)
                 if ((bytes >> i & 1) != 0) load_word(n, w, lane, each[i], at + i);
         });
@@ -295,23 +325,31 @@ void RaceAccesses::store(Now& n, const warp::Access& a) {
     for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
         raced_.reset();
+        const bool may_be_same = !n.has_value && !n.who.strong;
+        Same same;
         const uint64_t begin = a.address[lane];
-        each_word(begin, a.bytes_of_lane[lane], [&](uint64_t at, uint32_t bytes) {
-            Word* const word = shadow_.at(at);
-            if (word == nullptr) return;
+        const uint32_t size = a.bytes_of_lane[lane];
+        each_word(shadow_, begin, size, [&](Word& word, uint64_t at, uint32_t bytes) {
             uint32_t value = 0;
             if (bytes == all_bytes) {
+                if (may_be_same && same.is_as_before(word)) {
+                    word = same.after;
+                    return;
+                }
                 if (n.has_value) std::memcpy(&value, values_[lane].data() + (at - begin), 4);
-                if ((word->flags & Word::split) != 0) {
+                if ((word.flags & Word::split) != 0) {
                     // Each byte is looked at; then they are one word.
-                    std::array<Word, 4>& each = shadow_.bytes_of(*word);
+                    std::array<Word, 4>& each = shadow_.bytes_of(word);
                     for (uint32_t i = 0; i < word_bytes; ++i)
                         store_word(n, w, lane, number, each[i], at + i, value >> (8 * i) & 0xff);
-                    shadow_.join(*word);
+                    shadow_.join(word);
                 }
-                return store_word(n, w, lane, number, *word, at, value);
+                same.before = word;
+                store_word(n, w, lane, number, word, at, value);
+                same.after = word;
+                return;
             }
-            std::array<Word, 4>& each = shadow_.bytes_of(*word);
+            std::array<Word, 4>& each = shadow_.bytes_of(word);
             for (uint32_t i = 0; i < word_bytes; ++i)
                 if ((bytes >> i & 1) != 0)
                     store_word(n, w, lane, number, each[i], at + i,

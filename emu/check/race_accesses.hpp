@@ -62,6 +62,11 @@ class RaceAccesses {
     void load_word(Now& n, OfWarp& w, uint32_t lane, Word& word, uint64_t address);
     void store_word(Now& n, OfWarp& w, uint32_t lane, uint32_t number, Word& word, uint64_t address,
                     uint32_t value);
+    // Whether somebody wrote it who is not known to come before.
+    static bool may_meet_writer(const OfWarp& w, const Word& word) {
+        return (word.writer != 0 && word.writer != w.ordered_writer) ||
+               (word.flags & Word::over_weak) != 0;
+    }
     void check_writer(Now& n, OfWarp& w, uint32_t lane, const Word& word, uint64_t address,
                       bool stores, uint32_t value);
     // The accesses of a writer, and of the instruction at hand.

@@ -3,22 +3,17 @@
 
 namespace lockwarp::check {
 
-Word* Shadow::at(uint64_t address) {
-    const uint64_t word = address / word_bytes;
-    const uint64_t number = word / page_words;
-    if (number != recent_number_) {
-        auto found = pages_.find(number);
-        if (found == pages_.end()) {
-            if (pages_.size() == max_pages_) {
-                is_full_ = true;
-                return nullptr;
-            }
-            found = pages_.emplace(number, std::make_unique<Page>()).first;
+Shadow::Page* Shadow::find(uint64_t number) {
+    auto found = pages_.find(number);
+    if (found == pages_.end()) {
+        if (pages_.size() == max_pages_) {
+            is_full_ = true;
+            return nullptr;
         }
-        recent_number_ = number;
-        recent_ = found->second.get();
+        found = pages_.emplace(number, std::make_unique<Page>()).first;
     }
-    return &(*recent_)[word % page_words];
+    recent_[number % recent_.size()] = {number, found->second.get()};
+    return found->second.get();
 }
 
 std::array<Word, 4>& Shadow::bytes_of(Word& w) {

@@ -65,7 +65,13 @@ class Shadow {
 
     // The word that holds the address; nullptr: there is no room for it. Good until the next call
     // of bytes_of.
-    Word* at(uint64_t address);
+    Word* at(uint64_t address) {
+        const uint64_t word = address / word_bytes;
+        const uint64_t number = word / page_words;
+        const Recent& recent = recent_[number % recent_.size()];
+        Page* const page = recent.number == number ? recent.page : find(number);
+        return page == nullptr ? nullptr : &(*page)[word % page_words];
+    }
     // The four bytes of a word, apart from now on.
     std::array<Word, 4>& bytes_of(Word& w);
     const std::array<Word, 4>& bytes_of(const Word& w) const { return split_[w.writer]; }
@@ -96,11 +102,18 @@ class Shadow {
     const auto& pages() const { return pages_; }
 
   private:
+    // Makes it where there is none.
+    Page* find(uint64_t number);
+
     uint64_t max_pages_;
     bool is_full_ = false;
     std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;  // by address / bytes of a page
-    uint64_t recent_number_ = UINT64_MAX;
-    Page* recent_ = nullptr;
+    // Pages that were asked for last: lanes of a warp take turns in several.
+    struct Recent {
+        uint64_t number = UINT64_MAX;
+        Page* page = nullptr;
+    };
+    std::array<Recent, 64> recent_{};
     std::vector<std::array<Word, 4>> split_{1};
     std::vector<uint32_t> free_splits_;
     std::unordered_map<uint64_t, Under> under_;
