@@ -92,6 +92,8 @@ constexpr std::array memory_kinds{
     KindRow{"beyond-row", error,
             "stores that leave a row of a buffer for the next, which has its own; a note of loads, "
             "and of what lies between two rows"},
+    KindRow{"use-after-free", error, "accesses of a block that `free` has given back"},
+    KindRow{"beyond-block", error, "accesses of the heap outside of what `malloc` was asked for"},
     KindRow{"leak", note, "blocks of `malloc` that no `free` gives back"},
     KindRow{"out-of-bounds", error, "accesses that no buffer or variable holds"},
     KindRow{"misaligned", error, "addresses that are not a multiple of the access's size"},
@@ -101,7 +103,7 @@ constexpr std::array memory_kinds{
     KindRow{"illegal", error, "operands for which the machine has no such instruction"},
 };
 
-constexpr std::array<Make, 1> memory_makes{heap_leaks};
+constexpr std::array<Make, 1> memory_makes{heap_blocks};
 constexpr std::array<MakeNamed, 1> memory_named{variable_bounds};
 constexpr std::array<MakeDescribed, 1> memory_described{row_bounds};
 

@@ -144,8 +144,8 @@ std::unique_ptr<Check> proxy_fences(const isa::Program& program, const warp::Lau
 std::unique_ptr<Check> variable_bounds(const isa::Program& program, const warp::Launch& launch,
                                        const ptx::Module& module);
 
-// heap.cpp: blocks of malloc that nobody frees.
-std::unique_ptr<Check> heap_leaks(const isa::Program& program, const warp::Launch& launch);
+// heap.cpp: accesses outside of malloc's blocks, and blocks that nobody frees.
+std::unique_ptr<Check> heap_blocks(const isa::Program& program, const warp::Launch& launch);
 
 // emu/timing/performance.cpp: bank conflicts and the like.
 std::unique_ptr<Check> slow_accesses(const isa::Program& program, const warp::Launch& launch);

@@ -38,6 +38,9 @@ class Listeners {
     void cluster_opened(const warp::ClusterOpened& e) {
         for (warp::CtaObserver* l : listening_) l->cluster_opened(e);
     }
+    void heap(const warp::HeapEvent& e) {
+        for (warp::CtaObserver* l : listening_) l->heap(e);
+    }
     void reconverged(const warp::Reconverged& e) {
         for (warp::CtaObserver* l : listening_) l->reconverged(e);
     }

@@ -10,6 +10,7 @@
 
 #include "emu/exec/access.hpp"
 #include "emu/exec/heap.hpp"
+#include "emu/exec/listeners.hpp"
 
 namespace lockwarp::exec {
 
@@ -241,8 +242,24 @@ void fail_assertion(Context& c, const Operation& o, const isa::Call& call, unsig
     c.trap->has_address = false;
 }
 
+void tell(const Context& c, const Operation& o, unsigned lane, bool frees, uint64_t address,
+          uint64_t bytes) {
+    if (c.listeners == nullptr || address == 0) return;
+    const auto operation = static_cast<uint32_t>(&o - c.program->operations.data());
+    c.listeners->heap({operation, c.warp->index, lane, frees, address, bytes});
+}
+
+void allocate(Context& c, const Operation& o, const isa::Call& call, unsigned lane,
+              const std::array<uint32_t, 32>& bases) {
+    const uint64_t bytes = argument(c, call, 0, lane, bases);
+    const uint64_t address = c.heap->allocate(bytes);
+    tell(c, o, lane, false, address, bytes);
+    set_result(c, call, lane, address, bases);
+}
+
 void release(Context& c, const Operation& o, uint64_t address, unsigned lane) {
-    if (address == 0 || c.heap->release(address)) return;
+    if (address == 0) return;
+    if (c.heap->release(address)) return tell(c, o, lane, true, address, 0);
     set_trap(c, o, warp::TrapKind::out_of_bounds,
              "free of an address that malloc did not return, or that is free again", lane, address,
              ptx::Space::none);
@@ -282,8 +299,7 @@ void run_system_call(Context& c, const Operation& o, const isa::Call& call, uint
                 fail_assertion(c, o, call, lane, bases);
                 break;
             case isa::System::malloc:
-                set_result(c, call, lane, c.heap->allocate(argument(c, call, 0, lane, bases)),
-                           bases);
+                allocate(c, o, call, lane, bases);
                 break;
             case isa::System::free:
                 release(c, o, argument(c, call, 0, lane, bases), lane);

@@ -185,6 +185,16 @@ struct BulkEvent {
     std::span<const BulkArrival> arrivals;  // issued
 };
 
+// A lane called malloc, and got a block, or free, and gave one back.
+struct HeapEvent {
+    uint32_t operation;  // the call
+    uint32_t warp;       // of the CTA
+    uint32_t lane;
+    bool frees;
+    uint64_t address;  // of the block
+    uint64_t bytes;    // malloc: that were asked for
+};
+
 // Lanes of a warp that had parted go on together.
 struct Reconverged {
     uint32_t operation;  // that they go on with
@@ -204,6 +214,7 @@ class CtaObserver {
     virtual void cluster_opened(const ClusterOpened& event) { (void)event; }
     virtual void copies(const CopyEvent&) {}
     virtual void bulk(const BulkEvent&) {}
+    virtual void heap(const HeapEvent&) {}
     virtual void reconverged(const Reconverged&) {}
     // The instruction that trapped does not retire; nothing but ended() follows.
     virtual void trapped(const Trap&) {}
