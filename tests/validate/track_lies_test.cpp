@@ -4,9 +4,12 @@
 // found where it is.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
+#include <map>
 #include <set>
 
+#include "emu/lockwarp.hpp"
 #include "gpu/trace.hpp"
 #include "tests/validate/lies_kernel.hpp"
 #include "validate/emulator_engine.hpp"
@@ -83,6 +86,59 @@ Walked walk(Truth& truth) {
     return out;
 }
 
+// The last conditional branch of a lane before each of its records, and whether it was taken.
+struct Branch {
+    uint32_t operation = validate::no_branch;
+    bool taken = false;
+};
+using Branches = std::map<std::array<uint64_t, 4>, Branch>;  // by CTA, warp, lane and word
+
+struct BranchListener : warp::Observer {
+    explicit BranchListener(const gpu::Traced& t) : traced(t) {}
+    struct Lane {
+        uint64_t word = 0;
+        Branch branch;
+    };
+    struct OfCta : warp::CtaObserver {
+        explicit OfCta(BranchListener& l) : all(l) {}
+        void retired(const warp::Retired& e) override {
+            const isa::Operation& o = e.program->operations[e.operation];
+            for (uint32_t l = 0; l < 32; ++l) {
+                Lane& lane = lanes[e.warp * 32 + l];
+                const bool executed = (e.executed >> l & 1) != 0;
+                if (o.op == isa::Op::bra && o.guarded && (e.active >> l & 1) != 0)
+                    lane.branch = {e.operation, executed};
+                if (!executed || !all.traced[e.operation]) continue;
+                all.branches[{e.cta_index, e.warp, l, lane.word}] = lane.branch;
+                lane.word += 1u + o.written;
+            }
+        }
+        BranchListener& all;
+        std::array<Lane, lies::threads> lanes;
+    };
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        return std::make_unique<OfCta>(*this);
+    }
+    const gpu::Traced& traced;
+    Branches branches;
+};
+
+Branches branches_of(const Truth& truth) {
+    warp::Launch launch;
+    launch.grid = truth.c.grid;
+    launch.block = truth.c.block;
+    launch.threads = 1;
+    std::vector<uint8_t> bytes = truth.c.bytes[0];
+    const uint64_t address = truth.answer.addresses[0];
+    launch.parameters.resize(8);
+    std::memcpy(launch.parameters.data(), &address, 8);
+    launch.buffers = {{"out", address, bytes}};
+    BranchListener listener(truth.answer.traced);
+    launch.observers = {&listener};
+    EXPECT_FALSE(exec::launch(truth.report.program, launch).trap.has_value());
+    return listener.branches;
+}
+
 std::string text_of(const Record& r) {
     return "CTA " + std::to_string(r.cta) + ", warp " + std::to_string(r.warp) + ", lane " +
            std::to_string(r.lane) + ", word " + std::to_string(r.word);
@@ -115,6 +171,9 @@ TEST_P(TrackLies, AreFoundWhereTheyStand) {
     ASSERT_FALSE(replay(truth.c, arch, truth.answer, truth.options).first.has_value());
     const Walked walked = walk(truth);
     ASSERT_GT(walked.records.size(), 5000u);
+    const Branches branches = branches_of(truth);
+    ASSERT_EQ(branches.size(), walked.records.size());
+    std::set<uint64_t> taken_by, passed_by;  // lanes of a difference behind a branch
     std::set<uint32_t> lanes, operations, bits;
     std::set<uint64_t> places;
     size_t values = 0;
@@ -127,6 +186,9 @@ TEST_P(TrackLies, AreFoundWhereTheyStand) {
             return *word_at(truth.answer, r.cta, r.warp, r.lane, r.word, more);
         };
         const bool compared = known.masked + known.taken + known.unwritten + known.places == 0;
+        const Branch branch = branches.at({r.cta, r.warp, r.lane, r.word});
+        if (branch.operation != validate::no_branch)
+            (branch.taken ? taken_by : passed_by).insert(r.lane);
         for (uint32_t i = 0; i < r.written && compared; ++i) {
             const auto bit = static_cast<uint32_t>((n / step + i * 17) % 64);
             const uint64_t right = at(1 + i);
@@ -138,6 +200,8 @@ TEST_P(TrackLies, AreFoundWhereTheyStand) {
             EXPECT_EQ(d->emulated, right);
             EXPECT_EQ(d->other, right ^ uint64_t{1} << bit);
             EXPECT_NE(d->executed >> r.lane & 1, 0u);
+            EXPECT_EQ(d->branch, branch.operation) << text_of(r);
+            EXPECT_EQ(d->branch_taken, branch.taken) << text_of(r);
             bits.insert(bit);
             ++values;
         }
@@ -150,6 +214,8 @@ TEST_P(TrackLies, AreFoundWhereTheyStand) {
             EXPECT_EQ(d->operation, r.operation);
             EXPECT_EQ(d->emulated, right);
             EXPECT_EQ(d->other, number);
+            EXPECT_EQ(d->branch, branch.operation) << text_of(r);
+            EXPECT_EQ(d->branch_taken, branch.taken) << text_of(r);
             ++numbers;
             if (right == 1) break;
         }
@@ -160,6 +226,8 @@ TEST_P(TrackLies, AreFoundWhereTheyStand) {
     EXPECT_GT(values, 500u);
     EXPECT_GT(numbers, 800u);
     EXPECT_EQ(lanes.size(), 32u);
+    EXPECT_EQ(taken_by.size(), 32u);
+    EXPECT_GE(passed_by.size(), 20u);
     EXPECT_EQ(bits.size(), 64u);
     EXPECT_GT(operations.size(), 35u);
     EXPECT_EQ(places.size(), lies::ctas * warps);
@@ -317,6 +385,12 @@ TEST(TrueTracks, OfOneLaneThatWentAnotherWayAreIdentical) {
         const validate::Report report = run_lockstep(c, arch, engine, options);
         ASSERT_EQ(report.problem, "") << lane;
         EXPECT_FALSE(report.first.has_value()) << lane;
+        options.registers = validate::Registers::digests;
+        const validate::Report digests = run_lockstep(c, arch, engine, options);
+        ASSERT_EQ(digests.problem, "") << lane;
+        EXPECT_FALSE(digests.first.has_value()) << lane;
+        EXPECT_TRUE(digests.by_digest) << lane;
+        EXPECT_EQ(digests.counts.values, report.counts.values) << lane;
     }
 }
 

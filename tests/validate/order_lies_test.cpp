@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lies in tracks that tell an order: of each lane what its loads saw and what its atomics found,
+// one word at a time. What an earlier content of memory explains is no difference; all else is one,
+// at its place, and one alone.
+#include <gtest/gtest.h>
+
+#include "gpu/trace.hpp"
+#include "tests/validate/lies_kernel.hpp"
+#include "validate/emulator_engine.hpp"
+#include "validate/lockstep.hpp"
+
+namespace {
+
+using namespace lockwarp;
+using validate::DifferenceKind;
+
+constexpr isa::Arch arch = isa::Arch::sm_90;
+constexpr uint64_t warps = lies::threads / 32;
+
+// Warp 1 stores 5 where all have seen 0 and look again, twice.
+constexpr const char* seen_twice = R"(
+.local .align 4 .b8 own[4];
+.reg .b32 %r<10>; .reg .b64 %rd<6>; .reg .pred %p<2>;
+ld.param.u64 %rd1, [out];
+mov.u32 %r1, %tid.x;
+setp.ge.u32 %p1, %r1, 32;
+mul.wide.u32 %rd2, %r1, 4;
+add.u64 %rd3, %rd1, %rd2;
+mov.u64 %rd4, own;
+cvta.local.u64 %rd4, %rd4;
+st.u32 [%rd4], %r1;
+ld.relaxed.gpu.global.u32 %r2, [%rd1];
+bar.sync 0;
+@%p1 st.relaxed.gpu.global.u32 [%rd1], 5;
+bar.sync 0;
+ld.relaxed.gpu.global.u32 %r3, [%rd1];
+ld.global.u32 %r4, [%rd1];
+ld.u32 %r5, [%rd4];
+atom.global.add.u32 %r6, [%rd3+256], 1;
+atom.global.add.u32 %r7, [%rd3+512], 2;
+ret;)";
+
+// The operations that lies are told of, by the registers that they write.
+enum class Of : uint8_t { again = 3, weak, local, atom, next_atom };
+
+struct Truth {
+    launch::Case c = lies::case_of(seen_twice);
+    validate::Options options;
+    validate::Answer answer;
+    validate::Report report;
+    Truth() {
+        c.grid = {1, 1, 1};
+        c.bytes[0].assign(1024, 0);
+        options.registers = validate::Registers::words;
+        options.threads = 1;
+        validate::EmulatorEngine engine(arch, false, 1);
+        report = run_lockstep(c, arch, engine, options, &answer);
+    }
+
+    uint32_t operation(Of of) const {
+        const std::string name = "%r" + std::to_string(static_cast<int>(of));
+        const isa::Program& p = report.program;
+        for (uint32_t i = 0; i < p.operations.size(); ++i) {
+            const isa::Operation& o = p.operations[i];
+            if (o.written == 1 && p.registers[p.uses[o.first_use]].name == name) return i;
+        }
+        ADD_FAILURE() << name;
+        return 0;
+    }
+
+    // What a lane has in the record of an operation that it executed once.
+    uint64_t& value(uint32_t warp, uint32_t lane, Of of) {
+        const gpu::TraceWindow& w = answer.tracks[0].window;
+        auto* const track = reinterpret_cast<uint64_t*>(answer.tracks[0].words.data()) +
+                            warp * (w.words + answer.tracks[0].slack) * 32 + lane;
+        const uint64_t wanted = operation(of) + 1;
+        uint64_t at = 0;
+        while (track[at * 32] != wanted) {
+            EXPECT_NE(track[at * 32], 0u) << "no such record";
+            at += gpu::record_words(report.program, answer.orders,
+                                    static_cast<uint32_t>(track[at * 32] - 1));
+        }
+        return track[(at + 1) * 32];
+    }
+
+    struct Told {
+        Of of;
+        uint64_t value;
+    };
+    validate::Report with(uint32_t warp, uint32_t lane, std::initializer_list<Told> lies) {
+        const std::vector<uint8_t> right = answer.tracks[0].words;
+        for (const Told& t : lies) value(warp, lane, t.of) = t.value;
+        validate::Report out = replay(c, arch, answer, options);
+        answer.tracks[0].words = right;
+        EXPECT_EQ(out.problem, "");
+        return out;
+    }
+};
+
+void expect_none(const validate::Report& r, const std::string& where) {
+    EXPECT_FALSE(r.first.has_value()) << where << "\n" << text_report(r, {}, "k.ptx");
+    EXPECT_EQ(r.counts.different, 0u) << where;
+}
+
+void expect_one(const Truth& truth, const validate::Report& r, DifferenceKind kind, uint32_t warp,
+                uint32_t lane, Of of, uint64_t emulated, uint64_t other) {
+    const std::string where = "warp " + std::to_string(warp) + ", lane " + std::to_string(lane) +
+                              ", %r" + std::to_string(static_cast<int>(of));
+    ASSERT_TRUE(r.first.has_value()) << where;
+    EXPECT_EQ(r.first->kind, kind) << where;
+    EXPECT_EQ(r.first->operation, truth.operation(of)) << where;
+    EXPECT_EQ(r.first->warp, warp) << where;
+    EXPECT_EQ(r.first->lane, lane) << where;
+    EXPECT_EQ(r.first->emulated, emulated) << where;
+    EXPECT_EQ(r.first->other, other) << where;
+    EXPECT_NE(r.first->executed >> lane & 1, 0u) << where;
+    EXPECT_EQ(r.counts.different, 1u) << where;
+}
+
+template <class F>
+void each_lane(F f) {
+    for (uint32_t warp = 0; warp < warps; ++warp)
+        for (uint32_t lane = 0; lane < 32; ++lane) f(warp, lane);
+}
+
+TEST(OrderLies, TheTruthIsIdentical) {
+    Truth truth;
+    ASSERT_EQ(truth.report.problem, "");
+    expect_none(truth.report, "beside the engine");
+    ASSERT_EQ(truth.answer.tracks.size(), 1u);
+    EXPECT_EQ(truth.value(0, 7, Of::again), 5u);
+    EXPECT_EQ(truth.value(1, 9, Of::weak), 5u);
+    EXPECT_EQ(truth.value(1, 9, Of::local), 41u);
+    const validate::Report again = replay(truth.c, arch, truth.answer, truth.options);
+    expect_none(again, "replayed");
+    EXPECT_EQ(again.counts.values, truth.report.counts.values);
+}
+
+// A lane that does not store may see what was there since it last looked, and not what was before.
+TEST(OrderLies, EarlierContentExplainsWhatALaneSaw) {
+    Truth truth;
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+        const std::string where = "lane " + std::to_string(lane);
+        expect_none(truth.with(0, lane, {{Of::again, 0}}), where);
+        expect_none(truth.with(0, lane, {{Of::again, 0}, {Of::weak, 0}}), where);
+        expect_one(truth, truth.with(0, lane, {{Of::weak, 0}}), DifferenceKind::order, 0, lane,
+                   Of::weak, 5, 0);
+    }
+}
+
+TEST(OrderLies, WhatWasNeverThereDiffersInEachLane) {
+    Truth truth;
+    each_lane([&](uint32_t warp, uint32_t lane) {
+        for (const Of of : {Of::again, Of::weak})
+            expect_one(truth, truth.with(warp, lane, {{of, 7}}), DifferenceKind::order, warp, lane,
+                       of, 5, 7);
+        for (const Of of : {Of::atom, Of::next_atom})
+            expect_one(truth, truth.with(warp, lane, {{of, 0x100}}), DifferenceKind::order, warp,
+                       lane, of, 0, 0x100);
+    });
+}
+
+// What is the engine's in one instruction is not in the next.
+TEST(OrderLies, AreFoundBehindALoadThatWasExplained) {
+    Truth truth;
+    for (uint32_t lane = 0; lane < 32; ++lane)
+        expect_one(truth, truth.with(0, lane, {{Of::again, 0}, {Of::local, lane ^ 0x40}}),
+                   DifferenceKind::value, 0, lane, Of::local, lane, lane ^ 0x40);
+    each_lane([&](uint32_t warp, uint32_t lane) {
+        const uint64_t own = warp * 32 + lane;
+        expect_one(truth, truth.with(warp, lane, {{Of::local, own ^ 0x40}}), DifferenceKind::value,
+                   warp, lane, Of::local, own, own ^ 0x40);
+    });
+}
+
+}  // namespace
