@@ -44,7 +44,7 @@ class Fault:
     file: str
     line: int  # from 1
     what: str  # "< -> <=", "statement left out"
-    code: str  # the text it stands in, on one line
+    code: str  # its text on one line; by hand: the line that it stands in
     begin: int  # that text's bytes in the file
     end: int
 
@@ -64,13 +64,14 @@ class Writer:
         self.by_hand = by_hand  # code, and the fault that is to stand in its place
         self.faults: list[Fault] = []
 
-    def fault(self, node, what: str) -> int | None:
+    def fault(self, node, what: str, shown: str | None = None) -> int | None:
+        """shown: what it is shown by; None: its text."""
         first, last = node.start_point[0] + 1, node.end_point[0] + 1
         if any(line in self.dropped for line in range(first, last + 1)):
             return None
         if self.wanted is not None and (node.start_byte, node.end_byte, what) not in self.wanted:
             return None
-        code = " ".join(self.source[node.start_byte:node.end_byte].decode().split())
+        code = " ".join((shown or self.plain(node)).split())
         self.faults.append(Fault(self.next, self.file, first, what, code, node.start_byte,
                                  node.end_byte))
         self.next += 1
@@ -78,6 +79,9 @@ class Writer:
 
     def plain(self, node) -> str:
         return self.source[node.start_byte:node.end_byte].decode()
+
+    def line_of(self, node) -> str:
+        return self.source.splitlines()[node.start_point[0]].decode()
 
     def inside(self, node) -> str:
         """The node with faults in its children."""
@@ -101,7 +105,7 @@ class Writer:
         code = " ".join(self.plain(node).split()) if self.by_hand and node.is_named else ""
         for wanted, fault in self.by_hand:
             if code == wanted and node.type.endswith("expression"):
-                number = self.fault(node, f"{fault} in its place")
+                number = self.fault(node, f"{fault} in its place", self.line_of(node))
                 if number is not None:
                     text = (f"(::lockwarp_mutant::on({number}) ? static_cast<decltype({code})>({fault})"
                             f" : ({text}))")
