@@ -125,6 +125,7 @@ struct LaunchAttribute {  // CUlaunchAttribute
         char bytes[64];
         int cooperative;
         uint32_t cluster[3];
+        Event* event;  // to be recorded; flags follow
     };
 };
 

@@ -158,6 +158,7 @@ void launch(const Function& f, const LaunchShape& shape, const std::vector<uint8
     std::copy_n(shape.block, 3, options.block);
     options.dynamic_shared = shape.dynamic_shared;
     options.flags = shape.cooperative ? LOCKWARP_COOPERATIVE : 0;
+    if (driver().late) options.flags |= LOCKWARP_ASYNC_LATE;
     if (f.attributes[non_portable_cluster] != 0) options.flags |= LOCKWARP_NON_PORTABLE_CLUSTER;
     std::copy_n(shape.cluster, 3, options.cluster);
     options.parameters = parameters.data();
@@ -170,14 +171,18 @@ void launch(const Function& f, const LaunchShape& shape, const std::vector<uint8
 namespace {
 
 Result launch_from(Function* handle, const LaunchShape& shape, Stream* stream, void** parameters,
-                   void** extra) {
+                   void** extra, const std::vector<Event*>& events = {}) {
     return answer([&] {
         const std::shared_ptr<Context> context = current();
         check_own_stream(stream);
+        for (Event* const e : events)
+            require(driver().events.get(e)->device == context->device, invalid_handle);
         const std::shared_ptr<Function> f = function_here(handle);
         const std::shared_ptr<Module> module = f->module.lock();
         require(module != nullptr && module->device == context->device, invalid_handle);
         submit(stream, KernelWork{f, shape, parameters_of(*f, parameters, extra)});
+        // When all CTAs have begun or said so; their end is such a time.
+        for (Event* const e : events) record_event(*driver().events.get(e), stream);
     });
 }
 
@@ -205,9 +210,11 @@ Result cuLaunchCooperativeKernel(Function* f, unsigned grid_x, unsigned grid_y, 
 
 Result cuLaunchKernelEx(const LaunchConfig* config, Function* f, void** parameters, void** extra) {
     constexpr uint32_t cooperative = 2, cluster = 4;  // CUlaunchAttributeID
+    constexpr uint32_t programmatic_event = 7, completion_event = 12;
     if (config == nullptr || (config->attribute_count != 0 && config->attributes == nullptr))
         return invalid_value;
     LaunchShape shape{};
+    std::vector<Event*> events;
     std::copy_n(config->grid, 3, shape.grid);
     std::copy_n(config->block, 3, shape.block);
     shape.dynamic_shared = config->dynamic_shared;
@@ -215,8 +222,9 @@ Result cuLaunchKernelEx(const LaunchConfig* config, Function* f, void** paramete
         const LaunchAttribute& a = config->attributes[i];
         if (a.id == cooperative) shape.cooperative = a.cooperative != 0;
         if (a.id == cluster) std::copy_n(a.cluster, 3, shape.cluster);
+        if (a.id == programmatic_event || a.id == completion_event) events.push_back(a.event);
     }
-    return launch_from(f, shape, config->stream, parameters, extra);
+    return launch_from(f, shape, config->stream, parameters, extra, events);
 }
 
 }  // extern "C"

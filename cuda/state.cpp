@@ -48,6 +48,8 @@ Driver::Driver() : arch(usual_arch) {
     }
     if (const char* const set = std::getenv("CUDA_LAUNCH_BLOCKING"))
         blocking = std::strcmp(set, "1") == 0;
+    if (const char* const set = std::getenv("LOCKWARP_EXEC_ASYNC"))
+        late = std::strcmp(set, "late") == 0;
     product = &product_of(arch);
     long count = 1;
     if (const char* const set = std::getenv("LOCKWARP_DEVICES"); set != nullptr && *set != 0) {

@@ -186,6 +186,7 @@ struct Driver {
     isa::Arch arch{};
     const Product* product = nullptr;
     bool blocking = false;  // CUDA_LAUNCH_BLOCKING: a launch itself gives its error
+    bool late = false;      // LOCKWARP_EXEC_ASYNC=late: asynchronous instructions, where waited for
     std::string wrong;      // why there is no device
     std::atomic<bool> initialized{false};
     std::atomic<uint64_t> next_id{1};

@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 
+#include "emu/exec/schedule.hpp"
 #include "engine/error.hpp"
 #include "engine/handles.hpp"
 #include "engine/observe.hpp"
@@ -17,7 +18,8 @@ using namespace lockwarp::engine;
 namespace {
 
 constexpr uint32_t known_flags = LOCKWARP_COOPERATIVE | LOCKWARP_PLAIN_ARITHMETIC |
-                                 LOCKWARP_NO_FOLDING | LOCKWARP_NON_PORTABLE_CLUSTER;
+                                 LOCKWARP_NO_FOLDING | LOCKWARP_NON_PORTABLE_CLUSTER |
+                                 LOCKWARP_ASYNC_LATE;
 constexpr uint64_t default_heap = warp::Launch{}.heap_bytes;
 constexpr uint32_t default_poll = 20;  // milliseconds
 
@@ -69,7 +71,8 @@ const exec::Ready& ready_for(const lockwarp_kernel& kernel, const warp::Launch& 
 
 // Runs on another thread; this one asks now and then whether to go on.
 warp::Result run_polled(const exec::Ready& ready, warp::Launch& launch,
-                        const lockwarp_launch_options& o, Runners& runners) {
+                        const exec::Schedule& schedule, const lockwarp_launch_options& o,
+                        Runners& runners) {
     std::atomic<bool> wanted{false};
     const std::atomic<bool>* const also = launch.stop;
     launch.stop = &wanted;
@@ -77,7 +80,7 @@ warp::Result run_polled(const exec::Ready& ready, warp::Launch& launch,
     std::exception_ptr thrown;
     const std::function<void()> work = [&] {
         try {
-            result = exec::launch(ready, launch);
+            result = exec::launch(ready, launch, schedule);
         } catch (...) {
             thrown = std::current_exception();
         }
@@ -127,8 +130,9 @@ lockwarp_status engine::launch_watched(const lockwarp_kernel* kernel,
         out->grid = launch.grid;
         out->block = launch.block;
         const exec::Ready& ready = ready_for(*kernel, launch);
-        out->of = o.poll != nullptr ? run_polled(ready, launch, o, m.context->runners)
-                                    : exec::launch(ready, launch);
+        const exec::Schedule schedule{(o.flags & LOCKWARP_ASYNC_LATE) != 0};
+        out->of = o.poll != nullptr ? run_polled(ready, launch, schedule, o, m.context->runners)
+                                    : exec::launch(ready, launch, schedule);
         if (out->of.refusal) fail(LOCKWARP_REFUSED, program.entry + ": " + out->of.refusal->what);
         if (watch != nullptr) watch->after(*kernel, launch, out->of);
         lockwarp_status status = LOCKWARP_OK;

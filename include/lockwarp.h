@@ -355,7 +355,12 @@ enum {
     /* Functions of constants as their instructions compute them, not as NVIDIA's assembler does. */
     LOCKWARP_NO_FOLDING = 4,
     /* A cluster may have more CTAs than is portable: up to 16, not 8. */
-    LOCKWARP_NON_PORTABLE_CLUSTER = 8
+    LOCKWARP_NON_PORTABLE_CLUSTER = 8,
+    /*
+     * Copies, wgmma and other asynchronous instructions do their work where somebody waits for them,
+     * not where they are issued. An observer hears of copies without what they touch.
+     */
+    LOCKWARP_ASYNC_LATE = 16
 };
 
 typedef struct lockwarp_launch_options {

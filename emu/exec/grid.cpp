@@ -273,8 +273,12 @@ warp::Result launch(const Ready& ready, const warp::Launch& launch) {
 
 warp::Result launch(const isa::Program& program, const warp::Launch& launch,
                     const Schedule& schedule) {
-    return run_grid(*make_ready(program, launch.plain_arithmetic, launch.fold_constants), launch,
-                    nullptr, schedule);
+    return exec::launch(*make_ready(program, launch.plain_arithmetic, launch.fold_constants),
+                        launch, schedule);
+}
+
+warp::Result launch(const Ready& ready, const warp::Launch& launch, const Schedule& schedule) {
+    return run_grid(ready, launch, nullptr, schedule);
 }
 
 warp::Result inspect(const Ready& ready, const warp::Launch& launch, Inspector& inspector) {

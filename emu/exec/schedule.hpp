@@ -4,6 +4,7 @@
 // a program whose result depends on it lacks a wait.
 #pragma once
 
+#include "emu/exec/ready.hpp"
 #include "emu/isa/operation.hpp"
 #include "emu/warp/launch.hpp"
 
@@ -22,5 +23,7 @@ struct Schedule {
 // `plain_arithmetic` and `fold_constants` are the launch's.
 warp::Result launch(const isa::Program& program, const warp::Launch& launch,
                     const Schedule& schedule);
+// The same with what `ready` was made with in place of the launch's own.
+warp::Result launch(const Ready& ready, const warp::Launch& launch, const Schedule& schedule);
 
 }  // namespace lockwarp::exec

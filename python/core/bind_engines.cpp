@@ -91,10 +91,11 @@ nb::tuple why(const Kernel& kernel, const RequestArguments& arguments,
 }
 
 nb::tuple run(const std::string& path, const std::string& arch, const std::string& checks,
-              unsigned threads, uint64_t max_steps) {
+              unsigned threads, uint64_t max_steps, bool late) {
     FileOutcome done;
     interruptible([&](const std::atomic<bool>& stop) {
-        done = run_file(path, arch, checks, threads, max_steps == 0 ? UINT64_MAX : max_steps, stop);
+        done = run_file(path, arch, checks, threads, max_steps == 0 ? UINT64_MAX : max_steps,
+                        exec::Schedule{late}, stop);
     });
     nb::list launches, expectations;
     for (const LaunchedStep& step : done.launches)

@@ -73,7 +73,8 @@ struct FileOutcome {
     std::vector<std::pair<bool, std::string>> expectations;             // held, text
 };
 FileOutcome run_file(const std::string& path, const std::string& arch, const std::string& checks,
-                     unsigned threads, uint64_t max_steps, const std::atomic<bool>& stop);
+                     unsigned threads, uint64_t max_steps, const exec::Schedule& schedule,
+                     const std::atomic<bool>& stop);
 
 struct Replayed {
     validate::CaseResult result;

@@ -45,7 +45,7 @@ Named buffers_of(const launch::LaunchFile& file, const launch::State& state) {
 
 Outcome run_step(const launch::Loaded& step, launch::State& state, check::Described& described,
                  const std::string& checks, unsigned threads, uint64_t max_steps,
-                 const std::atomic<bool>& stop) {
+                 const exec::Schedule& schedule, const std::atomic<bool>& stop) {
     warp::Launch launch =
         taken(launch::make_launch(step.in.launch, step.in.kernel(), step.program, state.memory));
     std::vector<uint8_t> variables = launch::variables_before(state, step.in, step.program);
@@ -56,7 +56,7 @@ Outcome run_step(const launch::Loaded& step, launch::State& state, check::Descri
     const std::vector<const check::CheckRow*> rows = checks_named(checks);
     const Listeners listeners(rows, step.program, launch, &step.in.module, described);
     Outcome out;
-    out.result = exec::launch(step.program, launch);
+    out.result = exec::launch(step.program, launch, schedule);
     if (out.result.refusal) {
         const std::string& what = out.result.refusal->what;
         const std::string& path = step.in.launch.path;
@@ -71,7 +71,9 @@ Outcome run_step(const launch::Loaded& step, launch::State& state, check::Descri
 }  // namespace
 
 FileOutcome run_file(const std::string& path, const std::string& arch, const std::string& checks,
-                     unsigned threads, uint64_t max_steps, const std::atomic<bool>& stop) {
+                     unsigned threads, uint64_t max_steps, const exec::Schedule& schedule,
+                     const std::atomic<bool>& stop) {
+    check_early(schedule, !checks.empty());
     const std::vector<launch::Loaded> steps = taken(launch::load_all({path}, arch));
     const launch::LaunchFile& file = steps.front().in.launch;
     for (const launch::Loaded& step : steps)
@@ -92,7 +94,7 @@ FileOutcome run_file(const std::string& path, const std::string& arch, const std
     for (const launch::Loaded& step : steps) {
         out.launches.push_back(
             {step.program, ptx::source_map(step.in.module),
-             run_step(step, state, described, checks, threads, max_steps, stop)});
+             run_step(step, state, described, checks, threads, max_steps, schedule, stop)});
         if (out.launches.back().outcome.result.trap) break;
     }
     out.buffers = buffers_of(file, state);

@@ -95,6 +95,11 @@ std::vector<Range> merged(std::vector<Range> ranges) {
     return out;
 }
 
+void check_early(const exec::Schedule& schedule, bool checks) {
+    if (schedule.late && checks)
+        throw Failure("schedule=\"late\": checks are of the early schedule");
+}
+
 warp::Launch Kernel::prepare(const Request& request) const {
     warp::Launch out;
     out.grid = request.grid;
@@ -116,27 +121,28 @@ std::vector<uint8_t> Kernel::variables() const {
     return launch::variables_before(source_->state, source_->in, program_);
 }
 
-void Kernel::run(warp::Launch& launch, Outcome& out) const {
+void Kernel::run(warp::Launch& launch, const exec::Schedule& schedule, Outcome& out) const {
     if (program_.global_image.empty()) {
-        out.result = exec::launch(*ready_, launch);
+        out.result = exec::launch(*ready_, launch, schedule);
         return;
     }
     const std::lock_guard guard(source_->lock);
     std::vector<uint8_t> variables =
         launch::variables_before(source_->state, source_->in, program_);
     launch.variables = &variables;
-    out.result = exec::launch(*ready_, launch);
+    out.result = exec::launch(*ready_, launch, schedule);
     if (!out.result.refusal)
         launch::keep_variables(source_->state, source_->in, program_, variables);
 }
 
 Outcome Kernel::launch(const Request& request, const std::vector<const check::CheckRow*>& checks,
                        const check::Described& described, const std::atomic<bool>& stop) const {
+    check_early(request.schedule, !checks.empty());
     warp::Launch launch = prepare(request);
     launch.stop = &stop;
     const Listeners listeners(checks, program_, launch, &source_->in.module, described);
     Outcome out;
-    run(launch, out);
+    run(launch, request.schedule, out);
     if (out.result.refusal) throw Failure(program_.entry + ": " + out.result.refusal->what);
     listeners.conclude(source_->in, program_, out);
     return out;

@@ -13,6 +13,7 @@
 
 #include "emu/check/check.hpp"
 #include "emu/exec/ready.hpp"
+#include "emu/exec/schedule.hpp"
 #include "emu/lockwarp.hpp"
 #include "emu/ptx/source_map.hpp"
 #include "launch/input.hpp"
@@ -37,7 +38,11 @@ struct Request {
     uint64_t max_steps = UINT64_MAX;
     bool cooperative = false;
     std::optional<warp::Dim3> cluster;
+    exec::Schedule schedule;
 };
+
+// Throws where checks are asked for of a late schedule.
+void check_early(const exec::Schedule& schedule, bool checks);
 
 struct Found {
     const check::CheckRow* check = nullptr;
@@ -83,7 +88,7 @@ class Kernel {
     std::vector<uint8_t> variables() const;
 
   private:
-    void run(warp::Launch& launch, Outcome& out) const;
+    void run(warp::Launch& launch, const exec::Schedule& schedule, Outcome& out) const;
 
     std::shared_ptr<Source> source_;
     isa::Program program_;

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _core
 from .errors import Error
-from .module import Check, Checked, Result, Stats, checked_of, escaped, result_of
+from .module import Check, Checked, Result, Stats, checked_of, escaped, is_late, result_of
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,16 @@ class Run:
 
 
 def run(path: str | os.PathLike[str], *, arch: str = "", checks: str = "", threads: int = 0,
-        max_steps: int | None = None) -> Run:
+        max_steps: int | None = None, schedule: str = "early") -> Run:
     """Runs a launch file ("lockwarp-launch/1"), all of its launches one after another.
 
-    ``checks``: those of ``lockwarp run --check`` to look for, by name or "all". Raises
+    ``checks``: those of ``lockwarp run --check`` to look for, by name or "all". ``schedule``: as of
+    :meth:`lockwarp.Launcher.__call__`; the checks are of the early one. Raises
     :class:`lockwarp.Trap` where a launch faults and :class:`lockwarp.Error` where something is
     wrong with the file; an expectation that does not hold is no error: see :attr:`Run.ok`.
     """
     outputs, buffers, launches, expectations = _core.run(os.fspath(path), arch, checks, threads,
-                                                         max_steps or 0)
+                                                         max_steps or 0, is_late(schedule))
 
     def arrays(named: dict[str, bytes]) -> dict[str, np.ndarray[Any, Any]]:
         return {name: np.frombuffer(bytearray(b), np.uint8) for name, b in named.items()}

@@ -298,6 +298,16 @@ def dims(value: Any, name: str) -> tuple[int, int, int]:
     return x, y, z
 
 
+SCHEDULES = ("early", "late")
+
+
+def is_late(schedule: Any) -> bool:
+    """Whether that schedule of asynchronous instructions is the late one."""
+    if schedule not in SCHEDULES:
+        raise ArgumentError(f"schedule={schedule!r}: \"early\" or \"late\"")
+    return bool(schedule == "late")
+
+
 def cluster_dims(value: Any) -> tuple[int, int, int]:
     """None, as the kernel has it: zeros."""
     return (0, 0, 0) if value is None else dims(value, "cluster")
@@ -370,17 +380,17 @@ class Kernel:
                    dynamic_shared: int, parameters: bytes,
                    memory: Sequence[tuple[int, int, str]], threads: int = 0,
                    max_steps: int | None = None, *, cooperative: bool = False,
-                   cluster: Any = None, trap: str = "raise") -> Result:
+                   cluster: Any = None, schedule: str = "early", trap: str = "raise") -> Result:
         """Launches it with the bytes of its parameter space, ``parameter_bytes`` of them.
 
         ``memory`` are ranges of this process's memory that the kernel may touch, (address, bytes,
         name); the addresses are the device's too, and are not looked at before the kernel touches
         them. Ranges may overlap. ``threads`` 0: all cores. ``max_steps``: instructions that a warp
-        may retire. ``cluster``: as of :meth:`Launcher.__call__`. ``trap="return"``: a trap is the
-        result's, and not raised.
+        may retire. ``cluster`` and ``schedule``: as of :meth:`Launcher.__call__`.
+        ``trap="return"``: a trap is the result's, and not raised.
         """
         request = (grid, block, dynamic_shared, parameters, memory, threads, max_steps or 0,
-                   bool(cooperative), cluster_dims(cluster))
+                   bool(cooperative), cluster_dims(cluster), is_late(schedule))
         return result_of(self._core.launch(request, ""), trap)
 
     def __getitem__(self, where: Any) -> Launcher:
@@ -430,29 +440,34 @@ class Launcher:
         self.dynamic_shared = whole(dynamic_shared, "dynamic_shared", 0, MAX_U32)
 
     def _request(self, arguments: tuple[Any, ...], memory: Sequence[Any], threads: int,
-                 max_steps: int | None, cooperative: bool, cluster: Any) -> tuple[Any, ...]:
+                 max_steps: int | None, cooperative: bool, cluster: Any,
+                 schedule: str = "early") -> tuple[Any, ...]:
         return self._packed_request(Packed(self.kernel, arguments, memory), threads, max_steps,
-                                    cooperative, cluster)
+                                    cooperative, cluster, schedule)
 
     def _packed_request(self, packed: Packed, threads: int, max_steps: int | None,
-                        cooperative: bool, cluster: Any) -> tuple[Any, ...]:
+                        cooperative: bool, cluster: Any,
+                        schedule: str = "early") -> tuple[Any, ...]:
         steps = 0 if max_steps is None else whole(max_steps, "max_steps", 1, MAX_U64)
         return (self.grid, self.block, self.dynamic_shared, bytes(packed.bytes), packed.ranges,
                 whole(threads, "threads", 0, MAX_THREADS), steps, bool(cooperative),
-                cluster_dims(cluster))
+                cluster_dims(cluster), is_late(schedule))
 
     def __call__(self, *arguments: Any, memory: Sequence[Any] = (), threads: int = 0,
                  max_steps: int | None = None, cooperative: bool = False, cluster: Any = None,
-                 trap: str = "raise") -> Result:
+                 schedule: str = "early", trap: str = "raise") -> Result:
         """Launches the kernel and waits for its end; see :class:`Kernel`.
 
         ``memory``: arrays that pointers within arguments point into. ``threads``: cores, 0 for all;
         results are the same with any number. ``max_steps``: a warp that retires more instructions
         traps. ``cooperative``: all CTAs are under way at a time. ``cluster``: CTAs of a cluster, a
-        number or a tuple, x first; without it as the kernel has it. ``trap="return"``: a trap is the
+        number or a tuple, x first; without it as the kernel has it. ``schedule="late"``: copies,
+        ``wgmma`` and other asynchronous instructions do their work where somebody waits for them,
+        not where they are issued (``lockwarp run --async late``). ``trap="return"``: a trap is the
         result's, and not raised.
         """
-        request = self._request(arguments, memory, threads, max_steps, cooperative, cluster)
+        request = self._request(arguments, memory, threads, max_steps, cooperative, cluster,
+                                schedule)
         return result_of(self.kernel._core.launch(request, ""), trap)
 
     def check(self, *arguments: Any, checks: str = "all", memory: Sequence[Any] = (),

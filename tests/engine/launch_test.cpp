@@ -128,6 +128,37 @@ const std::string endless_text = kernel_text(
     "again: ld.global.u32 %r0, [%p0];\nadd.u32 %r0, %r0, 1;\nst.global.u32 [%p0], %r0;\n"
     "bra again;");
 
+// p1[0] = the word at p0, by a copy that nobody waits for.
+const std::string unwaited_text = kernel_text(R"(
+.shared .align 4 .b32 here;
+mov.u32 %r0, 7;
+st.shared.u32 [here], %r0;
+mov.u32 %r1, here;
+cp.async.ca.shared.global [%r1], [%p0], 4;
+ld.shared.u32 %r2, [here];
+st.global.u32 [%p1], %r2;)",
+                                              2);
+
+TEST(Launch, ALateCopyIsThereWhereSomebodyWaits) {
+    const Loaded l(unwaited_text);
+    const uint32_t in = 5;
+    uint32_t out = 0;
+    ASSERT_EQ(add(l.context, const_cast<uint32_t*>(&in), sizeof in, "in"), LOCKWARP_OK);
+    ASSERT_EQ(add(l.context, &out, sizeof out, "out"), LOCKWARP_OK);
+    Options o({address_of(&in), address_of(&out)});
+    ASSERT_EQ(run(l.kernel, o).status, LOCKWARP_OK);
+    EXPECT_EQ(out, 5u);
+    o.flags = LOCKWARP_ASYNC_LATE;
+    ASSERT_EQ(run(l.kernel, o).status, LOCKWARP_OK);
+    EXPECT_EQ(out, 7u);
+    o.poll = [](void*) { return 0; };
+    out = 0;
+    ASSERT_EQ(run(l.kernel, o).status, LOCKWARP_OK);
+    EXPECT_EQ(out, 7u);
+    o.flags = LOCKWARP_ASYNC_LATE << 1;
+    EXPECT_EQ(run(l.kernel, o).status, LOCKWARP_INVALID_ARGUMENT);
+}
+
 TEST(Launch, StopsOnRequest) {
     const Loaded l(endless_text);
     uint32_t count = 0;

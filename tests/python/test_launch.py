@@ -2,6 +2,7 @@
 """Modules, arguments, launches, traps."""
 
 import ctypes
+import json
 import os
 import pickle
 import signal
@@ -308,6 +309,49 @@ def test_grid_and_block(axpy):
         axpy.launch_raw(1, 32, 0, b"", [])
     with pytest.raises(lw.Error, match="a CTA has 1 to 1024 threads"):
         axpy[1, 2048](None, None, 0.0, 0)
+
+
+UNWAITED = """.version 7.0
+.target sm_80
+.address_size 64
+.shared .align 4 .b32 here;
+.visible .entry k(.param .u64 out, .param .u64 in)
+{
+ .reg .b32 %r<3>; .reg .b64 %rd<3>;
+ ld.param.u64 %rd1, [out];
+ ld.param.u64 %rd2, [in];
+ mov.u32 %r1, here;
+ mov.u32 %r2, 7;
+ st.shared.u32 [%r1], %r2;
+ cp.async.ca.shared.global [%r1], [%rd2], 4;
+ ld.shared.u32 %r2, [%r1];
+ st.global.u32 [%rd1], %r2;
+ ret;
+}
+"""
+
+
+def test_schedule(tmp_path):
+    """A copy that nobody waits for is there early, and not late."""
+    kernel = lw.Module(UNWAITED).kernel()
+    out, given = np.zeros(1, np.uint32), np.full(1, 5, np.uint32)
+    for schedule, value in (("early", 5), ("late", 7)):
+        kernel[1, 1](out, given, schedule=schedule)
+        assert out[0] == value
+    with pytest.raises(lw.ArgumentError, match='schedule=.never.: "early" or "late"'):
+        kernel[1, 1](out, given, schedule="never")
+    (tmp_path / "k.ptx").write_text(UNWAITED)
+    file = tmp_path / "k.json"
+    file.write_text(json.dumps({
+        "schema": "lockwarp-launch/1", "ptx": "k.ptx", "arch": "sm_80", "grid": [1, 1, 1],
+        "block": [1, 1, 1],
+        "buffers": {"out": {"bytes": 4},
+                    "in": {"bytes": 4, "init": {"sequence": {"type": "u32", "start": 5}}}},
+        "args": [{"buffer": "out"}, {"buffer": "in"}], "outputs": ["out"]}))
+    for schedule, value in (("early", 5), ("late", 7)):
+        assert lw.run(file, schedule=schedule).outputs["out"].view(np.uint32)[0] == value
+    with pytest.raises(lw.Error, match="checks are of the early schedule"):
+        lw.run(file, schedule="late", checks="all")
 
 
 def test_step_limit():

@@ -127,6 +127,12 @@ TEST(Exec, RefusesWhatCannotRun) {
     EXPECT_EQ(arch.status, 2);
     EXPECT_NE(arch.err.find("no architecture 'sm_1'"), std::string::npos) << arch.err;
     EXPECT_EQ(run(folder, {"exec"}).status, 2);
+    for (const std::string look : {"--check", "--time"}) {
+        const Ended late = run(folder, {"exec", "--async", "late", look, "--", "true"});
+        EXPECT_EQ(late.status, 2);
+        EXPECT_NE(late.err.find("of the early schedule"), std::string::npos) << late.err;
+    }
+    EXPECT_EQ(run(folder, {"exec", "--async", "never", "--", "true"}).status, 2);
 }
 
 }  // namespace

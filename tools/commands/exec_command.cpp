@@ -19,6 +19,7 @@
 #include "tools/commands/lanes_command.hpp"
 #include "tools/commands/program.hpp"
 #include "tools/exit_status.hpp"
+#include "tools/order_options.hpp"
 #include "tools/report/exec_report.hpp"
 #include "tools/report/failure.hpp"
 
@@ -32,7 +33,8 @@ struct ExecCommand {
     std::string arch = "sm_80";
     int devices = 1;
     std::optional<uint64_t> order;
-    std::string check;  // names of checks; empty: none
+    std::string async = "early";  // or "late"
+    std::string check;            // names of checks; empty: none
     bool time = false;
     std::string record;              // a folder; empty: none
     std::string junit;               // a file; empty: none
@@ -52,6 +54,7 @@ void prepare(const ExecCommand& c, const fs::path& folder, const std::string& re
     };
     set("LOCKWARP_EXEC_CHECK", c.check);
     set("LOCKWARP_EXEC_ORDER", c.order ? std::to_string(*c.order) : "");
+    set("LOCKWARP_EXEC_ASYNC", c.async == "late" ? c.async : "");
     set("LOCKWARP_EXEC_TIME", c.time ? "1" : "");
     set("LOCKWARP_EXEC_RECORD", c.record.empty() ? "" : fs::absolute(c.record).string());
     set("LOCKWARP_EXEC_REPORT", report);
@@ -64,6 +67,8 @@ int exec_program(const ExecCommand& c) {
     if (!c.check.empty())
         if (const std::string wrong = check::choose(c.check).wrong; !wrong.empty())
             return refuse(wrong);
+    if (c.async == "late" && (!c.check.empty() || c.time))
+        return refuse("--async late: --check and --time are of the early schedule");
     std::error_code error;
     if (!c.record.empty() && !fs::create_directories(c.record, error) && error)
         return refuse(fmt::format("{}: {}", c.record, error.message()));
@@ -108,6 +113,7 @@ void add_exec(CLI::App& app, int& status) {
     exec->add_option("--order", shared->order,
                      "work of streams is done later, in another legal order for each seed")
         ->type_name("SEED");
+    add_async_option(*exec, shared->async);
     exec->add_option("--record", shared->record, "write a launch file of each launch")
         ->type_name("DIR");
     exec->add_option("--junit", shared->junit,

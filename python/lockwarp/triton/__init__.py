@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from lockwarp.module import is_late
 from lockwarp.triton._memory import share
 
 if TYPE_CHECKING:  # what needs Triton is imported where it is used
@@ -31,13 +32,16 @@ __all__ = ["check", "compare", "export", "Finding", "install", "installed", "sha
 _now: dict[str, Any] | None = None
 
 
-def install(arch: str | None = None, map_cuda: bool | None = None, save: str | None = None) -> None:
+def install(arch: str | None = None, map_cuda: bool | None = None, save: str | None = None,
+            schedule: str | None = None) -> None:
     """Lets every Triton kernel of this process run on Lockwarp.
 
     arch: the machine to model, "sm_80" to "sm_121"; by default what LOCKWARP_TRITON names, else
     "sm_80". map_cuda: tensors that are said to be on "cuda" are put on the CPU; by default whether
     LOCKWARP_TRITON_CUDA is "cpu". Without it they get a sentence that says so. save: a folder to
     which every launch is written as a launch file (see export); by default LOCKWARP_TRITON_SAVE.
+    schedule: "late": asynchronous copies and wgmma do their work where somebody waits for them, not
+    where they are issued; by default LOCKWARP_TRITON_SCHEDULE, else "early". Checks are of "early".
 
     May be called again, to change any of them. Raises lockwarp.Error for an arch that is not known,
     ImportError where there is no Triton.
@@ -51,6 +55,7 @@ def install(arch: str | None = None, map_cuda: bool | None = None, save: str | N
     if map_cuda is None:
         map_cuda = os.environ.get("LOCKWARP_TRITON_CUDA", "") == "cpu"
     folder = save or os.environ.get("LOCKWARP_TRITON_SAVE")
+    late = is_late(schedule or os.environ.get("LOCKWARP_TRITON_SCHEDULE") or "early")
     uninstall()
     import triton.testing
 
@@ -66,6 +71,7 @@ def install(arch: str | None = None, map_cuda: bool | None = None, save: str | N
     else:
         _torch.say_where_cuda_is(patches)
     State.save = _export.saver(folder) if folder else None
+    State.late = late
     _now = {"arch": name, "before": _backend.replace(name, bool(map_cuda)), "patches": patches, "end": end,
             "map_cuda": map_cuda}
 
@@ -84,6 +90,7 @@ def uninstall() -> None:
     if _now["end"] is not None:
         _now["end"]()
     State.save = None
+    State.late = False
     _now = None
 
 

@@ -23,6 +23,7 @@ class State:
     clock_ms = 0.0  # what launches took on the modelled machine
     timing = 0  # do_bench calls that are under way: launches are timed by the model of cycles
     save: Callable[[Any], None] | None = None  # called with each Prepared before it runs
+    late = False  # asynchronous instructions do their work where somebody waits for them
 
 
 class Prepared:
@@ -47,7 +48,7 @@ class Prepared:
         undefined = _undefined.within(ranges) if checks else []
         shapes = self._shapes() if checks else []
         return _native.run(self.kernel, self.grid, self.block, self.shared, self.parameters,
-                           ranges, self.cooperative, checks, undefined, shapes)
+                           ranges, self.cooperative, checks, undefined, shapes, State.late)
 
     def _shapes(self):
         """What the elements of the tensors that are arguments are called."""

@@ -198,3 +198,31 @@ def test_a_tensor_descriptor_is_pointers_on_sm_80(sm_80):
     )
     assert torch.equal(target[:8, 32:], source[8:])
     assert not target[8:].any() and not target[:, :32].any()
+
+
+@triton.jit
+def _staged(x, out, N: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
+    for k in range(0, N, BLOCK):
+        part = tl.load(x + at[:, None] * N + k + at[None, :])
+        total = tl.dot(part, part, total)
+    tl.store(out + at[:, None] * BLOCK + at[None, :], total)
+
+
+def test_the_late_schedule_gives_what_the_early_one_gives(monkeypatch):
+    x = torch.randn(32, 128).half()
+    outs = []
+    for given in ({}, {"schedule": "late"}):
+        lt.install(arch="sm_80", **given)
+        outs.append(torch.zeros(32, 32))
+        _staged[(1,)](x, outs[-1], 128, 32, num_stages=3)
+    assert torch.equal(*outs) and outs[0].any()
+    with lt.check(), pytest.raises(lockwarp.Error, match="checks are of the early schedule"):
+        _staged[(1,)](x, outs[-1], 128, 32, num_stages=3)
+    with pytest.raises(lockwarp.ArgumentError, match="schedule"):
+        lt.install(schedule="never")
+    monkeypatch.setenv("LOCKWARP_TRITON_SCHEDULE", "late")
+    lt.install(arch="sm_80")
+    with lt.check(), pytest.raises(lockwarp.Error, match="checks are of the early schedule"):
+        _staged[(1,)](x, outs[-1], 128, 32, num_stages=3)
