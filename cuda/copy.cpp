@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cuda/array.hpp"
 #include "cuda/copy.hpp"
 #include "cuda/graph.hpp"
 #include "cuda/memory.hpp"
@@ -67,6 +68,20 @@ Copy3D line(Address target, MemoryType target_type, Address source, MemoryType s
     return out;
 }
 
+// One row of an array, in place of that side.
+Copy3D from_array(Copy3D c, Array* array, size_t offset) {
+    c.source_type = array_memory;
+    c.source_array = array;
+    c.source_x = offset;
+    return c;
+}
+Copy3D to_array(Copy3D c, Array* array, size_t offset) {
+    c.target_type = array_memory;
+    c.target_array = array;
+    c.target_x = offset;
+    return c;
+}
+
 struct Side {
     uint8_t* bytes = nullptr;
     uint64_t pitch = 0, slice = 0;  // bytes from a row to the next, and from a slice
@@ -81,11 +96,24 @@ struct Corner {
     MemoryType type;
     const void* host;
     Address device;
+    const Array* array;
     uint64_t pitch, height, x, y, z;
 };
 
+Side side_in_array(const Corner& c, uint64_t width, uint64_t height, uint64_t depth) {
+    const std::shared_ptr<Array> array = driver().arrays.get(c.array);
+    const auto fits = [](uint64_t at, uint64_t count, uint64_t size) {
+        return count <= size && at <= size - count;
+    };
+    require(fits(c.x, width, array->pitch) && fits(c.y, height, array->rows()) &&
+            fits(c.z, depth, array->slices()));
+    const Address first = array->address + c.z * array->slice + c.y * array->pitch + c.x;
+    return {reinterpret_cast<uint8_t*>(first), array->pitch, array->slice};
+}
+
 Side side_of(const Corner& c, uint64_t width, uint64_t height, uint64_t depth) {
-    require(c.type == host_memory || c.type == device_memory || c.type == unified, not_supported);
+    if (c.type == array_memory) return side_in_array(c, width, height, depth);
+    require(c.type == host_memory || c.type == device_memory || c.type == unified);
     const uint64_t pitch = c.pitch != 0 ? c.pitch : c.x + width;
     const uint64_t slice = pitch * (c.height != 0 ? c.height : c.y + height);
     require(pitch >= width && c.x <= pitch);
@@ -128,11 +156,11 @@ Result fill(Address target, T value, size_t count) {
 Box box_of(const Copy3D& c) {
     current();
     if (c.width == 0 || c.height == 0 || c.depth == 0) return {};
-    const Side to = side_of({c.target_type, c.target_host, c.target_device, c.target_pitch,
-                             c.target_height, c.target_x, c.target_y, c.target_z},
+    const Side to = side_of({c.target_type, c.target_host, c.target_device, c.target_array,
+                             c.target_pitch, c.target_height, c.target_x, c.target_y, c.target_z},
                             c.width, c.height, c.depth);
-    const Side from = side_of({c.source_type, c.source_host, c.source_device, c.source_pitch,
-                               c.source_height, c.source_x, c.source_y, c.source_z},
+    const Side from = side_of({c.source_type, c.source_host, c.source_device, c.source_array,
+                               c.source_pitch, c.source_height, c.source_x, c.source_y, c.source_z},
                               c.width, c.height, c.depth);
     return {to, from};
 }
@@ -162,12 +190,14 @@ Copy3D box_of(const Copy2D& c) {
     all.source_type = c.source_type;
     all.source_host = c.source_host;
     all.source_device = c.source_device;
+    all.source_array = c.source_array;
     all.source_pitch = c.source_pitch;
     all.target_x = c.target_x;
     all.target_y = c.target_y;
     all.target_type = c.target_type;
     all.target_host = c.target_host;
     all.target_device = c.target_device;
+    all.target_array = c.target_array;
     all.target_pitch = c.target_pitch;
     all.width = c.width;
     all.height = c.height;
@@ -227,6 +257,50 @@ Result cuMemcpyDtoDAsync_v2(Address target, Address source, size_t size, Stream*
 Result cuMemcpyPeerAsync(Address target, Context*, Address source, Context*, size_t size,
                          Stream* stream) {
     return cuMemcpyDtoDAsync_v2(target, source, size, stream);
+}
+
+Result cuMemcpyHtoA_v2(Array* target, size_t offset, const void* source, size_t size) {
+    return blocking([&] {
+        copy_3d(
+            to_array(line(0, host_memory, address_of(source), host_memory, size), target, offset));
+    });
+}
+Result cuMemcpyAtoH_v2(void* target, Array* source, size_t offset, size_t size) {
+    return blocking([&] {
+        copy_3d(from_array(line(address_of(target), host_memory, 0, host_memory, size), source,
+                           offset));
+    });
+}
+Result cuMemcpyDtoA_v2(Array* target, size_t offset, Address source, size_t size) {
+    return blocking([&] {
+        copy_3d(to_array(line(0, host_memory, source, device_memory, size), target, offset));
+    });
+}
+Result cuMemcpyAtoD_v2(Address target, Array* source, size_t offset, size_t size) {
+    return blocking([&] {
+        copy_3d(from_array(line(target, device_memory, 0, host_memory, size), source, offset));
+    });
+}
+Result cuMemcpyAtoA_v2(Array* target, size_t target_offset, Array* source, size_t source_offset,
+                       size_t size) {
+    return blocking([&] {
+        const Copy3D row = line(0, host_memory, 0, host_memory, size);
+        copy_3d(to_array(from_array(row, source, source_offset), target, target_offset));
+    });
+}
+Result cuMemcpyHtoAAsync_v2(Array* target, size_t offset, const void* source, size_t size,
+                            Stream* stream) {
+    return in_stream(stream, [&] {
+        return to_array(line(0, host_memory, address_of(source), host_memory, size), target,
+                        offset);
+    });
+}
+Result cuMemcpyAtoHAsync_v2(void* target, Array* source, size_t offset, size_t size,
+                            Stream* stream) {
+    return in_stream(stream, [&] {
+        return from_array(line(address_of(target), host_memory, 0, host_memory, size), source,
+                          offset);
+    });
 }
 
 Result cuMemcpy2D_v2(const Copy2D* c) {

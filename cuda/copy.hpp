@@ -6,7 +6,7 @@
 namespace lockwarp::cuda {
 
 Copy3D box_of(const Copy2D& c);
-// A Failure where a side does not lie within one allocation. Arrays are not supported.
+// A Failure where a side does not lie within one allocation, or one array.
 void copy_3d(const Copy3D& c);
 void fill_node(const MemsetNode& n);
 // The same Failures, and nothing is done.

@@ -103,6 +103,17 @@ Result cuMemcpyAsync(Address target, Address source, size_t size, Stream* stream
 Result cuMemcpyHtoDAsync_v2(Address target, const void* source, size_t size, Stream* stream);
 Result cuMemcpyDtoHAsync_v2(void* target, Address source, size_t size, Stream* stream);
 Result cuMemcpyDtoDAsync_v2(Address target, Address source, size_t size, Stream* stream);
+Result cuArray3DCreate_v2(Array** out, const Array3DDescription* description);
+Result cuArray3DGetDescriptor_v2(Array3DDescription* out, Array* array);
+Result cuArrayDestroy(Array* array);
+Result cuTexObjectCreate(uint64_t* out, const ResourceDescription* resource,
+                         const TextureDescription* texture, const void* view);
+Result cuTexObjectDestroy(uint64_t handle);
+Result cuTexObjectGetResourceDesc(ResourceDescription* out, uint64_t handle);
+Result cuTexObjectGetTextureDesc(TextureDescription* out, uint64_t handle);
+Result cuSurfObjectCreate(uint64_t* out, const ResourceDescription* resource);
+Result cuSurfObjectDestroy(uint64_t handle);
+Result cuSurfObjectGetResourceDesc(ResourceDescription* out, uint64_t handle);
 Result cuMemcpy3D_v2(const Copy3D* copy);
 Result cuMemcpy3DAsync_v2(const Copy3D* copy, Stream* stream);
 Result cuMemsetD8_v2(Address target, unsigned char value, size_t count);

@@ -56,6 +56,7 @@ struct Context;
 struct Module;
 struct Function;  // CUfunction and CUkernel
 struct Library;
+struct Array;
 struct Stream;
 struct Event;
 struct Link;
@@ -76,13 +77,13 @@ struct Copy2D {  // CUDA_MEMCPY2D
     MemoryType source_type;
     const void* source_host;
     Address source_device;
-    void* source_array;
+    Array* source_array;
     size_t source_pitch;
     size_t target_x, target_y;
     MemoryType target_type;
     void* target_host;
     Address target_device;
-    void* target_array;
+    Array* target_array;
     size_t target_pitch;
     size_t width, height;
 };
@@ -92,17 +93,61 @@ struct Copy3D {  // CUDA_MEMCPY3D
     MemoryType source_type;
     const void* source_host;
     Address source_device;
-    void* source_array;
+    Array* source_array;
     void* reserved0;
     size_t source_pitch, source_height;
     size_t target_x, target_y, target_z, target_level;
     MemoryType target_type;
     void* target_host;
     Address target_device;
-    void* target_array;
+    Array* target_array;
     void* reserved1;
     size_t target_pitch, target_height;
     size_t width, height, depth;
+};
+
+struct ArrayDescription {  // CUDA_ARRAY_DESCRIPTOR
+    size_t width, height;
+    int format;
+    unsigned channels;
+};
+
+struct Array3DDescription {  // CUDA_ARRAY3D_DESCRIPTOR
+    size_t width, height, depth;
+    int format;
+    unsigned channels;
+    unsigned flags;
+};
+
+// CUresourcetype
+enum class ResourceType : int { array, mipmapped_array, linear, pitch_2d };
+
+struct ResourceDescription {  // CUDA_RESOURCE_DESC
+    ResourceType type;
+    union {
+        Array* array;
+        struct {  // of linear memory, and of pitch_2d
+            Address address;
+            int format;
+            unsigned channels;
+            size_t size;  // in bytes; of pitch_2d the width in elements
+            size_t height;
+            size_t pitch;
+        } memory;
+        int reserved[32];
+    };
+    unsigned flags;
+};
+
+struct TextureDescription {  // CUDA_TEXTURE_DESC
+    int address_mode[3];
+    int filter;
+    unsigned flags;
+    unsigned max_anisotropy;
+    int mipmap_filter;
+    float mipmap_bias, mipmap_least, mipmap_most;
+    float border[4];
+    int reserved[12];
 };
 
 struct Properties {  // CUdevprop
@@ -169,6 +214,8 @@ struct HostNode {  // CUDA_HOST_NODE_PARAMS
     void* user;
 };
 
+static_assert(sizeof(ArrayDescription) == 24 && sizeof(Array3DDescription) == 40);
+static_assert(sizeof(ResourceDescription) == 144 && sizeof(TextureDescription) == 104);
 static_assert(sizeof(Copy2D) == 128 && sizeof(Copy3D) == 200 && sizeof(Properties) == 56);
 static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
 static_assert(sizeof(KernelNode) == 56 && sizeof(KernelNode2) == 72 && sizeof(MemsetNode) == 40);

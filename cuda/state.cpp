@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cuda/array.hpp"
 #include "cuda/graph.hpp"
 #include "cuda/link.hpp"
 #include "cuda/memory.hpp"
@@ -141,6 +142,8 @@ void destroy(const std::shared_ptr<Context>& context) {
     d.modules.erase_if(is_its);
     d.streams.erase_if(is_its);
     d.events.erase_if(is_its);
+    d.arrays.erase_if(is_its);
+    forget_objects(*context);
     release_all(*context);
     context->destroyed = true;
     if (context->primary) return;  // its handle stays, for when it is retained again

@@ -196,6 +196,7 @@ struct Driver {
     Handles<Module> modules;
     Handles<Function> functions;
     Handles<Library> libraries;
+    Handles<Array> arrays;
     Handles<Stream> streams;
     Handles<Event> events;
     Handles<Link> links;

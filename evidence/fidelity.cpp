@@ -222,6 +222,8 @@ bool on_floats(const isa::Form& f) {
 std::string described(const isa::Form& f) {
     // NVIDIA's assembler makes these of others, the same on every architecture.
     if (isa::row(f.op).elements != 0) return "ptxas 13.0's code";
+    if (f.op == Op::tex)
+        return "CUDA C++ programming guide; how a linear filter rounds is not known";
     return on_floats(f) && isa::on_values(f.op) ? "PTX manual; NaNs as an H200's" : "PTX manual";
 }
 

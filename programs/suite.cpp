@@ -19,6 +19,7 @@ constexpr std::string_view machines = "gives or needs an address that is the mac
 constexpr std::string_view wide = "NVIDIA's assembler wants sm_100 or higher";
 constexpr std::string_view undefined = "leaves memory undefined";
 constexpr std::string_view tensors = "needs a tensor map";
+constexpr std::string_view objects = "needs a texture or surface of the driver's";
 constexpr std::string_view read_only = "a kernel's parameters cannot be written";
 constexpr std::string_view called =
     "calls functions beside the entry: recordings of kernels have them";
@@ -180,6 +181,9 @@ constexpr auto without = std::to_array<Without>({
     {Op::multimem_load, asynchronous},
     {Op::multimem_store, asynchronous},
     {Op::multimem_reduce, asynchronous},
+    {Op::tex, objects},
+    {Op::suld, objects},
+    {Op::sust, objects},
     {Op::set_max_registers, asynchronous},
     {Op::cluster_arrive, of_its_opcode},
     {Op::cluster_wait, of_its_opcode},

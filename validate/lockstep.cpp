@@ -203,7 +203,12 @@ bool resolve(const ptx::Module& module, isa::Arch arch, const launch::Case& c, R
         report.spellings.push_back(i == nullptr ? "exit" : isa::spelled(*i));
     report.sources = ptx::source_map(c.module);
     report.by_operation.resize(report.program.operations.size());
-    return report.diagnostics.empty();
+    for (const isa::Operation& o : report.program.operations)
+        if (o.op == isa::Op::tex || o.op == isa::Op::suld || o.op == isa::Op::sust)
+            report.problem = "line " + std::to_string(o.place.line) + ": " +
+                             std::string(isa::row(o.op).name) +
+                             ": a GPU's textures and surfaces are its driver's";
+    return report.diagnostics.empty() && report.problem.empty();
 }
 
 void check_that_something_was_compared(Report& report) {

@@ -256,6 +256,15 @@ void not_compared(const std::string& name, const std::string& why) {
     report("not compared");
 }
 
+// Whether an instruction of a PTX text begins so.
+bool has_opcode(std::string_view text, std::string_view opcode) {
+    constexpr std::string_view before = " \t\n;{";
+    for (size_t at = text.find(opcode); at != std::string_view::npos;
+         at = text.find(opcode, at + 1))
+        if (at != 0 && before.find(text[at - 1]) != std::string_view::npos) return true;
+    return false;
+}
+
 // The kernel and what it reaches, before it runs; false: it is not looked at.
 bool prepare(Watched& w, Function* function, void** parameters, void** extra) {
     const Settings& s = settings();
@@ -270,6 +279,12 @@ bool prepare(Watched& w, Function* function, void** parameters, void** extra) {
     if (w.kernel.image->text.find(".tensor.") != std::string::npos)
         return not_compared(w.name(), "its module has tensor maps, whose bytes are the GPU's own"),
                false;
+    for (const std::string_view opcode : {"tex.", "suld.", "sust."})
+        if (has_opcode(w.kernel.image->text, opcode))
+            return not_compared(w.name(),
+                                "its module has textures or surfaces, which are the GPU's "
+                                "own"),
+                   false;
     w.parameters = parameters_of(w.kernel, parameters, extra);
     if (synchronize() != success) return false;  // the program hears of it
     std::optional<Snapshot> before = take(w.kernel, function, w.parameters, s.limit, why);

@@ -40,11 +40,44 @@ struct Position {  // cudaPos
     size_t x, y, z;
 };
 
+struct ChannelDescription {  // cudaChannelFormatDesc
+    int bits[4];
+    int kind;
+};
+
+struct RuntimeResource {  // cudaResourceDesc, as far as both toolkits have it
+    ResourceType type;
+    union {
+        Array* array;
+        struct {  // of linear memory, and of pitch_2d
+            void* pointer;
+            ChannelDescription format;
+            size_t size;  // in bytes; of pitch_2d the width in elements
+            size_t height;
+            size_t pitch;
+        } memory;
+    };
+};
+
+struct RuntimeTexture {  // cudaTextureDesc
+    int address_mode[3];
+    int filter;
+    int read_mode;  // 0: elements as they are; 1: integers as floats
+    int srgb;
+    float border[4];
+    int normalized;
+    unsigned max_anisotropy;
+    int mipmap_filter;
+    float mipmap_bias, mipmap_least, mipmap_most;
+    int no_trilinear_optimization;
+    int seamless_cubemap;
+};
+
 struct CopyBox {  // cudaMemcpy3DParms
-    void* source_array;
+    Array* source_array;
     Position source_at;
     PitchedPointer source;
-    void* target_array;
+    Array* target_array;
     Position target_at;
     PitchedPointer target;
     Extent extent;
@@ -52,11 +85,11 @@ struct CopyBox {  // cudaMemcpy3DParms
 };
 
 struct PeerCopyBox {  // cudaMemcpy3DPeerParms
-    void* source_array;
+    Array* source_array;
     Position source_at;
     PitchedPointer source;
     int source_device;
-    void* target_array;
+    Array* target_array;
     Position target_at;
     PitchedPointer target;
     int target_device;
@@ -92,6 +125,8 @@ struct RuntimeKernelNode {  // cudaKernelNodeParams
     void** extra;
 };
 
+static_assert(sizeof(ChannelDescription) == 20 && sizeof(RuntimeResource) == 64);
+static_assert(sizeof(RuntimeTexture) == 72);
 static_assert(sizeof(CopyBox) == 160 && sizeof(PeerCopyBox) == 168);
 static_assert(sizeof(FunctionAttributes) == 144 && sizeof(PointerAttributes) == 24);
 static_assert(sizeof(RuntimeLaunchConfig) == 56 && sizeof(RuntimeKernelNode) == 56);

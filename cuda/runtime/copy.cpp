@@ -141,7 +141,6 @@ Copy3D peer_copy(const PeerCopyBox* box) {
 
 Copy3D driver_copy(const CopyBox& box) {
     check_kind(box.kind);
-    require(box.source_array == nullptr && box.target_array == nullptr, not_supported);
     Copy3D out{};
     set_source(out, box.source, box.kind);
     set_target(out, box.target, box.kind);
@@ -154,6 +153,19 @@ Copy3D driver_copy(const CopyBox& box) {
     out.width = box.extent.width;
     out.height = box.extent.height;
     out.depth = box.extent.depth;
+    // Where an array takes part, it says what the extent and its own place are counted in.
+    for (const Array* const array : {box.source_array, box.target_array})
+        if (array != nullptr) out.width = box.extent.width * element_bytes_of(array);
+    if (box.source_array != nullptr) {
+        out.source_type = array_memory;
+        out.source_array = box.source_array;
+        out.source_x *= element_bytes_of(box.source_array);
+    }
+    if (box.target_array != nullptr) {
+        out.target_type = array_memory;
+        out.target_array = box.target_array;
+        out.target_x *= element_bytes_of(box.target_array);
+    }
     return out;
 }
 
@@ -167,6 +179,18 @@ CopyBox runtime_copy(const Copy3D& c) {
     out.source_at = {c.source_x, c.source_y, c.source_z};
     out.target_at = {c.target_x, c.target_y, c.target_z};
     out.extent = {c.width, c.height, c.depth};
+    if (c.source_type == array_memory) {
+        out.source = {};
+        out.source_array = c.source_array;
+        out.source_at.x /= element_bytes_of(c.source_array);
+    }
+    if (c.target_type == array_memory) {
+        out.target = {};
+        out.target_array = c.target_array;
+        out.target_at.x /= element_bytes_of(c.target_array);
+    }
+    for (const Array* const array : {out.source_array, out.target_array})
+        if (array != nullptr) out.extent.width = c.width / element_bytes_of(array);
     const bool is_unified = c.source_type == unified || c.target_type == unified;
     out.kind = is_unified             ? CopyKind::unified
                : from_host && to_host ? CopyKind::host_to_host

@@ -5,8 +5,9 @@
 
 namespace lockwarp::cuda {
 
-// A copy of the runtime as one of the driver. A Failure where the kind is none, or an array is
-// part of it.
+// Bytes of an array's element.
+size_t element_bytes_of(const Array* array);
+// A copy of the runtime as one of the driver. A Failure where the kind is none.
 Copy3D driver_copy(const CopyBox& box);
 // The other way round.
 CopyBox runtime_copy(const Copy3D& copy);

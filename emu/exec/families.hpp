@@ -54,6 +54,7 @@ Choose mbarrier_transaction_handler, mbarrier_arrive_handler;
 Choose mbarrier_wait_handler, mbarrier_pending_handler;
 Choose bulk_copy_handler, async_store_handler;                   // bulk_copy.cpp
 Choose multimem_store_handler, multimem_load_handler;            // multimem.cpp
+Choose tex_handler, suld_handler, sust_handler;                  // texture.cpp
 Choose alloca_handler, stacksave_handler, stackrestore_handler;  // stack.cpp
 
 // The warp.

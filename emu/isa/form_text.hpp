@@ -36,6 +36,7 @@ inline constexpr auto slot_rows = std::to_array<SlotRow>({
     {"AG", Slot::global_address},
     {"AS", Slot::shared_address},
     {"AT", Slot::tensor_map},
+    {"AX", Slot::texture},
     {"O", Slot::im2col_offsets},
     {"U", Slot::cta_mask},
     {"H", Slot::cache_policy},

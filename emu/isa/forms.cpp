@@ -84,6 +84,8 @@ constexpr auto named_sets = std::to_array<NamedSet>({
     {"priority", ".L2::evict_last|.L2::evict_normal|.L2::evict_first|.L2::evict_unchanged"},
     {"second", ".L2::evict_first|.L2::evict_unchanged"},
     {"dimensions", ".1d|.2d|.3d|.4d|.5d"},
+    {"surface", ".1d|.2d|.3d|.a1d|.a2d"},
+    {"outside", ".trap|.clamp|.zero"},
     {"im2coldimensions", ".3d|.4d|.5d"},
     {"tensorop", ".add|.min|.max|.inc|.dec|.and|.or|.xor"},
     {"perm", ".f4e|.b4e|.rc8|.ecl|.ecr|.rc16"},
@@ -132,6 +134,7 @@ constexpr auto name_parts = std::to_array<OpcodeModifier>({
     {"setmaxnreg", ".inc"}, {"setmaxnreg", ".dec"},
     {"shf", ".l"}, {"shf", ".r"},
     {"st", ".async"},
+    {"suld", ".b"}, {"sust", ".b"}, {"tex", ".level"},
     {"tensormap", ".replace"}, {"tensormap", ".cp_fenceproxy"},
     {"wgmma", ".mma_async"}, {"wgmma", ".fence"}, {"wgmma", ".commit_group"}, {"wgmma", ".wait_group"},
     {"wmma", ".load"}, {"wmma", ".store"}, {"wmma", ".mma"}, {"wmma", ".a"}, {"wmma", ".b"}, {"wmma", ".c"}, {"wmma", ".d"},
@@ -168,6 +171,7 @@ constexpr bool is_name_part(std::string_view opcode, std::string_view alternativ
 //   PP  "p" or "p|q"       DP  "d" or "d|p"       DE  "d|p"
 //   M  what mov reads      V  what mov writes
 //   A  address; AS in .shared, AG in .global      H  cache policy
+//   AX  texture or surface and coordinates
 //   AT  tensor map and coordinates    O  offsets of im2col    U  mask of CTAs
 //   I  constant, after ':' the only one allowed   X  '_'
 //   F, W, G, K, E  of matrix instructions (forms.hpp, Slot)
@@ -684,6 +688,15 @@ constexpr auto form_rows = std::to_array<FormRow>({
     {Op::multimem_store, "multimem", ".st<redsem><scope>{.global}{<vec>}.f32", "A s", 90, 81, "multimem.st"},
     {Op::multimem_store, "multimem", ".st<redsem><scope>{.global}.v2|.v4|.v8.f16|.bf16", "A s", 90, 81, "multimem.st"},
     {Op::multimem_store, "multimem", ".st<redsem><scope>{.global}{<vec>}.f16x2|.bf16x2", "A s", 90, 81, "multimem.st"},
+    // Textures and surfaces, by the objects that CUDA makes
+    {Op::tex, "tex", ".1d|.2d|.3d|.a1d|.a2d.v4.u32|.s32|.f32.s32|.f32", "d AX"},
+    {Op::tex, "tex", ".cube|.acube.v4.u32|.s32|.f32.f32", "d AX"},
+    {Op::tex, "tex", ".level.1d|.2d|.3d|.a1d|.a2d.v4.u32|.s32|.f32.s32|.f32", "d AX S:1"},
+    {Op::tex, "tex", ".level.cube|.acube.v4.u32|.s32|.f32.f32", "d AX S:1"},
+    {Op::suld, "suld", ".b<surface>{.ca|.cg|.cs|.cv}{<vec>}.b8|.b16|.b32<outside>", "d AX"},
+    {Op::suld, "suld", ".b<surface>{.ca|.cg|.cs|.cv}{.v2}.b64<outside>", "d AX"},
+    {Op::sust, "sust", ".b<surface>{<stcop>}{<vec>}.b8|.b16|.b32<outside>", "AX s"},
+    {Op::sust, "sust", ".b<surface>{<stcop>}{.v2}.b64<outside>", "AX s"},
     {Op::set_max_registers, "setmaxnreg", ".inc|.dec.sync.aligned.u32", "I", 90, 80},
 
     // Barriers in shared memory
@@ -782,12 +795,9 @@ constexpr auto form_rows = std::to_array<FormRow>({
 constexpr auto other_opcodes = std::to_array<std::string_view>({
     "clusterlaunchcontrol",
     "istypep",
-    "suld",
     "suq",
     "sured",
-    "sust",
     "tcgen05",
-    "tex",
     "tld4",
     "txq",
 });

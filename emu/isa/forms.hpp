@@ -41,6 +41,7 @@ enum class Slot : uint8_t {
     global_address,
     shared_address,
     tensor_map,      // of a tensor copy: the address of the map and the coordinates
+    texture,         // of tex, suld, sust: an object and the coordinates
     im2col_offsets,  // a vector of two less than the coordinates
     cta_mask,        // 16 bits that stand there with .multicast::cluster only
     cache_policy,    // a .b64 that stands there with .L2::cache_hint only; it has no effect

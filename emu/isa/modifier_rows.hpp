@@ -28,8 +28,8 @@ using Member =
                  Compare Modifiers::*, Combine Modifiers::*, Shuffle Modifiers::*,
                  Vote Modifiers::*, Permute Modifiers::*, Reduce Modifiers::*, Test Modifiers::*,
                  MmaKind Modifiers::*, TensormapField Modifiers::*, Type Modifiers::*,
-                 MemoryOrder Modifiers::*, MemoryScope Modifiers::*, TypeList, PriorityList,
-                 OrderList>;
+                 MemoryOrder Modifiers::*, MemoryScope Modifiers::*, Outside Modifiers::*, TypeList,
+                 PriorityList, OrderList>;
 
 struct Setting {
     Member member;
@@ -97,7 +97,9 @@ inline constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".l", on(&M::left)},
     {".r", set(&M::left, false)},
     {".wrap", on(&M::wrap)},
-    {".clamp", set(&M::wrap, false)},
+    {".clamp", set(&M::wrap, false), set(&M::outside, Outside::clamp)},
+    {".trap", set(&M::outside, Outside::trap)},
+    {".zero", set(&M::outside, Outside::zero)},
     {".shiftamt", on(&M::shiftamt)},
     {".po", on(&M::plus_one)},
     {".shr7", set(&M::shift_right, 7)},
@@ -237,6 +239,11 @@ inline constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".3d", set(&M::dimensions, 3)},
     {".4d", set(&M::dimensions, 4)},
     {".5d", set(&M::dimensions, 5)},
+    {".a1d", set(&M::dimensions, 1), on(&M::layered)},
+    {".a2d", set(&M::dimensions, 2), on(&M::layered)},
+    {".cube", set(&M::dimensions, 2), on(&M::cube)},
+    {".acube", set(&M::dimensions, 2), on(&M::cube), on(&M::layered)},
+    {".level"},
     {".tile"},
     {".im2col", on(&M::im2col)},
     {".im2col_no_offs", on(&M::im2col)},
@@ -320,6 +327,7 @@ static_assert(sets_every<MmaKind M::*>(MmaKind::f8f6f4, MmaKind::mxf4nvf4));
 static_assert(sets_every<TensormapField M::*>(TensormapField::global_address,
                                               TensormapField::fill_mode));
 static_assert(sets_every<ptx::Space M::*>(ptx::Space::const_, ptx::Space::shared));
+static_assert(sets_every<Outside M::*>(Outside::trap, Outside::zero));
 static_assert(sets_every<PriorityList>(Priority::unchanged, Priority::normal));
 static_assert(sets_every<OrderList>(Order::row, Order::col));
 

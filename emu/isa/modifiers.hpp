@@ -64,6 +64,9 @@ enum class TensormapField : uint8_t {
     swizzle_mode,
     fill_mode,
 };
+// What an access outside a surface does (PTX manual, "suld", "sust"): .trap also where it does not
+// say.
+enum class Outside : uint8_t { trap, clamp, zero };
 enum class Permute : uint8_t { none, f4e, b4e, rc8, ecl, ecr, rc16 };
 
 struct Modifiers {
@@ -96,9 +99,12 @@ struct Modifiers {
     bool no_increment = false;  // cp.async.mbarrier.arrive.noinc
     bool multicast = false;     // bulk copies: to the CTAs of a mask
     bool reads = false;         // cp.async.bulk.wait_group.read: until sources are read
-    uint8_t dimensions = 0;     // tensor copies: 1 to 5
-    bool im2col = false;        // likewise: .im2col, .im2col_no_offs
-    bool sums_in_f32 = false;   // multimem.ld_reduce.acc::f32
+    uint8_t dimensions = 0;     // tensor copies: 1 to 5; of textures and surfaces: 1 to 3
+    bool layered = false;       // of textures and surfaces: .a1d, .a2d, .acube
+    bool cube = false;          // of textures: .cube, .acube
+    Outside outside = Outside::trap;
+    bool im2col = false;       // likewise: .im2col, .im2col_no_offs
+    bool sums_in_f32 = false;  // multimem.ld_reduce.acc::f32
     TensormapField field = TensormapField::none;
     std::array<Priority, 2> priority{};  // createpolicy: primary, secondary
     uint8_t priorities = 0;

@@ -155,6 +155,9 @@ enum class Op : uint8_t {
     multimem_load,
     multimem_store,
     multimem_reduce,
+    tex,   // of a texture object
+    suld,  // of a surface object
+    sust,
     set_max_registers,
     cluster_arrive,
     cluster_wait,
@@ -418,6 +421,9 @@ inline constexpr std::array<OpRow, op_count> op_rows{{
     {.op = Op::multimem_load, .name = "multimem.ld_reduce", .memory = Memory::load, .not_a_value = reason::memory},
     {.op = Op::multimem_store, .name = "multimem.st", .memory = Memory::store, .not_a_value = reason::memory},
     {.op = Op::multimem_reduce, .name = "multimem.red", .memory = Memory::update, .not_a_value = reason::memory},
+    {.op = Op::tex, .name = "tex", .memory = Memory::load, .not_a_value = reason::memory},
+    {.op = Op::suld, .name = "suld", .memory = Memory::load, .not_a_value = reason::memory},
+    {.op = Op::sust, .name = "sust", .memory = Memory::store, .not_a_value = reason::memory},
     {.op = Op::set_max_registers, .name = "setmaxnreg", .step = StepKind::aligned, .suffix = Suffix::a, .by_target = true, .not_a_value = reason::waits},
     {.op = Op::cluster_arrive, .name = "barrier.cluster.arrive", .step = StepKind::control, .flow = Flow::wait, .sync = Sync::cluster, .not_a_value = reason::waits},
     {.op = Op::cluster_wait, .name = "barrier.cluster.wait", .step = StepKind::reduction, .flow = Flow::wait, .sync = Sync::cluster, .not_a_value = reason::waits},

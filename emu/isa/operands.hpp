@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes the operands of one instruction. Internal to emu/isa: resolve_operands.cpp walks the
-// slots, operand_values.cpp, operand_places.cpp, operand_bulk.cpp, operand_fragments.cpp and
-// operand_video.cpp decode one operand each.
+// slots, operand_values.cpp, operand_places.cpp, operand_bulk.cpp, operand_texture.cpp,
+// operand_fragments.cpp and operand_video.cpp decode one operand each.
 #pragma once
 
 #include <string>
@@ -40,6 +40,8 @@ struct OperandDecoder {
     // operand_bulk.cpp: [map, {coordinates}], and the offsets of im2col.
     void tensor_map(const ptx::Operand& p);
     void im2col_offsets(const ptx::Operand& p);
+    // operand_texture.cpp: [object, {coordinates}].
+    void texture(const ptx::Operand& p);
     // `argument`: its number among the instruction's, where the assembler names it.
     void counted_vector(const ptx::Operand& p, Type type, size_t count, size_t argument);
     void label(const ptx::Operand& p);

@@ -65,7 +65,8 @@ struct Operation {
     std::array<VectorRef, 4> vector{};  // in order: data of ld/st, sides of mov, fragments of mma
     // In order. Of a bulk copy: destination, source (or a tensor map, whose coordinates are
     // vector[0], and of im2col whose offsets are vector[1]) and, where there is one, the mbarrier;
-    // the number of bytes and the mask of CTAs are in r.
+    // the number of bytes and the mask of CTAs are in r. Of tex, suld and sust the object, whose
+    // coordinates are vector[1] beside the data in vector[0].
     std::array<Address, 3> address{};
     uint64_t immediate = 0;  // operand I
     // Operands K of mma: the byte-id and thread-id of A's factors, then those of B's. One of

@@ -43,7 +43,9 @@ void OperandDecoder::plain_source(const ptx::Operand& p, Type type) {
 }
 
 void OperandDecoder::wide(const ptx::Operand& p, Type type, bool writes) {
-    const bool plain = o.op == Op::ld || o.op == Op::st;
+    const bool plain = o.op == Op::ld || o.op == Op::st || o.op == Op::suld || o.op == Op::sust;
+    // A result of tex may be in a register of any type of its width (ptxas 13.0).
+    if (o.op == Op::tex && type == Type::f32) type = Type::b32;
     if (row(o.op).memory != Memory::none)
         vector(p, type, s.mod.vec, plain, writes);
     else
@@ -121,6 +123,8 @@ void OperandDecoder::one(const OperandSlot& slot, const ptx::Operand& p) {
             return address(p, space);
         case Slot::tensor_map:
             return tensor_map(p);
+        case Slot::texture:
+            return texture(p);
         case Slot::im2col_offsets:
             return im2col_offsets(p);
         case Slot::cta_mask:

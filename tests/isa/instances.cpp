@@ -2,6 +2,7 @@
 #include "tests/isa/instances.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "emu/isa/wmma.hpp"
 
@@ -77,6 +78,18 @@ std::string constant(Op op) {
     }
 }
 
+// An object and its coordinates, as tex, suld and sust have them.
+std::string texture(const Modifiers& m, unsigned n) {
+    const Type coordinate = m.types > 1 ? m.type[1] : Type::s32;
+    const unsigned axes = m.cube ? 3u : m.dimensions;
+    std::string text = "[%u64_39, {";
+    if (m.layered) text += reg(Type::u32, n) + ", ";
+    const unsigned given = std::bit_ceil(axes + (m.layered ? 1u : 0u)) - (m.layered ? 1u : 0u);
+    for (unsigned i = 0; i < given; ++i)
+        text += (i == 0 ? "" : ", ") + reg(coordinate, n + std::min(i, axes - 1));
+    return text + "}]";
+}
+
 // One operand; `n` numbers the registers of the instruction.
 std::string operand(const Form& form, const OperandSlot& slot, const Modifiers& m, unsigned n) {
     const Type type = type_of(slot, m);
@@ -106,6 +119,8 @@ std::string operand(const Form& form, const OperandSlot& slot, const Modifiers& 
             return "[%u64_39]";
         case Slot::tensor_map:
             return "[%u64_39, " + vector_of(Type::s32, m.dimensions, n) + "]";
+        case Slot::texture:
+            return texture(m, n);
         case Slot::im2col_offsets:
             return vector_of(Type::u16, m.dimensions - 2u, n);
         case Slot::cta_mask:

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which elements of a texture a lookup takes, with which weights, and what it makes of them.
+// CUDA C++ programming guide, "Texture Fetching": nearest-point sampling, linear filtering with
+// weights of 8 bits of fraction. How a GPU rounds is not said there: here a coordinate is scaled
+// without error, its fraction is rounded to nearest, and a filtered value is rounded once.
+#pragma once
+
+#include "emu/isa/modifiers.hpp"
+#include "emu/isa/texture.hpp"
+
+namespace lockwarp::exec {
+
+// One element of a lookup.
+struct Tap {
+    uint64_t address = 0;
+    uint32_t weight = 0;  // of Taps::whole
+    bool inside = false;  // else it is the border
+};
+
+struct Taps {
+    std::array<Tap, 8> tap;
+    uint32_t count = 0;
+    uint32_t whole = 1;
+};
+
+// The bits of a lookup's coordinates in the instruction's order. `integers`: of .s32.
+Taps taps_of(const isa::Texture& t, const isa::Modifiers& m, const std::array<uint32_t, 4>& at,
+             bool integers);
+
+// The four results, of taps whose bytes are `bytes` (nullptr: the border).
+std::array<uint32_t, 4> filtered(const isa::Texture& t, const Taps& taps,
+                                 const std::array<const uint8_t*, 8>& bytes);
+
+}  // namespace lockwarp::exec
