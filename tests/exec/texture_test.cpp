@@ -87,7 +87,9 @@ TEST(TextureObject, OtherBytesAreNone) {
         changed[i] = 0xee;
         const std::optional<Texture> t = isa::decode_texture(changed);
         refused += !t;
-        if (t) EXPECT_LE(isa::element_bytes(*t), 16u);
+        if (t) {
+            EXPECT_LE(isa::element_bytes(*t), 16u);
+        }
     }
     EXPECT_EQ(refused, 8u + 11u);  // the mark, and all that not every byte is good for
 }
