@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uses of a peer's shared memory that its CTA need not live to see: nothing that the CTA waits for
-// comes after them. CUDA C++ programming guide, "Distributed Shared Memory": a CTA may not exit
-// before all operations on its shared memory are complete.
+// comes after them by the manual's order, in which a .relaxed arrival at the cluster's barrier says
+// nothing of what was done before. CUDA C++ programming guide, "Distributed Shared Memory": a CTA
+// may not exit before all operations on its shared memory are complete.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -88,7 +89,7 @@ void OfCta::ended() {
     for (const auto& [user, use] : shared_->uses[place_.rank]) {
         bool is_before = false;
         for (uint32_t w = 0; w < std::min(warps_, max_warps) && !is_before; ++w)
-            is_before = clock_.warp(w).knowledge().convention.has(
+            is_before = clock_.warp(w).knowledge().model.has(
                 place_.index, user.first, user.second % max_warps, use.time, use.site.lanes);
         if (is_before || found.again("peer-ended", use.site.operation, std::nullopt)) continue;
         Finding f;
@@ -100,7 +101,7 @@ void OfCta::ended() {
                     ", which may have ended: nothing that it waits for comes after this";
         f.hint =
             "the threads of both CTAs meet at the cluster's barrier before they exit "
-            "(barrier.cluster.arrive and .wait)";
+            "(barrier.cluster.arrive, not .relaxed, and .wait)";
         found.add(std::move(f));
     }
 }
