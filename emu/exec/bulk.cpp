@@ -23,8 +23,11 @@ bool reduce_each(const isa::Modifiers& m, bool flushes, uint8_t* to, const uint8
         U operand;
         std::memcpy(&operand, from + at, sizeof operand);
         replace<U>(to + at, [&](U old) {
-            return floating ? on_floats<U>(m, old, operand, false, flushes)
-                            : change(old, operand, U{});
+            if (!floating) return change(old, operand, U{});
+            // Of two NaNs in f64 the copy's is kept, not memory's as by atom and red (measured on
+            // an H200).
+            return m.reduce == isa::Reduce::add ? on_floats<U>(m, operand, old, false, flushes)
+                                                : on_floats<U>(m, old, operand, false, flushes);
         });
     }
     return true;
