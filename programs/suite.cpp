@@ -238,9 +238,9 @@ const Unsuited* unsuited_because(std::string_view spelling) {
     return nullptr;
 }
 
-bool goes_on(isa::Op op) {
+bool is_in_no_program(isa::Op op) {
     const auto* const row = std::ranges::find(without, op, &Without::op);
-    return row != without.end() && row->why == asynchronous;
+    return row != without.end() && (row->why == asynchronous || row->why == objects);
 }
 
 std::vector<SuiteProgram> suite(isa::Arch arch) {
@@ -265,7 +265,7 @@ std::vector<SuiteProgram> suite(isa::Arch arch) {
         if (f.op != Op::mma && f.opcode != "wgmma") opcodes.try_emplace(f.opcode, f.op);
     for (const auto& [opcode, op] : opcodes) {
         std::vector<Spelled> spellings = spellings_of(opcode, arch);
-        std::erase_if(spellings, [](const Spelled& s) { return goes_on(s.form->op); });
+        std::erase_if(spellings, [](const Spelled& s) { return is_in_no_program(s.form->op); });
         if (spellings.empty()) continue;
         const auto* const maker = std::ranges::find(makers, op, &Maker::op);
         const bool values = maker == makers.end();

@@ -27,9 +27,9 @@ struct SuiteProgram {
 // that is written is a result; memory at the end is one too.
 std::vector<SuiteProgram> suite(isa::Arch arch);
 
-// Whether its instructions go on while others run, which no program of the suite has: kernels of
-// their own do (gpu/kernels).
-bool goes_on(isa::Op op);
+// Whether no program of the suite has it: its instructions go on while others run, which kernels of
+// their own do (gpu/kernels), or need an object of the driver's.
+bool is_in_no_program(isa::Op op);
 
 // Spellings that no program has, and why.
 struct Unsuited {

@@ -131,7 +131,7 @@ TEST(Functions, AreListedInTheDocuments) {
         if (f.done) driver.insert(std::string(f.name));
     for (const cuda::ListedRuntimeFunction& f : cuda::listed_runtime_functions)
         if (f.done && !f.symbol.starts_with("__")) runtime.insert(std::string(f.symbol));
-    expect_listed(page, "cuC", driver);
+    expect_listed(page, "cuA", driver);
     expect_listed(page, "cuda", runtime);
 }
 

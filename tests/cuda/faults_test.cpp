@@ -189,12 +189,12 @@ TEST_F(Faults, OfPtxAreInTheCallersLog) {
 }
 
 TEST_F(Faults, OfFunctionsThatAreNotThereAreSaidOnce) {
-    const auto missing = entry<int(void*)>("cuTexObjectDestroy");
+    const auto missing = entry<int(void*)>("cuMipmappedArrayDestroy");
     testing::internal::CaptureStderr();
     EXPECT_EQ(missing(nullptr), not_supported);
     EXPECT_EQ(missing(nullptr), not_supported);
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
-              "lockwarp: cuTexObjectDestroy is not supported\n");
+              "lockwarp: cuMipmappedArrayDestroy is not supported\n");
     const void* table = this;
     const auto private_table = entry<int(const void**, const void*)>("cuGetExportTable");
     testing::internal::CaptureStderr();

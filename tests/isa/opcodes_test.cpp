@@ -74,8 +74,8 @@ TEST(Opcodes, StepsAreThoseOfTheirForms) {
 // "d, a" of a chain of values: no address, no label, no fragment among its operands.
 TEST(Opcodes, ValuesHaveNoAddressesAndOthersHaveAReason) {
     for (const Form& form : forms()) {
-        const bool addressed =
-            has_slot(form, {Slot::address, Slot::global_address, Slot::shared_address});
+        const bool addressed = has_slot(
+            form, {Slot::address, Slot::global_address, Slot::shared_address, Slot::texture});
         const bool held = has_slot(form, {Slot::label, Slot::branch_targets, Slot::call,
                                           Slot::matrices, Slot::fragment, Slot::wmma_fragment});
         if (on_values(form.op)) {

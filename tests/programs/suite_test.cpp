@@ -56,20 +56,20 @@ TEST(Suite, EverySpellingIsInTheProgramOfItsOpcode) {
     };
     for (const isa::Form& f : isa::forms()) {
         if (f.op == isa::Op::mma || f.op == isa::Op::wmma_mma || f.opcode == "wgmma") continue;
-        if (programs::goes_on(f.op)) continue;
+        if (programs::is_in_no_program(f.op)) continue;
         for (const std::string& modifiers : isa::expansions(f))
             expect(std::string(f.opcode), std::string(f.opcode) + modifiers);
     }
-    const auto goes_on = [](const std::string& name) {
+    const auto is_in_none = [](const std::string& name) {
         return std::ranges::any_of(isa::forms_of(name.substr(0, name.find('.'))),
                                    [&](const isa::Form* f) {
-                                       return programs::goes_on(f->op) &&
+                                       return programs::is_in_no_program(f->op) &&
                                               name.starts_with(isa::row(f->op).name.substr(0, 8));
                                    });
     };
     for (const std::string& name : programs::generated_instructions(isa::Arch::sm_90))
         if (!name.starts_with("mma.") && !name.starts_with("wmma.mma.") &&
-            !name.starts_with("wgmma.") && !goes_on(name))
+            !name.starts_with("wgmma.") && !is_in_none(name))
             expect(name.substr(0, name.find('.')), name);
     EXPECT_GT(found, 6000u);
     EXPECT_LT(left_out, 700u);
