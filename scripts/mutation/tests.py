@@ -65,6 +65,31 @@ class Ran:
     output: str
 
 
+def used_by(session: int) -> float:
+    """Seconds of processors that its processes have used."""
+    ticks = 0
+    for about in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = about.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session:
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def end_what_waits(session: int, seconds: float, over: threading.Event) -> None:
+    """Ends processes that do nothing for so long. Those that the machine's other work keeps from
+    their own go on: the limit of their processor time ends them."""
+    used = 0.0
+    while not over.wait(seconds):
+        now = used_by(session)
+        if now < used + 0.1:
+            os.killpg(session, signal.SIGKILL)
+            return
+        used = now
+
+
 class Runner:
     """Runs tests, each in a folder of its own for what is temporary; can be told to stop."""
 
@@ -99,16 +124,18 @@ class Runner:
                                            stderr=subprocess.STDOUT, start_new_session=True,
                                            preexec_fn=limits)
                 self.running.add(process.pid)
-            late = threading.Timer(seconds, lambda: os.killpg(process.pid, signal.SIGKILL))
-            late.start()
+            over = threading.Event()
+            watch = threading.Thread(target=end_what_waits, args=(process.pid, seconds, over))
+            watch.start()
             try:
                 # Waits without taking it away, so that its number stays its own.
                 os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
             finally:
                 with self.lock:
                     self.running.discard(process.pid)
-                    late.cancel()
                     os.killpg(process.pid, signal.SIGKILL)
+                over.set()
+                watch.join()
                 _, status, used = os.wait4(process.pid, 0)
                 process.returncode = os.waitstatus_to_exitcode(status)
                 shutil.rmtree(temporary, ignore_errors=True)
@@ -233,7 +260,6 @@ def ask(runner: Runner, tests: list[Test], number: int, room: str,
             command = [word for word in command if not word.startswith("--gtest_filter=")]
             command += ["--gtest_filter=" + ":".join(str(t.case()) for t in batch),
                         "--gtest_fail_fast"]
-        # Wall time only ends what waits for ever: the machine may have other work.
         ran = runner.run(batch[0], command, {"LOCKWARP_MUTANT": str(number)}, 60 + 20 * normal,
                          5 + 4 * normal)
         spent += ran.seconds
