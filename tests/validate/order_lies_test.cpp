@@ -173,4 +173,136 @@ TEST(OrderLies, AreFoundBehindALoadThatWasExplained) {
     });
 }
 
+// CTA 0 waits for CTA 1, and then counts; CTA 1 looks twice at a word that stays 0.
+constexpr const char* one_counts = R"(
+.reg .b32 %r<9>; .reg .b64 %rd<2>; .reg .pred %p<3>;
+ld.param.u64 %rd1, [out];
+mov.u32 %r1, %ctaid.x;
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra SECOND;
+POLL:
+ld.acquire.gpu.global.u32 %r2, [%rd1];
+setp.ne.u32 %p2, %r2, 5;
+@%p2 bra POLL;
+mov.u32 %r8, 0;
+LOOP:
+add.u32 %r8, %r8, 1;
+setp.lt.u32 %p2, %r8, 1000;
+@%p2 bra LOOP;
+ret;
+SECOND:
+ld.relaxed.gpu.global.u32 %r3, [%rd1+8];
+st.release.gpu.global.u32 [%rd1], 5;
+ld.relaxed.gpu.global.u32 %r4, [%rd1+8];
+ret;)";
+
+// Of a run that does not come to its end the access that waited is named, not what ended it.
+TEST(OrderLies, AnAccessThatWaitedToTheEnd) {
+    launch::Case c = lies::case_of(one_counts);
+    c.grid = {2, 1, 1};
+    c.block = {32, 1, 1};
+    c.bytes[0].assign(64, 0);
+    validate::Options options;
+    options.registers = validate::Registers::words;
+    options.threads = 1;
+    validate::EmulatorEngine engine(arch, false, 1);
+    engine.take_turns(5);
+    validate::Answer answer;
+    const validate::Report truth = run_lockstep(c, arch, engine, options, &answer);
+    ASSERT_EQ(truth.problem, "");
+    expect_none(truth, "beside the engine");
+    options.max_steps = 1500;  // CTA 0 needs more
+    const validate::Report ended = replay(c, arch, answer, options);
+    ASSERT_TRUE(ended.first.has_value());
+    EXPECT_EQ(ended.first->kind, DifferenceKind::fault);
+    ASSERT_TRUE(ended.trap.has_value());
+    EXPECT_EQ(ended.trap->kind, warp::TrapKind::step_limit);
+    uint32_t second = 0;
+    for (uint32_t i = 0; i < truth.program.operations.size(); ++i) {
+        const isa::Operation& o = truth.program.operations[i];
+        if (o.written == 1 &&
+            truth.program.registers[truth.program.uses[o.first_use]].name == "%r4")
+            second = i;
+    }
+    validate::Tracks& all = answer.tracks.at(0);
+    auto* const words = reinterpret_cast<uint64_t*>(all.words.data()) +
+                        (all.window.words + all.slack) * 32;  // of CTA 1
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+        uint64_t at = 0;
+        while (at < all.window.words && words[at * 32 + lane] != second + 1)
+            at += gpu::record_words(truth.program, answer.orders,
+                                    static_cast<uint32_t>(words[at * 32 + lane] - 1));
+        ASSERT_LT(at, all.window.words);
+        uint64_t& value = words[(at + 1) * 32 + lane];
+        ASSERT_EQ(value, 0u);
+        value = 7;
+        const validate::Report r = replay(c, arch, answer, options);
+        value = 0;
+        ASSERT_TRUE(r.first.has_value()) << lane;
+        EXPECT_EQ(r.first->kind, DifferenceKind::order) << lane;
+        EXPECT_EQ(r.first->operation, second) << lane;
+        EXPECT_EQ(r.first->cta_index, 1u) << lane;
+        EXPECT_EQ(r.first->lane, lane);
+        EXPECT_EQ(r.first->emulated, 0u) << lane;
+        EXPECT_EQ(r.first->other, 7u) << lane;
+        EXPECT_TRUE(r.tracks.has_value());
+    }
+}
+
+// Each thread takes a block, and counts on from what it wrote there.
+constexpr const char* one_block = R"(.version 8.3
+.target sm_80
+.address_size 64
+.extern .func (.param .b64 block) malloc(.param .b64 bytes);
+.visible .entry k(.param .u64 out)
+{
+.reg .b32 %r<9>; .reg .b64 %rd<4>;
+mov.u32 %r1, %tid.x;
+mov.u64 %rd3, 32;
+{ .param .b64 bytes; .param .b64 block;
+st.param.b64 [bytes], %rd3;
+call.uni (block), malloc, (bytes);
+ld.param.b64 %rd2, [block]; }
+st.u32 [%rd2], %r1;
+ld.u32 %r2, [%rd2];
+add.u32 %r3, %r2, 7;
+ret;
+}
+)";
+
+// A CTA that went another way takes no more blocks; those before it are compared to their end.
+TEST(OrderLies, BlocksOfACtaThatIsLost) {
+    launch::Case c = lies::case_of("ret;");
+    ptx::Parsed parsed = ptx::parse(one_block);
+    ASSERT_TRUE(parsed.diagnostics.empty());
+    c.module = std::move(parsed.module);
+    validate::Options options;
+    options.registers = validate::Registers::words;
+    options.threads = 1;
+    validate::EmulatorEngine engine(arch, false, 1);
+    validate::Answer answer;
+    const validate::Report truth = run_lockstep(c, arch, engine, options, &answer);
+    ASSERT_EQ(truth.problem, "");
+    expect_none(truth, "beside the engine");
+    uint32_t sum = 0;  // add.u32 %r3
+    for (uint32_t i = 0; i < truth.spellings.size(); ++i)
+        if (truth.spellings[i] == "add.u32") sum = i;
+    EXPECT_EQ(truth.by_operation[sum].values, uint64_t{lies::ctas} * lies::threads);
+    const validate::Tracks& all = answer.tracks.at(0);
+    const uint64_t of_cta = (all.window.words + all.slack) * 32 * warps;
+    for (uint32_t cta = 0; cta < lies::ctas; ++cta) {
+        uint64_t& number =
+            reinterpret_cast<uint64_t*>(answer.tracks[0].words.data())[cta * of_cta + 5];
+        const uint64_t right = number++;
+        const validate::Report r = replay(c, arch, answer, options);
+        number = right;
+        EXPECT_EQ(r.problem, "");
+        ASSERT_TRUE(r.first.has_value()) << cta;
+        EXPECT_EQ(r.first->kind, DifferenceKind::control_flow) << cta;
+        EXPECT_EQ(r.first->cta_index, cta);
+        EXPECT_EQ(r.first->lane, 5u);
+        EXPECT_GE(r.by_operation[sum].values, uint64_t{cta} * lies::threads) << cta;
+    }
+}
+
 }  // namespace
