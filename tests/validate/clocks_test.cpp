@@ -66,6 +66,17 @@ TEST(Medians, LeaveTheFirstRunOut) {
     EXPECT_DOUBLE_EQ(p.spread, 6.0 / 33);
 }
 
+TEST(RunClocks, TheSpreadBesideAMedianOfZero) {
+    for (const double median : {0.0, 1.0}) {
+        const std::vector<RunClocks> runs{
+            {{9}, 1, 1, 9}, {{1}, 1, 1, median}, {{1}, 1, 1, median}, {{1}, 1, 1, median + 2}};
+        ClockPoint p;
+        take_medians(runs, p);
+        EXPECT_EQ(p.sm_cycles, median);
+        EXPECT_EQ(p.spread, median == 0 ? 0 : 2);
+    }
+}
+
 Clocks example() {
     Clocks c{"1.2", "2026-12-31", "NVIDIA \"X\"", "sm_90", "580.1", 1980, {}};
     c.points.push_back({"a/b.json", "b", 132, 8, 1, 1, 1234.5, 1300, 5000, 9, 0.0125});

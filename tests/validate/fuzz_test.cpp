@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 
 #include "emu/check/check.hpp"
 #include "emu/exec/schedule.hpp"
@@ -160,6 +162,33 @@ TEST(Fuzz, ManyEnginesFindWhatOneFinds) {
     ASSERT_EQ(one.summary.results.size(), all.summary.results.size());
     for (size_t i = 0; i < one.summary.results.size(); ++i)
         EXPECT_EQ(one.summary.results[i].text, all.summary.results[i].text);
+}
+
+// What one machine cannot do the others need not go on with.
+TEST(Fuzz, AProblemOfOneEngineEndsAll) {
+    std::atomic<bool> refused = false;
+    struct Refusing : validate::EmulatorEngine {
+        explicit Refusing(std::atomic<bool>& r) : EmulatorEngine(isa::Arch::sm_90), said(r) {}
+        gpu::Ran run(const gpu::Job&) override {
+            said = true;
+            said.notify_all();
+            return {gpu::Outcome::refused, "as told"};
+        }
+        std::atomic<bool>& said;
+    } refusing(refused);
+    struct Waiting : validate::EmulatorEngine {
+        explicit Waiting(std::atomic<bool>& r) : EmulatorEngine(isa::Arch::sm_90), said(r) {}
+        gpu::Ran run(const gpu::Job& job) override {
+            said.wait(false);
+            return EmulatorEngine::run(job);
+        }
+        std::atomic<bool>& said;
+    } waiting(refused);
+    const std::array<gpu::Engine*, 2> both{&refusing, &waiting};
+    const validate::FuzzReport r = fuzz(small(1, 300), isa::Arch::sm_90, both);
+    EXPECT_NE(r.problem.find("as told"), std::string::npos) << r.problem;
+    EXPECT_LT(r.summary.cases, 250u);
+    EXPECT_TRUE(r.found.empty());
 }
 
 // A machine that runs one instruction fewer cannot be shrunk to that instruction alone: what it

@@ -151,6 +151,22 @@ TEST(Summary, RefusesAndStaysAsItWas) {
     expect_equal(sum, before);
 }
 
+TEST(Summary, ARunThatWasSkippedIsAddedToSuchRunsAlone) {
+    Summary skipped = empty_summary("validate");
+    skipped.skipped = "no GPU";
+    Summary sum;
+    EXPECT_EQ(merge(sum, skipped), "");
+    EXPECT_EQ(sum.skipped, "no GPU");
+    EXPECT_EQ(merge(sum, skipped), "");
+    Summary ran = empty_summary("validate");
+    add(ran, case_of("a", Verdict::identical, 3), true);
+    EXPECT_EQ(merge(sum, ran), "one of the runs was skipped: no GPU");
+    EXPECT_EQ(sum.skipped, "no GPU");
+    EXPECT_TRUE(sum.results.empty());
+    EXPECT_EQ(merge(ran, skipped), "one of the runs was skipped: no GPU");
+    EXPECT_EQ(ran.results.size(), 1u);
+}
+
 TEST(Summary, CountsStayAtTheLargest) {
     Summary sum = empty_summary("validate"), more = sum;
     sum.counts.values = UINT64_MAX - 1;
