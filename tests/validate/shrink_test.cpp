@@ -335,6 +335,7 @@ TEST(ShrinkProgram, ItsLaunchFile) {
     launch::Case c = lies::case_of("ret;");
     c.grid = {3, 1, 1};
     c.block = {96, 1, 1};
+    c.names = {"in"};
     c.bytes = {{0x00, 0x0f, 0xa0, 0xff}};
     EXPECT_EQ(validate::launch_json(c, "sm_75"),
               "{\n  \"schema\": \"lockwarp-launch/1\",\n  \"ptx\": \"case.ptx\",\n"
