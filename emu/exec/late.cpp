@@ -2,7 +2,6 @@
 #include "emu/exec/late.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -210,7 +209,7 @@ void Late::run(Context& c, PutOff& work, uint32_t lanes) {
     const Step& step = early_[work.operation];
     step.run(of, step, now);
     // One register may be two operands.
-    for (PutOff::Operand& o : std::views::reverse(work.operands)) exchange(of, o);
+    for (auto o = work.operands.rbegin(); o != work.operands.rend(); ++o) exchange(of, *o);
     of.warp = warp;
     of.registers = registers;
     of.observed = observed;
