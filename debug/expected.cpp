@@ -33,7 +33,7 @@ struct Votes {
 };
 
 // One side of the instruction's product: its A (lines: rows) or its B (lines: columns).
-struct Side {
+struct Factor {
     bool is_a = true;
     Matrix holds = Matrix::none;  // of the launch file's matrices, the one it is made of
     unsigned lines = 0, k = 0;
@@ -54,7 +54,7 @@ struct Expected::Cta {
         wanted_k;  // that it should multiply, in its order
 
     MatrixPlace source(uint32_t number) const { return why::source_of(mapping, *product, number); }
-    Side side(const Execution& x, bool is_a) const;
+    Factor side(const Execution& x, bool is_a) const;
     void follow(uint32_t number, uint32_t index);
     void find_k();
     std::vector<int64_t> k_of_execution(const Execution& x, int64_t position) const;
@@ -65,12 +65,12 @@ struct Expected::Cta {
                                                                : none;
     }
     // The row (of A) or column (of B) that a line of a side belongs to.
-    int64_t wanted_line(const Execution& x, const Side& s, unsigned matrix, unsigned line) const;
+    int64_t wanted_line(const Execution& x, const Factor& s, unsigned matrix, unsigned line) const;
 };
 
-Side Expected::Cta::side(const Execution& x, bool is_a) const {
+Factor Expected::Cta::side(const Execution& x, bool is_a) const {
     const why::Site& site = mapping.sites[x.site];
-    Side s{is_a, Matrix::none, is_a ? site.m : site.n, site.k, is_a ? &x.a : &x.b};
+    Factor s{is_a, Matrix::none, is_a ? site.m : site.n, site.k, is_a ? &x.a : &x.b};
     Votes v;
     for (const uint32_t n : *s.numbers)
         if (const MatrixPlace p = source(n); p.matrix != Matrix::none)
@@ -100,7 +100,7 @@ std::vector<int64_t> Expected::Cta::k_of_execution(const Execution& x, int64_t p
     for (unsigned k = 0; k < site.k; ++k) {
         std::array<int64_t, 2> most{none, none};
         for (const bool is_a : {true, false}) {
-            const Side s = side(x, is_a);
+            const Factor s = side(x, is_a);
             Votes v;
             for (size_t i = k; i < s.numbers->size(); i += s.k)
                 if (const MatrixPlace p = source((*s.numbers)[i]);
@@ -135,7 +135,7 @@ void Expected::Cta::find_k() {
     }
 }
 
-int64_t Expected::Cta::wanted_line(const Execution& x, const Side& s, unsigned matrix,
+int64_t Expected::Cta::wanted_line(const Execution& x, const Factor& s, unsigned matrix,
                                    unsigned line) const {
     const why::Site& site = mapping.sites[x.site];
     Votes v;
@@ -286,7 +286,7 @@ std::optional<Should> Expected::of(const View& view, size_t launch, const Fragme
     std::vector<int64_t> lines;
 
     if (name == "A" || name == "B") {
-        const Side s = cta->side(*x, name == "A");
+        const Factor s = cta->side(*x, name == "A");
         if (s.holds == Matrix::none || s.numbers->size() != now.size()) return std::nullopt;
         const isa::Type from = s.holds == Matrix::a ? p.type_a : p.type_b;
         const isa::Type type = l.type == isa::Type::tf32 ? isa::Type::f32 : l.type;

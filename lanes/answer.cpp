@@ -10,8 +10,6 @@ namespace lockwarp::lanes {
 
 namespace {
 
-constexpr size_t columns = 100;
-
 constexpr auto formats = std::to_array<std::pair<std::string_view, Format>>({
     {"text", Format::text},
     {"markdown", Format::markdown},
@@ -49,8 +47,8 @@ void append_wrapped(std::string& out, const std::string& line) {
     while (at < line.size() || first) {
         const std::string lead(first ? 0 : indent + 2, ' ');
         std::string part = line.substr(at);
-        if (width_of(lead) + width_of(part) > columns) {
-            size_t cut = part.rfind(' ', columns - lead.size());
+        if (width_of(lead) + width_of(part) > line_columns) {
+            size_t cut = part.rfind(' ', line_columns - lead.size());
             if (cut == std::string::npos || cut <= indent) cut = part.find(' ', indent + 1);
             if (cut != std::string::npos) part = part.substr(0, cut);
         }
@@ -68,8 +66,9 @@ void append_row(std::string& out, const std::vector<std::string>& cells,
     for (size_t i = 0; i + 1 < cells.size(); ++i) line += padded(cells[i], widths[i]) + "  ";
     const size_t indent = width_of(line);
     std::string last = cells.empty() ? "" : cells.back();
-    while (indent + width_of(last) > columns) {
-        const size_t cut = indent < columns ? last.rfind(' ', columns - indent) : std::string::npos;
+    while (indent + width_of(last) > line_columns) {
+        const size_t cut =
+            indent < line_columns ? last.rfind(' ', line_columns - indent) : std::string::npos;
         if (cut == std::string::npos || cut == 0) break;
         out += line + last.substr(0, cut) + "\n";
         last = last.substr(cut + 1);
@@ -96,7 +95,7 @@ void append_text(std::string& out, const Grid& g) {
     for (size_t from = 1; from < g.header.size();) {
         size_t to = from;
         for (size_t used = widths[0];
-             to < g.header.size() && (to == from || used + 2 + widths[to] <= columns); ++to)
+             to < g.header.size() && (to == from || used + 2 + widths[to] <= line_columns); ++to)
             used += 2 + widths[to];
         const auto part = [&](const auto& cells) {
             auto chosen = std::decay_t<decltype(cells)>{cells[0]};

@@ -11,6 +11,8 @@
 
 namespace lockwarp::lanes {
 
+inline constexpr size_t line_columns = 100;  // of what is printed
+
 struct Grid {
     std::string title;  // empty: none
     std::vector<std::string> header;

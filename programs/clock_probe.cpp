@@ -9,8 +9,6 @@ namespace lockwarp::programs {
 
 namespace {
 
-std::string number(uint64_t n) { return std::to_string(n); }
-
 bool part_of_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == ':';
 }
@@ -36,20 +34,21 @@ std::string ProbeWriter::fresh(unsigned width) {
                               : width == 16 ? "%h"
                               : width == 32 ? "%x"
                                             : "%d") +
-                             number(registers_++);
-    declared_ +=
-        width == 1 ? ".reg .pred " + name + ";\n" : ".reg .b" + number(width) + " " + name + ";\n";
+                             std::to_string(registers_++);
+    declared_ += width == 1 ? ".reg .pred " + name + ";\n"
+                            : ".reg .b" + std::to_string(width) + " " + name + ";\n";
     return name;
 }
 
 std::string ProbeWriter::zero(unsigned width) {
     const std::string name = fresh(width);
-    setup("ld.global.b" + number(width) + " " + name + ", [%q3+" + number(zeros_++ * 8192) + "]");
+    setup("ld.global.b" + std::to_string(width) + " " + name + ", [%q3+" +
+          std::to_string(zeros_++ * 8192) + "]");
     return name;
 }
 
 std::string ProbeWriter::shared(unsigned bytes, unsigned cleared) {
-    declared_ += ".shared .align 128 .b8 sm[" + number(bytes) + "];\n";
+    declared_ += ".shared .align 128 .b8 sm[" + std::to_string(bytes) + "];\n";
     const std::string address = fresh(32);
     const std::string at = fresh(32);
     const std::string to = fresh(32);
@@ -60,7 +59,7 @@ std::string ProbeWriter::shared(unsigned bytes, unsigned cleared) {
     setup("add.u32 " + to + ", " + address + ", " + at);
     setup("st.shared.b32 [" + to + "], %r0");
     setup("mad.lo.u32 " + at + ", %r4, 4, " + at);
-    setup("setp.lt.u32 " + more + ", " + at + ", " + number(cleared));
+    setup("setp.lt.u32 " + more + ", " + at + ", " + std::to_string(cleared));
     setup("@" + more + " bra CLEAR");
     return address;
 }
@@ -82,7 +81,7 @@ Probe ProbeWriter::finish(isa::Arch arch) const {
     std::string& t = out.ptx;
     t = module_version(arch, version_) + ".target " + target_of(arch, suffix_) +
         "\n.address_size 64\n" + module_ + ".visible .entry " + out.entry +
-        "(.param .u64 out)\n.maxntid " + number(threads) + ", 1, 1\n.minnctapersm 1\n{\n";
+        "(.param .u64 out)\n.maxntid " + std::to_string(threads) + ", 1, 1\n.minnctapersm 1\n{\n";
     t += ".reg .pred %t<4>;\n.reg .b32 %r<8>;\n.reg .b64 %q<8>;\n" + declared_;
     t += "ld.param.u64 %q0, [out];\n"
          "mov.u32 %r1, %tid.x;\n"
@@ -90,12 +89,12 @@ Probe ProbeWriter::finish(isa::Arch arch) const {
          "shr.u32 %r3, %r1, 5;\n"
          "mov.u32 %r4, %ntid.x;\n"
          "add.u64 %q4, %q0, " +
-         number(probe_scratch) +
+         std::to_string(probe_scratch) +
          ";\n"
          "mul.wide.u32 %q3, %r1, 8;\n"
          "add.u64 %q3, %q0, %q3;\n"
          "add.u64 %q3, %q3, " +
-         number(probe_zeros) +
+         std::to_string(probe_zeros) +
          ";\n"
          "ld.global.b32 %r0, [%q3];\n"
          "mov.u32 %r5, %r0;\n";
@@ -107,7 +106,7 @@ Probe ProbeWriter::finish(isa::Arch arch) const {
     if (!where_.empty()) t += "PAST:\n";
     t += "mov.u64 %q2, %clock64;\n" + after_;
     if (measurements_ > 1)
-        t += "add.u32 %r5, %r5, 1;\nsetp.lt.u32 %t1, %r5, " + number(measurements_) +
+        t += "add.u32 %r5, %r5, 1;\nsetp.lt.u32 %t1, %r5, " + std::to_string(measurements_) +
              ";\n@%t1 bra AGAIN;\n";
     t += "sub.u64 %q2, %q2, %q1;\n"
          "mul.wide.u32 %q1, %r3, 8;\n"
@@ -118,7 +117,8 @@ Probe ProbeWriter::finish(isa::Arch arch) const {
          "add.u64 %q1, %q0, %q1;\n";
     uint64_t at = probe_results;
     for (const Result& r : results_) {
-        t += "st.global.b" + number(r.width) + " [%q1+" + number(at) + "], " + r.name + ";\n";
+        t += "st.global.b" + std::to_string(r.width) + " [%q1+" + std::to_string(at) + "], " +
+             r.name + ";\n";
         at += probe_result_step;
     }
     t += "ret;\n}\n";

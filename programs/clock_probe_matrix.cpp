@@ -11,8 +11,6 @@ namespace {
 using isa::Type;
 using Names = std::vector<std::string>;
 
-std::string number(uint64_t n) { return std::to_string(n); }
-
 // What the assembler makes of other instructions: long code, of which it computes but once what
 // two have in common. Their A and B therefore change, by an integer add to each register.
 enum class Kind : uint8_t { quad_pairs, sparse_fp8, fp8, bits4, xor_popc };
@@ -73,7 +71,7 @@ unsigned words(FragmentRegisters f) { return f.count * f.width / 32; }
 constexpr unsigned fixed_registers = 20;
 
 void add_mma(ProbeList& list, const isa::MmaVariant& v, unsigned chains) {
-    const std::string key = std::string(v.key) + " chains" + number(chains);
+    const std::string key = std::string(v.key) + " chains" + std::to_string(chains);
     if (!list.wants(key)) return;
     const Lowered* const other = lowered(v, isa::row(list.arch).number);
     if (other != nullptr && chains != 1 && chains != 4) return;
@@ -118,7 +116,7 @@ void add_mma(ProbeList& list, const isa::MmaVariant& v, unsigned chains) {
 }
 
 void add_wmma(ProbeList& list, const isa::WmmaVariant& v, unsigned chains) {
-    const std::string key = std::string(v.key) + " chains" + number(chains);
+    const std::string key = std::string(v.key) + " chains" + std::to_string(chains);
     if (!list.wants(key)) return;
     const FragmentRegisters fa = wmma_registers(list.arch, v, 'a');
     const FragmentRegisters fb = wmma_registers(list.arch, v, 'b');

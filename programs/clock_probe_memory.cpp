@@ -11,8 +11,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-std::string number(uint64_t n) { return std::to_string(n); }
-
 struct Access {
     std::string_view key;   // with the stride behind it
     std::string_view text;  // without operands
@@ -97,13 +95,13 @@ std::string data(const Access& a, const Names& names) {
 std::string lane_address(ProbeWriter& w, unsigned stride, unsigned cleared) {
     const std::string base = w.shared(shared_total, cleared);
     const std::string address = w.fresh(32);
-    w.setup("mad.lo.u32 " + address + ", %r2, " + number(stride) + ", " + base);
+    w.setup("mad.lo.u32 " + address + ", %r2, " + std::to_string(stride) + ", " + base);
     return address;
 }
 
 void add_load(ProbeList& list, const Access& a, unsigned stride, bool latency) {
-    const std::string key =
-        std::string(a.key) + " stride" + number(stride) + (latency ? " latency" : " throughput");
+    const std::string key = std::string(a.key) + " stride" + std::to_string(stride) +
+                            (latency ? " latency" : " throughput");
     if (!list.wants(key)) return;
     const unsigned chains = latency ? 1 : a.registers == 4 ? 8 : 16;
     ProbeWriter w(key, accesses,
@@ -139,14 +137,14 @@ void add_load(ProbeList& list, const Access& a, unsigned stride, bool latency) {
 
 // Each to a place of its own, 128 bytes further on and so in the same banks.
 void add_store(ProbeList& list, const Access& a, unsigned stride) {
-    const std::string key = std::string(a.key) + " stride" + number(stride) + " throughput";
+    const std::string key = std::string(a.key) + " stride" + std::to_string(stride) + " throughput";
     if (!list.wants(key)) return;
     ProbeWriter w(key, accesses, {1, 4, 8, 16, 32});
     const std::string address = lane_address(w, stride, 4);
     Names values;
     for (unsigned i = 0; i < a.registers; ++i) values.push_back(w.zero(a.width));
     for (unsigned i = 0; i < accesses; ++i)
-        w.line(std::string(a.text) + " [" + address + "+" + number(i * 128) + "], " +
+        w.line(std::string(a.text) + " [" + address + "+" + std::to_string(i * 128) + "], " +
                data(a, values));
     const std::string read = w.fresh(32);
     w.after("ld.shared.b32 " + read + ", [" + address + "]");
@@ -188,7 +186,8 @@ void add_cold(ProbeList& list) {
     const std::string value = w.fresh(64);
     w.setup("mov.u64 " + at + ", %q4");
     for (unsigned i = 0; i < count; ++i) {
-        w.line("ld.global.b64 " + value + ", [" + at + "+" + number((i + 1) * 0x1f080) + "]");
+        w.line("ld.global.b64 " + value + ", [" + at + "+" + std::to_string((i + 1) * 0x1f080) +
+               "]");
         w.line("add.u64 " + at + ", " + at + ", " + value);
     }
     w.result(at, 64);
@@ -209,7 +208,7 @@ void add_wide_loads(ProbeList& list, const std::string& cache) {
     Names at;
     for (unsigned c = 0; c < chains; ++c) {
         at.push_back(w.fresh(64));
-        w.setup("add.u64 " + at[c] + ", " + lane + ", " + number(c * 16384));
+        w.setup("add.u64 " + at[c] + ", " + lane + ", " + std::to_string(c * 16384));
         w.setup("st.global.b64 [" + at[c] + "], " + at[c]);
     }
     const Names word{w.fresh(32), w.fresh(32), w.fresh(32), w.fresh(32)};
@@ -226,7 +225,7 @@ void add_wide_loads(ProbeList& list, const std::string& cache) {
 
 void add_copies(ProbeList& list, const std::string& cache, unsigned bytes, bool latency) {
     const std::string key =
-        "cp.async." + cache + " " + number(bytes) + (latency ? " latency" : " throughput");
+        "cp.async." + cache + " " + std::to_string(bytes) + (latency ? " latency" : " throughput");
     if (!list.wants(key)) return;
     constexpr unsigned count = 64;
     ProbeWriter w(key, count,
@@ -234,12 +233,12 @@ void add_copies(ProbeList& list, const std::string& cache, unsigned bytes, bool 
     const std::string base = w.shared(shared_total, 4);
     const std::string to = w.fresh(32);
     const std::string from = w.fresh(64);
-    w.setup("mad.lo.u32 " + to + ", %r1, " + number(bytes) + ", " + base);
-    w.setup("mul.wide.u32 " + from + ", %r1, " + number(bytes));
+    w.setup("mad.lo.u32 " + to + ", %r1, " + std::to_string(bytes) + ", " + base);
+    w.setup("mul.wide.u32 " + from + ", %r1, " + std::to_string(bytes));
     w.setup("add.u64 " + from + ", " + from + ", %q4");
     for (unsigned i = 0; i < count; ++i) {
         w.line("cp.async." + cache + ".shared.global [" + to + "], [" + from + "], " +
-               number(bytes));
+               std::to_string(bytes));
         if (latency) w.line("cp.async.commit_group;\ncp.async.wait_group 0");
     }
     w.after("cp.async.wait_all;\nbar.sync 0");
@@ -256,12 +255,12 @@ void add_global_stores(ProbeList& list, const std::string& kind, unsigned regist
     const unsigned bytes = registers * 4;
     ProbeWriter w(key, count, {1, 4, 8, 16, 32});
     const std::string at = w.fresh(64);
-    w.setup("mul.wide.u32 " + at + ", %r1, " + number(bytes));
+    w.setup("mul.wide.u32 " + at + ", %r1, " + std::to_string(bytes));
     w.setup("add.u64 " + at + ", " + at + ", %q4");
     Names values;
     for (unsigned i = 0; i < registers; ++i) values.push_back(w.zero(32));
     for (unsigned i = 0; i < count; ++i)
-        w.line("st.global." + kind + " [" + at + "+" + number(i * 1024 * bytes) + "], " +
+        w.line("st.global." + kind + " [" + at + "+" + std::to_string(i * 1024 * bytes) + "], " +
                (registers == 1 ? values[0] : braced(values)));
     list.add(w);
 }

@@ -8,8 +8,6 @@ namespace {
 using isa::Op;
 using isa::Type;
 
-std::string number(uint64_t n) { return std::to_string(n); }
-
 // Lanes that part, meet again, loop each as often as it likes, and skip under a guard.
 void branches(SuiteWriter& w, const std::string& a, const std::string& b) {
     w.predicate(3);
@@ -57,9 +55,9 @@ void write_flow(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     if (spellings[0].form->op == Op::bra) branches(w, a, b);
     unsigned n = 0;
     for (const Spelled& s : spellings) {
-        w.line("add.u32 %x32_0, " + a + ", " + number(n));
+        w.line("add.u32 %x32_0, " + a + ", " + std::to_string(n));
         w.line("st.global.b32 [%qmem], %x32_0");
-        const std::string label = "over" + number(n);
+        const std::string label = "over" + std::to_string(n);
         switch (s.form->op) {
             case Op::bra:
                 w.line(s.text + " " + label);
@@ -96,15 +94,15 @@ void write_flow(SuiteWriter& w, const std::vector<Spelled>& spellings) {
 }
 
 void write_barriers(SuiteWriter& w, const std::vector<Spelled>& spellings) {
-    const std::string all = number(w.threads());
-    w.declare(".shared .align 16 .b8 sm[" + number(w.threads() * 4) + "]");
+    const std::string all = std::to_string(w.threads());
+    w.declare(".shared .align 16 .b8 sm[" + std::to_string(w.threads() * 4) + "]");
     w.begin("mov.u32 %t6, sm");
     w.begin("mad.lo.u32 %t7, %rtid, 4, %t6");
-    w.begin("setp.lt.u32 %u3, %rwarp, " + number(w.threads() / 64));
+    w.begin("setp.lt.u32 %u3, %rwarp, " + std::to_string(w.threads() / 64));
     unsigned n = 0;
     // Each thread writes a word, waits, and reads another thread's.
     const auto exchange = [&](const std::string& wait, const std::string& other) {
-        w.line("mad.lo.u32 %x32_1, %rtid, 2654435761, " + number(n * 77777 + 1));
+        w.line("mad.lo.u32 %x32_1, %rtid, 2654435761, " + std::to_string(n * 77777 + 1));
         w.line("st.shared.b32 [%t7], %x32_1");
         w.line(wait);
         w.line(other);
@@ -113,7 +111,8 @@ void write_barriers(SuiteWriter& w, const std::vector<Spelled>& spellings) {
         w.line("bar.sync 0");
         ++n;
     };
-    const std::string far = "add.u32 %t2, %rtid, 97; and.b32 %t2, %t2, " + number(w.threads() - 1);
+    const std::string far =
+        "add.u32 %t2, %rtid, 97; and.b32 %t2, %t2, " + std::to_string(w.threads() - 1);
     for (const Spelled& s : spellings) {
         if (s.form->op == Op::cluster_arrive) {  // who arrives at a cluster's barrier waits there
             exchange(s.text, "barrier.cluster.wait; " + far);
@@ -123,13 +122,13 @@ void write_barriers(SuiteWriter& w, const std::vector<Spelled>& spellings) {
             exchange(s.text + " 0xffffffff", "xor.b32 %t2, %rtid, 21");
         } else if (s.mod.arrive) {
             // The lower half of the CTA writes and goes on; the upper half waits for it.
-            const std::string lower = "lower" + number(n);
-            const std::string met = "met" + number(n);
-            w.line("mad.lo.u32 %x32_1, %rtid, 40503, " + number(n));
+            const std::string lower = "lower" + std::to_string(n);
+            const std::string met = "met" + std::to_string(n);
+            w.line("mad.lo.u32 %x32_1, %rtid, 40503, " + std::to_string(n));
             w.line("st.shared.b32 [%t7], %x32_1");
             w.line("@%u3 bra " + lower);
             w.line("barrier.sync 3, " + all);
-            w.line("sub.u32 %t2, %t7, " + number(w.threads() * 2));
+            w.line("sub.u32 %t2, %t7, " + std::to_string(w.threads() * 2));
             w.line("ld.shared.b32 %x32_0, [%t2]");
             w.line("bra " + met);
             w.label(lower);
@@ -151,7 +150,7 @@ void write_barriers(SuiteWriter& w, const std::vector<Spelled>& spellings) {
 void write_fences(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     unsigned n = 0;
     for (const Spelled& s : spellings) {
-        w.line("mad.lo.u32 %x32_1, %rtid, 40503, " + number(n++));
+        w.line("mad.lo.u32 %x32_1, %rtid, 40503, " + std::to_string(n++));
         w.line("st.global.b32 [%qmem], %x32_1");
         w.line(s.text);
         w.line("ld.global.b32 %x32_0, [%qmem]");

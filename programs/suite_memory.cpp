@@ -12,17 +12,13 @@ using isa::Op;
 using isa::Type;
 using ptx::Space;
 
-std::string number(uint64_t n) { return std::to_string(n); }
-
-bool has(const Spelled& s, std::string_view part) { return s.text.find(part) != std::string::npos; }
-
 // 32 bytes for each thread in shared memory, at [%t1], and in local memory, at [lo], that begin as
 // those of the buffer do; 64 constant ones at [co].
 void declare_spaces(SuiteWriter& w) {
-    w.declare(".shared .align 16 .b8 sm[" + number(w.threads() * 32) + "]");
+    w.declare(".shared .align 16 .b8 sm[" + std::to_string(w.threads() * 32) + "]");
     w.declare(".local .align 16 .b8 lo[32]");
     std::string bytes;
-    for (unsigned i = 0; i < 64; ++i) bytes += (i == 0 ? "" : ", ") + number(i * 37 % 251);
+    for (unsigned i = 0; i < 64; ++i) bytes += (i == 0 ? "" : ", ") + std::to_string(i * 37 % 251);
     w.declare_constant(".const .align 16 .b8 co[64] = {" + bytes + "}");
     w.begin("mov.u32 %t1, sm");
     w.begin("mad.lo.u32 %t1, %rtid, 32, %t1");
@@ -41,7 +37,7 @@ std::string address(Space space, unsigned offset) {
     if (space == Space::local) base = "lo";
     if (space == Space::const_) base = "co";
     if (space == Space::param) base = "pa";
-    return "[" + base + "+" + number(offset) + "]";
+    return "[" + base + "+" + std::to_string(offset) + "]";
 }
 
 std::string_view space_name(Space space) {
@@ -55,7 +51,7 @@ std::string registers(SuiteWriter& w, unsigned width, unsigned count) {
     return count == 1 ? names[0] : braced(names);
 }
 
-std::string vector_name(unsigned count) { return count == 1 ? "" : ".v" + number(count); }
+std::string vector_name(unsigned count) { return count == 1 ? "" : ".v" + std::to_string(count); }
 
 }  // namespace
 
@@ -103,7 +99,8 @@ void write_st(SuiteWriter& w, const std::vector<Spelled>& spellings) {
         w.line(s.text + " " + at + ", " + (names.size() == 1 ? names[0] : braced(names)) +
                (has(s, "cache_hint") ? ", %q3" : ""));
         w.line("ld" + std::string(space_name(s.mod.space)) + vector_name(s.mod.vec) + ".b" +
-               number(width) + " " + registers(w, std::max(width, 16u), s.mod.vec) + ", " + at);
+               std::to_string(width) + " " + registers(w, std::max(width, 16u), s.mod.vec) + ", " +
+               at);
         ++n;
     }
 }
@@ -143,7 +140,7 @@ void write_atomics(SuiteWriter& w, const std::vector<Spelled>& spellings) {
         const unsigned words = width * s.mod.vec / 32;
         const std::string_view space = space_name(s.mod.space);
         if (s.mod.vec == 1)
-            w.line("st" + std::string(space) + ".b" + number(width) + " " + at + ", " +
+            w.line("st" + std::string(space) + ".b" + std::to_string(width) + " " + at + ", " +
                    inputs(Role::a));
         // The value that cas expects is there in every other.
         std::string line = s.text + " ";
@@ -156,7 +153,7 @@ void write_atomics(SuiteWriter& w, const std::vector<Spelled>& spellings) {
         w.line(line + (has(s, "cache_hint") ? ", %q3" : ""));
         const unsigned part = width * s.mod.vec < 32 ? width : 32;
         const unsigned parts = std::max(words, 1u);
-        w.line("ld" + std::string(space) + vector_name(parts) + ".b" + number(part) + " " +
+        w.line("ld" + std::string(space) + vector_name(parts) + ".b" + std::to_string(part) + " " +
                registers(w, part, parts) + ", " + at);
         ++n;
     }
@@ -170,8 +167,8 @@ void write_cp(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     unsigned n = 0;
     const auto copy = [&](const Spelled& s, unsigned size, const std::string& source_size) {
         const std::string hint = has(s, "cache_hint") ? ", %q3" : "";
-        w.line(s.text + " [%t1], [%qmem+" + number(n % 2 * 16) + "], " + number(size) +
-               source_size + hint);
+        w.line(s.text + " [%t1], [%qmem+" + std::to_string(n % 2 * 16) + "], " +
+               std::to_string(size) + source_size + hint);
         if (n++ % 3 == 0) {
             w.line("cp.async.wait_all");
         } else {
@@ -201,7 +198,7 @@ void write_cp(SuiteWriter& w, const std::vector<Spelled>& spellings) {
             if (size != 16 && has(s, ".cg")) continue;
             copy(s, size, "");
             // What is left of the destination is filled with zeros.
-            w.line("and.b32 %t2, %rlane, " + number(size - 1));
+            w.line("and.b32 %t2, %rlane, " + std::to_string(size - 1));
             copy(s, size, ", %t2");
         }
     }
@@ -218,7 +215,7 @@ void write_matrix_moves(SuiteWriter& w, const std::vector<Spelled>& spellings) {
         const unsigned matrices = s.mod.matrices;
         for (unsigned repeat = 0; repeat < 2; ++repeat, ++n) {
             const bool load = s.form->op == Op::ldmatrix;
-            w.line("mad.lo.u32 %t4, %rlane, 5, " + number(n * 3 + 1));
+            w.line("mad.lo.u32 %t4, %rlane, 5, " + std::to_string(n * 3 + 1));
             w.line("and.b32 %t4, %t4, " + std::string(load ? "63" : "31"));
             w.line("mad.lo.u32 %t4, %t4, 16, %t3");
             if (load) {

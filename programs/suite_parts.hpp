@@ -2,6 +2,9 @@
 // The bodies of the suite's programs, by what their instructions do. Internal to this room.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "programs/suite_writer.hpp"
 
 namespace lockwarp::programs {
@@ -12,6 +15,10 @@ struct Spelled {
     std::string text;
     isa::Modifiers mod;
 };
+
+inline bool has(const Spelled& s, std::string_view part) {
+    return s.text.find(part) != std::string::npos;
+}
 
 // suite_values.cpp
 void write_mma(SuiteWriter& w, const isa::MmaVariant& v);

@@ -8,10 +8,6 @@ namespace {
 using isa::Op;
 using ptx::Space;
 
-std::string number(uint64_t n) { return std::to_string(n); }
-
-bool has(const Spelled& s, std::string_view part) { return s.text.find(part) != std::string::npos; }
-
 std::string barrier_of(const Spelled& s) { return s.mod.space == Space::shared ? "[mb]" : "[%q4]"; }
 
 }  // namespace
@@ -27,12 +23,12 @@ void write_mbarriers(SuiteWriter& w, const std::vector<Spelled>& spellings) {
     w.begin("mov.b64 %x64_0, 0");
     const auto begin = [&](const std::string& make, unsigned count) {
         w.line("bar.sync 0");
-        w.line("@%u3 " + make + ", " + number(count));
+        w.line("@%u3 " + make + ", " + std::to_string(count));
         w.line("bar.sync 0");
     };
     const auto ask = [&](unsigned parity) {
         w.line("bar.sync 0");
-        w.line("mbarrier.test_wait.parity.shared.b64 %x1_0, [mb], " + number(parity));
+        w.line("mbarrier.test_wait.parity.shared.b64 %x1_0, [mb], " + std::to_string(parity));
         // A warp that goes on must not arrive before another has asked.
         w.line("bar.sync 0");
     };
@@ -64,7 +60,7 @@ void write_mbarriers(SuiteWriter& w, const std::vector<Spelled>& spellings) {
             case Op::mbarrier_complete:
                 begin(make, 1);
                 w.line("@%u3 mbarrier.arrive.expect_tx.shared.b64 _, [mb], " +
-                       number(24 * threads));
+                       std::to_string(24 * threads));
                 w.line("bar.sync 0");
                 w.line(s.text + " " + at + ", 24");
                 ask(0);

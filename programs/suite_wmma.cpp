@@ -13,8 +13,6 @@ using isa::Type;
 
 constexpr unsigned shared_bytes = 4096;  // of each warp
 
-std::string number(uint64_t n) { return std::to_string(n); }
-
 std::vector<std::string> results(SuiteWriter& w, const FragmentRegisters& f) {
     std::vector<std::string> names;
     for (unsigned i = 0; i < f.count; ++i) names.push_back(w.result(f.width, i));
@@ -61,16 +59,16 @@ void write_wmma(SuiteWriter& w, const std::vector<const isa::WmmaVariant*>& vari
 // Matrices of the warp's kilobyte of the buffer `mem`, and of four in shared memory, whose lines
 // may lie further apart.
 void write_wmma_moves(SuiteWriter& w, const std::vector<Spelled>& spellings) {
-    w.declare(".shared .align 128 .b8 sm[" + number(w.threads() / 32 * shared_bytes) + "]");
+    w.declare(".shared .align 128 .b8 sm[" + std::to_string(w.threads() / 32 * shared_bytes) + "]");
     w.begin("mul.wide.u32 %q5, %rlane, 32");
     w.begin("sub.s64 %q5, %qmem, %q5");
     w.begin("mov.u32 %t3, sm");
-    w.begin("mad.lo.u32 %t3, %rwarp, " + number(shared_bytes) + ", %t3");
+    w.begin("mad.lo.u32 %t3, %rwarp, " + std::to_string(shared_bytes) + ", %t3");
     w.begin("mad.lo.u32 %t4, %rlane, 32, %t3");
     for (unsigned at = 0; at < 32; at += 16) {
-        w.begin("ld.global.v2.b64 {%q1, %q2}, [%qmem+" + number(at) + "]");
+        w.begin("ld.global.v2.b64 {%q1, %q2}, [%qmem+" + std::to_string(at) + "]");
         for (unsigned part = 0; part < shared_bytes; part += 1024)
-            w.begin("st.shared.v2.b64 [%t4+" + number(part + at) + "], {%q1, %q2}");
+            w.begin("st.shared.v2.b64 [%t4+" + std::to_string(part + at) + "], {%q1, %q2}");
     }
     w.begin("bar.warp.sync 0xffffffff");
     unsigned n = 0;
@@ -91,10 +89,10 @@ void write_wmma_moves(SuiteWriter& w, const std::vector<Spelled>& spellings) {
             case 0:
                 break;
             case 1:
-                stride = ", " + number(wide);
+                stride = ", " + std::to_string(wide);
                 break;
             default:
-                w.line("mov.u32 %t5, " + number(wide));
+                w.line("mov.u32 %t5, " + std::to_string(wide));
                 stride = ", %t5";
                 break;
         }
@@ -115,8 +113,8 @@ void write_wmma_moves(SuiteWriter& w, const std::vector<Spelled>& spellings) {
         const std::string own = shared ? "%t4" : "%qmem";
         for (unsigned at = 0; at < 32; at += 16)
             w.line(space + ".v4.b32 {" + w.result(32, 0) + ", " + w.result(32, 1) + ", " +
-                   w.result(32, 2) + ", " + w.result(32, 3) + "}, [" + own + "+" + number(at) +
-                   "]");
+                   w.result(32, 2) + ", " + w.result(32, 3) + "}, [" + own + "+" +
+                   std::to_string(at) + "]");
         w.line("bar.warp.sync 0xffffffff");
         ++n;
     }

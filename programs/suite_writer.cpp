@@ -92,8 +92,6 @@ uint64_t hash(std::string_view text) {
     return h;
 }
 
-std::string number(uint64_t n) { return std::to_string(n); }
-
 // Registers of 32 bits, or 64 for f64.
 bool of_matrix(Role role) {
     return role == Role::fragment || role == Role::metadata || role == Role::factors;
@@ -111,25 +109,26 @@ std::string SuiteWriter::input(Type type, Role role, unsigned index, unsigned he
         if (i.type == t && i.role == role && i.index == index) return i.name;
     const unsigned width = matrix && isa::bits(t) < 32 ? 32 : register_width(t);
     // The lanes of a warp side by side, so that an input and its track are the same bytes.
-    const std::string name = "%i" + number(inputs_.size()) + "_" + number(width);
+    const std::string name = "%i" + std::to_string(inputs_.size()) + "_" + std::to_string(width);
     inputs_.push_back({t, role, index, held, stride_, name});
-    declare(".reg .b" + number(width) + " " + name);
-    loads_ += "    ld.global.b" + number(width) + " " + name + ", [%qin" + number(width) + "+" +
-              number(stride_) + "];\n";
+    declare(".reg .b" + std::to_string(width) + " " + name);
+    loads_ += "    ld.global.b" + std::to_string(width) + " " + name + ", [%qin" +
+              std::to_string(width) + "+" + std::to_string(stride_) + "];\n";
     stride_ += 32 * width / 8;
     return name;
 }
 
 std::string SuiteWriter::result(unsigned width, unsigned index) {
-    return "%x" + number(std::max(width, width == 1 ? 1u : 16u)) + "_" + number(index);
+    return "%x" + std::to_string(std::max(width, width == 1 ? 1u : 16u)) + "_" +
+           std::to_string(index);
 }
 
 std::string SuiteWriter::predicate(unsigned n) {
     for (; predicates_ <= n; ++predicates_)
         loads_ += "    and.b32 %t0, " + input(Type::b32, Role::word, 1000) + ", " +
-                  number(uint64_t{1} << (7 * predicates_)) + "; setp.ne.u32 %u" +
-                  number(predicates_) + ", %t0, 0;\n";
-    return "%u" + number(n);
+                  std::to_string(uint64_t{1} << (7 * predicates_)) + "; setp.ne.u32 %u" +
+                  std::to_string(predicates_) + ", %t0, 0;\n";
+    return "%u" + std::to_string(n);
 }
 
 uint64_t SuiteWriter::value(const Input& input, uint32_t thread) const {
@@ -178,7 +177,7 @@ std::string SuiteWriter::module() const {
                       "\n.address_size 64\n" + module_ +
                       ".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 mem,\n"
                       "                  .param .align 16 .b8 pa[64])\n.maxntid " +
-                      number(threads_) + ", 1, 1\n{\n" + declarations_;
+                      std::to_string(threads_) + ", 1, 1\n{\n" + declarations_;
     out +=
         "    .reg .b32 %rtid, %rlane, %rwarp, %t<8>; .reg .b64 %qin, %qout, %qmem, %q<8>;\n"
         "    .reg .b64 %qin16, %qin32, %qin64; .reg .pred %u<4>;\n"
@@ -186,11 +185,12 @@ std::string SuiteWriter::module() const {
         "    .reg .pred %x1_<8>; .reg .b16 %x16_<8>; .reg .b32 %x32_<8>; .reg .b64 %x64_<8>;\n"
         "    ld.param.u64 %qin, [in]; ld.param.u64 %qout, [out]; ld.param.u64 %qmem, [mem];\n"
         "    mov.u32 %rtid, %tid.x; mov.u32 %rlane, %laneid; shr.u32 %rwarp, %rtid, 5;\n";
-    out += "    mul.wide.u32 %q0, %rwarp, " + number(stride_) + "; add.u64 %qin, %qin, %q0;\n";
+    out +=
+        "    mul.wide.u32 %q0, %rwarp, " + std::to_string(stride_) + "; add.u64 %qin, %qin, %q0;\n";
     for (const unsigned width : {16u, 32u, 64u})
-        out += "    mul.wide.u32 %q0, %rlane, " + number(width / 8) + "; add.u64 %qin" +
-               number(width) + ", %qin, %q0;\n";
-    out += "    mul.wide.u32 %q0, %rtid, " + number(out_bytes) +
+        out += "    mul.wide.u32 %q0, %rlane, " + std::to_string(width / 8) + "; add.u64 %qin" +
+               std::to_string(width) + ", %qin, %q0;\n";
+    out += "    mul.wide.u32 %q0, %rtid, " + std::to_string(out_bytes) +
            "; add.u64 %qout, %qout, %q0; add.u64 %qmem, %qmem, %q0;\n";
     const auto used = [&](const std::string& name) {
         return body_.find(name) != std::string::npos;
@@ -199,16 +199,16 @@ std::string SuiteWriter::module() const {
         for (unsigned i = 0; i < results_of_a_width; ++i) {
             const std::string name = result(width, i);
             if (!used(name)) continue;
-            out +=
-                "    mov." + (width == 1 ? "pred " : "b" + number(width) + " ") + name + ", 0;\n";
+            out += "    mov." + (width == 1 ? "pred " : "b" + std::to_string(width) + " ") + name +
+                   ", 0;\n";
         }
     out += loads_ + begin_ + body_;
     // The last results, so that memory shows them too.
     uint32_t at = 0;
     for (const unsigned width : {64u, 32u, 16u})
         if (used(result(width))) {
-            out += "    st.global.b" + number(width) + " [%qout+" + number(at) + "], " +
-                   result(width) + ";\n";
+            out += "    st.global.b" + std::to_string(width) + " [%qout+" + std::to_string(at) +
+                   "], " + result(width) + ";\n";
             at += width / 8;
         }
     if (used(result(1))) out += "    selp.u32 %t0, 1, 2, %x1_0; st.global.u32 [%qout+16], %t0;\n";

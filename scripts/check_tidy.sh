@@ -3,7 +3,7 @@
 # clang-tidy (.clang-tidy) on the lines that a change touches.
 #   scripts/check_tidy.sh [BASE [BUILD]]    BASE: the commit before the change (default: HEAD~1)
 #                                           BUILD: a configured folder (default: build/tidy, which
-#                                           is made where there is none)
+#                                           is made, as in the preset dev, where there is none)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 base=${1:-HEAD~1}
@@ -17,7 +17,7 @@ if [ -z "$touched" ]; then
     echo "no C++ in $base..: nothing to check"
     exit 0
 fi
-[ -f "$build/compile_commands.json" ] || cmake --preset release -B "$build" >/dev/null
+[ -f "$build/compile_commands.json" ] || cmake --preset dev -B "$build" >/dev/null
 # GCC's options that clang does not know are no finding.
 git diff -U0 --diff-filter=d "$base" -- "${files[@]}" |
     clang-tidy-diff-14.py -p1 -path "$build" -j "$(nproc)" -quiet -use-color \

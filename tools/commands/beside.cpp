@@ -53,7 +53,7 @@ Counts counts_of(const std::string& report) {
 
 std::string launches(size_t n) { return fmt::format("{} {}", n, n == 1 ? "launch" : "launches"); }
 
-std::string answer(const BesideOptions& o, const Counts& c) {
+std::string answer_of(const BesideOptions& o, const Counts& c) {
     std::string out = !o.validates       ? "captured: " + launches(c.captured) + " in " + o.out
                       : c.different != 0 ? fmt::format("DIFFERS: {} of {}", c.different,
                                                        launches(c.different + c.identical))
@@ -114,7 +114,7 @@ int run_beside_gpu(const BesideOptions& o) {
     const int status = run_program(o.words);
     const Counts counts = counts_of(report);
     fs::remove(report, error);
-    fmt::print(stderr, "{}", answer(o, counts));
+    fmt::print(stderr, "{}", answer_of(o, counts));
     if (status != done) return status;
     if (counts.different != 0) return differs_or_trapped;
     return counts.identical + counts.captured != 0 ? done : wrong_input;

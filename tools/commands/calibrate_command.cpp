@@ -8,7 +8,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <memory>
 
@@ -16,6 +15,7 @@
 #include "tools/commands/run_command.hpp"
 #include "tools/progress.hpp"
 #include "tools/report/failure.hpp"
+#include "tools/report/report.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/lockstep.hpp"
 #include "validate/modelled.hpp"
@@ -26,7 +26,7 @@ namespace {
 
 constexpr unsigned times = 3;  // runs, of which the shortest counts
 
-constexpr std::string_view help =
+constexpr std::string_view calibrate_help =
     "Each probe is a kernel of one CTA that reads the clock, runs one kind of instruction and "
     "reads\n"
     "the clock again; the value of a row is the cycles of one instruction of a warp. latency: one\n"
@@ -40,13 +40,6 @@ std::string first_line(const std::string& text) {
     for (char& c : line)
         if (c < ' ' || c > '~') c = '?';
     return line;
-}
-
-std::string today() {
-    const auto now = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
-    const std::chrono::year_month_day day(now);
-    return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(day.year()),
-                       static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()));
 }
 
 // "ldmatrix.x4 stride128 latency" -> "ldmatrix.x4_stride128_latency.ptx"
@@ -140,7 +133,7 @@ void add_calibrate(CLI::App& app, int& status) {
         ->type_name("N")
         ->capture_default_str();
     add_engine_options(*calibrate, o.engine);
-    calibrate->footer(std::string(help));
+    calibrate->footer(std::string(calibrate_help));
     calibrate->callback([shared, &status] { status = calibrate_command(*shared); });
 }
 

@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view about =
     "Lockwarp runs a tensor-core kernel (PTX) on the CPU, bit for bit as a given NVIDIA GPU would.";
 
-constexpr std::string_view examples =
+constexpr std::string_view first_examples =
     "Examples:\n"
     "  lockwarp run kernel.json --print D:f16:16x8\n"
     "  lockwarp run kernel.json --arch sm_90 --out results --stats\n"
@@ -99,7 +99,7 @@ int command_line(int argc, char** argv) {
     CLI::App app{std::string(about), "lockwarp"};
     app.set_version_flag("--version", "lockwarp " + std::string(version));
     app.require_subcommand(1);
-    app.footer(std::string(examples));
+    app.footer(std::string(first_examples));
     app.failure_message(usage_message);
     app.get_formatter()->column_width(left_column);
     int status = done;

@@ -13,6 +13,7 @@
 
 #include "evidence/fidelity.hpp"
 #include "gpu/trace.hpp"
+#include "lanes/answer.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/run_command.hpp"
 #include "tools/report/failure.hpp"
@@ -27,7 +28,6 @@ namespace {
 using evidence::Fidelity;
 using evidence::FidelityRow;
 
-constexpr size_t columns = 100;
 constexpr size_t name_column = 36;
 constexpr size_t word_column = 19;
 
@@ -39,9 +39,9 @@ std::string wrapped(const std::string& begin, std::string_view text, size_t inde
     while (!text.empty()) {
         // A word that no line has room for is cut.
         const size_t space = text.find(' ');
-        const std::string_view word = text.substr(0, std::min(space, columns - indent));
+        const std::string_view word = text.substr(0, std::min(space, lanes::line_columns - indent));
         text.remove_prefix(word.size() == space ? space + 1 : word.size());
-        if (!first && line.size() + 1 + word.size() > columns) {
+        if (!first && line.size() + 1 + word.size() > lanes::line_columns) {
             out += line + "\n";
             line = std::string(indent, ' ');
             first = true;
@@ -119,7 +119,7 @@ std::string opcode_line(const std::vector<FidelityRow>& rows) {
     return line(rows[0].opcode, worst->fidelity, detail + worst->source);
 }
 
-std::string text_of(const isa::ArchRow& arch) {
+std::string arch_text(const isa::ArchRow& arch) {
     const std::vector<FidelityRow> rows = evidence::fidelity(arch.arch);
     const Tally counts = tally(rows);
     std::string out = headline(arch, rows);
@@ -228,7 +228,7 @@ int fidelity_command(const FidelityCommand& command) {
     if (command.json) {
         fmt::print("{}", json_of(archs));
     } else if (archs.size() == 1) {
-        fmt::print("{}", text_of(*archs[0]));
+        fmt::print("{}", arch_text(*archs[0]));
     } else {
         for (const isa::ArchRow* a : archs)
             fmt::print("{}", headline(*a, evidence::fidelity(a->arch)));

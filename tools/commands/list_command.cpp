@@ -13,6 +13,7 @@
 #include "emu/isa/matrix.hpp"
 #include "emu/isa/wmma.hpp"
 #include "emu/num/dot.hpp"
+#include "lanes/answer.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/lanes_command.hpp"
 #include "tools/commands/run_command.hpp"
@@ -21,8 +22,6 @@
 namespace lockwarp::tools {
 
 namespace {
-
-constexpr size_t columns = 100;
 
 // How the arithmetic of a variant is known on an architecture; "-": the architecture lacks it.
 std::string_view known_by(const isa::MmaVariant& v, const isa::ArchRow& arch) {
@@ -44,7 +43,7 @@ std::string wrapped(const std::set<std::string_view>& words, std::string_view in
     std::string out;
     std::string line{indent};
     for (const std::string_view w : words) {
-        if (line.size() + w.size() + 1 > columns) {
+        if (line.size() + w.size() + 1 > lanes::line_columns) {
             out += line + "\n";
             line = indent;
         }

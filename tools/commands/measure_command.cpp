@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/measure_command.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 
@@ -18,6 +16,7 @@
 #include "tools/nvcc_options.hpp"
 #include "tools/progress.hpp"
 #include "tools/report/failure.hpp"
+#include "tools/report/report.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/measure.hpp"
 
@@ -25,7 +24,7 @@ namespace lockwarp::tools {
 
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view measure_help =
     "Cycles are those of the GPU's clock register, which every thread reads first and last. CTA "
     "cycles:\nfrom the first begin to the last end of its threads, the median over CTAs and runs. "
     "SM "
@@ -71,8 +70,6 @@ launch::Result<Engines> open_engine(const MeasureCommand& command) {
 }
 
 // The date in Greenwich: 2026-12-31.
-std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
-
 std::string table(const std::vector<validate::ClockPoint>& points) {
     std::string out =
         fmt::format("{:>10} {:>9} {:>8} {:>6} {:>5} {:>5} {:>7} {:>5} launch\n", "CTA cycles",
@@ -102,7 +99,7 @@ void add_measure(CLI::App& app, int& status) {
         ->type_name("N")
         ->check(CLI::Range(1u, 10000u));
     measure->add_option("--out", o.out, "write the cycles to FILE, as JSON")->type_name("FILE");
-    measure->footer(std::string(help));
+    measure->footer(std::string(measure_help));
     measure->callback([shared, &status] { status = measure_command(*shared); });
 }
 

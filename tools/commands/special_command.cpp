@@ -21,7 +21,7 @@ namespace {
 
 using validate::SpecialReport;
 
-constexpr std::string_view help =
+constexpr std::string_view special_help =
     "On the GPU each result of the instruction is compared with that of the model, compiled for\n"
     "the GPU from the same source as the emulator's. On this machine the emulator's own model\n"
     "is compared by a digest of every 2^20 results; where one differs, the operands are fetched.";
@@ -111,7 +111,7 @@ void add_special(CLI::App& app, int& status) {
         ->check(CLI::Range(1u, 1024u));
     add_report_options(*special, o.reports);
     special->add_flag("--list", o.list, "print the forms");
-    special->footer(std::string(help));
+    special->footer(std::string(special_help));
     special->callback([shared, &status] { status = special_command(*shared); });
 }
 

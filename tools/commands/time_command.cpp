@@ -65,7 +65,7 @@ launch::Result<launch::State> state_before(const std::vector<launch::Input>& all
 
 // The CTAs that one multiprocessor has, as they are run: whole clusters, of each of which the first
 // CTA is its.
-struct Part {
+struct Portion {
     uint64_t slab = 1;    // CTAs side by side that are of whole clusters
     uint64_t stride = 1;  // from one of its CTAs to the next
     uint64_t share = 0;   // CTAs that run
@@ -73,7 +73,7 @@ struct Part {
 
 // Runs all CTAs, or those of one multiprocessor.
 warp::Result listen(const TimeCommand& o, const Timed& t, const launch::State& state,
-                    warp::Launch launch, timing::Listener& listener, const Part& part) {
+                    warp::Launch launch, timing::Listener& listener, const Portion& part) {
     std::atomic<uint64_t> ended{0}, retired{0};
     std::vector<uint8_t> variables = launch::variables_before(state, t.in, *t.program);
     launch.variables = &variables;
@@ -136,7 +136,7 @@ int time_one(const TimeCommand& o, const std::string& name, uint64_t events, uin
                                                 prepared->non_portable_cluster);
         !why.empty())
         return refuse(t.in.launch.path + ": " + why);
-    Part part;
+    Portion part;
     part.slab = warp::clusters_of(*t.program, prepared->grid, prepared->cluster).slab();
     part.stride = ((*machine)->sms + part.slab - 1) / part.slab * part.slab;
     timing::Listener listener(t.lowering, part.stride, max_items, o.cold);

@@ -48,13 +48,13 @@ launch::Result<void> answer_one(const std::vector<launch::Loaded>& steps,
     const launch::Result<why::Answer> answer = why::ask(*subject, limits);
     if (!answer) return tl::unexpected(answer.error());
     const std::string name = e.product ? formula(*e.product) : e.name;
-    nlohmann::ordered_json json = why_json(name, *subject, *answer);
+    nlohmann::ordered_json entry = why_json(name, *subject, *answer);
     if (error && !is_explained(*answer)) {
         out.text += error->text;
-        json["check"] = {{"check", error->check}, {"kind", error->kind}, {"text", error->text}};
+        entry["check"] = {{"check", error->check}, {"kind", error->kind}, {"text", error->text}};
     }
     out.text += why_text(name, *subject, *answer);
-    out.json.push_back(std::move(json));
+    out.json.push_back(std::move(entry));
     if (answer->map.wrong() == 0) return {};
     out.status = differs_or_trapped;
     if (out.svg.empty()) out.svg = error_map_svg(name, answer->map);

@@ -39,13 +39,13 @@ void add(ExecReport& report, const Json& line) {
     if (k.checked.stopped.empty()) k.checked.stopped = line.value("trap", "");
 }
 
-struct Counts {
+struct Totals {
     uint64_t launches = 0, traps = 0;
     CheckCounts found;
 };
 
-Counts counts_of(const ExecReport& report) {
-    Counts out;
+Totals counts_of(const ExecReport& report) {
+    Totals out;
     for (const ExecKernel& k : report.kernels) {
         const CheckCounts c = counts_of(k.checked);
         out.launches += k.launches;
@@ -73,7 +73,7 @@ ExecReport read_exec_report(const std::string& path) {
 }
 
 std::string exec_answer(const ExecReport& report) {
-    const Counts c = counts_of(report);
+    const Totals c = counts_of(report);
     if (c.launches == 0) return "exec: no kernel was launched: nothing was checked\n";
     std::string out = fmt::format(
         "exec: {} of {}: {}", c.launches == 1 ? "1 launch" : fmt::format("{} launches", c.launches),
@@ -101,7 +101,7 @@ std::string exec_junit(const ExecReport& report) {
 }
 
 bool is_clean(const ExecReport& report) {
-    const Counts c = counts_of(report);
+    const Totals c = counts_of(report);
     return c.launches != 0 && c.found.errors == 0 && c.traps == 0;
 }
 

@@ -14,8 +14,6 @@
 
 namespace lockwarp::tools {
 
-namespace {
-
 std::vector<std::string> split(const std::string& text, char separator) {
     std::vector<std::string> out{""};
     for (const char c : text)
@@ -25,6 +23,8 @@ std::vector<std::string> split(const std::string& text, char separator) {
             out.back() += c;
     return out;
 }
+
+namespace {
 
 std::string buffer_names(const Buffers& buffers) {
     std::string out;

@@ -7,11 +7,15 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "emu/isa/types.hpp"
 #include "launch/result.hpp"
 
 namespace lockwarp::tools {
+
+// What stands between separators: of a text without one, the text.
+std::vector<std::string> split(const std::string& text, char separator);
 
 // "--print BUFFER:TYPE:ROWSxCOLS[:DECIMALS|:hex]"
 struct PrintRequest {

@@ -61,16 +61,6 @@ void measure(isa::Type type, double got, Beside& b) {
     b.ulp = b.deviation == 0 ? 0 : b.deviation / unit;
 }
 
-std::vector<std::string> split(const std::string& text, char separator) {
-    std::vector<std::string> out{""};
-    for (const char c : text)
-        if (c == separator)
-            out.emplace_back();
-        else
-            out.back() += c;
-    return out;
-}
-
 // "ulp=4"
 bool parse_tolerance(const std::string& text, launch::Tolerance& t) {
     const size_t equals = text.find('=');

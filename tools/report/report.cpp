@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/report/report.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "emu/ptx/space_name.hpp"
 #include "launch/source_text.hpp"
@@ -37,6 +39,8 @@ std::string others_report(const isa::Program& program, const ptx::SourceMap& sou
 }
 
 }  // namespace
+
+std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
 
 std::string caret_report(const std::string& file, std::string_view source,
                          const std::vector<ptx::Diagnostic>& diagnostics) {

@@ -12,6 +12,9 @@
 
 namespace lockwarp::tools {
 
+// The date in UTC: "2026-11-23".
+std::string today();
+
 // "kernel.ptx:41:5: error: ...", the line, a caret under the token, and the hint.
 std::string caret_report(const std::string& file, std::string_view source,
                          const std::vector<ptx::Diagnostic>& diagnostics);

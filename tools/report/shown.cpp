@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/report/shown.hpp"
+#include "lanes/answer.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +9,6 @@
 namespace lockwarp::tools {
 
 namespace {
-
-constexpr size_t columns = 100;
 
 std::string_view line_of(std::string_view source, uint32_t line) {
     size_t begin = 0;
@@ -27,7 +26,7 @@ std::string marked(std::string_view source, ptx::Place place) {
     if (place.line == 0) return {};
     const std::string_view whole = line_of(source, place.line);
     const std::string number = std::to_string(place.line);
-    const size_t room = columns - number.size() - 6;
+    const size_t room = lanes::line_columns - number.size() - 6;
     const size_t at = place.column == 0 ? 0 : place.column - 1;
     const size_t first = at > room * 3 / 4 ? at - room / 2 : 0;
     if (first > whole.size()) return {};
@@ -49,7 +48,7 @@ std::string marked(std::string_view source, ptx::Place place) {
 std::string folded(std::string_view text) {
     std::string out;
     while (!text.empty()) {
-        const size_t room = columns - 2;
+        const size_t room = lanes::line_columns - 2;
         size_t end = text.size();
         if (end > room) {
             end = text.rfind(' ', room);

@@ -26,8 +26,8 @@ using Json = nlohmann::json;
 using Ordered = nlohmann::ordered_json;
 
 constexpr std::string_view schema = "lockwarp-report/1";
-constexpr uint64_t max_bytes = uint64_t{1} << 25;
-constexpr size_t max_text = size_t{1} << 20;
+constexpr uint64_t max_report_bytes = uint64_t{1} << 25;
+constexpr size_t max_field_text = size_t{1} << 20;
 
 struct CountRow {
     std::string_view name;
@@ -142,9 +142,9 @@ struct Reader {
     }
 
     std::string text(const Json& j, const std::string& field) {
-        if (j.is_string() && j.get_ref<const std::string&>().size() <= max_text)
+        if (j.is_string() && j.get_ref<const std::string&>().size() <= max_field_text)
             return j.get<std::string>();
-        expected(field, "a text of at most " + std::to_string(max_text) + " bytes", j);
+        expected(field, "a text of at most " + std::to_string(max_field_text) + " bytes", j);
         return {};
     }
 
@@ -327,7 +327,7 @@ launch::Result<Summary> parse_summary(const std::string& text, const std::string
 }
 
 launch::Result<Summary> read_summary(const std::string& path) {
-    launch::Result<std::string> text = launch::read_text(path, max_bytes);
+    launch::Result<std::string> text = launch::read_text(path, max_report_bytes);
     if (!text) return launch::failure(text);
     return parse_summary(*text, path);
 }

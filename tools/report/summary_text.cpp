@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "lanes/answer.hpp"
 #include "tools/exit_status.hpp"
 
 namespace lockwarp::tools {
@@ -16,7 +17,6 @@ using validate::Verdict;
 
 namespace {
 
-constexpr size_t columns = 100;
 constexpr size_t max_lines_of_a_result = 40;
 
 // The character at the front, and its bytes; 0 bytes: no UTF-8.
@@ -60,7 +60,7 @@ std::string instruction_table(const Summary& s) {
         values = std::max(values, grouped(c.values).size());
         different = std::max(different, grouped(c.different).size());
     }
-    width = std::min(width, columns - 4 - values - different);
+    width = std::min(width, lanes::line_columns - 4 - values - different);
     std::string out = fmt::format("{:<{}}  {:>{}}  {:>{}}\n", "instruction", width,
                                   "values compared", values, "different", different);
     for (const auto& [spelling, c] : s.instructions)
@@ -77,7 +77,7 @@ std::string barred(std::string_view text) {
     while (!text.empty()) {
         if (++lines > max_lines_of_a_result) return out + "  | ...\n";
         const size_t end = std::min(text.find('\n'), text.size());
-        out += "  | " + cut(clean_line(text.substr(0, end)), columns - 4) + "\n";
+        out += "  | " + cut(clean_line(text.substr(0, end)), lanes::line_columns - 4) + "\n";
         text.remove_prefix(std::min(text.size(), end + 1));
     }
     return out;
@@ -185,7 +185,8 @@ std::string summary_text(const Summary& s) {
         const std::string_view word = r.verdict == Verdict::identical
                                           ? "identical at --optimize 0"
                                           : validate::name_of(r.verdict);
-        out += fmt::format("\n{}: {}\n{}", word, cut(clean_line(r.name), columns - 2 - word.size()),
+        out += fmt::format("\n{}: {}\n{}", word,
+                           cut(clean_line(r.name), lanes::line_columns - 2 - word.size()),
                            barred(r.text));
     }
     return out;

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "lanes/answer.hpp"
 #include "launch/source_text.hpp"
 #include "tools/report/time_report.hpp"
 #include "validate/lockstep.hpp"
@@ -17,8 +18,6 @@ using timing::Pipe;
 using timing::Report;
 using timing::Stall;
 using validate::grouped;
-
-constexpr size_t columns = 100;
 
 std::string_view source_line(const Timed& t, uint32_t operation) {
     const uint32_t wanted = t.program->operations[operation].place.line;
@@ -48,7 +47,7 @@ std::string origin(const Timed& t, uint32_t operation) {
 
 // `head`, the instruction, and where it comes from at the end of the line.
 std::string with_origin(const Timed& t, uint32_t operation, const std::string& head) {
-    const size_t room = columns - head.size();
+    const size_t room = lanes::line_columns - head.size();
     std::string from = origin(t, operation);
     if (from.size() > room / 2) from = "..." + from.substr(from.size() - room / 2 + 3);
     if (from.empty()) return head + shortened(source_line(t, operation), room) + "\n";
@@ -86,7 +85,8 @@ std::string source_lines(const Timed& t, unsigned lines) {
     std::string out = "\n  issued     waited  source line\n";
     for (size_t i = 0; i < std::min<size_t>(lines, hot.size()); ++i)
         out += fmt::format("{:>8} {:>10}  {}\n", grouped(hot[i].second.issues),
-                           grouped(hot[i].second.waited), shortened(hot[i].first, columns - 21));
+                           grouped(hot[i].second.waited),
+                           shortened(hot[i].first, lanes::line_columns - 21));
     return out;
 }
 
@@ -229,7 +229,7 @@ std::string compare_text(const std::vector<Timed>& all) {
 
 std::string timeline_text(const Timed& t, const Window& w) {
     constexpr size_t label = 36;
-    constexpr uint64_t wide = columns - label;
+    constexpr uint64_t wide = lanes::line_columns - label;
     const uint64_t scale = std::max<uint64_t>(1, (w.cycles + wide - 1) / wide);
     const uint64_t end = w.from + w.cycles;
     std::string rows;

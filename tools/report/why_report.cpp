@@ -23,13 +23,12 @@ using why::Wrong;
 
 // A long line in several.
 std::string wrapped(const std::string& text, size_t indent) {
-    constexpr size_t columns = 100;
     std::string out, line;
     for (size_t at = 0; at <= text.size();) {
         const size_t space = std::min(text.find(' ', at), text.size());
         const std::string word = text.substr(at, space - at);
         at = space + 1;
-        if (!line.empty() && line.size() + 1 + word.size() > columns) {
+        if (!line.empty() && line.size() + 1 + word.size() > lanes::line_columns) {
             out += line + "\n";
             line = std::string(indent, ' ') + word;
         } else {
