@@ -187,8 +187,6 @@ Result cuSurfObjectCreate(uint64_t* out, const ResourceDescription* resource) {
         current();
         require(out != nullptr && resource != nullptr && resource->type == ResourceType::array);
         Texture t = elements_of(*resource);
-        const unsigned flags = driver().arrays.get(resource->array)->description.flags;
-        require((flags & surface_array) != 0);
         t.is_surface = true;
         *out = make(t, *resource, {});
     });

@@ -13,6 +13,7 @@ inline constexpr Result invalid_configuration{9};
 inline constexpr Result invalid_pitch{12};
 inline constexpr Result invalid_symbol{13};
 inline constexpr Result invalid_direction{21};
+inline constexpr Result invalid_filter_setting{26};
 inline constexpr Result missing_configuration{52};
 inline constexpr Result invalid_device_function{98};
 

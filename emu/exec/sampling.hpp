@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which elements of a texture a lookup takes, with which weights, and what it makes of them.
 // CUDA C++ programming guide, "Texture Fetching": nearest-point sampling, linear filtering with
-// weights of 8 bits of fraction. How a GPU rounds is not said there: here a coordinate is scaled
-// without error, its fraction is rounded to nearest, and a filtered value is rounded once.
+// weights of 8 bits of fraction. How a GPU rounds is not said there: it is as an H200 answered
+// (tests/hardware/sm_90/textures.txt); other GPUs were not asked.
 #pragma once
 
 #include "emu/isa/modifiers.hpp"
@@ -13,14 +13,15 @@ namespace lockwarp::exec {
 // One element of a lookup.
 struct Tap {
     uint64_t address = 0;
-    uint32_t weight = 0;  // of Taps::whole
+    uint32_t weight = 0;  // of 256 where it is filtered
     bool inside = false;  // else it is the border
+    bool far = false;     // of the second slice of a volume
 };
 
 struct Taps {
     std::array<Tap, 8> tap;
-    uint32_t count = 0;
-    uint32_t whole = 1;
+    uint32_t count = 0;  // 0: an element that is not there, which is zeros
+    bool filtered = false;
 };
 
 // The bits of a lookup's coordinates in the instruction's order. `integers`: of .s32.

@@ -151,6 +151,17 @@ void planes_of_an_array(cudaStream_t stream) {
     CHECK((looked<float>(t, plane, {{0, 0.5f}, {8, 0.5f}}) == Numbers{3.5f, 7}));
     OK(cudaDestroyTextureObject(t));
 
+    // Integers are not filtered.
+    const cudaChannelFormatDesc whole = cudaCreateChannelDesc<int>();
+    cudaArray_t integers = nullptr;
+    OK(cudaMallocArray(&integers, &whole, width, height));
+    const cudaResourceDesc of_integers = of(integers);
+    cudaTextureDesc filtered{};
+    filtered.filterMode = linear;
+    EXPECT_ERROR(cudaCreateTextureObject(&t, &of_integers, &filtered, nullptr),
+                 cudaErrorInvalidFilterSetting);
+    OK(cudaFreeArray(integers));
+
     // Parts of it, and another array.
     cudaArray_t other = nullptr;
     OK(cudaMallocArray(&other, &format, width, height));
