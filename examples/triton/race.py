@@ -23,4 +23,4 @@ print("interpreter:", "turned" if torch.equal(sides.outputs["interpreter"]["x"],
 with lt.check() as found:
     turn[(1,)](scratch, x, N=256)
 for f in found.faults:
-    print(f"line {f.line} {f.what}: {f.kind}, {f.count} times")
+    print(f"line {f.line}: {f.kind}, {f.count} times\n  {f.what}")

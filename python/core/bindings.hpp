@@ -12,5 +12,6 @@ void bind_engines(nanobind::module_& m);   // time, validate, run, replay
 void bind_answers(nanobind::module_& m);   // questions about lanes, sums and banks
 void bind_lanes(nanobind::module_& m);     // layouts
 void bind_dlpack(nanobind::module_& m);    // memory of other libraries
+void bind_tensor_maps(nanobind::module_& m);
 
 }  // namespace lockwarp::python

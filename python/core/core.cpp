@@ -19,4 +19,5 @@ NB_MODULE(_core, m) {
     python::bind_answers(m);
     python::bind_engines(m);
     python::bind_dlpack(m);
+    python::bind_tensor_maps(m);
 }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import lockwarp
+from lockwarp import _core
 from lockwarp.triton._memory import where_it_is
 
 
@@ -48,13 +49,40 @@ def bits_of(kind: str, value, size: int) -> bytes:
     return (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
 
 
-def _descriptor(value, driver_module) -> list:
-    """What Triton passes for a tensor descriptor that its compiler made into pointers."""
+class TensorMap(bytes):
+    """The 128 bytes of one, whose address is that of `base`."""
+
+    base = None
+
+
+def tensor_map(address, swizzle, item, kind, block, shape, strides, padding=0,
+               im2col=None) -> TensorMap:
+    """As Triton's launcher has the driver make it; the innermost dimension comes last."""
+    inner_first = [list(reversed(x)) for x in (shape, strides[:-1], block)]
+    dim, stride, box = inner_first
+    return TensorMap(_core.tensor_map(kind, address, dim, [item * n for n in stride], box, swizzle,
+                                      padding, im2col))
+
+
+def im2col_map(address, swizzle, item, kind, block, shape, strides, padding, lower, upper,
+               element_strides) -> TensorMap:
+    pixels, channels = block
+    columns = (pixels, channels, *(list(reversed(x)) for x in (lower, upper, element_strides)))
+    return tensor_map(address, swizzle, item, kind, (), shape, strides, padding, columns)
+
+
+def _descriptor(value, driver_module, metadata=None) -> list:
+    """What Triton passes for a tensor descriptor: pointers and numbers, where its compiler made it
+    into these, else a tensor map and numbers."""
     decompose = getattr(driver_module, "decompose_descriptor", None)
-    if decompose is not None:
+    if decompose is not None and metadata is None:
         return decompose(value)
     make = driver_module.make_tensordesc_arg
-    return make(value, None) if make.__code__.co_argcount == 2 else make(value, None, None)
+    out = list(make(value, metadata) if make.__code__.co_argcount == 2
+               else make(value, metadata, None))
+    if out and isinstance(out[0], TensorMap):
+        out[0].base = value.base
+    return out
 
 
 class Flattener:
@@ -63,7 +91,8 @@ class Flattener:
     def __init__(self, src, metadata, driver_module) -> None:
         names = list(getattr(getattr(src, "fn", None), "arg_names", []))
         constants = getattr(src, "constants", {}) or {}
-        self._descriptors_stay = bool(getattr(metadata, "tensordesc_meta", None))
+        # Of each tensor descriptor of a call, in order: how its tensor map is to be made.
+        self._maps = list(getattr(metadata, "tensordesc_meta", None) or [])
         self._driver = driver_module
         self._items = []  # (name, type) of each argument of a call; None: it is no parameter
         for key, kind in src.signature.items():
@@ -73,31 +102,32 @@ class Flattener:
             self._items.append((name, "constexpr" if constant else kind))
 
     def flat(self, arguments) -> list[tuple[str, str, object]]:
-        """(name, type, value) of each parameter; type "" for parts of a tensor descriptor."""
+        """(name, type, value) of each parameter; type "map" and "" for parts of a tensor
+        descriptor."""
         if len(arguments) != len(self._items):
             raise lockwarp.Error(
                 f"the launch has {len(arguments)} arguments, the kernel {len(self._items)}"
             )
         out: list[tuple[str, str, object]] = []
+        maps = iter(self._maps)
         for (name, kind), value in zip(self._items, arguments):
-            self._add(name, kind, value, out)
+            self._add(name, kind, value, maps, out)
         return out
 
-    def _add(self, name, kind, value, out) -> None:
+    def _add(self, name, kind, value, maps, out) -> None:
         if isinstance(kind, tuple):
             for i, (k, v) in enumerate(zip(kind, value)):
-                self._add(f"{name}[{i}]", k, v, out)
+                self._add(f"{name}[{i}]", k, v, maps, out)
         elif kind == "constexpr":
             return
-        elif kind.startswith(("tensordesc", "nvTmaDesc")):
-            if self._descriptors_stay or kind.startswith("nvTmaDesc"):
-                raise lockwarp.Error(
-                    f"argument {name}: on this architecture Triton copies tensors by TMA "
-                    "(cp.async.bulk.tensor), which Lockwarp does not execute. For sm_80 Triton makes "
-                    "plain pointers of a tensor descriptor."
-                )
-            for v in _descriptor(value, self._driver):
-                out.append((name, "*" if hasattr(v, "data_ptr") else "", v))
+        elif kind.startswith("nvTmaDesc"):
+            raise lockwarp.Error(
+                f"argument {name}: a tensor map that the program makes itself, as Triton before 3.4 "
+                "has them. A TensorDescriptor runs.")
+        elif kind.startswith("tensordesc"):
+            for v in _descriptor(value, self._driver, next(maps, None)):
+                part = "map" if isinstance(v, TensorMap) else "*" if hasattr(v, "data_ptr") else ""
+                out.append((name, part, v))
         else:
             out.append((name, kind, value))
 
@@ -122,6 +152,9 @@ def pack(flat, layout, memory, scratch=()) -> bytes:
             if address:
                 memory.arguments.append((len(out), address))
             out.extend(address.to_bytes(size, "little"))
+        elif kind == "map":
+            memory.arguments.append((len(out), _pointer(name, value.base, memory)))
+            out.extend(value)
         else:
             if size == 8 and isinstance(value, int):
                 memory.want(value)

@@ -13,7 +13,7 @@ from triton.backends.driver import DriverBase, GPUDriver
 from triton.backends.nvidia import driver as nvidia_driver
 from triton.backends.nvidia.compiler import CUDABackend
 
-from lockwarp.triton import _machine, _native, _torch
+from lockwarp.triton import _arguments, _machine, _native, _torch
 from lockwarp.triton._launch import Launcher
 
 # Of what the last stage leaves in Triton's cache; another one where that changes.
@@ -64,7 +64,11 @@ class Utils:
         """The engine keeps the first MB of each launch, as CUDA by default."""
 
     def cuOccupancyMaxActiveClusters(self, *args):  # noqa: N802, Triton's name
-        raise NotImplementedError("clusters (num_ctas > 1) do not run on Lockwarp")
+        raise NotImplementedError("how many clusters are resident is not known to Lockwarp")
+
+    # Of Triton 3.4 and 3.5, and later: tensor maps that the host makes.
+    fill_tma_descriptor = fill_tma_descriptor_tiled = staticmethod(_arguments.tensor_map)
+    fill_tma_descriptor_im2col = staticmethod(_arguments.im2col_map)
 
 
 class Driver(GPUDriver):

@@ -53,6 +53,8 @@ def write(launch: Prepared, folder: pathlib.Path) -> pathlib.Path:
     }
     if launch.cooperative:
         out["cooperative"] = True
+    if launch.cluster[0]:
+        out["cluster"] = list(launch.cluster)
     path = folder / "launch.json"
     path.write_text(json.dumps(out, indent=2) + "\n")
     return path
@@ -89,6 +91,12 @@ def _arguments(launch: Prepared, ranges, names) -> list:
         at = _at(ranges, bits) if kind.startswith("*") else None
         if at is not None:
             out.append({"buffer": names[at], "offset": bits - ranges[at][0]})
+        elif kind == "map":
+            data = launch.parameters[offset - size : offset]
+            address = int.from_bytes(data[:8], "little")
+            at = _at(ranges, address)
+            out.append({"bytes": data.hex()} | ({} if at is None else {"pointers": {"0": {
+                "buffer": names[at], "offset": address - ranges[at][0]}}}))
         elif size in (1, 2, 4, 8):
             out.append({f"u{8 * size}": bits})
         else:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import lockwarp
 from triton.backends.nvidia import driver as nvidia_driver
 
 from lockwarp import arrays
@@ -32,14 +31,15 @@ class Prepared:
     def __init__(self, launcher, kernel, grid, arguments) -> None:
         self.kernel = kernel
         self.arch = launcher.driver.arch
-        self.grid = grid
+        self.grid = (grid[0] * launcher.ctas, *grid[1:])
+        self.cluster = (launcher.ctas, 1, 1) if launcher.ctas > 1 else (0, 0, 0)
         self.block = (32 * launcher.warps, 1, 1)
         self.shared = launcher.shared
         self.cooperative = launcher.cooperative
         self.memory = Memory()
         self.flat = launcher.flattener.flat(arguments)
         self.layout = [(p.size, p.align) for p in kernel.signature]
-        self.scratch = launcher.scratch(grid)
+        self.scratch = launcher.scratch(self.grid)
         self.parameters = pack(self.flat, self.layout, self.memory, self.scratch)
         self.ptx = launcher.ptx
 
@@ -48,7 +48,8 @@ class Prepared:
         undefined = _undefined.within(ranges) if checks else []
         shapes = self._shapes() if checks else []
         return _native.run(self.kernel, self.grid, self.block, self.shared, self.parameters,
-                           ranges, self.cooperative, checks, undefined, shapes, State.late)
+                           ranges, self.cooperative, checks, undefined, shapes, State.late,
+                           self.cluster)
 
     def _shapes(self):
         """What the elements of the tensors that are arguments are called."""
@@ -71,7 +72,8 @@ class Prepared:
         # Addresses within tensors cannot be moved, and those that are put elsewhere are arguments.
         pointers = [] if self.memory.pointers else self.memory.arguments
         return _native.milliseconds(self.kernel, self.grid, self.block, self.shared,
-                                    self.parameters, self.ranges(), pointers, b"atom." in self.ptx)
+                                    self.parameters, self.ranges(), pointers, b"atom." in self.ptx,
+                                    self.cluster)
 
     def ranges(self):
         return self.memory.ranges(whole_words=b".cas.b32" in self.ptx)
@@ -91,8 +93,7 @@ class Launcher:
                         getattr(metadata, "global_scratch_align", 1))
         self._profile = (getattr(metadata, "profile_scratch_size", 0) or 0,
                          getattr(metadata, "profile_scratch_align", 1))
-        if getattr(metadata, "num_ctas", 1) > 1:
-            raise lockwarp.Error("num_ctas > 1: Lockwarp does not run clusters of CTAs")
+        self.ctas = getattr(metadata, "num_ctas", 1)  # of a cluster, each a part of a program
 
     def scratch(self, grid) -> tuple:
         """The tensors of scratch memory, as many as the kernel asks for."""

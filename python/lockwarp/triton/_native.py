@@ -69,14 +69,14 @@ def _finding(check: str, f: lockwarp.Finding, kernel: str) -> Finding:
 
 
 def run(kernel, grid, block, shared, parameters, memory, cooperative=False, checks="",
-        undefined=(), shapes=(), late=False):
+        undefined=(), shapes=(), late=False, cluster=(0, 0, 0)):
     """Runs it in place: (Result, [Finding]). The trap, if any, is the result's.
 
     checks: "", "all" or names with commas. undefined: (address, bytes) that nobody gave a value;
     shapes: as arrays.rows_of gives them. late: asynchronous instructions do their work where
     somebody waits for them.
     """
-    request = (grid, block, shared, parameters, memory, 0, 0, cooperative, (0, 0, 0), late)
+    request = (grid, block, shared, parameters, memory, 0, 0, cooperative, cluster, late)
     outcome = kernel._core.launch(request, checks, list(undefined), list(shapes))
     if not checks:
         return result_of(outcome, "return"), []
@@ -85,11 +85,12 @@ def run(kernel, grid, block, shared, parameters, memory, cooperative=False, chec
     return checked.result, found
 
 
-def milliseconds(kernel, grid, block, shared, parameters, memory, pointers, waits) -> float | None:
+def milliseconds(kernel, grid, block, shared, parameters, memory, pointers, waits,
+                 cluster=(0, 0, 0)) -> float | None:
     """By the model of cycles, on copies of the memory; None where it has no such machine or the
     kernel faults. pointers: (byte of the parameters, address), which the model puts where a GPU's
     driver would; empty: memory stays where it is. waits: CTAs may wait for each other."""
-    request = (grid, block, shared, parameters, memory, 0, 0, False, (0, 0, 0), False)
+    request = (grid, block, shared, parameters, memory, 0, 0, False, cluster, False)
     try:
         fault, _, data = _core.time(kernel._core, request, pointers, "", waits, 0)
     except lockwarp.Error:

@@ -201,6 +201,49 @@ def test_a_tensor_descriptor_is_pointers_on_sm_80(sm_80):
 
 
 @triton.jit
+def _product(a, b, out, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n = tl.program_id(0) * BM, tl.program_id(1) * BN
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, K, BK):
+        total = tl.dot(a.load([m, k]), b.load([n, k]).T, total)
+    out.store([m, n], total.to(out.dtype))
+
+
+@pytest.mark.skipif(VERSION < (3, 4), reason="tensor descriptors are new in Triton 3.4")
+@pytest.mark.parametrize("ctas", (1, 2))
+def test_a_tensor_descriptor_is_a_tensor_map_on_sm_90(sm_90, ctas, tmp_path):
+    """Tensors that the blocks do not divide, and programs of two CTAs."""
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    M, N, K, BM, BN, BK = 100, 72, 136, 128, 64, 64
+    a, b = torch.randn(M, K).half(), torch.randn(N, K).half()
+    out = torch.zeros(M, N, dtype=torch.float16)
+    described = (TensorDescriptor.from_tensor(a, [BM, BK]), TensorDescriptor.from_tensor(b, [BN, BK]),
+                 TensorDescriptor.from_tensor(out, [BM, BN]))
+    grid = (1, 2)
+    file = lt.export(_product, grid, *described, K, BM, BN, BK, num_ctas=ctas, folder=tmp_path)
+    _product[grid](*described, K, BM, BN, BK, num_ctas=ctas)
+    torch.testing.assert_close(out.float(), a.float() @ b.float().T, rtol=2e-3, atol=2e-2)
+    ran = lockwarp.run(file).outputs["out"]
+    assert bytes(ran) == out.numpy().tobytes()
+    with lt.check() as found:
+        _product[grid](*described, K, BM, BN, BK, num_ctas=ctas)
+    assert not found.faults
+
+
+@pytest.mark.skipif(VERSION < (3, 4), reason="tensor descriptors are new in Triton 3.4")
+def test_a_tensor_map_that_the_driver_refuses_says_why(sm_90):
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    a = torch.randn(64 * 72).half()
+    wrong = TensorDescriptor(a, [64, 64], [72, 1], [64, 64])
+    wrong.base = a[1:]  # Triton 3.9 refuses to make it so
+    out = torch.zeros(64, 64, dtype=torch.float16)
+    with pytest.raises(lockwarp.Error, match="globalAddress"):
+        _product[(1, 1)](wrong, wrong, TensorDescriptor.from_tensor(out, [64, 64]), 64, 64, 64, 64)
+
+
+@triton.jit
 def _staged(x, out, N: tl.constexpr, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     total = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
