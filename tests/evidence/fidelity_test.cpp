@@ -126,7 +126,7 @@ TEST(Fidelity, OfTheApproximateFunctionsIsAnH200s) {
          {"ex2.approx{.ftz}.f32", "rcp.approx.ftz.f64", "div.full{.ftz}.f32"}) {
         EXPECT_EQ(on(isa::Arch::sm_90, i).fidelity, Fidelity::measured) << i;
         EXPECT_EQ(on(isa::Arch::sm_80, i).fidelity, Fidelity::inexact) << i;
-        EXPECT_EQ(on(isa::Arch::sm_80, i).source, "the tables of an H200") << i;
+        EXPECT_EQ(on(isa::Arch::sm_80, i).source, "as on an H200") << i;
     }
     EXPECT_EQ(on(isa::Arch::sm_90, "rsqrt.approx.f64").fidelity, Fidelity::literature);
     EXPECT_EQ(on(isa::Arch::sm_80, "tanh.approx.bf16").fidelity, Fidelity::not_supported);
