@@ -109,7 +109,6 @@ bool ClusterRunner::end_exited() {
 
 // Each CTA that may go on has a turn; of lanes that are let go, those of one.
 ClusterRunner::Stands ClusterRunner::go_round(Turn turn) {
-    bool runs = false;
     for (size_t rank = 0; rank < ctas_.size(); ++rank) {
         CtaRunner& cta = *ctas_[rank];
         if (exited_[rank] || waits_since_[rank] == changes()) continue;
@@ -123,9 +122,9 @@ ClusterRunner::Stands ClusterRunner::go_round(Turn turn) {
         }
         exited_[rank] = stands == Stands::exited;
         waits_since_[rank] = stands == Stands::only_waits ? changes() : never;
-        runs |= stands == Stands::waits;
     }
     const uint64_t now = changes();
+    bool runs = false;
     for (size_t rank = 0; rank < ctas_.size(); ++rank)
         runs |= !exited_[rank] && waits_since_[rank] != now;
     if (runs) return Stands::waits;

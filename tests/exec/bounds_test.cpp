@@ -443,6 +443,28 @@ TEST(Bounds, TensorsInGlobalMemory) {
     EXPECT_TRUE(tensor_fault(tensor_copies[0], -12, -6, -16, 80).starts_with(out));
 }
 
+// Whatever stores, by a generic address into constants.
+TEST(Bounds, ConstantsAreNotWritten) {
+    for (const char* const store :
+         {"st.u8 [%rd5], %h1;", "st.u32 [%rd5], %r1;", "st.v4.u32 [%rd5], {%r1, %r1, %r1, %r1};",
+          "st.v2.u64 [%rd5], {%rd1, %rd1};", "st.volatile.u32 [%rd5], %r1;",
+          "atom.add.u32 %r2, [%rd5], 1;", "atom.cas.b64 %rd6, [%rd5], 0, 1;",
+          "red.max.s32 [%rd5], 1;",
+          "wmma.store.d.sync.aligned.row.m16n16k16.f32 [%rd5], "
+          "{%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}, 16;",
+          "wmma.store.d.sync.aligned.col.m16n16k16.f16 [%rd5], {%r2, %r3, %r4, %r5};",
+          "wmma.store.d.sync.aligned.row.m8n8k4.f64 [%rd5], {%fd0, %fd1};"}) {
+        const std::string text =
+            kernel("mov.u64 %rd5, table;\ncvta.const.u64 %rd5, %rd5;\n" + std::string(store),
+                   ".const .align 128 .b8 table[1024] = {1};");
+        Given given;
+        given.buffers = {Bytes(4), Bytes(4)};
+        EXPECT_TRUE(fault_of(run(program_of(text, given.arch), given).result)
+                        .starts_with("store to read-only memory: .const memory cannot be written"))
+            << store;
+    }
+}
+
 // The 128 bytes of a map are all there, in whichever space it lies.
 TEST(Bounds, TensorMaps) {
     const auto fault = [](const std::string& outside, const std::string& address) {
@@ -465,7 +487,7 @@ TEST(Bounds, TensorMaps) {
     const std::string of_constant = "mov.u64 %rd5, maps; cvta.const.u64 %rd5, %rd5;";
     const std::string of_local =
         ".local .align 128 .b8 maps[192]; mov.u64 %rd5, maps; cvta.local.u64 %rd5, %rd5;";
-    for (const uint64_t offset : {64u, 128u, 192u}) {
+    for (const uint64_t offset : {64u, 128u, 192u, 256u, 4096u}) {
         const std::string more = " add.u64 %rd5, %rd5, " + std::to_string(offset) + ";";
         for (const std::string& found :
              {fault("", "mov.u64 %rd5, %rd1;" + more), fault(constant, of_constant + more),

@@ -250,6 +250,50 @@ TEST(Order, BlocksOfMallocAreTakenInTheOrderOfTheMachine) {
     }
 }
 
+// The atomic is the first instruction of all.
+TEST(Order, TicketsThatTheFirstInstructionTakesAreTheMachines) {
+    ptx::Parsed parsed = ptx::parse(R"(
+.version 7.0
+.target sm_80
+.address_size 64
+.global .u32 next;
+.visible .entry k(.param .u64 out)
+{
+    .reg .b32 %r<5>; .reg .b64 %rd<4>; .reg .pred %p;
+NEXT:
+    atom.global.add.u32 %r1, [next], 1;
+    setp.lt.u32 %p, %r1, 2000;
+    @%p bra NEXT;
+    mov.u32 %r2, %tid.x;
+    mov.u32 %r3, %ctaid.x;
+    mad.lo.u32 %r2, %r3, 64, %r2;
+    ld.param.u64 %rd1, [out];
+    mad.wide.u32 %rd1, %r2, 4, %rd1;
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+)");
+    ASSERT_TRUE(parsed.diagnostics.empty());
+    launch::Case c;
+    c.module = std::move(parsed.module);
+    c.entry = "k";
+    c.grid = {3, 1, 1};
+    c.block = {64, 1, 1};
+    c.names = {"out"};
+    c.bytes = {std::vector<uint8_t>(3 * 64 * 4)};
+    c.parameters.resize(8);
+    c.patches = {{0, 0, 0}};
+    for (const uint32_t turn : {1u, 3u, 17u}) {
+        validate::EmulatorEngine engine(arch, false, 1);
+        engine.take_turns(turn);
+        const validate::Report r = run_lockstep(c, arch, engine, {});
+        ASSERT_EQ(r.problem, "") << turn;
+        ASSERT_FALSE(r.first.has_value())
+            << "turns of " << turn << ": " << text_report(r, engine.device(), "tickets");
+        EXPECT_EQ(r.counts.taken, 0u);
+    }
+}
+
 TEST(Order, ARecordingHasItsOrder) {
     for (const char* name : {"order_float_atomics.json", "order_cta_lock.json", "life.json"}) {
         const launch::Case c = case_of(name);
