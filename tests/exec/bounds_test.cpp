@@ -501,7 +501,7 @@ TEST(Bounds, WhatPrintfReads) {
     const auto fault = [](const std::string& format, uint32_t arguments) {
         const std::string outside =
             ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a); "
-            ".const .align 8 .b8 pack[32] = {1}; .global .b8 text[4] = {" +
+            ".const .align 8 .b8 pack[32] = {1}; .global .b8 text[5] = {" +
             format + "};";
         const std::string body =
             "mov.u64 %rd7, text; cvta.global.u64 %rd7, %rd7;\n"
@@ -517,13 +517,15 @@ TEST(Bounds, WhatPrintfReads) {
     };
     const std::string d = "37, 100, 10, 0";     // "%d\n"
     const std::string lld = "37, 108, 100, 0";  // "%ld"
-    const std::string endless = "37, 100, 10, 10";
+    const std::string endless = "37, 100, 10, 10, 10";
     const std::string out = "address out of bounds";
     for (const uint32_t at : {0u, 4u, 24u, 28u}) EXPECT_EQ(fault(d, at), "") << at;
     for (const uint32_t at : {0u, 8u, 24u}) EXPECT_EQ(fault(lld, at), "") << at;
     for (const uint32_t at : {29u, 32u}) EXPECT_TRUE(fault(d, at).starts_with(out)) << at;
     for (const uint32_t at : {28u, 32u}) EXPECT_TRUE(fault(lld, at).starts_with(out)) << at;
     EXPECT_TRUE(fault(endless, 0).starts_with(out));
+    // Of two arguments that are not there the first is named.
+    EXPECT_EQ(fault("37, 100, 37, 100, 0", 32), fault(d, 32));
 }
 
 }  // namespace

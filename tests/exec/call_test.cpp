@@ -456,6 +456,28 @@ TEST(Call, TextOfOneCallIsBounded) {
     EXPECT_EQ(got.result.printed[0].text.substr(4090, 7), "     7 ");
 }
 
+// Of a width that is too large the digits that make it so are left out.
+TEST(Call, WidthsAreBounded) {
+    constexpr std::string_view outside =
+        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a); "
+        ".const .align 8 .b8 pack[8] = {7}; "
+        ".global .b8 text[9] = {37, 45, 53, 48, 48, 48, 100, 124, 0};";  // %-5000d|
+    const isa::Program program =
+        program_of(kernel("mov.u64 %rd7, text; cvta.global.u64 %rd7, %rd7;\n"
+                          "mov.u64 %rd6, pack; cvta.const.u64 %rd6, %rd6;\n"
+                          "{ .param .b64 f; .param .b64 a; .param .b32 b;\n"
+                          "st.param.b64 [f], %rd7; st.param.b64 [a], %rd6;\n"
+                          "call.uni (b), vprintf, (f, a); }\n",
+                          outside),
+                   isa::Arch::sm_80);
+    Given given;
+    given.block.x = 1;
+    given.buffers = {Bytes(4), Bytes(4)};
+    const Outcome got = run_well(program, given);
+    ASSERT_EQ(got.result.printed.size(), 1u);
+    EXPECT_EQ(got.result.printed[0].text, "7" + std::string(499, ' ') + "|");
+}
+
 TEST(Call, AFailedAssertionSaysWhere) {
     constexpr std::string_view outside =
         ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n,"
@@ -533,6 +555,28 @@ TEST(Call, WhatIsFreedCanBeHadAgain) {
     given.grid = {3, 1, 1};
     given.block = {1, 1, 1};
     EXPECT_EQ(results(heap_functions, body, "%r2", {}, given), Words(3, 20));
+}
+
+// A thread of one warp has the whole heap, one of another asks until it is given back.
+TEST(Call, AWaitForABlockEndsWhenItIsFreed) {
+    const std::string body = R"(
+mov.u32 %r2, 1; and.b32 %r5, %r1, 31;
+setp.ne.u32 %p3, %r5, 0; setp.ge.u32 %p1, %r1, 32;
+@%p3 bra SYNC; @%p1 bra SYNC;
+)" + take("8388608") + R"(
+SYNC: bar.sync 0;
+@%p3 bra DONE; @%p1 bra OTHER;
+mov.u32 %r6, 0;
+LATER: add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 20000; @%p2 bra LATER;
+)" + std::string(give_back) + "bra DONE;\nOTHER:\n" +
+                             take("8388608") +
+                             "setp.eq.u64 %p2, %rd5, 0; @%p2 bra OTHER;\nmov.u32 %r2, 7;\n" +
+                             std::string(give_back) + "DONE:\n";
+    Given given;
+    given.block = {64, 1, 1};
+    Words expected(64, 1);
+    expected[32] = 7;
+    EXPECT_EQ(results(heap_functions, body, "%r2", {}, given), expected);
 }
 
 TEST(Call, FreeOfWhatMallocDidNotGive) {
