@@ -14,7 +14,6 @@ namespace lockwarp::cuda {
 
 namespace {
 
-using isa::TexelKind;
 using isa::Texture;
 
 constexpr uint64_t texture_alignment = 512, pitch_alignment = 32;
@@ -112,8 +111,7 @@ void set_lookup(Texture& t, const TextureDescription& d) {
     t.normalized = (d.flags & normalized_coordinates) != 0;
     t.elements = (d.flags & read_as_integer) != 0;
     t.linear = d.filter == 1;
-    const bool integers = t.kind != TexelKind::floating && (t.elements || t.bits == 32);
-    require(!t.linear || !integers || t.buffer);
+    require(!t.linear || !isa::gives_integers(t) || t.buffer);
     for (size_t i = 0; i < 4; ++i) t.border[i] = std::bit_cast<uint32_t>(d.border[i]);
 }
 

@@ -63,8 +63,8 @@ AxisRule rule_of(const Texture& t, unsigned axis, bool cube) {
     // Repetition is of normalized coordinates alone.
     if (!normalized && mode != AddressMode::border) mode = AddressMode::clamp;
     if (t.buffer) mode = AddressMode::border;
-    const bool integers = t.kind != TexelKind::floating && (t.elements || t.bits == 32);
-    return {std::max(size, 1u), mode, t.linear && !t.buffer && !integers, normalized && !t.buffer};
+    return {std::max(size, 1u), mode, t.linear && !t.buffer && !isa::gives_integers(t),
+            normalized && !t.buffer};
 }
 
 // A coordinate in elements. Of a normalized one 21 bits of fraction count, 22 of long axes.
@@ -124,12 +124,14 @@ uint32_t raw_channel(const Texture& t, const uint8_t* element, unsigned channel)
     return out;
 }
 
-bool gives_integers(const Texture& t) {
-    return t.kind != TexelKind::floating && (t.elements || t.bits == 32);
-}
-
 int32_t signed_of(const Texture& t, uint32_t raw) {
     return static_cast<int32_t>(raw << (32 - t.bits)) >> (32 - t.bits);
+}
+
+// The number of a channel that is the float 1.
+float most_of(const Texture& t) {
+    const unsigned bits = t.bits - (t.kind == TexelKind::signed_integer ? 1u : 0u);
+    return static_cast<float>((1u << bits) - 1);
 }
 
 // The least number of a signed channel that is a float is that above it: both are -1.
@@ -148,7 +150,7 @@ uint32_t float_of_f16(uint32_t raw) {
 uint32_t border_channel(const Texture& t, unsigned channel) {
     if (t.buffer) return 0;
     const uint32_t raw = t.border[channel];
-    if (t.bits == 32 || gives_integers(t)) return raw;
+    if (t.bits == 32 || isa::gives_integers(t)) return raw;
     if (t.kind == TexelKind::floating) {
         if ((raw & 0x7fffffff) > 0x7f800000)
             return (raw >> 16 & 0x8000) | 0x7c00 | (raw >> 13 & 0x3ff);
@@ -156,7 +158,7 @@ uint32_t border_channel(const Texture& t, unsigned channel) {
             num::convert(isa::Type::f32, isa::Type::f16, raw, isa::Rounding::rz));
     }
     const bool is_signed = t.kind == TexelKind::signed_integer;
-    const auto most = static_cast<float>((1u << (t.bits - (is_signed ? 1 : 0))) - 1);
+    const float most = most_of(t);
     const float value = std::bit_cast<float>(raw);
     const double kept = std::isnan(value) ? 0 : std::clamp(value, is_signed ? -1.0f : 0.0f, 1.0f);
     // Three bits more than the format has count; a half is rounded towards zero.
@@ -172,8 +174,8 @@ uint32_t channel_bits(const Texture& t, uint32_t raw) {
     if (t.bits == 32) return raw;
     const uint32_t low = raw & ((1u << t.bits) - 1);
     const bool is_signed = t.kind == TexelKind::signed_integer;
-    if (gives_integers(t)) return is_signed ? static_cast<uint32_t>(signed_of(t, raw)) : low;
-    const auto most = static_cast<float>((1u << (t.bits - (is_signed ? 1 : 0))) - 1);
+    if (isa::gives_integers(t)) return is_signed ? static_cast<uint32_t>(signed_of(t, raw)) : low;
+    const float most = most_of(t);
     return std::bit_cast<uint32_t>(
         (is_signed ? static_cast<float>(normal_of(t, raw)) : static_cast<float>(low)) / most);
 }

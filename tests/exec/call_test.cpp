@@ -432,52 +432,6 @@ setp.lt.u32 %p1, %r3, 200;
     }
 }
 
-// One call's text too: 30 fields of 4096 characters each.
-TEST(Call, TextOfOneCallIsBounded) {
-    std::string text =
-        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a); "
-        ".const .align 8 .b8 pack[128] = {7}; .global .b8 text[184] = {";
-    for (int i = 0; i < 30; ++i) text += "37, 52, 48, 57, 54, 100, ";  // %4096d
-    text += "0};";
-    const isa::Program program =
-        program_of(kernel("mov.u64 %rd7, text; cvta.global.u64 %rd7, %rd7;\n"
-                          "mov.u64 %rd6, pack; cvta.const.u64 %rd6, %rd6;\n"
-                          "{ .param .b64 f; .param .b64 a; .param .b32 b;\n"
-                          "st.param.b64 [f], %rd7; st.param.b64 [a], %rd6;\n"
-                          "call.uni (b), vprintf, (f, a); }\n",
-                          text),
-                   isa::Arch::sm_80);
-    Given given;
-    given.block.x = 1;
-    given.buffers = {Bytes(4), Bytes(4)};
-    const Outcome got = run_well(program, given);
-    ASSERT_EQ(got.result.printed.size(), 1u);
-    EXPECT_EQ(got.result.printed[0].text.size(), 16 * 4096u);
-    EXPECT_EQ(got.result.printed[0].text.substr(4090, 7), "     7 ");
-}
-
-// Of a width that is too large the digits that make it so are left out.
-TEST(Call, WidthsAreBounded) {
-    constexpr std::string_view outside =
-        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a); "
-        ".const .align 8 .b8 pack[8] = {7}; "
-        ".global .b8 text[9] = {37, 45, 53, 48, 48, 48, 100, 124, 0};";  // %-5000d|
-    const isa::Program program =
-        program_of(kernel("mov.u64 %rd7, text; cvta.global.u64 %rd7, %rd7;\n"
-                          "mov.u64 %rd6, pack; cvta.const.u64 %rd6, %rd6;\n"
-                          "{ .param .b64 f; .param .b64 a; .param .b32 b;\n"
-                          "st.param.b64 [f], %rd7; st.param.b64 [a], %rd6;\n"
-                          "call.uni (b), vprintf, (f, a); }\n",
-                          outside),
-                   isa::Arch::sm_80);
-    Given given;
-    given.block.x = 1;
-    given.buffers = {Bytes(4), Bytes(4)};
-    const Outcome got = run_well(program, given);
-    ASSERT_EQ(got.result.printed.size(), 1u);
-    EXPECT_EQ(got.result.printed[0].text, "7" + std::string(499, ' ') + "|");
-}
-
 TEST(Call, AFailedAssertionSaysWhere) {
     constexpr std::string_view outside =
         ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n,"

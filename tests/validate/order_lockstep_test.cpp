@@ -34,6 +34,22 @@ launch::Case case_of(const std::string& launch_file) {
     return c;
 }
 
+// CTAs of 64 threads, with so many bytes of the one buffer for each.
+launch::Case case_of_text(const char* text, uint32_t ctas, size_t bytes) {
+    ptx::Parsed parsed = ptx::parse(text);
+    EXPECT_TRUE(parsed.diagnostics.empty());
+    launch::Case c;
+    c.module = std::move(parsed.module);
+    c.entry = "k";
+    c.grid = {ctas, 1, 1};
+    c.block = {64, 1, 1};
+    c.names = {"out"};
+    c.bytes = {std::vector<uint8_t>(ctas * 64 * bytes)};
+    c.parameters.resize(8);
+    c.patches = {{0, 0, 0}};
+    return c;
+}
+
 class EveryOrder : public testing::TestWithParam<const char*> {};
 
 TEST_P(EveryOrder, IsFollowedRegisterByRegister) {
@@ -228,17 +244,7 @@ KEEP:
 
 // A block is one thread's, then another's: who takes it first must give it back first.
 TEST(Order, BlocksOfMallocAreTakenInTheOrderOfTheMachine) {
-    ptx::Parsed parsed = ptx::parse(blocks);
-    ASSERT_TRUE(parsed.diagnostics.empty());
-    launch::Case c;
-    c.module = std::move(parsed.module);
-    c.entry = "k";
-    c.grid = {5, 1, 1};
-    c.block = {64, 1, 1};
-    c.names = {"out"};
-    c.bytes = {std::vector<uint8_t>(5 * 64 * 32)};
-    c.parameters.resize(8);
-    c.patches = {{0, 0, 0}};
+    const launch::Case c = case_of_text(blocks, 5, 32);
     for (const uint32_t turn : {1u, 3u, 17u, 64u}) {
         validate::EmulatorEngine engine(arch, false, 1);
         engine.take_turns(turn);
@@ -252,7 +258,7 @@ TEST(Order, BlocksOfMallocAreTakenInTheOrderOfTheMachine) {
 
 // The atomic is the first instruction of all.
 TEST(Order, TicketsThatTheFirstInstructionTakesAreTheMachines) {
-    ptx::Parsed parsed = ptx::parse(R"(
+    const launch::Case c = case_of_text(R"(
 .version 7.0
 .target sm_80
 .address_size 64
@@ -272,17 +278,8 @@ NEXT:
     st.global.u32 [%rd1], %r1;
     ret;
 }
-)");
-    ASSERT_TRUE(parsed.diagnostics.empty());
-    launch::Case c;
-    c.module = std::move(parsed.module);
-    c.entry = "k";
-    c.grid = {3, 1, 1};
-    c.block = {64, 1, 1};
-    c.names = {"out"};
-    c.bytes = {std::vector<uint8_t>(3 * 64 * 4)};
-    c.parameters.resize(8);
-    c.patches = {{0, 0, 0}};
+)",
+                                        3, 4);
     for (const uint32_t turn : {1u, 3u, 17u}) {
         validate::EmulatorEngine engine(arch, false, 1);
         engine.take_turns(turn);
