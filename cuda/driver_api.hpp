@@ -170,7 +170,8 @@ struct LaunchAttribute {  // CUlaunchAttribute
         char bytes[64];
         int cooperative;
         uint32_t cluster[3];
-        Event* event;  // to be recorded; flags follow
+        int programmatic;  // stream serialization
+        Event* event;      // to be recorded; flags follow
     };
 };
 

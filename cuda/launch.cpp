@@ -5,8 +5,10 @@
 
 #include "cuda/family.hpp"
 #include "cuda/graph.hpp"
+#include "cuda/order.hpp"
 #include "cuda/watch.hpp"
 #include "emu/warp/cluster.hpp"
+#include "engine/ahead.hpp"
 #include "engine/handles.hpp"
 
 namespace lockwarp::cuda {
@@ -72,8 +74,11 @@ void run(UnderWay& launch, Context& context, const lockwarp_launch_options& opti
     lockwarp_result* result = nullptr;
     lockwarp_error* error = nullptr;
     const std::unique_ptr<engine::Watch> watch = watch_launch(launch);
-    const lockwarp_status status =
-        engine::launch_watched(launch.function.kernel, &options, watch.get(), &result, &error);
+    std::optional<engine::Ahead> ahead;
+    if (std::function<void()> finish = take_what_is_before())
+        ahead.emplace(*launch.function.kernel, std::move(finish));
+    const lockwarp_status status = engine::launch_watched(
+        launch.function.kernel, &options, watch.get(), &result, &error, ahead ? &*ahead : nullptr);
     print(context, result);
     std::string text = error != nullptr ? lockwarp_error_message(error) : "";
     Result failed = success;
@@ -209,7 +214,7 @@ Result cuLaunchCooperativeKernel(Function* f, unsigned grid_x, unsigned grid_y, 
 }
 
 Result cuLaunchKernelEx(const LaunchConfig* config, Function* f, void** parameters, void** extra) {
-    constexpr uint32_t cooperative = 2, cluster = 4;  // CUlaunchAttributeID
+    constexpr uint32_t cooperative = 2, cluster = 4, programmatic = 6;  // CUlaunchAttributeID
     constexpr uint32_t programmatic_event = 7, completion_event = 12;
     if (config == nullptr || (config->attribute_count != 0 && config->attributes == nullptr))
         return invalid_value;
@@ -222,6 +227,7 @@ Result cuLaunchKernelEx(const LaunchConfig* config, Function* f, void** paramete
         const LaunchAttribute& a = config->attributes[i];
         if (a.id == cooperative) shape.cooperative = a.cooperative != 0;
         if (a.id == cluster) std::copy_n(a.cluster, 3, shape.cluster);
+        if (a.id == programmatic) shape.programmatic = a.programmatic != 0;
         if (a.id == programmatic_event || a.id == completion_event) events.push_back(a.event);
     }
     return launch_from(f, shape, config->stream, parameters, extra, events);

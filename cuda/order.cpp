@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
+#include <utility>
 
 #include "cuda/copy.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/watch.hpp"
 
 namespace lockwarp::cuda {
 
@@ -26,6 +28,7 @@ struct Item {
     std::shared_ptr<Context> context;
     std::vector<uint64_t> after;
     Work work;
+    uint64_t early = 0;  // work that it may begin before; 0: none
     bool is_running = false;
 };
 
@@ -40,6 +43,8 @@ struct Orders {
 
 // Work that runs may ask for more, and must not wait for itself.
 thread_local unsigned running = 0;
+// Item::early of what begins on this thread.
+thread_local uint64_t early_of_next = 0;
 
 Orders& orders() {
     static Orders* const only = [] {
@@ -168,7 +173,9 @@ void run_item(Orders& o, std::unique_lock<std::mutex>& lock, uint64_t number) {
     Item& item = o.items.at(number);
     item.is_running = true;
     lock.unlock();
+    early_of_next = item.early;
     run_in(item.context, item.work);
+    early_of_next = 0;
     lock.lock();
     o.items.erase(number);
     o.ended.notify_all();
@@ -206,6 +213,32 @@ void finish_where(Is is) {
     });
 }
 
+// The launch that this, asked for now, may begin before; 0: none.
+uint64_t early(const Orders& o, const Item& item) {
+    const auto* const own = std::get_if<KernelWork>(&item.work);
+    // A launch file says what a launch made of the memory that it began with, alone.
+    if (own == nullptr || !own->shape.programmatic || is_recorded()) return 0;
+    const auto last =
+        std::ranges::find_if(o.items.rbegin(), o.items.rend(),
+                             [&](const auto& other) { return other.second.lane == item.lane; });
+    return last != o.items.rend() && std::holds_alternative<KernelWork>(last->second.work)
+               ? last->first
+               : 0;
+}
+
+// Until it has been done, here or by the thread that does it.
+void finish_one(uint64_t number) {
+    Orders& o = orders();
+    std::unique_lock lock(o.mutex);
+    for (;;) {
+        const auto found = o.items.find(number);
+        if (found == o.items.end()) return;
+        // What it comes after has been done: the launch that began before it came after that too.
+        if (!found->second.is_running) return run_item(o, lock, number);
+        o.ended.wait(lock);
+    }
+}
+
 }  // namespace
 
 bool is_put_off() { return orders().seed.has_value(); }
@@ -221,8 +254,10 @@ uint64_t put_off(Stream* stream, Work work, uint64_t after) {
     static std::once_flag once;
     std::call_once(once, [] { std::atexit(finish_all); });
     std::unique_lock lock(o.mutex);
+    item.early = early(o, item);
     for (const auto& [number, earlier] : o.items)
-        if (number == after || waits(item.lane, earlier.lane)) item.after.push_back(number);
+        if (number != item.early && (number == after || waits(item.lane, earlier.lane)))
+            item.after.push_back(number);
     const uint64_t number = ++o.last;
     o.items.emplace(number, std::move(item));
     // By the seed some work is done at once, much or none of it.
@@ -272,6 +307,12 @@ void look() {
     Orders& o = orders();
     std::unique_lock lock(o.mutex);
     if (running == 0) run_one(o, lock, all_of(o));
+}
+
+std::function<void()> take_what_is_before() {
+    const uint64_t number = std::exchange(early_of_next, 0);
+    if (number == 0) return {};
+    return [number] { finish_one(number); };
 }
 
 void perform(Stream* stream, Work work) {

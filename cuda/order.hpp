@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // LOCKWARP_EXEC_ORDER=SEED: a stream's work is not done when it is asked for, but later, in an
 // order that CUDA allows and the seed chooses: what a program does not wait for may not have
-// happened, and streams that nothing orders overtake each other. It is done on the threads that
-// call, so that an order is the same each time.
+// happened, and streams that nothing orders overtake each other. A launch with programmatic stream
+// serialization may begin before the launch that its stream was asked for before it
+// (engine/ahead.hpp). It is done on the threads that call, so that an order is the same each time.
 #pragma once
+
+#include <functional>
 
 #include "cuda/graph.hpp"
 
@@ -30,5 +33,8 @@ void finish_all();
 void look();
 // As run(), now or later.
 void perform(Stream* stream, Work work);
+// Of the launch that begins on this thread: has what it was begun before end, though its stream was
+// asked for that first. Empty: there is nothing.
+std::function<void()> take_what_is_before();
 
 }  // namespace lockwarp::cuda

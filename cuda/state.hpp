@@ -254,6 +254,8 @@ struct LaunchShape {
     uint32_t dynamic_shared = 0;
     bool cooperative = false;
     uint32_t cluster[3] = {};  // all 0: none is asked for
+    // It may begin before the launch that its stream was asked for before it has ended.
+    bool programmatic = false;
 };
 inline bool has_cluster(const LaunchShape& s) {
     return (s.cluster[0] | s.cluster[1] | s.cluster[2]) != 0;

@@ -233,6 +233,8 @@ void LaunchWatch::after(const lockwarp_kernel& kernel, const warp::Launch& launc
 
 bool is_watched() { return settings().any() || settings().report >= 0; }
 
+bool is_recorded() { return !settings().folder.empty(); }
+
 std::unique_ptr<engine::Watch> watch_launch(UnderWay& launch) {
     return is_watched() ? std::make_unique<LaunchWatch>(launch) : nullptr;
 }

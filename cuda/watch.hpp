@@ -16,6 +16,8 @@ namespace lockwarp::cuda {
 // LOCKWARP_EXEC_TIME (1), LOCKWARP_EXEC_RECORD (a folder), LOCKWARP_EXEC_REPORT (a file),
 // LOCKWARP_EXEC_CRASH (for tests: the number of a launch in which the emulator fails).
 bool is_watched();
+// Whether launch files are written.
+bool is_recorded();
 // For a launch; nullptr where nothing was asked for.
 std::unique_ptr<engine::Watch> watch_launch(UnderWay& launch);
 

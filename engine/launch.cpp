@@ -100,7 +100,8 @@ warp::Result run_polled(const exec::Ready& ready, warp::Launch& launch,
 
 lockwarp_status engine::launch_watched(const lockwarp_kernel* kernel,
                                        const lockwarp_launch_options* options, Watch* watch,
-                                       lockwarp_result** result, lockwarp_error** error) {
+                                       lockwarp_result** result, lockwarp_error** error,
+                                       exec::Inspector* inspector) {
     return guarded(error, [&] {
         if (result != nullptr) *result = nullptr;
         if (kernel == nullptr || options == nullptr || !is_known(options))
@@ -131,8 +132,11 @@ lockwarp_status engine::launch_watched(const lockwarp_kernel* kernel,
         out->block = launch.block;
         const exec::Ready& ready = ready_for(*kernel, launch);
         const exec::Schedule schedule{(o.flags & LOCKWARP_ASYNC_LATE) != 0};
-        out->of = o.poll != nullptr ? run_polled(ready, launch, schedule, o, m.context->runners)
-                                    : exec::launch(ready, launch, schedule);
+        if (inspector != nullptr)
+            out->of = exec::inspect(ready, launch, *inspector, schedule);
+        else
+            out->of = o.poll != nullptr ? run_polled(ready, launch, schedule, o, m.context->runners)
+                                        : exec::launch(ready, launch, schedule);
         if (out->of.refusal) fail(LOCKWARP_REFUSED, program.entry + ": " + out->of.refusal->what);
         if (watch != nullptr) watch->after(*kernel, launch, out->of);
         lockwarp_status status = LOCKWARP_OK;

@@ -2,7 +2,7 @@
 // Launches of the C face with listeners of the emulator's own, for rooms that are built with it.
 #pragma once
 
-#include "emu/warp/launch.hpp"
+#include "emu/exec/inspector.hpp"
 #include "engine/handles.hpp"
 
 namespace lockwarp::engine {
@@ -18,9 +18,10 @@ class Watch {
                        const warp::Result& result) = 0;
 };
 
-// As lockwarp_launch. watch: may be nullptr.
+// As lockwarp_launch. watch and inspector: may be nullptr.
 lockwarp_status launch_watched(const lockwarp_kernel* kernel,
                                const lockwarp_launch_options* options, Watch* watch,
-                               lockwarp_result** result, lockwarp_error** error);
+                               lockwarp_result** result, lockwarp_error** error,
+                               exec::Inspector* inspector = nullptr);
 
 }  // namespace lockwarp::engine

@@ -281,8 +281,9 @@ warp::Result launch(const Ready& ready, const warp::Launch& launch, const Schedu
     return run_grid(ready, launch, nullptr, schedule);
 }
 
-warp::Result inspect(const Ready& ready, const warp::Launch& launch, Inspector& inspector) {
-    return run_grid(ready, launch, &inspector, {});
+warp::Result inspect(const Ready& ready, const warp::Launch& launch, Inspector& inspector,
+                     const Schedule& schedule) {
+    return run_grid(ready, launch, &inspector, schedule);
 }
 
 namespace {

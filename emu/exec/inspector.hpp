@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "emu/exec/ready.hpp"
+#include "emu/exec/schedule.hpp"
 #include "emu/warp/memory.hpp"
 #include "emu/warp/observer.hpp"
 #include "emu/warp/state.hpp"
@@ -37,6 +37,7 @@ class Inspector {
 };
 
 // As launch(), all CTAs on the calling thread. The result is that of Launch::threads = 1.
-warp::Result inspect(const Ready& ready, const warp::Launch& launch, Inspector& inspector);
+warp::Result inspect(const Ready& ready, const warp::Launch& launch, Inspector& inspector,
+                     const Schedule& schedule = {});
 
 }  // namespace lockwarp::exec
