@@ -47,7 +47,7 @@ struct Cell {
 struct TileWords {
     unsigned rows = 0, columns = 0;
     unsigned each = 1;  // elements of a word
-    unsigned bits = 0, held_bits = 0, padding_below = 0;
+    unsigned held_bits = 0, padding_below = 0;
     bool whole = false;  // each word has a place, and nothing beside its elements
     std::vector<std::array<uint16_t, 32>> place;
 };

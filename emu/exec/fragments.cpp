@@ -31,7 +31,6 @@ bool tile_words(const isa::Elements& e, TileWords& out) {
     out.rows = e.rows;
     out.columns = e.columns;
     out.each = 32 / e.held_bits;
-    out.bits = e.bits;
     out.held_bits = e.held_bits;
     out.padding_below = e.padding_below;
     if (out.columns % out.each != 0) return false;
@@ -54,6 +53,7 @@ bool tile_words(const isa::Elements& e, TileWords& out) {
     return true;
 }
 
+// What stands above an element in its word stays there: num::fused_tile does not look at it.
 void gather_words(Context& c, isa::VectorRef v, const TileWords& t, uint32_t* out) {
     const Ref* refs = c.program->pool.data() + v.first;
     Words words;
@@ -64,12 +64,11 @@ void gather_words(Context& c, isa::VectorRef v, const TileWords& t, uint32_t* ou
         const uint16_t* const place = t.place[reg].data();
         for (unsigned lane = 0; lane < 32; ++lane) words[place[lane]] = from[lane];
     }
-    const uint32_t ones = t.bits == 32 ? UINT32_MAX : (1u << t.bits) - 1;
     for (unsigned line = 0; line < lines; ++line)
         for (unsigned i = 0; i < t.each; ++i, out += tile_rows) {
             const unsigned shift = i * t.held_bits + t.padding_below;
             for (unsigned row = 0; row < tile_rows; ++row)
-                out[row] = words[line * tile_rows + row] >> shift & ones;
+                out[row] = words[line * tile_rows + row] >> shift;
         }
 }
 

@@ -341,10 +341,10 @@ constexpr std::array<DotRow, products> rows = [] {
 }();
 
 // All zero: any shape.
-constexpr unsigned shape(const Arithmetic& x) { return x.m << 16 | x.n << 8 | x.k; }
+consteval unsigned shape(const Arithmetic& x) { return x.m << 16 | x.n << 8 | x.k; }
 
 static_assert(
-    [] {
+    []() consteval {
         for (size_t i = 0; i < rows.size(); ++i)
             for (size_t j = 0; j < i; ++j)
                 if (rows[i].arch == rows[j].arch && rows[i].a == rows[j].a &&
@@ -356,7 +356,7 @@ static_assert(
     "no two rows answer the same question");
 
 static_assert(
-    [] {
+    []() consteval {
         for (const DotRow& r : rows) {
             if (shape(r) != 0 && r.m * r.n * r.k == 0) return false;
             const bool scaled = r.method == scaled_block || r.method == scaled_groups;

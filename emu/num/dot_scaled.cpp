@@ -52,8 +52,8 @@ constexpr Factor unpack_factor(Type type, uint8_t bits) {
 
 // A term of the sum before its truncation: significand * 2^(exponent - point).
 struct Term {
-    int64_t significand = 0;
-    int32_t exponent = 0;
+    int64_t significand;
+    int32_t exponent;
 };
 
 // Rule 5's truncation.

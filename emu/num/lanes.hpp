@@ -25,7 +25,7 @@ void digest(const uint32_t* values, uint32_t salt, uint32_t* first, uint32_t* se
 const char* lane_target();
 
 // A tile of a matrix product for the vector kernels below: `tile_rows` rows and `columns`
-// columns, all arrays aligned to 64 bytes.
+// columns, all arrays aligned to 64 bytes. Bits of a word above its element's are not looked at.
 inline constexpr int tile_rows = 16;
 inline constexpr int tile_columns = 16;
 inline constexpr int tile_k = 64;

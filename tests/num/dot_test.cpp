@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <set>
 
+#include "emu/isa/matrix.hpp"
 #include "emu/num/dot.hpp"
+#include "emu/num/lanes.hpp"
 #include "tests/num/dot_oracle.hpp"
 #include "tests/num/inputs.hpp"
 #include "tests/num/targets.hpp"
@@ -192,6 +194,54 @@ TEST(DotRows, AnswerByShapeAndType) {
               find_dot_row(Arch::sm_75, 16, 8, 16, Type::s8, Type::s32));
     EXPECT_EQ(find_dot_row(Arch::sm_70, 16, 8, 8, Type::bf16, Type::f32), nullptr);
     EXPECT_EQ(find_dot_row(Arch::sm_75, 16, 8, 8, Type::f64, Type::f64), nullptr);
+}
+
+// What a GPU was asked about says so, on that architecture alone.
+TEST(DotRows, SayWhichSparseProductsWereMeasured) {
+    unsigned measured = 0, derived = 0;
+    for (const DotRow& row : dot_rows())
+        for (const isa::MmaVariant& v : isa::mma_variants()) {
+            if (row.warpgroup || find_dot_row(row.arch, v.m, v.n, v.k, v.a, v.d, v.kind) != &row)
+                continue;
+            const Known dense = known(row, v.k);
+            const Known k = known(row, v);
+            if (!v.sparse) {
+                EXPECT_EQ(k.evidence, dense.evidence) << v.key;
+                EXPECT_EQ(k.source, dense.source) << v.key;
+            } else if (row.arch == Arch::sm_90) {
+                EXPECT_EQ(k.evidence, isa::Evidence::measured) << v.key;
+                EXPECT_EQ(k.source, "H200") << v.key;
+                ++measured;
+            } else {
+                EXPECT_EQ(k.evidence, isa::Evidence::derived) << v.key;
+                EXPECT_EQ(k.source, v.scales != 0
+                                        ? "as dense; how factors meet a sparse A is unknown"
+                                        : "as the dense product of the elements that A holds")
+                    << v.key;
+                ++derived;
+            }
+        }
+    EXPECT_GT(measured, 0u);
+    EXPECT_GT(derived, 0u);
+}
+
+// The products of 16 bits and more have the fast way: without it they are right, and slow.
+TEST(DotRows, ProductsWithAFusedTile) {
+    std::set<std::string> without;
+    unsigned with = 0;
+    for (const DotRow& row : dot_rows()) {
+        if (row.method != Method::fused_blocks || isa::bits(row.a) < 16) continue;
+        for (const MatrixTypes types : types_of(row)) {
+            if (types.c != types.d) {
+                EXPECT_FALSE(has_fused_tile(row, types));
+            } else if (has_fused_tile(row, types))
+                ++with;
+            else
+                without.insert(describe(row, types, {0, 0, 0}));
+        }
+    }
+    EXPECT_GT(with, 0u);
+    EXPECT_EQ(without, std::set<std::string>{});
 }
 
 TEST(DotRows, CoverEveryArchitecture) {
