@@ -254,6 +254,64 @@ TEST(Trap, AWishToStopEndsTheRun) {
     EXPECT_EQ(result.statistics.ctas, 0u);
 }
 
+// Ends the run at an instruction, and counts those that it has heard of.
+struct Stopper {
+    void retired(const warp::Retired&) {
+        if (++heard == at) stop = true;
+    }
+    uint64_t heard = 0;
+    uint64_t at = 5000;
+    std::atomic<bool> stop{false};
+};
+
+// A warp is named once, however many of its paths stand at a line in one state.
+TEST(Trap, AWishToStopSaysWhereTheWarpsAre) {
+    const auto where = [](const std::string& body, uint32_t threads) {
+        const isa::Program program =
+            program_of(kernel(body, ".shared .align 4 .b32 s;"), isa::Arch::sm_80);
+        Alone<Stopper> stopper;
+        warp::Launch l;
+        l.block = {threads, 1, 1};
+        l.parameters.resize(16);
+        l.threads = 1;
+        l.turn = 16;
+        l.stop = &stopper.listener.stop;
+        l.observers = {&stopper};
+        const warp::Result result = launch(program, l);
+        if (!result.trap || result.trap->kind != warp::TrapKind::stopped) return fault_of(result);
+        return result.trap->detail;
+    };
+    const std::string parted = "and.b32 %r3, %r1, 3; setp.ge.u32 %p1, %r3, 2;\n@%p1 bra B;\n";
+    EXPECT_EQ(
+        where(parted + "A: st.shared.u32 [s], %r1; bra A; B: st.shared.u32 [s], %r1; bra B;", 96),
+        "warps 0-2 at line 22");
+    EXPECT_EQ(where("setp.eq.u32 %p2, %r1, 40; @%p2 bra B;\n" + parted +
+                        "A: st.shared.u32 [s], %r1; bra A; B: st.shared.u32 [s], %r1; bra B;",
+                    96),
+              "warps 0-2 at line 23");
+    EXPECT_EQ(where("setp.lt.u32 %p2, %r1, 64; @%p2 exit;\nL: st.shared.u32 [s], %r1; bra L;", 96),
+              "warp 2 at line 21; warps 0-1 have ended");
+    EXPECT_EQ(where("setp.eq.u32 %p2, %r1, 0; @%p2 exit;\nsetp.ge.u32 %p2, %r1, 32;"
+                    "@%p2 exit;\nL: st.shared.u32 [s], %r1; bra L;",
+                    96),
+              "warp 0 at line 22; warps 1-2 have ended");
+    EXPECT_EQ(where("shr.u32 %r3, %r1, 5; and.b32 %r3, %r3, 1; setp.eq.u32 %p1, %r3, 1;\n"
+                    "@%p1 bra B;\nL: st.shared.u32 [s], %r1; bra L;\nB: bar.sync 0;",
+                    160),
+              "warps 0, 2, 4 at line 22; warps 1, 3 at line 23 waiting at a barrier");
+    // Eight places are listed.
+    std::string many;
+    for (int warp = 0; warp < 11; ++warp)
+        many += "setp.lt.u32 %p1, %r1, " + std::to_string(32 * warp + 32) + "; @%p1 bra L" +
+                std::to_string(warp) + ";\n";
+    for (int warp = 0; warp < 11; ++warp)
+        many += "L" + std::to_string(warp) + ": st.shared.u32 [s], %r1; bra L" +
+                std::to_string(warp) + ";\n";
+    const std::string all = where(many, 352);
+    EXPECT_TRUE(all.starts_with("warp 0 at line 31; warp 1 at line 32; ")) << all;
+    EXPECT_TRUE(all.ends_with("; warp 7 at line 38; and 3 more places")) << all;
+}
+
 // The CTAs that have not begun do not.
 TEST(Trap, AWishToStopEndsAGridOfAnySize) {
     const isa::Program program = program_of(kernel(""), isa::Arch::sm_80);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits of one lane for its CTA, for another lane, or for what never comes, in any order of CTAs.
+#include <cstring>
+
+#include "emu/exec/inspector.hpp"
 #include "tests/exec/support.hpp"
 
 namespace lockwarp::exec {
@@ -263,6 +266,89 @@ ret;)";
                       never)
             << threads << " threads";
         EXPECT_LT(o.result.statistics.instructions, 1'000'000u) << threads << " threads";
+    });
+}
+
+struct Heard {
+    void retired(const warp::Retired& e) {
+        ++instructions;
+        lanes += static_cast<uint64_t>(__builtin_popcount(e.executed));
+    }
+    uint64_t instructions = 0, lanes = 0;
+};
+
+struct Ends : Inspector {
+    void begins(const warp::GlobalMemory&) override {}
+    void begins(const warp::Cta&) override {}
+    Pace before(const warp::Cta&, const warp::Warp& w, size_t) override {
+        ++asked;
+        last_step = w.step;
+        return {};
+    }
+    void ended(const warp::Cta& cta, const warp::Trap* trap) override {
+        traps.emplace_back(cta.index, trap == nullptr ? "" : warp::trap_name(trap->kind));
+    }
+    uint64_t asked = 0, last_step = 0;
+    std::vector<std::pair<uint64_t, std::string>> traps;
+};
+
+// To say what the lanes of a deadlock wait for they are run once more round: that is no part of the
+// run, for nobody who counts, listens or stands beside it.
+TEST(Waits, TheLookAtADeadlockIsNoPartOfTheRun) {
+    for (const std::string loop :
+         {"W: ld.acquire.gpu.global.u32 %r3, [%rd1]; setp.ne.u32 %p3, %r3, 1;\n@%p3 bra W;",
+          "setp.ne.u32 %p1, %r1, 0; @%p1 bra M;\n"
+          "W: ld.acquire.gpu.global.u32 %r3, [%rd1]; setp.ne.u32 %p3, %r3, 1;\n@%p3 bra W;\n"
+          "M: bar.sync 0;",
+          "W: atom.global.cas.b32 %r3, [%rd1], 5, 6; setp.ne.u32 %p3, %r3, 5;\n@%p3 bra W;"}) {
+        const isa::Program program = program_of(kernel(loop), isa::Arch::sm_80);
+        Alone<Heard> heard;
+        Given given = grid_of(1, 64, {0}, 1);
+        given.observers = {&heard};
+        const Outcome o = run(program, given);
+        ASSERT_TRUE(o.result.trap) << loop;
+        EXPECT_EQ(o.result.trap->kind, warp::TrapKind::deadlock) << loop;
+        EXPECT_EQ(o.result.statistics.instructions, heard.listener.instructions) << loop;
+        EXPECT_EQ(o.result.statistics.lane_operations, heard.listener.lanes) << loop;
+
+        Ends ends;
+        std::vector<uint8_t> flag(4);
+        warp::Launch l;
+        l.block = {64, 1, 1};
+        l.parameters.resize(16);
+        const uint64_t address = buffer_address(0);
+        std::memcpy(l.parameters.data(), &address, sizeof address);
+        l.buffers = {{"A", address, flag}};
+        const warp::Result result = inspect(*make_ready(program, false, true), l, ends);
+        ASSERT_TRUE(result.trap) << loop;
+        EXPECT_EQ(ends.traps, (decltype(ends.traps){{0, "deadlock"}})) << loop;
+        EXPECT_EQ(result.statistics.instructions, o.result.statistics.instructions) << loop;
+    }
+}
+
+// A block that is free again is what a CTA without one waits for.
+TEST(Waits, OfACtaForABlockOfAnother) {
+    const std::string take =
+        "{ .param .b64 n; .param .b64 p; st.param.b64 [n], 8388608;\n"
+        "call.uni (p), malloc, (n); ld.param.b64 %rd5, [p]; }\n";
+    const isa::Program program = program_of(
+        kernel("setp.ne.u32 %p1, %t0, 0; @%p1 bra SECOND;\n" + take +
+                   "setp.ne.u64 %p2, %rd5, 0; selp.u32 %r6, 1, 2, %p2;\n"
+                   "st.release.gpu.global.u32 [%rd1], %r6; mov.u32 %r5, 0;\n"
+                   "WORK: add.u32 %r5, %r5, 1; setp.lt.u32 %p3, %r5, 300000; @%p3 bra WORK;\n"
+                   "{ .param .b64 p; st.param.b64 [p], %rd5; call.uni free, (p); }\n"
+                   "st.global.u32 [%rd2], %r6; ret;\n"
+                   "SECOND: ld.acquire.gpu.global.u32 %r3, [%rd1]; setp.eq.u32 %p3, %r3, 0;\n"
+                   "@%p3 bra SECOND;\nAGAIN:\n" +
+                   take +
+                   "setp.eq.u64 %p2, %rd5, 0; @%p2 bra AGAIN;\n"
+                   "st.global.u32 [%rd2], 7; ret;",
+               ".extern .func (.param .b64 p) malloc(.param .b64 n); "
+               ".extern .func free(.param .b64 p);"),
+        isa::Arch::sm_80);
+    run_each_way(program, grid_of(2, 1, {0}, 2), [&](unsigned threads, const Outcome& o) {
+        EXPECT_EQ(fault_of(o.result), "") << threads << " threads";
+        EXPECT_EQ(words_of(o.buffers[1]), (Words{1, 7})) << threads << " threads";
     });
 }
 
