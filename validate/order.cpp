@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace lockwarp::validate {
 
@@ -352,6 +353,7 @@ void Order::retired(const warp::Retired& e) {
 }
 
 void Order::ended(uint64_t cta) {
+    has_ended_ = true;
     const uint64_t first = (cta - first_cta_) * plan_.warps * 32;
     for (uint64_t t = first; t < first + plan_.warps * 32; ++t) {
         for (size_t i = first_change_[t] + next_change_[t]; i < first_change_[t + 1]; ++i)
@@ -380,15 +382,27 @@ uint64_t Order::suspect() const {
     return std::get<2>(best);
 }
 
-bool Order::stuck(bool released) {
+// Of those that wait for others and find what they saw, and for which may_go(change), the one with
+// the lowest second ticket; no_change: there is none.
+template <class MayGo>
+size_t Order::earliest_waiting(MayGo&& may_go) const {
     size_t earliest = no_change;
     for (const auto& [thread, w] : waiting_)
         if (w.change != no_change && w.changes && w.matches() && !changes_[w.change].relaxed &&
-            (released || may_be_next(w.change)) &&
+            may_go(w.change) &&
             (earliest == no_change || changes_[w.change].after < changes_[earliest].after))
             earliest = w.change;
-    if (earliest != no_change) {
-        changes_[earliest].relaxed = true;
+    return earliest;
+}
+
+bool Order::stuck(bool released) {
+    // Whoever waited for the accesses of a CTA that has ended may go on.
+    if (std::exchange(has_ended_, false)) return true;
+    const size_t next = earliest_waiting([&](size_t change) { return may_be_next(change); });
+    const size_t chosen =
+        next == no_change && released ? earliest_waiting([](size_t) { return true; }) : next;
+    if (chosen != no_change) {
+        changes_[chosen].relaxed = true;
         return true;
     }
     if (!released) return false;

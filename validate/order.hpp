@@ -169,6 +169,8 @@ class Order {
     void refresh(uint64_t in, uint64_t address, uint64_t bytes);
     bool is_next(size_t change) const;
     bool may_be_next(size_t change) const;
+    template <class MayGo>
+    size_t earliest_waiting(MayGo&& may_go) const;
     void finish(size_t change);
     uint64_t suspect() const;
     bool is_certain(const Waiting& w) const;
@@ -190,6 +192,7 @@ class Order {
     std::vector<Taken> taken_;        // by their tickets
     size_t next_taken_ = 0;           // the first that is not done
     std::vector<bool> seen_buckets_;  // by hash: some place may be there
+    bool has_ended_ = false;          // a CTA, since nothing went on
     bool forced_any_ = false;
     bool certain_ = false;
 };

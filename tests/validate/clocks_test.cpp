@@ -36,6 +36,20 @@ TEST(RunClocks, SayHowManyCtasAMultiprocessorHadAtATime) {
     EXPECT_EQ(run.resident, 2u);
 }
 
+// One after another, or with a clock that stands still.
+TEST(RunClocks, OfCtasThatDoNotMeet) {
+    RunClocks run;
+    EXPECT_EQ(take(run_clocks(std::vector<Clocked>{{0, 0, 1, 0}}, 1), run), "");
+    EXPECT_EQ(run.ctas, std::vector<double>{0});
+    EXPECT_EQ(run.sm_cycles, 0);
+    EXPECT_EQ(run.resident, 1u);
+    EXPECT_EQ(run.sm_ctas, 1u);
+    EXPECT_EQ(take(run_clocks(std::vector<Clocked>{{0, 10, 1, 0}, {10, 12, 1, 0}}, 1), run), "");
+    EXPECT_EQ(run.resident, 1u);
+    EXPECT_EQ(run.sm_ctas, 2u);
+    EXPECT_EQ(run.sm_cycles, 12);
+}
+
 TEST(RunClocks, NameWhatCannotBe) {
     RunClocks run;
     EXPECT_NE(take(run_clocks({}, 2), run), "");

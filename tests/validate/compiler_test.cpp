@@ -147,6 +147,104 @@ TEST(Compiler, WhatItDoesToOneInstructionIsNamed) {
     }
 }
 
+isa::Program resolved(const std::string& text) {
+    const ptx::Parsed parsed = ptx::parse(text);
+    EXPECT_TRUE(parsed.diagnostics.empty()) << text;
+    isa::Resolved r = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
+    EXPECT_TRUE(r.diagnostics.empty()) << r.diagnostics[0].message << text;
+    return std::move(r.program);
+}
+
+// What is known of a difference in the value that the last instruction of `op` gives, where each of
+// its inputs is `bits`; "": nothing.
+std::string known_of(const std::string& body, isa::Op op, uint64_t bits) {
+    validate::Report report;
+    report.program = resolved(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n"
+        ".reg .b16 %h<9>; .reg .b32 %r<9>; .reg .pred %p<3>;\n" +
+        body + "\nret;\n}\n");
+    validate::Difference d;
+    d.kind = validate::DifferenceKind::value;
+    d.lane = 5;
+    for (uint32_t i = 0; i < report.program.operations.size(); ++i)
+        if (report.program.operations[i].op == op) d.operation = i;
+    const isa::Operation& o = report.program.operations[d.operation];
+    EXPECT_EQ(o.op, op) << body;
+    d.inputs.resize(o.read);
+    for (auto& input : d.inputs) input.lanes[5] = bits;
+    report.first = d;
+    const validate::CompilerRow* const row = known_of_compiler(report);
+    return row == nullptr ? "" : std::string(row->test);
+}
+
+// Each part of what is known is needed.
+TEST(Compiler, WhatIsNearlyKnownIsNot) {
+    constexpr uint64_t least = 0x8000;
+    const std::string start = "mov.u16 %h1, 0x8000; mov.u16 %h4, 3; mov.u32 %r1, 1;\n";
+    const std::string negated = start + "neg.s16 %h2, %h1;\n";
+    EXPECT_EQ(known_of(negated + "mul.hi.s16 %h3, %h4, %h2;", isa::Op::mul, least), "neg_mul_hi");
+    EXPECT_EQ(known_of(negated + "mul.hi.s16 %h3, %h4, %h2;", isa::Op::mul, least + 1), "");
+    EXPECT_EQ(known_of(negated + "mul.hi.u16 %h3, %h4, %h2;", isa::Op::mul, least), "");
+    EXPECT_EQ(known_of(negated + "mul.hi.s16 %h3, %h4, %h1;", isa::Op::mul, least), "");
+    EXPECT_EQ(known_of(negated + "add.s16 %h3, %h4, %h2;", isa::Op::add, least), "");
+    EXPECT_EQ(known_of(start + "abs.s16 %h2, %h1;\nmul.hi.s16 %h3, %h4, %h2;", isa::Op::mul, least),
+              "abs_rem");
+    EXPECT_EQ(known_of(start + "not.b16 %h2, %h1;\nmul.hi.s16 %h3, %h4, %h2;", isa::Op::mul, least),
+              "");
+    // Through as many moves as four, and round a circle of them.
+    std::string moved = negated + "mov.b16 %h5, %h2;\n";
+    for (const unsigned moves : {1u, 2u, 3u, 4u, 5u}) {
+        static constexpr std::array names{"%h5", "%h6", "%h7", "%h8", "%h3"};
+        const std::string last = names[moves - 1];
+        EXPECT_EQ(
+            known_of(moved + "mul.hi.s16 %h4, " + last + ", " + last + ";", isa::Op::mul, least),
+            moves <= 4 ? "neg_mul_hi" : "")
+            << moves;
+        if (moves < 5) moved += std::string("mov.b16 ") + names[moves] + ", " + last + ";\n";
+    }
+    const std::string circle = start + "L: mov.b16 %h5, %h6; mov.b16 %h6, %h5;\n";
+    EXPECT_EQ(known_of(circle + "mul.hi.s16 %h3, %h4, %h5;", isa::Op::mul, least), "");
+    const std::string counted = start + "cnot.b32 %r2, %r1;\n";
+    EXPECT_EQ(known_of(counted + "shl.b16 %h3, %h4, %r2;", isa::Op::shl, 0), "cnot_shl");
+    EXPECT_EQ(known_of(counted + "shl.b32 %r3, %r1, %r2;", isa::Op::shl, 0), "");
+    EXPECT_EQ(known_of(counted + "shl.b16 %h3, %h4, %r1;", isa::Op::shl, 0), "");
+}
+
+// Where the parts of a result and the store between them must stand, and under what.
+TEST(Compiler, WhatNearlySplitsAResultDoesNot) {
+    const auto is_named = [](const std::string& stores, const std::string& result) {
+        validate::Report report;
+        report.traced_differs = true;
+        report.program =
+            resolved(".version 8.0\n.target sm_90\n.address_size 64\n.func " + result +
+                     " f(.param .b64 where)\n{\n.local .align 4 .b8 own[8];\n"
+                     ".reg .b16 %h<3>; .reg .b32 %r<3>; .reg .b64 %q<3>; .reg .pred %p<2>;\n"
+                     "ld.param.b64 %q1, [where]; mov.u16 %h1, 1; mov.u32 %r1, 1; setp.ne.u32 %p1, "
+                     "%r1, 0;\n" +
+                     stores +
+                     "\nret;\n}\n.visible .entry k(.param .u64 out)\n{\n.reg .b64 %q<3>;\n"
+                     "ld.param.u64 %q1, [out];\n{ .param .b64 a; .param .align 4 .b8 r[4];\n"
+                     "st.param.b64 [a], %q1;\ncall " +
+                     (result.empty() ? "" : "(r), ") + std::string("f, (a); }\nret;\n}\n"));
+        return compilers_doing(report).find("split_result") != std::string::npos;
+    };
+    const std::string result = "(.param .align 4 .b8 result[4])";
+    const std::string low = "st.param.b16 [result], %h1;\n";
+    const std::string high = "st.param.b16 [result+2], %h1;\n";
+    const std::string guarded = "@%p1 st.global.b32 [%q1], %r1;\n";
+    EXPECT_TRUE(is_named(low + guarded + high, result));
+    EXPECT_TRUE(is_named("st.global.b32 [%q1], %r1;\n" + low + guarded + high + low, result));
+    EXPECT_FALSE(is_named(low + high, result));
+    EXPECT_FALSE(is_named(low + guarded, result));
+    EXPECT_FALSE(is_named(guarded + low + high, result));
+    EXPECT_FALSE(is_named(low + high + guarded, result));
+    EXPECT_FALSE(is_named(low + "st.global.b32 [%q1], %r1;\n" + high, result));
+    EXPECT_FALSE(is_named(low + "@%p1 st.local.b32 [own], %r1;\n" + high, result));
+    EXPECT_FALSE(is_named("st.param.b32 [result], %r1;\n" + guarded + high, result));
+    EXPECT_FALSE(
+        is_named("st.local.b16 [own], %h1;\n" + guarded + "st.local.b16 [own+2], %h1;\n", ""));
+}
+
 // Other results where it is traced: by what the program has.
 TEST(Compiler, WhatShowsInTracedKernelsAloneIsNamed) {
     for (const char* const name : {"cnot_shl", "split_result"}) {

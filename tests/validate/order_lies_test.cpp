@@ -173,6 +173,88 @@ TEST(OrderLies, AreFoundBehindALoadThatWasExplained) {
     });
 }
 
+// One lane of each CTA: the first adds to Y and sets the flag; the second, behind the flag, adds to
+// X and takes it back; the third, behind the flag, adds to Y; the fourth adds to X.
+constexpr const char* four_adders = R"(
+.reg .b32 %r<9>; .reg .b64 %rd<2>; .reg .pred %p<3>;
+ld.param.u64 %rd1, [out];
+mov.u32 %r1, %tid.x;
+setp.ne.u32 %p1, %r1, 0;
+@%p1 exit;
+mov.u32 %r1, %ctaid.x;
+setp.eq.u32 %p1, %r1, 0;
+@%p1 bra FIRST;
+setp.eq.u32 %p1, %r1, 3;
+@%p1 bra LAST;
+POLL:
+ld.acquire.gpu.global.u32 %r2, [%rd1];
+setp.ne.u32 %p2, %r2, 1;
+@%p2 bra POLL;
+setp.eq.u32 %p1, %r1, 2;
+@%p1 bra THIRD;
+atom.global.add.u32 %r3, [%rd1+64], 1;
+atom.global.add.u32 %r4, [%rd1+64], -1;
+ret;
+THIRD:
+atom.global.add.u32 %r5, [%rd1+128], 1;
+ret;
+FIRST:
+atom.global.add.u32 %r6, [%rd1+128], 1;
+st.release.gpu.global.u32 [%rd1], 1;
+ret;
+LAST:
+atom.global.add.u32 %r7, [%rd1+64], 1;
+ret;)";
+
+// A change, by its register, and its two tickets.
+struct Drawn {
+    unsigned reg;
+    uint32_t before, after;
+};
+
+validate::Report adders_with(std::initializer_list<Drawn> tickets) {
+    launch::Case c = lies::case_of(four_adders);
+    c.grid = {4, 1, 1};
+    c.block = {32, 1, 1};
+    c.bytes[0].assign(256, 0);
+    validate::Options options;
+    options.registers = validate::Registers::words;
+    options.threads = 1;
+    validate::EmulatorEngine engine(arch, false, 1);
+    validate::Answer answer;
+    const validate::Report truth = run_lockstep(c, arch, engine, options, &answer);
+    EXPECT_EQ(truth.problem, "");
+    expect_none(truth, "beside the engine");
+    const gpu::TraceWindow& w = answer.tracks.at(0).window;
+    for (uint64_t cta = 0; cta < 4; ++cta) {
+        auto* const track = reinterpret_cast<uint64_t*>(answer.tracks[0].words.data()) +
+                            cta * (w.words + answer.tracks[0].slack) * 32;
+        for (uint64_t at = 0; at < w.words && track[at * 32] != 0;) {
+            const auto operation = static_cast<uint32_t>(track[at * 32] - 1);
+            const isa::Operation& o = truth.program.operations[operation];
+            if (answer.orders[operation] == gpu::Ordered::change) {
+                const std::string& name =
+                    truth.program.registers[truth.program.uses[o.first_use]].name;
+                for (const Drawn& t : tickets)
+                    if (name == "%r" + std::to_string(t.reg))
+                        track[(at + 1 + o.written) * 32] = uint64_t{t.after} << 32 | t.before;
+            }
+            at += gpu::record_words(truth.program, answer.orders, operation);
+        }
+    }
+    return replay(c, arch, answer, options);
+}
+
+// Of X the last: what it sees is there from the beginning, but the tickets say what comes first.
+TEST(OrderLies, AChangeWaitsForThoseThatItsTicketsPutBeforeIt) {
+    // Of Y the tickets leave the order open, and the later one of them waits for the earlier.
+    expect_none(adders_with({{6, 1, 20}, {5, 2, 19}, {3, 3, 4}, {4, 5, 6}, {7, 7, 8}}), "open");
+    expect_none(adders_with({{6, 1, 2}, {5, 9, 10}, {3, 3, 4}, {4, 5, 6}, {7, 7, 8}}), "told");
+    // What the tickets put the other way is what the values say, where nothing else goes on.
+    expect_none(adders_with({{6, 5, 6}, {5, 2, 3}, {3, 7, 8}, {4, 9, 10}, {7, 11, 12}}),
+                "the other way");
+}
+
 // CTA 0 waits for CTA 1, and then counts; CTA 1 looks twice at a word that stays 0.
 constexpr const char* one_counts = R"(
 .reg .b32 %r<9>; .reg .b64 %rd<2>; .reg .pred %p<3>;
@@ -290,18 +372,34 @@ TEST(OrderLies, BlocksOfACtaThatIsLost) {
     EXPECT_EQ(truth.by_operation[sum].values, uint64_t{lies::ctas} * lies::threads);
     const validate::Tracks& all = answer.tracks.at(0);
     const uint64_t of_cta = (all.window.words + all.slack) * 32 * warps;
-    for (uint32_t cta = 0; cta < lies::ctas; ++cta) {
-        uint64_t& number =
-            reinterpret_cast<uint64_t*>(answer.tracks[0].words.data())[cta * of_cta + 5];
-        const uint64_t right = number++;
-        const validate::Report r = replay(c, arch, answer, options);
-        number = right;
-        EXPECT_EQ(r.problem, "");
-        ASSERT_TRUE(r.first.has_value()) << cta;
-        EXPECT_EQ(r.first->kind, DifferenceKind::control_flow) << cta;
-        EXPECT_EQ(r.first->cta_index, cta);
-        EXPECT_EQ(r.first->lane, 5u);
-        EXPECT_GE(r.by_operation[sum].values, uint64_t{cta} * lies::threads) << cta;
+    // The last take theirs first: those before them wait for it.
+    const auto turn_tickets = [&] {
+        auto* const words = reinterpret_cast<uint64_t*>(answer.tracks[0].words.data());
+        for (uint64_t thread = 0; thread < uint64_t{lies::ctas} * lies::threads; ++thread) {
+            uint64_t* const track = words + thread / 32 * (of_cta / warps) + thread % 32;
+            for (uint64_t at = 0; at < all.window.words && track[at * 32] != 0;) {
+                const auto operation = static_cast<uint32_t>(track[at * 32] - 1);
+                if (answer.orders[operation] == gpu::Ordered::result)
+                    track[(at + 2) * 32] = 1'000'000 - track[(at + 2) * 32];
+                at += gpu::record_words(truth.program, answer.orders, operation);
+            }
+        }
+    };
+    for (uint32_t turned = 0; turned < 2; ++turned, turn_tickets()) {
+        if (turned != 0) expect_none(replay(c, arch, answer, options), "the last first");
+        for (uint32_t cta = 0; cta < lies::ctas; ++cta) {
+            uint64_t& number =
+                reinterpret_cast<uint64_t*>(answer.tracks[0].words.data())[cta * of_cta + 5];
+            const uint64_t right = number++;
+            const validate::Report r = replay(c, arch, answer, options);
+            number = right;
+            EXPECT_EQ(r.problem, "");
+            ASSERT_TRUE(r.first.has_value()) << cta;
+            EXPECT_EQ(r.first->kind, DifferenceKind::control_flow) << cta;
+            EXPECT_EQ(r.first->cta_index, cta);
+            EXPECT_EQ(r.first->lane, 5u);
+            EXPECT_GE(r.by_operation[sum].values, uint64_t{cta} * lies::threads) << cta;
+        }
     }
 }
 

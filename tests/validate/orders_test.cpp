@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+// Other orders of warps and CTAs, and other schedules of asynchronous instructions: what differs,
+// by which places, and what is said of it.
+#include "validate/orders.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "launch/input.hpp"
+#include "validate/schedules.hpp"
+
+namespace lockwarp::validate {
+namespace {
+
+namespace fs = std::filesystem;
+using warp::GiveWay;
+
+// Launches from files in a folder of their own.
+struct Launches {
+    // body: of a kernel of `arch` with %rd1 = D, %rd2 = D + 4 * the thread's number in the grid,
+    // %r1 = %tid.x, %r2 = %ctaid.x; `shape`: of the launch file, from "grid" on. Each file is one
+    // launch of it.
+    Launches(const std::string& body, const std::vector<std::string>& shapes,
+             const std::string& arch = "sm_80") {
+        const fs::path folder =
+            fs::temp_directory_path() / ("lockwarp_orders." + std::to_string(getpid()));
+        fs::create_directories(folder);
+        std::ofstream(folder / "k.ptx") << ".version 8.0\n.target " + arch +
+                                               "\n.address_size 64\n"
+                                               ".shared .align 128 .b8 tile[1024];\n"
+                                               ".visible .global .align 4 .u32 seen[4];\n"
+                                               ".visible .entry k(.param .u64 out)\n{\n"
+                                               ".reg .b32 %r<16>; .reg .b64 %rd<8>; "
+                                               ".reg .pred %p<4>; .reg .f32 %f<4>;\n"
+                                               "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\n"
+                                               "mov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\n"
+                                               "mad.lo.u32 %r3, %r2, %r3, %r1;\n"
+                                               "mul.wide.u32 %rd2, %r3, 4;\n"
+                                               "add.u64 %rd2, %rd2, %rd1;\n" +
+                                               body + "\nret;\n}\n";
+        std::string text = R"({"schema":"lockwarp-launch/1","ptx":"k.ptx","arch":")" + arch +
+                           R"(","buffers":{"D":{"zeros":1024},"E":{"zeros":64}})" + rest(shapes);
+        std::ofstream(folder / "k.json") << text;
+        auto loaded = launch::load_all({(folder / "k.json").string()}, "", {});
+        fs::remove_all(folder);
+        if (!loaded) {
+            ADD_FAILURE() << loaded.error().sentence;
+            return;
+        }
+        steps = std::move(*loaded);
+        auto state = launch::make_state(steps.front().in.launch);
+        EXPECT_TRUE(state.has_value());
+        if (state) first = std::move(*state);
+    }
+
+    // One shape is that of the file, several are its launches.
+    static std::string rest(const std::vector<std::string>& shapes) {
+        const std::string args = R"("args":[{"buffer":"D"}])";
+        if (shapes.size() == 1) return "," + args + "," + shapes[0] + "}";
+        std::string out = R"(,"launches":[)";
+        for (size_t i = 0; i < shapes.size(); ++i)
+            out += (i == 0 ? "{" : ",{") + args + "," + shapes[i] + "}";
+        return out + "]}";
+    }
+
+    Left with(std::vector<std::vector<GiveWay>> places, const OrderLimits& limits = {}) const {
+        return run_in_order(steps, first, {0, std::move(places)}, limits);
+    }
+
+    std::vector<launch::Loaded> steps;
+    launch::State first;
+};
+
+const std::string two_warps = R"("grid":[1,1,1],"block":[64,1,1])";
+
+// Each thread gives 100 more than its number to its partner in the other warp, and takes the
+// partner's from line 19.
+const std::string partners = R"(mov.u32 %r4, tile;
+mad.lo.u32 %r5, %r1, 4, %r4;
+xor.b32 %r6, %r1, 32;
+mad.lo.u32 %r6, %r6, 4, %r4;
+add.u32 %r7, %r1, 100; st.shared.u32 [%r5], %r7;
+ld.shared.u32 %r8, [%r6];
+st.global.u32 [%rd2], %r8;)";
+
+uint32_t word(const Left& left, size_t i, size_t buffer = 0) {
+    uint32_t out = 0;
+    std::memcpy(&out, left.state.memory.bytes[buffer].data() + 4 * i, 4);
+    return out;
+}
+
+TEST(RunInOrder, GivesWayWhereItIsTold) {
+    const Launches l(partners, {two_warps});
+    const Left usual = l.with({{}});
+    EXPECT_EQ(usual.trap, "");
+    EXPECT_FALSE(usual.refused.has_value());
+    EXPECT_EQ(usual.made, (std::vector<std::vector<GiveWay>>{{}}));
+    for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(word(usual, i), i < 32 ? 0 : 100 + (i ^ 32)) << i;
+    // Warp 0 before its load: the twelfth instruction of its kernel.
+    const std::vector<GiveWay> before_load{{0, 0, 13}};
+    const Left other = l.with({before_load});
+    EXPECT_EQ(other.made, (std::vector<std::vector<GiveWay>>{before_load}));
+    for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(word(other, i), 100 + (i ^ 32)) << i;
+    // And before it has stored.
+    const Left neither = l.with({{{0, 0, 12}}});
+    for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(word(neither, i), i < 32 ? 100 + (i ^ 32) : 0) << i;
+    // A run changes nothing of what it begins with.
+    EXPECT_EQ(l.first.memory.bytes[0], std::vector<uint8_t>(1024));
+}
+
+TEST(RunInOrder, StopsAtItsLimits) {
+    const Launches l(partners, {two_warps, two_warps});
+    const std::atomic<bool> stop{true};
+    const Left stopped = l.with({{}, {}}, {0, &stop});
+    EXPECT_TRUE(stopped.stopped);
+    EXPECT_EQ(try_orders(l.steps, l.first, 4, {0, &stop}).orders, 0u);
+    EXPECT_TRUE(try_orders(l.steps, l.first, 4, {0, &stop}).stopped);
+    const Left ended = l.with({{}, {}}, {9, nullptr});
+    EXPECT_EQ(ended.trap, "step limit reached at line 18");
+    EXPECT_FALSE(ended.stopped);
+    EXPECT_EQ(word(ended, 40), 0u);
+    EXPECT_EQ(l.with({{}, {}}, {16, nullptr}).trap, "");
+}
+
+TEST(TryOrders, NamesThePlaceAndTheElement) {
+    const Launches l(partners, {two_warps});
+    const OrdersResult r = try_orders(l.steps, l.first, 8, {});
+    EXPECT_EQ(r.orders, 8u);
+    EXPECT_FALSE(r.stopped);
+    EXPECT_FALSE(r.refused.has_value());
+    ASSERT_TRUE(r.pair.has_value());
+    EXPECT_GE(r.different, 1u);
+    ASSERT_EQ(r.pair->places.size(), 1u);
+    ASSERT_EQ(r.pair->places[0].size(), 1u);
+    const GiveWay& place = r.pair->places[0][0];
+    EXPECT_EQ(place.warp, 0u);
+    EXPECT_EQ(r.pair->difference.name, "D");
+    EXPECT_EQ(r.pair->difference.index, 0u);
+    EXPECT_EQ(r.pair->difference.was, "0x00000000");
+    EXPECT_EQ(r.pair->difference.is, "0x00000084");
+    const uint32_t line = l.steps[0].program.operations[r.pair->operations[0][0]].place.line;
+    const std::string text = "warp 0 of CTA (0,0,0) gives way before line " + std::to_string(line) +
+                             " (step " + std::to_string(place.step) + ")";
+    EXPECT_EQ(places_text(l.steps, *r.pair), std::vector<std::string>{text});
+    EXPECT_EQ(orders_text(l.steps, r),
+              "D[0] depends on the order of warps and CTAs: 0x00000000 in the usual order, "
+              "0x00000084 where\n  " +
+                  text + "\n  " + std::to_string(r.different) +
+                  " of 8 orders give another result, the first by --order " +
+                  std::to_string(r.pair->seed) + "\n");
+    // The seed that it names is the first.
+    const Left usual = l.with({{}});
+    uint64_t different = 0;
+    for (uint64_t seed = 1; seed <= 8; ++seed) {
+        const Left left = run_in_order(l.steps, l.first, {seed, std::nullopt}, {});
+        const bool differs = difference(l.steps, usual, left).has_value();
+        EXPECT_TRUE(!differs || different != 0 || seed == r.pair->seed) << seed;
+        different += differs;
+    }
+    EXPECT_EQ(different, r.different);
+}
+
+// What is said of a pair is what its places give, of as many CTAs and launches as there are.
+TEST(TryOrders, ThePlacesGiveTheDifferenceThatIsNamed) {
+    unsigned other_elements = 0;
+    for (const unsigned ctas : {1u, 2u, 3u, 4u})
+        for (const unsigned launches : {1u, 2u, 3u}) {
+            const std::string shape =
+                R"("grid":[)" + std::to_string(ctas) + R"(,1,1],"block":[64,1,1])";
+            const Launches l(partners, std::vector<std::string>(launches, shape));
+            const OrdersResult r = try_orders(l.steps, l.first, 4, {});
+            ASSERT_TRUE(r.pair.has_value()) << ctas;
+            const Left usual = l.with(std::vector<std::vector<GiveWay>>(launches));
+            const Left told = l.with(r.pair->places);
+            const auto d = difference(l.steps, usual, told);
+            ASSERT_TRUE(d.has_value());
+            EXPECT_EQ(d->index, r.pair->difference.index) << ctas << " " << launches;
+            EXPECT_EQ(d->was, r.pair->difference.was) << ctas << " " << launches;
+            EXPECT_EQ(d->is, r.pair->difference.is) << ctas << " " << launches;
+            size_t places = 0;
+            for (const auto& of : r.pair->places) places += of.size();
+            EXPECT_EQ(places, 1u);
+            EXPECT_EQ(places_text(l.steps, *r.pair)[0].find(", launch ") != std::string::npos,
+                      launches > 1);
+            const auto whole = difference(
+                l.steps, usual, run_in_order(l.steps, l.first, {r.pair->seed, std::nullopt}, {}));
+            ASSERT_TRUE(whole.has_value());
+            other_elements += whole->index != d->index;
+        }
+    RecordProperty("other_elements", static_cast<int>(other_elements));
+}
+
+TEST(TryOrders, ABarrierMakesThemAllTheSame) {
+    std::string met = partners;
+    met.insert(met.find("ld.shared"), "bar.sync 0; ");
+    const Launches l(met, {two_warps});
+    const OrdersResult r = try_orders(l.steps, l.first, 8, {});
+    EXPECT_EQ(r.orders, 8u);
+    EXPECT_EQ(r.different, 0u);
+    EXPECT_FALSE(r.pair.has_value());
+    EXPECT_EQ(orders_text(l.steps, r), "");
+}
+
+// One CTA adds and another multiplies: the CTA that gives way does so before it begins.
+TEST(TryOrders, OfCtas) {
+    const Launches l(
+        "setp.ne.u32 %p1, %r1, 0;\n@%p1 exit;\nld.relaxed.gpu.global.u32 %r4, [%rd1];\n"
+        "mad.lo.u32 %r5, %r4, 3, %r2; add.u32 %r5, %r5, 1;\n"
+        "st.relaxed.gpu.global.u32 [%rd1], %r5;",
+        {R"("grid":[1,3,1],"block":[32,1,1])", R"("grid":[2,1,1],"block":[32,1,1])"});
+    const Left usual = l.with({{}, {}});
+    EXPECT_EQ(word(usual, 0), 3u * (3 * 13 + 1) + 2);
+    const Left late = l.with({{}, {{0, GiveWay::no_warp, 0}}});
+    EXPECT_EQ(word(late, 0), 3u * (3 * 13 + 2) + 1);
+    OrderPair pair;
+    pair.places = {{{2, GiveWay::no_warp, 0}, {2, 0, 7}}, {{1, 0, 3}}};
+    pair.operations = {{UINT32_MAX, 8}, {UINT32_MAX}};
+    EXPECT_EQ(
+        places_text(l.steps, pair),
+        (std::vector<std::string>{"CTA (0,2,0) gives way before it begins, launch 0",
+                                  "warp 0 of CTA (0,2,0) gives way before line " +
+                                      std::to_string(l.steps[0].program.operations[8].place.line) +
+                                      " (step 7), launch 0",
+                                  "warp 0 of CTA (1,0,0) gives way at step 3, launch 1"}));
+}
+
+TEST(OrderDifferences, AreOfElementsAndOutputs) {
+    struct Row {
+        const char* more;  // of the launch file
+        size_t buffer, byte;
+        const char* element;
+        uint32_t bytes;
+        const char* was;
+        const char* is;
+    };
+    for (const Row& row : std::initializer_list<Row>{
+             {"", 0, 37, "D[9]", 4, "0x00000000", "0x00004000"},
+             {"", 1, 0, "E[0]", 4, "0x00000000", "0x00000040"},
+             {"", 1, 63, "E[15]", 4, "0x00000000", "0x40000000"},
+             {R"(,"outputs":["E"])", 1, 5, "E[1]", 4, "0x00000000", "0x00004000"},
+             {R"(,"outputs":["E"])", 0, 5, nullptr, 0, "", ""},
+             {R"(,"expect":[{"buffer":"E","type":"u8","is":{"fill":0}}])", 1, 5, "E[5]", 1, "0x00",
+              "0x40"},
+             {R"(,"expect":[{"buffer":"E","type":"f16","is":{"fill":0}}])", 1, 5, "E[2]", 2,
+              "0x0000", "0x4000"},
+             {R"(,"expect":[{"buffer":"E","type":"u64","is":{"fill":0}}])", 1, 12, "E[1]", 8,
+              "0x0000000000000000", "0x0000004000000000"},
+         }) {
+        const Launches l("", {two_warps + row.more});
+        ASSERT_FALSE(l.steps.empty()) << row.more;
+        Left was;
+        was.state = l.first;
+        Left is = was;
+        EXPECT_FALSE(difference(l.steps, was, is).has_value());
+        is.state.memory.bytes[row.buffer][row.byte] = 0x40;
+        const auto d = difference(l.steps, was, is);
+        ASSERT_EQ(d.has_value(), row.element != nullptr) << row.more << row.byte;
+        if (!d) continue;
+        EXPECT_EQ(element_text(*d), row.element);
+        EXPECT_EQ(d->bytes, row.bytes) << row.element;
+        EXPECT_EQ(d->was, row.was) << row.element;
+        EXPECT_EQ(d->is, row.is) << row.element;
+        // What ended a run comes before what it left.
+        is.trap = "trap at line 3";
+        const auto ended = difference(l.steps, was, is);
+        ASSERT_TRUE(ended.has_value());
+        EXPECT_EQ(element_text(*ended), "the trap");
+        EXPECT_EQ(ended->was, "");
+        EXPECT_EQ(ended->is, "trap at line 3");
+        OrdersResult r{{}, 5, 2, false, OrderPair{7, {{}}, {{}}, *ended}};
+        EXPECT_EQ(
+            orders_text(l.steps, r),
+            "the trap depends on the order of warps and CTAs: none in the usual order, trap at "
+            "line 3 where\n  2 of 5 orders give another result, the first by --order 7\n");
+    }
+}
+
+// A copy is read where nobody has waited for it.
+const std::string early_reader = R"(mov.u32 %r4, tile;
+mad.lo.u32 %r5, %r1, 4, %r4; add.u32 %r6, %r1, 7; st.shared.u32 [%r5], %r6;
+cp.async.ca.shared.global [%r5], [%rd2+512], 4;
+cp.async.commit_group;
+WAIT
+ld.shared.u32 %r8, [%r5];
+setp.lt.u32 %p1, %r1, 3;
+@%p1 st.global.u32 [%rd2], %r8;
+cp.async.wait_group 0;)";
+
+std::string with_wait(const std::string& wait) {
+    std::string out = early_reader;
+    return out.replace(out.find("WAIT"), 4, wait);
+}
+
+TEST(TrySchedules, NameTheCopyAndWhoReadsTooEarly) {
+    for (const size_t launches : {1u, 2u, 3u}) {
+        const Launches l(with_wait(""), std::vector<std::string>(launches, two_warps));
+        const SchedulesResult r = try_schedules(l.steps, l.first, {});
+        EXPECT_TRUE(r.compared);
+        EXPECT_FALSE(r.stopped);
+        ASSERT_TRUE(r.difference.has_value()) << launches;
+        const ScheduleDifference& d = *r.difference;
+        // What one launch leaves the next one, early, mends.
+        EXPECT_EQ(d.launch, launches - 1);
+        EXPECT_EQ(element_text(d.what), "D[0]");
+        EXPECT_EQ(d.what.was, "0x00000000");
+        EXPECT_EQ(d.what.is, "0x00000007");
+        const isa::Program& program = l.steps[0].program;
+        ASSERT_LT(d.operation, program.operations.size());
+        EXPECT_EQ(program.operations[d.operation].op, isa::Op::cp_async);
+        ASSERT_TRUE(d.reader.has_value());
+        EXPECT_EQ(program.operations[d.reader->operation].op, isa::Op::ld);
+        EXPECT_EQ(program.operations[d.reader->operation].place.line,
+                  program.operations[d.operation].place.line + 3);
+        EXPECT_EQ(d.reader->warp, 0u);
+        EXPECT_EQ(d.reader->lanes, UINT32_MAX);
+        EXPECT_EQ(d.reader->cta, (std::array<uint32_t, 3>{0, 0, 0}));
+        EXPECT_EQ(d.reader->step, d.reader->operation);
+        // A run that left what the late schedule leaves says all there is to know.
+        Left early = l.with(std::vector<std::vector<GiveWay>>(launches));
+        EXPECT_TRUE(try_schedules(l.steps, l.first, {}, &early).difference.has_value());
+        for (uint32_t i = 0; i < 3; ++i) {
+            const uint32_t late = i + 7;
+            std::memcpy(early.state.memory.bytes[0].data() + 4 * i, &late, 4);
+        }
+        EXPECT_FALSE(try_schedules(l.steps, l.first, {}, &early).difference.has_value());
+    }
+}
+
+// The second launch alone has what is late.
+TEST(TrySchedules, NameTheLaunch) {
+    const Launches l(
+        "setp.eq.u32 %p2, %r3, 0; ld.global.u32 %r9, [%rd1+256];\n"
+        "bar.sync 0; @%p2 st.global.u32 [%rd1+256], 1;\n"
+        "setp.eq.u32 %p3, %r9, 0; @%p3 exit;\n" +
+            with_wait(""),
+        {two_warps, two_warps});
+    const SchedulesResult r = try_schedules(l.steps, l.first, {});
+    ASSERT_TRUE(r.difference.has_value());
+    EXPECT_EQ(r.difference->launch, 1u);
+    EXPECT_TRUE(r.difference->reader.has_value());
+}
+
+TEST(TrySchedules, AreTheSameForWhoWaits) {
+    const Launches good(with_wait("cp.async.wait_group 0;"), {two_warps});
+    const SchedulesResult r = try_schedules(good.steps, good.first, {});
+    EXPECT_TRUE(r.compared);
+    EXPECT_FALSE(r.difference.has_value());
+    const Launches none(partners, {two_warps});
+    EXPECT_FALSE(try_schedules(none.steps, none.first, {}).compared);
+    const std::atomic<bool> stop{true};
+    const SchedulesResult stopped = try_schedules(good.steps, good.first, {0, &stop});
+    EXPECT_TRUE(stopped.stopped);
+    EXPECT_FALSE(stopped.difference.has_value());
+    // A limit of steps ends both alike.
+    EXPECT_FALSE(try_schedules(good.steps, good.first, {9, nullptr}).difference.has_value());
+}
+
+}  // namespace
+}  // namespace lockwarp::validate
