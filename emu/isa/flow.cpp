@@ -109,18 +109,18 @@ std::vector<bool> reached(const Graph& g, uint32_t from) {
 // from which the loop begins again where it does from the last.
 void leave_endless_loops(Graph& g) {
     const auto end = static_cast<uint32_t>(g.first.size());
-    std::vector<bool> leaves(end + 1, false);
+    std::vector<bool> leaves(g.successors.size(), false);
     mark_before(g, end, leaves);
     for (uint32_t b = end; b-- > 0;) {
         if (leaves[b]) continue;
         const auto is_back = [&](uint32_t s) { return s <= b; };
         if (std::ranges::none_of(g.successors[b], is_back)) continue;
-        std::vector<bool> before(end + 1, false);
+        std::vector<bool> before(g.successors.size(), false);
         mark_before(g, b, before);
         if (std::ranges::none_of(g.successors[b],
                                  [&](uint32_t s) { return is_back(s) && before[s]; }))
             continue;
-        std::vector<bool> last(end + 1, false);
+        std::vector<bool> last(g.successors.size(), false);
         for (const uint32_t s : g.successors[b]) {
             if (!is_back(s) || !before[s]) continue;
             const std::vector<bool> in_loop = reached(g, s);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "emu/timing/schedule.hpp"
 
@@ -163,7 +164,7 @@ void merge(Lowering& l) {
                 run.pop_back();
             if (run.size() < 2) continue;
             l.operations[i].merged = l.operations[i].data = static_cast<uint8_t>(run.size());
-            for (size_t k = 1; k < run.size(); ++k) make_free(l, run[k]);
+            for (const uint32_t at : std::span(run).subspan(1)) make_free(l, at);
             i = run.back();
         }
 }

@@ -377,7 +377,6 @@ void Performance::add_fragments(std::vector<Finding>& out) const {
         if (!tally_.shared.contains(i)) continue;
         for (const isa::VectorRef& v : o.vector)
             for (uint32_t n = 0; n < v.count; ++n) loads[program_.pool[v.first + n]] = i;
-        if (o.r[0] != isa::no_ref) loads[o.r[0]] = i;
     }
     for (const isa::Operation& o : program_.operations) {
         if (o.mma == nullptr || isa::bits(o.mma->a) > 32 || isa::bits(o.mma->b) > 32) continue;
