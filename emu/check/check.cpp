@@ -68,8 +68,10 @@ constexpr std::array sync_kinds{
     KindRow{"mbarrier-incomplete", error,
             "an mbarrier that more arrivals are counted for than come: no phase ends; a note where "
             "one did"},
-    KindRow{"mbarrier-bytes", error,
-            "an mbarrier whose phase is told of other bytes (`expect_tx`) than copies bring"},
+    KindRow{
+        "mbarrier-bytes", error,
+        "an mbarrier whose phase is told of other bytes (`expect_tx`) than copies bring; a note "
+        "where they bring none"},
     KindRow{"product-not-awaited", note,
             "registers of a `wgmma` that are touched before the warp has waited for it"},
     KindRow{"register-pool", error,
