@@ -24,13 +24,23 @@ bool has_all(const OtherCtas& of, const OtherCtas& in) {
     });
 }
 
-OtherCtasRef united(const OtherCtasRef& a, const OtherCtasRef& b) {
-    if (!b || a == b) return a;
-    if (!a || has_all(*a, *b)) return b;
-    if (has_all(*b, *a)) return a;
-    auto out = std::make_shared<OtherCtas>(*a);
-    for (const auto& [cta, times] : *b) (*out)[cta].raise(times);
-    return out;
+// To be changed.
+OtherCtas& own_copy(OtherCtasRef& of) {
+    if (!of)
+        of = std::make_shared<OtherCtas>();
+    else if (of.use_count() != 1)
+        of = std::make_shared<OtherCtas>(*of);
+    return *of;
+}
+
+void unite(OtherCtasRef& a, const OtherCtasRef& b) {
+    if (!b || a == b || (a && has_all(*b, *a))) return;
+    if (!a || has_all(*a, *b)) {
+        a = b;
+        return;
+    }
+    OtherCtas& out = own_copy(a);
+    for (const auto& [cta, times] : *b) out[cta].raise(times);
 }
 
 // One of each CTA and reach, which has all that was left.
@@ -159,17 +169,21 @@ void Knowledge::join(const Knowledge& from, uint64_t cta) {
 void Known::join(uint64_t own_cta, uint64_t cta, const Known& from) {
     if (cta == own_cta) {
         own.raise(from.own);
-        others = united(others, from.others);
+        unite(others, from.others);
         return;
     }
-    auto more =
-        from.others ? std::make_shared<OtherCtas>(*from.others) : std::make_shared<OtherCtas>();
-    (*more)[cta].raise(from.own);
-    if (const auto mine = more->find(own_cta); mine != more->end()) {
-        own.raise(mine->second);
-        more->erase(mine);
-    }
-    others = united(others, more);
+    const auto is_known = [&](uint64_t of, const Times& times) {
+        if (of == own_cta) return times.is_at_most(own);
+        if (!others) return false;
+        const auto at = others->find(of);
+        return at != others->end() && times.is_at_most(at->second);
+    };
+    const auto learn = [&](uint64_t of, const Times& times) {
+        if (!is_known(of, times)) (of == own_cta ? own : own_copy(others)[of]).raise(times);
+    };
+    learn(cta, from.own);
+    if (!from.others || from.others == others) return;
+    for (const auto& [of, times] : *from.others) learn(of, times);
 }
 
 bool Known::has(uint64_t own_cta, uint64_t cta, uint32_t warp, uint32_t time,
@@ -375,11 +389,12 @@ void CtaClock::write_place(WarpClock& w, uint32_t index, const isa::Operation& o
 }
 
 // Where nothing is missing any more.
-void CtaClock::end_phase(Phases& p) {
-    if (p.pending != 0 || p.bytes != 0) return;
+bool CtaClock::end_phase(Phases& p) {
+    if (p.pending != 0 || p.bytes != 0) return false;
     p.ended = std::move(p.arrived);
     p.arrived = {};
     p.pending = p.expected;
+    return true;
 }
 
 void CtaClock::bulk(const warp::BulkEvent& e) {
@@ -403,6 +418,7 @@ void CtaClock::arrive(WarpClock& w, uint32_t index, const warp::Retired& e,
     const bool counts =
         o.op == Op::mbarrier_arrive || o.op == Op::mbarrier_drop || o.op == Op::mbarrier_copies;
     const std::shared_ptr<const Knowledge> k = kept(w, index, e.executed);
+    const Phases* told = nullptr;  // lanes arrive together at one, as a rule
     each_lane(a.lanes & e.executed, [&](uint32_t lane) {
         Phases& p = shared_->mbarriers[place_in_cluster(a, lane)];
         const auto operand = [&](unsigned n) { return word(e.registers, o.r[n], lane); };
@@ -410,9 +426,10 @@ void CtaClock::arrive(WarpClock& w, uint32_t index, const warp::Retired& e,
         if (o.op == Op::mbarrier_expect) p.bytes += operand(0);
         if (o.op == Op::mbarrier_complete) p.bytes -= operand(0);
         if (counts) {
-            if (o.mod.memory_order != MemoryOrder::relaxed)
+            if (told != &p && o.mod.memory_order != MemoryOrder::relaxed)
                 p.arrived.model.join(shared_->owner, cta_, k->model);
-            p.arrived.convention.join(shared_->owner, cta_, k->convention);
+            if (told != &p) p.arrived.convention.join(shared_->owner, cta_, k->convention);
+            told = &p;
             const bool is_copies = o.op == Op::mbarrier_copies;
             uint32_t count = 1;
             if (is_copies)
@@ -424,7 +441,7 @@ void CtaClock::arrive(WarpClock& w, uint32_t index, const warp::Retired& e,
             p.pending -= std::min(count, p.pending);
             if (o.op == Op::mbarrier_drop) p.expected -= std::min(count, p.expected);
         }
-        if (o.op != Op::mbarrier_init) end_phase(p);
+        if (o.op != Op::mbarrier_init && end_phase(p)) told = nullptr;
     });
     if (counts) advance(w);
 }
@@ -433,8 +450,10 @@ void CtaClock::wait(WarpClock& w, const warp::Retired& e, const isa::Operation& 
     if (e.access_count == 0) return;
     const warp::Access& a = e.accesses[0];
     const uint32_t over = word(e.registers, o.r[0], 0);
+    const Phases* learnt = nullptr;  // lanes wait together for one, as a rule
     each_lane(a.lanes & e.executed & over, [&](uint32_t lane) {
         const Phases& p = shared_->mbarriers[place_in_cluster(a, lane)];
+        if (std::exchange(learnt, &p) == &p) return;
         if (o.mod.memory_order != MemoryOrder::relaxed) begin_learning(w, e.executed & over);
         if (o.mod.memory_order != MemoryOrder::relaxed)
             w.now_.model.join(cta_, shared_->owner, p.ended.model);

@@ -46,8 +46,8 @@ struct Times {
     void raise(const Times& from);
     bool is_at_most(const Times& other) const;
 };
-using OtherCtas = std::map<uint64_t, Times>;            // by CTA
-using OtherCtasRef = std::shared_ptr<const OtherCtas>;  // nullptr: nothing
+using OtherCtas = std::map<uint64_t, Times>;      // by CTA
+using OtherCtasRef = std::shared_ptr<OtherCtas>;  // nullptr: nothing. Changed by who alone holds it
 
 // What a warp, a barrier or a place in memory knows of the warps of its own CTA and of others.
 struct Known {
@@ -200,7 +200,8 @@ class CtaClock {
     void read_place(WarpClock& w, const isa::Operation& o, Place& p, uint32_t lanes);
     void write_place(WarpClock& w, uint32_t index, const isa::Operation& o, const warp::Access& a,
                      Place& p, uint32_t lanes);
-    static void end_phase(Phases& p);
+    // Whether it has ended.
+    static bool end_phase(Phases& p);
     void arrive(WarpClock& w, uint32_t index, const warp::Retired& e, const isa::Operation& o);
     void wait(WarpClock& w, const warp::Retired& e, const isa::Operation& o);
     void commit_products(WarpClock& w, uint32_t index);
