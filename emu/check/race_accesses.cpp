@@ -415,19 +415,19 @@ void RaceAccesses::touch(Now& n, const warp::BulkRange& r) {
     }
 }
 
-void RaceAccesses::check_source(const Now& n, const OfWarp::Source& s) {
+void RaceAccesses::check_source(uint32_t warp, const OfWarp::Source& s) {
     for (uint64_t at = s.range.address; at < s.range.address + s.range.bytes; at += word_bytes) {
         const Word* const word = shadow_.at(at);
         if (word == nullptr || word->writer == 0 || (word->flags & Word::split) != 0) continue;
         const Accessor& p = shadow_.writer(word->writer);
-        if (p.cta != clock_.cta() || p.warp != n.warp || p.counted || p.step <= s.step) continue;
+        if (p.cta != clock_.cta() || p.warp != warp || p.counted || p.step <= s.step) continue;
         if (races.again(Hazard::write_after_read, Unordered::in_flight, p.operation, s.operation))
             continue;
         Race r;
         r.hazard = Hazard::write_after_read;
         r.why = Unordered::in_flight;
-        r.here = {p.operation, n.e.cta, n.e.warp, 1u << word->writer_lane, p.step};
-        r.other = {s.operation, n.e.cta, n.e.warp, 1u << s.range.lane, s.step};
+        r.here = {p.operation, s.cta, warp, 1u << word->writer_lane, p.step};
+        r.other = {s.operation, s.cta, warp, 1u << s.range.lane, s.step};
         r.other_cta = clock_.cta();
         r.address = at;
         r.bytes = word_bytes;
@@ -445,17 +445,22 @@ void RaceAccesses::bulk(const warp::Retired& e, const warp::BulkEvent& copy, ptx
         n.who.counted = r.store && !copy.arrivals.empty();
         touch(n, r);
         if (!r.store && copy.arrivals.empty())
-            w.sources.push_back({r, copy.group[r.lane], copy.operation, e.step});
+            w.sources.push_back({r, copy.group[r.lane], copy.operation, e.step, e.cta});
     }
     if (copy.step != CopyStep::awaited) return;
     std::erase_if(w.sources, [&](const OfWarp::Source& s) {
         const bool waits = (copy.who.lanes >> s.range.lane & 1) != 0;
         if (!waits || s.group >= copy.group[s.range.lane]) return false;
-        check_source(n, s);
+        check_source(n.warp, s);
         n.who.operation = s.operation;
         touch(n, s.range);
         return true;
     });
+}
+
+void RaceAccesses::ended() {
+    for (uint32_t warp = 0; warp < max_warps; ++warp)
+        for (const OfWarp::Source& s : warps_[warp].sources) check_source(warp, s);
 }
 
 void RaceAccesses::accessed(const warp::Retired& e, const warp::Access& a) {

@@ -23,6 +23,8 @@ class RaceAccesses {
     // of its thread, which whoever waits for its mbarrier comes after. The source is read again
     // where the thread has waited for its group, so that a store into it before that is found.
     void bulk(const warp::Retired& e, const warp::BulkEvent& copy, ptx::Space space);
+    // The CTA has ended: what copies that no thread waited for read, they may have read at the end.
+    void ended();
 
     Races races;
 
@@ -49,6 +51,7 @@ class RaceAccesses {
             warp::BulkRange range;
             uint32_t group, operation;
             uint64_t step;
+            std::array<uint32_t, 3> cta;
         };
         std::vector<Source> sources;  // of bulk copies whose groups nobody has waited for
     };
@@ -56,7 +59,7 @@ class RaceAccesses {
     Now now(const warp::Retired& e, uint32_t lanes);
     void touch(Now& n, const warp::BulkRange& r);
     // Stores by the thread itself to what its copy, issued at that step, was still reading.
-    void check_source(const Now& n, const OfWarp::Source& s);
+    void check_source(uint32_t warp, const OfWarp::Source& s);
     void load(Now& n, const warp::Access& a);
     void store(Now& n, const warp::Access& a);
     void load_word(Now& n, OfWarp& w, uint32_t lane, Word& word, uint64_t address);

@@ -84,6 +84,11 @@ class OfCta : public warp::CtaObserver {
         clock_.after(e);
     }
 
+    void trapped(const warp::Trap&) override { trapped_ = true; }
+    void ended() override {
+        if (!trapped_) accesses_.ended();
+    }
+
     const Shadow& shadow() const { return own_shadow_; }
     const Races& races() const { return accesses_.races; }
 
@@ -106,6 +111,7 @@ class OfCta : public warp::CtaObserver {
     std::shared_ptr<Shared> shared_;
     CtaClock clock_;
     RaceAccesses accesses_;
+    bool trapped_ = false;
     // Of the instruction that is about to retire.
     bool is_bulk_ = false;
     warp::BulkEvent bulk_{};

@@ -211,6 +211,7 @@ TEST_P(Faults, AreNotInTheRightOnes) {
 TEST_P(Faults, LateCopiesShowAMissingWait) {
     EXPECT_EQ(left_by("right", false), left_by("right", true));
     const std::set<std::string> waits{"races/bulk_no_wait",
+                                      "races/bulk_source_never_committed",
                                       "races/bulk_source_overwritten",
                                       "races/copy_wait_too_few",
                                       "sync/copy_not_awaited",
