@@ -138,6 +138,7 @@ std::vector<Probe> clock_probes(isa::Arch arch, const std::vector<std::string>& 
     add_scalar_probes(list);
     add_global_probes(list);
     add_pair_probes(list);
+    add_async_probes(list);
     return std::move(list.probes);
 }
 

@@ -71,5 +71,6 @@ void add_scalar_probes(ProbeList& list);
 void add_shared_probes(ProbeList& list);
 void add_global_probes(ProbeList& list);
 void add_pair_probes(ProbeList& list);
+void add_async_probes(ProbeList& list);
 
 }  // namespace lockwarp::programs

@@ -101,9 +101,13 @@ constexpr std::array cost_rows{
     CostRow{{Kind::branch,     "branch",           Pipe::branch,   1, ""}, guessed, alike(0, 200)},
     CostRow{{call,             "call",             Pipe::branch,   1, ""}, guessed, alike(0, 200)},
     CostRow{{barrier,          "barrier",          Pipe::uniform,  1, ""}, derived, alike(0, 200)},
-    CostRow{{fence,            "fence",            Pipe::uniform,  1, "of the CTA; wider ones wait for L2, which is not modelled"}, derived, alike(8, 200)},
+    CostRow{{fence,            "fence",            Pipe::uniform,  1, "of the CTA"}, derived, alike(8, 200)},
+    CostRow{{fence_wide,       "fence_wide",       Pipe::uniform,  1, "of cluster, GPU, system; elsewhere as sm_90"}, derived, alike(271, 200)},
+    CostRow{{fence_shared,     "fence_shared",     Pipe::uniform,  1, "fence.proxy.async.shared::cta"}, derived, alike(10, 200)},
+    CostRow{{fence_proxy,      "fence_proxy",      Pipe::uniform,  1, "fence.proxy.async"}, derived, alike(153, 200)},
     CostRow{{warp_barrier,     "warp_barrier",     Pipe::uniform,  1, ""}, derived, alike(1, 100)},
     CostRow{{wait,             "wait",             Pipe::uniform,  1, ""}, guessed, alike(4, 200)},
+    CostRow{{registers,        "registers",        Pipe::uniform,  1, "setmaxnreg"}, derived, alike(130, 200)},
     CostRow{{constant,         "constant",         Pipe::uniform,  1, "at an address in a register"}, derived, alike(29, 200)},
 };
 // clang-format on

@@ -59,8 +59,12 @@ class OfCta : public warp::CtaObserver {
         for (const warp::BulkArrival& a : e.arrivals) {
             if (a.cta != rank_) continue;
             brought_to_ = a.address;
-            brought_ += a.bytes;
+            brings_ = true;
         }
+        for (const warp::BulkRange& r : e.ranges)
+            if (r.space == Space::global && r.bytes != 0)
+                bulk_sectors_ +=
+                    (r.address + r.bytes - 1) / sector_bytes - r.address / sector_bytes + 1;
     }
     void retired(const warp::Retired& e) override;
     void ended() override;
@@ -79,6 +83,7 @@ class OfCta : public warp::CtaObserver {
     };
 
     void access(const warp::Retired& e, Item& item);
+    void note_map(const warp::Retired& e, Item& item);
     void look_up(const warp::Access& a, const Operation& o, uint32_t warp);
     void arrive(const warp::Retired& e, Stream& stream, Item& item);
     void arrive_at(uint64_t mbarrier, Stream& stream, Item& item);
@@ -96,7 +101,10 @@ class OfCta : public warp::CtaObserver {
     uint64_t max_items_;
     uint32_t rank_;
     std::unordered_map<uint64_t, Phases> mbarriers_;  // of this CTA, by address
-    uint64_t brought_to_ = 0, brought_ = 0;  // by the bulk copy that is about to retire: bytes
+    // Of the bulk copy that is about to retire: whether it brings this CTA something, and to which
+    // mbarrier; sectors of global memory.
+    bool brings_ = false;
+    uint64_t brought_to_ = 0, bulk_sectors_ = 0;
     std::array<uint32_t, 16> open_ = [] {
         std::array<uint32_t, 16> out;
         out.fill(none);
@@ -202,11 +210,35 @@ bool OfCta::wait(const warp::Retired& e, Stream& stream, Item& item) {
     return true;
 }
 
+// Which tensor map a copy or a prefetch goes by.
+void OfCta::note_map(const warp::Retired& e, Item& item) {
+    const Operation& o = lowering_.program->operations[e.operation];
+    const bool of_load = o.op == isa::Op::tensor_load;
+    if (!of_load && o.op != isa::Op::tensor_store && o.op != isa::Op::tensor_reduce &&
+        o.op != isa::Op::tensor_prefetch && o.op != isa::Op::prefetch)
+        return;
+    if (e.executed == 0) return;
+    const isa::Address& at = o.address[of_load ? 1 : 0];
+    auto address = static_cast<uint64_t>(at.offset);
+    if (at.base != isa::no_ref) {
+        uint64_t base = 0;
+        std::memcpy(
+            &base,
+            e.registers + at.base + sizeof base * static_cast<unsigned>(__builtin_ctz(e.executed)),
+            sizeof base);
+        address += base;
+    }
+    auto& maps = streams->maps;
+    const auto known = std::ranges::find(maps, address);
+    item.map = narrow(static_cast<uint64_t>(known - maps.begin()) + 1);
+    if (known == maps.end()) maps.push_back(address);
+}
+
 // What the instruction is to mbarriers. false: the item is to be left out.
 bool OfCta::phases(const warp::Retired& e, Stream& stream, Item& item) {
     const Operation& o = lowering_.program->operations[e.operation];
-    if (brought_ != 0) {
-        item.sectors = narrow((std::exchange(brought_, 0) + sector_bytes - 1) / sector_bytes);
+    if (bulk_sectors_ != 0) item.sectors = narrow(std::exchange(bulk_sectors_, 0));
+    if (std::exchange(brings_, false)) {
         arrive_at(brought_to_, stream, item);
         return true;
     }
@@ -215,7 +247,9 @@ bool OfCta::phases(const warp::Retired& e, Stream& stream, Item& item) {
     if (o.op != isa::Op::mbarrier_arrive && o.op != isa::Op::mbarrier_drop) return true;
     const warp::Access& a = e.accesses[0];
     const auto lane = static_cast<unsigned>(__builtin_ctz(a.lanes));
-    if (a.rank[lane] == rank_) arrive_at(a.address[lane], stream, item);
+    if (a.rank[lane] != rank_) return true;
+    arrive_at(a.address[lane], stream, item);
+    item.remote = o.mod.cluster_space;
     return true;
 }
 
@@ -227,6 +261,7 @@ void OfCta::retired(const warp::Retired& e) {
     item.operation = e.operation;
     if (e.executed != 0 && e.access_count != 0) access(e, item);
     if (!arrivals_.empty() || cluster_opening_ != none) arrive(e, stream, item);
+    note_map(e, item);
     if (!phases(e, stream, item)) return;
     stream.items.push_back(item);
     full = ++items >= max_items_;

@@ -22,9 +22,11 @@ struct Item {
     uint16_t wavefronts = 0;  // of shared memory
     uint16_t lines = 0;       // of 128 bytes in global memory
     uint16_t sectors = 0;     // of them, sectors of 32 bytes that L1 did not have
+    uint16_t map = 0;         // its tensor map: of CtaStreams::maps, from 1; 0: none
     Touched touched = Touched::nothing;
     bool dram : 1 = false;     // sectors that L2 did not have either
     bool arrives : 1 = false;  // at a barrier or an mbarrier: the next of Stream::arrivals
+    bool remote : 1 = false;   // arrives by an address of the cluster's shared memory
 };
 
 // The cluster's barrier beside those of the CTA.
@@ -50,7 +52,8 @@ struct CtaStreams {
     uint64_t cta = 0;
     std::vector<Stream> warps;
     std::vector<Opening> openings;
-    bool ended = false;  // without a trap, and not cut
+    std::vector<uint64_t> maps;  // addresses of the tensor maps that it used
+    bool ended = false;          // without a trap, and not cut
 };
 
 // Hears the CTAs that one SM would run: those whose index is a multiple of `stride`. L1 keeps the

@@ -169,6 +169,16 @@ void merge(Lowering& l) {
         }
 }
 
+// What releases to more than its CTA has a fence before it. barrier.cluster.arrive does, unless it
+// says .relaxed.
+bool releases_widely(const Operation& o) {
+    using enum isa::MemoryOrder;
+    if (o.op == isa::Op::fence) return false;
+    if (o.op == isa::Op::cluster_arrive) return o.mod.memory_order != relaxed;
+    return (o.mod.memory_order == release || o.mod.memory_order == acq_rel) &&
+           o.mod.scope > isa::MemoryScope::cta;
+}
+
 Lowered lower_one(const Operation& o, const Machine& machine) {
     Lowered l;
     const OpTiming& of = op_timing(o.op);
@@ -238,6 +248,15 @@ Lowered lower_one(const Operation& o, const Machine& machine) {
         case Action::branch:
             l.hold = flow_row(machine.arch).branch;
             break;
+        case Action::bulk_wait:
+            l.hold = async_row(machine.arch).sent;
+            l.how = async_row(machine.arch).how;
+            break;
+        case Action::bulk_store:
+            if (o.op != isa::Op::bulk_store && o.op != isa::Op::bulk_reduce)
+                l.hold = async_row(machine.arch).tensor;
+            l.how = async_row(machine.arch).how;
+            break;
         case Action::bulk_load:
         case Action::phase_wait:
             l.how = async_row(machine.arch).how;
@@ -246,6 +265,7 @@ Lowered lower_one(const Operation& o, const Machine& machine) {
         case Action::copy_commit:
         case Action::copy_wait:
         case Action::copy_wait_all:
+        case Action::bulk_commit:
         case Action::product_commit:
         case Action::product_wait:
         case Action::barrier:
@@ -254,6 +274,8 @@ Lowered lower_one(const Operation& o, const Machine& machine) {
         case Action::exit:
             break;
     }
+    if (releases_widely(o)) l.fence = cost(machine.arch, Kind::fence_wide).latency;
+    if (l.kind == Kind::registers) l.hold = l.latency;
     l.reason = reason_of(l);
     return l;
 }

@@ -42,6 +42,7 @@ struct Lowered {
     Centi interval = 0;          // of each on the pipe
     uint16_t latency = 0;        // until a dependent instruction may issue
     uint16_t hold = 1;           // until the same warp may issue
+    uint16_t fence = 0;          // of it, cycles of a wide fence that it begins with
     Stall reason = Stall::wait;  // of those that need its result
     Evidence how = Evidence::guessed;
     uint64_t products = 0;  // multiply-adds of a warp

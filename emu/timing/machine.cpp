@@ -34,14 +34,14 @@ constexpr std::array machine_rows{
 };
 
 constexpr std::array flow_rows{
-    //       arch   arrive release cluster branch start fetch
-    FlowRow{sm_70, 200, 12, 0, 8, 200, 20, guessed,  "as sm_90"},
-    FlowRow{sm_75, 200, 12, 0, 8, 200, 20, guessed,  "as sm_90"},
-    FlowRow{sm_80, 200, 12, 0, 8, 200, 20, guessed,  "as sm_90"},
-    FlowRow{sm_86, 200, 12, 0, 8, 200, 20, guessed,  "as sm_90"},
-    FlowRow{sm_87, 200, 12, 0, 8, 200, 20, guessed,  "as sm_90"},
-    FlowRow{sm_89, 200, 12, 0, 8, 200, 20, guessed,  "as sm_90"},
-    FlowRow{sm_90, 200, 12, 200, 8, 200, 20, measured, "H200; cluster and start guessed"},
+    //       arch   arrive release cluster drain shared branch start fetch far
+    FlowRow{sm_70, 200, 12, 0, 312, 11, 8, 200, 20, 180, guessed,  "as sm_90"},
+    FlowRow{sm_75, 200, 12, 0, 312, 11, 8, 200, 20, 180, guessed,  "as sm_90"},
+    FlowRow{sm_80, 200, 12, 0, 312, 11, 8, 200, 20, 180, guessed,  "as sm_90"},
+    FlowRow{sm_86, 200, 12, 0, 312, 11, 8, 200, 20, 180, guessed,  "as sm_90"},
+    FlowRow{sm_87, 200, 12, 0, 312, 11, 8, 200, 20, 180, guessed,  "as sm_90"},
+    FlowRow{sm_89, 200, 12, 0, 312, 11, 8, 200, 20, 180, guessed,  "as sm_90"},
+    FlowRow{sm_90, 200, 12, 120, 312, 11, 8, 200, 20, 180, measured, "H200; start guessed; fetch far and drain shared fitted to whole kernels"},
 };
 
 constexpr std::array shared_rows{
@@ -67,14 +67,14 @@ constexpr std::array global_rows{
 };
 
 constexpr std::array async_rows{
-    //        arch   column read_a read_b group copy phase
-    AsyncRow{sm_70,   0,    0,  0,  0,   0,  0, derived, "has none of them"},
-    AsyncRow{sm_75,   0,    0,  0,  0,   0,  0, derived, "has none of them"},
-    AsyncRow{sm_80,   0,    0,  0,  0,   0, 20, guessed, "as sm_90"},
-    AsyncRow{sm_86,   0,    0,  0,  0,   0, 20, guessed, "as sm_90"},
-    AsyncRow{sm_87,   0,    0,  0,  0,   0, 20, guessed, "as sm_90"},
-    AsyncRow{sm_89,   0,    0,  0,  0,   0, 20, guessed, "as sm_90"},
-    AsyncRow{sm_90,  50, 1600, 25, 20, 300, 20, guessed, "n/2 cycles: H100, published; reading: 128 bytes of shared memory a cycle; latencies guessed"},
+    //        arch   column read_a read_b group copy map tensor sent wait phase remote
+    AsyncRow{sm_70,   0,    0,  0,  0,  0,   0,   0,  0,  0, 0,   0, derived, "has none of them"},
+    AsyncRow{sm_75,   0,    0,  0,  0,  0,   0,   0,  0,  0, 0,   0, derived, "has none of them"},
+    AsyncRow{sm_80,   0,    0,  0,  0,  0,   0,   0,  0, 40, 2,   0, guessed, "as sm_90"},
+    AsyncRow{sm_86,   0,    0,  0,  0,  0,   0,   0,  0, 40, 2,   0, guessed, "as sm_90"},
+    AsyncRow{sm_87,   0,    0,  0,  0,  0,   0,   0,  0, 40, 2,   0, guessed, "as sm_90"},
+    AsyncRow{sm_89,   0,    0,  0,  0,  0,   0,   0,  0, 40, 2,   0, guessed, "as sm_90"},
+    AsyncRow{sm_90,  50, 1600, 25, 50, 24, 260, 120, 38, 50, 2, 200, measured, "H200; reading: 128 bytes of shared memory a cycle, guessed"},
 };
 // clang-format on
 

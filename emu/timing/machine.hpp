@@ -122,12 +122,17 @@ enum class Kind : uint8_t {
     branch,
     call,
     barrier,
-    fence,
+    fence,         // of the CTA
+    fence_wide,    // of the cluster, the GPU or the system
+    fence_shared,  // of what the asynchronous proxy sees of the CTA's shared memory
+    fence_proxy,   // of all that it sees
     warp_barrier,
-    wait,      // cp.async.wait, mbarrier tests
-    constant,  // from constant memory at an address in a register; else it is an operand
+    wait,       // cp.async.wait, mbarrier tests
+    registers,  // setmaxnreg
+    constant,   // from constant memory at an address in a register; else it is an operand
     count_
 };
+constexpr bool is_fence(Kind k) { return k >= Kind::fence && k <= Kind::fence_proxy; }
 struct KindRow {
     Kind kind;
     std::string_view name;
@@ -214,12 +219,17 @@ const GlobalRow& global_row(Arch arch);
 // What goes on beside the warps: wgmma, bulk copies, mbarriers. Zeros where there is none of them.
 struct AsyncRow {
     Arch arch;
-    Centi column;    // of a sub-core's tensor pipe for a column of wgmma's D
-    Centi read_a;    // at least, where A is in shared memory: for reading A,
-    Centi read_b;    // and for each column
-    uint16_t group;  // cycles from a group's last product until wgmma.wait_group lets a warp go on
-    uint16_t copy;   // of latency of a bulk copy to shared memory beyond that of where it reads
-    uint16_t phase;  // from what ends an mbarrier's phase until who waits for it goes on
+    Centi column;     // of a sub-core's tensor pipe for a column of wgmma's D
+    Centi read_a;     // at least, where A is in shared memory: for reading A,
+    Centi read_b;     // and for each column
+    uint16_t group;   // cycles from a group's last product until wgmma.wait_group lets a warp go on
+    uint16_t copy;    // of latency of a bulk copy to shared memory beyond that of where it reads
+    uint16_t map;     // more of the first copy of an SM by a tensor map that was not prefetched
+    uint16_t tensor;  // that a warp takes to issue a tensor copy to global memory
+    uint16_t sent;    // and to wait for such copies, were they done before
+    uint16_t wait;    // that a warp takes to wait for an mbarrier's phase, were it over before
+    uint16_t phase;   // from what ends a phase until who waits for it goes on
+    uint16_t remote;  // the same of an arrival by a shared::cluster address
     Evidence how;
     std::string_view source;
 };
@@ -231,9 +241,12 @@ struct FlowRow {
     Centi barrier_arrive;      // the SM's barrier unit is busy for each warp that arrives
     uint16_t barrier_release;  // cycles from the last arrival until the warps go on
     uint16_t cluster_release;  // the same at the cluster's barrier, of the CTA's own warps
+    uint16_t drain;            // from a store to global memory until a fence need not wait for it
+    uint16_t drain_shared;     // a proxy fence, for each register that stores to shared memory had
     uint16_t branch;           // cycles until a warp that branched issues again
     uint16_t start;            // from a CTA's end until the one in its place begins
-    uint16_t fetch;  // cycles for a line of code (eight instructions) that an SM sees first
+    uint16_t fetch;      // cycles for a line of code (eight instructions) that an SM sees first,
+    uint16_t fetch_far;  // and for one that is not behind one that it has
     Evidence how;
     std::string_view source;
 };

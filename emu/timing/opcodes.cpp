@@ -81,6 +81,16 @@ Action arrived(const Operation& o) {
     return o.mod.arrive ? Action::barrier_arrive : Action::barrier;
 }
 
+// fence.mbarrier_init, a release at the cluster's scope, costs an issue.
+Kind fence_kind(const Operation& o) {
+    using enum isa::MemoryScope;
+    if (o.mod.scope == none)
+        return o.mod.space == Space::shared ? Kind::fence_shared : Kind::fence_proxy;
+    const bool made = o.mod.scope == cluster && o.mod.memory_order == isa::MemoryOrder::release;
+    if (made) return Kind::warp_barrier;
+    return o.mod.scope == cta ? Kind::fence : Kind::fence_wide;
+}
+
 constexpr auto alu = by_width<Kind::alu>;
 
 constexpr std::array<OpTiming, isa::op_count> rows{{
@@ -196,7 +206,7 @@ constexpr std::array<OpTiming, isa::op_count> rows{{
     {.op = Op::trap, .kind = Kind::alu, .action = Action::exit},
     {.op = Op::brkpt, .kind = Kind::alu},
     {.op = Op::nanosleep, .kind = Kind::wait},
-    {.op = Op::fence, .kind = Kind::fence},
+    {.op = Op::fence, .kind = fence_kind},
     {.op = Op::bar, .kind = Kind::barrier, .action = arrived},
     {.op = Op::bar_red, .kind = Kind::barrier, .action = arrived},
     {.op = Op::bar_warp, .kind = Kind::warp_barrier},
@@ -213,15 +223,15 @@ constexpr std::array<OpTiming, isa::op_count> rows{{
     {.op = Op::cp_async_wait_all, .kind = Kind::wait, .action = Action::copy_wait_all},
     {.op = Op::bulk_load, .kind = alu, .action = Action::bulk_load},
     {.op = Op::bulk_send, .kind = alu},
-    {.op = Op::bulk_store, .kind = alu},
-    {.op = Op::bulk_reduce, .kind = alu},
+    {.op = Op::bulk_store, .kind = alu, .action = Action::bulk_store},
+    {.op = Op::bulk_reduce, .kind = alu, .action = Action::bulk_store},
     {.op = Op::bulk_send_reduce, .kind = alu},
     {.op = Op::bulk_prefetch, .kind = Kind::free},
-    {.op = Op::bulk_commit, .kind = Kind::wait},
-    {.op = Op::bulk_wait, .kind = Kind::wait},
+    {.op = Op::bulk_commit, .kind = Kind::wait, .action = Action::bulk_commit},
+    {.op = Op::bulk_wait, .kind = Kind::wait, .action = Action::bulk_wait},
     {.op = Op::tensor_load, .kind = alu, .action = Action::bulk_load},
-    {.op = Op::tensor_store, .kind = alu},
-    {.op = Op::tensor_reduce, .kind = alu},
+    {.op = Op::tensor_store, .kind = alu, .action = Action::bulk_store},
+    {.op = Op::tensor_reduce, .kind = alu, .action = Action::bulk_store},
     {.op = Op::tensor_prefetch, .kind = Kind::free},
     {.op = Op::tensormap_replace, .kind = alu, .action = Action::store},
     {.op = Op::tensormap_copy, .kind = alu},
@@ -241,8 +251,8 @@ constexpr std::array<OpTiming, isa::op_count> rows{{
     {.op = Op::tex, .kind = alu, .action = Action::load, .data = Data::elements},
     {.op = Op::suld, .kind = alu, .action = Action::load, .data = Data::elements},
     {.op = Op::sust, .kind = alu, .action = Action::store, .data = Data::elements},
-    {.op = Op::set_max_registers, .kind = Kind::wait},
-    {.op = Op::cluster_arrive, .kind = Kind::fence},
+    {.op = Op::set_max_registers, .kind = Kind::registers},
+    {.op = Op::cluster_arrive, .kind = alu},
     {.op = Op::cluster_wait, .kind = Kind::barrier, .action = arrived},
     {.op = Op::mbarrier_init, .kind = alu, .action = Action::store},
     {.op = Op::mbarrier_inval, .kind = alu, .action = Action::store},
@@ -262,7 +272,7 @@ constexpr std::array<OpTiming, isa::op_count> rows{{
     {.op = Op::wmma_store, .kind = alu, .action = Action::store, .data = Data::fragment},
     {.op = Op::wmma_mma, .kind = alu, .action = Action::tensor},
     {.op = Op::wgmma_mma, .kind = alu, .action = Action::tensor},
-    {.op = Op::wgmma_fence, .kind = alu},
+    {.op = Op::wgmma_fence, .kind = Kind::warp_barrier},
     {.op = Op::wgmma_commit, .kind = alu, .action = Action::product_commit},
     {.op = Op::wgmma_wait, .kind = Kind::wait, .action = Action::product_wait},
 }};

@@ -19,7 +19,10 @@ enum class Action : uint8_t {
     copy_wait,      // for all but `immediate` groups
     copy_wait_all,  // and for copies of no group
     bulk_load,      // a bulk copy to shared memory
-    phase_wait,     // for an mbarrier
+    bulk_store,     // and from there
+    bulk_commit,
+    bulk_wait,   // for all but `immediate` groups of those that no mbarrier counts
+    phase_wait,  // for an mbarrier
     product_commit,
     product_wait,  // for all but `immediate` groups of wgmma
     barrier,       // arrives and waits

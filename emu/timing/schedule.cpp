@@ -32,6 +32,9 @@ bool is_wall(const Lowered& m) {
         case Action::copy_wait_all:
         case Action::copy_commit:
         case Action::bulk_load:
+        case Action::bulk_store:
+        case Action::bulk_commit:
+        case Action::bulk_wait:
         case Action::phase_wait:
         case Action::product_commit:
         case Action::product_wait:
@@ -44,7 +47,8 @@ bool is_wall(const Lowered& m) {
         case Action::copy:
             break;
     }
-    return m.kind == Kind::fence || m.kind == Kind::wait || m.kind == Kind::warp_barrier;
+    return is_fence(m.kind) || m.fence != 0 || m.kind == Kind::wait || m.kind == Kind::registers ||
+           m.kind == Kind::warp_barrier;
 }
 
 bool is_shared(const Operation& o) {

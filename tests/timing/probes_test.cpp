@@ -44,6 +44,23 @@ constexpr size_t share = 4;
 constexpr size_t share = 1;
 #endif
 
+// What Hopper does beside its warps, and the fences between. Of a barrier of a cluster of one CTA
+// and of a single store before a fence the model is some cycles off.
+TEST(OwnProbes, BesideTheWarps) {
+    validate::Probes measured;
+    const std::string text = text_of(LOCKWARP_SOURCE_DIR "/tests/timing/h200_async.json");
+    ASSERT_EQ(take(validate::read_probes(text), measured), "");
+    const validate::Comparison c =
+        validate::compare_probes(measured, *timing::machine_named("H200"), {});
+    EXPECT_TRUE(c.left_out.empty());
+    ASSERT_EQ(c.rows.size(), 27u);
+    for (const validate::Beside& b : c.rows) {
+        const double off = std::abs(b.modelled - b.measured);
+        EXPECT_TRUE(off <= 21 || off <= 0.05 * b.measured)
+            << b.key << ": " << b.modelled << " " << b.measured;
+    }
+}
+
 // Of a crowd of warps with more than one chain an H200 runs two at a time to their end; those that
 // wait read their first clock late, so that a warp's cycles say nothing of the others.
 bool crowded(const std::string& key, unsigned warps) {
