@@ -24,6 +24,9 @@ TEST(PtxVersion, IsLoweredAndNeverRaised) {
               "// .version 9.9\n/* .version 9.9 */\n.version 8.4\n.target sm_80\n");
     EXPECT_EQ(lowered(".version 9.0\n", 90), ".version 9.0\n");
     EXPECT_EQ(lowered(".version 7.8\n", 90), ".version 7.8\n");
+    // As it is written, where it is not above the newest.
+    EXPECT_EQ(lowered(".version 9.00\n", 90), ".version 9.00\n");
+    EXPECT_EQ(lowered(".version\t9.01\n", 90), ".version\t9.0\n");
     EXPECT_EQ(lowered(".version 9.0\n", 0), ".version 9.0\n");
     for (const char* odd : {"", "/*", ".version", ".version 9", ".version x.y", "no ptx"})
         EXPECT_EQ(lowered(odd, 70), odd);

@@ -48,6 +48,15 @@ TEST(Entry, AnyPartOfTheNameThatIsItsAlone) {
     EXPECT_EQ(found(module_of({}), "k"), "! the module has no kernel");
 }
 
+// A letter before a word makes it another one, and what follows does not.
+TEST(Entry, AWordIsNotThePartOfAnother) {
+    EXPECT_EQ(found(module_of({"_Z1fi", "_Z2xfi"}), "f"), "_Z1fi");
+    EXPECT_EQ(found(module_of({"_Z2xfi", "_Z1fi"}), "f(int)"), "_Z1fi");
+    EXPECT_EQ(found(module_of({"_Z1fi", "_Z2fxi"}), "f"), "_Z1fi");
+    EXPECT_EQ(found(module_of({"a_f", "f_a"}), "_f"), "a_f");
+    EXPECT_EQ(found(module_of({"ab", "abc"}), "bc"), "abc");
+}
+
 TEST(Entry, BaseNames) {
     EXPECT_EQ(base_name("scale(float*, int)"), "scale");
     EXPECT_EQ(base_name("void ns::scale<float, (int)4>(float*)"), "scale");
