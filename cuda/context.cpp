@@ -223,6 +223,8 @@ Result cuCtxSetLimit(int limit, size_t value) {
         const std::shared_ptr<Context> context = current();
         require(limit >= 0 && limit < static_cast<int>(limit_count), unsupported_limit);
         const std::lock_guard lock(context->mutex);
+        // It has that size from the first kernel on that uses it.
+        require(limit != static_cast<int>(malloc_heap) || context->heap == nullptr);
         context->limits[static_cast<size_t>(limit)] = value;
     });
 }

@@ -8,6 +8,7 @@
 #include "cuda/order.hpp"
 #include "cuda/watch.hpp"
 #include "emu/warp/cluster.hpp"
+#include "emu/warp/heap.hpp"
 #include "engine/ahead.hpp"
 #include "engine/handles.hpp"
 
@@ -64,21 +65,32 @@ void print(Context& context, const lockwarp_result* result) {
     }
 }
 
-size_t heap_bytes(Context& context) {
-    constexpr size_t malloc_heap = 2;  // CU_LIMIT_MALLOC_HEAP_SIZE
+// Made for the first kernel that asks for memory or gives it back; a later one may use what that
+// one left. nullptr: there is none, or it is too large, which the launch says.
+std::shared_ptr<warp::Heap> take_heap(Context& context, const isa::Program& program,
+                                      lockwarp_launch_options& options) {
+    const bool asks = std::ranges::any_of(program.calls, [](const isa::Call& c) {
+        return c.system == isa::System::malloc || c.system == isa::System::free;
+    });
     const std::lock_guard lock(context.mutex);
-    return context.limits[malloc_heap];
+    options.heap_bytes = context.limits[malloc_heap];
+    if (asks && context.heap == nullptr && options.heap_bytes <= warp::Heap::max_bytes)
+        context.heap = std::make_shared<warp::Heap>(isa::heap_base, options.heap_bytes);
+    return context.heap;
 }
 
-void run(UnderWay& launch, Context& context, const lockwarp_launch_options& options) {
+void run(UnderWay& launch, Context& context, lockwarp_launch_options& options) {
+    const std::shared_ptr<warp::Heap> heap =
+        take_heap(context, launch.function.kernel->program, options);
     lockwarp_result* result = nullptr;
     lockwarp_error* error = nullptr;
     const std::unique_ptr<engine::Watch> watch = watch_launch(launch);
     std::optional<engine::Ahead> ahead;
     if (std::function<void()> finish = take_what_is_before())
         ahead.emplace(*launch.function.kernel, std::move(finish));
-    const lockwarp_status status = engine::launch_watched(
-        launch.function.kernel, &options, watch.get(), &result, &error, ahead ? &*ahead : nullptr);
+    const engine::Beside beside{watch.get(), heap.get(), ahead ? &*ahead : nullptr};
+    const lockwarp_status status =
+        engine::launch_watched(launch.function.kernel, &options, beside, &result, &error);
     print(context, result);
     std::string text = error != nullptr ? lockwarp_error_message(error) : "";
     Result failed = success;
@@ -168,7 +180,6 @@ void launch(const Function& f, const LaunchShape& shape, const std::vector<uint8
     std::copy_n(shape.cluster, 3, options.cluster);
     options.parameters = parameters.data();
     options.parameter_bytes = parameters.size();
-    options.heap_bytes = heap_bytes(*context);
     UnderWay under_way(f, shape, parameters);
     run(under_way, *context, options);
 }

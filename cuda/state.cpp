@@ -26,9 +26,12 @@ struct LimitDefault {
     size_t limit;
     size_t value;
 };
-constexpr std::array limit_defaults{LimitDefault{0, default_stack}, LimitDefault{1, default_printf},
-                                    LimitDefault{2, default_heap},  LimitDefault{3, 2},
-                                    LimitDefault{4, 2048},          LimitDefault{5, 64}};
+constexpr std::array limit_defaults{LimitDefault{0, default_stack},
+                                    LimitDefault{1, default_printf},
+                                    LimitDefault{malloc_heap, default_heap},
+                                    LimitDefault{3, 2},
+                                    LimitDefault{4, 2048},
+                                    LimitDefault{5, 64}};
 
 }  // namespace
 
@@ -145,6 +148,10 @@ void destroy(const std::shared_ptr<Context>& context) {
     d.arrays.erase_if(is_its);
     forget_objects(*context);
     release_all(*context);
+    {
+        const std::lock_guard lock(context->mutex);
+        context->heap = nullptr;
+    }
     context->destroyed = true;
     if (context->primary) return;  // its handle stays, for when it is retained again
     d.contexts.erase_if([&](const Context& c) { return &c == context.get(); });

@@ -21,6 +21,10 @@
 #include "cuda/products.hpp"
 #include "lockwarp.h"
 
+namespace lockwarp::warp {
+class Heap;
+}
+
 namespace lockwarp::cuda {
 
 struct Image;
@@ -82,6 +86,7 @@ class Handles {
 };
 
 constexpr size_t limit_count = 16;
+constexpr size_t malloc_heap = 2;            // CU_LIMIT_MALLOC_HEAP_SIZE
 constexpr size_t non_portable_cluster = 14;  // CUfunction_attribute
 
 // Of streams and kernel nodes, by their numbers: CUlaunchAttributeValue.
@@ -104,6 +109,7 @@ struct Context {
     std::mutex mutex;  // of what follows
     std::string printed;
     std::array<size_t, limit_count> limits{};
+    std::shared_ptr<warp::Heap> heap;  // of malloc and free in kernels; as large as its limit
     int cache_config = 0, shared_config = 0;
     Attributes stream_attributes;  // of its default streams
 };

@@ -13,6 +13,7 @@
 #include "cuda/record.hpp"
 #include "emu/check/check.hpp"
 #include "emu/timing/timing.hpp"
+#include "emu/warp/heap.hpp"
 
 namespace lockwarp::cuda {
 
@@ -144,9 +145,18 @@ class LaunchWatch : public engine::Watch {
     int64_t time_ = 0;  // nanoseconds
 };
 
+void say_blocks_left_out() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        say("launch files have no blocks of malloc that earlier launches left: a kernel that uses "
+            "them does not run again from its file");
+    });
+}
+
 void LaunchWatch::before(const lockwarp_kernel& kernel, warp::Launch& launch) {
     const Settings& s = settings();
     if (!s.folder.empty()) {
+        if (launch.heap != nullptr && launch.heap->blocks() != 0) say_blocks_left_out();
         record_ = std::make_unique<Record>(s.folder, number_, function_, launch_.shape,
                                            launch_.parameters);
         launch_.record = record_.get();
@@ -226,6 +236,10 @@ void LaunchWatch::after(const lockwarp_kernel& kernel, const warp::Launch& launc
                        ", \"cycles\": " + std::to_string(cycles_) +
                        ", \"nanoseconds\": " + std::to_string(time_);
     if (result.trap) line += ", \"trap\": " + quoted(result.trap->detail);
+    if (checking_ != nullptr && launch.heap != nullptr)
+        line += ", \"heap\": \"" + std::to_string(::getpid()) + "." +
+                std::to_string(current_in_error()->id) +
+                "\", \"blocks\": " + std::to_string(launch.heap->blocks());
     report(line + "}");
 }
 

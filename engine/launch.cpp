@@ -99,9 +99,8 @@ warp::Result run_polled(const exec::Ready& ready, warp::Launch& launch,
 }  // namespace
 
 lockwarp_status engine::launch_watched(const lockwarp_kernel* kernel,
-                                       const lockwarp_launch_options* options, Watch* watch,
-                                       lockwarp_result** result, lockwarp_error** error,
-                                       exec::Inspector* inspector) {
+                                       const lockwarp_launch_options* options, const Beside& beside,
+                                       lockwarp_result** result, lockwarp_error** error) {
     return guarded(error, [&] {
         if (result != nullptr) *result = nullptr;
         if (kernel == nullptr || options == nullptr || !is_known(options))
@@ -126,19 +125,20 @@ lockwarp_status engine::launch_watched(const lockwarp_kernel* kernel,
         if (!is_known(o.observer)) fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_launch: observer");
         Listener listener(*kernel, taken(o.observer));
         if (o.observer != nullptr) launch.observers = {&listener};
-        if (watch != nullptr) watch->before(*kernel, launch);
+        launch.heap = beside.heap;
+        if (beside.watch != nullptr) beside.watch->before(*kernel, launch);
         auto out = std::make_unique<lockwarp_result>();
         out->grid = launch.grid;
         out->block = launch.block;
         const exec::Ready& ready = ready_for(*kernel, launch);
         const exec::Schedule schedule{(o.flags & LOCKWARP_ASYNC_LATE) != 0};
-        if (inspector != nullptr)
-            out->of = exec::inspect(ready, launch, *inspector, schedule);
+        if (beside.inspector != nullptr)
+            out->of = exec::inspect(ready, launch, *beside.inspector, schedule);
         else
             out->of = o.poll != nullptr ? run_polled(ready, launch, schedule, o, m.context->runners)
                                         : exec::launch(ready, launch, schedule);
         if (out->of.refusal) fail(LOCKWARP_REFUSED, program.entry + ": " + out->of.refusal->what);
-        if (watch != nullptr) watch->after(*kernel, launch, out->of);
+        if (beside.watch != nullptr) beside.watch->after(*kernel, launch, out->of);
         lockwarp_status status = LOCKWARP_OK;
         if (out->of.trap) {
             report_trap(*out, *kernel, o.range_count == 0 ? memory->ranges : with_own);
@@ -154,7 +154,7 @@ lockwarp_status engine::launch_watched(const lockwarp_kernel* kernel,
 lockwarp_status lockwarp_launch(const lockwarp_kernel* kernel,
                                 const lockwarp_launch_options* options, lockwarp_result** result,
                                 lockwarp_error** error) {
-    return launch_watched(kernel, options, nullptr, result, error);
+    return launch_watched(kernel, options, {}, result, error);
 }
 
 void lockwarp_result_destroy(lockwarp_result* result) { delete result; }

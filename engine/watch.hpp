@@ -18,10 +18,16 @@ class Watch {
                        const warp::Result& result) = 0;
 };
 
-// As lockwarp_launch. watch and inspector: may be nullptr.
+// What the C face does not say of a launch; each may be nullptr.
+struct Beside {
+    Watch* watch = nullptr;
+    warp::Heap* heap = nullptr;  // warp::Launch::heap; options' heap_bytes are its
+    exec::Inspector* inspector = nullptr;
+};
+
+// As lockwarp_launch.
 lockwarp_status launch_watched(const lockwarp_kernel* kernel,
-                               const lockwarp_launch_options* options, Watch* watch,
-                               lockwarp_result** result, lockwarp_error** error,
-                               exec::Inspector* inspector = nullptr);
+                               const lockwarp_launch_options* options, const Beside& beside,
+                               lockwarp_result** result, lockwarp_error** error);
 
 }  // namespace lockwarp::engine

@@ -1,39 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of malloc: accesses outside of them, and those that no free gives back. CUDA C++
 // programming guide, "Dynamic Global Memory Allocation and Operations": they live until a later
-// kernel frees them, so that the latter is a note.
+// kernel frees them, so that the latter is a note, and nothing where the heap outlives the launch.
 #include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "emu/check/check.hpp"
+#include "emu/warp/heap.hpp"
 
 namespace lockwarp::check {
 
 namespace {
 
 struct Block {
-    uint64_t bytes;  // that were asked for
-    Site made;
-    std::optional<Site> freed;
+    uint64_t bytes = 0;        // that were asked for
+    std::optional<Site> made;  // nullopt: by another launch
+    bool is_freed = false;
+    std::optional<Site> freed;  // as above
 };
 
 // All CTAs of a launch, one after another or in turns on one thread.
 struct Heap {
-    uint64_t begin, end;            // addresses
+    uint64_t begin = 0, end = 0;          // addresses
+    const warp::Heap* lasting = nullptr;  // what other launches left, or nullptr
     std::map<uint64_t, Block> all;  // by address; of freed ones those that no later one overlaps
     uint64_t made = 0, freed = 0;
     Site first;
     Collection found;
 
     void take(uint64_t address, const Block& block);
+    void release(uint64_t address, const Site& here);
+    // As warp::Heap::block_before.
+    std::optional<std::pair<uint64_t, Block>> block_before(uint64_t address, uint64_t bytes) const;
     void access(const Site& here, const warp::Access& a, unsigned lane,
                 const isa::Program& program);
 };
 
 void Heap::take(uint64_t address, const Block& block) {
-    if (made++ == 0) first = block.made;
+    if (made++ == 0) first = *block.made;
     // At least a byte, so that each has an address of its own.
     const uint64_t behind = address + std::max<uint64_t>(block.bytes, 1);
     auto at = all.lower_bound(address);
@@ -42,29 +48,58 @@ void Heap::take(uint64_t address, const Block& block) {
     all.insert_or_assign(address, block);
 }
 
+void Heap::release(uint64_t address, const Site& here) {
+    ++freed;
+    Block& block = all[address];
+    if (!block.made)  // another launch's
+        if (const auto other = lasting != nullptr ? lasting->block_before(address) : std::nullopt)
+            block.bytes = other->bytes;
+    block.is_freed = true;
+    block.freed = here;
+}
+
+std::optional<std::pair<uint64_t, Block>> Heap::block_before(uint64_t address,
+                                                             uint64_t bytes) const {
+    std::optional<std::pair<uint64_t, Block>> own;
+    if (const auto above = all.upper_bound(address); above != all.begin()) own = *std::prev(above);
+    const auto within = [&](uint64_t from, uint64_t size) {
+        return address - from < size && size - (address - from) >= bytes;
+    };
+    if (lasting == nullptr ||
+        (own && !own->second.is_freed && within(own->first, own->second.bytes)))
+        return own;
+    const std::optional<warp::Heap::Block> other = lasting->block_before(address);
+    if (!other || (own && own->first == other->address && own->second.is_freed == other->freed))
+        return own;
+    return std::pair(other->address, Block{other->bytes, std::nullopt, other->freed, std::nullopt});
+}
+
 void Heap::access(const Site& here, const warp::Access& a, unsigned lane,
                   const isa::Program& program) {
     const uint64_t address = a.address[lane], bytes = a.bytes_of_lane[lane];
     if (address < begin || address >= end) return;
-    const auto line_of = [&](const Site& s) {
-        return "line " + std::to_string(program.operations[*s.operation].place.line);
+    const auto line_of = [&](const std::optional<Site>& s) {
+        return s ? "line " + std::to_string(program.operations[*s->operation].place.line)
+                 : std::string("another launch");
     };
-    const auto above = all.upper_bound(address);
-    const Block* const block = above == all.begin() ? nullptr : &std::prev(above)->second;
-    const uint64_t from = block == nullptr ? begin : std::prev(above)->first;
+    const auto at = block_before(address, bytes);
+    const Block* const block = at ? &at->second : nullptr;
+    const uint64_t from = at ? at->first : begin;
     const bool within = block != nullptr && address - from + bytes <= block->bytes;
-    if (within && !block->freed) return;
+    if (within && !block->is_freed) return;
     Finding f;
     f.here = here;
     f.space = ptx::Space::global;
     f.address = address;
     f.bytes = static_cast<uint32_t>(bytes);
     const std::string what = a.store ? "stores to " : "loads from ";
-    if (block != nullptr && block->freed && address - from < std::max<uint64_t>(block->bytes, 1)) {
+    if (block != nullptr && block->is_freed &&
+        address - from < std::max<uint64_t>(block->bytes, 1)) {
         f.kind = "use-after-free";
         f.other = block->freed;
-        f.message = what + "a block that " + line_of(*block->freed) + " has freed";
-        f.hint = "malloc at " + line_of(block->made) + " gave it: free comes behind its last use";
+        f.message = what + "a block that " + line_of(block->freed) + " has freed";
+        if (block->made) f.hint = "malloc at " + line_of(block->made) + " gave it: ";
+        f.hint += "free comes behind its last use";
     } else {
         f.kind = "beyond-block";
         if (block != nullptr) f.other = block->made;
@@ -83,10 +118,8 @@ struct OfCta : warp::CtaObserver {
         : program(p), cta(id), heap_(h) {}
     void heap(const warp::HeapEvent& e) override {
         const Site here{e.operation, cta, e.warp, 1u << e.lane, 0};
-        if (!e.frees) return heap_.take(e.address, {e.bytes, here, std::nullopt});
-        ++heap_.freed;
-        if (const auto at = heap_.all.find(e.address); at != heap_.all.end())
-            at->second.freed = here;
+        if (e.frees) return heap_.release(e.address, here);
+        heap_.take(e.address, {e.bytes, here, false, std::nullopt});
     }
     void retired(const warp::Retired& e) override {
         for (uint32_t i = 0; i < e.access_count; ++i) {
@@ -109,6 +142,7 @@ class HeapUses : public Check {
     HeapUses(const isa::Program& program, const warp::Launch& launch) : program_(program) {
         heap_.begin = launch.heap_address != 0 ? launch.heap_address : isa::heap_base;
         heap_.end = heap_.begin + launch.heap_bytes;
+        heap_.lasting = launch.heap;
     }
     // Blocks may be those of other CTAs.
     bool wants_one_thread() const override { return true; }
@@ -117,7 +151,7 @@ class HeapUses : public Check {
     }
     std::vector<Finding> findings() const override {
         std::vector<Finding> out = heap_.found.list();
-        if (heap_.made <= heap_.freed) return out;
+        if (heap_.lasting != nullptr || heap_.made <= heap_.freed) return out;
         Finding f;
         f.kind = "leak";
         f.severity = Severity::note;
@@ -139,8 +173,9 @@ class HeapUses : public Check {
 }  // namespace
 
 std::unique_ptr<Check> heap_blocks(const isa::Program& program, const warp::Launch& launch) {
-    const bool any = std::ranges::any_of(
-        program.calls, [](const isa::Call& c) { return c.system == isa::System::malloc; });
+    const bool any = launch.heap != nullptr || std::ranges::any_of(program.calls, [](auto& c) {
+                         return c.system == isa::System::malloc;
+                     });
     return any ? std::make_unique<HeapUses>(program, launch) : nullptr;
 }
 

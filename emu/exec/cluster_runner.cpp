@@ -20,8 +20,9 @@ constexpr uint64_t max_heard = 320'000;
 }  // namespace
 
 ClusterRunner::ClusterRunner(const Code& code, const warp::Launch& launch,
-                             const warp::GlobalMemory& global, Heap* heap, Inspector* inspector,
-                             const warp::Clusters& clusters, const Step* early)
+                             const warp::GlobalMemory& global, warp::Heap* heap,
+                             Inspector* inspector, const warp::Clusters& clusters,
+                             const Step* early)
     : launch_(launch), waits_since_(clusters.size()), exited_(clusters.size()) {
     cluster_.of = clusters;
     if (early != nullptr) cluster_.late = std::make_unique<Late>(early);

@@ -24,7 +24,6 @@ using isa::Type;
 using warp::all_lanes;
 
 struct Cluster;   // cluster.hpp
-class Heap;       // heap.hpp
 class Inspector;  // inspector.hpp
 class Listeners;  // listeners.hpp
 class Watch;      // watch.hpp
@@ -110,7 +109,7 @@ struct Context {
     const uint64_t* folded = nullptr;  // values that the assembler computed (fold.hpp)
     const warp::Launch* launch = nullptr;
     const warp::GlobalMemory* global = nullptr;
-    Heap* heap = nullptr;
+    warp::Heap* heap = nullptr;
     warp::Cta* cta = nullptr;
     Cluster* cluster = nullptr;
     uint64_t shared_begin = 0;  // Program::shared_begin in the window of the CTA's rank

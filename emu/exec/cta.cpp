@@ -32,7 +32,7 @@ size_t warps_of(const warp::Launch& launch) {
 }  // namespace
 
 CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
-                     Heap* heap, Inspector* inspector, Cluster& cluster, uint32_t rank)
+                     warp::Heap* heap, Inspector* inspector, Cluster& cluster, uint32_t rank)
     : registers_(*code.program, code.registers, warps_of(launch), rank) {
     cluster.ctas.push_back(&context_);
     cta_.rank = rank;

@@ -16,7 +16,7 @@ class CtaRunner {
   public:
     // CTAs of that rank in `cluster`, which is told of the runner.
     CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
-              Heap* heap, Inspector* inspector, Cluster& cluster, uint32_t rank);
+              warp::Heap* heap, Inspector* inspector, Cluster& cluster, uint32_t rank);
     CtaRunner(const CtaRunner&) = delete;
     CtaRunner& operator=(const CtaRunner&) = delete;
 

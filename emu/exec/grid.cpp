@@ -8,7 +8,6 @@
 
 #include "emu/exec/cluster_runner.hpp"
 #include "emu/exec/fold.hpp"
-#include "emu/exec/heap.hpp"
 #include "emu/exec/inspector.hpp"
 #include "emu/exec/late.hpp"
 #include "emu/exec/listeners.hpp"
@@ -17,6 +16,7 @@
 #include "emu/exec/ready.hpp"
 #include "emu/exec/schedule.hpp"
 #include "emu/exec/turns.hpp"
+#include "emu/warp/heap.hpp"
 
 namespace lockwarp::exec {
 
@@ -29,7 +29,6 @@ constexpr uint32_t max_grid_yz = 65535;
 constexpr uint32_t max_grid_x = 0x7fffffff;
 // Register files and local memory of one CTA; the caller's machine is not to be exhausted.
 constexpr uint64_t max_cta_bytes = uint64_t{1} << 29;
-constexpr uint64_t max_heap_bytes = uint64_t{1} << 30;
 
 std::string dims(const std::array<uint32_t, 3>& d) {
     return "(" + std::to_string(d[0]) + ", " + std::to_string(d[1]) + ", " + std::to_string(d[2]) +
@@ -117,7 +116,7 @@ struct Grid {
     const Code& code;
     const warp::Launch& launch;
     const warp::GlobalMemory& global;
-    Heap& heap;
+    warp::Heap* heap;
     const warp::Clusters& clusters;
     Handover handover;
     Turns turns;
@@ -139,7 +138,7 @@ struct Part {
 ClusterRunner* idle_runner(Grid& grid, Part& part) {
     if (part.idle.empty()) {
         part.runners.push_back(std::make_unique<ClusterRunner>(grid.code, grid.launch, grid.global,
-                                                               &grid.heap, grid.inspector,
+                                                               grid.heap, grid.inspector,
                                                                grid.clusters, grid.early));
         return part.runners.back().get();
     }
@@ -308,15 +307,17 @@ warp::Result run_grid(const Ready& ready, const warp::Launch& launch, Inspector*
     const bool has_heap = std::ranges::any_of(program.calls, [](const isa::Call& c) {
         return c.system == isa::System::malloc || c.system == isa::System::free;
     });
-    if (launch.heap_bytes > max_heap_bytes) {
+    if (launch.heap_bytes > warp::Heap::max_bytes) {
         result.refusal = {"a heap of " + std::to_string(launch.heap_bytes) +
                           " bytes: at most 1 GB is supported"};
         return result;
     }
-    std::vector<uint8_t> heap_memory(has_heap ? launch.heap_bytes : 0);
-    const uint64_t heap_at = launch.heap_address != 0 ? launch.heap_address : isa::heap_base;
-    Heap heap(heap_at, heap_memory.size());
-    if (!heap_memory.empty()) buffers.push_back({"heap", heap_at, heap_memory});
+    std::optional<warp::Heap> own_heap;
+    if (has_heap && launch.heap == nullptr)
+        own_heap.emplace(launch.heap_address != 0 ? launch.heap_address : isa::heap_base,
+                         launch.heap_bytes);
+    warp::Heap* const heap = own_heap ? &*own_heap : launch.heap;
+    if (heap != nullptr && heap->bytes() != 0) buffers.push_back(heap->buffer());
     const warp::GlobalMemory global(std::move(buffers));
     if (std::string why = refusal(program, launch, global); !why.empty()) {
         result.refusal = {std::move(why)};

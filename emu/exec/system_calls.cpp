@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "emu/exec/access.hpp"
-#include "emu/exec/heap.hpp"
 #include "emu/exec/listeners.hpp"
+#include "emu/warp/heap.hpp"
 
 namespace lockwarp::exec {
 

@@ -16,6 +16,7 @@ namespace lockwarp::warp {
 
 class Observer;  // observer.hpp
 class Oracle;
+class Heap;  // heap.hpp
 
 // Memory the program may touch. The bytes are the caller's and are written in place.
 struct Buffer {
@@ -86,7 +87,10 @@ struct Launch {
     bool fold_constants = true;
     uint64_t heap_bytes = uint64_t{8} << 20;  // that malloc shares out; CUDA's default
     uint64_t heap_address = 0;                // where they lie; 0: where nothing else does
-    uint8_t unwritten_byte = 0;               // each byte of local and shared memory at first
+    // Optional: the caller's, whose blocks outlive the launch; heap_bytes and heap_address are
+    // its. nullptr: the launch has one for itself.
+    Heap* heap = nullptr;
+    uint8_t unwritten_byte = 0;  // each byte of local and shared memory at first
     // A part of the grid: CTAs [first_cta, first_cta + ctas), x fastest; of whole clusters. ctas 0:
     // all that follow.
     uint64_t first_cta = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program of the driver API, in C: it finds libcuda.so.1 as any program does, launches a kernel,
  * and prints what it wrote. With the argument "empty" it measures launches of an empty kernel; with
+ * "heap" kernels use memory that other launches got by malloc, rightly and wrongly; with
  * "faulty" it ends with a fault of its own in a function that the driver calls, with "interrupted"
  * in a signal's handler while a kernel runs. */
 #include <dlfcn.h>
@@ -42,6 +43,21 @@ static const char ptx[] =
     ".visible .entry empty()\n{\n ret;\n}\n"
     ".visible .entry count()\n{\n .reg .b32 %r<1>; .reg .pred %q;\n mov.u32 %r0, 0;\n"
     "next:\n add.u32 %r0, %r0, 1;\n setp.ne.u32 %q, %r0, 0;\n @%q bra next;\n ret;\n}\n";
+
+static const char heap_ptx[] =
+    ".version 7.0\n.target sm_80\n.address_size 64\n"
+    ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);\n"
+    ".visible .entry get(.param .u64 x, .param .u64 n)\n{\n .reg .b64 %p<3>;\n"
+    " ld.param.u64 %p0, [x];\n"
+    " { .param .b64 a; .param .b64 b; st.param.b64 [a], 8; call.uni (b), malloc, (a);\n"
+    " ld.param.b64 %p1, [b]; }\n"
+    " st.global.u32 [%p1], 42;\n st.global.u64 [%p0], %p1;\n ret;\n}\n"
+    ".visible .entry look(.param .u64 x, .param .u64 n)\n{\n .reg .b32 %r; .reg .b64 %p<3>;\n"
+    " ld.param.u64 %p0, [x];\n ld.param.u64 %p2, [n];\n ld.global.u64 %p1, [%p0];\n"
+    " add.u64 %p1, %p1, %p2;\n ld.global.u32 %r, [%p1];\n st.global.u32 [%p0+8], %r;\n ret;\n}\n"
+    ".visible .entry give(.param .u64 x, .param .u64 n)\n{\n .reg .b64 %p<2>;\n"
+    " ld.param.u64 %p0, [x];\n ld.global.u64 %p1, [%p0];\n"
+    " { .param .b64 a; st.param.b64 [a], %p1; call.uni free, (a); }\n ret;\n}\n";
 
 static GetProcAddress get_proc_address;
 
@@ -92,6 +108,28 @@ static int measure(Launch launch, void* kernel, Synchronize synchronize) {
     return 0;
 }
 
+/* A right use, one behind the block's end, one behind its free; and a block that stays. */
+static int use_heap(Launch launch, ModuleLoadData load, GetFunction get, uint64_t x, CopyOut out) {
+    static const struct {
+        const char* kernel;
+        uint64_t offset;
+    } steps[] = {{"get", 0}, {"look", 0}, {"look", 8}, {"give", 0}, {"look", 4}, {"get", 0}};
+    void *module = NULL, *kernel = NULL;
+    uint32_t seen = 0;
+    size_t i;
+    int r = load(&module, heap_ptx);
+    for (i = 0; r == 0 && i < sizeof steps / sizeof *steps; ++i) {
+        uint64_t offset = steps[i].offset;
+        void* parameters[2];
+        parameters[0] = &x;
+        parameters[1] = &offset;
+        if ((r = get(&kernel, module, steps[i].kernel)) != 0) break;
+        if ((r = launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL)) != 0) break;
+        if (i == 1 && (r = out(&seen, x + 8, sizeof seen)) == 0) printf("seen %u\n", seen);
+    }
+    return r == 0 ? 0 : fail("heap", r);
+}
+
 int main(int argc, char** argv) {
     void* const library = dlopen("libcuda.so.1", RTLD_NOW);
     void *context = NULL, *module = NULL, *kernel = NULL;
@@ -122,6 +160,10 @@ int main(int argc, char** argv) {
         return fail("cuModuleGetFunction", r);
     if ((r = ((MemAlloc)function("cuMemAlloc"))(&x, sizeof numbers)) != 0)
         return fail("cuMemAlloc", r);
+    if (argc > 1 && strcmp(argv[1], "heap") == 0)
+        return use_heap(launch, (ModuleLoadData)function("cuModuleLoadData"),
+                        (GetFunction)function("cuModuleGetFunction"), x,
+                        (CopyOut)function("cuMemcpyDtoH"));
     if ((r = ((CopyIn)function("cuMemcpyHtoD"))(x, numbers, sizeof numbers)) != 0)
         return fail("cuMemcpyHtoD", r);
     parameters[0] = &x;

@@ -56,6 +56,30 @@ TEST(Exec, ChecksTimesAndRecordsEachLaunch) {
     EXPECT_NE(again.out.find("as expected"), std::string::npos) << again.out;
 }
 
+// Kernels use what others got by malloc, or have freed.
+TEST(Exec, ChecksBlocksOfOtherLaunches) {
+    const Folder folder;
+    const Ended ended = run(
+        folder, {"exec", "--check", "--record", "launches", "--", LOCKWARP_DRIVER_PROGRAM, "heap"});
+    EXPECT_EQ(ended.status, 1);
+    EXPECT_EQ(ended.out, "seen 42\n");
+    EXPECT_NE(ended.err.find("look, launch 3: error: loads from 4 bytes past the 8 that another "
+                             "launch asked for [memory/beyond-block]"),
+              std::string::npos)
+        << ended.err;
+    EXPECT_NE(ended.err.find("look, launch 5: error: loads from a block that another launch has "
+                             "freed [memory/use-after-free]"),
+              std::string::npos)
+        << ended.err;
+    EXPECT_NE(ended.err.find("launch files have no blocks of malloc that earlier launches left"),
+              std::string::npos)
+        << ended.err;
+    EXPECT_NE(ended.err.find("exec: 6 launches of 3 kernels: 2 errors; 1 block of malloc was never "
+                             "freed"),
+              std::string::npos)
+        << ended.err;
+}
+
 constexpr int segmentation_fault = 1000 + 11;
 
 // The path of the launch file in a line of `err`.

@@ -37,6 +37,7 @@ void add(ExecReport& report, const Json& line) {
     k.cycles += line.value("cycles", uint64_t{0});
     k.nanoseconds += line.value("nanoseconds", uint64_t{0});
     if (k.checked.stopped.empty()) k.checked.stopped = line.value("trap", "");
+    if (line.contains("heap")) report.blocks[line.value("heap", "")] = line.value("blocks", 0u);
 }
 
 struct Totals {
@@ -80,6 +81,11 @@ std::string exec_answer(const ExecReport& report) {
         plural(report.kernels.size(), "kernel"), plural(c.found.errors, "error"));
     if (c.found.notes != 0) out += ", " + plural(c.found.notes, "note");
     if (c.traps != 0) out += ", " + plural(c.traps, "trap");
+    uint64_t blocks = 0;
+    for (const auto& [heap, left] : report.blocks) blocks += left;
+    if (blocks != 0)
+        out += fmt::format("; {} of malloc {} never freed", plural(blocks, "block"),
+                           blocks == 1 ? "was" : "were");
     return out + "\n";
 }
 

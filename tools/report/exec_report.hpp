@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ struct ExecKernel {
 };
 
 struct ExecReport {
-    std::vector<ExecKernel> kernels;  // in the order of their first launches
+    std::vector<ExecKernel> kernels;         // in the order of their first launches
+    std::map<std::string, uint64_t> blocks;  // of malloc that are left, by heap
 };
 
 ExecReport read_exec_report(const std::string& path);
