@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cuda/conditional.hpp"
 #include "cuda/copy.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/family.hpp"
@@ -27,7 +28,7 @@ struct Each : Visitors... {
 
 // As the graph is now: what changes it later is for launches that follow.
 void launch_steps(GraphExec& exec, Stream* stream) {
-    if (!is_put_off()) return run_steps(exec);
+    if (!is_put_off()) return run_launch(exec);
     auto now = std::make_unique<GraphExec>();
     {
         const std::lock_guard lock(exec.mutex);
@@ -39,7 +40,7 @@ void launch_steps(GraphExec& exec, Stream* stream) {
         if (const auto* const r = std::get_if<RecordWork>(&s.work)) recorded.push_back(r->event);
     const HostNode all{[](void* user) {
                            const std::unique_ptr<GraphExec> own(static_cast<GraphExec*>(user));
-                           run_steps(*own);
+                           run_launch(*own);
                        },
                        now.release()};
     const uint64_t number = put_off(stream, all);
@@ -50,6 +51,16 @@ void launch_steps(GraphExec& exec, Stream* stream) {
 }
 
 }  // namespace
+
+void forget(const std::shared_ptr<Graph>& graph) {
+    driver().nodes.erase_if([&](const GraphNode& node) { return node.graph.lock() == graph; });
+    for (const auto& n : graph->nodes)
+        if (const auto* const c = std::get_if<ConditionalWork>(&n->work))
+            for (const auto& body : c->bodies) {
+                driver().graphs.erase_if([&](const Graph& g) { return &g == body.get(); });
+                forget(body);
+            }
+}
 
 Graph::~Graph() {
     for (const auto& [address, id] : allocated) {
@@ -105,6 +116,7 @@ std::shared_ptr<Graph> copy_of(Graph& graph) {
     auto out = std::make_shared<Graph>();
     const std::lock_guard lock(graph.mutex);
     for (const auto& n : graph.nodes) {
+        require(!std::holds_alternative<ConditionalWork>(n->work), not_supported);
         auto copy = std::make_shared<GraphNode>();
         copy->graph = out;
         copy->work = n->work;
@@ -137,6 +149,8 @@ std::shared_ptr<GraphExec> instantiate(const std::shared_ptr<Graph>& graph) {
             done[i] = true;
             const GraphNode& n = *graph->nodes[i];
             exec->steps.push_back({&n, i, std::move(before), n.work, true});
+            if (auto* const c = std::get_if<ConditionalWork>(&exec->steps.back().work))
+                for (const auto& body : c->bodies) c->instances.push_back(instantiate(body));
         }
         require(exec->steps.size() != steps);
     }
@@ -151,15 +165,20 @@ void run_steps(GraphExec& exec) {
     }
 }
 
+void run_launch(GraphExec& exec) {
+    set_conditions(exec);
+    run_steps(exec);
+}
+
 void run(const Work& work) {
-    std::visit(
-        Each{[](const KernelWork& k) { launch(*k.function, k.shape, k.parameters); },
-             [](const Copy3D& c) { copy_3d(c); }, [](const MemsetNode& n) { fill_node(n); },
-             [](const HostNode& h) { h.function(h.user); },
-             [](const ChildWork& c) { run_steps(*instantiate(c.graph)); }, [](const Nothing&) {},
-             [](const WaitWork&) {}, [](const RecordWork& r) { record_now(*r.event); },
-             [](const AllocateWork&) {}, [](const FreeWork&) {}},
-        work);
+    std::visit(Each{[](const KernelWork& k) { launch(*k.function, k.shape, k.parameters); },
+                    [](const Copy3D& c) { copy_3d(c); }, [](const MemsetNode& n) { fill_node(n); },
+                    [](const HostNode& h) { h.function(h.user); },
+                    [](const ChildWork& c) { run_steps(*instantiate(c.graph)); },
+                    [](const Nothing&) {}, [](const WaitWork&) {},
+                    [](const RecordWork& r) { record_now(*r.event); }, [](const AllocateWork&) {},
+                    [](const FreeWork&) {}, [](const ConditionalWork& c) { run_conditional(c); }},
+               work);
 }
 
 }  // namespace lockwarp::cuda
@@ -176,10 +195,7 @@ Result cuGraphCreate(Graph** out, unsigned flags) {
 }
 
 Result cuGraphDestroy(Graph* graph) {
-    return answer([&] {
-        const std::shared_ptr<Graph> g = ready().graphs.take(graph);
-        driver().nodes.erase_if([&](const GraphNode& node) { return node.graph.lock() == g; });
-    });
+    return answer([&] { forget(ready().graphs.take(graph)); });
 }
 
 Result cuGraphClone(Graph** out, Graph* graph) {

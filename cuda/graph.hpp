@@ -34,11 +34,32 @@ struct AllocateWork {
 struct FreeWork {
     Address address;
 };
+// What a handle of cuGraphConditionalHandleCreate stands for: a number that kernels store
+// (cuda/conditional.hpp).
+struct Condition {
+    Address value = 0;  // of the number, which is the handle
+    uint64_t allocation = 0;
+    uint32_t at_launch = 0;  // that it becomes when the graph is launched, where that was asked for
+    bool is_set_at_launch = false;
+    Condition() = default;
+    Condition(const Condition&) = delete;
+    Condition& operator=(const Condition&) = delete;
+    ~Condition();
+};
+// CUgraphConditionalNodeType
+enum class ConditionalType : int { if_, while_, switch_ };
+struct ConditionalWork {
+    std::shared_ptr<Condition> condition;
+    ConditionalType type;
+    std::vector<std::shared_ptr<Graph>> bodies;
+    std::shared_ptr<std::vector<Graph*>> handles;         // of the bodies, for the program
+    std::vector<std::shared_ptr<GraphExec>> instances{};  // of the bodies, once instantiated
+};
 using Work = std::variant<KernelWork, Copy3D, MemsetNode, HostNode, ChildWork, Nothing, WaitWork,
-                          RecordWork, AllocateWork, FreeWork>;
+                          RecordWork, AllocateWork, FreeWork, ConditionalWork>;
 
 // CUgraphNodeType, in the order of Work.
-inline constexpr std::array node_types{0, 1, 2, 3, 4, 5, 6, 7, 10, 11};
+inline constexpr std::array node_types{0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 13};
 static_assert(node_types.size() == std::variant_size_v<Work>);
 
 struct GraphNode {
@@ -55,6 +76,7 @@ struct Graph {
     // Memory of its allocation nodes: it stays while the graph does.
     std::vector<std::pair<Address, uint64_t>> allocated;  // with its number
     std::vector<std::shared_ptr<void>> kept{};            // references to user objects
+    std::vector<std::shared_ptr<Condition>> conditions{};
 };
 
 // A graph's work in an order that its edges allow.
@@ -77,6 +99,8 @@ GraphNode* add_node(const std::shared_ptr<Graph>& graph, std::span<GraphNode* co
                     Work work);
 // Memory that lives as long as the graph.
 Address allocate_for(Graph& graph, size_t size, const std::shared_ptr<Context>& context);
+// The program has no handles of its nodes any more, nor of the bodies of its conditional ones.
+void forget(const std::shared_ptr<Graph>& graph);
 std::shared_ptr<GraphNode> node_of(GraphNode* node);
 // What kernel nodes have besides their parameters goes over to other work.
 void keep_attributes(const Work& from, Work& to);
@@ -84,6 +108,8 @@ KernelWork kernel_work(const KernelNode2& node);
 std::shared_ptr<Graph> copy_of(Graph& graph);
 std::shared_ptr<GraphExec> instantiate(const std::shared_ptr<Graph>& graph);
 void run_steps(GraphExec& exec);
+// As above, from the beginning of a launch: conditions have the values that were asked for.
+void run_launch(GraphExec& exec);
 void run(const Work& work);
 
 // What streams capture together.

@@ -2,7 +2,9 @@
 // A graph's nodes: adding them, their parameters, and the edges between them.
 #include <algorithm>
 
+#include "cuda/conditional.hpp"
 #include "cuda/graph.hpp"
+#include "cuda/node_parameters.hpp"
 
 namespace lockwarp::cuda {
 
@@ -83,6 +85,50 @@ HostNode host_of(const HostNode* host) {
     return *host;
 }
 
+ChildWork child_of(Graph* child) { return {copy_of(*ready().graphs.get(child))}; }
+RecordWork record_of(Event* event) { return {driver().events.get(event)}; }
+WaitWork wait_of(Event* event) { return {driver().events.get(event)}; }
+
+AllocateWork allocate_work(Graph& graph, AllocateNode& n) {
+    const std::shared_ptr<Context> context = current();
+    n.address = allocate_for(graph, n.size, context);
+    return {n.address, n.size, context};
+}
+
+// Of a node of any kind that needs no graph.
+Work work_of(const NodeParameters& p) {
+    switch (p.type) {
+        case NodeType::kernel:
+            return kernel_work(p.kernel);
+        case NodeType::copy:
+            return p.copy.copy;
+        case NodeType::fill:
+            return p.fill.node;
+        case NodeType::host:
+            return host_of(&p.host);
+        case NodeType::graph:
+            return child_of(p.graph);
+        case NodeType::empty:
+            return Nothing{};
+        case NodeType::wait:
+            return wait_of(p.event);
+        case NodeType::record:
+            return record_of(p.event);
+        case NodeType::free:
+            return FreeWork{p.memory};
+        case NodeType::allocate:
+        case NodeType::conditional:
+            fail(not_supported);
+    }
+    fail(not_supported);
+}
+
+Work work_of(Graph& graph, NodeParameters& p) {
+    if (p.type == NodeType::allocate) return allocate_work(graph, p.allocate);
+    if (p.type == NodeType::conditional) return conditional_work(graph, p.conditional);
+    return work_of(p);
+}
+
 // Lists are given as far as there is room; without a place for them, their length.
 void give_nodes(const std::vector<GraphNode*>& nodes, GraphNode** out, size_t* count) {
     require(count != nullptr);
@@ -143,41 +189,52 @@ Result cuGraphAddEmptyNode(GraphNode** out, Graph* graph, GraphNode* const* befo
 
 Result cuGraphAddChildGraphNode(GraphNode** out, Graph* graph, GraphNode* const* before,
                                 size_t count, Graph* child) {
-    return add(out, graph, before, count,
-               [&] { return ChildWork{copy_of(*ready().graphs.get(child))}; });
+    return add(out, graph, before, count, [&] { return child_of(child); });
 }
 
 Result cuGraphAddEventRecordNode(GraphNode** out, Graph* graph, GraphNode* const* before,
                                  size_t count, Event* event) {
-    return add(out, graph, before, count, [&] { return RecordWork{driver().events.get(event)}; });
+    return add(out, graph, before, count, [&] { return record_of(event); });
 }
 
 Result cuGraphAddEventWaitNode(GraphNode** out, Graph* graph, GraphNode* const* before,
                                size_t count, Event* event) {
-    return add(out, graph, before, count, [&] { return WaitWork{driver().events.get(event)}; });
+    return add(out, graph, before, count, [&] { return wait_of(event); });
 }
-
-struct AllocateNode {  // CUDA_MEM_ALLOC_NODE_PARAMS
-    char pool[88];
-    const void* access;
-    size_t access_count, size;
-    Address address;
-};
-static_assert(sizeof(AllocateNode) == 120);
 
 Result cuGraphAddMemAllocNode(GraphNode** out, Graph* graph, GraphNode* const* before, size_t count,
                               AllocateNode* n) {
     return add(out, graph, before, count, [&] {
         require(n != nullptr);
-        const std::shared_ptr<Context> context = current();
-        n->address = allocate_for(*ready().graphs.get(graph), n->size, context);
-        return AllocateWork{n->address, n->size, context};
+        return allocate_work(*ready().graphs.get(graph), *n);
     });
 }
 
 Result cuGraphAddMemFreeNode(GraphNode** out, Graph* graph, GraphNode* const* before, size_t count,
                              Address address) {
     return add(out, graph, before, count, [&] { return FreeWork{address}; });
+}
+
+// As in cuGraphAddDependencies_v2 below.
+Result cuGraphAddNode_v2(GraphNode** out, Graph* graph, GraphNode* const* before, const void*,
+                         size_t count, NodeParameters* p) {
+    return add(out, graph, before, count, [&] {
+        require(p != nullptr);
+        return work_of(*ready().graphs.get(graph), *p);
+    });
+}
+
+Result cuGraphAddNode(GraphNode** out, Graph* graph, GraphNode* const* before, size_t count,
+                      NodeParameters* p) {
+    return cuGraphAddNode_v2(out, graph, before, nullptr, count, p);
+}
+
+Result cuGraphNodeSetParams(GraphNode* node, const NodeParameters* p) {
+    return change(node, [&] { return work_of(given(p)); });
+}
+
+Result cuGraphExecNodeSetParams(GraphExec* exec, GraphNode* node, const NodeParameters* p) {
+    return replace(exec, node, [&] { return work_of(given(p)); });
 }
 
 Result cuGraphMemAllocNodeGetParams(GraphNode* node, AllocateNode* out) {
@@ -215,7 +272,7 @@ Result cuGraphEventRecordNodeGetEvent(GraphNode* node, Event** out) {
 }
 
 Result cuGraphEventRecordNodeSetEvent(GraphNode* node, Event* event) {
-    return change(node, [&] { return RecordWork{driver().events.get(event)}; });
+    return change(node, [&] { return record_of(event); });
 }
 
 Result cuGraphEventWaitNodeGetEvent(GraphNode* node, Event** out) {
@@ -226,7 +283,7 @@ Result cuGraphEventWaitNodeGetEvent(GraphNode* node, Event** out) {
 }
 
 Result cuGraphEventWaitNodeSetEvent(GraphNode* node, Event* event) {
-    return change(node, [&] { return WaitWork{driver().events.get(event)}; });
+    return change(node, [&] { return wait_of(event); });
 }
 
 Result cuGraphKernelNodeGetParams(GraphNode* node, KernelNode* out) {
@@ -307,15 +364,15 @@ Result cuGraphExecHostNodeSetParams(GraphExec* exec, GraphNode* node, const Host
 }
 
 Result cuGraphExecChildGraphNodeSetParams(GraphExec* exec, GraphNode* node, Graph* child) {
-    return replace(exec, node, [&] { return ChildWork{copy_of(*ready().graphs.get(child))}; });
+    return replace(exec, node, [&] { return child_of(child); });
 }
 
 Result cuGraphExecEventRecordNodeSetEvent(GraphExec* exec, GraphNode* node, Event* event) {
-    return replace(exec, node, [&] { return RecordWork{driver().events.get(event)}; });
+    return replace(exec, node, [&] { return record_of(event); });
 }
 
 Result cuGraphExecEventWaitNodeSetEvent(GraphExec* exec, GraphNode* node, Event* event) {
-    return replace(exec, node, [&] { return WaitWork{driver().events.get(event)}; });
+    return replace(exec, node, [&] { return wait_of(event); });
 }
 
 Result cuGraphNodeSetEnabled(GraphExec* exec, GraphNode* node, unsigned enabled) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cuda/conditional.hpp"
 #include "cuda/image.hpp"
 #include "cuda/jit_options.hpp"
 #include "cuda/memory.hpp"
@@ -141,9 +142,11 @@ std::shared_ptr<Module> load_image(const std::shared_ptr<Context>& context, Devi
     module->device = device;
     for (const std::string& text : image.texts) {
         std::string said;
-        const Result r = load_text(text, device, each_when_needed, &module->loaded, said);
+        const std::string linked = with_device_functions(text);
+        const std::string& whole = linked.empty() ? text : linked;
+        const Result r = load_text(whole, device, each_when_needed, &module->loaded, said);
         if (r == success) {
-            if (is_watched()) module->text = text;
+            if (is_watched()) module->text = whole;
             add_variables(module, context);
             driver().modules.add(module);
             return module;

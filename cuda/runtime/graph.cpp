@@ -2,6 +2,7 @@
 // Graphs: their nodes, copies, instances and launches.
 #include <algorithm>
 
+#include "cuda/node_parameters.hpp"
 #include "cuda/runtime/copy.hpp"
 #include "cuda/runtime/graph.hpp"
 
@@ -32,6 +33,35 @@ RuntimeKernelNode runtime_node(const KernelNode& n) {
             n.dynamic_shared,
             n.parameters,
             n.extra};
+}
+
+// cudaGraphNodeParams: as the driver's but for kernels and copies.
+struct RuntimeNodeParameters {
+    NodeType type;
+    int reserved0[3];
+    union {
+        long long same[29];
+        RuntimeKernelNode kernel;
+        struct {
+            int flags;
+            int reserved[3];
+            CopyBox box;
+        } copy;
+    };
+    long long reserved2;
+};
+static_assert(sizeof(RuntimeNodeParameters) == sizeof(NodeParameters));
+
+NodeParameters driver_node(const RuntimeNodeParameters& n) {
+    NodeParameters out{};
+    out.type = n.type;
+    if (n.type == NodeType::kernel)
+        out.kernel = driver_node(&n.kernel);
+    else if (n.type == NodeType::copy)
+        out.copy.copy = driver_copy(n.copy.box);
+    else
+        std::copy_n(n.same, std::size(n.same), out.reserved1);
+    return out;
 }
 
 CopyBox line(void* target, const void* source, size_t count, CopyKind kind) {
@@ -100,6 +130,47 @@ Result cudaGraphAddHostNode(GraphNode** out, Graph* graph, GraphNode* const* bef
 Result cudaGraphAddEmptyNode(GraphNode** out, Graph* graph, GraphNode* const* before,
                              size_t count) {
     return call([&] { return cuGraphAddEmptyNode(out, graph, before, count); });
+}
+
+Result lockwarp_cudaGraphAddNode_13(GraphNode** out, Graph* graph, GraphNode* const* before,
+                                    const void* edges, size_t count, RuntimeNodeParameters* p) {
+    return call([&] {
+        require(p != nullptr);
+        NodeParameters n = driver_node(*p);
+        const Result added = cuGraphAddNode_v2(out, graph, before, edges, count, &n);
+        // What is given back: memory, and the bodies of a condition.
+        if (n.type != NodeType::kernel && n.type != NodeType::copy)
+            std::copy_n(n.reserved1, std::size(n.reserved1), p->same);
+        return added;
+    });
+}
+
+Result lockwarp_cudaGraphAddNode_12(GraphNode** out, Graph* graph, GraphNode* const* before,
+                                    size_t count, RuntimeNodeParameters* p) {
+    return lockwarp_cudaGraphAddNode_13(out, graph, before, nullptr, count, p);
+}
+
+Result cudaGraphNodeSetParams(GraphNode* node, const RuntimeNodeParameters* p) {
+    return call([&] {
+        require(p != nullptr);
+        const NodeParameters n = driver_node(*p);
+        return cuGraphNodeSetParams(node, &n);
+    });
+}
+
+Result cudaGraphExecNodeSetParams(GraphExec* exec, GraphNode* node,
+                                  const RuntimeNodeParameters* p) {
+    return call([&] {
+        require(p != nullptr);
+        const NodeParameters n = driver_node(*p);
+        return cuGraphExecNodeSetParams(exec, node, &n);
+    });
+}
+
+Result cudaGraphConditionalHandleCreate(Address* out, Graph* graph, unsigned at_launch,
+                                        unsigned flags) {
+    return call(
+        [&] { return cuGraphConditionalHandleCreate(out, graph, nullptr, at_launch, flags); });
 }
 
 Result cudaGraphInstantiateWithFlags(GraphExec** out, Graph* graph, unsigned long long flags) {

@@ -9,6 +9,7 @@ namespace lockwarp::cuda {
 struct InstantiateParameters;  // CUDA_GRAPH_INSTANTIATE_PARAMS
 struct UpdateResult;           // CUgraphExecUpdateResultInfo
 struct AllocateNode;           // CUDA_MEM_ALLOC_NODE_PARAMS
+struct NodeParameters;         // CUgraphNodeParams
 
 extern "C" {
 
@@ -33,8 +34,12 @@ Result cuGraphAddMemcpyNode(GraphNode** out, Graph* graph, GraphNode* const* bef
                             const Copy3D* copy, Context*);
 Result cuGraphAddMemsetNode(GraphNode** out, Graph* graph, GraphNode* const* before, size_t count,
                             const MemsetNode* fill, Context*);
+Result cuGraphAddNode_v2(GraphNode** out, Graph* graph, GraphNode* const* before, const void*,
+                         size_t count, NodeParameters* p);
 Result cuGraphChildGraphNodeGetGraph(GraphNode* node, Graph** out);
 Result cuGraphClone(Graph** out, Graph* graph);
+Result cuGraphConditionalHandleCreate(Address* out, Graph* graph, Context*, unsigned at_launch,
+                                      unsigned flags);
 Result cuGraphCreate(Graph** out, unsigned flags);
 Result cuGraphDestroy(Graph* graph);
 Result cuGraphDestroyNode(GraphNode* node);
@@ -53,6 +58,7 @@ Result cuGraphExecMemcpyNodeSetParams(GraphExec* exec, GraphNode* node, const Co
                                       Context*);
 Result cuGraphExecMemsetNodeSetParams(GraphExec* exec, GraphNode* node, const MemsetNode* fill,
                                       Context*);
+Result cuGraphExecNodeSetParams(GraphExec* exec, GraphNode* node, const NodeParameters* p);
 Result cuGraphExecUpdate_v2(GraphExec* exec, Graph* graph, UpdateResult* out);
 Result cuGraphGetEdges_v2(Graph* graph, GraphNode** from, GraphNode** to, uint64_t* data,
                           size_t* count);
@@ -78,6 +84,7 @@ Result cuGraphNodeGetDependentNodes_v2(GraphNode* node, GraphNode** out, uint64_
                                        size_t* count);
 Result cuGraphNodeGetEnabled(GraphExec* exec, GraphNode* node, unsigned* enabled);
 Result cuGraphNodeGetType(GraphNode* node, int* type);
+Result cuGraphNodeSetParams(GraphNode* node, const NodeParameters* p);
 Result cuGraphNodeSetEnabled(GraphExec* exec, GraphNode* node, unsigned enabled);
 Result cuGraphRemoveDependencies_v2(Graph* graph, GraphNode* const* from, GraphNode* const* to,
                                     const void*, size_t count);

@@ -186,6 +186,66 @@ void allocations(const World& world) {
     CHECK(world.value() == 77);
 }
 
+CUgraphNode add_node(CUgraph graph, CUgraphNode before, CUgraphNodeParams& p) {
+    CUgraphNode node = nullptr;
+#if CUDA_VERSION >= 13000
+    DO(cuGraphAddNode(&node, graph, &before, nullptr, before != nullptr, &p));
+#else
+    DO(cuGraphAddNode(&node, graph, &before, before != nullptr, &p));
+#endif
+    return node;
+}
+
+CUgraphNodeParams any_fill(const World& world, unsigned value) {
+    const CUDA_MEMSET_NODE_PARAMS set = fill(world.x, value);
+    CUgraphNodeParams p{};
+    p.type = CU_GRAPH_NODE_TYPE_MEMSET;
+    p.memset.dst = set.dst;
+    p.memset.value = set.value;
+    p.memset.elementSize = set.elementSize;
+    p.memset.width = set.width;
+    p.memset.height = set.height;
+    p.memset.ctx = world.context;
+    return p;
+}
+
+// A condition that holds at each launch, as it was asked for, and one that does not.
+void any_nodes(const World& world) {
+    Instance g;
+    CUgraphNodeParams p = any_fill(world, 1);
+    CUgraphNode last = add_node(g.graph, nullptr, p);
+    CUgraphNode within[2] = {};
+    for (const unsigned holds : {1u, 0u}) {
+        CUgraphConditionalHandle condition = 0;
+        DO(cuGraphConditionalHandleCreate(&condition, g.graph, world.context, holds,
+                                          CU_GRAPH_COND_ASSIGN_DEFAULT));
+        p = {};
+        p.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+        p.conditional.handle = condition;
+        p.conditional.type = CU_GRAPH_COND_TYPE_IF;
+        p.conditional.size = 1;
+        p.conditional.ctx = world.context;
+        last = add_node(g.graph, last, p);
+        const CUgraph body = p.conditional.phGraph_out[0];
+        p = any_fill(world, holds == 1 ? 2 : 3);
+        within[holds] = add_node(body, nullptr, p);
+    }
+    p = any_fill(world, 4);
+    DO(cuGraphNodeSetParams(within[1], &p));
+    g.launch();
+    CHECK(world.value() == 4);
+    p = any_fill(world, 5);
+    const CUgraphNode fifth = add_node(g.graph, last, p);
+    DO(cuGraphExecDestroy(g.exec));
+    g.exec = nullptr;
+    g.launch();
+    CHECK(world.value() == 5);
+    p = any_fill(world, 6);
+    DO(cuGraphExecNodeSetParams(g.exec, fifth, &p));
+    g.launch();
+    CHECK(world.value() == 6);
+}
+
 int main() {
     const World world;
     CUdeviceptr y = 0;
@@ -195,6 +255,7 @@ int main() {
     functions_and_children();
     events();
     allocations(world);
+    any_nodes(world);
     DO(cuMemFree(y));
     return done("driver_graph_nodes");
 }

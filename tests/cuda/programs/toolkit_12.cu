@@ -17,6 +17,20 @@ void forms() {
     CHECK(p.major == 8);
 }
 
+void nodes() {
+    cudaGraph_t graph = nullptr;
+    cudaGraphNode_t first = nullptr, second = nullptr;
+    OK(cudaGraphCreate(&graph, 0));
+    cudaGraphNodeParams p{};
+    p.type = cudaGraphNodeTypeEmpty;
+    OK(cudaGraphAddNode(&first, graph, nullptr, 0, &p));
+    OK(cudaGraphAddNode_v2(&second, graph, &first, nullptr, 1, &p));
+    size_t count = 0;
+    OK(cudaGraphGetEdges(graph, nullptr, nullptr, &count));
+    CHECK(count == 1);
+    OK(cudaGraphDestroy(graph));
+}
+
 void captured() {
     cudaStream_t s;
     OK(cudaStreamCreate(&s));
@@ -99,6 +113,7 @@ void of_threads() {
 
 int main() {
     forms();
+    nodes();
     captured();
     edges();
     elapsed();
