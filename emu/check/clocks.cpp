@@ -394,7 +394,13 @@ bool CtaClock::end_phase(Phases& p) {
     p.ended = std::move(p.arrived);
     p.arrived = {};
     p.pending = p.expected;
+    ++p.number;
     return true;
+}
+
+uint64_t CtaClock::phases(uint64_t place) const {
+    const auto at = shared_->mbarriers.find(place);
+    return at != shared_->mbarriers.end() ? at->second.number : 0;
 }
 
 void CtaClock::bulk(const warp::BulkEvent& e) {
@@ -422,7 +428,7 @@ void CtaClock::arrive(WarpClock& w, uint32_t index, const warp::Retired& e,
     each_lane(a.lanes & e.executed, [&](uint32_t lane) {
         Phases& p = shared_->mbarriers[place_in_cluster(a, lane)];
         const auto operand = [&](unsigned n) { return word(e.registers, o.r[n], lane); };
-        if (o.op == Op::mbarrier_init) p = {operand(0), operand(0), 0, {}, {}};
+        if (o.op == Op::mbarrier_init) p = {operand(0), operand(0), 0, {}, {}, p.number + 1};
         if (o.op == Op::mbarrier_expect) p.bytes += operand(0);
         if (o.op == Op::mbarrier_complete) p.bytes -= operand(0);
         if (counts) {

@@ -171,6 +171,8 @@ class CtaClock {
 
     uint64_t cta() const { return cta_; }
     const WarpClock& warp(uint32_t index) const { return warps_[index]; }
+    // How many phases of the mbarrier at that place in the cluster have ended.
+    uint64_t phases(uint64_t place) const;
     LaneOrder order(uint32_t warp, uint32_t time, uint32_t earlier_lanes, uint32_t lane) const;
 
   private:
@@ -184,6 +186,7 @@ class CtaClock {
         uint32_t expected = 0, pending = 0;
         int64_t bytes = 0;
         Knowledge arrived, ended;  // in this phase, in the last one that ended
+        uint64_t number = 0;       // of this phase: how many ended before it
     };
 
     void advance(WarpClock& w);
