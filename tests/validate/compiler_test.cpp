@@ -240,6 +240,10 @@ TEST(Compiler, WhatNearlySplitsAResultDoesNot) {
     EXPECT_FALSE(is_named(low + high + guarded, result));
     EXPECT_FALSE(is_named(low + "st.global.b32 [%q1], %r1;\n" + high, result));
     EXPECT_FALSE(is_named(low + "@%p1 st.local.b32 [own], %r1;\n" + high, result));
+    const std::string half = "st.global.b16 [%q1], %h1;\n";
+    EXPECT_FALSE(is_named(half + guarded + high, result));
+    EXPECT_FALSE(is_named(low + guarded + half, result));
+    EXPECT_FALSE(is_named(low + half + high, result));
     EXPECT_FALSE(is_named("st.param.b32 [result], %r1;\n" + guarded + high, result));
     EXPECT_FALSE(
         is_named("st.local.b16 [own], %h1;\n" + guarded + "st.local.b16 [own+2], %h1;\n", ""));

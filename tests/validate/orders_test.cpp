@@ -345,6 +345,58 @@ TEST(TrySchedules, NameTheLaunch) {
     EXPECT_TRUE(r.difference->reader.has_value());
 }
 
+// Who reads is found by any byte of any lane that the copy alone would have changed.
+TEST(TrySchedules, NameWhoReadsByEachByteOfEachLane) {
+    for (uint32_t lane = 0; lane < 64; lane += 3)
+        for (const bool wide : {false, true}) {
+            const uint32_t byte = lane % (wide ? 8 : 4);
+            const std::string width = wide ? "64" : "32";
+            const Launches l(
+                "mov.u32 %r4, tile; mad.lo.u32 %r5, %r1, 8, %r4; mul.wide.u32 %rd3, %r1, 8;\n"
+                "add.u64 %rd3, %rd1, %rd3; mov.u64 %rd4, 0; setp.ne.u32 %p1, %r1, " +
+                    std::to_string(lane) + ";\nselp.b64 %rd4, 0, " +
+                    std::to_string(uint64_t{0x81} << 8 * byte) +
+                    ", %p1;\nst.shared.u64 [%r5], %rd4;\n"
+                    "cp.async.ca.shared.global [%r5], [%rd3+512], 8;\n"
+                    "ld.shared.u" +
+                    width + " " + (wide ? "%rd5" : "%r8") +
+                    ", [%r5];\n"
+                    "st.global.u" +
+                    width + " [%rd3], " + (wide ? "%rd5" : "%r8") + ";\ncp.async.wait_all;",
+                {two_warps});
+            const SchedulesResult r = try_schedules(l.steps, l.first, {});
+            ASSERT_TRUE(r.difference.has_value()) << lane;
+            EXPECT_EQ(r.difference->what.index, lane * 2 + byte / 4) << lane;
+            ASSERT_TRUE(r.difference->reader.has_value()) << lane << ", " << width << " bits";
+            EXPECT_EQ(r.difference->reader->warp, lane / 32);
+            const isa::Program& program = l.steps[0].program;
+            EXPECT_EQ(program.operations[r.difference->reader->operation].op, isa::Op::ld);
+        }
+}
+
+// A late copy's old content may be no address.
+TEST(TrySchedules, NameTheTrap) {
+    std::string body = early_reader;
+    body.replace(body.find("WAIT"), 4, "");
+    const std::string store = "@%p1 st.global.u32 [%rd2], %r8;";
+    body.replace(
+        body.find(store), store.size(),
+        "mul.wide.u32 %rd3, %r8, 4096; add.u64 %rd3, %rd3, %rd1;\nst.global.u32 [%rd3], 0;");
+    const Launches l(body, {two_warps});
+    const SchedulesResult r = try_schedules(l.steps, l.first, {});
+    ASSERT_TRUE(r.difference.has_value());
+    EXPECT_EQ(element_text(r.difference->what), "the trap");
+    EXPECT_EQ(r.difference->what.was, "");
+    const uint32_t store_at = [&] {
+        for (const isa::Operation& o : l.steps[0].program.operations)
+            if (o.op == isa::Op::st && o.mod.space == ptx::Space::global) return o.place.line;
+        return 0u;
+    }();
+    EXPECT_EQ(r.difference->what.is, std::string(warp::trap_name(warp::TrapKind::out_of_bounds)) +
+                                         " at line " + std::to_string(store_at));
+    EXPECT_EQ(l.steps[0].program.operations[r.difference->operation].op, isa::Op::cp_async);
+}
+
 TEST(TrySchedules, AreTheSameForWhoWaits) {
     const Launches good(with_wait("cp.async.wait_group 0;"), {two_warps});
     const SchedulesResult r = try_schedules(good.steps, good.first, {});

@@ -344,4 +344,26 @@ TEST(ShrinkProgram, ItsLaunchFile) {
               "  \"args\": [{\"buffer\": \"in\"}],\n  \"outputs\": [\"in\"]\n}\n");
 }
 
+// Clusters, and buffers that have addresses of others in them.
+TEST(ShrinkProgram, ItsLaunchFileHasPointers) {
+    launch::Case c = lies::case_of("ret;");
+    c.grid = {4, 1, 1};
+    c.cluster = warp::Dim3{2, 1, 1};
+    c.block = {64, 1, 1};
+    c.names = {"in", "out"};
+    c.bytes = {std::vector<uint8_t>(32), {0x12}};
+    c.buffer_patches = {{0, 8, 1, 0}, {0, 16, 0, 4}};
+    EXPECT_EQ(
+        validate::launch_json(c, "sm_90"),
+        "{\n  \"schema\": \"lockwarp-launch/1\",\n  \"ptx\": \"case.ptx\",\n"
+        "  \"arch\": \"sm_90\",\n  \"grid\": [4, 1, 1], \"cluster\": [2, 1, 1], "
+        "\"block\": [64, 1, 1],\n  \"buffers\": {\"in\": {\"bytes\": 32, \"init\": {\"hex\": \"" +
+            std::string(64, '0') +
+            "\"}, \"pointers\": {\"8\": {\"buffer\": \"out\", \"offset\": 0}, \"16\": "
+            "{\"buffer\": \"in\", \"offset\": 4}}},\n"
+            "    \"out\": {\"bytes\": 1, \"init\": {\"hex\": \"12\"}}},\n"
+            "  \"args\": [{\"buffer\": \"in\"}, {\"buffer\": \"out\"}],\n"
+            "  \"outputs\": [\"in\", \"out\"]\n}\n");
+}
+
 }  // namespace
