@@ -46,6 +46,11 @@ void set(KernelWork& work, int number, const AttributeValue& value) {
         std::memcpy(work.shape.cluster, value.data(), sizeof work.shape.cluster);
     } else {
         work.attributes[number] = value;
+        if (number != priority) return;
+        int wanted = 0;
+        std::memcpy(&wanted, value.data(), sizeof wanted);
+        wanted = std::clamp(wanted, highest_priority, lowest_priority);
+        std::memcpy(work.attributes[number].data(), &wanted, sizeof wanted);
     }
 }
 

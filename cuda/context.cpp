@@ -10,8 +10,6 @@ namespace lockwarp::cuda {
 
 namespace {
 
-constexpr int lowest_priority = 0, highest_priority = -5;
-
 // nullptr is the current one.
 std::shared_ptr<Context> context_or_current(Context* context) {
     return context != nullptr ? ready().contexts.get(context, invalid_context) : current();

@@ -8,6 +8,7 @@
 #include "cuda/graph.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/order.hpp"
+#include "emu/warp/heap.hpp"
 
 namespace lockwarp::cuda {
 
@@ -123,6 +124,18 @@ Side side_of(const Corner& c, uint64_t width, uint64_t height, uint64_t depth) {
     return {side(first, all, c.type == device_memory), pitch, slice};
 }
 
+// In the heap of malloc in kernels, which an H200 lets the host fill, and not copy.
+uint8_t* in_heap(Address target, uint64_t bytes) {
+    const std::shared_ptr<Context> context = current();
+    const std::lock_guard lock(context->mutex);
+    if (context->heap == nullptr) return nullptr;
+    const warp::Buffer heap = context->heap->buffer();
+    const uint64_t at = target - heap.address;
+    const bool inside =
+        target >= heap.address && at < heap.bytes.size() && bytes <= heap.bytes.size() - at;
+    return inside ? heap.bytes.data() + at : nullptr;
+}
+
 // Where a box of elements of `size` bytes begins; nullptr where it is empty.
 uint8_t* filled_rows(Address target, uint64_t pitch, uint64_t size, uint64_t width,
                      uint64_t height) {
@@ -130,7 +143,9 @@ uint8_t* filled_rows(Address target, uint64_t pitch, uint64_t size, uint64_t wid
     if (width == 0 || height == 0) return nullptr;
     require(target % size == 0 && (height == 1 || pitch >= width * size));
     require(width <= UINT64_MAX / size && (height == 1 || pitch % size == 0));
-    return side(target, (height - 1) * pitch + width * size, true);
+    const uint64_t bytes = (height - 1) * pitch + width * size;
+    if (uint8_t* const there = in_heap(target, bytes); there != nullptr) return there;
+    return side(target, bytes, true);
 }
 
 template <class T>

@@ -15,6 +15,12 @@ namespace lockwarp::cuda {
 
 namespace {
 
+// Whether a node allocates memory or frees it.
+bool has_memory(const std::shared_ptr<GraphNode>& node) {
+    return std::holds_alternative<AllocateWork>(node->work) ||
+           std::holds_alternative<FreeWork>(node->work);
+}
+
 size_t place_of(const Graph& g, const GraphNode* node) {
     const auto found =
         std::ranges::find_if(g.nodes, [&](const auto& n) { return n.get() == node; });
@@ -135,6 +141,10 @@ std::shared_ptr<GraphExec> instantiate(const std::shared_ptr<Graph>& graph) {
     auto exec = std::make_shared<GraphExec>();
     exec->graph = graph;
     const std::lock_guard lock(graph->mutex);
+    if (std::ranges::any_of(graph->nodes, has_memory)) {
+        require(graph->instance.expired(), not_supported);
+        graph->instance = exec;
+    }
     const size_t count = graph->nodes.size();
     std::vector<bool> done(count, false);
     // A node is ready when those before it are; with no cycle each round finds one.

@@ -69,6 +69,8 @@ struct GraphNode {
     const GraphNode* original = nullptr;  // that it is a copy of
 };
 
+struct GraphExec;
+
 struct Graph {
     ~Graph();
     std::mutex mutex;
@@ -77,6 +79,7 @@ struct Graph {
     std::vector<std::pair<Address, uint64_t>> allocated;  // with its number
     std::vector<std::shared_ptr<void>> kept{};            // references to user objects
     std::vector<std::shared_ptr<Condition>> conditions{};
+    std::weak_ptr<GraphExec> instance{};  // the only one at a time of a graph with memory nodes
 };
 
 // A graph's work in an order that its edges allow.

@@ -86,8 +86,9 @@ class Handles {
 };
 
 constexpr size_t limit_count = 16;
-constexpr size_t malloc_heap = 2;            // CU_LIMIT_MALLOC_HEAP_SIZE
-constexpr size_t non_portable_cluster = 14;  // CUfunction_attribute
+constexpr int lowest_priority = 0, highest_priority = -5;  // of streams and kernel nodes
+constexpr size_t malloc_heap = 2;                          // CU_LIMIT_MALLOC_HEAP_SIZE
+constexpr size_t non_portable_cluster = 14;                // CUfunction_attribute
 
 // Of streams and kernel nodes, by their numbers: CUlaunchAttributeValue.
 using AttributeValue = std::array<char, 64>;

@@ -10,7 +10,6 @@ namespace {
 
 constexpr unsigned non_blocking = 1;                     // CU_STREAM_NON_BLOCKING
 constexpr unsigned event_flags = 7, disable_timing = 2;  // CU_EVENT_*
-constexpr int lowest_priority = 0, highest_priority = -5;
 
 Stream* new_stream(unsigned flags, int priority) {
     const std::shared_ptr<Context> context = current();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/watch.hpp"
 
-#include <cxxabi.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "cuda/names.hpp"
 #include "cuda/record.hpp"
 #include "emu/check/check.hpp"
 #include "emu/timing/timing.hpp"
@@ -81,14 +81,6 @@ std::string quoted(std::string_view text) {
 void report(std::string line) {
     line += "\n";
     if (settings().report >= 0 && ::write(settings().report, line.data(), line.size()) < 0) return;
-}
-
-std::string plain(const std::string& mangled) {
-    int status = 0;
-    char* const text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
-    std::string out = text != nullptr ? text : mangled;
-    std::free(text);
-    return out;
 }
 
 std::string site_text(const check::Site& s) {
@@ -196,7 +188,7 @@ void LaunchWatch::say_finding(const lockwarp_kernel& kernel, const check::Found&
         if (!said->insert(key).second) return;
     }
     const bool is_error = f.severity == check::Severity::error;
-    std::string text = plain(function_.name) + ", launch " + std::to_string(number_) + ": " +
+    std::string text = brief(function_.name) + ", launch " + std::to_string(number_) + ": " +
                        (is_error ? "error: " : "note: ") + f.message + " [" +
                        std::string(found.check->name) + "/" + std::string(f.kind) + "]";
     if (const std::string here = where(kernel, f.here); !here.empty())

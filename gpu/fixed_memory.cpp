@@ -12,8 +12,8 @@ namespace {
 constexpr int success = 0;
 constexpr int minimum = 0;  // CU_MEM_ALLOC_GRANULARITY_MINIMUM
 
-// The parts of the address space that are asked for, one after another until one is given, beside a
-// page: multiples of their own size.
+// The parts of the address space that are asked for, one after another until one is given, and last
+// the pages alone: multiples of their own size, so that what lies beside them can be had later.
 constexpr std::array<uint64_t, 4> windows{uint64_t{32} << 20, uint64_t{64} << 20,
                                           uint64_t{512} << 20, uint64_t{4} << 30};
 
@@ -39,6 +39,7 @@ FixedMemory::FixedMemory(const FixedMemoryApi& api, int device) : api_(api) {
 
 FixedMemory::~FixedMemory() {
     while (!given_.empty()) release(given_.begin()->first);
+    for (const auto& [address, bytes] : reserved_) api_.unreserve(address, bytes);
 }
 
 // Addresses for a range that has none.
@@ -50,16 +51,16 @@ bool FixedMemory::reserve(uint64_t begin, uint64_t end) {
         api_.unreserve(got, to - from);
         return false;
     };
-    if (ask(begin, end)) return true;
     const auto next = reserved_.lower_bound(end);
     const uint64_t highest = next == reserved_.end() ? UINT64_MAX : next->first;
     const auto before = reserved_.upper_bound(begin);
     const uint64_t lowest =
         before == reserved_.begin() ? 0 : std::prev(before)->first + std::prev(before)->second;
-    return std::ranges::any_of(windows, [&](uint64_t window) {
+    const auto ask_about = [&](uint64_t window) {
         if (end > UINT64_MAX - window) return false;
         return ask(std::max(down(begin, window), lowest), std::min(up(end, window), highest));
-    });
+    };
+    return std::ranges::any_of(windows, ask_about) || ask(begin, end);
 }
 
 // Memory for a range that has addresses and no memory; whole pages.
@@ -121,16 +122,6 @@ void FixedMemory::leave(uint64_t begin, uint64_t end) {
             ++at;
         }
     }
-    unreserve_unused();
-}
-
-void FixedMemory::unreserve_unused() {
-    std::erase_if(reserved_, [&](const auto& range) {
-        const auto run = runs_.lower_bound(range.first);
-        if (run != runs_.end() && run->first < range.first + range.second) return false;
-        api_.unreserve(range.first, range.second);
-        return true;
-    });
 }
 
 bool FixedMemory::allocate(uint64_t address, uint64_t bytes) {

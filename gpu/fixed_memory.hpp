@@ -73,12 +73,13 @@ class FixedMemory {
     bool map(uint64_t begin, uint64_t end);
     bool fill(uint64_t begin, uint64_t end);
     void leave(uint64_t begin, uint64_t end);
-    void unreserve_unused();
 
     FixedMemoryApi api_;
     MemoryProperties properties_;
-    uint64_t page_ = 0;             // 0: the driver cannot
-    Ranges reserved_;               // addresses that the driver gave; they do not overlap
+    uint64_t page_ = 0;  // 0: the driver cannot
+    // Addresses that the driver gave; they do not overlap. They stay: what it has back it takes for
+    // memory of its own, and the next launch file wants the same addresses, as a rule.
+    Ranges reserved_;
     std::map<uint64_t, Run> runs_;  // what is mapped, by address, each in one of reserved_
     Ranges given_;
 };

@@ -42,16 +42,16 @@ Shape shape_of(const LaunchConfig& config) {
 
 Result launch_kernel(LaunchKernel* real, Function* f, const Shape& s, Stream* stream,
                      void** parameters, void** extra) {
-    return watched(f, s, stream, parameters, extra, [&] {
-        return real(f, s.grid[0], s.grid[1], s.grid[2], s.block[0], s.block[1], s.block[2],
+    return watched(f, s, stream, parameters, extra, [&](Function* kernel) {
+        return real(kernel, s.grid[0], s.grid[1], s.grid[2], s.block[0], s.block[1], s.block[2],
                     s.dynamic_shared, stream, parameters, extra);
     });
 }
 
 Result launch_cooperative(LaunchCooperative* real, Function* f, const Shape& s, Stream* stream,
                           void** parameters) {
-    return watched(f, s, stream, parameters, nullptr, [&] {
-        return real(f, s.grid[0], s.grid[1], s.grid[2], s.block[0], s.block[1], s.block[2],
+    return watched(f, s, stream, parameters, nullptr, [&](Function* kernel) {
+        return real(kernel, s.grid[0], s.grid[1], s.grid[2], s.block[0], s.block[1], s.block[2],
                     s.dynamic_shared, stream, parameters);
     });
 }
@@ -60,7 +60,7 @@ Result launch_ex(LaunchEx* real, const LaunchConfig* config, Function* f, void**
                  void** extra) {
     if (config == nullptr) return real(config, f, parameters, extra);
     return watched(f, shape_of(*config), config->stream, parameters, extra,
-                   [&] { return real(config, f, parameters, extra); });
+                   [&](Function* kernel) { return real(config, kernel, parameters, extra); });
 }
 
 Result launch_graph(LaunchGraph* real, GraphExec* exec, Stream* stream) {

@@ -97,6 +97,14 @@ Address address_of_variable(Function* handle, const char* name, size_t& size) {
 
 }  // namespace
 
+bool Snapshot::same(const Snapshot& other) const {
+    return std::ranges::equal(ranges, other.ranges,
+                              [](const auto& a, const auto& b) {
+                                  return a.first == b.first && a.second.bytes == b.second.bytes;
+                              }) &&
+           std::ranges::equal(variables, other.variables, {}, &Variable::bytes, &Variable::bytes);
+}
+
 std::optional<Snapshot> take(const Kernel& kernel, Function* handle,
                              const std::vector<uint8_t>& parameters, uint64_t limit,
                              std::string& why) {

@@ -28,6 +28,9 @@ struct Snapshot {
     std::map<Address, Range> ranges;  // by their first bytes
     std::vector<Variable> variables;  // of the kernel's module
     uint64_t bytes = 0;
+
+    // Whether the same bytes lie in the same places.
+    bool same(const Snapshot& other) const;
 };
 
 // What parameters and variables lead to: whatever may be an address of the GPU's memory does.

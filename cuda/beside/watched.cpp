@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/beside/watched.hpp"
 
-#include <cxxabi.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -12,8 +11,10 @@
 
 #include "cuda/beside/forward.hpp"
 #include "cuda/beside/snapshot.hpp"
+#include "cuda/beside/unfused.hpp"
 #include "cuda/errors.hpp"
 #include "cuda/launch_file.hpp"
+#include "cuda/names.hpp"
 
 namespace lockwarp::cuda {
 
@@ -70,14 +71,6 @@ void report(const char* verdict) {
     if (settings().report >= 0 && ::write(settings().report, line.data(), line.size()) < 0) return;
 }
 
-std::string plain(const std::string& mangled) {
-    int status = 0;
-    char* const text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
-    std::string out = text != nullptr ? text : mangled;
-    std::free(text);
-    return out;
-}
-
 std::string hex(uint64_t n) {
     char text[24];
     std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(n));
@@ -119,12 +112,16 @@ struct Watched {
     uint64_t number = 0;
     std::string arch;
     Kernel kernel;
+    Function* function = nullptr;
     Shape shape;
     std::vector<uint8_t> parameters;
     Snapshot before, after;
 
+    bool has_non_portable_cluster() const {
+        return uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2] > 8;
+    }
     std::string name() const {
-        return "launch " + std::to_string(number) + ", " + plain(kernel.name);
+        return "launch " + std::to_string(number) + ", " + cuda::brief(kernel.name);
     }
 };
 
@@ -141,7 +138,7 @@ void write_file(const Watched& w) {
     std::copy_n(w.shape.block, 3, f.block.begin());
     const uint32_t* const c = w.shape.cluster;
     if ((c[0] | c[1] | c[2]) != 0) f.cluster = {c[0], c[1], c[2]};
-    f.non_portable_cluster = uint64_t{c[0]} * c[1] * c[2] > 8;
+    f.non_portable_cluster = w.has_non_portable_cluster();
     f.dynamic_shared = w.shape.dynamic_shared;
     f.cooperative = w.shape.cooperative;
     f.parameters = w.parameters;
@@ -226,7 +223,16 @@ uint64_t compared_bytes(const Snapshot& s) {
     return out;
 }
 
-void validate(const Watched& w) {
+// Whether what differs is no more than that the GPU's compiler fused some mul with an add.
+bool differs_by_fusing(const Watched& w, const Snapshot& own,
+                       const std::function<Result(Function*)>& launch) {
+    const std::optional<Snapshot> unfused =
+        launch_unfused({w.kernel, w.function, w.shape.dynamic_shared, w.has_non_portable_cluster(),
+                        w.before, w.after, launch});
+    return unfused && differences(*unfused, own).empty();
+}
+
+void validate(const Watched& w, const std::function<Result(Function*)>& launch) {
     Snapshot own = w.before;
     if (const std::string why = emulate(w, own); !why.empty()) {
         say(w.name() + ": DIFFERS: the GPU came to its end, the emulator did not: " + why);
@@ -245,6 +251,11 @@ void validate(const Watched& w) {
     const Difference& d = found.front();
     uint64_t count = 0;
     for (const Difference& each : found) count += each.count;
+    if (differs_by_fusing(w, own, launch)) {
+        say(w.name() + ": identical where mul and add are not fused, " + bytes + "; " +
+            std::to_string(count) + " differ as the GPU's compiler fused some");
+        return report("fused");
+    }
     say(w.name() + ": DIFFERS: " + std::to_string(count) + " of " + bytes + "; first " + d.place +
         " + " + hex(d.offset) + ": GPU " + hex(d.gpu) + ", emulator " + hex(d.emulator));
     report("differs");
@@ -275,10 +286,8 @@ bool prepare(Watched& w, Function* function, void** parameters, void** extra) {
     std::optional<Kernel> kernel = kernel_of(function, w.arch, why);
     if (!kernel) return not_compared(unknown, why), false;
     w.kernel = std::move(*kernel);
-    if (!s.kernel.empty() && plain(w.kernel.name).find(s.kernel) == std::string::npos) return false;
-    if (w.kernel.image->text.find(".tensor.") != std::string::npos)
-        return not_compared(w.name(), "its module has tensor maps, whose bytes are the GPU's own"),
-               false;
+    if (!s.kernel.empty() && cuda::plain(w.kernel.name).find(s.kernel) == std::string::npos)
+        return false;
     for (const std::string_view opcode : {"tex.", "suld.", "sust."})
         if (has_opcode(w.kernel.image->text, opcode))
             return not_compared(w.name(),
@@ -296,21 +305,22 @@ bool prepare(Watched& w, Function* function, void** parameters, void** extra) {
 }  // namespace
 
 Result watched(Function* function, const Shape& shape, Stream* stream, void** parameters,
-               void** extra, const std::function<Result()>& launch) {
+               void** extra, const std::function<Result(Function*)>& launch) {
     static std::atomic<uint64_t> launches{0};
     static std::mutex* const one_at_a_time = new std::mutex;
     const Settings& s = settings();
     Watched w;
     w.number = ++launches;
     w.shape = shape;
-    if (s.launch != 0 && s.launch != w.number) return launch();
+    w.function = function;
+    if (s.launch != 0 && s.launch != w.number) return launch(function);
     if (is_capturing(stream)) {
         graph_launched();
-        return launch();
+        return launch(function);
     }
     const std::lock_guard lock(*one_at_a_time);
-    if (!prepare(w, function, parameters, extra)) return launch();
-    const Result r = launch();
+    if (!prepare(w, function, parameters, extra)) return launch(function);
+    const Result r = launch(function);
     if (r != success) return r;
     if (const Result ended = synchronize(); ended != success) {
         not_compared(w.name(), "the GPU's run ended with error " + std::to_string(ended));
@@ -322,7 +332,7 @@ Result watched(Function* function, const Shape& shape, Stream* stream, void** pa
         return r;
     }
     if (s.validates) {
-        validate(w);
+        validate(w, launch);
     } else {
         write_file(w);
         report("captured");

@@ -19,13 +19,14 @@ struct Shape {
     uint32_t cluster[3] = {};
 };
 
-// The launch itself is `launch`; before and after it what the settings ask for is done. Settings
-// are environment variables: LOCKWARP_BESIDE (validate or capture), LOCKWARP_BESIDE_OUT (a folder
-// for launch files), LOCKWARP_BESIDE_KERNEL (a part of a name), LOCKWARP_BESIDE_LAUNCH (a number),
-// LOCKWARP_BESIDE_LIMIT (bytes of memory of a launch), LOCKWARP_BESIDE_REPORT (a file: a line for
-// each launch, "identical", "differs", "captured" or "not compared").
+// The launch itself is `launch`, of this kernel or of one in its place; before and after it what
+// the settings ask for is done. Settings are environment variables: LOCKWARP_BESIDE (validate or
+// capture), LOCKWARP_BESIDE_OUT (a folder for launch files), LOCKWARP_BESIDE_KERNEL (a part of a
+// name), LOCKWARP_BESIDE_LAUNCH (a number), LOCKWARP_BESIDE_LIMIT (bytes of memory of a launch),
+// LOCKWARP_BESIDE_REPORT (a file: a line for each launch, "identical", "fused", "differs",
+// "captured" or "not compared").
 Result watched(Function* function, const Shape& shape, Stream* stream, void** parameters,
-               void** extra, const std::function<Result()>& launch);
+               void** extra, const std::function<Result(Function*)>& launch);
 // A graph's launches are not seen: said once.
 void graph_launched();
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What compiled programs register before main(): fat binaries, kernels, variables. A fat binary is
 // read when the first of its kernels or variables is needed.
-#include <cxxabi.h>
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "cuda/family.hpp"
 #include "cuda/link.hpp"
+#include "cuda/names.hpp"
 #include "cuda/runtime/state.hpp"
 #include "cuda/state.hpp"
 
@@ -74,14 +74,6 @@ std::string file_of(const Binary& b) {
     return found ? info.dli_fname : "this program";
 }
 
-std::string plain(const std::string& mangled) {
-    int status = 0;
-    char* const text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
-    std::string out = text != nullptr ? text : mangled;
-    std::free(text);
-    return out;
-}
-
 std::vector<const void*> images_of(const Wrapper& w) {
     std::vector<const void*> out;
     if (w.version == linked_version && w.linked != nullptr)
@@ -107,18 +99,18 @@ std::shared_ptr<Module> module_of(Binary& b, const std::string& what) {
 }
 
 Function* load(Registered& r) {
-    const std::shared_ptr<Module> module = module_of(*r.binary, "kernel " + plain(r.name));
+    const std::shared_ptr<Module> module = module_of(*r.binary, "kernel " + brief(r.name));
     std::string log;
     Function* function = nullptr;
     try {
         function = function_of(module, r.name.c_str(), &log);
     } catch (const Failure& f) {
         if (log.find("__cudaCDP2") != std::string::npos) {
-            say("kernel " + plain(r.name) +
+            say("kernel " + brief(r.name) +
                 ": it launches kernels itself (dynamic parallelism), which is not supported");
             fail(not_supported);
         }
-        if (!log.empty()) say("kernel " + plain(r.name) + ": " + log);
+        if (!log.empty()) say("kernel " + brief(r.name) + ": " + log);
         fail(f.result == not_found ? invalid_device_function : f.result);
     }
     r.function = function;
@@ -126,7 +118,7 @@ Function* load(Registered& r) {
 }
 
 VariablePlace place_of(const Variable& v) {
-    const std::shared_ptr<Module> module = module_of(*v.binary, "variable " + plain(v.name));
+    const std::shared_ptr<Module> module = module_of(*v.binary, "variable " + brief(v.name));
     VariablePlace out{};
     const Result found =
         cuModuleGetGlobal_v2(&out.address, &out.size, module.get(), v.name.c_str());

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program of the driver API, in C: it finds libcuda.so.1 as any program does, launches a kernel,
  * and prints what it wrote. With the argument "empty" it measures launches of an empty kernel; with
- * "heap" kernels use memory that other launches got by malloc, rightly and wrongly; with
- * "faulty" it ends with a fault of its own in a function that the driver calls, with "interrupted"
- * in a signal's handler while a kernel runs. */
+ * "fused" it launches a kernel that a compiler may change, with "maps" kernels copy by tensor maps,
+ * in a parameter and in memory; with "heap" kernels use memory that other launches got by malloc,
+ * rightly and wrongly; with "faulty" it ends with a fault of its own in a function that the driver
+ * calls, with "interrupted" in a signal's handler while a kernel runs. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdint.h>
@@ -40,6 +41,10 @@ static const char ptx[] =
     " ld.param.u64 %p0, [x];\n mov.u32 %r0, %tid.x;\n mul.wide.u32 %p1, %r0, 4;\n"
     " add.u64 %p2, %p0, %p1;\n ld.global.u32 %r1, [%p2];\n add.u32 %r1, %r1, %r1;\n"
     " st.global.u32 [%p2], %r1;\n ret;\n}\n"
+    ".visible .entry fused(.param .u64 x)\n{\n"
+    " .reg .f32 %f<2>; .reg .b64 %p;\n"
+    " ld.param.u64 %p, [x];\n ld.global.f32 %f0, [%p];\n mul.f32 %f1, %f0, %f0;\n"
+    " add.f32 %f1, %f1, %f0;\n st.global.f32 [%p], %f1;\n ret;\n}\n"
     ".visible .entry empty()\n{\n ret;\n}\n"
     ".visible .entry count()\n{\n .reg .b32 %r<1>; .reg .pred %q;\n mov.u32 %r0, 0;\n"
     "next:\n add.u32 %r0, %r0, 1;\n setp.ne.u32 %q, %r0, 0;\n @%q bra next;\n ret;\n}\n";
@@ -59,16 +64,39 @@ static const char heap_ptx[] =
     " ld.param.u64 %p0, [x];\n ld.global.u64 %p1, [%p0];\n"
     " { .param .b64 a; st.param.b64 [a], %p1; call.uni free, (a); }\n ret;\n}\n";
 
+static const char maps_ptx[] =
+    ".version 8.3\n.target sm_90a\n.address_size 64\n"
+    ".func copy(.reg .b64 %m, .reg .b64 %x)\n{\n"
+    " .reg .b32 %r<5>; .reg .pred %q;\n .shared .align 128 .b8 s[256]; .shared .align 8 .b64 b;\n"
+    " mbarrier.init.shared.b64 [b], 1;\n fence.proxy.async.shared::cta;\n"
+    " mbarrier.arrive.expect_tx.shared.b64 _, [b], 256;\n mov.u32 %r0, 0; mov.u32 %r1, 2;\n"
+    " cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+    "[s], [%m, {%r0, %r1}], [b];\n"
+    "wait:\n mbarrier.try_wait.parity.shared.b64 %q, [b], 0;\n @!%q bra wait;\n"
+    " ld.shared.v4.u32 {%r0, %r1, %r2, %r3}, [s+64];\n"
+    " st.global.v4.u32 [%x], {%r0, %r1, %r2, %r3};\n ret;\n}\n"
+    ".visible .entry box(.param .align 64 .b8 m[128], .param .u64 x)\n{\n .reg .b64 %p<2>;\n"
+    " mov.b64 %p0, m; cvta.param.u64 %p0, %p0; ld.param.u64 %p1, [x];\n"
+    " call copy, (%p0, %p1);\n ret;\n}\n"
+    ".visible .entry change(.param .u64 m, .param .u64 x)\n{\n .reg .b64 %p<2>;\n"
+    " ld.param.u64 %p0, [m]; ld.param.u64 %p1, [x];\n"
+    " tensormap.replace.tile.global_address.global.b1024.b64 [%p0], %p1;\n ret;\n}\n"
+    ".visible .entry box_at(.param .u64 m, .param .u64 x)\n{\n .reg .b64 %p<2>;\n"
+    " ld.param.u64 %p0, [m]; ld.param.u64 %p1, [x];\n"
+    " fence.proxy.tensormap::generic.acquire.gpu [%p0], 128;\n"
+    " call copy, (%p0, %p1);\n ret;\n}\n";
+
 static GetProcAddress get_proc_address;
 
 /* NULL where there is none. */
-static void* function(const char* name) {
+static void* function_of(const char* name, int version) {
     void* out = NULL;
     int status = 0;
-    if (get_proc_address(name, &out, 11000, 0, &status) != 0 || out == NULL)
+    if (get_proc_address(name, &out, version, 0, &status) != 0 || out == NULL)
         fprintf(stderr, "no %s\n", name);
     return out;
 }
+static void* function(const char* name) { return function_of(name, 11000); }
 
 static double seconds(void) {
     struct timespec now;
@@ -130,6 +158,48 @@ static int use_heap(Launch launch, ModuleLoadData load, GetFunction get, uint64_
     return r == 0 ? 0 : fail("heap", r);
 }
 
+/* A box of 4 rows of a matrix by a map in a parameter; then, by one in memory, of its second half.
+ */
+static int use_maps(Launch launch, ModuleLoadData load, GetFunction get, MemAlloc allocate,
+                    CopyIn in, CopyOut out) {
+    typedef int (*Encode)(void*, int, uint32_t, uint64_t, const uint64_t*, const uint64_t*,
+                          const uint32_t*, const uint32_t*, int, int, int, int);
+    const uint64_t dim[] = {16, 8}, stride[] = {64};
+    const uint32_t box[] = {16, 4}, step[] = {1, 1};
+    static _Alignas(64) uint8_t map[128];
+    uint32_t numbers[256], seen[4];
+    uint64_t matrix = 0, maps = 0, x = 0, half;
+    void *module = NULL, *kernel = NULL;
+    void *of_box[2], *of_change[2], *of_box_at[2];
+    int r;
+    for (r = 0; r < 256; ++r) numbers[r] = (uint32_t)r;
+    if ((r = allocate(&matrix, sizeof numbers)) != 0 || (r = allocate(&maps, sizeof map)) != 0 ||
+        (r = allocate(&x, sizeof seen)) != 0 || (r = in(matrix, numbers, sizeof numbers)) != 0 ||
+        (r = ((Encode)function_of("cuTensorMapEncodeTiled", 12000))(map, 2, 2, matrix, dim, stride,
+                                                                    box, step, 0, 0, 0, 0)) != 0 ||
+        (r = in(maps, map, sizeof map)) != 0 || (r = load(&module, maps_ptx)) != 0)
+        return fail("maps", r);
+    half = matrix + 512;
+    of_box[0] = map;
+    of_box[1] = of_box_at[1] = &x;
+    of_change[0] = of_box_at[0] = &maps;
+    of_change[1] = &half;
+    if ((r = get(&kernel, module, "box")) != 0 ||
+        (r = launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, of_box, NULL)) != 0 ||
+        (r = out(seen, x, sizeof seen)) != 0)
+        return fail("box", r);
+    printf("box %u\n", seen[3]);
+    if ((r = get(&kernel, module, "change")) != 0 ||
+        (r = launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, of_change, NULL)) != 0)
+        return fail("change", r);
+    if ((r = get(&kernel, module, "box_at")) != 0 ||
+        (r = launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, of_box_at, NULL)) != 0 ||
+        (r = out(seen, x, sizeof seen)) != 0)
+        return fail("box_at", r);
+    printf("box %u\n", seen[3]);
+    return 0;
+}
+
 int main(int argc, char** argv) {
     void* const library = dlopen("libcuda.so.1", RTLD_NOW);
     void *context = NULL, *module = NULL, *kernel = NULL;
@@ -152,11 +222,17 @@ int main(int argc, char** argv) {
         if (r != 0) return fail("cuModuleGetFunction", r);
         return measure(launch, kernel, (Synchronize)function("cuCtxSynchronize"));
     }
+    if (argc > 1 && strcmp(argv[1], "maps") == 0)
+        return use_maps(launch, (ModuleLoadData)function("cuModuleLoadData"),
+                        (GetFunction)function("cuModuleGetFunction"),
+                        (MemAlloc)function("cuMemAlloc"), (CopyIn)function("cuMemcpyHtoD"),
+                        (CopyOut)function("cuMemcpyDtoH"));
     if (argc > 1 && strcmp(argv[1], "interrupted") == 0) {
         r = ((GetFunction)function("cuModuleGetFunction"))(&kernel, module, "count");
         return r != 0 ? fail("cuModuleGetFunction", r) : interrupted(launch, kernel);
     }
-    if ((r = ((GetFunction)function("cuModuleGetFunction"))(&kernel, module, "twice")) != 0)
+    if ((r = ((GetFunction)function("cuModuleGetFunction"))(
+             &kernel, module, argc > 1 && strcmp(argv[1], "fused") == 0 ? "fused" : "twice")) != 0)
         return fail("cuModuleGetFunction", r);
     if ((r = ((MemAlloc)function("cuMemAlloc"))(&x, sizeof numbers)) != 0)
         return fail("cuMemAlloc", r);
@@ -172,6 +248,7 @@ int main(int argc, char** argv) {
     if ((r = ((CopyOut)function("cuMemcpyDtoH"))(numbers, x, sizeof numbers)) != 0)
         return fail("cuMemcpyDtoH", r);
     printf("x[3] = %u\n", numbers[3]);
+    if (argc > 1 && strcmp(argv[1], "fused") == 0) printf("x[0] = %u\n", numbers[0]);
     fflush(stdout);
     if (argc > 1 && strcmp(argv[1], "faulty") == 0)
         return ((LaunchHostFunc)function("cuLaunchHostFunc"))(NULL, fault, NULL);

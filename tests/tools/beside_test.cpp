@@ -40,6 +40,77 @@ TEST(Beside, OneBitThatDiffersIsFound) {
     EXPECT_EQ(again.status, 1) << again.out;
 }
 
+// What differs because the GPU's compiler made one instruction of a mul and an add is told from
+// what differs otherwise, and the program goes on with what the GPU gave.
+TEST(Beside, MulAndAddMayBeFused) {
+    const Folder folder;
+    const auto with = [&](const char* fault, const char* kernel) {
+        std::vector<std::string> environment = fake;
+        environment.emplace_back(fault);
+        return run(
+            folder,
+            {"validate", "--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM, kernel},
+            environment);
+    };
+    const Ended fused = with("FAKE_GPU_FUSES=1", "fused");
+    EXPECT_EQ(fused.status, 0) << fused.err;
+    EXPECT_NE(
+        fused.err.find("launch 1, fused: identical where mul and add are not fused, 16 bytes; "
+                       "1 differ as the GPU's compiler fused some\n"),
+        std::string::npos)
+        << fused.err;
+    EXPECT_NE(fused.err.find("identical: 1 launch; 1 where mul and add without a rounding are not "
+                             "fused\n"),
+              std::string::npos)
+        << fused.err;
+    EXPECT_EQ(fused.out, "x[3] = 21\nx[0] = 5\n");
+    // A kernel that has none, in a module that has; a launch that differs from itself.
+    EXPECT_EQ(with("FAKE_GPU_FUSES=1", "twice").status, 1);
+    const Ended once = with("FAKE_GPU_LAUNCH=1", "fused");
+    EXPECT_EQ(once.status, 1);
+    EXPECT_NE(once.err.find("launch 1, fused: DIFFERS: 1 of 16 bytes"), std::string::npos)
+        << once.err;
+}
+
+// By tensor maps in a parameter and in memory; the second is changed by a kernel.
+TEST(Beside, TensorMapsAreTheGpus) {
+    const Folder folder;
+    std::vector<std::string> environment = fake;
+    environment.emplace_back("LOCKWARP_ARCH=sm_90");
+    const Ended ended = run(
+        folder, {"validate", "--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM, "maps"},
+        environment);
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    EXPECT_EQ(ended.out, "box 51\nbox 179\n");
+    EXPECT_NE(ended.err.find("identical: 3 launches\n"), std::string::npos) << ended.err;
+}
+
+// The emulator stands for the GPU on both sides: programs, and what records every register.
+TEST(Beside, LockstepOfAProgram) {
+    const Folder folder;
+    const auto with = [&](std::vector<std::string> more) {
+        std::vector<std::string> words{"exec",       "--arch",   "sm_90",
+                                       "--",         program(),  "validate",
+                                       "--lockstep", "--driver", LOCKWARP_FAKE_GPU};
+        words.insert(words.end(), more.begin(), more.end());
+        words.insert(words.end(), {"--", LOCKWARP_DRIVER_PROGRAM, "maps"});
+        return run(folder, words, fake);
+    };
+    const Ended ended = with({});
+    EXPECT_EQ(ended.status, 0) << ended.err << ended.out;
+    EXPECT_NE(ended.err.find("captured: 3 launches\n"), std::string::npos) << ended.err;
+    EXPECT_NE(ended.out.find("box 51\nbox 179\n"), std::string::npos) << ended.out;
+    EXPECT_NE(ended.out.find("identical: 3 launch files; 17 register values compared"),
+              std::string::npos)
+        << ended.out;
+    const Ended kept = with({"--save", "launches", "--launch", "3"});
+    EXPECT_EQ(kept.status, 0) << kept.err;
+    EXPECT_NE(kept.err.find("captured: 1 launch in launches\n"), std::string::npos) << kept.err;
+    EXPECT_NE(kept.out.find("identical: 8 register values compared"), std::string::npos)
+        << kept.out;
+    EXPECT_TRUE(std::filesystem::exists(folder.path / "launches" / "000003.box_at.json"));
+}
+
 TEST(Beside, CapturedLaunchesRunAgainWithoutAGpu) {
     const Folder folder;
     const Ended ended = run(folder,

@@ -36,14 +36,15 @@ std::string path_of_driver() {
 }
 
 struct Counts {
-    size_t identical = 0, different = 0, captured = 0, left_out = 0;
+    size_t identical = 0, fused = 0, different = 0, captured = 0, left_out = 0;
 };
 
 Counts counts_of(const std::string& report) {
     Counts out;
     std::ifstream lines(report);
     for (std::string line; std::getline(lines, line);) {
-        out.identical += line == "identical" ? 1 : 0;
+        out.identical += line == "identical" || line == "fused" ? 1 : 0;
+        out.fused += line == "fused" ? 1 : 0;
         out.different += line == "differs" ? 1 : 0;
         out.captured += line == "captured" ? 1 : 0;
         out.left_out += line == "not compared" ? 1 : 0;
@@ -54,11 +55,14 @@ Counts counts_of(const std::string& report) {
 std::string launches(size_t n) { return fmt::format("{} {}", n, n == 1 ? "launch" : "launches"); }
 
 std::string answer_of(const BesideOptions& o, const Counts& c) {
-    std::string out = !o.validates       ? "captured: " + launches(c.captured) + " in " + o.out
-                      : c.different != 0 ? fmt::format("DIFFERS: {} of {}", c.different,
-                                                       launches(c.different + c.identical))
-                      : c.identical != 0 ? "identical: " + launches(c.identical)
-                                         : "no launch was compared";
+    std::string out =
+        !o.validates ? "captured: " + launches(c.captured) + (o.keeps ? " in " + o.out : "")
+        : c.different != 0
+            ? fmt::format("DIFFERS: {} of {}", c.different, launches(c.different + c.identical))
+        : c.identical != 0 ? "identical: " + launches(c.identical)
+                           : "no launch was compared";
+    if (c.fused != 0)
+        out += fmt::format("; {} where mul and add without a rounding are not fused", c.fused);
     if (c.left_out != 0) out += fmt::format("; {} left out", c.left_out);
     return out + "\n";
 }

@@ -15,6 +15,7 @@ namespace lockwarp::tools {
 struct BesideOptions {
     bool validates = false;     // else it captures
     std::string out;            // a folder for launch files; empty: none
+    bool keeps = true;          // the folder stays
     std::string kernel;         // a part of a name; empty: all
     uint64_t launch = 0;        // a number; 0: all
     uint64_t megabytes = 1024;  // that a launch may reach

@@ -45,11 +45,16 @@ int run_program(const std::vector<std::string>& words) {
     const pid_t child = ::fork();
     if (child < 0) return refuse(fmt::format("fork: {}", std::strerror(errno)));
     if (child == 0) ::_exit(become(words));
-    std::signal(SIGINT, SIG_IGN);
-    std::signal(SIGQUIT, SIG_IGN);
+    struct sigaction ignored {
+    }, of_interrupt{}, of_quit{};
+    ignored.sa_handler = SIG_IGN;
+    ::sigaction(SIGINT, &ignored, &of_interrupt);
+    ::sigaction(SIGQUIT, &ignored, &of_quit);
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
+    ::sigaction(SIGINT, &of_interrupt, nullptr);
+    ::sigaction(SIGQUIT, &of_quit, nullptr);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

@@ -8,14 +8,18 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <thread>
 
 #include "launch/state.hpp"
+#include "launch/unfinished.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/record_command.hpp"
 #include "tools/commands/run_command.hpp"
@@ -92,6 +96,16 @@ struct Outcome {
     std::optional<launch::Error> refused;  // what stands on stderr where the input is wrong
 };
 
+Outcome refused(const std::string& name, launch::Error why) {
+    Outcome out;
+    out.status = wrong_input;
+    out.result.name = name;
+    out.result.verdict = validate::Verdict::failed;
+    out.result.text = text_of(why);
+    out.refused = std::move(why);
+    return out;
+}
+
 // The first name that is free: diff-0001.lwr, diff-0002.lwr, ...
 std::string free_name(const std::string& folder) {
     for (unsigned i = 1;; ++i) {
@@ -139,13 +153,7 @@ Outcome run_launch(const Job& job, const std::string& name, launch::Input in,
     Outcome out;
     const auto begin = std::chrono::steady_clock::now();
     out.result.name = name;
-    const auto refuse = [&](launch::Error why) {
-        out.status = wrong_input;
-        out.result.verdict = validate::Verdict::failed;
-        out.result.text = text_of(why);
-        out.refused = std::move(why);
-        return out;
-    };
+    const auto refuse = [&](launch::Error why) { return refused(name, std::move(why)); };
     const launch::Result<isa::Program> program = launch::resolve(in, job.arch);
     if (!program) return refuse(program.error());
     launch::Result<launch::Case> made =
@@ -203,30 +211,24 @@ Outcome run_one(const Job& job, const std::string& name, std::vector<launch::Inp
                 gpu::Engine& engine) {
     Outcome all;
     all.result.name = name;
-    const auto refuse = [&](launch::Error why) {
-        all.status = wrong_input;
-        all.result.verdict = validate::Verdict::failed;
-        all.result.text = text_of(why);
-        all.refused = std::move(why);
-    };
     const size_t count = steps.size();
     launch::State state;
     if (launch::Result<launch::State> made = launch::make_state(steps[0].launch); made)
         state = std::move(*made);
     else
-        return refuse(std::move(made.error())), all;
+        return refused(name, std::move(made.error()));
     for (size_t i = 0; i < count && all.status == done; ++i) {
         launch::Input& in = steps[i];
         launch::carry_variables(state, in, in.module);
         if (count == 1)
             return run_launch(job, name, std::move(in), std::move(state.memory.bytes), engine);
         const launch::Result<isa::Program> program = launch::resolve(in, job.arch);
-        if (!program) return refuse(program.error()), all;
+        if (!program) return refused(name, program.error());
         add_launch(all, run_launch(job, name, in, state.memory.bytes, engine), program->entry);
         if (i + 1 == count || all.status != done) continue;
         if (launch::Result<void> ran = launch::advance(state, in, *program, &interrupt_flag());
             !ran)
-            refuse(std::move(ran.error()));
+            return refused(name, std::move(ran.error()));
     }
     return all;
 }
@@ -288,6 +290,9 @@ void print(const std::vector<Outcome>& all, const validate::Summary& s) {
             fmt::print("{}: {}\n", o.refused ? "not compared" : "differs", o.result.name);
 }
 
+// Of more launch files than these none is kept before its turn.
+constexpr size_t max_kept = 64;
+
 // Reads the launch files, many at a time; the first that is wrong, in their order.
 std::optional<launch::Error> read_inputs(const std::vector<std::vector<std::string>>& cases,
                                          const std::vector<std::string>& nvcc,
@@ -303,10 +308,10 @@ std::optional<launch::Error> read_inputs(const std::vector<std::vector<std::stri
                 for (size_t i = next++; i < cases.size(); i = next++) {
                     launch::Result<std::vector<launch::Input>> in =
                         launch::read_inputs(cases[i], "", nvcc);
-                    if (in)
-                        inputs[i] = std::move(*in);
-                    else
+                    if (!in)
                         wrong[i] = in.error();
+                    else if (cases.size() <= max_kept)
+                        inputs[i] = std::move(*in);
                 }
             });
     }
@@ -356,6 +361,19 @@ class Running {
     std::vector<std::string> names_;
 };
 
+// One launch file, which is read again where it was not kept.
+Outcome read_and_run(const Job& job, const std::vector<std::string>& files,
+                     std::vector<launch::Input> steps, gpu::Engine& engine) {
+    const std::string& name = files.back();
+    if (steps.empty()) {
+        launch::Result<std::vector<launch::Input>> again =
+            launch::read_inputs(files, "", job.options.nvcc);
+        if (!again) return refused(name, std::move(again.error()));
+        steps = std::move(*again);
+    }
+    return run_one(job, name, std::move(steps), engine);
+}
+
 // The launch files side by side, each result printed when it is there.
 std::vector<Outcome> run_all(const Job& job, const EngineOptions& how_opened,
                              const Engines& engines,
@@ -370,7 +388,7 @@ std::vector<Outcome> run_all(const Job& job, const EngineOptions& how_opened,
         for (size_t i = next++; i < cases.size() && !interrupted_now(); i = next++) {
             const std::string& name = cases[i].back();
             running.begin(name);
-            Outcome o = run_one(job, name, std::move(inputs[i]), engine);
+            Outcome o = read_and_run(job, cases[i], std::move(inputs[i]), engine);
             running.end(name);
             // What was under way when the user stopped it says nothing.
             if (interrupted_now()) return;
@@ -416,6 +434,9 @@ void add_validate(CLI::App& app, int& status) {
         "LAUNCH.json, one or more; or a source and a launch file, as for run; or behind "
         "--: a CUDA program and its arguments, whose launches are compared");
     add_nvcc_options(*validate, o.nvcc);
+    validate->add_flag("--lockstep", o.lockstep,
+                       "of a program's launches every register, when it has ended (default: "
+                       "memory, after each launch)");
     add_beside_options(*validate, o.beside);
     add_engine_options(*validate, o.engines);
     validate->add_option("--every", o.every, "compare after every instruction (the default)")
@@ -531,13 +552,43 @@ int sum_up(const std::vector<Outcome>& outcomes, const Engines& engines,
 
 }  // namespace
 
+namespace {
+
+// A program's launches, captured as it runs on the GPU, and then compared as launch files are.
+int compare_captured(const ValidateOptions& options, BesideOptions beside) {
+    namespace fs = std::filesystem;
+    launch::Temporary temporary;
+    std::error_code error;
+    if (beside.out.empty()) {
+        beside.out = (fs::temp_directory_path(error) / "lockwarp.XXXXXX").string();
+        if (error || ::mkdtemp(beside.out.data()) == nullptr)
+            return refuse("no temporary folder: " + std::string(std::strerror(errno)));
+        temporary = launch::Temporary(beside.out);
+        beside.keeps = false;
+    }
+    const fs::path folder = beside.out;
+    const auto begin = fs::file_time_type::clock::now();
+    const int program = run_beside_gpu(beside);
+    ValidateOptions files = options;
+    files.nvcc.clear();
+    for (const fs::directory_entry& e : fs::directory_iterator(folder, error))
+        if (e.path().extension() == ".json" && e.last_write_time(error) >= begin)
+            files.files.push_back(e.path().string());
+    if (files.files.empty()) return program;
+    std::ranges::sort(files.files);
+    const int compared = validate_command(files);
+    return program != done ? program : compared;
+}
+
+}  // namespace
+
 int validate_command(const ValidateOptions& options) {
     if (options.files.empty()) {
         BesideOptions beside = options.beside;
-        beside.validates = true;
+        beside.validates = !options.lockstep;
         beside.words = options.nvcc;  // what stands behind --
         if (options.save != ".") beside.out = options.save;
-        return run_beside_gpu(beside);
+        return options.lockstep ? compare_captured(options, beside) : run_beside_gpu(beside);
     }
     launch::Result<validate::Options> how = comparison(options);
     if (!how) return refuse(how.error());

@@ -15,6 +15,7 @@ struct ValidateOptions {
     std::vector<std::string> files;
     std::vector<std::string> nvcc;  // its options
     BesideOptions beside;           // of a program
+    bool lockstep = false;          // of a program: every register, else memory alone
     EngineOptions engines;
     std::string every = "instruction";
     std::vector<std::string> only;

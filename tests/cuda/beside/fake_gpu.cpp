@@ -1,22 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands for a GPU in tests of `capture` and of `validate -- ./program`: a libcuda.so.1 over
 // Lockwarp's own, which changes one bit of what a launch wrote, where FAKE_GPU_LAUNCH has its
-// number. The kernel's first parameter is an address, and addresses are the host's.
+// number, or, with FAKE_GPU_FUSES, where its module has a mul.f32, as a compiler that fuses it
+// does. The kernel's first parameter is an address, and addresses are the host's.
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <set>
 
 #include "cuda/beside/forward.hpp"
 
-extern "C" int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                              unsigned by, unsigned bz, unsigned shared, void* stream,
-                              void** parameters, void** extra) {
+namespace {
+
+// Modules with a mul.f32, and their kernels.
+std::set<const void*>& fused() {
+    static std::set<const void*> all;
+    return all;
+}
+
+}  // namespace
+
+extern "C" {
+
+int cuModuleLoadData(void** out, const void* image) {
+    static const auto real =
+        lockwarp::beside::behind_as<int(void**, const void*)>("cuModuleLoadData");
+    const int r = real(out, image);
+    if (r == 0 && std::strstr(static_cast<const char*>(image), " mul.f32") != nullptr)
+        fused().insert(*out);
+    return r;
+}
+
+int cuModuleGetFunction(void** out, void* module, const char* name) {
+    static const auto real =
+        lockwarp::beside::behind_as<int(void**, void*, const char*)>("cuModuleGetFunction");
+    const int r = real(out, module, name);
+    if (r == 0 && fused().contains(module)) fused().insert(*out);
+    return r;
+}
+
+int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                   unsigned bz, unsigned shared, void* stream, void** parameters, void** extra) {
     using Launch = int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                        void*, void**, void**);
     static const auto real = lockwarp::beside::behind_as<Launch>("cuLaunchKernel");
     static int launches = 0;
     const int r = real(f, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra);
     const char* const wrong = std::getenv("FAKE_GPU_LAUNCH");
-    if (wrong != nullptr && ++launches == std::atoi(wrong) && parameters != nullptr)
+    const bool is_wrong = wrong != nullptr && ++launches == std::atoi(wrong);
+    const bool is_fused = std::getenv("FAKE_GPU_FUSES") != nullptr && fused().contains(f);
+    if ((is_wrong || is_fused) && parameters != nullptr)
         **static_cast<uint8_t**>(parameters[0]) ^= 4;
     return r;
 }
+
+}  // extern "C"

@@ -67,8 +67,12 @@ struct Run {
         OK(cudaMallocManaged(&value, sizeof *value));
         OK(cudaMallocManaged(&x, sizeof *x));
     }
-    ~Run() {
+    void end() {
         OK(cudaGraphExecDestroy(exec));
+        exec = nullptr;
+    }
+    ~Run() {
+        if (exec != nullptr) end();
         OK(cudaGraphDestroy(graph));
         OK(cudaFree(value));
         OK(cudaFree(x));
@@ -214,7 +218,11 @@ void other_nodes() {
     CHECK(run(0) == 117);
     CHECK(*run.value == 7);
 
+    // A graph with memory nodes has one instance at a time.
     cudaGraphExec_t exec = nullptr;
+    EXPECT_ERROR(cudaGraphInstantiate(&exec, run.graph, 0), cudaErrorNotSupported);
+    cudaGetLastError();
+    run.end();
     OK(cudaGraphInstantiate(&exec, run.graph, 0));
     p = {};
     p.type = cudaGraphNodeTypeMemset;

@@ -65,11 +65,15 @@ void kernels(const World& world) {
     DO(cuGraphKernelNodeGetParams(second, &got));
     CHECK(got.func == world.add && *static_cast<int*>(got.kernelParams[1]) == 10);
     CUkernelNodeAttrValue value{}, seen{};
-    value.priority = 2;
+    value.priority = -2;
     DO(cuGraphKernelNodeSetAttribute(first, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value));
     DO(cuGraphKernelNodeCopyAttributes(second, first));
     DO(cuGraphKernelNodeGetAttribute(second, CU_LAUNCH_ATTRIBUTE_PRIORITY, &seen));
-    CHECK(seen.priority == 2);
+    CHECK(seen.priority == -2);
+    value.priority = 2;  // no stream has one so low
+    DO(cuGraphKernelNodeSetAttribute(first, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value));
+    DO(cuGraphKernelNodeGetAttribute(first, CU_LAUNCH_ATTRIBUTE_PRIORITY, &seen));
+    CHECK(seen.priority == 0);
     world.set(0);
     g.launch();
     CHECK(world.value() == 11);
