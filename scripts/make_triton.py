@@ -20,22 +20,39 @@ RELEASE = "3.9.0"
 MATMUL = {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 32}
 ATTENTION = {"BLOCK_Q": 32, "BLOCK_K": 32, "HEAD": 64}
 
-# Name of the file, kernel, types of its parameters, constants, options of the compiler. Pointers
-# are said to be multiples of 16; sizes are not.
+# By tensor descriptors and wgmma.
+MATMUL_TMA = {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 64}
+ATTENTION_TMA = {"BLOCK_Q": 64, "BLOCK_K": 64, "HEAD": 64}
+
+# Name of the file, kernel, types of its parameters, constants, options of the compiler, targets.
+# Pointers are said to be multiples of 16; sizes are not.
 MATMUL_TYPES = {"a": "*fp16", "b": "*fp16", "c": "*fp32", "m": "i32", "n": "i32", "k": "i32"}
 ATTENTION_TYPES = {name: "*fp16" for name in "qkvo"} | {
     "queries": "i32",
     "keys": "i32",
     "scale": "fp32",
 }
+TILE = "tensordesc<{}[64, 64]>"
+MATMUL_TMA_TYPES = {
+    "a": TILE.format("fp16"),
+    "b": TILE.format("fp16"),
+    "c": TILE.format("fp32"),
+    "k": "i32",
+}
+ATTENTION_TMA_TYPES = {name: TILE.format("fp16") for name in "qkvo"} | {
+    "length": "i32",
+    "scale": "fp32",
+}
+TARGETS = [80, 90]
 KERNELS = [
-    ("matmul", "matmul", MATMUL_TYPES, MATMUL, {"num_warps": 4, "num_stages": 3}),
+    ("matmul", "matmul", MATMUL_TYPES, MATMUL, {"num_warps": 4, "num_stages": 3}, TARGETS),
     (
         "softmax",
         "softmax",
         {"source": "*fp32", "out": "*fp32", "columns": "i32"},
         {"BLOCK": 1024},
         {"num_warps": 4},
+        TARGETS,
     ),
     (
         "attention",
@@ -43,6 +60,7 @@ KERNELS = [
         ATTENTION_TYPES,
         ATTENTION | {"CAUSAL": False},
         {"num_warps": 4, "num_stages": 2},
+        TARGETS,
     ),
     (
         "attention_causal",
@@ -50,10 +68,34 @@ KERNELS = [
         ATTENTION_TYPES,
         ATTENTION | {"CAUSAL": True},
         {"num_warps": 4, "num_stages": 2},
+        TARGETS,
+    ),
+    (
+        "matmul_tma",
+        "matmul_tma",
+        MATMUL_TMA_TYPES,
+        MATMUL_TMA,
+        {"num_warps": 4, "num_stages": 3, "ptx_version": 86},
+        [90],
+    ),
+    (
+        "attention_tma",
+        "attention_tma",
+        ATTENTION_TMA_TYPES,
+        ATTENTION_TMA | {"CAUSAL": False},
+        {"num_warps": 4, "num_stages": 2, "ptx_version": 86},
+        [90],
+    ),
+    (
+        "attention_tma_causal",
+        "attention_tma",
+        ATTENTION_TMA_TYPES,
+        ATTENTION_TMA | {"CAUSAL": True},
+        {"num_warps": 4, "num_stages": 2, "ptx_version": 86},
+        [90],
     ),
 ]
-TARGETS = [80, 90]
-# Of the PTX: what drivers from CUDA 12.4 on load.
+# Of the PTX: what drivers from CUDA 12.4 on load; copies by tensor maps need that of 12.8.
 VERSION = 84
 
 
@@ -79,7 +121,7 @@ def compiled(kernel, types, constants, options, target):
     made = triton.compile(
         source,
         target=GPUTarget("cuda", target, 32),
-        options=options | {"ptx_version": VERSION},
+        options={"ptx_version": VERSION} | options,
     )
     needs = f"{32 * made.metadata.num_warps} threads, {made.metadata.shared} bytes of dynamic_shared"
     # After its own parameters each kernel has two pointers to scratch memory.
@@ -105,8 +147,8 @@ def main(arguments):
     folder = pathlib.Path(__file__).resolve().parent.parent / "gpu" / "kernels"
     kernels = kernels_of(folder / "triton_kernels.py")
     status = 0
-    for name, kernel, types, constants, options in KERNELS:
-        for target in TARGETS:
+    for name, kernel, types, constants, options, targets in KERNELS:
+        for target in targets:
             path = folder / f"triton_{name}.sm_{target}.ptx"
             ptx = compiled(getattr(kernels, kernel), types, constants, options, target)
             if not arguments:

@@ -1,4 +1,4 @@
-"""Kernels in Triton: a product, softmax, attention. scripts/make_triton.py makes PTX of them."""
+"""Kernels in Triton: products, softmax, attention. scripts/make_triton.py makes PTX of them."""
 
 import triton
 import triton.language as tl
@@ -99,3 +99,59 @@ def attention(
         mask=query[:, None] < queries,
     )
 # SPDX-License-Identifier: Apache-2.0
+
+
+@triton.jit
+def matmul_tma(a, b, c, k, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    """C = A * B': f16, f16, f32, each through a tensor descriptor.
+
+    Grid: ceil(n / BLOCK_N), ceil(m / BLOCK_M).
+    """
+    row = tl.program_id(1) * BLOCK_M
+    column = tl.program_id(0) * BLOCK_N
+    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for start in range(0, k, BLOCK_K):
+        total = tl.dot(a.load([row, start]), b.load([column, start]).T, total)
+    c.store([row, column], total)
+
+
+@triton.jit
+def attention_tma(
+    q,
+    k,
+    v,
+    o,
+    length,
+    scale,
+    CAUSAL: tl.constexpr,
+    BLOCK_Q: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    HEAD: tl.constexpr,
+):
+    """As attention, through descriptors of matrices of heads * length rows.
+
+    Both block sizes divide the length, and BLOCK_K divides BLOCK_Q. Grid: length / BLOCK_Q, heads.
+    """
+    first = tl.program_id(1) * length
+    query = tl.program_id(0) * BLOCK_Q
+    rows = q.load([first + query, 0])
+    largest = tl.full((BLOCK_Q,), float("-inf"), dtype=tl.float32)
+    total = tl.zeros((BLOCK_Q,), dtype=tl.float32)
+    out = tl.zeros((BLOCK_Q, HEAD), dtype=tl.float32)
+    end = length
+    if CAUSAL:
+        end = query + BLOCK_Q
+    for start in range(0, end, BLOCK_K):
+        score = tl.dot(rows, k.load([first + start, 0]).T) * scale
+        if CAUSAL:
+            key = start + tl.arange(0, BLOCK_K)
+            seen = key[None, :] <= (query + tl.arange(0, BLOCK_Q))[:, None]
+            score = tl.where(seen, score, float("-inf"))
+        top = tl.maximum(largest, tl.max(score, axis=1))
+        weights = tl.exp2(score - top[:, None])
+        shrink = tl.exp2(largest - top)
+        total = total * shrink + tl.sum(weights, axis=1)
+        values = v.load([first + start, 0])
+        out = tl.dot(weights.to(tl.float16), values, out * shrink[:, None])
+        largest = top
+    o.store([first + query, 0], (out / total[:, None]).to(tl.float16))
