@@ -40,26 +40,28 @@ void append(std::vector<GraphNode*>& to, std::span<GraphNode* const> nodes) {
         if (std::ranges::find(to, n) == to.end()) to.push_back(n);
 }
 
-// Nodes that no other comes after must be what the origin's next one would wait for.
-bool all_joined(Graph& graph, const std::vector<GraphNode*>& frontier) {
+// The last nodes of other streams must be what the origin's next one would wait for, or come before
+// others.
+bool all_joined(Graph& graph, const std::vector<GraphNode*>& frontier,
+                const std::vector<GraphNode*>& of_others) {
     const std::lock_guard lock(graph.mutex);
-    for (const auto& n : graph.nodes) {
+    return std::ranges::all_of(of_others, [&](GraphNode* n) {
         const bool is_last = std::ranges::none_of(graph.nodes, [&](const auto& other) {
-            return std::ranges::find(other->before, n.get()) != other->before.end();
+            return std::ranges::find(other->before, n) != other->before.end();
         });
-        if (is_last && std::ranges::find(frontier, n.get()) == frontier.end()) return false;
-    }
-    return true;
+        return !is_last || std::ranges::find(frontier, n) != frontier.end();
+    });
 }
 
 void begin_capture(Stream* stream, const std::shared_ptr<Graph>& graph,
-                   std::span<GraphNode* const> after) {
+                   std::span<GraphNode* const> after, int mode) {
     current();
     const std::shared_ptr<Stream> s = stream_of(stream);
     const std::lock_guard lock(s->mutex);
     require(s->capture == nullptr, Result(401));
     s->capture = std::make_shared<Capture>();
     s->capture->graph = graph;
+    s->capture->mode = mode;
     s->capture->id = driver().next_id++;
     s->capture->origin = stream;
     s->frontier.assign(after.begin(), after.end());
@@ -77,7 +79,7 @@ Result end_capture(Stream* stream, Graph** out) {
         const std::shared_ptr<Stream> s = stream_of(stream);
         if (out != nullptr) *out = nullptr;
         std::shared_ptr<Capture> c;
-        std::vector<GraphNode*> frontier;
+        std::vector<GraphNode*> frontier, of_others;
         {
             const std::lock_guard lock(s->mutex);
             c = s->capture;
@@ -89,10 +91,16 @@ Result end_capture(Stream* stream, Graph** out) {
         --captures;
         driver().streams.each([&](Stream& other) {
             const std::lock_guard lock(other.mutex);
-            if (other.capture == c) leave(other);
+            if (other.capture != c) return;
+            of_others.insert(of_others.end(), other.frontier.begin(), other.frontier.end());
+            leave(other);
         });
-        require(!c->invalidated, capture_invalidated);
-        require(all_joined(*c->graph, frontier), capture_unjoined);
+        if (c->invalidated) {  // the graph is gone, also one that was there before
+            driver().graphs.erase_if([&](const Graph& g) { return &g == c->graph.get(); });
+            forget(c->graph);
+            fail(capture_invalidated);
+        }
+        require(all_joined(*c->graph, frontier, of_others), capture_unjoined);
         if (out == nullptr) return;
         *out = c->graph.get();
         driver().graphs.add_once(c->graph);
@@ -118,6 +126,17 @@ void refuse_capture(Stream* stream) {
     if (c == nullptr) return;
     c->invalidated = true;
     fail(capture_unsupported);
+}
+
+void refuse_while_captured() {
+    constexpr int global = 0, relaxed = 2;
+    if (captures == 0 || thread_mode == relaxed) return;
+    driver().streams.each([&](Stream& s) {
+        const std::lock_guard lock(s.mutex);
+        if (s.capture == nullptr || s.capture->mode != global) return;
+        s.capture->invalidated = true;
+        fail(capture_unsupported);
+    });
 }
 
 std::shared_ptr<Graph> graph_of_capture(Stream* stream) {
@@ -200,7 +219,7 @@ extern "C" {
 Result cuStreamBeginCapture_v2(Stream* stream, int mode) {
     return answer([&] {
         require(mode >= 0 && mode <= 2);
-        begin_capture(stream, std::make_shared<Graph>(), {});
+        begin_capture(stream, std::make_shared<Graph>(), {}, mode);
     });
 }
 
@@ -210,7 +229,7 @@ Result cuStreamBeginCaptureToGraph(Stream* stream, Graph* graph, GraphNode* cons
                                    const void*, size_t count, int mode) {
     return answer([&] {
         require(mode >= 0 && mode <= 2 && (count == 0 || before != nullptr));
-        begin_capture(stream, ready().graphs.get(graph), {before, count});
+        begin_capture(stream, ready().graphs.get(graph), {before, count}, mode);
     });
 }
 

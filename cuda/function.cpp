@@ -140,20 +140,27 @@ uint32_t max_cluster(const Function& f) {
     return f.attributes[14] != 0 ? most : std::min(portable, most);
 }
 
-// Clusters that are resident at once. How the SMs are divided into clusters' places (GPCs) is not
-// known for each product: it is a bound.
+// Clusters that are resident at once; 0 where there are none. How the SMs are divided into
+// clusters' places (GPCs) is not known for each product: it is a bound.
 uint32_t resident_clusters(Function& f, const LaunchConfig& config) {
     constexpr uint32_t cluster = 4;  // CUlaunchAttributeID
     require(config.attribute_count == 0 || config.attributes != nullptr);
     uint64_t ctas = 1;
-    for (const uint32_t n : f.kernel->program.required_cluster) ctas *= std::max(n, 1u);
+    bool has_clusters = false;
+    for (const uint32_t n : f.kernel->program.required_cluster) {
+        ctas *= std::max(n, 1u);
+        has_clusters = has_clusters || n != 0;
+    }
     for (const LaunchAttribute& a : std::span(config.attributes, config.attribute_count))
-        if (a.id == cluster) ctas = uint64_t{a.cluster[0]} * a.cluster[1] * a.cluster[2];
+        if (a.id == cluster) {
+            ctas = uint64_t{a.cluster[0]} * a.cluster[1] * a.cluster[2];
+            has_clusters = true;
+        }
     require(ctas != 0 && ctas <= max_cluster(f), invalid_cluster_size);
     const uint64_t threads = uint64_t{config.block[0]} * config.block[1] * config.block[2];
     require(threads != 0 && threads <= max_cta_threads);
     const uint32_t each = resident(f, static_cast<uint32_t>(threads), config.dynamic_shared);
-    return static_cast<uint32_t>(driver().product->sms * each / ctas);
+    return has_clusters ? static_cast<uint32_t>(driver().product->sms * each / ctas) : 0;
 }
 
 std::shared_ptr<Function> get(Function* handle) { return function_here(handle); }

@@ -275,12 +275,8 @@ Result cuGraphLaunch(GraphExec* exec, Stream* stream) {
         current();
         check_stream(stream);
         const std::shared_ptr<GraphExec> e = driver().execs.get(exec);
-        int capturing = 0;
-        check(cuStreamIsCapturing(stream, &capturing));
-        if (capturing != 0)
-            submit(stream, ChildWork{copy_of(*e->graph)});
-        else
-            launch_steps(*e, stream);
+        if (graph_of_capture(stream) != nullptr) refuse_capture(stream);
+        launch_steps(*e, stream);
     });
 }
 

@@ -121,11 +121,14 @@ struct Capture {
     uint64_t id = 0;
     bool invalidated = false;
     Stream* origin = nullptr;
+    int mode = 0;  // CUstreamCaptureMode
 };
 
 // Work that a stream was asked for: it is done now, or becomes a node of the graph that the stream
 // captures.
 void submit(Stream* stream, Work work);
+// Of what waits for work of the legacy stream: a Failure while a stream is captured in global mode.
+void refuse_while_captured();
 // The graph that a stream captures; nullptr.
 std::shared_ptr<Graph> graph_of_capture(Stream* stream);
 // Of what a capture cannot hold: a Failure, and the capture is invalid.

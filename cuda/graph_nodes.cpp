@@ -426,7 +426,8 @@ Result cuGraphAddDependencies_v2(Graph* graph, GraphNode* const* from, GraphNode
         const std::shared_ptr<Graph> g = ready().graphs.get(graph);
         require(count == 0 || (from != nullptr && to != nullptr));
         for (size_t i = 0; i < count; ++i)
-            require(graph_of(*node_of(from[i])) == g && graph_of(*node_of(to[i])) == g);
+            require(from[i] != to[i] && graph_of(*node_of(from[i])) == g &&
+                    graph_of(*node_of(to[i])) == g);
         const std::lock_guard lock(g->mutex);
         for (size_t i = 0; i < count; ++i) node_of(to[i])->before.push_back(from[i]);
     });

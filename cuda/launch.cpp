@@ -124,7 +124,7 @@ void check_shape(const Function& f, const LaunchShape& s) {
         threads *= s.block[i];
     }
     require(threads <= max_cta_threads);
-    require(threads <= f.info.max_threads, launch_out_of_resources);
+    require(threads <= f.info.max_threads);
     require(s.dynamic_shared <= f.max_dynamic);
     std::optional<warp::Dim3> cluster;
     if (has_cluster(s)) cluster = warp::Dim3{s.cluster[0], s.cluster[1], s.cluster[2]};
@@ -152,6 +152,7 @@ std::vector<uint8_t> parameters_of(const Function& f, void** parameters, void** 
                 size = *static_cast<const size_t*>(extra[1]);
         }
         require(size >= bytes.size() && (bytes.empty() || buffer != nullptr));
+        require(size == bytes.size(), launch_out_of_resources);
         if (!bytes.empty()) std::memcpy(bytes.data(), buffer, bytes.size());
         return bytes;
     }

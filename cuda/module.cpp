@@ -205,7 +205,12 @@ Result cuModuleLoadData(Module** out, const void* image) {
 }
 
 Result cuModuleLoadFatBinary(Module** out, const void* image) {
-    return cuModuleLoadDataEx(out, image, 0, nullptr, nullptr);
+    return answer([&] {
+        current();
+        require(out != nullptr && image != nullptr);
+        require(is_fat_binary(image) || is_machine_code(image), invalid_image);
+        check(cuModuleLoadDataEx(out, image, 0, nullptr, nullptr));
+    });
 }
 
 Result cuModuleLoad(Module** out, const char* path) {

@@ -130,6 +130,7 @@ Result cuStreamSynchronize(Stream* stream) {
         const std::shared_ptr<Context> context = current_in_error();
         check_stream(stream);
         refuse_capture(stream);
+        if (is_default(stream)) refuse_while_captured();
         finish_stream(stream);
         synchronize(*context);
     });

@@ -9,7 +9,6 @@ namespace lockwarp::cuda {
 
 // cudaError: where the runtime and the driver have a number for the same they are equal. These the
 // runtime has alone.
-inline constexpr Result invalid_configuration{9};
 inline constexpr Result invalid_pitch{12};
 inline constexpr Result invalid_symbol{13};
 inline constexpr Result invalid_direction{21};

@@ -23,24 +23,21 @@ struct Configurations {
 };
 thread_local Configurations configurations;
 
-// What the runtime says of shapes that no device can have; the driver's own error is another.
-void check_shape(const Dim3& grid, const Dim3& block) {
-    constexpr uint32_t max_yz = 65535, max_x = 0x7fffffff, max_threads = 1024, max_block_z = 64;
-    const bool grid_fits = grid.x != 0 && grid.y != 0 && grid.z != 0 && grid.x <= max_x &&
-                           grid.y <= max_yz && grid.z <= max_yz;
-    const bool block_fits = block.x != 0 && block.y != 0 && block.z != 0 &&
-                            block.x <= max_threads && block.y <= max_threads &&
-                            block.z <= max_block_z &&
-                            uint64_t{block.x} * block.y * block.z <= max_threads;
-    require(grid_fits && block_fits, invalid_configuration);
+// What a program launches; what was never registered is taken for a handle.
+Function* launched(const void* kernel) {
+    require(kernel != nullptr, invalid_device_function);
+    Function* out = nullptr;
+    const Result found = answer([&] { out = kernel_of(kernel); });
+    require(found != invalid_device_function || registered_at(kernel) != nullptr, invalid_handle);
+    check(found);
+    return out;
 }
 
 Result launch(const void* kernel, const Dim3& grid, const Dim3& block, void** parameters,
               size_t dynamic_shared, Stream* stream, bool cooperative) {
     return call([&] {
-        check_shape(grid, block);
         require(dynamic_shared <= UINT32_MAX);
-        Function* const f = kernel_of(kernel);
+        Function* const f = launched(kernel);
         const auto shared = static_cast<unsigned>(dynamic_shared);
         return cooperative ? cuLaunchCooperativeKernel(f, grid.x, grid.y, grid.z, block.x, block.y,
                                                        block.z, shared, stream, parameters)
@@ -51,7 +48,6 @@ Result launch(const void* kernel, const Dim3& grid, const Dim3& block, void** pa
 
 LaunchConfig driver_config(const RuntimeLaunchConfig* c) {
     require(c != nullptr && c->dynamic_shared <= UINT32_MAX);
-    check_shape(c->grid, c->block);
     return {{c->grid.x, c->grid.y, c->grid.z},
             {c->block.x, c->block.y, c->block.z},
             static_cast<uint32_t>(c->dynamic_shared),

@@ -32,13 +32,16 @@ TEST_F(Launches, TakeABufferOfParameters) {
         Address x;
         uint32_t a;
     } parameters{x, 3};
-    size_t size = sizeof parameters;
+    size_t size = 12;
     void* extra[] = {reinterpret_cast<void*>(1), &parameters, reinterpret_cast<void*>(2), &size,
                      nullptr};
     ASSERT_EQ(cuLaunchKernel(f, 1, 1, 1, 2, 1, 1, 0, nullptr, nullptr, extra), success);
     EXPECT_EQ(read<uint32_t>(x, 2), (Numbers{22, 22}));
     size = 11;
     EXPECT_EQ(cuLaunchKernel(f, 1, 1, 1, 2, 1, 1, 0, nullptr, nullptr, extra), invalid_value);
+    size = sizeof parameters;  // 16, with what fills the structure up
+    EXPECT_EQ(cuLaunchKernel(f, 1, 1, 1, 2, 1, 1, 0, nullptr, nullptr, extra),
+              launch_out_of_resources);
 }
 
 TEST_F(Launches, KeepVariablesFromOneToTheNext) {

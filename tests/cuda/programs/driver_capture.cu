@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver API: graphs that are captured from streams, and user objects.
 // nvcc: -lcuda
+#include <unistd.h>
+
+#include <atomic>
+
 #include "driver_check.hpp"
 
-int ended = 0;
+std::atomic<int> ended = 0;
 void end_it(void*) { ++ended; }
 
 CUresult info(CUstream s, CUstreamCaptureStatus* status, CUgraph* graph, const CUgraphNode** nodes,
@@ -44,9 +48,22 @@ int main() {
     CUgraphNode last = nodes[0];
     world.launch_add(10, s);
     DO(set_nodes(s, &last, 1));  // the next one comes beside the second
-    DO(cuStreamSynchronize(nullptr));
     world.launch_add(100, s);
-    CHECK(cuStreamEndCapture(s, &graph) == CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    DO(cuStreamEndCapture(s, &graph));  // what nothing waits for is another stream's, or no fault
+    DO(cuGraphGetNodes(graph, nullptr, &count));
+    CHECK(count == 3);
+    DO(cuGraphDestroy(graph));
+
+    // Nobody waits for the legacy stream while a stream is captured, but in relaxed mode.
+    DO(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    EXPECT_RESULT(cuStreamSynchronize(nullptr), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    DO(cuStreamIsCapturing(s, &status));
+    CHECK(status == CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    EXPECT_RESULT(cuStreamEndCapture(s, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    DO(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+    DO(cuStreamSynchronize(nullptr));
+    DO(cuStreamEndCapture(s, &graph));
+    DO(cuGraphDestroy(graph));
 
     DO(cuGraphCreate(&graph, 0));
     DO(cuStreamBeginCaptureToGraph(s, graph, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -69,8 +86,9 @@ int main() {
     CHECK(world.value() == 12);
     DO(cuGraphExecDestroy(exec));
     DO(cuGraphReleaseUserObject(graph, object, 1));
-    CHECK(ended == 1);
     DO(cuGraphDestroy(graph));
+    for (int i = 0; i < 2000 && ended == 0; ++i) usleep(1000);  // at once or a moment later
+    CHECK(ended == 1);
     DO(cuStreamDestroy(s));
     return done("driver_capture");
 }

@@ -16,9 +16,12 @@ int main() {
         CUdeviceptr x;
         int a;
     } bytes{x, 10};
-    size_t size = sizeof bytes;
+    size_t size = sizeof bytes;  // with what fills up the structure: too many
     void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                      CU_LAUNCH_PARAM_END};
+    EXPECT_RESULT(cuLaunchKernel(world.add, 1, 1, 1, threads, 1, 1, 0, nullptr, nullptr, extra),
+                  CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    size = offsetof(decltype(bytes), a) + sizeof bytes.a;
     DO(cuLaunchKernel(world.add, 1, 1, 1, threads, 1, 1, 0, nullptr, nullptr, extra));
     CHECK(world.value() == 15);
     DO(cuLaunchCooperativeKernel(world.add, 1, 1, 1, threads, 1, 1, 0, nullptr, parameters));
@@ -63,6 +66,13 @@ int main() {
     CHECK(size > 0);
     DO(cuOccupancyMaxPotentialClusterSize(&value, world.twice, &config));
     CHECK(value == 8);
+    DO(cuOccupancyMaxActiveClusters(&value, world.twice, &config));
+    CHECK(value == 0);  // it has none
+    CUlaunchAttribute cluster{};
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim = {1, 1, 1};
+    config.attrs = &cluster;
+    config.numAttrs = 1;
     DO(cuOccupancyMaxActiveClusters(&value, world.twice, &config));
     CHECK(value > 0);
     return done("driver_launches");

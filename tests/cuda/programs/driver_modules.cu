@@ -74,7 +74,7 @@ void modules(const World& world) {
     CHECK(bytes == 4 && counted == 2);
     EXPECT_RESULT(cuModuleGetGlobal(&launches, &bytes, world.module, "nothing"),
                   CUDA_ERROR_NOT_FOUND);
-    EXPECT_RESULT(cuModuleLoadFatBinary(&module, "no fat binary"), CUDA_ERROR_INVALID_PTX);
+    EXPECT_RESULT(cuModuleLoadFatBinary(&module, "no fat binary"), CUDA_ERROR_INVALID_IMAGE);
     char log[256] = "";
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void* values[] = {log, reinterpret_cast<void*>(sizeof log)};

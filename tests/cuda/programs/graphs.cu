@@ -199,10 +199,8 @@ void built() {
     CHECK(info.result == cudaGraphExecUpdateErrorTopologyChanged);
     cudaGetLastError();
 
-    // A cycle.
-    OK(depend(clone, &in_clone, &in_clone));
-    cudaGraphExec_t none;
-    EXPECT_ERROR(cudaGraphInstantiate(&none, clone, 0), cudaErrorInvalidValue);
+    // A node before itself.
+    EXPECT_ERROR(depend(clone, &in_clone, &in_clone), cudaErrorInvalidValue);
     cudaGetLastError();
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(clone));
@@ -351,14 +349,19 @@ void captured() {
     cudaGraph_t mine;
     OK(cudaGraphCreate(&mine, 0));
     OK(cudaStreamBeginCaptureToGraph(s, mine, nullptr, nullptr, 0, cudaStreamCaptureModeGlobal));
-    OK(cudaGraphLaunch(exec, s));
+    add<<<1, n, 0, s>>>(x.device, 1);
     OK(cudaStreamEndCapture(s, &g));
     CHECK(g == mine);
     size_t nodes = 0;
     OK(cudaGraphGetNodes(mine, nullptr, &nodes));
     CHECK(nodes == 1);
+    // A graph is not captured, and where a capture fails the graph that it goes to is gone.
+    OK(cudaStreamBeginCaptureToGraph(s, mine, nullptr, nullptr, 0, cudaStreamCaptureModeGlobal));
+    EXPECT_ERROR(cudaGraphLaunch(exec, s), cudaErrorStreamCaptureUnsupported);
+    EXPECT_ERROR(cudaStreamEndCapture(s, &g), cudaErrorStreamCaptureInvalidated);
+    CHECK(g == nullptr);
+    cudaGetLastError();
     OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(mine));
     OK(cudaStreamDestroy(s));
     OK(cudaStreamDestroy(t));
 }
@@ -377,8 +380,6 @@ void freed_outside() {
     OK(cudaStreamEndCapture(s, &g));
     OK(cudaGraphInstantiate(&exec, g, 0));
     unsigned long long bytes = 0, none = 0;
-    OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &bytes));
-    CHECK(bytes == n * sizeof(int));
     for (int i = 0; i < 3; ++i) {
         OK(cudaGraphLaunch(exec, s));
         int last = 0;
@@ -387,11 +388,13 @@ void freed_outside() {
         CHECK(last == 7);
         OK(i == 1 ? cudaFree(own) : cudaFreeAsync(own, s));
     }
+    OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &bytes));
+    CHECK(bytes >= n * sizeof(int));
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(g));
     OK(cudaDeviceGraphMemTrim(0));
     OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &bytes));
-    CHECK(bytes == n * sizeof(int));
+    CHECK(bytes >= n * sizeof(int));
     OK(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &none));
     OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &bytes));
     CHECK(bytes == 0);

@@ -133,7 +133,7 @@ void others(cudaStream_t s) {
 // What is wrong with a call is its own error; what a kernel does wrong comes later.
 void errors(cudaStream_t s) {
     put<<<1, 2000, 0, s>>>(x, 1);
-    CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
+    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
     EXPECT_ERROR(cudaMemsetAsync(reinterpret_cast<void*>(64), 0, 4, s), cudaErrorInvalidValue);
     cudaGetLastError();
     put<<<1, 1, 0, s>>>(nullptr, 1);
