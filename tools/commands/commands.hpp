@@ -79,9 +79,12 @@ inline constexpr std::array commands{
             "interrupted."},
     Command{add_exec,
             {},
-            "  lockwarp exec -- ./program                     a program of the driver API\n"
-            "  lockwarp exec --arch sm_90 -- python3 script.py\n",
-            "Exit status: the program's own; 2 wrong usage, or a program that cannot be run."},
+            "  lockwarp exec -- ./program                     of CUDA's runtime or the driver API\n"
+            "  lockwarp exec --arch sm_90 -- python3 script.py\n"
+            "  lockwarp exec --check --junit checks.xml -- ./tests\n",
+            "Exit status: the program's own; where that is 0, 1 where --check found something; 2 "
+            "wrong\n"
+            "usage, or a program that cannot be run."},
     Command{add_debug,
             {},
             "  lockwarp debug kernel.json                     a session; help lists its commands\n"
