@@ -16,6 +16,9 @@ python3 -m pip install -q --no-deps --upgrade --target "$folder/packages" \
     "nvidia-cuda-runtime-cu12==$version.*" "nvidia-cuda-nvcc-cu12==$version.*" \
     "nvidia-cuda-cccl-cu12==$version.*" || { echo "pip reaches no package index"; exit 77; }
 packages=$folder/packages/nvidia
+# A later nvcc's launches have one argument more: whether the kernel is one of tiles.
+sed -i 's/#define __cudaLaunch(fun) /#define __cudaLaunch(fun, ...) /' \
+    "$packages/cuda_nvcc/include/crt/host_runtime.h"
 cat >"$folder/nvcc" <<END
 #!/usr/bin/env bash
 if [ "\${1:-}" = --version ]; then
