@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 #include <unordered_set>
 
 #include "emu/isa/resolver.hpp"
@@ -53,6 +54,33 @@ std::optional<Placement> placement(const ptx::Variable& v) {
     }
     if (!std::has_single_bit(p.alignment)) return std::nullopt;
     return p;
+}
+
+std::map<const ptx::Variable*, uint64_t> lay_out_global(const ptx::Module& module, uint64_t base) {
+    struct Sized {
+        const ptx::Variable* variable;
+        Placement placement;
+    };
+    std::vector<Sized> all;
+    std::unordered_set<std::string_view> names;
+    for (const auto& item : module.items) {
+        const auto* const v = std::get_if<ptx::Variable>(&item);
+        if (v == nullptr || v->space != ptx::Space::global) continue;
+        const std::optional<Placement> p = placement(*v);
+        if (p && v->linking != ptx::Linking::extern_ && names.insert(v->name).second)
+            all.push_back({v, *p});
+    }
+    std::ranges::stable_sort(all, {}, [](const Sized& s) {
+        return std::tuple(!s.variable->initializer.empty(), ~s.placement.alignment,
+                          s.placement.bytes);
+    });
+    std::map<const ptx::Variable*, uint64_t> address;
+    uint64_t next = base;
+    for (const Sized& s : all) {
+        address[s.variable] = round_up(next, s.placement.alignment);
+        next = std::min(address[s.variable] + s.placement.bytes, base + (uint64_t{1} << 40));
+    }
+    return address;
 }
 
 SharedLayout lay_out_shared(const ptx::Module& module,

@@ -35,6 +35,12 @@ struct SharedLayout {
     uint64_t dynamic = 0;                              // where .extern variables lie
 };
 
+// Where the module's .global variables lie, from `base`: those without initial values, then those
+// with, which the assembler keeps apart; of each the most aligned first, of these the smallest. So
+// ptxas 13.0 has them (symbol tables of cubins, sm_80 and sm_90). Of variables of one size and
+// alignment it has an order of its own; here it is that of their declarations.
+std::map<const ptx::Variable*, uint64_t> lay_out_global(const ptx::Module& module, uint64_t base);
+
 // functions: those that the entry, the first of them, may come to. base: of the architecture.
 SharedLayout lay_out_shared(const ptx::Module& module,
                             const std::vector<const ptx::Function*>& functions, uint64_t base);

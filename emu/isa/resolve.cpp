@@ -50,6 +50,7 @@ struct Placer {
     SpaceCursor shared, local, global, constant;
     uint64_t global_base;
     const SharedLayout& layout;
+    std::map<const ptx::Variable*, uint64_t> globals;  // the module's
 
     SpaceCursor* cursor(ptx::Space space) {
         switch (space) {
@@ -138,11 +139,13 @@ struct Placer {
         SpaceCursor& c = *cursor(v.space);
         const bool is_shared = v.space == ptx::Space::shared;
         const auto laid = layout.address.find(&v);
+        const auto in_module = globals.find(&v);
         // The assembler gives no space to a variable of the module that nothing names.
         const bool dropped = is_shared && !dynamic && laid == layout.address.end();
-        const uint64_t address = dynamic || dropped ? layout.dynamic
-                                 : is_shared        ? laid->second
-                                                    : round_up(c.next, p->alignment);
+        const uint64_t address = dynamic || dropped           ? layout.dynamic
+                                 : is_shared                  ? laid->second
+                                 : in_module != globals.end() ? in_module->second
+                                                              : round_up(c.next, p->alignment);
         if (dropped) {
             declare_placed(v, address, 0, false);
             return;
@@ -154,7 +157,7 @@ struct Placer {
         const bool in_frame = &c == &local && r.scopes.size() > 1;
         declare_placed(v, address, p->bytes, in_frame);
         if (dynamic) return;
-        c.next = address + p->bytes;
+        c.next = std::max(c.next, address + p->bytes);
         if (v.space == ptx::Space::global || v.space == ptx::Space::const_) {
             const bool in_global = v.space == ptx::Space::global;
             std::vector<uint8_t>& image =
@@ -459,7 +462,8 @@ Placer placer_for(Resolver& r, SpaceCursor shared, uint64_t global_base,
             {global_base, global_base + max_global_bytes},
             {0, max_const_bytes},
             global_base,
-            layout};
+            layout,
+            lay_out_global(r.module, global_base)};
 }
 
 bool is_numbered(const ptx::Function* f) { return f != nullptr && f->has_body && !f->is_entry; }
