@@ -48,7 +48,8 @@ constexpr uint64_t word_bytes = 4;  // the least that cp.async copies
 // kin are heard of when they open.
 bool may_synchronise(const isa::Operation& o) {
     const isa::Sync sync = isa::row(o.op).sync;
-    return sync == isa::Sync::phase || sync == isa::Sync::order;
+    return sync == isa::Sync::phase || sync == isa::Sync::order ||
+           o.mod.memory_order == isa::MemoryOrder::acquire;
 }
 
 class OfCta : public warp::CtaObserver {
