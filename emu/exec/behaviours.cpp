@@ -168,7 +168,7 @@ constexpr std::array<Behaviour, isa::op_count> behaviours{{
     Behaviour{Op::exit},
     Behaviour{Op::trap},
     Behaviour{Op::brkpt},
-    {Op::nanosleep, nothing_handler},
+    {Op::nanosleep, nanosleep_handler},
     {Op::fence, nothing_handler},
     Behaviour{Op::bar},
     Behaviour{Op::bar_red},

@@ -83,7 +83,7 @@ void CtaRunner::begin_warp(uint32_t index) {
     const warp::Launch& launch = *context_.launch;
     Warp& w = cta_.warps[index];
     w.index = index;
-    w.step = 0;
+    w.step = w.slept = 0;
     const uint64_t rest = launch.block.count() - uint64_t{index} * 32;
     w.live = rest >= 32 ? all_lanes : (1u << rest) - 1;
     w.cluster_arrived = w.cluster_opened = 0;

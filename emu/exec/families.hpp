@@ -40,9 +40,9 @@ Choose vadd2_handler, vsub2_handler, vavrg2_handler, vabsdiff2_handler;
 Choose vmin2_handler, vmax2_handler, vset2_handler;
 Choose vadd4_handler, vsub4_handler, vavrg4_handler, vabsdiff4_handler;
 Choose vmin4_handler, vmax4_handler, vset4_handler;
-Choose register_mov, cvta_handler, isspacep_handler;   // move.cpp
-Choose cvt_handler, cvt_pack_handler;                  // convert.cpp
-Choose policy_fraction_handler, policy_range_handler;  // policy.cpp
+Choose register_mov, cvta_handler, isspacep_handler, nanosleep_handler;  // move.cpp
+Choose cvt_handler, cvt_pack_handler;                                    // convert.cpp
+Choose policy_fraction_handler, policy_range_handler;                    // policy.cpp
 Choose policy_convert_handler, mapa_handler, getctarank_handler;
 
 // Memory.

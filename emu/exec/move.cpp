@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mov, cvta, isspacep. PTX manual, "Data Movement and Conversion Instructions".
+#include <algorithm>
+
 #include "emu/exec/cluster.hpp"
 #include "emu/exec/families.hpp"
 
@@ -21,12 +23,23 @@ void mov_low(Context& c, const Step& s, uint32_t mask) {
     for_lanes(mask, [&](unsigned l) { d[l] = a[l] & 0xffff; });
 }
 
-// The clocks count the instructions that the warp has retired: a value that only grows. Time is
-// the business of emu/timing.
+// The clocks count the instructions that the warp has retired and the nanoseconds that it slept: a
+// value that only grows, and past any limit where a loop sleeps. Time is the business of
+// emu/timing.
 template <class T>
 void read_clock(Context& c, const Step& s, uint32_t mask) {
     auto* d = slot<T>(c, s.op->r[0]);
-    for_lanes(mask, [&](unsigned l) { d[l] = static_cast<Lane<T>>(c.warp->step); });
+    const uint64_t now = c.warp->step + c.warp->slept;
+    for_lanes(mask, [&](unsigned l) { d[l] = static_cast<Lane<T>>(now); });
+}
+
+// No turn is given away: it only makes the warp's clocks later, by what its longest lane sleeps.
+void nanosleep(Context& c, const Step& s, uint32_t mask) {
+    constexpr uint32_t longest = 1'000'000;  // PTX manual, "nanosleep"
+    const auto* a = slot<uint32_t>(c, s.op->r[0]);
+    uint32_t most = 0;
+    for_lanes(mask, [&](unsigned l) { most = std::max(most, std::min<uint32_t>(a[l], longest)); });
+    c.warp->slept += most;
 }
 
 // d = {a, b, ...}: the first element lowest.
@@ -107,5 +120,7 @@ Handler cvta_handler(const Operation& o) {
 }
 
 Handler isspacep_handler(const Operation&) { return isspacep; }
+
+Handler nanosleep_handler(const Operation&) { return nanosleep; }
 
 }  // namespace lockwarp::exec

@@ -85,8 +85,9 @@ struct CallStack {
 
 struct Warp {
     uint32_t index = 0;
-    uint32_t live = 0;  // lanes that exist and have not exited
-    uint64_t step = 0;  // instructions retired
+    uint32_t live = 0;   // lanes that exist and have not exited
+    uint64_t step = 0;   // instructions retired
+    uint64_t slept = 0;  // nanoseconds of nanosleep, which its clocks count too
     std::vector<Path> paths;
     std::vector<Reconvergence> meetings;
     uint8_t* registers = nullptr;  // Program::register_bytes

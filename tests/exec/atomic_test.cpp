@@ -448,6 +448,30 @@ st.global.u32 [%rd2], %r2;
     EXPECT_EQ(out, Words(32, 0xffffffff));
 }
 
+// It looks at memory that nobody writes, sleeps between, and gives up by the clock after a second:
+// what it sleeps counts, so that this is not taken for a deadlock.
+TEST(Atomic, AWaitThatSleepsAndGivesUpByTheClock) {
+    for (const std::string clock : {"globaltimer", "clock64"}) {
+        const Words out = results_of("mov.u64 %rd5, %" + clock + R"(;
+LOOK:
+ld.acquire.gpu.global.u32 %r2, [%rd1];
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra DONE;
+nanosleep.u32 4000000000;
+mov.u64 %rd6, %)" + clock + R"(;
+sub.u64 %rd7, %rd6, %rd5;
+setp.lt.u64 %p2, %rd7, 1000000000;
+@%p2 bra LOOK;
+DONE:
+div.u64 %rd7, %rd7, 1000000;
+cvt.u32.u64 %r2, %rd7;
+st.global.u32 [%rd2], %r2;
+)",
+                                     Words(32, 0), {});
+        EXPECT_EQ(out, Words(32, 1000)) << clock;
+    }
+}
+
 struct Accesses {
     void retired(const warp::Retired& e) {
         const isa::Op op = e.program->operations[e.operation].op;
