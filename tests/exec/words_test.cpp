@@ -40,7 +40,8 @@ TEST(TrapWords, OfAtomicsOfLocalMemory) {
                               "cvta.global.u64 %rd6, %rd4; setp.lt.u32 %p2, %r1, 9;\n"
                               "selp.b64 %rd7, %rd6, %rd5, %p2;\n";
     const std::string words =
-        "address in the wrong state space: an address of .local memory; atomics are on global and shared memory";
+        "address in the wrong state space: an address of .local memory; atomics are on global and "
+        "shared memory";
     for (const std::string& op :
          {std::string("atom.add.u32 %r5, [AT], 1;"), std::string("red.add.u32 [AT], 1;"),
           std::string("atom.cas.b64 %rd9, [AT], %rd8, %rd8;"),
@@ -68,25 +69,28 @@ TEST(TrapWords, OfTheStack) {
     EXPECT_EQ(room("524288"), "");
     EXPECT_EQ(room("524289"),
               "stack overflow: alloca of 524289 bytes; the thread has 0 of 524288, lane 5");
-    EXPECT_EQ(room("-1"), "stack overflow: alloca of 18446744073709551615 bytes; the thread has 0 "
-                          "of 524288, lane 5");
+    EXPECT_EQ(room("-1"),
+              "stack overflow: alloca of 18446744073709551615 bytes; the thread has 0 "
+              "of 524288, lane 5");
     EXPECT_EQ(trap_of(from_5 + "mov.u64 %rd7, 524280; alloca.u64 %rd6, %rd7; mov.u64 %rd7, 9;\n"
                                "@%p1 alloca.u64 %rd6, %rd7;"),
               "stack overflow: alloca of 9 bytes; the thread has 524280 of 524288, lane 5");
     // Each call needs 400 bytes and up to 15 to align them.
-    const std::string deep =
-        trap_of(from_5 + "@%p1 call.uni deep;", ".func deep() { .local .b32 x[100]; call.uni deep; "
-                                                "ret; }");
-    EXPECT_TRUE(deep.starts_with("stack overflow: function 'deep' needs 400 bytes; the thread's "
-                                 "calls have 52"))
+    const std::string deep = trap_of(from_5 + "@%p1 call.uni deep;",
+                                     ".func deep() { .local .b32 x[100]; call.uni deep; "
+                                     "ret; }");
+    EXPECT_TRUE(
+        deep.starts_with("stack overflow: function 'deep' needs 400 bytes; the thread's "
+                         "calls have 52"))
         << deep;
     EXPECT_TRUE(deep.ends_with(" of 524288, lane 5")) << deep;
 }
 
 TEST(TrapWords, OfVprintf) {
-    const std::string outside = ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 "
-                                "a); .global .b8 text[4] = {37, 115, 33, 0}; "
-                                ".global .b8 number[3] = {37, 100, 0};";
+    const std::string outside =
+        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 "
+        "a); .global .b8 text[4] = {37, 115, 33, 0}; "
+        ".global .b8 number[3] = {37, 100, 0};";
     const auto print = [&](const std::string& format, const std::string& arguments) {
         return trap_of(from_5 + "mov.u64 %rd5, " + format + "; mov.u64 %rd6, " + arguments +
                            "; @!%p1 ret;\n{ .param .b64 f; .param .b64 a; .param .b32 b;\n"
@@ -247,9 +251,9 @@ TEST(RefusalWords, OfLaunches) {
     l = {};
     l.block = {1024, 1, 1};
     l.parameters.resize(16);
-    EXPECT_EQ(refusal(l, kernel(".local .b8 big[524288]; mov.u64 %rd5, big; ret;"),
-                      isa::Arch::sm_80),
-              "refused: a CTA of this kernel needs more than 512 MB for registers and local memory");
+    EXPECT_EQ(
+        refusal(l, kernel(".local .b8 big[524288]; mov.u64 %rd5, big; ret;"), isa::Arch::sm_80),
+        "refused: a CTA of this kernel needs more than 512 MB for registers and local memory");
     l.block = {32, 1, 1};
     l.heap_bytes = uint64_t{1} << 30;
     EXPECT_EQ(refusal(l, text, isa::Arch::sm_80), "");
@@ -287,7 +291,8 @@ TEST(Seen, KnowsWhatItWasGivenUntilItIsEmptied) {
             known[number] = true;
         }
         seen.clear();
-        for (uint32_t number = 0; number < below; ++number) ASSERT_FALSE(seen.contains(number * 64));
+        for (uint32_t number = 0; number < below; ++number)
+            ASSERT_FALSE(seen.contains(number * 64));
     }
 }
 

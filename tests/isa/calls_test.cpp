@@ -104,9 +104,10 @@ TEST(Calls, FormalsOfAFunction) {
     }
     const auto frame = [](std::string_view bytes) {
         const std::string said =
-            errors_of("ret;", ".func g(); .visible .func h() { call g; ret; } .func g() { "
-                              "ret; } .func f(.param .b8 a[" +
-                                  std::string(bytes) + "]) { ret; } .global .b64 t = f;");
+            errors_of("ret;",
+                      ".func g(); .visible .func h() { call g; ret; } .func g() { "
+                      "ret; } .func f(.param .b8 a[" +
+                          std::string(bytes) + "]) { ret; } .global .b64 t = f;");
         return said.find("Parameter 'a' has no usable size") != std::string::npos;
     };
     EXPECT_FALSE(frame("32764"));
@@ -138,9 +139,8 @@ TEST(Calls, ConstantsAreHandedOverInTheParametersWidth) {
         {".f64", "0d4000000000000000", 0x4000000000000000, 8},
     };
     for (const auto& row : rows) {
-        const Program p =
-            program_of("call f, (" + std::string(row.given) + ");",
-                       ".func f(.reg " + std::string(row.type) + " a) { ret; }");
+        const Program p = program_of("call f, (" + std::string(row.given) + ");",
+                                     ".func f(.reg " + std::string(row.type) + " a) { ret; }");
         ASSERT_EQ(p.calls.size(), 1u);
         ASSERT_EQ(p.calls[0].arguments.size(), 1u);
         EXPECT_EQ(constant_of(p, p.calls[0].arguments[0].ref), row.value) << row.given;

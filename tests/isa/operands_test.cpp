@@ -29,8 +29,8 @@ constexpr std::array registers{Type::pred, Type::b16, Type::u16, Type::s16,   Ty
 std::string name(Type t) { return std::string(row(t).name); }
 std::string reg(Type t, int n) { return "%" + name(t).substr(1) + "_" + std::to_string(n); }
 
-// PTX manual, "Operand Type Checking Rules": bits agree with everything of their size, integers with
-// integers, floats with their own type alone.
+// PTX manual, "Operand Type Checking Rules": bits agree with everything of their size, integers
+// with integers, floats with their own type alone.
 bool agree(Type a, Type b) {
     if (a == Type::pred || b == Type::pred) return a == b;
     const Kind x = row(a).kind, y = row(b).kind;
@@ -56,11 +56,11 @@ TEST(Operands, RegistersOfEveryTypeForEveryType) {
             };
             for (const auto& [text, good] : rows) {
                 const std::string opcode = text.substr(0, text.find('.'));
-                EXPECT_EQ(answer(text),
-                          good ? ""
-                               : "Arguments mismatch for instruction '" + opcode + "' ('" + other +
-                                     "' is a " + name(r) + " register, the instruction has " +
-                                     name(t) + ")")
+                EXPECT_EQ(answer(text), good
+                                            ? ""
+                                            : "Arguments mismatch for instruction '" + opcode +
+                                                  "' ('" + other + "' is a " + name(r) +
+                                                  " register, the instruction has " + name(t) + ")")
                     << text;
                 ++(good ? taken : refused);
             }
@@ -94,8 +94,7 @@ TEST(Operands, ConstantsOfEveryTypeForEveryType) {
     for (const Type t : types) {
         const std::string own = reg(t, 1);
         const auto takes = [&](const std::string& literal) {
-            return answer("selp" + name(t) + " " + own + ", " + own + ", " + literal +
-                          ", %pred_1;")
+            return answer("selp" + name(t) + " " + own + ", " + own + ", " + literal + ", %pred_1;")
                 .empty();
         };
         const bool is_bits = row(t).kind == Kind::bits;
@@ -130,16 +129,16 @@ TEST(Operands, ConstantsThatTheAssemblerLooksAt) {
     };
     const auto range = [&](int argument, const std::string& of, const std::string& given,
                            const std::string& most) {
-        return value(argument, of,
-                     "value '" + given + "' out of range, expected to be in range [0.." + most +
-                         "]");
+        return value(
+            argument, of,
+            "value '" + given + "' out of range, expected to be in range [0.." + most + "]");
     };
     const std::string fraction = "createpolicy.fractional.L2::evict_last.b64 %b64_1, ";
     const std::string policy = "createpolicy.range.L2::evict_last.b64 %b64_1, [%u64_1], ";
     const auto share = [&](const std::string& given) {
-        return value(2, "createpolicy.fractional",
-                     "value '" + given +
-                         "' out of range, expected to be in range (0.000000 .. 1.000000]");
+        return value(
+            2, "createpolicy.fractional",
+            "value '" + given + "' out of range, expected to be in range (0.000000 .. 1.000000]");
     };
     const std::string warps =
         "Number of threads participating in barrier must be in multiple of warp size";
@@ -251,8 +250,9 @@ TEST(Operands, ABarrierOfNoThreadsIsOfAll) {
 }
 
 TEST(Operands, WordsForWhatIsNoneOfTheInstructions) {
-    const std::string tex = "Arguments mismatch for instruction 'tex' (an object in a register, "
-                            "and coordinates: [%rd1, {%f1, %f2}])";
+    const std::string tex =
+        "Arguments mismatch for instruction 'tex' (an object in a register, "
+        "and coordinates: [%rd1, {%f1, %f2}])";
     const std::string four = "{%f32_1, %f32_2, %f32_3, %f32_4}";
     const auto textured = [&](const std::string& form, const std::string& rest) {
         return "tex" + form + ".v4.f32.f32 " + four + ", " + rest + ";";
@@ -261,8 +261,9 @@ TEST(Operands, WordsForWhatIsNoneOfTheInstructions) {
         return "Operand vector size doesn't match geometry for instruction 'tex' (" + expected +
                " coordinates are expected, " + given + " given)";
     };
-    const std::string map = "Arguments mismatch for instruction 'cp.async.bulk.prefetch.tensor' (a "
-                            "tensor map and its coordinates: [map, {c0, c1}])";
+    const std::string map =
+        "Arguments mismatch for instruction 'cp.async.bulk.prefetch.tensor' (a "
+        "tensor map and its coordinates: [map, {c0, c1}])";
     const std::string prefetch = "cp.async.bulk.prefetch.tensor.2d.L2.global.tile ";
     const std::pair<std::string, std::string> rows[] = {
         {textured(".1d", "[%u64_1, {%f32_5}]"), ""},
@@ -339,8 +340,8 @@ size_t slow_distance(std::string_view a, std::string_view b) {
 }
 
 TEST(Nearest, IsTheOneOfTheFewestChanges) {
-    const std::vector<std::string_view> words{"",     "a",    "b",     "ab",    "ba",   "abc",
-                                              "cab",  "acb",  "aabb",  "bbaa",  "abab", "xyz",
+    const std::vector<std::string_view> words{"",      "a",     "b",     "ab",   "ba",   "abc",
+                                              "cab",   "acb",   "aabb",  "bbaa", "abab", "xyz",
                                               "abcde", "edcba", "abxde", "bcdef"};
     for (const std::string_view a : words)
         for (const std::string_view b : words) EXPECT_EQ(edit_distance(a, b), slow_distance(a, b));

@@ -37,8 +37,7 @@ std::string said(const TensorMap& m) {
 }
 
 TEST(TensorMapEdges, OfTiledMaps) {
-    constexpr uint64_t top = uint64_t{1} << 57, most = uint64_t{1} << 32,
-                       far = uint64_t{1} << 40;
+    constexpr uint64_t top = uint64_t{1} << 57, most = uint64_t{1} << 32, far = uint64_t{1} << 40;
     const auto interleaved = [](TensorInterleave i, const Change& change) {
         return tiled([&](TensorMap& m) {
             m.interleave = i;
@@ -72,22 +71,34 @@ TEST(TensorMapEdges, OfTiledMaps) {
         {interleaved(TensorInterleave::bytes_32, [](TensorMap& m) { m.address = 32; }), ""},
         {interleaved(TensorInterleave::bytes_32, [](TensorMap& m) { m.address = 16; }),
          "globalAddress = 16 is not a multiple of 32" + as_32},
-        {tiled([](TensorMap& m) { m.dim = {1, most, 1, 0, 0}; }), ""},
+        {tiled([](TensorMap& m) {
+             m.dim = {1, most, 1, 0, 0};
+         }),
+         ""},
         {tiled([](TensorMap& m) { m.dim[0] = 0; }), "globalDim[0] = 0 is not 1 to 2^32"},
         {tiled([](TensorMap& m) { m.dim[2] = most + 1; }),
          "globalDim[2] = 4294967297 is not 1 to 2^32"},
-        {tiled([](TensorMap& m) { m.stride = {0, far - 16, 8, 8}; }), ""},
+        {tiled([](TensorMap& m) {
+             m.stride = {0, far - 16, 8, 8};
+         }),
+         ""},
         {tiled([](TensorMap& m) { m.stride[0] = far; }),
          "globalStrides[0] = 1099511627776 is not below 2^40"},
         {tiled([](TensorMap& m) { m.stride[1] = 8; }),
          "globalStrides[1] = 8 is not a multiple of 16"},
         {interleaved(TensorInterleave::bytes_32, [](TensorMap& m) { m.stride[1] = 48; }),
          "globalStrides[1] = 48 is not a multiple of 32" + as_32},
-        {tiled([](TensorMap& m) { m.box = {256, 1, 1, 0, 0}; }), ""},
+        {tiled([](TensorMap& m) {
+             m.box = {256, 1, 1, 0, 0};
+         }),
+         ""},
         {tiled([](TensorMap& m) { m.box[2] = 0; }), "boxDim[2] = 0 is not 1 to 256"},
         {tiled([](TensorMap& m) { m.box[2] = 256; }), ""},
         {tiled([](TensorMap& m) { m.box[2] = 257; }), "boxDim[2] = 257 is not 1 to 256"},
-        {tiled([](TensorMap& m) { m.element_stride = {1, 8, 1, 0, 9}; }), ""},
+        {tiled([](TensorMap& m) {
+             m.element_stride = {1, 8, 1, 0, 9};
+         }),
+         ""},
         {tiled([](TensorMap& m) { m.element_stride[2] = 0; }),
          "elementStrides[2] = 0 is not 1 to 8"},
         {tiled([](TensorMap& m) { m.element_stride[2] = 9; }),
@@ -108,8 +119,13 @@ TEST(TensorMapEdges, OfTiledMaps) {
                          m.box[0] = 64;
                      }),
          ""},
-        {tiled([](TensorMap& m) { m.box = {256, 228, 4, 1, 1}; }), ""},
-        {tiled([](TensorMap& m) { m.box = {256, 229, 4, 1, 1}; }),
+        {tiled([](TensorMap& m) {
+             m.box = {256, 228, 4, 1, 1};
+         }),
+         ""},
+        {tiled([](TensorMap& m) {
+             m.box = {256, 229, 4, 1, 1};
+         }),
          "a box has 234496 bytes, more than 233472"},
         // Elements that strides leave out do not count.
         {tiled([](TensorMap& m) {
@@ -125,10 +141,10 @@ TEST(TensorMapEdges, OfTiledMaps) {
             of.type = type.type;
             of.fill = TensorFill::nan;
         });
-        EXPECT_EQ(said(m), type.is_float ? ""
-                                         : "oobFill = NAN_REQUEST_ZERO_FMA, and tensorDataType = " +
-                                               std::string(type.name) +
-                                               " is no floating-point type");
+        EXPECT_EQ(said(m), type.is_float
+                               ? ""
+                               : "oobFill = NAN_REQUEST_ZERO_FMA, and tensorDataType = " +
+                                     std::string(type.name) + " is no floating-point type");
     }
 }
 
@@ -148,7 +164,10 @@ TEST(TensorMapEdges, OfIm2colMaps) {
         {im2col([](TensorMap& m) { m.rank = 5; }), ""},
         {im2col([](TensorMap& m) { m.rank = 6; }), "tensorRank = 6 is not 1 to 5"},
         // It has no box, whatever stands there.
-        {im2col([](TensorMap& m) { m.box = {0, 300, 0, 0, 0}; }), ""},
+        {im2col([](TensorMap& m) {
+             m.box = {0, 300, 0, 0, 0};
+         }),
+         ""},
         {im2col([](TensorMap& m) { m.channels = 256; }), ""},
         {im2col([](TensorMap& m) { m.channels = 0; }), "channelsPerPixel = 0 is not 1 to 256"},
         {im2col([](TensorMap& m) { m.channels = 272; }), "channelsPerPixel = 272 is not 1 to 256"},
