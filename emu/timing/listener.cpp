@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "emu/isa/wmma.hpp"
 #include "emu/timing/wavefronts.hpp"
 
 namespace lockwarp::timing {
@@ -146,8 +147,11 @@ void OfCta::access(const warp::Retired& e, Item& item) {
             if (a.space != Space::local) look_up(a, o, e.warp);  // L1 has the stack
         }
     }
-    if (shared && o.wmma_fragment != nullptr && isa::bits(o.wmma_fragment->type) == 16)
-        wavefronts_sum = matrix_wavefronts(accesses);
+    if (shared && o.wmma_fragment != nullptr && isa::bits(o.wmma_fragment->type) == 16) {
+        const isa::WmmaExtent whole = isa::extent(*o.wmma_fragment);
+        const bool by_row = isa::rows_are_lines(o.wmma_fragment->operand, o.mod.order[0]);
+        wavefronts_sum = matrix_wavefronts(accesses, (by_row ? whole.columns : whole.rows) / 8);
+    }
     item.wavefronts = narrow(wavefronts_sum);
     item.lines = narrow(lines_sum);
     item.touched = shared && global ? Touched::both

@@ -52,7 +52,7 @@ unsigned wavefronts(const warp::Access& access) {
         1u, wavefronts(access.address, access.lanes, access.bytes, phase_lanes(access.bytes)));
 }
 
-unsigned matrix_wavefronts(std::span<const warp::Access> accesses) {
+unsigned matrix_wavefronts(std::span<const warp::Access> accesses, size_t widest) {
     constexpr uint64_t row_bytes = 16;
     constexpr unsigned rows = 8;
     std::vector<uint64_t> all;
@@ -67,7 +67,7 @@ unsigned matrix_wavefronts(std::span<const warp::Access> accesses) {
     all.erase(std::unique(all.begin(), all.end()), all.end());
     // Neighbours side by side make a line of the tile.
     size_t across = 1;
-    while (across < all.size() && all[across] == all[across - 1] + 1) ++across;
+    while (across < std::min(all.size(), widest) && all[across] == all[across - 1] + 1) ++across;
     unsigned sum = 0;
     for (size_t column = 0; column < across; ++column)
         for (size_t first = column; first < all.size(); first += across * rows) {

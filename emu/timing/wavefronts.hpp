@@ -29,9 +29,10 @@ unsigned wavefronts(std::span<const uint64_t> addresses, uint32_t active, unsign
 unsigned wavefronts(const warp::Access& access);
 
 // Of wmma.load and wmma.store of elements of 16 bits, which are ldmatrix and stmatrix: the bytes of
-// all the accesses as 16-byte rows, eight of one column of 8x8 matrices a phase. Source: the code
-// that ptxas 13.0 makes for sm_90.
-unsigned matrix_wavefronts(std::span<const warp::Access> accesses);
+// all the accesses as 16-byte rows, eight of one column of 8x8 matrices a phase. `widest`: such
+// rows in a line of the fragment, as lines that follow each other have no gap between them. Source:
+// the code that ptxas 13.0 makes for sm_90.
+unsigned matrix_wavefronts(std::span<const warp::Access> accesses, size_t widest);
 
 // What an access asks of global memory: lines of 128 bytes, and sectors of 32 among them.
 struct Lines {
