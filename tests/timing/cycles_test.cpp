@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small programs cycle by cycle, as the rows of an H200 have it, and what holds of every report.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string>
+
+#include "emu/lockwarp.hpp"
+#include "emu/timing/timing.hpp"
+#include "launch/input.hpp"
+#include "tests/results.hpp"
+
+namespace {
+
+using namespace lockwarp;
+using timing::Report;
+using timing::Stall;
+
+struct Timed {
+    isa::Program program;
+    timing::Lowering lowering;
+    Report report;
+};
+
+struct How {
+    uint32_t ctas = 1, threads = 32, dynamic_shared = 0;
+    timing::Options options{.events = 10000};
+    uint64_t stride = 132, max_items = 1'000'000;
+    bool cold = false;
+};
+
+// A kernel with a buffer of 64 KiB of zeros at %d0, 4 KiB of shared memory at s, and %r0 to %r3 in
+// registers.
+Timed timed(const std::string& body, const How& how = {}) {
+    const ptx::Parsed parsed = ptx::parse(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
+        ".reg .b32 %r<20>; .reg .b64 %d<20>; .reg .f32 %f<20>; .reg .pred %p<4>;\n"
+        ".shared .align 16 .b8 s[4096];\nld.param.u64 %d0, [p];\n" +
+        body + "\nret;\n}\n");
+    EXPECT_TRUE(parsed.diagnostics.empty()) << body;
+    isa::Resolved r = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
+    EXPECT_TRUE(r.diagnostics.empty()) << r.diagnostics[0].message << body;
+    Timed out{std::move(r.program), {}, {}};
+    out.lowering = timing::lower(out.program, *timing::machine_named("sm_90"));
+    timing::Listener listener(out.lowering, how.stride, how.max_items, how.cold);
+    std::vector<uint8_t> buffer(65536);
+    warp::Launch l;
+    l.grid = {how.ctas, 1, 1};
+    l.block = {how.threads, 1, 1};
+    l.dynamic_shared = how.dynamic_shared;
+    const uint64_t address = 0x10000000;
+    l.parameters.resize(8);
+    std::memcpy(l.parameters.data(), &address, 8);
+    l.buffers.push_back({"p", address, buffer});
+    l.observers = {&listener};
+    l.threads = 1;
+    const warp::Result result = exec::launch(out.program, l);
+    EXPECT_FALSE(result.refusal || result.trap) << body;
+    out.report = timing::simulate(out.lowering, l, listener, how.options);
+    out.lowering.program = nullptr;
+    return out;
+}
+
+// "OPCODE ISSUE-DONE", of warps other than the first with "WARP:" before it, and behind it the
+// reason of a wait of more than no cycles.
+std::string timeline(const Timed& run) {
+    std::string out;
+    for (const timing::Event& e : run.report.events) {
+        const isa::Operation& o = run.program.operations[e.operation];
+        out += (out.empty() ? "" : ", ") + (e.warp != 0 ? std::to_string(e.warp) + ":" : "") +
+               std::string(isa::row(o.op).name) + " " + std::to_string(e.issue) + "-" +
+               std::to_string(e.done);
+        if (e.issue > e.waits) out += " " + std::string(timing::text_of(e.stall));
+    }
+    return out;
+}
+
+// Code comes line by line: 20 cycles for the eight instructions that an SM sees first.
+TEST(Cycles, OfOneWarp) {
+    const std::pair<const char*, const char*> rows[] = {
+        // A latency of 4; the stores' sector is in L2 after 297.
+        {"prmt.b32 %r4, %r0, %r1, 1; prmt.b32 %r5, %r4, %r1, 1; prmt.b32 %r6, %r5, %r1, 1;"
+         "st.global.u32 [%d0], %r6;",
+         "prmt 20-24 no_instruction, prmt 24-28 wait, prmt 28-32 wait, st 32-329 wait, ret 33-34"},
+        // One every 2 cycles; the second store waits for the port, 5 cycles behind the first.
+        {"prmt.b32 %r4, %r0, %r1, 1; prmt.b32 %r5, %r0, %r2, 1; prmt.b32 %r6, %r1, %r2, 1;"
+         "st.global.v2.u32 [%d0], {%r4, %r5}; st.global.u32 [%d0+8], %r6;",
+         "prmt 20-24 no_instruction, prmt 22-26 math_pipe_throttle, prmt 24-28 "
+         "math_pipe_throttle, st 26-323 wait, st 28-328 wait, ret 29-30"},
+        // Shared memory, 23, and 2 for each further wavefront: here two, and four of 16 bytes.
+        {"ld.shared.u32 %r4, [s]; prmt.b32 %r5, %r4, %r1, 1; st.shared.u32 [s+64], %r5;",
+         "ld 20-43 no_instruction, prmt 43-47 short_scoreboard, st 47-70 wait, ret 48-49"},
+        {"mov.u32 %r8, %tid.x; shl.b32 %r9, %r8, 3; mov.u32 %r10, s; add.u32 %r9, %r9, %r10;"
+         "ld.shared.u32 %r4, [%r9]; prmt.b32 %r5, %r4, %r1, 1;"
+         "st.shared.v4.u32 [s+64], {%r5, %r5, %r5, %r5};",
+         "shl 20-24 no_instruction, add 24-29 wait, ld 29-54 wait, prmt 54-58 short_scoreboard, "
+         "st 58-87 wait, ret 59-60"},
+        // An access every 4 cycles of the port. The ninth instruction stands in the next line.
+        {"ld.shared.u32 %r4, [s]; ld.shared.u32 %r5, [s+8]; ld.shared.u32 %r6, [s+16];"
+         "ld.shared.u32 %r7, [s+24]; ld.shared.u32 %r8, [s+32]; ld.shared.u32 %r9, [s+40];"
+         "ld.shared.u32 %r10, [s+48]; lop3.b32 %r4, %r4, %r5, %r6, 128;"
+         "lop3.b32 %r7, %r7, %r8, %r9, 128; lop3.b32 %r4, %r4, %r7, %r10, 128;"
+         "st.global.u32 [%d0], %r4;",
+         "ld 20-43 no_instruction, ld 21-47, ld 22-51, ld 23-55, ld 24-59, ld 25-63, ld 26-67, "
+         "lop3 51-55 short_scoreboard, lop3 72-76 no_instruction, lop3 76-80 wait, st 80-377 "
+         "wait, ret 81-82"},
+        // Special functions, one every 8 cycles through a queue.
+        {"ex2.approx.ftz.f32 %f1, %f0; ex2.approx.ftz.f32 %f2, %f1; ex2.approx.ftz.f32 %f3, %f0;"
+         "ex2.approx.ftz.f32 %f4, %f0; ex2.approx.ftz.f32 %f5, %f0; ex2.approx.ftz.f32 %f6, %f0;"
+         "st.global.v4.f32 [%d0], {%f2, %f3, %f4, %f5}; st.global.f32 [%d0+16], %f6;",
+         "ex2.approx 20-37 no_instruction, ex2.approx 21-45, ex2.approx 22-53, ex2.approx 37-61 "
+         "short_scoreboard, ex2.approx 38-69, ex2.approx 39-77, st 69-366 short_scoreboard, st "
+         "77-374 short_scoreboard, ret 98-99 no_instruction"},
+        // L1 has the second word's sector after 30, behind the port; the third is another.
+        {"ld.global.u32 %r4, [%d0]; ld.global.u32 %r5, [%d0+4]; ld.global.u32 %r6, [%d0+128];"
+         "prmt.b32 %r7, %r4, %r5, %r6; st.global.u32 [%d0], %r7;",
+         "ld 20-317 no_instruction, ld 21-55, ld 22-327, prmt 327-331 long_scoreboard, st 331-628 "
+         "wait, ret 332-333"},
+        // Fences: 271 behind what the store needs to be seen, 312; 8; 10 and 11 for the register
+        // that was stored to shared memory; 153.
+        {"ld.global.u32 %r4, [%d0]; st.global.u32 [%d0], %r4; membar.gl; st.shared.u32 [s], %r0;"
+         "membar.cta; fence.proxy.async.shared::cta; fence.proxy.async;",
+         "ld 20-317 no_instruction, st 317-614 long_scoreboard, fence 318-589, st 900-923 membar, "
+         "fence 901-909, fence 909-919 membar, fence 930-1083 membar, ret 1083-1084 membar"},
+        // Copies of 16 bytes: 8 cycles of the port each; a group is waited for by its number.
+        {"mov.u32 %r8, s; cp.async.ca.shared.global [%r8], [%d0], 16; cp.async.commit_group;"
+         "cp.async.ca.shared.global [%r8+16], [%d0+4096], 16; cp.async.commit_group;"
+         "cp.async.ca.shared.global [%r8+32], [%d0+8192], 16; cp.async.wait_group 1;"
+         "prmt.b32 %r5, %r0, %r1, 1; cp.async.wait_group 0; prmt.b32 %r6, %r0, %r1, 1;"
+         "cp.async.wait_all; st.global.v2.u32 [%d0], {%r5, %r6};",
+         "cp.async 20-325 no_instruction, cp.async.commit_group 21-25, cp.async 22-333, "
+         "cp.async.commit_group 23-27, cp.async 24-341, cp.async.wait_group 325-329 "
+         "long_scoreboard, prmt 326-330, cp.async.wait_group 333-337 long_scoreboard, prmt "
+         "354-358 no_instruction, cp.async.wait_all 355-359, st 358-655 wait, ret 359-360"},
+        // Atomics: 293 in L2, 26 in shared memory.
+        {"atom.global.add.u32 %r4, [%d0], 1; prmt.b32 %r5, %r4, %r1, 1; red.global.add.u32 [%d0], "
+         "%r5; atom.shared.add.u32 %r6, [s], 1; prmt.b32 %r7, %r6, %r1, 1; st.shared.u32 [s], "
+         "%r7;",
+         "atom 20-313 no_instruction, prmt 313-317 long_scoreboard, red 317-610 wait, atom "
+         "318-344, prmt 344-348 short_scoreboard, st 348-371 wait, ret 349-350"},
+    };
+    for (const auto& [body, expected] : rows) EXPECT_EQ(timeline(timed(body)), expected) << body;
+}
+
+TEST(Cycles, OfWarpsOfOneSm) {
+    // Warps 0 and 4 share a sub-core: the younger goes first, and the other, refused, next.
+    EXPECT_EQ(timeline(timed("prmt.b32 %r4, %r0, %r1, 1; prmt.b32 %r5, %r4, %r1, 1;"
+                             "st.global.u32 [%d0], %r5;",
+                             {.threads = 160})),
+              "4:prmt 20-24 no_instruction, 1:prmt 20-24 no_instruction, 2:prmt 20-24 "
+              "no_instruction, 3:prmt 20-24 no_instruction, prmt 22-26 math_pipe_throttle, 4:prmt "
+              "24-28 wait, 1:prmt 24-28 wait, 2:prmt 24-28 wait, 3:prmt 24-28 wait, prmt 26-30 "
+              "wait, 4:st 28-325 wait, 1:st 28-326 wait, 2:st 28-327 wait, 3:st 28-328 wait, 4:ret "
+              "29-30, 1:ret 29-30, 2:ret 29-30, 3:ret 29-30, st 30-330 wait, ret 31-32");
+    // A branch takes 8 cycles. The last warp arrives behind its store, at 44, for 2 cycles; all go
+    // on 12 later.
+    EXPECT_EQ(timeline(timed("mov.u32 %r8, %tid.x; setp.lt.u32 %p1, %r8, 32; @%p1 bra L;"
+                             "prmt.b32 %r4, %r0, %r1, 1; prmt.b32 %r5, %r4, %r1, 1;"
+                             "st.shared.u32 [s], %r5; L: bar.sync 0; st.shared.u32 [s+4], %r0;",
+                             {.threads = 64})),
+              "setp 20-24 no_instruction, 1:setp 20-24 no_instruction, bra 24-25 wait, 1:bra 24-25 "
+              "wait, bar.sync 32-33 branch_resolving, 1:prmt 32-36 branch_resolving, 1:prmt 36-40 "
+              "wait, 1:st 40-63 wait, 1:bar.sync 41-42, st 58-81 barrier, 1:st 58-82 barrier, ret "
+              "59-60, 1:ret 59-60");
+}
+
+TEST(Cycles, OfClocks) {
+    const std::string body =
+        "mov.u32 %r4, %clock; prmt.b32 %r5, %r0, %r1, 1; mov.u32 %r6, %clock;"
+        "sub.u32 %r7, %r6, %r4; st.global.v2.u32 [%d0], {%r5, %r7};";
+    const Timed one = timed(body);
+    EXPECT_EQ(timeline(one),
+              "mov 20-26 no_instruction, prmt 21-25, mov 22-28, sub 28-33 wait, st "
+              "33-330 wait, ret 34-35");
+    EXPECT_EQ(one.report.clock_cycles, 2u);
+    EXPECT_EQ(one.report.warp_clock_cycles, (std::vector<uint64_t>{2}));
+    // Of the first CTA alone each warp's last two; of all the first and the last.
+    const Timed two = timed(body, {.ctas = 264, .threads = 64});
+    EXPECT_EQ(two.report.warp_clock_cycles, (std::vector<uint64_t>{2, 2}));
+    EXPECT_EQ(two.report.clock_cycles, 2u);
+    const Timed waves = timed(body, {.ctas = 528, .threads = 32, .dynamic_shared = 200000});
+    EXPECT_EQ(waves.report.residency.ctas, 1u);
+    EXPECT_EQ(waves.report.warp_clock_cycles, (std::vector<uint64_t>{2}));
+    EXPECT_EQ(timed("prmt.b32 %r5, %r0, %r1, 1; st.global.u32 [%d0], %r5;").report.clock_cycles,
+              0u);
+    EXPECT_TRUE(
+        timed("mov.u32 %r4, %clock; st.global.u32 [%d0], %r4;").report.warp_clock_cycles.empty());
+}
+
+// A CTA begins in the place of one that has ended, 200 cycles later, and finds its code there.
+TEST(Cycles, OfCtasOneAfterAnother) {
+    const std::string body = "prmt.b32 %r4, %r0, %r1, 1; st.shared.u32 [s], %r4;";
+    const auto spans = [](const Timed& run) {
+        std::string out;
+        for (const timing::CtaReport& c : run.report.ctas)
+            out += std::to_string(c.cta) + ":" + std::to_string(c.begin) + "-" +
+                   std::to_string(c.end) + " ";
+        return out;
+    };
+    const Timed run = timed(body, {.ctas = 396, .dynamic_shared = 200000});
+    EXPECT_EQ(timeline(run),
+              "prmt 20-24 no_instruction, st 24-47 wait, ret 25-26, "
+              "1:prmt 225-229, 1:st 229-252 wait, 1:ret 230-231, "
+              "2:prmt 430-434, 2:st 434-457 wait, 2:ret 435-436");
+    EXPECT_EQ(spans(run), "0:0-25 132:225-230 264:430-435 ");
+    EXPECT_EQ(run.report.grid_ctas, 396u);
+    EXPECT_EQ(run.report.sm_ctas, 3u);
+    EXPECT_EQ(run.report.simulated, 3u);
+    EXPECT_EQ(run.report.cta_cycles, 5u);
+    EXPECT_EQ(run.report.sm_cycles, 435u);
+    EXPECT_EQ(run.report.residency.limit, timing::Limit::shared);
+    EXPECT_FALSE(run.report.cut);
+    // Two at a time: the third takes the place of the first.
+    const Timed two = timed(body, {.ctas = 396, .dynamic_shared = 100000});
+    EXPECT_EQ(two.report.residency.ctas, 2u);
+    EXPECT_EQ(spans(two), "0:0-25 132:0-25 264:225-230 ");
+    // What was not heard is taken to go on at the same rate.
+    const Timed cut = timed(body, {.ctas = 396, .dynamic_shared = 200000, .max_items = 5});
+    EXPECT_TRUE(cut.report.cut);
+    EXPECT_LT(cut.report.simulated, 3u);
+    EXPECT_EQ(cut.report.sm_cycles, cut.report.ctas.back().end * 3 / cut.report.simulated);
+}
+
+}  // namespace
