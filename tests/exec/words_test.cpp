@@ -276,6 +276,90 @@ TEST(RefusalWords, OfLaunches) {
     EXPECT_NE(workspace.find("'grid workspace'"), std::string::npos) << workspace;
 }
 
+std::string deadlock_of(const std::string& body, uint32_t warps) {
+    Given given;
+    given.block.x = 32 * warps;
+    given.buffers = {Bytes(64), Bytes(4096 * 4)};
+    const std::string fault = fault_of(
+        run(program_of(kernel(body, ".shared .align 16 .b32 s[8];"), given.arch), given).result);
+    const std::string kind = "deadlock: ";
+    EXPECT_TRUE(fault.starts_with(kind)) << fault;
+    return fault.substr(std::min(kind.size(), fault.size()));
+}
+
+// Each warp goes to a line of its own, with its number for N.
+std::string each_its_own(uint32_t warps, const std::string& does) {
+    std::string body = "shr.u32 %r2, %r1, 5;\n";
+    for (uint32_t w = 0; w < warps; ++w)
+        body += "setp.eq.u32 %p1, %r2, " + std::to_string(w) + "; @%p1 bra L" + std::to_string(w) +
+                ";\n";
+    for (uint32_t w = 0; w < warps; ++w) {
+        std::string line = does;
+        line.replace(line.find('N'), 1, std::to_string(w));
+        body += "L" + std::to_string(w) + ": " + line + " ret;\n";
+    }
+    return body;
+}
+
+TEST(DeadlockWords, OfBarriers) {
+    const std::string why = " for threads that have exited or wait elsewhere";
+    const auto expected = [&](uint32_t warps, uint32_t listed) {
+        std::string out = "waits at barrier 0" + why;
+        for (uint32_t w = 1; w < listed; ++w)
+            out += "; warp " + std::to_string(w) + " at line " +
+                   std::to_string(first_body_line + 1 + warps + w) + " waits at barrier " +
+                   std::to_string(w) + why;
+        if (warps > listed) out += "; and " + std::to_string(warps - listed) + " more";
+        return out + " at line " + std::to_string(first_body_line + 1 + warps) +
+               ", CTA (0,0,0), warp 0, step ";
+    };
+    for (const uint32_t warps : {2u, 7u, 8u, 9u, 11u}) {
+        const std::string said = deadlock_of(each_its_own(warps, "barrier.sync N, 512;"), warps);
+        EXPECT_TRUE(said.starts_with(expected(warps, std::min(warps, 8u)))) << said;
+    }
+    // Those that wait for the same at one line are named together.
+    EXPECT_TRUE(deadlock_of("setp.lt.u32 %p1, %r1, 32; @%p1 bra A;\nbarrier.sync 1, 512; ret;\n"
+                            "A: barrier.sync 0, 512;\n",
+                            4)
+                    .starts_with("waits at barrier 0" + why +
+                                 "; warps 1, 2, 3 at line 21 waits at barrier 1" + why +
+                                 " at line 22, CTA (0,0,0), warp 0, step "));
+}
+
+TEST(DeadlockWords, OfMemory) {
+    const std::string never = ", which nothing can change any more at line ";
+    const auto spin = [](const std::string& load) {
+        return "W: " + load + " setp.eq.u32 %p1, %r5, 0; @%p1 bra W;\n";
+    };
+    const auto starts = [](const std::string& said, const std::string& words) {
+        EXPECT_TRUE(said.starts_with(words)) << said << "\n" << words;
+    };
+    starts(deadlock_of(spin("ld.volatile.global.u32 %r5, [%rd1+20];"), 1),
+           "waits for 0x10000014 (buffer 'A' + 20)" + never + "20, ");
+    starts(deadlock_of(spin("ld.volatile.shared.u32 %r5, [s+8];"), 1),
+           "waits for memory at 0x8" + never + "20, ");
+    // Two places, each once, however often they are looked at.
+    starts(deadlock_of(spin("ld.volatile.global.u32 %r5, [%rd1];\nld.volatile.global.u32 %r6, "
+                            "[%rd1+4]; or.b32 %r5, %r5, %r6;\nld.volatile.global.u32 %r6, [%rd1]; "
+                            "or.b32 %r5, %r5, %r6;"),
+                       1),
+           "waits for 0x10000000 (buffer 'A' + 0), 0x10000004 (buffer 'A' + 4)" + never);
+    // Of many lanes eight places are said.
+    const std::string many =
+        deadlock_of("and.b32 %r2, %r1, 15; mul.wide.u32 %rd5, %r2, 4; add.u64 %rd5, %rd5, %rd1;\n" +
+                        spin("ld.volatile.global.u32 %r5, [%rd5];"),
+                    1);
+    starts(many, "waits for 0x10000000 (buffer 'A' + 0), 0x10000004 (buffer 'A' + 4), ");
+    EXPECT_NE(many.find("0x1000001c (buffer 'A' + 28)" + never), std::string::npos) << many;
+    // Who looks at memory comes first, before those that wait at a barrier.
+    starts(deadlock_of("setp.lt.u32 %p2, %r1, 64; @%p2 bar.sync 0;\n" +
+                           spin("ld.volatile.global.u32 %r5, [%rd1];"),
+                       3),
+           "waits for 0x10000000 (buffer 'A' + 0), which nothing can change any more; warps 0, 1 "
+           "at line 20 waits at barrier 0 for threads that have exited or wait elsewhere at line "
+           "21, CTA (0,0,0), warp 2, ");
+}
+
 TEST(Seen, KnowsWhatItWasGivenUntilItIsEmptied) {
     std::mt19937 random(4);
     Seen seen;
