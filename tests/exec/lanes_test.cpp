@@ -13,10 +13,12 @@ namespace lockwarp::exec {
 
 namespace {
 
+// Of which lanes the result of the last instruction of a family was undefined.
 struct Undefined {
     void retired(const warp::Retired& e) {
-        if (e.program->operations[e.operation].op == isa::Op::shfl) lanes = e.undefined;
+        if (e.program->operations[e.operation].op == op) lanes = e.undefined;
     }
+    isa::Op op = isa::Op::shfl;
     uint32_t lanes = 0;
 };
 
@@ -163,6 +165,125 @@ TEST(TextureBytes, LieInTheirBuffer) {
                     EXPECT_NE(fault.find(", lane 7,"), std::string::npos) << fault;
                 }
             }
+        }
+}
+
+// An f64 result keeps the bits of a NaN, of which one is the compiler's choice; of a minimum or
+// maximum of one register it makes a move, which keeps those of any type.
+TEST(Nans, AreUndefinedWhereTwoOfThemDiffer) {
+    const struct {
+        std::string type, reg;
+        uint64_t nan, other, one;
+    } types[] = {
+        {"f32", "%f", 0x7fc00001, 0xffc00002, 0x3f800000},
+        {"f64", "%fd", 0x7ff8000000000001, 0xfff8000000000002, 0x3ff0000000000000},
+        {"f16", "%h", 0x7e01, 0xfe02, 0x3c00},
+    };
+    const struct {
+        std::string text;
+        isa::Op op;
+        bool three;
+    } instructions[] = {
+        {"add.rn", isa::Op::add, false}, {"sub.rn", isa::Op::sub, false},
+        {"mul.rn", isa::Op::mul, false}, {"min", isa::Op::min, false},
+        {"max", isa::Op::max, false},    {"fma.rn", isa::Op::fma, true},
+    };
+    for (const auto& t : types)
+        for (const auto& i : instructions) {
+            // Lane by lane each of three values for each of three operands.
+            const std::array<uint64_t, 3> values{t.nan, t.other, t.one};
+            const size_t bytes = t.type == "f64" ? 8 : t.type == "f32" ? 4 : 2;
+            Given given;
+            given.buffers = {Bytes(3 * 32 * bytes), Bytes(4096)};
+            uint32_t expected = 0, same_register = 0;
+            for (size_t l = 0; l < 27; ++l) {
+                const std::array<size_t, 3> which{l % 3, l / 3 % 3, l / 9};
+                for (size_t n = 0; n < 3; ++n)
+                    std::memcpy(given.buffers[0].data() + (n * 32 + l) * bytes, &values[which[n]],
+                                bytes);
+                bool first = false, second = false;
+                for (size_t n = 0; n < (i.three ? 3u : 2u); ++n) {
+                    first |= which[n] == 0;
+                    second |= which[n] == 1;
+                }
+                if (first && second && t.type == "f64") expected |= 1u << l;
+                if (which[0] != 2) same_register |= 1u << l;
+            }
+            const auto undefined = [&](const std::string& operands) {
+                Alone<Undefined> heard;
+                heard.listener.op = i.op;
+                Given g = given;
+                g.observers = {&heard};
+                const std::string each = std::to_string(bytes);
+                std::string body =
+                    "mul.wide.u32 %rd5, %r1, " + each + "; add.u64 %rd5, %rd5, %rd1;\n";
+                for (int n = 0; n < 3; ++n)
+                    body += "ld.global.b" + std::to_string(8 * bytes) + " " + t.reg +
+                            std::to_string(n + 1) + ", [%rd5+" +
+                            std::to_string(static_cast<size_t>(n) * 32 * bytes) + "];\n";
+                body += i.text + "." + t.type + " " + t.reg + "5, " + operands + ";\n";
+                body += "st.global.b" + std::to_string(8 * bytes) + " [%rd3], " + t.reg + "5;\n";
+                run_well(program_of(kernel(body), g.arch), std::move(g));
+                return heard.listener.lanes;
+            };
+            const std::string three = i.three ? ", " + t.reg + "3" : "";
+            EXPECT_EQ(undefined(t.reg + "1, " + t.reg + "2" + three), expected)
+                << i.text << "." << t.type;
+            const bool extremum = i.op == isa::Op::min || i.op == isa::Op::max;
+            if (i.three) continue;
+            EXPECT_EQ(undefined(t.reg + "1, " + t.reg + "1"), extremum ? same_register : 0)
+                << i.text << "." << t.type;
+        }
+}
+
+// Elements of 8 to 64 bits, one, two or four of them, at each thread's place and nowhere else.
+TEST(SurfaceBytes, AreTheElementsInTheirOrder) {
+    for (const unsigned bits : {8u, 16u, 32u, 64u})
+        for (const unsigned count : {1u, 2u, 4u}) {
+            const uint32_t each = bits / 8, size = each * count;
+            if (size > 16) continue;
+            isa::Texture t;
+            t.address = buffer_address(0) + 128;
+            t.width = 32 * size;
+            t.height = 2;
+            t.pitch = 32 * size + 16;
+            t.slice = 2 * t.pitch;
+            t.bits = 8;
+            t.kind = isa::TexelKind::unsigned_integer;
+            t.is_surface = true;
+            Given given;
+            given.buffers = {Bytes(128 + 2 * t.pitch, 0xcc), Bytes(32 * 16, 0xee)};
+            std::ranges::copy(isa::encode(t), given.buffers[0].begin());
+            const std::string vec = count == 1 ? "" : ".v" + std::to_string(count);
+            const std::string wide = bits == 64 ? "%rd" : "%r";
+            std::string body = "mul.lo.u32 %r8, %r1, " + std::to_string(size) +
+                               "; mov.u32 %r9, 1; mul.lo.u32 %r10, %r1, 5;\n";
+            std::string elements;
+            for (unsigned i = 0; i < count; ++i) {
+                const std::string reg = wide + std::to_string(20 + i);
+                body += "add.u32 %r11, %r10, " + std::to_string(40 * i + 1) + ";\n" +
+                        (bits == 64 ? "cvt.u64.u32 " : "mov.u32 ") + reg + ", %r11;\n";
+                elements += (i == 0 ? "" : ", ") + reg;
+            }
+            const std::string form = ".b.2d" + vec + ".b" + std::to_string(bits) + ".trap ";
+            body += "sust" + form + "[%rd1, {%r8, %r9}], {" + elements + "};\n";
+            std::string read;
+            for (unsigned i = 0; i < count; ++i)
+                read += (i == 0 ? "" : ", ") + wide + std::to_string(30 + i);
+            body += "suld" + form + "{" + read + "}, [%rd1, {%r8, %r9}];\n";
+            for (unsigned i = 0; i < count; ++i)
+                body += "st.global.b" + std::to_string(bits) + " [%rd3+" +
+                        std::to_string(i * each) + "], " + wide + std::to_string(30 + i) + ";\n";
+            const Outcome out = run_well(program_of(kernel(body), given.arch), given);
+            Bytes row(2 * t.pitch, 0xcc), expected(32 * 16, 0xee);
+            for (uint32_t l = 0; l < 32; ++l)
+                for (unsigned i = 0; i < count; ++i) {
+                    const uint64_t value = 5 * l + 40 * i + 1;
+                    std::memcpy(row.data() + t.pitch + l * size + i * each, &value, each);
+                    std::memcpy(expected.data() + l * 16 + i * each, &value, each);
+                }
+            EXPECT_TRUE(std::equal(row.begin(), row.end(), out.buffers[0].begin() + 128)) << form;
+            EXPECT_EQ(out.buffers[1], expected) << form;
         }
 }
 

@@ -360,6 +360,34 @@ TEST(DeadlockWords, OfMemory) {
            "21, CTA (0,0,0), warp 2, ");
 }
 
+// A trap has the calls that it lies in, innermost first, whatever it is.
+TEST(TrapWords, HaveTheirCalls) {
+    const std::pair<std::string, warp::TrapKind> rows[] = {
+        {"L: bra L;", warp::TrapKind::step_limit},
+        {"trap;", warp::TrapKind::trap},
+        {".reg .b32 r; ld.global.b32 r, [16];", warp::TrapKind::out_of_bounds},
+        {"bar.sync 0, 64;", warp::TrapKind::deadlock},
+    };
+    for (const auto& [does, kind] : rows) {
+        const isa::Program program = program_of(
+            kernel("call.uni outer;\nret;",
+                   ".func inner() { " + does + " ret; } .func outer() { call.uni inner; ret; }"),
+            isa::Arch::sm_80);
+        Given given;
+        given.max_steps = 500;
+        given.buffers = {Bytes(64), Bytes(64)};
+        const Outcome out = run(program, given);
+        ASSERT_TRUE(out.result.trap) << does;
+        EXPECT_EQ(out.result.trap->kind, kind) << fault_of(out.result);
+        std::string calls;
+        for (const uint32_t call : out.result.trap->calls)
+            for (const isa::Function& f : program.functions)
+                if (call >= f.first && call < f.end)
+                    calls += f.name + (program.operations[call].op == isa::Op::call ? " " : "? ");
+        EXPECT_EQ(calls, "outer k ") << does;
+    }
+}
+
 TEST(Seen, KnowsWhatItWasGivenUntilItIsEmptied) {
     std::mt19937 random(4);
     Seen seen;
