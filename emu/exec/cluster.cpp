@@ -79,22 +79,6 @@ uint8_t* find_in_cluster(const Context& c, uint64_t address, uint64_t bytes) {
                                                                      : nullptr;
 }
 
-uint8_t* locate_in_cluster(Context& c, const Operation& o, uint64_t address, uint64_t bytes,
-                           uint32_t alignment, unsigned lane) {
-    if (address % alignment != 0) {
-        set_trap(c, o, TrapKind::misaligned, "must be a multiple of " + std::to_string(alignment),
-                 lane, address, ptx::Space::shared);
-        return nullptr;
-    }
-    uint8_t* const found = find_in_cluster(c, address, bytes);
-    if (found != nullptr) return found;
-    std::string why = why_no_peer(c, isa::rank_of(address));
-    if (address >= isa::cluster_window_bytes || why.empty())
-        why = std::to_string(bytes) + " bytes beyond the shared memory of a CTA";
-    set_trap(c, o, TrapKind::out_of_bounds, std::move(why), lane, address, ptx::Space::shared);
-    return nullptr;
-}
-
 void begin_barrier(Cluster& cluster) {
     cluster.missing = 0;
     cluster.phase = 0;

@@ -33,11 +33,6 @@ std::string why_no_peer(const Context& c, uint32_t rank);
 // Where `bytes` bytes at an address of any CTA's window lie; nullptr where they do not.
 uint8_t* find_in_cluster(const Context& c, uint64_t address, uint64_t bytes);
 
-// As find_in_cluster, for an instruction that may touch a peer's memory, of an address that must be
-// a multiple of `alignment`. nullptr: a trap was set.
-uint8_t* locate_in_cluster(Context& c, const Operation& o, uint64_t address, uint64_t bytes,
-                           uint32_t alignment, unsigned lane);
-
 // f(rank) for each CTA that the mask of a multicast names (PTX manual, cp.async.bulk:
 // ".multicast::cluster": bit i is %cluster_ctarank i), lowest first.
 template <class F>

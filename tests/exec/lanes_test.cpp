@@ -168,6 +168,36 @@ TEST(TextureBytes, LieInTheirBuffer) {
         }
 }
 
+// Threads that have exited are in nobody's answer, whatever their registers held.
+TEST(Collectives, LeaveOutThreadsThatHaveExited) {
+    // Lanes 0 to 15 go on. Of those the odd ones have the predicate; of the others all.
+    const std::string body =
+        "and.b32 %r2, %r1, 1; setp.ne.u32 %p1, %r2, 0; setp.gt.u32 %p2, %r1, 15; or.pred %p1, %p1, "
+        "%p2;\nshr.u32 %r3, %r1, 2; setp.lt.u32 %p3, %r1, 16; setp.ge.u32 %p4, %r1, 16;\n"
+        "@%p2 exit;\n"
+        "vote.sync.ballot.b32 %r4, %p1, -1;\n"
+        "vote.sync.all.pred %p5, %p3, -1; vote.sync.any.pred %p6, %p4, -1;\n"
+        "vote.sync.uni.pred %p7, %p3, -1; vote.sync.uni.pred %p8, %p1, -1;\n"
+        "match.any.sync.b32 %r5, %r3, -1; mov.u32 %r6, 5; match.all.sync.b32 %r7|%p9, %r6, -1;\n"
+        "redux.sync.add.s32 %r8, %r1, -1; redux.sync.max.u32 %r9, %r1, -1; activemask.b32 %r10;\n"
+        "selp.u32 %r11, 1, 0, %p5; selp.u32 %r12, 2, 0, %p6; selp.u32 %r13, 4, 0, %p7;\n"
+        "selp.u32 %r14, 8, 0, %p8; selp.u32 %r15, 16, 0, %p9; or.b32 %r11, %r11, %r12;\n"
+        "or.b32 %r11, %r11, %r13; or.b32 %r11, %r11, %r14; or.b32 %r11, %r11, %r15;\n"
+        "shl.b32 %r8, %r8, 8; or.b32 %r8, %r8, %r9; shl.b32 %r11, %r11, 16; or.b32 %r11, %r11, "
+        "%r10;\nshl.b32 %r7, %r7, 16; or.b32 %r5, %r5, %r7;\n"
+        "st.global.v4.u32 [%rd3], {%r4, %r5, %r8, %r11};\n";
+    const std::vector<FourWords> out = wide_results_of(body);
+    ASSERT_EQ(out.size(), 32u);
+    for (uint32_t l = 0; l < 32; ++l) {
+        const uint32_t same = 0xfu << (l / 4 * 4);
+        const FourWords expected =
+            l < 16
+                ? FourWords{0xaaaa, 0xffff0000 | same, 120 << 8 | 15, (1 | 4 | 16) << 16 | 0xffff}
+                : FourWords{0xeeeeeeee, 0xeeeeeeee, 0xeeeeeeee, 0xeeeeeeee};
+        EXPECT_EQ(out[l], expected) << l;
+    }
+}
+
 // An f64 result keeps the bits of a NaN, of which one is the compiler's choice; of a minimum or
 // maximum of one register it makes a move, which keeps those of any type.
 TEST(Nans, AreUndefinedWhereTwoOfThemDiffer) {
