@@ -240,6 +240,27 @@ TEST(Versions, FromWhichOneFeatureIsThere) {
     }
 }
 
+// What an instruction that is wrong otherwise lacks of the module comes first.
+TEST(Versions, OfTypesBeforeWhatElseIsWrong) {
+    const auto answer = [](const std::string& instruction, std::string_view target,
+                           std::string_view version) {
+        const Resolved r = resolved(module_with({instruction}, target, version), Arch::sm_90);
+        return r.diagnostics.empty() ? "" : r.diagnostics[0].message;
+    };
+    for (const auto& [type, feature] : {std::pair<std::string, std::string>{".bf16", ".bf16"},
+                                        {".tf32", ".tf32"},
+                                        {".f64", "WMMA with fp64 types"}}) {
+        const std::string load =
+            "wmma.load.a.sync.aligned.row.m8n8k32.global" + type + " {%b32_1}, [%u64_1], 16;";
+        const std::string words = "Feature '" + feature + "' requires ";
+        EXPECT_EQ(answer(load, "sm_80", "6.5"), words + "PTX ISA .version 7.0 or later");
+        EXPECT_EQ(answer(load, "sm_75", "7.0"), words + ".target sm_80 or higher");
+        EXPECT_EQ(answer(load, "sm_80", "7.0"),
+                  "Incorrect instruction type specified for "
+                  "wmma.load.a with shape '.m8n8k32'");
+    }
+}
+
 TEST(Nearest, ThreeOfSixLettersMayBeOthersTheFirstToo) {
     EXPECT_EQ(nearest("abcdef", {"xbcxyf"}), "xbcxyf");
     EXPECT_EQ(nearest("abcdefgh", {"xbcxyfgh"}), "xbcxyfgh");
