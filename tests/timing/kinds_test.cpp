@@ -134,6 +134,12 @@ TEST(Registers, ThatLiveAtOnce) {
     EXPECT_EQ(alive("mov.u32 %r8, 0; M: mov.u32 %r4, 0;\n" + loop +
                     "add.u32 %r8, %r8, %r9; setp.ne.u32 %p2, %r8, %r10; @%p2 bra M;"),
               8u);
+    // What a loop's first block reads lives in its others too.
+    EXPECT_EQ(alive("L: prmt.b32 %r4, %r4, %r5, 1; @%p2 bra M;\n"
+                    "M: prmt.b32 %r10, %r6, %r7, 1; prmt.b32 %r11, %r6, %r8, 1;\n"
+                    "st.global.v4.u32 [%d0], {%r10, %r11, %r6, %r7}; @%p3 bra N;\n"
+                    "N: setp.ne.u32 %p1, %r4, 0; @%p1 bra L;"),
+              9u);
     // On one way only.
     EXPECT_EQ(alive("@%p1 bra A; st.global.u32 [%d0], %r1; bra B; A: st.global.v2.u32 [%d0], {%r2, "
                     "%r3}; B: st.global.u32 [%d0], %r4;"),
