@@ -95,7 +95,8 @@ Result<Compiled> compile_cuda(const std::string& path, const std::string& arch,
                        "'nvcc -ptx' and give the PTX");
     std::error_code error;
     std::string folder = (fs::temp_directory_path(error) / "lockwarp.XXXXXX").string();
-    if (error || ::mkdtemp(folder.data()) == nullptr)
+    if (error) return failure("no temporary folder: " + error.message());
+    if (::mkdtemp(folder.data()) == nullptr)
         return failure("no temporary folder: " + std::string(std::strerror(errno)));
     Compiled out;
     out.folder = std::make_shared<Temporary>(folder);

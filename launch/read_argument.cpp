@@ -68,7 +68,9 @@ void read_number(Reader& r, const Json& j, const std::string& field, Argument& o
     while (member < j.keys().size() && j.keys()[member].name == "comment") ++member;
     const std::string key = member < j.keys().size() ? j.keys()[member].name : "";
     const isa::Type type = value_type(key);
-    if (type == isa::Type::none || Reader::members(j) != 1) {
+    if (type != isa::Type::none && Reader::members(j) != 1)
+        return r.fail(j, field, "'" + key + "' has to stand alone");
+    if (type == isa::Type::none) {
         std::vector<std::string_view> names = value_types();
         names.insert(names.end(), {"buffer", "pointer", "bytes", "struct", "pad", "tensorMap"});
         return r.fail(j, field,

@@ -106,6 +106,7 @@ void read_bytes(Reader& r, const Json& j, const std::string& field, Expectation&
     const Json* const is = j.find("is");
     if (is == nullptr) return r.fail(j, field + ".is", "is missing");
     read_init(r, *is, field + ".is", e.init);
+    if (r.wrong) return;
     if (j.find("type") == nullptr && e.init.type != isa::Type::none) e.type = e.init.type;
     const uint64_t width = isa::bits(e.type) / 8;
     if (e.bytes % width != 0)

@@ -185,7 +185,7 @@ TEST(LaunchFile, FieldsThatAreWrong) {
         {"args", "[5]", "field 'args[0]': an object such as"},
         {"args", R"([{"s33": 1}])",
          "field 'args[0]': 's33' is not buffer, bytes, struct, tensorMap or one of"},
-        {"args", R"([{"s32": 1, "u32": 2}])", "field 'args[0]': 's32' is not buffer"},
+        {"args", R"([{"s32": 1, "u32": 2}])", "field 'args[0]': 's32' has to stand alone"},
         {"args", R"([{"buffer": "Z"}])", "field 'args[0]': there is no buffer 'Z'"},
         {"args", R"([{"buffer": "A", "offset": 65}])", "field 'args[0].offset': 65 is past buffer"},
         {"args", R"([{"buffer": "A", "offset": -1}])", "field 'args[0].offset': a whole number"},
