@@ -10,6 +10,7 @@
 #include <limits>
 #include <optional>
 
+#include "emu/num/round.hpp"
 #include "launch/values.hpp"
 
 namespace lockwarp::tools {
@@ -19,10 +20,11 @@ using launch::Product;
 double ulp_at(isa::Type type, double value) {
     if (!isa::is_float(type)) return 1;
     const uint64_t bits = launch::bits_of(type, std::fabs(value));
+    const uint64_t step = uint64_t{1} << num::format(type).low_zeros;
     const double at = launch::value_of(type, bits);
-    const double above = launch::value_of(type, bits + 1);
+    const double above = launch::value_of(type, bits + step);
     if (std::isfinite(above)) return above - at;
-    return bits == 0 ? 0 : at - launch::value_of(type, bits - 1);
+    return bits == 0 ? 0 : at - launch::value_of(type, bits - step);
 }
 
 namespace {
