@@ -275,6 +275,29 @@ TEST(ArgumentMaker, Unions) {
     EXPECT_EQ(pointer.argument.dump(), commented(R"("buffer":"p")", "a union, as its p"));
 }
 
+// Unions in unions as deep as eight, and as many fields of one kernel as a thousand.
+TEST(ArgumentMaker, HasLimits) {
+    Source x;
+    uint32_t deep = x.structure("S", 4, {{"i", 0, x.i}});
+    std::string words = "S";
+    for (int level = 0; level < 9; ++level) {
+        deep = x.structure("U", 4, {{"m", 0, deep}}, DebugKind::union_);
+        words = "a union, as its m; " + words;
+    }
+    EXPECT_EQ(text(x, deep), commented(R"("bytes":"00000000")", words));
+    EXPECT_EQ(
+        text(x, x.info.types[deep].members[0].type),
+        commented(R"("struct":[{"s32":0,"comment":"i"}])", words.substr(19, words.size() - 22)))
+        << "one less";
+    std::vector<DebugMember> members;
+    const uint32_t f = x.pointer(x.f);
+    for (uint64_t i = 0; i < 1000; ++i) members.push_back({"m" + std::to_string(i), 8 * i, f});
+    const Ordered fields = made(x, x.structure("Many", 8000, members)).argument["struct"];
+    ASSERT_EQ(fields.size(), 1000u);
+    EXPECT_EQ(fields[998].dump(), R"({"pointer":"m998","comment":"m998"})");
+    EXPECT_EQ(fields[999].dump(), R"({"bytes":"0000000000000000","comment":"m999; float*"})");
+}
+
 TEST(ArgumentMaker, Pointers) {
     Source x;
     const auto buffer = [&](uint32_t target, bool only_stored = false) {
