@@ -94,6 +94,8 @@ TEST(ParameterUses, WhatIsOnlyStoredThrough) {
              {p + "st.global.u32 [%d1], %r1; atom.global.add.u32 %r1, [%d1], 1;", false},
              {p + "st.global.u32 [%d1], %r1; red.global.add.u32 [%d1], 1;", false},
              {p + "st.global.u32 [%d1], %r1; mov.u64 %d4, p;", false},
+             {"ld.global.u64 %d1, [p]; st.global.u32 [%d1], %r1;", false},
+             {"ld.param.u64 %d1, [p]; ld.u64 %d2, [p]; st.global.u32 [%d1], %r1;", false},
              {"ld.param.u64 %d1, [q]; st.global.u32 [%d1], %r1;", false},
              {p + "ld.param.u64 %d2, [q]; st.global.u32 [%d1], %r1; ld.global.u32 %r2, [%d2];",
               true},
