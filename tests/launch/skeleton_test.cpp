@@ -233,7 +233,7 @@ TEST(Skeleton, TypesInNames) {
 
 // What is missing, each alone.
 TEST(MissingInLaunchFiles, EachGap) {
-    const std::string text = R"(.version 7.8
+    std::string text = R"(.version 7.8
 .target sm_90
 .address_size 64
 .extern .shared .align 16 .b8 dyn[];
@@ -276,6 +276,11 @@ TEST(MissingInLaunchFiles, EachGap) {
     EXPECT_EQ(missing("free", "[1]", R"(, "dynamic_shared": 1, "buffers": {"A": {"bytes": 4}},
         "args": [{"buffer": "A"}, {"u32": 1}], "expect": [{"buffer": "A", "is": "zeros"}])"),
               Sentences{});
+    text.erase(text.find(".extern"), text.find(".entry free") - text.find(".extern"));
+    EXPECT_EQ(missing("free", "[1]", R"(, "buffers": {"A": {"bytes": 4}},
+        "args": [{"buffer": "A"}, {"u32": 1}], "outputs": ["A"])"),
+              Sentences{})
+        << "it has no dynamic shared memory";
 }
 
 }  // namespace
