@@ -233,6 +233,23 @@ TEST(VariableNames, AreSoughtAmongThoseThatCanBeSet) {
     EXPECT_EQ(find_variable(p, "vector")->bytes, 48u);
 }
 
+TEST(VariableNames, AsLargeAsALaunchMayHave) {
+    LaunchFile f;
+    for (const auto& [count, said] :
+         {std::pair("268435456", "it has 268435456 bytes, not 1"),
+          std::pair("268435457", "a variable of this type cannot be set")}) {
+        ptx::Module m = ptx::parse(".version 7.0\n.target sm_80\n.address_size 64\n.global .b8 v[" +
+                                   std::string(count) + "];\n")
+                            .module;
+        ASSERT_EQ(take(parse_launch_file(R"({"schema": "lockwarp-launch/1", "ptx": "k", "grid": [1],
+            "block": [1], "variables": {"v": {"bytes": 1, "init": {"fill": 3}}}})",
+                                         "x.json"),
+                       f),
+                  "");
+        EXPECT_TRUE(sentence_of(set_variables(f, f.launches[0], m)).ends_with(said)) << count;
+    }
+}
+
 TEST(Places, OfSources) {
     const std::filesystem::path here = std::filesystem::current_path();
     EXPECT_EQ(shown_file(""), "a file without a name");
