@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 namespace lockwarp::check {
 
@@ -365,8 +366,9 @@ void RaceAccesses::check_lanes(Now& n, const warp::Access& a) {
     uint32_t count = 0;
     for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1)
         order[count++] = static_cast<uint8_t>(__builtin_ctz(rest));
-    std::sort(order.begin(), order.begin() + count,
-              [&](uint8_t x, uint8_t y) { return a.address[x] < a.address[y]; });
+    std::sort(order.begin(), order.begin() + count, [&](uint8_t x, uint8_t y) {
+        return std::pair(a.address[x], x) < std::pair(a.address[y], y);
+    });
     for (uint32_t i = 1; i < count; ++i) {
         const uint32_t x = order[i - 1], y = order[i];
         const uint64_t apart = a.address[y] - a.address[x];
