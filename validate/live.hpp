@@ -74,11 +74,13 @@ struct Live {
                Tracks& tracks, Memory& outputs);
 };
 
-// What trace() brought.
+// What trace() brought, or why it did not: another one may have begun since.
 struct Fetched {
     bool good = false;
     Tracks tracks;
     Memory outputs;
+    std::string problem;
+    gpu::Ran ran;
 };
 
 }  // namespace lockwarp::validate

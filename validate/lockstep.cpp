@@ -65,6 +65,8 @@ bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory
         Fetched f;
         f.tracks.words = std::move(memory);
         f.good = live.trace(kernel, window, plan.warps, f.tracks, f.outputs);
+        f.problem = live.problem;
+        f.ran = live.ran;
         return f;
     };
     if (!side.emulate(emulated, 0, first_watched, nullptr)) return side.trapped_alone();
@@ -80,7 +82,7 @@ bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory
         Supplied supplied;
         gpu::TraceWindow window = window_at(first);
         for (bool more = true; more;) {
-            if (!now.good) return side.compare_end_of(live.problem, live.ran);
+            if (!now.good) return side.compare_end_of(now.problem, now.ran);
             emulated = before;
             if (!side.compare_tracks(now.tracks, supplied, emulated, more)) return false;
             if (!same_outputs(side, now.outputs, outputs)) {
