@@ -136,13 +136,17 @@ MayBeUnwritten may_be_unwritten(const Program& program, uint64_t dynamic_shared)
     for (const isa::Function& f : program.functions) {
         const Own own = own_registers(program, f);
         const Set live = live_at_begin(program, f, own);
-        // A call writes the registers that take its arguments.
-        const auto is_parameter = [&](uint32_t r) {
-            return std::ranges::find(f.parameters, program.registers[r].ref, &isa::Passed::ref) !=
-                   f.parameters.end();
+        // A call writes the registers that take its arguments, and those that take its results.
+        const auto takes_one = [&](uint32_t r) {
+            const auto has = [&](const std::vector<isa::Passed>& all) {
+                return std::ranges::find(all, program.registers[r].ref, &isa::Passed::ref) !=
+                       all.end();
+            };
+            return has(f.parameters) ||
+                   std::ranges::any_of(program.calls, has, &isa::Call::results);
         };
         for (size_t n = 0; n < own.registers.size(); ++n)
-            if ((live[n / 64] >> n % 64 & 1) != 0 && !is_parameter(own.registers[n]))
+            if ((live[n / 64] >> n % 64 & 1) != 0 && !takes_one(own.registers[n]))
                 out.place[own.registers[n]] = out.registers++;
     }
     for (size_t i = 0; i < out.reads.size(); ++i) {
