@@ -68,6 +68,8 @@ TEST(Special, TheModelAndItsKernelAgree) {
             places.insert(places.end(), {0x7fff80, 0x3f7fff80, 0x7f7fff80, 0xc2fbff80});
         else
             places.insert(places.end(), {0x3c00, 0x7b80, 0x7f00, 0xce00});
+        if (gpu::operands_of(f) != gpu::Operands::all)
+            places.insert(places.end(), {0, 0x1ff80, 0x12ff00, gpu::structured_operands - 150});
         for (const uint64_t at : places) {
             SpecialOptions options;
             options.first = at;
