@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 namespace {
 
 using namespace lockwarp;
@@ -14,6 +17,41 @@ TEST(PtxVersion, OfADriver) {
     EXPECT_EQ(gpu::newest_ptx(12060), 85u);
     EXPECT_EQ(gpu::newest_ptx(13000), 90u);
     EXPECT_EQ(gpu::newest_ptx(14000), 0u);
+}
+
+// PTX manual, "Release Notes", table "PTX Release History".
+TEST(PtxVersion, OfEachReleaseOfCuda) {
+    const std::pair<int, uint32_t> rows[] = {
+        {11000, 70}, {11010, 71}, {11020, 72}, {11030, 73}, {11040, 74}, {11050, 75}, {11060, 76},
+        {11070, 77}, {11080, 78}, {12000, 80}, {12010, 81}, {12020, 82}, {12030, 83}, {12040, 84},
+        {12050, 85}, {12060, 85}, {12070, 86}, {12080, 87}, {12090, 88}, {13000, 90}, {13010, 91}};
+    for (const auto& [cuda, ptx] : rows) {
+        EXPECT_EQ(gpu::newest_ptx(cuda), ptx) << cuda;
+        EXPECT_EQ(gpu::newest_ptx(cuda + 1), ptx) << cuda;
+    }
+    EXPECT_EQ(gpu::newest_ptx(10999), 70u);
+    EXPECT_EQ(gpu::newest_ptx(12990), 88u);
+    EXPECT_EQ(gpu::newest_ptx(13020), 0u);  // newer than the table: it may read anything
+}
+
+// Only the directive that the text begins with is looked at.
+TEST(PtxVersion, WhatStandsBeforeAndBehindIsKept) {
+    const auto lowered = [](const std::string& text) {
+        return gpu::with_version_at_most(text, 84);
+    };
+    EXPECT_EQ(lowered(" \t\r\n// a\n//\n/**//*b*/ /* /* c\n*/.version \t8.7 // 8.7\n"),
+              " \t\r\n// a\n//\n/**//*b*/ /* /* c\n*/.version \t8.4 // 8.7\n");
+    EXPECT_EQ(lowered(".version 8.7"), ".version 8.4");
+    EXPECT_EQ(lowered(".version 10.0\n"), ".version 8.4\n");
+    EXPECT_EQ(lowered(".version 8.5\n.version 8.5\n"), ".version 8.4\n.version 8.5\n");
+    EXPECT_EQ(lowered(".version 8.4\n"), ".version 8.4\n");
+    EXPECT_EQ(lowered(".version 8.3\n"), ".version 8.3\n");
+    for (const char* odd :
+         {"// .version 9.0", "/*/ .version 9.0", "/* .version 9.0", "/", "/ .version 9.0",
+          "x .version 9.0", ".target sm_80\n.version 9.0", ".version 9.", ".version 9.x",
+          ".version 9,0", ".version .9", ".version \t ", ".version\n9.0", ".versio 9.0"})
+        EXPECT_EQ(lowered(odd), odd);
+    EXPECT_EQ(gpu::with_version_at_most(".version 8.5\n", 79), ".version 7.9\n");
 }
 
 TEST(PtxVersion, IsLoweredAndNeverRaised) {

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which instructions depend on an order, by lines that say it behind them; and how many words a
+// record has.
+#include "gpu/ordered.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "emu/isa/resolve.hpp"
+#include "emu/ptx/parser.hpp"
+
+namespace {
+
+using namespace lockwarp;
+using gpu::Ordered;
+
+constexpr auto names =
+    std::to_array<const char*>({"none", "weak", "load", "store", "change", "block", "result"});
+
+struct Chosen {
+    isa::Program program;
+    ptx::Module module;
+    gpu::Orders orders;
+};
+
+Chosen chosen(const std::string& text) {
+    ptx::Parsed parsed = ptx::parse(text);
+    EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics[0].message << "\n" << text;
+    isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
+    EXPECT_TRUE(resolved.diagnostics.empty())
+        << resolved.diagnostics[0].place.line << ": " << resolved.diagnostics[0].message << "\n"
+        << text;
+    Chosen out{std::move(resolved.program), std::move(parsed.module), {}};
+    out.orders = gpu::choose_ordered(out.program, out.module);
+    return out;
+}
+
+std::string kernel(const std::string& body) {
+    return ".version 8.6\n.target sm_90\n.address_size 64\n"
+           ".extern .func (.param .b64 block) malloc(.param .b64 bytes);\n"
+           ".extern .func free(.param .b64 block);\n"
+           ".func f() { ret; }\n"
+           ".visible .entry k(.param .u64 out)\n{\n"
+           ".reg .b16 %h<8>; .reg .b32 %r<40>; .reg .b64 %rd<20>; .reg .b128 %q<4>;\n"
+           ".reg .f32 %f<8>; .reg .f64 %g<4>; .reg .pred %p<8>;\n" +
+           body + "ret;\n}\n";
+}
+
+// What each line says behind "//", "none" where it says nothing.
+void expect_as_said(const std::string& body) {
+    const std::string text = kernel(body);
+    const Chosen c = chosen(text);
+    std::vector<std::string> lines{""};
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    ASSERT_EQ(c.orders.size(), c.program.operations.size()) << text;
+    for (size_t i = 0; i < c.orders.size(); ++i) {
+        const std::string& line = lines.at(c.program.operations[i].place.line);
+        const size_t at = line.find("//");
+        EXPECT_EQ(names.at(static_cast<size_t>(c.orders[i])),
+                  at == std::string::npos ? "none" : line.substr(at + 2))
+            << line;
+    }
+}
+
+void expect_nothing_ordered(const std::string& body) {
+    EXPECT_TRUE(chosen(kernel(body)).orders.empty()) << body;
+}
+
+TEST(Ordered, EachKindOfAccess) {
+    expect_as_said(
+        "ld.param.u64 %rd1, [out];\n"
+        "ld.volatile.global.u32 %r1, [%rd1];//load\n"
+        "ld.relaxed.gpu.global.u32 %r1, [%rd1];//load\n"
+        "ld.acquire.sys.u32 %r1, [%rd1];//load\n"
+        "ld.mmio.relaxed.sys.global.u32 %r1, [%rd1];//load\n"
+        "ld.volatile.u32 %r1, [%rd1];//load\n"
+        "ld.volatile.shared.u32 %r1, [%r2];//weak\n"
+        "ld.relaxed.cta.shared.u32 %r1, [%r2];//weak\n"
+        "ld.weak.global.u32 %r1, [%rd1];//weak\n"
+        "ld.global.u32 %r1, [%rd1];//weak\n"
+        "ld.global.v2.u32 {%r3, %r4}, [%rd1];//weak\n"
+        "ld.shared.u32 %r1, [%r2];//weak\n"
+        "ld.u32 %r1, [%rd1];//weak\n"
+        "ld.local.u32 %r1, [%r2];\n"
+        "ld.const.u32 %r1, [%r2];\n"
+        "st.volatile.global.u32 [%rd1], %r1;//store\n"
+        "st.relaxed.gpu.global.u32 [%rd1], %r1;//store\n"
+        "st.release.gpu.u32 [%rd1], %r1;//store\n"
+        "st.volatile.shared.u32 [%r2], %r1;//store\n"
+        "st.mmio.relaxed.sys.global.u32 [%rd1], %r1;//store\n"
+        "st.global.u32 [%rd1], %r1;\n"
+        "st.weak.global.u32 [%rd1], %r1;\n"
+        "st.local.u32 [%r2], %r1;\n"
+        "atom.global.add.u32 %r1, [%rd1], 1;//change\n"
+        "atom.shared.add.u32 %r1, [%r2], 1;//change\n"
+        "atom.add.u32 _, [%rd1], 1;//change\n"
+        "atom.global.exch.b128 %q1, [%rd1], %q2;\n"
+        "atom.global.cas.b64 %rd2, [%rd1], %rd3, %rd4;//change\n"
+        "red.global.add.u32 [%rd1], 1;//change\n"
+        "red.shared.or.b32 [%r2], 1;//change\n"
+        "red.global.add.f32 [%rd1], %f1;//change\n"
+        "add.u32 %r1, %r1, 1;\n");
+}
+
+// Integers that are added or the like leave the same in any order: alone they are not ordered.
+TEST(Ordered, WhatAloneMakesAnOrder) {
+    const std::string load = "ld.global.u32 %r1, [%rd1];";
+    expect_nothing_ordered(load + "\nst.global.u32 [%rd1], %r1;\n");
+    expect_nothing_ordered(load + "\nred.global.add.u32 [%rd1], 1;\n");
+    expect_nothing_ordered(load + "\nred.shared.min.s32 [%r2], 1;\n");
+    expect_nothing_ordered(load + "\nst.release.gpu.global.u32 [%rd1], %r1;\n");
+    expect_nothing_ordered(load + "\natom.global.exch.b128 %q1, [%rd1], %q2;\n");
+    expect_nothing_ordered("ld.volatile.shared.u32 %r1, [%r2];\n");
+    const auto alone = [&](const std::string& line) {
+        expect_as_said(load + "//weak\n" + line + "\n");
+    };
+    alone("red.global.add.f32 [%rd1], %f1;//change");
+    alone("red.global.add.f64 [%rd1], %g1;//change");
+    alone("red.global.add.noftz.f16x2 [%rd1], %r1;//change");
+    alone("atom.global.add.u32 %r1, [%rd1], 1;//change");
+    alone("ld.volatile.global.u32 %r1, [%rd1];//load");
+    alone("red.global.add.u32 [%rd1], 1;//change\nred.global.add.f32 [%rd1], %f1;//change");
+}
+
+// A call of malloc and the load of its result, the next instruction.
+TEST(Ordered, BlocksOfMalloc) {
+    expect_as_said(
+        "ld.global.u32 %r1, [%rd1];//weak\n"
+        "{ .param .b64 bytes; .param .b64 block;\n"
+        "st.param.b64 [bytes], %rd3;\n"
+        "call.uni (block), malloc, (bytes);//block\n"
+        "ld.param.b64 %rd2, [block];//result\n"
+        "ld.param.b64 %rd4, [block]; }\n"
+        "{ .param .b64 block;\n"
+        "st.param.b64 [block], %rd2;\n"
+        "call.uni free, (block);\n"
+        "}\n"
+        "call f;\n"
+        "mov.u64 %rd5, %rd2;\n");
+    // Where it is not the next, nothing says which block a lane was given.
+    expect_nothing_ordered(
+        "{ .param .b64 bytes; .param .b64 block;\n"
+        "st.param.b64 [bytes], %rd3;\n"
+        "call.uni (block), malloc, (bytes);\n"
+        "mov.u32 %r1, 3;\n"
+        "ld.param.b64 %rd2, [block]; }\n");
+    expect_nothing_ordered(
+        "{ .param .b64 bytes; .param .b64 block;\n"
+        "st.param.b64 [bytes], %rd3;\n"
+        "call.uni (block), malloc, (bytes);\n"
+        "}\n");
+}
+
+// A loop that only waits: what it loads is ordered, though it is not strong. `said`: of its loads.
+void expect_loop(const std::string& body, bool waits) {
+    if (!waits) expect_nothing_ordered(body);
+    std::string marked, line;
+    std::istringstream in(body);
+    while (std::getline(in, line)) {
+        const bool load = line.starts_with("ld.");
+        marked += line + (load ? waits ? "//load" : "//weak" : "") + "\n";
+    }
+    expect_as_said(marked + "red.global.add.f32 [%rd9], %f1;//change\n");
+}
+
+TEST(Ordered, LoopsThatWait) {
+    const std::string end = "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\n";
+    for (const char* load :
+         {"ld.global.u32 %r1, [%rd1];\n", "ld.shared.u32 %r1, [%r2];\n", "ld.u32 %r1, [%rd1+4];\n"})
+        expect_loop(std::string("L:\n") + load + end, true);
+    const std::string load = "ld.global.u32 %r1, [%rd1];\n";
+    const auto waits = [&](const std::string& loop) { expect_loop("L:\n" + loop, true); };
+    const auto does_not = [&](const std::string& loop) { expect_loop("L:\n" + loop, false); };
+    waits(load + "setp.ne.u32 %p1, %r1, %r2;\n@!%p1 bra L;\n");
+    waits(load +
+          "and.b32 %r3, %r1, %r2;\nxor.b32 %r4, %r3, 5;\nsetp.ne.u32 %p1, %r4, 0;\n@%p1 bra L;\n");
+    // The branch that leaves stands before the one that goes back.
+    waits(load + "setp.ne.u32 %p1, %r1, 0;\n@%p1 bra OUT;\nbra L;\nOUT:\n");
+    waits(load + "bar.warp.sync -1;\n" + end);
+    waits(
+        "ld.global.u32 %r1, [%rd1];\nld.global.u32 %r3, [%rd2];\nadd.u32 %r4, %r1, %r3;\n"
+        "setp.ne.u32 %p1, %r4, 0;\n@%p1 bra L;\n");
+    // Others of its registers may change.
+    waits(load + "add.u32 %r7, %r7, 1;\n" + end);
+    does_not(load + "st.global.u32 [%rd3], %r7;\n" + end);
+    does_not(load + "st.shared.u32 [%r7], %r7;\n" + end);
+    does_not(load + "cp.async.ca.shared.global [%r7], [%rd3], 4;\n" + end);
+    does_not(load + "call f;\n" + end);
+    does_not(load + "add.u64 %rd1, %rd1, 4;\n" + end);
+    does_not("add.u64 %rd1, %rd1, 4;\n" + load + end);
+    does_not(load + "add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p1, %r7, 10;\n@%p1 bra L;\n");
+    does_not(load +
+             "add.u32 %r7, %r7, 1;\nadd.u32 %r8, %r7, %r1;\nsetp.lt.u32 %p1, %r8, 10;\n"
+             "@%p1 bra L;\n");
+    does_not(load + "setp.lt.u32 %p1, %r8, 10;\n@%p1 bra L;\n");
+    does_not(load + "bra L;\n");
+    // Before the loop, and behind it.
+    expect_loop(load + "L:\nadd.u32 %r7, %r1, 1;\nsetp.lt.u32 %p1, %r7, 10;\n@%p1 bra L;\n", false);
+    expect_loop("L:\nsetp.lt.u32 %p1, %r1, 10;\n@%p1 bra L;\n" + load, false);
+    // Forwards.
+    expect_loop(load + "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\nmov.u32 %r2, 1;\nL:\n", false);
+    // By what another loop of the same load would decide.
+    expect_loop("K:\nL:\n" + load + end +
+                    "st.global.u32 [%rd3], %r1;\nsetp.eq.u32 %p2, %r7, 0;\n"
+                    "@%p2 bra K;\n",
+                true);
+}
+
+// So long a loop is not looked at.
+TEST(Ordered, ALoopThatWaitsHasAtMost100Instructions) {
+    for (const bool first : {false, true})
+        for (const size_t operations : {99u, 100u, 101u, 102u}) {
+            std::string rest;
+            for (size_t i = 3; i < operations; ++i) rest += "mov.u32 %r7, 1;\n";
+            const std::string load = "ld.global.u32 %r1, [%rd1];\n";
+            expect_loop("L:\n" + (first ? load + rest : rest + load) +
+                            "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\n",
+                        operations <= 100);
+        }
+}
+
+struct Words {
+    const char* line;
+    uint64_t none, change;
+    bool keeps;
+};
+
+// The number, the registers; of a change two more, and what was in memory where no register has it.
+TEST(Ordered, WordsOfARecord) {
+    for (const Words& row : std::initializer_list<Words>{
+             {"atom.global.add.u32 %r1, [%rd1], 1;", 2, 4, false},
+             {"atom.global.add.u32 _, [%rd1], 1;", 1, 4, true},
+             {"red.global.add.u32 [%rd1], 1;", 1, 4, true},
+             {"red.global.add.f64 [%rd1], %g1;", 1, 4, true},
+             {"atom.global.v2.f32.add {%f1, %f2}, [%rd1], {%f3, %f4};", 3, 5, false},
+             {"atom.global.v2.f32.add {%f1, _}, [%rd1], {%f3, %f4};", 2, 6, true},
+             {"atom.global.v4.f32.add {_, _, _, %f1}, [%rd1], {%f3, %f4, %f5, %f6};", 2, 8, true},
+             {"red.global.v4.f32.add [%rd1], {%f3, %f4, %f5, %f6};", 1, 7, true}}) {
+        const Chosen c = chosen(kernel(std::string(row.line) + "\n"));
+        const isa::Operation& o = c.program.operations[0];
+        EXPECT_EQ(gpu::keeps_old(o), row.keeps) << row.line;
+        EXPECT_EQ(gpu::record_words(o, Ordered::none), row.none) << row.line;
+        EXPECT_EQ(gpu::record_words(o, Ordered::load), row.none) << row.line;
+        EXPECT_EQ(gpu::record_words(o, Ordered::change), row.change) << row.line;
+        EXPECT_EQ(gpu::record_words(c.program, {}, 0), row.none) << row.line;
+        EXPECT_EQ(gpu::record_words(c.program, {Ordered::change, Ordered::none}, 0), row.change);
+    }
+    const Chosen c = chosen(kernel("ld.global.v2.u32 {%r1, %r2}, [%rd1];\nmov.u32 %r1, 2;\n"));
+    EXPECT_EQ(gpu::record_words(c.program, {Ordered::weak, Ordered::result, Ordered::none}, 0), 3u);
+    EXPECT_EQ(gpu::record_words(c.program, {Ordered::weak, Ordered::result, Ordered::none}, 1), 3u);
+    EXPECT_EQ(gpu::record_words(c.program, {}, 1), 2u);
+}
+
+}  // namespace
