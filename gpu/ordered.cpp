@@ -220,15 +220,22 @@ std::string stored(const char* type, uint64_t at, const std::string& reg) {
 
 std::string stored_result(uint64_t at) { return stored("u32", at, "%lw_j"); }
 
-std::string stored_change(const isa::Operation& o, uint64_t at) {
+std::string stored_change(const isa::Program& program, const isa::Operation& o, uint64_t at) {
+    // Results that are named have their own registers.
+    const auto register_of = [&](uint32_t element) {
+        for (uint32_t w = 0; w < o.written; ++w) {
+            const isa::Register& r = program.registers[program.uses[o.first_use + w]];
+            if (r.ref == program.pool[o.vector[0].first + element]) return r.name;
+        }
+        return old_register(o, element);
+    };
     const auto store = [&](const char* type, const std::string& reg) {
         return stored(type, at++, reg);
     };
     std::string out = "mov.b64 %lw_v, {%lw_i, %lw_j};\n" + store("b64", "%lw_v");
     out += store("b64", "%lw_a");
     if (keeps_old(o))
-        for (uint32_t e = 0; e < o.vector[0].count; ++e)
-            out += store(old_type(o), old_register(o, e));
+        for (uint32_t e = 0; e < o.vector[0].count; ++e) out += store(old_type(o), register_of(e));
     return out;
 }
 

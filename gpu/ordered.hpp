@@ -59,7 +59,7 @@ extern const char* const order_prologue;
 std::string before_change(const isa::Program& program, const isa::Operation& o,
                           const std::string& guard);
 std::string after_change(const std::string& guard);
-std::string stored_change(const isa::Operation& o, uint64_t at);
+std::string stored_change(const isa::Program& program, const isa::Operation& o, uint64_t at);
 std::string after_result(const std::string& guard);
 std::string stored_result(uint64_t at);
 

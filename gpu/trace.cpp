@@ -73,7 +73,8 @@ class Recorder {
         r.after += "st.global.u32 " + at(0) + std::to_string(index + 1) + ";\n";
         for (uint32_t w = 0; w < o.written; ++w)
             r.after += store_word(program_.registers[program_.uses[o.first_use + w]], at(w + 1));
-        if (ordered == Ordered::change) r.after += stored_change(o, words_ + 1u + o.written);
+        if (ordered == Ordered::change)
+            r.after += stored_change(program_, o, words_ + 1u + o.written);
         if (ordered == Ordered::result) r.after += stored_result(words_ + 1u + o.written);
         words_ += words;
         longest_ = std::max(longest_, words_);

@@ -120,6 +120,34 @@ void change_first(std::span<uint64_t> words, uint64_t number, uint64_t with) {
         }
 }
 
+// What was in memory stands in registers for some elements, and in the trace's for the others.
+TEST(Order, ResultsOfAVectorOfWhichSomeAreThrownAway) {
+    const launch::Case c = case_of_text(R"(.version 8.3
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+.reg .b64 %rd<2>; .reg .f32 %f<7>;
+ld.param.u64 %rd1, [out];
+mov.f32 %f1, 0f3F800000;
+mov.f32 %f2, 0f40000000;
+atom.global.v4.f32.add {_, %f3, _, %f4}, [%rd1], {%f1, %f2, %f1, %f2};
+atom.global.v2.f32.add {%f5, _}, [%rd1+16], {%f2, %f1};
+ret;
+}
+)",
+                                        2, 16);
+    for (const uint32_t turn : {1u, 3u}) {
+        validate::EmulatorEngine engine(arch, false, 1);
+        engine.take_turns(turn);
+        const validate::Report r = run_lockstep(c, arch, engine, {});
+        EXPECT_EQ(r.problem, "");
+        EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "vector");
+        // rd1 f1 f2, and the three that are named
+        EXPECT_EQ(r.counts.values + r.counts.taken, 128u * 6);
+    }
+}
+
 TEST(Order, AnAtomicsValueThatNoOrderGivesDiffers) {
     const launch::Case c = case_of("order_last_cta.json");
     const uint64_t atom = number_of(c, isa::Op::atom);
