@@ -3,6 +3,7 @@
 // request, the edges of what it holds, and its refusals to the letter.
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -311,6 +312,32 @@ TEST(ChildRequests, TheLimitIsSaidAsItWasGiven) {
     ran = engine->run(job_of("compiles for ever"));
     EXPECT_EQ(ran.what, "not compiled after 0.125 s");
     EXPECT_EQ(ran.outcome, Outcome::uncompiled);
+}
+
+int lowest_free_file() {
+    const int file = dup(STDIN_FILENO);
+    close(file);
+    return file;
+}
+
+// It needs four files: whichever of them there is not, it says so and keeps none of the others.
+TEST(ChildRequests, WhereThereAreNoMoreFiles) {
+    const int free = lowest_free_file();
+    ASSERT_GT(free, 0);
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (rlim_t spare = 0; spare < 4; ++spare) {
+        const rlimit few{static_cast<rlim_t>(free) + spare, before.rlim_max};
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+        std::string why;
+        const auto engine =
+            gpu::open_in_child([](std::string&) { return std::make_unique<Echo>(); }, {}, why);
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+        EXPECT_EQ(engine, nullptr);
+        EXPECT_EQ(why, "no process for the engine: Too many open files");
+        EXPECT_EQ(lowest_free_file(), free);
+    }
+    EXPECT_EQ(echo()->allocate(1), first_address);
 }
 
 // A child that dies says how.

@@ -153,6 +153,12 @@ TEST(Ordered, BlocksOfMalloc) {
         "st.param.b64 [bytes], %rd3;\n"
         "call.uni (block), malloc, (bytes);\n"
         "}\n");
+    // Nor where the address comes in two halves.
+    expect_nothing_ordered(
+        "{ .param .b64 bytes; .param .b64 block;\n"
+        "st.param.b64 [bytes], %rd3;\n"
+        "call.uni (block), malloc, (bytes);\n"
+        "ld.param.v2.b32 {%r1, %r2}, [block]; }\n");
 }
 
 // A loop that only waits: what it loads is ordered, though it is not strong. `said`: of its loads.
