@@ -38,8 +38,9 @@ void nanosleep(Context& c, const Step& s, uint32_t mask) {
     constexpr uint32_t longest = 1'000'000;  // PTX manual, "nanosleep"
     const auto* a = slot<uint32_t>(c, s.op->r[0]);
     uint32_t most = 0;
-    for_lanes(mask, [&](unsigned l) { most = std::max(most, std::min<uint32_t>(a[l], longest)); });
-    c.warp->slept += most;
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
+        most = std::max<uint32_t>(most, a[__builtin_ctz(rest)]);
+    c.warp->slept += std::min(most, longest);
 }
 
 // d = {a, b, ...}: the first element lowest.

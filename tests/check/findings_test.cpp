@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <fstream>
 #include <map>
 
 #include "tests/check/fault_kernels.hpp"
@@ -83,7 +84,11 @@ TEST_P(Findings, AreWholeAndTheSameForAnyNumberOfThreads) {
     const std::string expected =
         text_of(std::string(LOCKWARP_SOURCE_DIR) + "/tests/check/findings/" + GetParam() + ".txt");
     EXPECT_FALSE(expected.empty());
-    EXPECT_EQ(all, expected);
+    if (all == expected) return;
+    // To look at, and to put in its place where it is right.
+    const std::string left = testing::TempDir() + "findings_" + GetParam() + ".txt";
+    std::ofstream(left) << all;
+    EXPECT_EQ(all, expected) << "what came out: " << left;
 }
 
 INSTANTIATE_TEST_SUITE_P(Folders, Findings,
