@@ -21,8 +21,9 @@ enum class AddressUse : uint8_t {
     carried,  // what it writes depends on place where what it reads does
     loaded,
     stored,
-    passed,  // to a function and back
-    ends,    // what it writes holds none
+    exchanged,  // loaded, and with .exch and .cas stored
+    passed,     // to a function and back
+    ends,       // what it writes holds none
     converted,
     named,  // as carried, and it may name a variable or function
     made,
@@ -40,7 +41,7 @@ constexpr auto address_rows = std::to_array<AddressRow>({
     {Op::st, AddressUse::stored},
     {Op::cvta, AddressUse::converted},
     {Op::isspacep, AddressUse::ends},
-    {Op::atom, AddressUse::ends},
+    {Op::atom, AddressUse::exchanged},
     {Op::red, AddressUse::ends},
     {Op::call, AddressUse::passed},
     {Op::alloca_, AddressUse::made},
@@ -139,12 +140,17 @@ class Follower {
         }
     }
 
-    // The value that a store or an exchange may put into memory is marked.
+    // The value that a store, or behind its result an exchange, may put into memory is marked.
     bool stores_marked(const isa::Operation& o) const {
-        for (const isa::VectorRef& v : o.vector)
-            for (uint32_t i = 0; i < v.count; ++i)
-                if (is_marked(program_.pool[v.first + i])) return true;
+        for (size_t n = o.op == Op::atom ? 1 : 0; n < o.vector.size(); ++n)
+            for (uint32_t i = 0; i < o.vector[n].count; ++i)
+                if (is_marked(program_.pool[o.vector[n].first + i])) return true;
         return false;
+    }
+
+    // Arithmetic makes no pointer of another one.
+    static bool keeps_pointers(const isa::Operation& o) {
+        return o.mod.reduce == isa::Reduce::exch || o.mod.reduce == isa::Reduce::cas;
     }
 
     static bool may_be_pointer(const isa::Operation& o) {
@@ -184,6 +190,11 @@ class Follower {
             case AddressUse::stored:
                 if (stores_marked(o)) store(o.mod.space);
                 return false;
+            case AddressUse::exchanged:
+                if (!may_be_pointer(o) || !keeps_pointers(o)) return false;
+                if (stores_marked(o)) store(o.mod.space);
+                depends = holds(o.mod.space);
+                break;
             case AddressUse::passed: {
                 const isa::Call& call = program_.calls[o.target];
                 for (size_t f = 1; f < program_.functions.size(); ++f)

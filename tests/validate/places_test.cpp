@@ -55,6 +55,30 @@ std::string kernel(const std::string& variables, const std::string& body) {
            body + "ret;\n}\n";
 }
 
+// As the head of a list that threads put their nodes before.
+TEST(Places, OfWhatIsExchangedInMemory) {
+    const std::string variables = ".global .align 8 .b64 head; .global .align 8 .b64 node[2];\n";
+    expect_marked(kernel(variables,
+                         "ld.param.u64 %a1, [out];\n"
+                         "mov.u64 %a2, node; //*\n"
+                         "atom.global.exch.b64 %a3, [head], %a2; //*\n"
+                         "atom.global.cas.b64 %a4, [head], 0, 7; //*\n"
+                         "atom.global.add.u64 %a5, [%a1], 1;\n"
+                         "atom.global.exch.b32 %r1, [%a1+8], 1;\n"
+                         "atom.shared.exch.b64 %a6, [16], 1;\n"
+                         "add.u64 %a7, %a3, 8; //*\n"));
+    // By the value that cas puts there, and that it compares with.
+    expect_marked(kernel(variables,
+                         "mov.u64 %a2, node; //*\n"
+                         "atom.global.cas.b64 %a3, [head], 0, %a2; //*\n"
+                         "ld.global.u64 %a4, [head]; //*\n"));
+    // Through which it goes does not matter.
+    expect_marked(kernel(variables,
+                         "atom.global.exch.b64 %a3, [head], 1;\n"
+                         "atom.global.cas.b64 %a4, [head], 1, 2;\n"
+                         "ld.global.u64 %a5, [head];\n"));
+}
+
 TEST(Places, OfVariablesAndWhatIsComputedFromThem) {
     expect_marked(
         kernel(".global .align 8 .b64 counter;\n"
