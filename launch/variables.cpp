@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "emu/isa/types.hpp"
+#include "launch/demangled.hpp"
 
 namespace lockwarp::launch {
 
@@ -96,13 +97,8 @@ void set(ptx::Variable& v, const std::vector<uint8_t>& bytes) {
 // "_ZL4taps" and "_ZN2ns4tapsE" are the variable "taps".
 bool names_variable(const std::string& mangled, const std::string& name) {
     if (mangled == name) return true;
-    if (!mangled.starts_with("_Z")) return false;
-    const std::string last = std::to_string(name.size()) + name;
-    const std::string_view whole =
-        std::string_view(mangled).substr(0, mangled.size() - (mangled.ends_with('E') ? 1 : 0));
-    if (!whole.ends_with(last)) return false;
-    const char before = whole[whole.size() - last.size() - 1];
-    return before < '0' || before > '9';
+    const std::string plain = demangled(mangled);
+    return plain != mangled && (plain == name || plain.ends_with("::" + name));
 }
 
 void set_variable(ptx::Module& module, const std::string& name, const std::vector<uint8_t>& bytes) {

@@ -147,13 +147,24 @@ TEST(VariableNames, MangledOrNot) {
         const char *mangled, *name;
         bool is;
     };
-    const Row rows[] = {{"taps", "taps", true},        {"_ZL4taps", "taps", true},
-                        {"_Z4taps", "taps", true},     {"_ZN2ns4tapsE", "taps", true},
-                        {"_ZN2ns4tapsE", "ns", false}, {"_ZN2ns4tapsE", "_ZN2ns4tapsE", true},
-                        {"_ZL4taps", "aps", false},    {"ZL4taps", "taps", false},
-                        {"4taps", "taps", false},      {"_ZL5staps", "taps", false},
-                        {"_ZN9x4tapsE", "taps", true}, {"_ZN14tapsE", "taps", false},
-                        {"_ZL4tapsE", "taps", true},   {"_ZN2ns5tapsEE", "tapsE", true}};
+    const Row rows[] = {{"taps", "taps", true},
+                        {"_ZL4taps", "taps", true},
+                        {"_Z4taps", "taps", true},
+                        {"_ZN2ns4tapsE", "taps", true},
+                        {"_ZN2ns4tapsE", "ns", false},
+                        {"_ZN2ns4tapsE", "_ZN2ns4tapsE", true},
+                        {"_ZL4taps", "aps", false},
+                        {"ZL4taps", "taps", false},
+                        {"4taps", "taps", false},
+                        {"_ZL5staps", "taps", false},
+                        {"_ZN9x4tapsE", "taps", false},
+                        {"_ZN14tapsE", "taps", false},
+                        {"_ZL4tapsE", "taps", false},
+                        {"_ZN2ns5tapsEE", "tapsE", true},
+                        {"_ZL14fourteen_4taps", "taps", false},
+                        {"_ZL14fourteen_4taps", "fourteen_4taps", true},
+                        {"_ZZ6kernelPfE4taps", "taps", true},
+                        {"_ZN12_GLOBAL__N_14tapsE", "taps", true}};
     for (const Row& row : rows)
         EXPECT_EQ(names_variable(row.mangled, row.name), row.is) << row.mangled << " " << row.name;
 }
