@@ -82,6 +82,13 @@ lockwarp_context* context_of(Tables& t, const std::string& arch) {
     return context;
 }
 
+lockwarp_variable variable_at(const lockwarp_module* module, size_t i) {
+    lockwarp_variable v{};
+    v.struct_size = sizeof v;
+    lockwarp_module_variable_at(module, i, &v);
+    return v;
+}
+
 void load(Tables& t, Image& image, const std::string& arch) {
     if (image.tried) return;
     image.tried = true;
@@ -95,6 +102,11 @@ void load(Tables& t, Image& image, const std::string& arch) {
                                  &error) == LOCKWARP_OK) {
             image.text = text;
             image.wrong.clear();
+            for (size_t i = 0; i < lockwarp_module_variables(image.module); ++i) {
+                const lockwarp_variable v = variable_at(image.module, i);
+                const auto* const bytes = static_cast<const uint8_t*>(v.bytes);
+                image.initial.emplace_back(bytes, bytes + (bytes != nullptr ? v.size : 0));
+            }
             return;
         }
         if (image.wrong.empty() && error != nullptr) image.wrong = lockwarp_error_message(error);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/beside/code_addresses.hpp"
 #include "cuda/driver_api.hpp"
 #include "lockwarp.h"
 
@@ -22,7 +23,10 @@ struct Image {
     std::vector<char> bytes;
     bool tried = false;
     lockwarp_module* module = nullptr;
-    std::string text;   // the PTX that it was made of
+    std::string text;                           // the PTX that it was made of
+    std::vector<std::vector<uint8_t>> initial;  // what its variables begin with, in their order
+    bool code_known = false;
+    CodeAddresses code;
     std::string wrong;  // why there is none
 };
 

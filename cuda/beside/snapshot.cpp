@@ -105,13 +105,24 @@ bool Snapshot::same(const Snapshot& other) const {
            std::ranges::equal(variables, other.variables, {}, &Variable::bytes, &Variable::bytes);
 }
 
+void Snapshot::to_emulator(const CodeAddresses& code) {
+    for (auto& [base, r] : ranges) code.to_emulator(base, r.bytes);
+    for (Variable& v : variables) code.to_emulator(v.address, v.bytes);
+}
+
+void Snapshot::to_gpu(const CodeAddresses& code) {
+    for (auto& [base, r] : ranges) code.to_gpu(r.bytes);
+    for (Variable& v : variables) code.to_gpu(v.bytes);
+}
+
 std::optional<Snapshot> take(const Kernel& kernel, Function* handle,
                              const std::vector<uint8_t>& parameters, uint64_t limit,
                              std::string& why) {
     Snapshot out;
     Taking taking{out, limit, why};
     if (!taking.follow(parameters.data(), parameters.size())) return std::nullopt;
-    lockwarp_module* const module = kernel.image->module;
+    Image& image = *kernel.image;
+    lockwarp_module* const module = image.module;
     for (size_t i = 0; i < lockwarp_module_variables(module); ++i) {
         Variable v;
         v.of.struct_size = sizeof v.of;
@@ -123,8 +134,10 @@ std::optional<Snapshot> take(const Kernel& kernel, Function* handle,
         v.bytes.resize(size);
         if (!copy_out(v.bytes.data(), v.address, size)) continue;
         if (!taking.follow(v.bytes.data(), size)) return std::nullopt;
+        if (!image.code_known) image.code.learn(v.address, v.bytes, image.initial[i]);
         out.variables.push_back(std::move(v));
     }
+    image.code_known = true;
     return out;
 }
 

@@ -31,6 +31,9 @@ struct Snapshot {
 
     // Whether the same bytes lie in the same places.
     bool same(const Snapshot& other) const;
+    // Addresses of the module's functions become the emulator's, and the GPU's again.
+    void to_emulator(const CodeAddresses& code);
+    void to_gpu(const CodeAddresses& code);
 };
 
 // What parameters and variables lead to: whatever may be an address of the GPU's memory does.

@@ -143,12 +143,25 @@ void write_file(const Watched& w) {
     f.cooperative = w.shape.cooperative;
     f.parameters = w.parameters;
     f.types = w.kernel.parameters;
-    for (const Variable& v : w.before.variables)
+    // Functions have the emulator's addresses; the tables of them are the module's own, wherever
+    // the launch file runs.
+    const CodeAddresses& code = w.kernel.image->code;
+    Snapshot before = w.before, after = w.after;
+    before.to_emulator(code);
+    after.to_emulator(code);
+    code.to_emulator(0, f.parameters);
+    for (size_t i = 0; i < before.variables.size(); ++i) {
+        const Variable& v = before.variables[i];
+        const bool is_table =
+            v.bytes != w.before.variables[i].bytes &&
+            std::ranges::find(w.kernel.image->initial, v.bytes) != w.kernel.image->initial.end();
+        if (is_table) continue;
         f.variables.emplace_back(
             v.of.name, cuda::write_bytes(s.folder, v.bytes.data(), v.bytes.size(), ".bin"));
+    }
     size_t count = 0;
-    for (const auto& [base, r] : w.before.ranges) {
-        const std::vector<uint8_t>& now = w.after.ranges.at(base).bytes;
+    for (const auto& [base, r] : before.ranges) {
+        const std::vector<uint8_t>& now = after.ranges.at(base).bytes;
         f.buffers.push_back({base, r.size, "m" + std::to_string(++count),
                              cuda::write_buffer(s.folder, base, r.bytes.data(), r.size),
                              cuda::write_buffer(s.folder, base, now.data(), r.size)});
@@ -165,8 +178,12 @@ std::string emulate(const Watched& w, Snapshot& memory) {
     std::copy_n(w.shape.cluster, 3, o.cluster);
     o.dynamic_shared = w.shape.dynamic_shared;
     o.flags = (w.shape.cooperative ? LOCKWARP_COOPERATIVE : 0) | LOCKWARP_NON_PORTABLE_CLUSTER;
-    o.parameters = w.parameters.data();
-    o.parameter_bytes = w.parameters.size();
+    const CodeAddresses& code = w.kernel.image->code;
+    std::vector<uint8_t> parameters = w.parameters;
+    code.to_emulator(0, parameters);
+    memory.to_emulator(code);
+    o.parameters = parameters.data();
+    o.parameter_bytes = parameters.size();
     std::vector<lockwarp_range> ranges;
     for (auto& [base, r] : memory.ranges)
         ranges.push_back({r.bytes.data(), base, r.bytes.size(), "memory of the GPU"});
@@ -180,6 +197,7 @@ std::string emulate(const Watched& w, Snapshot& memory) {
         why = error != nullptr ? lockwarp_error_message(error) : "no memory";
     lockwarp_error_destroy(error);
     for (Variable& v : memory.variables) std::memcpy(v.bytes.data(), v.of.bytes, v.bytes.size());
+    memory.to_gpu(code);
     return why;
 }
 

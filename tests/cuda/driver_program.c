@@ -2,9 +2,10 @@
 /* A program of the driver API, in C: it finds libcuda.so.1 as any program does, launches a kernel,
  * and prints what it wrote. With the argument "empty" it measures launches of an empty kernel; with
  * "fused" it launches a kernel that a compiler may change, with "maps" kernels copy by tensor maps,
- * in a parameter and in memory; with "heap" kernels use memory that other launches got by malloc,
- * rightly and wrongly; with "faulty" it ends with a fault of its own in a function that the driver
- * calls, with "interrupted" in a signal's handler while a kernel runs. */
+ * in a parameter and in memory; with "functions" kernels that call by a table and by what one of
+ * them left in memory; with "heap" kernels use memory that other launches got by malloc, rightly
+ * and wrongly; with "faulty" it ends with a fault of its own in a function that the driver calls,
+ * with "interrupted" in a signal's handler while a kernel runs. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdint.h>
@@ -63,6 +64,22 @@ static const char heap_ptx[] =
     ".visible .entry give(.param .u64 x, .param .u64 n)\n{\n .reg .b64 %p<2>;\n"
     " ld.param.u64 %p0, [x];\n ld.global.u64 %p1, [%p0];\n"
     " { .param .b64 a; st.param.b64 [a], %p1; call.uni free, (a); }\n ret;\n}\n";
+
+static const char functions_ptx[] =
+    ".version 7.0\n.target sm_80\n.address_size 64\n"
+    ".func (.param .b32 r) three()\n{\n st.param.b32 [r], 3;\n ret;\n}\n"
+    ".func (.param .b32 r) four()\n{\n st.param.b32 [r], 4;\n ret;\n}\n"
+    ".global .align 8 .u64 table[2] = {three, four};\n"
+    ".visible .entry pick(.param .u64 x)\n{\n .reg .b32 %r; .reg .b64 %p<3>;\n"
+    " ld.param.u64 %p0, [x];\n ld.global.u64 %p1, [table+8];\n"
+    " st.global.u64 [%p0+8], %p1;\n"
+    " { .param .b32 a; pr: .callprototype (.param .b32 _) _ (); call (a), %p1, (), pr;\n"
+    " ld.param.b32 %r, [a]; }\n st.global.u32 [%p0], %r;\n ret;\n}\n"
+    ".visible .entry again(.param .u64 x)\n{\n .reg .b32 %r<2>; .reg .b64 %p<3>;\n"
+    " ld.param.u64 %p0, [x];\n ld.global.u64 %p1, [%p0+8];\n"
+    " { .param .b32 a; pr: .callprototype (.param .b32 _) _ (); call (a), %p1, (), pr;\n"
+    " ld.param.b32 %r0, [a]; }\n ld.global.u32 %r1, [%p0];\n add.u32 %r0, %r0, %r1;\n"
+    " st.global.u32 [%p0], %r0;\n ret;\n}\n";
 
 static const char maps_ptx[] =
     ".version 8.3\n.target sm_90a\n.address_size 64\n"
@@ -200,6 +217,22 @@ static int use_maps(Launch launch, ModuleLoadData load, GetFunction get, MemAllo
     return 0;
 }
 
+static int use_functions(Launch launch, ModuleLoadData load, GetFunction get, uint64_t x,
+                         CopyOut out) {
+    static const char* const names[] = {"pick", "again"};
+    void *module = NULL, *kernel = NULL;
+    void* parameters[1];
+    uint32_t sum = 0;
+    int i, r = load(&module, functions_ptx);
+    parameters[0] = &x;
+    for (i = 0; i < 2 && r == 0; ++i) {
+        if ((r = get(&kernel, module, names[i])) != 0) break;
+        if ((r = launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL)) != 0) break;
+        if ((r = out(&sum, x, sizeof sum)) == 0) printf("sum %u\n", sum);
+    }
+    return r == 0 ? 0 : fail("functions", r);
+}
+
 int main(int argc, char** argv) {
     void* const library = dlopen("libcuda.so.1", RTLD_NOW);
     void *context = NULL, *module = NULL, *kernel = NULL;
@@ -240,6 +273,10 @@ int main(int argc, char** argv) {
         return use_heap(launch, (ModuleLoadData)function("cuModuleLoadData"),
                         (GetFunction)function("cuModuleGetFunction"), x,
                         (CopyOut)function("cuMemcpyDtoH"));
+    if (argc > 1 && strcmp(argv[1], "functions") == 0)
+        return use_functions(launch, (ModuleLoadData)function("cuModuleLoadData"),
+                             (GetFunction)function("cuModuleGetFunction"), x,
+                             (CopyOut)function("cuMemcpyDtoH"));
     if ((r = ((CopyIn)function("cuMemcpyHtoD"))(x, numbers, sizeof numbers)) != 0)
         return fail("cuMemcpyHtoD", r);
     parameters[0] = &x;

@@ -78,6 +78,44 @@ TEST(Beside, MulAndAddMayBeFused) {
         << once.err;
 }
 
+// Functions lie elsewhere on the GPU: a table of them, and what a kernel took out of it and left in
+// memory, are the emulator's there, and the GPU's where they are compared.
+TEST(Beside, FunctionsHaveAddressesOfTheGpusOwn) {
+    for (const char* const moved : {"0x10000000000", "0x40"}) {
+        const Folder folder;
+        std::vector<std::string> environment = fake;
+        environment.push_back(std::string("FAKE_GPU_CODE=") + moved);
+        const auto with = [&](std::vector<std::string> words) {
+            words.insert(words.end(), {"--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM,
+                                       "functions"});
+            return run(folder, words, environment);
+        };
+        const Ended ended = with({"validate"});
+        EXPECT_EQ(ended.status, 0) << moved << "\n" << ended.err;
+        EXPECT_EQ(ended.out, "sum 4\nsum 8\n");
+        EXPECT_NE(ended.err.find("identical: 2 launches\n"), std::string::npos) << ended.err;
+        EXPECT_EQ(with({"capture", "--out", "launches"}).status, 0);
+        for (const std::string name : {"000001.pick", "000002.again"}) {
+            const Ended again = run(folder, {"run", "launches/" + name + ".json"});
+            EXPECT_EQ(again.status, 0) << moved << "\n" << again.err << again.out;
+            EXPECT_NE(again.out.find("as expected"), std::string::npos) << again.out;
+        }
+    }
+}
+
+// A GPU whose functions have small numbers, which may be anything elsewhere: by the table alone.
+TEST(Beside, SmallNumbersOfFunctionsAreThoseOfTheTable) {
+    const Folder folder;
+    std::vector<std::string> environment = fake;
+    environment.emplace_back("FAKE_GPU_CODE=-0x7bffffffffc0");
+    const Ended ended = run(folder,
+                            {"validate", "--driver", LOCKWARP_FAKE_GPU, "--kernel", "pick", "--",
+                             LOCKWARP_DRIVER_PROGRAM, "functions"},
+                            environment);
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    EXPECT_NE(ended.err.find("identical: 1 launch\n"), std::string::npos) << ended.err;
+}
+
 // By tensor maps in a parameter and in memory; the second is changed by a kernel.
 TEST(Beside, TensorMapsAreTheGpus) {
     const Folder folder;
