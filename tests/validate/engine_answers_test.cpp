@@ -274,6 +274,11 @@ TEST(EngineAnswers, OfAnotherCaseAreRefused) {
          "its order is of another program"},
         {[](Answer& a) { a.orders.assign(a.traced.size() + 1, gpu::Ordered::none); },
          "its order is of another program"},
+        {[](Answer& a) {
+             a.orders.assign(a.traced.size(), gpu::Ordered::none);
+             a.orders.back() = gpu::Ordered::block;
+         },
+         "its order is of another program"},
         {[](Answer& a) { a.tracks[0].words.pop_back(); }, window},
         {[](Answer& a) { a.tracks[0].words.push_back(0); }, window},
         {[](Answer& a) { a.tracks[0].words.clear(); }, window},
