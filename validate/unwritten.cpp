@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <set>
 
 namespace lockwarp::validate {
 
@@ -123,6 +124,17 @@ bool mixes_lanes(const Operation& o) {
            row.matrix == isa::Matrix::warpgroup;
 }
 
+// A call writes the registers that take its arguments, and those that take its results.
+std::set<isa::Ref> registers_of_calls(const Program& p, const isa::Function& f) {
+    std::set<isa::Ref> out;
+    for (const isa::Passed& parameter : f.parameters) out.insert(parameter.ref);
+    for (uint32_t i = f.first; i < f.end; ++i)
+        if (p.operations[i].op == isa::Op::call)
+            for (const isa::Passed& result : p.calls[p.operations[i].target].results)
+                out.insert(result.ref);
+    return out;
+}
+
 uint32_t all_results(const Operation& o) { return o.written >= 32 ? ~0u : (1u << o.written) - 1; }
 
 }  // namespace
@@ -136,17 +148,10 @@ MayBeUnwritten may_be_unwritten(const Program& program, uint64_t dynamic_shared)
     for (const isa::Function& f : program.functions) {
         const Own own = own_registers(program, f);
         const Set live = live_at_begin(program, f, own);
-        // A call writes the registers that take its arguments, and those that take its results.
-        const auto takes_one = [&](uint32_t r) {
-            const auto has = [&](const std::vector<isa::Passed>& all) {
-                return std::ranges::find(all, program.registers[r].ref, &isa::Passed::ref) !=
-                       all.end();
-            };
-            return has(f.parameters) ||
-                   std::ranges::any_of(program.calls, has, &isa::Call::results);
-        };
+        const std::set<isa::Ref> taking = registers_of_calls(program, f);
         for (size_t n = 0; n < own.registers.size(); ++n)
-            if ((live[n / 64] >> n % 64 & 1) != 0 && !takes_one(own.registers[n]))
+            if ((live[n / 64] >> n % 64 & 1) != 0 &&
+                !taking.contains(program.registers[own.registers[n]].ref))
                 out.place[own.registers[n]] = out.registers++;
     }
     for (size_t i = 0; i < out.reads.size(); ++i) {

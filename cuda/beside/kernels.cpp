@@ -82,13 +82,6 @@ lockwarp_context* context_of(Tables& t, const std::string& arch) {
     return context;
 }
 
-lockwarp_variable variable_at(const lockwarp_module* module, size_t i) {
-    lockwarp_variable v{};
-    v.struct_size = sizeof v;
-    lockwarp_module_variable_at(module, i, &v);
-    return v;
-}
-
 void load(Tables& t, Image& image, const std::string& arch) {
     if (image.tried) return;
     image.tried = true;
@@ -196,6 +189,13 @@ std::optional<Known> find(Tables& t, Function* handle, const std::string& arch, 
 }
 
 }  // namespace
+
+lockwarp_variable variable_at(const lockwarp_module* module, size_t i) {
+    lockwarp_variable v{};
+    v.struct_size = sizeof v;
+    lockwarp_module_variable_at(module, i, &v);
+    return v;
+}
 
 std::optional<Kernel> kernel_of(Function* handle, const std::string& arch, std::string& why) {
     Tables& t = tables();

@@ -38,6 +38,8 @@ struct Kernel {
     std::string name;
 };
 
+lockwarp_variable variable_at(const lockwarp_module* module, size_t index);
+
 // The kernel behind a handle; nullopt, and why. `arch`: "sm_90", that of the GPU.
 std::optional<Kernel> kernel_of(Function* handle, const std::string& arch, std::string& why);
 // "sm_90" of the current context's GPU; empty where the emulator does not know it.

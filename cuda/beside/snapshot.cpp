@@ -125,8 +125,8 @@ std::optional<Snapshot> take(const Kernel& kernel, Function* handle,
     lockwarp_module* const module = image.module;
     for (size_t i = 0; i < lockwarp_module_variables(module); ++i) {
         Variable v;
-        v.of.struct_size = sizeof v.of;
-        lockwarp_module_variable_at(module, i, &v.of);
+        v.of = variable_at(module, i);
+        v.index = i;
         size_t size = 0;
         v.address = address_of_variable(handle, v.of.name, size);
         // One that the GPU's compiler left out is the emulator's own.

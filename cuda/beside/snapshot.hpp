@@ -22,6 +22,7 @@ struct Variable {
     Address address = 0;
     lockwarp_variable of{};      // the emulator's
     std::vector<uint8_t> bytes;  // the GPU's
+    size_t index = 0;            // in the module
 };
 
 struct Snapshot {

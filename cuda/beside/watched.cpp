@@ -153,8 +153,7 @@ void write_file(const Watched& w) {
     for (size_t i = 0; i < before.variables.size(); ++i) {
         const Variable& v = before.variables[i];
         const bool is_table =
-            v.bytes != w.before.variables[i].bytes &&
-            std::ranges::find(w.kernel.image->initial, v.bytes) != w.kernel.image->initial.end();
+            v.bytes != w.before.variables[i].bytes && v.bytes == w.kernel.image->initial[v.index];
         if (is_table) continue;
         f.variables.emplace_back(
             v.of.name, cuda::write_bytes(s.folder, v.bytes.data(), v.bytes.size(), ".bin"));

@@ -6,6 +6,7 @@
 
 #include "launch/launch_file.hpp"
 #include "launch/values.hpp"
+#include "tests/launch/messages.hpp"
 #include "tests/results.hpp"
 
 namespace lockwarp::launch {
@@ -14,31 +15,6 @@ namespace {
 constexpr const char* head =
     R"({"schema": "lockwarp-launch/1", "ptx": "k", "grid": [1], "block": [1], )"
     R"("buffers": {"A": {"bytes": 4096}, "B": {"bytes": 64}, "C": {"bytes": 64}}, )";
-
-// '^' stands before what is wrong and is no part of the text; without one nothing is.
-void expect(std::string text, const std::string& message) {
-    const size_t mark = text.find('^');
-    std::string whole;
-    if (mark != std::string::npos) {
-        text.erase(mark, 1);
-        const auto line =
-            1 + std::count(text.begin(), text.begin() + static_cast<long>(mark), '\n');
-        const size_t begin = text.rfind('\n', mark) + 1;  // 0 on the first line
-        whole = "x.json:" + std::to_string(line) + ":" + std::to_string(mark - begin + 1) + ": " +
-                message;
-    }
-    LaunchFile file;
-    EXPECT_EQ(take(parse_launch_file(text, "x.json"), file), whole) << text;
-}
-
-struct Case {
-    std::string text, message;
-};
-void expect_all(const std::string& before, const std::vector<Case>& cases,
-                const std::string& after) {
-    ASSERT_FALSE(cases.empty());
-    for (const Case& c : cases) expect(before + c.text + after, c.message);
-}
 
 Expectation expected(const std::string& text) {
     LaunchFile file;
