@@ -97,6 +97,7 @@ constexpr std::array memory_kinds{
     KindRow{"use-after-free", error, "accesses of a block that `free` has given back"},
     KindRow{"beyond-block", error, "accesses of the heap outside of what `malloc` was asked for"},
     KindRow{"leak", note, "blocks of `malloc` that no `free` gives back"},
+    KindRow{"local-atomic", error, "`atom` and `red` that change local memory"},
     KindRow{"out-of-bounds", error, "accesses that no buffer or variable holds"},
     KindRow{"misaligned", error, "addresses that are not a multiple of the access's size"},
     KindRow{"wrong-space", error, "an address outside the state space that the instruction names"},
@@ -105,7 +106,7 @@ constexpr std::array memory_kinds{
     KindRow{"illegal", error, "operands for which the machine has no such instruction"},
 };
 
-constexpr std::array<Make, 1> memory_makes{heap_blocks};
+constexpr std::array<Make, 2> memory_makes{heap_blocks, local_atomics};
 constexpr std::array<MakeNamed, 1> memory_named{variable_bounds};
 constexpr std::array<MakeDescribed, 1> memory_described{row_bounds};
 

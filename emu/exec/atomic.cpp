@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // atom, red. PTX manual, "Parallel Synchronization and Communication Instructions". The lanes of a
 // warp go one after another; beside the CTAs that run on other threads each element is changed at
-// once, in an order that all see, which every memory order and scope allows.
+// once, in an order that all see, which every memory order and scope allows. The manual has atomics
+// on global and shared memory; by a generic address an H100 changes a thread's own local memory
+// too.
 #include <cstring>
 
 #include "emu/exec/access.hpp"
@@ -19,20 +21,31 @@ using ptx::Space;
 // Of .v8.
 constexpr size_t max_elements = 8;
 
+// An element after a change in floating point, in this space. In local memory the driver's compiler
+// (580.159.04, on an H100) loads, adds and stores: as in shared memory, and for two halves the
+// words as integers.
+template <class U>
+U floats_after(const isa::Modifiers& m, U old, U b, Space space) {
+    const bool two = m.type[0] == isa::Type::f16x2 || m.type[0] == isa::Type::bf16x2;
+    if (space == Space::local && two) return static_cast<U>(old + b);
+    const bool global = space == Space::global;
+    return on_floats<U>(m, old, b, !global, global);
+}
+
+Space space_of(const Operation& o, uint64_t address) {
+    if (o.vector[0].count > 1) return Space::global;
+    if (o.mod.space != Space::none) return o.mod.space;
+    return in_window(address, Space::shared)  ? Space::shared
+           : in_window(address, Space::local) ? Space::local
+                                              : Space::global;
+}
+
 // Where each lane's elements lie. false: a trap was set.
 bool places(Context& c, const Operation& o, uint32_t bytes, uint32_t mask, LaneAddresses& addresses,
             LanePointers& p) {
     // Vectors are in global memory alone.
     const Space space = o.vector[0].count > 1 ? Space::global : o.mod.space;
     lane_addresses(c, o.address[0], mask, addresses);
-    for (uint32_t rest = mask; rest != 0 && space == Space::none; rest &= rest - 1) {
-        const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
-        if (!in_window(addresses[lane], Space::local)) continue;
-        set_trap(c, o, warp::TrapKind::wrong_space,
-                 "an address of .local memory; atomics are on global and shared memory", lane,
-                 addresses[lane], Space::local);
-        return false;
-    }
     // Observers hear of a load and of a store.
     if (o.op == Op::atom && c.observed &&
         !locate(c, o, space, addresses, mask, bytes, bytes, false, p))
@@ -46,6 +59,7 @@ void run(Context& c, const Step& s, uint32_t mask) {
     LaneAddresses addresses;
     LanePointers p;
     const uint32_t count = o.vector[0].count;
+    const uint64_t stores = c.stores;
     if (!places(c, o, static_cast<uint32_t>(sizeof(U) * count), mask, addresses, p)) return;
     const bool returns = o.op == Op::atom;
     const bool compares = o.mod.reduce == Reduce::cas;
@@ -57,9 +71,7 @@ void run(Context& c, const Step& s, uint32_t mask) {
     bool changed = false;
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
-        const bool shared =
-            o.mod.space == Space::shared ||
-            (o.mod.space == Space::none && in_window(addresses[lane], Space::shared));
+        const Space space = space_of(o, addresses[lane]);
         // The destinations may be among the operands.
         std::array<U, max_elements> operand{};
         for (uint32_t i = 0; i < count; ++i)
@@ -68,7 +80,7 @@ void run(Context& c, const Step& s, uint32_t mask) {
         for (uint32_t i = 0; i < count; ++i) {
             U next{};
             const U old = replace<U>(p[lane] + i * sizeof(U), [&](U now) {
-                next = floating ? on_floats<U>(o.mod, now, operand[i], shared, !shared)
+                next = floating ? floats_after<U>(o.mod, now, operand[i], space)
                                 : change(now, operand[i], third);
                 return next;
             });
@@ -77,11 +89,11 @@ void run(Context& c, const Step& s, uint32_t mask) {
         }
     }
     // A lock that stays taken is no progress: whoever waits for it spins.
-    c.stores -= !changed;
+    if (!changed) c.stores = stores;
 }
 
 template <class U>
-void change_each(Context& c, const Operation& o, unsigned lane, bool shared, const uint8_t* before,
+void change_each(Context& c, const Operation& o, unsigned lane, Space space, const uint8_t* before,
                  uint8_t* after) {
     const unsigned operands = o.op == Op::atom ? 1 : 0;
     const auto operand = [&](unsigned vector, uint32_t i) {
@@ -92,7 +104,7 @@ void change_each(Context& c, const Operation& o, unsigned lane, bool shared, con
         U old;
         std::memcpy(&old, before + i * sizeof(U), sizeof old);
         const U b = operand(operands, i);
-        const U next = isa::is_float(o.mod.type[0]) ? on_floats<U>(o.mod, old, b, shared, !shared)
+        const U next = isa::is_float(o.mod.type[0]) ? floats_after<U>(o.mod, old, b, space)
                                                     : on_bits<U>(o.mod)(old, b, third);
         std::memcpy(after + i * sizeof(U), &next, sizeof next);
     }
@@ -100,15 +112,15 @@ void change_each(Context& c, const Operation& o, unsigned lane, bool shared, con
 
 }  // namespace
 
-void change_elements(Context& c, const Operation& o, unsigned lane, bool shared,
+void change_elements(Context& c, const Operation& o, unsigned lane, Space space,
                      const uint8_t* before, uint8_t* after) {
     switch (isa::bits(o.mod.type[0])) {
         case 16:
-            return change_each<uint16_t>(c, o, lane, shared, before, after);
+            return change_each<uint16_t>(c, o, lane, space, before, after);
         case 32:
-            return change_each<uint32_t>(c, o, lane, shared, before, after);
+            return change_each<uint32_t>(c, o, lane, space, before, after);
         default:
-            return change_each<uint64_t>(c, o, lane, shared, before, after);
+            return change_each<uint64_t>(c, o, lane, space, before, after);
     }
 }
 

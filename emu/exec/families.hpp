@@ -8,7 +8,7 @@
 namespace lockwarp::exec {
 
 // atomic.cpp: what an atom or red of a lane makes of its elements, were they `before`.
-void change_elements(Context& c, const Operation& o, unsigned lane, bool shared,
+void change_elements(Context& c, const Operation& o, unsigned lane, ptx::Space space,
                      const uint8_t* before, uint8_t* after);
 
 // The handler of an operation that resolve accepted.

@@ -26,7 +26,7 @@ struct Accesses : warp::OrderedAccess {
         if (o.op == Op::ld)
             std::memcpy(out, before, size_t{elements} * element_bytes);
         else
-            change_elements(c, o, lane, space[lane] == Space::shared, before, out);
+            change_elements(c, o, lane, space[lane], before, out);
     }
 
     Context& c;
