@@ -22,9 +22,12 @@ T* pointer(Address a) {
 }
 
 // What ends an allocation needs no current context: the address says whose it is. A kernel of that
-// context that failed is the call's error.
+// context that failed is the call's error, and so is a current context that is destroyed.
 void ready_for(Address address) {
     ready();
+    const std::vector<std::shared_ptr<Context>>& stack = context_stack();
+    const bool destroyed = !stack.empty() && stack.back() != nullptr && stack.back()->destroyed;
+    require(!destroyed, context_is_destroyed);
     const std::optional<Allocation> a = allocation_at(address);
     const std::shared_ptr<Context> context = a ? a->context.lock() : nullptr;
     if (context != nullptr && context->error != success) fail(context->error);

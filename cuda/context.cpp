@@ -15,22 +15,22 @@ std::shared_ptr<Context> context_or_current(Context* context) {
     return context != nullptr ? ready().contexts.get(context, invalid_context) : current();
 }
 
-// Made when it is first retained; ended, and retained again, it has the same handle.
+// Made when it is first retained; ended, and retained again, it has the same handle and another id.
 std::shared_ptr<Context> primary(Device& d, DeviceId number) {
     if (d.primary == nullptr) {
         d.primary = new_context(number, d.primary_flags, 3020);
         d.primary->primary = true;
     }
-    d.primary->destroyed = false;
+    if (d.primary->destroyed.exchange(false)) d.primary->id = driver().next_id++;
     return d.primary;
 }
 
-// All that it has goes. Whoever retained it may go on with it.
+// All that it has goes, and it is of no use until somebody retains it again.
 void end_primary(Device& d) {
     if (d.primary == nullptr) return;
     destroy(d.primary);
     d.primary->error = success;
-    d.primary->destroyed = d.primary_count == 0;
+    d.primary->destroyed = true;
 }
 
 void finish_and_synchronize(Context& context) {
@@ -98,7 +98,7 @@ Result cuDevicePrimaryCtxGetState(DeviceId device, unsigned* flags, int* active)
         require(flags != nullptr && active != nullptr);
         const std::lock_guard lock(d.mutex);
         *flags = d.primary_flags;
-        *active = d.primary_count != 0 ? 1 : 0;
+        *active = d.primary_count != 0 && !d.primary->destroyed ? 1 : 0;
     });
 }
 
@@ -167,7 +167,7 @@ Result cuCtxGetCurrent(Context** out) {
 
 Result cuCtxGetDevice(DeviceId* device) {
     return answer([&] {
-        const std::shared_ptr<Context> context = current_in_error();
+        const std::shared_ptr<Context> context = current_or_destroyed();
         require(device != nullptr);
         *device = context->device;
     });
@@ -183,7 +183,7 @@ Result cuCtxGetDevice_v2(DeviceId* device, Context* context) {
 Result cuCtxGetFlags(unsigned* flags) {
     return answer([&] {
         require(flags != nullptr);
-        *flags = current()->flags;
+        *flags = current_or_destroyed()->flags;
     });
 }
 
@@ -194,7 +194,9 @@ Result cuCtxSetFlags(unsigned flags) {
 Result cuCtxGetId(Context* context, unsigned long long* id) {
     return answer([&] {
         require(id != nullptr);
-        *id = context_or_current(context)->id;
+        const std::shared_ptr<Context> of = context_or_current(context);
+        require(!of->destroyed, context_is_destroyed);
+        *id = of->id;
     });
 }
 
@@ -212,7 +214,9 @@ Result cuCtxSynchronize_v2(Context* context) {
 Result cuCtxGetApiVersion(Context* context, unsigned* version) {
     return answer([&] {
         require(version != nullptr);
-        *version = context_or_current(context)->version;
+        const std::shared_ptr<Context> of = context_or_current(context);
+        require(!of->destroyed, invalid_context);
+        *version = of->version;
     });
 }
 

@@ -109,12 +109,17 @@ std::vector<std::shared_ptr<Context>>& context_stack() {
     return stack.contexts;
 }
 
-std::shared_ptr<Context> current_in_error() {
+std::shared_ptr<Context> current_or_destroyed() {
     ready();
     std::vector<std::shared_ptr<Context>>& stack = context_stack();
     require(!stack.empty() && stack.back() != nullptr, invalid_context);
-    require(!stack.back()->destroyed, context_is_destroyed);
     return stack.back();
+}
+
+std::shared_ptr<Context> current_in_error() {
+    std::shared_ptr<Context> context = current_or_destroyed();
+    require(!context->destroyed, context_is_destroyed);
+    return context;
 }
 
 std::shared_ptr<Context> current() {

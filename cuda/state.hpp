@@ -223,6 +223,8 @@ std::vector<std::shared_ptr<Context>>& context_stack();
 std::shared_ptr<Context> current();
 // The same without looking at kernels' errors, for what ends things.
 std::shared_ptr<Context> current_in_error();
+// The same of a destroyed one too, for what is known of it.
+std::shared_ptr<Context> current_or_destroyed();
 std::shared_ptr<Context> new_context(DeviceId device, unsigned flags, unsigned version);
 // A Failure where there is no such device.
 Device& device_at(DeviceId device);

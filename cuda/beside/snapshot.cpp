@@ -19,6 +19,8 @@ constexpr uint64_t widest_access = 32;
 constexpr uint64_t max_searched = uint64_t{1} << 20;
 // Where a GPU's memory has its addresses on 64-bit Linux.
 constexpr Address lowest = Address{1} << 32, highest = Address{1} << 47;
+// CUDA C++ programming guide, "Dynamic Global Memory Allocation and Operations".
+constexpr Address block_alignment = 16;
 
 bool copy_out(void* to, Address from, uint64_t size) {
     static const auto copy = behind_as<Result(void*, Address, size_t)>("cuMemcpyDtoH_v2");
@@ -54,7 +56,11 @@ struct Taking {
             if (address < lowest || address >= highest || is_known(address)) continue;
             Address base = 0;
             size_t bytes_there = 0;
-            if (!range_of(address, base, bytes_there) || out.ranges.contains(base)) continue;
+            if (!range_of(address, base, bytes_there)) {
+                out.may_lead_to_blocks |= i % 8 == 0 && address % block_alignment == 0;
+                continue;
+            }
+            if (out.ranges.contains(base)) continue;
             if (!add(base, bytes_there)) return false;
         }
         return true;

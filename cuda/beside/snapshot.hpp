@@ -29,6 +29,9 @@ struct Snapshot {
     std::map<Address, Range> ranges;  // by their first bytes
     std::vector<Variable> variables;  // of the kernel's module
     uint64_t bytes = 0;
+    // Something in it looks like an address of what malloc gives, and is of no memory that the
+    // driver knows.
+    bool may_lead_to_blocks = false;
 
     // Whether the same bytes lie in the same places.
     bool same(const Snapshot& other) const;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "cuda/beside/forward.hpp"
+#include "cuda/beside/rounding.hpp"
 #include "cuda/beside/snapshot.hpp"
 #include "cuda/beside/unfused.hpp"
 #include "cuda/errors.hpp"
@@ -116,6 +117,7 @@ struct Watched {
     Shape shape;
     std::vector<uint8_t> parameters;
     Snapshot before, after;
+    bool allocates = false;  // its kernel, or a function of its module, calls malloc
 
     bool has_non_portable_cluster() const {
         return uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2] > 8;
@@ -249,6 +251,11 @@ bool differs_by_fusing(const Watched& w, const Snapshot& own,
     return unfused && differences(*unfused, own).empty();
 }
 
+void not_compared(const std::string& name, const std::string& why) {
+    say(name + ": not " + (settings().validates ? "compared: " : "captured: ") + why);
+    report("not compared");
+}
+
 void validate(const Watched& w, const std::function<Result(Function*)>& launch) {
     Snapshot own = w.before;
     if (const std::string why = emulate(w, own); !why.empty()) {
@@ -265,6 +272,8 @@ void validate(const Watched& w, const std::function<Result(Function*)>& launch) 
             (compared ? ": identical, " + bytes : ": not compared: it reaches no memory"));
         return report(compared ? "identical" : "not compared");
     }
+    if (w.allocates)
+        return not_compared(w.name(), "it calls malloc, whose blocks lie elsewhere on the GPU");
     const Difference& d = found.front();
     uint64_t count = 0;
     for (const Difference& each : found) count += each.count;
@@ -277,11 +286,6 @@ void validate(const Watched& w, const std::function<Result(Function*)>& launch) 
         " + " + hex(d.offset) + ": GPU " + hex(d.gpu) + ", emulator " + hex(d.emulator));
     report("differs");
     if (!settings().folder.empty()) write_file(w);
-}
-
-void not_compared(const std::string& name, const std::string& why) {
-    say(name + ": not " + (settings().validates ? "compared: " : "captured: ") + why);
-    report("not compared");
 }
 
 // Whether an instruction of a PTX text begins so.
@@ -311,10 +315,17 @@ bool prepare(Watched& w, Function* function, void** parameters, void** extra) {
                                 "its module has textures or surfaces, which are the GPU's "
                                 "own"),
                    false;
+    // malloc is called by "call (block), malloc, (bytes)".
+    static std::atomic<bool> any_allocates{false};
+    w.allocates = code_of(w.kernel.image->text, w.kernel.name).find("malloc,") != std::string::npos;
+    const bool may_find_blocks = any_allocates.exchange(any_allocates || w.allocates);
     w.parameters = parameters_of(w.kernel, parameters, extra);
     if (synchronize() != success) return false;  // the program hears of it
     std::optional<Snapshot> before = take(w.kernel, function, w.parameters, s.limit, why);
     if (!before) return not_compared(w.name(), why), false;
+    if (may_find_blocks && before->may_lead_to_blocks)
+        return not_compared(w.name(), "it may reach what malloc gave, in the GPU's own heap"),
+               false;
     w.before = std::move(*before);
     return true;
 }

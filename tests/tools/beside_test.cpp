@@ -116,6 +116,39 @@ TEST(Beside, SmallNumbersOfFunctionsAreThoseOfTheTable) {
     EXPECT_NE(ended.err.find("identical: 1 launch\n"), std::string::npos) << ended.err;
 }
 
+// What malloc gave lies in a heap that no copy reaches.
+TEST(Beside, BlocksOfMallocAreTheGpusOwn) {
+    const Folder folder;
+    const auto with = [&](std::vector<std::string> words) {
+        words.insert(words.end(),
+                     {"--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM, "heap"});
+        return run(folder, words, fake).err;
+    };
+    const std::string compared = with({"validate"});
+    EXPECT_NE(compared.find("launch 1, get: identical, 16 bytes\n"), std::string::npos) << compared;
+    const std::string captured = with({"capture", "--out", "launches"});
+    const std::string why = ": it may reach what malloc gave, in the GPU's own heap\n";
+    for (const std::string launch : {"2, look", "3, look", "4, give", "5, look", "6, get"}) {
+        EXPECT_NE(compared.find("launch " + launch + ": not compared" + why), std::string::npos)
+            << compared;
+        EXPECT_NE(captured.find("launch " + launch + ": not captured" + why), std::string::npos)
+            << captured;
+    }
+    // Where the block lies elsewhere, memory differs by its address.
+    std::vector<std::string> environment = fake;
+    environment.emplace_back("FAKE_GPU_LAUNCH=1");
+    const Ended moved = run(folder,
+                            {"validate", "--driver", LOCKWARP_FAKE_GPU, "--launch", "1", "--",
+                             LOCKWARP_DRIVER_PROGRAM, "heap"},
+                            environment);
+    EXPECT_NE(moved.err.find("no launch was compared; 1 left out\n"), std::string::npos)
+        << moved.err;
+    EXPECT_NE(moved.err.find("launch 1, get: not compared: it calls malloc, whose blocks lie "
+                             "elsewhere on the GPU\n"),
+              std::string::npos)
+        << moved.err;
+}
+
 // By tensor maps in a parameter and in memory; the second is changed by a kernel.
 TEST(Beside, TensorMapsAreTheGpus) {
     const Folder folder;

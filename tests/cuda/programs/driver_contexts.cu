@@ -19,11 +19,47 @@ void primary() {
     DO(cuCtxSetCurrent(first));
     CUdeviceptr x = 0;
     DO(cuMemAlloc(&x, 16));
+    unsigned long long id = 0, later = 0;
+    DO(cuCtxGetId(first, &id));
+    // It is gone, and stays the current one.
     DO(cuDevicePrimaryCtxReset(0));
-    EXPECT_RESULT(cuMemFree(x), CUDA_ERROR_INVALID_VALUE);
-    DO(cuDevicePrimaryCtxRelease(0));
-    DO(cuDevicePrimaryCtxRelease(0));
+    DO(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    CHECK(active == 0);
+    DO(cuCtxGetCurrent(&second));
+    CHECK(second == first);
+    CUdevice device = 9;
+    DO(cuCtxGetDevice(&device));
+    CHECK(device == 0);
+    CUstream stream = nullptr;
+    size_t bytes = 0;
+    unsigned version = 0;
+    EXPECT_RESULT(cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    EXPECT_RESULT(cuMemFree(x), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    EXPECT_RESULT(cuMemAlloc(&x, 16), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    EXPECT_RESULT(cuStreamCreate(&stream, 0), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    EXPECT_RESULT(cuCtxGetLimit(&bytes, CU_LIMIT_STACK_SIZE), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    EXPECT_RESULT(cuCtxGetId(first, &later), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    EXPECT_RESULT(cuCtxGetApiVersion(first, &version), CUDA_ERROR_INVALID_CONTEXT);
+    DO(cuCtxSetCurrent(first));
+    EXPECT_RESULT(cuMemAlloc(&x, 16), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    // Retained once more it is there again, for those too that had it.
+    DO(cuDevicePrimaryCtxRetain(&second, 0));
+    CHECK(second == first);
+    DO(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    CHECK(active == 1);
+    DO(cuCtxGetId(first, &later));
+    CHECK(later != id);
+    DO(cuMemAlloc(&x, 16));
+    DO(cuMemFree(x));
+    for (int left = 3; left > 0; --left) {
+        DO(cuDevicePrimaryCtxGetState(0, &flags, &active));
+        CHECK(active == 1);
+        DO(cuDevicePrimaryCtxRelease(0));
+    }
+    DO(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    CHECK(active == 0);
     EXPECT_RESULT(cuDevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
+    EXPECT_RESULT(cuMemAlloc(&x, 16), CUDA_ERROR_CONTEXT_IS_DESTROYED);
     DO(cuCtxSetCurrent(nullptr));
 }
 
