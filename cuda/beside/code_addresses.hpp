@@ -22,6 +22,8 @@ class CodeAddresses {
     void learn(Address at, std::span<const uint8_t> gpu, std::span<const uint8_t> emulator);
 
     bool empty() const { return emulators_.empty(); }
+    // Whether it is an address of the GPU's that was learnt.
+    bool knows(Address gpu) const { return emulators_.contains(gpu); }
     // The words of bytes that lie at that address of the GPU; at: a multiple of 8, 0 where they
     // lie in none of its memory.
     void to_emulator(Address at, std::span<uint8_t> bytes) const;

@@ -39,6 +39,7 @@ bool read(Address base, Range& r) {
 
 struct Taking {
     Snapshot& out;
+    const CodeAddresses& code;
     uint64_t limit;
     std::string& why;
 
@@ -57,7 +58,8 @@ struct Taking {
             Address base = 0;
             size_t bytes_there = 0;
             if (!range_of(address, base, bytes_there)) {
-                out.may_lead_to_blocks |= i % 8 == 0 && address % block_alignment == 0;
+                out.may_lead_to_blocks |=
+                    i % 8 == 0 && address % block_alignment == 0 && !code.knows(address);
                 continue;
             }
             if (out.ranges.contains(base)) continue;
@@ -125,8 +127,6 @@ std::optional<Snapshot> take(const Kernel& kernel, Function* handle,
                              const std::vector<uint8_t>& parameters, uint64_t limit,
                              std::string& why) {
     Snapshot out;
-    Taking taking{out, limit, why};
-    if (!taking.follow(parameters.data(), parameters.size())) return std::nullopt;
     Image& image = *kernel.image;
     lockwarp_module* const module = image.module;
     for (size_t i = 0; i < lockwarp_module_variables(module); ++i) {
@@ -139,11 +139,14 @@ std::optional<Snapshot> take(const Kernel& kernel, Function* handle,
         if (v.address == 0 || v.of.bytes == nullptr || size != v.of.size) continue;
         v.bytes.resize(size);
         if (!copy_out(v.bytes.data(), v.address, size)) continue;
-        if (!taking.follow(v.bytes.data(), size)) return std::nullopt;
         if (!image.code_known) image.code.learn(v.address, v.bytes, image.initial[i]);
         out.variables.push_back(std::move(v));
     }
     image.code_known = true;
+    Taking taking{out, image.code, limit, why};
+    if (!taking.follow(parameters.data(), parameters.size())) return std::nullopt;
+    for (const Variable& v : out.variables)
+        if (!taking.follow(v.bytes.data(), v.bytes.size())) return std::nullopt;
     return out;
 }
 
