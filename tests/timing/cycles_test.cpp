@@ -2,80 +2,14 @@
 // Small programs cycle by cycle, as the rows of an H200 have it, and what holds of every report.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <map>
-#include <numeric>
-#include <string>
-
-#include "emu/lockwarp.hpp"
-#include "emu/timing/timing.hpp"
-#include "launch/input.hpp"
-#include "tests/results.hpp"
+#include "tests/timing/small_programs.hpp"
 
 namespace {
 
 using namespace lockwarp;
-using timing::Report;
-using timing::Stall;
-
-struct Timed {
-    isa::Program program;
-    timing::Lowering lowering;
-    Report report;
-};
-
-struct How {
-    uint32_t ctas = 1, threads = 32, dynamic_shared = 0;
-    timing::Options options{.events = 10000};
-    uint64_t stride = 132, max_items = 1'000'000;
-    bool cold = false;
-};
-
-// A kernel with a buffer of 64 KiB of zeros at %d0, 4 KiB of shared memory at s, and %r0 to %r3 in
-// registers.
-Timed timed(const std::string& body, const How& how = {}) {
-    const ptx::Parsed parsed = ptx::parse(
-        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
-        ".reg .b32 %r<20>; .reg .b64 %d<20>; .reg .f32 %f<20>; .reg .pred %p<4>;\n"
-        ".shared .align 16 .b8 s[4096];\nld.param.u64 %d0, [p];\n" +
-        body + "\nret;\n}\n");
-    EXPECT_TRUE(parsed.diagnostics.empty()) << body;
-    isa::Resolved r = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
-    EXPECT_TRUE(r.diagnostics.empty()) << r.diagnostics[0].message << body;
-    Timed out{std::move(r.program), {}, {}};
-    out.lowering = timing::lower(out.program, *timing::machine_named("sm_90"));
-    timing::Listener listener(out.lowering, how.stride, how.max_items, how.cold);
-    std::vector<uint8_t> buffer(65536);
-    warp::Launch l;
-    l.grid = {how.ctas, 1, 1};
-    l.block = {how.threads, 1, 1};
-    l.dynamic_shared = how.dynamic_shared;
-    const uint64_t address = 0x10000000;
-    l.parameters.resize(8);
-    std::memcpy(l.parameters.data(), &address, 8);
-    l.buffers.push_back({"p", address, buffer});
-    l.observers = {&listener};
-    l.threads = 1;
-    const warp::Result result = exec::launch(out.program, l);
-    EXPECT_FALSE(result.refusal || result.trap) << body;
-    out.report = timing::simulate(out.lowering, l, listener, how.options);
-    out.lowering.program = nullptr;
-    return out;
-}
-
-// "OPCODE ISSUE-DONE", of warps other than the first with "WARP:" before it, and behind it the
-// reason of a wait of more than no cycles.
-std::string timeline(const Timed& run) {
-    std::string out;
-    for (const timing::Event& e : run.report.events) {
-        const isa::Operation& o = run.program.operations[e.operation];
-        out += (out.empty() ? "" : ", ") + (e.warp != 0 ? std::to_string(e.warp) + ":" : "") +
-               std::string(isa::row(o.op).name) + " " + std::to_string(e.issue) + "-" +
-               std::to_string(e.done);
-        if (e.issue > e.waits) out += " " + std::string(timing::text_of(e.stall));
-    }
-    return out;
-}
+using small_programs::timed;
+using small_programs::Timed;
+using small_programs::timeline;
 
 // Code comes line by line: 20 cycles for the eight instructions that an SM sees first.
 TEST(Cycles, OfOneWarp) {
