@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "emu/isa/wmma.hpp"
 #include "emu/timing/wavefronts.hpp"
@@ -48,6 +51,170 @@ TEST(Machines, EveryWmmaThatRunsHasACost) {
         for (const isa::WmmaVariant& v : isa::wmma_variants())
             EXPECT_TRUE(!isa::has(m.arch, v.target) || timing::wmma_cost(m, v).has_value())
                 << m.name << " " << v.key;
+}
+
+// The elements, by A's and B's types.
+bool is_of(std::string_view elements, const isa::MmaVariant& v) {
+    const auto both = [&](auto... types) {
+        return ((v.a == types) || ...) && ((v.b == types) || ...);
+    };
+    using enum isa::Type;
+    if (elements == "half") return both(f16, bf16);
+    if (elements == "tf32") return both(tf32);
+    if (elements == "f64") return both(f64);
+    if (elements == "s8") return both(s8, u8);
+    if (elements == "fp8") return both(e4m3, e5m2);
+    if (elements == "int4") return both(s4, u4);
+    if (elements == "s4") return both(s4);
+    if (elements == "u4") return both(u4);
+    if (elements == "s4.u4") return v.a == s4 && v.b == u4;
+    if (elements == "u4.s4") return v.a == u4 && v.b == s4;
+    const auto bits = elements == "b1.xor" ? isa::Combine::xor_ : isa::Combine::and_;
+    return both(b1) && v.combine == bits && elements.starts_with("b1.");
+}
+
+// A row that says so of GeForce goes before the other, and of each kind there is one.
+TEST(Machines, AVariantsRowIsOfItsShapeTypesAndOrder) {
+    for (const Machine& m : timing::machines())
+        for (const isa::MmaVariant& v : isa::mma_variants()) {
+            const timing::TensorRow* const row = timing::tensor_row(m, v);
+            if (row == nullptr) continue;
+            const auto name = [](isa::Order o) { return o == isa::Order::row ? "row" : "col"; };
+            const std::string order = v.threads == isa::Threads::warp
+                                          ? ""
+                                          : std::string(name(v.a_order)) + "." + name(v.b_order);
+            std::vector<const timing::TensorRow*> plain, geforce;
+            for (const timing::TensorRow& r : timing::tensor_rows())
+                if (r.arch == m.arch && r.m == v.m && r.n == v.n && r.k == v.k && r.d == v.d &&
+                    r.sparse == v.sparse && r.order == order && is_of(r.elements, v))
+                    (r.geforce ? geforce : plain).push_back(&r);
+            ASSERT_EQ(plain.size(), 1u) << m.name << " " << v.key;
+            ASSERT_LE(geforce.size(), 1u) << m.name << " " << v.key;
+            EXPECT_EQ(row, m.geforce && !geforce.empty() ? geforce[0] : plain[0])
+                << m.name << " " << v.key;
+        }
+}
+
+// Orin's products are an A100's and Ada's an RTX 30's, but f64 and fp8, which are their own; and
+// Volta's product is written out from sm_80 on as on sm_90.
+TEST(Machines, RowsThatStandForOthers) {
+    using enum isa::Arch;
+    const auto rows_of = [](isa::Arch arch, bool quad_pairs) {
+        std::vector<timing::TensorRow> out;
+        for (const timing::TensorRow& r : timing::tensor_rows())
+            if (r.arch == arch && r.order.empty() != quad_pairs && r.elements != "fp8" &&
+                r.elements != "f64")
+                out.push_back(r);
+        return out;
+    };
+    const auto expect_like = [&](isa::Arch arch, isa::Arch as, bool quad_pairs) {
+        const auto own = rows_of(arch, quad_pairs), other = rows_of(as, quad_pairs);
+        EXPECT_EQ(own.size(), other.size()) << isa::row(arch).name;
+        for (const timing::TensorRow& r : own) {
+            const auto same = std::ranges::find_if(other, [&](const timing::TensorRow& x) {
+                return x.m == r.m && x.n == r.n && x.k == r.k && x.elements == r.elements &&
+                       x.d == r.d && x.sparse == r.sparse && x.geforce == r.geforce &&
+                       x.order == r.order;
+            });
+            ASSERT_NE(same, other.end()) << isa::row(arch).name << " " << r.elements;
+            EXPECT_EQ(same->latency, r.latency);
+            EXPECT_EQ(same->interval, r.interval);
+            EXPECT_EQ(same->hold, r.hold);
+            EXPECT_GE(r.how, timing::Evidence::derived) << "not measured there";
+            EXPECT_TRUE(r.source.find("sm_") != std::string_view::npos) << r.source;
+        }
+    };
+    expect_like(sm_87, sm_80, false);
+    expect_like(sm_89, sm_86, false);
+    for (const isa::Arch a : {sm_80, sm_86, sm_87, sm_89}) expect_like(a, sm_90, true);
+    EXPECT_EQ(rows_of(sm_90, true).size(), 8u) << "four orders, f16 and f32";
+    const auto count = [](isa::Arch arch, std::string_view elements) {
+        return std::ranges::count_if(timing::tensor_rows(), [&](const timing::TensorRow& r) {
+            return r.arch == arch && r.elements == elements;
+        });
+    };
+    EXPECT_EQ(count(sm_89, "f64"), count(sm_86, "f64"));
+    EXPECT_EQ(count(sm_86, "fp8"), 0);
+    EXPECT_EQ(count(sm_89, "fp8"), 8);
+    for (const timing::TensorRow& r : timing::tensor_rows())
+        if (r.elements == "f64" && (r.arch == sm_87 || r.arch == sm_86)) {
+            EXPECT_EQ(r.interval, 51200u) << "two multiply-adds a cycle, not an A100's";
+        }
+}
+
+// A wmma.mma is as many of the largest products there are as have its multiply-adds, those of
+// its k one behind the other. Volta's is four sets of steps, of 128 multiply-adds a cycle.
+TEST(Machines, WmmaIsMadeOfProducts) {
+    struct Row {
+        std::string_view machine, key;
+        unsigned products, latency;
+        timing::Centi interval;
+    };
+    constexpr auto rows = std::to_array<Row>({
+        {"V100", "wmma.mma.m16n16k16.row.col.f32.f16.f16.f32", 4, 54, 3200},
+        {"V100", "wmma.mma.m16n16k16.row.col.f16.f16.f16.f16", 4, 64, 3200},
+        {"V100", "wmma.mma.m32n8k16.row.row.f16.f16.f16.f32", 4, 64, 3200},
+        {"T4", "wmma.mma.m16n16k16.row.col.f32.f16.f16.f32", 4, 2 * 17, 4 * 800},
+        {"RTX 2080 Ti", "wmma.mma.m16n16k16.row.col.f32.f16.f16.f32", 4, 2 * 17, 4 * 1600},
+        {"T4", "wmma.mma.m8n32k16.col.row.f16.f16.f16.f16", 4, 2 * 15, 4 * 800},
+        {"T4", "wmma.mma.m16n16k16.row.col.s32.u8.u8.s32", 4, 11, 4 * 400},
+        {"T4", "wmma.mma.m8n8k32.row.col.s32.s4.s4.s32", 1, 11, 400},
+        {"T4", "wmma.mma.m8n8k128.row.col.s32.b1.b1.s32.xor.popc", 1, 11, 400},
+        {"A100", "wmma.mma.m16n16k16.row.col.f32.f16.f16.f16", 2, 24, 2 * 800},
+        {"A100", "wmma.mma.m32n8k16.row.col.f16.f16.f16.f16", 2, 24, 2 * 800},
+        {"A100", "wmma.mma.m16n16k16.row.col.f32.bf16.bf16.f32", 2, 24, 2 * 800},
+        {"A100", "wmma.mma.m16n16k8.row.col.f32.tf32.tf32.f32", 4, 2 * 17, 4 * 400},
+        {"A100", "wmma.mma.m8n32k16.row.col.s32.s8.s8.s32", 2, 17, 2 * 400},
+        {"A100", "wmma.mma.m8n8k32.row.col.s32.u4.u4.s32", 1, 14, 200},
+        {"A100", "wmma.mma.m8n8k128.row.col.s32.b1.b1.s32.and.popc", 1, 14, 200},
+        {"A100", "wmma.mma.m8n8k4.row.col.f64.f64.f64.f64", 1, 26, 1600},
+        {"A10", "wmma.mma.m16n16k16.row.col.f32.f16.f16.f32", 2, 24, 2 * 1600},
+        {"RTX 3090", "wmma.mma.m16n16k16.row.col.f32.f16.f16.f32", 2, 33, 2 * 3200},
+        {"RTX 3090", "wmma.mma.m16n16k16.row.col.f16.f16.f16.f16", 2, 24, 2 * 1600},
+        {"H200", "wmma.mma.m16n16k16.row.col.f32.f16.f16.f32", 2, 24, 2 * 606},
+        {"H200", "wmma.mma.m8n8k128.row.col.s32.b1.b1.s32.xor.popc", 1, 89, 2800},
+        {"H200", "wmma.mma.m8n8k128.row.col.s32.b1.b1.s32.and.popc", 1, 14, 405},
+    });
+    for (const Row& r : rows) {
+        const auto v = std::ranges::find(isa::wmma_variants(), r.key, &isa::WmmaVariant::key);
+        ASSERT_NE(v, isa::wmma_variants().end()) << r.key;
+        const auto cost = timing::wmma_cost(*timing::machine_named(r.machine), *v);
+        ASSERT_TRUE(cost) << r.machine << " " << r.key;
+        EXPECT_EQ(cost->products, r.products) << r.machine << " " << r.key;
+        EXPECT_EQ(cost->latency, r.latency) << r.machine << " " << r.key;
+        EXPECT_EQ(cost->interval, r.interval) << r.machine << " " << r.key;
+        EXPECT_GE(cost->how,
+                  r.machine == "V100" ? timing::Evidence::literature : timing::Evidence::derived);
+    }
+    // None on what has no such product.
+    const auto f64 = std::ranges::find(
+        isa::wmma_variants(), "wmma.mma.m8n8k4.row.col.f64.f64.f64.f64", &isa::WmmaVariant::key);
+    EXPECT_FALSE(timing::wmma_cost(*timing::machine_named("T4"), *f64));
+}
+
+// From global memory what stands the other way is given on by movmatrix, for each 8x8.
+TEST(Machines, FragmentsThatAreTransposed) {
+    using enum isa::WmmaOperand;
+    struct Row {
+        unsigned m, n, k;
+        isa::WmmaOperand operand;
+        isa::Order order;
+        unsigned moves;
+    };
+    constexpr auto row = isa::Order::row, col = isa::Order::col;
+    for (const Row& r :
+         {Row{16, 16, 16, a, row, 0}, Row{16, 16, 16, a, col, 4}, Row{16, 16, 16, b, col, 0},
+          Row{16, 16, 16, b, row, 4}, Row{32, 8, 16, a, row, 0}, Row{32, 8, 16, a, col, 8},
+          Row{32, 8, 16, b, row, 2}, Row{8, 32, 16, a, col, 2}, Row{8, 32, 16, b, row, 8},
+          Row{8, 32, 16, b, col, 0}, Row{16, 16, 16, accumulator, row, 0},
+          Row{16, 16, 16, accumulator, col, 0}}) {
+        const isa::WmmaFragment* const f = isa::find_wmma_fragment(
+            isa::Arch::sm_90, r.m, r.n, r.k, r.operand, isa::Type::f16, r.order);
+        ASSERT_NE(f, nullptr);
+        EXPECT_EQ(timing::wmma_moves(*f, r.order), r.moves)
+            << r.m << "x" << r.n << "x" << r.k << " " << static_cast<int>(r.operand) << " "
+            << static_cast<int>(r.order);
+    }
 }
 
 TEST(Machines, GeForceTakesTwiceAsLongWhereItAddsInF32) {

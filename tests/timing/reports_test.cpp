@@ -166,6 +166,88 @@ TEST(Reports, UseOverTimeIsTheUse) {
     }
 }
 
+// What is said of a pipe's use is what its instructions take: each interval of theirs, a cycle of
+// shared memory's for each wavefront, and one of L1's for each line.
+TEST(Reports, APipesUseIsThatOfItsInstructions) {
+    using timing::Action;
+    for (const char* const name : names) {
+        const Kernel k(name);
+        const Report r = k.report({});
+        const auto& operations = k.lowering.operations;
+        const auto is_access = [&](uint32_t i) {
+            const Action a = operations[i].action;
+            return a == Action::load || a == Action::store || a == Action::atomic ||
+                   a == Action::copy;
+        };
+        std::array<uint64_t, static_cast<size_t>(timing::Pipe::count_)> used{};
+        for (uint32_t i = 0; i < operations.size(); ++i) {
+            const timing::Lowered& m = operations[i];
+            if (m.action == Action::free || m.pipe == timing::Pipe::none) continue;
+            uint64_t& of_pipe = used[static_cast<size_t>(m.pipe)];
+            if (is_access(i))
+                of_pipe += 100 * r.operations[i].wavefronts;
+            else if (m.pipe == timing::Pipe::shared)
+                of_pipe += 100 * r.operations[i].issues;
+            else
+                of_pipe += r.operations[i].issues * m.issue * m.interval;
+        }
+        uint64_t sectors = 0, wavefronts = 0;
+        for (const timing::CtaStreams* const cta : k.listener->ctas())
+            for (const timing::Stream& s : cta->warps)
+                for (const timing::Item& item : s.items) {
+                    if (!is_access(item.operation)) continue;
+                    used[static_cast<size_t>(timing::Pipe::global)] += uint64_t{100} * item.lines;
+                    sectors += item.sectors;
+                    wavefronts += item.wavefronts;
+                }
+        uint64_t end = 0, said_sectors = 0, said_wavefronts = 0;
+        for (const timing::CtaReport& c : r.ctas) end = std::max(end, c.end);
+        for (const timing::OperationReport& o : r.operations) {
+            said_sectors += o.sectors;
+            said_wavefronts += o.wavefronts;
+        }
+        EXPECT_EQ(said_sectors, sectors) << name;
+        EXPECT_EQ(said_wavefronts, wavefronts) << name;
+        for (size_t p = 0; p < used.size(); ++p) {
+            const unsigned pipes =
+                p >= static_cast<size_t>(timing::Pipe::shared) ? 1 : timing::sub_cores;
+            EXPECT_NEAR(r.use[p] * 100 * static_cast<double>(end) * pipes,
+                        static_cast<double>(used[p]), 1e-6 * static_cast<double>(used[p]))
+                << name << " " << timing::text_of(static_cast<timing::Pipe>(p));
+        }
+        EXPECT_EQ(r.tensor_share, r.use[static_cast<size_t>(timing::Pipe::tensor)]);
+    }
+}
+
+// 16 more than live at once; no more than the program allows, or than leaves room for the CTAs it
+// asks for.
+TEST(Reports, RegistersThatTheAssemblerTakes) {
+    Kernel k("mma_ldmatrix");
+    isa::Program program = k.loaded.program;
+    k.lowering.program = &program;
+    k.prepared.launch.block = {100, 1, 1};  // 128 lanes
+    const auto registers = [&](unsigned live, unsigned most, unsigned least_ctas,
+                               unsigned asked = 0) {
+        k.lowering.registers = live;
+        program.max_registers = most;
+        program.least_ctas = least_ctas;
+        timing::Options options;
+        options.registers = asked;
+        return k.report(options).residency.registers;
+    };
+    EXPECT_EQ(registers(20, 0, 0), 36u);
+    EXPECT_EQ(registers(239, 0, 0), 255u);
+    EXPECT_EQ(registers(240, 0, 0), 255u);
+    EXPECT_EQ(registers(20, 35, 0), 35u);
+    EXPECT_EQ(registers(20, 37, 0), 36u);
+    // 65,536 / (5 * 128) is 102, in eights 96; of one CTA 512.
+    EXPECT_EQ(registers(200, 0, 5), 96u);
+    EXPECT_EQ(registers(200, 90, 5), 90u);
+    EXPECT_EQ(registers(20, 0, 5), 36u);
+    EXPECT_EQ(registers(200, 0, 1), 216u);
+    EXPECT_EQ(registers(200, 90, 5, 123), 123u);
+}
+
 // CUDA C++ programming guide, "Technical Specifications per Compute Capability": what an H200's SM
 // has for CTAs.
 TEST(Reports, WhatLimitsTheCtasOfAnSm) {
