@@ -67,7 +67,11 @@ Uses uses_of(const Program& p) {
             u.user = i;
             const isa::Ref ref = p.registers[r].ref;
             const bool base = o.address[0].base == ref || o.address[1].base == ref;
-            const bool value = std::ranges::find(o.r, ref) != o.r.end();
+            const bool value = std::ranges::find(o.r, ref) != o.r.end() ||
+                               std::ranges::any_of(o.vector, [&](const isa::VectorRef& v) {
+                                   const auto data = std::span(p.pool).subspan(v.first, v.count);
+                                   return std::ranges::find(data, ref) != data.end();
+                               });
             u.beyond_addresses |= !base || value;
         }
     }

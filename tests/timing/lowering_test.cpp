@@ -118,8 +118,91 @@ TEST(Lowering, WhatIsFolded) {
              {"add.u32 %r15, %r1, %r2; ld.shared.u32 %r0, [%r15];", "add ld"},
              {"add.u32 %r15, %r1, 64; ld.shared.u32 %r0, [%r15]; xor.b32 %r2, %r15, 1;",
               "add ld xor"},
+             {"add.u32 %r15, %r1, 64; st.shared.u32 [%r15], %r15;", "add st"},
+             {"add.u32 %r15, %r1, 64; st.shared.u32 [%r15], %r2; ld.shared.u32 %r0, [%r15+4];",
+              "- st ld"},
+             {"add.cc.u32 %r15, %r1, 64; ld.shared.u32 %r0, [%r15];", "add ld"},
+             {"add.sat.s32 %r15, %r1, 64; ld.shared.u32 %r0, [%r15];", "add ld"},
+             {"mul.lo.u32 %r15, %r1, 64; ld.shared.u32 %r0, [%r15];", "mul ld"},
+             {"add.u32 %r15, %r1, 64; mov.u32 %r0, %r15; add.u32 %r15, %r2, 4; ld.shared.u32 %r3, "
+              "[%r15];",
+              "add - add ld"},
+             // Logic of more than three operands is not one instruction.
+             {"lop3.b32 %r15, %r1, %r2, %r3, 128; and.b32 %r0, %r15, %r1;", "lop3 and"},
+             {"and.b32 %r15, %r1, %r2; lop3.b32 %r0, %r15, %r3, %r4, 128;", "and lop3"},
+             {"and.b32 %r15, %r1, %r2; or.b32 %r0, %r15, %r3;", "- or"},
+             {"and.b32 %r15, %r1, 1; and.b32 %r0, %r15, %r3;", "- and"},
+             {"and.pred %p1, %p2, %p3; or.pred %p1, %p1, %p2; selp.u32 %r0, 1, 2, %p1;",
+              "and or selp"},
+             // Of 64 bits sums stay two, and a product with its sum is one.
+             {"add.u64 %d15, %d1, %d2; add.u64 %d0, %d15, %d3;", "add add"},
+             {"mul.wide.u32 %d15, %r1, %r2; add.u64 %d0, %d15, %d3;", "- add"},
+             {"mul.lo.u64 %d15, %d1, %d2; add.u64 %d0, %d15, %d3;", "- add"},
+             {"mul.wide.u32 %d15, %r1, %r2; add.cc.u64 %d0, %d15, %d3;", "mul add"},
+             // What is made wider.
+             {"cvt.u32.u16 %r15, %h1; add.u32 %r0, %r15, %r3;", "- add"},
+             {"cvt.u32.u16 %r15, %h1; xor.b32 %r0, %r15, %r3;", "cvt xor"},
+             {"cvt.rn.f32.s32 %f5, %r1; add.f32 %f0, %f5, %f1;", "cvt add"},
+             {"cvt.rzi.s32.f32 %r15, %f1; add.u32 %r0, %r15, %r3;", "cvt add"},
+             {"neg.s32 %r15, %r1; add.u32 %r0, %r15, %r3;", "neg add"},
+             {"neg.f32 %f5, %f2; mov.b32 %r15, %f5; add.u32 %r0, %r15, %r1;", "neg - add"},
+             // In another block, or around a loop, it stays; and where its user has one already.
+             {"and.b32 %r15, %r1, %r2; @%p1 bra L; L: xor.b32 %r0, %r15, %r3;", "and bra xor"},
+             {"L: xor.b32 %r0, %r15, %r3; and.b32 %r15, %r1, %r2; @%p1 bra L;", "xor and bra"},
+             {"mul.lo.u32 %r15, %r1, %r2; mul.lo.u32 %r16, %r3, %r4; add.u32 %r0, %r15, %r16;",
+              "- mul add"},
+             {"mul.f32 %f5, %f2, %f3; mul.f32 %f6, %f2, %f2; add.f32 %f0, %f5, %f6;", "- mul add"},
+             {"and.b32 %r15, %r1, %r2; st.shared.u32 [%r3], %r15;", "and st"},
          })
         EXPECT_EQ(lowered(body), is) << body;
+}
+
+// A product of 64 bits with its sum is one multiply-add, and costs what that does.
+TEST(Lowering, AWideMultiplyAddIsOneInstruction) {
+    const ptx::Parsed parsed = ptx::parse(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
+        ".reg .b32 %r<3>; .reg .b64 %d<5>;\nmul.wide.u32 %d1, %r1, %r2; add.u64 %d2, %d1, %d3;\n"
+        "add.u64 %d4, %d2, %d2; st.global.u64 [%d3], %d4; ret;\n}\n");
+    ASSERT_TRUE(parsed.diagnostics.empty());
+    const isa::Resolved r = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
+    const timing::Lowering l = timing::lower(r.program, *timing::machine_named("sm_90"));
+    const timing::Cost& c = timing::cost(isa::Arch::sm_90, timing::Kind::multiply64);
+    const timing::Lowered& sum = l.operations[1];
+    EXPECT_EQ(sum.kind, timing::Kind::multiply64);
+    EXPECT_EQ(sum.pipe, timing::Pipe::imad);
+    EXPECT_EQ(sum.issue, 1);
+    EXPECT_EQ(sum.latency, c.latency);
+    EXPECT_EQ(sum.interval, c.interval);
+    EXPECT_EQ(l.operations[2].kind, timing::Kind::alu64);
+    EXPECT_EQ(l.folded, 1u);
+    EXPECT_EQ(l.operations[0].issue, 0);
+}
+
+// Registers of data that an access brings: what a store holds the port for.
+TEST(Lowering, RegistersOfData) {
+    const auto data_of = [](const std::string& access) {
+        const ptx::Parsed parsed = ptx::parse(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n"
+            ".reg .b16 %h<9>; .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .f32 %f<9>;\n"
+            ".shared .align 16 .b8 s[64];\n" +
+            access + "\nret;\n}\n");
+        EXPECT_TRUE(parsed.diagnostics.empty()) << access;
+        const isa::Resolved r = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
+        EXPECT_TRUE(r.diagnostics.empty()) << r.diagnostics[0].message << access;
+        return timing::lower(r.program, *timing::machine_named("sm_90")).operations[0].data;
+    };
+    EXPECT_EQ(data_of("st.shared.u8 [s], %r0;"), 1);
+    EXPECT_EQ(data_of("st.shared.v2.u16 [s], {%h0, %h1};"), 1);
+    EXPECT_EQ(data_of("st.shared.v4.u16 [s], {%h0, %h1, %h2, %h3};"), 2);
+    EXPECT_EQ(data_of("st.shared.u32 [s], %r0;"), 1);
+    EXPECT_EQ(data_of("st.shared.v4.u32 [s], {%r0, %r1, %r2, %r3};"), 4);
+    EXPECT_EQ(data_of("st.shared.u64 [s], %d0;"), 2);
+    EXPECT_EQ(data_of("st.shared.v2.u64 [s], {%d0, %d1};"), 4);
+    EXPECT_EQ(data_of("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r0], {%r1};"), 1);
+    EXPECT_EQ(data_of("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r0], {%r1, %r2, %r3, %r4};"), 4);
+    EXPECT_EQ(data_of("wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [s], {%f0, %f1, %f2, "
+                      "%f3, %f4, %f5, %f6, %f7};"),
+              8);
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST(Schedule, KeepsTheOrderOfWhatDependsOnEachOther) {
 std::string order_of(const std::vector<std::string>& lines) {
     std::string text =
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 %r<20>; "
-        ".reg .b64 %d<20>; .reg .pred %p<4>; .shared .align 16 .b8 s[64];\n";
+        ".reg .b64 %d<20>; .reg .f32 %f<9>; .reg .pred %p<4>; .shared .align 16 .b8 s[64];\n";
     for (const std::string& line : lines) text += line + "\n";
     const ptx::Parsed parsed = ptx::parse(text + "ret;\n}\n");
     EXPECT_TRUE(parsed.diagnostics.empty()) << text;
@@ -151,6 +151,26 @@ TEST(Schedule, BringsLoadsForward) {
         order_of({"prmt.b32 %r5, %r0, %r1, 1;", work, "@%p1 ld.shared.u32 %r5, [%r9];", use, keep})
             .substr(0, 9),
         "prmt1 ld3");
+}
+
+// Of what may issue in a cycle that goes first whose way to the end is longest, then what stands
+// first. A pipe that is taken lets others go.
+TEST(Schedule, TakesTheLongestWayFirst) {
+    // prmt is 2 cycles of its pipe, an f32 product one of another.
+    EXPECT_EQ(order_of({"prmt.b32 %r4, %r0, %r1, 1;", "prmt.b32 %r5, %r0, %r2, 1;",
+                        "fma.rn.f32 %f1, %f2, %f3, %f4;", "prmt.b32 %r6, %r4, %r5, 1;",
+                        "st.global.u32 [%d3], %r6;", "st.global.f32 [%d3], %f1;"}),
+              "prmt1 fma3 prmt2 prmt4 st5 st6");
+    // Three in a row go before one.
+    EXPECT_EQ(order_of({"prmt.b32 %r7, %r0, %r3, 1;", "prmt.b32 %r4, %r0, %r1, 1;",
+                        "prmt.b32 %r5, %r4, %r2, 1;", "prmt.b32 %r6, %r5, %r2, 1;",
+                        "st.global.v2.u32 [%d3], {%r6, %r7};"}),
+              "prmt2 prmt1 prmt3 prmt4 st5");
+    // Alike, they stay.
+    EXPECT_EQ(order_of({"prmt.b32 %r4, %r0, %r1, 1;", "prmt.b32 %r5, %r0, %r2, 1;",
+                        "prmt.b32 %r6, %r0, %r3, 1;", "st.global.v2.u32 [%d3], {%r4, %r5};",
+                        "st.global.u32 [%d3], %r6;"}),
+              "prmt1 prmt2 prmt3 st4 st5");
 }
 
 }  // namespace
