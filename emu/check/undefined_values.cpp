@@ -186,7 +186,7 @@ void shift(const Values& v) {
             }
             // Its sign is copied into all above.
             const bool is_sign = i == bytes - 1 && !left && isa::is_signed(v.o.mod.type[0]);
-            for (int to = std::max(bytes - 1 - step - 1, 0); is_sign && to < bytes; ++to)
+            for (int to = std::max(bytes - step, 0); is_sign && to < bytes; ++to)
                 out[static_cast<size_t>(to)] |= 1u << lane;
         }
     });
