@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "emu/check/clocks.hpp"
 #include "emu/check/definedness.hpp"
 #include "emu/check/finding.hpp"
 #include "emu/check/objects.hpp"
@@ -351,6 +352,59 @@ TEST(CheckParts, FindingsThatAreOne) {
     std::string all;
     for (const Finding& f : a.list()) all += f.message + " " + std::to_string(f.count) + "\n";
     EXPECT_EQ(all, "without 1\nfirst 1112\nlast 4\n");
+}
+
+// Of single lanes of single warps: up to when their accesses came before.
+bool comes_before(const Times& t, uint32_t warp, uint32_t time, uint32_t lane) {
+    const auto at = std::ranges::find(t.partly, warp, &Times::Partly::warp);
+    if (at == t.partly.end()) return time <= t.last[warp];
+    return time <= at->whole || (time <= t.last[warp] && (at->lanes >> lane & 1) != 0);
+}
+
+TEST(CheckParts, TimesUpToWhichAccessesCameBefore) {
+    std::mt19937 random(11);
+    constexpr std::array<uint32_t, 4> lanes{0x1, 0x3, 0x80000000, 0x80000001};
+    constexpr uint32_t warps = 3, times = 5;
+    const auto any = [&] {
+        Times t;
+        for (uint32_t w = 0; w < warps; ++w) {
+            t.last[w] = static_cast<uint32_t>(random() % times);
+            if (t.last[w] != 0 && random() % 2 == 0)
+                t.partly.push_back({w, static_cast<uint32_t>(random() % t.last[w]),
+                                    lanes[random() % lanes.size()]});
+        }
+        return t;
+    };
+    size_t less = 0, more = 0;
+    for (int round = 0; round < 4000; ++round) {
+        const Times a = any(), b = any();
+        bool is_at_most = true;
+        Times both = a;
+        both.raise(b);
+        for (uint32_t w = 0; w < warps; ++w) {
+            EXPECT_EQ(both.last[w], std::max(a.last[w], b.last[w]));
+            const Times::Partly of = both.of(w);
+            EXPECT_EQ(of.whole, std::max(a.of(w).whole, b.of(w).whole));
+            for (uint32_t lane = 0; lane < 32; ++lane) {
+                bool beyond = false;  // behind what comes before in whole
+                for (uint32_t time = 0; time <= times; ++time) {
+                    const bool in_a = comes_before(a, w, time, lane),
+                               in_b = comes_before(b, w, time, lane);
+                    is_at_most = is_at_most && (!in_a || in_b);
+                    beyond = beyond || (time > of.whole && (in_a || in_b));
+                }
+                for (uint32_t time = 0; time <= times; ++time)
+                    EXPECT_EQ(comes_before(both, w, time, lane),
+                              time <= of.whole || (beyond && time <= both.last[w]));
+            }
+        }
+        ASSERT_EQ(a.is_at_most(b), is_at_most) << round;
+        EXPECT_TRUE(a.is_at_most(both));
+        EXPECT_TRUE(b.is_at_most(both));
+        (is_at_most ? less : more) += 1;
+    }
+    EXPECT_GT(less, 100u);
+    EXPECT_GT(more, 100u);
 }
 
 TEST(CheckParts, WordsOfAShadow) {
