@@ -34,14 +34,15 @@ bool modifiers_supported(const Resolver& r, Spelling& s, const ptx::Instruction&
 // Hints to the caches are for global memory alone.
 bool hints_allowed(Spelling& s, const ptx::Instruction& i) {
     const Op op = s.form->op;
-    const ptx::Modifier* operation = nullptr;  // of the cache, .ca ... .wt
-    for (const ptx::Modifier& m : i.modifiers) {
-        if ((op == Op::ld || op == Op::st) &&
-            (is_one_of(set_named("ldcop"), m.text) || is_one_of(set_named("stcop"), m.text)))
-            operation = &m;
-        if (operation != nullptr && m.text.starts_with(".L1::")) {
-            s.error = "Modifier '." + m.text.substr(5) + "' cannot be combined with modifier '" +
-                      operation->text + "'";
+    if (op == Op::ld || op == Op::st) {
+        const auto operation = std::ranges::find_if(i.modifiers, [](const ptx::Modifier& m) {
+            return is_one_of(set_named("ldcop"), m.text) || is_one_of(set_named("stcop"), m.text);
+        });  // of the cache, .ca ... .wt
+        const auto hint = std::ranges::find_if(
+            i.modifiers, [](const ptx::Modifier& m) { return m.text.starts_with(".L1::"); });
+        if (operation != i.modifiers.end() && hint != i.modifiers.end()) {
+            s.error = "Modifier '." + hint->text.substr(5) +
+                      "' cannot be combined with modifier '" + operation->text + "'";
             return false;
         }
     }

@@ -164,6 +164,27 @@ TEST(Ptxas, SaysOfHoppersInstructions) {
     EXPECT_GT(refused, 400u);
 }
 
+// Instructions of which a modifier is left out, is another, or one too many: whether they are
+// taken, and the words.
+TEST(Ptxas, SaysOfOtherSpellings) {
+    size_t accepted = 0;
+    size_t refused = 0;
+    for (const char* const name : {"ptxas_spellings.tsv", "ptxas_kinds.tsv"}) {
+        const Recorded all = read(name);
+        for (const std::string& target : all.targets)
+            for (const auto& [instruction, by_target] : all.answers) {
+                const Resolved r =
+                    resolved(module_with({instruction}, target, "9.0"), *arch_named(target));
+                const std::string said = r.diagnostics.empty() ? "" : r.diagnostics[0].message;
+                const std::string expected = said_by(all, by_target, target);
+                EXPECT_EQ(said, expected) << instruction << " on " << target;
+                ++(expected.empty() ? accepted : refused);
+            }
+    }
+    EXPECT_GT(accepted, 100u);
+    EXPECT_GT(refused, 1000u);
+}
+
 TEST(Ptxas, WhatCudaPtxEmitsResolves) {
     std::ifstream file(LOCKWARP_SOURCE_DIR "/tests/isa/data/cuda_ptx.txt");
     size_t count = 0;
