@@ -3,13 +3,17 @@
 // sums are exact: beside the plain sum over k.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <random>
+#include <tuple>
 
 #include "emu/isa/matrix.hpp"
 #include "emu/isa/sparse.hpp"
 #include "emu/num/instruction.hpp"
+#include "emu/num/trace.hpp"
 
 namespace lockwarp::num {
 namespace {
@@ -129,12 +133,99 @@ TEST(InstructionProducts, OfSmallIntegersAreExact) {
             sparse += p->groups != 0;
             tiled += p->tiled;
         };
-        for (const isa::MmaVariant& v : isa::mma_variants()) one(v.key, product_of(v, arch));
-        for (const isa::WmmaVariant& v : isa::wmma_variants()) one(v.key, product_of(v, arch));
+        const auto of = [&](const auto& v) {
+            const std::optional<InstructionProduct> p = product_of(v, arch);
+            if (p) {
+                EXPECT_EQ(std::tuple(p->m, p->n, p->k), std::tuple(v.m, v.n, v.k)) << v.key;
+            }
+            one(v.key, p);
+        };
+        for (const isa::MmaVariant& v : isa::mma_variants()) of(v);
+        for (const isa::WmmaVariant& v : isa::wmma_variants()) of(v);
     }
     EXPECT_GT(checked, 300u);
     EXPECT_GT(sparse, 40u);
     EXPECT_GT(tiled, 10u);
+}
+
+// The terms of a sum are the products, each once, and C; what is left of them makes the sum, whose
+// result is the next one's C, and the last one's that of the element.
+TEST(TracedElements, HaveEachProductOnce) {
+    std::mt19937 random(22);
+    size_t fused = 0, by_steps = 0, in_many = 0;
+    for (const isa::Arch arch : {isa::Arch::sm_70, isa::Arch::sm_75, isa::Arch::sm_80,
+                                 isa::Arch::sm_89, isa::Arch::sm_90, isa::Arch::sm_120})
+        for (const isa::MmaVariant& v : isa::mma_variants()) {
+            if (v.sparse || v.scales != 0 || !isa::has(arch, v.target)) continue;
+            const DotRow* const row = find_dot_row(arch, v.m, v.n, v.k, v.a, v.d, v.kind);
+            if (row == nullptr) continue;
+            const auto number = [&](Type type) {
+                const bool bit = type == Type::b1;
+                return static_cast<int>(random() % (bit ? 2 : 3)) - (is_unsigned(type) ? 0 : 1);
+            };
+            std::vector<int> a(v.k), b(v.k);
+            std::vector<uint64_t> a_bits, b_bits;
+            int sum = number(v.c);
+            const uint64_t c_bits = bits_of(v.c, sum);
+            const int c = sum;
+            for (unsigned k = 0; k < v.k; ++k) {
+                a[k] = number(v.a);
+                b[k] = number(v.b);
+                a_bits.push_back(bits_of(v.a, a[k]));
+                b_bits.push_back(bits_of(v.b, b[k]));
+                sum += v.combine == isa::Combine::xor_   ? a[k] ^ b[k]
+                       : v.combine == isa::Combine::and_ ? a[k] & b[k]
+                                                         : a[k] * b[k];
+            }
+            Trace trace;
+            const MatrixTypes types{v.a, v.b, v.c, v.d, false, v.combine};
+            EXPECT_EQ(traced_element(*row, types, a_bits, b_bits, c_bits, trace), bits_of(v.d, sum))
+                << v.key;
+            if (row->method != Method::fused_blocks) {
+                by_steps += !trace.steps.empty();
+                for (const TracedStep& s : trace.steps) EXPECT_LT(s.k, static_cast<int>(v.k));
+            }
+            if (trace.blocks.empty()) continue;
+            ++fused;
+            in_many += trace.blocks.size() > 1;
+            std::vector<int> seen(v.k);
+            for (const TracedBlock& block : trace.blocks) {
+                EXPECT_FALSE(block.special) << v.key;
+                int64_t units = 0;
+                for (const TracedTerm& t : block.terms) {
+                    units += t.units;
+                    EXPECT_LE(t.exponent, block.largest) << v.key;
+                    // Of small integers nothing is cut off.
+                    EXPECT_EQ(
+                        std::ldexp(static_cast<double>(t.units), block.largest - block.fraction),
+                        std::ldexp(static_cast<double>(t.significand),
+                                   t.exponent - t.fraction_bits))
+                        << v.key;
+                    if (t.k < 0) continue;
+                    ASSERT_LT(t.k, static_cast<int>(v.k)) << v.key;
+                    const auto k = static_cast<size_t>(t.k);
+                    ++seen[k];
+                    EXPECT_EQ(std::ldexp(static_cast<double>(t.significand),
+                                         t.exponent - t.fraction_bits),
+                              a[k] * b[k])
+                        << v.key << " " << k;
+                }
+                EXPECT_EQ(units, block.sum) << v.key;
+            }
+            EXPECT_EQ(std::ranges::count(seen, 1), v.k) << v.key;
+            const TracedTerm& addend = trace.blocks[0].terms.back();
+            if (row->method == Method::fused_blocks) {
+                EXPECT_EQ(addend.k, -1) << v.key;
+                EXPECT_EQ(std::ldexp(static_cast<double>(addend.significand),
+                                     addend.exponent - addend.fraction_bits),
+                          c)
+                    << v.key;
+                EXPECT_EQ(trace.blocks.back().result, bits_of(v.d, sum)) << v.key;
+            }
+        }
+    EXPECT_GT(fused, 100u);
+    EXPECT_GT(in_many, 20u);
+    EXPECT_GT(by_steps, 5u);
 }
 
 }  // namespace
