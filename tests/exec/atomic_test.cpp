@@ -116,9 +116,74 @@ std::string register_of(unsigned bits, unsigned n) {
     return (bits == 16 ? "%h" : bits == 32 ? "%r" : "%rd") + std::to_string(n);
 }
 
+// Gives each lane its turn: every third one waits first, once. What a lane is said to leave where
+// it is asked is what it leaves, and the same lane is asked about its own memory.
+class Turns : public warp::Oracle, public warp::Observer {
+  public:
+    explicit Turns(bool waits) : waits_(waits) {}
+    // As run_well, with this one asked.
+    Outcome run(const isa::Program& program, const Given& given) {
+        program_ = &program;
+        Outcome out;
+        out.buffers = given.buffers;
+        warp::Launch l;
+        l.block = given.block;
+        l.max_steps = given.max_steps;
+        l.threads = 1;
+        l.oracle = this;
+        l.observers = {this};
+        for (size_t i = 0; i < out.buffers.size(); ++i) {
+            append(l.parameters, buffer_address(i));
+            l.buffers.push_back({"", buffer_address(i), out.buffers[i]});
+        }
+        out.result = launch(program, l);
+        EXPECT_EQ(fault_of(out.result), "");
+        return out;
+    }
+    bool knows(uint32_t) const override { return false; }
+    void supply(const warp::Retired&, uint8_t*) override {}
+    bool orders(uint32_t operation) const override {
+        const isa::Op op = program_->operations[operation].op;
+        return op == isa::Op::atom || op == isa::Op::red;
+    }
+    warp::Turn turn(const warp::Retired&, unsigned lane, const warp::OrderedAccess& all) override {
+        ++asked;
+        if (waits_ && lane % 3 == 0 && (waited_ >> lane & 1) == 0) {
+            waited_ |= 1u << lane;
+            return warp::Turn::waits;
+        }
+        all.after(lane, all.memory[lane], expected_.data());
+        return warp::Turn::now;
+    }
+    void accessed(const warp::Retired&, unsigned lane, const warp::OrderedAccess& all) override {
+        const auto bytes = size_t{all.elements} * all.element_bytes;
+        EXPECT_GT(bytes, 0u);
+        EXPECT_EQ(Bytes(all.memory[lane], all.memory[lane] + bytes),
+                  Bytes(expected_.data(), expected_.data() + bytes));
+        EXPECT_TRUE((done >> lane & 1) == 0);
+        done |= 1u << lane;
+    }
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        struct Nothing : warp::CtaObserver {
+            void retired(const warp::Retired&) override {}
+        };
+        return std::make_unique<Nothing>();
+    }
+
+    uint32_t done = 0;  // lanes
+    size_t asked = 0;
+
+  private:
+    bool waits_;
+    uint32_t waited_ = 0;
+    const isa::Program* program_ = nullptr;
+    std::array<uint8_t, 32> expected_{};
+};
+
 // Each lane its own element, or all lanes that of lane 0; in one space, under a guard. Of local
 // memory each lane has its own element at either address.
-void check(const Row& row, const std::string& space, bool returns, bool same, uint32_t guard) {
+void check(const Row& row, const std::string& space, bool returns, bool same, uint32_t guard,
+           Turns* turns = nullptr) {
     const std::string bits = ".b" + std::to_string(row.bits);
     const bool in_shared = space.ends_with("shared");
     const bool in_local = space.ends_with("local");
@@ -189,7 +254,8 @@ cvta.local.u64 %rd24, %rd23;
     }
     given.buffers = {bytes, Bytes(16)};
     const std::string text = kernel(body, "", "sm_90");
-    const Outcome o = run_well(program_of(text, given.arch), given);
+    const isa::Program program = program_of(text, given.arch);
+    const Outcome o = turns == nullptr ? run_well(program, given) : turns->run(program, given);
     for (unsigned l = 0; l < 32; ++l) {
         uint64_t now = 0;
         uint64_t old = 0;
@@ -211,6 +277,22 @@ TEST(Atomic, EveryOperationInEverySpace) {
                         if (!returns && !row.red) continue;
                         check(row, space, returns, same, guard);
                     }
+}
+
+TEST(Atomic, LaneByLaneAsAnOracleOrdersThem) {
+    for (const Row& row : rows())
+        for (const char* space : {".global", ".shared", "generic global", "generic shared"})
+            for (const bool returns : {true, false}) {
+                if (!returns && !row.red) continue;
+                constexpr uint32_t guard = 0x80a51009;
+                Turns at_once(false), later(true);
+                check(row, space, returns, true, guard, &at_once);
+                check(row, space, returns, false, guard, &later);
+                EXPECT_EQ(at_once.done, guard) << row.text;
+                EXPECT_EQ(at_once.asked, 8u) << row.text;
+                EXPECT_EQ(later.done, guard) << row.text;
+                EXPECT_EQ(later.asked, 8u + 5) << row.text << ": lanes 0, 3, 12, 18 and 21 wait";
+            }
 }
 
 // The manual, atom: add.f32 in global memory flushes subnormals, in shared memory not; f64 and
