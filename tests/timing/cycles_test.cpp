@@ -100,6 +100,21 @@ TEST(Cycles, OfWarpsOfOneSm) {
               "59-60, 1:ret 59-60");
 }
 
+// The warp that issued last goes on as long as it can. Warp 4, the younger, begins; when it waits,
+// at 23, for its first product, warp 0 does, and goes on at 24, when warp 4 could as well.
+TEST(Cycles, AWarpGoesOnWhileItCan) {
+    const Timed run = timed(
+        "fma.rn.f32 %f1, %f0, %f0, %f0; fma.rn.f32 %f2, %f1, %f1, %f1;"
+        "fma.rn.f32 %f3, %f5, %f0, %f0; fma.rn.f32 %f4, %f6, %f0, %f0;"
+        "st.shared.v4.f32 [s], {%f1, %f2, %f3, %f4};",
+        {.threads = 160});
+    std::string out;
+    for (const timing::Event& e : run.report.events)
+        if (e.warp % 4 == 0 && run.program.operations[e.operation].op == isa::Op::fma)
+            out += std::to_string(e.warp) + ":" + std::to_string(e.issue) + " ";
+    EXPECT_EQ(out, "4:20 4:21 4:22 0:23 0:24 0:25 4:26 0:27 ");
+}
+
 TEST(Cycles, OfClocks) {
     const std::string body =
         "mov.u32 %r4, %clock; prmt.b32 %r5, %r0, %r1, 1; mov.u32 %r6, %clock;"

@@ -25,6 +25,10 @@ TEST(Machines, AreFoundByArchitectureAndByProduct) {
     EXPECT_EQ(timing::machine_named("sm_120"), nullptr);
     EXPECT_EQ(timing::machine_named(""), nullptr);
     EXPECT_EQ(timing::machine_named("GTX 1"), nullptr);
+    EXPECT_EQ(timing::machine_named("rtx-3090")->name, "RTX 3090");
+    EXPECT_EQ(timing::machine_named("a100")->name, "A100");
+    for (const char* const digits : {"RTX 300", "RTX 39", "RTX 090", "RTX 390", "H2", "L4S", "L0S"})
+        EXPECT_EQ(timing::machine_named(digits), nullptr) << digits;
 }
 
 TEST(Machines, EveryVariantThatRunsHasARowAndNoOtherHas) {
