@@ -227,6 +227,66 @@ TEST(MatrixRowWords, OfLoadsAndStores) {
     EXPECT_TRUE(turned.notes[1].starts_with("Transposed are elements of 16 bits."));
 }
 
+// The bits that are read and the bits that change, wherever they are.
+TEST(SwizzleWords, OfEachPlaceAndNumberOfBits) {
+    const auto bits = [](int low, int count) {
+        return count == 1
+                   ? "bit " + std::to_string(low)
+                   : "bits " + std::to_string(low) + " to " + std::to_string(low + count - 1);
+    };
+    for (const int count : {1, 2, 3, 4})
+        for (const int base : {0, 3, 4})
+            for (int shift = -5; shift <= 5; ++shift) {
+                if (std::abs(shift) < count) continue;
+                const Swizzle s{count, base, shift};
+                const int low = base, high = base + std::abs(shift);
+                const int from = shift > 0 ? high : low, to = shift > 0 ? low : high;
+                const Answer a = explain_swizzle(s, {uint32_t{1} << from});
+                EXPECT_EQ(a.line, text_of(s) + ": " + bits(to, count) + " ^= " + bits(from, count));
+                EXPECT_EQ(a.data["from_bit"], from) << a.line;
+                EXPECT_EQ(a.data["to_bit"], to) << a.line;
+                EXPECT_EQ(a.data["swizzle"], (nlohmann::ordered_json{count, base, shift}));
+                const uint32_t x = uint32_t{1} << from, y = x | uint32_t{1} << to;
+                EXPECT_EQ(a.data["values"].dump(),
+                          "[{\"x\":" + std::to_string(x) + ",\"y\":" + std::to_string(y) + "}]");
+                const bool is_small = shift > 0 && count <= 3;
+                ASSERT_EQ(a.grids.size(), is_small ? 3u : 2u) << a.line;
+                // The highest bit that is named comes first, and the last is bit 0.
+                const auto& rows = a.grids[0].rows;
+                ASSERT_EQ(rows.size(), static_cast<size_t>(high + count)) << a.line;
+                for (int bit = 0; bit < high + count; ++bit) {
+                    std::string is = "x[" + std::to_string(bit) + "]";
+                    if (bit >= to && bit < to + count)
+                        is += " ^ x[" + std::to_string(bit - to + from) + "]";
+                    EXPECT_EQ(rows[rows.size() - 1 - static_cast<size_t>(bit)],
+                              (std::vector<std::string>{std::to_string(bit), is}))
+                        << a.line;
+                }
+                // As many digits as bits are named, and eight at least.
+                const auto width = static_cast<size_t>(std::max(high + count, 8));
+                for (const size_t column : {2u, 3u}) {
+                    const std::string& digits = a.grids.back().rows[0][column];
+                    EXPECT_EQ(digits.size(), width) << a.line;
+                    EXPECT_EQ(std::stoul(digits, nullptr, 2), column == 2 ? x : y) << a.line;
+                }
+                if (!is_small) continue;
+                const Grid& whole = a.grids[1];
+                EXPECT_EQ(whole.title, "Chunks of " + std::to_string(1 << base) + " in rows of " +
+                                           std::to_string(1 << (base + shift)) +
+                                           ": where chunk c of row r of x goes:");
+                const auto columns = size_t{1} << count;
+                ASSERT_EQ(whole.header.size(), columns + 1);
+                ASSERT_EQ(whole.rows.size(), columns);
+                for (size_t r = 0; r < columns; ++r) {
+                    EXPECT_EQ(whole.header[r + 1], "c" + std::to_string(r));
+                    ASSERT_EQ(whole.rows[r].size(), columns + 1);
+                    EXPECT_EQ(whole.rows[r][0], std::to_string(r));
+                    for (size_t c = 0; c < columns; ++c)
+                        EXPECT_EQ(whole.rows[r][c + 1], std::to_string(r ^ c)) << a.line;
+                }
+            }
+}
+
 TEST(SwizzleWords, BitByBit) {
     const Answer a = explain_swizzle({3, 4, 3}, {0x80, 5});
     EXPECT_EQ(a.line, "Swizzle<3,4,3>: bits 4 to 6 ^= bits 7 to 9");
