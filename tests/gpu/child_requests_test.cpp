@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <thread>
 
 #include "gpu/child.hpp"
@@ -338,6 +339,53 @@ TEST(ChildRequests, WhereThereAreNoMoreFiles) {
         EXPECT_EQ(lowest_free_file(), free);
     }
     EXPECT_EQ(echo()->allocate(1), first_address);
+}
+
+// The files of an attempt that failed are closed at once: the next one must not lose sight of them.
+TEST(ChildRequests, WhereThereAreNoMoreFilesForTheNextProcess) {
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const int free = lowest_free_file();
+    auto engine = echo();
+    EXPECT_EQ(engine->run(job_of("outcome 2")).outcome, Outcome::faulted);
+    EXPECT_EQ(lowest_free_file(), free);
+    for (rlim_t spare = 0; spare < 4; ++spare) {
+        const rlimit few{static_cast<rlim_t>(free) + spare, before.rlim_max};
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+        EXPECT_EQ(engine->allocate(1), 0u);
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+        EXPECT_EQ(lowest_free_file(), free);
+    }
+    EXPECT_EQ(engine->allocate(1), first_address);
+    engine.reset();
+    EXPECT_EQ(lowest_free_file(), free);
+}
+
+// Of the memory that holds the text of a run.
+uintmax_t bytes_for_text() {
+    uintmax_t sum = 0;
+    for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code none;
+        if (read_symlink(file, none).string().find("lockwarp-text") != std::string::npos)
+            sum += file_size(file, none);
+    }
+    return sum;
+}
+
+TEST(ChildRequests, MemoryForALongTextIsGivenBackWhenItHasRun) {
+    const auto engine = echo();
+    const uint64_t address = engine->allocate(16);
+    const std::string text(size_t{3} << 20, 'x');
+    gpu::Job job = job_of("k");
+    job.ptx = text;
+    EXPECT_EQ(engine->compile(job).outcome, Outcome::done);
+    EXPECT_GE(bytes_for_text(), text.size());
+    EXPECT_TRUE(engine->run(job).what.starts_with("xxx"));
+    EXPECT_GT(bytes_for_text(), 0u);
+    EXPECT_LE(bytes_for_text(), uintmax_t{1} << 20);
+    // The process goes on, and what it holds.
+    EXPECT_EQ(sentence_of(engine->clear(address, 16)), "clear 65536 16, released 0");
+    EXPECT_EQ(engine->run(job).what.size(), engine->run(job_of("k")).what.size() + text.size() - 4);
 }
 
 // A child that dies says how.

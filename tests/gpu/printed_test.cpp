@@ -89,6 +89,50 @@ TEST(Printed, AClockedKernel) {
     expect_printed("straight.clocked.ptx", gpu::clocked_kernel(k.module, k.program));
 }
 
+// Wherever a thread ends it leaves its clocks: at each exit, and at the end of the text where it
+// may come there.
+TEST(Printed, EveryEndOfAClockedKernel) {
+    struct Row {
+        const char* body;
+        int ends;
+        bool at_end_of_text;
+    };
+    for (const Row& row : std::initializer_list<Row>{
+             {"", 1, true},
+             {"ret;\n", 1, false},
+             {"exit;\n", 1, false},
+             {"mov.u32 %r1, 1;\n", 1, true},
+             {"mov.u32 %r1, 1;\nret;\n", 1, false},
+             {"@%p1 ret;\n", 2, true},
+             {"@!%p1 exit;\n", 2, true},
+             {"@%p1 exit;\nexit;\n", 2, false},
+             {"L:\nbra L;\n", 0, false},
+             {"L:\n@%p1 bra L;\n", 1, true},
+             {"bra L;\nL:\n", 1, true},
+             {"bra L;\nret;\nL:\n", 2, true},
+             {"bra L;\nmov.u32 %r1, 1;\nL:\nret;\n", 1, false},
+             {"L: mov.u32 %r1, 1;\nbra M;\nM: bra L;\n", 0, false},
+             {"T: .branchtargets L, M;\nbrx.idx %r1, T;\nL:\nret;\nM:\n", 2, true},
+             {"T: .branchtargets L, M;\nbrx.idx %r1, T;\nL:\nM:\nret;\n", 1, false},
+             {"L:\nM:\nT: .branchtargets L, M;\nbrx.idx %r1, T;\n", 0, false}}) {
+        const Kernel k = kernel_of(
+            ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 "
+            "%r<8>; .reg .pred %p<2>;\n" +
+            std::string(row.body) + "}\n");
+        const std::string clocked = gpu::clocked_kernel(k.module, k.program);
+        kernel_of(clocked);
+        int ends = 0;
+        for (size_t at = 0; (at = clocked.find("mov.u64 %lw_e, %clock64", at)) != std::string::npos;
+             ++at)
+            ++ends;
+        EXPECT_EQ(ends, row.ends) << row.body << clocked;
+        // The block of the end is the last in the text: two braces, and nothing else.
+        std::string last = clocked.substr(clocked.find_last_of(';') + 1);
+        std::erase_if(last, [](char c) { return c != '}'; });
+        EXPECT_EQ(last == "}}", row.at_end_of_text) << row.body << clocked;
+    }
+}
+
 TEST(Printed, RoundingsWrittenOut) {
     const Kernel k = kernel_in("straight.ptx");
     expect_printed("straight.rounded.ptx", ptx::print(gpu::with_explicit_rounding(k.module)));

@@ -96,7 +96,8 @@ TEST(BankPicture, ToTheLetter) {
         {"st.shared.v2.b32",
          {"", 8, {}, 1},
          {{"T0 to T15", cells(0, 32, [](unsigned bank) { return Words{thread(bank / 2)}; })},
-          {"T16 to T31", cells(0, 32, [](unsigned bank) { return Words{thread(16 + bank / 2)}; })}}},
+          {"T16 to T31",
+           cells(0, 32, [](unsigned bank) { return Words{thread(16 + bank / 2)}; })}}},
         // Eight rows of 128 bytes: all in the same four banks.
         {"ldmatrix.x2",
          {"", 128, {}, 1},
