@@ -142,6 +142,34 @@ TEST(Exec, HasNothingToCheckWhereNothingIsLaunched) {
     EXPECT_EQ(run(folder, {"exec", "--check=nothing", "--", "true"}).status, 2);
 }
 
+// What the driver beside it is told of each option.
+TEST(Exec, EachOptionReachesTheProgramsDriver) {
+    const Folder folder;
+    const auto told = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), "exec");
+        words.insert(words.end(), {"--", "sh", "-c",
+                                   "echo $LOCKWARP_ARCH $LOCKWARP_DEVICES order:"
+                                   "$LOCKWARP_EXEC_ORDER async:$LOCKWARP_EXEC_ASYNC "
+                                   "time:$LOCKWARP_EXEC_TIME check:$LOCKWARP_EXEC_CHECK "
+                                   "record:$LOCKWARP_EXEC_RECORD"});
+        return run(folder, words).out;
+    };
+    EXPECT_EQ(told({}), "sm_80 1 order: async: time: check: record:\n");
+    EXPECT_EQ(told({"--arch", "sm_90", "--devices", "3", "--order", "0"}),
+              "sm_90 3 order:0 async: time: check: record:\n");
+    EXPECT_EQ(told({"--order", "12", "--async", "late"}),
+              "sm_80 1 order:12 async:late time: check: record:\n");
+    EXPECT_EQ(told({"--async", "early", "--time"}),
+              "sm_80 1 order: async: time:1 check: record:\n");
+    EXPECT_EQ(told({"--async", "early", "--check=memory"}),
+              "sm_80 1 order: async: time: check:memory record:\n");
+    EXPECT_EQ(told({"--record", "r"}),
+              "sm_80 1 order: async: time: check: record:" + (folder.path / "r").string() + "\n");
+    EXPECT_TRUE(std::filesystem::is_directory(folder.path / "r"));
+    folder.write("file", "");
+    EXPECT_EQ(run(folder, {"exec", "--record", "file", "--", "true"}).status, 2);
+}
+
 TEST(Exec, RefusesWhatCannotRun) {
     const Folder folder;
     const Ended none = run(folder, {"exec", "--", "./nothing"});

@@ -166,6 +166,22 @@ TEST(FidelityTable, AddsReportsOfFuzz) {
         contains(table.text, "\nmma.m16n8k16.f32.f16.f16.f32\tsm_90\tNVIDIA H200\t580\t64\t0\n"))
         << table.text;
     EXPECT_TRUE(contains(table.text, "\nbrev.b32\tsm_90\tNVIDIA H200\t580\t32\t1\n")) << table.text;
+    // A field of a line is plain text.
+    for (const char* odd : {"a\tb", "\n", "\x7f", "\xc3\xa9"})
+        for (std::string* const of : {&summary.devices[0].name, &summary.devices[0].driver}) {
+            const std::string before = std::exchange(*of, odd);
+            folder.write("fuzz.json", summary_json(summary));
+            EXPECT_TRUE(contains(take(recorded_table(folder.path.string()), table),
+                                 "a device whose name or driver is not plain text"))
+                << odd;
+            *of = before;
+        }
+    for (const char* plain : {"", " ", "~"}) {
+        summary.devices[0].driver = plain;
+        folder.write("fuzz.json", summary_json(summary));
+        EXPECT_EQ(take(recorded_table(folder.path.string()), table), "");
+    }
+    summary.devices[0].driver = device.driver;
     // Whose result it is must be known.
     device.number = 80;
     summary.devices.push_back(device);

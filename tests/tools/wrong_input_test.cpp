@@ -215,6 +215,24 @@ TEST(WrongInput, AnOutputThatTakesNothing) {
 }
 
 #ifndef __SANITIZE_ADDRESS__
+// Before anything has run, so that no hour of work is lost.
+TEST(WrongInput, ReportsThatCannotBeWrittenAreRefusedFirst) {
+    const Folder folder;
+    for (const std::vector<std::string>& reports :
+         std::vector<std::vector<std::string>>{{"--json", "none/r"},
+                                               {"--junit", "none/r"},
+                                               {"--json", "good.json", "--junit", "none/r"},
+                                               {"--json", "none/r", "--junit", "good.xml"}}) {
+        std::vector<std::string> words{"fuzz", "--plain", "--cases", "1", "--instructions", "1"};
+        words.insert(words.end(), reports.begin(), reports.end());
+        const Ended e = run(folder, words);
+        EXPECT_EQ(e.status, 2) << e.err;
+        EXPECT_EQ(e.out, "");
+        EXPECT_NE(e.err.find("none/r"), std::string::npos) << e.err;
+        EXPECT_TRUE(folder.names().empty());
+    }
+}
+
 TEST(WrongInput, MoreMemoryThanThereIs) {
     const Folder folder;
     write_inputs(folder);

@@ -82,8 +82,9 @@ launch::Result<std::vector<Suppression>> parse_suppressions(const std::string& t
         s.file = place.substr(0, colon);
         if (colon != std::string::npos) {
             const char* const end = place.data() + place.size();
+            // What is no number, or too large a one, leaves the line at 0.
             const auto read = std::from_chars(place.data() + colon + 1, end, s.line);
-            if (read.ec != std::errc() || read.ptr != end || s.line == 0 || s.file.empty())
+            if (read.ptr != end || s.line == 0 || s.file.empty())
                 return launch::failure(
                     fmt::format("{}: \"{}\" is no FILE:LINE", s.at, clean_line(place)));
         }
