@@ -168,6 +168,30 @@ launch::Case five_ctas() {
     return c;
 }
 
+// Of CTAs that were asked for the whole clusters, and no other.
+TEST(EngineAnswers, WholeClustersOfTheCtasThatWereAskedFor) {
+    launch::Case c = five_ctas();
+    c.grid = {8, 1, 1};
+    for (const uint64_t slab : {1u, 2u, 4u, 8u}) {
+        c.cluster = warp::Dim3{static_cast<uint32_t>(slab), 1, 1};
+        for (const uint64_t first : {0u, 1u, 3u, 6u, 7u})
+            for (const uint64_t ctas : std::initializer_list<uint64_t>{1, 2, 3, 8, UINT64_MAX}) {
+                Options o;
+                o.first_cta = first;
+                o.ctas = ctas;
+                o.threads = 1;
+                validate::EmulatorEngine engine(arch, false, 1);
+                const Report r = run_lockstep(c, arch, engine, o);
+                EXPECT_EQ(r.problem, "");
+                std::set<uint64_t> clusters;
+                for (uint64_t cta = first; cta < 8 && cta - first < ctas; ++cta)
+                    clusters.insert(cta / slab);
+                EXPECT_EQ(r.counts.values, clusters.size() * slab * 80 * 3)
+                    << slab << " " << first << " " << ctas;
+            }
+    }
+}
+
 TEST(EngineAnswers, OnlyTheCtasAndWarpsThatWereAskedFor) {
     const launch::Case c = five_ctas();
     for (const Registers registers : {Registers::words, Registers::digests, Registers::by_size})

@@ -77,6 +77,7 @@ TEST(Special, TheModelAndItsKernelAgree) {
             const SpecialReport r = sweep(engine, f, options);
             EXPECT_TRUE(r.identical()) << r.name << ' ' << at << ' ' << r.problem;
             EXPECT_EQ(r.operands, std::min<uint64_t>(300, gpu::operand_count(f) - at));
+            EXPECT_EQ(r.chunks, 1u);
         }
     }
 }
@@ -114,6 +115,37 @@ TEST(Special, ChunksAreCountedAndSwept) {
     EXPECT_EQ(special_digest(f, num::mufu_tables, 0, 3000),
               special_digest(f, num::mufu_tables, 0, 1000) +
                   special_digest(f, num::mufu_tables, 1000, 3000));
+}
+
+// What an engine holds beside what was asked for and has been released.
+class Counting : public EmulatorEngine {
+  public:
+    using EmulatorEngine::EmulatorEngine;
+    uint64_t allocate(uint64_t bytes) override {
+        if (refused-- == 0) return 0;
+        ++held;
+        return EmulatorEngine::allocate(bytes);
+    }
+    void release(uint64_t address) override {
+        --held;
+        EmulatorEngine::release(address);
+    }
+    int held = 0;
+    int refused = -1;  // which of the next requests
+};
+
+TEST(Special, MemoryIsReleasedAgain) {
+    Counting engine(isa::Arch::sm_90);
+    SpecialOptions options;
+    options.count = 32;
+    for (const char* name : {"ex2.approx.ftz.f32", "div.full.f32"}) {
+        EXPECT_TRUE(sweep(engine, form(name), options).identical());
+        EXPECT_EQ(engine.held, 0) << name;
+        // Where there is not enough of it, too.
+        engine.refused = 0;
+        EXPECT_NE(sweep(engine, form(name), options).problem, "");
+        EXPECT_EQ(engine.held, 0) << name;
+    }
 }
 
 // One coefficient off by one.

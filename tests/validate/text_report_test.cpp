@@ -201,6 +201,26 @@ TEST(TextReport, WhatNoOrderGives) {
               "  lane 2 finds 0x3f800000 (1) in memory, where GPU X found 0x40000000 (2): no order "
               "of the other\n  threads that its run allows puts that there\n" +
                   ends);
+    // Of each width, what does not belong to it left out.
+    constexpr uint64_t emulated = 0x8123456789abcdef, other = 0xfedcba9876543210;
+    struct Row {
+        isa::Type type;
+        const char *emulated, *other;
+    };
+    for (const Row& row : std::initializer_list<Row>{
+             {isa::Type::b8, "0xef", "0x10"},
+             {isa::Type::u16, "0xcdef", "0x3210"},
+             {isa::Type::b32, "0x89abcdef", "0x76543210"},
+             {isa::Type::s64, "0x8123456789abcdef", "0xfedcba9876543210"},
+             {isa::Type::none, "0x8123456789abcdef", "0xfedcba9876543210"}}) {
+        r.first->emulated = emulated;
+        r.first->other = other;
+        r.program.operations[st].mod.type[0] = row.type;
+        EXPECT_NE(text(r).find("  lane 2 finds " + std::string(row.emulated) +
+                               " in memory, where GPU X found " + row.other + ": no order"),
+                  std::string::npos)
+            << text(r);
+    }
 }
 
 TEST(TextReport, Faults) {
