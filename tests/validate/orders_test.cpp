@@ -331,6 +331,32 @@ TEST(TrySchedules, NameTheCopyAndWhoReadsTooEarly) {
     }
 }
 
+// One lane's result is enough, be it of 32 bits or of 64, whichever lane it is.
+TEST(TrySchedules, NameAReaderOfOneLane) {
+    for (const unsigned lane : {0u, 1u, 7u, 30u, 31u, 33u})
+        for (const bool wide : {false, true}) {
+            std::string body = with_wait("setp.eq.u32 %p2, %r1, " + std::to_string(lane) + ";");
+            const auto replace = [&](const std::string& what, const std::string& with) {
+                body.replace(body.find(what), what.size(), with);
+            };
+            replace("ld.shared.u32 %r8, [%r5];", wide ? "@%p2 ld.shared.u32 %r8, [%r5];"
+                                                        "@%p2 ld.shared.u64 %rd3, [tile+" +
+                                                            std::to_string(lane / 2 * 8) + "];"
+                                                      : "@%p2 ld.shared.u32 %r8, [%r5];");
+            if (wide) replace("@%p2 ld.shared.u32 %r8, [%r5];", "mov.u32 %r8, 1;");
+            replace("setp.lt.u32 %p1, %r1, 3;\n@%p1", "@%p2");
+            if (wide) replace("st.global.u32 [%rd2], %r8", "st.global.u32 [%rd2], %rd3");
+            const Launches l(body, {two_warps});
+            const SchedulesResult r = try_schedules(l.steps, l.first, {});
+            ASSERT_TRUE(r.difference.has_value()) << lane;
+            ASSERT_TRUE(r.difference->reader.has_value()) << lane;
+            const ScheduleDifference::Reader& reader = *r.difference->reader;
+            EXPECT_EQ(l.steps[0].program.operations[reader.operation].op, isa::Op::ld) << lane;
+            EXPECT_EQ(reader.warp, lane / 32);
+            EXPECT_EQ(reader.lanes, uint32_t{1} << lane % 32);
+        }
+}
+
 // The second launch alone has what is late.
 TEST(TrySchedules, NameTheLaunch) {
     const Launches l(
