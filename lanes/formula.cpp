@@ -44,12 +44,10 @@ class Digits {
 
     // A mode of threads: thread t of a quad-pair is lane t%4 + 16*(t/4), without the quad-pair's 4.
     void thread_mode(uint32_t divisor, uint32_t size, uint32_t stride) {
-        if (o.elements.given < 4) {  // thread t is lane t/given*4 + t%given
-            if (divisor >= o.elements.given)
-                return mode('l', divisor / o.elements.given * 4, size, stride);
-            const uint32_t within = std::min(size, o.elements.given / divisor);
-            mode('l', divisor, within, stride);
-            return mode('l', 4, size / within, stride * within);
+        // Thread t is lane t/given*4 + t%given; no mode is of both parts.
+        if (o.elements.given < 4) {
+            if (divisor >= o.elements.given) divisor = divisor / o.elements.given * 4;
+            return mode('l', divisor, size, stride);
         }
         if (o.elements.threads == isa::Threads::warp) return mode('l', divisor, size, stride);
         if (divisor >= 4) return mode('l', divisor * 4, size, stride);

@@ -261,4 +261,26 @@ TEST(Ordered, WordsOfARecord) {
     EXPECT_EQ(gpu::record_words(c.program, {}, 1), 2u);
 }
 
+// What a loop of a hundred operations waits for is waited for, wherever in it the load stands.
+TEST(Ordered, LoopsHaveALimit) {
+    const auto movs = [](size_t n) {
+        std::string out;
+        for (size_t i = 0; i < n; ++i) out += "mov.u32 %r9, 1;\n";
+        return out;
+    };
+    for (const size_t before : {0u, 1u, 50u, 97u, 98u})
+        for (const size_t operations : {3u, 99u, 100u, 101u, 102u}) {
+            if (before + 3 > operations) continue;
+            SCOPED_TRACE(std::to_string(before) + " " + std::to_string(operations));
+            const std::string body = "ld.param.u64 %rd1, [out];\nL:\n" + movs(before) +
+                                     "ld.global.u32 %r1, [%rd1]; //load\n" +
+                                     movs(operations - before - 3) +
+                                     "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\n";
+            if (operations <= 100)
+                expect_as_said(body);
+            else
+                expect_nothing_ordered(body);
+        }
+}
+
 }  // namespace
