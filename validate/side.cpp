@@ -195,8 +195,8 @@ bool Side::compare_end_of(const std::string& problem, const gpu::Ran& ran) const
 void Side::compare_memory(Memory& emulated, const Memory& outputs) const {
     for (const auto& [address, bytes] : report.unknown_memory)
         for (size_t b = 0; b < outputs.size(); ++b) {
-            const uint64_t at = address - addresses[b];
-            if (address < addresses[b] || at >= outputs[b].size()) continue;
+            const uint64_t at = address - addresses[b];  // of what is before it, a large one
+            if (at >= outputs[b].size()) continue;
             std::copy_n(outputs[b].begin() + static_cast<std::ptrdiff_t>(at),
                         std::min(bytes, outputs[b].size() - at),
                         emulated[b].begin() + static_cast<std::ptrdiff_t>(at));

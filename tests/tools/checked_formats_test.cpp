@@ -170,6 +170,16 @@ TEST(CheckedFormats, Sarif) {
     EXPECT_FALSE(second.contains("relatedLocations"));
     EXPECT_FALSE(second.contains("suppressions"));
     EXPECT_EQ(run["results"][2]["level"], "note");
+    // What stays as it is in a URI: letters, digits and "-._~/" (RFC 3986, 2.3).
+    CheckReport report = found();
+    for (const auto& [path, uri] : std::vector<std::pair<std::string, std::string>>{
+             {"@AZ[`az{/09:-._~ ", "%40AZ%5B%60az%7B/09%3A-._~%20"},
+             {"/src/k.cu", "file:///src/k.cu"},
+             {"\xc3\xa9", "%C3%A9"}}) {
+        report.files[0].findings[0].here->source[0].file = path;
+        const Json again = Json::parse(check_sarif(report))["runs"][0]["results"][0];
+        EXPECT_EQ(again["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], uri);
+    }
     EXPECT_EQ(run["results"][3]["suppressions"], Json::parse(R"([{"kind":"external"}])"));
 }
 

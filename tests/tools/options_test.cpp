@@ -19,28 +19,28 @@ struct OptionsRow {
 };
 constexpr OptionsRow options_of_commands[] = {
     {"run",
-     "--nvcc --arch --out --print --product --check{all} --stats "
+     "! --nvcc --arch --out --print --product --check{all} --stats "
      "--max-steps[1,18446744073709551615] --threads[1,1024] --order "
      "--orders[1,1000000] --async --optimize[0,4] --at --show+--at --lane[0,31]+--at "
      "--json --junit --github --shard -j,--jobs[1,1024] --time-limit[0.001,1e+09]"},
     {"check",
-     "--nvcc --check --format --output --suppress --arch "
+     "! --nvcc --check --format --output --suppress --arch "
      "--max-steps[1,18446744073709551615] --threads[1,1024] --order "
      "--orders[1,1000000] --time-limit[0.001,1e+09]"},
-    {"why", "--nvcc --arch --product --shape --svg --json --time-limit[0.001,1e+09]"},
-    {"exec", "--arch --devices[1,16] --check{all} --time --order --async --record --junit"},
-    {"debug", "--nvcc --arch --ex --product --order --batch"},
+    {"why", "! --nvcc --arch --product --shape --svg --json --time-limit[0.001,1e+09]"},
+    {"exec", "! --arch --devices[1,16] --check{all} --time --order --async --record --junit"},
+    {"debug", "! --nvcc --arch --ex --product --order --batch"},
     {"dap", "--port"},
     {"trace",
-     "--nvcc --arch --line --warp --lane --instruction --register --cta --max-rows "
+     "! --nvcc --arch --line --warp --lane --instruction --register --cta --max-rows "
      "--output --time-limit[0.001,1e+09]"},
-    {"diff", "--nvcc --arch --order --time-limit[0.001,1e+09]"},
+    {"diff", "! --nvcc --arch --order --time-limit[0.001,1e+09]"},
     {"init", "! --nvcc --arch"},
     {"time",
      "--nvcc --launch[1,10000] --arch --compare --lines --timeline --from "
      "--cycles[1,1000000] --trace --svg --json --registers[1,255] --against "
      "--scatter --cold --all --time-limit[0.001,1e+09]"},
-    {"capture", "--out! --kernel --launch --max-memory[1,1048576] --driver"},
+    {"capture", "! --out! --kernel --launch --max-memory[1,1048576] --driver"},
     {"validate",
      "--nvcc --lockstep --kernel --launch --max-memory[1,1048576] --driver "
      "--gpus,--gpu --limit[0,1e+06] --compile-limit[0,1e+06] --optimize[0,4] --every "
@@ -57,7 +57,7 @@ constexpr OptionsRow options_of_commands[] = {
      "--optimize[0,4] --only --final --trace-mb[1,1048576] --max-steps --threads "
      "--time-limit[0.001,1e+09]"},
     {"replay",
-     "--max-steps[1,18446744073709551615] --threads[1,1024] --shard --json --junit "
+     "! --max-steps[1,18446744073709551615] --threads[1,1024] --shard --json --junit "
      "--github --time-limit[0.001,1e+09]"},
     {"special",
      "--gpus,--gpu --limit[0,1e+06] --compile-limit[0,1e+06] --optimize[0,4] "
@@ -68,7 +68,7 @@ constexpr OptionsRow options_of_commands[] = {
      "--gpus,--gpu --limit[0,1e+06] --compile-limit[0,1e+06] --optimize[0,4] "
      "--time-limit[0.001,1e+09]"},
     {"measure",
-     "--nvcc --gpus,--gpu --limit[0,1e+06] --compile-limit[0,1e+06] --optimize[0,4] "
+     "! --nvcc --gpus,--gpu --limit[0,1e+06] --compile-limit[0,1e+06] --optimize[0,4] "
      "--emulator --in-process --runs[1,10000] --out --time-limit[0.001,1e+09]"},
     {"fidelity", "--arch --json --from"},
     {"list", "--markdown --arch --format --json"},
@@ -96,7 +96,7 @@ constexpr OptionsRow options_of_commands[] = {
 std::string options_in(const std::string& help) {
     static const std::regex begin("^  (-\\S+)");
     static const std::regex limits(R"(^  \S+ [A-Z:/]+ in \[(\S+) - (\S+)\])");
-    static const std::regex required(R"(^  \S+ (\S+ )?REQUIRED)");
+    static const std::regex required(R"(^  \S.* REQUIRED)");
     static const std::regex other(R"((Needs|Excludes): (--\w+))");
     std::istringstream lines(help.substr(0, help.find("\nExamples:")));
     std::string out;

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "tools/report/findings.hpp"
 #include "tools/report/summary_text.hpp"
 
 namespace lockwarp::tools {
@@ -90,9 +91,99 @@ TEST(CleanTexts, CutBetweenCharacters) {
     EXPECT_EQ(cut("a" + e + e + e, 7), "a" + e + e + e);
     EXPECT_EQ(cut("a" + e + e + e, 6), "a" + e + "...");
     EXPECT_EQ(cut("a" + e + e + e, 5), "a...");
+    EXPECT_EQ(cut(e + e + e, 5), e + "...");
+    EXPECT_EQ(cut(e + e + e, 4), "...");
     EXPECT_EQ(counted(0, "case"), "0 cases");
     EXPECT_EQ(counted(1, "case"), "1 case");
     EXPECT_EQ(counted(1234567, "case"), "1,234,567 cases");
+}
+
+// Every line of a summary; of a result's text no more than forty.
+TEST(SummaryTexts, EveryLine) {
+    using validate::Verdict;
+    validate::Summary s;
+    s.command = "fuzz";
+    s.cases = 1234;
+    s.seconds = 12.34;
+    s.devices = {{"GPU X", "580.1", 90, 1980, 0}, {"the emulator", "", 80, 0, 0}};
+    s.seeds = {{1, 10}, {21, 1}, {31, 5}, {41, 5}};
+    s.counts.values = 5000;
+    s.counts.different = 2;
+    s.counts.memory_bytes = 1;
+    s.counts.masked = 3000;
+    s.counts.unwritten = 4;
+    s.counts.places = 1;
+    s.instructions["add.s32"].values = 4999;
+    s.instructions["mma"].different = 2;
+    const auto result = [](const char* name, Verdict verdict, const std::string& text) {
+        validate::CaseResult r;
+        r.name = name;
+        r.verdict = verdict;
+        r.text = text;
+        return r;
+    };
+    std::string forty, shown;
+    for (int i = 0; i < 40; ++i) {
+        forty += "line\n";
+        shown += "  | line\n";
+    }
+    s.results = {result("one", Verdict::identical, "silent"),
+                 result("two", Verdict::differs, "a\nb"), result("three", Verdict::differs, forty),
+                 result("four", Verdict::differs, forty + "more\n"),
+                 result("five", Verdict::identical, "by it\n")};
+    s.results[4].compiler = "does it";
+    EXPECT_EQ(summary_text(s),
+              "DIFFERS: 3 of 1,234 cases; 2 of 5,000 values, 0 of 1 byte\n"
+              "GPU X, sm_90, driver 580.1, 1980 MHz\nthe emulator, sm_80\n"
+              "seeds 1 to 10\nseeds 21 to 21\nseeds 31 to 35, and more\n"
+              "fuzz, 12.3 s\n"
+              "not compared: 3,000 undefined, 0 taken from the GPU\n"
+              "not compared: 4 of what nothing wrote\n"
+              "not compared: 1 instruction whose results are addresses\n"
+              "\ninstruction  values compared  different\n"
+              "add.s32                4,999          0\n"
+              "mma                        0          2\n"
+              "\ndiffers: two\n  | a\n  | b\n\ndiffers: three\n" +
+                  shown + "\ndiffers: four\n" + shown +
+                  "  | ...\n\nidentical at --optimize 0: five\n  | by it\n");
+    s.counts.masked = s.counts.unwritten = 0;
+    s.counts.taken = 7;
+    s.counts.places = 2;
+    s.seeds.pop_back();
+    s.instructions.clear();
+    s.results.clear();
+    EXPECT_EQ(summary_text(s),
+              "DIFFERS: 0 of 1,234 cases; 2 of 5,000 values, 0 of 1 byte\n"
+              "GPU X, sm_90, driver 580.1, 1980 MHz\nthe emulator, sm_80\n"
+              "seeds 1 to 10\nseeds 21 to 21\nseeds 31 to 35\n"
+              "fuzz, 12.3 s\n"
+              "not compared: 0 undefined, 7 taken from the GPU\n"
+              "not compared: 2 instructions whose results are addresses\n");
+}
+
+TEST(FindingTexts, WhereItIs) {
+    check::Site site;
+    site.cta = {1, 2, 3};
+    site.warp = 4;
+    site.lanes = 1;
+    EXPECT_EQ(site_text(site), "") << "of no instruction";
+    site.operation = 0;
+    const std::string begin = "CTA (1,2,3), warp 4";
+    for (const auto& [lanes, said] :
+         std::vector<std::pair<uint32_t, std::string>>{{0, ""},
+                                                       {1, ", lane 0"},
+                                                       {2, ", lane 1"},
+                                                       {3, ", lanes 0-1"},
+                                                       {4, ", lane 2"},
+                                                       {5, ", lanes 0,2"},
+                                                       {UINT32_MAX, ", lanes 0-31"},
+                                                       {uint32_t{1} << 31, ", lane 31"}}) {
+        site.lanes = lanes;
+        EXPECT_EQ(site_text(site), begin + said);
+    }
+    site.lanes = 0;
+    site.step = 17;
+    EXPECT_EQ(site_text(site), begin + ", step 17");
 }
 
 }  // namespace

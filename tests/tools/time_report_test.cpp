@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "emu/isa/resolve.hpp"
 #include "emu/ptx/parser.hpp"
@@ -152,6 +153,14 @@ TEST(TimeText, LinesOfTheSource) {
     EXPECT_EQ(line.size(), 100u);
     EXPECT_TRUE(line.ends_with("...  src/gemm.cu:43")) << line;
     EXPECT_EQ(time_text(t, 1).find("src/gemm.cu:42\n"), std::string::npos);
+    // A long name: no line is wider than 100 columns, whichever part of it is left.
+    t.sources.files = {"", std::string(150, 'n') + ".cu"};
+    const std::string wide = time_text(t, 10);
+    EXPECT_NE(wide.find("\n       5      1,600  "), std::string::npos);
+    std::istringstream lines(wide);
+    size_t widest = 0;
+    for (std::string one; std::getline(lines, one);) widest = std::max(widest, one.size());
+    EXPECT_EQ(widest, 100u);
 }
 
 TEST(TimeText, ArchitecturesSideBySide) {
