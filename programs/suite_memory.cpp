@@ -51,6 +51,9 @@ std::string registers(SuiteWriter& w, unsigned width, unsigned count) {
     return count == 1 ? names[0] : braced(names);
 }
 
+// 256 bits, all of a thread's own memory, into registers of their type.
+bool is_whole(const Spelled& s) { return s.mod.vec * isa::bits(s.mod.type[0]) == 256; }
+
 std::string vector_name(unsigned count) { return count == 1 ? "" : ".v" + std::to_string(count); }
 
 }  // namespace
@@ -68,9 +71,11 @@ void write_ld(SuiteWriter& w, const std::vector<Spelled>& spellings) {
         }
         unsigned width = register_width(type);
         // The value is extended to a wider register.
-        if (!isa::is_float(type) && n % 2 == 1) width = n % 4 == 1 ? std::max(width, 32u) : 64;
+        if (!isa::is_float(type) && n % 2 == 1 && !is_whole(s))
+            width = n % 4 == 1 ? std::max(width, 32u) : 64;
         w.line(s.text + " " + registers(w, width, s.mod.vec) + ", " +
-               address(s.mod.space, n % 3 == 2 ? 16 : 0) + (has(s, "cache_hint") ? ", %q3" : ""));
+               address(s.mod.space, n % 3 == 2 && !is_whole(s) ? 16 : 0) +
+               (has(s, "cache_hint") ? ", %q3" : ""));
         ++n;
     }
 }
@@ -95,7 +100,7 @@ void write_st(SuiteWriter& w, const std::vector<Spelled>& spellings) {
         std::vector<std::string> names;
         for (unsigned i = 0; i < s.mod.vec; ++i)
             names.push_back(w.input(bits, roles[(n + i) % roles.size()]));
-        const std::string at = address(s.mod.space, n % 2 * 16);
+        const std::string at = address(s.mod.space, is_whole(s) ? 0 : n % 2 * 16);
         w.line(s.text + " " + at + ", " + (names.size() == 1 ? names[0] : braced(names)) +
                (has(s, "cache_hint") ? ", %q3" : ""));
         w.line("ld" + std::string(space_name(s.mod.space)) + vector_name(s.mod.vec) + ".b" +

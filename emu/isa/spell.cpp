@@ -289,6 +289,17 @@ std::string spelled(const ptx::Instruction& i) {
     return text;
 }
 
+// What the assembler says of ld and st of more than 128 bits. Empty: the machine has them.
+std::string too_wide(const Resolver& r, const Spelling& s, const ptx::Instruction& i) {
+    if (bits(s.mod.type[0]) == 128 || i.opcode == "ldu")
+        return "Vector type too large, exceeds 128 bit limit";
+    constexpr std::string_view feature = "256 bit wide load/store";
+    const std::string error = unsupported(r, feature, 100, 88);
+    if (!error.empty() || s.mod.space == ptx::Space::none || s.mod.space == ptx::Space::global)
+        return error;
+    return "global state space expected for feature '" + std::string(feature) + "'";
+}
+
 Spelling spell(Resolver& r, const ptx::Instruction& i) {
     Spelling s;
     const FoundForm found = find_form(i);
@@ -328,9 +339,7 @@ Spelling spell(Resolver& r, const ptx::Instruction& i) {
         choose_mma(r, s, found.modifiers);
     else if ((s.form->op == Op::ld || s.form->op == Op::st) &&
              s.mod.vec * bits(s.mod.type[0]) > 128)
-        s.error = bits(s.mod.type[0]) == 128 || i.opcode == "ldu"
-                      ? "Vector type too large, exceeds 128 bit limit"
-                      : "Feature '256 bit wide load/store' requires .target sm_100 or higher";
+        s.error = too_wide(r, s, i);
     else if ((s.form->op == Op::mov || s.form->op == Op::async_store) &&
              s.mod.vec * bits(s.mod.type[0]) > 128)
         s.error = "Vector type too large, exceeds 128 bit limit";

@@ -93,6 +93,38 @@ st.global.v4.b32 [%rd3], %v;
               (FourWords{1, 5, 3, 4}));
 }
 
+// 256 bits at once: from sm_100 and PTX 8.8 on, in .global alone and at a multiple of 32 bytes.
+TEST(Memory, EightWordsAtOnce) {
+    const auto text = [](const std::string& body) {
+        std::string module = kernel("setp.ne.u32 %p1, %r1, 0;\n@%p1 ret;\n" + body, "", "sm_100");
+        return module.replace(module.find("8.0"), 3, "8.8");
+    };
+    Given blackwell;
+    blackwell.arch = isa::Arch::sm_100;
+    const auto first = [&](const std::string& body) {
+        Words words = results_of_text(text(body), {1, 2, 3, 4, 5, 6, 7, 8}, blackwell);
+        words.resize(9);
+        return words;
+    };
+    EXPECT_EQ(first(R"(
+ld.global.v8.b32 {%r1, %r2, %r3, %r4, %r5, _, %r7, %r8}, [%rd1];
+st.v8.u32 [%rd4], {%r8, %r7, 0, %r5, %r4, %r3, %r2, %r1};
+)"),
+              (Words{8, 7, 0, 5, 4, 3, 2, 1, 0xeeeeeeee}));
+    EXPECT_EQ(first(R"(
+ld.global.nc.L1::evict_last.L2::evict_first.v4.u64 {%rd5, %rd6, %rd7, %rd8}, [%rd1];
+st.relaxed.gpu.global.v4.f64 [%rd4], {%rd8, %rd7, %rd6, %rd5};
+ld.volatile.global.v8.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, [%rd4];
+st.global.L2::evict_last.v8.f32 [%rd4], {%f2, %f1, %f4, %f3, %f6, %f5, %f8, %f7};
+)"),
+              (Words{8, 7, 6, 5, 4, 3, 2, 1, 0xeeeeeeee}));
+    blackwell.buffers = {Bytes(256), Bytes(4096)};
+    const std::string odd = text("ld.global.v4.b64 {%rd5, %rd6, %rd7, %rd8}, [%rd1+16];");
+    const std::string fault =
+        fault_of(run(program_of(odd, blackwell.arch), std::move(blackwell)).result);
+    EXPECT_TRUE(fault.starts_with("misaligned address: must be a multiple of 32 at")) << fault;
+}
+
 TEST(Memory, ASinkTakesAnElement) {
     EXPECT_EQ(wide_results_of(R"(
 ld.global.v4.u32 {_, %r3, _, %r5}, [%rd1];
