@@ -34,28 +34,6 @@ std::string trap_of(const std::string& body, const std::string& outside = {}, Gi
 // %p1: lanes from 5 on.
 const std::string from_5 = "setp.ge.u32 %p1, %r1, 5;\n";
 
-TEST(TrapWords, OfAtomicsOfLocalMemory) {
-    const std::string local = from_5 +
-                              ".local .align 8 .b32 x[2]; cvta.local.u64 %rd5, x;\n"
-                              "cvta.global.u64 %rd6, %rd4; setp.lt.u32 %p2, %r1, 9;\n"
-                              "selp.b64 %rd7, %rd6, %rd5, %p2;\n";
-    const std::string words =
-        "address in the wrong state space: an address of .local memory; atomics are on global and "
-        "shared memory";
-    for (const std::string& op :
-         {std::string("atom.add.u32 %r5, [AT], 1;"), std::string("red.add.u32 [AT], 1;"),
-          std::string("atom.cas.b64 %rd9, [AT], %rd8, %rd8;"),
-          std::string("atom.add.f32 %f5, [AT], %f1;")}) {
-        const auto at = [&](const std::string& address) {
-            std::string text = op;
-            return text.replace(text.find("AT"), 2, address);
-        };
-        EXPECT_EQ(trap_of(local + "@%p1 " + at("%rd5")), words + ", lane 5") << op;
-        EXPECT_EQ(trap_of(local + at("%rd7")), words + ", lane 9") << op;
-        EXPECT_EQ(trap_of(local + at("%rd6")), "") << op;
-    }
-}
-
 TEST(TrapWords, OfTheStack) {
     const std::string take = from_5 + "stacksave.u64 %rd5; mov.u64 %rd7, 64;\n";
     EXPECT_EQ(trap_of(take + "alloca.u64 %rd6, %rd7; stackrestore.u64 %rd5;"), "");
