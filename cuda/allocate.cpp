@@ -269,7 +269,8 @@ Result cuMemAllocAsync(Address* out, size_t size, Stream* stream) {
         const std::shared_ptr<Context> context = current();
         require(out != nullptr);
         check_stream(stream);
-        *out = allocate_in(stream, size, context, device_at(context->device).current_pool);
+        const DeviceId device = context_of(stream)->device;
+        *out = allocate_in(stream, size, context, device_at(device).current_pool);
     });
 }
 
@@ -367,7 +368,7 @@ Result cuMemPoolSetAccess(Pool* pool, const AccessDescription* list, size_t coun
         for (const AccessDescription& d : std::span(list, count)) {
             check_device(d.location.id);
             require(d.flags == 0 || d.flags == read_write);
-            require(d.flags != 0 || d.location.id != p->device);
+            require(d.flags != 0 || d.location.id != p->device, invalid_device);
             reach &= ~bit_of(d.location.id);
             if (d.flags != 0) reach |= bit_of(d.location.id);
         }

@@ -280,7 +280,6 @@ Result cuCtxEnablePeerAccess(Context* peer, unsigned flags) {
         const std::shared_ptr<Context> own = current();
         require(flags == 0);
         const std::shared_ptr<Context> other = ready().contexts.get(peer, invalid_context);
-        require(other != own, invalid_context);
         require(other->device != own->device, peer_access_unsupported);
         require(set_peer_access(own->device, other->device, true), peer_access_already_enabled);
     });

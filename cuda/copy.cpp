@@ -25,11 +25,18 @@ uint8_t* side(Address address, uint64_t size, bool on_device) {
 
 Address address_of(const void* p) { return reinterpret_cast<Address>(p); }
 
-void copy(Address target, bool target_on_device, Address source, bool source_on_device,
-          uint64_t size) {
+void copy_between(Address target, bool target_on_device, Address source, bool source_on_device,
+                  uint64_t size) {
     current();
     if (size == 0) return;
     std::memmove(side(target, size, target_on_device), side(source, size, source_on_device), size);
+}
+
+void copy(Address target, bool target_on_device, Address source, bool source_on_device,
+          uint64_t size) {
+    check_copied(target);
+    check_copied(source);
+    copy_between(target, target_on_device, source, source_on_device, size);
 }
 
 // A blocking copy waits for what came before it.
@@ -51,6 +58,13 @@ Result in_stream(Stream* stream, Make make) {
         check_stream(stream);
         submit(stream, make());
     });
+}
+
+// The same, which the current device may copy.
+Copy3D checked(const Copy3D& c) {
+    if (c.target_type == device_memory || c.target_type == unified) check_copied(c.target_device);
+    if (c.source_type == device_memory || c.source_type == unified) check_copied(c.source_device);
+    return c;
 }
 
 // One row.
@@ -159,8 +173,12 @@ void fill_rows(Address target, uint64_t pitch, T value, uint64_t width, uint64_t
 template <class T>
 Result fill_in_stream(Address target, uint64_t pitch, T value, size_t width, size_t height,
                       Stream* stream) {
-    return in_stream(stream,
-                     [&] { return MemsetNode{target, pitch, value, sizeof(T), width, height}; });
+    return answer([&] {
+        current();
+        const Within within(context_of(stream));
+        if (width != 0 && height != 0) check_filled(target, current()->device);
+        submit(stream, MemsetNode{target, pitch, value, sizeof(T), width, height});
+    });
 }
 
 template <class T>
@@ -233,6 +251,14 @@ void fill_node(const MemsetNode& n) {
     }
 }
 
+Result copy_between_devices(const Copy3D& c) {
+    return blocking([&] { copy_3d(c); });
+}
+
+Result copy_between_devices(const Copy3D& c, Stream* stream) {
+    return in_stream(stream, [&] { return c; });
+}
+
 }  // namespace lockwarp::cuda
 
 using namespace lockwarp::cuda;
@@ -252,26 +278,29 @@ Result cuMemcpyDtoD_v2(Address target, Address source, size_t size) {
     return blocking([&] { copy(target, true, source, true, size); });
 }
 Result cuMemcpyPeer(Address target, Context*, Address source, Context*, size_t size) {
-    return cuMemcpyDtoD_v2(target, source, size);
+    return blocking([&] { copy_between(target, true, source, true, size); });
 }
 Result cuMemcpyAsync(Address target, Address source, size_t size, Stream* stream) {
-    return in_stream(stream, [&] { return line(target, unified, source, unified, size); });
+    return in_stream(stream, [&] { return checked(line(target, unified, source, unified, size)); });
 }
 Result cuMemcpyHtoDAsync_v2(Address target, const void* source, size_t size, Stream* stream) {
-    return in_stream(
-        stream, [&] { return line(target, device_memory, address_of(source), host_memory, size); });
+    return in_stream(stream, [&] {
+        return checked(line(target, device_memory, address_of(source), host_memory, size));
+    });
 }
 Result cuMemcpyDtoHAsync_v2(void* target, Address source, size_t size, Stream* stream) {
-    return in_stream(
-        stream, [&] { return line(address_of(target), host_memory, source, device_memory, size); });
+    return in_stream(stream, [&] {
+        return checked(line(address_of(target), host_memory, source, device_memory, size));
+    });
 }
 Result cuMemcpyDtoDAsync_v2(Address target, Address source, size_t size, Stream* stream) {
-    return in_stream(stream,
-                     [&] { return line(target, device_memory, source, device_memory, size); });
+    return in_stream(
+        stream, [&] { return checked(line(target, device_memory, source, device_memory, size)); });
 }
 Result cuMemcpyPeerAsync(Address target, Context*, Address source, Context*, size_t size,
                          Stream* stream) {
-    return cuMemcpyDtoDAsync_v2(target, source, size, stream);
+    return in_stream(stream,
+                     [&] { return line(target, device_memory, source, device_memory, size); });
 }
 
 Result cuMemcpyHtoA_v2(Array* target, size_t offset, const void* source, size_t size) {
@@ -321,26 +350,26 @@ Result cuMemcpyAtoHAsync_v2(void* target, Array* source, size_t offset, size_t s
 Result cuMemcpy2D_v2(const Copy2D* c) {
     return blocking([&] {
         require(c != nullptr);
-        copy_3d(box_of(*c));
+        copy_3d(checked(box_of(*c)));
     });
 }
 Result cuMemcpy2DUnaligned_v2(const Copy2D* c) { return cuMemcpy2D_v2(c); }
 Result cuMemcpy2DAsync_v2(const Copy2D* c, Stream* stream) {
     return in_stream(stream, [&] {
         require(c != nullptr);
-        return box_of(*c);
+        return checked(box_of(*c));
     });
 }
 Result cuMemcpy3D_v2(const Copy3D* c) {
     return blocking([&] {
         require(c != nullptr);
-        copy_3d(*c);
+        copy_3d(checked(*c));
     });
 }
 Result cuMemcpy3DAsync_v2(const Copy3D* c, Stream* stream) {
     return in_stream(stream, [&] {
         require(c != nullptr);
-        return *c;
+        return checked(*c);
     });
 }
 

@@ -234,14 +234,15 @@ Result cuDeviceCanAccessPeer(int* can, DeviceId device, DeviceId peer) {
     });
 }
 
-// Attributes 1: rank of the link; 2: access; 3: atomics; 4: arrays.
+// As two H100s of one host answer.
 Result cuDeviceGetP2PAttribute(int* value, int attribute, DeviceId device, DeviceId peer) {
     return answer([&] {
-        require(value != nullptr && attribute >= 1 && attribute <= 4);
+        constexpr int rank = 1, access = 2, atomics = 3, arrays = 4, few_atomics = 5;
+        require(value != nullptr && attribute >= rank && attribute <= few_atomics);
         check_device(device);
         check_device(peer);
         require(device != peer, invalid_device);
-        *value = attribute == 2 || attribute == 3 ? 1 : 0;
+        *value = attribute == access || attribute == atomics || attribute == arrays ? 1 : 0;
     });
 }
 

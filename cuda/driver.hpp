@@ -98,6 +98,10 @@ Result cuPointerGetAttributes(unsigned count, const int* attributes, void** out,
 Result cuMemcpy(Address target, Address source, size_t size);
 Result cuMemcpyHtoD_v2(Address target, const void* source, size_t size);
 Result cuMemcpyDtoH_v2(void* target, Address source, size_t size);
+Result cuMemcpyPeer(Address target, Context* target_context, Address source,
+                    Context* source_context, size_t size);
+Result cuMemcpyPeerAsync(Address target, Context* target_context, Address source,
+                         Context* source_context, size_t size, Stream* stream);
 Result cuMemcpyDtoD_v2(Address target, Address source, size_t size);
 Result cuMemcpyAsync(Address target, Address source, size_t size, Stream* stream);
 Result cuMemcpyHtoDAsync_v2(Address target, const void* source, size_t size, Stream* stream);

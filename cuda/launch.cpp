@@ -110,7 +110,7 @@ void run(UnderWay& launch, Context& context, lockwarp_launch_options& options) {
         say(text);
     if (status == LOCKWARP_OUT_OF_MEMORY) fail(out_of_memory);
     if (failed == success) fail(status == LOCKWARP_INTERNAL ? unknown_error : invalid_value);
-    context.error = failed;
+    set_fault(failed);
     if (driver().blocking) fail(failed);
 }
 
@@ -190,8 +190,10 @@ namespace {
 Result launch_from(Function* handle, const LaunchShape& shape, Stream* stream, void** parameters,
                    void** extra, const std::vector<Event*>& events = {}) {
     return answer([&] {
+        current();
+        // A kernel runs where its stream is, whichever device is the current one.
+        const Within within(context_of(stream));
         const std::shared_ptr<Context> context = current();
-        check_own_stream(stream);
         for (Event* const e : events)
             require(driver().events.get(e)->device == context->device, invalid_handle);
         const std::shared_ptr<Function> f = function_here(handle);

@@ -75,8 +75,8 @@ uint64_t accessible(const Allocation& a) { return up(a.base + a.size, widest_acc
 
 lockwarp_context* engine_of(size_t device) { return driver().devices[device]->engine; }
 
-// Kernels of these devices, and of no others, may touch it from now on; what a module has of
-// variables its own kernels may.
+// Kernels of these devices, and of no others, may touch it from now on; a variable its module's own
+// kernels may touch besides.
 void set_reach(Allocation& a, DeviceMask reach) {
     const std::string name = name_of(a.kind, a.id);
     const lockwarp_range range{pointer(a.base), 0, accessible(a), name.c_str()};
@@ -96,7 +96,7 @@ DeviceMask all_devices() {
 }
 
 DeviceMask reach_of(Map& m, const Allocation& a) {
-    if (a.kind == Kind::variable) return m.peers_of(a.device);
+    if (a.kind == Kind::variable) return 0;  // of no peer (two H100s, driver 580)
     if (a.kind != Kind::device) return all_devices();
     return a.pool != nullptr ? a.pool->access.load() : bit_of(a.device) | m.peers_of(a.device);
 }
@@ -187,6 +187,26 @@ bool set_peer_access(DeviceId device, DeviceId peer, bool may) {
     for (auto& [base, a] : m.by_base)
         if (a.device == peer) set_reach(a, a.kind == Kind::mapped ? a.reach : reach_of(m, a));
     return true;
+}
+
+void end_peer_access(DeviceId device) {
+    for (DeviceId other = 0; other < static_cast<DeviceId>(driver().devices.size()); ++other) {
+        set_peer_access(device, other, false);
+        set_peer_access(other, device, false);
+    }
+}
+
+void check_copied(Address address) {
+    const std::optional<Allocation> a = allocation_at(address);
+    if (!a || (a->pool == nullptr && a->kind != Kind::mapped)) return;
+    require((a->reach & bit_of(current()->device)) != 0);
+}
+
+void check_filled(Address address, DeviceId by) {
+    const std::optional<Allocation> a = allocation_at(address);
+    if (!a) return;
+    const DeviceMask own = a->kind == Kind::variable ? bit_of(a->device) : 0;
+    require(((a->reach | own) & bit_of(by)) != 0);
 }
 
 void set_pool_access(Pool& pool, DeviceMask reach) {

@@ -34,6 +34,13 @@ void add_known(Address base, uint64_t size, Kind kind, const std::shared_ptr<Con
 void set_mapped(Address base, uint64_t size, DeviceId device, DeviceMask reach);
 // Kernels of a device may touch another's memory, or no longer. false: that was so before.
 bool set_peer_access(DeviceId device, DeviceId peer, bool may);
+// As when the device is reset.
+void end_peer_access(DeviceId device);
+// Which memory of other devices two H100s (driver 580) take for copies and fills; a Failure where
+// they take none. A copy: any, but of pools and mapped memory what the current device may touch.
+void check_copied(Address address);
+// A fill: what the device may touch that does it, which is its stream's.
+void check_filled(Address address, DeviceId by);
 void set_pool_access(Pool& pool, DeviceMask reach);
 // Of the device's memory, for what is not mapped yet; a Failure out_of_memory.
 void take_device_bytes(DeviceId device, uint64_t size);

@@ -124,19 +124,16 @@ std::vector<uint64_t> all_of(const Orders& o) {
     return out;
 }
 
-// The context is current while the object lives.
+// Work runs in that context while the object lives.
 class Under {
   public:
-    explicit Under(const std::shared_ptr<Context>& context) {
-        context_stack().push_back(context);
-        ++running;
-    }
-    ~Under() {
-        --running;
-        context_stack().pop_back();
-    }
+    explicit Under(const std::shared_ptr<Context>& context) : within_(context) { ++running; }
+    ~Under() { --running; }
     Under(const Under&) = delete;
     Under& operator=(const Under&) = delete;
+
+  private:
+    Within within_;
 };
 
 // What goes wrong is the context's error, for the call is over that asked for the work.

@@ -153,6 +153,7 @@ void destroy(const std::shared_ptr<Context>& context) {
     d.arrays.erase_if(is_its);
     forget_objects(*context);
     release_all(*context);
+    if (context->primary) end_peer_access(context->device);
     {
         const std::lock_guard lock(context->mutex);
         context->heap = nullptr;
@@ -181,11 +182,19 @@ void check_stream(const Stream* stream) {
     if (number > per_thread) driver().streams.get(stream);
 }
 
-void check_own_stream(const Stream* stream) {
+std::shared_ptr<Context> context_of(const Stream* stream) {
     const auto number = reinterpret_cast<uintptr_t>(stream);
-    if (number <= 2) return;
-    const DeviceId device = driver().streams.get(stream)->device;
-    require(device == current_in_error()->device, invalid_handle);
+    if (number <= 2) return current_in_error();
+    std::shared_ptr<Context> context = driver().streams.get(stream)->context.lock();
+    require(context != nullptr, invalid_handle);
+    return context;
+}
+
+void set_fault(Result fault) {
+    driver().contexts.each([fault](Context& c) {
+        Result none = success;
+        if (!c.destroyed) c.error.compare_exchange_strong(none, fault);
+    });
 }
 
 Device& device_at(DeviceId device) {

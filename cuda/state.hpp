@@ -235,8 +235,20 @@ void synchronize(Context& context);
 
 // nullptr and the two numbers that stand for default streams are streams too.
 void check_stream(const Stream* stream);
-// As above; a Failure too where the stream is of another device than the current context.
-void check_own_stream(const Stream* stream);
+// The stream's, which is the current one for the default streams.
+std::shared_ptr<Context> context_of(const Stream* stream);
+// The context is current while the object lives.
+class Within {
+  public:
+    explicit Within(std::shared_ptr<Context> context) {
+        context_stack().push_back(std::move(context));
+    }
+    ~Within() { context_stack().pop_back(); }
+    Within(const Within&) = delete;
+    Within& operator=(const Within&) = delete;
+};
+// A kernel's fault is the error of every context, of other devices too (two H100s, driver 580).
+void set_fault(Result fault);
 void check_device(DeviceId device);
 // In a stream, which may be one that captures.
 void record_event(Event& event, Stream* stream);

@@ -278,7 +278,9 @@ Result cuMemSetAccess(Address address, size_t size, const AccessDescription* lis
             const auto access = static_cast<uint64_t>(d.flags);
             require(access == no_access || access == read_only || access == read_write);
             if (d.location.type != location_device) continue;  // the host reaches all of it
-            check_device(d.location.id);
+            const bool is_one =
+                d.location.id >= 0 && static_cast<size_t>(d.location.id) < driver().devices.size();
+            require(is_one);
             for (const Address a : mappings) set_access(a, s.mapped.at(a), d.location.id, access);
         }
     });

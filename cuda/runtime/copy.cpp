@@ -2,6 +2,7 @@
 // Copies and fills, and those of registered variables.
 #include "cuda/runtime/copy.hpp"
 
+#include "cuda/copy.hpp"
 #include "cuda/memory.hpp"
 
 namespace lockwarp::cuda {
@@ -132,6 +133,8 @@ CopyBox box_of(const PeerCopyBox& p) {
 // From a device's memory to a device's: an H200 refuses the host's.
 Copy3D peer_copy(const PeerCopyBox* box) {
     require(box != nullptr);
+    check_device(box->source_device);
+    check_device(box->target_device);
     for (const void* const p : {box->source.pointer, box->target.pointer})
         require(allocation_at(reinterpret_cast<Address>(p)).has_value());
     return driver_copy(box_of(*box));
@@ -221,13 +224,26 @@ Result cudaMemcpyAsync(void* target, const void* source, size_t size, CopyKind k
     });
 }
 
-Result cudaMemcpyPeer(void* target, int, const void* source, int, size_t size) {
-    return cudaMemcpy(target, source, size, CopyKind::device_to_device);
+Result cudaMemcpyPeer(void* target, int target_device, const void* source, int source_device,
+                      size_t size) {
+    return call([&] {
+        check_device(target_device);
+        check_device(source_device);
+        return size == 0
+                   ? success
+                   : cuMemcpyPeer(address_of(target), nullptr, address_of(source), nullptr, size);
+    });
 }
 
-Result cudaMemcpyPeerAsync(void* target, int, const void* source, int, size_t size,
-                           Stream* stream) {
-    return cudaMemcpyAsync(target, source, size, CopyKind::device_to_device, stream);
+Result cudaMemcpyPeerAsync(void* target, int target_device, const void* source, int source_device,
+                           size_t size, Stream* stream) {
+    return call([&] {
+        check_device(target_device);
+        check_device(source_device);
+        return size == 0 ? success
+                         : cuMemcpyPeerAsync(address_of(target), nullptr, address_of(source),
+                                             nullptr, size, stream);
+    });
 }
 
 Result cudaMemcpy2D(void* target, size_t target_pitch, const void* source, size_t source_pitch,
@@ -262,17 +278,11 @@ Result cudaMemcpy3DAsync(const CopyBox* box, Stream* stream) {
 }
 
 Result cudaMemcpy3DPeer(const PeerCopyBox* box) {
-    return call([&] {
-        const Copy3D all = peer_copy(box);
-        return cuMemcpy3D_v2(&all);
-    });
+    return call([&] { return copy_between_devices(peer_copy(box)); });
 }
 
 Result cudaMemcpy3DPeerAsync(const PeerCopyBox* box, Stream* stream) {
-    return call([&] {
-        const Copy3D all = peer_copy(box);
-        return cuMemcpy3DAsync_v2(&all, stream);
-    });
+    return call([&] { return copy_between_devices(peer_copy(box), stream); });
 }
 
 Result cudaMemcpyToSymbol(const void* variable, const void* source, size_t count, size_t offset,

@@ -84,7 +84,7 @@ Result cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
         const DeviceId own = this_device();
         DeviceId id = 0;
         check(cuDeviceGet(&id, peer));
-        require(id != own, invalid_device);
+        require(id != own, peer_access_unsupported);
         require(set_peer_access(own, id, true), peer_access_already_enabled);
     });
 }
@@ -108,11 +108,10 @@ Result cudaDeviceSynchronize() {
 
 Result cudaDeviceReset() {
     return call([] {
-        const Result ended = cuCtxSynchronize();
+        cuCtxSynchronize();  // an error that there was ends with the context
         const DeviceId device = this_device();
         forget_modules(device);
-        check(cuDevicePrimaryCtxReset_v2(device));
-        return ended;
+        return cuDevicePrimaryCtxReset_v2(device);
     });
 }
 

@@ -104,7 +104,8 @@ TEST_F(Faults, OfAKernelStay) {
         {" trap;", launch_failed, "trap"},
     };
     for (const Case& c : cases) {
-        Handle own = nullptr;
+        Handle own = nullptr, other = nullptr;
+        ASSERT_EQ(cuCtxCreate(&other, 0, 0), success);
         ASSERT_EQ(cuCtxCreate(&own, 0, 0), success);
         const Handle f = kernel(c.body);
         const Address x = allocate(64);
@@ -119,11 +120,15 @@ TEST_F(Faults, OfAKernelStay) {
         EXPECT_EQ(cuMemAlloc(&more, 4), c.result);
         EXPECT_EQ(run(f, x), c.result);
         EXPECT_EQ(cuCtxSynchronize(), c.result);
-        // Another context is as before.
-        ASSERT_EQ(cuCtxSetCurrent(context), success);
-        EXPECT_EQ(cuMemAlloc(&more, 4), success);
+        // Every other context has it too, as on an H100; but not one that is made later.
+        ASSERT_EQ(cuCtxSetCurrent(other), success);
+        EXPECT_EQ(cuMemAlloc(&more, 4), c.result);
+        EXPECT_EQ(cuCtxDestroy(other), success);
         ASSERT_EQ(cuCtxSetCurrent(own), success);
         EXPECT_EQ(cuCtxDestroy(own), success);
+        EXPECT_EQ(cuCtxDestroy(context), success);
+        ASSERT_EQ(cuCtxCreate(&context, 0, 0), success);
+        EXPECT_EQ(cuMemAlloc(&more, 4), success);
     }
 }
 

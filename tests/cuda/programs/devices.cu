@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three devices: their own kernels, variables, streams and pools, copies between them, and memory
-// of one that kernels of another touch once they may.
+// Three devices, or two of a machine with GPUs: their own kernels, variables, streams and pools,
+// copies between them, and memory of one that kernels of another touch once they may.
 // exec: --devices 3
 #include <cstring>
 
@@ -16,37 +16,40 @@ __global__ void add(int* x, const int* y, int n) {
 
 constexpr int n = 1000;
 constexpr size_t bytes = n * sizeof(int);
+int last = 0;  // of the devices
 
 void properties() {
     int count = 0, device = -1;
     OK(cudaGetDeviceCount(&count));
-    CHECK(count == 3);
+    CHECK(emulated() ? count == 3 : count >= 2);
+    last = count > 2 ? 2 : 1;
     cudaDeviceProp p[3];
-    for (int d = 0; d < 3; ++d) {
+    for (int d = 0; d <= last; ++d) {
         OK(cudaGetDeviceProperties(&p[d], d));
         char bus[32];
         OK(cudaDeviceGetPCIBusId(bus, sizeof bus, d));
         OK(cudaDeviceGetByPCIBusId(&device, bus));
         CHECK(device == d);
     }
-    CHECK(p[0].pciBusID != p[1].pciBusID && p[1].multiGpuBoardGroupID == 1);
-    CHECK(std::memcmp(&p[0].uuid, &p[2].uuid, sizeof p[0].uuid) != 0);
-    EXPECT_ERROR(cudaSetDevice(3), cudaErrorInvalidDevice);
+    CHECK(p[0].pciBusID != p[1].pciBusID || p[0].pciDomainID != p[1].pciDomainID);
+    if (emulated()) CHECK(p[1].multiGpuBoardGroupID == 1);
+    CHECK(std::memcmp(&p[0].uuid, &p[last].uuid, sizeof p[0].uuid) != 0);
+    EXPECT_ERROR(cudaSetDevice(count), cudaErrorInvalidDevice);
     cudaGetLastError();
-    OK(cudaSetDevice(2));
+    OK(cudaSetDevice(last));
     OK(cudaGetDevice(&device));
-    CHECK(device == 2);
+    CHECK(device == last);
     OK(cudaSetDevice(0));
 }
 
 // Each device has the module's variables for itself.
 void variables() {
-    for (int d = 0; d < 3; ++d) {
+    for (int d = 0; d <= last; ++d) {
         OK(cudaSetDevice(d));
         const int value = 10 * d;
         if (d != 1) OK(cudaMemcpyToSymbol(own_number, &value, sizeof value));
     }
-    for (int d = 0; d < 3; ++d) {
+    for (int d = 0; d <= last; ++d) {
         OK(cudaSetDevice(d));
         int *x = nullptr, h = -1;
         OK(cudaMalloc(&x, sizeof *x));
@@ -110,8 +113,23 @@ void copies() {
     OK(cudaSetDevice(0));
     OK(cudaEventCreate(&e));
     EXPECT_ERROR(cudaEventRecord(e, s), cudaErrorInvalidResourceHandle);
-    add<<<1, 32, 0, s>>>(a, a, 32);
-    CHECK(cudaGetLastError() == cudaErrorInvalidResourceHandle);
+    cudaGetLastError();
+    // A kernel runs where its stream is, with the variables that are there.
+    OK(cudaMemsetAsync(b, 0, bytes, s));
+    number<<<1, 1, 0, s>>>(b);
+    OK(cudaGetLastError());
+    OK(cudaStreamSynchronize(s));
+    int there = -1;
+    OK(cudaMemcpy(&there, b, sizeof there, cudaMemcpyDefault));
+    CHECK(there == 7);
+    // So does a fill: what that device may not touch is refused, and a copy takes either.
+    EXPECT_ERROR(cudaMemset(b, 0, bytes), cudaErrorInvalidValue);
+    EXPECT_ERROR(cudaMemsetAsync(a, 0, bytes, s), cudaErrorInvalidValue);
+    EXPECT_ERROR(cudaMemset2D(b, 64, 0, 32, 4), cudaErrorInvalidValue);
+    cudaGetLastError();
+    OK(cudaMemcpyAsync(a, b, bytes, cudaMemcpyDefault, s));
+    EXPECT_ERROR(cudaMemcpyPeer(a, 0, b, 99, bytes), cudaErrorInvalidDevice);
+    cudaGetLastError();
     // A stream may wait for another device's event.
     OK(cudaEventRecord(e));
     OK(cudaSetDevice(1));
@@ -128,12 +146,15 @@ void peers() {
     CHECK(can == 1);
     OK(cudaDeviceCanAccessPeer(&can, 1, 1));
     CHECK(can == 0);
-    OK(cudaDeviceGetP2PAttribute(&can, cudaDevP2PAttrAccessSupported, 0, 1));
-    CHECK(can == 1);
+    for (const auto attribute : {cudaDevP2PAttrAccessSupported, cudaDevP2PAttrNativeAtomicSupported,
+                                 cudaDevP2PAttrCudaArrayAccessSupported}) {
+        OK(cudaDeviceGetP2PAttribute(&can, attribute, 0, 1));
+        CHECK(can == 1);
+    }
     int* const a = filled(0, 1);
     int* const b = filled(1, 2);
     OK(cudaSetDevice(0));
-    EXPECT_ERROR(cudaDeviceEnablePeerAccess(0, 0), cudaErrorInvalidDevice);
+    EXPECT_ERROR(cudaDeviceEnablePeerAccess(0, 0), cudaErrorPeerAccessUnsupported);
     OK(cudaDeviceEnablePeerAccess(1, 0));
     EXPECT_ERROR(cudaDeviceEnablePeerAccess(1, 0), cudaErrorPeerAccessAlreadyEnabled);
     cudaGetLastError();
@@ -167,11 +188,36 @@ void pools() {
     OK(cudaMemPoolCreate(&pool, &properties));
     EXPECT_ERROR(cudaDeviceSetMemPool(0, pool), cudaErrorInvalidValue);
     cudaGetLastError();
-    OK(cudaDeviceGetDefaultMemPool(&other, 2));
+    OK(cudaDeviceGetDefaultMemPool(&other, last));
     CHECK(other != pool);
     cudaMemAccessDesc access{};
     access.location = {cudaMemLocationTypeDevice, 0};
     access.flags = cudaMemAccessFlagsProtReadWrite;
+    // Its memory is the stream's device's; without access another neither fills nor copies it, but
+    // as between two devices.
+    int *own = nullptr, *here = filled(0, 4), first = -1;
+    cudaStream_t s;
+    OK(cudaSetDevice(1));
+    OK(cudaStreamCreate(&s));
+    OK(cudaSetDevice(0));
+    OK(cudaMallocAsync(&own, bytes, s));
+    cudaPointerAttributes a;
+    OK(cudaPointerGetAttributes(&a, own));
+    CHECK(a.device == 1);
+    OK(cudaMemsetAsync(own, 0, bytes, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaDeviceEnablePeerAccess(1, 0));  // which is not for pools
+    EXPECT_ERROR(cudaMemcpy(&first, own, sizeof first, cudaMemcpyDefault), cudaErrorInvalidValue);
+    EXPECT_ERROR(cudaMemcpyAsync(here, own, bytes, cudaMemcpyDefault, s), cudaErrorInvalidValue);
+    EXPECT_ERROR(cudaMemcpy2D(here, 64, own, 64, 32, 4, cudaMemcpyDefault), cudaErrorInvalidValue);
+    EXPECT_ERROR(cudaMemset(own, 0, bytes), cudaErrorInvalidValue);
+    cudaGetLastError();
+    OK(cudaMemcpyPeer(here, 0, own, 1, bytes));
+    check_filled(here, 0);
+    OK(cudaDeviceDisablePeerAccess(1));
+    OK(cudaFreeAsync(own, s));
+    OK(cudaStreamDestroy(s));
+    OK(cudaFree(here));
     OK(cudaMemPoolSetAccess(pool, &access, 1));
     cudaMemAccessFlags flags{};
     OK(cudaMemPoolGetAccess(&flags, pool, &access.location));
@@ -190,24 +236,48 @@ void pools() {
     OK(cudaMemPoolDestroy(pool));
 }
 
-// One device's end is not that of the others, nor is its fault.
+// One device's end is not that of the others, but ends what these may touch.
 void ends() {
     int* const a = filled(0, 1);
     int* const b = filled(1, 2);
     OK(cudaSetDevice(0));
-    add<<<1, 32>>>(a, b, 32);  // device 1's memory, which this one may not touch
-    EXPECT_ERROR(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+    OK(cudaDeviceEnablePeerAccess(1, 0));
     OK(cudaSetDevice(1));
-    cudaGetLastError();
-    add<<<8, 128>>>(b, b, n);
-    check_filled(b, 4);
     OK(cudaDeviceReset());
     EXPECT_ERROR(cudaFree(b), cudaErrorInvalidValue);
     cudaGetLastError();
-    OK(cudaSetDevice(2));
-    int* const c = filled(2, 3);
+    OK(cudaSetDevice(0));
+    EXPECT_ERROR(cudaDeviceDisablePeerAccess(1), cudaErrorPeerAccessNotEnabled);
+    cudaGetLastError();
+    add<<<8, 128>>>(a, a, n);
+    check_filled(a, 2);
+    int* const c = filled(last, 3);
     add<<<8, 128>>>(c, c, n);
     check_filled(c, 6);
+    OK(cudaFree(a));
+    OK(cudaFree(c));
+}
+
+// A kernel's fault is every device's, until each is reset. A GPU is gone then.
+void faults() {
+    int* const a = filled(0, 1);
+    void* variable = nullptr;
+    OK(cudaSetDevice(1));
+    OK(cudaGetSymbolAddress(&variable, own_number));
+    OK(cudaSetDevice(0));
+    OK(cudaDeviceEnablePeerAccess(1, 0));
+    add<<<1, 1>>>(a, static_cast<int*>(variable), 1);  // of another device's module
+    EXPECT_ERROR(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+    void* x = nullptr;
+    OK(cudaSetDevice(1));
+    EXPECT_ERROR(cudaMalloc(&x, 16), cudaErrorIllegalAddress);
+    OK(cudaDeviceReset());
+    if (!emulated()) return;
+    OK(cudaMalloc(&x, 16));
+    OK(cudaSetDevice(0));
+    EXPECT_ERROR(cudaMalloc(&x, 16), cudaErrorIllegalAddress);
+    OK(cudaDeviceReset());
+    OK(cudaMalloc(&x, 16));
 }
 
 int main() {
@@ -218,5 +288,6 @@ int main() {
     peers();
     pools();
     ends();
+    faults();
     return done("devices");
 }
