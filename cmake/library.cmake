@@ -43,8 +43,10 @@ file(GLOB LIBRARY_SOURCES CONFIGURE_DEPENDS launch/*.cpp lanes/*.cpp gpu/*.cpp p
 lockwarp_library(lockwarp_library lockwarp ${LIBRARY_SOURCES}
                  ${PROJECT_BINARY_DIR}/special_ptx.cpp ${PROJECT_BINARY_DIR}/explorer_template.cpp
                  ${PROJECT_BINARY_DIR}/recorded_text.cpp)
-file(GLOB TOGETHER CONFIGURE_DEPENDS lanes/*.cpp programs/*.cpp debug/*.cpp)
-lockwarp_together(lockwarp_library 6 ${TOGETHER})
+set(lockwarp_alone gpu/driver.cpp gpu/trace.cpp launch/launch_file.cpp launch/source_text.cpp
+    validate/faults.cpp validate/one_run.cpp validate/probes.cpp validate/schedules.cpp
+    validate/text_report.cpp why/addresses.cpp why/data.cpp why/hypothesis.cpp why/registers.cpp)
+lockwarp_together(lockwarp_library 6 ${LIBRARY_SOURCES})
 set_target_properties(lockwarp_library PROPERTIES OUTPUT_NAME lockwarp_cxx)
 target_link_libraries(lockwarp_library PUBLIC lockwarp_emu nlohmann_json::nlohmann_json tl::expected
                       PRIVATE fmt::fmt zstd::libzstd_shared ${CMAKE_DL_LIBS})
