@@ -83,6 +83,29 @@ Result synchronize() {
     return real();
 }
 
+// The stream's context is current while the object lives: a kernel runs there, whichever is
+// current, and another device's memory is not seen from elsewhere.
+class WithinStream {
+  public:
+    explicit WithinStream(Stream* stream) {
+        static const auto of = behind_as<Result(Stream*, void**)>("cuStreamGetCtx");
+        static const auto push = behind_as<Result(void*)>("cuCtxPushCurrent_v2");
+        void* context = nullptr;
+        pushed_ = of != nullptr && push != nullptr && of(stream, &context) == success &&
+                  push(context) == success;
+    }
+    ~WithinStream() {
+        static const auto pop = behind_as<Result(void**)>("cuCtxPopCurrent_v2");
+        void* context = nullptr;
+        if (pushed_) pop(&context);
+    }
+    WithinStream(const WithinStream&) = delete;
+    WithinStream& operator=(const WithinStream&) = delete;
+
+  private:
+    bool pushed_ = false;
+};
+
 bool is_capturing(Stream* stream) {
     static const auto real = behind_as<Result(Stream*, int*)>("cuStreamIsCapturing");
     int status = 0;
@@ -347,6 +370,7 @@ Result watched(Function* function, const Shape& shape, Stream* stream, void** pa
         return launch(function);
     }
     const std::lock_guard lock(*one_at_a_time);
+    const WithinStream within(stream);
     if (!prepare(w, function, parameters, extra)) return launch(function);
     const Result r = launch(function);
     if (r != success) return r;

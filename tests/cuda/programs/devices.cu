@@ -31,7 +31,8 @@ void properties() {
         OK(cudaDeviceGetByPCIBusId(&device, bus));
         CHECK(device == d);
     }
-    CHECK(p[0].pciBusID != p[1].pciBusID || p[0].pciDomainID != p[1].pciDomainID);
+    CHECK(p[0].pciBusID != p[1].pciBusID || p[0].pciDomainID != p[1].pciDomainID ||
+          p[0].pciDeviceID != p[1].pciDeviceID);
     if (emulated()) CHECK(p[1].multiGpuBoardGroupID == 1);
     CHECK(std::memcmp(&p[0].uuid, &p[last].uuid, sizeof p[0].uuid) != 0);
     EXPECT_ERROR(cudaSetDevice(count), cudaErrorInvalidDevice);
