@@ -50,7 +50,7 @@ uint8_t* bulk_bytes(Context& c, const Operation& o, unsigned lane, Space space, 
     const auto length = static_cast<uint32_t>(bytes < max_copied ? bytes : max_copied);
     if (!locate_quietly(c, o, space, addresses, 1u << lane, length, alignment, store, at))
         return nullptr;
-    if (c.observed && bytes != 0) {
+    if (c.observed) {
         look(c, space, address, length, lane);  // a generic address in its state space
         const bool shared = space == Space::shared;
         c.ranges.push_back({lane, space, store, shared ? isa::rank_of(address) : 0,

@@ -11,8 +11,8 @@ namespace lockwarp::exec {
 // The lane's address of an operand: base plus offset.
 uint64_t lane_address(Context& c, const isa::Address& a, unsigned lane);
 
-// Where `bytes` bytes at an address lie, which must be a multiple of `alignment`; listeners hear of
-// them. Of no bytes only the alignment is looked at, and the pointer is not to be followed.
+// Where `bytes` bytes, one at least, at an address lie, which must be a multiple of `alignment`;
+// listeners hear of them.
 // nullptr: a trap was set. `space`: global, shared, or none for a generic address of one of these.
 uint8_t* bulk_bytes(Context& c, const Operation& o, unsigned lane, ptx::Space space,
                     uint64_t address, uint64_t bytes, uint32_t alignment, bool store);

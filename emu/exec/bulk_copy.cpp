@@ -17,7 +17,8 @@ using ptx::Space;
 using warp::TrapKind;
 
 // PTX manual, cp.async.bulk: addresses and size are multiples of 16. Of a size in a register an
-// H200 takes 16 bits of 16 bytes each, and leaves out the rest.
+// H200 takes 16 bits of 16 bytes each, and leaves out the rest. Of no bytes neither address counts:
+// CUB's BlockLoadToShared, tested on Hopper, then copies to where it may not.
 constexpr uint32_t granule = 16;
 constexpr uint32_t size_field = 0xffff0;
 
@@ -46,12 +47,14 @@ Ends ends_of(Op op) {
 // To one CTA: the bytes, and their number to the mbarrier. false: a trap was set.
 bool copy_to(Context& c, const Operation& o, const Ends& ends, unsigned lane, const uint8_t* source,
              uint32_t size, uint64_t to, uint64_t barrier) {
-    uint8_t* const target = bulk_bytes(c, o, lane, ends.to, to, size, granule, true);
-    if (target == nullptr) return false;
-    if (ends.reduces)
-        reduce_bytes(o.mod, false, target, source, size);
-    else
-        std::memmove(target, source, size);
+    if (size != 0) {
+        uint8_t* const target = bulk_bytes(c, o, lane, ends.to, to, size, granule, true);
+        if (target == nullptr) return false;
+        if (ends.reduces)
+            reduce_bytes(o.mod, false, target, source, size);
+        else
+            std::memmove(target, source, size);
+    }
     return !ends.counted || bulk_arrives(c, o, lane, Space::shared, barrier, size);
 }
 
@@ -68,8 +71,9 @@ bool copy_of_lane(Context& c, const Operation& o, const Ends& ends, unsigned lan
     if (ends.to == Space::shared && ends.from == Space::shared && !has_clusters(c, o)) return false;
     const uint64_t to = lane_address(c, o.address[0], lane);
     const uint64_t from = lane_address(c, o.address[1], lane);
-    const uint8_t* const source = bulk_bytes(c, o, lane, ends.from, from, size, granule, false);
-    if (source == nullptr) return false;
+    const uint8_t* const source =
+        size == 0 ? nullptr : bulk_bytes(c, o, lane, ends.from, from, size, granule, false);
+    if (size != 0 && source == nullptr) return false;
     const uint64_t barrier = ends.counted ? lane_address(c, o.address[2], lane) : 0;
     if (!o.mod.multicast) return copy_to(c, o, ends, lane, source, size, to, barrier);
     uint32_t ranks = 0;

@@ -284,6 +284,30 @@ TEST(BulkCopy, SizesAreCutToTheirField) {
     }
 }
 
+// CUB's BlockLoadToShared copies none of a short array's bytes to an address that is no multiple of
+// 16, and of an empty one from nowhere.
+TEST(BulkCopy, OfNoBytesNoAddressCounts) {
+    const std::string load = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes ";
+    for (const std::string& what :
+         {load + "[sm+7], [%rd1], %n, [bar];", load + "[sm], [%rd1+7], %n, [bar];",
+          load + "[sm], [%i], %n, [bar];",
+          std::string("cp.async.bulk.global.shared::cta.bulk_group [%rd1+7], [sm], %n;"),
+          std::string("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%i], [sm+7], "
+                      "%n;")}) {
+        const Words out =
+            results_of_text(module_of("mov.u32 %n, 15; mov.u64 %i, 0;\n" + one_does(what, 0) +
+                                      "ld.shared.b32 %r2, [sm+4];\n"
+                                      "st.global.b32 [%rd2], %r2;\n"),
+                            random_words(11, 32), on_sm_90());
+        for (const uint32_t word : out) EXPECT_EQ(word, 0u) << what;
+        EXPECT_EQ(fault("mov.u32 %n, 15; mov.u64 %i, 0;\n" + one_does(what, 0)), "") << what;
+    }
+    EXPECT_TRUE(fault("mov.u32 %n, 16;\n" + one_does(load + "[sm+7], [%rd1], %n, [bar];", 16))
+                    .starts_with("misaligned address: must be a multiple of 16"));
+    EXPECT_TRUE(fault("mov.u32 %n, 0;\n" + one_does(load + "[sm], [%rd1], %n, [bar+4];", 0))
+                    .starts_with("misaligned address: must be a multiple of 8"));
+}
+
 // An H200's st and red at an address of its own memory.
 TEST(Multimem, StoresAndReducesInOrdinaryMemory) {
     const Words out =
