@@ -156,6 +156,17 @@ Ref OperandDecoder::source(const ptx::Operand& p, Type type, bool relaxed) {
     }
 }
 
+// The assembler converts a floating-point literal among elements for st alone (ptxas 13.0): of
+// other instructions it is its own bits, as many as the element has.
+Ref OperandDecoder::element(const ptx::Operand& p, Type type, bool relaxed) {
+    const bool floating = p.kind == ptx::OperandKind::f32 || p.kind == ptx::OperandKind::f64;
+    const bool converted = o.op == Op::st && is_float(type);
+    if (!floating || converted || bits(type) < 32 || row(type).kind == Kind::signed_int)
+        return source(p, type, relaxed);
+    o.source_bits = static_cast<uint8_t>(bits(type));
+    return r.constant(bits(type), bits(type) == 32 ? static_cast<uint32_t>(p.bits) : p.bits);
+}
+
 bool OperandDecoder::is_predicate(const ptx::Operand& p) {
     if (p.kind == ptx::OperandKind::negated) return true;
     const Symbol symbol = p.kind == ptx::OperandKind::name ? r.find(p.text) : Symbol{};
@@ -186,8 +197,11 @@ void OperandDecoder::vector(const ptx::Operand& p, Type type, unsigned count, bo
     v.first = static_cast<uint32_t>(r.program.pool.size());
     v.count = count;
     const auto one = [&](const ptx::Operand& e) {
-        const Result result = &e == &p ? Result::only : Result::element;
-        const Ref ref = writes ? destination(e, type, relaxed, result) : source(e, type, relaxed);
+        const bool only = &e == &p;
+        const Ref ref = writes
+                            ? destination(e, type, relaxed, only ? Result::only : Result::element)
+                        : only ? source(e, type, relaxed)
+                               : element(e, type, relaxed);
         r.program.pool.push_back(ref);
     };
     if (p.kind == ptx::OperandKind::vector) {

@@ -71,6 +71,8 @@ struct OperandDecoder {
     // A literal as the bits of `type`; PTX manual, "Constants": a decimal floating-point literal is
     // f64 and converts to the instruction's type.
     Ref literal(const ptx::Operand& p, Type type);
+    // A source among a vector's elements.
+    Ref element(const ptx::Operand& p, Type type, bool relaxed);
     Ref special_register(const SpecialRow& which, const ptx::Operand& p, Type type, bool relaxed);
     // "p" or "!p" or a constant.
     Ref predicate(const ptx::Operand& p, bool& negated);

@@ -123,6 +123,53 @@ TEST(Operands, ConstantsOfEveryTypeForEveryType) {
     EXPECT_EQ(value_of(Type::b32, "0f3fc00000"), 0x3fc00000u);
 }
 
+// A constant among elements, as ptxas 13.0 encodes it: st converts to its type, others take the
+// literal's own bits.
+TEST(Operands, ConstantsAmongElements) {
+    const std::string c = ", {%f32_1, %f32_2, %f32_3, ", tail = "};";
+    const std::string mma =
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f32_4, _, %f32_5, _}, {%b32_1, "
+        "%b32_2, %b32_3, %b32_4}, {%b32_5, %b32_6}";
+    const std::string half =
+        "wmma.mma.sync.aligned.row.col.m16n16k16.f16.f16 {%b32_1, %b32_2, %b32_3, %b32_4}, "
+        "{%b32_1, %b32_2, %b32_3, %b32_4, %b32_1, %b32_2, %b32_3, %b32_4}, {%b32_1, %b32_2, "
+        "%b32_3, %b32_4, %b32_1, %b32_2, %b32_3, %b32_4}, {%b32_1, %b32_2, %b32_3, ";
+    const struct {
+        std::string before, literal;
+        Op op;
+        size_t vector, element;
+        uint64_t value;
+    } rows[] = {
+        {mma + c, "0.", Op::mma, 3, 3, 0},
+        {mma + c, "0f3f9abcde", Op::mma, 3, 3, 0x3f9abcde},
+        {mma + c, "0d3ff8123456789abc", Op::mma, 3, 3, 0x56789abc},
+        {half, "0f3f9abcde", Op::wmma_mma, 3, 3, 0x3f9abcde},
+        {half, "0d3ff8123456789abc", Op::wmma_mma, 3, 3, 0x56789abc},
+        {"stmatrix.sync.aligned.m8n8.x2.shared.b16 [%u32_1], {%b32_1, ", "0d3ff8123456789abc",
+         Op::stmatrix, 0, 1, 0x56789abc},
+        {"st.global.v2.b32 [%u64_1], {%b32_1, ", "0d3ff8123456789abc", Op::st, 0, 1, 0x56789abc},
+        {"st.global.v2.u32 [%u64_1], {%u32_1, ", "0f3f9abcde", Op::st, 0, 1, 0x3f9abcde},
+        {"st.global.v2.b64 [%u64_1], {%b64_1, ", "1.5", Op::st, 0, 1, 0x3ff8000000000000},
+        {"st.global.v2.f32 [%u64_1], {%f32_1, ", "0d3ff8000000000000", Op::st, 0, 1, 0x3fc00000},
+        {"red.global.add.v2.f32 [%u64_1], {%f32_1, ", "0d3ff8123456789abc", Op::red, 0, 1,
+         0x56789abc},
+        {"mov.b64 %b64_1, {%b32_1, ", "0d3ff8123456789abc", Op::mov, 1, 1, 0x56789abc},
+    };
+    for (const auto& [before, literal, op, vector, element, value] : rows) {
+        SCOPED_TRACE(before + literal);
+        const Resolved r =
+            resolved(module_with({before + literal + tail}, "sm_90", "9.0"), Arch::sm_90);
+        EXPECT_EQ(messages(r.diagnostics), "");
+        if (!r.diagnostics.empty()) continue;
+        const Operation& o = first_of(r.program, op);
+        EXPECT_EQ(constant_of(r.program, r.program.pool[o.vector[vector].first + element]), value);
+    }
+    // Alone it is no vector's.
+    EXPECT_FALSE(answer("st.global.b32 [%u64_1], 1.5;").empty());
+    EXPECT_FALSE(answer("mov.b32 %b32_1, 1.5;").empty());
+    EXPECT_FALSE(answer("st.global.v2.s32 [%u64_1], {%s32_1, 1.5};").empty());
+}
+
 TEST(Operands, ConstantsThatTheAssemblerLooksAt) {
     const auto value = [](int argument, const std::string& of, const std::string& what) {
         return "Argument " + std::to_string(argument) + " of instruction '" + of + "': " + what;
