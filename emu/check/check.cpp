@@ -67,7 +67,7 @@ constexpr std::array sync_kinds{
             "uses of an mbarrier by warps that met no barrier since another made it"},
     KindRow{"mbarrier-incomplete", error,
             "an mbarrier that more arrivals are counted for than come: no phase ends; a note where "
-            "one did"},
+            "one did, of it or of another of that count"},
     KindRow{
         "mbarrier-bytes", error,
         "an mbarrier whose phase is told of other bytes (`expect_tx`) than copies bring; a note "

@@ -64,6 +64,8 @@ class OfCta : public warp::CtaObserver {
     }
     uint32_t operand(const warp::Retired& e, const isa::Operation& o, unsigned n, uint32_t lane,
                      uint32_t otherwise) const;
+    // Has a phase of an mbarrier of so many arrivals ended in this CTA?
+    bool any_ended(uint64_t expected) const;
     void make(const warp::Retired& e, const isa::Operation& o, uint32_t lane, uint64_t address);
     void use(const warp::Retired& e, const isa::Operation& o, uint32_t lane, uint64_t address);
     void say(std::string_view kind, Severity severity, const Site& here,
@@ -193,6 +195,13 @@ void OfCta::retired(const warp::Retired& e) {
     }
 }
 
+bool OfCta::any_ended(uint64_t expected) const {
+    return std::ranges::any_of(barriers_, [&](const auto& one) {
+        const Barrier& b = one.second;
+        return b.rank == rank_ && b.expected == expected && b.phases != 0;
+    });
+}
+
 void OfCta::ended() {
     if (trapped_) return;
     for (const auto& [address, b] : barriers_) {
@@ -209,7 +218,8 @@ void OfCta::ended() {
             continue;
         }
         if (!b.arrived.operation || b.pending == b.expected) continue;
-        const bool never = b.phases == 0;
+        // A ring may have more slots than the kernel comes to: what the others do shows its count.
+        const bool never = b.phases == 0 && !any_ended(b.expected);
         say("mbarrier-incomplete", never ? Severity::error : Severity::note, b.made, b.arrived,
             address,
             "makes an mbarrier for " + std::to_string(b.expected) + " arrivals, " +
