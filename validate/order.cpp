@@ -17,6 +17,7 @@ using ptx::Space;
 
 constexpr size_t no_change = std::numeric_limits<size_t>::max();
 constexpr uint64_t offset_bits = 24;  // of an address in shared memory (isa::window_bytes)
+constexpr unsigned bucket_bits = 5;   // an access of up to 32 bytes, aligned, is in one
 constexpr size_t buckets_noted = size_t{1} << 16;
 
 // An address of shared memory is one of its CTA's.
@@ -194,7 +195,7 @@ Order::Waiting Order::look(const Asked& asked) const {
 }
 
 uint64_t Order::bucket(Space space, uint64_t cta, uint64_t address) {
-    return (space == Space::shared ? in_shared(cta, address) : address) >> 4;
+    return (space == Space::shared ? in_shared(cta, address) : address) >> bucket_bits;
 }
 
 Order::Place& Order::place_of(const Asked& asked, uint32_t bytes) {

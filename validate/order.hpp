@@ -186,7 +186,7 @@ class Order {
     std::vector<uint32_t> next_change_;  // by thread
     std::vector<Queue> queues_;
     std::unordered_map<uint64_t, Waiting> waiting_;                       // by thread
-    std::unordered_map<uint64_t, std::vector<Place>> places_;             // by 16 bytes of memory
+    std::unordered_map<uint64_t, std::vector<Place>> places_;             // by 32 bytes of memory
     std::unordered_map<uint64_t, std::vector<uint64_t>> shared_buckets_;  // by CTA: its places
     std::optional<std::pair<uint64_t, uint64_t>> blocks_;
     std::vector<Taken> taken_;        // by their tickets
