@@ -282,6 +282,7 @@ void Order::finish(size_t change) {
 Order::Answer Order::ask(const Asked& asked) {
     Waiting w = look(asked);
     Place& place = place_of(asked, w.bytes);
+    place.note();  // a copy may have written there, of which no instruction tells
     bool changes = false;
     if (w.change != no_change) {
         Bytes next;
@@ -359,7 +360,6 @@ void Order::ended(uint64_t cta) {
     for (uint64_t t = first; t < first + plan_.warps * 32; ++t) {
         for (size_t i = first_change_[t] + next_change_[t]; i < first_change_[t + 1]; ++i)
             finish(numbers_[i]);
-        next_change_[t] = static_cast<uint32_t>(first_change_[t + 1] - first_change_[t]);
         waiting_.erase(t);
     }
     for (Taken& t : taken_) t.done |= t.thread >= first && t.thread - first < plan_.warps * 32;
