@@ -99,9 +99,10 @@ void Order::read_tracks(const Tracks& tracks) {
 
 void Order::note_block(uint64_t address) {
     if (address == 0) return;
-    if (!blocks_) blocks_ = {address, address + 1};
-    blocks_->first = std::min(blocks_->first, address);
-    blocks_->second = std::max(blocks_->second, address + 1);
+    const std::pair block(address, address + 1);
+    if (!blocks_) blocks_ = block;
+    blocks_->first = std::min(blocks_->first, block.first);
+    blocks_->second = std::max(blocks_->second, block.second);
 }
 
 void Order::took_block(uint64_t thread) {
@@ -274,7 +275,6 @@ void Order::finish(size_t change) {
     Change& c = changes_[change];
     Queue& q = queues_[c.queue];
     c.done = true;
-    c.waits = false;
     q.last_done = std::max(q.last_done, c.after);
     while (q.head < q.end && changes_[q.head].done) ++q.head;
 }
@@ -304,7 +304,7 @@ Order::Answer Order::ask(const Asked& asked) {
         ++next_change_[asked.thread];
     }
     if (!goes) return Answer::forced;
-    return changes || w.matches() ? Answer::now : Answer::given;
+    return w.matches() ? Answer::now : Answer::given;
 }
 
 void Order::stores(const Asked& asked) {
@@ -362,7 +362,7 @@ void Order::ended(uint64_t cta) {
             finish(numbers_[i]);
         waiting_.erase(t);
     }
-    for (Taken& t : taken_) t.done |= t.thread >= first && t.thread - first < plan_.warps * 32;
+    for (Taken& t : taken_) t.done |= t.thread / 32 / plan_.warps == cta - first_cta_;
     pass_taken();
     const auto shared = shared_buckets_.find(cta);
     if (shared == shared_buckets_.end()) return;
@@ -389,8 +389,7 @@ template <class MayGo>
 size_t Order::earliest_waiting(MayGo&& may_go) const {
     size_t earliest = no_change;
     for (const auto& [thread, w] : waiting_)
-        if (w.change != no_change && w.changes && w.matches() && !changes_[w.change].relaxed &&
-            may_go(w.change) &&
+        if (w.changes && w.matches() && !changes_[w.change].relaxed && may_go(w.change) &&
             (earliest == no_change || changes_[w.change].after < changes_[earliest].after))
             earliest = w.change;
     return earliest;
@@ -424,7 +423,7 @@ bool Order::is_certain(const Waiting& w) const {
     const Queue& q = queues_[asked.queue];
     if (q.head != w.change || q.last_done >= asked.before) return false;
     for (size_t i = w.change + 1; i < q.end; ++i)
-        if (!changes_[i].done && changes_[i].before <= asked.after) return false;
+        if (changes_[i].before <= asked.after) return false;
     return true;
 }
 

@@ -1,210 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order that tracks tell, written by hand: which access may go on, which waits, and what is
-// said where none may (validate/order.hpp).
-#include <gtest/gtest.h>
-
-#include <cstring>
-
-#include "emu/lockwarp.hpp"
-#include "validate/order.hpp"
+// The order that tracks tell, written by hand: which access may go on, and which waits.
+#include "tests/validate/order_by_hand.hpp"
 
 namespace {
 
 using namespace lockwarp;
-using ptx::Space;
-using validate::Order;
-using Answer = Order::Answer;
-
-constexpr const char* accesses = R"(.version 8.8
-.target sm_100
-.address_size 64
-.extern .func (.param .b64 block) malloc(.param .b64 bytes);
-.visible .entry k(.param .u64 out)
-{
-.reg .b32 %r<20>; .reg .b64 %rd<4>;
-ld.relaxed.gpu.global.u32 %r1, [%rd1];
-ld.relaxed.gpu.global.v2.u32 {%r1, %r2}, [%rd1];
-ld.relaxed.gpu.global.v8.b32 {%r1, _, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd1];
-ld.global.u32 %r6, [%rd1];
-atom.global.add.u32 %r3, [%rd1], 1;
-red.global.add.u32 [%rd1], 1;
-atom.shared.add.u32 %r4, [%r9], 1;
-atom.add.u32 %r5, [%rd1], 1;
-ld.volatile.u32 %r7, [%rd1];
-st.relaxed.gpu.global.u32 [%rd1], %r6;
-{ .param .b64 bytes; .param .b64 block;
-st.param.b64 [bytes], %rd3;
-call.uni (block), malloc, (bytes);
-ld.param.b64 %rd2, [block]; }
-ret;
-}
-)";
-enum Operation : uint32_t {
-    look,
-    look_pair,
-    look_eight,
-    weak,
-    add,
-    red,
-    add_shared,
-    add_generic,
-    look_generic,
-    store
-};
-
-constexpr uint64_t window = 64;  // words of a track
-constexpr uint64_t slack = 16;
-constexpr uint64_t base = 0x10000;  // of global memory
-
-// A record of a thread's track.
-struct Told {
-    uint64_t thread = 0;
-    uint32_t operation = 0;
-    uint64_t at = 0;
-    uint64_t address = 0;
-    Space space = Space::global;
-    uint64_t cta = 0;  // whose shared memory it is
-};
-
-struct Access : warp::OrderedAccess {
-    void after(unsigned, const uint8_t* before, uint8_t* out) const override {
-        std::memcpy(out, before, 4);
-        out[0] = static_cast<uint8_t>(before[0] + adds);
-    }
-    uint8_t adds = 1;
-};
-
-// CTAs of two warps, with tracks that tell what the test says.
-class Hand {
-  public:
-    explicit Hand(uint64_t ctas = 4, uint64_t first_cta = 0) {
-        ptx::Parsed parsed = ptx::parse(accesses);
-        EXPECT_TRUE(parsed.diagnostics.empty());
-        isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_100, "k");
-        EXPECT_TRUE(resolved.diagnostics.empty()) << resolved.diagnostics[0].message;
-        program_ = std::move(resolved.program);
-        plan.program = &program_;
-        plan.orders = gpu::choose_ordered(program_, parsed.module);
-        plan.warps = 2;
-        plan.clusters.grid = {static_cast<uint32_t>(first_cta + ctas), 1, 1};
-        tracks.window = {0, window, first_cta, ctas};
-        tracks.slack = slack;
-        tracks.words.resize(ctas * plan.warps * (window + slack) * 32 * 8);
-        ends_.resize(ctas * plan.warps * 32);
-        shared.resize(ctas);
-    }
-
-    uint64_t* word(uint64_t thread, uint64_t at) {
-        return reinterpret_cast<uint64_t*>(tracks.words.data()) +
-               (thread / 32 * (window + slack) + at) * 32 + thread % 32;
-    }
-    Told tell(uint64_t thread, uint32_t operation, const std::vector<uint64_t>& words,
-              uint64_t address, Space space = Space::global) {
-        const Told t{thread, operation, ends_[thread], address, space, cta_of(thread)};
-        *word(thread, t.at) = operation + 1;
-        for (size_t i = 0; i < words.size(); ++i) *word(thread, t.at + 1 + i) = words[i];
-        ends_[thread] += 1 + words.size();
-        return t;
-    }
-    // An addition, and its two tickets.
-    Told change(uint64_t thread, uint64_t saw, uint64_t before, uint64_t after,
-                uint64_t address = base, uint32_t operation = add) {
-        const uint64_t tickets = after << 32 | before;
-        if (operation == red) return tell(thread, operation, {tickets, address, saw}, address);
-        return tell(thread, operation, {saw, tickets, address}, address);
-    }
-    void took_block(uint64_t thread, uint64_t address, uint64_t ticket) {
-        for (uint32_t i = 0; i < plan.orders.size(); ++i)
-            if (plan.orders[i] == gpu::Ordered::result) tell(thread, i, {address, ticket}, 0);
-    }
-    uint64_t cta_of(uint64_t thread) const { return tracks.window.first_cta + thread / 64; }
-
-    // Of a lane that is at a record.
-    template <class F>
-    auto asked(const Told& t, F f) {
-        const isa::Operation& o = program_.operations[t.operation];
-        const auto lane = static_cast<unsigned>(t.thread % 32);
-        Access access;
-        access.adds = adds;
-        access.elements = o.vector[0].count;
-        access.element_bytes = 4;
-        access.space[lane] = t.space;
-        access.address[lane] = t.address;
-        access.cta[lane] = t.cta;
-        access.memory[lane] = memory(t.address, t.space, t.cta);
-        warp::Retired e{};
-        e.program = &program_;
-        e.operation = t.operation;
-        e.cta_index = cta_of(t.thread);
-        e.warp = static_cast<uint32_t>(t.thread / 32 % plan.warps);
-        e.active = e.executed = 1u << lane;
-        return f(Order::Asked{e, lane, t.thread, word(t.thread, t.at), t.at, access});
-    }
-    Answer ask(const Told& t) {
-        return asked(t, [&](const Order::Asked& a) { return order().ask(a); });
-    }
-    // Does an access that goes on now.
-    void access(const Told& t) {
-        asked(t, [&](const Order::Asked& a) {
-            if (plan.ordered(t.operation) == gpu::Ordered::change)
-                *memory(t.address, t.space, t.cta) += adds;
-            order().accessed(a);
-        });
-    }
-    bool goes(const Told& t) {
-        if (ask(t) != Answer::now) return false;
-        access(t);
-        return true;
-    }
-    // A store of a thread that the order does not follow.
-    void put(uint64_t address, uint32_t value, uint8_t bytes = 4, Space space = Space::global,
-             uint64_t cta = 0) {
-        std::memcpy(memory(address, space, cta), &value, std::min<size_t>(bytes, sizeof value));
-        stored(address, bytes, space, cta);
-    }
-    // What is heard of one.
-    void stored(uint64_t address, uint8_t bytes, Space space = Space::global, uint64_t cta = 0) {
-        warp::Access a;
-        a.space = space;
-        a.store = true;
-        a.lanes = 1u << 7;
-        a.address[7] = address;
-        a.bytes_of_lane[7] = bytes;
-        a.bytes = bytes;
-        warp::Retired e{};
-        e.program = &program_;
-        e.cta_index = cta;
-        e.executed = e.active = a.lanes;
-        e.accesses = &a;
-        e.access_count = 1;
-        order().retired(e);
-    }
-    uint8_t* memory(uint64_t address, Space space = Space::global, uint64_t cta = 0) {
-        return space == Space::shared ? shared.at(cta - tracks.window.first_cta).data() + address
-                                      : global.data() + (address - base);
-    }
-    Order& order() {
-        if (!order_)
-            order_ = std::make_unique<Order>(plan, tracks, [&](uint64_t address, uint32_t bytes) {
-                before_bytes = bytes;
-                return has_before ? before.data() + (address - base) : nullptr;
-            });
-        return *order_;
-    }
-
-    validate::Plan plan;
-    validate::Tracks tracks;
-    std::array<uint8_t, 4096> global{}, before{};
-    std::vector<std::array<uint8_t, 256>> shared;
-    bool has_before = false;
-    uint32_t before_bytes = 0;
-    uint8_t adds = 1;
-
-  private:
-    isa::Program program_;
-    std::vector<uint64_t> ends_;  // words of each thread's track
-    std::unique_ptr<Order> order_;
-};
+using namespace lockwarp::order_by_hand;
 
 TEST(OrderByHand, TheProgramIsWhatItIsTakenFor) {
     const Hand h;
@@ -308,6 +109,7 @@ TEST(OrderByHand, PlacesThatAreNotTheSame) {
              {global, {add_generic, base, Space::global, 200, 0, base}, true, 1},
              {global, {add, base + 4, Space::global, 200, 0, base + 4}, false, 1},
              {shared, {add_shared, 16, Space::shared, 40, 0, 16}, true, 1},
+             {shared, {add, base + 16, Space::global, 40, 0, base + 16}, false, 1},
              {shared, {add_generic, in_shared | 16, Space::shared, 40, 0, 16}, true, 1},
              {shared, {add_shared, 20, Space::shared, 40, 0, 20}, false, 1},
              // of another CTA
@@ -367,6 +169,51 @@ TEST(OrderByHand, ChangesOfManyThreadsInTheOrderOfTheirSecondTickets) {
     EXPECT_TRUE(h.goes(last));
 }
 
+// What a thread has done is not what it does next.
+TEST(OrderByHand, ChangesOfOneThread) {
+    Hand h;
+    h.change(3, 0, 7, 8, base + 64);
+    const Told first = h.change(40, 0, 1, 2), other = h.change(40, 0, 9, 10, base + 32),
+               last = h.change(40, 2, 5, 6);
+    const Told between = h.change(70, 1, 3, 4);
+    EXPECT_TRUE(h.goes(first));
+    EXPECT_TRUE(h.goes(other));
+    h.put(base, 2);
+    EXPECT_EQ(h.ask(last), Answer::waits);
+    h.put(base, 1);
+    EXPECT_TRUE(h.goes(between));
+    EXPECT_TRUE(h.goes(last));
+}
+
+TEST(OrderByHand, TheTicketOfARecord) {
+    Hand h;
+    const auto ticket = [&](const Told& t) {
+        return Order::ticket(h.plan.program->operations[t.operation], h.word(t.thread, t.at));
+    };
+    EXPECT_EQ(ticket(h.change(40, 1, 2, 0x12345678)), 0x12345678u);
+    EXPECT_EQ(ticket(h.change(41, 1, 3, 0x2345, base, red)), 0x2345u);
+}
+
+// Of old values for which there is no register a record has all behind the address.
+TEST(OrderByHand, AVectorOfChanges) {
+    for (const uint32_t wrong : {0u, 1u, 2u}) {
+        Hand h;
+        h.adds = 1;
+        const Told t = h.tell(40, add_pair, {99, uint64_t{2} << 32 | 1, base + 8, 5, 6}, base + 8);
+        h.put(base + 8, wrong == 0 ? 4 : 5);
+        h.put(base + 12, wrong == 1 ? 4 : 6);
+        EXPECT_EQ(h.ask(t), wrong == 2 ? Answer::now : Answer::waits) << wrong;
+    }
+}
+
+// What is no instruction's number ends a track.
+TEST(OrderByHand, ATrackOfNonsense) {
+    Hand h;
+    h.tell(0, 100'000'000, {}, base);
+    h.change(0, 0, 1, 2);
+    EXPECT_EQ(h.ask(h.change(40, 0, 3, 4)), Answer::now);
+}
+
 // A record that begins in the window is read, if its end is behind it; what stands behind is not.
 TEST(OrderByHand, TheWindowsEnd) {
     for (const bool inside : {true, false}) {
@@ -383,6 +230,16 @@ TEST(OrderByHand, TheWindowsEnd) {
         h.change(0, 0, 1, 2);
         const Told second = h.change(40, 0, 3, 4);
         EXPECT_EQ(h.ask(second), inside ? Answer::waits : Answer::now);
+    }
+}
+
+// A record of which no part lies behind all that is kept of a track.
+TEST(OrderByHand, TheEndOfATrack) {
+    for (const bool fits : {true, false}) {
+        Hand h(4, 0, 2);
+        for (uint64_t used = 0; used < window - (fits ? 2 : 1); ++used) h.tell(0, store, {}, base);
+        h.change(0, 0, 1, 2);
+        EXPECT_EQ(h.ask(h.change(100, 0, 3, 4)), fits ? Answer::waits : Answer::now);
     }
 }
 
@@ -431,9 +288,12 @@ TEST(OrderByHand, ALoadThatWaits) {
         h.put(base, held);
         EXPECT_EQ(h.ask(poll), Answer::waits);
     }
+    Order::Unexplained u;
+    EXPECT_TRUE(h.order().first_waiting(u));
     h.put(base, 5);
     h.put(base, 6);
     EXPECT_EQ(h.ask(poll), Answer::given);
+    EXPECT_FALSE(h.order().first_waiting(u));
 }
 
 // After its own change a lane sees nothing of before.
@@ -455,14 +315,21 @@ TEST(OrderByHand, AStoreIsNoted) {
     Hand h;
     const Told stores = h.tell(9, store, {}, base);
     const Told mine = h.tell(9, look, {0}, base);
+    const Told mine_then = h.tell(9, look, {8}, base);
     const Told others = h.tell(70, look, {0}, base);
+    const Told others_then = h.tell(70, look, {3}, base);
+    const Told others_last = h.tell(70, look, {8}, base);
+    *h.memory(base) = 3;
     h.asked(stores, [&](const Order::Asked& a) {
         h.order().stores(a);
         *h.memory(base) = 8;
         h.order().accessed(a);
     });
+    EXPECT_EQ(h.ask(mine_then), Answer::now);
     EXPECT_EQ(h.ask(mine), Answer::waits);
     EXPECT_EQ(h.ask(others), Answer::given);
+    EXPECT_EQ(h.ask(others_then), Answer::given);
+    EXPECT_EQ(h.ask(others_last), Answer::now);
 }
 
 // Which stores change what a lane may see: those to a byte of its place.
@@ -482,6 +349,7 @@ TEST(OrderByHand, StoresToAnyByteOfAPlace) {
              {look, 0x10, 0x0d, 4},
              {look, 0x1c, 0x10, 16},
              {look, 0x1c, 0x1e, 8},
+             {look, 0x20, 0x19, 8},
              {look_pair, 0x18, 0x18, 4},
              {look_pair, 0x18, 0x1c, 4},
              {look_pair, 0x18, 0x1f, 1},
@@ -509,6 +377,24 @@ TEST(OrderByHand, StoresToAnyByteOfAPlace) {
         *h.memory(base + row.at + byte) = 0;
         EXPECT_EQ(h.ask(then), Answer::given) << where;
     }
+}
+
+// Loads of other widths and places nearby have their own history.
+TEST(OrderByHand, PlacesNearby) {
+    Hand h;
+    h.put(base, 1);
+    h.put(base + 4, 2);
+    const std::array<Told, 3> early{h.tell(1, look, {1}, base), h.tell(2, look, {2}, base + 4),
+                                    h.tell(3, look_pair, {1, 2}, base)};
+    const std::array<Told, 3> then{h.tell(1, look, {1}, base), h.tell(2, look, {2}, base + 4),
+                                   h.tell(3, look_pair, {1, 2}, base)};
+    const std::array<Told, 3> never{h.tell(1, look, {2}, base), h.tell(2, look, {1}, base + 4),
+                                    h.tell(3, look_pair, {2, 1}, base)};
+    for (const Told& t : early) EXPECT_EQ(h.ask(t), Answer::now);
+    h.put(base, 3);
+    h.put(base + 4, 4);
+    for (const Told& t : then) EXPECT_EQ(h.ask(t), Answer::given);
+    for (const Told& t : never) EXPECT_EQ(h.ask(t), Answer::waits);
 }
 
 // Bytes beside it are none of its own.
@@ -622,7 +508,18 @@ TEST(OrderByHand, SharedMemoryOfEachCta) {
 }
 
 TEST(OrderByHand, StoresToAPeersSharedMemory) {
-    for (const uint8_t rank : {uint8_t{0}, uint8_t{1}}) {
+    struct Row {
+        uint64_t cta;
+        bool remote;
+        uint8_t rank;
+        bool reaches;  // CTA 3
+    };
+    for (const Row& row : std::initializer_list<Row>{{2, true, 1, true},
+                                                     {2, true, 0, false},
+                                                     {3, true, 0, false},
+                                                     {3, false, 0, true},
+                                                     {2, false, 1, false},
+                                                     {1, true, 1, false}}) {
         Hand h;
         h.plan.clusters.shape = {2, 1, 1};
         const Told early = h.tell(3 * 64, look_generic, {0}, 0x20, Space::shared);  // of CTA 3
@@ -632,262 +529,19 @@ TEST(OrderByHand, StoresToAPeersSharedMemory) {
         warp::Access a;
         a.space = Space::shared;
         a.store = true;
-        a.lanes = a.remote = 1;
-        a.address[0] = 0x20;
-        a.bytes_of_lane[0] = 4;
-        a.rank[0] = rank;
+        a.lanes = 1u << 5;
+        a.remote = row.remote ? a.lanes : 0;
+        a.address[5] = 0x20;
+        a.bytes_of_lane[5] = 4;
+        a.rank[5] = row.rank;
         warp::Retired e{};
-        e.cta_index = 2;  // of the same cluster
-        e.executed = e.active = 1;
+        e.cta_index = row.cta;
+        e.executed = e.active = a.lanes;
         e.accesses = &a;
         e.access_count = 1;
         h.order().retired(e);
         *h.memory(0x20, Space::shared, 3) = 0;
-        EXPECT_EQ(h.ask(then), rank == 1 ? Answer::given : Answer::waits);
-    }
-}
-
-TEST(OrderByHand, BlocksOfMalloc) {
-    struct Row {
-        std::vector<uint64_t> addresses;  // one a thread
-        uint64_t first, end;              // 0: none
-    };
-    for (const Row& row : std::initializer_list<Row>{
-             {{}, 0, 0},
-             {{0}, 0, 0},  // there was no room
-             {{0x1000}, 0x1000, 0x1001},
-             {{0x1000, 0x2000}, 0x1000, 0x2001},
-             {{0x2000, 0x1000}, 0x1000, 0x2001},
-             {{0x2000, 0x1000, 0, 0x3000, 0x1800}, 0x1000, 0x3001},
-         }) {
-        Hand h;
-        for (size_t i = 0; i < row.addresses.size(); ++i)
-            h.took_block(i * 33, row.addresses[i], 100 - i);
-        const auto blocks = h.order().blocks();
-        ASSERT_EQ(blocks.has_value(), row.first != 0);
-        if (blocks) EXPECT_EQ(*blocks, std::pair(row.first, row.end));
-        // The last thread's has the lowest ticket.
-        for (size_t i = row.addresses.size(); i-- > 0;) {
-            for (size_t other = 0; other < row.addresses.size(); ++other)
-                EXPECT_EQ(h.order().is_block_next(other * 33), other == i) << other << " " << i;
-            h.order().took_block(i * 33);
-        }
-        EXPECT_TRUE(h.order().is_block_next(0));
-    }
-}
-
-// A thread that takes its block before its turn has it, and does not hold the others.
-TEST(OrderByHand, BlocksThatAreTakenOutOfTurn) {
-    Hand h;
-    h.took_block(0, 0x1000, 1);
-    h.took_block(1, 0x2000, 2);
-    h.took_block(0, 0x3000, 3);
-    h.took_block(2, 0x4000, 4);
-    h.order().took_block(1);
-    EXPECT_TRUE(h.order().is_block_next(0));
-    h.order().took_block(0);
-    EXPECT_TRUE(h.order().is_block_next(0));
-    h.order().took_block(0);
-    EXPECT_TRUE(h.order().is_block_next(2));
-    h.order().took_block(5);  // which has none
-    EXPECT_TRUE(h.order().is_block_next(2));
-    h.order().took_block(2);
-    EXPECT_TRUE(h.order().is_block_next(9));
-}
-
-// Of a CTA that has ended nothing is waited for any more: of that CTA alone.
-TEST(OrderByHand, ACtaThatHasEnded) {
-    for (const uint64_t first : {uint64_t{0}, uint64_t{6}})
-        for (const uint64_t ended : {uint64_t{0}, uint64_t{1}, uint64_t{2}}) {
-            Hand h(4, first);
-            const Told a = h.change(64, 0, 1, 2);
-            const Told b = h.change(127, 0, 3, 4);
-            const Told c = h.change(255, 0, 5, 6);
-            h.took_block(64, 0x1000, 7);
-            h.took_block(127, 0x2000, 8);
-            h.took_block(128, 0x3000, 9);
-            EXPECT_EQ(h.ask(c), Answer::waits);
-            EXPECT_EQ(h.ask(b), Answer::waits);
-            Order::Unexplained u;
-            EXPECT_TRUE(h.order().first_waiting(u));
-            EXPECT_EQ(u.event.cta_index, first + 1) << ended;
-            h.order().ended(first + ended);
-            h.order().ended(first + ended);  // behind one that was lost, too
-            EXPECT_EQ(h.ask(c), ended == 1 ? Answer::now : Answer::waits) << ended;
-            EXPECT_EQ(h.order().is_block_next(128), ended == 1) << ended;
-            EXPECT_EQ(h.order().is_block_next(64), ended != 1) << ended;
-            EXPECT_TRUE(h.order().stuck(false));  // once
-            if (ended != 1) EXPECT_EQ(h.ask(a), Answer::now);
-        }
-}
-
-// Its shared memory is forgotten, and that of no other.
-TEST(OrderByHand, SharedMemoryOfACtaThatHasEnded) {
-    Hand h;
-    const Told one = h.tell(64, look_generic, {0}, 0x20, Space::shared);
-    const Told two = h.tell(128, look_generic, {0}, 0x20, Space::shared);
-    const Told two_then = h.tell(128, look_generic, {0}, 0x20, Space::shared);
-    EXPECT_EQ(h.ask(one), Answer::now);
-    EXPECT_EQ(h.ask(two), Answer::now);
-    h.put(0x20, 5, 4, Space::shared, 2);
-    h.order().ended(1);
-    EXPECT_EQ(h.ask(two_then), Answer::given);
-}
-
-// What goes on where nothing else does: a change whose value is there, and before which are only
-// changes of other warps that its tickets do not put before it; then any whose value is there.
-TEST(OrderByHand, AChangeThatIsLetGo) {
-    struct Row {
-        uint64_t thread;         // of the one before it; its own is 100
-        uint32_t before, after;  // of that one; its own are 10 and 20
-        uint32_t saw;            // memory has 0
-        bool goes, goes_released;
-    };
-    for (const Row& row : std::initializer_list<Row>{
-             {3, 1, 19, 0, true, true},
-             {3, 1, 10, 0, true, true},
-             {3, 1, 9, 0, false, true},
-             {95, 1, 19, 0, true, true},
-             {96, 1, 19, 0, false, true},  // of its own warp
-             {127, 1, 19, 0, false, true},
-             {128, 1, 19, 0, true, true},
-             {3, 1, 19, 1, false, false},
-         })
-        for (const bool released : {false, true}) {
-            Hand h;
-            h.change(row.thread, 0, row.before, row.after);
-            const Told t = h.change(100, row.saw, 10, 20);
-            EXPECT_EQ(h.ask(t), Answer::waits);
-            const bool goes = released ? row.goes_released : row.goes;
-            const std::string where = std::to_string(row.thread) + " " + std::to_string(row.after);
-            // Without a change to let go an access is forced, where that may be.
-            EXPECT_EQ(h.order().stuck(released), goes || released) << where;
-            EXPECT_EQ(h.ask(t), goes       ? Answer::now
-                                : released ? Answer::forced
-                                           : Answer::waits)
-                << where << released;
-        }
-}
-
-// Of several the one with the lowest second ticket, whichever thread's.
-TEST(OrderByHand, TheEarliestChangeIsLetGo) {
-    for (const bool turned : {false, true}) {
-        Hand h;
-        h.change(0, 0, 1, 29);
-        const Told a = h.change(turned ? 200 : 100, 0, 20, 40);
-        const Told b = h.change(turned ? 100 : 200, 0, 20, 41);
-        EXPECT_EQ(h.ask(b), Answer::waits);
-        EXPECT_EQ(h.ask(a), Answer::waits);
-        EXPECT_TRUE(h.order().stuck(false));
-        EXPECT_EQ(h.ask(b), Answer::waits);
-        EXPECT_EQ(h.ask(a), Answer::now);
-    }
-}
-
-TEST(OrderByHand, NothingGoesOnWhereNothingWaits) {
-    Hand h;
-    h.change(0, 0, 1, 2);
-    EXPECT_FALSE(h.order().stuck(false));
-    EXPECT_FALSE(h.order().stuck(true));
-    Order::Unexplained u;
-    EXPECT_FALSE(h.order().first_waiting(u));
-}
-
-// The access that is named: the first change of its address, else a load, else any change; the one
-// with the lowest ticket, or thread.
-TEST(OrderByHand, TheAccessThatIsForced) {
-    struct Row {
-        bool first, load, next;  // which are there: a place's first change, a load, its next change
-        int forced;              // 0 to 2
-    };
-    for (const Row& row : std::initializer_list<Row>{{true, true, true, 0},
-                                                     {false, true, true, 1},
-                                                     {false, false, true, 2},
-                                                     {true, false, true, 0},
-                                                     {true, true, false, 0},
-                                                     {false, true, false, 1}}) {
-        Hand h;
-        const std::array<Told, 3> told{h.change(140, 4, 1, 2), h.tell(70, look, {5}, base + 4),
-                                       h.change(10, 6, 3, 4)};
-        if (row.next) EXPECT_EQ(h.ask(told[2]), Answer::waits);
-        if (row.load) EXPECT_EQ(h.ask(told[1]), Answer::waits);
-        if (row.first) EXPECT_EQ(h.ask(told[0]), Answer::waits);
-        h.put(base + 4, 3);
-        Order::Unexplained u;
-        ASSERT_TRUE(h.order().first_waiting(u));
-        const Told& forced = told[static_cast<size_t>(row.forced)];
-        EXPECT_EQ(u.event.operation, forced.operation);
-        EXPECT_EQ(u.lane, forced.thread % 32);
-        EXPECT_EQ(u.word, forced.at);
-        EXPECT_EQ(u.other, 4u + static_cast<uint64_t>(row.forced));
-        EXPECT_EQ(u.emulated, 0u);  // when it was asked
-        EXPECT_FALSE(h.order().stuck(false));
-        EXPECT_TRUE(h.order().stuck(true));
-        EXPECT_FALSE(h.order().stuck(true));  // it has been told to go
-        EXPECT_EQ(h.ask(forced), Answer::forced);
-    }
-}
-
-TEST(OrderByHand, OfSeveralTheLowestTicketOrThreadIsForced) {
-    Hand h;
-    const Told late = h.change(3, 9, 5, 6, base), early = h.change(99, 9, 3, 4, base + 16);
-    EXPECT_EQ(h.ask(late), Answer::waits);
-    EXPECT_EQ(h.ask(early), Answer::waits);
-    EXPECT_TRUE(h.order().stuck(true));
-    EXPECT_EQ(h.ask(early), Answer::forced);
-    EXPECT_EQ(h.ask(late), Answer::waits);
-    Hand loads;
-    const Told high = loads.tell(40, look, {9}, base), low = loads.tell(39, look, {9}, base + 16);
-    EXPECT_EQ(loads.ask(high), Answer::waits);
-    EXPECT_EQ(loads.ask(low), Answer::waits);
-    EXPECT_TRUE(loads.order().stuck(true));
-    EXPECT_EQ(loads.ask(high), Answer::waits);
-    EXPECT_EQ(loads.ask(low), Answer::forced);
-}
-
-// Whether the tickets leave no other value than memory's to the first access that was forced.
-TEST(OrderByHand, WhetherTheFirstForcedIsCertain) {
-    struct Row {
-        std::pair<uint32_t, uint32_t> done, next;  // tickets of others; its own are 10 and 20
-        bool is_done;                              // the second of these
-        bool certain;
-    };
-    for (const Row& row : std::initializer_list<Row>{
-             {{1, 9}, {21, 22}, false, true},
-             {{1, 10}, {21, 22}, false, false},  // which came first nobody knows
-             {{1, 9}, {20, 22}, false, false},
-             {{1, 9}, {19, 22}, false, false},
-             {{1, 9}, {19, 22}, true, false},  // done, and so its second ticket is the highest
-         }) {
-        Hand h;
-        const Told done = h.change(3, 0, row.done.first, row.done.second);
-        const Told t = h.change(70, 5, 10, 20);
-        const Told next = h.change(140, 1, row.next.first, row.next.second);
-        EXPECT_TRUE(h.goes(done));
-        EXPECT_EQ(h.ask(t), Answer::waits);
-        if (row.is_done) EXPECT_EQ(h.ask(next), Answer::now);
-        EXPECT_FALSE(h.order().certain());
-        EXPECT_TRUE(h.order().stuck(true) &&
-                    (row.is_done || h.ask(t) != Answer::waits || h.order().stuck(true)));
-        EXPECT_EQ(h.order().certain(), row.certain) << row.done.second << " " << row.next.first;
-    }
-}
-
-// Of those that are forced later nothing is said.
-TEST(OrderByHand, TheFirstForcedDecidesWhetherItIsCertain) {
-    for (const bool first_is_certain : {true, false}) {
-        Hand h;
-        const Told a = first_is_certain ? h.change(3, 9, 1, 2, base) : h.tell(3, look, {9}, base);
-        const Told b =
-            first_is_certain ? h.tell(70, look, {9}, base + 16) : h.change(70, 9, 3, 4, base + 16);
-        EXPECT_EQ(h.ask(a), Answer::waits);
-        EXPECT_TRUE(h.order().stuck(true));
-        EXPECT_EQ(h.order().certain(), first_is_certain);
-        EXPECT_EQ(h.ask(a), Answer::forced);
-        EXPECT_EQ(h.ask(b), Answer::waits);
-        EXPECT_TRUE(h.order().stuck(true));
-        EXPECT_EQ(h.ask(b), Answer::forced);
-        EXPECT_EQ(h.order().certain(), first_is_certain);
+        EXPECT_EQ(h.ask(then), row.reaches ? Answer::given : Answer::waits) << row.cta;
     }
 }
 
