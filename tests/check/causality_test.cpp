@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes before what: a thread stores a word and tells others, who read it then. PTX manual,
+// "Memory Consistency Model: Causality order".
+#include "tests/check/said.hpp"
+
+namespace lockwarp::check {
+namespace {
+
+using namespace brief;
+
+// The first of these roles is the warp's that runs first. Each is one line: 2, 3 and so on; the
+// roles of a block of 32 threads each.
+Lines of_roles(const std::vector<std::string>& roles, const std::string& before = "") {
+    std::string body = before + "mov.u32 %r40, 0;\n";
+    for (size_t i = 0; i < roles.size(); ++i) {
+        const std::string n = std::to_string(i);
+        body += "setp.ne.u32 %p1, %r3, " + n + "; @%p1 bra AFTER" + n + "; " + roles[i] + " AFTER" +
+                n + ":\n";
+    }
+    return brief::said(body, {.checks = "race-shared,race-global",
+                              .block = static_cast<uint32_t>(32 * roles.size())});
+}
+
+// Warp 0's word of the array, of whichever warp's same lane.
+const std::string stores = "mad.lo.u32 %r41, %r2, 4, %r5; st.shared.u32 [%r41], 1; ";
+const std::string loads = "mad.lo.u32 %r42, %r2, 4, %r5; ld.shared.u32 %r10, [%r42]; ";
+const std::string stores_next = "mad.lo.u32 %r43, %r2, 4, %r5; st.shared.u32 [%r43+1024], 1; ";
+const std::string loads_next = "mad.lo.u32 %r44, %r2, 4, %r5; ld.shared.u32 %r11, [%r44+1024]; ";
+const Lines race{"3 read-after-write 2"}, by_convention{"~3 read-after-write 2"};
+
+TEST(Causality, FlagsOfOneCta) {
+    struct Row {
+        const char* tells;
+        const char* sees;
+        Lines said;
+    };
+    for (const Row& row : std::initializer_list<Row>{
+             {"", "", race},
+             {"st.release.cta.shared.u32 [%r5+2048], 1;",
+              "ld.acquire.cta.shared.u32 %r12, [%r5+2048];",
+              {}},
+             {"st.release.gpu.shared.u32 [%r5+2048], 1;",
+              "ld.acquire.gpu.shared.u32 %r12, [%r5+2048];",
+              {}},
+             {"st.release.cta.shared.u32 [%r5+2048], 1;",
+              "ld.acquire.cta.shared.u32 %r12, [%r5+2052];", race},
+             {"st.release.cta.shared.u32 [%r5+2048], 1;",
+              "ld.relaxed.cta.shared.u32 %r12, [%r5+2048];", by_convention},
+             {"st.relaxed.cta.shared.u32 [%r5+2048], 1;",
+              "ld.acquire.cta.shared.u32 %r12, [%r5+2048];", by_convention},
+             {"st.volatile.shared.u32 [%r5+2048], 1;", "ld.volatile.shared.u32 %r12, [%r5+2048];",
+              by_convention},
+             {"fence.acq_rel.cta; st.relaxed.cta.shared.u32 [%r5+2048], 1;",
+              "ld.relaxed.cta.shared.u32 %r12, [%r5+2048]; fence.acq_rel.cta;",
+              {}},
+             {"fence.sc.cta; st.volatile.shared.u32 [%r5+2048], 1;",
+              "ld.volatile.shared.u32 %r12, [%r5+2048]; fence.sc.cta;",
+              {}},
+             {"membar.cta; st.volatile.shared.u32 [%r5+2048], 1;",
+              "ld.volatile.shared.u32 %r12, [%r5+2048]; membar.gl;",
+              {}},
+             {"fence.acq_rel.cta; st.relaxed.cta.shared.u32 [%r5+2048], 1;",
+              "ld.acquire.cta.shared.u32 %r12, [%r5+2048];",
+              {}},
+             {"st.release.cta.shared.u32 [%r5+2048], 1;",
+              "ld.relaxed.cta.shared.u32 %r12, [%r5+2048]; fence.acq_rel.cta;",
+              {}},
+             {"st.relaxed.cta.shared.u32 [%r5+2048], 1; fence.acq_rel.cta;",
+              "ld.acquire.cta.shared.u32 %r12, [%r5+2048];", by_convention},
+             {"st.release.cta.shared.u32 [%r5+2048], 1;",
+              "fence.acq_rel.cta; ld.relaxed.cta.shared.u32 %r12, [%r5+2048];", by_convention},
+             // Atomics of each order, at either side.
+             {"red.release.cta.shared.add.u32 [%r5+2048], 1;",
+              "ld.acquire.cta.shared.u32 %r12, [%r5+2048];",
+              {}},
+             {"atom.release.cta.shared.add.u32 %r12, [%r5+2048], 1;",
+              "atom.acquire.cta.shared.add.u32 %r12, [%r5+2048], 1;",
+              {}},
+             {"atom.acq_rel.cta.shared.add.u32 %r12, [%r5+2048], 1;",
+              "atom.acq_rel.cta.shared.add.u32 %r12, [%r5+2048], 1;",
+              {}},
+             {"atom.acquire.cta.shared.add.u32 %r12, [%r5+2048], 1;",
+              "atom.acquire.cta.shared.add.u32 %r12, [%r5+2048], 1;", by_convention},
+             {"atom.release.cta.shared.add.u32 %r12, [%r5+2048], 1;",
+              "atom.release.cta.shared.add.u32 %r12, [%r5+2048], 1;", by_convention},
+             {"atom.relaxed.cta.shared.add.u32 %r12, [%r5+2048], 1;",
+              "atom.relaxed.cta.shared.add.u32 %r12, [%r5+2048], 1;", by_convention},
+             // A weak flag is none.
+             {"fence.acq_rel.cta; red.shared.add.u32 [%r5+2048], 1;",
+              "ld.shared.u32 %r12, [%r5+2052]; fence.acq_rel.cta;", race},
+         })
+        EXPECT_EQ(of_roles({stores + row.tells, row.sees + loads}), row.said)
+            << row.tells << " " << row.sees;
+}
+
+// What is done behind the flag is not told by it.
+TEST(Causality, WhatComesBehindTheFlag) {
+    const std::string tells = "st.release.cta.shared.u32 [%r5+2048], 1; ",
+                      sees = "ld.acquire.cta.shared.u32 %r12, [%r5+2048]; ";
+    EXPECT_EQ(of_roles({tells + stores, sees + loads}), race);
+    EXPECT_EQ(of_roles({stores + tells + stores_next, sees + loads}), Lines{});
+    EXPECT_EQ(of_roles({stores + tells + stores_next, sees + loads_next}), race);
+    EXPECT_EQ(of_roles({stores + tells, loads + sees}), race);
+    // A fence lets go what stands before it.
+    const std::string fence = "fence.acq_rel.cta; ",
+                      relaxed = "st.relaxed.cta.shared.u32 [%r5+2048], 1; ";
+    EXPECT_EQ(of_roles({stores + fence + stores_next + relaxed, sees + loads}), Lines{});
+    EXPECT_EQ(of_roles({stores + fence + stores_next + relaxed, sees + loads_next}), by_convention);
+}
+
+// Who has learnt of it tells others.
+TEST(Causality, IsPassedOn) {
+    const std::string tells = "st.release.cta.shared.u32 [%r5+2048], 1; ",
+                      sees = "ld.acquire.cta.shared.u32 %r12, [%r5+2048]; ",
+                      tells_on = "st.release.cta.shared.u32 [%r5+2052], 1; ",
+                      sees_on = "ld.acquire.cta.shared.u32 %r12, [%r5+2052]; ";
+    EXPECT_EQ(of_roles({stores + tells, sees + tells_on, sees_on + loads}), Lines{});
+    EXPECT_EQ(of_roles({stores + tells, tells_on, sees_on + loads}), Lines{"4 read-after-write 2"});
+    // An update goes on with what was told before it; a store does not.
+    const std::string adds = "red.release.cta.shared.add.u32 [%r5+2048], 1; ";
+    const Lines first{"4 read-after-write 2"};
+    EXPECT_EQ(of_roles({stores + adds, adds, sees + loads}), Lines{});
+    EXPECT_EQ(of_roles({stores + tells, adds, sees + loads}), Lines{});
+    EXPECT_EQ(of_roles({stores + adds, tells, sees + loads}), first);
+    EXPECT_EQ(of_roles({stores + adds, stores_next + adds, sees + loads + loads_next}), Lines{});
+    EXPECT_EQ(of_roles({stores + adds, stores_next, sees + loads + loads_next}),
+              Lines{"4 read-after-write 3"});
+    EXPECT_EQ(of_roles({stores, stores_next + adds, sees + loads + loads_next}), first);
+}
+
+TEST(Causality, NamedBarriers) {
+    const std::string arrives = "bar.arrive 1, 64; ", waits = "bar.sync 1, 64; ";
+    EXPECT_EQ(of_roles({stores + arrives, waits + loads}), Lines{});
+    EXPECT_EQ(of_roles({arrives + stores, waits + loads}), race);
+    EXPECT_EQ(of_roles({stores + arrives + stores_next, waits + loads}), Lines{});
+    EXPECT_EQ(of_roles({stores + arrives + stores_next, waits + loads_next}), race);
+    EXPECT_EQ(of_roles({stores + waits, waits + loads}), Lines{});
+    // Each barrier, and each of its phases, by itself.
+    EXPECT_EQ(of_roles({stores + "bar.sync 2, 32; ", "bar.sync 1, 32; " + loads}), race);
+    EXPECT_EQ(of_roles({stores + "bar.sync 1, 32; ", "bar.sync 1, 32; " + loads}), race);
+    EXPECT_EQ(of_roles({"bar.sync 1, 32; " + stores, "bar.sync 1, 32; " + loads}), race);
+    EXPECT_EQ(of_roles({stores + arrives, waits, loads}), Lines{"4 read-after-write 2"});
+    // A fence before the barrier, and a relaxed flag behind it.
+    EXPECT_EQ(of_roles({stores + "fence.acq_rel.cta; " + arrives,
+                        waits + "st.relaxed.cta.shared.u32 [%r5+2048], 1; ",
+                        "ld.acquire.cta.shared.u32 %r12, [%r5+2048]; " + loads}),
+              Lines{});
+    EXPECT_EQ(of_roles({stores + arrives, waits + "st.relaxed.cta.shared.u32 [%r5+2048], 1; ",
+                        "ld.acquire.cta.shared.u32 %r12, [%r5+2048]; " + loads}),
+              Lines{"~4 read-after-write 2"});
+}
+
+// An mbarrier of the array; its phases by their parities.
+TEST(Causality, Mbarriers) {
+    const auto made = [](unsigned count) {
+        return "setp.eq.u32 %p2, %r1, 0; @%p2 mbarrier.init.shared.b64 [tile+3072], " +
+               std::to_string(count) + "; bar.sync 0; ";
+    };
+    const std::string one = "setp.eq.u32 %p3, %r2, 0; ";
+    const std::string all = "mbarrier.arrive.shared.b64 %rd20, [tile+3072]; ";
+    const auto waits = [](unsigned parity, const std::string& order = "") {
+        const std::string n = std::to_string(parity);
+        return "W" + n + ": mbarrier.try_wait.parity" + order + ".shared.b64 %p4, [tile+3072], " +
+               n + "; @!%p4 bra W" + n + "; ";
+    };
+    const std::string braces = "{ ", end = "} ";
+    const auto of = [&](unsigned count, std::vector<std::string> roles) {
+        for (std::string& r : roles) r = braces + r + end;
+        return of_roles(roles, made(count));
+    };
+    EXPECT_EQ(of(32, {stores + all, waits(0) + loads}), Lines{});
+    EXPECT_EQ(of(32, {all + stores, waits(0) + loads}), race);
+    EXPECT_EQ(of(32, {stores + all + stores_next, waits(0) + loads}), Lines{});
+    EXPECT_EQ(of(32, {stores + all + stores_next, waits(0) + loads_next}), race);
+    // (Warp 1 opens the barrier of the beginning, and goes on.)
+    EXPECT_EQ(of(32, {stores + all, loads}), Lines{"2 write-after-read 3"});
+    // Arrivals without order, and with.
+    for (const std::string order : {".release.cta", ".release.cluster", ".relaxed.cta"})
+        EXPECT_EQ(of(32, {stores + "mbarrier.arrive" + order + ".shared.b64 %rd20, [tile+3072]; ",
+                          waits(0) + loads}),
+                  order.starts_with(".relaxed") ? by_convention : Lines{})
+            << order;
+    for (const std::string order : {".acquire.cta", ".acquire.cluster", ".relaxed.cta"})
+        EXPECT_EQ(of(32, {stores + all, waits(0, order) + loads}),
+                  order.starts_with(".relaxed") ? by_convention : Lines{})
+            << order;
+    // Two warps arrive, and what both did is known.
+    EXPECT_EQ(of(64, {stores + all, stores_next + all, waits(0) + loads + loads_next}), Lines{});
+    // Counts: of one that arrives for all, and of one that goes.
+    EXPECT_EQ(of(32, {stores + one + "@%p3 mbarrier.arrive.shared.b64 %rd20, [tile+3072], 32; ",
+                      waits(0) + loads}),
+              Lines{"~3 read-after-write 2"});  // of the lane that arrived all is known
+    EXPECT_EQ(of(32, {stores + "bar.warp.sync -1; " + one +
+                          "@%p3 mbarrier.arrive.shared.b64 %rd20, [tile+3072], 32; ",
+                      waits(0) + loads}),
+              Lines{});
+    EXPECT_EQ(of(64, {stores + all + all, waits(0) + loads}), Lines{});
+    EXPECT_EQ(
+        of(64, {"mbarrier.arrive_drop.shared.b64 %rd20, [tile+3072]; ",
+                "mbarrier.arrive.shared.b64 %rd20, [tile+3072]; bar.sync 3, 64; " + stores + all,
+                waits(0) + "bar.sync 3, 64; " + waits(1) + loads}),
+        Lines{});
+    // A phase tells of its own arrivals: here those of warp 1, which may know nothing of warp 0's.
+    for (const std::string order : {".acquire.cta", ".relaxed.cta"})
+        EXPECT_EQ(of(32, {stores + all, waits(0, order) + "bar.sync 3, 64; " + stores_next + all,
+                          "bar.sync 3, 64; " + waits(1) + loads + loads_next}),
+                  order == ".acquire.cta" ? Lines{} : Lines{"~4 read-after-write 2"})
+            << order;
+}
+
+}  // namespace
+}  // namespace lockwarp::check

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which accesses race: PTX manual, "Memory Consistency Model", by a few lines each.
+#include "tests/check/said.hpp"
+
+namespace lockwarp::check {
+namespace {
+
+using namespace brief;
+
+struct Row {
+    std::string body;
+    Lines said;
+    uint32_t block = 64;
+};
+
+void expect(std::initializer_list<Row> rows, const Shown& shown = {}) {
+    for (const Row& row : rows)
+        EXPECT_EQ(
+            brief::said(row.body, {.checks = "race-shared,race-global", .block = row.block}, shown),
+            row.said)
+            << row.body;
+}
+
+const std::string bar = "bar.sync 0;\n";
+
+TEST(Races, OfWarps) {
+    const std::string put = "st.shared.u32 [%r6], %r1;\n", get = "ld.shared.u32 %r10, [%r7];\n";
+    expect({
+        {put + get, {"2 read-after-write 1"}},
+        {put + bar + get, {}},
+        {get + put, {"1 read-after-write 2"}},
+        {get + bar + put, {}},
+        {put + bar + get + put, {"3 read-after-write 4"}},
+        {put + bar + get + bar + put, {}},
+        {put + "ld.shared.u32 %r10, [%r6];\n", {}},
+        {get + get, {}},
+        {"st.global.u32 [%rd3], %r1;\nld.global.u32 %r10, [%rd3];\n", {}},
+        {"st.global.u32 [%rd1], %r3;\n", {"1 write-after-write 1"}},
+        {"st.shared.u32 [%r5], %r3;\n", {"1 write-after-write 1"}},
+        {"st.shared.u32 [%r5], 7;\n", {"~1 write-after-write 1"}},
+        {"st.shared.u32 [%r5], %r1;\n", {"1 write-after-write 1", "1 lanes-disagree"}},
+        {"st.shared.u32 [%r5], %r2;\n", {"1 write-after-write 1", "1 lanes-disagree"}},
+        {"st.shared.u32 [%r5], 7;\nst.shared.u32 [%r5], 8;\n", {"1 write-after-write 2"}},
+        {"setp.eq.u32 %p1, %r3, 0;\n@%p1 ld.shared.u32 %r10, [%r6];\n"
+         "@!%p1 st.shared.u32 [%r7], 1;\n",
+         {"3 write-after-read 2"}},
+    });
+}
+
+TEST(Races, OfStrongAccesses) {
+    const std::string get = "ld.shared.u32 %r10, [%r7];\n";
+    expect({
+        {"st.relaxed.cta.shared.u32 [%r5], %r3;\n", {}},
+        {"st.volatile.shared.u32 [%r5], %r3;\n", {}},
+        {"red.shared.add.u32 [%r5], 1;\n", {}},
+        {"red.global.add.u32 [%rd1], 1;\n", {}},
+        {"red.shared.add.u32 [%r6], 1;\n" + get, {"2 read-after-write 1"}},
+        {"red.shared.add.u32 [%r6], 1;\nld.relaxed.cta.shared.u32 %r10, [%r7];\n", {}},
+        {"st.shared.u32 [%r6], 1;\nld.relaxed.cta.shared.u32 %r10, [%r7];\n",
+         {"2 read-after-write 1"}},
+        {"st.shared.u32 [%r6], 1;\nred.shared.add.u32 [%r7], 1;\n", {"1 write-after-write 2"}},
+        // Under a strong store the weak one is still there.
+        {"setp.eq.u32 %p1, %r3, 0;\n@%p1 st.shared.u32 [%r6], 1;\n"
+         "@%p1 red.shared.add.u32 [%r6], 1;\n@!%p1 ld.relaxed.cta.shared.u32 %r10, [%r7];\n",
+         {"4 read-after-write 2"}},
+        {"setp.eq.u32 %p1, %r3, 0;\n@%p1 red.shared.add.u32 [%r6], 1;\n"
+         "@%p1 st.shared.u32 [%r6], 1;\n@!%p1 ld.relaxed.cta.shared.u32 %r10, [%r7];\n",
+         {"4 read-after-write 3"}},
+    });
+    // Of one scope that both are in.
+    for (const auto& [scope, races] :
+         {std::pair{"cta", true}, std::pair{"gpu", false}, std::pair{"sys", false}})
+        EXPECT_EQ(brief::said("red.relaxed." + std::string(scope) + ".global.add.u32 [%rd3], 1;\n",
+                              {.checks = "race-global", .grid = 2}),
+                  races ? Lines{"1 write-after-write 1"} : Lines{})
+            << scope;
+}
+
+// Bytes of words, each byte of one warp.
+TEST(Races, OfBytes) {
+    const std::string setup =
+        "shl.b32 %r20, %r2, 1; add.u32 %r20, %r20, %r3; add.u32 %r20, %r20, %r5;"
+        "xor.b32 %r21, %r20, 1; mov.u32 %r22, 1;\n";
+    const std::string put = "st.shared.u8 [%r20], %r22;\n", own = "ld.shared.u8 %r10, [%r20];\n",
+                      others = "ld.shared.u8 %r10, [%r21];\n";
+    expect({
+        {setup + put + own, {}},
+        {setup + put + others, {"3 read-after-write 2"}},
+        {setup + put + bar + others, {}},
+        {setup + own + put, {}},
+        {setup + others + put, {"2 read-after-write 3"}},
+        {setup + others + bar + put, {}},
+        // A word at once, and its bytes.
+        {setup + put + "ld.shared.u32 %r10, [%r5];\n", {"3 read-after-write 2"}},
+        {setup + "ld.shared.u32 %r10, [%r5];\n" + bar + put, {}},
+        {setup + "setp.eq.u32 %p1, %r1, 0;\n@%p1 st.shared.u32 [%r5], 1;\n" + bar + put + own, {}},
+        {setup + put + bar + "setp.eq.u32 %p1, %r1, 0;\n@%p1 st.shared.u32 [%r5], 1;\n" + own,
+         {"5 write-after-read 6"}},  // warp 1 opens the barrier, and goes on
+    });
+    // One byte of a word that has been taken apart, read or stored by warp 0 and stored by warp 1.
+    for (int byte = 0; byte < 4; ++byte)
+        for (int other = 0; other < 4; ++other)
+            for (const bool loads : {true, false}) {
+                const std::string at = "[%r5+" + std::to_string(byte) + "]",
+                                  then = "[%r5+" + std::to_string(other) + "]";
+                const std::string body =
+                    "setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p2, %r1, 32; mov.u32 %r22, 1;\n"
+                    "@%p1 " +
+                    (loads ? "ld.shared.u8 %r10, " + at : "st.shared.u8 " + at + ", %r22") +
+                    ";\n@%p2 st.shared.u8 " + then + ", %r2;\n";
+                const Lines races{loads ? "3 write-after-read 2" : "3 write-after-write 2"};
+                EXPECT_EQ(brief::said(body, {.checks = "race-shared"}),
+                          byte == other ? races : Lines{})
+                    << body;
+            }
+}
+
+// Each word of a vector.
+TEST(Races, OfVectors) {
+    for (int word = -1; word <= 4; ++word)
+        for (const bool loads : {true, false}) {
+            const std::string body =
+                "setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p2, %r1, 32;\n"
+                "@%p1 " +
+                std::string(loads ? "ld.shared.v4.u32 {%r10, %r11, %r12, %r13}, [%r5+16]"
+                                  : "st.shared.v4.u32 [%r5+16], {%r1, %r1, %r1, %r1}") +
+                ";\n@%p2 st.shared.u32 [%r5+" + std::to_string(16 + 4 * word) + "], 1;\n";
+            Lines races;
+            if (word >= 0 && word < 4)
+                races = {std::string(loads ? "3 write-after-read 2" : "3 write-after-write 2") +
+                         ", 1 1, 4 at " + std::to_string(16 + 4 * word)};
+            EXPECT_EQ(brief::said(body, {.checks = "race-shared"}, {.lanes = true, .at = true}),
+                      races)
+                << body;
+            // And the other way round.
+            std::string turned = body;
+            std::swap(turned[turned.find("@%p1") + 3], turned[turned.find("@%p2") + 3]);
+            const Lines back{loads ? "2 read-after-write 3" : "2 write-after-write 3"};
+            EXPECT_EQ(brief::said(turned, {.checks = "race-shared"}),
+                      word >= 0 && word < 4 ? back : Lines{})
+                << turned;
+        }
+}
+
+// Who is named: the instruction that read this word, and no one who read another.
+TEST(Races, NameWhoRead) {
+    const std::string warps =
+        "setp.eq.u32 %p1, %r3, 0; setp.eq.u32 %p2, %r3, 1; setp.eq.u32 %p3, %r3, 2;\n";
+    const std::string one = "setp.eq.u32 %p4, %r2, 0; setp.eq.u32 %p5, %r2, 1;\n";
+    expect({
+        {warps + "@%p1 ld.shared.u32 %r10, [%r6];\n@%p1 ld.shared.u32 %r10, [%r6+256];\n"
+                 "@%p2 st.shared.u32 [%r7+256], 1;\n",
+         {"4 write-after-read 3"}},
+        {warps + "@%p1 ld.shared.u32 %r10, [%r6];\n@%p1 ld.shared.u32 %r10, [%r6+256];\n"
+                 "@%p2 st.shared.u32 [%r7], 1;\n",
+         {"4 write-after-read 2"}},
+        // Warp 0 reads word 0, warp 1 words 0 and 1, and warp 2 stores one of them.
+        {warps + one +
+             "and.pred %p6, %p1, %p4;\n@%p6 ld.shared.u32 %r10, [%r5];\n"
+             "mad.lo.u32 %r20, %r2, 4, %r5;\n@%p2 ld.shared.u32 %r10, [%r20];\n"
+             "@%p3 st.shared.u32 [%r5+4], 1;\n",
+         {"7 write-after-read 6"},
+         96},
+        {warps + one +
+             "and.pred %p6, %p1, %p4;\n@%p6 ld.shared.u32 %r10, [%r5];\n"
+             "mad.lo.u32 %r20, %r2, 4, %r5;\n@%p2 ld.shared.u32 %r10, [%r20];\n"
+             "@%p3 st.shared.u32 [%r5], 1;\n",
+         {"7 write-after-read 6"},
+         96},
+        // Warp 1's second lane stores what it alone has read.
+        {warps + one +
+             "and.pred %p6, %p1, %p4; and.pred %p7, %p2, %p5;\n"
+             "@%p6 ld.shared.u32 %r10, [%r5];\nmad.lo.u32 %r20, %r2, 4, %r5;\n"
+             "@%p2 ld.shared.u32 %r10, [%r20];\n@%p7 st.shared.u32 [%r5+4], 1;\n",
+         {}},
+    });
+}
+
+// Lanes of one warp.
+TEST(Races, OfLanes) {
+    const std::string put = "st.shared.u32 [%r6], %r1;\n",
+                      next = "xor.b32 %r20, %r6, 4;\nld.shared.u32 %r10, [%r20];\n";
+    const std::string odd = "and.b32 %r21, %r1, 1; setp.eq.u32 %p1, %r21, 1;\n";
+    expect({
+        {put + next, {"~3 read-after-write 1"}, 32},
+        {put + "bar.warp.sync -1;\n" + next, {}, 32},
+        {put + "bar.sync 0;\n" + next, {}, 32},
+        // Each pair of lanes meets.
+        {put + "and.b32 %r22, %r1, 30; shl.b32 %r23, 3, %r22;\nbar.warp.sync %r23;\n" + next,
+         {},
+         32},
+        // Other pairs do.
+        {put +
+             "add.u32 %r22, %r1, 1; and.b32 %r22, %r22, 30; shf.l.wrap.b32 %r23, 0, 0, 0;"
+             "shl.b32 %r23, 3, %r22; shr.b32 %r23, %r23, 1; setp.eq.u32 %p2, %r22, 0;"
+             "@%p2 mov.u32 %r23, 0x80000001;\nbar.warp.sync %r23;\n" +
+             next,
+         {"~5 read-after-write 1"},
+         32},
+        // On ways of their own through the code.
+        {odd + "@%p1 bra ODD;\n" + put + "bra END;\nODD:\n" + next + "END:\n",
+         {"3 write-after-read 7"},
+         32},
+        {odd + "@%p1 bra ODD;\n" + put + "ODD:\nbar.warp.sync -1;\n" + next, {}, 32},
+        {odd + "@%p1 bra ODD;\n" + put + "ODD:\n" + next, {"~6 read-after-write 3"}, 32},
+    });
+}
+
+}  // namespace
+}  // namespace lockwarp::check
