@@ -265,8 +265,7 @@ void OfCta::read_before(const Site& here, uint64_t word) {
 void OfCta::source_stored(const warp::Retired& e, uint32_t lane, uint64_t address, uint32_t bytes) {
     if (address >= sources_end_ || address + bytes <= sources_begin_) return;
     each_copy([&](const Copy& c, const Site& site) {
-        if (c.source_bytes == 0 || address >= c.source + c.source_bytes ||
-            address + bytes <= c.source ||
+        if (address >= c.source + c.source_bytes || address + bytes <= c.source ||
             found.again("copy-source-changed", e.operation, c.operation))
             return;
         Finding f;

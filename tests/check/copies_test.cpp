@@ -63,7 +63,38 @@ TEST(Copies, AreReadByOthersBehindABarrier) {
         // What a thread's own store puts there is no copy's any more.
         {copy + wait + bar + "st.shared.u32 [%r6], 1;\n" + bar + others, {}},
         {copy + wait + bar + "st.shared.u32 [%r6], 1;\n" + others, {}},
+        {first_warp + "@%p1 " + copy + wait + "@%p1 st.shared.u32 [%r6], 1;\n@!%p1 " + others, {}},
     });
+}
+
+// A flag and an mbarrier stand for a barrier of the CTA.
+TEST(Copies, AreReadByThoseWhoWereTold) {
+    const auto of = [&](const std::string& tells, const std::string& waits) {
+        return brief::said(
+            "setp.eq.u32 %p2, %r1, 0; @%p2 mbarrier.init.shared.b64 [tile+3072], 32; bar.sync "
+            "0;\n" +
+                first_warp + "@!%p1 bra SECOND;\n" + copy + wait + tells + " bra END;\nSECOND:\n" +
+                waits + "\n" + others + "END:\n",
+            {.checks = "sync"});
+    };
+    const Lines early{"9 copy-no-barrier 4"};
+    EXPECT_EQ(of("", ""), Lines{"9 copy-too-early 4"});
+    const std::string tells = "st.release.cta.shared.u32 [%r5+2048], 1;";
+    EXPECT_EQ(of("bar.arrive 1, 64;", "bar.sync 1, 64;"), Lines{});
+    EXPECT_EQ(of("mbarrier.arrive.shared.b64 %rd20, [tile+3072];",
+                 "W: mbarrier.try_wait.parity.shared.b64 %p4, [tile+3072], 0; @!%p4 bra W;"),
+              Lines{});
+    const std::string poll =
+        "W: ld.acquire.cta.shared.u32 %r12, [%r5+2048];"
+        "setp.eq.u32 %p4, %r12, 0; @%p4 bra W;";
+    EXPECT_EQ(of(tells, poll), Lines{});
+    std::string relaxed = poll;
+    relaxed.replace(relaxed.find("acquire"), 7, "relaxed");
+    EXPECT_EQ(of(tells, relaxed), early);
+}
+
+TEST(Copies, OfARunThatTraps) {
+    EXPECT_EQ(brief::said(copy + "trap;\n", {.checks = "sync", .traps = true}), Lines{});
 }
 
 // Copies to words 1 to 2 of the array, by one lane.
@@ -119,6 +150,11 @@ TEST(Copies, IntoWhatAnotherMayStillBeWriting) {
         {zeros + copy + wait, {"2 copy-overwritten 1"}},
         {copy + "st.shared.u32 [%r6], 1;\n" + wait, {"2 copy-overwritten 1"}},
         {copy + wait + "st.shared.u32 [%r6], 1;\n", {}},
+        {copy + wait +
+             "cp.async.ca.shared.global [%r6+1024], [%rd4], 4;\n"
+             "st.shared.u32 [%r6], 1;\n" +
+             wait,
+         {}},
         // Each word of a copy has its word of the source.
         {"cp.async.ca.shared.global [%r5], [%rd2], 16;\n"
          "cp.async.ca.shared.global [%r5+4], [%rd2+4], 4;\n" +
@@ -187,6 +223,8 @@ TEST(Copies, WhoseSourceChanges) {
 TEST(Copies, IntoWhatIsStillRead) {
     const std::string fill = "st.shared.u32 [%r6], 1;\n";
     const std::string in_first = first_warp + "@!%p1 bra SECOND;\n";
+    const std::string in_second = "setp.eq.u32 %p1, %r3, 1;\n@!%p1 bra SECOND;\n";
+    const std::string in_second_first = "setp.eq.u32 %p1, %r3, 0;\n@!%p1 bra SECOND;\n";
     const std::string into_others = "cp.async.ca.shared.global [%r7], [%rd4], 4;\n";
     const std::string second = "bra END;\nSECOND:\n";
     const std::string end = "END:\n";
@@ -195,6 +233,15 @@ TEST(Copies, IntoWhatIsStillRead) {
         {fill + bar + in_first + into_others + wait + second + own + end, {"9 copy-too-early 5"}},
         {fill + bar + in_first + bar + into_others + wait + second + own + bar + end,
          {"~5 barrier-parted 11"}},  // which is another matter
+        // Warp 1, which opens the barrier, copies into warp 0's words, which warp 0 then reads: it
+        // may mean what was there, unless it has waited for copies of its own.
+        {fill + bar + in_second + into_others + wait + second + own + end, {"9 copy-too-early 5"}},
+        {fill + bar + in_second + into_others + second + own + end, {"8 copy-too-early 5"}},
+        {fill + bar + in_second + into_others + wait + second + wait + own + end,
+         {"10 copy-no-barrier 5"}},
+        {fill + bar + in_second + into_others + second + wait + own + end,
+         {"9 copy-not-awaited 5"}},
+        {in_second_first + into_others + wait + second + own + end, {"7 copy-no-barrier 3"}},
         // Warp 0 reads them, and then warp 1 copies there.
         {fill + bar + others + copy + wait, {"3 copy-too-early 4"}},
         {fill + bar + others + bar + copy + wait, {}},

@@ -20,6 +20,7 @@ struct Of {
     uint32_t grid = 1;
     uint32_t cluster = 1;
     std::string outside;  // declarations before the kernel, on one line
+    bool traps = false;   // and so it should
 };
 
 // The body stands behind registers of these values: %tid.x in %r1, its lane and warp in %r2 and
@@ -78,7 +79,8 @@ inline std::vector<std::string> said(const std::string& body, const Of& of = {},
     const Checking checking(chosen.rows, program, launch, &parsed.module);
     const warp::Result result = exec::launch(program, launch);
     EXPECT_FALSE(result.refusal.has_value()) << result.refusal->what;
-    if (result.trap) ADD_FAILURE() << result.trap->place.line - 1 << ": " << result.trap->detail;
+    EXPECT_EQ(result.trap.has_value(), of.traps)
+        << result.trap->place.line - 1 << ": " << result.trap->detail;
     const auto line = [&](const Site& s) {
         return s.operation ? std::to_string(program.operations[*s.operation].place.line - 1)
                            : std::string("-");
