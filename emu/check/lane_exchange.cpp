@@ -61,7 +61,7 @@ void OfCta::look_at_mask(const warp::Retired& e, const isa::Operation& o) {
     const uint32_t missing = members & ~e.executed;
     if (missing == 0 || found.again("mask-absent", e.operation, std::nullopt)) return;
     const uint64_t first = uint64_t{e.warp} * 32;
-    const uint64_t there = threads_ > first ? std::min<uint64_t>(threads_ - first, 32) : 0;
+    const uint64_t there = std::min<uint64_t>(threads_ - first, 32);
     const auto exist = static_cast<uint32_t>((uint64_t{1} << there) - 1);
     Finding f;
     f.kind = "mask-absent";
@@ -120,17 +120,15 @@ void OfCta::shuffle(const warp::Retired& e, const isa::Operation& o) {
     OfWarp& w = of_warp(e.warp);
     uint32_t lanes = e.undefined & e.executed;
     Site from{e.operation, e.cta, e.warp, lanes, e.step};
-    if (!w.empty() && o.read != 0) {
-        // The data is the first register that it reads but for the guard.
-        for (uint32_t n = 0; n < o.read; ++n) {
-            const uint32_t reg = used(o.written + n, o);
-            if (program_.registers[reg].ref != o.r[2]) continue;
-            const auto at = w.find(reg);
-            if (at == w.end()) continue;
-            const uint32_t moved = moved_lanes(e, o, at->second.lanes);
-            if (lanes == 0) from = at->second.from;
-            lanes |= moved;
-        }
+    // The data is the first register that it reads but for the guard.
+    for (uint32_t n = 0; n < o.read; ++n) {
+        const uint32_t reg = used(o.written + n, o);
+        if (program_.registers[reg].ref != o.r[2]) continue;
+        const auto at = w.find(reg);
+        if (at == w.end()) continue;
+        const uint32_t moved = moved_lanes(e, o, at->second.lanes);
+        if (lanes == 0) from = at->second.from;
+        lanes |= moved;
     }
     set(w, o, e.executed, lanes, from);
 }

@@ -51,7 +51,7 @@ inline std::string hex(uint64_t v) {
 // addresses (in shared memory from the array's begin) and counts stand behind where they are asked
 // for.
 struct Shown {
-    bool lanes = false, at = false, count = false;
+    bool lanes = false, at = false, count = false, message = false;
 };
 
 inline std::vector<std::string> said(const std::string& body, const Of& of = {},
@@ -98,6 +98,7 @@ inline std::vector<std::string> said(const std::string& body, const Of& of = {},
                     std::to_string(x.space == ptx::Space::shared ? x.address - program.shared_begin
                                                                  : x.address);
         if (shown.count && x.count != 1) text += ", " + std::to_string(x.count) + " times";
+        if (shown.message) text += ": " + x.message;
         all.push_back(text);
     }
     return all;
