@@ -277,6 +277,12 @@ void RaceAccesses::store_word(Now& n, OfWarp& w, uint32_t lane, uint32_t number,
     if (may_meet_writer(w, word)) check_writer(n, w, lane, word, address, true, value);
     if (word.readers != 0 && word.readers != w.ordered_readers)
         check_readers(n, w, lane, word, address);
+    has_stored(n, lane, number, word, address, value);
+}
+
+// The word as the store leaves it.
+void RaceAccesses::has_stored(const Now& n, uint32_t lane, uint32_t number, Word& word,
+                              uint64_t address, uint32_t value) {
     // A strong access does not race with others, which may race with what it comes over.
     if (!n.who.strong) {
         word.readers = 0;
@@ -313,7 +319,7 @@ void RaceAccesses::load(Now& n, const warp::Access& a) {
                 same.after = word;
                 return;
             }
-            std::array<Word, 4>& each = shadow_.bytes_of(word);
+            std::array<Word, 4>& each = shadow_.bytes_of(word, at);
             for (uint32_t i = 0; i < word_bytes; ++i)
                 if ((bytes >> i & 1) != 0) load_word(n, w, lane, each[i], at + i);
         });
@@ -340,17 +346,19 @@ void RaceAccesses::store(Now& n, const warp::Access& a) {
                 if (n.has_value) std::memcpy(&value, values_[lane].data() + (at - begin), 4);
                 if ((word.flags & Word::split) != 0) {
                     // Each byte is looked at; then they are one word.
-                    std::array<Word, 4>& each = shadow_.bytes_of(word);
+                    std::array<Word, 4>& each = shadow_.bytes_of(word, at);
                     for (uint32_t i = 0; i < word_bytes; ++i)
                         store_word(n, w, lane, number, each[i], at + i, value >> (8 * i) & 0xff);
-                    shadow_.join(word);
+                    shadow_.join(word, at);
+                    has_stored(n, lane, number, word, at, value);
+                    return;
                 }
                 same.before = word;
                 store_word(n, w, lane, number, word, at, value);
                 same.after = word;
                 return;
             }
-            std::array<Word, 4>& each = shadow_.bytes_of(word);
+            std::array<Word, 4>& each = shadow_.bytes_of(word, at);
             for (uint32_t i = 0; i < word_bytes; ++i)
                 if ((bytes >> i & 1) != 0)
                     store_word(n, w, lane, number, each[i], at + i,

@@ -65,6 +65,8 @@ class RaceAccesses {
     void load_word(Now& n, OfWarp& w, uint32_t lane, Word& word, uint64_t address);
     void store_word(Now& n, OfWarp& w, uint32_t lane, uint32_t number, Word& word, uint64_t address,
                     uint32_t value);
+    void has_stored(const Now& n, uint32_t lane, uint32_t number, Word& word, uint64_t address,
+                    uint32_t value);
     // Whether somebody wrote it who is not known to come before.
     static bool may_meet_writer(const OfWarp& w, const Word& word) {
         return (word.writer != 0 && word.writer != w.ordered_writer) ||

@@ -16,7 +16,7 @@ Shadow::Page* Shadow::find(uint64_t number) {
     return found->second.get();
 }
 
-std::array<Word, 4>& Shadow::bytes_of(Word& w) {
+std::array<Word, 4>& Shadow::bytes_of(Word& w, uint64_t address) {
     if ((w.flags & Word::split) != 0) return split_[w.writer];
     uint32_t number = 0;
     if (free_splits_.empty()) {
@@ -29,17 +29,22 @@ std::array<Word, 4>& Shadow::bytes_of(Word& w) {
     for (unsigned i = 0; i < word_bytes; ++i) {
         split_[number][i] = w;
         split_[number][i].value = w.value >> (8 * i) & 0xff;
+        if ((w.flags & Word::over_weak) != 0) under_[address + i] = Under(under_[address]);
     }
     w.writer = number;
     w.flags |= Word::split;
     return split_[number];
 }
 
-void Shadow::join(Word& w) {
+void Shadow::join(Word& w, uint64_t address) {
     if ((w.flags & Word::split) == 0) return;
     const uint32_t number = w.writer;
     uint8_t flags = 0;
-    for (const Word& byte : split_[number]) flags |= byte.flags;
+    for (unsigned i = word_bytes; i-- > 0;) {
+        flags |= split_[number][i].flags;
+        if ((split_[number][i].flags & Word::over_weak) != 0)
+            under_[address] = Under(under_[address + i]);
+    }
     free_splits_.push_back(number);
     w = {};
     w.flags = flags & ~(Word::split | Word::has_value);

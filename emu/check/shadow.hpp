@@ -72,11 +72,12 @@ class Shadow {
         Page* const page = recent.number == number ? recent.page : find(number);
         return page == nullptr ? nullptr : &(*page)[word % page_words];
     }
-    // The four bytes of a word, apart from now on.
-    std::array<Word, 4>& bytes_of(Word& w);
+    // The four bytes of the word at an address, apart from now on.
+    std::array<Word, 4>& bytes_of(Word& w, uint64_t address);
     const std::array<Word, 4>& bytes_of(const Word& w) const { return split_[w.writer]; }
-    // All bytes are about to be written: they need not be apart any more.
-    void join(Word& w);
+    // All bytes are about to be written: they need not be apart any more. Of the weak writes that
+    // are under them one is kept.
+    void join(Word& w, uint64_t address);
 
     // The weak write that strong ones came over: who did it, and the lane.
     struct Under {

@@ -427,7 +427,7 @@ TEST(CheckParts, WordsOfAShadow) {
     word->value = 0x44332211;
     word->writer_lane = 3;
     word->flags = Word::has_value | Word::wrote_weakly;
-    std::array<Word, 4>& bytes = shadow.bytes_of(*word);
+    std::array<Word, 4>& bytes = shadow.bytes_of(*word, 1000);
     EXPECT_NE(word->flags & Word::split, 0);
     for (uint32_t i = 0; i < 4; ++i) {
         EXPECT_EQ(bytes[i].writer, 7u);
@@ -436,22 +436,51 @@ TEST(CheckParts, WordsOfAShadow) {
         EXPECT_EQ(bytes[i].writer_lane, 3);
         EXPECT_EQ(bytes[i].flags, Word::has_value | Word::wrote_weakly);
     }
-    EXPECT_EQ(&shadow.bytes_of(*word), &bytes);
+    EXPECT_EQ(&shadow.bytes_of(*word, 1000), &bytes);
     const uint32_t place = word->writer;
     bytes[2].flags |= Word::read_strongly;
-    shadow.join(*word);
+    shadow.join(*word, 1000);
     EXPECT_EQ(word->flags, Word::wrote_weakly | Word::read_strongly);
     EXPECT_EQ(word->writer, 0u);
     EXPECT_EQ(word->readers, 0u);
     EXPECT_EQ(word->value, 0u);
-    shadow.join(*word);
+    shadow.join(*word, 1000);
     EXPECT_EQ(word->flags, Word::wrote_weakly | Word::read_strongly);
     // The place of one that was joined serves another.
     Word* const other = shadow.at(1024);
-    shadow.bytes_of(*other);
+    shadow.bytes_of(*other, 1024);
     EXPECT_EQ(other->writer, place);
-    shadow.bytes_of(*word);
+    shadow.bytes_of(*word, 1000);
     EXPECT_NE(word->writer, place);
+}
+
+// What lies under a strong write lies under each of its bytes, and of several under the whole.
+TEST(CheckParts, WeakWritesUnderAStrongOne) {
+    Shadow shadow(1 << 20);
+    Word* const word = shadow.at(1000);
+    const auto under = [&](uint64_t address) { return int{shadow.weak_under(address).lane}; };
+    shadow.weak_under(1000) = {5, 7};
+    word->flags = Word::over_weak | Word::wrote_strongly;
+    std::array<Word, 4>& bytes = shadow.bytes_of(*word, 1000);
+    for (uint64_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(under(1000 + i), 7);
+        EXPECT_EQ(shadow.weak_under(1000 + i).writer, 5u);
+        EXPECT_EQ(bytes[i].flags, Word::over_weak | Word::wrote_strongly);
+    }
+    // It stays under bytes 1 and 3, each by itself.
+    bytes[0].flags = bytes[2].flags = Word::wrote_weakly;
+    shadow.weak_under(1001) = {6, 11};
+    shadow.weak_under(1003) = {8, 13};
+    EXPECT_EQ(under(1002), 7);
+    shadow.join(*word, 1000);
+    EXPECT_NE(word->flags & Word::over_weak, 0);
+    EXPECT_EQ(under(1000), 11);
+    // Of a word that has none nothing is said.
+    Word* const other = shadow.at(2000);
+    other->flags = Word::wrote_weakly;
+    shadow.bytes_of(*other, 2000);
+    shadow.join(*other, 2000);
+    EXPECT_EQ(shadow.weak_under(2000).writer, 0u);
 }
 
 TEST(CheckParts, AccessorsOfAShadow) {
