@@ -40,8 +40,7 @@ struct Heap {
 
 void Heap::take(uint64_t address, const Block& block) {
     if (made++ == 0) first = *block.made;
-    // At least a byte, so that each has an address of its own.
-    const uint64_t behind = address + std::max<uint64_t>(block.bytes, 1);
+    const uint64_t behind = address + block.bytes;  // malloc gives no block of no bytes
     auto at = all.lower_bound(address);
     if (at != all.begin() && std::prev(at)->first + std::prev(at)->second.bytes > address) --at;
     while (at != all.end() && at->first < behind) at = all.erase(at);
@@ -93,8 +92,7 @@ void Heap::access(const Site& here, const warp::Access& a, unsigned lane,
     f.address = address;
     f.bytes = static_cast<uint32_t>(bytes);
     const std::string what = a.store ? "stores to " : "loads from ";
-    if (block != nullptr && block->is_freed &&
-        address - from < std::max<uint64_t>(block->bytes, 1)) {
+    if (block != nullptr && block->is_freed && address - from < block->bytes) {
         f.kind = "use-after-free";
         f.other = block->freed;
         f.message = what + "a block that " + line_of(block->freed) + " has freed";

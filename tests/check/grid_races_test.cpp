@@ -99,6 +99,27 @@ TEST(GridRaces, OfEachPairWhereCtasMayOrderEachOther) {
     }
 }
 
+// Three CTAs: the third races with somebody where it does with one of the first two.
+TEST(GridRaces, OfThreeCtas) {
+    for (const Action& a : actions)
+        for (const Action& b : actions)
+            for (const Action& c : actions) {
+                const std::string body =
+                    std::string(
+                        "mov.u32 %r10, %ctaid.x; setp.eq.u32 %p1, %r10, 0;"
+                        "setp.eq.u32 %p2, %r10, 1; setp.eq.u32 %p3, %r10, 2;\n@%p1 ") +
+                    a.text + "\n@%p2 " + b.text + "\n@%p3 " + c.text;
+                bool first = false, third = false;
+                for (const std::string& line :
+                     brief::said(body, {.checks = "race-global", .block = 1, .grid = 3})) {
+                    const bool of_third = line.find('4') != std::string::npos;
+                    (of_third ? third : first) = true;
+                }
+                EXPECT_EQ(first, meeting_of(a, b).bytes != 0) << body;
+                EXPECT_EQ(third, (meeting_of(a, c).bytes | meeting_of(b, c).bytes) != 0) << body;
+            }
+}
+
 // A weak store that a strong one came over still races with strong accesses, byte by byte.
 TEST(GridRaces, OfAWeakStoreUnderAStrongOne) {
     const auto of = [](const std::string& weak, const std::string& strong,
