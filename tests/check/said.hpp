@@ -19,8 +19,8 @@ struct Of {
     uint32_t block = 64;
     uint32_t grid = 1;
     uint32_t cluster = 1;
-    std::string outside;  // declarations before the kernel, on one line
-    bool traps = false;   // and so it should
+    std::string outside{};  // declarations before the kernel, on one line
+    bool traps = false;     // and so it should
 };
 
 // The body stands behind registers of these values: %tid.x in %r1, its lane and warp in %r2 and

@@ -194,14 +194,14 @@ class Hand {
         if (!order_)
             order_ = std::make_unique<Order>(plan, tracks, [&](uint64_t address, uint32_t bytes) {
                 before_bytes = bytes;
-                return has_before ? before.data() + (address - base) : nullptr;
+                return has_before ? before_run.data() + (address - base) : nullptr;
             });
         return *order_;
     }
 
     validate::Plan plan;
     validate::Tracks tracks;
-    std::array<uint8_t, 4096> global{}, before{};
+    std::array<uint8_t, 4096> global{}, before_run{};
     std::vector<std::array<uint8_t, 256>> shared;
     bool has_before = false;
     uint32_t before_bytes = 0;

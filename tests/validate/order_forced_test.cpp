@@ -27,7 +27,9 @@ TEST(OrderByHand, BlocksOfMalloc) {
         h.tell(250, weak, {0x9999}, base);  // which is no block
         const auto blocks = h.order().blocks();
         ASSERT_EQ(blocks.has_value(), row.first != 0);
-        if (blocks) EXPECT_EQ(*blocks, std::pair(row.first, row.end));
+        if (blocks) {
+            EXPECT_EQ(*blocks, std::pair(row.first, row.end));
+        }
         // The last thread's has the lowest ticket.
         for (size_t i = row.addresses.size(); i-- > 0;) {
             for (size_t other = 0; other < row.addresses.size(); ++other)
@@ -66,9 +68,9 @@ TEST(OrderByHand, ACtaThatHasEnded) {
         for (const uint64_t ended : {uint64_t{0}, uint64_t{1}, uint64_t{2}}) {
             Hand h(4, first);
             const Told done = h.change(64, 0, 1, 2, base + 32);
-            const Told before = h.change(63, 0, 3, 4, base + 48);
+            h.change(63, 0, 3, 4, base + 48);
             const Told behind_it = h.change(180, 0, 5, 6, base + 48);
-            const Told after = h.change(128, 0, 3, 4, base + 64);
+            h.change(128, 0, 3, 4, base + 64);
             const Told behind_that = h.change(190, 0, 5, 6, base + 64);
             const Told a = h.change(64, 0, 1, 2);
             const Told b = h.change(127, 0, 3, 4);
@@ -92,7 +94,9 @@ TEST(OrderByHand, ACtaThatHasEnded) {
             EXPECT_EQ(h.order().is_block_next(128), ended == 1) << ended;
             EXPECT_EQ(h.order().is_block_next(64), ended != 1) << ended;
             EXPECT_TRUE(h.order().stuck(false));  // once
-            if (ended != 1) EXPECT_EQ(h.ask(a), Answer::now);
+            if (ended != 1) {
+                EXPECT_EQ(h.ask(a), Answer::now);
+            }
         }
 }
 
@@ -256,9 +260,15 @@ TEST(OrderByHand, TheAccessThatIsForced) {
         *h.memory(base) = *h.memory(base + 4) = 2;
         const std::array<Told, 3> told{h.change(140, 4, 1, 2), h.tell(70, look, {5}, base + 4),
                                        h.change(10, 6, 3, 4)};
-        if (row.next) EXPECT_EQ(h.ask(told[2]), Answer::waits);
-        if (row.load) EXPECT_EQ(h.ask(told[1]), Answer::waits);
-        if (row.first) EXPECT_EQ(h.ask(told[0]), Answer::waits);
+        if (row.next) {
+            EXPECT_EQ(h.ask(told[2]), Answer::waits);
+        }
+        if (row.load) {
+            EXPECT_EQ(h.ask(told[1]), Answer::waits);
+        }
+        if (row.first) {
+            EXPECT_EQ(h.ask(told[0]), Answer::waits);
+        }
         h.put(base, 3);
         h.put(base + 4, 3);
         Order::Unexplained u;
@@ -314,7 +324,9 @@ TEST(OrderByHand, WhetherTheFirstForcedIsCertain) {
         const Told next = h.change(140, 1, row.next.first, row.next.second);
         EXPECT_TRUE(h.goes(done));
         EXPECT_EQ(h.ask(t), Answer::waits);
-        if (row.is_done) EXPECT_EQ(h.ask(next), Answer::now);
+        if (row.is_done) {
+            EXPECT_EQ(h.ask(next), Answer::now);
+        }
         EXPECT_FALSE(h.order().certain());
         EXPECT_TRUE(h.order().stuck(true) &&
                     (row.is_done || h.ask(t) != Answer::waits || h.order().stuck(true)));

@@ -304,7 +304,9 @@ TEST(OrderByHand, ALaneDoesNotLookBehindItsOwnChange) {
         const Told early = h.tell(9, look, {3}, base);
         const Told then = h.tell(9, look, {3}, base);
         h.put(base, 3);
-        if (!changes) EXPECT_EQ(h.ask(early), Answer::now);
+        if (!changes) {
+            EXPECT_EQ(h.ask(early), Answer::now);
+        }
         EXPECT_TRUE(h.goes(change));
         EXPECT_EQ(h.ask(then), changes ? Answer::waits : Answer::given);
     }
@@ -476,7 +478,7 @@ TEST(OrderByHand, WhatWasThereBeforeTheRun) {
         for (const bool shared : {true, false}) {
             Hand h;
             h.has_before = has_before;
-            h.before[0x24] = 9;
+            h.before_run[0x24] = 9;
             Told zeros = h.tell(9, look_generic, {0}, base + 0x24);
             Told nine = h.tell(70, look_generic, {9}, base + 0x24);
             for (Told* t : {&zeros, &nine})

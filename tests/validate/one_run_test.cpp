@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lockstep of a whole run at once: tracks that are taken in shares, what an answer keeps of them,
+// results that differ from run to run, and what bulk copies write.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "emu/lockwarp.hpp"
+#include "launch/case.hpp"
+#include "validate/emulator_engine.hpp"
+#include "validate/lockstep.hpp"
+
+namespace {
+
+using namespace lockwarp;
+
+constexpr uint32_t ctas = 2, threads = 64;
+
+launch::Case whole_case(const std::string& body) {
+    ptx::Parsed parsed = ptx::parse(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
+        ".reg .b32 %r<20>; .reg .b64 %rd<9>; .reg .pred %p<4>; .shared .align 16 .b8 tile[1024];\n"
+        "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;\n"
+        "mad.lo.u32 %r3, %r2, 64, %r1; mad.wide.u32 %rd2, %r3, 4, %rd1; mov.u32 %r4, tile;\n"
+        "mad.lo.u32 %r5, %r1, 4, %r4;\n" +
+        body + "\nret;\n}\n");
+    EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics[0].message << body;
+    launch::Case c;
+    c.module = std::move(parsed.module);
+    c.entry = "k";
+    c.grid = {ctas, 1, 1};
+    c.block = {threads, 1, 1};
+    c.parameters.resize(8);
+    c.patches = {{0, 0, 0}};
+    c.names = {"out"};
+    c.bytes = {std::vector<uint8_t>(4096)};
+    return c;
+}
+
+// A machine that leaves another byte behind in each run, or finds other bytes in shared memory.
+class Varying : public validate::EmulatorEngine {
+  public:
+    explicit Varying(bool leaves) : EmulatorEngine(isa::Arch::sm_90, false, 1), leaves_(leaves) {}
+    gpu::Ran run(const gpu::Job& job) override {
+        fill_unwritten(static_cast<uint8_t>(++runs_));
+        return EmulatorEngine::run(job);
+    }
+    launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
+        launch::Result<void> why = EmulatorEngine::read(address, bytes);
+        if (leaves_ && bytes.size() == 4096) bytes[17] = static_cast<uint8_t>(bytes[17] ^ ++reads_);
+        return why;
+    }
+
+  private:
+    bool leaves_;
+    int runs_ = 0, reads_ = 0;
+};
+
+validate::Report beside(const launch::Case& c, const validate::Options& options = {},
+                        validate::Answer* answer = nullptr) {
+    validate::EmulatorEngine engine(isa::Arch::sm_90, false, 1);
+    engine.fill_unwritten(0xa5);
+    engine.take_turns(7);
+    return run_lockstep(c, isa::Arch::sm_90, engine, options, answer);
+}
+
+// What the emulator cannot know: what shared memory held, what shfl gives from lanes that do not
+// take part, and a clock.
+const std::string unknowable =
+    "mov.u32 %r15, 0;\nL: ld.shared.u32 %r6, [%r5];\n"
+    "setp.lt.u32 %p1, %r1, 16;\n@%p1 shfl.sync.down.b32 %r7, %r1, 16, 31, 0xffff;\n"
+    "mov.u32 %r8, %clock;\n"
+    "mov.u32 %r9, %clock;\n"
+    "add.u32 %r11, %r3, 1; add.u32 %r12, %r3, 2; add.u32 %r13, %r3, 3; add.u32 %r14, %r3, 4;\n"
+    "xor.b32 %r10, %r6, %r8; add.u32 %r10, %r10, %r9;\n"
+    "st.global.u32 [%rd2], %r10;\n"
+    "add.u32 %r15, %r15, 1; setp.lt.u32 %p2, %r15, 12; @%p2 bra L;\n";
+
+TEST(OneRun, IsTakenInShares) {
+    const launch::Case c = whole_case(unknowable);
+    const validate::Report whole = beside(c);
+    ASSERT_EQ(whole.problem, "");
+    ASSERT_FALSE(whole.first.has_value()) << text_report(whole, {}, "k.ptx");
+    EXPECT_EQ(whole.counts.unwritten, uint64_t{ctas} * threads * 12);
+    const uint64_t warps = uint64_t{ctas} * threads / 32;
+    for (const uint64_t words : {240u, 300u}) {
+        validate::Options options;
+        options.trace_bytes = words * 32 * 8 * warps;
+        const validate::Report r = beside(c, options);
+        ASSERT_EQ(r.problem, "") << words;
+        EXPECT_GT(r.windows, 1u) << words;
+        EXPECT_FALSE(r.first.has_value()) << words << "\n" << text_report(r, {}, "k.ptx");
+        // Each instruction is compared once.
+        for (size_t i = 0; i < r.by_operation.size(); ++i)
+            EXPECT_EQ(r.by_operation[i].values, whole.by_operation[i].values)
+                << words << ": " << r.spellings[i];
+        // What is kept is of one run.
+        for (const bool drop : {false, true}) {
+            options.drop_tracks = drop;
+            validate::Answer answer;
+            const std::string problem = beside(c, options, &answer).problem;
+            EXPECT_EQ(problem.find("the tracks do not fit") != std::string::npos, !drop)
+                << words << problem;
+        }
+    }
+}
+
+TEST(OneRun, AnAnswerHasItsTracksUnlessTheyAreDropped) {
+    const launch::Case c = whole_case(unknowable);
+    for (const bool drop : {false, true}) {
+        validate::Options options;
+        options.drop_tracks = drop;
+        validate::Answer answer;
+        const validate::Report r = beside(c, options, &answer);
+        ASSERT_EQ(r.problem, "");
+        EXPECT_FALSE(r.first.has_value());
+        EXPECT_EQ(answer.tracks.empty(), drop);
+    }
+}
+
+// Of a run with an order, or with clusters, all tracks are kept beside a difference; else those of
+// its CTA.
+TEST(OneRun, TheTracksBesideADifference) {
+    struct Row {
+        const char* body;
+        uint32_t cluster;
+        uint64_t ctas;
+    };
+    for (const Row& row : std::initializer_list<Row>{
+             {"add.u32 %r6, %r1, 3;", 1, 1},
+             {"add.u32 %r6, %r1, 3;", 2, ctas},
+             {"add.u32 %r6, %r1, 3; atom.global.add.u32 %r7, [%rd1], 1;", 1, ctas}}) {
+        launch::Case c = whole_case(row.body);
+        if (row.cluster > 1) c.cluster = warp::Dim3{row.cluster, 1, 1};
+        validate::Options options;
+        options.registers = validate::Registers::words;
+        validate::Answer answer;
+        ASSERT_EQ(beside(c, options, &answer).problem, "");
+        // A lie in the second CTA: its lane 3's first value of the addition.
+        validate::Tracks& tracks = answer.tracks.back();
+        const uint64_t length = (tracks.window.words + tracks.slack) * 32;
+        auto* const words = reinterpret_cast<uint64_t*>(tracks.words.data());
+        const uint64_t cta = 1 - tracks.window.first_cta;
+        const validate::Report truth = replay(c, isa::Arch::sm_90, answer, options);
+        ASSERT_FALSE(truth.first.has_value());
+        uint64_t number = 0;
+        while (truth.spellings.at(number) != "add.u32") ++number;
+        uint64_t at = cta * 2 * length + 3;
+        while (words[at] != number + 1) at += 32;
+        words[at + 32] ^= 4;
+        const validate::Report r = replay(c, isa::Arch::sm_90, answer, options);
+        ASSERT_TRUE(r.first.has_value()) << row.body;
+        EXPECT_EQ(r.first->cta_index, 1u);
+        EXPECT_EQ(r.first->lane, 3u);
+        ASSERT_TRUE(r.tracks.has_value());
+        EXPECT_EQ(r.tracks->window.ctas, row.ctas) << row.body << row.cluster;
+        EXPECT_EQ(r.tracks->window.first_cta, row.ctas == 1 ? 1u : 0u);
+    }
+}
+
+// Bytes that differ from run to run are excused by what nothing wrote, and by nothing else.
+TEST(OneRun, OutputsThatVary) {
+    struct Row {
+        const char* body;
+        bool leaves;  // a byte that the kernel's instructions do not give
+        bool excused;
+        uint64_t bytes;
+    };
+    for (const Row& row : std::initializer_list<Row>{
+             {"st.global.u32 [%rd2], %r3;", true, false, 0},
+             {"st.global.u32 [%rd2], %r19;", true, true, 1},
+             {"ld.shared.u32 %r6, [%r5]; st.global.u32 [%rd2], %r6;", false, true,
+              uint64_t{ctas} * threads * 4},
+             {"ld.shared.u32 %r6, [%r5]; st.shared.u32 [%r5], 1;", false, true, 0}}) {
+        const launch::Case c = whole_case(row.body);
+        Varying engine(row.leaves);
+        validate::Options options;
+        options.registers = validate::Registers::words;
+        const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+        EXPECT_EQ(r.problem.empty(), row.excused) << row.body << "\n" << r.problem;
+        EXPECT_EQ(r.varying_bytes, row.bytes) << row.body;
+    }
+}
+
+// What a bulk copy brings is written; what it sends is not.
+TEST(OneRun, BulkCopiesWriteSharedMemory) {
+    const std::string made =
+        "setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [tile+768], 1; bar.sync 0;\n";
+    const launch::Case brings = whole_case(
+        made +
+        "@%p1 mbarrier.arrive.expect_tx.shared.b64 %rd5, [tile+768], 256;\n"
+        "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1], "
+        "256, [tile+768];\n"
+        "W: mbarrier.try_wait.parity.shared.b64 %p2, [tile+768], 0; @!%p2 bra W;\n"
+        "ld.shared.u32 %r6, [%r5];\n");
+    const validate::Report brought = beside(brings);
+    EXPECT_EQ(brought.problem, "");
+    EXPECT_FALSE(brought.first.has_value()) << text_report(brought, {}, "k.ptx");
+    EXPECT_EQ(brought.counts.unwritten, 0u);
+    const launch::Case sends = whole_case(
+        "setp.eq.u32 %p1, %r1, 0;\n"
+        "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 256;\n"
+        "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; bar.sync 0;\n"
+        "ld.shared.u32 %r6, [%r5];\n");
+    validate::Options registers;
+    registers.registers = validate::Registers::words;
+    const validate::Report sent = beside(sends, registers);
+    EXPECT_EQ(sent.counts.unwritten, uint64_t{ctas} * threads);
+    EXPECT_TRUE(!sent.first || sent.first->kind == validate::DifferenceKind::memory);
+}
+
+}  // namespace
