@@ -226,9 +226,9 @@ Result cuMemHostGetFlags(unsigned* flags, void* bytes) {
 
 Result cuMemGetAddressRange_v2(Address* base, size_t* size, Address address) {
     return answer([&] {
-        current();
+        const DeviceId device = current()->device;
         const std::optional<Allocation> a = allocation_at(address);
-        require(a.has_value(), not_found);
+        require(a.has_value() && may_touch(*a, device), not_found);
         if (base != nullptr) *base = a->base;
         if (size != nullptr) *size = a->size;
     });

@@ -196,6 +196,11 @@ void end_peer_access(DeviceId device) {
     }
 }
 
+bool may_touch(const Allocation& a, DeviceId device) {
+    const DeviceMask own = a.kind == Kind::variable ? bit_of(a.device) : 0;
+    return ((a.reach | own) & bit_of(device)) != 0;
+}
+
 void check_copied(Address address) {
     const std::optional<Allocation> a = allocation_at(address);
     if (!a || (a->pool == nullptr && a->kind != Kind::mapped)) return;
@@ -204,9 +209,7 @@ void check_copied(Address address) {
 
 void check_filled(Address address, DeviceId by) {
     const std::optional<Allocation> a = allocation_at(address);
-    if (!a) return;
-    const DeviceMask own = a->kind == Kind::variable ? bit_of(a->device) : 0;
-    require(((a->reach | own) & bit_of(by)) != 0);
+    require(!a || may_touch(*a, by));
 }
 
 void set_pool_access(Pool& pool, DeviceMask reach) {

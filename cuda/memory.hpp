@@ -34,6 +34,7 @@ void add_known(Address base, uint64_t size, Kind kind, const std::shared_ptr<Con
 void set_mapped(Address base, uint64_t size, DeviceId device, DeviceMask reach);
 // Kernels of a device may touch another's memory, or no longer. false: that was so before.
 bool set_peer_access(DeviceId device, DeviceId peer, bool may);
+bool may_touch(const Allocation& a, DeviceId device);
 // As when the device is reset.
 void end_peer_access(DeviceId device);
 // Which memory of other devices two H100s (driver 580) take for copies and fills; a Failure where

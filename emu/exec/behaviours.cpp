@@ -188,7 +188,7 @@ constexpr std::array<Behaviour, isa::op_count> behaviours{{
     {Op::bulk_store, bulk_copy_handler},
     {Op::bulk_reduce, bulk_copy_handler},
     {Op::bulk_send_reduce, bulk_copy_handler},
-    {Op::bulk_prefetch, nothing_handler},
+    {Op::bulk_prefetch, bulk_prefetch_handler},
     {Op::bulk_commit, nothing_handler},
     {Op::bulk_wait, nothing_handler},
     {Op::tensor_load, tensor_load_handler},

@@ -17,8 +17,8 @@ using ptx::Space;
 using warp::TrapKind;
 
 // PTX manual, cp.async.bulk: addresses and size are multiples of 16. Of a size in a register an
-// H200 takes 16 bits of 16 bytes each, and leaves out the rest. Of no bytes neither address counts:
-// CUB's BlockLoadToShared, tested on Hopper, then copies to where it may not.
+// H200 takes 16 bits of 16 bytes each, and leaves out the rest. Of no bytes an H100 looks at no
+// address, nor at the mbarrier's.
 constexpr uint32_t granule = 16;
 constexpr uint32_t size_field = 0xffff0;
 
@@ -47,14 +47,12 @@ Ends ends_of(Op op) {
 // To one CTA: the bytes, and their number to the mbarrier. false: a trap was set.
 bool copy_to(Context& c, const Operation& o, const Ends& ends, unsigned lane, const uint8_t* source,
              uint32_t size, uint64_t to, uint64_t barrier) {
-    if (size != 0) {
-        uint8_t* const target = bulk_bytes(c, o, lane, ends.to, to, size, granule, true);
-        if (target == nullptr) return false;
-        if (ends.reduces)
-            reduce_bytes(o.mod, false, target, source, size);
-        else
-            std::memmove(target, source, size);
-    }
+    uint8_t* const target = bulk_bytes(c, o, lane, ends.to, to, size, granule, true);
+    if (target == nullptr) return false;
+    if (ends.reduces)
+        reduce_bytes(o.mod, false, target, source, size);
+    else
+        std::memmove(target, source, size);
     return !ends.counted || bulk_arrives(c, o, lane, Space::shared, barrier, size);
 }
 
@@ -69,11 +67,11 @@ bool has_clusters(Context& c, const Operation& o) {
 bool copy_of_lane(Context& c, const Operation& o, const Ends& ends, unsigned lane) {
     const uint32_t size = slot<uint32_t>(c, o.r[0])[lane] & size_field;
     if (ends.to == Space::shared && ends.from == Space::shared && !has_clusters(c, o)) return false;
+    if (size == 0) return true;
     const uint64_t to = lane_address(c, o.address[0], lane);
     const uint64_t from = lane_address(c, o.address[1], lane);
-    const uint8_t* const source =
-        size == 0 ? nullptr : bulk_bytes(c, o, lane, ends.from, from, size, granule, false);
-    if (size != 0 && source == nullptr) return false;
+    const uint8_t* const source = bulk_bytes(c, o, lane, ends.from, from, size, granule, false);
+    if (source == nullptr) return false;
     const uint64_t barrier = ends.counted ? lane_address(c, o.address[2], lane) : 0;
     if (!o.mod.multicast) return copy_to(c, o, ends, lane, source, size, to, barrier);
     uint32_t ranks = 0;
@@ -91,6 +89,18 @@ void copy(Context& c, const Step& s, uint32_t mask) {
     const Ends ends = ends_of(o.op);
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
         if (!copy_of_lane(c, o, ends, static_cast<unsigned>(__builtin_ctz(rest)))) return;
+}
+
+// Nothing comes of a prefetch but, on an H100, the fault of an address that is no multiple of 16.
+void prefetch(Context& c, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+        const uint64_t from = lane_address(c, o.address[0], lane);
+        if ((slot<uint32_t>(c, o.r[0])[lane] & size_field) == 0 || from % granule == 0) continue;
+        return set_trap(c, o, TrapKind::misaligned, "must be a multiple of 16", lane, from,
+                        Space::global);
+    }
 }
 
 // st.async, red.async: elements of registers, and as many bytes for the mbarrier.
@@ -133,6 +143,7 @@ void store(Context& c, const Step& s, uint32_t mask) {
 }  // namespace
 
 Handler bulk_copy_handler(const Operation&) { return copy; }
+Handler bulk_prefetch_handler(const Operation&) { return prefetch; }
 Handler async_store_handler(const Operation&) { return store; }
 
 }  // namespace lockwarp::exec

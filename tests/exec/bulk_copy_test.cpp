@@ -285,7 +285,8 @@ TEST(BulkCopy, SizesAreCutToTheirField) {
 }
 
 // CUB's BlockLoadToShared copies none of a short array's bytes to an address that is no multiple of
-// 16, and of an empty one from nowhere.
+// 16, and of an empty one from nowhere. An H100 takes it, and a prefetch of none; of a multiple of
+// 16 bytes both fault there.
 TEST(BulkCopy, OfNoBytesNoAddressCounts) {
     const std::string load = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes ";
     for (const std::string& what :
@@ -302,9 +303,14 @@ TEST(BulkCopy, OfNoBytesNoAddressCounts) {
         for (const uint32_t word : out) EXPECT_EQ(word, 0u) << what;
         EXPECT_EQ(fault("mov.u32 %n, 15; mov.u64 %i, 0;\n" + one_does(what, 0)), "") << what;
     }
+    const std::string prefetch = "cp.async.bulk.prefetch.L2.global [%rd1+8], %n;\n";
+    EXPECT_EQ(fault("mov.u32 %n, 15;\n" + prefetch), "");
+    EXPECT_TRUE(fault("mov.u32 %n, 16;\n" + prefetch)
+                    .starts_with("misaligned address: must be a multiple of 16"));
     EXPECT_TRUE(fault("mov.u32 %n, 16;\n" + one_does(load + "[sm+7], [%rd1], %n, [bar];", 16))
                     .starts_with("misaligned address: must be a multiple of 16"));
-    EXPECT_TRUE(fault("mov.u32 %n, 0;\n" + one_does(load + "[sm], [%rd1], %n, [bar+4];", 0))
+    EXPECT_EQ(fault("mov.u32 %n, 0;\n" + one_does(load + "[sm], [%rd1], %n, [bar+4];", 0)), "");
+    EXPECT_TRUE(fault("mov.u32 %n, 16;\n" + one_does(load + "[sm], [%rd1], %n, [bar+4];", 16))
                     .starts_with("misaligned address: must be a multiple of 8"));
 }
 

@@ -117,7 +117,12 @@ void peers() {
     DO(cuCtxSynchronize());  // other contexts do not wait for this one
     DO(cuCtxPopCurrent(nullptr));
     EXPECT_RESULT(cuCtxDisablePeerAccess(other), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+    CUdeviceptr base = 0;
+    size_t size = 0;
+    EXPECT_RESULT(cuMemGetAddressRange(&base, &size, there + 4), CUDA_ERROR_NOT_FOUND);
     DO(cuCtxEnablePeerAccess(other, 0));
+    DO(cuMemGetAddressRange(&base, &size, there + 4));
+    CHECK(base == there && size == threads * sizeof(int));
     EXPECT_RESULT(cuCtxEnablePeerAccess(other, 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
     world.launch_add(2, nullptr, there);
     CHECK(world.value(there) == 42);
