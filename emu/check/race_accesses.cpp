@@ -263,8 +263,8 @@ uint32_t RaceAccesses::writer_number(Now& n, OfWarp& w) {
 
 void RaceAccesses::load_word(Now& n, OfWarp& w, uint32_t lane, Word& word, uint64_t address) {
     if (may_meet_writer(w, word)) check_writer(n, w, lane, word, address, false, 0);
-    const bool is_known = w.from_operation == n.e.operation && w.to != 0 &&
-                          (w.from == word.readers || w.to == word.readers);
+    const bool is_known =
+        w.from_operation == n.e.operation && (w.from == word.readers || w.to == word.readers);
     const uint32_t readers = is_known ? w.to : with_reader(n, w, word.readers);
     const bool other_lane = word.readers == readers && word.reader_lane != lane;
     word.reader_lane = other_lane ? many_lanes : static_cast<uint8_t>(lane);

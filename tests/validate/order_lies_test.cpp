@@ -329,6 +329,24 @@ TEST(OrderLies, AnAccessThatWaitedToTheEnd) {
         EXPECT_EQ(r.first->other, 7u) << lane;
         EXPECT_TRUE(r.tracks.has_value());
     }
+    // What differs before is told, and not who waited.
+    uint32_t first = 0;
+    while (truth.program.operations[first].written == 0 ||
+           truth.program.registers[truth.program.uses[truth.program.operations[first].first_use]]
+                   .name != "%r1")
+        ++first;
+    const auto value_of = [&](uint32_t operation) -> uint64_t& {
+        uint64_t at = 0;
+        while (words[at * 32] != operation + 1) ++at;
+        return words[(at + 1) * 32];
+    };
+    value_of(second) = 7;
+    value_of(first) ^= 2;
+    const validate::Report r = replay(c, arch, answer, options);
+    ASSERT_TRUE(r.first.has_value());
+    EXPECT_EQ(r.first->kind, DifferenceKind::value);
+    EXPECT_EQ(r.first->operation, first);
+    EXPECT_EQ(r.first->cta_index, 1u);
 }
 
 // Each thread takes a block, and counts on from what it wrote there.
