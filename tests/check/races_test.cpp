@@ -120,7 +120,7 @@ TEST(Races, OfVectors) {
     for (int word = -1; word <= 4; ++word)
         for (const bool loads : {true, false}) {
             const std::string body =
-                "setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p2, %r1, 32;\n"
+                "setp.eq.u32 %p1, %r1, 3; setp.eq.u32 %p2, %r1, 35;\n"
                 "@%p1 " +
                 std::string(loads ? "ld.shared.v4.u32 {%r10, %r11, %r12, %r13}, [%r5+16]"
                                   : "st.shared.v4.u32 [%r5+16], {%r1, %r1, %r1, %r1}") +
@@ -128,7 +128,7 @@ TEST(Races, OfVectors) {
             Lines races;
             if (word >= 0 && word < 4)
                 races = {std::string(loads ? "3 write-after-read 2" : "3 write-after-write 2") +
-                         ", 1 1, 4 at " + std::to_string(16 + 4 * word)};
+                         ", 8 8, 4 at " + std::to_string(16 + 4 * word)};
             EXPECT_EQ(brief::said(body, {.checks = "race-shared"}, {.lanes = true, .at = true}),
                       races)
                 << body;
@@ -204,6 +204,40 @@ TEST(Races, OfLanes) {
         {odd + "@%p1 bra ODD;\n" + put + "ODD:\nbar.warp.sync -1;\n" + next, {}, 32},
         {odd + "@%p1 bra ODD;\n" + put + "ODD:\n" + next, {"~6 read-after-write 3"}, 32},
     });
+}
+
+// What a bulk copy reads its thread may store to when it has waited for that.
+TEST(Races, OfABulkCopysSource) {
+    const std::string setup = "setp.eq.u32 %p1, %r2, 3;\n";
+    const std::string copy =
+        "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r5+64], 32;"
+        "@%p1 cp.async.bulk.commit_group;\n";
+    const std::string wait = "@%p1 cp.async.bulk.wait_group.read 0;\n";
+    const auto store = [](int at) {
+        return "@%p1 st.shared.u32 [%r5+" + std::to_string(at) + "], 1;\n";
+    };
+    const auto of = [&](const std::string& body, uint32_t grid = 1) {
+        return brief::said(setup + body,
+                           {.checks = "race-shared,race-global", .block = 32, .grid = grid},
+                           {.lanes = true, .at = true});
+    };
+    for (const int at : {60, 64, 80, 92, 96}) {
+        const bool inside = at >= 64 && at < 96;
+        EXPECT_EQ(of(copy + store(at) + wait),
+                  inside ? Lines{"3 write-after-read 2, 8 8, 4 at " + std::to_string(at)} : Lines{})
+            << at;
+        EXPECT_EQ(of(copy + store(at)),  // nobody waits
+                  inside ? Lines{"3 write-after-read 2, 8 8, 4 at " + std::to_string(at)} : Lines{})
+            << at;
+        EXPECT_EQ(of(copy + wait + store(at)), Lines{}) << at;
+        EXPECT_EQ(of(store(at) + copy + wait), Lines{}) << at;
+    }
+    // Two CTAs that copy to one place race, and two that add to it do not.
+    std::string adds = copy;
+    adds.replace(adds.find("cp.async.bulk.global.shared::cta.bulk_group"), 43,
+                 "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32");
+    EXPECT_EQ(of(copy + wait, 2), Lines{"2 write-after-write 2, 8 8, 4 at 65536"});
+    EXPECT_EQ(of(adds + wait, 2), Lines{});
 }
 
 }  // namespace
