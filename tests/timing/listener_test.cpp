@@ -60,6 +60,11 @@ struct Heard {
             add("s", i.sectors);
             if (i.map != 0) text += " map " + std::to_string(i.map);
             if (i.touched == timing::Touched::both) text += " both";
+            using timing::Touched;
+            EXPECT_EQ(i.touched, i.wavefronts != 0 && i.lines != 0 ? Touched::both
+                                 : i.wavefronts != 0               ? Touched::shared
+                                 : i.lines != 0                    ? Touched::global
+                                                                   : Touched::nothing);
             if (i.dram) text += " dram";
             if (i.arrives) text += " at " + std::to_string(cta.warps[warp].arrivals.at(arrival++));
             if (i.remote) text += " remote";
@@ -184,6 +189,21 @@ TEST(Heard, Barriers) {
               "mbarrier.test_wait 2w at 0");
     EXPECT_EQ(of(made + arrive + "mbarrier.test_wait.shared.b64 %p2, [s], %d4;", 32),
               "17 1 of 0; mbarrier.init 1w, mbarrier.arrive 2w at 0, mbarrier.test_wait 2w at 0");
+    // Of one lane: its own state of the phase.
+    const std::string lane =
+        "setp.eq.u32 %p3, %r0, 9; @%p3 mbarrier.init.shared.b64 [s], 1; bar.warp.sync -1;";
+    const std::string both =
+        "@%p3 mbarrier.arrive.shared.b64 %d4, [s]; @%p3 mbarrier.test_wait.shared.b64 %p2, [s], "
+        "%d4;";
+    EXPECT_EQ(of(lane + both + both, 32),
+              "17 1 of 0, 17 1 of 0; mbarrier.init 1w, mbarrier.arrive 1w at 0, "
+              "mbarrier.test_wait 1w at 0, mbarrier.arrive 1w at 1, mbarrier.test_wait 1w at 1");
+    EXPECT_EQ(of(lane + "@%p3 mbarrier.arrive_drop.shared.b64 %d4, [s];", 32),
+              "17 1 of 0; mbarrier.init 1w, mbarrier.arrive_drop 1w at 0");
+    EXPECT_EQ(of(lane + "mapa.shared::cluster.u32 %r6, %r1, 0;"
+                        "@%p3 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r6];",
+                 32),
+              "17 1 of 0; mbarrier.init 1w, mbarrier.arrive 1w at 0 remote");
     // A wait that finds no end is left out: the program asks again. Before any arrival there is
     // nothing to wait for.
     EXPECT_EQ(of(made + "mbarrier.test_wait.parity.shared.b64 %p2, [s], 0;", 32),
@@ -225,6 +245,7 @@ TEST(Heard, TensorMaps) {
         "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], "
         "[%d2, {%r4}], [%r5];\n"
         "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%d2, {%r4}], [%r1];\n"
+        "cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.bulk_group [%d2, {%r4}], [%r1];\n"
         "cp.async.bulk.prefetch.tensor.1d.L2.global [%d3, {%r4}];\n"
         "add.u64 %d2, %d3, %d1;\n");
     timing::Listener listener(h.lowering, 1, 1000, false);
@@ -255,16 +276,17 @@ TEST(Heard, TensorMaps) {
     retire(first, 0x30);      // the same
     retire(first, 0x20);      // lane 5's
     retire(first + 1, 0x20);  // lane 5's again
-    retire(first + 2, 0x10);  // lane 4's of another register
-    retire(first + 2, 0x11);  // lane 0's of that
+    retire(first + 2, 0x10);  // lane 4's again
+    retire(first + 3, 0x10);  // lane 4's of another register
+    retire(first + 3, 0x11);  // lane 0's of that
     retire(first, 0);         // nobody's
-    retire(first + 3, ~0u);   // goes by none
+    retire(first + 4, ~0u);   // goes by none
     cta->ended();
     listener.take(place, std::move(cta));
     std::string maps;
     for (const timing::Item& i : listener.ctas().at(0)->warps.at(0).items)
         maps += std::to_string(i.map) + " ";
-    EXPECT_EQ(maps, "1 1 2 2 3 4 0 0 ");
+    EXPECT_EQ(maps, "1 1 2 2 1 3 4 0 0 ");
     EXPECT_EQ(listener.ctas()[0]->maps, (std::vector<uint64_t>{0x1400, 0x1500, 0x1440, 0x1040}));
 }
 
