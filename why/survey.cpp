@@ -86,7 +86,8 @@ struct Touches : warp::CtaObserver {
         // cp.async: the source, then the destination.
         const warp::Access& last = e.accesses[e.access_count - 1];
         const warp::Access& first = e.accesses[0];
-        if (first.space == ptx::Space::global && last.space == ptx::Space::shared) {
+        if (first.space == ptx::Space::global && last.space == ptx::Space::shared && !first.store &&
+            last.store) {
             if (first.lanes != 0)
                 sources[e.operation] =
                     first.address[static_cast<unsigned>(std::countr_zero(first.lanes))];

@@ -535,13 +535,18 @@ void CtaClock::after(const warp::Retired& e) {
     if (o.op == Op::mbarrier_wait) wait(w, e, o);
     if (is_fence(o)) fence(w, index, o, e.executed);
     if ((reads || writes) && e.access_count != 0) {
-        const warp::Access& a = e.accesses[e.access_count - 1];
-        if (a.space != ptx::Space::shared && a.space != ptx::Space::global) return;
-        each_lane(a.lanes, [&](uint32_t lane) {
-            Place& p = place(a, lane);
-            if (reads) read_place(w, o, p, e.executed);
-            if (writes) write_place(w, index, o, a, p, e.executed);
-        });
+        bool any = false;
+        for (const warp::Access& a : std::span(e.accesses, e.access_count)) {
+            const bool is_memory = a.space == ptx::Space::shared || a.space == ptx::Space::global;
+            if (!is_memory || (writes && !a.store)) continue;
+            any = true;
+            each_lane(a.lanes, [&](uint32_t lane) {
+                Place& p = place(a, lane);
+                if (reads) read_place(w, o, p, e.executed);
+                if (writes) write_place(w, index, o, a, p, e.executed);
+            });
+        }
+        if (!any) return;
         // A fence that a load follows was not put there for the store behind it.
         if (writes || o.op == Op::ld) w.fenced_since_write_ = false;
     }

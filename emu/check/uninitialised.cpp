@@ -291,10 +291,10 @@ void OfCta::load(const warp::Retired& e, const isa::Operation& o, OfWarp& w,
             }
         });
         if (origin == 0) {
-            w.registers.define(reg, e.executed);
+            w.registers.define(reg, a.lanes);
             continue;
         }
-        w.registers.set(reg, common_.registers.bytes(reg), out, e.executed, origin);
+        w.registers.set(reg, common_.registers.bytes(reg), out, a.lanes, origin);
         if (a.space == Space::global || !follows_sums(each) || each != common_.registers.bytes(reg))
             continue;
         each_lane(w.registers.any[reg] & a.lanes, [&](uint32_t lane) {
@@ -419,7 +419,6 @@ void OfCta::store_matrix(const warp::Retired& e, const isa::Operation& o, OfWarp
 
 // What an update makes of undefined bytes is undefined, but where it replaces them.
 void OfCta::update(const warp::Retired& e, const isa::Operation& o, OfWarp& w) {
-    const warp::Access& a = e.accesses[e.access_count - 1];
     uint32_t any = 0, origin = 0;
     for (const uint32_t reg : read(e, o)) {
         if (o.address[0].base != isa::no_ref && reg == common_.registers.at(o.address[0].base))
@@ -429,7 +428,7 @@ void OfCta::update(const warp::Retired& e, const isa::Operation& o, OfWarp& w) {
         if (any != 0 && origin == 0) origin = origin_of(w.registers, e, reg);
     }
     LanesByByte out{};
-    each_lane(a.lanes, [&](uint32_t lane) {
+    const auto change = [&](const warp::Access& a, uint32_t lane) {
         Defined* const m = memory(w, a, lane);
         const uint32_t before = m == nullptr ? 0 : m->get(a.address[lane], a.bytes_of_lane[lane]);
         if (before != 0 && origin == 0) origin = origin_in(*m, e, a, lane, before);
@@ -438,7 +437,9 @@ void OfCta::update(const warp::Retired& e, const isa::Operation& o, OfWarp& w) {
         const bool is_kept = before != 0 && o.mod.reduce != isa::Reduce::exch;
         if (is_kept) origin = origins_.worked(origin, e.operation);
         store_bytes(e, w, a, lane, is_given || is_kept ? UINT32_MAX : 0, origin);
-    });
+    };
+    for (const warp::Access& a : std::span(e.accesses, e.access_count))
+        if (a.store) each_lane(a.lanes, [&](uint32_t lane) { change(a, lane); });
     for (const uint32_t reg : written(e, o))
         w.registers.set(reg, common_.registers.bytes(reg), out, e.executed, origin);
 }
@@ -530,6 +531,12 @@ void OfCta::retired(const warp::Retired& e) {
     const isa::OpRow& row = isa::row(o.op);
     const warp::Access* const a = e.access_count != 0 ? &e.accesses[0] : nullptr;
     const bool is_8x8 = isa::bits(o.mod.type[0]) == 16;
+    // Generic addresses of several state spaces are several accesses.
+    const auto each_access = [&](auto what) {
+        for (const warp::Access& one : std::span(e.accesses, e.access_count)) what(one);
+    };
+    const auto load_one = [&](const warp::Access& one) { load(e, o, w, one); };
+    const auto store_one = [&](const warp::Access& one) { store(e, o, w, one); };
     switch (row.memory) {
         case isa::Memory::none:
             if (o.op == Op::call || row.flow != isa::Flow::next) break;
@@ -538,12 +545,12 @@ void OfCta::retired(const warp::Retired& e) {
             if (is_warpgroup) return pass_on(e, common_.registers, w.registers, origins_);
             if (a == nullptr || o.op == Op::tex) break;  // what a filter gives is a value
             if (row.wmma) return load_parts(e, o, w);
-            if (row.matrix == isa::Matrix::none) return load(e, o, w, *a);
+            if (row.matrix == isa::Matrix::none) return each_access(load_one);
             if (is_8x8) return load_matrix(e, o, w, *a);
             break;
         case isa::Memory::store:
             if (a == nullptr) return;
-            if (row.matrix == isa::Matrix::none) return store(e, o, w, *a);
+            if (row.matrix == isa::Matrix::none) return each_access(store_one);
             if (!row.wmma && is_8x8) return store_matrix(e, o, w, *a);
             if (row.wmma && e.access_count == o.vector[0].count) {
                 for (uint32_t n = 0; n < e.access_count; ++n) {

@@ -267,23 +267,41 @@ void lane_addresses(Context& c, const isa::Address& a, uint32_t mask, LaneAddres
     }
 }
 
-void note_access(Context& c, Space space, const LaneAddresses& addresses, uint32_t mask,
-                 const std::array<uint8_t, 32>& bytes, bool store) {
-    if (mask == 0) return;
-    warp::Access& access = c.accesses[c.access_count++ % c.accesses.size()];
+namespace {
+
+// Of lanes whose addresses are in one state space.
+void note_in(Context& c, Space space, const LaneAddresses& addresses, uint32_t lanes,
+             const std::array<uint8_t, 32>& bytes, bool store) {
+    if (c.access_count == c.accesses.size()) return;
+    warp::Access& access = c.accesses[c.access_count++];
     access.store = store;
-    access.lanes = mask;
+    access.lanes = lanes;
     access.address = addresses;
     access.space = space;
     access.bytes_of_lane = bytes;
     access.bytes = 0;
     access.remote = 0;
-    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-        const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
-        access.bytes = std::max<uint32_t>(access.bytes, bytes[lane]);
-        if (space == Space::none) access.space = resolve_generic(access.address[lane]);
+    each_lane(lanes,
+              [&](unsigned lane) { access.bytes = std::max<uint32_t>(access.bytes, bytes[lane]); });
+    if (space == Space::shared) note_ranks(c, access);
+}
+
+}  // namespace
+
+void note_access(Context& c, Space space, const LaneAddresses& addresses, uint32_t mask,
+                 const std::array<uint8_t, 32>& bytes, bool store) {
+    if (mask == 0) return;
+    if (space != Space::none) return note_in(c, space, addresses, mask, bytes, store);
+    LaneAddresses resolved = addresses;
+    std::array<Space, 32> spaces{};
+    each_lane(mask, [&](unsigned lane) { spaces[lane] = resolve_generic(resolved[lane]); });
+    for (uint32_t rest = mask; rest != 0;) {
+        const Space first = spaces[static_cast<unsigned>(__builtin_ctz(rest))];
+        uint32_t lanes = 0;
+        each_lane(rest, [&](unsigned lane) { lanes |= uint32_t{spaces[lane] == first} << lane; });
+        note_in(c, first, resolved, lanes, bytes, store);
+        rest &= ~lanes;
     }
-    if (access.space == Space::shared) note_ranks(c, access);
 }
 
 bool locate(Context& c, const Operation& o, ptx::Space space, const LaneAddresses& addresses,

@@ -132,10 +132,10 @@ void OfCta::access(const warp::Retired& e, Item& item) {
     bool shared = false, global = false;
     uint64_t wavefronts_sum = 0, lines_sum = 0;
     // An atomic is heard of twice, as a load and as a store.
-    const uint32_t count = isa::row(o.op).memory == isa::Memory::update ? 1 : e.access_count;
-    const auto accesses = std::span(e.accesses, std::min<uint32_t>(count, 16));
+    const bool is_update = isa::row(o.op).memory == isa::Memory::update;
+    const auto accesses = std::span(e.accesses, e.access_count);
     for (const warp::Access& a : accesses) {
-        if (a.lanes == 0) continue;
+        if (a.lanes == 0 || (is_update && !a.store)) continue;
         if (a.space == Space::shared) {
             shared = true;
             const unsigned bytes = a.bytes * lowering_.operations[e.operation].merged;

@@ -73,10 +73,10 @@ struct Access {
 
 // One retired instruction. A place in a run is (CTA, warp, step).
 //
-// Most instructions have no access or one. cp.async has two: first the global source, in the lanes
-// that read it (with src-size or ignore-src some read fewer bytes, or none), then the shared
-// destination, which is written whole; atom too: a load, then a store; wmma.load and wmma.store up
-// to 16, in the order of the registers.
+// Most have no access or one, and where generic addresses lie in several spaces one for each space.
+// cp.async has two: the global source, in the lanes that read it (with src-size or ignore-src some
+// read fewer bytes, or none), then the shared destination, which is written whole; atom: loads,
+// then stores; wmma.load and wmma.store up to 16, in the order of the registers.
 struct Retired {
     const isa::Program* program;
     uint32_t operation;  // index into Program::operations
