@@ -96,10 +96,10 @@ void set_attribute(Function& f, int number, int value) {
     f.attributes[static_cast<size_t>(number)] = value;
 }
 
-// CTAs of an SM at once, 0 where none fits.
+// CTAs of an SM at once, 0 where none fits. A kernel's __launch_bounds__ do not count (H100).
 uint32_t resident(Function& f, uint32_t threads, size_t dynamic) {
     const Product& p = *driver().product;
-    if (threads == 0 || threads > f.info.max_threads) return 0;
+    if (threads == 0 || threads > max_cta_threads) return 0;
     const uint32_t warps = up(threads, warp_threads) / warp_threads;
     uint32_t ctas = std::min<uint32_t>(p.ctas, p.threads / warp_threads / warps);
     const uint64_t registers = uint64_t{up(registers_of(f) * warp_threads, register_unit)} * warps;

@@ -115,7 +115,10 @@ void about(int* x) {
     CHECK(ctas == 8);
     OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&ctas, shared_user, 256, 60 * 1024));
     CHECK(ctas == 2);
+    // Its __launch_bounds__ do not count, though no such launch is taken.
     OK(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&ctas, shared_user, 512, 0, 0));
+    CHECK(ctas == 4);
+    OK(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&ctas, shared_user, 1025, 0, 0));
     CHECK(ctas == 0);
     OK(cudaOccupancyMaxPotentialBlockSize(&grid, &block, shared_user, 0, 0));
     CHECK(block == 256 && grid == 8 * 108);
