@@ -266,11 +266,10 @@ Result cuPointerSetAttribute(const void* value, int attribute, Address address) 
 
 Result cuMemAllocAsync(Address* out, size_t size, Stream* stream) {
     return answer([&] {
-        const std::shared_ptr<Context> context = current();
+        current();
         require(out != nullptr);
-        check_stream(stream);
-        const DeviceId device = context_of(stream)->device;
-        *out = allocate_in(stream, size, context, device_at(device).current_pool);
+        const std::shared_ptr<Context> context = context_of(stream);
+        *out = allocate_in(stream, size, context, device_at(context->device).current_pool);
     });
 }
 
