@@ -149,9 +149,14 @@ CtaRunner::Stands CtaRunner::go_on(Turn turn, bool alone) {
     const unsigned rounds = launch.turn == 0 && alone ? max_rounds : 1;
     const bool is_heard =
         alone && context_.observed && launch.turn == 0 && launch.oracle == nullptr;
-    const uint64_t end = context_.statistics.instructions + (is_heard ? max_heard : 0);
+    const uint64_t begin = context_.statistics.instructions;
+    const uint64_t end = begin + (is_heard ? max_heard : 0);
+    // A round asks one path of each warp. Of lanes that wait apart from each other all are asked
+    // before others have their turn, or they would be asked anew for ever.
+    constexpr unsigned most_paths = 32;
     const auto has_time = [&](unsigned n) {
-        return n < rounds || context_.statistics.instructions < end;
+        const uint64_t now = context_.statistics.instructions;
+        return n < rounds || now < end || (n <= most_paths && now == begin);
     };
     for (unsigned n = 0; has_time(n) && round == Round::goes_on; ++n) {
         round = is_stopped() ? Round::ended

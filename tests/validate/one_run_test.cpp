@@ -65,12 +65,12 @@ validate::Report beside(const launch::Case& c, const validate::Options& options 
 }
 
 // What the emulator cannot know: what shared memory held, what shfl gives from lanes that do not
-// take part, and a clock.
+// take part, a clock, and the order of atomics.
 const std::string unknowable =
     "mov.u32 %r15, 0;\nL: ld.shared.u32 %r6, [%r5];\n"
     "setp.lt.u32 %p1, %r1, 16;\n@%p1 shfl.sync.down.b32 %r7, %r1, 16, 31, 0xffff;\n"
     "mov.u32 %r8, %clock;\n"
-    "mov.u32 %r9, %clock;\n"
+    "atom.global.add.u32 %r9, [%rd1+2048], 1;\n"
     "add.u32 %r11, %r3, 1; add.u32 %r12, %r3, 2; add.u32 %r13, %r3, 3; add.u32 %r14, %r3, 4;\n"
     "xor.b32 %r10, %r6, %r8; add.u32 %r10, %r10, %r9;\n"
     "st.global.u32 [%rd2], %r10;\n"
@@ -83,7 +83,7 @@ TEST(OneRun, IsTakenInShares) {
     ASSERT_FALSE(whole.first.has_value()) << text_report(whole, {}, "k.ptx");
     EXPECT_EQ(whole.counts.unwritten, uint64_t{ctas} * threads * 12);
     const uint64_t warps = uint64_t{ctas} * threads / 32;
-    for (const uint64_t words : {240u, 300u}) {
+    for (const uint64_t words : {240u, 300u, 360u}) {
         validate::Options options;
         options.trace_bytes = words * 32 * 8 * warps;
         const validate::Report r = beside(c, options);
