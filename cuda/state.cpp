@@ -176,15 +176,21 @@ void synchronize(Context& context) {
     if (const Result error = context.error; error != success) fail(error);
 }
 
-void check_stream(const Stream* stream) {
-    const auto number = reinterpret_cast<uintptr_t>(stream);
+namespace {
+
+bool is_default(const Stream* stream) {
     constexpr uintptr_t per_thread = 2;  // CU_STREAM_PER_THREAD; 1 is CU_STREAM_LEGACY
-    if (number > per_thread) driver().streams.get(stream);
+    return reinterpret_cast<uintptr_t>(stream) <= per_thread;
+}
+
+}  // namespace
+
+void check_stream(const Stream* stream) {
+    if (!is_default(stream)) driver().streams.get(stream);
 }
 
 std::shared_ptr<Context> context_of(const Stream* stream) {
-    const auto number = reinterpret_cast<uintptr_t>(stream);
-    if (number <= 2) return current_in_error();
+    if (is_default(stream)) return current_in_error();
     std::shared_ptr<Context> context = driver().streams.get(stream)->context.lock();
     require(context != nullptr, invalid_handle);
     return context;
