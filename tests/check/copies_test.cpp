@@ -9,16 +9,8 @@ namespace {
 
 using namespace brief;
 
-struct Row {
-    std::string body;
-    Lines said;
-    uint32_t block = 64;
-};
-
 void expect(std::initializer_list<Row> rows, const Shown& shown = {}) {
-    for (const Row& row : rows)
-        EXPECT_EQ(brief::said(row.body, {.checks = "sync", .block = row.block}, shown), row.said)
-            << row.body;
+    expect_each("sync", rows, shown);
 }
 
 const std::string copy = "cp.async.ca.shared.global [%r6], [%rd4], 4;\n";

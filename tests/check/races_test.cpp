@@ -7,18 +7,8 @@ namespace {
 
 using namespace brief;
 
-struct Row {
-    std::string body;
-    Lines said;
-    uint32_t block = 64;
-};
-
 void expect(std::initializer_list<Row> rows, const Shown& shown = {}) {
-    for (const Row& row : rows)
-        EXPECT_EQ(
-            brief::said(row.body, {.checks = "race-shared,race-global", .block = row.block}, shown),
-            row.said)
-            << row.body;
+    expect_each("race-shared,race-global", rows, shown);
 }
 
 const std::string bar = "bar.sync 0;\n";

@@ -106,4 +106,17 @@ inline std::vector<std::string> said(const std::string& body, const Of& of = {},
 
 using Lines = std::vector<std::string>;
 
+struct Row {
+    std::string body;
+    Lines said;
+    uint32_t block = 64;
+};
+
+inline void expect_each(const std::string& checks, std::initializer_list<Row> rows,
+                        const Shown& shown) {
+    for (const Row& row : rows)
+        EXPECT_EQ(said(row.body, {.checks = checks, .block = row.block}, shown), row.said)
+            << row.body;
+}
+
 }  // namespace lockwarp::check::brief
