@@ -457,7 +457,7 @@ bool Chain::follow_exchange(size_t event, isa::Ref ref, uint32_t lane, unsigned 
                 }
         }
     }
-    if (o.op == isa::Op::redux)
+    if (o.op == isa::Op::redux || o.op == isa::Op::redux_float)
         (void)line(depth, fmt::format("of the registers of {}; here that of lane {}:",
                                       lanes_text(e.executed), lane));
     return false;

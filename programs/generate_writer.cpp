@@ -77,6 +77,8 @@ std::string Writer::operand_text(const isa::OperandSlot& slot, Type type) {
 void Writer::scalar(const Choice& choice) {
     const isa::Form& f = *choice.form;
     const isa::Modifiers m = decoded(choice.spelling);
+    version = std::max({version, f.ptx, f.also_ptx});
+    suffix = std::max(suffix, isa::row(f.op).suffix);
     if (isa::row(f.op).reads_carry) {
         const std::string a = source(Type::u32);
         const std::string b = source(Type::u32);

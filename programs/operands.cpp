@@ -126,6 +126,7 @@ uint64_t register_operand(Type type, OperandClass from, launch::Random& random) 
     switch (type) {
         case Type::f16x2:
         case Type::bf16x2:
+        case Type::f32x2:
         case Type::e4m3x2:
         case Type::e5m2x2: {
             const Type element = isa::element_of(type);

@@ -86,7 +86,10 @@ std::vector<Spelled> spellings_of(std::string_view opcode, isa::Arch arch) {
     std::vector<Spelled> out;
     std::set<std::string> seen;
     for (const isa::Form& f : isa::forms()) {
-        if (f.opcode != opcode || !isa::has(arch, f.target) || f.op == Op::wmma_mma) continue;
+        const uint16_t family = isa::row(f.op).family;
+        if (f.opcode != opcode || !isa::has(arch, f.target) || f.op == Op::wmma_mma ||
+            (family != 0 && family != isa::row(arch).family))
+            continue;
         for (const std::string& modifiers : all_modifiers(f)) {
             std::string text = std::string(f.opcode) + modifiers;
             if (unsuited_because(text) != nullptr || !isa::has(arch, least_target(f, text)) ||
@@ -121,6 +124,7 @@ constexpr auto makers = std::to_array<Maker>({
     {Op::vote, write_warp, 256},
     {Op::match, write_warp, 256},
     {Op::redux, write_warp, 256},
+    {Op::redux_float, write_warp, 256},
     {Op::elect, write_warp, 256},
     {Op::movmatrix, write_warp, 256},
     {Op::activemask, write_warp, 32},
@@ -270,6 +274,8 @@ std::vector<SuiteProgram> suite(isa::Arch arch) {
         const auto* const maker = std::ranges::find(makers, op, &Maker::op);
         const bool values = maker == makers.end();
         SuiteWriter w(std::string(opcode), arch, values ? value_threads : maker->threads);
+        for (const Spelled& s : spellings)
+            w.target(std::max(w.target(), isa::row(s.form->op).suffix));
         (values ? write_values : maker->write)(w, spellings);
         out.push_back(w.finish());
     }

@@ -280,16 +280,19 @@ void write_warp(SuiteWriter& w, const std::vector<Spelled>& spellings) {
                 break;
             }
             case Op::match:
-            case Op::redux: {
+            case Op::redux:
+            case Op::redux_float: {
                 const bool wide = isa::bits(s.mod.type[0]) == 64;
-                const Type type = wide ? Type::b64 : Type::b32;
+                const bool real = isa::is_float(s.mod.type[0]);
+                const Type type = wide ? Type::b64 : real ? Type::f32 : Type::b32;
                 const std::string both = s.mod.vote == isa::Vote::all ? "|%x1_0" : "";
                 const std::string to = s.text + " " + w.result(32) + both + ", ";
                 const std::string few = wide ? "%q1" : "%t1";
                 w.line("and.b32 %t1, " + value + ", 3");
                 w.line("cvt.u64.u32 %q1, %t1");
                 const std::vector<std::string> values{w.input(type, Role::a),
-                                                      w.input(type, Role::word), few, "7"};
+                                                      w.input(type, Role::word), few,
+                                                      real ? "0f40e00000" : "7"};
                 for (const std::string& a : values) w.line(to + a + ", " + full);
                 in_half(to + few + ", 0xffff", n++);
                 break;

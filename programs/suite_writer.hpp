@@ -53,6 +53,7 @@ class SuiteWriter {
     isa::Arch arch() const { return arch_; }
     // The module's .target ends with this.
     void target(isa::Suffix suffix) { suffix_ = suffix; }
+    isa::Suffix target() const { return suffix_; }
 
   private:
     struct Input {

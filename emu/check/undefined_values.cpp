@@ -227,15 +227,19 @@ void permute(const Values& v) {
 // Packed numbers are apart from each other.
 void halves(const Values& v) {
     const isa::TypeRow& type = isa::row(v.o.mod.type[0]);
-    if (type.lanes != 2 || type.bits != 32 || v.o.written != 1) return any_operand(v);
-    std::array<uint32_t, 2> out{};
+    const unsigned bytes = type.bits / 8;
+    if (type.lanes != 2 || bytes < 4 || v.o.written != 1) return any_operand(v);
+    LanesByByte out{};
     for (const uint32_t r : read(v.e, v.o)) {
         const LanesByByte b = v.w.get(r);
-        if (v.registers.bytes(r) != 4) return any_operand(v);
-        out[0] |= b[0] | b[1];
-        out[1] |= b[2] | b[3];
+        if (v.registers.bytes(r) != bytes) return any_operand(v);
+        for (unsigned half = 0; half < bytes; half += bytes / 2) {
+            uint32_t any = 0;
+            for (unsigned i = 0; i < bytes / 2; ++i) any |= b[half + i];
+            for (unsigned i = 0; i < bytes / 2; ++i) out[half + i] |= any;
+        }
     }
-    v.set(v.reg(0), {out[0], out[0], out[1], out[1]});
+    v.set(v.reg(0), out);
 }
 
 // The lane that a shuffle takes its value from; the amount and the clamp are as they were.
@@ -356,6 +360,7 @@ constexpr std::array rules{
     RuleRow{Op::vote, any_lane},
     RuleRow{Op::match, any_lane},
     RuleRow{Op::redux, any_lane},
+    RuleRow{Op::redux_float, any_lane},
 };
 
 const RuleRow* rule_of(Op op) {

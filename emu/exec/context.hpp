@@ -172,6 +172,8 @@ inline num::Flags flags_of(const isa::Modifiers& m) {
     f.relu = m.relu;
     f.nan = m.nan;
     f.xorsign = m.xorsign;
+    f.abs = m.abs && !m.xorsign;
+    f.oob = m.oob;
     f.satfinite = m.satfinite;
     return f;
 }

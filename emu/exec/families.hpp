@@ -27,6 +27,7 @@ Choose mul24_handler, mad24_handler, bmsk_handler, szext_handler;
 Choose fns_handler, lop3_handler, testp_handler;
 Choose float_add, float_sub, float_mul, float_div;  // float.cpp
 Choose float_min, float_max, float_abs, float_neg;
+Choose mixed_add, mixed_sub, mixed_fma_handler, min_of_three, max_of_three;
 Choose fma_handler, rcp_handler, sqrt_handler, copysign_handler;
 Choose fast_add, fast_sub, fast_mul, fast_fma;                // nullptr: not of these modifiers
 Choose ex2_handler, lg2_handler, rsqrt_handler, sin_handler;  // special_functions.cpp
@@ -58,7 +59,7 @@ Choose tex_handler, suld_handler, sust_handler;                        // textur
 Choose alloca_handler, stacksave_handler, stackrestore_handler;        // stack.cpp
 
 // The warp.
-Choose shfl_handler, vote_handler, match_handler, redux_handler;  // warp_ops.cpp
+Choose shfl_handler, vote_handler, match_handler, redux_handler, float_redux;  // warp_ops.cpp
 Choose elect_handler, activemask_handler, bar_warp_handler;
 Choose ldmatrix_handler, stmatrix_handler, movmatrix_handler;  // matrix.cpp
 Choose mma_handler;

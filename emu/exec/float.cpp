@@ -12,36 +12,34 @@ namespace lockwarp::exec {
 
 namespace {
 
-// f(type, element bits, lane) for every element of every lane; `operands` sources.
-template <unsigned operands, class F>
-void elementwise(Context& c, const Operation& o, uint32_t mask, F f) {
+// Of registers of T's width.
+template <class T, unsigned operands, class F>
+void elements_of(Context& c, const Operation& o, uint32_t mask, F f) {
+    auto* d = slot<T>(c, o.r[0]);
+    std::array<const T*, 3> in{};
+    for (unsigned i = 0; i < operands; ++i) in[i] = slot<T>(c, o.r[i + 1]);
     const Type type = isa::element_of(o.mod.type[0]);
-    if (type == Type::f64) {
-        auto* d = slot<uint64_t>(c, o.r[0]);
-        std::array<const uint64_t*, 3> in{};
-        for (unsigned i = 0; i < operands; ++i) in[i] = slot<uint64_t>(c, o.r[i + 1]);
-        for_lanes(mask, [&](unsigned l) {
-            std::array<uint64_t, 3> v{};
-            for (unsigned i = 0; i < operands; ++i) v[i] = in[i][l];
-            d[l] = f(type, v, l);
-        });
-        return;
-    }
-    auto* d = slot<uint32_t>(c, o.r[0]);
-    std::array<const uint32_t*, 3> in{};
-    for (unsigned i = 0; i < operands; ++i) in[i] = slot<uint32_t>(c, o.r[i + 1]);
     const unsigned width = isa::bits(type);
-    const unsigned elements = isa::bits(o.mod.type[0]) / width;
-    const uint64_t ones = (uint64_t{1} << width) - 1;
+    const unsigned elements = isa::row(o.mod.type[0]).lanes;
+    const uint64_t ones = ~uint64_t{0} >> (64 - width);
     for_lanes(mask, [&](unsigned l) {
-        uint32_t out = 0;
+        T out = 0;
         for (unsigned e = 0; e < elements; ++e) {
             std::array<uint64_t, 3> v{};
             for (unsigned i = 0; i < operands; ++i) v[i] = (in[i][l] >> (e * width)) & ones;
-            out |= static_cast<uint32_t>(f(type, v, l)) << (e * width);
+            out |= static_cast<T>(f(type, v, l)) << (e * width);
         }
         d[l] = out;
     });
+}
+
+// f(type, element bits, lane) for every element of every lane; `operands` sources.
+template <unsigned operands, class F>
+void elementwise(Context& c, const Operation& o, uint32_t mask, F f) {
+    if (isa::bits(o.mod.type[0]) == 64)
+        elements_of<uint64_t, operands>(c, o, mask, f);
+    else
+        elements_of<uint32_t, operands>(c, o, mask, f);
 }
 
 bool is_nan(Type t, uint64_t v) { return num::compare(t, v, v) == num::Order::unordered; }
@@ -85,6 +83,41 @@ void fma(Context& c, const Step& s, uint32_t mask) {
     elementwise<3>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v, unsigned l) {
         note_nans(c, t, v, l);
         return num::fma(t, v[0], v[1], v[2], r, flags);
+    });
+}
+
+// The lesser or the greater of two, and of that and the third.
+template <auto F>
+void extremum_of_three(Context& c, const Step& s, uint32_t mask) {
+    const num::Flags flags = flags_of(s.op->mod);
+    elementwise<3>(c, *s.op, mask, [&](Type t, const std::array<uint64_t, 3>& v, unsigned) {
+        return F(t, F(t, v[0], v[1], flags), v[2], flags);
+    });
+}
+
+// In f32, of operands of which the first are f16 or bf16. PTX manual, "Mixed Precision Floating
+// Point Instructions".
+template <unsigned operands, unsigned narrow, class F>
+void mixed(Context& c, const Step& s, uint32_t mask, F f) {
+    const Type from = s.op->mod.type[1];
+    const num::Flags flags = flags_of(s.op->mod);
+    elementwise<operands>(c, *s.op, mask, [&](Type t, std::array<uint64_t, 3> v, unsigned) {
+        for (unsigned i = 0; i < narrow; ++i)
+            v[i] = num::convert(from, t, v[i] & 0xffff, isa::Rounding::rn);
+        return f(t, v, flags);
+    });
+}
+
+template <auto F>
+void mixed_two(Context& c, const Step& s, uint32_t mask) {
+    mixed<2, 1>(c, s, mask, [&](Type t, const std::array<uint64_t, 3>& v, num::Flags flags) {
+        return F(t, v[0], v[1], s.op->mod.rounding, flags);
+    });
+}
+
+void mixed_fma(Context& c, const Step& s, uint32_t mask) {
+    mixed<3, 2>(c, s, mask, [&](Type t, const std::array<uint64_t, 3>& v, num::Flags flags) {
+        return num::fma(t, v[0], v[1], v[2], s.op->mod.rounding, flags);
     });
 }
 
@@ -177,6 +210,11 @@ Handler float_sub(const Operation&) { return two<num::sub>; }
 Handler float_mul(const Operation&) { return two<num::mul>; }
 Handler fma_handler(const Operation&) { return fma; }
 Handler float_div(const Operation&) { return two<num::div>; }
+Handler mixed_add(const Operation&) { return mixed_two<num::add>; }
+Handler mixed_sub(const Operation&) { return mixed_two<num::sub>; }
+Handler mixed_fma_handler(const Operation&) { return mixed_fma; }
+Handler min_of_three(const Operation&) { return extremum_of_three<num::min>; }
+Handler max_of_three(const Operation&) { return extremum_of_three<num::max>; }
 Handler rcp_handler(const Operation&) { return rcp; }
 Handler sqrt_handler(const Operation&) { return sqrt; }
 Handler float_min(const Operation&) { return extremum<num::min>; }

@@ -12,6 +12,7 @@
 #include "emu/exec/bulk.hpp"
 #include "emu/exec/cluster.hpp"
 #include "emu/isa/tensor_copy.hpp"
+#include "emu/num/ieee.hpp"
 
 namespace lockwarp::exec {
 
@@ -30,7 +31,8 @@ using warp::TrapKind;
 constexpr uint32_t chunk = 16;  // bytes that a swizzle leaves together
 constexpr uint32_t map_alignment = 64;
 constexpr uint32_t max_row_bytes = 256 * 8;
-constexpr uint16_t fill_nan = 0x7ff7;  // each 16 bits of what NAN_REQUEST_ZERO_FMA fills with
+// Each 16 bits of what NAN_REQUEST_ZERO_FMA fills with.
+constexpr uint16_t fill_nan = num::out_of_bounds;
 
 bool refuse(Context& c, const Operation& o, unsigned lane, uint64_t map, std::string why) {
     set_trap(c, o, TrapKind::illegal, std::move(why), lane, map, Space::none);

@@ -3,6 +3,7 @@
 // "redux.sync", "elect.sync", "activemask". The scheduler has brought the lanes of the membermask
 // together: `mask` is all that execute it.
 #include "emu/exec/families.hpp"
+#include "emu/num/ieee.hpp"
 
 namespace lockwarp::exec {
 
@@ -118,6 +119,25 @@ void redux(Context& c, const Step& s, uint32_t mask) {
     for_lanes(mask, [&](unsigned l) { d[l] = out[l]; });
 }
 
+// The least or the greatest value; alone with itself, so that one NaN becomes the canonical one.
+void redux_float(Context& c, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    auto* d = slot<uint32_t>(c, o.r[0]);
+    const auto* a = slot<uint32_t>(c, o.r[1]);
+    const auto* members = slot<uint32_t>(c, o.r[2]);
+    const num::Flags flags = flags_of(o.mod);
+    const auto extremum = o.mod.reduce == isa::Reduce::min ? num::min : num::max;
+    std::array<uint32_t, 32> out{};
+    for_lanes(mask, [&](unsigned l) {
+        const uint32_t all = members[l] & mask;
+        uint64_t value = a[__builtin_ctz(all)];
+        for (uint32_t rest = all; rest != 0; rest &= rest - 1)
+            value = extremum(Type::f32, value, a[__builtin_ctz(rest)], flags);
+        out[l] = static_cast<uint32_t>(value);
+    });
+    for_lanes(mask, [&](unsigned l) { d[l] = out[l]; });
+}
+
 // The lowest lane that executes it leads. The manual says only that it is always the same one.
 void elect(Context& c, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
@@ -148,6 +168,7 @@ Handler match_handler(const Operation& o) {
     return o.mod.type[0] == Type::b64 ? match<uint64_t> : match<uint32_t>;
 }
 Handler redux_handler(const Operation&) { return redux; }
+Handler float_redux(const Operation&) { return redux_float; }
 Handler elect_handler(const Operation&) { return elect; }
 Handler activemask_handler(const Operation&) { return activemask; }
 Handler bar_warp_handler(const Operation&) { return nothing; }

@@ -86,6 +86,13 @@ constexpr const ArchRow& row(Arch a) { return arch_rows[static_cast<size_t>(a)];
 constexpr bool has(const ArchRow& a, uint16_t target) { return a.number >= target; }
 constexpr bool has(Arch a, uint16_t target) { return has(row(a), target); }
 
+// The family of a .target's number; 0: it has none, or is not modelled.
+constexpr uint16_t family_of(uint16_t target) {
+    for (const ArchRow& a : arch_rows)
+        if (a.number == target) return a.family;
+    return 0;
+}
+
 // Whether it has what requires .target sm_XXa, sm_XXf or sm_XX.
 constexpr bool has(const ArchRow& a, uint16_t target, Suffix suffix) {
     switch (suffix) {

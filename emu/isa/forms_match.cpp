@@ -101,12 +101,21 @@ std::vector<ptx::Modifier> in_order(const Form& form, std::span<const ptx::Modif
 
 FoundForm find_form(const ptx::Instruction& i) {
     const std::span<const Form* const> rows = forms_of(i.opcode);
-    for (const Form* f : rows)
-        if (matches(*f, i.modifiers)) return {f, i.modifiers};
-    for (const Form* f : rows)
-        if (std::vector<ptx::Modifier> modifiers = in_order(*f, i.modifiers); !modifiers.empty())
-            return {f, std::move(modifiers)};
-    return {};
+    // Of rows with the same modifiers, the first that has as many operands; else the first.
+    FoundForm first;
+    for (const Form* f : rows) {
+        if (!matches(*f, i.modifiers)) continue;
+        if (i.operands.size() <= f->slots.size()) return {f, i.modifiers};
+        if (first.form == nullptr) first = {f, i.modifiers};
+    }
+    if (first.form != nullptr) return first;
+    for (const Form* f : rows) {
+        std::vector<ptx::Modifier> modifiers = in_order(*f, i.modifiers);
+        if (modifiers.empty()) continue;
+        if (i.operands.size() <= f->slots.size()) return {f, std::move(modifiers)};
+        if (first.form == nullptr) first = {f, std::move(modifiers)};
+    }
+    return first;
 }
 
 std::vector<std::string> expansions(const Form& form) {

@@ -81,6 +81,8 @@ struct Modifiers {
     bool relu = false;
     bool nan = false;
     bool xorsign = false;
+    bool abs = false;  // of magnitudes, without .xorsign
+    bool oob = false;  // fma.oob
     bool uniform = false;
     bool to = false;  // cvta.to
     bool trans = false;

@@ -37,12 +37,17 @@ enum class Op : uint8_t {
     mul,
     mad,
     fma,
+    add_mixed,  // of f16 or bf16 and f32, in f32
+    sub_mixed,
+    fma_mixed,
     div,
     rem,
     abs,
     neg,
     min,
     max,
+    min3,  // of three operands
+    max3,
     rcp,
     sqrt,
     sad,
@@ -131,6 +136,7 @@ enum class Op : uint8_t {
     vote,
     match,
     redux,
+    redux_float,
     elect,
     cp_async,
     cp_async_commit,
@@ -252,6 +258,8 @@ struct OpRow {
     // Of a module whose .target lacks it the assembler says that it is not supported there, after
     // it has looked at the .version; of others, which .target it requires.
     bool by_target = false;
+    // The only family of targets that has it, by the number of its first; 0: all have it.
+    uint16_t family = 0;
     // The least .version where its result may be '_'.
     uint16_t discard_version = 0;
     // Why a chain of values, one register after another, does not have it. Empty: it may.
@@ -300,12 +308,17 @@ inline constexpr std::array<OpRow, op_count> op_rows{{
     {.op = Op::mul, .name = "mul"},
     {.op = Op::mad, .name = "mad"},
     {.op = Op::fma, .name = "fma"},
+    {.op = Op::add_mixed, .name = "add"},
+    {.op = Op::sub_mixed, .name = "sub"},
+    {.op = Op::fma_mixed, .name = "fma"},
     {.op = Op::div, .name = "div"},
     {.op = Op::rem, .name = "rem"},
     {.op = Op::abs, .name = "abs"},
     {.op = Op::neg, .name = "neg"},
     {.op = Op::min, .name = "min"},
     {.op = Op::max, .name = "max"},
+    {.op = Op::min3, .name = "min"},
+    {.op = Op::max3, .name = "max"},
     {.op = Op::rcp, .name = "rcp"},
     {.op = Op::sqrt, .name = "sqrt"},
     {.op = Op::sad, .name = "sad"},
@@ -396,6 +409,7 @@ inline constexpr std::array<OpRow, op_count> op_rows{{
     {.op = Op::vote, .name = "vote.sync", .step = StepKind::collective},
     {.op = Op::match, .name = "match", .step = StepKind::collective},
     {.op = Op::redux, .name = "redux.sync", .step = StepKind::collective},
+    {.op = Op::redux_float, .name = "redux.sync", .step = StepKind::collective, .suffix = Suffix::f, .by_target = true, .family = 100},
     {.op = Op::elect, .name = "elect.sync", .step = StepKind::collective},
 
     {.op = Op::cp_async, .name = "cp.async", .memory = Memory::copy, .shared_only = true, .not_a_value = reason::memory},

@@ -79,9 +79,10 @@ bool row_supported(const Resolver& r, Spelling& s, const ptx::Instruction& i,
             feature.replace(at, 1, types);
         return supported(r, s, feature, f.target, f.ptx) && supported(r, s, f.also, 0, f.also_ptx);
     }
-    const std::string name = name_of(i);
+    const std::string name = f.feature.empty() ? name_of(i) : std::string(f.feature);
     if (!supported(r, s, name, 0, f.ptx)) return false;
     if (r.program.target < f.target ||
+        (op.family != 0 && op.family != family_of(r.program.target)) ||
         (op.suffix != Suffix::none && r.program.suffix == Suffix::none))
         s.error = "Instruction '" + name + "' not supported on .target 'sm_" +
                   std::to_string(r.program.target) + std::string(text_of(r.program.suffix)) + "'";

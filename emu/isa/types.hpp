@@ -42,6 +42,7 @@ enum class Type : uint8_t {
     e5m2x2,
     u16x2,
     s16x2,
+    f32x2,
     u2,
     s2,
     e3m2,
@@ -94,6 +95,7 @@ inline constexpr std::array<TypeRow, static_cast<size_t>(Type::count_)> type_row
     {Type::e5m2x2, ".e5m2x2", 16, Kind::floating, 2},
     {Type::u16x2, ".u16x2", 32, Kind::unsigned_int, 2},
     {Type::s16x2, ".s16x2", 32, Kind::signed_int, 2},
+    {Type::f32x2, ".f32x2", 64, Kind::floating, 2},
     {Type::u2, ".u2", 2, Kind::unsigned_int, 1},
     {Type::s2, ".s2", 2, Kind::signed_int, 1},
     {Type::e3m2, ".e3m2", 6, Kind::floating, 1},
@@ -123,6 +125,8 @@ constexpr Type element_of(Type t) {
             return Type::u16;
         case Type::s16x2:
             return Type::s16;
+        case Type::f32x2:
+            return Type::f32;
         default:
             return t;
     }

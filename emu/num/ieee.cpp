@@ -133,7 +133,7 @@ uint64_t min_or_max(Type t, uint64_t a, uint64_t b, Flags flags, bool take_large
     const bool b_nan = is_nan(f, b);
     if ((a_nan && b_nan) || (flags.nan && (a_nan || b_nan))) return quiet_nan(f, {b, a});
     const uint64_t sign = (a ^ b) & sign_bit(f);
-    if (flags.xorsign) {
+    if (flags.xorsign || flags.abs) {
         a &= ~sign_bit(f);
         b &= ~sign_bit(f);
     }
@@ -179,6 +179,8 @@ uint64_t mul(Type t, uint64_t a, uint64_t b, Rounding r, Flags flags) {
 
 uint64_t fma(Type t, uint64_t a, uint64_t b, uint64_t c, Rounding r, Flags flags) {
     const FormatRow& f = format(t);
+    const auto outside = [&](uint64_t v) { return (v & ~sign_bit(f)) == out_of_bounds; };
+    if (flags.oob && (outside(a) || outside(b))) return 0;
     const Number x = unpack_operand(f, a, flags);
     const Number y = unpack_operand(f, b, flags);
     const Number z = unpack_operand(f, c, flags);

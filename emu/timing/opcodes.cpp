@@ -17,8 +17,8 @@ Kind by_width(const Operation& o) {
 }
 
 Kind float_kind(const Operation& o) {
-    if (width(o) == 64) return Kind::f64;
-    return o.mod.type[0] == Type::f32 ? Kind::f32 : Kind::f16x2;
+    if (o.mod.type[0] == Type::f64) return Kind::f64;
+    return isa::element_of(o.mod.type[0]) == Type::f32 ? Kind::f32 : Kind::f16x2;
 }
 
 Kind sum(const Operation& o) { return is_float(o) ? float_kind(o) : by_width<Kind::add>(o); }
@@ -120,12 +120,17 @@ constexpr std::array<OpTiming, isa::op_count> rows{{
     {.op = Op::mul, .kind = product, .fold = Fold::product},
     {.op = Op::mad, .kind = product},
     {.op = Op::fma, .kind = float_kind},
+    {.op = Op::add_mixed, .kind = Kind::f32},
+    {.op = Op::sub_mixed, .kind = Kind::f32},
+    {.op = Op::fma_mixed, .kind = Kind::f32},
     {.op = Op::div, .kind = quotient},
     {.op = Op::rem, .kind = quotient},
     {.op = Op::abs, .kind = alu, .fold = Fold::sign},
     {.op = Op::neg, .kind = alu, .fold = Fold::sign},
     {.op = Op::min, .kind = alu},
     {.op = Op::max, .kind = alu},
+    {.op = Op::min3, .kind = alu},
+    {.op = Op::max3, .kind = alu},
     {.op = Op::rcp, .kind = root},
     {.op = Op::sqrt, .kind = root},
     {.op = Op::sad, .kind = alu},
@@ -215,6 +220,7 @@ constexpr std::array<OpTiming, isa::op_count> rows{{
     {.op = Op::vote, .kind = Kind::vote},
     {.op = Op::match, .kind = Kind::match},
     {.op = Op::redux, .kind = Kind::reduce},
+    {.op = Op::redux_float, .kind = Kind::reduce},
     {.op = Op::elect, .kind = Kind::vote},
 
     {.op = Op::cp_async, .kind = alu, .action = Action::copy},

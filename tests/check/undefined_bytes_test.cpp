@@ -29,7 +29,7 @@ constexpr unsigned bytes_given = 12;
 // none: "0 2", and with the lanes where these are not all, "0:80000001".
 std::string undefined_after(const Row& row, bool is_wide) {
     std::string text =
-        ".version 8.3\n.target sm_90\n.address_size 64\n.shared .align 16 .b8 given[512];\n"
+        ".version 8.6\n.target sm_100\n.address_size 64\n.shared .align 16 .b8 given[512];\n"
         ".shared .align 16 .b8 at[1024];\n.visible .entry k(.param .u64 out)\n{\n"
         ".reg .b16 %h<9>; .reg .b32 %r<40>; .reg .b64 %d<20>; .reg .f32 %f<9>; .reg .pred %p<9>;\n"
         "mov.u32 %r20, %tid.x; shl.b32 %r21, %r20, 4; mov.u32 %r22, given;\n"
@@ -41,7 +41,8 @@ std::string undefined_after(const Row& row, bool is_wide) {
                 std::to_string(i) + "], 0x5a;\n";
     text +=
         "ld.shared.u32 %r0, [%r22]; ld.shared.u32 %r1, [%r22+4]; ld.shared.u32 %r2, [%r22+8];\n"
-        "ld.shared.u64 %d0, [%r22]; ld.shared.u16 %h0, [%r22]; ld.shared.u16 %h1, [%r22+2];\n" +
+        "ld.shared.u64 %d0, [%r22]; mov.b64 %d1, 7; ld.shared.u16 %h0, [%r22]; ld.shared.u16 %h1, "
+        "[%r22+2];\n" +
         row.body + "\n" +
         (is_wide ? "st.shared.u64 [%r22], %d9;\n" : "st.shared.u32 [%r22], %r9;\n");
     // Each byte is part of an address.
@@ -52,7 +53,7 @@ std::string undefined_after(const Row& row, bool is_wide) {
                 "]; mov.u32 %r31, at; add.u32 %r31, %r31, %r30; ld.shared.u8 %r32, [%r31];\n";
     const ptx::Parsed parsed = ptx::parse(text + "ret;\n}\n");
     EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics[0].message << row.body;
-    const isa::Resolved r = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
+    const isa::Resolved r = isa::resolve(parsed.module, isa::Arch::sm_100, "k");
     EXPECT_TRUE(r.diagnostics.empty()) << r.diagnostics[0].message << row.body;
     warp::Launch launch;
     launch.block.x = 32;
@@ -246,6 +247,9 @@ TEST(UndefinedBytes, OfArithmetic) {
         {"fma.rn.f16x2 %r9, %r0, %r1, %r2;", 0x800, "2 3"},
         {"neg.f16x2 %r9, %r0;", 0x2, "0 1"},
         {"min.f16x2 %r9, %r0, %r1;", 0x8, "2 3"},
+        {"add.rn.f32x2 %d9, %d0, %d1;", 0x2, "0 1 2 3"},
+        {"fma.rn.f32x2 %d9, %d1, %d0, %d1;", 0x80, "4 5 6 7"},
+        {"mul.f32x2 %d9, %d1, %d0;", 0x28, "0 1 2 3 4 5 6 7"},
     });
 }
 

@@ -8,20 +8,22 @@ namespace lockwarp::exec {
 
 namespace {
 
-std::string module_of(std::string_view body) {
-    std::string text = kernel(body, {}, "sm_90");
+std::string module_of(std::string_view body, std::string_view target = "sm_90") {
+    std::string text = kernel(body, {}, target);
     text.replace(0, text.find('\n'), ".version 9.0");
     return text;
 }
 
 // What each thread stores at [%rd2]; it finds word n of `in` for its n in %r2, and the word 32
 // behind it in %r3.
-Words run_body(const std::string& body, const Words& in, Given given = {}) {
-    given.arch = isa::Arch::sm_90;
+Words run_body(const std::string& body, const Words& in, Given given = {},
+               std::string_view target = "sm_90") {
+    given.arch = *isa::arch_named(target);
     return results_of_text(module_of("mul.wide.u32 %rd10, %r1, 4;\nadd.u64 %rd10, %rd10, %rd1;\n"
                                      "ld.global.u32 %r2, [%rd10];\nld.global.u32 %r3, "
                                      "[%rd10+128];\n" +
-                                     body + "\nst.global.u32 [%rd2], %r5;\n"),
+                                         body + "\nst.global.u32 [%rd2], %r5;\n",
+                                     target),
                            in, std::move(given));
 }
 
@@ -144,6 +146,52 @@ TEST(Redux, ReducesEachGroup) {
                     ASSERT_EQ(out[lane], static_cast<uint32_t>(sum)) << row.name << " " << lane;
                 }
             }
+}
+
+// Of f32, beside the order of the numbers' bits: -0 is less than +0, a number is taken before a
+// NaN, but with .NaN, and .abs looks at magnitudes (PTX manual, redux.sync).
+TEST(Redux, OfFloatsIsTheLeastOrTheGreatest) {
+    constexpr uint32_t nan = 0x7fffffff;
+    const Words some{0,          0x80000000, 1,          0x80000001, 0x7f800000, 0xff800000,
+                     0x7f800001, 0xffc00000, 0x3f800000, 0xbf800000, 0x7f7fffff, 0xff7fffff};
+    std::mt19937 random(4);
+    for (const bool least : {true, false})
+        for (const bool magnitudes : {true, false})
+            for (const bool nans : {true, false})
+                for (uint32_t round = 0; round < 24; ++round) {
+                    // Of the first rounds all are NaN, or a single value is; then few, then none.
+                    Words in;
+                    for (int i = 0; i < 64; ++i)
+                        in.push_back(round == 0   ? 0xffc00001 + i
+                                     : round < 6  ? some[random() % (round < 3 ? 2 : 6)]
+                                     : round < 16 ? some[random() % some.size()]
+                                                  : static_cast<uint32_t>(random()));
+                    if (round == 1) in[random() % 32] = 0x7f800001;
+                    const bool whole = round % 2 == 0;
+                    const std::string name = std::string("redux.sync") + (least ? ".min" : ".max") +
+                                             (magnitudes ? ".abs" : "") + (nans ? ".NaN" : "") +
+                                             ".f32 %r2, %r2, %r9;\nmov.u32 %r5, %r2;";
+                    const Words out = run_body((whole ? warp : halves) + name, in, {}, "sm_100f");
+                    for (uint32_t lane = 0; lane < 32; ++lane) {
+                        bool any_nan = false;
+                        Words places;  // of the numbers, in their order
+                        for (uint32_t other = 0; other < 32; ++other) {
+                            if ((group_of(lane, whole) >> other & 1) == 0) continue;
+                            const uint32_t bits = magnitudes ? in[other] & nan : in[other];
+                            if ((bits & nan) > 0x7f800000)
+                                any_nan = true;
+                            else
+                                places.push_back(bits >> 31 != 0 ? ~bits : bits | 0x80000000);
+                        }
+                        std::ranges::sort(places);
+                        uint32_t expected = nan;
+                        if (!places.empty() && !(nans && any_nan)) {
+                            const uint32_t place = least ? places.front() : places.back();
+                            expected = place >> 31 != 0 ? place & nan : ~place;
+                        }
+                        ASSERT_EQ(out[lane], expected) << name << " " << round << " " << lane;
+                    }
+                }
 }
 
 // Lanes that have exited take no part.

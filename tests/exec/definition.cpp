@@ -21,7 +21,8 @@ constexpr TypeName types[] = {
     {".f16x2", 32, TypeKind::floating, 2},     {".bf16", 16, TypeKind::floating, 1},
     {".bf16x2", 32, TypeKind::floating, 2},    {".tf32", 32, TypeKind::floating, 1},
     {".f32", 32, TypeKind::floating, 1},       {".f64", 64, TypeKind::floating, 1},
-    {".e4m3x2", 16, TypeKind::floating, 2},    {".e5m2x2", 16, TypeKind::floating, 2},
+    {".f32x2", 64, TypeKind::floating, 2},     {".e4m3x2", 16, TypeKind::floating, 2},
+    {".e5m2x2", 16, TypeKind::floating, 2},
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ struct Spelled {
     std::string opcode;
     std::vector<std::string> modifiers;
     std::vector<TypeName> types;  // those among the modifiers, in their order
+    size_t sources = 0;           // 3 of min and max of three; else the spelling tells
 
     bool has(std::string_view modifier) const;
     // The first of `names` that is there; empty where none is.

@@ -24,14 +24,16 @@ Towards towards_of(const Spelled& s) {
 struct Rules {
     const FloatFormat& f;
     RoundingRule rounding;
-    bool sat, relu, nan, xorsign;
+    bool sat, relu, nan, xorsign, abs, oob;
     explicit Rules(const Spelled& s)
         : f(float_format(s.types.at(0).name)),
           rounding{towards_of(s), s.has(".ftz"), false},
           sat(s.has(".sat")),
           relu(s.has(".relu")),
           nan(s.has(".NaN")),
-          xorsign(s.has(".xorsign")) {}
+          xorsign(s.has(".xorsign")),
+          abs(s.has(".abs")),
+          oob(s.has(".oob")) {}
 
     // A source, its subnormals zeros with .ftz.
     uint64_t source(uint64_t bits) const {
@@ -125,6 +127,9 @@ uint64_t multiply(const Rules& rules, const Bits& v) {
 }
 
 uint64_t multiply_add(const Rules& rules, const Bits& v) {
+    // An H100: the NaN that tensor copies fill with makes the product and the sum 0.
+    for (size_t i = 0; i < 2; ++i)
+        if (rules.oob && (v[i] == 0x7ff7 || v[i] == 0xfff7)) return 0;
     if (is_nan(rules, v[0]) || is_nan(rules, v[1]) || is_nan(rules, v[2]))
         return rules.nan_of({v[1], v[2], v[0]});
     const Float p = product(float_of(rules.f, v[0]), float_of(rules.f, v[1]));
@@ -189,7 +194,7 @@ uint64_t extremum(const Rules& rules, const Bits& v, bool least) {
     const bool nan_b = is_nan(rules, v[1]);
     if ((nan_a && nan_b) || (rules.nan && (nan_a || nan_b))) return rules.nan_of({v[1], v[0]});
     const uint64_t sign = sign_of(rules.f);
-    const auto plain = [&](uint64_t bits) { return rules.xorsign ? bits & (sign - 1) : bits; };
+    const auto plain = [&](uint64_t bits) { return rules.abs ? bits & (sign - 1) : bits; };
     const auto place = [&](uint64_t bits) {
         const auto magnitude = static_cast<int64_t>(bits & (sign - 1));
         return (bits & sign) != 0 ? -1 - magnitude : magnitude;
@@ -199,6 +204,19 @@ uint64_t extremum(const Rules& rules, const Bits& v, bool least) {
     const bool first = nan_b || (!nan_a && (least ? place(a) <= place(b) : place(a) >= place(b)));
     const uint64_t taken = first ? a : b;
     return rules.xorsign ? (taken & (sign - 1)) | ((v[0] ^ v[1]) & sign) : taken;
+}
+
+uint64_t extremum_of_three(const Rules& rules, const Bits& v, bool least) {
+    return extremum(rules, {extremum(rules, v, least), v[2], 0}, least);
+}
+
+// The same number in f32.
+uint64_t widened(const Rules& rules, const FloatFormat& from, uint64_t bits) {
+    const Float x = float_of(from, bits);
+    if (x.kind == Kind::nan) return rules.f.nan;
+    if (x.kind == Kind::infinite) return infinity_of(rules.f, x.negative);
+    if (x.zero()) return x.negative ? sign_of(rules.f) : 0;
+    return rounded(rules.f, {}, x.negative, x.magnitude, x.exponent);
 }
 
 using Rule = std::function<uint64_t(const Rules&, const Bits&)>;
@@ -214,6 +232,10 @@ Rule rule_of(const Spelled& s) {
     if (op == "sqrt") return square_root;
     if (op == "abs") return [](const Rules& r, const Bits& v) { return with_sign(r, v, false); };
     if (op == "neg") return [](const Rules& r, const Bits& v) { return with_sign(r, v, true); };
+    if (s.sources == 3 && op == "min")
+        return [](const Rules& r, const Bits& v) { return extremum_of_three(r, v, true); };
+    if (s.sources == 3 && op == "max")
+        return [](const Rules& r, const Bits& v) { return extremum_of_three(r, v, false); };
     if (op == "min") return [](const Rules& r, const Bits& v) { return extremum(r, v, true); };
     if (op == "max") return [](const Rules& r, const Bits& v) { return extremum(r, v, false); };
     if (op == "copysign")
@@ -226,8 +248,13 @@ Rule rule_of(const Spelled& s) {
 }  // namespace
 
 Definition float_definition(const Spelled& s) {
-    if (s.types.size() != 1 || s.types[0].kind != TypeKind::floating || s.has(".approx") ||
-        s.has(".full"))
+    // Of mixed precision: how many sources have the second type.
+    const bool mixed = s.types.size() == 2 && s.types[0].name == ".f32" &&
+                       (s.types[1].name == ".f16" || s.types[1].name == ".bf16") &&
+                       (s.opcode == "add" || s.opcode == "sub" || s.opcode == "fma");
+    const size_t narrow = !mixed ? 0 : s.opcode == "fma" ? 2 : 1;
+    if ((s.types.size() != 1 && !mixed) || s.types[0].kind != TypeKind::floating ||
+        s.has(".approx") || s.has(".full"))
         return {};
     const Rule rule = rule_of(s);
     if (!rule) return {};
@@ -235,12 +262,14 @@ Definition float_definition(const Spelled& s) {
     const TypeName t = s.types[0];
     const unsigned width = t.width / t.lanes;
     const bool moves = s.opcode == "copysign";
+    const FloatFormat* const from = mixed ? &float_format(s.types[1].name) : nullptr;
     return one_result([=](const Sources& x) {
         uint64_t out = 0;
         for (unsigned at = 0; at < t.width; at += width) {
             Bits v{};
             for (size_t i = 0; i < v.size(); ++i) {
-                v[i] = lower(x.value[i] >> at, width);
+                v[i] = i < narrow ? widened(rules, *from, lower(x.value[i], 16))
+                                  : lower(x.value[i] >> at, width);
                 if (!moves) v[i] = rules.source(v[i]);
             }
             const uint64_t result = rule(rules, v);

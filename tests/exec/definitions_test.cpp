@@ -103,6 +103,7 @@ struct Instance {
 };
 
 struct Group {
+    isa::Arch arch = isa::Arch::sm_90;
     std::vector<TypeName> sources;
     std::vector<Instance> instances;
 };
@@ -126,7 +127,8 @@ unsigned register_width(const TypeName& t) { return t.width == 1 ? 1 : std::max(
 Instance instance_of(const isa::Form& f, const std::string& text, uint64_t table, bool wide,
                      std::vector<TypeName>& sources) {
     Instance out;
-    const Spelled s = spelled(text);
+    Spelled s = spelled(text);
+    s.sources = f.op == isa::Op::min3 || f.op == isa::Op::max3 ? 3 : 0;
     out.definition = definition_of(s);
     out.table = table;
     out.reads_carry = s.opcode == "addc" || s.opcode == "subc" || s.opcode == "madc";
@@ -203,7 +205,9 @@ std::vector<Group> groups_of(std::string_view opcode) {
         }
         std::string key;
         for (const TypeName& t : sources) key += t.name;
-        Group& group = groups[key];
+        const bool later = !isa::has(isa::Arch::sm_90, f.target);
+        Group& group = groups[key + (later ? " of sm_100" : "")];
+        if (later) group.arch = isa::Arch::sm_100;
         group.sources = sources;
         group.instances.push_back(std::move(instance));
     };
@@ -226,16 +230,16 @@ std::vector<Group> groups_of(std::string_view opcode) {
 
 // A kernel with these instances. Each thread has four numbers, and of each instance leaves three.
 std::string kernel_of(const Group& g, size_t from, size_t to) {
-    std::string text =
-        ".version 9.0\n.target sm_90\n.address_size 64\n"
-        ".entry k(.param .u64 in, .param .u64 out)\n{\n"
-        ".reg .pred %p<32>; .reg .b16 %h<32>; .reg .b32 %r<32>; .reg .b64 %q<32>;\n"
-        "ld.param.u64 %q20, [in]; ld.param.u64 %q21, [out];\n"
-        "mov.u32 %r20, %ctaid.x; mov.u32 %r21, %ntid.x; mov.u32 %r22, %tid.x;\n"
-        "mad.lo.u32 %r20, %r20, %r21, %r22; mov.u32 %r23, %nctaid.x;\n"
-        "mul.lo.u32 %r21, %r21, %r23; mul.wide.u32 %q22, %r21, 24;\n"
-        "mul.wide.u32 %q23, %r20, 32; add.u64 %q20, %q20, %q23;\n"
-        "mul.wide.u32 %q23, %r20, 24; add.u64 %q21, %q21, %q23;\n";
+    std::string text = ".version 9.0\n.target " + std::string(isa::row(g.arch).name) +
+                       "\n.address_size 64\n"
+                       ".entry k(.param .u64 in, .param .u64 out)\n{\n"
+                       ".reg .pred %p<32>; .reg .b16 %h<32>; .reg .b32 %r<32>; .reg .b64 %q<32>;\n"
+                       "ld.param.u64 %q20, [in]; ld.param.u64 %q21, [out];\n"
+                       "mov.u32 %r20, %ctaid.x; mov.u32 %r21, %ntid.x; mov.u32 %r22, %tid.x;\n"
+                       "mad.lo.u32 %r20, %r20, %r21, %r22; mov.u32 %r23, %nctaid.x;\n"
+                       "mul.lo.u32 %r21, %r21, %r23; mul.wide.u32 %q22, %r21, 24;\n"
+                       "mul.wide.u32 %q23, %r20, 32; add.u64 %q20, %q20, %q23;\n"
+                       "mul.wide.u32 %q23, %r20, 24; add.u64 %q21, %q21, %q23;\n";
     for (size_t i = 0; i < 4; ++i) {
         const std::string n = std::to_string(i);
         text += "ld.global.u64 %q" + n + ", [%q20+" + std::to_string(8 * i) + "]; cvt.u32.u64 %r" +
@@ -327,7 +331,7 @@ Counts compare(const Group& g, std::vector<Operands> operands) {
     for (size_t from = 0; from < g.instances.size(); from += most) {
         const size_t to = std::min(from + most, g.instances.size());
         Given launch;
-        launch.arch = isa::Arch::sm_90;
+        launch.arch = g.arch;
         launch.block.x = threads;
         launch.grid.x = static_cast<uint32_t>(operands.size() / threads);
         launch.buffers = {in, Bytes((to - from) * operands.size() * 24, 0xee)};
@@ -370,6 +374,10 @@ TEST(DefinitionsThatAreWrong, AreNoticed) {
                  {"cvt.rni.s32.f32", "cvt.rmi.s32.f32"},
                  {"cvt.rn.satfinite.e4m3x2.f16x2", "cvt.rn.satfinite.relu.e4m3x2.f16x2"},
                  {"min.f32", "min.NaN.f32"},
+                 {"add.f32x2", "add.ftz.f32x2"},
+                 {"add.f32.f16", "add.f32.bf16"},
+                 {"fma.rn.oob.f16", "fma.rn.f16"},
+                 {"max.abs.f32", "max.f32"},
                  {"shr.s32", "shr.u32"},
                  {"set.lt.f16x2.f16x2", "set.le.f16x2.f16x2"},
                  {"ex2.approx.f16", "ex2.approx.f32"}};

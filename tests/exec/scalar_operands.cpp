@@ -40,6 +40,8 @@ std::vector<uint64_t> edges_of_floats(const FloatFormat& f) {
         const uint64_t infinity = infinity_of(f, false);
         out.insert(out.end(), {infinity, infinity + place, infinity + hidden / 2,
                                infinity + hidden / 2 + 5 * place});
+        // The NaN that tensor copies fill with, of 16 bits.
+        if (f.nan < 0x10000) out.push_back(0x7ff7);
     }
     for (size_t i = 0, n = out.size(); i < n; ++i) out.push_back(out[i] | sign_of(f));
     return out;

@@ -53,7 +53,9 @@ TEST(Diagnostics, OfOneInstruction) {
         {"ret.uni.uni;", "7:1: Unexpected instruction types specified for 'ret' (ret{.uni})\n"},
         {"tcgen05.wait::ld.sync.aligned;",
          "7:1: Instruction 'tcgen05.wait::ld.sync.aligned' is not executed yet\n"},
-        {"mul.f32x2 %rd1, %rd2, %rd3;", "7:1: Instruction 'mul.f32x2' is not executed yet\n"},
+        {"st.bulk.weak [%rd1], %rd2, 0;", "7:1: Instruction 'st.bulk.weak' is not executed yet\n"},
+        {"mul.f32x2 %rd1, %rd2, %rd3;",
+         "7:1: Feature 'mul.f32x2' requires .target sm_100 or higher\n"},
         {"add.f32 %f1, %f2, %rd1;",
          "7:19: Arguments mismatch for instruction 'add' ('%rd1' is a .b64 register, the "
          "instruction has .f32)\n"},

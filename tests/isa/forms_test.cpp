@@ -152,7 +152,8 @@ TEST(Forms, NoSpellingBelongsToTwoRows) {
         if (by_variants(form)) continue;
         std::set<std::string> spellings;
         for (const std::string& modifiers : expansions(form))
-            spellings.insert(std::string(form.opcode) + modifiers);
+            spellings.insert(std::string(form.opcode) + modifiers + " with " +
+                             std::to_string(form.slots.size()) + " operands");
         for (const std::string& s : spellings) EXPECT_TRUE(owner.try_emplace(s, i).second) << s;
     }
 }

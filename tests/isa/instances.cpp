@@ -18,7 +18,7 @@ Type held(Type t) {
     if (r.bits == 8) return Type::b16;
     if (r.kind != Kind::floating && r.lanes > 1) return Type::b32;
     if (r.kind != Kind::floating || own) return t;
-    return r.bits == 16 ? Type::b16 : Type::b32;
+    return r.bits == 16 ? Type::b16 : r.bits == 64 ? Type::b64 : Type::b32;
 }
 
 std::string reg(Type t, unsigned n) {
