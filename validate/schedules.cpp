@@ -18,9 +18,9 @@ using isa::Op;
 using Reader = ScheduleDifference::Reader;
 
 constexpr std::array asynchronous{
-    Op::cp_async,      Op::bulk_load,   Op::bulk_send,    Op::bulk_send_reduce,
-    Op::bulk_store,    Op::bulk_reduce, Op::tensor_load,  Op::tensor_store,
-    Op::tensor_reduce, Op::async_store, Op::async_reduce, Op::wgmma_mma,
+    Op::cp_async,      Op::bulk_load,    Op::bulk_send,    Op::bulk_send_reduce, Op::bulk_store,
+    Op::bulk_reduce,   Op::tensor_load,  Op::tensor_store, Op::tensor_reduce,    Op::async_store,
+    Op::launch_cancel, Op::async_reduce, Op::wgmma_mma,
 };
 
 // Operations of a launch that are tried one by one.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cp.async.bulk and cp.reduce.async.bulk of bytes, st.async, red.async. PTX manual, "Data Movement
-// and Conversion Instructions: Bulk copy", "st.async", "red.async". A copy is a thread's own: the
+// cp.async.bulk and cp.reduce.async.bulk of bytes, st.async, red.async, and the answers of
+// clusterlaunchcontrol. PTX manual, "Data Movement and Conversion Instructions: Bulk copy",
+// "st.async", "red.async", "clusterlaunchcontrol.try_cancel". A copy is a thread's own: the
 // lanes of a warp copy one after another.
 #include <cstring>
 
@@ -103,6 +104,18 @@ void prefetch(Context& c, const Step& s, uint32_t mask) {
     }
 }
 
+// Generic addresses lead to shared memory. false: a trap was set.
+bool in_shared(Context& c, const Operation& o, unsigned lane,
+               std::initializer_list<uint64_t> addresses) {
+    for (const uint64_t address : addresses) {
+        if (o.mod.space != Space::none || in_window(address, Space::shared)) continue;
+        set_trap(c, o, TrapKind::wrong_space, "it stores to the .shared memory of a cluster", lane,
+                 address, Space::none);
+        return false;
+    }
+    return true;
+}
+
 // st.async, red.async: elements of registers, and as many bytes for the mbarrier.
 bool store_of_lane(Context& c, const Operation& o, unsigned lane) {
     if (!has_clusters(c, o)) return false;
@@ -120,12 +133,7 @@ bool store_of_lane(Context& c, const Operation& o, unsigned lane) {
     const uint32_t size = count * each;
     const uint64_t to = lane_address(c, o.address[0], lane);
     const uint64_t barrier = lane_address(c, o.address[1], lane);
-    for (const uint64_t address : {to, barrier})
-        if (o.mod.space == Space::none && !in_window(address, Space::shared)) {
-            set_trap(c, o, TrapKind::wrong_space, "it stores to the .shared memory of a cluster",
-                     lane, address, Space::none);
-            return false;
-        }
+    if (!in_shared(c, o, lane, {to, barrier})) return false;
     uint8_t* const target = bulk_bytes(c, o, lane, o.mod.space, to, size, size, true);
     if (target == nullptr) return false;
     if (reduces)
@@ -140,8 +148,44 @@ void store(Context& c, const Step& s, uint32_t mask) {
         if (!store_of_lane(c, *s.op, static_cast<unsigned>(__builtin_ctz(rest)))) return;
 }
 
+// Every cluster of the grid has begun: no launch is there to be cancelled, and the answer, in bytes
+// of our own (PTX manual: opaque), is that none was.
+bool answer_of_lane(Context& c, const Operation& o, unsigned lane) {
+    constexpr uint32_t size = 16;
+    const uint64_t to = lane_address(c, o.address[0], lane);
+    const uint64_t barrier = lane_address(c, o.address[1], lane);
+    if (!in_shared(c, o, lane, {to, barrier})) return false;
+    uint8_t* const target = bulk_bytes(c, o, lane, o.mod.space, to, size, size, true);
+    if (target == nullptr) return false;
+    std::memset(target, 0, size);
+    return bulk_arrives(c, o, lane, o.mod.space, barrier, size);
+}
+
+void cancel(Context& c, const Step& s, uint32_t mask) {
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
+        if (!answer_of_lane(c, *s.op, static_cast<unsigned>(__builtin_ctz(rest)))) return;
+}
+
+void is_canceled(Context& c, const Step& s, uint32_t mask) {
+    write_predicate(c, s.op->r[0], 0, mask);
+}
+
+// Of a request that was not granted it is undefined: 0.
+void first_cta(Context& c, const Step& s, uint32_t mask) {
+    const isa::VectorRef v = s.op->vector[0];
+    const auto clear = [&](Ref ref) {
+        auto* const d = slot<uint32_t>(c, ref);
+        for_lanes(mask, [&](unsigned l) { d[l] = 0; });
+    };
+    if (v.count == 0) return clear(s.op->r[0]);
+    for (uint32_t i = 0; i < v.count; ++i) clear(c.program->pool[v.first + i]);
+}
+
 }  // namespace
 
+Handler launch_cancel_handler(const Operation&) { return cancel; }
+Handler launch_canceled_handler(const Operation&) { return is_canceled; }
+Handler launch_first_handler(const Operation&) { return first_cta; }
 Handler bulk_copy_handler(const Operation&) { return copy; }
 Handler bulk_prefetch_handler(const Operation&) { return prefetch; }
 Handler async_store_handler(const Operation&) { return store; }

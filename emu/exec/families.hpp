@@ -53,6 +53,7 @@ Choose wide_mov, wide_ld, wide_st, wide_atom;                        // wide.cpp
 Choose mbarrier_init_handler, mbarrier_inval_handler;                // mbarrier.cpp
 Choose mbarrier_transaction_handler, mbarrier_arrive_handler;
 Choose mbarrier_wait_handler, mbarrier_pending_handler;
+Choose launch_cancel_handler, launch_canceled_handler, launch_first_handler;
 Choose bulk_copy_handler, bulk_prefetch_handler, async_store_handler;  // bulk_copy.cpp
 Choose multimem_store_handler, multimem_load_handler;                  // multimem.cpp
 Choose tex_handler, suld_handler, sust_handler;                        // texture.cpp

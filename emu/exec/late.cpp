@@ -269,7 +269,8 @@ void wait_all(Context& c, const Step&, uint32_t mask) {
 
 // The mbarriers that a lane's copy tells of its bytes; nullptr: of one there is none.
 std::vector<const uint8_t*> barriers_of(Context& c, const Operation& o, unsigned lane) {
-    const bool stores = o.op == Op::async_store || o.op == Op::async_reduce;
+    const bool stores =
+        o.op == Op::async_store || o.op == Op::async_reduce || o.op == Op::launch_cancel;
     const uint64_t address = lane_address(c, o.address[stores ? 1 : 2], lane);
     const auto place = [&](uint64_t at) -> const uint8_t* {
         Space space = stores ? o.mod.space : Space::shared;
@@ -363,6 +364,7 @@ constexpr auto rows = std::to_array<Row>({
     {Op::bulk_send, issue_counted, true},
     {Op::bulk_send_reduce, issue_counted, true},
     {Op::tensor_load, issue_counted, true},
+    {Op::launch_cancel, issue_counted, true},
     {Op::async_store, issue_counted, true},
     {Op::async_reduce, issue_counted, true},
     {Op::bulk_store, issue_in_group<Queue::bulk>, true},

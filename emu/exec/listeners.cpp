@@ -51,6 +51,7 @@ constexpr std::array bulk_rows{
     CopyRow{Op::tensor_load, warp::CopyStep::issued},
     CopyRow{Op::tensor_store, warp::CopyStep::issued},
     CopyRow{Op::tensor_reduce, warp::CopyStep::issued},
+    CopyRow{Op::launch_cancel, warp::CopyStep::issued},
     CopyRow{Op::async_store, warp::CopyStep::issued},
     CopyRow{Op::async_reduce, warp::CopyStep::issued},
     CopyRow{Op::bulk_commit, warp::CopyStep::committed},

@@ -121,6 +121,7 @@ constexpr auto name_parts = std::to_array<OpcodeModifier>({
     {"bar", ".cta"}, {"bar", ".red"}, {"bar", ".warp"}, {"bar", ".sync"}, {"bar", ".arrive"},
     {"barrier", ".cta"}, {"barrier", ".cluster"}, {"barrier", ".red"}, {"barrier", ".sync"}, {"barrier", ".arrive"}, {"barrier", ".wait"},
     {"brx", ".idx"},
+    {"clusterlaunchcontrol", ".try_cancel"}, {"clusterlaunchcontrol", ".query_cancel"},
     {"cp", ".async"}, {"cp", ".reduce"}, {"cp", ".bulk"}, {"cp", ".prefetch"}, {"cp", ".tensor"}, {"cp", ".commit_group"}, {"cp", ".wait_group"}, {"cp", ".wait_all"},
     {"cvta", ".to"},
     {"div", ".full"},
@@ -670,6 +671,12 @@ constexpr auto form_rows = std::to_array<FormRow>({
     {Op::tensormap_copy, "tensormap", ".cp_fenceproxy.global.shared::cta.tensormap::generic.release<scope>.sync.aligned", "AG AS I:128", 90, 83},
 
     // Stores that an mbarrier counts, memory of several GPUs, registers
+    {Op::launch_cancel, "clusterlaunchcontrol", ".try_cancel.async{.shared::cta}.mbarrier::complete_tx::bytes.b128", "A A", 100, 86, "clusterlaunchcontrol.try_cancel.async"},
+    {Op::launch_canceled, "clusterlaunchcontrol", ".query_cancel.is_canceled.pred.b128", "P S:1", 100, 86, ".is_canceled"},
+    {Op::launch_first, "clusterlaunchcontrol", ".query_cancel.get_first_ctaid.v4.b32.b128", "d S:1", 100, 86, ".get_first_ctaid"},
+    {Op::launch_first, "clusterlaunchcontrol", ".query_cancel.get_first_ctaid::x.b32.b128", "D S:1", 100, 86, ".get_first_ctaid::x"},
+    {Op::launch_first, "clusterlaunchcontrol", ".query_cancel.get_first_ctaid::y.b32.b128", "D S:1", 100, 86, ".get_first_ctaid::y"},
+    {Op::launch_first, "clusterlaunchcontrol", ".query_cancel.get_first_ctaid::z.b32.b128", "D S:1", 100, 86, ".get_first_ctaid::z"},
     {Op::async_store, "st", ".async{.weak}{<clusterspace>}.mbarrier::complete_tx::bytes{<vec>}.b32|.b64|.u32|.u64|.s32|.s64|.f32|.f64", "A s A", 90, 81, "st.async"},
     {Op::async_reduce, "red", ".async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.and|.or|.xor.b32", "A S A", 90, 81, "red.async"},
     {Op::async_reduce, "red", ".async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.add.u32|.s32|.u64|.s64", "A S A", 90, 81, "red.async"},
@@ -822,7 +829,6 @@ constexpr auto form_rows = std::to_array<FormRow>({
 // clang-format on
 
 constexpr auto other_opcodes = std::to_array<std::string_view>({
-    "clusterlaunchcontrol",
     "istypep",
     "suq",
     "sured",
@@ -834,6 +840,7 @@ constexpr auto other_opcodes = std::to_array<std::string_view>({
 // clang-format off
 // Modifiers of PTX 9.0 that the opcodes above have beside those in their rows.
 constexpr auto later_modifiers = std::to_array<OpcodeModifier>({
+    {"clusterlaunchcontrol", ".multicast::cluster::all"},
     {"cp", ".cp_mask"}, {"cp", ".cta_group::1"}, {"cp", ".cta_group::2"}, {"cp", ".tile::gather4"}, {"cp", ".tile::scatter4"}, {"cp", ".im2col::w"}, {"cp", ".im2col::w::128"},
     {"cvt", ".scaled"}, {"cvt", ".e4m3x4"}, {"cvt", ".e5m2x4"}, {"cvt", ".e2m1x4"}, {"cvt", ".e2m3x4"}, {"cvt", ".e3m2x4"},
     {"ldmatrix", ".m16n16"}, {"ldmatrix", ".m8n16"}, {"ldmatrix", ".b8"}, {"ldmatrix", ".b8x16"}, {"ldmatrix", ".b4x16_p64"}, {"ldmatrix", ".b6x16_p32"},

@@ -156,6 +156,9 @@ enum class Op : uint8_t {
     tensor_prefetch,
     tensormap_replace,  // one field of a tensor map
     tensormap_copy,     // a whole one
+    launch_cancel,      // asks for a cluster that has not begun
+    launch_canceled,    // whether that was given
+    launch_first,       // and its first CTA
     async_store,        // to a CTA's shared memory of the cluster
     async_reduce,
     multimem_load,
@@ -430,6 +433,9 @@ inline constexpr std::array<OpRow, op_count> op_rows{{
     {.op = Op::tensor_prefetch, .name = "cp.async.bulk.prefetch.tensor.Nd.L2", .not_a_value = reason::address},
     {.op = Op::tensormap_replace, .name = "tensormap.replace", .memory = Memory::update, .suffix = Suffix::a, .by_target = true, .not_a_value = reason::memory},
     {.op = Op::tensormap_copy, .name = "tensormap.cp_fenceproxy", .step = StepKind::aligned, .memory = Memory::copy, .by_target = true, .not_a_value = reason::memory},
+    {.op = Op::launch_cancel, .name = "clusterlaunchcontrol.try_cancel", .memory = Memory::store, .shared_only = true, .not_a_value = reason::memory},
+    {.op = Op::launch_canceled, .name = "clusterlaunchcontrol.query_cancel.is_canceled", .not_a_value = reason::policy},
+    {.op = Op::launch_first, .name = "clusterlaunchcontrol.query_cancel.get_first_ctaid", .not_a_value = reason::policy},
     {.op = Op::async_store, .name = "st.async", .memory = Memory::store, .shared_only = true, .not_a_value = reason::memory},
     {.op = Op::async_reduce, .name = "red.async", .memory = Memory::update, .shared_only = true, .not_a_value = reason::memory},
     {.op = Op::multimem_load, .name = "multimem.ld_reduce", .memory = Memory::load, .not_a_value = reason::memory},

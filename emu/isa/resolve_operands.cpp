@@ -46,7 +46,7 @@ void OperandDecoder::wide(const ptx::Operand& p, Type type, bool writes) {
     const bool plain = o.op == Op::ld || o.op == Op::st || o.op == Op::suld || o.op == Op::sust;
     // A result of tex may be in a register of any type of its width (ptxas 13.0).
     if (o.op == Op::tex && type == Type::f32) type = Type::b32;
-    if (row(o.op).memory != Memory::none)
+    if (row(o.op).memory != Memory::none || s.mod.vec > 1)
         vector(p, type, s.mod.vec, plain, writes);
     else
         push(writes ? destination(p, type, true) : source(p, type, true));

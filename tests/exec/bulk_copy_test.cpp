@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cp.async.bulk and cp.reduce.async.bulk of bytes, st.async, red.async, against what the PTX manual
-// says of them and what an H200 answered.
+// cp.async.bulk and cp.reduce.async.bulk of bytes, st.async, red.async, clusterlaunchcontrol,
+// against what the PTX manual says of them and what an H200 answered.
 #include <cstring>
 #include <random>
 
@@ -382,6 +382,88 @@ TEST(BulkCopy, ListenersHearOfThem) {
                                 "awaited by 1 group 2",
                                 "issued by 1 group 2 writes 4 shared brings 4",
                             }));
+}
+
+// A CTA asks for the launch of another, whose work it would do, until none is given: each piece of
+// the work is done once, whoever does it.
+std::string stealing(const std::string& space, const std::string& address,
+                     const std::string& barrier) {
+    std::string text = kernel(
+        ".shared .align 16 .b8 sm[64]; .shared .align 8 .b64 bar;\n"
+        ".reg .b128 %q; .reg .u32 %x, %parity; .reg .u64 %g, %h;\n"
+        "mov.u32 %x, %ctaid.x; mov.u32 %parity, 0;\n"
+        "mov.u64 %g, sm; cvta.shared.u64 %g, %g; mov.u64 %h, bar; cvta.shared.u64 %h, %h;\n"
+        "setp.eq.u32 %p1, %r1, 0;\n"
+        "@%p1 mbarrier.init.shared.b64 [bar], 1;\n"
+        "bar.sync 0;\n"
+        "again:\n"
+        "@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;\n"
+        "@%p1 clusterlaunchcontrol.try_cancel.async" +
+            space + ".mbarrier::complete_tx::bytes.b128 [" + address + "], [" + barrier +
+            "];\n"
+            "mad.lo.u32 %r4, %x, 32, %r1; mul.wide.u32 %rd4, %r4, 4; add.u64 %rd4, %rd1, %rd4;\n"
+            "atom.global.add.u32 %r5, [%rd4], 1;\n"
+            "wait: mbarrier.try_wait.parity.shared.b64 %p2, [bar], %parity;\n"
+            "@!%p2 bra wait;\n"
+            "xor.b32 %parity, %parity, 1;\n"
+            "ld.shared.b128 %q, [sm];\n"
+            "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p3, %q;\n"
+            "@!%p3 bra done;\n"
+            "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %x, %q;\n"
+            "fence.proxy.async.shared::cta;\n"
+            "bar.sync 0;\n"
+            "bra again;\n"
+            "done:\n",
+        {}, "sm_100");
+    return text.replace(text.find(".version 8.0"), 12, ".version 8.6");
+}
+
+TEST(LaunchControl, EachPieceOfWorkIsDoneOnce) {
+    const struct {
+        std::string space, address, barrier;
+    } places[] = {{".shared::cta", "sm", "bar"}, {"", "%g", "%h"}};
+    for (const auto& p : places)
+        for (const bool late : {false, true}) {
+            Given given;
+            given.arch = isa::Arch::sm_100;
+            given.grid.x = 5;
+            given.schedule = {late, UINT32_MAX};
+            given.buffers = {Bytes(5 * 128), Bytes(128)};
+            const isa::Program program =
+                program_of(stealing(p.space, p.address, p.barrier), given.arch);
+            const Outcome outcome = run_well(program, std::move(given));
+            EXPECT_EQ(words_of(outcome.buffers[0]), Words(160, 1)) << p.address << late;
+        }
+}
+
+// The answer is 16 bytes at a multiple of as many, and the barrier's another.
+TEST(LaunchControl, AnswersIntoSharedMemory) {
+    const auto asked = [](const std::string& address, const std::string& barrier) {
+        Given given;
+        given.arch = isa::Arch::sm_100;
+        given.buffers = {Bytes(128), Bytes(128)};
+        return fault_of(
+            run(program_of(stealing("", address, barrier), given.arch), std::move(given)).result);
+    };
+    EXPECT_NE(asked("%g+8", "%h").find("misaligned"), std::string::npos) << asked("%g+8", "%h");
+    EXPECT_NE(asked("%g", "%h+4").find("misaligned"), std::string::npos) << asked("%g", "%h+4");
+    EXPECT_NE(asked("%rd1", "%h").find(".shared"), std::string::npos) << asked("%rd1", "%h");
+    EXPECT_NE(asked("%g", "%rd1").find(".shared"), std::string::npos) << asked("%g", "%rd1");
+}
+
+// A request that was not granted names no CTA: all elements are written.
+TEST(LaunchControl, NamesNoCtaWhereNoneWasGiven) {
+    std::string text = kernel(
+        ".reg .b128 %q; mov.u64 %rd4, 0; mov.b128 %q, {%rd4, %rd4};\n"
+        "mov.u32 %r2, 7; mov.u32 %r3, 7; mov.u32 %r4, 7; mov.u32 %r5, 7;\n"
+        "clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r2, %r3, %r4, _}, %q;\n"
+        "add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r4; add.u32 %r2, %r2, %r5;\n"
+        "st.global.u32 [%rd2], %r2;\n",
+        {}, "sm_100");
+    text.replace(text.find(".version 8.0"), 12, ".version 8.6");
+    Given given;
+    given.arch = isa::Arch::sm_100;
+    EXPECT_EQ(results_of_text(text, Words(32), std::move(given)), Words(32, 7));
 }
 
 }  // namespace
