@@ -20,6 +20,8 @@ constexpr auto drawn_copies = std::to_array<Op>(
 
 // Addresses are those of shared memory, said so.
 bool is_drawn(const isa::Form& form, std::string_view modifiers) {
+    // The operands of a masked copy are another's.
+    if (modifiers.find(".cp_mask") != std::string_view::npos) return false;
     const bool is_async = form.op == Op::async_store || form.op == Op::async_reduce;
     return !is_async || modifiers.find(".shared::cluster") != std::string_view::npos;
 }

@@ -3,6 +3,7 @@
 // clusterlaunchcontrol. PTX manual, "Data Movement and Conversion Instructions: Bulk copy",
 // "st.async", "red.async", "clusterlaunchcontrol.try_cancel". A copy is a thread's own: the
 // lanes of a warp copy one after another.
+#include <bit>
 #include <cstring>
 
 #include "emu/exec/bulk.hpp"
@@ -65,6 +66,31 @@ bool has_clusters(Context& c, const Operation& o) {
     return false;
 }
 
+// Of each 16 bytes those of the mask's bits; the others are neither written nor looked at. false: a
+// trap was set.
+bool store_masked(Context& c, const Operation& o, unsigned lane, const uint8_t* source,
+                  uint32_t size, uint64_t to, uint32_t mask) {
+    if (to % granule != 0) {
+        set_trap(c, o, TrapKind::misaligned, "must be a multiple of 16", lane, to, Space::global);
+        return false;
+    }
+    for (uint32_t at = 0; at < size; at += granule)
+        for (uint32_t from = 0; from < granule;) {
+            const uint32_t rest = mask >> from;
+            if ((rest & 1) == 0) {
+                ++from;
+                continue;
+            }
+            const auto run = static_cast<uint32_t>(std::countr_one(rest));
+            uint8_t* const target =
+                bulk_bytes(c, o, lane, Space::global, to + at + from, run, 1, true);
+            if (target == nullptr) return false;
+            std::memcpy(target, source + at + from, run);
+            from += run;
+        }
+    return true;
+}
+
 bool copy_of_lane(Context& c, const Operation& o, const Ends& ends, unsigned lane) {
     const uint32_t size = slot<uint32_t>(c, o.r[0])[lane] & size_field;
     if (ends.to == Space::shared && ends.from == Space::shared && !has_clusters(c, o)) return false;
@@ -73,6 +99,8 @@ bool copy_of_lane(Context& c, const Operation& o, const Ends& ends, unsigned lan
     const uint64_t from = lane_address(c, o.address[1], lane);
     const uint8_t* const source = bulk_bytes(c, o, lane, ends.from, from, size, granule, false);
     if (source == nullptr) return false;
+    if (o.mod.byte_mask)
+        return store_masked(c, o, lane, source, size, to, slot<uint32_t>(c, o.r[1])[lane] & 0xffff);
     const uint64_t barrier = ends.counted ? lane_address(c, o.address[2], lane) : 0;
     if (!o.mod.multicast) return copy_to(c, o, ends, lane, source, size, to, barrier);
     uint32_t ranks = 0;

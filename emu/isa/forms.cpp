@@ -640,6 +640,7 @@ constexpr auto form_rows = std::to_array<FormRow>({
     {Op::bulk_load, "cp", ".async.bulk.shared::cta.global.mbarrier::complete_tx::bytes{.L2::cache_hint}", "AS AG S:.u32 AS H", 90, 80, "cp.async.bulk", 86, "cp.async.bulk with destination state space as .shared::cta"},
     {Op::bulk_send, "cp", ".async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", "AS AS S:.u32 AS", 90, 80, "cp.async.bulk"},
     {Op::bulk_store, "cp", ".async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}", "AG AS S:.u32 H", 90, 80, "cp.async.bulk"},
+    {Op::bulk_store, "cp", ".async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.cp_mask", "AG AS S:.u32 H S:.u16", 100, 86, ".cp_mask"},
     {Op::bulk_reduce, "cp", ".reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.and|.or|.xor.b32|.b64", "AG AS S:.u32 H", 90, 80, "cp.reduce.async.bulk"},
     {Op::bulk_reduce, "cp", ".reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.add.u32|.s32|.u64|.f32|.f64", "AG AS S:.u32 H", 90, 80, "cp.reduce.async.bulk"},
     {Op::bulk_reduce, "cp", ".reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.add.noftz.f16|.bf16", "AG AS S:.u32 H", 90, 80, "cp.reduce.async.bulk"},
@@ -841,7 +842,7 @@ constexpr auto other_opcodes = std::to_array<std::string_view>({
 // Modifiers of PTX 9.0 that the opcodes above have beside those in their rows.
 constexpr auto later_modifiers = std::to_array<OpcodeModifier>({
     {"clusterlaunchcontrol", ".multicast::cluster::all"},
-    {"cp", ".cp_mask"}, {"cp", ".cta_group::1"}, {"cp", ".cta_group::2"}, {"cp", ".tile::gather4"}, {"cp", ".tile::scatter4"}, {"cp", ".im2col::w"}, {"cp", ".im2col::w::128"},
+    {"cp", ".cta_group::1"}, {"cp", ".cta_group::2"}, {"cp", ".tile::gather4"}, {"cp", ".tile::scatter4"}, {"cp", ".im2col::w"}, {"cp", ".im2col::w::128"},
     {"cvt", ".scaled"}, {"cvt", ".e4m3x4"}, {"cvt", ".e5m2x4"}, {"cvt", ".e2m1x4"}, {"cvt", ".e2m3x4"}, {"cvt", ".e3m2x4"},
     {"ldmatrix", ".m16n16"}, {"ldmatrix", ".m8n16"}, {"ldmatrix", ".b8"}, {"ldmatrix", ".b8x16"}, {"ldmatrix", ".b4x16_p64"}, {"ldmatrix", ".b6x16_p32"},
     {"mma", ".rn"}, {"mma", ".rz"}, {"mma", ".rm"}, {"mma", ".rp"},

@@ -241,6 +241,7 @@ inline constexpr auto modifier_rows = std::to_array<ModifierRow>({
     {".get_first_ctaid::x"},
     {".get_first_ctaid::y"},
     {".get_first_ctaid::z"},
+    {".cp_mask", on(&M::byte_mask)},
     {".multicast::cluster", on(&M::multicast)},
     {".1d", set(&M::dimensions, 1)},
     {".2d", set(&M::dimensions, 2)},

@@ -100,6 +100,7 @@ struct Modifiers {
     bool parity = false;        // mbarrier.test_wait.parity
     bool no_increment = false;  // cp.async.mbarrier.arrive.noinc
     bool multicast = false;     // bulk copies: to the CTAs of a mask
+    bool byte_mask = false;     // cp.async.bulk.cp_mask: which bytes of each 16 are written
     bool reads = false;         // cp.async.bulk.wait_group.read: until sources are read
     uint8_t dimensions = 0;     // tensor copies: 1 to 5; of textures and surfaces: 1 to 3
     bool layered = false;       // of textures and surfaces: .a1d, .a2d, .acube

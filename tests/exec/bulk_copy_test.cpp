@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cp.async.bulk and cp.reduce.async.bulk of bytes, st.async, red.async, clusterlaunchcontrol,
 // against what the PTX manual says of them and what an H200 answered.
+#include <bit>
 #include <cstring>
 #include <random>
 
@@ -382,6 +383,37 @@ TEST(BulkCopy, ListenersHearOfThem) {
                                 "awaited by 1 group 2",
                                 "issued by 1 group 2 writes 4 shared brings 4",
                             }));
+}
+
+// Of each 16 bytes those that the mask names are written; nothing else of them is looked at.
+TEST(BulkCopy, WritesTheBytesOfItsMask) {
+    for (const uint32_t mask : {0xffffu, 0u, 1u, 0x8000u, 0xfffeu, 0x7fffu, 0x0ff0u, 0xa5c3u})
+        for (const bool late : {false, true}) {
+            const std::string body =
+                "mov.u32 %m, sm; mad.lo.u32 %m, %r1, 4, %m; st.shared.b32 [%m], %r1;\n"
+                "setp.eq.u32 %p1, %r1, 0; bar.sync 0;\n"
+                ".reg .b16 %mask; mov.b16 %mask, " +
+                std::to_string(mask) +
+                ";\n@%p1 cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd2], [sm], 48, "
+                "%mask;\n"
+                "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n";
+            std::string text =
+                kernel(".shared .align 128 .b8 sm[4096]; .reg .u32 %m;\n" + body, {}, "sm_100");
+            text.replace(text.find(".version 8.0"), 12, ".version 8.6");
+            Given given;
+            given.arch = isa::Arch::sm_100;
+            given.schedule = {late, UINT32_MAX};
+            // The last byte that the mask names is the buffer's last.
+            const size_t used = mask == 0 ? 0 : 32 + static_cast<size_t>(std::bit_width(mask));
+            given.buffers = {Bytes(16), Bytes(used == 0 ? 16 : used, 0xee)};
+            const isa::Program program = program_of(text, given.arch);
+            const Bytes out = run_well(program, std::move(given)).buffers[1];
+            for (size_t i = 0; i < out.size(); ++i)
+                ASSERT_EQ(out[i], (mask >> i % 16 & 1) == 0 ? 0xee
+                                  : i % 4 == 0              ? i / 4
+                                                            : 0)
+                    << std::hex << mask << " " << i;
+        }
 }
 
 // A CTA asks for the launch of another, whose work it would do, until none is given: each piece of
