@@ -8,7 +8,8 @@ list(FILTER CUDA_SOURCES EXCLUDE REGEX "/runtime/shared.cpp$")
 add_library(lockwarp_cuda SHARED ${CUDA_SOURCES} $<TARGET_OBJECTS:lockwarp_engine>
             $<TARGET_OBJECTS:lockwarp_emu>)
 lockwarp_target(lockwarp_cuda)
-set(lockwarp_alone cuda/functions.cpp cuda/graph.cpp cuda/graph_nodes.cpp cuda/user_object.cpp)
+set(lockwarp_alone cuda/functions.cpp cuda/graph.cpp cuda/graph_nodes.cpp cuda/merge.cpp cuda/nvjitlink.cpp
+    cuda/user_object.cpp)
 file(GLOB together CONFIGURE_DEPENDS cuda/*.cpp)
 lockwarp_together(lockwarp_cuda 6 ${together})
 target_include_directories(lockwarp_cuda PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include

@@ -20,8 +20,6 @@ constexpr int not_capturing = 0, capturing = 1, invalid_capture = 2;
 std::atomic<int> captures{0};  // of streams that the default stream waits for
 thread_local int thread_mode = 0;
 
-bool is_default(const Stream* stream) { return reinterpret_cast<uintptr_t>(stream) <= 2; }
-
 std::shared_ptr<Stream> stream_of(Stream* stream) {
     require(!is_default(stream), capture_unsupported);
     return driver().streams.get(stream);

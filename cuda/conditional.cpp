@@ -2,39 +2,16 @@
 #include "cuda/conditional.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "cuda/memory.hpp"
-#include "cuda/merge.hpp"
 
 namespace lockwarp::cuda {
 
 namespace {
 
-constexpr std::string_view set_conditional = R"(.version 6.0
-.target sm_50
-.address_size 64
-.visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)
-{
- .reg .b64 %handle;
- .reg .b32 %value;
- ld.param.b64 %handle, [handle];
- ld.param.b32 %value, [value];
- st.global.b32 [%handle], %value;
- ret;
-}
-)";
-
 uint32_t& number(const Condition& c) { return *reinterpret_cast<uint32_t*>(c.value); }
 
 }  // namespace
-
-std::string with_device_functions(const std::string& text) {
-    if (text.find("cudaGraphSetConditional") == std::string::npos) return {};
-    const std::array texts{text, std::string(set_conditional)};
-    // What is wrong with the text comes to light where it is loaded as it is.
-    return merge(texts).text;
-}
 
 Condition::~Condition() {
     const std::optional<Allocation> a = allocation_at(value);

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditional nodes of graphs. Kernels set a condition by cudaGraphSetConditional, a function of
-// the device: PTX declares it, and what it does is ours to say. Here a condition is a number in the
-// device's memory, its handle the address of it, and the function a store.
+// the device (device_functions.hpp). Here a condition is a number in the device's memory, its
+// handle the address of it, and the function a store.
 #pragma once
-
-#include <string>
 
 #include "cuda/graph.hpp"
 
 namespace lockwarp::cuda {
-
-// A module's text with the functions of the device that it declares, if there are any; else empty.
-std::string with_device_functions(const std::string& text);
 
 // CUDA_CONDITIONAL_NODE_PARAMS
 struct ConditionalNode {

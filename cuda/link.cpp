@@ -2,6 +2,7 @@
 // cuLink, of texts of PTX: what linking gives is a text too.
 #include "cuda/link.hpp"
 
+#include "cuda/device_functions.hpp"
 #include "cuda/image.hpp"
 #include "cuda/merge.hpp"
 #include "cuda/read_file.hpp"
@@ -11,10 +12,12 @@ namespace lockwarp::cuda {
 namespace {
 
 // CUjitInputType
-constexpr int input_cubin = 0, input_ptx = 1, input_fat_binary = 2, input_end = 6;
+constexpr int input_cubin = 0, input_ptx = 1, input_fat_binary = 2, input_library = 4,
+              input_end = 6;
 
-void add(Link& link, int type, std::span<const char> bytes) {
+void add(Link& link, int type, std::span<const char> bytes, const char* name) {
     require(type >= 0 && type < input_end && !link.completed);
+    if (type == input_library && is_device_runtime(name)) return;
     if (type != input_ptx && type != input_fat_binary) {
         say(type == input_cubin ? "cuLinkAddData: machine code: PTX is needed"
                                 : "cuLinkAddData: objects and libraries are not linked");
@@ -66,12 +69,12 @@ Result cuLinkCreate_v2(unsigned options, const int* keys, void** values, Link** 
     });
 }
 
-Result cuLinkAddData_v2(Link* link, int type, void* data, size_t size, const char*, unsigned,
+Result cuLinkAddData_v2(Link* link, int type, void* data, size_t size, const char* name, unsigned,
                         const int*, void**) {
     return answer([&] {
         const std::shared_ptr<Link> l = ready().links.get(link);
         require(data != nullptr && size != 0);
-        add(*l, type, {static_cast<const char*>(data), size});
+        add(*l, type, {static_cast<const char*>(data), size}, name);
     });
 }
 
@@ -80,7 +83,7 @@ Result cuLinkAddFile_v2(Link* link, int type, const char* path, unsigned, const 
         const std::shared_ptr<Link> l = ready().links.get(link);
         require(path != nullptr);
         const std::vector<char> bytes = read_file(path);
-        add(*l, type, bytes);
+        add(*l, type, bytes, path);
     });
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cuda/conditional.hpp"
+#include "cuda/device_functions.hpp"
 #include "cuda/image.hpp"
 #include "cuda/jit_options.hpp"
 #include "cuda/memory.hpp"

@@ -176,14 +176,10 @@ void synchronize(Context& context) {
     if (const Result error = context.error; error != success) fail(error);
 }
 
-namespace {
-
 bool is_default(const Stream* stream) {
     constexpr uintptr_t per_thread = 2;  // CU_STREAM_PER_THREAD; 1 is CU_STREAM_LEGACY
     return reinterpret_cast<uintptr_t>(stream) <= per_thread;
 }
-
-}  // namespace
 
 void check_stream(const Stream* stream) {
     if (!is_default(stream)) driver().streams.get(stream);

@@ -234,6 +234,7 @@ void destroy(const std::shared_ptr<Context>& context);
 void synchronize(Context& context);
 
 // nullptr and the two numbers that stand for default streams are streams too.
+bool is_default(const Stream* stream);
 void check_stream(const Stream* stream);
 // The stream's, which is the current one for the default streams.
 std::shared_ptr<Context> context_of(const Stream* stream);

@@ -23,8 +23,6 @@ Stream* new_stream(unsigned flags, int priority) {
     return driver().streams.add(std::move(stream));
 }
 
-bool is_default(const Stream* stream) { return reinterpret_cast<uintptr_t>(stream) <= 2; }
-
 uint64_t pending_of(Event& event) {
     const std::lock_guard lock(event.mutex);
     return event.put_off;

@@ -121,5 +121,60 @@ TEST_F(Linking, SaysWhatIsDefinedTwiceOrNowhere) {
     EXPECT_NE(log.find("state space"), std::string::npos) << log;
 }
 
+// Each CTA adds one, and after the barrier stores what all have added.
+TEST_F(Linking, KnowsBarriersOfTheGridOfTheDevicesRuntime) {
+    const std::string text = head + R"(
+.extern .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 scope);
+.extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 handle, .param .b32 flags);
+.visible .entry k(.param .u64 x)
+{
+ .reg .b32 %r<4>; .reg .b64 %p<4>; .reg .pred %q;
+ .param .b32 scope; .param .b64 handle; .param .b32 flags; .param .b32 result;
+ ld.param.u64 %p0, [x];
+ mov.u32 %r0, %tid.x;
+ mov.u32 %r1, %ctaid.x;
+ setp.eq.u32 %q, %r0, 0;
+ @%q red.global.add.u32 [%p0], 1;
+ st.param.b32 [scope], 1;
+ call.uni (handle), cudaCGGetIntrinsicHandle, (scope);
+ ld.param.b64 %p1, [handle];
+ st.param.b64 [handle], %p1;
+ st.param.b32 [flags], 0;
+ call.uni (result), cudaCGSynchronize, (handle, flags);
+ ld.param.b32 %r2, [result];
+ ld.volatile.global.u32 %r3, [%p0];
+ mul.lo.u32 %r2, %r2, 100;
+ add.u32 %r3, %r3, %r2;
+ mad.wide.u32 %p2, %r1, 4, %p0;
+ @%q st.global.u32 [%p2+4], %r3;
+ ret;
+}
+)";
+    Handle linking = nullptr, module = nullptr;
+    ASSERT_EQ(create(0, nullptr, nullptr, &linking), success);
+    EXPECT_EQ(add(linking, 1, text.c_str(), text.size() + 1, "", 0, nullptr, nullptr), success);
+    EXPECT_EQ(add(linking, 4, "!<arch>", 8, "/lib/libcudadevrt.a", 0, nullptr, nullptr), success);
+    EXPECT_EQ(add(linking, 4, "!<arch>", 8, "/lib/libother.a", 0, nullptr, nullptr),
+              no_binary_for_gpu);
+    void* image = nullptr;
+    ASSERT_EQ(complete(linking, &image, nullptr), success);
+    ASSERT_EQ(cuModuleLoadData(&module, image), success);
+    EXPECT_EQ(end(linking), success);
+    const auto cooperative =
+        entry<int(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                  Handle, void**)>("cuLaunchCooperativeKernel");
+    for (const unsigned ctas : {1u, 5u}) {
+        Address x = allocate(4 * (ctas + 1));
+        void* parameters[] = {&x};
+        ASSERT_EQ(cooperative(function(module, "k"), ctas, 1, 1, 64, 1, 1, 0, nullptr, parameters),
+                  success);
+        EXPECT_EQ(read<uint32_t>(x, ctas + 1), std::vector<uint32_t>(ctas + 1, ctas));
+    }
+    // Without a cooperative launch there is no handle, and the barrier an error of its own.
+    const Address x = allocate(8);
+    ASSERT_EQ(run(function(module, "k"), x), success);
+    EXPECT_EQ(read<uint32_t>(x, 2)[1], 101u);
+}
+
 }  // namespace
 }  // namespace lockwarp::test
