@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuGetExportTable gives private tables of NVIDIA's driver, which are not reproduced. CUDA's own
-// runtime needs them; NVRTC asks too, and goes on without.
+// runtime needs them; NVRTC and nvJitLink ask too, and go on without.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -31,7 +31,8 @@ extern "C" Result cuGetExportTable(const void** table, const void*) {
     return answer([&] {
         if (table != nullptr) *table = nullptr;
         const std::string who = asker(address);
-        if (!who.starts_with("libnvrtc") && !said.exchange(true))
+        const bool goes_on = who.starts_with("libnvrtc") || who.starts_with("libnvJitLink");
+        if (!goes_on && !said.exchange(true))
             say("cuGetExportTable is not supported: " + who +
                 " asks for private tables of NVIDIA's driver, as CUDA's own runtime does; its "
                 "kernels cannot run here");

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cuda/start/driver.hpp"
 #include "cuda/start/near_memory.hpp"
 #include "cuda/start/object.hpp"
 #include "cuda/start/said.hpp"
@@ -50,18 +51,21 @@ void* open_driver() {
 }
 
 FunctionOf function_of() {
-    static FunctionOf found = nullptr;
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    ::pthread_once(&once, [] {
-        if (void* const library = open_driver(); library != nullptr)
-            found = reinterpret_cast<FunctionOf>(::dlsym(library, "lockwarp_runtime_function"));
-    });
-    return found;
+    void* const library = driver_library();
+    if (library == nullptr) return nullptr;
+    return reinterpret_cast<FunctionOf>(::dlsym(library, "lockwarp_runtime_function"));
 }
 
 int not_supported() { return 801; }  // cudaErrorNotSupported
 
 }  // namespace
+
+void* driver_library() {
+    static void* opened = nullptr;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    ::pthread_once(&once, [] { opened = open_driver(); });
+    return opened;
+}
 
 // What a slot leads to, the first time that it is called.
 extern "C" __attribute__((visibility("hidden"))) void* lockwarp_resolve(size_t index) {

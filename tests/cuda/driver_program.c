@@ -4,8 +4,10 @@
  * "fused" it launches a kernel that a compiler may change, with "maps" kernels copy by tensor maps,
  * in a parameter and in memory; with "functions" kernels that call by a table and by what one of
  * them left in memory; with "heap" kernels use memory that other launches got by malloc, rightly
- * and wrongly; with "faulty" it ends with a fault of its own in a function that the driver calls,
- * with "interrupted" in a signal's handler while a kernel runs. */
+ * and wrongly; with "linked" nvJitLink makes what it loads; with "faulty" it ends with a fault of
+ * its own in a function that the driver calls, with "interrupted" in a signal's handler while a
+ * kernel runs. */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdint.h>
@@ -233,12 +235,36 @@ static int use_functions(Launch launch, ModuleLoadData load, GetFunction get, ui
     return r == 0 ? 0 : fail("functions", r);
 }
 
+/* By the name that nvJitLink.h of toolkit 12.4 gives it, among all that the program has. */
+static void* linker(const char* name) {
+    char whole[64];
+    snprintf(whole, sizeof whole, "__nvJitLink%s_12_4", name);
+    return dlsym(RTLD_DEFAULT, whole);
+}
+
+static int link_text(char* image, size_t bytes) {
+    const char* options[] = {"-arch=sm_80"};
+    void* link = NULL;
+    size_t size = 0;
+    if (linker("Create") == NULL) return 1;
+    if (((int (*)(void**, uint32_t, const char**))linker("Create"))(&link, 1, options) != 0 ||
+        ((int (*)(void*, int, const void*, size_t, const char*))linker("AddData"))(
+            link, 2, ptx, sizeof ptx, "text") != 0 ||
+        ((int (*)(void*))linker("Complete"))(link) != 0 ||
+        ((int (*)(void*, size_t*))linker("GetLinkedCubinSize"))(link, &size) != 0 || size > bytes ||
+        ((int (*)(void*, void*))linker("GetLinkedCubin"))(link, image) != 0)
+        return 1;
+    return ((int (*)(void**))linker("Destroy"))(&link);
+}
+
 int main(int argc, char** argv) {
     void* const library = dlopen("libcuda.so.1", RTLD_NOW);
     void *context = NULL, *module = NULL, *kernel = NULL;
     uint64_t x = 0;
     uint32_t numbers[4] = {1, 2, 3, 21};
     void* parameters[1];
+    char linked[8192];
+    const void* image = ptx;
     Launch launch;
     int r;
     if (library == NULL) return fail(dlerror(), 0);
@@ -246,9 +272,13 @@ int main(int argc, char** argv) {
     if (get_proc_address == NULL) return fail("cuGetProcAddress_v2", 0);
     *(void**)&launch = function("cuLaunchKernel");
     if ((r = ((Init)function("cuInit"))(0)) != 0) return fail("cuInit", r);
+    if (argc > 1 && strcmp(argv[1], "linked") == 0) {
+        if (link_text(linked, sizeof linked) != 0) return fail("nvJitLink", 0);
+        image = linked;
+    }
     if ((r = ((CtxCreate)function("cuCtxCreate"))(&context, 0, 0)) != 0)
         return fail("cuCtxCreate", r);
-    if ((r = ((ModuleLoadData)function("cuModuleLoadData"))(&module, ptx)) != 0)
+    if ((r = ((ModuleLoadData)function("cuModuleLoadData"))(&module, image)) != 0)
         return fail("cuModuleLoadData", r);
     if (argc > 1 && strcmp(argv[1], "empty") == 0) {
         r = ((GetFunction)function("cuModuleGetFunction"))(&kernel, module, "empty");
