@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "emu/isa/placement.hpp"
 #include "launch/argument_maker.hpp"
 #include "launch/entry.hpp"
 
@@ -27,7 +28,7 @@ std::string words(const KnownParameter& p, const std::string& source_name) {
 std::string shared_words(const ptx::Module& module, const isa::Program& program) {
     const bool dynamic = std::ranges::any_of(module.items, [](const auto& item) {
         const auto* v = std::get_if<ptx::Variable>(&item);
-        return v && v->space == ptx::Space::shared && v->linking == ptx::Linking::extern_;
+        return v && isa::is_dynamic_shared(*v);
     });
     std::string out = std::to_string(program.shared_static) + " bytes of static shared memory";
     if (dynamic) out += "; it has dynamic shared memory: fill in dynamic_shared";

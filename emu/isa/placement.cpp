@@ -13,7 +13,7 @@ namespace lockwarp::isa {
 namespace {
 
 bool is_static_shared(const ptx::Variable& v) {
-    return v.space == ptx::Space::shared && v.linking != ptx::Linking::extern_;
+    return v.space == ptx::Space::shared && !is_dynamic_shared(v);
 }
 
 void shared_of(const ptx::Block& block, std::vector<const ptx::Variable*>& out) {
@@ -32,7 +32,10 @@ struct Cursor {
 
     void put(const ptx::Variable& v) {
         const std::optional<Placement> p = placement(v);
-        if (!p) return;
+        const bool again =
+            v.linking == ptx::Linking::extern_ &&
+            std::ranges::any_of(layout.address, [&](auto& a) { return a.first->name == v.name; });
+        if (!p || again) return;
         const uint64_t address = round_up(next, p->alignment);
         layout.address[&v] = address;
         next = std::min(address + p->bytes, uint64_t{1} << 40);
@@ -54,6 +57,12 @@ std::optional<Placement> placement(const ptx::Variable& v) {
     }
     if (!std::has_single_bit(p.alignment)) return std::nullopt;
     return p;
+}
+
+bool is_dynamic_shared(const ptx::Variable& v) {
+    if (v.space != ptx::Space::shared || v.linking != ptx::Linking::extern_) return false;
+    const std::optional<Placement> p = placement(v);
+    return !p || p->bytes == 0;
 }
 
 std::map<const ptx::Variable*, uint64_t> lay_out_global(const ptx::Module& module, uint64_t base) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes and places of variables. Internal to emu/isa, but for shared_places_known.
+// Sizes and places of variables. Internal to emu/isa, but for shared_places_known
+// and is_dynamic_shared.
 #pragma once
 
 #include <map>
@@ -22,17 +23,21 @@ struct Placement {
 // Size and alignment of a declared variable; nothing where its type has no size.
 std::optional<Placement> placement(const ptx::Variable& v);
 
+// .extern and without a size. With one it is a variable as others: the assembler
+// ignores an .extern that nothing defines.
+bool is_dynamic_shared(const ptx::Variable& v);
+
 // Where the .shared variables of an entry lie, as NVIDIA's assembler puts them. Learnt from ptxas
 // 13.0 for sm_75, sm_80 and sm_90 at levels 0, 1 and 3, without a difference in the 300 sets of
 // variables of tests/isa/data/shared.tsv (scripts/ask_shared.py): those that the entry names, first
-// the module's own and the entry's that are .visible or .weak (the entry's variables are what the
-// entry is), then the others; of each the module's before the entry's, in the order of their
-// declarations, each aligned as declared. Dynamic shared memory follows, aligned to 16 bytes at
-// least. Of the variables that nothing names, the entry's own take space behind the others, and the
-// module's none.
+// the module's own and the entry's that are .visible, .weak or .extern (the entry's variables are
+// what the entry is), then the others; of each the module's before the entry's, in the order of
+// their declarations, each aligned as declared. Dynamic shared memory follows, aligned to 16 bytes
+// at least. Of the variables that nothing names, the entry's own take space behind the others, and
+// the module's none.
 struct SharedLayout {
-    std::map<const ptx::Variable*, uint64_t> address;  // of all but .extern
-    uint64_t dynamic = 0;                              // where .extern variables lie
+    std::map<const ptx::Variable*, uint64_t> address;  // of all but dynamic ones
+    uint64_t dynamic = 0;                              // where dynamic ones lie
 };
 
 // Where the module's .global variables lie, from `base`: those without initial values, then those

@@ -131,8 +131,8 @@ struct Placer {
             r.error(v.place, "Variable '" + v.name + "' has no usable size or alignment");
             return;
         }
-        const bool dynamic = v.space == ptx::Space::shared && v.linking == ptx::Linking::extern_;
-        if (v.linking == ptx::Linking::extern_ && !dynamic) {
+        const bool dynamic = is_dynamic_shared(v);
+        if (v.linking == ptx::Linking::extern_ && v.space != ptx::Space::shared) {
             r.error(v.place, "Unresolved extern variable '" + v.name + "'");
             return;
         }

@@ -165,6 +165,24 @@ TEST(Resolve, SharedVariablesAndDynamicSharedMemory) {
     EXPECT_EQ(constant_of(p, first_of(p, Op::mov).r[1]), base + 160);
 }
 
+// ptxas 13.0 for sm_80 ignores an .extern that nothing defines, and says so.
+TEST(Resolve, ExternSharedVariablesWithASizeLieAmongTheOthers) {
+    const Program p = program_of(
+        ".reg .u32 r;\nmov.u32 r, own; mov.u32 r, sized; mov.u32 r, first; mov.u32 r, last; "
+        "mov.u32 r, dyn;",
+        ".shared .align 4 .b8 own[36]; .visible .shared .align 4 .b8 first[20]; "
+        ".extern .shared .align 8 .b8 sized[260]; .extern .shared .align 8 .b8 sized[260]; "
+        ".visible .shared .align 4 .b8 last[12]; .extern .shared .align 16 .b8 dyn[];");
+    const uint64_t base = row(Arch::sm_90).shared_base;
+    EXPECT_EQ(variable(p, "first").address, base);
+    EXPECT_EQ(variable(p, "sized").address, base + 24);
+    EXPECT_EQ(variable(p, "sized").bytes, 260u);
+    EXPECT_EQ(variable(p, "last").address, base + 284);
+    EXPECT_EQ(variable(p, "own").address, base + 296);
+    EXPECT_EQ(variable(p, "dyn").address, base + 336);
+    EXPECT_EQ(p.shared_static, 336u);
+}
+
 TEST(Resolve, LocalVariables) {
     const Program p =
         program_of(".local .b8 a[3]; .local .align 16 .b8 b[4]; .reg .u64 r;\nmov.u64 r, b+2;");
