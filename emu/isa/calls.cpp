@@ -84,6 +84,14 @@ struct CallDecoder {
         return {};
     }
 
+    // As the assembler has it, a function of the system gives what the module declares.
+    bool declared_without_result(const std::string& name) const {
+        return std::ranges::any_of(r.module.items, [&](const auto& item) {
+            const auto* const f = std::get_if<ptx::Function>(&item);
+            return f != nullptr && f->name == name && f->results.empty();
+        });
+    }
+
     void list(const ptx::Operand* given, const std::vector<uint32_t>* formal, bool result) {
         const size_t count = given == nullptr ? 0 : given->items.size();
         if (formal != nullptr && formal->size() != count) {
@@ -163,7 +171,8 @@ struct CallDecoder {
             call.system = row->system;
             for (const uint8_t bytes : row->parameter_bytes)
                 if (bytes != 0) taken.push_back(bytes);
-            if (row->result_bytes != 0) returned.push_back(row->result_bytes);
+            if (row->result_bytes != 0 && !declared_without_result(target->text))
+                returned.push_back(row->result_bytes);
         } else {
             error(target->place, symbol.kind == SymbolKind::none
                                      ? "Unresolved extern function '" + target->text + "'"

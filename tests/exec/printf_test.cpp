@@ -34,6 +34,22 @@ std::string printed(std::string_view format, const std::string& arguments = "7",
     return got.result.printed.empty() ? "" : got.result.printed[0].text;
 }
 
+TEST(Printf, ItMayBeDeclaredWithoutItsResult) {
+    Given given;
+    given.block.x = 1;
+    given.buffers = {Bytes(4), Bytes(4)};
+    const std::string body =
+        "mov.u64 %rd7, text; cvta.global.u64 %rd7, %rd7;\n"
+        "{ .param .b64 f; .param .b64 a;\n"
+        "st.param.b64 [f], %rd7; st.param.b64 [a], 0;\n call.uni vprintf, (f, a); }\n";
+    const std::string outside =
+        ".extern .func vprintf(.param .b64 f, .param .b64 a); "
+        ".global .b8 text[3] = {104, 105, 0};";
+    const Outcome got = run_well(program_of(kernel(body, outside), given.arch), given);
+    ASSERT_EQ(got.result.printed.size(), 1u);
+    EXPECT_EQ(got.result.printed[0].text, "hi");
+}
+
 TEST(Printf, TextOfOneCallIsBounded) {
     std::string format;
     for (int i = 0; i < 30; ++i) format += "%4096d";

@@ -91,6 +91,21 @@ TEST(Calls, WhatIsWrongWithThem) {
     for (const auto& [call, words] : rows) EXPECT_EQ(error_of(call), words) << call;
 }
 
+// As ptxas 13.0 has it: a module may declare them without their result.
+TEST(Calls, FunctionsOfTheSystemGiveWhatTheModuleDeclares) {
+    const auto error = [](std::string_view results, std::string_view call) {
+        return errors_of(
+            ".reg .b32 %r1; .reg .b64 %rd<3>;\n" + std::string(call),
+            ".extern .func " + std::string(results) + " vprintf(.param .b64 f, .param .b64 a);");
+    };
+    const std::string mismatch = "7:1: Return value count mismatch for instruction 'call'";
+    EXPECT_EQ(error("", "call vprintf, (%rd1, %rd2);"), "");
+    EXPECT_EQ(error("(.param .b32 r)", "call vprintf, (%rd1, %rd2);"),
+              mismatch + " (1 expected, 0 given)\n");
+    EXPECT_EQ(error("", "call (%r1), vprintf, (%rd1, %rd2);"),
+              "7:6: Return value count mismatch for instruction 'call' (0 expected, 1 given)\n");
+}
+
 // The results and parameters of a function, and its own parameters, which it may not write.
 TEST(Calls, FormalsOfAFunction) {
     const auto error = [](std::string_view function) { return errors_of("call f;", function); };
