@@ -27,6 +27,25 @@ void resume(Context& c, Warp& w, const Reconvergence& m, uint32_t lanes) {
     if (c.listeners != nullptr) c.listeners->reconverged({p.pc, {w.index, lanes}});
 }
 
+// Whether lanes that go on behind the meeting only have their end before them.
+bool is_at_the_end(const Context& c, const Reconvergence& m) {
+    const Operation& o = c.program->operations[m.resume];
+    return !o.guarded && (o.op == isa::Op::exit || (o.op == isa::Op::ret && m.frame == no_index));
+}
+
+// Has lanes exit that wait for others only to exit with them, as a GPU's do, whose compiler has no
+// meeting there: an aligned instruction needs those that live. false: there are none.
+bool exit_arrived(Context& c, Warp& w) {
+    const auto m = std::ranges::find_if(w.meetings, [&](const Reconvergence& meeting) {
+        return meeting.arrived != 0 && is_at_the_end(c, meeting);
+    });
+    if (m == w.meetings.end()) return false;
+    resume(c, w, *m, m->arrived);
+    m->expected &= ~m->arrived;
+    m->arrived = 0;
+    return true;
+}
+
 }  // namespace
 
 void part(Warp& w, size_t path, uint32_t at, std::span<const Way> ways) {
@@ -107,7 +126,7 @@ bool awaits_warp(Context& c, size_t path, uint32_t mask) {
     for (const Path& p : w.paths)
         if (here(p)) lanes |= p.lanes;
     if (lanes != w.live) {
-        if (ours.apart || std::ranges::any_of(w.paths, goes_on)) return true;
+        if (ours.apart || std::ranges::any_of(w.paths, goes_on) || exit_arrived(c, w)) return true;
         ours.state = PathState::ready;
         return false;
     }

@@ -210,6 +210,29 @@ st.global.u32 [%rd2], %r1;
     for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(out[i], i);
 }
 
+// Where a loop is the kernel's last, threads that leave it exit, and the barrier in it is for those
+// that stay (CUDA C++ programming guide, "Volta synchronization": all non-exited threads).
+TEST(Barrier, OfALoopThatOtherThreadsHaveLeftForTheirEnd) {
+    constexpr std::string_view loop = R"(
+and.b32 %r3, %r1, 3;
+mov.u32 %r2, 0;
+LOOP:
+bar.sync 0;
+add.u32 %r2, %r2, 1;
+st.global.u32 [%rd2], %r2;
+setp.le.u32 %p1, %r2, %r3;
+@%p1 bra LOOP;
+)";
+    for (const std::string_view end : {"", "exit;"}) {
+        const Words out = results_of(std::string(loop) + std::string(end), {}, block_of(64));
+        for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(out[i], i % 4 + 1) << end;
+    }
+    // They have not exited where anything is left to do.
+    EXPECT_NE(fault_of_body(std::string(loop) + "st.global.u32 [%rd2], %r3; ret;")
+                  .find("aligned instruction in a diverged warp: 24 of the warp's 32 threads"),
+              std::string::npos);
+}
+
 TEST(Barrier, AlignedInADivergedWarpIsATrap) {
     EXPECT_EQ(fault_of_body(R"(
 setp.lt.u32 %p1, %r1, 16;
