@@ -23,18 +23,16 @@ GridRaces::Cell GridRaces::cell_of(const Shadow& shadow, const Word& word) const
     if ((word.flags & Word::split) == 0) {
         add(word, all_bytes);
         out.value = word.value;
-        out.has_value = (word.flags & Word::has_value) != 0;
+        out.known = (word.flags & Word::has_value) != 0 ? all_bytes : 0;
         return out;
     }
     const std::array<Word, 4>& each = shadow.bytes_of(word);
-    out.has_value = true;
     for (uint32_t i = 0; i < word_bytes; ++i) {
         Word byte = each[i];
         byte.flags &= ~Word::split;
         add(byte, static_cast<uint8_t>(1u << i));
         out.value |= (byte.value & 0xff) << (8 * i);
-        const bool wrote = (byte.flags & (Word::wrote_weakly | Word::wrote_strongly)) != 0;
-        out.has_value &= !wrote || (byte.flags & Word::has_value) != 0;
+        if ((byte.flags & Word::has_value) != 0) out.known |= static_cast<uint8_t>(1u << i);
     }
     return out;
 }
@@ -51,6 +49,26 @@ uint32_t GridRaces::reader(const Shadow& shadow, uint32_t number) {
     const auto [at, is_new] = readers_.try_emplace(number, static_cast<uint32_t>(who_.size()));
     if (is_new) who_.push_back(shadow.reader(number).who);
     return at->second;
+}
+
+int GridRaces::alike(const Cell& a, const Cell& b) {
+    int out = a.known & b.known;
+    for (uint32_t i = 0; i < word_bytes; ++i)
+        if (((a.value ^ b.value) >> (8 * i) & 0xff) != 0) out &= ~(1 << i);
+    return out;
+}
+
+// What the CTA at hand stored, to bytes that others had stored to and to others.
+void GridRaces::add_values(Cell& cell, const Cell& own) {
+    const int anew = wrote(own) & ~wrote(cell);
+    const int again = wrote(own) & wrote(cell);
+    cell.known = static_cast<uint8_t>((cell.known & ~(anew | again)) | (own.known & anew) |
+                                      (alike(cell, own) & again));
+    for (uint32_t i = 0; i < word_bytes; ++i) {
+        if ((anew >> i & 1) == 0) continue;
+        const uint32_t bits = 0xffu << (8 * i);
+        cell.value = (cell.value & ~bits) | (own.value & bits);
+    }
 }
 
 void GridRaces::meet(uint64_t address, Cell& cell, const Cell& own, const Shadow& shadow) {
@@ -76,10 +94,7 @@ void GridRaces::meet(uint64_t address, Cell& cell, const Cell& own, const Shadow
     const int loads = (own.read_weakly & wrote(cell)) | (own.read_strongly & cell.wrote_weakly);
     if ((stores | over_loads | loads) != 0) {
         const uint32_t mine = writer(shadow, own.writer);
-        uint32_t mask = 0;
-        for (uint32_t i = 0; i < word_bytes; ++i)
-            if ((stores >> i & 1) != 0) mask |= 0xffu << (8 * i);
-        const bool same = own.has_value && cell.has_value && ((own.value ^ cell.value) & mask) == 0;
+        const bool same = (stores & ~alike(own, cell)) == 0;
         both(Hazard::write_after_write, stores, mine, cell.writer, same);
         both(Hazard::write_after_read, over_loads, mine, cell.reader, false);
         both(Hazard::read_after_write, loads, reader(shadow, own.reader), cell.writer, false);
@@ -109,13 +124,9 @@ void GridRaces::take_page(uint64_t number, const Shadow& shadow, const Shadow::P
         was_written |= wrote(cell) != 0;
         const Cell own = cell_of(shadow, word);
         meet((number * Shadow::page_words + i) * word_bytes, cell, own, shadow);
-        if (own.writer != 0 && cell.writer == 0) {
-            cell.writer = writer(shadow, own.writer);
-            cell.value = own.value;
-            cell.has_value = own.has_value;
-        } else if (own.writer != 0) {
-            // Bytes of several CTAs: what each stored is not kept apart.
-            cell.has_value &= own.has_value && own.value == cell.value;
+        if (own.writer != 0) {
+            if (cell.writer == 0) cell.writer = writer(shadow, own.writer);
+            add_values(cell, own);
         }
         if (own.reader != 0 && cell.reader == 0) cell.reader = reader(shadow, own.reader);
         cell.wrote_weakly |= own.wrote_weakly;

@@ -29,13 +29,15 @@ class GridRaces {
         uint32_t writer = 0, reader = 0;  // into who_; 0: none
         uint32_t value = 0;               // that was written
         uint8_t wrote_weakly = 0, wrote_strongly = 0, read_weakly = 0, read_strongly = 0;
-        bool has_value = false;
+        uint8_t known = 0;  // bytes of `value` of which all that wrote them are known to agree
     };
     struct Page {
         std::array<Cell, Shadow::page_words> cells;
         bool was_read = false;  // all of it, weakly, and nothing else
     };
     static int wrote(const Cell& c) { return c.wrote_weakly | c.wrote_strongly; }
+    static int alike(const Cell& a, const Cell& b);  // bytes of which both know the same value
+    static void add_values(Cell& cell, const Cell& own);
     // The same of one word by the CTA at hand, with numbers of its shadow.
     Cell cell_of(const Shadow& shadow, const Word& word) const;
     void take_page(uint64_t number, const Shadow& shadow, const Shadow::Page& own, Page& page);

@@ -99,6 +99,19 @@ TEST(GridRaces, OfEachPairWhereCtasMayOrderEachOther) {
     }
 }
 
+// Whether all that store to a byte that `c` stores to leave the same there.
+bool leave_the_same(const Action& a, const Action& b, const Action& c) {
+    for (uint32_t i = c.first; i < c.first + c.bytes; ++i)
+        for (const Action* x : {&a, &b}) {
+            if (i < x->first || i >= x->first + x->bytes) continue;
+            const auto left = [&](const Action& y) {
+                return *y.value >> (8 * (i - y.first)) & 0xff;
+            };
+            if (!x->value || !c.value || left(*x) != left(c)) return false;
+        }
+    return true;
+}
+
 // Three CTAs: the third races with somebody where it does with one of the first two.
 TEST(GridRaces, OfThreeCtas) {
     for (const Action& a : actions)
@@ -114,6 +127,9 @@ TEST(GridRaces, OfThreeCtas) {
                      brief::said(body, {.checks = "race-global", .block = 1, .grid = 3})) {
                     const bool of_third = line.find('4') != std::string::npos;
                     (of_third ? third : first) = true;
+                    if (of_third && a.stores && b.stores && c.stores) {
+                        EXPECT_EQ(line[0] == '~', leave_the_same(a, b, c)) << body;
+                    }
                 }
                 EXPECT_EQ(first, meeting_of(a, b).bytes != 0) << body;
                 EXPECT_EQ(third, (meeting_of(a, c).bytes | meeting_of(b, c).bytes) != 0) << body;
