@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuMemAlloc and its like, pools, and what is asked about pointers.
+// cuMemAlloc and its like, and what is asked about pointers.
 #include <algorithm>
 #include <cstring>
-#include <span>
 
 #include "cuda/driver.hpp"
 #include "cuda/graph.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/order.hpp"
+#include "cuda/pool.hpp"
 
 namespace lockwarp::cuda {
 
@@ -117,7 +117,7 @@ Result put_attribute(void* out, int attribute, Address address, const Allocation
 Address allocate_in(Stream* stream, size_t size, const std::shared_ptr<Context>& context,
                     Pool* pool) {
     const std::shared_ptr<Graph> graph = graph_of_capture(stream);
-    if (graph == nullptr) return allocate(size, Kind::device, context, 0, pool);
+    if (graph == nullptr) return allocate(size, kind_of(*pool), context, 0, pool);
     const Address address = allocate_for(*graph, size, context);
     submit(stream, AllocateWork{address, size, context});
     return address;
@@ -299,114 +299,6 @@ Result cuMemFreeAsync(Address address, Stream* stream) {
                                      if (now && now->id == f->second) release_for_program(f->first);
                                  },
                                  freed.release()});
-    });
-}
-
-Result cuMemPoolCreate(Pool** out, const PoolProperties* properties) {
-    return answer([&] {
-        ready();
-        require(out != nullptr && properties != nullptr);
-        check_device(properties->location.id);
-        *out = driver().pools.add(std::make_shared<Pool>(properties->location.id));
-    });
-}
-
-// What was allocated from it stays until it is freed, and so does what counts that.
-Result cuMemPoolDestroy(Pool* pool) {
-    return answer([&] {
-        const std::shared_ptr<Pool> p = ready().pools.get(pool);
-        Device& device = device_at(p->device);
-        require(pool != device.default_pool);
-        static std::mutex mutex;
-        static auto* const destroyed = new std::vector<std::shared_ptr<Pool>>;
-        const std::lock_guard lock(mutex);
-        std::erase_if(*destroyed, [](const auto& d) { return d->used == 0; });
-        destroyed->push_back(p);
-        Pool* expected = pool;
-        device.current_pool.compare_exchange_strong(expected, device.default_pool);
-        driver().pools.take(pool);
-    });
-}
-
-Result cuMemPoolTrimTo(Pool* pool, size_t) {
-    return answer([&] { ready().pools.get(pool); });
-}
-
-// Attributes 1 to 3: reuse; 4: release threshold; 5 to 8: reserved and used, now and at most.
-Result cuMemPoolGetAttribute(Pool* pool, int attribute, void* value) {
-    return answer([&] {
-        const std::shared_ptr<Pool> p = ready().pools.get(pool);
-        require(value != nullptr && attribute >= 1 && attribute <= 8);
-        if (attribute <= 3)
-            put(value, p->reuse[static_cast<size_t>(attribute)]);
-        else if (attribute == 4)
-            put(value, p->release_threshold);
-        else
-            put(value, attribute % 2 != 0 ? p->used.load() : p->used_high.load());
-    });
-}
-
-Result cuMemPoolSetAttribute(Pool* pool, int attribute, void* value) {
-    return answer([&] {
-        const std::shared_ptr<Pool> p = ready().pools.get(pool);
-        require(value != nullptr && attribute >= 1 && attribute <= 8);
-        if (attribute <= 3)
-            std::memcpy(&p->reuse[static_cast<size_t>(attribute)], value, sizeof(int));
-        else if (attribute == 4)
-            std::memcpy(&p->release_threshold, value, sizeof p->release_threshold);
-        else if (attribute % 2 == 0)
-            p->used_high = p->used.load();  // the only value that may be set is 0: begin anew
-    });
-}
-
-Result cuMemPoolSetAccess(Pool* pool, const AccessDescription* list, size_t count) {
-    return answer([&] {
-        const std::shared_ptr<Pool> p = ready().pools.get(pool);
-        require(count == 0 || list != nullptr);
-        DeviceMask reach = p->access;
-        for (const AccessDescription& d : std::span(list, count)) {
-            check_device(d.location.id);
-            require(d.flags == 0 || d.flags == read_write);
-            require(d.flags != 0 || d.location.id != p->device, invalid_device);
-            reach &= ~bit_of(d.location.id);
-            if (d.flags != 0) reach |= bit_of(d.location.id);
-        }
-        set_pool_access(*p, reach);
-    });
-}
-
-Result cuMemPoolGetAccess(int* flags, Pool* pool, const Location* location) {
-    constexpr int device = 1;
-    return answer([&] {
-        require(flags != nullptr && location != nullptr && location->type == device);
-        const std::shared_ptr<Pool> p = ready().pools.get(pool);
-        check_device(location->id);
-        *flags = (p->access & bit_of(location->id)) != 0 ? read_write : 0;
-    });
-}
-
-Result cuDeviceGetDefaultMemPool(Pool** out, DeviceId device) {
-    return answer([&] {
-        const Device& d = device_at(device);
-        require(out != nullptr);
-        *out = d.default_pool;
-    });
-}
-
-Result cuDeviceGetMemPool(Pool** out, DeviceId device) {
-    return answer([&] {
-        const Device& d = device_at(device);
-        require(out != nullptr);
-        *out = d.current_pool;
-    });
-}
-
-Result cuDeviceSetMemPool(DeviceId device, Pool* pool) {
-    return answer([&] {
-        Device& d = device_at(device);
-        const std::shared_ptr<Pool> p = driver().pools.get(pool);
-        require(p->device == device);
-        d.current_pool = p.get();
     });
 }
 

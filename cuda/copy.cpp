@@ -198,6 +198,33 @@ Box box_of(const Copy3D& c) {
     return {to, from};
 }
 
+// Copies of one call, which need not be done in their order. Attributes are those of the copies
+// from a number on. `failed`: the copy that was not taken, SIZE_MAX where it was none of them.
+void copy_batch(const Address* targets, const Address* sources, const size_t* sizes, size_t count,
+                const CopyAttributes* attributes, const size_t* firsts, size_t attribute_count,
+                size_t& failed, Stream* stream) {
+    enum SourceOrder : int { in_stream_order = 1, during_call = 2, any_time = 3 };
+    failed = SIZE_MAX;
+    current();
+    check_stream(stream);
+    require(targets != nullptr && sources != nullptr && sizes != nullptr && count != 0);
+    require(attributes != nullptr && firsts != nullptr && firsts[0] == 0);
+    require(attribute_count != 0 && attribute_count <= count &&
+            firsts[attribute_count - 1] < count);
+    bool is_awaited = false;
+    for (size_t i = 0; i < attribute_count; ++i) {
+        require(i == 0 || firsts[i] > firsts[i - 1]);
+        require(attributes[i].order >= in_stream_order && attributes[i].order <= any_time);
+        is_awaited |= attributes[i].order == during_call;
+    }
+    for (failed = 0; failed < count; ++failed) {
+        const size_t i = failed;
+        submit(stream, checked(line(targets[i], unified, sources[i], unified, sizes[i])));
+    }
+    failed = SIZE_MAX;
+    if (is_awaited) finish_stream(stream);
+}
+
 }  // namespace
 
 void check_copy(const Copy3D& c) { box_of(c); }
@@ -282,6 +309,21 @@ Result cuMemcpyPeer(Address target, Context*, Address source, Context*, size_t s
 }
 Result cuMemcpyAsync(Address target, Address source, size_t size, Stream* stream) {
     return in_stream(stream, [&] { return checked(line(target, unified, source, unified, size)); });
+}
+Result cuMemcpyBatchAsync(const Address* targets, const Address* sources, const size_t* sizes,
+                          size_t count, const CopyAttributes* attributes, const size_t* firsts,
+                          size_t attribute_count, size_t* failed, Stream* stream) {
+    size_t unasked = 0;
+    return answer([&] {
+        copy_batch(targets, sources, sizes, count, attributes, firsts, attribute_count,
+                   failed != nullptr ? *failed : unasked, stream);
+    });
+}
+Result cuMemcpyBatchAsync_v2(const Address* targets, const Address* sources, const size_t* sizes,
+                             size_t count, const CopyAttributes* attributes, const size_t* firsts,
+                             size_t attribute_count, Stream* stream) {
+    return cuMemcpyBatchAsync(targets, sources, sizes, count, attributes, firsts, attribute_count,
+                              nullptr, stream);
 }
 Result cuMemcpyHtoDAsync_v2(Address target, const void* source, size_t size, Stream* stream) {
     return in_stream(stream, [&] {

@@ -77,6 +77,9 @@ constexpr std::array attribute_rows{
     // launches with clusters
     AttributeRow{120, 120,
                  [](const Product&, const isa::ArchRow& a) { return int{a.cluster_max != 0}; }},
+    // pools of a NUMA node's memory, and of the host's
+    AttributeRow{142, 142, constant<1>},
+    AttributeRow{144, 144, constant<1>},
 };
 
 constexpr int last_attribute = 147;

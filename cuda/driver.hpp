@@ -7,9 +7,6 @@
 
 namespace lockwarp::cuda {
 
-struct Location {  // CUmemLocation
-    int type, id;
-};
 struct PoolProperties {  // CUmemPoolProps, as far as it is read
     int type, handle_types;
     Location location;
@@ -80,6 +77,9 @@ Result cuMemHostRegister_v2(void* bytes, size_t size, unsigned flags);
 Result cuMemHostUnregister(void* bytes);
 Result cuMemHostGetDevicePointer_v2(Address* out, void* bytes, unsigned flags);
 Result cuMemHostGetFlags(unsigned* flags, void* bytes);
+Result cuMemcpyBatchAsync(const Address* targets, const Address* sources, const size_t* sizes,
+                          size_t count, const CopyAttributes* attributes, const size_t* firsts,
+                          size_t attribute_count, size_t* failed, Stream* stream);
 Result cuMemAllocAsync(Address* out, size_t size, Stream* stream);
 Result cuMemAllocFromPoolAsync(Address* out, size_t size, Pool* pool, Stream* stream);
 Result cuMemFreeAsync(Address address, Stream* stream);
@@ -89,6 +89,9 @@ Result cuMemPoolTrimTo(Pool* pool, size_t keep);
 Result cuMemPoolGetAttribute(Pool* pool, int attribute, void* value);
 Result cuMemPoolSetAttribute(Pool* pool, int attribute, void* value);
 Result cuMemPoolGetAccess(int* flags, Pool* pool, const Location* location);
+Result cuMemGetDefaultMemPool(Pool** out, const Location* location, int type);
+Result cuMemGetMemPool(Pool** out, const Location* location, int type);
+Result cuMemSetMemPool(const Location* location, int type, Pool* pool);
 Result cuMemPoolSetAccess(Pool* pool, const AccessDescription* list, size_t count);
 Result cuMemAdvise_v2(Address address, size_t size, int advice, Location location);
 Result cuMemPrefetchAsync_v2(Address address, size_t size, Location location, unsigned flags,

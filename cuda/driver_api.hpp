@@ -69,6 +69,15 @@ struct Uuid {
     unsigned char bytes[16];
 };
 
+struct Location {  // CUmemLocation
+    int type, id;
+};
+struct CopyAttributes {  // CUmemcpyAttributes
+    int order;           // of reads of the source, CUmemcpySrcAccessOrder
+    Location source, target;
+    unsigned flags;
+};
+
 // CUmemorytype
 enum MemoryType : uint32_t { host_memory = 1, device_memory = 2, array_memory = 3, unified = 4 };
 

@@ -91,14 +91,11 @@ void set_reach(Allocation& a, DeviceMask reach) {
     }
 }
 
-DeviceMask all_devices() {
-    return static_cast<DeviceMask>((uint64_t{1} << driver().devices.size()) - 1);
-}
-
 DeviceMask reach_of(Map& m, const Allocation& a) {
     if (a.kind == Kind::variable) return 0;  // of no peer (two H100s, driver 580)
+    if (a.pool != nullptr) return a.pool->access;
     if (a.kind != Kind::device) return all_devices();
-    return a.pool != nullptr ? a.pool->access.load() : bit_of(a.device) | m.peers_of(a.device);
+    return bit_of(a.device) | m.peers_of(a.device);
 }
 
 void forget(Allocation& a) {
@@ -122,12 +119,17 @@ const Allocation* find(Map& m, Address address) {
 
 }  // namespace
 
+DeviceMask all_devices() {
+    return static_cast<DeviceMask>((uint64_t{1} << driver().devices.size()) - 1);
+}
+
 Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& context, unsigned flags,
                  Pool* pool) {
     require(size != 0);
     Map& m = map();
     const std::lock_guard lock(m.mutex);
-    const DeviceId device = pool != nullptr ? pool->device : context->device;
+    const DeviceId device =
+        pool != nullptr && kind == Kind::device ? pool->location.id : context->device;
     if (is_on_device(kind)) require_bytes(m, device, size);
     require(size <= UINT64_MAX / 2, out_of_memory);
     void* const bytes = take_bytes(size);
@@ -249,10 +251,10 @@ void release(Address base, Kind kind, Kind or_kind, Result otherwise) {
 }
 
 void release_for_program(Address base) {
-    if (const std::optional<Allocation> a = allocation_at(base);
-        a && a->base == base && a->of_graph)
-        return;
-    release(base, Kind::device, Kind::managed);
+    const std::optional<Allocation> a = allocation_at(base);
+    if (a && a->base == base && a->of_graph) return;
+    const bool is_of_host_pool = a && a->pool != nullptr && a->kind == Kind::host;
+    release(base, is_of_host_pool ? Kind::host : Kind::device, Kind::managed);
 }
 
 void keep_for_graph(Address base) {

@@ -23,6 +23,7 @@ struct Allocation {
     bool of_graph = false;  // it stays when the program frees it, for the graph's next launch
 };
 
+DeviceMask all_devices();
 // A Failure out_of_memory where the device has not as much, or the machine.
 Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& context,
                  unsigned flags = 0, Pool* pool = nullptr);

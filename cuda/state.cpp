@@ -77,7 +77,9 @@ void Driver::add_device() {
     if (lockwarp_context_create(&options, &device->engine, &error) != LOCKWARP_OK && wrong.empty())
         wrong = error != nullptr ? lockwarp_error_message(error) : "no memory";
     lockwarp_error_destroy(error);
-    device->default_pool = pools.add(std::make_shared<Pool>(static_cast<DeviceId>(devices.size())));
+    const auto id = static_cast<DeviceId>(devices.size());
+    device->default_pool =
+        pools.add(std::make_shared<Pool>(Location{on_device, id}, pinned_memory, bit_of(id)));
     device->current_pool = device->default_pool;
     devices.push_back(std::move(device));
 }

@@ -164,9 +164,17 @@ struct Event {
     std::vector<GraphNode*> captured;
 };
 
+// Where memory may be (CUmemLocationType), and what kind of it (CUmemAllocationType).
+enum Place : int { nowhere = 0, on_device = 1, on_host = 2, on_numa_node = 3 };
+enum MemoryKind : int { pinned_memory = 1, managed_memory = 2 };
+
 struct Pool {
-    explicit Pool(DeviceId of) : device(of), access(bit_of(of)) {}
-    const DeviceId device;
+    Pool(Location at, int of_type, DeviceMask reach) : location(at), type(of_type), access(reach) {}
+    bool is_of(DeviceId device) const {
+        return type == pinned_memory && location.type == on_device && location.id == device;
+    }
+    const Location location;
+    const int type;
     std::atomic<DeviceMask> access;  // devices whose kernels may touch its memory
     uint64_t release_threshold = 0;
     std::array<int, 4> reuse{0, 1, 1, 1};
@@ -233,6 +241,8 @@ void destroy(const std::shared_ptr<Context>& context);
 // Prints what kernels printed, and gives the error of one that failed.
 void synchronize(Context& context);
 
+// nullptr, and the numbers of the default streams.
+bool is_default(const Stream* stream);
 // nullptr and the two numbers that stand for default streams are streams too.
 bool is_default(const Stream* stream);
 void check_stream(const Stream* stream);

@@ -224,6 +224,25 @@ Result cudaMemcpyAsync(void* target, const void* source, size_t size, CopyKind k
     });
 }
 
+Result lockwarp_cudaMemcpyBatchAsync_12(void* const* targets, void* const* sources,
+                                        const size_t* sizes, size_t count,
+                                        const CopyAttributes* attributes, const size_t* firsts,
+                                        size_t attribute_count, size_t* failed, Stream* stream) {
+    return call([&] {
+        return cuMemcpyBatchAsync(reinterpret_cast<const Address*>(targets),
+                                  reinterpret_cast<const Address*>(sources), sizes, count,
+                                  attributes, firsts, attribute_count, failed, stream);
+    });
+}
+
+Result lockwarp_cudaMemcpyBatchAsync_13(void* const* targets, void* const* sources,
+                                        const size_t* sizes, size_t count,
+                                        const CopyAttributes* attributes, const size_t* firsts,
+                                        size_t attribute_count, Stream* stream) {
+    return lockwarp_cudaMemcpyBatchAsync_12(targets, sources, sizes, count, attributes, firsts,
+                                            attribute_count, nullptr, stream);
+}
+
 Result cudaMemcpyPeer(void* target, int target_device, const void* source, int source_device,
                       size_t size) {
     return call([&] {

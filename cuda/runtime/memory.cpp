@@ -183,6 +183,18 @@ Result cudaMemPoolSetAccess(Pool* pool, const AccessDescription* descriptions, s
     return call([&] { return cuMemPoolSetAccess(pool, descriptions, count); });
 }
 
+Result cudaMemGetDefaultMemPool(Pool** out, const Location* location, int type) {
+    return call([&] { return cuMemGetDefaultMemPool(out, location, type); });
+}
+
+Result cudaMemGetMemPool(Pool** out, const Location* location, int type) {
+    return call([&] { return cuMemGetMemPool(out, location, type); });
+}
+
+Result cudaMemSetMemPool(const Location* location, int type, Pool* pool) {
+    return call([&] { return cuMemSetMemPool(location, type, pool); });
+}
+
 Result cudaDeviceGetDefaultMemPool(Pool** out, int device) {
     return call([&] { return cuDeviceGetDefaultMemPool(out, device); });
 }

@@ -181,6 +181,141 @@ TEST_F(Work, OnPoolsIsCounted) {
     EXPECT_EQ((entry<int(Address, Handle)>("cuMemFreeAsync")(x, nullptr)), invalid_value);
 }
 
+struct PoolPlace {  // CUmemLocation
+    int type, id;
+};
+constexpr int nowhere = 0, on_device = 1, on_host = 2, on_numa_node = 3;
+constexpr int pinned = 1, managed = 2;  // CUmemAllocationType
+
+int pool_of(const char* function, Handle* out, PoolPlace at, int type) {
+    return entry<int(Handle*, const PoolPlace*, int)>(function)(out, &at, type);
+}
+
+TEST_F(Work, OnPoolsOfEachPlace) {
+    Handle device = nullptr, same = nullptr;
+    ASSERT_EQ((entry<int(Handle*, int)>("cuDeviceGetDefaultMemPool")(&device, 0)), success);
+    ASSERT_EQ(pool_of("cuMemGetDefaultMemPool", &same, {on_device, 0}, pinned), success);
+    EXPECT_EQ(device, same);
+    constexpr int memory_type = 2, is_managed = 8, host_memory = 1, device_memory = 2;
+    struct Asked {
+        PoolPlace at;
+        int type;
+        unsigned memory, managed, reach;
+    };
+    for (const Asked& a : {Asked{{on_device, 0}, pinned, device_memory, 0, 3},
+                           Asked{{on_host, 7}, pinned, host_memory, 0, 0},
+                           Asked{{on_numa_node, 0}, pinned, host_memory, 0, 0},
+                           Asked{{nowhere, 0}, managed, device_memory, 1, 3},
+                           Asked{{on_device, 0}, managed, device_memory, 1, 3}}) {
+        Handle normal = nullptr, mine = nullptr, now = nullptr;
+        ASSERT_EQ(pool_of("cuMemGetDefaultMemPool", &normal, a.at, a.type), success);
+        ASSERT_EQ(pool_of("cuMemGetMemPool", &now, a.at, a.type), success);
+        EXPECT_EQ(now, normal);
+        int flags = 9;
+        const PoolPlace first{on_device, 0};
+        const auto may = entry<int(int*, Handle, const PoolPlace*)>("cuMemPoolGetAccess");
+        ASSERT_EQ(may(&flags, normal, &first), success);
+        EXPECT_EQ(flags, int(a.reach));
+
+        struct Properties {  // CUmemPoolProps
+            int type, handle_types;
+            PoolPlace at;
+            uint64_t rest[10];
+        } properties{a.type, 0, a.at, {}};
+        ASSERT_EQ((entry<int(Handle*, const Properties*)>("cuMemPoolCreate")(&mine, &properties)),
+                  success);
+        const auto set = entry<int(const PoolPlace*, int, Handle)>("cuMemSetMemPool");
+        ASSERT_EQ(set(&a.at, a.type, mine), success);
+        EXPECT_EQ(set(&a.at, 3 - a.type, mine), invalid_value);
+        ASSERT_EQ(pool_of("cuMemGetMemPool", &now, a.at, a.type), success);
+        EXPECT_EQ(now, mine);
+
+        Address x = 0;
+        ASSERT_EQ((entry<int(Address*, size_t, Handle, Handle)>("cuMemAllocFromPoolAsync")(
+                      &x, 64, mine, nullptr)),
+                  success);
+        unsigned type = 0, of_managed = 9;
+        const auto ask = entry<int(void*, int, Address)>("cuPointerGetAttribute");
+        EXPECT_EQ(ask(&type, memory_type, x), success);
+        EXPECT_EQ(ask(&of_managed, is_managed, x), success);
+        EXPECT_EQ(type, a.memory);
+        EXPECT_EQ(of_managed, a.managed);
+        // Kernels may touch it where its pool lets their device.
+        struct {
+            PoolPlace at;
+            int flags;
+        } access{first, 3};
+        EXPECT_EQ((entry<int(Handle, const void*, size_t)>("cuMemPoolSetAccess")(mine, &access, 1)),
+                  success);
+        Handle module = nullptr, f = nullptr;
+        ASSERT_EQ(cuModuleLoadData(&module, scale_ptx.c_str()), success);
+        ASSERT_EQ(cuModuleGetFunction(&f, module, "scale"), success);
+        ASSERT_EQ(cuMemsetD32(x, 2, 1), success);
+        uint32_t by = 4;
+        void* parameters[] = {&x, &by};
+        EXPECT_EQ(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), success);
+        EXPECT_EQ(read<uint32_t>(x, 1), Numbers{9});
+        EXPECT_EQ(cuModuleUnload(module), success);
+        EXPECT_EQ((entry<int(Address, Handle)>("cuMemFreeAsync")(x, nullptr)), success);
+        EXPECT_EQ(ask(&type, memory_type, x), invalid_value);
+
+        const auto destroy = entry<int(Handle)>("cuMemPoolDestroy");
+        EXPECT_EQ(destroy(mine), success);
+        EXPECT_EQ(destroy(normal), invalid_value);
+        ASSERT_EQ(pool_of("cuMemGetMemPool", &now, a.at, a.type), success);
+        EXPECT_EQ(now, normal);
+    }
+    constexpr int invalid_device = 101;
+    EXPECT_EQ(pool_of("cuMemGetDefaultMemPool", &same, {on_device, 99}, pinned), invalid_device);
+    EXPECT_EQ(pool_of("cuMemGetDefaultMemPool", &same, {on_numa_node, 9}, pinned), invalid_value);
+    EXPECT_EQ(pool_of("cuMemGetDefaultMemPool", &same, {nowhere, 0}, pinned), invalid_value);
+    EXPECT_EQ(pool_of("cuMemGetDefaultMemPool", &same, {on_host, 0}, 0), invalid_value);
+}
+
+TEST_F(Work, OfCopiesInABatch) {
+    struct Attributes {  // CUmemcpyAttributes
+        int order;
+        PoolPlace source, target;
+        unsigned flags;
+    };
+    constexpr int in_stream_order = 1, during_call = 2;
+    const Address x = allocate(16);
+    const uint32_t a[2] = {1, 2}, b = 3;
+    uint32_t back = 0;
+    const Address to[3] = {x, x + 8, reinterpret_cast<Address>(&back)};
+    const Address from[3] = {reinterpret_cast<Address>(a), reinterpret_cast<Address>(&b), x + 12};
+    const size_t sizes[3] = {8, 4, 4}, firsts[2] = {0, 1};
+    const Attributes attributes[2] = {{during_call, {}, {}, 0}, {in_stream_order, {}, {}, 1}};
+    ASSERT_EQ(cuMemsetD32(x, 7, 4), success);
+    using Batch = int(const Address*, const Address*, const size_t*, size_t, const Attributes*,
+                      const size_t*, size_t, Handle);
+    const auto batch = exported<Batch>("cuMemcpyBatchAsync_v2");
+    ASSERT_EQ(batch(to, from, sizes, 3, attributes, firsts, 2, nullptr), success);
+    EXPECT_EQ(read<uint32_t>(x, 4), (Numbers{1, 2, 3, 7}));
+    EXPECT_EQ(back, 7u);
+
+    // The first form says which copy is the wrong one.
+    using Batch12 = int(const Address*, const Address*, const size_t*, size_t, const Attributes*,
+                        const size_t*, size_t, size_t*, Handle);
+    const auto batch_12 = exported<Batch12>("cuMemcpyBatchAsync");
+    const Address wrong[3] = {x, 0, x};
+    size_t failed = 9;
+    EXPECT_EQ(batch_12(wrong, from, sizes, 3, attributes, firsts, 2, &failed, nullptr),
+              invalid_value);
+    EXPECT_EQ(failed, 1u);
+    EXPECT_EQ(batch_12(to, from, sizes, 3, attributes, firsts, 2, &failed, nullptr), success);
+    EXPECT_EQ(failed, SIZE_MAX);
+
+    const Attributes none[1] = {};
+    const size_t late[2] = {1, 2}, twice[2] = {0, 0}, behind[2] = {0, 3};
+    EXPECT_EQ(batch(to, from, sizes, 3, none, firsts, 1, nullptr), invalid_value);
+    EXPECT_EQ(batch(to, from, sizes, 3, attributes, late, 2, nullptr), invalid_value);
+    EXPECT_EQ(batch(to, from, sizes, 3, attributes, twice, 2, nullptr), invalid_value);
+    EXPECT_EQ(batch(to, from, sizes, 3, attributes, behind, 2, nullptr), invalid_value);
+    EXPECT_EQ(batch(to, from, sizes, 1, attributes, firsts, 2, nullptr), invalid_value);
+    EXPECT_EQ(batch(to, from, sizes, 0, attributes, firsts, 1, nullptr), invalid_value);
+}
+
 TEST_F(Work, OfLibrariesAndLinksIsThatOfModules) {
     Handle lib = nullptr, f = nullptr, link = nullptr, module = nullptr;
     using Load = int(Handle*, const void*, int*, void**, unsigned, int*, void**, unsigned);

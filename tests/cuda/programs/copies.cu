@@ -127,6 +127,43 @@ void variables(cudaStream_t s) {
     OK(cudaFree(out));
 }
 
+// Several copies by one call.
+void batch(cudaStream_t s) {
+#if CUDART_VERSION >= 12080
+    int* d = nullptr;
+    OK(cudaMalloc(&d, 4 * sizeof(int)));
+    int a[2] = {1, 2}, b = 3, back = 0;
+    OK(cudaMemsetAsync(d, 0, 4 * sizeof(int), s));
+    cudaMemcpyAttributes attributes[2] = {};
+    attributes[0].srcAccessOrder = cudaMemcpySrcAccessOrderDuringApiCall;
+    attributes[1].srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    size_t firsts[2] = {0, 2}, sizes[3] = {sizeof a, sizeof b, sizeof back};
+#if CUDART_VERSION >= 13000
+    void* to[3] = {d, d + 2, &back};
+    const void* from[3] = {a, &b, d + 3};
+    OK(cudaMemcpyBatchAsync(to, from, sizes, 3, attributes, firsts, 2, s));
+    firsts[0] = 1;
+    EXPECT_ERROR(cudaMemcpyBatchAsync(to, from, sizes, 3, attributes, firsts, 1, s),
+                 cudaErrorInvalidValue);
+#else
+    void* to[3] = {d, d + 2, &back};
+    void* from[3] = {a, &b, d + 3};
+    size_t failed = 0;
+    OK(cudaMemcpyBatchAsync(to, from, sizes, 3, attributes, firsts, 2, &failed, s));
+    firsts[0] = 1;
+    EXPECT_ERROR(cudaMemcpyBatchAsync(to, from, sizes, 3, attributes, firsts, 1, &failed, s),
+                 cudaErrorInvalidValue);
+#endif
+    cudaGetLastError();
+    a[0] = 9;  // the copy has read it
+    int h[4];
+    OK(cudaMemcpyAsync(h, d, sizeof h, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    CHECK(h[0] == 1 && h[1] == 2 && h[2] == 3 && h[3] == 0 && back == 0);
+    OK(cudaFree(d));
+#endif
+}
+
 int main() {
     cudaStream_t s;
     OK(cudaStreamCreate(&s));
@@ -149,6 +186,7 @@ int main() {
     EXPECT_ERROR(cudaMemcpy(a, in.data(), 1001, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
     EXPECT_ERROR(cudaMemset(a, 0, 1001), cudaErrorInvalidValue);
     cudaGetLastError();
+    batch(s);
     OK(cudaStreamDestroy(s));
     return done("copies");
 }

@@ -112,6 +112,25 @@ void fills(CUstream s) {
     EXPECT_RESULT(cuMemsetD32(x.d + 2, 0, 1), CUDA_ERROR_INVALID_VALUE);
 }
 
+// Several copies by one call.
+void batch(CUstream s) {
+#if CUDA_VERSION >= 13000
+    CUdeviceptr d = 0;
+    DO(cuMemAlloc(&d, 8));
+    unsigned a = 1, b = 2, h[2] = {};
+    CUdeviceptr to[2] = {d, d + 4};
+    CUdeviceptr from[2] = {reinterpret_cast<CUdeviceptr>(&a), reinterpret_cast<CUdeviceptr>(&b)};
+    size_t sizes[2] = {4, 4}, first = 0;
+    CUmemcpyAttributes attributes{};
+    attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    DO(cuMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, s));
+    DO(cuStreamSynchronize(s));
+    DO(cuMemcpyDtoH(h, d, 8));
+    CHECK(h[0] == 1 && h[1] == 2);
+    DO(cuMemFree(d));
+#endif
+}
+
 int main() {
     const World world;
     CUstream s = nullptr;
@@ -129,6 +148,7 @@ int main() {
         DO(cuStreamSynchronize(s));
     });
     fills(s);
+    batch(s);
     DO(cuStreamDestroy(s));
     return done("driver_copies");
 }

@@ -106,6 +106,13 @@ void pools(const World& world) {
     CUmemLocation location = here();
     DO(cuMemPoolGetAccess(&flags, pool, &location));
     CHECK(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+#if CUDA_VERSION >= 13000
+    CUmemoryPool normal = nullptr, now = nullptr;
+    DO(cuMemGetDefaultMemPool(&normal, &location, CU_MEM_ALLOCATION_TYPE_PINNED));
+    DO(cuMemSetMemPool(&location, CU_MEM_ALLOCATION_TYPE_PINNED, pool));
+    DO(cuMemGetMemPool(&now, &location, CU_MEM_ALLOCATION_TYPE_PINNED));
+    CHECK(now == pool && normal != pool);
+#endif
     CUdeviceptr x = 0, y = 0;
     DO(cuMemAllocFromPoolAsync(&x, 128, pool, nullptr));
     DO(cuMemAllocAsync(&y, 128, nullptr));

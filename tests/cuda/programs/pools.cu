@@ -4,6 +4,61 @@
 
 __global__ void fill(int* x) { x[threadIdx.x] = 4; }
 
+// Of the memory that a place has: what is allocated from its pool is that memory.
+void places(cudaStream_t s) {
+#if CUDART_VERSION >= 13000
+    struct Place {
+        cudaMemLocation location;
+        cudaMemAllocationType type;
+        cudaMemoryType memory;
+    };
+    const Place all[] = {
+        {{cudaMemLocationTypeDevice, 0}, cudaMemAllocationTypePinned, cudaMemoryTypeDevice},
+        {{cudaMemLocationTypeHost, 0}, cudaMemAllocationTypePinned, cudaMemoryTypeHost},
+        {{cudaMemLocationTypeNone, 0}, cudaMemAllocationTypeManaged, cudaMemoryTypeManaged}};
+    for (Place p : all) {
+        cudaMemPool_t normal, mine, now;
+        OK(cudaMemGetDefaultMemPool(&normal, &p.location, p.type));
+        OK(cudaMemGetMemPool(&now, &p.location, p.type));
+        CHECK(now == normal);
+        cudaMemPoolProps properties{};
+        properties.allocType = p.type;
+        properties.location = p.location;
+        OK(cudaMemPoolCreate(&mine, &properties));
+        OK(cudaMemSetMemPool(&p.location, p.type, mine));
+        OK(cudaMemGetMemPool(&now, &p.location, p.type));
+        CHECK(now == mine);
+        if (p.memory == cudaMemoryTypeHost) {
+            cudaMemAccessDesc access{};
+            access.location = {cudaMemLocationTypeDevice, 0};
+            access.flags = cudaMemAccessFlagsProtReadWrite;
+            OK(cudaMemPoolSetAccess(mine, &access, 1));
+        }
+        int* x = nullptr;
+        int h[32] = {};
+        OK(cudaMallocFromPoolAsync(&x, sizeof h, mine, s));
+        fill<<<1, 32, 0, s>>>(x);
+        OK(cudaMemcpyAsync(h, x, sizeof h, cudaMemcpyDefault, s));
+        OK(cudaStreamSynchronize(s));
+        for (int i : h) CHECK(i == 4);
+        cudaPointerAttributes attributes{};
+        OK(cudaPointerGetAttributes(&attributes, x));
+        CHECK(attributes.type == p.memory);
+        if (p.memory != cudaMemoryTypeDevice) CHECK(x[31] == 4);
+        OK(cudaFreeAsync(x, s));
+        OK(cudaStreamSynchronize(s));
+        OK(cudaMemPoolDestroy(mine));
+        OK(cudaMemGetMemPool(&now, &p.location, p.type));
+        CHECK(now == normal);
+    }
+    cudaMemLocation wrong{cudaMemLocationTypeNone, 0};
+    cudaMemPool_t none;
+    EXPECT_ERROR(cudaMemGetDefaultMemPool(&none, &wrong, cudaMemAllocationTypePinned),
+                 cudaErrorInvalidValue);
+    cudaGetLastError();
+#endif
+}
+
 int main() {
     cudaStream_t s;
     OK(cudaStreamCreate(&s));
@@ -44,6 +99,7 @@ int main() {
     OK(cudaMemPoolDestroy(mine));
     OK(cudaDeviceGetMemPool(&now, 0));
     CHECK(now == normal);
+    places(s);
     OK(cudaStreamDestroy(s));
     return done("pools");
 }
