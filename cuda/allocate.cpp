@@ -266,6 +266,7 @@ Result cuPointerSetAttribute(const void* value, int attribute, Address address) 
 
 Result cuMemAllocAsync(Address* out, size_t size, Stream* stream) {
     return answer([&] {
+        const StandIn stand_in(stream);
         current();
         require(out != nullptr);
         const std::shared_ptr<Context> context = context_of(stream);
@@ -275,6 +276,7 @@ Result cuMemAllocAsync(Address* out, size_t size, Stream* stream) {
 
 Result cuMemAllocFromPoolAsync(Address* out, size_t size, Pool* pool, Stream* stream) {
     return answer([&] {
+        const StandIn stand_in(stream);
         const std::shared_ptr<Context> context = current();
         require(out != nullptr);
         check_stream(stream);
@@ -284,6 +286,7 @@ Result cuMemAllocFromPoolAsync(Address* out, size_t size, Pool* pool, Stream* st
 
 Result cuMemFreeAsync(Address address, Stream* stream) {
     return answer([&] {
+        const StandIn stand_in(stream);
         current();
         check_stream(stream);
         if (graph_of_capture(stream) != nullptr) return submit(stream, FreeWork{address});

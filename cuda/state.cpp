@@ -183,6 +183,31 @@ bool is_default(const Stream* stream) {
     return reinterpret_cast<uintptr_t>(stream) <= per_thread;
 }
 
+namespace {
+
+bool is_some_current() {
+    const std::vector<std::shared_ptr<Context>>& stack = context_stack();
+    return !stack.empty() && stack.back() != nullptr;
+}
+
+}  // namespace
+
+StandIn::StandIn(const Stream* stream) {
+    if (is_some_current() || is_default(stream)) return;
+    context_stack().push_back(ready().streams.get(stream)->context.lock());
+    stands_in_ = true;
+}
+
+StandIn::StandIn(const Event* event) {
+    if (is_some_current()) return;
+    context_stack().push_back(ready().events.get(event)->context.lock());
+    stands_in_ = true;
+}
+
+StandIn::~StandIn() {
+    if (stands_in_) context_stack().pop_back();
+}
+
 void check_stream(const Stream* stream) {
     if (!is_default(stream)) driver().streams.get(stream);
 }

@@ -63,6 +63,7 @@ Result cuStreamDestroy_v2(Stream* stream) {
 
 Result cuStreamGetPriority(Stream* stream, int* priority) {
     return answer([&] {
+        const StandIn stand_in(stream);
         current();
         require(priority != nullptr);
         *priority = is_default(stream) ? 0 : driver().streams.get(stream)->priority;
@@ -71,6 +72,7 @@ Result cuStreamGetPriority(Stream* stream, int* priority) {
 
 Result cuStreamGetFlags(Stream* stream, unsigned* flags) {
     return answer([&] {
+        const StandIn stand_in(stream);
         current();
         require(flags != nullptr);
         *flags = is_default(stream) ? 0 : driver().streams.get(stream)->flags;
@@ -79,6 +81,7 @@ Result cuStreamGetFlags(Stream* stream, unsigned* flags) {
 
 Result cuStreamGetId(Stream* stream, unsigned long long* id) {
     return answer([&] {
+        const StandIn stand_in(stream);
         current();
         require(id != nullptr);
         *id = is_default(stream) ? reinterpret_cast<uintptr_t>(stream)
@@ -88,6 +91,7 @@ Result cuStreamGetId(Stream* stream, unsigned long long* id) {
 
 Result cuStreamGetCtx(Stream* stream, Context** out) {
     return answer([&] {
+        const StandIn stand_in(stream);
         const std::shared_ptr<Context> context = current();
         require(out != nullptr);
         *out =
@@ -97,6 +101,7 @@ Result cuStreamGetCtx(Stream* stream, Context** out) {
 
 Result cuStreamGetDevice(Stream* stream, DeviceId* device) {
     return answer([&] {
+        const StandIn stand_in(stream);
         const std::shared_ptr<Context> context = current();
         require(device != nullptr);
         *device = is_default(stream) ? context->device : driver().streams.get(stream)->device;
@@ -105,6 +110,7 @@ Result cuStreamGetDevice(Stream* stream, DeviceId* device) {
 
 Result cuStreamWaitEvent(Stream* stream, Event* event, unsigned flags) {
     return answer([&] {
+        const StandIn stand_in(stream);
         current();
         check_stream(stream);
         require(flags <= 1);
@@ -114,6 +120,7 @@ Result cuStreamWaitEvent(Stream* stream, Event* event, unsigned flags) {
 
 Result cuStreamQuery(Stream* stream) {
     return answer([&] {
+        const StandIn stand_in(stream);
         current();
         check_stream(stream);
         refuse_capture(stream);
@@ -125,6 +132,7 @@ Result cuStreamQuery(Stream* stream) {
 
 Result cuStreamSynchronize(Stream* stream) {
     return answer([&] {
+        const StandIn stand_in(stream);
         const std::shared_ptr<Context> context = current_in_error();
         check_stream(stream);
         refuse_capture(stream);
@@ -136,6 +144,7 @@ Result cuStreamSynchronize(Stream* stream) {
 
 Result cuStreamAddCallback(Stream* stream, StreamCallback callback, void* user, unsigned flags) {
     return answer([&] {
+        const StandIn stand_in(stream);
         current();
         check_stream(stream);
         require(callback != nullptr && flags == 0);
@@ -154,6 +163,7 @@ Result cuStreamAddCallback(Stream* stream, StreamCallback callback, void* user, 
 
 Result cuLaunchHostFunc(Stream* stream, HostFunction function, void* user) {
     return answer([&] {
+        const StandIn stand_in(stream);
         current();
         check_stream(stream);
         require(function != nullptr);
@@ -184,6 +194,7 @@ Result cuEventCreate(Event** out, unsigned flags) {
 
 Result cuEventRecord(Event* event, Stream* stream) {
     return answer([&] {
+        const StandIn stand_in(stream);
         const std::shared_ptr<Context> context = current();
         check_stream(stream);
         const std::shared_ptr<Event> e = driver().events.get(event);
@@ -200,6 +211,7 @@ Result cuEventRecordWithFlags(Event* event, Stream* stream, unsigned flags) {
 
 Result cuEventQuery(Event* event) {
     return answer([&] {
+        const StandIn stand_in(event);
         current();
         const std::shared_ptr<Event> e = driver().events.get(event);
         check_not_captured(*e);
@@ -211,6 +223,7 @@ Result cuEventQuery(Event* event) {
 
 Result cuEventSynchronize(Event* event) {
     return answer([&] {
+        const StandIn stand_in(event);
         const std::shared_ptr<Context> context = current_in_error();
         const std::shared_ptr<Event> e = driver().events.get(event);
         check_not_captured(*e);

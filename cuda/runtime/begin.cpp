@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<bool> is_forked{false};  // this is the child of a process that had a device
 
-// A program may have given back more than it took.
+// A program may have given back more than it took, and may have asked the driver for it first.
 Context* primary_context(DeviceId device) {
     static std::mutex mutex;
     static std::array<Context*, max_devices> primaries{};
@@ -30,7 +30,7 @@ Context* primary_context(DeviceId device) {
     unsigned flags = 0;
     int active = 0;
     check(cuDevicePrimaryCtxGetState(device, &flags, &active));
-    if (active == 0) check(cuDevicePrimaryCtxRetain(&primary, device));
+    if (active == 0 || primary == nullptr) check(cuDevicePrimaryCtxRetain(&primary, device));
     return primary;
 }
 

@@ -272,6 +272,66 @@ TEST_F(Work, OnPoolsOfEachPlace) {
     EXPECT_EQ(pool_of("cuMemGetDefaultMemPool", &same, {on_host, 0}, 0), invalid_value);
 }
 
+// A stream that is none of the default ones, or an event, says which context it is.
+TEST_F(Work, OfAStreamNeedsNoCurrentContext) {
+    Handle stream = nullptr, event = nullptr, pool = nullptr, own = nullptr;
+    ASSERT_EQ((exported<int(Handle*, unsigned)>("cuStreamCreate")(&stream, 0)), success);
+    ASSERT_EQ((exported<int(Handle*, unsigned)>("cuEventCreate")(&event, 0)), success);
+    ASSERT_EQ((exported<int(Handle*, int)>("cuDeviceGetDefaultMemPool")(&pool, 0)), success);
+    ASSERT_EQ((exported<int(Handle*)>("cuCtxPopCurrent_v2")(&own)), success);
+
+    const auto of_stream = [&](const char* name) { return exported<int(Handle)>(name)(stream); };
+    const auto of_event = [&](const char* name) { return exported<int(Handle)>(name)(event); };
+    const auto put = exported<int(Address*, size_t, Handle, Handle)>("cuMemAllocFromPoolAsync");
+    const auto record = exported<int(Handle, Handle)>("cuEventRecord");
+    Address x = 0, y = 0;
+    EXPECT_EQ(put(&x, 64, pool, stream), success);
+    EXPECT_EQ((exported<int(Address*, size_t, Handle)>("cuMemAllocAsync")(&y, 64, stream)),
+              success);
+    EXPECT_EQ((exported<int(Address, Handle)>("cuMemFreeAsync")(x, stream)), success);
+    EXPECT_EQ((exported<int(Address, Handle)>("cuMemFreeAsync")(y, stream)), success);
+    bool called = false;
+    const auto call = [](void* flag) { *static_cast<bool*>(flag) = true; };
+    EXPECT_EQ(
+        (exported<int(Handle, void (*)(void*), void*)>("cuLaunchHostFunc")(stream, call, &called)),
+        success);
+    using Callback = void (*)(Handle, int, void*);
+    const auto call_back = exported<int(Handle, Callback, void*, unsigned)>("cuStreamAddCallback");
+    EXPECT_EQ(call_back(
+                  stream, [](Handle, int, void*) {}, nullptr, 0),
+              success);
+    EXPECT_EQ(record(event, stream), success);
+    EXPECT_EQ((exported<int(Handle, Handle, unsigned)>("cuStreamWaitEvent")(stream, event, 0)),
+              success);
+    EXPECT_EQ(of_stream("cuStreamSynchronize"), success);
+    EXPECT_TRUE(called);
+    EXPECT_EQ(of_stream("cuStreamQuery"), success);
+    EXPECT_EQ(of_event("cuEventSynchronize"), success);
+    EXPECT_EQ(of_event("cuEventQuery"), success);
+    int device = 9, priority = 9;
+    unsigned flags = 9;
+    unsigned long long id = 0;
+    Handle of = nullptr;
+    EXPECT_EQ((exported<int(Handle, int*)>("cuStreamGetDevice")(stream, &device)), success);
+    EXPECT_EQ((exported<int(Handle, int*)>("cuStreamGetPriority")(stream, &priority)), success);
+    EXPECT_EQ((exported<int(Handle, unsigned*)>("cuStreamGetFlags")(stream, &flags)), success);
+    EXPECT_EQ((exported<int(Handle, unsigned long long*)>("cuStreamGetId")(stream, &id)), success);
+    EXPECT_EQ((exported<int(Handle, Handle*)>("cuStreamGetCtx")(stream, &of)), success);
+    EXPECT_EQ(device, 0);
+    EXPECT_EQ(of, own);
+    // None of the default ones, and what is no stream.
+    EXPECT_EQ(put(&x, 64, pool, nullptr), invalid_context);
+    EXPECT_EQ(record(event, nullptr), invalid_context);
+    EXPECT_EQ(put(&x, 64, pool, event), invalid_handle);
+    Handle current = this;
+    EXPECT_EQ((exported<int(Handle*)>("cuCtxGetCurrent")(&current)), success);
+    EXPECT_EQ(current, nullptr);
+
+    ASSERT_EQ((exported<int(Handle)>("cuCtxPushCurrent_v2")(context)), success);
+    EXPECT_EQ(of_event("cuEventDestroy_v2"), success);
+    EXPECT_EQ(of_stream("cuStreamDestroy_v2"), success);
+}
+
 TEST_F(Work, OfCopiesInABatch) {
     struct Attributes {  // CUmemcpyAttributes
         int order;
