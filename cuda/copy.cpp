@@ -174,6 +174,7 @@ template <class T>
 Result fill_in_stream(Address target, uint64_t pitch, T value, size_t width, size_t height,
                       Stream* stream) {
     return answer([&] {
+        const StandIn stand_in(stream);
         current();
         const Within within(context_of(stream));
         if (width != 0 && height != 0) check_filled(target, current()->device);

@@ -10,6 +10,8 @@ namespace lockwarp::cuda {
 struct PoolProperties {  // CUmemPoolProps, as far as it is read
     int type, handle_types;
     Location location;
+    void* security;
+    size_t max_size;  // 0: what there is
 };
 struct AccessDescription {  // CUmemAccessDesc
     Location location;

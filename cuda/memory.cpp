@@ -98,10 +98,20 @@ DeviceMask reach_of(Map& m, const Allocation& a) {
     return bit_of(a.device) | m.peers_of(a.device);
 }
 
+// What a pool has of the machine for so many bytes. The driver rounds a pool's largest size up to
+// this (a note in libcu++'s tests of memory pools, CUDA 13).
+uint64_t reserved_for(uint64_t bytes) {
+    constexpr uint64_t chunk = uint64_t{32} << 20;
+    return bytes > UINT64_MAX - chunk ? UINT64_MAX : up(bytes, chunk);
+}
+
 void forget(Allocation& a) {
     set_reach(a, 0);
     if (is_ours(a.kind)) give_bytes(pointer(a.base), a.size);
-    if (a.pool != nullptr) a.pool->used -= a.size;
+    if (a.pool != nullptr) {
+        a.pool->used -= a.size;
+        trim(*a.pool, a.pool->release_threshold);
+    }
 }
 
 void require_bytes(Map& m, DeviceId device, uint64_t size) {
@@ -119,6 +129,11 @@ const Allocation* find(Map& m, Address address) {
 
 }  // namespace
 
+void trim(Pool& pool, uint64_t keep) {
+    pool.reserved =
+        std::min<uint64_t>(pool.reserved, std::max(reserved_for(pool.used), reserved_for(keep)));
+}
+
 DeviceMask all_devices() {
     return static_cast<DeviceMask>((uint64_t{1} << driver().devices.size()) - 1);
 }
@@ -132,6 +147,7 @@ Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& conte
         pool != nullptr && kind == Kind::device ? pool->location.id : context->device;
     if (is_on_device(kind)) require_bytes(m, device, size);
     require(size <= UINT64_MAX / 2, out_of_memory);
+    if (pool != nullptr) require(pool->used + size <= reserved_for(pool->max_bytes), out_of_memory);
     void* const bytes = take_bytes(size);
     require(bytes != nullptr, out_of_memory);
     Allocation a{reinterpret_cast<Address>(bytes),
@@ -152,6 +168,8 @@ Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& conte
     if (pool != nullptr) {
         pool->used += size;
         pool->used_high = std::max<uint64_t>(pool->used_high, pool->used);
+        pool->reserved = std::max<uint64_t>(pool->reserved, reserved_for(pool->used));
+        pool->reserved_high = std::max<uint64_t>(pool->reserved_high, pool->reserved);
     }
     m.by_base.insert_or_assign(a.base, a);
     return a.base;

@@ -44,6 +44,8 @@ void check_copied(Address address);
 // A fill: what the device may touch that does it, which is its stream's.
 void check_filled(Address address, DeviceId by);
 void set_pool_access(Pool& pool, DeviceMask reach);
+// Gives back what is reserved beyond what is used, down to so many bytes.
+void trim(Pool& pool, uint64_t keep);
 // Of the device's memory, for what is not mapped yet; a Failure out_of_memory.
 void take_device_bytes(DeviceId device, uint64_t size);
 void give_device_bytes(DeviceId device, uint64_t size);

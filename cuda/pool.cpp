@@ -43,8 +43,23 @@ DeviceMask first_access(Location at, int type) {
     return at.type == on_device ? bit_of(at.id) : 0;
 }
 
-Pool* make_pool(Location at, int type) {
-    return driver().pools.add(std::make_shared<Pool>(at, type, first_access(at, type)));
+Pool* make_pool(Location at, int type, size_t max_size = 0) {
+    return driver().pools.add(std::make_shared<Pool>(at, type, first_access(at, type),
+                                                     max_size != 0 ? max_size : UINT64_MAX));
+}
+
+// Attributes 5 to 8: reserved and used, each now and at most.
+std::atomic<uint64_t>& counter(Pool& p, int attribute) {
+    switch (attribute) {
+        case 5:
+            return p.reserved;
+        case 6:
+            return p.reserved_high;
+        case 7:
+            return p.used;
+        default:
+            return p.used_high;
+    }
 }
 
 struct Pools {
@@ -111,7 +126,8 @@ Result cuMemPoolCreate(Pool** out, const PoolProperties* properties) {
     return answer([&] {
         ready();
         require(out != nullptr && properties != nullptr);
-        *out = make_pool(place_of(&properties->location, properties->type), properties->type);
+        *out = make_pool(place_of(&properties->location, properties->type), properties->type,
+                         properties->max_size);
     });
 }
 
@@ -129,11 +145,11 @@ Result cuMemPoolDestroy(Pool* pool) {
     });
 }
 
-Result cuMemPoolTrimTo(Pool* pool, size_t) {
-    return answer([&] { ready().pools.get(pool); });
+Result cuMemPoolTrimTo(Pool* pool, size_t keep) {
+    return answer([&] { trim(*ready().pools.get(pool), keep); });
 }
 
-// Attributes 1 to 3: reuse; 4: release threshold; 5 to 8: reserved and used, now and at most.
+// Attributes 1 to 3: reuse; 4: release threshold; the others: counters.
 Result cuMemPoolGetAttribute(Pool* pool, int attribute, void* value) {
     return answer([&] {
         const std::shared_ptr<Pool> p = ready().pools.get(pool);
@@ -143,7 +159,7 @@ Result cuMemPoolGetAttribute(Pool* pool, int attribute, void* value) {
         else if (attribute == 4)
             put(value, p->release_threshold);
         else
-            put(value, attribute % 2 != 0 ? p->used.load() : p->used_high.load());
+            put(value, counter(*p, attribute).load());
     });
 }
 
@@ -155,8 +171,8 @@ Result cuMemPoolSetAttribute(Pool* pool, int attribute, void* value) {
             std::memcpy(&p->reuse[static_cast<size_t>(attribute)], value, sizeof(int));
         else if (attribute == 4)
             std::memcpy(&p->release_threshold, value, sizeof p->release_threshold);
-        else if (attribute % 2 == 0)
-            p->used_high = p->used.load();  // the only value that may be set is 0: begin anew
+        else if (attribute % 2 == 0)  // the only value that may be set is 0: begin anew
+            counter(*p, attribute) = counter(*p, attribute - 1).load();
     });
 }
 

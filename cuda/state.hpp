@@ -169,16 +169,19 @@ enum Place : int { nowhere = 0, on_device = 1, on_host = 2, on_numa_node = 3 };
 enum MemoryKind : int { pinned_memory = 1, managed_memory = 2 };
 
 struct Pool {
-    Pool(Location at, int of_type, DeviceMask reach) : location(at), type(of_type), access(reach) {}
+    Pool(Location at, int of_type, DeviceMask reach, uint64_t at_most = UINT64_MAX)
+        : location(at), type(of_type), max_bytes(at_most), access(reach) {}
     bool is_of(DeviceId device) const {
         return type == pinned_memory && location.type == on_device && location.id == device;
     }
     const Location location;
     const int type;
+    const uint64_t max_bytes;
     std::atomic<DeviceMask> access;  // devices whose kernels may touch its memory
     uint64_t release_threshold = 0;
     std::array<int, 4> reuse{0, 1, 1, 1};
     std::atomic<uint64_t> used{0}, used_high{0};
+    std::atomic<uint64_t> reserved{0}, reserved_high{0};
 };
 
 // One of the emulated devices.

@@ -191,6 +191,64 @@ int pool_of(const char* function, Handle* out, PoolPlace at, int type) {
     return entry<int(Handle*, const PoolPlace*, int)>(function)(out, &at, type);
 }
 
+// As libcu++'s tests of memory pools have it: what is freed stays reserved up to the threshold,
+// until the pool is trimmed, and a pool's largest size is rounded up to 32 MiB.
+TEST_F(Work, OnPoolsIsReserved) {
+    constexpr int threshold = 4, reserved = 5, reserved_high = 6;
+    constexpr uint64_t chunk = 32 << 20;
+    struct Properties {  // CUmemPoolProps
+        int type = pinned, handle_types = 0;
+        PoolPlace at{on_device, 0};
+        void* security = nullptr;
+        size_t max_size = 1 << 20;
+        uint64_t rest[8] = {};
+    } properties;
+    Handle pool = nullptr;
+    ASSERT_EQ((entry<int(Handle*, const Properties*)>("cuMemPoolCreate")(&pool, &properties)),
+              success);
+    const auto get = entry<int(Handle, int, void*)>("cuMemPoolGetAttribute");
+    const auto set = entry<int(Handle, int, void*)>("cuMemPoolSetAttribute");
+    const auto trim = entry<int(Handle, size_t)>("cuMemPoolTrimTo");
+    const auto put = entry<int(Address*, size_t, Handle, Handle)>("cuMemAllocFromPoolAsync");
+    const auto free = entry<int(Address, Handle)>("cuMemFreeAsync");
+    const auto value = [&](int attribute) {
+        uint64_t out = 99;
+        EXPECT_EQ(get(pool, attribute, &out), success);
+        return out;
+    };
+    Address x = 0, y = 0;
+    EXPECT_EQ(value(reserved), 0u);
+    ASSERT_EQ(put(&x, 8192, pool, nullptr), success);
+    EXPECT_EQ(value(reserved), chunk);
+    ASSERT_EQ(free(x, nullptr), success);
+    EXPECT_EQ(value(reserved), 0u);
+    uint64_t all = UINT64_MAX;
+    ASSERT_EQ(set(pool, threshold, &all), success);
+    ASSERT_EQ(put(&x, 8192, pool, nullptr), success);
+    ASSERT_EQ(put(&y, 8192, pool, nullptr), success);
+    ASSERT_EQ(free(x, nullptr), success);
+    for (const uint64_t keep : {uint64_t{1024}, 24 * chunk, uint64_t{0}}) {
+        EXPECT_EQ(trim(pool, keep), success);
+        EXPECT_EQ(value(reserved), chunk) << keep;
+    }
+    ASSERT_EQ(free(y, nullptr), success);
+    EXPECT_EQ(value(reserved), chunk);
+    EXPECT_EQ(trim(pool, 1), success);
+    EXPECT_EQ(value(reserved), chunk);
+    EXPECT_EQ(trim(pool, 0), success);
+    EXPECT_EQ(value(reserved), 0u);
+    EXPECT_EQ(value(reserved_high), chunk);
+    uint64_t none = 0;
+    ASSERT_EQ(set(pool, reserved_high, &none), success);
+    EXPECT_EQ(value(reserved_high), 0u);
+
+    EXPECT_EQ(put(&x, chunk + 1, pool, nullptr), out_of_memory);
+    ASSERT_EQ(put(&x, chunk, pool, nullptr), success);
+    EXPECT_EQ(put(&y, 1, pool, nullptr), out_of_memory);
+    ASSERT_EQ(free(x, nullptr), success);
+    EXPECT_EQ(entry<int(Handle)>("cuMemPoolDestroy")(pool), success);
+}
+
 TEST_F(Work, OnPoolsOfEachPlace) {
     Handle device = nullptr, same = nullptr;
     ASSERT_EQ((entry<int(Handle*, int)>("cuDeviceGetDefaultMemPool")(&device, 0)), success);
@@ -288,6 +346,9 @@ TEST_F(Work, OfAStreamNeedsNoCurrentContext) {
     EXPECT_EQ(put(&x, 64, pool, stream), success);
     EXPECT_EQ((exported<int(Address*, size_t, Handle)>("cuMemAllocAsync")(&y, 64, stream)),
               success);
+    EXPECT_EQ(
+        (exported<int(Address, unsigned, size_t, Handle)>("cuMemsetD32Async")(x, 5, 16, stream)),
+        success);
     EXPECT_EQ((exported<int(Address, Handle)>("cuMemFreeAsync")(x, stream)), success);
     EXPECT_EQ((exported<int(Address, Handle)>("cuMemFreeAsync")(y, stream)), success);
     bool called = false;
