@@ -194,18 +194,12 @@ bool is_some_current() {
 
 StandIn::StandIn(const Stream* stream) {
     if (is_some_current() || is_default(stream)) return;
-    context_stack().push_back(ready().streams.get(stream)->context.lock());
-    stands_in_ = true;
+    within_.emplace(ready().streams.get(stream)->context.lock());
 }
 
 StandIn::StandIn(const Event* event) {
     if (is_some_current()) return;
-    context_stack().push_back(ready().events.get(event)->context.lock());
-    stands_in_ = true;
-}
-
-StandIn::~StandIn() {
-    if (stands_in_) context_stack().pop_back();
+    within_.emplace(ready().events.get(event)->context.lock());
 }
 
 void check_stream(const Stream* stream) {

@@ -244,19 +244,6 @@ void destroy(const std::shared_ptr<Context>& context);
 // Prints what kernels printed, and gives the error of one that failed.
 void synchronize(Context& context);
 
-// Where no context is current, that of the stream or event which a call names is, while this lives:
-// libcu++'s tests call these functions with none (C2H_CCCLRT_TEST).
-class StandIn {
-  public:
-    explicit StandIn(const Stream* stream);
-    explicit StandIn(const Event* event);
-    ~StandIn();
-    StandIn(const StandIn&) = delete;
-    StandIn& operator=(const StandIn&) = delete;
-
-  private:
-    bool stands_in_ = false;
-};
 // nullptr, and the numbers of the default streams.
 bool is_default(const Stream* stream);
 // nullptr and the two numbers that stand for default streams are streams too.
@@ -273,6 +260,16 @@ class Within {
     ~Within() { context_stack().pop_back(); }
     Within(const Within&) = delete;
     Within& operator=(const Within&) = delete;
+};
+// Where no context is current, that of the stream or event which a call names is, while this lives:
+// libcu++'s tests call these functions with none (C2H_CCCLRT_TEST).
+class StandIn {
+  public:
+    explicit StandIn(const Stream* stream);
+    explicit StandIn(const Event* event);
+
+  private:
+    std::optional<Within> within_;
 };
 // A kernel's fault is the error of every context, of other devices too (two H100s, driver 580).
 void set_fault(Result fault);
