@@ -198,6 +198,22 @@ TEST(Calls, FunctionsOfAProgramInTheOrderOfTheirNames) {
     EXPECT_EQ(r.program.function_numbered, (std::vector<uint32_t>{0, 0, 5, 4, 3, 1, 2}));
 }
 
+// Of operands in each place and of tables of functions; not of labels.
+TEST(Calls, NamesThatABodyHas) {
+    const ptx::Module module =
+        ptx::parse(
+            ".version 9.0\n.target sm_90\n.address_size 64\n.func f()\n{\n"
+            "T: .branchtargets L, M;\nC: .calltargets a, b;\n.pragma \"nounroll\";\n"
+            "call (%r), %p, ({ %x }, y), C;\n{ st.b32 [%d+4], -%z; @!%q mov.b64 %w, !v; ld %e|%f, "
+            "5; }\n"
+            "L: M: ret;\n}\n")
+            .module;
+    std::string names;
+    for (const std::string_view name : names_in(std::get<ptx::Function>(module.items[0]).body))
+        names += std::string(name) + " ";
+    EXPECT_EQ(names, "a b %r %p %x y C %d %z %w v %e %f ");
+}
+
 // A call may come back to its caller where a way of calls leads from the called function to it; one
 // by a pointer may lead to any function but the entry.
 TEST(Calls, RecursionIsAWayBackToTheCaller) {

@@ -99,6 +99,14 @@ TEST(Flow, BlocksThatDoNotReturn) {
     EXPECT_EQ(meetings("b3 . . . e"), (Points{3}));
 }
 
+// Where every way fails, a guarded exit is a way out as well: only behind it lanes may meet.
+TEST(Flow, GuardedExitsBeforeFailures) {
+    EXPECT_EQ(meetings("b3 . E . t"), (Points{6}));
+    EXPECT_EQ(meetings("b3 . . E t"), (Points{3}));
+    EXPECT_EQ(meetings("E b3 . . t"), (Points{3}));
+    EXPECT_EQ(meetings("b2 E . c"), (Points{5}));
+}
+
 TEST(Flow, EndlessLoop) {
     EXPECT_EQ(meetings(". B0"), (Points{3}));
     EXPECT_EQ(meetings("b2 B1 . ."), (Points{2, 5}));
