@@ -36,6 +36,7 @@ uint128 product(uint128 a, uint128 b) {
 
 // value * 2^exponent, rounded to f64 and then to f32. What was cut off of it stands as its lowest
 // bit.
+constexpr uint128 cut_off = 1;
 uint32_t rounded_twice(bool negative, uint128 value, int exponent) {
     const int leading = mufu::leading_place(value);
     if (leading > 63) {
@@ -95,7 +96,7 @@ uint32_t sine(uint32_t x, unsigned quarters, bool negative) {
     const unsigned quadrant = (static_cast<unsigned>(turn >> 126) + quarters) & 3;
     const uint128 fraction = turn << 2;
     const uint128 value = sine_of_quadrant((quadrant & 1) != 0 ? ~fraction : fraction);
-    return rounded_twice(negative != (quadrant >= 2), value | 1, -128);
+    return rounded_twice(negative != (quadrant >= 2), value | cut_off, -128);
 }
 
 // The unit's operations, as the tables have them in mufu_model.hpp.
@@ -163,7 +164,7 @@ uint32_t unit_lg2(TwiceRounded, uint32_t x) {
         (static_cast<__int128>(p.e - 127) << places) + static_cast<__int128>(fraction);
     const bool negative = fixed < 0;
     const auto size = static_cast<uint128>(negative ? -fixed : fixed);
-    return rounded_twice(negative, p.m == 0 ? size : (negative ? size - 1 : size) | 1, -places);
+    return rounded_twice(negative, p.m == 0 ? size : (negative ? size - 1 : size) | cut_off, -places);
 }
 
 // The assembler leaves it to the instruction.

@@ -323,6 +323,9 @@ TEST(Ieee, ConversionsOfNan) {
     EXPECT_EQ(convert(Type::f32, Type::tf32, 0xFF800001, rn), 0x7FFFE000u);
     EXPECT_EQ(convert(Type::f32, Type::tf32, 0xFF800001, Rounding::rna), 0xFF800000u);
     EXPECT_EQ(convert(Type::f32, Type::tf32, 0x7FD79140, Rounding::rna), 0x7FD78000u);
+    // A tf32's 10 bits of fraction stand above 13 zeros.
+    EXPECT_EQ(convert(Type::tf32, Type::f64, 0x7F802000, rn), 0x7FF8040000000000u);
+    EXPECT_EQ(convert(Type::tf32, Type::f64, 0xFFBFE000, rn), 0xFFFFFC0000000000u);
 }
 
 TEST(Ieee, Modifiers) {
