@@ -46,10 +46,12 @@ class Reader {
         while (at < whole.size() && (whole[at] == ' ' || whole[at] == '\t')) ++at;
     }
 
-    void fail(std::string_view wanted) {
-        if (!problem.empty()) return;
-        problem = fmt::format("'{}': {} should stand at character {}", whole, wanted, at + 1);
+    // Of all that is wrong the first is told, and nothing is read behind it.
+    int64_t fail(std::string_view wanted) {
+        if (problem.empty())
+            problem = fmt::format("'{}': {} should stand at character {}", whole, wanted, at + 1);
         at = whole.size();
+        return 0;
     }
 
     const Operator* next_operator() {
@@ -63,14 +65,9 @@ class Reader {
     // Operands are within 32 bits and a sign.
     int64_t applied(std::string_view op, int64_t left, int64_t right) {
         const bool is_shift = op == "<<" || op == ">>";
-        if ((is_shift || op == "/" || op == "%") && (left < 0 || right < 0)) {
-            fail("no negative value");
-            return 0;
-        }
-        if (is_shift && right > 31) {
-            fail("a shift by at most 31");
-            return 0;
-        }
+        if ((is_shift || op == "/" || op == "%") && (left < 0 || right < 0))
+            return fail("no negative value");
+        if (is_shift && right > 31) return fail("a shift by at most 31");
         switch (op[0]) {
             case '<':
                 return left << right;
@@ -93,10 +90,7 @@ class Reader {
             default:
                 break;
         }
-        if (right == 0) {
-            fail("a number other than 0");
-            return 0;
-        }
+        if (right == 0) return fail("a number other than 0");
         return op[0] == '/' ? left / right : left % right;
     }
 
@@ -105,11 +99,8 @@ class Reader {
         for (const Operator* o = next_operator(); o != nullptr && o->level >= level;
              o = next_operator()) {
             at += o->text.size();
-            const int64_t right = sum(o->level + 1);
-            if (!problem.empty()) return 0;
-            left = applied(o->text, left, right);
-            if (std::abs(left) > UINT32_MAX) fail("a value of 32 bits");
-            if (!problem.empty()) return 0;
+            left = applied(o->text, left, sum(o->level + 1));
+            if (std::abs(left) > UINT32_MAX) left = fail("a value of 32 bits");
         }
         return left;
     }
@@ -117,10 +108,7 @@ class Reader {
     int64_t one() {
         skip();
         if (++depth > 100) fail("something less deep");
-        if (at >= whole.size()) {
-            fail("lane, stride or a number");
-            return 0;
-        }
+        if (at >= whole.size()) return fail("lane, stride or a number");
         if (whole[at] == '(') {
             ++at;
             const int64_t value = sum(1);
@@ -140,7 +128,7 @@ class Reader {
         return number();
     }
 
-    uint32_t number() {
+    int64_t number() {
         const size_t begin = at;
         unsigned base = 10;
         if (whole.substr(at).starts_with("0x")) {
@@ -160,9 +148,9 @@ class Reader {
         }
         if (at == digits || value > UINT32_MAX) {
             at = begin;
-            fail("lane, stride or a number of 32 bits");
+            return fail("lane, stride or a number of 32 bits");
         }
-        return static_cast<uint32_t>(value);
+        return static_cast<int64_t>(value);
     }
 
     std::string_view whole;

@@ -179,12 +179,13 @@ std::string copy_key(const std::vector<std::string>& words) {
     const bool trans = words[3] == "T";
     const bool load = words[2] == "LDSM";
     const std::string prefix = trans ? "U16x" : "U32x";
+    const int count = words[1].back() - '0';
     if ((!trans && words[3] != "N") || (!load && words[2] != "STSM") ||
         words[0] != (load ? "SM75" : "SM90") || !words[1].starts_with(prefix) ||
-        words[1].size() != prefix.size() + 1)
+        words[1].size() != prefix.size() + 1 || (trans && count % 2 != 0))
         return "";
-    return fmt::format("{}.x{}{}", load ? "ldmatrix" : "stmatrix",
-                       (words[1].back() - '0') / (trans ? 2 : 1), trans ? ".trans" : "");
+    return fmt::format("{}.x{}{}", load ? "ldmatrix" : "stmatrix", trans ? count / 2 : count,
+                       trans ? ".trans" : "");
 }
 
 // "SM90", "64x128x16", "F16F16F16", "SS" and after it "TN", "SATURATE"
@@ -279,13 +280,13 @@ Found find(std::string_view name, std::optional<isa::Arch> arch) {
     if (exact.size() == 1) return make(exact[0], arch);
     if (!exact.empty()) near = exact;
     // Of orders that are not written, the one that every other mma has.
-    if (near.size() > 1 && unordered == asked) {
+    if (unordered == asked) {
         std::vector<std::string> usual;
         for (const std::string& key : near)
             if (key.find(".row.col.") != std::string::npos) usual.push_back(key);
         if (!usual.empty()) near = usual;
     }
-    if (near.size() > 1) near = without_unwritten_types(near, asked);
+    near = without_unwritten_types(near, asked);
     if (near.size() == 1) return make(near[0], arch);
     if (near.empty())
         return {std::nullopt, fmt::format("no instruction '{}'{}", name, suggestion(name))};

@@ -164,7 +164,8 @@ uint32_t unit_lg2(TwiceRounded, uint32_t x) {
         (static_cast<__int128>(p.e - 127) << places) + static_cast<__int128>(fraction);
     const bool negative = fixed < 0;
     const auto size = static_cast<uint128>(negative ? -fixed : fixed);
-    return rounded_twice(negative, p.m == 0 ? size : (negative ? size - 1 : size) | cut_off, -places);
+    return rounded_twice(negative, p.m == 0 ? size : (negative ? size - 1 : size) | cut_off,
+                         -places);
 }
 
 // The assembler leaves it to the instruction.

@@ -4,11 +4,14 @@
 // version: a row of the tables that is new changes them, a change of the code should not.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <functional>
 #include <set>
 
+#include "lanes/explain.hpp"
 #include "lanes/questions.hpp"
+#include "launch/values.hpp"
 
 namespace lockwarp::lanes {
 namespace {
@@ -191,6 +194,145 @@ TEST(Letters, OfEveryAnswer) {
         }
     }
     EXPECT_EQ(asked, std::size(rows));
+}
+
+// A name, and the digest of what is answered of it.
+struct Answered {
+    const char* name;
+    uint64_t digest;
+};
+
+void expect_digest(const Answered& row, const std::string& answers) {
+    if (digest(answers) == row.digest) return;
+    const std::string file = testing::TempDir() + row.name + ".txt";
+    std::ofstream(file) << answers;
+    std::array<char, 32> is{};
+    std::snprintf(is.data(), is.size(), "0x%016lx", digest(answers));
+    ADD_FAILURE() << "{\"" << row.name << "\", " << is.data() << "},  // " << file;
+}
+
+// Sums that cut, absorb, cancel, overflow and have infinities and NaN in them.
+std::vector<DotInputs> hard_inputs(const Product& p) {
+    const auto of = [&](isa::Type t, double value) { return launch::bits_of(t, value); };
+    std::vector<DotInputs> out;
+    const auto add = [&](double c, const std::function<double(unsigned)>& a,
+                         const std::function<double(unsigned)>& b) {
+        DotInputs in;
+        for (unsigned k = 0; k < p.k; ++k) {
+            in.a.push_back(of(p.types.a, a(k)));
+            in.b.push_back(of(p.types.b, b(k)));
+        }
+        in.c = of(p.types.c, c);
+        out.push_back(in);
+    };
+    const auto one = [](unsigned) { return 1.0; };
+    add(
+        0, [](unsigned) { return 0.0; }, one);
+    add(0.5, one, [](unsigned k) { return k % 2 == 0 ? 3.0 : -3.0; });
+    add(
+        4096, [](unsigned k) { return k == 1 ? 1.75 : std::ldexp(1.5, -static_cast<int>(k)); },
+        one);
+    add(
+        -1, [](unsigned k) { return k == 0 ? 448.0 : -0.0625; },
+        [](unsigned k) { return k % 3 == 0 ? 224.0 : 0.015625; });
+    add(
+        60000, [](unsigned) { return 30000.0; }, [](unsigned) { return 40000.0; });
+    add(
+        0, [](unsigned k) { return k == 2 ? INFINITY : 1.0; }, one);
+    add(
+        -INFINITY, [](unsigned k) { return k == 0 ? INFINITY : 1.0; }, one);
+    return out;
+}
+
+// Explanations of every kind of sum, on one architecture and on all that have it.
+TEST(Letters, OfExplanations) {
+    const std::vector<std::pair<const char*, uint64_t>> expected = {
+        {"mma.m8n8k4.row.col.f32.f16.f16.f32", 0x19c25987f3783cdf},
+        {"mma.m16n8k8.f16.f16.f16.f16", 0xdc6af8e505e1fd1a},
+        {"mma.m16n8k16.f32.f16.f16.f32", 0xbe9a5f297777f5ce},
+        {"mma.m16n8k16.f32.bf16.bf16.f32", 0x4caad00e2b40abd8},
+        {"mma.m16n8k8.f32.tf32.tf32.f32", 0x3bf80c5f2f7cc189},
+        {"mma.m16n8k32.f32.e4m3.e5m2.f32", 0xa9eca4e898cf878a},
+        {"mma.m16n8k32.f16.e4m3.e4m3.f16", 0x5007ece516743b59},
+        {"mma.m16n8k32.s32.s8.u8.s32", 0x73b8c69e3f73ffc2},
+        {"mma.m8n8k128.s32.b1.b1.s32.xor.popc", 0x8b4b2250e390a84a},
+        {"mma.m8n8k4.f64.f64.f64.f64", 0x2b037dcf4184b4f7},
+        {"wmma.mma.m16n16k16.row.col.f16.f16.f16.f16", 0x30e65160a27d1ec8},
+        {"wmma.mma.m16n16k8.row.col.f32.tf32.tf32.f32", 0xce875558265e903b},
+    };
+    for (const auto& [name, digest_is] : expected) {
+        const Found f = find(name, std::nullopt);
+        ASSERT_TRUE(f.instruction) << f.error;
+        std::vector<Product> all;
+        for (const isa::ArchRow& a : isa::arch_rows)
+            if (const auto p = product_of(*f.instruction, a.arch); p) all.push_back(*p);
+        ASSERT_FALSE(all.empty()) << name;
+        std::string answers;
+        for (const DotInputs& in : hard_inputs(all[0]))
+            for (const std::vector<Product>& some :
+                 {all, std::vector<Product>{all.front()}, std::vector<Product>{all.back()}}) {
+                const Answer a = explain(some, 3, 2, in);
+                answers += text(a) + a.data.dump();
+            }
+        expect_digest({name, digest_is}, answers);
+    }
+}
+
+// One operand's registers as another's, of each and some of those behind it; and how the two's
+// operands differ.
+TEST(Letters, OfPairsOfInstructions) {
+    std::vector<Instruction> all;
+    for (const char* family : {"mma.", "wmma.", "wgmma.m64n24", "ldmatrix.", "movmatrix."})
+        for (Instruction& i : distinct(of_family(family))) all.push_back(std::move(i));
+    std::string registers, differences;
+    for (size_t at = 0; at < all.size(); ++at)
+        for (const size_t further : {0u, 1u, 2u, 5u, 11u}) {
+            const Instruction& x = all[at];
+            const Instruction& y = all[(at + further) % all.size()];
+            for (const auto& [from, to] : {std::pair("C", "A"), std::pair("D", "B"),
+                                           std::pair("A", "C"), std::pair("D", "D")}) {
+                const Answer a = compatible(x, from, y, to);
+                registers += text(a) + a.data.dump();
+            }
+            const Answer a = layout_difference(x, y);
+            differences += text(a) + a.data.dump();
+        }
+    expect_digest({"registers", 0x7058efef528106b4}, registers);
+    expect_digest({"differences", 0xd2975e18a44a5ccc}, differences);
+}
+
+// Witnesses are searched for in the same places, and made as small.
+TEST(Letters, OfEquivalence) {
+    struct Pair {
+        const char *x, *y;
+    };
+    const std::vector<std::pair<Pair, uint64_t>> expected = {
+        {{"m16n8k8.f32.f16", "m16n8k16.f32.f16"}, 0x71a343b6d6f7884b},
+        {{"m16n8k16.f32.bf16", "m16n8k16.f32.bf16"}, 0x78df135879ad4f8c},
+        {{"m16n8k32.f32.e4m3.e4m3.f32", "m16n8k32.f32.e4m3.e4m3.f32"}, 0x0e57899f546e094f},
+        {{"wmma.m16n16k8.f32.tf32", "m16n8k4.f32.tf32"}, 0x712eb42ea44f7e2d},
+        {{"m8n8k4.row.col.f16.f16.f16.f16", "m16n8k8.f16.f16"}, 0x0244b48712cf5f4d},
+        {{"m8n8k16.s32.s8.s8.s32", "m16n8k32.s32.s8.s8.s32"}, 0x9cbcd6fd99621556},
+        {{"m8n8k4.f64", "m16n8k16.f64"}, 0x30d17ffd81372677},
+        {{"m16n8k16.f32.f16", "m16n8k16.f32.bf16"}, 0x55f8f56be0065691},
+    };
+    for (const auto& [pair, digest_is] : expected) {
+        const Instruction x = *find(pair.x, std::nullopt).instruction;
+        const Instruction y = *find(pair.y, std::nullopt).instruction;
+        std::vector<std::pair<Product, Product>> all;
+        std::string answers;
+        for (const isa::ArchRow& a : isa::arch_rows)
+            for (const isa::ArchRow& b : isa::arch_rows) {
+                const auto px = product_of(x, a.arch), py = product_of(y, b.arch);
+                if (!px || !py || (a.arch > b.arch && all.size() > 12)) continue;
+                all.emplace_back(*px, *py);
+                const Answer one = equivalent({all.back()}, 40);
+                answers += text(one) + one.data.dump();
+            }
+        ASSERT_FALSE(all.empty()) << pair.x;
+        const Answer together = equivalent(all, 3);
+        expect_digest({pair.x, digest_is}, answers + text(together) + together.data.dump());
+    }
 }
 
 }  // namespace

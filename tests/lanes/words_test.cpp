@@ -40,6 +40,10 @@ TEST(ExpressionWords, SayWhatShouldStandWhere) {
         {"lane%0", "a number other than 0 should stand at character 7"},
         {"65536*65536", "a value of 32 bits should stand at character 12"},
         {"4294967295+1", "a value of 32 bits should stand at character 13"},
+        {"4294967295*4294967295", "a value of 32 bits should stand at character 22"},
+        {"0-4294967295-1", "a value of 32 bits should stand at character 15"},
+        {"1/0+(65536*65536)", "a number other than 0 should stand at character 4"},
+        {"(1<<33)+1", "a shift by at most 31 should stand at character 7"},
         {std::string(100, '(') + "1" + std::string(100, ')'),
          "something less deep should stand at character 101"},
     };
