@@ -49,13 +49,13 @@ bool reap(pid_t pid, milliseconds patience, int& status) {
     }
 }
 
+// -1 is neither a signal's nor an exit's.
 std::string words_of(int status) {
-    if (status != -1 && WIFSIGNALED(status)) {
+    if (WIFSIGNALED(status)) {
         const char* const words = sigdescr_np(WTERMSIG(status));
         return words != nullptr ? words : "signal " + std::to_string(WTERMSIG(status));
     }
-    if (status != -1 && WIFEXITED(status))
-        return "exit status " + std::to_string(WEXITSTATUS(status));
+    if (WIFEXITED(status)) return "exit status " + std::to_string(WEXITSTATUS(status));
     return "nobody knows why";
 }
 
@@ -79,7 +79,7 @@ class ChildEngine : public Engine {
     // Starts the child, where there is none.
     launch::Result<void> start() {
         if (pid_ > 0) return {};
-        std::array<int, 2> ends{-1, -1};
+        std::array<int, 2> ends{};
         bytes_ = {memfd_create("lockwarp-bytes", MFD_CLOEXEC), 2 * piece_bytes};
         text_ = {memfd_create("lockwarp-text", MFD_CLOEXEC), max_text};
         if (bytes_.fd < 0 || text_.fd < 0 || !map(bytes_) || !map(text_) ||

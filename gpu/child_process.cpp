@@ -109,7 +109,7 @@ class Server {
             hello.memory = device.memory;
             put(hello, device.name, device.driver);
         } else {
-            hello.failed = 1;
+            hello.failed = true;
             put(hello, why);
         }
         send(child_socket, &hello, sizeof hello, MSG_NOSIGNAL);
@@ -136,7 +136,7 @@ class Server {
     }
 
     void put_failure(Reply& reply, const launch::Result<void>& result) {
-        reply.failed = result ? 0 : 1;
+        reply.failed = !result;
         put(reply, result ? std::string() : result.error().sentence);
     }
 

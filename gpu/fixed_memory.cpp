@@ -111,10 +111,9 @@ void FixedMemory::leave(uint64_t begin, uint64_t end) {
     auto at = runs_.upper_bound(begin);
     if (at != runs_.begin()) --at;
     while (at != runs_.end() && at->first < end) {
-        const auto& [first, run] = *at;
+        auto& [first, run] = *at;
         const bool meets = first + run.bytes > begin;
-        if (meets && at->second.users != 0) --at->second.users;
-        if (meets && at->second.users == 0) {
+        if (meets && --run.users == 0) {
             api_.unmap(first, run.bytes);
             api_.release(run.memory);
             at = runs_.erase(at);

@@ -28,8 +28,8 @@ size_t first_word(std::string_view text) {
         const std::string_view rest = text.substr(at);
         if (rest.starts_with("//"))
             at = std::min(text.find('\n', at), text.size());
-        else if (rest.starts_with("/*"))
-            at = std::min(text.find("*/", at + 2), text.size() - 2) + 2;
+        else if (rest.starts_with("/*") && rest.find("*/", 2) != std::string_view::npos)
+            at += rest.find("*/", 2) + 2;
         else if (std::string_view(" \t\r\n").find(text[at]) != std::string_view::npos)
             ++at;
         else

@@ -150,6 +150,8 @@ Around digest_of(const isa::Program& program, const Traced& traced, uint32_t ind
             put("mov.b64 {%lw_z, %lw_x}, " + from + ";\n");
         } else if (width == 32) {
             put("mov.b32 %lw_x, " + reg.name + ";\n");
+        } else if (width == 8) {
+            put("cvt.u32.u8 %lw_x, " + reg.name + ";\n");
         } else {
             put("mov.b32 %lw_x, {" + reg.name + ", %lw_o};\n");
         }

@@ -361,6 +361,20 @@ TEST(ChildRequests, WhereThereAreNoMoreFilesForTheNextProcess) {
     EXPECT_EQ(lowest_free_file(), free);
 }
 
+// What it had is given back once: the memory and the files of another may stand there by then.
+TEST(ChildRequests, WhatALostProcessHadIsNotGivenBackAgain) {
+    auto engine = echo();
+    EXPECT_EQ(engine->run(job_of("outcome 2")).outcome, Outcome::faulted);
+    const auto other = echo();
+    const uint64_t address = other->allocate(16);
+    engine.reset();
+    std::vector<uint8_t> bytes(16);
+    EXPECT_EQ(sentence_of(other->write(address, bytes)), "");
+    ASSERT_EQ(sentence_of(other->read(address, bytes)), "");
+    EXPECT_EQ(bytes[15], static_cast<uint8_t>(address + 15));
+    EXPECT_EQ(other->run(job_of("outcome 0")).what, "what");
+}
+
 // Of the memory that holds the text of a run.
 uintmax_t bytes_for_text() {
     uintmax_t sum = 0;

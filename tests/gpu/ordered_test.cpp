@@ -85,6 +85,8 @@ TEST(Ordered, EachKindOfAccess) {
         "ld.global.v2.u32 {%r3, %r4}, [%rd1];//weak\n"
         "ld.shared.u32 %r1, [%r2];//weak\n"
         "ld.u32 %r1, [%rd1];//weak\n"
+        "ld.relaxed.gpu.global.b128 %q1, [%rd1];//load\n"
+        "ld.global.b128 %q1, [%rd1];//weak\n"
         "ld.local.u32 %r1, [%r2];\n"
         "ld.const.u32 %r1, [%r2];\n"
         "st.volatile.global.u32 [%rd1], %r1;//store\n"
@@ -196,6 +198,8 @@ TEST(Ordered, LoopsThatWait) {
     does_not(load + "st.shared.u32 [%r7], %r7;\n" + end);
     does_not(load + "cp.async.ca.shared.global [%r7], [%rd3], 4;\n" + end);
     does_not(load + "call f;\n" + end);
+    for (const char* update : {"red.global.add.u32 [%rd3], 1;\n", "red.shared.or.b32 [%r7], 1;\n"})
+        expect_nothing_ordered("L:\n" + load + update + end);
     does_not(load + "add.u64 %rd1, %rd1, 4;\n" + end);
     does_not("add.u64 %rd1, %rd1, 4;\n" + load + end);
     does_not(load + "add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p1, %r7, 10;\n@%p1 bra L;\n");
@@ -204,6 +208,9 @@ TEST(Ordered, LoopsThatWait) {
              "@%p1 bra L;\n");
     does_not(load + "setp.lt.u32 %p1, %r8, 10;\n@%p1 bra L;\n");
     does_not(load + "bra L;\n");
+    does_not(
+        load +
+        "setp.eq.u32 %p1, %r1, 0;\n@%p1 mov.u32 %r7, 1;\nsetp.lt.u32 %p2, %r8, 10;\n@%p2 bra L;\n");
     // Before the loop, and behind it.
     expect_loop(load + "L:\nadd.u32 %r7, %r1, 1;\nsetp.lt.u32 %p1, %r7, 10;\n@%p1 bra L;\n", false);
     expect_loop("L:\nsetp.lt.u32 %p1, %r1, 10;\n@%p1 bra L;\n" + load, false);
