@@ -25,6 +25,24 @@ bool is_set(const Input& in, const isa::Program& program, const isa::Placed& v) 
     });
 }
 
+// The program's image with what launches have left; of the variables that the launch sets itself
+// only with `set_too`.
+std::vector<uint8_t> image_of(const State& state, const Input& in, const isa::Program& program,
+                              bool set_too) {
+    std::vector<uint8_t> image = program.global_image;
+    const auto module = state.changed.find(in.path);
+    if (module == state.changed.end()) return image;
+    for (const isa::Placed& v : program.variables) {
+        const auto kept = module->second.find(v.name);
+        if (!is_global(v) || kept == module->second.end() || kept->second.size() != v.bytes ||
+            (!set_too && is_set(in, program, v)))
+            continue;
+        std::ranges::copy(kept->second, image.begin() + static_cast<std::ptrdiff_t>(
+                                                            v.address - isa::module_global_base));
+    }
+    return image;
+}
+
 }  // namespace
 
 Result<State> make_state(const LaunchFile& file) {
@@ -35,18 +53,7 @@ Result<State> make_state(const LaunchFile& file) {
 
 std::vector<uint8_t> variables_before(const State& state, const Input& in,
                                       const isa::Program& program) {
-    std::vector<uint8_t> image = program.global_image;
-    const auto module = state.changed.find(in.path);
-    if (module == state.changed.end()) return image;
-    for (const isa::Placed& v : program.variables) {
-        const auto kept = module->second.find(v.name);
-        if (!is_global(v) || kept == module->second.end() || kept->second.size() != v.bytes ||
-            is_set(in, program, v))
-            continue;
-        std::ranges::copy(kept->second, image.begin() + static_cast<std::ptrdiff_t>(
-                                                            v.address - isa::module_global_base));
-    }
-    return image;
+    return image_of(state, in, program, false);
 }
 
 void keep_variables(State& state, const Input& in, const isa::Program& program,
@@ -95,7 +102,7 @@ std::vector<uint8_t> variable_bytes(const State& state, const Input& in,
     const isa::Placed* const v = find_variable(program, name);
     if (v == nullptr) return {};
     if (v->space == ptx::Space::const_) return part_of(program.const_image, *v, 0);
-    return part_of(variables_before(state, in, program), *v, isa::module_global_base);
+    return part_of(image_of(state, in, program, true), *v, isa::module_global_base);
 }
 
 }  // namespace lockwarp::launch
