@@ -147,8 +147,8 @@ std::vector<ReadField> read_fields(const ptx::Function& entry, const std::string
         for (const ptx::Modifier& m : i.modifiers) {
             if (m.text == ".v2") f.count = 2;
             if (m.text == ".v4") f.count = 4;
-            if (m.text != ".param" && isa::type_named(m.text) != isa::Type::none)
-                f.type = shown_type(isa::type_named(m.text));
+            if (const isa::Type t = isa::type_named(m.text); t != isa::Type::none)
+                f.type = shown_type(t);
         }
         if (f.type == isa::Type::none || isa::bits(f.type) > 64) return;
         f.pointer =

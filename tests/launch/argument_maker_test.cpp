@@ -153,6 +153,9 @@ TEST(ArgumentMaker, StructsInStructsAndBases) {
               list({commented(own, "base Inner"), commented(own, "a: Inner"),
                     commented(R"("struct":[{"u32":0,"comment":"u"}])", "b")}));
     DebugMember empty{"", 0, none, true, false}, odd_base{"", 0, odd, true, false};
+    const DebugMember byte{"", 0, x.structure("Byte", 1, {{"c", 0, x.c}}), true, false};
+    EXPECT_EQ(text(x, x.structure("S", 1, {byte})),
+              list({commented(R"("struct":[{"s8":0,"comment":"c"}])", "base Byte")}));
     EXPECT_EQ(text(x, x.structure("S", 4, {empty, {"i", 0, x.i}})),
               list({commented(R"("s32":0)", "i")}))
         << "an empty base takes no room";
