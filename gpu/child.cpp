@@ -327,8 +327,8 @@ class ChildEngine : public Engine {
                 end(milliseconds(0));
                 return launch::failure("the process gave no answer in " + seconds_text(seconds));
             }
+            // It is there, and so nothing interrupts it.
             const ssize_t got = recv(socket_, &reply, sizeof reply, 0);
-            if (got < 0 && errno == EINTR) continue;
             const bool sound = reply.outcome <= static_cast<uint8_t>(Outcome::uncompiled) &&
                                reply.fault <= static_cast<uint8_t>(Fault::launch_failed);
             if (got == sizeof reply && sound) return {};

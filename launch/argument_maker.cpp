@@ -326,10 +326,8 @@ Ordered ArgumentMaker::structure(const KnownParameter& p, uint32_t type, uint64_
     if (fields.next < t.bytes && !is_empty &&
         (fields.next + fields.alignment - 1) / fields.alignment * fields.alignment != t.bytes)
         fields.list.push_back({{"pad", t.bytes - fields.next}});
-    if (!fields.fits || fields.next > t.bytes || t.bytes % fields.alignment != 0) {
-        alignment = 1;
+    if (!fields.fits || fields.next > t.bytes || t.bytes % fields.alignment != 0)
         return {{"bytes", zeros(t.bytes)}};
-    }
     alignment = fields.alignment;
     return {{"struct", std::move(fields.list)}};
 }

@@ -82,7 +82,7 @@ std::string text_of(Type type, uint64_t bits, int decimals) {
     }
     const double value = value_of(type, bits);
     if (std::isnan(value)) return "nan";
-    if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+    if (std::isinf(value)) return std::signbit(value) ? "-inf" : "inf";
     if (decimals >= 0) return fmt::format("{:.{}f}", value, decimals);
     if (isa::bits(type) <= 32) return fmt::format("{}", static_cast<float>(value));
     return fmt::format("{}", value);
