@@ -152,6 +152,12 @@ TEST(ArgumentMaker, StructsInStructsAndBases) {
     EXPECT_EQ(text(x, x.structure("S", 12, {base, {"a", 4, inner}, {"b", 8, nameless}})),
               list({commented(own, "base Inner"), commented(own, "a: Inner"),
                     commented(R"("struct":[{"u32":0,"comment":"u"}])", "b")}));
+    // At its own alignment, with nothing written between.
+    EXPECT_EQ(
+        text(x, x.structure("S", 16,
+                            {{"c", 0, x.c}, {"a", 8, x.structure("Wide", 8, {{"d", 0, x.d}})}})),
+        list({commented(R"("s8":0)", "c"),
+              commented(R"("struct":[{"f64":0,"comment":"d"}])", "a: Wide")}));
     DebugMember empty{"", 0, none, true, false}, odd_base{"", 0, odd, true, false};
     const DebugMember byte{"", 0, x.structure("Byte", 1, {{"c", 0, x.c}}), true, false};
     EXPECT_EQ(text(x, x.structure("S", 1, {byte})),
