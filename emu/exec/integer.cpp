@@ -207,9 +207,11 @@ void bfi(Context& c, const Step& s, uint32_t mask) {
         const uint64_t position = field_number<T>(at[l]);
         const uint64_t bits = std::min(field_number<T>(length[l]), width);
         const T ones = bits == width ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << bits) - 1);
-        const T field = position >= width ? T{0} : static_cast<T>(ones << position);
-        const T value = position >= width ? T{0} : static_cast<T>(static_cast<T>(a[l]) << position);
-        d[l] = static_cast<T>((static_cast<T>(b[l]) & ~field) | (value & field));
+        const auto placed = [&](T value) {
+            return position >= width ? T{0} : static_cast<T>(value << position);
+        };
+        d[l] = static_cast<T>((static_cast<T>(b[l]) & ~placed(ones)) |
+                              placed(static_cast<T>(a[l]) & ones));
     });
 }
 
