@@ -118,9 +118,7 @@ class OfCta : public warp::CtaObserver {
 void OfCta::look_up(const warp::Access& a, const Operation& o, uint32_t warp) {
     std::array<uint64_t, 64> own{};
     const size_t n = sectors_of(a, own);
-    const bool l1_keeps = op_timing(o.op).fold == Fold::access &&
-                          isa::row(o.op).memory == isa::Memory::load &&
-                          o.mod.space != Space::shared && !a.store;
+    const bool l1_keeps = o.op == isa::Op::ld;
     lookups.push_back({warp, static_cast<uint32_t>(streams->warps[warp].items.size()),
                        static_cast<uint32_t>(sectors.size()), static_cast<uint16_t>(n), l1_keeps});
     sectors.insert(sectors.end(), own.begin(), own.begin() + static_cast<ptrdiff_t>(n));
@@ -277,16 +275,13 @@ void OfCta::ended() { streams->ended = !full; }
 void schedule_blocks(const Lowering& lowering, std::vector<Item>& items) {
     std::vector<Item> in_order;
     for (size_t begin = 0, end = 0; begin < items.size(); begin = end) {
-        const uint32_t number = lowering.block_of[items[begin].operation];
-        const Block& block = lowering.blocks[number];
+        const Block& block = lowering.blocks[lowering.block_of[items[begin].operation]];
         end = begin + 1;
         while (end < items.size() && items[end - 1].operation != block.last &&
-               items[end].operation == items[end - 1].operation + 1 &&
-               lowering.block_of[items[end].operation] == number)
+               items[end].operation == items[end - 1].operation + 1)
             ++end;
         const size_t n = end - begin;
-        if (n < 3 || items[begin].operation != block.first || block.last - block.first + 1 != n)
-            continue;
+        if (block.last - block.first + 1 != n) continue;
         in_order.assign(items.begin() + static_cast<ptrdiff_t>(begin),
                         items.begin() + static_cast<ptrdiff_t>(end));
         for (size_t i = 0; i < n; ++i) items[begin + i] = in_order[block.order[i] - block.first];

@@ -175,7 +175,7 @@ void schedule(const Lowering& l, Block& block) {
         now.pop();
         const Lowered& m = l.operations[block.first + i];
         uint64_t& pipe = busy[static_cast<size_t>(m.pipe)];
-        if (m.issue != 0 && pipe > cycle * 100 + 99) {
+        if (m.issue != 0 && pipe / 100 > cycle) {
             later.push({pipe / 100, i});
             continue;
         }

@@ -149,6 +149,27 @@ TEST(Heard, AccessesOfSharedMemory) {
               "cp.async 1w 1l 4s both");
 }
 
+// Of fragments of 16-bit elements in shared memory tiles of 8 rows of 16 bytes are read together,
+// in as many columns as the matrix has; of others each access by itself. L1 keeps what ld brings.
+TEST(Heard, Fragments) {
+    const auto load = [](const std::string& what) {
+        return "wmma.load." + what + " {%r3, %r4, %r5, %r6, %r7, %r8, %r9, %r10}, " +
+               (what.find("shared") != std::string::npos ? "[s];" : "[%d0];");
+    };
+    // 32 x 16: two columns of 32 rows, 32 bytes apart: four of 8, each in two wavefronts.
+    EXPECT_EQ(heard(load("a.sync.aligned.row.m32n8k16.shared.f16")), "wmma.load 16w");
+    // 16 lines of 64 bytes: four columns of 16, eight of which lie in four wavefronts.
+    EXPECT_EQ(heard(load("a.sync.aligned.col.m32n8k16.shared.f16")), "wmma.load 32w");
+    EXPECT_EQ(heard(load("b.sync.aligned.col.m8n32k16.shared.f16")), "wmma.load 16w");
+    EXPECT_EQ(heard(load("b.sync.aligned.row.m8n32k16.shared.f16")), "wmma.load 32w");
+    // 512 bytes of global memory, each time from L2.
+    const std::string global = load("a.sync.aligned.row.m16n16k16.global.f16");
+    const std::string once = heard(global);
+    EXPECT_TRUE(once.starts_with("wmma.load ") && once.find('w', 10) == std::string::npos) << once;
+    EXPECT_EQ(heard(global + global), once + ", " + once);
+    EXPECT_EQ(heard("ld.global.v4.u32 {%r3, %r4, %r5, %r6}, [%d0];" + global), "ld 1l 1s, " + once);
+}
+
 TEST(Heard, Barriers) {
     const auto of = [](const std::string& body, uint32_t threads, uint32_t cluster = 0) {
         Heard h(body);
@@ -288,6 +309,44 @@ TEST(Heard, TensorMaps) {
         maps += std::to_string(i.map) + " ";
     EXPECT_EQ(maps, "1 1 2 2 1 3 4 0 0 ");
     EXPECT_EQ(listener.ctas()[0]->maps, (std::vector<uint64_t>{0x1400, 0x1500, 0x1440, 0x1040}));
+}
+
+// A block that was run as a whole stands in the schedule's order, from its first operation to its
+// last; one that the run did not come to the end of, or in which an item is left out, in the
+// program's.
+TEST(Heard, BlocksInTheirOrder) {
+    // The load is scheduled first.
+    const std::string block =
+        "prmt.b32 %r4, %r0, %r1, 1; prmt.b32 %r5, %r4, %r2, 1;"
+        "ld.global.u32 %r6, [%d1]; prmt.b32 %r7, %r6, %r5, 1;"
+        "st.global.u32 [%d1], %r7;";
+    const auto order = [&](const std::string& body, uint64_t most = 1000) {
+        Heard h(body);
+        timing::Listener listener(h.lowering, 1, most, false);
+        h.run(listener);
+        std::string out;
+        for (const timing::Item& i : listener.ctas().at(0)->warps.at(0).items) {
+            const isa::Operation& o = h.program.operations[i.operation];
+            const std::string name(isa::row(o.op).name);
+            if (o.place.line > 9 && (name == "prmt" || name == "ld" || name == "st"))
+                out += (out.empty() ? "" : " ") + name;
+        }
+        return out;
+    };
+    const std::string begin = "bra A;\nA: ", scheduled = "ld prmt prmt prmt st";
+    EXPECT_EQ(order(begin + block), scheduled);
+    EXPECT_EQ(order(begin + block + "bra B; B:" + block), scheduled + " " + scheduled);
+    EXPECT_EQ(order("mov.u32 %r8, 0; " + begin + block +
+                    "add.u32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, 3; @%p1 bra A;"),
+              scheduled + " " + scheduled + " " + scheduled);
+    // Cut: the prefix and the branch are seven items.
+    EXPECT_EQ(order(begin + block, 7), "");
+    EXPECT_EQ(order(begin + block, 10), "prmt prmt ld");
+    EXPECT_EQ(order(begin + block, 12), "prmt prmt ld prmt st");
+    // A question that found no end of a phase is not there.
+    EXPECT_EQ(order("setp.eq.u32 %p3, %r0, 0; @%p3 mbarrier.init.shared.b64 [s], 1;" + begin +
+                    block + "mbarrier.test_wait.parity.shared.b64 %p2, [s], 0;" + block),
+              "prmt prmt ld prmt st prmt prmt ld prmt st");
 }
 
 // Every stride-th CTA is heard, and no more than there is room for.
