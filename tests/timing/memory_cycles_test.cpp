@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What memory, fences, barriers and mbarriers cost small programs, reckoned from an H200's rows.
+#include "emu/isa/tensor_copy.hpp"
 #include "tests/timing/small_programs.hpp"
 
 namespace {
@@ -395,6 +396,137 @@ TEST(MemoryCycles, OfBulkCopies) {
          "cp.async.bulk.wait_group 73-77 long_scoreboard, st 131-154 no_instruction, "
          "cp.async.bulk.wait_group 136-140 long_scoreboard, st 174-197 wait, ret 175-176"},
     });
+}
+
+// A wgmma of n columns keeps the tensor pipe for half a cycle of each, or as long as it reads A and
+// B from shared memory: 16 cycles and a quarter for each. A group is over 50 behind its last
+// product.
+TEST(MemoryCycles, OfProducts) {
+    const auto product = [](unsigned n, bool a_in_registers) {
+        std::string d;
+        for (unsigned i = 0; i < n / 2; ++i) d += (i == 0 ? "%g" : ", %g") + std::to_string(i);
+        return "wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + "k16.f32.f16.f16 {" + d +
+               "}, " + (a_in_registers ? "{%r4, %r5, %r6, %r7}" : "%d1") + ", %d2, 1, 1, 1" +
+               (a_in_registers ? ", 0;" : ", 0, 0;");
+    };
+    const std::string commit = "wgmma.commit_group.sync.aligned;";
+    const auto wait = [](unsigned n) {
+        return "wgmma.wait_group.sync.aligned " + std::to_string(n) + ";";
+    };
+    const std::string keep = "st.shared.u32 [s], %r0;";
+    const auto of = [&](const std::string& body) {
+        std::string out;
+        Timed run = timed(
+            ".reg .f32 %g<128>; mov.u64 %d1, 64; mov.u64 %d2, 64; mov.u32 %r4, 0;"
+            "mov.u32 %r5, 0; mov.u32 %r6, 0; mov.u32 %r7, 0;" +
+                body,
+            {.threads = 128});
+        std::erase_if(run.report.events, [](const timing::Event& e) { return e.warp != 0; });
+        return timeline(run);
+    };
+    const auto one = [](unsigned over) {
+        return "wgmma.mma_async 20-21 no_instruction, wgmma.commit_group 21-25, wgmma.wait_group " +
+               std::to_string(over) + "-" + std::to_string(over + 4) + " math_pipe_throttle, st " +
+               std::to_string(over + 1) + "-" + std::to_string(over + 24) + ", ret " +
+               std::to_string(over + 2) + "-" + std::to_string(over + 3);
+    };
+    EXPECT_EQ(of(product(8, false) + commit + wait(0) + keep), one(20 + 18 + 50));
+    EXPECT_EQ(of(product(64, false) + commit + wait(0) + keep), one(20 + 32 + 50));
+    EXPECT_EQ(of(product(128, false) + commit + wait(0) + keep), one(20 + 64 + 50));
+    EXPECT_EQ(of(product(8, true) + commit + wait(0) + keep), one(20 + 4 + 50));
+    // The second begins when the pipe is free, at 84, and is over at 148.
+    const std::string two = product(128, false) + commit + product(128, false) + commit;
+    const std::string began =
+        "wgmma.mma_async 20-21 no_instruction, wgmma.commit_group 21-25, wgmma.mma_async 84-85 "
+        "math_pipe_throttle, wgmma.commit_group 85-89, ";
+    EXPECT_EQ(of(two + wait(1) + keep + wait(0) + keep),
+              began +
+                  "wgmma.wait_group 134-138 math_pipe_throttle, st 135-158, wgmma.wait_group "
+                  "198-202 math_pipe_throttle, st 199-222, ret 220-221 no_instruction");
+    EXPECT_EQ(of(two + wait(2) + keep + wait(1) + keep),
+              began +
+                  "wgmma.wait_group 86-90, st 87-110, wgmma.wait_group 134-138 "
+                  "math_pipe_throttle, st 135-158, ret 156-157 no_instruction");
+    // Both in one group, and none in the next.
+    EXPECT_EQ(of(product(128, false) + product(128, false) + commit + commit + wait(1) + keep +
+                 wait(0) + keep),
+              "wgmma.mma_async 20-21 no_instruction, wgmma.mma_async 84-85 math_pipe_throttle, "
+              "wgmma.commit_group 85-89, wgmma.commit_group 87-91 math_pipe_throttle, "
+              "wgmma.wait_group 198-202 math_pipe_throttle, st 199-222, wgmma.wait_group 200-204, "
+              "st 201-226, ret 222-223 no_instruction");
+    // A wide fence waits for the product, and takes 271.
+    EXPECT_EQ(of(product(128, false) + commit + "membar.gl;" + keep),
+              "wgmma.mma_async 20-21 no_instruction, wgmma.commit_group 21-25, fence 22-293, st "
+              "355-378 membar, ret 356-357");
+}
+
+// A copy by a tensor map that the SM has not takes 260 more; a prefetch, or the copy itself, brings
+// the map. To store one keeps its warp for 120 cycles.
+TEST(MemoryCycles, OfTensorMaps) {
+    isa::TensorMap map;
+    map.type = isa::TensorType::u32;
+    map.rank = 1;
+    map.address = 0x10000000 + 4096;
+    map.dim = {1024, 1, 1, 1, 1};
+    map.box = {32, 1, 1, 1, 1};
+    const isa::TensorMapBytes bytes = isa::encode(map);
+    const auto of = [&](const std::string& body) {
+        How how;
+        how.content.assign(bytes.begin(), bytes.end());
+        return timeline(
+            timed("mov.u32 %r8, %tid.x; mov.u32 %r10, s; setp.eq.u32 %p1, %r8, 0; mov.u32 %r4, 0;"
+                  "@%p1 mbarrier.init.shared.b64 [%r10], 1; bar.sync 0;" +
+                      body,
+                  how));
+    };
+    const std::string began =
+        "setp 20-24 no_instruction, mbarrier.init 24-47 wait, bar.sync 25-26, ";
+    const std::string load =
+        "@%p1 cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+        "[s+1024], [%d0, {%r4}], [%r10];";
+    const auto expect_tx = [](unsigned n) {
+        return "@%p1 mbarrier.arrive.expect_tx.shared.b64 %d5, [%r10], " + std::to_string(n) + ";";
+    };
+    const std::string wait =
+        "W: mbarrier.try_wait.parity.shared.b64 %p3, [%r10], 0; @!%p3 bra W;"
+        "st.shared.u32 [s+32], %r0;";
+    const std::string store =
+        "@%p1 cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%d0, {%r4}], [s+1024];";
+    const std::string sent =
+        "@%p1 cp.async.bulk.commit_group; @%p1 cp.async.bulk.wait_group 0;"
+        "st.shared.u32 [s+32], %r0;";
+    const std::string bring = "cp.async.bulk.tensor.Nd.shared::cluster.global";
+    const std::string send = "cp.async.bulk.tensor.Nd.global.shared::cta";
+    // 4 sectors of 0.29 cycles, 297 of L2, 24 of the copy, 260 of the map.
+    EXPECT_EQ(of(expect_tx(128) + load + wait),
+              began + "mbarrier.arrive 42-68 barrier, " + bring +
+                  " 43-625, "
+                  "mbarrier.test_wait 44-48, bra 627-628 barrier, st 635-658 "
+                  "branch_resolving, ret 656-657 no_instruction");
+    EXPECT_EQ(of("prefetch.tensormap [%d0];" + expect_tx(128) + load + wait),
+              began + "prefetch 42-43 barrier, mbarrier.arrive 43-69, " + bring +
+                  " 44-366, "
+                  "mbarrier.test_wait 45-49, bra 368-369 barrier, st 396-419 "
+                  "no_instruction, ret 397-398");
+    EXPECT_EQ(of(expect_tx(256) + load + load + wait),
+              began + "mbarrier.arrive 42-68 barrier, " + bring + " 43-625, " + bring +
+                  " 45-367 math_pipe_throttle, mbarrier.test_wait 46-50, bra 627-628 barrier, st "
+                  "655-678 no_instruction, ret 656-657");
+    // 4 sectors of 0.98 cycles behind the map; the wait takes 38.
+    EXPECT_EQ(of(store + sent),
+              began + "" + send +
+                  " 42-46 barrier, cp.async.bulk.commit_group 162-166 wait, "
+                  "cp.async.bulk.wait_group 305-309 long_scoreboard, st 343-366 wait, ret "
+                  "344-345");
+    EXPECT_EQ(of(store + store + sent),
+              began + send + " 42-46 barrier, " + send +
+                  " 162-166 wait, cp.async.bulk.commit_group 282-286 wait, "
+                  "cp.async.bulk.wait_group 309-313 long_scoreboard, st 347-370 wait, ret 368-369 "
+                  "no_instruction");
+    EXPECT_EQ(of("prefetch.tensormap [%d0];" + store + sent),
+              began + "prefetch 42-43 barrier, " + send +
+                  " 43-47, cp.async.bulk.commit_group 163-167 wait, cp.async.bulk.wait_group "
+                  "165-169 math_pipe_throttle, st 203-226 wait, ret 224-225 no_instruction");
 }
 
 }  // namespace

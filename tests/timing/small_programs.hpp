@@ -28,8 +28,9 @@ struct How {
     bool cold = false;
     uint32_t cluster = 0;
     const char* machine = "sm_90";
-    const char* directives = "";  // of the kernel
-    size_t bytes = 65536;         // of the buffer
+    const char* directives = "";     // of the kernel
+    size_t bytes = 65536;            // of the buffer
+    std::vector<uint8_t> content{};  // its first bytes
 };
 
 // A kernel with a buffer of 64 KiB of zeros at %d0, 4 KiB of shared memory at s, and %r0 to %r3 in
@@ -50,7 +51,8 @@ inline Timed timed(const std::string& body, const How& how = {}) {
     Timed out{std::move(r.program), {}, {}};
     out.lowering = timing::lower(out.program, machine);
     timing::Listener listener(out.lowering, how.stride, how.max_items, how.cold);
-    std::vector<uint8_t> buffer(how.bytes);
+    std::vector<uint8_t> buffer = how.content;
+    buffer.resize(how.bytes);
     warp::Launch l;
     l.grid = {how.ctas, 1, 1};
     l.block = {how.threads, 1, 1};
