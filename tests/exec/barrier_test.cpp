@@ -292,6 +292,20 @@ TEST(Barrier, BadOperandsAreTraps) {
     EXPECT_EQ(fault_of_body("mov.u32 %r2, 33;\nbar.sync 1, %r2;"),
               "illegal operand: a barrier's thread count must be a multiple of 32, not 33 at line "
               "21, CTA (0,0,0), warp 0, step 11");
+    const auto count = [](const std::string& n) {
+        const std::string fault = fault_of_body("mov.u32 %r2, " + n + ";\nbar.sync 1, %r2;");
+        return fault.substr(0, fault.find(" at line"));
+    };
+    const std::string bad = "illegal operand: a barrier's thread count must be a multiple of 32, ";
+    for (const char* const n : {"0", "1", "16", "31", "48", "65"})
+        EXPECT_EQ(count(n), bad + "not " + n);
+    EXPECT_EQ(count("32"), "");
+    EXPECT_TRUE(count("64").starts_with("deadlock")) << count("64");
+    EXPECT_EQ(fault_of_body("mov.u32 %r2, 15;\nbar.sync %r2;"), "");
+    // A lane names the barrier whose guard is true.
+    EXPECT_EQ(fault_of_body("setp.gt.u32 %p1, %r1, 3; selp.u32 %r2, 2, 16, %p1;\n"
+                            "@%p1 barrier.sync %r2;\n@!%p1 barrier.sync 2;"),
+              "");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The late schedule: which copies a wait brings, lane by lane, and with which operands.
+#include <algorithm>
+
 #include "tests/exec/support.hpp"
 
 namespace lockwarp::exec {
@@ -82,6 +84,98 @@ TEST(Late, TheCopyHasTheOperandsOfItsIssue) {
         commit + "mov.u32 %r11, 5; add.u64 %rd5, %rd5, 1;\n" + wait(0) +
         "ld.shared.u32 %r13, [tile + 16]; mad.lo.u32 %r9, %r13, 16, %r11;\n";
     EXPECT_EQ(seen(body, true), Words(32, 7 * 16 + 5));
+}
+
+// Two warpgroups whose products read the same matrices. The second waits for its own, makes zeros
+// of what both read, and lets the first go on, which waits only then: a wait brings the products of
+// its own warpgroup.
+TEST(Late, AWaitBringsTheProductsOfItsOwnWarpgroup) {
+    const std::string text =
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.shared .align 128 .b8 tile[2304];\n"
+        ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+        ".reg .pred %p<6>; .reg .b32 %r<8>; .reg .f32 %f<8>; .reg .b64 %rd<8>;\n"
+        "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, tile;\n"
+        "mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2; mov.u32 %r4, %r1;\n"
+        "fill: mad.lo.u32 %r5, %r4, 4, %r2; st.shared.u32 [%r5], 0x3c003c00;\n"
+        "add.u32 %r4, %r4, 256; setp.lt.u32 %p2, %r4, 576; @%p2 bra fill;\n"
+        "fence.proxy.async; bar.sync 0; setp.lt.u32 %p1, %r1, 128;\n"
+        "bfe.u32 %r4, %r2, 4, 14; cvt.u64.u32 %rd3, %r4;\n"
+        "or.b64 %rd3, %rd3, 0x1000080000; add.u64 %rd4, %rd3, 128;\n"
+        "wgmma.fence.sync.aligned;\n"
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd3, %rd4,"
+        " 0, 1, 1, 0, 0;\nwgmma.commit_group.sync.aligned;\n@%p1 bra first;\n"
+        "wgmma.wait_group.sync.aligned 0; bar.sync 2, 128; sub.u32 %r4, %r1, 128;\n"
+        "clear: mad.lo.u32 %r5, %r4, 4, %r2; st.shared.u32 [%r5], 0; add.u32 %r4, %r4, 128;\n"
+        "setp.lt.u32 %p2, %r4, 576; @%p2 bra clear;\n"
+        "bar.sync 1, 256; bra end;\n"
+        "first: bar.sync 1, 256; wgmma.wait_group.sync.aligned 0;\n"
+        "end: st.global.f32 [%rd1], %f1; ret;\n}\n";
+    const auto of = [&](bool late) {
+        Given given;
+        given.arch = isa::Arch::sm_90;
+        given.block.x = 256;
+        given.schedule = {late, UINT32_MAX};
+        return results_of_text(text, Words(1), given);
+    };
+    constexpr uint32_t sixteen = 0x41800000;
+    EXPECT_EQ(of(false), Words(256, sixteen));
+    Words expected(256, sixteen);
+    std::fill_n(expected.begin(), 128, 0);
+    EXPECT_EQ(of(true), expected);
+}
+
+// More of them than are kept without a look at which have come.
+TEST(Late, ManyCopies) {
+    std::string body =
+        "mov.u32 %r10, 0; mov.u32 %r12, 0;\n"
+        "L: cp.async.ca.shared.global [%r2], [%rd5], 4;\n" +
+        commit + wait(3) + "add.u32 %r10, %r10, 1; setp.lt.u32 %p6, %r10, 700; @%p6 bra L;\n" +
+        std::string(second) + commit + "LOOK" + wait(0) + "LOOK";
+    EXPECT_EQ(seen(body, true), Words(32, 0x0103));
+    // All at once.
+    body =
+        "mov.u32 %r10, 0;\nL: cp.async.ca.shared.global [%r2], [%rd5], 4;\n"
+        "add.u32 %r10, %r10, 1; setp.lt.u32 %p6, %r10, 700; @%p6 bra L;\n" +
+        commit + second + commit + "LOOK" + wait(1) + "LOOK" + wait(0) + "LOOK";
+    EXPECT_EQ(seen(body, true), Words(32, 0x000103));
+}
+
+// What nobody has waited for comes when the CTA ends: from the shared memory that is then there.
+TEST(Late, ACopyThatNobodyWaitsForComesWithTheEnd) {
+    const std::string text = kernel(
+        "mov.u32 %r2, tile; shl.b32 %r3, %r1, 2; add.u32 %r2, %r2, %r3; st.shared.u32 [%r2], %r1;\n"
+        "fence.proxy.async; bar.sync 0; setp.eq.u32 %p1, %r1, 0;\n"
+        "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd4], [tile], 128;\n"
+        "@%p1 cp.async.bulk.commit_group;\nbar.sync 0; add.u32 %r1, %r1, 100;\n"
+        "st.shared.u32 [%r2], %r1; ret;\n",
+        ".shared .align 16 .b32 tile[32];", "sm_90");
+    for (const bool late : {false, true}) {
+        Given given;
+        given.arch = isa::Arch::sm_90;
+        given.schedule = {late, UINT32_MAX};
+        Words expected(32);
+        for (uint32_t i = 0; i < 32; ++i) expected[i] = i + (late ? 100 : 0);
+        EXPECT_EQ(results_of_text(text, Words(1), given), expected) << late;
+    }
+}
+
+// An mbarrier's phase ends when the copies before its arrivals have come. Without .noinc it waits
+// for as many arrivals more.
+TEST(Late, ArrivalsComeBehindTheirCopies) {
+    const auto text = [](const std::string& noinc, uint32_t count) {
+        return kernel(
+            with_look("setp.eq.u32 %p7, %r1, 0; @%p7 mbarrier.init.shared.b64 [bar], " +
+                      std::to_string(count) + ";\nbar.warp.sync -1;\n" + first +
+                      "cp.async.mbarrier.arrive" + noinc + ".shared.b64 [bar];\n" + second +
+                      "LOOK @%p7 mbarrier.arrive.shared.b64 %rd9, [bar];\n"
+                      "W: mbarrier.test_wait.parity.shared.b64 %p6, [bar], 0; @!%p6 bra W;\n"
+                      "LOOK cp.async.wait_all;\nLOOK"),
+            ".shared .align 16 .b32 tile[64]; .shared .align 8 .b64 bar;");
+    };
+    Given given;
+    given.schedule = {true, UINT32_MAX};
+    EXPECT_EQ(results_of_text(text("", 1), Words(32, 7), given), Words(32, 0x000103));
+    EXPECT_EQ(results_of_text(text(".noinc", 33), Words(32, 7), given), Words(32, 0x000103));
 }
 
 }  // namespace

@@ -501,6 +501,42 @@ TEST(Memory, LanemasksAreOfTheLane) {
     }
 }
 
+// What shared memory, a frame's variables and alloca's bytes hold before they are written: nothing
+// of those that were there before, in this CTA or another.
+TEST(Memory, BeginsAsTheLaunchSays) {
+    constexpr std::string_view outside =
+        ".func (.param .b32 r) f(.param .b32 n) { .reg .b32 %r<8>; .reg .b64 %rd<8>;"
+        " .local .b32 mine[9]; ld.param.b32 %r1, [n]; ld.local.b32 %r2, [mine+32];"
+        " st.local.b32 [mine+32], %r1; st.local.b32 [mine], %r1; mov.u64 %rd3, 200;"
+        " alloca.u64 %rd4, %rd3; ld.local.b32 %r3, [%rd4+196]; st.local.b32 [%rd4+196], %r1;"
+        " st.local.b32 [%rd4], %r1; xor.b32 %r3, %r3, %r2; add.u32 %r2, %r2, %r3;"
+        " st.param.b32 [r], %r2; ret; } .shared .b32 of_cta[33];";
+    constexpr const char* call =
+        "{ .param .b32 a; .param .b32 b; st.param.b32 [a], 77; call (b), f, (a);"
+        " ld.param.b32 %r3, [b]; } add.u32 %r9, %r9, %r3;\n";
+    const std::string body = std::string(
+                                 ".local .b32 own[4]; ld.local.b32 %r9, [own+12];"
+                                 " st.local.b32 [own+12], 5; ld.shared.b32 %r10, "
+                                 "[of_cta+128]; add.u32 %r9, %r9, %r10; bar.sync 0;"
+                                 " st.shared.b32 [of_cta+128], 5;\n") +
+                             call + call + call;
+    const isa::Program program =
+        program_of(kernel(body + "st.global.u32 [%rd2], %r9;\nret;\n", outside), isa::Arch::sm_80);
+    for (const uint8_t byte : {uint8_t{0}, uint8_t{0xa5}}) {
+        Bytes out(4 * 32 * 4);
+        warp::Launch l;
+        l.grid = {4, 1, 1};
+        l.block = {32, 1, 1};
+        l.threads = 1;
+        l.unwritten_byte = byte;
+        append(l.parameters, buffer_address(0));
+        append(l.parameters, buffer_address(0));
+        l.buffers.push_back({"A", buffer_address(0), out});
+        ASSERT_EQ(fault_of(launch(program, l)), "");
+        EXPECT_EQ(words_of(out), Words(128, 5 * (byte * 0x01010101u))) << unsigned{byte};
+    }
+}
+
 }  // namespace
 
 }  // namespace lockwarp::exec

@@ -252,6 +252,7 @@ TEST(Trap, AWishToStopEndsTheRun) {
     EXPECT_EQ(result.trap->kind, warp::TrapKind::stopped);
     EXPECT_TRUE(result.trap->detail.starts_with("warp 0 at line ")) << result.trap->detail;
     EXPECT_EQ(result.statistics.ctas, 0u);
+    EXPECT_EQ(result.statistics.warps, 0u);
 }
 
 // Ends the run at an instruction, and counts those that it has heard of.
