@@ -205,4 +205,27 @@ TEST(Lowering, RegistersOfData) {
               8);
 }
 
+// Each target of a branch by index begins a block, whichever table names it.
+TEST(Lowering, BlocksBeginWhereBranchesLead) {
+    const ptx::Parsed parsed = ptx::parse(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
+        ".reg .b32 %r<9>; .reg .b64 %d<3>;\n"
+        "ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; and.b32 %r1, %r1, 1;\n"
+        "one: .branchtargets A, B;\nbrx.idx %r1, one;\n"
+        "add.u32 %r2, %r1, 1;\nA: add.u32 %r2, %r2, 2;\nB: add.u32 %r2, %r2, 3;\n"
+        "two: .branchtargets C, D;\nbrx.idx %r1, two;\n"
+        "C: add.u32 %r2, %r2, 4;\nD: add.u32 %r2, %r2, 5;\nadd.u32 %r2, %r2, 6;\n"
+        "st.global.u32 [%d1], %r2; ret;\n}\n");
+    ASSERT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics[0].message;
+    const isa::Resolved r = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
+    ASSERT_TRUE(r.diagnostics.empty()) << r.diagnostics[0].message;
+    const timing::Lowering l = timing::lower(r.program, *timing::machine_named("sm_90"));
+    std::string lines;
+    for (uint32_t i = 0; i < r.program.operations.size(); ++i) {
+        const uint32_t line = r.program.operations[i].place.line;
+        if (line < 18 && l.blocks[l.block_of[i]].first == i) lines += std::to_string(line) + " ";
+    }
+    EXPECT_EQ(lines, "7 10 11 12 15 16 ");
+}
+
 }  // namespace

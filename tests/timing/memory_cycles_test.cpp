@@ -529,4 +529,28 @@ TEST(MemoryCycles, OfTensorMaps) {
                   "165-169 math_pipe_throttle, st 203-226 wait, ret 224-225 no_instruction");
 }
 
+// Wavefronts, and how many they would be without conflicts: one for each matrix and for each phase.
+TEST(MemoryCycles, WavefrontsWithoutConflicts) {
+    const auto of = [](const std::string& body) {
+        const Timed run = timed(body + "st.global.u32 [%d0], %r4;");
+        uint64_t ideal = 0, wavefronts = 0;
+        for (const timing::OperationReport& o : run.report.operations) {
+            ideal += o.ideal;
+            wavefronts += o.wavefronts;
+        }
+        return std::to_string(ideal) + " of " + std::to_string(wavefronts);
+    };
+    const std::string rows =
+        "mov.u32 %r8, %tid.x; shl.b32 %r9, %r8, 4; mov.u32 %r10, s; add.u32 %r9, %r9, %r10;"
+        "ldmatrix.sync.aligned.m8n8.";
+    EXPECT_EQ(of(rows + "x1.shared.b16 {%r4}, [%r9];"), "1 of 1");
+    EXPECT_EQ(of(rows + "x2.shared.b16 {%r4, %r5}, [%r9];"), "2 of 2");
+    EXPECT_EQ(of(rows + "x4.shared.b16 {%r4, %r5, %r6, %r7}, [%r9];"), "4 of 4");
+    EXPECT_EQ(of("ld.shared.u32 %r4, [s];"), "1 of 1");
+    EXPECT_EQ(of("ld.shared.v2.u32 {%r4, %r5}, [s];"), "2 of 2");
+    EXPECT_EQ(of("ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [s];"), "4 of 4");
+    EXPECT_EQ(of(apart_in_shared + "ld.shared.u32 %r4, [%r18];"), "1 of 16");
+    EXPECT_EQ(of(apart_in_shared + "atom.shared.add.u32 %r4, [%r18], 1;"), "16 of 16");
+}
+
 }  // namespace
