@@ -51,6 +51,8 @@ TEST(Summary, NamesInOrder) {
                                            "a1b10",
                                            "a2b1",
                                            "a10",
+                                           "a19",
+                                           "a20",
                                            "b",
                                            "seed 9",
                                            "seed 10",
@@ -178,6 +180,84 @@ TEST(Summary, CountsStayAtTheLargest) {
     EXPECT_EQ(sum.counts.different, UINT64_MAX);
 }
 
+constexpr uint64_t Counts::*counters[] = {
+    &Counts::values, &Counts::different, &Counts::masked,       &Counts::unwritten,
+    &Counts::taken,  &Counts::places,    &Counts::memory_bytes, &Counts::memory_different,
+    &Counts::faults};
+
+TEST(Summary, EachCountIsAddedUp) {
+    Summary sum = empty_summary("validate"), more = sum;
+    for (size_t i = 0; i < std::size(counters); ++i) {
+        sum.counts.*counters[i] = i + 1;
+        more.counts.*counters[i] = 100 * i;
+        more.instructions["add"].*counters[i] = i;
+    }
+    EXPECT_EQ(merge(sum, more), "");
+    for (size_t i = 0; i < std::size(counters); ++i) {
+        EXPECT_EQ(sum.counts.*counters[i], 101 * i + 1) << i;
+        EXPECT_EQ(sum.instructions["add"].*counters[i], i) << i;
+        Summary most = empty_summary("validate"), one = most;
+        most.counts.*counters[i] = UINT64_MAX;
+        one.counts.*counters[i] = 1;
+        EXPECT_EQ(merge(one, most), "");
+        EXPECT_EQ(one.counts.*counters[i], UINT64_MAX) << i;
+    }
+}
+
+// What makes a comparison, a difference, and a row of the table of instructions.
+TEST(Summary, WhichCountsSaySomething) {
+    const auto one_of = [](uint64_t Counts::*counter, const std::vector<uint64_t Counts::*>& all) {
+        return std::ranges::find(all, counter) != all.end();
+    };
+    for (uint64_t Counts::*counter : counters) {
+        Counts c;
+        EXPECT_FALSE(compared(c) || different(c));
+        c.*counter = 1;
+        const bool compares =
+            one_of(counter, {&Counts::values, &Counts::memory_bytes, &Counts::faults});
+        EXPECT_EQ(compared(c), compares);
+        const bool differs = one_of(counter, {&Counts::different, &Counts::memory_different});
+        EXPECT_EQ(different(c), differs);
+        Summary s = empty_summary("fuzz");
+        s.counts = c;
+        EXPECT_EQ(verdict(s), Verdict::failed) << "no case was run";
+        s.cases = 1;
+        EXPECT_EQ(verdict(s), differs    ? Verdict::differs
+                              : compares ? Verdict::identical
+                                         : Verdict::failed);
+        Report report;
+        report.by_operation = {Counts{}, c};
+        report.spellings = {"nothing", "some"};
+        add_instructions(s, report);
+        const bool listed =
+            compares || one_of(counter, {&Counts::masked, &Counts::unwritten, &Counts::taken});
+        EXPECT_EQ(s.instructions.size(), listed ? 1u : 0u);
+        if (listed) {
+            EXPECT_EQ(s.instructions.at("some").*counter, 1u);
+        }
+    }
+    EXPECT_EQ(name_of(Verdict::identical), "identical");
+    EXPECT_EQ(name_of(Verdict::differs), "differs");
+    EXPECT_EQ(name_of(Verdict::failed), "failed");
+}
+
+TEST(Summary, DevicesThatDifferInAnything) {
+    const gpu::Device one = device_named("A");
+    std::vector<gpu::Device> others(5, one);
+    others[0].name = "B";
+    others[1].number = 80;
+    others[2].driver = "570";
+    others[3].memory = 1;
+    others[4].clock_mhz = 1;
+    for (const gpu::Device& other : others) {
+        Summary sum = empty_summary("validate"), more = sum;
+        sum.devices = {one, other};
+        more.devices = {other, one};
+        EXPECT_EQ(merge(sum, more), "");
+        EXPECT_EQ(sum.devices.size(), 2u);
+    }
+}
+
 TEST(Summary, Verdicts) {
     Summary s = empty_summary("fuzz");
     EXPECT_EQ(verdict(s), Verdict::failed);
@@ -273,6 +353,36 @@ TEST(Summary, OfACase) {
     r = result_of("k.json", failed, "k.ptx");
     EXPECT_EQ(r.verdict, Verdict::failed);
     EXPECT_EQ(r.text, "no room\n");
+    EXPECT_EQ(r.file, "k.ptx");
+    EXPECT_EQ(r.line, 0u);
+    failed.problem.clear();
+    failed.diagnostics = {{{7, 1}, "no such opcode", {}}, {{9, 1}, "nor this", {}}};
+    r = result_of("k.json", failed, "k.ptx");
+    EXPECT_EQ(r.verdict, Verdict::failed);
+    EXPECT_EQ(r.text, "no such opcode\n");
+    EXPECT_EQ(r.line, 7u);
+
+    // A difference of memory, or of how it ended, is of no instruction; a trap has its line, though
+    // both sides had it.
+    Report memory = other;
+    memory.first->kind = DifferenceKind::memory;
+    warp::Trap trap;
+    trap.place = {10, 1};
+    for (const DifferenceKind kind : {DifferenceKind::memory, DifferenceKind::fault})
+        for (const bool trapped : {false, true}) {
+            memory.first->kind = kind;
+            memory.trap = trapped ? std::optional(trap) : std::nullopt;
+            r = result_of("k.json", memory, "k.ptx");
+            EXPECT_EQ(r.verdict, Verdict::differs);
+            EXPECT_EQ(r.instruction, "");
+            EXPECT_EQ(r.file, "k.ptx");
+            EXPECT_EQ(r.line, trapped ? 10u : 0u);
+            EXPECT_EQ(r.source.size(), trapped ? 1u : 0u);
+        }
+    memory.first.reset();
+    r = result_of("k.json", memory, "k.ptx");
+    EXPECT_EQ(r.verdict, Verdict::differs);
+    EXPECT_EQ(r.line, 10u);
 }
 
 }  // namespace
