@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <set>
 
 #include "emu/check/check.hpp"
 #include "emu/exec/schedule.hpp"
@@ -189,6 +190,131 @@ TEST(Fuzz, AProblemOfOneEngineEndsAll) {
     EXPECT_NE(r.problem.find("as told"), std::string::npos) << r.problem;
     EXPECT_LT(r.summary.cases, 250u);
     EXPECT_TRUE(r.found.empty());
+}
+
+// Products that the other architecture rounds otherwise.
+validate::FuzzOptions of_three_products(uint64_t cases) {
+    validate::FuzzOptions o = small(3, cases);
+    o.generate.only = {"mma.m16n8k16", "mma.m8n8k4", "mma.m16n8k8"};
+    return o;
+}
+
+TEST(Fuzz, EndsWhereEnoughWasDone) {
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    validate::FuzzOptions o = small(5, 10);
+    int asked = 0;
+    std::vector<uint64_t> done;
+    o.enough = [&] { return ++asked > 3; };
+    o.progress = [&](uint64_t cases) { done.push_back(cases); };
+    const validate::FuzzReport r = fuzz_beside(o, isa::Arch::sm_90, engine);
+    EXPECT_EQ(r.problem, "");
+    EXPECT_EQ(done, (std::vector<uint64_t>{1, 2, 3}));
+    EXPECT_EQ(r.summary.command, "fuzz");
+    EXPECT_EQ(r.summary.cases, 3u);
+    ASSERT_EQ(r.summary.seeds.size(), 1u);
+    EXPECT_EQ(r.summary.seeds[0].first, 5u);
+    EXPECT_EQ(r.summary.seeds[0].count, 3u);
+    // Of none that was run a report has the machines, and says so.
+    validate::EmulatorEngine same(isa::Arch::sm_90), other(isa::Arch::sm_80);
+    const std::array<gpu::Engine*, 3> three{&engine, &same, &other};
+    o.enough = [] { return true; };
+    const validate::FuzzReport none = fuzz(o, isa::Arch::sm_90, three);
+    EXPECT_EQ(none.problem, "nothing was compared");
+    EXPECT_EQ(none.summary.cases, 0u);
+    EXPECT_TRUE(none.summary.seeds.empty());
+    ASSERT_EQ(none.summary.devices.size(), 2u);
+    EXPECT_TRUE(none.summary.devices[0] == engine.device());
+    EXPECT_TRUE(none.summary.devices[1] == other.device());
+}
+
+// As many as are wanted, one of each instruction; those that are not made small are as they were.
+TEST(Fuzz, FindsAndShrinksNoMoreThanIsWanted) {
+    validate::EmulatorEngine engine(isa::Arch::sm_80);
+    validate::FuzzOptions o = of_three_products(12);
+    o.max_shrunk = 0;
+    const validate::FuzzReport all = fuzz_beside(o, isa::Arch::sm_75, engine);
+    ASSERT_GE(all.found.size(), 2u);
+    std::set<std::string> instructions;
+    for (const validate::Found& f : all.found) {
+        EXPECT_TRUE(instructions.insert(f.instruction).second) << f.instruction;
+        EXPECT_FALSE(f.isolated);
+        programs::GenerateOptions g = o.generate;
+        g.seed = f.seed;
+        g.arch = isa::Arch::sm_75;
+        EXPECT_EQ(f.ptx, generate(g)->ptx);
+        EXPECT_NE(f.json.find("\"arch\": \"sm_75\""), std::string::npos);
+        EXPECT_TRUE(f.report.starts_with("DIFFERS  case.ptx:")) << f.report;
+        EXPECT_NE(f.report.find(f.instruction), std::string::npos) << f.report;
+    }
+    for (size_t n = 1; n <= 2; ++n) {
+        o.max_found = n;
+        const validate::FuzzReport few = fuzz_beside(o, isa::Arch::sm_75, engine);
+        ASSERT_EQ(few.found.size(), n);
+        EXPECT_EQ(few.found[n - 1].ptx, all.found[n - 1].ptx);
+    }
+    o.max_shrunk = 1;
+    const validate::FuzzReport one = fuzz_beside(o, isa::Arch::sm_75, engine);
+    ASSERT_EQ(one.found.size(), 2u);
+    EXPECT_TRUE(one.found[0].isolated);
+    EXPECT_NE(one.found[0].ptx, all.found[0].ptx);
+    EXPECT_EQ(one.found[0].instruction, all.found[0].instruction);
+    EXPECT_EQ(one.found[1].ptx, all.found[1].ptx);
+}
+
+TEST(Fuzz, WhatIsNotMadeSmallSaysWhy) {
+    validate::EmulatorEngine engine(isa::Arch::sm_80);
+    validate::FuzzOptions o = of_three_products(12);
+    o.max_found = 1;
+    o.stopped = [] { return true; };
+    const validate::FuzzReport stopped = fuzz_beside(o, isa::Arch::sm_75, engine);
+    ASSERT_EQ(stopped.found.size(), 1u);
+    const validate::Found& f = stopped.found[0];
+    EXPECT_EQ(f.report, "stopped before it was made small\n");
+    programs::GenerateOptions g = o.generate;
+    g.seed = f.seed;
+    g.arch = isa::Arch::sm_75;
+    EXPECT_EQ(f.ptx, generate(g)->ptx);
+    EXPECT_TRUE(f.json.starts_with("{\n  \"schema\": \"lockwarp-launch/1\"")) << f.json;
+    EXPECT_FALSE(f.isolated);
+    // A machine that is right after a while.
+    struct Better : validate::EmulatorEngine {
+        Better() : EmulatorEngine(isa::Arch::sm_75) {}
+        gpu::Ran run(const gpu::Job& job) override {
+            return wrong ? other.run(job) : EmulatorEngine::run(job);
+        }
+        uint64_t allocate(uint64_t bytes) override {
+            const uint64_t address = EmulatorEngine::allocate(bytes);
+            EXPECT_EQ(other.allocate(bytes), address);
+            return address;
+        }
+        void release(uint64_t address) override {
+            other.release(address);
+            EmulatorEngine::release(address);
+        }
+        launch::Result<void> write(uint64_t address, std::span<const uint8_t> bytes) override {
+            (void)other.write(address, bytes);
+            return EmulatorEngine::write(address, bytes);
+        }
+        launch::Result<void> clear(uint64_t address, uint64_t bytes) override {
+            (void)other.clear(address, bytes);
+            return EmulatorEngine::clear(address, bytes);
+        }
+        launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
+            return wrong ? other.read(address, bytes) : EmulatorEngine::read(address, bytes);
+        }
+        validate::EmulatorEngine other{isa::Arch::sm_80};
+        bool wrong = true;
+    } better;
+    o.stopped = [&] {
+        better.wrong = false;
+        return false;
+    };
+    const validate::FuzzReport second = fuzz_beside(o, isa::Arch::sm_75, better);
+    EXPECT_EQ(second.problem, "");
+    ASSERT_EQ(second.found.size(), 1u);
+    EXPECT_EQ(second.found[0].report, "the second run of the program did not differ\n");
+    EXPECT_EQ(second.found[0].ptx, f.ptx);
+    EXPECT_EQ(second.found[0].json, f.json);
 }
 
 // A machine that runs one instruction fewer cannot be shrunk to that instruction alone: what it
