@@ -3,11 +3,14 @@
 // The medians, and the file that keeps them.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <map>
+
 #include "emu/lockwarp.hpp"
 #include "launch/input.hpp"
 #include "tests/results.hpp"
+#include "tests/validate/failing_engine.hpp"
 #include "validate/clocks.hpp"
-#include "validate/emulator_engine.hpp"
 #include "validate/measure.hpp"
 
 namespace lockwarp::validate {
@@ -173,6 +176,16 @@ Measured measured(const Measurement& m) {
     return out;
 }
 
+// Each thread of one CTA stores its number.
+Measurement stores() {
+    return measurement("", R"(
+        .reg .b32 %r<3>; .reg .b64 %rd<3>;
+        ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4;
+        add.u64 %rd1, %rd1, %rd2; add.u32 %r1, %r1, 1; st.global.u32 [%rd1], %r1;
+        ret;)",
+                       32);
+}
+
 TEST(Measure, CountsFromTheFirstClockToTheLast) {
     const double empty = measured(measurement("", "ret;", 32)).point.cta_cycles;
     const double ten = measured(measurement("", R"(
@@ -247,6 +260,87 @@ TEST(Measure, EachRunBeginsWithTheFirstBytes) {
         ld.global.u32 %r1, [%rd1]; add.u32 %r1, %r1, 1; st.global.u32 [%rd1], %r1;
         ret;)",
                          32));
+}
+
+// Of two buffers the one that a run changes is written before each run, the other once.
+TEST(Measure, WritesWhatHasChanged) {
+    struct Counting : EmulatorEngine {
+        Counting() : EmulatorEngine(isa::Arch::sm_90) {}
+        launch::Result<void> write(uint64_t address, std::span<const uint8_t> bytes) override {
+            ++writes[bytes.size()];
+            return EmulatorEngine::write(address, bytes);
+        }
+        std::map<size_t, int> writes;
+    } engine;
+    Measurement m = stores();
+    m.c.names.emplace_back("more");
+    m.c.bytes.emplace_back(64);
+    EXPECT_EQ(measure(m.c, m.program, engine, {2, 4, nullptr}).problem, "");
+    EXPECT_EQ(engine.writes, (std::map<size_t, int>{{64, 1}, {1024, 1 + 3}}));
+}
+
+TEST(Measure, WhereARequestFails) {
+    const Measurement m = stores();
+    const std::string name = "the emulator as sm_90";
+    struct Row {
+        Fails what;
+        int requests;
+        std::string first, later;
+    };
+    for (const Row& row : std::vector<Row>{
+             {Fails::allocate, 2, "no memory on " + name, "no memory for clocks on " + name},
+             {Fails::write, 3, "not written", "not written"},
+             {Fails::clear, 2, "not cleared", "not cleared"},
+             {Fails::read, 4, "not read", "not read"},
+             {Fails::refused, 3, "not so", "the clocked kernel: not so"},
+             {Fails::uncompiled, 3, "not in time", "the clocked kernel: not in time"},
+             {Fails::faulted, 3, "it fell", "the clocked kernel: it fell"}})
+        for (int n = 0; n <= row.requests; ++n) {
+            Failing engine(isa::Arch::sm_90, row.what, n);
+            const Measured out = measure(m.c, m.program, engine, {1, 4, nullptr});
+            EXPECT_EQ(engine.has_failed, n < row.requests) << row.first << n;
+            EXPECT_EQ(out.problem, n == row.requests ? "" : n == 0 ? row.first : row.later) << n;
+            EXPECT_TRUE(engine.held.empty());
+        }
+}
+
+TEST(Measure, WhatCannotBeMeasured) {
+    Measurement m = stores();
+    EmulatorEngine engine(isa::Arch::sm_90);
+    const std::atomic<bool> stop{true}, goes_on{false};
+    EXPECT_EQ(measure(m.c, m.program, engine, {1, 4, &goes_on}).problem, "");
+    EXPECT_EQ(measure(m.c, m.program, engine, {1, 4, &stop}).problem, "stopped");
+    m.c.grid = {1u << 20, 1, 1};
+    m.c.block = {1024, 1, 1};
+    const Measured many = measure(m.c, m.program, engine, {});
+    EXPECT_EQ(many.problem, "too many threads to measure");
+    EXPECT_EQ(many.point.ctas, 1u << 20);
+    EXPECT_EQ(many.point.warps, 32u);
+    for (const bool block : {false, true}) {
+        m.c.grid = {block ? 1u : 0u, 1, 1};
+        m.c.block = {block ? 0u : 1u, 1, 1};
+        EXPECT_EQ(measure(m.c, m.program, engine, {}).problem, "too many threads to measure");
+    }
+}
+
+// The clocked kernel's memory is held against the plain one's: both are read once.
+TEST(Measure, ResultsThatDiffer) {
+    struct Lying : EmulatorEngine {
+        explicit Lying(int n) : EmulatorEngine(isa::Arch::sm_90), left(n) {}
+        launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
+            launch::Result<void> done = EmulatorEngine::read(address, bytes);
+            if (bytes.size() == 1024 && left-- == 0) bytes[1023] ^= 1;
+            return done;
+        }
+        int left;
+    };
+    const Measurement m = stores();
+    for (int n = 0; n < 3; ++n) {
+        Lying engine(n);
+        const Measured out = measure(m.c, m.program, engine, {2, 4, nullptr});
+        EXPECT_EQ(out.problem, "");
+        EXPECT_EQ(out.same_results, n == 2);
+    }
 }
 
 // C of a launch file of gpu/timed.
