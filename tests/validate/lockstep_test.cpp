@@ -106,6 +106,15 @@ TEST(Lockstep, OfAKernelWithAHeapEveryRegister) {
     EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "heap");
     EXPECT_GT(r.counts.values, 64u * 6);
     EXPECT_EQ(r.counts.memory_bytes, 256u);
+    // The blocks are the machine's whatever is compared.
+    engine.take_turns(7);
+    validate::Options additions;
+    additions.only = {"add"};
+    const validate::Report few = run_lockstep(c, isa::Arch::sm_90, engine, additions);
+    EXPECT_EQ(few.problem, "");
+    EXPECT_FALSE(few.first.has_value()) << text_report(few, engine.device(), "heap");
+    EXPECT_EQ(few.counts.values, 64u);
+    EXPECT_EQ(few.counts.memory_bytes, 256u);
 }
 
 TEST(Lockstep, OfACooperativeLaunchEveryRegister) {

@@ -111,6 +111,13 @@ TEST(Places, OfVariablesAndWhatIsComputedFromThem) {
                "isspacep.global %p3, %a2;\n"
                "atom.global.add.u64 %a16, [%a2], 1;\n"
                "cvt.rn.f64.u64 %f1, %a2; //*\n"));
+    // What is read beside an address stays what it was.
+    expect_marked(kernel(".global .align 8 .b64 counter;\n",
+                         "ld.param.u64 %a1, [out];\n"
+                         "mov.u64 %a2, counter; //*\n"
+                         "add.u64 %a3, %a1, %a2; //*\n"
+                         "add.u64 %a4, %a2, %a1; //*\n"
+                         "add.u64 %a5, %a1, 8;\n"));
 }
 
 // However far away the address is made, and whatever stands first.
