@@ -11,7 +11,7 @@ namespace {
 
 TEST(ArchCommand, NamesEveryArchitecture) {
     const Folder folder;
-    const Ended e = run(folder, {"arch", "--json"});
+    const Ended e = run_here(folder, {"arch", "--json"});
     ASSERT_EQ(e.status, 0) << e.err;
     const auto all = nlohmann::json::parse(e.out).at("architectures");
     ASSERT_EQ(all.size(), isa::arch_rows.size());
@@ -23,7 +23,7 @@ TEST(ArchCommand, NamesEveryArchitecture) {
 
 TEST(ArchCommand, OneOfThemByAnyOfItsNames) {
     const Folder folder;
-    const Ended e = run(folder, {"arch", "sm_90a"});
+    const Ended e = run_here(folder, {"arch", "sm_90a"});
     EXPECT_EQ(e.status, 0) << e.err;
     EXPECT_TRUE(e.out.starts_with("sm_90 is modelled after H200\n")) << e.out;
     EXPECT_EQ(e.out.find("sm_80"), std::string::npos) << e.out;
@@ -32,7 +32,7 @@ TEST(ArchCommand, OneOfThemByAnyOfItsNames) {
 
 TEST(ArchCommand, AnUnknownOneExitsWith2AndSaysWhichThereAre) {
     const Folder folder;
-    const Ended e = run(folder, {"arch", "sm_42"});
+    const Ended e = run_here(folder, {"arch", "sm_42"});
     EXPECT_EQ(e.status, 2);
     EXPECT_NE(e.err.find("no architecture 'sm_42'; there are sm_70"), std::string::npos) << e.err;
 }

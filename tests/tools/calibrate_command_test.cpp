@@ -63,11 +63,11 @@ TEST(Calibrate, WhatFailedIsOneLineThatAnyTerminalShows) {
 
 TEST(Calibrate, ListsKeysAndWarps) {
     const Folder folder;
-    const Ended two = run(folder, {"calibrate", "--list", "--only", "add.s32"});
+    const Ended two = run_here(folder, {"calibrate", "--list", "--only", "add.s32"});
     EXPECT_EQ(two.status, 0) << two.err;
     EXPECT_EQ(two.out, "add.s32 chains1  1,4,8,16,32\nadd.s32 chains4  1,4,8,16,32\n");
     // All of an architecture, where none is chosen; of sm_90, where it is not said.
-    const auto lines = lines_of(run(folder, {"calibrate", "--list", "--arch", "sm_70"}).out);
+    const auto lines = lines_of(run_here(folder, {"calibrate", "--list", "--arch", "sm_70"}).out);
     const auto probes = programs::clock_probes(isa::Arch::sm_70);
     ASSERT_EQ(lines.size(), probes.size());
     for (size_t i = 0; i < lines.size(); ++i)
@@ -75,7 +75,7 @@ TEST(Calibrate, ListsKeysAndWarps) {
     const std::vector<std::string> words{"calibrate", "--list", "--only", "mbarrier,wgmma"};
     const auto hopper = programs::clock_probes(isa::Arch::sm_90, {"mbarrier", "wgmma"});
     ASSERT_GT(hopper.size(), 0u);
-    EXPECT_EQ(lines_of(run(folder, words).out).size(), hopper.size());
+    EXPECT_EQ(lines_of(run_here(folder, words).out).size(), hopper.size());
 }
 
 TEST(Calibrate, WritesEachKernelToAFile) {
@@ -84,7 +84,7 @@ TEST(Calibrate, WritesEachKernelToAFile) {
     const auto probes = programs::clock_probes(isa::Arch::sm_90, only);
     ASSERT_GT(probes.size(), 2u);
     const Ended silent =
-        run(folder, {"calibrate", "--ptx", "kernels", "--only", "ldmatrix.x4>mma,add.s32"});
+        run_here(folder, {"calibrate", "--ptx", "kernels", "--only", "ldmatrix.x4>mma,add.s32"});
     EXPECT_EQ(silent.status, 0) << silent.err;
     EXPECT_EQ(silent.out, "");
     EXPECT_EQ(folder.names("kernels").size(), probes.size());
@@ -96,19 +96,19 @@ TEST(Calibrate, WritesEachKernelToAFile) {
         EXPECT_EQ(folder.read(name), p.ptx) << name;
     }
     const Ended listed =
-        run(folder, {"calibrate", "--ptx", "more", "--list", "--only", "add.s32 chains1"});
+        run_here(folder, {"calibrate", "--ptx", "more", "--list", "--only", "add.s32 chains1"});
     EXPECT_EQ(listed.out, "add.s32 chains1  1,4,8,16,32\n");
     EXPECT_EQ(folder.names("more"), std::vector<std::string>{"add.s32_chains1.ptx"});
     folder.write("file", "");
-    const Ended refused = run(folder, {"calibrate", "--ptx", "file", "--only", "add.s32"});
+    const Ended refused = run_here(folder, {"calibrate", "--ptx", "file", "--only", "add.s32"});
     EXPECT_EQ(refused.status, 2);
     EXPECT_NE(refused.err.find("file"), std::string::npos) << refused.err;
 }
 
 TEST(Calibrate, OnTheEmulatorWithTheWarpsThatAreChosen) {
     const Folder folder;
-    const Ended e = run(folder, {"calibrate", "--emulator", "--arch", "sm_80", "--only", "add.s32",
-                                 "--warps", "1,8", "--out", "rows.json"});
+    const Ended e = run_here(folder, {"calibrate", "--emulator", "--arch", "sm_80", "--only",
+                                      "add.s32", "--warps", "1,8", "--out", "rows.json"});
     EXPECT_EQ(e.status, 0) << e.err;
     const auto lines = lines_of(e.out);
     ASSERT_EQ(lines.size(), 4u) << e.out;
@@ -126,7 +126,7 @@ TEST(Calibrate, OnTheEmulatorWithTheWarpsThatAreChosen) {
     }
     // A number of warps that the probe does not have.
     const Ended none =
-        run(folder, {"calibrate", "--emulator", "--only", "add.s32", "--warps", "2"});
+        run_here(folder, {"calibrate", "--emulator", "--only", "add.s32", "--warps", "2"});
     EXPECT_EQ(none.status, 1);
     EXPECT_TRUE(none.out.starts_with("FAILED: 0 rows of 0 values\n")) << none.out;
 }
@@ -150,7 +150,7 @@ TEST(Calibrate, TheModelBesideAFileOfRows) {
     const auto with = [&](const std::vector<std::string>& more) {
         std::vector<std::string> all = words;
         all.insert(all.end(), more.begin(), more.end());
-        const Ended e = run(folder, all);
+        const Ended e = run_here(folder, all);
         EXPECT_EQ(e.status, 0) << e.err;
         return lines_of(e.out);
     };
@@ -177,17 +177,19 @@ TEST(Calibrate, TheModelBesideAFileOfRows) {
     EXPECT_EQ(two, std::vector(all.begin(), all.begin() + 4));
     EXPECT_EQ(with({"--lines", "0"}).size(), 2u);
     EXPECT_EQ(with({"--lines", "5"}), all);
-    EXPECT_TRUE(run(folder, {"calibrate", "--against", "rows.json", "--only", "add.s32 chains1"})
-                    .out.find("over 2 values") != std::string::npos);
-    const Ended without = run(folder, {"calibrate", "--against", "rows.json", "--arch", "sm_100"});
+    EXPECT_TRUE(
+        run_here(folder, {"calibrate", "--against", "rows.json", "--only", "add.s32 chains1"})
+            .out.find("over 2 values") != std::string::npos);
+    const Ended without =
+        run_here(folder, {"calibrate", "--against", "rows.json", "--arch", "sm_100"});
     EXPECT_EQ(without.status, 2) << without.out;
     EXPECT_NE(without.err.find("that architecture has no cycle model"), std::string::npos);
     file(R"("no such probe":{"1":3})");
-    const Ended nothing = run(folder, words);
+    const Ended nothing = run_here(folder, words);
     EXPECT_EQ(nothing.status, 2);
     EXPECT_NE(nothing.err.find("no row of the file is a probe here"), std::string::npos);
     folder.write("rows.json", "{");
-    const Ended wrong = run(folder, words);
+    const Ended wrong = run_here(folder, words);
     EXPECT_EQ(wrong.status, 2);
     EXPECT_NE(wrong.err.find("rows.json: "), std::string::npos) << wrong.err;
 }
@@ -208,7 +210,7 @@ TEST(Calibrate, WrongWordsSayWhatIsWrong) {
               "this machine has none of these instructions"}}) {
         std::vector<std::string> words = row.words;
         words.insert(words.begin(), "calibrate");
-        const Ended e = run(folder, words);
+        const Ended e = run_here(folder, words);
         EXPECT_EQ(e.status, 2) << row.said;
         EXPECT_NE(e.err.find(row.said), std::string::npos) << e.err;
         EXPECT_EQ(e.out, "") << row.said;

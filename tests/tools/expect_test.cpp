@@ -47,7 +47,7 @@ Ended run_file(const std::string& rest, std::vector<std::string> options = {}) {
     folder.write("k.ptx", module);
     folder.write("k.json", file(rest));
     options.insert(options.begin(), {"run", "k.json"});
-    return run(folder, options);
+    return run_here(folder, options);
 }
 
 std::string with(const std::string& launches, const std::string& expect) {
@@ -80,7 +80,8 @@ TEST(Expect, VariablesAreSetAndStay) {
     const Folder folder;
     folder.write("k.ptx", module);
     folder.write("k.json", file(set + both + R"(, "outputs": ["out", "count"])"));
-    EXPECT_EQ(run(folder, {"run", "k.json", "--out", "o", "--print", "count:u32:1x1"}).status, 0);
+    EXPECT_EQ(run_here(folder, {"run", "k.json", "--out", "o", "--print", "count:u32:1x1"}).status,
+              0);
     EXPECT_EQ(folder.read("o/count.bin"), std::string("\2\0\0\0", 4));
     EXPECT_EQ(folder.read("o/out.bin"), std::string("\0\0\0\0\6\0\0\0\14\0\0\0\22\0\0\0", 16));
 }
@@ -127,26 +128,29 @@ TEST(Expect, SeveralFilesAreTests) {
     folder.write("bad.json", file(with(both, R"({"buffer": "out", "is": {"fill": 1}})")));
     folder.write("none.json", file(both));
     folder.write("wrong.json", "{");
-    const Ended good = run(folder, {"run", "good.json", "--json", "r.json", "--junit", "r.xml"});
+    const Ended good =
+        run_here(folder, {"run", "good.json", "--json", "r.json", "--junit", "r.xml"});
     EXPECT_EQ(good.status, 0) << good.out << good.err;
     const std::string xml = folder.read("r.xml");
     EXPECT_NE(xml.find("tests=\"1\" failures=\"0\" errors=\"0\""), std::string::npos);
     EXPECT_NE(xml.find("<property name=\"values compared\" value=\"4\"/>"), std::string::npos)
         << xml;
     EXPECT_EQ(xml.find("register values"), std::string::npos) << xml;
-    const Ended bad = run(folder, {"run", "good.json", "bad.json", "-j", "2", "--json", "r.json"});
+    const Ended bad =
+        run_here(folder, {"run", "good.json", "bad.json", "-j", "2", "--json", "r.json"});
     EXPECT_EQ(bad.status, 1) << bad.out << bad.err;
     EXPECT_TRUE(bad.out.ends_with("FAILED: 1 of 2 launch files as expected, 1 failed, 0 not run\n"))
         << bad.out;
     EXPECT_NE(folder.read("r.json").find("\"verdict\": \"differs\""), std::string::npos);
-    EXPECT_EQ(run(folder, {"run", "good.json", "none.json"}).status, 2);
-    EXPECT_EQ(run(folder, {"run", "good.json", "wrong.json"}).status, 2);
-    EXPECT_EQ(run(folder, {"run", "none.json"}).status, 0);
-    EXPECT_EQ(run(folder, {"run", "none.json", "--junit", "r.xml"}).status, 2);
-    EXPECT_EQ(run(folder, {"run", "good.json", "bad.json", "--shard", "1/2"}).status, 0);
-    EXPECT_EQ(run(folder, {"run", "good.json", "bad.json", "--shard", "2/2"}).status, 1);
-    EXPECT_EQ(run(folder, {"run", "good.json", "good.json"}).status, 2);
-    EXPECT_EQ(run(folder, {"run", "good.json", "bad.json", "--print", "out:u32:1x4"}).status, 2);
+    EXPECT_EQ(run_here(folder, {"run", "good.json", "none.json"}).status, 2);
+    EXPECT_EQ(run_here(folder, {"run", "good.json", "wrong.json"}).status, 2);
+    EXPECT_EQ(run_here(folder, {"run", "none.json"}).status, 0);
+    EXPECT_EQ(run_here(folder, {"run", "none.json", "--junit", "r.xml"}).status, 2);
+    EXPECT_EQ(run_here(folder, {"run", "good.json", "bad.json", "--shard", "1/2"}).status, 0);
+    EXPECT_EQ(run_here(folder, {"run", "good.json", "bad.json", "--shard", "2/2"}).status, 1);
+    EXPECT_EQ(run_here(folder, {"run", "good.json", "good.json"}).status, 2);
+    EXPECT_EQ(run_here(folder, {"run", "good.json", "bad.json", "--print", "out:u32:1x4"}).status,
+              2);
 }
 
 TEST(Expect, WhatIsWrongWithIt) {
@@ -200,7 +204,7 @@ TEST(Expect, Products) {
     folder.write("k.ptx", module);
     const auto status = [&](const std::string& expect) {
         folder.write("k.json", buffers + expect + "]}");
-        return run(folder, {"run", "k.json"}).status;
+        return run_here(folder, {"run", "k.json"}).status;
     };
     const std::string types = R"(, "shape": [2, 2, 3], "types": {"A": "s8", "D": "s32"}})";
     EXPECT_EQ(status(R"({"product": "D = A*B + C")" + types), 0);

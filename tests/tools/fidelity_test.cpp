@@ -25,7 +25,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 TEST(FidelityCommand, ALineForEachArchitecture) {
     const Folder folder;
-    const Ended e = run(folder, {"fidelity"});
+    const Ended e = run_here(folder, {"fidelity"});
     EXPECT_EQ(e.status, 0) << e.err;
     EXPECT_EQ(too_wide(e.out), "");
     for (const isa::ArchRow& a : isa::arch_rows)
@@ -35,7 +35,7 @@ TEST(FidelityCommand, ALineForEachArchitecture) {
 TEST(FidelityCommand, ALineForEachInstructionOfOne) {
     const Folder folder;
     for (const isa::ArchRow& a : isa::arch_rows) {
-        const Ended e = run(folder, {"fidelity", "--arch", std::string(a.name)});
+        const Ended e = run_here(folder, {"fidelity", "--arch", std::string(a.name)});
         EXPECT_EQ(e.status, 0) << e.err;
         EXPECT_EQ(too_wide(e.out), "");
         EXPECT_TRUE(e.out.starts_with(std::string(a.name) + ": "));
@@ -43,14 +43,14 @@ TEST(FidelityCommand, ALineForEachInstructionOfOne) {
         EXPECT_TRUE(contains(e.out, "\nldmatrix "));
         EXPECT_TRUE(contains(e.out, "wgmma"));
     }
-    const Ended wrong = run(folder, {"fidelity", "--arch", "sm_12"});
+    const Ended wrong = run_here(folder, {"fidelity", "--arch", "sm_12"});
     EXPECT_EQ(wrong.status, 2);
     EXPECT_TRUE(contains(wrong.err, "sm_12")) << wrong.err;
 }
 
 TEST(FidelityCommand, HelpSaysWhatTheWordsMean) {
     const Folder folder;
-    const Ended e = run(folder, {"fidelity", "--help"});
+    const Ended e = run_here(folder, {"fidelity", "--help"});
     EXPECT_EQ(e.status, 0);
     EXPECT_EQ(too_wide(e.out), "");
     EXPECT_TRUE(contains(e.out, fidelity_help()));
@@ -58,7 +58,7 @@ TEST(FidelityCommand, HelpSaysWhatTheWordsMean) {
 
 TEST(FidelityCommand, Json) {
     const Folder folder;
-    const Ended e = run(folder, {"fidelity", "--json"});
+    const Ended e = run_here(folder, {"fidelity", "--json"});
     EXPECT_EQ(e.status, 0);
     const nlohmann::json j = nlohmann::json::parse(e.out);
     EXPECT_EQ(j["schema"], "lockwarp-fidelity/1");

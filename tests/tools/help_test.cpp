@@ -32,7 +32,7 @@ TEST(Help, ExamplesAreOfTheCommandAndItsOptions) {
             if (name.empty()) name = words[1];
             EXPECT_EQ(words[1], name) << line;
             EXPECT_LE(line.size(), 100u) << line;
-            const auto help = run(folder, {name, "--help"});
+            const auto help = run_here(folder, {name, "--help"});
             ASSERT_EQ(help.status, 0) << line;
             EXPECT_NE(help.out.find("\nExamples:\n" + std::string(c.examples)), std::string::npos)
                 << help.out;
@@ -60,7 +60,7 @@ TEST(Help, ExamplesOfQuestionsAreAnswered) {
             for (std::string& word : words)
                 if (word.starts_with("gpu/")) word.insert(0, LOCKWARP_SOURCE_DIR "/");
             if (line.find("operands.json") != std::string::npos || words[0] == "explorer") continue;
-            const auto answer = run(folder, words);
+            const auto answer = run_here(folder, words);
             EXPECT_EQ(answer.status, 0) << line << "\n" << answer.err;
             EXPECT_FALSE(answer.out.empty()) << line;
             ++answered;

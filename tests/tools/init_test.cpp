@@ -28,7 +28,7 @@ void put(const Folder& folder, const std::string& ptx) {
 }
 
 Json init(const Folder& folder, const std::string& entry) {
-    const Ended e = run(folder, {"init", "k.ptx", entry});
+    const Ended e = run_here(folder, {"init", "k.ptx", entry});
     EXPECT_EQ(e.status, 0) << e.err;
     folder.write("k.json", e.out);
     return Json::parse(e.out, nullptr, false);
@@ -48,15 +48,15 @@ TEST(Init, ManyParametersAndEmptyStructs) {
     EXPECT_EQ(j["args"][17]["comment"], "parameter 17, 8 bytes, aligned to 8");
     EXPECT_EQ(j["outputs"], Json({"p17"}));
     // Its only gap is the size of the buffer.
-    const Ended gaps = run(folder, {"init", "k.json"});
+    const Ended gaps = run_here(folder, {"init", "k.json"});
     EXPECT_EQ(gaps.status, 1) << gaps.err;
     EXPECT_TRUE(gaps.out.starts_with("eighteen: k.json:")) << gaps.out;
     EXPECT_TRUE(gaps.out.ends_with("buffer 'p17' has 0 bytes\n")) << gaps.out;
     j["buffers"]["p17"]["bytes"] = 256 * 4;
     j["args"][3]["u32"] = 5;
     folder.write("k.json", j.dump());
-    EXPECT_EQ(run(folder, {"init", "k.json"}).out, "complete: k.json\n");
-    const Ended ran = run(folder, {"run", "k.json", "--print", "p17:s64:1x2"});
+    EXPECT_EQ(run_here(folder, {"init", "k.json"}).out, "complete: k.json\n");
+    const Ended ran = run_here(folder, {"run", "k.json", "--print", "p17:s64:1x2"});
     EXPECT_EQ(ran.status, 0) << ran.err;
     EXPECT_NE(ran.out.find(" 5 6\n"), std::string::npos) << ran.out;
 }
@@ -77,8 +77,8 @@ TEST(Init, AStructByTheFieldsThatAreRead) {
     EXPECT_EQ(fields[5]["comment"], "byte 464");
     for (const char* name : {"p0_8", "p0_16"}) j["buffers"][name]["bytes"] = 4096;
     folder.write("k.json", j.dump());
-    EXPECT_EQ(run(folder, {"init", "k.json"}).status, 0);
-    EXPECT_EQ(run(folder, {"run", "k.json"}).status, 0);
+    EXPECT_EQ(run_here(folder, {"init", "k.json"}).status, 0);
+    EXPECT_EQ(run_here(folder, {"run", "k.json"}).status, 0);
 }
 
 TEST(Init, NamesTypesBlocksAndVariables) {
@@ -108,10 +108,10 @@ TEST(Init, NamesTypesBlocksAndVariables) {
          {"scale(float*, double const*, int, Maps, float)", "64 x 2 x 1",
           "512 bytes of static shared memory", "dynamic_shared", "__constant__ taps, 64 bytes"})
         EXPECT_NE(notes.find(part), std::string::npos) << part << "\n" << notes;
-    EXPECT_EQ(run(folder, {"init", "k.ptx"}).status, 2);
-    EXPECT_EQ(run(folder, {"init", "k.ptx", "nothing"}).status, 2);
-    EXPECT_EQ(run(folder, {"init", "none.ptx"}).status, 2);
-    EXPECT_EQ(run(folder, {"init", "k.json", "scale"}).status, 2);
+    EXPECT_EQ(run_here(folder, {"init", "k.ptx"}).status, 2);
+    EXPECT_EQ(run_here(folder, {"init", "k.ptx", "nothing"}).status, 2);
+    EXPECT_EQ(run_here(folder, {"init", "none.ptx"}).status, 2);
+    EXPECT_EQ(run_here(folder, {"init", "k.json", "scale"}).status, 2);
 }
 
 // What the kernel only stores to need not have a value before it.
@@ -152,7 +152,7 @@ TEST(Init, WhatALaunchFileLacks) {
     put(folder, "launches.sm_80.ptx");
     folder.write("k.json", R"({"schema": "lockwarp-launch/1", "ptx": "k.ptx", "entry": "split",
   "grid": [1], "block": [32], "buffers": {"A": {"bytes": 64}}, "args": [{"buffer": "A"}]})");
-    const Ended e = run(folder, {"init", "k.json"});
+    const Ended e = run_here(folder, {"init", "k.json"});
     EXPECT_EQ(e.status, 1) << e.err;
     EXPECT_NE(e.out.find("split: argument 3: parameter 'split_param_3' of 4 bytes has none\n"),
               std::string::npos)
@@ -248,7 +248,7 @@ TEST(Init, OfAKernelThatOnlyAGpuExecutes) {
 tcgen05.fence::before_thread_sync;
 ret; }
 )");
-    const Ended e = run(folder, {"init", "k.ptx"});
+    const Ended e = run_here(folder, {"init", "k.ptx"});
     ASSERT_EQ(e.status, 0) << e.err;
     EXPECT_NE(e.err.find("k.ptx:5: Instruction 'tcgen05.fence::before_thread_sync' is not "
                          "executed yet; the launch file is for a GPU"),
@@ -274,7 +274,7 @@ mov.b64 %a3, one;
 cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%a3, {%r, %r, %r}];
 ret; }
 )");
-    const Ended e = run(folder, {"init", "k.ptx"});
+    const Ended e = run_here(folder, {"init", "k.ptx"});
     ASSERT_EQ(e.status, 0) << e.err;
     const Json j = Json::parse(e.out);
     const Json& fields = j["args"][0]["struct"];
@@ -362,7 +362,7 @@ TEST(Init, CommittedFilesAreFilledSkeletons) {
         }
         made["expect"] = given["expect"];
         folder.write(name + ".json", made.dump());
-        const Ended ran = run(folder, {"run", name + ".json"});
+        const Ended ran = run_here(folder, {"run", name + ".json"});
         EXPECT_EQ(ran.status, 0) << name << ran.out << ran.err;
     }
 }
@@ -370,7 +370,7 @@ TEST(Init, CommittedFilesAreFilledSkeletons) {
 TEST(Init, SeveralKernels) {
     const Folder folder;
     put(folder, "launches_G.sm_80.ptx");
-    const Ended e = run(folder, {"init", "k.ptx", "split", "combine"});
+    const Ended e = run_here(folder, {"init", "k.ptx", "split", "combine"});
     ASSERT_EQ(e.status, 0) << e.err;
     const Json j = Json::parse(e.out);
     ASSERT_EQ(j["launches"].size(), 2u);
@@ -380,7 +380,7 @@ TEST(Init, SeveralKernels) {
     EXPECT_EQ(j["outputs"], Json({"D"}));
     // Without names and types of the source nothing is shared.
     put(folder, "launches.sm_80.ptx");
-    const Ended plain = run(folder, {"init", "k.ptx", "split", "combine"});
+    const Ended plain = run_here(folder, {"init", "k.ptx", "split", "combine"});
     EXPECT_EQ(Json::parse(plain.out)["buffers"].size(), 5u) << plain.out;
 }
 
@@ -389,7 +389,7 @@ TEST(Init, KernelsThatAreTests) {
     std::vector<std::string> words{"run"};
     for (const char* name : {"eighteen", "grouped", "scaled", "split_combine"})
         words.push_back(kernels + std::string("launches_") + name + ".json");
-    const Ended e = run(folder, words);
+    const Ended e = run_here(folder, words);
     EXPECT_EQ(e.status, 0) << e.out << e.err;
     EXPECT_TRUE(
         e.out.ends_with("as expected: 4 of 4 launch files as expected, 0 failed, 0 not run\n"))

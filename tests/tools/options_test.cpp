@@ -117,13 +117,13 @@ TEST(Options, OfEachCommand) {
     const Folder folder;
     std::string commands;
     for (const OptionsRow& row : options_of_commands) {
-        const Ended help = run(folder, {row.command, "--help"});
+        const Ended help = run_here(folder, {row.command, "--help"});
         EXPECT_EQ(help.status, 0) << row.command;
         EXPECT_EQ(options_in(help.out), row.options) << row.command;
         commands += std::string("\n  ") + row.command;
     }
     // These are all the commands.
-    const std::string top = run(folder, {"--help"}).out;
+    const std::string top = run_here(folder, {"--help"}).out;
     std::string listed;
     static const std::regex command(R"(\n  [a-z]+(?= {3}))");
     for (std::sregex_iterator at(top.begin(), top.end(), command), end; at != end; ++at)

@@ -46,7 +46,7 @@ Ended in_orders(const std::string& between, const std::vector<std::string>& word
                  R"("outputs":["D"]})");
     std::vector<std::string> all = words;
     all.insert(all.begin() + 1, "k.json");
-    return run(folder, all);
+    return run_here(folder, all);
 }
 
 TEST(Orders, AResultThatDependsOnOneIsNamedWithTheFewestPlaces) {

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "tools/commands/cli.hpp"
+
 extern char** environ;
 
 namespace lockwarp::tools {
@@ -97,6 +99,19 @@ Ended finish(const Started& started) {
 Ended run(const Folder& folder, const std::vector<std::string>& arguments,
           const std::vector<std::string>& environment) {
     return finish(start(folder, arguments, environment));
+}
+
+Ended run_here(const Folder& folder, const std::vector<std::string>& arguments) {
+    const fs::path before = fs::current_path();
+    fs::current_path(folder.path);
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    Ended ended;
+    ended.status = command_line(arguments);
+    ended.err = testing::internal::GetCapturedStderr();
+    ended.out = testing::internal::GetCapturedStdout();
+    fs::current_path(before);
+    return ended;
 }
 
 std::string program() { return LOCKWARP_PROGRAM; }

@@ -42,6 +42,10 @@ Ended finish(const Started& started);
 Ended run(const Folder& folder, const std::vector<std::string>& arguments,
           const std::vector<std::string>& environment = {});
 
+// The same in this process, where a command takes a small part of the time, most of all under the
+// sanitizers: for what needs no signal, time limit, environment or process of its own.
+Ended run_here(const Folder& folder, const std::vector<std::string>& arguments);
+
 // The built command, for a shell.
 std::string program();
 

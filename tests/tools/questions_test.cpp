@@ -62,7 +62,7 @@ TEST(Questions, EachCommandPrintsItsAnswer) {
     for (size_t i = 0; i < all.size(); ++i) {
         EXPECT_EQ(all[i].number, static_cast<int>(i) + 1);
         const Folder folder;
-        const Ended e = run(folder, words_of(all[i].command));
+        const Ended e = run_here(folder, words_of(all[i].command));
         EXPECT_NE((e.out + e.err).find(all[i].answer), std::string::npos) << all[i].command << "\n"
                                                                           << e.out << e.err;
         EXPECT_EQ(e.status, status_of(all[i].number)) << all[i].command;
@@ -99,7 +99,7 @@ TEST(Questions, AnswersFitTheTerminal) {
           "layout SM90_64x256x16_F32F16F16_RS --cute",
           "descriptor encode --start 64 --swizzle 32"}) {
         const Folder folder;
-        const Ended e = run(folder, words_of(command));
+        const Ended e = run_here(folder, words_of(command));
         EXPECT_EQ(e.status, 0) << command << e.err;
         std::istringstream lines(e.out);
         for (std::string line; std::getline(lines, line);)
@@ -139,7 +139,7 @@ TEST(Questions, WrongOnesExitWith2AndSayWhatIsRight) {
     };
     for (const auto& [command, answer] : wrong) {
         const Folder folder;
-        const Ended e = run(folder, words_of(command));
+        const Ended e = run_here(folder, words_of(command));
         EXPECT_EQ(e.status, 2) << command << e.out;
         EXPECT_NE(e.err.find(answer), std::string::npos) << command << "\n" << e.err;
         EXPECT_EQ(e.out, "") << command;
@@ -161,7 +161,7 @@ TEST(Questions, EveryFormat) {
             const Folder folder;
             std::vector<std::string> words = words_of(command);
             words.insert(words.end(), {"--format", format});
-            const Ended e = run(folder, words);
+            const Ended e = run_here(folder, words);
             EXPECT_EQ(e.status, 0) << command << format << e.err;
             EXPECT_GT(e.out.size(), 30u) << command << format;
             EXPECT_EQ(e.out.starts_with("<svg "), std::string(format) == "svg") << command;
@@ -188,7 +188,7 @@ Ended checked(const std::string& before_read) {
     std::stringstream launch;
     launch << json.rdbuf();
     folder.write("in_flight.json", launch.str());
-    return run(folder, {"run", "in_flight.json", "--check"});
+    return run_here(folder, {"run", "in_flight.json", "--check"});
 }
 
 TEST(InFlight, WhatIsEarlyAndWhatIsNot) {
@@ -232,7 +232,7 @@ TEST(InFlight, KernelsThatCopyDoNotReadEarly) {
     const Folder folder;
     for (const char* name : {"gemm_sm80", "gemm_sm80_zfill", "attention", "attention_O0",
                              "persistent_gemm", "triton_attention_sm80"}) {
-        const Ended e = run(
+        const Ended e = run_here(
             folder,
             {"run", std::string(LOCKWARP_SOURCE_DIR "/gpu/kernels/") + name + ".json", "--check"});
         EXPECT_EQ(e.status, 0) << name << e.out << e.err;
@@ -280,7 +280,7 @@ Ended run_rows(const std::string& step, const std::string& check, uint32_t dynam
                      std::to_string(dynamic) +
                      R"(,"buffers":{"out":{"bytes":32,"init":{"fill":0}}},)"
                      R"("args":[{"buffer":"out"}],"outputs":["out"]})");
-    return run(folder, {"run", "k.json", check});
+    return run_here(folder, {"run", "k.json", check});
 }
 
 TEST(UnusedShared, SaysWhichBytesOfWhichVariable) {
@@ -307,16 +307,16 @@ TEST(UnusedShared, IsOneOfTheChecksAndNoFault) {
               std::string::npos)
         << e.err;
     // Whatever is used is not said: all of the first variable, and no dynamic memory.
-    EXPECT_EQ(
-        run(Folder(), {"run", std::string(LOCKWARP_SOURCE_DIR) + "/tests/questions/in_flight.json",
-                       "--check=performance"})
-            .out.find("unused-shared"),
-        std::string::npos);
+    EXPECT_EQ(run_here(Folder(),
+                       {"run", std::string(LOCKWARP_SOURCE_DIR) + "/tests/questions/in_flight.json",
+                        "--check=performance"})
+                  .out.find("unused-shared"),
+              std::string::npos);
 }
 
 // Help is printed from the table.
 TEST(Checks, AreInTheHelp) {
-    std::string help = run(Folder(), {"run", "--help"}).out;
+    std::string help = run_here(Folder(), {"run", "--help"}).out;
     for (size_t at = 0; (at = help.find_first_of(" \n", at)) != std::string::npos;) {
         const size_t end = std::min(help.find_first_not_of(" \n", at), help.size());
         help.replace(at, end - at, " ");
@@ -327,6 +327,91 @@ TEST(Checks, AreInTheHelp) {
         EXPECT_NE(help.find(row.finds), std::string::npos) << row.finds << help;
         EXPECT_NE(help.find(row.name), std::string::npos) << row.name;
     }
+}
+
+Ended ask(const std::string& line) { return run_here(Folder(), words_of(line)); }
+
+// Matrix descriptor (PTX manual, "Matrix Descriptor Format"): bits 0 to 13 the address over 16, 16
+// to 29 and 32 to 45 the offsets over 16, 49 to 51 the base offset, 62 and 63 the swizzle.
+TEST(MemoryCommand, EachFieldOfADescriptor) {
+    struct Row {
+        const char* fields;
+        const char* bits;
+    };
+    for (const Row& row : std::initializer_list<Row>{
+             {"--start 64", "0x0000000000000004"},
+             {"--start 262128", "0x0000000000003fff"},
+             {"--start 0 --lbo 32", "0x0000000000020000"},
+             {"--start 0 --sbo 256", "0x0000001000000000"},
+             {"--start 0 --swizzle 128 --base-offset 3", "0x4006000000000000"},
+             {"--start 0 --swizzle 128", "0x4000000000000000"},
+             {"--start 0 --swizzle 64", "0x8000000000000000"},
+             {"--start 0 --swizzle 32", "0xc000000000000000"},
+             {"--start 0 --swizzle 0", "0x0000000000000000"}}) {
+        const Ended e = ask(std::string("descriptor encode ") + row.fields);
+        EXPECT_EQ(e.status, 0) << row.fields << e.err;
+        EXPECT_NE(e.out.find(row.bits), std::string::npos) << row.fields << "\n" << e.out;
+        EXPECT_EQ(ask(std::string("descriptor decode ") + row.bits).status, 0);
+    }
+    for (const char* fields :
+         {"--start 8", "--start 262144", "--start 4294967296", "--start -16", "--start 0 --lbo -16",
+          "--start 0 --sbo 4294967312", "--start 0 --swizzle 96", "--start 0 --base-offset 8"})
+        EXPECT_EQ(ask(std::string("descriptor encode ") + fields).status, 2) << fields;
+}
+
+TEST(MemoryCommand, NumbersAsTheyAreWritten) {
+    const std::string sixteen = ask("descriptor decode 16").out;
+    EXPECT_NE(sixteen, "");
+    for (const char* same : {"0x10", "0X10", "0x0010", "016"})
+        EXPECT_EQ(ask(std::string("descriptor decode ") + same).out, sixteen) << same;
+    EXPECT_NE(ask("descriptor decode 10").out, sixteen);
+    for (const char* wrong : {"0x", "x10", "16x", "0x1g", "18446744073709551616"}) {
+        const Ended e = ask(std::string("descriptor decode ") + wrong);
+        EXPECT_EQ(e.status, 2) << wrong;
+        EXPECT_EQ(e.err, std::string("error: '") + wrong + "' is not a 64-bit number\n");
+    }
+    EXPECT_EQ(ask("descriptor decode 18446744073709551615").status, 0);
+    EXPECT_EQ(ask("swizzle 3,4,3 4294967295").status, 0);
+    EXPECT_EQ(ask("swizzle 3,4,3 0 4294967296").err, "error: '4294967296' is not a 32-bit index\n");
+}
+
+TEST(MemoryCommand, WhatTransIsFor) {
+    struct Row {
+        const char* type;
+        int status;
+        const char* line;
+    };
+    for (const Row& row : std::initializer_list<Row>{
+             {"b16", 0, "yes: .trans transposes 8x8 matrices of 16-bit elements\n"},
+             {"b8", 0,
+              "no: .trans moves units of 16 bits, so that two neighbouring bytes stay together\n"},
+             {"b32", 0,
+              "no: .trans moves units of 16 bits, so that a 32-bit element comes apart in "
+              "halves\n"},
+             {"b64", 2, "error: --elements b64: it is b8, b16 or b32\n"}}) {
+        const Ended e = ask(std::string("ldmatrix x4 --elements ") + row.type);
+        EXPECT_EQ(e.status, row.status);
+        EXPECT_TRUE((e.out + e.err).starts_with(row.line)) << e.out << e.err;
+    }
+    EXPECT_NE(ask("ldmatrix x2").out, ask("ldmatrix x2 --trans").out);
+    EXPECT_NE(ask("ldmatrix x2").out, ask("stmatrix x2").out);
+}
+
+TEST(MemoryCommand, PatternsOfBanks) {
+    // The default stride is what an access takes.
+    EXPECT_EQ(ask("banks ld.shared.b32").out, ask("banks ld.shared.b32 --stride 4").out);
+    EXPECT_NE(ask("banks ld.shared.b32").out, ask("banks ld.shared.b32 --stride 0").out);
+    EXPECT_EQ(ask("banks ld.shared.b32 --stride 1048576").status, 0);
+    EXPECT_EQ(ask("banks ld.shared.b32 --stride 1048577").err,
+              "error: a stride of 1048577 bytes is none: 0 to 1048576\n");
+    for (const char* unit : {"b9", "b", "byte", "b128"})
+        EXPECT_EQ(ask(std::string("banks ld.shared.b32 --swizzle 3,4,3 --of ") + unit).err,
+                  std::string("error: --of ") + unit + ": it is bytes, b8, b16, b32 or b64\n");
+    EXPECT_EQ(ask("banks ld.shared.b32 --swizzle 3,4,3").out,
+              ask("banks ld.shared.b32 --swizzle 3,4,3 --of bytes").out);
+    EXPECT_EQ(ask("banks ld.shared.b32 --swizzle 9,9").err,
+              "error: no swizzle '9,9'; one is B,M,S with B and M from 0 and |S| at least B, as "
+              "3,4,3\n");
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ Ended checked(const Case& c) {
                  R"("block":[64,1,1],"dynamic_shared":64,)"
                  R"("buffers":{"out":{"bytes":512,"init":{"fill":0}}},)"
                  R"("args":[{"buffer":"out"}]})");
-    return run(folder, {"run", "k.json", "--check=race-global"});
+    return run_here(folder, {"run", "k.json", "--check=race-global"});
 }
 
 void expect_none(const Case& c, const char* why) {

@@ -58,7 +58,7 @@ Ended with(const std::string& wait, const std::vector<std::string>& words) {
                  R"("args":[{"buffer":"D"},{"buffer":"A"}],"outputs":["D"]})");
     std::vector<std::string> all = words;
     all.insert(all.begin() + 1, "k.json");
-    return run(folder, all);
+    return run_here(folder, all);
 }
 
 TEST(Schedules, AMissingWaitGivesAnotherResultLate) {

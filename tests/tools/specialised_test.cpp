@@ -36,8 +36,8 @@ json checked(const std::string& ptx, int status) {
     const Folder folder;
     folder.write("gemm.ptx", ptx);
     folder.write("gemm.json", text_of("gemm.json"));
-    const Ended e = run(folder, {"check", "gemm.json", "--format", "json", "--check",
-                                 "race-shared,sync,memory,trap,order"});
+    const Ended e = run_here(folder, {"check", "gemm.json", "--format", "json", "--check",
+                                      "race-shared,sync,memory,trap,order"});
     EXPECT_EQ(e.status, status) << e.out << e.err;
     const json report = json::parse(e.out, nullptr, false);
     return report.is_object() ? report.at("findings") : json::array();
@@ -97,7 +97,7 @@ TEST(Specialised, DeadlocksAreFoundWithinASecond) {
         folder.write("gemm.ptx", ptx);
         folder.write("gemm.json", text_of("gemm.json"));
         const auto begin = std::chrono::steady_clock::now();
-        const Ended e = run(folder, {"run", "gemm.json"});
+        const Ended e = run_here(folder, {"run", "gemm.json"});
         const double seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         EXPECT_EQ(e.status, 1) << e.out << e.err;

@@ -57,7 +57,7 @@ TEST(Variables, AreWhatTheLaunchFileSays) {
   "table": {"init": {"hex": "0102030405060708"}}, "limit": {"init": {"fill": 255}},
   "grid": {"init": {"hex": "0a000b000c000d00"}},
   "last": {"init": {"hex": "000000000000f03f"}}})"));
-    const Ended e = run(folder, {"run", "k.json", "--print", "out:u64:6x1:hex"});
+    const Ended e = run_here(folder, {"run", "k.json", "--print", "out:u64:6x1:hex"});
     EXPECT_EQ(e.status, 0) << e.err;
     const std::string printed = e.out.substr(e.out.find('\n') + 1);
     EXPECT_TRUE(

@@ -90,19 +90,14 @@ void wrap_descriptions(CLI::App& app) {
 
 }  // namespace
 
-int command_line(int argc, char** argv) {
-    prepare_process();
-    catch_interrupts();
-    spdlog::set_default_logger(
-        std::make_shared<spdlog::logger>("lockwarp", std::make_shared<CleanSink>()));
-    spdlog::set_pattern("%^%l%$: %v");
-    CLI::App app{std::string(about), "lockwarp"};
+void add_commands(CLI::App& app, int& status) {
+    app.description(std::string(about));
+    app.name("lockwarp");
     app.set_version_flag("--version", "lockwarp " + std::string(version));
     app.require_subcommand(1);
     app.footer(std::string(first_examples));
     app.failure_message(usage_message);
     app.get_formatter()->column_width(left_column);
-    int status = done;
     for (const Command& c : commands) {
         c.add(app, status);
         CLI::App& added = *app.get_subcommands([](CLI::App*) { return true; }).back();
@@ -117,9 +112,17 @@ int command_line(int argc, char** argv) {
         added.footer(footer_of(c, added.get_footer() == inherited ? "" : added.get_footer()));
     }
     wrap_descriptions(app);
+}
+
+int command_line(std::vector<std::string> words) {
+    spdlog::set_default_logger(
+        std::make_shared<spdlog::logger>("lockwarp", std::make_shared<CleanSink>()));
+    spdlog::set_pattern("%^%l%$: %v");
+    CLI::App app;
+    int status = done;
+    add_commands(app, status);
     try {
-        std::vector<std::string> words = with_nvcc_options(
-            app, with_gdb_options(std::vector<std::string>(argv + 1, argv + argc)));
+        words = with_nvcc_options(app, with_gdb_options(std::move(words)));
         std::ranges::reverse(words);  // as CLI11 takes them
         app.parse(std::move(words));
     } catch (const CLI::ParseError& e) {
@@ -131,6 +134,12 @@ int command_line(int argc, char** argv) {
     if (!interrupted_now() || status == done) return status;
     spdlog::error("{}", why_interrupted());
     return interrupted;
+}
+
+int command_line(int argc, char** argv) {
+    prepare_process();
+    catch_interrupts();
+    return command_line(std::vector<std::string>(argv + 1, argv + argc));
 }
 
 }  // namespace lockwarp::tools
