@@ -72,7 +72,8 @@ std::string answer_of(const std::string& out) {
     std::istringstream lines(out);
     std::string answer, line;
     std::getline(lines, answer);
-    while (std::getline(lines, line) && line.starts_with("  ") && !line.starts_with("  kernel.ptx"))
+    while (std::getline(lines, line) && line.starts_with("  ") &&
+           !line.starts_with("  kernel.ptx") && !line.starts_with("  also explained by: "))
         answer += line.substr(1);
     return answer;
 }

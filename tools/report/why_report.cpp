@@ -21,18 +21,19 @@ using validate::grouped;
 using why::Explanation;
 using why::Wrong;
 
-// A long line in several.
+// A long line in several; what it is indented by stays.
 std::string wrapped(const std::string& text, size_t indent) {
-    std::string out, line;
-    for (size_t at = 0; at <= text.size();) {
+    size_t at = std::min(text.find_first_not_of(' '), text.size());
+    std::string out, line = text.substr(0, at);
+    for (bool first = true; at <= text.size(); first = false) {
         const size_t space = std::min(text.find(' ', at), text.size());
         const std::string word = text.substr(at, space - at);
         at = space + 1;
-        if (!line.empty() && line.size() + 1 + word.size() > lanes::line_columns) {
+        if (!first && line.size() + 1 + word.size() > lanes::line_columns) {
             out += line + "\n";
             line = std::string(indent, ' ') + word;
         } else {
-            line += (line.empty() ? "" : " ") + word;
+            line += (first ? "" : " ") + word;
         }
     }
     return out + line + "\n";
