@@ -15,8 +15,9 @@
 #include <thread>
 
 #include "tests/tools/process.hpp"
+#include "tools/commands/cli.hpp"
 #include "tools/commands/command_tree.hpp"
-#include "tools/commands/commands.hpp"
+#include "tools/commands/usage.hpp"
 
 namespace lockwarp::tools {
 namespace {
@@ -162,18 +163,21 @@ TEST(WrongInput, FilesThatAreNone) {
         EXPECT_TRUE(fs::is_fifo(folder.path / name)) << name;
 }
 
-// Each option of each command with an empty value, and with no number where one belongs.
+// Each option of each command with an empty value, and with no number where one belongs: the parser
+// refuses it, and of each command the program one of them.
 TEST(WrongInput, ValuesOfEveryOption) {
     const Folder folder;
     size_t count = 0;
     int status = 0;
     CLI::App app;
-    for (const Command& c : commands) c.add(app, status);
+    add_commands(app, status);
     const std::vector<std::string> no_numbers = {"-1", "abc", "1e400", "18446744073709551616"};
     for (const CLI::App* command : listed_commands(app)) {
         std::vector<std::string> words{command->get_name()};
+        // What stands behind a program's name is the program's.
         for (const CLI::Option* p : positionals(*command))
-            if (p->get_required()) words.emplace_back("x");
+            if (p->get_required() && command->get_name() != "exec") words.emplace_back("x");
+        bool started = false;
         for (const CLI::Option* option : listed_options(*command)) {
             if (!takes_value(*option) || option->get_expected_min() == 0) continue;
             const std::string name = spellings(*option).front();
@@ -185,8 +189,18 @@ TEST(WrongInput, ValuesOfEveryOption) {
             for (const std::string& value : values) {
                 std::vector<std::string> all = words;
                 all.push_back(name + "=" + value);
-                if (option->get_expected_min() == 2) all.push_back("");
-                expect_refused(folder, all, Where::process);
+                if (option->get_expected_min() == 2) all.emplace_back("");
+                const std::string line = command->get_name() + " " + name + "=" + value;
+                std::string said = "nothing";
+                try {
+                    app.parse(std::vector<std::string>(all.rbegin(), all.rend()));
+                } catch (const CLI::ParseError& e) {
+                    said = e.get_exit_code() == 0 ? "no error" : usage_message(&app, e);
+                }
+                EXPECT_TRUE(said.starts_with("error: ")) << line << ": " << said;
+                EXPECT_EQ(said.find('\x1b'), std::string::npos) << line;
+                if (!started) expect_refused(folder, all, Where::process, said);
+                started = true;
                 ++count;
             }
         }
