@@ -31,7 +31,6 @@ ROOMS = ["emu/ptx", "emu/isa", "emu/num", "emu/exec", "emu/check", "emu/timing",
          "gpu", "validate", "tools"]
 EQUIVALENT = build.HERE / "equivalent.tsv"
 BY_HAND = "by hand"
-NEEDS_A_GPU = {"gpu/driver.cpp"}  # no test without one reaches it: only where it is named
 ANSWERS = build.PLACE / "results.jsonl"
 
 
@@ -74,7 +73,7 @@ def row_of(fault: Fault) -> str:
 def files_of(places: list[str], endings: tuple[str, ...] = (".cpp", ".hpp")) -> list[str]:
     chosen = []
     for name in build.tracked():
-        if name.endswith(endings) and (name in places or name not in NEEDS_A_GPU and any(
+        if name.endswith(endings) and (name in places or any(
                 name.startswith(p.rstrip("/") + "/") for p in places)):
             chosen.append(name)
     return chosen

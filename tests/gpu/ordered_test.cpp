@@ -105,7 +105,11 @@ TEST(Ordered, EachKindOfAccess) {
         "red.global.add.u32 [%rd1], 1;//change\n"
         "red.shared.or.b32 [%r2], 1;//change\n"
         "red.global.add.f32 [%rd1], %f1;//change\n"
-        "add.u32 %r1, %r1, 1;\n");
+        "add.u32 %r1, %r1, 1;\n"
+        "add.f32 %f1, %f2, %f3;\n"
+        "ld.global.f32 %f1, [%rd1];//weak\n"
+        "ld.local.f32 %f1, [%r2];\n"
+        "st.global.f32 [%rd1], %f1;\n");
 }
 
 // Integers that are added or the like leave the same in any order: alone they are not ordered.
