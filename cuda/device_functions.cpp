@@ -97,7 +97,7 @@ together:
  st.param.b32 [result], 0;
  ret;
 no_grid:
- st.param.b32 [result], 1;
+ st.param.b32 [result], 999;
  ret;
 }
 )"},

@@ -244,8 +244,6 @@ void destroy(const std::shared_ptr<Context>& context);
 // Prints what kernels printed, and gives the error of one that failed.
 void synchronize(Context& context);
 
-// nullptr, and the numbers of the default streams.
-bool is_default(const Stream* stream);
 // nullptr and the two numbers that stand for default streams are streams too.
 bool is_default(const Stream* stream);
 void check_stream(const Stream* stream);

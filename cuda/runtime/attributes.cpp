@@ -78,7 +78,7 @@ Result cudaGraphReleaseUserObject(Graph* graph, UserObject* object, unsigned cou
 }
 
 Result cudaMemPoolGetAccess(int* flags, Pool* pool, const Location* location) {
-    return call([&] { return cuMemPoolGetAccess(flags, pool, location); });
+    return ask([&] { return cuMemPoolGetAccess(flags, pool, location); });
 }
 
 Result cudaDeviceGetGraphMemAttribute(int device, int attribute, uint64_t* value) {

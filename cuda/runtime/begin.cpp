@@ -18,13 +18,8 @@ std::atomic<bool> is_forked{false};  // this is the child of a process that had 
 Context* primary_context(DeviceId device) {
     static std::mutex mutex;
     static std::array<Context*, max_devices> primaries{};
-    static bool is_first = true;
+    begin_driver();
     const std::lock_guard lock(mutex);
-    if (is_first) {
-        check(cuInit(0));
-        ::pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
-        is_first = false;
-    }
     check_device(device);
     Context*& primary = primaries[static_cast<size_t>(device)];
     unsigned flags = 0;
@@ -36,16 +31,31 @@ Context* primary_context(DeviceId device) {
 
 }  // namespace
 
+void begin_driver() {
+    require(!is_forked, not_initialized);
+    static std::mutex mutex;
+    static bool is_first = true;
+    const std::lock_guard lock(mutex);
+    if (!is_first) return;
+    check(cuInit(0));
+    ::pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
+    is_first = false;
+}
+
+DeviceId this_device() {
+    const std::vector<std::shared_ptr<Context>>& stack = context_stack();
+    return stack.empty() || stack.back() == nullptr ? 0 : stack.back()->device;
+}
+
 void begin() {
     require(!is_forked, not_initialized);
     const std::vector<std::shared_ptr<Context>>& stack = context_stack();
     if (!stack.empty() && stack.back() != nullptr && !stack.back()->destroyed) return;
-    set_device(stack.empty() || stack.back() == nullptr ? 0 : stack.back()->device);
+    set_device(this_device());
 }
 
-void set_device(DeviceId device) {
-    require(!is_forked, not_initialized);
-    check(cuCtxSetCurrent(primary_context(device)));
-}
+void init_device(DeviceId device) { primary_context(device); }
+
+void set_device(DeviceId device) { check(cuCtxSetCurrent(primary_context(device))); }
 
 }  // namespace lockwarp::cuda

@@ -9,16 +9,10 @@ namespace {
 
 constexpr int version_12 = 12090, version_13 = 13000;  // the newest that is known of each
 
-DeviceId this_device() {
-    DeviceId out = 0;
-    check(cuCtxGetDevice(&out));
-    return out;
-}
-
 // cudaDriverEntryPointQueryResult has the numbers of the driver's own.
 Result entry_point(const char* name, void** out, int version, unsigned long long flags,
                    int* status) {
-    return call([&] {
+    return ask([&] {
         int own = 0;
         const Result result = cuGetProcAddress_v2(name, out, version, flags, &own);
         if (status != nullptr) *status = own;
@@ -34,21 +28,26 @@ using namespace lockwarp::cuda;
 extern "C" {
 
 Result cudaGetDeviceCount(int* count) {
-    return call([&] { return cuDeviceGetCount(count); });
+    return ask([&] { return cuDeviceGetCount(count); });
 }
 
 Result cudaGetDevice(int* device) {
-    return call([&] { return cuCtxGetDevice(device); });
+    return ask([&] {
+        require(device != nullptr);
+        *device = this_device();
+    });
 }
 
 Result cudaSetDevice(int device) {
     return remember(answer([&] { set_device(device); }));
 }
 
-Result cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
+Result cudaInitDevice(int device, unsigned, unsigned) {
+    return remember(answer([&] { init_device(device); }));
+}
 
 Result cudaSetValidDevices(int* devices, int count) {
-    return call([&] {
+    return ask([&] {
         require(count >= 0 && (count == 0 || devices != nullptr));
         DeviceId id = 0;
         for (int i = 0; i < count; ++i) check(cuDeviceGet(&id, devices[i]));
@@ -56,26 +55,26 @@ Result cudaSetValidDevices(int* devices, int count) {
 }
 
 Result cudaChooseDevice(int* device, const void* properties) {
-    return call([&] {
+    return ask([&] {
         require(device != nullptr && properties != nullptr);
         *device = 0;
     });
 }
 
 Result cudaDeviceGetAttribute(int* value, int attribute, int device) {
-    return call([&] { return cuDeviceGetAttribute(value, attribute, device); });
+    return ask([&] { return cuDeviceGetAttribute(value, attribute, device); });
 }
 
 Result cudaDeviceGetPCIBusId(char* text, int size, int device) {
-    return call([&] { return cuDeviceGetPCIBusId(text, size, device); });
+    return ask([&] { return cuDeviceGetPCIBusId(text, size, device); });
 }
 
 Result cudaDeviceGetByPCIBusId(int* device, const char* text) {
-    return call([&] { return cuDeviceGetByPCIBusId(device, text); });
+    return ask([&] { return cuDeviceGetByPCIBusId(device, text); });
 }
 
 Result cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-    return call([&] { return cuDeviceCanAccessPeer(can, device, peer); });
+    return ask([&] { return cuDeviceCanAccessPeer(can, device, peer); });
 }
 
 Result cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
@@ -99,7 +98,7 @@ Result cudaDeviceDisablePeerAccess(int peer) {
 }
 
 Result cudaDeviceGetP2PAttribute(int* value, int attribute, int device, int peer) {
-    return call([&] { return cuDeviceGetP2PAttribute(value, attribute, device, peer); });
+    return ask([&] { return cuDeviceGetP2PAttribute(value, attribute, device, peer); });
 }
 
 Result cudaDeviceSynchronize() {
@@ -107,7 +106,7 @@ Result cudaDeviceSynchronize() {
 }
 
 Result cudaDeviceReset() {
-    return call([] {
+    return ask([] {
         cuCtxSynchronize();  // an error that there was ends with the context
         const DeviceId device = this_device();
         forget_modules(device);
@@ -153,7 +152,7 @@ Result cudaSetDeviceFlags(unsigned flags) {
 
 Result cudaGetDeviceFlags(unsigned* flags) {
     constexpr unsigned map_host = 8;  // always there
-    return call([&] {
+    return ask([&] {
         int active = 0;
         require(flags != nullptr);
         check(cuDevicePrimaryCtxGetState(this_device(), flags, &active));

@@ -111,7 +111,7 @@ Result cudaMemGetInfo(size_t* free, size_t* total) {
 }
 
 Result lockwarp_cudaPointerGetAttributes_12(PointerAttributes* out, const void* pointer) {
-    return call([&] {
+    return ask([&] {
         require(out != nullptr);
         attributes_of(*out, pointer);
     });
@@ -119,7 +119,7 @@ Result lockwarp_cudaPointerGetAttributes_12(PointerAttributes* out, const void* 
 
 Result lockwarp_cudaPointerGetAttributes_13(PointerAttributes* out, const void* pointer) {
     constexpr size_t reserved = 64;
-    return call([&] {
+    return ask([&] {
         require(out != nullptr);
         attributes_of(*out, pointer);
         std::memset(out + 1, 0, reserved);
@@ -160,51 +160,51 @@ Result cudaFreeAsync(void* pointer, Stream* stream) {
 }
 
 Result cudaMemPoolCreate(Pool** out, const PoolProperties* properties) {
-    return call([&] { return cuMemPoolCreate(out, properties); });
+    return ask([&] { return cuMemPoolCreate(out, properties); });
 }
 
 Result cudaMemPoolDestroy(Pool* pool) {
-    return call([&] { return cuMemPoolDestroy(pool); });
+    return ask([&] { return cuMemPoolDestroy(pool); });
 }
 
 Result cudaMemPoolTrimTo(Pool* pool, size_t keep) {
-    return call([&] { return cuMemPoolTrimTo(pool, keep); });
+    return ask([&] { return cuMemPoolTrimTo(pool, keep); });
 }
 
 Result cudaMemPoolGetAttribute(Pool* pool, int attribute, void* value) {
-    return call([&] { return cuMemPoolGetAttribute(pool, attribute, value); });
+    return ask([&] { return cuMemPoolGetAttribute(pool, attribute, value); });
 }
 
 Result cudaMemPoolSetAttribute(Pool* pool, int attribute, void* value) {
-    return call([&] { return cuMemPoolSetAttribute(pool, attribute, value); });
+    return ask([&] { return cuMemPoolSetAttribute(pool, attribute, value); });
 }
 
 Result cudaMemPoolSetAccess(Pool* pool, const AccessDescription* descriptions, size_t count) {
-    return call([&] { return cuMemPoolSetAccess(pool, descriptions, count); });
+    return ask([&] { return cuMemPoolSetAccess(pool, descriptions, count); });
 }
 
 Result cudaMemGetDefaultMemPool(Pool** out, const Location* location, int type) {
-    return call([&] { return cuMemGetDefaultMemPool(out, location, type); });
+    return ask([&] { return cuMemGetDefaultMemPool(out, location, type); });
 }
 
 Result cudaMemGetMemPool(Pool** out, const Location* location, int type) {
-    return call([&] { return cuMemGetMemPool(out, location, type); });
+    return ask([&] { return cuMemGetMemPool(out, location, type); });
 }
 
 Result cudaMemSetMemPool(const Location* location, int type, Pool* pool) {
-    return call([&] { return cuMemSetMemPool(location, type, pool); });
+    return ask([&] { return cuMemSetMemPool(location, type, pool); });
 }
 
 Result cudaDeviceGetDefaultMemPool(Pool** out, int device) {
-    return call([&] { return cuDeviceGetDefaultMemPool(out, device); });
+    return ask([&] { return cuDeviceGetDefaultMemPool(out, device); });
 }
 
 Result cudaDeviceGetMemPool(Pool** out, int device) {
-    return call([&] { return cuDeviceGetMemPool(out, device); });
+    return ask([&] { return cuDeviceGetMemPool(out, device); });
 }
 
 Result cudaDeviceSetMemPool(int device, Pool* pool) {
-    return call([&] { return cuDeviceSetMemPool(device, pool); });
+    return ask([&] { return cuDeviceSetMemPool(device, pool); });
 }
 
 }  // extern "C"

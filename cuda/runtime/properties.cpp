@@ -113,7 +113,7 @@ static_assert([] {
 }());
 
 Result properties(char* out, int device, size_t size, int16_t PropertyRow::*at) {
-    return call([&] {
+    return ask([&] {
         require(out != nullptr);
         std::memset(out, 0, size);
         check(cuDeviceGetName(out, name_size, device));

@@ -12,10 +12,16 @@
 
 namespace lockwarp::cuda {
 
+// Begins the driver. A Failure where there is no device, and after a fork of a process that had
+// one.
+void begin_driver();
 // Makes a device's primary context this thread's, where it has none: of the first, or of that which
 // it had. A Failure where there is no device, and after a fork of a process that had one.
 void begin();
-// Makes the device's primary context this thread's.
+// The device of this thread's context; the first where it has none.
+DeviceId this_device();
+// Makes the device's primary context; set_device: and that one this thread's.
+void init_device(DeviceId device);
 void set_device(DeviceId device);
 // Keeps an error for cudaGetLastError.
 Result remember(Result result) noexcept;
@@ -25,6 +31,16 @@ template <class Work>
 Result call(Work work) noexcept {
     return remember(answer([&] {
         begin();
+        return work();
+    }));
+}
+
+// The same without a context, and none is made: of devices, pools and pointers (an H200, driver
+// 580, asked of each function by itself).
+template <class Work>
+Result ask(Work work) noexcept {
+    return remember(answer([&] {
+        begin_driver();
         return work();
     }));
 }

@@ -148,10 +148,10 @@ void batch(cudaStream_t s) {
 #else
     void* to[3] = {d, d + 2, &back};
     void* from[3] = {a, &b, d + 3};
-    size_t failed = 0;
-    OK(cudaMemcpyBatchAsync(to, from, sizes, 3, attributes, firsts, 2, &failed, s));
+    size_t wrong = 0;
+    OK(cudaMemcpyBatchAsync(to, from, sizes, 3, attributes, firsts, 2, &wrong, s));
     firsts[0] = 1;
-    EXPECT_ERROR(cudaMemcpyBatchAsync(to, from, sizes, 3, attributes, firsts, 1, &failed, s),
+    EXPECT_ERROR(cudaMemcpyBatchAsync(to, from, sizes, 3, attributes, firsts, 1, &wrong, s),
                  cudaErrorInvalidValue);
 #endif
     cudaGetLastError();
