@@ -16,7 +16,7 @@ bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0
 
 // Whether `part` stands in `text` with no letter or digit directly before or behind it.
 bool has_word(std::string_view text, std::string_view part) {
-    for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, ++at)) {
+    for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) {
         const size_t end = at + part.size();
         const bool begins = at == 0 || !is_letter(text[at - 1]) || !is_letter(part.front());
         const bool ends = end == text.size() || !is_letter(text[end]) || !is_letter(part.back());
