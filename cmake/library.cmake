@@ -46,6 +46,7 @@ lockwarp_library(lockwarp_library lockwarp ${LIBRARY_SOURCES}
 set(lockwarp_alone gpu/driver.cpp gpu/trace.cpp launch/launch_file.cpp launch/source_text.cpp
     validate/faults.cpp validate/one_run.cpp validate/probes.cpp validate/schedules.cpp
     validate/text_report.cpp why/addresses.cpp why/data.cpp why/hypothesis.cpp why/registers.cpp)
+lockwarp_without_pointer_checks(lockwarp_library)
 lockwarp_together(lockwarp_library 6 ${LIBRARY_SOURCES})
 set_target_properties(lockwarp_library PROPERTIES OUTPUT_NAME lockwarp_cxx)
 target_link_libraries(lockwarp_library PUBLIC lockwarp_emu nlohmann_json::nlohmann_json tl::expected

@@ -14,6 +14,7 @@ add_library(lockwarp_report STATIC ${REPORT_SOURCES})
 target_compile_options(lockwarp_report PRIVATE $<$<CONFIG:Release>:-O1>
                        $<$<BOOL:${LOCKWARP_SANITIZE}>:-O0>)
 lockwarp_target(lockwarp_report)
+lockwarp_without_pointer_checks(lockwarp_report)
 lockwarp_together(lockwarp_report 6 ${REPORT_SOURCES})
 target_link_libraries(lockwarp_report PUBLIC lockwarp_library CLI11::CLI11 fmt::fmt spdlog::spdlog
                       Eigen3::Eigen)

@@ -8,6 +8,7 @@ add_library(lockwarp_tools STATIC ${TOOL_SOURCES})
 target_compile_options(lockwarp_tools PRIVATE $<$<CONFIG:Release>:-O1>
                        $<$<BOOL:${LOCKWARP_SANITIZE}>:-O0>)
 lockwarp_target(lockwarp_tools)
+lockwarp_without_pointer_checks(lockwarp_tools)
 lockwarp_together(lockwarp_tools 6 ${TOOL_SOURCES})
 target_link_libraries(lockwarp_tools PUBLIC lockwarp_report)
 # Where `lockwarp exec` finds libcuda.so.1 when both are installed.
