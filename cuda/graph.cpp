@@ -205,7 +205,10 @@ Result cuGraphCreate(Graph** out, unsigned flags) {
 }
 
 Result cuGraphDestroy(Graph* graph) {
-    return answer([&] { forget(ready().graphs.take(graph)); });
+    return answer([&] {
+        require(graph != nullptr);
+        forget(ready().graphs.take(graph));
+    });
 }
 
 Result cuGraphClone(Graph** out, Graph* graph) {

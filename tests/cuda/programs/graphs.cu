@@ -201,6 +201,7 @@ void built() {
 
     // A node before itself.
     EXPECT_ERROR(depend(clone, &in_clone, &in_clone), cudaErrorInvalidValue);
+    EXPECT_ERROR(cudaGraphDestroy(nullptr), cudaErrorInvalidValue);
     cudaGetLastError();
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(clone));
