@@ -10,6 +10,31 @@ namespace lockwarp::exec {
 
 namespace {
 
+constexpr uint32_t max_vector_bytes = 32;
+
+using Sixteen = uint64_t __attribute__((vector_size(16), aligned(1), may_alias));
+
+// Copies the bytes of a vector as a GPU does: CTAs on other threads never see a part of them. The
+// manual has that of each element alone, but programs count on it. Scans that look back over other
+// CTAs keep a state and its value side by side in 8 or 16 bytes (CUB's decoupled look-back).
+void copy_whole(uint8_t* to, const uint8_t* from, uint32_t bytes) {
+    switch (bytes) {
+        case 2:
+            std::memcpy(to, from, 2);
+            break;
+        case 4:
+            std::memcpy(to, from, 4);
+            break;
+        case 8:
+            std::memcpy(to, from, 8);
+            break;
+        default:  // 16 or 32; aligned ones of 16 are one access of every CPU with AVX
+            for (uint32_t at = 0; at < bytes; at += 16)
+                *reinterpret_cast<volatile Sixteen*>(to + at) =
+                    *reinterpret_cast<const volatile Sixteen*>(from + at);
+    }
+}
+
 // Reads one element of `E`, as the register of `Register` bits holds it.
 template <class E, class Register>
 void load_element(Context& c, Ref ref, const LanePointers& p, uint32_t offset, uint32_t mask) {
@@ -32,6 +57,12 @@ void load(Context& c, const Step& s, uint32_t mask) {
     lane_addresses(c, o.address[0], mask, addresses);
     if (!locate(c, o, o.mod.space, addresses, mask, bytes, bytes, false, p)) return;
     if (c.warp->tracks_local) note_unwritten(c, o, p, mask, sizeof(E));
+    alignas(64) std::array<std::array<uint8_t, max_vector_bytes>, 32> whole;
+    if (v.count > 1)
+        for_lanes(mask, [&](unsigned l) {
+            copy_whole(whole[l].data(), p[l], bytes);
+            p[l] = whole[l].data();
+        });
     for (uint32_t i = 0; i < v.count; ++i) {
         const Ref ref = c.program->pool[v.first + i];
         const auto offset = static_cast<uint32_t>(i * sizeof(E));
@@ -59,15 +90,18 @@ void store(Context& c, const Step& s, uint32_t mask) {
     lane_addresses(c, o.address[0], mask, addresses);
     if (!locate(c, o, o.mod.space, addresses, mask, bytes, bytes, true, p)) return;
     // Lane by lane, so that of lanes that store to one address the highest wins, each store whole.
+    alignas(16) std::array<uint8_t, max_vector_bytes> whole;
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+        uint8_t* const to = v.count > 1 ? whole.data() : p[lane];
         for (uint32_t i = 0; i < v.count; ++i) {
             const Ref ref = c.program->pool[v.first + i];
             const uint64_t value =
                 o.source_bits == 64 ? slot<uint64_t>(c, ref)[lane] : slot<uint32_t>(c, ref)[lane];
             const auto element = static_cast<E>(value);
-            std::memcpy(p[lane] + i * sizeof(E), &element, sizeof element);
+            std::memcpy(to + i * sizeof(E), &element, sizeof element);
         }
+        if (v.count > 1) copy_whole(p[lane], whole.data(), bytes);
     }
 }
 

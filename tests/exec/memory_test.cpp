@@ -537,6 +537,69 @@ TEST(Memory, BeginsAsTheLaunchSays) {
     }
 }
 
+// Of two CTAs one counts up in all elements of a vector; the other, which may be on another core,
+// never sees them differ: CUB's scans keep a state and its value in one vector.
+TEST(Memory, CtasSeeNoPartOfAVector) {
+    struct Vector {
+        std::string type, reg, counted;
+        std::vector<std::string> elements;
+    };
+    const std::vector<Vector> vectors{{"v2.u32", "%r10", "u32", {"%r11", "%r12"}},
+                                      {"v4.u32", "%r10", "u32", {"%r11", "%r12", "%r13", "%r14"}},
+                                      {"v2.u64", "%rd10", "u64", {"%rd11", "%rd12"}},
+                                      {"v4.u16", "%h10", "u16", {"%h11", "%h12", "%h13", "%h14"}}};
+    for (const Vector& v : vectors) {
+        std::string stored, loaded, compared;
+        for (const std::string& e : v.elements) {
+            stored += (stored.empty() ? "" : ", ") + v.reg;
+            loaded += (loaded.empty() ? "" : ", ") + e;
+            compared += "setp.ne." + v.counted + " %p2, " + e + ", " + v.elements[0] +
+                        ";\n@%p2 add.u32 %r20, %r20, 1;\n";
+        }
+        Given given;
+        given.grid.x = 64;
+        given.block.x = 1;
+        given.threads = 2;
+        given.buffers = {Bytes(32 * 64), Bytes(4)};
+        const std::string body = R"(
+mov.u32 %r20, 0;
+shr.u32 %r21, %t0, 1;
+mul.wide.u32 %rd20, %r21, 64;
+add.u64 %rd1, %rd1, %rd20;
+and.b32 %r22, %t0, 1;
+setp.eq.u32 %p1, %r22, 0;
+mov.COUNTED REG, 0;
+@%p1 bra COUNT;
+LOOK:
+ld.relaxed.gpu.global.TYPE {LOADED}, [%rd1];
+COMPAREDsetp.ne.COUNTED %p3, FIRST, 60000;
+@%p3 bra LOOK;
+red.global.add.u32 [%rd4], %r20;
+ret;
+COUNT:
+add.COUNTED REG, REG, 1;
+st.relaxed.gpu.global.TYPE [%rd1], {STORED};
+setp.ne.COUNTED %p3, REG, 60000;
+@%p3 bra COUNT;
+)";
+        std::string text = body;
+        for (const auto& [name, value] :
+             std::vector<std::pair<std::string, std::string>>{{"COUNTED", v.counted},
+                                                              {"REG", v.reg},
+                                                              {"TYPE", v.type},
+                                                              {"LOADED", loaded},
+                                                              {"COMPARED", compared},
+                                                              {"STORED", stored},
+                                                              {"FIRST", v.elements[0]}})
+            for (size_t at = 0; (at = text.find(name, at)) != std::string::npos;)
+                text.replace(at, name.size(), value);
+        const Outcome o = run_well(program_of(kernel(text), given.arch), given);
+        EXPECT_EQ(words_of(o.buffers[1])[0], 0u) << v.type;
+        for (size_t pair = 0; pair < 32; ++pair)
+            EXPECT_EQ(words_of(o.buffers[0])[pair * 16] & 0xffff, 60000u) << v.type;
+    }
+}
+
 }  // namespace
 
 }  // namespace lockwarp::exec
