@@ -180,13 +180,14 @@ bool collective(Context& c, size_t path, const Step& s, uint32_t mask) {
         w.paths[path].members = mask;
         return false;
     }
-    c.lanes = here;
-    s.run(c, s, here);
+    // Before it runs: its result may be where its membermask was.
     for (Path& p : w.paths)
         if (with_us(p)) {
             p.state = PathState::ready;
             ++p.pc;
         }
+    c.lanes = here;
+    s.run(c, s, here);
     ++w.paths[path].pc;
     join(w, path);
     return true;

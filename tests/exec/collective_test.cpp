@@ -361,6 +361,28 @@ bar.red.and.pred %p2, 1, %p1;
     for (uint32_t t = 0; t < 96; ++t) EXPECT_EQ(out[t], 96u * 97 / 2);
 }
 
+// The result may be where the membermask was. Half of the warp is at the vote before the other
+// half, which may leave without it, so that they do not meet on the way.
+TEST(Vote, TheMaskIsReplacedByTheResult) {
+    const Words out = run_body(R"(
+mov.u32 %r5, 0xffffffff;
+setp.lt.u32 %p1, %r1, 16;
+setp.gt.u32 %p2, %r1, 1000;
+and.b32 %r6, %r1, 1;
+setp.eq.u32 %p3, %r6, 1;
+@%p1 bra FIRST;
+VOTE:
+vote.sync.ballot.b32 %r5, %p3, %r5;
+bra END;
+FIRST:
+@%p2 bra END;
+bra VOTE;
+END:
+)",
+                               Words(64));
+    EXPECT_EQ(out, Words(32, 0xaaaaaaaa));
+}
+
 TEST(BarRed, ThreadsThatHaveExitedAreNotWaitedFor) {
     Given given;
     given.block.x = 96;
