@@ -47,6 +47,11 @@ struct Body {
         const Flow flow = row(operations[i].op).flow;
         return flow == Flow::ret || (flow == Flow::exit && (!returns || i + 1 == size()));
     }
+    // Nothing goes on behind it, and no trap is the reason.
+    bool ends_well(size_t i) const {
+        const Flow flow = row(operations[i].op).flow;
+        return (flow == Flow::ret || flow == Flow::exit) && ends_path(operations[i]);
+    }
 
     // Calls f(place) for each operation that a branch may go to.
     template <class F>
@@ -75,9 +80,10 @@ size_t lasting_exit(const Body& body) {
 // Which ways to the end are edges. lasting: only those of the program's last exit that are not
 // branches straight to it: lanes that return early, or fail, are gone, and the others meet as if
 // those ways did not exist. endless: those of every exit, and those out of each loop that comes to
-// none, behind operations from which it begins again. early: branches straight to exits too. all:
-// also guarded exits, which most lanes pass, and failures.
-enum class Ways : uint8_t { lasting, endless, early, all };
+// none, behind operations from which it begins again. early: branches straight to exits too. exits:
+// those of a function that returns as well, to which a whole part of it may lead (CUB's
+// ThreadExit). all: also guarded exits, which most lanes pass, and failures.
+enum class Ways : uint8_t { lasting, endless, early, exits, all };
 
 // Marks the blocks from which `to` can be reached.
 void mark_before(const Graph& g, uint32_t to, std::vector<bool>& marked) {
@@ -106,11 +112,14 @@ std::vector<bool> reached(const Graph& g, uint32_t from) {
 }
 
 // An edge to the end from the last block of each loop that never comes there, and from each other
-// from which the loop begins again where it does from the last.
-void leave_endless_loops(Graph& g) {
+// from which the loop begins again where it does from the last. Loops that come to an exit of
+// another kind are not endless.
+void leave_endless_loops(Graph& g, const Body& body) {
     const auto end = static_cast<uint32_t>(g.first.size());
     std::vector<bool> leaves(g.successors.size(), false);
     mark_before(g, end, leaves);
+    for (size_t i = 0; i < body.size(); ++i)
+        if (body.ends_well(i)) mark_before(g, g.block_of[i], leaves);
     for (uint32_t b = end; b-- > 0;) {
         if (leaves[b]) continue;
         const auto is_back = [&](uint32_t s) { return s <= b; };
@@ -167,11 +176,12 @@ Graph build(const Body& body, Ways ways) {
             body.each_target(o, [&](size_t target) { edge(b, g.block_of[target]); });
         if (body.falls_through(o) && last + 1 < n) edge(b, g.block_of[last + 1]);
         const bool counts = ways == Ways::all       ? body.ends_block(o) && !branches(o)
+                            : ways == Ways::exits   ? body.ends_well(last)
                             : ways == Ways::lasting ? last == last_exit && body.ends_path(o)
                                                     : body.is_return(last) && body.ends_path(o);
         if (counts) edge(b, blocks);
     }
-    if (ways == Ways::endless) leave_endless_loops(g);
+    if (ways == Ways::endless) leave_endless_loops(g, body);
     return g;
 }
 
@@ -303,8 +313,9 @@ void find_reconvergence(std::span<Operation> operations, uint32_t first_operatio
         if (branches(operations[i])) left.push_back(i);
     for (const size_t i : left) operations[i].reconverge = never;
     // Where no way on leads to the last exit, the second graph has the answer; where all that do
-    // not fail are branches straight to exits, the third; else the last.
-    for (const Ways ways : {Ways::lasting, Ways::endless, Ways::early, Ways::all}) {
+    // not fail are branches straight to exits, the third; where they lead to exits beside a return,
+    // the fourth; else the last.
+    for (const Ways ways : {Ways::lasting, Ways::endless, Ways::early, Ways::exits, Ways::all}) {
         if (left.empty()) break;
         const Graph graph = build(body, ways);
         const Postdominators found(graph);

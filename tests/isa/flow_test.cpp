@@ -99,6 +99,16 @@ TEST(Flow, BlocksThatDoNotReturn) {
     EXPECT_EQ(meetings("b3 . . . e"), (Points{3}));
 }
 
+// A part of a function that returns, and which ends in an exit: there lanes meet as elsewhere. A
+// loop that leads to the exit is not endless.
+TEST(Flow, APartThatExitsBesideAReturn) {
+    EXPECT_EQ(meetings("b7 b5 . b5 b2 . e . r"), (Points{7, 5, 5, 5}));
+    EXPECT_EQ(meetings("b6 b4 . b2 b1 e . r"), (Points{6, 4, 4, 5}));
+    EXPECT_EQ(meetings("b4 b3 . e . r"), (Points{4, 3}));
+    // Nor are those that fail there waited for.
+    EXPECT_EQ(meetings("b6 b4 . . b8 e . r t"), (Points{6, 4, 5}));
+}
+
 // Where every way fails, a guarded exit is a way out as well: only behind it lanes may meet.
 TEST(Flow, GuardedExitsBeforeFailures) {
     EXPECT_EQ(meetings("b3 . E . t"), (Points{6}));
