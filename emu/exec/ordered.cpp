@@ -118,6 +118,7 @@ uint32_t take_turns(Context& c, size_t path, const Step& s, const warp::Retired&
         done |= 1u << lane;
         if (turn == warp::Turn::given) continue;
         s.run(c, s, 1u << lane);
+        if (c.trap) break;
         oracle.accessed(before, lane, all);
     }
     note_progress(c, done & ~free);

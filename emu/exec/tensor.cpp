@@ -205,10 +205,10 @@ bool load_one(Context& c, const Operation& o, unsigned lane) {
     });
 }
 
-// Where a row's bytes go. The rest of its last 16 bytes is changed too, where there is memory.
+// Where a row's bytes go: `bytes` of them, where there is memory for those behind its elements too;
+// else fewer.
 uint8_t* find_stored(Context& c, const Operation& o, unsigned lane, const TensorRow& row,
                      uint32_t& bytes) {
-    bytes = isa::stored_bytes(row);
     Space space = Space::global;
     uint64_t address = row.global;
     if (bytes != row.inside && look(c, space, address, bytes, lane) == nullptr) bytes = row.inside;
@@ -228,7 +228,8 @@ bool each_stored_row(Context& c, const Operation& o, unsigned lane, const Tensor
     for (uint32_t i = 0; i < isa::tensor_rows(m); ++i) {
         const TensorRow row = rows.next();
         if (row.inside == 0) continue;
-        uint32_t bytes = 0;
+        // The rest of its last 16 bytes is changed too.
+        uint32_t bytes = isa::stored_bytes(row);
         uint8_t* const to = find_stored(c, o, lane, row, bytes);
         if (to == nullptr) return false;
         each_chunk(m.swizzle, box.address + i * pitch, box.address, box.bytes, isa::row_bytes(m),

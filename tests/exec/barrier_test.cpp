@@ -245,6 +245,25 @@ ret;)"),
               "line 23, CTA (0,0,0), warp 0, step 12");
 }
 
+// Those that wait for others only to exit have done so, and the rest stand apart all the same.
+TEST(Barrier, AlignedApartFromOthersWhereSomeHaveExitedIsATrap) {
+    const std::string fault = fault_of_body(R"(
+setp.ge.u32 %p1, %r1, 16;
+@%p1 bra END;
+setp.lt.u32 %p2, %r1, 6;
+@%p2 bra LOW;
+bar.sync 0;
+bra END;
+LOW:
+bar.sync 0;
+END:
+exit;)");
+    EXPECT_TRUE(
+        fault.starts_with("aligned instruction in a diverged warp: 10 of the warp's 16 "
+                          "threads are here at line 25, CTA (0,0,0), warp 0"))
+        << fault;
+}
+
 TEST(Barrier, DifferentBarriersAreADeadlock) {
     EXPECT_EQ(
         fault_of_body(R"(

@@ -189,6 +189,18 @@ TEST(Grid, ACooperativeLaunchOfMoreCtasThanRunAtATimeIsRefused) {
               "8192 can");
 }
 
+// 384 MB of local memory each: of 4 GB.
+TEST(Grid, ACooperativeLaunchOfMoreBytesThanThereAreAtATimeIsRefused) {
+    const isa::Program program =
+        program_of(kernel(".local .align 4 .b8 mine[393216];\nst.local.u32 [mine], %r1;\nret;"),
+                   isa::Arch::sm_80);
+    Given given = cooperative(11, 1);
+    given.block = {1024, 1, 1};
+    EXPECT_EQ(fault_of(run(program, std::move(given)).result),
+              "refused: a cooperative launch of 11 CTAs: all run at a time, and of this kernel 10 "
+              "can");
+}
+
 TEST(Grid, ATrapOfALaterCtaEndsThoseThatWaitForIt) {
     const isa::Program program = program_of(kernel(R"(
         mov.u32 %r1, %ctaid.x;

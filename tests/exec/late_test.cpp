@@ -124,6 +124,54 @@ TEST(Late, AWaitBringsTheProductsOfItsOwnWarpgroup) {
     EXPECT_EQ(of(true), expected);
 }
 
+// What touches registers of a product's D or A waits for it, and what touches those of another
+// product does not. B is cleared behind the touch, before the wait: a product that runs only then
+// is 0.
+TEST(Late, ATouchBringsTheProductsOfItsRegisters) {
+    constexpr uint32_t sixteen = 0x41800000;
+    const auto of = [](const std::string& touch, bool late) {
+        const std::string product =
+            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4},"
+            " {%r10, %r11, %r12, %r13}, %rd4, 0, 1, 1, 0;\n";
+        const std::string other =
+            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f5, %f6, %f7, %f8},"
+            " {%r14, %r15, %r16, %r17}, %rd4, 0, 1, 1, 0;\n";
+        const std::string ends =
+            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\n";
+        std::string text =
+            ".version 8.0\n.target sm_90a\n.address_size 64\n.shared .align 128 .b8 tile[256];\n"
+            ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+            ".reg .pred %p<6>; .reg .b32 %r<24>; .reg .f32 %f<12>; .reg .b64 %rd<8>;\n"
+            "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, tile;\n"
+            "mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2; shl.b32 %r3, %r1, 2;\n"
+            "add.u32 %r3, %r3, %r2; setp.lt.u32 %p1, %r1, 64;\n"
+            "@%p1 st.shared.u32 [%r3], 0x3c003c00; bfe.u32 %r4, %r2, 4, 14;\n"
+            "cvt.u64.u32 %rd4, %r4; or.b64 %rd4, %rd4, 0x1000080000;\n";
+        for (int r = 10; r < 18; ++r) text += "mov.b32 %r" + std::to_string(r) + ", 0x3c003c00;\n";
+        text += "fence.proxy.async; bar.sync 0; wgmma.fence.sync.aligned;\n" + product + touch +
+                "\nbar.sync 0; @%p1 st.shared.u32 [%r3], 0; fence.proxy.async; bar.sync 0;\n" +
+                ends + "st.global.f32 [%rd1], %f1; wgmma.fence.sync.aligned;\n" + other + ends +
+                "ret;\n}\n";
+        Given given;
+        given.arch = isa::Arch::sm_90;
+        given.block.x = 128;
+        given.schedule = {late, UINT32_MAX};
+        return results_of_text(text, Words(1), given);
+    };
+    struct Row {
+        const char* touch;
+        bool waits;
+    };
+    for (const Row& row : std::initializer_list<Row>{{"", false},
+                                                     {"mov.f32 %f9, %f4;", true},
+                                                     {"mov.b32 %r13, 0;", true},
+                                                     {"mov.f32 %f8, 0f00000000;", false},
+                                                     {"mov.b32 %r20, %r17;", false}}) {
+        EXPECT_EQ(of(row.touch, false), Words(128, sixteen)) << row.touch;
+        EXPECT_EQ(of(row.touch, true), Words(128, row.waits ? sixteen : 0)) << row.touch;
+    }
+}
+
 // More of them than are kept without a look at which have come.
 TEST(Late, ManyCopies) {
     std::string body =
