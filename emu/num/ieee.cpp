@@ -316,25 +316,8 @@ uint128 round_magnitude(const Number& x, Rounding r) {
         static_cast<uint64_t>(x.exponent <= -2 ? shift_sticky(x.significand, -2 - x.exponent)
                                                : uint128{x.significand} << 1);
     const uint64_t whole = places >> 2;
-    const uint64_t rest = places & 3;
-    bool up = false;
-    switch (r) {
-        case Rounding::rn:
-            up = rest > 2 || (rest == 2 && (whole & 1) != 0);
-            break;
-        case Rounding::rz:
-            break;
-        case Rounding::rm:
-            up = x.negative && rest != 0;
-            break;
-        case Rounding::rp:
-            up = !x.negative && rest != 0;
-            break;
-        case Rounding::rna:
-            up = rest >= 2;
-            break;
-    }
-    return uint128{whole} + up;
+    return uint128{whole} +
+           rounds_up(r, x.negative, (whole & 1) != 0, (places & 2) != 0, (places & 1) != 0);
 }
 
 }  // namespace

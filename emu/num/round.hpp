@@ -122,6 +122,24 @@ struct RoundTo {
     bool ftz = false;
 };
 
+// Whether a magnitude becomes one more in its last place, which is odd or even, for what lies below
+// it: half of that place, and a rest.
+constexpr bool rounds_up(Rounding r, bool negative, bool odd, bool half, bool rest) {
+    switch (r) {
+        case Rounding::rz:
+            break;
+        case Rounding::rn:
+            return half && (rest || odd);
+        case Rounding::rm:
+            return negative && (half || rest);
+        case Rounding::rp:
+            return !negative && (half || rest);
+        case Rounding::rna:
+            return half;
+    }
+    return false;
+}
+
 // significand * 2^exponent, rounded once. A significand that stands for an inexact value has its
 // lowest bit set (sticky) and at least two bits more than the format keeps.
 constexpr uint64_t round_pack(const FormatRow& f, const RoundTo& to, bool negative, int exponent,
@@ -144,24 +162,7 @@ constexpr uint64_t round_pack(const FormatRow& f, const RoundTo& to, bool negati
         const uint64_t whole = drop < 64 ? significand >> drop : 0;
         const bool half = drop <= 64 && ((significand >> (drop - 1)) & 1) != 0;
         const bool rest = drop > 64 || (significand & ((uint64_t{1} << (drop - 1)) - 1)) != 0;
-        bool up = false;
-        switch (to.rounding) {
-            case Rounding::rn:
-                up = half && (rest || (whole & 1) != 0);
-                break;
-            case Rounding::rz:
-                break;
-            case Rounding::rm:
-                up = negative && (half || rest);
-                break;
-            case Rounding::rp:
-                up = !negative && (half || rest);
-                break;
-            case Rounding::rna:
-                up = half;
-                break;
-        }
-        quotient = whole + up;
+        quotient = whole + rounds_up(to.rounding, negative, (whole & 1) != 0, half, rest);
     }
     if (below && to.ftz) {
         const bool reaches_normal = leading + 1 == lowest_normal && (quotient >> kept) != 0;

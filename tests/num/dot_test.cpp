@@ -244,6 +244,46 @@ TEST(DotRows, ProductsWithAFusedTile) {
     EXPECT_EQ(without, std::set<std::string>{});
 }
 
+// Sums that it would give other bits: a product has more bits than are kept below the largest
+// exponent, or C has; D has others than the sum; two halves of a block are not below 2^31; the
+// rounding is none of the two.
+TEST(FusedTile, IsForSumsThatFitItsWords) {
+    const auto has = [](auto change, Type a = Type::f16, Type d = Type::f32) {
+        DotRow row = *find_dot_row(Arch::sm_90, 16, 8, 16, Type::f16, Type::f32);
+        row.a = a;
+        row.d = d;
+        MatrixTypes types{a, a, d, d};
+        change(row, types);
+        return has_fused_tile(row, types);
+    };
+    const auto kept = [&](unsigned bits, Type a, Type d) {
+        return has(
+            [&](DotRow& row, MatrixTypes&) {
+                row.sum.fraction = static_cast<uint8_t>(bits);
+                row.sum.kept = d == Type::f32 ? 24 : 11;
+            },
+            a, d);
+    };
+    EXPECT_TRUE(has([](DotRow&, MatrixTypes&) {}));
+    EXPECT_FALSE(has([](DotRow& row, MatrixTypes&) { row.method = Method::f16_halves; }));
+    EXPECT_FALSE(has([](DotRow&, MatrixTypes& types) { types.c = Type::f16; }));
+    EXPECT_TRUE(kept(20, Type::f16, Type::f16));
+    EXPECT_FALSE(kept(19, Type::f16, Type::f16));
+    EXPECT_TRUE(kept(23, Type::bf16, Type::f32));
+    EXPECT_FALSE(kept(22, Type::bf16, Type::f32));
+    for (const uint8_t bits : {uint8_t{23}, uint8_t{25}})
+        EXPECT_FALSE(has([&](DotRow& row, MatrixTypes&) { row.sum.kept = bits; }));
+    for (const bool good : {true, false})
+        EXPECT_EQ(has([&](DotRow& row, MatrixTypes&) {
+                      row.sum.fraction = 24;
+                      row.sum.block = good ? 62 : 63;
+                  }),
+                  good);
+    for (const Rounding r : {Rounding::rn, Rounding::rz, Rounding::rm, Rounding::rp, Rounding::rna})
+        EXPECT_EQ(has([&](DotRow& row, MatrixTypes&) { row.sum.rounding = r; }),
+                  r == Rounding::rn || r == Rounding::rz);
+}
+
 TEST(DotRows, CoverEveryArchitecture) {
     std::set<Arch> seen;
     for (const DotRow& row : dot_rows()) seen.insert(row.arch);
