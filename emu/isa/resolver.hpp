@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -168,6 +169,7 @@ bool wrong_later(const Resolver& r, const ptx::Instruction& i, Spelling& s);
 
 // What is wrong with the modifiers of a wmma instruction that no row takes, in the assembler's
 // words.
-void wrong_wmma(const Resolver& r, const ptx::Instruction& i, Spelling& s);
+void wrong_wmma(const Resolver& r, const ptx::Instruction& i,
+                std::span<const std::string_view> known, Spelling& s);
 
 }  // namespace lockwarp::isa

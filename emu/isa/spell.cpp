@@ -236,7 +236,7 @@ void wrong_modifiers(const Resolver& r, const ptx::Instruction& i, Spelling& s) 
         }
     const std::vector<std::string_view> known = modifiers_of(i.opcode);
     s.hint = usage(i);
-    if (i.opcode == "wmma") return wrong_wmma(r, i, s);
+    if (i.opcode == "wmma") return wrong_wmma(r, i, known, s);
     if (wrong_bulk(i, s)) return;
     for (size_t n = 0; n < i.modifiers.size(); ++n) {
         const std::string& text = i.modifiers[n].text;

@@ -61,6 +61,14 @@ Parts parts_of(const ptx::Instruction& i) {
     return p;
 }
 
+// Of what no wmma has: whether it is named otherwise than as a modifier that is illegal.
+bool has_words_of_its_own(std::string_view modifier) {
+    Modifiers one;
+    apply_modifier(modifier, one);
+    return one.m != 0 || one.types != 0 || one.rounding_given || one.satfinite ||
+           one.space != ptx::Space::none || one.combine != Combine::none;
+}
+
 std::string wrong_layouts(const Parts& p, bool product) {
     const unsigned wanted = product ? 2 : 1;
     if (p.mod.orders == wanted) return {};
@@ -128,9 +136,10 @@ std::string wrong_types_of_product(const Parts& p) {
         return ab == ".f64" ? unexpected
                             : "Instruction ''wmma.mma' with floating point type' with "
                               "'.satfinite' is not supported starting from PTX ISA version 6.5";
-    if (sum == ".s32" && p.mod.order[0] == Order::col)
+    // Of the others all layouts are right, and nothing else is left that could be wrong.
+    if (p.mod.order[0] == Order::col)
         return "Illegal alayout '.col' for instruction '" + p.name + "'";
-    if (sum == ".s32" && p.mod.order[1] == Order::row)
+    if (p.mod.order[1] == Order::row)
         return "Illegal blayout '.row' for instruction '" + p.name + "'";
     return unexpected;
 }
@@ -203,7 +212,8 @@ void choose_wmma(const Resolver& r, Spelling& s) {
     if (s.wmma_fragment == nullptr) s.error = "wmma is not modelled for " + name;
 }
 
-void wrong_wmma(const Resolver& r, const ptx::Instruction& i, Spelling& s) {
+void wrong_wmma(const Resolver& r, const ptx::Instruction& i,
+                std::span<const std::string_view> known, Spelling& s) {
     const auto unknown = [&](size_t at) {
         s.error = "Unknown modifier '" + i.modifiers[at].text + "'";
         s.wrong_modifier = static_cast<int>(at);
@@ -223,6 +233,13 @@ void wrong_wmma(const Resolver& r, const ptx::Instruction& i, Spelling& s) {
         if (!apply_modifier(text, one) || one.matrix != 0 ||
             (shape && !is_one_of(shapes, text) && !is_one_of(set_named("shape"), text)))
             return unknown(at);
+    }
+    for (size_t at = 0; at < i.modifiers.size(); ++at) {
+        const std::string& text = i.modifiers[at].text;
+        if (std::ranges::find(known, text) != known.end() || has_words_of_its_own(text)) continue;
+        s.error = "Illegal modifier '" + text + "' for instruction '" + name + "'";
+        s.wrong_modifier = static_cast<int>(at);
+        return;
     }
     s.error = wrong(r, parts_of(i));
 }

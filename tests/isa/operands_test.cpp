@@ -50,6 +50,8 @@ TEST(Operands, RegistersOfEveryTypeForEveryType) {
                 {"selp" + name(t) + " " + other + ", " + own + ", " + own + ", %pred_1;", fits},
                 {"selp" + name(t) + " " + own + ", " + other + ", " + own + ", %pred_1;", fits},
                 {"selp" + name(t) + " " + own + ", " + own + ", " + other + ", %pred_1;", fits},
+                {"mov" + name(t) + " " + own + ", " + other + ";", fits},
+                {"mov" + name(t) + " " + other + ", " + own + ";", fits},
                 {"ld.global" + name(t) + " " + other + ", [%u64_1];", holds},
                 {"st.global" + name(t) + " [%u64_1], " + other + ";", holds},
                 {"ld.global.v2" + name(t) + " {" + own + ", " + other + "}, [%u64_1];", holds},
@@ -67,9 +69,17 @@ TEST(Operands, RegistersOfEveryTypeForEveryType) {
         }
     EXPECT_GT(taken, 200u);
     EXPECT_GT(refused, 400u);
-    for (const Type r : registers)
+    for (const Type r : registers) {
         EXPECT_EQ(answer("selp.b32 %b32_1, %b32_2, %b32_3, " + reg(r, 1) + ";").empty(),
                   r == Type::pred);
+        for (const std::string opcode : {"cvta.to.global.u64", "mapa.shared::cluster.u32"}) {
+            const Type t = opcode.ends_with("64") ? Type::u64 : Type::u32;
+            const std::string behind = opcode.starts_with("mapa") ? ", %u32_3;" : ";";
+            EXPECT_EQ(answer(opcode + " " + reg(t, 1) + ", " + reg(r, 2) + behind).empty(),
+                      bits(r) == bits(t) && agree(r, t))
+                << opcode << ' ' << name(r);
+        }
+    }
 }
 
 uint64_t constant_of(const Program& p, Ref ref) {
@@ -274,26 +284,29 @@ TEST(Operands, ConstantsThatTheAssemblerLooksAt) {
 
 // 0 threads are all of them: as if no count were there, whatever stands behind it.
 TEST(Operands, ABarrierOfNoThreadsIsOfAll) {
-    // How many operands, which of them there are, the third's register, and which are negated.
+    // How many operands, each by its register's name or its value, and which are negated.
     const auto operands = [](const std::string& text) {
         const Resolved r = resolved(module_with({text}, "sm_90", "9.0"), Arch::sm_90);
         EXPECT_EQ(messages(r.diagnostics), "") << text;
         const Operation& o = r.program.operations[0];
         std::string out = std::to_string(o.operands) + ":";
-        for (size_t i = 0; i < 4; ++i) out += o.r[i] == no_ref ? " -" : " r";
-        for (const Register& reg : r.program.registers)
-            if (o.r[2] != no_ref && reg.ref == o.r[2]) out += " " + reg.name;
-        return out + " " + std::to_string(o.negated_sources);
+        for (size_t i = 0; i < 4 && o.r[i] != no_ref; ++i) {
+            const auto named = std::ranges::find(r.program.registers, o.r[i], &Register::ref);
+            out += " " + (named != r.program.registers.end()
+                              ? named->name
+                              : std::to_string(constant_of(r.program, o.r[i])));
+        }
+        return out + "; " + std::to_string(o.negated_sources);
     };
-    EXPECT_EQ(operands("barrier.sync 3;"), "1: r - - - 0");
-    EXPECT_EQ(operands("barrier.sync 3, 0;"), "1: r - - - 0");
-    EXPECT_EQ(operands("barrier.sync 3, 32;"), "2: r r - - 0");
+    EXPECT_EQ(operands("barrier.sync 3;"), "1: 3; 0");
+    EXPECT_EQ(operands("barrier.sync 3, 0;"), "1: 3; 0");
+    EXPECT_EQ(operands("barrier.sync 3, 32;"), "2: 3 32; 0");
     const std::string reduced = "barrier.red.popc.u32 %u32_1, 3, ";
-    EXPECT_EQ(operands(reduced + "%pred_1;"), "3: r r r - %pred_1 0");
-    EXPECT_EQ(operands(reduced + "0, %pred_1;"), "3: r r r - %pred_1 0");
-    EXPECT_EQ(operands(reduced + "!%pred_1;"), "3: r r r - %pred_1 4");
-    EXPECT_EQ(operands(reduced + "0, !%pred_1;"), "3: r r r - %pred_1 4");
-    EXPECT_EQ(operands(reduced + "32, !%pred_1;"), "4: r r r r 8");
+    EXPECT_EQ(operands(reduced + "%pred_1;"), "3: %u32_1 3 %pred_1; 0");
+    EXPECT_EQ(operands(reduced + "0, %pred_1;"), "3: %u32_1 3 %pred_1; 0");
+    EXPECT_EQ(operands(reduced + "!%pred_1;"), "3: %u32_1 3 %pred_1; 4");
+    EXPECT_EQ(operands(reduced + "0, !%pred_1;"), "3: %u32_1 3 %pred_1; 4");
+    EXPECT_EQ(operands(reduced + "32, !%pred_1;"), "4: %u32_1 3 32 %pred_1; 8");
 }
 
 TEST(Operands, WordsForWhatIsNoneOfTheInstructions) {

@@ -162,5 +162,44 @@ TEST(WmmaLayout, EveryVariantHasItsFragmentsOnItsMachines) {
     }
 }
 
+// By all that a row says: one that differs in anything is another row, or none.
+TEST(WmmaVariants, AreFoundByEachOfTheirProperties) {
+    std::set<std::string_view> keys;
+    for (const WmmaVariant& v : wmma_variants()) {
+        const auto find = [](const WmmaVariant& x) {
+            return find_wmma(x.m, x.n, x.k, x.d, x.ab, x.c, x.a_order, x.b_order, x.combine);
+        };
+        EXPECT_EQ(find(v), &v) << v.key;
+        EXPECT_TRUE(keys.insert(v.key).second) << v.key;
+        const auto changed = [&](auto WmmaVariant::*field, auto value) {
+            WmmaVariant x = v;
+            x.*field = value;
+            if (x.*field == v.*field) return;
+            const WmmaVariant* const found = find(x);
+            if (found == nullptr) return;
+            EXPECT_NE(found, &v) << v.key;
+            EXPECT_TRUE(found->m == x.m && found->n == x.n && found->k == x.k) << v.key;
+            EXPECT_TRUE(found->d == x.d && found->ab == x.ab && found->c == x.c) << v.key;
+            EXPECT_TRUE(found->a_order == x.a_order && found->b_order == x.b_order) << v.key;
+            EXPECT_EQ(found->combine, x.combine) << v.key;
+        };
+        for (const WmmaVariant& other : wmma_variants()) {
+            changed(&WmmaVariant::m, other.m);
+            changed(&WmmaVariant::n, other.n);
+            changed(&WmmaVariant::k, other.k);
+            changed(&WmmaVariant::d, other.d);
+            changed(&WmmaVariant::ab, other.ab);
+            changed(&WmmaVariant::c, other.c);
+            changed(&WmmaVariant::a_order, other.a_order);
+            changed(&WmmaVariant::b_order, other.b_order);
+            changed(&WmmaVariant::combine, other.combine);
+        }
+    }
+    // Shapes that the rows' own numbers make, and no row has.
+    EXPECT_EQ(find_wmma(8, 16, 16, Type::f32, Type::f16, Type::f32, Order::row, Order::col,
+                        Combine::none),
+              nullptr);
+}
+
 }  // namespace
 }  // namespace lockwarp::isa
