@@ -58,9 +58,10 @@ Result<Bytes> read_as(const std::string& path, uint64_t max) {
 Result<void> write_all(int file, const std::string& path, std::span<const uint8_t> bytes) {
     for (size_t at = 0; at < bytes.size();) {
         const ssize_t n = ::write(file, bytes.data() + at, bytes.size() - at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return because(path);
-        at += static_cast<size_t>(n);
+        if (n != -1)
+            at += static_cast<size_t>(n);
+        else if (errno != EINTR)
+            return because(path);
     }
     return {};
 }

@@ -33,12 +33,13 @@ std::vector<uint8_t> image_of(const State& state, const Input& in, const isa::Pr
     const auto module = state.changed.find(in.path);
     if (module == state.changed.end()) return image;
     for (const isa::Placed& v : program.variables) {
-        const auto kept = module->second.find(v.name);
-        if (!is_global(v) || kept == module->second.end() || kept->second.size() != v.bytes ||
-            (!set_too && is_set(in, program, v)))
+        const auto found = module->second.find(v.name);
+        std::span<const uint8_t> kept;
+        if (found != module->second.end()) kept = found->second;
+        if (!is_global(v) || kept.size() != v.bytes || (!set_too && is_set(in, program, v)))
             continue;
-        std::ranges::copy(kept->second, image.begin() + static_cast<std::ptrdiff_t>(
-                                                            v.address - isa::module_global_base));
+        std::ranges::copy(
+            kept, image.begin() + static_cast<std::ptrdiff_t>(v.address - isa::module_global_base));
     }
     return image;
 }

@@ -472,6 +472,9 @@ TEST(JsonText, ThatIsNone) {
                     "b\xc2\xa0\xc3\xa9\n"),
               "a???b\xc2\xa0\xc3\xa9?");
     EXPECT_EQ(shown("\xc2"), "\xc2");
+    EXPECT_EQ(shown("a\xc2\x9f"), "a?");
+    EXPECT_EQ(shown("a\xc2\xa0"), "a\xc2\xa0");
+    EXPECT_EQ(shown(std::string_view("a\xc2\x9f").substr(0, 2)), "a\xc2");
     EXPECT_EQ(shown("\x20\x1f"), " ?");
 }
 

@@ -67,6 +67,28 @@ TEST(Files, ALinkStaysAndWhatItLeadsToIsWritten) {
               (std::vector<std::string>{"file", "first", "loop", "new", "second", "to_nothing"}));
 }
 
+// A descriptor's name leads to what is open there, whatever stands at the place that it once had.
+TEST(Files, ADescriptorIsWrittenToByItsName) {
+    const Folder folder;
+    for (const bool from_there : {false, true}) {
+        const std::string path = in(folder, "file");
+        const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+        ASSERT_GE(file, 0);
+        ASSERT_EQ(::unlink(path.c_str()), 0);
+        const std::string number = std::to_string(file);
+        const fs::path here = fs::current_path();
+        if (from_there) fs::current_path("/proc/self/fd");
+        EXPECT_TRUE(
+            write_text(from_there ? number : "/proc/self/fd/" + number, "text").has_value());
+        fs::current_path(here);
+        std::string got(5, ' ');
+        EXPECT_EQ(::pread(file, got.data(), got.size(), 0), 4);
+        EXPECT_EQ(got, "text ");
+        EXPECT_EQ(folder.names(), std::vector<std::string>{});
+        ::close(file);
+    }
+}
+
 TEST(Files, AFileKeepsItsMode) {
     const Folder folder;
     folder.write("file", "before");
