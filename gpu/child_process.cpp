@@ -166,12 +166,12 @@ class Server {
                 isa::TensorMap map;
                 std::memcpy(&map, bytes_.base, sizeof map);
                 const launch::Result<std::vector<uint8_t>> encoded = engine_->encode(map);
-                if (!encoded) {
+                if (encoded) {
+                    reply.address = encoded->size();
+                    std::ranges::copy(*encoded, bytes_.base);
+                } else {
                     put_failure(reply, launch::failure(encoded.error().sentence));
-                    break;
                 }
-                reply.address = encoded->size();
-                std::ranges::copy(*encoded, bytes_.base);
                 break;
             }
             case Ask::compile:

@@ -149,8 +149,9 @@ Orders choose_ordered(const isa::Program& program, const ptx::Module& module) {
                  ((is_strong(*text[i]) && o.mod.space != Space::shared) ||
                   is_waited_for(program, i)))
             out[i] = Ordered::load;
-        else if (takes_block(program, i) && i + 1 < out.size() &&
-                 program.operations[i + 1].op == Op::ld && program.operations[i + 1].written == 1)
+        // Behind a call there is the function's end at least.
+        else if (takes_block(program, i) && program.operations[i + 1].op == Op::ld &&
+                 program.operations[i + 1].written == 1)
             out[i] = Ordered::block;
         if (i != 0 && out[i - 1] == Ordered::block) out[i] = Ordered::result;
         any = any || out[i] != Ordered::none;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -403,6 +404,38 @@ TEST(ChildRequests, MemoryForALongTextIsGivenBackWhenItHasRun) {
 }
 
 // A child that dies says how.
+// A process that went wrong says of its texts that they reach behind the memory for texts.
+TEST(ChildRequests, TextsOutsideTheMemoryForThemAreNone) {
+    constexpr uint64_t size = 4096;
+    struct Row {
+        std::array<uint64_t, 2> text;
+        size_t name, driver;
+    };
+    for (const Row& row : std::initializer_list<Row>{{{8, 8}, 8, 8},
+                                                     {{size - 8, 8}, size - 8, 8},
+                                                     {{size - 8, 9}, size - 8, 0},
+                                                     {{size - 8, size}, size - 8, 0},
+                                                     {{size, 1}, size, 0},
+                                                     {{size + 1, 1}, 0, 0},
+                                                     {{8, UINT64_MAX}, 8, 0}}) {
+        std::string why;
+        const auto engine = gpu::open_in_child(
+            [&](std::string&) -> std::unique_ptr<gpu::Engine> {
+                // Of a child's files 3 is the socket and 5 the memory for texts.
+                gpu::Reply reply;
+                reply.text = row.text;
+                if (ftruncate(5, size) != 0) _exit(9);
+                send(3, &reply, sizeof reply, MSG_NOSIGNAL);
+                recv(3, &reply, sizeof reply, 0);  // the parent closes its end
+                _exit(0);
+            },
+            {}, why);
+        ASSERT_NE(engine, nullptr) << why;
+        EXPECT_EQ(engine->device().name.size(), row.name);
+        EXPECT_EQ(engine->device().driver.size(), row.driver) << row.text[0] << ' ' << row.text[1];
+    }
+}
+
 TEST(ChildRequests, HowAProcessDiedIsSaid) {
     std::string why;
     const auto open = [&](gpu::Opener opener) {
@@ -424,6 +457,11 @@ TEST(ChildRequests, HowAProcessDiedIsSaid) {
               "the process died: signal " + std::to_string(SIGRTMIN + 2));
     EXPECT_EQ(open([](std::string&) { return std::unique_ptr<gpu::Engine>(); }),
               "the engine's process does not say why");
+    // Where the system keeps no process that has ended, its status is lost.
+    const auto before = std::signal(SIGCHLD, SIG_IGN);
+    EXPECT_EQ(open([](std::string&) -> std::unique_ptr<gpu::Engine> { _exit(0); }),
+              "the process died: nobody knows why");
+    std::signal(SIGCHLD, before);
 }
 
 }  // namespace
