@@ -9,7 +9,7 @@ using isa::Op;
 using isa::Operation;
 using ptx::Space;
 
-bool is_float(const Operation& o) { return o.mod.types != 0 && isa::is_float(o.mod.type[0]); }
+bool is_float(const Operation& o) { return isa::is_float(o.mod.type[0]); }
 
 template <Kind narrow>
 Kind by_width(const Operation& o) {

@@ -370,8 +370,8 @@ void Performance::add_local(std::vector<Finding>& out) const {
 // Registers of a fragment that loads of shared memory fill one by one: ldmatrix brings up to four.
 void Performance::add_fragments(std::vector<Finding>& out) const {
     std::unordered_map<isa::Ref, uint32_t> loads;  // register -> operation
-    for (uint32_t i = 0; i < program_.operations.size(); ++i) {
-        const isa::Operation& o = program_.operations[i];
+    for (const isa::Operation& o : program_.operations) {
+        const auto i = static_cast<uint32_t>(&o - program_.operations.data());
         const isa::OpRow& row = isa::row(o.op);
         if (row.memory != isa::Memory::load || row.matrix != isa::Matrix::none) continue;
         if (!tally_.shared.contains(i)) continue;

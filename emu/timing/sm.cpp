@@ -420,7 +420,7 @@ uint64_t Sm::step(uint32_t core_index) {
     uint64_t soonest = never;
     const auto try_one = [&](uint32_t i) {
         WarpState& w = warps[i];
-        if (w.done || w.waiting) return;
+        if (w.waiting) return;
         if (w.ready > now) {
             soonest = std::min(soonest, w.ready);
             return;

@@ -334,6 +334,10 @@ TEST(Performance, FragmentsByWords) {
     EXPECT_EQ(of("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r20, %r21}, [tile];"
                  "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r22, %r23}, [tile];"),
               "");
+    // What stands behind a load's registers is another's.
+    EXPECT_EQ(of("ld.shared.v2.u32 {%r10, %r11}, [tile];"
+                 "mov.b64 {%r22, %r23}, %d2; ld.shared.v2.u32 {%r20, %r21}, [tile];"),
+              "");
     // Of 64 bits ldmatrix brings nothing.
     EXPECT_EQ(said_of(".reg .f64 %e<9>; ld.shared.f64 %e1, [tile]; ld.shared.f64 %e2, [tile+8];\n"
                       "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%e3, %e4, %e5, %e6}, "

@@ -289,6 +289,15 @@ TEST(MemoryCycles, OfBarriers) {
          "1:bar.sync 37-38, 1:bar.sync 39-40 math_pipe_throttle, bar.sync 74-75 no_instruction, st "
          "75-98, ret 76-77, 1:ret 88-89 barrier",
          {.threads = 64}},
+        // Behind its arrival a warp waits for what it loaded.
+        {"mov.u32 %r8, %tid.x; setp.lt.u32 %p1, %r8, 32; @%p1 bra L; bar.sync 1, 64; ret;"
+         "L: ld.shared.u32 %r4, [s]; bar.arrive 1, 64; prmt.b32 %r5, %r4, %r1, 1;"
+         "st.shared.u32 [s+32], %r5;",
+         "setp 20-24 no_instruction, 1:setp 20-24 no_instruction, bra 24-25 wait, 1:bra 24-25 "
+         "wait, ld 32-55 branch_resolving, 1:bar.sync 32-33 branch_resolving, bar.sync 33-34, "
+         "1:ret 50-51 barrier, prmt 55-59 short_scoreboard, st 59-82 wait, ret 80-81 "
+         "no_instruction",
+         {.threads = 64}},
         // The cluster's: with a fence of 271 before it, but where the CTA is alone or it is
         // relaxed.
         {cluster,
@@ -395,6 +404,14 @@ TEST(MemoryCycles, OfBulkCopies) {
          "cp.async.bulk.global.shared::cta 44-48, cp.async.bulk.commit_group 45-49, "
          "cp.async.bulk.wait_group 73-77 long_scoreboard, st 131-154 no_instruction, "
          "cp.async.bulk.wait_group 136-140 long_scoreboard, st 174-197 wait, ret 175-176"},
+        // Groups of others are none of theirs.
+        {made + "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r10+1024], 1024;"
+                "@%p1 cp.async.bulk.commit_group; cp.async.commit_group;"
+                "@%p1 cp.async.bulk.wait_group 1; st.shared.u32 [s+32], %r0;",
+         "setp 20-24 no_instruction, mbarrier.init 24-47 wait, bar.sync 25-26, "
+         "cp.async.bulk.global.shared::cta 42-46 barrier, cp.async.bulk.commit_group 43-47, "
+         "cp.async.commit_group 45-49 math_pipe_throttle, cp.async.bulk.wait_group 47-51 "
+         "math_pipe_throttle, st 85-108 wait, ret 106-107 no_instruction"},
     });
 }
 
@@ -454,6 +471,12 @@ TEST(MemoryCycles, OfProducts) {
               "wgmma.commit_group 85-89, wgmma.commit_group 87-91 math_pipe_throttle, "
               "wgmma.wait_group 198-202 math_pipe_throttle, st 199-222, wgmma.wait_group 200-204, "
               "st 201-226, ret 222-223 no_instruction");
+    // Groups of copies are none of products.
+    EXPECT_EQ(of(product(128, false) + commit +
+                 "cp.async.commit_group; cp.async.bulk.commit_group;" + wait(1) + keep),
+              "wgmma.mma_async 20-21 no_instruction, wgmma.commit_group 21-25, "
+              "cp.async.commit_group 22-26, cp.async.bulk.commit_group 24-28 math_pipe_throttle, "
+              "wgmma.wait_group 26-30 math_pipe_throttle, st 27-50, ret 28-29");
     // A wide fence waits for the product, and takes 271.
     EXPECT_EQ(of(product(128, false) + commit + "membar.gl;" + keep),
               "wgmma.mma_async 20-21 no_instruction, wgmma.commit_group 21-25, fence 22-293, st "

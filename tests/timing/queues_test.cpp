@@ -128,7 +128,7 @@ TEST(Sectors, OfAnyAccess) {
 // A tile of 16-byte rows: `across` of them side by side make a line of the tile, and 8 of one
 // column are a phase.
 TEST(Wavefronts, OfTilesOfMatrices) {
-    const auto tile = [](unsigned across, unsigned down, uint64_t stride) {
+    const auto tile = [](unsigned across, unsigned down, uint64_t stride, unsigned widest = 0) {
         std::vector<warp::Access> out;
         unsigned n = 32;
         for (unsigned y = 0; y < down; ++y)
@@ -144,7 +144,7 @@ TEST(Wavefronts, OfTilesOfMatrices) {
                     out.back().address[n] = 4096 + y * stride + 16 * x + 8 * half;
                     out.back().lanes |= 1u << n++;
                 }
-        return timing::matrix_wavefronts(out, across);
+        return timing::matrix_wavefronts(out, widest == 0 ? across : widest);
     };
     // Rows of 32 bytes follow each other: 8 of one column lie in 256 bytes, each bank twice.
     EXPECT_EQ(tile(2, 16, 32), 2 * 2 * 2u);
@@ -156,6 +156,9 @@ TEST(Wavefronts, OfTilesOfMatrices) {
     EXPECT_EQ(tile(1, 8, 128), 8u);
     EXPECT_EQ(tile(1, 12, 144), 2u);
     EXPECT_EQ(tile(4, 8, 144), 4u);
+    // Rows with a gap between them are no neighbours, however wide a line might be.
+    EXPECT_EQ(tile(1, 8, 32, 2), 2u);
+    EXPECT_EQ(tile(2, 8, 48, 4), 2u);
     EXPECT_EQ(timing::matrix_wavefronts({}, 2), 1u);
 }
 
