@@ -414,7 +414,10 @@ class Roomy : public validate::EmulatorEngine {
 TEST(Lockstep, AFaultOfTheEmulatorAloneIsADifference) {
     Roomy engine;
     const launch::Case c = case_of_text(
-        ".reg .b64 %rd<2>; ld.param.u64 %rd1, [out]; st.global.u32 [%rd1+4096], 1; ret;", 32, 4);
+        ".reg .b64 %rd<2>; .reg .b32 %r<2>; .reg .pred %p<2>; ld.param.u64 %rd1, [out];\n"
+        "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 37;\n"
+        "@%p1 st.global.u32 [%rd1+4096], 1; ret;",
+        64, 4);
     for (const bool final_only : {false, true}) {
         validate::Options options;
         options.final_only = final_only;
@@ -422,7 +425,51 @@ TEST(Lockstep, AFaultOfTheEmulatorAloneIsADifference) {
         ASSERT_TRUE(r.first.has_value());
         EXPECT_EQ(r.first->kind, DifferenceKind::fault);
         EXPECT_NE(r.first->what.find("ran on"), std::string::npos) << r.first->what;
+        EXPECT_EQ(r.program.operations[r.first->operation].op, isa::Op::st);
+        EXPECT_EQ(r.first->warp, 1u);
+        EXPECT_EQ(r.first->step, 3u);
+        EXPECT_EQ(r.first->lane, 5u);
     }
+}
+
+// What a GPU has as textures and surfaces is not in memory that both have.
+TEST(Lockstep, OfTexturesAndSurfacesIsRefused) {
+    for (const std::string text :
+         {"tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}];",
+          "suld.b.1d.b32.trap %r1, [%rd1, {%r5}];", "sust.b.1d.b32.trap [%rd1, {%r5}], %r1;"}) {
+        validate::EmulatorEngine engine(isa::Arch::sm_90);
+        const launch::Case c = case_of_text(
+            ".reg .b64 %rd<2>; .reg .b32 %r<6>; mov.u64 %rd1, 0; mov.u32 %r5, 0;\n"
+            "mov.u32 %r1, 0;\n" +
+                text + "\nret;",
+            32, 4);
+        const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {});
+        EXPECT_EQ(r.problem, "line 8: " + text.substr(0, text.find('.')) +
+                                 ": a GPU's textures and surfaces are its driver's");
+    }
+}
+
+// What a CTA finds in its shared memory where its peer stored is compared.
+TEST(Lockstep, SharedMemoryThatAPeerWrote) {
+    launch::Case c = case_of_text(R"(
+.shared .align 4 .b32 tile[32]; .reg .b32 %r<8>;
+mov.u32 %r1, %tid.x; mov.u32 %r2, %cluster_ctarank; xor.b32 %r3, %r2, 1;
+mov.u32 %r4, tile; mad.lo.u32 %r4, %r1, 4, %r4; mapa.shared::cluster.u32 %r5, %r4, %r3;
+st.shared::cluster.u32 [%r5], %r1; barrier.cluster.arrive; barrier.cluster.wait;
+ld.shared.u32 %r6, [%r4]; add.u32 %r7, %r6, 1; ret;)",
+                                  32, 4);
+    c.module = ptx::parse(".version 8.0\n.target sm_90\n.address_size 64\n" +
+                          ptx::print(c.module).substr(ptx::print(c.module).find(".visible")))
+                   .module;
+    c.grid.x = 2;
+    c.cluster = warp::Dim3{2, 1, 1};
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    engine.fill_unwritten(0xa5);
+    const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {});
+    EXPECT_EQ(r.problem, "");
+    EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "peer");
+    EXPECT_EQ(r.counts.masked + r.counts.taken, 0u);
+    EXPECT_EQ(r.counts.values, 2u * 32 * 8);
 }
 
 TEST(Lockstep, ABufferAtAnAddress) {

@@ -192,8 +192,14 @@ void expect_said(const Product& p, const Report& r) {
     const std::string of_b = fmt::format("    B column {}", column);
     EXPECT_EQ(said_after(text, of_a), elements(p, d, 'a', p.a, row)) << where;
     EXPECT_EQ(said_after(text, of_b), elements(p, d, 'b', p.b, column)) << where;
+    // A line is as long as may be: what stands on the next had no room there.
     std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << where;
+    size_t before = 0;
+    for (std::string line; std::getline(lines, line); before = line.size()) {
+        EXPECT_LE(line.size(), 100u) << where;
+        if (!line.starts_with("         0x")) continue;
+        EXPECT_GT(before + std::min(line.find(' ', 9), line.size()) - 8, 100u) << where;
+    }
     EXPECT_EQ(text.find("factor") != std::string::npos, p.scales != 0) << where;
     if (p.scales == 0) return;
     const std::string name = p.scales == 1 ? ", factor" : ", factors";

@@ -227,7 +227,17 @@ TEST(Special, NothingComparedIsNotIdentical) {
     options.first = 0;
     const std::atomic<bool> stop{true};
     options.stop = &stop;
-    EXPECT_FALSE(sweep(engine, form("tanh.approx.f16"), options).identical());
+    struct CountingRuns : EmulatorEngine {
+        using EmulatorEngine::EmulatorEngine;
+        gpu::Ran run(const gpu::Job& job) override {
+            ++runs;
+            return EmulatorEngine::run(job);
+        }
+        int runs = 0;
+    };
+    CountingRuns asked(isa::Arch::sm_90);
+    EXPECT_FALSE(sweep(asked, form("tanh.approx.f16"), options).identical());
+    EXPECT_EQ(asked.runs, 0);
     // A machine that does not have the instruction says so.
     EmulatorEngine older(isa::Arch::sm_80);
     options.stop = nullptr;

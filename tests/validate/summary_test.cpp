@@ -71,6 +71,11 @@ TEST(Summary, NamesInOrder) {
     EXPECT_TRUE(name_before("a01b2", "a1b2"));
     EXPECT_FALSE(name_before("a1b2", "a01b2"));
     EXPECT_TRUE(name_before("a01b2", "a1b10"));
+    // What stands behind a name's end is not of it.
+    constexpr std::string_view text = "seed 10";
+    for (size_t x = 0; x <= text.size(); ++x)
+        for (size_t y = 0; y <= text.size(); ++y)
+            EXPECT_EQ(name_before(text.substr(0, x), text.substr(0, y)), x < y) << x << ' ' << y;
 }
 
 TEST(Summary, ShardsAddUpToOneRun) {
