@@ -35,6 +35,14 @@ TEST(Exec, ShowsTheProgramTheDriverAndTheArchitecture) {
               "liblockwarp_start.so\n/of/the/user sm_90\n");
 }
 
+TEST(Exec, LoadsItsStartBeforeTheProgram) {
+    const Folder folder;
+    const Ended ended = run(
+        folder, {"exec", "--", "sh", "-c", "echo ${LD_PRELOAD##*/}; test -e ${LD_PRELOAD%%:*}"});
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    EXPECT_EQ(ended.out, "liblockwarp_start.so\n");
+}
+
 // Beside the program's own output: cycles, what the checks say, JUnit and launch files.
 TEST(Exec, ChecksTimesAndRecordsEachLaunch) {
     const Folder folder;

@@ -25,6 +25,17 @@ TEST(Explorer, WritesOneFile) {
     for (const char* rule : {"one sum of 16 products and C", "2 sums in a chain",
                              "f64 fused multiply-adds", "an exact integer sum", "ABSORBED"})
         EXPECT_NE(page.find(rule), std::string::npos) << rule;
+    // Those of dense products of one type that are not too long.
+    std::string products = page.substr(page.find("\"traces\":"));
+    products.resize(products.find('<'));
+    for (const char* key : {"mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k16.f32.bf16.bf16.f32",
+                            "mma.m16n8k8.f32.tf32.tf32.f32", "mma.m8n8k4.f64.f64.f64.f64",
+                            "mma.m16n8k32.f32.e4m3.e4m3.f32", "mma.m16n8k32.f32.e5m2.e5m2.f32",
+                            "mma.m16n8k32.s32.s8.s8.s32"})
+        EXPECT_NE(products.find("\"" + std::string(key) + "\":[{\"name\""), std::string::npos)
+            << key;
+    for (const char* sign : {"\"mma.sp", "e4m3.e5m2", "\"mma.m16n8k64", "s32.u8", "wgmma"})
+        EXPECT_EQ(products.find(sign), std::string::npos) << sign;
 }
 
 TEST(Explorer, WithoutAFileNameItIsLanesHtml) {
