@@ -136,7 +136,7 @@ std::string wrong_types_of_product(const Parts& p) {
         return ab == ".f64" ? unexpected
                             : "Instruction ''wmma.mma' with floating point type' with "
                               "'.satfinite' is not supported starting from PTX ISA version 6.5";
-    // Of the others all layouts are right, and nothing else is left that could be wrong.
+    // Left are layouts that the types do not have, and what has no words of its own.
     if (p.mod.order[0] == Order::col)
         return "Illegal alayout '.col' for instruction '" + p.name + "'";
     if (p.mod.order[1] == Order::row)

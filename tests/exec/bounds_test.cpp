@@ -183,12 +183,6 @@ constexpr Access of_warps[] = {
      2 * (15 * 24 + 16), 16},
 };
 
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-    for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
-        text.replace(at, what.size(), by);
-    return text;
-}
-
 // Where the accessed bytes are: the first parameter's buffer or a variable of `size` bytes.
 struct Region {
     const char* space;     // in place of SPACE

@@ -561,7 +561,7 @@ TEST(Memory, CtasSeeNoPartOfAVector) {
         given.block.x = 1;
         given.threads = 2;
         given.buffers = {Bytes(32 * 64), Bytes(4)};
-        const std::string body = R"(
+        std::string text = R"(
 mov.u32 %r20, 0;
 shr.u32 %r21, %t0, 1;
 mul.wide.u32 %rd20, %r21, 64;
@@ -582,17 +582,14 @@ st.relaxed.gpu.global.TYPE [%rd1], {STORED};
 setp.ne.COUNTED %p3, REG, 60000;
 @%p3 bra COUNT;
 )";
-        std::string text = body;
-        for (const auto& [name, value] :
-             std::vector<std::pair<std::string, std::string>>{{"COUNTED", v.counted},
-                                                              {"REG", v.reg},
-                                                              {"TYPE", v.type},
-                                                              {"LOADED", loaded},
-                                                              {"COMPARED", compared},
-                                                              {"STORED", stored},
-                                                              {"FIRST", v.elements[0]}})
-            for (size_t at = 0; (at = text.find(name, at)) != std::string::npos;)
-                text.replace(at, name.size(), value);
+        for (const auto& [what, by] : {std::pair{"COUNTED", v.counted},
+                                       {"REG", v.reg},
+                                       {"TYPE", v.type},
+                                       {"LOADED", loaded},
+                                       {"COMPARED", compared},
+                                       {"STORED", stored},
+                                       {"FIRST", v.elements[0]}})
+            text = replaced(text, what, by);
         const Outcome o = run_well(program_of(kernel(text), given.arch), given);
         EXPECT_EQ(words_of(o.buffers[1])[0], 0u) << v.type;
         for (size_t pair = 0; pair < 32; ++pair)

@@ -109,6 +109,12 @@ add.u64 %rd3, %rd3, %rd4;
            "\n}\n";
 }
 
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+    for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+        text.replace(at, what.size(), by);
+    return text;
+}
+
 Words results_of_text(std::string_view text, Words in, Given given) {
     given.buffers = {bytes_of(in), Bytes(given.grid.count() * given.block.count() * 4, 0xee)};
     const isa::Program program = program_of(text, given.arch);

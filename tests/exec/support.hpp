@@ -89,6 +89,9 @@ inline constexpr uint32_t first_body_line = 20;
 std::string kernel(std::string_view body, std::string_view outside = {},
                    std::string_view target = "sm_80");
 
+// The text with `by` wherever `what` stood.
+std::string replaced(std::string text, const std::string& what, const std::string& by);
+
 // What each thread of the launch stores at [%rd2], for kernel(body) with `in` as input.
 Words results_of(std::string_view body, Words in = {}, Given given = {});
 Words results_of_text(std::string_view text, Words in = {}, Given given = {});

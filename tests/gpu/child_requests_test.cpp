@@ -403,7 +403,6 @@ TEST(ChildRequests, MemoryForALongTextIsGivenBackWhenItHasRun) {
     EXPECT_EQ(engine->run(job).what.size(), engine->run(job_of("k")).what.size() + text.size() - 4);
 }
 
-// A child that dies says how.
 // A process that went wrong says of its texts that they reach behind the memory for texts.
 TEST(ChildRequests, TextsOutsideTheMemoryForThemAreNone) {
     constexpr uint64_t size = 4096;
@@ -436,6 +435,7 @@ TEST(ChildRequests, TextsOutsideTheMemoryForThemAreNone) {
     }
 }
 
+// A child that dies says how.
 TEST(ChildRequests, HowAProcessDiedIsSaid) {
     std::string why;
     const auto open = [&](gpu::Opener opener) {

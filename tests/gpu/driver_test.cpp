@@ -45,10 +45,11 @@ void in_a_process(const std::function<void(Noted&)>& test) {
 
 const std::string text =
     ".target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) { ret; }\n";
+const std::string ptx = ".version 8.0\n" + text;
 
-gpu::Job job(const std::string& ptx) {
+gpu::Job job(const std::string& of) {
     return {
-        .ptx = ptx, .entry = "k", .grid = {}, .block = {}, .parameters = std::vector<uint8_t>(8)};
+        .ptx = of, .entry = "k", .grid = {}, .block = {}, .parameters = std::vector<uint8_t>(8)};
 }
 
 TEST(Driver, SaysWhatTheDeviceIs) {
@@ -69,8 +70,7 @@ TEST(Driver, IsGivenNoTextThatIsTooNew) {
     in_a_process([](Noted& d) {
         for (const char* const version : {".version 9.0\n", ".version 8.7\n", ".version 8.0\n"}) {
             d.notes();
-            const std::string ptx = version + text;
-            EXPECT_EQ(d.engine->compile(job(ptx)).outcome, gpu::Outcome::done);
+            EXPECT_EQ(d.engine->compile(job(version + text)).outcome, gpu::Outcome::done);
             const std::string notes = d.notes();
             EXPECT_NE(notes.find(version[9] == '9' ? ": .version 8.7\n" : version),
                       std::string::npos)
@@ -81,7 +81,6 @@ TEST(Driver, IsGivenNoTextThatIsTooNew) {
 
 TEST(Driver, LoadsAFreshModuleForEachLaunch) {
     in_a_process([](Noted& d) {
-        const std::string ptx = ".version 8.0\n" + text;
         const std::string load = ": .version 8.0\n";
         gpu::Job kept = job(ptx), fresh = job(ptx);
         fresh.fresh = true;
@@ -107,7 +106,6 @@ TEST(Driver, LoadsAFreshModuleForEachLaunch) {
 
 TEST(Driver, LaunchesWithAttributes) {
     in_a_process([](Noted& d) {
-        const std::string ptx = ".version 8.0\n" + text;
         d.engine->run(job(ptx));
         d.notes();
         gpu::Job cooperative = job(ptx), clusters = job(ptx);
@@ -127,7 +125,6 @@ TEST(Driver, LaunchesWithAttributes) {
 // The stack is made no smaller than 2048 bytes, though there is memory for 1000, and never twice.
 TEST(Driver, AsksForAStack) {
     in_a_process([](Noted& d) {
-        const std::string ptx = ".version 8.0\n" + text;
         d.engine->run(job(ptx));
         for (const auto& [bytes, said] : {std::pair{1024u, ""},
                                           {2048u, "limit 0: 2048\n"},
