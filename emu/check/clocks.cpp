@@ -17,37 +17,75 @@ namespace {
 // Meetings that a warp remembers; when there are more, its lanes are taken to have met.
 constexpr size_t max_meetings = 1024;
 
-bool has_all(const OtherCtas& of, const OtherCtas& in) {
-    return std::ranges::all_of(of, [&](const auto& entry) {
-        const auto at = in.find(entry.first);
-        return at != in.end() && entry.second.is_at_most(at->second);
-    });
+bool has_all(const std::shared_ptr<const Times>& of, const std::shared_ptr<const Times>& in) {
+    return of == in || of->is_at_most(*in);
 }
 
-// To be changed.
-OtherCtas& own_copy(OtherCtasRef& of) {
-    if (!of)
-        of = std::make_shared<OtherCtas>();
-    else if (of.use_count() != 1)
-        of = std::make_shared<OtherCtas>(*of);
-    return *of;
+// Calls f for each CTA of the two, with nullptr for the times of who does not know it.
+template <class F>
+void each_cta(const OtherCtas& a, const OtherCtas& b, F f) {
+    static const std::shared_ptr<const Times> none;
+    for (size_t i = 0, j = 0; i < a.size() || j < b.size();) {
+        const bool in_a = j == b.size() || (i < a.size() && a[i].cta <= b[j].cta);
+        const bool in_b = i == a.size() || (j < b.size() && b[j].cta <= a[i].cta);
+        f(in_a ? a[i].cta : b[j].cta, in_a ? a[i].times : none, in_b ? b[j].times : none);
+        i += in_a ? 1 : 0;
+        j += in_b ? 1 : 0;
+    }
 }
 
+// As a rule one of the two has all.
 void unite(OtherCtasRef& a, const OtherCtasRef& b) {
-    if (!b || a == b || (a && has_all(*b, *a))) return;
-    if (!a || has_all(*a, *b)) {
+    if (!b || a == b) return;
+    if (!a) {
         a = b;
         return;
     }
-    OtherCtas& out = own_copy(a);
-    for (const auto& [cta, times] : *b) out[cta].raise(times);
+    bool a_has = true, b_has = true;
+    each_cta(*a, *b, [&](uint64_t, const auto& of_a, const auto& of_b) {
+        a_has = a_has && of_a && (!of_b || has_all(of_b, of_a));
+        b_has = b_has && of_b && (!of_a || has_all(of_a, of_b));
+    });
+    if (a_has) return;
+    if (b_has) {
+        a = b;
+        return;
+    }
+    auto out = std::make_shared<OtherCtas>();
+    out->reserve(std::max(a->size(), b->size()) + 1);
+    each_cta(*a, *b, [&](uint64_t cta, const auto& of_a, const auto& of_b) {
+        if (!of_a || (of_b && has_all(of_a, of_b))) return out->push_back({cta, of_b});
+        if (!of_b || has_all(of_b, of_a)) return out->push_back({cta, of_a});
+        auto both = std::make_shared<Times>(*of_a);
+        both->raise(*of_b);
+        out->push_back({cta, std::move(both)});
+    });
+    a = std::move(out);
 }
 
-// One of each CTA and reach, which has all that was left.
+OtherCtasRef alone(uint64_t cta, const Times& times) {
+    return std::make_shared<const OtherCtas>(
+        OtherCtas{{cta, std::make_shared<const Times>(times)}});
+}
+
+const Times* of_cta(const OtherCtasRef& all, uint64_t cta) {
+    if (!all) return nullptr;
+    const auto at = std::ranges::lower_bound(*all, cta, {}, &OtherCta::cta);
+    return at != all->end() && at->cta == cta ? at->times.get() : nullptr;
+}
+
+// What one of a CTA knows, as every CTA may.
+Knowledge for_every(uint64_t cta, const Knowledge& k) {
+    Knowledge out;
+    out.model.join(every_cta, cta, k.model);
+    out.convention.join(every_cta, cta, k.convention);
+    return out;
+}
+
+// One of each CTA and order, which has all that was left.
 void keep(std::vector<Left>& all, const Left& more) {
     for (Left& left : all) {
-        if (left.cta != more.cta || left.reach != more.reach || left.by_model != more.by_model)
-            continue;
+        if (left.cta != more.cta || left.by_model != more.by_model) continue;
         if (left.knowledge == more.knowledge) return;
         Knowledge both = *left.knowledge;
         both.join(*more.knowledge, more.cta);
@@ -172,28 +210,18 @@ void Known::join(uint64_t own_cta, uint64_t cta, const Known& from) {
         unite(others, from.others);
         return;
     }
-    const auto is_known = [&](uint64_t of, const Times& times) {
-        if (of == own_cta) return times.is_at_most(own);
-        if (!others) return false;
-        const auto at = others->find(of);
-        return at != others->end() && times.is_at_most(at->second);
-    };
-    const auto learn = [&](uint64_t of, const Times& times) {
-        if (!is_known(of, times)) (of == own_cta ? own : own_copy(others)[of]).raise(times);
-    };
-    learn(cta, from.own);
-    if (!from.others || from.others == others) return;
-    for (const auto& [of, times] : *from.others) learn(of, times);
+    if (cta != every_cta) unite(others, alone(cta, from.own));
+    if (own_cta != every_cta)
+        if (const Times* times = of_cta(from.others, own_cta)) own.raise(*times);
+    unite(others, from.others);
 }
 
 bool Known::has(uint64_t own_cta, uint64_t cta, uint32_t warp, uint32_t time,
                 uint32_t lanes) const {
     const Times* times = &own;
     if (cta != own_cta) {
-        if (!others) return false;
-        const auto at = others->find(cta);
-        if (at == others->end()) return false;
-        times = &at->second;
+        times = of_cta(others, cta);
+        if (times == nullptr) return false;
     }
     if (time > times->last[warp]) return false;
     if (times->partly.empty()) return true;
@@ -358,22 +386,34 @@ void CtaClock::read_place(WarpClock& w, const isa::Operation& o, Place& p, uint3
     if (!acquire && w.read_ == &p && w.read_version_ == p.version) return;
     w.read_ = &p;
     w.read_version_ = p.version;
-    for (const Left& left : p.left) {
-        const bool reaches =
-            left.cta == cta_ || (left.reach == Reach::grid && reach_of(o) == Reach::grid);
-        if (!reaches) continue;
-        learn(w, left, left.by_model && acquire, lanes);
-        if (left.by_model && !acquire) keep(w.found_, left);
-    }
+    const auto find = [&](const std::vector<Left>& all) {
+        for (const Left& left : all) {
+            learn(w, left, left.by_model && acquire, lanes);
+            if (left.by_model && !acquire) keep(w.found_, left);
+        }
+    };
+    if (const auto own = left_.find(&p); own != left_.end() && own->second.stores == p.stores)
+        find(own->second.left);
+    if (reach_of(o) == Reach::grid) find(p.for_all);
 }
 
 void CtaClock::write_place(WarpClock& w, uint32_t index, const isa::Operation& o,
                            const warp::Access& a, Place& p, uint32_t lanes) {
     const Reach reach = reach_of(o);
     // An update goes on with what earlier writers released.
-    if (o.op == Op::st) p.left.clear();
+    if (o.op == Op::st) {
+        p.for_all.clear();
+        ++p.stores;
+    }
+    OwnLeft& own = left_[&p];
+    if (own.stores != p.stores) own = {p.stores, {}};
     const auto leave = [&](Reach far, bool by_model, const std::shared_ptr<const Knowledge>& k) {
-        if (k) keep(p.left, {cta_, far, by_model, k});
+        if (!k) return;
+        keep(own.left, {cta_, by_model, k});
+        if (far == Reach::cta) return;
+        ForAll& all = for_all_[by_model ? 1 : 0];
+        if (all.own != k) all = {k, std::make_shared<const Knowledge>(for_every(cta_, *k))};
+        keep(p.for_all, {every_cta, by_model, all.every});
     };
     ++p.version;
     if (releases(o)) return leave(reach, true, kept(w, index, lanes));

@@ -46,15 +46,23 @@ struct Times {
     void raise(const Times& from);
     bool is_at_most(const Times& other) const;
 };
-using OtherCtas = std::map<uint64_t, Times>;      // by CTA
-using OtherCtasRef = std::shared_ptr<OtherCtas>;  // nullptr: nothing. Changed by who alone holds it
+// In the order of CTAs. There may be one of the CTA itself, which `own` knows at least as well.
+struct OtherCta {
+    uint64_t cta;
+    std::shared_ptr<const Times> times;
+};
+using OtherCtas = std::vector<OtherCta>;
+using OtherCtasRef = std::shared_ptr<const OtherCtas>;  // nullptr: nothing
+
+inline constexpr uint64_t every_cta = UINT64_MAX;
 
 // What a warp, a barrier or a place in memory knows of the warps of its own CTA and of others.
 struct Known {
     Times own{};
     OtherCtasRef others;
 
-    // What one of CTA `cta` knows, to one of CTA `own_cta`.
+    // What one of CTA `cta` knows, to one of CTA `own_cta`. Either may be every_cta, whose `own` is
+    // empty.
     void join(uint64_t own_cta, uint64_t cta, const Known& from);
     // Whether an access by lanes of a warp of CTA `cta` at `time` happened before. lanes 0: of
     // whichever lane knows most.
@@ -74,18 +82,19 @@ struct Knowledge {
 // all.
 enum class Reach : uint8_t { cta, grid };
 
-// What a strong write left for those who read it.
+// What strong writes left for those who read the place: those of one CTA for its own, or those of
+// every CTA.
 struct Left {
-    uint64_t cta = 0;
-    Reach reach = Reach::grid;
+    uint64_t cta = every_cta;
     bool by_model = true;  // false: by convention alone
     std::shared_ptr<const Knowledge> knowledge;
 };
 
 // A place that strong operations touch.
 struct Place {
-    std::vector<Left> left;
+    std::vector<Left> for_all;
     uint64_t version = 0;  // another with each write
+    uint64_t stores = 0;   // each leaves nothing of what was before
 };
 using Places = std::unordered_map<uint64_t, Place>;  // by the address of a word
 
@@ -189,6 +198,12 @@ class CtaClock {
         uint64_t number = 0;       // of this phase: how many ended before it
     };
 
+    // What its own strong writes left at a place since a store to it.
+    struct OwnLeft {
+        uint64_t stores = 0;
+        std::vector<Left> left;
+    };
+
     void advance(WarpClock& w);
     void all_met(WarpClock& w);
     void note_meeting(WarpClock& w, uint32_t lanes, WarpClock::Meeting::Kind kind);
@@ -212,6 +227,12 @@ class CtaClock {
 
     uint64_t cta_;
     Places& places_;
+    std::unordered_map<const Place*, OwnLeft> left_;
+    // What it left last for all, as its own and as every CTA's; by whether the manual orders it.
+    struct ForAll {
+        std::shared_ptr<const Knowledge> own, every;
+    };
+    std::array<ForAll, 2> for_all_;
     uint32_t now_ = 1;
     std::array<WarpClock, max_warps> warps_{};
     std::array<Barrier, 16> barriers_{};

@@ -220,22 +220,33 @@ void RaceAccesses::check_readers(Now& n, OfWarp& w, uint32_t lane, const Word& w
 }
 
 // The readers, and the instruction at hand. Those of before that happened before it need not be
-// kept: who races with them races with it too.
+// kept: who races with them races with it too. Many CTAs may read a word: those before this one are
+// looked through for a few such only.
 uint32_t RaceAccesses::with_reader(Now& n, OfWarp& w, uint32_t readers) {
+    constexpr uint32_t most_of_others = 8;
     std::vector<uint32_t> kept;
+    uint32_t unchanged = readers;  // the chain behind the last that is not kept
+    size_t kept_before = 0;
+    uint32_t others = 0;
     bool is_in = false;
     for (uint32_t r = readers; r != 0; r = shadow_.reader(r).next) {
-        const Accessor& p = shadow_.reader(r).who;
+        const Shadow::Reader& reader = shadow_.reader(r);
+        const Accessor& p = reader.who;
+        if (reader.last_cta < clock_.cta() && ++others > most_of_others) break;
         const bool own = p.cta == clock_.cta() && p.warp == n.warp;
-        if (own && p.time == n.who.time && p.strong == n.who.strong) is_in = true;
-        const bool passed = own || is_wholly_ordered(n, p);
-        if (!passed || is_in) kept.push_back(r);
+        is_in = own && p.time == n.who.time && p.strong == n.who.strong;
         if (is_in) break;
+        if (!own && !is_wholly_ordered(n, p)) {
+            kept.push_back(r);
+            continue;
+        }
+        kept_before = kept.size();
+        unchanged = reader.next;
     }
     uint32_t out = readers;
     if (!is_in) {
-        out = 0;
-        for (size_t i = kept.size(); i-- > 0;)
+        out = unchanged;
+        for (size_t i = kept_before; i-- > 0;)
             out = shadow_.chain(shadow_.reader(kept[i]).who, out);
         out = shadow_.chain(n.who, out);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emu/check/shadow.hpp"
 
+#include <algorithm>
+
 namespace lockwarp::check {
 
 Shadow::Page* Shadow::find(uint64_t number) {
@@ -68,7 +70,7 @@ size_t Shadow::Hash::operator()(const Key& k) const {
 uint32_t Shadow::chain(const Accessor& who, uint32_t next) {
     const Key key{who.cta, who.time, who.operation, who.warp, next, who.strong};
     const auto [at, is_new] = chains_.try_emplace(key, static_cast<uint32_t>(readers_.size()));
-    if (is_new) readers_.push_back({who, next});
+    if (is_new) readers_.push_back({who, next, std::max(who.cta, readers_[next].last_cta)});
     return at->second;
 }
 

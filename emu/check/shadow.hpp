@@ -94,6 +94,7 @@ class Shadow {
     struct Reader {
         Accessor who;
         uint32_t next = 0;
+        uint64_t last_cta = 0;  // the largest index of the chain's CTAs, from here on
     };
     const Reader& reader(uint32_t number) const { return readers_[number]; }
     // A chain of `who` in front of another, made once.

@@ -207,5 +207,46 @@ TEST(GridRaces, OfManyCtas) {
             << who;
 }
 
+// Each CTA stores a word, and the last to count itself reads them all: as many pairs of CTAs as
+// would take minutes if what each tells were looked through anew by each.
+TEST(GridRaces, OfTheLastOfManyCtas) {
+    constexpr uint32_t ctas = 1500;
+    const auto of = [&](const std::string& fence, const std::string& fence_of_last) {
+        return brief::said(
+            "mov.u32 %r10, %ctaid.x; mul.wide.u32 %rd10, %r10, 4; add.u64 %rd10, %rd10, %rd1;\n"
+            "st.global.u32 [%rd10+1024], %r10;\n" +
+                fence + "atom.global.add.u32 %r11, [%rd1], 1; setp.ne.u32 %p1, %r11, " +
+                std::to_string(ctas - 1) + "; @%p1 bra END;\n" + fence_of_last +
+                "add.u64 %rd11, %rd1, 1024; mov.u32 %r12, 0;\n"
+                "L: ld.global.u32 %r13, [%rd11];\n"
+                "add.u64 %rd11, %rd11, 4; add.u32 %r12, %r12, 1; setp.lt.u32 %p2, %r12, " +
+                std::to_string(ctas) + "; @%p2 bra L;\nEND:",
+            {.checks = "race-global", .block = 1, .grid = ctas});
+    };
+    EXPECT_EQ(of("membar.gl; ", "membar.gl; "), Lines{});
+    EXPECT_EQ(of("membar.gl; ", ""), Lines{"~5 read-after-write 2"});
+    EXPECT_EQ(of("", "membar.gl; "), Lines{"5 read-after-write 2"});
+    EXPECT_EQ(of("membar.cta; ", "membar.gl; "), Lines{"5 read-after-write 2"});
+}
+
+// A word that very many CTAs read, and that one of them then stores to.
+TEST(GridRaces, OfAWordThatManyCtasRead) {
+    constexpr uint32_t ctas = 2000;
+    const auto of = [&](const std::string& behind, uint32_t who) {
+        return brief::said(
+            "ld.global.u32 %r12, [%rd1+64];\n" + behind +
+                "atom.acq_rel.gpu.global.add.u32 %r11, [%rd1], 1; setp.ne.u32 %p1, %r11, " +
+                std::to_string(who) + "; @%p1 bra END;\nst.global.u32 [%rd1+64], 1;\nEND:",
+            {.checks = "race-global", .block = 1, .grid = ctas});
+    };
+    const std::string again = "ld.global.u32 %r12, [%rd1+64];\n";
+    EXPECT_EQ(of("", ctas - 1), Lines{});
+    EXPECT_EQ(of("", ctas - 2), Lines{"1 read-after-write 3"});
+    EXPECT_EQ(of(again, ctas - 1), Lines{});
+    // Those that do not count themselves are not known to have read before.
+    EXPECT_EQ(of("mov.u32 %r10, %ctaid.x; setp.eq.u32 %p2, %r10, 7; @%p2 bra END;\n", ctas - 2),
+              Lines{"4 write-after-read 1"});
+}
+
 }  // namespace
 }  // namespace lockwarp::check
