@@ -17,19 +17,6 @@ namespace {
 // Meetings that a warp remembers; when there are more, its lanes are taken to have met.
 constexpr size_t max_meetings = 1024;
 
-// One of each CTA and order, which has all that was left.
-void keep(std::vector<Left>& all, const Left& more) {
-    for (Left& left : all) {
-        if (left.cta != more.cta || left.by_model != more.by_model) continue;
-        if (left.knowledge == more.knowledge) return;
-        Knowledge both = *left.knowledge;
-        both.join(*more.knowledge, more.cta);
-        left.knowledge = std::make_shared<const Knowledge>(std::move(both));
-        return;
-    }
-    all.push_back(more);
-}
-
 bool acquires(const isa::Operation& o) {
     const MemoryOrder order = o.mod.memory_order;
     return order == MemoryOrder::acquire || order == MemoryOrder::acq_rel ||
@@ -171,12 +158,14 @@ void CtaClock::barrier_arrived(const warp::BarrierArrived& e) {
 void CtaClock::barrier_opened(const warp::BarrierOpened& e) {
     Barrier& b = barriers_[e.barrier % barriers_.size()];
     ++now_;
+    std::array<std::shared_ptr<const Knowledge>, 2> fenced;
+    for (size_t i = 0; b.any_fenced && i < fenced.size(); ++i)
+        fenced[i] = std::make_shared<const Knowledge>(std::move(b.fenced[i]));
     for (const warp::WarpLanes& r : e.released) {
         WarpClock& w = warps_[r.warp % max_warps];
         w.now_.join(b.arrived, cta_);
         // What the fences of others let go before the barrier, a strong write behind it passes on.
-        for (size_t i = 0; b.any_fenced && i < w.fenced_.size(); ++i)
-            w.fenced_[i] = std::make_shared<const Knowledge>(b.fenced[i]);
+        if (b.any_fenced) w.fenced_ = fenced;
         // The same time for all, so that their reads make one group.
         w.time_ = now_;
         w.met_ = now_;
@@ -187,9 +176,11 @@ void CtaClock::barrier_opened(const warp::BarrierOpened& e) {
     b = {};
 }
 
-CtaClock::CtaClock(uint64_t cta, Places& places, std::shared_ptr<OfCluster> of_cluster)
+CtaClock::CtaClock(uint64_t cta, Places& places, std::shared_ptr<OfCluster> of_cluster,
+                   bool has_peers)
     : cta_(cta),
       places_(places),
+      has_peers_(has_peers),
       shared_(of_cluster != nullptr ? std::move(of_cluster) : std::make_shared<OfCluster>()) {
     shared_->owner = std::min(shared_->owner, cta);
 }
@@ -228,9 +219,32 @@ void CtaClock::begin_learning(WarpClock& w, uint32_t lanes) {
 
 void CtaClock::learn(WarpClock& w, const Left& left, bool by_model, uint32_t lanes) {
     if (by_model) begin_learning(w, lanes);
+    const WarpClock::Learnt learnt{left.knowledge, by_model};
+    if (!by_model && std::ranges::find(w.learnt_, learnt) != w.learnt_.end()) return;
     if (by_model) w.now_.model.join(cta_, left.cta, left.knowledge->model);
     w.now_.convention.join(cta_, left.cta, left.knowledge->convention);
     ++w.version_;
+    std::ranges::rotate(w.learnt_, w.learnt_.end() - 1);
+    w.learnt_.front() = learnt;
+}
+
+void CtaClock::keep(std::vector<Left>& all, const Left& more) {
+    const auto at = std::ranges::find(all, more.cta, &Left::cta);
+    if (at == all.end()) return all.push_back(more);
+    at->by_model |= more.by_model;
+    if (at->knowledge == more.knowledge) return;
+    const auto known = std::ranges::find_if(kept_, [&](const Kept& k) {
+        return k.before == at->knowledge && k.more == more.knowledge;
+    });
+    if (known != kept_.end()) {
+        at->knowledge = known->after;
+        return;
+    }
+    Knowledge both = *at->knowledge;
+    both.join(*more.knowledge, more.cta);
+    auto after = std::make_shared<const Knowledge>(std::move(both));
+    std::ranges::rotate(kept_, kept_.end() - 1);
+    kept_.front() = {std::exchange(at->knowledge, after), more.knowledge, after};
 }
 
 void CtaClock::fence(WarpClock& w, uint32_t index, const isa::Operation& o, uint32_t lanes) {
@@ -281,13 +295,17 @@ void CtaClock::write_place(WarpClock& w, uint32_t index, const isa::Operation& o
     }
     OwnLeft& own = left_[&p];
     if (own.stores != p.stores) own = {p.stores, {}};
+    const bool others_reach = a.space != ptx::Space::shared || has_peers_;
     const auto leave = [&](Reach far, bool by_model, const std::shared_ptr<const Knowledge>& k) {
         if (!k) return;
-        keep(own.left, {cta_, by_model, k});
-        if (far == Reach::cta) return;
-        ForAll& all = for_all_[by_model ? 1 : 0];
-        if (all.own != k) all = {k, std::make_shared<const Knowledge>(for_every(cta_, *k))};
-        keep(p.for_all, {every_cta, by_model, all.every});
+        Told& told = told_[by_model ? 1 : 0];
+        if (told.knowledge != k) {
+            const Knowledge tells{by_model ? k->model : Known{}, k->convention};
+            told = {k, std::make_shared<const Knowledge>(tells),
+                    std::make_shared<const Knowledge>(for_every(cta_, tells))};
+        }
+        keep(own.left, {cta_, by_model, told.own});
+        if (far == Reach::grid && others_reach) keep(p.for_all, {every_cta, by_model, told.every});
     };
     ++p.version;
     if (releases(o)) return leave(reach, true, kept(w, index, lanes));

@@ -39,7 +39,7 @@ enum class Reach : uint8_t { cta, grid };
 // every CTA.
 struct Left {
     uint64_t cta = every_cta;
-    bool by_model = true;  // false: by convention alone
+    bool by_model = true;  // false: by convention alone, and nothing is known of the model's
     std::shared_ptr<const Knowledge> knowledge;
 };
 
@@ -84,6 +84,13 @@ class WarpClock {
     Reach last_fence_ = Reach::cta;
     // What strong reads found, until a fence acquires it.
     std::vector<Left> found_;
+    // What it learnt last of places.
+    struct Learnt {
+        std::shared_ptr<const Knowledge> knowledge;
+        bool by_model = false;
+        bool operator==(const Learnt&) const = default;
+    };
+    std::array<Learnt, 4> learnt_;
     const Place* read_ = nullptr;  // the place that it read last, to poll without work
     uint64_t read_version_ = 0;
     std::shared_ptr<const Knowledge> kept_;  // a copy of now_ of this version
@@ -117,8 +124,8 @@ class CtaClock {
   public:
     struct OfCluster;
     // `places` of global memory: shared with other CTAs only where all run on one thread.
-    // `of_cluster`: shared with those of its cluster; nullptr: it is alone.
-    CtaClock(uint64_t cta, Places& places, std::shared_ptr<OfCluster> of_cluster);
+    // `of_cluster`: shared with those of its cluster, if it has peers in one; nullptr: its own.
+    CtaClock(uint64_t cta, Places& places, std::shared_ptr<OfCluster> of_cluster, bool has_peers);
 
     void cluster_arrived(const warp::ClusterArrived& e);
     void cluster_opened(const warp::ClusterOpened& e);
@@ -163,6 +170,8 @@ class CtaClock {
     void note_active(WarpClock& w, const warp::Retired& e);
     // What lanes of the warp let go now.
     std::shared_ptr<const Knowledge> kept(WarpClock& w, uint32_t index, uint32_t lanes);
+    // One of each CTA, which has all that was left.
+    void keep(std::vector<Left>& all, const Left& more);
     void learn(WarpClock& w, const Left& left, bool by_model, uint32_t lanes);
     void begin_learning(WarpClock& w, uint32_t lanes);
     void meet(WarpClock& w, const warp::Retired& e, const isa::Operation& o);
@@ -180,12 +189,18 @@ class CtaClock {
 
     uint64_t cta_;
     Places& places_;
+    bool has_peers_;
     std::unordered_map<const Place*, OwnLeft> left_;
-    // What it left last for all, as its own and as every CTA's; by whether the manual orders it.
-    struct ForAll {
-        std::shared_ptr<const Knowledge> own, every;
+    // What it told last at places, for its own and for every CTA; by whether the manual orders it.
+    struct Told {
+        std::shared_ptr<const Knowledge> knowledge, own, every;
     };
-    std::array<ForAll, 2> for_all_;
+    std::array<Told, 2> told_;
+    // What keep() made last: as a rule many places are left the same.
+    struct Kept {
+        std::shared_ptr<const Knowledge> before, more, after;
+    };
+    std::array<Kept, 4> kept_;
     uint32_t now_ = 1;
     std::array<WarpClock, max_warps> warps_{};
     std::array<Barrier, 16> barriers_{};

@@ -2,70 +2,113 @@
 #include "emu/check/known.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace lockwarp::check {
 
 namespace {
 
-bool has_all(const std::shared_ptr<const Times>& of, const std::shared_ptr<const Times>& in) {
-    return of == in || of->is_at_most(*in);
-}
+constexpr uint32_t digit_bits = 4;
+constexpr size_t below_each = size_t{1} << digit_bits;
 
-// Calls f for each CTA of the two, with nullptr for the times of who does not know it.
-template <class F>
-void each_cta(const OtherCtas& a, const OtherCtas& b, F f) {
-    static const std::shared_ptr<const Times> none;
-    for (size_t i = 0, j = 0; i < a.size() || j < b.size();) {
-        const bool in_a = j == b.size() || (i < a.size() && a[i].cta <= b[j].cta);
-        const bool in_b = i == a.size() || (j < b.size() && b[j].cta <= a[i].cta);
-        f(in_a ? a[i].cta : b[j].cta, in_a ? a[i].times : none, in_b ? b[j].times : none);
-        i += in_a ? 1 : 0;
-        j += in_b ? 1 : 0;
+size_t digit(uint64_t index, uint32_t n) { return index >> (digit_bits * n) & (below_each - 1); }
+
+// Of 128 bits: two contents with the same one will not be met.
+struct Digest {
+    std::array<uint64_t, 2> halves{0x243f6a8885a308d3, 0x13198a2e03707344};
+
+    void add(uint64_t v) {
+        halves[0] = (halves[0] ^ v) * 0x9e3779b97f4a7c15;
+        halves[0] ^= halves[0] >> 29;
+        halves[1] = (halves[1] ^ v) * 0xd6e8feb86659fd93;
+        halves[1] ^= halves[1] >> 32;
     }
-}
-
-// As a rule one of the two has all.
-void unite(OtherCtasRef& a, const OtherCtasRef& b) {
-    if (!b || a == b) return;
-    if (!a) {
-        a = b;
-        return;
+    bool operator==(const Digest& o) const {
+        return halves[0] == o.halves[0] && halves[1] == o.halves[1];
     }
-    bool a_has = true, b_has = true;
-    each_cta(*a, *b, [&](uint64_t, const auto& of_a, const auto& of_b) {
-        a_has = a_has && of_a && (!of_b || has_all(of_b, of_a));
-        b_has = b_has && of_b && (!of_a || has_all(of_a, of_b));
-    });
-    if (a_has) return;
-    if (b_has) {
-        a = b;
-        return;
-    }
-    auto out = std::make_shared<OtherCtas>();
-    out->reserve(std::max(a->size(), b->size()) + 1);
-    each_cta(*a, *b, [&](uint64_t cta, const auto& of_a, const auto& of_b) {
-        if (!of_a || (of_b && has_all(of_a, of_b))) return out->push_back({cta, of_b});
-        if (!of_b || has_all(of_b, of_a)) return out->push_back({cta, of_a});
-        auto both = std::make_shared<Times>(*of_a);
-        both->raise(*of_b);
-        out->push_back({cta, std::move(both)});
-    });
-    a = std::move(out);
-}
-
-OtherCtasRef alone(uint64_t cta, const Times& times) {
-    return std::make_shared<const OtherCtas>(
-        OtherCtas{{cta, std::make_shared<const Times>(times)}});
-}
-
-const Times* of_cta(const OtherCtasRef& all, uint64_t cta) {
-    if (!all) return nullptr;
-    const auto at = std::ranges::lower_bound(*all, cta, {}, &OtherCta::cta);
-    return at != all->end() && at->cta == cta ? at->times.get() : nullptr;
-}
+};
 
 }  // namespace
+
+struct OtherCtas::Node {
+    // Of one CTA.
+    explicit Node(Times of_cta) : times(std::move(of_cta)) {
+        for (const uint32_t time : times.last) digest.add(time);
+        for (const Times::Partly& p : times.partly)
+            for (const uint32_t v : {p.warp, p.whole, p.lanes}) digest.add(v);
+    }
+    // Of those below, by the digit that this place in the tree is of.
+    explicit Node(std::array<NodeRef, below_each> each) : below(each.begin(), each.end()) {
+        for (const NodeRef& node : below) {
+            digest.add(node ? node->digest.halves[0] : 0);
+            digest.add(node ? node->digest.halves[1] : 0);
+        }
+    }
+    bool is_leaf() const { return below.empty(); }
+
+    Digest digest;
+    Times times;
+    std::vector<NodeRef> below;
+};
+
+OtherCtas::OtherCtas(uint64_t cta, const Times& times)
+    : root_(std::make_shared<const Node>(times)) {
+    for (uint64_t rest = cta; rest != 0; rest >>= digit_bits) {
+        std::array<NodeRef, below_each> below;
+        below[digit(cta, digits_++)] = std::move(root_);
+        root_ = std::make_shared<const Node>(std::move(below));
+    }
+}
+
+const Times* OtherCtas::of(uint64_t cta) const {
+    const Node* node = root_.get();
+    uint32_t left = digits_;
+    if (left < 64 / digit_bits && cta >> (digit_bits * left) != 0) return nullptr;
+    while (node != nullptr && left != 0) node = node->below[digit(cta, --left)].get();
+    return node != nullptr ? &node->times : nullptr;
+}
+
+bool OtherCtas::are_same(const NodeRef& a, const NodeRef& b) {
+    return a == b || (a && b && a->digest == b->digest);
+}
+
+// Where one has all that the other has, it itself.
+OtherCtas::NodeRef OtherCtas::united(const NodeRef& a, const NodeRef& b) {
+    if (!b || are_same(a, b)) return a;
+    if (!a) return b;
+    if (a->is_leaf()) {
+        if (b->times.is_at_most(a->times)) return a;
+        if (a->times.is_at_most(b->times)) return b;
+        Times both = a->times;
+        both.raise(b->times);
+        return std::make_shared<const Node>(std::move(both));
+    }
+    bool is_a = true, is_b = true;
+    std::array<NodeRef, below_each> both;
+    for (size_t i = 0; i < below_each; ++i) {
+        both[i] = united(a->below[i], b->below[i]);
+        is_a = is_a && both[i] == a->below[i];
+        is_b = is_b && are_same(both[i], b->below[i]);
+    }
+    if (is_a) return a;
+    if (is_b) return b;
+    return std::make_shared<const Node>(std::move(both));
+}
+
+void OtherCtas::unite(const OtherCtas& from) {
+    if (!from.root_) return;
+    OtherCtas other = from;
+    for (OtherCtas* low : {this, &other})
+        while (low->root_ && low->digits_ < std::max(digits_, other.digits_)) {
+            std::array<NodeRef, below_each> below;
+            below[0] = std::move(low->root_);
+            low->root_ = std::make_shared<const Node>(std::move(below));
+            ++low->digits_;
+        }
+    root_ = united(root_, other.root_);
+    digits_ = std::max(digits_, other.digits_);
+}
 
 Times::Partly Times::of(uint32_t warp) const {
     const auto at = std::ranges::find(partly, warp, &Partly::warp);
@@ -106,20 +149,20 @@ void Knowledge::join(const Knowledge& from, uint64_t cta) {
 void Known::join(uint64_t own_cta, uint64_t cta, const Known& from) {
     if (cta == own_cta) {
         own.raise(from.own);
-        unite(others, from.others);
+        others.unite(from.others);
         return;
     }
-    if (cta != every_cta) unite(others, alone(cta, from.own));
+    if (cta != every_cta) others.unite(OtherCtas(cta, from.own));
     if (own_cta != every_cta)
-        if (const Times* times = of_cta(from.others, own_cta)) own.raise(*times);
-    unite(others, from.others);
+        if (const Times* times = from.others.of(own_cta)) own.raise(*times);
+    others.unite(from.others);
 }
 
 bool Known::has(uint64_t own_cta, uint64_t cta, uint32_t warp, uint32_t time,
                 uint32_t lanes) const {
     const Times* times = &own;
     if (cta != own_cta) {
-        times = of_cta(others, cta);
+        times = others.of(cta);
         if (times == nullptr) return false;
     }
     if (time > times->last[warp]) return false;

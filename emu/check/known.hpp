@@ -25,20 +25,36 @@ struct Times {
     void raise(const Times& from);
     bool is_at_most(const Times& other) const;
 };
-// In the order of CTAs. There may be one of the CTA itself, which `own` knows at least as well.
-struct OtherCta {
-    uint64_t cta;
-    std::shared_ptr<const Times> times;
+
+// The times of the warps of other CTAs: a tree by the digits of a CTA's index. Trees are never
+// changed and share what they have in common; by a digest of all below it a part is known to be the
+// same in two of them, so that a union looks at what differs only. There may be times of the CTA
+// itself, which `Known::own` has too.
+class OtherCtas {
+  public:
+    OtherCtas() = default;
+    OtherCtas(uint64_t cta, const Times& times);
+
+    // nullptr: nothing is known of it.
+    const Times* of(uint64_t cta) const;
+    void unite(const OtherCtas& from);
+
+  private:
+    struct Node;
+    using NodeRef = std::shared_ptr<const Node>;
+    static bool are_same(const NodeRef& a, const NodeRef& b);
+    static NodeRef united(const NodeRef& a, const NodeRef& b);
+
+    NodeRef root_;
+    uint32_t digits_ = 0;  // that the root's indices have
 };
-using OtherCtas = std::vector<OtherCta>;
-using OtherCtasRef = std::shared_ptr<const OtherCtas>;  // nullptr: nothing
 
 inline constexpr uint64_t every_cta = UINT64_MAX;
 
 // What a warp, a barrier or a place in memory knows of the warps of its own CTA and of others.
 struct Known {
     Times own{};
-    OtherCtasRef others;
+    OtherCtas others;
 
     // What one of CTA `cta` knows, to one of CTA `own_cta`. Either may be every_cta, whose `own` is
     // empty.

@@ -51,7 +51,9 @@ struct Shared {
 class OfCta : public warp::CtaObserver {
   public:
     OfCta(const warp::CtaPlace& place, std::shared_ptr<Shared> shared)
-        : place_(place), shared_(std::move(shared)), clock_(place.index, places_, shared_->clock) {}
+        : place_(place),
+          shared_(std::move(shared)),
+          clock_(place.index, places_, shared_->clock, true) {}
 
     void barrier_arrived(const warp::BarrierArrived& e) override { clock_.barrier_arrived(e); }
     void barrier_opened(const warp::BarrierOpened& e) override { clock_.barrier_opened(e); }

@@ -52,7 +52,7 @@ class OfCta : public warp::CtaObserver {
           watched_(watched),
           has_peers_(cta.cluster_ctas > 1),
           shared_(std::move(shared)),
-          clock_(cta.index, places != nullptr ? *places : own_places_, shared_->clock),
+          clock_(cta.index, places != nullptr ? *places : own_places_, shared_->clock, has_peers_),
           accesses_(clock_, shadow != nullptr                              ? *shadow
                             : has_peers_ && watched.space == Space::shared ? shared_->shadow
                                                                            : own_shadow_) {}
