@@ -63,6 +63,11 @@ bool are_strong(const Accessor& a, const Accessor& b) {
     return a.strong && b.strong && reach;
 }
 
+// Whether all that the earlier one would race with, the later one does too.
+bool stands_for(const Accessor& later, const Accessor& earlier) {
+    return !later.strong || (earlier.strong && earlier.reach >= later.reach);
+}
+
 // A load, and an atom.cas at the same register and offset: the loop of an atomic function that the
 // machine does not have begins with such a load (CUDA C++ programming guide, "Atomic Functions").
 bool begins_cas(const isa::Program& program, const isa::Operation& load) {
@@ -220,8 +225,8 @@ void RaceAccesses::check_readers(Now& n, OfWarp& w, uint32_t lane, const Word& w
 }
 
 // The readers, and the instruction at hand. Those of before that happened before it need not be
-// kept: who races with them races with it too. Many CTAs may read a word: those before this one are
-// looked through for a few such only.
+// kept where who races with them races with it too. Many CTAs may read a word: those before this
+// one are looked through for a few such only.
 uint32_t RaceAccesses::with_reader(Now& n, OfWarp& w, uint32_t readers) {
     constexpr uint32_t most_of_others = 8;
     std::vector<uint32_t> kept;
@@ -236,7 +241,7 @@ uint32_t RaceAccesses::with_reader(Now& n, OfWarp& w, uint32_t readers) {
         const bool own = p.cta == clock_.cta() && p.warp == n.warp;
         is_in = own && p.time == n.who.time && p.strong == n.who.strong;
         if (is_in) break;
-        if (!own && !is_wholly_ordered(n, p)) {
+        if ((!own && !is_wholly_ordered(n, p)) || !stands_for(n.who, p)) {
             kept.push_back(r);
             continue;
         }
@@ -294,13 +299,18 @@ void RaceAccesses::store_word(Now& n, OfWarp& w, uint32_t lane, uint32_t number,
 // The word as the store leaves it.
 void RaceAccesses::has_stored(const Now& n, uint32_t lane, uint32_t number, Word& word,
                               uint64_t address, uint32_t value) {
-    // A strong access does not race with others, which may race with what it comes over.
+    // A strong access does not race with others, which may race with what it comes over: a weak
+    // write, or one that is strong in its CTA alone.
     if (!n.who.strong) {
         word.readers = 0;
         word.flags &= ~Word::over_weak;
-    } else if (word.writer != 0 && !shadow_.writer(word.writer).strong) {
-        shadow_.weak_under(address) = {word.writer, word.writer_lane};
-        word.flags |= Word::over_weak;
+    } else if (word.writer != 0) {
+        const Accessor& before = shadow_.writer(word.writer);
+        const bool is_over = (word.flags & Word::over_weak) != 0;
+        if (!stands_for(n.who, before) && (!before.strong || !is_over)) {
+            shadow_.weak_under(address) = {word.writer, word.writer_lane};
+            word.flags |= Word::over_weak;
+        }
     }
     word.writer = number;
     word.value = value;

@@ -42,7 +42,7 @@ struct Word {
         wrote_strongly = 8,
         read_weakly = 16,
         read_strongly = 32,
-        over_weak = 64,  // a strong write came over a weak one: weak_under
+        over_weak = 64,  // a strong write came over a weaker one: weak_under
     };
     uint32_t writer = 0;
     uint32_t readers = 0;  // since that write
@@ -79,7 +79,7 @@ class Shadow {
     // are under them one is kept.
     void join(Word& w, uint64_t address);
 
-    // The weak write that strong ones came over: who did it, and the lane.
+    // The weaker write that strong ones came over: who did it, and the lane.
     struct Under {
         uint32_t writer = 0;
         uint8_t lane = 0;

@@ -66,6 +66,74 @@ TEST(Races, OfStrongAccesses) {
             << scope;
 }
 
+// Three accesses of one word by warps, or by CTAs that may order one another, with a plain model of
+// which race. The first two are of one of them, or the last two, or each of another.
+struct Kind {
+    const char* text;
+    bool stores;
+    int strong;  // 0: it is not, 1: in its CTA, 2: everywhere
+};
+
+constexpr Kind kinds[] = {
+    {"ld.global.u32 %r10, [%rd1];", false, 0},
+    {"ld.relaxed.cta.global.u32 %r10, [%rd1];", false, 1},
+    {"ld.relaxed.gpu.global.u32 %r10, [%rd1];", false, 2},
+    {"st.global.u32 [%rd1], %r11;", true, 0},
+    {"st.relaxed.cta.global.u32 [%rd1], %r11;", true, 1},
+    {"st.relaxed.gpu.global.u32 [%rd1], %r11;", true, 2},
+};
+
+bool are_strong(const Kind& a, const Kind& b, bool ctas) {
+    return std::min(a.strong, b.strong) >= (ctas ? 2 : 1);
+}
+
+bool may_race(const Kind& a, const Kind& b, bool ctas) {
+    return (a.stores || b.stores) && !are_strong(a, b, ctas);
+}
+
+TEST(Races, OfThreeAccesses) {
+    const auto expect = [](const Kind& a, const Kind& b, const Kind& c, std::array<int, 3> who,
+                           bool ctas) {
+        std::string body = std::string(ctas ? "mov.u32 %r12, %ctaid.x;" : "mov.u32 %r12, %r3;") +
+                           " ld.relaxed.gpu.global.u32 %r10, [%rd1+512]; mov.u32 %r11, %r12;"
+                           "setp.ne.u32 %p0, %r2, 0;\n";
+        for (const auto& [kind, by] : {std::pair{a, who[0]}, {b, who[1]}, {c, who[2]}})
+            body += "setp.eq.and.u32 %p1, %r12, " + std::to_string(by) +
+                    ", !%p0; add.u32 %r11, %r11, 8; @%p1 " + kind.text + "\n";
+        const bool ab = who[0] != who[1] && may_race(a, b, ctas);
+        // Who has seen a strong store comes behind it.
+        const bool seen = who[1] == who[2] && a.stores && !b.stores && are_strong(a, b, ctas);
+        const bool ac = may_race(a, c, ctas) && !seen;
+        const bool bc = who[1] != who[2] && may_race(b, c, ctas);
+        bool first = false, last = false;
+        for (const std::string& line : brief::said(
+                 body,
+                 {.checks = "race-global", .block = ctas ? 32u : 96u, .grid = ctas ? 3u : 1u})) {
+            const bool of_last = line[0] == '4';
+            (of_last ? last : first) = true;
+            const char other = line.back();
+            EXPECT_TRUE(of_last ? (other == '2' && ac) || (other == '3' && bc)
+                                : line[0] == '3' && other == '2')
+                << line << "\n"
+                << body;
+        }
+        EXPECT_EQ(first, ab) << body;
+        // Of what was stored the last is kept: behind a store of its own a warp's accesses are not
+        // compared with those that others stored, or that raced with that store.
+        const bool hides = who[0] != who[1] && who[1] == who[2] && b.stores && (a.stores || ab);
+        if (hides) return;
+        EXPECT_EQ(last, ac || bc) << body;
+    };
+    for (const Kind& a : kinds)
+        for (const Kind& b : kinds)
+            for (const Kind& c : kinds)
+                for (const bool ctas : {false, true}) {
+                    expect(a, b, c, {0, 0, 1}, ctas);
+                    expect(a, b, c, {0, 1, 1}, ctas);
+                    expect(a, b, c, {0, 1, 2}, ctas);
+                }
+}
+
 // Bytes of words, each byte of one warp.
 TEST(Races, OfBytes) {
     const std::string setup =
