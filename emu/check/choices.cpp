@@ -18,17 +18,17 @@ bool only_writes_registers(const isa::Operation& o) {
            (o.op == Op::bra || row.flow == isa::Flow::next);
 }
 
-std::optional<Choice> choice_at(const isa::Program& program, const Registers& registers,
-                                uint32_t branch) {
+// Each way is followed until it comes to where they meet, to something that is none of a choice's,
+// or back.
+std::optional<Choice> choice_at(const isa::Program& program, uint32_t branch) {
     const uint32_t end = program.operations[branch].reconverge;
-    if (end >= program.operations.size() || end <= branch) return std::nullopt;
     std::set<uint32_t> seen, written;
     std::vector<uint32_t> next{branch + 1, program.operations[branch].target};
     while (!next.empty()) {
         const uint32_t at = next.back();
         next.pop_back();
         if (at == end || !seen.insert(at).second) continue;
-        if (at <= branch || at > end || seen.size() > max_operations) return std::nullopt;
+        if (seen.size() > max_operations) return std::nullopt;
         const isa::Operation& o = program.operations[at];
         if (!only_writes_registers(o)) return std::nullopt;
         for (uint32_t n = 0; n < o.written; ++n) written.insert(program.uses[o.first_use + n]);
@@ -38,18 +38,15 @@ std::optional<Choice> choice_at(const isa::Program& program, const Registers& re
         }
         if (o.op != Op::bra || o.guarded) next.push_back(at + 1);
     }
-    Choice out{end, {}};
-    for (const uint32_t reg : written)
-        if (reg != no_register && reg < registers.size()) out.written.push_back(reg);
-    return out;
+    return Choice{end, {written.begin(), written.end()}};
 }
 
 }  // namespace
 
-Choices::Choices(const isa::Program& program, const Registers& registers) {
+Choices::Choices(const isa::Program& program) {
     for (uint32_t i = 0; i < program.operations.size(); ++i)
         if (program.operations[i].op == Op::bra && program.operations[i].guarded)
-            if (std::optional<Choice> choice = choice_at(program, registers, i))
+            if (std::optional<Choice> choice = choice_at(program, i))
                 all_.emplace(i, std::move(*choice));
 }
 

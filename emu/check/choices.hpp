@@ -19,7 +19,7 @@ struct Choice {
 // By branch. Loops, and longer ways than a few dozen operations, are not among them.
 class Choices {
   public:
-    Choices(const isa::Program& program, const Registers& registers);
+    explicit Choices(const isa::Program& program);
     const Choice* of(uint32_t operation) const {
         const auto found = all_.find(operation);
         return found == all_.end() ? nullptr : &found->second;

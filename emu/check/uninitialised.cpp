@@ -49,7 +49,7 @@ struct Common {
            const std::vector<Range>& undefined)
         : program(program_),
           registers(program_),
-          choices(program_, registers),
+          choices(program_),
           shared_bytes(uint64_t{program_.shared_static} + launch.dynamic_shared),
           warps((launch.block.count() + 31) / 32),
           entry_end(program_.functions.empty() ? UINT32_MAX : program_.functions[0].end) {
