@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bitset>
 #include <cstring>
-#include <span>
 
 #include "emu/isa/elements.hpp"
 
@@ -46,11 +45,6 @@ struct Values {
     bool negated(unsigned operand) const { return (o.negated_sources >> operand & 1) != 0; }
 };
 
-template <class F>
-void each_lane(uint32_t lanes, F f) {
-    for (; lanes != 0; lanes &= lanes - 1) f(static_cast<uint32_t>(__builtin_ctz(lanes)));
-}
-
 LanesByByte everywhere(uint32_t lanes) {
     LanesByByte out;
     out.fill(lanes);
@@ -61,14 +55,6 @@ uint32_t any_of(const LanesByByte& b) {
     uint32_t out = 0;
     for (const uint32_t lanes : b) out |= lanes;
     return out;
-}
-
-std::span<const uint32_t> written(const warp::Retired& e, const isa::Operation& o) {
-    return std::span(e.program->uses).subspan(o.first_use, o.written);
-}
-
-std::span<const uint32_t> read(const warp::Retired& e, const isa::Operation& o) {
-    return std::span(e.program->uses).subspan(o.first_use + o.written, o.read);
 }
 
 // The rules. Each sets all results.

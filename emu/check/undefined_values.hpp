@@ -2,9 +2,25 @@
 // Which bytes of an instruction's result are undefined, where some of what it reads is.
 #pragma once
 
+#include <span>
+
 #include "emu/check/definedness.hpp"
 
 namespace lockwarp::check {
+
+template <class F>
+void each_lane(uint32_t lanes, F f) {
+    for (; lanes != 0; lanes &= lanes - 1) f(static_cast<uint32_t>(__builtin_ctz(lanes)));
+}
+
+// The registers that an instruction writes, and reads: into Program::registers.
+inline std::span<const uint32_t> written(const warp::Retired& e, const isa::Operation& o) {
+    return std::span(e.program->uses).subspan(o.first_use, o.written);
+}
+
+inline std::span<const uint32_t> read(const warp::Retired& e, const isa::Operation& o) {
+    return std::span(e.program->uses).subspan(o.first_use + o.written, o.read);
+}
 
 // What instructions on registers make of undefined bytes, byte by byte where that is cheap: moves,
 // packing, selections, bits, shifts by whole bytes, halves of packed numbers, shuffles, and rows

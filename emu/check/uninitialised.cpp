@@ -9,9 +9,9 @@
 #include <string>
 
 #include "emu/check/check.hpp"
-#include "emu/check/choices.hpp"
 #include "emu/check/clocks.hpp"
 #include "emu/check/of_cluster.hpp"
+#include "emu/check/undefined_launch.hpp"
 #include "emu/check/undefined_values.hpp"
 
 namespace lockwarp::check {
@@ -43,48 +43,12 @@ std::string hex(uint64_t value) {
     return "0x" + out;
 }
 
-// What of a launch is the same for all CTAs.
-struct Common {
-    Common(const isa::Program& program_, const warp::Launch& launch,
-           const std::vector<Range>& undefined)
-        : program(program_),
-          registers(program_),
-          choices(program_),
-          shared_bytes(uint64_t{program_.shared_static} + launch.dynamic_shared),
-          warps((launch.block.count() + 31) / 32),
-          entry_end(program_.functions.empty() ? UINT32_MAX : program_.functions[0].end) {
-        for (const warp::Buffer& b : launch.buffers) {
-            const uint64_t end = b.address + b.bytes.size();
-            const auto in_it = [&](const Range& r) {
-                return r.bytes != 0 && r.address < end && r.address + r.bytes > b.address;
-            };
-            if (!b.undefined && std::ranges::none_of(undefined, in_it)) continue;
-            global.emplace_back(b.address, b.bytes.size(), !b.undefined);
-            for (const Range& r : undefined)
-                if (in_it(r)) global.back().forget(r.address, r.bytes);
-        }
-    }
-    Defined* buffer(uint64_t address) {
-        const auto at =
-            std::ranges::find_if(global, [&](const Defined& d) { return d.has(address); });
-        return at == global.end() ? nullptr : &*at;
-    }
-
-    const isa::Program& program;
-    Registers registers;
-    Choices choices;
-    uint64_t shared_bytes;
-    uint64_t warps;
-    uint32_t entry_end;  // operations before it are the entry's own, others those of functions
-    std::vector<Defined> global;
-};
-
 class OfCta;
 using Peers = std::vector<OfCta*>;  // the CTAs of a cluster, by rank
 
 class OfCta : public warp::CtaObserver {
   public:
-    OfCta(Common& common, std::shared_ptr<Peers> peers)
+    OfCta(UndefinedLaunch& common, std::shared_ptr<Peers> peers)
         : common_(common),
           shared_(common.program.shared_begin, common.shared_bytes),
           peers_(std::move(peers)) {
@@ -117,6 +81,7 @@ class OfCta : public warp::CtaObserver {
     void load_matrix(const warp::Retired& e, const isa::Operation& o, OfWarp& w,
                      const warp::Access& a);
     void load_parts(const warp::Retired& e, const isa::Operation& o, OfWarp& w);
+    void store_parts(const warp::Retired& e, const isa::Operation& o, OfWarp& w);
     void store(const warp::Retired& e, const isa::Operation& o, OfWarp& w, const warp::Access& a);
     void store_bytes(const warp::Retired& e, OfWarp& w, const warp::Access& a, uint32_t lane,
                      uint32_t undefined, uint32_t origin);
@@ -130,25 +95,12 @@ class OfCta : public warp::CtaObserver {
     void say(const warp::Retired& e, Use use, uint32_t lanes, uint32_t origin);
     std::string name_of(const Origin& o) const;
 
-    Common& common_;
+    UndefinedLaunch& common_;
     Defined shared_;
     std::shared_ptr<Peers> peers_;
     std::vector<OfWarp> warps_;
     Origins origins_;
 };
-
-template <class F>
-void each_lane(uint32_t lanes, F f) {
-    for (; lanes != 0; lanes &= lanes - 1) f(static_cast<uint32_t>(__builtin_ctz(lanes)));
-}
-
-std::span<const uint32_t> written(const warp::Retired& e, const isa::Operation& o) {
-    return std::span(e.program->uses).subspan(o.first_use, o.written);
-}
-
-std::span<const uint32_t> read(const warp::Retired& e, const isa::Operation& o) {
-    return std::span(e.program->uses).subspan(o.first_use + o.written, o.read);
-}
 
 Defined* OfCta::memory(OfWarp& w, const warp::Access& a, uint32_t lane) {
     if (a.space == Space::shared) return (a.remote >> lane & 1) != 0 ? nullptr : &shared_;
@@ -325,29 +277,61 @@ void OfCta::load_matrix(const warp::Retired& e, const isa::Operation& o, OfWarp&
     }
 }
 
-// wmma.load has an access for each register, or none that is told apart.
+// Registers that each access of wmma.load and wmma.store has, in order, of four bytes or more of
+// it; 0: they are not told apart, as where registers have the same elements.
+uint32_t registers_of_each(const warp::Retired& e, const isa::Operation& o) {
+    if (e.access_count == 0 || o.vector[0].count % e.access_count != 0) return 0;
+    const uint32_t each = o.vector[0].count / e.access_count;
+    return each == 1 || e.accesses[0].bytes / each >= 4 ? each : 0;
+}
+
 void OfCta::load_parts(const warp::Retired& e, const isa::Operation& o, OfWarp& w) {
-    const bool by_register = e.access_count == o.vector[0].count;
+    const uint32_t each = registers_of_each(e, o);
     uint32_t all = 0, origin = 0;
-    std::array<uint32_t, 16> lanes{};
+    std::array<std::array<uint32_t, 32>, 16> undefined{};  // bytes, by access and lane
     for (uint32_t n = 0; n < e.access_count; ++n) {
         const warp::Access& a = e.accesses[n];
         each_lane(a.lanes, [&](uint32_t lane) {
             Defined* const m = memory(w, a, lane);
-            const uint32_t undefined =
-                m == nullptr ? 0 : m->get(a.address[lane], a.bytes_of_lane[lane]);
-            if (undefined == 0) return;
-            lanes[n] |= 1u << lane;
-            if (origin == 0) origin = origin_in(*m, e, a, lane, undefined);
+            if (m == nullptr) return;
+            undefined[n][lane] = m->get(a.address[lane], a.bytes_of_lane[lane]);
+            if (undefined[n][lane] == 0) return;
+            all |= 1u << lane;
+            if (origin == 0) origin = origin_in(*m, e, a, lane, undefined[n][lane]);
         });
-        all |= lanes[n];
     }
     for (uint32_t i = 0; i < o.vector[0].count; ++i) {
         const uint32_t reg = common_.registers.in_pool(o.vector[0].first + i);
         if (reg == no_register) continue;
+        uint32_t lanes = each == 0 ? all : 0;
+        if (each != 0) {
+            const uint32_t bytes = e.accesses[0].bytes / each;
+            const uint32_t own = ((1u << bytes) - 1) << (i % each * bytes);
+            each_lane(all, [&](uint32_t lane) {
+                lanes |= uint32_t{(undefined[i / each][lane] & own) != 0} << lane;
+            });
+        }
         LanesByByte out;
-        out.fill(by_register ? lanes[i] : all);
+        out.fill(lanes);
         w.registers.set(reg, common_.registers.bytes(reg), out, e.executed, origin);
+    }
+}
+
+void OfCta::store_parts(const warp::Retired& e, const isa::Operation& o, OfWarp& w) {
+    const uint32_t each = registers_of_each(e, o);
+    for (uint32_t n = 0; n < e.access_count; ++n) {
+        const warp::Access& a = e.accesses[n];
+        std::array<uint32_t, 32> undefined{};  // bytes, by lane
+        uint32_t origin = 0;
+        for (uint32_t i = 0; i < each; ++i) {
+            const uint32_t reg = common_.registers.in_pool(o.vector[0].first + n * each + i);
+            const uint32_t lanes = reg == no_register ? 0 : w.registers.any[reg] & a.lanes;
+            if (lanes != 0 && origin == 0) origin = origin_of(w.registers, e, reg);
+            const uint32_t bytes = a.bytes / each, own = ((1u << bytes) - 1) << (i * bytes);
+            each_lane(lanes, [&](uint32_t lane) { undefined[lane] |= own; });
+        }
+        each_lane(a.lanes,
+                  [&](uint32_t lane) { store_bytes(e, w, a, lane, undefined[lane], origin); });
     }
 }
 
@@ -533,10 +517,9 @@ void OfCta::retired(const warp::Retired& e) {
     const bool is_8x8 = isa::bits(o.mod.type[0]) == 16;
     // Generic addresses of several state spaces are several accesses.
     const auto each_access = [&](auto what) {
-        for (const warp::Access& one : std::span(e.accesses, e.access_count)) what(one);
+        for (const warp::Access& one : std::span(e.accesses, e.access_count))
+            (this->*what)(e, o, w, one);
     };
-    const auto load_one = [&](const warp::Access& one) { load(e, o, w, one); };
-    const auto store_one = [&](const warp::Access& one) { store(e, o, w, one); };
     switch (row.memory) {
         case isa::Memory::none:
             if (o.op == Op::call || row.flow != isa::Flow::next) break;
@@ -545,25 +528,14 @@ void OfCta::retired(const warp::Retired& e) {
             if (is_warpgroup) return pass_on(e, common_.registers, w.registers, origins_);
             if (a == nullptr || o.op == Op::tex) break;  // what a filter gives is a value
             if (row.wmma) return load_parts(e, o, w);
-            if (row.matrix == isa::Matrix::none) return each_access(load_one);
+            if (row.matrix == isa::Matrix::none) return each_access(&OfCta::load);
             if (is_8x8) return load_matrix(e, o, w, *a);
             break;
         case isa::Memory::store:
             if (a == nullptr) return;
-            if (row.matrix == isa::Matrix::none) return each_access(store_one);
-            if (!row.wmma && is_8x8) return store_matrix(e, o, w, *a);
-            if (row.wmma && e.access_count == o.vector[0].count) {
-                for (uint32_t n = 0; n < e.access_count; ++n) {
-                    const uint32_t reg = common_.registers.in_pool(o.vector[0].first + n);
-                    const uint32_t lanes = reg == no_register ? 0 : w.registers.any[reg];
-                    const uint32_t origin = lanes != 0 ? origin_of(w.registers, e, reg) : 0;
-                    each_lane(e.accesses[n].lanes, [&](uint32_t lane) {
-                        const bool undefined = (lanes >> lane & 1) != 0;
-                        store_bytes(e, w, e.accesses[n], lane, undefined ? UINT32_MAX : 0, origin);
-                    });
-                }
-                return;
-            }
+            if (row.matrix == isa::Matrix::none) return each_access(&OfCta::store);
+            if (row.wmma) return store_parts(e, o, w);
+            if (is_8x8) return store_matrix(e, o, w, *a);
             for (uint32_t n = 0; n < e.access_count; ++n)
                 each_lane(e.accesses[n].lanes,
                           [&](uint32_t lane) { store_bytes(e, w, e.accesses[n], lane, 0, 0); });
@@ -603,7 +575,7 @@ class Uninitialised : public Check {
 
   private:
     OfCluster<Peers> peers_;
-    Common common_;
+    UndefinedLaunch common_;
     Collection found_;
 };
 
