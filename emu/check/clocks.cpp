@@ -250,9 +250,11 @@ void CtaClock::keep(std::vector<Left>& all, const Left& more) {
 void CtaClock::fence(WarpClock& w, uint32_t index, const isa::Operation& o, uint32_t lanes) {
     const Reach reach = reach_of(o);
     if (o.mod.memory_order != MemoryOrder::release) {
-        for (const Left& left : w.found_)
-            if (left.cta == cta_ || reach == Reach::grid) learn(w, left, true, lanes);
-        w.found_.clear();
+        std::erase_if(w.found_, [&](const Left& left) {
+            if (left.cta != cta_ && reach != Reach::grid) return false;
+            learn(w, left, true, lanes);
+            return true;
+        });
         w.read_ = nullptr;
     }
     if (o.mod.memory_order == MemoryOrder::acquire) return;
