@@ -116,7 +116,7 @@ void Names::follow() {
     for (bool changed = true; changed;) {
         changed = false;
         for (const isa::Operation& o : program_.operations) {
-            if (!makes_addresses(o) || o.written == 0) continue;
+            if (!makes_addresses(o)) continue;
             const auto named = in_instruction_.find(key_of(o.place));
             uint32_t variable = named == in_instruction_.end() ? no_variable : named->second;
             for (uint32_t n = o.written; n < uint32_t{o.written} + o.read; ++n) {
@@ -163,9 +163,7 @@ uint32_t Names::of_address(uint32_t operation, Space space) const {
     if (const auto at = in_instruction_.find(key_of(o.place)); at != in_instruction_.end())
         take(at->second);
     for (const isa::Address& a : o.address)
-        if (const auto at = in_register_.find(a.base);
-            a.base != isa::no_ref && at != in_register_.end())
-            take(at->second);
+        if (const auto at = in_register_.find(a.base); at != in_register_.end()) take(at->second);
     return out;
 }
 

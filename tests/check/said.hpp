@@ -21,6 +21,7 @@ struct Of {
     uint32_t cluster = 1;
     std::string outside{};  // declarations before the kernel, on one line
     bool traps = false;     // and so it should
+    uint32_t dynamic_shared = 0;
 };
 
 // The body stands behind registers of these values: %tid.x in %r1, its lane and warp in %r2 and
@@ -68,6 +69,7 @@ inline std::vector<std::string> said(const std::string& body, const Of& of = {},
     launch.grid.x = of.grid;
     launch.block.x = of.block;
     if (of.cluster > 1) launch.cluster = warp::Dim3{of.cluster, 1, 1};
+    launch.dynamic_shared = of.dynamic_shared;
     launch.max_steps = 100000;
     launch.threads = 1;
     launch.buffers = {{"out", 0x10000, out}, {"in", 0x40000, in}};
