@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -220,9 +221,11 @@ void OfCta::look(const warp::Retired& e, const warp::Access& a) {
 }
 
 void OfCta::retired(const warp::Retired& e) {
-    for (uint32_t i = 0; i < e.access_count; ++i)
-        if (e.accesses[i].space == Space::global && e.accesses[i].lanes != 0)
-            look(e, e.accesses[i]);
+    // What an update reads it writes too.
+    const bool updates =
+        isa::row(e.program->operations[e.operation].op).memory == isa::Memory::update;
+    for (const warp::Access& a : std::span(e.accesses, e.access_count))
+        if (a.space == Space::global && a.lanes != 0 && (a.store || !updates)) look(e, a);
 }
 
 class Rows : public Check {

@@ -22,6 +22,7 @@ struct Of {
     std::string outside{};  // declarations before the kernel, on one line
     bool traps = false;     // and so it should
     uint32_t dynamic_shared = 0;
+    std::vector<Shape> shapes{};  // of `out` at 0x10000 and `in` at 0x40000
 };
 
 // The body stands behind registers of these values: %tid.x in %r1, its lane and warp in %r2 and
@@ -78,7 +79,7 @@ inline std::vector<std::string> said(const std::string& body, const Of& of = {},
         std::memcpy(launch.parameters.data() + 8 * i, &launch.buffers[i].address, 8);
     const Chosen chosen = choose(of.checks);
     EXPECT_EQ(chosen.wrong, "");
-    const Checking checking(chosen.rows, program, launch, &parsed.module);
+    const Checking checking(chosen.rows, program, launch, &parsed.module, {{}, of.shapes});
     const warp::Result result = exec::launch(program, launch);
     EXPECT_FALSE(result.refusal.has_value()) << result.refusal->what;
     EXPECT_EQ(result.trap.has_value(), of.traps)
