@@ -253,6 +253,120 @@ TEST(UndefinedBytes, OfArithmetic) {
     });
 }
 
+// Integers from which what was undefined is taken away again are defined.
+TEST(UndefinedBytes, OfSums) {
+    const std::string all = "0 1 2 3", wide = "0 1 2 3 4 5 6 7";
+    const std::string less_r0 = " sub.u32 %r9, %r8, %r0;", less_d0 = " sub.u64 %d9, %d2, %d0;";
+    expect_each({
+        {"add.u32 %r8, %r1, %r0;" + less_r0, 0xf, ""},
+        {"add.u32 %r8, %r0, %r1;" + less_r0, 0x4, ""},
+        {"add.s32 %r8, %r0, 7; add.s32 %r8, %r8, %r8;" + less_r0 + "sub.u32 %r9, %r9, %r0;", 0xf,
+         ""},
+        {"add.u32 %r8, %r0, %r0;" + less_r0, 0xf, all},
+        {"add.u32 %r8, %r2, %r0;" + less_r0, 0xf0f, all},
+        {"add.u32 %r8, %r2, %r0;" + less_r0 + "sub.u32 %r9, %r9, %r2;", 0xf0f, ""},
+        {"sub.u32 %r8, %r1, %r0; add.u32 %r9, %r8, %r0;", 0xf, ""},
+        {"sub.u32 %r8, %r1, %r0;" + less_r0, 0xf, all},
+        {"neg.s32 %r8, %r0; add.u32 %r9, %r8, %r0;", 0xf, ""},
+        {"neg.s32 %r8, %r0;" + less_r0, 0xf, all},
+        {"mov.u32 %r8, %r0;" + less_r0, 0xf, ""},
+        {"mov.u32 %r8, %r2;" + less_r0, 0xf0f, all},
+        {"add.u64 %d2, %d0, %d1;" + less_d0, 0xff, ""},
+        {"sub.u64 %d2, %d1, %d0; add.u64 %d9, %d2, %d0;", 0x81, ""},
+        {"neg.s64 %d2, %d0; add.u64 %d9, %d2, %d0;", 0xff, ""},
+        {"mov.u64 %d2, %d0;" + less_d0, 0xff, ""},
+        {"add.u64 %d2, %d0, %d0;" + less_d0, 0xff, wide},
+        // No sums of integers, or of parts of registers.
+        {"mul.lo.u32 %r8, %r0, 1;" + less_r0, 0xf, all},
+        {"add.sat.s32 %r8, %r0, %r1;" + less_r0, 0xf, all},
+        {"mov.b32 %f1, %r0; add.f32 %f2, %f1, 0f00000000; mov.b32 %r8, %f2;" + less_r0, 0xf, all},
+        {"neg.f32 %f1, %r0; mov.b32 %r8, %f1; add.u32 %r9, %r8, %r0;", 0xf, all},
+        {"add.u16x2 %r8, %r0, %r1;" + less_r0, 0xf, all},
+        {"add.u16 %h2, %h0, %h1; sub.u16 %h3, %h2, %h0; mov.b32 %r9, {%h3, %h3};", 0x3, all},
+        // Two halves, apart and together again.
+        {"mov.b64 {%r8, %r10}, %d0; mov.b64 %d2, {%r8, %r10};" + less_d0, 0xff, ""},
+        {"mov.b64 {%r8, %r10}, %d0; mov.b64 %d2, {%r10, %r8};" + less_d0, 0xff, wide},
+        {"mov.b64 {%r8, %r10}, %d0; mov.b64 %d2, {%r8, %r1};" + less_d0, 0xff, wide},
+        {"add.u64 %d2, %d0, %d1; mov.b64 {%r8, %r10}, %d2; mov.b64 %d2, {%r8, %r10};" + less_d0,
+         0xff, ""},
+        {"mov.b64 {%r8, %r10}, %d0; mov.b64 {%r11, %r12}, %d0; sub.u32 %r9, %r10, %r12;", 0xff, ""},
+        {"mov.b64 {%r8, %r10}, %d0; mov.b64 {%r11, %r12}, %d0; sub.u32 %r9, %r8, %r11;", 0xff, ""},
+        {"mov.b64 {%r8, %r10}, %d0; mov.b64 {%r11, %r12}, %d0; sub.u32 %r9, %r10, %r11;", 0xff,
+         all},
+        {"mov.b64 %d2, {%r0, %r2}; mov.b64 {%r8, %r10}, %d2;" + less_r0, 0xf0f, ""},
+        {"mov.b64 %d2, {%r2, %r0}; mov.b64 {%r10, %r8}, %d2;" + less_r0, 0xf0f, ""},
+        {"mov.b64 %d2, {%r2, %r0}; mov.b64 {%r8, %r10}, %d2;" + less_r0, 0xf0f, all},
+        {"mov.b64 %d2, {%r0, %r2}; mov.b64 %d3, {%r0, %r2}; sub.u64 %d9, %d2, %d3;", 0xf0f, ""},
+        {"mov.b64 %d2, {%r0, %r1}; mov.b64 %d3, {%r0, %r2}; sub.u64 %d9, %d2, %d3;", 0xf0f, wide},
+        {"mov.b64 {%h2, %h3, %h4, %h5}, %d0; mov.b64 %d2, {%h2, %h3, %h4, %h5};" + less_d0, 0xff,
+         wide},
+        {"mov.b32 {%h2, %h3}, %r0; mov.b32 %r8, {%h2, %h3};" + less_r0, 0xf, all},
+        // What another lane has.
+        {"shfl.sync.idx.b32 %r8, %r0, 3, 31, -1;" + less_r0, 0xf,
+         "0:fffffff7 1:fffffff7 2:fffffff7 3:fffffff7"},
+        {"shfl.sync.bfly.b32 %r8, %r0, 1, 31, -1; shfl.sync.bfly.b32 %r8, %r8, 1, 31, -1;" +
+             less_r0,
+         0xf, ""},
+        {"shfl.sync.up.b32 %r8, %r0, 1, 0, -1;" + less_r0, 0xf,
+         "0:fffffffe 1:fffffffe 2:fffffffe 3:fffffffe"},
+        {"mov.u32 %r8, 0; shfl.sync.idx.b32 %r8, %r0, %r8, 31, -1;" + less_r0, 0xf, all},
+        {"mov.u32 %r8, 31; shfl.sync.idx.b32 %r8, %r0, 3, %r8, -1;" + less_r0, 0xf, all},
+        {"shfl.sync.idx.b32 %r8, %r1, %r0, 31, -1; sub.u32 %r9, %r8, %r1;", 0xf, all},
+        {"shfl.sync.idx.b32 %r8, %r1, 3, %r0, -1; sub.u32 %r9, %r8, %r1;", 0xf, all},
+        // What is chosen.
+        {"setp.lt.u32 %p1, %r20, 16; selp.b32 %r8, %r0, %r2, %p1;" + less_r0, 0xf0f,
+         "0:ffff0000 1:ffff0000 2:ffff0000 3:ffff0000"},
+        {"setp.lt.u32 %p1, %r20, 16; selp.b32 %r8, %r2, %r0, %p1;" + less_r0, 0xf0f,
+         "0:ffff 1:ffff 2:ffff 3:ffff"},
+        {"setp.eq.u32 %p1, %r0, 16; selp.b32 %r8, %r0, %r0, %p1;" + less_r0, 0xf, all},
+        // Through memory, as long as nothing else is stored there.
+        {"st.shared.u32 [%r22], %r0; ld.shared.u32 %r8, [%r22];" + less_r0, 0xf, ""},
+        {"ld.shared.u32 %r8, [%r22]; ld.shared.u32 %r10, [%r22]; sub.u32 %r9, %r8, %r10;", 0xf, ""},
+        {"ld.shared.u32 %r8, [%r22]; ld.shared.u32 %r10, [%r22+8]; sub.u32 %r9, %r8, %r10;", 0xf0f,
+         all},
+        {"st.shared.v2.u32 [%r22], {%r1, %r0}; ld.shared.u32 %r8, [%r22+4];" + less_r0, 0xf, ""},
+        {"st.shared.v2.u32 [%r22], {%r2, %r0}; ld.shared.v2.u32 {%r10, %r8}, [%r22];" + less_r0,
+         0xf0f, ""},
+        {"st.shared.v2.u32 [%r22], {%r0, %r2}; ld.shared.v2.u32 {%r10, %r8}, [%r22];" + less_r0,
+         0xf0f, all},
+        {"st.shared.u64 [%r22], %d0; ld.shared.u64 %d2, [%r22];" + less_d0, 0xff, ""},
+        {"st.shared.u64 [%r22], %d0; ld.shared.u32 %r8, [%r22];" + less_r0, 0xff, all},
+        {"st.shared.u32 [%r22], %r0; st.shared.u8 [%r22], 1; ld.shared.u32 %r8, [%r22];" + less_r0,
+         0xf, all},
+        {"st.shared.u32 [%r22], %r0; st.shared.u8 [%r22+3], 1; ld.shared.u32 %r8, [%r22];" +
+             less_r0,
+         0xf, all},
+        {"st.shared.u32 [%r22], %r0; st.shared.u8 [%r22+4], 1; ld.shared.u32 %r8, [%r22];" +
+             less_r0,
+         0xf, ""},
+        {"st.shared.u32 [%r22], %r0; st.shared.u32 [%r22], %r2; ld.shared.u32 %r8, [%r22];" +
+             less_r0,
+         0xf0f, all},
+    });
+}
+
+// Predicates of comparisons and others of two, of a third, and with a whole register beside.
+TEST(UndefinedBytes, OfBoundsOfTheRules) {
+    expect_each({
+        {"and.b64 %d9, %d0, %d1;", 0x81, "0"},
+        {"or.b64 %d9, %d0, 0xff000000000000ff;", 0xff, "1 2 3 4 5 6"},
+        {"mov.b32 %r9, 0xff; and.b32 %r9, %r0, %r9;", 0xf, "0 1 2 3"},  // it is written over
+        {"xor.b64 %d9, %d0, %d0;", 0xff, ""},
+        {"sub.u64 %d9, %d0, %d0;", 0xff, ""},
+        {"add.u32 %r9, %r0, %r0;", 0x1, "0 1 2 3"},
+        {"shr.s64 %d9, %d0, 8;", 0x80, "6 7"},
+        {"shr.s32 %r9, %r0, 24;", 0x8, "0 1 2 3"},
+        {"shl.b64 %d9, %d0, 56;", 0x1, "7"},
+        {"cvt.u64.u8 %d9, %r0;", 0x1, "0"},
+        {"cvt.s64.s8 %d9, %r0;", 0x1, "0 1 2 3 4 5 6 7"},
+        {"cvt.u64.u64 %d9, %d0;", 0x81, "0 7"},
+        {"fma.rn.f16x2 %r9, %r1, %r0, %r2;", 0x1, "0 1"},
+        {"max.f16x2 %r9, %r1, %r0;", 0xc, "2 3"},
+        {"abs.f16x2 %r9, %r0;", 0x8, "2 3"},
+        {"mul.wide.u32 %d9, %r0, 1;", 0x1, "0 1 2 3 4 5 6 7"},
+    });
+}
+
 // A lane has what its source has, or keeps its own where that is none. The segments are 8 lanes.
 TEST(UndefinedBytes, OfShuffles) {
     const auto shuffle = [](const std::string& how) { return "shfl.sync." + how + ", -1;"; };
