@@ -185,8 +185,7 @@ uint32_t filtered_integers(const Texture& t, const Taps& taps, const std::array<
     const bool is_signed = t.kind == TexelKind::signed_integer;
     int64_t sum = 0;
     for (uint32_t n = 0; n < taps.count; ++n) {
-        int64_t value = raw[n] & ((1u << t.bits) - 1);
-        if (is_signed) value = signed_of(t, raw[n]);
+        const int64_t value = is_signed ? signed_of(t, raw[n]) : int64_t{raw[n]};
         sum += value * taps.tap[n].weight;
     }
     // Of 8 bits to 16 by repetition: of s8's sum the highest four bits only.

@@ -194,7 +194,7 @@ void declare(Resolver& r, Placer& placer, const ptx::Variable& v) {
         return;
     }
     const Type type = type_named(v.type);
-    if (type == Type::none || bits(type) == 0 || (type == Type::b128 && v.vector > 1)) {
+    if (type == Type::none || (type == Type::b128 && v.vector > 1)) {
         r.error(v.place, "Registers of type '" + v.type + "' are not executed");
         return;
     }

@@ -308,9 +308,9 @@ namespace {
 
 // A finite number's magnitude as an integer, rounded; at most 2^64.
 uint128 round_magnitude(const Number& x, Rounding r) {
+    constexpr uint128 most = uint128{1} << 64;
     if (x.exponent >= 0)
-        return x.exponent > 64 ? uint128{1} << 64
-                               : std::min(uint128{x.significand} << x.exponent, uint128{1} << 64);
+        return x.exponent > 64 ? most : std::min(uint128{x.significand} << x.exponent, most);
     // Two places below the integers say all that rounding asks.
     const auto places =
         static_cast<uint64_t>(x.exponent <= -2 ? shift_sticky(x.significand, -2 - x.exponent)

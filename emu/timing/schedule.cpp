@@ -208,7 +208,7 @@ unsigned live_registers(const Lowering& l) {
             for (uint64_t t = 0; t < o.immediate; ++t)
                 out.push_back(l.block_of[p.branch_targets[o.target + t]]);
         const bool ends = (isa::is_branch(o.op) || isa::ends_lanes(o.op)) && !o.guarded;
-        if (!ends && b + 1 < blocks) out.push_back(b + 1);
+        if (!ends) out.push_back(b + 1);
         return out;
     };
     unsigned most = 0;

@@ -3,6 +3,8 @@
 // registers of a wgmma that is under way.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdio>
 #include <cstring>
 
 #include "emu/check/check.hpp"
@@ -107,6 +109,33 @@ TEST(Notes, OfSharedMemoryThatNobodyAccesses) {
     EXPECT_EQ(of("cp.async.bulk.global.shared::cta.bulk_group [%d1], [tile+16], 160;"
                  "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"),
               tile + "40 of 200 bytes, at [0x0, 0x10), [0xb0, 0xc8) from 0, 40\n");
+}
+
+// A of 64 rows and B of N lines of 32 bytes, one behind the other: all that a product reads counts.
+TEST(Notes, OfWhatProductsRead) {
+    for (unsigned n = 8; n <= 128; n += 8) {
+        std::string d;
+        for (unsigned i = 0; i < n / 2; ++i) d += (i == 0 ? "%a" : ", %a") + std::to_string(i);
+        const unsigned read = 2048 + 32 * n;
+        const std::string body =
+            ".reg .f32 %a<64>; mov.u32 %r3, tile; shr.u32 %r3, %r3, 4; cvt.u64.u32 %d2, %r3;"
+            "or.b64 %d2, %d2, 0x1000080000; add.u64 %d3, %d2, 128; wgmma.fence.sync.aligned;"
+            "wgmma.mma_async.sync.aligned.m64n" +
+            std::to_string(n) + "k16.f32.f16.f16 {" + d +
+            "}, %d2, %d3, 1, 1, 1, 0, 0; wgmma.commit_group.sync.aligned;"
+            "wgmma.wait_group.sync.aligned 0;";
+        const auto of = [&](const std::string& bytes) {
+            const std::string shared = ".shared .align 128 .b8 tile[" + bytes + "];";
+            return unused(body, {.threads = 128, .shared = shared.c_str()});
+        };
+        EXPECT_EQ(of(std::to_string(read)), "") << n;
+        std::array<char, 64> places{};
+        std::snprintf(places.data(), places.size(), "[0x%x, 0x%x)", read, read + 96);
+        EXPECT_EQ(of(std::to_string(read + 96)),
+                  "tile: no thread accesses 96 of " + std::to_string(read + 96) + " bytes, at " +
+                      places.data() + " from " + std::to_string(read) + ", 96\n")
+            << n;
+    }
 }
 
 TEST(Notes, OfTheVariablesThatHaveSuchBytes) {

@@ -549,6 +549,15 @@ TEST(Call, FreeOfWhatMallocDidNotGive) {
               std::string::npos);
 }
 
+// Where nobody calls malloc or free there is no heap.
+TEST(Call, WithoutMallocNothingLiesWhereTheHeapWould) {
+    const std::string store =
+        "mov.u64 %rd5, " + std::to_string(isa::heap_base) + ";\nst.global.u32 [%rd5], %r1; ret;";
+    EXPECT_NE(fault("", store), "");
+    EXPECT_EQ(fault("", store).find("heap"), std::string::npos);
+    EXPECT_EQ(fault(heap_functions, take("8") + store), "");
+}
+
 TEST(Call, AHeapThatIsTooLarge) {
     const isa::Program program = program_of(kernel("ret;"), isa::Arch::sm_80);
     warp::Launch l;

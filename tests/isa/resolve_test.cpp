@@ -125,6 +125,34 @@ TEST(Resolve, VectorRegisters) {
     EXPECT_EQ(p.operations[1].r[2], p.pool[v.first + 3]);
 }
 
+TEST(Resolve, VectorRegistersHaveAsManyAsAreAsked) {
+    const auto load = [](const std::string& declared, const std::string& vector) {
+        return errors_of(".reg ." + declared + " v; .reg .b64 a;\nld.global" + vector + " v, [a];");
+    };
+    EXPECT_EQ(load("v2 .b32", ".v2.b32"), "");
+    EXPECT_EQ(load("v4 .b32", ".v4.b32"), "");
+    EXPECT_NE(load("v2 .b32", ".v4.b32"), "");
+    EXPECT_NE(load("v4 .b32", ".v2.b32"), "");
+    EXPECT_NE(load("v2 .b16", ".v2.b32"), "");
+    EXPECT_NE(load("v2 .f32", ".v2.f64"), "");
+}
+
+// A register of 32 bits takes 128 bytes and one of 64 bits 256, each at a multiple of 64; a
+// predicate takes 4.
+TEST(Resolve, RegistersLieCloseTogether) {
+    const auto bytes = [](const std::string& body) { return program_of(body).register_bytes; };
+    const std::string three = ".reg .b32 %r<3>; .reg .b64 %d<3>; .reg .pred %p<4>;";
+    const uint32_t words = bytes(three + "add.u32 %r0, %r1, %r2;");
+    const uint32_t one = bytes(three + "add.u32 %r0, %r0, %r0;");
+    EXPECT_EQ(words - one, 2u * 128);
+    EXPECT_EQ(bytes(three + "add.u64 %d0, %d1, %d2;") - bytes(three + "add.u64 %d0, %d0, %d0;"),
+              2u * 256);
+    EXPECT_EQ(bytes(three + "and.pred %p0, %p1, %p2;") - bytes(three + "and.pred %p0, %p0, %p0;"),
+              2u * 4);
+    EXPECT_EQ(bytes(three + "and.pred %p0, %p0, %p0; add.u32 %r0, %r1, %r2;"),
+              64 + bytes(three + "add.u32 %r0, %r1, %r2;"));
+}
+
 TEST(Resolve, Parameters) {
     const Resolved r = resolved(
         ".version 9.0\n.target sm_90\n.address_size 64\n.entry k(.param .u8 a, .param .f64 b, "

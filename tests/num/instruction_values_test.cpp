@@ -12,6 +12,7 @@
 
 #include "emu/isa/matrix.hpp"
 #include "emu/isa/sparse.hpp"
+#include "emu/isa/wmma.hpp"
 #include "emu/num/instruction.hpp"
 #include "emu/num/trace.hpp"
 
@@ -146,6 +147,72 @@ TEST(InstructionProducts, OfSmallIntegersAreExact) {
     EXPECT_GT(checked, 300u);
     EXPECT_GT(sparse, 40u);
     EXPECT_GT(tiled, 10u);
+}
+
+// Infinities among numbers that products are made of a tile at a time.
+TEST(InstructionProducts, OfAnInfinity) {
+    const auto infinity = [](Type type) -> uint64_t {
+        for (const Format& f : formats)
+            if (f.type == type) return ((uint64_t{1} << f.exponent) - 1) << f.fraction;
+        return 0;
+    };
+    const auto has_infinity = [](Type type) {
+        return type == Type::f16 || type == Type::bf16 || type == Type::tf32 ||
+               type == Type::e5m2 || type == Type::f32;
+    };
+    size_t checked = 0;
+    for (const isa::Arch arch : {isa::Arch::sm_75, isa::Arch::sm_80, isa::Arch::sm_90}) {
+        const auto one = [&](std::string_view key, const std::optional<InstructionProduct>& p) {
+            if (!p || !p->tiled || !has_infinity(p->types.a)) return;
+            const auto ones = [&](Type type, int rows, int columns) {
+                return packed(type, false,
+                              std::vector<int>(static_cast<size_t>(rows * columns), 1));
+            };
+            std::vector<uint8_t> a = ones(p->types.a, p->m, p->k), b = ones(p->types.b, p->k, p->n);
+            std::vector<int> sums(static_cast<size_t>(p->m * p->n), p->k);
+            std::vector<uint8_t> d = packed(p->d, false, sums);
+            const uint64_t in_a = infinity(p->types.a), in_d = infinity(p->d);
+            std::memcpy(a.data(), &in_a, isa::bits(p->types.a) / 8);
+            const size_t bytes = isa::bits(p->d) / 8;
+            for (int j = 0; j < p->n; ++j)
+                std::memcpy(d.data() + static_cast<size_t>(j) * bytes, &in_d, bytes);
+            std::vector<uint8_t> out(d.size(), 0xa5);
+            multiply(*p,
+                     {a.data(), b.data(), nullptr, out.data(), nullptr, nullptr, nullptr, false});
+            ASSERT_EQ(out, d) << key;
+            ++checked;
+        };
+        for (const isa::MmaVariant& v : isa::mma_variants()) one(v.key, product_of(v, arch));
+        for (const isa::WmmaVariant& v : isa::wmma_variants()) one(v.key, product_of(v, arch));
+    }
+    EXPECT_GT(checked, 10u);
+}
+
+// A C of f16 beside a D of f32: 2^-24, which f16 has as a subnormal number, and a product of 2^-46,
+// which stays where C has become f32 first. A machine that adds C as f16 aligns to 2^-14.
+TEST(InstructionProducts, OfASubnormalC) {
+    size_t converted = 0, kept = 0;
+    for (const isa::Arch arch : {isa::Arch::sm_70, isa::Arch::sm_75, isa::Arch::sm_80,
+                                 isa::Arch::sm_90, isa::Arch::sm_120})
+        for (const isa::WmmaVariant& v : isa::wmma_variants()) {
+            if (v.ab != Type::f16 || v.c != Type::f16 || v.d != Type::f32) continue;
+            const std::optional<InstructionProduct> p = product_of(v, arch);
+            if (!p) continue;
+            std::vector<uint16_t> a(static_cast<size_t>(p->m * p->k)),
+                b(static_cast<size_t>(p->k * p->n)), c(static_cast<size_t>(p->m * p->n));
+            std::vector<uint32_t> d(c.size());
+            a[0] = b[0] = 2;
+            c[0] = 1;
+            multiply(*p, {reinterpret_cast<const uint8_t*>(a.data()),
+                          reinterpret_cast<const uint8_t*>(b.data()),
+                          reinterpret_cast<const uint8_t*>(c.data()),
+                          reinterpret_cast<uint8_t*>(d.data()), nullptr, nullptr, nullptr, false});
+            const bool converts = isa::wmma_machine(arch).converts_c;
+            EXPECT_EQ(d[0], converts ? 0x33800002u : 0x33800000u) << v.key;
+            (converts ? converted : kept) += 1;
+        }
+    EXPECT_GT(converted, 0u);
+    EXPECT_GT(kept, 0u);
 }
 
 // The terms of a sum are the products, each once, and C; what is left of them makes the sum, whose

@@ -33,6 +33,27 @@ Register<Word> random_register(Type t, Random& random) {
     return r;
 }
 
+// What lies behind a register of each operand and of the result.
+void keep_within_f32() {
+    Random random(20);
+    struct Guarded {
+        Register<uint32_t> own, behind;
+    };
+    Guarded a, b, c, d;
+    for (Guarded* g : {&a, &b, &c, &d})
+        g->own = g->behind = random_register<uint32_t>(Type::f32, random);
+    const Register<uint32_t> before = d.behind;
+    const auto expect = [&](const char* what) { EXPECT_EQ(d.behind.lanes, before.lanes) << what; };
+    add_f32(a.own.lanes.data(), b.own.lanes.data(), d.own.lanes.data());
+    expect("add");
+    sub_f32(a.own.lanes.data(), b.own.lanes.data(), d.own.lanes.data());
+    expect("sub");
+    mul_f32(a.own.lanes.data(), b.own.lanes.data(), d.own.lanes.data());
+    expect("mul");
+    fma_f32(a.own.lanes.data(), b.own.lanes.data(), c.own.lanes.data(), d.own.lanes.data());
+    expect("fma");
+}
+
 void compare_f32() {
     Random random(19);
     for (int i = 0; i < 10000; ++i) {
@@ -95,6 +116,7 @@ TEST(Digest, NothingIsLostInAStep) {
 }
 
 TEST(Lanes, F32EqualsSoftFloat) { each_lane_target(compare_f32); }
+TEST(Lanes, F32StaysInItsRegister) { each_lane_target(keep_within_f32); }
 
 void compare_f64() {
     Random random(23);
