@@ -31,11 +31,9 @@ void OfCta::retired(const warp::Retired& e) {
             const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
             const uint64_t at = a.address[lane] - first;
             const uint64_t ones = (uint64_t{1} << a.bytes_of_lane[lane]) - 1;
-            const size_t word = at / 64;
-            // What the driver keeps for itself lies behind.
-            if (word < used.size()) used[word] |= ones << at % 64;
-            if (at % 64 + a.bytes_of_lane[lane] > 64 && word + 1 < used.size())
-                used[word + 1] |= ones >> (64 - at % 64);
+            // It is aligned to what it has, and lies in one word. What the driver keeps for itself
+            // lies behind.
+            if (at / 64 < used.size()) used[at / 64] |= ones << at % 64;
         }
     }
 }

@@ -146,6 +146,21 @@ TEST(Mbarriers, BulkCopiesOfWhatThreadsStored) {
     EXPECT_EQ(of("@%p1 red.shared.add.u32 [%r5+64], 1;\n" + copy), Lines{"3 proxy-fence 2"});
     EXPECT_EQ(of("@%p1 ld.shared.u32 %r10, [%r5+64];\n" + copy), Lines{});
     EXPECT_EQ(of("@%p1 st.global.u32 [%rd1+64], 1;\n" + copy), Lines{});
+    // Whichever lane stored, and in dynamic memory as well.
+    EXPECT_EQ(of("setp.eq.u32 %p2, %r2, 17;\n@%p2 st.shared.u32 [%r6], 1;\n" + copy, 32),
+              Lines{"4 proxy-fence 3"});
+    EXPECT_EQ(of("st.shared.u32 [%r6], 1;\n" + copy, 32, {.at = true}),
+              Lines{"3 proxy-fence 2, 4 at 64"});
+    const std::string of_dynamic =
+        "mov.u32 %r10, d;\n@%p1 st.shared.u32 [%r10+128], 1;\n"
+        "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r10+112], 32;\n"
+        "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n";
+    EXPECT_EQ(said("setp.eq.u32 %p1, %r1, 0;" + of_dynamic,
+                   {.checks = "sync",
+                    .block = 32,
+                    .outside = ".extern .shared .align 16 .b8 d[];",
+                    .dynamic_shared = 256}),
+              Lines{"3 proxy-fence 2"});
     EXPECT_EQ(
         of(store + "fence.proxy.async;\n" + copy + "@%p1 st.shared.u32 [%r5+68], 1;\n" + copy),
         Lines{"7 proxy-fence 6"});

@@ -125,6 +125,17 @@ TEST(Resolve, VectorRegisters) {
     EXPECT_EQ(p.operations[1].r[2], p.pool[v.first + 3]);
 }
 
+TEST(Resolve, AVariableGivesItsStateSpaceToAnAddress) {
+    for (const auto& [name, space] :
+         {std::pair{"global", ptx::Space::global}, std::pair{"shared", ptx::Space::shared},
+          std::pair{"const", ptx::Space::const_}}) {
+        const std::string v = "." + std::string(name) + " .align 4 .b32 v;";
+        EXPECT_EQ(errors_of(".reg .b32 r;\nld.u32 r, [v];", v), "") << name;
+        const Program p = program_of(".reg .b32 r;\nld.u32 r, [v];", v);
+        EXPECT_EQ(p.operations[0].mod.space, space) << name;
+    }
+}
+
 TEST(Resolve, VectorRegistersHaveAsManyAsAreAsked) {
     const auto load = [](const std::string& declared, const std::string& vector) {
         return errors_of(".reg ." + declared + " v; .reg .b64 a;\nld.global" + vector + " v, [a];");
