@@ -21,8 +21,9 @@ namespace {
 constexpr unsigned warp_rows = 16;     // of A and D, of each warp
 constexpr unsigned line_bytes = 32;    // k elements of a row of A or a column of B
 constexpr unsigned sparse_bytes = 64;  // those of a column of B where A is sparse
-constexpr unsigned chunk_bytes = 16;   // that lie together in shared memory
-constexpr unsigned block = 8;          // columns of D whose elements four registers of a lane hold
+constexpr unsigned sparse_bits = 8 * sparse_bytes;
+constexpr unsigned chunk_bytes = 16;  // that lie together in shared memory
+constexpr unsigned block = 8;         // columns of D whose elements four registers of a lane hold
 constexpr unsigned max_k = 256;
 
 // Rows of A or columns of B, each with its k elements one after another.
@@ -249,7 +250,7 @@ void multiply_sparse(Context& c, const Step& s, num::MatrixTypes types, bool add
     const WarpgroupPlan& plan = *s.warpgroup;
     const unsigned k = plan.variant->types->k;  // that A holds
     const unsigned width = isa::bits(types.a);
-    const unsigned groups = sparse_bytes * 8 / isa::unit_bits(width) / isa::group_units;
+    const unsigned groups = sparse_bits / isa::unit_bits(width) / isa::group_units;
     const bool halves = types.d == Type::f16;
     const uint32_t* const metadata = slot<uint32_t>(c, o.r[2]);
     std::array<std::array<uint64_t, max_groups>, warp_rows> places{};

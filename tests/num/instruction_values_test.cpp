@@ -188,6 +188,33 @@ TEST(InstructionProducts, OfAnInfinity) {
     EXPECT_GT(checked, 10u);
 }
 
+// Sums of integers go round, and do not stop at the largest.
+TEST(InstructionProducts, OfIntegersThatGoRound) {
+    size_t checked = 0;
+    for (const isa::Arch arch : {isa::Arch::sm_75, isa::Arch::sm_80, isa::Arch::sm_90}) {
+        const auto one = [&](std::string_view key, const std::optional<InstructionProduct>& p) {
+            if (!p || p->d != Type::s32 || p->types.a == Type::b1 || p->groups != 0) return;
+            std::vector<int> a(static_cast<size_t>(p->m * p->k)),
+                b(static_cast<size_t>(p->k * p->n)), c(static_cast<size_t>(p->m * p->n)),
+                d(c.size());
+            a[0] = b[0] = 1;
+            c[0] = INT32_MAX;
+            d[0] = INT32_MIN;
+            const std::vector<uint8_t> in_a = packed(p->types.a, false, a),
+                                       in_b = packed(p->types.b, false, b),
+                                       in_c = packed(p->c, false, c);
+            std::vector<uint8_t> out(4 * d.size(), 0xa5);
+            multiply(*p, {in_a.data(), in_b.data(), in_c.data(), out.data(), nullptr, nullptr,
+                          nullptr, false});
+            EXPECT_EQ(out, packed(p->d, false, d)) << key;
+            ++checked;
+        };
+        for (const isa::MmaVariant& v : isa::mma_variants()) one(v.key, product_of(v, arch));
+        for (const isa::WmmaVariant& v : isa::wmma_variants()) one(v.key, product_of(v, arch));
+    }
+    EXPECT_GT(checked, 20u);
+}
+
 // A C of f16 beside a D of f32: 2^-24, which f16 has as a subnormal number, and a product of 2^-46,
 // which stays where C has become f32 first. A machine that adds C as f16 aligns to 2^-14.
 TEST(InstructionProducts, OfASubnormalC) {
