@@ -72,6 +72,34 @@ TEST(MemoryCycles, OfSharedMemory) {
     });
 }
 
+// A constant at a place of its own is an operand, as a parameter is; at an address in a register
+// it is loaded.
+TEST(MemoryCycles, OfConstants) {
+    const How constant{.outside = ".const .align 4 .b8 c[64];"};
+    expect_each({
+        {"ld.const.u32 %r4, [c]; add.u32 %r5, %r4, %r0; st.shared.u32 [s], %r5;",
+         "add 20-25 no_instruction, st 25-48 wait, ret 26-27", constant},
+        {"mul.wide.u32 %d1, %r1, 0; mov.u64 %d2, c; add.u64 %d1, %d1, %d2;"
+         "ld.const.u32 %r4, [%d1]; add.u32 %r5, %r4, %r0; st.shared.u32 [s], %r5;",
+         "mul 20-25 no_instruction, add 25-29 wait, ld 29-58 wait, add 58-63 wait, st 63-86 wait, "
+         "ret 64-65",
+         constant},
+    });
+}
+
+// What a load or an atomic that no lane executes would have given is waited for as theirs.
+TEST(MemoryCycles, OfWhatNoLaneExecutes) {
+    expect_each({
+        {"setp.ne.u32 %p0, %r0, %r0; @%p0 ld.global.u32 %r4, [%d0]; st.shared.u32 [s], %r4;",
+         "setp 20-24 no_instruction, ld 24-53 wait, st 53-76 long_scoreboard, ret 54-55"},
+        {"setp.ne.u32 %p0, %r0, %r0; @%p0 atom.global.add.u32 %r4, [%d0], 1;"
+         "st.shared.u32 [s], %r4;",
+         "setp 20-24 no_instruction, atom 24-28 wait, st 28-51 long_scoreboard, ret 29-30"},
+        {"setp.ne.u32 %p0, %r0, %r0; @%p0 ld.shared.u32 %r4, [s]; st.shared.u32 [s], %r4;",
+         "setp 20-24 no_instruction, ld 24-53 wait, st 53-76 long_scoreboard, ret 54-55"},
+    });
+}
+
 // L2 has it after 295 and 2 of its share of the load; L1 after 30. A sector takes 0.29 cycles on
 // the way to L1 and half a cycle of shared memory's pipe to be put there, 0.98 on the way to L2; a
 // line a cycle, and an access at least 5.

@@ -29,6 +29,7 @@ struct How {
     uint32_t cluster = 0;
     const char* machine = "sm_90";
     const char* directives = "";     // of the kernel
+    const char* outside = "";        // declarations before it
     size_t bytes = 65536;            // of the buffer
     std::vector<uint8_t> content{};  // its first bytes
 };
@@ -39,8 +40,8 @@ inline Timed timed(const std::string& body, const How& how = {}) {
     const timing::Machine& machine = *timing::machine_named(how.machine);
     const ptx::Parsed parsed =
         ptx::parse(".version 8.0\n.target " + std::string(isa::row(machine.arch).name) +
-                   (machine.arch == isa::Arch::sm_90 ? "a" : "") +
-                   "\n.address_size 64\n.visible .entry k(.param .u64 p)" + how.directives +
+                   (machine.arch == isa::Arch::sm_90 ? "a" : "") + "\n.address_size 64\n" +
+                   how.outside + "\n.visible .entry k(.param .u64 p)" + how.directives +
                    "\n{\n"
                    ".reg .b32 %r<20>; .reg .b64 %d<20>; .reg .f32 %f<20>; .reg .pred %p<4>;\n"
                    ".shared .align 16 .b8 s[4096];\nld.param.u64 %d0, [p];\n" +
