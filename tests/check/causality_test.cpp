@@ -128,6 +128,61 @@ TEST(Causality, IsPassedOn) {
     EXPECT_EQ(of_roles({stores, stores_next + adds, sees + loads + loads_next}), first);
 }
 
+// Lanes of a warp by themselves: what one of them releases is its own, and what those did that it
+// has met since (bar.warp.sync), in that order.
+TEST(Causality, LanesOfAWarp) {
+    const std::string lane =
+        "setp.eq.u32 %p5, %r2, 0; setp.eq.u32 %p6, %r2, 1; setp.eq.u32 %p7, "
+        "%r2, 2; setp.lt.u32 %p8, %r2, 2; sub.u32 %r45, %r2, 1;"
+        "setp.lt.u32 %p9, %r45, 2; ";
+    const std::string meet_01 = "@%p8 bar.warp.sync 3; ", meet_12 = "@%p9 bar.warp.sync 6; ";
+    const std::string store_1 = "@%p6 st.shared.u32 [%r5], 1; ",
+                      store_2 = "@%p7 st.shared.u32 [%r5], 1; ";
+    const std::string release_0 = "@%p5 st.release.cta.shared.u32 [%r5+2048], 1; ";
+    const std::string seen = "ld.acquire.cta.shared.u32 %r12, [%r5+2048]; ";
+    const std::string load_0 = "@%p5 ld.shared.u32 %r10, [%r5]; ",
+                      load_1 = "@%p6 ld.shared.u32 %r10, [%r5]; ";
+    const std::string both = "bar.sync 1, 64; ";
+    const auto of = [&](const std::string& first, const std::string& second) {
+        return of_roles({lane + first, lane + second});
+    };
+    EXPECT_EQ(of(store_1 + meet_01 + release_0, seen + load_0), Lines{});
+    EXPECT_EQ(of(store_1 + release_0, seen + load_0), by_convention);
+    EXPECT_EQ(of(store_2 + meet_12 + meet_01 + release_0, seen + load_0), Lines{});
+    EXPECT_EQ(of(store_2 + meet_01 + meet_12 + release_0, seen + load_0), by_convention);
+    EXPECT_EQ(of(store_2 + meet_12 + release_0, seen + load_0), by_convention);
+    // What was before all of them met comes along, and who met before that does not count. (The
+    // second warp opens the barrier, and goes on.)
+    EXPECT_EQ(of(both + seen + load_0, store_1 + both + release_0), Lines{});
+    EXPECT_EQ(of(both + seen + load_0, both + store_1 + meet_01 + release_0), Lines{});
+    EXPECT_EQ(of(both + seen + load_0, meet_01 + both + store_1 + release_0),
+              Lines{"~2 read-after-write 3"});
+    EXPECT_EQ(of(store_1 + "bar.warp.sync -1; " + release_0, seen + load_0), Lines{});
+    EXPECT_EQ(of(meet_01 + "bar.warp.sync -1; " + store_1 + release_0, seen + load_0),
+              by_convention);
+    // What one acquires is known to those that it meets behind that.
+    const std::string seen_0 = "@%p5 " + seen;
+    const std::string store_0 = "@%p5 st.shared.u32 [%r5], 1; ";
+    EXPECT_EQ(of(store_0 + release_0, seen_0 + load_0), Lines{});
+    EXPECT_EQ(of(store_0 + release_0, seen_0 + load_1), by_convention);
+    EXPECT_EQ(of(store_0 + release_0, seen_0 + meet_01 + load_1), Lines{});
+    EXPECT_EQ(of(store_0 + release_0, meet_01 + seen_0 + load_1), by_convention);
+    EXPECT_EQ(of(store_0 + release_0, seen_0 + meet_12 + load_1), by_convention);
+    EXPECT_EQ(of(store_0 + release_0, seen_0 + "bar.warp.sync -1; " + load_1), Lines{});
+    // And is passed on by those alone.
+    const std::string pass_1 = "@%p6 st.release.cta.shared.u32 [%r5+2052], 1; ",
+                      pass_0 = "@%p5 st.release.cta.shared.u32 [%r5+2052], 1; ";
+    const auto passed = [&](const std::string& second) {
+        return of_roles({lane + store_0 + release_0, lane + seen_0 + second,
+                         lane + "ld.acquire.cta.shared.u32 %r12, [%r5+2052]; " + load_0});
+    };
+    EXPECT_EQ(passed(pass_0), Lines{});
+    EXPECT_EQ(passed(meet_01 + pass_1), Lines{});
+    EXPECT_EQ(passed(pass_1), Lines{"~4 read-after-write 2"});
+    EXPECT_EQ(passed(meet_12 + pass_1), Lines{"~4 read-after-write 2"});
+    EXPECT_EQ(passed("bar.warp.sync -1; " + pass_1), Lines{});
+}
+
 TEST(Causality, NamedBarriers) {
     const std::string arrives = "bar.arrive 1, 64; ", waits = "bar.sync 1, 64; ";
     EXPECT_EQ(of_roles({stores + arrives, waits + loads}), Lines{});

@@ -264,6 +264,44 @@ TEST(Races, OfLanes) {
     });
 }
 
+// Two products of a warpgroup read 16 rows of A by each warp. Who has waited for a group knows of
+// the reads of all four warps, and of no later group's.
+TEST(Races, OfWhatProductsRead) {
+    const auto of = [](int waits_for, int waits, int arrives, int at) {
+        const std::string n = std::to_string(waits_for);
+        const auto multiply = [](const std::string& a) {
+            return "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, " + a +
+                   ", %rd11, 1, 1, 1, 0, 0; wgmma.commit_group.sync.aligned; ";
+        };
+        return brief::said(
+            "setp.eq.u32 %p1, %r3, 4; @%p1 bra WRITES; mov.u32 %r10, m; shr.u32 %r10, %r10, 4;"
+            "cvt.u64.u32 %rd10, %r10; or.b64 %rd10, %rd10, 0x1000080000; add.u64 %rd11, %rd10, 128;"
+            "add.u64 %rd12, %rd10, 160; wgmma.fence.sync.aligned;\n" +
+                multiply("%rd10") + "\n" + multiply("%rd12") + "\nsetp.eq.u32 %p2, %r3, " +
+                std::to_string(waits) + "; @!%p2 bra ON; wgmma.wait_group.sync.aligned " + n +
+                "; ON: setp.eq.u32 %p2, %r3, " + std::to_string(arrives) +
+                "; @%p2 bar.arrive 1, 64; bra END; WRITES: bar.sync 1, 64; setp.eq.u32 %p3, %r2, 0;"
+                "\n@%p3 st.shared.u32 [m+" +
+                std::to_string(at) + "], 1;\nEND:",
+            {.checks = "race-shared", .block = 160, .outside = ".shared .align 128 .b8 m[8192];"});
+    };
+    constexpr int second = 2560;
+    for (int warp = 0; warp < 4; ++warp)
+        for (int row_of = 0; row_of < 4; ++row_of) {
+            const int at = 512 * row_of;
+            EXPECT_EQ(of(0, warp, warp, at), Lines{}) << warp << row_of;
+            EXPECT_EQ(of(0, warp, warp, second + at), Lines{}) << warp << row_of;
+            EXPECT_EQ(of(1, warp, warp, at), Lines{}) << warp << row_of;
+            // (What a warp itself reads it has read when it goes on, as far as this check knows.)
+            if (row_of == warp) continue;
+            EXPECT_EQ(of(1, warp, warp, second + at), Lines{"5 write-after-read 3"})
+                << warp << row_of;
+            EXPECT_EQ(of(2, warp, warp, at), Lines{"5 write-after-read 2"}) << warp << row_of;
+            EXPECT_EQ(of(0, (warp + 1) % 4, warp, at), Lines{"5 write-after-read 2"})
+                << warp << row_of;
+        }
+}
+
 // What a bulk copy reads its thread may store to when it has waited for that.
 TEST(Races, OfABulkCopysSource) {
     const std::string setup = "setp.eq.u32 %p1, %r2, 3;\n";

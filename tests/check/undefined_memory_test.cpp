@@ -439,6 +439,26 @@ TEST(UndefinedMemory, IsNamed) {
                      "st.global.u32 [%rd3], %r10;"),
               Lines{"2 stored 3: computes with local memory at 0x8, which nothing has written; "
                     "line 4 stores what comes of it"});
+    // Through memory, by whichever instruction: the register that had none.
+    const std::string row_of_16 = "mad.lo.u32 %r20, %r2, 16, %r5; mov.f32 %f2, 0f00000000;\n";
+    for (const std::string store :
+         {"st.shared.u32 [%r20], %r30;", "st.shared.v2.u32 [%r20], {%r30, %r31};",
+          "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r20], {%r30};",
+          "stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r20], {%r30, %r31};",
+          "wmma.store.d.sync.aligned.row.m16n16k16.shared.f16 [%r5], {%r30, %r31, %r31, %r31}, "
+          "16;"})
+        EXPECT_EQ(of(row_of_16 + store +
+                     "\nld.shared.u32 %r10, [%r5];\n"
+                     "st.global.u32 [%rd3], %r10;"),
+                  Lines{"4 stored 2: stores register %r30, which nothing has written"})
+            << store;
+    EXPECT_EQ(of(row_of_16 + "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r5], {%f30, "
+                             "%f31, %f2, %f2, %f2, %f2, %f2, %f2}, 16;\nld.shared.u32 %r10, "
+                             "[%r5+4];\nst.global.u32 [%rd3], %r10;"),
+              Lines{"4 stored 2: stores register %f30, which nothing has written"});
+    EXPECT_EQ(of(row_of_16 + "wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd1], {%f2, "
+                             "%f31, %f2, %f2, %f2, %f2, %f2, %f2}, 16;"),
+              Lines{"2 stored: stores register %f31, which nothing has written"});
     EXPECT_EQ(of("mul.wide.u32 %rd10, %r30, 0;\nadd.u64 %rd10, %rd3, %rd10;\n"
                  "st.global.u32 [%rd10], 1;"),
               Lines{"3 address 1: takes an address from register %r30, which nothing has written"});
