@@ -17,16 +17,15 @@ namespace {
 // Meetings that a warp remembers; when there are more, its lanes are taken to have met.
 constexpr size_t max_meetings = 1024;
 
+// Of loads, stores and updates: fences alone have .sc.
 bool acquires(const isa::Operation& o) {
     const MemoryOrder order = o.mod.memory_order;
-    return order == MemoryOrder::acquire || order == MemoryOrder::acq_rel ||
-           order == MemoryOrder::sc;
+    return order == MemoryOrder::acquire || order == MemoryOrder::acq_rel;
 }
 
 bool releases(const isa::Operation& o) {
     const MemoryOrder order = o.mod.memory_order;
-    return order == MemoryOrder::release || order == MemoryOrder::acq_rel ||
-           order == MemoryOrder::sc;
+    return order == MemoryOrder::release || order == MemoryOrder::acq_rel;
 }
 
 bool is_fence(const isa::Operation& o) {

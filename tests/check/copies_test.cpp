@@ -203,6 +203,12 @@ TEST(Copies, WhoseSourceChanges) {
             brief::said(two + "@%p1 ld.global.u32 %r10, [%rd2+256];\n" + wait, {.checks = "sync"}),
             Lines{});
     }
+    // Of lanes that fetch, and beside them of others that fill with zeros.
+    const std::string some =
+        "setp.lt.u32 %p1, %r2, 16; selp.u32 %r20, 0, 4, %p1;"
+        "cp.async.ca.shared.global [%r6], [%rd4], 4, %r20;\n";
+    expect({{some + "@%p1 st.global.u32 [%rd4], 1;\n" + wait, {}},
+            {some + "@!%p1 st.global.u32 [%rd4], 1;\n" + wait, {"2 copy-source-changed 1"}}});
     // Where the last copy has been waited for, the next ones' sources alone count.
     expect({{"setp.eq.u32 %p1, %r1, 33;\n@%p1 cp.async.ca.shared.global [%r5], [%rd2+256], 4;\n" +
                  wait + "@%p1 cp.async.ca.shared.global [%r5], [%rd2+512], 4;\n" +
@@ -239,6 +245,17 @@ TEST(Copies, IntoWhatIsStillRead) {
         {fill + bar + others + bar + copy + wait, {}},
         {fill + bar + own + copy + wait, {}},
     });
+    // Not what was there: of its own warp's copy, of one that it has met the others behind, and of
+    // a word that was stored since it met them.
+    expect({
+        {fill + bar + copy + own + wait, {"4 copy-not-awaited 3"}},
+        {fill + bar + copy + bar + others + wait, {"5 copy-not-awaited 3", "5 copy-no-barrier 3"}},
+        {fill + bar + copy + wait + bar + others, {}},
+        {bar + in_second + "st.shared.u32 [%r7], 1;\n" + into_others + second + own + end,
+         {"8 copy-not-awaited 5"}},
+        {bar + in_second + "st.shared.u32 [%r7], 1;\n" + into_others + wait + second + own + end,
+         {"9 copy-no-barrier 5"}},
+    });
     // Of three warps the second reads the third's words, which then reads and copies itself.
     const std::string of_three =
         "setp.eq.u32 %p1, %r3, 1;\nsetp.eq.u32 %p2, %r3, 2;\n@%p1 ld.shared.u32 %r10, [%r6+128];\n"
@@ -255,6 +272,15 @@ TEST(Copies, AreCounted) {
              {"2 copy-source-changed 1, 1 1, 4 at 262144, 64 times"}},
             {copy, {"~1 copy-pending, 1, 4 at 0, 64 times"}}},
            {.lanes = true, .at = true, .count = true});
+    // Once for each access, whatever it has of what was copied.
+    const std::string two =
+        "mul.wide.u32 %rd10, %r1, 8; add.u64 %rd10, %rd10, %rd2; mad.lo.u32 %r20, %r1, 8, %r5;"
+        "cp.async.ca.shared.global [%r20], [%rd10], 8;\n";
+    expect({{two + "ld.shared.v2.u32 {%r10, %r11}, [%r20];\n" + wait,
+             {"2 copy-not-awaited 1, 64 times"}},
+            {two + "st.shared.v2.u32 [%r20], {%r1, %r1};\n" + wait,
+             {"2 copy-overwritten 1, 128 times"}}},
+           {.count = true});
     EXPECT_EQ(brief::said(copy + own + wait, {.checks = "sync", .grid = 3}, {.count = true}),
               Lines{"2 copy-not-awaited 1, 192 times"});
 }
