@@ -264,6 +264,42 @@ TEST(Races, OfLanes) {
     });
 }
 
+// Lanes that store to one place at a time, and not the same.
+TEST(Races, OfLanesOfOneStore) {
+    const auto of = [](const std::string& body) {
+        Lines lines = brief::said(body, {.checks = "race-shared", .block = 32},
+                                  {.lanes = true, .at = true, .count = true});
+        // That one comes over another in the instruction's own order is said as well.
+        std::erase_if(lines, [](const std::string& line) { return line.starts_with('~'); });
+        return lines;
+    };
+    // %r20: the lane's word, but lanes 20 and 9 have word 3.
+    const std::string at =
+        "setp.eq.u32 %p1, %r2, 20; setp.eq.u32 %p2, %r2, 9; mov.u32 %r21, %r2;"
+        "@%p1 mov.u32 %r21, 3; @%p2 mov.u32 %r21, 3; mad.lo.u32 %r20, %r21, 4, %r5;"
+        "mad.lo.u32 %r22, %r21, 16, %r5; mov.u32 %r23, 7; selp.u32 %r24, 8, 7, %p1;"
+        "mov.b64 %rd10, {%r23, %r24}; mov.b64 %rd11, {%r24, %r23};\n";
+    EXPECT_EQ(of(at + "st.shared.u32 [%r20], 1;"), Lines{});
+    EXPECT_EQ(of(at + "st.shared.u32 [%r20], %r23;"), Lines{});
+    EXPECT_EQ(of(at + "st.shared.u32 [%r20], %r2;"), Lines{"2 lanes-disagree, 208, 4 at 12"});
+    EXPECT_EQ(of(at + "st.shared.u32 [%r20], %r24;"), Lines{"2 lanes-disagree, 100200, 4 at 12"});
+    EXPECT_EQ(of(at + "@!%p2 st.shared.u32 [%r20], %r2;"),
+              Lines{"2 lanes-disagree, 100008, 4 at 12"});
+    EXPECT_EQ(of(at + "setp.lt.u32 %p3, %r2, 9;\n@%p3 st.shared.u32 [%r20], %r2;"), Lines{});
+    EXPECT_EQ(of(at + "st.shared.u8 [%r20], %r24;"), Lines{"2 lanes-disagree, 100200, 1 at 12"});
+    EXPECT_EQ(of(at + "st.shared.u64 [%r22], %rd10;"), Lines{"2 lanes-disagree, 100200, 8 at 48"});
+    EXPECT_EQ(of(at + "st.shared.u64 [%r22], %rd11;"), Lines{"2 lanes-disagree, 100200, 8 at 48"});
+    EXPECT_EQ(of(at + "st.shared.v4.u32 [%r22], {%r23, %r23, %r23, %r24};"),
+              Lines{"2 lanes-disagree, 100200, 16 at 48"});
+    EXPECT_EQ(of(at + "st.shared.v4.u32 [%r22], {%r23, %r23, %r23, %r23};"), Lines{});
+    EXPECT_EQ(of(at + "st.relaxed.cta.shared.u32 [%r20], %r2;"), Lines{});
+    EXPECT_EQ(of(at + "red.shared.add.u32 [%r20], %r2;"), Lines{});
+    // Named once, whatever comes behind it.
+    EXPECT_EQ(of(at + "mov.u32 %r25, 0;\nL: st.shared.u32 [%r20], %r2; bar.warp.sync -1;"
+                      "add.u32 %r25, %r25, 1; setp.lt.u32 %p3, %r25, 3; @%p3 bra L;"),
+              Lines{"3 lanes-disagree, 208, 4 at 12, 3 times"});
+}
+
 // Two products of a warpgroup read 16 rows of A by each warp. Who has waited for a group knows of
 // the reads of all four warps, and of no later group's.
 TEST(Races, OfWhatProductsRead) {
