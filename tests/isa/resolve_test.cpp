@@ -248,7 +248,7 @@ TEST(Resolve, Initialisers) {
         ".const .b32 c[2] = {7, 8}; .global .b8 a[3] = {1, 255, -1}; .global .f32 f[4] = {1.5, "
         "0f40000000, 3}; .global .f64 d = 0.1; .global .u16 m[2][2] = {{1, 2}, {3, 4}}; .global "
         ".s64 n = -2; .global .b64 pa = f+4; .global .b64 pc = generic(c); .global .b64 plain = "
-        "c;");
+        "c; .global .f64 e[2] = {5, -3};");
     const auto at = [&](std::string_view name) {
         return static_cast<size_t>(variable(p, name).address - module_global_base);
     };
@@ -259,6 +259,8 @@ TEST(Resolve, Initialisers) {
     EXPECT_EQ(bytes_at(g, at("f") + 8, 4), std::bit_cast<uint32_t>(3.0f));
     EXPECT_EQ(bytes_at(g, at("f") + 12, 4), 0u);
     EXPECT_EQ(bytes_at(g, at("d"), 8), std::bit_cast<uint64_t>(0.1));
+    EXPECT_EQ(bytes_at(g, at("e"), 8), std::bit_cast<uint64_t>(5.0));
+    EXPECT_EQ(bytes_at(g, at("e") + 8, 8), std::bit_cast<uint64_t>(-3.0));
     EXPECT_EQ(bytes_at(g, at("m"), 8), 0x0004000300020001u);
     EXPECT_EQ(bytes_at(g, at("n"), 8), static_cast<uint64_t>(-2));
     EXPECT_EQ(bytes_at(g, at("pa"), 8), variable(p, "f").address + 4);
