@@ -128,6 +128,38 @@ TEST(Causality, IsPassedOn) {
     EXPECT_EQ(of_roles({stores, stores_next + adds, sees + loads + loads_next}), first);
 }
 
+// A relaxed atomic on global memory tells by convention where a fence comes before it: its own,
+// which no other strong access has used up.
+TEST(Causality, FencesBeforeAtomics) {
+    const std::string data =
+        "mad.lo.u32 %r41, %r2, 4, 0; cvt.u64.u32 %rd20, %r41;"
+        "add.u64 %rd20, %rd20, %rd1; ";
+    const std::string store = data + "st.global.u32 [%rd20], 1; ",
+                      load = data + "ld.global.u32 %r10, [%rd20]; ";
+    const std::string fence = "fence.acq_rel.gpu; ";
+    const std::string flag = "atom.relaxed.gpu.global.add.u32 %r12, [%rd20+1024], 1; ",
+                      other = "atom.relaxed.gpu.global.add.u32 %r12, [%rd20+2048], 1; ",
+                      other_red = "red.relaxed.gpu.global.add.u32 [%rd20+2048], 1; ",
+                      other_store = "st.relaxed.gpu.global.u32 [%rd20+2048], 1; ",
+                      other_load = "ld.relaxed.gpu.global.u32 %r12, [%rd20+2048]; ",
+                      weak_load = "ld.global.u32 %r12, [%rd20+3072]; ";
+    const std::string sees = data + "ld.relaxed.gpu.global.u32 %r12, [%rd20+1024]; ";
+    EXPECT_EQ(of_roles({store + fence + flag, sees + fence + load}), Lines{});
+    EXPECT_EQ(of_roles({store + fence + flag, sees + load}), by_convention);
+    EXPECT_EQ(of_roles({store + flag, sees + fence + load}), race);
+    EXPECT_EQ(of_roles({data + fence + store + flag, sees + fence + load}), by_convention);
+    // Of what comes between, a weak load does not count.
+    EXPECT_EQ(of_roles({data + fence + store + weak_load + flag, sees + fence + load}),
+              by_convention);
+    for (const std::string& between : {other, other_red, other_store, other_load})
+        EXPECT_EQ(of_roles({data + fence + between + store + flag, sees + fence + load}), race)
+            << between;
+    EXPECT_EQ(of_roles({data + fence + other + store + fence + flag, sees + load}), by_convention);
+    // A volatile store, and shared memory, need none.
+    EXPECT_EQ(of_roles({store + "st.volatile.global.u32 [%rd20+1024], 1; ", sees + load}),
+              by_convention);
+}
+
 // Lanes of a warp by themselves: what one of them releases is its own, and what those did that it
 // has met since (bar.warp.sync), in that order.
 TEST(Causality, LanesOfAWarp) {
