@@ -80,7 +80,7 @@ void Names::declare(const ptx::Variable& v) {
     by_name_[v.name] = alone ? index : several;
     // An array without a size has all of the dynamic shared memory.
     const uint64_t dynamic = uint64_t{program_.shared_begin} + program_.shared_static;
-    const bool is_dynamic = v.space == Space::shared && at->bytes == 0 && at->address >= dynamic;
+    const bool is_dynamic = v.space == Space::shared && at->bytes == 0;
     const uint64_t bytes = is_dynamic ? dynamic + dynamic_shared_ - at->address : at->bytes;
     variables_.push_back({v.name, v.space, at->address, at->address + bytes, alignment_of(v)});
 }

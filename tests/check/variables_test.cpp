@@ -15,7 +15,7 @@ Lines of(const std::string& body, const std::string& outside = two, const Shown&
     std::string uses;
     for (const char* name : {"first", "d", "a", "b", "v"})
         if (outside.find(" " + std::string(name) + "[") != std::string::npos)
-            uses += "mov.u64 %rd39, " + std::string(name) + "; ";
+            uses += "mov.u64 %rd3" + std::to_string(5 + uses.size() / 18) + ", " + name + "; ";
     return said(uses + body,
                 {.checks = "memory", .block = 32, .outside = outside, .dynamic_shared = 256},
                 shown);
@@ -129,6 +129,13 @@ TEST(Variables, AreThoseThatRegistersComeFrom) {
                  "mov.u32 %r12, a; add.u32 %r10, %r12, %r13;" +
                  ends),
               beyond);
+    // A constant is none of those that are followed.
+    EXPECT_EQ(
+        of("mov.u32 %r11, a; mov.u64 %rd10, c; cvt.u32.u64 %r12, %rd10; and.b32 %r12, %r12, 0;"
+           "add.u32 %r10, %r11, %r12;" +
+               ends,
+           two + " .const .align 4 .b8 c[16];"),
+        beyond);
     // Names of several variables in one, each in a block of its own.
     EXPECT_EQ(of("{ .shared .align 4 .b8 x[64]; mov.u32 %r10, x; }\nst.shared.u32 [%r10+64], 1;"),
               beyond);
