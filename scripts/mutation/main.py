@@ -126,14 +126,11 @@ def choose(args: argparse.Namespace) -> list[Fault] | None:
     return chosen
 
 
-def equivalents() -> dict[tuple[str, str, str], str]:
-    """Reasons, by file, fault and code."""
-    rows = {}
-    for line in EQUIVALENT.read_text().splitlines():
-        if line and not line.startswith("#"):
-            file, what, code, reason = line.split("\t")
-            rows[file, what, code] = reason
-    return rows
+def equivalents() -> set[tuple[str, ...]]:
+    """File, fault, code and, where one is given, the line's text or the function's name."""
+    rows = [line.split("\t") for line in EQUIVALENT.read_text().splitlines()
+            if line[:1] not in ("", "#")]
+    return {(file, what, code, *around) for file, what, code, _reason, *around in rows}
 
 
 class Answers:
@@ -169,7 +166,7 @@ def show(fault: Fault, answer: str, by: str) -> None:
           f"{' (' + by + ')' if by else ''}", flush=True)
 
 
-def ask_all(args: argparse.Namespace, faults: list[Fault], answers: Answers, same: dict) -> None:
+def ask_all(args: argparse.Namespace, faults: list[Fault], answers: Answers, same: set) -> None:
     waiting = [f for f in faults if answers.of(f) is None
                or args.again and answers.of(f)[0] != "died" and not is_same(f, same)]
     if not waiting:
@@ -201,11 +198,12 @@ def ask_all(args: argparse.Namespace, faults: list[Fault], answers: Answers, sam
         raise
 
 
-def is_same(fault: Fault, same: dict) -> bool:
-    return (fault.file, fault.what, fault.code) in same
+def is_same(fault: Fault, same: set) -> bool:
+    row = fault.file, fault.what, fault.code
+    return row in same or any((*row, around) in same for around in fault.around)
 
 
-def summed(faults: list[Fault], answers: Answers, same: dict, seed: int) -> list[results.Row]:
+def summed(faults: list[Fault], answers: Answers, same: set, seed: int) -> list[results.Row]:
     rows = []
     asked = [f for f in faults if answers.of(f) is not None]
     for room in sorted({row_of(f) for f in asked}):

@@ -47,6 +47,7 @@ class Fault:
     code: str  # its text on one line; by hand: the line that it stands in
     begin: int  # that text's bytes in the file
     end: int
+    around: tuple[str, str]  # its line's text, its function's name
 
     def place(self) -> tuple[int, int, str]:
         """What tells it from all others of its file."""
@@ -58,6 +59,7 @@ class Writer:
                  by_hand: list[tuple[str, str]]):
         self.file = file
         self.source = source
+        self.lines = source.decode().split("\n")
         self.next = first
         self.dropped = dropped  # lines that take no fault: it would not compile
         self.wanted = wanted  # the places of those to put; None: all
@@ -73,7 +75,7 @@ class Writer:
             return None
         code = " ".join((shown or self.plain(node)).split())
         self.faults.append(Fault(self.next, self.file, first, what, code, node.start_byte,
-                                 node.end_byte))
+                                 node.end_byte, (self.line_of(node), function_of(node))))
         self.next += 1
         return self.next - 1
 
@@ -81,7 +83,7 @@ class Writer:
         return self.source[node.start_byte:node.end_byte].decode()
 
     def line_of(self, node) -> str:
-        return self.source.splitlines()[node.start_point[0]].decode()
+        return " ".join(self.lines[node.start_point[0]].split())
 
     def inside(self, node) -> str:
         """The node with faults in its children."""
@@ -298,6 +300,17 @@ def is_in_function(node) -> bool:
     while node is not None and node.type not in ("function_definition", "lambda_expression"):
         node = node.parent
     return node is not None
+
+
+def function_of(node) -> str:
+    """The name that its function is defined by; "" where it stands in none."""
+    while node is not None and node.type != "function_definition":
+        node = node.parent
+    while node is not None and node.type not in ("identifier", "field_identifier",
+                                                 "qualified_identifier", "operator_name"):
+        node = node.child_by_field_name("declarator") or next(
+            (child for child in node.named_children if child.type == "function_declarator"), None)
+    return node.text.decode() if node is not None else ""
 
 
 def names_anything(declaration) -> bool:

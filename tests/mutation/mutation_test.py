@@ -16,6 +16,8 @@ HERE = Path(__file__).resolve().parent
 MUTATION = HERE.parent.parent / "scripts" / "mutation"
 sys.path.insert(0, str(MUTATION))
 
+import build  # noqa: E402
+import main  # noqa: E402
 from points import with_faults  # noqa: E402
 
 SMALL = HERE / "small.cpp"
@@ -119,6 +121,39 @@ class Small(unittest.TestCase):
                                env={"LOCKWARP_MUTANT": str(number)}).stdout
                 for number in (0, *(f.number for f in own))]
         self.assertEqual(len(set(said)), 3)
+
+
+class Equivalent(unittest.TestCase):
+    def test_each_row_names_faults_of_one_line(self):
+        rows = main.equivalents()
+        by_file = {file: build.faults_of(file) + build.faults_by_hand(file)
+                   for file in {row[0] for row in rows}}
+        self.maxDiff = None
+        lines = {row: {f.line for f in by_file[row[0]] if main.is_same(f, {row})} for row in rows}
+        self.assertEqual({row: found for row, found in lines.items() if len(found) != 1}, {})
+
+    def test_a_line_or_a_function_tells_the_same_words_apart(self):
+        _, faults = with_faults("small.cpp", SMALL.read_bytes(), 1, set())
+        wanted = next(f for f in faults if f.code == "3" and f.around[1] == "is_small")
+        row = wanted.file, wanted.what, wanted.code
+        self.assertGreater(sum(main.is_same(f, {row}) for f in faults), 1)
+        for around in ("return x < 3; // < -> <=; 3 + 1", "is_small"):
+            self.assertEqual([f for f in faults if main.is_same(f, {(*row, around)})], [wanted])
+        self.assertEqual([f for f in faults if main.is_same(f, {(*row, "is_known")})], [])
+
+    def test_functions_have_their_names(self):
+        text = b"""struct A { int f() { return 1; } int& g(); bool operator<(A); };
+int& A::g() { return [] { return 2; }(); }
+int n() { return 3; }
+bool A::operator<(A) { return 4; }
+int outside = 5;
+A::A() { f(6); }
+"""
+        _, faults = with_faults("named.cpp", text, 1, set())
+        names = {f.code: f.around[1] for f in faults}
+        self.assertEqual({code: names[code] for code in "12346"},
+                         {"1": "f", "2": "A::g", "3": "n", "4": "A::operator<", "6": "A::A"})
+        self.assertNotIn("5", names)
 
 
 if __name__ == "__main__":
