@@ -29,7 +29,7 @@ using std::chrono::milliseconds;
 
 constexpr uint64_t kept_text = 1u << 20;          // memory for text that is kept between runs
 constexpr double answer_seconds = 120;            // every request but run(), and opening
-constexpr int stop_ms = 100;                      // between looks at ChildOptions::stop
+constexpr double stop_ms = 100;                   // between looks at ChildOptions::stop
 constexpr auto killed_end = milliseconds(30000);  // for the system to clear a killed process away
 
 // True: the child is gone, and `status` says how (-1: nobody knows).
@@ -84,14 +84,13 @@ class ChildEngine : public Engine {
         text_ = {memfd_create("lockwarp-text", MFD_CLOEXEC), max_text};
         if (bytes_.fd < 0 || text_.fd < 0 || !map(bytes_) || !map(text_) ||
             socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
-            return failed_start();
+            return failed_start(errno);
         socket_ = ends[0];
         pid_ = fork();
         if (pid_ == 0) live(open_, ends[1], bytes_, text_);
         const int error = errno;
         close(ends[1]);
-        errno = error;
-        if (pid_ < 0) return failed_start();
+        if (pid_ < 0) return failed_start(error);
 
         Reply hello;
         if (launch::Result<void> ok = hear(hello, answer_seconds); !ok) return ok;
@@ -264,10 +263,9 @@ class ChildEngine : public Engine {
         return grow(bytes_, std::min(bytes, 2 * piece_bytes));
     }
 
-    launch::Result<void> failed_start() {
-        const std::string why = std::strerror(errno);
+    launch::Result<void> failed_start(int error) {
         end(milliseconds(0));
-        return launch::failure("no process for the engine: " + why);
+        return launch::failure(std::string("no process for the engine: ") + std::strerror(error));
     }
 
     // An error unless all of it lies in one allocation of the present child.
@@ -307,17 +305,17 @@ class ChildEngine : public Engine {
     launch::Result<void> hear(Reply& reply, double seconds, bool* late = nullptr) {
         const auto begin = Clock::now();
         while (true) {
-            int wait_ms = -1;
+            double wait_ms = 1e9;  // and then another time
             if (seconds > 0) {
                 const double left =
                     seconds - std::chrono::duration<double>(Clock::now() - begin).count();
                 // Rounded up, so that the last wait does not become many of nothing.
-                wait_ms = static_cast<int>(std::clamp(left * 1000 + 1, 0.0, 1e9));
+                wait_ms = std::clamp(left * 1000 + 1, 0.0, wait_ms);
             }
             // A wish to stop is looked for now and then.
-            if (stop_ != nullptr) wait_ms = wait_ms < 0 ? stop_ms : std::min(wait_ms, stop_ms);
+            if (stop_ != nullptr) wait_ms = std::min(wait_ms, stop_ms);
             pollfd wait{socket_, POLLIN, 0};
-            const int ready = poll(&wait, 1, wait_ms);
+            const int ready = poll(&wait, 1, static_cast<int>(wait_ms));
             if (ready < 0 && errno == EINTR) continue;
             if (ready == 0) {
                 const bool out_of_time =

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <map>
+#include <sstream>
 
 #include "emu/isa/placement.hpp"
 #include "emu/ptx/parser.hpp"
@@ -117,7 +118,8 @@ struct Api {
     Result (*encode_im2col)(void*, int, unsigned, void*, const uint64_t*, const uint64_t*,
                             const int*, const int*, unsigned, unsigned, const uint32_t*, int, int,
                             int, int) = nullptr;
-    // For large transfers only; a driver may lack them.
+    // For large transfers only; a driver may lack them, and then `stages` is false.
+    bool stages = false;
     Result (*host_allocate)(void**, size_t, unsigned) = nullptr;
     Result (*host_release)(void*) = nullptr;
     Result (*stream_create)(Handle*, unsigned) = nullptr;
@@ -169,13 +171,13 @@ bool load(Api& api, std::string& why) {
     bind(library, "cuLaunchKernelEx", api.launch_with);
     bind(library, "cuTensorMapEncodeTiled", api.encode_tiled);
     bind(library, "cuTensorMapEncodeIm2col", api.encode_im2col);
-    bind(library, "cuMemHostAlloc", api.host_allocate);
-    bind(library, "cuMemFreeHost", api.host_release);
-    bind(library, "cuStreamCreate", api.stream_create);
-    bind(library, "cuStreamDestroy_v2", api.stream_destroy);
-    bind(library, "cuStreamSynchronize", api.stream_synchronize);
-    bind(library, "cuMemcpyHtoDAsync_v2", api.to_device_async);
-    bind(library, "cuMemcpyDtoHAsync_v2", api.to_host_async);
+    api.stages = bind(library, "cuMemHostAlloc", api.host_allocate) &&
+                 bind(library, "cuMemFreeHost", api.host_release) &&
+                 bind(library, "cuStreamCreate", api.stream_create) &&
+                 bind(library, "cuStreamDestroy_v2", api.stream_destroy) &&
+                 bind(library, "cuStreamSynchronize", api.stream_synchronize) &&
+                 bind(library, "cuMemcpyHtoDAsync_v2", api.to_device_async) &&
+                 bind(library, "cuMemcpyDtoHAsync_v2", api.to_host_async);
     bind(library, "cuMemGetAllocationGranularity", api.fixed.granularity);
     bind(library, "cuMemAddressReserve", api.fixed.reserve);
     bind(library, "cuMemAddressFree", api.fixed.unreserve);
@@ -193,24 +195,12 @@ bool load(Api& api, std::string& why) {
     return true;
 }
 
-// The kernel module's version, "580.159.04", where the system shows it.
+// "580.159.04", where the system shows it.
 std::string kernel_driver_version() {
-    std::FILE* file = std::fopen("/proc/driver/nvidia/version", "r");
-    if (file == nullptr) return {};
-    std::array<char, 512> line{};
-    const char* got = std::fgets(line.data(), line.size(), file);
-    std::fclose(file);
-    const std::string text = got == nullptr ? "" : got;
-    for (size_t at = 0; at < text.size(); ++at) {
-        const size_t end = text.find(' ', at);
-        const std::string word = text.substr(at, end - at);
-        if (word.size() >= 5 && word.find('.') != std::string::npos &&
-            word.find_first_not_of("0123456789.") == std::string::npos)
-            return word;
-        if (end == std::string::npos) break;
-        at = end;
-    }
-    return {};
+    std::ifstream file("/proc/driver/nvidia/version");
+    std::string line;
+    std::getline(file, line);
+    return module_version(line);
 }
 
 // Large transfers through two pinned buffers, each with a stream of its own: while the GPU fills
@@ -277,11 +267,7 @@ class Staging {
     const Buffer& buffer_of(size_t at) const { return buffers_[at / buffer_bytes % 2]; }
 
     bool make() {
-        if (api_.host_allocate == nullptr || api_.host_release == nullptr ||
-            api_.stream_create == nullptr || api_.stream_destroy == nullptr ||
-            api_.stream_synchronize == nullptr || api_.to_device_async == nullptr ||
-            api_.to_host_async == nullptr)
-            return false;
+        if (!api_.stages) return false;
         return std::ranges::all_of(buffers_, [&](Buffer& b) {
             return api_.host_allocate(&b.bytes, buffer_bytes, 0) == success &&
                    api_.stream_create(&b.stream, stream_default) == success;
@@ -310,7 +296,7 @@ std::vector<uint64_t> parameter_places(std::string_view text, const std::string&
     uint64_t next = 0;
     for (const auto& item : parsed.module.items) {
         const auto* const function = std::get_if<ptx::Function>(&item);
-        if (function == nullptr || !function->is_entry || function->name != entry) continue;
+        if (function == nullptr || function->name != entry) continue;
         for (const ptx::Variable& v : function->parameters) {
             const isa::Placement p = isa::placement(v).value_or(isa::Placement{});
             next = isa::round_up(next, std::max<uint64_t>(p.alignment, 1));
@@ -333,25 +319,23 @@ class CudaEngine : public Engine {
         std::array<char, 128> name{};
         api_.device_name(name.data(), name.size() - 1, id);
         device_.name = name.data();
-        int major = 0;
-        int minor = 0;
-        int khz = 0;
+        // 0: the driver does not know it.
+        const auto attribute = [&](int which) {
+            int value = 0;
+            api_.device_attribute(&value, which, id);
+            return value;
+        };
         int version = 0;
         size_t memory = 0;
-        api_.device_attribute(&major, attribute_major, id);
-        api_.device_attribute(&minor, attribute_minor, id);
-        api_.device_attribute(&khz, attribute_clock_khz, id);
         api_.device_memory(&memory, id);
         api_.driver_version(&version);
-        device_.number = static_cast<uint32_t>(major * 10 + minor);
-        device_.clock_mhz = static_cast<uint32_t>(khz / 1000);
+        device_.number =
+            static_cast<uint32_t>(attribute(attribute_major) * 10 + attribute(attribute_minor));
+        device_.clock_mhz = static_cast<uint32_t>(attribute(attribute_clock_khz) / 1000);
         device_.memory = memory;
         newest_ptx_ = newest_ptx(version);
-        int sms = 1;
-        int threads = 1;
-        api_.device_attribute(&sms, attribute_sms, id);
-        api_.device_attribute(&threads, attribute_sm_threads, id);
-        const uint64_t all_threads = uint64_t(std::max(sms, 1)) * uint64_t(std::max(threads, 1));
+        const uint64_t all_threads = uint64_t(std::max(attribute(attribute_sms), 1)) *
+                                     uint64_t(std::max(attribute(attribute_sm_threads), 1));
         max_stack_bytes_ = memory / 2 / std::max(processes, 1u) / all_threads;
         device_.driver = kernel_driver_version();
         if (device_.driver.empty())
@@ -491,13 +475,15 @@ class CudaEngine : public Engine {
 
   private:
     // As much of the stack as the machine has memory for: it is set aside for every thread that can
-    // run at a time.
+    // run at a time. The driver takes any number of bytes and rounds it (CUDA driver API,
+    // cuCtxSetLimit).
     void ask_for_stack(uint32_t bytes) {
-        constexpr uint32_t least = 2048;
+        constexpr uint64_t least = 2048;
         if (bytes <= stack_bytes_) return;
         stack_bytes_ = bytes;
-        while (bytes > max_stack_bytes_ && bytes > least) bytes /= 2;
-        while (bytes >= least && api_.context_limit(limit_stack, bytes) != success) bytes /= 2;
+        uint64_t asked = std::max(least, std::min<uint64_t>(bytes, max_stack_bytes_));
+        while (api_.context_limit(limit_stack, asked) != success && asked > least)
+            asked = std::max(least, asked / 2);
     }
 
     // The job's module is loaded anew.
@@ -579,12 +565,21 @@ class CudaEngine : public Engine {
     uint32_t newest_ptx_ = 0;     // as newest_ptx()
     Handle untouched_ = nullptr;  // the module that compile() loaded last, where nothing ran since
     uint64_t max_stack_bytes_ = 0;  // of a thread, so that all threads' are this process's share
-    uint32_t stack_bytes_ = 0;      // that this asked for
+    uint32_t stack_bytes_ = 1024;   // that were wished for; a context begins with so many
     std::map<std::pair<std::string, uint32_t>, Handle> modules_;  // by text and optimization
     std::map<Handle, std::map<std::string, std::vector<uint64_t>>> places_;  // by module and entry
 };
 
 }  // namespace
+
+std::string module_version(const std::string& line) {
+    std::istringstream words(line);
+    for (std::string word; words >> word;)
+        if (word.size() >= 5 && word.find('.') != std::string::npos &&
+            word.find_first_not_of("0123456789.") == std::string::npos)
+            return word;
+    return {};
+}
 
 std::unique_ptr<Engine> open_device(unsigned index, std::string& why, unsigned processes) {
     Api api;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "gpu/engine.hpp"
 
@@ -13,5 +14,9 @@ namespace lockwarp::gpu {
 // beside each other, for none of them takes memory for the stacks of all threads that the others
 // need.
 std::unique_ptr<Engine> open_device(unsigned index, std::string& why, unsigned processes = 1);
+
+// The kernel module's version, "580.159.04", of the first line of /proc/driver/nvidia/version;
+// empty where there is none.
+std::string module_version(const std::string& line);
 
 }  // namespace lockwarp::gpu
