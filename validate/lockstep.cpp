@@ -146,18 +146,21 @@ bool compare_digests(Side& side, Live& live, const ptx::Module& module, Memory& 
         return true;
     }
     side.report.by_digest = false;
-    const uint64_t slab = plan.clusters.slab();
-    for (const uint64_t count : {at < ours.size() ? slab : ctas, ctas}) {
-        const bool one = count == slab && at < ours.size();
-        plan.first_cta = one ? first + at / (plan.warps * 32) / slab * slab : first;
+    const auto compare_words_of = [&](uint64_t first_cta, uint64_t count) {
+        plan.first_cta = first_cta;
         plan.ctas = count;
         side.report.counts = {};
         side.report.by_operation.assign(side.report.by_operation.size(), {});
         emulated = side.c.bytes;
-        if (!compare_registers(side, live, module, outputs, emulated, nullptr)) return false;
-        if (side.report.first || count == ctas) break;
+        return compare_registers(side, live, module, outputs, emulated, nullptr);
+    };
+    if (at < ours.size()) {
+        const uint64_t slab = plan.clusters.slab();
+        const uint64_t cta = at / (plan.warps * 32);
+        if (!compare_words_of(first + cta / slab * slab, slab)) return false;
+        if (side.report.first) return true;
     }
-    return true;
+    return compare_words_of(first, ctas);
 }
 
 bool by_digests(const Side& side, const Memory& before, const Answer* keep) {

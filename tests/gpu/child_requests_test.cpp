@@ -58,6 +58,7 @@ class Echo : public gpu::Engine {
     }
     void release(uint64_t address) override { released_ = address; }
     launch::Result<void> write(uint64_t address, std::span<const uint8_t> bytes) override {
+        if (bytes[0] == 7) std::this_thread::sleep_for(milliseconds(250));
         if (bytes[0] == 9) return launch::failure("");
         if (bytes[0] == 8)
             return launch::failure("write " + std::to_string(address) + " " +
@@ -306,6 +307,16 @@ TEST(ChildRequests, AWishToStopEndsARun) {
         }
 }
 
+// However long it takes: half of a transfer is of no use.
+TEST(ChildRequests, AWishToStopEndsNoTransfer) {
+    const std::atomic<bool> stop = true;
+    const auto engine = echo({.stop = &stop});
+    const uint64_t address = engine->allocate(16);
+    const std::vector<uint8_t> slow(16, 7);
+    EXPECT_EQ(sentence_of(engine->write(address, slow)), "");
+    EXPECT_EQ(sentence_of(engine->clear(address, 16)), "clear 65536 16, released 0");
+}
+
 TEST(ChildRequests, TheLimitIsSaidAsItWasGiven) {
     const auto engine = echo({.limit_seconds = 0.25, .compile_seconds = 0.125});
     gpu::Ran ran = engine->run(job_of("runs for ever"));
@@ -457,6 +468,13 @@ TEST(ChildRequests, HowAProcessDiedIsSaid) {
               "the process died: signal " + std::to_string(SIGRTMIN + 2));
     EXPECT_EQ(open([](std::string&) { return std::unique_ptr<gpu::Engine>(); }),
               "the engine's process does not say why");
+    // One that says nothing more and does not end is killed.
+    EXPECT_EQ(open([](std::string&) -> std::unique_ptr<gpu::Engine> {
+                  shutdown(3, SHUT_RDWR);
+                  raise(SIGSTOP);
+                  return nullptr;
+              }),
+              "the process died: Killed");
     // Where the system keeps no process that has ended, its status is lost.
     const auto before = std::signal(SIGCHLD, SIG_IGN);
     EXPECT_EQ(open([](std::string&) -> std::unique_ptr<gpu::Engine> { _exit(0); }),

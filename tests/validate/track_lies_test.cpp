@@ -370,6 +370,70 @@ TEST(FaultLies, OfAnyKindInAnyRunAreNeverIdentical) {
             }
 }
 
+// Of a digest of each CTA in turn, in the second run; the words, which the third and the fourth
+// ask, are true, or not in the third.
+class DigestLiar : public validate::EmulatorEngine {
+  public:
+    DigestLiar(uint64_t digest, bool of_words)
+        : EmulatorEngine(arch, false, 1), digest_(digest), of_words_(of_words) {}
+    uint64_t allocate(uint64_t bytes) override {
+        const uint64_t address = EmulatorEngine::allocate(bytes);
+        if (buffer_ == 0) buffer_ = address;
+        return address;
+    }
+    launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
+        auto out = EmulatorEngine::read(address, bytes);
+        if (address == buffer_) return out;
+        if (runs == 2) bytes[digest_ * 8] ^= 1;
+        if (runs == 3 && of_words_) bytes[size_t{3} * 32 * 8] ^= 1;  // the second record's value
+        return out;
+    }
+    gpu::Ran run(const gpu::Job& job) override {
+        ++runs;
+        return EmulatorEngine::run(job);
+    }
+    int runs = 0;  // the plain kernel's is the first
+
+  private:
+    uint64_t buffer_ = 0;
+    const uint64_t digest_;
+    const bool of_words_;
+};
+
+TEST(DigestLies, AreFollowedToTheWords) {
+    constexpr uint32_t ctas = 4;
+    launch::Case c = lies::case_of(lies::widths);
+    c.grid.x = ctas;
+    c.bytes = {std::vector<uint8_t>(ctas * lies::threads * 16)};
+    validate::Options options;
+    options.threads = 1;
+    options.registers = validate::Registers::words;
+    validate::EmulatorEngine honest(arch, false, 1);
+    const validate::Report words = run_lockstep(c, arch, honest, options);
+    ASSERT_EQ(words.problem, "");
+    options.registers = validate::Registers::digests;
+    for (const uint32_t cluster : {1u, 2u})
+        for (uint64_t cta = 0; cta < ctas; ++cta)
+            for (const bool of_words : {false, true}) {
+                if (cluster != 1) c.cluster = warp::Dim3{cluster, 1, 1};
+                DigestLiar liar((cta + 1) * lies::threads - 1, of_words);
+                const validate::Report report = run_lockstep(c, arch, liar, options);
+                EXPECT_EQ(report.problem, "");
+                EXPECT_FALSE(report.by_digest);
+                ASSERT_EQ(report.first.has_value(), of_words);
+                EXPECT_EQ(liar.runs, of_words ? 3 : 4);
+                if (of_words) {
+                    EXPECT_EQ(report.first->kind, DifferenceKind::value);
+                    EXPECT_EQ(report.first->cta_index, cta / cluster * cluster);
+                    EXPECT_EQ(report.first->warp, 0u);
+                } else {
+                    // The cluster's alone are not counted twice.
+                    EXPECT_EQ(report.counts.values, words.counts.values);
+                    EXPECT_EQ(report.by_operation.size(), words.by_operation.size());
+                }
+            }
+}
+
 // A lane that alone leaves a record more than the others is beside its own track from then on.
 TEST(TrueTracks, OfOneLaneThatWentAnotherWayAreIdentical) {
     for (uint32_t lane = 0; lane < 32; ++lane) {
