@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "emu/isa/placement.hpp"
@@ -61,27 +62,26 @@ Fault fault_of(Result r) {
 
 // CUlaunchAttribute and CUlaunchConfig of the driver API.
 struct LaunchAttribute {
-    unsigned id = 0;
-    unsigned unused = 0;
-    std::array<int, 16> value{};
+    unsigned id, unused;
+    std::array<int, 16> value;
 };
 std::vector<LaunchAttribute> attributes_of(const Job& job) {
     std::vector<LaunchAttribute> out;
-    if (job.cooperative) out.push_back({launch_attribute_cooperative, 0, {1}});
+    if (job.cooperative) out.push_back({launch_attribute_cooperative, {}, {1}});
     if (job.cluster)
         out.push_back({launch_attribute_cluster,
-                       0,
+                       {},
                        {static_cast<int>(job.cluster->x), static_cast<int>(job.cluster->y),
                         static_cast<int>(job.cluster->z)}});
     return out;
 }
 
 struct LaunchConfig {
-    std::array<unsigned, 3> grid{}, block{};
-    unsigned dynamic_shared = 0;
-    Handle stream = nullptr;
-    LaunchAttribute* attributes = nullptr;
-    unsigned attribute_count = 0;
+    std::array<unsigned, 3> grid, block;
+    unsigned dynamic_shared;
+    Handle stream;
+    LaunchAttribute* attributes;
+    unsigned attribute_count;
 };
 
 struct Api {
@@ -112,7 +112,8 @@ struct Api {
     FixedMemoryApi fixed;  // for memory at given addresses only; a driver may lack them
     // For cooperative launches, and with clusters, only.
     Result (*launch_with)(const LaunchConfig*, Handle, void**, void**) = nullptr;
-    // cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
+    // cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col; `encodes`: both are there.
+    bool encodes = false;
     Result (*encode_tiled)(void*, int, unsigned, void*, const uint64_t*, const uint64_t*,
                            const uint32_t*, const uint32_t*, int, int, int, int) = nullptr;
     Result (*encode_im2col)(void*, int, unsigned, void*, const uint64_t*, const uint64_t*,
@@ -169,8 +170,8 @@ bool load(Api& api, std::string& why) {
         return false;
     }
     bind(library, "cuLaunchKernelEx", api.launch_with);
-    bind(library, "cuTensorMapEncodeTiled", api.encode_tiled);
-    bind(library, "cuTensorMapEncodeIm2col", api.encode_im2col);
+    api.encodes = bind(library, "cuTensorMapEncodeTiled", api.encode_tiled) &&
+                  bind(library, "cuTensorMapEncodeIm2col", api.encode_im2col);
     api.stages = bind(library, "cuMemHostAlloc", api.host_allocate) &&
                  bind(library, "cuMemFreeHost", api.host_release) &&
                  bind(library, "cuStreamCreate", api.stream_create) &&
@@ -220,9 +221,8 @@ class Staging {
     // Whether a transfer of so many bytes goes this way. The buffers are made for the first.
     bool takes(size_t bytes) {
         if (bytes <= least_bytes) return false;
-        if (!tried_) ready_ = make();
-        tried_ = true;
-        return ready_;
+        if (!ready_) ready_ = make();
+        return *ready_;
     }
 
     Result read(uint8_t* to, Address from, size_t bytes) {
@@ -285,26 +285,26 @@ class Staging {
 
     Api api_;
     std::array<Buffer, 2> buffers_;
-    bool tried_ = false;
-    bool ready_ = false;
+    std::optional<bool> ready_;  // the buffers are there; empty: nobody has asked yet
 };
 
-// Where an entry's parameters lie in Job::parameters, and behind them where they end.
-std::vector<uint64_t> parameter_places(std::string_view text, const std::string& entry) {
+// Where an entry's parameters lie in Job::parameters, and how many bytes they are.
+struct Parameters {
+    std::vector<uint64_t> places;
+    uint64_t bytes = 0;
+};
+Parameters parameters_of(std::string_view text, const std::string& entry) {
     const ptx::Parsed parsed = ptx::parse(text);
-    std::vector<uint64_t> out;
-    uint64_t next = 0;
+    Parameters out;
     for (const auto& item : parsed.module.items) {
         const auto* const function = std::get_if<ptx::Function>(&item);
         if (function == nullptr || function->name != entry) continue;
         for (const ptx::Variable& v : function->parameters) {
             const isa::Placement p = isa::placement(v).value_or(isa::Placement{});
-            next = isa::round_up(next, std::max<uint64_t>(p.alignment, 1));
-            out.push_back(next);
-            next += p.bytes;
+            out.places.push_back(isa::round_up(out.bytes, std::max<uint64_t>(p.alignment, 1)));
+            out.bytes = out.places.back() + p.bytes;
         }
     }
-    out.push_back(next);
     return out;
 }
 
@@ -348,7 +348,7 @@ class CudaEngine : public Engine {
         api_.context_set(context_);
         staging_.reset();
         fixed_.reset();
-        for (const auto& [text, module] : modules_) api_.module_unload(module);
+        for (const auto& [text, module] : modules_) api_.module_unload(module.handle);
         api_.context_release(id_);
     }
 
@@ -357,7 +357,7 @@ class CudaEngine : public Engine {
     uint64_t allocate(uint64_t bytes) override {
         Address address = 0;
         api_.context_set(context_);
-        return api_.allocate(&address, bytes == 0 ? 1 : bytes) == success ? address : 0;
+        return api_.allocate(&address, std::max<uint64_t>(bytes, 1)) == success ? address : 0;
     }
 
     bool allocate_at(uint64_t address, uint64_t bytes) override {
@@ -394,8 +394,7 @@ class CudaEngine : public Engine {
     }
 
     launch::Result<std::vector<uint8_t>> encode(const isa::TensorMap& m) override {
-        if (api_.encode_tiled == nullptr || api_.encode_im2col == nullptr)
-            return launch::failure("the NVIDIA driver is too old for tensor maps");
+        if (!api_.encodes) return launch::failure("the NVIDIA driver is too old for tensor maps");
         api_.context_set(context_);
         alignas(64) isa::TensorMapBytes out{};
         const int type = isa::row(m.type).driver;
@@ -418,16 +417,13 @@ class CudaEngine : public Engine {
     Ran compile(const Job& job) override {
         api_.context_set(context_);
         if (job.fresh) forget(job);
-        Handle module = nullptr;
-        Ran r = module_of(job, module);
-        untouched_ = r.outcome == Outcome::done ? module : nullptr;
-        return r;
+        return module_of(job, untouched_);
     }
 
     Ran run(const Job& job) override {
         api_.context_set(context_);
         ask_for_stack(job.stack_bytes);
-        Handle module = nullptr;
+        Module* module = nullptr;
         if (Ran r = module_of(job, module); r.outcome != Outcome::done) return r;
         // Another run may have changed its variables.
         if (job.fresh && module != untouched_) {
@@ -437,7 +433,7 @@ class CudaEngine : public Engine {
         untouched_ = nullptr;
         Handle function = nullptr;
         if (const Result r =
-                api_.module_function(&function, module, std::string(job.entry).c_str());
+                api_.module_function(&function, module->handle, std::string(job.entry).c_str());
             r != success)
             return {Outcome::refused, text(r)};
         if (const Result r = api_.function_attribute(function, function_dynamic_shared,
@@ -445,7 +441,7 @@ class CudaEngine : public Engine {
             r != success)
             return {Outcome::refused, "dynamic shared memory: " + text(r)};
         std::vector<uint8_t> parameters = job.parameters;
-        std::vector<void*> pointers = pointers_of(job, module, parameters);
+        std::vector<void*> pointers = pointers_of(job, *module, parameters);
         if (job.non_portable_cluster)
             if (const Result r =
                     api_.function_attribute(function, function_non_portable_cluster, 1);
@@ -474,6 +470,11 @@ class CudaEngine : public Engine {
     }
 
   private:
+    struct Module {
+        Handle handle = nullptr;
+        std::map<std::string, Parameters> parameters;  // by entry, of those that ran
+    };
+
     // As much of the stack as the machine has memory for: it is set aside for every thread that can
     // run at a time. The driver takes any number of bytes and rounds it (CUDA driver API,
     // cuCtxSetLimit).
@@ -490,8 +491,7 @@ class CudaEngine : public Engine {
     void forget(const Job& job) {
         const auto found = modules_.find({std::string(job.ptx), job.optimization});
         if (found == modules_.end()) return;
-        api_.module_unload(found->second);
-        places_.erase(found->second);
+        api_.module_unload(found->second.handle);
         modules_.erase(found);
     }
 
@@ -507,21 +507,24 @@ class CudaEngine : public Engine {
         return words != nullptr ? words : "driver error " + std::to_string(r);
     }
 
-    // The compiled module of the job's PTX; kept, for a kernel is often launched again.
-    Ran module_of(const Job& job, Handle& module) {
+    // The compiled module of the job's PTX, nullptr where there is none; kept, for a kernel is
+    // often launched again.
+    Ran module_of(const Job& job, Module*& module) {
         std::string ptx(job.ptx);
         std::pair key{ptx, job.optimization};
         if (const auto found = modules_.find(key); found != modules_.end()) {
-            module = found->second;
+            module = &found->second;
             return {};
         }
+        module = nullptr;
         std::array<char, 8192> log{};
         std::array<int, 3> options{jit_error_log, jit_error_log_bytes, jit_optimization};
         std::array<void*, 3> values{log.data(), reinterpret_cast<void*>(log.size() - 1),
                                     reinterpret_cast<void*>(uintptr_t{job.optimization})};
         const std::string read = with_version_at_most(ptx, newest_ptx_);
+        Handle handle = nullptr;
         const Result r =
-            api_.module_load(&module, read.c_str(), options.size(), options.data(), values.data());
+            api_.module_load(&handle, read.c_str(), options.size(), options.data(), values.data());
         if (r != success) {
             std::string why = text(r) + "\n" + log.data();
             if (read != ptx)
@@ -532,27 +535,27 @@ class CudaEngine : public Engine {
         }
         constexpr size_t max_modules = 64;
         if (modules_.size() >= max_modules) {
-            for (const auto& [old, handle] : modules_) api_.module_unload(handle);
+            for (const auto& [text, old] : modules_) api_.module_unload(old.handle);
             modules_.clear();
-            places_.clear();
         }
-        modules_[std::move(key)] = module;
+        module = &modules_[std::move(key)];
+        module->handle = handle;
         return {};
     }
 
     // The job's parameters one by one: the assembler aligns them by their addresses in constant
     // memory, which begin at no multiple of 64, so that it may place them otherwise than one after
     // another.
-    std::vector<void*> pointers_of(const Job& job, Handle module, std::vector<uint8_t>& bytes) {
-        std::map<std::string, std::vector<uint64_t>>& known = places_[module];
+    static std::vector<void*> pointers_of(const Job& job, Module& module,
+                                          std::vector<uint8_t>& bytes) {
         const std::string entry(job.entry);
-        auto found = known.find(entry);
-        if (found == known.end())
-            found = known.emplace(entry, parameter_places(job.ptx, entry)).first;
+        auto found = module.parameters.find(entry);
+        if (found == module.parameters.end())
+            found = module.parameters.emplace(entry, parameters_of(job.ptx, entry)).first;
+        const Parameters& known = found->second;
+        bytes.resize(std::max<size_t>(bytes.size(), known.bytes));
         std::vector<void*> out;
-        bytes.resize(std::max<size_t>(bytes.size(), found->second.back()));
-        for (const uint64_t at : found->second) out.push_back(bytes.data() + at);
-        out.pop_back();
+        for (const uint64_t at : known.places) out.push_back(bytes.data() + at);
         return out;
     }
 
@@ -562,12 +565,11 @@ class CudaEngine : public Engine {
     Device device_;
     std::unique_ptr<Staging> staging_;
     std::unique_ptr<FixedMemory> fixed_;
-    uint32_t newest_ptx_ = 0;     // as newest_ptx()
-    Handle untouched_ = nullptr;  // the module that compile() loaded last, where nothing ran since
+    uint32_t newest_ptx_ = 0;       // as newest_ptx()
+    Module* untouched_ = nullptr;   // that compile() loaded last, where nothing ran since
     uint64_t max_stack_bytes_ = 0;  // of a thread, so that all threads' are this process's share
     uint32_t stack_bytes_ = 1024;   // that were wished for; a context begins with so many
-    std::map<std::pair<std::string, uint32_t>, Handle> modules_;  // by text and optimization
-    std::map<Handle, std::map<std::string, std::vector<uint64_t>>> places_;  // by module and entry
+    std::map<std::pair<std::string, uint32_t>, Module> modules_;  // by text and optimization
 };
 
 }  // namespace
@@ -584,10 +586,11 @@ std::string module_version(const std::string& line) {
 std::unique_ptr<Engine> open_device(unsigned index, std::string& why, unsigned processes) {
     Api api;
     if (!load(api, why)) return nullptr;
-    int count = 0;
-    api.device_count(&count);
-    if (count <= 0 || index >= static_cast<unsigned>(count)) {
-        why = count <= 0 ? "there is no NVIDIA GPU"
+    int found = 0;
+    api.device_count(&found);
+    const auto count = static_cast<unsigned>(found);
+    if (index >= count) {
+        why = count == 0 ? "there is no NVIDIA GPU"
                          : "GPU " + std::to_string(index) + ": there are " + std::to_string(count);
         return nullptr;
     }

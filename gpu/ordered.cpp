@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 
 #include "gpu/trace.hpp"
 
@@ -54,7 +55,7 @@ class Loop {
         }
         for (uint32_t i = first_; i <= last_; ++i) {
             const isa::Operation& o = at(i);
-            if (isa::row(o.op).flow == isa::Flow::branch && o.guarded && pure(o.guard) &&
+            if (isa::row(o.op).flow == isa::Flow::branch && pure(o.guard) &&
                 from_load_.contains(o.guard))
                 return true;
         }
@@ -94,15 +95,14 @@ class Loop {
 constexpr uint32_t longest_loop = 100;  // operations
 
 bool is_waited_for(const isa::Program& program, uint32_t load) {
-    const auto end = static_cast<uint32_t>(
-        std::min<size_t>(program.operations.size(), size_t{load} + longest_loop));
-    for (uint32_t i = load; i < end; ++i) {
-        const isa::Operation& o = program.operations[i];
-        if (isa::row(o.op).flow == isa::Flow::branch && o.target <= load &&
-            i - o.target < longest_loop && Loop(program, o.target, i).waits_for(load))
-            return true;
-    }
-    return false;
+    const std::span<const isa::Operation> all = program.operations;
+    const auto from = all.subspan(load);
+    const auto ends_loop = [&](const isa::Operation& o) {
+        const auto i = static_cast<uint32_t>(&o - all.data());
+        return isa::row(o.op).flow == isa::Flow::branch && o.target <= load &&
+               i - o.target < longest_loop && Loop(program, o.target, i).waits_for(load);
+    };
+    return std::ranges::any_of(from.first(std::min<size_t>(from.size(), longest_loop)), ends_loop);
 }
 
 bool takes_block(const isa::Program& program, uint32_t operation) {
@@ -138,16 +138,16 @@ Orders choose_ordered(const isa::Program& program, const ptx::Module& module) {
     Orders out(program.operations.size(), Ordered::none);
     const std::vector<const ptx::Instruction*> text = instructions_of(module, program);
     bool any = false;
-    for (uint32_t i = 0; i < out.size(); ++i) {
-        const isa::Operation& o = program.operations[i];
-        if (text[i] == nullptr) continue;
+    size_t at = 0;
+    for (const isa::Operation& o : program.operations) {
+        const auto i = static_cast<uint32_t>(at++);
         // No register of 128 bits is traced, and so nothing says what its lane found.
-        if (o.op == Op::atom && isa::bits(o.mod.type[0]) > 64) continue;
-        if (o.op == Op::atom || (o.op == Op::red && isa::is_float(o.mod.type[0])))
+        if ((o.op == Op::atom && isa::bits(o.mod.type[0]) != 128) ||
+            (o.op == Op::red && isa::is_float(o.mod.type[0])))
             out[i] = Ordered::change;
-        else if (o.op == Op::ld && is_common(o.mod.space) &&
-                 ((is_strong(*text[i]) && o.mod.space != Space::shared) ||
-                  is_waited_for(program, i)))
+        // What has no text is the end of a function; what is strong is of common memory.
+        else if (o.op == Op::ld && ((is_strong(*text[i]) && o.mod.space != Space::shared) ||
+                                    is_waited_for(program, i)))
             out[i] = Ordered::load;
         // Behind a call there is the function's end at least.
         else if (takes_block(program, i) && program.operations[i + 1].op == Op::ld &&
@@ -157,20 +157,18 @@ Orders choose_ordered(const isa::Program& program, const ptx::Module& module) {
         any = any || out[i] != Ordered::none;
     }
     if (!any) return {};
-    for (uint32_t i = 0; i < out.size(); ++i) {
-        const isa::Operation& o = program.operations[i];
+    at = 0;
+    for (const isa::Operation& o : program.operations) {
+        const size_t i = at++;
         if (o.op == Op::red) out[i] = Ordered::change;
-        if (o.op == Op::ld && out[i] == Ordered::none && is_common(o.mod.space) && o.written != 0)
+        if (o.op == Op::ld && out[i] == Ordered::none && is_common(o.mod.space))
             out[i] = Ordered::weak;
-        if (o.op == Op::st && text[i] != nullptr && is_common(o.mod.space) && is_strong(*text[i]))
-            out[i] = Ordered::store;
+        if (o.op == Op::st && is_strong(*text[i])) out[i] = Ordered::store;
     }
     return out;
 }
 
-bool keeps_old(const isa::Operation& o) {
-    return o.op == Op::red || o.written != o.vector[0].count;
-}
+bool keeps_old(const isa::Operation& o) { return o.written != o.vector[0].count; }
 
 uint64_t record_words(const isa::Operation& o, Ordered ordered) {
     uint64_t words = 1u + o.written;

@@ -41,10 +41,12 @@ struct Noted {
     }
     // What was asked since the last call of this.
     std::string notes() const { return std::exchange(driver->notes, ""); }
-    void fail(const std::string& function, int error = 7, int successes = 0) const {
+    void fail(const std::string& function, int error = 7, int successes = 0,
+              int failures = 1 << 30) const {
         driver->failing = function;
         driver->error = error;
         driver->successes = successes;
+        driver->failures = failures;
     }
 
     noted::Driver* driver = nullptr;
@@ -88,6 +90,7 @@ TEST(Driver, SaysWhatTheDeviceIs) {
         Noted d;
         d.driver->major = 8;
         d.driver->minor = 6;
+        d.driver->version = 13020;
         d.open();
         EXPECT_EQ(d.notes(), "name in 127\n");
         EXPECT_EQ(d.engine->device().name, "Noted");
@@ -95,7 +98,7 @@ TEST(Driver, SaysWhatTheDeviceIs) {
         EXPECT_EQ(d.engine->device().clock_mhz, 1980u);
         EXPECT_EQ(d.engine->device().memory, 16000u);
         if (!std::filesystem::exists("/proc/driver/nvidia/version")) {
-            EXPECT_EQ(d.engine->device().driver, "CUDA 12.8");
+            EXPECT_EQ(d.engine->device().driver, "CUDA 13.2");
         }
     });
 }
@@ -123,6 +126,12 @@ TEST(Driver, TheModulesVersionIsAWordOfDigitsAndPoints) {
 
 TEST(Driver, WithoutSomeOfItsFunctions) {
     alone([] {
+        if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr) return;
+        std::string why;
+        EXPECT_EQ(gpu::open_device(0, why), nullptr);
+        EXPECT_EQ(why, "no NVIDIA driver is installed (libcuda.so.1)");
+    });
+    alone([] {
         Noted d(none);
         EXPECT_EQ(gpu::open_device(0, d.why), nullptr);
         EXPECT_EQ(d.why, "the NVIDIA driver is too old");
@@ -135,6 +144,7 @@ TEST(Driver, WithoutSomeOfItsFunctions) {
             EXPECT_EQ(ran.outcome, Outcome::refused);
             EXPECT_EQ(ran.what,
                       "the NVIDIA driver is too old for a cooperative launch or one with clusters");
+            EXPECT_EQ(d.engine->run(job(ptx)).outcome, Outcome::done);
             const auto map = d.engine->encode({});
             ASSERT_FALSE(map.has_value());
             EXPECT_EQ(map.error().sentence, "the NVIDIA driver is too old for tensor maps");
@@ -220,55 +230,64 @@ TEST(Driver, SaysWhyItDoesNotCompile) {
 
 TEST(Driver, LoadsAFreshModuleForEachLaunch) {
     in_a_process([](Noted& d) {
-        const std::string load = ": .version 8.0\n";
+        const std::string load = ": .version 8.0\n", other = ptx + "// another";
         gpu::Job kept = job(ptx), fresh = job(ptx);
         fresh.fresh = true;
         d.notes();
+        EXPECT_EQ(d.engine->run(fresh).outcome, Outcome::done);
+        EXPECT_EQ(d.notes(), "load 1" + load + "unload 1\nload 2" + load + "launch of 2\n");
+        kept.ptx = fresh.ptx = other;
         d.engine->run(kept);
-        EXPECT_EQ(d.notes(), "load 1" + load + "launch of 1\n");
+        EXPECT_EQ(d.notes(), "load 3" + load + "launch of 3\n");
         d.engine->run(kept);
-        EXPECT_EQ(d.notes(), "launch of 1\n");
-        d.engine->run(fresh);
-        EXPECT_EQ(d.notes(), "unload 1\nload 2" + load + "launch of 2\n");
-        d.engine->compile(fresh);
-        EXPECT_EQ(d.notes(), "unload 2\nload 3" + load);
-        // What was compiled for it is fresh once.
-        d.engine->run(fresh);
         EXPECT_EQ(d.notes(), "launch of 3\n");
         d.engine->run(fresh);
         EXPECT_EQ(d.notes(), "unload 3\nload 4" + load + "launch of 4\n");
+        d.engine->compile(fresh);
+        EXPECT_EQ(d.notes(), "unload 4\nload 5" + load);
+        // What was compiled for it is fresh once.
+        d.engine->run(fresh);
+        EXPECT_EQ(d.notes(), "launch of 5\n");
+        d.engine->run(fresh);
+        EXPECT_EQ(d.notes(), "unload 5\nload 6" + load + "launch of 6\n");
         d.engine->compile(kept);
         d.engine->run(kept);
-        EXPECT_EQ(d.notes(), "launch of 4\n");
+        EXPECT_EQ(d.notes(), "launch of 6\n");
         // What was refused is not what was compiled.
         d.fail("cuModuleLoadDataEx");
         EXPECT_EQ(d.engine->compile(fresh).outcome, Outcome::refused);
         d.fail("");
         d.notes();
         d.engine->run(fresh);
-        EXPECT_EQ(d.notes(), "load 5" + load + "unload 5\nload 6" + load + "launch of 6\n");
+        EXPECT_EQ(d.notes(), "load 7" + load + "unload 7\nload 8" + load + "launch of 8\n");
     });
+}
+
+size_t count_of(const std::string& what, const std::string& all) {
+    size_t count = 0;
+    for (size_t at = 0; (at = all.find(what, at)) != std::string::npos; ++at) ++count;
+    return count;
 }
 
 // Of 64 texts; with the next all are unloaded.
 TEST(Driver, KeepsSoManyModules) {
     in_a_process([](Noted& d) {
-        const auto unloaded = [&](int number) {
+        const auto run = [&](int number, size_t loads, size_t unloads) {
             d.notes();
             d.engine->run(job(ptx + "//" + std::to_string(number)));
             const std::string notes = d.notes();
-            size_t count = 0;
-            for (size_t at = 0; (at = notes.find("unload", at)) != std::string::npos; ++at) ++count;
-            return count;
+            EXPECT_EQ(count_of("\nload", "\n" + notes), loads) << number << '\n' << notes;
+            EXPECT_EQ(count_of("unload", notes), unloads) << number << '\n' << notes;
         };
-        for (int i = 0; i < 64; ++i) EXPECT_EQ(unloaded(i), 0u) << i;
-        EXPECT_EQ(unloaded(0), 0u);
-        EXPECT_EQ(unloaded(64), 64u);
-        for (int i = 0; i < 63; ++i) EXPECT_EQ(unloaded(i), 0u) << i;
+        for (int i = 0; i < 64; ++i) run(i, 1, 0);
+        for (int i = 0; i < 64; ++i) run(i, 0, 0);
+        run(64, 1, 64);
+        for (int i = 0; i < 63; ++i) run(i, 1, 0);
+        run(64, 0, 0);
         d.notes();
         d.engine.reset();
         const std::string notes = d.notes();
-        EXPECT_NE(notes.find("unload 65\n"), std::string::npos) << notes;
+        EXPECT_EQ(count_of("unload", notes), 64u);
         EXPECT_TRUE(notes.ends_with("context released\n")) << notes;
     });
 }
@@ -434,6 +453,7 @@ TEST(Driver, Memory) {
         // There is memory of no bytes as well.
         const uint64_t empty = d.engine->allocate(0), at = d.engine->allocate(16);
         EXPECT_NE(empty, 0u);
+        EXPECT_EQ(d.notes(), "memory 1\nmemory 16\n");
         std::vector<uint8_t> bytes(16, 3), nothing;
         EXPECT_EQ(sentence_of(d.engine->write(empty, nothing)), "");
         EXPECT_EQ(sentence_of(d.engine->read(empty, nothing)), "");
@@ -498,7 +518,8 @@ constexpr size_t mib = size_t{1} << 20;
 
 std::vector<uint8_t> pattern(size_t bytes) {
     std::vector<uint8_t> out(bytes);
-    for (size_t i = 0; i < bytes; ++i) out[i] = static_cast<uint8_t>(i * 7 + i / 4096);
+    for (size_t i = 0; i < bytes; ++i)
+        out[i] = static_cast<uint8_t>((i * 0x9e3779b97f4a7c15u) >> 56);
     return out;
 }
 
@@ -513,11 +534,11 @@ TEST(Driver, LargeTransfersGoThroughTwoBuffers) {
     in_a_process([](Noted& d) {
         std::string made;
         for (int i = 0; i < 2; ++i) made += "host memory 8388608, flags 0\nstream, flags 0\n";
-        d.notes();
         for (const size_t bytes : {mib, mib + 1, 8 * mib, 16 * mib, 37 * mib, mib + 1}) {
             const std::vector<uint8_t> in = pattern(bytes);
             std::vector<uint8_t> out(bytes);
             const uint64_t at = d.engine->allocate(bytes);
+            d.notes();
             EXPECT_TRUE(d.engine->write(at, in).has_value());
             EXPECT_TRUE(d.engine->read(at, out).has_value());
             EXPECT_TRUE(in == out) << bytes;
@@ -566,42 +587,58 @@ TEST(Driver, LargeTransfersGoWithoutBuffers) {
 // The first error of all, and no further part behind it.
 TEST(Driver, WhatFailsInALargeTransferIsSaid) {
     in_a_process([](Noted& d) {
-        std::vector<uint8_t> bytes(36 * mib);
+        constexpr int parts = 4;
+        std::vector<uint8_t> bytes(parts * 8 * mib);
         const uint64_t at = d.engine->allocate(bytes.size());
         EXPECT_EQ(sentence_of(d.engine->write(at, bytes)), "");
-        const auto asked = [&](const char* way) {
-            const std::string notes = d.notes();
-            size_t count = 0;
-            for (size_t i = 0; (i = notes.find(way, i)) != std::string::npos; ++i) ++count;
-            return count;
-        };
-        for (int good = 0; good < 5; ++good) {
-            const auto parts = static_cast<size_t>(good);
+        const auto expect = [&](const char* function, int successes, bool fails, int written,
+                                int read) {
+            SCOPED_TRACE(function + std::string(" ") + std::to_string(successes));
             d.notes();
-            d.fail("cuMemcpyHtoDAsync_v2", 7, good);
-            EXPECT_EQ(sentence_of(d.engine->write(at, bytes)), "error 7") << good;
-            EXPECT_EQ(asked("to device"), parts);
-            d.fail("cuMemcpyDtoHAsync_v2", 7, good);
-            EXPECT_EQ(sentence_of(d.engine->read(at, bytes)), "error 7") << good;
-            EXPECT_EQ(asked("to host"), parts);
-            // Each part waits, and at the end both buffers.
-            d.fail("cuStreamSynchronize", 7, good);
-            EXPECT_EQ(sentence_of(d.engine->write(at, bytes)), "error 7") << good;
-            EXPECT_EQ(asked("to device"), parts);
-            d.fail("cuStreamSynchronize", 7, good);
-            EXPECT_EQ(sentence_of(d.engine->read(at, bytes)), "error 7") << good;
-            EXPECT_EQ(asked("to host"), std::min<size_t>(parts + 2, 5));
+            d.fail(function, 7, successes, 1);
+            EXPECT_EQ(sentence_of(d.engine->write(at, bytes)),
+                      fails && written >= 0 ? "error 7" : "");
+            EXPECT_EQ(count_of("to device", d.notes()), written < 0 ? parts : written);
+            d.fail(function, 7, successes, 1);
+            EXPECT_EQ(sentence_of(d.engine->read(at, bytes)), fails && read >= 0 ? "error 7" : "");
+            EXPECT_EQ(count_of("to host", d.notes()), read < 0 ? parts : read);
+        };
+        // Each part waits, and at the end both buffers; when the first is read the next is asked
+        // for.
+        for (int good = 0; good < parts; ++good) {
+            expect("cuMemcpyHtoDAsync_v2", good, true, good, -1);
+            expect("cuMemcpyDtoHAsync_v2", good, true, -1, good);
+            expect("cuStreamSynchronize", good, true, good, std::min(good + 2, parts));
         }
-        for (int good = 5; good < 7; ++good) {
-            d.fail("cuStreamSynchronize", 7, good);
-            EXPECT_EQ(sentence_of(d.engine->write(at, bytes)), "error 7") << good;
-            d.fail("cuStreamSynchronize", 7, good);
-            EXPECT_EQ(sentence_of(d.engine->read(at, bytes)), "error 7") << good;
-        }
-        d.fail("cuStreamSynchronize", 7, 7);
-        EXPECT_EQ(sentence_of(d.engine->write(at, bytes)), "");
-        d.fail("cuStreamSynchronize", 7, 7);
-        EXPECT_EQ(sentence_of(d.engine->read(at, bytes)), "");
+        for (int good = parts; good < parts + 2; ++good)
+            expect("cuStreamSynchronize", good, true, parts, parts);
+        expect("cuStreamSynchronize", parts + 2, false, parts, parts);
+    });
+}
+
+// Another's context may be the current one whenever it is asked.
+TEST(Driver, EachCallMakesItsContextTheCurrentOne) {
+    in_a_process([](Noted& d) {
+        const auto lost = [&]() -> gpu::Engine& {
+            d.driver->current = nullptr;
+            return *d.engine;
+        };
+        constexpr uint64_t fixed = 0x10000000;
+        std::vector<uint8_t> bytes(2 * mib);
+        const uint64_t at = lost().allocate(bytes.size());
+        EXPECT_NE(at, 0u);
+        EXPECT_TRUE(lost().allocate_at(fixed, 16));
+        EXPECT_EQ(sentence_of(lost().write(at, bytes)), "");
+        EXPECT_EQ(sentence_of(lost().clear(at, bytes.size())), "");
+        EXPECT_EQ(sentence_of(lost().read(at, bytes)), "");
+        EXPECT_TRUE(lost().encode({}).has_value());
+        EXPECT_EQ(lost().compile(job(ptx)).outcome, Outcome::done);
+        EXPECT_EQ(lost().run(job(ptx)).outcome, Outcome::done);
+        lost().release(at);
+        lost().release(fixed);
+        d.driver->current = nullptr;
+        d.engine.reset();
+        EXPECT_EQ(count_of("without", d.notes()), 0u);
     });
 }
 

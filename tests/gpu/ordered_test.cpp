@@ -43,6 +43,7 @@ std::string kernel(const std::string& body) {
            ".extern .func (.param .b64 block) malloc(.param .b64 bytes);\n"
            ".extern .func free(.param .b64 block);\n"
            ".func f() { ret; }\n"
+           ".func (.param .b64 back) g(.param .b64 given) { ret; }\n"
            ".visible .entry k(.param .u64 out)\n{\n"
            ".reg .b16 %h<8>; .reg .b32 %r<40>; .reg .b64 %rd<20>; .reg .b128 %q<4>;\n"
            ".reg .f32 %f<8>; .reg .f64 %g<4>; .reg .pred %p<8>;\n" +
@@ -147,6 +148,19 @@ TEST(Ordered, BlocksOfMalloc) {
         "}\n"
         "call f;\n"
         "mov.u64 %rd5, %rd2;\n");
+    expect_as_said(
+        "ld.global.u32 %r1, [%rd1];//weak\n"
+        "{ .param .b64 bytes; .param .b64 block;\n"
+        "st.param.b64 [bytes], %rd3;\n"
+        "call.uni (block), malloc, (bytes);//block\n"
+        "ld.param.b64 %rd2, [block];//result\n"
+        "st.global.u64 [%rd1], %rd2; }\n");
+    // Of no other function.
+    expect_nothing_ordered(
+        "{ .param .b64 given; .param .b64 back;\n"
+        "st.param.b64 [given], %rd3;\n"
+        "call.uni (back), g, (given);\n"
+        "ld.param.b64 %rd2, [back]; }\n");
     // Where it is not the next, nothing says which block a lane was given.
     expect_nothing_ordered(
         "{ .param .b64 bytes; .param .b64 block;\n"
@@ -181,8 +195,8 @@ void expect_loop(const std::string& body, bool waits) {
 
 TEST(Ordered, LoopsThatWait) {
     const std::string end = "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\n";
-    for (const char* load :
-         {"ld.global.u32 %r1, [%rd1];\n", "ld.shared.u32 %r1, [%r2];\n", "ld.u32 %r1, [%rd1+4];\n"})
+    for (const char* load : {"ld.global.u32 %r1, [%rd1];\n", "ld.shared.u32 %r1, [%r2];\n",
+                             "ld.volatile.shared.u32 %r1, [%r2];\n", "ld.u32 %r1, [%rd1+4];\n"})
         expect_loop(std::string("L:\n") + load + end, true);
     const std::string load = "ld.global.u32 %r1, [%rd1];\n";
     const auto waits = [&](const std::string& loop) { expect_loop("L:\n" + loop, true); };
@@ -215,6 +229,29 @@ TEST(Ordered, LoopsThatWait) {
     does_not(
         load +
         "setp.eq.u32 %p1, %r1, 0;\n@%p1 mov.u32 %r7, 1;\nsetp.lt.u32 %p2, %r8, 10;\n@%p2 bra L;\n");
+    // Other loads decide too, which are not of common memory or not of one place.
+    for (const char* other :
+         {"ld.local.u32 %r3, [%r5];\n", "ld.const.u32 %r3, [%r5];\n", "ld.param.u32 %r3, [out];\n",
+          "add.u64 %rd2, %rd2, 4;\nld.global.u32 %r3, [%rd2];\n",
+          "ld.global.u32 %r3, [%rd2];\nadd.u64 %rd2, %rd2, 4;\n"})
+        for (const bool first : {false, true}) {
+            const std::string loop = "L:\n" + (first ? other + load : load + other) +
+                                     "add.u32 %r4, %r1, %r3;\nsetp.eq.u32 %p1, %r4, 0;\n"
+                                     "@%p1 bra L;\n";
+            const std::string text = kernel(loop + "red.global.add.f32 [%rd9], %f1;\n");
+            const Chosen c = chosen(text);
+            EXPECT_EQ(std::ranges::count(c.orders, Ordered::load), 0) << text;
+            EXPECT_GE(std::ranges::count(c.orders, Ordered::weak), 1) << text;
+        }
+    // It decides what is read with it, and nothing else.
+    does_not(load + "add.u32 %r3, %r8, %r1;\nsetp.lt.u32 %p1, %r8, 10;\n@%p1 bra L;\n");
+    // By what the round before it left, from register to register.
+    waits(
+        "and.pred %p3, %p2, %p2;\nsetp.ne.u32 %p2, %r1, %r3;\nmov.u32 %r3, %r4;\n"
+        "mov.u32 %r4, %r5;\nmov.u32 %r5, 5;\n" +
+        load + "@%p3 bra L;\n");
+    waits("mov.u32 %r6, %r5;\nmov.u32 %r5, %r4;\nmov.u32 %r4, %r3;\nmov.u32 %r3, %r1;\n" + load +
+          "setp.ne.u32 %p1, %r6, 0;\n@%p1 bra L;\n");
     // Before the loop, and behind it.
     expect_loop(load + "L:\nadd.u32 %r7, %r1, 1;\nsetp.lt.u32 %p1, %r7, 10;\n@%p1 bra L;\n", false);
     expect_loop("L:\nsetp.lt.u32 %p1, %r1, 10;\n@%p1 bra L;\n" + load, false);

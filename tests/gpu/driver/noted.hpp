@@ -15,12 +15,14 @@ struct Driver {
     int sms = 2, sm_threads = 4;
     size_t memory = 16000;
     size_t largest_stack = SIZE_MAX;
-    std::string failing;  // the function that fails, with `error`, when it did not so often
-    int error = 1;
+    std::string failing;  // the function that fails with `error`: so often, and when it did not
+    int error = 1;        // `successes` times before
+    int failures = 1 << 30;
     int successes = 0;
-    bool explains = true;     // errors
-    unsigned parameters = 0;  // of its kernels: the first byte of each is noted
-    std::string notes;        // what it was asked
+    const void* current = nullptr;  // context; its own is the driver's address
+    bool explains = true;           // errors
+    unsigned parameters = 0;        // of its kernels: the first byte of each is noted
+    std::string notes;              // what it was asked
 };
 
 }  // namespace lockwarp::noted
