@@ -29,11 +29,12 @@ struct Recorded {
 
 // Records a launch file on the emulator as the engine's architecture, for `arch`.
 Recorded record(const Folder& folder, const std::string& launch, const std::string& name,
-                isa::Arch of_engine = isa::Arch::sm_90) {
+                isa::Arch of_engine = isa::Arch::sm_90,
+                const std::vector<std::string>& only = {"mma"}) {
     RecordOptions options;
     options.files = {launch};
     options.out = (folder.path / name).string();
-    options.only = {"mma"};
+    options.only = only;
     launch::Result<launch::Input> in = launch::read_input(options.files, "");
     EXPECT_TRUE(in);
     validate::EmulatorEngine engine(of_engine);
@@ -201,6 +202,44 @@ TEST(Replay, StepsMayBeLimited) {
     const Ended e = run(folder, {"replay", "one.lwr", "--max-steps", "10"});
     EXPECT_EQ(e.status, 1);
     EXPECT_TRUE(e.out.starts_with("DIFFERS")) << e.out;
+}
+
+// A recording of a loop that is told, afterwards, of rounds enough for minutes: it says how far it
+// came, and so it was not ended from outside.
+TEST(Replay, ALimitOfTimeEndsIt) {
+    const Folder folder;
+    folder.write("k.ptx", R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p, .param .u32 n)
+{
+.reg .pred %p; .reg .b32 %r<3>; .reg .b64 %rd;
+ld.param.u64 %rd, [p];
+ld.param.u32 %r1, [n];
+AGAIN: sub.u32 %r1, %r1, 1;
+setp.ne.u32 %p, %r1, 0;
+@%p bra AGAIN;
+st.global.u32 [%rd], %r1;
+ret;
+}
+)");
+    folder.write("k.json", R"({"schema": "lockwarp-launch/1", "ptx": "k.ptx", "entry": "k",
+"grid": [1, 1, 1], "block": [32, 1, 1], "args": [{"buffer": "out"}, {"u32": 1}],
+"buffers": {"out": {"bytes": 4}}, "outputs": ["out"]})");
+    ASSERT_EQ(
+        record(folder, (folder.path / "k.json").string(), "one.lwr", isa::Arch::sm_90, {}).status,
+        0);
+    const std::string bytes = folder.read("one.lwr");
+    auto recording =
+        validate::read_recording({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+    ASSERT_TRUE(recording);
+    std::fill_n(recording->c.parameters.begin() + 8, 4, uint8_t{255});
+    const std::vector<uint8_t> longer = write_recording(*recording);
+    folder.write("long.lwr", {longer.begin(), longer.end()});
+    const Ended e = run(folder, {"replay", "one.lwr", "long.lwr", "one.lwr", "--time-limit", "1"});
+    EXPECT_EQ(e.status, 130);
+    EXPECT_TRUE(e.out.starts_with("identical: 1 recording, ")) << e.out;
+    EXPECT_EQ(e.err, "error: stopped after 1 of 2 recordings\nerror: the time limit was reached\n");
 }
 
 TEST(Record, NeedsAGpu) {
