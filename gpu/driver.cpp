@@ -417,7 +417,10 @@ class CudaEngine : public Engine {
     Ran compile(const Job& job) override {
         api_.context_set(context_);
         if (job.fresh) forget(job);
-        return module_of(job, untouched_);
+        Module* module = nullptr;
+        Ran r = module_of(job, module);
+        untouched_ = module;
+        return r;
     }
 
     Ran run(const Job& job) override {
@@ -516,7 +519,6 @@ class CudaEngine : public Engine {
             module = &found->second;
             return {};
         }
-        module = nullptr;
         std::array<char, 8192> log{};
         std::array<int, 3> options{jit_error_log, jit_error_log_bytes, jit_optimization};
         std::array<void*, 3> values{log.data(), reinterpret_cast<void*>(log.size() - 1),

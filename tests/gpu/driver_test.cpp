@@ -90,7 +90,7 @@ TEST(Driver, SaysWhatTheDeviceIs) {
         Noted d;
         d.driver->major = 8;
         d.driver->minor = 6;
-        d.driver->version = 13020;
+        d.driver->version = 25020;
         d.open();
         EXPECT_EQ(d.notes(), "name in 127\n");
         EXPECT_EQ(d.engine->device().name, "Noted");
@@ -98,7 +98,7 @@ TEST(Driver, SaysWhatTheDeviceIs) {
         EXPECT_EQ(d.engine->device().clock_mhz, 1980u);
         EXPECT_EQ(d.engine->device().memory, 16000u);
         if (!std::filesystem::exists("/proc/driver/nvidia/version")) {
-            EXPECT_EQ(d.engine->device().driver, "CUDA 13.2");
+            EXPECT_EQ(d.engine->device().driver, "CUDA 25.2");
         }
     });
 }

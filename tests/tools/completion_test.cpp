@@ -2,11 +2,13 @@
 // Completions and the manual page, as the program prints them.
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <sstream>
 
 #include "tests/tools/process.hpp"
+#include "tools/commands/completion.hpp"
 
 namespace {
 
@@ -137,6 +139,28 @@ TEST(ManualPage, IsWhatManReads) {
     const std::string text = folder.read("lockwarp.txt");
     EXPECT_NE(text.find("lockwarp run [OPTIONS] FILES..."), std::string::npos);
     EXPECT_NE(text.find("Exit status: 0 done"), std::string::npos);
+}
+
+// A request of roff begins with a point or an apostrophe; what is shown as it is has a sign before
+// each of its lines.
+TEST(ManualPage, NoTextIsTakenForARequest) {
+    CLI::App app{".first of all", "lockwarp"};
+    app.add_subcommand("one", "'second");
+    app.add_subcommand("two", "a third. 'And' \\more");
+    app.add_option("--name", ".fourth");
+    app.footer(".fifth\n\n'sixth");
+    const std::string page = lockwarp::tools::manual_page(app, "1.2");
+    for (const char* const line : {"\\&.first of all", "\\&'second", "a third. 'And' \\emore",
+                                   "\\&.fifth", "\\&", "\\&'sixth"})
+        EXPECT_NE(page.find("\n" + std::string(line) + "\n"), std::string::npos) << page;
+    EXPECT_NE(page.find("\\&.fourth"), std::string::npos) << page;
+    std::istringstream lines(page);
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with('.')) {
+            EXPECT_TRUE(std::string_view(".TH .SH .SS .PP .TP .nf .fi .B .I .RS .RE")
+                            .find(line.substr(0, 3)) != std::string_view::npos)
+                << line;
+        }
 }
 
 }  // namespace

@@ -2,10 +2,14 @@
 // Launch files as tests: several launches on one memory, variables, and what is expected.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/tools/process.hpp"
 
 namespace lockwarp::tools {
 namespace {
+
+using nlohmann::json;
 
 // add: each thread of one CTA adds its number to out[tid]. twice: doubles them, and counts its runs
 // in a variable. table: reads through an array of addresses.
@@ -141,7 +145,24 @@ TEST(Expect, SeveralFilesAreTests) {
     EXPECT_EQ(bad.status, 1) << bad.out << bad.err;
     EXPECT_TRUE(bad.out.ends_with("FAILED: 1 of 2 launch files as expected, 1 failed, 0 not run\n"))
         << bad.out;
-    EXPECT_NE(folder.read("r.json").find("\"verdict\": \"differs\""), std::string::npos);
+    const auto verdicts = [&](std::vector<std::string> files) {
+        files.insert(files.begin(), "run");
+        files.insert(files.end(), {"--json", "r.json"});
+        (void)run_here(folder, files);
+        const json report = json::parse(folder.read("r.json"));
+        std::string out = report["verdict"];
+        for (const json& r : report["results"])
+            out += ", " + r["name"].get<std::string>() + " " + r["verdict"].get<std::string>();
+        return out;
+    };
+    EXPECT_EQ(verdicts({"good.json"}), "identical, good.json identical");
+    EXPECT_EQ(verdicts({"bad.json", "good.json"}),
+              "differs, bad.json differs, good.json identical");
+    EXPECT_EQ(verdicts({"good.json", "none.json"}),
+              "failed, good.json identical, none.json failed");
+    EXPECT_EQ(verdicts({"good.json", "wrong.json"}),
+              "failed, good.json identical, wrong.json failed");
+    EXPECT_EQ(verdicts({"bad.json", "wrong.json"}), "failed, bad.json differs, wrong.json failed");
     EXPECT_EQ(run_here(folder, {"run", "good.json", "none.json"}).status, 2);
     EXPECT_EQ(run_here(folder, {"run", "good.json", "wrong.json"}).status, 2);
     EXPECT_EQ(run_here(folder, {"run", "none.json"}).status, 0);

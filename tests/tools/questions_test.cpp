@@ -138,6 +138,10 @@ TEST(Questions, WrongOnesExitWith2AndSayWhatIsRight) {
         {"explain ldmatrix.x4 D 0 0", "is not a product"},
         {"explain mma.sp.m16n8k32.f32.f16.f16.f32 D 0 0", "sparse"},
         {"explain m16n8k16.f32.f16 D 0 0 --arch sm_80,sm_1", "no architecture 'sm_1'"},
+        // Of a name that is too long its first 60 characters.
+        {"explain m16n8k16.f32.f16 D 0 0 --arch "
+         "s0123456789b0123456789c0123456789d0123456789e0123456789f0123456789",
+         "no architecture 's0123456789b0123456789c0123456789d0123456789e0123456789f0123'; there"},
         {"equiv m16n8k16.f32.f16 m16n8k16.f32.bf16", "different types"},
         {"banks ldmatrix.x3", "ldmatrix.x1, .x2, .x4"},
         {"banks ldmatrix.x4 --stride 100", "is not a multiple of 16"},

@@ -165,6 +165,29 @@ TEST(Why, WritesJsonAndAPicture) {
     const std::string svg = folder.read("why.svg");
     EXPECT_EQ(svg.substr(0, 4), "<svg");
     EXPECT_NE(svg.find("wrong value: "), std::string::npos);
+    // To stdout, and into no file of that name.
+    const std::vector<std::string> names = folder.names();
+    const Ended shown = ask(folder, f, faulty(f), {"--json", "-"});
+    EXPECT_EQ(shown.out, folder.read("why.json"));
+    EXPECT_EQ(folder.names(), names);
+}
+
+// Two mistakes at a time are looked for, but not where threads race.
+TEST(Why, OfTwoMistakesWhereThreadsRaceTheMeasuredIsSaid) {
+    const Fault f = fault_named("two: .trans on A, b0 and b1");
+    const std::string two = "the registers b0 and b1 of lines 255, 258, 270 and 273 are swapped";
+    ASSERT_TRUE(f.answer.ends_with(two)) << f.answer;
+    std::string ptx = faulty(f);
+    ptx.insert(ptx.find("ld.param.u64"),
+               "{ .shared .b32 race; .reg .b32 %race; mov.u32 %race, %tid.x; "
+               "st.shared.u32 [race], %race; } ");
+    const Folder folder;
+    const Ended e = ask(folder, f, ptx);
+    EXPECT_EQ(e.status, 1) << e.err;
+    EXPECT_TRUE(answer_of(e.out).starts_with(
+        "explains all 4,096 elements: A is read from other rows than D's at lines 247 and 262"))
+        << e.out;
+    EXPECT_EQ(e.out.find("b0 and b1"), std::string::npos) << e.out;
 }
 
 }  // namespace

@@ -67,7 +67,6 @@ class Channel {
         const std::string all = fmt::format("Content-Length: {}\r\n\r\n{}", body.size(), body);
         for (size_t at = 0; at < all.size();) {
             const ssize_t n = ::write(out_, all.data() + at, all.size() - at);
-            if (n < 0 && errno == EINTR) continue;
             if (n <= 0) return;
             at += static_cast<size_t>(n);
         }
@@ -76,9 +75,7 @@ class Channel {
   private:
     bool more() {
         std::array<char, 65536> part{};
-        ssize_t n = 0;
-        do n = ::read(in_, part.data(), part.size());
-        while (n < 0 && errno == EINTR);
+        const ssize_t n = ::read(in_, part.data(), part.size());
         if (n <= 0) return false;
         text_.append(part.data(), static_cast<size_t>(n));
         return true;
@@ -149,9 +146,7 @@ int serve_port(uint16_t port) {
     }
     fmt::print("listening on 127.0.0.1:{}\n", ntohs(address.sin_port));
     std::fflush(stdout);
-    int client = -1;
-    do client = ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
-    while (client < 0 && errno == EINTR);
+    const int client = ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
     ::close(listening);
     if (client < 0) return refuse("no client");
     serve(client, client);

@@ -364,7 +364,8 @@ void run_session(Session& s, const std::vector<std::string>& files, const std::s
     warp::Statistics sum;
     double seconds = 0;
     const bool ended = run_steps(s, sum, seconds);
-    if (first && !s.out.refused && s.out.status != interrupted) try_orders(s, *first);
+    // Where it was interrupted the first of the orders is too, at once.
+    if (first && !s.out.refused) try_orders(s, *first);
     if (ended) return report(s, out, sum, seconds);
     if (s.options.stats && s.out.status == differs_or_trapped)
         s.out.text += statistics(sum, seconds);

@@ -86,15 +86,8 @@ std::string barred(std::string_view text) {
 }  // namespace
 
 int status_of(Verdict verdict) {
-    switch (verdict) {
-        case Verdict::identical:
-            return done;
-        case Verdict::differs:
-            return differs_or_trapped;
-        case Verdict::failed:
-            break;
-    }
-    return wrong_input;
+    if (verdict == Verdict::identical) return done;
+    return verdict == Verdict::differs ? differs_or_trapped : wrong_input;
 }
 
 std::string clean(std::string_view text) {
