@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -196,12 +197,10 @@ bool load(Api& api, std::string& why) {
     return true;
 }
 
-// "580.159.04", where the system shows it.
+// Empty where the system does not show it.
 std::string kernel_driver_version() {
     std::ifstream file("/proc/driver/nvidia/version");
-    std::string line;
-    std::getline(file, line);
-    return module_version(line);
+    return module_version({std::istreambuf_iterator<char>(file), {}});
 }
 
 // Large transfers through two pinned buffers, each with a stream of its own: while the GPU fills
@@ -337,10 +336,10 @@ class CudaEngine : public Engine {
         const uint64_t all_threads = uint64_t(std::max(attribute(attribute_sms), 1)) *
                                      uint64_t(std::max(attribute(attribute_sm_threads), 1));
         max_stack_bytes_ = memory / 2 / std::max(processes, 1u) / all_threads;
-        device_.driver = kernel_driver_version();
-        if (device_.driver.empty())
-            device_.driver = "CUDA " + std::to_string(version / 1000) + "." +
-                             std::to_string(version % 1000 / 10);
+        const std::string driver = kernel_driver_version();
+        device_.driver = !driver.empty() ? driver
+                                         : "CUDA " + std::to_string(version / 1000) + "." +
+                                               std::to_string(version % 1000 / 10);
     }
     CudaEngine(const CudaEngine&) = delete;
     CudaEngine& operator=(const CudaEngine&) = delete;
@@ -576,8 +575,8 @@ class CudaEngine : public Engine {
 
 }  // namespace
 
-std::string module_version(const std::string& line) {
-    std::istringstream words(line);
+std::string module_version(const std::string& text) {
+    std::istringstream words(text);
     for (std::string word; words >> word;)
         if (word.size() >= 5 && word.find('.') != std::string::npos &&
             word.find_first_not_of("0123456789.") == std::string::npos)

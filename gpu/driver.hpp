@@ -15,8 +15,8 @@ namespace lockwarp::gpu {
 // need.
 std::unique_ptr<Engine> open_device(unsigned index, std::string& why, unsigned processes = 1);
 
-// The kernel module's version, "580.159.04", of the first line of /proc/driver/nvidia/version;
-// empty where there is none.
-std::string module_version(const std::string& line);
+// The kernel module's version, "580.159.04", of the text of /proc/driver/nvidia/version: its first
+// word of digits and points; empty where there is none.
+std::string module_version(const std::string& text);
 
 }  // namespace lockwarp::gpu

@@ -30,65 +30,59 @@ bool is_common(Space space) {
     return space == Space::global || space == Space::shared || space == Space::none;
 }
 
-// Operations [first, last] that a branch back at the last one repeats.
+// Operations of which the last is a branch back to the first.
 class Loop {
   public:
-    Loop(const isa::Program& program, uint32_t first, uint32_t last)
-        : program_(program), first_(first), last_(last) {}
+    Loop(const isa::Program& program, std::span<const isa::Operation> operations)
+        : program_(program), operations_(operations) {}
 
     // Whether it stores nothing and leaves by a branch that such loads alone decide, from
     // addresses that stay the same; `load` is one of them.
-    bool waits_for(uint32_t load) {
-        for (uint32_t i = first_; i <= last_; ++i) {
-            const isa::Operation& o = at(i);
+    bool waits_for(const isa::Operation& load) {
+        for (const isa::Operation& o : operations_) {
             const Memory m = isa::row(o.op).memory;
             const isa::Flow flow = isa::row(o.op).flow;
             if (m == Memory::store || m == Memory::update || m == Memory::copy ||
                 flow == isa::Flow::call)
                 return false;
-            for (uint32_t w = 0; w < o.written; ++w) written_.insert(ref(o, w));
+            for (const uint32_t use : uses(o).first(o.written)) written_.insert(ref(use));
         }
-        if (!is_poll(at(load))) return false;
         for (bool more = true; more;) {
             more = false;
-            for (uint32_t i = first_; i <= last_; ++i) more |= visit(at(i), i == load);
+            for (const isa::Operation& o : operations_) more |= visit(o, &o == &load);
         }
-        for (uint32_t i = first_; i <= last_; ++i) {
-            const isa::Operation& o = at(i);
-            if (isa::row(o.op).flow == isa::Flow::branch && pure(o.guard) &&
-                from_load_.contains(o.guard))
-                return true;
-        }
-        return false;
+        return std::ranges::any_of(operations_, [&](const isa::Operation& o) {
+            return isa::row(o.op).flow == isa::Flow::branch && pure(o.guard) &&
+                   from_load_.contains(o.guard);
+        });
     }
 
   private:
-    const isa::Operation& at(uint32_t i) const { return program_.operations[i]; }
-    isa::Ref ref(const isa::Operation& o, uint32_t use) const {
-        return program_.registers[program_.uses[o.first_use + use]].ref;
+    // What it writes, and then what it reads.
+    std::span<const uint32_t> uses(const isa::Operation& o) const {
+        return std::span(program_.uses).subspan(o.first_use, size_t{o.written} + o.read);
     }
+    isa::Ref ref(uint32_t use) const { return program_.registers[use].ref; }
     bool pure(isa::Ref r) const { return !written_.contains(r) || pure_.contains(r); }
-    bool is_poll(const isa::Operation& o) const {
-        return o.op == Op::ld && is_common(o.mod.space) && !written_.contains(o.address[0].base);
-    }
     // Whether something new is known of what the operation writes.
     bool visit(const isa::Operation& o, bool is_load) {
-        bool all_pure = isa::row(o.op).memory == Memory::none || is_poll(o);
+        bool all_pure =
+            isa::row(o.op).memory == Memory::none || (o.op == Op::ld && is_common(o.mod.space));
         bool brings = is_load;
-        for (uint32_t u = o.written; u < uint32_t{o.written} + o.read; ++u) {
-            all_pure = all_pure && pure(ref(o, u));
-            brings = brings || from_load_.contains(ref(o, u));
+        for (const uint32_t use : uses(o).subspan(o.written)) {
+            all_pure = all_pure && pure(ref(use));
+            brings = brings || from_load_.contains(ref(use));
         }
         bool changed = false;
-        for (uint32_t w = 0; w < o.written; ++w) {
-            if (all_pure) changed |= pure_.insert(ref(o, w)).second;
-            if (brings) changed |= from_load_.insert(ref(o, w)).second;
+        for (const uint32_t use : uses(o).first(o.written)) {
+            if (all_pure) changed |= pure_.insert(ref(use)).second;
+            if (brings) changed |= from_load_.insert(ref(use)).second;
         }
         return changed;
     }
 
     const isa::Program& program_;
-    uint32_t first_, last_;
+    const std::span<const isa::Operation> operations_;
     std::set<isa::Ref> written_, pure_, from_load_;
 };
 
@@ -99,8 +93,10 @@ bool is_waited_for(const isa::Program& program, uint32_t load) {
     const auto from = all.subspan(load);
     const auto ends_loop = [&](const isa::Operation& o) {
         const auto i = static_cast<uint32_t>(&o - all.data());
-        return isa::row(o.op).flow == isa::Flow::branch && o.target <= load &&
-               i - o.target < longest_loop && Loop(program, o.target, i).waits_for(load);
+        // Forwards that is a large number. A loop without the load waits for nothing of it.
+        const uint32_t back = i - o.target;
+        return isa::row(o.op).flow == isa::Flow::branch && back < longest_loop &&
+               Loop(program, all.subspan(o.target, back + 1)).waits_for(all[load]);
     };
     return std::ranges::any_of(from.first(std::min<size_t>(from.size(), longest_loop)), ends_loop);
 }
@@ -186,14 +182,13 @@ std::string before_change(const isa::Program& program, const isa::Operation& o,
                           const std::string& guard) {
     const isa::Address& a = o.address[0];
     const std::string offset = std::to_string(a.offset);
-    std::string out;
-    const auto base = std::ranges::find(program.registers, a.base, &isa::Register::ref);
-    if (a.base == isa::no_ref || base == program.registers.end())
-        out = "mov.u64 %lw_a, " + offset + ";\n";
-    else if (a.wide)
-        out = "add.s64 %lw_a, " + base->name + ", " + offset + ";\n";
-    else
-        out = "cvt.u64.u32 %lw_a, " + base->name + "; add.s64 %lw_a, %lw_a, " + offset + ";\n";
+    std::string out = "mov.u64 %lw_a, " + offset + ";\n";
+    if (a.base != isa::no_ref) {
+        const std::string& base =
+            std::ranges::find(program.registers, a.base, &isa::Register::ref)->name;
+        out = a.wide ? "add.s64 %lw_a, " + base + ", " + offset + ";\n"
+                     : "cvt.u64.u32 %lw_a, " + base + "; add.s64 %lw_a, %lw_a, " + offset + ";\n";
+    }
     if (o.mod.space == Space::none)
         out += "isspacep.shared %lw_q, %lw_a; @%lw_q or.b64 %lw_a, %lw_a, " +
                std::to_string(static_cast<int64_t>(change_in_shared)) + ";\n";
@@ -222,8 +217,8 @@ std::string stored_result(uint64_t at) { return stored("u32", at, "%lw_j"); }
 std::string stored_change(const isa::Program& program, const isa::Operation& o, uint64_t at) {
     // Results that are named have their own registers.
     const auto register_of = [&](uint32_t element) {
-        for (uint32_t w = 0; w < o.written; ++w) {
-            const isa::Register& r = program.registers[program.uses[o.first_use + w]];
+        for (const uint32_t use : std::span(program.uses).subspan(o.first_use, o.written)) {
+            const isa::Register& r = program.registers[use];
             if (r.ref == program.pool[o.vector[0].first + element]) return r.name;
         }
         return old_register(o, element);
@@ -240,32 +235,24 @@ std::string stored_change(const isa::Program& program, const isa::Operation& o, 
 
 void with_old_values(ptx::Instruction& i, const isa::Operation& o) {
     if (!keeps_old(o)) return;
-    const auto reg = [&](uint32_t e) {
-        ptx::Operand p;
+    std::vector<ptx::Operand> old(o.vector[0].count);
+    for (ptx::Operand& p : old) {
         p.kind = ptx::OperandKind::name;
-        p.text = old_register(o, e);
-        return p;
-    };
-    ptx::Operand old = reg(0);
-    const bool is_vector = o.vector[0].count > 1;
-    if (is_vector) {
-        old = {};
-        old.kind = ptx::OperandKind::vector;
-        for (uint32_t e = 0; e < o.vector[0].count; ++e) old.items.push_back(reg(e));
+        p.text = old_register(o, static_cast<uint32_t>(&p - old.data()));
     }
     if (o.op == Op::red) {
+        ptx::Operand vector;
+        vector.kind = ptx::OperandKind::vector;
+        vector.items = old;
         i.opcode = "atom";
-        i.operands.insert(i.operands.begin(), std::move(old));
+        i.operands.insert(i.operands.begin(), old.size() > 1 ? vector : old.front());
         return;
     }
     // Results that are named keep their registers.
-    if (!is_vector) {
-        i.operands[0] = std::move(old);
-        return;
-    }
-    for (uint32_t e = 0; e < o.vector[0].count; ++e)
-        if (i.operands[0].items[e].kind == ptx::OperandKind::sink)
-            i.operands[0].items[e] = old.items[e];
+    const std::span<ptx::Operand> results =
+        old.size() > 1 ? std::span(i.operands[0].items) : std::span(i.operands).first(1);
+    for (ptx::Operand& r : results)
+        if (r.kind == ptx::OperandKind::sink) r = old[static_cast<size_t>(&r - results.data())];
 }
 
 }  // namespace lockwarp::gpu

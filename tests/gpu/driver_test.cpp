@@ -116,7 +116,8 @@ TEST(Driver, WhatTheDriverDoesNotSayIsNothing) {
 
 TEST(Driver, TheModulesVersionIsAWordOfDigitsAndPoints) {
     EXPECT_EQ(gpu::module_version("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  "
-                                  "580.159.04  Release Build  (root@h)  Mon Mar 10 00:00:00 2025"),
+                                  "580.159.04  Release Build  (root@h)  Mon Mar 10 00:00:00 2025\n"
+                                  "GCC version:  gcc version 12.3.0 (Ubuntu)\n"),
               "580.159.04");
     EXPECT_EQ(gpu::module_version("version 1.23 of 2024 is 20240310 and 12.34"), "12.34");
     EXPECT_EQ(gpu::module_version("5.8.0"), "5.8.0");
@@ -230,7 +231,8 @@ TEST(Driver, SaysWhyItDoesNotCompile) {
 
 TEST(Driver, LoadsAFreshModuleForEachLaunch) {
     in_a_process([](Noted& d) {
-        const std::string load = ": .version 8.0\n", other = ptx + "// another";
+        const std::string load = ": .version 8.0\n", other = ptx + "// another",
+                          third = ptx + "// a third";
         gpu::Job kept = job(ptx), fresh = job(ptx);
         fresh.fresh = true;
         d.notes();
@@ -260,6 +262,9 @@ TEST(Driver, LoadsAFreshModuleForEachLaunch) {
         d.notes();
         d.engine->run(fresh);
         EXPECT_EQ(d.notes(), "load 7" + load + "unload 7\nload 8" + load + "launch of 8\n");
+        fresh.ptx = third;
+        d.engine->compile(fresh);
+        EXPECT_EQ(d.notes(), "load 9" + load);
     });
 }
 

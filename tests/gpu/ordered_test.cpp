@@ -11,6 +11,8 @@
 
 #include "emu/isa/resolve.hpp"
 #include "emu/ptx/parser.hpp"
+#include "emu/ptx/printer.hpp"
+#include "gpu/trace.hpp"
 
 namespace {
 
@@ -220,6 +222,9 @@ TEST(Ordered, LoopsThatWait) {
         expect_nothing_ordered("L:\n" + load + update + end);
     does_not(load + "add.u64 %rd1, %rd1, 4;\n" + end);
     does_not("add.u64 %rd1, %rd1, 4;\n" + load + end);
+    // An address that is computed anew each time stays the same.
+    waits("add.u64 %rd1, %rd2, 4;\n" + load + end);
+    waits(load + "mov.u64 %rd1, %rd2;\n" + end);
     does_not(load + "add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p1, %r7, 10;\n@%p1 bra L;\n");
     does_not(load +
              "add.u32 %r7, %r7, 1;\nadd.u32 %r8, %r7, %r1;\nsetp.lt.u32 %p1, %r8, 10;\n"
@@ -329,6 +334,81 @@ TEST(Ordered, LoopsHaveALimit) {
             else
                 expect_nothing_ordered(body);
         }
+}
+
+// The text around a change: where it is, between two tickets; of what no register of its own has
+// what was in memory.
+TEST(Ordered, WhatIsWrittenAroundAChange) {
+    struct Row {
+        const char* line;
+        const char* address;  // what makes %lw_a
+        const char* changed;  // the line as it is traced
+        std::vector<std::string> old;
+    };
+    for (const Row& row : std::initializer_list<Row>{
+             {"atom.global.add.u32 %r1, [%rd1+8], 1;",
+              "add.s64 %lw_a, %rd1, 8;",
+              "atom.global.add.u32 %r1, [%rd1+8], 1;",
+              {}},
+             {"atom.global.add.u32 _, [v+4], 1;",
+              "mov.u64 %lw_a, V;",
+              "atom.global.add.u32 %lw_b32_0, [v+4], 1;",
+              {"b32 %lw_b32_0"}},
+             {"red.shared.or.b32 [%r2+-4], 1;",
+              "cvt.u64.u32 %lw_a, %r2; add.s64 %lw_a, %lw_a, -4;",
+              "atom.shared.or.b32 %lw_b32_0, [%r2+-4], 1;",
+              {"b32 %lw_b32_0"}},
+             {"red.add.f64 [%rd1], %g1;",
+              "add.s64 %lw_a, %rd1, 0;\nisspacep.shared %lw_q, %lw_a; @%lw_q or.b64 %lw_a, %lw_a, "
+              "-9223372036854775808;",
+              "atom.add.f64 %lw_b64_0, [%rd1], %g1;",
+              {"b64 %lw_b64_0"}},
+             {"red.global.add.noftz.f16 [%rd1], %h1;",
+              "add.s64 %lw_a, %rd1, 0;",
+              "atom.global.add.noftz.f16 %lw_b16_0, [%rd1], %h1;",
+              {"b16 %lw_b16_0"}},
+             {"atom.global.v2.f32.add {_, %f1}, [%rd1], {%f3, %f4};",
+              "add.s64 %lw_a, %rd1, 0;",
+              "atom.global.v2.f32.add {%lw_b32_0, %f1}, [%rd1], {%f3, %f4};",
+              {"b32 %lw_b32_0", "b32 %f1"}},
+             {"atom.global.v4.f32.add {%f1, _, %f2, _}, [%rd1], {%f3, %f4, %f5, %f6};",
+              "add.s64 %lw_a, %rd1, 0;",
+              "atom.global.v4.f32.add {%f1, %lw_b32_1, %f2, %lw_b32_3}, [%rd1], "
+              "{%f3, %f4, %f5, %f6};",
+              {"b32 %f1", "b32 %lw_b32_1", "b32 %f2", "b32 %lw_b32_3"}},
+             {"red.global.v2.f32.add [%rd1], {%f3, %f4};",
+              "add.s64 %lw_a, %rd1, 0;",
+              "atom.global.v2.f32.add {%lw_b32_0, %lw_b32_1}, [%rd1], {%f3, %f4};",
+              {"b32 %lw_b32_0", "b32 %lw_b32_1"}}}) {
+        std::string text = kernel(std::string(row.line) + "\n");
+        text.insert(text.find(".extern"), ".global .u32 u; .global .u32 v[4];\n");
+        const Chosen c = chosen(text);
+        const isa::Operation& o = c.program.operations[0];
+        std::string address = row.address;
+        if (const size_t at = address.find('V'); at != std::string::npos)
+            address.replace(at, 1, std::to_string(o.address[0].offset));
+        EXPECT_EQ(gpu::before_change(c.program, o, "@%lw_g "),
+                  address + "\n@%lw_g atom.global.add.u32 %lw_i, [%lw_c], 1; membar.gl;\n")
+            << row.line;
+        ptx::Instruction changed = *gpu::instructions_of(c.module, c.program)[0];
+        gpu::with_old_values(changed, o);
+        EXPECT_EQ(ptx::print(changed), row.changed);
+        std::string stored = "mov.b64 %lw_v, {%lw_i, %lw_j};\n";
+        uint64_t at = 3;
+        const auto add = [&](const std::string& type, const std::string& reg) {
+            stored +=
+                "st.global." + type + " [%lw_d+" + std::to_string(256 * at++) + "], " + reg + ";\n";
+        };
+        add("b64", "%lw_v");
+        add("b64", "%lw_a");
+        for (const std::string& old : row.old) add(old.substr(0, 3), old.substr(4));
+        EXPECT_EQ(gpu::stored_change(c.program, o, 3), stored) << row.line;
+    }
+    EXPECT_EQ(gpu::after_change("@%lw_g "),
+              "membar.gl; @%lw_g atom.global.add.u32 %lw_j, [%lw_c], 1;\n");
+    EXPECT_EQ(gpu::after_result("@%lw_g "),
+              "membar.gl; @%lw_g atom.global.add.u32 %lw_j, [%lw_c], 1; membar.gl;\n");
+    EXPECT_EQ(gpu::stored_result(2), "st.global.u32 [%lw_d+512], %lw_j;\n");
 }
 
 }  // namespace
