@@ -186,7 +186,7 @@ void read_launches(Reader& r, const Json& top, const Json& list, const Kernel& b
                    LaunchFile& out) {
     if (!list.is(JsonKind::list) || list.items().empty() || list.items().size() > max_launches)
         return r.fail(list, "launches", "a list of launches is expected");
-    for (size_t i = 0; i < list.items().size() && !r.wrong; ++i) {
+    for (size_t i = 0; i < list.items().size(); ++i) {
         const Json& j = list.items()[i];
         const std::string field = "launches[" + std::to_string(i) + "]";
         if (!r.object(j, field,
@@ -239,9 +239,9 @@ void read_outputs(Reader& r, const Json& j, LaunchFile& out) {
         return r.fail(j, "outputs", "a list of buffers and variables is expected");
     for (const Json& item : j.items()) {
         const std::string name = r.text(item, "outputs");
-        if (!r.wrong && !good_name(name, true))
+        if (!good_name(name, true))
             r.fail(item, "outputs", "a name of a buffer or a variable is expected");
-        if (!r.wrong && std::ranges::find(out.outputs, name, &Output::name) != out.outputs.end())
+        if (std::ranges::find(out.outputs, name, &Output::name) != out.outputs.end())
             r.fail(item, "outputs", "'" + name + "' is there twice");
         out.outputs.push_back({r.place(item), name});
     }

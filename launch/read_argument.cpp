@@ -120,7 +120,7 @@ void read_pointers(Reader& r, const Json& j, const std::string& field, uint64_t 
         const std::string at = field + "." + key;
         Pointer p = read_pointer(r, value, at, "buffer");
         p.at = r.offset_key(value, key, at);
-        if (!r.wrong && (p.at > size || size - p.at < address_bytes))
+        if (p.at > size || size - p.at < address_bytes)
             r.fail(value, at, "8 bytes there do not fit " + std::to_string(size));
         out.push_back(std::move(p));
     }

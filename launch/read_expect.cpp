@@ -141,7 +141,7 @@ void read_one(Reader& r, const Json& j, const std::string& field, const LaunchFi
 
 void read_expectations(Reader& r, const Json& j, LaunchFile& out) {
     if (!j.is(JsonKind::list)) return r.fail(j, "expect", "a list is expected, not " + r.seen(j));
-    for (size_t i = 0; i < j.items().size() && !r.wrong; ++i)
+    for (size_t i = 0; i < j.items().size(); ++i)
         read_one(r, j.items()[i], "expect[" + std::to_string(i) + "]", out,
                  out.expectations.emplace_back());
 }

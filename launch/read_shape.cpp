@@ -29,7 +29,7 @@ uint64_t read_shape(Reader& r, const Json& j, const std::string& field, BufferFi
     uint64_t rows = 1;
     for (const Json& size : shape->items()) {
         b.shape.push_back(r.integer(size, field + ".shape", max_elements));
-        if (!r.wrong && b.shape.back() == 0) r.fail(size, field + ".shape", "is 0");
+        if (b.shape.back() == 0) r.fail(size, field + ".shape", "is 0");
     }
     if (r.wrong) return 0;
     for (size_t i = 0; i + 1 < b.shape.size(); ++i)
@@ -37,7 +37,7 @@ uint64_t read_shape(Reader& r, const Json& j, const std::string& field, BufferFi
     const uint64_t columns = b.shape.back();
     if (stride != nullptr) {
         b.stride = r.integer(*stride, field + ".stride", max_elements);
-        if (!r.wrong && b.stride < columns)
+        if (b.stride < columns)
             r.fail(*stride, field + ".stride",
                    "at least the " + std::to_string(columns) + " elements of a row are expected");
     }

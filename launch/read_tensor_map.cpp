@@ -89,7 +89,7 @@ void check(Reader& r, const Json& j, const std::string& field, const TensorMapFi
     TensorMap m = out.map;
     m.address = out.offset;
     const std::vector<std::string> wrong = isa::refusals(m);
-    if (wrong.empty() || r.wrong) return;
+    if (wrong.empty()) return;
     const std::string name = wrong[0].substr(0, wrong[0].find_first_of("[ "));
     const Json* const place = j.find(name);
     std::string words = wrong[0];
@@ -134,7 +134,7 @@ void read_map(Reader& r, const Json& j, const std::string& field, TensorMapField
 void read_tensor_maps(Reader& r, const Json& j) {
     if (!j.is(JsonKind::object))
         return r.fail(j, "tensorMaps", "an object of tensor maps by name is expected");
-    for (size_t i = 0; i < j.keys().size() && !r.wrong; ++i) {
+    for (size_t i = 0; i < j.keys().size(); ++i) {
         const Json& value = j.items()[i];
         if (j.keys()[i].name == "comment" && value.is(JsonKind::text)) continue;
         TensorMapField& map = r.tensor_maps.emplace_back();
@@ -166,15 +166,15 @@ void read_placed_maps(Reader& r, const Json& j, const std::string& field, uint64
                       std::vector<Pointer>& pointers) {
     if (!j.is(JsonKind::object))
         return r.fail(j, field, "an object {\"byte offset\": \"tensor map\"} is expected");
-    for (size_t i = 0; i < j.keys().size() && !r.wrong; ++i) {
+    for (size_t i = 0; i < j.keys().size(); ++i) {
         const std::string& key = j.keys()[i].name;
         const Json& value = j.items()[i];
         if (key == "comment") continue;
         const std::string where = field + "." + key;
         const uint64_t at = r.offset_key(value, key, where);
-        if (!r.wrong && (at > size || size - at < isa::tensor_map_bytes))
+        if (at > size || size - at < isa::tensor_map_bytes)
             return r.fail(value, where, "128 bytes there do not fit " + std::to_string(size));
-        if (!r.wrong) place_tensor_map(r, value, where, at, bytes, maps, pointers);
+        place_tensor_map(r, value, where, at, bytes, maps, pointers);
     }
 }
 

@@ -136,6 +136,10 @@ TEST(ParameterUses, TensorMaps) {
               use("p+128", 2, "."));
     EXPECT_EQ(maps_text("mov.b64 %d1, p+256; { " + load("%d1", 2) + "} " + load("%d1", 1)),
               use("p+256", 2, ".") + "; " + use("p+256", 1, "."));
+    EXPECT_EQ(maps_text("prefetch.param.tensormap [p+128]; prefetch.tensormap [%d1]; "
+                        "mov.b64 %d1, p+256; prefetch.tensormap [%d1+-64];"),
+              "p+128 prefetch.param.tensormap 0; p+256 prefetch.tensormap 0; "
+              "p+192 prefetch.tensormap 0");
     // What is added in a register is not known, and what another instruction makes neither.
     EXPECT_EQ(maps_text("mov.b64 %d1, p; add.u64 %d3, %d1, %d2; " + load("%d3", 2)), "");
     EXPECT_EQ(maps_text("mov.b64 %d1, p; sub.u64 %d3, %d1, 128; " + load("%d3", 2)), "");
