@@ -21,8 +21,9 @@ using json = nlohmann::ordered_json;
 // d of a chain of products of the instruction's own k over all of a and b.
 uint64_t chained(const Product& p, const std::vector<uint64_t>& a, const std::vector<uint64_t>& b,
                  uint64_t c) {
+    constexpr int one = 1;  // row, column
     for (size_t from = 0; from < a.size(); from += p.k)
-        num::matrix_product(*p.row, {1, 1, static_cast<int>(p.k)}, p.types, a.data() + from,
+        num::matrix_product(*p.row, {one, one, static_cast<int>(p.k)}, p.types, a.data() + from,
                             b.data() + from, &c, &c);
     return c;
 }

@@ -71,7 +71,8 @@ Table table_of(const Operand& o) {
 }
 
 bool begins(const Table& whole, const Table& first) {
-    if (whole.rows != first.rows || whole.lanes != first.lanes || whole.values < first.values)
+    if (std::pair(whole.rows, whole.lanes) != std::pair(first.rows, first.lanes) ||
+        whole.values < first.values)
         return false;
     for (unsigned lane = 0; lane < first.lanes; ++lane)
         if (!std::equal(first.at.begin() + lane * first.values,
@@ -260,10 +261,7 @@ class Data {
         j["formulas"] = all_formulas.add(formulas_json(o));
         j["places"] = places.add(places_of(o));
         Table t = table_of(o);
-        json key(t.at);
-        key.push_back(t.rows);
-        key.push_back(t.lanes);
-        const size_t at = table_keys.add(key);
+        const size_t at = table_keys.add({t.at, t.rows, t.lanes});
         if (at == tables.size()) tables.push_back(std::move(t));
         j["table"] = at;
         return operands.add(j);

@@ -81,6 +81,7 @@ class Echo : public gpu::Engine {
         return {};
     }
     gpu::Ran run(const gpu::Job& job) override {
+        if (job.entry == "runs a while") std::this_thread::sleep_for(milliseconds(250));
         if (job.entry == "runs for ever") std::this_thread::sleep_for(std::chrono::hours(1));
         if (job.entry == "no such outcome") return {static_cast<Outcome>(5), ""};
         if (job.entry == "no such fault") return {Outcome::done, "", static_cast<gpu::Fault>(6)};
@@ -305,6 +306,15 @@ TEST(ChildRequests, AWishToStopEndsARun) {
             EXPECT_EQ(ran.fault, gpu::Fault::none);
             EXPECT_EQ(engine->allocate(1), first_address);
         }
+}
+
+// Where nobody wishes it, nothing ends before its limit.
+TEST(ChildRequests, WithoutAWishToStopARunGoesOn) {
+    const std::atomic<bool> stop = false;
+    for (const double limit : {0.0, 60.0}) {
+        const auto engine = echo({.limit_seconds = limit, .stop = &stop});
+        EXPECT_TRUE(engine->run(job_of("runs a while")).what.starts_with("text|runs a while"));
+    }
 }
 
 // However long it takes: half of a transfer is of no use.

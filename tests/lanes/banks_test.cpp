@@ -106,6 +106,12 @@ TEST(Swizzles, AreTheirDefinition) {
         }
     EXPECT_EQ(text_of(*swizzle_named("Swizzle<3,4,3>")), "Swizzle<3,4,3>");
     EXPECT_EQ(text_of(*swizzle_named("3, 4, -3")), "Swizzle<3,4,-3>");
+    // At the edges of what CuTe and 32 bits allow.
+    for (const char* text : {"0,0,0", "0,4,3", "3,0,3", "3,26,3", "3,26,-3", "0,32,0", "16,0,16"})
+        EXPECT_TRUE(swizzle_named(text)) << text;
+    for (const char* text : {"-1,4,3", "3,-1,3", "4,4,3", "4,4,-3", "3,27,3", "3,27,-3", "1,32,0",
+                             "17,0,17", "3,4,3 x"})
+        EXPECT_FALSE(swizzle_named(text)) << text;
     for (const char* text : {"", "3", "3,4", "3,4,3,", "a,b,c", "3,4,2", "40,0,40", "-1,0,3",
                              "99999999999,0,1", "3,4,3>"})
         EXPECT_FALSE(swizzle_named(text)) << text;

@@ -311,6 +311,12 @@ TEST(SwizzleWords, BitByBit) {
             EXPECT_EQ(a.grids[1].rows[r][c + 1], std::to_string(r ^ c));
     EXPECT_EQ(a.grids[2].rows, (Rows{{"128 0x80", "144 0x90", "0010000000", "0010010000"},
                                      {"5 0x5", "5 0x5", "0000000101", "0000000101"}}));
+    EXPECT_EQ(a.data["values"],
+              nlohmann::ordered_json::parse(R"([{"x": 128, "y": 144}, {"x": 5, "y": 5}])"));
+    EXPECT_EQ(a.notes, std::vector<std::string>{
+                           "The unit is that of the index: Swizzle<3,4,3> of bytes and "
+                           "Swizzle<3,3,3> of 16-bit elements are the same, chunks of 16 bytes in "
+                           "rows of 128."});
     const Answer back = explain_swizzle({2, 4, -3}, {});
     EXPECT_EQ(back.line, "Swizzle<2,4,-3>: bits 7 to 8 ^= bits 4 to 5");
     EXPECT_EQ(back.lines, std::vector<std::string>{"y = x ^ ((x & 0x30) << 3)"});

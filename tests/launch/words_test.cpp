@@ -286,6 +286,7 @@ TEST(Places, OfSources) {
         {"/usr/local/cuda/include/x.h", true},
         {"/usr/local/cuda-13.0/targets/x86_64-linux/include/cccl/y.h", true},
         {"/opt/cuda-9/include/x.h", true},
+        {"/opt/cuda-0/include/x.h", true},
         {"/v/site-packages/nvidia/cuda_runtime/include/x.h", true},
         {"/v/nvidia/cublas/include/x.h", true},
         {"/home/cuda-x/include/x.h", false},

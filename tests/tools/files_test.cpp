@@ -6,12 +6,26 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <thread>
 
 #include "tests/tools/process.hpp"
+
+namespace {
+bool cannot_swap = false;
+}  // namespace
+
+// In place of the system's, for file systems of all kinds.
+extern "C" int renameat2(int from_folder, const char* from, int to_folder, const char* to,
+                         unsigned flags) noexcept {
+    if (cannot_swap && (flags & RENAME_EXCHANGE) != 0) return errno = EINVAL, -1;
+    return static_cast<int>(::syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
+}
 
 namespace lockwarp::launch {
 namespace {
@@ -142,6 +156,25 @@ TEST(Files, WhatShowsAlreadyIsTakenBack) {
     EXPECT_FALSE(outputs.commit().has_value());
     outputs = {};
     EXPECT_EQ(folder.read("first"), "before");
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"first"});
+}
+
+// Of a file system that cannot swap two files one that was there cannot be had back: it stays as it
+// is written, and only what is new goes.
+TEST(Files, WhatCannotBeTakenBackStays) {
+    const Folder folder;
+    folder.write("first", "before");
+    Outputs outputs;
+    EXPECT_TRUE(outputs.add(in(folder, "first"), "after").has_value());
+    EXPECT_TRUE(outputs.add(in(folder, "new"), "new").has_value());
+    EXPECT_TRUE(outputs.add(in(folder, "third"), "new").has_value());
+    for (const std::string& name : folder.names())
+        if (name.starts_with("third.")) fs::remove(folder.path / name);
+    cannot_swap = true;
+    EXPECT_FALSE(outputs.commit().has_value());
+    cannot_swap = false;
+    outputs = {};
+    EXPECT_EQ(folder.read("first"), "after");
     EXPECT_EQ(folder.names(), std::vector<std::string>{"first"});
 }
 
