@@ -265,6 +265,29 @@ TEST(ShrinkProgram, KeepsWhatTheDifferenceReadsAndTheWayThere) {
               isa::resolve(out.c.module, arch, "k").program.operations.size());
 }
 
+// Also the carry: what writes it in every lane stays.
+TEST(ShrinkProgram, KeepsWhatWritesTheCarryThatItReads) {
+    const auto left = [](const std::string& body) {
+        Fake fake;
+        fake.wanted = "addc.u32";
+        launch::Case c = lies::case_of(
+            ".reg .b32 %r<12>; .reg .pred %p<2>;\nmov.u32 %r1, %laneid;\n"
+            "mov.u32 %r5, 7;\nsetp.eq.u32 %p1, %r1, 3;\n" +
+            body + "addc.u32 %r4, %r1, 1;\nmov.u32 %r9, 9;\nret;\n");
+        c.grid = {1, 1, 1};
+        std::vector<std::string> out = instructions(shrunk(fake, c).c);
+        EXPECT_EQ(out.front(), "mov.u32 %r1, %laneid;");
+        EXPECT_EQ(out.back(), "ret;");
+        return std::vector<std::string>(out.begin() + 1, out.end() - 2);
+    };
+    using Left = std::vector<std::string>;
+    EXPECT_EQ(left("add.cc.u32 %r3, %r1, -1;\nadd.u32 %r6, %r1, 2;\n"),
+              Left{"add.cc.u32 %r3, %r1, -1;"});
+    // One that only some lanes take writes no carry of the others.
+    EXPECT_EQ(left("add.cc.u32 %r3, %r1, -1;\n@%p1 add.cc.u32 %r6, %r1, 2;\n"),
+              Left{"add.cc.u32 %r3, %r1, -1;"});
+}
+
 // Only what differs as the whole did, and has no problem, is smaller.
 TEST(ShrinkProgram, AnotherDifferenceIsNone) {
     const auto same_as_whole = [](std::function<void(const launch::Case&, Report&)> change) {
