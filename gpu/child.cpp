@@ -27,22 +27,19 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr uint64_t kept_text = 1u << 20;          // memory for text that is kept between runs
-constexpr double answer_seconds = 120;            // every request but run(), and opening
-constexpr double stop_ms = 100;                   // between looks at ChildOptions::stop
+constexpr uint64_t kept_text = 1u << 20;  // memory for text that is kept between runs
+constexpr double answer_seconds = 120;    // every request but run(), and opening
+constexpr double stop_ms = 100;           // between looks at ChildOptions::stop
+constexpr auto at_once = milliseconds(0);
 constexpr auto killed_end = milliseconds(30000);  // for the system to clear a killed process away
 
-// True: the child is gone, and `status` says how (-1: nobody knows).
+// True: the child is gone, and `status` says how; it stays where nobody knows.
 bool reap(pid_t pid, milliseconds patience, int& status) {
     const auto end = Clock::now() + patience;
     auto pause = std::chrono::microseconds(100);
-    while (true) {
-        const pid_t got = waitpid(pid, &status, WNOHANG);
-        if (got == pid) return true;
-        if (got < 0 && errno != EINTR) {
-            status = -1;
-            return true;
-        }
+    for (;;) {
+        // It waits for nothing, and so nothing interrupts it.
+        if (waitpid(pid, &status, WNOHANG) != 0) return true;
         if (Clock::now() >= end) return false;
         std::this_thread::sleep_for(pause);
         pause = std::min(pause * 2, std::chrono::microseconds(10000));
@@ -200,8 +197,9 @@ class ChildEngine : public Engine {
             return {Outcome::refused, ok.error().sentence};
         const Ran compiled = ask(job, Ask::compile);
         const Ran ran = compiled.outcome == Outcome::done ? ask(job, Ask::run) : compiled;
-        if (pid_ > 0 && size_of(text_) > kept_text && ftruncate(text_.fd, kept_text) != 0)
-            end(milliseconds(0));
+        // It fails for no file of this kind.
+        if (size_of(text_) > kept_text) [[maybe_unused]]
+            const int cut = ftruncate(text_.fd, kept_text);
         return ran;
     }
 
@@ -251,7 +249,7 @@ class ChildEngine : public Engine {
         }
         const Ran ran{static_cast<Outcome>(reply.outcome), text_at(0, reply.text[0]),
                       static_cast<Fault>(reply.fault)};
-        if (ran.outcome == Outcome::faulted || ran.outcome == Outcome::hung) end(milliseconds(0));
+        if (ran.outcome == Outcome::faulted || ran.outcome == Outcome::hung) end(at_once);
         return ran;
     }
 
@@ -264,7 +262,7 @@ class ChildEngine : public Engine {
     }
 
     launch::Result<void> failed_start(int error) {
-        end(milliseconds(0));
+        end(at_once);
         return launch::failure(std::string("no process for the engine: ") + std::strerror(error));
     }
 
@@ -304,7 +302,7 @@ class ChildEngine : public Engine {
     // error says what became of it; late: it had not answered in time.
     launch::Result<void> hear(Reply& reply, double seconds, bool* late = nullptr) {
         const auto begin = Clock::now();
-        while (true) {
+        for (;;) {
             double wait_ms = 1e9;  // and then another time
             if (seconds > 0) {
                 const double left =
@@ -322,7 +320,7 @@ class ChildEngine : public Engine {
                     seconds > 0 && Clock::now() - begin >= std::chrono::duration<double>(seconds);
                 if (!out_of_time && !(late != nullptr && stopped())) continue;
                 if (late != nullptr) *late = true;
-                end(milliseconds(0));
+                end(at_once);
                 return launch::failure("the process gave no answer in " + seconds_text(seconds));
             }
             // It is there, and so nothing interrupts it.
@@ -349,7 +347,7 @@ class ChildEngine : public Engine {
         if (pid_ > 0 && !reap(pid_, patience, status)) {
             kill(pid_, SIGKILL);
             // A driver that cannot be interrupted may hold it for longer; then it is left.
-            if (!reap(pid_, killed_end, status)) status = -1;
+            reap(pid_, killed_end, status);
         }
         unmap(bytes_);
         unmap(text_);

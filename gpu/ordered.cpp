@@ -234,7 +234,6 @@ std::string stored_change(const isa::Program& program, const isa::Operation& o, 
 }
 
 void with_old_values(ptx::Instruction& i, const isa::Operation& o) {
-    if (!keeps_old(o)) return;
     std::vector<ptx::Operand> old(o.vector[0].count);
     for (ptx::Operand& p : old) {
         p.kind = ptx::OperandKind::name;
@@ -246,7 +245,6 @@ void with_old_values(ptx::Instruction& i, const isa::Operation& o) {
         vector.items = old;
         i.opcode = "atom";
         i.operands.insert(i.operands.begin(), old.size() > 1 ? vector : old.front());
-        return;
     }
     // Results that are named keep their registers.
     const std::span<ptx::Operand> results =

@@ -40,6 +40,7 @@ struct Counters {
     std::atomic<int> max_opened = 1 << 30;  // the opener fails from then on
     std::atomic<int> destroyed = 0;
     std::atomic<int> endless = 0;
+    std::atomic<bool> slow_end = false;
 };
 
 // Mapped before any child is made.
@@ -61,7 +62,10 @@ std::string described(const gpu::Job& job) {
 // Its kernels are names of entries.
 class Fake : public Engine {
   public:
-    ~Fake() override { ++counters().destroyed; }
+    ~Fake() override {
+        if (counters().slow_end) std::this_thread::sleep_for(2 * short_wait);
+        ++counters().destroyed;
+    }
     const gpu::Device& device() const override { return device_; }
 
     uint64_t allocate(uint64_t bytes) override {
@@ -416,6 +420,60 @@ TEST(Child, OneThatCannotBeOpenedAgainSaysWhy) {
     EXPECT_EQ(ran.what, "no more fakes");
     counters().max_opened = 1 << 30;
     expect_round_trip(*engine, 1);
+}
+
+// Longer than the fifth of a second after which one is killed that does not begin to end.
+TEST(Child, HasTimeToEnd) {
+    const int destroyed = counters().destroyed;
+    auto engine = fake();
+    counters().slow_end = true;
+    engine.reset();
+    counters().slow_end = false;
+    EXPECT_EQ(counters().destroyed, destroyed + 1);
+}
+
+// While it waits: what is asked next finds it gone, and what comes after begins another.
+TEST(Child, OneThatDiesBetweenRequests) {
+    const auto engine = fake();
+    const auto pid = static_cast<pid_t>(engine->device().clock_mhz);
+    ASSERT_EQ(kill(pid, SIGKILL), 0);
+    siginfo_t ended{};
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT), 0);
+    EXPECT_EQ(engine->allocate(1), 0u);
+    expect_round_trip(*engine, 10);
+}
+
+TEST(Child, IsInterruptedAndGoesOn) {
+    std::string why;
+    const auto engine = gpu::open_in_child(
+        [](std::string& reason) {
+            struct sigaction nothing {};
+            nothing.sa_handler = [](int) {};
+            sigaction(SIGUSR1, &nothing, nullptr);
+            return open_fake(reason);
+        },
+        {60}, why);
+    ASSERT_NE(engine, nullptr) << why;
+    const auto pid = static_cast<pid_t>(engine->device().clock_mhz);
+    const uint64_t address = engine->allocate(10);
+    for (int i = 0; i < 20; ++i) {
+        ASSERT_EQ(kill(pid, SIGUSR1), 0);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    EXPECT_EQ(sentence_of(engine->write(address, pattern(10))), "") << "it is the same one";
+}
+
+// This process stays the one that asks; and where it has no standard input its files have its
+// number.
+TEST(Child, TheOneThatAsksIsTheOneThatWasThere) {
+    EXPECT_EXIT(
+        {
+            close(STDIN_FILENO);
+            const auto engine = fake();
+            expect_round_trip(*engine, 100);
+            _exit(testing::Test::HasFailure() ? 4 : 3);
+        },
+        testing::ExitedWithCode(3), "");
 }
 
 TEST(Child, NothingIsLeftOfIt) {
