@@ -411,6 +411,24 @@ TEST(Check, AWrongResultHasItsReason) {
     EXPECT_NE(said.out.find("\n+   mma.sync"), std::string::npos) << said.out;
     EXPECT_EQ(check(folder, {launch, "--check", "mapping"}).status, 0);
 
+    // Where another mistake is beside it, what explains most.
+    const std::string store = "st.global.f32 \t[%rd47], %f75;";
+    const size_t stored = text.find(store);
+    ASSERT_NE(stored, std::string::npos);
+    text.insert(stored, "mul.f32 %f75, %f75, 0f40A00000; ");
+    folder.write("kernel.ptx", text);
+    const Json most =
+        json_of(check(folder, {"kernel.ptx", launch, "--check", "mapping", "--format", "json"}));
+    ASSERT_EQ(most["findings"].size(), 1u) << most.dump(1);
+    EXPECT_EQ(most["findings"][0]["kind"], "unexplained");
+    const std::string message = most["findings"][0]["message"];
+    EXPECT_TRUE(message.starts_with("2,048 of 4,096 elements of C = A*B are not as expected; C["))
+        << message;
+    EXPECT_TRUE(message.ends_with(
+        "; the best explanation, the lanes' addresses of the ldmatrix of B at line 252: the quads "
+        "are exchanged: lane^8, explains 1,536 of 2,048 (and breaks 2,048)"))
+        << message;
+
     folder.write("k.ptx", R"(.version 7.0
 .target sm_80
 .address_size 64
