@@ -182,6 +182,28 @@ TEST(OneRun, OutputsThatVary) {
     }
 }
 
+// Those of the last run alone, however many shares of the tracks were taken.
+TEST(OneRun, OutputsThatVaryAreOfOneRun) {
+    const launch::Case c = whole_case(
+        "mov.u32 %r15, 0;\nL: ld.shared.u32 %r6, [%r5]; mov.u32 %r8, %clock;\n"
+        "add.u32 %r11, %r3, 1; add.u32 %r12, %r3, 2; add.u32 %r13, %r3, 3; add.u32 %r14, %r3, 4;\n"
+        "st.global.u32 [%rd2], %r6;\n"
+        "add.u32 %r15, %r15, 1; setp.lt.u32 %p2, %r15, 24; @%p2 bra L;\n");
+    const uint64_t warps = uint64_t{ctas} * threads / 32;
+    uint64_t windows = 0;
+    for (const uint64_t words : {200u, 300u, 400u, 10000u}) {
+        Varying engine(false);
+        validate::Options options;
+        options.registers = validate::Registers::words;
+        options.trace_bytes = words * 32 * 8 * warps;
+        const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+        EXPECT_EQ(r.problem, "") << words;
+        EXPECT_EQ(r.varying_bytes, uint64_t{ctas} * threads * 4) << words;
+        windows = std::max(windows, r.windows);
+    }
+    EXPECT_GT(windows, 2u);
+}
+
 // What a bulk copy brings is written; what it sends is not.
 TEST(OneRun, BulkCopiesWriteSharedMemory) {
     const std::string made =
