@@ -393,11 +393,12 @@ bool calls_function(const isa::Program& program, const isa::Operation& o) {
 void add_argument(ptx::Instruction& call) {
     auto target = call.operands.begin();
     if (target->kind == ptx::OperandKind::list) ++target;
-    auto arguments = target + 1;
-    if (arguments == call.operands.end() || arguments->kind != ptx::OperandKind::list) {
+    auto arguments = std::ranges::find(target + 1, call.operands.end(), ptx::OperandKind::list,
+                                       &ptx::Operand::kind);
+    if (arguments == call.operands.end()) {
         ptx::Operand list;
         list.kind = ptx::OperandKind::list;
-        arguments = call.operands.insert(arguments, std::move(list));
+        arguments = call.operands.insert(target + 1, std::move(list));
     }
     arguments->items.push_back(name_operand(state_argument));
 }
