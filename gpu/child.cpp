@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -211,7 +212,10 @@ class ChildEngine : public Engine {
     launch::Result<void> put_text(const Job& job) {
         if (launch::Result<void> ok = start(); !ok) return ok;
         const std::array<uint64_t, 3> text = text_bytes(job);
-        if (launch::Result<void> ok = grow(text_, text[0] + text[1] + text[2]); !ok) return ok;
+        if (launch::Result<void> ok =
+                grow(text_, std::accumulate(text.begin(), text.end(), uint64_t{}));
+            !ok)
+            return ok;
         std::ranges::copy(job.ptx, text_.base);
         std::ranges::copy(job.entry, text_.base + text[0]);
         std::ranges::copy(job.parameters, text_.base + text[0] + text[1]);

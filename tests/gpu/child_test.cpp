@@ -445,7 +445,7 @@ TEST(Child, OneThatDiesBetweenRequests) {
 
 TEST(Child, IsInterruptedAndGoesOn) {
     std::string why;
-    const auto engine = gpu::open_in_child(
+    auto engine = gpu::open_in_child(
         [](std::string& reason) {
             struct sigaction nothing {};
             nothing.sa_handler = [](int) {};
@@ -456,11 +456,18 @@ TEST(Child, IsInterruptedAndGoesOn) {
     ASSERT_NE(engine, nullptr) << why;
     const auto pid = static_cast<pid_t>(engine->device().clock_mhz);
     const uint64_t address = engine->allocate(10);
-    for (int i = 0; i < 20; ++i) {
-        ASSERT_EQ(kill(pid, SIGUSR1), 0);
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
+    const int destroyed = counters().destroyed;
+    const auto interrupt = [&] {
+        for (int i = 0; i < 20; ++i) {
+            ASSERT_EQ(kill(pid, SIGUSR1), 0);
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+    };
+    interrupt();
     EXPECT_EQ(sentence_of(engine->write(address, pattern(10))), "") << "it is the same one";
+    interrupt();
+    engine.reset();
+    EXPECT_EQ(counters().destroyed, destroyed + 1);
 }
 
 // This process stays the one that asks; and where it has no standard input its files have its
