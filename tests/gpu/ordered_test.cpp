@@ -237,6 +237,7 @@ TEST(Ordered, LoopsThatWait) {
     // Other loads decide too, which are not of common memory or not of one place.
     for (const char* other :
          {"ld.local.u32 %r3, [%r5];\n", "ld.const.u32 %r3, [%r5];\n", "ld.param.u32 %r3, [out];\n",
+          "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r3}, [%r5];\n",
           "add.u64 %rd2, %rd2, 4;\nld.global.u32 %r3, [%rd2];\n",
           "ld.global.u32 %r3, [%rd2];\nadd.u64 %rd2, %rd2, 4;\n"})
         for (const bool first : {false, true}) {
