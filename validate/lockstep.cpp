@@ -51,7 +51,8 @@ bool compare_registers(Side& side, Live& live, const ptx::Module& module, Memory
     const uint64_t ctas =
         std::clamp<uint64_t>(words_in_all / wanted / slab * slab, std::min(slab, watched), watched);
     const uint64_t max_words = words_in_all / ctas;
-    if (max_words <= 2 * slack) return side.fail("too little memory for tracks");
+    if (max_words <= 2 * slack)
+        return side.fail_for_memory((2 * slack + 1) * ctas * 2 * word_bytes * plan.warps);
     const uint64_t room = max_words - slack;
     const auto window_at = [&](uint64_t first) {
         gpu::TraceWindow w;

@@ -138,7 +138,8 @@ Part compare_part(Side& side, Live& live, const ptx::Module& module, uint64_t ma
     const gpu::TracedKernel kernel =
         gpu::trace_kernel(module, report.program, plan.traced, plan.orders);
     if (max_words <= 2 * kernel.longest) {
-        side.fail("too little memory for tracks");
+        side.fail_for_memory((2 * kernel.longest + 1) * word_bytes * plan.warps *
+                             side.c.grid.count());
         return Part::failed;
     }
     const uint64_t room = max_words - kernel.longest;

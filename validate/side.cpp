@@ -71,6 +71,12 @@ std::vector<uint8_t> patched(const launch::Case& c, const std::vector<uint64_t>&
     return out;
 }
 
+bool Side::fail_for_memory(uint64_t bytes) const {
+    const auto megabytes = [](uint64_t n) { return grouped((n + (1u << 20) - 1) >> 20) + " MB"; };
+    return fail("too little memory for tracks: they take " + megabytes(bytes) +
+                " at least, and may take " + megabytes(options.trace_bytes) + " (--trace-mb)");
+}
+
 bool Side::fail(std::string why) const {
     if (report.problem.empty()) report.problem = std::move(why);
     return false;

@@ -34,9 +34,11 @@ struct Side {
         return !plan.orders.empty() || std::ranges::find(plan.taken, true) != plan.taken.end();
     }
 
-    // Both are always false, so that a caller can return them: a problem; and where the emulator
+    // All are always false, so that a caller can return them: a problem; and where the emulator
     // alone trapped, a difference.
     bool fail(std::string why) const;
+    // Tracks of so many bytes are the least that can be compared.
+    bool fail_for_memory(uint64_t bytes) const;
     bool trapped_alone() const;
 
     warp::Launch launch(Memory& bytes, uint64_t first_cta, uint64_t ctas) const;

@@ -195,7 +195,10 @@ TEST(EngineAnswers, TooLittleMemoryForTracks) {
         // Two windows of one CTA of three warps, whose words have 256 bytes.
         o.trace_bytes = words * 2 * 3 * 256;
         const Report r = run_lockstep(c, arch, engine, o);
-        EXPECT_EQ(r.problem, r.counts.values == 0 ? "too little memory for tracks" : "");
+        EXPECT_EQ(r.problem, r.counts.values != 0
+                                 ? ""
+                                 : "too little memory for tracks: they take 1 MB at "
+                                   "least, and may take 1 MB (--trace-mb)");
         EXPECT_TRUE(r.counts.values == 0 || r.counts.values == 5u * 80 * 3);
         EXPECT_TRUE(r.counts.values != 0 || !fits) << words;
         fits = fits || r.counts.values != 0;
