@@ -227,6 +227,10 @@ Result cuCtxSetLimit(int limit, size_t value) {
         const std::lock_guard lock(context->mutex);
         // It has that size from the first kernel on that uses it.
         require(limit != static_cast<int>(malloc_heap) || context->heap == nullptr);
+        if (limit == static_cast<int>(stack_size)) {
+            require(value < most_stack);
+            value = (value + stack_unit - 1) / stack_unit * stack_unit;
+        }
         context->limits[static_cast<size_t>(limit)] = value;
     });
 }

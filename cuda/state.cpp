@@ -26,7 +26,7 @@ struct LimitDefault {
     size_t limit;
     size_t value;
 };
-constexpr std::array limit_defaults{LimitDefault{0, default_stack},
+constexpr std::array limit_defaults{LimitDefault{stack_size, default_stack},
                                     LimitDefault{1, default_printf},
                                     LimitDefault{malloc_heap, default_heap},
                                     LimitDefault{3, 2},

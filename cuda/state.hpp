@@ -87,8 +87,11 @@ class Handles {
 
 constexpr size_t limit_count = 16;
 constexpr int lowest_priority = 0, highest_priority = -5;  // of streams and kernel nodes
-constexpr size_t malloc_heap = 2;                          // CU_LIMIT_MALLOC_HEAP_SIZE
-constexpr size_t non_portable_cluster = 14;                // CUfunction_attribute
+constexpr size_t stack_size = 0, malloc_heap = 2;          // CU_LIMIT_STACK_SIZE and so on
+// Of a thread's stack, as an H100 with driver 580 answers: 2049 becomes 2064; 256 KiB are given,
+// 512 are not.
+constexpr size_t stack_unit = 16, most_stack = size_t{512} << 10;
+constexpr size_t non_portable_cluster = 14;  // CUfunction_attribute
 
 // Of streams and kernel nodes, by their numbers: CUlaunchAttributeValue.
 using AttributeValue = std::array<char, 64>;

@@ -88,6 +88,12 @@ void of_its_own() {
     DO(cuCtxGetFlags(&flags));
     CHECK(flags == CU_CTX_SCHED_SPIN);
     size_t bytes = 0;
+    DO(cuCtxGetLimit(&bytes, CU_LIMIT_STACK_SIZE));
+    CHECK(bytes == 1024);
+    DO(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 2049));
+    EXPECT_RESULT(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 512 << 10), CUDA_ERROR_INVALID_VALUE);
+    DO(cuCtxGetLimit(&bytes, CU_LIMIT_STACK_SIZE));
+    CHECK(bytes == 2064);
     DO(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 4096));
     DO(cuCtxGetLimit(&bytes, CU_LIMIT_STACK_SIZE));
     CHECK(bytes == 4096);
