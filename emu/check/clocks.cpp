@@ -223,7 +223,7 @@ void CtaClock::learn(WarpClock& w, const Left& left, bool by_model, uint32_t lan
     if (by_model) w.now_.model.join(cta_, left.cta, left.knowledge->model);
     w.now_.convention.join(cta_, left.cta, left.knowledge->convention);
     ++w.version_;
-    std::ranges::rotate(w.learnt_, w.learnt_.end() - 1);
+    std::rotate(w.learnt_.begin(), w.learnt_.end() - 1, w.learnt_.end());
     w.learnt_.front() = learnt;
 }
 
@@ -242,7 +242,7 @@ void CtaClock::keep(std::vector<Left>& all, const Left& more) {
     Knowledge both = *at->knowledge;
     both.join(*more.knowledge, more.cta);
     auto after = std::make_shared<const Knowledge>(std::move(both));
-    std::ranges::rotate(kept_, kept_.end() - 1);
+    std::rotate(kept_.begin(), kept_.end() - 1, kept_.end());
     kept_.front() = {std::exchange(at->knowledge, after), more.knowledge, after};
 }
 
