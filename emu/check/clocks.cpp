@@ -294,8 +294,6 @@ void CtaClock::write_place(WarpClock& w, uint32_t index, const isa::Operation& o
         p.for_all.clear();
         ++p.stores;
     }
-    OwnLeft& own = left_[&p];
-    if (own.stores != p.stores) own = {p.stores, {}};
     const bool others_reach = a.space != ptx::Space::shared || has_peers_;
     const auto leave = [&](Reach far, bool by_model, const std::shared_ptr<const Knowledge>& k) {
         if (!k) return;
@@ -305,6 +303,8 @@ void CtaClock::write_place(WarpClock& w, uint32_t index, const isa::Operation& o
             told = {k, std::make_shared<const Knowledge>(tells),
                     std::make_shared<const Knowledge>(for_every(cta_, tells))};
         }
+        OwnLeft& own = left_[&p];
+        if (own.stores != p.stores) own = {p.stores, {}};
         keep(own.left, {cta_, by_model, told.own});
         if (far == Reach::grid && others_reach) keep(p.for_all, {every_cta, by_model, told.every});
     };
