@@ -259,6 +259,26 @@ bool parse_attributes(State& state, std::vector<Modifier>& attributes) {
     return expect(state, TokenKind::right_paren, "')'", "after the attributes");
 }
 
+namespace {
+
+// ".param .u64 %P<2>": the last variable becomes %P0 and %P1. Those of .reg keep their range.
+bool expand_range(State& state, std::vector<Variable>& variables) {
+    Variable of = std::move(variables.back());
+    variables.pop_back();
+    if (!of.dims.empty() || !of.initializer.empty())
+        return fail_at(state, of.place, quote(of.name) + " has a range, and so no more than that");
+    const uint32_t count = std::exchange(of.range, 0);
+    const std::string stem = of.name;
+    for (uint32_t i = 0; i < count; ++i) {
+        if (!count_node(state, sizeof(Function))) return false;
+        of.name = stem + std::to_string(i);
+        variables.push_back(of);
+    }
+    return true;
+}
+
+}  // namespace
+
 bool parse_declaration(State& state, Linking linking, std::vector<Variable>& variables) {
     Variable head;
     head.linking = linking;
@@ -275,6 +295,8 @@ bool parse_declaration(State& state, Linking linking, std::vector<Variable>& var
             !parse_initializer(state, variable.initializer.emplace_back())) {
             return false;
         }
+        if (variable.range != 0 && variable.space != Space::reg && !expand_range(state, variables))
+            return false;
     } while (accept(state, TokenKind::comma));
     return expect_semicolon(state, "after the declaration of " + quote(variables.back().name));
 }

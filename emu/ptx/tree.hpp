@@ -120,7 +120,7 @@ struct Variable {
     uint32_t vector = 1;         // .v2, .v4, .v8
     uint32_t alignment = 0;      // .align; 0: the type's own
     std::string name;            // may be empty for the parameters of a prototype
-    uint32_t range = 0;          // "%r<16>": 16; 0: a single name
+    uint32_t range = 0;          // of .reg, "%r<16>": 16; 0: a single name
     std::vector<uint64_t> dims;  // "[4][8]"; 0 for an empty "[]"
     bool is_pointer = false;     // .ptr on a kernel parameter
     Space pointer_space = Space::none;

@@ -286,6 +286,21 @@ TEST(Parser, RegisterDeclarations) {
         EXPECT_EQ(std::get<Variable>(body[i].node), expected[i]) << i;
 }
 
+TEST(Parser, ARangeOfOtherVariablesIsThatMany) {
+    const std::vector<Statement> body = body_of(".param .u64 %P<2>, q; .shared .v2 .f32 s<12>;");
+    ASSERT_EQ(body.size(), 15u);
+    const std::string_view names[] = {"%P0", "%P1", "q", "s0"};
+    for (size_t i = 0; i < std::size(names); ++i) {
+        const Variable& v = std::get<Variable>(body[i].node);
+        EXPECT_EQ(v.name, names[i]);
+        EXPECT_EQ(v.space, i < 3 ? Space::param : Space::shared);
+        EXPECT_EQ(v.vector, i < 3 ? 1u : 2u);
+        EXPECT_EQ(v.range, 0u);
+    }
+    EXPECT_EQ(std::get<Variable>(body[14].node).name, "s11");
+    EXPECT_EQ(item_of<Variable>(".global .u32 g<1>;"), variable(Space::global, ".u32", "g0"));
+}
+
 TEST(Parser, VariableDeclarations) {
     Variable expected = variable(Space::shared, ".b8", "tile");
     expected.linking = Linking::extern_;
