@@ -98,6 +98,25 @@ void OperandDecoder::packing_vector(const ptx::Operand& p, Type type, bool write
     push(no_ref);
 }
 
+namespace {
+
+// {v.x, v.y} of the name v.
+ptx::Operand components(const ptx::Operand& p, uint32_t count) {
+    ptx::Operand all;
+    all.kind = ptx::OperandKind::vector;
+    all.place = p.place;
+    for (uint32_t k = 0; k < count; ++k) {
+        ptx::Operand one;
+        one.kind = ptx::OperandKind::name;
+        one.text = p.text + '.' + "xyzw"[k];
+        one.place = p.place;
+        all.items.push_back(std::move(one));
+    }
+    return all;
+}
+
+}  // namespace
+
 void OperandDecoder::packed(const ptx::Operand& p, bool writes) {
     const Type type = s.mod.type[0];
     const bool name = p.kind == ptx::OperandKind::name;
@@ -112,6 +131,9 @@ void OperandDecoder::packed(const ptx::Operand& p, bool writes) {
         push(no_ref);
     } else if (p.kind == ptx::OperandKind::vector) {
         packing_vector(p, type, writes);
+    } else if (const Symbol v = name ? r.find(p.text) : Symbol{};
+               v.kind == SymbolKind::reg_vector) {
+        packing_vector(components(p, v.count), type, writes);
     } else if (writes) {
         push(destination(p, type, false));
     } else if (name && special_named(p.text) == nullptr) {
@@ -126,17 +148,7 @@ void OperandDecoder::special_vector(const ptx::Operand& p, Type type) {
         mismatch(p.place, "a special register's vector has 4 elements");
         return;
     }
-    ptx::Operand all;
-    all.kind = ptx::OperandKind::vector;
-    all.place = p.place;
-    for (const char* const component : {".x", ".y", ".z", ".w"}) {
-        ptx::Operand one;
-        one.kind = ptx::OperandKind::name;
-        one.text = p.text + component;
-        one.place = p.place;
-        all.items.push_back(std::move(one));
-    }
-    vector(all, type, 4, false, false);
+    vector(components(p, 4), type, 4, false, false);
 }
 
 void OperandDecoder::label(const ptx::Operand& p) {
