@@ -152,13 +152,18 @@ void Linker::add(ptx::Variable& v) {
         return;
     }
     ptx::Variable& first = variables_[at->second];
-    const uint32_t alignment = std::max(first.alignment, v.alignment);
     if (first.space != v.space && wrong_.empty())
         wrong_ = "'" + v.name + "' lies in another state space in another module";
     if (replaces(v.name, first.linking, first.linking != Linking::extern_, v.linking,
-                 v.linking != Linking::extern_))
-        first = std::move(v);
-    if (first.linking == Linking::extern_) first.alignment = alignment;
+                 v.linking != Linking::extern_)) {
+        // Its initial value may name what stands behind the first, which stays as its declaration.
+        first.linking = Linking::extern_;
+        first.initializer = {};
+        at->second = variables_.size();
+        variables_.push_back(std::move(v));
+    } else if (first.linking == Linking::extern_) {
+        first.alignment = std::max(first.alignment, v.alignment);
+    }
 }
 
 void Linker::add(ptx::Function& f) {
@@ -205,6 +210,10 @@ void Linker::add(ptx::Module& m) {
 // Variables, then each function's declaration, then what they do: nothing is used before it is
 // declared.
 Merged Linker::finish() {
+    for (const auto& [name, at] : variable_at_)
+        if (const ptx::Variable& v = variables_[at];
+            v.linking == Linking::extern_ && v.space != ptx::Space::shared && wrong_.empty())
+            wrong_ = "Unresolved extern variable '" + name + "'";
     if (!wrong_.empty()) return {{}, std::move(wrong_)};
     for (ptx::Directive& d : directives_) all_.items.emplace_back(std::move(d));
     for (ptx::Variable& v : variables_) all_.items.emplace_back(std::move(v));

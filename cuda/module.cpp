@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules, their functions and variables.
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "cuda/device_functions.hpp"
@@ -118,6 +119,33 @@ std::shared_ptr<Function> make_function(const std::shared_ptr<Module>& module, c
     return f;
 }
 
+// What is wrong with a text that the user may have nowhere to look at: each "PTX:12:3: ..." with
+// what stands on that line behind it.
+std::string with_lines(const std::string& said, std::string_view text) {
+    constexpr std::string_view begin = "PTX:";
+    std::vector<std::string_view> lines;
+    for (size_t at = 0; at < text.size();) {
+        const size_t end = std::min(text.find('\n', at), text.size());
+        lines.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    std::string out;
+    for (size_t at = 0; at < said.size();) {
+        const size_t end = std::min(said.find('\n', at), said.size());
+        const std::string_view one = std::string_view(said).substr(at, end - at);
+        at = end + 1;
+        out += (out.empty() ? "" : "\n") + std::string(one);
+        size_t number = 0;
+        if (one.starts_with(begin))
+            std::from_chars(one.data() + begin.size(), one.data() + one.size(), number);
+        if (number == 0 || number > lines.size()) continue;
+        std::string_view line = lines[number - 1];
+        line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+        out += "\n  " + std::string(line.substr(0, 96));
+    }
+    return out;
+}
+
 }  // namespace
 
 Module::~Module() {
@@ -152,7 +180,7 @@ std::shared_ptr<Module> load_image(const std::shared_ptr<Context>& context, Devi
             return module;
         }
         if (wrong.empty()) {
-            wrong = said;
+            wrong = with_lines(said, whole);
             result = r;
         }
     }

@@ -72,13 +72,16 @@ std::map<const ptx::Variable*, uint64_t> lay_out_global(const ptx::Module& modul
     };
     std::vector<Sized> all;
     std::unordered_set<std::string_view> names;
-    for (const auto& item : module.items) {
-        const auto* const v = std::get_if<ptx::Variable>(&item);
-        if (v == nullptr || v->space != ptx::Space::global) continue;
-        const std::optional<Placement> p = placement(*v);
-        if (p && v->linking != ptx::Linking::extern_ && names.insert(v->name).second)
-            all.push_back({v, *p});
-    }
+    // What is declared .extern alone is a variable too.
+    for (const bool defined : {true, false})
+        for (const auto& item : module.items) {
+            const auto* const v = std::get_if<ptx::Variable>(&item);
+            if (v == nullptr || v->space != ptx::Space::global) continue;
+            const std::optional<Placement> p = placement(*v);
+            if (p && (v->linking != ptx::Linking::extern_) == defined &&
+                names.insert(v->name).second)
+                all.push_back({v, *p});
+        }
     std::ranges::stable_sort(all, {}, [](const Sized& s) {
         return std::tuple(!s.variable->initializer.empty(), ~s.placement.alignment,
                           s.placement.bytes);
@@ -95,9 +98,16 @@ std::map<const ptx::Variable*, uint64_t> lay_out_global(const ptx::Module& modul
 SharedLayout lay_out_shared(const ptx::Module& module,
                             const std::vector<const ptx::Function*>& functions, uint64_t base) {
     std::vector<const ptx::Variable*> of_module;
+    std::unordered_set<std::string_view> defined;
     for (const auto& item : module.items)
-        if (const auto* v = std::get_if<ptx::Variable>(&item); v && v->space == ptx::Space::shared)
+        if (const auto* v = std::get_if<ptx::Variable>(&item);
+            v && v->space == ptx::Space::shared) {
             of_module.push_back(v);
+            if (v->linking != ptx::Linking::extern_) defined.insert(v->name);
+        }
+    std::erase_if(of_module, [&](const ptx::Variable* v) {
+        return v->linking == ptx::Linking::extern_ && defined.contains(v->name);
+    });
     std::vector<const ptx::Variable*> own;
     shared_of(functions[0]->body, own);
     std::vector<const ptx::Variable*> called;

@@ -2,13 +2,12 @@
 #include "emu/isa/resolve.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
-#include <cstring>
 #include <unordered_map>
 
 #include "emu/isa/flow.hpp"
 #include "emu/isa/placement.hpp"
+#include "emu/isa/placer.hpp"
 #include "emu/isa/resolver.hpp"
 
 namespace lockwarp::isa {
@@ -40,147 +39,16 @@ std::string_view plain_name(std::string_view mangled) {
     return name.empty() ? mangled : name;
 }
 
-struct SpaceCursor {
-    uint64_t next;
-    uint64_t limit;
-};
-
-struct Placer {
-    Resolver& r;
-    SpaceCursor shared, local, global, constant;
-    uint64_t global_base;
-    const SharedLayout& layout;
-    std::map<const ptx::Variable*, uint64_t> globals;  // the module's
-
-    SpaceCursor* cursor(ptx::Space space) {
-        switch (space) {
-            case ptx::Space::shared:
-                return &shared;
-            case ptx::Space::local:
-            case ptx::Space::param:
-                return &local;
-            case ptx::Space::global:
-                return &global;
-            case ptx::Space::const_:
-                return &constant;
-            default:
-                return nullptr;
-        }
-    }
-
-    uint64_t address_of(std::string_view name, ptx::Place place, bool generic) {
-        const Symbol s = r.find(name);
-        if (s.kind == SymbolKind::function) return code_window + code_stride * r.numbers[s.index];
-        if (s.kind != SymbolKind::variable) {
-            r.error(place, "Unknown symbol '" + std::string(name) + "'");
-            return 0;
-        }
-        const Placed& p = r.program.variables[s.index];
-        return p.address + (generic && p.space == ptx::Space::const_ ? const_window : 0);
-    }
-
-    void write(std::vector<uint8_t>& image, uint64_t at, uint64_t value, unsigned bytes) {
-        if (at + bytes > image.size()) return;
-        std::memcpy(image.data() + at, &value, std::min<size_t>(bytes, sizeof value));
-    }
-
-    // Fills `image` from `at` with the elements of an initialiser; `end` bounds them.
-    void initialise(const ptx::Initializer& init, Type type, std::vector<uint8_t>& image,
-                    uint64_t& at, uint64_t end) {
-        if (init.kind == ptx::InitializerKind::list) {
-            for (const ptx::Initializer& item : init.items) initialise(item, type, image, at, end);
-            return;
-        }
-        if (init.kind == ptx::InitializerKind::bytes) {
-            const uint64_t bytes = std::min<uint64_t>(init.text.size(), end - at);
-            std::memcpy(image.data() + at, init.text.data(), bytes);
-            at += bytes;
-            return;
-        }
-        const unsigned width = bits(type) / 8;
-        if (at + width > end) {
-            r.error(init.place, "More initial values than the variable has elements");
-            return;
-        }
-        uint64_t value = init.bits;
-        if (init.kind == ptx::InitializerKind::address) {
-            value = address_of(init.text, init.place, init.generic) +
-                    static_cast<uint64_t>(init.offset);
-            if (init.mask != 0)
-                value = (value & init.mask) >> static_cast<unsigned>(std::countr_zero(init.mask));
-        } else if (init.kind == ptx::InitializerKind::f64 && type == Type::f32) {
-            value = std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(value)));
-        } else if (init.kind == ptx::InitializerKind::integer && is_float(type) && width >= 4) {
-            const auto number = static_cast<double>(static_cast<int64_t>(value));
-            value = width == 8 ? std::bit_cast<uint64_t>(number)
-                               : std::bit_cast<uint32_t>(static_cast<float>(number));
-        }
-        write(image, at, value, width);
-        at += width;
-    }
-
-    void declare_placed(const ptx::Variable& v, uint64_t address, uint64_t bytes, bool in_frame) {
-        r.scopes.back()[v.name] = {
-            SymbolKind::variable, static_cast<uint32_t>(r.program.variables.size()), Type::none, 0};
-        r.program.variables.push_back({v.name, v.space, address, bytes, in_frame});
-    }
-
-    void place(const ptx::Variable& v) {
-        const std::optional<Placement> p = placement(v);
-        if (!p) {
-            r.error(v.place, "Variable '" + v.name + "' has no usable size or alignment");
-            return;
-        }
-        const bool dynamic = is_dynamic_shared(v);
-        if (v.linking == ptx::Linking::extern_ && v.space != ptx::Space::shared) {
-            r.error(v.place, "Unresolved extern variable '" + v.name + "'");
-            return;
-        }
-        SpaceCursor& c = *cursor(v.space);
-        const bool is_shared = v.space == ptx::Space::shared;
-        const auto laid = layout.address.find(&v);
-        const auto in_module = globals.find(&v);
-        // The assembler gives no space to a variable of the module that nothing names.
-        const bool dropped = is_shared && !dynamic && laid == layout.address.end();
-        const uint64_t address = dynamic || dropped           ? layout.dynamic
-                                 : is_shared                  ? laid->second
-                                 : in_module != globals.end() ? in_module->second
-                                                              : round_up(c.next, p->alignment);
-        if (dropped) {
-            declare_placed(v, address, 0, false);
-            return;
-        }
-        if (p->bytes > c.limit || address > c.limit - p->bytes) {
-            r.error(v.place, "Variable '" + v.name + "' does not fit its state space");
-            return;
-        }
-        const bool in_frame = &c == &local && r.scopes.size() > 1;
-        declare_placed(v, address, p->bytes, in_frame);
-        if (dynamic) return;
-        c.next = std::max(c.next, address + p->bytes);
-        if (v.space == ptx::Space::global || v.space == ptx::Space::const_) {
-            const bool in_global = v.space == ptx::Space::global;
-            std::vector<uint8_t>& image =
-                in_global ? r.program.global_image : r.program.const_image;
-            const uint64_t base = in_global ? global_base : 0;
-            image.resize(c.next - base);
-            uint64_t at = address - base;
-            for (const ptx::Initializer& init : v.initializer)
-                initialise(init, type_named(v.type), image, at, address - base + p->bytes);
-        } else if (!v.initializer.empty()) {
-            r.error(v.place, "Variable '" + v.name + "' cannot be initialised in its state space");
-        }
-    }
-};
-
 constexpr std::string_view components = "xyzw";
 
 void declare(Resolver& r, Placer& placer, const ptx::Variable& v) {
     auto& scope = r.scopes.back();
     const std::string key = v.range != 0 ? range_key(v.name) : v.name;
     if (scope.contains(key)) {
-        // An extern variable may be declared again.
-        if (v.linking != ptx::Linking::extern_)
+        // An extern variable may be declared again, and defined once.
+        if (placer.ahead.erase(&v) != 0)
+            placer.fill(v);
+        else if (v.linking != ptx::Linking::extern_)
             r.error(v.place, "Duplicate definition of variable '" + v.name + "'");
         return;
     }
@@ -190,10 +58,19 @@ void declare(Resolver& r, Placer& placer, const ptx::Variable& v) {
                     "Variable '" + v.name + "' stands in a state space that is not executed");
             return;
         }
-        placer.place(v);
+        if (v.linking == ptx::Linking::extern_) {
+            placer.place_extern(v);
+        } else {
+            placer.place(v);
+            placer.fill(v);
+        }
         return;
     }
     const Type type = type_named(v.type);
+    if (v.vector > components.size()) {
+        r.error(v.place, "Vectors of registers have 2 or 4 elements");
+        return;
+    }
     if (type == Type::none || (type == Type::b128 && v.vector > 1)) {
         r.error(v.place, "Registers of type '" + v.type + "' are not executed");
         return;
@@ -205,7 +82,7 @@ void declare(Resolver& r, Placer& placer, const ptx::Variable& v) {
         scope[key] = {SymbolKind::reg_range, 0, type, v.range};
     } else if (v.vector > 1) {
         const auto first = static_cast<uint32_t>(r.program.registers.size());
-        for (uint32_t i = 0; i < v.vector && i < components.size(); ++i) {
+        for (uint32_t i = 0; i < v.vector; ++i) {
             const std::string name = v.name + "." + components[i];
             scope[name] = {SymbolKind::reg, r.new_register(name, type), type, 0};
         }
@@ -485,6 +362,10 @@ void declare_module(Resolver& r, Placer& placer,
         if (found != numbers.end()) r.program.function_numbered[found->second] = index;
         r.scopes.back()[functions[i]->name] = {SymbolKind::function, index, Type::none, 0};
     }
+    for (const auto& item : r.module.items)
+        if (const auto* v = std::get_if<ptx::Variable>(&item);
+            v != nullptr && v->linking != ptx::Linking::extern_)
+            placer.definitions.emplace(v->name, v);
     for (const auto& item : r.module.items)
         if (const auto* v = std::get_if<ptx::Variable>(&item)) declare(r, placer, *v);
 }

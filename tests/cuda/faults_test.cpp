@@ -179,7 +179,7 @@ TEST_F(Faults, OfPtxAreInTheCallersLog) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(cuModuleLoadDataEx(&module, wrong.c_str(), 2, keys, values), invalid_ptx);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
-    EXPECT_NE(std::string(log).find("ad"), std::string::npos) << log;
+    EXPECT_NE(std::string(log).find("\n  ad.s32 %r0, %r1, %r2;\n"), std::string::npos) << log;
     EXPECT_EQ(reinterpret_cast<uintptr_t>(values[1]), std::string(log).size() + 1);
     // A log that is too short is cut, with a zero at its end.
     void* short_values[] = {small, reinterpret_cast<void*>(sizeof small)};

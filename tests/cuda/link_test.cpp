@@ -121,6 +121,50 @@ TEST_F(Linking, SaysWhatIsDefinedTwiceOrNowhere) {
     EXPECT_NE(log.find("state space"), std::string::npos) << log;
 }
 
+// The first module's k loads *(*p + 4) by a variable q whose initial value is p's address; p's own
+// is that of a table which only its module sees, and in `both` p names q and q names p.
+TEST_F(Linking, HasInitialValuesThatNameWhatAnotherModuleDefines) {
+    const std::string first = head + R"(
+.extern .global .align 8 .u64 p[1];
+.visible .global .align 8 .u64 q[1] = {generic(p)};
+.visible .entry k(.param .u64 x)
+{
+ .reg .b32 %r; .reg .b64 %p<3>;
+ ld.param.u64 %p0, [x];
+ ld.global.u64 %p1, [q];
+ ld.u64 %p1, [%p1];
+ ld.u32 %r, [%p1+4];
+ st.global.u32 [%p0], %r;
+ ret;
+}
+)";
+    const std::string table = head + ".global .align 4 .u32 table[2] = {7, 9};\n" +
+                              ".visible .global .align 8 .u64 p[1] = {generic(table)};\n";
+    const std::string weak = head + ".weak .global .align 8 .u64 p[1];\n";
+    for (const std::vector<std::string>& texts :
+         {std::vector{first, table}, std::vector{table, first}, std::vector{weak, first, table}}) {
+        Handle module = nullptr;
+        std::string log;
+        ASSERT_EQ(link(texts, module, log), success) << log;
+        const Address x = allocate(4);
+        ASSERT_EQ(run(function(module, "k"), x), success);
+        EXPECT_EQ(read<uint32_t>(x, 1)[0], 9u);
+        EXPECT_EQ(cuModuleUnload(module), success);
+    }
+    // p names q, and q names p: 4 bytes behind q is the upper half of p's address.
+    const std::string both = head + ".extern .global .align 8 .u64 q[1];\n" +
+                             ".visible .global .align 8 .u64 p[1] = {generic(q)};\n";
+    Handle module = nullptr;
+    std::string log;
+    ASSERT_EQ(link({first, both}, module, log), success) << log;
+    const Address x = allocate(4);
+    ASSERT_EQ(run(function(module, "k"), x), success);
+    Address p = 0;
+    size_t bytes = 0;
+    ASSERT_EQ(cuModuleGetGlobal(&p, &bytes, module, "p"), success);
+    EXPECT_EQ(read<uint32_t>(x, 1)[0], static_cast<uint32_t>(p >> 32));
+}
+
 // Each CTA adds one, and after the barrier stores what all have added.
 TEST_F(Linking, KnowsBarriersOfTheGridOfTheDevicesRuntime) {
     const std::string text = head + R"(

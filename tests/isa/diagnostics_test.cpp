@@ -169,6 +169,7 @@ TEST(Diagnostics, Declarations) {
     } cases[] = {
         {".reg .b32 a; .reg .b64 a;", "6:24: Duplicate definition of variable 'a'\n"},
         {".reg .b32 %r<4>, %r<5>;", "6:18: Duplicate definition of variable '%r'\n"},
+        {".reg .v8 .b32 v;", "6:15: Vectors of registers have 2 or 4 elements\n"},
         {"a: ret;\na: ret;", "7:1: Duplicate definition of label 'a'\n"},
         {".shared .b32 s[70000];", "6:14: Variable 's' does not fit its state space\n"},
         {".shared .b32 s = 5;", "6:14: Variable 's' cannot be initialised in its state space\n"},
@@ -179,8 +180,18 @@ TEST(Diagnostics, Declarations) {
     EXPECT_EQ(errors_of("ret;", ".global .b32 g[2] = {1, 2, 3};"),
               "4:28: More initial values than the variable has elements\n");
     EXPECT_EQ(errors_of("ret;", ".global .b64 g = nothing;"), "4:18: Unknown symbol 'nothing'\n");
-    EXPECT_EQ(errors_of("ret;", ".extern .global .b32 g;"),
+    // As ptxas 13.0 has it: of a whole program what is .extern alone is zeros, if it has a size.
+    EXPECT_EQ(errors_of("ret;", ".extern .global .b32 g;"), "");
+    EXPECT_EQ(errors_of("ret;", ".extern .global .b32 g[];"),
               "4:22: Unresolved extern variable 'g'\n");
+    EXPECT_EQ(errors_of("ret;", ".extern .global .b32 g[]; .visible .global .b32 g[2] = {1, 2};"),
+              "");
+    EXPECT_EQ(errors_of("ret;", ".extern .global .b32 g[2]; .visible .global .b32 g[4];"),
+              "4:50: Inconsistent redefinition of variable 'g'\n");
+    EXPECT_EQ(errors_of("ret;", ".extern .const .b32 g; .visible .const .f32 g;"),
+              "4:45: Inconsistent redefinition of variable 'g'\n");
+    EXPECT_EQ(errors_of("ret;", ".extern .global .b32 g; .global .b32 g; .global .b32 g;"),
+              "4:54: Duplicate definition of variable 'g'\n");
     EXPECT_EQ(errors_of("ret;", ".global .b8 g[4294967296][4294967296];"),
               "4:13: Variable 'g' has no usable size or alignment\n");
     EXPECT_EQ(errors_of("ret;", ".global .b8 g[268435457];"),
