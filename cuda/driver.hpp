@@ -43,6 +43,8 @@ Result cuDevicePrimaryCtxGetState(DeviceId device, unsigned* flags, int* active)
 Result cuCtxSetCurrent(Context* context);
 Result cuCtxGetDevice(DeviceId* device);
 Result cuCtxSynchronize();
+Result cuProfilerStart();
+Result cuProfilerStop();
 Result cuCtxSetLimit(int limit, size_t value);
 Result cuCtxGetLimit(size_t* value, int limit);
 Result cuCtxGetCacheConfig(int* config);

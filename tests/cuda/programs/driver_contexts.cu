@@ -2,6 +2,8 @@
 // The driver API: contexts of the program's own and the primary one, and what they remember.
 // nvcc: -lcuda
 // exec: --devices 2
+#include <cudaProfiler.h>
+
 #include "driver_check.hpp"
 
 void primary() {
@@ -73,8 +75,11 @@ void of_its_own() {
     DO(cuCtxGetCurrent(&now));
     CHECK(now == nullptr);
     EXPECT_RESULT(cuCtxSynchronize(), CUDA_ERROR_INVALID_CONTEXT);
+    EXPECT_RESULT(cuProfilerStart(), CUDA_ERROR_INVALID_CONTEXT);
     DO(cuCtxPushCurrent(world.context));
     DO(cuCtxSynchronize());
+    DO(cuProfilerStart());
+    DO(cuProfilerStop());
     CUdevice device = -1;
     DO(cuCtxGetDevice(&device));
     CHECK(device == 0);
