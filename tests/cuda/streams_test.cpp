@@ -393,6 +393,44 @@ TEST_F(Work, OfAStreamNeedsNoCurrentContext) {
     EXPECT_EQ(of_stream("cuStreamDestroy_v2"), success);
 }
 
+// The names without a version, which some programs look for: they do what the later forms do.
+TEST_F(Work, ByTheFirstFormsOfFunctions) {
+    Handle made = nullptr, popped = nullptr, stream = nullptr, event = nullptr, link = nullptr;
+    ASSERT_EQ((exported<int(Handle*, unsigned, int)>("cuCtxCreate")(&made, 0, 0)), success);
+    ASSERT_EQ((entry<int(Handle*, unsigned)>("cuStreamCreate")(&stream, 0)), success);
+    ASSERT_EQ((entry<int(Handle*, unsigned)>("cuEventCreate")(&event, 0)), success);
+    for (const auto& [name, handle] :
+         {std::pair("cuStreamDestroy", stream), std::pair("cuEventDestroy", event)}) {
+        EXPECT_EQ(exported<int(Handle)>(name)(handle), success) << name;
+        EXPECT_EQ(exported<int(Handle)>(name)(handle), invalid_handle) << name;
+    }
+    std::vector<char> bytes(4096);
+    EXPECT_EQ((exported<int(void*, size_t, unsigned)>("cuMemHostRegister")(bytes.data(),
+                                                                           bytes.size(), 0)),
+              success);
+    EXPECT_EQ(entry<int(void*)>("cuMemHostUnregister")(bytes.data()), success);
+    ASSERT_EQ((exported<int(unsigned, const int*, void**, Handle*)>("cuLinkCreate")(
+                  0, nullptr, nullptr, &link)),
+              success);
+    using Add = int(Handle, int, const void*, size_t, const char*, unsigned, const int*, void**);
+    EXPECT_EQ(exported<Add>("cuLinkAddData")(link, 1, scale_ptx.c_str(), scale_ptx.size() + 1, "",
+                                             0, nullptr, nullptr),
+              success);
+    using AddFile = int(Handle, int, const char*, unsigned, const int*, void**);
+    EXPECT_NE(exported<AddFile>("cuLinkAddFile")(link, 1, "/nowhere", 0, nullptr, nullptr),
+              success);
+    void* image = nullptr;
+    EXPECT_EQ((entry<int(Handle, void**, size_t*)>("cuLinkComplete")(link, &image, nullptr)),
+              success);
+    EXPECT_NE(image, nullptr);
+    EXPECT_EQ(entry<int(Handle)>("cuLinkDestroy")(link), success);
+    EXPECT_EQ(exported<int(Handle*)>("cuCtxPopCurrent")(&popped), success);
+    EXPECT_EQ(popped, made);
+    EXPECT_EQ(exported<int(Handle)>("cuCtxPushCurrent")(made), success);
+    EXPECT_EQ(exported<int(Handle)>("cuCtxDestroy")(made), success);
+    EXPECT_EQ(exported<int(Handle)>("cuCtxDestroy")(made), invalid_context);
+}
+
 TEST_F(Work, OfCopiesInABatch) {
     struct Attributes {  // CUmemcpyAttributes
         int order;
