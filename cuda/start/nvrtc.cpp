@@ -13,9 +13,30 @@ namespace {
 
 constexpr int internal_error = 11;  // NVRTC_ERROR_INTERNAL_ERROR
 
+bool is_own(const void* function) {
+    Dl_info found{}, own{};
+    return ::dladdr(function, &found) != 0 &&
+           ::dladdr(reinterpret_cast<void*>(&is_own), &own) != 0 &&
+           found.dli_fbase == own.dli_fbase;
+}
+
+// The function of the NVRTC that the caller's library is linked with, which RTLD_NEXT does not see
+// where that was opened for itself alone (a plugin).
+void* function_for(const void* caller, const char* symbol) {
+    Dl_info from{};
+    if (::dladdr(caller, &from) != 0 && from.dli_fname != nullptr) {
+        if (void* const library = ::dlopen(from.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
+            void* const found = ::dlsym(library, symbol);
+            ::dlclose(library);
+            if (found != nullptr && !is_own(found)) return found;
+        }
+    }
+    return ::dlsym(RTLD_NEXT, symbol);
+}
+
 template <class F>
-F* next(const char* symbol) {
-    return reinterpret_cast<F*>(::dlsym(RTLD_NEXT, symbol));
+F* next(const void* caller, const char* symbol) {
+    return reinterpret_cast<F*>(function_for(caller, symbol));
 }
 
 // The place of "sm_" in an option that names an architecture; nullptr: it names none. Two options
@@ -48,8 +69,8 @@ const char* with_virtual(const char* option, const char* machine) {
 using OfSize = int(void* program, size_t* size);
 using OfText = int(void* program, char* text);
 
-bool has_machine_code(void* program) {
-    const auto size_of = next<OfSize>("nvrtcGetCUBINSize");
+bool has_machine_code(const void* caller, void* program) {
+    const auto size_of = next<OfSize>(caller, "nvrtcGetCUBINSize");
     size_t size = 0;
     return size_of != nullptr && size_of(program, &size) == 0 && size != 0;
 }
@@ -64,7 +85,8 @@ using namespace lockwarp::start;
 extern "C" {
 
 LOCKWARP_EXPORTED int nvrtcCompileProgram(void* program, int count, const char* const* options) {
-    const auto real = next<int(void*, int, const char* const*)>("nvrtcCompileProgram");
+    const auto real = next<int(void*, int, const char* const*)>(__builtin_return_address(0),
+                                                                "nvrtcCompileProgram");
     if (real == nullptr) return internal_error;
     const size_t n = count > 0 && options != nullptr ? static_cast<size_t>(count) : 0;
     auto** const own = static_cast<const char**>(std::calloc(n + 1, sizeof(char*)));
@@ -79,13 +101,16 @@ LOCKWARP_EXPORTED int nvrtcCompileProgram(void* program, int count, const char* 
 }
 
 LOCKWARP_EXPORTED int nvrtcGetCUBINSize(void* program, size_t* size) {
-    const auto real =
-        next<OfSize>(has_machine_code(program) ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize");
+    const void* const caller = __builtin_return_address(0);
+    const auto real = next<OfSize>(
+        caller, has_machine_code(caller, program) ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize");
     return real != nullptr ? real(program, size) : internal_error;
 }
 
 LOCKWARP_EXPORTED int nvrtcGetCUBIN(void* program, char* text) {
-    const auto real = next<OfText>(has_machine_code(program) ? "nvrtcGetCUBIN" : "nvrtcGetPTX");
+    const void* const caller = __builtin_return_address(0);
+    const auto real =
+        next<OfText>(caller, has_machine_code(caller, program) ? "nvrtcGetCUBIN" : "nvrtcGetPTX");
     return real != nullptr ? real(program, text) : internal_error;
 }
 
