@@ -39,7 +39,7 @@ constexpr uint32_t up(uint32_t n, uint32_t to) { return (n + to - 1) / to * to; 
 
 uint32_t constant_bytes(const Function& f) {
     const std::shared_ptr<Module> module = f.module.lock();
-    return module == nullptr ? 0 : static_cast<uint32_t>(module->loaded->constants.size());
+    return module == nullptr ? 0 : static_cast<uint32_t>(module->loaded->constant_bytes);
 }
 
 // What the module's .target names, 75; the code that is run is for the device.

@@ -69,7 +69,8 @@ struct lockwarp_module {
     std::vector<lockwarp::isa::Placed> variables;  // .global and .const
     lockwarp::engine::Block globals;               // nullptr: there are none
     uint64_t global_bytes = 0;
-    std::vector<uint8_t> constants;
+    lockwarp::engine::Block constants;  // likewise
+    uint64_t constant_bytes = 0;
     std::mutex mutex;                                                              // of `kernels`
     std::map<std::string, std::unique_ptr<lockwarp_kernel>, std::less<>> kernels;  // by full name
 };

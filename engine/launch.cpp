@@ -47,7 +47,7 @@ warp::Launch launch_of(const lockwarp_launch_options& o, const lockwarp_module& 
     l.fold_constants = (o.flags & LOCKWARP_NO_FOLDING) == 0;
     const auto* const bytes = static_cast<const uint8_t*>(o.parameters);
     l.parameters.assign(bytes, bytes + o.parameter_bytes);
-    l.constants = m.constants;
+    l.constants = {m.constants.get(), m.constant_bytes};
     if (o.max_steps != 0) l.max_steps = o.max_steps;
     l.threads = o.threads;
     l.turn = o.turn;

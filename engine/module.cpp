@@ -30,7 +30,14 @@ void place(lockwarp_module& m) {
         m.context->memory.add({address_of(m.globals.get()), m.global_bytes, m.globals.get(),
                                "variables of " + m.name});
     }
-    m.constants = std::move(at.const_image);
+    // Where a host asks for their addresses, kernels of other launches may write them.
+    m.constant_bytes = at.const_image.size();
+    if (m.constant_bytes != 0) {
+        m.constants = block_of(m.constant_bytes);
+        std::memcpy(m.constants.get(), at.const_image.data(), m.constant_bytes);
+        m.context->memory.add({address_of(m.constants.get()), m.constant_bytes, m.constants.get(),
+                               "constants of " + m.name});
+    }
     std::ranges::copy_if(at.variables, std::back_inserter(m.variables), [](const isa::Placed& v) {
         return v.space == ptx::Space::global || v.space == ptx::Space::const_;
     });
@@ -40,6 +47,8 @@ void place(lockwarp_module& m) {
 struct Unloaded {
     void operator()(lockwarp_module* m) const {
         if (m->globals != nullptr) m->context->memory.remove(m->globals.get(), m->global_bytes);
+        if (m->constants != nullptr)
+            m->context->memory.remove(m->constants.get(), m->constant_bytes);
         delete m;
     }
 };
@@ -56,7 +65,7 @@ isa::Arch chosen_arch(const lockwarp_module& m, const char* name) {
 lockwarp_variable shown(const lockwarp_module& m, const isa::Placed& v) {
     const bool in_global = v.space == ptx::Space::global;
     const uint64_t offset = in_global ? v.address - address_of(m.globals.get()) : v.address;
-    const uint8_t* const bytes = (in_global ? m.globals.get() : m.constants.data()) + offset;
+    const uint8_t* const bytes = (in_global ? m.globals.get() : m.constants.get()) + offset;
     return {sizeof(lockwarp_variable),
             v.name.c_str(),
             in_global ? "global" : "const",

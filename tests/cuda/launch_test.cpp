@@ -65,6 +65,27 @@ TEST_F(Launches, KeepVariablesFromOneToTheNext) {
     EXPECT_EQ(cuModuleGetGlobal(&count, &size, module, "nothing"), not_found);
 }
 
+// A constant variable has an address as others have, which kernels may read and write: what one
+// wrote, the next has as its constant. hashcat clears its own so.
+TEST_F(Launches, WriteConstantsOfItsOwnModuleByTheirAddress) {
+    const Handle f = function(load(scale_ptx), "scale");
+    Handle module = load(scale_ptx);
+    const Handle g = function(module, "scale");
+    Address added = 0, x = allocate(4);
+    ASSERT_EQ(cuModuleGetGlobal(&added, nullptr, module, "added"), success);
+    EXPECT_EQ(added % 256, 0u);
+    ASSERT_EQ(cuMemsetD32(x, 5, 1), success);
+    uint32_t a = 7;
+    {
+        void* parameters[] = {&added, &a};  // added = 7 * added + added
+        ASSERT_EQ(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), success);
+    }
+    EXPECT_EQ(read<uint32_t>(added, 1)[0], 8u);
+    void* parameters[] = {&x, &a};
+    ASSERT_EQ(cuLaunchKernel(g, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), success);
+    EXPECT_EQ(read<uint32_t>(x, 1)[0], 7u * 5 + 8);
+}
+
 TEST_F(Launches, ReadManagedMemoryAndWhatPointersInItPointTo) {
     const Handle f = kernel(
         " ld.global.u64 %p1, [%p0];\n ld.global.u32 %r0, [%p1];\n st.global.u32 [%p0+8], %r0;");
