@@ -129,6 +129,29 @@ Result cuCtxDestroy_v2(Context* handle) {
     });
 }
 
+Result cuCtxAttach(Context** out, unsigned flags) {
+    return answer([&] {
+        const std::shared_ptr<Context> context = current();
+        require(out != nullptr && flags == 0);
+        const std::lock_guard lock(context->mutex);
+        ++context->attached;
+        *out = context.get();
+    });
+}
+
+Result cuCtxDetach(Context* handle) {
+    return answer([&] {
+        const std::shared_ptr<Context> context = ready().contexts.get(handle, invalid_context);
+        require(!context->primary && context == current(), invalid_context);
+        {
+            const std::lock_guard lock(context->mutex);
+            if (--context->attached != 0) return;
+        }
+        pop_if_current(context);
+        destroy(context);
+    });
+}
+
 Result cuCtxPushCurrent_v2(Context* context) {
     return answer(
         [&] { context_stack().push_back(ready().contexts.get(context, invalid_context)); });

@@ -107,6 +107,7 @@ struct Context {
     unsigned flags = 0;
     unsigned version = 3020;
     bool primary = false;
+    int attached = 1;  // cuCtxAttach and cuCtxDetach
     uint64_t id = 0;
     std::atomic<Result> error{success};  // of a kernel; it stays
     std::atomic<bool> destroyed{false};
@@ -118,6 +119,13 @@ struct Context {
     Attributes stream_attributes;  // of its default streams
 };
 
+// What cuLaunchGrid launches with.
+struct SetBefore {
+    std::array<unsigned, 3> block{1, 1, 1};
+    unsigned shared = 0, size = 0;
+    std::vector<uint8_t> parameters;
+};
+
 struct Function {
     std::weak_ptr<Module> module;
     std::string name;
@@ -127,6 +135,7 @@ struct Function {
     std::atomic<uint32_t> max_dynamic{0};
     std::array<std::atomic<int>, 16> attributes{};  // those that only remember what was set
     std::atomic<uint32_t> registers{0};             // of a thread; 0: not asked for yet
+    SetBefore set_before;
 };
 
 struct Module {

@@ -86,6 +86,51 @@ TEST_F(Launches, WriteConstantsOfItsOwnModuleByTheirAddress) {
     EXPECT_EQ(read<uint32_t>(x, 1)[0], 7u * 5 + 8);
 }
 
+// As CUDA 2 had it: what is set stays in the function, for each launch behind it.
+TEST_F(Launches, HaveWhatWasSetBefore) {
+    const Handle f = function(load(scale_ptx), "scale");
+    const auto block = exported<int(Handle, int, int, int)>("cuFuncSetBlockShape");
+    const auto shared = exported<int(Handle, unsigned)>("cuFuncSetSharedSize");
+    const auto size = exported<int(Handle, unsigned)>("cuParamSetSize");
+    const auto put = exported<int(Handle, int, void*, unsigned)>("cuParamSetv");
+    const auto put_word = exported<int(Handle, int, unsigned)>("cuParamSeti");
+    const auto put_float = exported<int(Handle, int, float)>("cuParamSetf");
+    const auto launch = exported<int(Handle)>("cuLaunch");
+    const auto grid = exported<int(Handle, int, int)>("cuLaunchGrid");
+    const auto grid_later = exported<int(Handle, int, int, Handle)>("cuLaunchGridAsync");
+    Address x = allocate(4 * 32);
+    ASSERT_EQ(cuMemsetD32(x, 1, 32), success);
+    EXPECT_EQ(launch(f), invalid_value);  // without its parameters
+    EXPECT_EQ(block(f, 32, 1, 1), success);
+    EXPECT_EQ(shared(f, 64), success);
+    EXPECT_EQ(put(f, 0, &x, sizeof x), success);
+    EXPECT_EQ(put_word(f, 8, 3), success);
+    EXPECT_EQ(size(f, 12), success);
+    EXPECT_EQ(launch(f), success);
+    EXPECT_EQ(read<uint32_t>(x, 32), Numbers(32, 4));
+    EXPECT_EQ(put_word(f, 8, 5), success);
+    EXPECT_EQ(grid(f, 1, 1), success);
+    EXPECT_EQ(read<uint32_t>(x, 32), Numbers(32, 21));
+    EXPECT_EQ(put_float(f, 8, 0.F), success);
+    EXPECT_EQ(grid_later(f, 1, 1, nullptr), success);
+    EXPECT_EQ(cuCtxSynchronize(), success);
+    EXPECT_EQ(read<uint32_t>(x, 32), Numbers(32, 1));
+    for (const int wrong : {0, -1}) {
+        EXPECT_EQ(block(f, wrong, 1, 1), invalid_value);
+        EXPECT_EQ(block(f, 1, wrong, 1), invalid_value);
+        EXPECT_EQ(block(f, 1, 1, wrong), invalid_value);
+        EXPECT_EQ(grid(f, wrong, 1), invalid_value);
+        EXPECT_EQ(grid(f, 1, wrong), invalid_value);
+    }
+    EXPECT_EQ(put(f, -4, &x, 4), invalid_value);
+    EXPECT_EQ(put(f, 4092, &x, 8), invalid_value);
+    EXPECT_EQ(put(f, 4088, &x, 8), success);
+    EXPECT_EQ(put(f, 0, nullptr, 8), invalid_value);
+    EXPECT_EQ(size(f, 4096), success);
+    EXPECT_EQ(size(f, 4097), invalid_value);
+    EXPECT_EQ(launch(this), invalid_handle);
+}
+
 TEST_F(Launches, ReadManagedMemoryAndWhatPointersInItPointTo) {
     const Handle f = kernel(
         " ld.global.u64 %p1, [%p0];\n ld.global.u32 %r0, [%p1];\n st.global.u32 [%p0+8], %r0;");

@@ -427,6 +427,19 @@ TEST_F(Work, ByTheFirstFormsOfFunctions) {
     EXPECT_EQ(exported<int(Handle*)>("cuCtxPopCurrent")(&popped), success);
     EXPECT_EQ(popped, made);
     EXPECT_EQ(exported<int(Handle)>("cuCtxPushCurrent")(made), success);
+    // It ends when it is detached as often as it was attached and made.
+    Handle attached = nullptr;
+    const auto attach = exported<int(Handle*, unsigned)>("cuCtxAttach");
+    const auto detach = exported<int(Handle)>("cuCtxDetach");
+    EXPECT_EQ(attach(&attached, 1), invalid_value);
+    EXPECT_EQ(attach(nullptr, 0), invalid_value);
+    ASSERT_EQ(attach(&attached, 0), success);
+    EXPECT_EQ(attached, made);
+    EXPECT_EQ(detach(made), success);
+    EXPECT_EQ(cuCtxSynchronize(), success);
+    EXPECT_EQ(detach(made), success);
+    EXPECT_EQ(detach(made), invalid_context);
+    ASSERT_EQ((exported<int(Handle*, unsigned, int)>("cuCtxCreate")(&made, 0, 0)), success);
     EXPECT_EQ(exported<int(Handle)>("cuCtxDestroy")(made), success);
     EXPECT_EQ(exported<int(Handle)>("cuCtxDestroy")(made), invalid_context);
 }

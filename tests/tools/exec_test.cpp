@@ -43,6 +43,46 @@ TEST(Exec, LoadsItsStartBeforeTheProgram) {
     EXPECT_EQ(ended.out, "liblockwarp_start.so\n");
 }
 
+// With --keep-ptx a ptxas leaves the PTX it was given for machine code, and is itself otherwise.
+TEST(Exec, KeepsThePtxOfPtxas) {
+    const Folder folder;
+    const std::string ptxas = LOCKWARP_STAND_IN_PTXAS;
+    const std::string text = ".version 7.0\n" + std::string(100000, '/') + "\nend";
+    const std::string machine = "\177ELF of the machine";
+    folder.write("kernel.ptx", text);
+    const auto left = [&](std::vector<std::string> words,
+                          const std::vector<std::string>& environment = {}, bool keep = true) {
+        folder.write("out", "");
+        std::vector<std::string> all{"exec"};
+        if (keep) all.emplace_back("--keep-ptx");
+        all.emplace_back("--");
+        all.push_back(ptxas);
+        all.insert(all.end(), words.begin(), words.end());
+        const Ended ended = run(folder, all, environment);
+        EXPECT_NE(ended.err.find("ptxas info\n"), std::string::npos) << ended.err;
+        return std::pair(ended.status, folder.read("out"));
+    };
+    EXPECT_EQ(left({"-arch=sm_80", "kernel.ptx", "-o", "out"}), std::pair(0, text));
+    EXPECT_EQ(left({"--gpu-name=sm_80", "--output-file=out", "kernel.ptx"}), std::pair(0, text));
+    EXPECT_EQ(left({"-o", "out", "--opt-level", "4", "kernel.ptx"}, {"STATUS=3"}),
+              std::pair(3, text));
+    // To be linked, without a text, not asked for, or no machine code.
+    EXPECT_EQ(left({"-c", "kernel.ptx", "-o", "out"}), std::pair(0, machine));
+    EXPECT_EQ(left({"--compile-only", "kernel.ptx", "-o", "out"}), std::pair(0, machine));
+    EXPECT_EQ(left({"nowhere.ptx", "-o", "out"}), std::pair(0, machine));
+    EXPECT_EQ(left({"kernel.ptx", "-o", "out"}, {}, false), std::pair(0, machine));
+    EXPECT_EQ(left({"kernel.ptx", "-o", "out"}, {"TEXT=no ELF"}),
+              std::pair(0, std::string("no ELF")));
+    // By a shell, as nvcc starts it; another program of another name is left alone.
+    EXPECT_EQ(run(folder, {"exec", "--keep-ptx", "--", "sh", "-c",
+                           "cp " + ptxas + " other; ./other kernel.ptx -o other.out; " + ptxas +
+                               " kernel.ptx -o out && ls"})
+                  .out,
+              "kernel.ptx\nother\nother.out\nout\n");
+    EXPECT_EQ(folder.read("out"), text);
+    EXPECT_EQ(folder.read("other.out"), machine);
+}
+
 // Beside the program's own output: cycles, what the checks say, JUnit and launch files.
 TEST(Exec, ChecksTimesAndRecordsEachLaunch) {
     const Folder folder;

@@ -36,6 +36,7 @@ struct ExecCommand {
     std::string async = "early";  // or "late"
     std::string check;            // names of checks; empty: none
     bool time = false;
+    bool keep_ptx = false;
     std::string record;              // a folder; empty: none
     std::string junit;               // a file; empty: none
     std::vector<std::string> words;  // the program and its arguments
@@ -57,6 +58,7 @@ void prepare(const ExecCommand& c, const fs::path& folder, const std::string& re
     set("LOCKWARP_EXEC_ASYNC", c.async == "late" ? c.async : "");
     set("LOCKWARP_EXEC_TIME", c.time ? "1" : "");
     set("LOCKWARP_EXEC_RECORD", c.record.empty() ? "" : fs::absolute(c.record).string());
+    set("LOCKWARP_EXEC_PTX", c.keep_ptx ? "1" : "");
     set("LOCKWARP_EXEC_REPORT", report);
 }
 
@@ -114,6 +116,8 @@ void add_exec(CLI::App& app, int& status) {
                      "work of streams is done later, in another legal order for each seed")
         ->type_name("SEED");
     add_async_option(*exec, shared->async);
+    exec->add_flag("--keep-ptx", shared->keep_ptx,
+                   "ptxas, which the program or its nvcc starts, leaves PTX for machine code");
     exec->add_option("--record", shared->record, "write a launch file of each launch")
         ->type_name("DIR");
     exec->add_option("--junit", shared->junit,
