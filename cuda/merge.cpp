@@ -156,7 +156,9 @@ void Linker::add(ptx::Variable& v) {
         wrong_ = "'" + v.name + "' lies in another state space in another module";
     if (replaces(v.name, first.linking, first.linking != Linking::extern_, v.linking,
                  v.linking != Linking::extern_)) {
-        // Its initial value may name what stands behind the first, which stays as its declaration.
+        // Its initial value may name what stands behind the first, which stays as its declaration;
+        // "x" there and "x[1]" here is one variable.
+        first = v;
         first.linking = Linking::extern_;
         first.initializer = {};
         at->second = variables_.size();

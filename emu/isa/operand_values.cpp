@@ -219,6 +219,8 @@ void OperandDecoder::vector(const ptx::Operand& p, Type type, unsigned count, bo
     const Symbol symbol = p.kind == ptx::OperandKind::name ? r.find(p.text) : Symbol{};
     if (symbol.kind == SymbolKind::reg_vector) {
         if (symbol.count != count || !compatible(symbol.type, type, relaxed)) mismatch(p.place);
+        if (relaxed)
+            (writes ? o.register_bits : o.source_bits) = static_cast<uint8_t>(bits(symbol.type));
         for (uint32_t k = 0; k < count && !failed; ++k) {
             (writes ? written : read).push_back(symbol.index + k);
             r.program.pool.push_back(r.register_ref(symbol.index + k));

@@ -151,28 +151,6 @@ st.global.v4.u32 [%rd3], {%r2, %r4, %r5, %r6};
               (FourWords{0x55667788, 0xccddaabb, 0x33441122, 0x11223344}));
 }
 
-// As GCC's code for nvptx has them: a name of a vector in place of its elements.
-TEST(Memory, MovPacksAndUnpacksVectorsOfRegisters) {
-    EXPECT_EQ(wide_results_of(R"(
-.reg .v2 .u32 v;
-.reg .v4 .b16 h;
-.reg .v2 .f32 f;
-.reg .f64 d;
-mov.v2.u32 v, {0x55667788, 7};
-mov.u32 v.y, 0x11223344;
-mov.b64 d, v;
-mov.b64 h, d;
-mov.b32 %r2, {h.w, h.x};
-mov.b64 f, d;
-mov.b32 %r3, f.y;
-mov.b64 %rd9, f;
-cvt.u32.u64 %r4, %rd9;
-mov.b32 %r5, {h.y, h.z};
-st.global.v4.u32 [%rd3], {%r2, %r3, %r4, %r5};
-)")[3],
-              (FourWords{0x77881122, 0x11223344, 0x55667788, 0x33445566}));
-}
-
 TEST(Memory, StoresToOneAddressLeaveOneWholeValue) {
     const Words out = results_of("st.global.u32 [%rd4], %r1;\n");
     EXPECT_LT(out[0], 32u);
