@@ -13,6 +13,7 @@
 #include <map>
 
 #include "cuda/beside/forward.hpp"
+#include "cuda/beside/linked.hpp"
 #include "cuda/image.hpp"
 #include "emu/isa/arch.hpp"
 
@@ -50,7 +51,9 @@ std::shared_ptr<Image> add_image(Tables& t, std::span<const char> bytes) {
 }
 
 void remember(const void* handle, const void* image) {
-    const std::span<const char> bytes = cuda::image_bytes(image);
+    const std::optional<std::string> text = linked_text(image);
+    const std::span<const char> bytes =
+        text ? std::span<const char>(text->c_str(), text->size() + 1) : cuda::image_bytes(image);
     if (bytes.data() == nullptr) return;
     Tables& t = tables();
     const std::lock_guard lock(t.mutex);

@@ -117,6 +117,13 @@ Result cuLibraryGetKernel(Function** out, Library* library, const char* name);
 Result cuKernelGetFunction(Function** out, Function* kernel);
 Result cuGetProcAddress(const char* name, void** out, int version, uint64_t flags);
 Result cuGetProcAddress_v2(const char* name, void** out, int version, uint64_t flags, int* status);
+// Of linked.cpp; both forms of the first two do the same.
+Result cuLinkAddData_v2(void* link, int type, void* data, size_t size, const char* name,
+                        unsigned count, int* keys, void** values);
+Result cuLinkAddFile_v2(void* link, int type, const char* path, unsigned count, int* keys,
+                        void** values);
+Result cuLinkComplete(void* link, void** code, size_t* size);
+Result cuLinkDestroy(void* link);
 
 }  // extern "C"
 
@@ -150,6 +157,10 @@ void* ours(std::string_view name, int version, uint64_t flags) {
         Ours{"cuLibraryLoadFromFile", address(cuLibraryLoadFromFile), nullptr},
         Ours{"cuLibraryGetKernel", address(cuLibraryGetKernel), nullptr},
         Ours{"cuKernelGetFunction", address(cuKernelGetFunction), nullptr},
+        Ours{"cuLinkAddData", address(cuLinkAddData_v2), nullptr},
+        Ours{"cuLinkAddFile", address(cuLinkAddFile_v2), nullptr},
+        Ours{"cuLinkComplete", address(cuLinkComplete), nullptr},
+        Ours{"cuLinkDestroy", address(cuLinkDestroy), nullptr},
     };
     constexpr uint64_t each_thread = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
     constexpr int second_form = 12000;

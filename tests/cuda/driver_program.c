@@ -4,7 +4,8 @@
  * "fused" it launches a kernel that a compiler may change, with "maps" kernels copy by tensor maps,
  * in a parameter and in memory; with "functions" kernels that call by a table and by what one of
  * them left in memory; with "heap" kernels use memory that other launches got by malloc, rightly
- * and wrongly; with "linked" nvJitLink makes what it loads; with "faulty" it ends with a fault of
+ * and wrongly; with "linked" nvJitLink makes what it loads, with
+ * "joined" cuLink makes it, of two texts, and it is copied before it is loaded; with "faulty" it ends with a fault of
  * its own in a function that the driver calls, with "interrupted" in a signal's handler while a
  * kernel runs. */
 #define _GNU_SOURCE
@@ -257,6 +258,26 @@ static int link_text(char* image, size_t bytes) {
     return ((int (*)(void**))linker("Destroy"))(&link);
 }
 
+/* The text and another that counts, as one, copied to where it is loaded from. */
+static int join_texts(char* image, size_t bytes) {
+    static const char other[] =
+        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .global .align 4 .u32 other = 7;\n";
+    void *link = NULL, *code = NULL;
+    size_t size = 0;
+    int (*const add)(void*, int, const void*, size_t, const char*, unsigned, const int*, void**) =
+        (int (*)(void*, int, const void*, size_t, const char*, unsigned, const int*, void**))
+            function("cuLinkAddData");
+    if (((int (*)(unsigned, const int*, void**, void**))function("cuLinkCreate"))(0, NULL, NULL,
+                                                                                  &link) != 0 ||
+        add(link, 1, ptx, sizeof ptx, "one", 0, NULL, NULL) != 0 ||
+        add(link, 1, other, sizeof other, "two", 0, NULL, NULL) != 0 ||
+        ((int (*)(void*, void**, size_t*))function("cuLinkComplete"))(link, &code, &size) != 0 ||
+        size > bytes)
+        return 1;
+    memcpy(image, code, size);
+    return ((int (*)(void*))function("cuLinkDestroy"))(link);
+}
+
 int main(int argc, char** argv) {
     void* const library = dlopen("libcuda.so.1", RTLD_NOW);
     void *context = NULL, *module = NULL, *kernel = NULL;
@@ -278,6 +299,10 @@ int main(int argc, char** argv) {
     }
     if ((r = ((CtxCreate)function("cuCtxCreate"))(&context, 0, 0)) != 0)
         return fail("cuCtxCreate", r);
+    if (argc > 1 && strcmp(argv[1], "joined") == 0) {
+        if (join_texts(linked, sizeof linked) != 0) return fail("cuLink", 0);
+        image = linked;
+    }
     if ((r = ((ModuleLoadData)function("cuModuleLoadData"))(&module, image)) != 0)
         return fail("cuModuleLoadData", r);
     if (argc > 1 && strcmp(argv[1], "empty") == 0) {

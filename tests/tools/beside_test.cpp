@@ -27,6 +27,26 @@ TEST(Beside, AProgramsLaunchesAreComparedWithTheGpus) {
     EXPECT_NE(ended.err.find("identical: 1 launch\n"), std::string::npos) << ended.err;
 }
 
+// What the driver linked of PTX, as for Numba's kernels, has that PTX; a difference is found there
+// too.
+TEST(Beside, LinkedKernelsAreComparedToo) {
+    for (const bool wrong : {false, true}) {
+        const Folder folder;
+        std::vector<std::string> environment = fake;
+        if (wrong) environment.emplace_back("FAKE_GPU_LAUNCH=1");
+        const Ended ended = run(
+            folder,
+            {"validate", "--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM, "joined"},
+            environment);
+        EXPECT_EQ(ended.status, wrong ? 1 : 0) << ended.err;
+        EXPECT_EQ(ended.out, "x[3] = 42\n");
+        EXPECT_NE(ended.err.find(wrong ? "launch 1, twice: DIFFERS: 1 of"
+                                       : "launch 1, twice: identical, 20 bytes"),
+                  std::string::npos)
+            << ended.err;
+    }
+}
+
 // One bit of what the GPU wrote: found, with its place, and kept as a launch file.
 TEST(Beside, OneBitThatDiffersIsFound) {
     const Folder folder;

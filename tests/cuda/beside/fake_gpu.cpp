@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <string>
 
 #include "cuda/beside/forward.hpp"
 
@@ -17,6 +18,11 @@ namespace {
 std::set<const void*>& fused() {
     static std::set<const void*> all;
     return all;
+}
+
+std::string& linked() {
+    static std::string code;
+    return code;
 }
 
 }  // namespace
@@ -38,9 +44,23 @@ int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t size) {
     return r;
 }
 
+// What a GPU's driver links is machine code: here its header, and behind it the text.
+int cuLinkComplete(void* link, void** code, size_t* size) {
+    static const auto real =
+        lockwarp::beside::behind_as<int(void*, void**, size_t*)>("cuLinkComplete");
+    void* text = nullptr;
+    const int r = real(link, &text, nullptr);
+    if (r != 0) return r;
+    linked() = std::string("\177ELF") + std::string(60, '\0') + static_cast<const char*>(text);
+    *code = linked().data();
+    if (size != nullptr) *size = linked().size() + 1;
+    return r;
+}
+
 int cuModuleLoadData(void** out, const void* image) {
     static const auto real =
         lockwarp::beside::behind_as<int(void**, const void*)>("cuModuleLoadData");
+    if (std::memcmp(image, "\177ELF", 4) == 0) image = static_cast<const char*>(image) + 64;
     const int r = real(out, image);
     if (r == 0 && std::strstr(static_cast<const char*>(image), " mul.f32") != nullptr)
         fused().insert(*out);
