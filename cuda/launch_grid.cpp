@@ -12,6 +12,7 @@ namespace lockwarp::cuda {
 namespace {
 
 constexpr size_t max_parameter_bytes = 4096;
+constexpr int max_threads = 1024;  // of a CTA
 
 Result set_parameter(Function* function, int offset, const void* value, unsigned bytes) {
     return answer([&] {
@@ -27,12 +28,17 @@ Result set_parameter(Function* function, int offset, const void* value, unsigned
 
 Result launch(Function* function, int width, int height, Stream* stream) {
     SetBefore set;
+    size_t size = 0;
     const Result found = answer([&] {
-        set = ready().functions.get(function)->set_before;
+        const std::shared_ptr<Function> f = ready().functions.get(function);
+        set = f->set_before;
+        // Parameters behind the size that was set have any value (H100): here that which was set.
+        size = set.size;
+        for (const lockwarp_parameter& p : f->parameters)
+            size = std::max<size_t>(size, p.offset + p.size);
         require(width > 0 && height > 0);
     });
     if (found != success) return found;
-    size_t size = set.size;
     set.parameters.resize(std::max<size_t>(size, 1));
     void* const buffer_key = reinterpret_cast<void*>(uintptr_t{1});  // CU_LAUNCH_PARAM_BUFFER_*
     void* const size_key = reinterpret_cast<void*>(uintptr_t{2});
@@ -52,7 +58,8 @@ extern "C" {
 Result cuFuncSetBlockShape(Function* function, int x, int y, int z) {
     return answer([&] {
         Function& f = *ready().functions.get(function);
-        require(x > 0 && y > 0 && z > 0);
+        require(x > 0 && y > 0 && z > 0 && x <= max_threads && y <= max_threads &&
+                z <= max_threads && x * y <= max_threads && x * y * z <= max_threads);
         f.set_before.block = {static_cast<unsigned>(x), static_cast<unsigned>(y),
                               static_cast<unsigned>(z)};
     });

@@ -96,7 +96,7 @@ Result cuLinkComplete(Link* link, void** image, size_t* size) {
         if (!merged.wrong.empty()) {
             l->options.give(merged.wrong);
             if (!l->options.wants_errors()) say(merged.wrong);
-            fail(invalid_ptx);
+            fail(merged.unresolved ? invalid_source : invalid_ptx);
         }
         l->text = std::move(merged.text);
         unload(load_with_log(current(), l->text.c_str(), l->options));

@@ -212,11 +212,11 @@ void Linker::add(ptx::Module& m) {
 // Variables, then each function's declaration, then what they do: nothing is used before it is
 // declared.
 Merged Linker::finish() {
+    if (!wrong_.empty()) return {{}, std::move(wrong_)};
     for (const auto& [name, at] : variable_at_)
         if (const ptx::Variable& v = variables_[at];
-            v.linking == Linking::extern_ && v.space != ptx::Space::shared && wrong_.empty())
-            wrong_ = "Unresolved extern variable '" + name + "'";
-    if (!wrong_.empty()) return {{}, std::move(wrong_)};
+            v.linking == Linking::extern_ && v.space != ptx::Space::shared)
+            return {{}, "Unresolved extern variable '" + name + "'", true};
     for (ptx::Directive& d : directives_) all_.items.emplace_back(std::move(d));
     for (ptx::Variable& v : variables_) all_.items.emplace_back(std::move(v));
     for (const ptx::Function& f : functions_) {
@@ -235,13 +235,14 @@ Merged Linker::finish() {
 }  // namespace
 
 Merged merge(std::span<const std::string> texts) {
-    if (texts.size() == 1) return {texts[0], {}};
     std::string wrong;
     std::vector<ptx::Module> modules = parsed_apart(texts, wrong);
     if (!wrong.empty()) return {{}, std::move(wrong)};
     Linker linker;
     for (ptx::Module& m : modules) linker.add(m);
-    return linker.finish();
+    Merged out = linker.finish();
+    if (out.wrong.empty() && texts.size() == 1) out.text = texts[0];
+    return out;
 }
 
 }  // namespace lockwarp::cuda

@@ -9,7 +9,8 @@ namespace lockwarp::cuda {
 
 struct Merged {
     std::string text;
-    std::string wrong;  // a sentence, or lines as a parser's; empty: nothing is
+    std::string wrong;        // a sentence, or lines as a parser's; empty: nothing is
+    bool unresolved = false;  // what is wrong: a variable that no module defines
 };
 
 // Of one text that text. Names that only their module sees are made different where they are not.

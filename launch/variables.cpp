@@ -80,8 +80,9 @@ Result<Setting> find_setting(const LaunchFile& file, const BufferField& field,
     return Setting{found[0], std::move(*bytes)};
 }
 
-// The variable becomes an array of bytes with these as its first values.
-void set(ptx::Variable& v, const std::vector<uint8_t>& bytes) {
+// The variable becomes an array of bytes with these as its first values, and so does what declares
+// it.
+void set(ptx::Module& module, ptx::Variable& v, const std::vector<uint8_t>& bytes) {
     if (v.alignment == 0) v.alignment = element_bytes(v);
     v.type = ".b8";
     v.vector = 1;
@@ -90,6 +91,13 @@ void set(ptx::Variable& v, const std::vector<uint8_t>& bytes) {
     init.kind = ptx::InitializerKind::bytes;
     init.text.assign(bytes.begin(), bytes.end());
     v.initializer = {std::move(init)};
+    for (auto& item : module.items) {
+        auto* const declared = std::get_if<ptx::Variable>(&item);
+        if (declared == nullptr || declared == &v || declared->name != v.name) continue;
+        declared->type = v.type;
+        declared->vector = v.vector;
+        declared->dims = v.dims;
+    }
 }
 
 }  // namespace
@@ -103,7 +111,8 @@ bool names_variable(const std::string& mangled, const std::string& name) {
 
 void set_variable(ptx::Module& module, const std::string& name, const std::vector<uint8_t>& bytes) {
     for (ptx::Variable* v : settable(module))
-        if (v->name == name && elements(*v) * element_bytes(*v) == bytes.size()) set(*v, bytes);
+        if (v->name == name && elements(*v) * element_bytes(*v) == bytes.size())
+            set(module, *v, bytes);
 }
 
 Result<void> set_variables(const LaunchFile& file, const Kernel& kernel, ptx::Module& module) {
@@ -117,7 +126,7 @@ Result<void> set_variables(const LaunchFile& file, const Kernel& kernel, ptx::Mo
     if (std::ranges::adjacent_find(settings, {}, &Setting::variable) != settings.end())
         return failure(file.at(kernel.variables.front().place) + "field '" +
                        file.field(kernel, "variables") + "': two of them name one variable");
-    for (const Setting& s : settings) set(*s.variable, s.bytes);
+    for (const Setting& s : settings) set(module, *s.variable, s.bytes);
     return {};
 }
 

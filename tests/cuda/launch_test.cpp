@@ -100,12 +100,14 @@ TEST_F(Launches, HaveWhatWasSetBefore) {
     const auto grid_later = exported<int(Handle, int, int, Handle)>("cuLaunchGridAsync");
     Address x = allocate(4 * 32);
     ASSERT_EQ(cuMemsetD32(x, 1, 32), success);
-    EXPECT_EQ(launch(f), invalid_value);  // without its parameters
     EXPECT_EQ(block(f, 32, 1, 1), success);
     EXPECT_EQ(shared(f, 64), success);
     EXPECT_EQ(put(f, 0, &x, sizeof x), success);
     EXPECT_EQ(put_word(f, 8, 3), success);
-    EXPECT_EQ(size(f, 12), success);
+    // A size that is too small is let pass, and one that is too great is not, as on an H100.
+    EXPECT_EQ(size(f, 16), success);
+    EXPECT_EQ(launch(f), launch_out_of_resources);
+    EXPECT_EQ(size(f, 8), success);
     EXPECT_EQ(launch(f), success);
     EXPECT_EQ(read<uint32_t>(x, 32), Numbers(32, 4));
     EXPECT_EQ(put_word(f, 8, 5), success);
@@ -115,10 +117,15 @@ TEST_F(Launches, HaveWhatWasSetBefore) {
     EXPECT_EQ(grid_later(f, 1, 1, nullptr), success);
     EXPECT_EQ(cuCtxSynchronize(), success);
     EXPECT_EQ(read<uint32_t>(x, 32), Numbers(32, 1));
-    for (const int wrong : {0, -1}) {
+    EXPECT_EQ(size(f, 12), success);
+    for (const int wrong : {0, -1, 4096}) {
         EXPECT_EQ(block(f, wrong, 1, 1), invalid_value);
         EXPECT_EQ(block(f, 1, wrong, 1), invalid_value);
         EXPECT_EQ(block(f, 1, 1, wrong), invalid_value);
+    }
+    EXPECT_EQ(block(f, 32, 32, 2), invalid_value);
+    EXPECT_EQ(block(f, 32, 16, 2), success);
+    for (const int wrong : {0, -1}) {
         EXPECT_EQ(grid(f, wrong, 1), invalid_value);
         EXPECT_EQ(grid(f, 1, wrong), invalid_value);
     }

@@ -49,6 +49,30 @@ std::string unplaced(const std::string& message) {
     return std::regex_replace(message, std::regex("^x\\.json:[0-9]+:[0-9]+: "), "x.json: ");
 }
 
+// What is declared .extern before it is defined, as linked modules have it, is one variable.
+TEST(Variables, MayBeDeclaredBefore) {
+    const Folder folder;
+    folder.write("k.ptx", R"(.version 7.0
+.target sm_80
+.address_size 64
+.extern .global .align 4 .u32 limit[2]; .extern .const .u16 taps[];
+.visible .global .align 4 .u32 limit[2] = {1, 2}; .visible .const .u16 taps[2] = {3, 4};
+.visible .entry k(.param .u64 out) { .reg .u64 %rd1; .reg .u32 %r<3>; .reg .u16 %h1;
+ld.param.u64 %rd1, [out]; ld.global.u32 %r1, [limit+4]; ld.const.u16 %h1, [taps+2];
+cvt.u32.u16 %r2, %h1; st.global.v2.u32 [%rd1], {%r1, %r2}; ret; }
+)");
+    for (const auto& [variables, printed] :
+         {std::pair("{}", "0 0x0000000400000002\n"),
+          std::pair(R"({"limit": {"init": {"hex": "0900000008000000"}}})",
+                    "0 0x0000000400000008\n"),
+          std::pair(R"({"taps": {"init": {"hex": "05000600"}}})", "0 0x0000000600000002\n")}) {
+        folder.write("k.json", launch(variables));
+        const Ended e = run_here(folder, {"run", "k.json", "--print", "out:u64:6x1:hex"});
+        EXPECT_EQ(e.status, 0) << e.err;
+        EXPECT_NE(e.out.find(printed), std::string::npos) << e.out;
+    }
+}
+
 TEST(Variables, AreWhatTheLaunchFileSays) {
     const Folder folder;
     folder.write("k.ptx", module);

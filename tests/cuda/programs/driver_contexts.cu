@@ -80,6 +80,12 @@ void of_its_own() {
     DO(cuCtxSynchronize());
     DO(cuProfilerStart());
     DO(cuProfilerStop());
+    CUcontext attached = nullptr;
+    EXPECT_RESULT(cuCtxAttach(&attached, 1), CUDA_ERROR_INVALID_VALUE);
+    DO(cuCtxAttach(&attached, 0));
+    CHECK(attached == world.context);
+    DO(cuCtxDetach(attached));
+    DO(cuCtxSynchronize());
     CUdevice device = -1;
     DO(cuCtxGetDevice(&device));
     CHECK(device == 0);

@@ -6,6 +6,32 @@
 
 size_t shared_of(int block) { return static_cast<size_t>(block) * 4; }
 
+// As CUDA 2 had it: each launch has what was set in the function before. cuParamSetf puts a word
+// too.
+void as_set_before(const World& world) {
+    CUdeviceptr x = world.x;
+    const int before = world.value();
+    DO(cuFuncSetBlockShape(world.add, threads, 1, 1));
+    DO(cuFuncSetSharedSize(world.add, 64));
+    DO(cuParamSetv(world.add, 0, &x, sizeof x));
+    DO(cuParamSeti(world.add, 8, 7));
+    DO(cuParamSetSize(world.add, 12));
+    DO(cuLaunch(world.add));
+    DO(cuLaunchGrid(world.add, 1, 1));
+    DO(cuParamSetf(world.add, 8, 0.F));
+    DO(cuLaunchGridAsync(world.add, 1, 1, nullptr));
+    DO(cuCtxSynchronize());
+    CHECK(world.value() == before + 14);
+    DO(cuParamSetSize(world.add, 16));
+    EXPECT_RESULT(cuLaunch(world.add), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    DO(cuParamSetSize(world.add, 8));
+    DO(cuLaunch(world.add));
+    EXPECT_RESULT(cuLaunchGrid(world.add, 0, 1), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuFuncSetBlockShape(world.add, 4096, 1, 1), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuParamSetSize(world.add, 4097), CUDA_ERROR_INVALID_VALUE);
+    DO(cuCtxSynchronize());
+}
+
 int main() {
     const World world;
     CUdeviceptr x = world.x;
@@ -75,5 +101,6 @@ int main() {
     config.numAttrs = 1;
     DO(cuOccupancyMaxActiveClusters(&value, world.twice, &config));
     CHECK(value > 0);
+    as_set_before(world);
     return done("driver_launches");
 }
