@@ -19,6 +19,14 @@ TEST(Exec, LeavesTheProgramsWordsAsTheyAre) {
         run(folder, {"exec", "--arch", "sm_90", "--", "echo", "--arch", "run", "-h", "--", "list"});
     EXPECT_EQ(ended.status, 0) << ended.err;
     EXPECT_EQ(ended.out, "--arch run -h -- list\n");
+    for (const auto& words :
+         {std::vector<std::string>{"exec", "--"}, {"exec", "--order", "1", "--"}}) {
+        std::vector<std::string> all = words;
+        for (const char* const word :
+             {"printf", "[%s]", "", "a b", "[1,2]", "[]", "--", "\x01", ""})
+            all.emplace_back(word);
+        EXPECT_EQ(run(folder, all).out, "[][a b][[1,2]][[]][--][\x01][]");
+    }
 }
 
 TEST(Exec, ShowsTheProgramTheDriverAndTheArchitecture) {

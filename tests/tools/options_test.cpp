@@ -28,7 +28,8 @@ constexpr OptionsRow options_of_commands[] = {
      "--max-steps[1,18446744073709551615] --threads[1,1024] --order "
      "--orders[1,1000000] --time-limit[0.001,1e+09]"},
     {"why", "! --nvcc --arch --product --shape --svg --json --time-limit[0.001,1e+09]"},
-    {"exec", "! --arch --devices[1,16] --check{all} --time --order --async --record --junit"},
+    {"exec",
+     "! --arch --devices[1,16] --check{all} --time --order --async --keep-ptx --record --junit"},
     {"debug", "! --nvcc --arch --ex --product --order --batch"},
     {"dap", "--port"},
     {"trace",

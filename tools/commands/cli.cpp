@@ -122,7 +122,7 @@ int command_line(std::vector<std::string> words) {
     int status = done;
     add_commands(app, status);
     try {
-        words = with_nvcc_options(app, with_gdb_options(std::move(words)));
+        words = with_words_behind(app, with_gdb_options(std::move(words)));
         std::ranges::reverse(words);  // as CLI11 takes them
         app.parse(std::move(words));
     } catch (const CLI::ParseError& e) {

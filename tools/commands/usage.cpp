@@ -13,6 +13,7 @@
 
 #include "emu/isa/nearest.hpp"
 #include "tools/commands/command_tree.hpp"
+#include "tools/nvcc_options.hpp"
 #include "tools/report/summary_text.hpp"
 
 namespace lockwarp::tools {
@@ -97,6 +98,18 @@ std::string decimal_number(std::string& text) {
     return fmt::format("'{}' is not a number", shown(text));
 }
 
+bool is_for_others(const CLI::Option& option) {
+    return option.get_name() == "PROGRAM" || option.check_lname("nvcc");
+}
+
+std::string unmarked(std::string& text) {
+    if (text.starts_with(as_it_is)) {
+        text.erase(0, 1);
+        return {};
+    }
+    return text.empty() ? "an empty value" : "";
+}
+
 std::string not_empty(std::string& text) { return text.empty() ? "an empty value" : ""; }
 
 }  // namespace
@@ -113,6 +126,8 @@ void check_values(CLI::App& command) {
             option->transform(CLI::Validator(whole_number, ""));
         else if (value_name(*option) == "SECONDS")
             option->transform(CLI::Validator(decimal_number, ""));
+        else if (is_for_others(*option))
+            option->transform(CLI::Validator(unmarked, ""));
         else
             option->transform(CLI::Validator(not_empty, ""));
     }
