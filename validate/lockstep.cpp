@@ -354,6 +354,7 @@ Report run_lockstep(const launch::Case& given, isa::Arch arch, gpu::Engine& engi
     if (registers && std::ranges::find(side.plan.compared, true) == side.plan.compared.end() &&
         !options.final_only) {
         side.fail("no instruction of the kernel is to be compared");
+        report.nothing = true;
         return report;
     }
     const bool digest = registers && by_digests(side, emulated, keep);

@@ -138,7 +138,8 @@ struct Seconds {
 };
 
 struct Report {
-    std::string problem;  // the case could not be run at all
+    std::string problem;   // the case could not be run at all
+    bool nothing = false;  // for it has no instruction that is to be compared
     std::vector<ptx::Diagnostic> diagnostics;
     isa::Program program;
     std::vector<std::string> spellings;  // of each operation, as the source has it

@@ -4,10 +4,10 @@
  * "fused" it launches a kernel that a compiler may change, with "maps" kernels copy by tensor maps,
  * in a parameter and in memory; with "functions" kernels that call by a table and by what one of
  * them left in memory; with "heap" kernels use memory that other launches got by malloc, rightly
- * and wrongly; with "linked" nvJitLink makes what it loads, with
- * "joined" cuLink makes it, of two texts, and it is copied before it is loaded; with "faulty" it ends with a fault of
- * its own in a function that the driver calls, with "interrupted" in a signal's handler while a
- * kernel runs. */
+ * and wrongly; with "linked" nvJitLink makes what it loads, with "warm" an empty kernel is launched
+ * before; with "joined" cuLink makes it, of two texts, and it is copied before it is loaded; with
+ * "faulty" it ends with a fault of its own in a function that the driver calls, with "interrupted"
+ * in a signal's handler while a kernel runs. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -261,12 +261,13 @@ static int link_text(char* image, size_t bytes) {
 /* The text and another that counts, as one, copied to where it is loaded from. */
 static int join_texts(char* image, size_t bytes) {
     static const char other[] =
-        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .global .align 4 .u32 other = 7;\n";
+        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .global .align 4 .u32 other = "
+        "7;\n";
     void *link = NULL, *code = NULL;
     size_t size = 0;
     int (*const add)(void*, int, const void*, size_t, const char*, unsigned, const int*, void**) =
-        (int (*)(void*, int, const void*, size_t, const char*, unsigned, const int*, void**))
-            function("cuLinkAddData");
+        (int (*)(void*, int, const void*, size_t, const char*, unsigned, const int*,
+                 void**))function("cuLinkAddData");
     if (((int (*)(unsigned, const int*, void**, void**))function("cuLinkCreate"))(0, NULL, NULL,
                                                                                   &link) != 0 ||
         add(link, 1, ptx, sizeof ptx, "one", 0, NULL, NULL) != 0 ||
@@ -334,6 +335,12 @@ int main(int argc, char** argv) {
                              (CopyOut)function("cuMemcpyDtoH"));
     if ((r = ((CopyIn)function("cuMemcpyHtoD"))(x, numbers, sizeof numbers)) != 0)
         return fail("cuMemcpyHtoD", r);
+    if (argc > 1 && strcmp(argv[1], "warm") == 0) {
+        void* empty = NULL;
+        r = ((GetFunction)function("cuModuleGetFunction"))(&empty, module, "empty");
+        if (r != 0 || launch(empty, 2, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) != 0)
+            return fail("empty", r);
+    }
     parameters[0] = &x;
     if ((r = launch(kernel, 1, 1, 1, 4, 1, 1, 0, NULL, parameters, NULL)) != 0)
         return fail("cuLaunchKernel", r);

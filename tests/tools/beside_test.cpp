@@ -213,6 +213,31 @@ TEST(Beside, LockstepOfAProgram) {
     EXPECT_TRUE(std::filesystem::exists(folder.path / "launches" / "000003.box_at.json"));
 }
 
+// An empty kernel, as programs launch to warm up, has nothing to compare; alone it is no success.
+TEST(Beside, LockstepLeavesEmptyKernelsOut) {
+    std::vector<std::string> environment = fake;
+    environment.emplace_back("ASAN_OPTIONS=verify_asan_link_order=0");
+    const auto with = [&](const char* kernel) {
+        const Folder folder;
+        return run(folder,
+                   {"exec", "--", program(), "validate", "--lockstep", "--kernel", kernel,
+                    "--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM, "warm", ""},
+                   environment);
+    };
+    const Ended both = with("e");
+    EXPECT_EQ(both.status, 0) << both.err;
+    EXPECT_NE(both.err.find("captured: 2 launches\n"), std::string::npos) << both.err;
+    EXPECT_NE(both.out.find("000001.empty.json: no instruction of the kernel is to be compared\n"),
+              std::string::npos)
+        << both.out;
+    EXPECT_NE(both.out.find("identical: 24 register values compared"), std::string::npos)
+        << both.out;
+    const Ended empty = with("empty");
+    EXPECT_EQ(empty.status, 2) << empty.out;
+    EXPECT_NE(empty.err.find("no instruction of any launch is to be compared"), std::string::npos)
+        << empty.err;
+}
+
 TEST(Beside, CapturedLaunchesRunAgainWithoutAGpu) {
     const Folder folder;
     const Ended ended = run(folder,

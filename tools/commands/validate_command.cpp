@@ -88,7 +88,9 @@ std::vector<std::vector<std::string>> cases_of(const std::vector<std::string>& f
 // What is said of each of many as soon as it has ended: a line, or all of it where it differs.
 void print_one(const Outcome& o) {
     const std::string time = fmt::format("{:.1f} s", o.result.seconds);
-    if (o.refused) {
+    if (o.left_out) {
+        fmt::print("left out  {}: no instruction of the kernel is to be compared\n", o.result.name);
+    } else if (o.refused) {
         fmt::print("NOT COMPARED  {}\n{}\n", o.result.name, o.result.text);
     } else if (o.status != done || !o.result.compiler.empty()) {
         fmt::print("{}  {}\n{}\n", o.result.name, time, o.result.text);
@@ -415,6 +417,7 @@ int compare_captured(const ValidateOptions& options, BesideOptions beside) {
     const int program = run_beside_gpu(beside);
     ValidateOptions files = options;
     files.nvcc.clear();
+    files.of_a_program = true;
     for (const fs::directory_entry& e : fs::directory_iterator(folder, error))
         if (e.path().extension() == ".json" && e.last_write_time(error) >= begin)
             files.files.push_back(e.path().string());
@@ -455,7 +458,10 @@ int validate_command(const ValidateOptions& options) {
     const size_t jobs = jobs_of(options, engines, cases->size());
     how->trace_bytes = std::min(options.trace_megabytes << 20, host_memory() / 2 / jobs);
     const Job job{options, std::move(*how), *arch};
-    const std::vector<Outcome> outcomes = run_all(job, how_opened, engines, *cases, inputs, jobs);
+    std::vector<Outcome> outcomes = run_all(job, how_opened, engines, *cases, inputs, jobs);
+    // A program may launch empty kernels too, as long as there is something that was compared.
+    std::erase_if(outcomes, [](const Outcome& o) { return o.left_out; });
+    if (outcomes.empty()) return refuse("no instruction of any launch is to be compared");
     validate::Summary summary;
     const int status = sum_up(outcomes, engines, summary);
     print(outcomes, summary);

@@ -16,6 +16,7 @@ struct ValidateOptions {
     std::vector<std::string> nvcc;  // its options
     BesideOptions beside;           // of a program
     bool lockstep = false;          // of a program: every register, else memory alone
+    bool of_a_program = false;      // the files are launches that a program made
     EngineOptions engines;
     std::string every = "instruction";
     std::vector<std::string> only;

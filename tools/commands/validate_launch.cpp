@@ -86,6 +86,8 @@ Outcome run_launch(const Job& job, const std::string& name, launch::Input in,
     const validate::Compared compared = validate::compare(c, job.arch, engine, job.how, &answer);
     const validate::Report& report = compared.report;
     if (!report.diagnostics.empty()) return refuse(launch::refused(in, report.diagnostics));
+    out.left_out = report.nothing && job.options.of_a_program;
+    if (out.left_out) return out;
     if (!report.problem.empty())
         return refuse(launch::failure(in.launch.path + ": " + report.problem).value());
     out.result = validate::result_of(name, report, in.ptx_path);

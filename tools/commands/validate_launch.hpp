@@ -30,6 +30,7 @@ struct Outcome {
     validate::Summary counted;  // its instructions
     int status = done;
     std::optional<launch::Error> refused;  // what stands on stderr where the input is wrong
+    bool left_out = false;                 // a program's launch in which nothing is to be compared
 };
 
 // Where the input is wrong, by its reason.
