@@ -21,6 +21,10 @@ namespace {
 constexpr uint64_t max_saved_bytes = uint64_t{1} << 26;
 constexpr uint64_t least_frame = 16;
 
+constexpr uint32_t aligned(uint32_t value, uint32_t alignment) {
+    return (value + alignment - 1) / alignment * alignment;
+}
+
 // Narrower values stand in 32 bits.
 size_t lane_bytes(uint8_t width) { return std::max<size_t>(width, 32) / 8; }
 
@@ -122,7 +126,9 @@ bool has_room(Context& c, const Operation& o, const isa::Function& f, uint32_t l
               uint64_t bytes) {
     Warp& w = *c.warp;
     uint64_t top = 0;
-    for_each_lane(lanes, [&](unsigned l) { top = std::max<uint64_t>(top, w.top[l] + bytes + 15); });
+    for_each_lane(lanes, [&](unsigned l) {
+        top = std::max<uint64_t>(top, w.top[l] + bytes + f.frame_alignment - 1);
+    });
     if (top > isa::max_local_bytes || w.calls.saved_bytes > max_saved_bytes) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(lanes));
         set_trap(c, o, TrapKind::stack,
@@ -156,7 +162,7 @@ void pass_arguments(Context& c, Frame& frame, const isa::Call& call, const isa::
     std::vector<std::array<uint64_t, 32>> in_registers(call.arguments.size());
     for_each_lane(frame.lanes, [&](unsigned l) {
         frame.before[l] = w.top[l];
-        frame.base[l] = (w.top[l] + 15) / 16 * 16;
+        frame.base[l] = aligned(w.top[l], f.frame_alignment);
         w.top[l] = frame.base[l] + static_cast<uint32_t>(bytes);
         note_local(c, l, frame.base[l], bytes);
         clear_local(w, l, frame.base[l], static_cast<uint32_t>(bytes));

@@ -239,6 +239,7 @@ struct Function {
     uint32_t first = 0;
     uint32_t end = 0;
     uint32_t frame_bytes = 0;
+    uint32_t frame_alignment = 16;  // at least; that of what lies there, which code may count on
     std::vector<Passed> results, parameters;  // as the function itself sees them; not of an entry
     std::vector<FrameSlot> frame_slots;       // of an entry they are constants instead
     std::vector<OwnSlot> own;                 // registers, and frame_slots

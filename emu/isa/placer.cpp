@@ -129,6 +129,7 @@ void Placer::place(const ptx::Variable& v) {
         return;
     }
     const bool in_frame = &c == &local && r.scopes.size() > 1;
+    if (in_frame) frame_alignment = std::max(frame_alignment, p->alignment);
     declare_placed(v, address, p->bytes, in_frame);
     if (dynamic) return;
     c.next = std::max(c.next, address + p->bytes);

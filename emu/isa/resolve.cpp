@@ -169,7 +169,8 @@ void place_parameters(Resolver& r, const ptx::Function& entry) {
 }
 
 // A result or parameter of the current function, a register or a place in its frame.
-Passed declare_formal(Resolver& r, const ptx::Variable& v, bool read_only, uint64_t& frame) {
+Passed declare_formal(Resolver& r, const ptx::Variable& v, bool read_only, uint64_t& frame,
+                      uint32_t& alignment) {
     auto& scope = r.scopes.back();
     if (scope.contains(v.name))
         r.error(v.place, "Duplicate definition of variable '" + v.name + "'");
@@ -189,6 +190,7 @@ Passed declare_formal(Resolver& r, const ptx::Variable& v, bool read_only, uint6
         return {};
     }
     frame = round_up(frame, p->alignment);
+    alignment = std::max(alignment, static_cast<uint32_t>(p->alignment));
     scope[v.name] = {SymbolKind::variable, static_cast<uint32_t>(r.program.variables.size()),
                      Type::none, 0};
     r.program.variables.push_back({v.name, ptx::Space::param, frame, p->bytes, true, read_only});
@@ -210,9 +212,9 @@ Scope declare_function(Resolver& r, const ptx::Function& f) {
         place_parameters(r, f);
     } else {
         for (const ptx::Variable& v : f.results)
-            out.results.push_back(declare_formal(r, v, false, frame));
+            out.results.push_back(declare_formal(r, v, false, frame, out.frame_alignment));
         for (const ptx::Variable& v : f.parameters)
-            out.parameters.push_back(declare_formal(r, v, true, frame));
+            out.parameters.push_back(declare_formal(r, v, true, frame, out.frame_alignment));
     }
     out.frame_bytes = static_cast<uint32_t>(frame);
     r.program.functions.push_back(std::move(out));
@@ -227,6 +229,7 @@ void resolve_body(Resolver& r, Placer& placer, const ptx::Function& f, size_t in
     r.program.functions[index].first = static_cast<uint32_t>(r.program.operations.size());
     // The module's own .local variables stand before the entry's.
     if (index != 0) placer.local.next = r.program.functions[index].frame_bytes;
+    placer.frame_alignment = r.program.functions[index].frame_alignment;
     r.scopes.push_back(std::move(scope));
     walk(r, placer, f.body);
     r.scopes.pop_back();
@@ -237,6 +240,7 @@ void resolve_body(Resolver& r, Placer& placer, const ptx::Function& f, size_t in
     Function& done = r.program.functions[index];
     done.end = static_cast<uint32_t>(r.program.operations.size());
     done.frame_bytes = static_cast<uint32_t>(round_up(placer.local.next, 16));
+    done.frame_alignment = static_cast<uint32_t>(placer.frame_alignment);
 }
 
 // The slots of each function's own registers, for the calls that must keep them.
