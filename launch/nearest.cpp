@@ -2,6 +2,7 @@
 #include "launch/nearest.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 namespace lockwarp::launch {
@@ -12,20 +13,21 @@ constexpr size_t max_letters = 64;
 
 // The edits that lead from one word to the other (Damerau and Levenshtein, restricted).
 size_t distance(std::string_view a, std::string_view b) {
-    std::vector<size_t> two(b.size() + 1), one(b.size() + 1), row(b.size() + 1);
-    for (size_t j = 0; j <= b.size(); ++j) one[j] = j;
+    std::vector<size_t> one(b.size() + 1);
+    std::iota(one.begin(), one.end(), size_t{0});
+    std::vector<size_t> two(one.size()), row = one;
     for (size_t i = 1; i <= a.size(); ++i) {
         row[0] = i;
         for (size_t j = 1; j <= b.size(); ++j) {
             row[j] =
                 std::min({one[j] + 1, row[j - 1] + 1, one[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+            if (std::min(i, j) > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
                 row[j] = std::min(row[j], two[j - 2] + 1);
         }
         std::swap(two, one);
         std::swap(one, row);
     }
-    return one[b.size()];
+    return one.back();
 }
 
 }  // namespace

@@ -36,20 +36,19 @@ const ptx::Operand* base_of(const ptx::Operand& o) {
 // stores of global memory go through; and what those were moved from or added to.
 std::set<std::string> address_registers(const ptx::Function& entry) {
     std::set<std::string> out;
-    size_t before = 0;
-    do {
+    for (size_t before = SIZE_MAX; before != out.size();) {
         before = out.size();
         each_instruction(entry.body, [&](const ptx::Instruction& i) {
-            if (i.opcode == "cvta" && i.operands.size() > 1) out.insert(i.operands[1].text);
             if (has(i, ".global"))
                 for (const ptx::Operand& o : i.operands)
                     if (const ptx::Operand* base = base_of(o)) out.insert(base->text);
+            if (i.operands.size() < 2) return;
+            const std::string &to = i.operands[0].text, &from = i.operands[1].text;
+            if (i.opcode == "cvta") out.insert(from);
             const bool passes = i.opcode == "mov" || i.opcode == "add";
-            if (passes && i.operands.size() > 1 && !i.operands[0].text.empty() &&
-                out.contains(i.operands[0].text))
-                out.insert(i.operands[1].text);
+            if (passes && !to.empty() && out.contains(to)) out.insert(from);
         });
-    } while (out.size() != before);
+    }
     return out;
 }
 
@@ -77,12 +76,11 @@ Addresses parameter_addresses(const ptx::Function& entry) {
     Addresses out;
     for (const ptx::Variable& p : entry.parameters) out.emplace(p.name, InParameter{p.name, 0});
     std::set<std::string> ambiguous;
-    size_t before = 0;
-    do {
+    for (size_t before = SIZE_MAX; before != out.size();) {
         before = out.size();
         each_instruction(entry.body, [&](const ptx::Instruction& i) {
             const bool moves = i.opcode == "mov" || i.opcode == "cvta" || i.opcode == "add";
-            if (!moves || i.operands.size() < 2 || i.operands[0].text.empty()) return;
+            if (!moves || i.operands.size() < 2) return;
             const auto from = out.find(i.operands[1].text);
             if (from == out.end()) return;
             InParameter to = from->second;
@@ -92,10 +90,10 @@ Addresses parameter_addresses(const ptx::Function& entry) {
                     return;
                 to.at += i.operands[2].bits;
             }
-            const auto [known, is_new] = out.emplace(i.operands[0].text, to);
-            if (!is_new && known->second != to) ambiguous.insert(known->first);
+            const auto known = out.emplace(i.operands[0].text, to).first;
+            if (known->second != to) ambiguous.insert(known->first);
         });
-    } while (out.size() != before);
+    }
     for (const std::string& name : ambiguous) out.erase(name);
     return out;
 }
@@ -192,7 +190,7 @@ bool is_only_stored_through(const ptx::Function& entry, const std::string& param
         otherwise |= takes_address;
         if (of_parameter) return taint(i.operands[0]);
         const bool any = std::ranges::any_of(sources, is_tainted);
-        if (i.opcode == "st" || (i.opcode == "wmma" && has(i, ".store"))) {
+        if (i.opcode == "st" || has(i, ".store")) {
             stored |= is_tainted(i.operands[0]);
             otherwise |= any;
             return;

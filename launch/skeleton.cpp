@@ -2,6 +2,7 @@
 #include "launch/skeleton.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "emu/isa/placement.hpp"
@@ -13,6 +14,7 @@ namespace lockwarp::launch {
 namespace {
 
 constexpr uint32_t default_threads = 128;
+constexpr std::array<uint32_t, 3> not_stated{};  // no .reqntid, no .maxntid
 
 std::string bytes_text(uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
 
@@ -39,8 +41,8 @@ std::string block_words(const isa::Program& p) {
     const auto text = [](const std::array<uint32_t, 3>& d) {
         return std::to_string(d[0]) + " x " + std::to_string(d[1]) + " x " + std::to_string(d[2]);
     };
-    if (p.required_block[0] != 0) return "the block must be " + text(p.required_block);
-    if (p.maximum_block[0] != 0)
+    if (p.required_block != not_stated) return "the block must be " + text(p.required_block);
+    if (p.maximum_block != not_stated)
         return "the block has at most the threads of " + text(p.maximum_block);
     return "the kernel states no size of its block: fill it in";
 }
@@ -122,24 +124,25 @@ Ordered launch_of(ArgumentMaker& maker, const ptx::Module& module, const isa::Pr
                   const ptx::DebugInfo& info) {
     maker.begin_kernel(base_name(demangled(program.entry)));
     const auto& block =
-        program.required_block[0] != 0 ? program.required_block : program.maximum_block;
+        program.required_block != not_stated ? program.required_block : program.maximum_block;
     Ordered out;
     out["entry"] = program.entry;
     out["comment"] = notes_of(module, program, info);
     out["grid"] = {1, 1, 1};
-    out["block"] = block[0] != 0 ? Ordered(block) : Ordered({default_threads, 1, 1});
+    out["block"] = block != not_stated ? Ordered(block) : Ordered({default_threads, 1, 1});
     out["dynamic_shared"] = 0;
     out["args"] = arguments_of(maker, *function_of(module, program.entry), program, info);
     return out;
 }
 
-// A space behind each comma and colon that is not in a text.
-std::string spaced(const std::string& line) {
+// On one line, with a space behind each comma and colon that is not in a text.
+std::string on_one_line(const Ordered& j) {
+    const std::string line = j.dump(-1, ' ', true, Ordered::error_handler_t::replace);
     std::string out;
     bool in_text = false;
     for (size_t i = 0; i < line.size(); ++i) {
         out += line[i];
-        if (in_text && line[i] == '\\' && i + 1 < line.size()) {
+        if (line[i] == '\\') {  // stands in a text, before another character
             out += line[++i];
         } else if (line[i] == '"') {
             in_text = !in_text;
@@ -150,17 +153,13 @@ std::string spaced(const std::string& line) {
     return out;
 }
 
-// JSON as people write it: what fits stands on one line.
+// JSON as people write it: what fits stands on one line. The whole never does.
 // key: the columns that stand before it on its line, behind the margin.
 void print(const Ordered& j, size_t indent, size_t key, std::string& out) {
     constexpr size_t columns = 100;
-    const std::string line = j.dump(-1, ' ', true, Ordered::error_handler_t::replace);
-    const size_t spaces = static_cast<size_t>(
-        std::ranges::count_if(line, [](char c) { return c == ',' || c == ':'; }));
-    const bool is_top = indent == 0;
-    if (!j.is_structured() || j.empty() ||
-        (!is_top && indent + key + line.size() + spaces < columns)) {
-        out += spaced(line);
+    const std::string line = on_one_line(j);
+    if (!j.is_structured() || indent + key + line.size() < columns) {
+        out += line;
         return;
     }
     const std::string margin(indent + 2, ' ');
@@ -169,10 +168,7 @@ void print(const Ordered& j, size_t indent, size_t key, std::string& out) {
     for (const auto& [member, value] : j.items()) {
         out += (first ? "\n" : ",\n") + margin;
         first = false;
-        const std::string name =
-            j.is_object()
-                ? Ordered(member).dump(-1, ' ', true, Ordered::error_handler_t::replace) + ": "
-                : "";
+        const std::string name = j.is_object() ? on_one_line(member) + ": " : "";
         out += name;
         print(value, indent + 2, name.size(), out);
     }
@@ -187,12 +183,8 @@ std::vector<std::string> parameter_types(const std::string& name) {
     size_t begin = std::string::npos;
     int depth = 0;
     for (size_t i = 0; i < name.size(); ++i) {
-        if (std::string_view(name).substr(i).starts_with(anonymous)) {
-            i += anonymous.size() - 1;
-            continue;
-        }
         const char c = name[i];
-        const bool last = c == ')' && depth == 1 && begin != std::string::npos;
+        const bool last = c == ')' && depth == 1;
         if (begin != std::string::npos && ((c == ',' && depth == 1) || last)) {
             std::string type = name.substr(begin, i - begin);
             type.erase(0, type.find_first_not_of(' '));
@@ -200,7 +192,8 @@ std::vector<std::string> parameter_types(const std::string& name) {
             begin = i + 1;
             if (last) return out;
         }
-        if (c == '(' && depth == 0) begin = i + 1;
+        if (c == '(' && depth == 0 && !std::string_view(name).substr(i).starts_with(anonymous))
+            begin = i + 1;
         if (c == '(' || c == '<' || c == '{' || c == '[') ++depth;
         if (c == ')' || c == '>' || c == '}' || c == ']') --depth;
     }
@@ -253,7 +246,7 @@ std::vector<std::string> missing_in(const Input& in, const isa::Program& program
         out.push_back("the block has " + std::to_string(kernel.block.count()) + " threads, " +
                       block_words(program));
     const std::array<uint32_t, 3> block{kernel.block.x, kernel.block.y, kernel.block.z};
-    if (program.required_block[0] != 0 && block != program.required_block)
+    if (program.required_block != not_stated && block != program.required_block)
         out.push_back("the block is not what the kernel requires: " + block_words(program));
     if (file.outputs.empty() && file.expectations.empty())
         out.push_back("no outputs are named and nothing is expected");

@@ -50,14 +50,43 @@ TEST(ParameterUses, FieldsThatAreRead) {
     EXPECT_EQ(fields_text("ld.param.v2.u32 {%r1, %r2}, [p]; ld.param.u32 %r3, [p+4]; "
                           "ld.param.u32 %r4, [p+8];"),
               "0.u32x2 8.u32");
+    EXPECT_EQ(fields_text("ld.param.u32 %r1, [p]; ld.param.v4.u16 {%h1, %h2, %h3, %h3}, [p];"),
+              "0.u16x4");
+    // Up to its last byte, of each type and count.
+    for (const auto& [type, to, bytes] :
+         std::initializer_list<std::tuple<const char*, const char*, unsigned>>{
+             {"u8", "%h1", 1},
+             {"u16", "%h1", 2},
+             {"u32", "%r1", 4},
+             {"u64", "%d1", 8},
+             {"v2.u8", "{%h1, %h2}", 2},
+             {"v2.u16", "{%h1, %h2}", 4},
+             {"v4.u8", "{%h1, %h2, %h3, %h3}", 4},
+             {"v2.u32", "{%r1, %r2}", 8},
+             {"v2.u64", "{%d1, %d2}", 16},
+             {"v4.u32", "{%r1, %r2, %r3, %r4}", 16}}) {
+        const auto count_with = [&, type = type, to = to](unsigned at) {
+            const std::string body = std::string("ld.param.") + type + " " + to + ", [p+16]; " +
+                                     "ld.param.u8 %h3, [p+" + std::to_string(at) + "];";
+            return read_fields(entry_of(body, 64), "p").size();
+        };
+        EXPECT_EQ(count_with(15), 2u) << type;
+        EXPECT_EQ(count_with(16 + bytes - 1), 1u) << type;
+        EXPECT_EQ(count_with(16 + bytes), 2u) << type;
+    }
     // Of another parameter, before its begin, from another space: not.
     EXPECT_EQ(fields_text("ld.param.u64 %d1, [q];"), "");
     EXPECT_EQ(fields_text("ld.param.u64 %d1, [q];", "q"), "0.u64");
     EXPECT_EQ(fields_text("ld.global.u64 %d1, [%d2];"), "");
+    EXPECT_EQ(fields_text("ld.global.u32 %r1, [p+4];"), "");
+    EXPECT_EQ(fields_text("ld.param.u32 %r1, [p+-4];"), "");
+    EXPECT_EQ(fields_text("cvta.param.u64 %d1, p; ld.param.u32 %r1, [%d1+4];"), "");
     // Through a register that has its address.
     EXPECT_EQ(fields_text("mov.b64 %d1, p; ld.param.u32 %r1, [%d1+4];"), "4.u32");
     EXPECT_EQ(fields_text("mov.b64 %d1, p; { ld.param.u32 %r1, [%d1+12]; }"), "12.u32");
     EXPECT_EQ(fields_text("mov.b64 %d1, q; ld.param.u32 %r1, [%d1+4];"), "");
+    EXPECT_EQ(fields_text("mov.b64 %d1, p+4; ld.param.u32 %r1, [%d1];"), "");
+    EXPECT_EQ(fields_text("ld.param %r1, [p];"), "");
 }
 
 TEST(ParameterUses, PointersAreWhatAddressesAreMadeOf) {
@@ -74,6 +103,16 @@ TEST(ParameterUses, PointersAreWhatAddressesAreMadeOf) {
         fields_text("ld.param.u64 %d1, [p]; mul.lo.u64 %d2, %d1, 8; ld.global.u32 %r1, [%d2];"),
         "0.u64");
     EXPECT_EQ(fields_text("ld.param.u64 %d1, [p]; st.shared.u64 [bar], %d1;"), "0.u64");
+    EXPECT_EQ(fields_text("ld.param.u32 %r1, [p]; ld.global.u32 %r2, [%r1];"), "0.u32");
+    EXPECT_EQ(fields_text("ld.param.v2.u64 {%d1, %d2}, [p]; mov.b64 %d3, {%r1, %r2}; "
+                          "ld.global.u32 %r1, [%d3]; ld.global.u32 %r1, [%d1];"),
+              "0.u64x2");
+    EXPECT_EQ(fields_text("ld.param.u64 %d1, [p]; mov.u64 %d3, %d1; ld.global.u32 %r1, [%d2];"),
+              "0.u64");
+    // What has no source says nothing.
+    EXPECT_EQ(fields_text("ld.param.u64 %d1, [p]; cvta.to.global.u64 %d1; mov.u64 %d1; "
+                          "prefetch.global.L1 [%d2];"),
+              "0.u64");
 }
 
 TEST(ParameterUses, WhatIsOnlyStoredThrough) {
@@ -88,6 +127,9 @@ TEST(ParameterUses, WhatIsOnlyStoredThrough) {
              {"st.global.u32 [%d2], %r1; " + p + "mov.u64 %d2, %d1;", true},
              {p + "st.global.u32 [%d1], %r1; ld.global.u32 %r1, [%d1];", false},
              {p + "ld.global.u32 %r1, [%d1];", false},
+             {p + "wmma.store.d.sync.aligned.row.m8n8k4.global.f64 [%d1], {%d2, %d3}, %r1;", true},
+             {p + "wmma.store.d.sync.aligned.row.m8n8k4.global.f64 [%d4], {%d1, %d3}, %r1;", false},
+             {p + "wmma.load.c.sync.aligned.row.m8n8k4.global.f64 {%d2, %d3}, [%d1], %r1;", false},
              {p + "st.global.u64 [%d2], %d1;", false},
              {p + "st.global.u64 [%d1], %d1;", false},
              {p + "st.global.v2.u64 [%d1], {%d2, %d1};", false},
@@ -97,6 +139,17 @@ TEST(ParameterUses, WhatIsOnlyStoredThrough) {
              {"ld.global.u64 %d1, [p]; st.global.u32 [%d1], %r1;", false},
              {"ld.param.u64 %d1, [p]; ld.u64 %d2, [p]; st.global.u32 [%d1], %r1;", false},
              {"ld.param.u64 %d1, [q]; st.global.u32 [%d1], %r1;", false},
+             {p + "st.global.u32 [%d1], %r1; ld.global.u32 %r2, [%d1];", false},
+             {p + "st.global.u32 [%d1], %r1; mov.u64 %d1, %d3;", true},
+             {p + "st.global.u32 [%d1], %r1; add.u64 %d2, %d3, %d4; ld.global.u32 %r2, [%d2];",
+              true},
+             {p + "st.global.u32 [%d1], %r1; call f, (%d1);", false},
+             {p + "st.global.u32 [%d1], %r1; call (%d2), f, (%d1);", false},
+             {p + "st.global.u32 [%d1], %r1; call f, (%d2);", true},
+             {"ld.param.v2.u64 {%d1, %d2}, [p]; st.global.u32 [%d2], %r1;", true},
+             {"ld.param.v2.u64 {%d1, %d2}, [p]; st.global.u32 [%d1], %r1; "
+              "ld.global.u32 %r1, [%d2];",
+              false},
              {p + "ld.param.u64 %d2, [q]; st.global.u32 [%d1], %r1; ld.global.u32 %r2, [%d2];",
               true},
          })

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "emu/lockwarp.hpp"
 #include "launch/variables.hpp"
@@ -114,7 +116,8 @@ TEST(Skeleton, OfTwoKernels) {
 TEST(Skeleton, BlocksOfKernels) {
     const auto block = [](const std::string& directives) {
         const Tree j =
-            Tree::parse(skeleton_of(".version 7.8\n.target sm_90\n.address_size 64\n.entry k() " +
+            Tree::parse(skeleton_of(".version 7.8\n.target sm_90\n.address_size 64\n"
+                                    ".global .u32 v;\n.entry k() " +
                                         directives + " { ret; }\n",
                                     {"k"}));
         EXPECT_EQ(j["comment"][2], "0 bytes of static shared memory");
@@ -124,6 +127,62 @@ TEST(Skeleton, BlocksOfKernels) {
     EXPECT_EQ(block(".maxntid 64, 2, 3"),
               "[64,2,3] the block has at most the threads of 64 x 2 x 3");
     EXPECT_EQ(block(".reqntid 5"), "[5,1,1] the block must be 5 x 1 x 1");
+}
+
+// Names of parameters as they are, where those are short; what is no ASCII, as JSON escapes it.
+TEST(Skeleton, NamesOfBuffers) {
+    const ptx::Parsed parsed = ptx::parse(
+        ".version 7.8\n.target sm_90\n.address_size 64\n.entry k(.param .u64 twelve_of_it, "
+        ".param .u64 thirteen_ofit, .param .u64 dollar$) {\n.reg .b64 %d<4>; .reg .b32 %r;\n"
+        "ld.param.u64 %d1, [twelve_of_it]; ld.param.u64 %d2, [thirteen_ofit]; "
+        "ld.param.u64 %d3, [dollar$]; ld.global.u32 %r, [%d1]; ld.global.u32 %r, [%d2]; "
+        "ld.global.u32 %r, [%d3]; ret; }\n");
+    const std::vector<isa::Program> one{isa::resolve(parsed.module, isa::Arch::sm_90, "k").program};
+    const std::string text = skeleton(parsed.module, one, "dir\\\"\xc3\xa4,:\".ptx", {});
+    std::vector<std::string> names;
+    const Tree j = Tree::parse(text);
+    for (const auto& [name, value] : j["buffers"].items()) names.push_back(name);
+    EXPECT_EQ(names, (std::vector<std::string>{"twelve_of_it", "p1", "p2"}));
+    EXPECT_NE(text.find("  \"ptx\": \"dir\\\\\\\"\\u00e4,:\\\".ptx\",\n"), std::string::npos)
+        << text;
+}
+
+// What fits in 100 columns, with a comma behind it, stands on one line, and nothing else does.
+TEST(Skeleton, LinesAreAsLongAsTheyMayBe) {
+    std::set<size_t> longest, broken;  // columns of lines, and of what was broken into lines
+    for (size_t letters = 1; letters <= 100; ++letters) {
+        const std::string name(letters, 'k');
+        const std::string text = skeleton_of(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.entry " + name +
+                "(.param .u64 p, .param .align 4 .b8 s[8]) .reqntid 5 {\n.reg .b32 %r<3>;\n"
+                "ld.param.u32 %r1, [s]; ld.param.u32 %r2, [s+4];\nret; }\n"
+                ".entry " +
+                name + "i(.param .u64 p) { ret; }\n",
+            {name, name + "i"});
+        std::vector<std::string> open{""};  // what stands so far of the structures that are open
+        std::istringstream in(text);
+        for (std::string line; std::getline(in, line);) {
+            const std::string said = line.substr(line.find_first_not_of(' '));
+            const bool closes = said[0] == '}' || said[0] == ']';
+            const bool opens = said.ends_with('{') || said.ends_with('[');
+            if (!closes && !opens && line.find_first_of("{[") != std::string::npos)
+                longest.insert(line.size() - line.ends_with(','));
+            if (closes) {
+                std::string whole = open.back();
+                whole.pop_back();  // a space
+                whole += said;
+                open.pop_back();
+                if (open.size() > 1) broken.insert(whole.size() - whole.ends_with(','));
+                open.back() += whole.substr(whole.find_first_not_of(' ')) + " ";
+            } else if (opens) {
+                open.push_back(line);
+            } else {
+                open.back() += said + " ";
+            }
+        }
+    }
+    EXPECT_EQ(*longest.rbegin(), 99u);
+    EXPECT_EQ(*broken.begin(), 100u);
 }
 
 // A parameter of bytes, by what is read of it.
@@ -217,6 +276,8 @@ TEST(Skeleton, TypesInNames) {
         {"f(int)", {"int"}},
         {"f(a<int, b<c>>, d)", {"a<int, b<c>>", "d"}},
         {"f(int, )", {"int"}},
+        {"f(a,b,  c)", {"a", "b", "c"}},
+        {"(anonymous namespace)::f(a, b)", {"a", "b"}},
         {"f({lambda(int, char)#1}, x)", {"{lambda(int, char)#1}", "x"}},
         {"f(int (&) [3], y)", {"int (&) [3]", "y"}},
         {"t<(a)1, 2>(x, y)", {"x", "y"}},

@@ -66,6 +66,11 @@ TEST(NearestWords, AreTheFirstWithTheFewestEdits) {
     EXPECT_EQ(nearest(longest, std::vector<std::string_view>{near}), near);
     EXPECT_EQ(nearest(longest + "a", std::vector<std::string_view>{near}), "");
     EXPECT_EQ(nearest(near, std::vector<std::string_view>{longest + "a"}), "");
+    // A word that is part of a text ends where it ends: with the x before it, "xa" and "bax" would
+    // be one edit nearer.
+    const std::string_view text = "xab";
+    EXPECT_EQ(nearest(text.substr(1, 1), std::vector<std::string_view>{"bax"}), "");
+    EXPECT_EQ(nearest(text.substr(1, 1), std::vector<std::string_view>{"ab"}), "ab");
 }
 
 ptx::Module module_of(const std::vector<std::string>& names) {
