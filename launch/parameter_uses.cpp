@@ -145,10 +145,12 @@ std::vector<ReadField> read_fields(const ptx::Function& entry, const std::string
         for (const ptx::Modifier& m : i.modifiers) {
             if (m.text == ".v2") f.count = 2;
             if (m.text == ".v4") f.count = 4;
-            if (const isa::Type t = isa::type_named(m.text); t != isa::Type::none)
+            if (const isa::Type t = isa::type_named(m.text); t != isa::Type::none) {
                 f.type = shown_type(t);
+                if (isa::bits(t) == 128) f.count *= 2;
+            }
         }
-        if (f.type == isa::Type::none || isa::bits(f.type) > 64) return;
+        if (f.type == isa::Type::none) return;
         f.pointer =
             isa::bits(f.type) == 64 && f.count == 1 && addresses.contains(i.operands[0].text);
         out.push_back(f);

@@ -44,6 +44,8 @@ TEST(ParameterUses, FieldsThatAreRead) {
         fields_text("ld.param.v2.b32 {%r1, %r2}, [p+8]; ld.param.v4.f32 {%f1, %f2, %f3, %f4}, "
                     "[p+16];"),
         "8.u32x2 16.f32x4");
+    EXPECT_EQ(fields_text("ld.param.b128 %q1, [p+16]; ld.param.v2.b128 {%q1, %q2}, [p+32];"),
+              "16.u64x2 32.u64x4");
     // Of those that begin together the longest, of those that overlap the first.
     EXPECT_EQ(fields_text("ld.param.u32 %r1, [p]; ld.param.u64 %d1, [p]; ld.param.u8 %h1, [p];"),
               "0.u64");
