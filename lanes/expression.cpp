@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -32,7 +33,6 @@ class Reader {
 
     std::optional<uint32_t> all(std::string& error) {
         const int64_t value = sum(1);
-        skip();
         if (problem.empty() && at != whole.size()) fail("an operator");
         if (problem.empty() && (value < 0 || value > UINT32_MAX))
             problem = fmt::format("'{}' is {}: not a number of 32 bits", whole, value);
@@ -42,16 +42,14 @@ class Reader {
     }
 
   private:
-    void skip() {
-        while (at < whole.size() && (whole[at] == ' ' || whole[at] == '\t')) ++at;
-    }
+    void skip() { at = std::min(whole.find_first_not_of(" \t", at), whole.size()); }
 
     // Of all that is wrong the first is told, and nothing is read behind it.
     int64_t fail(std::string_view wanted) {
         if (problem.empty())
             problem = fmt::format("'{}': {} should stand at character {}", whole, wanted, at + 1);
         at = whole.size();
-        return 0;
+        return {};
     }
 
     const Operator* next_operator() {
@@ -112,11 +110,10 @@ class Reader {
         if (whole[at] == '(') {
             ++at;
             const int64_t value = sum(1);
-            skip();
-            if (at >= whole.size() || whole[at] != ')')
-                fail("')'");
-            else
+            if (whole.substr(at).starts_with(')'))
                 ++at;
+            else
+                fail("')'");
             return value;
         }
         for (const auto& [name, value] : {std::pair(std::string_view("lane"), lane_number),
@@ -138,10 +135,7 @@ class Reader {
         uint64_t value = 0;
         const size_t digits = at;
         for (; at < whole.size(); ++at) {
-            const char c = whole[at];
-            const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
-                                   : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a' + 10)
-                                                          : 99;
+            const size_t digit = std::string_view("0123456789abcdef").find(whole[at]);
             if (digit >= base) break;
             value = value * base + digit;
             if (value > UINT32_MAX) break;

@@ -195,8 +195,36 @@ std::string verdict(std::string_view x, std::string_view y, isa::Arch on_x, isa:
                                     &wb[from], &d[n], &d[n]);
         }
         EXPECT_NE(d[0], d[1]) << x << y;
+        // As text for --a, --b and --c it is the same, to the bit.
+        std::istringstream said(answer.notes.at(0));
+        std::string word;
+        said >> word;
+        for (const auto& [option, type] :
+             {std::pair("a", px.types.a), std::pair("b", px.types.b), std::pair("c", px.types.c)}) {
+            std::string values;
+            said >> word >> values;
+            EXPECT_EQ(word, std::string("--") + option);
+            std::istringstream list(values);
+            nlohmann::ordered_json hex = nlohmann::ordered_json::array();
+            for (std::string v; std::getline(list, v, ',');)
+                hex.push_back(launch::hex_of(type, launch::bits_of(type, std::stod(v))));
+            EXPECT_EQ(*option == 'c' ? hex.at(0) : hex, pair["witness"][option]) << values;
+        }
     }
     return pair["verdict"];
+}
+
+TEST(Equiv, OfOtherTypesSaysNothing) {
+    const auto error = [](std::string_view x, std::string_view y) {
+        const Instruction a = instruction(x), b = instruction(y);
+        return equivalent({{product(a, isa::Arch::sm_80), product(b, isa::Arch::sm_80)}}, 1).error;
+    };
+    const std::string s = "m16n8k32.s32.s8.s8.s32", u = "m16n8k32.s32.u8.s8.s32",
+                      v = "m16n8k32.s32.s8.u8.s32";
+    const std::string f = "m16n8k16.f32.f16.f16.f32", h = "m16n8k16.f16.f16.f16.f16";
+    for (const auto& [x, y] : {std::pair(s, u), std::pair(s, v), std::pair(f, h)})
+        EXPECT_EQ(error(x, y), "mma." + x + " and mma." + y + " have different types");
+    EXPECT_EQ(error(s, s), "");
 }
 
 TEST(Equiv, ThePairsThatPeopleAskAbout) {

@@ -66,6 +66,32 @@ TEST(Compatible, AccumulatorsAsOperands) {
               "identity");
 }
 
+// What was asked about stands out, and nothing else.
+TEST(Pictures, ShowWhatWasAskedAbout) {
+    std::set<std::string> all;
+    const auto shows = [&](const Answer& a, const Instruction& i, const std::string& operand,
+                           const std::function<bool(const Held&)>& chosen) {
+        const std::string svg = a.svg();
+        EXPECT_EQ(svg, picture(i, operand, chosen)) << a.line;
+        all.insert(svg);
+    };
+    for (const char* name : {"m16n8k16.f32.f16", "m8n8k4.f64", "m16n8k32.s32.u8.s8.s32"}) {
+        const Instruction i = *find(name, std::nullopt).instruction;
+        for (const Operand& o : i.operands) {
+            for (const unsigned lane : {0u, 6u, 31u}) {
+                shows(what(i, o.name, lane, std::nullopt), i, o.name,
+                      [&](const Held& h) { return h.lane == lane; });
+                for (unsigned reg = 0; reg < o.registers; ++reg)
+                    shows(what(i, o.name, lane, reg), i, o.name,
+                          [&](const Held& h) { return h.lane == lane && h.reg == reg; });
+            }
+            shows(where(i, o.name, 1, 2), i, o.name,
+                  [&](const Held& h) { return h.row == 1 && h.column == 2; });
+        }
+    }
+    EXPECT_GT(all.size(), 100u) << "they differ";
+}
+
 TEST(Formats, OfOneAnswer) {
     const Answer a = where(*find("m16n8k16.f32.f16", std::nullopt).instruction, "A", 3, 7);
     EXPECT_EQ(a.line, "A[3][7] = a1 = A.r0[31:16] @ lane 15");
