@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // lockwarp debug, diff, trace, dap and run --at as processes.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "tests/debug/sessions.hpp"
 
@@ -140,8 +149,23 @@ TEST(DebugCommand, DifferencesBetweenTwoOrders) {
         EXPECT_NE(e.out.find("st.shared.u32 [%r3], %r4;"), std::string::npos) << e.out;
     }
     EXPECT_GT(different, 0);
-    Ended e = run(folder, {"diff", "k.json", "--order", "x"});
-    EXPECT_EQ(e.status, 2);
+    different = 0;
+    for (const char* orders : {"1,2", "3,14", "15,9", "10,11"}) {
+        const Ended e = run_here(folder, {"diff", "k.json", "--order", orders});
+        std::string names = "(order " + std::string(orders) + ")";
+        names.replace(names.find(','), 1, " | order ");
+        EXPECT_EQ(e.out.find(names) != std::string::npos, e.status == 1) << e.out << e.err;
+        different += e.status == 1;
+    }
+    EXPECT_GT(different, 0);
+    Ended e;
+    for (const std::string orders : {"x", "1,x", "x,1", "1,", ",1", "1,2,3"}) {
+        e = run_here(folder, {"diff", "k.json", "--order", orders});
+        EXPECT_EQ(e.status, 2) << orders;
+        EXPECT_NE(e.err.find("--order " + orders + ": a seed, or two with a comma"),
+                  std::string::npos)
+            << e.err;
+    }
     write("bar.sync 0;\n");
     for (const char* orders : {"1", "2,3", "7,8"}) {
         e = run(folder, {"diff", "k.json", "--order", orders});
@@ -207,6 +231,50 @@ TEST(DebugCommand, TheAdapterOnStandardInput) {
         folder.write("in", wrong);
         EXPECT_EQ(std::system(command.c_str()), 0);
     }
+}
+
+// The port is said; there is one client, and while it is listened on nobody else gets it.
+TEST(DebugCommand, TheAdapterOnAPort) {
+    const Folder folder;
+    const Started adapter = start(folder, {"dap", "--port", "0"});
+    const std::string said = "listening on 127.0.0.1:";
+    std::string out;
+    for (int tries = 0; tries < 1000 && !out.ends_with('\n'); ++tries) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        std::ifstream in(adapter.out);
+        out.assign(std::istreambuf_iterator<char>(in), {});
+    }
+    const bool listens = out.starts_with(said) && out.ends_with('\n');
+    EXPECT_TRUE(listens) << out;
+    if (!listens) {
+        ::kill(adapter.child, SIGKILL);
+        finish(adapter);
+        return;
+    }
+    const std::string port = out.substr(said.size(), out.size() - said.size() - 1);
+    const Ended second = run(folder, {"dap", "--port", port});
+    EXPECT_EQ(second.status, 2);
+    EXPECT_NE(second.err.find("port " + port + ": Address already in use"), std::string::npos)
+        << second.err;
+    const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(std::stoi(port)));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(::connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const std::string asked = framed(R"({"seq":1,"type":"request","command":"initialize"})") +
+                              framed(R"({"seq":2,"type":"request","command":"disconnect"})");
+    EXPECT_EQ(::write(client, asked.data(), asked.size()), static_cast<ssize_t>(asked.size()));
+    std::string answer;
+    std::array<char, 4096> part{};
+    for (ssize_t n = 0; (n = ::read(client, part.data(), part.size())) > 0;)
+        answer.append(part.data(), static_cast<size_t>(n));
+    ::close(client);
+    EXPECT_NE(answer.find("supportsStepBack"), std::string::npos) << answer;
+    EXPECT_NE(answer.find("\"request_seq\":2"), std::string::npos) << answer;
+    const Ended e = finish(adapter);
+    EXPECT_EQ(e.status, 0) << e.err;
+    EXPECT_EQ(e.out, out);
 }
 
 }  // namespace

@@ -36,8 +36,9 @@ bool parse_orders(const std::string& text, std::array<std::optional<uint64_t>, 2
         out = {std::nullopt, first};
         return true;
     }
-    out = {first, debug::number_of(text.substr(comma + 1))};
-    return out[1].has_value();
+    const std::optional<uint64_t> second = debug::number_of(text.substr(comma + 1));
+    out = {first, second};
+    return second.has_value();
 }
 
 std::string order_name(const std::optional<uint64_t>& order) {
