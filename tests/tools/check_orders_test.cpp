@@ -20,7 +20,7 @@ std::string kernel_of(const std::string& body) {
     return R"(.version 8.0
 .target sm_90
 .address_size 64
-.shared .align 128 .b8 tile[256];
+.shared .align 128 .b8 tile[512];
 .visible .entry k(.param .u64 out)
 {
 .reg .b32 %r<12>; .reg .b64 %rd<6>; .reg .pred %p<4>;
@@ -45,10 +45,10 @@ Json checked(const std::string& body, const std::string& launches, const std::st
              const std::vector<std::string>& options = {}, const std::string& buffers = "") {
     const Folder folder;
     folder.write("k.ptx", kernel_of(body));
-    folder.write("k.json",
-                 R"({"schema":"lockwarp-launch/1","ptx":"k.ptx","arch":"sm_90","block":[64],)"
-                 R"("buffers":{"D":{"zeros":1024})" +
-                     buffers + R"(},"args":[{"buffer":"D"}],)" + launches + "}");
+    const std::string block = launches.find("block") == std::string::npos ? R"("block":[64],)" : "";
+    folder.write("k.json", R"({"schema":"lockwarp-launch/1","ptx":"k.ptx","arch":"sm_90",)" +
+                               block + R"("buffers":{"D":{"zeros":1024})" + buffers +
+                               R"(},"args":[{"buffer":"D"}],)" + launches + "}");
     std::vector<std::string> words{"check", "k.json", "--format", "json", "--check", check};
     words.insert(words.end(), options.begin(), options.end());
     const Ended e = run_here(folder, words);
@@ -87,6 +87,24 @@ TEST(CheckOrders, NameTheWarpOfItsCtaAndItsLaunch) {
         EXPECT_EQ(f["ptx_line"], std::stoi(match[1]));
         EXPECT_EQ(f["step"], std::stoi(match[2]));
         EXPECT_EQ(f["count"], std::stoi(match[3]));
+    }
+}
+
+// Warp 0 does nothing, and warp 1 comes before warp 2: it gives way before it begins, which no step
+// tells.
+TEST(CheckOrders, NameAnotherWarpThanTheFirst) {
+    for (const unsigned threads : {96u, 90u}) {
+        const Json j = checked(
+            "setp.lt.u32 %p1, %r1, 32; @%p1 exit;\n"
+            "xor.b32 %r4, %r1, 96; mad.lo.u32 %r4, %r4, 4, %r2;\n" +
+                partners,
+            R"("grid":[1],"block":[)" + std::to_string(threads) + "]", "order", {"--orders", "8"});
+        EXPECT_NE(only_message(j).find("warp 1 of CTA (0,0,0) gives way before line 8 (step 0)"),
+                  std::string::npos);
+        const Json& f = j["findings"][0];
+        EXPECT_EQ(f["cta"], (Json{0, 0, 0}));
+        EXPECT_EQ(f["warp"], 1);
+        EXPECT_EQ(f["lanes"], "0-31");
     }
 }
 

@@ -176,9 +176,9 @@ void Runner::show_effects(const launch::Loaded& step, const launch::State& befor
         warp::GiveWay place{cta, other.warp, other.step};
         if (other.cta != f.finding.here.cta) place = {cta, warp::GiveWay::no_warp, 0};
         using Places = std::vector<std::vector<warp::GiveWay>>;
-        if (!usual) usual = validate::run_in_order(one, before, {0, Places(1)}, bounded);
+        if (!usual) usual = validate::run_in_order(one, before, {.places = Places(1)}, bounded);
         const validate::Left turned =
-            validate::run_in_order(one, before, {0, Places{{place}}}, bounded);
+            validate::run_in_order(one, before, {.places = Places{{place}}}, bounded);
         if (did_not_end(*usual) || did_not_end(turned)) continue;
         if (usual->stopped || turned.stopped || usual->refused || turned.refused) return;
         if (const auto d = validate::difference(one, *usual, turned))
@@ -206,6 +206,9 @@ void Runner::try_orders(std::span<const launch::Loaded> steps, const launch::Sta
         if (p.warp != warp::GiveWay::no_warp) {
             f.here.warp = p.warp;
             f.here.step = p.step;
+            // Before its first instruction no step tells that it is a warp's: its lanes do. The
+            // last warp, which may have fewer, has none to give way to there.
+            if (p.step == 0) f.here.lanes = warp::all_lanes;
         }
         if (pair.operations[at].front() != UINT32_MAX) f.here.operation = pair.operations[at][0];
     }
