@@ -141,6 +141,38 @@ TEST(ManualPage, IsWhatManReads) {
     EXPECT_NE(text.find("Exit status: 0 done"), std::string::npos);
 }
 
+// What a command takes by place and by name, in its section and no other.
+TEST(ManualPage, WhatACommandTakes) {
+    CLI::App app{"All.", "lockwarp"};
+    bool version = false;
+    app.add_flag("--version", version, "Of all.");
+    CLI::App* one = app.add_subcommand("one", "The first.");
+    int lane = 0;
+    std::vector<std::string> files;
+    one->add_option("FILES", files, "Some files.")->required();
+    one->add_option("LANE", lane, "A lane.");
+    one->add_option("-l,--line", lane, "A line.")->type_name("N");
+    CLI::App* below = one->add_subcommand("below", "Below it.");
+    below->footer("An example");
+    const std::string page = lockwarp::tools::manual_page(app, "1.2");
+    const size_t begin = page.find(".SS lockwarp one\n");
+    ASSERT_NE(begin, std::string::npos) << page;
+    EXPECT_EQ(page.substr(begin, page.find(".SH EXAMPLES") - begin),
+              ".SS lockwarp one\nThe first.\n"
+              ".PP\n\\fBlockwarp one\\fR [\\fIOPTIONS\\fR] \\fICOMMAND\\fR \\fIFILES\\fR... "
+              "[\\fILANE\\fR]\n"
+              ".TP\n\\fIFILES\\fR\nSome files.\n.TP\n\\fILANE\\fR\nA lane.\n"
+              ".TP\n\\fB\\-\\-line\\fR, \\fB\\-l\\fR \\fIN\\fR\nA line.\n"
+              ".SS lockwarp one below\nBelow it.\n"
+              ".PP\n\\fBlockwarp one below\\fR [\\fIOPTIONS\\fR]\n.PP\n.nf\n\\&An example\n.fi\n");
+    const size_t options = page.find(".SH OPTIONS\n");
+    EXPECT_EQ(
+        page.substr(options, page.find(".SH COMMANDS") - options),
+        ".SH OPTIONS\n.TP\n\\fB\\-\\-help\\fR, \\fB\\-h\\fR\nPrint this help message and exit\n"
+        ".TP\n\\fB\\-\\-version\\fR\nOf all.\n"
+        ".PP\n\\fB\\-\\-help\\fR after a command tells of that command.\n");
+}
+
 // A request of roff begins with a point or an apostrophe; what is shown as it is has a sign before
 // each of its lines.
 TEST(ManualPage, NoTextIsTakenForARequest) {

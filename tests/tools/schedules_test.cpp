@@ -46,7 +46,8 @@ wait:
 const std::string waits =
     "mbarrier.try_wait.parity.shared.b64 %p2, [full], 0;\n	@!%p2 bra wait;";
 
-Ended with(const std::string& wait, const std::vector<std::string>& words) {
+Ended with(const std::string& wait, const std::vector<std::string>& words,
+           const std::string& first = "0") {
     const Folder folder;
     std::string ptx = kernel;
     ptx.replace(ptx.find("WAIT"), 4, wait);
@@ -54,8 +55,10 @@ Ended with(const std::string& wait, const std::vector<std::string>& words) {
     folder.write("k.json",
                  R"({"schema":"lockwarp-launch/1","ptx":"k.ptx","arch":"sm_90","grid":[1,1,1],)"
                  R"("block":[64,1,1],"buffers":{"D":{"zeros":256,"type":"u32","shape":[8,8]},)"
-                 R"("A":{"bytes":256,"init":{"sequence":{"type":"u32"}}}},)"
-                 R"("args":[{"buffer":"D"},{"buffer":"A"}],"outputs":["D"]})");
+                 R"("A":{"bytes":256,"init":{"sequence":{"type":"u32","start":)" +
+                     first +
+                     R"(}}}},)"
+                     R"("args":[{"buffer":"D"},{"buffer":"A"}],"outputs":["D"]})");
     std::vector<std::string> all = words;
     all.insert(all.begin() + 1, "k.json");
     return run_here(folder, all);
@@ -76,6 +79,10 @@ TEST(Schedules, CheckNamesTheElementTheCopyAndItsReader) {
          {"order/schedule", "k.ptx:28", "reads what line 19 brings, with no wait for it",
           "another result: D[0][1] is 0x00000000, and 0x00000001 where it is done at once"})
         EXPECT_NE(e.out.find(text), std::string::npos) << text << "\n" << e.out;
+    const Ended at_first = with("", {"check", "--check", "order"}, "9");
+    EXPECT_NE(at_first.out.find("another result: D[0][0] is 0x00000000, and 0x00000009 where"),
+              std::string::npos)
+        << at_first.out;
     const Ended right = with(waits, {"check", "--check", "order"});
     EXPECT_EQ(right.status, 0) << right.out << right.err;
 }

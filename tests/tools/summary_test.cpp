@@ -8,6 +8,7 @@
 #include "tests/results.hpp"
 #include "tests/tools/process.hpp"
 #include "tests/validate/summary_cases.hpp"
+#include "tools/commands/fuzz_command.hpp"
 #include "tools/report/summary_github.hpp"
 #include "tools/report/summary_json.hpp"
 #include "tools/report/summary_junit.hpp"
@@ -160,6 +161,12 @@ TEST(SummaryJson, WrongFields) {
         const std::string why = problem_with(c.pointer, c.value);
         EXPECT_TRUE(why.starts_with("r.json: field " + c.problem)) << c.problem << "\nis\n" << why;
     }
+    // The longest text, and one that is longer.
+    const std::string longest(1048576, 'x');
+    EXPECT_EQ(problem_with("/results/1/text", longest), "");
+    EXPECT_TRUE(problem_with("/results/1/text", longest + "x")
+                    .starts_with("r.json: field 'results[1].text': a text of at most 1048576 "
+                                 "bytes is expected, not \"xxx"));
     EXPECT_EQ(problem_with("/later", Json::object()), "") << "unknown fields are ignored";
     EXPECT_EQ(problem_with("/verdict", "identical"), "") << "said by the results";
     Json nothing = Json::parse(summary_json(three_cases()));
@@ -538,6 +545,25 @@ TEST(Report, OnGithub) {
             {"GITHUB_STEP_SUMMARY=none/steps.md"});
     EXPECT_EQ(e.status, 2);
     EXPECT_TRUE(has(e.err, "error: none/steps.md: No such file or directory"));
+}
+
+// How many programs of each kind, and the first of them.
+TEST(FuzzText, OfWhatIsTheCompilers) {
+    Summary s = empty_summary("fuzz");
+    EXPECT_EQ(compilers_text(s), "");
+    for (const auto& [name, compiler] :
+         {std::pair("seed 3", "fuses"), std::pair("seed 4", ""), std::pair("seed 5", "contracts"),
+          std::pair("seed 7", "fuses"), std::pair("seed 9", "fuses")}) {
+        validate::CaseResult c = case_of(name, Verdict::identical, 9);
+        c.text = std::string(name) + " says\n";
+        c.compiler = compiler;
+        s.results.push_back(c);
+    }
+    EXPECT_EQ(compilers_text(s),
+              "identical at --optimize 0 alone: 1; the compiler's: contracts\n"
+              "seed 5: seed 5 says\n"
+              "identical at --optimize 0 alone: 3; the compiler's: fuses\n"
+              "seed 3: seed 3 says\n");
 }
 
 }  // namespace

@@ -125,6 +125,46 @@ TEST(Why, SaysWhenTheDataCannotTell) {
 }
 
 // The result alone, without the words that it is a product.
+// Of what is expected without a product the rows are those of --shape, else the buffer's.
+TEST(Why, KnowsTheRowsOfWhatIsExpected) {
+    const Folder folder;
+    folder.write("k.ptx",
+                 ".version 8.0\n.target sm_80\n.address_size 64\n"
+                 ".entry k(.param .u64 p) { ret; }\n");
+    const auto rows = [&](const std::string& buffer, const std::string& part,
+                          std::vector<std::string> more = {}) {
+        folder.write("k.json",
+                     R"({"schema": "lockwarp-launch/1", "ptx": "k.ptx", "entry": "k", "grid": [1],
+ "block": [32], "buffers": {"D": {"type": "f32", )" +
+                         buffer + R"(, "init": {"fill": 0}}}, "args": [{"buffer": "D"}],
+ "expect": [{"buffer": "D", "type": "f32", )" +
+                         part + R"("is": {"fill": 1}}]})");
+        std::vector<std::string> words{"why", "k.json", "--json", "-"};
+        words.insert(words.end(), more.begin(), more.end());
+        const Ended e = run_here(folder, words);
+        const json j = json::parse(e.out, nullptr, false);
+        if (j.is_discarded()) return e.out + e.err;
+        return j[0]["rows"].dump() + "x" + j[0]["columns"].dump();
+    };
+    for (const auto& [buffer, part, option, answer] :
+         std::initializer_list<std::array<const char*, 4>>{
+             {R"("shape": [3, 8])", "", "", "3x8"},
+             {R"("shape": [3, 8])", "", "4x6", "4x6"},
+             {R"("shape": [3, 8])", "", "5x5", "1x24"},
+             {R"("bytes": 96)", "", "", "1x24"},
+             {R"("bytes": 96)", "", "12x2", "12x2"},
+             {R"("shape": [24])", "", "", "1x24"},
+             {R"("shape": [2, 3, 4])", "", "", "1x24"},
+             {R"("shape": [3, 8], "stride": 8)", "", "", "3x8"},
+             {R"("shape": [3, 8], "stride": 10)", "", "", "1x28"},
+             {R"("shape": [3, 8])", R"("offset": 32, "bytes": 64, )", "", "1x16"},
+             {R"("shape": [3, 8])", R"("offset": 32, "bytes": 64, )", "4x4", "4x4"}}) {
+        std::vector<std::string> more;
+        if (*option != 0) more = {"--shape", option};
+        EXPECT_EQ(rows(buffer, part, more), answer) << buffer << part << option;
+    }
+}
+
 TEST(Why, FindsTheProductThatIsExpected) {
     const Fault f = fault_named(".trans missing on B");
     const Folder folder;

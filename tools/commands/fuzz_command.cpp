@@ -130,20 +130,6 @@ validate::FuzzOptions options_of(const FuzzCommand& command, const Part& part, s
     return options;
 }
 
-// Of what is the compiler's: how many programs and one of each kind.
-std::string compilers_text(const validate::Summary& summary) {
-    std::map<std::string, std::vector<const validate::CaseResult*>> programs;
-    for (const validate::CaseResult& c : summary.results)
-        if (!c.compiler.empty()) programs[c.compiler].push_back(&c);
-    std::string out;
-    for (const auto& [what, of] : programs) {
-        out += fmt::format("identical at --optimize 0 alone: {}; the compiler's: {}\n", of.size(),
-                           what);
-        out += fmt::format("{}: {}", of[0]->name, of[0]->text);
-    }
-    return out;
-}
-
 // What is printed: the answer, the devices, then each difference.
 std::string fuzz_text(const validate::FuzzReport& r, uint64_t seed, const Shard& shard) {
     std::string out = fmt::format(
@@ -182,6 +168,19 @@ validate::FuzzReport run_programs(const FuzzCommand& command, validate::FuzzOpti
 }
 
 }  // namespace
+
+std::string compilers_text(const validate::Summary& summary) {
+    std::map<std::string, std::vector<const validate::CaseResult*>> programs;
+    for (const validate::CaseResult& c : summary.results)
+        if (!c.compiler.empty()) programs[c.compiler].push_back(&c);
+    std::string out;
+    for (const auto& [what, of] : programs) {
+        out += fmt::format("identical at --optimize 0 alone: {}; the compiler's: {}\n", of.size(),
+                           what);
+        out += fmt::format("{}: {}", of[0]->name, of[0]->text);
+    }
+    return out;
+}
 
 int fuzz_command(const FuzzCommand& command) {
     if (!command.arch.empty() && !arch_named(command.arch))

@@ -8,6 +8,7 @@
 
 #include "tools/engines.hpp"
 #include "tools/report/report_options.hpp"
+#include "validate/summary.hpp"
 
 namespace lockwarp::tools {
 
@@ -31,5 +32,8 @@ struct FuzzCommand {
 };
 
 int fuzz_command(const FuzzCommand& command);
+
+// Of what is the compiler's: how many programs and one of each kind.
+std::string compilers_text(const validate::Summary& summary);
 
 }  // namespace lockwarp::tools

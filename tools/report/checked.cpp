@@ -110,12 +110,11 @@ CheckedFinding checked_finding(const launch::Input& in, const isa::Program& prog
     return out;
 }
 
-unsigned gravity_of(const CheckedFinding& f) {
+std::pair<bool, size_t> gravity_of(const CheckedFinding& f) {
     const auto row = std::ranges::find_if(gravest_first, [&](const GravityRow& r) {
         return r.check == f.check && (r.kind.empty() || r.kind == f.kind);
     });
-    const auto rank = static_cast<unsigned>(row - gravest_first.begin());
-    return rank + (f.severity == Severity::error ? 0 : 1 + unsigned{gravest_first.size()});
+    return {f.severity != Severity::error, row - gravest_first.begin()};
 }
 
 std::string check_answer(const CheckReport& report) {

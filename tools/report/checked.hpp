@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "emu/check/check.hpp"
@@ -68,8 +69,8 @@ CheckCounts counts_of(const CheckReport& report);
 CheckedFinding checked_finding(const launch::Input& in, const isa::Program& program,
                                const ptx::SourceMap& sources, const check::Found& found);
 
-// How grave a finding is: those with smaller numbers come first.
-unsigned gravity_of(const CheckedFinding& f);
+// Whether it is a note, and how far below the gravest: the smaller come first.
+std::pair<bool, size_t> gravity_of(const CheckedFinding& f);
 
 // The first line of the gravest error; where there is none, the counts.
 std::string check_answer(const CheckReport& report);
