@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -15,9 +16,6 @@ namespace {
 
 using warp::GiveWay;
 using Places = std::vector<std::vector<GiveWay>>;  // by launch
-
-// Runs that shrinking may take.
-constexpr unsigned max_trials = 200;
 
 // Notes what each warp retires at the places.
 class Where : public warp::Observer {
@@ -146,9 +144,45 @@ Places by_launch(const Listed& all, size_t launches) {
     return out;
 }
 
-// As few places as still give another result: parts of the list are left out as long as that is so
-// (delta debugging).
-Listed shrunk(Listed all, const auto& differs) {
+OrderPair shortest(const Run& run, const Left& usual, uint64_t seed, const Left& other) {
+    Listed all;
+    for (size_t i = 0; i < other.made.size(); ++i)
+        for (const GiveWay& place : other.made[i]) all.emplace_back(i, place);
+    const auto run_with = [&](const Listed& places) {
+        return run_all(run, {0, by_launch(places, run.steps.size())});
+    };
+    const auto differs = [&](const Listed& places) {
+        const Left left = run_with(places);
+        return !left.stopped && difference(run.steps, usual, left).has_value();
+    };
+    // Where giving way at the places that it made does not give it again, they are all said.
+    if (differs(all)) {
+        const auto those = [&](const Numbers& numbers) {
+            Listed out;
+            for (const size_t n : numbers) out.push_back(all[n]);
+            return out;
+        };
+        all = those(fewest(all.size(), [&](const Numbers& n) { return differs(those(n)); }));
+    }
+    OrderPair out;
+    out.seed = seed;
+    out.places = by_launch(all, run.steps.size());
+    Run last = run;
+    last.operations = &out.operations;
+    const Left left = run_all(last, {0, out.places});
+    out.operations.resize(out.places.size());
+    for (size_t i = 0; i < out.places.size(); ++i)
+        out.operations[i].resize(out.places[i].size(), UINT32_MAX);
+    const std::optional<OrderDifference> d = difference(run.steps, usual, left);
+    out.difference = d ? *d : *difference(run.steps, usual, other);
+    return out;
+}
+
+}  // namespace
+
+Numbers fewest(size_t count, const std::function<bool(const Numbers&)>& differs) {
+    Numbers all(count);
+    std::iota(all.begin(), all.end(), size_t{0});
     unsigned trials = 0;
     for (size_t parts = 2; all.size() > 1 && trials < max_trials;) {
         const size_t each = (all.size() + parts - 1) / parts;
@@ -157,8 +191,8 @@ Listed shrunk(Listed all, const auto& differs) {
             const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
             const auto end =
                 all.begin() + static_cast<std::ptrdiff_t>(std::min(first + each, all.size()));
-            const Listed part(begin, end);
-            Listed rest(all.begin(), begin);
+            const Numbers part(begin, end);
+            Numbers rest(all.begin(), begin);
             rest.insert(rest.end(), end, all.end());
             ++trials;
             if (differs(part)) {
@@ -180,35 +214,6 @@ Listed shrunk(Listed all, const auto& differs) {
     }
     return all;
 }
-
-OrderPair shortest(const Run& run, const Left& usual, uint64_t seed, const Left& other) {
-    Listed all;
-    for (size_t i = 0; i < other.made.size(); ++i)
-        for (const GiveWay& place : other.made[i]) all.emplace_back(i, place);
-    const auto run_with = [&](const Listed& places) {
-        return run_all(run, {0, by_launch(places, run.steps.size())});
-    };
-    const auto differs = [&](const Listed& places) {
-        const Left left = run_with(places);
-        return !left.stopped && difference(run.steps, usual, left).has_value();
-    };
-    // Where giving way at the places that it made does not give it again, they are all said.
-    if (differs(all)) all = shrunk(std::move(all), differs);
-    OrderPair out;
-    out.seed = seed;
-    out.places = by_launch(all, run.steps.size());
-    Run last = run;
-    last.operations = &out.operations;
-    const Left left = run_all(last, {0, out.places});
-    out.operations.resize(out.places.size());
-    for (size_t i = 0; i < out.places.size(); ++i)
-        out.operations[i].resize(out.places[i].size(), UINT32_MAX);
-    const std::optional<OrderDifference> d = difference(run.steps, usual, left);
-    out.difference = d ? *d : *difference(run.steps, usual, other);
-    return out;
-}
-
-}  // namespace
 
 Left run_in_order(std::span<const launch::Loaded> steps, const launch::State& first,
                   const StepOrders& orders, const OrderLimits& limits) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -60,6 +61,12 @@ struct OrderPair {
     std::vector<std::vector<uint32_t>> operations;
     OrderDifference difference;
 };
+
+// Of the numbers below `count`, all of which together make it differ, as few as do: parts of the
+// list are left out as long as that is so (delta debugging), in at most `max_trials` rounds.
+inline constexpr unsigned max_trials = 200;
+using Numbers = std::vector<size_t>;
+Numbers fewest(size_t count, const std::function<bool(const Numbers&)>& differs);
 
 struct OrdersResult {
     std::optional<std::string> refused;

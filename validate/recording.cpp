@@ -187,13 +187,14 @@ void read_case(Reader& r, launch::Case& c) {
         *v = r.u32();
     c.dynamic_shared = r.u32();
     c.parameters = r.bytes();
-    c.patches.resize(r.count(4 + 8 + 8));
+    constexpr uint64_t patch_bytes = 4 + 8 + 8, least_buffer_bytes = 8 + 8;
+    c.patches.resize(r.count(patch_bytes));
     for (launch::Patch& p : c.patches) {
         p.at = r.u32();
         p.buffer = r.u64();
         p.offset = r.u64();
     }
-    c.bytes.resize(r.count(8 + 8));
+    c.bytes.resize(r.count(least_buffer_bytes));
     c.names.resize(c.bytes.size());
     for (size_t i = 0; i < c.bytes.size(); ++i) {
         c.names[i] = r.text();

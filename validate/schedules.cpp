@@ -41,10 +41,12 @@ bool is_load(const warp::Retired& e, const isa::Operation& o) {
                        [](const warp::Access& a) { return !a.store; });
 }
 
+// A hash of all bits that it gave, and of its place.
 uint64_t result_of(const warp::Retired& e, const isa::Operation& o) {
+    constexpr uint64_t multiplier = 0x9e3779b97f4a7c15;  // 2^64 by the golden ratio
     uint64_t hash = e.operation;
     const auto mix = [&](uint64_t word) {
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+        hash = (hash ^ word) * multiplier;
         hash ^= hash >> 29;
     };
     for (uint32_t i = 0; i < o.written; ++i) {

@@ -88,9 +88,8 @@ std::vector<std::string_view> taken_because(const isa::Program& program) {
                 outside.push_back(use.ref);
     std::vector<std::string_view> out;
     for (const isa::Operation& o : program.operations) {
-        const bool reads = std::ranges::any_of(o.r, [&](isa::Ref ref) {
-            return ref != isa::no_ref && std::ranges::find(outside, ref) != outside.end();
-        });
+        const bool reads = std::ranges::any_of(
+            o.r, [&](isa::Ref ref) { return std::ranges::find(outside, ref) != outside.end(); });
         out.push_back(reads ? special_register : isa::row(o.op).varies);
     }
     return out;

@@ -293,4 +293,21 @@ TEST(LiesOfOneRegister, EveryLaneAndEveryBit) {
     EXPECT_GT(all.lies, 130u);
 }
 
+// Of a predicate that is set in one lane alone, or in all others.
+TEST(LiesOfAPredicate, AreFoundInEachLane) {
+    for (const std::string compare : {"eq", "ne"})
+        for (uint32_t lane = 0; lane < 32; ++lane) {
+            const launch::Case c =
+                case_of(".reg .pred %p<2>; .reg .b32 %r<2>;\nmov.u32 %r1, %laneid;\nsetp." +
+                        compare + ".u32 %p1, %r1, " + std::to_string(lane) + ";\nret;");
+            const isa::Resolved resolved = isa::resolve(c.module, arch, c.entry);
+            const std::vector<Event> events = events_of(c, resolved.program);
+            Told all;
+            for (const uint32_t other : {lane, (lane + 9) % 32})
+                tell(c, resolved.program, events.at(1), other, 0, 0, By::words, uint64_t{1} << 30,
+                     all);
+            EXPECT_EQ(all.lies, 2u);
+        }
+}
+
 }  // namespace

@@ -187,22 +187,30 @@ TEST(Order, AValueThatAPollNeverFindsDiffers) {
     // load_acquire(&tickets[1]): no CTA ever stores 0x1000 there, or more.
     const uint64_t poll = number_of(c, isa::Op::ld, 3);
     const uint64_t ticket = number_of(c, isa::Op::atom);
-    // The record before it, of the atomic, has its value, tickets and address.
-    Tampering engine([&](std::span<uint64_t> words, int) {
-        for (size_t i = 128; i + 32 < words.size(); ++i)
-            if (words[i - 128] == ticket && words[i] == poll) {
-                words[i + 32] ^= 0x1000;
-                return;
-            }
-    });
-    const validate::Report r = run_lockstep(c, arch, engine, {});
-    ASSERT_EQ(r.problem, "");
-    ASSERT_TRUE(r.first.has_value());
-    EXPECT_EQ(r.first->kind, DifferenceKind::order);
-    EXPECT_EQ(r.first->operation + 1, poll);
-    EXPECT_EQ(r.spellings[poll - 1], "ld.acquire.gpu.global.u32");
-    EXPECT_GE(r.first->other, 0x1000u);
-    EXPECT_LT(r.first->emulated, 0x1000u);
+    // Of the first turn, and of one that waits for others. The record before it, of the atomic, has
+    // its value, tickets and address.
+    for (const bool is_first : {true, false}) {
+        uint64_t truth = UINT64_MAX, turn = UINT64_MAX;
+        Tampering engine([&](std::span<uint64_t> words, int) {
+            for (size_t i = 128; i + 32 < words.size(); ++i)
+                if (words[i - 128] == ticket && words[i] == poll &&
+                    (words[i + 32] == 0) == is_first) {
+                    truth = words[i + 32];
+                    turn = words[i - 96];
+                    words[i + 32] ^= 0x1000;
+                    return;
+                }
+        });
+        const validate::Report r = run_lockstep(c, arch, engine, {});
+        ASSERT_EQ(r.problem, "");
+        ASSERT_TRUE(r.first.has_value());
+        EXPECT_EQ(r.first->kind, DifferenceKind::order);
+        EXPECT_EQ(r.first->operation + 1, poll);
+        EXPECT_EQ(r.spellings[poll - 1], "ld.acquire.gpu.global.u32");
+        EXPECT_EQ(truth == 0, is_first);
+        EXPECT_EQ(r.first->other, truth ^ 0x1000);
+        EXPECT_EQ(r.first->emulated, turn) << "the others go on until it is its turn";
+    }
 }
 
 TEST(Order, AnArithmeticErrorDiffersThoughAnOrderIsFollowed) {

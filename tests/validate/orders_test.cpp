@@ -7,9 +7,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "launch/input.hpp"
 #include "validate/schedules.hpp"
@@ -193,6 +195,42 @@ TEST(TryOrders, ThePlacesGiveTheDifferenceThatIsNamed) {
             other_elements += whole->index != d->index;
         }
     RecordProperty("other_elements", static_cast<int>(other_elements));
+}
+
+// What is left is what all of it is needed of, wherever it stands, in few trials.
+TEST(FewestPlaces, AreThoseThatAreNeeded) {
+    std::mt19937 random(1);
+    for (size_t count = 1; count <= 40; ++count)
+        for (unsigned round = 0; round < 20; ++round) {
+            Numbers needed;
+            for (unsigned i = 0; i < 1 + round % 4; ++i) needed.push_back(random() % count);
+            std::ranges::sort(needed);
+            needed.erase(std::ranges::unique(needed).begin(), needed.end());
+            size_t asked = 0, least = 0;
+            const Numbers left = fewest(count, [&](const Numbers& n) {
+                EXPECT_TRUE(std::ranges::is_sorted(n));
+                EXPECT_LT(n.size(), count) << "all of them are known to differ";
+                EXPECT_FALSE(n.empty());
+                ++asked;
+                return std::ranges::includes(n, needed);
+            });
+            while (size_t{1} << least < count) ++least;
+            EXPECT_EQ(left, needed) << count;
+            EXPECT_LE(asked, 8 * needed.size() * (least + needed.size())) << count;
+        }
+    // One number is halved down to, which takes two questions a half.
+    size_t asked = 0;
+    const auto last = [&](const Numbers& n) { return ++asked, n.back() == 63; };
+    EXPECT_EQ(fewest(64, last), Numbers{63});
+    EXPECT_EQ(asked, 12u);
+    // Where each is needed the rounds have an end.
+    for (const size_t count : {50u, 200u, 1000u}) {
+        asked = 0;
+        EXPECT_EQ(
+            fewest(count, [&](const Numbers& n) { return ++asked, n.size() == count; }).size(),
+            count);
+        EXPECT_LE(asked, 2 * max_trials);
+    }
 }
 
 TEST(TryOrders, ABarrierMakesThemAllTheSame) {

@@ -211,6 +211,46 @@ void expect_said(const Product& p, const Report& r) {
         << where;
 }
 
+// Two elements in a register: the bit that differs first tells which.
+TEST(TextReport, OfHalvesTheOneThatDiffers) {
+    const ptx::Parsed parsed = ptx::parse(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
+        ".reg .b32 %d<2>, %a<4>, %b<2>, %c<2>;\n"
+        "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%d0, %d1}, {%a0, %a1, %a2, %a3}, "
+        "{%b0, %b1}, {%c0, %c1};\nret;\n}\n");
+    Report r;
+    r.program = isa::resolve(parsed.module, isa::Arch::sm_80, "k").program;
+    r.spellings.assign(r.program.operations.size(), "mma");
+    r.first.emplace();
+    for (unsigned reg = 0; reg < 2; ++reg) {
+        Difference::Input& c = r.first->inputs.emplace_back();
+        c.name = "%c" + std::to_string(reg);
+        c.type = isa::Type::b32;
+        for (uint32_t lane = 0; lane < 32; ++lane)
+            c.lanes[lane] = (0x4000 + lane * 4 + reg * 2) | (0x4001u + lane * 4 + reg * 2) << 16;
+    }
+    for (uint32_t lane = 0; lane < 32; ++lane)
+        for (uint32_t reg = 0; reg < 2; ++reg)
+            for (unsigned bit = 0; bit < 32; ++bit)
+                for (const uint64_t above : {uint64_t{0}, uint64_t{0xffffffff}}) {
+                    r.first->lane = lane;
+                    r.first->reg = reg;
+                    r.first->emulated = 0x3c003c00;
+                    r.first->other =
+                        0x3c003c00 ^ ((above << bit | uint64_t{1} << bit) & 0xffffffff);
+                    const unsigned row = lane / 4 + 8 * reg, column = lane % 4 * 2 + bit / 16;
+                    const std::string text = text_report(r, {}, "k.ptx");
+                    EXPECT_NE(text.find(fmt::format("  its inputs: C[{}][{}] 0x{:04x}", row, column,
+                                                    0x4000 + lane * 4 + reg * 2 + bit / 16)),
+                              std::string::npos)
+                        << bit << "\n"
+                        << text;
+                    EXPECT_NE(text.find(fmt::format("    A row {}:", row)), std::string::npos);
+                    EXPECT_NE(text.find(fmt::format("    B column {}:", column)),
+                              std::string::npos);
+                }
+}
+
 TEST(TextReport, WhatAProductIsMadeOf) {
     unsigned turn = 0;
     for (const Product& p : products()) {

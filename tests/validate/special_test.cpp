@@ -100,8 +100,17 @@ TEST(Special, OlderMachinesRunTheirForms) {
     }
 }
 
+struct CountingRuns : EmulatorEngine {
+    using EmulatorEngine::EmulatorEngine;
+    gpu::Ran run(const gpu::Job& job) override {
+        ++runs;
+        return EmulatorEngine::run(job);
+    }
+    int runs = 0;
+};
+
 TEST(Special, ChunksAreCountedAndSwept) {
-    EmulatorEngine engine(isa::Arch::sm_90);
+    CountingRuns engine(isa::Arch::sm_90);
     SpecialOptions options;
     options.count = gpu::chunk_operands + 5;
     std::atomic<uint64_t> done{0};
@@ -110,6 +119,7 @@ TEST(Special, ChunksAreCountedAndSwept) {
     EXPECT_TRUE(r.identical()) << r.problem;
     EXPECT_EQ(r.chunks, 2u);
     EXPECT_EQ(done, options.count);
+    EXPECT_EQ(engine.runs, 1) << "no chunk is looked into";
     // A digest of two parts is their sum.
     const SpecialForm& f = form("ex2.approx.f16x2");
     EXPECT_EQ(special_digest(f, num::mufu_tables, 0, 3000),
@@ -227,14 +237,6 @@ TEST(Special, NothingComparedIsNotIdentical) {
     options.first = 0;
     const std::atomic<bool> stop{true};
     options.stop = &stop;
-    struct CountingRuns : EmulatorEngine {
-        using EmulatorEngine::EmulatorEngine;
-        gpu::Ran run(const gpu::Job& job) override {
-            ++runs;
-            return EmulatorEngine::run(job);
-        }
-        int runs = 0;
-    };
     CountingRuns asked(isa::Arch::sm_90);
     EXPECT_FALSE(sweep(asked, form("tanh.approx.f16"), options).identical());
     EXPECT_EQ(asked.runs, 0);
