@@ -184,7 +184,7 @@ Numbers fewest(size_t count, const std::function<bool(const Numbers&)>& differs)
     Numbers all(count);
     std::iota(all.begin(), all.end(), size_t{0});
     unsigned trials = 0;
-    for (size_t parts = 2; all.size() > 1 && trials < max_trials;) {
+    for (size_t parts = 2; all.size() > 1;) {
         const size_t each = (all.size() + parts - 1) / parts;
         bool less = false;
         for (size_t first = 0; first < all.size() && trials < max_trials; first += each) {

@@ -143,6 +143,7 @@ TEST(Why, KnowsTheRowsOfWhatIsExpected) {
         words.insert(words.end(), more.begin(), more.end());
         const Ended e = run_here(folder, words);
         const json j = json::parse(e.out, nullptr, false);
+        EXPECT_EQ(folder.names(), (std::vector<std::string>{"k.json", "k.ptx"}));
         if (j.is_discarded()) return e.out + e.err;
         return j[0]["rows"].dump() + "x" + j[0]["columns"].dump();
     };

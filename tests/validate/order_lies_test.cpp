@@ -255,7 +255,7 @@ TEST(OrderLies, AChangeWaitsForThoseThatItsTicketsPutBeforeIt) {
                 "the other way");
 }
 
-// CTA 0 waits for CTA 1, and then counts; CTA 1 looks twice at a word that stays 0.
+// CTA 0 waits for CTA 1, and then counts; CTA 1 looks twice at a word that stays as it is.
 constexpr const char* one_counts = R"(
 .reg .b32 %r<9>; .reg .b64 %rd<2>; .reg .pred %p<3>;
 ld.param.u64 %rd1, [out];
@@ -284,6 +284,7 @@ TEST(OrderLies, AnAccessThatWaitedToTheEnd) {
     c.grid = {2, 1, 1};
     c.block = {32, 1, 1};
     c.bytes[0].assign(64, 0);
+    c.bytes[0][8] = 3;
     validate::Options options;
     options.registers = validate::Registers::words;
     options.threads = 1;
@@ -316,16 +317,16 @@ TEST(OrderLies, AnAccessThatWaitedToTheEnd) {
                                     static_cast<uint32_t>(words[at * 32 + lane] - 1));
         ASSERT_LT(at, all.window.words);
         uint64_t& value = words[(at + 1) * 32 + lane];
-        ASSERT_EQ(value, 0u);
+        ASSERT_EQ(value, 3u);
         value = 7;
         const validate::Report r = replay(c, arch, answer, options);
-        value = 0;
+        value = 3;
         ASSERT_TRUE(r.first.has_value()) << lane;
         EXPECT_EQ(r.first->kind, DifferenceKind::order) << lane;
         EXPECT_EQ(r.first->operation, second) << lane;
         EXPECT_EQ(r.first->cta_index, 1u) << lane;
         EXPECT_EQ(r.first->lane, lane);
-        EXPECT_EQ(r.first->emulated, 0u) << lane;
+        EXPECT_EQ(r.first->emulated, 3u) << lane;
         EXPECT_EQ(r.first->other, 7u) << lane;
         EXPECT_TRUE(r.tracks.has_value());
     }

@@ -223,14 +223,29 @@ TEST(FewestPlaces, AreThoseThatAreNeeded) {
     const auto last = [&](const Numbers& n) { return ++asked, n.back() == 63; };
     EXPECT_EQ(fewest(64, last), Numbers{63});
     EXPECT_EQ(asked, 12u);
-    // Where each is needed the rounds have an end.
-    for (const size_t count : {50u, 200u, 1000u}) {
+    // After each success it begins again with halves.
+    const auto asked_for = [&](const Numbers& needed) {
         asked = 0;
-        EXPECT_EQ(
-            fewest(count, [&](const Numbers& n) { return ++asked, n.size() == count; }).size(),
-            count);
-        EXPECT_LE(asked, 2 * max_trials);
-    }
+        const auto differs = [&](const Numbers& n) {
+            return ++asked, std::ranges::includes(n, needed);
+        };
+        EXPECT_EQ(fewest(64, differs), needed);
+        return asked;
+    };
+    EXPECT_EQ(asked_for({0, 63}), 68u);
+    EXPECT_EQ(asked_for({0, 21, 42, 63}), 144u);
+    EXPECT_EQ(asked_for({7, 8, 9, 10, 11}), 29u);
+    // Where each is needed: two halves, then quarters and what is beside them, up to single ones.
+    const auto of_whole = [&](size_t count) {
+        asked = 0;
+        const auto differs = [&](const Numbers& n) { return ++asked, n.size() == count; };
+        EXPECT_EQ(fewest(count, differs).size(), count);
+        return asked;
+    };
+    EXPECT_EQ(of_whole(2), 2u);
+    EXPECT_EQ(of_whole(4), 2u + 2 * 4);
+    EXPECT_EQ(of_whole(16), 2u + 2 * (4 + 8 + 16));
+    EXPECT_EQ(of_whole(1000), 2u + 2 * (max_trials - 2)) << "the trials have an end";
 }
 
 TEST(TryOrders, ABarrierMakesThemAllTheSame) {

@@ -96,9 +96,8 @@ std::string element_name(const launch::LaunchFile& file, const launch::Memory& m
     const uint64_t begin = memory.addresses[static_cast<size_t>(b - file.buffers.data())];
     const uint64_t address = begin + d.index * d.bytes;
     for (const check::Shape& s : launch::described(file, memory).shapes)
-        if (s.address >= begin && s.address <= address && address < begin + b->bytes)
-            if (const std::string element = s.element(address - s.address); !element.empty())
-                return d.name + element;
+        if (const std::string element = s.element(address - s.address); !element.empty())
+            return d.name + element;
     return validate::element_text(d);
 }
 
