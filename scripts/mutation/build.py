@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from points import Fault, with_faults
+from points import ALWAYS, Fault, with_faults
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -70,6 +70,11 @@ def faults_by_hand(file: str) -> list[Fault]:
             if fault.place() not in usual]
 
 
+def with_head(file: str, text: str) -> bytes:
+    pragma = "#pragma GCC system_header\n" if file.endswith(".hpp") else ""
+    return (BEFORE.format(pragma=pragma, file=TREE / file) + text).encode()
+
+
 class Sources:
     """The files that take faults."""
 
@@ -91,10 +96,7 @@ class Sources:
                 continue
             text, faults = with_faults(file, source, self.first[file], dropped, self.wanted[file],
                                        by_hand(file))
-            is_header = file.endswith(".hpp")
-            before = BEFORE.format(pragma="#pragma GCC system_header\n" if is_header else "",
-                                   file=TREE / file)
-            put(TREE / file, (before + text).encode())
+            put(TREE / file, with_head(file, text))
             every += faults
         return every
 
@@ -150,6 +152,40 @@ def build(chosen: list[Fault], jobs: int) -> list[Fault]:
             print(f"mutate: without faults: {', '.join(sorted(failed))}", flush=True)
         faults = sources.write()
     sys.exit("mutate: it does not build")
+
+
+class Compiled:
+    """The build with one fault that is always there, in what the compiler evaluates too; at the end
+    it is what it was before."""
+
+    def __init__(self, jobs: int):
+        self.jobs = jobs
+        self.before: dict[str, bytes] = {}
+
+    def build(self) -> subprocess.CompletedProcess:
+        return run(["cmake", "--build", BUILD, "--", f"-j{self.jobs}"])
+
+    def restore(self) -> None:
+        for file, text in self.before.items():
+            put(TREE / file, text)
+
+    def takes(self, fault: Fault) -> bool:
+        """False: it does not build with it."""
+        self.restore()
+        self.before.setdefault(fault.file, (TREE / fault.file).read_bytes())
+        text, _ = with_faults(fault.file, (ROOT / fault.file).read_bytes(), ALWAYS, set(),
+                              {fault.place()}, by_hand(fault.file))
+        put(TREE / fault.file, with_head(fault.file, text))
+        done = self.build()
+        # Or a program of tests does not list them.
+        if done.returncode != 0 and not re.search(r"error:|Error running", done.stdout):
+            sys.exit(f"mutate: it does not build:\n{done.stdout[-3000:]}")
+        return done.returncode == 0
+
+    def end(self) -> None:
+        self.restore()
+        if self.before and self.build().returncode != 0:
+            sys.exit("mutate: it does not build as before")
 
 
 def failing_files(log: str, files: set[str]) -> set[str]:

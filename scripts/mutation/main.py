@@ -4,8 +4,10 @@
 The chosen faults are in one build (build/mutate), and one is chosen at run time, so that asking
 costs no compiler: an operator is another one, a condition is turned round or a part of it left out,
 a number is one more, a statement is left out. The tests that reach a fault are asked, those of its
-room first, until one fails. What survives is either a hole in the tests or a fault that changes
-nothing: those stand in equivalent.tsv, with the reason.
+room first, until one fails. What they do not notice in a constexpr or consteval function is built
+once more by itself, so that it is in what the compiler evaluates too: it dies where that does not
+build, or where a test fails then. What survives is either a hole in the tests or a fault that
+changes nothing: those stand in equivalent.tsv, with the reason.
 
 A run that was stopped goes on where it was: what the tests said of a fault is kept in
 build/mutate/results.jsonl until its file changes. --again asks once more about what did not die.
@@ -174,6 +176,13 @@ def ask_all(args: argparse.Namespace, faults: list[Fault], answers: Answers, sam
     # So that a run that is stopped has asked about some of each room.
     random.Random(0).shuffle(waiting)
     runner = tests.Runner()
+    compiled: list[Fault] = []
+
+    def note(fault: Fault, answer: str, by: str) -> None:
+        answers.add(fault, answer, by)
+        if answer != "died" and not is_same(fault, same):
+            show(fault, answer, by)
+
     text = json.dumps([[f.number, *answers.key(f)] for f in faults])
     try:
         every = [test for test in tests.every_test() if re.search(args.tests, test.name)]
@@ -186,16 +195,34 @@ def ask_all(args: argparse.Namespace, faults: list[Fault], answers: Answers, sam
             try:
                 for done in as_completed(asked):
                     fault = asked[done]
-                    answers.add(fault, *done.result())
-                    if answers.of(fault)[0] != "died" and not is_same(fault, same):
-                        show(fault, *answers.of(fault))
+                    if fault.compiled and done.result()[0] != "died" and not is_same(fault, same):
+                        compiled.append(fault)
+                    else:
+                        note(fault, *done.result())
             except BaseException:
                 runner.stop()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+        ask_compiled(args, runner, able, compiled, note)
     except KeyboardInterrupt:
         runner.stop()
         raise
+
+
+def ask_compiled(args: argparse.Namespace, runner: tests.Runner, able: list[tests.Test],
+                 faults: list[Fault], note) -> None:
+    """Of faults that showed in no run: builds each by itself, so that it is in what the compiler
+    evaluates too."""
+    if faults:
+        print(f"mutate: {len(faults)} faults to build", flush=True)
+    builds = build.Compiled(args.jobs)
+    for fault in sorted(faults, key=lambda f: (f.file, f.number)):
+        if not builds.takes(fault):
+            note(fault, "died", "the compiler")
+            continue
+        answer, by = tests.ask_these(runner, able, 0, room_of(fault.file), args.limit)
+        note(fault, answer, by or "built with it")
+    builds.end()
 
 
 def is_same(fault: Fault, same: set) -> bool:

@@ -2,7 +2,8 @@
 // Comes before every file that scripts/mutate has put faults into: each fault has a number, and at
 // most one is there in a run of a test, the one that LOCKWARP_MUTANT names. With
 // LOCKWARP_MUTANT_SEEN, a file of a byte for each number, it is noted which of them were reached.
-// What the compiler evaluates itself is never changed.
+// What the compiler evaluates itself has the fault with a number below 0 alone, which is always
+// there.
 #pragma once
 
 #include <fcntl.h>
@@ -36,7 +37,9 @@ inline bool reached(int number) {
     return number == active;
 }
 
-constexpr bool on(int number) { return std::is_constant_evaluated() ? false : reached(number); }
+constexpr bool on(int number) {
+    return number < 0 || (!std::is_constant_evaluated() && reached(number));
+}
 
 // Of each operator: itself, or the one that the fault puts in its place; where there is none, as of
 // text, its right side is left out.

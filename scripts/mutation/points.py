@@ -26,6 +26,7 @@ ASSIGNMENT = {
     "<<=": ("shift_up", ">>="), ">>=": ("shift_down", "<<="),
 }
 LOGICAL = {"&&": "&&", "||": "||", "and": "&&", "or": "||"}
+ALWAYS = -1  # the number of a fault that is there whenever its code runs, in the compiler too
 # What the compiler evaluates, where no fault could be chosen at run time.
 CONSTANT = {
     "template_argument_list", "template_parameter_list", "enumerator", "static_assert_declaration",
@@ -48,6 +49,7 @@ class Fault:
     begin: int  # that text's bytes in the file
     end: int
     around: tuple[str, str]  # its line's text, its function's name
+    compiled: bool  # its function is one that the compiler may evaluate
 
     def place(self) -> tuple[int, int, str]:
         """What tells it from all others of its file."""
@@ -75,7 +77,8 @@ class Writer:
             return None
         code = " ".join((shown or self.plain(node)).split())
         self.faults.append(Fault(self.next, self.file, first, what, code, node.start_byte,
-                                 node.end_byte, (self.line_of(node), function_of(node))))
+                                 node.end_byte, (self.line_of(node), function_of(node)),
+                                 is_compiled(node, self.source)))
         self.next += 1
         return self.next - 1
 
@@ -302,6 +305,14 @@ def is_in_function(node) -> bool:
     return node is not None
 
 
+def is_compiled(node, source: bytes) -> bool:
+    while node is not None:
+        if node.type == "function_definition" and has_word(node, {"constexpr", "consteval"}, source):
+            return True
+        node = node.parent
+    return False
+
+
 def function_of(node) -> str:
     """The name that its function is defined by; "" where it stands in none."""
     while node is not None and node.type != "function_definition":
@@ -335,8 +346,6 @@ def is_constant(node, source: bytes) -> bool:
             (has_word(node, {"const"}, source) and not names_anything(node))
     if node.type == "field_declaration":
         return has_word(node, {"constexpr", "static"}, source)
-    if node.type == "function_definition":
-        return has_word(node, {"consteval"}, source)
     parent = node.parent
     if parent is None:
         return False

@@ -18,7 +18,7 @@ sys.path.insert(0, str(MUTATION))
 
 import build  # noqa: E402
 import main  # noqa: E402
-from points import with_faults  # noqa: E402
+from points import ALWAYS, with_faults  # noqa: E402
 
 SMALL = HERE / "small.cpp"
 # The code of the one fault that no run reaches: what follows the switch.
@@ -121,6 +121,39 @@ class Small(unittest.TestCase):
                                env={"LOCKWARP_MUTANT": str(number)}).stdout
                 for number in (0, *(f.number for f in own))]
         self.assertEqual(len(set(said)), 3)
+
+
+# The faults of the first three functions alone are the compiler's to notice.
+COMPILED = b"""constexpr int next(int x) { return x + 3; }
+consteval int half(int x) { return x >> 1; }
+template <class T> struct A { constexpr int operator()(T x) const { return [&] { return x < 5; }(); } };
+static_assert(next(1) == 4 && half(4) == 2 && !A<int>{}(6));
+int plain(int x) { return x * 7; }
+"""
+
+
+class Compiled(unittest.TestCase):
+    def test_what_the_compiler_may_evaluate_is_known(self):
+        _, faults = with_faults("compiled.cpp", COMPILED, 1, set())
+        self.assertEqual([(f.what, f.compiled) for f in faults],
+                         [("+ -> -", True), ("3 + 1", True), (">> -> <<", True), ("1 + 1", True),
+                          ("< -> <=", True), ("5 + 1", True), ("* -> +", False), ("7 + 1", False)])
+
+    def test_the_compiler_notices_what_is_always_there(self):
+        _, faults = with_faults("compiled.cpp", COMPILED, 1, set())
+        for first in (1, ALWAYS):
+            passed = []
+            for fault in faults:
+                text, own = with_faults("compiled.cpp", COMPILED, first, set(), {fault.place()})
+                self.assertEqual([f.number for f in own], [first])
+                done = subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-include",
+                                       str(MUTATION / "mutant.hpp"), "-fsyntax-only", "-x", "c++", "-"],
+                                      input=text, text=True, capture_output=True)
+                if done.returncode == 0:
+                    passed.append(fault.what)
+            # The static_assert would hold with the other two as well.
+            self.assertEqual(passed, [f.what for f in faults] if first == 1 else
+                             ["< -> <=", "5 + 1", "* -> +", "7 + 1"])
 
 
 class Equivalent(unittest.TestCase):
