@@ -166,8 +166,8 @@ void OfCta::retired(const warp::Retired& e) {
 
 // Swizzle<B,M,S>: bits [M+S, M+S+B) are XORed into [M, M+B), of the offset in the variable.
 struct Remedy {
-    uint64_t row = 0, pad = 0;  // row 0: a swizzle
-    unsigned bits = 0, base = 0, shift = 0;
+    uint64_t row{}, pad{};  // row 0: a swizzle
+    unsigned bits{}, base{}, shift{};
 
     uint64_t operator()(uint64_t offset) const {
         if (row != 0) return offset + offset / row * pad;

@@ -81,6 +81,7 @@ Report simulate(const Lowering& lowering, const warp::Launch& launch, const List
     for (SubCore& c : sm.cores) c.wake = never;
     sm.alone = warp::clusters_of(*lowering.program, launch.grid, launch.cluster).size() == 1;
     constexpr unsigned line_instructions = 8;
+    constexpr uint64_t sector = 3200;  // bytes, in hundredths
     uint32_t instructions = 0;
     for (const Lowered& m : lowering.operations) {
         sm.line_of.push_back(instructions / line_instructions);
@@ -90,10 +91,13 @@ Report simulate(const Lowering& lowering, const warp::Launch& launch, const List
     const uint64_t busy_sms = std::min<uint64_t>(report.grid_ctas, machine.sms);
     sm.l2_latency = sm.global.l2 + sm.global.l2_loaded * busy_sms / machine.sms;
     sm.sector =
-        std::max<Centi>(sm.global.sector, static_cast<Centi>(3200 * busy_sms / sm.global.l2_bytes));
+        std::max<Centi>(sm.global.sector, static_cast<Centi>(sector * busy_sms / sm.global.l2_bytes));
     for (const CtaStreams* cta : listener.ctas())
         if (cta->ended || listener.full()) sm.queue.push_back(cta);
     sm.running.resize(std::max(1u, report.residency.ctas));
+    for (const CtaStreams* cta : sm.queue)
+        sm.warps_of_cta = std::max(sm.warps_of_cta, cta->warps.size());
+    sm.warps.resize(sm.running.size() * sm.warps_of_cta);
     for (uint32_t slot = 0; slot < sm.running.size(); ++slot) sm.start_next(slot, 0);
     sm.run();
 

@@ -128,7 +128,6 @@ void Sm::look(uint32_t index) {
 
 void Sm::finish(uint32_t index) {
     WarpState& w = warps[index];
-    w.done = true;
     SubCore& core = cores[w.number % sub_cores];
     std::erase(core.warps, index);
     Running& r = running[w.cta];
@@ -158,27 +157,20 @@ void Sm::start_next(uint32_t slot, uint64_t at) {
     r.number = next_cta++;
     r.begin = at;
     r.openings.resize(r.cta->openings.size());
+    // In the places of the warps of the CTA before.
+    const auto first = static_cast<uint32_t>(slot * warps_of_cta);
     std::vector<uint32_t> placed;
     for (uint32_t of_cta = 0; of_cta < r.cta->warps.size(); ++of_cta) {
         const Stream& s = r.cta->warps[of_cta];
         if (s.items.empty()) continue;
-        auto index = static_cast<uint32_t>(warps.size());
-        for (uint32_t i = 0; i < warps.size(); ++i)
-            if (warps[i].done && warps[i].cta == slot &&
-                std::ranges::find(placed, i) == placed.end()) {
-                index = i;
-                break;
-            }
-        if (index == warps.size()) warps.emplace_back();
-        placed.push_back(index);
-        WarpState& w = warps[index];
+        placed.push_back(first + of_cta);
+        WarpState& w = warps[first + of_cta];
         w = WarpState{};
         w.stream = &s;
         w.cta = slot;
         w.of_cta = of_cta;
         w.number = started_warps++;
         w.next = w.last = at;
-        w.done = false;
         const size_t values = l.program->registers.size() + l.operations.size();
         w.values.assign(values, 0);
         w.value_reasons.assign(values, Stall::wait);
@@ -306,18 +298,23 @@ void Sm::issue(uint32_t core_index, uint32_t index) {
         const uint64_t begin = drained(w, m.kind);
         w.next = begin + std::max<uint64_t>(hold, m.latency);
         if (m.kind == Kind::fence_shared || m.kind == Kind::fence_proxy)
-            w.next += std::exchange(w.registers_stored, uint64_t{0}) * flow.drain_shared;
+            w.next += std::exchange(w.registers_stored, {}) * flow.drain_shared;
         w.next_reason = Stall::membar;
+    }
+    if (m.action == Action::clock) {
+        if (w.first_clock != never) w.clock_before = w.last_clock;
+        w.first_clock = std::min(w.first_clock, now);
+        w.last_clock = std::max(w.last_clock, now);
     }
     switch (m.action) {
         case Action::copy_commit:
-            w.groups.push_back(std::exchange(w.copies, uint64_t{0}));
+            w.groups.push_back(std::exchange(w.copies, {}));
             break;
         case Action::bulk_commit:
-            w.sent_groups.push_back(std::exchange(w.sent, uint64_t{0}));
+            w.sent_groups.push_back(std::exchange(w.sent, {}));
             break;
         case Action::product_commit:
-            w.product_groups.push_back(std::exchange(w.products, uint64_t{0}));
+            w.product_groups.push_back(std::exchange(w.products, {}));
             break;
         case Action::phase_wait: {
             if (!item.arrives) break;
@@ -328,11 +325,6 @@ void Sm::issue(uint32_t core_index, uint32_t index) {
             release(running[w.cta], opening);
             return;
         }
-        case Action::clock:
-            if (w.first_clock != never) w.clock_before = w.last_clock;
-            w.first_clock = std::min(w.first_clock, now);
-            w.last_clock = std::max(w.last_clock, now);
-            break;
         case Action::barrier:
         case Action::barrier_arrive: {
             if (!item.arrives) break;

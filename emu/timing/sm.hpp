@@ -30,7 +30,6 @@ struct WarpState {
     uint64_t refused = 0;  // the pipe was busy until here when the head was looked at
     Stall refused_reason = Stall::math_pipe_throttle;
     bool waiting = false;  // at a barrier
-    bool done = true;
     // Cycle from which a value can be read: registers as blocks leave them, then what each
     // operation wrote last.
     std::vector<uint64_t> values;
@@ -83,7 +82,8 @@ struct Sm {
     Report& report;
 
     std::array<SubCore, sub_cores> cores{};
-    std::deque<WarpState> warps{};  // references to them stay
+    std::vector<WarpState> warps{};  // of each slot in `running` as many as a CTA has at most
+    size_t warps_of_cta = 0;
     std::vector<Running> running{};
     std::vector<const CtaStreams*> queue{};
     size_t next_cta = 0;

@@ -25,7 +25,7 @@ uint64_t Sm::serve_global(SubCore& core, const Item& item, bool atomic, bool sto
     use(Pipe::global, item.lines * global.line);
     uint64_t done = begin / 100 + global.l1 + item.lines - 1;
     uint64_t from = begin;
-    if (item.sectors != 0 || atomic) {
+    if (item.sectors != 0) {
         from = std::max(begin, sectors_pipe);
         sectors_pipe =
             from + item.sectors * (store ? std::max(global.sector_store, sector) : sector);

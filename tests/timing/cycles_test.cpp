@@ -78,6 +78,19 @@ TEST(Cycles, OfOneWarp) {
     for (const auto& [body, expected] : rows) EXPECT_EQ(timeline(timed(body)), expected) << body;
 }
 
+// What costs no instruction passes on when its own operands are there, and no others: not what
+// the next instruction is about to write over.
+TEST(Cycles, OfWhatCostsNothing) {
+    EXPECT_EQ(timeline(timed("ld.global.u32 %r4, [%d0]; bra L; L: mov.u32 %r5, %r0;"
+                             "prmt.b32 %r4, %r5, %r1, 1; st.shared.u32 [s], %r4;")),
+              "ld 20-317 no_instruction, bra 21-22, prmt 29-33 branch_resolving, st 33-56 wait, "
+              "ret 34-35");
+    EXPECT_EQ(timeline(timed("ld.global.u32 %r4, [%d0]; bra L; L: mov.u32 %r5, %r4;"
+                             "prmt.b32 %r6, %r5, %r1, 1; st.shared.u32 [s], %r6;")),
+              "ld 20-317 no_instruction, bra 21-22, prmt 317-321 long_scoreboard, st 321-344 wait, "
+              "ret 322-323");
+}
+
 TEST(Cycles, OfWarpsOfOneSm) {
     // Warps 0 and 4 share a sub-core: the younger goes first, and the other, refused, next.
     EXPECT_EQ(timeline(timed("prmt.b32 %r4, %r0, %r1, 1; prmt.b32 %r5, %r4, %r1, 1;"
@@ -165,6 +178,19 @@ TEST(Cycles, OfCtasOneAfterAnother) {
     const Timed two = timed(body, {.ctas = 396, .dynamic_shared = 100000});
     EXPECT_EQ(two.report.residency.ctas, 2u);
     EXPECT_EQ(spans(two), "0:0-25 132:0-25 264:225-230 ");
+    // Each with two warps, which go on beside each other.
+    const Timed pairs =
+        timed("bar.sync 0;" + body, {.ctas = 528, .threads = 64, .dynamic_shared = 100000});
+    EXPECT_EQ(spans(pairs), "0:0-41 132:0-41 264:241-262 396:241-262 ");
+    EXPECT_EQ(timeline(pairs),
+              "bar.sync 20-21 no_instruction, 1:bar.sync 20-21 no_instruction, 2:bar.sync 20-21 "
+              "no_instruction, 3:bar.sync 20-21 no_instruction, prmt 36-40 barrier, 1:prmt 36-40 "
+              "barrier, 2:prmt 36-40 barrier, 3:prmt 36-40 barrier, st 40-63 wait, 1:st 40-64 "
+              "wait, 2:st 40-65 wait, 3:st 40-66 wait, ret 41-42, 1:ret 41-42, 2:ret 41-42, 3:ret "
+              "41-42, 4:bar.sync 241-242, 5:bar.sync 241-242, 6:bar.sync 241-242, 7:bar.sync "
+              "241-242, 4:prmt 257-261 barrier, 5:prmt 257-261 barrier, 6:prmt 257-261 barrier, "
+              "7:prmt 257-261 barrier, 4:st 261-284 wait, 5:st 261-285 wait, 6:st 261-286 wait, "
+              "7:st 261-287 wait, 4:ret 262-263, 5:ret 262-263, 6:ret 262-263, 7:ret 262-263");
     // What was not heard is taken to go on at the same rate.
     const Timed cut = timed(body, {.ctas = 396, .dynamic_shared = 200000, .max_items = 5});
     EXPECT_TRUE(cut.report.cut);

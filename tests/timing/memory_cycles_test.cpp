@@ -156,6 +156,10 @@ TEST(MemoryCycles, OfGlobalMemory) {
          "ld 20-615 no_instruction, ld 21-620, prmt 620-624 long_scoreboard, st 624-647 wait, "
          "ret 625-626",
          {.ctas = 132}},
+        // 100 of them: 227 more, and 0.66, which of 32 sectors is 21; L1 has them 16 later.
+        {apart_in_global(128) + "ld.global.u32 %r4, [%d4]; st.shared.u32 [s], %r4;",
+         "add 20-25 no_instruction, ld 25-584 wait, st 584-607 long_scoreboard, ret 585-586",
+         {.ctas = 100}},
     });
 }
 

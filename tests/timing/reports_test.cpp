@@ -99,6 +99,22 @@ TEST(Reports, EveryCycleOfAWarpIsAnIssueOrAWait) {
     }
 }
 
+// Where no CTA was heard nothing is reported, and nothing divided by no cycles.
+TEST(Reports, OfNothing) {
+    const Kernel k("softmax");
+    const timing::Listener nothing(k.lowering, 1, 1000, false);
+    const Report r = timing::simulate(k.lowering, k.prepared.launch, nothing, {.events = 10});
+    EXPECT_GT(r.sm_ctas, 0u);
+    EXPECT_EQ(r.simulated, 0u);
+    EXPECT_EQ(r.cta_cycles, 0u);
+    EXPECT_EQ(r.sm_cycles, 0u);
+    EXPECT_EQ(r.clock_cycles, 0u);
+    EXPECT_EQ(r.retired, 0u);
+    EXPECT_EQ(r.use, Report{}.use);
+    EXPECT_EQ(r.tensor_share, 0.0);
+    EXPECT_TRUE(r.ctas.empty() && r.events.empty());
+}
+
 // A sub-core issues one instruction a cycle.
 TEST(Reports, ASubCoreIssuesOneWarpAtATime) {
     for (const char* const name : names) {

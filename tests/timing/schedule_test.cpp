@@ -153,6 +153,20 @@ TEST(Schedule, BringsLoadsForward) {
         "prmt1 ld3");
 }
 
+// What only keeps its order may issue in the next cycle: before what is on a shorter way.
+TEST(Schedule, WhatKeepsItsOrderWaitsForOneCycle) {
+    const std::string other = "fma.rn.f32 %f1, %f2, %f3, %f4;",
+                      keep = "st.global.f32 [%d3+8], %f1;";
+    // A guarded result, and a carry.
+    EXPECT_EQ(order_of({"prmt.b32 %r5, %r0, %r1, 1;", other, "@%p1 ld.shared.u32 %r5, [%r9];",
+                        "prmt.b32 %r6, %r5, %r4, 1;", "st.global.u32 [%d3], %r6;", keep}),
+              "prmt1 ld3 fma2 prmt4 st5 st6");
+    EXPECT_EQ(order_of({"add.cc.u32 %r4, %r0, %r1;", other, "addc.u32 %r5, %r2, %r3;",
+                        "prmt.b32 %r6, %r5, %r4, 1;", "prmt.b32 %r6, %r6, %r4, 1;",
+                        "st.global.u32 [%d3], %r6;", keep}),
+              "add1 addc3 fma2 prmt4 prmt5 st6 st7");
+}
+
 // Of what may issue in a cycle that goes first whose way to the end is longest, then what stands
 // first. A pipe that is taken lets others go.
 TEST(Schedule, TakesTheLongestWayFirst) {
