@@ -448,21 +448,32 @@ void RaceAccesses::touch(Now& n, const warp::BulkRange& r) {
 void RaceAccesses::check_source(uint32_t warp, const OfWarp::Source& s) {
     for (uint64_t at = s.range.address; at < s.range.address + s.range.bytes; at += word_bytes) {
         const Word* const word = shadow_.at(at);
-        if (word == nullptr || word->writer == 0 || (word->flags & Word::split) != 0) continue;
-        const Accessor& p = shadow_.writer(word->writer);
-        if (p.cta != clock_.cta() || p.warp != warp || p.counted || p.step <= s.step) continue;
-        if (races.again(Hazard::write_after_read, Unordered::in_flight, p.operation, s.operation))
+        if (word == nullptr) continue;
+        if ((word->flags & Word::split) == 0) {
+            check_stored(warp, s, *word, at, word_bytes);
             continue;
-        Race r;
-        r.hazard = Hazard::write_after_read;
-        r.why = Unordered::in_flight;
-        r.here = {p.operation, s.cta, warp, 1u << word->writer_lane, p.step};
-        r.other = {s.operation, s.cta, warp, 1u << s.range.lane, s.step};
-        r.other_cta = clock_.cta();
-        r.address = at;
-        r.bytes = word_bytes;
-        races.add(r);
+        }
+        const std::array<Word, 4>& each = shadow_.bytes_of(*word);
+        for (uint32_t i = 0; i < word_bytes; ++i) check_stored(warp, s, each[i], at + i, 1);
     }
+}
+
+void RaceAccesses::check_stored(uint32_t warp, const OfWarp::Source& s, const Word& word,
+                                uint64_t at, uint32_t bytes) {
+    // What nobody wrote was written at step 0.
+    const Accessor& p = shadow_.writer(word.writer);
+    if (p.cta != clock_.cta() || p.warp != warp || p.counted || p.step <= s.step) return;
+    if (races.again(Hazard::write_after_read, Unordered::in_flight, p.operation, s.operation))
+        return;
+    Race r;
+    r.hazard = Hazard::write_after_read;
+    r.why = Unordered::in_flight;
+    r.here = {p.operation, s.cta, warp, 1u << word.writer_lane, p.step};
+    r.other = {s.operation, s.cta, warp, 1u << s.range.lane, s.step};
+    r.other_cta = clock_.cta();
+    r.address = at;
+    r.bytes = bytes;
+    races.add(r);
 }
 
 void RaceAccesses::bulk(const warp::Retired& e, const warp::BulkEvent& copy, ptx::Space space) {

@@ -60,6 +60,9 @@ class RaceAccesses {
     void touch(Now& n, const warp::BulkRange& r);
     // Stores by the thread itself to what its copy, issued at that step, was still reading.
     void check_source(uint32_t warp, const OfWarp::Source& s);
+    // To one word of it, or one byte.
+    void check_stored(uint32_t warp, const OfWarp::Source& s, const Word& word, uint64_t at,
+                      uint32_t bytes);
     void load(Now& n, const warp::Access& a);
     void store(Now& n, const warp::Access& a);
     void load_word(Now& n, OfWarp& w, uint32_t lane, Word& word, uint64_t address);

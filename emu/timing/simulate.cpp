@@ -90,8 +90,8 @@ Report simulate(const Lowering& lowering, const warp::Launch& launch, const List
     sm.fetched.assign(instructions / line_instructions + 1, never);
     const uint64_t busy_sms = std::min<uint64_t>(report.grid_ctas, machine.sms);
     sm.l2_latency = sm.global.l2 + sm.global.l2_loaded * busy_sms / machine.sms;
-    sm.sector =
-        std::max<Centi>(sm.global.sector, static_cast<Centi>(sector * busy_sms / sm.global.l2_bytes));
+    sm.sector = std::max<Centi>(sm.global.sector,
+                                static_cast<Centi>(sector * busy_sms / sm.global.l2_bytes));
     for (const CtaStreams* cta : listener.ctas())
         if (cta->ended || listener.full()) sm.queue.push_back(cta);
     sm.running.resize(std::max(1u, report.residency.ctas));

@@ -364,6 +364,21 @@ TEST(Races, OfABulkCopysSource) {
         EXPECT_EQ(of(copy + wait + store(at)), Lines{}) << at;
         EXPECT_EQ(of(store(at) + copy + wait), Lines{}) << at;
     }
+    // A byte of a word, and two; what was stored before the copy beside it.
+    const auto narrow = [](const std::string& type, int at) {
+        return "@%p1 st.shared." + type + " [%r5+" + std::to_string(at) + "], 1;\n";
+    };
+    for (const int at : {63, 64, 81, 95, 96}) {
+        const bool inside = at >= 64 && at < 96;
+        EXPECT_EQ(of(copy + narrow("u8", at) + wait),
+                  inside ? Lines{"3 write-after-read 2, 8 8, 1 at " + std::to_string(at)} : Lines{})
+            << at;
+        EXPECT_EQ(of(copy + wait + narrow("u8", at)), Lines{}) << at;
+        EXPECT_EQ(of(narrow("u8", at) + copy + wait), Lines{}) << at;
+    }
+    EXPECT_EQ(of(copy + narrow("u16", 82) + wait), Lines{"3 write-after-read 2, 8 8, 1 at 82"});
+    EXPECT_EQ(of(narrow("u16", 82) + copy + narrow("u8", 81) + wait),
+              Lines{"4 write-after-read 3, 8 8, 1 at 81"});
     // Two CTAs that copy to one place race, and two that add to it do not.
     std::string adds = copy;
     adds.replace(adds.find("cp.async.bulk.global.shared::cta.bulk_group"), 43,

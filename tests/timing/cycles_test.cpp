@@ -79,9 +79,13 @@ TEST(Cycles, OfOneWarp) {
 }
 
 // What costs no instruction passes on when its own operands are there, and no others: not what
-// the next instruction is about to write over.
+// the next instruction, or it itself, is about to write over.
 TEST(Cycles, OfWhatCostsNothing) {
     EXPECT_EQ(timeline(timed("ld.global.u32 %r4, [%d0]; bra L; L: mov.u32 %r5, %r0;"
+                             "prmt.b32 %r4, %r5, %r1, 1; st.shared.u32 [s], %r4;")),
+              "ld 20-317 no_instruction, bra 21-22, prmt 29-33 branch_resolving, st 33-56 wait, "
+              "ret 34-35");
+    EXPECT_EQ(timeline(timed("ld.global.u32 %r5, [%d0]; bra L; L: mov.u32 %r5, %r0;"
                              "prmt.b32 %r4, %r5, %r1, 1; st.shared.u32 [s], %r4;")),
               "ld 20-317 no_instruction, bra 21-22, prmt 29-33 branch_resolving, st 33-56 wait, "
               "ret 34-35");
