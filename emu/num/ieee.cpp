@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emu/num/ieee.hpp"
 
+#include <algorithm>
 #include <initializer_list>
 #include <utility>
 
@@ -348,7 +349,7 @@ uint64_t to_integer(Type from, uint64_t bits, Rounding r, unsigned width, bool i
     const uint128 magnitude = x.kind == Class::infinity ? uint128{1} << 64 : round_magnitude(x, r);
     if (x.negative) {
         if (!is_signed) return 0;
-        return magnitude >= top ? top : (0 - static_cast<uint64_t>(magnitude)) & all;
+        return (0 - static_cast<uint64_t>(std::min<uint128>(magnitude, top))) & all;
     }
     const uint64_t limit = is_signed ? top - 1 : all;
     return magnitude > limit ? limit : static_cast<uint64_t>(magnitude);

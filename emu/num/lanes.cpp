@@ -314,16 +314,20 @@ struct Side {
 
 // A product of two significands is exact as an f32, has_fused_tile says, and scaled by a power of
 // two it stays so, or is far below 1, the unit that terms are cut to. Where products are themselves
-// f32 (`narrow`), one power does for all of a sum.
-bool narrow(const FusedSum& sum, const FormatRow& a, const FormatRow& b) {
-    const auto max_exponent = [](const FormatRow& f) {
-        return static_cast<int>(largest_magnitude(f) >> f.fraction_bits) - bias(f);
-    };
-    const int lowest = min_exponent(a) + min_exponent(b);
-    const int highest = max_exponent(a) + max_exponent(b) + 2;
-    const int places = a.fraction_bits + b.fraction_bits;
-    return lowest - places > -f32_bias && highest <= f32_bias && lowest >= sum.fraction - f32_bias;
+// f32 (`narrow`), one power does for all of a sum: their exponents take less than half of f32's,
+// and what a sum keeps below them has room in the rest.
+bool narrow(const FormatRow& a, const FormatRow& b) {
+    return std::max(a.exponent_bits, b.exponent_bits) < num::format(isa::Type::f32).exponent_bits;
 }
+static_assert(
+    [] {
+        for (const FormatRow& f : format_rows)
+            if (f.exponent_bits < num::format(isa::Type::f32).exponent_bits &&
+                (bias(f) > f32_bias / 4 || f.fraction_bits >= f32_bias / 8))
+                return false;
+        return true;
+    }(),
+    "a format has the exponents of f32, or few");
 
 bool FusedTile(const FusedSum& sum_rules, MatrixTypes types, const Tile<uint32_t>& tile) {
     const I32 di;
@@ -332,7 +336,7 @@ bool FusedTile(const FusedSum& sum_rules, MatrixTypes types, const Tile<uint32_t
     const FusedSum sum = sum_rules;
     const FormatRow& d_row = format(types.d);
     const Format d_format(d_row);
-    const bool is_narrow = narrow(sum, format(types.a), format(types.b));
+    const bool is_narrow = narrow(format(types.a), format(types.b));
     const int c_lift = sum.fraction - d_row.fraction_bits;
     const bool to_f32 = types.d == Type::f32 && sum.rounding == Rounding::rz;
     const auto zero_exponent = hn::Set(di, sum.zero_exponent);
@@ -458,10 +462,11 @@ bool has_fused_tile(const DotRow& row, MatrixTypes types) {
     const int lift = sum.fraction - format(types.a).fraction_bits - format(types.b).fraction_bits;
     const int c_lift = sum.fraction - format(types.d).fraction_bits;
     const bool whole_significand = sum.kept == format(types.d).fraction_bits + 1;
-    // A product is below 2^(fraction + 2), C below 2^(fraction + 1); each of two 32-bit sums has
-    // half the products of a block, and one has C.
+    // A product is below 2^(fraction + 2), and each of two 32-bit sums has half the products of a
+    // block. C, which is below 2^(fraction + 1), has room beside those of one: they are that many
+    // whole 2^(fraction + 2) below 2^31.
     const int64_t half_block = (sum.block + 1) / 2;
-    const int64_t bound = (half_block << (sum.fraction + 2)) + (int64_t{2} << sum.fraction);
+    const int64_t bound = half_block << (sum.fraction + 2);
     return lift >= 0 && c_lift >= 0 && whole_significand && bound < (int64_t{1} << 31) &&
            (sum.rounding == Rounding::rz || sum.rounding == Rounding::rn) &&
            isa::bits(types.d) <= 32;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 #include <set>
 
 #include "emu/isa/matrix.hpp"
@@ -12,6 +14,7 @@
 #include "tests/num/dot_oracle.hpp"
 #include "tests/num/inputs.hpp"
 #include "tests/num/targets.hpp"
+#include "tests/num/to_the_end.hpp"
 
 namespace lockwarp::num::testing {
 namespace {
@@ -147,6 +150,73 @@ TEST(Dot, FastEqualsPlain) {
                 });
             });
     EXPECT_GT(compared, sanitized ? 250000 : 1000000);
+}
+
+// Matrices that end within a tile, and where memory ends: what is read or written beyond them ends
+// the test. Infinities are left to the plain way, a tile at a time.
+TEST(Dot, FastStaysWithinItsMatrices) {
+    Random random(77);
+    int products = 0;
+    for (const DotRow& row : different_rows()) {
+        if (is_scaled(row)) continue;
+        const MatrixTypes types = types_of(row)[0];
+        for (const auto& [m, n] : {std::pair{24, 20}, {16, 16}, {15, 17}, {1, 1}})
+            for (const InputClass input : {InputClass::narrow, InputClass::special}) {
+                const MatrixShape shape{m, n, lengths_of(row)[0]};
+                const Operands x = make_operands(input, shape, types, random);
+                const auto at_end = [](const std::vector<uint64_t>& from) {
+                    auto out = std::make_unique<ToTheEnd>(8 * from.size());
+                    std::memcpy(out->bytes().data(), from.data(), 8 * from.size());
+                    return out;
+                };
+                const auto a = at_end(x.a), b = at_end(x.b), c = at_end(x.c), d = at_end(x.c);
+                const auto of = [](const auto& memory) {
+                    return reinterpret_cast<uint64_t*>(memory->bytes().data());
+                };
+                std::vector<uint64_t> plain(x.c.size());
+                matrix_product(row, shape, types, x.a.data(), x.b.data(), x.c.data(), plain.data());
+                matrix_product_fast(row, shape, types, of(a), of(b), of(c), of(d));
+                EXPECT_TRUE(std::equal(plain.begin(), plain.end(), of(d)))
+                    << describe(row, types, shape) << ", " << name(input);
+                for (const auto* memory : {&a, &b, &c, &d})
+                    EXPECT_TRUE((*memory)->is_whole_before()) << describe(row, types, shape);
+                ++products;
+            }
+    }
+    EXPECT_GT(products, 100);
+}
+
+// Products of a wide range, and of a narrow one, at both ends of it: which range a sum's scale
+// covers decides how terms are scaled.
+TEST(Dot, FastEqualsPlainAtTheEndsOfTheRange) {
+    for (const DotRow& row : different_rows()) {
+        if (row.method != Method::fused_blocks || isa::bits(row.a) < 8 || is_scaled(row)) continue;
+        const MatrixTypes types = types_of(row)[0];
+        const MatrixShape shape{16, 8, lengths_of(row)[0]};
+        const FormatRow& f = format(row.a);
+        const FormatRow& g = format(row.d);
+        const uint64_t one = static_cast<uint64_t>(bias(f)) << f.fraction_bits;
+        const std::vector<uint64_t> values{1,
+                                           3,
+                                           uint64_t{1} << f.fraction_bits,
+                                           one,
+                                           largest_magnitude(f) / 2,
+                                           largest_magnitude(f)};
+        const uint64_t of_c = static_cast<uint64_t>(bias(g)) << g.fraction_bits;
+        for (const uint64_t left : values)
+            for (const uint64_t right : values)
+                for (const uint64_t sum : {uint64_t{0}, uint64_t{1}, of_c}) {
+                    std::vector<uint64_t> a(static_cast<size_t>(shape.m) * shape.k, left),
+                        b(static_cast<size_t>(shape.n) * shape.k, right),
+                        c(static_cast<size_t>(shape.m) * shape.n, sum), plain(c.size()),
+                        fast(c.size());
+                    matrix_product(row, shape, types, a.data(), b.data(), c.data(), plain.data());
+                    matrix_product_fast(row, shape, types, a.data(), b.data(), c.data(),
+                                        fast.data());
+                    EXPECT_EQ(fast, plain) << describe(row, types, shape) << std::hex << ' ' << left
+                                           << ' ' << right << ' ' << sum;
+                }
+    }
 }
 
 // The comparison can fail: with the floor one higher, a term that just reaches it is lost.

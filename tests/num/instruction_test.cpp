@@ -4,45 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
 #include <random>
-#include <span>
+#include <set>
 
 #include "emu/isa/matrix.hpp"
+#include "tests/num/to_the_end.hpp"
 
 namespace lockwarp::num {
 namespace {
 
-// Bytes that end where no memory is.
-class ToTheEnd {
-  public:
-    explicit ToTheEnd(uint64_t bytes)
-        : bytes_(bytes), page_(static_cast<uint64_t>(sysconf(_SC_PAGESIZE))) {
-        room_ = (bytes + page_ - 1) / page_ * page_;
-        void* const at = mmap(nullptr, room_ + page_, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        EXPECT_NE(at, MAP_FAILED);
-        memory_ = static_cast<uint8_t*>(at);
-        EXPECT_EQ(mprotect(memory_ + room_, page_, PROT_NONE), 0);
-        std::memset(memory_, 0xa5, room_);
-    }
-    ~ToTheEnd() { munmap(memory_, room_ + page_); }
-    ToTheEnd(const ToTheEnd&) = delete;
-    ToTheEnd& operator=(const ToTheEnd&) = delete;
-    std::span<uint8_t> bytes() const { return {memory_ + room_ - bytes_, bytes_}; }
-    // Whether what stands before them is as it was.
-    bool is_whole_before() const {
-        return std::all_of(memory_, memory_ + room_ - bytes_, [](uint8_t b) { return b == 0xa5; });
-    }
-
-  private:
-    uint64_t bytes_, page_, room_ = 0;
-    uint8_t* memory_ = nullptr;
-};
+using testing::ToTheEnd;
 
 void multiply_at_ends(std::string_view key, const InstructionProduct& p) {
     std::mt19937 random(11);
@@ -90,6 +62,32 @@ TEST(InstructionProducts, StayWithinTheirArrays) {
     EXPECT_GT(sparse, 20u);
     EXPECT_GT(tiled, 10u);
     EXPECT_GT(scaled, 2u);
+}
+
+// Those have the fast way, without which they are right and slow: floats of 8, 16 and 32 bits.
+TEST(InstructionProducts, OfWholeWordsAreTiled) {
+    std::set<std::string> tiled;
+    const auto note = [&](std::string_view key, const std::optional<InstructionProduct>& p) {
+        if (p && p->tiled) tiled.insert(std::string(key));
+    };
+    for (const isa::Arch arch : {isa::Arch::sm_89, isa::Arch::sm_90, isa::Arch::sm_120}) {
+        for (const isa::MmaVariant& v : isa::mma_variants()) note(v.key, product_of(v, arch));
+        for (const isa::WmmaVariant& v : isa::wmma_variants()) note(v.key, product_of(v, arch));
+    }
+    std::set<std::string> expected{"mma.m16n8k16.f16.f16.f16.f16", "mma.m16n8k16.f32.bf16.bf16.f32",
+                                   "mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k4.f32.tf32.tf32.f32",
+                                   "mma.m16n8k8.f16.f16.f16.f16",  "mma.m16n8k8.f32.bf16.bf16.f32",
+                                   "mma.m16n8k8.f32.f16.f16.f32",  "mma.m16n8k8.f32.tf32.tf32.f32"};
+    for (const std::string shape : {"m16n8k16", "m16n8k32"})
+        for (const std::string types : {"e4m3.e4m3", "e4m3.e5m2", "e5m2.e4m3", "e5m2.e5m2"})
+            expected.insert("mma." + shape + ".f16." + types + ".f16");
+    for (const std::string order : {".row.row", ".row.col", ".col.row", ".col.col"}) {
+        for (const std::string types :
+             {".f16.f16.f16.f16", ".f32.bf16.bf16.f32", ".f32.f16.f16.f32"})
+            expected.insert("wmma.mma.m16n16k16" + order + types);
+        expected.insert("wmma.mma.m16n16k8" + order + ".f32.tf32.tf32.f32");
+    }
+    EXPECT_EQ(tiled, expected);
 }
 
 }  // namespace
