@@ -129,11 +129,13 @@ void leave_endless_loops(Graph& g, const Body& body) {
         if (std::ranges::none_of(g.successors[b],
                                  [&](uint32_t s) { return is_back(s) && before[s]; }))
             continue;
+        // The same from each of its begins.
+        const std::vector<bool> in_loop = reached(g, b);
         std::vector<bool> last(g.successors.size(), false);
         for (const uint32_t s : g.successors[b]) {
             if (!is_back(s) || !before[s]) continue;
-            const std::vector<bool> in_loop = reached(g, s);
-            for (const uint32_t p : g.predecessors[s]) last[p] = last[p] || (p >= s && in_loop[p]);
+            for (const uint32_t p : g.predecessors[s])
+                if (p >= s && in_loop[p]) last[p] = true;
         }
         for (uint32_t p = 0; p < end; ++p) {
             if (!last[p]) continue;

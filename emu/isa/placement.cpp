@@ -108,6 +108,7 @@ SharedLayout lay_out_shared(const ptx::Module& module,
     std::erase_if(of_module, [&](const ptx::Variable* v) {
         return v->linking == ptx::Linking::extern_ && defined.contains(v->name);
     });
+    // Those of bodies are static: .extern stands outside functions.
     std::vector<const ptx::Variable*> own;
     shared_of(functions[0]->body, own);
     std::vector<const ptx::Variable*> called;
@@ -129,23 +130,21 @@ SharedLayout lay_out_shared(const ptx::Module& module,
                 cursor.put(*v);
         for (const auto* list : {&called, &own})
             for (const ptx::Variable* v : *list)
-                if (is_static_shared(*v) && named.contains(v->name) &&
-                    (list == &own && entry_first) == linked)
+                if (named.contains(v->name) && (list == &own && entry_first) == linked)
                     cursor.put(*v);
     }
     bool has_dynamic = false;
-    for (const auto* list : {&of_module, &called, &own})
-        for (const ptx::Variable* v : *list)
-            if (!is_static_shared(*v)) {
-                const std::optional<Placement> p = placement(*v);
-                has_dynamic = true;
-                if (p && named.contains(v->name))
-                    dynamic_alignment = std::max(dynamic_alignment, p->alignment);
-            }
+    for (const ptx::Variable* v : of_module)
+        if (!is_static_shared(*v)) {
+            has_dynamic = true;
+            if (named.contains(v->name))
+                dynamic_alignment =
+                    std::max(dynamic_alignment, placement(*v).value_or(Placement{}).alignment);
+        }
     layout.dynamic = round_up(cursor.next, dynamic_alignment);
     for (const auto* list : {&called, &own})
         for (const ptx::Variable* v : *list)
-            if (is_static_shared(*v) && !layout.address.contains(v)) cursor.put(*v);
+            if (!layout.address.contains(v)) cursor.put(*v);
     if (!has_dynamic) layout.dynamic = round_up(cursor.next, dynamic_alignment);
     return layout;
 }

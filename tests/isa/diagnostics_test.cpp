@@ -17,6 +17,30 @@ std::string error_of(std::string_view instruction) {
     return errors_of(std::string(registers) + std::string(instruction));
 }
 
+// A copy by im2col may be wrong in something else.
+TEST(Diagnostics, OfCopiesByIm2col) {
+    const auto of = [](const std::string& text) {
+        const std::string said = error_of(text);
+        return said.substr(0, said.find(" ("));  // without the forms that there are
+    };
+    const std::string of_reduction = "' for instruction 'cp.reduce.async.bulk.tensor'",
+                      of_copy = "' for instruction 'cp.async.bulk.tensor'",
+                      reduce = "cp.reduce.async.bulk.tensor.3d.global.shared::cta",
+                      copy = "cp.async.bulk.tensor.3d.", counted = ".mbarrier::complete_tx::bytes",
+                      stored = ".bulk_group [%rd1, {%r1, %r2, %r3}], [sh];",
+                      loaded = " [sh], [%rd1, {%r1, %r2, %r3}], [sh];";
+    EXPECT_EQ(of(reduce + ".im2col_no_offs" + stored),
+              "7:1: Reduction operation is required for instruction 'cp.reduce.async.bulk.tensor'");
+    EXPECT_EQ(of(reduce + ".add.im2col" + stored), "7:1: Illegal modifier '.im2col" + of_reduction);
+    EXPECT_EQ(of(copy + "global.shared::cta.im2col" + stored),
+              "7:1: Illegal modifier '.im2col" + of_copy);
+    EXPECT_EQ(of(copy + "shared::cluster.global.im2col_no_offs" + counted + loaded),
+              "7:1: Illegal modifier '.im2col_no_offs" + of_copy);
+    // The offsets are missing.
+    EXPECT_EQ(of(copy + "shared::cluster.global.im2col" + counted + loaded),
+              "7:1: Arguments mismatch for instruction 'cp.async.bulk.tensor'");
+}
+
 TEST(Diagnostics, OfOneInstruction) {
     const struct {
         std::string_view text;
@@ -50,6 +74,26 @@ TEST(Diagnostics, OfOneInstruction) {
          "7:1: Instruction 'vote' without '.sync' is not supported on .target sm_70 and higher "
          "from "
          "PTX ISA version 6.4\n"},
+        // What there is, those with most of the types first, and how many more.
+        {"mma.sync.aligned.m16n8k32.row.col.f32.f16.bf16.f32 {%f1, %f2, %f3, %f4}, "
+         "{%r1, %r2, %r3, %r4}, {%r1, %r2}, {%f1, %f2, %f3, %f4};",
+         "7:1: Unexpected instruction types specified for 'mma' (with this shape: "
+         "mma.m16n8k32.f32.e4m3.e4m3.f32, mma.m16n8k32.f32.e4m3.e5m2.f32, "
+         "mma.m16n8k32.f32.e5m2.e4m3.f32, mma.m16n8k32.f32.e5m2.e5m2.f32, "
+         "mma.m16n8k32.s32.s8.s8.s32, mma.m16n8k32.s32.s8.u8.s32, mma.m16n8k32.s32.u8.s8.s32, "
+         "mma.m16n8k32.s32.u8.u8.s32 and 8 more (lockwarp info))\n"},
+        {"mma.sync.aligned.m8n8k4.row.col.f32.f16.bf16.f32 {%f1, %f2, %f3, %f4}, "
+         "{%r1, %r2, %r3, %r4}, {%r1, %r2}, {%f1, %f2, %f3, %f4};",
+         "7:1: Unexpected instruction types specified for 'mma' (with this shape: "
+         "mma.m8n8k4.row.row.f32.f16.f16.f32, mma.m8n8k4.row.col.f32.f16.f16.f32, "
+         "mma.m8n8k4.col.row.f32.f16.f16.f32, mma.m8n8k4.col.col.f32.f16.f16.f32, "
+         "mma.m8n8k4.row.row.f32.f16.f16.f16, mma.m8n8k4.row.col.f32.f16.f16.f16, "
+         "mma.m8n8k4.col.row.f32.f16.f16.f16, mma.m8n8k4.col.col.f32.f16.f16.f16 and 5 more "
+         "(lockwarp info))\n"},
+        {"mma.sync.aligned.m16n8k4.row.col.f32.f16.bf16.f32 {%f1, %f2, %f3, %f4}, "
+         "{%r1, %r2, %r3, %r4}, {%r1, %r2}, {%f1, %f2, %f3, %f4};",
+         "7:1: Unexpected instruction types specified for 'mma' (with this shape: "
+         "mma.m16n8k4.f32.tf32.tf32.f32, mma.m16n8k4.f64.f64.f64.f64)\n"},
         {"ret.uni.uni;", "7:1: Unexpected instruction types specified for 'ret' (ret{.uni})\n"},
         {"tcgen05.wait::ld.sync.aligned;",
          "7:1: Instruction 'tcgen05.wait::ld.sync.aligned' is not executed yet\n"},

@@ -3,6 +3,7 @@
 #include "emu/isa/flow.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "tests/cpu_time.hpp"
 
@@ -13,8 +14,8 @@ namespace {
 
 // Operations of a program written one letter each, with a branch's target behind it: "b5" goes to
 // operation 5 where its guard holds, "B5" always; "e" exits, "E" exits where its guard holds; "r"
-// returns, "t" traps, "c" calls a function that never comes back; "." does nothing. A final exit is
-// added.
+// returns, "t" traps, "c" calls a function that never comes back; "." does nothing. "i5" goes by an
+// index to operation 5 or to the one behind it. A final exit is added.
 std::vector<Operation> operations_of(const std::string& text) {
     std::vector<Operation> out;
     for (size_t at = 0; at < text.size();) {
@@ -22,6 +23,7 @@ std::vector<Operation> operations_of(const std::string& text) {
         if (c == ' ') continue;
         Operation o;
         o.op = c == 'b' || c == 'B'   ? Op::bra
+               : c == 'i'             ? Op::brx
                : c == 'e' || c == 'E' ? Op::exit
                : c == 'r'             ? Op::ret
                : c == 't'             ? Op::trap
@@ -30,6 +32,7 @@ std::vector<Operation> operations_of(const std::string& text) {
         o.guarded = c == 'b' || c == 'E';
         while (at < text.size() && text[at] >= '0' && text[at] <= '9')
             o.target = o.target * 10 + static_cast<uint32_t>(text[at++] - '0');
+        if (c == 'i') o.immediate = 2;
         out.push_back(o);
     }
     out.emplace_back();
@@ -41,12 +44,15 @@ constexpr std::array<uint8_t, 1> lost_calls{1};
 // The reconvergence points of the branches, in order.
 std::vector<uint32_t> meetings(const std::string& text) {
     std::vector<Operation> operations = operations_of(text);
-    find_reconvergence(operations, 0, {}, lost_calls);
+    std::array<uint32_t, 32> places{};
+    std::iota(places.begin(), places.end(), 0u);
+    find_reconvergence(operations, 0, places, lost_calls);
     // `never` reads as the place behind the last operation.
     const auto size = static_cast<uint32_t>(operations.size());
     std::vector<uint32_t> out;
     for (const Operation& o : operations)
-        if (o.op == Op::bra) out.push_back(o.reconverge == never ? size : o.reconverge);
+        if (o.op == Op::bra || o.op == Op::brx)
+            out.push_back(o.reconverge == never ? size : o.reconverge);
     return out;
 }
 
@@ -118,6 +124,9 @@ TEST(Flow, GuardedExitsBeforeFailures) {
 }
 
 TEST(Flow, EndlessLoop) {
+    // Its last operation goes by an index to one of two begins: between them as well there is a
+    // way out, behind an operation from which it begins again.
+    EXPECT_EQ(meetings("b0 i0"), (Points{3, 3}));
     EXPECT_EQ(meetings(". B0"), (Points{3}));
     EXPECT_EQ(meetings("b2 B1 . ."), (Points{2, 5}));
 }

@@ -2,9 +2,11 @@
 // Tensor maps at the edges of each rule of the driver, and bytes that are none.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <string>
 
+#include "emu/isa/tensor_copy.hpp"
 #include "emu/isa/tensor_map.hpp"
 
 namespace lockwarp::isa {
@@ -34,6 +36,29 @@ std::string said(const TensorMap& m) {
     std::string out;
     for (const std::string& s : refusals(m)) out += (out.empty() ? "" : "; ") + s;
     return out;
+}
+
+// Of rank 3 an offset has 16 bits, of rank 4 the low 8 of each; of rank 5 they are added up,
+// shifted by 5 and 10, and 5 bits each taken from the sum.
+TEST(TensorCopies, OffsetsOfIm2col) {
+    const auto first_row = [](unsigned rank, std::array<uint16_t, 3> offset, bool has = true) {
+        const TensorMap m = im2col([&](TensorMap& map) {
+            map.rank = rank;
+            map.dim = {64, 70000, 1000, 1000, 1000};
+        });
+        const TensorCopy copy{m, {0, 5, 6, 7, 8}, offset, has};
+        return TensorRows(copy).next().at;
+    };
+    using At = std::array<int64_t, max_tensor_rank>;
+    EXPECT_EQ(first_row(3, {0x1234, 2, 3}), (At{0, 5 + 0x1234, 6, 7, 8}));
+    EXPECT_EQ(first_row(4, {0x1234, 0xab0f, 3}), (At{0, 5 + 0x34, 6 + 0x0f, 7, 8}));
+    EXPECT_EQ(first_row(5, {3, 17, 29}), (At{0, 5 + 3, 6 + 17, 7 + 29, 8}));
+    EXPECT_EQ(first_row(5, {31, 30, 28}), (At{0, 5 + 31, 6 + 30, 7 + 28, 8}));
+    // What is beyond 5 bits of one goes to the next: 100 is 4 and 3 of the next.
+    EXPECT_EQ(first_row(5, {100, 10, 20}), (At{0, 5 + 4, 6 + 13, 7 + 20, 8}));
+    EXPECT_EQ(first_row(5, {1, 40, 1}), (At{0, 5 + 1, 6 + 8, 7 + 2, 8}));
+    for (const unsigned rank : {3u, 4u, 5u})
+        EXPECT_EQ(first_row(rank, {1, 2, 3}, false), (At{0, 5, 6, 7, 8}));
 }
 
 TEST(TensorMapEdges, OfTiledMaps) {
