@@ -183,7 +183,7 @@ void CtaRunner::finish() {
         context_.statistics.ctas += 1;
         context_.statistics.warps += cta_.warps.size();
     }
-    if (context_.listeners != nullptr && context_.trap) listeners_.trapped(*context_.trap);
+    if (context_.trap) listeners_.trapped(*context_.trap);
     if (context_.inspector != nullptr)
         context_.inspector->ended(cta_, context_.trap ? &*context_.trap : nullptr);
 }

@@ -24,8 +24,7 @@ uint32_t slot_bytes(isa::Type type) {
 // Its results depend on the registers that it names alone, and it does nothing else.
 bool is_value(const Operation& o) {
     const isa::OpRow& row = isa::row(o.op);
-    return row.step == StepKind::plain && row.flow == Flow::next && row.memory == Memory::none &&
-           row.sync == isa::Sync::none && !uses_carry(o);
+    return row.step == StepKind::plain && row.memory == Memory::none && !uses_carry(o);
 }
 
 // It moves the top of a lane's local memory.

@@ -416,6 +416,32 @@ TEST(BulkCopy, WritesTheBytesOfItsMask) {
         }
 }
 
+// A byte of its mask beyond the memory, or a place that is no multiple of 16, is a trap: what later
+// lanes copy is not copied.
+TEST(BulkCopy, WhatItsMaskNamesMustBeThere) {
+    const std::pair<std::string, std::string> rows[] = {
+        {"4096", "address out of bounds"}, {"8", "misaligned"}, {"0", ""}};
+    for (const auto& [apart, expected] : rows) {
+        std::string text = kernel(
+            ".shared .align 128 .b8 sm[4096]; .reg .u32 %m; .reg .b16 %mask;\n"
+            "mov.u32 %m, sm; mad.lo.u32 %m, %r1, 4, %m; st.shared.b32 [%m], %r1; bar.sync 0;\n"
+            "mov.b16 %mask, 0x8001; setp.lt.u32 %p1, %r1, 2; setp.eq.u32 %p2, %r1, 0;\n"
+            "mov.u64 %rd5, %rd4; @%p2 add.u64 %rd5, %rd4, " +
+                apart +
+                ";\n@%p1 cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd5], [sm], 32, "
+                "%mask;\ncp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n",
+            {}, "sm_100");
+        text.replace(text.find(".version 8.0"), 12, ".version 8.6");
+        Given given;
+        given.arch = isa::Arch::sm_100;
+        given.buffers = {Bytes(16), Bytes(64, 0xee)};
+        const Outcome o = run(program_of(text, given.arch), std::move(given));
+        EXPECT_EQ(fault_of(o.result).substr(0, expected.size()), expected);
+        EXPECT_EQ(o.result.trap.has_value(), !expected.empty());
+        EXPECT_EQ(o.buffers[1] == Bytes(64, 0xee), !expected.empty()) << apart;
+    }
+}
+
 // A CTA asks for the launch of another, whose work it would do, until none is given: each piece of
 // the work is done once, whoever does it.
 std::string stealing(const std::string& space, const std::string& address,

@@ -180,6 +180,25 @@ TEST(Grid, ABarrierOfAnyOtherLaunchIsTheTrapThatItIsOnAGpu) {
               "which this is not");
 }
 
+// The kernel's own traps say nothing of a workspace: it has it, or does not ask for it.
+TEST(Grid, ATrapOfItsOwnIsNotTheWorkspaces) {
+    const std::string asks = "mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2;\n";
+    for (const std::string stops : {"trap;", "brkpt;"})
+        for (const bool is_cooperative : {true, false})
+            for (const std::string& before : {std::string(), asks}) {
+                const isa::Program program =
+                    program_of(kernel(before + stops + "ret;"), isa::Arch::sm_80);
+                Given given = cooperative(2, 1);
+                given.cooperative = is_cooperative;
+                const warp::Result r = run(program, std::move(given)).result;
+                ASSERT_TRUE(r.trap.has_value());
+                EXPECT_EQ(r.trap->kind,
+                          stops == "trap;" ? warp::TrapKind::trap : warp::TrapKind::breakpoint);
+                EXPECT_EQ(r.trap->detail.empty(), is_cooperative || before.empty())
+                    << before << stops << is_cooperative;
+            }
+}
+
 TEST(Grid, ACooperativeLaunchOfMoreCtasThanRunAtATimeIsRefused) {
     const isa::Program program = program_of(kernel("ret;"), isa::Arch::sm_80);
     Given given = cooperative(1, 1);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <sstream>
 
 #include "emu/isa/tensor_map.hpp"
 #include "emu/isa/texture.hpp"
@@ -20,6 +21,23 @@ struct Undefined {
     }
     isa::Op op = isa::Op::shfl;
     uint32_t lanes = 0;
+};
+
+// Of each instruction with undefined lanes: "OPCODE LANES results RESULTS".
+struct AllUndefined {
+    void retired(const warp::Retired& e) {
+        if (e.undefined == 0) return;
+        std::ostringstream text;
+        text << isa::row(e.program->operations[e.operation].op).name << std::hex << ' '
+             << e.undefined << " results " << e.undefined_results;
+        said.push_back(text.str());
+    }
+    std::vector<std::string> said;
+};
+
+struct NoOracle : warp::Oracle {
+    bool knows(uint32_t) const override { return false; }
+    void supply(const warp::Retired&, uint8_t*) override {}
 };
 
 struct Shuffled {
@@ -46,6 +64,31 @@ Shuffled shuffled(const std::string& mode, uint32_t amount, uint32_t clamp, uint
     }
     out.undefined = undefined.listener.lanes;
     return out;
+}
+
+// Of a vector those results of which nobody wrote all bytes, of what follows the first again.
+TEST(UndefinedLanes, AreThoseOfOneInstruction) {
+    const std::string local = "ld.local.v4.u32 {%r2, %r3, %r4, %r5}, [mine];\n";
+    const std::string bits = "fns.b32 %r6, %r1, 40, 1;\n";
+    const std::string body =
+        ".local .align 16 .b8 mine[16]; setp.lt.u32 %p1, %r1, 4;\n" + bits +
+        "st.local.u32 [mine], %r1; @%p1 st.local.u16 [mine+8], %h1;\n" + local + bits +
+        "st.local.u32 [mine+4], %r1; st.local.u32 [mine+12], %r1;\n" + local + bits +
+        "st.local.u16 [mine+8], %h1; @%p1 st.local.u16 [mine+10], %h1;\n" + local + bits +
+        "st.local.u16 [mine+10], %h1;\n" + local + bits;
+    Alone<AllUndefined> undefined;
+    NoOracle oracle;
+    Given given;
+    given.observers = {&undefined};
+    given.oracle = &oracle;
+    given.buffers = {Bytes(16), Bytes(16)};
+    run_well(program_of(kernel(body + "ret;"), given.arch), std::move(given));
+    const std::string all = "ffffffff results ";
+    EXPECT_EQ(
+        undefined.listener.said,
+        (std::vector<std::string>{"fns " + all + "1", "ld " + all + "e", "fns " + all + "1",
+                                  "ld " + all + "4", "fns " + all + "1", "ld fffffff0 results 4",
+                                  "fns " + all + "1", "fns " + all + "1"}));
 }
 
 // PTX manual, "shfl.sync": the source lane by mode, segment and clamp.

@@ -64,6 +64,7 @@ Outcome run(const isa::Program& program, Given given) {
     }
     l.parameters.insert(l.parameters.end(), given.arguments.begin(), given.arguments.end());
     l.observers = given.observers;
+    l.oracle = given.oracle;
     outcome.result = launch(program, l, given.schedule);
     return outcome;
 }

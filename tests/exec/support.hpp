@@ -39,6 +39,7 @@ struct Given {
     const warp::TurnOrder* order = nullptr;
     bool fold_constants = true;
     std::vector<warp::Observer*> observers;
+    warp::Oracle* oracle = nullptr;
     Schedule schedule = {};
 };
 

@@ -38,7 +38,10 @@ constexpr const char* functions =
     " ld.param.b32 %q1, [n]; st.local.b32 [own+8], %q1; ld.local.b32 %q2, [own+8];\n"
     " add.u32 %q2, %q2, 1; st.param.b32 [r], %q2; ret; }\n"
     ".func again(.reg .b32 n) { .reg .b32 %q<2>; .reg .pred %p<2>; setp.eq.u32 %p1, n, 0;\n"
-    " @%p1 bra E; sub.u32 %q1, n, 1; call.uni again, (%q1); E: ret; }\n";
+    " @%p1 bra E; sub.u32 %q1, n, 1; call.uni again, (%q1); E: ret; }\n"
+    ".func (.param .align 4 .b8 r[8]) both(.param .align 4 .b8 n[8]) { .reg .b32 %q<3>;\n"
+    " ld.param.b32 %q1, [n+4]; add.u32 %q1, %q1, 1; st.param.b32 [r+4], %q1;\n"
+    " st.param.b32 [r], 0; ret; }\n";
 
 // One warp runs the loop, of which the first turns of all warps see no end: more than 20,000 steps.
 std::string fault_of_loop(const std::string& before, const std::string& loop) {
@@ -93,6 +96,29 @@ TEST(Watch, LoopsThatEndByThemselves) {
           "and.b32 %r6, %r6, 4095; selp.u32 %r7, 1, 0, %p7; setp.eq.u32 %p6, %r6, 4095;"
           "selp.u32 %r8, 1, 0, %p6; and.b32 %r7, %r7, %r8; setp.eq.u32 %p1, %r7, 0;"})
         EXPECT_EQ(fault_of_loop("setp.ne.u32 %p7, %r1, 99;", loop), "") << loop;
+    // What a call has left in memory is all that counts.
+    EXPECT_EQ(fault_of_loop(".param .align 4 .b8 a[8]; .param .align 4 .b8 b[8]; mov.u32 %r6, 0;"
+                            "st.param.b32 [a], 0; st.param.b32 [a+4], 0; call.uni (b), both, (a);",
+                            "ld.param.b32 %r5, [b+4]; setp.ne.u32 %p1, %r5, 4000;"
+                            "st.param.b32 [a+4], %r5; call.uni (b), both, (a);"
+                            "st.param.b32 [a+4], 0; mov.u32 %r5, 0;"),
+              "");
+}
+
+// Loops of which memory alone decides the branch, but which something that counts ends before: a
+// load, where its address is none, and a vote, where its lanes are others.
+TEST(Watch, LoopsThatATrapEnds) {
+    const std::pair<const char*, const char*> rows[] = {
+        {"add.u64 %rd5, %rd5, 4; and.b64 %rd7, %rd5, 0xffffffffffff8000; add.u64 %rd7, %rd7, %rd1;"
+         "ld.global.u32 %r6, [%rd7];",
+         "address out of bounds"},
+        {"add.u32 %r5, %r5, 1; shr.u32 %r6, %r5, 13; shl.b32 %r6, -1, %r6;"
+         "vote.sync.any.pred %p2, %p5, %r6;",
+         "illegal operand"}};
+    for (const auto& [loop, expected] : rows)
+        EXPECT_TRUE(fault_of_loop("", std::string(loop) + " setp.eq.u32 %p1, %r20, 0;")
+                        .starts_with(expected))
+            << loop;
 }
 
 TEST(Watch, LoopsThatMemoryAloneCouldEnd) {
@@ -102,7 +128,10 @@ TEST(Watch, LoopsThatMemoryAloneCouldEnd) {
           "add.u64 %rd5, %rd5, 3; min.u64 %rd5, %rd5, 1000;",
           "mov.u32 %r6, 7; st.local.u32 [mine+8], %r6; ld.local.u32 %r5, [mine+8];",
           "call.uni (%r6), next, (%r5);", "vote.sync.any.pred %p2, %p5, -1;",
-          "add.cc.u32 %r6, %r1, 1; addc.u32 %r6, %r1, 0;"}) {
+          "add.cc.u32 %r6, %r1, 1; addc.u32 %r6, %r1, 0;",
+          // Written twice in a round, and what is read of it is the same in each.
+          "mov.u32 %r6, 7; st.local.u32 [mine+8], %r6; mov.u32 %r6, 8;"
+          "st.local.u32 [mine+12], %r6;"}) {
         const std::string fault =
             fault_of_loop("", std::string(loop) + " setp.eq.u32 %p1, %r20, 0;");
         EXPECT_TRUE(
