@@ -244,6 +244,10 @@ TEST(Copies, IntoWhatIsStillRead) {
         {fill + bar + others + copy + wait, {"3 copy-too-early 4"}},
         {fill + bar + others + bar + copy + wait, {}},
         {fill + bar + own + copy + wait, {}},
+        // Warp 1 reads what warp 0 then copies to, behind the barrier and before it.
+        {fill + bar + "setp.eq.u32 %p1, %r3, 1;\n@%p1 " + others + "@!%p1 " + copy + wait,
+         {"4 copy-too-early 5"}},
+        {fill + "setp.eq.u32 %p1, %r3, 1;\n@%p1 " + others + bar + "@!%p1 " + copy + wait, {}},
     });
     // Not what was there: of its own warp's copy, of one that it has met the others behind, and of
     // a word that was stored since it met them.
