@@ -80,7 +80,7 @@ class ChildEngine : public Engine {
         std::array<int, 2> ends{};
         bytes_ = {memfd_create("lockwarp-bytes", MFD_CLOEXEC), 2 * piece_bytes};
         text_ = {memfd_create("lockwarp-text", MFD_CLOEXEC), max_text};
-        if (bytes_.fd < 0 || text_.fd < 0 || !map(bytes_) || !map(text_) ||
+        if (std::min(bytes_.fd, text_.fd) < 0 || !map(bytes_) || !map(text_) ||
             socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
             return failed_start(errno);
         socket_ = ends[0];
