@@ -96,6 +96,20 @@ static_assert(
     }(),
     "each fragment's layout covers its elements");
 
+// What is wrong is seen: one element beyond, one without an owner, another shape, another width.
+static_assert([] {
+    const Layout eight = parse_layout("(1,8):(0,1)");
+    return covers({"", 8, 1, 0, eight}) && !covers({"", 7, 1, 0, eight}) &&
+           !covers({"", 9, 1, 0, eight}) && !covers({"", 8, 1, 0, parse_layout("(8:1")});
+}());
+static_assert(fits(F::c_16x8, 16, 8, Type::f64) && !fits(F::c_16x8, 8, 8, Type::f64) &&
+              !fits(F::c_16x8, 16, 16, Type::f64));
+static_assert(fits(F::a_16x16_b16, 16, 16, Type::bf16) &&
+              !fits(F::a_16x16_b16, 16, 16, Type::e2m1) &&
+              !fits(F::a_16x16_b16, 16, 16, Type::f32));
+static_assert(fits(F::a_16x32_b8, 16, 32, Type::e2m1) && !fits(F::a_16x32_b8, 16, 32, Type::s4) &&
+              !fits(F::a_16x32_b8, 16, 32, Type::f16));
+
 static_assert(
     [] {
         for (const MmaVariant& v : mma_rows)

@@ -239,6 +239,35 @@ constexpr bool overlap(const WmmaFragment& a, const WmmaFragment& b) {
            (a.orders == b.orders || a.orders == Orders::any || b.orders == Orders::any);
 }
 
+// What is wrong is seen: with one thing changed a fragment does not cover its elements, or it
+// overlaps what it was.
+constexpr auto changed = [](auto change) {
+    WmmaFragment f = fragment_rows[0];
+    change(f);
+    return f;
+};
+using Changed = WmmaFragment&;
+static_assert(!covers(changed([](Changed f) { f.part.layout.valid = false; })));
+static_assert(!covers(changed([](Changed f) { f.part.bits = 8; })));
+static_assert(!covers(changed([](Changed f) { f.threads = Threads::warp; })));
+static_assert(!covers(changed([](Changed f) { --f.m; })));
+static_assert(!covers(changed([](Changed f) { ++f.m; })));
+static_assert(!covers(changed([](Changed f) { --f.k; })));
+static_assert(!covers(changed([](Changed f) { ++f.k; })));
+constexpr bool overlaps(auto change) { return overlap(fragment_rows[0], changed(change)); }
+static_assert(overlaps([](Changed) {}));
+static_assert(!overlaps([](Changed f) { ++f.m; }) && !overlaps([](Changed f) { ++f.n; }) &&
+              !overlaps([](Changed f) { ++f.k; }));
+static_assert(!overlaps([](Changed f) { f.operand = O::b; }) &&
+              !overlaps([](Changed f) { f.type = Type::f32; }));
+static_assert(!overlaps([](Changed f) { f.from = f.to, f.to = 100; }) &&
+              !overlaps([](Changed f) { f.to = f.from, f.from = 1; }) &&
+              overlaps([](Changed f) { f.from = f.to - 1, f.to = 100; }) &&
+              overlaps([](Changed f) { f.to = f.from + 1, f.from = 1; }));
+static_assert(!overlaps([](Changed f) { f.orders = Orders::col; }) && overlaps([](Changed f) {
+    f.orders = Orders::any;
+}) && overlap(changed([](Changed f) { f.orders = Orders::any; }), fragment_rows[0]));
+
 static_assert(
     [] {
         for (size_t i = 0; i < fragment_rows.size(); ++i)
