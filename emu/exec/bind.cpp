@@ -22,11 +22,7 @@ Handler handler_of(const Operation& o, bool plain_arithmetic) {
 std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic, Code& code) {
     std::vector<std::string> missing;
     code.program = &program;
-    code.steps.clear();
     code.steps.reserve(program.operations.size());
-    code.plans.clear();
-    code.wmma_plans.clear();
-    code.warpgroup_plans.clear();
     code.moved = moved_plans();
     code.registers = register_layout(program);
     // Reserved, so that a step's pointer to its plan stays good.

@@ -241,7 +241,7 @@ struct Code {
 };
 
 // A sentence for each operation without behaviour on this architecture; empty: the code may run.
-// plain_arithmetic: as in warp::Launch.
+// plain_arithmetic: as in warp::Launch. code: an empty one.
 std::vector<std::string> bind(const isa::Program& program, bool plain_arithmetic, Code& code);
 
 // Fills `plan`; false where the architecture has no arithmetic for the variant.

@@ -379,6 +379,30 @@ TEST(Races, OfABulkCopysSource) {
     EXPECT_EQ(of(copy + narrow("u16", 82) + wait), Lines{"3 write-after-read 2, 8 8, 1 at 82"});
     EXPECT_EQ(of(narrow("u16", 82) + copy + narrow("u8", 81) + wait),
               Lines{"4 write-after-read 3, 8 8, 1 at 81"});
+    // What nobody has stored, where the copy is the first that its warp does.
+    EXPECT_EQ(brief::said("cp.async.bulk.global.shared::cta.bulk_group [0x10000], [tile], 32;"
+                          "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;",
+                          {.checks = "race-shared,race-global", .block = 1, .bare = true}),
+              Lines{});
+    // What another warp has stored before, which has come much further.
+    const std::string many =
+        "mov.u32 %r10, 0; L: add.u32 %r10, %r10, 1; setp.ne.u32 %p2, %r10, 99;"
+        "@%p2 bra L;\n";
+    EXPECT_EQ(brief::said("setp.eq.u32 %p1, %r1, 3; setp.lt.u32 %p3, %r1, 32; @%p3 bra M;\n" +
+                              many + "st.shared.u32 [%r5+64], 1; M: bar.sync 0;\n" + copy + wait,
+                          {.checks = "race-shared,race-global"}),
+              Lines{});
+    // What the same warp of another CTA of the cluster has.
+    EXPECT_EQ(
+        brief::said("setp.eq.u32 %p1, %r1, 3; mov.u32 %r11, %cluster_ctarank;"
+                    "setp.eq.u32 %p3, %r11, 0; mapa.shared::cluster.u32 %r12, %r5, 0;"
+                    "and.pred %p1, %p1, %p3; @%p3 bra M;\n" +
+                        many +
+                        "@!%p3 st.shared::cluster.u32 [%r12+64], 1;\n"
+                        "M: barrier.cluster.arrive; barrier.cluster.wait;\n" +
+                        copy + wait,
+                    {.checks = "race-shared,race-global", .block = 32, .grid = 2, .cluster = 2}),
+        Lines{});
     // Two CTAs that copy to one place race, and two that add to it do not.
     std::string adds = copy;
     adds.replace(adds.find("cp.async.bulk.global.shared::cta.bulk_group"), 43,

@@ -23,24 +23,26 @@ struct Of {
     bool traps = false;     // and so it should
     uint32_t dynamic_shared = 0;
     std::vector<Shape> shapes{};  // of `out` at 0x10000 and `in` at 0x40000
+    bool bare = false;            // the body is all that the kernel does
 };
 
 // The body stands behind registers of these values: %tid.x in %r1, its lane and warp in %r2 and
 // %r3; %rd1 `out` and %rd2 `in`, buffers of 64 KiB; %rd3 and %rd4 the thread's words of them; %r5
 // the shared array `tile` of 4 KiB, %r6 the thread's word of it, %r7 that of the same lane of warp
 // 1 or 0. %r10 and others above, %rd10, %f0 and %p0 are free. Lines count from 1.
-inline std::string kernel_of(const std::string& body, const std::string& outside) {
+inline std::string kernel_of(const std::string& body, const std::string& outside,
+                             bool bare = false) {
+    const std::string values =
+        "ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [in]; mov.u32 %r1, %tid.x;"
+        "and.b32 %r2, %r1, 31; shr.u32 %r3, %r1, 5; mul.wide.u32 %rd5, %r1, 4;"
+        "add.u64 %rd3, %rd1, %rd5; add.u64 %rd4, %rd2, %rd5; mov.u32 %r5, tile;"
+        "mad.lo.u32 %r6, %r1, 4, %r5; xor.b32 %r8, %r1, 32; mad.lo.u32 %r7, %r8, 4, %r5;";
     return ".version 8.7 .target sm_90a .address_size 64 " + outside +
            " .shared .align 128 .b8 tile[4096];"
            ".visible .entry k(.param .u64 out, .param .u64 in) {"
            ".reg .b16 %h<20>; .reg .b32 %r<60>; .reg .b64 %rd<40>; .reg .f32 %f<40>;"
-           ".reg .pred %p<10>;"
-           "ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [in]; mov.u32 %r1, %tid.x;"
-           "and.b32 %r2, %r1, 31; shr.u32 %r3, %r1, 5; mul.wide.u32 %rd5, %r1, 4;"
-           "add.u64 %rd3, %rd1, %rd5; add.u64 %rd4, %rd2, %rd5; mov.u32 %r5, tile;"
-           "mad.lo.u32 %r6, %r1, 4, %r5; xor.b32 %r8, %r1, 32; mad.lo.u32 %r7, %r8, 4, %r5;"
-           "\n" +
-           body + "\nret; }\n";
+           ".reg .pred %p<10>;" +
+           (bare ? "" : values) + "\n" + body + "\nret; }\n";
 }
 
 inline std::string hex(uint64_t v) {
@@ -58,7 +60,7 @@ struct Shown {
 
 inline std::vector<std::string> said(const std::string& body, const Of& of = {},
                                      const Shown& shown = {}) {
-    const ptx::Parsed parsed = ptx::parse(kernel_of(body, of.outside));
+    const ptx::Parsed parsed = ptx::parse(kernel_of(body, of.outside, of.bare));
     for (const auto& d : parsed.diagnostics) ADD_FAILURE() << d.place.line << ": " << d.message;
     const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
     for (const auto& d : resolved.diagnostics)

@@ -41,7 +41,7 @@ constexpr const char* functions =
     " @%p1 bra E; sub.u32 %q1, n, 1; call.uni again, (%q1); E: ret; }\n"
     ".func (.param .align 4 .b8 r[8]) both(.param .align 4 .b8 n[8]) { .reg .b32 %q<3>;\n"
     " ld.param.b32 %q1, [n+4]; add.u32 %q1, %q1, 1; st.param.b32 [r+4], %q1;\n"
-    " st.param.b32 [r], 0; ret; }\n";
+    " st.param.b32 [r], 0; mov.u32 %q1, 0; ret; }\n";
 
 // One warp runs the loop, of which the first turns of all warps see no end: more than 20,000 steps.
 std::string fault_of_loop(const std::string& before, const std::string& loop) {
@@ -103,6 +103,25 @@ TEST(Watch, LoopsThatEndByThemselves) {
                             "st.param.b32 [a+4], %r5; call.uni (b), both, (a);"
                             "st.param.b32 [a+4], 0; mov.u32 %r5, 0;"),
               "");
+}
+
+// A loop that came to its end before it says nothing of one: whether it called, read a clock, or
+// moved the stack.
+TEST(Watch, EachLoopIsWatchedByItself) {
+    const std::string turns =
+        "add.u32 %r6, %r6, 1; setp.ne.u32 %p1, %r6, 9000; @%p1 bra M;"
+        "mov.u32 %r6, 0;";
+    for (const std::string first :
+         {"call.uni (%r9), next, (%r9);", "mov.u32 %r9, %clock;",
+          "mov.u32 %r5, 3; call.uni again, (%r5);", "stacksave.u64 %rd8; stackrestore.u64 %rd8;",
+          "ld.global.u32 %r9, [%rd1];"}) {
+        const std::string before = "M: " + first + turns + " mov.u32 %r5, 0; mov.u32 %r9, 0;";
+        EXPECT_EQ(fault_of_loop(before, "add.u32 %r5, %r5, 1; setp.ne.u32 %p1, %r5, 9000;"), "")
+            << first;
+        EXPECT_TRUE(fault_of_loop(before, "add.u32 %r5, %r5, 1; setp.eq.u32 %p1, %r20, 0;")
+                        .starts_with("deadlock"))
+            << first;
+    }
 }
 
 // Loops of which memory alone decides the branch, but which something that counts ends before: a

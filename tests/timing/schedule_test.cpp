@@ -162,8 +162,8 @@ TEST(Schedule, WhatKeepsItsOrderWaitsForOneCycle) {
                         "prmt.b32 %r6, %r5, %r4, 1;", "st.global.u32 [%d3], %r6;", keep}),
               "prmt1 ld3 fma2 prmt4 st5 st6");
     EXPECT_EQ(order_of({"add.cc.u32 %r4, %r0, %r1;", other, "addc.u32 %r5, %r2, %r3;",
-                        "prmt.b32 %r6, %r5, %r4, 1;", "prmt.b32 %r6, %r6, %r4, 1;",
-                        "st.global.u32 [%d3], %r6;", keep}),
+                        "prmt.b32 %r6, %r5, %r0, 1;", "prmt.b32 %r6, %r6, %r0, 1;",
+                        "st.global.v2.u32 [%d3], {%r6, %r4};", keep}),
               "add1 addc3 fma2 prmt4 prmt5 st6 st7");
 }
 
