@@ -350,7 +350,7 @@ void Performance::add_local(std::vector<Finding>& out) const {
     const Use* most = nullptr;
     uint64_t times = 0, places = 0;
     for (const auto& [operation, use] : tally_.local) {
-        if (tally_.warps == 0 || use.times < 2 * tally_.warps) continue;
+        if (use.times < 2 * tally_.warps) continue;
         times += use.times;
         ++places;
         const bool first = most == nullptr || use.times > most->times ||

@@ -14,7 +14,8 @@ namespace {
 struct How {
     uint32_t ctas = 1;
     uint32_t dynamic_shared = 0;
-    bool hints = false;  // in place of the messages
+    bool hints = false;   // in place of the messages
+    bool places = false;  // the CTA and the warp behind the count
 };
 
 // Line by line "KIND LINE xCOUNT: MESSAGE", lines counted from the body's first; 64 threads.
@@ -52,8 +53,11 @@ std::string said_of(const std::string& body, const How& how = {}) {
         text += std::string(f.finding.kind) + " " +
                 std::to_string(r.program.operations[*f.finding.here.operation].place.line -
                                first_line) +
-                " x" + std::to_string(f.finding.count) + ": " +
-                (how.hints ? f.finding.hint : f.finding.message) + "\n";
+                " x" + std::to_string(f.finding.count) +
+                (how.places ? " CTA " + std::to_string(f.finding.here.cta[0]) + " warp " +
+                                  std::to_string(f.finding.here.warp)
+                            : "") +
+                ": " + (how.hints ? f.finding.hint : f.finding.message) + "\n";
     }
     return text;
 }
@@ -140,6 +144,11 @@ TEST(Performance, AccessesByStride) {
     EXPECT_EQ(global(256),
               "uncoalesced 1 x2: moves 32 sectors of 32 bytes for each warp where 4 hold what its "
               "lanes access\n");
+    // A few lanes' bytes are one sector.
+    EXPECT_EQ(said_of("setp.lt.u32 %p1, %r3, 4; mul.wide.u32 %d4, %r3, 32; add.u64 %d4, %d4, %d1;\n"
+                      "@%p1 ld.global.u32 %r6, [%d4];"),
+              "uncoalesced 1 x2: moves 4 sectors of 32 bytes for each warp where 1 hold what its "
+              "lanes access\n");
     // One lane's alone.
     EXPECT_EQ(said_of("setp.ne.u32 %p1, %r3, 0;\n@!%p1 ld.global.u32 %r6, [%d1+64];"), "");
 }
@@ -206,6 +215,18 @@ TEST(Performance, OfSeveralCtas) {
     EXPECT_EQ(said_of(stride, {.ctas = 4, .hints = true}),
               "bank-conflict 1 x8: without conflicts: tile with rows of 16 bytes padded by 4, or "
               "Swizzle<2,2,5> of the byte offset\n");
+    // Where a branch first parted lanes: in CTA 1, or in warp 1.
+    const auto parts = [](const std::string& where) {
+        const std::string text = said_of("mov.u32 %r8, %ctaid.x; " + where +
+                                             "setp.lt.u32 %p1, %r3, 16; and.pred %p1, %p1, %p2;\n"
+                                             "@%p1 bra L;\n" +
+                                             work + work + "L:",
+                                         {.ctas = 3, .places = true});
+        return text.substr(0, text.find(':'));
+    };
+    EXPECT_EQ(parts("setp.ge.u32 %p2, %r8, 1;"), "divergent-branch 1 x4 CTA 1 warp 0");
+    EXPECT_EQ(parts("setp.ge.u32 %p2, %r1, 32;"), "divergent-branch 1 x3 CTA 0 warp 1");
+    EXPECT_EQ(parts("setp.eq.u32 %p2, %r1, %r1;"), "divergent-branch 1 x6 CTA 0 warp 0");
     // 16 lanes of half of the warps, in 20 of 35 turns.
     EXPECT_EQ(said_of("mov.u32 %r8, %ctaid.x; and.b32 %r9, %r8, 1; setp.eq.u32 %p2, %r9, 1;"
                       "setp.lt.u32 %p1, %r3, 16; and.pred %p1, %p1, %p2;\n@%p1 bra L;\n" +

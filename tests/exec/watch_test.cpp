@@ -140,6 +140,33 @@ TEST(Watch, LoopsThatATrapEnds) {
             << loop;
 }
 
+// What another machine found may end a loop that nothing else could, but only where somebody
+// listens: else it is not asked.
+TEST(Watch, LoopsThatAnotherMachineCouldEnd) {
+    struct Knows : warp::Oracle {
+        bool knows(uint32_t) const override { return true; }
+        void supply(const warp::Retired&, uint8_t*) override {}
+    };
+    struct Listens {
+        void retired(const warp::Retired&) {}
+    };
+    const auto fault = [](bool listens) {
+        Knows oracle;
+        Alone<Listens> observer;
+        Given given;
+        given.oracle = &oracle;
+        if (listens) given.observers = {&observer};
+        given.buffers = {Bytes(64), Bytes(256)};
+        given.max_steps = 100'000;
+        const std::string text = kernel(
+            "L: ld.relaxed.gpu.global.u32 %r20, [%rd1]; setp.eq.u32 %p1, %r20, 0; @%p1 bra L; "
+            "ret;");
+        return fault_of(run(program_of(text, given.arch), std::move(given)).result);
+    };
+    EXPECT_TRUE(fault(false).starts_with("deadlock")) << fault(false);
+    EXPECT_TRUE(fault(true).starts_with("step limit reached")) << fault(true);
+}
+
 TEST(Watch, LoopsThatMemoryAloneCouldEnd) {
     for (const char* const loop :
          {"", "add.u32 %r5, %r5, 1;",

@@ -195,6 +195,10 @@ TEST(Cycles, OfCtasOneAfterAnother) {
               "241-242, 4:prmt 257-261 barrier, 5:prmt 257-261 barrier, 6:prmt 257-261 barrier, "
               "7:prmt 257-261 barrier, 4:st 261-284 wait, 5:st 261-285 wait, 6:st 261-286 wait, "
               "7:st 261-287 wait, 4:ret 262-263, 5:ret 262-263, 6:ret 262-263, 7:ret 262-263");
+    // As many items are kept as were asked for.
+    const uint64_t items = timed(body).report.retired;
+    EXPECT_TRUE(timed(body, {.max_items = items}).report.cut);
+    EXPECT_FALSE(timed(body, {.max_items = items + 1}).report.cut);
     // What was not heard is taken to go on at the same rate.
     const Timed cut = timed(body, {.ctas = 396, .dynamic_shared = 200000, .max_items = 5});
     EXPECT_TRUE(cut.report.cut);
