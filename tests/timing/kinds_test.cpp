@@ -98,6 +98,8 @@ TEST(Kinds, OfInstructions) {
         {"fence.acq_rel.cta;", "fence"},
         {"fence.acq_rel.cluster;", "fence_wide"},
         {"fence.mbarrier_init.release.cluster;", "warp_barrier"},
+        {"fence.release.cta;", "fence"},
+        {"fence.release.gpu;", "fence_wide"},
         {"fence.proxy.async;", "fence_proxy"},
         {"fence.proxy.async.shared::cta;", "fence_shared"},
         {"cp.async.wait_all;", "wait"},
