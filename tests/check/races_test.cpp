@@ -379,6 +379,21 @@ TEST(Races, OfABulkCopysSource) {
     EXPECT_EQ(of(copy + narrow("u16", 82) + wait), Lines{"3 write-after-read 2, 8 8, 1 at 82"});
     EXPECT_EQ(of(narrow("u16", 82) + copy + narrow("u8", 81) + wait),
               Lines{"4 write-after-read 3, 8 8, 1 at 81"});
+    // A copy into it that an mbarrier counts races with it once.
+    const std::string counted =
+                          "@%p1 mbarrier.init.shared.b64 [%r5], 1; @%p1 "
+                          "mbarrier.arrive.expect_tx.shared.b64 %rd20, "
+                          "[%r5], 32;\n",
+                      into =
+                          "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                          "[%r5+64], [%rd2], 32, [%r5];\n",
+                      phase =
+                          "W: @%p1 mbarrier.try_wait.parity.shared.b64 %p4, [%r5], 0;\n"
+                          "@!%p1 bra E; @!%p4 bra W; E:\n";
+    EXPECT_EQ(of(counted + copy + into + wait + phase),
+              Lines{"5 read-after-write 4, 8 8, 4 at 64"});
+    EXPECT_EQ(of(counted + copy + wait + into + phase), Lines{});
+    EXPECT_EQ(of(counted + into + phase + copy + wait), Lines{});
     // What nobody has stored, where the copy is the first that its warp does.
     EXPECT_EQ(brief::said("cp.async.bulk.global.shared::cta.bulk_group [0x10000], [tile], 32;"
                           "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;",
