@@ -154,7 +154,6 @@ void OfCta::retired(const warp::Retired& e) {
     if (e.access_count == 0 || o.wmma_fragment != nullptr || o.warpgroup != nullptr) return;
     for (uint32_t i = 0; i < e.access_count; ++i) {
         const warp::Access& a = e.accesses[i];
-        if (a.lanes == 0) continue;
         if (a.space == Space::shared)
             used(tally.shared[e.operation], e, a, timing::wavefronts(a), least_wavefronts(a));
         else if (a.space == Space::global)

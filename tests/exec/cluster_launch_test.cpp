@@ -102,6 +102,29 @@ TEST(ClusterLaunch, ShapesThatTheDriverRefuses) {
               "refused: cluster (2, 1, 1): sm_80 has no clusters");
 }
 
+// A thread that arrives again at a barrier that has opened, without having waited there, waits for
+// the next opening: CTA 0 for what CTA 1 stores before its second arrival.
+TEST(ClusterLaunch, AWaitIsForTheLastArrival) {
+    const std::string body =
+        "mov.u32 %r2, %cluster_ctarank; mov.u32 %r3, own; mapa.shared::cluster.u32 %r4, %r3, 0;\n"
+        "setp.eq.u32 %p1, %r2, 0; mov.u32 %r9, 0;\n"
+        "st.shared.v2.u32 [own], {%r9, %r9}; st.shared.u32 [own+8], %r9;\n" +
+        sync +
+        "@!%p1 bra SECOND; barrier.cluster.arrive;\n"
+        "A: ld.relaxed.cta.shared.u32 %r5, [own]; setp.eq.u32 %p3, %r5, 0; @%p3 bra A;\n"
+        "barrier.cluster.arrive; st.relaxed.cta.shared.u32 [own+4], 1; barrier.cluster.wait;\n"
+        "ld.shared.u32 %r9, [own+8]; bra END;\n"
+        "SECOND: barrier.cluster.arrive; barrier.cluster.wait;\n"
+        "st.relaxed.cluster.shared::cluster.u32 [%r4], 1;\n"
+        "B: ld.relaxed.cluster.shared::cluster.u32 %r5, [%r4+4]; setp.eq.u32 %p3, %r5, 0;\n"
+        "@%p3 bra B; st.relaxed.cluster.shared::cluster.u32 [%r4+8], 7;\n"
+        "barrier.cluster.arrive; barrier.cluster.wait;\n"
+        "END: st.global.u32 [%rd2], %r9;\n";
+    Words expected(64, 0);
+    std::fill_n(expected.begin(), 32, 7);
+    EXPECT_EQ(words(body, clustered({2}, warp::Dim3{2})), expected);
+}
+
 // As an H200 has them in a grid of 4x2x6 with clusters of 2x2x2.
 TEST(ClusterLaunch, SpecialRegisters) {
     const std::string body = linear + R"(
