@@ -118,6 +118,24 @@ TEST(Performance, LocalMemoryInLoops) {
               "times\n");
 }
 
+// Whichever comes first in the run.
+TEST(Performance, TheMostOfLocalMemoryIsShown) {
+    const auto loops = [](unsigned first, unsigned second) {
+        const auto one = [](unsigned n, const std::string& label) {
+            return "mov.u32 %r4, 0; " + label + ":\nst.local.u32 [%d3], %r4;\n" +
+                   "add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, " + std::to_string(n) +
+                   "; @%p1 bra " + label + ";\n";
+        };
+        const std::string text =
+            said_of("bra SECOND; FIRST: " + one(first, "A") +
+                    "bra END; SECOND: " + one(second, "B") + "bra FIRST; END:");
+        return text.substr(0, text.find(':'));
+    };
+    EXPECT_EQ(loops(3, 7), "local-in-loop 4 x14");
+    EXPECT_EQ(loops(7, 3), "local-in-loop 1 x14");
+    EXPECT_EQ(loops(5, 5), "local-in-loop 1 x10");
+}
+
 TEST(Performance, AccessesByStride) {
     const auto shared = [](unsigned stride) {
         return said_of("mad.lo.u32 %r6, %r3, " + std::to_string(stride) +
