@@ -175,6 +175,11 @@ TEST(Watch, LoopsThatMemoryAloneCouldEnd) {
           "mov.u32 %r6, 7; st.local.u32 [mine+8], %r6; ld.local.u32 %r5, [mine+8];",
           "call.uni (%r6), next, (%r5);", "vote.sync.any.pred %p2, %p5, -1;",
           "add.cc.u32 %r6, %r1, 1; addc.u32 %r6, %r1, 0;",
+          // What counts stands beside what is stored.
+          "mov.u32 %r6, 7; st.local.u32 [mine+8], %r6; add.u32 %r7, %r7, 1; add.u32 %r8, %r8, 3;"
+          "add.u32 %r9, %r9, 5;",
+          "mov.u64 %rd5, 7; st.local.u64 [mine+8], %rd5; add.u64 %rd7, %rd7, 1;"
+          "add.u64 %rd8, %rd8, 3; add.u64 %rd9, %rd9, 5;",
           // Written twice in a round, and what is read of it is the same in each.
           "mov.u32 %r6, 7; st.local.u32 [mine+8], %r6; mov.u32 %r6, 8;"
           "st.local.u32 [mine+12], %r6;"}) {
