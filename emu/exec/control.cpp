@@ -77,8 +77,7 @@ void exit_lanes(Context& c, size_t path, uint32_t lanes) {
     Warp& w = *c.warp;
     w.live &= ~lanes;
     remove_lanes(w, path, lanes);
-    for (uint32_t i = 0; i < w.meetings.size(); ++i)
-        if (w.meetings[i].expected != 0) settle(c, w, i);
+    for (uint32_t i = 0; i < w.meetings.size(); ++i) settle(c, w, i);
     for (uint32_t i = 0; i < w.calls.frames.size(); ++i) drop(w.calls, i, lanes);
     // Who waited for the exited lanes waits no longer.
     for (Path& p : w.paths)

@@ -167,6 +167,12 @@ TEST(Performance, AccessesByStride) {
                       "@%p1 ld.global.u32 %r6, [%d4];"),
               "uncoalesced 1 x2: moves 4 sectors of 32 bytes for each warp where 1 hold what its "
               "lanes access\n");
+    // Of 33 bytes two.
+    EXPECT_EQ(said_of("setp.lt.u32 %p1, %r3, 3; setp.eq.u32 %p2, %r3, 2; selp.u32 %r6, 1, 16, %p2;"
+                      "mad.lo.u32 %r7, %r3, 16, %r2; mul.wide.u32 %d4, %r3, 64;"
+                      "add.u64 %d4, %d4, %d1;\n"
+                      "@%p1 cp.async.ca.shared.global [%r7], [%d4], 16, %r6; cp.async.wait_all;"),
+              "");
     // One lane's alone.
     EXPECT_EQ(said_of("setp.ne.u32 %p1, %r3, 0;\n@!%p1 ld.global.u32 %r6, [%d1+64];"), "");
 }

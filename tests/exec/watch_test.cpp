@@ -97,12 +97,15 @@ TEST(Watch, LoopsThatEndByThemselves) {
           "selp.u32 %r8, 1, 0, %p6; and.b32 %r7, %r7, %r8; setp.eq.u32 %p1, %r7, 0;"})
         EXPECT_EQ(fault_of_loop("setp.ne.u32 %p7, %r1, 99;", loop), "") << loop;
     // What a call has left in memory is all that counts.
-    EXPECT_EQ(fault_of_loop(".param .align 4 .b8 a[8]; .param .align 4 .b8 b[8]; mov.u32 %r6, 0;"
-                            "st.param.b32 [a], 0; st.param.b32 [a+4], 0; call.uni (b), both, (a);",
-                            "ld.param.b32 %r5, [b+4]; setp.ne.u32 %p1, %r5, 4000;"
-                            "st.param.b32 [a+4], %r5; call.uni (b), both, (a);"
-                            "st.param.b32 [a+4], 0; mov.u32 %r5, 0;"),
-              "");
+    const std::string a = ".param .align 4 .b8 a[8];", b = ".param .align 4 .b8 b[8];";
+    for (const std::string& both : {a + b, b + a})
+        EXPECT_EQ(fault_of_loop(both + "mov.u32 %r6, 0; st.param.b32 [a], 0; st.param.b32 [a+4], 0;"
+                                       "call.uni (b), both, (a);",
+                                "ld.param.b32 %r5, [b+4]; setp.ne.u32 %p1, %r5, 4000;"
+                                "st.param.b32 [a+4], %r5; call.uni (b), both, (a);"
+                                "st.param.b32 [a+4], 0; mov.u32 %r5, 0;"),
+                  "")
+            << both;
 }
 
 // A loop that came to its end before it says nothing of one: whether it called, read a clock, or
@@ -144,14 +147,16 @@ TEST(Watch, LoopsThatATrapEnds) {
 // listens: else it is not asked.
 TEST(Watch, LoopsThatAnotherMachineCouldEnd) {
     struct Knows : warp::Oracle {
-        bool knows(uint32_t) const override { return true; }
+        explicit Knows(bool all) : knows_all(all) {}
+        bool knows(uint32_t) const override { return knows_all; }
         void supply(const warp::Retired&, uint8_t*) override {}
+        bool knows_all;
     };
     struct Listens {
         void retired(const warp::Retired&) {}
     };
-    const auto fault = [](bool listens) {
-        Knows oracle;
+    const auto fault = [](bool listens, bool knows = true) {
+        Knows oracle(knows);
         Alone<Listens> observer;
         Given given;
         given.oracle = &oracle;
@@ -161,10 +166,12 @@ TEST(Watch, LoopsThatAnotherMachineCouldEnd) {
         const std::string text = kernel(
             "L: ld.relaxed.gpu.global.u32 %r20, [%rd1]; setp.eq.u32 %p1, %r20, 0; @%p1 bra L; "
             "ret;");
-        return fault_of(run(program_of(text, given.arch), std::move(given)).result);
+        const isa::Program program = program_of(text, given.arch);
+        return fault_of(run(program, std::move(given)).result);
     };
     EXPECT_TRUE(fault(false).starts_with("deadlock")) << fault(false);
     EXPECT_TRUE(fault(true).starts_with("step limit reached")) << fault(true);
+    EXPECT_TRUE(fault(true, false).starts_with("deadlock")) << fault(true, false);
 }
 
 TEST(Watch, LoopsThatMemoryAloneCouldEnd) {
@@ -176,10 +183,12 @@ TEST(Watch, LoopsThatMemoryAloneCouldEnd) {
           "call.uni (%r6), next, (%r5);", "vote.sync.any.pred %p2, %p5, -1;",
           "add.cc.u32 %r6, %r1, 1; addc.u32 %r6, %r1, 0;",
           // What counts stands beside what is stored.
-          "mov.u32 %r6, 7; st.local.u32 [mine+8], %r6; add.u32 %r7, %r7, 1; add.u32 %r8, %r8, 3;"
-          "add.u32 %r9, %r9, 5;",
-          "mov.u64 %rd5, 7; st.local.u64 [mine+8], %rd5; add.u64 %rd7, %rd7, 1;"
-          "add.u64 %rd8, %rd8, 3; add.u64 %rd9, %rd9, 5;",
+          "mov.u32 %r6, 7; st.local.u32 [mine+8], %r6; mad.lo.u32 %r10, %r10, 5, 1;"
+          "shr.u32 %r11, %r10, 24; mov.u32 %r12, %r11; mov.u32 %r13, %r11; mov.u32 %r5, %r11;"
+          "mov.u32 %r7, %r11; mov.u32 %r8, %r11; mov.u32 %r9, %r11;",
+          "mov.u64 %rd5, 7; st.local.u64 [mine+8], %rd5; mad.lo.u32 %r10, %r10, 5, 1;"
+          "shr.u32 %r11, %r10, 24; cvt.u64.u32 %rd7, %r11; mov.u64 %rd8, %rd7; mov.u64 %rd9, %rd7;"
+          "mov.u32 %r5, %r11; mov.u32 %r6, %r11; mov.u32 %r7, %r11;",
           // Written twice in a round, and what is read of it is the same in each.
           "mov.u32 %r6, 7; st.local.u32 [mine+8], %r6; mov.u32 %r6, 8;"
           "st.local.u32 [mine+12], %r6;"}) {
