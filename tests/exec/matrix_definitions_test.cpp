@@ -5,7 +5,9 @@
 //
 // LOCKWARP_TEST_SCALE multiplies the number of products: 1000 gives a million results a variant.
 #include <map>
+#include <set>
 
+#include "emu/exec/context.hpp"
 #include "emu/num/dot.hpp"
 #include "tests/exec/support.hpp"
 #include "tests/num/dot_oracle.hpp"
@@ -454,6 +456,22 @@ std::string name_of_variant(const testing::TestParamInfo<Named>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Mma, Variants, testing::ValuesIn(all_variants()), name_of_variant);
+
+// Those have the fast way by tiles, without which they are right and slow.
+TEST(MmaPlans, OfFloatsOfWholeWordsAreTiled) {
+    std::set<std::string> tiled;
+    for (const isa::MmaVariant& v : isa::mma_variants()) {
+        MmaPlan plan;
+        if (isa::has(isa::Arch::sm_90, v.target) && make_plan(v, isa::Arch::sm_90, false, plan) &&
+            plan.tile.good)
+            tiled.insert(std::string(v.key));
+    }
+    EXPECT_EQ(tiled, (std::set<std::string>{
+                         "mma.m16n8k16.f16.f16.f16.f16", "mma.m16n8k16.f32.bf16.bf16.f32",
+                         "mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k4.f32.tf32.tf32.f32",
+                         "mma.m16n8k8.f16.f16.f16.f16", "mma.m16n8k8.f32.bf16.bf16.f32",
+                         "mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k8.f32.tf32.tf32.f32"}));
+}
 
 }  // namespace
 
