@@ -11,8 +11,8 @@ namespace lockwarp::cuda {
 
 namespace {
 
-constexpr size_t max_parameter_bytes = 4096;
-constexpr int max_threads = 1024;  // of a CTA
+constexpr size_t max_parameter_bytes = 32764;  // of a kernel; an H100 takes 4097 too
+constexpr int max_threads = 1024;              // of a CTA
 
 Result set_parameter(Function* function, int offset, const void* value, unsigned bytes) {
     return answer([&] {

@@ -130,11 +130,11 @@ TEST_F(Launches, HaveWhatWasSetBefore) {
         EXPECT_EQ(grid(f, 1, wrong), invalid_value);
     }
     EXPECT_EQ(put(f, -4, &x, 4), invalid_value);
-    EXPECT_EQ(put(f, 4092, &x, 8), invalid_value);
-    EXPECT_EQ(put(f, 4088, &x, 8), success);
+    EXPECT_EQ(put(f, 32760, &x, 8), invalid_value);
+    EXPECT_EQ(put(f, 32756, &x, 8), success);
     EXPECT_EQ(put(f, 0, nullptr, 8), invalid_value);
-    EXPECT_EQ(size(f, 4096), success);
-    EXPECT_EQ(size(f, 4097), invalid_value);
+    EXPECT_EQ(size(f, 32764), success);
+    EXPECT_EQ(size(f, 32765), invalid_value);
     EXPECT_EQ(launch(this), invalid_handle);
 }
 
