@@ -54,7 +54,7 @@ const char* machine_in(const char* option, const char* before) {
     return nullptr;
 }
 
-// The option with "compute_" for "sm_"; it is never given back.
+// The option with "compute_" for "sm_", allocated; the option itself where there is no memory.
 const char* with_virtual(const char* option, const char* machine) {
     constexpr char replacement[] = "compute_";
     const auto head = static_cast<size_t>(machine - option);
@@ -96,6 +96,8 @@ LOCKWARP_EXPORTED int nvrtcCompileProgram(void* program, int count, const char* 
         own[i] = machine != nullptr ? with_virtual(options[i], machine) : options[i];
     }
     const int result = real(program, count, own);
+    for (size_t i = 0; i < n; ++i)
+        if (own[i] != options[i]) std::free(const_cast<char*>(own[i]));
     std::free(own);
     return result;
 }
