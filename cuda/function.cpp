@@ -9,8 +9,6 @@
 
 namespace lockwarp::cuda {
 
-int attribute_of_device(int number);
-
 namespace {
 
 // CUfunction_attribute

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches as CUDA 2 had them, which PyCUDA still makes: the block, the shared memory and the
 // parameters are set in the function, one after another, and stay there.
-#include <bit>
+#include <algorithm>
 #include <cstring>
 
 #include "cuda/driver.hpp"
 #include "cuda/state.hpp"
+#include "emu/isa/placement.hpp"
 
 namespace lockwarp::cuda {
 
 namespace {
 
-constexpr size_t max_parameter_bytes = 32764;  // of a kernel; an H100 takes 4097 too
-constexpr int max_threads = 1024;              // of a CTA
+using isa::max_parameter_bytes;           // an H100 takes 4097 too; where it ends was not asked
+constexpr int max_threads_attribute = 1;  // CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK
 
 Result set_parameter(Function* function, int offset, const void* value, unsigned bytes) {
     return answer([&] {
-        Function& f = *ready().functions.get(function);
+        const std::shared_ptr<Function> f = ready().functions.get(function);
         require(offset >= 0 && value != nullptr);
         const size_t end = static_cast<size_t>(offset) + bytes;
         require(end <= max_parameter_bytes);
-        SetBefore& set = f.set_before;
+        SetBefore& set = f->set_before;
         if (set.parameters.size() < end) set.parameters.resize(end);
         std::memcpy(set.parameters.data() + offset, value, bytes);
     });
@@ -57,11 +58,12 @@ extern "C" {
 
 Result cuFuncSetBlockShape(Function* function, int x, int y, int z) {
     return answer([&] {
-        Function& f = *ready().functions.get(function);
+        const std::shared_ptr<Function> f = ready().functions.get(function);
+        const int max_threads = attribute_of_device(max_threads_attribute);
         require(x > 0 && y > 0 && z > 0 && x <= max_threads && y <= max_threads &&
                 z <= max_threads && x * y <= max_threads && x * y * z <= max_threads);
-        f.set_before.block = {static_cast<unsigned>(x), static_cast<unsigned>(y),
-                              static_cast<unsigned>(z)};
+        f->set_before.block = {static_cast<unsigned>(x), static_cast<unsigned>(y),
+                               static_cast<unsigned>(z)};
     });
 }
 
@@ -71,9 +73,9 @@ Result cuFuncSetSharedSize(Function* function, unsigned bytes) {
 
 Result cuParamSetSize(Function* function, unsigned bytes) {
     return answer([&] {
-        Function& f = *ready().functions.get(function);
+        const std::shared_ptr<Function> f = ready().functions.get(function);
         require(bytes <= max_parameter_bytes);
-        f.set_before.size = bytes;
+        f->set_before.size = bytes;
     });
 }
 

@@ -237,6 +237,8 @@ struct Driver {
 };
 
 Driver& driver();
+// A device's attribute by its number, CUdevice_attribute.
+int attribute_of_device(int number);
 // After cuInit, else a Failure.
 Driver& ready();
 // The thread's stack of contexts.

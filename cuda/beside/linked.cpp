@@ -3,6 +3,7 @@
 
 #include <elf.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "cuda/beside/forward.hpp"
+#include "cuda/beside/kernels.hpp"
 #include "cuda/image.hpp"
 #include "cuda/merge.hpp"
 
@@ -44,8 +46,6 @@ Links& links() {
 
 // CUjitInputType
 constexpr int ptx_input = 1, fat_binary_input = 2, library_input = 4;
-// The texts are for any architecture: of a fat binary the highest is taken.
-constexpr unsigned any_architecture = 999;
 
 void add(const void* link, int type, std::span<const char> bytes) {
     Links& l = links();
@@ -53,8 +53,9 @@ void add(const void* link, int type, std::span<const char> bytes) {
     Parts& parts = l.open[link];
     if (type == library_input) return;  // functions of the device's runtime are the emulator's own
     cuda::Image image;
-    if (type == ptx_input || type == fat_binary_input)
-        image = cuda::read_image(bytes, any_architecture);
+    const std::string arch = current_arch();
+    if (!arch.empty() && (type == ptx_input || type == fat_binary_input))
+        image = cuda::read_image(bytes, static_cast<unsigned>(std::atoi(arch.c_str() + 3)));
     if (image.texts.empty())
         parts.whole = false;
     else

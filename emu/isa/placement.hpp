@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes and places of variables. Internal to emu/isa, but for shared_places_known
-// and is_dynamic_shared.
+// Sizes and places of variables. Internal to emu/isa, but for max_parameter_bytes,
+// shared_places_known and is_dynamic_shared.
 #pragma once
 
 #include <map>
@@ -14,6 +14,9 @@ namespace lockwarp::isa {
 constexpr uint64_t round_up(uint64_t value, uint64_t alignment) {
     return (value + alignment - 1) / alignment * alignment;
 }
+
+// Of a kernel or a function (ptxas 13.0).
+inline constexpr uint64_t max_parameter_bytes = 32764;
 
 struct Placement {
     uint64_t bytes = 0;

@@ -17,7 +17,6 @@ namespace {
 // Bounds on what a module may ask for, so that a hostile one cannot exhaust the machine.
 constexpr uint64_t max_global_bytes = uint64_t{1} << 28;
 constexpr uint64_t max_const_bytes = uint64_t{1} << 16;
-constexpr uint64_t max_parameter_bytes = 32764;
 constexpr uint32_t max_register_bytes = uint32_t{1} << 26;
 
 // "_Z5scalePf" names the function "scale"; nested names ("_ZN2ns5scaleE...") their last part.

@@ -98,19 +98,17 @@ std::string decimal_number(std::string& text) {
     return fmt::format("'{}' is not a number", shown(text));
 }
 
+std::string not_empty(std::string& text) { return text.empty() ? "an empty value" : ""; }
+
 bool is_for_others(const CLI::Option& option) {
     return option.get_name() == "PROGRAM" || option.check_lname("nvcc");
 }
 
 std::string unmarked(std::string& text) {
-    if (text.starts_with(as_it_is)) {
-        text.erase(0, 1);
-        return {};
-    }
-    return text.empty() ? "an empty value" : "";
+    if (!text.starts_with(as_it_is)) return not_empty(text);
+    text.erase(0, 1);
+    return {};
 }
-
-std::string not_empty(std::string& text) { return text.empty() ? "an empty value" : ""; }
 
 }  // namespace
 
