@@ -206,6 +206,7 @@ uint32_t enter(Context& c, const Path& caller, const Operation& o, uint32_t func
     frame.caller = caller.frame;
     frame.meeting = meeting;
     frame.lanes = lanes;
+    frame.number = w.calls.entered++;
     frame.saved.clear();
     c.files->enter(w.index, function);
     if (call.recursive)

@@ -75,6 +75,7 @@ uint32_t add_meeting(Warp& w, const Reconvergence& meeting) {
         w.meetings.push_back(meeting);
     else
         *free = meeting;
+    w.meetings[index].number = w.met++;
     return index;
 }
 

@@ -27,6 +27,9 @@ bool is_value(const Operation& o) {
     return row.step == StepKind::plain && row.memory == Memory::none && !uses_carry(o);
 }
 
+// Calls and meetings, each, that a loop leaves and comes to again: more are not followed.
+constexpr size_t most_left = 16;
+
 // It moves the top of a lane's local memory.
 bool moves_top(isa::Op op) { return op == isa::Op::alloca_ || op == isa::Op::stackrestore; }
 
@@ -78,6 +81,8 @@ void Watch::begin(const Context& c, size_t path) {
     lanes_ = p.lanes;
     frame_ = p.frame;
     within_ = p.within;
+    calls_of(*c.warp, frame_, calls_);
+    meetings_of(*c.warp, within_, meetings_);
     top_ = c.warp->top;
     stores_ = c.stores;
     rounds_ = 0;
@@ -149,9 +154,41 @@ void Watch::note_call(const Context& c, const Operation& o) {
         keep(c, s.ref, s.width == 64 ? 256 : 128, not_named);
 }
 
-bool Watch::came_round(const Context& c, const warp::Path& now) {
-    if (now.pc != pc_ || !begun_) return false;
+void Watch::calls_of(const warp::Warp& w, uint32_t frame, std::vector<Level>& out) {
+    out.clear();
+    for (; frame != warp::no_index && out.size() <= most_left; frame = w.calls.frames[frame].caller)
+        out.push_back({w.calls.frames[frame].number, w.calls.frames[frame].call});
+}
+
+void Watch::meetings_of(const warp::Warp& w, uint32_t within, std::vector<Level>& out) {
+    out.clear();
+    for (; within != warp::no_index && out.size() <= most_left; within = w.meetings[within].parent)
+        out.push_back({w.meetings[within].number,
+                       uint64_t{w.meetings[within].at} << 32 | w.meetings[within].resume});
+}
+
+// A call or a meeting with the same number is the same one, and so are all around it. Others are
+// as the ones before where they end at the same operation.
+bool Watch::same_levels(const std::vector<Level>& then, const std::vector<Level>& now) {
+    for (size_t i = 0; i < std::min(then.size(), now.size()); ++i) {
+        if (then[i].number == now[i].number) return true;
+        if (i == most_left || then[i].what != now[i].what) return false;
+    }
+    return then.size() == now.size();
+}
+
+// Frames and meetings have places that others had before: a function called from two operations
+// may have the same registers in both calls, and goes on elsewhere.
+bool Watch::same_place(const warp::Warp& w, const warp::Path& now) {
     if (now.lanes != lanes_ || now.frame != frame_ || now.within != within_) return false;
+    calls_of(w, now.frame, levels_);
+    if (!same_levels(calls_, levels_)) return false;
+    meetings_of(w, now.within, levels_);
+    return same_levels(meetings_, levels_);
+}
+
+bool Watch::came_round(const Context& c, const warp::Path& now) {
+    if (now.pc != pc_ || !begun_ || !same_place(*c.warp, now)) return false;
     if (is_over(c) || !same_local(c)) return false;
     ++rounds_;
     if (same_registers(c)) return !timed_ || loaded_;

@@ -58,11 +58,20 @@ class Watch {
         uint32_t at;     // where its content stands in kept_bytes_
         uint32_t named;  // register: index into Program::registers, or not_named; local: the lane
     };
+    // A call or a meeting that the path is in.
+    struct Level {
+        uint64_t number;  // Frame::number, Reconvergence::number
+        uint64_t what;    // where it goes on behind it
+    };
     static constexpr uint32_t not_named = UINT32_MAX;
 
     void keep(const Context& c, uint32_t slot, uint32_t bytes, uint32_t named);
     void keep_passed(const Context& c, const isa::Passed& p);
     void note_call(const Context& c, const Operation& o);
+    static void calls_of(const warp::Warp& w, uint32_t frame, std::vector<Level>& out);
+    static void meetings_of(const warp::Warp& w, uint32_t within, std::vector<Level>& out);
+    static bool same_levels(const std::vector<Level>& then, const std::vector<Level>& now);
+    bool same_place(const warp::Warp& w, const warp::Path& now);
     bool same_local(const Context& c) const;
     bool same_registers(const Context& c);
     bool decides(const Context& c);
@@ -70,7 +79,9 @@ class Watch {
     std::vector<Kept> registers_;
     std::vector<Kept> local_;
     std::vector<uint8_t> kept_bytes_;
-    std::vector<uint32_t> operations_;  // that ran, each once
+    std::vector<uint32_t> operations_;     // that ran, each once
+    std::vector<Level> calls_, meetings_;  // innermost first
+    std::vector<Level> levels_;            // of now
     Seen seen_operations_, seen_slots_, seen_local_;
     Seen differing_;  // registers
     uint32_t pc_ = 0;

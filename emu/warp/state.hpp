@@ -26,6 +26,7 @@ struct Reconvergence {
     uint32_t arrived = 0;
     uint32_t parent = no_index;
     bool broken = false;  // lanes went on that had arrived before the others
+    uint64_t number = 0;  // of the warp's meetings, in the order of their adding
 };
 
 enum class PathState : uint8_t {
@@ -68,6 +69,7 @@ struct Frame {
     std::array<uint32_t, 32> base{};    // local address of the function's variables
     std::array<uint32_t, 32> before{};  // top of the lane's stack before the call
     std::vector<uint8_t> saved;         // the caller's own registers, where it may be called again
+    uint64_t number = 0;                // of the warp's calls, in their order
 };
 
 // The calls of a warp's lanes that have not returned.
@@ -75,11 +77,13 @@ struct CallStack {
     std::vector<Frame> frames;
     std::vector<uint32_t> free;  // places in `frames`
     uint64_t saved_bytes = 0;    // of all frames
+    uint64_t entered = 0;        // calls so far
 
     void clear() {
         frames.clear();
         free.clear();
         saved_bytes = 0;
+        entered = 0;
     }
 };
 
@@ -90,6 +94,7 @@ struct Warp {
     uint64_t slept = 0;  // nanoseconds of nanosleep, which its clocks count too
     std::vector<Path> paths;
     std::vector<Reconvergence> meetings;
+    uint64_t met = 0;              // meetings so far
     uint8_t* registers = nullptr;  // Program::register_bytes
     // Local memory: lane l has [0, top[l]) of its `local_stride` bytes from l * local_stride.
     std::vector<uint8_t> local;

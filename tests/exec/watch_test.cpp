@@ -41,10 +41,24 @@ constexpr const char* functions =
     " @%p1 bra E; sub.u32 %q1, n, 1; call.uni again, (%q1); E: ret; }\n"
     ".func (.param .align 4 .b8 r[8]) both(.param .align 4 .b8 n[8]) { .reg .b32 %q<3>;\n"
     " ld.param.b32 %q1, [n+4]; add.u32 %q1, %q1, 1; st.param.b32 [r+4], %q1;\n"
-    " st.param.b32 [r], 0; mov.u32 %q1, 0; ret; }\n";
+    " st.param.b32 [r], 0; mov.u32 %q1, 0; ret; }\n"
+    ".func around(.reg .b32 n) { .reg .b32 %q<2>; .reg .pred %p<2>; mov.u32 %q1, n;\n"
+    " A: sub.u32 %q1, %q1, 1; setp.ne.u32 %p1, %q1, 0; @%p1 bra A; ret; }\n";
+
+// Functions d1 to d`depth`, of which each calls the one before; d0 is `around`.
+std::string in_depth(uint32_t depth) {
+    std::string text = functions;
+    for (uint32_t d = 1; d <= depth; ++d) {
+        const std::string inner = d == 1 ? "around" : "d" + std::to_string(d - 1);
+        text +=
+            ".func d" + std::to_string(d) + "(.reg .b32 n) { call.uni " + inner + ", (n); ret; }\n";
+    }
+    return text;
+}
 
 // One warp runs the loop, of which the first turns of all warps see no end: more than 20,000 steps.
-std::string fault_of_loop(const std::string& before, const std::string& loop) {
+std::string fault_of_loop(const std::string& before, const std::string& loop,
+                          const std::string& with = functions) {
     const std::string text = kernel(
         ".local .align 8 .b32 mine[8]; mov.u32 %r5, 0; mov.u32 %r6, 0; mov.u64 %rd5, 0;\n"
         "mov.u16 %h1, 0; mov.u32 %r9, 0; st.local.b64 [mine+8], %rd5; mov.u64 %rd6, mine;\n"
@@ -53,7 +67,7 @@ std::string fault_of_loop(const std::string& before, const std::string& loop) {
             "\nL:\nld.relaxed.gpu.global.u32 %r20, [%rd1]; add.u32 %r20, %r20, "
             "%r20;\n" +
             loop + "\n@%p1 bra L;\nst.global.u32 [%rd2], %r5;\nret;\n",
-        functions);
+        with);
     Given given;
     given.buffers = {Bytes(64), Bytes(256)};
     given.max_steps = 2'000'000;
@@ -106,6 +120,32 @@ TEST(Watch, LoopsThatEndByThemselves) {
                                 "st.param.b32 [a+4], 0; mov.u32 %r5, 0;"),
                   "")
             << both;
+}
+
+// A function called twice with the same argument has the same registers in both calls, and goes on
+// behind another operation.
+TEST(Watch, ACallFromElsewhereIsNoRound) {
+    for (const uint32_t n : {3, 7, 20, 50}) {
+        const std::string set = "mov.u32 %r7, " + std::to_string(n) + ";";
+        for (const uint32_t depth : {0, 1, 3, 15, 16, 17, 30}) {
+            const std::string call =
+                "call.uni " + (depth == 0 ? "around" : "d" + std::to_string(depth)) + ", (%r7);";
+            const auto fault = [&](const std::string& loop) {
+                return fault_of_loop(set, loop, in_depth(depth));
+            };
+            EXPECT_EQ(fault(call + call + "add.u32 %r5, %r5, 1; setp.ne.u32 %p1, %r5, 400;"), "")
+                << n << " " << depth;
+            // Of one lane, which parts from the others in two places.
+            EXPECT_EQ(fault("@!%p5 bra B;" + call + "B: @!%p5 bra C;" + call +
+                            "C: add.u32 %r5, %r5, 1; setp.ne.u32 %p1, %r5, 400;"),
+                      "")
+                << n << " " << depth;
+            if (depth <= 15) {
+                EXPECT_TRUE(fault(call + "setp.eq.u32 %p1, %r20, 0;").starts_with("deadlock"))
+                    << n << " " << depth;
+            }
+        }
+    }
 }
 
 // A loop that came to its end before it says nothing of one: whether it called, read a clock, or
