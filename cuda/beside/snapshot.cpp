@@ -67,6 +67,18 @@ struct Taking {
         }
         return true;
     }
+    // Of an iterator that goes backward, a kernel may have the end alone.
+    bool follow_ends(const std::vector<uint8_t>& parameters) {
+        for (size_t i = 0; i + 8 <= parameters.size(); i += 4) {
+            Address end = 0, base = 0;
+            size_t size = 0;
+            std::memcpy(&end, parameters.data() + i, sizeof end);
+            if (end <= lowest || end > highest || is_known(end - 1)) continue;
+            if (range_of(end - 1, base, size) && base + size == end && !add(base, size))
+                return false;
+        }
+        return true;
+    }
     bool add(Address base, uint64_t size) {
         out.bytes += size;
         if (out.bytes > limit) {
@@ -145,6 +157,7 @@ std::optional<Snapshot> take(const Kernel& kernel, Function* handle,
     image.code_known = true;
     Taking taking{out, image.code, limit, why};
     if (!taking.follow(parameters.data(), parameters.size())) return std::nullopt;
+    if (!taking.follow_ends(parameters)) return std::nullopt;
     for (const Variable& v : out.variables)
         if (!taking.follow(v.bytes.data(), v.bytes.size())) return std::nullopt;
     return out;

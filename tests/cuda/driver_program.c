@@ -5,7 +5,7 @@
  * in a parameter and in memory; with "functions" kernels that call by a table and by what one of
  * them left in memory; with "heap" kernels use memory that other launches got by malloc, rightly
  * and wrongly; with "linked" nvJitLink makes what it loads, with "warm" an empty kernel is launched
- * before; with "joined" cuLink makes it, of two texts, and it is copied before it is loaded; with
+ * before; with "behind" it is given the end of what it changes; with "joined" cuLink makes it, of two texts, and it is copied before it is loaded; with
  * "faulty" it ends with a fault of its own in a function that the driver calls, with "interrupted"
  * in a signal's handler while a kernel runs. */
 #define _GNU_SOURCE
@@ -45,6 +45,11 @@ static const char ptx[] =
     " ld.param.u64 %p0, [x];\n mov.u32 %r0, %tid.x;\n mul.wide.u32 %p1, %r0, 4;\n"
     " add.u64 %p2, %p0, %p1;\n ld.global.u32 %r1, [%p2];\n add.u32 %r1, %r1, %r1;\n"
     " st.global.u32 [%p2], %r1;\n ret;\n}\n"
+    ".visible .entry behind(.param .u64 x)\n{\n"
+    " .reg .b32 %r<2>; .reg .b64 %p<3>;\n"
+    " ld.param.u64 %p0, [x];\n mov.u32 %r0, %tid.x;\n mul.wide.u32 %p1, %r0, 4;\n"
+    " sub.u64 %p2, %p0, %p1;\n ld.global.u32 %r1, [%p2-4];\n add.u32 %r1, %r1, %r1;\n"
+    " st.global.u32 [%p2-4], %r1;\n ret;\n}\n"
     ".visible .entry fused(.param .u64 x)\n{\n"
     " .reg .f32 %f<2>; .reg .b64 %p;\n"
     " ld.param.u64 %p, [x];\n ld.global.f32 %f0, [%p];\n mul.f32 %f1, %f0, %f0;\n"
@@ -282,9 +287,10 @@ static int join_texts(char* image, size_t bytes) {
 int main(int argc, char** argv) {
     void* const library = dlopen("libcuda.so.1", RTLD_NOW);
     void *context = NULL, *module = NULL, *kernel = NULL;
-    uint64_t x = 0;
+    uint64_t x = 0, end;
     uint32_t numbers[4] = {1, 2, 3, 21};
     void* parameters[1];
+    const char* name = "twice";
     char linked[8192];
     const void* image = ptx;
     Launch launch;
@@ -320,8 +326,9 @@ int main(int argc, char** argv) {
         r = ((GetFunction)function("cuModuleGetFunction"))(&kernel, module, "count");
         return r != 0 ? fail("cuModuleGetFunction", r) : interrupted(launch, kernel);
     }
-    if ((r = ((GetFunction)function("cuModuleGetFunction"))(
-             &kernel, module, argc > 1 && strcmp(argv[1], "fused") == 0 ? "fused" : "twice")) != 0)
+    if (argc > 1 && (strcmp(argv[1], "fused") == 0 || strcmp(argv[1], "behind") == 0))
+        name = argv[1];
+    if ((r = ((GetFunction)function("cuModuleGetFunction"))(&kernel, module, name)) != 0)
         return fail("cuModuleGetFunction", r);
     if ((r = ((MemAlloc)function("cuMemAlloc"))(&x, sizeof numbers)) != 0)
         return fail("cuMemAlloc", r);
@@ -341,7 +348,8 @@ int main(int argc, char** argv) {
         if (r != 0 || launch(empty, 2, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) != 0)
             return fail("empty", r);
     }
-    parameters[0] = &x;
+    end = x + sizeof numbers;
+    parameters[0] = strcmp(name, "behind") == 0 ? &end : &x;
     if ((r = launch(kernel, 1, 1, 1, 4, 1, 1, 0, NULL, parameters, NULL)) != 0)
         return fail("cuLaunchKernel", r);
     if ((r = ((CopyOut)function("cuMemcpyDtoH"))(numbers, x, sizeof numbers)) != 0)

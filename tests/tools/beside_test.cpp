@@ -254,6 +254,26 @@ TEST(Beside, CapturedLaunchesRunAgainWithoutAGpu) {
     EXPECT_NE(again.out.find("as expected"), std::string::npos) << again.out;
 }
 
+// An iterator that goes backward is the address behind an array, of which a kernel may have nothing
+// else.
+TEST(Beside, TheEndOfAnArrayLeadsToIt) {
+    const Folder folder;
+    const auto with = [&](std::vector<std::string> words) {
+        words.insert(words.end(),
+                     {"--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM, "behind"});
+        return run(folder, words, fake);
+    };
+    const Ended ended = with({"validate"});
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    EXPECT_EQ(ended.out, "x[3] = 42\n");
+    EXPECT_NE(ended.err.find("launch 1, behind: identical, 16 bytes"), std::string::npos)
+        << ended.err;
+    EXPECT_EQ(with({"capture", "--out", "launches"}).status, 0);
+    const Ended again = run(folder, {"run", "launches/000001.behind.json"});
+    EXPECT_EQ(again.status, 0) << again.err;
+    EXPECT_NE(again.out.find("as expected"), std::string::npos) << again.out;
+}
+
 TEST(Beside, WhatIsNotLookedAtIsNoSuccess) {
     const Folder folder;
     const auto with = [&](std::vector<std::string> options) {
