@@ -83,19 +83,10 @@ Result copy_rows(void* target, size_t target_pitch, const void* source, size_t s
     return way.in_stream ? cuMemcpy3DAsync_v2(&all, way.stream) : cuMemcpy3D_v2(&all);
 }
 
-// A variable's bytes from `offset` on.
-void* within(const void* variable, size_t count, size_t offset) {
-    const VariablePlace v = variable_of(variable);
-    require(offset <= v.size && count <= v.size - offset);
-    return reinterpret_cast<void*>(v.address + offset);
-}
-
 Result to_symbol(const void* variable, const void* source, size_t count, size_t offset,
                  CopyKind kind, const Way& way) {
     return call([&] {
-        require(kind == CopyKind::host_to_device || kind == CopyKind::device_to_device ||
-                    kind == CopyKind::unified,
-                invalid_direction);
+        require_to_symbol(kind);
         return copy(within(variable, count, offset), source, count, kind, way);
     });
 }
@@ -103,9 +94,7 @@ Result to_symbol(const void* variable, const void* source, size_t count, size_t 
 Result from_symbol(void* target, const void* variable, size_t count, size_t offset, CopyKind kind,
                    const Way& way) {
     return call([&] {
-        require(kind == CopyKind::device_to_host || kind == CopyKind::device_to_device ||
-                    kind == CopyKind::unified,
-                invalid_direction);
+        require_from_symbol(kind);
         return copy(target, within(variable, count, offset), count, kind, way);
     });
 }
@@ -141,6 +130,24 @@ Copy3D peer_copy(const PeerCopyBox* box) {
 }
 
 }  // namespace
+
+void* within(const void* variable, size_t count, size_t offset) {
+    const VariablePlace v = variable_of(variable);
+    require(offset <= v.size && count <= v.size - offset);
+    return reinterpret_cast<void*>(v.address + offset);
+}
+
+void require_to_symbol(CopyKind kind) {
+    require(kind == CopyKind::host_to_device || kind == CopyKind::device_to_device ||
+                kind == CopyKind::unified,
+            invalid_direction);
+}
+
+void require_from_symbol(CopyKind kind) {
+    require(kind == CopyKind::device_to_host || kind == CopyKind::device_to_device ||
+                kind == CopyKind::unified,
+            invalid_direction);
+}
 
 Copy3D driver_copy(const CopyBox& box) {
     check_kind(box.kind);

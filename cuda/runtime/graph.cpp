@@ -73,6 +73,20 @@ CopyBox line(void* target, const void* source, size_t count, CopyKind kind) {
     return box;
 }
 
+CopyBox line_to_symbol(const void* variable, const void* source, size_t count, size_t offset,
+                       CopyKind kind) {
+    require_to_symbol(kind);
+    require(count != 0);
+    return line(within(variable, count, offset), source, count, kind);
+}
+
+CopyBox line_from_symbol(void* target, const void* variable, size_t count, size_t offset,
+                         CopyKind kind) {
+    require_from_symbol(kind);
+    require(count != 0);
+    return line(target, within(variable, count, offset), count, kind);
+}
+
 Result add_copy(GraphNode** out, Graph* graph, GraphNode* const* before, size_t count,
                 const CopyBox* box) {
     return call([&] {
@@ -115,6 +129,24 @@ Result cudaGraphAddMemcpyNode1D(GraphNode** out, Graph* graph, GraphNode* const*
                                 CopyKind kind) {
     const CopyBox box = line(target, source, size, kind);
     return add_copy(out, graph, before, count, &box);
+}
+
+Result cudaGraphAddMemcpyNodeToSymbol(GraphNode** out, Graph* graph, GraphNode* const* before,
+                                      size_t count, const void* variable, const void* source,
+                                      size_t size, size_t offset, CopyKind kind) {
+    return call([&] {
+        const CopyBox box = line_to_symbol(variable, source, size, offset, kind);
+        return add_copy(out, graph, before, count, &box);
+    });
+}
+
+Result cudaGraphAddMemcpyNodeFromSymbol(GraphNode** out, Graph* graph, GraphNode* const* before,
+                                        size_t count, void* target, const void* variable,
+                                        size_t size, size_t offset, CopyKind kind) {
+    return call([&] {
+        const CopyBox box = line_from_symbol(target, variable, size, offset, kind);
+        return add_copy(out, graph, before, count, &box);
+    });
 }
 
 Result cudaGraphAddMemsetNode(GraphNode** out, Graph* graph, GraphNode* const* before, size_t count,
@@ -194,6 +226,10 @@ Result cudaGraphExecUpdate(GraphExec* exec, Graph* graph, UpdateResult* result) 
     return call([&] { return cuGraphExecUpdate_v2(exec, graph, result); });
 }
 
+Result cudaGraphDebugDotPrint(Graph* graph, const char* path, unsigned flags) {
+    return call([&] { return cuGraphDebugDotPrint(graph, path, flags); });
+}
+
 Result cudaGraphClone(Graph** out, Graph* graph) {
     return call([&] { return cuGraphClone(out, graph); });
 }
@@ -222,6 +258,24 @@ Result cudaGraphExecMemcpyNodeSetParams1D(GraphExec* exec, GraphNode* node, void
                                           const void* source, size_t size, CopyKind kind) {
     const CopyBox box = line(target, source, size, kind);
     return cudaGraphExecMemcpyNodeSetParams(exec, node, &box);
+}
+
+Result cudaGraphExecMemcpyNodeSetParamsToSymbol(GraphExec* exec, GraphNode* node,
+                                                const void* variable, const void* source,
+                                                size_t size, size_t offset, CopyKind kind) {
+    return call([&] {
+        const CopyBox box = line_to_symbol(variable, source, size, offset, kind);
+        return cudaGraphExecMemcpyNodeSetParams(exec, node, &box);
+    });
+}
+
+Result cudaGraphExecMemcpyNodeSetParamsFromSymbol(GraphExec* exec, GraphNode* node, void* target,
+                                                  const void* variable, size_t size, size_t offset,
+                                                  CopyKind kind) {
+    return call([&] {
+        const CopyBox box = line_from_symbol(target, variable, size, offset, kind);
+        return cudaGraphExecMemcpyNodeSetParams(exec, node, &box);
+    });
 }
 
 Result cudaGraphExecMemsetNodeSetParams(GraphExec* exec, GraphNode* node, const MemsetNode* fill) {
@@ -289,6 +343,23 @@ Result cudaGraphMemcpyNodeSetParams1D(GraphNode* node, void* target, const void*
                                       size_t size, CopyKind kind) {
     const CopyBox box = line(target, source, size, kind);
     return cudaGraphMemcpyNodeSetParams(node, &box);
+}
+
+Result cudaGraphMemcpyNodeSetParamsToSymbol(GraphNode* node, const void* variable,
+                                            const void* source, size_t size, size_t offset,
+                                            CopyKind kind) {
+    return call([&] {
+        const CopyBox box = line_to_symbol(variable, source, size, offset, kind);
+        return cudaGraphMemcpyNodeSetParams(node, &box);
+    });
+}
+
+Result cudaGraphMemcpyNodeSetParamsFromSymbol(GraphNode* node, void* target, const void* variable,
+                                              size_t size, size_t offset, CopyKind kind) {
+    return call([&] {
+        const CopyBox box = line_from_symbol(target, variable, size, offset, kind);
+        return cudaGraphMemcpyNodeSetParams(node, &box);
+    });
 }
 
 Result cudaGraphMemsetNodeGetParams(GraphNode* node, MemsetNode* out) {

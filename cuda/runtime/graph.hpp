@@ -38,6 +38,7 @@ Result cuGraphAddNode_v2(GraphNode** out, Graph* graph, GraphNode* const* before
                          size_t count, NodeParameters* p);
 Result cuGraphChildGraphNodeGetGraph(GraphNode* node, Graph** out);
 Result cuGraphClone(Graph** out, Graph* graph);
+Result cuGraphDebugDotPrint(Graph* graph, const char* path, unsigned flags);
 Result cuGraphConditionalHandleCreate(Address* out, Graph* graph, Context*, unsigned at_launch,
                                       unsigned flags);
 Result cuGraphCreate(Graph** out, unsigned flags);

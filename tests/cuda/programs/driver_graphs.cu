@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver API: graphs as wholes: edges, copies, instances and their updates.
 // nvcc: -lcuda
+#include <unistd.h>
+
+#include <string>
+
 #include "driver_check.hpp"
 
 #if CUDA_VERSION >= 13000
@@ -93,6 +97,11 @@ int main() {
     DO(cuGraphExecDestroy(exec));
     DO(cuGraphInstantiate(&exec, graph, 0));
     DO(cuGraphExecDestroy(exec));
+
+    const std::string path = "/tmp/driver_graphs." + std::to_string(getpid()) + ".dot";
+    DO(cuGraphDebugDotPrint(graph, path.c_str(), CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE));
+    CHECK(std::remove(path.c_str()) == 0);
+    EXPECT_RESULT(cuGraphDebugDotPrint(graph, nullptr, 0), CUDA_ERROR_INVALID_VALUE);
     DO(cuGraphDestroy(copy));
     DO(cuGraphDestroy(graph));
     return done("driver_graphs");
