@@ -35,6 +35,7 @@ Record::Record(std::string folder, uint64_t number, const Function& f, const Lau
     const std::string text = module->text.empty() ? ptx::print(module->loaded->tree) : module->text;
     file_.module = write_bytes(file_.folder, text.data(), text.size(), ".ptx");
     follow(file_.parameters.data(), file_.parameters.size());
+    follow_ends();
     for (size_t i = 0; i < lockwarp_module_variables(module->loaded); ++i) {
         lockwarp_variable v{};
         v.struct_size = sizeof v;
@@ -50,17 +51,30 @@ void Record::follow(const uint8_t* bytes, size_t size) {
     for (size_t i = 0; i + 8 <= size; i += 4) {
         Address address = 0;
         std::memcpy(&address, bytes + i, sizeof address);
-        const std::optional<Allocation> a = allocation_at(address);
-        if (!a || a->kind == Kind::variable || buffers_.contains(a->base)) continue;
-        FileBuffer& b = buffers_[a->base] = {a->base, a->size, "m" + std::to_string(a->id), {}, {}};
-        if (a->size > rest_) {
-            left_out_ = true;
-            continue;
-        }
-        rest_ -= a->size;
-        b.file = write_buffer(file_.folder, a->base, bytes_at(a->base), a->size);
-        follow(bytes_at(a->base), a->size);
+        if (const std::optional<Allocation> a = allocation_at(address)) add(*a);
     }
+}
+
+// Of an iterator that goes backward, a kernel may have the end alone.
+void Record::follow_ends() {
+    for (size_t i = 0; i + 8 <= file_.parameters.size(); i += 4) {
+        Address end = 0;
+        std::memcpy(&end, file_.parameters.data() + i, sizeof end);
+        const std::optional<Allocation> a = allocation_at(end - 1);
+        if (a && a->base + a->size == end) add(*a);
+    }
+}
+
+void Record::add(const Allocation& a) {
+    if (a.kind == Kind::variable || buffers_.contains(a.base)) return;
+    FileBuffer& b = buffers_[a.base] = {a.base, a.size, "m" + std::to_string(a.id), {}, {}};
+    if (a.size > rest_) {
+        left_out_ = true;
+        return;
+    }
+    rest_ -= a.size;
+    b.file = write_buffer(file_.folder, a.base, bytes_at(a.base), a.size);
+    follow(bytes_at(a.base), a.size);
 }
 
 std::string Record::finish(bool has_ended) {

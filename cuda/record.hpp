@@ -24,6 +24,8 @@ class Record {
 
   private:
     void follow(const uint8_t* bytes, size_t size);
+    void follow_ends();
+    void add(const Allocation& a);
 
     LaunchFile file_;
     std::map<Address, FileBuffer> buffers_;

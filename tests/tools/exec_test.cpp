@@ -91,25 +91,29 @@ TEST(Exec, KeepsThePtxOfPtxas) {
     EXPECT_EQ(folder.read("other.out"), machine);
 }
 
-// Beside the program's own output: cycles, what the checks say, JUnit and launch files.
+// Beside the program's own output: cycles, what the checks say, JUnit and launch files, which have
+// the memory that parameters lead to: "behind" is given the end of an array alone.
 TEST(Exec, ChecksTimesAndRecordsEachLaunch) {
-    const Folder folder;
-    const Ended ended = run(folder, {"exec", "--check", "--time", "--junit", "junit.xml",
-                                     "--record", "launches", "--", LOCKWARP_DRIVER_PROGRAM});
-    EXPECT_EQ(ended.status, 0) << ended.err;
-    EXPECT_EQ(ended.out, "x[3] = 42\n");
-    EXPECT_NE(ended.err.find("exec: 1 launch of 1 kernel: 0 errors"), std::string::npos)
-        << ended.err;
-    EXPECT_NE(ended.err.find("cycles of SMs"), std::string::npos) << ended.err;
-    const std::string junit = folder.read("junit.xml");
-    EXPECT_NE(junit.find("tests=\"1\" failures=\"0\""), std::string::npos) << junit;
-    std::vector<std::string> files;
-    for (const auto& entry : std::filesystem::directory_iterator(folder.path / "launches"))
-        if (entry.path().extension() == ".json") files.push_back(entry.path().string());
-    ASSERT_EQ(files.size(), 1u);
-    const Ended again = run(folder, {"run", files[0]});
-    EXPECT_EQ(again.status, 0) << again.err;
-    EXPECT_NE(again.out.find("as expected"), std::string::npos) << again.out;
+    for (const char* const kernel : {"twice", "behind"}) {
+        const Folder folder;
+        const Ended ended =
+            run(folder, {"exec", "--check", "--time", "--junit", "junit.xml", "--record",
+                         "launches", "--", LOCKWARP_DRIVER_PROGRAM, kernel});
+        EXPECT_EQ(ended.status, 0) << ended.err;
+        EXPECT_EQ(ended.out, "x[3] = 42\n");
+        EXPECT_NE(ended.err.find("exec: 1 launch of 1 kernel: 0 errors"), std::string::npos)
+            << ended.err;
+        EXPECT_NE(ended.err.find("cycles of SMs"), std::string::npos) << ended.err;
+        const std::string junit = folder.read("junit.xml");
+        EXPECT_NE(junit.find("tests=\"1\" failures=\"0\""), std::string::npos) << junit;
+        std::vector<std::string> files;
+        for (const auto& entry : std::filesystem::directory_iterator(folder.path / "launches"))
+            if (entry.path().extension() == ".json") files.push_back(entry.path().string());
+        ASSERT_EQ(files.size(), 1u);
+        const Ended again = run(folder, {"run", files[0]});
+        EXPECT_EQ(again.status, 0) << again.err;
+        EXPECT_NE(again.out.find("as expected"), std::string::npos) << again.out;
+    }
 }
 
 // Kernels use what others got by malloc, or have freed.
