@@ -62,16 +62,17 @@ bool differ_in_nans(isa::Type type, uint64_t a, uint64_t b) {
 // Not 0 where a register of any lane is not as the record's words have it.
 uint64_t difference_of(const isa::Register& r, const uint8_t* registers, const uint64_t* words) {
     uint64_t bad = 0;
+    const auto add = [&](const auto* values) {
+        for (uint32_t l = 0; l < 32; ++l) bad |= words[l] ^ values[l];
+    };
     if (r.type == isa::Type::pred) {
         uint32_t mask;
         std::memcpy(&mask, registers + r.ref, sizeof mask);
         for (uint32_t l = 0; l < 32; ++l) bad |= words[l] ^ (mask >> l & 1);
     } else if (isa::bits(r.type) == 64) {
-        const auto* values = reinterpret_cast<const uint64_t*>(registers + r.ref);
-        for (uint32_t l = 0; l < 32; ++l) bad |= words[l] ^ values[l];
+        add(reinterpret_cast<const uint64_t*>(registers + r.ref));
     } else {
-        const auto* values = reinterpret_cast<const uint32_t*>(registers + r.ref);
-        for (uint32_t l = 0; l < 32; ++l) bad |= words[l] ^ values[l];
+        add(reinterpret_cast<const uint32_t*>(registers + r.ref));
     }
     return bad;
 }

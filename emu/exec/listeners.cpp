@@ -22,7 +22,6 @@ bool Listeners::begin(Observers observers, const warp::CtaPlace& cta, size_t war
 
 CtaObservers Listeners::end() {
     for (warp::CtaObserver* l : listening_) l->ended();
-    listening_.clear();
     return std::exchange(all_, {});
 }
 
