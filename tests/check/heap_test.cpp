@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accesses to blocks of malloc, at and around their ends, before and after free.
+#include "emu/warp/heap.hpp"
 #include "tests/check/said.hpp"
 
 namespace lockwarp::check {
@@ -83,6 +84,41 @@ TEST(Heap, BlocksThatAreLeft) {
               Lines{"~1 leak, 1, 2 times: 2 calls of malloc, 0 of free: 2 blocks are left"});
     EXPECT_EQ(of(one, 3),
               Lines{"~1 leak, 1, 3 times: 3 calls of malloc, 0 of free: 3 blocks are left"});
+}
+
+// Another launch takes what this one has freed, as soon as it is.
+struct OtherLaunch : warp::Observer {
+    struct OfCta : warp::CtaObserver {
+        explicit OfCta(OtherLaunch& l) : of(l) {}
+        void heap(const warp::HeapEvent& e) override {
+            if (!e.frees) return;
+            EXPECT_EQ(of.heap.allocate(of.bytes), e.address);
+        }
+        OtherLaunch& of;
+    };
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        return std::make_unique<OfCta>(*this);
+    }
+    explicit OtherLaunch(uint64_t n) : bytes(n) {}
+    uint64_t bytes;
+    warp::Heap heap{isa::heap_base, 4096};
+};
+
+TEST(Heap, WhatAnotherLaunchTakes) {
+    const std::string body = takes("%rd10", 8) + gives("%rd10") + "st.global.u32 [%rd10+4], 7;\n";
+    const auto said = [&](uint64_t bytes) {
+        OtherLaunch other(bytes);
+        return brief::said(body,
+                           {.checks = "memory",
+                            .block = 1,
+                            .outside = declared,
+                            .heap = &other.heap,
+                            .observer = &other},
+                           {.message = true});
+    };
+    EXPECT_EQ(said(8), Lines{});
+    EXPECT_EQ(said(4), Lines{"3 beyond-block: stores to 4 bytes past the 4 that another launch "
+                             "asked for"});
 }
 
 // Beside the heap nothing is a block's.

@@ -66,6 +66,18 @@ TEST(Races, OfStrongAccesses) {
             << scope;
 }
 
+// A plain load of what atom.cas looks at again may be a guess; a plain store there is none.
+TEST(Races, AGuessIsALoad) {
+    const auto said = [](const std::string& body) {
+        return brief::said(body, {.checks = "race-global", .block = 1, .grid = 2});
+    };
+    const std::string cas = "atom.global.cas.b32 %r10, [%rd1], %r11, 1;\n";
+    EXPECT_EQ(said("ld.global.u32 %r11, [%rd1];\n" + cas), Lines{"~1 read-after-write 2"});
+    EXPECT_EQ(said("mov.u32 %r11, %ctaid.x; setp.eq.u32 %p1, %r11, 0;\n" + cas +
+                   "@%p1 st.global.u32 [%rd1], 0;\n"),
+              Lines{"2 write-after-write 3"});
+}
+
 // Three accesses of one word by warps, or by CTAs that may order one another, with a plain model of
 // which race. The first two are of one of them, or the last two, or each of another.
 struct Kind {

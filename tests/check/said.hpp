@@ -24,6 +24,8 @@ struct Of {
     uint32_t dynamic_shared = 0;
     std::vector<Shape> shapes{};  // of `out` at 0x10000 and `in` at 0x40000
     bool bare = false;            // the body is all that the kernel does
+    warp::Heap* heap = nullptr;   // that other launches use too
+    warp::Observer* observer = nullptr;
 };
 
 // The body stands behind registers of these values: %tid.x in %r1, its lane and warp in %r2 and
@@ -81,6 +83,8 @@ inline std::vector<std::string> said(const std::string& body, const Of& of = {},
         std::memcpy(launch.parameters.data() + 8 * i, &launch.buffers[i].address, 8);
     const Chosen chosen = choose(of.checks);
     EXPECT_EQ(chosen.wrong, "");
+    launch.heap = of.heap;
+    if (of.observer != nullptr) launch.observers = {of.observer};
     const Checking checking(chosen.rows, program, launch, &parsed.module, {{}, of.shapes});
     const warp::Result result = exec::launch(program, launch);
     EXPECT_FALSE(result.refusal.has_value()) << result.refusal->what;

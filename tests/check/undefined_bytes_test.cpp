@@ -289,6 +289,9 @@ TEST(UndefinedBytes, OfSums) {
         {"mov.b64 {%r8, %r10}, %d0; mov.b64 %d2, {%r8, %r1};" + less_d0, 0xff, wide},
         {"add.u64 %d2, %d0, %d1; mov.b64 {%r8, %r10}, %d2; mov.b64 %d2, {%r8, %r10};" + less_d0,
          0xff, ""},
+        {"add.u64 %d2, %d0, 0x500000000; mov.b64 {%r8, %r10}, %d2; mov.b64 %d2, {%r8, %r10};" +
+             less_d0,
+         0xff, ""},
         {"mov.b64 {%r8, %r10}, %d0; mov.b64 {%r11, %r12}, %d0; sub.u32 %r9, %r10, %r12;", 0xff, ""},
         {"mov.b64 {%r8, %r10}, %d0; mov.b64 {%r11, %r12}, %d0; sub.u32 %r9, %r8, %r11;", 0xff, ""},
         {"mov.b64 {%r8, %r10}, %d0; mov.b64 {%r11, %r12}, %d0; sub.u32 %r9, %r10, %r11;", 0xff,

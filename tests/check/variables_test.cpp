@@ -100,6 +100,10 @@ TEST(Variables, AreThoseThatRegistersComeFrom) {
     EXPECT_EQ(of("mov.u32 %r11, a; mov.u32 %r10, %r11;" + ends), beyond);
     EXPECT_EQ(of("mov.u32 %r11, a; mov.u32 %r12, 0; add.u32 %r10, %r12, %r11;" + ends), beyond);
     EXPECT_EQ(of("mov.u32 %r11, a; mad.lo.u32 %r10, 0, 4, %r11;" + ends), beyond);
+    // The second of two results.
+    EXPECT_EQ(
+        of("mov.u32 %r11, a; mov.b64 %rd10, {%r2, %r11}; mov.b64 {%r12, %r10}, %rd10;" + ends),
+        beyond);
     // Whatever the order in which they run.
     EXPECT_EQ(of("mov.u32 %r12, 0; bra B; A:" + ends +
                  "\nbra C; B: mov.u32 %r11, a; D: mov.u32 %r10, %r11; bra A; C:"),
