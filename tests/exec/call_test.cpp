@@ -297,6 +297,18 @@ ret;
     EXPECT_NE(nowhere.find("illegal operand: the called address is no function at line 23"),
               std::string::npos)
         << nowhere;
+    // Beside a function, and behind the last.
+    for (const std::string beside : {"f0 + 1", "f1 + 8", "f1 + -4", "f3 + 16"}) {
+        const std::string text = fault(three, "mov.u64 %rd5, " + beside.substr(0, 2) +
+                                                  "; add.s64 %rd5, %rd5, " + beside.substr(5) + R"(;
+proto: .callprototype (.param .b32 _) _ (.param .b32 _);
+{ .param .b32 a; .param .b32 b;
+call (b), %rd5, (a), proto; }
+ret;
+)");
+        EXPECT_NE(text.find("the called address is no function at line 23"), std::string::npos)
+            << beside << text;
+    }
     const std::string other = fault(three, R"(
 mov.u64 %rd5, f3;
 proto: .callprototype (.param .b32 _) _ (.param .b32 _);

@@ -91,6 +91,21 @@ TEST(UndefinedLanes, AreThoseOfOneInstruction) {
                                   "fns " + all + "1", "fns " + all + "1"}));
 }
 
+// Its address stands in the register of its first result.
+TEST(UndefinedLanes, OfALoadOverItsOwnAddress) {
+    Alone<AllUndefined> undefined;
+    NoOracle oracle;
+    Given given;
+    given.observers = {&undefined};
+    given.oracle = &oracle;
+    given.buffers = {Bytes(16), Bytes(16)};
+    const std::string body =
+        ".local .align 16 .b8 mine[16]; mov.u32 %r2, mine;\n"
+        "ld.local.v2.u32 {%r2, %r3}, [%r2];\nret;";
+    run_well(program_of(kernel(body), given.arch), std::move(given));
+    EXPECT_EQ(undefined.listener.said, std::vector<std::string>{"ld ffffffff results 3"});
+}
+
 // PTX manual, "shfl.sync": the source lane by mode, segment and clamp.
 TEST(Shuffle, EveryLaneTakesFromItsSource) {
     for (const uint32_t mask : {0xffffffffu, 0x0000ffffu, 0xfffffffeu, 0x7fffffffu, 0x80000001u})
@@ -307,6 +322,33 @@ TEST(Nans, AreUndefinedWhereTwoOfThemDiffer) {
             EXPECT_EQ(undefined(t.reg + "1, " + t.reg + "1"), extremum ? same_register : 0)
                 << i.text << "." << t.type;
         }
+}
+
+// NVIDIA's compiler may make a move of such a conversion, which keeps a NaN's bits.
+TEST(Nans, AreUndefinedWhereTheyAreConvertedToTheirOwnType) {
+    const struct {
+        std::string text;
+        bool to_itself;
+    } rows[] = {
+        {"cvt.f32.f32 %f5, %f1", true},      {"cvt.rni.f32.f32 %f5, %f1", true},
+        {"cvt.f64.f64 %fd5, %fd1", true},    {"cvt.rzi.f64.f64 %fd5, %fd1", true},
+        {"cvt.f64.f32 %fd5, %f1", false},    {"cvt.rn.f32.f64 %f5, %fd1", false},
+        {"cvt.rni.s32.f32 %r5, %f1", false}, {"cvt.rn.f32.s32 %f5, %r2", false},
+    };
+    for (const auto& row : rows) {
+        Alone<Undefined> heard;
+        heard.listener.op = isa::Op::cvt;
+        Given given;
+        given.observers = {&heard};
+        given.buffers = {Bytes(16), Bytes(16)};
+        const std::string body =
+            "setp.lt.u32 %p1, %r1, 5; selp.b32 %r2, 0xffc00002, 0x3fc00000, %p1; mov.b32 %f1, "
+            "%r2;\n"
+            "selp.b64 %rd5, 0x7ff8000000000001, 0x3ff8000000000000, %p1; mov.b64 %fd1, %rd5;\n" +
+            row.text + ";\n";
+        run_well(program_of(kernel(body + "ret;"), given.arch), std::move(given));
+        EXPECT_EQ(heard.listener.lanes, row.to_itself ? 0x1fu : 0u) << row.text;
+    }
 }
 
 // Elements of 8 to 64 bits, one, two or four of them, at each thread's place and nowhere else.

@@ -207,6 +207,29 @@ TEST(Late, ACopyThatNobodyWaitsForComesWithTheEnd) {
     }
 }
 
+// Where the mbarrier of a copy is not there, the copy traps where it stands.
+TEST(Late, ACopyWithoutItsBarrierIsNotPutOff) {
+    const auto run_it = [](const std::string& barrier, bool late) {
+        Given given;
+        given.arch = isa::Arch::sm_90;
+        given.schedule = {late, UINT32_MAX};
+        given.buffers = {Bytes(128), Bytes(128)};
+        std::string text =
+            kernel("setp.eq.u32 %p1, %r1, 0; mov.u32 %r2, tile; add.u32 %r2, %r2, " + barrier +
+                       ";\n@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                       "[tile], [%rd1], 16, [%r2];\nst.global.u32 [%rd2], 7;\nret;\n",
+                   ".shared .align 16 .b32 tile[32];", "sm_90");
+        return run(program_of(text, given.arch), std::move(given));
+    };
+    for (const std::string barrier : {"1048576", "-2048"}) {
+        const Outcome early = run_it(barrier, false), late = run_it(barrier, true);
+        EXPECT_TRUE(fault_of(early.result).starts_with("address out of bounds"))
+            << fault_of(early.result);
+        EXPECT_EQ(fault_of(late.result), fault_of(early.result));
+        EXPECT_EQ(late.buffers[1], Bytes(128));
+    }
+}
+
 // An mbarrier's phase ends when the copies before its arrivals have come. Without .noinc it waits
 // for as many arrivals more.
 TEST(Late, ArrivalsComeBehindTheirCopies) {

@@ -160,6 +160,8 @@ TEST(Legality, OfWmma) {
          "State space mismatch between instruction and address in instruction 'wmma.load.a'"},
         {"wmma.load.a.sync.aligned.row.m16n16k16.f16" + eight + ", [co], 16;",
          "State space mismatch between instruction and address in instruction 'wmma.load.a'"},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.f16" + eight + ", [pa], 16;",
+         "State space mismatch between instruction and address in instruction 'wmma.load.a'"},
         {"wmma.load.a.sync.aligned.row.m16n16k16.f16" + eight + ", [sh], 16;", ""},
         {"wmma.load.a.sync.aligned.row.m16n16k16.shared::cta.f16" + eight + ", [sh], 16;", ""},
         {"wmma.load.a.sync.aligned.row.m16n16k16.shared::cta.f16" + eight + ", [sh], 16;",
@@ -227,6 +229,10 @@ TEST(Legality, OfWmma) {
         {product(".sync.aligned.row.col.m16n16k16.f32"),
          "Unexpected instruction types specified for 'wmma.mma'"},
         {product(".sync.aligned.row.col.m16n16k16.f32.f16.f16.f32"),
+         "Unexpected instruction types specified for 'wmma.mma'"},
+        {product(".sync.aligned.row.col.m16n16k8.f16.bf16.bf16.f16"),
+         "Unexpected instruction types specified for 'wmma.mma'"},
+        {product(".sync.aligned.row.col.m16n16k16.f16.tf32.tf32.f16"),
          "Unexpected instruction types specified for 'wmma.mma'"},
         {product(".sync.aligned.row.col.m16n16k16.s32.s8.u8.s32"),
          "Unexpected instruction types specified for 'wmma.mma'"},
@@ -504,7 +510,8 @@ TEST(Legality, ModifiersAndOperandsOfKinds) {
          {std::string("0.5"), std::string("[%b64_1]"), std::string("nothing"), std::string("_"),
           std::string("{%b32_6, %b32_7}"), std::string("%pred_1"), std::string("!%pred_1"),
           std::string("{0.5, nothing}"), std::string("{18446744073709551615, 0}"),
-          std::string("sh"), std::string("%laneid"), std::string("{%pred_1, 0}")})
+          std::string("sh"), std::string("%laneid"), std::string("{%pred_1, 0}"),
+          std::string("-%b32_6"), std::string("!%b32_6"), std::string("[%b32_6]")})
         for (const std::string& rest :
              {", " + thing + ", {0, 0}, %b32_7, {0, 0}", ", %b32_6, " + thing + ", %b32_7, {0, 0}",
               ", %b32_6, {0, 0}, %b32_7, " + thing})
