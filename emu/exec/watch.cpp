@@ -16,9 +16,10 @@ size_t hash(uint32_t number, size_t size) {
     return static_cast<size_t>(number * 0x9e3779b1u >> 8) & (size - 1);
 }
 
-uint32_t slot_bytes(isa::Type type) {
-    if (type == isa::Type::pred) return 4;
-    return isa::bits(type) > 32 ? 256 : 128;
+// Of a register of `width` bits.
+uint32_t slot_bytes(uint32_t width) {
+    if (width == 1) return 4;
+    return width > 32 ? 256 : 128;
 }
 
 // Its results depend on the registers that it names alone, and it does nothing else.
@@ -106,7 +107,7 @@ void Watch::note(const Context& c, uint32_t pc) {
     for (uint32_t n = 0; n < o.written; ++n) {
         const uint32_t index = program.uses[o.first_use + n];
         const isa::Register& reg = program.registers[index];
-        keep(c, reg.ref, slot_bytes(reg.type), index);
+        keep(c, reg.ref, slot_bytes(isa::bits(reg.type)), index);
     }
     if (uses_carry(o)) keep(c, program.carry, 4, not_named);
     if (row.flow == Flow::call) note_call(c, o);
@@ -136,7 +137,7 @@ void Watch::keep(const Context& c, uint32_t slot, uint32_t bytes, uint32_t named
 }
 
 void Watch::keep_passed(const Context& c, const isa::Passed& p) {
-    keep(c, p.ref, p.bytes == 8 ? 256 : 128, not_named);
+    keep(c, p.ref, slot_bytes(8 * p.bytes), not_named);
 }
 
 // What calls and returns write beside what their operations name.
@@ -150,8 +151,7 @@ void Watch::note_call(const Context& c, const Operation& o) {
     if (lost_) return;
     const isa::Function& f = c.program->functions[call.function];
     for (const isa::Passed& p : f.parameters) keep_passed(c, p);
-    for (const isa::FrameSlot& s : f.frame_slots)
-        keep(c, s.ref, s.width == 64 ? 256 : 128, not_named);
+    for (const isa::FrameSlot& s : f.frame_slots) keep(c, s.ref, slot_bytes(s.width), not_named);
 }
 
 void Watch::calls_of(const warp::Warp& w, uint32_t frame, std::vector<Level>& out) {

@@ -240,6 +240,18 @@ TEST(Watch, LoopsThatMemoryAloneCouldEnd) {
             << loop << "\n"
             << fault;
     }
+    // What is stored is the same in each round, and stands before a register that was another one
+    // when it was written.
+    for (const char* const loop :
+         {"mov.u32 %r11, 2; mov.u32 %r10, 3; mov.u32 %r11, 4; st.local.u32 [mine+8], %r10;",
+          "mov.u64 %rd11, 2; mov.u64 %rd10, 3; mov.u64 %rd11, 4; st.local.u64 [mine+8], %rd10;",
+          "mov.u32 %r11, 2; call.uni (%r10), next, (%r5); mov.u32 %r11, 4;"}) {
+        const std::string fault = fault_of_loop(
+            "mov.u32 %r10, %r1; mov.u32 %r11, %r1; mov.u64 %rd10, %rd1;"
+            "mov.u64 %rd11, %rd1;",
+            std::string(loop) + " setp.eq.u32 %p1, %r20, 0;");
+        EXPECT_TRUE(fault.starts_with("deadlock")) << loop << "\n" << fault;
+    }
 }
 
 }  // namespace
