@@ -58,14 +58,13 @@ uint64_t ClusterRunner::instructions() const {
     return out;
 }
 
+// Of a CTA that has exited neither: it has no lanes.
 bool ClusterRunner::can_release() const {
-    return std::ranges::any_of(
-        ctas_, [](const auto& cta) { return !cta->has_ended() && cta->can_release(); });
+    return std::ranges::any_of(ctas_, [](const auto& cta) { return cta->can_release(); });
 }
 
 bool ClusterRunner::is_timed() const {
-    return std::ranges::any_of(
-        ctas_, [](const auto& cta) { return !cta->has_ended() && cta->is_timed(); });
+    return std::ranges::any_of(ctas_, [](const auto& cta) { return cta->is_timed(); });
 }
 
 const std::optional<warp::Trap>& ClusterRunner::trap() const {

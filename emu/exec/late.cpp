@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "emu/exec/access.hpp"
@@ -41,9 +42,10 @@ std::vector<PutOff::Operand> operands_of(Context& c, const Operation& o) {
         keep(o.r[o.mod.sparse ? 3 : 2], bytes_of(Type::pred));
         return out;
     }
+    // No other has results.
     out.reserve(o.read);
-    for (uint32_t i = 0; i < o.read; ++i) {
-        const isa::Register& r = c.program->registers[c.program->uses[o.first_use + o.written + i]];
+    for (const uint32_t use : std::span(c.program->uses).subspan(o.first_use, o.read)) {
+        const isa::Register& r = c.program->registers[use];
         keep(r.ref, bytes_of(r.type));
     }
     return out;

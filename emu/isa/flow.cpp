@@ -286,8 +286,9 @@ std::vector<uint8_t> find_lost_calls(const Program& program) {
     std::vector<std::vector<size_t>> calls_of(functions);
     for (size_t i = 0; i < lost.size(); ++i) {
         const Call& c = program.calls[i];
-        lost[i] = c.system == System::assertfail || c.function < functions;
-        if (c.function < functions) calls_of[c.function].push_back(i);
+        const bool is_named = c.function != UINT32_MAX;
+        lost[i] = c.system == System::assertfail || is_named;
+        if (is_named) calls_of[c.function].push_back(i);
     }
     // A function returns if a way leads to its return on which every call comes back. Those that
     // are called mostly stand behind those that call them.

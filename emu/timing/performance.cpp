@@ -192,9 +192,10 @@ unsigned wavefronts_with(const Remedy& r, warp::Access a, uint64_t begin) {
 // How far apart neighbouring lanes are, mostly.
 uint64_t stride_of(const warp::Access& a) {
     std::map<uint64_t, unsigned> seen;
-    for (unsigned l = 0; l + 1 < 32; ++l)
-        if ((a.lanes >> l & 3) == 3 && a.address[l + 1] > a.address[l])
-            ++seen[a.address[l + 1] - a.address[l]];
+    for (uint32_t rest = a.lanes & a.lanes >> 1; rest != 0; rest &= rest - 1) {
+        const auto l = static_cast<size_t>(__builtin_ctz(rest));
+        if (a.address[l + 1] > a.address[l]) ++seen[a.address[l + 1] - a.address[l]];
+    }
     uint64_t best = 0;
     unsigned count = 0;
     for (const auto& [stride, n] : seen)
