@@ -232,14 +232,19 @@ std::optional<OrderDifference> difference(std::span<const launch::Loaded> steps,
         if (auto d = first_in(file, name, was.state.memory.bytes[i], is.state.memory.bytes[i]); d)
             return d;
     }
-    for (const std::string& name : wanted) {
-        if (file.find_buffer(name) != nullptr) continue;
+    std::set<std::string> variables;
+    for (const std::string& name : wanted)
+        if (file.find_buffer(name) == nullptr) variables.insert(name);
+    if (wanted.empty())
+        for (const launch::Loaded& step : steps)
+            for (const isa::Placed& v : step.program.variables)
+                if (v.space == ptx::Space::global) variables.insert(v.name);
+    for (const std::string& name : variables)
         for (const launch::Loaded& step : steps) {
             const auto a = launch::variable_bytes(was.state, step.in, step.program, name);
             const auto b = launch::variable_bytes(is.state, step.in, step.program, name);
-            if (auto d = first_in(file, name, a, b); d && a.size() == b.size()) return d;
+            if (auto d = first_in(file, name, a, b); d) return d;
         }
-    }
     return std::nullopt;
 }
 

@@ -35,7 +35,8 @@ struct Launches {
         std::ofstream(folder / "k.ptx") << ".version 8.0\n.target " + arch +
                                                "\n.address_size 64\n"
                                                ".shared .align 128 .b8 tile[1024];\n"
-                                               ".visible .global .align 4 .u32 seen[4];\n"
+                                               ".visible .global .align 4 .u32 seen[4]; "
+                                               ".visible .global .b8 odd[5];\n"
                                                ".visible .entry k(.param .u64 out)\n{\n"
                                                ".reg .b32 %r<16>; .reg .b64 %rd<8>; "
                                                ".reg .pred %p<4>; .reg .f32 %f<4>;\n"
@@ -129,6 +130,49 @@ TEST(RunInOrder, StopsAtItsLimits) {
     EXPECT_EQ(l.with({{}, {}}, {16, nullptr}).trap, "");
 }
 
+// What traps or is refused ends the file: the launches after it do not run.
+TEST(RunInOrder, EndsWhereALaunchDoes) {
+    const std::string traps = "st.global.u32 [%rd2], 7; setp.eq.u32 %p1, %r2, 1; @%p1 trap;";
+    const std::string one = R"("grid":[1,1,1],"block":[32,1,1])";
+    const std::string two = R"("grid":[2,1,1],"block":[32,1,1])";
+    const std::string three = R"("grid":[3,1,1],"block":[32,1,1])";
+    const Launches l(traps, {one, two, three});
+    const Left left = l.with({{}, {}, {}});
+    EXPECT_EQ(left.trap.find("trap"), 0u) << left.trap;
+    EXPECT_EQ(word(left, 63), 7u);
+    EXPECT_EQ(word(left, 64), 0u);
+    EXPECT_EQ(left.made.size(), 3u);
+    const Launches large(traps, {one, two + R"(,"dynamic_shared":100000000)", three});
+    const Left refused = large.with({{}, {}, {}});
+    EXPECT_TRUE(refused.refused.has_value());
+    EXPECT_EQ(refused.trap, "");
+    EXPECT_EQ(word(refused, 31), 7u);
+    EXPECT_EQ(word(refused, 32), 0u);
+    const OrdersResult r = try_orders(large.steps, large.first, 4, {});
+    EXPECT_EQ(r.refused, refused.refused);
+    EXPECT_EQ(r.orders, 0u);
+    EXPECT_FALSE(r.pair.has_value());
+}
+
+TEST(TryOrders, ATrapThatDepends) {
+    std::string body = partners;
+    const std::string store = "st.global.u32 [%rd2], %r8;";
+    body.replace(body.find(store), store.size(),
+                 "setp.ne.u32 %p1, %r1, 0; setp.ne.or.u32 %p1, %r8, 0, %p1;\n@!%p1 trap;");
+    const Launches l(body, {two_warps});
+    const OrdersResult r = try_orders(l.steps, l.first, 8, {});
+    ASSERT_TRUE(r.pair.has_value());
+    EXPECT_EQ(r.pair->difference.name, "");
+    EXPECT_EQ(r.pair->difference.was, l.with({{}}).trap);
+    EXPECT_TRUE(r.pair->difference.was.starts_with("trap instruction at line "))
+        << r.pair->difference.was;
+    EXPECT_EQ(r.pair->difference.is, "");
+    EXPECT_EQ(orders_text(l.steps, r)
+                  .find("the trap depends on the order of warps and CTAs: " +
+                        r.pair->difference.was + " in the usual order, none where\n"),
+              0u);
+}
+
 TEST(TryOrders, NamesThePlaceAndTheElement) {
     const Launches l(partners, {two_warps});
     const OrdersResult r = try_orders(l.steps, l.first, 8, {});
@@ -165,6 +209,26 @@ TEST(TryOrders, NamesThePlaceAndTheElement) {
         different += differs;
     }
     EXPECT_EQ(different, r.different);
+}
+
+// A variable of the module is a result too, unless others alone are named.
+TEST(TryOrders, AVariableThatDepends) {
+    std::string body = partners;
+    const std::string store = "st.global.u32 [%rd2], %r8;";
+    body.replace(body.find(store), store.size(),
+                 "setp.eq.u32 %p1, %r1, 0; @%p1 st.global.u32 [seen+4], %r8;");
+    for (const auto& [outputs, found] :
+         {std::pair("", true), std::pair(R"(,"outputs":["seen"])", true),
+          std::pair(R"(,"outputs":["E","seen"])", true), std::pair(R"(,"outputs":["D"])", false)}) {
+        const Launches l(body, {two_warps + outputs});
+        const OrdersResult r = try_orders(l.steps, l.first, 8, {});
+        EXPECT_EQ(r.orders, 8u);
+        ASSERT_EQ(r.pair.has_value(), found) << outputs;
+        if (!r.pair) continue;
+        EXPECT_EQ(element_text(r.pair->difference), "seen[1]");
+        EXPECT_EQ(r.pair->difference.was, "0x00000000");
+        EXPECT_EQ(r.pair->difference.is, "0x00000084");
+    }
 }
 
 // What is said of a pair is what its places give, of as many CTAs and launches as there are.
@@ -280,6 +344,12 @@ TEST(TryOrders, OfCtas) {
                                       std::to_string(l.steps[0].program.operations[8].place.line) +
                                       " (step 7), launch 0",
                                   "warp 0 of CTA (1,0,0) gives way at step 3, launch 1"}));
+    const Launches deep("", {R"("grid":[2,3,4],"block":[32,1,1])"});
+    pair.places = {{{9, 0, 5}, {22, GiveWay::no_warp, 0}}};
+    pair.operations = {{UINT32_MAX, UINT32_MAX}};
+    EXPECT_EQ(places_text(deep.steps, pair),
+              (std::vector<std::string>{"warp 0 of CTA (1,1,1) gives way at step 5",
+                                        "CTA (0,2,3) gives way before it begins"}));
 }
 
 TEST(OrderDifferences, AreOfElementsAndOutputs) {
@@ -331,6 +401,30 @@ TEST(OrderDifferences, AreOfElementsAndOutputs) {
             "the trap depends on the order of warps and CTAs: none in the usual order, trap at "
             "line 3 where\n  2 of 5 orders give another result, the first by --order 7\n");
     }
+}
+
+// Of one whose size is no multiple of a word's the elements are bytes.
+TEST(OrderDifferences, AreOfVariables) {
+    const Launches l("", {two_warps});
+    ASSERT_FALSE(l.steps.empty());
+    Left was;
+    was.state = l.first;
+    Left is = was;
+    auto& changed = is.state.changed[l.steps[0].in.path];
+    changed["seen"] = std::vector<uint8_t>(16);
+    EXPECT_FALSE(difference(l.steps, was, is).has_value());
+    changed["seen"][13] = 9;
+    auto d = difference(l.steps, was, is);
+    ASSERT_TRUE(d.has_value());
+    EXPECT_EQ(element_text(*d), "seen[3]");
+    EXPECT_EQ(d->is, "0x00000900");
+    changed["odd"] = {0, 0, 0, 0, 7};
+    d = difference(l.steps, was, is);
+    ASSERT_TRUE(d.has_value());
+    EXPECT_EQ(element_text(*d), "odd[4]");
+    EXPECT_EQ(d->bytes, 1u);
+    EXPECT_EQ(d->was, "0x00");
+    EXPECT_EQ(d->is, "0x07");
 }
 
 // A copy is read where nobody has waited for it.
