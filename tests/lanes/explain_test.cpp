@@ -214,6 +214,24 @@ std::string verdict(std::string_view x, std::string_view y, isa::Arch on_x, isa:
     return pair["verdict"];
 }
 
+// The witness is among so many inputs as are asked for, and no more.
+TEST(Equiv, TriesNoMoreInputsThanAsked) {
+    const Instruction half = instruction("m16n8k8.f32.f16");
+    const Instruction whole = instruction("m16n8k16.f32.f16");
+    const Product x = product(half, isa::Arch::sm_90), y = product(whole, isa::Arch::sm_90);
+    const auto found = [&](uint64_t tries) {
+        const Answer answer = equivalent({{x, y}}, tries);
+        return answer.data["pairs"][0]["verdict"] == "differ";
+    };
+    EXPECT_FALSE(found(0));
+    uint64_t tries = 1;
+    while (tries < 20000 && !found(tries)) ++tries;
+    EXPECT_EQ(tries, 22u);
+    const Answer before = equivalent({{x, y}}, tries - 1);
+    EXPECT_EQ(before.data["pairs"][0]["verdict"], "unknown");
+    EXPECT_NE(before.line.find(std::to_string(tries - 1)), std::string::npos) << before.line;
+}
+
 TEST(Equiv, OfOtherTypesSaysNothing) {
     const auto error = [](std::string_view x, std::string_view y) {
         const Instruction a = instruction(x), b = instruction(y);

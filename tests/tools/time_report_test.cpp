@@ -139,10 +139,11 @@ TEST(TimeText, LinesOfTheSource) {
     start(1, 43);
     start(2, 42);
     t.sources.starts.push_back({t.program->operations[3].place, ptx::no_link});
+    t.report.operations[0].issues = 1;
     const std::string text = time_text(t, 10);
     EXPECT_NE(text.find("\n  issued     waited  source line\n"
                         "       5      1,600  src/gemm.cu:43\n"
-                        "      11        250  src/gemm.cu:42\n"),
+                        "       9        250  src/gemm.cu:42\n"),
               std::string::npos)
         << text;
     // At the end of a line of 100 columns, two behind the instruction.

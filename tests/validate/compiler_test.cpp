@@ -86,6 +86,22 @@ TEST(Compiler, WhatDiffersAtEveryLevelIsADifference) {
     EXPECT_FALSE(once.differed.has_value());
 }
 
+// A fault that optimizing removes: without it both sides fault alike, and nothing is compared.
+TEST(Compiler, TheSameFaultAtTheLowestLevelTakesNoDifferenceAway) {
+    launch::Case c = case_of("neg_mul_hi.json");
+    std::string text = ptx::print(c.module);
+    const size_t at = text.find(product);
+    ASSERT_NE(at, std::string::npos);
+    c.module = ptx::parse(text.insert(at, "trap;\n")).module;
+    Optimizing engine("trap;", "");
+    const validate::Compared out = validate::compare(c, isa::Arch::sm_90, engine, {});
+    EXPECT_FALSE(out.differed.has_value());
+    EXPECT_TRUE(out.report.first.has_value());
+    validate::Options plain;
+    plain.optimization = 0;
+    EXPECT_TRUE(run_lockstep(c, isa::Arch::sm_90, engine, plain).same_fault);
+}
+
 TEST(Compiler, EveryRowHasItsTest) {
     EXPECT_FALSE(validate::compiler_rows().empty());
     for (const validate::CompilerRow& row : validate::compiler_rows())

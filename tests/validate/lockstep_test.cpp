@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "emu/lockwarp.hpp"
+#include "gpu/trace.hpp"
 #include "launch/input.hpp"
 #include "tests/results.hpp"
 #include "validate/emulator_engine.hpp"
@@ -784,6 +785,23 @@ TEST(Replay, AnAnswerOfAnotherProgramIsRefused) {
         a.tracks.clear();
         a.outputs.clear();
     }));
+}
+
+// Windows and slack of so many words that their bytes, modulo 2^64, are those that are there.
+TEST(Replay, TracksOfMoreBytesThanThereCanBeAreRefused) {
+    launch::Case c = case_of_text(".reg .b32 %r<2>; mov.u32 %r1, %tid.x; ret;", 32, 4);
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    validate::Answer answer;
+    ASSERT_EQ(run_lockstep(c, isa::Arch::sm_90, engine, {}, &answer).problem, "");
+    ASSERT_EQ(answer.tracks.size(), 1u);
+    c.grid = {1u << 15, 1, 1};
+    validate::Tracks& t = answer.tracks[0];
+    t.window.ctas = c.grid.count();
+    t.window.words = t.slack = uint64_t{1} << 40;
+    t.words.clear();
+    ASSERT_EQ(gpu::trace_bytes(t.window, t.slack, 1), 0u);
+    const std::string problem = replay(c, isa::Arch::sm_90, answer, {}).problem;
+    EXPECT_NE(problem.find("a window of its tracks is not right"), std::string::npos) << problem;
 }
 
 }  // namespace

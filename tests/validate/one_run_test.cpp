@@ -3,7 +3,9 @@
 // results that differ from run to run, and what bulk copies write.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "emu/lockwarp.hpp"
 #include "launch/case.hpp"
@@ -105,6 +107,61 @@ TEST(OneRun, IsTakenInShares) {
     }
 }
 
+// A machine whose shfl gives lanes that it leaves undefined another value.
+class OtherLanes : public validate::EmulatorEngine {
+  public:
+    OtherLanes() : EmulatorEngine(isa::Arch::sm_90, false, 1) {}
+    gpu::Ran run(const gpu::Job& job) override {
+        const std::string shfl = "shfl.sync.down.b32 %r7, %r1, 16, 31, 65535;";
+        std::string text(job.ptx);
+        const size_t at = text.find(shfl);
+        EXPECT_NE(at, std::string::npos) << text;
+        if (at != std::string::npos) text.replace(at, shfl.size(), "xor.b32 %r7, %r1, 0x5500;");
+        gpu::Job changed = job;
+        changed.ptx = text;
+        return EmulatorEngine::run(changed);
+    }
+};
+
+TEST(OneRun, WhatIsUndefinedIsTakenInEveryShare) {
+    // Two sums: whichever the share of shfl, one of them is of another.
+    const launch::Case c = whole_case(
+        "mov.u32 %r15, 0;\nL: mov.u32 %r8, %clock; setp.lt.u32 %p1, %r1, 16; mov.u32 %r7, 0;\n"
+        "@%p1 shfl.sync.down.b32 %r7, %r1, 16, 31, 0xffff;\n"
+        "add.u32 %r11, %r7, 1; add.u32 %r12, %r7, 2; add.u32 %r13, %r3, 3; add.u32 %r14, %r3, 4;\n"
+        "add.u32 %r15, %r15, 1; setp.lt.u32 %p2, %r15, 12; @%p2 bra L;\n");
+    const uint64_t warps = uint64_t{ctas} * threads / 32;
+    uint64_t windows = 0;
+    for (const uint64_t words : {200u, 240u, 10000u}) {
+        OtherLanes engine;
+        validate::Options options;
+        options.registers = validate::Registers::words;
+        options.trace_bytes = words * 32 * 8 * warps;
+        const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+        EXPECT_EQ(r.problem, "") << words;
+        EXPECT_FALSE(r.first.has_value()) << words << "\n" << text_report(r, {}, "k.ptx");
+        EXPECT_EQ(r.counts.masked, uint64_t{ctas} * 16 * 12) << words;
+        windows = std::max(windows, r.windows);
+    }
+    EXPECT_GT(windows, 1u);
+}
+
+// Of a cooperative launch the CTAs are never compared apart.
+TEST(OneRun, IsACooperativeLaunch) {
+    launch::Case c = whole_case("add.u32 %r6, %r1, 3;");
+    for (const bool cooperative : {false, true}) {
+        c.cooperative = cooperative;
+        validate::Options options;
+        options.registers = validate::Registers::words;
+        options.trace_bytes = uint64_t{80} * 32 * 8 * (threads / 32) * ctas;
+        validate::Answer answer;
+        const validate::Report r = beside(c, options, &answer);
+        EXPECT_EQ(r.problem, "");
+        EXPECT_FALSE(r.first.has_value()) << text_report(r, {}, "k.ptx");
+        EXPECT_EQ(answer.tracks.size(), cooperative ? 1u : ctas);
+    }
+}
+
 TEST(OneRun, AnAnswerHasItsTracksUnlessTheyAreDropped) {
     const launch::Case c = whole_case(unknowable);
     for (const bool drop : {false, true}) {
@@ -155,6 +212,50 @@ TEST(OneRun, TheTracksBesideADifference) {
         ASSERT_TRUE(r.tracks.has_value());
         EXPECT_EQ(r.tracks->window.ctas, row.ctas) << row.body << row.cluster;
         EXPECT_EQ(r.tracks->window.first_cta, row.ctas == 1 ? 1u : 0u);
+    }
+}
+
+// A machine whose first tracks have one other value, and whose results another byte.
+class LyingAtFirst : public validate::EmulatorEngine {
+  public:
+    explicit LyingAtFirst(uint64_t number)
+        : EmulatorEngine(isa::Arch::sm_90, false, 1), number_(number) {}
+    launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
+        launch::Result<void> why = EmulatorEngine::read(address, bytes);
+        if (bytes.size() == 4096) bytes[1001] ^= 1;
+        if (bytes.size() <= 4096 || std::exchange(lied_, true)) return why;
+        auto* const words = reinterpret_cast<uint64_t*>(bytes.data());
+        uint64_t at = 3;
+        while (words[at] != number_) at += 32;
+        words[at + 32] ^= 4;
+        return why;
+    }
+
+  private:
+    uint64_t number_;
+    bool lied_ = false;
+};
+
+// What the tracks of a run showed that was made again, with longer ones, is forgotten.
+TEST(OneRun, ADifferenceOfMemoryHasNoTracksOfAnEarlierRun) {
+    const launch::Case c = whole_case(
+        "mov.u32 %r15, 0;\nL: mov.u32 %r8, %clock; add.u32 %r11, %r3, 1; add.u32 %r12, %r3, 2;\n"
+        "add.u32 %r13, %r3, 3; add.u32 %r14, %r3, 4;\n"
+        "add.u32 %r15, %r15, 1; setp.lt.u32 %p2, %r15, 12; @%p2 bra L;\n");
+    const std::vector<std::string> spellings = beside(c).spellings;
+    const auto add = std::ranges::find(spellings, "add.u32");
+    ASSERT_NE(add, spellings.end());
+    for (const uint64_t words : {160u, 10000u}) {
+        LyingAtFirst engine(static_cast<uint64_t>(add - spellings.begin()) + 1);
+        validate::Options options;
+        options.registers = validate::Registers::words;
+        options.trace_bytes = words * 32 * 8 * (ctas * threads / 32);
+        const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+        EXPECT_EQ(r.problem, "") << words;
+        ASSERT_TRUE(r.first.has_value()) << words;
+        const bool again = words == 160;
+        EXPECT_EQ(r.first->kind == validate::DifferenceKind::memory, again) << words;
+        EXPECT_EQ(r.tracks.has_value(), !again) << words;
     }
 }
 

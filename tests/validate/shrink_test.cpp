@@ -265,6 +265,23 @@ TEST(ShrinkProgram, KeepsWhatTheDifferenceReadsAndTheWayThere) {
               isa::resolve(out.c.module, arch, "k").program.operations.size());
 }
 
+// Of a module with more than its kernel: a variable and another kernel before it.
+TEST(ShrinkProgram, TheKernelOfAModuleWithOthers) {
+    launch::Case c = program_of_ctas(1, 16);
+    std::string text = ptx::print(c.module);
+    text.insert(text.find(".visible"),
+                ".global .u32 word;\n.visible .entry first(.param .u64 out)\n{\nret;\n}\n");
+    ptx::Parsed parsed = ptx::parse(text);
+    ASSERT_TRUE(parsed.diagnostics.empty());
+    ASSERT_EQ(parsed.module.items.size(), 3u);
+    c.module = std::move(parsed.module);
+    Fake fake;
+    EXPECT_EQ(instructions(shrunk(fake, c).c),
+              (std::vector<std::string>{"mov.u32 %r1, %laneid;", "mov.u32 %r2, 17;",
+                                        "setp.eq.u32 %p1, %r1, 3;", "@%p1 bra OVER;",
+                                        "xor.b32 %r7, %r2, %r1;", "ret;"}));
+}
+
 // Also the carry: what writes it in every lane stays.
 TEST(ShrinkProgram, KeepsWhatWritesTheCarryThatItReads) {
     const auto left = [](const std::string& body) {
