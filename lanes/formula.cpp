@@ -82,7 +82,8 @@ void merge(std::vector<Term>& terms, const auto& extent_of) {
     for (size_t i = 0; i + 1 < terms.size();) {
         Term& a = terms[i];
         const Term& b = terms[i + 1];
-        if (a.source != '*' && a.source == b.source && a.divisor * a.modulus == b.divisor &&
+        // Of '*' all have the divisor 1, and none continues another.
+        if (a.source == b.source && a.divisor * a.modulus == b.divisor &&
             a.scale * a.modulus == b.scale) {
             a.modulus *= b.modulus;
             terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(i) + 1);

@@ -66,7 +66,7 @@ Answer layout(const Instruction& i, std::string_view name) {
         out.grids.push_back(std::move(g));
         return out;
     }
-    out.data["shape"] = i.family == Family::movmatrix ? json{8, 8} : json{i.m, i.n, i.k};
+    out.data["shape"] = i.k == 0 ? json{i.m, i.n} : json{i.m, i.n, i.k};
     const std::string threads = thread_layout(i);
     out.data["thr_id"] = threads;
     g.rows.push_back({"ThrID", "lane", threads});
