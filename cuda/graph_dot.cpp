@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A graph as a file in Graphviz's DOT, for people who look at it.
-#include <unistd.h>
-
-#include <cstdio>
-
 #include "cuda/graph.hpp"
+#include "cuda/launch_file.hpp"
+#include "cuda/write_file.hpp"
 
 namespace lockwarp::cuda {
 
@@ -31,19 +29,13 @@ constexpr std::array kinds{KindRow{"KERNEL", 1u << 2},
                            KindRow{"CONDITIONAL", 1u << 15}};
 static_assert(kinds.size() == std::variant_size_v<Work>);
 
-std::string hex(uint64_t v) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
-    return text;
-}
-
 std::string shape(const uint32_t (&n)[3]) {
     return std::to_string(n[0]) + "," + std::to_string(n[1]) + "," + std::to_string(n[2]);
 }
 
 std::string place(MemoryType type, const void* host, Address device, const Array* array) {
-    if (type == array_memory) return "array " + hex(reinterpret_cast<uint64_t>(array));
-    return hex(type == host_memory ? reinterpret_cast<uint64_t>(host) : device);
+    if (type == array_memory) return "array " + hex_number(reinterpret_cast<uint64_t>(array));
+    return hex_number(type == host_memory ? reinterpret_cast<uint64_t>(host) : device);
 }
 
 struct Details {
@@ -58,23 +50,23 @@ struct Details {
                std::to_string(c.depth);
     }
     std::string operator()(const MemsetNode& m) const {
-        return hex(m.target) + "\\nvalue " + hex(m.value) + " of " +
+        return hex_number(m.target) + "\\nvalue " + hex_number(m.value) + " of " +
                std::to_string(m.element_size) + "\\n" + std::to_string(m.width) + " x " +
                std::to_string(m.height);
     }
     std::string operator()(const HostNode& h) const {
-        return hex(reinterpret_cast<uint64_t>(h.function));
+        return hex_number(reinterpret_cast<uint64_t>(h.function));
     }
     std::string operator()(const WaitWork& w) const {
-        return hex(reinterpret_cast<uint64_t>(w.event.get()));
+        return hex_number(reinterpret_cast<uint64_t>(w.event.get()));
     }
     std::string operator()(const RecordWork& w) const {
-        return hex(reinterpret_cast<uint64_t>(w.event.get()));
+        return hex_number(reinterpret_cast<uint64_t>(w.event.get()));
     }
     std::string operator()(const AllocateWork& a) const {
-        return hex(a.address) + "\\n" + std::to_string(a.size) + " bytes";
+        return hex_number(a.address) + "\\n" + std::to_string(a.size) + " bytes";
     }
-    std::string operator()(const FreeWork& f) const { return hex(f.address); }
+    std::string operator()(const FreeWork& f) const { return hex_number(f.address); }
     std::string operator()(const ConditionalWork& c) const {
         return c.type == ConditionalType::if_      ? "if"
                : c.type == ConditionalType::while_ ? "while"
@@ -117,24 +109,12 @@ struct Drawing {
         std::string out = kind.type;
         if (const auto* kernel = std::get_if<KernelWork>(&node.work))
             out += "\\n" + kernel->function->name;
-        if ((flags & handles) != 0) out += "\\n" + hex(reinterpret_cast<uint64_t>(&node));
+        if ((flags & handles) != 0) out += "\\n" + hex_number(reinterpret_cast<uint64_t>(&node));
         if ((flags & (kind.flag | verbose)) == 0) return out;
         const std::string more = std::visit(Details{}, node.work);
         return more.empty() ? out : out + "\\n" + more;
     }
 };
-
-// Whole or not at all.
-bool write(const std::string& path, const std::string& text) {
-    const std::string part = path + "." + std::to_string(::getpid());
-    std::FILE* const file = std::fopen(part.c_str(), "wb");
-    if (file == nullptr) return false;
-    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    if (std::fclose(file) == 0 && written && std::rename(part.c_str(), path.c_str()) == 0)
-        return true;
-    std::remove(part.c_str());
-    return false;
-}
 
 }  // namespace
 }  // namespace lockwarp::cuda
@@ -148,7 +128,8 @@ Result cuGraphDebugDotPrint(Graph* graph, const char* path, unsigned flags) {
         require(graph != nullptr && path != nullptr);
         Drawing drawing{flags, 0, {}};
         drawing.add(*ready().graphs.get(graph));
-        require(write(path, "digraph dot {\n" + drawing.text + "}\n"), operating_system);
+        const std::string text = "digraph dot {\n" + drawing.text + "}\n";
+        require(write_file(path, text.data(), text.size()), operating_system);
     });
 }
 

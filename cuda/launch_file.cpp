@@ -2,13 +2,13 @@
 #include "cuda/launch_file.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
 #include "cuda/errors.hpp"
+#include "cuda/write_file.hpp"
 
 namespace lockwarp::cuda {
 
@@ -25,12 +25,6 @@ std::string hex(const void* bytes, size_t size) {
         out += digits[b & 15];
     }
     return out;
-}
-
-std::string hex_number(uint64_t n) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(n));
-    return text;
 }
 
 // Numbers by the name of their type; what PTX has no number for as bytes.
@@ -88,6 +82,12 @@ std::string expected_text(const LaunchFile& f) {
 
 }  // namespace
 
+std::string hex_number(uint64_t n) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(n));
+    return text;
+}
+
 // A file named by what is in it, so that the same bytes are written once.
 std::string write_bytes(const std::string& folder, const void* bytes, size_t size,
                         const char* ending) {
@@ -100,15 +100,11 @@ std::string write_bytes(const std::string& folder, const void* bytes, size_t siz
         h ^= h >> 29;
     }
     const std::string name = hex_number(h ^ size).substr(2) + ending;
-    const std::string path = folder + "/" + name, part = path + "." + std::to_string(::getpid());
+    const std::string path = folder + "/" + name;
     struct stat about {};
     if (::stat(path.c_str(), &about) == 0 && static_cast<size_t>(about.st_size) == size)
         return name;
-    std::FILE* const file = std::fopen(part.c_str(), "wb");
-    const bool written = file != nullptr && std::fwrite(bytes, 1, size, file) == size;
-    if (file == nullptr || std::fclose(file) != 0 || !written ||
-        std::rename(part.c_str(), path.c_str()) != 0)
-        say("cannot write " + path);
+    if (!write_file(path, bytes, size)) say("cannot write " + path);
     return name;
 }
 
@@ -142,10 +138,7 @@ std::string write_launch_file(const LaunchFile& f) {
     for (char& c : kernel)
         if (c == '$' || c == '%') c = '_';
     const std::string path = f.folder + name + kernel + ".json";
-    std::FILE* const file = std::fopen(path.c_str(), "wb");
-    const bool written =
-        file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    if (file == nullptr || std::fclose(file) != 0 || !written) say("cannot write " + path);
+    if (!write_file(path, text.data(), text.size())) say("cannot write " + path);
     return path;
 }
 

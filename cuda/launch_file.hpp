@@ -36,6 +36,8 @@ struct LaunchFile {
     std::vector<FileBuffer> buffers;                             // by their addresses
 };
 
+// 0x and its digits.
+std::string hex_number(uint64_t n);
 // A file named by what is in it, so that the same bytes are written once. Its name.
 std::string write_bytes(const std::string& folder, const void* bytes, size_t size,
                         const char* ending);

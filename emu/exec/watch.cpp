@@ -188,8 +188,8 @@ bool Watch::same_place(const warp::Warp& w, const warp::Path& now) {
 }
 
 bool Watch::came_round(const Context& c, const warp::Path& now) {
-    if (now.pc != pc_ || !begun_ || !same_place(*c.warp, now)) return false;
-    if (is_over(c) || !same_local(c)) return false;
+    if (now.pc != pc_ || !begun_ || is_over(c)) return false;
+    if (!same_place(*c.warp, now) || !same_local(c)) return false;
     ++rounds_;
     if (same_registers(c)) return !timed_ || loaded_;
     if (timed_) return loaded_;

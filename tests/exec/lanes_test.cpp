@@ -66,6 +66,18 @@ Shuffled shuffled(const std::string& mode, uint32_t amount, uint32_t clamp, uint
     return out;
 }
 
+// Of all that a body's instructions read and nobody wrote.
+std::vector<std::string> undefined_of(const std::string& body) {
+    Alone<AllUndefined> undefined;
+    NoOracle oracle;
+    Given given;
+    given.observers = {&undefined};
+    given.oracle = &oracle;
+    given.buffers = {Bytes(16), Bytes(16)};
+    run_well(program_of(kernel(body + "ret;"), given.arch), std::move(given));
+    return undefined.listener.said;
+}
+
 // Of a vector those results of which nobody wrote all bytes, of what follows the first again.
 TEST(UndefinedLanes, AreThoseOfOneInstruction) {
     const std::string local = "ld.local.v4.u32 {%r2, %r3, %r4, %r5}, [mine];\n";
@@ -76,16 +88,9 @@ TEST(UndefinedLanes, AreThoseOfOneInstruction) {
         "st.local.u32 [mine+4], %r1; st.local.u32 [mine+12], %r1;\n" + local + bits +
         "st.local.u16 [mine+8], %h1; @%p1 st.local.u16 [mine+10], %h1;\n" + local + bits +
         "st.local.u16 [mine+10], %h1;\n" + local + bits;
-    Alone<AllUndefined> undefined;
-    NoOracle oracle;
-    Given given;
-    given.observers = {&undefined};
-    given.oracle = &oracle;
-    given.buffers = {Bytes(16), Bytes(16)};
-    run_well(program_of(kernel(body + "ret;"), given.arch), std::move(given));
     const std::string all = "ffffffff results ";
     EXPECT_EQ(
-        undefined.listener.said,
+        undefined_of(body),
         (std::vector<std::string>{"fns " + all + "1", "ld " + all + "e", "fns " + all + "1",
                                   "ld " + all + "4", "fns " + all + "1", "ld fffffff0 results 4",
                                   "fns " + all + "1", "fns " + all + "1"}));
@@ -93,17 +98,9 @@ TEST(UndefinedLanes, AreThoseOfOneInstruction) {
 
 // Its address stands in the register of its first result.
 TEST(UndefinedLanes, OfALoadOverItsOwnAddress) {
-    Alone<AllUndefined> undefined;
-    NoOracle oracle;
-    Given given;
-    given.observers = {&undefined};
-    given.oracle = &oracle;
-    given.buffers = {Bytes(16), Bytes(16)};
-    const std::string body =
-        ".local .align 16 .b8 mine[16]; mov.u32 %r2, mine;\n"
-        "ld.local.v2.u32 {%r2, %r3}, [%r2];\nret;";
-    run_well(program_of(kernel(body), given.arch), std::move(given));
-    EXPECT_EQ(undefined.listener.said, std::vector<std::string>{"ld ffffffff results 3"});
+    EXPECT_EQ(undefined_of(".local .align 16 .b8 mine[16]; mov.u32 %r2, mine;\n"
+                           "ld.local.v2.u32 {%r2, %r3}, [%r2];\n"),
+              std::vector<std::string>{"ld ffffffff results 3"});
 }
 
 // PTX manual, "shfl.sync": the source lane by mode, segment and clamp.

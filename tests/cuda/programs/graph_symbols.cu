@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs that copy to variables and from them, and graphs as text.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -106,6 +107,9 @@ void text() {
         CHECK(count(all.str(), "{") == count(all.str(), "}"));
     }
     CHECK(std::remove(path.c_str()) == 0);
+    OK(cudaGraphDebugDotPrint(g, "/dev/null", 0));
+    struct stat about {};
+    CHECK(stat("/dev/null", &about) == 0 && S_ISCHR(about.st_mode));
     EXPECT_ERROR(cudaGraphDebugDotPrint(g, nullptr, 0), cudaErrorInvalidValue);
     EXPECT_ERROR(cudaGraphDebugDotPrint(nullptr, path.c_str(), 0), cudaErrorInvalidValue);
     EXPECT_ERROR(cudaGraphDebugDotPrint(g, "/there/is/no/such/folder.dot", 0),
