@@ -9,7 +9,7 @@ add_library(lockwarp_cuda SHARED ${CUDA_SOURCES} $<TARGET_OBJECTS:lockwarp_engin
             $<TARGET_OBJECTS:lockwarp_emu>)
 lockwarp_target(lockwarp_cuda)
 set(lockwarp_alone cuda/functions.cpp cuda/graph.cpp cuda/graph_nodes.cpp cuda/merge.cpp cuda/nvjitlink.cpp
-    cuda/user_object.cpp)
+    cuda/nvml.cpp cuda/user_object.cpp)
 file(GLOB together CONFIGURE_DEPENDS cuda/*.cpp)
 lockwarp_together(lockwarp_cuda 6 ${together})
 target_include_directories(lockwarp_cuda PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include
@@ -52,20 +52,37 @@ foreach(toolkit 12 13)
     LINKER:-soname,libcudart.so.${toolkit})
 endforeach()
 
-# What `lockwarp exec` preloads: it needs nothing but libc and is initialised before all others.
+# libnvidia-ml.so.1, for programs that ask NVML what GPUs there are: its functions stand in
+# libcuda.so.1, in the same folder, which the loader looks through too.
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/nvml_name.cpp CONTENT "" @ONLY)
+add_library(lockwarp_nvml SHARED ${PROJECT_BINARY_DIR}/nvml_name.cpp)
+target_link_libraries(lockwarp_nvml PRIVATE lockwarp_cuda)
+set_target_properties(lockwarp_nvml PROPERTIES OUTPUT_NAME nvidia-ml SUFFIX .so.1
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/lockwarp
+  BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN" BUILD_RPATH_USE_ORIGIN ON)
+target_link_options(lockwarp_nvml PRIVATE LINKER:--no-as-needed LINKER:-soname,libnvidia-ml.so.1)
+
+# What programs are started with (LD_PRELOAD). `lockwarp exec`: it needs nothing but libc and is
+# initialised before all others. `--keep-ptx`: a ptxas leaves its PTX.
 file(GLOB START_SOURCES CONFIGURE_DEPENDS cuda/start/*.cpp)
+list(FILTER START_SOURCES EXCLUDE REGEX "/start/ptxas.cpp$")
 add_library(lockwarp_start SHARED ${START_SOURCES})
-target_compile_features(lockwarp_start PRIVATE cxx_std_20)
-target_compile_definitions(lockwarp_start PRIVATE _GNU_SOURCE)
-target_compile_options(lockwarp_start PRIVATE -Wall -Wextra -Wshadow -Werror -fno-exceptions -fno-rtti
-                       -fno-threadsafe-statics -fvisibility=hidden)
-target_include_directories(lockwarp_start PRIVATE ${PROJECT_SOURCE_DIR})
-set_target_properties(lockwarp_start PROPERTIES
-  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/lockwarp)
-target_link_options(lockwarp_start PRIVATE LINKER:-z,initfirst LINKER:--as-needed)
+add_library(lockwarp_ptxas SHARED cuda/start/ptxas.cpp)
+foreach(name lockwarp_start lockwarp_ptxas)
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Wshadow -Werror -fno-exceptions -fno-rtti
+                         -fno-threadsafe-statics -fvisibility=hidden)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  set_target_properties(${name} PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/lockwarp)
+  target_link_options(${name} PRIVATE LINKER:--as-needed)
+endforeach()
+target_link_options(lockwarp_start PRIVATE LINKER:-z,initfirst)
 
 # All that lies in the folder.
-set(LOCKWARP_CUDA_LIBRARIES lockwarp_cuda lockwarp_cudart_12 lockwarp_cudart_13 lockwarp_start)
+set(LOCKWARP_CUDA_LIBRARIES lockwarp_cuda lockwarp_cudart_12 lockwarp_cudart_13 lockwarp_nvml
+    lockwarp_start lockwarp_ptxas)
 
 # What `lockwarp capture` and `lockwarp validate -- ./program` put before the GPU's own driver: a
 # libcuda.so.1 in a folder of its own, which hands all calls on and watches launches.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lockwarp exec --keep-ptx`: where the program has kernels made into machine code by NVIDIA's
-// ptxas, itself or by nvcc, that process leaves the PTX that it was given in the place of what it
-// made. It does all that it does otherwise: what it says and its exit status are its own.
+// liblockwarp_ptxas.so, preloaded by --keep-ptx: where the program has kernels made into machine
+// code by NVIDIA's ptxas, itself or by nvcc, that process leaves the PTX that it was given in the
+// place of what it made. It does all that it does otherwise: what it says and its exit status are
+// its own.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,16 +55,8 @@ bool keep(char* path, const char* word) {
     return true;
 }
 
-// getenv knows nothing yet: this library is initialised before libc.
-bool is_wanted(char** environment) {
-    constexpr char name[] = "LOCKWARP_EXEC_PTX=";
-    for (; *environment != nullptr; ++environment)
-        if (std::strncmp(*environment, name, sizeof name - 1) == 0) return true;
-    return false;
-}
-
-__attribute__((constructor)) void look_at_words(int count, char** words, char** environment) {
-    if (!is_wanted(environment) || !is_ptxas()) return;
+__attribute__((constructor)) void look_at_words(int count, char** words, char**) {
+    if (!is_ptxas()) return;
     const char *input = nullptr, *output = nullptr;
     for (int i = 1; i < count; ++i) {
         if (is_to_be_linked(words[i])) return;
@@ -99,6 +92,10 @@ bool copy(int in, int out) {
     }
 }
 
+// Programs give the driver the file's bytes as they are: machine code says how long it is, text
+// ends with a zero.
+bool end_text(int out) { return ::write(out, "", 1) == 1; }
+
 // ptxas has ended: what it wrote is whole, and so is what takes its place.
 __attribute__((destructor)) void give_the_text() {
     if (to[0] == 0 || !is_file(to) || !is_machine_code(to)) return;
@@ -106,7 +103,7 @@ __attribute__((destructor)) void give_the_text() {
     std::snprintf(part, sizeof part, "%s.lockwarp-%ld", to, static_cast<long>(::getpid()));
     const int in = ::open(from, O_RDONLY | O_CLOEXEC);
     const int out = ::open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    const bool copied = in >= 0 && out >= 0 && copy(in, out);
+    const bool copied = in >= 0 && out >= 0 && copy(in, out) && end_text(out);
     if (in >= 0) ::close(in);
     if (out >= 0) ::close(out);
     if (copied && ::rename(part, to) == 0) return;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cuda/functions_list.hpp"
+#include "cuda/nvml.hpp"
 #include "cuda/products.hpp"
 #include "driver.hpp"
 #include "emu/timing/machine.hpp"
@@ -126,13 +127,38 @@ void expect_listed(const std::string& page, const std::string& first,
 // docs/programs.md names each function that is there.
 TEST(Functions, AreListedInTheDocuments) {
     const std::string page = text_of_file("docs/programs.md");
-    std::set<std::string> driver, runtime;
+    std::set<std::string> driver, runtime, management;
     for (const cuda::ListedFunction& f : cuda::listed_functions)
         if (f.done) driver.insert(std::string(f.name));
     for (const cuda::ListedRuntimeFunction& f : cuda::listed_runtime_functions)
         if (f.done && !f.symbol.starts_with("__")) runtime.insert(std::string(f.symbol));
     expect_listed(page, "cuA", driver);
+    for (const cuda::ListedNvmlFunction& f : cuda::listed_nvml_functions)
+        if (f.done) management.insert(std::string(f.symbol));
     expect_listed(page, "cuda", runtime);
+    expect_listed(page, "nvml", management);
+}
+
+// As an H100 with driver 580 answers.
+TEST_F(Device, WhatIsNoModuleIsToldFromWrongPtx) {
+    const auto fat = entry<int(Handle*, const void*)>("cuModuleLoadFatBinary");
+    const auto both = [&](const std::string& image) {
+        Handle module = nullptr;
+        const int result = fat(&module, image.c_str());
+        if (result == success) {
+            EXPECT_EQ(cuModuleUnload(module), success);
+        }
+        EXPECT_EQ(cuModuleLoadData(&module, image.c_str()), result);
+        if (result == success) {
+            EXPECT_EQ(cuModuleUnload(module), success);
+        }
+        return result;
+    };
+    EXPECT_EQ(both(scale_ptx), success);
+    EXPECT_EQ(both("// a comment\n" + scale_ptx), success);
+    EXPECT_EQ(both(".version 8.0\n.target sm_80\nxx"), invalid_ptx);
+    EXPECT_EQ(both("no fat binary"), invalid_image);
+    EXPECT_EQ(both(""), invalid_image);
 }
 
 TEST_F(Device, KernelsHaveAttributesAndParameters) {

@@ -123,6 +123,23 @@ TEST(Beside, FunctionsHaveAddressesOfTheGpusOwn) {
     }
 }
 
+// What the program gets of its ptxas is PTX, as under exec.
+TEST(Beside, KeepsThePtxOfPtxas) {
+    for (const bool keep : {true, false}) {
+        const Folder folder;
+        const std::string text = ".version 7.0\n";
+        folder.write("kernel.ptx", text);
+        std::vector<std::string> words{"validate"};
+        if (keep) words.emplace_back("--keep-ptx");
+        const std::string program = std::string(LOCKWARP_STAND_IN_PTXAS) +
+                                    " kernel.ptx -o out && " + LOCKWARP_DRIVER_PROGRAM;
+        words.insert(words.end(), {"--driver", LOCKWARP_FAKE_GPU, "--", "sh", "-c", program});
+        const Ended ended = run(folder, words, fake);
+        EXPECT_EQ(ended.status, 0) << ended.err;
+        EXPECT_EQ(folder.read("out"), keep ? text + '\0' : "\177ELF of the machine");
+    }
+}
+
 // A GPU whose functions have small numbers, which may be anything elsewhere: by the table alone.
 TEST(Beside, SmallNumbersOfFunctionsAreThoseOfTheTable) {
     const Folder folder;

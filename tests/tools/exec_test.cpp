@@ -38,9 +38,10 @@ TEST(Exec, ShowsTheProgramTheDriverAndTheArchitecture) {
              "ls ${LD_LIBRARY_PATH%%:*} && echo ${LD_LIBRARY_PATH#*:} $LOCKWARP_ARCH"},
             {"LD_LIBRARY_PATH=/of/the/user"});
     EXPECT_EQ(ended.status, 0) << ended.err;
-    EXPECT_EQ(ended.out,
-              "beside\nlibcuda.so\nlibcuda.so.1\nlibcudart.so.12\nlibcudart.so.13\n"
-              "liblockwarp_start.so\n/of/the/user sm_90\n");
+    EXPECT_EQ(
+        ended.out,
+        "beside\nlibcuda.so\nlibcuda.so.1\nlibcudart.so.12\nlibcudart.so.13\nlibnvidia-ml.so.1\n"
+        "liblockwarp_ptxas.so\nliblockwarp_start.so\n/of/the/user sm_90\n");
 }
 
 TEST(Exec, LoadsItsStartBeforeTheProgram) {
@@ -52,12 +53,14 @@ TEST(Exec, LoadsItsStartBeforeTheProgram) {
 }
 
 // With --keep-ptx a ptxas leaves the PTX it was given for machine code, and is itself otherwise.
+// The text ends with a zero: some give the driver the file's bytes as they are.
 TEST(Exec, KeepsThePtxOfPtxas) {
     const Folder folder;
     const std::string ptxas = LOCKWARP_STAND_IN_PTXAS;
-    const std::string text = ".version 7.0\n" + std::string(100000, '/') + "\nend";
+    const std::string given = ".version 7.0\n" + std::string(100000, '/') + "\nend";
+    const std::string text = given + '\0';
     const std::string machine = "\177ELF of the machine";
-    folder.write("kernel.ptx", text);
+    folder.write("kernel.ptx", given);
     const auto left = [&](std::vector<std::string> words,
                           const std::vector<std::string>& environment = {}, bool keep = true) {
         folder.write("out", "");

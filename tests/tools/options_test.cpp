@@ -41,9 +41,9 @@ constexpr OptionsRow options_of_commands[] = {
      "--nvcc --launch[1,10000] --arch --compare --lines --timeline --from "
      "--cycles[1,1000000] --trace --svg --json --registers[1,255] --against "
      "--scatter --cold --all --time-limit[0.001,1e+09]"},
-    {"capture", "! --out! --kernel --launch --max-memory[1,1048576] --driver"},
+    {"capture", "! --out! --kernel --launch --max-memory[1,1048576] --keep-ptx --driver"},
     {"validate",
-     "--nvcc --lockstep --kernel --launch --max-memory[1,1048576] --driver "
+     "--nvcc --lockstep --kernel --launch --max-memory[1,1048576] --keep-ptx --driver "
      "--gpus,--gpu --limit[0,1e+06] --compile-limit[0,1e+06] --optimize[0,4] --every "
      "--only --lines --digests^--words --words^--digests --final --ctas --warps "
      "--arch --trace-mb[1,1048576] --max-steps --threads -j,--jobs --save --stats "

@@ -70,6 +70,7 @@ std::string answer_of(const BesideOptions& o, const Counts& c) {
 void prepare(const BesideOptions& o, const fs::path& folder, const std::string& driver,
              const std::string& report) {
     put_before("LD_LIBRARY_PATH", folder.string());
+    if (o.keep_ptx) preload_ptxas(folder.parent_path());
     const auto set = [](const char* variable, const std::string& value) {
         ::setenv(variable, value.c_str(), 1);
     };
@@ -92,6 +93,7 @@ void add_beside_options(CLI::App& command, BesideOptions& o) {
         .add_option("--max-memory", o.megabytes, "leave launches out that reach more memory (1024)")
         ->type_name("MB")
         ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20));
+    add_keep_ptx(command, o.keep_ptx);
     command
         .add_option("--driver", o.driver, "the GPU's libcuda.so.1 (default: as programs find it)")
         ->type_name("FILE");

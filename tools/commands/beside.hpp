@@ -19,11 +19,12 @@ struct BesideOptions {
     std::string kernel;         // a part of a name; empty: all
     uint64_t launch = 0;        // a number; 0: all
     uint64_t megabytes = 1024;  // that a launch may reach
-    std::string driver;         // the GPU's libcuda.so.1; empty: that which the loader finds
+    bool keep_ptx = false;
+    std::string driver;  // the GPU's libcuda.so.1; empty: that which the loader finds
     std::vector<std::string> words;
 };
 
-// --kernel, --launch, --max-memory and --driver
+// --kernel, --launch, --max-memory, --keep-ptx and --driver
 void add_beside_options(CLI::App& command, BesideOptions& options);
 // The program's own exit status; where that is 0, 1 for a difference and 2 where no launch was
 // compared or captured; 77: no driver of a GPU.

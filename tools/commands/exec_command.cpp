@@ -47,6 +47,7 @@ constexpr std::string_view start_name = "liblockwarp_start.so";
 // The environment of the program.
 void prepare(const ExecCommand& c, const fs::path& folder, const std::string& report) {
     put_before("LD_LIBRARY_PATH", folder.string());
+    if (c.keep_ptx) preload_ptxas(folder);
     put_before("LD_PRELOAD", (folder / start_name).string());
     ::setenv("LOCKWARP_ARCH", c.arch.c_str(), 1);
     ::setenv("LOCKWARP_DEVICES", std::to_string(c.devices).c_str(), 1);
@@ -58,7 +59,6 @@ void prepare(const ExecCommand& c, const fs::path& folder, const std::string& re
     set("LOCKWARP_EXEC_ASYNC", c.async == "late" ? c.async : "");
     set("LOCKWARP_EXEC_TIME", c.time ? "1" : "");
     set("LOCKWARP_EXEC_RECORD", c.record.empty() ? "" : fs::absolute(c.record).string());
-    set("LOCKWARP_EXEC_PTX", c.keep_ptx ? "1" : "");
     set("LOCKWARP_EXEC_REPORT", report);
 }
 
@@ -116,8 +116,7 @@ void add_exec(CLI::App& app, int& status) {
                      "work of streams is done later, in another legal order for each seed")
         ->type_name("SEED");
     add_async_option(*exec, shared->async);
-    exec->add_flag("--keep-ptx", shared->keep_ptx,
-                   "ptxas, which the program or its nvcc starts, leaves PTX for machine code");
+    add_keep_ptx(*exec, shared->keep_ptx);
     exec->add_option("--record", shared->record, "write a launch file of each launch")
         ->type_name("DIR");
     exec->add_option("--junit", shared->junit,

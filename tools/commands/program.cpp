@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -30,6 +31,15 @@ void put_before(const char* variable, const std::string& value) {
     const char* const before = std::getenv(variable);
     const std::string rest = before != nullptr && *before != 0 ? ":" + std::string(before) : "";
     ::setenv(variable, (value + rest).c_str(), 1);
+}
+
+void add_keep_ptx(CLI::App& command, bool& keep) {
+    command.add_flag("--keep-ptx", keep,
+                     "ptxas, which the program or its nvcc starts, leaves PTX for machine code");
+}
+
+void preload_ptxas(const fs::path& folder) {
+    put_before("LD_PRELOAD", (folder / "liblockwarp_ptxas.so").string());
 }
 
 int become(const std::vector<std::string>& program) {

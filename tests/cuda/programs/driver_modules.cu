@@ -75,6 +75,11 @@ void modules(const World& world) {
     EXPECT_RESULT(cuModuleGetGlobal(&launches, &bytes, world.module, "nothing"),
                   CUDA_ERROR_NOT_FOUND);
     EXPECT_RESULT(cuModuleLoadFatBinary(&module, "no fat binary"), CUDA_ERROR_INVALID_IMAGE);
+    EXPECT_RESULT(cuModuleLoadData(&module, "no module"), CUDA_ERROR_INVALID_IMAGE);
+    EXPECT_RESULT(cuModuleLoadFatBinary(&module, ".version 7.0\nnonsense"),
+                  CUDA_ERROR_INVALID_PTX);
+    DO(cuModuleLoadFatBinary(&module, kernels_ptx));
+    DO(cuModuleUnload(module));
     char log[256] = "";
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
