@@ -78,9 +78,11 @@ void Names::declare(const ptx::Variable& v) {
     const auto index = static_cast<uint32_t>(variables_.size());
     const bool alone = std::ranges::count_if(program_.variables, is) == 1;
     by_name_[v.name] = alone ? index : several;
-    // An array without a size has all of the dynamic shared memory.
+    // An array without a size has all of the dynamic shared memory. LLVM demotes one of no elements
+    // into the kernel as a scalar, aligned beyond its size (Mosaic GPU, other users of MLIR).
     const uint64_t dynamic = uint64_t{program_.shared_begin} + program_.shared_static;
-    const bool is_dynamic = v.space == Space::shared && at->bytes == 0;
+    const bool is_demoted = v.dims.empty() && v.alignment > at->bytes && dynamic_shared_ != 0;
+    const bool is_dynamic = v.space == Space::shared && (at->bytes == 0 || is_demoted);
     const uint64_t bytes = is_dynamic ? dynamic + dynamic_shared_ - at->address : at->bytes;
     variables_.push_back({v.name, v.space, at->address, at->address + bytes, alignment_of(v)});
 }

@@ -86,6 +86,9 @@ void read_tables(Reader& r, const Directive& d) {
     }
 }
 
+// What MLIR writes for code that comes from no file.
+constexpr std::string_view no_file = "<unknown>";
+
 auto position(Place p) { return std::pair(p.line, p.column); }
 
 }  // namespace
@@ -117,7 +120,7 @@ std::vector<SourcePlace> places_of(const SourceMap& map, Place place) {
     for (uint32_t at = std::prev(next)->link; at != no_link && out.size() < max_places;
          at = map.links[at].call) {
         const SourceLink& l = map.links[at];
-        if (l.line != 0)
+        if (l.line != 0 && map.files[l.file] != no_file)
             out.push_back({map.files[l.file], l.line, l.column, map.functions[l.function]});
     }
     return out;

@@ -206,5 +206,18 @@ TEST(Variables, InWords) {
                     "of w"});
 }
 
+// As LLVM writes an array of no elements: dynamic shared memory, 256 bytes behind the 16 of `v`.
+TEST(Variables, AScalarAlignedBeyondItsSizeIsTheDynamicMemory) {
+    const auto at = [](const std::string& declared, const std::string& offset) {
+        return said("mov.u64 %rd10, v;\nld.shared.u32 %r11, [%rd10+" + offset + "];",
+                    {.checks = "memory", .block = 32, .outside = declared, .dynamic_shared = 256});
+    };
+    const std::string demoted = ".shared .align 16 .b8 v;";
+    EXPECT_EQ(at(demoted, "0"), none);
+    EXPECT_EQ(at(demoted, "252"), none);
+    for (const char* const other : {".shared .align 16 .b8 v[1];", ".shared .align 4 .b32 v;"})
+        EXPECT_EQ(at(other, "252"), beyond) << other;
+}
+
 }  // namespace
 }  // namespace lockwarp::check

@@ -92,6 +92,17 @@ TEST(SourceMap, IsEmptyWithoutLineInformation) {
     EXPECT_EQ(places(map, 6), "");
 }
 
+// MLIR's name for code that comes from no file.
+TEST(SourceMap, LeavesOutWhatComesFromNoFile) {
+    const ptx::Parsed parsed = ptx::parse(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry f()\n{\n.loc 1 1 0\nret;\n"
+        ".loc 2 3 4\nret;\n}\n.file 1 \"<unknown>\"\n.file 2 \"a.py\"\n");
+    ASSERT_TRUE(parsed.diagnostics.empty());
+    const ptx::SourceMap map = ptx::source_map(parsed.module);
+    EXPECT_EQ(places(map, 7), "");
+    EXPECT_EQ(places(map, 9), "a.py:3:4");
+}
+
 // Calls of calls without an end, and the same place again and again.
 TEST(SourceMap, EndsForAnyInput) {
     std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry f()\n{\n";
