@@ -76,8 +76,7 @@ void modules(const World& world) {
                   CUDA_ERROR_NOT_FOUND);
     EXPECT_RESULT(cuModuleLoadFatBinary(&module, "no fat binary"), CUDA_ERROR_INVALID_IMAGE);
     EXPECT_RESULT(cuModuleLoadData(&module, "no module"), CUDA_ERROR_INVALID_IMAGE);
-    EXPECT_RESULT(cuModuleLoadFatBinary(&module, ".version 7.0\nnonsense"),
-                  CUDA_ERROR_INVALID_PTX);
+    EXPECT_RESULT(cuModuleLoadFatBinary(&module, ".version 7.0\nnonsense"), CUDA_ERROR_INVALID_PTX);
     DO(cuModuleLoadFatBinary(&module, kernels_ptx));
     DO(cuModuleUnload(module));
     char log[256] = "";
