@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "emu/exec/families.hpp"
+#include "emu/exec/special_registers.hpp"
 #include "emu/exec/wmma.hpp"
 #include "emu/ptx/printer.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 Handler handler_of(const Operation& o, bool plain_arithmetic) {
     const Behaviour& b = behaviour(o.op);
     if (!b.handled) return nullptr;
+    if (o.reads_clock) return after_clocks;
     if (!plain_arithmetic && b.fast != nullptr)
         if (Handler fast = b.fast(o)) return fast;
     return b.choose(o);

@@ -23,16 +23,6 @@ void mov_low(Context& c, const Step& s, uint32_t mask) {
     for_lanes(mask, [&](unsigned l) { d[l] = a[l] & 0xffff; });
 }
 
-// The clocks count the instructions that the warp has retired and the nanoseconds that it slept: a
-// value that only grows, and past any limit where a loop sleeps. Time is the business of
-// emu/timing.
-template <class T>
-void read_clock(Context& c, const Step& s, uint32_t mask) {
-    auto* d = slot<T>(c, s.op->r[0]);
-    const uint64_t now = c.warp->step + c.warp->slept;
-    for_lanes(mask, [&](unsigned l) { d[l] = static_cast<Lane<T>>(now); });
-}
-
 // No turn is given away: it only makes the warp's clocks later, by what its longest lane sleeps.
 void nanosleep(Context& c, const Step& s, uint32_t mask) {
     constexpr uint32_t longest = 1'000'000;  // PTX manual, "nanosleep"
@@ -109,7 +99,6 @@ void isspacep(Context& c, const Step& s, uint32_t mask) {
 
 Handler register_mov(const Operation& o) {
     const bool is_wide = isa::bits(o.mod.type[0]) == 64;
-    if (o.reads_clock) return is_wide ? read_clock<uint64_t> : read_clock<uint32_t>;
     if (o.vector[0].count != 0) return is_wide ? unpack<uint64_t> : unpack<uint32_t>;
     if (o.vector[1].count != 0) return is_wide ? pack<uint64_t> : pack<uint32_t>;
     if (isa::bits(o.mod.type[0]) == 16 && o.source_bits == 32) return mov_low;

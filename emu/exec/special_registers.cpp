@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "emu/exec/cluster.hpp"
+#include "emu/exec/families.hpp"
 
 namespace lockwarp::exec {
 
@@ -128,6 +129,23 @@ uint64_t special_value(Special which, const Context& c, uint32_t warp, uint32_t 
         default:
             return 0;
     }
+}
+
+void after_clocks(Context& c, const Step& s, uint32_t mask) {
+    const uint64_t now = c.warp->step + c.warp->slept;
+    for (const isa::SpecialUse& use : c.program->specials) {
+        if (!isa::is_clock(use.special)) continue;
+        const bool is_high =
+            use.special == Special::clock_hi || use.special == Special::globaltimer_hi;
+        const uint64_t value = is_high ? now >> 32 : now;
+        if (isa::bits(use.type) == 64)
+            for_lanes(mask, [&, at = slot<uint64_t>(c, use.ref)](unsigned l) { at[l] = value; });
+        else
+            for_lanes(mask, [&, at = slot<uint32_t>(c, use.ref)](unsigned l) {
+                at[l] = static_cast<uint32_t>(value);
+            });
+    }
+    behaviour(s.op->op).choose (*s.op)(c, s, mask);
 }
 
 }  // namespace lockwarp::exec

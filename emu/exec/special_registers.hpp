@@ -13,4 +13,9 @@ uint64_t shared_bytes(const isa::Program& program, const warp::Launch& launch);
 // The value that one lane of a warp of the CTA reads.
 uint64_t special_value(isa::Special which, const Context& c, uint32_t warp, uint32_t lane);
 
+// Of an operation that reads clocks: puts the time there, then runs it. They count the instructions
+// that the warp has retired and the nanoseconds that it slept: a value that only grows, and past
+// any limit where a loop sleeps. Time is the business of emu/timing.
+void after_clocks(Context& c, const Step& s, uint32_t mask);
+
 }  // namespace lockwarp::exec

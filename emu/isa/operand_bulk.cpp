@@ -20,7 +20,7 @@ void OperandDecoder::counted_vector(const ptx::Operand& p, Type type, size_t cou
                std::to_string(count) + " expected, " + std::to_string(p.items.size()) + " given");
         return;
     }
-    for (const ptx::Operand& e : p.items) r.program.pool.push_back(source(e, type, false));
+    for (const ptx::Operand& e : p.items) r.program.pool.push_back(in_braces(e, type, false));
 }
 
 // The map is at a generic address, which a register holds; only a .global variable can be named,

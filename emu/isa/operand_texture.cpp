@@ -57,7 +57,7 @@ void OperandDecoder::texture(const ptx::Operand& p) {
     for (uint32_t k = 0; k < count; ++k) {
         const bool layer = k == 0 && s.mod.layered;
         const Type of_layer = o.op == Op::tex ? Type::u32 : Type::b32;
-        r.program.pool.push_back(source(given.items[k], layer ? of_layer : coordinate, false));
+        r.program.pool.push_back(in_braces(given.items[k], layer ? of_layer : coordinate, false));
     }
 }
 

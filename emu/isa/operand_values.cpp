@@ -136,8 +136,23 @@ Ref OperandDecoder::special_register(const SpecialRow& which, const ptx::Operand
         o.op == Op::mov && bits(which.type) == 32 && (type == Type::b16 || type == Type::u16);
     if (!low_half && !compatible(which.type, type, relaxed)) mismatch(p.place);
     o.source_bits = static_cast<uint8_t>(bits(which.type));
-    o.reads_clock = which.special >= Special::clock && which.special <= Special::globaltimer_hi;
+    o.reads_clock |= is_clock(which.special);
     return r.special(which);
+}
+
+// Between braces any instruction may have them, of its elements' width (ptxas 13.0).
+Ref OperandDecoder::in_braces(const ptx::Operand& p, Type type, bool relaxed) {
+    const SpecialRow* const which =
+        p.kind == ptx::OperandKind::name ? special_named(p.text) : nullptr;
+    if (which == nullptr) return source(p, type, relaxed);
+    if (std::string why = special_unsupported(r, *which); !why.empty()) {
+        report(p.place, std::move(why));
+        return no_ref;
+    }
+    if (which->type == Type::pred || bits(which->type) != bits(type)) mismatch(p.place);
+    if (relaxed) o.source_bits = static_cast<uint8_t>(bits(which->type));
+    o.reads_clock |= is_clock(which->special);
+    return r.special(*which);
 }
 
 Ref OperandDecoder::source(const ptx::Operand& p, Type type, bool relaxed) {
@@ -162,7 +177,7 @@ Ref OperandDecoder::element(const ptx::Operand& p, Type type, bool relaxed) {
     const bool floating = p.kind == ptx::OperandKind::f32 || p.kind == ptx::OperandKind::f64;
     const bool converted = o.op == Op::st && is_float(type);
     if (!floating || converted || bits(type) < 32 || row(type).kind == Kind::signed_int)
-        return source(p, type, relaxed);
+        return in_braces(p, type, relaxed);
     o.source_bits = static_cast<uint8_t>(bits(type));
     return r.constant(bits(type), bits(type) == 32 ? static_cast<uint32_t>(p.bits) : p.bits);
 }

@@ -73,6 +73,7 @@ struct OperandDecoder {
     Ref literal(const ptx::Operand& p, Type type);
     // A source among a vector's elements.
     Ref element(const ptx::Operand& p, Type type, bool relaxed);
+    Ref in_braces(const ptx::Operand& p, Type type, bool relaxed);
     Ref special_register(const SpecialRow& which, const ptx::Operand& p, Type type, bool relaxed);
     // "p" or "!p" or a constant.
     Ref predicate(const ptx::Operand& p, bool& negated);

@@ -56,7 +56,7 @@ struct Operation {
                          no_ref, no_ref, no_ref};  // in order, vectors apart
     uint8_t operands = 0;
     bool aligned_barrier = false;      // bar, barrier.aligned: the whole warp arrives together
-    bool reads_clock = false;          // mov from %clock, %clock64, %globaltimer
+    bool reads_clock = false;          // from %clock, %clock64, %globaltimer
     uint8_t negated_sources = 0;       // bit n: r[n] is read as !p, or of vmad as -r
     std::array<uint16_t, 3> select{};  // of a video instruction's d, a, b: isa/video.hpp
     // Width of the register written and read where it may exceed the type's (ld, st, cvt).
@@ -183,6 +183,8 @@ std::span<const SpecialRow> special_rows();
 
 // nullptr: there is no such special register.
 const SpecialRow* special_named(std::string_view name);
+
+constexpr bool is_clock(Special s) { return s >= Special::clock && s <= Special::globaltimer_hi; }
 
 struct SpecialUse {
     Ref ref;

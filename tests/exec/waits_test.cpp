@@ -449,6 +449,75 @@ exit;)"),
     }
 }
 
+// Clocks count the instructions that the warp has retired and the time that it slept. PTX manual,
+// "Special Registers"; ptxas 13.0 takes special registers wherever there are braces.
+
+// {clock, what the body leaves in %r3, in %r4, in %r5}: each reads a clock in the instruction
+// behind that one.
+FourWords after_a_clock(const std::string& body) {
+    return wide_results_of(std::string(".reg .b64 %x; .shared .align 16 .b8 s[16];\n"
+                                       "mov.u32 %r3, 0; mov.u32 %r4, 0; mov.u32 %r5, 0;\n"
+                                       "mov.u32 %r2, %clock;\n") +
+                           body + "\nst.global.v4.u32 [%rd3], {%r2, %r3, %r4, %r5};\n")[3];
+}
+
+TEST(Clocks, AreReadByEachInstructionThatMayHaveThem) {
+    const uint32_t next = after_a_clock("")[0] + 1;
+    const std::pair<const char*, FourWords> expected[] = {
+        {"mov.u32 %r3, %clock;", {next - 1, next, 0, 0}},
+        {"mov.b64 %x, %clock64; mov.b64 {%r3, %r4}, %x;", {next - 1, next, 0, 0}},
+        {"mov.b64 %x, %globaltimer; mov.b64 {%r3, %r4}, %x;", {next - 1, next, 0, 0}},
+        {"mov.u32 %r3, %clock_hi; mov.u32 %r4, %globaltimer_lo; mov.u32 %r5, %globaltimer_hi;",
+         {next - 1, 0, next + 1, 0}},
+        {"cvt.u32.u64 %r3, %clock64;", {next - 1, next, 0, 0}},
+        {"cvt.u64.u32 %x, %clock; mov.b64 {%r3, %r4}, %x;", {next - 1, next, 0, 0}},
+        {"mov.b64 %x, {%r2, %clock}; mov.b64 {%r3, %r4}, %x;", {next - 1, next - 1, next, 0}},
+        {"mov.b64 %x, {%clock, %laneid}; mov.b64 {%r3, %r4}, %x;", {next - 1, next, 3, 0}},
+        {"st.shared.v4.u32 [s], {%clock, %r2, %laneid, %clock_hi};\n"
+         "ld.shared.v4.u32 {%r3, %r4, %r5, %r2}, [s];",
+         {0, next, next - 1, 31}},  // of the warp's last lane, which stores last
+        {"st.shared.v2.u64 [s], {%x, %clock64}; ld.shared.v2.u32 {%r3, %r4}, [s+8];",
+         {next - 1, next, 0, 0}},
+        // Of those beside it, where it is not between braces.
+        {"mov.u32 %r3, %laneid;", {next - 1, 3, 0, 0}},
+    };
+    for (const auto& [body, words] : expected) EXPECT_EQ(after_a_clock(body), words) << body;
+}
+
+// Of those lanes alone that read it.
+TEST(Clocks, AreOfTheLanesThatReadThem) {
+    const uint32_t next = after_a_clock("")[0] + 1;
+    for (const bool equal : {true, false}) {
+        std::string body = ".reg .pred %q; .reg .b32 %laneid_; mov.u32 %laneid_, %laneid;\nsetp." +
+                           std::string(equal ? "eq" : "ne") +
+                           ".u32 %q, %laneid_, 3; @%q cvt.u32.u64 %r3, %clock64;";
+        EXPECT_EQ(after_a_clock(body)[1], equal ? next + 2 : 0u);
+    }
+}
+
+// 5,000 sleeps of a millisecond each are more nanoseconds than 32 bits have.
+TEST(Clocks, HaveUpperWords) {
+    const FourWords words = wide_results_of(R"(
+.reg .pred %q; .reg .b64 %x;
+mov.u32 %r5, 0;
+more:
+nanosleep.u32 1000000;
+add.u32 %r5, %r5, 1;
+setp.lt.u32 %q, %r5, 5000;
+@%q bra more;
+mov.u32 %r2, %clock;
+mov.u32 %r3, %clock_hi;
+mov.b64 %x, {%globaltimer_lo, %globaltimer_hi};
+mov.b64 {%r4, %r5}, %x;
+st.global.v4.u32 [%rd3], {%r2, %r3, %r4, %r5};
+)")[3];
+    constexpr uint64_t slept = 5000ull * 1'000'000;
+    EXPECT_EQ(words[1], slept >> 32);
+    EXPECT_EQ(words[3], slept >> 32);
+    EXPECT_GE(words[0], static_cast<uint32_t>(slept));
+    EXPECT_EQ(words[2], words[0] + 2);
+}
+
 }  // namespace
 
 }  // namespace lockwarp::exec
