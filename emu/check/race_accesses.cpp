@@ -47,6 +47,20 @@ void gather_values(const warp::Retired& e, const isa::Operation& o, const warp::
     }
 }
 
+// Of stmatrix: row r of matrix i is at lane 8 * i + r, an element two bytes of register i (PTX
+// manual, "stmatrix"; emu/isa/matrix.cpp).
+void gather_rows(const warp::Retired& e, const isa::Operation& o, const warp::Access& a,
+                 std::array<std::array<uint8_t, 32>, 32>& values) {
+    for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+        const auto row = static_cast<uint32_t>(__builtin_ctz(rest));
+        const uint8_t* const fragment = e.registers + e.program->pool[o.vector[0].first + row / 8];
+        for (uint32_t column = 0; column < 8; ++column) {
+            const uint32_t i = o.mod.trans ? column : row % 8, k = o.mod.trans ? row % 8 : column;
+            std::memcpy(values[row].data() + 2 * column, fragment + 16 * i + 2 * k, 2);
+        }
+    }
+}
+
 bool may_overlap(const warp::Access& a) {
     uint64_t end = 0;
     for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
@@ -522,6 +536,10 @@ void RaceAccesses::accessed(const warp::Retired& e, const warp::Access& a) {
         n.has_value = true;
         gather_values(e, o, a, values_);
         check_lanes(n, a);
+    }
+    if (o.op == isa::Op::stmatrix) {
+        n.has_value = true;
+        gather_rows(e, o, a, values_);
     }
     store(n, a);
 }

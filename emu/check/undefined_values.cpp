@@ -179,9 +179,27 @@ void shift(const Values& v) {
     v.set(v.reg(0), out);
 }
 
+// Packed numbers: each comes from its own, of one operand or, the upper first, of two.
+void convert_packed(const Values& v, unsigned of_operand) {
+    const unsigned bits = isa::bits(v.o.mod.type[0]) / 2;
+    LanesByByte out{};
+    for (unsigned half = 0; half < 2; ++half) {
+        const LanesByByte a = v.get(of_operand == 1 ? 2 - half : 1);
+        const unsigned each = isa::bits(v.o.mod.type[1]) / of_operand;
+        const unsigned first = of_operand == 1 ? 0 : half * each;
+        uint32_t lanes = 0;
+        for (unsigned b = first / 8; b * 8 < first + each; ++b) lanes |= a[b];
+        for (unsigned b = half * bits / 8; b * 8 < (half + 1) * bits; ++b) out[b] |= lanes;
+    }
+    v.set(v.reg(0), out);
+}
+
 // Of integers the low bytes stay.
 void convert(const Values& v) {
     const isa::Type to = v.o.mod.type[0], from = v.o.mod.type[1];
+    const unsigned packed = isa::row(from).lanes;
+    if (isa::row(to).lanes == 2 && v.o.written == 1 && v.o.read == (packed == 2 ? 1 : 2))
+        return convert_packed(v, packed);
     if (isa::is_float(to) || isa::is_float(from) || v.o.mod.sat || v.o.written != 1)
         return any_operand(v);
     const LanesByByte a = v.get(1);

@@ -37,6 +37,32 @@ TEST(Races, OfWarps) {
     });
 }
 
+// Warps that store the same matrix to the same rows, as compilers have it of what they hold twice.
+TEST(Races, OfMatricesOfTheSameValue) {
+    for (const std::string trans : {"", ".trans"}) {
+        const auto stored = [&](const std::string& value, const std::string& count) {
+            std::string registers = "%r11";
+            for (int i = 1; i < std::stoi(count); ++i) registers += ", %r1" + std::to_string(i + 1);
+            return "shl.b32 %r10, %r2, 4; add.u32 %r10, %r10, %r5; mov.u32 %r11, %r2; "
+                   "mul.lo.u32 %r12, %r2, 0x10003; not.b32 %r13, %r2; mov.u32 %r14, 9;\n" +
+                   value + "stmatrix.sync.aligned.m8n8.x" + count + trans +
+                   ".shared.b16 [%r10], {" + registers + "};\n";
+        };
+        for (const std::string count : {"1", "2", "4"}) {
+            // One element of a matrix differs: the lowest or the highest of its register.
+            const std::string last = std::to_string(10 + std::stoi(count));
+            for (const std::string bit : {"0x1", "0x80000000"})
+                for (const std::string lane : {"0", "5", "31"})
+                    expect({{stored("setp.eq.u32 %p1, %r2, " + lane +
+                                        "; setp.eq.and.u32 %p1, %r3, 1, %p1; @%p1 xor.b32 %r" +
+                                        last + ", %r" + last + ", " + bit + ";\n",
+                                    count),
+                             {"3 write-after-write 3"}}});
+            expect({{stored("", count), {"~2 write-after-write 2"}}});
+        }
+    }
+}
+
 TEST(Races, OfStrongAccesses) {
     const std::string get = "ld.shared.u32 %r10, [%r7];\n";
     expect({

@@ -185,6 +185,16 @@ TEST(UndefinedBytes, OfConversions) {
         {"cvt.rn.f32.u32 %f1, %r0; mov.b32 %r9, %f1;", 0x1, "0 1 2 3"},
         {"mov.b32 %f1, %r0; cvt.rzi.s32.f32 %r9, %f1;", 0x1, "0 1 2 3"},
         {"cvt.sat.u16.s32 %h2, %r0; mov.b32 %r9, {%h0, %h2};", 0x8, "2 3"},
+        // Of packed numbers each comes from its own; of two operands the first is the upper.
+        {"cvt.rn.satfinite.e4m3x2.f16x2 %h2, %r0; mov.b32 %r9, {%h2, %h2};", 0x4, "1 3"},
+        {"cvt.rn.satfinite.e4m3x2.f16x2 %h2, %r0; mov.b32 %r9, {%h2, %h2};", 0x2, "0 2"},
+        {"cvt.rn.f16x2.e5m2x2 %r9, %h0;", 0x2, "2 3"},
+        {"cvt.rn.f16x2.e5m2x2 %r9, %h0;", 0x1, "0 1"},
+        {"mov.b32 %f1, %r0; mov.b32 %f2, %r1; cvt.rn.f16x2.f32 %r9, %f1, %f2;", 0x1, "2 3"},
+        {"mov.b32 %f1, %r0; mov.b32 %f2, %r1; cvt.rn.bf16x2.f32 %r9, %f1, %f2;", 0x80, "0 1"},
+        {"mov.b32 %f1, %r0; mov.b32 %f2, %r1; cvt.rn.satfinite.e5m2x2.f32 %h2, %f1, %f2; "
+         "mov.b32 %r9, {%h2, %h2};",
+         0x8, "1 3"},
     });
 }
 
