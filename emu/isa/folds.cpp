@@ -67,7 +67,6 @@ bool conversion(const Modifiers& m) {
 
 bool folds(const Operation& o) {
     const Modifiers& m = o.mod;
-    if (uses_carry(o)) return false;
     switch (fold_of(o.op)) {
         case Fold::none:
             return false;

@@ -4,7 +4,9 @@
 // sm_100 at levels 1 and 3 (tests/isa/data/folds.tsv), some for sm_75, sm_80 and sm_120, which
 // answer the same. What is left to the instruction is no constant to the assembler either, and what
 // is computed from it is not: fma, roundings but to nearest, sums of f16 and bf16, tanh, and
-// integer division among others.
+// integer division among others. What writes the carry is folded as without .cc. What reads it has
+// no row: ptxas folds that too where it knows that the carry is 0 (of a difference: that it
+// borrows), which nothing here follows.
 //
 // What a folded instruction gives that is not what it would give: emu/num/folded.hpp.
 #pragma once
