@@ -386,6 +386,9 @@ TEST(Mbarrier, WrongUsesTrapWithTheirPlace) {
     begins(fault("mbarrier.init.b64 [%rd1], 2;\n"), space + " at line 21");
     begins(fault("mov.u32 %r2, 0;\nmbarrier.init.shared.b64 [bar], %r2;\n"),
            "illegal operand: an mbarrier of 0 arrivals: it has 1 to 1048575 at line 22");
+    EXPECT_EQ(fault("mbarrier.init.shared.b64 [bar], 1048575;\n", on_sm_90(1)), "");
+    begins(fault("mbarrier.init.shared.b64 [bar], 1048576;\n"),
+           "illegal operand: an mbarrier of 1048576 arrivals: it has 1 to 1048575 at line 21");
     begins(fault("mbarrier.init.shared.b64 [bar+4], 2;\n"),
            "misaligned address: must be a multiple of 8 at line 21");
     begins(fault("mbarrier.init.shared.b64 [bar+32], 2;\n"), "address out of bounds");
@@ -397,6 +400,16 @@ TEST(Mbarrier, WrongUsesTrapWithTheirPlace) {
     begins(fault(init + "mbarrier.expect_tx.shared.b64 [bar], 1048576;\n"),
            "illegal operand: 1048576 bytes to come at an mbarrier: at most 1048575 either way "
            "at line 22");
+    EXPECT_EQ(fault(init + "mbarrier.expect_tx.shared.b64 [bar], 1048575;\n", on_sm_90(1)), "");
+    EXPECT_EQ(fault(init + "mbarrier.complete_tx.shared.b64 [bar], 1048575;\n", on_sm_90(1)), "");
+    begins(fault(init + "mbarrier.complete_tx.shared.b64 [bar], 1048576;\n"),
+           "illegal operand: -1048576 bytes to come at an mbarrier: at most 1048575 either way "
+           "at line 22");
+    EXPECT_EQ(
+        fault(init + "mbarrier.arrive.expect_tx.shared.b64 %rd9, [bar], 1048575;\n", on_sm_90(1)),
+        "");
+    begins(fault(init + "mbarrier.arrive.expect_tx.shared.b64 %rd9, [bar], 1048576;\n"),
+           "illegal operand: 1048576 bytes to come at an mbarrier: at most 1048575");
     begins(fault("mbarrier.test_wait.b64 %p1, [%rd1], %rd9;\n"), space);
 }
 

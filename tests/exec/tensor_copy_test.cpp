@@ -293,6 +293,46 @@ TEST(TensorCopy, SaysWhyAnInstructionIsIllegal) {
     EXPECT_TRUE(fault_of(run_copy(r).result).starts_with("address out of bounds"));
 }
 
+// Lanes copy one after another. Behind one whose map is refused none does anything: lane 0 has map
+// 0, lane 1 map 1.
+TEST(TensorCopy, NothingIsReducedBehindALaneThatIsRefused) {
+    const std::string text = R"(.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 t, .param .u64 m)
+{
+.reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>;
+.shared .align 128 .b8 box[128];
+ld.param.u64 %rd1, [m]; mov.u32 %r1, %tid.x; mov.u32 %r2, box;
+mad.wide.u32 %rd2, %r1, 128, %rd1;
+setp.lt.u32 %p1, %r1, 2;
+@%p1 cp.reduce.async.bulk.tensor.2d.global.shared::cta.inc.tile.bulk_group [%rd2, {0, 0}], [%r2];
+ret;
+}
+)";
+    const auto after = [&](isa::TensorType first, const std::string& expected) {
+        Given given;
+        given.arch = isa::Arch::sm_90;
+        given.buffers = {words_by(region_bytes, region_word), Bytes(256)};
+        for (const bool second : {false, true}) {
+            TensorMap m{.type = second ? isa::TensorType::u32 : first, .rank = 2};
+            m.address = buffer_address(0);
+            m.dim = {20, 10, 1, 1, 1};
+            m.stride = {80, 0, 0, 0};
+            m.box = {8, 4, 1, 1, 1};
+            const TensorMapBytes map = isa::encode(m);
+            std::ranges::copy(map, given.buffers[1].begin() + (second ? 128 : 0));
+        }
+        Outcome out = run(program_of(text, given.arch), given);
+        EXPECT_TRUE(fault_of(out.result).starts_with(expected)) << fault_of(out.result);
+        return std::move(out.buffers[0]);
+    };
+    const Bytes before = words_by(region_bytes, region_word);
+    EXPECT_NE(after(isa::TensorType::u32, ""), before);
+    EXPECT_EQ(after(isa::TensorType::f16, "illegal instruction: there is no such reduction"),
+              before);
+}
+
 // A barrier that expects other bytes than the box has never opens.
 TEST(TensorCopy, WrongByteCountIsADeadlock) {
     Recorded r = small_copy();
