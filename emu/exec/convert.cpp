@@ -11,10 +11,9 @@ constexpr uint64_t low_bits(uint64_t value, unsigned width) {
     return width >= 64 ? value : value & ((uint64_t{1} << width) - 1);
 }
 
+// Of 1 to 64 bits.
 constexpr uint64_t sign_extended(uint64_t value, unsigned width) {
-    return width >= 64
-               ? value
-               : static_cast<uint64_t>(static_cast<int64_t>(value << (64 - width)) >> (64 - width));
+    return static_cast<uint64_t>(static_cast<int64_t>(value << (64 - width)) >> (64 - width));
 }
 
 // Registers may be wider than the types, but beside .bf16.

@@ -35,9 +35,11 @@ void fraction(Context& c, const Step& s, uint32_t mask) {
     });
 }
 
-// Blocks of 2^shift bytes: their size, the first one, and how many have the first priority.
-uint64_t range_policy(uint32_t with_range, uint64_t address, uint32_t first, uint32_t total) {
+// Blocks of 2^shift bytes: their size, the first one, and how many have the first priority. Of no
+// bytes none has any.
+uint64_t range_policy(const isa::Modifiers& m, uint64_t address, uint32_t first, uint32_t total) {
     uint32_t shift = 12;
+    uint32_t with_range = head({}, true);
     uint64_t begin = 0;
     uint64_t count = 0;
     if (total != 0) {
@@ -49,8 +51,7 @@ uint64_t range_policy(uint32_t with_range, uint64_t address, uint32_t first, uin
         const uint64_t end = address + static_cast<uint32_t>(first - 1 + (1u << shift));
         begin = address >> shift;
         count = std::min<uint64_t>((end >> shift) - begin, 0x7f);
-    } else {
-        with_range &= ~0x70u;
+        with_range = head(m, true);
     }
     const uint64_t fields = uint64_t{with_range | ((shift - 12) & 15)} << 15 |
                             (begin & 0x7f) << 8 >> 1 | (count & 0x7f);
@@ -64,10 +65,9 @@ void range(Context& c, const Step& s, uint32_t mask) {
     auto* d = slot<uint64_t>(c, o.r[0]);
     const auto* first = slot<uint32_t>(c, o.r[1]);
     const auto* total = slot<uint32_t>(c, o.r[2]);
-    const uint32_t high = head(o.mod, true);
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
-        d[lane] = range_policy(high, addresses[lane], first[lane], total[lane]);
+        d[lane] = range_policy(o.mod, addresses[lane], first[lane], total[lane]);
     }
 }
 
