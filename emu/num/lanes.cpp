@@ -338,7 +338,7 @@ bool FusedTile(const FusedSum& sum_rules, MatrixTypes types, const Tile<uint32_t
     const Format d_format(d_row);
     const bool is_narrow = narrow(format(types.a), format(types.b));
     const int c_lift = sum.fraction - d_row.fraction_bits;
-    const bool to_f32 = types.d == Type::f32 && sum.rounding == Rounding::rz;
+    const bool to_f32 = sum.rounding == Rounding::rz;
     const auto zero_exponent = hn::Set(di, sum.zero_exponent);
     const auto unit = hn::Set(di, sum.fraction + f32_bias);
     const auto largest_field = hn::Set(di, 2 * f32_bias);
@@ -467,9 +467,9 @@ bool has_fused_tile(const DotRow& row, MatrixTypes types) {
     // whole 2^(fraction + 2) below 2^31.
     const int64_t half_block = (sum.block + 1) / 2;
     const int64_t bound = half_block << (sum.fraction + 2);
+    const Rounding rounding = types.d == isa::Type::f32 ? Rounding::rz : Rounding::rn;
     return lift >= 0 && c_lift >= 0 && whole_significand && bound < (int64_t{1} << 31) &&
-           (sum.rounding == Rounding::rz || sum.rounding == Rounding::rn) &&
-           isa::bits(types.d) <= 32;
+           sum.rounding == rounding && isa::bits(types.d) <= 32;
 }
 
 bool fused_tile(const FusedSum& sum, MatrixTypes types, const Tile<uint32_t>& tile) {

@@ -315,8 +315,8 @@ TEST(DotRows, ProductsWithAFusedTile) {
 }
 
 // Sums that it would give other bits: a product has more bits than are kept below the largest
-// exponent, or C has; D has others than the sum; two halves of a block are not below 2^31; the
-// rounding is none of the two.
+// exponent, or C has; D has others than the sum; two halves of a block are not below 2^31; it is
+// rounded otherwise than sums of its type are.
 TEST(FusedTile, IsForSumsThatFitItsWords) {
     const auto has = [](auto change, Type a = Type::f16, Type d = Type::f32) {
         DotRow row = *find_dot_row(Arch::sm_90, 16, 8, 16, Type::f16, Type::f32);
@@ -331,6 +331,7 @@ TEST(FusedTile, IsForSumsThatFitItsWords) {
             [&](DotRow& row, MatrixTypes&) {
                 row.sum.fraction = static_cast<uint8_t>(bits);
                 row.sum.kept = d == Type::f32 ? 24 : 11;
+                row.sum.rounding = d == Type::f32 ? Rounding::rz : Rounding::rn;
             },
             a, d);
     };
@@ -350,8 +351,13 @@ TEST(FusedTile, IsForSumsThatFitItsWords) {
                   }),
                   good);
     for (const Rounding r : {Rounding::rn, Rounding::rz, Rounding::rm, Rounding::rp, Rounding::rna})
-        EXPECT_EQ(has([&](DotRow& row, MatrixTypes&) { row.sum.rounding = r; }),
-                  r == Rounding::rn || r == Rounding::rz);
+        EXPECT_EQ(has([&](DotRow& row, MatrixTypes&) { row.sum.rounding = r; }), r == Rounding::rz);
+    EXPECT_FALSE(has(
+        [](DotRow& row, MatrixTypes&) {
+            row.sum.kept = 11;
+            row.sum.rounding = Rounding::rz;
+        },
+        Type::f16, Type::f16));
 }
 
 TEST(DotRows, CoverEveryArchitecture) {
