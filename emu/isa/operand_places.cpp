@@ -2,6 +2,9 @@
 // Operands that are places: addresses, and what mov makes of them; labels.
 #include "emu/isa/operands.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace lockwarp::isa {
 
 namespace {
@@ -81,20 +84,17 @@ Ref OperandDecoder::address_constant(const ptx::Operand& p, Type type) {
 
 void OperandDecoder::packing_vector(const ptx::Operand& p, Type type, bool writes) {
     const size_t count = p.items.size();
-    const unsigned width = count == 0 ? 0 : bits(type) / static_cast<unsigned>(count);
-    const Type element = width == 64          ? Type::b64
-                         : width == 32        ? Type::b32
-                         : type == Type::b128 ? Type::none
-                         : width == 16        ? Type::b16
-                         : width == 8         ? Type::b8
-                                              : Type::none;
-    if (count < 2 || element == Type::none || row(type).kind != Kind::bits) {
+    constexpr std::array elements{Type::b64, Type::b32, Type::b16, Type::b8};
+    const auto* const element = std::ranges::find_if(elements, [&](Type t) {
+        return count > 1 && count * bits(t) == bits(type) && (type != Type::b128 || bits(t) >= 32);
+    });
+    if (element == elements.end() || row(type).kind != Kind::bits) {
         mismatch(p.place, "a vector packs the value of a .b32, .b64 or .b128 mov");
         return;
     }
     // The position tells the executor which side is the vector.
     vectors = writes ? 0 : 1;
-    vector(p, element, static_cast<unsigned>(count), false, writes);
+    vector(p, *element, static_cast<unsigned>(count), false, writes);
     push(no_ref);
 }
 
