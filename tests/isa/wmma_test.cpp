@@ -147,6 +147,22 @@ TEST(WmmaLayout, EveryElementHasAPlaceAndAccumulatorsOne) {
     }
 }
 
+TEST(WmmaLayout, AFragmentIsFoundOnItsMachinesAlone) {
+    for (const ArchRow& machine : arch_rows)
+        for (const WmmaFragment& f : wmma_fragments())
+            for (const Order order : {Order::row, Order::col}) {
+                const WmmaFragment* const found =
+                    find_wmma_fragment(machine.arch, f.m, f.n, f.k, f.operand, f.type, order);
+                const bool of_order =
+                    f.orders == Orders::any || (f.orders == Orders::row) == (order == Order::row);
+                if (f.from <= machine.number && machine.number < f.to && of_order) {
+                    EXPECT_EQ(found, &f) << machine.name << " " << f.part.name;
+                } else {
+                    EXPECT_NE(found, &f) << machine.name << " " << f.part.name;
+                }
+            }
+}
+
 TEST(WmmaLayout, EveryVariantHasItsFragmentsOnItsMachines) {
     for (const ArchRow& machine : arch_rows) {
         EXPECT_EQ(wmma_machine(machine.arch).arch, machine.arch);
