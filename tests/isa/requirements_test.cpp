@@ -125,6 +125,30 @@ TEST(Requirements, TheAssemblersWords) {
     EXPECT_EQ(answer("bar.sync 0, 0;", "sm_90", "9.0"), "") << "0 stands for all threads";
 }
 
+TEST(Requirements, WmmasTypesInTheAssemblersWords) {
+    struct {
+        std::string instruction, feature, target;
+    } const rows[] = {
+        {"wmma.load.a.sync.aligned.row.m16n16k16.global.s8 {%b32_1, %b32_2}, [%u64_39];",
+         "WMMA with integer types", "sm_72"},
+        {"wmma.load.b.sync.aligned.col.m8n8k32.global.u4 {%b32_1}, [%u64_39];",
+         "WMMA with sub-byte integer types", "sm_75"},
+        {"wmma.load.a.sync.aligned.row.m8n8k128.global.b1 {%b32_1}, [%u64_39];",
+         "WMMA with bit types", "sm_75"},
+        {"wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 {%b32_1, %b32_2}, "
+         "{%b32_3}, "
+         "{%b32_4}, {%b32_5, %b32_6};",
+         "WMMA with bit types", "sm_75"},
+    };
+    for (const auto& row : rows) {
+        const std::string feature = "Feature '" + row.feature + "' requires ";
+        EXPECT_EQ(answer(row.instruction, "sm_70", "7.1"),
+                  feature + ".target " + row.target + " or higher");
+        EXPECT_EQ(answer(row.instruction, "sm_75", "6.2"),
+                  feature + "PTX ISA .version 6.3 or later");
+    }
+}
+
 TEST(Requirements, RegistersOf128Bits) {
     const auto declared = [](std::string_view version) {
         return messages(
