@@ -24,9 +24,7 @@ struct Digest {
         halves[1] = (halves[1] ^ v) * 0xd6e8feb86659fd93;
         halves[1] ^= halves[1] >> 32;
     }
-    bool operator==(const Digest& o) const {
-        return halves[0] == o.halves[0] && halves[1] == o.halves[1];
-    }
+    bool operator==(const Digest&) const = default;
 };
 
 }  // namespace

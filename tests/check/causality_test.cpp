@@ -128,6 +128,27 @@ TEST(Causality, IsPassedOn) {
     EXPECT_EQ(of_roles({stores, stores_next + adds, sees + loads + loads_next}), first);
 }
 
+// Of flags that one instruction stored, each is then another's update: who sees one of them learns
+// what that one told, and nothing else.
+TEST(Causality, FlagsThatBeganAlike) {
+    const std::string tells =
+                          "mad.lo.u32 %r45, %r2, 4, %r5; "
+                          "st.release.cta.shared.u32 [%r45+2048], 1; ",
+                      one = "bar.warp.sync -1; setp.eq.u32 %p2, %r2, 0; ",
+                      adds = one + "@%p2 red.release.cta.shared.add.u32 [%r5+2048], 1; ",
+                      adds_other = one + "@%p2 red.release.cta.shared.add.u32 [%r5+2052], 1; ",
+                      sees = "ld.acquire.cta.shared.u32 %r12, [%r5+2048]; ",
+                      sees_other = "ld.acquire.cta.shared.u32 %r12, [%r5+2052]; ";
+    const auto with = [&](const std::string& last) {
+        return of_roles({tells, stores + adds, stores_next + adds_other, last});
+    };
+    EXPECT_EQ(with(sees + loads), Lines{});
+    EXPECT_EQ(with(sees_other + loads_next), Lines{});
+    EXPECT_EQ(with(sees + sees_other + loads + loads_next), Lines{});
+    EXPECT_EQ(with(sees_other + loads), Lines{"5 read-after-write 3"});
+    EXPECT_EQ(with(sees + loads_next), Lines{"5 read-after-write 4"});
+}
+
 // A relaxed atomic on global memory tells by convention where a fence comes before it: its own,
 // which no other strong access has used up.
 TEST(Causality, FencesBeforeAtomics) {
