@@ -156,18 +156,18 @@ std::optional<Swizzle> swizzle_named(std::string_view text) {
     std::array<int, 3> numbers{};
     size_t at = 0;
     for (size_t i = 0; i < 3; ++i) {
-        const bool minus = at < text.size() && text[at] == '-';
+        const bool minus = text.substr(at).starts_with('-');
         if (minus) ++at;
         size_t digits = 0;
         for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && digits < 3; ++at, ++digits)
             numbers[i] = numbers[i] * 10 + (text[at] - '0');
         if (digits == 0) return std::nullopt;
         if (minus) numbers[i] = -numbers[i];
-        while (at < text.size() && text[at] == ' ') ++at;
+        while (text.substr(at).starts_with(' ')) ++at;
         if (i < 2) {
-            if (at >= text.size() || text[at] != ',') return std::nullopt;
+            if (!text.substr(at).starts_with(',')) return std::nullopt;
             ++at;
-            while (at < text.size() && text[at] == ' ') ++at;
+            while (text.substr(at).starts_with(' ')) ++at;
         }
     }
     const Swizzle s{numbers[0], numbers[1], numbers[2]};

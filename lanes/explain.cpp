@@ -41,10 +41,7 @@ std::string number(double v) {
 
 // What two rows share where they compute alike.
 bool alike(const Product& x, const Product& y) {
-    const num::FusedSum& p = x.row->sum;
-    const num::FusedSum& q = y.row->sum;
-    return x.row->method == y.row->method && p.block == q.block && p.fraction == q.fraction &&
-           p.zero_exponent == q.zero_exponent && p.kept == q.kept && p.rounding == q.rounding;
+    return x.row->method == y.row->method && x.row->sum == y.row->sum;
 }
 
 void explain_block(const Product& p, const DotInputs& in, const num::TracedBlock& b,

@@ -277,7 +277,6 @@ Found find(std::string_view name, std::optional<isa::Arch> arch) {
         });
         if (meant) near.push_back(s.key);
     }
-    if (exact.size() == 1) return make(exact[0], arch);
     if (!exact.empty()) near = exact;
     // Of orders that are not written, the one that every other mma has.
     if (unordered == asked) {

@@ -37,6 +37,7 @@ struct FusedSum {
     int16_t zero_exponent;  // e_zero: exponent that a zero product or zero C takes part with
     uint8_t kept;           // bits of the result's significand
     Rounding rounding;      // of the result
+    bool operator==(const FusedSum&) const = default;
 };
 
 // How one kind of product is computed, wherever it is computed so.

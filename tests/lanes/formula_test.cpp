@@ -116,6 +116,23 @@ std::vector<std::string> lines_of(const char* key, const char* operand,
     return formula_lines(*operand_named(i, operand));
 }
 
+// Digits that continue one another are one, whatever their sizes; of instructions' layouts only two
+// digits of two values each do.
+TEST(FormulaForm, DigitsOfAnySizeAreOne) {
+    Operand o;
+    o.rows = 64;
+    o.columns = 8;
+    o.values = 16;
+    o.elements.layout = isa::parse_layout("((4,2,4),(8,2)):((1,4,8),(64,32))");
+    o.elements.layout_rows = 64;
+    EXPECT_EQ(formula_lines(o), (std::vector<std::string>{"row = 32*(i/8) + lane,  col = i%8",
+                                                          "lane = row%32,  i = 8*(row/32) + col"}));
+    o.elements.layout = isa::parse_layout("((4,2,4),(8,2)):((1,4,64),(8,256))");
+    EXPECT_EQ(formula_lines(o),
+              (std::vector<std::string>{"row = 8*(i%8) + lane%8,  col = 4*(i/8) + lane/8",
+                                        "lane = 8*(col%4) + row%8,  i = 8*(col/4) + row/8"}));
+}
+
 // As the figures of the PTX manual have them.
 TEST(FormulaForm, AsTheyAreWritten) {
     using Lines = std::vector<std::string>;
