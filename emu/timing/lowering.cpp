@@ -311,8 +311,8 @@ void find_sources(Lowering& l) {
 
 void find_blocks(Lowering& l) {
     const Program& p = *l.program;
+    // The last operation of a function is exit or ret: what stands behind it leads.
     std::vector<bool> leader(p.operations.size() + 1, false);
-    for (const isa::Function& f : p.functions) leader[f.first] = leader[f.end] = true;
     for (uint32_t i = 0; i < p.operations.size(); ++i) {
         const Operation& o = p.operations[i];
         const isa::Flow flow = isa::row(o.op).flow;

@@ -102,10 +102,9 @@ static_assert(one_each(shared_rows), "each timed architecture has one row in sha
 static_assert(one_each(async_rows), "each timed architecture has one row in async_rows");
 static_assert(one_each(global_rows), "each timed architecture has one row in global_rows");
 
+// Of an architecture that is timed.
 const auto& of(const auto& rows, Arch arch) {
-    size_t i = 0;
-    while (i + 1 < rows.size() && rows[i].arch != arch) ++i;
-    return rows[i];
+    return *std::ranges::find_if(rows, [&](const auto& r) { return r.arch == arch; });
 }
 
 // Letters and digits alone, in small letters.

@@ -206,4 +206,45 @@ TEST(Cycles, OfCtasOneAfterAnother) {
     EXPECT_EQ(cut.report.sm_cycles, cut.report.ctas.back().end * 3 / cut.report.simulated);
 }
 
+// Multiply-adds are those of the whole product, of m8n8k4 of f16 on all four quad-pairs; each of a
+// warpgroup's warps does a quarter.
+TEST(Cycles, MultiplyAddsOfProducts) {
+    struct Row {
+        const char* machine;
+        const char* product;
+        uint64_t count;
+        uint32_t threads = 32;
+    };
+    for (const Row& row : {
+             Row{"sm_90",
+                 "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, "
+                 "%r1, %r2, %r3}, {%r4, %r5}, {%f0, %f1, %f2, %f3};",
+                 16 * 8 * 16},
+             {"sm_90",
+              "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, "
+              "%r1}, {%r4}, {%f0, %f1, %f2, %f3};",
+              16 * 8 * 8},
+             {"sm_70",
+              "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3, %f4, %f5, %f6, "
+              "%f7}, {%r0, %r1}, {%r2, %r3}, {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7};",
+              4 * 8 * 8 * 4},
+             {"sm_90",
+              "wmma.mma.sync.aligned.row.col.m32n8k16.f16.f16 {%r0, %r1, %r2, %r3}, {%r0, %r1, "
+              "%r2, %r3, %r4, %r5, %r6, %r7}, {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, {%r0, %r1, "
+              "%r2, %r3};",
+              32 * 8 * 16},
+             {"sm_90",
+              "mov.u64 %d1, 64; wgmma.mma_async.sync.aligned.m64n24k16.f16.f16.f16 {%r4, %r5, %r6, "
+              "%r7, %r8, %r9}, %d1, %d1, 1, 1, 1, 0, 0; wgmma.commit_group.sync.aligned; "
+              "wgmma.wait_group.sync.aligned 0;",
+              64 * 24 * 16, 128},
+         }) {
+        const std::string twice = std::string(row.product) + row.product;
+        for (const std::string& body : {std::string(row.product), twice})
+            EXPECT_EQ(timed(body, {.threads = row.threads, .machine = row.machine}).report.products,
+                      row.count * (body == twice ? 2 : 1))
+                << body;
+    }
+}
+
 }  // namespace
