@@ -147,7 +147,7 @@ void OfCta::retired(const warp::Retired& e) {
     tally.turns += whole;
     if (active == whole)
         w.parted_at = warp_is_whole;
-    else if (w.parted_at != warp_is_whole && active < whole)
+    else if (w.parted_at != warp_is_whole)
         tally.branches[w.parted_at].idle += whole - active;
     if (isa::row(o.op).flow != isa::Flow::next && o.guarded) branched(e);
     // Which bytes of its matrices wgmma reads together is not known.

@@ -333,6 +333,16 @@ TEST(Performance, WhatElseIsAdvised) {
     const std::string load = "add.u64 %d4, %d4, %d1;\nld.global.u32 %r6, [%d4];";
     EXPECT_EQ(hint("mul.wide.u32 %d4, %r1, 40;" + load),
               "uncoalesced 1 x2: neighbouring lanes are 40 bytes apart: " + neighbours);
+    // Of several distances the one that most have, and of those the least.
+    const std::string apart = "uncoalesced 1 x2: neighbouring lanes are 128 bytes apart: ";
+    EXPECT_EQ(hint("setp.lt.u32 %p1, %r3, 2; selp.u32 %r6, 4, 128, %p1; mul.wide.u32 %d4, %r3, "
+                   "%r6;" +
+                   load),
+              apart + neighbours);
+    EXPECT_EQ(hint("setp.lt.u32 %p1, %r3, 16; selp.u32 %r6, 128, 200, %p1; mul.wide.u32 %d4, %r3, "
+                   "%r6;" +
+                   load),
+              apart + neighbours);
     EXPECT_EQ(hint("sub.u32 %r6, 63, %r1; mul.wide.u32 %d4, %r6, 40;" + load),
               "uncoalesced 1 x2: " + neighbours);
     EXPECT_EQ(hint("setp.lt.u32 %p1, %r3, 16;\n@%p1 bra L;\n" + work + "L:"),
