@@ -464,12 +464,12 @@ bool has_fused_tile(const DotRow& row, MatrixTypes types) {
     const bool whole_significand = sum.kept == format(types.d).fraction_bits + 1;
     // A product is below 2^(fraction + 2), and each of two 32-bit sums has half the products of a
     // block. C, which is below 2^(fraction + 1), has room beside those of one: they are that many
-    // whole 2^(fraction + 2) below 2^31.
+    // whole 2^(fraction + 2) below 2^31. Of f64 they never are.
     const int64_t half_block = (sum.block + 1) / 2;
     const int64_t bound = half_block << (sum.fraction + 2);
     const Rounding rounding = types.d == isa::Type::f32 ? Rounding::rz : Rounding::rn;
     return lift >= 0 && c_lift >= 0 && whole_significand && bound < (int64_t{1} << 31) &&
-           sum.rounding == rounding && isa::bits(types.d) <= 32;
+           sum.rounding == rounding;
 }
 
 bool fused_tile(const FusedSum& sum, MatrixTypes types, const Tile<uint32_t>& tile) {
