@@ -84,10 +84,13 @@ Ref OperandDecoder::address_constant(const ptx::Operand& p, Type type) {
 
 void OperandDecoder::packing_vector(const ptx::Operand& p, Type type, bool writes) {
     const size_t count = p.items.size();
+    if (count == 3 || count > 4) {
+        refuse(p.place, "Illegal vector size: " + std::to_string(count));
+        return;
+    }
     constexpr std::array elements{Type::b64, Type::b32, Type::b16, Type::b8};
-    const auto* const element = std::ranges::find_if(elements, [&](Type t) {
-        return count > 1 && count * bits(t) == bits(type) && (type != Type::b128 || bits(t) >= 32);
-    });
+    const auto* const element = std::ranges::find_if(
+        elements, [&](Type t) { return count > 1 && count * bits(t) == bits(type); });
     if (element == elements.end() || row(type).kind != Kind::bits) {
         mismatch(p.place, "a vector packs the value of a .b32, .b64 or .b128 mov");
         return;

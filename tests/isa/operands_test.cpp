@@ -352,15 +352,19 @@ TEST(Operands, WordsForWhatIsNoneOfTheInstructions) {
         {"mov.b32 %b32_1, {%b16_1};",
          "Arguments mismatch for instruction 'mov' (a vector packs the value of a .b32, .b64 or "
          ".b128 mov)"},
+        {"mov.b64 %b64_1, {%b16_1, %b16_2, %b16_3, %b16_4, %b16_1, %b16_2, %b16_3, %b16_4};",
+         "Illegal vector size: 8"},
+        {"mov.b64 {%b16_1, %b16_2, %b16_3, %b16_4, %b16_1}, %b64_1;", "Illegal vector size: 5"},
+        {"mov.b128 %b128_1, {%b32_1, %b32_2, %b32_3, %b32_4};", ""},
+        {"mov.b64 %b64_1, {%b64_2};",
+         "Arguments mismatch for instruction 'mov' (a vector packs the value of a .b32, .b64 or "
+         ".b128 mov)"},
         {"mov.b32 %b32_1, {%b32_2};",
          "Arguments mismatch for instruction 'mov' (a vector packs the value of a .b32, .b64 or "
          ".b128 mov)"},
-        {"mov.b64 {%b32_1, %b32_2, %b32_3}, %b64_1;",
-         "Arguments mismatch for instruction 'mov' (a vector packs the value of a .b32, .b64 or "
-         ".b128 mov)"},
+        {"mov.b64 {%b32_1, %b32_2, %b32_3}, %b64_1;", "Illegal vector size: 3"},
         {"mov.b128 {%b16_1, %b16_2, %b16_3, %b16_4, %b16_1, %b16_2, %b16_3, %b16_4}, %b128_1;",
-         "Arguments mismatch for instruction 'mov' (a vector packs the value of a .b32, .b64 or "
-         ".b128 mov)"},
+         "Illegal vector size: 8"},
         {"mov.u32 %u32_1, {%b16_1, %b16_2};",
          "Arguments mismatch for instruction 'mov' (a vector packs the value of a .b32, .b64 or "
          ".b128 mov)"},

@@ -116,7 +116,7 @@ TEST(Requirements, TheAssemblersWords) {
         {"mov.f32 %f32_1, %tid.x;", "Special register argument not allowed for instruction 'mov'"},
         {"ld.global.b64 %b128_1, [%u64_39];", "Arguments mismatch for instruction 'ld'"},
         {"mov.b128 %b128_1, {%b16_1, %b16_2, %b16_3, %b16_4, %b16_5, %b16_6, %b16_7, %b16_8};",
-         "Arguments mismatch for instruction 'mov'"},
+         "Illegal vector size: 8"},
         {"setmaxnreg.inc.sync.aligned.u32 64;",
          "Instruction 'setmaxnreg.inc' not supported on .target 'sm_90'"},
     };
