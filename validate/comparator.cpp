@@ -156,7 +156,7 @@ void Comparator::CtaState::ended() {
 
 std::unique_ptr<warp::CtaObserver> Comparator::begin(const warp::CtaPlace& cta) {
     const uint64_t at = cta.index - tracks_.window.first_cta;
-    if (cta.index < tracks_.window.first_cta || at >= tracks_.window.ctas) return nullptr;
+    if (at >= tracks_.window.ctas) return nullptr;
     auto state = std::make_unique<CtaState>(*this, cta);
     states_[at] = state.get();
     return state;

@@ -59,8 +59,7 @@ struct Found {
 Found found(const Plan& plan, const Tracks& tracks, const Memory& outputs, const Difference& d,
             size_t buffer) {
     if (d.kind == DifferenceKind::memory) return {0, outputs[buffer][d.offset]};
-    if (d.word < tracks.window.first || d.word >= tracks.window.first + tracks.window.words)
-        return {};
+    if (d.word - tracks.window.first >= tracks.window.words) return {};
     Found f{word_of(plan, tracks, d, d.word), 0};
     if (f.number == 0 || f.number > plan.program->operations.size()) return f;
     const auto operation = static_cast<uint32_t>(f.number - 1);

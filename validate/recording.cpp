@@ -289,8 +289,8 @@ launch::Result<void> check_case(const launch::Case& c) {
     const warp::Dim3 g = c.grid, b = c.block;
     if (g.count() == 0 || g.x > max_grid_x || g.y > max_grid_yz || g.z > max_grid_yz)
         return launch::failure("a grid that cannot be");
-    if (b.x == 0 || b.y == 0 || b.z == 0 || b.x > max_threads || b.y > max_threads ||
-        b.z > max_threads || b.count() > max_threads)
+    // Two sides that are not too long: the product is none of more than 64 bits.
+    if (b.y > max_threads || b.z > max_threads || b.count() == 0 || b.count() > max_threads)
         return launch::failure("a block that cannot be");
     for (const launch::Patch& p : c.patches)
         if (p.buffer >= c.bytes.size() || c.parameters.size() < sizeof(uint64_t) ||

@@ -4,7 +4,7 @@
 //
 // The file, all numbers little-endian:
 //
-//    0  "LWR", then one byte: the format's version, 1, 2 or 3: the lowest that has what the
+//    0  "LWR", then one byte: the format's version, 1 to 4: the lowest that has what the
 //       recording needs
 //    4  u64  bytes of the frame
 //   12  u64  bytes of the body
