@@ -45,6 +45,23 @@ launch::Case case_of_text(const std::string& body, uint32_t threads, size_t byte
     return c;
 }
 
+// An argument may be an address within its buffer.
+TEST(Lockstep, OfAnAddressWithinABuffer) {
+    launch::Case c = case_of_text(R"(.reg .u64 %rd<2>; ld.param.u64 %rd1, [out];
+        st.global.u32 [%rd1], 7; ret;)",
+                                  1, 256);
+    c.patches = {{0, 0, 72}};
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    validate::Answer answer;
+    const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {}, &answer);
+    EXPECT_EQ(r.problem, "");
+    EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "k.ptx");
+    std::vector<uint8_t> expected(256);
+    expected[72] = 7;
+    ASSERT_EQ(answer.outputs.size(), 1u);
+    EXPECT_EQ(answer.outputs[0], expected);
+}
+
 class EveryKernel : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryKernel, IsIdenticalBesideItself) {

@@ -18,10 +18,12 @@ using namespace lockwarp;
 
 constexpr uint32_t ctas = 2, threads = 64;
 
-launch::Case whole_case(const std::string& body) {
+launch::Case whole_case(const std::string& body, const std::string& tile = "shared") {
     ptx::Parsed parsed = ptx::parse(
         ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
-        ".reg .b32 %r<20>; .reg .b64 %rd<9>; .reg .pred %p<4>; .shared .align 16 .b8 tile[1024];\n"
+        ".reg .b32 %r<20>; .reg .b64 %rd<9>; .reg .pred %p<4>; ." +
+        tile +
+        " .align 16 .b8 tile[1024];\n"
         "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;\n"
         "mad.lo.u32 %r3, %r2, 64, %r1; mad.wide.u32 %rd2, %r3, 4, %rd1; mov.u32 %r4, tile;\n"
         "mad.lo.u32 %r5, %r1, 4, %r4;\n" +
@@ -144,6 +146,32 @@ TEST(OneRun, WhatIsUndefinedIsTakenInEveryShare) {
         windows = std::max(windows, r.windows);
     }
     EXPECT_GT(windows, 1u);
+}
+
+// So is what atomics give, and what is made of memory that nothing wrote: instructions of every
+// share need it. Where there is shared memory, whatever reads memory may read of that.
+TEST(OneRun, WhatIsOrderedOrUnwrittenIsInEveryShare) {
+    struct Row {
+        const char* gives;  // %r6
+        const char* tile;   // its state space
+    };
+    for (const Row& row : std::initializer_list<Row>{
+             {"atom.global.add.u32 %r6, [%rd1+2048], 1;", "local"},
+             {"mov.u32 %r8, %clock; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r6}, [%r4];",
+              "shared"}}) {
+        const launch::Case c =
+            whole_case("mov.u32 %r15, 0;\nL: " + std::string(row.gives) +
+                           "add.u32 %r11, %r6, 1; add.u32 %r12, %r6, 2; add.u32 %r13, %r6, 3;\n"
+                           "add.u32 %r15, %r15, 1; setp.lt.u32 %p2, %r15, 12; @%p2 bra L;\n",
+                       row.tile);
+        validate::Options options;
+        options.registers = validate::Registers::words;
+        options.trace_bytes = uint64_t{130} * 32 * 8 * (ctas * threads / 32);
+        const validate::Report r = beside(c, options);
+        EXPECT_EQ(r.problem, "") << row.gives;
+        EXPECT_GT(r.windows, 1u) << row.gives;
+        EXPECT_FALSE(r.first.has_value()) << text_report(r, {}, "k.ptx");
+    }
 }
 
 // Of a cooperative launch the CTAs are never compared apart.

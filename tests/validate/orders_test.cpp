@@ -373,6 +373,9 @@ TEST(OrderDifferences, AreOfElementsAndOutputs) {
               "0x0000", "0x4000"},
              {R"(,"expect":[{"buffer":"E","type":"u64","is":{"fill":0}}])", 1, 12, "E[1]", 8,
               "0x0000000000000000", "0x0000004000000000"},
+             {R"(,"expect":[{"buffer":"D","type":"u64","is":{"fill":0}},
+                            {"buffer":"E","type":"u8","is":{"fill":0}}])",
+              1, 5, "E[5]", 1, "0x00", "0x40"},
          }) {
         const Launches l("", {two_warps + row.more});
         ASSERT_FALSE(l.steps.empty()) << row.more;
@@ -515,6 +518,30 @@ TEST(TrySchedules, NameTheLaunch) {
     const SchedulesResult r = try_schedules(l.steps, l.first, {});
     ASSERT_TRUE(r.difference.has_value());
     EXPECT_EQ(r.difference->launch, 1u);
+    EXPECT_TRUE(r.difference->reader.has_value());
+}
+
+// The first launch has one of the copies, the second the other; each is read too early.
+TEST(TrySchedules, NameTheOperationOfTheLaunch) {
+    const Launches l(
+        "setp.eq.u32 %p2, %r3, 0; ld.global.u32 %r9, [%rd1+256]; setp.ne.u32 %p3, %r9, 0;\n"
+        "bar.sync 0; @%p2 st.global.u32 [%rd1+256], 1;\n"
+        "mov.u32 %r4, tile; mad.lo.u32 %r5, %r1, 4, %r4; st.shared.u32 [%r5], 7;\n"
+        "@%p3 cp.async.ca.shared.global [%r5], [%rd2+512], 4;\n"
+        "@!%p3 cp.async.ca.shared.global [%r5], [%rd2+512], 4;\n"
+        "ld.shared.u32 %r8, [%r5]; selp.b64 %rd3, 768, 0, %p3; add.u64 %rd3, %rd2, %rd3;\n"
+        "st.global.u32 [%rd3], %r8; cp.async.wait_all;",
+        {two_warps, two_warps});
+    const SchedulesResult r = try_schedules(l.steps, l.first, {});
+    ASSERT_TRUE(r.difference.has_value());
+    EXPECT_EQ(r.difference->launch, 0u);
+    EXPECT_EQ(element_text(r.difference->what), "D[0]");
+    std::vector<uint32_t> copies;
+    const std::vector<isa::Operation>& operations = l.steps[0].program.operations;
+    for (uint32_t i = 0; i < operations.size(); ++i)
+        if (operations[i].op == isa::Op::cp_async) copies.push_back(i);
+    ASSERT_EQ(copies.size(), 2u);
+    EXPECT_EQ(r.difference->operation, copies[1]);
     EXPECT_TRUE(r.difference->reader.has_value());
 }
 

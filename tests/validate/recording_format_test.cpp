@@ -272,6 +272,43 @@ TEST(RecordingFormat, HeadsTheFrameWithSizesAndChecksums) {
     EXPECT_EQ(of_frame(Bytes(20, 3), 1000), "damaged (its size is not what it says)");
 }
 
+// Blocks of one byte over and over, as long as a block may be: 4 bytes of a frame for 128 KiB.
+Bytes sealed_blocks(uint64_t count, uint64_t says) {
+    Out frame;
+    frame.number(0xfd2fb528, 4);
+    frame.number(0xc0, 1);  // the content's size has 8 bytes
+    frame.number(0x38, 1);  // a window of 128 KiB
+    frame.number(says, 8);
+    for (uint64_t i = 0; i < count; ++i) {
+        frame.number((128 << 10) << 3 | 1 << 1 | (i + 1 == count ? 1 : 0), 3);
+        frame.number(7, 1);
+    }
+    Out file;
+    file.number(0x0252574c, 4);  // "LWR", 2
+    file.number(frame.bytes.size(), 8);
+    file.number(says, 8);
+    file.number(fnv(frame.bytes.data(), frame.bytes.size()), 8);
+    file.number(fnv(file.bytes.data(), file.bytes.size()), 8);
+    file.bytes.insert(file.bytes.end(), frame.bytes.begin(), frame.bytes.end());
+    return file.bytes;
+}
+
+// Nothing is made ready for a body that is larger than one may be, or than its frame can hold.
+TEST(RecordingFormat, SizesOfBodies) {
+    constexpr uint64_t block = 128 << 10, most = validate::max_recorded / block;
+    Bytes out;
+    const auto said = [&](uint64_t count, uint64_t says) {
+        return take(validate::detail::unseal(sealed_blocks(count, says)), out);
+    };
+    EXPECT_EQ(said(8, 8 * block), "");
+    EXPECT_EQ(out, Bytes(8 * block, 7));
+    const char* const wrong_size = "damaged (its size is not what it says)";
+    EXPECT_EQ(said(most + 1, (most + 1) * block), wrong_size);
+    // What is no block of a frame of 46 bytes: 14, and of its checksum none.
+    EXPECT_EQ(said(8, 12 * block - 1), "damaged (its frame)");
+    EXPECT_EQ(said(8, 12 * block), wrong_size);
+}
+
 TEST(RecordingFormat, VersionsThatAreRead) {
     Bytes file = validate::detail::seal(Bytes(10, 1));
     const auto said = [&](uint8_t version) {
@@ -396,7 +433,8 @@ TEST(RecordingFormat, GridsAndBlocksThatCanBe) {
                  of(one, {0, 1, 1}, block),
                  of(one, {1, 0, 1}, block),
                  of(one, {1, 1, 0}, block),
-                 of(one, {0x80000000, 0x80000000, 4}, block)});
+                 of(one, {0x80000000, 0x80000001, 2}, block),
+                 of(one, {0x80000001, 2, 0x80000000}, block)});
 }
 
 TEST(RecordingFormat, NamesAreShownAsTheyAre) {

@@ -250,6 +250,25 @@ TEST_P(TrackLies, ARecordTooManyIsFound) {
     }
 }
 
+// Of a CTA nothing is compared behind another way that a lane went.
+TEST(WaysOfLanes, EndWhatIsComparedOfACta) {
+    Truth truth(uint64_t{1} << 30);
+    ASSERT_EQ(truth.report.windows, 1u);
+    for (uint64_t cta = 0; cta < lies::ctas; ++cta)
+        for (const uint32_t lane : {0u, 5u, 31u}) {
+            uint64_t& word = *word_at(truth.answer, cta, 0, lane, 0, 0);
+            const uint64_t right = std::exchange(word, 2);
+            ASSERT_EQ(right, 1u);
+            const validate::Report report = replay(truth.c, arch, truth.answer, truth.options);
+            word = right;
+            ASSERT_TRUE(report.first.has_value());
+            EXPECT_EQ(report.first->kind, DifferenceKind::control_flow);
+            EXPECT_EQ(report.counts.different, 1u);
+            // The other CTAs', which have as many each, and those of the lanes before it.
+            EXPECT_EQ(report.records, truth.report.records / lies::ctas * (lies::ctas - 1) + lane);
+        }
+}
+
 // Tracks that fit whole, and in several windows.
 INSTANTIATE_TEST_SUITE_P(Comparator, TrackLies,
                          testing::Values(uint64_t{1} << 30, uint64_t{280} << 10),
