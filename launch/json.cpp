@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t max_depth = 64;
 constexpr size_t max_name = 200;  // of a name in a message
+constexpr const char* not_json = "not JSON from here on";
 
 // The text as the JSON library reads it, which tells how far it has come: one byte past a number,
 // and to the end of anything else.
@@ -101,8 +102,7 @@ struct Builder : nlohmann::json_sax<nlohmann::json> {
             begin_token();
             return fail(token, "a number beyond the largest f64");
         }
-        return fail(static_cast<uint32_t>(position == 0 ? 0 : position - 1),
-                    "not JSON from here on");
+        return fail(static_cast<uint32_t>(position == 0 ? 0 : position - 1), not_json);
     }
 
     bool fail(uint32_t byte, const std::string& why) {
@@ -210,6 +210,9 @@ Result<Document> parse_json(std::string text, const std::string& path) {
     const char* const begin = out.text.data();
     const bool good = nlohmann::json::sax_parse(
         Reading{begin, &builder.read}, Reading{begin + out.text.size(), &builder.read}, &builder);
+    // A NUL is the end of the text to the library.
+    if (const size_t nul = out.text.find('\0'); good && nul != std::string::npos)
+        builder.fail(static_cast<uint32_t>(nul), not_json);
     if (builder.wrong) return failure(*builder.wrong);
     if (!good) return failure(path + ": not JSON");
     return out;

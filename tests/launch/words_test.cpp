@@ -474,6 +474,11 @@ TEST(JsonText, ThatIsNone) {
     EXPECT_EQ(problem("{\"a\": 1} x"), "p:1:10: not JSON from here on");
     EXPECT_EQ(problem("{\"a\": 1"), "p:1:8: not JSON from here on");
     EXPECT_EQ(problem("{'a': 1}"), "p:1:2: not JSON from here on");
+    const std::string nul(1, '\0');
+    EXPECT_EQ(problem("{\"a\": 1}" + nul), "p:1:9: not JSON from here on");
+    EXPECT_EQ(problem("{\"a\": 1}\n" + nul + "{}"), "p:2:1: not JSON from here on");
+    EXPECT_EQ(problem("{\"a\": " + nul + "}"), "p:1:7: not JSON from here on");
+    EXPECT_EQ(problem("{\"a" + nul + "\": 1}"), "p:1:4: not JSON from here on");
     EXPECT_EQ(shown("a\x1b\x7f\xc2\x85"
                     "b\xc2\xa0\xc3\xa9\n"),
               "a???b\xc2\xa0\xc3\xa9?");
