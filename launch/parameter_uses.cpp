@@ -32,6 +32,12 @@ const ptx::Operand* base_of(const ptx::Operand& o) {
     return named ? &o.items[0] : nullptr;
 }
 
+// ld.param. Nothing else has the address of a parameter behind what it writes.
+bool loads_parameter(const ptx::Instruction& i, const std::function<bool(const std::string&)>& is) {
+    const ptx::Operand* const base = i.operands.size() == 2 ? base_of(i.operands[1]) : nullptr;
+    return base != nullptr && is(base->text) && (has(i, ".param") || has(i, ".param::entry"));
+}
+
 // Registers that hold addresses of global memory: what cvta.to.global takes, and what loads and
 // stores of global memory go through; and what those were moved from or added to.
 std::set<std::string> address_registers(const ptx::Function& entry) {
@@ -136,10 +142,10 @@ std::vector<ReadField> read_fields(const ptx::Function& entry, const std::string
             names.insert(i.operands[0].text);
     });
     each_instruction(entry.body, [&](const ptx::Instruction& i) {
-        if (i.opcode != "ld" || !has(i, ".param") || i.operands.size() != 2) return;
+        if (!loads_parameter(i, [&](const std::string& name) { return names.contains(name); }))
+            return;
         const ptx::Operand& from = i.operands[1];
-        const ptx::Operand* const base = base_of(from);
-        if (base == nullptr || !names.contains(base->text) || from.offset < 0) return;
+        if (from.offset < 0) return;
         ReadField f;
         f.at = static_cast<uint64_t>(from.offset);
         for (const ptx::Modifier& m : i.modifiers) {
@@ -181,9 +187,8 @@ bool is_only_stored_through(const ptx::Function& entry, const std::string& param
     const auto look = [&](const ptx::Instruction& i) {
         if (i.operands.empty()) return;
         const std::span sources = std::span(i.operands).subspan(1);
-        const bool of_parameter = i.opcode == "ld" && has(i, ".param") && !sources.empty() &&
-                                  base_of(sources[0]) != nullptr &&
-                                  base_of(sources[0])->text == parameter;
+        const bool of_parameter =
+            loads_parameter(i, [&](const std::string& name) { return name == parameter; });
         const bool takes_address =
             !of_parameter && std::ranges::any_of(sources, [&](const ptx::Operand& o) {
                 return o.text == parameter ||

@@ -76,6 +76,7 @@ TEST(ParameterUses, FieldsThatAreRead) {
         EXPECT_EQ(count_with(16 + bytes - 1), 1u) << type;
         EXPECT_EQ(count_with(16 + bytes), 2u) << type;
     }
+    EXPECT_EQ(fields_text("ld.param::entry.u32 %r1, [p+8];"), "8.u32");
     // Of another parameter, before its begin, from another space: not.
     EXPECT_EQ(fields_text("ld.param.u64 %d1, [q];"), "");
     EXPECT_EQ(fields_text("ld.param.u64 %d1, [q];", "q"), "0.u64");
@@ -123,6 +124,7 @@ TEST(ParameterUses, WhatIsOnlyStoredThrough) {
              {"", false},
              {p, false},
              {p + "st.global.u32 [%d1], %r1;", true},
+             {"ld.param::entry.u64 %d1, [p]; st.global.u32 [%d1], %r1;", true},
              {p + "cvta.to.global.u64 %d2, %d1; st.global.u32 [%d2+4], %r1;", true},
              {p + "add.u64 %d2, %d1, %d3; { st.global.u32 [%d2], %r1; }", true},
              {p + "add.u64 %d2, %d3, %d1; st.global.v2.u32 [%d2], {%r1, %r2};", true},
