@@ -42,13 +42,9 @@ std::string base_name(std::string_view name) {
     int depth = 0;
     constexpr std::string_view anonymous = "(anonymous namespace)";
     for (size_t i = 0; i < name.size(); ++i) {
-        if (name.substr(i).starts_with(anonymous)) {
-            i += anonymous.size() - 1;
-            continue;
-        }
         const char c = name[i];
         if (c == '<') ++depth;
-        if (c == '(' && depth == 0) break;
+        if (c == '(' && depth == 0 && !name.substr(i).starts_with(anonymous)) break;
         if (depth == 0) plain += c;
         if (c == '>' && depth > 0) --depth;
     }

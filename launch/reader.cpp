@@ -134,6 +134,10 @@ uint64_t Reader::offset_key(const Json& at, const std::string& key, const std::s
 
 uint64_t Reader::scalar(const Json& j, isa::Type type, const std::string& field) {
     const unsigned width = isa::bits(type);
+    const auto none = [&](const std::string& expected) {
+        fail(j, field, expected + " is expected, not " + seen(j));
+        return uint64_t{0};
+    };
     if (j.is(JsonKind::text)) {
         const std::string& s = j.text();
         if (isa::is_float(type)) {
@@ -144,17 +148,14 @@ uint64_t Reader::scalar(const Json& j, isa::Type type, const std::string& field)
         if (s.starts_with("0x") && s.size() > 2 && s.size() <= 2 + width / 4 &&
             s.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string::npos)
             return std::stoull(s.substr(2), nullptr, 16);
-        fail(j, field,
-             "a number, or a text of at most " + std::to_string(width / 4) +
-                 " hexadecimal digits after 0x, is expected, not " + seen(j));
-        return 0;
+        return none("a number, or a text of at most " + std::to_string(width / 4) +
+                    " hexadecimal digits after 0x,");
     }
     if (isa::is_float(type)) {
         const uint64_t bits = bits_of(type, number(j, field));
         if (std::isinf(value_of(type, bits)))
-            fail(j, field,
-                 "a number that " + std::string(isa::row(type).name.substr(1)) +
-                     " has, or \"inf\", is expected, not " + seen(j));
+            return none("a number that " + std::string(isa::row(type).name.substr(1)) +
+                        " has, or \"inf\",");
         return bits;
     }
     const bool is_signed = isa::is_signed(type);
@@ -163,10 +164,7 @@ uint64_t Reader::scalar(const Json& j, isa::Type type, const std::string& field)
     if (j.is(JsonKind::natural) && j.natural <= max) return j.natural;
     if (is_signed && j.is(JsonKind::negative) && j.negative >= -static_cast<int64_t>(max) - 1)
         return static_cast<uint64_t>(j.negative) & mask;
-    fail(j, field,
-         "a whole number of type " + std::string(isa::row(type).name.substr(1)) +
-             " is expected, not " + seen(j));
-    return 0;
+    return none("a whole number of type " + std::string(isa::row(type).name.substr(1)));
 }
 
 }  // namespace lockwarp::launch

@@ -55,8 +55,9 @@ TEST(Variables, MayBeDeclaredBefore) {
     folder.write("k.ptx", R"(.version 7.0
 .target sm_80
 .address_size 64
-.extern .global .align 4 .u32 limit[2]; .extern .const .u16 taps[];
+.extern .global .align 4 .u32 limit[2]; .extern .const .u16 taps[]; .extern .global .v2 .u32 pairs[1];
 .visible .global .align 4 .u32 limit[2] = {1, 2}; .visible .const .u16 taps[2] = {3, 4};
+.visible .global .v2 .u32 pairs[1];
 .visible .entry k(.param .u64 out) { .reg .u64 %rd1; .reg .u32 %r<3>; .reg .u16 %h1;
 ld.param.u64 %rd1, [out]; ld.global.u32 %r1, [limit+4]; ld.const.u16 %h1, [taps+2];
 cvt.u32.u16 %r2, %h1; st.global.v2.u32 [%rd1], {%r1, %r2}; ret; }
@@ -65,7 +66,8 @@ cvt.u32.u16 %r2, %h1; st.global.v2.u32 [%rd1], {%r1, %r2}; ret; }
          {std::pair("{}", "0 0x0000000400000002\n"),
           std::pair(R"({"limit": {"init": {"hex": "0900000008000000"}}})",
                     "0 0x0000000400000008\n"),
-          std::pair(R"({"taps": {"init": {"hex": "05000600"}}})", "0 0x0000000600000002\n")}) {
+          std::pair(R"({"taps": {"init": {"hex": "05000600"}}})", "0 0x0000000600000002\n"),
+          std::pair(R"({"pairs": {"init": {"fill": 1}}})", "0 0x0000000400000002\n")}) {
         folder.write("k.json", launch(variables));
         const Ended e = run_here(folder, {"run", "k.json", "--print", "out:u64:6x1:hex"});
         EXPECT_EQ(e.status, 0) << e.err;
@@ -90,6 +92,32 @@ TEST(Variables, AreWhatTheLaunchFileSays) {
                             "2 0xffffffffffffffff\n3 0x000000000000000c\n"
                             "4 0x3fe0000000000000\n5 0x3ff0000000000000\n"))
         << printed;
+}
+
+// A name that is a variable's own means that one, though others have it within theirs.
+TEST(Variables, AreNamedInFullOrAlone) {
+    const std::string two = ".version 7.0\n.target sm_80\n.address_size 64\n";
+    const auto set = [&](const std::string& variables, const std::string& name) {
+        ptx::Module tree = ptx::parse(two + variables).module;
+        launch::LaunchFile file;
+        EXPECT_EQ(take(launch::parse_launch_file(
+                           launch("{\"" + name + "\": {\"init\": {\"fill\": 1}}}"), "x.json"),
+                       file),
+                  "");
+        const std::string why =
+            unplaced(sentence_of(launch::set_variables(file, file.launches[0], tree)));
+        if (!why.empty()) return why;
+        std::string out;
+        for (const auto& item : tree.items)
+            if (const auto* v = std::get_if<ptx::Variable>(&item); v && !v->initializer.empty())
+                out += v->name + " ";
+        return out;
+    };
+    const std::string three =
+        ".global .u32 _ZN2ns4tapsE; .global .u32 taps; .global .u32 _ZN2xx4tapsE;";
+    EXPECT_EQ(set(three, "taps"), "taps ");
+    EXPECT_EQ(set(".global .u32 _ZN2ns4tapsE; .global .u32 _ZN2xx4tapsE;", "taps"),
+              "x.json: field 'variables.taps': may be _ZN2ns4tapsE, _ZN2xx4tapsE");
 }
 
 // The tree as it is printed, for a machine that takes text.
