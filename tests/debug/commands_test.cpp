@@ -104,8 +104,16 @@ TEST(DebugCommand, DifferencesBetweenTwoRuns) {
     EXPECT_NE(e.out.find("mma_ldmatrix.sm_80.ptx:92"), std::string::npos) << e.out;
     e = run(folder, {"diff", file});
     EXPECT_EQ(e.status, 2);
-    e = run(folder, {"diff", file, file, file});
-    EXPECT_EQ(e.status, 2);
+    const std::string ptx = kernels + "mma_ldmatrix.sm_80.ptx";
+    for (const std::vector<std::string>& files : std::initializer_list<std::vector<std::string>>{
+             {file, file, file}, {file, ptx, file}, {ptx, file, file}, {ptx, ptx, ptx, file}}) {
+        std::vector<std::string> words{"diff"};
+        words.insert(words.end(), files.begin(), files.end());
+        e = run_here(folder, words);
+        EXPECT_EQ(e.status, 2);
+        EXPECT_EQ(e.err,
+                  "error: diff takes one launch file or two, or two sources and a launch file\n");
+    }
 }
 
 // A warp's word is read by the other without a barrier: some order of warps gives another result.

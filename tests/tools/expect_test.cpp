@@ -90,6 +90,14 @@ TEST(Expect, VariablesAreSetAndStay) {
     EXPECT_EQ(folder.read("o/out.bin"), std::string("\0\0\0\0\6\0\0\0\14\0\0\0\22\0\0\0", 16));
 }
 
+// Whichever stands first.
+TEST(Expect, AVariableAlone) {
+    const Ended e =
+        run_file(with(both, R"({"variable": "count", "is": {"values": {"u32": [42]}}})"));
+    EXPECT_EQ(e.status, 0) << e.out << e.err;
+    EXPECT_NE(e.out.find("count: 1 value as expected\n"), std::string::npos) << e.out;
+}
+
 TEST(Expect, AddressesInBuffers) {
     const Ended e = run_file(with(R"("entry": "table", "args": [{"buffer": "P"}])",
                                   R"({"buffer": "out", "is": {"values": {"u32": [7, 0, 0, 0]}}})"));

@@ -154,14 +154,21 @@ TEST(TimeText, LinesOfTheSource) {
     EXPECT_EQ(line.size(), 100u);
     EXPECT_TRUE(line.ends_with("...  src/gemm.cu:43")) << line;
     EXPECT_EQ(time_text(t, 1).find("src/gemm.cu:42\n"), std::string::npos);
-    // A long name: no line is wider than 100 columns, whichever part of it is left.
-    t.sources.files = {"", std::string(150, 'n') + ".cu"};
-    const std::string wide = time_text(t, 10);
-    EXPECT_NE(wide.find("\n       5      1,600  "), std::string::npos);
-    std::istringstream lines(wide);
-    size_t widest = 0;
-    for (std::string one; std::getline(lines, one);) widest = std::max(widest, one.size());
-    EXPECT_EQ(widest, 100u);
+    // A long name: no line is wider than 100 columns, and of the name there is its end, in half of
+    // what is behind the numbers.
+    for (const size_t length : {size_t{21}, size_t{50}, size_t{150}}) {
+        t.sources.files = {"", std::string(length, 'n') + ".cu"};
+        const std::string wide = time_text(t, 10);
+        EXPECT_NE(wide.find("\n       5      1,600  nnn"), std::string::npos);
+        EXPECT_NE(wide.find(" 3...  ...nnnnnnnnnnnnnnnnn.cu:43\n"), std::string::npos) << wide;
+        std::istringstream lines(wide);
+        size_t widest = 0;
+        for (std::string one; std::getline(lines, one);) widest = std::max(widest, one.size());
+        EXPECT_EQ(widest, 100u);
+    }
+    t.sources.files = {"", std::string(20, 'n') + ".cu"};
+    EXPECT_NE(time_text(t, 10).find(" 3...  " + std::string(20, 'n') + ".cu:43\n"),
+              std::string::npos);
 }
 
 TEST(TimeText, ArchitecturesSideBySide) {
