@@ -267,6 +267,26 @@ TEST(WrongInput, MoreMemoryThanThereIs) {
 }
 #endif
 
+TEST(WrongInput, NumbersOfOptions) {
+    const Folder folder;
+    const std::string whole = "' is not a whole number from 0 to 18446744073709551615\n";
+    for (const auto& [option, text, says] :
+         std::initializer_list<std::tuple<const char*, std::string, std::string>>{
+             {"--max-steps", "12x", whole},
+             {"--max-steps", "2^64", whole},
+             {"--max-steps", "-1", whole},
+             {"--max-steps", " 1", whole},
+             {"--max-steps", "18446744073709551616", whole},
+             {"--time-limit", "1s", "' is not a number\n"},
+             {"--time-limit", "inf", "' is not a number\n"},
+             {"--time-limit", "1e999", "' is not a number\n"}}) {
+        const Ended e = run_here(folder, {"run", "k.json", option, text});
+        EXPECT_EQ(e.status, 2) << text;
+        EXPECT_TRUE(e.err.starts_with("error: ")) << e.err;
+        EXPECT_NE(e.err.find("'" + text + says), std::string::npos) << e.err;
+    }
+}
+
 TEST(WrongInput, ByHand) {
     const Folder folder;
     write_inputs(folder);
