@@ -233,6 +233,15 @@ TEST(DebugCommand, TheAdapterOnStandardInput) {
     EXPECT_TRUE(out.starts_with("Content-Length: ")) << out;
     for (const char* part : {"supportsStepBack", "initialized", "\"request_seq\":4"})
         EXPECT_NE(out.find(part), std::string::npos) << part << out;
+    // With other fields of a header, in any order.
+    const std::string body = R"({"seq":1,"type":"request","command":"initialize"})";
+    const std::string length = "Content-Length: " + std::to_string(body.size()) + "\r\n";
+    for (const std::string& header :
+         {"Content-Type: application/json\r\n" + length, length + "Content-Type: x\r\n"}) {
+        folder.write("in", header + "\r\n" + body);
+        EXPECT_EQ(std::system(command.c_str()), 0);
+        EXPECT_NE(folder.read("out").find("supportsStepBack"), std::string::npos) << header;
+    }
     for (const std::string& wrong :
          {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("Content-Length: 99999999999\r\n\r\n"),
           std::string("Content-Length: 3\r\n\r\n{{{"), std::string(100000, 'x'), std::string()}) {

@@ -257,6 +257,24 @@ ret; }
     EXPECT_EQ(Json::parse(e.out)["args"].size(), 1u) << e.out;
 }
 
+// What is beside it on its line, or beneath it in its column, stays: by the call of a function its
+// shared memory is the kernel's.
+TEST(Init, OnlyWhatAGpuAloneExecutesIsLeftOut) {
+    const Folder folder;
+    for (const char* body : {"tcgen05.fence::before_thread_sync; call f;",
+                             "tcgen05.fence::before_thread_sync;\ncall f;",
+                             "{ tcgen05.fence::before_thread_sync; }\ncall f;"}) {
+        folder.write("k.ptx", std::string(".version 8.6\n.target sm_100a\n.address_size 64\n"
+                                          ".func f() {\n.shared .b8 tile[64]; .reg .b32 %r;\n"
+                                          "mov.u32 %r, tile;\nret; }\n"
+                                          ".entry k(.param .u64 out) {\n") +
+                                  body + "\nret; }\n");
+        const Ended e = run_here(folder, {"init", "k.ptx"});
+        ASSERT_EQ(e.status, 0) << e.err;
+        EXPECT_NE(e.out.find("64 bytes of static shared memory"), std::string::npos) << e.out;
+    }
+}
+
 // Where a tensor map is, and what the instructions say of it.
 TEST(Init, TensorMaps) {
     const Folder folder;
