@@ -54,6 +54,15 @@ TEST(DebugCommand, OneLookAtAFragment) {
     EXPECT_LT(a, d) << e.out;
     EXPECT_NE(d, std::string::npos) << e.out;
     EXPECT_NE(e.out.find("%r1 (f16x2)"), std::string::npos) << e.out;
+    // Of the product that is named, as run takes it.
+    for (const auto& [product, says] :
+         {std::pair("D=A*B:16x8x16:f16:f16", "It should be columns 0-7 and k 0-15 of B; 126 of"),
+          std::pair("D=A*B':16x8x16:f16:f16", "As it should be: columns 0-7 and k 0-15 of B.")}) {
+        const Ended looked = run_here(folder, {"run", kernels + "mma_ldmatrix.json", "--at", "92",
+                                               "--show", "B", "--product", product});
+        EXPECT_EQ(looked.status, 0) << looked.err;
+        EXPECT_NE(looked.out.find(says), std::string::npos) << looked.out;
+    }
 }
 
 TEST(DebugCommand, TracesWhatIsAskedFor) {
