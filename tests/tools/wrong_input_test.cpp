@@ -267,6 +267,28 @@ TEST(WrongInput, MoreMemoryThanThereIs) {
 }
 #endif
 
+TEST(WrongInput, WordsThatNothingTakes) {
+    const Folder folder;
+    for (const auto& [line, says] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"run --chek k.json", "there is no option '--chek'; did you mean '--check'?"},
+             {"run k.json --chek=all", "there is no option '--chek'; did you mean '--check'?"},
+             {"run --chek", "there is no option '--chek'; did you mean '--check'?"},
+             {"--versoin", "there is no option '--versoin'; did you mean '--version'?"},
+             {"run k.json --nothing-like-it", "there is no option '--nothing-like-it'"},
+             {"descriptor decode --stat 0", "there is no option '--stat'"},
+             {"arch sm_80 sm_90", "'sm_90' is one argument too many"},
+             {"arch -- sm_80 sm_90 sm_100", "'sm_90' is one argument too many"},
+             {"descriptor decode 0 1", "'1' is one argument too many"},
+             {"run", "FILES is required"},
+             {"run --check", "FILES is required"}}) {
+        const Ended e = run_here(folder, words_of(line));
+        EXPECT_EQ(e.status, 2) << line;
+        EXPECT_EQ(e.err,
+                  std::string("error: ") + says + "\nRun with --help for more information.\n")
+            << line;
+    }
+}
+
 TEST(WrongInput, NumbersOfOptions) {
     const Folder folder;
     const std::string whole = "' is not a whole number from 0 to 18446744073709551615\n";

@@ -72,8 +72,9 @@ std::string sentence(const CLI::App& app, const CLI::Error& error) {
         std::ranges::find_if(rest, [](const std::string& word) { return word != "--"; });
     // A misspelt option before a missing argument: what it took may be that.
     const bool misspelt = wrong != rest.end() && wrong->starts_with('-');
-    if (wrong != rest.end() && (misspelt || error.get_name() == "ExtrasError"))
-        return unexpected(command, *wrong);
+    // Its name is the command's.
+    const bool is_extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+    if (wrong != rest.end() && (misspelt || is_extra)) return unexpected(command, *wrong);
     return clean(error.what());
 }
 
