@@ -40,8 +40,8 @@ TEST(Exec, ShowsTheProgramTheDriverAndTheArchitecture) {
     EXPECT_EQ(ended.status, 0) << ended.err;
     EXPECT_EQ(
         ended.out,
-        "beside\nlibcuda.so\nlibcuda.so.1\nlibcudart.so.12\nlibcudart.so.13\nlibnvidia-ml.so.1\n"
-        "liblockwarp_ptxas.so\nliblockwarp_start.so\n/of/the/user sm_90\n");
+        "beside\nlibcuda.so\nlibcuda.so.1\nlibcudart.so.12\nlibcudart.so.13\n"
+        "liblockwarp_ptxas.so\nliblockwarp_start.so\nlibnvidia-ml.so.1\n/of/the/user sm_90\n");
 }
 
 TEST(Exec, LoadsItsStartBeforeTheProgram) {
