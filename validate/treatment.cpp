@@ -88,8 +88,15 @@ std::vector<std::string_view> taken_because(const isa::Program& program) {
                 outside.push_back(use.ref);
     std::vector<std::string_view> out;
     for (const isa::Operation& o : program.operations) {
-        const bool reads = std::ranges::any_of(
-            o.r, [&](isa::Ref ref) { return std::ranges::find(outside, ref) != outside.end(); });
+        const auto is_outside = [&](isa::Ref ref) {
+            return std::ranges::find(outside, ref) != outside.end();
+        };
+        // Also between braces.
+        const bool reads = std::ranges::any_of(o.r, is_outside) ||
+                           std::ranges::any_of(o.vector, [&](const isa::VectorRef& v) {
+                               const auto* const first = program.pool.data() + v.first;
+                               return std::any_of(first, first + v.count, is_outside);
+                           });
         out.push_back(reads ? special_register : isa::row(o.op).varies);
     }
     return out;

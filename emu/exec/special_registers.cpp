@@ -145,7 +145,8 @@ void after_clocks(Context& c, const Step& s, uint32_t mask) {
                 at[l] = static_cast<uint32_t>(value);
             });
     }
-    behaviour(s.op->op).choose (*s.op)(c, s, mask);
+    const Handler run = behaviour(s.op->op).choose(*s.op);
+    run(c, s, mask);
 }
 
 }  // namespace lockwarp::exec

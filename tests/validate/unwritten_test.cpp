@@ -11,6 +11,7 @@
 
 #include "emu/isa/resolve.hpp"
 #include "emu/ptx/parser.hpp"
+#include "validate/treatment.hpp"
 
 namespace {
 
@@ -418,6 +419,29 @@ TEST(Unwritten, StoresToSharedAndGlobalMemory) {
     remote.accesses[0].remote = 0b01000000;
     b.written.note(remote.retired());
     EXPECT_EQ(words(), "01011101");
+}
+
+// Which results are taken from the GPU: those of what reads a register that depends on time or
+// place, between braces too.
+TEST(Taken, IsWhatReadsTimeOrPlace) {
+    const std::pair<const char*, bool> rows[] = {
+        {"mov.u32 %r1, %clock;", true},
+        {"mov.u32 %r1, %smid;", true},
+        {"mov.u32 %r1, %tid.x;", false},
+        {"cvt.u64.u32 %rd1, %clock;", true},
+        {"mov.b64 %rd1, {%r1, %clock};", true},
+        {"mov.b64 %rd1, {%globaltimer_lo, %r1};", true},
+        {"mov.b64 %rd1, {%r1, %tid.x};", false},
+        {"mov.b64 {%r1, %r2}, %rd1;", false},
+        {"st.global.v2.u32 [%rd1], {%r1, %smid};", true},
+    };
+    std::string body;
+    for (const auto& [text, taken] : rows) body += std::string(text) + "\n";
+    const isa::Program program = program_of(kernel(body));
+    const std::vector<std::string_view> why = validate::taken_because(program);
+    ASSERT_EQ(why.size(), program.operations.size());
+    size_t n = 0;
+    for (const auto& [text, taken] : rows) EXPECT_EQ(!why[n++].empty(), taken) << text;
 }
 
 }  // namespace
