@@ -21,6 +21,12 @@ uint64_t reserved_begin(const isa::Program& program, const warp::Launch& launch)
     return (program.shared_static + uint64_t{launch.dynamic_shared} + 15) / 16 * 16;
 }
 
+template <class T>
+void put(Context& c, isa::Ref ref, uint32_t mask, uint64_t value) {
+    auto* d = slot<T>(c, ref);
+    for_lanes(mask, [&](unsigned l) { d[l] = static_cast<Lane<T>>(value); });
+}
+
 }  // namespace
 
 uint64_t shared_bytes(const isa::Program& program, const warp::Launch& launch) {
@@ -139,11 +145,9 @@ void after_clocks(Context& c, const Step& s, uint32_t mask) {
             use.special == Special::clock_hi || use.special == Special::globaltimer_hi;
         const uint64_t value = is_high ? now >> 32 : now;
         if (isa::bits(use.type) == 64)
-            for_lanes(mask, [&, at = slot<uint64_t>(c, use.ref)](unsigned l) { at[l] = value; });
+            put<uint64_t>(c, use.ref, mask, value);
         else
-            for_lanes(mask, [&, at = slot<uint32_t>(c, use.ref)](unsigned l) {
-                at[l] = static_cast<uint32_t>(value);
-            });
+            put<uint32_t>(c, use.ref, mask, value);
     }
     const Handler run = behaviour(s.op->op).choose(*s.op);
     run(c, s, mask);
