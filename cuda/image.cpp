@@ -158,6 +158,17 @@ bool is_fat_binary(const void* image) {
     return std::memcmp(image, &fat_magic, sizeof fat_magic) == 0;
 }
 
+bool begins_as_ptx(std::string_view text) {
+    for (;;) {
+        text.remove_prefix(std::min(text.size(), text.find_first_not_of(" \t\r\n\f\v")));
+        const std::string_view end = text.starts_with("//") ? "\n" : "*/";
+        if (end == "*/" && !text.starts_with("/*")) return text.starts_with(".version");
+        const size_t at = text.find(end, 2);
+        if (at == std::string_view::npos) return false;
+        text.remove_prefix(at + end.size());
+    }
+}
+
 uint64_t fat_binary_bytes(const void* image) {
     if (!is_fat_binary(image)) return 0;
     const std::span<const char> header(static_cast<const char*>(image), fat_header);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cuda/driver_api.hpp"
@@ -22,6 +23,10 @@ struct Image {
 // Begins as machine code (ELF) or as a fat binary does.
 bool is_machine_code(const void* image);
 bool is_fat_binary(const void* image);
+// Whether a text's first word, behind comments, is .version: what the driver takes for PTX. Another
+// is no image at all (an H100 with driver 580).
+bool begins_as_ptx(std::string_view text);
+inline constexpr char no_ptx[] = "neither PTX nor a fat binary: .version is not its first word";
 // The bytes of a fat binary by its own header; of others 0.
 uint64_t fat_binary_bytes(const void* image);
 

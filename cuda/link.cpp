@@ -24,6 +24,8 @@ void add(Link& link, int type, std::span<const char> bytes, const char* name) {
         fail(no_binary_for_gpu);
     }
     Image image = read_image(bytes, isa::row(driver().arch).number);
+    if (!image.texts.empty() && !begins_as_ptx(image.texts.front()))
+        image = {{}, no_ptx, invalid_image};
     if (image.texts.empty()) {
         say(image.wrong);
         fail(image.result);

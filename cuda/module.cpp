@@ -159,9 +159,7 @@ Image read_whole_image(const void* image) {
     const std::span<const char> bytes = image_bytes(image);
     require(bytes.data() != nullptr, invalid_image);
     Image out = read_image(bytes, isa::row(driver().arch).number);
-    // As an H100 with driver 580 answers: what is a text and has no .version is no PTX at all.
-    if (out.texts.size() == 1 && out.texts[0].find(".version") == std::string::npos)
-        return {{}, "neither PTX nor a fat binary: no .version stands in it", invalid_image};
+    if (out.texts.size() == 1 && !begins_as_ptx(out.texts[0])) return {{}, no_ptx, invalid_image};
     return out;
 }
 

@@ -157,8 +157,12 @@ TEST_F(Device, WhatIsNoModuleIsToldFromWrongPtx) {
     EXPECT_EQ(both(scale_ptx), success);
     EXPECT_EQ(both("// a comment\n" + scale_ptx), success);
     EXPECT_EQ(both(".version 8.0\n.target sm_80\nxx"), invalid_ptx);
-    EXPECT_EQ(both("no fat binary"), invalid_image);
-    EXPECT_EQ(both(""), invalid_image);
+    EXPECT_EQ(both("/* one\n*/ // another\n\t" + scale_ptx), success);
+    for (const char* const image :
+         {"no fat binary", "", "a", " ", "//", "/* open", "// .version\nxx", ".versio 8.0",
+          "xx .version 8.0\n.target sm_80\n", ".target sm_80\n.version 8.0\n.address_size 64\n",
+          ".global .u32 x;\n.version 8.0", "version 8.0"})
+        EXPECT_EQ(both(image), invalid_image) << image;
 }
 
 TEST_F(Device, KernelsHaveAttributesAndParameters) {

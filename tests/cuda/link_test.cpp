@@ -107,6 +107,19 @@ TEST_F(Linking, TakesOneOfSeveralWeakDefinitions) {
     }
 }
 
+// As an H100 with driver 580 answers: what is no PTX is not added.
+TEST_F(Linking, AddsNothingThatIsNoPtx) {
+    Handle linking = nullptr;
+    ASSERT_EQ(create(0, nullptr, nullptr, &linking), success);
+    EXPECT_EQ(add(linking, 1, "no PTX", 7, "", 0, nullptr, nullptr), invalid_image);
+    for (const std::string& text : {user, definer})
+        EXPECT_EQ(add(linking, 1, text.c_str(), text.size() + 1, "", 0, nullptr, nullptr), success);
+    void* image = nullptr;
+    size_t size = 0;
+    EXPECT_EQ(complete(linking, &image, &size), success);
+    EXPECT_EQ(end(linking), success);
+}
+
 TEST_F(Linking, SaysWhatIsDefinedTwiceOrNowhere) {
     Handle module = nullptr;
     std::string log;
@@ -118,8 +131,8 @@ TEST_F(Linking, SaysWhatIsDefinedTwiceOrNowhere) {
         EXPECT_EQ(link(texts, module, log), invalid_source);
         EXPECT_NE(log.find("Unresolved extern variable 'count'"), std::string::npos) << log;
     }
-    EXPECT_EQ(link({user, "no PTX"}, module, log), invalid_ptx);
-    EXPECT_NE(log.find("PTX:1"), std::string::npos) << log;
+    EXPECT_EQ(link({user, head + "no PTX"}, module, log), invalid_ptx);
+    EXPECT_NE(log.find("PTX:4"), std::string::npos) << log;
     const std::string other_space = head + ".visible .const .align 4 .u32 count = 2;\n";
     EXPECT_EQ(link({user, other_space}, module, log), invalid_ptx);
     EXPECT_NE(log.find("state space"), std::string::npos) << log;
