@@ -166,7 +166,6 @@ NvmlResult processes(const NvmlDevice* handle, unsigned* count, NvmlProcess* out
 }
 
 constexpr char driver_text[] = "580.159.04";
-constexpr char nvml_text[] = "13.580.159.04";
 
 constexpr std::pair<int, const char*> error_texts[] = {
     {0, "Success"},
@@ -234,7 +233,7 @@ NvmlResult nvmlSystemGetDriverVersion(char* text, unsigned size) {
 }
 
 NvmlResult nvmlSystemGetNVMLVersion(char* text, unsigned size) {
-    return told([&] { give_text(text, size, nvml_text); });
+    return told([&] { give_text(text, size, std::string("13.") + driver_text); });
 }
 
 NvmlResult nvmlSystemGetCudaDriverVersion_v2(int* version) {

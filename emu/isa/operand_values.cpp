@@ -128,14 +128,18 @@ Ref OperandDecoder::special_register(const SpecialRow& which, const ptx::Operand
         report(p.place, "Special register argument not allowed for instruction '" + i.opcode + "'");
         return no_ref;
     }
+    const bool low_half =
+        o.op == Op::mov && bits(which.type) == 32 && (type == Type::b16 || type == Type::u16);
+    o.source_bits = static_cast<uint8_t>(bits(which.type));
+    return special_read(which, p, low_half || compatible(which.type, type, relaxed));
+}
+
+Ref OperandDecoder::special_read(const SpecialRow& which, const ptx::Operand& p, bool fits) {
     if (std::string why = special_unsupported(r, which); !why.empty()) {
         report(p.place, std::move(why));
         return no_ref;
     }
-    const bool low_half =
-        o.op == Op::mov && bits(which.type) == 32 && (type == Type::b16 || type == Type::u16);
-    if (!low_half && !compatible(which.type, type, relaxed)) mismatch(p.place);
-    o.source_bits = static_cast<uint8_t>(bits(which.type));
+    if (!fits) mismatch(p.place);
     o.reads_clock |= is_clock(which.special);
     return r.special(which);
 }
@@ -145,14 +149,8 @@ Ref OperandDecoder::in_braces(const ptx::Operand& p, Type type, bool relaxed) {
     const SpecialRow* const which =
         p.kind == ptx::OperandKind::name ? special_named(p.text) : nullptr;
     if (which == nullptr) return source(p, type, relaxed);
-    if (std::string why = special_unsupported(r, *which); !why.empty()) {
-        report(p.place, std::move(why));
-        return no_ref;
-    }
-    if (which->type == Type::pred || bits(which->type) != bits(type)) mismatch(p.place);
     if (relaxed) o.source_bits = static_cast<uint8_t>(bits(which->type));
-    o.reads_clock |= is_clock(which->special);
-    return r.special(*which);
+    return special_read(*which, p, which->type != Type::pred && bits(which->type) == bits(type));
 }
 
 Ref OperandDecoder::source(const ptx::Operand& p, Type type, bool relaxed) {

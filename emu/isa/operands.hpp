@@ -75,6 +75,7 @@ struct OperandDecoder {
     Ref element(const ptx::Operand& p, Type type, bool relaxed);
     Ref in_braces(const ptx::Operand& p, Type type, bool relaxed);
     Ref special_register(const SpecialRow& which, const ptx::Operand& p, Type type, bool relaxed);
+    Ref special_read(const SpecialRow& which, const ptx::Operand& p, bool fits);
     // "p" or "!p" or a constant.
     Ref predicate(const ptx::Operand& p, bool& negated);
     bool is_predicate(const ptx::Operand& p);
