@@ -368,6 +368,7 @@ Report run_lockstep(const launch::Case& given, isa::Arch arch, gpu::Engine& engi
         if (registers) keep->traced = side.plan.traced;
         if (registers) keep->orders = side.plan.orders;
     }
+    report.ordered = registers && !side.plan.orders.empty();
     if (good) side.compare_memory(emulated, outputs);
     if (report.first) judge(side, live, module, outputs);
     report.seconds.traced = since(beside);

@@ -158,6 +158,8 @@ struct Report {
     std::string fault;               // the engine's words for its fault
     Seconds seconds;
     bool by_digest = false;  // the values were compared by digests
+    // What it leaves may depend on the order of its threads, and both sides took the engine's.
+    bool ordered = false;
     bool traced_differs =
         false;  // the problem: the traced kernel gives other results than the plain
     uint64_t varying_bytes = 0;  // memory that differs between two runs of the engine

@@ -41,6 +41,7 @@ struct Settings {
     std::string folder, kernel;
     uint64_t launch = 0;  // 0: all
     uint64_t limit = uint64_t{1} << 30;
+    uint64_t kept = 0;  // bytes of memory in launch files of what differs; 0: no limit
     int report = -1;
 };
 
@@ -57,6 +58,7 @@ Settings read_settings() {
     s.launch = std::strtoull(set("LOCKWARP_BESIDE_LAUNCH"), nullptr, 10);
     if (const char* const limit = set("LOCKWARP_BESIDE_LIMIT"); *limit != 0)
         s.limit = std::strtoull(limit, nullptr, 10);
+    s.kept = std::strtoull(set("LOCKWARP_BESIDE_KEPT"), nullptr, 10);
     if (const char* const path = set("LOCKWARP_BESIDE_REPORT"); *path != 0)
         s.report = ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     return s;
@@ -279,12 +281,22 @@ void not_compared(const std::string& name, const std::string& why) {
     report("not compared");
 }
 
+// As a launch file, where what differs is kept and there is room.
+void keep(const Watched& w) {
+    static std::atomic<uint64_t> kept{0};
+    const Settings& s = settings();
+    if (s.folder.empty()) return;
+    const uint64_t bytes = 2 * compared_bytes(w.after);  // before and after it
+    if (s.kept != 0 && (bytes > s.kept || kept.fetch_add(bytes) > s.kept - bytes)) return;
+    write_file(w);
+}
+
 void validate(const Watched& w, const std::function<Result(Function*)>& launch) {
     Snapshot own = w.before;
     if (const std::string why = emulate(w, own); !why.empty()) {
         say(w.name() + ": DIFFERS: the GPU came to its end, the emulator did not: " + why);
         report("differs");
-        if (!settings().folder.empty()) write_file(w);
+        keep(w);
         return;
     }
     const std::vector<Difference> found = differences(w.after, own);
@@ -308,7 +320,7 @@ void validate(const Watched& w, const std::function<Result(Function*)>& launch) 
     say(w.name() + ": DIFFERS: " + std::to_string(count) + " of " + bytes + "; first " + d.place +
         " + " + hex(d.offset) + ": GPU " + hex(d.gpu) + ", emulator " + hex(d.emulator));
     report("differs");
-    if (!settings().folder.empty()) write_file(w);
+    keep(w);
 }
 
 // Whether an instruction of a PTX text begins so.

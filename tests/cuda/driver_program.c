@@ -5,9 +5,10 @@
  * in a parameter and in memory; with "functions" kernels that call by a table and by what one of
  * them left in memory; with "heap" kernels use memory that other launches got by malloc, rightly
  * and wrongly; with "linked" nvJitLink makes what it loads, with "warm" an empty kernel is launched
- * before; with "behind" it is given the end of what it changes; with "joined" cuLink makes it, of two texts, and it is copied before it is loaded; with
- * "faulty" it ends with a fault of its own in a function that the driver calls, with "interrupted"
- * in a signal's handler while a kernel runs. */
+ * before; with "added" threads add f32 numbers, in whichever order; with "behind" it is given the
+ * end of what it changes; with "joined" cuLink makes it, of two texts, and it is copied before it
+ * is loaded; with "faulty" it ends with a fault of its own in a function that the driver calls,
+ * with "interrupted" in a signal's handler while a kernel runs. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -50,6 +51,10 @@ static const char ptx[] =
     " ld.param.u64 %p0, [x];\n mov.u32 %r0, %tid.x;\n mul.wide.u32 %p1, %r0, 4;\n"
     " sub.u64 %p2, %p0, %p1;\n ld.global.u32 %r1, [%p2-4];\n add.u32 %r1, %r1, %r1;\n"
     " st.global.u32 [%p2-4], %r1;\n ret;\n}\n"
+    ".visible .entry added(.param .u64 x)\n{\n"
+    " .reg .f32 %f; .reg .b64 %p;\n"
+    " ld.param.u64 %p, [x];\n ld.global.f32 %f, [%p+4];\n red.global.add.f32 [%p], %f;\n"
+    " ret;\n}\n"
     ".visible .entry fused(.param .u64 x)\n{\n"
     " .reg .f32 %f<2>; .reg .b64 %p;\n"
     " ld.param.u64 %p, [x];\n ld.global.f32 %f0, [%p];\n mul.f32 %f1, %f0, %f0;\n"
@@ -326,7 +331,8 @@ int main(int argc, char** argv) {
         r = ((GetFunction)function("cuModuleGetFunction"))(&kernel, module, "count");
         return r != 0 ? fail("cuModuleGetFunction", r) : interrupted(launch, kernel);
     }
-    if (argc > 1 && (strcmp(argv[1], "fused") == 0 || strcmp(argv[1], "behind") == 0))
+    if (argc > 1 && (strcmp(argv[1], "fused") == 0 || strcmp(argv[1], "behind") == 0 ||
+                     strcmp(argv[1], "added") == 0))
         name = argv[1];
     if ((r = ((GetFunction)function("cuModuleGetFunction"))(&kernel, module, name)) != 0)
         return fail("cuModuleGetFunction", r);

@@ -230,6 +230,40 @@ TEST(Beside, LockstepOfAProgram) {
     EXPECT_TRUE(std::filesystem::exists(folder.path / "launches" / "000003.box_at.json"));
 }
 
+// What differs by an order of threads is identical once the emulator takes the GPU's, and no
+// difference; where nothing has an order, it stays one.
+TEST(Beside, AnotherOrderOfThreadsIsNoDifference) {
+    std::vector<std::string> environment = fake;
+    environment.emplace_back("ASAN_OPTIONS=verify_asan_link_order=0");
+    environment.emplace_back("FAKE_GPU_LAUNCH=1");
+    const auto with = [&](const char* kernel) {
+        const Folder folder;
+        const Ended ended = run(folder,
+                                {"exec", "--", program(), "validate", "--driver", LOCKWARP_FAKE_GPU,
+                                 "--", LOCKWARP_DRIVER_PROGRAM, kernel},
+                                environment);
+        EXPECT_NE(ended.err.find("DIFFERS: 1 of 16 bytes"), std::string::npos) << ended.err;
+        EXPECT_NE(ended.err.find("1 of 1 that differ, once more by every register, in the GPU's "
+                                 "order:\n"),
+                  std::string::npos)
+            << ended.err;
+        return ended;
+    };
+    const Ended added = with("added");
+    const Ended twice = with("twice");
+    EXPECT_EQ(twice.status, 1) << twice.err;
+    EXPECT_NE(twice.err.find("\nDIFFERS: 1 of 1 launch\n"), std::string::npos) << twice.err;
+    // The sanitizers' allocator does not give the program's address again.
+    if (sanitized) return;
+    EXPECT_EQ(added.status, 0) << added.err << added.out;
+    EXPECT_NE(added.err.find("\nidentical: 1 launch; 1 in the GPU's order of its threads\n"),
+              std::string::npos)
+        << added.err;
+    EXPECT_NE(twice.err.find("1 identical now, and no order of threads tells why not before\n"),
+              std::string::npos)
+        << twice.err;
+}
+
 // An empty kernel, as programs launch to warm up, has nothing to compare; alone it is no success.
 TEST(Beside, LockstepLeavesEmptyKernelsOut) {
     std::vector<std::string> environment = fake;

@@ -35,12 +35,7 @@ std::string path_of_driver() {
     return path;
 }
 
-struct Counts {
-    size_t identical = 0, fused = 0, different = 0, captured = 0, left_out = 0;
-};
-
-Counts counts_of(const std::string& report) {
-    Counts out;
+void count(const std::string& report, BesideRun& out) {
     std::ifstream lines(report);
     for (std::string line; std::getline(lines, line);) {
         out.identical += line == "identical" || line == "fused" ? 1 : 0;
@@ -49,21 +44,23 @@ Counts counts_of(const std::string& report) {
         out.captured += line == "captured" ? 1 : 0;
         out.left_out += line == "not compared" ? 1 : 0;
     }
-    return out;
 }
 
 std::string launches(size_t n) { return fmt::format("{} {}", n, n == 1 ? "launch" : "launches"); }
 
-std::string answer_of(const BesideOptions& o, const Counts& c) {
+std::string answer_of(const BesideOptions& o, const BesideRun& b) {
+    const size_t differing = b.different - b.ordered, same = b.identical + b.ordered;
     std::string out =
-        !o.validates ? "captured: " + launches(c.captured) + (o.keeps ? " in " + o.out : "")
-        : c.different != 0
-            ? fmt::format("DIFFERS: {} of {}", c.different, launches(c.different + c.identical))
-        : c.identical != 0 ? "identical: " + launches(c.identical)
-                           : "no launch was compared";
-    if (c.fused != 0)
-        out += fmt::format("; {} where mul and add without a rounding are not fused", c.fused);
-    if (c.left_out != 0) out += fmt::format("; {} left out", c.left_out);
+        !o.validates     ? "captured: " + launches(b.captured) + (o.keeps ? " in " + o.out : "")
+        : differing != 0 ? fmt::format("DIFFERS: {} of {}", differing, launches(differing + same))
+        : same != 0      ? "identical: " + launches(same)
+                         : "no launch was compared";
+    if (b.ordered != 0)
+        out += fmt::format("; {} in the GPU's order of {} threads", b.ordered,
+                           b.ordered == 1 ? "its" : "their");
+    if (b.fused != 0)
+        out += fmt::format("; {} where mul and add without a rounding are not fused", b.fused);
+    if (b.left_out != 0) out += fmt::format("; {} left out", b.left_out);
     return out + "\n";
 }
 
@@ -77,6 +74,7 @@ void prepare(const BesideOptions& o, const fs::path& folder, const std::string& 
     set("LOCKWARP_BESIDE", o.validates ? "validate" : "capture");
     set("LOCKWARP_BESIDE_DRIVER", driver);
     set("LOCKWARP_BESIDE_OUT", o.out.empty() ? "" : fs::absolute(o.out).string());
+    set("LOCKWARP_BESIDE_KEPT", std::to_string(o.kept_megabytes << 20));
     set("LOCKWARP_BESIDE_KERNEL", o.kernel);
     set("LOCKWARP_BESIDE_LAUNCH", std::to_string(o.launch));
     set("LOCKWARP_BESIDE_LIMIT", std::to_string(o.megabytes << 20));
@@ -99,31 +97,44 @@ void add_beside_options(CLI::App& command, BesideOptions& o) {
         ->type_name("FILE");
 }
 
-int run_beside_gpu(const BesideOptions& o) {
+BesideRun run_beside_gpu(const BesideOptions& o) {
+    BesideRun out;
+    out.status = wrong_input;
+    const auto refused = [&](const std::string& why) {
+        out.status = refuse(why);
+        return out;
+    };
     const fs::path folder = library_folder() / "beside";
     std::error_code error;
     if (!fs::exists(folder / "libcuda.so.1", error))
-        return refuse("no beside/libcuda.so.1 beside lockwarp");
+        return refused("no beside/libcuda.so.1 beside lockwarp");
     const std::string driver =
         o.driver.empty() ? path_of_driver() : fs::absolute(o.driver).string();
     if (driver.empty()) {
         fmt::print(stderr, "no libcuda.so.1: a GPU and its driver are needed\n");
-        return no_gpu;
+        out.status = no_gpu;
+        return out;
     }
     if (!o.out.empty() && !fs::create_directories(o.out, error) && error)
-        return refuse(fmt::format("{}: {}", o.out, error.message()));
+        return refused(fmt::format("{}: {}", o.out, error.message()));
     std::string report = (fs::temp_directory_path() / "lockwarp-beside-XXXXXX").string();
     const int file = ::mkstemp(report.data());
-    if (file < 0) return refuse(fmt::format("{}: {}", report, std::strerror(errno)));
+    if (file < 0) return refused(fmt::format("{}: {}", report, std::strerror(errno)));
     ::close(file);
     prepare(o, folder, driver, report);
-    const int status = run_program(o.words);
-    const Counts counts = counts_of(report);
+    out.status = run_program(o.words);
+    out.began = true;
+    count(report, out);
     fs::remove(report, error);
-    fmt::print(stderr, "{}", answer_of(o, counts));
-    if (status != done) return status;
-    if (counts.different != 0) return differs_or_trapped;
-    return counts.identical + counts.captured != 0 ? done : wrong_input;
+    return out;
+}
+
+int end_beside_gpu(const BesideOptions& o, const BesideRun& b) {
+    if (!b.began) return b.status;
+    fmt::print(stderr, "{}", answer_of(o, b));
+    if (b.status != done) return b.status;
+    if (b.different != b.ordered) return differs_or_trapped;
+    return b.identical + b.ordered + b.captured != 0 ? done : wrong_input;
 }
 
 }  // namespace lockwarp::tools

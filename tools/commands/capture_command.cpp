@@ -19,7 +19,8 @@ void add_capture(CLI::App& app, int& status) {
     capture->add_option("PROGRAM", shared->words, "behind --: the program and its arguments")
         ->required();
     capture->positionals_at_end();
-    capture->callback([shared, &status] { status = run_beside_gpu(*shared); });
+    capture->callback(
+        [shared, &status] { status = end_beside_gpu(*shared, run_beside_gpu(*shared)); });
 }
 
 }  // namespace lockwarp::tools

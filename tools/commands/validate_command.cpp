@@ -396,47 +396,12 @@ int sum_up(const std::vector<Outcome>& outcomes, const Engines& engines,
     return status;
 }
 
-}  // namespace
+// Of memory, in the launch files of a program's differences that are asked again.
+constexpr uint64_t kept_megabytes = 4096;
 
-namespace {
-
-// A program's launches, captured as it runs on the GPU, and then compared as launch files are.
-int compare_captured(const ValidateOptions& options, BesideOptions beside) {
-    namespace fs = std::filesystem;
-    launch::Temporary temporary;
-    std::error_code error;
-    if (beside.out.empty()) {
-        beside.out = (fs::temp_directory_path(error) / "lockwarp.XXXXXX").string();
-        if (error || ::mkdtemp(beside.out.data()) == nullptr)
-            return refuse("no temporary folder: " + std::string(std::strerror(errno)));
-        temporary = launch::Temporary(beside.out);
-        beside.keeps = false;
-    }
-    const fs::path folder = beside.out;
-    const auto begin = fs::file_time_type::clock::now();
-    const int program = run_beside_gpu(beside);
-    ValidateOptions files = options;
-    files.nvcc.clear();
-    files.of_a_program = true;
-    for (const fs::directory_entry& e : fs::directory_iterator(folder, error))
-        if (e.path().extension() == ".json" && e.last_write_time(error) >= begin)
-            files.files.push_back(e.path().string());
-    if (files.files.empty()) return program;
-    std::ranges::sort(files.files);
-    const int compared = validate_command(files);
-    return program != done ? program : compared;
-}
-
-}  // namespace
-
-int validate_command(const ValidateOptions& options) {
-    if (options.files.empty()) {
-        BesideOptions beside = options.beside;
-        beside.validates = !options.lockstep;
-        beside.words = options.nvcc;  // what stands behind --
-        if (options.save != ".") beside.out = options.save;
-        return options.lockstep ? compare_captured(options, beside) : run_beside_gpu(beside);
-    }
+// Launch files, each compared as the options say. outcomes: what came of each, in their order;
+// empty where the GPU was not asked.
+int compare_files(const ValidateOptions& options, std::vector<Outcome>& outcomes) {
     launch::Result<validate::Options> how = comparison(options);
     if (!how) return refuse(how.error());
     const launch::Result<std::vector<std::vector<std::string>>> cases = chosen_cases(options);
@@ -458,7 +423,7 @@ int validate_command(const ValidateOptions& options) {
     const size_t jobs = jobs_of(options, engines, cases->size());
     how->trace_bytes = std::min(options.trace_megabytes << 20, host_memory() / 2 / jobs);
     const Job job{options, std::move(*how), *arch};
-    std::vector<Outcome> outcomes = run_all(job, how_opened, engines, *cases, inputs, jobs);
+    outcomes = run_all(job, how_opened, engines, *cases, inputs, jobs);
     // A program may launch empty kernels too, as long as there is something that was compared.
     std::erase_if(outcomes, [](const Outcome& o) { return o.left_out; });
     if (outcomes.empty()) return refuse("no instruction of any launch is to be compared");
@@ -470,6 +435,77 @@ int validate_command(const ValidateOptions& options) {
     if (!interrupted_now()) return status;
     spdlog::error("stopped");
     return interrupted;
+}
+
+// The launches of a program that lie in `folder` as launch files since a time.
+std::vector<std::string> launch_files_of(const std::string& folder,
+                                         std::filesystem::file_time_type since) {
+    std::vector<std::string> out;
+    std::error_code error;
+    for (const auto& e : std::filesystem::directory_iterator(folder, error))
+        if (e.path().extension() == ".json" && e.last_write_time(error) >= since)
+            out.push_back(e.path().string());
+    std::ranges::sort(out);
+    return out;
+}
+
+// A program on the GPU. With --lockstep its launches are captured as it runs, and then compared as
+// launch files are. Without, memory is compared after each; those that differ are kept, and asked
+// again once it has ended: threads may have come in another order than the emulator's.
+int validate_program(const ValidateOptions& options) {
+    namespace fs = std::filesystem;
+    BesideOptions beside = options.beside;
+    beside.validates = !options.lockstep;
+    beside.words = options.nvcc;  // what stands behind --
+    if (options.save != ".") beside.out = options.save;
+    launch::Temporary temporary;
+    std::error_code error;
+    if (beside.out.empty()) {
+        beside.out = (fs::temp_directory_path(error) / "lockwarp.XXXXXX").string();
+        if (error || ::mkdtemp(beside.out.data()) == nullptr)
+            return refuse("no temporary folder: " + std::string(std::strerror(errno)));
+        temporary = launch::Temporary(beside.out);
+        beside.keeps = false;
+        if (!options.lockstep) beside.kept_megabytes = kept_megabytes;
+    }
+    const auto begin = fs::file_time_type::clock::now();
+    BesideRun ran = run_beside_gpu(beside);
+    ValidateOptions files = options;
+    files.nvcc.clear();
+    files.of_a_program = true;
+    files.files = launch_files_of(beside.out, begin);
+    std::vector<Outcome> outcomes;
+    if (options.lockstep) {
+        const int program = end_beside_gpu(beside, ran);
+        if (files.files.empty()) return program;
+        const int compared = compare_files(files, outcomes);
+        return program != done ? program : compared;
+    }
+    if (ran.different != 0 && !files.files.empty()) {
+        fmt::print(stderr,
+                   "{} of {} that differ, once more by every register, in the GPU's order:\n",
+                   files.files.size(), ran.different);
+        compare_files(files, outcomes);
+        const auto count = [&](bool ordered) {
+            const auto n = std::ranges::count_if(outcomes, [&](const Outcome& o) {
+                return o.ended && o.status == done && o.ordered == ordered;
+            });
+            return static_cast<size_t>(n);
+        };
+        ran.ordered = std::min(ran.different, count(true));
+        if (const size_t n = count(false); n != 0)
+            fmt::print(stderr, "{} identical now, and no order of threads tells why not before\n",
+                       n);
+    }
+    return end_beside_gpu(beside, ran);
+}
+
+}  // namespace
+
+int validate_command(const ValidateOptions& options) {
+    if (options.files.empty()) return validate_program(options);
+    std::vector<Outcome> outcomes;
+    return compare_files(options, outcomes);
 }
 
 }  // namespace lockwarp::tools

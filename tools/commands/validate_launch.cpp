@@ -102,6 +102,7 @@ Outcome run_launch(const Job& job, const std::string& name, launch::Input in,
             fmt::format("identical at --optimize 0; the compiler's: {}\n{}at --optimize {}: {}",
                         out.result.compiler, out.result.text, job.how.optimization, difference);
     }
+    out.ordered = report.ordered;
     launch::keep_if_named(in, out.result.text + out.result.file);
     if (job.options.stats) out.result.text += statistics(report);
     validate::add_instructions(out.counted, report);

@@ -31,6 +31,7 @@ struct Outcome {
     int status = done;
     std::optional<launch::Error> refused;  // what stands on stderr where the input is wrong
     bool left_out = false;                 // a program's launch in which nothing is to be compared
+    bool ordered = false;                  // compared in the GPU's order of its threads
 };
 
 // Where the input is wrong, by its reason.
