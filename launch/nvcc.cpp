@@ -71,7 +71,7 @@ std::optional<std::string> run_to_end(const std::string& nvcc, char* const* argv
         return nvcc + ": " + std::strerror(failed);
     {
         // Its number is its own until it is waited for.
-        const RunningChild running(child);
+        const RunningChild running(-child, SIGKILL);
         siginfo_t ended{};
         while (::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) < 0 &&
                errno == EINTR) {

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -14,7 +15,7 @@ namespace {
 struct Unfinished {
     std::recursive_mutex lock;
     std::set<std::string> temporaries;
-    std::set<pid_t> children;
+    std::map<pid_t, int> children;  // the signals that end them
 };
 
 Unfinished& unfinished() {
@@ -56,22 +57,22 @@ void Temporary::keep() {
     path_.clear();
 }
 
-RunningChild::RunningChild(pid_t group) : group_(group) {
+RunningChild::RunningChild(pid_t process, int signal) : process_(process) {
     Unfinished& u = unfinished();
     const std::lock_guard guard(u.lock);
-    u.children.insert(group_);
+    u.children.emplace(process_, signal);
 }
 
 RunningChild::~RunningChild() {
     Unfinished& u = unfinished();
     const std::lock_guard guard(u.lock);
-    u.children.erase(group_);
+    u.children.erase(process_);
 }
 
 void end_children() {
     Unfinished& u = unfinished();
     const std::lock_guard guard(u.lock);
-    for (const pid_t group : u.children) ::kill(-group, SIGKILL);
+    for (const auto& [process, signal] : u.children) ::kill(process, signal);
 }
 
 std::unique_lock<std::recursive_mutex> hold_unfinished() {

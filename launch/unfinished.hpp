@@ -27,19 +27,20 @@ class Temporary {
     std::string path_;
 };
 
-// A process that leads a group of its own and has not been waited for.
+// A process that has not been waited for, or, negative, the group that it leads; and the signal
+// that ends it.
 class RunningChild {
   public:
-    explicit RunningChild(pid_t group);
+    RunningChild(pid_t process, int signal);
     RunningChild(const RunningChild&) = delete;
     RunningChild& operator=(const RunningChild&) = delete;
     ~RunningChild();
 
   private:
-    pid_t group_;
+    pid_t process_;
 };
 
-// Kills the groups of all children. Whoever waits for them finds that they have ended.
+// Sends all children their signals. Whoever waits for them finds that they have ended.
 void end_children();
 
 // While this is held, remove_temporaries() waits: what belongs together becomes visible together.

@@ -2,6 +2,7 @@
 // lockwarp capture, and validate of a program: beside what stands for a GPU
 // (tests/cuda/beside/fake_gpu.cpp).
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "tests/tools/process.hpp"
 
@@ -262,6 +263,21 @@ TEST(Beside, AnotherOrderOfThreadsIsNoDifference) {
     EXPECT_NE(twice.err.find("1 identical now, and no order of threads tells why not before\n"),
               std::string::npos)
         << twice.err;
+}
+
+// A program that goes on is asked to end with the command; what was compared is said.
+TEST(Beside, AProgramEndsWithTheCommand) {
+    const Folder folder;
+    const std::string program =
+        std::string("echo $$ >pid; ") + LOCKWARP_DRIVER_PROGRAM + "; exec sleep 1000";
+    const Ended ended = run(
+        folder,
+        {"validate", "--driver", LOCKWARP_FAKE_GPU, "--time-limit", "3", "--", "sh", "-c", program},
+        fake);
+    EXPECT_EQ(ended.status, 130) << ended.err;
+    EXPECT_NE(ended.err.find("identical: 1 launch\n"), std::string::npos) << ended.err;
+    const int process = std::stoi(folder.read("pid"));
+    EXPECT_NE(::kill(process, 0), 0);
 }
 
 // An empty kernel, as programs launch to warm up, has nothing to compare; alone it is no success.

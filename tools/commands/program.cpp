@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "launch/unfinished.hpp"
 #include "tools/report/failure.hpp"
 
 namespace lockwarp::tools {
@@ -60,6 +61,7 @@ int run_program(const std::vector<std::string>& words) {
     ignored.sa_handler = SIG_IGN;
     ::sigaction(SIGINT, &ignored, &of_interrupt);
     ::sigaction(SIGQUIT, &ignored, &of_quit);
+    const launch::RunningChild running(child, SIGTERM);
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }

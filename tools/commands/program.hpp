@@ -24,7 +24,7 @@ void preload_ptxas(const std::filesystem::path& folder);
 // The program and its arguments in place of this process; it returns where that is not possible.
 int become(const std::vector<std::string>& words);
 // The program's status, 128 and the signal's number where one ended it. The terminal's signals
-// reach the program too.
+// reach the program too; SIGTERM and a time limit that reach this one ask it to end.
 int run_program(const std::vector<std::string>& words);
 
 }  // namespace lockwarp::tools

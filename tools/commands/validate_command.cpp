@@ -475,6 +475,11 @@ int validate_program(const ValidateOptions& options) {
     files.of_a_program = true;
     files.files = launch_files_of(beside.out, begin);
     std::vector<Outcome> outcomes;
+    if (interrupted_now()) {
+        end_beside_gpu(beside, ran);
+        spdlog::error("stopped");
+        return interrupted;
+    }
     if (options.lockstep) {
         const int program = end_beside_gpu(beside, ran);
         if (files.files.empty()) return program;
@@ -486,6 +491,7 @@ int validate_program(const ValidateOptions& options) {
                    "{} of {} that differ, once more by every register, in the GPU's order:\n",
                    files.files.size(), ran.different);
         compare_files(files, outcomes);
+        std::fflush(stdout);
         const auto count = [&](bool ordered) {
             const auto n = std::ranges::count_if(outcomes, [&](const Outcome& o) {
                 return o.ended && o.status == done && o.ordered == ordered;
