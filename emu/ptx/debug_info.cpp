@@ -111,10 +111,8 @@ struct Maker {
     }
 
     void add_member(const DwarfEntry& e, DebugType& to) {
-        if (e.is_declaration || e.location == no_bound) {
-            // Static ones have no place, those of a union need none.
-            if (e.is_declaration || to.kind != DebugKind::union_) return;
-        }
+        // Static ones have no place, those of a union need none.
+        if (e.is_declaration || (e.location == no_bound && to.kind != DebugKind::union_)) return;
         DebugMember m;
         m.name = e.name;
         m.at = to.kind == DebugKind::union_ ? 0 : e.location;

@@ -71,6 +71,7 @@ constexpr const char* version_5 = R"(
 .b8 5, 0x34, 0, 3, 8, 0x49, 0x13, 2, 0x18, 0, 0
 .b8 6, 0x17, 1, 3, 8, 0xb, 0xb, 0, 0
 .b8 7, 0xd, 0, 3, 8, 0x49, 0x13, 0, 0
+.b8 8, 0xd, 0, 3, 8, 0x49, 0x13, 0x3c, 0xc, 0, 0
 .b8 0 }
 .section .debug_info {
 $L__begin:
@@ -92,7 +93,11 @@ $L__type:
 .b64 tile
 .b8 6, 85, 0, 4, 7, 102, 0
 .b32 13
-.b8 0, 0
+.b8 8, 103, 0
+.b32 13
+.b8 1, 8, 104, 0
+.b32 13
+.b8 0, 0, 0
 $L__end:
 }
 .section .debug_str { $L__name: .b8 1,2,102,108,111,97,116,0 }
@@ -108,8 +113,11 @@ TEST(DebugInfo, Version5) {
     const auto u = std::ranges::find(info.types, "U", &DebugType::name);
     ASSERT_NE(u, info.types.end());
     EXPECT_EQ(u->kind, DebugKind::union_);
-    ASSERT_EQ(u->members.size(), 1u);
-    EXPECT_EQ(info.spelled(u->members[0].type), "float");
+    // Of its members g is static.
+    ASSERT_EQ(u->members.size(), 2u);
+    EXPECT_EQ(u->members[0].name, "f");
+    EXPECT_EQ(u->members[1].name, "h");
+    EXPECT_EQ(info.spelled(u->members[1].type), "float");
 }
 
 // Types that are of themselves.

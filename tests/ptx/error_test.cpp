@@ -167,6 +167,8 @@ TEST(Errors, SeveralAreReportedAndTheRestIsKept) {
               "7:8: expected ';' after the operands of 'add'\n"
               "8:10: unexpected character '#'\n"
               "8:11: expected an operand\n");
+    // What is missing at the end of a line is one character.
+    EXPECT_EQ(parsed.diagnostics[0].place.length, 1u);
     ASSERT_EQ(parsed.module.items.size(), 2U);
     const std::vector<Statement>& body = std::get<Function>(parsed.module.items[0]).body.body;
     ASSERT_EQ(body.size(), 4U);

@@ -113,6 +113,17 @@ TEST(Files, AFileKeepsItsMode) {
     EXPECT_EQ(status.st_mode & 07777, 0640u);
 }
 
+TEST(Files, ANewFileHasTheModeOfTheMask) {
+    const Folder folder;
+    const mode_t before = ::umask(027);
+    const bool written = write_text(in(folder, "file"), "text").has_value();
+    ::umask(before);
+    EXPECT_TRUE(written);
+    struct stat status {};
+    ASSERT_EQ(::stat(in(folder, "file").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, 0640u);
+}
+
 TEST(Files, SeveralAllOrNone) {
     const Folder folder;
     folder.write("first", "before");
