@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t granularity = uint64_t{2} << 20;
 constexpr int location_device = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
 constexpr int type_pinned = 1;      // CU_MEM_ALLOCATION_TYPE_PINNED
-constexpr int file_handle = 1;      // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+constexpr int posix_file = 1;       // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 constexpr uint64_t no_access = 0, read_only = 1, read_write = 3;  // CUmemAccess_flags
 
 struct AllocationProperties {  // CUmemAllocationProp
@@ -78,7 +78,7 @@ bool fits(uint64_t n) { return n != 0 && n % granularity == 0; }
 void check_properties(const AllocationProperties* p) {
     require(p != nullptr && p->type == type_pinned && p->location.type == location_device);
     check_device(p->location.id);
-    require((p->handle_types & ~file_handle) == 0, not_supported);
+    require((p->handle_types & ~posix_file) == 0, not_supported);
 }
 
 std::shared_ptr<Physical> physical(Space& s, const Physical* handle) {
@@ -334,7 +334,7 @@ Result cuMemExportToShareableHandle(void* out, const Physical* handle, int type,
         require(out != nullptr && flags == 0);
         const std::lock_guard lock(space().mutex);
         const std::shared_ptr<Physical> memory = physical(space(), handle);
-        require(type == file_handle && memory->properties.handle_types == file_handle);
+        require(type == posix_file && memory->properties.handle_types == posix_file);
         const int file = ::dup(memory->file);
         require(file >= 0, operating_system);
         std::memcpy(out, &file, sizeof file);
@@ -344,7 +344,7 @@ Result cuMemExportToShareableHandle(void* out, const Physical* handle, int type,
 Result cuMemImportFromShareableHandle(const Physical** out, void* file_number, int type) {
     return answer([&] {
         ready();
-        require(out != nullptr && type == file_handle);
+        require(out != nullptr && type == posix_file);
         const int file = ::dup(static_cast<int>(reinterpret_cast<intptr_t>(file_number)));
         const off_t size = file < 0 ? -1 : ::lseek(file, 0, SEEK_END);
         if (size <= 0 || !fits(static_cast<uint64_t>(size))) {
@@ -353,7 +353,7 @@ Result cuMemImportFromShareableHandle(const Physical** out, void* file_number, i
         }
         AllocationProperties p{};
         p.type = type_pinned;
-        p.handle_types = file_handle;
+        p.handle_types = posix_file;
         p.location.type = location_device;
         take_device_bytes(p.location.id, static_cast<uint64_t>(size));
         *out = add_handle(std::make_shared<Physical>(file, static_cast<uint64_t>(size), p));

@@ -137,6 +137,7 @@ def build(chosen: list[Fault], jobs: int) -> list[Fault]:
     copy_sources(tracked(), set(sources.wanted))
     faults = sources.write()
     configure(list(sources.wanted))
+    errors: set[str] = set()
     for round in range(1, ROUNDS + 1):
         done = run(["cmake", "--build", BUILD, "--", "-k", "0", f"-j{jobs}"])
         if done.returncode == 0:
@@ -146,7 +147,9 @@ def build(chosen: list[Fault], jobs: int) -> list[Fault]:
         if dropped == 0 or round == ROUNDS - 1:
             (PLACE / "build.log").write_text(done.stdout)
             failed = failing_files(done.stdout, set(sources.wanted))
-            if not failed - sources.plain:
+            # An error that stays where its file is as it was is no fault's.
+            before, errors = errors, errors_in(done.stdout)
+            if not failed - sources.plain or before & errors:
                 sys.exit(f"mutate: it does not build: {PLACE / 'build.log'}")
             sources.plain |= failed
             print(f"mutate: without faults: {', '.join(sorted(failed))}", flush=True)
@@ -186,6 +189,10 @@ class Compiled:
         self.restore()
         if self.before and self.build().returncode != 0:
             sys.exit("mutate: it does not build as before")
+
+
+def errors_in(log: str) -> set[str]:
+    return set(re.findall(r"^\S+:\d+:\d+: error: .*", log, re.M))
 
 
 def failing_files(log: str, files: set[str]) -> set[str]:
