@@ -11,6 +11,7 @@
 #include "validate/live.hpp"
 #include "validate/one_run.hpp"
 #include "validate/places.hpp"
+#include "validate/racing_store.hpp"
 
 namespace lockwarp::validate {
 
@@ -371,6 +372,14 @@ Report run_lockstep(const launch::Case& given, isa::Arch arch, gpu::Engine& engi
     report.ordered = registers && !side.plan.orders.empty();
     if (good) side.compare_memory(emulated, outputs);
     if (report.first) judge(side, live, module, outputs);
+    if (report.first)
+        report.first->racing =
+            racing_store(report.program, *report.first, [&](warp::Observer& observer) {
+                Memory scratch = c.bytes;
+                warp::Launch l = side.launch(scratch, 0, c.grid.count());
+                l.observers = {&observer};
+                exec::launch(report.program, l);
+            });
     report.seconds.traced = since(beside);
     report.seconds.compile = live.compile;
     check_that_something_was_compared(report);

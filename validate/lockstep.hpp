@@ -53,6 +53,13 @@ enum class DifferenceKind : uint8_t {
 
 inline constexpr uint32_t no_branch = UINT32_MAX;
 
+// A store of another warp to what a load reads.
+struct RacingStore {
+    uint32_t operation = 0;
+    std::array<uint32_t, 3> cta{};
+    uint32_t warp = 0;
+};
+
 // The first difference: of all those of the lowest CTA the first in its run.
 struct Difference {
     DifferenceKind kind = DifferenceKind::value;
@@ -82,7 +89,8 @@ struct Difference {
         std::array<uint64_t, 32> lanes{};
     };
     std::vector<Input> inputs;
-    uint32_t executed = 0;  // lanes that ran it
+    std::optional<RacingStore> racing;  // value: of a load
+    uint32_t executed = 0;              // lanes that ran it
 };
 
 struct Counts {

@@ -229,6 +229,13 @@ std::string difference(const Report& r, const gpu::Device& device, const std::st
                        ? one
                        : fmt::format("{}\n    {}\n    {}\n    {}\n", head, emulated, other, bits);
             out += inputs(r, d);
+            if (d.racing)
+                out += fmt::format(
+                    "  {}:{} stores there too, CTA ({},{},{}), warp {}: a race, where nothing "
+                    "orders "
+                    "the\n  two (lockwarp check)\n",
+                    file, r.program.operations[d.racing->operation].place.line, d.racing->cta[0],
+                    d.racing->cta[1], d.racing->cta[2], d.racing->warp);
             break;
         }
         case DifferenceKind::control_flow: {

@@ -77,6 +77,38 @@ INSTANTIATE_TEST_SUITE_P(
         return std::string(each.param).substr(0, std::string(each.param).find('.'));
     });
 
+// A plain load whose bytes another warp stores to has no order: the difference names the store.
+TEST(Order, TheStoreThatALoadRacesWithIsNamed) {
+    const launch::Case c = case_of_text(R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+    .reg .pred %p;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd0, [out];
+    mov.u32 %r0, %tid.x;
+    setp.ne.u32 %p, %r0, 0;
+    ld.global.u32 %r1, [%rd0];
+    add.u32 %r2, %r1, 1;
+    @!%p st.global.u32 [%rd0], %r2;
+    ret;
+}
+)",
+                                        1, 4);
+    validate::EmulatorEngine engine(arch, false, 1);
+    engine.take_turns(3);
+    const validate::Report r = run_lockstep(c, arch, engine, {});
+    ASSERT_TRUE(r.first.has_value()) << r.problem;
+    const std::string text = text_report(r, engine.device(), "k.ptx");
+    EXPECT_NE(text.find("DIFFERS  k.ptx:12  ld.global.u32"), std::string::npos) << text;
+    EXPECT_NE(text.find("  k.ptx:14 stores there too, CTA (0,0,0), warp 0: a race, where nothing "
+                        "orders the\n  two (lockwarp check)\n"),
+              std::string::npos)
+        << text;
+}
+
 // A machine whose tracks are changed on their way here, and its second run's otherwise.
 class Tampering : public validate::EmulatorEngine {
   public:
