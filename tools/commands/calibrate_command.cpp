@@ -228,10 +228,7 @@ int calibrate_command(const CalibrateCommand& command) {
     if (probes.empty()) return refuse("this machine has none of these instructions");
     std::vector<FailedProbe> failed;
     const validate::Probes measured = run_probes(command, probes, *engines->all[0], failed);
-    if (interrupted_now()) {
-        spdlog::error("stopped");
-        return interrupted;
-    }
+    if (interrupted_now()) return interrupted;
     if (!command.out.empty()) {
         const launch::Result<void> written =
             launch::write_text(command.out, validate::probes_json(measured));

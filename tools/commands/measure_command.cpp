@@ -163,10 +163,7 @@ int measure_command(const MeasureCommand& command) {
         return refuse("--gpus " + command.engines.gpus + ": kernels are measured on one GPU");
     const validate::Clocks clocks =
         measured(command, std::move(inputs), engines->arch, *engines->all[0]);
-    if (interrupted_now()) {
-        spdlog::error("stopped");
-        return interrupted;
-    }
+    if (interrupted_now()) return interrupted;
     const size_t failed = command.files.size() - clocks.points.size();
     if (failed == 0)
         fmt::print("measured: {} launch file{}, median of {} run{}\n", clocks.points.size(),

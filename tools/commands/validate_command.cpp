@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -432,9 +431,7 @@ int compare_files(const ValidateOptions& options, std::vector<Outcome>& outcomes
     print(outcomes, summary);
     if (const launch::Result<void> written = write_reports(summary, options.reports); !written)
         return refuse(written.error());
-    if (!interrupted_now()) return status;
-    spdlog::error("stopped");
-    return interrupted;
+    return interrupted_now() ? interrupted : status;
 }
 
 // The launches of a program that lie in `folder` as launch files since a time.
@@ -477,7 +474,6 @@ int validate_program(const ValidateOptions& options) {
     std::vector<Outcome> outcomes;
     if (interrupted_now()) {
         end_beside_gpu(beside, ran);
-        spdlog::error("stopped");
         return interrupted;
     }
     if (options.lockstep) {
