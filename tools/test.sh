@@ -46,12 +46,12 @@ case $what in
     short) build_and_test release -LE 'long|browser' ;;
     release | all) build_and_test release ;;
 esac
-# Under the sanitizers a test program starts slowly: a room's tests run in four processes, not in one
-# each. Without what does one thing over and over for minutes: comparisons with a lie in each (Lies),
-# the search for each mistake of many (Why, Check), every spelling of cvt and ten thousand constants of
-# each instruction, every answer about lanes and the explorer's whole page again and again (Letters,
-# Answers, Explorer), every probe of a latency, long kernels, a million steps back, and the suite's
-# programs, whose recordings (golden) are run under the sanitizers too.
+# Under the sanitizers a test program starts slowly: a room's tests run in four processes, not in
+# one each. Without what does one thing over and over for minutes: comparisons with a lie in each
+# (Lies), the search for each mistake of many (Why, Check), every spelling of cvt, ten thousand
+# constants of each instruction, every answer about lanes and the explorer's whole page again and
+# again (Letters, Answers, Explorer), every probe of a latency, long kernels, a million steps back,
+# and the suite's programs, whose recordings (golden) are run under the sanitizers too.
 test_part() { # program, part of it
     local room out status=0
     local without='*Lies.*:*SuiteOn.*:Suite.RecordingsAre*:Why.NamesEachFault*'

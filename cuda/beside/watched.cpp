@@ -287,7 +287,10 @@ void keep(const Watched& w) {
     const Settings& s = settings();
     if (s.folder.empty()) return;
     const uint64_t bytes = 2 * compared_bytes(w.after);  // before and after it
-    if (s.kept != 0 && (bytes > s.kept || kept.fetch_add(bytes) > s.kept - bytes)) return;
+    if (s.kept != 0 && kept.fetch_add(bytes) + bytes > s.kept) {
+        kept -= bytes;
+        return;
+    }
     write_file(w);
 }
 

@@ -17,6 +17,13 @@ constexpr bool sanitized = false;
 
 const std::vector<std::string> fake{"LOCKWARP_FAKE_GPU_DRIVER=" LOCKWARP_LIBCUDA};
 
+// Under the sanitizers: what `exec` preloads comes before the runtime of the command too.
+std::vector<std::string> fake_under_exec() {
+    std::vector<std::string> out = fake;
+    out.emplace_back("ASAN_OPTIONS=verify_asan_link_order=0");
+    return out;
+}
+
 TEST(Beside, AProgramsLaunchesAreComparedWithTheGpus) {
     const Folder folder;
     const Ended ended = run(
@@ -203,9 +210,7 @@ TEST(Beside, TensorMapsAreTheGpus) {
 // The emulator stands for the GPU on both sides: programs, and what records every register.
 TEST(Beside, LockstepOfAProgram) {
     const Folder folder;
-    std::vector<std::string> environment = fake;
-    // Under the sanitizers: what `exec` preloads comes before the runtime of the command too.
-    environment.emplace_back("ASAN_OPTIONS=verify_asan_link_order=0");
+    std::vector<std::string> environment = fake_under_exec();
     const auto with = [&](std::vector<std::string> more) {
         std::vector<std::string> words{"exec",       "--arch",   "sm_90",
                                        "--",         program(),  "validate",
@@ -234,8 +239,7 @@ TEST(Beside, LockstepOfAProgram) {
 // What differs by an order of threads is identical once the emulator takes the GPU's, and no
 // difference; where nothing has an order, it stays one.
 TEST(Beside, AnotherOrderOfThreadsIsNoDifference) {
-    std::vector<std::string> environment = fake;
-    environment.emplace_back("ASAN_OPTIONS=verify_asan_link_order=0");
+    std::vector<std::string> environment = fake_under_exec();
     environment.emplace_back("FAKE_GPU_LAUNCH=1");
     const auto with = [&](const char* kernel) {
         const Folder folder;
@@ -282,8 +286,7 @@ TEST(Beside, AProgramEndsWithTheCommand) {
 
 // An empty kernel, as programs launch to warm up, has nothing to compare; alone it is no success.
 TEST(Beside, LockstepLeavesEmptyKernelsOut) {
-    std::vector<std::string> environment = fake;
-    environment.emplace_back("ASAN_OPTIONS=verify_asan_link_order=0");
+    std::vector<std::string> environment = fake_under_exec();
     const auto with = [&](const char* kernel) {
         const Folder folder;
         return run(folder,
