@@ -53,6 +53,7 @@ class OfCta : public warp::CtaObserver {
     };
     Site site(const Arrival& a) const { return {a.operation, cta_, a.who.warp, a.who.lanes, 0}; }
     uint32_t line(const Arrival& a) const { return program_.operations[a.operation].place.line; }
+    void part_came(const warp::BarrierArrived& e);
     void compare_counts(uint32_t barrier, const Arrival& a, const Arrival& b);
     void compare_places(Phase& p, uint32_t barrier);
     void after_exit(Phase& p, uint32_t barrier);
@@ -79,7 +80,22 @@ void OfCta::compare_counts(uint32_t barrier, const Arrival& a, const Arrival& b)
     found.add(std::move(f));
 }
 
+void OfCta::part_came(const warp::BarrierArrived& e) {
+    if (e.left_by == 0 || found.again("diverged", e.operation, std::nullopt)) return;
+    Finding f;
+    f.kind = "diverged";
+    f.here = {e.operation, cta_, e.who.warp, e.who.lanes, 0};
+    f.message = "an aligned barrier in a diverged warp: " + std::to_string(count(e.who.lanes)) +
+                " of the warp's " + std::to_string(count(e.who.lanes | e.left_by)) +
+                " threads are here, the others go on and exit";
+    f.hint =
+        "all threads of a warp meet an aligned barrier together (PTX manual, barrier): it belongs "
+        "before or behind the branch";
+    found.add(std::move(f));
+}
+
 void OfCta::barrier_arrived(const warp::BarrierArrived& e) {
+    part_came(e);
     Phase& p = phases_[e.barrier % barriers];
     const Arrival now{e.operation, e.who, e.threads, e.waits};
     if (!p.arrivals.empty()) compare_counts(e.barrier, p.arrivals[0], now);

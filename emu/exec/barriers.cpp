@@ -115,7 +115,9 @@ bool barrier(Context& c, size_t path, const Operation& o, uint32_t mask) {
                                       asked.id,
                                       {w.index, mask},
                                       asked.threads,
-                                      !o.mod.arrive});
+                                      !o.mod.arrive,
+                                      waiting.left_by});
+    waiting.left_by = 0;
     release_barriers(c);
     return o.mod.arrive;
 }

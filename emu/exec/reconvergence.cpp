@@ -46,6 +46,17 @@ bool exit_arrived(Context& c, Warp& w) {
     return true;
 }
 
+// Lanes wait at an aligned barrier (`stand_there`) and no other path goes on: those that stand
+// where they would meet them go on, and when these have exited, the barrier is for the lanes that
+// live. So does an H100 (driver 580.159.04), whatever they do before they exit; where they come to
+// another barrier it hangs. false: none stand there.
+bool leave_barrier(Context& c, Warp& w, uint32_t left, const auto& stand_there) {
+    if (!can_release(w)) return false;
+    for (Path& p : w.paths)
+        if (stand_there(p)) p.left_by = left;
+    return release_arrived(c, w);
+}
+
 }  // namespace
 
 void part(Warp& w, size_t path, uint32_t at, std::span<const Way> ways) {
@@ -128,6 +139,8 @@ bool awaits_warp(Context& c, size_t path, uint32_t mask) {
         if (here(p)) lanes |= p.lanes;
     if (lanes != w.live) {
         if (ours.apart || std::ranges::any_of(w.paths, goes_on) || exit_arrived(c, w)) return true;
+        const bool is_barrier = c.program->operations[ours.pc].aligned_barrier;
+        if (is_barrier && leave_barrier(c, w, w.live & ~lanes, here)) return true;
         ours.state = PathState::ready;
         return false;
     }

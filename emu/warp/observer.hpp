@@ -107,6 +107,9 @@ struct BarrierArrived {
     WarpLanes who;
     uint32_t threads;  // that the barrier counts, a multiple of 32; 0: all that have not exited
     bool waits;        // false: .arrive
+    // Lanes of the warp that were alive when these came to an aligned barrier, did not come to it,
+    // and have exited since.
+    uint32_t left_by = 0;
 };
 
 // A barrier opened: its threads have all arrived, by the arrival before this event or because the

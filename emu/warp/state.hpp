@@ -57,6 +57,9 @@ struct Path {
     bool waits_timed = false;  // and the clock may end the wait
     // It went on from where it should have met other lanes, which might never have come there.
     bool apart = false;
+    // Lanes that went on by themselves, as it stood at an aligned barrier and they waited to meet
+    // it.
+    uint32_t left_by = 0;
 };
 
 // One call of a function, by lanes that called it together.

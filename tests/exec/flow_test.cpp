@@ -423,8 +423,8 @@ TEST(Flow, WaysThatComeTogetherBeforeAnAlignedInstruction) {
 
 TEST(Flow, AnAlignedInstructionForWhichTheOthersDoNotCome) {
     for (const std::string body :
-         {"setp.eq.u32 %p1, %r1, 0; @!%p1 bra B; bar.sync 0; B: add.u32 %r1, %r1, 1;",
-          "setp.eq.u32 %p1, %r1, 0; @%p1 bra B; bra.uni C; B: bar.sync 0; C: add.u32 %r1, %r1, 1;",
+         {"setp.eq.u32 %p1, %r1, 0; @!%p1 bra B; bar.sync 0; B: bar.sync 1;",
+          "setp.eq.u32 %p1, %r1, 0; @%p1 bra B; bra.uni C; B: bar.sync 0; C: bar.sync 1;",
           "setp.eq.u32 %p1, %r1, 0; @!%p1 bra B; bar.sync 0; bra.uni C; B: bar.sync 0; C: add.u32 "
           "%r1, %r1, 1;"}) {
         const std::string fault = fault_of_body(body);
