@@ -15,7 +15,7 @@ namespace {
 struct Unfinished {
     std::recursive_mutex lock;
     std::set<std::string> temporaries;
-    std::map<pid_t, int> children;  // the signals that end them
+    std::map<pid_t, int> children;  // the signals that end them; 0: sent
 };
 
 Unfinished& unfinished() {
@@ -69,10 +69,18 @@ RunningChild::~RunningChild() {
     u.children.erase(process_);
 }
 
-void end_children() {
+bool end_children() {
     Unfinished& u = unfinished();
     const std::lock_guard guard(u.lock);
-    for (const auto& [process, signal] : u.children) ::kill(process, signal);
+    for (auto& [process, signal] : u.children)
+        if (signal != 0) ::kill(process, std::exchange(signal, 0));
+    return !u.children.empty();
+}
+
+void kill_children() {
+    Unfinished& u = unfinished();
+    const std::lock_guard guard(u.lock);
+    for (const auto& [process, signal] : u.children) ::kill(process, SIGKILL);
 }
 
 std::unique_lock<std::recursive_mutex> hold_unfinished() {

@@ -40,8 +40,12 @@ class RunningChild {
     pid_t process_;
 };
 
-// Sends all children their signals. Whoever waits for them finds that they have ended.
-void end_children();
+// Sends all children their signals, each once. Whoever waits for them finds that they have ended.
+// false: nobody waits for any.
+bool end_children();
+
+// Has the kernel end those that have not ended by their signal.
+void kill_children();
 
 // While this is held, remove_temporaries() waits: what belongs together becomes visible together.
 [[nodiscard]] std::unique_lock<std::recursive_mutex> hold_unfinished();

@@ -31,6 +31,7 @@ file(MAKE_DIRECTORY ${FOLDER}/lib/lockwarp/beside)
 file(COPY_FILE ${BESIDE} ${FOLDER}/lib/lockwarp/beside/libcuda.so.1)
 execute_process(COMMAND ${PATCHELF} --set-rpath "$ORIGIN/../.." ${FOLDER}/lib/lockwarp/beside/libcuda.so.1
                 COMMAND_ERROR_IS_FATAL ANY)
+file(CREATE_LINK libcuda.so.1 ${FOLDER}/lib/lockwarp/beside/libcuda.so SYMBOLIC)  # Warp opens this name
 get_filename_component(name ${PROGRAM} NAME)
 execute_process(COMMAND ${PATCHELF} --set-rpath "$ORIGIN/lib" ${FOLDER}/${name}
                 COMMAND_ERROR_IS_FATAL ANY)

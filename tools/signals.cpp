@@ -27,6 +27,10 @@ using std::chrono::milliseconds;
 // the system to take back the memory of one that does not: some GB take half a second.
 constexpr auto patience = milliseconds(400);
 
+// For a program that was told to end: one with a GPU takes a second or more, and only then is it
+// known what was compared of it.
+constexpr auto patience_with_children = std::chrono::seconds(10);
+
 std::atomic<bool> interrupt{false};
 std::atomic<bool> by_time_limit{false};
 std::atomic<int64_t> limit_ms{-1};  // from the program's start; negative: none
@@ -69,7 +73,7 @@ bool wait_until(std::optional<Clock::time_point> end) {
 }
 
 [[noreturn]] void end_now() {
-    launch::end_children();
+    launch::kill_children();
     launch::remove_temporaries();
     // Not through stderr's buffer: who holds its lock may be what does not end.
     const std::string text = std::string("error: ") + why_interrupted() + "\n";
@@ -87,11 +91,12 @@ void watch(Clock::time_point begin) {
         interrupt = true;
     }
     launch::end_children();
-    const Clock::time_point last = Clock::now() + patience;
+    const Clock::time_point last_of_all = Clock::now() + patience_with_children;
+    Clock::time_point last = Clock::now() + patience;
     // A child that was just started, and a second signal.
     while (Clock::now() < last) {
         if (wait_until(std::min(last, Clock::now() + milliseconds(50))) && limit_ms == 0) break;
-        launch::end_children();
+        if (launch::end_children()) last = std::min(Clock::now() + patience, last_of_all);
     }
     end_now();
 }

@@ -54,10 +54,22 @@ void remember(const void* handle, const void* image) {
     const std::optional<std::string> text = linked_text(image);
     const std::span<const char> bytes =
         text ? std::span<const char>(text->c_str(), text->size() + 1) : cuda::image_bytes(image);
-    if (bytes.data() == nullptr) return;
     Tables& t = tables();
     const std::lock_guard lock(t.mutex);
-    t.loaded[handle] = add_image(t, bytes);
+    t.loaded.erase(handle);
+    if (bytes.data() != nullptr) t.loaded[handle] = add_image(t, bytes);
+}
+
+// The driver gives the handles of what is unloaded again.
+void forget(const void* handle) {
+    Tables& t = tables();
+    const std::lock_guard lock(t.mutex);
+    const auto found = t.loaded.find(handle);
+    if (found == t.loaded.end()) return;
+    const std::shared_ptr<Image> image = std::move(found->second);
+    t.loaded.erase(found);
+    std::erase(t.images, image);
+    std::erase_if(t.kernels, [&](const auto& kernel) { return kernel.second.image == image; });
 }
 
 void remember_file(const void* handle, const char* path) {
@@ -71,6 +83,7 @@ void remember_kernel(const void* function, const void* owner, const char* name) 
     Tables& t = tables();
     const std::lock_guard lock(t.mutex);
     const auto found = t.loaded.find(owner);
+    t.kernels.erase(function);
     if (found != t.loaded.end()) t.kernels[function] = {found->second, name};
 }
 
@@ -172,12 +185,14 @@ std::string name_of(Function* handle) {
 }
 
 std::optional<Known> find(Tables& t, Function* handle, const std::string& arch, std::string& why) {
-    if (const auto found = t.kernels.find(handle); found != t.kernels.end()) {
+    const std::string name = name_of(handle);
+    // Another name: the handle is another kernel's now, loaded by ways of the runtime's own.
+    if (const auto found = t.kernels.find(handle);
+        found != t.kernels.end() && (name.empty() || found->second.name == name)) {
         load(t, *found->second.image, arch);
         if (has_kernel(*found->second.image, found->second.name)) return found->second;
         why = found->second.image->wrong;
     }
-    const std::string name = name_of(handle);
     if (name.empty()) {
         if (why.empty()) why = "the driver does not tell the kernel's name";
         return std::nullopt;
@@ -322,8 +337,23 @@ Result cuKernelGetFunction(Function** out, Function* kernel) {
     Tables& t = tables();
     const std::lock_guard lock(t.mutex);
     const auto found = t.kernels.find(kernel);
-    if (found != t.kernels.end()) t.kernels[*out] = Known(found->second);
+    const std::optional<Known> known =
+        found != t.kernels.end() ? std::optional(found->second) : std::nullopt;
+    t.kernels.erase(*out);
+    if (known) t.kernels[*out] = *known;
     return r;
+}
+
+Result cuModuleUnload(Module* module) {
+    static const auto real = behind_as<Result(Module*)>("cuModuleUnload");
+    forget(module);
+    return real(module);
+}
+
+Result cuLibraryUnload(Library* library) {
+    static const auto real = behind_as<Result(Library*)>("cuLibraryUnload");
+    forget(library);
+    return real(library);
 }
 
 }  // extern "C"

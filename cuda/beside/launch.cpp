@@ -115,6 +115,8 @@ Result cuLibraryLoadFromFile(Library** out, const char* path, int* keys, void** 
                              unsigned library_count);
 Result cuLibraryGetKernel(Function** out, Library* library, const char* name);
 Result cuKernelGetFunction(Function** out, Function* kernel);
+Result cuModuleUnload(Module* module);
+Result cuLibraryUnload(Library* library);
 Result cuGetProcAddress(const char* name, void** out, int version, uint64_t flags);
 Result cuGetProcAddress_v2(const char* name, void** out, int version, uint64_t flags, int* status);
 // Of linked.cpp; both forms of the first two do the same.
@@ -157,6 +159,8 @@ void* ours(std::string_view name, int version, uint64_t flags) {
         Ours{"cuLibraryLoadFromFile", address(cuLibraryLoadFromFile), nullptr},
         Ours{"cuLibraryGetKernel", address(cuLibraryGetKernel), nullptr},
         Ours{"cuKernelGetFunction", address(cuKernelGetFunction), nullptr},
+        Ours{"cuModuleUnload", address(cuModuleUnload), nullptr},
+        Ours{"cuLibraryUnload", address(cuLibraryUnload), nullptr},
         Ours{"cuLinkAddData", address(cuLinkAddData_v2), nullptr},
         Ours{"cuLinkAddFile", address(cuLinkAddFile_v2), nullptr},
         Ours{"cuLinkComplete", address(cuLinkComplete), nullptr},

@@ -53,7 +53,8 @@ std::string code_of(std::string_view text, std::string_view kernel) {
         const size_t end = end_of_block(text, at);
         const std::string_view code = text.substr(at, end - at);
         const std::string_view name = code.substr(0, code.find_first_of("({"));
-        if (!is_entry || name.find(kernel) != std::string_view::npos) out += code;
+        const bool has_body = code.find('{') != std::string_view::npos;
+        if (has_body && (!is_entry || name.find(kernel) != std::string_view::npos)) out += code;
         at = end - 1;
     }
     return out;

@@ -13,7 +13,8 @@ namespace lockwarp::beside {
 // rounding. Empty: all do.
 std::string with_rounding(std::string_view ptx);
 
-// Of a module's text without comments: the kernel's, and that of all functions, which it may call.
+// Of a module's text without comments: the kernel's, and that of all functions that have a body
+// there, which it may call.
 std::string code_of(std::string_view text, std::string_view kernel);
 
 }  // namespace lockwarp::beside

@@ -27,13 +27,13 @@ bool put_back(const Snapshot& s) {
 // The kernel of the changed text in the current context; nullptr: there is none. It stays loaded.
 Module* changed_module(const Kernel& k) {
     static std::mutex* const mutex = new std::mutex;
-    static auto* const loaded = new std::map<std::pair<const Image*, void*>, Module*>;
+    static auto* const loaded = new std::map<std::pair<std::shared_ptr<Image>, void*>, Module*>;
     static const auto load = behind_as<Result(Module**, const void*)>("cuModuleLoadData");
     static const auto current = behind_as<Result(void**)>("cuCtxGetCurrent");
     void* context = nullptr;
     if (load == nullptr || current == nullptr || current(&context) != success) return nullptr;
     const std::lock_guard lock(*mutex);
-    const auto [at, is_new] = loaded->try_emplace({k.image.get(), context}, nullptr);
+    const auto [at, is_new] = loaded->try_emplace({k.image, context}, nullptr);
     if (!is_new) return at->second;
     const std::string text = with_rounding(k.image->text);
     if (text.empty() || load(&at->second, text.c_str()) != success) at->second = nullptr;

@@ -7,13 +7,15 @@
  * and wrongly; with "linked" nvJitLink makes what it loads, with "warm" an empty kernel is launched
  * before; with "added" threads add f32 numbers, in whichever order; with "behind" it is given the
  * end of what it changes; with "joined" cuLink makes it, of two texts, and it is copied before it
- * is loaded; with "faulty" it ends with a fault of its own in a function that the driver calls,
- * with "interrupted" in a signal's handler while a kernel runs. */
+ * is loaded; with "reused" a handle is another kernel's in a second launch, which is asked for
+ * behind the back of what watches the driver; with "faulty" it ends with a fault of its own in a
+ * function that the driver calls, with "interrupted" in a signal's handler while a kernel runs. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <time.h>
@@ -360,6 +362,17 @@ int main(int argc, char** argv) {
         return fail("cuLaunchKernel", r);
     if ((r = ((CopyOut)function("cuMemcpyDtoH"))(numbers, x, sizeof numbers)) != 0)
         return fail("cuMemcpyDtoH", r);
+    if (argc > 1 && strcmp(argv[1], "reused") == 0) {
+        GetFunction unseen;
+        void* const driver = dlopen(getenv("LOCKWARP_BESIDE_DRIVER"), RTLD_NOW);
+        if (driver == NULL) return fail(dlerror(), 0);
+        *(void**)&unseen = dlsym(driver, "cuModuleGetFunction");
+        parameters[0] = &end;
+        if ((r = unseen(&kernel, module, "behind")) != 0 ||
+            (r = launch(kernel, 1, 1, 1, 4, 1, 1, 0, NULL, parameters, NULL)) != 0 ||
+            (r = ((CopyOut)function("cuMemcpyDtoH"))(numbers, x, sizeof numbers)) != 0)
+            return fail("behind", r);
+    }
     printf("x[3] = %u\n", numbers[3]);
     if (argc > 1 && strcmp(argv[1], "fused") == 0) printf("x[0] = %u\n", numbers[0]);
     fflush(stdout);

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
+#include <thread>
+
 #include "tests/tools/process.hpp"
 
 namespace lockwarp::tools {
@@ -282,6 +285,53 @@ TEST(Beside, AProgramEndsWithTheCommand) {
     EXPECT_NE(ended.err.find("identical: 1 launch\n"), std::string::npos) << ended.err;
     const int process = std::stoi(folder.read("pid"));
     EXPECT_NE(::kill(process, 0), 0);
+}
+
+// One that takes longer than the command itself has: a GPU's memory takes seconds to give back.
+TEST(Beside, AProgramMayTakeItsTimeToEnd) {
+    const Folder folder;
+    const std::string program = std::string("trap 'kill $!; sleep 1.2; exit 3' TERM; ") +
+                                LOCKWARP_DRIVER_PROGRAM + "; sleep 1000 & wait";
+    const Ended ended = run(
+        folder,
+        {"validate", "--driver", LOCKWARP_FAKE_GPU, "--time-limit", "3", "--", "sh", "-c", program},
+        fake);
+    EXPECT_EQ(ended.status, 130) << ended.err;
+    EXPECT_NE(ended.err.find("identical: 1 launch\n"), std::string::npos) << ended.err;
+}
+
+// One that does not end is killed by the second signal.
+TEST(Beside, ASecondSignalEndsAProgramThatDoesNot) {
+    const Folder folder;
+    const Started command = start(folder,
+                                  {"validate", "--driver", LOCKWARP_FAKE_GPU, "--", "sh", "-c",
+                                   "trap '' TERM; echo $$ >pid; while true; do sleep 0.1; done"},
+                                  fake);
+    const auto wait = [](int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
+    while (folder.read("pid").empty()) wait(20);
+    ::kill(command.child, SIGTERM);
+    wait(900);
+    EXPECT_EQ(::kill(command.child, 0), 0);
+    ::kill(command.child, SIGTERM);
+    const Ended ended = finish(command);
+    EXPECT_EQ(ended.status, 130) << ended.err;
+    EXPECT_EQ(ended.err, "error: interrupted\n");
+    EXPECT_NE(::kill(std::stoi(folder.read("pid")), 0), 0);
+}
+
+// The driver gives a handle again, and the runtime may ask for it by ways of its own.
+TEST(Beside, AHandleMayBeAnotherKernelsLater) {
+    const Folder folder;
+    std::vector<std::string> environment = fake;
+    environment.emplace_back("FAKE_GPU_HANDLE=1");
+    const Ended ended =
+        run(folder,
+            {"validate", "--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM, "reused"},
+            environment);
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    EXPECT_EQ(ended.out, "x[3] = 84\n");
+    EXPECT_NE(ended.err.find("launch 1, twice: identical"), std::string::npos) << ended.err;
+    EXPECT_NE(ended.err.find("launch 2, behind: identical"), std::string::npos) << ended.err;
 }
 
 // An empty kernel, as programs launch to warm up, has nothing to compare; alone it is no success.

@@ -219,9 +219,12 @@ Outcome read_and_run(const Job& job, const std::vector<std::string>& files,
     return run_one(job, name, std::move(steps), engine);
 }
 
-// The launch files side by side, each result printed when it is there.
+using OpenEngines = std::vector<std::unique_ptr<gpu::Engine>>;
+
+// The launch files side by side, each result printed when it is there. opened: engines beside the
+// GPUs' own, which the caller closes when it has said what came of them: it may take seconds.
 std::vector<Outcome> run_all(const Job& job, const EngineOptions& how_opened,
-                             const Engines& engines,
+                             const Engines& engines, OpenEngines& opened,
                              const std::vector<std::vector<std::string>>& cases,
                              std::vector<std::vector<launch::Input>>& inputs, size_t jobs) {
     std::vector<Outcome> outcomes(cases.size());
@@ -243,14 +246,15 @@ std::vector<Outcome> run_all(const Job& job, const EngineOptions& how_opened,
             ++ended;
         }
     };
+    opened.resize(jobs);
     std::vector<std::jthread> threads;
     for (size_t n = 0; n < jobs; ++n)
         threads.emplace_back([&, n] {
             if (n < engines.all.size()) return work(*engines.all[n]);
             std::string why;
-            const auto engine = open_gpu(how_opened, engines.numbers[n % engines.all.size()], why);
+            opened[n] = open_gpu(how_opened, engines.numbers[n % engines.all.size()], why);
             // The others do its work where the GPU has no room for one more.
-            if (engine != nullptr) work(*engine);
+            if (opened[n] != nullptr) work(*opened[n]);
         });
     threads.clear();
     return outcomes;
@@ -422,13 +426,15 @@ int compare_files(const ValidateOptions& options, std::vector<Outcome>& outcomes
     const size_t jobs = jobs_of(options, engines, cases->size());
     how->trace_bytes = std::min(options.trace_megabytes << 20, host_memory() / 2 / jobs);
     const Job job{options, std::move(*how), *arch};
-    outcomes = run_all(job, how_opened, engines, *cases, inputs, jobs);
+    OpenEngines more;
+    outcomes = run_all(job, how_opened, engines, more, *cases, inputs, jobs);
     // A program may launch empty kernels too, as long as there is something that was compared.
     std::erase_if(outcomes, [](const Outcome& o) { return o.left_out; });
     if (outcomes.empty()) return refuse("no instruction of any launch is to be compared");
     validate::Summary summary;
     const int status = sum_up(outcomes, engines, summary);
     print(outcomes, summary);
+    std::fflush(stdout);
     if (const launch::Result<void> written = write_reports(summary, options.reports); !written)
         return refuse(written.error());
     return interrupted_now() ? interrupted : status;

@@ -3,7 +3,8 @@
 // Lockwarp's own, which changes one bit of what a launch wrote, where FAKE_GPU_LAUNCH has its
 // number, or, with FAKE_GPU_FUSES, where its module has a mul.f32, as a compiler that fuses it
 // does. The kernel's first parameter is an address, and addresses are the host's. With
-// FAKE_GPU_CODE its functions lie so many bytes behind where the emulator has them.
+// FAKE_GPU_CODE its functions lie so many bytes behind where the emulator has them, with
+// FAKE_GPU_HANDLE all functions have one handle, which is that of the one asked for last.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -25,9 +26,19 @@ std::string& linked() {
     return code;
 }
 
+char handle;  // of all functions
+void* named_by_it = nullptr;
+
+void* function_of(void* f) { return f == &handle ? named_by_it : f; }
+
 }  // namespace
 
 extern "C" {
+
+int cuFuncGetName(const char** name, void* f) {
+    static const auto real = lockwarp::beside::behind_as<int(const char**, void*)>("cuFuncGetName");
+    return real(name, function_of(f));
+}
 
 int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t size) {
     static const auto real =
@@ -72,6 +83,10 @@ int cuModuleGetFunction(void** out, void* module, const char* name) {
         lockwarp::beside::behind_as<int(void**, void*, const char*)>("cuModuleGetFunction");
     const int r = real(out, module, name);
     if (r == 0 && fused().contains(module)) fused().insert(*out);
+    if (r == 0 && std::getenv("FAKE_GPU_HANDLE") != nullptr) {
+        named_by_it = *out;
+        *out = &handle;
+    }
     return r;
 }
 
@@ -81,6 +96,7 @@ int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
                        void*, void**, void**);
     static const auto real = lockwarp::beside::behind_as<Launch>("cuLaunchKernel");
     static int launches = 0;
+    f = function_of(f);
     const int r = real(f, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra);
     const char* const wrong = std::getenv("FAKE_GPU_LAUNCH");
     const bool is_wrong = wrong != nullptr && ++launches == std::atoi(wrong);
