@@ -560,10 +560,11 @@ TEST(Check, FindsNoErrorInTheKernelsOfTheProject) {
     const Json j = json_of(check(folder, words));
     EXPECT_EQ(j["files"].size(), words.size() - 2);
     for (const Json& file : j["files"]) {
-        // One has what the manual has not.
-        const bool is_wrong =
-            file["name"].get<std::string>().ends_with("gpu/kernels/local_atomics.json");
-        EXPECT_EQ(file["errors"] != 0, is_wrong) << file["name"];
+        // Some have what the manual has not, and a GPU allows.
+        const auto name = file["name"].get<std::string>();
+        const bool is_wrong = name.ends_with("gpu/kernels/local_atomics.json") ||
+                              name.find("left_barrier_") != std::string::npos;
+        EXPECT_EQ(file["errors"] != 0, is_wrong) << name;
         EXPECT_FALSE(file.contains("refused")) << file.dump();
     }
 }
