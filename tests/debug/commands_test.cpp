@@ -259,6 +259,33 @@ TEST(DebugCommand, TheAdapterOnStandardInput) {
     }
 }
 
+// A kernel of minutes ends with its client, which says that it goes or is gone.
+TEST(DebugCommand, TheAdapterEndsARunWithItsClient) {
+    const Folder folder;
+    folder.write("k.ptx",
+                 ".version 8.0\n.target sm_80\n.address_size 64\n"
+                 ".visible .entry k()\n{\n.reg .pred %p<2>; .reg .b64 %rd<2>;\nmov.u64 %rd1, 0;\n"
+                 "L: add.u64 %rd1, %rd1, 1;\nsetp.lt.u64 %p1, %rd1, 100000000000;\n"
+                 "@%p1 bra L;\nret;\n}\n");
+    folder.write("k.json", R"({"schema": "lockwarp-launch/1", "ptx": "k.ptx", "entry": "k",
+ "grid": [1, 1, 1], "block": [32, 1, 1], "buffers": {}, "args": [], "outputs": []})");
+    const std::string begin = framed(R"({"seq":1,"type":"request","command":"initialize"})") +
+                              framed(R"({"seq":2,"type":"request","command":"launch","arguments":)"
+                                     R"({"program":"k.json"}})") +
+                              framed(R"({"seq":3,"type":"request","command":"configurationDone"})");
+    for (const bool says : {true, false}) {
+        folder.write("in", begin);
+        folder.write("end",
+                     says ? framed(R"({"seq":4,"type":"request","command":"disconnect"})") : "");
+        const std::string command = "cd " + folder.path.string() +
+                                    " && { cat in; sleep 0.5; cat end; } | timeout 20 " +
+                                    program() + " dap > out";
+        EXPECT_EQ(std::system(command.c_str()), 0) << says;
+        EXPECT_NE(folder.read("out").find("\"request_seq\":3"), std::string::npos);
+        EXPECT_EQ(folder.read("out").find("\"request_seq\":4") != std::string::npos, says);
+    }
+}
+
 // The port is said; there is one client, and while it is listened on nobody else gets it.
 TEST(DebugCommand, TheAdapterOnAPort) {
     const Folder folder;

@@ -92,22 +92,24 @@ void serve(int in, int out) {
     std::mutex lock;
     std::condition_variable changed;
     std::deque<std::optional<Json>> waiting;  // none: the end
+    const auto pass_on = [&](std::optional<Json> message) {
+        const std::lock_guard guard(lock);
+        waiting.push_back(std::move(message));
+        changed.notify_one();
+    };
     std::thread reader([&] {
-        for (bool more = true; more;) {
-            std::optional<Json> message = channel.read();
-            more = message.has_value();
-            const std::string command = more && message->is_object() &&
-                                                message->contains("command") &&
-                                                (*message)["command"].is_string()
-                                            ? (*message)["command"].get<std::string>()
-                                            : std::string();
-            const bool ends = !more || command == "disconnect";
+        while (std::optional<Json> message = channel.read()) {
+            const std::string command =
+                message->contains("command") && (*message)["command"].is_string()
+                    ? (*message)["command"].get<std::string>()
+                    : std::string();
+            const bool ends = command == "disconnect";
             if (ends || command == "pause" || command == "terminate") wish = true;
-            const std::lock_guard guard(lock);
-            waiting.push_back(std::move(message));
-            changed.notify_one();
+            pass_on(std::move(message));
             if (ends) return;
         }
+        wish = true;
+        pass_on(std::nullopt);
     });
     debug::DapServer server([&](const Json& message) { channel.write(message); }, &wish);
     server.expect(
