@@ -185,20 +185,21 @@ struct Reader {
         return Verdict::failed;
     }
 
+    ptx::SourcePlace source_place(const Json& one, const std::string& field) {
+        const Json& column = at(one, "column");
+        return {text(at(one, "file"), field + ".file"),
+                static_cast<uint32_t>(integer(at(one, "line"), field + ".line", UINT32_MAX)),
+                column.is_null()
+                    ? 0
+                    : static_cast<uint32_t>(integer(column, field + ".column", UINT32_MAX)),
+                optional_text(at(one, "function"), field + ".function")};
+    }
+
     std::vector<ptx::SourcePlace> source(const Json& j, const std::string& field) {
         std::vector<ptx::SourcePlace> out;
         if (j.is_null() || !is_array(j, field)) return out;
-        for (const Json& one : j) {
-            if (!is_object(one, field)) break;
-            const Json& column = at(one, "column");
-            out.push_back(
-                {text(at(one, "file"), field + ".file"),
-                 static_cast<uint32_t>(integer(at(one, "line"), field + ".line", UINT32_MAX)),
-                 column.is_null()
-                     ? 0
-                     : static_cast<uint32_t>(integer(column, field + ".column", UINT32_MAX)),
-                 optional_text(at(one, "function"), field + ".function")});
-        }
+        for (const Json& one : j)
+            if (is_object(one, field)) out.push_back(source_place(one, field));
         return out;
     }
 
