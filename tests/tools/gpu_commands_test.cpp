@@ -292,6 +292,29 @@ TEST_F(GpuCommands, Fuzz) {
     EXPECT_NE(e.out.find(a100), std::string::npos) << e.out;
 }
 
+// Each in a folder of its own, by number: a launch file and its kernel, which can be run.
+TEST_F(GpuCommands, FuzzSavesWhatDiffers) {
+    std::vector<std::string> words{
+        "fuzz",   "--cases", "1",      "--instructions", "5",      "--ctas",       "1",
+        "--seed", "4",       "--arch", "sm_80",          "--only", "mma.m16n8k16", "--out"};
+    words.emplace_back("found");
+    const Ended e = on("sm_90", words);
+    EXPECT_EQ(e.status, 1) << e.err;
+    EXPECT_TRUE(e.out.starts_with("DIFFERS in 1 instructions: 1 programs from seed 4\n")) << e.out;
+    EXPECT_TRUE(e.out.ends_with("\ncases in found\n")) << e.out;
+    EXPECT_EQ(folder.names("found"), std::vector<std::string>{"0001"});
+    EXPECT_EQ(folder.names("found/0001"), (std::vector<std::string>{"case.json", "case.ptx"}));
+    const Ended ran = run(folder, {"run", "found/0001/case.json"});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_TRUE(ran.out.starts_with("done: k on sm_80, 1 CTA, ")) << ran.out;
+    // Where there is no room for them.
+    words.back() = "k.ptx";
+    const Ended refused = on("sm_90", words);
+    EXPECT_EQ(refused.status, 2) << refused.out;
+    EXPECT_TRUE(refused.err.ends_with("error: k.ptx/0001: Not a directory\n")) << refused.err;
+    EXPECT_EQ(refused.out.find("cases in"), std::string::npos) << refused.out;
+}
+
 }  // namespace
 }  // namespace lockwarp::tools
 #endif

@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <iterator>
+#include <sstream>
+
 #include "emu/isa/arch.hpp"
 #include "tests/tools/process.hpp"
 
@@ -102,6 +105,14 @@ TEST(Run, HelpFitsAndNamesEveryArchitecture) {
         EXPECT_EQ(too_wide(e.out), "") << words[0];
         EXPECT_GT(e.out.size(), 100u);
     }
+    // The head of the list of variants names them without "sm_".
+    std::string head = run(folder, {"list"}).out;
+    head.erase(0, head.find("variant, by sm_"));
+    std::istringstream columns(head.substr(0, head.find('\n')));
+    std::vector<std::string> names{std::istream_iterator<std::string>(columns), {}};
+    ASSERT_EQ(names.size(), 3 + std::size(isa::arch_rows)) << head;
+    for (size_t i = 0; i < std::size(isa::arch_rows); ++i)
+        EXPECT_EQ("sm_" + names[3 + i], isa::arch_rows[i].name);
     const std::string help = run(folder, {"run", "--help"}).out;
     for (const isa::ArchRow& a : isa::arch_rows)
         EXPECT_TRUE(contains(help, std::string(a.name))) << a.name;

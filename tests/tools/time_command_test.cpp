@@ -72,6 +72,28 @@ TEST_F(TimeWords, TakesTheLaunchThatIsNamed) {
     EXPECT_EQ(time({"two.json", "--launch", "2", "--timeline", "2"}).status, 0);
 }
 
+// --from moves the timeline's window; a trace has all of the run in it.
+TEST_F(TimeWords, ATraceBeginsWithTheRun) {
+    folder.write("loop.ptx", R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p) {
+.reg .b32 %r<2>; .reg .pred %p<2>;
+mov.u32 %r1, 0;
+L: add.u32 %r1, %r1, 1;
+setp.lt.u32 %p1, %r1, 400;
+@%p1 bra L;
+ret; }
+)");
+    folder.write("loop.json", two_warps(R"("grid": [1])", "loop.ptx"));
+    ASSERT_EQ(time({"loop.json", "--trace", "all.json"}).status, 0);
+    const Ended e =
+        time({"loop.json", "--trace", "late.json", "--timeline", "0", "--from", "5000"});
+    ASSERT_EQ(e.status, 0) << e.err;
+    EXPECT_GT(folder.read("all.json").size(), 50000u);
+    EXPECT_EQ(folder.read("late.json"), folder.read("all.json"));
+}
+
 TEST_F(TimeWords, SaysWhatIsWrong) {
     struct TimeRow {
         std::vector<std::string> words;

@@ -8,6 +8,7 @@
 #include "launch/state.hpp"
 #include "tests/tools/process.hpp"
 #include "validate/emulator_engine.hpp"
+#include "validate/recording.hpp"
 
 namespace lockwarp::tools {
 namespace {
@@ -72,12 +73,13 @@ class WrongAt : public validate::EmulatorEngine {
 
 struct Ran {
     explicit Ran(const std::vector<std::string>& entries, gpu::Engine& engine,
-                 bool has_stats = false) {
+                 bool has_stats = false, unsigned ctas = 1) {
         folder.write("k.ptx", adding);
         std::string launches;
         for (const std::string& entry : entries)
             launches += std::string(launches.empty() ? "" : ",") + R"({"entry":")" + entry +
-                        R"(","grid":[1,1,1],"block":[32,1,1],"args":[{"buffer":"D"}]})";
+                        R"(","grid":[)" + std::to_string(ctas) +
+                        R"(,1,1],"block":[32,1,1],"args":[{"buffer":"D"}]})";
         folder.write("k.json", R"({"schema":"lockwarp-launch/1","ptx":"k.ptx","arch":"sm_80",)"
                                R"("buffers":{"D":{"zeros":128}},"outputs":["D"],"launches":[)" +
                                    launches + "]}");
@@ -167,6 +169,20 @@ TEST(ValidateLaunch, TheFirstThatDiffersIsTheLast) {
         EXPECT_EQ(again.status, 1) << again.err;
         EXPECT_NE(again.out.find("DIFFERS"), std::string::npos) << again.out;
     }
+}
+
+// A recording has the tracks of the CTA that shows the difference, however many the launch has.
+TEST(ValidateLaunch, OneCtaTellsTheDifference) {
+    WrongAt engine("second");
+    const Ran r({"second"}, engine, false, 3);
+    EXPECT_EQ(r.out.status, differs_or_trapped) << r.text();
+    const std::string file = r.folder.read("saved/diff-0001.lwr");
+    const auto recording =
+        validate::read_recording({reinterpret_cast<const uint8_t*>(file.data()), file.size()});
+    ASSERT_TRUE(recording);
+    ASSERT_EQ(recording->answer.tracks.size(), 1u);
+    EXPECT_EQ(recording->answer.tracks[0].window.first_cta, 0u);
+    EXPECT_EQ(recording->answer.tracks[0].window.ctas, 1u);
 }
 
 TEST(ValidateLaunch, ATrapOnBothSidesIsOneToo) {
