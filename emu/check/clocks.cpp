@@ -262,7 +262,6 @@ void CtaClock::fence(WarpClock& w, uint32_t index, const isa::Operation& o, uint
     if (reach == Reach::grid) w.fenced_[1] = k;
     w.fenced_since_write_ = true;
     w.last_fence_ = reach;
-    advance(w);
 }
 
 Place& CtaClock::place(const warp::Access& a, uint32_t lane) {
@@ -382,7 +381,6 @@ void CtaClock::arrive(WarpClock& w, uint32_t index, const warp::Retired& e,
         }
         if (o.op != Op::mbarrier_init && end_phase(p)) told = nullptr;
     });
-    if (counts) advance(w);
 }
 
 void CtaClock::wait(WarpClock& w, const warp::Retired& e, const isa::Operation& o) {
@@ -483,7 +481,7 @@ void CtaClock::after(const warp::Retired& e) {
         // A fence that a load follows was not put there for the store behind it.
         if (writes || o.op == Op::ld) w.fenced_since_write_ = false;
     }
-    // A red without order alone tells nobody anything, as a rule.
+    // Its time goes on here too. A red without order alone tells nobody anything, as a rule.
     if (o.op != Op::red || releases(o)) note_meeting(w, e.executed, WarpClock::Meeting::order);
 }
 

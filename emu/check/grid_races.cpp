@@ -128,7 +128,7 @@ void GridRaces::take_page(uint64_t number, const Shadow& shadow, const Shadow::P
             if (cell.writer == 0) cell.writer = writer(shadow, own.writer);
             add_values(cell, own);
         }
-        if (own.reader != 0 && cell.reader == 0) cell.reader = reader(shadow, own.reader);
+        if (cell.reader == 0) cell.reader = reader(shadow, own.reader);
         cell.wrote_weakly |= own.wrote_weakly;
         cell.wrote_strongly |= own.wrote_strongly;
         cell.read_weakly |= own.read_weakly;

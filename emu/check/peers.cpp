@@ -97,7 +97,7 @@ void OfCta::bulk(const warp::BulkEvent& e) {
         if (r.space != ptx::Space::shared) continue;
         // Of a multicast copy each CTA has an mbarrier.
         const auto counts = std::ranges::find_if(e.arrivals, [&](const warp::BulkArrival& a) {
-            return r.store && a.lane == r.lane && a.cta == r.cta;
+            return a.lane == r.lane && a.cta == r.cta;
         });
         std::optional<uint64_t> counted_by;
         if (counts != e.arrivals.end()) counted_by = place_in_cluster(counts->cta, counts->address);

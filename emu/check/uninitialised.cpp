@@ -541,8 +541,7 @@ void OfCta::retired(const warp::Retired& e) {
                           [&](uint32_t lane) { store_bytes(e, w, e.accesses[n], lane, 0, 0); });
             return;
         case isa::Memory::update:
-            if (a != nullptr) return update(e, o, w);
-            break;
+            return update(e, o, w);
         case isa::Memory::barrier:
             if (a != nullptr)
                 each_lane(a->lanes, [&](uint32_t lane) { store_bytes(e, w, *a, lane, 0, 0); });

@@ -258,6 +258,23 @@ TEST(Causality, NamedBarriers) {
               Lines{"~4 read-after-write 2"});
 }
 
+// What a thread of another CTA let go is learnt by a fence that reaches it, whatever fences stand
+// between the flag and that one.
+TEST(Causality, FencesBehindAFlagOfAnotherCta) {
+    const std::string cta = "fence.acq_rel.cta; ", gpu = "fence.acq_rel.gpu; ";
+    const Lines of_grid{"~4 read-after-write 2"};
+    for (const auto& [fences, said] : std::initializer_list<std::pair<std::string, Lines>>{
+             {gpu, {}}, {cta + gpu, {}}, {gpu + cta, {}}, {cta, of_grid}, {"", of_grid}})
+        EXPECT_EQ(brief::said("mov.u32 %r10, %ctaid.x; setp.ne.u32 %p1, %r10, 0; @%p1 bra SEES;\n"
+                              "st.global.u32 [%rd1], 1; fence.acq_rel.gpu; "
+                              "st.relaxed.gpu.global.u32 [%rd1+64], 1; bra DONE;\n"
+                              "SEES: ld.relaxed.gpu.global.u32 %r11, [%rd1+64]; " +
+                                  fences + "\nld.global.u32 %r12, [%rd1];\nDONE:",
+                              {.checks = "race-global", .block = 1, .grid = 2}),
+                  said)
+            << fences;
+}
+
 // An mbarrier of the array; its phases by their parities.
 TEST(Causality, Mbarriers) {
     const auto made = [](unsigned count) {

@@ -108,6 +108,40 @@ TEST(Mbarriers, AreMadeBeforeTheyAreUsed) {
     EXPECT_EQ(of(made(64) + second + "@%p2 " + arrive, 64), Lines{"4 mbarrier-too-early 2"});
 }
 
+// Of two lanes' copies into a peer each has an mbarrier of its own: the peer lives to see those
+// whose phase it waits for.
+TEST(Mbarriers, OfEachLanesCopyIntoAPeer) {
+    const std::string sends = R"(mov.u32 %r10, %cluster_ctarank; setp.eq.u32 %p2, %r10, 0;
+setp.eq.and.u32 %p1, %r1, 0, !%p2;
+@%p1 mbarrier.init.shared.b64 [tile+1024], 1;
+@%p1 mbarrier.init.shared.b64 [tile+1032], 1;
+fence.mbarrier_init.release.cluster;
+@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [tile+1024], 16;
+@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [tile+1032], 16;
+barrier.cluster.arrive.aligned;
+barrier.cluster.wait.aligned;
+mad.lo.u32 %r11, %r1, 16, %r5; mapa.shared::cluster.u32 %r12, %r11, 1;
+mad.lo.u32 %r13, %r1, 8, %r5; add.u32 %r13, %r13, 1024; mapa.shared::cluster.u32 %r13, %r13, 1;
+setp.lt.and.u32 %p3, %r1, 2, %p2;
+@%p3 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes
+    [%r12], [%r11], 16, [%r13];
+@%p2 bra DONE;
+)";
+    const auto waits = [](const std::string& at) {
+        return "W" + at + ": mbarrier.try_wait.parity.relaxed.cluster.shared.b64 %p4, [tile+" + at +
+               "], 0;\n@!%p4 bra W" + at + ";\n";
+    };
+    for (const auto& [waited, gone] :
+         std::initializer_list<std::pair<std::string, bool>>{{waits("1024") + waits("1032"), false},
+                                                             {waits("1024"), true},
+                                                             {waits("1032"), true},
+                                                             {"", true}})
+        EXPECT_EQ(brief::said(sends + waited + "DONE:",
+                              {.checks = "sync", .block = 32, .grid = 2, .cluster = 2}),
+                  gone ? Lines{"13 peer-ended"} : Lines{})
+            << waited;
+}
+
 // A copy of words 16 to 23 of the array.
 TEST(Mbarriers, BulkCopiesOfWhatThreadsStored) {
     const std::string copy =

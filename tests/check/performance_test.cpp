@@ -393,6 +393,12 @@ TEST(Performance, FragmentsByWords) {
     EXPECT_EQ(of("ld.shared.v2.u32 {%r10, %r11}, [tile];"
                  "mov.b64 {%r22, %r23}, %d2; ld.shared.v2.u32 {%r20, %r21}, [tile];"),
               "");
+    // Nor does it bring an accumulator.
+    EXPECT_EQ(said_of("mov.u32 %r20, 0; mov.f32 %f7, 0f00000000; mov.f32 %f8, %f7;"
+                      "ld.shared.f32 %f5, [tile]; ld.shared.f32 %f6, [tile+4];\n"
+                      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, "
+                      "{%r20, %r20, %r20, %r20}, {%r20, %r20}, {%f5, %f6, %f7, %f8};"),
+              "");
     // Of 64 bits ldmatrix brings nothing.
     EXPECT_EQ(said_of(".reg .f64 %e<9>; ld.shared.f64 %e1, [tile]; ld.shared.f64 %e2, [tile+8];\n"
                       "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%e3, %e4, %e5, %e6}, "

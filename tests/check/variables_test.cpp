@@ -65,6 +65,14 @@ TEST(Variables, AreLeftAtTheirEnds) {
               Lines{"2 beyond-variable, fffc0003, 4 at 56"});
 }
 
+// How many threads came with an address of `a` is no address of it.
+TEST(Variables, ACountIsNoAddress) {
+    EXPECT_EQ(of("mov.u32 %r10, a; mov.u32 %r11, b; setp.ne.u32 %p1, %r10, 0;"
+                 "bar.red.popc.u32 %r12, 0, %p1; add.u32 %r11, %r11, %r12;\n"
+                 "ld.shared.u32 %r13, [%r11+32];"),
+              beyond);
+}
+
 TEST(Variables, OfOtherStateSpaces) {
     const std::string globals =
         ".global .align 4 .b8 g[16]; .global .align 4 .b8 h[16]; .const .align 4 .b8 c[16];"
