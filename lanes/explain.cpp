@@ -71,7 +71,7 @@ void explain_block(const Product& p, const DotInputs& in, const num::TracedBlock
     for (const num::TracedTerm& t : b.terms) {
         const double whole = exact(t.significand, t.exponent - t.fraction_bits);
         const double kept = exact(t.units, unit);
-        const double lost = t.significand == 0 ? 0 : whole - kept;
+        const double lost = whole - kept;
         const bool gone = t.units == 0 && t.significand != 0;
         absorbed += gone;
         cut += lost != 0 && !gone;

@@ -113,11 +113,9 @@ void fault_remotely(Context& c, const Operation& o, uint64_t address, uint32_t b
 // Why an address is not good: past a variable or buffer, or of another state space.
 void fault(Context& c, const Operation& o, Space space, uint64_t address, uint32_t bytes,
            uint32_t alignment, unsigned lane) {
-    if (address % alignment != 0) {
-        set_trap(c, o, warp::TrapKind::misaligned,
-                 "must be a multiple of " + std::to_string(alignment), lane, address, space);
-        return;
-    }
+    if (address % alignment != 0)
+        return set_trap(c, o, warp::TrapKind::misaligned,
+                        "must be a multiple of " + std::to_string(alignment), lane, address, space);
     if (space == Space::shared && is_remote(c, o, address))
         return fault_remotely(c, o, address, bytes, lane);
     uint64_t within = address;
@@ -126,28 +124,25 @@ void fault(Context& c, const Operation& o, Space space, uint64_t address, uint32
         const bool elsewhere = meant != Space::global && meant != space;
         if (meant == space || elsewhere || c.global->find(address, 1) != nullptr) {
             const std::string_view generic = meant == Space::global ? "global" : "generic";
-            set_trap(c, o, warp::TrapKind::wrong_space,
-                     "a " + std::string(generic) + " address (of " + space_name(meant) +
-                         " memory) where an address in the " + space_name(space) +
-                         " state space is expected",
-                     lane, address, space);
-            return;
+            return set_trap(c, o, warp::TrapKind::wrong_space,
+                            "a " + std::string(generic) + " address (of " + space_name(meant) +
+                                " memory) where an address in the " + space_name(space) +
+                                " state space is expected",
+                            lane, address, space);
         }
         const Region r = region(c, space, lane);
-        set_trap(c, o, warp::TrapKind::out_of_bounds,
-                 std::to_string(bytes) + " bytes; " + space_name(space) +
-                     " memory of this launch is [" + hex(r.begin) + ", " + hex(r.begin + r.size) +
-                     ")",
-                 lane, address, space);
-        return;
+        return set_trap(c, o, warp::TrapKind::out_of_bounds,
+                        std::to_string(bytes) + " bytes; " + space_name(space) +
+                            " memory of this launch is [" + hex(r.begin) + ", " +
+                            hex(r.begin + r.size) + ")",
+                        lane, address, space);
     }
     if (resolve_generic(within) != Space::global) {
         uint64_t ignored = address;
-        set_trap(c, o, warp::TrapKind::wrong_space,
-                 "an address of " + space_name(resolve_generic(ignored)) +
-                     " memory where one in the .global state space is expected",
-                 lane, address, space);
-        return;
+        return set_trap(c, o, warp::TrapKind::wrong_space,
+                        "an address of " + space_name(resolve_generic(ignored)) +
+                            " memory where one in the .global state space is expected",
+                        lane, address, space);
     }
     set_trap(c, o, warp::TrapKind::out_of_bounds,
              std::to_string(bytes) + " bytes, " + c.global->describe(address, bytes), lane, address,

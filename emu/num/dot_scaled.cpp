@@ -22,6 +22,7 @@
 // of block-scaled mma on sm_120. Nothing of it was measured here.
 #include <array>
 #include <cstdlib>
+#include <optional>
 
 #include "emu/num/dot.hpp"
 
@@ -112,9 +113,9 @@ struct Shape {
     int point;      // of a term's significand
 };
 
-// Rule 1: the result of an element where something is special; `bits` is then that.
-bool special_element(const FormatRow& d, const Line& a, const Line& b, const Shape& shape,
-                     const Scales& scales, const Number& c, uint64_t& bits) {
+// Rule 1: the result of an element where something is special.
+std::optional<uint64_t> special_element(const FormatRow& d, const Line& a, const Line& b,
+                                        const Shape& shape, const Scales& scales, const Number& c) {
     bool nan = c.kind == Class::nan;
     bool positive = c.kind == Class::infinity && !c.negative;
     bool negative = c.kind == Class::infinity && c.negative;
@@ -127,9 +128,8 @@ bool special_element(const FormatRow& d, const Line& a, const Line& b, const Sha
         nan |= x.kind == Class::zero || y.kind == Class::zero;
         (x.negative != y.negative ? negative : positive) = true;
     }
-    if (!nan && !positive && !negative) return false;
-    bits = nan || (positive && negative) ? d.nan : with_sign(d, negative, infinity_magnitude(d));
-    return true;
+    if (!nan && !positive && !negative) return std::nullopt;
+    return nan || (positive && negative) ? d.nan : with_sign(d, negative, infinity_magnitude(d));
 }
 
 // Rules 2 to 5, for inputs without infinity and NaN.
@@ -199,12 +199,12 @@ void scaled_product(const DotRow& row, MatrixShape shape, MatrixTypes types, con
                 const Number addend = unpack(d_format, c[at]);
                 const bool special = line.special || columns[j].special ||
                                      addend.kind == Class::infinity || addend.kind == Class::nan;
-                uint64_t bits = 0;
-                if (!special ||
-                    !special_element(d_format, line, columns[j], inner, scales, addend, bits))
-                    bits =
-                        finite_element(row.sum, inner, scales, line, columns[j], d_format, addend);
-                d[at] = bits;
+                std::optional<uint64_t> bits;
+                if (special)
+                    bits = special_element(d_format, line, columns[j], inner, scales, addend);
+                d[at] = bits ? *bits
+                             : finite_element(row.sum, inner, scales, line, columns[j], d_format,
+                                              addend);
             }
         }
     }
