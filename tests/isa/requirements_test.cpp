@@ -125,6 +125,15 @@ TEST(Requirements, TheAssemblersWords) {
     EXPECT_EQ(answer("bar.sync 0, 0;", "sm_90", "9.0"), "") << "0 stands for all threads";
 }
 
+// The first that is wrong with an instruction is said, and no more of it.
+TEST(Requirements, OneMessageAnInstruction) {
+    for (const std::string instruction :
+         {"bar.sync 16, 33;", "cp.async.ca.shared.global [sh], [%u64_39], 5, 8;"}) {
+        const Resolved r = resolved(module_with({instruction}, "sm_90", "9.0"), Arch::sm_90);
+        EXPECT_EQ(r.diagnostics.size(), 1u) << messages(r.diagnostics);
+    }
+}
+
 TEST(Requirements, WmmasTypesInTheAssemblersWords) {
     struct {
         std::string instruction, feature, target;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "emu/isa/placement.hpp"
@@ -71,6 +72,23 @@ TEST(Shared, VariablesLieWherePtxasPutsThem) {
         EXPECT_TRUE(shared_places_known(parsed.module, "k"));
     }
     EXPECT_GE(compared, 1000u);
+}
+
+// A variable of which no bytes can be laid out (of 2^40 and more) takes none from the others.
+TEST(Global, VariablesWithoutAPlace) {
+    const std::string head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    const std::string first = ".global .align 8 .b8 a[24];\n", last = ".global .b32 c;\n";
+    const ptx::Parsed without = ptx::parse(head + first + last);
+    const ptx::Parsed with = ptx::parse(head + first + ".global .b64 b[1099511627776];\n" + last);
+    ASSERT_TRUE(with.diagnostics.empty()) << with.diagnostics[0].message;
+    const auto addresses = [](const ptx::Parsed& parsed) {
+        std::map<std::string, uint64_t> out;
+        for (const auto& [v, address] : lay_out_global(parsed.module, 0x1000))
+            out[v->name] = address;
+        return out;
+    };
+    EXPECT_EQ(addresses(without).size(), 2u);
+    EXPECT_EQ(addresses(with), addresses(without));
 }
 
 // Functions that share: their order is not known, and all they name is there.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "emu/lockwarp.hpp"
+#include "gpu/ordered.hpp"
 #include "launch/case.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/lockstep.hpp"
@@ -240,6 +241,73 @@ TEST(OneRun, TheTracksBesideADifference) {
         ASSERT_TRUE(r.tracks.has_value());
         EXPECT_EQ(r.tracks->window.ctas, row.ctas) << row.body << row.cluster;
         EXPECT_EQ(r.tracks->window.first_cta, row.ctas == 1 ? 1u : 0u);
+    }
+}
+
+// A lane that did something else, where the others read the clock, has no value that could be
+// taken.
+TEST(OneRun, NothingIsTakenOfALaneThatWentAnotherWay) {
+    launch::Case c = whole_case("mov.u32 %r6, %clock; add.u32 %r7, %r6, 1;");
+    c.grid = {1, 1, 1};
+    c.block = {32, 1, 1};
+    validate::Options options;
+    options.registers = validate::Registers::words;
+    validate::Answer answer;
+    const validate::Report truth = beside(c, options, &answer);
+    ASSERT_FALSE(truth.first.has_value());
+    EXPECT_EQ(truth.counts.taken, 32u);
+    uint64_t number = 0;
+    while (truth.spellings.at(number) != "add.u32") ++number;
+    auto* const words = reinterpret_cast<uint64_t*>(answer.tracks.at(0).words.data());
+    uint64_t at = 3;
+    while (words[at] != number) at += 32;  // of the instruction before the addition
+    words[at] = number + 1;
+    const validate::Report r = replay(c, isa::Arch::sm_90, answer, options);
+    ASSERT_TRUE(r.first.has_value());
+    EXPECT_EQ(r.first->kind, validate::DifferenceKind::control_flow);
+    EXPECT_EQ(r.first->lane, 3u);
+    EXPECT_EQ(r.counts.taken, 31u);
+}
+
+// A machine where a lane's red finds, or seems to, another value in each run.
+class VaryingReds : public validate::EmulatorEngine {
+  public:
+    VaryingReds(uint64_t number, bool varies)
+        : EmulatorEngine(isa::Arch::sm_90, false, 1), number_(number), varies_(varies) {}
+    launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
+        launch::Result<void> why = EmulatorEngine::read(address, bytes);
+        if (bytes.size() <= 4096) return why;
+        auto* const words = reinterpret_cast<uint64_t*>(bytes.data());
+        uint64_t at = 3;
+        while (at * 8 < bytes.size() && words[at] != number_) at += 32;
+        EXPECT_LT(at * 8, bytes.size());
+        words[at + (1 + gpu::change_words) * 32] = 5000 + (varies_ ? ++runs_ : 0);
+        return why;
+    }
+
+  private:
+    uint64_t number_;
+    bool varies_;
+    uint64_t runs_ = 0;
+};
+
+TEST(OneRun, WhatARedFindsMayVary) {
+    const launch::Case c = whole_case("red.global.add.f32 [%rd1+2048], 0f3f800000;");
+    const validate::Report truth = beside(c);
+    ASSERT_FALSE(truth.first.has_value()) << truth.problem;
+    uint64_t number = 0;
+    while (!truth.spellings.at(number).starts_with("red")) ++number;
+    validate::Options options;
+    options.registers = validate::Registers::words;
+    for (const bool varies : {true, false}) {
+        VaryingReds engine(number + 1, varies);
+        const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options, nullptr);
+        EXPECT_EQ(r.problem, varies ? "not comparable: line 10, red.global.add.f32, CTA 0, warp 0, "
+                                      "lane 3: the emulator as sm_90 has 0x1389 in one run and "
+                                      "0x138a in another, and no order of its threads that was "
+                                      "tried gives the first"
+                                    : "");
+        EXPECT_EQ(r.first.has_value(), !varies);
     }
 }
 

@@ -43,6 +43,15 @@ TEST(Probes, WrittenAndRead) {
     EXPECT_EQ(p, example());
 }
 
+// What a name has is no nesting.
+TEST(Probes, BracketsInAText) {
+    Probes p = example();
+    p.device.name = "}}]]}} " + std::string(60, '[');
+    Probes read;
+    EXPECT_EQ(take(validate::read_probes(validate::probes_json(p)), read), "");
+    EXPECT_EQ(read, p);
+}
+
 TEST(Probes, EveryCutIsRefused) {
     const std::string text = validate::probes_json(example());
     for (size_t n = 0; n + 2 < text.size(); ++n) EXPECT_NE(problem_of(text.substr(0, n)), "") << n;
