@@ -106,11 +106,11 @@ TEST(Notes, OfSharedMemoryThatNobodyAccesses) {
               tile + "100 of 200 bytes, at [0x64, 0xc8) from 100, 100\n");
     EXPECT_EQ(of(by_cta, {.threads = 100, .ctas = 2}), "");
     // Beside as many bytes that the launch gives.
-    EXPECT_EQ(of("st.shared.u32 [tile], %r1;", {.dynamic_shared = 200}),
+    EXPECT_EQ(of("st.shared.u32 [tile], %r1;", {.dynamic_shared = 208}),
               tile +
                   "196 of 200 bytes, at [0x4, 0xc8) from 4, 196\n"
-                  "dynamic shared memory: no thread accesses 200 of 200 bytes, "
-                  "at [0x0, 0xc8) from 208, 200\n");
+                  "dynamic shared memory: no thread accesses 208 of 208 bytes, "
+                  "at [0x0, 0xd0) from 208, 208\n");
     // By bulk copies.
     EXPECT_EQ(of("cp.async.bulk.global.shared::cta.bulk_group [%d1], [tile+16], 160;"
                  "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"),

@@ -316,7 +316,10 @@ TEST(Beside, ASecondSignalEndsAProgramThatDoesNot) {
     const Ended ended = finish(command);
     EXPECT_EQ(ended.status, 130) << ended.err;
     EXPECT_EQ(ended.err, "error: interrupted\n");
-    EXPECT_NE(::kill(std::stoi(folder.read("pid")), 0), 0);
+    // Whoever takes it over waits for it.
+    const int process = std::stoi(folder.read("pid"));
+    for (int i = 0; i < 100 && ::kill(process, 0) == 0; ++i) wait(50);
+    EXPECT_NE(::kill(process, 0), 0);
 }
 
 // The driver gives a handle again, and the runtime may ask for it by ways of its own.
