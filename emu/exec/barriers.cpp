@@ -116,7 +116,7 @@ bool barrier(Context& c, size_t path, const Operation& o, uint32_t mask) {
                                       {w.index, mask},
                                       asked.threads,
                                       !o.mod.arrive,
-                                      waiting.left_by});
+                                      waiting.left_by & ~w.live});
     waiting.left_by = 0;
     release_barriers(c);
     return o.mod.arrive;
