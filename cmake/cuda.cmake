@@ -87,8 +87,8 @@ set(LOCKWARP_CUDA_LIBRARIES lockwarp_cuda lockwarp_cudart_12 lockwarp_cudart_13 
 # What `lockwarp capture` and `lockwarp validate -- ./program` put before the GPU's own driver: a
 # libcuda.so.1 in a folder of its own, which hands all calls on and watches launches.
 file(GLOB BESIDE_SOURCES CONFIGURE_DEPENDS cuda/beside/*.cpp)
-add_library(lockwarp_beside SHARED ${BESIDE_SOURCES} cuda/image.cpp cuda/launch_file.cpp cuda/merge.cpp
-            cuda/names.cpp $<TARGET_OBJECTS:lockwarp_engine> $<TARGET_OBJECTS:lockwarp_emu>)
+add_library(lockwarp_beside SHARED ${BESIDE_SOURCES} cuda/image.cpp cuda/large_numbers.cpp cuda/launch_file.cpp
+            cuda/merge.cpp cuda/names.cpp $<TARGET_OBJECTS:lockwarp_engine> $<TARGET_OBJECTS:lockwarp_emu>)
 lockwarp_target(lockwarp_beside)
 target_include_directories(lockwarp_beside PRIVATE ${PROJECT_SOURCE_DIR}
                            ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)

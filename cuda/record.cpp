@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cuda/large_numbers.hpp"
 #include "emu/ptx/printer.hpp"
 #include "engine/handles.hpp"
 
@@ -36,6 +37,8 @@ Record::Record(std::string folder, uint64_t number, const Function& f, const Lau
     file_.module = write_bytes(file_.folder, text.data(), text.size(), ".ptx");
     follow(file_.parameters.data(), file_.parameters.size());
     follow_ends();
+    for (const Address a : large_numbers(text))
+        if (const std::optional<Allocation> known = allocation_at(a)) add(*known);
     for (size_t i = 0; i < lockwarp_module_variables(module->loaded); ++i) {
         lockwarp_variable v{};
         v.struct_size = sizeof v;

@@ -15,6 +15,7 @@
 #include "cuda/beside/forward.hpp"
 #include "cuda/beside/linked.hpp"
 #include "cuda/image.hpp"
+#include "cuda/large_numbers.hpp"
 #include "emu/isa/arch.hpp"
 
 namespace lockwarp::beside {
@@ -110,6 +111,7 @@ void load(Tables& t, Image& image, const std::string& arch) {
         if (lockwarp_module_load(context, text.data(), text.size(), nullptr, &image.module,
                                  &error) == LOCKWARP_OK) {
             image.text = text;
+            image.numbers = cuda::large_numbers(text);
             image.wrong.clear();
             for (size_t i = 0; i < lockwarp_module_variables(image.module); ++i) {
                 const lockwarp_variable v = variable_at(image.module, i);

@@ -25,6 +25,8 @@ struct Image {
     lockwarp_module* module = nullptr;
     std::string text;                           // the PTX that it was made of
     std::vector<std::vector<uint8_t>> initial;  // what its variables begin with, in their order
+    // The numbers in its text that do not fit into 32 bits, each once: addresses may be among them.
+    std::vector<uint64_t> numbers;
     bool code_known = false;
     CodeAddresses code;
     std::string wrong;  // why there is none

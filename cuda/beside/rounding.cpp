@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace lockwarp::beside {
 
@@ -32,6 +33,21 @@ bool may_be_fused(std::string_view word) {
     return is_float;
 }
 
+bool is_part_of_name(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '%';
+}
+
+// Where the name stands, from `at` on, as a whole word.
+size_t find_name(std::string_view text, std::string_view name, size_t at) {
+    for (; (at = text.find(name, at)) != std::string_view::npos; ++at) {
+        const size_t end = at + name.size();
+        if ((at == 0 || !is_part_of_name(text[at - 1])) &&
+            (end == text.size() || !is_part_of_name(text[end])))
+            break;
+    }
+    return at;
+}
+
 // Of a text without comments: the end of the block that begins behind `at`.
 size_t end_of_block(std::string_view text, size_t at) {
     int depth = 0;
@@ -57,6 +73,33 @@ std::string code_of(std::string_view text, std::string_view kernel) {
         if (has_body && (!is_entry || name.find(kernel) != std::string_view::npos)) out += code;
         at = end - 1;
     }
+    return out;
+}
+
+std::string without_printing(std::string_view ptx) {
+    constexpr std::string_view name = "vprintf", own = "lockwarp_silent_vprintf";
+    constexpr std::string_view body =
+        ".func (.param .b32 lockwarp_r) lockwarp_silent_vprintf(.param .b64 lockwarp_f, "
+        ".param .b64 lockwarp_v)\n{\n st.param.b32 [lockwarp_r], 0;\n ret;\n}\n";
+    std::string out;
+    size_t copied = 0;
+    bool is_declared = false;
+    for (size_t at = 0; (at = find_name(ptx, name, at)) != std::string_view::npos;) {
+        const size_t declaration = ptx.rfind(".extern", at), end = ptx.find(';', at);
+        const bool declares =
+            declaration != std::string_view::npos && declaration >= copied &&
+            end != std::string_view::npos &&
+            ptx.substr(declaration, at - declaration).find_first_of(";{") == std::string_view::npos;
+        const size_t begin = declares ? declaration : at;
+        out += ptx.substr(copied, begin - copied);
+        if (!declares)
+            out += own;
+        else if (!is_declared)
+            out += body;
+        is_declared = is_declared || declares;
+        at = copied = declares ? end + 1 : at + name.size();
+    }
+    if (copied != 0) out += ptx.substr(copied);
     return out;
 }
 

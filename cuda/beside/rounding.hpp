@@ -13,6 +13,9 @@ namespace lockwarp::beside {
 // rounding. Empty: all do.
 std::string with_rounding(std::string_view ptx);
 
+// The text with a function of its own, which does nothing, in place of vprintf. Empty: it has none.
+std::string without_printing(std::string_view ptx);
+
 // Of a module's text without comments: the kernel's, and that of all functions that have a body
 // there, which it may call.
 std::string code_of(std::string_view text, std::string_view kernel);

@@ -79,6 +79,16 @@ struct Taking {
         }
         return true;
     }
+    // Of an array that a compiler knows, a kernel may have the address in its text alone.
+    bool follow_numbers(const std::vector<uint64_t>& numbers) {
+        for (const Address address : numbers) {
+            Address base = 0;
+            size_t size = 0;
+            if (address < lowest || address >= highest || is_known(address)) continue;
+            if (range_of(address, base, size) && !add(base, size)) return false;
+        }
+        return true;
+    }
     bool add(Address base, uint64_t size) {
         out.bytes += size;
         if (out.bytes > limit) {
@@ -158,6 +168,7 @@ std::optional<Snapshot> take(const Kernel& kernel, Function* handle,
     Taking taking{out, image.code, limit, why};
     if (!taking.follow(parameters.data(), parameters.size())) return std::nullopt;
     if (!taking.follow_ends(parameters)) return std::nullopt;
+    if (!taking.follow_numbers(image.numbers)) return std::nullopt;
     for (const Variable& v : out.variables)
         if (!taking.follow(v.bytes.data(), v.bytes.size())) return std::nullopt;
     return out;

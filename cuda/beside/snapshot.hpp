@@ -40,7 +40,8 @@ struct Snapshot {
     void to_gpu(const CodeAddresses& code);
 };
 
-// What parameters and variables lead to: whatever may be an address of the GPU's memory does.
+// What parameters, variables and the numbers in the module's text lead to: whatever may be an
+// address of the GPU's memory does.
 // nullopt: it is more than `limit` bytes, or cannot be read; and why.
 std::optional<Snapshot> take(const Kernel& kernel, Function* handle,
                              const std::vector<uint8_t>& parameters, uint64_t limit,

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <mutex>
+#include <tuple>
 
 #include "cuda/beside/forward.hpp"
 #include "cuda/beside/rounding.hpp"
@@ -24,18 +25,27 @@ bool put_back(const Snapshot& s) {
     return good;
 }
 
-// The kernel of the changed text in the current context; nullptr: there is none. It stays loaded.
-Module* changed_module(const Kernel& k) {
+enum class Change { silent, unfused, silent_and_unfused };
+
+std::string changed(const std::string& text, Change change) {
+    if (change == Change::unfused) return with_rounding(text);
+    const std::string silent = without_printing(text);
+    return change == Change::silent ? silent : with_rounding(silent);
+}
+
+// The module of the changed text in the current context; nullptr: there is none. It stays loaded.
+Module* changed_module(const Kernel& k, Change change) {
     static std::mutex* const mutex = new std::mutex;
-    static auto* const loaded = new std::map<std::pair<std::shared_ptr<Image>, void*>, Module*>;
+    static auto* const loaded =
+        new std::map<std::tuple<std::shared_ptr<Image>, void*, Change>, Module*>;
     static const auto load = behind_as<Result(Module**, const void*)>("cuModuleLoadData");
     static const auto current = behind_as<Result(void**)>("cuCtxGetCurrent");
     void* context = nullptr;
     if (load == nullptr || current == nullptr || current(&context) != success) return nullptr;
     const std::lock_guard lock(*mutex);
-    const auto [at, is_new] = loaded->try_emplace({k.image, context}, nullptr);
+    const auto [at, is_new] = loaded->try_emplace({k.image, context, change}, nullptr);
     if (!is_new) return at->second;
-    const std::string text = with_rounding(k.image->text);
+    const std::string text = changed(k.image->text, change);
     if (text.empty() || load(&at->second, text.c_str()) != success) at->second = nullptr;
     return at->second;
 }
@@ -72,27 +82,31 @@ bool run(const Again& a, Function* kernel, Snapshot& memory) {
            take_again(memory);
 }
 
-bool run_changed(const Again& a, Module* module, Snapshot& out) {
+bool run_changed(const Again& a, Change change, Snapshot& out) {
+    Module* const module = changed_module(a.kernel, change);
+    if (module == nullptr) return false;
     Function* const kernel = changed_kernel(a, module);
     return kernel != nullptr && find_variables(module, out) && run(a, kernel, out);
 }
 
-bool gives_the_same_again(const Again& a) {
+bool gives_the_same_again(const Again& a, bool prints) {
     Snapshot again = a.before;
-    return run(a, a.function, again) && again.same(a.after);
+    return (prints ? run_changed(a, Change::silent, again) : run(a, a.function, again)) &&
+           again.same(a.after);
 }
 
 }  // namespace
 
 std::optional<Snapshot> launch_unfused(const Again& again) {
     const std::string code = code_of(again.kernel.image->text, again.kernel.name);
-    if (with_rounding(code).empty()) return std::nullopt;
-    for (const std::string_view seen_twice : {"vprintf", "malloc"})
-        if (code.find(seen_twice) != std::string::npos) return std::nullopt;
-    Module* const module = changed_module(again.kernel);
-    if (module == nullptr) return std::nullopt;
+    // A block that is allocated once more would be seen.
+    if (with_rounding(code).empty() || code.find("malloc") != std::string::npos)
+        return std::nullopt;
+    const bool prints = !without_printing(code).empty();
     std::optional<Snapshot> out = again.before;
-    if (!gives_the_same_again(again) || !run_changed(again, module, *out)) out.reset();
+    if (!gives_the_same_again(again, prints) ||
+        !run_changed(again, prints ? Change::silent_and_unfused : Change::unfused, *out))
+        out.reset();
     put_back(again.after);
     return out;
 }

@@ -24,8 +24,8 @@ struct Again {
 };
 
 // What that kernel leaves; nullopt: nothing is to be changed in it or in what it may call, it
-// prints or allocates, which would be seen twice, it did not run, or the program's own kernel does
-// not leave the same when it is launched again.
+// allocates, which would be seen twice, it did not run, or the program's own kernel does not leave
+// the same when it is launched again. One that prints does so without printing.
 std::optional<Snapshot> launch_unfused(const Again& again);
 
 }  // namespace lockwarp::beside

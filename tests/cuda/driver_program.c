@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program of the driver API, in C: it finds libcuda.so.1 as any program does, launches a kernel,
  * and prints what it wrote. With the argument "empty" it measures launches of an empty kernel; with
- * "fused" it launches a kernel that a compiler may change, with "maps" kernels copy by tensor maps,
- * in a parameter and in memory; with "functions" kernels that call by a table and by what one of
- * them left in memory; with "heap" kernels use memory that other launches got by malloc, rightly
- * and wrongly; with "linked" nvJitLink makes what it loads, with "warm" an empty kernel is launched
- * before; with "added" threads add f32 numbers, in whichever order; with "behind" it is given the
- * end of what it changes; with "joined" cuLink makes it, of two texts, and it is copied before it
- * is loaded; with "reused" a handle is another kernel's in a second launch, which is asked for
- * behind the back of what watches the driver; with "faulty" it ends with a fault of its own in a
- * function that the driver calls, with "interrupted" in a signal's handler while a kernel runs. */
+ * "fused" it launches a kernel that a compiler may change, with "talking" one that prints too, with
+ * "maps" kernels copy by tensor maps, in a parameter and in memory; with "functions" kernels that
+ * call by a table and by what one of them left in memory; with "heap" kernels use memory that other
+ * launches got by malloc, rightly and wrongly; with "linked" nvJitLink makes what it loads, with
+ * "warm" an empty kernel is launched before; with "added" threads add f32 numbers, in whichever
+ * order; with "behind" it is given the end of what it changes, with "fixed" its address stands in
+ * its text; with "joined" cuLink makes it, of two texts, and it is copied before it is loaded; with
+ * "reused" a handle is another kernel's in a second launch, which is asked for behind the back of
+ * what watches the driver, with "unloaded" one of the same name in another module, and the first
+ * was unloaded; with "faulty" it ends with a fault of its own in a function that the driver calls,
+ * with "interrupted" in a signal's handler while a kernel runs. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -31,6 +33,7 @@ const char* __asan_default_options(void) {
 typedef int (*Init)(unsigned);
 typedef int (*CtxCreate)(void**, unsigned, int);
 typedef int (*ModuleLoadData)(void**, const void*);
+typedef int (*ModuleUnload)(void*);
 typedef int (*GetFunction)(void**, void*, const char*);
 typedef int (*MemAlloc)(uint64_t*, size_t);
 typedef int (*CopyIn)(uint64_t, const void*, size_t);
@@ -64,6 +67,19 @@ static const char ptx[] =
     ".visible .entry empty()\n{\n ret;\n}\n"
     ".visible .entry count()\n{\n .reg .b32 %r<1>; .reg .pred %q;\n mov.u32 %r0, 0;\n"
     "next:\n add.u32 %r0, %r0, 1;\n setp.ne.u32 %q, %r0, 0;\n @%q bra next;\n ret;\n}\n";
+
+static const char talking_ptx[] =
+    ".version 7.0\n.target sm_80\n.address_size 64\n"
+    ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 v);\n"
+    ".global .align 1 .b8 said[6] = {115, 97, 105, 100, 10, 0};\n"
+    ".visible .entry talking(.param .u64 x)\n{\n"
+    " .reg .f32 %f<2>; .reg .b32 %t; .reg .pred %q; .reg .b64 %p<2>;\n"
+    " ld.param.u64 %p0, [x];\n ld.global.f32 %f0, [%p0];\n mul.f32 %f1, %f0, %f0;\n"
+    " add.f32 %f1, %f1, %f0;\n st.global.f32 [%p0], %f1;\n"
+    " mov.u32 %t, %tid.x;\n setp.ne.u32 %q, %t, 0;\n @%q ret;\n"
+    " cvta.global.u64 %p1, said;\n"
+    " { .param .b64 a; .param .b64 b; .param .b32 c; st.param.b64 [a], %p1; st.param.b64 [b], 0;\n"
+    " call.uni (c), vprintf, (a, b); }\n ret;\n}\n";
 
 static const char heap_ptx[] =
     ".version 7.0\n.target sm_80\n.address_size 64\n"
@@ -291,6 +307,17 @@ static int join_texts(char* image, size_t bytes) {
     return ((int (*)(void*))function("cuLinkDestroy"))(link);
 }
 
+/* A kernel of four threads that multiplies what lies at `x`, which stands in it as a number. */
+static void fixed_text(char* text, size_t bytes, const char* name, uint64_t x, int factor) {
+    snprintf(text, bytes,
+             ".version 7.0\n.target sm_80\n.address_size 64\n"
+             ".visible .entry %s()\n{\n .reg .b32 %%r<2>; .reg .b64 %%p<2>;\n"
+             " mov.u32 %%r0, %%tid.x;\n mul.wide.u32 %%p0, %%r0, 4;\n"
+             " add.u64 %%p1, %%p0, %llu;\n ld.global.u32 %%r1, [%%p1];\n"
+             " mul.lo.u32 %%r1, %%r1, %d;\n st.global.u32 [%%p1], %%r1;\n ret;\n}\n",
+             name, (unsigned long long)x, factor);
+}
+
 int main(int argc, char** argv) {
     void* const library = dlopen("libcuda.so.1", RTLD_NOW);
     void *context = NULL, *module = NULL, *kernel = NULL;
@@ -313,6 +340,7 @@ int main(int argc, char** argv) {
     }
     if ((r = ((CtxCreate)function("cuCtxCreate"))(&context, 0, 0)) != 0)
         return fail("cuCtxCreate", r);
+    if (argc > 1 && strcmp(argv[1], "talking") == 0) image = talking_ptx;
     if (argc > 1 && strcmp(argv[1], "joined") == 0) {
         if (join_texts(linked, sizeof linked) != 0) return fail("cuLink", 0);
         image = linked;
@@ -334,7 +362,7 @@ int main(int argc, char** argv) {
         return r != 0 ? fail("cuModuleGetFunction", r) : interrupted(launch, kernel);
     }
     if (argc > 1 && (strcmp(argv[1], "fused") == 0 || strcmp(argv[1], "behind") == 0 ||
-                     strcmp(argv[1], "added") == 0))
+                     strcmp(argv[1], "added") == 0 || strcmp(argv[1], "talking") == 0))
         name = argv[1];
     if ((r = ((GetFunction)function("cuModuleGetFunction"))(&kernel, module, name)) != 0)
         return fail("cuModuleGetFunction", r);
@@ -356,22 +384,36 @@ int main(int argc, char** argv) {
         if (r != 0 || launch(empty, 2, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) != 0)
             return fail("empty", r);
     }
+    if (argc > 1 && strcmp(argv[1], "fixed") == 0) {
+        fixed_text(linked, sizeof linked, "fixed", x, 2);
+        if ((r = ((ModuleLoadData)function("cuModuleLoadData"))(&module, linked)) != 0 ||
+            (r = ((GetFunction)function("cuModuleGetFunction"))(&kernel, module, "fixed")) != 0)
+            return fail("fixed", r);
+    }
     end = x + sizeof numbers;
     parameters[0] = strcmp(name, "behind") == 0 ? &end : &x;
     if ((r = launch(kernel, 1, 1, 1, 4, 1, 1, 0, NULL, parameters, NULL)) != 0)
         return fail("cuLaunchKernel", r);
     if ((r = ((CopyOut)function("cuMemcpyDtoH"))(numbers, x, sizeof numbers)) != 0)
         return fail("cuMemcpyDtoH", r);
-    if (argc > 1 && strcmp(argv[1], "reused") == 0) {
+    if (argc > 1 && (strcmp(argv[1], "reused") == 0 || strcmp(argv[1], "unloaded") == 0)) {
         GetFunction unseen;
         void* const driver = dlopen(getenv("LOCKWARP_BESIDE_DRIVER"), RTLD_NOW);
         if (driver == NULL) return fail(dlerror(), 0);
         *(void**)&unseen = dlsym(driver, "cuModuleGetFunction");
         parameters[0] = &end;
-        if ((r = unseen(&kernel, module, "behind")) != 0 ||
+        name = "behind";
+        if (strcmp(argv[1], "unloaded") == 0) {
+            name = "twice";
+            fixed_text(linked, sizeof linked, name, x, 3);
+            if ((r = ((ModuleUnload)function("cuModuleUnload"))(module)) != 0 ||
+                (r = ((ModuleLoadData)function("cuModuleLoadData"))(&module, linked)) != 0)
+                return fail("unloaded", r);
+        }
+        if ((r = unseen(&kernel, module, name)) != 0 ||
             (r = launch(kernel, 1, 1, 1, 4, 1, 1, 0, NULL, parameters, NULL)) != 0 ||
             (r = ((CopyOut)function("cuMemcpyDtoH"))(numbers, x, sizeof numbers)) != 0)
-            return fail("behind", r);
+            return fail(name, r);
     }
     printf("x[3] = %u\n", numbers[3]);
     if (argc > 1 && strcmp(argv[1], "fused") == 0) printf("x[0] = %u\n", numbers[0]);

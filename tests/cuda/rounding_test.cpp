@@ -10,6 +10,7 @@ namespace {
 
 using beside::code_of;
 using beside::with_rounding;
+using beside::without_printing;
 using cuda::brief;
 using cuda::plain;
 
@@ -42,6 +43,28 @@ TEST(Rounding, CodeIsTheKernelsAndOfAllFunctions) {
     EXPECT_EQ(code.find(".func f"), std::string::npos) << code;  // vprintf stands in many modules
     EXPECT_NE(code_of(text, "first").find("two;"), std::string::npos);
     EXPECT_EQ(code_of(".entry cut() { one; ", "cut"), ".entry cut() { one; ");
+}
+
+TEST(Rounding, PrintingIsLeftOut) {
+    const std::string text =
+        ".extern .func other;\n.extern .func (.param .b32 r) vprintf\n(\n.param .b64 a,\n"
+        ".param .b64 b\n)\n;\n.func f()\n{\n call.uni (r), vprintf, (a, b);\n}\n"
+        ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+        "{ call (r), vprintf, (a, b); mov.b64 %vprintf, my_vprintf; mov.b64 a, vprintf2; }";
+    const std::string silent = without_printing(text);
+    EXPECT_TRUE(
+        silent.starts_with(".extern .func other;\n.func (.param .b32 lockwarp_r) "
+                           "lockwarp_silent_vprintf("))
+        << silent;
+    EXPECT_TRUE(silent.ends_with(
+        "}\n\n.func f()\n{\n call.uni (r), lockwarp_silent_vprintf, (a, b);\n}\n\n"
+        "{ call (r), lockwarp_silent_vprintf, (a, b); mov.b64 %vprintf, my_vprintf; "
+        "mov.b64 a, vprintf2; }"))
+        << silent;
+    EXPECT_EQ(without_printing("call (r), vprintf"), "call (r), lockwarp_silent_vprintf");
+    EXPECT_EQ(without_printing("vprintf;"), "lockwarp_silent_vprintf;");
+    EXPECT_EQ(without_printing(".extern .func vprintf"), ".extern .func lockwarp_silent_vprintf");
+    EXPECT_EQ(without_printing("vprintfs; my_vprintf;"), "");
 }
 
 TEST(Names, LongOnesAreCut) {

@@ -95,9 +95,10 @@ TEST(Exec, KeepsThePtxOfPtxas) {
 }
 
 // Beside the program's own output: cycles, what the checks say, JUnit and launch files, which have
-// the memory that parameters lead to: "behind" is given the end of an array alone.
+// the memory that parameters lead to: "behind" is given the end of an array alone, in the text of
+// "fixed" its address stands as a number.
 TEST(Exec, ChecksTimesAndRecordsEachLaunch) {
-    for (const char* const kernel : {"twice", "behind"}) {
+    for (const char* const kernel : {"twice", "behind", "fixed"}) {
         const Folder folder;
         const Ended ended =
             run(folder, {"exec", "--check", "--time", "--junit", "junit.xml", "--record",
