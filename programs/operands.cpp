@@ -170,6 +170,7 @@ uint32_t scale_register(Type scale, OperandClass from, launch::Random& random) {
 }
 
 uint32_t metadata_register(Type element, launch::Random& random) {
+    if (random.one_in(4)) return static_cast<uint32_t>(random.next());
     // The first place in the low half; an element of 32 bits takes both halves of two places.
     constexpr std::array<uint32_t, 6> places{0b0100, 0b1110, 0b1000, 0b1100, 0b1001, 0b1101};
     const uint64_t choices = isa::bits(element) == 32 ? 2 : places.size();

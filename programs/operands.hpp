@@ -36,7 +36,8 @@ uint64_t fragment_register(isa::Type element, unsigned held, OperandClass from,
 uint32_t scale_register(isa::Type scale, OperandClass from, launch::Random& random);
 
 // A register of metadata for a sparse A with these elements: two places in ascending order for each
-// group (PTX manual, "Sparse matrix storage").
+// group (PTX manual, "Sparse matrix storage"), or, one in four, any bits, as programs that get it
+// wrong have them.
 uint32_t metadata_register(isa::Type element, launch::Random& random);
 
 }  // namespace lockwarp::programs

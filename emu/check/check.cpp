@@ -30,8 +30,11 @@ constexpr std::array uninitialised_kinds{
     KindRow{"branched-on", error, "guards of branches and of accesses to memory"},
     KindRow{"address", error, "addresses"},
     KindRow{"operand", error, "operands of barriers and indirect branches"},
+    KindRow{"metadata", error,
+            "metadata of a sparse A by which the product is undefined: a note where it is zero"},
 };
-constexpr std::array<MakeDescribed, 1> uninitialised_makes{uninitialised};
+constexpr std::array<Make, 1> uninitialised_makes{sparse_metadata};
+constexpr std::array<MakeDescribed, 1> uninitialised_described{uninitialised};
 
 constexpr std::array sync_kinds{
     KindRow{"deadlock", error,
@@ -152,9 +155,9 @@ constexpr std::array rows{
     CheckRow{"uninitialised",
              "values that nothing defined, where they matter",
              uninitialised_kinds,
+             uninitialised_makes,
              {},
-             {},
-             uninitialised_makes},
+             uninitialised_described},
     CheckRow{"sync", "barriers, masks and asynchronous copies that do not synchronise", sync_kinds,
              sync_makes},
     CheckRow{"memory", "accesses outside what they are meant for", memory_kinds, memory_makes,

@@ -147,6 +147,9 @@ std::unique_ptr<Check> variable_bounds(const isa::Program& program, const warp::
 // heap.cpp: accesses outside of malloc's blocks, and blocks that nobody frees.
 std::unique_ptr<Check> heap_blocks(const isa::Program& program, const warp::Launch& launch);
 
+// metadata.cpp: metadata of a sparse A that names no two places of a group.
+std::unique_ptr<Check> sparse_metadata(const isa::Program& program, const warp::Launch& launch);
+
 // local_atomics.cpp: atom and red that change local memory.
 std::unique_ptr<Check> local_atomics(const isa::Program& program, const warp::Launch& launch);
 

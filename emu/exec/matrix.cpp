@@ -149,8 +149,10 @@ void sparse_product(Context& c, const Step& s, const Factors& factors, num::Matr
     std::array<uint64_t, max_b> columns;
     for (unsigned row = 0; row < v.m; ++row) {
         for (unsigned i = 0; i < v.stored_k(); ++i) {
-            const unsigned from = isa::chosen_k(width, places.data() + row * groups, i);
-            for (unsigned n = 0; n < v.n; ++n) columns[n * v.stored_k() + i] = b[n * v.k + from];
+            const isa::Chosen from = isa::chosen(width, places.data() + row * groups, i);
+            for (unsigned n = 0; n < v.n; ++n)
+                columns[n * v.stored_k() + i] =
+                    isa::bits_of(from, [&](unsigned k) { return b[n * v.k + k]; });
         }
         product(plan, factors, {1, v.n, static_cast<int>(v.stored_k())}, types, row,
                 a + row * v.stored_k(), columns.data(), e + row * v.n, d + row * v.n);

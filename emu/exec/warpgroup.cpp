@@ -228,19 +228,6 @@ void multiply(Context& c, const Step& s, num::MatrixTypes types, bool adds, cons
     }
 }
 
-// Where four bits of a sparse A's metadata stand, which say which two of four units along k the
-// row holds: those of `group` in a row of the warp's. `selector`: which two lanes of four give it,
-// where not all do. As in mma.sp of the same types (PTX manual, "Sparse wgmma.mma_async.sp").
-struct MetadataPlace {
-    unsigned lane, shift;
-};
-constexpr MetadataPlace metadata_place(unsigned width, unsigned row, unsigned group,
-                                       unsigned selector) {
-    const unsigned first = row % 8 * 4, below = row / 8;
-    if (width == 8) return {first + below + 2 * (group / 8), group % 8 * 4};
-    return {first + 2 * selector + group / 4, group % 4 * 4 + 16 * below};
-}
-
 constexpr unsigned max_groups = 16;
 
 // Each row of A has its own choice of B, whose lines are twice as long.
@@ -256,8 +243,8 @@ void multiply_sparse(Context& c, const Step& s, num::MatrixTypes types, bool add
     std::array<std::array<uint64_t, max_groups>, warp_rows> places{};
     for (unsigned row = 0; row < warp_rows; ++row)
         for (unsigned group = 0; group < groups; ++group) {
-            const MetadataPlace at =
-                metadata_place(width, row, group, static_cast<unsigned>(o.immediate));
+            const isa::MetadataPlace at =
+                isa::warpgroup_metadata(width, row, group, static_cast<unsigned>(o.immediate));
             places[row][group] = metadata[at.lane] >> at.shift & 15;
         }
     std::array<uint64_t, max_k> x;
@@ -270,9 +257,11 @@ void multiply_sparse(Context& c, const Step& s, num::MatrixTypes types, bool add
         for (unsigned row = 0; row < warp_rows; ++row) {
             for (unsigned i = 0; i < k; ++i) {
                 x[i] = element(a, row, i, width);
-                const unsigned from = isa::chosen_k(width, places[row].data(), i);
+                const isa::Chosen from = isa::chosen(width, places[row].data(), i);
                 for (unsigned n = 0; n < block; ++n)
-                    y[n * k + i] = element(b, column + n, from, width, sparse_bytes);
+                    y[n * k + i] = isa::bits_of(from, [&](unsigned at) {
+                        return element(b, column + n, at, width, sparse_bytes);
+                    });
             }
             for (unsigned n = 0; n < block; ++n) z[n] = d[n * warp_rows + row];
             plan.product(*plan.row, {1, block, static_cast<int>(k)}, types, x.data(), y.data(),

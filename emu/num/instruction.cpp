@@ -92,8 +92,10 @@ void sparse_product(const InstructionProduct& p, const InstructionMatrices& on, 
     for (int row = 0; row < p.m; ++row) {
         for (int g = 0; g < p.groups; ++g) places[g] = on.metadata[row * p.groups + g] & 15;
         for (int i = 0; i < p.stored_k; ++i) {
-            const unsigned from = isa::chosen_k(held, places.data(), static_cast<unsigned>(i));
-            for (int j = 0; j < p.n; ++j) columns[j * p.stored_k + i] = b[j * p.k + from];
+            const isa::Chosen from = isa::chosen(held, places.data(), static_cast<unsigned>(i));
+            for (int j = 0; j < p.n; ++j)
+                columns[j * p.stored_k + i] = isa::bits_of(
+                    from, [&](unsigned k) { return b[j * p.k + static_cast<int>(k)]; });
         }
         product(p, on, row, 1, a + row * p.stored_k, columns.data(), c + row * p.n, d + row * p.n);
     }

@@ -241,14 +241,18 @@ struct Metadata {
     }
 };
 
-// The element of the whole row that stored element i is.
-unsigned whole_index(const isa::MmaVariant& v, const uint8_t* nibbles, unsigned i) {
+// The element of the whole row that stored element i is, or what an H100 makes of one where the
+// metadata says no such thing.
+uint64_t in_whole_row(const isa::MmaVariant& v, const uint8_t* nibbles, unsigned i,
+                      const uint64_t* row) {
     const auto place = [&](unsigned stored) {
         return 4 * (stored / 2) + (nibbles[stored / 2] >> (2 * (stored % 2)) & 3u);
     };
-    if (v.a == Type::tf32) return place(2 * i) / 2;  // two places an element
-    if (held(v, v.a) == 4) return 2 * place(i / 2) + i % 2;
-    return place(i);
+    if (v.a == Type::tf32) {  // two places an element, one for each half
+        const auto half = [&](unsigned at) { return row[at / 2] >> 16 * (at % 2) & 0xFFFF; };
+        return half(place(2 * i + 1)) << 16 | half(place(2 * i));
+    }
+    return row[held(v, v.a) == 4 ? 2 * place(i / 2) + i % 2 : place(i)];
 }
 
 struct Product {
@@ -315,12 +319,15 @@ class MatrixDefinition {
         p.metadata.groups = v_.k * (v_.a == Type::tf32 ? 2 : 1) / (held(v_, v_.a) == 4 ? 8 : 4);
         p.metadata.wide = isa::bits(v_.a) >= 16;
         constexpr std::array<uint8_t, 6> any{4, 14, 8, 9, 12, 13};
+        const bool is_wrong = random() % 4 == 0;
         for (unsigned i = 0; i < 16 * p.metadata.groups; ++i)
-            p.metadata.nibbles.push_back(any[random() % (v_.a == Type::tf32 ? 2 : 6)]);
+            p.metadata.nibbles.push_back(is_wrong ? static_cast<uint8_t>(random() % 16)
+                                                  : any[random() % (v_.a == Type::tf32 ? 2 : 6)]);
         std::vector<uint64_t> stored;
         for (unsigned row = 0; row < v_.m; ++row)
             for (unsigned i = 0; i < v_.k / 2u; ++i)
-                stored.push_back(p.x.a[row * v_.k + whole_index(v_, nibbles_of(p, row), i)]);
+                stored.push_back(
+                    in_whole_row(v_, nibbles_of(p, row), i, &p.x.a[size_t{row} * v_.k]));
         p.x.a = std::move(stored);
         return p;
     }
@@ -387,7 +394,7 @@ class MatrixDefinition {
         const uint64_t* const b = &p.x.b[at.column * v_.k];
         std::vector<uint64_t> chosen(b, b + k);
         for (unsigned i = 0; v_.sparse && i < k; ++i)
-            chosen[i] = b[whole_index(v_, nibbles_of(p, at.row), i)];
+            chosen[i] = in_whole_row(v_, nibbles_of(p, at.row), i, b);
         if (v_.scales != 0) {
             const auto factors = [&](const std::vector<uint8_t>& all, size_t of) {
                 const auto first = all.begin() + static_cast<std::ptrdiff_t>(of * v_.scales);

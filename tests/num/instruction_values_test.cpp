@@ -86,9 +86,10 @@ void check(std::string_view key, const InstructionProduct& p, std::mt19937& rand
             const std::vector<int> b = numbers(p.types.b, p.k * p.n);
             const std::vector<int> c = numbers(p.c, p.m * p.n);
             std::vector<uint8_t> metadata(static_cast<size_t>(p.m * p.groups));
-            // The second unit of a group lies behind the first.
-            constexpr std::array<uint8_t, 6> pairs{0x4, 0x8, 0xc, 0x9, 0xd, 0xe};
-            for (uint8_t& m : metadata) m = pairs[random() % pairs.size()];
+            // The second unit of a group lies behind the first; of .tf32 they are one element's.
+            constexpr std::array<uint8_t, 6> pairs{0x4, 0xe, 0x8, 0xc, 0x9, 0xd};
+            const size_t known = p.types.a == isa::Type::tf32 ? 2 : pairs.size();
+            for (uint8_t& m : metadata) m = pairs[random() % known];
             const std::vector<uint8_t> in_a = packed(p.types.a, bytes, a),
                                        in_b = packed(p.types.b, bytes, b),
                                        in_c = packed(p.c, bytes, c);
@@ -103,9 +104,11 @@ void check(std::string_view key, const InstructionProduct& p, std::mt19937& rand
                     for (int s = 0; s < p.stored_k; ++s) {
                         int k = s;
                         if (p.groups != 0)
-                            k = static_cast<int>(isa::chosen_k(
-                                isa::held_bits(isa::fragment(p.mma->fragment_a), p.mma->a),
-                                places.data(), static_cast<unsigned>(s)));
+                            k = static_cast<int>(
+                                isa::chosen(
+                                    isa::held_bits(isa::fragment(p.mma->fragment_a), p.mma->a),
+                                    places.data(), static_cast<unsigned>(s))
+                                    .k);
                         const int x = a[static_cast<size_t>(i * p.stored_k + s)];
                         const int y = b[static_cast<size_t>(k * p.n + j)];
                         sum += p.types.combine == isa::Combine::xor_   ? x ^ y

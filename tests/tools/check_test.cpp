@@ -563,7 +563,8 @@ TEST(Check, FindsNoErrorInTheKernelsOfTheProject) {
         // Some have what the manual has not, and a GPU allows.
         const auto name = file["name"].get<std::string>();
         const bool is_wrong = name.ends_with("gpu/kernels/local_atomics.json") ||
-                              name.find("left_barrier_") != std::string::npos;
+                              name.find("left_barrier_") != std::string::npos ||
+                              name.ends_with("gpu/kernels/sparse_metadata.json");
         EXPECT_EQ(file["errors"] != 0, is_wrong) << name;
         EXPECT_FALSE(file.contains("refused")) << file.dump();
     }
