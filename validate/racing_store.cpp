@@ -88,7 +88,7 @@ class FindsStore : public warp::Observer {
 
 std::optional<RacingStore> racing_store(const isa::Program& program, const Difference& difference,
                                         const Listen& run) {
-    if (difference.kind != DifferenceKind::value ||
+    if ((difference.kind != DifferenceKind::value && difference.kind != DifferenceKind::order) ||
         program.operations[difference.operation].op != isa::Op::ld)
         return std::nullopt;
     FindsLoad load(difference);

@@ -209,6 +209,17 @@ std::string branch(const Report& r, const Difference& d, const std::string& file
                        d.branch_taken ? "taken" : "not taken", from.empty() ? "" : "  " + from);
 }
 
+// A store of another warp to what a load reads.
+std::string race(const Report& r, const Difference& d, const std::string& file) {
+    if (!d.racing) return {};
+    const std::array<uint32_t, 3>& cta = d.racing->cta;
+    return fmt::format(
+        "  {}:{} stores there too, CTA ({},{},{}), warp {}: a race, where nothing orders the\n"
+        "  two (lockwarp check)\n",
+        file, r.program.operations[d.racing->operation].place.line, cta[0], cta[1], cta[2],
+        d.racing->warp);
+}
+
 std::string difference(const Report& r, const gpu::Device& device, const std::string& file) {
     const Difference& d = *r.first;
     std::string out;
@@ -229,13 +240,7 @@ std::string difference(const Report& r, const gpu::Device& device, const std::st
                        ? one
                        : fmt::format("{}\n    {}\n    {}\n    {}\n", head, emulated, other, bits);
             out += inputs(r, d);
-            if (d.racing)
-                out += fmt::format(
-                    "  {}:{} stores there too, CTA ({},{},{}), warp {}: a race, where nothing "
-                    "orders "
-                    "the\n  two (lockwarp check)\n",
-                    file, r.program.operations[d.racing->operation].place.line, d.racing->cta[0],
-                    d.racing->cta[1], d.racing->cta[2], d.racing->warp);
+            out += race(r, d, file);
             break;
         }
         case DifferenceKind::control_flow: {
@@ -263,6 +268,7 @@ std::string difference(const Report& r, const gpu::Device& device, const std::st
                 "other\n  threads that its run allows puts that there\n",
                 place(r, d, file), d.lane, shown(type, masked(type, d.emulated)), device.name,
                 shown(type, masked(type, d.other)));
+            out += race(r, d, file);
             break;
         }
         case DifferenceKind::fault:

@@ -77,9 +77,10 @@ INSTANTIATE_TEST_SUITE_P(
         return std::string(each.param).substr(0, std::string(each.param).find('.'));
     });
 
-// A plain load whose bytes another warp stores to has no order: the difference names the store.
-TEST(Order, TheStoreThatALoadRacesWithIsNamed) {
-    const launch::Case c = case_of_text(R"(.version 8.0
+// A plain load whose bytes another warp stores to has no order: the difference names the store,
+// also where atomics have one.
+void expect_race_named(const std::string& atomic) {
+    const std::string ptx = R"(.version 8.0
 .target sm_90
 .address_size 64
 .visible .entry k(.param .u64 out)
@@ -88,15 +89,17 @@ TEST(Order, TheStoreThatALoadRacesWithIsNamed) {
     .reg .b32 %r<4>;
     .reg .b64 %rd<2>;
     ld.param.u64 %rd0, [out];
-    mov.u32 %r0, %tid.x;
+    mov.u32 %r0, %tid.x; )" +
+                            atomic +
+                            R"(
     setp.ne.u32 %p, %r0, 0;
     ld.global.u32 %r1, [%rd0];
     add.u32 %r2, %r1, 1;
     @!%p st.global.u32 [%rd0], %r2;
     ret;
 }
-)",
-                                        1, 4);
+)";
+    const launch::Case c = case_of_text(ptx.c_str(), 1, 4);
     validate::EmulatorEngine engine(arch, false, 1);
     engine.take_turns(3);
     const validate::Report r = run_lockstep(c, arch, engine, {});
@@ -107,6 +110,11 @@ TEST(Order, TheStoreThatALoadRacesWithIsNamed) {
                         "orders the\n  two (lockwarp check)\n"),
               std::string::npos)
         << text;
+}
+
+TEST(Order, TheStoreThatALoadRacesWithIsNamed) {
+    expect_race_named("");
+    expect_race_named("red.global.add.u32 [%rd0+64], 1;");
 }
 
 // A machine whose tracks are changed on their way here, and its second run's otherwise.

@@ -201,6 +201,15 @@ TEST(TextReport, WhatNoOrderGives) {
               "  lane 2 finds 0x3f800000 (1) in memory, where GPU X found 0x40000000 (2): no order "
               "of the other\n  threads that its run allows puts that there\n" +
                   ends);
+    r.first->racing = validate::RacingStore{st, {4, 5, 6}, 7};
+    EXPECT_EQ(text(r),
+              "DIFFERS  k.ptx:17  st.global.f32   step 42, CTA (1,2,3), warp 4\n"
+              "  lane 2 finds 0x3f800000 (1) in memory, where GPU X found 0x40000000 (2): no order "
+              "of the other\n  threads that its run allows puts that there\n"
+              "  k.ptx:17 stores there too, CTA (4,5,6), warp 7: a race, where nothing orders the\n"
+              "  two (lockwarp check)\n" +
+                  ends);
+    r.first->racing.reset();
     // Of each width, what does not belong to it left out.
     constexpr uint64_t emulated = 0x8123456789abcdef, other = 0xfedcba9876543210;
     struct Row {
