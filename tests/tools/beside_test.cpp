@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // lockwarp capture, and validate of a program: beside what stands for a GPU
 // (tests/cuda/beside/fake_gpu.cpp).
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/personality.h>
 
 #include <chrono>
 #include <thread>
@@ -292,6 +294,23 @@ TEST(Beside, AProgramEndsWithTheCommand) {
     EXPECT_NE(ended.err.find("identical: 1 launch\n"), std::string::npos) << ended.err;
     const int process = std::stoi(folder.read("pid"));
     EXPECT_NE(::kill(process, 0), 0);
+}
+
+// The command has its own memory where no GPU gives any, and the program as always.
+TEST(Beside, ItsOwnMemoryIsNotWhereAProgramsMayLie) {
+    const int before = ::personality(0xffffffff);
+    if (before == -1 || ::personality(before | ADDR_COMPAT_LAYOUT) == -1)
+        GTEST_SKIP() << "no other personality is allowed here";
+    ::personality(before);
+    const Folder folder;
+    const Ended ended = run(
+        folder,
+        {"validate", "--driver", LOCKWARP_FAKE_GPU, "--", "sh", "-c",
+         "cat /proc/$PPID/personality /proc/self/personality; grep -c 'lib.*so' /proc/$PPID/maps "
+         "> maps; grep -c '^7[ef].*so' /proc/$PPID/maps"},
+        fake);
+    EXPECT_EQ(ended.out, fmt::format("{:08x}\n{:08x}\n0\n", before | ADDR_COMPAT_LAYOUT, before));
+    EXPECT_GT(std::stoi(folder.read("maps")), 0);
 }
 
 // One that takes longer than the command itself has: a GPU's memory takes seconds to give back.

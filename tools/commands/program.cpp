@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "launch/unfinished.hpp"
+#include "tools/address_space.hpp"
 #include "tools/report/failure.hpp"
 
 namespace lockwarp::tools {
@@ -45,6 +46,7 @@ void preload_ptxas(const fs::path& folder) {
 
 int become(const std::vector<std::string>& program) {
     std::signal(SIGPIPE, SIG_DFL);
+    map_as_always();
     std::vector<char*> words;
     for (const std::string& word : program) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
