@@ -120,13 +120,13 @@ bool parse_loc(State& state, Directive& directive) {
     take_name(state, directive);
     if (!parse_place()) return false;
     if (!accept(state, TokenKind::comma)) return true;
-    if (!at(state, TokenKind::identifier) || state.token.text != "function_name")
+    if (state.token.text != "function_name")
         return fail_expected(state, "'function_name'", "after ',' of '.loc'");
     take_text(state, directive);
     if (!parse_symbol(state, directive, "a label")) return false;
     if (!parse_offset(state, directive.operands.back().offset)) return false;
     if (!expect(state, TokenKind::comma, "','", "after the function's name")) return false;
-    if (!at(state, TokenKind::identifier) || state.token.text != "inlined_at")
+    if (state.token.text != "inlined_at")
         return fail_expected(state, "'inlined_at'", "after ',' of '.loc'");
     take_text(state, directive);
     return parse_place();

@@ -124,7 +124,7 @@ bool fail_expected(State& state, std::string_view what, std::string_view context
 }
 
 void recover(State& state, uint64_t since) {
-    if (state.consumed == since && state.open_braces == 0 && !at(state, TokenKind::right_brace)) {
+    if (state.consumed == since && state.open_braces == 0) {
         if (accept(state, TokenKind::semicolon)) return;
         if (!at(state, TokenKind::left_brace)) advance(state);
     }
