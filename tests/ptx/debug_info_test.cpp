@@ -61,7 +61,7 @@ TEST(DebugInfo, NothingWithoutIt) {
 }
 
 // Version 5: forms in the abbreviations, names in .debug_str by label, a symbol's address,
-// comments, and a difference of labels.
+// comments, a difference of labels, a member that says its size, and a function without a name.
 constexpr const char* version_5 = R"(
 .section .debug_abbrev {
 .b8 1, 0x11, 1, 0, 0 // Abbreviation [1] compile unit { not a brace
@@ -70,8 +70,9 @@ constexpr const char* version_5 = R"(
 .b8 4, 0x21, 0, 0x37, 0x21, 6, 0, 0
 .b8 5, 0x34, 0, 3, 8, 0x49, 0x13, 2, 0x18, 0, 0
 .b8 6, 0x17, 1, 3, 8, 0xb, 0xb, 0, 0
-.b8 7, 0xd, 0, 3, 8, 0x49, 0x13, 0, 0
+.b8 7, 0xd, 0, 3, 8, 0x49, 0x13, 0xb, 0xb, 0, 0
 .b8 8, 0xd, 0, 3, 8, 0x49, 0x13, 0x3c, 0xc, 0, 0
+.b8 9, 0x2e, 0, 0, 0
 .b8 0 }
 .section .debug_info {
 $L__begin:
@@ -93,11 +94,11 @@ $L__type:
 .b64 tile
 .b8 6, 85, 0, 4, 7, 102, 0
 .b32 13
-.b8 8, 103, 0
+.b8 4, 8, 103, 0
 .b32 13
 .b8 1, 8, 104, 0
 .b32 13
-.b8 0, 0, 0
+.b8 0, 9, 0, 0
 $L__end:
 }
 .section .debug_str { $L__name: .b8 1,2,102,108,111,97,116,0 }
@@ -118,6 +119,8 @@ TEST(DebugInfo, Version5) {
     EXPECT_EQ(u->members[0].name, "f");
     EXPECT_EQ(u->members[1].name, "h");
     EXPECT_EQ(info.spelled(u->members[1].type), "float");
+    EXPECT_FALSE(u->members[0].is_bit_field);
+    EXPECT_TRUE(info.functions.empty());
 }
 
 // Types that are of themselves.

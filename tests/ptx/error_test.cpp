@@ -89,6 +89,11 @@ TEST(Errors, Statements) {
         {".shared .b8 a[-1];", "5:15: an array size must be an integer that is not negative\n"},
         {".shared .b8 a[4;", "5:16: expected ']' after the array size\n"},
         {".align 4 .b32 a;", "5:10: a declaration without a state space\n"},
+        // What stands behind the error in its statement is passed over.
+        {".shared .b8 a[-1 4;", "5:15: an array size must be an integer that is not negative\n"},
+        {".reg .abcdefghijklmnopqrstuvwxyz0123456 3;",
+         "5:6: unknown type '.abcdefghijklmnopqrstuvwxyz0123456'\n"},
+        {"mov a b\n.u32 c;", "5:7: expected ';' after the operands of 'mov'\n"},
     };
     for (const auto& c : cases) {
         EXPECT_EQ(errors_of(".entry k() {\n" + std::string(c.body) + "\n}\n.global .b32 y;\n"),

@@ -552,5 +552,12 @@ TEST(Printer, Instructions) {
     for (const std::string_view text : texts) EXPECT_EQ(print(instruction_of(text)), text);
 }
 
+TEST(Printer, Parameters) {
+    for (const std::string text : {".param .u64 .ptr .global .align 16 a", ".param .u64 .ptr b",
+                                   ".param .align 8 .b8 c[32]"})
+        EXPECT_NE(print(module_of(".entry k(" + text + ") { ret; }")).find(text), std::string::npos)
+            << text;
+}
+
 }  // namespace
 }  // namespace lockwarp::ptx
