@@ -176,8 +176,11 @@ TEST(Causality, FencesBeforeAtomics) {
         EXPECT_EQ(of_roles({data + fence + between + store + flag, sees + fence + load}), race)
             << between;
     EXPECT_EQ(of_roles({data + fence + other + store + fence + flag, sees + load}), by_convention);
-    // A volatile store, and shared memory, need none.
+    // A volatile store, shared memory, and what is of the CTA alone, need none.
     EXPECT_EQ(of_roles({store + "st.volatile.global.u32 [%rd20+1024], 1; ", sees + load}),
+              by_convention);
+    EXPECT_EQ(of_roles({store + "atom.relaxed.cta.global.add.u32 %r12, [%rd20+1024], 1; ",
+                        data + "ld.relaxed.cta.global.u32 %r12, [%rd20+1024]; " + load}),
               by_convention);
 }
 
@@ -320,6 +323,8 @@ TEST(Causality, Mbarriers) {
                       waits(0) + loads}),
               Lines{});
     EXPECT_EQ(of(64, {stores + all + all, waits(0) + loads}), Lines{});
+    // Lanes that arrive together end two phases, and are of both. (Warp 1 goes on first.)
+    EXPECT_EQ(of(16, {waits(1) + loads, stores + all}), Lines{});
     EXPECT_EQ(
         of(64, {"mbarrier.arrive_drop.shared.b64 %rd20, [tile+3072]; ",
                 "mbarrier.arrive.shared.b64 %rd20, [tile+3072]; bar.sync 3, 64; " + stores + all,

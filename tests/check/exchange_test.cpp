@@ -105,6 +105,12 @@ TEST(Exchange, WhoTakesItFromALaneThatHasNone) {
                          "st.global.u32 [%rd3], %r11;\n",
                  {.lanes = true}),
               Lines{"2 shfl-source 5, 8 4"});
+    // Behind a guard.
+    EXPECT_EQ(of(taken + "setp.lt.u32 %p2, %r2, 8;\n"
+                         "@%p2 shfl.sync.bfly.b32 %r11, %r10, 1, 31, 255;\n"
+                         "@%p2 st.global.u32 [%rd3], %r11;\n",
+                 {.lanes = true}),
+              Lines{"2 shfl-source 5, 8 4"});
 }
 
 TEST(Exchange, MasksThatNameMore) {

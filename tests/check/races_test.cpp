@@ -211,6 +211,31 @@ TEST(Races, OfBytes) {
             }
 }
 
+// A word is one until a byte of it is accessed: the word behind an access stays so.
+TEST(Races, OfWordsBesideOthers) {
+    const std::string warps = "setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p2, %r1, 32;\n";
+    for (const std::string beside :
+         {"@%p2 st.shared.u32 [%r5], 7;\n", "@%p2 ld.shared.u32 %r10, [%r5];\n"})
+        EXPECT_EQ(brief::said(warps + "@%p1 st.shared.u32 [%r5+4], 0x100;\n" + beside +
+                                  "@%p2 st.shared.u32 [%r5+4], 0x200;\n",
+                              {.checks = "race-shared"}, {.at = true}),
+                  Lines{"4 write-after-write 2, 4 at 4"})
+            << beside;
+}
+
+// A wait is for the copies of its own lanes; those of others still have theirs before them.
+TEST(Races, OfCopiesThatOtherLanesWaitFor) {
+    const std::string half = "setp.lt.u32 %p1, %r2, 16;\n@%p1 ",
+                      copy = "cp.async.ca.shared.global [%r6], [%rd4], 4;\n",
+                      wait = "cp.async.wait_all;\n", get = "ld.shared.u32 %r10, [%r7];\n";
+    expect({
+        {half + copy + "@%p1 " + wait + bar + get, {}},
+        {half + copy + "@%p1 " + wait + get, {"4 read-after-write 2"}},
+        {half + copy + "@!%p1 " + wait + "@%p1 " + wait + bar + get, {}},
+        {half + copy + "@!%p1 " + wait + "@%p1 " + wait + get, {"5 read-after-write 2"}},
+    });
+}
+
 // Each word of a vector.
 TEST(Races, OfVectors) {
     for (int word = -1; word <= 4; ++word)

@@ -459,14 +459,23 @@ TEST(UndefinedMemory, IsNamed) {
     EXPECT_EQ(of(row_of_16 + "wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd1], {%f2, "
                              "%f31, %f2, %f2, %f2, %f2, %f2, %f2}, 16;"),
               Lines{"2 stored: stores register %f31, which nothing has written"});
-    EXPECT_EQ(of("mul.wide.u32 %rd10, %r30, 0;\nadd.u64 %rd10, %rd3, %rd10;\n"
-                 "st.global.u32 [%rd10], 1;"),
-              Lines{"3 address 1: takes an address from register %r30, which nothing has written"});
+    // A strong store may leave what it stores to its reader, not where it stores.
+    for (const std::string store : {"st.global", "st.relaxed.gpu.global"})
+        EXPECT_EQ(
+            of("mul.wide.u32 %rd10, %r30, 0;\nadd.u64 %rd10, %rd3, %rd10;\n" + store +
+               ".u32 [%rd10], 1;"),
+            Lines{"3 address 1: takes an address from register %r30, which nothing has written"})
+            << store;
+    EXPECT_EQ(of("st.relaxed.gpu.global.u32 [%rd3], %r30;"),
+              Lines{"~1 stored: stores register %r30, which nothing has written"});
     EXPECT_EQ(of("setp.eq.u32 %p1, %r30, 0;\n@%p1 st.global.u32 [%rd3], 1;"),
               Lines{"2 branched-on 1: is decided by register %r30, which nothing has written"});
     EXPECT_EQ(
         of("bar.sync %r30, 32;"),
         Lines{"1 operand: waits for threads as said by register %r30, which nothing has written"});
+    EXPECT_EQ(of("sub.u32 %r10, %r30, 1;\nbar.warp.sync %r10;"),
+              Lines{"2 operand 1: waits for threads as said by register %r30, which nothing has "
+                    "written"});
 }
 
 }  // namespace
