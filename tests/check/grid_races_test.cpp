@@ -164,6 +164,22 @@ TEST(GridRaces, OfAWeakStoreUnderAStrongOne) {
     }
 }
 
+// Words side by side of one access, of which one was read before and the next was not: of the next
+// one CTA reads a byte, and another stores one that nobody has read.
+TEST(GridRaces, OfWordsWithOtherPasts) {
+    EXPECT_EQ(
+        brief::said("mov.u32 %r10, %ctaid.x; setp.eq.u32 %p1, %r10, 0; setp.eq.u32 %p2, %r10, 1;"
+                    "setp.eq.u32 %p3, %r10, 2; setp.eq.and.u32 %p4, %r1, 0, %p1;"
+                    "mov.f32 %f1, 0f00000000;\n"
+                    "@%p4 ld.global.u32 %r12, [%rd1];\n"
+                    "@%p1 wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd1], {%f1, %f1, "
+                    "%f1, %f1, %f1, %f1, %f1, %f1};\n"
+                    "@%p2 ld.global.u8 %r12, [%rd1+4];\n"
+                    "@%p3 st.relaxed.gpu.global.u8 [%rd1+7], %r1;\n",
+                    {.checks = "race-global", .block = 32, .grid = 3}),
+        (Lines{"4 read-after-write 3", "5 write-after-write 3"}));
+}
+
 // Of several CTAs: what any of them did, a grid of two dimensions, and the lanes and counts.
 TEST(GridRaces, OfManyCtas) {
     const std::string store = "st.global.u32 [%rd3], %r10;\n",

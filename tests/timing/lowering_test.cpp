@@ -205,6 +205,24 @@ TEST(Lowering, RegistersOfData) {
               8);
 }
 
+// What is known of bulk copies and of waits for them stands in the architecture's own row.
+TEST(Lowering, EvidenceOfWhatIsAsynchronous) {
+    const ptx::Parsed parsed = ptx::parse(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n"
+        ".reg .b64 %d<9>; .reg .pred %p<4>; .shared .align 16 .b8 s[64];\n"
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%d0], 16, [s+32];"
+        "mbarrier.try_wait.parity.shared.b64 %p0, [s+32], 0;"
+        "cp.async.bulk.global.shared::cta.bulk_group [%d0], [s], 16;"
+        "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ret;\n}\n");
+    ASSERT_TRUE(parsed.diagnostics.empty());
+    const isa::Resolved r = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
+    ASSERT_TRUE(r.diagnostics.empty()) << r.diagnostics[0].message;
+    const timing::Lowering l = timing::lower(r.program, *timing::machine_named("sm_90"));
+    for (const size_t i : {0, 1, 2, 4})
+        EXPECT_EQ(l.operations[i].how, timing::async_row(isa::Arch::sm_90).how)
+            << isa::row(r.program.operations[i].op).name;
+}
+
 // Each target of a branch by index begins a block, whichever table names it.
 TEST(Lowering, BlocksBeginWhereBranchesLead) {
     const ptx::Parsed parsed = ptx::parse(

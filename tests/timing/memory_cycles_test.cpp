@@ -257,6 +257,27 @@ TEST(MemoryCycles, OfPipesInQueues) {
     });
 }
 
+// One special function behind another, for as long as there are any.
+TEST(MemoryCycles, OfManySpecialFunctions) {
+    std::string body, sum;
+    for (int i = 1; i < 19; ++i) {
+        const std::string f = "%f" + std::to_string(i);
+        body += "ex2.approx.f32 " + f + ", %f0;";
+        sum += "st.shared.f32 [s], " + f + ";";
+    }
+    const Timed run = timed(body + sum, {.threads = 1024});
+    std::vector<uint64_t> done;  // of a sub-core
+    uint64_t interval = 0;
+    for (const timing::Event& e : run.report.events) {
+        if (run.program.operations[e.operation].op != isa::Op::ex2) continue;
+        if (e.warp % timing::sub_cores == 0) done.push_back(e.done);
+        interval = run.lowering.operations[e.operation].interval;
+    }
+    std::ranges::sort(done);
+    ASSERT_EQ(done.size(), 18u * 1024 / 32 / timing::sub_cores);
+    EXPECT_EQ((done.back() - done.front()) * 100, (done.size() - 1) * interval);
+}
+
 // Code that is far from all that the SM has comes after 180 cycles, what lies next to it after 20,
 // and what it has at once.
 TEST(MemoryCycles, OfCodeFarAway) {
