@@ -429,7 +429,7 @@ Answer explain_swizzle(const Swizzle& s, const std::vector<uint32_t>& indices) {
         Grid g;
         g.title = "Bit by bit:";
         g.header = {"bit of y", "is"};
-        for (int bit = from > to ? from + s.bits - 1 : to + s.bits - 1; bit >= 0; --bit)
+        for (int bit = std::max(from, to) + s.bits - 1; bit >= 0; --bit)
             g.rows.push_back(
                 {std::to_string(bit), bit >= to && bit < to + s.bits
                                           ? fmt::format("x[{}] ^ x[{}]", bit, bit - to + from)

@@ -86,10 +86,9 @@ class Reader {
                 return __builtin_mul_overflow(left, right, &product) ? INT64_MAX : product;
             }
             default:
-                break;
+                if (right == 0) return fail("a number other than 0");
+                return op[0] == '/' ? left / right : left % right;
         }
-        if (right == 0) return fail("a number other than 0");
-        return op[0] == '/' ? left / right : left % right;
     }
 
     int64_t sum(int level) {

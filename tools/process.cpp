@@ -40,8 +40,8 @@ constexpr const char* no_memory = "out of memory";
 void prepare_process() {
     for (int number = 0; number <= 2; ++number)
         if (::fcntl(number, F_GETFD) < 0 && errno == EBADF)
-            // For reading: what is printed there fails.
-            if (::open("/dev/null", O_RDONLY) < 0) break;
+            // For reading: what is printed there fails, as where there is no such file.
+            ::open("/dev/null", O_RDONLY);
     std::signal(SIGPIPE, SIG_IGN);
     std::set_terminate(end_on_exception);
 }

@@ -101,7 +101,8 @@ std::optional<Shard> shard_of(Reader& r, const SourceRow& row) {
     const uint64_t last =
         r.text(row.last) ? r.value(row.last, 0, row.index) : first + (count - 1) * step;
     if (r.wrong) return std::nullopt;
-    if (last < first || (last - first) / step + 1 != count)
+    // From a number down to a lower one there are far more, modulo 2^64, than max_shards.
+    if ((last - first) / step + 1 != count)
         r.fail(fmt::format("{}: {} to {} in steps of {} are not {} numbers ({})", row.index, first,
                            last, step, count, count_name));
     else if (given < first || given > last || (given - first) % step != 0)

@@ -95,6 +95,9 @@ TEST(Shard, SlurmArrays) {
     EXPECT_EQ(chosen(array("4", "1", "4", "1", "4")), "shard 4/4 (SLURM_ARRAY_TASK_ID)");
     EXPECT_EQ(chosen(array("7", "1", "7", "2", "4")), "shard 4/4 (SLURM_ARRAY_TASK_ID)");
     EXPECT_EQ(chosen(array("9", "9", "9", "1", "1")), "shard 1/1 (SLURM_ARRAY_TASK_ID)");
+    EXPECT_EQ(chosen(array("1", "2", "0", "1", "2")),
+              "SLURM_ARRAY_TASK_ID: 2 to 0 in steps of 1 are not 2 numbers "
+              "(SLURM_ARRAY_TASK_COUNT); --shard I/N says which shard this is");
     // --array=1,3,7: the numbers do not say which of three this is.
     EXPECT_EQ(chosen(array("3", "1", "7", "1", "3")),
               "SLURM_ARRAY_TASK_ID: 1 to 7 in steps of 1 are not 3 numbers "

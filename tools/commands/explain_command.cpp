@@ -36,7 +36,7 @@ lanes::Answer explained(const ExplainCommand& o) {
             fmt::format("an element of D is explained, as in explain INSN D 3 2; '{}' "
                         "is not D",
                         o.operand.substr(0, 60)));
-    const bool one = !o.archs.empty() && o.archs.find(',') == std::string::npos && o.archs != "all";
+    const bool one = o.archs.find(',') == std::string::npos && o.archs != "all";
     const lanes::Found found = named_instruction(o.instruction, one ? o.archs : "");
     if (!found.instruction) return lanes::wrong(found.error);
     std::string error;
