@@ -294,6 +294,16 @@ TEST(Sust, OutsideOrMisalignedTraps) {
     EXPECT_NE(trap(set + "sust.b.2d.b32.zero [%rd1, {%r9, %r9}], %r6;\n").find("misaligned"),
               std::string::npos);
     EXPECT_EQ(trap(set + "sust.b.2d.b32.trap [%rd1, {%r7, %r9}], %r6;\n"), "");
+    // Of lanes 0 to 2 the last lies outside: none stores anything.
+    Given g;
+    g.buffers = {bytes_of(object), Bytes(4 * 32)};
+    const Outcome o = run(program_of(kernel("shl.b32 %r8, %r1, 2;\nmov.u32 %r9, 1;\n"
+                                            "setp.lt.u32 %p1, %r1, 3;\n"
+                                            "@%p1 sust.b.2d.b32.trap [%rd1, {%r8, %r9}], %r9;\n"),
+                                     isa::Arch::sm_80),
+                          g);
+    EXPECT_NE(fault_of(o.result).find("lie outside"), std::string::npos);
+    EXPECT_EQ(words_of(o.buffers[0]), object);
 }
 
 }  // namespace

@@ -53,6 +53,10 @@ TEST(TrapWords, OfTheStack) {
     EXPECT_EQ(trap_of(from_5 + "mov.u64 %rd7, 524280; alloca.u64 %rd6, %rd7; mov.u64 %rd7, 9;\n"
                                "@%p1 alloca.u64 %rd6, %rd7;"),
               "stack overflow: alloca of 9 bytes; the thread has 524280 of 524288, lane 5");
+    // Aligned, even none have a place within.
+    EXPECT_EQ(trap_of(from_5 + "mov.u64 %rd7, 8; alloca.u64 %rd6, %rd7;\n"
+                               "@%p1 alloca.u64 %rd6, %rd7, 1048576;"),
+              "stack overflow: alloca of 8 bytes; the thread has 8 of 524288, lane 5");
     // Each call needs 400 bytes and up to 15 to align them.
     const std::string deep = trap_of(from_5 + "@%p1 call.uni deep;",
                                      ".func deep() { .local .b32 x[100]; call.uni deep; "

@@ -131,6 +131,16 @@ TEST(FormulaForm, DigitsOfAnySizeAreOne) {
     EXPECT_EQ(formula_lines(o),
               (std::vector<std::string>{"row = 8*(i%8) + lane%8,  col = 4*(i/8) + lane/8",
                                         "lane = 8*(col%4) + row%8,  i = 8*(col/4) + row/8"}));
+    // Those of a quad-pair's threads, and which quad-pair's they are, in whatever order.
+    o.rows = 32;
+    o.values = 8;
+    o.elements.threads = isa::Threads::quad_pairs;
+    o.elements.layout = isa::parse_layout("((4,2),8):((1,8),32)");
+    o.elements.layout_rows = 32;
+    o.elements.row_step = {4, 16};
+    EXPECT_EQ(formula_lines(o),
+              (std::vector<std::string>{"row = 16*(lane/8%2) + 8*(lane/16) + lane%8,  col = i",
+                                        "lane = 16*(row/8%2) + 8*(row/16) + row%8,  i = col"}));
 }
 
 // As the figures of the PTX manual have them.

@@ -18,6 +18,9 @@ TEST(ArchCommand, NamesEveryArchitecture) {
     for (size_t i = 0; i < all.size(); ++i) {
         EXPECT_EQ(all[i].at("name"), isa::arch_rows[i].name);
         EXPECT_EQ(all[i].at("shared_max"), isa::arch_rows[i].shared_max);
+        // Tenths of a version.
+        EXPECT_DOUBLE_EQ(10 * std::stod(all[i].at("ptx").get<std::string>()),
+                         isa::arch_rows[i].ptx);
     }
 }
 

@@ -182,6 +182,7 @@ TEST(Check, ATrapIsAFinding) {
     EXPECT_EQ(j["findings"][0]["check"], "memory");
     EXPECT_EQ(j["findings"][0]["kind"], "out-of-bounds");
     EXPECT_EQ(j["findings"][0]["ptx_line"], 13);
+    EXPECT_EQ(j["findings"][0]["address"], 1 << 20);  // that the program stores to
 }
 
 TEST(Check, EveryTrapHasItsKind) {

@@ -203,6 +203,13 @@ TEST(Exec, HasNothingToCheckWhereNothingIsLaunched) {
     EXPECT_EQ(none.status, 1);
     EXPECT_EQ(none.err, "exec: no kernel was launched: nothing was checked\n");
     EXPECT_EQ(run(folder, {"exec", "--check", "--", "sh", "-c", "exit 7"}).status, 7);
+    // What a terminal sends to both is the program's to answer.
+    for (const std::string signal : {"INT", "QUIT"})
+        EXPECT_EQ(run(folder, {"exec", "--check", "--", "sh", "-c",
+                               "sleep 0.2; kill -" + signal + " $PPID; exit 7"})
+                      .status,
+                  7)
+            << signal;
     EXPECT_EQ(run(folder, {"exec", "--check=nothing", "--", "true"}).status, 2);
 }
 

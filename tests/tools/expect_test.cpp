@@ -132,6 +132,19 @@ TEST(Expect, EveryMismatchIsCountedAndTheWorstShown) {
     EXPECT_NE(untouched.out.find("nothing has written it"), std::string::npos) << untouched.out;
 }
 
+// Zeros of other signs are no distance away, and differ.
+TEST(Expect, AMismatchWithoutADistance) {
+    const Ended zero = run_file(
+        with(R"("entry": "table", "args": [{"buffer": "P"}])",
+             R"({"buffer": "out", "offset": 4, "is": {"values": {"f32": [0, -0.0, 0]}}})"));
+    EXPECT_EQ(zero.status, 1) << zero.out << zero.err;
+    EXPECT_NE(zero.out.find("DIFFERS  out: 1 of 3 values are not as expected\n"
+                            "  worst out[2]: 0 (0x00000000) is there, -0 (0x80000000) is "
+                            "expected, 0 away, 0 ulp\n"),
+              std::string::npos)
+        << zero.out;
+}
+
 TEST(Expect, SeveralFilesAreTests) {
     const Folder folder;
     folder.write("k.ptx", module);

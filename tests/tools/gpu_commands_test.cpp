@@ -266,6 +266,16 @@ TEST_F(GpuCommands, RecordsReplay) {
     const Ended suite = on("sm_80", {"record", "--suite", "--only", "brkpt,fns", "--out", "suite"});
     EXPECT_EQ(suite.status, 0) << suite.err;
     EXPECT_EQ(folder.names("suite"), std::vector<std::string>{"fns.lwr"});
+    // One that differs is recorded, and what comes behind it.
+    for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+             {"record", "--suite", "--only", "brev,fns"}, {"record", "k.json", "small.json"}}) {
+        std::vector<std::string> all = words;
+        all.insert(all.end(), {"--max-steps", "3", "--out", "both"});
+        const Ended differs = on("sm_80", all);
+        EXPECT_EQ(differs.status, 1) << differs.err;
+    }
+    EXPECT_EQ(folder.names("both"),
+              (std::vector<std::string>{"brev.lwr", "fns.lwr", "k.lwr", "small.lwr"}));
 }
 
 // The stand-in's clock counts a warp's instructions.
@@ -301,6 +311,9 @@ TEST_F(GpuCommands, FuzzSavesWhatDiffers) {
     const Ended e = on("sm_90", words);
     EXPECT_EQ(e.status, 1) << e.err;
     EXPECT_TRUE(e.out.starts_with("DIFFERS in 1 instructions: 1 programs from seed 4\n")) << e.out;
+    EXPECT_NE(e.out.find("\nseed 4: mov.u32, in its program\nDIFFERS  case.ptx:"),
+              std::string::npos)
+        << e.out;
     EXPECT_TRUE(e.out.ends_with("\ncases in found\n")) << e.out;
     EXPECT_EQ(folder.names("found"), std::vector<std::string>{"0001"});
     EXPECT_EQ(folder.names("found/0001"), (std::vector<std::string>{"case.json", "case.ptx"}));
