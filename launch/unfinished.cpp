@@ -15,7 +15,7 @@ namespace {
 struct Unfinished {
     std::recursive_mutex lock;
     std::set<std::string> temporaries;
-    std::map<pid_t, int> children;  // the signals that end them; 0: sent
+    std::map<pid_t, int> children;  // the signals that end them; 0, which is none: sent
 };
 
 Unfinished& unfinished() {
@@ -72,8 +72,7 @@ RunningChild::~RunningChild() {
 bool end_children() {
     Unfinished& u = unfinished();
     const std::lock_guard guard(u.lock);
-    for (auto& [process, signal] : u.children)
-        if (signal != 0) ::kill(process, std::exchange(signal, 0));
+    for (auto& [process, signal] : u.children) ::kill(process, std::exchange(signal, 0));
     return !u.children.empty();
 }
 

@@ -574,6 +574,26 @@ TEST(Child, TakesNoNoticeOfInterrupts) {
     EXPECT_EQ(sentence_of(engine->clear(address, 5)), "");
 }
 
+// Signals that the engine waits for come to it, and no other thread of the process takes them.
+TEST(Child, LeavesSignalsToItsEngine) {
+    std::string why;
+    const auto engine = gpu::open_in_child(
+        [](std::string& said) -> std::unique_ptr<Engine> {
+            sigset_t one;
+            sigemptyset(&one);
+            sigaddset(&one, SIGUSR1);
+            pthread_sigmask(SIG_BLOCK, &one, nullptr);
+            std::this_thread::sleep_for(short_wait / 4);  // the others have begun
+            kill(getpid(), SIGUSR1);
+            const timespec patience{.tv_sec = 5, .tv_nsec = 0};
+            said = "no signal";
+            if (sigtimedwait(&one, nullptr, &patience) != SIGUSR1) return nullptr;
+            return std::make_unique<Fake>();
+        },
+        {short_limit * 100}, why);
+    EXPECT_NE(engine, nullptr) << why;
+}
+
 TEST(Child, WritesNothingToStandardOutput) {
     testing::internal::CaptureStdout();
     std::printf("once");  // in the buffer that the child has a copy of

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <set>
@@ -27,8 +28,15 @@ struct Driver {
 };
 Driver driver;
 
+// Pinned memory of device 3, of which nothing else is asked.
+bool is_plain(const MemoryProperties& p) {
+    return p.type == 1 && p.location.type == 1 && p.location.id == 3 && p.handle_types == 0 &&
+           p.unused == nullptr && p.compression == 0 && p.direct == 0 && p.usage == 0 &&
+           std::ranges::count(p.reserved, 0) == std::ssize(p.reserved);
+}
+
 int granularity(size_t* out, const MemoryProperties* p, int) {
-    driver.wrong |= p->type != 1 || p->location.type != 1 || p->location.id != 3;
+    driver.wrong |= !is_plain(*p);
     *out = page;
     return 0;
 }
@@ -48,7 +56,8 @@ int unreserve(unsigned long long at, size_t bytes) {
     driver.reserved.erase(at);
     return 0;
 }
-int create(unsigned long long* out, size_t bytes, const MemoryProperties*, unsigned long long) {
+int create(unsigned long long* out, size_t bytes, const MemoryProperties* p, unsigned long long) {
+    driver.wrong |= !is_plain(*p);
     if (driver.fail_create-- == 0) return 2;
     driver.memory[*out = driver.next++] = bytes;
     return 0;
