@@ -41,6 +41,23 @@ TEST(Diagnostics, OfCopiesByIm2col) {
               "7:1: Arguments mismatch for instruction 'cp.async.bulk.tensor'");
 }
 
+// What a copy of a tensor map lacks: of the first that is missing it is said by name.
+TEST(Diagnostics, OfCopiesOfTensorMaps) {
+    const auto of = [](const std::string& modifiers) {
+        const std::string said =
+            error_of("tensormap.cp_fenceproxy.global" + modifiers + " [%rd1], [sh], 128;");
+        return said.substr(0, said.find(" ("));  // without the forms that there are
+    };
+    const std::string from = ".shared::cta.tensormap::generic";
+    EXPECT_EQ(of(from + ".release.gpu.sync.aligned"), "");
+    EXPECT_EQ(of(from + ".gpu.sync.aligned"),
+              "7:1: .release modifier required for instruction 'tensormap.cp_fenceproxy'");
+    EXPECT_EQ(of(from + ".release.gpu.sync"),
+              "7:1: .aligned modifier required for instruction 'tensormap.cp_fenceproxy'");
+    EXPECT_EQ(of(from + ".release.sync.aligned"),
+              "7:1: Unexpected instruction types specified for 'tensormap'");
+}
+
 TEST(Diagnostics, OfOneInstruction) {
     const struct {
         std::string_view text;

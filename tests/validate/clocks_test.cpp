@@ -105,6 +105,11 @@ TEST(ClocksFile, ComesBackAsItWas) {
     Clocks back;
     EXPECT_EQ(take(read_clocks(clocks_json(example())), back), "");
     EXPECT_EQ(back, example());
+    // With a name as long as any.
+    Clocks longest = example();
+    longest.points.back().name.assign(4096, 'c');
+    EXPECT_EQ(take(read_clocks(clocks_json(longest)), back), "");
+    EXPECT_EQ(back, longest);
 }
 
 TEST(ClocksFile, HostileTextIsRefused) {
@@ -133,6 +138,7 @@ TEST(ClocksFile, HostileTextIsRefused) {
     EXPECT_EQ(with("\"name\": \"b\"", "\"name\": \"b\\u001b\""),
               "field 'points[0].name': a line of text is expected");
     EXPECT_NE(with("\"name\": \"b\"", "\"name\": {}"), "");
+    EXPECT_NE(with("\"name\": \"b\"", "\"name\": \"" + std::string(4097, 'b') + "\""), "");
     EXPECT_NE(take(read_clocks("[]"), c), "");
     EXPECT_NE(take(read_clocks(std::string(1000000, '[')), c), "");
     EXPECT_NE(take(read_clocks(R"({"schema": "lockwarp-clocks/1", "points": {"a": 1}})"), c), "");

@@ -443,11 +443,42 @@ TEST(Lockstep, AFaultOfTheEmulatorAloneIsADifference) {
         ASSERT_TRUE(r.first.has_value());
         EXPECT_EQ(r.first->kind, DifferenceKind::fault);
         EXPECT_NE(r.first->what.find("ran on"), std::string::npos) << r.first->what;
+        EXPECT_EQ(r.counts.memory_bytes,
+                  0u);  // what a run that trapped leaves is compared with none
         EXPECT_EQ(r.program.operations[r.first->operation].op, isa::Op::st);
         EXPECT_EQ(r.first->warp, 1u);
         EXPECT_EQ(r.first->step, 3u);
         EXPECT_EQ(r.first->lane, 5u);
     }
+}
+
+// A machine that leaves another byte in each run.
+class LeavesAnotherByte : public validate::EmulatorEngine {
+  public:
+    LeavesAnotherByte() : EmulatorEngine(isa::Arch::sm_90) {}
+    launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
+        launch::Result<void> why = EmulatorEngine::read(address, bytes);
+        bytes[0] = ++runs_;
+        return why;
+    }
+
+  private:
+    uint8_t runs_ = 0;
+};
+
+// Without any tracks, too.
+TEST(Lockstep, MemoryThatVariesIsNotComparable) {
+    LeavesAnotherByte engine;
+    const launch::Case c = case_of_text(
+        ".reg .b64 %rd<2>; ld.param.u64 %rd1, [out]; st.global.u32 [%rd1], 0; ret;", 32, 4);
+    validate::Options options;
+    options.final_only = true;
+    const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+    EXPECT_FALSE(r.first.has_value());
+    EXPECT_EQ(r.problem,
+              "not comparable: memory at the end, buffer out byte 0: the emulator as sm_90 has 0x1 "
+              "in one run and 0x2 in another, and no order of its threads that was tried gives the "
+              "first");
 }
 
 // What a GPU has as textures and surfaces is not in memory that both have.

@@ -371,6 +371,40 @@ ret;
 }
 )";
 
+// A block that another thread has is not given once more.
+TEST(OrderLies, OneBlockForTwoThreads) {
+    launch::Case c = lies::case_of("ret;");
+    ptx::Parsed parsed = ptx::parse(one_block);
+    ASSERT_TRUE(parsed.diagnostics.empty());
+    c.module = std::move(parsed.module);
+    validate::Options options;
+    options.registers = validate::Registers::words;
+    options.threads = 1;
+    validate::EmulatorEngine engine(arch, false, 1);
+    validate::Answer answer;
+    const validate::Report truth = run_lockstep(c, arch, engine, options, &answer);
+    expect_none(truth, "beside the engine");
+    auto* const words = reinterpret_cast<uint64_t*>(answer.tracks.at(0).words.data());
+    // Where the record of a lane of the first warp says which block it got.
+    const auto block_of = [&](uint32_t lane) -> uint64_t& {
+        uint64_t at = 0;
+        for (auto operation = static_cast<uint32_t>(words[at * 32 + lane] - 1);
+             answer.orders[operation] != gpu::Ordered::result;
+             operation = static_cast<uint32_t>(words[at * 32 + lane] - 1))
+            at += gpu::record_words(truth.program, answer.orders, operation);
+        return words[(at + 1) * 32 + lane];
+    };
+    EXPECT_NE(block_of(5), block_of(6));
+    block_of(6) = block_of(5);
+    const validate::Report r = replay(c, arch, answer, options);
+    // It waits until the other thread gives it back, which it does not.
+    ASSERT_TRUE(r.first.has_value());
+    EXPECT_EQ(r.first->kind, DifferenceKind::fault);
+    EXPECT_EQ(r.program.operations[r.first->operation].op, isa::Op::call);
+    EXPECT_NE(r.first->what.find("the emulator trapped: deadlock"), std::string::npos)
+        << r.first->what;
+}
+
 // A CTA that went another way takes no more blocks; those before it are compared to their end.
 TEST(OrderLies, BlocksOfACtaThatIsLost) {
     launch::Case c = lies::case_of("ret;");
