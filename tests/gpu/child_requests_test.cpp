@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "gpu/child.hpp"
@@ -383,6 +384,31 @@ TEST(ChildRequests, WhereThereAreNoMoreFilesForTheNextProcess) {
     engine.reset();
     EXPECT_EQ(lowest_free_file(), free);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// What a process that is forked may map; 0: as much as this one.
+rlim_t most_of_forked = 0;
+
+TEST(ChildRequests, WhereItsProcessCannotMapWhatTheyShare) {
+    ASSERT_EQ(pthread_atfork(nullptr, nullptr,
+                             [] {
+                                 if (most_of_forked == 0) return;
+                                 const rlimit few{most_of_forked, most_of_forked};
+                                 if (setrlimit(RLIMIT_AS, &few) != 0) _exit(9);
+                             }),
+              0);
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    ASSERT_GT(pages, 0u);
+    most_of_forked = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + gpu::max_text / 2;
+    std::string why;
+    const auto engine =
+        gpu::open_in_child([](std::string&) { return std::make_unique<Echo>(); }, {}, why);
+    most_of_forked = 0;
+    EXPECT_EQ(engine, nullptr);
+    EXPECT_EQ(why, "the process died: exit status 126");
+}
+#endif
 
 // What it had is given back once: the memory and the files of another may stand there by then.
 TEST(ChildRequests, WhatALostProcessHadIsNotGivenBackAgain) {
