@@ -300,8 +300,12 @@ void wgmma(Context& c, const Step& s, uint32_t) {
     // Of B listeners hear from each warp a quarter.
     const unsigned quarter = chunks<bytes_of_b>(b) / 4;
     if (c.observed) note_chunks<bytes_of_b>(c, b, quarter * rank, quarter * (rank + 1));
-    if (o.warpgroup_operands.negate_a) negate(t.a, a_lines.data(), a_lines.size());
-    if (o.warpgroup_operands.negate_b) negate(t.b, b_lines.data(), size_t{n} * bytes_of_b);
+    // Where A is sparse, what was chosen of B is negated, not what is chosen from: of .tf32 halves
+    // without a sign may be chosen (H100). A has the sign as well.
+    const isa::WarpgroupOperands& operands = o.warpgroup_operands;
+    const bool of_a = operands.negate_a != (sparse && operands.negate_b);
+    if (of_a) negate(t.a, a_lines.data(), a_lines.size());
+    if (!sparse && operands.negate_b) negate(t.b, b_lines.data(), size_t{n} * bytes_of_b);
     const num::MatrixTypes types{t.a,
                                  t.b,
                                  t.d,

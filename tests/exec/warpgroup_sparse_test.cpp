@@ -254,6 +254,69 @@ TEST(SparseWarpgroup, BMayBeTransposed) {
         }
 }
 
+// What A's single element, 1 or its negative, is multiplied with, of a column of B as it comes:
+// `four` for every group, `scale` that of A or B. By column.
+std::array<uint32_t, 8> chosen_by(unsigned four, const char* scales, const Bytes& b) {
+    const std::string text = R"(.version 8.4
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out)
+{
+.reg .pred %q; .reg .b32 %r<8>, %d<4>; .reg .b64 %i, %o, %x;
+.shared .align 128 .b8 sm[512];
+ld.param.u64 %i, [in]; ld.param.u64 %o, [out];
+mov.u32 %r0, %tid.x; mul.wide.u32 %x, %r0, 4; add.u64 %i, %i, %x;
+ld.global.b32 %r1, [%i]; shl.b32 %r2, %r0, 2; mov.u32 %r3, sm; add.u32 %r2, %r2, %r3;
+st.shared.b32 [%r2], %r1;
+shr.u32 %r3, %r3, 4; cvt.u64.u32 %x, %r3; add.u64 %x, %x, 0x800080000;
+setp.eq.u32 %q, %r0, 0; selp.b32 %r4, 0x3f800000, 0, %q; mov.b32 %r5, 0;
+setp.ne.u32 %q, %r0, %r0;
+mov.u32 %r6, )" + std::to_string(four * 0x11111111) +
+                             R"(; fence.proxy.async; bar.sync 0; wgmma.fence.sync.aligned;
+wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.tf32.tf32 {%d0,%d1,%d2,%d3}, {%r4,%r5,%r5,%r5}, %x,
+%r6, 0, %q, )" + scales +
+                             R"(;
+wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;
+mul.wide.u32 %x, %r0, 8; add.u64 %o, %o, %x;
+setp.lt.u32 %q, %r0, 4; @%q st.global.v2.b32 [%o], {%d0, %d1};
+ret;
+}
+)";
+    Given given;
+    given.arch = isa::Arch::sm_90;
+    given.block.x = 128;
+    given.buffers = {b, Bytes(32)};
+    const Outcome left = run_well(program_of(text, given.arch), given);
+    std::array<uint32_t, 8> out{};
+    std::memcpy(out.data(), left.buffers[1].data(), sizeof out);
+    return out;
+}
+
+// On an H100, of .tf32, with every four bits of metadata: the lower and the upper half of what is
+// chosen, each from its own place, and its sign is changed afterwards.
+TEST(SparseWarpgroup, HalvesAreChosenBeforeTheSignIsChanged) {
+    std::mt19937 random(3);
+    Words b(128);
+    for (uint32_t& word : b) word = (random() & 0xbfffbfff) | 0x20002000;  // no infinities
+    Bytes in(4 * b.size());
+    std::memcpy(in.data(), b.data(), in.size());
+    for (unsigned four = 0; four < 16; ++four) {
+        std::array<uint32_t, 8> expected{}, negative{};
+        for (unsigned n = 0; n < 8; ++n) {
+            const auto half = [&](unsigned place) {
+                return b[4 * n + place / 2] >> 16 * (place % 2) & 0xffff;
+            };
+            // Of the lower half .tf32 has three bits.
+            expected[n] = half(four >> 2) << 16 | (half(four & 3) & 0xe000);
+            negative[n] = expected[n] ^ 0x80000000;
+        }
+        EXPECT_EQ(chosen_by(four, "1, 1", in), expected) << four;
+        EXPECT_EQ(chosen_by(four, "-1, 1", in), negative) << four;
+        EXPECT_EQ(chosen_by(four, "1, -1", in), negative) << four;
+        EXPECT_EQ(chosen_by(four, "-1, -1", in), expected) << four;
+    }
+}
+
 // The metadata of a warp's 16 rows stands where that of mma.sp does, which was compared with a GPU.
 TEST(SparseWarpgroup, MetadataStandsAsThatOfMmaSp) {
     unsigned compared = 0;
