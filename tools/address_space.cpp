@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/address_space.hpp"
 
+#include <sys/auxv.h>
 #include <sys/personality.h>
 #include <unistd.h>
 
@@ -23,6 +24,8 @@ bool uses_given_addresses(std::string_view command) {
 void map_from_below(char** argv) {
     const int now = ::personality(ask);
     if (now == -1 || (now & ADDR_COMPAT_LAYOUT) != 0) return;
+    // Begun by "ld.so lockwarp ...": the words are not those that began it.
+    if (::getauxval(AT_BASE) == 0) return;
     const auto with = static_cast<unsigned>(now) | ADDR_COMPAT_LAYOUT;
     if (::personality(with) == -1) return;
     ::execv("/proc/self/exe", argv);

@@ -311,6 +311,12 @@ TEST(Beside, ItsOwnMemoryIsNotWhereAProgramsMayLie) {
         fake);
     EXPECT_EQ(ended.out, fmt::format("{:08x}\n{:08x}\n0\n", before | ADDR_COMPAT_LAYOUT, before));
     EXPECT_GT(std::stoi(folder.read("maps")), 0);
+    // Begun by the loader it stays what it is.
+    const Ended loaded = run(folder,
+                             {"validate", "--driver", LOCKWARP_FAKE_GPU, "--",
+                              "/lib64/ld-linux-x86-64.so.2", program(), "validate", "--help"},
+                             fake);
+    EXPECT_NE(loaded.out.find("Usage: lockwarp validate"), std::string::npos) << loaded.err;
 }
 
 // One that takes longer than the command itself has: a GPU's memory takes seconds to give back.
