@@ -20,6 +20,11 @@ using cuda::Module;
 
 // What a program gave the driver to load; its PTX is compiled for the emulator when it is needed.
 struct Image {
+    Image() = default;
+    Image(const Image&) = delete;
+    Image& operator=(const Image&) = delete;
+    ~Image() { lockwarp_module_destroy(module); }
+
     std::vector<char> bytes;
     bool tried = false;
     lockwarp_module* module = nullptr;
