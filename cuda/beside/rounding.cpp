@@ -78,9 +78,9 @@ std::string code_of(std::string_view text, std::string_view kernel) {
 
 std::string without_printing(std::string_view ptx) {
     constexpr std::string_view name = "vprintf", own = "lockwarp_silent_vprintf";
-    constexpr std::string_view body =
-        ".func (.param .b32 lockwarp_r) lockwarp_silent_vprintf(.param .b64 lockwarp_f, "
-        ".param .b64 lockwarp_v)\n{\n st.param.b32 [lockwarp_r], 0;\n ret;\n}\n";
+    const std::string body = ".func (.param .b32 lockwarp_r) " + std::string(own) +
+                             "(.param .b64 lockwarp_f, .param .b64 lockwarp_v)\n{\n"
+                             " st.param.b32 [lockwarp_r], 0;\n ret;\n}\n";
     std::string out;
     size_t copied = 0;
     bool is_declared = false;

@@ -44,7 +44,8 @@ uint64_t range_policy(const isa::Modifiers& m, uint64_t address, uint32_t first,
     uint64_t count = 0;
     if (total != 0) {
         const uint64_t size = num::from_integer(Type::f32, total, 32, false, isa::Rounding::rn, {});
-        const uint64_t log = num::lg2_approx(Type::f32, size, false);
+        constexpr bool ftz = false;  // it is 1 or more: there is nothing to flush
+        const uint64_t log = num::lg2_approx(Type::f32, size, ftz);
         const auto bits = static_cast<int32_t>(
             num::to_integer(Type::f32, log, isa::Rounding::rp, 32, false, false));
         shift = static_cast<uint32_t>(std::max(bits - 7, 12));
