@@ -30,8 +30,8 @@ constexpr std::array uninitialised_kinds{
     KindRow{"branched-on", error, "guards of branches and of accesses to memory"},
     KindRow{"address", error, "addresses"},
     KindRow{"operand", error, "operands of barriers and indirect branches"},
-    KindRow{"metadata", error,
-            "metadata of a sparse A by which the product is undefined: a note where it is zero"},
+    KindRow{"metadata", error, "metadata of a sparse A by which the product is undefined"},
+    KindRow{"metadata-zero", note, "such metadata of zeros: of zeros of A it changes nothing"},
 };
 constexpr std::array<Make, 1> uninitialised_makes{sparse_metadata};
 constexpr std::array<MakeDescribed, 1> uninitialised_described{uninitialised};

@@ -26,6 +26,24 @@ class Check : public warp::Observer {
     virtual void describe(Described&) const {}
 };
 
+// A check whose listener, OfCta, knows the program alone and has what it found in `found`.
+template <class OfCta>
+class OfProgram : public Check {
+  public:
+    explicit OfProgram(const isa::Program& program) : program_(program) {}
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        return std::make_unique<OfCta>(program_);
+    }
+    void take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> listener) override {
+        found_.take(static_cast<const OfCta&>(*listener).found);
+    }
+    std::vector<Finding> findings() const override { return found_.list(); }
+
+  private:
+    const isa::Program& program_;
+    Collection found_;
+};
+
 // nullptr: there is nothing to hear of this launch.
 using Make = std::unique_ptr<Check> (*)(const isa::Program& program, const warp::Launch& launch);
 

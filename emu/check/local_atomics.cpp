@@ -40,28 +40,12 @@ void OfCta::retired(const warp::Retired& e) {
     }
 }
 
-class LocalAtomics : public Check {
-  public:
-    explicit LocalAtomics(const isa::Program& program) : program_(program) {}
-    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
-        return std::make_unique<OfCta>(program_);
-    }
-    void take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> listener) override {
-        found_.take(static_cast<const OfCta&>(*listener).found);
-    }
-    std::vector<Finding> findings() const override { return found_.list(); }
-
-  private:
-    const isa::Program& program_;
-    Collection found_;
-};
-
 }  // namespace
 
 std::unique_ptr<Check> local_atomics(const isa::Program& program, const warp::Launch&) {
     for (const isa::Operation& o : program.operations)
         if ((o.op == Op::atom || o.op == Op::red) && o.mod.space == ptx::Space::none)
-            return std::make_unique<LocalAtomics>(program);
+            return std::make_unique<OfProgram<OfCta>>(program);
     return nullptr;
 }
 

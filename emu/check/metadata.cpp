@@ -7,6 +7,7 @@
 #include <array>
 #include <bitset>
 #include <cstring>
+#include <utility>
 
 #include "emu/check/check.hpp"
 #include "emu/isa/elements.hpp"
@@ -17,8 +18,6 @@ namespace lockwarp::check {
 namespace {
 
 using isa::Op;
-
-constexpr std::string_view kind = "metadata";
 
 // Four bits of the metadata, of a row and a group of A.
 struct Four {
@@ -75,14 +74,17 @@ void OfCta::retired(const warp::Retired& e) {
         if (program.pool[o.vector[0].first + i] == metadata) return;
     std::array<uint32_t, 32> words{};
     std::memcpy(words.data(), e.registers + metadata, sizeof words);
+    bool zero = false, wrong = false;  // once for each product
     for (const Four& f : fours_of(o)) {
         const unsigned four = words[f.at.lane] >> f.at.shift & 15;
         if (is_meaningful(o, four)) continue;
-        if (found.again(kind, e.operation, std::nullopt)) return;
+        // Where rows end in zeros that were never compressed, A has zeros too.
+        const std::string_view kind = four == 0 ? "metadata-zero" : "metadata";
+        bool& is_told = four == 0 ? zero : wrong;
+        if (std::exchange(is_told, true) || found.again(kind, e.operation, std::nullopt)) continue;
         const unsigned first_row = o.mma != nullptr ? 0 : e.warp % 4 * 16;
         Finding out;
         out.kind = kind;
-        // Where rows end in zeros that were never compressed, A has zeros too.
         if (four == 0) out.severity = Severity::note;
         out.here = {e.operation, e.cta, e.warp, 1u << f.at.lane, e.step};
         out.message = "metadata 0b" + std::bitset<4>(four).to_string() + " of row " +
@@ -96,31 +98,14 @@ void OfCta::retired(const warp::Retired& e) {
                        : "the lower two bits are the place of the first element, the upper two "
                          "that of the second, behind it";
         found.add(std::move(out));
-        return;
     }
 }
-
-class Metadata : public Check {
-  public:
-    explicit Metadata(const isa::Program& program) : program_(program) {}
-    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
-        return std::make_unique<OfCta>(program_);
-    }
-    void take(const warp::CtaPlace&, std::unique_ptr<warp::CtaObserver> listener) override {
-        found_.take(static_cast<const OfCta&>(*listener).found);
-    }
-    std::vector<Finding> findings() const override { return found_.list(); }
-
-  private:
-    const isa::Program& program_;
-    Collection found_;
-};
 
 }  // namespace
 
 std::unique_ptr<Check> sparse_metadata(const isa::Program& program, const warp::Launch&) {
     if (std::ranges::none_of(program.operations, is_sparse)) return nullptr;
-    return std::make_unique<Metadata>(program);
+    return std::make_unique<OfProgram<OfCta>>(program);
 }
 
 }  // namespace lockwarp::check

@@ -45,7 +45,7 @@ TEST(Metadata, OfEveryFourBits) {
             const bool is_right =
                 p.halves ? four == 0b0100 || four == 0b1110 : four % 4 != four / 4;
             const Lines expected =
-                is_right ? Lines{} : Lines{(four == 0 ? "~2 metadata, 10" : "2 metadata, 10")};
+                is_right ? Lines{} : Lines{(four == 0 ? "~2 metadata-zero, 10" : "2 metadata, 10")};
             EXPECT_EQ(said(sparse_text(p, four, 4, 0), of_metadata, {.lanes = true}), expected)
                 << p.of << " " << four;
         }
@@ -78,8 +78,15 @@ TEST(Metadata, SaysWhereAndWhat) {
         "2 metadata: metadata 0b1001 of row 2 of A, group 1 along k, names no element of two");
     EXPECT_EQ(
         message(sparse_products[1], 0, 0, 16),
-        "~2 metadata: metadata 0b0000 of row 8 of A, group 0 along k, names one place of four "
+        "~2 metadata-zero: metadata 0b0000 of row 8 of A, group 0 along k, names one place of four "
         "twice");
+}
+
+// Zeros in one row hide nothing of another.
+TEST(Metadata, ZerosAreNamedBesideTheRest) {
+    std::string text = sparse_text(sparse_products[0], 0, 4, 0);
+    text.insert(text.find("\nmma"), "@%p1 mov.u32 %r10, 0xE5E0E5E0;");
+    EXPECT_EQ(said(text, of_metadata, {.count = true}), (Lines{"2 metadata", "~2 metadata-zero"}));
 }
 
 // What the product leaves in the metadata's own register is not metadata; once a line.

@@ -371,15 +371,25 @@ ret;
 }
 )";
 
-// A block that another thread has is not given once more.
-TEST(OrderLies, OneBlockForTwoThreads) {
+launch::Case case_of_one_block() {
     launch::Case c = lies::case_of("ret;");
     ptx::Parsed parsed = ptx::parse(one_block);
-    ASSERT_TRUE(parsed.diagnostics.empty());
+    EXPECT_TRUE(parsed.diagnostics.empty());
     c.module = std::move(parsed.module);
+    return c;
+}
+
+validate::Options words_of_one_thread() {
     validate::Options options;
     options.registers = validate::Registers::words;
     options.threads = 1;
+    return options;
+}
+
+// A block that another thread has is not given once more.
+TEST(OrderLies, OneBlockForTwoThreads) {
+    const launch::Case c = case_of_one_block();
+    const validate::Options options = words_of_one_thread();
     validate::EmulatorEngine engine(arch, false, 1);
     validate::Answer answer;
     const validate::Report truth = run_lockstep(c, arch, engine, options, &answer);
@@ -407,13 +417,8 @@ TEST(OrderLies, OneBlockForTwoThreads) {
 
 // A CTA that went another way takes no more blocks; those before it are compared to their end.
 TEST(OrderLies, BlocksOfACtaThatIsLost) {
-    launch::Case c = lies::case_of("ret;");
-    ptx::Parsed parsed = ptx::parse(one_block);
-    ASSERT_TRUE(parsed.diagnostics.empty());
-    c.module = std::move(parsed.module);
-    validate::Options options;
-    options.registers = validate::Registers::words;
-    options.threads = 1;
+    const launch::Case c = case_of_one_block();
+    const validate::Options options = words_of_one_thread();
     validate::EmulatorEngine engine(arch, false, 1);
     validate::Answer answer;
     const validate::Report truth = run_lockstep(c, arch, engine, options, &answer);
