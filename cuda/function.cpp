@@ -31,7 +31,6 @@ enum FunctionAttribute : int {
 constexpr uint32_t warp_threads = 32;
 constexpr uint32_t guessed_registers = 32;  // where the model of cycles has no such machine
 constexpr uint32_t register_unit = 256;     // of a warp (cuda_occupancy: allocation granularity)
-constexpr uint32_t shared_unit = 128;
 
 constexpr uint32_t up(uint32_t n, uint32_t to) { return (n + to - 1) / to * to; }
 
@@ -104,9 +103,9 @@ uint32_t resident(Function& f, uint32_t threads, size_t dynamic) {
     if (registers != 0)
         ctas = static_cast<uint32_t>(std::min<uint64_t>(ctas, registers_of_sm / registers));
     if (dynamic > p.shared) return 0;
-    const uint32_t shared =
-        up(f.info.shared_static + static_cast<uint32_t>(dynamic), shared_unit) + p.reserved;
-    if (shared != 0) ctas = std::min(ctas, p.shared / shared);
+    const uint64_t shared =
+        isa::in_shared_units(p.arch, uint64_t{f.info.shared_static} + dynamic) + p.reserved;
+    if (shared != 0) ctas = static_cast<uint32_t>(std::min<uint64_t>(ctas, p.shared / shared));
     return ctas;
 }
 
@@ -329,7 +328,8 @@ Result cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, Function* function
         require(bytes != nullptr && ctas > 0 && threads > 0);
         const std::shared_ptr<Function> f = get(function);
         const Product& p = *driver().product;
-        const uint32_t each = p.shared / static_cast<uint32_t>(ctas) / shared_unit * shared_unit;
+        const uint32_t unit = lockwarp::isa::row(p.arch).shared_unit;
+        const uint32_t each = p.shared / static_cast<uint32_t>(ctas) / unit * unit;
         const uint32_t taken = p.reserved + f->info.shared_static;
         *bytes = each > taken ? std::min<uint32_t>(each - taken, f->max_dynamic) : 0;
     });

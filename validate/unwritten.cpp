@@ -144,7 +144,7 @@ MayBeUnwritten may_be_unwritten(const Program& program, uint64_t dynamic_shared)
     out.place.assign(program.registers.size(), MayBeUnwritten::none);
     out.reads.assign(program.operations.size(), false);
     out.shared_begin = program.shared_begin;
-    out.shared_bytes = program.shared_static + dynamic_shared;
+    out.shared_bytes = isa::in_shared_units(program.arch, program.shared_static + dynamic_shared);
     for (const isa::Function& f : program.functions) {
         const Own own = own_registers(program, f);
         const Set live = live_at_begin(program, f, own);

@@ -101,6 +101,9 @@ constexpr std::array memory_kinds{
     KindRow{"beyond-block", error, "accesses of the heap outside of what `malloc` was asked for"},
     KindRow{"leak", note, "blocks of `malloc` that no `free` gives back"},
     KindRow{"local-atomic", error, "`atom` and `red` that change local memory"},
+    KindRow{"beyond-shared", error,
+            "accesses behind the launch's shared memory, in the unit in which it is given out",
+            false, "beyond-variable"},
     KindRow{"out-of-bounds", error, "accesses that no buffer or variable holds"},
     KindRow{"misaligned", error, "addresses that are not a multiple of the access's size"},
     KindRow{"wrong-space", error, "an address outside the state space that the instruction names"},
@@ -109,7 +112,7 @@ constexpr std::array memory_kinds{
     KindRow{"illegal", error, "operands for which the machine has no such instruction"},
 };
 
-constexpr std::array<Make, 2> memory_makes{heap_blocks, local_atomics};
+constexpr std::array<Make, 3> memory_makes{heap_blocks, local_atomics, beyond_shared};
 constexpr std::array<MakeNamed, 1> memory_named{variable_bounds};
 constexpr std::array<MakeDescribed, 1> memory_described{row_bounds};
 
@@ -258,6 +261,13 @@ std::vector<Found> Checking::found(const warp::Result& result) const {
             if (kind == nullptr || (kind->of_whole_run && result.trap)) continue;
             out.push_back(placed(l.row, std::move(f)));
         }
+    std::erase_if(out, [&, all = out](const Found& f) {
+        const KindRow& kind = *kind_of(*f.check, f.finding.kind);
+        return std::ranges::any_of(all, [&](const Found& other) {
+            return other.check == f.check && other.finding.kind == kind.says_more &&
+                   other.finding.here.operation == f.finding.here.operation;
+        });
+    });
     std::ranges::stable_sort(out, {}, [](const Found& f) { return f.finding.severity; });
     return out;
 }

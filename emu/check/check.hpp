@@ -62,6 +62,8 @@ struct KindRow {
     Severity severity;          // as a rule; a finding has its own
     std::string_view finds;     // "a barrier that ..."
     bool of_whole_run = false;  // it says nothing of a run that trapped
+    // A kind of the same check that says more of the same instruction: this one is left out then.
+    std::string_view says_more = {};
 };
 
 // To add a check: a row, its kinds, and the functions that make its listeners.
@@ -168,6 +170,8 @@ std::unique_ptr<Check> heap_blocks(const isa::Program& program, const warp::Laun
 // metadata.cpp: metadata of a sparse A that names no two places of a group.
 std::unique_ptr<Check> sparse_metadata(const isa::Program& program, const warp::Launch& launch);
 
+// beyond_shared.cpp: accesses behind the shared memory of the launch that are no fault.
+std::unique_ptr<Check> beyond_shared(const isa::Program& program, const warp::Launch& launch);
 // local_atomics.cpp: atom and red that change local memory.
 std::unique_ptr<Check> local_atomics(const isa::Program& program, const warp::Launch& launch);
 

@@ -151,11 +151,23 @@ void CtaClock::barrier_arrived(const warp::BarrierArrived& e) {
     for (size_t i = 0; i < w.fenced_.size(); ++i)
         if (w.fenced_[i]) b.fenced[i].join(*w.fenced_[i], cta_);
     b.any_fenced |= w.fenced_[0] != nullptr;
+    b.of_all = e.threads == 0;
     advance(w);
+}
+
+// Who did not come to a barrier that all wait at has exited.
+void CtaClock::join_exited(Barrier& b, std::span<const warp::WarpLanes> released) {
+    for (uint32_t i = 0; i < max_warps; ++i) {
+        const bool came = std::ranges::find(released, i, &warp::WarpLanes::warp) != released.end();
+        if (came || warps_[i].live_ == 0) continue;
+        exited_ |= uint32_t{1} << i;
+        b.arrived.convention.join(cta_, cta_, kept(warps_[i], i, UINT32_MAX)->convention);
+    }
 }
 
 void CtaClock::barrier_opened(const warp::BarrierOpened& e) {
     Barrier& b = barriers_[e.barrier % barriers_.size()];
+    if (b.of_all) join_exited(b, e.released);
     ++now_;
     std::array<std::shared_ptr<const Knowledge>, 2> fenced;
     for (size_t i = 0; b.any_fenced && i < fenced.size(); ++i)

@@ -14,7 +14,8 @@
 // the fences that the manual asks for, and atomics behind which no fence comes, as much code has
 // them. An atomic on global memory that no fence comes before is no convention: the counter of a
 // grid's last CTA without __threadfence (CUDA C++ programming guide, "Memory Fence Functions"). It
-// contains the other order.
+// is convention too that a barrier of the whole CTA comes after what threads did that have exited.
+// It contains the other order.
 #pragma once
 
 #include <array>
@@ -139,6 +140,8 @@ class CtaClock {
     void bulk(const warp::BulkEvent& e);
 
     uint64_t cta() const { return cta_; }
+    // Whether a barrier of the whole CTA has opened that the warp had exited before.
+    bool exited(uint32_t warp) const { return (exited_ >> warp & 1) != 0; }
     const WarpClock& warp(uint32_t index) const { return warps_[index]; }
     // How many phases of the mbarrier at that place in the cluster have ended.
     uint64_t phases(uint64_t place) const;
@@ -149,6 +152,7 @@ class CtaClock {
         Knowledge arrived;
         std::array<Knowledge, 2> fenced;  // by Reach: what fences before the arrivals let go
         bool any_fenced = false;
+        bool of_all = false;  // it waits for all threads that have not exited
     };
     // An mbarrier, in shared memory.
     struct Phases {
@@ -164,6 +168,7 @@ class CtaClock {
         std::vector<Left> left;
     };
 
+    void join_exited(Barrier& b, std::span<const warp::WarpLanes> released);
     void advance(WarpClock& w);
     void all_met(WarpClock& w);
     void note_meeting(WarpClock& w, uint32_t lanes, WarpClock::Meeting::Kind kind);
@@ -204,6 +209,7 @@ class CtaClock {
     uint32_t now_ = 1;
     std::array<WarpClock, max_warps> warps_{};
     std::array<Barrier, 16> barriers_{};
+    uint32_t exited_ = 0;  // warps, by bits
     std::shared_ptr<OfCluster> shared_;
 };
 

@@ -135,7 +135,9 @@ std::optional<Unordered> RaceAccesses::why_of_warps(const Now& n, const Accessor
         // Who has seen a strong write comes after it (PTX manual, "Causality order": observation).
         if (p.strong) return std::nullopt;
         const bool by_others = k.model.has(clock_.cta(), p.cta, p.warp, p.time, 0);
-        return by_others ? Unordered::other_lanes : Unordered::convention;
+        if (by_others) return Unordered::other_lanes;
+        return p.cta == clock_.cta() && clock_.exited(p.warp) ? Unordered::exited
+                                                              : Unordered::convention;
     }
     if (is_guess(n, p)) return Unordered::guess;
     return p.cta == clock_.cta() ? Unordered::warps : Unordered::ctas;

@@ -47,6 +47,9 @@ constexpr std::array whys{
            ": a flag is between them, but no release and acquire of both threads' scope",
            "a fence (__threadfence) before the flag is set and one behind the loop that waits, or "
            "st.release and ld.acquire"},
+    WhyRow{Unordered::exited, Severity::note,
+           ": that warp exits, and does not come to the barrier between them",
+           "a barrier orders the threads that come to it: they exit behind it"},
     WhyRow{Unordered::other_lanes, Severity::note,
            ": the release and the acquire between them are other lanes'",
            "bar.warp.sync (__syncwarp) comes between each of the two and its warp's release or "

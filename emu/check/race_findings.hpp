@@ -18,6 +18,7 @@ enum class Unordered : uint8_t {
     paths,        // lanes of a warp that went different ways
     lanes,        // lanes of a warp that ran together, but met at no barrier
     convention,   // a flag between them, without a fence or of too narrow a scope
+    exited,       // a barrier between them that one's warp exited before
     other_lanes,  // a release or an acquire between them by other lanes of their warps
     guess,        // a plain load of what atom.cas looks at again
     same_value,   // two stores of the same value

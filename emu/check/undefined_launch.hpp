@@ -16,7 +16,8 @@ struct UndefinedLaunch {
         : program(program_),
           registers(program_),
           choices(program_),
-          shared_bytes(uint64_t{program_.shared_static} + launch.dynamic_shared),
+          shared_bytes(isa::in_shared_units(
+              program_.arch, uint64_t{program_.shared_static} + launch.dynamic_shared)),
           warps((launch.block.count() + 31) / 32),
           entry_end(program_.functions.empty() ? UINT32_MAX : program_.functions[0].end) {
         for (const warp::Buffer& b : launch.buffers) {

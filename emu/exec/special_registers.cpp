@@ -33,8 +33,9 @@ uint64_t shared_bytes(const isa::Program& program, const warp::Launch& launch) {
     const bool asks = std::ranges::any_of(program.specials, [](const isa::SpecialUse& use) {
         return use.special == Special::reserved_begin;
     });
-    return asks ? reserved_begin(program, launch) + reserved_bytes
-                : program.shared_static + uint64_t{launch.dynamic_shared};
+    return isa::in_shared_units(program.arch,
+                                asks ? reserved_begin(program, launch) + reserved_bytes
+                                     : program.shared_static + uint64_t{launch.dynamic_shared});
 }
 
 uint64_t special_value(Special which, const Context& c, uint32_t warp, uint32_t lane) {

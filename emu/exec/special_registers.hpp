@@ -7,7 +7,7 @@
 namespace lockwarp::exec {
 
 // Bytes of a CTA's shared memory: static, dynamic, and what the driver keeps for itself where the
-// program asks for that.
+// program asks for that, in the units in which it is given out.
 uint64_t shared_bytes(const isa::Program& program, const warp::Launch& launch);
 
 // The value that one lane of a warp of the CTA reads.

@@ -50,6 +50,10 @@ struct ArchRow {
     // First byte of a CTA's own variables in the shared window: below it lies what the driver keeps
     // (measured on an H200; elsewhere an assumption).
     uint32_t shared_base;
+    // Shared memory is given to a CTA in units of so many bytes (PTX manual, "%total_smem_size").
+    // What lies behind its own in the last one is no fault to touch (measured on an H100; elsewhere
+    // an assumption).
+    uint32_t shared_unit;
     // ldmatrix needs a valid address in all 32 lanes also where fewer are used (PTX manual,
     // ldmatrix: "For .target sm_75 ... all threads must contain valid addresses").
     bool ldmatrix_checks_all_lanes;
@@ -64,23 +68,31 @@ struct ArchRow {
 };
 
 inline constexpr std::array<ArchRow, static_cast<size_t>(Arch::count_)> arch_rows{{
-    {Arch::sm_70, "sm_70", 70, 0, 60, "V100", 49152, 98304, 0, false, false, 0, 0},
-    {Arch::sm_75, "sm_75", 75, 0, 63, "T4", 49152, 65536, 0, true, false, 0, 0},
-    {Arch::sm_80, "sm_80", 80, 0, 70, "A100", 49152, 166912, 0, false, false, 0, 0},
-    {Arch::sm_86, "sm_86", 86, 0, 71, "A10", 49152, 101376, 0, false, false, 0, 0},
-    {Arch::sm_87, "sm_87", 87, 0, 74, "Orin", 49152, 166912, 0, false, false, 0, 0},
-    {Arch::sm_89, "sm_89", 89, 0, 78, "L40S", 49152, 101376, 0, false, false, 0, 0},
-    {Arch::sm_90, "sm_90", 90, 0, 78, "H200", 49152, 232448, 0x400, false, true, 8, 16},
-    {Arch::sm_100, "sm_100", 100, 100, 86, "B200", 49152, 232448, 0x400, false, true, 8, 16},
-    {Arch::sm_103, "sm_103", 103, 100, 88, "B300", 49152, 232448, 0x400, false, true, 8, 16},
-    {Arch::sm_120, "sm_120", 120, 120, 87, "RTX 5090", 49152, 101376, 0x400, false, true, 8, 8},
-    {Arch::sm_121, "sm_121", 121, 120, 88, "DGX Spark", 49152, 101376, 0x400, false, true, 8, 8},
+    {Arch::sm_70, "sm_70", 70, 0, 60, "V100", 49152, 98304, 0, 256, false, false, 0, 0},
+    {Arch::sm_75, "sm_75", 75, 0, 63, "T4", 49152, 65536, 0, 256, true, false, 0, 0},
+    {Arch::sm_80, "sm_80", 80, 0, 70, "A100", 49152, 166912, 0, 128, false, false, 0, 0},
+    {Arch::sm_86, "sm_86", 86, 0, 71, "A10", 49152, 101376, 0, 128, false, false, 0, 0},
+    {Arch::sm_87, "sm_87", 87, 0, 74, "Orin", 49152, 166912, 0, 128, false, false, 0, 0},
+    {Arch::sm_89, "sm_89", 89, 0, 78, "L40S", 49152, 101376, 0, 128, false, false, 0, 0},
+    {Arch::sm_90, "sm_90", 90, 0, 78, "H200", 49152, 232448, 0x400, 128, false, true, 8, 16},
+    {Arch::sm_100, "sm_100", 100, 100, 86, "B200", 49152, 232448, 0x400, 128, false, true, 8, 16},
+    {Arch::sm_103, "sm_103", 103, 100, 88, "B300", 49152, 232448, 0x400, 128, false, true, 8, 16},
+    {Arch::sm_120, "sm_120", 120, 120, 87, "RTX 5090", 49152, 101376, 0x400, 128, false, true, 8,
+     8},
+    {Arch::sm_121, "sm_121", 121, 120, 88, "DGX Spark", 49152, 101376, 0x400, 128, false, true, 8,
+     8},
 }};
 
 // The architecture that is meant where a command names none: the one whose rows were measured.
 inline constexpr Arch default_arch = Arch::sm_90;
 
 constexpr const ArchRow& row(Arch a) { return arch_rows[static_cast<size_t>(a)]; }
+
+// What a CTA is given that asks for so many bytes of shared memory.
+constexpr uint64_t in_shared_units(Arch a, uint64_t bytes) {
+    const uint64_t unit = row(a).shared_unit;
+    return (bytes + unit - 1) / unit * unit;
+}
 
 // Whether the architecture has what the PTX manual says "requires sm_XX or higher".
 constexpr bool has(const ArchRow& a, uint16_t target) { return a.number >= target; }

@@ -30,7 +30,9 @@ std::string_view text_of(Limit l) { return limit_texts[static_cast<size_t>(l)]; 
 Residency residency(const Machine& machine, const isa::Program& program, const warp::Launch& launch,
                     unsigned registers) {
     const uint64_t warps = (launch.block.count() + 31) / 32;
-    const uint64_t shared = program.shared_static + launch.dynamic_shared + machine.reserved;
+    const uint64_t shared =
+        isa::in_shared_units(program.arch, program.shared_static + launch.dynamic_shared) +
+        machine.reserved;
     Residency out;
     out.registers = registers;
     const uint64_t of_cta = warps * 32 * round_up(std::max(registers, 16u), register_unit);

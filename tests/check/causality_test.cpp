@@ -28,6 +28,22 @@ const std::string stores_next = "mad.lo.u32 %r43, %r2, 4, %r5; st.shared.u32 [%r
 const std::string loads_next = "mad.lo.u32 %r44, %r2, 4, %r5; ld.shared.u32 %r11, [%r44+1024]; ";
 const Lines race{"3 read-after-write 2"}, by_convention{"~3 read-after-write 2"};
 
+// A barrier of the whole CTA opens when who does not come to it has exited.
+TEST(Causality, ExitsBeforeABarrier) {
+    EXPECT_EQ(of_roles({stores + "ret;", "bar.sync 0; " + loads}), by_convention);
+    EXPECT_EQ(of_roles({stores + "ret;", "bar.sync 0; bar.sync 0; " + loads}), by_convention);
+    EXPECT_EQ(of_roles({stores + "ret;", "bar.sync 0;", "bar.sync 0; " + loads}),
+              Lines{"~4 read-after-write 2"});
+    EXPECT_EQ(of_roles({loads + "ret;", "bar.sync 0; " + stores}), Lines{"~3 write-after-read 2"});
+    EXPECT_EQ(of_roles({stores + "bar.sync 0; ret;", "bar.sync 0; " + loads}), Lines{});
+    // It tells of nothing that comes before, and a barrier with a count waits for no exit.
+    EXPECT_EQ(of_roles({stores + "ret;", loads + "bar.sync 0;"}), race);
+    EXPECT_EQ(of_roles({stores + "ret;", "bar.sync 0, 32; " + loads}), race);
+    // It is no flag of another, who is still there.
+    EXPECT_EQ(of_roles({stores, "ret;", "bar.sync 0, 32; " + loads}),
+              Lines{"4 read-after-write 2"});
+}
+
 TEST(Causality, FlagsOfOneCta) {
     struct Row {
         const char* tells;

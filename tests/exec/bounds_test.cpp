@@ -295,16 +295,23 @@ void expect(const Region& region, const Access& access, uint32_t size, int64_t o
         << what << ": " << fault_of(out.result);
 }
 
+bool is_shared_memory(const Region& region) {
+    return std::string_view(region.outside).starts_with(".shared") && !region.in_buffer;
+}
+
 // Sizes that the access fills, and some that it does not.
 void expect_edges(const Region& region, const Access& access,
                   std::initializer_list<uint32_t> thread_counts) {
     const int64_t bytes = access.bytes;
     const int64_t step = access.alignment;
-    // The sizes of shared memory and of a thread's local memory are multiples of 32 here: the
-    // emulator lays them out in whole units.
+    // Shared memory ends with a unit of 128 bytes (isa::ArchRow::shared_unit), and a thread's local
+    // memory with one of 32: so do the variables here.
     const bool in_units = !region.in_buffer;
-    const uint32_t whole = in_units ? (access.bytes + 31) / 32 * 32 : access.bytes;
-    std::vector<uint32_t> sizes{whole, whole + 64};
+    const uint32_t unit = is_shared_memory(region) ? 128 : 32;
+    const uint32_t whole =
+        in_units ? (region.before + access.bytes + unit - 1) / unit * unit - region.before
+                 : access.bytes;
+    std::vector<uint32_t> sizes{whole, whole + (in_units ? unit : 64)};
     const bool is_small = access.bytes <= 64;  // of a lane, not of a whole matrix
     for (uint32_t more = 1; more < access.bytes && is_small && !in_units; more *= 2)
         sizes.push_back(access.bytes + 64 + more);
@@ -336,6 +343,49 @@ TEST(Bounds, Shared) {
     for (const Access& a : with_a_barrier) expect_edges(behind_a_barrier, a, {1});
     for (const Access& a : of_barriers) expect_edges(shared, a, {1, 32});
     for (const Access& a : of_copies_barriers) expect_edges(behind_a_target, a, {1});
+}
+
+// Up to the end of the last unit nothing is out of bounds, as on an H100 (driver 580.159.04,
+// 2026-11-27: 0 to 49,152 bytes, static, dynamic and both, ld, st, atom, vectors, generic).
+TEST(Bounds, SharedEndsWithAUnit) {
+    struct Case {
+        isa::Arch arch;
+        const char* target;
+        uint32_t own, end;
+    };
+    for (const Case& c : {Case{isa::Arch::sm_90, "sm_90", 4, 128},
+                          {isa::Arch::sm_90, "sm_90", 124, 128},
+                          {isa::Arch::sm_90, "sm_90", 128, 128},
+                          {isa::Arch::sm_90, "sm_90", 132, 256},
+                          {isa::Arch::sm_90, "sm_90", 3000, 3072},
+                          {isa::Arch::sm_80, "sm_80", 132, 256},
+                          {isa::Arch::sm_75, "sm_75", 4, 256},
+                          {isa::Arch::sm_70, "sm_70", 260, 512}})
+        for (const bool is_dynamic : {false, true})
+            for (const uint32_t at : {c.own, c.end - 4, c.end}) {
+                const std::string text = kernel(
+                    "mov.u32 %r11, tile;\nadd.u32 %r11, %r11, " + std::to_string(at) +
+                        ";\nst.shared.u32 [%r11], 5;\nld.shared.u32 %r12, [%r11];\n"
+                        "st.global.u32 [%rd4], %r12;",
+                    is_dynamic ? ".extern .shared .align 16 .b8 tile[];"
+                               : ".shared .align 16 .b8 tile[" + std::to_string(c.own) + "];",
+                    c.target);
+                Given given;
+                given.arch = c.arch;
+                given.block.x = 1;
+                given.dynamic_shared = is_dynamic ? c.own : 0;
+                given.buffers = {Bytes(4), Bytes(4)};
+                const Outcome out = run(program_of(text, c.arch), given);
+                const std::string what = std::string(c.target) + ", " + std::to_string(c.own) +
+                                         " bytes, at " + std::to_string(at);
+                if (at < c.end) {
+                    EXPECT_EQ(fault_of(out.result), "") << what;
+                    EXPECT_EQ(out.buffers[1][0], 5) << what;
+                } else {
+                    EXPECT_TRUE(fault_of(out.result).starts_with("address out of bounds: 4 bytes"))
+                        << what;
+                }
+            }
 }
 
 TEST(Bounds, SharedOfAPeer) {

@@ -158,7 +158,7 @@ ret;
         Words expected;
         for (uint32_t i = 0; i < 256; ++i) expected.push_back((100 + (i ^ 65)) * 10 + 7);
         EXPECT_EQ(words_of(run_well(program_of(kernel_with(0), arch), given).buffers[1]), expected);
-        const std::string said = fault_of(run(program_of(kernel_with(4), arch), given).result);
+        const std::string said = fault_of(run(program_of(kernel_with(116), arch), given).result);
         EXPECT_NE(said.find("lane 31"), std::string::npos) << said;
         EXPECT_NE(said.find("address out of bounds"), std::string::npos) << said;
     }

@@ -391,7 +391,7 @@ TEST(Mbarrier, WrongUsesTrapWithTheirPlace) {
            "illegal operand: an mbarrier of 1048576 arrivals: it has 1 to 1048575 at line 21");
     begins(fault("mbarrier.init.shared.b64 [bar+4], 2;\n"),
            "misaligned address: must be a multiple of 8 at line 21");
-    begins(fault("mbarrier.init.shared.b64 [bar+32], 2;\n"), "address out of bounds");
+    begins(fault("mbarrier.init.shared.b64 [bar+128], 2;\n"), "address out of bounds");
     begins(fault(init + "mbarrier.arrive.shared.b64 %rd9, [bar], 3;\n"),
            "illegal operand: 3 arrivals at a barrier that misses 2 at line 22");
     begins(fault(init + "mbarrier.arrive.noComplete.shared.b64 %rd9, [bar], 2;\n"),

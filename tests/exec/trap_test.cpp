@@ -78,17 +78,17 @@ TEST(Trap, AddressesAreMultiplesOfTheAccess) {
 }
 
 TEST(Trap, SharedOutOfRange) {
-    EXPECT_EQ(fault_of_body(".shared .align 4 .b8 table[64];\nmov.u32 %r2, 64;\n"
+    EXPECT_EQ(fault_of_body(".shared .align 4 .b8 table[64];\nmov.u32 %r2, 128;\n"
                             "ld.shared.u32 %r3, [%r2];"),
-              at("address out of bounds: 4 bytes; .shared memory of this launch is [0x0, 0x40)", 2,
-                 1, "0", "0x40"));
+              at("address out of bounds: 4 bytes; .shared memory of this launch is [0x0, 0x80)", 2,
+                 1, "0", "0x80"));
     Given hopper;
     hopper.arch = isa::Arch::sm_90;
-    EXPECT_EQ(fault_of_body(".shared .align 4 .b8 table[64];\nmov.u32 %r2, 64;\n"
+    EXPECT_EQ(fault_of_body(".shared .align 4 .b8 table[64];\nmov.u32 %r2, 128;\n"
                             "ld.shared.u32 %r3, [%r2];",
                             hopper),
-              at("address out of bounds: 4 bytes; .shared memory of this launch is [0x400, 0x440)",
-                 2, 1, "0", "0x40"));
+              at("address out of bounds: 4 bytes; .shared memory of this launch is [0x400, 0x480)",
+                 2, 1, "0", "0x80"));
 }
 
 TEST(Trap, AGenericAddressWhereSharedIsExpected) {

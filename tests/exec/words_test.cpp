@@ -165,12 +165,12 @@ TEST(TrapWords, OfClusters) {
                        ".shared .align 16 .b8 own[1024]; .shared .align 8 .b64 bar;", given,
                        "sm_90");
     };
-    // Shared memory begins at 0x400 and has 1,032 bytes, which is 1,040 in whole 16.
+    // Shared memory begins at 0x400 and has 1,032 bytes, which is 1,152 in whole units.
     const std::string peer = "mapa.shared::cluster.u32 %r8, %r6, 1;\n";
-    EXPECT_EQ(trap(peer + "@%p1 ld.shared::cluster.u32 %r9, [%r8+1036];\n"), "");
-    EXPECT_EQ(trap(peer + "@%p1 ld.shared::cluster.u32 %r9, [%r8+1040];\n"),
+    EXPECT_EQ(trap(peer + "@%p1 ld.shared::cluster.u32 %r9, [%r8+1148];\n"), "");
+    EXPECT_EQ(trap(peer + "@%p1 ld.shared::cluster.u32 %r9, [%r8+1152];\n"),
               "address out of bounds: 4 bytes; .shared memory of the CTA of rank 1 is [0x1000400, "
-              "0x1000810), lane 5");
+              "0x1000880), lane 5");
     EXPECT_EQ(trap("mapa.shared::cluster.u32 %r8, %r6, 3;\n"
                    "@%p1 ld.shared::cluster.u32 %r9, [%r8];\n"),
               "address out of bounds: there is no CTA of rank 3: the cluster has 2, lane 5");
