@@ -91,8 +91,11 @@ uint64_t special_value(Special which, const Context& c, uint32_t warp, uint32_t 
         case Special::lanemask_gt:
             return ~(bit | (bit - 1));
         case Special::total_smem_size:
+            return isa::in_shared_units(program.arch,
+                                        program.shared_static + uint64_t{launch.dynamic_shared});
         case Special::aggr_smem_size:
-            return program.shared_static + uint64_t{launch.dynamic_shared};
+            // With what the driver keeps, and in no units (an H100, driver 580.159.04).
+            return program.shared_begin + program.shared_static + launch.dynamic_shared;
         case Special::dynamic_smem_size:
             return launch.dynamic_shared;
         case Special::workspace_low:

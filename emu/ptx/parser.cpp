@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "emu/ptx/elements.hpp"
 #include "emu/ptx/parser_state.hpp"
 
 namespace lockwarp::ptx {
@@ -395,6 +396,7 @@ Parsed parse(std::string_view text) {
         if (!parse_item(state, parsed.module)) recover(state, since);
     }
     parsed.diagnostics = std::move(state.diagnostics);
+    if (state.has_elements) lower_elements(parsed.module, parsed.diagnostics);
     sort_by_place(parsed.diagnostics);
     return parsed;
 }

@@ -77,6 +77,28 @@ bool parse_immediate(State& state, Operand& operand) {
     return true;
 }
 
+// "[2]", "[%r1+2]" behind an array's name.
+bool parse_element(State& state, Operand& operand) {
+    advance(state);
+    operand.kind = OperandKind::element;
+    state.has_elements = true;
+    if (at(state, TokenKind::identifier) && state.token.text != "WARP_SZ") {
+        Operand& index = operand.items.emplace_back();
+        index.kind = OperandKind::name;
+        index.place = state.token.place;
+        index.text = state.token.text;
+        advance(state);
+        if (!parse_offset(state, operand.offset)) return false;
+    } else {
+        Constant constant;
+        if (!parse_constant(state, constant)) return false;
+        if (constant.type == ConstantType::f64)
+            return fail(state, "an array's index must be an integer");
+        operand.offset = static_cast<int64_t>(constant.bits);
+    }
+    return expect(state, TokenKind::right_bracket, "']'", "after an array's index");
+}
+
 // A name with its component and offset: "%tid.x", "%v.y", "%r2.b0", "table+8".
 bool parse_named(State& state, Operand& operand) {
     operand.kind = OperandKind::name;
@@ -86,17 +108,7 @@ bool parse_named(State& state, Operand& operand) {
         operand.text += state.token.text;
         advance(state);
     }
-    // "a[0]" is where the array begins, whatever its elements are (PTX manual, mov: "A[5]").
-    if (at(state, TokenKind::left_bracket) && state.ahead.kind == TokenKind::integer &&
-        state.ahead.bits == 0) {
-        advance(state);
-        advance(state);
-        return expect(state, TokenKind::right_bracket, "']'", "after an array's index");
-    }
-    if (at(state, TokenKind::left_bracket)) {
-        return fail(state, "an array element is not an operand",
-                    "write its byte address: [" + operand.text.substr(0, 48) + "+offset]");
-    }
+    if (at(state, TokenKind::left_bracket)) return parse_element(state, operand);
     return parse_offset(state, operand.offset);
 }
 

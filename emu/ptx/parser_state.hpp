@@ -30,6 +30,7 @@ struct State {
     uint32_t function_line = 0;
     bool function_is_broken_off = false;  // another function begins before its closing brace
     bool end_is_reported = false;
+    bool has_elements = false;  // operands of OperandKind::element
     std::vector<Diagnostic> diagnostics;
 };
 

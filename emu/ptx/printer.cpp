@@ -102,6 +102,9 @@ void append_operand(std::string& out, const Operand& operand) {
             out += '-';
             append_operand(out, operand.items[0]);
             break;
+        case OperandKind::element:
+            out += operand.text;  // parse() leaves none
+            break;
         case OperandKind::sink:
             out += '_';
             break;

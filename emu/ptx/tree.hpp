@@ -47,6 +47,8 @@ enum class OperandKind : uint8_t {
     negated,  // !a: items[0]
     minus,    // -a, a name: items[0]
     sink,     // _
+    element,  // a[2], a[%r1+2]: text: the array, offset: the constant part, items[0]: the register
+              // if there is one. Only while parse() runs: what it returns has none
 };
 
 struct Operand {

@@ -480,6 +480,87 @@ st.global.v4.u32 [%rd9], {%r20, %r24, %r25, %r26};
     }
 }
 
+// As an H100 has them (driver 580.159.04, 2026-11-27), which keeps 1,024 bytes of each CTA.
+TEST(Memory, SizesOfSharedMemory) {
+    struct Row {
+        uint32_t own, dynamic;
+        Words sizes;  // in all, with what the driver keeps, dynamic
+    };
+    for (const Row& row : {Row{0, 0, {0, 1024, 0}},
+                           {0, 1, {128, 1025, 1}},
+                           {0, 128, {128, 1152, 128}},
+                           {0, 129, {256, 1153, 129}},
+                           {0, 5000, {5120, 6024, 5000}},
+                           {8, 0, {128, 1040, 0}},
+                           {8, 200, {256, 1240, 200}},
+                           {129, 5, {256, 1173, 5}},
+                           {129, 200, {384, 1368, 200}},
+                           {3000, 0, {3072, 4032, 0}},
+                           {3000, 200, {3328, 4232, 200}}}) {
+        const std::string own =
+            row.own == 0 ? "" : ".shared .b8 own[" + std::to_string(row.own) + "];";
+        const std::string text =
+            replaced(kernel("mov.u32 %r2, %total_smem_size; mov.u32 %r3, %aggr_smem_size;"
+                            "mov.u32 %r4, %dynamic_smem_size; st.global.v2.u32 [%rd4], {%r2, %r3};"
+                            "st.global.u32 [%rd4+8], %r4;" +
+                                std::string(own.empty() ? "" : "st.shared.u8 [own], %h1;"),
+                            own, "sm_90"),
+                     ".version 8.0", ".version 8.1");
+        Given given;
+        given.arch = isa::Arch::sm_90;
+        given.block.x = 1;
+        given.dynamic_shared = row.dynamic;
+        given.buffers = {Bytes(4), Bytes(12)};
+        EXPECT_EQ(words_of(run_well(program_of(text, given.arch), given).buffers[1]), row.sizes)
+            << row.own << " and " << row.dynamic;
+    }
+}
+
+// Each thread calls the function that an element of a table has, as Dr.Jit does.
+TEST(Memory, ElementsOfArrays) {
+    const std::string functions =
+        ".func (.param .b32 to) twice(.param .b32 from) { .reg .b32 %x; ld.param.b32 %x, [from];"
+        "add.u32 %x, %x, %x; st.param.b32 [to], %x; ret; }\n"
+        ".func (.param .b32 to) next(.param .b32 from) { .reg .b32 %x; ld.param.b32 %x, [from];"
+        "add.u32 %x, %x, 1; st.param.b32 [to], %x; ret; }\n"
+        ".global .align 8 .u64 table[2] = {twice, next};\n"
+        ".const .u16 odd[4] = {7, 70, 700, 7000};\n";
+    const std::string body = R"(.shared .u32 tile[64];
+and.b32 %r2, %r1, 1;
+ld.global.u64 %rd9, table[%r2];
+{
+.param .b32 a; .param .b32 b;
+st.param.b32 [a], %r1;
+proto: .callprototype (.param .b32 _) _ (.param .b32 _);
+call (b), %rd9, (a), proto;
+ld.param.b32 %r3, [b];
+}
+st.shared.u32 tile[%r1+32], %r3;
+bar.warp.sync 0xffffffff;
+xor.b32 %r4, %r1, 1;
+mov.u32 %r5, tile[%r4];
+ld.shared.u32 %r6, [%r5+128];
+and.b32 %r7, %r1, 3;
+cvt.u16.u32 %h1, %r7;
+ld.const.u16 %h2, odd[%h1];
+ld.const.u16 %h3, odd[1];
+cvt.u32.u16 %r8, %h2;
+cvt.u32.u16 %r9, %h3;
+mad.lo.u32 %r6, %r6, 10000, %r8;
+add.u32 %r6, %r6, %r9;
+st.global.u32 [%rd2], %r6;
+)";
+    Given given;
+    given.buffers = {Bytes(4), Bytes(128)};
+    const isa::Program program = program_of(kernel(body, functions), given.arch);
+    const Words out = words_of(run_well(program, given).buffers[1]);
+    constexpr uint32_t odd[] = {7, 70, 700, 7000};
+    for (uint32_t i = 0; i < 32; ++i) {
+        const uint32_t other = i ^ 1, made = other % 2 == 0 ? other * 2 : other + 1;
+        EXPECT_EQ(out[i], made * 10000 + odd[i % 4] + 70) << i;
+    }
+}
+
 TEST(Memory, LanemasksAreOfTheLane) {
     const char* names[] = {"eq", "le", "lt", "ge", "gt"};
     for (const char* name : names) {

@@ -45,7 +45,11 @@ TEST(Errors, Statements) {
         {"ld a, [b;", "5:9: expected ']' after the address\n"},
         {"ld a, [];", "5:8: expected an address after '['\n"},
         {"ld a, [{b}];", "5:8: an address begins with a name or an integer\n"},
-        {"ld a, b[2];", "5:8: an array element is not an operand\n"},
+        {"ld a, b[2];", "5:7: Array indexing on non-array\n"},
+        {"ld a, b[%r1];", "5:7: Array indexing on non-array\n"},
+        {"mov a, b[1.5];", "5:13: an array's index must be an integer\n"},
+        {"mov a, b[%r1*2];", "5:13: expected ']' after an array's index\n"},
+        {"mov a, b[];", "5:10: expected a constant\n"},
         {"mov a, b[0;", "5:11: expected ']' after an array's index\n"},
         {"mov {a, b;", "5:10: expected '}' after the operands\n"},
         {"mov {a, ], c}, d;", "5:9: expected an operand\n"},
@@ -182,9 +186,10 @@ TEST(Errors, SeveralAreReportedAndTheRestIsKept) {
 }
 
 TEST(Errors, HintsHelp) {
-    const Parsed parsed = parse(std::string(header) + ".entry k() { ld.u32 a, v[2]; mul a b; }");
+    const Parsed parsed = parse(std::string(header) +
+                                ".entry k() { .shared .u32 v[4]; add.u32 a, b, v[2]; mul a b; }");
     ASSERT_EQ(parsed.diagnostics.size(), 2U);
-    EXPECT_EQ(parsed.diagnostics[0].hint, "write its byte address: [v+offset]");
+    EXPECT_EQ(parsed.diagnostics[0].hint, "move its address to a register, and use that");
     EXPECT_EQ(parsed.diagnostics[1].hint, "found 'b'");
 }
 
