@@ -16,16 +16,17 @@ struct FormatRow {
     int format;
     isa::TexelKind kind;
     uint8_t bits;
+    int view;  // CU_RES_VIEW_FORMAT_* of one channel; of two and four the next ones
 };
 inline constexpr std::array format_rows{
-    FormatRow{0x01, isa::TexelKind::unsigned_integer, 8},
-    FormatRow{0x02, isa::TexelKind::unsigned_integer, 16},
-    FormatRow{0x03, isa::TexelKind::unsigned_integer, 32},
-    FormatRow{0x08, isa::TexelKind::signed_integer, 8},
-    FormatRow{0x09, isa::TexelKind::signed_integer, 16},
-    FormatRow{0x0a, isa::TexelKind::signed_integer, 32},
-    FormatRow{0x10, isa::TexelKind::floating, 16},
-    FormatRow{0x20, isa::TexelKind::floating, 32},
+    FormatRow{0x01, isa::TexelKind::unsigned_integer, 8, 0x01},
+    FormatRow{0x02, isa::TexelKind::unsigned_integer, 16, 0x07},
+    FormatRow{0x03, isa::TexelKind::unsigned_integer, 32, 0x0d},
+    FormatRow{0x08, isa::TexelKind::signed_integer, 8, 0x04},
+    FormatRow{0x09, isa::TexelKind::signed_integer, 16, 0x0a},
+    FormatRow{0x0a, isa::TexelKind::signed_integer, 32, 0x10},
+    FormatRow{0x10, isa::TexelKind::floating, 16, 0x13},
+    FormatRow{0x20, isa::TexelKind::floating, 32, 0x16},
 };
 
 // CUDA_ARRAY3D_*

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texture and surface objects.
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <map>
@@ -115,6 +117,27 @@ void set_lookup(Texture& t, const TextureDescription& d) {
     for (size_t i = 0; i < 4; ++i) t.border[i] = std::bit_cast<uint32_t>(d.border[i]);
 }
 
+// CUDA_RESOURCE_VIEW_DESC and the runtime's cudaResourceViewDesc, which are alike.
+struct View {
+    int format;
+    size_t width, height, depth;
+    std::array<unsigned, 2> levels, layers;  // the first and the last
+};
+
+// Whether it shows the elements of an array as they are, all of them.
+bool shows_all(const View& view, const Texture& t, const ResourceDescription& resource) {
+    if (resource.type != ResourceType::array) return false;
+    const auto is_own = [&](const FormatRow& row) {
+        return row.kind == t.kind && row.bits == t.bits && view.format == row.view + t.channels / 2;
+    };
+    const auto same = [](size_t shown, uint32_t own) {
+        return std::max<size_t>(shown, 1) == std::max<uint32_t>(own, 1);
+    };
+    return (view.format == 0 || std::ranges::any_of(format_rows, is_own)) &&
+           same(view.width, t.width) && same(view.height, t.height) && same(view.depth, t.depth) &&
+           view.levels == std::array{0u, 0u} && view.layers == std::array{0u, 0u};
+}
+
 uint64_t make(const Texture& t, const ResourceDescription& resource,
               const TextureDescription& texture) {
     const std::shared_ptr<Context> context = current();
@@ -155,8 +178,9 @@ Result cuTexObjectCreate(uint64_t* out, const ResourceDescription* resource,
     return answer([&] {
         current();
         require(out != nullptr && resource != nullptr && texture != nullptr);
-        require(view == nullptr, not_supported);
         Texture t = elements_of(*resource);
+        require(view == nullptr || shows_all(*static_cast<const View*>(view), t, *resource),
+                not_supported);
         set_lookup(t, *texture);
         *out = make(t, *resource, *texture);
     });

@@ -116,6 +116,13 @@ int main() {
     for (auto& mode : t.addressMode) mode = CU_TR_ADDRESS_MODE_CLAMP;
     t.flags = CU_TRSF_READ_AS_INTEGER;
     CUtexObject texture = 0;
+    // A view that shows the array as it is, as Dr.Jit makes them.
+    CUDA_RESOURCE_VIEW_DESC view{};
+    view.format = CU_RES_VIEW_FORMAT_SINT_2X32;
+    view.width = width;
+    view.height = height;
+    DO(cuTexObjectCreate(&texture, &r, &t, &view));
+    DO(cuTexObjectDestroy(texture));
     DO(cuTexObjectCreate(&texture, &r, &t, nullptr));
     CUDA_RESOURCE_DESC resource{};
     CUDA_TEXTURE_DESC lookup{};
