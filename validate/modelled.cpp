@@ -40,9 +40,7 @@ launch::Result<double> modelled_cycles(const programs::Probe& probe, unsigned wa
     const warp::Result result = exec::launch(resolved.program, one);
     if (result.refusal) return failure(result.refusal->what);
     if (result.trap) return failure(std::string(warp::trap_name(result.trap->kind)));
-    timing::Options options;
-    options.buckets = 0;
-    const timing::Report report = timing::simulate(lowering, one, listener, options);
+    const timing::Report report = timing::simulate(lowering, one, listener, {});
     if (report.warp_clock_cycles.empty()) return failure("no clock was read");
     return static_cast<double>(*std::ranges::max_element(report.warp_clock_cycles)) /
            probe.instructions;

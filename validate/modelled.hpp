@@ -16,8 +16,8 @@ namespace lockwarp::validate {
 // A row of Probes beside the model.
 struct Beside {
     std::string key;
-    unsigned warps = 0;
-    double measured = 0, modelled = 0;
+    unsigned warps;
+    double measured, modelled;
     double error() const { return modelled / measured - 1; }
 };
 struct Comparison {

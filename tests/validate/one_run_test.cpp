@@ -269,11 +269,14 @@ TEST(OneRun, NothingIsTakenOfALaneThatWentAnotherWay) {
     EXPECT_EQ(r.counts.taken, 31u);
 }
 
-// A machine where a lane's red finds, or seems to, another value in each run.
-class VaryingReds : public validate::EmulatorEngine {
+// A machine where one lane of an instruction finds, or seems to, another value in each run.
+class VaryingLane : public validate::EmulatorEngine {
   public:
-    VaryingReds(uint64_t number, bool varies)
-        : EmulatorEngine(isa::Arch::sm_90, false, 1), number_(number), varies_(varies) {}
+    VaryingLane(uint64_t number, uint64_t word, bool varies)
+        : EmulatorEngine(isa::Arch::sm_90, false, 1),
+          number_(number),
+          word_(word),
+          varies_(varies) {}
     launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
         launch::Result<void> why = EmulatorEngine::read(address, bytes);
         if (bytes.size() <= 4096) return why;
@@ -281,12 +284,12 @@ class VaryingReds : public validate::EmulatorEngine {
         uint64_t at = 3;
         while (at * 8 < bytes.size() && words[at] != number_) at += 32;
         EXPECT_LT(at * 8, bytes.size());
-        words[at + (1 + gpu::change_words) * 32] = 5000 + (varies_ ? ++runs_ : 0);
+        words[at + word_ * 32] = 5000 + (varies_ ? ++runs_ : 0);
         return why;
     }
 
   private:
-    uint64_t number_;
+    uint64_t number_, word_;  // the instruction's, from 1, and of its record
     bool varies_;
     uint64_t runs_ = 0;
 };
@@ -300,7 +303,7 @@ TEST(OneRun, WhatARedFindsMayVary) {
     validate::Options options;
     options.registers = validate::Registers::words;
     for (const bool varies : {true, false}) {
-        VaryingReds engine(number + 1, varies);
+        VaryingLane engine(number + 1, 1 + gpu::change_words, varies);
         const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options, nullptr);
         EXPECT_EQ(r.problem, varies ? "not comparable: line 10, red.global.add.f32, CTA 0, warp 0, "
                                       "lane 3: the emulator as sm_90 has 0x1389 in one run and "
@@ -309,6 +312,66 @@ TEST(OneRun, WhatARedFindsMayVary) {
                                     : "");
         EXPECT_EQ(r.first.has_value(), !varies);
     }
+}
+
+// A matrix's load too, which follows no order; arithmetic of the same operands does not vary.
+TEST(OneRun, WhatLdmatrixFindsMayVary) {
+    const launch::Case c = whole_case(
+        "atom.global.add.u32 %r9, [%rd1+2048], 1; st.shared.u32 [%r5], %r1; bar.sync 0; "
+        "mad.lo.u32 %r6, %r1, 16, %r4; "
+        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r8}, [%r6]; not.b32 %r7, %r1;");
+    const validate::Report truth = beside(c);
+    ASSERT_FALSE(truth.first.has_value()) << truth.problem;
+    for (const std::string name : {"ldmatrix", "not.b32"}) {
+        uint64_t number = 0;
+        while (!truth.spellings.at(number).starts_with(name)) ++number;
+        for (const bool varies : {true, false}) {
+            VaryingLane engine(number + 1, 1, varies);
+            const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {}, nullptr);
+            const bool is_other_each_time = varies && name == "ldmatrix";
+            EXPECT_EQ(r.problem.starts_with("not comparable: line 10, " + name), is_other_each_time)
+                << r.problem;
+            EXPECT_EQ(r.first.has_value(), !is_other_each_time) << name;
+        }
+    }
+}
+
+// Between two instructions that are compared there may be any number of others.
+TEST(OneRun, NamedLinesLieFarApart) {
+    const launch::Case c = whole_case(
+        "atom.global.add.u32 %r9, [%rd1+2048], 1;\nmov.u32 %r6, 0;\nL: add.u32 %r6, %r6, 1;\n"
+        "setp.lt.u32 %p1, %r6, 150000; @%p1 bra L;\nnot.b32 %r7, %r6;");
+    validate::Options lines, only;
+    lines.lines = {{14, 14}};
+    only.only = {"not"};
+    for (const validate::Options& options : {lines, only}) {
+        const validate::Report r = beside(c, options);
+        EXPECT_EQ(r.problem, "");
+        EXPECT_FALSE(r.first.has_value());
+        EXPECT_GE(r.counts.values, uint64_t{ctas} * threads);
+        EXPECT_GT(r.statistics.instructions, uint64_t{3} * 150000 * ctas * threads / 32);
+    }
+}
+
+// The least memory that the message names is enough for the instructions, and less is not.
+TEST(OneRun, TellsHowMuchMemoryTheTracksTake) {
+    launch::Case c = whole_case(
+        "atom.global.add.u32 %r9, [%rd1+2048], 1; add.u32 %r8, %r1, 1; add.u32 %r7, %r1, 2;");
+    c.grid = {16, 1, 1};
+    c.block = {1024, 1, 1};
+    const std::string start = "too little memory for tracks: they take ";
+    const auto said_with = [&](uint64_t megabytes) {
+        validate::Options options;
+        options.trace_bytes = megabytes << 20;
+        const std::string said = beside(c, options).problem;
+        return said.substr(0, said.find(" at least"));
+    };
+    const std::string said = said_with(1);
+    ASSERT_TRUE(said.starts_with(start)) << said;
+    const uint64_t megabytes = std::stoull(said.substr(start.size()));
+    EXPECT_GT(megabytes, 2u);
+    EXPECT_EQ(said_with(megabytes - 1), said);
+    EXPECT_FALSE(said_with(megabytes).starts_with(start));
 }
 
 // A machine whose first tracks have one other value, and whose results another byte.

@@ -159,6 +159,24 @@ TEST(TrySchedules, NameTheOperationOfTheLaunch) {
     EXPECT_TRUE(r.difference->reader.has_value());
 }
 
+// One copy after another is tried alone, as far as the 64th; what differs is told all the same.
+TEST(TrySchedules, NameTheOperationAmongSoMany) {
+    for (const size_t before : {63u, 64u}) {
+        std::string body = "setp.eq.u32 %p2, %r1, 100;\n";
+        for (size_t i = 0; i < before; ++i)
+            body += "@%p2 cp.async.ca.shared.global [tile], [%rd2+512], 4;\n";
+        const Launches l(body + with_wait(""), {two_warps});
+        const SchedulesResult r = try_schedules(l.steps, l.first, {});
+        ASSERT_TRUE(r.difference.has_value()) << before;
+        EXPECT_EQ(element_text(r.difference->what), "D[0]");
+        const std::vector<isa::Operation>& operations = l.steps[0].program.operations;
+        const bool found = r.difference->operation < operations.size() &&
+                           operations[r.difference->operation].op == isa::Op::cp_async;
+        EXPECT_EQ(found, before == 63) << before;
+        EXPECT_EQ(r.difference->reader.has_value(), before == 63) << before;
+    }
+}
+
 // Who reads is found by any byte of any lane that the copy alone would have changed.
 TEST(TrySchedules, NameWhoReadsByEachByteOfEachLane) {
     for (uint32_t lane = 0; lane < 64; lane += 3)

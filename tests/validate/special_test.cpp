@@ -227,6 +227,28 @@ TEST(Special, AnInstructionThatDiffersIsFound) {
     EXPECT_FALSE(reports[1].identical());
 }
 
+// An engine that differs everywhere, and refuses to be looked into.
+class OtherAtFirst : public OtherInstruction {
+  public:
+    using OtherInstruction::OtherInstruction;
+    gpu::Ran run(const gpu::Job& job) override {
+        return runs++ == 0 ? OtherInstruction::run(job)
+                           : gpu::Ran{gpu::Outcome::refused, "no more"};
+    }
+    int runs = 0;
+};
+
+TEST(Special, WhatRefusedOneChunkIsAskedForNoOther) {
+    OtherAtFirst engine("rcp.approx.ftz.f32", "rcp.approx.f32");
+    SpecialOptions options;
+    options.first = 0x400000;  // subnormal numbers
+    options.count = 2 * gpu::chunk_operands;
+    const SpecialReport r = sweep(engine, form("rcp.approx.ftz.f32"), options);
+    EXPECT_EQ(r.chunks, 2u);
+    EXPECT_EQ(r.problem, "no more");
+    EXPECT_EQ(engine.runs, 2);
+}
+
 TEST(Special, NothingComparedIsNotIdentical) {
     EmulatorEngine engine(isa::Arch::sm_90);
     SpecialOptions options;

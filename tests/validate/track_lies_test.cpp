@@ -403,6 +403,7 @@ class DigestLiar : public validate::EmulatorEngine {
     launch::Result<void> read(uint64_t address, std::span<uint8_t> bytes) override {
         auto out = EmulatorEngine::read(address, bytes);
         if (address == buffer_) return out;
+        words[static_cast<size_t>(runs)] = bytes.size() / 8;
         if (runs == 2) bytes[digest_ * 8] ^= 1;
         if (runs == 3 && of_words_) bytes[size_t{3} * 32 * 8] ^= 1;  // the second record's value
         return out;
@@ -411,7 +412,8 @@ class DigestLiar : public validate::EmulatorEngine {
         ++runs;
         return EmulatorEngine::run(job);
     }
-    int runs = 0;  // the plain kernel's is the first
+    int runs = 0;                   // the plain kernel's is the first
+    std::array<size_t, 5> words{};  // by run: of its tracks
 
   private:
     uint64_t buffer_ = 0;
@@ -449,6 +451,7 @@ TEST(DigestLies, AreFollowedToTheWords) {
                     // The cluster's alone are not counted twice.
                     EXPECT_EQ(report.counts.values, words.counts.values);
                     EXPECT_EQ(report.by_operation.size(), words.by_operation.size());
+                    EXPECT_EQ(liar.words[3] * ctas, liar.words[4] * cluster);
                 }
             }
 }
