@@ -63,7 +63,6 @@ void OfCta::look(const warp::BulkEvent& e, const warp::BulkRange& r) {
 }
 
 void OfCta::bulk(const warp::BulkEvent& e) {
-    if (e.step != warp::CopyStep::issued || !any_stored_) return;
     for (const warp::BulkRange& r : e.ranges)
         if (r.space == Space::shared && !r.store && r.cta == place_.rank) look(e, r);
 }

@@ -183,7 +183,7 @@ void shift(const Values& v) {
 void convert_packed(const Values& v, unsigned of_operand) {
     const unsigned bits = isa::bits(v.o.mod.type[0]) / 2;
     LanesByByte out{};
-    for (unsigned half = 0; half < 2; ++half) {
+    for (const unsigned half : {0u, 1u}) {
         const LanesByByte a = v.get(of_operand == 1 ? 2 - half : 1);
         const unsigned each = isa::bits(v.o.mod.type[1]) / of_operand;
         const unsigned first = of_operand == 1 ? 0 : half * each;

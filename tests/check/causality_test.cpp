@@ -195,6 +195,9 @@ TEST(Causality, FencesBeforeAtomics) {
     // A volatile store, shared memory, and what is of the CTA alone, need none.
     EXPECT_EQ(of_roles({store + "st.volatile.global.u32 [%rd20+1024], 1; ", sees + load}),
               by_convention);
+    EXPECT_EQ(of_roles({store + "atom.relaxed.gpu.shared.add.u32 %r12, [%r5+1024], 1; ",
+                        "ld.relaxed.gpu.shared.u32 %r12, [%r5+1024]; " + load}),
+              by_convention);
     EXPECT_EQ(of_roles({store + "atom.relaxed.cta.global.add.u32 %r12, [%rd20+1024], 1; ",
                         data + "ld.relaxed.cta.global.u32 %r12, [%rd20+1024]; " + load}),
               by_convention);

@@ -112,6 +112,19 @@ bool leave_the_same(const Action& a, const Action& b, const Action& c) {
     return true;
 }
 
+// A matrix's elements are not looked at, and so no byte of them is the same.
+TEST(GridRaces, OfAMatrixThatIsStored) {
+    for (const std::string byte : {"64", "65", "67"})
+        EXPECT_EQ(brief::said("mov.u32 %r10, %ctaid.x; setp.eq.u32 %p1, %r10, 0; "
+                              "setp.lt.u32 %p2, %r1, %r10; mov.f32 %f1, 0f3f818201;\n"
+                              "@%p1 wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd1+64], "
+                              "{%f1, %f1, %f1, %f1, %f1, %f1, %f1, %f1};\n"
+                              "@%p2 st.global.u8 [%rd1+" +
+                                  byte + "], 0;",
+                              {.checks = "race-global", .block = 32, .grid = 2}),
+                  Lines{"3 write-after-write 2"});
+}
+
 // Three CTAs: the third races with somebody where it does with one of the first two.
 TEST(GridRaces, OfThreeCtas) {
     for (const Action& a : actions)

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accesses to blocks of malloc, at and around their ends, before and after free.
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+
 #include "emu/warp/heap.hpp"
 #include "tests/check/said.hpp"
 
@@ -84,6 +90,31 @@ TEST(Heap, BlocksThatAreLeft) {
               Lines{"~1 leak, 1, 2 times: 2 calls of malloc, 0 of free: 2 blocks are left"});
     EXPECT_EQ(of(one, 3),
               Lines{"~1 leak, 1, 3 times: 3 calls of malloc, 0 of free: 3 blocks are left"});
+}
+
+// Who runs CTAs, each of which takes a while.
+struct Threads : warp::Observer {
+    std::unique_ptr<warp::CtaObserver> begin(const warp::CtaPlace&) override {
+        const std::scoped_lock one(mutex);
+        ids.insert(std::this_thread::get_id());
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return nullptr;
+    }
+    std::mutex mutex;
+    std::set<std::thread::id> ids;
+};
+
+// A CTA may use what another has taken: what is said follows the order of the run.
+TEST(Heap, CtasFollowOneAnother) {
+    Threads threads;
+    EXPECT_EQ(brief::said(takes("%rd10", 8) + gives("%rd10"), {.checks = "memory",
+                                                               .block = 1,
+                                                               .grid = 40,
+                                                               .outside = declared,
+                                                               .observer = &threads,
+                                                               .threads = 4}),
+              Lines{});
+    EXPECT_EQ(threads.ids.size(), 1u);
 }
 
 // Another launch takes what this one has freed, as soon as it is.

@@ -26,6 +26,7 @@ struct Of {
     bool bare = false;            // the body is all that the kernel does
     warp::Heap* heap = nullptr;   // that other launches use too
     warp::Observer* observer = nullptr;
+    uint32_t threads = 1;  // of the emulator
 };
 
 // The body stands behind registers of these values: %tid.x in %r1, its lane and warp in %r2 and
@@ -76,7 +77,7 @@ inline std::vector<std::string> said(const std::string& body, const Of& of = {},
     if (of.cluster > 1) launch.cluster = warp::Dim3{of.cluster, 1, 1};
     launch.dynamic_shared = of.dynamic_shared;
     launch.max_steps = 100000;
-    launch.threads = 1;
+    launch.threads = of.threads;
     launch.buffers = {{"out", 0x10000, out}, {"in", 0x40000, in}};
     launch.parameters.resize(program.parameter_bytes);
     for (size_t i = 0; i < 2; ++i)
