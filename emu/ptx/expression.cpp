@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constant expressions (PTX manual, section "Constant Expressions"). Integers are 64 bits wide and
 // signed or unsigned; the rules below that differ from C are named where they are applied.
+#include <algorithm>
+#include <array>
 #include <limits>
 
 #include "emu/ptx/parser_state.hpp"
@@ -234,20 +236,13 @@ bool parse_primary(State& state, Constant& constant) {
 }
 
 bool parse_unary(State& state, Constant& constant) {
+    constexpr std::array operators{TokenKind::minus, TokenKind::plus, TokenKind::exclamation,
+                                   TokenKind::tilde};
     bool ok = enter(state);
-    if (ok) {
-        switch (state.token.kind) {
-            case TokenKind::minus:
-            case TokenKind::plus:
-            case TokenKind::exclamation:
-            case TokenKind::tilde:
-                ok = parse_unary_operator(state, constant);
-                break;
-            default:
-                ok = parse_primary(state, constant);
-                break;
-        }
-    }
+    if (ok)
+        ok = std::ranges::find(operators, state.token.kind) != operators.end()
+                 ? parse_unary_operator(state, constant)
+                 : parse_primary(state, constant);
     leave(state);
     return ok;
 }

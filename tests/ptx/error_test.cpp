@@ -24,6 +24,8 @@ TEST(Errors, Header) {
               "2:1: Duplicate .version directive\n");
     EXPECT_EQ(header_errors_of(".version 9\n.target sm_90a\n"),
               "1:10: expected a version after '.version'\n");
+    EXPECT_EQ(header_errors_of(".version 99999999999.0\n.target sm_90a\n"),
+              "1:10: expected a version after '.version'\n");
     EXPECT_EQ(header_errors_of(".version 9.0\n.target sm_90a\n.address_size 48\n"),
               "3:15: Illegal value for .address_size directive (must be 32 or 64)\n");
     EXPECT_EQ(errors_of(".version 9.0\n.target sm_80\n.address_size 32\n"),

@@ -45,6 +45,8 @@ TEST(Expression, Integers) {
         {"(-1|0)>>1", -1, false},
         {"3&&0", 0, false},
         {"0||2", 1, false},
+        {"2||0", 1, false},
+        {"0||0", 0, false},
         {"(.s64)0xFFFFFFFFFFFFFFFF>>1", -1, false},
         {"(.u64)-1", -1, true},
         {"1+2*3-4/2", 5, false},

@@ -3,6 +3,8 @@
 // crash, and with a tree that can be printed.
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
+
 #include <filesystem>
 #include <random>
 
@@ -224,6 +226,20 @@ TEST(Hostile, NulBytesDoNotEndTheText) {
     const std::string text = std::string(header) + std::string(".global .b32 x;\0 }", 18);
     EXPECT_EQ(messages(parse(text).diagnostics),
               "4:16: unexpected character '\\x00'\n4:18: unexpected '}' outside of functions\n");
+}
+
+// Pages that nobody touches.
+TEST(Hostile, ATextLongerThanAGibibyteIsNotRead) {
+    const size_t bytes = longest_text + 1;
+    void* const at =
+        mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ASSERT_NE(at, MAP_FAILED);
+    const Parsed parsed = parse({static_cast<const char*>(at), bytes});
+    EXPECT_EQ(munmap(at, bytes), 0);
+    EXPECT_EQ(messages(parsed.diagnostics), "1:1: the text is longer than 1 GiB\n");
+    ASSERT_EQ(parsed.diagnostics.size(), 1u);
+    EXPECT_EQ(parsed.diagnostics[0].place.length, 1u);
+    EXPECT_TRUE(parsed.module.items.empty());
 }
 
 }  // namespace

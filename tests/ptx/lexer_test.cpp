@@ -185,6 +185,8 @@ TEST(Lexer, QuotedTextIsShortAndPrintable) {
     EXPECT_EQ(quote("mma"), "'mma'");
     EXPECT_EQ(quote("\n\xFF"), "'\\x0A\\xFF'");
     EXPECT_EQ(quote(std::string(100, 'a')), "'" + std::string(48, 'a') + "...'");
+    EXPECT_EQ(quote(std::string(49, 'a')), "'" + std::string(48, 'a') + "...'");
+    EXPECT_EQ(quote(std::string(48, 'a')), "'" + std::string(48, 'a') + "'");
 }
 
 }  // namespace

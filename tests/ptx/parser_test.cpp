@@ -482,6 +482,14 @@ TEST(Parser, LabelsAndLabelledDirectives) {
     EXPECT_EQ(std::get<Directive>(body[3].node),
               directive(".branchtargets", {name("A"), name("B")}, "T"));
     EXPECT_EQ(std::get<Directive>(body[4].node), directive(".calltargets", {name("f")}, "C"));
+    const auto columns = [&](size_t statement) {
+        std::vector<uint32_t> out;
+        for (const Operand& o : std::get<Directive>(body[statement].node).operands)
+            out.push_back(o.place.column);
+        return out;
+    };
+    EXPECT_EQ(columns(3), (std::vector<uint32_t>{30, 33}));
+    EXPECT_EQ(columns(4), std::vector<uint32_t>{52});
     Directive prototype = directive(
         ".callprototype",
         {list({name("_")}), name("_"), list({name("x"), name("_")}), name(".noreturn")}, "P");
@@ -557,6 +565,14 @@ TEST(Printer, Parameters) {
                                    ".param .align 8 .b8 c[32]"})
         EXPECT_NE(print(module_of(".entry k(" + text + ") { ret; }")).find(text), std::string::npos)
             << text;
+}
+
+TEST(Printer, Prototypes) {
+    for (const std::string text : {"P: .callprototype (.param .b32 _) _ (.param .b64 _) .noreturn;",
+                                   "P: .callprototype () _ ();"})
+        EXPECT_NE(print(module_of(".entry k() { " + text + " ret; }")).find(text),
+                  std::string::npos)
+            << print(module_of(".entry k() { " + text + " ret; }"));
 }
 
 }  // namespace
