@@ -960,9 +960,9 @@ std::span<const Form* const> forms_of(std::string_view opcode) {
 }
 
 std::span<const std::string_view> set_named(std::string_view name) {
-    for (size_t i = 0; i < named_sets.size(); ++i)
-        if (named_sets[i].name == name) return set_alternatives[i];
-    return {};
+    const auto found = std::ranges::find(named_sets, name, &NamedSet::name);
+    if (found == named_sets.end()) return {};
+    return set_alternatives[static_cast<size_t>(found - named_sets.begin())];
 }
 
 std::span<const std::string_view> opcodes_not_executed() { return other_opcodes; }

@@ -51,10 +51,8 @@ void OperandDecoder::warpgroup_operand(const ptx::Operand& p, char which) {
         push(source(p, Type::b64, false));
         return;
     }
-    const bool sink = p.kind == ptx::OperandKind::vector &&
-                      std::ranges::any_of(p.items, [](const ptx::Operand& one) {
-                          return one.kind == ptx::OperandKind::sink;
-                      });
+    const bool sink = std::ranges::any_of(
+        p.items, [](const ptx::Operand& one) { return one.kind == ptx::OperandKind::sink; });
     if (sink) refuse(p.place, "Sink '_' not allowed as a source operand");
     if (which == 'a') {
         push(no_ref);

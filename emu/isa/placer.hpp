@@ -23,7 +23,7 @@ struct Placer {
     uint64_t global_base;
     const SharedLayout& layout;
     std::map<const ptx::Variable*, uint64_t> globals;  // the module's
-    uint64_t frame_alignment = 0;                      // of what was placed in a frame
+    uint64_t frame_alignment = {};                     // of what was placed in a frame
     // The module's variables that are more than declared, and those placed before their turn.
     std::map<std::string_view, const ptx::Variable*> definitions = {};
     std::set<const ptx::Variable*> ahead = {};

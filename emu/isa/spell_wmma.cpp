@@ -200,7 +200,7 @@ void choose_wmma(const Resolver& r, Spelling& s) {
         if (s.wmma == nullptr)
             s.error = "Unexpected instruction types specified for 'wmma.mma'";
         else if (find_wmma_fragment(r.program.arch, m.m, m.n, m.k, WmmaOperand::a, s.wmma->ab,
-                                    m.order[0]) == nullptr)
+                                    s.wmma->a_order) == nullptr)
             s.error = "wmma is not modelled for " + name;
         return;
     }

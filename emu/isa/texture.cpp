@@ -86,7 +86,8 @@ std::optional<Texture> decode_texture(std::span<const uint8_t, texture_bytes> by
     t.bits = s[2];
     t.channels = s[3];
     t.buffer = s[4] != 0;
-    for (size_t i = 0; i < 3; ++i) t.mode[i] = static_cast<AddressMode>(s[5 + i]);
+    t.mode = {static_cast<AddressMode>(s[5]), static_cast<AddressMode>(s[6]),
+              static_cast<AddressMode>(s[7])};
     t.linear = s[8] != 0;
     t.normalized = s[9] != 0;
     t.elements = s[10] != 0;

@@ -262,6 +262,7 @@ TEST(Forms, NamedSets) {
     EXPECT_EQ(set_named("vec").size(), 2u);
     EXPECT_EQ(set_named("vec")[0], ".v2");
     EXPECT_EQ(set_named("vec")[1], ".v4");
+    EXPECT_TRUE(set_named("none of these").empty());
     EXPECT_TRUE(set_named("nothing").empty());
     for (const std::string_view name :
          {"shape", "wmmashape", "wmmaspace", "ldcop", "stcop"})  // that the resolver asks for

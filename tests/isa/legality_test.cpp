@@ -590,6 +590,10 @@ TEST(Legality, TypesOfMatrixInstructions) {
               "Illegal blayout '.row' for instruction 'mma'");
     EXPECT_EQ(message(".m16n8k16.row.col.f32.f16.bf16.f32"),
               "Unexpected instruction types specified for 'mma'");
+    for (const std::string d : {"s32", "f64", "bf16", "s8"})
+        EXPECT_EQ(message(".m16n8k16.row.col." + d + ".f16.f16.f32"),
+                  "Unexpected instruction types specified for 'mma'")
+            << d;
     EXPECT_EQ(message(".m16n8k16.row.col.satfinite.f32.f16.f16.f32"),
               "Unexpected instruction types specified for 'mma'");
     EXPECT_EQ(message(".m16n8k9.row.col.f32.f16.f16.f32"), "Unknown modifier '.m16n8k9'");

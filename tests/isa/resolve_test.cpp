@@ -345,6 +345,11 @@ TEST(Resolve, CachePoliciesAreCheckedAndHaveNoSlot) {
     EXPECT_NE(errors_of(copy + "[%r1], [%rd1], 16;"), "");
     EXPECT_NE(errors_of(std::string(begin) + "ld.global.b32 %r1, [%rd1], %rd2;"), "");
     EXPECT_NE(errors_of(std::string(begin) + "ld.global.L2::cache_hint.b32 %r1, [%rd1];"), "");
+    EXPECT_EQ(errors_of(std::string(begin) + "ld.global.L2::cache_hint.b32 %r1, [%rd1], %rd2;"),
+              "");
+    EXPECT_EQ(errors_of(std::string(begin) + "ld.global.L2::cache_hint.b32 %r1, [%rd1], %r2;"),
+              "7:43: Arguments mismatch for instruction 'ld' ('%r2' is a .b32 register, the "
+              "instruction has .b64)\n");
 }
 
 TEST(Resolve, ManyInstructionsInOneBlock) {
