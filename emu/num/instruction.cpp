@@ -189,7 +189,7 @@ void choose_way(InstructionProduct& p) {
         return isa::bits(t) == 8 || isa::bits(t) == 16 || isa::bits(t) == 32;
     };
     p.tiled = p.groups == 0 && p.scales == 0 && p.m <= tile_rows && p.n <= tile_columns &&
-              p.k <= tile_k && p.c == p.types.c && p.d == p.types.d && whole_word(p.types.a) &&
+              p.c == p.types.c && p.d == p.types.d && whole_word(p.types.a) &&
               whole_word(p.types.b) && whole_word(p.c) && whole_word(p.d) &&
               has_fused_tile(*p.row, p.types);
 }
