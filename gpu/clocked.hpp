@@ -16,9 +16,9 @@ namespace lockwarp::gpu {
 // What a thread leaves. Thread t of CTA c (both x fastest) has its slot at
 // (c * threads of a CTA + t) * slot_bytes of the buffer.
 struct Clocked {
-    uint64_t begin = 0, end = 0;  // %clock64: the first thing it did, and the last
-    uint64_t place = 0;           // %smid + 1; 0: the thread never ended
-    uint64_t unused = 0;
+    uint64_t begin, end;  // %clock64: the first thing it did, and the last
+    uint64_t place;       // %smid + 1; 0: the thread never ended
+    uint64_t unused;
 };
 inline constexpr uint64_t slot_bytes = sizeof(Clocked);
 

@@ -54,7 +54,7 @@ void append_wrapped(std::string& out, const std::string& line) {
         }
         out += lead + part + "\n";
         at += part.size();
-        while (at < line.size() && line[at] == ' ') ++at;
+        while (line[at] == ' ') ++at;
         first = false;
     }
 }

@@ -271,10 +271,8 @@ Answer explain(const std::vector<Product>& products, unsigned row, unsigned colu
             one["steps"] = steps;
             out.grids.push_back(std::move(g));
         }
-        if (from < out.grids.size())
-            out.grids[from].title =
-                fmt::format("{}: {} on {}\n{}\n{}", element, both(p.types.d, d), arch_list(archs),
-                            rule_text(p), out.grids[from].title);
+        out.grids[from].title = fmt::format("{}: {} on {}\n{}\n{}", element, both(p.types.d, d),
+                                            arch_list(archs), rule_text(p), out.grids[from].title);
         one["sums"] = blocks;
         sums.push_back(one);
     }

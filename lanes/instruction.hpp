@@ -51,7 +51,8 @@ struct Instruction {
     std::string key;   // "mma.m16n8k16.f32.f16.f16.f32", "ldmatrix.x4.trans"
     std::string cute;  // CuTe's name; empty: it has none
     std::string ptx;   // as written in a program, without operands
-    unsigned m = 0, n = 0, k = 0;
+    unsigned m = 0, n = 0;
+    unsigned k = 0;  // 0: of matrices that are moved
     isa::Arch arch{};       // that was asked for, or the default
     uint16_t target = 0;    // least architecture
     unsigned matrices = 0;  // of ldmatrix and stmatrix

@@ -3,6 +3,7 @@
 // request, the edges of what it holds, and its refusals to the letter.
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -409,6 +410,29 @@ TEST(ChildRequests, WhereItsProcessCannotMapWhatTheyShare) {
     EXPECT_EQ(why, "the process died: exit status 126");
 }
 #endif
+
+// Whether a process that is forked may open no file from the 16th on, and what it shares with
+// another lies where it would put its own.
+bool few_files_of_forked = false;
+
+TEST(ChildRequests, WhereItsProcessCannotKeepItsFiles) {
+    ASSERT_EQ(pthread_atfork(nullptr, nullptr,
+                             [] {
+                                 if (!few_files_of_forked) return;
+                                 const rlimit few{16, 16};
+                                 for (const int fd : {4, 5})
+                                     if (dup2(memfd_create("other", 0), fd) < 0) _exit(9);
+                                 if (setrlimit(RLIMIT_NOFILE, &few) != 0) _exit(9);
+                             }),
+              0);
+    few_files_of_forked = true;
+    std::string why;
+    const auto engine =
+        gpu::open_in_child([](std::string&) { return std::make_unique<Echo>(); }, {}, why);
+    few_files_of_forked = false;
+    EXPECT_EQ(engine, nullptr);
+    EXPECT_EQ(why, "the process died: exit status 126");
+}
 
 // What it had is given back once: the memory and the files of another may stand there by then.
 TEST(ChildRequests, WhatALostProcessHadIsNotGivenBackAgain) {
