@@ -141,14 +141,11 @@ ArgumentMaker::Number ArgumentMaker::number_of(uint32_t type) const {
             return whole('s');
         case DebugKind::floating:
             return t.bytes == 1 ? Number{} : whole('f');
-        case DebugKind::structure: {
-            const auto row = std::ranges::find(named_numbers, t.name, &NamedNumber::name);
-            if (row == named_numbers.end() || t.bytes % row->count != 0) return {};
-            const isa::Type named = value_type(row->type);
-            const uint64_t width = t.bytes / row->count;
-            if (named == isa::Type::none || isa::bits(named) != 8 * width) return {};
-            return {std::string(row->type), row->count, width};
-        }
+        case DebugKind::structure:
+            for (const NamedNumber& n : named_numbers)
+                if (t.name == n.name && 8 * t.bytes == n.count * isa::bits(value_type(n.type)))
+                    return {std::string(n.type), n.count, t.bytes / n.count};
+            break;
         case DebugKind::unknown:
         case DebugKind::pointer:
         case DebugKind::union_:
@@ -212,7 +209,7 @@ Ordered ArgumentMaker::value(const KnownParameter& p, uint32_t type, uint64_t at
         if (t.kind == DebugKind::union_ && !t.members.empty()) {
             const auto largest = std::ranges::max_element(
                 t.members, {}, [&](const auto& m) { return info_.size_of(m.type); });
-            if (t.bytes != 0 && info_.size_of(largest->type) == t.bytes &&
+            if (info_.size_of(largest->type) == t.bytes &&
                 info_.types[info_.plain(largest->type)].kind != DebugKind::array) {
                 Ordered out = value(p, largest->type, at, name, depth + 1, alignment);
                 add_comment(out, "a union, as its " + largest->name);

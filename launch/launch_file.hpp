@@ -38,8 +38,8 @@ struct TensorMapField {
 
 // The 128 bytes of a tensor map that stand in an argument or in a buffer.
 struct PlacedMap {
-    uint64_t at = 0;
-    size_t map = 0;  // of LaunchFile::tensor_maps
+    uint64_t at;
+    size_t map;  // of LaunchFile::tensor_maps
 };
 
 // A buffer, or a variable of a module.
