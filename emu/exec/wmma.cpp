@@ -89,7 +89,6 @@ void load(Context& c, const Step& s, uint32_t mask) {
     const unsigned width = plan.element_bits;
     const uint32_t element = width == 32 ? UINT32_MAX : (1u << width) - 1;
     for (const WmmaPlan::Single& e : plan.singles) {
-        if ((mask >> e.lane & 1) == 0) continue;
         const uint32_t value = moved[e.move][e.from_lane] >> e.from_bit & element;
         uint32_t& word = slot<uint32_t>(c, refs[e.reg])[e.lane];
         word = e.shift == 0 ? value : word | value << e.shift;

@@ -36,6 +36,8 @@ TEST(Launch, RefusesShapesThatNoGpuTakes) {
               "refused: grid (0, 1, 1)" + grid_rule);
     EXPECT_EQ(refusal_of(text, shaped({1, 65536, 1}, {32, 1, 1})),
               "refused: grid (1, 65536, 1)" + grid_rule);
+    EXPECT_EQ(refusal_of(text, shaped({1, 1, 65536}, {32, 1, 1})),
+              "refused: grid (1, 1, 65536)" + grid_rule);
 }
 
 TEST(Launch, RefusesMoreSharedMemoryThanThereIs) {
