@@ -194,8 +194,8 @@ unsigned live_registers(const Lowering& l) {
     const size_t words = (p.registers.size() + 63) / 64;
     const size_t blocks = l.blocks.size();
     if (words * blocks > (size_t{1} << 22)) return 255;
-    const auto width = [&](uint32_t r) {
-        const Type t = p.registers[r].type;
+    const auto width = [](const isa::Register& r) {
+        const Type t = r.type;
         return t == Type::pred ? 0u : isa::bits(t) > 32 ? 2u : 1u;
     };
     std::vector<std::vector<uint64_t>> in(blocks, std::vector<uint64_t>(words, 0));
@@ -219,8 +219,10 @@ unsigned live_registers(const Lowering& l) {
             for (size_t w = 0; w < words; ++w) live[w] |= in[s][w];
         unsigned alive = 0;
         if (count)
-            for (uint32_t r = 0; r < p.registers.size(); ++r)
-                if ((live[r / 64] >> (r % 64)) & 1) alive += width(r);
+            for (size_t at = 0; const isa::Register& r : p.registers) {
+                if ((live[at / 64] >> (at % 64)) & 1) alive += width(r);
+                ++at;
+            }
         most = std::max(most, alive);
         for (uint32_t i = l.blocks[b].last + 1; i-- > l.blocks[b].first;) {
             const Operation& o = p.operations[i];
@@ -230,7 +232,8 @@ unsigned live_registers(const Lowering& l) {
                 const uint64_t bit = uint64_t{1} << (r % 64);
                 if (((word & bit) != 0) == to) return;
                 word ^= bit;
-                alive = to ? alive + width(r) : alive - std::min(alive, width(r));
+                const unsigned slots = width(p.registers[r]);
+                alive = to ? alive + slots : alive - std::min(alive, slots);
             };
             if (!o.guarded)
                 for (const uint32_t r : uses.first(o.written)) set(r, false);

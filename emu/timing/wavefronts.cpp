@@ -73,9 +73,11 @@ unsigned matrix_wavefronts(std::span<const warp::Access> accesses, size_t widest
         for (size_t first = column; first < all.size(); first += across * rows) {
             std::array<uint64_t, 32> addresses{};
             uint32_t active = 0;
-            for (unsigned r = 0; r < rows && first + r * across < all.size(); ++r) {
-                addresses[r] = all[first + r * across] * row_bytes;
-                active |= 1u << r;
+            unsigned r = 0;
+            const size_t end = std::min(first + across * rows, all.size());
+            for (size_t at = first; at < end; at += across) {
+                addresses[r] = all[at] * row_bytes;
+                active |= 1u << r++;
             }
             sum += wavefronts(addresses, active, row_bytes, rows);
         }

@@ -373,6 +373,10 @@ TEST(Heard, ChosenCtas) {
         ASSERT_EQ(ctas.size(), most < each + 1 ? 1u : most < 2 * each + 1 ? 2u : 3u) << most;
         EXPECT_EQ(ctas[0]->warps[0].items.size(), std::min(most, each)) << most;
         EXPECT_EQ(ctas[0]->ended, most > each) << most;
+        // Nothing of others is listened to in vain.
+        warp::CtaPlace next;
+        next.index = 7;
+        EXPECT_EQ(listener.begin(next), nullptr);
     }
 }
 
