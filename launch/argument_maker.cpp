@@ -354,7 +354,7 @@ Ordered ArgumentMaker::read_structure(const KnownParameter& p) {
     for (const TensorMapUse& u : p.maps)
         if (u.at + tensor_map_bytes <= bytes) maps.push_back(u.at);
     std::ranges::sort(maps);
-    maps.erase(std::ranges::unique(maps).begin(), maps.end());
+    maps.erase(std::unique(maps.begin(), maps.end()), maps.end());
     const auto add_maps = [&](uint64_t end) {
         while (!maps.empty() && maps.front() < end) {
             if (maps.front() >= out.next)

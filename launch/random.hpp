@@ -16,7 +16,7 @@ constexpr uint64_t splitmix64(uint64_t seed, uint64_t position) {
 
 struct Random {
     uint64_t seed;
-    uint64_t position;  // of the last value
+    uint64_t position = 0;  // of the last value
 
     constexpr uint64_t next() { return splitmix64(seed, ++position); }
     // 0 to n - 1; n is small beside 2^64.
