@@ -52,7 +52,7 @@ struct Instruction {
     std::string cute;  // CuTe's name; empty: it has none
     std::string ptx;   // as written in a program, without operands
     unsigned m = 0, n = 0;
-    unsigned k = 0;  // 0: of matrices that are moved
+    unsigned k = 0;         // 0: of matrices that are moved
     isa::Arch arch{};       // that was asked for, or the default
     uint16_t target = 0;    // least architecture
     unsigned matrices = 0;  // of ldmatrix and stmatrix
