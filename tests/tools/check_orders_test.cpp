@@ -175,6 +175,24 @@ const std::string early_reader =
     "ld.shared.u32 %r6, [%r3];\nst.global.u32 [%rd2], %r6;\ncp.async.wait_all;";
 
 // A launch is run again only where copies of what it begins with are not too large: 128 MiB.
+// What was under way says nothing, and the result is not gone into.
+TEST(CheckOrders, NothingIsComparedBehindATimeLimit) {
+    const Folder folder;
+    folder.write("k.ptx", kernel_of("mov.u32 %r6, 0;\nL: add.u32 %r6, %r6, 1;\n"
+                                    "setp.lt.u32 %p1, %r6, 3000;\n@%p1 bra L;\n"
+                                    "st.global.u32 [%rd1], %r6;"));
+    folder.write("k.json", R"({"schema":"lockwarp-launch/1","ptx":"k.ptx","arch":"sm_90",
+        "grid":[1],"block":[64],"buffers":{"D":{"zeros":4}},"args":[{"buffer":"D"}],
+        "expect":[{"buffer":"D","is":{"values":{"u32":[5]}}}]})");
+    const std::vector<std::string> words{"check", "k.json", "--check", "mapping"};
+    EXPECT_NE(run(folder, words).out.find("[mapping/unexplained]"), std::string::npos);
+    std::vector<std::string> stopped = words;
+    stopped.insert(stopped.end(), {"--orders", "1000000", "--time-limit", "0.5"});
+    const Ended e = run(folder, stopped);
+    EXPECT_EQ(e.status, 130);
+    EXPECT_EQ(e.out, "k.json: nothing was found; the time limit was reached\n");
+}
+
 TEST(CheckOrders, LargeBuffersAreNotKept) {
     constexpr uint64_t most = (uint64_t{128} << 20) - 1024;
     for (const uint64_t bytes : {most, most + 1}) {

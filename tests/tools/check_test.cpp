@@ -408,6 +408,7 @@ TEST(Check, AWrongResultHasItsReason) {
     EXPECT_NE(f["changes"][0]["is"].get<std::string>().find("{%r129, %r128}"), std::string::npos);
     EXPECT_NE(f["changes"][0]["becomes"][0].get<std::string>().find("{%r128, %r129}"),
               std::string::npos);
+    EXPECT_EQ(f["hint"], "line 255: " + f["changes"][0]["becomes"][0].get<std::string>());
     const Ended said = check(folder, {"kernel.ptx", launch, "--check", "mapping"});
     EXPECT_NE(said.out.find("\n+   mma.sync"), std::string::npos) << said.out;
     EXPECT_EQ(check(folder, {launch, "--check", "mapping"}).status, 0);

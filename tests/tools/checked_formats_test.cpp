@@ -134,6 +134,28 @@ TEST(CheckedFormats, GitHub) {
               "::error title=wrong.json::no such file%0Aat all%0A\n");
 }
 
+// Of every kind that there is; one of none has no rule.
+TEST(CheckedFormats, SarifsRules) {
+    CheckReport report;
+    CheckedFile& file = report.files.emplace_back();
+    file.name = "k.json";
+    for (const check::CheckRow& row : check::checks())
+        for (const check::KindRow& kind : row.kinds) {
+            CheckedFinding& f = file.findings.emplace_back();
+            f.check = row.name;
+            f.kind = kind.kind;
+        }
+    const Json run = Json::parse(check_sarif(report))["runs"][0];
+    const Json& rules = run["tool"]["driver"]["rules"];
+    ASSERT_EQ(run["results"].size(), rules.size());
+    ASSERT_FALSE(rules.empty());
+    for (size_t i = 0; i < rules.size(); ++i) {
+        const Json& result = run["results"][i];
+        ASSERT_TRUE(result.contains("ruleIndex")) << result["ruleId"];
+        EXPECT_EQ(rules[result["ruleIndex"].get<size_t>()]["id"], result["ruleId"]);
+    }
+}
+
 TEST(CheckedFormats, Sarif) {
     const Json run = Json::parse(check_sarif(found()))["runs"][0];
     EXPECT_EQ(run["invocations"], Json::parse(R"([{"executionSuccessful":false,

@@ -213,6 +213,20 @@ TEST(Exec, HasNothingToCheckWhereNothingIsLaunched) {
     EXPECT_EQ(run(folder, {"exec", "--check=nothing", "--", "true"}).status, 2);
 }
 
+// Of its own files the program sees none.
+TEST(Exec, LeavesNoFileOpenForTheProgram) {
+    const Folder folder;
+    const std::vector<std::string> list{"--", "ls", "/proc/self/fd"};
+    const auto with = [&](std::vector<std::string> words) {
+        words.insert(words.end(), list.begin(), list.end());
+        return run(folder, words).out;
+    };
+    const std::string plain = with({"exec"});
+    EXPECT_TRUE(plain.starts_with("0\n1\n")) << plain;
+    EXPECT_EQ(with({"exec", "--time"}), plain);
+    EXPECT_EQ(with({"exec", "--check"}), plain);
+}
+
 // What the driver beside it is told of each option.
 TEST(Exec, EachOptionReachesTheProgramsDriver) {
     const Folder folder;

@@ -13,11 +13,13 @@
 #include <cstdio>
 #include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "tests/tools/process.hpp"
 
 namespace {
 bool cannot_swap = false;
+thread_local int next_read_fails = 0;  // with this error; 0: it does not
 }  // namespace
 
 // In place of the system's, for file systems of all kinds.
@@ -25,6 +27,11 @@ extern "C" int renameat2(int from_folder, const char* from, int to_folder, const
                          unsigned flags) noexcept {
     if (cannot_swap && (flags & RENAME_EXCHANGE) != 0) return errno = EINVAL, -1;
     return static_cast<int>(::syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
+}
+
+extern "C" ssize_t read(int file, void* to, size_t bytes) {
+    if (const int error = std::exchange(next_read_fails, 0); error != 0) return errno = error, -1;
+    return ::syscall(SYS_read, file, to, bytes);
 }
 
 namespace lockwarp::launch {
@@ -103,6 +110,20 @@ TEST(Files, ADescriptorIsWrittenToByItsName) {
     }
 }
 
+TEST(Files, AReadMayBeInterruptedAndMayFail) {
+    const Folder folder;
+    folder.write("file", "text");
+    next_read_fails = EINTR;
+    const Result<std::string> whole = read_text(in(folder, "file"), 100);
+    ASSERT_TRUE(whole.has_value());
+    EXPECT_EQ(*whole, "text");
+    EXPECT_EQ(next_read_fails, 0);
+    next_read_fails = EIO;
+    const Result<std::string> none = read_text(in(folder, "file"), 100);
+    ASSERT_FALSE(none.has_value());
+    EXPECT_EQ(none.error().sentence, in(folder, "file") + ": Input/output error");
+}
+
 TEST(Files, AFileKeepsItsMode) {
     const Folder folder;
     folder.write("file", "before");
@@ -114,14 +135,17 @@ TEST(Files, AFileKeepsItsMode) {
 }
 
 TEST(Files, ANewFileHasTheModeOfTheMask) {
-    const Folder folder;
-    const mode_t before = ::umask(027);
-    const bool written = write_text(in(folder, "file"), "text").has_value();
-    ::umask(before);
-    EXPECT_TRUE(written);
-    struct stat status {};
-    ASSERT_EQ(::stat(in(folder, "file").c_str(), &status), 0);
-    EXPECT_EQ(status.st_mode & 07777, 0640u);
+    for (const auto& [mask, mode] : {std::pair(027u, 0640u), std::pair(022u, 0644u),
+                                     std::pair(0u, 0666u), std::pair(077u, 0600u)}) {
+        const Folder folder;
+        const mode_t before = ::umask(mask);
+        const bool written = write_text(in(folder, "file"), "text").has_value();
+        ::umask(before);
+        EXPECT_TRUE(written);
+        struct stat status {};
+        ASSERT_EQ(::stat(in(folder, "file").c_str(), &status), 0);
+        EXPECT_EQ(status.st_mode & 07777, mode);
+    }
 }
 
 TEST(Files, SeveralAllOrNone) {

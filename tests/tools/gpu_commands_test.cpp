@@ -4,8 +4,13 @@
 // elsewhere, and that is a difference.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <sstream>
+#include <thread>
 
 #include "tests/tools/process.hpp"
 
@@ -199,6 +204,31 @@ TEST_F(GpuCommands, ValidateSaysEachOfSeveral) {
         "FAILED: 1 of 3 launch files not compared, 1 different; [^\n]*\n" +
         h200 + "differs: differs\\.json\nnot compared: small\\.json\n");
     EXPECT_TRUE(std::regex_match(e.out, text)) << e.out;
+}
+
+// While the next one runs.
+TEST_F(GpuCommands, ValidateSaysEachAtOnce) {
+    folder.write(
+        "endless.ptx",
+        storing_kernel("again: add.u32 %r5, %r5, 1; st.global.u32 [%d1], %r5; bra again;"));
+    std::string launch = folder.read("small.json");
+    folder.write("endless.json", launch.replace(launch.find("small"), 5, "endless"));
+    const Started started =
+        start(folder, {"exec", "--arch", "sm_80", "--", lockwarp::tools::program(), "validate",
+                       "small.json", "endless.json", "--jobs", "1"});
+    const std::string said = "identical  small.json  ";
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    bool is_said = false;
+    while (!is_said && std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        std::ifstream out(started.out);
+        std::stringstream text;
+        text << out.rdbuf();
+        is_said = text.str().starts_with(said);
+    }
+    EXPECT_EQ(::kill(started.child, SIGINT), 0);
+    EXPECT_TRUE(is_said);
+    EXPECT_EQ(finish(started).status, 130);
 }
 
 TEST_F(GpuCommands, TheGpusThatAreNamed) {

@@ -29,6 +29,8 @@ TEST(KindLines, JoinWhatSaysTheSame) {
     EXPECT_EQ(lines_of({{"mma.m8n8k4.f64.f64.f64.f64", "x"}, {"mma.m16n8k4.f64.f64.f64.f64", "x"}}),
               (Lines{{"mma.m8n8k4.f64.f64.f64.f64", "x"}, {"mma.m16n8k4.f64.f64.f64.f64", "x"}}));
     EXPECT_EQ(lines_of({{k + "e4m3.e5m2.f32", "x"}}), (Lines{{k + "e4m3.e5m2.f32", "x"}}));
+    EXPECT_EQ(lines_of({{k + "e4m3.e5m2.f32", "x"}, {k + "e5m2.e5m2.f32", "x"}}),
+              (Lines{{k + "e4m3/e5m2.e5m2.f32", "x"}}));
     EXPECT_EQ(lines_of({{k + "e4m3.e4m3.f32", "x"},
                         {k + "e4m3.e5m2.f32", "x"},
                         {k + "e4m3.e2m1.f32", "y"},

@@ -2,6 +2,8 @@
 // The questions of docs/lanes.md: each command, run as it stands there, prints its answer.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -371,6 +373,10 @@ TEST(MemoryCommand, EachFieldOfADescriptor) {
         EXPECT_EQ(e.status, 0) << row.fields << e.err;
         EXPECT_NE(e.out.find(row.bits), std::string::npos) << row.fields << "\n" << e.out;
         EXPECT_EQ(ask(std::string("descriptor decode ") + row.bits).status, 0);
+        const Ended data = ask(std::string("descriptor encode --json ") + row.fields);
+        EXPECT_EQ(data.status, 0) << row.fields << data.err;
+        EXPECT_TRUE(nlohmann::json::accept(data.out)) << data.out;
+        EXPECT_NE(data.out.find(row.bits), std::string::npos) << row.fields << "\n" << data.out;
     }
     for (const char* fields :
          {"--start 8", "--start 262144", "--start 4294967296", "--start -16", "--start 0 --lbo -16",

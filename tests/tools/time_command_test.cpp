@@ -94,6 +94,29 @@ ret; }
     EXPECT_EQ(folder.read("late.json"), folder.read("all.json"));
 }
 
+// However much of the run is before it.
+TEST_F(TimeWords, AWindowMayBeginLate) {
+    folder.write("long.ptx", R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p) {
+.reg .b32 %r<2>; .reg .pred %p<2>;
+mov.u32 %r1, 0;
+L: add.u32 %r1, %r1, 1;
+setp.lt.u32 %p1, %r1, 30000;
+@%p1 bra L;
+ret; }
+)");
+    std::string launch = two_warps(R"("grid": [1])", "long.ptx");
+    launch.replace(launch.find("[40]"), 4, "[1024]");
+    folder.write("long.json", launch);
+    const Ended e = time({"long.json", "--timeline", "0", "--from", "700000", "--cycles", "100"});
+    ASSERT_EQ(e.status, 0) << e.err;
+    EXPECT_NE(e.out.find(" instructions of warp 0, cycles 700000 to 700099"), std::string::npos)
+        << e.out;
+    EXPECT_GT(std::stoi(e.out), 0) << e.out;
+}
+
 TEST_F(TimeWords, SaysWhatIsWrong) {
     struct TimeRow {
         std::vector<std::string> words;

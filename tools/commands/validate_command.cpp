@@ -229,7 +229,7 @@ std::vector<Outcome> run_all(const Job& job, const EngineOptions& how_opened,
                              std::vector<std::vector<launch::Input>>& inputs, size_t jobs) {
     std::vector<Outcome> outcomes(cases.size());
     std::atomic<size_t> next{0};
-    std::atomic<uint64_t> ended{0};
+    std::atomic<uint64_t> ended;
     Running running;
     Progress progress(ended, cases.size(), "launch files", [&] { return running.text(); });
     const auto work = [&](gpu::Engine& engine) {

@@ -303,7 +303,6 @@ std::string summary_json(const Summary& s) {
     j["counts"] = json_of(s.counts);
     j["devices"] = Ordered::array();
     for (const gpu::Device& d : s.devices) j["devices"].push_back(json_of(d));
-    if (!s.seeds.empty()) j["seeds"] = Ordered::array();
     for (const validate::Seeds& range : s.seeds)
         j["seeds"].push_back(Ordered{{"first", range.first}, {"count", range.count}});
     j["results"] = Ordered::array();
