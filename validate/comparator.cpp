@@ -207,9 +207,9 @@ Order::Asked Comparator::asked_of(const warp::Retired& e, unsigned lane,
 }
 
 const uint64_t* Comparator::record_of(const warp::Retired& e, unsigned lane) const {
-    const CtaState& state = *state_of(e);
-    if (state.lost || !plan_.traced[e.operation]) return nullptr;
-    const WarpState& w = state.warps[e.warp];
+    const CtaState* const state = state_of(e);
+    if (state == nullptr || state->lost || !plan_.traced[e.operation]) return nullptr;
+    const WarpState& w = state->warps[e.warp];
     const uint64_t at = w.next[w.together ? 0 : lane];
     if (at < tracks_.window.first || at >= tracks_.window.first + tracks_.window.words)
         return nullptr;

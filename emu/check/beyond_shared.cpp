@@ -32,8 +32,8 @@ void OfCta::add(const Site& here, bool store, uint64_t address, uint32_t bytes) 
     f.message = std::string(store ? "writes" : "reads") +
                 " behind the shared memory that the launch asks for";
     f.hint =
-        "nothing is told by a GPU, which gives out shared memory in larger units, but what lies "
-        "there is another CTA's, or nobody's: ask for more, or stay inside";
+        "a GPU lets it pass, as it gives out shared memory in larger units; what lies there is an "
+        "earlier CTA's, or nobody's: ask for more, or stay inside";
     found.add(std::move(f));
 }
 

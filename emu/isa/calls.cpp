@@ -234,11 +234,19 @@ std::vector<std::string_view> names_in(const ptx::Block& body) {
     return out;
 }
 
+const ptx::Directive* alias_in(const ModuleItem& item) {
+    const auto* const d = std::get_if<ptx::Directive>(&item);
+    return d != nullptr && d->name == ".alias" ? d : nullptr;
+}
+
 std::vector<const ptx::Function*> reachable_functions(const ptx::Module& module,
                                                       const ptx::Function& entry) {
     std::unordered_map<std::string_view, const ptx::Function*> bodies;
+    std::unordered_map<std::string_view, std::string_view> aliases;
     std::vector<std::string_view> names;
     for (const auto& item : module.items) {
+        if (const auto* d = alias_in(item))
+            aliases.emplace(d->operands[0].text, d->operands[1].text);
         if (const auto* f = std::get_if<ptx::Function>(&item); f && f->has_body && !f->is_entry)
             bodies.emplace(f->name, f);
         if (const auto* v = std::get_if<ptx::Variable>(&item))
@@ -247,11 +255,13 @@ std::vector<const ptx::Function*> reachable_functions(const ptx::Module& module,
     std::vector<const ptx::Function*> out{&entry};
     for (size_t at = 0; at < out.size(); ++at) {
         names_of(out[at]->body, names);
-        for (const std::string_view name : names)
-            if (const auto found = bodies.find(name); found != bodies.end()) {
-                out.push_back(found->second);
-                bodies.erase(found);
-            }
+        for (const std::string_view name : names) {
+            const auto alias = aliases.find(name);
+            const auto found = bodies.find(alias == aliases.end() ? name : alias->second);
+            if (found == bodies.end()) continue;
+            out.push_back(found->second);
+            bodies.erase(found);
+        }
         names.clear();
     }
     return out;

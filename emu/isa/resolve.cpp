@@ -38,7 +38,8 @@ std::string_view plain_name(std::string_view mangled) {
     return name.empty() ? mangled : name;
 }
 
-constexpr std::string_view components = "xyzw";
+// Of vectors of registers; either name (PTX manual, "Vectors as Operands").
+constexpr std::string_view components = "xyzw", colours = "rgba";
 
 void declare(Resolver& r, Placer& placer, const ptx::Variable& v) {
     auto& scope = r.scopes.back();
@@ -83,7 +84,8 @@ void declare(Resolver& r, Placer& placer, const ptx::Variable& v) {
         const auto first = static_cast<uint32_t>(r.program.registers.size());
         for (uint32_t i = 0; i < v.vector; ++i) {
             const std::string name = v.name + "." + components[i];
-            scope[name] = {SymbolKind::reg, r.new_register(name, type), type, 0};
+            const Symbol symbol{SymbolKind::reg, r.new_register(name, type), type, 0};
+            scope[name] = scope[v.name + "." + colours[i]] = symbol;
         }
         scope[v.name] = {SymbolKind::reg_vector, first, type, v.vector};
     } else {
@@ -365,6 +367,12 @@ void declare_module(Resolver& r, Placer& placer,
         if (found != numbers.end()) r.program.function_numbered[found->second] = index;
         r.scopes.back()[functions[i]->name] = {SymbolKind::function, index, Type::none, 0};
     }
+    for (const auto& item : r.module.items)
+        if (const ptx::Directive* const d = alias_in(item)) {
+            const Symbol target = r.find(d->operands[1].text);
+            if (target.kind == SymbolKind::function)
+                r.scopes.back().emplace(d->operands[0].text, target);
+        }
     for (const auto& item : r.module.items)
         if (const auto* v = std::get_if<ptx::Variable>(&item);
             v != nullptr && v->linking != ptx::Linking::extern_)

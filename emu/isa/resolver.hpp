@@ -106,6 +106,11 @@ struct Resolver {
 // The names that a body's instructions and directives hold, but for what they declare.
 std::vector<std::string_view> names_in(const ptx::Block& body);
 
+using ModuleItem = std::variant<ptx::Variable, ptx::Function, ptx::Directive>;
+// ".alias a, b;": its operands are the alias and the function that it stands for; nullptr: another
+// item.
+const ptx::Directive* alias_in(const ModuleItem& item);
+
 // The module's functions that an entry may come to, itself first: those whose names its
 // instructions, theirs, or initial values of the module's variables hold. Functions without a body
 // are left out.

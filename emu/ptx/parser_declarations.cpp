@@ -8,6 +8,20 @@
 #include "emu/ptx/parser_state.hpp"
 
 namespace lockwarp::ptx {
+
+bool parse_range(State& state, std::string_view name, uint32_t& range) {
+    if (!accept(state, TokenKind::less)) return true;
+    const Token count = state.token;
+    if (!expect(state, TokenKind::integer, "a number", "after '<'")) return false;
+    if (count.bits == 0 || count.bits > largest_range) {
+        return fail_at(state, count.place,
+                       "the range of " + quote(name) + " is not between 1 and " +
+                           std::to_string(largest_range));
+    }
+    range = static_cast<uint32_t>(count.bits);
+    return expect(state, TokenKind::greater, "'>'", "after the range");
+}
+
 namespace {
 
 // Every variable of a statement has its own copy of the type and the attributes. Limits on their
@@ -98,20 +112,6 @@ bool parse_pointer(State& state, Variable& variable) {
     return !at_modifier(state, ".align") || parse_align(state, variable.pointer_alignment);
 }
 
-// "<16>" of "%r<16>".
-bool parse_range(State& state, Variable& variable) {
-    if (!accept(state, TokenKind::less)) return true;
-    const Token count = state.token;
-    if (!expect(state, TokenKind::integer, "a number", "after '<'")) return false;
-    if (count.bits == 0 || count.bits > largest_range) {
-        return fail_at(state, count.place,
-                       "the range of " + quote(variable.name) + " is not between 1 and " +
-                           std::to_string(largest_range));
-    }
-    variable.range = static_cast<uint32_t>(count.bits);
-    return expect(state, TokenKind::greater, "'>'", "after the range");
-}
-
 // "[4][8]" or "[]".
 bool parse_dims(State& state, Variable& variable) {
     while (accept(state, TokenKind::left_bracket)) {
@@ -128,7 +128,7 @@ bool parse_dims(State& state, Variable& variable) {
 bool parse_declarator(State& state, Variable& variable) {
     variable.place = state.token.place;
     if (!parse_name(state, variable.name, "a name", "in the declaration")) return false;
-    return parse_range(state, variable) && parse_dims(state, variable);
+    return parse_range(state, variable.name, variable.range) && parse_dims(state, variable);
 }
 
 bool parse_initializer(State& state, Initializer& initializer);
@@ -277,6 +277,12 @@ bool expand_range(State& state, std::vector<Variable>& variables) {
     return true;
 }
 
+// "a[] = {1, 2, 3}" has as many elements as there are values, "a[][2]" as many rows.
+void size_by_values(Variable& v) {
+    if (v.dims.empty() || v.dims[0] != 0 || v.initializer.empty()) return;
+    if (v.initializer[0].kind == InitializerKind::list) v.dims[0] = v.initializer[0].items.size();
+}
+
 }  // namespace
 
 bool parse_declaration(State& state, Linking linking, std::vector<Variable>& variables) {
@@ -295,6 +301,7 @@ bool parse_declaration(State& state, Linking linking, std::vector<Variable>& var
             !parse_initializer(state, variable.initializer.emplace_back())) {
             return false;
         }
+        size_by_values(variable);
         if (variable.range != 0 && variable.space != Space::reg && !expand_range(state, variables))
             return false;
     } while (accept(state, TokenKind::comma));

@@ -148,12 +148,27 @@ bool parse_alias(State& state, Directive& directive) {
            expect_semicolon(state, after(directive));
 }
 
-// ".branchtargets L1, L2;" and ".calltargets f, g;".
+// "L<2>": the last operand becomes L0 and L1.
+bool expand_targets(State& state, Directive& directive) {
+    const Operand stem = directive.operands.back();
+    uint32_t range = 0;
+    if (!parse_range(state, stem.text, range)) return false;
+    if (range != 0) directive.operands.pop_back();
+    for (uint32_t i = 0; i < range; ++i) {
+        if (!count_node(state, sizeof(Operand))) return false;
+        directive.operands.push_back(stem);
+        directive.operands.back().text += std::to_string(i);
+    }
+    return true;
+}
+
+// ".branchtargets L1, L2, M<3>;" and ".calltargets f, g;".
 bool parse_targets(State& state, Directive& directive) {
     const std::string_view what = at_modifier(state, ".calltargets") ? "a function" : "a label";
     take_name(state, directive);
     do {
-        if (!parse_symbol(state, directive, what)) return false;
+        if (!parse_symbol(state, directive, what) || !expand_targets(state, directive))
+            return false;
     } while (accept(state, TokenKind::comma));
     return expect_semicolon(state, after(directive));
 }

@@ -89,6 +89,8 @@ bool is_linking(std::string_view modifier);
 bool begins_declaration(const State& state);
 Linking linking_of(std::string_view modifier);
 bool parse_attributes(State& state, std::vector<Modifier>& attributes);
+// "<16>" of "%r<16>" behind the name, if it is there.
+bool parse_range(State& state, std::string_view name, uint32_t& range);
 // ".global .align 4 .b32 a[2] = {1, 2}, b;" with its ';'.
 bool parse_declaration(State& state, Linking linking, std::vector<Variable>& variables);
 // "(.param .b32 a, ...)": the parameters of a function or prototype.

@@ -120,6 +120,25 @@ ld.param.b32 %r3, [b]; }
               by_lane([](uint32_t lane) { return 3 * lane; }));
 }
 
+TEST(Call, AnAliasIsTheFunctionItStandsFor) {
+    const std::string outside = std::string(three) +
+                                ".visible .func (.param .b32 to) other(.param .b32 from);\n"
+                                ".alias other, f1;\n"
+                                ".global .u64 aliased[] = {f0, other};\n";
+    constexpr const char* call = R"(
+{ .param .b32 a; .param .b32 b;
+proto: .callprototype (.param .b32 _) _ (.param .b32 _);
+st.param.b32 [a], %r1;
+CALL
+ld.param.b32 %r3, [b]; }
+)";
+    const Words expected = by_lane([](uint32_t lane) { return 3 * lane; });
+    for (const char* const by :
+         {"call (b), other, (a);", "mov.u64 %rd6, other; call (b), %rd6, (a), proto;",
+          "ld.global.u64 %rd6, [aliased+8]; call (b), %rd6, (a), proto;"})
+        EXPECT_EQ(results(outside, replaced(call, "CALL", by), "%r3"), expected) << by;
+}
+
 // Each frame has the variable anew, and a caller's stays while a callee has a pointer to it.
 TEST(Call, LocalVariablesAreOfTheirFrame) {
     constexpr std::string_view outside =

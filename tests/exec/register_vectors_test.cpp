@@ -6,6 +6,16 @@ namespace lockwarp::exec {
 
 namespace {
 
+// PTX manual, "Vectors as Operands": elements are .x, .y, .z, .w or .r, .g, .b, .a.
+TEST(RegisterVectors, ElementsHaveTwoNames) {
+    EXPECT_EQ(wide_results_of(R"(
+.reg .v4 .u32 v;
+mov.u32 v.x, 1; mov.u32 v.g, 2; mov.u32 v.z, 3; mov.u32 v.a, 4;
+st.global.v4.u32 [%rd3], {v.r, v.y, v.b, v.w};
+)")[5],
+              (FourWords{1, 2, 3, 4}));
+}
+
 // As GCC's code for nvptx has them: a name of a vector in place of its elements.
 TEST(RegisterVectors, ArePackedAndUnpackedByMov) {
     EXPECT_EQ(wide_results_of(R"(

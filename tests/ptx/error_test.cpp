@@ -71,6 +71,8 @@ TEST(Errors, Statements) {
         {".foo 3;", "5:1: unexpected directive '.foo' in a function\n"},
         {".extern .shared .b8 x[];", "5:1: unexpected directive '.extern' in a function\n"},
         {".branchtargets A;", "5:1: '.branchtargets' needs a label before it\n"},
+        {"T: .branchtargets A<0>;", "5:21: the range of 'A' is not between 1 and 1048576\n"},
+        {"T: .branchtargets A<2;", "5:22: expected '>' after the range\n"},
         {"T: .branchtargets ;", "5:19: expected a label after '.branchtargets'\n"},
         {"T: .calltargets 4;", "5:17: expected a function after '.calltargets'\n"},
         {"P: .callprototype (.param .b32 _);",

@@ -460,6 +460,26 @@ TEST(Parser, ModuleDirectives) {
               directive(".pragma", {name("\"a\""), name("\"b\"")}));
 }
 
+TEST(Parser, RangesOfLabels) {
+    const std::vector<Statement> body =
+        body_of("A: L0: L1: B: ret; T: .branchtargets A, L<2>, B; U: .branchtargets L<1>;");
+    ASSERT_EQ(body.size(), 7U);
+    EXPECT_EQ(std::get<Directive>(body[5].node),
+              directive(".branchtargets", {name("A"), name("L0"), name("L1"), name("B")}, "T"));
+    EXPECT_EQ(std::get<Directive>(body[6].node), directive(".branchtargets", {name("L0")}, "U"));
+}
+
+// As ptxas 13.0 has it: an array without a size has as many elements, or rows, as values stand for.
+TEST(Parser, ArraysAreSizedByTheirValues) {
+    const auto dims = [](const char* text) { return item_of<Variable>(text).dims; };
+    using Dims = std::vector<uint64_t>;
+    EXPECT_EQ(dims(".global .u32 a[] = {1, 2, 3};"), Dims{3});
+    EXPECT_EQ(dims(".const .u8 a[] = {};"), Dims{0});
+    EXPECT_EQ(dims(".global .u32 a[][2] = {{1}, {3, 4}, {5}};"), (Dims{3, 2}));
+    EXPECT_EQ(dims(".global .u32 a[4] = {1};"), Dims{4});
+    EXPECT_EQ(dims(".extern .shared .b8 a[];"), Dims{0});
+}
+
 TEST(Parser, LocWithInlining) {
     const std::vector<Statement> body =
         body_of(".loc 1 20 3\n.loc 1 2 3, function_name $L__info+4, inlined_at 1 30 5\n");
