@@ -403,6 +403,15 @@ void add_argument(ptx::Instruction& call) {
     arguments->items.push_back(name_operand(state_argument));
 }
 
+// The function that a name stands for (".alias name, function;").
+std::string_view aliasee(const ptx::Module& module, std::string_view name) {
+    for (const auto& item : module.items)
+        if (const auto* d = std::get_if<ptx::Directive>(&item);
+            d && d->name == ".alias" && d->operands[0].text == name)
+            return d->operands[1].text;
+    return name;
+}
+
 // Prototypes have that parameter too.
 void add_to_prototypes(ptx::Block& block) {
     for (ptx::Statement& s : block.body) {
@@ -475,11 +484,11 @@ std::string instrumented(const ptx::Module& module, const isa::Program& program,
                                         (keeps.digest ? "mov.b16 %lw_o, 0;\n" : ""));
         insert_last(function.body, store_state(keeps, false));
     }
-    // Declarations too.
+    // Declarations too, and those of aliases.
     for (auto& item : copy.items)
         if (auto* f = std::get_if<ptx::Function>(&item); f && !f->is_entry)
             for (size_t i = 1; i < program.functions.size(); ++i)
-                if (f->name == program.functions[i].name)
+                if (aliasee(module, f->name) == program.functions[i].name)
                     f->parameters.push_back(state_variable(state_parameter));
     return ptx::print(copy);
 }

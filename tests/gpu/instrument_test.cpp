@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <regex>
 #include <string>
 
 #include "emu/isa/resolve.hpp"
@@ -224,6 +225,7 @@ TEST(Instrument, CallsHaveOneArgumentMore) {
         ".version 8.6\n.target sm_90\n.address_size 64\n"
         ".func f()\n{\nret;\n}\n"
         ".func (.param .b32 r) g()\n{\nret;\n}\n"
+        ".visible .func other();\n.alias other, f;\n.func more();\n"
         ".func (.param .b32 r) h(.param .b32 a, .param .b32 b)\n{\nret;\n}\n"
         ".visible .entry k()\n{\n.reg .b64 %rd<4>;\n.reg .b32 %r<4>;\n.param .b32 x;\n.param .b32 "
         "y;\n"
@@ -236,6 +238,7 @@ TEST(Instrument, CallsHaveOneArgumentMore) {
     std::string body;
     const auto calls = std::to_array<Call>({
         {"call f;", "call f, (lw_argument);"},
+        {"call other;", "call other, (lw_argument);"},
         {"call.uni (z), g;", "call.uni (z), g, (lw_argument);"},
         {"call (z), h, (x, y);", "call (z), h, (x, y, lw_argument);"},
         {"call %rd1, P;", "call %rd1, (lw_argument), P;"},
@@ -255,6 +258,10 @@ TEST(Instrument, CallsHaveOneArgumentMore) {
         EXPECT_NE(printed.find("Q: .callprototype (.param .b32 _) _ (.param .b64 _);"),
                   std::string::npos);
         EXPECT_NE(printed.find("T: .branchtargets L;"), std::string::npos);
+        // An alias has the parameters of its function, and a function that is not called its own.
+        const std::regex alias(R"(\.visible \.func other\(\s*\.param \.b64 \w+\s*\);)");
+        EXPECT_TRUE(std::regex_search(printed, alias)) << printed;
+        EXPECT_NE(printed.find(".func more();"), std::string::npos) << printed;
     }
 }
 
