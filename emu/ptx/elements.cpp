@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "emu/ptx/parser.hpp"
 
 namespace lockwarp::ptx {
 
@@ -13,9 +16,21 @@ namespace {
 
 constexpr std::string_view address_name = "%lockwarp_element", index_name = "%lockwarp_index";
 
+// By name; a range of registers by what stands before its numbers.
+struct Scope {
+    std::unordered_map<std::string_view, const Variable*> names, ranges;
+
+    void add(const Variable& v) { (v.range == 0 ? names : ranges).emplace(v.name, &v); }
+};
+
 struct Lowering {
     std::vector<Diagnostic>& diagnostics;
-    std::vector<std::vector<const Variable*>> scopes;
+    std::vector<Scope> scopes;
+
+    void report(Place place, std::string message, std::string hint = {}) {
+        if (diagnostics.size() < max_diagnostics)
+            diagnostics.push_back({place, std::move(message), std::move(hint)});
+    }
 };
 
 // Of ".u64" 64, of ".f16x2" 32; 0 of ".texref" and ".pred".
@@ -29,23 +44,23 @@ uint32_t bits_of(std::string_view type) {
     return bits * lanes;
 }
 
-bool declares(const Variable& v, std::string_view name) {
-    if (v.range == 0) return v.name == name;
-    if (!name.starts_with(v.name)) return false;
-    const std::string_view number = name.substr(v.name.size());
-    uint32_t value = 0;
-    const auto [behind, error] =
+const Variable* find(const Scope& scope, std::string_view name) {
+    if (const auto at = scope.names.find(name); at != scope.names.end()) return at->second;
+    constexpr size_t longest_number = 7;  // largest_range
+    for (size_t digits = 1; digits <= std::min(longest_number, name.size()); ++digits) {
+        const std::string_view number = name.substr(name.size() - digits);
+        if (number[0] < '0' || number[0] > '9') break;
+        const auto at = scope.ranges.find(name.substr(0, name.size() - digits));
+        uint32_t value = 0;
         std::from_chars(number.data(), number.data() + number.size(), value);
-    return error == std::errc{} && behind == number.data() + number.size() && value < v.range;
+        if (at != scope.ranges.end() && value < at->second->range) return at->second;
+    }
+    return nullptr;
 }
 
 const Variable* find(const Lowering& l, std::string_view name) {
-    for (size_t i = l.scopes.size(); i-- > 0;) {
-        const auto& scope = l.scopes[i];
-        const auto at =
-            std::ranges::find_if(scope, [&](const Variable* v) { return declares(*v, name); });
-        if (at != scope.end()) return *at;
-    }
+    for (size_t i = l.scopes.size(); i-- > 0;)
+        if (const Variable* const v = find(l.scopes[i], name)) return v;
     return nullptr;
 }
 
@@ -130,7 +145,7 @@ bool is_short_mov(const Instruction& i) {
 void lower(Lowering& l, Instruction& i, Operand& operand, std::vector<Statement>& before) {
     const Operand element = operand;
     const auto wrong = [&](std::string message, std::string hint = {}) {
-        l.diagnostics.push_back({element.place, std::move(message), std::move(hint)});
+        l.report(element.place, std::move(message), std::move(hint));
         operand = named(element.text, element.place);
     };
     const Variable* const array = find(l, element.text);
@@ -138,7 +153,7 @@ void lower(Lowering& l, Instruction& i, Operand& operand, std::vector<Statement>
     if (bytes == 0 || array->dims.empty()) return wrong("Array indexing on non-array");
     const bool access = is_access(i), first = element.items.empty() && element.offset == 0;
     if (!access && !first && i.opcode != "mov" && i.opcode != "cvta")
-        return wrong("an array element is not an operand of '" + i.opcode + "'",
+        return wrong("an array element is not an operand of '" + i.opcode.substr(0, 48) + "'",
                      "move its address to a register, and use that");
     if (element.items.empty()) {
         const auto offset = static_cast<int64_t>(static_cast<uint64_t>(element.offset) * bytes);
@@ -171,7 +186,7 @@ void lower_items(Lowering& l, Instruction& i, Operand& operand) {
         const bool first = o.items.empty() && o.offset == 0;
         lower(l, i, o, before);
         if (!first)
-            l.diagnostics.push_back({place, "an array element is not an operand in a list", {}});
+            l.report(place, "an array element is not an operand in a list");
         else if (o.kind == OperandKind::address)
             o = Operand(o.items[0]);
     }
@@ -180,7 +195,7 @@ void lower_items(Lowering& l, Instruction& i, Operand& operand) {
 void lower(Lowering& l, std::vector<Statement>& body) {
     l.scopes.emplace_back();
     for (Statement& s : body) {
-        if (const auto* v = std::get_if<Variable>(&s.node)) l.scopes.back().push_back(v);
+        if (const auto* v = std::get_if<Variable>(&s.node)) l.scopes.back().add(*v);
         if (auto* block = std::get_if<Block>(&s.node)) lower(l, block->body);
         auto* const i = std::get_if<Instruction>(&s.node);
         if (i == nullptr) continue;
@@ -206,12 +221,12 @@ void lower_elements(Module& module, std::vector<Diagnostic>& diagnostics) {
     Lowering l{diagnostics, {}};
     l.scopes.emplace_back();
     for (auto& item : module.items) {
-        if (const auto* v = std::get_if<Variable>(&item)) l.scopes.back().push_back(v);
+        if (const auto* v = std::get_if<Variable>(&item)) l.scopes.back().add(*v);
         auto* const f = std::get_if<Function>(&item);
         if (f == nullptr) continue;
         l.scopes.emplace_back();
-        for (const Variable& v : f->results) l.scopes.back().push_back(&v);
-        for (const Variable& v : f->parameters) l.scopes.back().push_back(&v);
+        for (const Variable& v : f->results) l.scopes.back().add(v);
+        for (const Variable& v : f->parameters) l.scopes.back().add(v);
         lower(l, f->body.body);
         l.scopes.pop_back();
     }

@@ -83,6 +83,8 @@ bool parse_element(State& state, Operand& operand) {
     operand.kind = OperandKind::element;
     state.has_elements = true;
     if (at(state, TokenKind::identifier) && state.token.text != "WARP_SZ") {
+        // Of the statements that lower_elements() puts before the instruction, too.
+        if (!count_node(state, 16 * sizeof(Statement))) return false;
         Operand& index = operand.items.emplace_back();
         index.kind = OperandKind::name;
         index.place = state.token.place;

@@ -78,6 +78,13 @@ TEST(Elements, WithARegisterAreComputedBeforeTheInstruction) {
                 block(move, "tile", 4, "cvt.u32.u64 %r1, %lockwarp_element;"));
     expect_same("cvta.global.u64 %rd1, wide[%r1];",
                 block(move, "wide", 8, "cvta.global.u64 %rd1, %lockwarp_element;"));
+    // A range of registers may end in a number, and end before one.
+    expect_same("{ .reg .b64 %r1<3>; ld.global.u64 %rd1, wide[%r12]; }",
+                "{ .reg .b64 %r1<3>; " +
+                    block("cvt.u32.u64 %lockwarp_index, %r12;", "wide", 8, ld + at) + " }");
+    expect_same(
+        "{ .reg .b64 %r<2>; ld.global.u64 %rd1, wide[%r3]; }",
+        "{ .reg .b64 %r<2>; " + block("mov.b32 %lockwarp_index, %r3;", "wide", 8, ld + at) + " }");
     // Names of the block that the instruction stands in come first.
     expect_same("{ .reg .b64 %r1; .shared .u16 wide[4]; ld.shared.u16 %h1, wide[%r1]; }",
                 "{ .reg .b64 %r1; .shared .u16 wide[4]; " +
@@ -110,6 +117,13 @@ TEST(Elements, OthersAreRefused) {
     EXPECT_EQ(said("mov.b64 %rd1, {tile[1], %r1};"),
               "an array element is not an operand in a list\n");
     EXPECT_EQ(said("mov.b64 %rd1, {tile[0], %r1};"), "");
+    // However many there are, and however long an opcode is.
+    std::string many;
+    for (int i = 0; i < 300; ++i) many += "ld.u32 %r1, one[0]; mov.b64 %rd1, {tile[1], %r1};\n";
+    EXPECT_EQ(parse(kernel(many)).diagnostics.size(), max_diagnostics);
+    const std::string opcode(300, 'o');
+    EXPECT_EQ(said(opcode + ".u32 %r1, tile[1];"),
+              "an array element is not an operand of '" + opcode.substr(0, 48) + "'\n");
 }
 
 }  // namespace
