@@ -3,8 +3,7 @@
 // the units in which shared memory is given out (isa::ArchRow::shared_unit). An H100 (driver
 // 580.159.04) has there what an earlier CTA left.
 #include "emu/check/check.hpp"
-
-#include <algorithm>
+#include "emu/isa/specials.hpp"
 
 namespace lockwarp::check {
 
@@ -75,19 +74,13 @@ class BeyondShared : public Check {
     Collection found_;
 };
 
-// The driver's own memory, where cooperative groups meet, lies behind the program's.
-bool asks_for_reserved(const isa::Program& program) {
-    return std::ranges::any_of(program.specials, [](const isa::SpecialUse& use) {
-        return use.special == isa::Special::reserved_begin;
-    });
-}
-
 }  // namespace
 
 std::unique_ptr<Check> beyond_shared(const isa::Program& program, const warp::Launch& launch) {
     const uint64_t bytes = uint64_t{program.shared_static} + launch.dynamic_shared;
-    if (bytes == isa::in_shared_units(program.arch, bytes) || asks_for_reserved(program))
-        return nullptr;
+    if (bytes == isa::in_shared_units(program.arch, bytes)) return nullptr;
+    // The driver's own memory, where cooperative groups meet, lies behind the program's.
+    if (isa::reads(program, isa::Special::reserved_begin)) return nullptr;
     return std::make_unique<BeyondShared>(program.shared_begin + bytes);
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emu/exec/special_registers.hpp"
 
-#include <algorithm>
-
 #include "emu/exec/cluster.hpp"
 #include "emu/exec/families.hpp"
+#include "emu/isa/specials.hpp"
 
 namespace lockwarp::exec {
 
@@ -30,9 +29,7 @@ void put(Context& c, isa::Ref ref, uint32_t mask, uint64_t value) {
 }  // namespace
 
 uint64_t shared_bytes(const isa::Program& program, const warp::Launch& launch) {
-    const bool asks = std::ranges::any_of(program.specials, [](const isa::SpecialUse& use) {
-        return use.special == Special::reserved_begin;
-    });
+    const bool asks = isa::reads(program, Special::reserved_begin);
     return isa::in_shared_units(program.arch,
                                 asks ? reserved_begin(program, launch) + reserved_bytes
                                      : program.shared_static + uint64_t{launch.dynamic_shared});

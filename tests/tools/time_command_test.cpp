@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // lockwarp time: which launch, which CTAs and which window it takes, and what it refuses.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/tools/process.hpp"
@@ -72,19 +73,25 @@ TEST_F(TimeWords, TakesTheLaunchThatIsNamed) {
     EXPECT_EQ(time({"two.json", "--launch", "2", "--timeline", "2"}).status, 0);
 }
 
-// --from moves the timeline's window; a trace has all of the run in it.
-TEST_F(TimeWords, ATraceBeginsWithTheRun) {
-    folder.write("loop.ptx", R"(.version 8.0
+// A kernel that counts so far.
+std::string loop(unsigned times) {
+    return fmt::format(R"(.version 8.0
 .target sm_80
 .address_size 64
-.visible .entry k(.param .u64 p) {
+.visible .entry k(.param .u64 p) {{
 .reg .b32 %r<2>; .reg .pred %p<2>;
 mov.u32 %r1, 0;
 L: add.u32 %r1, %r1, 1;
-setp.lt.u32 %p1, %r1, 400;
+setp.lt.u32 %p1, %r1, {};
 @%p1 bra L;
-ret; }
-)");
+ret; }}
+)",
+                       times);
+}
+
+// --from moves the timeline's window; a trace has all of the run in it.
+TEST_F(TimeWords, ATraceBeginsWithTheRun) {
+    folder.write("loop.ptx", loop(400));
     folder.write("loop.json", two_warps(R"("grid": [1])", "loop.ptx"));
     ASSERT_EQ(time({"loop.json", "--trace", "all.json"}).status, 0);
     const Ended e =
@@ -96,17 +103,7 @@ ret; }
 
 // However much of the run is before it.
 TEST_F(TimeWords, AWindowMayBeginLate) {
-    folder.write("long.ptx", R"(.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry k(.param .u64 p) {
-.reg .b32 %r<2>; .reg .pred %p<2>;
-mov.u32 %r1, 0;
-L: add.u32 %r1, %r1, 1;
-setp.lt.u32 %p1, %r1, 30000;
-@%p1 bra L;
-ret; }
-)");
+    folder.write("long.ptx", loop(30000));
     std::string launch = two_warps(R"("grid": [1])", "long.ptx");
     launch.replace(launch.find("[40]"), 4, "[1024]");
     folder.write("long.json", launch);
