@@ -39,6 +39,23 @@ void names_of(const ptx::Block& block, std::vector<std::string_view>& out) {
     }
 }
 
+// Those whose address instructions take: all but what a call says that it calls.
+void names_taken(const ptx::Block& block, std::vector<std::string_view>& out) {
+    for (const ptx::Statement& s : block.body) {
+        if (const auto* i = std::get_if<ptx::Instruction>(&s.node); i && i->opcode != "call")
+            for (const ptx::Operand& p : i->operands) names_of(p, out);
+        if (const auto* inner = std::get_if<ptx::Block>(&s.node)) names_taken(*inner, out);
+    }
+}
+
+bool calls_by_prototype(const ptx::Block& block) {
+    return std::ranges::any_of(block.body, [](const ptx::Statement& s) {
+        const auto* const d = std::get_if<ptx::Directive>(&s.node);
+        const auto* const inner = std::get_if<ptx::Block>(&s.node);
+        return (d && d->name == ".callprototype") || (inner && calls_by_prototype(*inner));
+    });
+}
+
 // Decodes one call.
 struct CallDecoder {
     Resolver& r;
@@ -253,8 +270,15 @@ std::vector<const ptx::Function*> reachable_functions(const ptx::Module& module,
             for (const ptx::Initializer& init : v->initializer) names_of(init, names);
     }
     std::vector<const ptx::Function*> out{&entry};
+    bool by_prototype = false;
     for (size_t at = 0; at < out.size(); ++at) {
         names_of(out[at]->body, names);
+        // Another entry may have left the address in memory, and the host may pass it on.
+        if (!by_prototype && calls_by_prototype(out[at]->body)) {
+            by_prototype = true;
+            for (const auto& item : module.items)
+                if (const auto* f = std::get_if<ptx::Function>(&item)) names_taken(f->body, names);
+        }
         for (const std::string_view name : names) {
             const auto alias = aliases.find(name);
             const auto found = bodies.find(alias == aliases.end() ? name : alias->second);

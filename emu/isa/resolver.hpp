@@ -112,8 +112,9 @@ using ModuleItem = std::variant<ptx::Variable, ptx::Function, ptx::Directive>;
 const ptx::Directive* alias_in(const ModuleItem& item);
 
 // The module's functions that an entry may come to, itself first: those whose names its
-// instructions, theirs, or initial values of the module's variables hold. Functions without a body
-// are left out.
+// instructions, theirs, or initial values of the module's variables hold, and, where one of these
+// calls by a prototype, those whose addresses any function of the module takes. Functions without a
+// body are left out.
 std::vector<const ptx::Function*> reachable_functions(const ptx::Module& module,
                                                       const ptx::Function& entry);
 

@@ -198,6 +198,31 @@ TEST(Calls, FunctionsOfAProgramInTheOrderOfTheirNames) {
     EXPECT_EQ(r.program.function_numbered, (std::vector<uint32_t>{0, 0, 5, 4, 3, 1, 2}));
 }
 
+// A call by a prototype may come to any function whose address something in the module takes; one
+// that is only called is none, nor is one that nothing names.
+TEST(Calls, ByAPrototypeToWhatOtherEntriesTake) {
+    const auto functions_of = [](const std::string& call) {
+        const Resolved r = resolved(
+            ".version 9.0\n.target sm_90\n.address_size 64\n"
+            ".func inner() { ret; }\n.func taken() { { call inner; } ret; }\n"
+            ".func called() { ret; }\n.func unused() { ret; }\n"
+            ".func table() { ret; }\n.alias taken_too, table;\n.func taken_too();\n"
+            ".entry k() { .reg .b64 %d; mov.u64 %d, 0; " +
+                call +
+                " ret; }\n"
+                ".entry other() { .reg .b64 %d; { mov.u64 %d, taken; } mov.b64 %d, taken_too;\n"
+                " call called; ret; }\n",
+            Arch::sm_90, "k");
+        EXPECT_EQ(messages(r.diagnostics), "");
+        std::string names;
+        for (const Function& f : r.program.functions) names += f.name + " ";
+        return names;
+    };
+    EXPECT_EQ(functions_of(""), "k ");
+    EXPECT_EQ(functions_of("{ P: .callprototype _ (); call %d, P; }"), "k taken table inner ");
+    EXPECT_EQ(functions_of("{ T: .calltargets called; call %d, T; }"), "k called ");
+}
+
 // Of operands in each place and of tables of functions; not of labels.
 TEST(Calls, NamesThatABodyHas) {
     const ptx::Module module =
