@@ -114,8 +114,8 @@ RaceAccesses::OfWarp& RaceAccesses::of_warp(const Now& n) {
     OfWarp& w = warps_[n.warp];
     if (w.version == n.clock.version()) return w;
     w.version = n.clock.version();
-    w.ordered_writer = w.ordered_readers = w.from = w.to = 0;
-    w.from_operation = UINT32_MAX;
+    w.ordered_writer = w.ordered_readers = 0;
+    w.steps_operation = UINT32_MAX;
     return w;
 }
 
@@ -245,7 +245,8 @@ void RaceAccesses::check_readers(Now& n, OfWarp& w, uint32_t lane, const Word& w
 // one are looked through for a few such only.
 uint32_t RaceAccesses::with_reader(Now& n, OfWarp& w, uint32_t readers) {
     constexpr uint32_t most_of_others = 8;
-    std::vector<uint32_t> kept;
+    std::vector<uint32_t>& kept = kept_;
+    kept.clear();
     uint32_t unchanged = readers;  // the chain behind the last that is not kept
     size_t kept_before = 0;
     uint32_t others = 0;
@@ -271,9 +272,9 @@ uint32_t RaceAccesses::with_reader(Now& n, OfWarp& w, uint32_t readers) {
             out = shadow_.chain(shadow_.reader(kept[i]).who, out);
         out = shadow_.chain(n.who, out);
     }
-    w.from = readers;
-    w.to = out;
-    w.from_operation = n.e.operation;
+    if (w.steps_operation != n.e.operation) w.step_count = 0;
+    w.steps_operation = n.e.operation;
+    w.steps[w.step_count++ % w.steps.size()] = {readers, out};
     return out;
 }
 
@@ -295,9 +296,12 @@ uint32_t RaceAccesses::writer_number(Now& n, OfWarp& w) {
 
 void RaceAccesses::load_word(Now& n, OfWarp& w, uint32_t lane, Word& word, uint64_t address) {
     if (may_meet_writer(w, word)) check_writer(n, w, lane, word, address, false, 0);
-    const bool is_known =
-        w.from_operation == n.e.operation && (w.from == word.readers || w.to == word.readers);
-    const uint32_t readers = is_known ? w.to : with_reader(n, w, word.readers);
+    const auto* step = w.steps.begin();
+    const auto* const known =
+        step +
+        (w.steps_operation == n.e.operation ? std::min<size_t>(w.step_count, w.steps.size()) : 0);
+    while (step != known && step->from != word.readers && step->to != word.readers) ++step;
+    const uint32_t readers = step != known ? step->to : with_reader(n, w, word.readers);
     const bool other_lane = word.readers == readers && word.reader_lane != lane;
     word.reader_lane = other_lane ? many_lanes : static_cast<uint8_t>(lane);
     word.readers = readers;
@@ -343,8 +347,10 @@ void RaceAccesses::load(Now& n, const warp::Access& a) {
         raced_.reset();
         Same same;
         const uint32_t size = a.bytes_of_lane[lane];
+        const bool is_alone = size <= word_bytes;
         each_word(shadow_, a.address[lane], size, [&](Word& word, uint64_t at, uint32_t bytes) {
             if (bytes == all_bytes && (word.flags & Word::split) == 0) {
+                if (is_alone) return load_word(n, w, lane, word, at);
                 if (same.is_as_before(word)) {
                     word.readers = same.after.readers;
                     word.reader_lane = same.after.reader_lane;
@@ -369,10 +375,10 @@ void RaceAccesses::store(Now& n, const warp::Access& a) {
     for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
         raced_.reset();
-        const bool may_be_same = !n.has_value && !n.who.strong;
-        Same same;
         const uint64_t begin = a.address[lane];
         const uint32_t size = a.bytes_of_lane[lane];
+        const bool may_be_same = !n.has_value && !n.who.strong && size > word_bytes;
+        Same same;
         each_word(shadow_, begin, size, [&](Word& word, uint64_t at, uint32_t bytes) {
             uint32_t value = 0;
             if (bytes == all_bytes) {
@@ -390,6 +396,7 @@ void RaceAccesses::store(Now& n, const warp::Access& a) {
                     has_stored(n, lane, number, word, at, value);
                     return;
                 }
+                if (!may_be_same) return store_word(n, w, lane, number, word, at, value);
                 same.before = word;
                 store_word(n, w, lane, number, word, at, value);
                 same.after = word;

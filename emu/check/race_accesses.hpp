@@ -42,8 +42,14 @@ class RaceAccesses {
         uint32_t version = UINT32_MAX;  // of the clock, for which the rest is right
         uint32_t ordered_writer = 0;    // happened before
         uint32_t ordered_readers = 0;   // did all
-        uint32_t from = 0, to = 0;      // readers, with this instruction in front of them
-        uint32_t from_operation = UINT32_MAX;
+        // Readers that words had, and with the instruction at hand in front of them: words of one
+        // instruction have few pasts.
+        struct Step {
+            uint32_t from, to;
+        };
+        std::array<Step, 4> steps;
+        uint32_t step_count = 0;  // of them; another one takes the oldest's place
+        uint32_t steps_operation = UINT32_MAX;
         std::vector<uint32_t> writers;  // by operation: the last one's number
         std::vector<uint32_t> pending;  // writers: copies that have not been waited for
         uint32_t group = 0;             // that the copy at hand will be in
@@ -100,6 +106,7 @@ class RaceAccesses {
     Shadow& shadow_;
     std::array<OfWarp, max_warps> warps_{};
     std::array<std::array<uint8_t, 32>, 32> values_;  // by lane: what the instruction stores
+    std::vector<uint32_t> kept_;                      // of with_reader
     std::optional<Severity> raced_;  // of what the lane's access at hand was counted for
 };
 

@@ -10,10 +10,20 @@ namespace lockwarp::timing {
 namespace {
 
 unsigned different(std::array<uint64_t, 64>& values, size_t count) {
-    std::sort(values.begin(), values.begin() + static_cast<ptrdiff_t>(count));
-    return static_cast<unsigned>(
-        std::unique(values.begin(), values.begin() + static_cast<ptrdiff_t>(count)) -
-        values.begin());
+    const auto end = values.begin() + static_cast<ptrdiff_t>(count);
+    if (!std::is_sorted(values.begin(), end)) std::sort(values.begin(), end);
+    return static_cast<unsigned>(std::unique(values.begin(), end) - values.begin());
+}
+
+// Whether all words of some lanes lie in as many as there are banks: none meets another's bank.
+bool lie_side_by_side(std::span<const uint64_t> addresses, uint32_t lanes, unsigned words_of_lane) {
+    uint64_t least = UINT64_MAX, most = 0;
+    for (; lanes != 0; lanes &= lanes - 1) {
+        const uint64_t word = addresses[static_cast<size_t>(__builtin_ctz(lanes))] / bank_bytes;
+        least = std::min(least, word);
+        most = std::max(most, word);
+    }
+    return most - least + words_of_lane <= banks;
 }
 
 }  // namespace
@@ -24,6 +34,12 @@ unsigned wavefronts(std::span<const uint64_t> addresses, uint32_t active, unsign
     const unsigned words_of_lane = std::max(1u, bytes / bank_bytes);
     for (unsigned first = 0; first < addresses.size(); first += per_phase) {
         const unsigned end = std::min<unsigned>(first + per_phase, 32);
+        const auto lanes = static_cast<uint32_t>((uint64_t{1} << end) - (uint64_t{1} << first));
+        if ((active & lanes) == 0) continue;
+        if (lie_side_by_side(addresses, active & lanes, words_of_lane)) {
+            ++sum;
+            continue;
+        }
         // Different words of each bank: the bank with the most of them counts. Words of one lane
         // lie in different banks.
         std::array<uint8_t, banks> different_words{};

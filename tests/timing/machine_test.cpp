@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -261,6 +263,33 @@ TEST(Wavefronts, OfStridesAndMasks) {
     EXPECT_EQ(count(32, 16), 8u);
     EXPECT_EQ(count(1, 1), 1u);
     EXPECT_EQ(count(2, 2), 1u);
+}
+
+// Of each phase the words of the bank that has most of them, each word once.
+TEST(Wavefronts, AsTheyAreDefined) {
+    std::mt19937 random(5);
+    for (int i = 0; i < 20000; ++i) {
+        const unsigned bytes = 1u << random() % 5, per_phase = timing::phase_lanes(bytes);
+        const uint32_t lanes =
+            random() % 4 == 0 ? 0xffffffff : static_cast<uint32_t>(random() & random());
+        const uint64_t begin = random() % 64 * bytes, step = random() % 5 * bytes;
+        const uint64_t apart = uint64_t{1} << random() % 10;
+        std::array<uint64_t, 32> at{};
+        for (unsigned l = 0; l < 32; ++l)
+            at[l] = begin + l * step + (random() % 8 == 0 ? random() % apart * bytes : 0);
+        unsigned sum = 0;
+        for (unsigned first = 0; first < 32; first += per_phase) {
+            std::map<uint64_t, std::set<uint64_t>> words;  // by bank
+            for (unsigned l = first; l < first + per_phase; ++l)
+                for (unsigned b = 0; b < bytes && (lanes >> l & 1) != 0; ++b)
+                    words[(at[l] + b) / 4 % 32].insert((at[l] + b) / 4);
+            size_t most = 0;
+            for (const auto& [bank, of_bank] : words) most = std::max(most, of_bank.size());
+            sum += static_cast<unsigned>(most);
+        }
+        ASSERT_EQ(timing::wavefronts(at, lanes, bytes, per_phase), sum)
+            << bytes << " bytes, lanes " << lanes << ", " << begin << " + l * " << step;
+    }
 }
 
 TEST(Lines, CountLinesAndSectors) {
