@@ -219,13 +219,15 @@ std::string lz4_block(std::span<const char> in, uint64_t size) {
     return out.size() == size ? out : std::string();
 }
 
+std::vector<const void*> linked_binaries(const Wrapper& w) {
+    constexpr uint32_t version_with_list = 2;
+    std::vector<const void*> out;
+    if (w.version == version_with_list && w.linked != nullptr)
+        for (const void* const* at = w.linked; *at != nullptr; ++at) out.push_back(*at);
+    return out;
+}
+
 std::span<const char> image_bytes(const void* image) {
-    constexpr uint32_t wrapper_magic = 0x466243b1;
-    struct Wrapper {
-        uint32_t magic, version;
-        const void* data;
-        void* file;
-    };
     uint32_t magic = 0;
     std::memcpy(&magic, image, sizeof magic);
     if (magic == wrapper_magic) {

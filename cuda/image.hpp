@@ -30,6 +30,19 @@ inline constexpr char no_ptx[] = "neither PTX nor a fat binary: .version is not 
 // The bytes of a fat binary by its own header; of others 0.
 uint64_t fat_binary_bytes(const void* image);
 
+// The structure that a compiler puts before a fat binary, in section .nvFatBinSegment
+// (fatbinary_section.h).
+struct Wrapper {
+    uint32_t magic, version;
+    const void* data;
+    // In the second version: the fat binaries of objects that were compiled apart (-rdc=true) and
+    // linked, which ends with nullptr; `data` is what they were linked to.
+    const void* const* linked;
+};
+inline constexpr uint32_t wrapper_magic = 0x466243b1;
+// The fat binaries that it says were linked; none: it is of one that was compiled whole.
+std::vector<const void*> linked_binaries(const Wrapper& w);
+
 // What a caller points to: a fat binary, with the structure that a compiler puts before it, machine
 // code (of which it gives four bytes), or a text that ends with a zero. nullptr: it is none of
 // them.

@@ -68,6 +68,14 @@ std::string variables_text(const LaunchFile& f) {
     return out;
 }
 
+std::string functions_text(const LaunchFile& f) {
+    std::string out;
+    for (const auto& [name, address] : f.functions)
+        out += (out.empty() ? "\n" : ",\n") + std::string("    \"") + name + "\": \"" +
+               hex_number(address) + "\"";
+    return out;
+}
+
 // What the launch changed; where it changed nothing, that all is as before.
 std::string expected_text(const LaunchFile& f) {
     std::string out, same;
@@ -129,6 +137,7 @@ std::string write_launch_file(const LaunchFile& f) {
     };
     add("buffers", "{", buffers_text(f), "\n  }");
     add("variables", "{", variables_text(f), "\n  }");
+    add("functions", "{", functions_text(f), "\n  }");
     add("args", "[", arguments_text(f), "]");
     add("expect", "[", expected_text(f), "\n  ]");
     text += "\n}\n";

@@ -34,6 +34,7 @@ struct LaunchFile {
     std::vector<lockwarp_parameter> types;
     std::vector<std::pair<std::string, std::string>> variables;  // name, file
     std::vector<FileBuffer> buffers;                             // by their addresses
+    std::vector<std::pair<std::string, Address>> functions;      // name, where it lies too
 };
 
 // 0x and its digits.

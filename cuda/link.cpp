@@ -36,23 +36,9 @@ void add(Link& link, int type, std::span<const char> bytes, const char* name) {
 }  // namespace
 
 Image linked_image(const std::vector<const void*>& images) {
-    if (images.size() == 1) return read_whole_image(images.front());
-    // What one that cannot be read defines, the others lack: kernels that need it say so.
-    std::vector<std::string> texts;
-    Image out;
-    for (const void* const image : images) {
-        Image read = read_whole_image(image);
-        if (!read.texts.empty()) {
-            texts.push_back(std::move(read.texts.front()));
-        } else if (out.wrong.empty()) {
-            out.wrong = read.wrong;
-            out.result = read.result;
-        }
-    }
-    if (texts.empty()) return out;
-    Merged merged = merge(texts);
-    if (!merged.wrong.empty()) return {{}, std::move(merged.wrong), invalid_ptx};
-    return {{std::move(merged.text)}, {}, success};
+    std::vector<Image> read;
+    for (const void* const image : images) read.push_back(read_whole_image(image));
+    return merge_images(std::move(read));
 }
 
 }  // namespace lockwarp::cuda

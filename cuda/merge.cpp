@@ -245,4 +245,22 @@ Merged merge(std::span<const std::string> texts) {
     return out;
 }
 
+Image merge_images(std::vector<Image> images) {
+    if (images.size() == 1) return std::move(images.front());
+    std::vector<std::string> texts;
+    Image out;
+    for (Image& image : images) {
+        if (!image.texts.empty()) {
+            texts.push_back(std::move(image.texts.front()));
+        } else if (out.wrong.empty()) {
+            out.wrong = std::move(image.wrong);
+            out.result = image.result;
+        }
+    }
+    if (texts.empty()) return out;
+    Merged merged = merge(texts);
+    if (!merged.wrong.empty()) return {{}, std::move(merged.wrong), invalid_ptx};
+    return {{std::move(merged.text)}, {}, success};
+}
+
 }  // namespace lockwarp::cuda

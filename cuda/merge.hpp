@@ -4,6 +4,9 @@
 
 #include <span>
 #include <string>
+#include <vector>
+
+#include "cuda/image.hpp"
 
 namespace lockwarp::cuda {
 
@@ -16,5 +19,9 @@ struct Merged {
 // Of one text that text. Names that only their module sees are made different where they are not.
 // Line information stays but for what was inlined; other debug information does not.
 Merged merge(std::span<const std::string> texts);
+
+// Of several images the best text of each, linked. What one that cannot be read defines, the others
+// lack: kernels that need it say so.
+Image merge_images(std::vector<Image> images);
 
 }  // namespace lockwarp::cuda

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "emu/exec/schedule.hpp"
+#include "emu/isa/function_address.hpp"
 #include "engine/error.hpp"
 #include "engine/handles.hpp"
 #include "engine/observe.hpp"
@@ -35,6 +36,8 @@ warp::Launch launch_of(const lockwarp_launch_options& o, const lockwarp_module& 
         fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_launch: parameters is NULL");
     if (o.range_count != 0 && o.ranges == nullptr)
         fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_launch: ranges is NULL");
+    if (o.function_count != 0 && o.functions == nullptr)
+        fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_launch: functions is NULL");
     warp::Launch l;
     l.grid = {or_1(o.grid[0]), or_1(o.grid[1]), or_1(o.grid[2])};
     l.block = {or_1(o.block[0]), or_1(o.block[1]), or_1(o.block[2])};
@@ -48,6 +51,12 @@ warp::Launch launch_of(const lockwarp_launch_options& o, const lockwarp_module& 
     const auto* const bytes = static_cast<const uint8_t*>(o.parameters);
     l.parameters.assign(bytes, bytes + o.parameter_bytes);
     l.constants = {m.constants.get(), m.constant_bytes};
+    for (size_t i = 0; i < o.function_count; ++i) {
+        const std::optional<uint32_t> number = isa::function_number(o.functions[i].emulators);
+        if (!number)
+            fail(LOCKWARP_INVALID_ARGUMENT, "lockwarp_launch: functions has an address of none");
+        l.functions.push_back({o.functions[i].address, *number});
+    }
     if (o.max_steps != 0) l.max_steps = o.max_steps;
     l.threads = o.threads;
     l.turn = o.turn;

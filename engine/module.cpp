@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emu/isa/function_address.hpp"
 #include "emu/isa/placement.hpp"
 #include "emu/ptx/parser.hpp"
 #include "engine/error.hpp"
@@ -221,6 +222,13 @@ lockwarp_status lockwarp_kernel_get_info(const lockwarp_kernel* kernel, lockwarp
     info.max_registers = p.max_registers;
     give(out, info);
     return LOCKWARP_OK;
+}
+
+const char* lockwarp_kernel_function_at(const lockwarp_kernel* kernel, uint64_t address) {
+    if (kernel == nullptr) return nullptr;
+    const std::optional<uint32_t> number = isa::function_number(address);
+    const uint32_t index = number ? isa::function_index(kernel->program, *number) : 0;
+    return index == 0 ? nullptr : kernel->program.functions[index].name.c_str();
 }
 
 lockwarp_status lockwarp_kernel_parameter(const lockwarp_kernel* kernel, size_t index,

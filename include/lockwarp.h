@@ -47,7 +47,7 @@ extern "C" {
 #endif
 
 /* Of this header. A library with the same number has all that stands here. */
-#define LOCKWARP_ABI 1
+#define LOCKWARP_ABI 2
 
 /* The library's own number: LOCKWARP_ABI of its header. */
 LOCKWARP_API uint32_t lockwarp_abi(void);
@@ -254,6 +254,12 @@ LOCKWARP_API lockwarp_status lockwarp_kernel_get_info(const lockwarp_kernel* ker
 /* LOCKWARP_NOT_FOUND from lockwarp_kernel_info::parameters on. */
 LOCKWARP_API lockwarp_status lockwarp_kernel_parameter(const lockwarp_kernel* kernel, size_t index,
                                                        lockwarp_parameter* out);
+/*
+ * The function that the emulator has at that address, as the module names it; NULL: none that the
+ * kernel may call.
+ */
+LOCKWARP_API const char* lockwarp_kernel_function_at(const lockwarp_kernel* kernel,
+                                                     uint64_t address);
 
 /*
  * The kernel as it is executed: its instructions, then those of the functions it may call, each
@@ -357,11 +363,17 @@ enum {
     /* A cluster may have more CTAs than is portable: up to 16, not 8. */
     LOCKWARP_NON_PORTABLE_CLUSTER = 8,
     /*
-     * Copies, wgmma and other asynchronous instructions do their work where somebody waits for them,
-     * not where they are issued. An observer hears of copies without what they touch.
+     * Copies, wgmma and other asynchronous instructions do their work where somebody waits for
+     * them, not where they are issued. An observer hears of copies without what they touch.
      */
     LOCKWARP_ASYNC_LATE = 16
 };
+
+/* Another address of a function than the emulator's, which calls know too: a GPU's. */
+typedef struct lockwarp_function_address {
+    uint64_t address;
+    uint64_t emulators; /* as the initial value of a variable has it */
+} lockwarp_function_address;
 
 typedef struct lockwarp_launch_options {
     size_t struct_size;
@@ -395,6 +407,8 @@ typedef struct lockwarp_launch_options {
     /* CTAs of a cluster in x, y, z, of which 0 is 1; all 0: as the kernel has it, else none. */
     uint32_t cluster[3];
     uint32_t reserved; /* 0 */
+    const lockwarp_function_address* functions;
+    size_t function_count;
 } lockwarp_launch_options;
 
 /*

@@ -47,6 +47,7 @@ struct Case {
     std::optional<warp::Dim3> cluster;
     bool non_portable_cluster = false;
     bool cooperative = false;
+    std::vector<warp::FunctionAddress> functions;  // none in a recording
     std::vector<uint8_t> parameters;
     std::vector<Patch> patches;
     std::vector<std::string> names;

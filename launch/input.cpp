@@ -82,6 +82,13 @@ Result<void> read_module(Input& in, const std::string& source, const std::string
     const Result<std::string> entry = find_entry(in.module, kernel.entry);
     if (!entry) return failure(field(kernel.entry_place, "entry") + entry.error().sentence);
     kernel.entry = *entry;
+    for (const FunctionField& f : kernel.functions)
+        if (!std::ranges::any_of(in.module.items, [&](const auto& item) {
+                const auto* const of = std::get_if<ptx::Function>(&item);
+                return of != nullptr && !of->is_entry && of->has_body && of->name == f.name;
+            }))
+            return failure(field(f.place, ("functions." + f.name).c_str()) +
+                           "the module has no such function");
     return set_variables(in.launch, kernel, in.module);
 }
 

@@ -130,6 +130,26 @@ void read_named(Reader& r, const Json& j, const std::string& within,
     std::ranges::sort(out, {}, &BufferField::name);
 }
 
+void read_functions(Reader& r, const Json& j, const std::string& within,
+                    std::vector<FunctionField>& out) {
+    out.clear();
+    if (!j.is(JsonKind::object))
+        return r.fail(j, within, "an object of addresses by the names of functions is expected");
+    for (size_t i = 0; i < j.keys().size(); ++i) {
+        const std::string& name = j.keys()[i].name;
+        const Json& value = j.items()[i];
+        if (name == "comment" && value.is(JsonKind::text)) continue;
+        const std::string field = within + "." + name;
+        if (!good_name(name, true))
+            return r.fail(value, field, "a name of letters, digits, '_' and '$' is expected");
+        const uint64_t address = value.is(JsonKind::text) ? r.scalar(value, isa::Type::u64, field)
+                                                          : r.integer(value, field, UINT64_MAX);
+        if (std::ranges::find(out, address, &FunctionField::address) != out.end())
+            return r.fail(value, field, "another function has this address");
+        out.push_back({r.place(value), name, address});
+    }
+}
+
 // The fields of one launch, over those that `k` has already.
 void read_kernel(Reader& r, const Json& j, const std::string& within, Kernel& k) {
     const std::string prefix = within.empty() ? "" : within + ".";
@@ -152,6 +172,8 @@ void read_kernel(Reader& r, const Json& j, const std::string& within, Kernel& k)
     if (const Json* v = j.find("cooperative")) k.cooperative = r.truth(*v, prefix + "cooperative");
     if (const Json* v = j.find("variables"))
         read_named(r, *v, prefix + "variables", read_variable, k.variables);
+    if (const Json* v = j.find("functions"))
+        read_functions(r, *v, prefix + "functions", k.functions);
     const Json* const args = j.find("args");
     if (args == nullptr) return;
     k.arguments.clear();
@@ -191,7 +213,7 @@ void read_launches(Reader& r, const Json& top, const Json& list, const Kernel& b
         const std::string field = "launches[" + std::to_string(i) + "]";
         if (!r.object(j, field,
                       {"ptx", "entry", "grid", "block", "dynamic_shared", "cluster",
-                       "non_portable_cluster", "cooperative", "variables", "args"}))
+                       "non_portable_cluster", "cooperative", "variables", "functions", "args"}))
             return;
         need(r, j, &top, field + ".", {"ptx", "grid", "block"});
         Kernel k = base;
@@ -251,7 +273,7 @@ void read_top(Reader& r, const Json& j, LaunchFile& out) {
     if (!r.object(j, "",
                   {"schema", "ptx", "entry", "arch", "grid", "block", "dynamic_shared", "cluster",
                    "non_portable_cluster", "cooperative", "tensorMaps", "buffers", "variables",
-                   "args", "launches", "outputs", "expect"}))
+                   "functions", "args", "launches", "outputs", "expect"}))
         return;
     const Json* const launches = j.find("launches");
     need(r, j, nullptr, "", {"schema"});

@@ -67,6 +67,13 @@ struct Argument {
     std::vector<PlacedMap> maps;    // whose bytes, but for the address, `bytes` has
 };
 
+// Where a function of the module lies for calls by its address, beside where the emulator has it.
+struct FunctionField {
+    ptx::Place place;
+    std::string name;
+    uint64_t address = 0;
+};
+
 // One launch of a kernel.
 struct Kernel {
     ptx::Place place;
@@ -79,6 +86,7 @@ struct Kernel {
     bool non_portable_cluster = false;
     bool cooperative = false;
     std::vector<BufferField> variables;  // of its module, set before it
+    std::vector<FunctionField> functions;
     std::vector<Argument> arguments;
 };
 

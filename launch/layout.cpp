@@ -66,6 +66,16 @@ std::string wrong_count(const Kernel& kernel, const isa::Program& program) {
     return out;
 }
 
+// Those that the program may call.
+std::vector<warp::FunctionAddress> addresses_of(const Kernel& kernel, const isa::Program& program) {
+    std::vector<warp::FunctionAddress> out;
+    for (const FunctionField& f : kernel.functions)
+        if (const auto found = std::ranges::find(program.functions, f.name, &isa::Function::name);
+            found != program.functions.end() && found->number != 0)
+            out.push_back({f.address, found->number});
+    return out;
+}
+
 }  // namespace
 
 Result<Parameters> lay_out(const LaunchFile& file, const Kernel& kernel,
@@ -141,6 +151,7 @@ Result<Case> make_case(const LaunchFile& file, const Kernel& kernel, ptx::Module
     out.cluster = kernel.cluster;
     out.non_portable_cluster = kernel.non_portable_cluster;
     out.cooperative = kernel.cooperative;
+    out.functions = addresses_of(kernel, program);
     out.parameters = std::move(parameters->bytes);
     out.patches = std::move(parameters->patches);
     return out;
@@ -179,6 +190,7 @@ Result<warp::Launch> make_launch(const LaunchFile& file, const Kernel& kernel,
     out.cluster = kernel.cluster;
     out.non_portable_cluster = kernel.non_portable_cluster;
     out.cooperative = kernel.cooperative;
+    out.functions = addresses_of(kernel, program);
     return out;
 }
 

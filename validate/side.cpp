@@ -90,6 +90,7 @@ warp::Launch Side::launch(Memory& bytes, uint64_t first_cta, uint64_t ctas) cons
     l.cluster = c.cluster;
     l.non_portable_cluster = c.non_portable_cluster;
     l.cooperative = c.cooperative;
+    l.functions = c.functions;
     l.parameters = patched(c, addresses);
     for (size_t i = 0; i < bytes.size(); ++i)
         l.buffers.push_back({c.names[i], addresses[i], bytes[i]});

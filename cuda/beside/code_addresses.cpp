@@ -13,6 +13,7 @@ namespace {
 constexpr uint64_t most_functions = uint64_t{1} << 20;  // of a module
 // What a GPU has for a function, where it is less, may be any number elsewhere.
 constexpr uint64_t least_address = uint64_t{1} << 32;
+constexpr uint64_t code_alignment = 8;
 
 uint64_t word_at(std::span<const uint8_t> bytes, size_t i) {
     uint64_t out = 0;
@@ -42,6 +43,19 @@ void CodeAddresses::learn(Address at, std::span<const uint8_t> gpu,
     }
 }
 
+void CodeAddresses::learn_left(std::span<const uint8_t> gpu, std::span<uint8_t> emulator) {
+    for (size_t i = 0; i + 8 <= std::min(gpu.size(), emulator.size()); i += 8) {
+        const uint64_t own = word_at(emulator, i), theirs = word_at(gpu, i);
+        if (!is_emulators(own) || own == theirs) continue;
+        if (theirs == 0 || theirs % code_alignment != 0 || emulators_.contains(theirs) ||
+            gpus_.contains(own))
+            continue;
+        emulators_.emplace(theirs, own);
+        gpus_.emplace(own, theirs);
+        replace(emulator, i, gpus_);
+    }
+}
+
 void CodeAddresses::to_emulator(Address at, std::span<uint8_t> bytes) const {
     if (empty()) return;
     if (at != 0)
@@ -59,6 +73,13 @@ void CodeAddresses::to_gpu(std::span<uint8_t> bytes) const {
     if (empty()) return;
     for (size_t i = 0; i + 8 <= bytes.size(); i += 8)
         if (is_emulators(word_at(bytes, i))) replace(bytes, i, gpus_);
+}
+
+std::vector<lockwarp_function_address> CodeAddresses::small() const {
+    std::vector<lockwarp_function_address> out;
+    for (const auto& [theirs, own] : emulators_)
+        if (theirs < least_address) out.push_back({theirs, own});
+    return out;
 }
 
 }  // namespace lockwarp::beside

@@ -16,6 +16,7 @@
 #include "cuda/beside/linked.hpp"
 #include "cuda/image.hpp"
 #include "cuda/large_numbers.hpp"
+#include "cuda/merge.hpp"
 #include "emu/isa/arch.hpp"
 
 namespace lockwarp::beside {
@@ -46,7 +47,7 @@ Tables& tables() {
 
 std::shared_ptr<Image> add_image(Tables& t, std::span<const char> bytes) {
     auto image = std::make_shared<Image>();
-    image->bytes.assign(bytes.begin(), bytes.end());
+    image->binaries.emplace_back(bytes.begin(), bytes.end());
     t.images.push_back(image);
     return image;
 }
@@ -104,7 +105,10 @@ void load(Tables& t, Image& image, const std::string& arch) {
     image.tried = true;
     lockwarp_context* const context = context_of(t, arch);
     const auto number = static_cast<unsigned>(std::atoi(arch.c_str() + 3));
-    const cuda::Image read = cuda::read_image(image.bytes, number);
+    std::vector<cuda::Image> each;
+    for (const std::vector<char>& bytes : image.binaries)
+        each.push_back(cuda::read_image(bytes, number));
+    const cuda::Image read = cuda::merge_images(std::move(each));
     image.wrong = read.wrong;
     for (const std::string& text : read.texts) {
         lockwarp_error* error = nullptr;
@@ -131,7 +135,36 @@ bool has_kernel(const Image& image, const std::string& name) {
     return false;
 }
 
-// The fat binaries of an object's .nv_fatbin section, one behind the other.
+// The fat binaries of a section .nv_fatbin, one behind the other.
+void add_binaries(Tables& t, const char* begin, uint64_t size) {
+    for (uint64_t at = 0; at + 16 <= size;) {
+        const uint64_t bytes =
+            cuda::is_fat_binary(begin + at) ? cuda::fat_binary_bytes(begin + at) : 0;
+        if (bytes == 0 || bytes > size - at) {
+            at += 8;  // what fills up to the next
+            continue;
+        }
+        add_image(t, {begin + at, bytes});
+        at += bytes;
+    }
+}
+
+// What a linker of machine code made lies in .nv_fatbin too, without PTX: that is in the objects'
+// own, which the wrappers of a section .nvFatBinSegment name.
+void add_linked(Tables& t, const char* begin, uint64_t size) {
+    for (uint64_t at = 0; at + sizeof(cuda::Wrapper) <= size; at += sizeof(cuda::Wrapper)) {
+        cuda::Wrapper wrapper{};
+        std::memcpy(&wrapper, begin + at, sizeof wrapper);
+        if (wrapper.magic != cuda::wrapper_magic) continue;
+        auto image = std::make_shared<Image>();
+        for (const void* const binary : cuda::linked_binaries(wrapper)) {
+            const std::span<const char> bytes = cuda::image_bytes(binary);
+            image->binaries.emplace_back(bytes.begin(), bytes.end());
+        }
+        if (!image->binaries.empty()) t.images.push_back(std::move(image));
+    }
+}
+
 void read_object(Tables& t, const char* path, ElfW(Addr) base) {
     std::ifstream file(*path != 0 ? path : "/proc/self/exe", std::ios::binary);
     ElfW(Ehdr) header{};
@@ -148,20 +181,11 @@ void read_object(Tables& t, const char* path, ElfW(Addr) base) {
     file.seekg(static_cast<std::streamoff>(strings.sh_offset));
     file.read(names.data(), static_cast<std::streamsize>(names.size()));
     for (const ElfW(Shdr) & s : sections) {
-        if (s.sh_name >= names.size() || s.sh_type != SHT_PROGBITS ||
-            std::strcmp(names.c_str() + s.sh_name, ".nv_fatbin") != 0)
-            continue;
+        if (s.sh_name >= names.size() || s.sh_type != SHT_PROGBITS) continue;
+        const std::string_view name = names.c_str() + s.sh_name;
         const auto* const begin = reinterpret_cast<const char*>(base + s.sh_addr);
-        for (uint64_t at = 0; at + 16 <= s.sh_size;) {
-            const uint64_t size =
-                cuda::is_fat_binary(begin + at) ? cuda::fat_binary_bytes(begin + at) : 0;
-            if (size == 0 || size > s.sh_size - at) {
-                at += 8;  // what fills up to the next
-                continue;
-            }
-            add_image(t, {begin + at, size});
-            at += size;
-        }
+        if (name == ".nv_fatbin") add_binaries(t, begin, s.sh_size);
+        if (name == ".nvFatBinSegment") add_linked(t, begin, s.sh_size);
     }
 }
 

@@ -25,7 +25,8 @@ struct Image {
     Image& operator=(const Image&) = delete;
     ~Image() { lockwarp_module_destroy(module); }
 
-    std::vector<char> bytes;
+    // One, or those of objects that were compiled apart and linked (-rdc=true).
+    std::vector<std::vector<char>> binaries;
     bool tried = false;
     lockwarp_module* module = nullptr;
     std::string text;                           // the PTX that it was made of

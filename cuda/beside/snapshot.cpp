@@ -145,6 +145,29 @@ void Snapshot::to_gpu(const CodeAddresses& code) {
     for (Variable& v : variables) code.to_gpu(v.bytes);
 }
 
+void Snapshot::take_addresses(const Snapshot& gpu, CodeAddresses& code) {
+    std::map<uint64_t, const Variable*> places;  // of variables, the emulator's
+    for (const Variable& v : variables) places.emplace(v.of.address, &v);
+    const auto take_in = [&](const std::vector<uint8_t>& theirs, std::vector<uint8_t>& own) {
+        if (theirs == own) return;
+        code.learn_left(theirs, own);
+        for (size_t i = 0; i + 8 <= own.size(); i += 8) {
+            uint64_t here = 0, there = 0;
+            std::memcpy(&here, own.data() + i, sizeof here);
+            std::memcpy(&there, theirs.data() + i, sizeof there);
+            const auto next = places.upper_bound(here);
+            if (here == there || next == places.begin()) continue;
+            const Variable& v = *std::prev(next)->second;
+            // One past its end is an address of it too.
+            if (here - v.of.address <= v.of.size && there - v.address == here - v.of.address)
+                std::memcpy(own.data() + i, &there, sizeof there);
+        }
+    };
+    for (auto& [base, r] : ranges) take_in(gpu.ranges.at(base).bytes, r.bytes);
+    for (size_t i = 0; i < variables.size(); ++i)
+        take_in(gpu.variables[i].bytes, variables[i].bytes);
+}
+
 std::optional<Snapshot> take(const Kernel& kernel, Function* handle,
                              const std::vector<uint8_t>& parameters, uint64_t limit,
                              std::string& why) {

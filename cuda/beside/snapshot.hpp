@@ -38,6 +38,10 @@ struct Snapshot {
     // Addresses of the module's functions become the emulator's, and the GPU's again.
     void to_emulator(const CodeAddresses& code);
     void to_gpu(const CodeAddresses& code);
+    // What a launch left by the emulator becomes what the GPU has in the same place where both are
+    // the address of one variable of the module, or of a function of which the GPU's was not known
+    // until now.
+    void take_addresses(const Snapshot& gpu, CodeAddresses& code);
 };
 
 // What parameters, variables and the numbers in the module's text lead to: whatever may be an

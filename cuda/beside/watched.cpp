@@ -185,6 +185,9 @@ void write_file(const Watched& w) {
         f.variables.emplace_back(
             v.of.name, cuda::write_bytes(s.folder, v.bytes.data(), v.bytes.size(), ".bin"));
     }
+    for (const lockwarp_function_address& a : code.small())
+        if (const char* const name = lockwarp_kernel_function_at(w.kernel.kernel, a.emulators))
+            f.functions.emplace_back(name, a.address);
     size_t count = 0;
     for (const auto& [base, r] : before.ranges) {
         const std::vector<uint8_t>& now = after.ranges.at(base).bytes;
@@ -215,6 +218,9 @@ std::string emulate(const Watched& w, Snapshot& memory) {
         ranges.push_back({r.bytes.data(), base, r.bytes.size(), "memory of the GPU"});
     o.ranges = ranges.data();
     o.range_count = ranges.size();
+    const std::vector<lockwarp_function_address> functions = code.small();
+    o.functions = functions.data();
+    o.function_count = functions.size();
     for (const Variable& v : memory.variables)
         std::memcpy(v.of.bytes, v.bytes.data(), v.bytes.size());
     lockwarp_error* error = nullptr;
@@ -302,6 +308,7 @@ void validate(const Watched& w, const std::function<Result(Function*)>& launch) 
         keep(w);
         return;
     }
+    own.take_addresses(w.after, w.kernel.image->code);
     const std::vector<Difference> found = differences(w.after, own);
     const std::string bytes = std::to_string(compared_bytes(w.after)) + " bytes";
     if (found.empty()) {

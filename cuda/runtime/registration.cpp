@@ -20,15 +20,6 @@ namespace lockwarp::cuda {
 
 namespace {
 
-// The structure that a compiler puts before a fat binary (fatbinary_section.h). The second version
-// is of objects that were linked (-rdc=true): theirs stand in a list that ends with nullptr.
-struct Wrapper {
-    uint32_t magic, version;
-    const void* data;
-    const void* const* linked;
-};
-constexpr uint32_t linked_version = 2;
-
 struct Binary {
     const Wrapper* wrapper = nullptr;
     std::mutex mutex;  // of what follows
@@ -75,9 +66,7 @@ std::string file_of(const Binary& b) {
 }
 
 std::vector<const void*> images_of(const Wrapper& w) {
-    std::vector<const void*> out;
-    if (w.version == linked_version && w.linked != nullptr)
-        for (const void* const* at = w.linked; *at != nullptr; ++at) out.push_back(*at);
+    std::vector<const void*> out = linked_binaries(w);
     if (out.empty()) out.push_back(w.data);
     return out;
 }

@@ -7,6 +7,7 @@
 #include "emu/exec/control.hpp"
 #include "emu/exec/reconvergence.hpp"
 #include "emu/exec/system_calls.hpp"
+#include "emu/isa/function_address.hpp"
 
 namespace lockwarp::exec {
 
@@ -18,20 +19,26 @@ using warp::Warp;
 
 namespace {
 
+// The program's function at an address; 0: none.
+uint32_t function_at(const Context& c, uint64_t address) {
+    if (const std::optional<uint32_t> number = isa::function_number(address))
+        if (const uint32_t index = isa::function_index(*c.program, *number); index != 0)
+            return index;
+    const std::vector<warp::FunctionAddress>& others = c.launch->functions;
+    const auto found = std::ranges::find(others, address, &warp::FunctionAddress::address);
+    return found == others.end() ? 0 : isa::function_index(*c.program, found->number);
+}
+
 // What is wrong with calling the address; empty: `index` is the function's.
-std::string not_callable(const isa::Program& program, const isa::Call& c, uint64_t address,
-                         uint64_t& index) {
-    const uint64_t offset = address - isa::code_window;
-    const uint64_t number = offset / isa::code_stride;
-    if (offset % isa::code_stride != 0 || number >= program.function_numbered.size())
-        return "is no function";
-    index = program.function_numbered[number];
+std::string not_callable(const Context& context, const isa::Call& c, uint64_t address,
+                         uint32_t& index) {
+    index = function_at(context, address);
     if (index == 0) return "is no function";
     const auto fits = [](const std::vector<isa::Passed>& given,
                          const std::vector<isa::Passed>& taken) {
         return std::ranges::equal(given, taken, {}, &isa::Passed::bytes, &isa::Passed::bytes);
     };
-    const isa::Function& f = program.functions[index];
+    const isa::Function& f = context.program->functions[index];
     if (fits(c.arguments, f.parameters) && fits(c.results, f.results)) return {};
     return "is function '" + f.name + "', which takes or returns something else";
 }
@@ -72,9 +79,8 @@ bool call_by_pointer(Context& c, size_t path, const Operation& o, uint32_t mask)
     std::vector<Way> ways;
     for (uint32_t rest = mask; rest != 0;) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
-        uint64_t index = 0;
-        if (const std::string why = not_callable(*c.program, called, pointers[lane], index);
-            !why.empty()) {
+        uint32_t index = 0;
+        if (const std::string why = not_callable(c, called, pointers[lane], index); !why.empty()) {
             set_trap(c, o, TrapKind::bad_mask, "the called address " + why, lane, pointers[lane],
                      ptx::Space::none);
             return true;
@@ -84,7 +90,7 @@ bool call_by_pointer(Context& c, size_t path, const Operation& o, uint32_t mask)
             if (const auto other = static_cast<unsigned>(__builtin_ctz(l));
                 pointers[other] == pointers[lane])
                 same |= 1u << other;
-        ways.push_back({static_cast<uint32_t>(index), same});
+        ways.push_back({index, same});
         rest &= ~same;
     }
     return call_functions(c, path, o, ways);

@@ -53,6 +53,12 @@ struct TurnOrder {
     std::vector<GiveWay>* made = nullptr;  // optional: where they gave way, as they did
 };
 
+// Another address of a function than the emulator's: memory and parameters may hold a GPU's.
+struct FunctionAddress {
+    uint64_t address = 0;
+    uint32_t number = 0;  // isa::Function::number
+};
+
 struct Launch {
     Dim3 grid;
     Dim3 block;
@@ -74,8 +80,9 @@ struct Launch {
     std::vector<uint8_t>* variables = nullptr;
     // Optional: the module's .const variables, in place of Program::const_image.
     std::span<const uint8_t> constants;
-    uint64_t max_steps = UINT64_MAX;  // instructions that one warp may retire
-    unsigned threads = 0;             // 0: all cores; 1: CTAs one after another
+    std::vector<FunctionAddress> functions;  // that calls know too
+    uint64_t max_steps = UINT64_MAX;         // instructions that one warp may retire
+    unsigned threads = 0;                    // 0: all cores; 1: CTAs one after another
     // Instructions after which another warp has its turn, and after a turn of each of its warps
     // another CTA. 0: many. Of programs that depend on an order each value may give another one.
     uint32_t turn = 0;

@@ -3,15 +3,18 @@
  * and prints what it wrote. With the argument "empty" it measures launches of an empty kernel; with
  * "fused" it launches a kernel that a compiler may change, with "talking" one that prints too, with
  * "maps" kernels copy by tensor maps, in a parameter and in memory; with "functions" kernels that
- * call by a table and by what one of them left in memory; with "heap" kernels use memory that other
- * launches got by malloc, rightly and wrongly; with "linked" nvJitLink makes what it loads, with
+ * call by a table and by what one of them left in memory; with "heap" kernels use memory that
+ * other launches got by malloc, rightly and wrongly; with "linked" nvJitLink makes what it loads, with
  * "warm" an empty kernel is launched before; with "added" threads add f32 numbers, in whichever
  * order; with "behind" it is given the end of what it changes, with "fixed" its address stands in
  * its text; with "joined" cuLink makes it, of two texts, and it is copied before it is loaded; with
  * "reused" a handle is another kernel's in a second launch, which is asked for behind the back of
  * what watches the driver, with "unloaded" one of the same name in another module, and the first
- * was unloaded; with "faulty" it ends with a fault of its own in a function that the driver calls,
- * with "interrupted" in a signal's handler while a kernel runs. */
+ * was unloaded; with "passed" a kernel leaves the address of a function that the host gives another
+ * to call, and that of a variable; with "faulty" it ends with a fault of its own in a function that
+ * the driver calls, with "interrupted" in a signal's handler while a kernel runs. Where it is
+ * compiled with LOCKWARP_COMPILED_APART its kernel's PTX lies in two objects, as nvcc -rdc=true
+ * puts it there, and what it loads is what was linked of them. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -264,6 +267,44 @@ static int use_functions(Launch launch, ModuleLoadData load, GetFunction get, ui
     return r == 0 ? 0 : fail("functions", r);
 }
 
+static const char passed_ptx[] =
+    ".version 7.0\n.target sm_80\n.address_size 64\n.global .align 8 .b8 there[16];\n"
+    ".func (.param .b32 out) thrice(.param .b32 in)\n"
+    "{\n .reg .b32 %r;\n ld.param.b32 %r, [in];\n mul.lo.u32 %r, %r, 3;\n"
+    " st.param.b32 [out], %r;\n ret;\n}\n"
+    ".visible .entry leave(.param .u64 x)\n{\n .reg .b64 %p<2>;\n"
+    " ld.param.u64 %p0, [x];\n mov.u64 %p1, thrice;\n st.global.u64 [%p0], %p1;\n"
+    " mov.u64 %p1, there+16;\n st.global.u64 [%p0+8], %p1;\n ret;\n}\n"
+    ".visible .entry pass(.param .u64 x, .param .u64 f)\n{\n .reg .b32 %r; .reg .b64 %p<2>;\n"
+    " .param .b32 in, out;\n ld.param.u64 %p0, [x];\n ld.param.u64 %p1, [f];\n"
+    " st.param.b32 [in], 14;\n P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+    " call (out), %p1, (in), P;\n ld.param.b32 %r, [out];\n cvt.u64.u32 %p1, %r;\n st.global.u64 "
+    "[%p0], %p1;\n"
+    " ret;\n}\n";
+
+static int pass_function(Launch launch, ModuleLoadData load, GetFunction get, uint64_t x,
+                         CopyOut out) {
+    void *module = NULL, *leave = NULL, *pass = NULL;
+    uint64_t f = 0;
+    uint32_t seen = 0;
+    void* parameters[2];
+    int r;
+    parameters[0] = &x;
+    parameters[1] = &f;
+    if ((r = load(&module, passed_ptx)) != 0 || (r = get(&leave, module, "leave")) != 0 ||
+        (r = get(&pass, module, "pass")) != 0 ||
+        (r = launch(leave, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL)) != 0 ||
+        (r = out(&f, x, sizeof f)) != 0)
+        return fail("leave", r);
+    /* The stand-in for a GPU has functions so many bytes behind the emulator's. */
+    if (getenv("FAKE_GPU_CODE") != NULL) f += strtoull(getenv("FAKE_GPU_CODE"), NULL, 0);
+    if ((r = launch(pass, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL)) != 0 ||
+        (r = out(&seen, x, sizeof seen)) != 0)
+        return fail("passed", r);
+    printf("seen %u\n", seen);
+    return 0;
+}
+
 /* By the name that nvJitLink.h of toolkit 12.4 gives it, among all that the program has. */
 static void* linker(const char* name) {
     char whole[64];
@@ -307,6 +348,49 @@ static int join_texts(char* image, size_t bytes) {
     return ((int (*)(void*))function("cuLinkDestroy"))(link);
 }
 
+#ifdef LOCKWARP_COMPILED_APART
+#define HEAD ".version 7.0\n.target sm_80\n.address_size 64\n"
+#define MORE "(.param .b32 out) more(.param .b32 in)"
+#define BODY_OF_MORE                                                     \
+    "{\n .reg .b32 %r;\n ld.param.b32 %r, [in];\n add.u32 %r, %r, %r;\n" \
+    " st.param.b32 [out], %r;\n ret;\n}\n"
+#define APART                                                                      \
+    ".visible .entry apart(.param .u64 x)\n{\n"                                    \
+    " .reg .b32 %r<2>; .reg .b64 %p<3>;\n .param .b32 in, out;\n"                  \
+    " ld.param.u64 %p0, [x];\n mov.u32 %r0, %tid.x;\n mul.wide.u32 %p1, %r0, 4;\n" \
+    " add.u64 %p2, %p0, %p1;\n ld.global.u32 %r1, [%p2];\n"                        \
+    " st.param.b32 [in], %r1;\n call (out), more, (in);\n"                         \
+    " ld.param.b32 %r1, [out];\n st.global.u32 [%p2], %r1;\n ret;\n}\n"
+
+/* A fat binary with one text (cuda/image.cpp), and what -rdc=true leaves of two objects. */
+struct FatBinary {
+    uint32_t magic;
+    uint16_t version, header;
+    uint64_t size;
+    uint16_t kind, entry_version;
+    uint32_t entry_header;
+    uint64_t padded;
+    uint32_t compressed, options_at, minor, sm, bits, reserved;
+    uint64_t flags, unused, raw_size;
+    char text[1024];
+};
+#define FAT_BINARY(text) \
+    { 0xba55ed50, 1, 16, 64 + 1024, 1, 0x101, 64, 1024, 0, 0, 0, 80, 64, 0, 0, 0, 0, text }
+static const struct FatBinary caller = FAT_BINARY(HEAD ".extern .func " MORE ";\n" APART);
+static const struct FatBinary called = FAT_BINARY(HEAD ".visible .func " MORE "\n" BODY_OF_MORE);
+static const void* const compiled_apart[] = {&caller, &called, NULL};
+static const struct {
+    uint32_t magic, version;
+    const void* data;
+    const void* const* linked;
+} wrapper
+    __attribute__((section(".nvFatBinSegment"), used)) = {0x466243b1, 2, &called, compiled_apart};
+/* Machine code, as the stand-in for a GPU has it. */
+static const char linked_code[64 + 2048] __attribute__((aligned(64))) =
+    "\177ELF                                                            " HEAD
+    ".visible .func " MORE "\n" BODY_OF_MORE APART;
+#endif
+
 /* A kernel of four threads that multiplies what lies at `x`, which stands in it as a number. */
 static void fixed_text(char* text, size_t bytes, const char* name, uint64_t x, int factor) {
     snprintf(text, bytes,
@@ -341,6 +425,10 @@ int main(int argc, char** argv) {
     if ((r = ((CtxCreate)function("cuCtxCreate"))(&context, 0, 0)) != 0)
         return fail("cuCtxCreate", r);
     if (argc > 1 && strcmp(argv[1], "talking") == 0) image = talking_ptx;
+#ifdef LOCKWARP_COMPILED_APART
+    image = linked_code;
+    name = "apart";
+#endif
     if (argc > 1 && strcmp(argv[1], "joined") == 0) {
         if (join_texts(linked, sizeof linked) != 0) return fail("cuLink", 0);
         image = linked;
@@ -374,6 +462,10 @@ int main(int argc, char** argv) {
                         (CopyOut)function("cuMemcpyDtoH"));
     if (argc > 1 && strcmp(argv[1], "functions") == 0)
         return use_functions(launch, (ModuleLoadData)function("cuModuleLoadData"),
+                             (GetFunction)function("cuModuleGetFunction"), x,
+                             (CopyOut)function("cuMemcpyDtoH"));
+    if (argc > 1 && strcmp(argv[1], "passed") == 0)
+        return pass_function(launch, (ModuleLoadData)function("cuModuleLoadData"),
                              (GetFunction)function("cuModuleGetFunction"), x,
                              (CopyOut)function("cuMemcpyDtoH"));
     if ((r = ((CopyIn)function("cuMemcpyHtoD"))(x, numbers, sizeof numbers)) != 0)

@@ -107,6 +107,63 @@ TEST(Launch, TrapsOfOtherKindsAreValuesToo) {
     EXPECT_EQ(lockwarp_result_trap(good.value.get(), &none), LOCKWARP_NOT_FOUND);
 }
 
+// By the address that the emulator has, and by one that the launch gives besides, as a GPU's.
+TEST(Launch, CallsFunctionsByAddressesThatItIsGiven) {
+    const Loaded l(R"(.version 7.0
+.target sm_80
+.address_size 64
+.func (.param .b32 r) one() { st.param.b32 [r], 1; ret; }
+.func (.param .b32 r) two() { st.param.b32 [r], 2; ret; }
+.global .b64 table[2] = {one, two};
+.entry k(.param .u64 out, .param .u64 f)
+{
+ .reg .b32 %r; .reg .b64 %rd<2>;
+ .param .b32 given;
+ ld.param.u64 %rd0, [out];
+ ld.param.u64 %rd1, [f];
+ P: .callprototype (.param .b32 _) _ ();
+ call (given), %rd1, (), P;
+ ld.param.b32 %r, [given];
+ st.global.u32 [%rd0], %r;
+ ret;
+}
+)");
+    lockwarp_variable table{};
+    table.struct_size = sizeof table;
+    ASSERT_EQ(lockwarp_module_variable(l.module.get(), "table", &table, nullptr), LOCKWARP_OK);
+    std::array<uint64_t, 2> own{};
+    std::memcpy(own.data(), table.bytes, sizeof own);
+    EXPECT_STREQ(lockwarp_kernel_function_at(l.kernel, own[0]), "one");
+    EXPECT_STREQ(lockwarp_kernel_function_at(l.kernel, own[1]), "two");
+    for (const uint64_t no : {own[0] - 16, own[0] + 8, own[1] + 16, uint64_t{0}, uint64_t{16}})
+        EXPECT_EQ(lockwarp_kernel_function_at(l.kernel, no), nullptr) << no;
+    EXPECT_EQ(lockwarp_kernel_function_at(nullptr, own[0]), nullptr);
+    uint32_t out = 0;
+    ASSERT_EQ(add(l.context, &out, sizeof out, "out"), LOCKWARP_OK);
+    const std::array<lockwarp_function_address, 3> given{
+        {{8, own[1]}, {16, own[0]}, {24, own[1] + 16}}};  // the last is no function's
+    const auto called = [&](uint64_t address, size_t known) {
+        Options o({address_of(&out), address});
+        o.functions = given.data();
+        o.function_count = known;
+        out = 0;
+        return run(l.kernel, o).status == LOCKWARP_OK ? out : 0;
+    };
+    EXPECT_EQ(called(own[0], 3), 1u);
+    EXPECT_EQ(called(own[1], 0), 2u);
+    EXPECT_EQ(called(8, 3), 2u);
+    EXPECT_EQ(called(16, 3), 1u);
+    EXPECT_EQ(called(16, 1), 0u);
+    EXPECT_EQ(called(24, 3), 0u);
+    EXPECT_EQ(called(9, 3), 0u);
+    Options none({address_of(&out), 8});
+    none.function_count = 1;
+    EXPECT_EQ(run(l.kernel, none).message, "lockwarp_launch: functions is NULL");
+    const lockwarp_function_address wrong{8, own[0] + 4};
+    none.functions = &wrong;
+    EXPECT_EQ(run(l.kernel, none).message, "lockwarp_launch: functions has an address of none");
+}
+
 TEST(Launch, RefusesWhatCannotBegin) {
     const Loaded l(add_text);
     const auto few = run(l.kernel, Options({1}));

@@ -57,6 +57,8 @@ TEST(LaunchFile, ReadsEveryField) {
                                                 {"cluster", "[2, 1]"},
                                                 {"non_portable_cluster", "true"},
                                                 {"cooperative", "true"},
+                                                {"functions", R"({"f": "0x10", "$g": 24,
+                                                                  "comment": "two"})"},
                                                 {"args",
                                                  R"([{"buffer": "A", "offset": 16}, {"s32": -5},
        {"f16": 1.5}, {"u16": 15360}, {"f32": "0x7fc00001"}, {"f64": "-inf"}, {"s64": -1},
@@ -81,6 +83,11 @@ TEST(LaunchFile, ReadsEveryField) {
     EXPECT_EQ(k.cluster->x, 2u);
     EXPECT_EQ(k.cluster->count(), 2u);
     EXPECT_TRUE(k.non_portable_cluster);
+    ASSERT_EQ(k.functions.size(), 2u);
+    EXPECT_EQ(k.functions[0].name, "f");
+    EXPECT_EQ(k.functions[0].address, 16u);
+    EXPECT_EQ(k.functions[1].name, "$g");
+    EXPECT_EQ(k.functions[1].address, 24u);
     ASSERT_EQ(f.outputs.size(), 1u);
     EXPECT_EQ(f.outputs[0].name, "A");
     ASSERT_EQ(f.buffers.size(), 2u);

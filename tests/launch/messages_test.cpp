@@ -74,6 +74,15 @@ TEST(LaunchMessages, Kernels) {
              "field 'non_portable_cluster': true or false is expected, not null"},
             {R"("entry": ^{"a": 1})", "field 'entry': a text is expected, not {\"a\": 1}"},
             {R"("arch": ^["sm_80"])", "field 'arch': a text is expected, not [\"sm_80\"]"},
+            {R"("functions": ^[])",
+             "field 'functions': an object of addresses by the names of functions is expected"},
+            {R"("functions": {"f g": ^16})",
+             "field 'functions.f g': a name of letters, digits, '_' and '$' is expected"},
+            {R"("functions": {"f": 16, "g": ^"0x10"})",
+             "field 'functions.g': another function has this address"},
+            {R"("launches": [{"functions": {"f": ^-8}}])",
+             "field 'launches[0].functions.f': a whole number from 0 to 18446744073709551615 is "
+             "expected, not -8"},
             {R"("args": ^{})", "field 'args': a list is expected"},
             {R"("launches": ^{})", "field 'launches': a list of launches is expected"},
             {R"("launches": ^[])", "field 'launches': a list of launches is expected"},
@@ -534,7 +543,7 @@ TEST(LaunchMessages, WhatIsShownIsCut) {
            "field '" + name.substr(0, 1000) +
                "...': is not known; known here: schema, ptx, entry, arch, grid, block, "
                "dynamic_shared, cluster, non_portable_cluster, cooperative, tensorMaps, buffers, "
-               "variables, args, launches, outputs, expect");
+               "variables, functions, args, launches, outputs, expect");
     expect(std::string(head) + "\"" + name + "\": 1, ^\"" + name + "\": 2}",
            "'" + name.substr(0, 200) + "' stands twice in one object, first on line 1");
 }

@@ -60,6 +60,24 @@ TEST(Beside, LinkedKernelsAreComparedToo) {
     }
 }
 
+// What was compiled apart and linked as machine code (nvcc -rdc=true) has the PTX of its objects.
+TEST(Beside, KernelsOfObjectsLinkedByTheCompilerAreComparedToo) {
+    for (const bool wrong : {false, true}) {
+        const Folder folder;
+        std::vector<std::string> environment = fake;
+        if (wrong) environment.emplace_back("FAKE_GPU_LAUNCH=1");
+        const Ended ended =
+            run(folder, {"validate", "--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_APART_PROGRAM},
+                environment);
+        EXPECT_EQ(ended.status, wrong ? 1 : 0) << ended.err;
+        EXPECT_EQ(ended.out, "x[3] = 42\n");
+        EXPECT_NE(ended.err.find(wrong ? "launch 1, apart: DIFFERS: 1 of"
+                                       : "launch 1, apart: identical, 16 bytes"),
+                  std::string::npos)
+            << ended.err;
+    }
+}
+
 // One bit of what the GPU wrote: found, with its place, and kept as a launch file.
 TEST(Beside, OneBitThatDiffersIsFound) {
     const Folder folder;
@@ -160,17 +178,52 @@ TEST(Beside, KeepsThePtxOfPtxas) {
     }
 }
 
-// A GPU whose functions have small numbers, which may be anything elsewhere: by the table alone.
-TEST(Beside, SmallNumbersOfFunctionsAreThoseOfTheTable) {
-    const Folder folder;
+// A GPU whose functions have small numbers, which may be anything elsewhere: a table holds them, a
+// kernel leaves one in memory, and the host gives one to another kernel. Launch files say where
+// they lie.
+TEST(Beside, FunctionsMayHaveSmallNumbers) {
     std::vector<std::string> environment = fake;
     environment.emplace_back("FAKE_GPU_CODE=-0x7bffffffffc0");
-    const Ended ended = run(folder,
-                            {"validate", "--driver", LOCKWARP_FAKE_GPU, "--kernel", "pick", "--",
-                             LOCKWARP_DRIVER_PROGRAM, "functions"},
-                            environment);
-    EXPECT_EQ(ended.status, 0) << ended.err;
-    EXPECT_NE(ended.err.find("identical: 1 launch\n"), std::string::npos) << ended.err;
+    const auto with = [&](const Folder& folder, std::vector<std::string> words, const char* how) {
+        words.insert(words.end(),
+                     {"--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM, how});
+        return run(folder, words, environment);
+    };
+    for (const char* const how : {"functions", "passed"}) {
+        const Folder folder;
+        const Ended ended = with(folder, {"validate"}, how);
+        EXPECT_EQ(ended.status, 0) << ended.err;
+        EXPECT_NE(ended.err.find("identical: 2 launches\n"), std::string::npos) << ended.err;
+        EXPECT_EQ(ended.out, how[0] == 'p' ? "seen 42\n" : "sum 4\nsum 8\n");
+    }
+    const Folder folder;
+    EXPECT_EQ(with(folder, {"capture", "--out", "launches"}, "functions").status, 0);
+    const Ended again = run(folder, {"run", "launches/000002.again.json"});
+    EXPECT_EQ(again.status, 0) << again.err << again.out;
+    EXPECT_NE(folder.read("launches/000002.again.json").find("\"four\": \"0x60\""),
+              std::string::npos)
+        << folder.read("launches/000002.again.json");
+    // Without that it ends where it calls.
+    std::string text = folder.read("launches/000002.again.json");
+    text.replace(text.find("0x60"), 4, "0x68");
+    folder.write("launches/000002.again.json", text);
+    const Ended lost = run(folder, {"run", "launches/000002.again.json"});
+    EXPECT_EQ(lost.status, 1);
+    EXPECT_NE((lost.out + lost.err).find("the called address is no function"), std::string::npos)
+        << lost.out << lost.err;
+}
+
+// What only looks like an address of a function is not taken for one: another function's, or none.
+TEST(Beside, OneBitOfAnAddressOfAFunctionIsFound) {
+    std::vector<std::string> environment = fake;
+    environment.emplace_back("FAKE_GPU_LAUNCH=1");
+    const Folder folder;
+    const Ended ended =
+        run(folder,
+            {"validate", "--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM, "passed"},
+            environment);
+    EXPECT_EQ(ended.status, 1) << ended.err;
+    EXPECT_NE(ended.err.find("launch 1, leave: DIFFERS: 1 of"), std::string::npos) << ended.err;
 }
 
 // What malloc gave lies in a heap that no copy reaches.

@@ -3,7 +3,8 @@
 // Lockwarp's own, which changes one bit of what a launch wrote, where FAKE_GPU_LAUNCH has its
 // number, or, with FAKE_GPU_FUSES, where its module has a mul.f32, as a compiler that fuses it
 // does. The kernel's first parameter is an address, and addresses are the host's. With
-// FAKE_GPU_CODE its functions lie so many bytes behind where the emulator has them, with
+// FAKE_GPU_CODE its functions lie so many bytes behind where the emulator has them (a kernel "pass"
+// is given one as its second parameter), with
 // FAKE_GPU_HANDLE all functions have one handle, which is that of the one asked for last.
 #include <cstdint>
 #include <cstdlib>
@@ -97,6 +98,16 @@ int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
     static const auto real = lockwarp::beside::behind_as<Launch>("cuLaunchKernel");
     static int launches = 0;
     f = function_of(f);
+    const char* name = nullptr;
+    const char* const moved = std::getenv("FAKE_GPU_CODE");
+    uint64_t own = 0;
+    void* given[2];
+    if (moved != nullptr && cuFuncGetName(&name, f) == 0 && std::strcmp(name, "pass") == 0) {
+        own = *static_cast<uint64_t*>(parameters[1]) - std::strtoull(moved, nullptr, 0);
+        given[0] = parameters[0];
+        given[1] = &own;
+        parameters = given;
+    }
     const int r = real(f, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra);
     const char* const wrong = std::getenv("FAKE_GPU_LAUNCH");
     const bool is_wrong = wrong != nullptr && ++launches == std::atoi(wrong);

@@ -18,6 +18,12 @@ __global__ void here(float* x) {
 __global__ void by_pointer(float* x, float (**function)(float)) { *x = (*function)(*x); }
 __device__ float (*pointer)(float) = squared_and;
 
+// An address that one kernel takes, no variable has, and another kernel calls.
+using Function = float (*)(float);
+__device__ float doubled(float x) { return x + x; }
+__global__ void leave(Function* out) { *out = doubled; }
+__global__ void by_value(float* x, Function function) { *x = function(*x); }
+
 int main() {
     float h[32];
     float* d = nullptr;
@@ -38,5 +44,14 @@ int main() {
     by_pointer<<<1, 1>>>(d, static_cast<float (**)(float)>(function));
     OK(cudaMemcpy(h, d, 4, cudaMemcpyDeviceToHost));
     CHECK(h[0] == 11);
+    Function* left = nullptr;
+    Function passed = nullptr;
+    OK(cudaMalloc(&left, sizeof *left));
+    leave<<<1, 1>>>(left);
+    OK(cudaMemcpy(&passed, left, sizeof passed, cudaMemcpyDeviceToHost));
+    by_value<<<1, 1>>>(d, passed);
+    by_value<<<1, 1>>>(d, passed);
+    OK(cudaMemcpy(h, d, 4, cudaMemcpyDeviceToHost));
+    CHECK(h[0] == 44);
     return done("linked");
 }
