@@ -152,6 +152,16 @@ bool matters(const isa::Operation& o) {
            row.flow == isa::Flow::call || row.step == isa::StepKind::collective;
 }
 
+// The lanes in which the instruction's result has something of that register: of a choice those
+// that choose it.
+uint32_t taken_lanes(const warp::Retired& e, const isa::Operation& o, isa::Ref ref) {
+    if (o.op != isa::Op::selp || ref == o.r[3]) return UINT32_MAX;
+    uint32_t first = 0;
+    std::memcpy(&first, e.registers + o.r[3], sizeof first);
+    if ((o.negated_sources >> 3 & 1) != 0) first = ~first;
+    return (ref == o.r[1] ? first : 0) | (ref == o.r[2] ? ~first : 0);
+}
+
 void OfCta::follow(const warp::Retired& e, const isa::Operation& o) {
     OfWarp& w = warps_[e.warp];
     uint32_t lanes = 0;
@@ -161,8 +171,10 @@ void OfCta::follow(const warp::Retired& e, const isa::Operation& o) {
         const auto at = w.find(reg);
         if (at == w.end()) continue;
         // All lanes look at the guard, those that it lets through at the rest.
-        const bool is_guard = o.guarded && program_.registers[reg].ref == o.guard;
-        const uint32_t here = at->second.lanes & (is_guard ? e.active : e.executed);
+        const isa::Ref ref = program_.registers[reg].ref;
+        const bool is_guard = o.guarded && ref == o.guard;
+        const uint32_t here =
+            at->second.lanes & (is_guard ? e.active : e.executed & taken_lanes(e, o, ref));
         if (here == 0) continue;
         if (first == nullptr) first = &at->second;
         lanes |= here;

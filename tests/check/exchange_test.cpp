@@ -50,6 +50,18 @@ TEST(Exchange, WhatUsesSuchAValue) {
               none},
              {"mov.u32 %r11, 0; setp.ne.u32 %p2, %r10, 9;\n@%p2 add.u32 %r11, %r1, 1;\n" + store,
               {"2 shfl-source 5"}},
+             // A choice has what it chooses, as of the last warp of a block that is not whole.
+             {"setp.ne.u32 %p2, %r2, 3;\nselp.b32 %r11, %r10, 0, %p2;\n" + store, none},
+             {"setp.eq.u32 %p2, %r2, 3;\nselp.b32 %r11, 0, %r10, %p2;\n" + store, none},
+             {"setp.eq.u32 %p2, %r2, 3;\nselp.b32 %r11, %r10, 0, %p2;\n" + store,
+              {"2 shfl-source 5"}},
+             {"setp.ne.u32 %p2, %r2, 3;\nselp.b32 %r11, %r1, %r10, %p2;\n" + store,
+              {"2 shfl-source 5"}},
+             {"setp.eq.u32 %p2, %r10, 9;\nselp.b32 %r11, %r1, %r2, %p2;\n" + store,
+              {"2 shfl-source 5"}},
+             {"setp.eq.u32 %p2, %r2, 3;\nselp.b32 %r10, %r10, %r10, %p2;\n"
+              "st.global.u32 [%rd3], %r10;\n",
+              {"2 shfl-source 5"}},
              // Lanes that have a value.
              {"setp.ne.u32 %p2, %r2, 3;\n@%p2 st.global.u32 [%rd3], %r10;\n", none},
              {"setp.eq.u32 %p2, %r2, 3;\n@%p2 st.global.u32 [%rd3], %r10;\n", {"2 shfl-source 4"}},

@@ -120,7 +120,7 @@ TEST(LaunchFile, ErrorsHaveTheirPlace) {
         {"\"qq\": 1}",
          "x.json:4:3: field 'qq': is not known; known here: schema, ptx, entry, arch, grid, block, "
          "dynamic_shared, cluster, non_portable_cluster, cooperative, tensorMaps, buffers, "
-         "variables, "
+         "variables, functions, "
          "args, launches, outputs, expect"},
         {"\"grid\": [2]}", "x.json:4:3: 'grid' stands twice in one object, first on line 3"},
         {"\"buffers\": {\"A\": {\"bytes\": 1}, \"A\": {\"bytes\": 2}}}",

@@ -100,7 +100,8 @@ TEST(LaunchMessages, Kernels) {
              "expected"},
             {R"("launches": [{^"schema": 1}])",
              "field 'launches[0].schema': is not known; known here: ptx, entry, grid, block, "
-             "dynamic_shared, cluster, non_portable_cluster, cooperative, variables, args"},
+             "dynamic_shared, cluster, non_portable_cluster, cooperative, variables, "
+             "functions, args"},
         },
         "}");
     std::string many = "{}";
