@@ -7,6 +7,8 @@
 #include <elf.h>
 #include <link.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -200,6 +202,21 @@ void read_objects(Tables& t) {
         &t);
 }
 
+Uses uses_of(const lockwarp_kernel* kernel) {
+    constexpr std::array<std::string_view, 7> textures{"tex",  "tld4",  "txq", "suld",
+                                                       "sust", "sured", "suq"};
+    Uses out;
+    for (size_t i = 0; i < lockwarp_kernel_instructions(kernel); ++i) {
+        lockwarp_instruction at{};
+        at.struct_size = sizeof at;
+        lockwarp_kernel_instruction(kernel, i, &at);
+        const std::string_view opcode = at.opcode, text = at.text;
+        out.textures |= std::ranges::find(textures, opcode) != textures.end();
+        out.allocates |= opcode == "call" && text.find("malloc,") != std::string_view::npos;
+    }
+    return out;
+}
+
 std::string name_of(Function* handle) {
     const char* name = nullptr;
     const auto of_function = behind_as<Result(const char**, Function*)>("cuFuncGetName");
@@ -256,6 +273,9 @@ std::optional<Kernel> kernel_of(Function* handle, const std::string& arch, std::
         lockwarp_error_destroy(error);
         return std::nullopt;
     }
+    const auto [uses, is_new] = k.image->uses.try_emplace(k.name);
+    if (is_new) uses->second = uses_of(k.kernel);
+    k.uses = uses->second;
     k.info.struct_size = sizeof k.info;
     lockwarp_kernel_get_info(k.kernel, &k.info);
     for (size_t i = 0; i < k.info.parameters; ++i) {

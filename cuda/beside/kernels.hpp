@@ -2,6 +2,7 @@
 // The PTX of the kernels that a program launches on a GPU, loaded for the emulator.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,12 @@ namespace lockwarp::beside {
 using cuda::Function;
 using cuda::Library;
 using cuda::Module;
+
+// What the instructions of a kernel, and of functions that it may call, do.
+struct Uses {
+    bool textures = false;  // or surfaces
+    bool allocates = false;
+};
 
 // What a program gave the driver to load; its PTX is compiled for the emulator when it is needed.
 struct Image {
@@ -35,7 +42,8 @@ struct Image {
     std::vector<uint64_t> numbers;
     bool code_known = false;
     CodeAddresses code;
-    std::string wrong;  // why there is none
+    std::string wrong;                 // why there is none
+    std::map<std::string, Uses> uses;  // by kernel, of those that were asked for
 };
 
 struct Kernel {
@@ -44,6 +52,7 @@ struct Kernel {
     lockwarp_kernel_info info{};
     std::vector<lockwarp_parameter> parameters;
     std::string name;
+    Uses uses;
 };
 
 lockwarp_variable variable_at(const lockwarp_module* module, size_t index);

@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "cuda/beside/forward.hpp"
-#include "cuda/beside/rounding.hpp"
 #include "cuda/beside/snapshot.hpp"
 #include "cuda/beside/unfused.hpp"
 #include "cuda/errors.hpp"
@@ -142,7 +141,6 @@ struct Watched {
     Shape shape;
     std::vector<uint8_t> parameters;
     Snapshot before, after;
-    bool allocates = false;  // its kernel, or a function of its module, calls malloc
 
     bool has_non_portable_cluster() const {
         return uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2] > 8;
@@ -317,7 +315,7 @@ void validate(const Watched& w, const std::function<Result(Function*)>& launch) 
             (compared ? ": identical, " + bytes : ": not compared: it reaches no memory"));
         return report(compared ? "identical" : "not compared");
     }
-    if (w.allocates)
+    if (w.kernel.uses.allocates)
         return not_compared(w.name(), "it calls malloc, whose blocks lie elsewhere on the GPU");
     const Difference& d = found.front();
     uint64_t count = 0;
@@ -333,15 +331,6 @@ void validate(const Watched& w, const std::function<Result(Function*)>& launch) 
     keep(w);
 }
 
-// Whether an instruction of a PTX text begins so.
-bool has_opcode(std::string_view text, std::string_view opcode) {
-    constexpr std::string_view before = " \t\n;{";
-    for (size_t at = text.find(opcode); at != std::string_view::npos;
-         at = text.find(opcode, at + 1))
-        if (at != 0 && before.find(text[at - 1]) != std::string_view::npos) return true;
-    return false;
-}
-
 // The kernel and what it reaches, before it runs; false: it is not looked at.
 bool prepare(Watched& w, Function* function, void** parameters, void** extra) {
     const Settings& s = settings();
@@ -354,16 +343,11 @@ bool prepare(Watched& w, Function* function, void** parameters, void** extra) {
     w.kernel = std::move(*kernel);
     if (!s.kernel.empty() && cuda::plain(w.kernel.name).find(s.kernel) == std::string::npos)
         return false;
-    for (const std::string_view opcode : {"tex.", "suld.", "sust."})
-        if (has_opcode(w.kernel.image->text, opcode))
-            return not_compared(w.name(),
-                                "its module has textures or surfaces, which are the GPU's "
-                                "own"),
-                   false;
-    // malloc is called by "call (block), malloc, (bytes)".
+    if (w.kernel.uses.textures)
+        return not_compared(w.name(), "it uses textures or surfaces, which are the GPU's own"),
+               false;
     static std::atomic<bool> any_allocates{false};
-    w.allocates = code_of(w.kernel.image->text, w.kernel.name).find("malloc,") != std::string::npos;
-    const bool may_find_blocks = any_allocates.exchange(any_allocates || w.allocates);
+    const bool may_find_blocks = any_allocates.exchange(any_allocates || w.kernel.uses.allocates);
     w.parameters = parameters_of(w.kernel, parameters, extra);
     if (synchronize() != success) return false;  // the program hears of it
     std::optional<Snapshot> before = take(w.kernel, function, w.parameters, s.limit, why);

@@ -4,17 +4,18 @@
  * "fused" it launches a kernel that a compiler may change, with "talking" one that prints too, with
  * "maps" kernels copy by tensor maps, in a parameter and in memory; with "functions" kernels that
  * call by a table and by what one of them left in memory; with "heap" kernels use memory that
- * other launches got by malloc, rightly and wrongly; with "linked" nvJitLink makes what it loads, with
- * "warm" an empty kernel is launched before; with "added" threads add f32 numbers, in whichever
- * order; with "behind" it is given the end of what it changes, with "fixed" its address stands in
- * its text; with "joined" cuLink makes it, of two texts, and it is copied before it is loaded; with
- * "reused" a handle is another kernel's in a second launch, which is asked for behind the back of
- * what watches the driver, with "unloaded" one of the same name in another module, and the first
- * was unloaded; with "passed" a kernel leaves the address of a function that the host gives another
- * to call, and that of a variable; with "faulty" it ends with a fault of its own in a function that
- * the driver calls, with "interrupted" in a signal's handler while a kernel runs. Where it is
- * compiled with LOCKWARP_COMPILED_APART its kernel's PTX lies in two objects, as nvcc -rdc=true
- * puts it there, and what it loads is what was linked of them. */
+ * other launches got by malloc, rightly and wrongly; with "linked" nvJitLink makes what it loads,
+ * with "warm" an empty kernel is launched before; with "added" threads add f32 numbers, in
+ * whichever order; with "behind" it is given the end of what it changes, with "fixed" its address
+ * stands in its text; with "joined" cuLink makes it, of two texts, and it is copied before it is
+ * loaded; with "reused" a handle is another kernel's in a second launch, which is asked for behind
+ * the back of what watches the driver, with "unloaded" one of the same name in another module, and
+ * the first was unloaded; with "passed" a kernel leaves the address of a function that the host
+ * gives another to call, and that of a variable, in a module where others use textures and
+ * allocate; with "faulty" it ends with a fault of its own in a function that the driver calls, with
+ * "interrupted" in a signal's handler while a kernel runs. Where it is compiled with
+ * LOCKWARP_COMPILED_APART its kernel's PTX lies in two objects, as nvcc -rdc=true puts it there,
+ * and what it loads is what was linked of them. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -269,6 +270,12 @@ static int use_functions(Launch launch, ModuleLoadData load, GetFunction get, ui
 
 static const char passed_ptx[] =
     ".version 7.0\n.target sm_80\n.address_size 64\n.global .align 8 .b8 there[16];\n"
+    ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
+    ".func allocates()\n{\n .param .b64 n, r;\n st.param.b64 [n], 8;\n"
+    " call (r), malloc, (n);\n ret;\n}\n"
+    ".visible .entry textured(.param .u64 t)\n{\n .reg .f32 %f<4>; .reg .b64 %t; .reg .b32 %r;\n"
+    " ld.param.u64 %t, [t];\n mov.u32 %r, 0;\n"
+    " tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%t, {%r}];\n call allocates;\n ret;\n}\n"
     ".func (.param .b32 out) thrice(.param .b32 in)\n"
     "{\n .reg .b32 %r;\n ld.param.b32 %r, [in];\n mul.lo.u32 %r, %r, 3;\n"
     " st.param.b32 [out], %r;\n ret;\n}\n"

@@ -213,6 +213,16 @@ TEST(Beside, FunctionsMayHaveSmallNumbers) {
         << lost.out << lost.err;
 }
 
+// What other kernels of a module do is no matter: textures, and malloc.
+TEST(Beside, WhatAKernelMayComeToCounts) {
+    const Folder folder;
+    const Ended ended = run(
+        folder,
+        {"validate", "--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM, "passed"}, fake);
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    EXPECT_NE(ended.err.find("identical: 2 launches\n"), std::string::npos) << ended.err;
+}
+
 // What only looks like an address of a function is not taken for one: another function's, or none.
 TEST(Beside, OneBitOfAnAddressOfAFunctionIsFound) {
     std::vector<std::string> environment = fake;
