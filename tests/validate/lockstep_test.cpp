@@ -422,6 +422,23 @@ TEST(Lockstep, TheSameFaultOnBothSidesIsNoDifference) {
     EXPECT_TRUE(text_report(r, engine.device(), "k.ptx").starts_with("TRAP  k.ptx:"));
 }
 
+// Whichever CTA it is that faults.
+TEST(Lockstep, TheSameFaultOfOneCta) {
+    for (const uint32_t faulting : {0u, 1u, 2u}) {
+        validate::EmulatorEngine engine(isa::Arch::sm_90);
+        launch::Case c = case_of_text(
+            ".reg .b64 %rd<2>; .reg .b32 %r<2>; .reg .pred %p<2>; ld.param.u64 %rd1, [out];\n"
+            "mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, " +
+                std::to_string(faulting) + ";\n@%p1 st.global.u32 [%rd1+4096], 1; ret;",
+            32, 4);
+        c.grid.x = 3;
+        const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {});
+        EXPECT_TRUE(r.same_fault) << text_report(r, engine.device(), "k.ptx");
+        ASSERT_TRUE(r.trap.has_value());
+        EXPECT_EQ(r.trap->cta_index, faulting);
+    }
+}
+
 // A machine whose buffers lie in larger mapped memory, as a GPU's do.
 class Roomy : public validate::EmulatorEngine {
   public:
@@ -772,6 +789,66 @@ TEST(Lockstep, WatchedCtasAndWarpsAlone) {
     EXPECT_NE(run_lockstep(c, isa::Arch::sm_90, engine, few).problem, "");
 }
 
+// Where tracks are too large for memory, digests are taken: the CTAs behind the first watched one
+// count, and no others.
+TEST(Lockstep, TracksOfTheLastCtasAreAsManyAsThere) {
+    launch::Case c = case_of_text(
+        ".reg .b32 %r<2>; .reg .pred %p<2>;\nmov.u32 %r1, 1000;\n"
+        "L: sub.u32 %r1, %r1, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L; ret;",
+        32, 4);
+    c.grid.x = 4;
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    const auto by_digest = [&](uint64_t first, uint64_t ctas, uint64_t bytes) {
+        validate::Options options;
+        options.first_cta = first;
+        options.ctas = ctas;
+        options.trace_bytes = bytes;
+        const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+        EXPECT_EQ(r.problem, "");
+        EXPECT_FALSE(r.first.has_value());
+        return r.by_digest;
+    };
+    // A lane writes 2001 registers, each of them a record of two words.
+    constexpr uint64_t bytes_of_cta = uint64_t{2001} * 2 * 32 * 8;
+    for (const uint64_t first : {0u, 1u, 3u})
+        for (const uint64_t asked : {uint64_t{1}, uint64_t{2}, UINT64_MAX}) {
+            const uint64_t ctas = std::min(asked, 4 - first);
+            EXPECT_FALSE(by_digest(first, asked, ctas * bytes_of_cta)) << first << ' ' << asked;
+            EXPECT_TRUE(by_digest(first, asked, ctas * bytes_of_cta - ctas))
+                << first << ' ' << asked;
+        }
+}
+
+// A machine that has lost the upper halves of a constant.
+class LosesUpperHalves : public validate::EmulatorEngine {
+  public:
+    LosesUpperHalves() : EmulatorEngine(isa::Arch::sm_90) {}
+    gpu::Ran run(const gpu::Job& job) override {
+        std::string text(job.ptx);
+        const std::string constant = "mov.b64 %rd1, 4294967297";
+        const size_t at = text.find(constant);
+        EXPECT_NE(at, std::string::npos) << text;
+        if (at != std::string::npos) text.replace(at, constant.size(), "mov.b64 %rd1, 1");
+        gpu::Job other = job;
+        other.ptx = text;
+        return EmulatorEngine::run(other);
+    }
+};
+
+// In all lanes alike: each 32-bit half of the emulator's is what the machine has.
+TEST(Lockstep, TheUpperHalvesOfARegisterAreCompared) {
+    LosesUpperHalves engine;
+    const launch::Case c = case_of_text(".reg .b64 %rd<2>; mov.b64 %rd1, 4294967297; ret;", 32, 4);
+    validate::Options options;
+    options.registers = validate::Registers::words;
+    const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+    EXPECT_EQ(r.problem, "");
+    ASSERT_TRUE(r.first.has_value());
+    EXPECT_EQ(r.first->emulated, 0x100000001u);
+    EXPECT_EQ(r.first->other, 1u);
+    EXPECT_EQ(r.counts.different, 32u);
+}
+
 TEST(Replay, GivesTheSameCountsWithoutTheEngine) {
     for (const char* name : {"gemm_sm80_edges.json", "mma_ldmatrix.json"}) {
         const launch::Case c = case_of(name);
@@ -833,6 +910,26 @@ TEST(Replay, AnAnswerOfAnotherProgramIsRefused) {
         a.tracks.clear();
         a.outputs.clear();
     }));
+}
+
+// No engine's window ends within a cluster.
+TEST(Replay, APartOfAClusterIsRefused) {
+    launch::Case c = case_of_text(".reg .b32 %r<2>; mov.u32 %r1, %tid.x; ret;", 32, 4);
+    c.module = ptx::parse(".version 8.0\n.target sm_90\n.address_size 64\n" +
+                          ptx::print(c.module).substr(ptx::print(c.module).find(".visible")))
+                   .module;
+    c.grid.x = 4;
+    c.cluster = warp::Dim3{4, 1, 1};
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    validate::Answer answer;
+    ASSERT_EQ(run_lockstep(c, isa::Arch::sm_90, engine, {}, &answer).problem, "");
+    ASSERT_EQ(answer.tracks.size(), 1u);
+    validate::Tracks& t = answer.tracks[0];
+    t.window.ctas = 3;
+    t.words.resize(gpu::trace_bytes(t.window, t.slack, 1));
+    answer.outputs.clear();
+    EXPECT_EQ(replay(c, isa::Arch::sm_90, answer, {}).problem,
+              "CTAs from 0 on: a part of the grid has whole clusters, of 4 CTAs side by side");
 }
 
 // Windows and slack of so many words that their bytes, modulo 2^64, are those that are there.

@@ -104,9 +104,11 @@ struct CountingRuns : EmulatorEngine {
     using EmulatorEngine::EmulatorEngine;
     gpu::Ran run(const gpu::Job& job) override {
         ++runs;
+        optimization = job.optimization;
         return EmulatorEngine::run(job);
     }
     int runs = 0;
+    uint32_t optimization = UINT32_MAX;
 };
 
 TEST(Special, ChunksAreCountedAndSwept) {
@@ -125,6 +127,17 @@ TEST(Special, ChunksAreCountedAndSwept) {
     EXPECT_EQ(special_digest(f, num::mufu_tables, 0, 3000),
               special_digest(f, num::mufu_tables, 0, 1000) +
                   special_digest(f, num::mufu_tables, 1000, 3000));
+}
+
+TEST(Special, TheCompilerOptimizesAsAsked) {
+    for (const uint32_t level : {0u, 1u, 4u}) {
+        CountingRuns engine(isa::Arch::sm_90);
+        SpecialOptions options;
+        options.count = 32;
+        options.optimization = level;
+        EXPECT_TRUE(sweep(engine, form("tanh.approx.f16"), options).identical());
+        EXPECT_EQ(engine.optimization, level);
+    }
 }
 
 // What an engine holds beside what was asked for and has been released.

@@ -155,6 +155,32 @@ TEST(TextReport, WhatTheInstructionRead) {
         << text(r);
 }
 
+// Which elements of a matrix a register holds.
+TEST(TextReport, ElementsOfARegister) {
+    validate::EmulatorEngine engine(isa::Arch::sm_80, false, 1);
+    Report r = run_lockstep(
+        lies::case_of(".reg .b32 %a<4>; .reg .b64 %d<2>; ld.param.u64 %d1, [out];\n"
+                      "wmma.load.a.sync.aligned.row.m16n16k16.global.u8 {%a1, %a2}, [%d1];\n"
+                      "wmma.load.b.sync.aligned.col.m16n16k16.global.u8 {%a1, %a2}, [%d1];\n"
+                      "ret;"),
+        isa::Arch::sm_80, engine, {});
+    EXPECT_EQ(r.problem, "");
+    const auto said = [&](uint32_t operation, uint32_t reg) {
+        r.first = difference(DifferenceKind::value, operation, 7);
+        r.first->reg = reg;
+        return text(r);
+    };
+    // Four of a row or, of B, of a column: the first and the last.
+    const auto says = [&](uint32_t operation, uint32_t reg, const std::string& elements) {
+        const std::string s = said(operation, reg);
+        EXPECT_NE(s.find(elements), std::string::npos) << s;
+    };
+    says(1, 0, "A[1][12] ... A[1][15]");
+    says(1, 1, "A[9][12] ... A[9][15]");
+    says(2, 0, "B[12][1] ... B[15][1]");
+    says(2, 1, "B[12][9] ... B[15][9]");
+}
+
 TEST(TextReport, AnotherWay) {
     const std::string begin =
         "DIFFERS  k.ptx:12  add.u32   step 42, CTA (1,2,3), warp 4\n"

@@ -225,8 +225,9 @@ struct Event {
 constexpr uint64_t shared_bytes = 256;
 
 struct Bench {
-    explicit Bench(const std::string& body)
-        : program(program_of(kernel(body))),
+    explicit Bench(const std::string& body) : Bench(program_of(kernel(body))) {}
+    explicit Bench(isa::Program of)
+        : program(std::move(of)),
           may(validate::may_be_unwritten(program, shared_bytes)),
           written(may, 2) {}
     isa::Program program;
@@ -317,6 +318,29 @@ TEST(Unwritten, RegistersOfLanes) {
     EXPECT_EQ(b.unknown({b.program, 0, 0xffffffff, 1}), same(0xffffffff, 1));
     b.written.note(Event(b.program, 2, 0xffffffff, 1).retired());
     EXPECT_EQ(b.unknown({b.program, 0, 0xffffffff, 1}), same(0, 0));
+}
+
+// What lanes give each other: where nothing wrote it in one lane, all results of all are unknown.
+TEST(Unwritten, LanesThatAreMixed) {
+    for (const auto& [instruction, results] :
+         std::initializer_list<std::pair<const char*, uint32_t>>{
+             {"redux.sync.add.s32 %r1, %r9, -1;\n", 1},
+             {"movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r9;\n", 1},
+             {"mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r1, %r2}, {%r9}, {%r9}, "
+              "{%r9, %r9};\n",
+              3},
+             {"wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r1, %r2}, "
+              "{%r9, %r9, %r9, %r9}, 0, 1, 1, 1, 0;\n",
+              3}}) {
+        std::string text = kernel("mov.u32 %r1, 7;\nmov.u32 %r2, 7;\n" + std::string(instruction) +
+                                  "mov.u32 %r9, 7;\n");
+        text.replace(text.find("sm_90"), 5, "sm_90a");
+        Bench b(program_of(text));
+        b.written.note(Event(b.program, 3, 0xfffffffe).retired());
+        EXPECT_EQ(b.unknown({b.program, 2, 0xffffffff}), same(0xffffffff, results)) << instruction;
+        b.written.note(Event(b.program, 3, 1).retired());
+        EXPECT_EQ(b.unknown({b.program, 2, 0xffffffff}), same(0, 0)) << instruction;
+    }
 }
 
 TEST(Unwritten, LoadsOfSharedMemory) {
