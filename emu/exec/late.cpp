@@ -217,7 +217,6 @@ void Late::run(Context& c, PutOff& work, uint32_t lanes) {
     of.observed = observed;
     of.lanes = running;
     of.yields = yields;
-    ++of.stores;
     if (&of == &c) return;
     ++c.stores;
     if (of.trap) c.trap = std::exchange(of.trap, std::nullopt);

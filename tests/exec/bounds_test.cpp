@@ -417,6 +417,29 @@ TEST(Bounds, GenericAddresses) {
     for (const Access& a : of_constants) expect_edges(generic_constants, a, {1, 32});
 }
 
+// An address behind a thread's local memory, where the CTA's shared memory, or that of a CTA of its
+// cluster, has bytes.
+TEST(Bounds, LocalIsNoSharedMemory) {
+    for (const uint32_t ctas : {1u, 2u})
+        for (const std::string access :
+             {"ld.u32 %r20, [%rd11];", "st.u32 [%rd11], %r0;", "ld.local.u32 %r20, [%rd10];"}) {
+            const std::string body =
+                ".local .b32 mine; mov.u64 %rd10, mine; cvta.local.u64 %rd11, %rd10;\n"
+                "add.u64 %rd10, %rd10, 4096; add.u64 %rd11, %rd11, 4096; mov.u32 %r11, tile;\n"
+                "mov.u32 %r12, %ctaid.x; setp.eq.u32 %p1, %r12, " +
+                std::to_string(ctas - 1) + ";\n@%p1 " + access + "\nret;";
+            Given given;
+            given.arch = isa::Arch::sm_90;
+            given.grid.x = ctas;
+            given.cluster = warp::Dim3{ctas, 1, 1};
+            given.buffers = {Bytes(4), Bytes(4096)};
+            const isa::Program program =
+                program_of(kernel(body, ".shared .align 32 .b8 tile[8192];", "sm_90"), given.arch);
+            EXPECT_TRUE(fault_of(run(program, given).result).starts_with("address out of bounds"))
+                << access << ' ' << ctas;
+        }
+}
+
 // A tensor of 8 rows of 64 bytes, all of which one copy moves, or as many as there are.
 isa::TensorMap map_at(uint64_t address) {
     isa::TensorMap m;

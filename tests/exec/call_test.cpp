@@ -179,6 +179,36 @@ TEST(Call, ValuesInRegistersAndConstants) {
     EXPECT_EQ(got, by_lane([](uint32_t lane) { return lane + 7 + 5; }));
 }
 
+// Where one side has a register and the other a variable of .param.
+TEST(Call, ValuesBetweenRegistersAndMemory) {
+    constexpr std::string_view outside =
+        ".func (.reg .b32 r, .reg .b64 s) in_registers(.reg .b32 a, .reg .b64 b)"
+        " { add.u32 r, a, 7; add.u64 s, b, 9; ret; }"
+        " .func (.param .b32 r, .param .b64 s) in_memory(.param .b32 a, .param .b64 b)"
+        " { .reg .b32 %t; .reg .b64 %u; ld.param.b32 %t, [a]; ld.param.b64 %u, [b];"
+        " add.u32 %t, %t, 70; add.u64 %u, %u, 90; st.param.b32 [r], %t; st.param.b64 [s], %u;"
+        " ret; }";
+    constexpr const char* body = R"(
+cvt.u64.u32 %rd5, %r1;
+shl.b64 %rd5, %rd5, 32;
+{ .param .b32 a; .param .b64 b; .param .b32 c; .param .b64 d;
+st.param.b32 [a], %r1;
+st.param.b64 [b], %rd5;
+call (c, d), in_registers, (a, b);
+ld.param.b32 %r2, [c];
+ld.param.b64 %rd6, [d]; }
+call (%r3, %rd7), in_memory, (%r2, %rd6);
+mov.b64 {%r4, %r5}, %rd7;
+shl.b32 %r3, %r3, 8;
+shl.b32 %r5, %r5, 16;
+add.u32 %r3, %r3, %r4;
+add.u32 %r3, %r3, %r5;
+)";
+    EXPECT_EQ(results(outside, body, "%r3"), by_lane([](uint32_t lane) {
+                  return ((lane + 7 + 70) << 8) + (9 + 90) + (lane << 16);
+              }));
+}
+
 TEST(Call, StructuresByValue) {
     constexpr std::string_view outside =
         ".func (.param .align 8 .b8 r[16]) swap(.param .align 8 .b8 x[16]) { .reg .b64 %d<3>;"

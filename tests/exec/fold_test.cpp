@@ -79,6 +79,21 @@ TEST(Fold, WaysOfNotBeingConstant) {
         EXPECT_EQ(result_of(unknown + way + rsqrt), executed) << way;
 }
 
+// What a function returns in a register is not what that held before.
+TEST(Fold, ResultsOfACallVary) {
+    for (const char* const call : {"call (%f2), f, ();", "@%p1 call (%f2), f, ();"}) {
+        const isa::Program program =
+            program_of(kernel(unknown + "mov.f32 %f2, 0f40800000;\n" + call + rsqrt +
+                                  "st.global.f32 [%rd2], %f1;",
+                              ".func (.reg .f32 r) f() { mov.f32 r, 0f43000000; ret; }"),
+                       isa::Arch::sm_90, "k");
+        EXPECT_TRUE(find_folded(program).empty()) << call;
+        Given given;
+        given.buffers = {bytes_of({1, 0}), Bytes(128)};
+        EXPECT_EQ(words_of(run_well(program, given).buffers[1])[0], executed) << call;
+    }
+}
+
 // One round, or many: what the loop leaves unchanged is constant in it, and a loop that has but one
 // round is none.
 TEST(Fold, InLoops) {

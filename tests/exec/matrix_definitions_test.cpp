@@ -175,10 +175,11 @@ std::string module_of(const isa::MmaVariant& v, const isa::ArchRow& arch, bool s
     std::string rest = v.sparse ? ", %e, " + std::to_string(selectors.metadata) : "";
     if (v.scales != 0)
         rest += ", {%sa}, " + ids_text(selectors, 0) + ", %sb, " + ids_text(selectors, 1);
+    // Of registers the low bits are taken.
     if (selectors.in_registers)
-        loads += "    .reg .u16 %h<3>; mov.u16 %h0, " + std::to_string(selectors.byte[0]) +
-                 "; mov.u16 %h1, " + std::to_string(selectors.thread[0]) + "; mov.u16 %h2, " +
-                 std::to_string(selectors.byte[1]) + ";\n";
+        loads += "    .reg .u16 %h<3>; mov.u16 %h0, " + std::to_string(selectors.byte[0] + 4) +
+                 "; mov.u16 %h1, " + std::to_string(selectors.thread[0] + 0xa00) +
+                 "; mov.u16 %h2, " + std::to_string(selectors.byte[1] + 0xfff0) + ";\n";
     return ".version 9.0\n.target " + target_of(v, arch) +
            "\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n" +
            "    .reg .b64 %rd<10>; .reg .b32 %t<3>, %e, %sa, %sb;\n" + declarations +
