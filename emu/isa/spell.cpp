@@ -148,7 +148,7 @@ void choose_mma(Resolver& r, Spelling& s, std::span<const ptx::Modifier> modifie
     other.types[0] = c;
     const MmaVariant* same = find_mma(other);
     const bool of_floats = a == Type::f16 && b == Type::f16 && (d == Type::f16 || d == Type::f32);
-    if (c != d && of_floats && same != nullptr) {
+    if (of_floats && same != nullptr) {
         if (!supported(r, s, same->feature, same->target, same->ptx)) return;
         const std::string type{row(c).name};
         s.error = ".dtype must be '" + type + "' when .ctype is '" + type +

@@ -185,6 +185,8 @@ TEST(Legality, OfWmma) {
          "layout modifier required for instruction 'wmma.load.a'"},
         {"wmma.load.a.sync.aligned.row.m16n16k32.global.f16" + eight + at,
          "Unknown modifier '.m16n16k32'"},
+        {"wmma.load.a.sync.aligned.row.m9n8k4.global.f16" + eight + at,
+         "Unknown modifier '.m9n8k4'"},
         {"wmma.load.a.sync.aligned.row.m16n8k8.global.f16" + eight + at,
          "Illegal matrix shape '.m16n8k8' for instruction 'wmma.load.a'"},
         {"wmma.load.a.sync.aligned.row.m16n16k8.global.f16" + eight + at,
@@ -348,8 +350,15 @@ TEST(Legality, MatrixVariantsOnTheirTargets) {
                     : feature + " requires .target sm_" + std::to_string(v.target) + " or higher";
             EXPECT_EQ(refusal(instance(v), std::string(a.name)), expected) << v.key << a.name;
         }
-    EXPECT_EQ(refusal(instance(*variant_named("mma.m16n8k8.f32.f16.f16.f32")), "sm_70"),
-              "Feature '.m16n8k8' requires .target sm_75 or higher");
+    for (const auto& [key, target, feature, least] :
+         {std::tuple("mma.m16n8k8.f32.f16.f16.f32", "sm_70", ".m16n8k8", "sm_75"),
+          std::tuple("mma.sp.m16n8k16.f16.f16.f16.f16", "sm_75", "Sparse MMA", "sm_80"),
+          std::tuple("mma.sp.m16n8k16.f32.bf16.bf16.f32", "sm_75", ".bf16", "sm_80"),
+          std::tuple("mma.sp.m16n8k64.f32.e4m3.e4m3.f32", "sm_80",
+                     "mma with FP8 floating point type", "sm_89")})
+        EXPECT_EQ(
+            refusal(instance(*variant_named(key)), target),
+            "Feature '" + std::string(feature) + "' requires .target " + least + " or higher");
 }
 
 // As ptxas 13.0 answers for each target: the word in front says what the target lacks.
