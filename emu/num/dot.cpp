@@ -325,14 +325,8 @@ void product_in_halves(const DotRow& row, MatrixShape shape, MatrixTypes types, 
 
 void matrix_product(const DotRow& row, MatrixShape shape, MatrixTypes types, const uint64_t* a,
                     const uint64_t* b, const uint64_t* c, uint64_t* d) {
-    if (row.method == Method::fused_blocks) {
-        fused_product(row, shape, types, a, b, c, d);
-        return;
-    }
-    if (row.method == Method::f16_halves) {
-        product_in_halves(row, shape, types, a, b, c, d);
-        return;
-    }
+    if (row.method == Method::fused_blocks) return fused_product(row, shape, types, a, b, c, d);
+    if (row.method == Method::f16_halves) return product_in_halves(row, shape, types, a, b, c, d);
     for (int i = 0; i < shape.m; ++i)
         for (int j = 0; j < shape.n; ++j) {
             const uint64_t* x = a + i * shape.k;
