@@ -66,7 +66,7 @@ bool FixedMemory::reserve(uint64_t begin, uint64_t end) {
 // Memory for a range that has addresses and no memory; whole pages.
 bool FixedMemory::map(uint64_t begin, uint64_t end) {
     const size_t bytes = end - begin;
-    Run run{bytes, 0, 0};
+    Run run{.bytes = bytes};
     if (api_.create(&run.memory, bytes, &properties_, 0) != success) return false;
     if (api_.map(begin, bytes, 0, run.memory, 0) == success) {
         const MemoryAccess access{properties_.location};

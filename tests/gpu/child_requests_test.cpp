@@ -411,27 +411,39 @@ TEST(ChildRequests, WhereItsProcessCannotMapWhatTheyShare) {
 }
 #endif
 
-// Whether a process that is forked may open no file from the 16th on, and what it shares with
-// another lies where it would put its own.
-bool few_files_of_forked = false;
+// How many more files a process that is forked may open; -1: as many as this one. What it shares
+// with another lies where it would put its own.
+int files_of_forked = -1;
 
+// Three are kept, and /dev/null is opened.
 TEST(ChildRequests, WhereItsProcessCannotKeepItsFiles) {
     ASSERT_EQ(pthread_atfork(nullptr, nullptr,
                              [] {
-                                 if (!few_files_of_forked) return;
-                                 const rlimit few{16, 16};
+                                 if (files_of_forked < 0) return;
                                  for (const int fd : {4, 5})
                                      if (dup2(memfd_create("other", 0), fd) < 0) _exit(9);
-                                 if (setrlimit(RLIMIT_NOFILE, &few) != 0) _exit(9);
+                                 int last = 0;
+                                 while (last >= 0 && last < 64) last = dup(STDIN_FILENO);
+                                 const auto most = static_cast<rlim_t>(last + 1 + files_of_forked);
+                                 const rlimit few{most, most};
+                                 if (last < 0 || setrlimit(RLIMIT_NOFILE, &few) != 0) _exit(9);
                              }),
               0);
-    few_files_of_forked = true;
+    for (const int files : {0, 1, 2, 3}) {
+        files_of_forked = files;
+        std::string why;
+        const auto engine =
+            gpu::open_in_child([](std::string&) { return std::make_unique<Echo>(); }, {}, why);
+        files_of_forked = -1;
+        EXPECT_EQ(engine, nullptr);
+        EXPECT_EQ(why, "the process died: exit status 126") << files;
+    }
+    files_of_forked = 4;
     std::string why;
     const auto engine =
         gpu::open_in_child([](std::string&) { return std::make_unique<Echo>(); }, {}, why);
-    few_files_of_forked = false;
-    EXPECT_EQ(engine, nullptr);
-    EXPECT_EQ(why, "the process died: exit status 126");
+    files_of_forked = -1;
+    EXPECT_NE(engine, nullptr) << why;
 }
 
 // What it had is given back once: the memory and the files of another may stand there by then.
