@@ -55,6 +55,8 @@ TEST(Entry, AWordIsNotThePartOfAnother) {
     EXPECT_EQ(found(module_of({"_Z1fi", "_Z2fxi"}), "f"), "_Z1fi");
     EXPECT_EQ(found(module_of({"a_f", "f_a"}), "_f"), "a_f");
     EXPECT_EQ(found(module_of({"ab", "abc"}), "bc"), "abc");
+    // What begins with no letter may stand behind one.
+    EXPECT_EQ(found(module_of({"_Z1fIfEvT_", "_Z1gI6floatxEvT_"}), "<float"), "_Z1fIfEvT_");
 }
 
 TEST(Entry, BaseNames) {

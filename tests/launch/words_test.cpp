@@ -253,7 +253,9 @@ TEST(VariableNames, AsLargeAsALaunchMayHave) {
     LaunchFile f;
     for (const auto& [count, said] :
          {std::pair("268435456", "it has 268435456 bytes, not 1"),
-          std::pair("268435457", "a variable of this type cannot be set")}) {
+          std::pair("268435457", "a variable of this type cannot be set"),
+          std::pair("1][1][1][1][1][1][1][2", "it has 2 bytes, not 1"),
+          std::pair("1][1][1][1][1][1][1][1][2", "a variable of this type cannot be set")}) {
         ptx::Module m = ptx::parse(".version 7.0\n.target sm_80\n.address_size 64\n.global .b8 v[" +
                                    std::string(count) + "];\n")
                             .module;
