@@ -789,6 +789,29 @@ TEST(Lockstep, WatchedCtasAndWarpsAlone) {
     EXPECT_NE(run_lockstep(c, isa::Arch::sm_90, engine, few).problem, "");
 }
 
+// What the emulator did, whichever CTAs of the grid were compared.
+TEST(Lockstep, StatisticsAreOfTheWholeGrid) {
+    launch::Case c = case_of_text(
+        ".reg .b32 %r<4>; .reg .f32 %f<5>; mov.u32 %r1, 0;\n"
+        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r1}, "
+        "{%r1},\n"
+        " {%f1, %f2, %f3, %f4}; ret;",
+        64, 4);
+    c.grid.x = 3;
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    for (const uint64_t first : {0u, 1u, 2u}) {
+        validate::Options options;
+        options.first_cta = first;
+        options.ctas = 1;
+        const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+        EXPECT_EQ(r.problem, "");
+        EXPECT_EQ(r.statistics.ctas, 3u);
+        EXPECT_EQ(r.statistics.instructions, 3u * 2 * 3);
+        EXPECT_EQ(r.statistics.lane_operations, 3u * 2 * 3 * 32);
+        EXPECT_EQ(r.statistics.products, 3u * 2 * 16 * 8 * 8);
+    }
+}
+
 // Where tracks are too large for memory, digests are taken: the CTAs behind the first watched one
 // count, and no others.
 TEST(Lockstep, TracksOfTheLastCtasAreAsManyAsThere) {
