@@ -158,10 +158,14 @@ TEST(FidelityTable, AddsReportsOfFuzz) {
     summary.instructions["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"].values = 64;
     summary.instructions["brev.b32"].values = 32;
     summary.instructions["brev.b32"].different = 1;
+    summary.instructions["popc.b32"].values = 1;
+    summary.instructions["clz.b32"].masked = 1;  // and nothing was compared
     folder.write("fuzz.json", summary_json(summary));
     RecordedTable table;
     ASSERT_EQ(take(recorded_table(folder.path.string()), table), "");
-    EXPECT_EQ(table.rows, 2u);
+    EXPECT_EQ(table.rows, 3u);
+    EXPECT_TRUE(contains(table.text, "\npopc.b32\tsm_90\tNVIDIA H200\t580\t1\t0\n")) << table.text;
+    EXPECT_FALSE(contains(table.text, "clz.b32")) << table.text;
     EXPECT_TRUE(
         contains(table.text, "\nmma.m16n8k16.f32.f16.f16.f32\tsm_90\tNVIDIA H200\t580\t64\t0\n"))
         << table.text;

@@ -54,12 +54,13 @@ class GpuCommands : public testing::Test {
         folder.write("wrong.json", "{");
     }
     // The machine: "sm_80", or "sm_80 2" of two.
-    Ended on(const std::string& machine, std::vector<std::string> words) {
+    Ended on(const std::string& machine, std::vector<std::string> words,
+             const std::vector<std::string>& environment = {}) {
         const size_t blank = machine.find(' ');
         const std::string devices = blank == std::string::npos ? "1" : machine.substr(blank + 1);
         words.insert(words.begin(), {"exec", "--arch", machine.substr(0, blank), "--devices",
                                      devices, "--", lockwarp::tools::program()});
-        return run(folder, words);
+        return run(folder, words, environment);
     }
     Folder folder;
 };
@@ -306,6 +307,61 @@ TEST_F(GpuCommands, RecordsReplay) {
     }
     EXPECT_EQ(folder.names("both"),
               (std::vector<std::string>{"brev.lwr", "fns.lwr", "k.lwr", "small.lwr"}));
+}
+
+// What was compiled for a launch is kept where the text names a line of it.
+TEST_F(GpuCommands, CompiledSourcesAreKeptWhereTheyAreNamed) {
+    std::string launch = folder.read("k.json");
+    launch.replace(launch.find("k.ptx"), 5, "k.cu");
+    folder.write("cu.json", launch);
+    folder.write("k.cu", "");
+    folder.write("nvcc", "#!/bin/sh\nwhile [ $# -gt 0 ]; do [ \"$1\" = -o ] && cp " +
+                             (folder.path / "k.ptx").string() + " \"$2\"; shift; done\n");
+    const std::filesystem::path nvcc = folder.path / "nvcc", tmp = folder.path / "tmp";
+    std::filesystem::permissions(nvcc, std::filesystem::perms::owner_all);
+    for (const char* command : {"validate", "record"})
+        for (const bool differs : {false, true}) {
+            std::filesystem::remove_all(tmp);
+            std::filesystem::create_directory(tmp);
+            std::vector<std::string> words{command, "cu.json"};
+            if (differs) words.insert(words.end(), {"--max-steps", "3"});
+            const Ended e = on("sm_80", words, {"NVCC=" + nvcc.string(), "TMPDIR=" + tmp.string()});
+            EXPECT_EQ(e.status, differs ? 1 : 0) << e.err;
+            const std::vector<std::string> kept = folder.names("tmp");
+            ASSERT_EQ(kept.size(), differs ? 1u : 0u) << command << e.out;
+            if (!differs) continue;
+            const std::string ptx = (tmp / kept[0] / "k.ptx").string();
+            EXPECT_NE(e.out.find("DIFFERS  " + ptx + ":9"), std::string::npos) << e.out;
+            EXPECT_EQ(folder.read("tmp/" + kept[0] + "/k.ptx"), folder.read("k.ptx"));
+        }
+}
+
+// A cluster's tracks are in memory at a time.
+TEST_F(GpuCommands, MemoryForTracks) {
+    folder.write("large.ptx", R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p) {
+.reg .b32 %r<5>; .reg .b64 %d<2>;
+ld.param.u64 %d1, [p];
+ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d1];
+ret; }
+)");
+    folder.write("large.json", R"({"schema": "lockwarp-launch/1", "ptx": "large.ptx", "grid": [8],
+"cluster": [8], "block": [1024], "buffers": {"A": {"zeros": 16}}, "args": [{"buffer": "A"}]})");
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"validate", "large.json", "--words"},
+          {"record", "large.json"}}) {
+        std::vector<std::string> few = words, enough = words;
+        few.insert(few.end(), {"--trace-mb", "3"});
+        enough.insert(enough.end(), {"--trace-mb", "4"});
+        const Ended refused = on("sm_90", few), good = on("sm_90", enough);
+        EXPECT_EQ(refused.status, 2) << refused.out;
+        EXPECT_EQ(refused.err,
+                  "error: large.json: too little memory for tracks: they take 4 MB at least, and "
+                  "may take 3 MB (--trace-mb)\n");
+        EXPECT_EQ(good.status, 0) << good.err;
+    }
 }
 
 // The stand-in's clock counts a warp's instructions.

@@ -239,6 +239,31 @@ TEST(RunError, ATrapWritesNothing) {
     EXPECT_EQ(e.err, "");
 }
 
+TEST(RunError, ATrapSaysWhoCalled) {
+    const std::string functions = std::string(header) +
+                                  ".func f(.reg .u64 p) { st.global.u32 [p+64], 5; ret; }\n"
+                                  ".func g(.reg .u64 p) {\ncall f, (p);\nret; }\n";
+    const Ended two = run_both(kernel("call g, (%rd1);\nret;", functions), launch());
+    EXPECT_EQ(two.status, 1);
+    EXPECT_TRUE(two.out.starts_with("TRAP  k.ptx:4  f: ")) << two.out;
+    EXPECT_TRUE(two.out.ends_with("\n  called from k.ptx:6 (g)\n  called from k.ptx:11 (k)\n"))
+        << two.out;
+    // At most eight.
+    for (const int calls : {8, 9}) {
+        const std::string deep =
+            std::string(header) +
+            ".func f(.reg .u64 p, .reg .u32 n) { .reg .pred q; setp.eq.u32 q, n, 1;\n"
+            "@q st.global.u32 [p+64], 5;\nsub.u32 n, n, 1;\ncall f, (p, n);\nret; }\n";
+        const Ended e = run_both(
+            kernel("call f, (%rd1, " + std::to_string(calls) + ");\nret;", deep), launch());
+        std::string expected;
+        for (int i = 1; i < std::min(calls, 9); ++i) expected += "  called from k.ptx:7 (f)\n";
+        expected += calls == 8 ? "  called from k.ptx:12 (k)\n" : "  called from further calls\n";
+        EXPECT_TRUE(e.out.starts_with("TRAP  k.ptx:5  f: ")) << e.out;
+        EXPECT_TRUE(e.out.ends_with("\n" + expected)) << e.out;
+    }
+}
+
 // A cooperative launch has no cycles and no registers beside a GPU.
 TEST(RunError, WhatDoesNotTakeACooperativeLaunch) {
     const Folder folder;

@@ -551,6 +551,25 @@ TEST(Report, OnGithub) {
     EXPECT_TRUE(has(e.err, "error: none/steps.md: No such file or directory"));
 }
 
+// Where the file takes a part of it alone, that is said, and not taken for the whole.
+TEST(Report, OnGithubWithoutRoom) {
+    const Folder folder;
+    Summary s = three_cases();
+    for (validate::CaseResult& r : s.results) r.name += std::string(600, 'k');
+    folder.write("r.json", summary_json(s));
+    folder.write("steps.md", std::string(500, '.'));
+    ASSERT_GT(github_markdown(s).size(), 524u);
+    const std::string line = "cd " + folder.path.string() +
+                             " && (trap '' XFSZ; ulimit -f 1; GITHUB_STEP_SUMMARY=steps.md exec " +
+                             program() +
+                             " report merge r.json --github) 2>&1 >/dev/null | cat >said";
+    ASSERT_EQ(std::system(line.c_str()), 0);
+    EXPECT_TRUE(has(folder.read("said"), "error: steps.md: File too large\n"))
+        << folder.read("said");
+    // A shell's unit is 512 or 1,024 bytes.
+    EXPECT_EQ(folder.read("steps.md").size() % 512, 0u);
+}
+
 // How many programs of each kind, and the first of them.
 TEST(FuzzText, OfWhatIsTheCompilers) {
     Summary s = empty_summary("fuzz");

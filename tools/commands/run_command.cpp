@@ -181,20 +181,21 @@ std::vector<FileRun> test_all(const RunOptions& options, const Requests& request
     std::atomic<size_t> next{0};
     std::atomic<uint64_t> ended{0};
     Progress progress(ended, cases.size(), "launch files");
-    std::vector<std::jthread> workers;
-    for (size_t n = 0; n < jobs; ++n)
-        workers.emplace_back([&] {
-            for (size_t i = next++; i < cases.size() && !interrupted_now(); i = next++) {
-                FileRun r = run_file(options, requests, cases[i], threads, false,
-                                     folder_of(options, cases[i].back()));
-                if (r.status == interrupted) return;
-                judge(r);
-                progress.above([&] { print_tested(r); });
-                out[i] = std::move(r);
-                ++ended;
-            }
-        });
-    workers.clear();
+    const auto work = [&] {
+        for (size_t i = next++; i < cases.size() && !interrupted_now(); i = next++) {
+            FileRun r = run_file(options, requests, cases[i], threads, false,
+                                 folder_of(options, cases[i].back()));
+            if (r.status == interrupted) return;
+            judge(r);
+            progress.above([&] { print_tested(r); });
+            out[i] = std::move(r);
+            ++ended;
+        }
+    };
+    {
+        std::vector<std::jthread> workers;
+        for (size_t n = 0; n < jobs; ++n) workers.emplace_back(work);
+    }  // all have ended
     return out;
 }
 
