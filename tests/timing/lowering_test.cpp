@@ -246,4 +246,19 @@ TEST(Lowering, BlocksBeginWhereBranchesLead) {
     EXPECT_EQ(lines, "7 10 11 12 15 16 ");
 }
 
+// Behind the first operation, where that is a branch, another block begins, and where it leads.
+TEST(Lowering, ABranchMayBeTheFirst) {
+    const ptx::Parsed parsed = ptx::parse(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n"
+        ".reg .b32 %r<9>; .reg .pred %p;\n"
+        "@%p bra A;\nadd.u32 %r2, %r1, 1;\nadd.u32 %r2, %r2, 2;\nA: add.u32 %r2, %r2, "
+        "3;\nret;\n}\n");
+    ASSERT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics[0].message;
+    const isa::Resolved r = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
+    ASSERT_TRUE(r.diagnostics.empty()) << r.diagnostics[0].message;
+    const timing::Lowering l = timing::lower(r.program, *timing::machine_named("sm_90"));
+    EXPECT_EQ(std::vector(l.block_of.begin(), l.block_of.begin() + 5),
+              (std::vector<uint32_t>{0, 1, 1, 2, 2}));
+}
+
 }  // namespace
