@@ -125,6 +125,21 @@ TEST(GridRaces, OfAMatrixThatIsStored) {
                   Lines{"3 write-after-write 2"});
 }
 
+// Of whole pages of the shadow memory, too, that one CTA only writes and another only reads.
+TEST(GridRaces, OfWholePages) {
+    const std::string store = "st.global.u32 [%rd10], %r10;", load = "ld.global.u32 %r12, [%rd10];";
+    for (const auto& [first, second, kind] :
+         {std::tuple(store, store, "write-after-write"),
+          std::tuple(store, load, "read-after-write"), std::tuple(load, store, "write-after-read"),
+          std::tuple(load, load, "")})
+        EXPECT_EQ(brief::said("mov.u32 %r10, %ctaid.x; setp.eq.u32 %p1, %r10, 0; "
+                              "mul.wide.u32 %rd10, %r1, 4; add.u64 %rd10, %rd1, %rd10;\n@%p1 " +
+                                  first + "\n@!%p1 " + second,
+                              {.checks = "race-global", .block = 256, .grid = 2}),
+                  *kind == 0 ? Lines{} : Lines{"3 " + std::string(kind) + " 2"})
+            << first << second;
+}
+
 // Three CTAs: the third races with somebody where it does with one of the first two.
 TEST(GridRaces, OfThreeCtas) {
     for (const Action& a : actions)

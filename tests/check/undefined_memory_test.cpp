@@ -131,6 +131,40 @@ TEST(UndefinedMemory, OfEachLane) {
               "14-15");
 }
 
+// What cancels is not undefined (emu/check/differences.hpp); of global memory, where another thread
+// may store between two loads, that is not known.
+TEST(UndefinedMemory, OfDifferences) {
+    // What is said of a difference of %r10 and %r11 that is stored to `out`, the first word of `in`
+    // being undefined.
+    const auto of = [](const std::string& body) {
+        const ptx::Parsed parsed = ptx::parse(
+            kernel_of(body + "sub.u32 %r12, %r10, %r11;\nst.global.u32 [%rd1], %r12;", ""));
+        const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
+        EXPECT_TRUE(resolved.diagnostics.empty()) << resolved.diagnostics[0].message;
+        std::vector<uint8_t> out(256), in(256);
+        warp::Launch launch;
+        launch.threads = 1;
+        launch.buffers = {{"out", out_at, out}, {"in", in_at, in}};
+        launch.parameters.resize(resolved.program.parameter_bytes);
+        for (size_t i = 0; i < 2; ++i)
+            std::memcpy(launch.parameters.data() + 8 * i, &launch.buffers[i].address, 8);
+        const Chosen chosen = choose("uninitialised");
+        const Checking checking(chosen.rows, resolved.program, launch, &parsed.module,
+                                {{{in_at, 4}}, {}});
+        const warp::Result result = exec::launch(resolved.program, launch);
+        EXPECT_FALSE(result.refusal || result.trap) << body;
+        Lines out_of;
+        for (const Found& f : checking.found(result)) out_of.emplace_back(f.finding.kind);
+        return out_of;
+    };
+    EXPECT_EQ(of("ld.global.u32 %r10, [%rd2]; mov.u32 %r11, %r10;"), Lines{});
+    EXPECT_EQ(of("ld.global.u32 %r10, [%rd2]; st.shared.u32 [%r5], %r10;"
+                 "ld.shared.u32 %r11, [%r5];"),
+              Lines{});
+    EXPECT_EQ(of("ld.global.u32 %r10, [%rd2]; mov.u32 %r11, 0;"), Lines{"stored"});
+    EXPECT_EQ(of("ld.global.u32 %r10, [%rd2]; ld.global.u32 %r11, [%rd2];"), Lines{"stored"});
+}
+
 // Of a function's result all has a value, and of what lies beside it nothing.
 TEST(UndefinedMemory, OfAFunctionsResult) {
     const std::string f =
