@@ -172,6 +172,9 @@ TEST(Lexer, BadBytesAreOneProblemForEachRun) {
     EXPECT_EQ(result.problems,
               (std::vector<std::string>{"unexpected character '\\x00'", "unexpected character '$'",
                                         "unexpected character '#'"}));
+    for (const char* first : {"\x01", "\x1F", "\x7F", "\x80", "\xFF"})
+        for (const char* second : {"\x01", "\x1F", "\x7F", "\x80", "\xFF"})
+            EXPECT_EQ(lex(std::string(first) + second).problems.size(), 1u);
 }
 
 TEST(Lexer, UnclosedStringAndComment) {
