@@ -223,6 +223,29 @@ TEST(Lowering, EvidenceOfWhatIsAsynchronous) {
             << isa::row(r.program.operations[i].op).name;
 }
 
+// And of what is not, in the rows of its kind.
+TEST(Lowering, EvidenceOfKinds) {
+    const ptx::Parsed parsed = ptx::parse(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
+        ".reg .b32 %r<9>; .reg .f32 %f<9>; .reg .f64 %g<9>;\n"
+        "add.u32 %r1, %r2, %r3; mul.lo.u32 %r1, %r1, %r3; fma.rn.f32 %f1, %f2, %f3, %f4;"
+        "ex2.approx.f32 %f1, %f2; fma.rn.f64 %g1, %g2, %g3, %g4; popc.b32 %r4, %r1; ret;\n}\n");
+    ASSERT_TRUE(parsed.diagnostics.empty());
+    size_t measured = 0;
+    for (const isa::Arch arch : {isa::Arch::sm_80, isa::Arch::sm_90}) {
+        const isa::Resolved r = isa::resolve(parsed.module, arch, "k");
+        ASSERT_TRUE(r.diagnostics.empty()) << r.diagnostics[0].message;
+        const timing::Lowering l =
+            timing::lower(r.program, *timing::machine_named(isa::row(arch).name));
+        for (size_t i = 0; i < 6; ++i) {
+            EXPECT_EQ(l.operations[i].how, timing::cost(arch, l.operations[i].kind).how)
+                << isa::row(r.program.operations[i].op).name;
+            measured += l.operations[i].how == timing::Evidence::measured;
+        }
+    }
+    EXPECT_GE(measured, 6u);
+}
+
 // Each target of a branch by index begins a block, whichever table names it.
 TEST(Lowering, BlocksBeginWhereBranchesLead) {
     const ptx::Parsed parsed = ptx::parse(
