@@ -41,6 +41,7 @@ TEST(Lexer, EachModifierIsOneToken) {
     EXPECT_EQ(texts("ld.shared::cta.L2::128B.v4.f32"),
               (Texts{"ld", ".shared::cta", ".L2::128B", ".v4", ".f32"}));
     EXPECT_EQ(texts(".mbarrier::complete_tx::bytes"), (Texts{".mbarrier::complete_tx::bytes"}));
+    EXPECT_EQ(texts(".ab:c .d:"), (Texts{".ab", ":", "c", ".d", ":"}));
     EXPECT_EQ(texts("tex.1d.16x64b"), (Texts{"tex", ".1d", ".16x64b"}));
 }
 
