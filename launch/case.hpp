@@ -34,7 +34,7 @@ struct BufferPatch {
 struct CaseMap {
     std::string name;
     isa::TensorMap map;  // but for its address
-    size_t buffer = 0;
+    size_t buffer = 0;   // of the map's address
     uint64_t offset = 0;
 };
 

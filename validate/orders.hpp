@@ -72,7 +72,7 @@ struct OrdersResult {
     std::optional<std::string> refused;
     uint64_t orders = 0;     // that ran, beside the usual one
     uint64_t different = 0;  // of them
-    bool stopped = false;
+    bool stopped = false;    // by OrderLimits::stop
     std::optional<OrderPair> pair;
 };
 

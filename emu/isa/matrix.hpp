@@ -176,7 +176,7 @@ struct MmaQuery {
     std::array<Type, 4> types{};  // d, a, b, c
     std::array<Order, 2> orders{Order::row, Order::col};
     Combine combine = Combine::none;
-    bool sparse = false;
+    bool sparse = false;  // mma.sp
     MmaKind kind = MmaKind::none;
     Type scale = Type::none;
     uint8_t scales = 0;
