@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -69,6 +70,7 @@ struct Maker {
     std::unordered_map<uint64_t, uint32_t> types{};    // by offset in the section
     std::vector<uint32_t> of_entry{};                  // the type that an entry is
     std::unordered_map<uint32_t, size_t> functions{};  // by entry
+    std::set<uint32_t> sized{};  // arrays that have their dimension, which may be without a bound
     DebugInfo out{};
 
     uint32_t type_at(uint64_t reference) const {
@@ -129,7 +131,7 @@ struct Maker {
                                : e.upper_bound != no_bound ? e.upper_bound + 1
                                                            : 0;
         int depth = 0;
-        while (out.types[array].count != 0) {
+        while (!sized.insert(array).second) {
             const uint32_t target = out.types[array].target;
             const bool is_inner = target < out.types.size() &&
                                   out.types[target].kind == DebugKind::array &&

@@ -125,22 +125,25 @@ TEST(DebugInfo, Version5) {
 
 // Of an array's last dimension nothing is known.
 TEST(DebugInfo, ADimensionWithoutABound) {
-    std::string text = version_5;
-    const auto replace = [&](const std::string& what, const std::string& by) {
-        const size_t at = text.find(what);
-        ASSERT_NE(at, std::string::npos) << what;
-        text.replace(at, what.size(), by);
-    };
-    replace(".b8 9, 0x2e, 0, 0, 0\n", ".b8 9, 0x2e, 0, 0, 0\n.b8 10, 0x21, 0, 0, 0\n");
-    replace(".b8 4, 4, 0\n", ".b8 4, 10, 0\n");
-    const DebugInfo info = info_of(std::string(header) + text);
-    ASSERT_EQ(info.variables.size(), 1u);
-    EXPECT_EQ(info.size_of(info.variables[0].type), 0u);
-    const DebugType& array = info.types.at(info.variables[0].type);
-    EXPECT_EQ(array.count, 6u);
-    ASSERT_LT(array.target, info.types.size());
-    EXPECT_EQ(info.types[array.target].kind, DebugKind::array);
-    EXPECT_EQ(info.types[array.target].count, 0u);
+    // The second dimension, and the first.
+    for (const bool second : {true, false}) {
+        std::string text = version_5;
+        const auto replace = [&](const std::string& what, const std::string& by) {
+            const size_t at = text.find(what);
+            ASSERT_NE(at, std::string::npos) << what;
+            text.replace(at, what.size(), by);
+        };
+        replace(".b8 9, 0x2e, 0, 0, 0\n", ".b8 9, 0x2e, 0, 0, 0\n.b8 10, 0x21, 0, 0, 0\n");
+        replace(".b8 4, 4, 0\n", second ? ".b8 4, 10, 0\n" : ".b8 10, 4, 0\n");
+        const DebugInfo info = info_of(std::string(header) + text);
+        ASSERT_EQ(info.variables.size(), 1u);
+        EXPECT_EQ(info.size_of(info.variables[0].type), 0u);
+        const DebugType& array = info.types.at(info.variables[0].type);
+        EXPECT_EQ(array.count, second ? 6u : 0u);
+        ASSERT_LT(array.target, info.types.size());
+        EXPECT_EQ(info.types[array.target].kind, DebugKind::array);
+        EXPECT_EQ(info.types[array.target].count, second ? 0u : 6u);
+    }
 }
 
 // Types that are of themselves.
