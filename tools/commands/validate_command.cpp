@@ -285,7 +285,7 @@ void add_validate(CLI::App& app, int& status) {
     add_nvcc_options(*validate, o.nvcc);
     validate->add_flag("--lockstep", o.lockstep,
                        "of a program's launches every register, when it has ended (default: "
-                       "memory, after each launch)");
+                       "memory, after each launch, and of those that differ every register then)");
     add_beside_options(*validate, o.beside);
     add_engine_options(*validate, o.engines);
     validate->add_option("--every", o.every, "compare after every instruction (the default)")
