@@ -12,6 +12,28 @@ using namespace brief;
 
 constexpr uint64_t out_at = 0x10000, in_at = 0x40000;
 
+// What f makes of a run of that body under `uninitialised`, parts of `in` being undefined before
+// it.
+template <class F>
+auto of_a_run(const std::string& body, const std::string& outside, std::vector<Range> before, F f) {
+    const ptx::Parsed parsed = ptx::parse(kernel_of(body, outside));
+    const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
+    EXPECT_TRUE(resolved.diagnostics.empty()) << resolved.diagnostics[0].message;
+    std::vector<uint8_t> out(256), in(256);
+    warp::Launch launch;
+    launch.threads = 1;
+    launch.buffers = {{"out", out_at, out}, {"in", in_at, in}};
+    launch.parameters.resize(resolved.program.parameter_bytes);
+    for (size_t i = 0; i < 2; ++i)
+        std::memcpy(launch.parameters.data() + 8 * i, &launch.buffers[i].address, 8);
+    const Chosen chosen = choose("uninitialised");
+    const Checking checking(chosen.rows, resolved.program, launch, &parsed.module,
+                            {std::move(before), {}});
+    const warp::Result result = exec::launch(resolved.program, launch);
+    EXPECT_FALSE(result.refusal || result.trap) << body;
+    return f(checking, result);
+}
+
 struct Memory {
     std::vector<Range> in{};  // of `in` what is undefined, by offset
     bool fills = true;        // the array with values, before the body
@@ -137,25 +159,13 @@ TEST(UndefinedMemory, OfDifferences) {
     // What is said of a difference of %r10 and %r11 that is stored to `out`, the first word of `in`
     // being undefined.
     const auto of = [](const std::string& body) {
-        const ptx::Parsed parsed = ptx::parse(
-            kernel_of(body + "sub.u32 %r12, %r10, %r11;\nst.global.u32 [%rd1], %r12;", ""));
-        const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
-        EXPECT_TRUE(resolved.diagnostics.empty()) << resolved.diagnostics[0].message;
-        std::vector<uint8_t> out(256), in(256);
-        warp::Launch launch;
-        launch.threads = 1;
-        launch.buffers = {{"out", out_at, out}, {"in", in_at, in}};
-        launch.parameters.resize(resolved.program.parameter_bytes);
-        for (size_t i = 0; i < 2; ++i)
-            std::memcpy(launch.parameters.data() + 8 * i, &launch.buffers[i].address, 8);
-        const Chosen chosen = choose("uninitialised");
-        const Checking checking(chosen.rows, resolved.program, launch, &parsed.module,
-                                {{{in_at, 4}}, {}});
-        const warp::Result result = exec::launch(resolved.program, launch);
-        EXPECT_FALSE(result.refusal || result.trap) << body;
-        Lines out_of;
-        for (const Found& f : checking.found(result)) out_of.emplace_back(f.finding.kind);
-        return out_of;
+        return of_a_run(body + "sub.u32 %r12, %r10, %r11;\nst.global.u32 [%rd1], %r12;", "",
+                        {{in_at, 4}}, [](const Checking& checking, const warp::Result& result) {
+                            Lines out;
+                            for (const Found& f : checking.found(result))
+                                out.emplace_back(f.finding.kind);
+                            return out;
+                        });
     };
     EXPECT_EQ(of("ld.global.u32 %r10, [%rd2]; mov.u32 %r11, %r10;"), Lines{});
     EXPECT_EQ(of("ld.global.u32 %r10, [%rd2]; st.shared.u32 [%r5], %r10;"
@@ -414,27 +424,15 @@ TEST(UndefinedMemory, OfPeers) {
 
 // Parts of buffers that the launch before left undefined, and what is told to the next one.
 TEST(UndefinedMemory, IsToldFromLaunchToLaunch) {
-    const auto told = [](const std::string& body, std::vector<Range> before,
+    const auto told = [](const std::string& body, const std::vector<Range>& before,
                          const std::string& outside = "") {
-        const ptx::Parsed parsed = ptx::parse(kernel_of(body, outside));
-        const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
-        EXPECT_TRUE(resolved.diagnostics.empty()) << resolved.diagnostics[0].message;
-        std::vector<uint8_t> out(256), in(256);
-        warp::Launch launch;
-        launch.threads = 1;
-        launch.buffers = {{"out", out_at, out}, {"in", in_at, in}};
-        launch.parameters.resize(resolved.program.parameter_bytes);
-        for (size_t i = 0; i < 2; ++i)
-            std::memcpy(launch.parameters.data() + 8 * i, &launch.buffers[i].address, 8);
-        const Chosen chosen = choose("uninitialised");
-        const Checking checking(chosen.rows, resolved.program, launch, &parsed.module,
-                                {std::move(before), {}});
-        EXPECT_FALSE(exec::launch(resolved.program, launch).trap);
-        std::string text;
-        for (const Range& r : checking.described().undefined)
-            text += (text.empty() ? "" : " ") + std::to_string(r.address - in_at) + "+" +
-                    std::to_string(r.bytes);
-        return text;
+        return of_a_run(body, outside, before, [](const Checking& checking, const warp::Result&) {
+            std::string text;
+            for (const Range& r : checking.described().undefined)
+                text += (text.empty() ? "" : " ") + std::to_string(r.address - in_at) + "+" +
+                        std::to_string(r.bytes);
+            return text;
+        });
     };
     EXPECT_EQ(told("", {}), "");
     EXPECT_EQ(told("", {{in_at + 16, 8}}), "16+8");
