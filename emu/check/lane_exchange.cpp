@@ -44,6 +44,7 @@ class OfCta : public warp::CtaObserver {
     void look_at_mask(const warp::Retired& e, const isa::Operation& o);
     void shuffle(const warp::Retired& e, const isa::Operation& o);
     void follow(const warp::Retired& e, const isa::Operation& o);
+    uint32_t decided_lanes(const warp::Retired& e, const isa::Operation& o, const OfWarp& w) const;
     void set(OfWarp& w, const isa::Operation& o, uint32_t executed, uint32_t undefined,
              const Site& from);
     void report(const warp::Retired& e, const Undefined& u, uint32_t lanes);
@@ -162,6 +163,45 @@ uint32_t taken_lanes(const warp::Retired& e, const isa::Operation& o, isa::Ref r
     return (ref == o.r[1] ? first : 0) | (ref == o.r[2] ? ~first : 0);
 }
 
+// The lanes in which one operand of an and, an or gives the result whatever the other is.
+uint32_t deciding_lanes(const warp::Retired& e, const isa::Operation& o, unsigned operand) {
+    const bool is_and = o.op == isa::Op::and_;
+    const uint8_t* const slot = e.registers + o.r[operand];
+    const isa::Type type = o.mod.type[0];
+    if (type == isa::Type::pred) {
+        uint32_t value = 0;
+        std::memcpy(&value, slot, sizeof value);
+        if ((o.negated_sources >> operand & 1) != 0) value = ~value;
+        return is_and ? ~value : value;
+    }
+    const unsigned bits = isa::bits(type);
+    const size_t stride = bits == 64 ? 8 : 4;
+    const uint64_t decides = is_and ? 0 : UINT64_MAX >> (64 - bits);
+    uint32_t out = 0;
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+        uint64_t value = 0;
+        std::memcpy(&value, slot + lane * stride, stride);
+        out |= uint32_t{value == decides} << lane;
+    }
+    return out;
+}
+
+uint32_t OfCta::decided_lanes(const warp::Retired& e, const isa::Operation& o,
+                              const OfWarp& w) const {
+    if (o.op != isa::Op::and_ && o.op != isa::Op::or_) return 0;
+    uint32_t out = 0;
+    for (const unsigned operand : {1u, 2u}) {
+        if (o.r[operand] == o.r[0]) continue;  // what it was is overwritten
+        uint32_t known = deciding_lanes(e, o, operand);
+        for (uint32_t n = 0; n < o.read; ++n)
+            if (const uint32_t reg = used(o.written + n, o);
+                program_.registers[reg].ref == o.r[operand])
+                if (const auto at = w.find(reg); at != w.end()) known &= ~at->second.lanes;
+        out |= known;
+    }
+    return out;
+}
+
 void OfCta::follow(const warp::Retired& e, const isa::Operation& o) {
     OfWarp& w = warps_[e.warp];
     uint32_t lanes = 0;
@@ -185,7 +225,7 @@ void OfCta::follow(const warp::Retired& e, const isa::Operation& o) {
         report(e, cause, lanes);
         lanes = 0;  // it is said
     }
-    set(w, o, e.executed, lanes & e.executed, cause.from);
+    set(w, o, e.executed, lanes & e.executed & ~decided_lanes(e, o, w), cause.from);
 }
 
 void OfCta::retired(const warp::Retired& e) {

@@ -62,6 +62,46 @@ TEST(Exchange, WhatUsesSuchAValue) {
              {"setp.eq.u32 %p2, %r2, 3;\nselp.b32 %r10, %r10, %r10, %p2;\n"
               "st.global.u32 [%rd3], %r10;\n",
               {"2 shfl-source 5"}},
+             // One side of an and, an or may decide.
+             {"setp.eq.u32 %p2, %r10, 9; setp.ne.u32 %p3, %r2, 3;\nand.pred %p3, %p2, %p3;\n"
+              "@%p3 bra END;\nadd.u32 %r11, %r1, 1;\nEND:\n",
+              {"2 shfl-source 5"}},
+             {"setp.eq.u32 %p2, %r10, 9; setp.ne.u32 %p3, %r2, 3;\nand.pred %p4, %p2, %p3;\n"
+              "@%p4 bra END;\nadd.u32 %r11, %r1, 1;\nEND:\n",
+              none},
+             {"setp.eq.u32 %p2, %r10, 9; setp.eq.u32 %p3, %r2, 3;\nor.pred %p4, %p3, %p2;\n"
+              "@%p4 bra END;\nadd.u32 %r11, %r1, 1;\nEND:\n",
+              none},
+             {"setp.eq.u32 %p2, %r10, 9; setp.eq.u32 %p3, %r2, 3;\nand.pred %p4, %p3, %p2;\n"
+              "@%p4 bra END;\nadd.u32 %r11, %r1, 1;\nEND:\n",
+              {"2 shfl-source 5"}},
+             {"setp.eq.u32 %p2, %r10, 9;\nand.pred %p4, %p2, %p2;\n@%p4 bra END;\n"
+              "add.u32 %r11, %r1, 1;\nEND:\n",
+              {"2 shfl-source 5"}},
+             {"setp.ne.u32 %p2, %r2, 3; selp.b32 %r12, -1, 0, %p2;\n"
+              "and.b32 %r11, %r10, %r12;\n" +
+                  store,
+              none},
+             {"setp.ne.u32 %p2, %r2, 3; selp.b32 %r12, -1, 1, %p2;\n"
+              "and.b32 %r11, %r10, %r12;\n" +
+                  store,
+              {"2 shfl-source 5"}},
+             {"setp.eq.u32 %p2, %r2, 3; selp.b32 %r12, -1, 0, %p2;\n"
+              "or.b32 %r11, %r12, %r10;\n" +
+                  store,
+              none},
+             {"setp.eq.u32 %p2, %r2, 3; selp.b32 %r12, -2, 0, %p2;\n"
+              "or.b32 %r11, %r12, %r10;\n" +
+                  store,
+              {"2 shfl-source 5"}},
+             {"setp.eq.u32 %p2, %r2, 3; selp.b64 %rd8, -1, 0, %p2; cvt.u64.u32 %rd9, %r10;\n"
+              "or.b64 %rd9, %rd9, %rd8;\ncvt.u32.u64 %r11, %rd9;\n" +
+                  store,
+              none},
+             {"setp.eq.u32 %p2, %r2, 3; selp.b64 %rd8, -2, 0, %p2; cvt.u64.u32 %rd9, %r10;\n"
+              "or.b64 %rd9, %rd9, %rd8;\ncvt.u32.u64 %r11, %rd9;\n" +
+                  store,
+              {"2 shfl-source 6"}},
              // Lanes that have a value.
              {"setp.ne.u32 %p2, %r2, 3;\n@%p2 st.global.u32 [%rd3], %r10;\n", none},
              {"setp.eq.u32 %p2, %r2, 3;\n@%p2 st.global.u32 [%rd3], %r10;\n", {"2 shfl-source 4"}},
