@@ -84,6 +84,21 @@ bool keep_only(int socket, int bytes, int text) {
     return true;
 }
 
+// Stacks of the parent's threads are the next ones that glibc gives to threads here, and where one
+// was binding a symbol at the fork its mark stays: dlopen would wait for it to end. glibc lets all
+// of them go when a stack comes back that is larger than what it keeps of them, 40 MiB.
+// (Where there is no room for such a stack, they stay.)
+void forget_stacks() {
+    pthread_attr_t attributes;
+    pthread_t thread{};
+    if (pthread_attr_init(&attributes) != 0) return;
+    if (pthread_attr_setstacksize(&attributes, size_t{64} << 20) == 0 &&
+        pthread_create(
+            &thread, &attributes, [](void*) -> void* { return nullptr; }, nullptr) == 0)
+        pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+}
+
 // Ends this process when the parent is gone, in whatever the engine is then. (A signal at the
 // parent's death, PR_SET_PDEATHSIG, would come when the thread that forked ends.)
 void end_with_parent(const std::atomic<bool>& leaving) {
@@ -219,6 +234,7 @@ void live(const Opener& open, int socket, const Shared& bytes, const Shared& tex
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    forget_stacks();
     std::thread(end_with_parent, std::cref(leaving)).detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     {

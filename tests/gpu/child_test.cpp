@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Engines in processes of their own: the same answers, and nothing that happens there harms this
 // process.
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <map>
 #include <thread>
+#include <vector>
 
 #include "gpu/child.hpp"
 #include "gpu/driver.hpp"
@@ -592,6 +594,34 @@ TEST(Child, LeavesSignalsToItsEngine) {
         },
         {short_limit * 100}, why);
     EXPECT_NE(engine, nullptr) << why;
+}
+
+// Threads of this process that look for symbols have no end there: a driver that loads and unloads
+// a library does not wait for them.
+TEST(Child, LoadsLibrariesWhateverItsParentBound) {
+    std::atomic<bool> enough = false;
+    std::vector<std::jthread> threads(2);
+    for (std::jthread& thread : threads)
+        thread = std::jthread([&] {
+            while (!enough) dlsym(RTLD_DEFAULT, "lockwarp_no_such_symbol");
+        });
+    for (int i = 0; i < 8; ++i) {
+        std::string why;
+        const auto engine = gpu::open_in_child(
+            [](std::string& said) -> std::unique_ptr<Engine> {
+                alarm(10);
+                void* const library = dlopen(LOCKWARP_LOADED_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
+                if (library == nullptr || dlclose(library) != 0) {
+                    said = dlerror();
+                    return nullptr;
+                }
+                alarm(0);
+                return std::make_unique<Fake>();
+            },
+            {}, why);
+        EXPECT_NE(engine, nullptr) << why;
+    }
+    enough = true;
 }
 
 TEST(Child, WritesNothingToStandardOutput) {

@@ -55,10 +55,7 @@ class GpuCommands : public testing::Test {
     }
     // The machine: "sm_80", or "sm_80 2" of two.
     Ended on(const std::string& machine, std::vector<std::string> words,
-             std::vector<std::string> environment = {}) {
-        // A child that is forked while a thread of its parent binds a symbol may wait for that
-        // thread for ever, where oneTBB loads its allocator: all are bound before.
-        environment.emplace_back("LD_BIND_NOW=1");
+             const std::vector<std::string>& environment = {}) {
         const size_t blank = machine.find(' ');
         const std::string devices = blank == std::string::npos ? "1" : machine.substr(blank + 1);
         words.insert(words.begin(), {"exec", "--arch", machine.substr(0, blank), "--devices",
