@@ -37,10 +37,11 @@ uint32_t Registers::at(isa::Ref ref) const {
     return found == of_ref_.end() ? no_register : found->second;
 }
 
-void WarpRegisters::begin(const Registers& all) {
+void WarpRegisters::begin(const Registers& all, bool defined) {
     undefined.assign(all.size(), {});
-    any.assign(all.size(), UINT32_MAX);
+    any.assign(all.size(), defined ? 0 : UINT32_MAX);
     origin.assign(all.size(), 0);
+    if (defined) return;
     for (uint32_t r = 0; r < all.size(); ++r)
         for (uint32_t b = 0; b < all.bytes(r); ++b) undefined[r][b] = UINT32_MAX;
 }

@@ -20,10 +20,10 @@ inline constexpr uint32_t no_operation = UINT32_MAX;
 
 // Where an undefined value comes from.
 struct Origin {
-    enum Kind : uint8_t { of_register, of_shared, of_local, of_global } kind = of_register;
+    enum Kind : uint8_t { of_register, of_shared, of_local, of_global, of_lane } kind = of_register;
     uint32_t reg = no_register;      // into Program::registers
     uint64_t address = 0;            // of the first such byte
-    uint32_t read = no_operation;    // who read it first
+    uint32_t read = no_operation;    // who read it first; of_lane: the shuffle
     uint32_t worked = no_operation;  // the first instruction that computed with it
 };
 
@@ -68,7 +68,7 @@ struct WarpRegisters {
     std::vector<uint32_t> origin;  // of what is undefined, of the last write
     RegisterDifferences differences;
 
-    void begin(const Registers& all);
+    void begin(const Registers& all, bool defined = false);
     void define(uint32_t reg, uint32_t lanes);
     // What a write leaves in some lanes.
     void set(uint32_t reg, uint32_t bytes, const LanesByByte& to, uint32_t lanes, uint32_t from);

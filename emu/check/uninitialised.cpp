@@ -119,6 +119,8 @@ std::string OfCta::name_of(const Origin& o) const {
             return "local memory at " + hex(o.address);
         case Origin::of_global:
             return "global memory at " + hex(o.address);
+        case Origin::of_lane:
+            return "another lane";
     }
     return {};
 }

@@ -102,6 +102,15 @@ TEST(Exchange, WhatUsesSuchAValue) {
               "or.b64 %rd9, %rd9, %rd8;\ncvt.u32.u64 %r11, %rd9;\n" +
                   store,
               {"2 shfl-source 6"}},
+             // Bytes and halves are followed, and sums in which it cancels.
+             {"prmt.b32 %r11, %r10, %r1, 0x7654;\n" + store, none},
+             {"prmt.b32 %r11, %r10, %r1, 0x7650;\n" + store, {"2 shfl-source 4"}},
+             {"mov.b64 %rd8, {%r10, %r1};\nmov.b64 {%r12, %r11}, %rd8;\n" + store, none},
+             {"mov.b64 %rd8, {%r1, %r10};\nmov.b64 {%r12, %r11}, %rd8;\n" + store,
+              {"2 shfl-source 5"}},
+             {"add.u32 %r11, %r10, %r1;\nsub.u32 %r11, %r11, %r10;\n" + store, none},
+             {"add.u32 %r11, %r10, %r1;\nsub.u32 %r11, %r11, %r1;\n" + store, {"2 shfl-source 5"}},
+             {"xor.b32 %r11, %r10, %r10;\n" + store, none},
              // Lanes that have a value.
              {"setp.ne.u32 %p2, %r2, 3;\n@%p2 st.global.u32 [%rd3], %r10;\n", none},
              {"setp.eq.u32 %p2, %r2, 3;\n@%p2 st.global.u32 [%rd3], %r10;\n", {"2 shfl-source 4"}},
