@@ -107,6 +107,7 @@ warp::Launch Kernel::prepare(const Request& request) const {
     out.dynamic_shared = request.dynamic_shared;
     out.cooperative = request.cooperative;
     out.cluster = request.cluster;
+    out.non_portable_cluster = request.non_portable_cluster;
     out.parameters = request.parameters;
     out.threads = request.threads;
     out.max_steps = request.max_steps;

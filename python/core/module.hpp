@@ -38,6 +38,7 @@ struct Request {
     uint64_t max_steps = UINT64_MAX;
     bool cooperative = false;
     std::optional<warp::Dim3> cluster;
+    bool non_portable_cluster = false;
     exec::Schedule schedule;
 };
 

@@ -71,7 +71,9 @@ TimedLaunch time_launch(const Kernel& kernel, const Request& request,
     }
     place(launch, pointers);
     // Whole clusters run; of each the first CTA is one of the multiprocessor's.
-    const bool good = warp::cluster_refusal(*t.program, launch.grid, launch.cluster, false).empty();
+    const bool good =
+        warp::cluster_refusal(*t.program, launch.grid, launch.cluster, launch.non_portable_cluster)
+            .empty();
     const uint64_t slab =
         good ? warp::clusters_of(*t.program, launch.grid, launch.cluster).slab() : 1;
     const uint64_t stride = (machine.sms + slab - 1) / slab * slab;

@@ -59,6 +59,7 @@ launch::Case case_of(const Kernel& kernel, const Request& request) {
     out.dynamic_shared = request.dynamic_shared;
     out.cooperative = request.cooperative;
     out.cluster = request.cluster;
+    out.non_portable_cluster = request.non_portable_cluster;
     out.parameters = request.parameters;
     const std::vector<Range> ranges = merged(request.memory);
     for (const Range& r : ranges) {

@@ -380,17 +380,20 @@ class Kernel:
                    dynamic_shared: int, parameters: bytes,
                    memory: Sequence[tuple[int, int, str]], threads: int = 0,
                    max_steps: int | None = None, *, cooperative: bool = False,
-                   cluster: Any = None, schedule: str = "early", trap: str = "raise") -> Result:
+                   cluster: Any = None, schedule: str = "early", trap: str = "raise",
+                   non_portable_cluster: bool = False) -> Result:
         """Launches it with the bytes of its parameter space, ``parameter_bytes`` of them.
 
         ``memory`` are ranges of this process's memory that the kernel may touch, (address, bytes,
         name); the addresses are the device's too, and are not looked at before the kernel touches
         them. Ranges may overlap. ``threads`` 0: all cores. ``max_steps``: instructions that a warp
-        may retire. ``cluster`` and ``schedule``: as of :meth:`Launcher.__call__`.
+        may retire. ``cluster``, ``schedule`` and ``non_portable_cluster``: as of
+        :meth:`Launcher.__call__`.
         ``trap="return"``: a trap is the result's, and not raised.
         """
         request = (grid, block, dynamic_shared, parameters, memory, threads, max_steps or 0,
-                   bool(cooperative), cluster_dims(cluster), is_late(schedule))
+                   bool(cooperative), cluster_dims(cluster), is_late(schedule),
+                   bool(non_portable_cluster))
         return result_of(self._core.launch(request, ""), trap)
 
     def __getitem__(self, where: Any) -> Launcher:
@@ -441,43 +444,47 @@ class Launcher:
 
     def _request(self, arguments: tuple[Any, ...], memory: Sequence[Any], threads: int,
                  max_steps: int | None, cooperative: bool, cluster: Any,
-                 schedule: str = "early") -> tuple[Any, ...]:
+                 schedule: str = "early", non_portable_cluster: bool = False) -> tuple[Any, ...]:
         return self._packed_request(Packed(self.kernel, arguments, memory), threads, max_steps,
-                                    cooperative, cluster, schedule)
+                                    cooperative, cluster, schedule, non_portable_cluster)
 
     def _packed_request(self, packed: Packed, threads: int, max_steps: int | None,
                         cooperative: bool, cluster: Any,
-                        schedule: str = "early") -> tuple[Any, ...]:
+                        schedule: str = "early",
+                        non_portable_cluster: bool = False) -> tuple[Any, ...]:
         steps = 0 if max_steps is None else whole(max_steps, "max_steps", 1, MAX_U64)
         return (self.grid, self.block, self.dynamic_shared, bytes(packed.bytes), packed.ranges,
                 whole(threads, "threads", 0, MAX_THREADS), steps, bool(cooperative),
-                cluster_dims(cluster), is_late(schedule))
+                cluster_dims(cluster), is_late(schedule), bool(non_portable_cluster))
 
     def __call__(self, *arguments: Any, memory: Sequence[Any] = (), threads: int = 0,
                  max_steps: int | None = None, cooperative: bool = False, cluster: Any = None,
-                 schedule: str = "early", trap: str = "raise") -> Result:
+                 schedule: str = "early", trap: str = "raise",
+                 non_portable_cluster: bool = False) -> Result:
         """Launches the kernel and waits for its end; see :class:`Kernel`.
 
         ``memory``: arrays that pointers within arguments point into. ``threads``: cores, 0 for all;
         results are the same with any number. ``max_steps``: a warp that retires more instructions
         traps. ``cooperative``: all CTAs are under way at a time. ``cluster``: CTAs of a cluster, a
-        number or a tuple, x first; without it as the kernel has it. ``schedule="late"``: copies,
-        ``wgmma`` and other asynchronous instructions do their work where somebody waits for them,
+        number or a tuple, x first; without it as the kernel has it; with ``non_portable_cluster``
+        up to 16, else 8. ``schedule="late"``: copies, ``wgmma`` and other asynchronous instructions do their work where somebody waits for them,
         not where they are issued (``lockwarp run --async late``). ``trap="return"``: a trap is the
         result's, and not raised.
         """
         request = self._request(arguments, memory, threads, max_steps, cooperative, cluster,
-                                schedule)
+                                schedule, non_portable_cluster)
         return result_of(self.kernel._core.launch(request, ""), trap)
 
     def check(self, *arguments: Any, checks: str = "all", memory: Sequence[Any] = (),
               threads: int = 0, max_steps: int | None = None, cooperative: bool = False,
-              cluster: Any = None, trap: str = "raise", undefined: Sequence[Any] = ()) -> Checked:
+              cluster: Any = None, trap: str = "raise", undefined: Sequence[Any] = (),
+              non_portable_cluster: bool = False) -> Checked:
         """Launches the kernel and looks, while it runs, for what is wrong in it: the checks of
         ``lockwarp run --check``, all or by their names with commas. The arrays are written.
         ``undefined``: those of them that nobody gave a value, such as ``numpy.empty``."""
         packed = Packed(self.kernel, arguments, memory)
-        request = self._packed_request(packed, threads, max_steps, cooperative, cluster)
+        request = self._packed_request(packed, threads, max_steps, cooperative, cluster,
+                                       non_portable_cluster=non_portable_cluster)
         found = [arrays.memory_of(a, f"undefined[{i}]") for i, a in enumerate(undefined)]
         outcome = self.kernel._core.launch(request, checks, [(m.first, m.bytes) for m in found],
                                            packed.shapes)
@@ -531,7 +538,8 @@ class Launcher:
         return Why(d["wrong"], text.split("\n", 1)[0], text, d)
 
     def validate(self, *arguments: Any, gpu: int = 0, memory: Sequence[Any] = (), threads: int = 0,
-                 max_steps: int | None = None, cluster: Any = None) -> Comparison:
+                 max_steps: int | None = None, cluster: Any = None,
+                 non_portable_cluster: bool = False) -> Comparison:
         """Runs the launch on GPU number ``gpu`` of this machine and on the emulator as that
         architecture, and compares every register of every lane after every instruction:
         a :class:`lockwarp.Comparison`.
@@ -542,7 +550,8 @@ class Launcher:
         """
         from .files import comparison_of
 
-        request = self._request(arguments, memory, threads, max_steps, False, cluster)
+        request = self._request(arguments, memory, threads, max_steps, False, cluster,
+                                non_portable_cluster=non_portable_cluster)
         return comparison_of(_core.validate(self.kernel._core, request,
                                             whole(gpu, "gpu", 0, MAX_THREADS)))
 

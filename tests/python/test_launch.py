@@ -331,6 +331,45 @@ UNWAITED = """.version 7.0
 """
 
 
+RANKS = """.version 7.8
+.target sm_90
+.address_size 64
+.visible .entry ranks(.param .u64 out)
+{
+ .reg .b32 %r<4>; .reg .b64 %rd<3>;
+ ld.param.u64 %rd1, [out];
+ mov.u32 %r1, %ctaid.x;
+ mov.u32 %r2, %cluster_ctarank;
+ mov.u32 %r3, %cluster_nctarank;
+ mad.lo.u32 %r2, %r3, 100, %r2;
+ mul.wide.u32 %rd2, %r1, 4;
+ add.u64 %rd1, %rd1, %rd2;
+ st.global.b32 [%rd1], %r2;
+ ret;
+}
+"""
+
+
+def test_clusters():
+    k = lw.Module(RANKS, arch="sm_90").kernel("ranks")
+    out = np.zeros(32, np.uint32)
+    for cluster, options in ((2, {}), ((4, 1), {}), (16, {"non_portable_cluster": True})):
+        size = int(np.prod(cluster))
+        k[32, 1](out, cluster=cluster, **options)
+        assert out.tolist() == [100 * size + i % size for i in range(32)]
+        checked = k[32, 1].check(out, cluster=cluster, **options)
+        assert not any(c.findings for c in checked.checks)
+    with pytest.raises(lw.Error, match="more than 8 are not portable"):
+        k[32, 1](out, cluster=16)
+    with pytest.raises(lw.Error, match="17 CTAs"):
+        k[34, 1](np.zeros(34, np.uint32), cluster=17, non_portable_cluster=True)
+    packed = struct.pack("Q", out.ctypes.data)
+    memory = [(out.ctypes.data, out.nbytes, "out")]
+    k.launch_raw((32, 1, 1), (1, 1, 1), 0, packed, memory, cluster=16, non_portable_cluster=True)
+    with pytest.raises(lw.Error, match="not portable"):
+        k.launch_raw((32, 1, 1), (1, 1, 1), 0, packed, memory, cluster=16)
+
+
 def test_schedule(tmp_path):
     """A copy that nobody waits for is there early, and not late."""
     kernel = lw.Module(UNWAITED).kernel()

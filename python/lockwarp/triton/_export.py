@@ -55,6 +55,7 @@ def write(launch: Prepared, folder: pathlib.Path) -> pathlib.Path:
         out["cooperative"] = True
     if launch.cluster[0]:
         out["cluster"] = list(launch.cluster)
+        out["non_portable_cluster"] = True  # as Triton's launcher allows
     path = folder / "launch.json"
     path.write_text(json.dumps(out, indent=2) + "\n")
     return path

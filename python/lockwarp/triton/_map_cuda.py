@@ -4,6 +4,7 @@ cuda."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import types
 from collections.abc import Iterable, Iterator
@@ -219,6 +220,29 @@ def _answers(arch: str) -> dict[str, Any]:
     }
 
 
+def _cublas_class() -> type:
+    class CublasLt:
+        """In place of Triton's handle of cuBLASLt, which is NVIDIA's machine code and, where it
+        finds no driver, ends the process with a fault: torch's products, on the CPU."""
+
+        def __init__(self, workspace: Any) -> None:
+            pass
+
+        def matmul(self, a: Any, b: Any, c: Any) -> None:
+            """c = a b^T"""
+            self.gemm(a, b, c, c, 1.0, 0.0)
+
+        def gemm(self, a: Any, b: Any, c: Any, d: Any, alpha: float, beta: float) -> None:
+            """d = alpha a b^T + beta c"""
+            out = alpha * (a.float() @ b.float().T)
+            d.copy_(out + beta * c.float() if beta != 0.0 else out)
+
+        def __getattr__(self, name: str) -> Any:
+            raise NotImplementedError(f"cuBLASLt's {name} is machine code: it needs a GPU")
+
+    return CublasLt
+
+
 def map_cuda(arch: str, patches: _Patches):
     """Puts what is said to be on cuda on the CPU. Returns what ends it."""
     import torch
@@ -247,6 +271,10 @@ def map_cuda(arch: str, patches: _Patches):
     mode.__enter__()
     for name, value in _answers(arch).items():
         patches.set(torch.cuda, name, value)
+    with contextlib.suppress(ImportError, AttributeError):  # Triton before 3.2
+        from triton._C.libtriton import nvidia
+
+        patches.set(nvidia.cublas, "CublasLt", _cublas_class())
     patches.set(torch, "Generator", _generator_class(torch.Generator))
     patches.set(torch, "set_default_device", set_default_device)
     patches.set(torch, "get_default_device", get_default_device)

@@ -50,6 +50,9 @@ def with_places(ptx: bytes) -> bytes:
     return _ASSEMBLY.sub(lambda asm: _LOC.sub(b"", asm.group()), ptx)
 
 
+_NON_PORTABLE = True  # Triton's launcher allows clusters of 16
+
+
 @functools.lru_cache(maxsize=None)
 def kernel_of(ptx: bytes, name: str, arch: str) -> lockwarp.Kernel:
     """The kernel of a PTX text; the same one each time. Raises lockwarp.Error where it cannot run."""
@@ -76,7 +79,8 @@ def run(kernel, grid, block, shared, parameters, memory, cooperative=False, chec
     shapes: as arrays.rows_of gives them. late: asynchronous instructions do their work where
     somebody waits for them.
     """
-    request = (grid, block, shared, parameters, memory, 0, 0, cooperative, cluster, late)
+    request = (grid, block, shared, parameters, memory, 0, 0, cooperative, cluster, late,
+               _NON_PORTABLE)
     outcome = kernel._core.launch(request, checks, list(undefined), list(shapes))
     if not checks:
         return result_of(outcome, "return"), []
@@ -90,7 +94,7 @@ def milliseconds(kernel, grid, block, shared, parameters, memory, pointers, wait
     """By the model of cycles, on copies of the memory; None where it has no such machine or the
     kernel faults. pointers: (byte of the parameters, address), which the model puts where a GPU's
     driver would; empty: memory stays where it is. waits: CTAs may wait for each other."""
-    request = (grid, block, shared, parameters, memory, 0, 0, False, cluster, False)
+    request = (grid, block, shared, parameters, memory, 0, 0, False, cluster, False, _NON_PORTABLE)
     try:
         fault, _, data = _core.time(kernel._core, request, pointers, "", waits, 0)
     except lockwarp.Error:

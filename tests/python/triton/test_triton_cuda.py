@@ -34,6 +34,21 @@ def test_a_tensor_of_another_type_of_tritons(mapped):
     assert x.tolist() == [2] * 8
 
 
+def test_a_handle_of_cublas(mapped):
+    nvidia = pytest.importorskip("triton._C.libtriton").nvidia
+    handle = nvidia.cublas.CublasLt(torch.empty(1024, device="cuda", dtype=torch.uint8))
+    a = torch.randn(16, 8, device="cuda").half()
+    b = torch.randn(4, 8, device="cuda").half()
+    c = torch.empty(16, 4, device="cuda", dtype=torch.float16)
+    handle.matmul(a, b, c)
+    assert torch.equal(c, (a.float() @ b.float().T).half())
+    d = torch.empty_like(c)
+    handle.gemm(a, b, c, d, 2.0, -1.0)
+    assert torch.equal(d, (2 * (a.float() @ b.float().T) - c.float()).half())
+    with pytest.raises(NotImplementedError, match="block_scaled_matmul_mxfp8 is machine code"):
+        handle.block_scaled_matmul_mxfp8(a, b, c, a, b)
+
+
 def test_generators(mapped):
     generator = torch.Generator(device="cuda").manual_seed(3)
     assert isinstance(generator, torch.Generator)

@@ -231,6 +231,16 @@ def test_a_tensor_descriptor_is_a_tensor_map_on_sm_90(sm_90, ctas, tmp_path):
     assert not found.faults
 
 
+def test_clusters_larger_than_portable_ones(sm_90, tmp_path):
+    """Triton's launcher allows them."""
+    x, y = torch.randn(5000), torch.randn(5000)
+    out = torch.zeros(5000)
+    file = lt.export(add, (2,), x, y, out, 5000, BLOCK=4096, num_ctas=16, folder=tmp_path)
+    add[(2,)](x, y, out, 5000, BLOCK=4096, num_ctas=16)
+    assert torch.equal(out, x + y)
+    assert bytes(lockwarp.run(file).outputs["out"]) == out.numpy().tobytes()
+
+
 @pytest.mark.skipif(VERSION < (3, 4), reason="tensor descriptors are new in Triton 3.4")
 def test_a_tensor_map_that_the_driver_refuses_says_why(sm_90):
     from triton.tools.tensor_descriptor import TensorDescriptor
