@@ -8,6 +8,7 @@
 
 #include "emu/exec/access.hpp"
 #include "emu/exec/families.hpp"
+#include "emu/exec/gives_way.hpp"
 #include "emu/exec/reduction.hpp"
 
 namespace lockwarp::exec {
@@ -89,7 +90,10 @@ void run(Context& c, const Step& s, uint32_t mask) {
         }
     }
     // A lock that stays taken is no progress: whoever waits for it spins.
-    if (!changed) c.stores = stores;
+    if (changed)
+        gives_way_to_them(c, mask);
+    else
+        c.stores = stores;
 }
 
 template <class U>

@@ -80,8 +80,8 @@ ClusterRunner::Stands ClusterRunner::give_up() {
     return Stands::ended;
 }
 
-ClusterRunner::Stands ClusterRunner::go_on(Turn turn) {
-    if (ctas_.size() == 1) return ctas_.front()->go_on(turn, true);
+ClusterRunner::Stands ClusterRunner::go_on(Turn turn, bool others_wait) {
+    if (ctas_.size() == 1) return ctas_.front()->go_on(turn, true, others_wait);
     if (turn == Turn::give_up) return give_up();
     // Other clusters may have changed memory.
     std::ranges::fill(waits_since_, never);
@@ -89,9 +89,14 @@ ClusterRunner::Stands ClusterRunner::go_on(Turn turn) {
         !launch_.observers.empty() && launch_.turn == 0 && launch_.oracle == nullptr;
     const uint64_t end = instructions() + (is_heard ? max_heard : 0);
     const unsigned rounds = launch_.turn == 0 ? max_rounds : 1;
-    Stands stands = go_round(turn);
-    for (unsigned n = 1; stands == Stands::waits && (n < rounds || instructions() < end); ++n)
-        stands = go_round(Turn::ordinary);
+    Stands stands = go_round(turn, others_wait);
+    const auto gives_way = [&] {
+        return others_wait &&
+               std::ranges::any_of(ctas_, [](const auto& cta) { return cta->gave_way(); });
+    };
+    for (unsigned n = 1;
+         stands == Stands::waits && (n < rounds || instructions() < end) && !gives_way(); ++n)
+        stands = go_round(Turn::ordinary, others_wait);
     return stands;
 }
 
@@ -108,14 +113,17 @@ bool ClusterRunner::end_exited() {
 }
 
 // Each CTA that may go on has a turn; of lanes that are let go, those of one.
-ClusterRunner::Stands ClusterRunner::go_round(Turn turn) {
+ClusterRunner::Stands ClusterRunner::go_round(Turn turn, bool others_wait) {
     for (size_t rank = 0; rank < ctas_.size(); ++rank) {
         CtaRunner& cta = *ctas_[rank];
         if (exited_[rank] || waits_since_[rank] == changes()) continue;
         const bool may_release = turn == Turn::release && cta.can_release();
         const Turn own = turn == Turn::release && !may_release ? Turn::ordinary : turn;
         if (may_release) turn = Turn::ordinary;
-        const Stands stands = cta.go_on(own, false);
+        bool peers_wait = false;
+        for (size_t peer = 0; peer < ctas_.size(); ++peer)
+            peers_wait |= peer != rank && !exited_[peer] && waits_since_[peer] != never;
+        const Stands stands = cta.go_on(own, false, others_wait || peers_wait);
         if (cta.trap()) {
             end_exited();
             return Stands::ended;

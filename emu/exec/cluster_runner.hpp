@@ -20,7 +20,7 @@ class ClusterRunner {
     using Stands = CtaRunner::Stands;
     // The next cluster, from its first instruction.
     void begin(uint64_t index);
-    Stands go_on(Turn turn);
+    Stands go_on(Turn turn, bool others_wait);
     // Grows with each instruction that changes what others may wait for.
     uint64_t stores() const;
     uint64_t instructions() const;
@@ -34,7 +34,7 @@ class ClusterRunner {
     const std::vector<std::unique_ptr<CtaRunner>>& ctas() const { return ctas_; }
 
   private:
-    Stands go_round(Turn turn);
+    Stands go_round(Turn turn, bool others_wait);
     bool end_exited();
     Stands give_up();
     uint64_t changes() const;

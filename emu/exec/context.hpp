@@ -131,9 +131,11 @@ struct Context {
     uint32_t undefined_results = 1;           // which, by bits
     warp::Statistics statistics;              // but for products
     uint64_t products = 0;
-    uint64_t stores = 0;     // instructions that changed a barrier, or memory that others see
-    Watch* watch = nullptr;  // hears of what is written to local memory
-    uint32_t yields = 0;     // lanes that found nothing to go on with: other paths come first
+    uint64_t stores = 0;       // instructions that changed a barrier, or memory that others see
+    Watch* watch = nullptr;    // hears of what is written to local memory
+    uint32_t yields = 0;       // lanes that found nothing to go on with: other paths come first
+    bool others_wait = false;  // for memory to change, other warps or CTAs: gives_way_to_them()
+    bool gave_way = false;     // to them, in this turn of the CTA
     std::vector<uint64_t> wgmma_groups;  // by warp: those that it has committed
     std::vector<warp::Printed> printed;
     uint64_t printed_bytes = 0;

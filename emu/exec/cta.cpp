@@ -83,7 +83,7 @@ void CtaRunner::begin_warp(uint32_t index) {
     const warp::Launch& launch = *context_.launch;
     Warp& w = cta_.warps[index];
     w.index = index;
-    w.step = w.slept = 0;
+    w.step = w.slept = w.gives_way_from = 0;
     const uint64_t rest = launch.block.count() - uint64_t{index} * 32;
     w.live = rest >= 32 ? all_lanes : (1u << rest) - 1;
     w.cluster_arrived = w.cluster_opened = 0;
@@ -141,7 +141,7 @@ Round CtaRunner::begin_turn(Turn turn) {
     return Round::goes_on;
 }
 
-CtaRunner::Stands CtaRunner::go_on(Turn turn, bool alone) {
+CtaRunner::Stands CtaRunner::go_on(Turn turn, bool alone, bool others_wait) {
     if (way_.gives_way_first()) return Stands::waits;
     const Running running(context_);
     Round round = begin_turn(turn);
@@ -158,9 +158,12 @@ CtaRunner::Stands CtaRunner::go_on(Turn turn, bool alone) {
         const uint64_t now = context_.statistics.instructions;
         return n < rounds || now < end || (n <= most_paths && now == begin);
     };
-    for (unsigned n = 0; has_time(n) && round == Round::goes_on; ++n) {
-        round = is_stopped() ? Round::ended
-                             : scheduler_.round(context_, way_, turn == Turn::whole && n == 0);
+    context_.gave_way = false;
+    const auto gives_way = [&] { return others_wait && context_.gave_way; };
+    for (unsigned n = 0; has_time(n) && round == Round::goes_on && !gives_way(); ++n) {
+        round = is_stopped()
+                    ? Round::ended
+                    : scheduler_.round(context_, way_, turn == Turn::whole && n == 0, others_wait);
         tell_retired();
     }
     if (round == Round::only_waits) return Stands::only_waits;

@@ -30,7 +30,9 @@ class CtaRunner {
     // The next CTA, of the cluster Cluster::index, from its first instruction.
     void begin();
     // `alone`: it is all of its cluster. If not, its turn is short, and only its cluster gives up.
-    Stands go_on(Turn turn, bool alone);
+    Stands go_on(Turn turn, bool alone, bool others_wait);
+    // Its last turn ended because others wait.
+    bool gave_way() const { return context_.gave_way; }
     // Of one that has exited.
     void end() { finish(); }
     // It ends with a trap.

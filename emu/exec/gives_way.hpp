@@ -7,9 +7,23 @@
 #include <cstdint>
 #include <vector>
 
+#include "emu/exec/context.hpp"
 #include "emu/warp/launch.hpp"
 
 namespace lockwarp::exec {
+
+// Lanes changed memory that others may wait for. Where some do, the warp gives way to them now and
+// then: one that lets go of a lock and takes it again, with barriers of its CTA in between, would
+// have it whenever they look. It does so 4,096 to 12,287 instructions after the last time, a number
+// that varies: after a fixed one a loop might always be at the same place.
+inline void gives_way_to_them(Context& c, uint32_t mask) {
+    constexpr uint32_t scatter = 0x9e3779b9;  // 2^32 / the golden ratio
+    warp::Warp& w = *c.warp;
+    if (!c.others_wait || w.step < w.gives_way_from) return;
+    w.gives_way_from = w.step + 4096 + (static_cast<uint32_t>(w.step) * scatter >> 19);
+    c.gave_way = true;
+    c.yields = mask;
+}
 
 class GivesWay {
   public:

@@ -179,7 +179,7 @@ void run_turn(Grid& grid, Part& part, ClusterRunner* runner, Turn turn) {
     if (!heard || (turn == Turn::give_up && first_trap != UINT64_MAX))
         return end(grid, part, runner, heard);
     const uint64_t instructions = runner->instructions();
-    const ClusterRunner::Stands stands = runner->go_on(turn);
+    const ClusterRunner::Stands stands = runner->go_on(turn, part.standing.any_waits());
     if (stands == ClusterRunner::Stands::ended) return end(grid, part, runner, true);
     part.standing.add(runner, stands == ClusterRunner::Stands::only_waits, seen);
     if (runner->stores() != stores)

@@ -5,6 +5,7 @@
 
 #include "emu/exec/access.hpp"
 #include "emu/exec/families.hpp"
+#include "emu/exec/gives_way.hpp"
 
 namespace lockwarp::exec {
 
@@ -103,6 +104,7 @@ void store(Context& c, const Step& s, uint32_t mask) {
         }
         if (v.count > 1) copy_whole(p[lane], whole.data(), bytes);
     }
+    if (o.mod.memory_order != isa::MemoryOrder::weak) gives_way_to_them(c, mask);
 }
 
 // cp.async copies at once: an order that the manual allows for every program without a data race.

@@ -57,6 +57,11 @@ bool any_path(const warp::Cta& cta, const auto& is) {
                                [&](const Warp& w) { return std::ranges::any_of(w.paths, is); });
 }
 
+// The order is the usual one, and nobody else's.
+bool may_give_way(const Context& c) {
+    return c.launch->turn == 0 && c.launch->order == nullptr && c.launch->oracle == nullptr;
+}
+
 // It waits for lanes of its own warp alone: what other warps do changes nothing for it.
 bool awaits_own_lanes(const Warp& w) {
     return std::ranges::all_of(w.paths, [](const Path& p) {
@@ -74,9 +79,11 @@ void Scheduler::wake(Context& c) {
         }
 }
 
-Round Scheduler::round(Context& c, GivesWay& way, bool whole) {
+Round Scheduler::round(Context& c, GivesWay& way, bool whole, bool others_wait) {
     bool running = false;
     bool advanced = false;
+    const auto waited = [](const Path& p) { return p.waits_since != never; };
+    c.others_wait = may_give_way(c) && (others_wait || any_path(*c.cta, waited));
     for (Warp& w : c.cta->warps) {
         if (w.live == 0) continue;
         c.warp = &w;

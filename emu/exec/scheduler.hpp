@@ -32,7 +32,8 @@ class Scheduler {
   public:
     // Other CTAs may have changed memory: no path is known to wait.
     static void wake(Context& c);
-    Round round(Context& c, GivesWay& way, bool whole);
+    // others_wait: CTAs do that only wait.
+    Round round(Context& c, GivesWay& way, bool whole, bool others_wait);
     // Lanes of one warp go on that wait where they meet others. false: there are none.
     static bool release(Context& c);
     static bool can_release(const Context& c);

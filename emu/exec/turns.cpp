@@ -111,6 +111,8 @@ ClusterRunner* Standing::take(uint64_t index) {
     return runner;
 }
 
+bool Standing::any_waits() const { return std::ranges::any_of(clusters_, &Waiting::only_waits); }
+
 Turns::Lowest Standing::lowest() const {
     Turns::Lowest out;
     for (const Waiting& c : clusters_) {

@@ -87,6 +87,7 @@ class Standing {
     // The longest-standing one that may go on; nullptr: all only wait, since `changes`.
     ClusterRunner* take_ready(uint64_t changes);
     ClusterRunner* take(uint64_t index);
+    bool any_waits() const;
     Turns::Lowest lowest() const;
 
   private:

@@ -92,9 +92,10 @@ struct CallStack {
 
 struct Warp {
     uint32_t index = 0;
-    uint32_t live = 0;   // lanes that exist and have not exited
-    uint64_t step = 0;   // instructions retired
-    uint64_t slept = 0;  // nanoseconds of nanosleep, which its clocks count too
+    uint32_t live = 0;            // lanes that exist and have not exited
+    uint64_t step = 0;            // instructions retired
+    uint64_t gives_way_from = 0;  // the step from which it does, to who waits for memory
+    uint64_t slept = 0;           // nanoseconds of nanosleep, which its clocks count too
     std::vector<Path> paths;
     std::vector<Reconvergence> meetings;
     uint64_t met = 0;              // meetings so far

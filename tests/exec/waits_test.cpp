@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits of one lane for its CTA, for another lane, or for what never comes, in any order of CTAs.
+#include <array>
 #include <cstring>
 
 #include "emu/exec/inspector.hpp"
@@ -80,6 +81,94 @@ TEST(Waits, OfOneLaneForAnotherCta) {
                 EXPECT_EQ(fault_of(o.result), "") << threads;
                 EXPECT_EQ(words_of(o.buffers[1]), expected) << threads << " threads, " << work;
             });
+        }
+}
+
+// Lets go of a lock.
+constexpr std::array let_go{
+    "atom.release.gpu.global.exch.b32 %r4, [%rd1], 0;",
+    "st.release.gpu.global.u32 [%rd1], 0;",
+    "fence.acq_rel.gpu;\nst.volatile.global.u32 [%rd1], 0;",
+};
+
+// A CTA asks again and again for what another is to write, each time with the lock, between two
+// barriers: whenever these give others their turn it is taken.
+TEST(Waits, ForALockThatAnotherCtaTakesAgainAndAgain) {
+    for (const char* const release : let_go)
+        for (const bool cluster : {false, true}) {
+            const isa::Program program = program_of(kernel(R"(
+setp.ne.u32 %p1, %t0, 0;
+setp.ne.u32 %p2, %r1, 0;
+AGAIN:
+@%p2 bra MEET;
+TAKE:
+atom.acquire.gpu.global.cas.b32 %r3, [%rd1], 0, 1;
+setp.ne.u32 %p3, %r3, 0;
+@%p3 bra TAKE;
+MEET:
+bar.sync 0;
+@%p1 st.global.u32 [%rd1+4], 7;
+ld.global.u32 %r5, [%rd1+4];
+bar.sync 0;
+@%p2 bra ASK;
+)" + std::string(release) + R"(
+ASK:
+setp.eq.u32 %p4, %r5, 0;
+@%p4 bra AGAIN;
+st.global.u32 [%rd2], %r5;
+ret;)",
+                                                           "", "sm_90"),
+                                                    isa::Arch::sm_90);
+            Given given = grid_of(2, 64, {0, 0}, 128);
+            given.max_steps = 300'000;
+            if (cluster) given.cluster = {2, 1, 1};
+            run_each_way(program, given, [&](unsigned threads, Outcome o) {
+                EXPECT_EQ(fault_of(o.result), "") << threads << ' ' << release << ' ' << cluster;
+                EXPECT_EQ(words_of(o.buffers[1]), Words(128, 7));
+            });
+        }
+}
+
+// A warp does, in a loop of ten instructions, of which a turn has a multiple: wherever its turns
+// end in the loop, they always end there. The warp that writes comes later, and is the first or the
+// last.
+TEST(Waits, ForALockThatAnotherWarpTakesAgainAndAgain) {
+    for (const char* const release : let_go)
+        for (unsigned before = 0; before < 20; ++before) {
+            const bool last = before % 2 == 0;
+            std::string body;
+            for (unsigned i = 0; i < before / 2; ++i) body += "mov.u32 %r6, 0;\n";
+            body += "setp." + std::string(last ? "ge" : "lt") + ".u32 %p1, %r1, 32;";
+            body += R"(
+and.b32 %r7, %r1, 31;
+setp.ne.u32 %p2, %r7, 0;
+@%p2 exit;
+@!%p1 bra TAKE;
+mov.u32 %r8, 0;
+LATE:
+add.u32 %r8, %r8, 1;
+setp.lt.u32 %p5, %r8, 10000;
+@%p5 bra LATE;
+TAKE:
+atom.acquire.gpu.global.cas.b32 %r3, [%rd1], 0, 1;
+setp.ne.u32 %p3, %r3, 0;
+@%p3 bra TAKE;
+@%p1 st.volatile.global.u32 [%rd1+4], 7;
+ld.volatile.global.u32 %r5, [%rd1+4];
+setp.eq.u32 %p4, %r5, 0;
+mov.u32 %r6, 0;
+)" + std::string(release) +
+                    (std::string(release).starts_with("fence") ? "" : "\nmov.u32 %r6, 0;") + R"(
+@%p4 bra TAKE;
+st.global.u32 [%rd2], %r5;
+ret;)";
+            const isa::Program program = program_of(kernel(body), isa::Arch::sm_80);
+            Given given = grid_of(1, 64, {0, 0}, 64);
+            given.max_steps = 2'000'000;
+            const Outcome o = run(program, std::move(given));
+            EXPECT_EQ(fault_of(o.result), "") << before << ' ' << release;
+            EXPECT_EQ(words_of(o.buffers[1])[0], 7u);
+            EXPECT_EQ(words_of(o.buffers[1])[32], 7u);
         }
 }
 

@@ -96,17 +96,21 @@ class Launcher:
         self.ctas = getattr(metadata, "num_ctas", 1)  # of a cluster, each a part of a program
 
     def scratch(self, grid) -> tuple:
-        """The tensors of scratch memory, as many as the kernel asks for."""
+        """The tensors of scratch memory, as many as the kernel asks for, of all CTAs."""
+        from triton.runtime import _allocation
+
+        has_own = getattr(_allocation, "has_profile_allocator", lambda: True)  # new in Triton 3.9
         out: list[Any] = []
         for (size, alignment), name in ((self._global, "_allocator"),
                                         (self._profile, "_profile_allocator")):
             if size == 0:
                 out.append(None)
                 continue
-            from triton.runtime import _allocation
-
-            allocator = getattr(_allocation, name)
-            allocator = allocator.get() if hasattr(allocator, "get") else allocator
+            if name == "_profile_allocator" and not has_own():
+                allocator = self.driver.allocate_default_profile_scratch
+            else:
+                allocator = getattr(_allocation, name)
+                allocator = allocator.get() if hasattr(allocator, "get") else allocator
             out.append(allocator(size * grid[0] * grid[1] * grid[2], alignment, 0))
         return tuple(out)
 
