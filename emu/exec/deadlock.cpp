@@ -46,9 +46,10 @@ struct Wait {
 
 std::string shared_text(const Context& c, const Operation& o, uint32_t rank, uint64_t address) {
     address = in_window_of(rank, address);
-    if (isa::row(o.op).memory != isa::Memory::barrier) return "memory at " + hex(address);
-    const uint8_t* const at = find_in_cluster(c, address, sizeof(uint64_t));
-    if (at == nullptr) return {};
+    const uint8_t* const at = isa::row(o.op).memory == isa::Memory::barrier
+                                  ? find_in_cluster(c, address, sizeof(uint64_t))
+                                  : nullptr;
+    if (at == nullptr) return "memory at " + hex(address);
     return "the mbarrier at " + hex(address) + " (.shared; " + mbarrier_text(c, at) + ")";
 }
 
@@ -69,8 +70,7 @@ void add_places(const Context& c, const Operation& o, std::vector<std::string>& 
             const uint64_t address = a.address[lane];
             std::string text = a.space == Space::global ? global_text(c, address)
                                                         : shared_text(c, o, a.rank[lane], address);
-            if (!text.empty() && std::ranges::find(places, text) == places.end())
-                places.push_back(std::move(text));
+            if (std::ranges::find(places, text) == places.end()) places.push_back(std::move(text));
         }
     }
 }

@@ -199,15 +199,17 @@ st.global.u32 [%rd2], %r7;
 }
 
 TEST(Barrier, UnalignedWithAGuardHoldsOnlyItsLanes) {
-    // Sixteen lanes of either warp make up the count of 32.
+    // Sixteen lanes of either warp make up the count of 32. Each lane goes on once.
     const Words out = results_of(R"(
+st.global.u32 [%rd2], 0;
 and.b32 %r2, %r1, 16;
 setp.eq.u32 %p1, %r2, 0;
 @%p1 barrier.sync 1, 32;
-st.global.u32 [%rd2], %r1;
+add.u32 %r3, %r1, 1;
+red.global.add.u32 [%rd2], %r3;
 )",
                                  {}, block_of(64));
-    for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(out[i], i);
+    for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(out[i], i + 1);
 }
 
 // Where a loop is the kernel's last, threads that leave it exit, and the barrier in it is for those

@@ -103,6 +103,16 @@ TEST(UndefinedLanes, OfALoadOverItsOwnAddress) {
               std::vector<std::string>{"ld ffffffff results 3"});
 }
 
+// What stackrestore frees and alloca takes again is as if nobody had written it.
+TEST(UndefinedLanes, OfBytesThatWereAnothersBefore) {
+    const std::string store = "st.local.u32 [%rd6], %r1;\n";
+    const std::string load = "ld.local.u32 %r2, [%rd6];\n";
+    const std::string take = "alloca.u64 %rd6, %rd7;\n";
+    EXPECT_EQ(undefined_of("mov.u64 %rd7, 16; stacksave.u64 %rd5;\n" + take + store + load +
+                           "stackrestore.u64 %rd5;\n" + take + load + store + load),
+              std::vector<std::string>{"ld ffffffff results 1"});
+}
+
 // PTX manual, "shfl.sync": the source lane by mode, segment and clamp.
 TEST(Shuffle, EveryLaneTakesFromItsSource) {
     for (const uint32_t mask : {0xffffffffu, 0x0000ffffu, 0xfffffffeu, 0x7fffffffu, 0x80000001u})

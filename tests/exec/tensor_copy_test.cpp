@@ -291,6 +291,10 @@ TEST(TensorCopy, SaysWhyAnInstructionIsIllegal) {
     r = changed_map([](TensorMap& m) { m.dim[1] = 1 << 20; });
     r.at = {0, 1 << 19};
     EXPECT_TRUE(fault_of(run_copy(r).result).starts_with("address out of bounds"));
+    r = changed_map([](TensorMap& m) { m.address += 8; });
+    EXPECT_TRUE(fault_of(run_copy(r).result)
+                    .starts_with("misaligned address: a tensor must begin at a multiple of 16"))
+        << fault_of(run_copy(r).result);
 }
 
 // Lanes copy one after another. Behind one whose map is refused none does anything: lane 0 has map
@@ -400,6 +404,7 @@ TEST(TensormapReplace, EveryField) {
             given.arch = isa::Arch::sm_90;
             const TensorMapBytes before = isa::encode(base);
             given.buffers = {Bytes(before.begin(), before.end()), Bytes(128)};
+            given.buffers[0].resize(136, 0xa5);
             std::string module = kernel(".shared .align 128 .b8 sm[128];\n" + body, {}, "sm_90a");
             module.replace(module.find(".version 8.0"), 12, ".version 8.6");
             const Outcome out = run_well(program_of(module, given.arch), std::move(given));
@@ -412,6 +417,7 @@ TEST(TensormapReplace, EveryField) {
             EXPECT_EQ(*got, expected) << text;
             // What the driver notes of the box stays.
             EXPECT_TRUE(std::equal(after.begin() + 0x3c, after.end(), before.begin() + 0x3c));
+            EXPECT_EQ(std::count(out.buffers[0].begin() + 128, out.buffers[0].end(), 0xa5), 8);
         }
 }
 
