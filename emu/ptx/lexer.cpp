@@ -25,7 +25,7 @@ char byte_at(const Lexer& lexer, size_t position) {
 
 uint32_t narrow(size_t value) {
     constexpr size_t limit = std::numeric_limits<uint32_t>::max();
-    return static_cast<uint32_t>(value < limit ? value : limit);
+    return static_cast<uint32_t>(std::min(value, limit));
 }
 
 Place place_of(const Lexer& lexer, size_t begin, size_t end) {

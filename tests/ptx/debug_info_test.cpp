@@ -146,6 +146,26 @@ TEST(DebugInfo, ADimensionWithoutABound) {
     }
 }
 
+// What is larger than any memory has no size that is said.
+TEST(DebugInfo, SizesBeyondAnyMemory) {
+    constexpr uint64_t most = uint64_t{1} << 48;
+    DebugInfo info;
+    info.types.resize(2);
+    info.types[1].kind = DebugKind::array;
+    info.types[1].target = 0;
+    const struct {
+        uint64_t bytes, count, size;  // of the element and the array; what is said of the array
+    } rows[] = {
+        {4, 6, 24},       {most, 1, most},  {1, most, most},
+        {most + 1, 1, 0}, {1, most + 1, 0}, {uint64_t{1} << 63, 2, 0},
+    };
+    for (const auto& r : rows) {
+        info.types[0].bytes = r.bytes;
+        info.types[1].count = r.count;
+        EXPECT_EQ(info.size_of(1), r.size) << r.bytes << " " << r.count;
+    }
+}
+
 // Types that are of themselves.
 TEST(DebugInfo, Cycles) {
     const DebugInfo info = info_of(std::string(header) + R"(

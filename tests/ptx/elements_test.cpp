@@ -109,6 +109,7 @@ TEST(Elements, OthersAreRefused) {
         "an array's index is a register of 16, 32 or 64 bits, or a constant\n";
     EXPECT_EQ(said("ld.global.u64 %rd1, wide[%f];"), no_index);
     EXPECT_EQ(said("ld.global.u64 %rd1, wide[%r9];"), no_index);
+    EXPECT_EQ(said("{ .reg .b128 %q; ld.global.u64 %rd1, wide[%q]; }"), no_index);
     EXPECT_EQ(said("ld.global.u64 %rd1, wide[one];"), no_index);
     EXPECT_EQ(said("atom.global.add.u64 %rd1, wide[%r1], 1;"),
               "an array element is not an operand of 'atom'\n");

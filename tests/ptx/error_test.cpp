@@ -197,6 +197,11 @@ TEST(Errors, HintsHelp) {
     ASSERT_EQ(parsed.diagnostics.size(), 2U);
     EXPECT_EQ(parsed.diagnostics[0].hint, "move its address to a register, and use that");
     EXPECT_EQ(parsed.diagnostics[1].hint, "found 'b'");
+    const Parsed directives =
+        parse(std::string(header) + ".entry k() { .extern .shared .b8 x[]; .foo 3; }");
+    ASSERT_EQ(directives.diagnostics.size(), 2U);
+    EXPECT_EQ(directives.diagnostics[0].hint, "a linked variable is declared outside functions");
+    EXPECT_EQ(directives.diagnostics[1].hint, "");
 }
 
 TEST(Errors, AtMostOneHundred) {

@@ -113,6 +113,9 @@ TEST(Expression, Errors) {
         {"~1.0", "4:26: Constant expression type mismatch\n"},
         {"(.s64)1.0", "4:27: Constant expression type mismatch\n"},
         {"1?1.0:2.0", "4:27: Integer constant expression expected\n"},
+        // One message, and none of what it would have been an operand of.
+        {"(.s64)1.0&1", "4:27: Constant expression type mismatch\n"},
+        {"(1?1.0:2.0)&1.0", "4:28: Integer constant expression expected\n"},
         {"-0f3F800000", "4:27: a 0f literal may not stand in a constant expression\n"},
         {"1+a", "4:28: 'a' may not stand in a constant expression\n"},
         {"(1+2", "4:30: expected ')' after the constant expression\n"},
