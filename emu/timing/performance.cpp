@@ -312,8 +312,6 @@ void Performance::add_uncoalesced(std::vector<Finding>& out) const {
     for (const auto& [operation, use] : tally_.global) {
         if (static_cast<double>(use.taken) < sector_share * static_cast<double>(use.least))
             continue;
-        // One lane's access of 4 bytes takes a sector of 32: nothing is to be joined.
-        if (std::popcount(use.example.lanes) < 2) continue;
         Finding f = note("uncoalesced", use);
         f.message = "moves " + mean(use.taken, use.times) +
                     " sectors of 32 bytes for each warp where " + mean(use.least, use.times) +
@@ -379,7 +377,7 @@ void Performance::add_fragments(std::vector<Finding>& out) const {
             for (uint32_t n = 0; n < v.count; ++n) loads[program_.pool[v.first + n]] = i;
     }
     for (const isa::Operation& o : program_.operations) {
-        if (o.mma == nullptr || isa::bits(o.mma->a) > 32 || isa::bits(o.mma->b) > 32) continue;
+        if (o.mma == nullptr || isa::bits(o.mma->a) == 64) continue;
         for (size_t n = 1; n <= 2; ++n) {
             const isa::VectorRef& v = o.vector[n];
             std::vector<uint32_t> from;

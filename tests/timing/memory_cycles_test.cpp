@@ -133,6 +133,22 @@ TEST(MemoryCycles, OfGlobalMemory) {
                                "st.shared.v2.u32 [s], {%r4, %r6};",
          "add 20-25 no_instruction, ld 25-347 wait, ld 26-86, st 347-372 long_scoreboard, "
          "ret 348-349"},
+        // What L1 has is not put there: it does not wait for the 32 wavefronts of another warp.
+        {"mov.u32 %r8, %tid.x; and.b32 %r9, %r8, 31; mov.u32 %r10, s; mad.lo.u32 %r18, %r9, 128, "
+         "%r10;"
+         "ld.global.u32 %r4, [%d0]; prmt.b32 %r5, %r4, %r0, 1; setp.gt.u32 %p1, %r8, 31;"
+         "bar.sync 0; prmt.b32 %r11, %r8, %r0, 1; @%p1 ld.shared.u32 %r6, [%r18];"
+         "mul.wide.u32 %d1, %r11, 0; add.u64 %d1, %d1, %d0;"
+         "@!%p1 ld.global.u32 %r7, [%d1];"
+         "prmt.b32 %r4, %r6, %r7, %r5;",
+         "ld 20-317 no_instruction, 1:ld 20-51 no_instruction, and 21-25, 1:and 21-25, setp 23-27 "
+         "math_pipe_throttle, 1:setp 23-27 math_pipe_throttle, mad 25-29 wait, 1:mad 25-29 wait, "
+         "1:prmt 51-55 long_scoreboard, 1:bar.sync 52-53, prmt 317-321 long_scoreboard, bar.sync "
+         "318-319, prmt 332-336 barrier, 1:prmt 332-336 barrier, ld 333-362, 1:ld 333-418, mul "
+         "354-359 no_instruction, 1:mul 354-359 no_instruction, add 359-363 wait, 1:add 359-363 "
+         "wait, ld 363-393 wait, 1:ld 363-392 wait, prmt 393-397 long_scoreboard, ret 394-395, "
+         "1:prmt 418-422 short_scoreboard, 1:ret 419-420",
+         {.threads = 64}},
         // What an atomic does not bring to L1 takes no time there.
         {apart_in_global(1024) + "red.global.add.u32 [%d4], 1; atom.global.add.u32 %r4, [%d4], 1;"
                                  "ld.global.u32 %r5, [%d4]; st.shared.v2.u32 [s+8], {%r4, %r5};",
