@@ -148,11 +148,13 @@ bool compare_digests(Side& side, Live& live, const ptx::Module& module, Memory& 
         return true;
     }
     side.report.by_digest = false;
+    const Counts counts = side.report.counts;
+    const std::vector<Counts> by_operation = side.report.by_operation;
     const auto compare_words_of = [&](uint64_t first_cta, uint64_t count) {
         plan.first_cta = first_cta;
         plan.ctas = count;
-        side.report.counts = {};
-        side.report.by_operation.assign(side.report.by_operation.size(), {});
+        side.report.counts = counts;
+        side.report.by_operation = by_operation;
         emulated = side.c.bytes;
         return compare_registers(side, live, module, outputs, emulated, nullptr);
     };
@@ -369,7 +371,7 @@ Report run_lockstep(const launch::Case& given, isa::Arch arch, gpu::Engine& engi
         if (registers) keep->traced = side.plan.traced;
         if (registers) keep->orders = side.plan.orders;
     }
-    report.ordered = registers && !side.plan.orders.empty();
+    report.ordered = !side.plan.orders.empty();
     if (good) side.compare_memory(emulated, outputs);
     if (report.first) judge(side, live, module, outputs);
     if (report.first)

@@ -272,8 +272,7 @@ std::string difference(const Report& r, const gpu::Device& device, const std::st
             break;
         }
         case DifferenceKind::fault:
-            out = fmt::format("DIFFERS  {}\n  {}\n", r.trap ? place(r, d, file) : file, d.what);
-            break;
+            return fmt::format("DIFFERS  {}\n  {}\n", r.trap ? place(r, d, file) : file, d.what);
     }
     return out;
 }

@@ -2,7 +2,9 @@
 // Values that lockstep does not ask of the emulator: masked, taken from the engine, never written.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
+#include <set>
 #include <sstream>
 
 #include "emu/lockwarp.hpp"
@@ -92,6 +94,81 @@ TEST(Lockstep, SharedMemoryNeverWrittenIsTakenFromTheEngine) {
     // q1 r1 r14 r2 p1 r3 (8) r4 (8) r9 r10 q2 q1
     EXPECT_EQ(r.counts.values, 32u * 9 + 16);
     EXPECT_NE(text_report(r, engine.device(), "k.ptx").find("nothing wrote"), std::string::npos);
+}
+
+// What is masked makes the digests of two CTAs differ: all is counted as by words, once.
+TEST(Lockstep, DigestsThatDifferInWhatIsMaskedAlone) {
+    launch::Case c = case_of_text(R"(
+    .shared .b32 tile[32]; .local .b32 frame[4];
+    .reg .b64 %q<4>; .reg .b32 %r<4>;
+    mov.u32 %r1, %tid.x;
+    mov.u64 %q1, frame;                    // an address: left out
+    ld.shared.b32 %r2, [tile];             // nothing wrote it
+    add.u32 %r3, %r1, 1;
+    ret;)",
+                                  32, 8);
+    c.grid = {3, 1, 1};
+    const auto compared = [&](validate::Registers registers) {
+        validate::EmulatorEngine engine(isa::Arch::sm_90);
+        engine.fill_unwritten(0xA7);
+        validate::Options options;
+        options.registers = registers;
+        validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+        EXPECT_EQ(r.problem, "");
+        EXPECT_FALSE(r.first.has_value());
+        EXPECT_FALSE(r.by_digest);
+        return r;
+    };
+    const validate::Report words = compared(validate::Registers::words);
+    const validate::Report digests = compared(validate::Registers::digests);
+    EXPECT_EQ(words.counts.places, 1u);
+    EXPECT_EQ(words.counts.unwritten, 3u * 32);
+    EXPECT_EQ(words.counts.values, 3u * 32 * 2);
+    const auto numbers = [](const validate::Counts& n) {
+        return std::array{n.values, n.different,    n.masked,           n.unwritten, n.taken,
+                          n.places, n.memory_bytes, n.memory_different, n.faults};
+    };
+    EXPECT_EQ(numbers(digests.counts), numbers(words.counts));
+    ASSERT_EQ(digests.by_operation.size(), words.by_operation.size());
+    for (size_t i = 0; i < words.by_operation.size(); ++i)
+        EXPECT_EQ(numbers(digests.by_operation[i]), numbers(words.by_operation[i])) << i;
+}
+
+// Both sides take the order of the engine's threads where results depend on one, whatever is asked.
+TEST(Lockstep, WhetherTheOrderOfThreadsIsTheEngines) {
+    const std::string atomic =
+        ".reg .b64 %q<2>; .reg .b32 %r<2>; ld.param.u64 %q1, [out];\n"
+        "atom.global.add.u32 %r1, [%q1], 1; st.global.u32 [%q1+4], %r1; ret;";
+    const std::string plain =
+        ".reg .b64 %q<2>; ld.param.u64 %q1, [out]; st.global.u32 [%q1+4], 1; ret;";
+    for (const bool atomics : {true, false})
+        for (const bool final_only : {true, false}) {
+            validate::EmulatorEngine engine(isa::Arch::sm_90);
+            validate::Options options;
+            options.final_only = final_only;
+            const validate::Report r = run_lockstep(case_of_text(atomics ? atomic : plain, 1, 8),
+                                                    isa::Arch::sm_90, engine, options);
+            EXPECT_EQ(r.problem, "");
+            EXPECT_EQ(r.ordered, atomics) << final_only;
+        }
+}
+
+// Room for calls is asked for where functions are called.
+TEST(Lockstep, TheStackThatIsAskedFor) {
+    struct Asked : validate::EmulatorEngine {
+        Asked() : EmulatorEngine(isa::Arch::sm_90) {}
+        gpu::Ran run(const gpu::Job& job) override {
+            bytes.insert(job.stack_bytes);
+            return EmulatorEngine::run(job);
+        }
+        std::set<uint32_t> bytes;
+    };
+    for (const auto& [file, bytes] :
+         {std::pair<const char*, uint32_t>{"calls_O0.json", 65536}, {"mma_m16n8k16.json", 0}}) {
+        Asked engine;
+        EXPECT_EQ(run_lockstep(case_of(file), isa::Arch::sm_90, engine, {}).problem, "");
+        EXPECT_EQ(engine.bytes, std::set<uint32_t>{bytes}) << file;
+    }
 }
 
 // Where a path of the kernel leaves it unwritten, and only there.

@@ -38,6 +38,7 @@ atom.add.u32 %r5, [%rd1], 1;
 ld.volatile.u32 %r7, [%rd1];
 st.relaxed.gpu.global.u32 [%rd1], %r6;
 atom.global.v2.f32.add {_, %f1}, [%rd1], {%f2, %f3};
+ld.relaxed.gpu.global.u64 %rd2, [%rd1];
 { .param .b64 bytes; .param .b64 block;
 st.param.b64 [bytes], %rd3;
 call.uni (block), malloc, (bytes);
@@ -56,7 +57,8 @@ enum Operation : uint32_t {
     add_generic,
     look_generic,
     store,
-    add_pair
+    add_pair,
+    look_wide
 };
 
 inline constexpr uint64_t window = 64;  // words of a track
@@ -134,7 +136,7 @@ class Hand {
         Access access;
         access.adds = adds;
         access.elements = o.vector[0].count;
-        access.element_bytes = 4;
+        access.element_bytes = t.operation == look_wide ? 8 : 4;
         access.space[lane] = t.space;
         access.address[lane] = t.address;
         access.cta[lane] = t.cta;

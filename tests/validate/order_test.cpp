@@ -10,9 +10,10 @@ using namespace lockwarp::order_by_hand;
 TEST(OrderByHand, TheProgramIsWhatItIsTakenFor) {
     const Hand h;
     using gpu::Ordered;
-    constexpr std::array expected{
-        Ordered::load,   Ordered::load,   Ordered::load,   Ordered::weak, Ordered::change,
-        Ordered::change, Ordered::change, Ordered::change, Ordered::load, Ordered::store};
+    constexpr std::array expected{Ordered::load,   Ordered::load,   Ordered::load,
+                                  Ordered::weak,   Ordered::change, Ordered::change,
+                                  Ordered::change, Ordered::change, Ordered::load,
+                                  Ordered::store,  Ordered::change, Ordered::load};
     for (uint32_t i = 0; i < expected.size(); ++i) EXPECT_EQ(h.plan.ordered(i), expected[i]) << i;
 }
 
@@ -457,6 +458,19 @@ TEST(OrderByHand, ElementsOfAVectorMayBeOfDifferentMoments) {
     EXPECT_EQ(h.ask(middle), Answer::now);
     h.put(base + 12, 2);
     EXPECT_EQ(h.ask(late), Answer::waits);
+}
+
+// What was never there at once is no moment that the lane has seen: what was there before is.
+TEST(OrderByHand, AWholeBehindElementsOfDifferentMoments) {
+    Hand h;
+    const Told early = h.tell(70, look_pair, {0, 0}, base + 8);
+    const Told mixed = h.tell(9, look_pair, {0, 2}, base + 8);
+    const Told whole = h.tell(9, look_wide, {0}, base + 8);
+    EXPECT_EQ(h.ask(early), Answer::now);
+    h.put(base + 8, 1);
+    h.put(base + 12, 2);
+    EXPECT_EQ(h.ask(mixed), Answer::given);
+    EXPECT_EQ(h.ask(whole), Answer::given);
 }
 
 // What '_' takes may be anything.
