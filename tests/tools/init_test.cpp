@@ -241,20 +241,23 @@ TEST(Init, DamagedDebugInformation) {
 // An instruction that is known but not executed does not stand in the way.
 TEST(Init, OfAKernelThatOnlyAGpuExecutes) {
     const Folder folder;
-    folder.write("k.ptx", R"(.version 8.6
-.target sm_100a
-.address_size 64
-.entry k(.param .u64 out) {
-tcgen05.fence::before_thread_sync;
-ret; }
-)");
-    const Ended e = run_here(folder, {"init", "k.ptx"});
-    ASSERT_EQ(e.status, 0) << e.err;
-    EXPECT_NE(e.err.find("k.ptx:5: Instruction 'tcgen05.fence::before_thread_sync' is not "
-                         "executed yet; the launch file is for a GPU"),
-              std::string::npos)
-        << e.err;
-    EXPECT_EQ(Json::parse(e.out)["args"].size(), 1u) << e.out;
+    const std::string before = "tcgen05.fence::before_thread_sync;\n";
+    const std::string after = "tcgen05.fence::after_thread_sync;\n";
+    const std::string warning =
+        "k.ptx:5: Instruction 'tcgen05.fence::before_thread_sync' is not executed yet; the launch "
+        "file is for a GPU";
+    for (const auto& [body, words] :
+         {std::pair(before, warning + "\n"), std::pair(before + before, warning + "\n"),
+          std::pair(before + after + "{" + after + "}", warning + " (2 such)\n")}) {
+        folder.write("k.ptx",
+                     ".version 8.6\n.target sm_100a\n.address_size 64\n"
+                     ".entry k(.param .u64 out) {\n" +
+                         body + "ret; }\n");
+        const Ended e = run_here(folder, {"init", "k.ptx"});
+        ASSERT_EQ(e.status, 0) << e.err;
+        EXPECT_NE(e.err.find(words), std::string::npos) << e.err;
+        EXPECT_EQ(Json::parse(e.out)["args"].size(), 1u) << e.out;
+    }
 }
 
 // What is beside it on its line, or beneath it in its column, stays: by the call of a function its

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "emu/isa/resolver.hpp"
 #include "emu/lockwarp.hpp"
 #include "emu/ptx/debug_info.hpp"
 #include "launch/entry.hpp"
@@ -90,15 +91,18 @@ launch::Result<Source> read_source(const InitOptions& o) {
     return out;
 }
 
-void remove_at(ptx::Block& block, const std::vector<ptx::Diagnostic>& found) {
+// Every instruction that is spelled like one of those: of a spelling the first is reported.
+void remove_spelled(ptx::Block& block, const std::vector<ptx::Diagnostic>& found) {
     std::erase_if(block.body, [&](const ptx::Statement& s) {
         const auto* i = std::get_if<ptx::Instruction>(&s.node);
-        return i != nullptr && std::ranges::any_of(found, [&](const ptx::Diagnostic& d) {
-                   return d.place.line == i->place.line && d.place.column == i->place.column;
-               });
+        if (i == nullptr) return false;
+        const std::string spelling = "'" + isa::spelled(*i) + "'";
+        return std::ranges::any_of(found, [&](const ptx::Diagnostic& d) {
+            return d.message.find(spelling) != std::string::npos;
+        });
     });
     for (ptx::Statement& s : block.body)
-        if (auto* inner = std::get_if<ptx::Block>(&s.node)) remove_at(*inner, found);
+        if (auto* inner = std::get_if<ptx::Block>(&s.node)) remove_spelled(*inner, found);
 }
 
 // A kernel resolved for what its declaration says. Instructions that are known but not executed do
@@ -115,7 +119,8 @@ launch::Result<isa::Program> resolve_declaration(const launch::Input& in, isa::A
                  found.size() == 1 ? "" : fmt::format(" ({} such)", found.size()));
     launch::Input rest = in;
     for (auto& item : rest.module.items)
-        if (auto* function = std::get_if<ptx::Function>(&item)) remove_at(function->body, found);
+        if (auto* function = std::get_if<ptx::Function>(&item))
+            remove_spelled(function->body, found);
     return launch::resolve(rest, arch);
 }
 
