@@ -514,6 +514,11 @@ TEST(Beside, WhatIsNotLookedAtIsNoSuccess) {
         folder,
         {"capture", "--out", "x", "--driver", LOCKWARP_FAKE_GPU, "--", "sh", "-c", "exit 7"}, fake);
     EXPECT_EQ(none.status, 7);
+    // Behind the program's name all is its own.
+    const Ended own =
+        run(folder, {"capture", "--out", "x", "--driver", LOCKWARP_FAKE_GPU, "sh", "-c", "exit 7"},
+            fake);
+    EXPECT_EQ(own.status, 7) << own.err;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -98,8 +99,20 @@ TEST_F(GpuCommands, ValidateComparesWhatIsChosen) {
                              (by_digest ? "registers by a digest of 64 bits a lane\n" : "") + a100)
             << line;
     }
-    const Ended stats = on("sm_80", {"validate", "k.json", "--stats"});
+    const Ended stats =
+        on("sm_80", {"validate", LOCKWARP_SOURCE_DIR "/gpu/kernels/attention.json", "--stats"});
     EXPECT_NE(stats.out.find("\nseconds: kernel compiled"), std::string::npos) << stats.out;
+    const size_t begin = stats.out.find("\n  emulator beside the GPU ");
+    ASSERT_NE(begin, std::string::npos) << stats.out;
+    double together = 0, alone = 0, times = 0;
+    ASSERT_EQ(std::sscanf(stats.out.c_str() + begin,
+                          "\n  emulator beside the GPU %lf, emulator alone %lf: %lf times",
+                          &together, &alone, &times),
+              3)
+        << stats.out;
+    // Of numbers with three digits behind the point.
+    EXPECT_LE(times * (alone - 0.001), together + 0.001) << stats.out;
+    EXPECT_GE((times + 0.01) * (alone + 0.001), together - 0.001) << stats.out;
     const Ended steps = on("sm_80", {"validate", "k.json", "--max-steps", "3"});
     EXPECT_EQ(steps.status, 1) << steps.out;
     EXPECT_TRUE(steps.out.starts_with("DIFFERS  k.ptx:9  mad.lo.u32   step 0, ")) << steps.out;
@@ -122,6 +135,7 @@ TEST_F(GpuCommands, ValidateRefusesWhatIsNoRange) {
                                            {"--ctas", "1-18446744073709551616", ctas},
                                            {"--warps", "32", warps},
                                            {"--warps", "0-32", warps},
+                                           {"--warps", "0-18446744073709551615", warps},
                                            {"--warps", "32,0", warps},
                                            {"--warps", "0,", warps},
                                            {"--warps", "3-1", warps},

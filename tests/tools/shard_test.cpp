@@ -127,6 +127,9 @@ TEST(Shard, SlurmArraysOfTasks) {
     EXPECT_EQ(chosen(joined(array("5", "5", "5", "1", "1"),
                             {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}})),
               "shard 2/2 (SLURM_PROCID)");
+    EXPECT_EQ(chosen(joined(array("5", "5", "5", "1", "1"),
+                            {{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}})),
+              "shard 1/1 (SLURM_ARRAY_TASK_ID)");
     EXPECT_EQ(chosen(joined(third, {{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}})),
               "shard 5/8 (SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK)");
     // Each of the parts exactly once.

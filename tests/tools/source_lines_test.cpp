@@ -20,7 +20,7 @@ __global__ void first(float* p, int n) { p[threadIdx.x] = second(p, threadIdx.x 
 )";
 
 // As nvcc -lineinfo writes it.
-constexpr const char* kernel = R"(.version 8.0
+constexpr const char* first_kernel = R"(.version 8.0
 .target sm_80
 .address_size 64
 .visible .entry first(.param .u64 p, .param .u32 n)
@@ -64,7 +64,7 @@ std::string launch(int n) {
 }
 
 void write_kernel(const Folder& folder, const std::string& file) {
-    std::string text = kernel;
+    std::string text = first_kernel;
     text.replace(text.find("FILE"), 4, file);
     folder.write("k.ptx", text);
     folder.write("in.json", launch(0));
@@ -278,7 +278,7 @@ TEST(SourceLines, OptionsOfNvcc) {
 // What a header of CUDA's own does for a program is found at the program's line; a header of the
 // program's stays where it is.
 TEST(SourceLines, OfAFindingInAHeaderOfTheToolkit) {
-    std::string text = kernel;
+    std::string text = first_kernel;
     text.replace(text.find("FILE"), 4, "/home/me/gemm.cu");
     text += ".file 2 \"/usr/local/cuda-13.0/include/cccl/cuda/barrier.h\"\n";
     for (const std::string of : {".loc 1 3 5,", ".loc 1 1 42,"})

@@ -126,6 +126,16 @@ TEST(TimeText, WhatIsNotThereIsNotSaid) {
               "\nline    issued     waited  most for            instruction\n");
 }
 
+TEST(TimeText, WhatCannotBePrintedIsABlank) {
+    const std::string expected = time_text(full(), 10);
+    for (const char c : {'\x01', '\x1f', '\x7f', '\x80', '\xff'}) {
+        Timed t = full();
+        std::ranges::replace(t.in.source, '\t', c);
+        t.in.source.replace(t.in.source.find(c), 1, "\t");  // the indentation
+        EXPECT_EQ(time_text(t, 10), expected) << int{c};
+    }
+}
+
 // Where there is line information the waits are summed by line as well.
 TEST(TimeText, LinesOfTheSource) {
     Timed t = full();

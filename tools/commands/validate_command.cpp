@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -62,7 +63,7 @@ launch::Result<void> watch(const ValidateOptions& o, validate::Options& how) {
     bool small = true;
     if (!o.warps.empty() && (!each_range(o.warps, true, [&](uint64_t first, uint64_t last) {
             small = small && last < 32;
-            for (uint64_t w = first; small && w <= last; ++w) warps |= 1u << w;
+            for (uint64_t w = first; w <= std::min<uint64_t>(last, 31); ++w) warps |= 1u << w;
         }) || !small))
         return launch::failure("--warps " + o.warps +
                                ": expected numbers and ranges from 0 to 31, such as 0,2-3");
