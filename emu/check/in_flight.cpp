@@ -150,7 +150,6 @@ class OfCta : public warp::CtaObserver {
 };
 
 void OfCta::issue(const warp::CopyEvent& e) {
-    if (e.accesses.empty()) return;
     const warp::Access& to = e.accesses.back();
     const warp::Access* const from = e.accesses.size() > 1 ? &e.accesses.front() : nullptr;
     OfWarp& w = of_warp(e.who.warp);

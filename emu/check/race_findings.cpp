@@ -94,7 +94,7 @@ Finding finding(const Race& r, const isa::Program& program, ptx::Space space,
     }
     out.other = r.other;
     out.other->cta = cta_id(r.other_cta, grid);
-    const uint32_t line = program.operations[r.other.operation.value_or(0)].place.line;
+    const uint32_t line = program.operations[*r.other.operation].place.line;
     out.message = std::string(hazard.does) + "line " + std::to_string(line) +
                   std::string(hazard.did) + std::string(why.says);
     return out;
@@ -117,8 +117,7 @@ bool Races::again(Hazard hazard, Unordered why, uint32_t here, uint32_t other) {
 }
 
 void Races::add(const Race& race) {
-    const Key key{race.here.operation.value_or(0), race.other.operation.value_or(0), race.hazard,
-                  race.why};
+    const Key key{*race.here.operation, *race.other.operation, race.hazard, race.why};
     const auto [at, is_new] = races_.try_emplace(key, race);
     if (!is_new) at->second.count += race.count;
 }
@@ -134,8 +133,8 @@ std::vector<Finding> Races::findings(const isa::Program& program, ptx::Space spa
     std::map<Pair, Race> pairs;
     for (const auto& [key, race] : races_) {
         const bool is_load = race.hazard == Hazard::read_after_write;
-        const uint32_t here = race.here.operation.value_or(0);
-        const uint32_t other = race.other.operation.value_or(0);
+        const uint32_t here = *race.here.operation;
+        const uint32_t other = *race.other.operation;
         const Pair pair{std::min(here, other), std::max(here, other),
                         race.hazard == Hazard::one_store};
         const auto [at, is_new] = pairs.try_emplace(pair, race);

@@ -297,6 +297,28 @@ TEST(Causality, FencesBehindAFlagOfAnotherCta) {
             << fences;
 }
 
+// What a thread told its own CTA, by a word that another CTA has stored to since, tells nothing.
+TEST(Causality, AFlagThatAnotherCtaStoredToSince) {
+    const auto with = [](const std::string& stores_over) {
+        return brief::said(
+            "mov.u32 %r10, %ctaid.x; setp.ne.u32 %p1, %r10, 0; @%p1 bra OTHER;\n"
+            "setp.ne.u32 %p2, %r3, 0; @%p2 bra SEES;\n"
+            "st.global.u32 [%rd1], 1; st.release.cta.global.u32 [%rd1+64], 1; bra DONE;\n"
+            "OTHER: ld.relaxed.gpu.global.u32 %r11, [%rd1+64]; setp.eq.u32 %p3, %r11, 0;"
+            "@%p3 bra OTHER; " +
+                stores_over +
+                "st.relaxed.gpu.global.u32 [%rd1+128], 1; bra DONE;\n"
+                "SEES: ld.relaxed.gpu.global.u32 %r11, [%rd1+128]; setp.eq.u32 %p3, %r11, 0;"
+                "@%p3 bra SEES; ld.acquire.cta.global.u32 %r12, [%rd1+64];\n"
+                "ld.global.u32 %r12, [%rd1];\nDONE:",
+            {.checks = "race-global", .block = 64, .grid = 2});
+    };
+    // The flag itself is told to its own CTA alone.
+    EXPECT_EQ(with(""), Lines{"4 read-after-write 3"});
+    EXPECT_EQ(with("st.relaxed.gpu.global.u32 [%rd1+64], 1; "),
+              (Lines{"6 read-after-write 3", "4 read-after-write 3", "4 write-after-write 3"}));
+}
+
 // An mbarrier of the array; its phases by their parities.
 TEST(Causality, Mbarriers) {
     const auto made = [](unsigned count) {

@@ -285,6 +285,11 @@ TEST(Copies, AreCounted) {
             {two + "st.shared.v2.u32 [%r20], {%r1, %r1};\n" + wait,
              {"2 copy-overwritten 1, 128 times"}}},
            {.count = true});
+    // The lanes are those of the first time.
+    expect({{copy + "mov.u32 %r20, 0;\nL: setp.eq.u32 %p1, %r20, %r2; @%p1 " + own +
+                 "add.u32 %r20, %r20, 1; setp.lt.u32 %p2, %r20, 3; @%p2 bra L;\n" + wait,
+             {"3 copy-not-awaited 1, 1 1, 4 at 0, 6 times"}}},
+           {.lanes = true, .at = true, .count = true});
     EXPECT_EQ(brief::said(copy + own + wait, {.checks = "sync", .grid = 3}, {.count = true}),
               Lines{"2 copy-not-awaited 1, 192 times"});
 }

@@ -225,6 +225,11 @@ TEST(Variables, AScalarAlignedBeyondItsSizeIsTheDynamicMemory) {
     EXPECT_EQ(at(demoted, "252"), none);
     for (const char* const other : {".shared .align 16 .b8 v[1];", ".shared .align 4 .b32 v;"})
         EXPECT_EQ(at(other, "252"), beyond) << other;
+    // Where there is no dynamic memory it is a scalar.
+    EXPECT_EQ(said("mov.u64 %rd10, v;\nld.shared.u32 %r11, [%rd10+16];",
+                   {.checks = "memory",
+                    .outside = ".shared .align 16 .b32 v; .shared .align 16 .b8 w[64];"}),
+              beyond);
 }
 
 }  // namespace
