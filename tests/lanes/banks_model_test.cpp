@@ -271,6 +271,19 @@ TEST(BanksModel, ExpressionsAndSwizzles) {
                 }
 }
 
+// A swizzle of elements leaves the bytes within each where they are.
+TEST(BanksModel, BytesOfSwizzledElements) {
+    const Access a = access("ld.shared.b8");
+    for (const unsigned unit : {1u, 2u, 4u, 16u}) {
+        std::string error;
+        Pattern p{"lane*7", 0, Swizzle{2, 0, 2}, unit};
+        std::vector<uint32_t> expected;
+        for (uint32_t x = 0; x < 32 * 7; x += 7)
+            expected.push_back(swizzled(x / unit, 2, 0, 2) * unit + x % unit);
+        EXPECT_EQ(addresses(a, p, error), expected) << unit << error;
+    }
+}
+
 TEST(BanksModel, AccessesByTheirNames) {
     struct Row {
         const char *name, *is;

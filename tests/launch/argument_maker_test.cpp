@@ -170,6 +170,11 @@ TEST(ArgumentMaker, StructsInStructsAndBases) {
     EXPECT_EQ(text(x, x.structure("S", 8, {{"n", 0, none}, {"i", 4, x.i}})),
               list({commented(R"("struct":[])", "n: None"), commented(R"("s32":0)", "i")}))
         << "an empty member takes a byte";
+    // What is of bytes alone stands anywhere.
+    const uint32_t overlaps = x.structure("Overlaps", 8, {{"i", 0, x.i}, {"u", 2, x.u}});
+    EXPECT_EQ(text(x, x.structure("S", 9, {{"c", 0, x.c}, {"o", 1, overlaps}})),
+              list({commented(R"("s8":0)", "c"),
+                    commented("\"bytes\":\"" + zeros(8) + "\"", "o: Overlaps")}));
     // As deep as eight.
     uint32_t deep = x.structure("L9", 4, {{"i", 0, x.i}});
     std::string is = commented(R"("bytes":"00000000")", "m: L9; L9");

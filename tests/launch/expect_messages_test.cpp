@@ -242,6 +242,7 @@ TEST(TensorMapFields, SayWhatIsWrong) {
         std::string(head) + R"("tensorMaps": {"m": )",
         {
             {"^5", "field 'tensorMaps.m': an object is expected, not 5"},
+            {"^\"none\"", "field 'tensorMaps.m': an object is expected, not \"none\""},
             {"{" + typed + rest + "}", ""},
             {"^{\"tensorRank\": 2" + rest + "}", "field 'tensorMaps.m.tensorDataType': is missing"},
             {R"(^{"tensorDataType": "FLOAT32", "globalAddress": "A"})",

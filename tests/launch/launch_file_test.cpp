@@ -552,6 +552,27 @@ TEST(LaunchFile, BuffersOfAddresses) {
               "x.json:2:51: field 'buffers.B.address': it overlaps buffer 'A'");
 }
 
+// What a launch sets goes before what was set before it, and stays for those behind it.
+TEST(LaunchFile, VariablesOfSeveralLaunches) {
+    LaunchFile f;
+    ASSERT_EQ(take(parse_launch_file(
+                       text_with({{"args", ""},
+                                  {"variables",
+                                   R"({"v": {"init": {"fill": 1}}, "w": {"init": {"fill": 2}}})"},
+                                  {"launches", R"([
+        {"variables": {"v": {"init": {"fill": 3}}}}, {}, {"variables": {"w": {"init": {"fill": 4}}}}])"}}),
+                       "x.json"),
+                   f),
+              "");
+    std::vector<std::string> all;
+    for (const Kernel& k : f.launches) {
+        std::string names;
+        for (const BufferField& v : k.variables) names += v.name + (v.inherited ? " " : "! ");
+        all.push_back(names);
+    }
+    EXPECT_EQ(all, (std::vector<std::string>{"v! w! ", "v w ", "w! v "}));
+}
+
 TEST(LaunchFile, SeveralLaunches) {
     LaunchFile f;
     ASSERT_EQ(take(parse_launch_file(text_with({{"args", ""}, {"launches", R"([

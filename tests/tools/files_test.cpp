@@ -110,6 +110,17 @@ TEST(Files, ADescriptorIsWrittenToByItsName) {
     }
 }
 
+TEST(Files, AsMuchAsIsAllowedIsRead) {
+    const Folder folder;
+    folder.write("file", "text");
+    const Result<std::string> whole = read_text(in(folder, "file"), 4);
+    ASSERT_TRUE(whole.has_value()) << whole.error().sentence;
+    EXPECT_EQ(*whole, "text");
+    const Result<std::string> more = read_text(in(folder, "file"), 3);
+    ASSERT_FALSE(more.has_value());
+    EXPECT_EQ(more.error().sentence, in(folder, "file") + ": 4 bytes, at most 3 are read");
+}
+
 TEST(Files, AReadMayBeInterruptedAndMayFail) {
     const Folder folder;
     folder.write("file", "text");
