@@ -199,7 +199,7 @@ void round_sums(const FusedSum& sum, const FormatRow& f, const int32_t* half0, c
 
         const auto lowest = hn::Set(d64, min_exponent(f) + double_bias);
         const auto step = hn::Max(field, lowest);
-        const auto deeper = hn::Min(hn::Sub(step, field), hn::Set(d64, 62));
+        const auto deeper = hn::Sub(step, field);
         const auto drop = hn::BitCast(
             du64, hn::Min(hn::Add(deeper, hn::Set(d64, double_fraction - f.fraction_bits)),
                           hn::Set(d64, 62)));

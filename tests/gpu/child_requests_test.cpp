@@ -3,6 +3,7 @@
 // request, the edges of what it holds, and its refusals to the letter.
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -347,6 +348,23 @@ int lowest_free_file() {
 }
 
 // It needs four files: whichever of them there is not, it says so and keeps none of the others.
+TEST(ChildRequests, WhereTheirSharedBytesCannotGrow) {
+    const gpu::Shared shared{memfd_create("sealed", MFD_CLOEXEC | MFD_ALLOW_SEALING),
+                             uint64_t{1} << 20, nullptr};
+    ASSERT_GE(shared.fd, 0);
+    EXPECT_TRUE(gpu::grow(shared, 4096).has_value());
+    EXPECT_EQ(gpu::size_of(shared), 4096u);
+    ASSERT_EQ(fcntl(shared.fd, F_ADD_SEALS, F_SEAL_GROW), 0);
+    EXPECT_TRUE(gpu::grow(shared, 4096).has_value());
+    const auto more = gpu::grow(shared, 8192);
+    ASSERT_FALSE(more.has_value());
+    EXPECT_EQ(more.error().sentence, "no 8192 bytes to share with the engine's process");
+    const auto many = gpu::grow(shared, (uint64_t{1} << 20) + 1);
+    ASSERT_FALSE(many.has_value());
+    EXPECT_EQ(many.error().sentence, "1048577 bytes are too many");
+    close(shared.fd);
+}
+
 TEST(ChildRequests, WhereThereAreNoMoreFiles) {
     const int free = lowest_free_file();
     ASSERT_GT(free, 0);

@@ -48,6 +48,11 @@ TEST(Requirements, TheLeastTargetAndVersion) {
         {"mbarrier.arrive.relaxed.cta.shared.b64 %b64_1, [sh];", 90, 86},
         {"mbarrier.arrive.shared::cluster.b64 _, [sh];", 90, 80},
         {"mbarrier.test_wait.acquire.cta.shared.b64 %pred_1, [sh], %b64_1;", 80, 80},
+        {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [sh], [%u64_39], 16, "
+         "[sh];",
+         90, 80},
+        {"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [sh], [%u64_39], 16, [sh];",
+         90, 86},
         {"createpolicy.fractional.L2::evict_last.b64 %b64_1, 0.5;", 80, 74},
         {"discard.global.L2 [%u64_39], 128;", 80, 74},
         {"membar.proxy.alias;", 70, 75},
