@@ -164,6 +164,11 @@ TEST(Names, WaysToSayOneThing) {
     EXPECT_EQ(key("movmatrix"), "movmatrix.trans");
     EXPECT_EQ(key("SM90_64x128x16_F16F16F16_SS"), "wgmma.m64n128k16.f16.f16.f16");
     EXPECT_EQ(key("SM90::GMMA::MMA_64x8x32_F32E4M3E5M2_RS_TN"), "wgmma.m64n8k32.f32.e4m3.e5m2");
+    // With its PTX's words, of which the orders may be left out.
+    for (const std::string_view orders : {".row.col", ".row", ""})
+        EXPECT_EQ(key("mma.sp::ordered_metadata.sync.aligned.m16n8k64" + std::string(orders) +
+                      ".f16.e4m3.e4m3.f16"),
+                  "mma.sp.m16n8k64.f16.e4m3.e4m3.f16");
     // D and C; A and B are f16.
     EXPECT_EQ(key("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f16"),
               "wmma.mma.m16n16k16.row.col.f32.f16.f16.f16");
