@@ -299,7 +299,7 @@ void ArgumentMaker::add_member(Fields& out, const KnownParameter& p, const ptx::
     // An empty base takes no room.
     if (m.is_base && t.members.empty() && bytes <= 1) return;
     if (t.kind == DebugKind::array) return add_array(out, p, m.type, m.at, at, name, depth);
-    uint64_t alignment = 1;
+    uint64_t alignment = 0;  // value() writes it
     Ordered field = value(p, m.type, at, name, depth, alignment);
     const bool is_struct = t.kind == DebugKind::structure && !t.name.empty();
     add_comment(field, m.is_base ? "base " + t.name : is_struct ? m.name + ": " + t.name : m.name);
