@@ -13,6 +13,7 @@ from triton.backends.driver import DriverBase, GPUDriver
 from triton.backends.nvidia import driver as nvidia_driver
 from triton.backends.nvidia.compiler import CUDABackend
 
+import lockwarp
 from lockwarp.triton import _arguments, _machine, _native, _torch
 from lockwarp.triton._launch import Launcher
 
@@ -124,10 +125,29 @@ class Driver(GPUDriver):
         return torch.zeros(size, dtype=torch.int8)
 
 
+def _keep_from_unloading() -> None:
+    """A kernel of ours that goes after uninstall() asks no driver to unload it: there may be none.
+    (Triton 3.8 and later.)"""
+    from triton.compiler.compiler import CompiledKernel
+
+    unload = getattr(CompiledKernel, "__del__", None)
+    if unload is None or hasattr(unload, "of_lockwarp"):
+        return
+
+    def unload_others(self) -> None:
+        if not (isinstance(self.module, tuple) and isinstance(self.module[0], lockwarp.Kernel)):
+            unload(self)
+
+    unload_others.of_lockwarp = True  # type: ignore[attr-defined]
+    CompiledKernel.__del__ = unload_others
+
+
 def replace(arch: str, is_mapped: bool) -> dict:
     """Puts the backend in place; what it replaced, for restore()."""
     from triton.backends import Backend, backends
     from triton.runtime.driver import driver
+
+    _keep_from_unloading()
 
     # Without asking for the driver itself: where there is no GPU there is none.
     name = "_active" if "_active" in driver.__dict__ else "active"

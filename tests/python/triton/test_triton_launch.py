@@ -279,3 +279,28 @@ def test_the_late_schedule_gives_what_the_early_one_gives(monkeypatch):
     lt.install(arch="sm_80")
     with lt.check(), pytest.raises(lockwarp.Error, match="checks are of the early schedule"):
         _staged[(1,)](x, outs[-1], 128, 32, num_stages=3)
+
+
+@triton.jit
+def _described_here(x, out, N, BLOCK: tl.constexpr):
+    source = tl.make_tensor_descriptor(x, [N, BLOCK], [BLOCK, 1], [16, BLOCK])
+    target = tl.make_tensor_descriptor(out, [N, BLOCK], [BLOCK, 1], [16, BLOCK])
+    row = tl.program_id(0) * 16
+    target.store([row, 0], source.load([row, 0]) + 1)
+
+
+@pytest.mark.skipif(VERSION < (3, 4), reason="tensor descriptors are new in Triton 3.4")
+@pytest.mark.parametrize("ctas", (1, 2, 4))
+def test_scratch_memory_of_each_cta(sm_90, ctas):
+    """Descriptors that a kernel makes lie there."""
+    sizes = []
+
+    def allocate(size, alignment, stream):
+        sizes.append(size)
+        return torch.empty(size, dtype=torch.int8)
+
+    triton.set_allocator(allocate)
+    x, out = torch.randn(48, 64), torch.zeros(48, 64)
+    _described_here[(3,)](x, out, 48, BLOCK=64, num_ctas=ctas)
+    assert torch.equal(out, x + 1)
+    assert sizes == [3 * ctas * 2 * 128]  # two tensor maps
