@@ -9,7 +9,7 @@ from typing import Any
 
 from triton.backends.nvidia import driver as nvidia_driver
 
-from lockwarp import arrays
+from lockwarp import Trap, arrays
 from lockwarp.triton import _machine, _native, _undefined
 from lockwarp.triton._arguments import Flattener, pack
 from lockwarp.triton._memory import Memory
@@ -79,6 +79,21 @@ class Prepared:
         return self.memory.ranges(whole_words=b".cas.b32" in self.ptx)
 
 
+def _as_a_driver_says(trap: Trap, block) -> Trap:
+    """A failed assertion: a line on stderr, and the driver's name for it, which programs look for."""
+    if "assertion `" not in trap.detail:
+        return trap
+    thread = trap.warp * 32 + (trap.lane or 0)
+    x, y, z = thread % block[0], thread // block[0] % block[1], thread // (block[0] * block[1])
+    at = f"block: {list(trap.cta)}, thread: [{x}, {y}, {z}] Assertion `"
+    sys.stderr.write(trap.detail.replace("assertion `", at) + ".\n")
+    sys.stderr.flush()
+    text = trap.text.rstrip("\n") + "\n  CUDA's error: device-side assert triggered\n"
+    out = Trap({**trap._fields, "text": text})
+    out.result = trap.result
+    return out
+
+
 class Launcher:
     """What triton.runtime.driver.active.launcher_cls makes, once for each compiled kernel."""
 
@@ -139,7 +154,7 @@ class Launcher:
         if State.checks:
             State.checks[-1].add(findings)
         if result.trap is not None:
-            raise result.trap
+            raise _as_a_driver_says(result.trap, launch.block)
         if ms is None:
             ms = _machine.milliseconds(self.driver.arch, result.stats.instructions,
                                        result.stats.products)

@@ -70,7 +70,7 @@ def test_a_copy_that_is_not_waited_for(sm_90):
         assert any(f.check == "sync" for f in found) != waits
 
 
-def test_tritons_sanitizer_has_its_memory(sm_90):
+def test_tritons_sanitizer_has_its_memory(sm_90, capsys):
     """ConSan finds the same, in what Triton makes of the kernel."""
     _, copied = _kernels()
     x, out = torch.randn(128), torch.zeros(128)
@@ -78,5 +78,7 @@ def test_tritons_sanitizer_has_its_memory(sm_90):
         triton.knobs.compilation.instrumentation_mode = "consan"
         copied[(1,)](x, out, N=128, WAITS=True, num_warps=1)
         assert torch.equal(out, x)
-        with pytest.raises(lockwarp.Trap, match="pending access"):
+        with pytest.raises(lockwarp.Trap, match="(?s)pending access.*device-side assert"):
             copied[(1,)](x, out, N=128, WAITS=False, num_warps=1)
+    said = capsys.readouterr().err
+    assert "block: [0, 0, 0], thread: [0, 0, 0] Assertion `Accessing buffer with pending" in said
