@@ -17,6 +17,8 @@ import lockwarp
 from lockwarp.triton import _arguments, _machine, _native, _torch
 from lockwarp.triton._launch import Launcher
 
+_DRIVERS = ("_active", "_default", "active", "default")  # of DriverConfig, by release
+
 # Of what the last stage leaves in Triton's cache; another one where that changes.
 _CACHED = 2
 
@@ -149,11 +151,16 @@ def replace(arch: str, is_mapped: bool) -> dict:
 
     _keep_from_unloading()
 
-    # Without asking for the driver itself: where there is no GPU there is none.
-    name = "_active" if "_active" in driver.__dict__ else "active"
-    before = {"backend": backends["nvidia"], name: driver.__dict__[name]}
+    # Without asking for the drivers themselves: where there is no GPU there is none. The default is
+    # what reset_active() goes back to.
+    before = {"backend": backends["nvidia"],
+              **{n: driver.__dict__[n] for n in _DRIVERS if n in driver.__dict__}}
     backends["nvidia"] = Backend(Compiler, backends["nvidia"].driver)
-    driver.set_active(Driver(arch, is_mapped))
+    ours = Driver(arch, is_mapped)
+    driver.set_active(ours)
+    for name in ("_default", "default"):
+        if name in before:
+            driver.__dict__[name] = ours
     return before
 
 
@@ -162,6 +169,6 @@ def restore(before: dict) -> None:
     from triton.runtime.driver import driver
 
     backends["nvidia"] = before["backend"]
-    for name in ("_active", "active"):
+    for name in _DRIVERS:
         if name in before:
             driver.__dict__[name] = before[name]

@@ -304,3 +304,10 @@ def test_scratch_memory_of_each_cta(sm_90, ctas):
     _described_here[(3,)](x, out, 48, BLOCK=64, num_ctas=ctas)
     assert torch.equal(out, x + 1)
     assert sizes == [3 * ctas * 2 * 128]  # two tensor maps
+
+
+def test_the_driver_that_triton_goes_back_to(sm_80):
+    triton.runtime.driver.reset_active()
+    x = torch.ones(8)
+    add[(1,)](x, x, x, 8, BLOCK=8)
+    assert x.tolist() == [2.0] * 8
