@@ -467,9 +467,9 @@ class Launcher:
         results are the same with any number. ``max_steps``: a warp that retires more instructions
         traps. ``cooperative``: all CTAs are under way at a time. ``cluster``: CTAs of a cluster, a
         number or a tuple, x first; without it as the kernel has it; with ``non_portable_cluster``
-        up to 16, else 8. ``schedule="late"``: copies, ``wgmma`` and other asynchronous instructions do their work where somebody waits for them,
-        not where they are issued (``lockwarp run --async late``). ``trap="return"``: a trap is the
-        result's, and not raised.
+        up to 16, else 8. ``schedule="late"``: copies, ``wgmma`` and other asynchronous instructions
+        do their work where somebody waits for them, not where they are issued (``lockwarp
+        run --async late``). ``trap="return"``: a trap is the result's, and not raised.
         """
         request = self._request(arguments, memory, threads, max_steps, cooperative, cluster,
                                 schedule, non_portable_cluster)

@@ -11,6 +11,7 @@
 #include "launch/files.hpp"
 #include "launch/input.hpp"
 #include "tests/results.hpp"
+#include "tests/validate/lockstep_cases.hpp"
 #include "validate/emulator_engine.hpp"
 #include "validate/lockstep.hpp"
 #include "validate/recording.hpp"
@@ -18,21 +19,10 @@
 namespace {
 
 using namespace lockwarp;
+using lockstep::case_of;
 using validate::DifferenceKind;
 
 constexpr isa::Arch arch = isa::Arch::sm_90;
-
-launch::Case case_of(const std::string& launch_file) {
-    auto loaded = launch::load({LOCKWARP_SOURCE_DIR "/gpu/kernels/" + launch_file}, "sm_90");
-    launch::Case c;
-    if (!loaded) {
-        ADD_FAILURE() << loaded.error().sentence;
-        return c;
-    }
-    EXPECT_EQ(take(launch::make_case(loaded->in.launch, loaded->in.module, loaded->program), c),
-              "");
-    return c;
-}
 
 // CTAs of 64 threads, with so many bytes of the one buffer for each.
 launch::Case case_of_text(const char* text, uint32_t ctas, size_t bytes) {
