@@ -39,6 +39,13 @@ Space resolve_generic(uint64_t& address) {
     return Space::global;
 }
 
+// Constants and parameters lie in global memory: an instruction of .global reads them by their
+// generic addresses as one without a state space does (recorded on an H100).
+void resolve_global(Space& space, uint64_t& address) {
+    if (in_window(address, Space::const_) || in_window(address, Space::param))
+        space = resolve_generic(address);
+}
+
 struct Region {
     uint8_t* bytes;
     uint64_t begin;
@@ -155,9 +162,9 @@ uint8_t* locate_one(Context& c, const Operation& o, Space space, uint64_t addres
     if (space == Space::none) space = resolve_generic(address);
     uint8_t* out = nullptr;
     if (address % alignment == 0) {
-        if (space == Space::global) {
-            out = global_bytes(c, address, bytes);
-        } else {
+        if (space == Space::global) out = global_bytes(c, address, bytes);
+        if (space == Space::global && out == nullptr) resolve_global(space, address);
+        if (space != Space::global) {
             const Region r = region(c, space, lane);
             const uint64_t offset = address - r.begin;
             if (offset < r.size && r.size - offset >= bytes)
@@ -220,6 +227,15 @@ void note_ranks(const Context& c, warp::Access& access) {
     });
 }
 
+// Of state spaces that are not global memory.
+bool any_in_windows(const LaneAddresses& addresses, uint32_t mask) {
+    bool any = false;
+    each_lane(mask, [&](unsigned lane) {
+        any |= addresses[lane] - isa::shared_window < isa::windows_bytes;
+    });
+    return any;
+}
+
 bool any_outside_local(const LaneAddresses& addresses, uint32_t mask) {
     for (; mask != 0; mask &= mask - 1)
         if (!in_window(addresses[static_cast<unsigned>(__builtin_ctz(mask))], Space::local))
@@ -231,6 +247,7 @@ bool any_outside_local(const LaneAddresses& addresses, uint32_t mask) {
 
 uint8_t* look(Context& c, Space& space, uint64_t& address, uint32_t bytes, unsigned lane) {
     if (space == Space::none) space = resolve_generic(address);
+    if (space == Space::global) resolve_global(space, address);
     if (space == Space::global) return global_bytes(c, address, bytes);
     if (space == Space::shared) return find_in_cluster(c, address, bytes);
     const Region r = region(c, space, lane);
@@ -286,10 +303,15 @@ void note_in(Context& c, Space space, const LaneAddresses& addresses, uint32_t l
 void note_access(Context& c, Space space, const LaneAddresses& addresses, uint32_t mask,
                  const std::array<uint8_t, 32>& bytes, bool store) {
     if (mask == 0) return;
-    if (space != Space::none) return note_in(c, space, addresses, mask, bytes, store);
+    if (space != Space::none && !(space == Space::global && any_in_windows(addresses, mask)))
+        return note_in(c, space, addresses, mask, bytes, store);
     LaneAddresses resolved = addresses;
     std::array<Space, 32> spaces{};
-    each_lane(mask, [&](unsigned lane) { spaces[lane] = resolve_generic(resolved[lane]); });
+    each_lane(mask, [&](unsigned lane) {
+        spaces[lane] = space;
+        if (space == Space::none) spaces[lane] = resolve_generic(resolved[lane]);
+        if (spaces[lane] == Space::global) resolve_global(spaces[lane], resolved[lane]);
+    });
     for (uint32_t rest = mask; rest != 0;) {
         const Space first = spaces[static_cast<unsigned>(__builtin_ctz(rest))];
         uint32_t lanes = 0;

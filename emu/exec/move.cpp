@@ -87,8 +87,10 @@ void isspacep(Context& c, const Step& s, uint32_t mask) {
     const auto* a = slot<uint64_t>(c, s.op->r[1]);
     const ptx::Space space = s.op->mod.space;
     const uint32_t out = lanes_where(mask, [&](unsigned l) {
+        // A parameter's address is one in global memory, a constant's is not (recorded on an H100).
         if (space == ptx::Space::global)
-            return a[l] < isa::shared_window || a[l] >= isa::const_window + isa::window_bytes;
+            return a[l] - isa::shared_window >= isa::windows_bytes ||
+                   a[l] - isa::param_window < isa::window_bytes;
         if (space == ptx::Space::shared) return is_shared(c, *s.op, a[l] - window(space));
         return a[l] - window(space) < isa::window_bytes;
     });

@@ -293,6 +293,7 @@ inline constexpr uint64_t shared_window = uint64_t{0x7e} << 40;
 inline constexpr uint64_t local_window = shared_window + (uint64_t{1} << 32);
 inline constexpr uint64_t param_window = shared_window + (uint64_t{2} << 32);
 inline constexpr uint64_t const_window = shared_window + (uint64_t{3} << 32);
+inline constexpr uint64_t windows_bytes = const_window + window_bytes - shared_window;
 struct SpaceWindow {
     ptx::Space space;
     uint64_t base;  // the generic address of the space's address 0

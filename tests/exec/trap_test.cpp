@@ -113,19 +113,46 @@ ld.global.u32 %r2, [%rd9];)"),
 }
 
 TEST(Trap, ConstAndParamAreReadOnly) {
-    // st has no .const form, and none for a kernel's parameters; a generic address leads there.
+    // st has no .const form, and none for a kernel's parameters; a generic address leads there, and
+    // .global takes it too.
     Given given;
     given.buffers = {Bytes(256), Bytes(4096)};
-    const auto fault = [&](const std::string& space, const std::string& variable) {
-        const std::string body = "mov.u64 %rd9, " + variable + ";\ncvta." + space +
-                                 ".u64 %rd9, %rd9;\nst.u32 [%rd9+4], %r1;";
+    const auto fault = [&](const std::string& space, const std::string& variable,
+                           const std::string& access) {
+        const std::string body =
+            "mov.u64 %rd9, " + variable + ";\ncvta." + space + ".u64 %rd9, %rd9;\n" + access;
         const std::string text = kernel(body, ".const .u32 table[4];");
         return fault_of(run(program_of(text, isa::Arch::sm_80), given).result);
     };
-    EXPECT_EQ(fault("const", "table"),
-              at("store to read-only memory: .const memory cannot be written", 2, 2, "0", "0x4"));
-    EXPECT_EQ(fault("param", "in"),
-              at("store to read-only memory: .param memory cannot be written", 2, 2, "0", "0x4"));
+    for (const char* access :
+         {"st.u32 [%rd9+4], %r1;", "st.global.u32 [%rd9+4], %r1;",
+          "atom.global.add.u32 %r2, [%rd9+4], %r1;", "red.global.add.u32 [%rd9+4], %r1;"}) {
+        EXPECT_EQ(
+            fault("const", "table", access),
+            at("store to read-only memory: .const memory cannot be written", 2, 2, "0", "0x4"))
+            << access;
+        EXPECT_EQ(
+            fault("param", "in", access),
+            at("store to read-only memory: .param memory cannot be written", 2, 2, "0", "0x4"))
+            << access;
+    }
+}
+
+TEST(Trap, AConstantByGlobalEndsWhereConstantsDo) {
+    Given given;
+    given.buffers = {Bytes(256), Bytes(4096)};
+    const auto fault = [&](const std::string& access) {
+        const std::string body = "mov.u64 %rd9, table;\ncvta.const.u64 %rd9, %rd9;\n" + access;
+        const std::string text = kernel(body, ".const .u32 table[4];");
+        return fault_of(run(program_of(text, isa::Arch::sm_80), given).result);
+    };
+    EXPECT_EQ(fault("ld.global.u32 %r2, [%rd9+12];"), "");
+    for (const char* load : {"ld.global.u32 %r2, [%rd9+16];", "ld.u32 %r2, [%rd9+16];"})
+        EXPECT_EQ(fault(load),
+                  at("address out of bounds: 4 bytes; .const memory of this launch is [0x0, 0x10)",
+                     2, 2, "0", "0x10"));
+    EXPECT_EQ(fault("ld.global.u64 %rd10, [%rd9+4];"),
+              at("misaligned address: must be a multiple of 8", 2, 2, "0", "0x7e0300000004"));
 }
 
 constexpr const char* half_mma = R"(setp.lt.u32 %p1, %r1, 16;
