@@ -68,6 +68,8 @@ Texture elements_of(const ResourceDescription& r) {
             t.depth = static_cast<uint32_t>(d.depth);
             t.pitch = array->pitch;
             t.slice = array->slice;
+            if ((d.flags & cubemap_array) != 0)
+                t.faces = (d.flags & layered_array) != 0 ? isa::Faces::cubes : isa::Faces::cube;
             return t;
         }
         case ResourceType::linear: {

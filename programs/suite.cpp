@@ -191,6 +191,8 @@ constexpr auto without = std::to_array<Without>({
     {Op::tex, objects},
     {Op::suld, objects},
     {Op::sust, objects},
+    {Op::texture_query, objects},
+    {Op::surface_query, objects},
     {Op::set_max_registers, asynchronous},
     {Op::cluster_arrive, of_its_opcode},
     {Op::cluster_wait, of_its_opcode},

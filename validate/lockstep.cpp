@@ -2,6 +2,7 @@
 #include "validate/lockstep.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <future>
 
@@ -203,6 +204,9 @@ gpu::Traced traced_of(Report& report, const ptx::Module& module, const Options& 
     return traced;
 }
 
+constexpr std::array of_objects{isa::Op::tex, isa::Op::suld, isa::Op::sust, isa::Op::texture_query,
+                                isa::Op::surface_query};
+
 // Resolves the program, with its roundings written out. false: the report says why.
 bool resolve(const ptx::Module& module, isa::Arch arch, const launch::Case& c, Report& report) {
     isa::Resolved resolved = isa::resolve(module, arch, c.entry);
@@ -213,7 +217,7 @@ bool resolve(const ptx::Module& module, isa::Arch arch, const launch::Case& c, R
     report.sources = ptx::source_map(c.module);
     report.by_operation.resize(report.program.operations.size());
     for (const isa::Operation& o : report.program.operations)
-        if (o.op == isa::Op::tex || o.op == isa::Op::suld || o.op == isa::Op::sust)
+        if (std::ranges::find(of_objects, o.op) != of_objects.end())
             report.problem = "line " + std::to_string(o.place.line) + ": " +
                              std::string(isa::row(o.op).name) +
                              ": a GPU's textures and surfaces are its driver's";

@@ -214,6 +214,8 @@ constexpr std::array<Behaviour, isa::op_count> behaviours{{
     {Op::tex, tex_handler},
     {Op::suld, suld_handler},
     {Op::sust, sust_handler},
+    {Op::texture_query, texture_query_handler},
+    {Op::surface_query, texture_query_handler},
     {Op::set_max_registers, nothing_handler},
     Behaviour{Op::cluster_arrive},
     Behaviour{Op::cluster_wait},

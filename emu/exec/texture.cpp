@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tex, suld, sust. PTX manual, "Texture Instructions: tex", "Surface Instructions: suld", "sust",
+// tex, suld, sust, txq, suq. PTX manual, "Texture Instructions", "Surface Instructions",
 // by the objects of isa/texture.hpp. What a lookup computes stands in sampling.hpp.
 #include <algorithm>
 #include <cstring>
@@ -23,7 +23,7 @@ using Coordinates = std::array<uint32_t, 4>;
 // The objects of the lanes, each of which mostly is the one before.
 class Objects {
   public:
-    Objects(Context& c, const Operation& o, uint32_t mask, bool surface)
+    Objects(Context& c, const Operation& o, uint32_t mask, std::optional<bool> surface)
         : c_(c), o_(o), surface_(surface) {
         lane_addresses(c, o.address[0], mask, addresses_);
     }
@@ -38,19 +38,22 @@ class Objects {
         if (bytes != nullptr)
             object_ = isa::decode_texture(
                 std::span<const uint8_t, isa::texture_bytes>(bytes, isa::texture_bytes));
-        if (bytes != nullptr && object_ && object_->is_surface == surface_) return &*object_;
+        if (bytes != nullptr && object_ &&
+            object_->is_surface == surface_.value_or(object_->is_surface))
+            return &*object_;
         object_.reset();
-        set_trap(
-            c_, o_, TrapKind::out_of_bounds,
-            surface_ ? "no surface object has this handle" : "no texture object has this handle",
-            lane, address, Space::none);
+        const std::string kind = !surface_   ? "texture or surface"
+                                 : *surface_ ? "surface"
+                                             : "texture";
+        set_trap(c_, o_, TrapKind::out_of_bounds, "no " + kind + " object has this handle", lane,
+                 address, Space::none);
         return nullptr;
     }
 
   private:
     Context& c_;
     const Operation& o_;
-    bool surface_;
+    std::optional<bool> surface_;  // nullopt: either
     LaneAddresses addresses_{};
     uint64_t last_ = 0;
     std::optional<Texture> object_;
@@ -209,7 +212,40 @@ void sust(Context& c, const Step& s, uint32_t mask) {
     });
 }
 
+// An object's size, as an H200 has it, where txq and suq are one instruction: layers stand in the
+// dimension behind the others, where cubes count, but faces in a surface. There are no mipmaps:
+// levels beyond the first have no size.
+uint32_t size_of(const Texture& t, uint8_t dimension) {
+    const bool rows = t.height == 0 && t.depth == 0 && !t.is_surface && !t.buffer;
+    const bool layers = t.height == 0 && t.depth != 0;
+    const std::array<uint32_t, 3> size{t.width,
+                                       rows     ? 1
+                                       : layers ? t.depth
+                                                : t.height,
+                                       layers ? 0 : t.depth};
+    if (dimension == 3 && t.faces != isa::Faces::none && !t.is_surface)
+        return t.faces == isa::Faces::cubes ? t.depth / 6 : 0;
+    return size[dimension - 1u];
+}
+
+void texture_query(Context& c, const Step& s, uint32_t mask) {
+    const Operation& o = *s.op;
+    Objects objects(c, o, mask, std::nullopt);
+    const uint32_t* const level = o.r[1] == isa::no_ref ? nullptr : slot<uint32_t>(c, o.r[1]);
+    std::array<uint32_t, 32> size{};
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+        const Texture* const t = objects.of(lane);
+        if (t == nullptr) return;
+        if (level == nullptr || level[lane] == 0) size[lane] = size_of(*t, o.mod.dimensions);
+    }
+    auto* const out = slot<uint32_t>(c, o.r[0]);
+    each_lane(mask, [&](unsigned lane) { out[lane] = size[lane]; });
+}
+
 }  // namespace
+
+Handler texture_query_handler(const Operation&) { return texture_query; }
 
 Handler tex_handler(const Operation&) { return tex; }
 

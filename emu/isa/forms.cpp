@@ -136,7 +136,7 @@ constexpr auto name_parts = std::to_array<OpcodeModifier>({
     {"setmaxnreg", ".inc"}, {"setmaxnreg", ".dec"},
     {"shf", ".l"}, {"shf", ".r"},
     {"st", ".async"},
-    {"suld", ".b"}, {"sust", ".b"}, {"tex", ".level"},
+    {"suld", ".b"}, {"sust", ".b"}, {"tex", ".level"}, {"txq", ".level"},
     {"tensormap", ".replace"}, {"tensormap", ".cp_fenceproxy"},
     {"wgmma", ".mma_async"}, {"wgmma", ".fence"}, {"wgmma", ".commit_group"}, {"wgmma", ".wait_group"},
     {"wmma", ".load"}, {"wmma", ".store"}, {"wmma", ".mma"}, {"wmma", ".a"}, {"wmma", ".b"}, {"wmma", ".c"}, {"wmma", ".d"},
@@ -734,6 +734,9 @@ constexpr auto form_rows = std::to_array<FormRow>({
     {Op::suld, "suld", ".b<surface>{.ca|.cg|.cs|.cv}{.v2}.b64<outside>", "d AX"},
     {Op::sust, "sust", ".b<surface>{<stcop>}{<vec>}.b8|.b16|.b32<outside>", "AX s"},
     {Op::sust, "sust", ".b<surface>{<stcop>}{.v2}.b64<outside>", "AX s"},
+    {Op::texture_query, "txq", ".width|.height|.depth.b32", "D A"},
+    {Op::texture_query, "txq", ".level.width|.height|.depth.b32", "D A S:.b32"},
+    {Op::surface_query, "suq", ".width|.height|.depth.b32", "D A"},
     {Op::set_max_registers, "setmaxnreg", ".inc|.dec.sync.aligned.u32", "I", 90, 80},
 
     // Barriers in shared memory
@@ -831,11 +834,9 @@ constexpr auto form_rows = std::to_array<FormRow>({
 
 constexpr auto other_opcodes = std::to_array<std::string_view>({
     "istypep",
-    "suq",
     "sured",
     "tcgen05",
     "tld4",
-    "txq",
 });
 
 // clang-format off

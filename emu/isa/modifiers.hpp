@@ -102,9 +102,10 @@ struct Modifiers {
     bool multicast = false;     // bulk copies: to the CTAs of a mask
     bool byte_mask = false;     // cp.async.bulk.cp_mask: which bytes of each 16 are written
     bool reads = false;         // cp.async.bulk.wait_group.read: until sources are read
-    uint8_t dimensions = 0;     // tensor copies: 1 to 5; of textures and surfaces: 1 to 3
-    bool layered = false;       // of textures and surfaces: .a1d, .a2d, .acube
-    bool cube = false;          // of textures: .cube, .acube
+    // Tensor copies: 1 to 5; of textures and surfaces: 1 to 3; txq, suq: which one is asked for.
+    uint8_t dimensions = 0;
+    bool layered = false;  // of textures and surfaces: .a1d, .a2d, .acube
+    bool cube = false;     // of textures: .cube, .acube
     Outside outside = Outside::trap;
     bool im2col = false;       // likewise: .im2col, .im2col_no_offs
     bool sums_in_f32 = false;  // multimem.ld_reduce.acc::f32

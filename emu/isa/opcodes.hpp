@@ -167,6 +167,8 @@ enum class Op : uint8_t {
     tex,   // of a texture object
     suld,  // of a surface object
     sust,
+    texture_query,
+    surface_query,
     set_max_registers,
     cluster_arrive,
     cluster_wait,
@@ -444,6 +446,8 @@ inline constexpr std::array<OpRow, op_count> op_rows{{
     {.op = Op::tex, .name = "tex", .memory = Memory::load, .not_a_value = reason::memory},
     {.op = Op::suld, .name = "suld", .memory = Memory::load, .not_a_value = reason::memory},
     {.op = Op::sust, .name = "sust", .memory = Memory::store, .not_a_value = reason::memory},
+    {.op = Op::texture_query, .name = "txq", .not_a_value = reason::memory},
+    {.op = Op::surface_query, .name = "suq", .not_a_value = reason::memory},
     {.op = Op::set_max_registers, .name = "setmaxnreg", .step = StepKind::aligned, .suffix = Suffix::a, .by_target = true, .not_a_value = reason::waits},
     {.op = Op::cluster_arrive, .name = "barrier.cluster.arrive", .step = StepKind::control, .flow = Flow::wait, .sync = Sync::cluster, .not_a_value = reason::waits},
     {.op = Op::cluster_wait, .name = "barrier.cluster.wait", .step = StepKind::reduction, .flow = Flow::wait, .sync = Sync::cluster, .not_a_value = reason::waits},

@@ -9,8 +9,10 @@ namespace lockwarp::isa {
 
 namespace {
 
+constexpr std::string_view begin_of_it = "Instruction '", end_of_it = "' is not executed yet";
+
 std::string not_executed(const std::string& spelling) {
-    return "Instruction '" + spelling + "' is not executed yet";
+    return std::string(begin_of_it) + spelling + std::string(end_of_it);
 }
 
 // Whether the module's .target and .version allow a feature; otherwise the spelling's error.
@@ -264,6 +266,10 @@ void wrong_modifiers(const Resolver& r, const ptx::Instruction& i, Spelling& s) 
 }
 
 }  // namespace
+
+bool says_not_executed(std::string_view message) {
+    return message.starts_with(begin_of_it) && message.find(end_of_it) != std::string_view::npos;
+}
 
 std::string unsupported(const Resolver& r, std::string_view feature, uint16_t target,
                         uint16_t version) {

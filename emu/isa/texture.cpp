@@ -41,24 +41,25 @@ void each_number(Each& each, Fields& t) {
     for (auto& b : t.border) each(b);
 }
 
-using Small = std::array<uint8_t, 11>;
+using Small = std::array<uint8_t, 12>;
 
 Small small_of(const Texture& t) {
     const auto number = [](auto e) { return static_cast<uint8_t>(e); };
-    return {number(t.is_surface), number(t.kind),    t.bits,
-            t.channels,           number(t.buffer),  number(t.mode[0]),
-            number(t.mode[1]),    number(t.mode[2]), number(t.linear),
-            number(t.normalized), number(t.elements)};
+    return {number(t.is_surface), number(t.kind),     t.bits,
+            t.channels,           number(t.buffer),   number(t.mode[0]),
+            number(t.mode[1]),    number(t.mode[2]),  number(t.linear),
+            number(t.normalized), number(t.elements), number(t.faces)};
 }
 
 bool is_good(const Small& s) {
-    const auto& [surface, kind, bits, channels, buffer, m0, m1, m2, linear, normalized, elements] =
-        s;
+    const auto& [surface, kind, bits, channels, buffer, m0, m1, m2, linear, normalized, elements,
+                 faces] = s;
     const bool flags = std::max({surface, buffer, linear, normalized, elements}) <= 1;
     const bool format = kind <= 2 && (bits == 8 || bits == 16 || bits == 32) &&
                         (channels == 1 || channels == 2 || channels == 4) &&
                         (kind != static_cast<uint8_t>(TexelKind::floating) || bits != 8);
-    return flags && format && std::max({m0, m1, m2}) <= static_cast<uint8_t>(AddressMode::border);
+    return flags && format && faces <= static_cast<uint8_t>(Faces::cubes) &&
+           std::max({m0, m1, m2}) <= static_cast<uint8_t>(AddressMode::border);
 }
 
 }  // namespace
@@ -91,6 +92,7 @@ std::optional<Texture> decode_texture(std::span<const uint8_t, texture_bytes> by
     t.linear = s[8] != 0;
     t.normalized = s[9] != 0;
     t.elements = s[10] != 0;
+    t.faces = static_cast<Faces>(s[11]);
     return t;
 }
 

@@ -17,6 +17,9 @@ enum class TexelKind : uint8_t { unsigned_integer, signed_integer, floating };
 // What a coordinate outside does (CUaddress_mode, and its numbers).
 enum class AddressMode : uint8_t { wrap, clamp, mirror, border };
 
+// Whether slices are faces of one cube, or of several in layers.
+enum class Faces : uint8_t { none, cube, cubes };
+
 struct Texture {
     bool is_surface = false;
     uint64_t address = 0;  // of the first element, in global memory
@@ -27,6 +30,7 @@ struct Texture {
     TexelKind kind = TexelKind::unsigned_integer;
     uint8_t bits = 32;  // of a channel: 8, 16, 32
     uint8_t channels = 1;
+    Faces faces = Faces::none;
     bool buffer = false;  // linear memory, which has neither address modes nor filters
     // Of textures.
     std::array<AddressMode, 3> mode{AddressMode::clamp, AddressMode::clamp, AddressMode::clamp};

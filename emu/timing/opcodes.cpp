@@ -260,6 +260,8 @@ constexpr std::array<OpTiming, isa::op_count> rows{{
     {.op = Op::tex, .kind = alu, .action = Action::load, .data = Data::elements},
     {.op = Op::suld, .kind = alu, .action = Action::load, .data = Data::elements},
     {.op = Op::sust, .kind = alu, .action = Action::store, .data = Data::elements},
+    {.op = Op::texture_query, .kind = alu},
+    {.op = Op::surface_query, .kind = alu},
     {.op = Op::set_max_registers, .kind = Kind::registers},
     {.op = Op::cluster_arrive, .kind = alu},
     {.op = Op::cluster_wait, .kind = Kind::barrier, .action = arrived},

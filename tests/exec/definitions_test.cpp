@@ -29,10 +29,10 @@ constexpr Elsewhere elsewhere[] = {
     {"bar", "barrier_test"},
     {"barrier", "barrier_test"},
     {"createpolicy", "cluster_test"},
-    {"cvta", "memory_test"},
+    {"cvta", "generic_address_test"},
     {"elect", "collective_test"},
     {"getctarank", "cluster_test"},
-    {"isspacep", "memory_test"},
+    {"isspacep", "generic_address_test"},
     {"mapa", "cluster_test"},
     {"match", "collective_test"},
     {"mbarrier", "mbarrier_test"},
@@ -40,6 +40,8 @@ constexpr Elsewhere elsewhere[] = {
     {"redux", "collective_test"},
     {"shfl", "warp_test"},
     {"stacksave", "call_test"},
+    {"suq", "texture_test"},
+    {"txq", "texture_test"},
     {"vote", "warp_test"},
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tex, suld and sust. PTX manual, "Texture Instructions", "Surface Instructions"; CUDA C++
-// programming guide, "Texture Fetching".
+// tex, suld, sust, txq and suq. PTX manual, "Texture Instructions", "Surface Instructions"; CUDA
+// C++ programming guide, "Texture Fetching".
 #include <bit>
 #include <cstring>
 
@@ -76,6 +76,8 @@ TEST(TextureObject, IsWhatItWasEncodedFrom) {
     t.bits = 8;
     t.channels = 4;
     EXPECT_EQ(isa::decode_texture(isa::encode(t)), t);
+    t.faces = isa::Faces::cubes;
+    EXPECT_EQ(isa::decode_texture(isa::encode(t)), t);
 }
 
 TEST(TextureObject, OtherBytesAreNone) {
@@ -91,7 +93,7 @@ TEST(TextureObject, OtherBytesAreNone) {
             EXPECT_LE(isa::element_bytes(*t), 16u);
         }
     }
-    EXPECT_EQ(refused, 8u + 11u);  // the mark, and all that not every byte is good for
+    EXPECT_EQ(refused, 8u + 12u);  // the mark, and all that not every byte is good for
 }
 
 TEST(Sampling, NearestElementByAddressMode) {
@@ -304,6 +306,79 @@ TEST(Sust, OutsideOrMisalignedTraps) {
                           g);
     EXPECT_NE(fault_of(o.result).find("lie outside"), std::string::npos);
     EXPECT_EQ(words_of(o.buffers[0]), object);
+}
+
+// An H200 (driver 580.159.04, 2026-11-27), by objects of CUDA's runtime.
+TEST(Query, OfObjects) {
+    struct Row {
+        uint32_t width, height, depth;
+        isa::Faces faces;
+        bool buffer;
+        Words texture, surface;
+    };
+    constexpr isa::Faces none = isa::Faces::none;
+    for (const Row& r : {Row{17, 0, 0, none, false, {17, 1, 0}, {17, 0, 0}},
+                         Row{17, 9, 0, none, false, {17, 9, 0}, {17, 9, 0}},
+                         Row{17, 9, 5, none, false, {17, 9, 5}, {17, 9, 5}},
+                         Row{17, 0, 6, none, false, {17, 6, 0}, {17, 6, 0}},  // layers
+                         Row{17, 9, 6, none, false, {17, 9, 6}, {17, 9, 6}},  // layers
+                         Row{12, 12, 6, isa::Faces::cube, false, {12, 12, 0}, {12, 12, 6}},
+                         Row{12, 12, 12, isa::Faces::cubes, false, {12, 12, 2}, {12, 12, 12}},
+                         Row{12, 12, 6, isa::Faces::cubes, false, {12, 12, 1}, {12, 12, 6}},
+                         Row{77, 0, 0, none, true, {77, 0, 0}, {}}}) {
+        for (const bool surface : {false, true}) {
+            const Words& expected = surface ? r.surface : r.texture;
+            if (expected.empty()) continue;
+            Texture t = floats(r.width, r.height, r.depth);
+            t.faces = r.faces;
+            t.buffer = r.buffer;
+            t.is_surface = surface;
+            // Either asks of either.
+            for (const std::string q : {"txq", "suq"}) {
+                const auto out = wide_results_of(
+                    q + ".width.b32 %r4, [%rd1];\n" + q + ".height.b32 %r5, [%rd1];\n" + q +
+                        ".depth.b32 %r6, [%rd1];\n"
+                        "st.global.v4.u32 [%rd3], {%r4, %r5, %r6, %r1};",
+                    with_elements(t, {}));
+                for (const uint32_t lane : {0u, 17u, 31u})
+                    EXPECT_EQ(Words(out[lane].begin(), out[lane].end()),
+                              Words({expected[0], expected[1], expected[2], lane}))
+                        << q << " " << r.width << " " << r.height << " " << r.depth;
+            }
+        }
+    }
+}
+
+TEST(Query, OfALevel) {
+    Texture t = floats(16, 8, 4);
+    const Words out = results_of(R"(
+and.b32 %r2, %r1, 1;
+txq.level.depth.b32 %r3, [%rd1], %r2;
+st.global.u32 [%rd2], %r3;
+)",
+                                 with_elements(t, {}));
+    for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(out[lane], lane % 2 == 0 ? 4u : 0u);
+}
+
+TEST(Query, OfLanesThatAreThere) {
+    const Words out = results_of(R"(
+mov.u32 %r3, 5;
+setp.lt.u32 %p1, %r1, 3;
+@%p1 txq.width.b32 %r3, [%rd1];
+st.global.u32 [%rd2], %r3;
+)",
+                                 with_elements(floats(16), {}));
+    for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(out[lane], lane < 3 ? 16u : 5u);
+}
+
+TEST(Query, OfWhatIsNone) {
+    Given given;
+    given.buffers = {bytes_of(with_elements(floats(4), {})), Bytes(4096)};
+    const std::string none = "address out of bounds: no texture or surface object has this handle";
+    for (const char* query : {"txq.width.b32 %r2, [%rd4];", "suq.width.b32 %r2, [%rd4];"})
+        EXPECT_TRUE(fault_of_body(query, given).starts_with(none)) << query;
+    EXPECT_TRUE(fault_of_body("suld.b.1d.b32.trap %r2, [%rd1, {%r3}];", given)
+                    .starts_with("address out of bounds: no surface object has this handle"));
 }
 
 }  // namespace

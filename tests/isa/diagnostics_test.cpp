@@ -265,9 +265,9 @@ TEST(Diagnostics, Declarations) {
 // A kernel that uses one instruction a thousand times gets one message, not a thousand.
 TEST(Diagnostics, AnInstructionThatIsNotExecutedIsReportedOnce) {
     std::string body = "ret;\n";
-    for (int i = 0; i < 1000; ++i) body += "txq.width.b32 %f1, %f2;\n";
+    for (int i = 0; i < 1000; ++i) body += "istypep.texref %p1, %f2;\n";
     EXPECT_EQ(errors_of(body),
-              "7:1: Instruction 'txq.width.b32' is not executed yet (occurs 1000 times, first "
+              "7:1: Instruction 'istypep.texref' is not executed yet (occurs 1000 times, first "
               "here)\n");
 }
 
@@ -276,7 +276,7 @@ TEST(Diagnostics, EveryInstructionThatIsNotExecutedIsCounted) {
     const std::string text =
         ".version 9.0\n.target sm_90\n.address_size 64\n"
         ".func f() {\n"
-        "  txq.width.b32 %r1, %r2;\n"
+        "  istypep.texref %p1, %r2;\n"
         "  tcgen05.wait::ld.sync.aligned;\n"
         "  ld.gobal.u32 %r1, [%r2];\n"
         "  ret;\n}\n"
@@ -291,7 +291,7 @@ TEST(Diagnostics, EveryInstructionThatIsNotExecutedIsCounted) {
     const auto has = [&](const std::string& part) {
         EXPECT_NE(errors.find(part), std::string::npos) << part << "\n" << errors;
     };
-    has("5:3: Instruction 'txq.width.b32' is not executed yet\n");
+    has("5:3: Instruction 'istypep.texref' is not executed yet\n");
     has(": Instruction 'tcgen05.wait::ld.sync.aligned' is not executed yet (occurs 3 times, "
         "first "
         "here)\n");
@@ -305,7 +305,7 @@ TEST(Diagnostics, SeveralErrorsStandInTheOrderOfTheirPlaces) {
         "bra missing; add.f32 %x, %f1, %f2;\n"
         "frob;\n"
         ".reg .b32 a; .reg .b32 a;\n"
-        "txq.width.b32 %f1, %f2;\n"
+        "istypep.texref %p1, %f2;\n"
         "add.f32 %f1, %f2, %f3, %f4;\n"
         "frob;\n";
     EXPECT_EQ(error_of(text),
@@ -313,7 +313,7 @@ TEST(Diagnostics, SeveralErrorsStandInTheOrderOfTheirPlaces) {
               "7:22: Unknown symbol '%x'\n"
               "8:1: Not a name of any known instruction: 'frob' (occurs 2 times, first here)\n"
               "9:24: Duplicate definition of variable 'a'\n"
-              "10:1: Instruction 'txq.width.b32' is not executed yet\n"
+              "10:1: Instruction 'istypep.texref' is not executed yet\n"
               "11:24: Arguments mismatch for instruction 'add' (too many operands)\n");
 }
 

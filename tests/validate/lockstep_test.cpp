@@ -348,7 +348,8 @@ TEST(Lockstep, MemoryThatVariesIsNotComparable) {
 TEST(Lockstep, OfTexturesAndSurfacesIsRefused) {
     for (const std::string text :
          {"tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}];",
-          "suld.b.1d.b32.trap %r1, [%rd1, {%r5}];", "sust.b.1d.b32.trap [%rd1, {%r5}], %r1;"}) {
+          "suld.b.1d.b32.trap %r1, [%rd1, {%r5}];", "sust.b.1d.b32.trap [%rd1, {%r5}], %r1;",
+          "txq.width.b32 %r1, [%rd1];", "suq.height.b32 %r1, [%rd1];"}) {
         validate::EmulatorEngine engine(isa::Arch::sm_90);
         const launch::Case c = case_of_text(
             ".reg .b64 %rd<2>; .reg .b32 %r<6>; mov.u64 %rd1, 0; mov.u32 %r5, 0;\n"

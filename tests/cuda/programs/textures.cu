@@ -45,6 +45,27 @@ std::vector<T> looked(cudaTextureObject_t t, Shape shape, const std::vector<Plac
     return out;
 }
 
+__global__ void ask(cudaTextureObject_t t, cudaSurfaceObject_t s, unsigned* out) {
+    asm("txq.width.b32 %0, [%1];" : "=r"(out[0]) : "l"(t));
+    asm("txq.height.b32 %0, [%1];" : "=r"(out[1]) : "l"(t));
+    asm("txq.depth.b32 %0, [%1];" : "=r"(out[2]) : "l"(t));
+    if (s == 0) return;
+    asm("suq.width.b32 %0, [%1];" : "=r"(out[3]) : "l"(s));
+    asm("suq.height.b32 %0, [%1];" : "=r"(out[4]) : "l"(s));
+    asm("suq.depth.b32 %0, [%1];" : "=r"(out[5]) : "l"(s));
+}
+
+// What a kernel is told of the sizes of a texture, and of a surface of the same array.
+std::vector<unsigned> asked(cudaTextureObject_t t, cudaSurfaceObject_t s = 0) {
+    std::vector<unsigned> out(s == 0 ? 3 : 6);
+    unsigned* d = nullptr;
+    OK(cudaMalloc(&d, 6 * sizeof(unsigned)));
+    ask<<<1, 1>>>(t, s, d);
+    OK(cudaMemcpy(out.data(), d, out.size() * sizeof(unsigned), cudaMemcpyDeviceToHost));
+    OK(cudaFree(d));
+    return out;
+}
+
 cudaTextureObject_t object(const cudaResourceDesc& r, cudaTextureAddressMode mode,
                            cudaTextureFilterMode filter, bool normalized,
                            cudaTextureReadMode read = cudaReadModeElementType) {
@@ -245,6 +266,36 @@ void shapes() {
     OK(cudaFreeArray(array));
 }
 
+void sizes() {
+    using Sizes = std::vector<unsigned>;
+    struct Row {
+        cudaExtent extent;
+        unsigned flags;
+        Sizes sizes;
+    };
+    const cudaChannelFormatDesc format = cudaCreateChannelDesc<uchar4>();
+    for (const Row& row : {
+             Row{{17, 0, 0}, 0, {17, 1, 0, 17, 0, 0}},
+             Row{{17, 9, 0}, 0, {17, 9, 0, 17, 9, 0}},
+             Row{{17, 9, 5}, 0, {17, 9, 5, 17, 9, 5}},
+             Row{{17, 0, 6}, cudaArrayLayered, {17, 6, 0, 17, 6, 0}},
+             Row{{17, 9, 6}, cudaArrayLayered, {17, 9, 6, 17, 9, 6}},
+             Row{{12, 12, 6}, cudaArrayCubemap, {12, 12, 0, 12, 12, 6}},
+             Row{{12, 12, 12}, cudaArrayCubemap | cudaArrayLayered, {12, 12, 2, 12, 12, 12}},
+         }) {
+        cudaArray_t array = nullptr;
+        OK(cudaMalloc3DArray(&array, &format, row.extent, row.flags | cudaArraySurfaceLoadStore));
+        const cudaResourceDesc r = of(array);
+        cudaTextureObject_t t = object(r, cudaAddressModeClamp, cudaFilterModePoint, false);
+        cudaSurfaceObject_t s = 0;
+        OK(cudaCreateSurfaceObject(&s, &r));
+        CHECK(asked(t, s) == row.sizes);
+        OK(cudaDestroySurfaceObject(s));
+        OK(cudaDestroyTextureObject(t));
+        OK(cudaFreeArray(array));
+    }
+}
+
 void memory() {
     float* d = nullptr;
     OK(cudaMalloc(&d, width * sizeof(float)));
@@ -257,6 +308,7 @@ void memory() {
     r.res.linear.sizeInBytes = width * sizeof(float);
     cudaTextureObject_t t = object(r, cudaAddressModeClamp, cudaFilterModePoint, false);
     CHECK((looked<float>(t, element, {{0}, {5}, {7}, {8}, {-1}}) == Numbers{0, 5, 7, 0, 0}));
+    CHECK((asked(t) == std::vector<unsigned>{width, 0, 0}));
     OK(cudaDestroyTextureObject(t));
     OK(cudaFree(d));
 
@@ -276,6 +328,7 @@ void memory() {
     r.res.pitch2D.height = height;
     r.res.pitch2D.pitchInBytes = pitch;
     t = object(r, cudaAddressModeClamp, cudaFilterModePoint, false);
+    CHECK((asked(t) == std::vector<unsigned>{width, height, 0}));
     const auto c = looked<uchar4>(t, plane, {{1, 0}, {3, 2}, {99, 99}});
     CHECK(c[0].x == 255 && c[0].y == 10 && c[1].x == 4 * 2 * (8 * 2 + 3) % 256);
     CHECK(c[2].w == colours.back());
@@ -310,6 +363,7 @@ int main() {
     planes_of_an_array(stream);
     bytes_of_arrays(stream);
     shapes();
+    sizes();
     memory();
     OK(cudaStreamDestroy(stream));
     return done("textures");
