@@ -12,6 +12,7 @@
 #include "cuda/read_file.hpp"
 #include "cuda/state.hpp"
 #include "cuda/watch.hpp"
+#include "emu/isa/resolve.hpp"
 
 namespace lockwarp::cuda {
 
@@ -45,6 +46,21 @@ Result taken(lockwarp_status status, lockwarp_error* error, std::string& log) {
     return result_of(status);
 }
 
+// Whether a kernel is good, but for instructions that Lockwarp does not execute: a GPU's driver
+// takes its module, and the module's other kernels run here too.
+bool is_only_not_executed(lockwarp_status status, const lockwarp_error* error) {
+    if (status != LOCKWARP_BAD_PTX || error == nullptr) return false;
+    const size_t count = lockwarp_error_diagnostics(error);
+    size_t known = 0;
+    for (size_t i = 0; i < count; ++i) {
+        lockwarp_diagnostic d{};
+        d.struct_size = sizeof d;
+        lockwarp_error_diagnostic(error, i, &d);
+        known += isa::says_not_executed(d.message);
+    }
+    return count != 0 && known == count;
+}
+
 // With all kernels, as the driver's compiler takes them all; or each when it is first needed.
 Result load_text(const std::string& text, DeviceId device, bool each_when_needed,
                  lockwarp_module** out, std::string& log) {
@@ -57,6 +73,10 @@ Result load_text(const std::string& text, DeviceId device, bool each_when_needed
         const lockwarp_kernel* kernel = nullptr;
         status =
             lockwarp_module_kernel(module, lockwarp_module_kernel_name(module, i), &kernel, &error);
+        if (!is_only_not_executed(status, error)) continue;
+        lockwarp_error_destroy(error);
+        error = nullptr;
+        status = LOCKWARP_OK;
     }
     if (status == LOCKWARP_OK)
         *out = module;
@@ -90,8 +110,9 @@ void remove_variables(const Module& m) {
     }
 }
 
+// What is wrong with it into `log`, or, where there is none, on stderr.
 std::shared_ptr<Function> make_function(const std::shared_ptr<Module>& module, const char* name,
-                                        std::string& log) {
+                                        std::string* log) {
     const lockwarp_kernel* kernel = nullptr;
     lockwarp_error* error = nullptr;
     // The engine also knows a mangled name by its plain one; the driver does not.
@@ -100,8 +121,15 @@ std::shared_ptr<Function> make_function(const std::shared_ptr<Module>& module, c
         exact = std::strcmp(lockwarp_module_kernel_name(module->loaded, i), name) == 0;
     require(exact, not_found);
     const lockwarp_status status = lockwarp_module_kernel(module->loaded, name, &kernel, &error);
-    const Result result = taken(status, error, log);
-    require(result == success, result);
+    std::string wrong;
+    const Result result = taken(status, error, wrong);
+    if (result != success) {
+        if (log != nullptr)
+            *log = wrong;
+        else
+            say(wrong);
+        fail(result);
+    }
     auto f = std::make_shared<Function>();
     f->module = module;
     f->name = name;
@@ -200,12 +228,10 @@ std::shared_ptr<Module> load_module(const std::shared_ptr<Context>& context, con
 
 Function* function_of(const std::shared_ptr<Module>& module, const char* name, std::string* log) {
     require(name != nullptr);
-    std::string ignored;
     const std::lock_guard lock(module->mutex);
     const auto found = module->functions.find(name);
     if (found != module->functions.end()) return found->second;
-    Function* const handle =
-        driver().functions.add(make_function(module, name, log != nullptr ? *log : ignored));
+    Function* const handle = driver().functions.add(make_function(module, name, log));
     module->functions.emplace(name, handle);
     return handle;
 }
