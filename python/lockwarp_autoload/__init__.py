@@ -13,7 +13,9 @@ def load() -> None:
     if not os.environ.get("LOCKWARP_TRITON"):
         return
     triton = sys.modules.get("triton")
-    if triton is None:
+    if triton is None and _maps_cuda():
+        _install()  # imports it: what is said to be on cuda may come before Triton does
+    elif triton is None:
         sys.meta_path.insert(0, _AfterTriton())
     elif getattr(triton.__spec__, "_initializing", False):
         raise ImportError(
@@ -21,6 +23,11 @@ def load() -> None:
         )
     else:
         _install()
+
+
+def _maps_cuda() -> bool:
+    return (os.environ.get("LOCKWARP_TRITON_CUDA") == "cpu"
+            and importlib.util.find_spec("triton") is not None)
 
 
 def _install() -> None:

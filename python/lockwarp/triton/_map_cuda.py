@@ -13,6 +13,8 @@ from typing import Any
 from lockwarp.triton import _machine
 from lockwarp.triton._torch import DeviceInterface, Event, Stream, _Patches
 
+_MEMORY = 64 << 30  # bytes of the device
+
 
 def _is_cuda(device: Any) -> bool:
     import torch
@@ -45,10 +47,24 @@ def _tensors_in(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _storage(t: Any) -> Any:
+    import torch
+
     try:
-        return t.untyped_storage()
+        with torch._C.DisableTorchFunctionSubclass():  # a subclass's own may not bear it
+            return t.untyped_storage()
     except (RuntimeError, NotImplementedError):
         return None  # a tensor without one
+
+
+def _traces(values: Iterable[Any]) -> bool:
+    """Whether tensors are followed by their shapes alone, now or in any of the values: such say
+    themselves on which device they would be."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    fake = torch._C._TorchDispatchModeKey.FAKE
+    return torch._C._get_dispatch_mode(fake) is not None or any(
+        isinstance(t, FakeTensor) for t in _tensors_in(values))
 
 
 class _Storages:
@@ -96,6 +112,9 @@ def _mode_class():
             self.on_cuda = _Storages()
 
         def __torch_function__(self, func, kinds, args=(), kwargs=None):
+            of_property = func in (device_of, is_cuda, is_cpu, tensor.get_device)
+            if of_property and not is_cpu(args[0]):
+                return func(*args)  # meta's
             if func == is_cuda:
                 return args[0] in self.on_cuda
             if func == is_cpu:
@@ -107,6 +126,8 @@ def _mode_class():
             if func == tensor.pin_memory:
                 return args[0]
             kwargs = dict(kwargs or {})
+            if _traces((args, kwargs)):
+                return func(*args, **kwargs)
             kwargs.pop("pin_memory", None)
             asked = self._asked(func, args, kwargs)
             if _is_cuda(kwargs.get("device")):
@@ -171,6 +192,44 @@ def _generator_class(real):
     return Kind("Generator", (), {})
 
 
+def _of_memory() -> dict[str, Any]:
+    """What torch.cuda and torch.accelerator say of memory."""
+    def nothing(device=None) -> int:
+        return 0
+
+    return {
+        "empty_cache": lambda: None,
+        "memory_allocated": nothing,
+        "max_memory_allocated": nothing,
+        "memory_reserved": nothing,
+        "max_memory_reserved": nothing,
+        "memory_stats": lambda device=None: {},
+        "reset_accumulated_memory_stats": lambda device=None: None,
+        "reset_peak_memory_stats": lambda device=None: None,
+    }
+
+
+def _accelerator_answers() -> dict[str, Any]:
+    """What torch.accelerator says of the machine."""
+    import torch
+
+    return {
+        "is_available": lambda: True,
+        "device_count": lambda: 1,
+        "current_accelerator": lambda check_available=False: torch.device("cuda"),
+        "current_device_index": lambda: 0,
+        "current_device_idx": lambda: 0,
+        "set_device_index": lambda device: None,
+        "set_device_idx": lambda device: None,
+        "device_index": lambda device=None: Stream(),
+        "current_stream": DeviceInterface.current_stream,
+        "set_stream": lambda stream: None,
+        "synchronize": lambda device=None: None,
+        "get_memory_info": lambda device=None: (_MEMORY, _MEMORY),
+        **_of_memory(),
+    }
+
+
 def _answers(arch: str) -> dict[str, Any]:
     """What torch.cuda says of the machine."""
     import torch
@@ -178,7 +237,7 @@ def _answers(arch: str) -> dict[str, Any]:
     p = _machine.properties(arch)
     major, minor = divmod(int(arch[len("sm_"):]), 10)
     told = types.SimpleNamespace(
-        name=f"Lockwarp {arch}", major=major, minor=minor, total_memory=64 << 30,
+        name=f"Lockwarp {arch}", major=major, minor=minor, total_memory=_MEMORY,
         multi_processor_count=p["multiprocessor_count"], warp_size=32,
         max_threads_per_multi_processor=2048, regs_per_multiprocessor=p["max_num_regs"],
         shared_memory_per_block=49152, shared_memory_per_block_optin=p["max_shared_mem"],
@@ -203,15 +262,14 @@ def _answers(arch: str) -> dict[str, Any]:
         "get_device_capability": lambda device=None: (major, minor),
         "get_device_name": lambda device=None: told.name,
         "get_device_properties": lambda device=None: told,
+        "get_rng_state": lambda device=None: torch.get_rng_state(),
+        "set_rng_state": lambda state, device=None: torch.set_rng_state(state),
         "manual_seed": seed_cpu,  # torch.manual_seed() calls these too
         "manual_seed_all": seed_cpu,
-        "empty_cache": lambda: None,
-        "memory_allocated": lambda device=None: 0,
-        "max_memory_allocated": lambda device=None: 0,
-        "memory_reserved": lambda device=None: 0,
-        "max_memory_reserved": lambda device=None: 0,
-        "reset_peak_memory_stats": lambda device=None: None,
-        "mem_get_info": lambda device=None: (64 << 30, 64 << 30),
+        **_of_memory(),
+        "mem_get_info": lambda device=None: (_MEMORY, _MEMORY),
+        "is_current_stream_capturing": lambda: False,
+        "set_stream": lambda stream: None,
         "current_stream": DeviceInterface.current_stream,
         "default_stream": DeviceInterface.current_stream,
         "stream": DeviceInterface.stream,
@@ -243,6 +301,12 @@ def _cublas_class() -> type:
     return CublasLt
 
 
+def _not_compiled(model: Any = None, **kwargs: Any) -> Any:
+    """torch.compile: its own kernels would need CUDA's streams and allocator; what it is given
+    computes the same as it is."""
+    return _not_compiled if model is None else model
+
+
 def map_cuda(arch: str, patches: _Patches):
     """Puts what is said to be on cuda on the CPU. Returns what ends it."""
     import torch
@@ -271,10 +335,14 @@ def map_cuda(arch: str, patches: _Patches):
     mode.__enter__()
     for name, value in _answers(arch).items():
         patches.set(torch.cuda, name, value)
+    if hasattr(torch, "accelerator"):  # since 2.6
+        for name, value in _accelerator_answers().items():
+            patches.set(torch.accelerator, name, value)
     with contextlib.suppress(ImportError, AttributeError):  # Triton before 3.2
         from triton._C.libtriton import nvidia
 
         patches.set(nvidia.cublas, "CublasLt", _cublas_class())
+    patches.set(torch, "compile", _not_compiled)
     patches.set(torch, "Generator", _generator_class(torch.Generator))
     patches.set(torch, "set_default_device", set_default_device)
     patches.set(torch, "get_default_device", get_default_device)

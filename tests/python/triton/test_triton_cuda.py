@@ -55,6 +55,47 @@ def test_generators(mapped):
     assert torch.randn(2, device="cuda", generator=generator).shape == (2,)
 
 
+def test_the_accelerator_is_cuda(mapped):
+    accelerator = pytest.importorskip("torch.accelerator")
+    assert accelerator.is_available() and accelerator.device_count() == 1
+    assert accelerator.current_accelerator() == torch.device("cuda")
+    assert accelerator.current_device_index() == 0
+    accelerator.synchronize()
+    state = torch.cuda.get_rng_state()
+    first = torch.randn(2, device="cuda")
+    torch.cuda.set_rng_state(state)
+    assert torch.equal(torch.randn(2, device="cuda"), first)
+
+
+def test_what_is_followed_by_its_shape_alone(mapped):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    x, here = torch.ones(4, 4, device="cuda"), torch.ones(4)
+    assert x.to("meta").device.type == "meta" and not x.to("meta").is_cuda
+    assert torch.empty_like(x, device="meta").is_meta
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        fake = mode.from_tensor(x)
+        for t in (fake, fake @ x, torch.empty(3, device="cuda"), torch.empty_like(fake)):
+            assert t.device == torch.device("cuda", 0) and t.is_cuda and not t.is_cpu
+        assert mode.from_tensor(here).device.type == "cpu"
+    assert fake.device.type == "cuda" and x.is_cuda and not here.is_cuda
+
+
+def test_what_torch_would_compile_is_as_it_was(mapped):
+    @torch.compile
+    def twice(x):
+        return 2 * x
+
+    @torch.compile(dynamic=True, fullgraph=True)
+    def more(x):
+        return x + 1
+
+    out = more(twice(torch.ones(3, device="cuda")))
+    assert out.is_cuda and out.tolist() == [3.0] * 3
+    linear = torch.compile(torch.nn.Linear(4, 4, device="cuda"))
+    assert linear(torch.ones(4, device="cuda")).is_cuda
+
+
 def test_tensors_say_where_they_would_be(mapped):
     cuda = torch.device("cuda", 0)
     x, here = torch.ones(4, 4, device="cuda"), torch.ones(4)

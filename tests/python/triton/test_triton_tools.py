@@ -169,6 +169,9 @@ def test_the_variable_alone_is_enough(script):
     assert done.stdout == PRINTED, done.stderr
     done = run([script("cuda")], LOCKWARP_TRITON="sm_90", LOCKWARP_TRITON_CUDA="cpu")
     assert done.stdout == PRINTED, done.stderr
+    before = ["-c", "import torch; print(torch.ones(2, device='cuda').is_cuda); import triton"]
+    done = run(before, LOCKWARP_TRITON="sm_90", LOCKWARP_TRITON_CUDA="cpu")
+    assert done.stdout == "True\n", done.stderr
     done = run([script("cuda")], LOCKWARP_TRITON="sm_90")
     if not torch.cuda.is_available():
         assert done.returncode != 0 and "LOCKWARP_TRITON_CUDA=cpu" in done.stderr
