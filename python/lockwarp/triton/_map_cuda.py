@@ -100,6 +100,8 @@ def _mode_class():
     device_of, is_cuda, is_cpu = (
         getattr(tensor, name).__get__ for name in ("device", "is_cuda", "is_cpu"))
     of_arrays = {torch.as_tensor, torch.asarray}
+    operators = (torch._ops.OpOverload, torch._ops.OpOverloadPacket)
+    cpu = torch.device("cpu")
 
     class CudaIsCpu(TorchFunctionMode):
         """All tensors are on the CPU, and each says on which device it would be: the one that was
@@ -132,8 +134,11 @@ def _mode_class():
             asked = self._asked(func, args, kwargs)
             if _is_cuda(kwargs.get("device")):
                 kwargs["device"] = "cpu"
-            if func == tensor.to:  # alone takes a device, or another tensor's, by position
+            if func == tensor.to:  # takes a device, or another tensor's, by position
                 args = (args[0], *("cpu" if _is_device(a) else a for a in args[1:]))
+            elif isinstance(func, operators):  # some take one too (Inductor's seeds)
+                args = tuple(cpu if isinstance(a, torch.device) and _is_cuda(a) else a
+                             for a in args)
             out = args[0] if func == tensor.cuda else func(*args, **kwargs)
             return self._placed(func, args, kwargs, asked, out)
 
@@ -144,7 +149,8 @@ def _mode_class():
             if kwargs.get("device") is not None:
                 return _is_cuda(kwargs["device"])
             if func != tensor.to:
-                return None
+                devices = [a for a in args if isinstance(a, torch.device)]
+                return _is_cuda(devices[0]) if devices and isinstance(func, operators) else None
             for a in (*args[1:], kwargs.get("other")):
                 if _is_device(a):
                     return _is_cuda(a)

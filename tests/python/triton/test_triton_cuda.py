@@ -81,6 +81,14 @@ def test_what_is_followed_by_its_shape_alone(mapped):
     assert fake.device.type == "cuda" and x.is_cuda and not here.is_cuda
 
 
+def test_operators_that_take_a_device_by_position(mapped):
+    from torch._inductor import inductor_prims
+
+    seeds = inductor_prims.seeds(3, torch.device("cuda", 0))
+    assert seeds.is_cuda and seeds.shape == (3,)
+    assert not inductor_prims.seeds(3, torch.device("cpu")).is_cuda
+
+
 def test_what_torch_would_compile_is_as_it_was(mapped):
     @torch.compile
     def twice(x):
