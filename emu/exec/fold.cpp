@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 
 #include "emu/exec/families.hpp"
@@ -299,7 +300,6 @@ class Folder {
           operands_(operands),
           selection_(selection),
           evaluator_(program),
-          into_(program.operations.size()),
           leads_(program.operations.size(), false) {}
 
     std::vector<warp::Folded> run() {
@@ -329,22 +329,21 @@ class Folder {
     }
 
     void enter(uint32_t operation, const State& state) {
-        State& at = into_[operation];
-        bool changed = at.empty();
-        if (changed) at.resize(state.size());
+        std::optional<State>& at = into_[operation - first_];
+        bool changed = !at.has_value();
+        if (changed) at.emplace(state.size());
         for (size_t i = 0; i < state.size(); ++i) {
-            const Known merged = meet(at[i], state[i]);
-            changed |= !(merged == at[i]);
-            at[i] = merged;
+            const Known merged = meet((*at)[i], state[i]);
+            changed |= !(merged == (*at)[i]);
+            (*at)[i] = merged;
         }
-        if (changed || !reached_[operation - first_]) left_.push_back(operation);
-        reached_[operation - first_] = true;
+        if (changed) left_.push_back(operation);
     }
 
     void walk(const isa::Function& f) {
         if (f.first == f.end) return;
         first_ = f.first;
-        reached_.assign(f.end - f.first, false);
+        into_.assign(f.end - f.first, {});
         for (uint32_t i = f.first; i < f.end; ++i)
             each_target(program_.operations[i], [&](uint32_t t) { leads_[t] = true; });
         enter(f.first, State(selection_.tracked.size(), varies));
@@ -353,7 +352,6 @@ class Folder {
             left_.pop_back();
             go_on(operation, f.end);
         }
-        for (uint32_t i = f.first; i < f.end; ++i) into_[i] = {};
     }
 
     template <class F>
@@ -366,7 +364,7 @@ class Folder {
 
     // A block, from its first operation on.
     void go_on(uint32_t operation, uint32_t end) {
-        State state = into_[operation];
+        State state = *into_[operation - first_];
         for (uint32_t i = operation; i < end; ++i) {
             if (i != operation && leads_[i]) return enter(i, state);
             const Operation& o = program_.operations[i];
@@ -451,11 +449,11 @@ class Folder {
     const Operands& operands_;
     const Selection& selection_;
     Evaluator evaluator_;
-    std::vector<State> into_;  // by operation that a block begins with
+    uint32_t first_ = 0;  // operation of the function that is walked
+    // By operation from there on: of one that a block begins with, when it has been reached.
+    std::vector<std::optional<State>> into_;
     std::vector<bool> leads_;
-    std::vector<bool> reached_;
     std::vector<uint32_t> left_;
-    uint32_t first_ = 0;
     std::unordered_map<uint32_t, warp::Folded> found_;
 };
 

@@ -107,6 +107,11 @@ TEST(Fold, InLoops) {
     EXPECT_EQ(result_of(loop("add.f32 %f2, %f2, 0f3f800000;\n", "%r2")), executed);
 }
 
+// Nothing is followed through it: what the function asks of is in its text, and what steers varies.
+TEST(Fold, InALoopOfWhichNothingIsKnown) {
+    EXPECT_EQ(result_of(unknown + "L: rsqrt.approx.f32 %f1, 0f43000000; @!%p1 bra L;\n"), folded);
+}
+
 TEST(Fold, AGuardStaysAGuard) {
     EXPECT_EQ(result_of(unknown + "mov.f32 %f1, 0f40000000; @!%p1 rsqrt.approx.f32 %f1, "
                                   "0f43000000;"),
