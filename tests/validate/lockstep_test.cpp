@@ -374,15 +374,20 @@ ld.shared.u32 %r6, [%r4]; add.u32 %r7, %r6, 1; ret;)",
     c.module = ptx::parse(".version 8.0\n.target sm_90\n.address_size 64\n" +
                           ptx::print(c.module).substr(ptx::print(c.module).find(".visible")))
                    .module;
-    c.grid.x = 2;
+    c.grid.x = 4;
     c.cluster = warp::Dim3{2, 1, 1};
     validate::EmulatorEngine engine(isa::Arch::sm_90);
     engine.fill_unwritten(0xa5);
-    const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {});
-    EXPECT_EQ(r.problem, "");
-    EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "peer");
-    EXPECT_EQ(r.counts.masked + r.counts.taken, 0u);
-    EXPECT_EQ(r.counts.values, 2u * 32 * 8);
+    validate::Options options;
+    options.ctas = 2;
+    for (const uint64_t first : {0u, 2u}) {
+        options.first_cta = first;
+        const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, options);
+        EXPECT_EQ(r.problem, "") << first;
+        EXPECT_FALSE(r.first.has_value()) << text_report(r, engine.device(), "peer");
+        EXPECT_EQ(r.counts.unwritten + r.counts.masked + r.counts.taken, 0u) << first;
+        EXPECT_EQ(r.counts.values, 2u * 32 * 8) << first;
+    }
 }
 
 TEST(Lockstep, ABufferAtAnAddress) {

@@ -319,6 +319,15 @@ TEST(Order, BlocksOfMallocAreTakenInTheOrderOfTheMachine) {
         ASSERT_FALSE(r.first.has_value())
             << "turns of " << turn << ": " << text_report(r, engine.device(), "blocks");
         EXPECT_EQ(r.counts.memory_bytes, c.bytes[0].size());
+        // The loads that bring the blocks leave their records whatever is compared.
+        validate::Options predicates;
+        predicates.only = {"setp"};
+        const validate::Report few = run_lockstep(c, arch, engine, predicates);
+        ASSERT_EQ(few.problem, "") << turn;
+        ASSERT_FALSE(few.first.has_value())
+            << "turns of " << turn << ": " << text_report(few, engine.device(), "blocks");
+        EXPECT_EQ(few.counts.values, uint64_t{5 * 64} * 4 * 2);
+        EXPECT_EQ(few.counts.memory_bytes, c.bytes[0].size());
     }
 }
 
