@@ -417,6 +417,7 @@ TEST(Child, OneThatCannotBeOpenedAgainSaysWhy) {
     run(*engine, "fault");
     counters().max_opened = counters().opened.load();
     EXPECT_EQ(engine->allocate(1), 0u);
+    EXPECT_FALSE(engine->allocate_at(0x7000000, 1));
     const gpu::Ran ran = run(*engine, "anything");
     EXPECT_EQ(ran.outcome, Outcome::refused);
     EXPECT_EQ(ran.what, "no more fakes");

@@ -56,6 +56,16 @@ TEST(Instruction, EveryElementHasAnOwnerAndEveryLanesValueAnElement) {
     EXPECT_GT(count, 1500u);
 }
 
+// One matrix has no name beside another's.
+TEST(Instruction, WhatThePartsOfAnOperandAreCalled) {
+    for (const Instruction& i : all_instructions(std::nullopt))
+        for (const Operand& o : i.operands) {
+            const bool quad_pairs = i.family == Family::mma;
+            const std::string_view word = quad_pairs ? "quad-pair" : "matrix";
+            EXPECT_EQ(o.part_word, o.parts == 1 ? "" : word) << i.key << " " << o.name;
+        }
+}
+
 TEST(Instruction, WhereInvertedIsWhat) {
     each([](const Instruction& i) {
         if (i.n == 256) return;  // as the others, and large
