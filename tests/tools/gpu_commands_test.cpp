@@ -378,6 +378,43 @@ ret; }
     }
 }
 
+// In each of 300 rounds the 32 warps leave two records of two words, of 256 bytes for 32 lanes: 9.8
+// MB.
+TEST_F(GpuCommands, RegistersWhoseTracksDoNotFitAreComparedByDigests) {
+    folder.write("long.ptx", R"(.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p) {
+.reg .b32 %r<3>; .reg .b64 %d<2>; .reg .pred %q;
+ld.param.u64 %d1, [p];
+mov.u32 %r1, 0;
+L: add.u32 %r1, %r1, 1;
+setp.lt.u32 %q, %r1, 300;
+@%q bra L;
+st.global.u32 [%d1], %r1;
+ret; }
+)");
+    folder.write("long.json", R"({"schema": "lockwarp-launch/1", "ptx": "long.ptx", "grid": [1],
+"block": [1024], "buffers": {"A": {"zeros": 4}}, "args": [{"buffer": "A"}]})");
+    const std::string compared =
+        "identical: 616,448 register values compared, 4 memory bytes; 0 and 0 different\n";
+    const std::string digests = "registers by a digest of 64 bits a lane\n";
+    struct Row {
+        std::vector<std::string> options;
+        std::string how;
+    };
+    for (const Row& row : std::vector<Row>{{{}, ""},
+                                           {{"--digests"}, digests},
+                                           {{"--trace-mb", "2"}, digests},
+                                           {{"--trace-mb", "2", "--words"}, ""}}) {
+        std::vector<std::string> words{"validate", "long.json"};
+        words.insert(words.end(), row.options.begin(), row.options.end());
+        const Ended e = on("sm_80", words);
+        EXPECT_EQ(e.status, 0) << e.err;
+        EXPECT_EQ(e.out, compared + row.how + a100) << row.options.size();
+    }
+}
+
 // The stand-in's clock counts a warp's instructions.
 TEST_F(GpuCommands, Measurements) {
     const Ended measured = on("sm_80", {"measure", "k.json", "small.json", "--runs", "2"});

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of an input that is no terminal, and what a signal makes of them.
+// Lines of an input that is no terminal, and what a signal makes of them; keys on a terminal.
 #include "tools/line_editor.hpp"
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 #include <thread>
 
@@ -87,6 +89,111 @@ TEST(LineEditor, ASignalGivesAnEmptyLine) {
     EXPECT_EQ(lines.read(), std::nullopt);
     ASSERT_EQ(::sigaction(SIGUSR1, &before, nullptr), 0);
 }
+
+#ifdef LOCKWARP_LIBEDIT
+
+// A terminal in place of the standard input and output, as long as it lives.
+class Terminal {
+  public:
+    Terminal() {
+        std::fflush(stdout);
+        ::setenv("TERM", "dumb", 1);
+        EXPECT_EQ(::grantpt(keys_), 0);
+        EXPECT_EQ(::unlockpt(keys_), 0);
+        const int screen = ::open(::ptsname(keys_), O_RDWR | O_NOCTTY);
+        for (const int file : {STDIN_FILENO, STDOUT_FILENO}) EXPECT_EQ(::dup2(screen, file), file);
+        ::close(screen);
+        std::clearerr(stdin);
+    }
+    ~Terminal() {
+        end();
+        std::fflush(stdout);
+        for (const int file : {STDIN_FILENO, STDOUT_FILENO}) {
+            ::dup2(before_[file], file);
+            ::close(before_[file]);
+        }
+        std::clearerr(stdin);
+    }
+    Terminal(const Terminal&) = delete;
+    Terminal& operator=(const Terminal&) = delete;
+
+    void type(std::string_view keys) const {
+        EXPECT_EQ(::write(keys_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
+    }
+    // What it shows since it was asked last.
+    std::string shown() const {
+        std::printf("#");
+        std::fflush(stdout);
+        std::string out;
+        for (char c = 0; ::read(keys_, &c, 1) == 1 && c != '#';) out += c;
+        return out;
+    }
+    void end() {
+        if (keys_ >= 0) ::close(keys_);
+        keys_ = -1;
+    }
+
+  private:
+    int keys_ = ::posix_openpt(O_RDWR | O_NOCTTY);
+    int before_[2] = {::dup(STDIN_FILENO), ::dup(STDOUT_FILENO)};
+};
+
+const std::string earlier = "\x10";  // ^P
+
+TEST(LineEditor, ATerminalHasEarlierLines) {
+    std::vector<std::optional<std::string>> read;
+    {
+        Terminal terminal;
+        LineEditor lines = without_words();
+        for (const std::string& keys : {std::string("step 2\n"), std::string("\n"),
+                                        std::string("go\n"), earlier + earlier + "0\n"}) {
+            terminal.type(keys);
+            read.push_back(lines.read());
+        }
+        terminal.end();
+        read.push_back(lines.read());
+    }
+    // What is empty is no line to come back to.
+    EXPECT_EQ(read, (std::vector<std::optional<std::string>>{"step 2", "", "go", "step 20",
+                                                             std::nullopt}));
+}
+
+TEST(LineEditor, ATerminalCompletesWords) {
+    const auto complete = [](const std::string& line) {
+        std::vector<std::string> out;
+        for (const char* const word : {"print", "step", "stop"})
+            if (std::string(word).starts_with(line.substr(line.find_last_of(" (") + 1)))
+                out.emplace_back(word);
+        return out;
+    };
+    struct Row {
+        const char* keys;
+        const char* line;
+        bool lists;  // the words that it may be
+    };
+    for (const Row& row : {Row{"p\tx\n", "print x", false},
+                           {"s\top\n", "stop", false},
+                           {"s\to\t1\n", "stop 1", false},
+                           {"print s\te\t1\n", "print step 1", false},
+                           {"f(p\t\n", "f(print ", false},
+                           {"st\te\n", "ste", true},
+                           {"q\t1\n", "q1", false}}) {
+        std::optional<std::string> read;
+        std::string shown;
+        {
+            Terminal terminal;
+            LineEditor lines("> ", complete);
+            terminal.type(row.keys);
+            read = lines.read();
+            shown = terminal.shown();
+        }
+        EXPECT_EQ(read, row.line) << shown;
+        EXPECT_NE(shown.find("> "), std::string::npos) << shown;
+        EXPECT_EQ(shown.find("step  stop  ") != std::string::npos, row.lists) << shown;
+    }
+}
+
+#endif
 
 }  // namespace
 }  // namespace lockwarp::tools
