@@ -146,6 +146,33 @@ TEST(DebugInfo, ADimensionWithoutABound) {
     }
 }
 
+// Of a pointer a dimension says nothing.
+TEST(DebugInfo, DimensionsOfWhatIsNoArray) {
+    const DebugInfo info = info_of(std::string(header) + R"(
+.section .debug_abbrev { .b8 1,0x11,1,0,0, 2,0x24,0,3,8,0xb,0xb,0,0, 3,0xf,1,0x49,0x13,0,0,
+  4,0x21,0,0x37,0xb,0,0, 0 }
+.section .debug_info { .b32 40 .b8 2,0 .b32 0 .b8 8, 1,
+  2,105,0,4, 3 .b32 12 .b8 4,7, 4,7, 0, 0 })");
+    ASSERT_EQ(info.types.size(), 2u);
+    EXPECT_EQ(info.spelled(1), "i*");
+    EXPECT_EQ(info.types[1].count, 0u);
+}
+
+TEST(DebugInfo, TypesThatAreNotThere) {
+    DebugInfo info;
+    info.types.resize(2);
+    info.types[1] = {
+        .kind = DebugKind::constant, .name = "x", .bytes = 4, .target = 0, .members = {}};
+    info.types.pop_back();
+    for (const uint32_t type : {1u, 2u}) {
+        EXPECT_EQ(info.size_of(type), 0u);
+        EXPECT_EQ(info.plain(type), no_type);
+        EXPECT_FALSE(info.is_constant(type));
+        EXPECT_EQ(info.spelled(type), "?");
+    }
+    EXPECT_EQ(info.spelled(no_type), "void");
+}
+
 // What is larger than any memory has no size that is said.
 TEST(DebugInfo, SizesBeyondAnyMemory) {
     constexpr uint64_t most = uint64_t{1} << 48;

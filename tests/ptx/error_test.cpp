@@ -170,6 +170,20 @@ TEST(Errors, AFunctionThatIsNotClosed) {
               "6:1: function 'k' (opened at line 4) is not closed: expected '}' before "
               "'.visible'\n"
               "7:8: expected ';' after the operands of 'mov'\n");
+    // Nor are the blocks in it, which is said once.
+    EXPECT_EQ(errors_of(".entry k() {\n { {\n ret;\n.entry j() {\n mov a b;\n}\n"),
+              "7:1: function 'k' (opened at line 4) is not closed: expected '}' before '.entry'\n"
+              "8:8: expected ';' after the operands of 'mov'\n");
+}
+
+// Another function, which is read.
+TEST(Errors, WhatStandsBehindTheHeadOfAFunctionThatIsNotClosed) {
+    const Parsed parsed =
+        parse(std::string(header) + ".entry k(.param .u32 a,\n.visible .entry j() { ret; }\n");
+    EXPECT_EQ(messages(parsed.diagnostics),
+              "5:1: a linking directive stands before the state space\n");
+    ASSERT_EQ(parsed.module.items.size(), 1u);
+    EXPECT_EQ(std::get<Function>(parsed.module.items[0]).name, "j");
 }
 
 TEST(Errors, SeveralAreReportedAndTheRestIsKept) {

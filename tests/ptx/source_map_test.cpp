@@ -92,6 +92,22 @@ TEST(SourceMap, IsEmptyWithoutLineInformation) {
     EXPECT_EQ(places(map, 6), "");
 }
 
+// A label with no byte behind it names nothing.
+TEST(SourceMap, NamesEndWithTheirSection) {
+    for (const bool at_end : {true, false}) {
+        const ptx::Parsed parsed = ptx::parse(
+            std::string(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry f()\n{\n"
+                        ".loc 1 3 5, function_name $x+") +
+            (at_end ? "2" : "1") +
+            ", inlined_at 1 7 5\nret;\n}\n.file 1 \"a\"\n"
+            ".section .debug_str\n{\n$x:\n.b8 99, 100\n}\n");
+        ASSERT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics[0].message;
+        const ptx::SourceMap map = ptx::source_map(parsed.module);
+        EXPECT_EQ(places(map, 7), at_end ? "a:3:5, a:7:5" : "a:3:5 in d, a:7:5");
+        EXPECT_EQ(map.functions.size(), at_end ? 1u : 2u);  // that of no name is there always
+    }
+}
+
 // MLIR's name for code that comes from no file.
 TEST(SourceMap, LeavesOutWhatComesFromNoFile) {
     const ptx::Parsed parsed = ptx::parse(
