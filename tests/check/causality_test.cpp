@@ -244,6 +244,8 @@ TEST(Causality, LanesOfAWarp) {
     EXPECT_EQ(of(store_0 + release_0, meet_01 + seen_0 + load_1), by_convention);
     EXPECT_EQ(of(store_0 + release_0, seen_0 + meet_12 + load_1), by_convention);
     EXPECT_EQ(of(store_0 + release_0, seen_0 + "bar.warp.sync -1; " + load_1), Lines{});
+    // A fence of others makes it no more theirs.
+    EXPECT_EQ(of(store_0 + release_0, seen_0 + "fence.acq_rel.cta; " + load_1), by_convention);
     // And is passed on by those alone.
     const std::string pass_1 = "@%p6 st.release.cta.shared.u32 [%r5+2052], 1; ",
                       pass_0 = "@%p5 st.release.cta.shared.u32 [%r5+2052], 1; ";

@@ -89,6 +89,14 @@ TEST(Rows, AreMeantByLoops) {
     EXPECT_EQ(of(loop("st.global.v2.u32 [%rd10], {%r1, %r1};", 10, 2, "")), none);
     EXPECT_EQ(of(loop("st.global.v2.u32 [%rd10], {%r1, %r1};", 11, 2, "")),
               Lines{"2 beyond-row, 1, 8 at 65616, 31 times"});
+    // One lane of each warp.
+    for (const uint32_t lane : {0u, 1u, 31u}) {
+        const std::string one =
+            "mov.u32 %r11, %r2; mov.u32 %r2, %r3; setp.eq.u32 %p3, %r11, " + std::to_string(lane);
+        EXPECT_EQ(of(one + ";" + loop("@%p3 " + store, 20, 1, ""), {.warps = 4}), none);
+        EXPECT_EQ(of(one + ";" + loop("@%p3 " + store, 21, 1, ""), {.warps = 4}),
+                  Lines{"2 beyond-row, " + hex(uint64_t{1} << lane) + ", 4 at 65616, 3 times"});
+    }
     // By another distance once it begins anew, and at the length of a row each time.
     EXPECT_EQ(of(loop(store, 20, 1, "setp.eq.u32 %p2, %r10, 18; @%p2 add.u64 %rd10, %rd10, 4;")),
               none);
