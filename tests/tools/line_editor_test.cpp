@@ -66,28 +66,34 @@ TEST(LineEditor, LinesUntilTheEnd) {
     EXPECT_EQ(lines.read(), std::nullopt);
 }
 
-TEST(LineEditor, ASignalGivesAnEmptyLine) {
+// What is read while signals come, again and again: the first may come before it reads.
+std::optional<std::string> read_beside_signals(LineEditor& lines) {
     struct sigaction interrupts {};
     struct sigaction before {};
     interrupts.sa_handler = [](int) {};
-    ASSERT_EQ(::sigaction(SIGUSR1, &interrupts, &before), 0);
-    Piped in;
-    LineEditor lines = without_words();
+    EXPECT_EQ(::sigaction(SIGUSR1, &interrupts, &before), 0);
+    std::optional<std::string> read;
     {
-        // Again and again: the first may come before it reads.
         const pthread_t reader = ::pthread_self();
         const std::jthread sender([reader](const std::stop_token& stop) {
             for (; !stop.stop_requested();
                  std::this_thread::sleep_for(std::chrono::milliseconds(5)))
                 ::pthread_kill(reader, SIGUSR1);
         });
-        EXPECT_EQ(lines.read(), "");
+        read = lines.read();
     }
+    EXPECT_EQ(::sigaction(SIGUSR1, &before, nullptr), 0);
+    return read;
+}
+
+TEST(LineEditor, ASignalGivesAnEmptyLine) {
+    Piped in;
+    LineEditor lines = without_words();
+    EXPECT_EQ(read_beside_signals(lines), "");
     in.put("go\n");
     EXPECT_EQ(lines.read(), "go");
     in.end();
     EXPECT_EQ(lines.read(), std::nullopt);
-    ASSERT_EQ(::sigaction(SIGUSR1, &before, nullptr), 0);
 }
 
 #ifdef LOCKWARP_LIBEDIT
@@ -156,6 +162,18 @@ TEST(LineEditor, ATerminalHasEarlierLines) {
     // What is empty is no line to come back to.
     EXPECT_EQ(read, (std::vector<std::optional<std::string>>{"step 2", "", "go", "step 20",
                                                              std::nullopt}));
+}
+
+TEST(LineEditor, ASignalGivesAnEmptyLineOfATerminal) {
+    std::vector<std::optional<std::string>> read;
+    {
+        Terminal terminal;
+        LineEditor lines = without_words();
+        read.push_back(read_beside_signals(lines));
+        terminal.type("go\n");
+        read.push_back(lines.read());
+    }
+    EXPECT_EQ(read, (std::vector<std::optional<std::string>>{"", "go"}));
 }
 
 TEST(LineEditor, ATerminalCompletesWords) {
