@@ -224,6 +224,20 @@ TEST(Races, OfWordsBesideOthers) {
 }
 
 // A wait is for the copies of its own lanes; those of others still have theirs before them.
+// Of two words of an access one was read by the lane itself, the other one by another warp.
+TEST(Races, OfWordsWithOtherReaders) {
+    const std::string store =
+        "@%p3 wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r5], {%f1, %f1, %f1, %f1, %f1, "
+        "%f1, %f1, %f1};\n";
+    const std::string who =
+        "mov.f32 %f1, 0f00000000; setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p2, %r1, 32; "
+        "setp.eq.u32 %p3, %r3, 1;\n";
+    expect({{who + "@%p1 ld.shared.u32 %r10, [%r5+4];\n@%p2 ld.shared.u32 %r10, [%r5];\n" + store,
+             {"4 write-after-read 2"}},
+            {who + "@%p1 ld.shared.u32 %r10, [%r5];\n@%p2 ld.shared.u32 %r10, [%r5+4];\n" + store,
+             {"4 write-after-read 2"}}});
+}
+
 TEST(Races, OfCopiesThatOtherLanesWaitFor) {
     const std::string half = "setp.lt.u32 %p1, %r2, 16;\n@%p1 ",
                       copy = "cp.async.ca.shared.global [%r6], [%rd4], 4;\n",

@@ -291,6 +291,7 @@ TEST(UndefinedBytes, OfSums) {
         {"add.sat.s32 %r8, %r0, %r1;" + less_r0, 0xf, all},
         {"mov.b32 %f1, %r0; add.f32 %f2, %f1, 0f00000000; mov.b32 %r8, %f2;" + less_r0, 0xf, all},
         {"neg.f32 %f1, %r0; mov.b32 %r8, %f1; add.u32 %r9, %r8, %r0;", 0xf, all},
+        {"setp.lt.u32 %p1, %r20, 32; selp.f32 %r8, %r0, %r1, %p1;" + less_r0, 0xf, all},
         {"add.u16x2 %r8, %r0, %r1;" + less_r0, 0xf, all},
         {"add.u16 %h2, %h0, %h1; sub.u16 %h3, %h2, %h0; mov.b32 %r9, {%h3, %h3};", 0x3, all},
         // Two halves, apart and together again.

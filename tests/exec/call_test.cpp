@@ -377,6 +377,28 @@ A: ret;
         << index;
 }
 
+// The calls of a warp keep 64 MiB of registers: here 4 KiB each, of 30 registers of 32 bits and one
+// of 64. The first call keeps none, being no recursion; the last is refused where more are kept.
+TEST(Call, RegistersThatAreKept) {
+    std::string deep =
+        ".global .u64 place; .func deep() { .reg .b32 %k<30>; .reg .b64 %at;"
+        "ld.global.u64 %at, [place]; ld.global.u32 %k0, [%at]; add.u32 %k0, %k0, 1;"
+        "st.global.u32 [%at], %k0;";
+    for (int i = 1; i < 30; ++i)
+        deep += "add.u32 %k" + std::to_string(i) + ", %k" + std::to_string(i - 1) + ", 1;";
+    deep += "call.uni deep; ret; }";
+    Given given;
+    given.block.x = 1;
+    given.buffers = {Bytes(4), Bytes(4)};
+    const Outcome o =
+        run(program_of(kernel("st.global.u64 [place], %rd4; call.uni deep; ret;", deep),
+                       isa::Arch::sm_80),
+            std::move(given));
+    ASSERT_TRUE(o.result.trap.has_value());
+    EXPECT_EQ(o.result.trap->kind, warp::TrapKind::stack);
+    EXPECT_EQ(words_of(o.buffers[1])[0], (1u << 26) / 4096 + 2);
+}
+
 // A function's variables are gone when it has returned.
 TEST(Call, APointerToAFrameThatHasEndedTraps) {
     constexpr std::string_view outside =

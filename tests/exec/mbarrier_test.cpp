@@ -377,6 +377,34 @@ st.global.v4.b32 [%rd3], {%r2, %r3, %r4, %r5};
     EXPECT_EQ(out[0], (FourWords{(0x100000 - 5) << 1, (0x100000u - 5) << 11, 3, 1}));
 }
 
+struct Stores {
+    void retired(const warp::Retired& e) {
+        for (uint32_t i = 0; i < e.access_count; ++i)
+            if (e.accesses[i].space == ptx::Space::shared)
+                text += e.accesses[i].store ? "store " : "load ";
+    }
+    std::string text;
+};
+
+// What changes the barrier stores it.
+TEST(Mbarrier, ObserversHearOfStoresAndLoads) {
+    Alone<Stores> stores;
+    Given given = on_sm_90(1);
+    given.observers = {&stores};
+    given.buffers = {Bytes(16), Bytes(16)};
+    run_well(program_of(module_of(R"(
+mbarrier.init.shared.b64 [bar], 1;
+mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 8;
+mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar], 8;
+mbarrier.arrive.shared.b64 %rd5, [bar];
+mbarrier.test_wait.shared.b64 %p1, [bar], %rd5;
+mbarrier.inval.shared.b64 [bar];
+)"),
+                        given.arch),
+             given);
+    EXPECT_EQ(stores.listener.text, "store store store store load store ");
+}
+
 TEST(Mbarrier, WrongUsesTrapWithTheirPlace) {
     const std::string init = "mbarrier.init.shared.b64 [bar], 2;\n";
     const std::string space = "address in the wrong state space: an mbarrier is in .shared memory";

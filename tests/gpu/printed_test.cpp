@@ -133,6 +133,20 @@ TEST(Printed, EveryEndOfAClockedKernel) {
     }
 }
 
+// The end of a function's text is not the thread's.
+TEST(Printed, AFunctionOfAClockedKernelThatFallsOffItsEnd) {
+    for (const std::string end : {"", "ret;\n"}) {
+        const Kernel k = kernel_of(
+            ".version 7.0\n.target sm_80\n.address_size 64\n.func f()\n{\n.reg .b32 %r;\n"
+            "mov.u32 %r, 1;\n" +
+            end + "}\n.visible .entry k()\n{\ncall.uni f;\nret;\n}\n");
+        const std::string clocked = gpu::clocked_kernel(k.module, k.program);
+        const size_t entry = clocked.find(".entry");
+        EXPECT_EQ(clocked.substr(0, entry).find("lw_"), std::string::npos) << clocked;
+        EXPECT_NE(clocked.find("mov.u64 %lw_e, %clock64", entry), std::string::npos) << clocked;
+    }
+}
+
 TEST(Printed, RoundingsWrittenOut) {
     const Kernel k = kernel_in("straight.ptx");
     expect_printed("straight.rounded.ptx", ptx::print(gpu::with_explicit_rounding(k.module)));

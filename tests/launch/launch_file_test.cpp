@@ -590,6 +590,9 @@ TEST(LaunchFile, SeveralLaunches) {
     EXPECT_EQ(f.launches[1].entry, "");
     EXPECT_EQ(f.launches[1].block.count(), 128u);
     EXPECT_EQ(f.launches[1].dynamic_shared, 16u);
+    EXPECT_EQ(f.field(f.launches[1], "grid"), "launches[1].grid");
+    const Kernel copy = f.launches[1];
+    EXPECT_EQ(f.field(copy, "grid"), "grid");
     const struct {
         const char* launches;
         const char* message;

@@ -203,10 +203,21 @@ TEST(DebugInfo, Cycles) {
     ASSERT_EQ(info.types.size(), 3u);
     for (uint32_t i = 0; i < 3; ++i) {
         EXPECT_LE(info.spelled(i).size(), 200u);
-        (void)info.size_of(i);
+        EXPECT_EQ(info.size_of(i), info.types[i].kind == DebugKind::pointer ? 8u : 0u);
         (void)info.plain(i);
     }
     EXPECT_EQ(info.functions.size(), 1u);
+}
+
+// A type whose last attribute is cut off is none.
+TEST(DebugInfo, AnEntryThatIsNotWhole) {
+    for (const bool whole : {true, false}) {
+        const DebugInfo info = info_of(std::string(header) + R"(
+.section .debug_abbrev { .b8 1,0x11,1,0,0, 2,0x24,0,3,8,0xb,0xb,0,0, 0 }
+.section .debug_info { .b32 40 .b8 2,0 .b32 0 .b8 8, 1, 2,105,0)" +
+                                       (whole ? ",4 }" : " }"));
+        EXPECT_EQ(info.types.size(), whole ? 1u : 0u);
+    }
 }
 
 TEST(DebugInfo, DamagedData) {
@@ -252,9 +263,11 @@ TEST(DebugInfo, HostileTables) {
 TEST(DebugInfo, HowManyAttributesAreRead) {
     std::string text = std::string(header) + ".section .debug_abbrev { .b8 1,0x24,0";
     for (int i = 0; i < 20'000; ++i) text += ",3,0x19";
-    text += ",0,0,0 }\n.section .debug_info { .b32 2007 .b8 2,0 .b32 0 .b8 8";
+    text += ",0,0,2,0x24,0,0,0,0 }\n.section .debug_info { .b32 2007 .b8 2,0 .b32 0 .b8 8";
     for (int i = 0; i < 2'000; ++i) text += ",1";
     EXPECT_EQ(info_of(text + " }").types.size(), 798u);
+    // Then not one more, though it has none.
+    EXPECT_EQ(info_of(text + "\n.b32 9 .b8 2,0 .b32 0 .b8 8,2,2 }").types.size(), 798u);
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ TEST(Lexer, EachModifierIsOneToken) {
               (Texts{"ld", ".shared::cta", ".L2::128B", ".v4", ".f32"}));
     EXPECT_EQ(texts(".mbarrier::complete_tx::bytes"), (Texts{".mbarrier::complete_tx::bytes"}));
     EXPECT_EQ(texts(".ab:c .d:"), (Texts{".ab", ":", "c", ".d", ":"}));
+    EXPECT_EQ(texts(".ab:cd .e:;f"), (Texts{".ab", ":", "cd", ".e", ":", ";", "f"}));
     EXPECT_EQ(texts("tex.1d.16x64b"), (Texts{"tex", ".1d", ".16x64b"}));
 }
 

@@ -260,6 +260,28 @@ TEST(Order, AnArithmeticErrorDiffersThoughAnOrderIsFollowed) {
     }
 }
 
+// What the instruction read is that of the whole launch: here of the last that had the lock.
+TEST(Order, WhatAnInstructionReadBehindOthers) {
+    for (const char* name : {"order_ticket_lock.json", "order_cta_lock.json"}) {
+        const launch::Case c = case_of(name);
+        const uint64_t step = number_of(c, isa::Op::mad);  // of a word, times 5 and 1 more
+        Tampering engine([&](std::span<uint64_t> words, int) {
+            size_t last = 0;
+            for (size_t i = 0; i + 32 < words.size(); ++i)
+                if (words[i] == step && (last == 0 || words[i + 32] > 1)) last = i;
+            words[last + 32] ^= 4;
+        });
+        const validate::Report r = run_lockstep(c, arch, engine, {});
+        ASSERT_EQ(r.problem, "") << name;
+        ASSERT_TRUE(r.first.has_value()) << name;
+        const validate::Difference& d = *r.first;
+        ASSERT_EQ(d.operation + 1, step) << name;
+        EXPECT_GT(d.emulated, 1u) << name;
+        ASSERT_EQ(d.inputs.size(), 1u) << name;
+        EXPECT_EQ(d.emulated, static_cast<uint32_t>(d.inputs[0].lanes[d.lane] * 5 + 1)) << name;
+    }
+}
+
 // Each thread takes blocks of three sizes, gives two of four back, and leaves the addresses.
 constexpr const char* blocks = R"(
 .version 7.0
