@@ -415,6 +415,31 @@ ret; }
     }
 }
 
+// A driver that compiles at one level of its optimizer alone.
+TEST_F(GpuCommands, TheCompilersLevelIsTheOneThatIsAskedFor) {
+    std::filesystem::create_symlink(LOCKWARP_FAKE_GPU, folder.path / "libcuda.so.1");
+    for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+             {"validate", "small.json"},
+             {"record", "small.json"},
+             {"measure", "small.json", "--runs", "2"},
+             {"special", "lg2.approx.f32", "--count", "64"},
+             {"calibrate", "--only", "add.s32", "--warps", "1"},
+             {"fuzz", "--cases", "1", "--instructions", "5", "--ctas", "1"}}) {
+        for (const std::string level : {"4", "1"}) {
+            const std::vector<std::string> environment{"LD_LIBRARY_PATH=" + folder.path.string(),
+                                                       "LOCKWARP_FAKE_GPU_DRIVER=" LOCKWARP_LIBCUDA,
+                                                       "LOCKWARP_ARCH=sm_80",
+                                                       "FAKE_GPU_LEVEL=" + level};
+            std::vector<std::string> with = words;
+            with.insert(with.end(), {"--optimize", "1"});
+            const Ended usual = run(folder, words, environment);
+            const Ended asked = run(folder, with, environment);
+            EXPECT_EQ(usual.status == 0, level == "4") << words[0] << usual.out << usual.err;
+            EXPECT_EQ(asked.status == 0, level == "1") << words[0] << asked.out << asked.err;
+        }
+    }
+}
+
 // The stand-in's clock counts a warp's instructions.
 TEST_F(GpuCommands, Measurements) {
     const Ended measured = on("sm_80", {"measure", "k.json", "small.json", "--runs", "2"});

@@ -7,6 +7,18 @@
 namespace lockwarp::tools {
 namespace {
 
+TEST(Progress, NothingIsDrawnWhereThereIsNoTerminal) {
+    testing::internal::CaptureStderr();
+    std::string printed;
+    {
+        const std::atomic<uint64_t> ended{1};
+        Progress progress(ended, 2, "CTAs");
+        progress.above([&] { printed = "between"; });
+    }
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    EXPECT_EQ(printed, "between");
+}
+
 TEST(Progress, HowMuchHasEndedAndWhatIsLeft) {
     EXPECT_EQ(progress_line(16, 64, "CTAs", 4),
               "[###         ] 16 of 64 CTAs, 4 s, about 12 s left  ");

@@ -5,7 +5,8 @@
 // does. The kernel's first parameter is an address, and addresses are the host's. With
 // FAKE_GPU_CODE its functions lie so many bytes behind where the emulator has them (a kernel "pass"
 // is given one as its second parameter), with
-// FAKE_GPU_HANDLE all functions have one handle, which is that of the one asked for last.
+// FAKE_GPU_HANDLE all functions have one handle, which is that of the one asked for last. With
+// FAKE_GPU_LEVEL it compiles at that level of its optimizer alone.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -77,6 +78,19 @@ int cuModuleLoadData(void** out, const void* image) {
     if (r == 0 && std::strstr(static_cast<const char*>(image), " mul.f32") != nullptr)
         fused().insert(*out);
     return r;
+}
+
+int cuModuleLoadDataEx(void** out, const void* image, unsigned count, int* keys, void** values) {
+    using Load = int(void**, const void*, unsigned, int*, void**);
+    static const auto real = lockwarp::beside::behind_as<Load>("cuModuleLoadDataEx");
+    constexpr int level = 7;          // CU_JIT_OPTIMIZATION_LEVEL
+    constexpr int invalid_ptx = 218;  // CUDA_ERROR_INVALID_PTX
+    const char* const wanted = std::getenv("FAKE_GPU_LEVEL");
+    for (unsigned i = 0; wanted != nullptr && i < count; ++i)
+        if (keys[i] == level &&
+            reinterpret_cast<uintptr_t>(values[i]) != std::strtoul(wanted, nullptr, 10))
+            return invalid_ptx;
+    return real(out, image, count, keys, values);
 }
 
 int cuModuleGetFunction(void** out, void* module, const char* name) {
