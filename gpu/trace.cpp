@@ -215,10 +215,8 @@ std::vector<const ptx::Instruction*> instructions_of(const ptx::Module& module,
                                                      const isa::Program& program) {
     std::vector<const ptx::Instruction*> out(program.operations.size(), nullptr);
     for (const isa::Function& f : program.functions) {
-        const ptx::Function* const function = find_function(module, f.name);
-        if (function == nullptr) continue;
         size_t at = f.first;
-        each_instruction(function->body, [&](const ptx::Instruction& i) {
+        each_instruction(find_function(module, f.name)->body, [&](const ptx::Instruction& i) {
             if (at < f.end) out[at++] = &i;
         });
     }

@@ -156,7 +156,7 @@ bool shared_places_known(const ptx::Module& module, const std::string& entry) {
             shared.insert(v->name);
     for (const auto& item : module.items) {
         const auto* const f = std::get_if<ptx::Function>(&item);
-        if (f == nullptr || !f->is_entry || f->name != entry) continue;
+        if (f == nullptr || f->name != entry) continue;
         const std::vector<const ptx::Function*> functions = reachable_functions(module, *f);
         for (size_t i = 1; i < functions.size(); ++i) {
             std::vector<const ptx::Variable*> own;

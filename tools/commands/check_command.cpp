@@ -357,7 +357,7 @@ CheckReport check_all(const CheckOptions& options, const std::vector<const check
     CheckReport report;
     for (const std::vector<std::string>& files : cases) {
         if (interrupted_now()) break;
-        Runner runner{options, rows, {}, {}, false, 0};
+        Runner runner{options, rows, {}, {}};
         runner.run(files);
         report.files.push_back(std::move(runner.out));
     }
