@@ -347,6 +347,35 @@ TEST(Lockstep, AnotherWayNamesTheBranch) {
         << text;
 }
 
+// What was read of a cluster's shared memory is what the peer stored there: 100 and its lane.
+TEST(Lockstep, ADifferenceShowsTheInputsThatAPeerGave) {
+    launch::Case c = case_of_text(R"(
+.shared .align 4 .b32 tile[32]; .reg .b32 %r<9>;
+mov.u32 %r1, %tid.x; mov.u32 %r2, %cluster_ctarank; xor.b32 %r3, %r2, 1;
+mov.u32 %r4, tile; mad.lo.u32 %r4, %r1, 4, %r4; mapa.shared::cluster.u32 %r5, %r4, %r3;
+mad.lo.u32 %r8, %r2, 100, %r1;
+st.shared::cluster.u32 [%r5], %r8; barrier.cluster.arrive; barrier.cluster.wait;
+ld.shared.u32 %r6, [%r4]; add.u32 %r7, %r6, 1; ret;)",
+                                  32, 4);
+    c.module = ptx::parse(".version 8.0\n.target sm_90\n.address_size 64\n" +
+                          ptx::print(c.module).substr(ptx::print(c.module).find(".visible")))
+                   .module;
+    c.grid.x = 2;
+    c.cluster = warp::Dim3{2, 1, 1};
+    constexpr uint64_t add = 12;
+    Tampering engine(4096, [](std::span<uint64_t> words) {
+        change_records(words, add, 5, [](uint64_t&, uint64_t& value) { value ^= 4; });
+    });
+    const validate::Report r = run_lockstep(c, isa::Arch::sm_90, engine, {});
+    ASSERT_TRUE(r.first.has_value()) << r.problem;
+    EXPECT_EQ(r.first->operation + 1, add);
+    EXPECT_EQ(r.first->cta_index, 0u);
+    EXPECT_EQ(r.first->emulated, 106u);
+    ASSERT_EQ(r.first->inputs.size(), 1u);
+    for (uint32_t lane = 0; lane < 32; ++lane)
+        EXPECT_EQ(r.first->inputs[0].lanes[lane], 100 + lane);
+}
+
 // One bit of one accumulator: the report shows what the instruction read, as it was before the
 // instruction overwrote its own accumulator.
 TEST(Lockstep, ADifferenceShowsItsInputs) {
