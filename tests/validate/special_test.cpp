@@ -48,6 +48,24 @@ TEST(Special, FormsAreThoseOfTheInstructionTable) {
     EXPECT_EQ(swept, expected);
 }
 
+// Of quotients every sign and exponent on both sides, each with the fractions 0, 1, all ones and
+// another one, which may by chance be one of those.
+TEST(Special, StructuredOperandsOfQuotients) {
+    const auto kind_of = [](uint64_t word) -> uint64_t {
+        const uint64_t fraction = word & 0x7fffff;
+        return fraction < 2 ? fraction : fraction == 0x7fffff ? 2 : 3;
+    };
+    for (const char* name : {"div.approx.f32", "div.full.ftz.f32"}) {
+        const SpecialForm& f = form(name);
+        std::vector<bool> seen(gpu::structured_operands);
+        for (uint64_t n = 0; n < gpu::structured_operands; ++n) {
+            const gpu::Operand o = gpu::operand(f, n);
+            seen.at((o.a >> 23) << 13 | (o.b >> 23) << 4 | kind_of(o.a) << 2 | kind_of(o.b)) = true;
+        }
+        EXPECT_GE(std::ranges::count(seen, true), ptrdiff_t{gpu::structured_operands} - 8) << name;
+    }
+}
+
 TEST(Special, EachFormHasAKernelOfItsOwn) {
     std::set<std::string> entries;
     for (const SpecialForm& f : gpu::special_forms) {
