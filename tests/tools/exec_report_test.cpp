@@ -76,6 +76,19 @@ TEST(ExecReport, TimesAreOfAllLaunchesTheLongestFirst) {
               "         1              7         1.00  c\n");
 }
 
+TEST(ExecReport, ANameLongerThanALineGoesOnBelow) {
+    const std::string first(60, 'a'), second(60, 'b');
+    for (const std::string rest : {"", "c"}) {
+        const ExecReport report = read("{\"kernel\": \"" + first + second + rest +
+                                       "\", \"cycles\": 10, \"nanoseconds\": 1000}\n");
+        EXPECT_EQ(exec_times(report),
+                  "  launches  cycles of SMs           us  kernel\n"
+                  "         1             10         1.00  " +
+                      first + "\n" + std::string(40, ' ') + second + "\n" +
+                      (rest.empty() ? "" : std::string(40, ' ') + rest + "\n"));
+    }
+}
+
 TEST(ExecReport, JUnitHasACaseForEachKernel) {
     const ExecReport report = read(R"({"kernel": "a"}
 {"kernel": "a", "finding": 1, "check": "memory", "kind": "bounds", "message": "m", "text": "t"}

@@ -94,9 +94,15 @@ std::string exec_times(const ExecReport& report) {
     std::ranges::stable_sort(all, std::ranges::greater{}, &ExecKernel::nanoseconds);
     std::string out =
         fmt::format("{:>10} {:>14} {:>12}  {}\n", "launches", "cycles of SMs", "us", "kernel");
-    for (const ExecKernel& k : all)
+    // A template's name may be longer than a line: it goes on below.
+    constexpr size_t indent = 40, width = 60;
+    for (const ExecKernel& k : all) {
+        const std::string_view name = k.checked.name;
         out += fmt::format("{:>10} {:>14} {:>12.2f}  {}\n", k.launches, k.cycles,
-                           static_cast<double>(k.nanoseconds) / 1000, k.checked.name);
+                           static_cast<double>(k.nanoseconds) / 1000, name.substr(0, width));
+        for (size_t at = width; at < name.size(); at += width)
+            out += std::string(indent, ' ') + std::string(name.substr(at, width)) + '\n';
+    }
     return out;
 }
 
