@@ -89,7 +89,8 @@ LineEditor::LineEditor(std::string prompt, Complete complete) : parts_(std::make
     ::el_set(p.edit, EL_PROMPT, &Parts::prompt_of);
     ::el_set(p.edit, EL_EDITOR, "emacs");
     ::el_set(p.edit, EL_HIST, ::history, p.history);
-    ::el_set(p.edit, EL_ADDFN, "lockwarp-complete", "completes a word", &Parts::on_tab);
+    // In wide characters, for libedit never frees its own copies of the others.
+    ::el_wset(p.edit, EL_ADDFN, L"lockwarp-complete", L"completes a word", &Parts::on_tab);
     ::el_set(p.edit, EL_BIND, "^I", "lockwarp-complete", nullptr);
 }
 
