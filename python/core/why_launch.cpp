@@ -29,6 +29,8 @@ launch::LaunchFile file_of(const Kernel& kernel, const Request& request,
     k.block = request.block;
     k.dynamic_shared = request.dynamic_shared;
     k.cooperative = request.cooperative;
+    k.cluster = request.cluster;
+    k.non_portable_cluster = request.non_portable_cluster;
     for (const isa::Parameter& p : kernel.program().parameters) {
         launch::Argument a;
         a.type = "bytes";

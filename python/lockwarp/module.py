@@ -491,17 +491,19 @@ class Launcher:
         return checked_of(outcome, trap)
 
     def time(self, *arguments: Any, arch: str = "", all_ctas: bool = False, lines: int = 10,
-             memory: Sequence[Any] = ()) -> Timing:
+             memory: Sequence[Any] = (), cluster: Any = None,
+             non_portable_cluster: bool = False) -> Timing:
         """About how many cycles the launch takes on a machine: ``arch`` is an architecture
         ("sm_80": its first product) or a product ("H200", "RTX 2080 Ti"); without it the module's.
 
         The arrays stay as they are, and lie for the model where a GPU's driver would place them;
         with ``memory=``, for there may be pointers in it, where they are. The CTAs of one SM run, each on what the arrays hold now;
         ``all_ctas`` runs every one, for kernels whose CTAs wait for each other. ``lines``: the
-        instructions that the text lists.
+        instructions that the text lists. ``cluster`` and ``non_portable_cluster``: as of a call.
         """
         packed = Packed(self.kernel, arguments, memory)
-        request = self._packed_request(packed, 0, None, False, None)
+        request = self._packed_request(packed, 0, None, False, cluster,
+                                       non_portable_cluster=non_portable_cluster)
         pointers = [] if memory else packed.pointers
         fault, text, data = _core.time(self.kernel._core, request, pointers, arch, all_ctas, lines)
         if fault is not None:
@@ -513,16 +515,19 @@ class Launcher:
 
     def why(self, *arguments: Any, result: Any, expected: Any, ulp: float | None = None,
             absolute: float | None = None, relative: float | None = None,
-            memory: Sequence[Any] = (), max_steps: int | None = None) -> Why:
+            memory: Sequence[Any] = (), max_steps: int | None = None, cluster: Any = None,
+            non_portable_cluster: bool = False) -> Why:
         """Names the mistake behind a wrong matrix: swapped registers, a missing swizzle.
 
         ``result``: the array among the arguments that should hold ``expected`` after the launch:
         its bits, or with ``ulp``, ``absolute`` or ``relative`` numbers that are close. Where
         ``expected`` is the product of two of the arrays, that is found. The arrays stay as they
-        are: what their elements are before the launch counts.
+        are: what their elements are before the launch counts. ``cluster`` and
+        ``non_portable_cluster``: as of a call.
         """
         packed = Packed(self.kernel, arguments, memory)
-        request = self._packed_request(packed, 0, max_steps, False, None)
+        request = self._packed_request(packed, 0, max_steps, False, cluster,
+                                       non_portable_cluster=non_portable_cluster)
         array = arrays.as_numpy(result, "result")
         if not array.flags.c_contiguous:
             raise ArgumentError("result: an array that is contiguous is needed")

@@ -359,8 +359,14 @@ def test_clusters():
         assert out.tolist() == [100 * size + i % size for i in range(32)]
         checked = k[32, 1].check(out, cluster=cluster, **options)
         assert not any(c.findings for c in checked.checks)
-    with pytest.raises(lw.Error, match="more than 8 are not portable"):
-        k[32, 1](out, cluster=16)
+        assert k[32, 1].time(out, cluster=cluster, **options).cycles > 0
+        expected = np.array([100 * size + i % size for i in range(32)], np.uint32)
+        why = k[32, 1].why(out, result=out, expected=expected, cluster=cluster, **options)
+        assert why.wrong == 0
+        assert k[32, 1].why(out, result=out, expected=expected).wrong == 32
+    for refused in (k[32, 1], k[32, 1].time):
+        with pytest.raises(lw.Error, match="more than 8 are not portable"):
+            refused(out, cluster=16)
     with pytest.raises(lw.Error, match="17 CTAs"):
         k[34, 1](np.zeros(34, np.uint32), cluster=17, non_portable_cluster=True)
     packed = struct.pack("Q", out.ctypes.data)
