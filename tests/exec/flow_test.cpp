@@ -8,17 +8,6 @@ namespace {
 
 constexpr uint32_t all = 0xffffffff;
 
-std::string stored(std::string_view body, std::string_view reg) {
-    return std::string(body) + "\nst.global.u32 [%rd2], " + std::string(reg) + ";\nret;\n";
-}
-
-template <class F>
-Words by_lane(F f, uint32_t lanes = 32) {
-    Words out;
-    for (uint32_t lane = 0; lane < lanes; ++lane) out.push_back(f(lane));
-    return out;
-}
-
 constexpr const char* if_else = R"(
 and.b32 %r2, %r1, 1;
 setp.eq.u32 %p1, %r2, 0;

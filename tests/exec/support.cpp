@@ -122,6 +122,10 @@ Words results_of_text(std::string_view text, Words in, Given given) {
     return words_of(run_well(program, std::move(given)).buffers[1]);
 }
 
+std::string stored(std::string_view body, std::string_view reg) {
+    return std::string(body) + "\nst.global.u32 [%rd2], " + std::string(reg) + ";\nret;\n";
+}
+
 std::vector<FourWords> wide_results_of(std::string_view body, Words in, Given given) {
     const size_t threads = given.grid.count() * given.block.count();
     given.buffers = {bytes_of(in), Bytes(threads * 16, 0xee)};
@@ -136,9 +140,9 @@ Words results_of(std::string_view body, Words in, Given given) {
     return results_of_text(kernel(body), std::move(in), std::move(given));
 }
 
-std::string fault_of_body(std::string_view body, Given given) {
+std::string fault_of_body(std::string_view body, Given given, std::string_view outside) {
     if (given.buffers.empty()) given.buffers = {Bytes(256), Bytes(4096)};
-    const isa::Program program = program_of(kernel(body), given.arch);
+    const isa::Program program = program_of(kernel(body, outside), given.arch);
     return fault_of(run(program, std::move(given)).result);
 }
 

@@ -93,6 +93,17 @@ std::string kernel(std::string_view body, std::string_view outside = {},
 // The text with `by` wherever `what` stood.
 std::string replaced(std::string text, const std::string& what, const std::string& by);
 
+// The body, and behind it the register's store at [%rd2] and the end.
+std::string stored(std::string_view body, std::string_view reg);
+
+// f(lane) of each lane.
+template <class F>
+Words by_lane(F f, uint32_t lanes = 32) {
+    Words out;
+    for (uint32_t lane = 0; lane < lanes; ++lane) out.push_back(f(lane));
+    return out;
+}
+
 // What each thread of the launch stores at [%rd2], for kernel(body) with `in` as input.
 Words results_of(std::string_view body, Words in = {}, Given given = {});
 Words results_of_text(std::string_view text, Words in = {}, Given given = {});
@@ -101,8 +112,8 @@ Words results_of_text(std::string_view text, Words in = {}, Given given = {});
 using FourWords = std::array<uint32_t, 4>;
 std::vector<FourWords> wide_results_of(std::string_view body, Words in = {}, Given given = {});
 
-// The trap of kernel(body), as fault_of writes it.
-std::string fault_of_body(std::string_view body, Given given = {});
+// The trap of kernel(body, outside), as fault_of writes it.
+std::string fault_of_body(std::string_view body, Given given = {}, std::string_view outside = {});
 
 Bytes bytes_of(const Words& words);
 Words words_of(const Bytes& bytes);
