@@ -56,7 +56,7 @@ bool is_only_not_executed(lockwarp_status status, const lockwarp_error* error) {
         lockwarp_diagnostic d{};
         d.struct_size = sizeof d;
         lockwarp_error_diagnostic(error, i, &d);
-        known += isa::says_not_executed(d.message);
+        known += d.not_executed;
     }
     return count != 0 && known == count;
 }

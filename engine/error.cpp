@@ -108,8 +108,8 @@ lockwarp_status lockwarp_error_diagnostic(const lockwarp_error* error, size_t in
     if (out == nullptr || out->struct_size == 0) return LOCKWARP_INVALID_ARGUMENT;
     if (index >= lockwarp_error_diagnostics(error)) return LOCKWARP_NOT_FOUND;
     const lockwarp::ptx::Diagnostic& d = error->diagnostics[index];
-    give(out, {sizeof *out, d.place.line, d.place.column, d.place.length, 0, d.message.c_str(),
-               d.hint.c_str()});
+    give(out, {sizeof *out, d.place.line, d.place.column, d.place.length, d.not_executed,
+               d.message.c_str(), d.hint.c_str()});
     return LOCKWARP_OK;
 }
 

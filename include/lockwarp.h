@@ -82,12 +82,12 @@ LOCKWARP_API const char* lockwarp_status_name(lockwarp_status status);
 /* One thing that is wrong with a PTX text, at its place. */
 typedef struct lockwarp_diagnostic {
     size_t struct_size;
-    uint32_t line;       /* from 1; 0: no place */
-    uint32_t column;     /* from 1, in bytes */
-    uint32_t length;     /* in bytes */
-    uint32_t reserved;   /* 0 */
-    const char* message; /* a sentence */
-    const char* hint;    /* another one; may be empty */
+    uint32_t line;         /* from 1; 0: no place */
+    uint32_t column;       /* from 1, in bytes */
+    uint32_t length;       /* in bytes */
+    uint32_t not_executed; /* 1: PTX has it, and Lockwarp does not run it yet; 0: it is wrong */
+    const char* message;   /* a sentence */
+    const char* hint;      /* another one; may be empty */
 } lockwarp_diagnostic;
 
 LOCKWARP_API lockwarp_status lockwarp_error_status(const lockwarp_error* error);

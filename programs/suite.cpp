@@ -19,7 +19,6 @@ constexpr std::string_view machines = "gives or needs an address that is the mac
 constexpr std::string_view wide = "NVIDIA's assembler wants sm_100 or higher";
 constexpr std::string_view undefined = "leaves memory undefined";
 constexpr std::string_view tensors = "needs a tensor map";
-constexpr std::string_view objects = "needs a texture or surface of the driver's";
 constexpr std::string_view read_only = "a kernel's parameters cannot be written";
 constexpr std::string_view called =
     "calls functions beside the entry: recordings of kernels have them";
@@ -188,11 +187,6 @@ constexpr auto without = std::to_array<Without>({
     {Op::multimem_load, asynchronous},
     {Op::multimem_store, asynchronous},
     {Op::multimem_reduce, asynchronous},
-    {Op::tex, objects},
-    {Op::suld, objects},
-    {Op::sust, objects},
-    {Op::texture_query, objects},
-    {Op::surface_query, objects},
     {Op::set_max_registers, asynchronous},
     {Op::cluster_arrive, of_its_opcode},
     {Op::cluster_wait, of_its_opcode},
@@ -219,9 +213,11 @@ static_assert(std::ranges::all_of(isa::op_rows,
                                           std::ranges::count(makers, r.op, &Maker::op) != 0;
                                       const bool none =
                                           std::ranges::count(without, r.op, &Without::op) != 0;
-                                      return made + none + (!made && isa::on_values(r.op)) == 1;
+                                      return made + none + r.of_objects +
+                                                 (!made && isa::on_values(r.op)) ==
+                                             1;
                                   }),
-              "each opcode works on values, or has a maker, or a reason why not");
+              "each opcode works on values, or by objects, or has a maker, or a reason why not");
 
 constexpr uint32_t value_threads = 512;
 
@@ -249,7 +245,7 @@ const Unsuited* unsuited_because(std::string_view spelling) {
 
 bool is_in_no_program(isa::Op op) {
     const auto* const row = std::ranges::find(without, op, &Without::op);
-    return row != without.end() && (row->why == asynchronous || row->why == objects);
+    return isa::row(op).of_objects || (row != without.end() && row->why == asynchronous);
 }
 
 std::vector<SuiteProgram> suite(isa::Arch arch) {

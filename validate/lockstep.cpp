@@ -2,7 +2,6 @@
 #include "validate/lockstep.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <future>
 
@@ -204,9 +203,6 @@ gpu::Traced traced_of(Report& report, const ptx::Module& module, const Options& 
     return traced;
 }
 
-constexpr std::array of_objects{isa::Op::tex, isa::Op::suld, isa::Op::sust, isa::Op::texture_query,
-                                isa::Op::surface_query};
-
 // Resolves the program, with its roundings written out. false: the report says why.
 bool resolve(const ptx::Module& module, isa::Arch arch, const launch::Case& c, Report& report) {
     isa::Resolved resolved = isa::resolve(module, arch, c.entry);
@@ -217,7 +213,7 @@ bool resolve(const ptx::Module& module, isa::Arch arch, const launch::Case& c, R
     report.sources = ptx::source_map(c.module);
     report.by_operation.resize(report.program.operations.size());
     for (const isa::Operation& o : report.program.operations)
-        if (std::ranges::find(of_objects, o.op) != of_objects.end())
+        if (isa::row(o.op).of_objects)
             report.problem = "line " + std::to_string(o.place.line) + ": " +
                              std::string(isa::row(o.op).name) +
                              ": a GPU's textures and surfaces are its driver's";

@@ -8,7 +8,6 @@
 #include <link.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -20,6 +19,7 @@
 #include "cuda/large_numbers.hpp"
 #include "cuda/merge.hpp"
 #include "emu/isa/arch.hpp"
+#include "emu/isa/opcodes.hpp"
 
 namespace lockwarp::beside {
 
@@ -203,15 +203,14 @@ void read_objects(Tables& t) {
 }
 
 Uses uses_of(const lockwarp_kernel* kernel) {
-    constexpr std::array<std::string_view, 7> textures{"tex",  "tld4",  "txq", "suld",
-                                                       "sust", "sured", "suq"};
     Uses out;
     for (size_t i = 0; i < lockwarp_kernel_instructions(kernel); ++i) {
         lockwarp_instruction at{};
         at.struct_size = sizeof at;
         lockwarp_kernel_instruction(kernel, i, &at);
         const std::string_view opcode = at.opcode, text = at.text;
-        out.textures |= std::ranges::find(textures, opcode) != textures.end();
+        out.textures |= std::ranges::any_of(
+            isa::op_rows, [&](const isa::OpRow& r) { return r.of_objects && r.name == opcode; });
         out.allocates |= opcode == "call" && text.find("malloc,") != std::string_view::npos;
     }
     return out;

@@ -255,6 +255,7 @@ struct OpRow {
     Sync sync = Sync::none;
     Memory memory = Memory::none;
     bool shared_only = false;  // its place in memory is in .shared, said or not
+    bool of_objects = false;  // it works by the object of a texture or surface, which is a driver's
     Matrix matrix = Matrix::none;
     bool wmma = false;
     bool reads_carry = false;      // CC.CF. Modifier .cc writes it
@@ -443,11 +444,11 @@ inline constexpr std::array<OpRow, op_count> op_rows{{
     {.op = Op::multimem_load, .name = "multimem.ld_reduce", .memory = Memory::load, .not_a_value = reason::memory},
     {.op = Op::multimem_store, .name = "multimem.st", .memory = Memory::store, .not_a_value = reason::memory},
     {.op = Op::multimem_reduce, .name = "multimem.red", .memory = Memory::update, .not_a_value = reason::memory},
-    {.op = Op::tex, .name = "tex", .memory = Memory::load, .not_a_value = reason::memory},
-    {.op = Op::suld, .name = "suld", .memory = Memory::load, .not_a_value = reason::memory},
-    {.op = Op::sust, .name = "sust", .memory = Memory::store, .not_a_value = reason::memory},
-    {.op = Op::texture_query, .name = "txq", .not_a_value = reason::memory},
-    {.op = Op::surface_query, .name = "suq", .not_a_value = reason::memory},
+    {.op = Op::tex, .name = "tex", .memory = Memory::load, .of_objects = true, .not_a_value = reason::memory},
+    {.op = Op::suld, .name = "suld", .memory = Memory::load, .of_objects = true, .not_a_value = reason::memory},
+    {.op = Op::sust, .name = "sust", .memory = Memory::store, .of_objects = true, .not_a_value = reason::memory},
+    {.op = Op::texture_query, .name = "txq", .of_objects = true, .not_a_value = reason::memory},
+    {.op = Op::surface_query, .name = "suq", .of_objects = true, .not_a_value = reason::memory},
     {.op = Op::set_max_registers, .name = "setmaxnreg", .step = StepKind::aligned, .suffix = Suffix::a, .by_target = true, .not_a_value = reason::waits},
     {.op = Op::cluster_arrive, .name = "barrier.cluster.arrive", .step = StepKind::control, .flow = Flow::wait, .sync = Sync::cluster, .not_a_value = reason::waits},
     {.op = Op::cluster_wait, .name = "barrier.cluster.wait", .step = StepKind::reduction, .flow = Flow::wait, .sync = Sync::cluster, .not_a_value = reason::waits},

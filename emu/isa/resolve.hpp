@@ -22,10 +22,6 @@ struct Resolved {
 Resolved resolve(const ptx::Module& module, Arch arch, std::string_view entry,
                  uint64_t global_base = module_global_base);
 
-// Whether a diagnostic's message is that an instruction of the manual is not executed yet: a GPU
-// would run it.
-bool says_not_executed(std::string_view message);
-
 // The module's .global and .const variables, as each program of it has them that is resolved with
 // the same global_base.
 struct ModuleVariables {

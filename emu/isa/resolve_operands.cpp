@@ -219,6 +219,7 @@ void Resolver::decode(const ptx::Instruction& instruction) {
                       ? instruction.place
                       : instruction.modifiers[static_cast<size_t>(s.wrong_modifier)].place,
                   s.error, s.hint);
+            diagnostics.back().not_executed = s.not_executed;
         } else {
             diagnostics[s.diagnostic].hint = s.hint + (s.hint.empty() ? "" : "; ") + "occurs " +
                                              std::to_string(s.uses) + " times, first here";

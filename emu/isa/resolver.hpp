@@ -59,7 +59,8 @@ struct Spelling {
     const WarpgroupVariant* warpgroup = nullptr;
     std::string error;  // not empty: every use of this spelling is wrong
     std::string hint;
-    int wrong_modifier = -1;  // that the error is about; -1: the whole instruction
+    bool not_executed = false;  // the error is that PTX has it and forms.cpp has no row yet
+    int wrong_modifier = -1;    // that the error is about; -1: the whole instruction
     bool reported = false;
     size_t uses = 0;
     size_t diagnostic = 0;

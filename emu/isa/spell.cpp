@@ -9,10 +9,9 @@ namespace lockwarp::isa {
 
 namespace {
 
-constexpr std::string_view begin_of_it = "Instruction '", end_of_it = "' is not executed yet";
-
-std::string not_executed(const std::string& spelling) {
-    return std::string(begin_of_it) + spelling + std::string(end_of_it);
+void not_executed(Spelling& s, const ptx::Instruction& i) {
+    s.error = "Instruction '" + spelled(i) + "' is not executed yet";
+    s.not_executed = true;
 }
 
 // Whether the module's .target and .version allow a feature; otherwise the spelling's error.
@@ -233,10 +232,7 @@ void wrong_modifiers(const Resolver& r, const ptx::Instruction& i, Spelling& s) 
         }
     if (wrong_later(r, i, s)) return;
     for (const ptx::Modifier& m : i.modifiers)
-        if (modifier_not_executed(i.opcode, m.text)) {
-            s.error = not_executed(spelled(i));
-            return;
-        }
+        if (modifier_not_executed(i.opcode, m.text)) return not_executed(s, i);
     const std::vector<std::string_view> known = modifiers_of(i.opcode);
     s.hint = usage(i);
     if (i.opcode == "wmma") return wrong_wmma(r, i, known, s);
@@ -266,10 +262,6 @@ void wrong_modifiers(const Resolver& r, const ptx::Instruction& i, Spelling& s) 
 }
 
 }  // namespace
-
-bool says_not_executed(std::string_view message) {
-    return message.starts_with(begin_of_it) && message.find(end_of_it) != std::string_view::npos;
-}
 
 std::string unsupported(const Resolver& r, std::string_view feature, uint16_t target,
                         uint16_t version) {
@@ -316,7 +308,7 @@ Spelling spell(Resolver& r, const ptx::Instruction& i) {
         if (forms_of(i.opcode).empty()) {
             if (std::ranges::find(opcodes_not_executed(), i.opcode) !=
                 opcodes_not_executed().end()) {
-                s.error = not_executed(spelled(i));
+                not_executed(s, i);
                 return s;
             }
             std::vector<std::string_view> names;

@@ -29,6 +29,7 @@ struct Diagnostic {
     Place place;
     std::string message;
     std::string hint;
+    bool not_executed = false;  // PTX has it, and emu/isa has no row for it yet: a GPU would run it
     friend bool operator==(const Diagnostic&, const Diagnostic&) = default;
 };
 

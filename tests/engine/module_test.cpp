@@ -29,6 +29,19 @@ TEST(Modules, SayWhatOfABodyCannotRun) {
     EXPECT_EQ(kernel.diagnostics.size(), 2u) << kernel.message;
 }
 
+TEST(Modules, SayWhatIsWrongAndWhatIsOnlyNotExecuted) {
+    const Context context = make_context();
+    const auto module = load(context, kernel_text("istypep.texref %q0, %rd0;\n"
+                                                  "istypep.texref %q1, %rd0;\n"
+                                                  "mov.u32 %nothing, 1;"));
+    ASSERT_EQ(module.status, LOCKWARP_OK) << module.message;
+    const auto kernel = kernel_of(module.value);
+    EXPECT_EQ(kernel.status, LOCKWARP_BAD_PTX);
+    ASSERT_EQ(kernel.diagnostics.size(), 2u) << kernel.message;
+    EXPECT_EQ(kernel.diagnostics[0].not_executed, 1u);
+    EXPECT_EQ(kernel.diagnostics[1].not_executed, 0u);
+}
+
 TEST(Modules, NameTheKernelsThatThereAre) {
     const Context context = make_context();
     const auto module = load(context,

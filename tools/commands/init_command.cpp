@@ -111,9 +111,7 @@ launch::Result<isa::Program> resolve_declaration(const launch::Input& in, isa::A
     launch::Result<isa::Program> program = launch::resolve(in, arch);
     if (program || program.error().diagnostics.empty()) return program;
     const std::vector<ptx::Diagnostic>& found = program.error().diagnostics;
-    const bool only_those = std::ranges::all_of(
-        found, [](const ptx::Diagnostic& d) { return d.message.ends_with("is not executed yet"); });
-    if (!only_those) return program;
+    if (!std::ranges::all_of(found, &ptx::Diagnostic::not_executed)) return program;
     spdlog::warn("{}:{}: {}; the launch file is for a GPU{}", in.path, found[0].place.line,
                  found[0].message,
                  found.size() == 1 ? "" : fmt::format(" ({} such)", found.size()));
