@@ -415,6 +415,21 @@ TEST(Races, OfWhatProductsRead) {
         }
 }
 
+// Another warp's stores race with the bytes that a bulk copy reads, and with none behind them.
+TEST(Races, OfABulkCopysSourceEndWithIt) {
+    const std::string body =
+        "setp.eq.u32 %p1, %r1, 3; setp.eq.u32 %p2, %r1, 35;\n"
+        "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r5+64], 144;"
+        "@%p1 cp.async.bulk.commit_group; @%p1 cp.async.bulk.wait_group 0;\n"
+        "@%p2 st.shared.u32 [%r5+";
+    for (const int at : {60, 64, 188, 192, 204, 208, 220, 316}) {
+        const bool inside = at >= 64 && at < 208;
+        EXPECT_EQ(brief::said(body + std::to_string(at) + "], 1;", {.checks = "race-shared"}),
+                  inside ? Lines{"3 write-after-read 2"} : Lines{})
+            << at;
+    }
+}
+
 // What a bulk copy reads its thread may store to when it has waited for that.
 TEST(Races, OfABulkCopysSource) {
     const std::string setup = "setp.eq.u32 %p1, %r2, 3;\n";
