@@ -68,8 +68,8 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 // A plain load whose bytes another warp stores to has no order: the difference names the store,
-// also where atomics have one.
-void expect_race_named(const std::string& atomic) {
+// also where atomics have one. `before` stands before the load.
+void expect_race_named(const std::string& before, uint32_t threads = 64) {
     const std::string ptx = R"(.version 8.0
 .target sm_90
 .address_size 64
@@ -80,7 +80,7 @@ void expect_race_named(const std::string& atomic) {
     .reg .b64 %rd<2>;
     ld.param.u64 %rd0, [out];
     mov.u32 %r0, %tid.x; )" +
-                            atomic +
+                            before +
                             R"(
     setp.ne.u32 %p, %r0, 0;
     ld.global.u32 %r1, [%rd0];
@@ -89,7 +89,8 @@ void expect_race_named(const std::string& atomic) {
     ret;
 }
 )";
-    const launch::Case c = case_of_text(ptx.c_str(), 1, 4);
+    launch::Case c = case_of_text(ptx.c_str(), 1, 4);
+    c.block = {threads, 1, 1};
     validate::EmulatorEngine engine(arch, false, 1);
     engine.take_turns(3);
     const validate::Report r = run_lockstep(c, arch, engine, {});
@@ -105,6 +106,8 @@ void expect_race_named(const std::string& atomic) {
 TEST(Order, TheStoreThatALoadRacesWithIsNamed) {
     expect_race_named("");
     expect_race_named("red.global.add.u32 [%rd0+64], 1;");
+    // A third warp's load, as far on as the one that differs, is of other bytes.
+    expect_race_named("shr.u32 %r3, %r0, 6; mad.wide.u32 %rd0, %r3, 64, %rd0;", 96);
 }
 
 // A machine whose tracks are changed on their way here, and its second run's otherwise.
