@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "tests/tools/process.hpp"
+#include "tools/report/report.hpp"
 
 namespace lockwarp::tools {
 namespace {
@@ -175,6 +176,17 @@ TEST_F(RunWords, OneLook) {
     EXPECT_EQ(one.status, 0) << one.err;
     EXPECT_NE(one.out.find("\nlane 9: thread (9,0,0)\n%r1 (u32)\n"), std::string::npos) << one.out;
     EXPECT_EQ(one.out.find("%d1"), std::string::npos) << one.out;
+}
+
+TEST(PrintedReport, SaysWhatWasLostWhereAnythingWas) {
+    warp::Result r;
+    EXPECT_EQ(printed_report(r), "");
+    r.printed = {{0, 0, 0, "a\tb\n"}};
+    EXPECT_EQ(printed_report(r), "printed by 1 call of printf, 4 bytes:\na\tb\n");
+    r.printed.push_back({0, 0, 1, "\x1b\x7f"});
+    EXPECT_EQ(printed_report(r), "printed by 2 calls of printf, 6 bytes:\na\tb\n..\n");
+    r.printed_bytes_lost = 1;
+    EXPECT_EQ(printed_report(r), "printed by 2 calls of printf, 6 bytes, 1 more lost:\na\tb\n..\n");
 }
 
 }  // namespace
