@@ -244,8 +244,7 @@ void Sm::issue(uint32_t core_index, uint32_t index) {
         if (item.touched == Touched::shared || item.touched == Touched::both) {
             const unsigned count = std::max<unsigned>(item.wavefronts, 1);
             const bool store = m.action == Action::store || m.action == Action::copy;
-            const uint64_t served =
-                serve_shared(core, count, m.action == Action::copy ? 1 : m.data, store);
+            const uint64_t served = serve_shared(core, count, m.data, store);
             const bool matrix = op_timing(o.op).data == Data::fragment;
             done = served + (atomic ? shared.atomic : matrix ? shared.matrix : shared.load);
             reason = Stall::short_scoreboard;
@@ -429,7 +428,6 @@ uint64_t Sm::step(uint32_t core_index) {
     };
     for (const uint32_t i : core.warps) try_one(i);
     if (chosen == UINT32_MAX) return soonest;
-    core.wake = never;  // look() brings it down to what it finds
     issue(core_index, chosen);
     return now + 1;
 }
@@ -442,7 +440,7 @@ void Sm::run() {
         now = std::max(now, soonest);
         for (uint32_t c = 0; c < sub_cores; ++c) {
             if (cores[c].wake > now) continue;
-            cores[c].wake = never;
+            cores[c].wake = never;  // look() brings it down to what it finds
             const uint64_t next = step(c);
             cores[c].wake = std::min(cores[c].wake, next);
             if (cores[c].wake <= now) cores[c].wake = now + 1;
