@@ -139,7 +139,7 @@ uint32_t unit_ex2(TwiceRounded, uint32_t x) {
         term = product(term, product(fraction, ln_2)) / n;
         sum += term;
     }
-    const uint128 value = uint128{1} << 127 | sum >> 1 | (fraction != 0 ? 1 : 0);
+    const uint128 value = uint128{1} << 127 | sum >> 1 | cut_off;
     return rounded_twice(false, value, whole - 127);
 }
 
