@@ -249,13 +249,13 @@ void CtaClock::keep(std::vector<Left>& all, const Left& more) {
     });
     if (known != kept_.end()) {
         at->knowledge = known->after;
-        return;
+    } else {
+        Knowledge both = *at->knowledge;
+        both.join(*more.knowledge, more.cta);
+        auto after = std::make_shared<const Knowledge>(std::move(both));
+        std::rotate(kept_.begin(), kept_.end() - 1, kept_.end());
+        kept_.front() = {std::exchange(at->knowledge, after), more.knowledge, after};
     }
-    Knowledge both = *at->knowledge;
-    both.join(*more.knowledge, more.cta);
-    auto after = std::make_shared<const Knowledge>(std::move(both));
-    std::rotate(kept_.begin(), kept_.end() - 1, kept_.end());
-    kept_.front() = {std::exchange(at->knowledge, after), more.knowledge, after};
 }
 
 void CtaClock::fence(WarpClock& w, uint32_t index, const isa::Operation& o, uint32_t lanes) {
