@@ -49,12 +49,10 @@ std::optional<uint64_t> bits_of_text(Type type, std::string_view text) {
         return bits;
     }
     double value = 0;
-    const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
+    const char* const begin = text.data() + (text.starts_with('+') ? 1 : 0);
     const auto [end, problem] = std::from_chars(begin, text.data() + text.size(), value);
     // Also where no double is near enough: 1e400 is written inf, or as the bits that are meant.
-    if (problem != std::errc() || end != text.data() + text.size() ||
-        begin == text.data() + text.size())
-        return std::nullopt;
+    if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
     return launch::bits_of(type, value);
 }
 
