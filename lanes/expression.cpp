@@ -33,7 +33,7 @@ class Reader {
 
     std::optional<uint32_t> all(std::string& error) {
         const int64_t value = sum(1);
-        if (problem.empty() && at != whole.size()) fail("an operator");
+        if (at != whole.size()) fail("an operator");
         if (problem.empty() && (value < 0 || value > UINT32_MAX))
             problem = fmt::format("'{}' is {}: not a number of 32 bits", whole, value);
         if (problem.empty()) return static_cast<uint32_t>(value);

@@ -139,6 +139,7 @@ TEST(Errors, ModuleItems) {
         {".global .b32 x = {1,};", "4:21: expected an initial value\n"},
         {".global .b32 x = {1,2;", "4:22: expected '}' after the initial values\n"},
         {".global .b32 x = 0(f);", "4:18: the mask of an address must not be 0\n"},
+        {".global .b32 x = generic(1);", "4:26: expected a name in the initial value\n"},
         {".global .b32 x = generic(f;", "4:27: expected ')' after generic(name\n"},
         {".global .b32 x\n.global .b32 y;", "4:15: expected ';' after the declaration of 'x'\n"},
         {".alias f;", "4:9: expected ',' between the functions of '.alias'\n"},
