@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/tools/process.hpp"
+#include "tools/report/last_store.hpp"
 
 namespace lockwarp::tools {
 namespace {
@@ -130,6 +131,33 @@ TEST(Expect, EveryMismatchIsCountedAndTheWorstShown) {
                                           R"({"buffer": "B", "is": {"zeros": true}})"));
     EXPECT_EQ(untouched.status, 1);
     EXPECT_NE(untouched.out.find("nothing has written it"), std::string::npos) << untouched.out;
+}
+
+// A store to shared memory at the same number is none to the buffer's byte.
+TEST(LastStores, AreThoseToGlobalMemory) {
+    LastStores last(1);
+    last.begin_launch(0, {66});
+    const auto listen = [&](ptx::Space space, bool store) {
+        warp::Access a;
+        a.space = space;
+        a.store = store;
+        a.lanes = 1u << 3;
+        a.address[3] = 64;
+        a.bytes_of_lane[3] = 4;
+        warp::Retired e{};
+        e.accesses = &a;
+        e.access_count = 1;
+        std::unique_ptr<warp::CtaObserver> cta = last.begin({});
+        cta->retired(e);
+        last.take({}, std::move(cta));
+    };
+    listen(ptx::Space::shared, true);
+    listen(ptx::Space::global, false);
+    EXPECT_FALSE(last.stores()[0]);
+    listen(ptx::Space::global, true);
+    ASSERT_TRUE(last.stores()[0]);
+    EXPECT_EQ(last.stores()[0]->lane, 3u);
+    EXPECT_EQ(last.stores()[0]->byte, 2u);
 }
 
 // Zeros of other signs are no distance away, and differ.
