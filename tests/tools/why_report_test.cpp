@@ -354,6 +354,13 @@ TEST(WhySvg, ARectangleForEachElement) {
     EXPECT_EQ(count("<text"), 3u + 3);
 }
 
+// 8 rows and columns are numbered 0 to 7.
+TEST(WhySvg, NoNumberStandsBehindTheLastRowOrColumn) {
+    const std::string svg = error_map_svg("D", map_with_counts(8, 8, {}));
+    EXPECT_NE(svg.find("\">0</text>"), std::string::npos) << svg;
+    EXPECT_EQ(svg.find("\">8</text>"), std::string::npos) << svg;
+}
+
 TEST(WhySvg, LargeOnesInBlocks) {
     struct Row {
         uint64_t rows, columns;
