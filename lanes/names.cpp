@@ -123,7 +123,7 @@ std::string suggestion(std::string_view name) {
     }
     std::ranges::stable_sort(near, {}, &std::pair<size_t, std::string>::first);
     std::vector<std::string> keys;
-    for (size_t i = 0; i < 3 && near[i].first * 2 <= asked.size(); ++i)
+    for (size_t i = 0; i < 3 && i < near.size() && near[i].first * 2 <= asked.size(); ++i)
         keys.push_back(near[i].second);
     return keys.empty() ? "; lockwarp info lists them" : "; the nearest:" + listed(keys);
 }
