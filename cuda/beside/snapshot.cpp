@@ -32,6 +32,16 @@ bool range_of(Address address, Address& base, size_t& size) {
     return of != nullptr && of(&base, &size, address) == success && size != 0;
 }
 
+// By cuMemMap.
+bool is_mapped(Address address) {
+    static const auto retain = behind_as<Result(void**, void*)>("cuMemRetainAllocationHandle");
+    static const auto release = behind_as<Result(void*)>("cuMemRelease");
+    void* handle = nullptr;
+    return retain != nullptr && release != nullptr &&
+           retain(&handle, reinterpret_cast<void*>(address)) == success &&
+           release(handle) == success;
+}
+
 bool read(Address base, Range& r) {
     r.bytes.resize((r.size + widest_access - 1) / widest_access * widest_access);
     return copy_out(r.bytes.data(), base, r.size);
@@ -63,7 +73,7 @@ struct Taking {
                 continue;
             }
             if (out.ranges.contains(base)) continue;
-            if (!add(base, bytes_there)) return false;
+            if (!add_whole(base, bytes_there)) return false;
         }
         return true;
     }
@@ -74,7 +84,7 @@ struct Taking {
             size_t size = 0;
             std::memcpy(&end, parameters.data() + i, sizeof end);
             if (end <= lowest || end > highest || is_known(end - 1)) continue;
-            if (range_of(end - 1, base, size) && base + size == end && !add(base, size))
+            if (range_of(end - 1, base, size) && base + size == end && !add_whole(base, size))
                 return false;
         }
         return true;
@@ -85,8 +95,23 @@ struct Taking {
             Address base = 0;
             size_t size = 0;
             if (address < lowest || address >= highest || is_known(address)) continue;
-            if (range_of(address, base, size) && !add(base, size)) return false;
+            if (range_of(address, base, size) && !add_whole(base, size)) return false;
         }
+        return true;
+    }
+    // One mapping may lie behind another, as in memory that grows: to a kernel both are one.
+    bool add_whole(Address base, uint64_t size) {
+        if (!add(base, size)) return false;
+        if (!is_mapped(base)) return true;
+        Address next = 0;
+        size_t more = 0;
+        const auto is_next = [&](Address a) {
+            return !is_known(a) && range_of(a, next, more) && is_mapped(a);
+        };
+        for (Address end = base + size; is_next(end) && next == end; end += more)
+            if (!add(next, more)) return false;
+        for (; is_next(base - 1) && next + more == base; base = next)
+            if (!add(next, more)) return false;
         return true;
     }
     bool add(Address base, uint64_t size) {

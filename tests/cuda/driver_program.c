@@ -13,7 +13,8 @@
  * the first was unloaded; with "passed" a kernel leaves the address of a function that the host
  * gives another to call, and that of a variable, in a module where others use textures and
  * allocate; with "faulty" it ends with a fault of its own in a function that the driver calls, with
- * "interrupted" in a signal's handler while a kernel runs. Where it is compiled with
+ * "interrupted" in a signal's handler while a kernel runs; with "mapped" or "behind mapped" what it
+ * changes lies in two mappings, one behind the other. Where it is compiled with
  * LOCKWARP_COMPILED_APART its kernel's PTX lies in two objects, as nvcc -rdc=true puts it there,
  * and what it loads is what was linked of them. */
 #define _GNU_SOURCE
@@ -399,6 +400,29 @@ static const char linked_code[64 + 2048] __attribute__((aligned(64))) =
 #endif
 
 /* A kernel of four threads that multiplies what lies at `x`, which stands in it as a number. */
+/* 8 bytes before the end of one of two mappings, the second of which lies behind the first. */
+static int map_two(uint64_t* x) {
+    typedef int (*Reserve)(uint64_t*, size_t, size_t, uint64_t, uint64_t);
+    typedef int (*Create)(uint64_t*, size_t, const void*, uint64_t);
+    typedef int (*Map)(uint64_t, size_t, size_t, uint64_t, uint64_t);
+    typedef int (*SetAccess)(uint64_t, size_t, const void*, size_t);
+    static const struct {
+        int type, handles, place, device;
+        void* meta;
+        uint64_t flags;
+    } properties = {1, 0, 1, 0, NULL, 0};
+    static const int access[] = {1, 0, 3};
+    const size_t unit = (size_t)2 << 20;
+    uint64_t base = 0, memory = 0;
+    int r = ((Reserve)function("cuMemAddressReserve"))(&base, 2 * unit, 0, 0, 0);
+    for (int i = 0; i < 2 && r == 0; ++i)
+        if ((r = ((Create)function("cuMemCreate"))(&memory, unit, &properties, 0)) == 0)
+            r = ((Map)function("cuMemMap"))(base + (uint64_t)i * unit, unit, 0, memory, 0);
+    if (r == 0) r = ((SetAccess)function("cuMemSetAccess"))(base, 2 * unit, access, 1);
+    *x = base + unit - 8;
+    return r;
+}
+
 static void fixed_text(char* text, size_t bytes, const char* name, uint64_t x, int factor) {
     snprintf(text, bytes,
              ".version 7.0\n.target sm_80\n.address_size 64\n"
@@ -461,8 +485,11 @@ int main(int argc, char** argv) {
         name = argv[1];
     if ((r = ((GetFunction)function("cuModuleGetFunction"))(&kernel, module, name)) != 0)
         return fail("cuModuleGetFunction", r);
-    if ((r = ((MemAlloc)function("cuMemAlloc"))(&x, sizeof numbers)) != 0)
-        return fail("cuMemAlloc", r);
+    if (strcmp(argv[argc - 1], "mapped") == 0)
+        r = map_two(&x);
+    else
+        r = ((MemAlloc)function("cuMemAlloc"))(&x, sizeof numbers);
+    if (r != 0) return fail("cuMemAlloc", r);
     if (argc > 1 && strcmp(argv[1], "heap") == 0)
         return use_heap(launch, (ModuleLoadData)function("cuModuleLoadData"),
                         (GetFunction)function("cuModuleGetFunction"), x,

@@ -499,6 +499,21 @@ TEST(Beside, TheEndOfAnArrayAndANumberInTheTextLeadToIt) {
     }
 }
 
+// Memory that grows, as an arena of tiny-cuda-nn's: a pointer into one mapping reaches the next.
+TEST(Beside, MappingsOneBehindAnotherAreOne) {
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"mapped"}, std::vector<std::string>{"behind", "mapped"}}) {
+        const Folder folder;
+        std::vector<std::string> line{"validate", "--driver", LOCKWARP_FAKE_GPU, "--",
+                                      LOCKWARP_DRIVER_PROGRAM};
+        line.insert(line.end(), words.begin(), words.end());
+        const Ended ended = run(folder, line, fake);
+        EXPECT_EQ(ended.status, 0) << ended.err;
+        EXPECT_EQ(ended.out, "x[3] = 42\n");
+        EXPECT_NE(ended.err.find(": identical, 4194304 bytes"), std::string::npos) << ended.err;
+    }
+}
+
 TEST(Beside, WhatIsNotLookedAtIsNoSuccess) {
     const Folder folder;
     const auto with = [&](std::vector<std::string> options) {
