@@ -175,7 +175,8 @@ void launch(const Function& f, const LaunchShape& shape, const std::vector<uint8
     std::copy_n(shape.grid, 3, options.grid);
     std::copy_n(shape.block, 3, options.block);
     options.dynamic_shared = shape.dynamic_shared;
-    options.flags = shape.cooperative ? LOCKWARP_COOPERATIVE : 0;
+    options.flags = LOCKWARP_LEAVE_OUT_LOADS;
+    if (shape.cooperative) options.flags |= LOCKWARP_COOPERATIVE;
     if (driver().late) options.flags |= LOCKWARP_ASYNC_LATE;
     if (f.attributes[non_portable_cluster] != 0) options.flags |= LOCKWARP_NON_PORTABLE_CLUSTER;
     std::copy_n(shape.cluster, 3, options.cluster);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint32_t known_flags = LOCKWARP_COOPERATIVE | LOCKWARP_PLAIN_ARITHMETIC |
                                  LOCKWARP_NO_FOLDING | LOCKWARP_NON_PORTABLE_CLUSTER |
-                                 LOCKWARP_ASYNC_LATE;
+                                 LOCKWARP_ASYNC_LATE | LOCKWARP_LEAVE_OUT_LOADS;
 constexpr uint64_t default_heap = warp::Launch{}.heap_bytes;
 constexpr uint32_t default_poll = 20;  // milliseconds
 
@@ -48,6 +48,7 @@ warp::Launch launch_of(const lockwarp_launch_options& o, const lockwarp_module& 
     l.cooperative = (o.flags & LOCKWARP_COOPERATIVE) != 0;
     l.plain_arithmetic = (o.flags & LOCKWARP_PLAIN_ARITHMETIC) != 0;
     l.fold_constants = (o.flags & LOCKWARP_NO_FOLDING) == 0;
+    l.leave_out_loads = (o.flags & LOCKWARP_LEAVE_OUT_LOADS) != 0;
     const auto* const bytes = static_cast<const uint8_t*>(o.parameters);
     l.parameters.assign(bytes, bytes + o.parameter_bytes);
     l.constants = {m.constants.get(), m.constant_bytes};

@@ -366,7 +366,12 @@ enum {
      * Copies, wgmma and other asynchronous instructions do their work where somebody waits for
      * them, not where they are issued. An observer hears of copies without what they touch.
      */
-    LOCKWARP_ASYNC_LATE = 16
+    LOCKWARP_ASYNC_LATE = 16,
+    /*
+     * A load whose result nothing needs is left out where its address is none, as NVIDIA's
+     * assembler leaves it out everywhere. Without: a trap.
+     */
+    LOCKWARP_LEAVE_OUT_LOADS = 32
 };
 
 /* Another address of a function than the emulator's, which calls know too: a GPU's. */

@@ -204,7 +204,8 @@ std::string emulate(const Watched& w, Snapshot& memory) {
     std::copy_n(w.shape.block, 3, o.block);
     std::copy_n(w.shape.cluster, 3, o.cluster);
     o.dynamic_shared = w.shape.dynamic_shared;
-    o.flags = (w.shape.cooperative ? LOCKWARP_COOPERATIVE : 0) | LOCKWARP_NON_PORTABLE_CLUSTER;
+    o.flags = LOCKWARP_NON_PORTABLE_CLUSTER | LOCKWARP_LEAVE_OUT_LOADS;
+    if (w.shape.cooperative) o.flags |= LOCKWARP_COOPERATIVE;
     const CodeAddresses& code = w.kernel.image->code;
     std::vector<uint8_t> parameters = w.parameters;
     code.to_emulator(0, parameters);

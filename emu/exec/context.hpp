@@ -23,10 +23,11 @@ using isa::StepKind;
 using isa::Type;
 using warp::all_lanes;
 
-struct Cluster;   // cluster.hpp
-class Inspector;  // inspector.hpp
-class Listeners;  // listeners.hpp
-class Watch;      // watch.hpp
+struct Cluster;       // cluster.hpp
+class Inspector;      // inspector.hpp
+class Listeners;      // listeners.hpp
+class Watch;          // watch.hpp
+class UnneededLoads;  // unneeded.hpp
 struct Context;
 struct Step;
 
@@ -108,6 +109,7 @@ struct Context {
     const Step* steps = nullptr;       // by operation
     const uint64_t* folded = nullptr;  // values that the assembler computed (fold.hpp)
     const warp::Launch* launch = nullptr;
+    const UnneededLoads* left_out = nullptr;  // nullptr: no load is (Launch::leave_out_loads)
     const warp::GlobalMemory* global = nullptr;
     warp::Heap* heap = nullptr;
     warp::Cta* cta = nullptr;
@@ -240,6 +242,7 @@ struct Code {
     std::vector<WarpgroupPlan> warpgroup_plans;
     std::vector<MovedPlan> moved;
     RegisterLayout registers;
+    std::shared_ptr<const UnneededLoads> unneeded;
 };
 
 // A sentence for each operation without behaviour on this architecture; empty: the code may run.

@@ -44,6 +44,7 @@ CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::G
     context_.heap = heap;
     context_.inspector = inspector;
     context_.launch = &launch;
+    if (launch.leave_out_loads) context_.left_out = code.unneeded.get();
     context_.global = &global;
     context_.cta = &cta_;
     context_.cluster = &cluster;

@@ -16,6 +16,7 @@
 #include "emu/exec/ready.hpp"
 #include "emu/exec/schedule.hpp"
 #include "emu/exec/turns.hpp"
+#include "emu/exec/unneeded.hpp"
 #include "emu/warp/heap.hpp"
 
 namespace lockwarp::exec {
@@ -252,6 +253,7 @@ std::shared_ptr<const Ready> make_ready(const isa::Program& program, bool plain_
                                         bool fold_constants) {
     auto ready = std::make_shared<Ready>();
     std::vector<std::string> missing = bind(program, plain_arithmetic, ready->code);
+    ready->code.unneeded = std::make_shared<const UnneededLoads>(program);
     if (!missing.empty()) {
         ready->missing = std::move(missing[0]);
     } else if (fold_constants) {

@@ -11,6 +11,7 @@
 #include "emu/exec/ordered.hpp"
 #include "emu/exec/reconvergence.hpp"
 #include "emu/exec/stopped.hpp"
+#include "emu/exec/unneeded.hpp"
 
 namespace lockwarp::exec {
 
@@ -209,6 +210,10 @@ bool run(Context& c, size_t path, uint64_t end, Watch* watch) {
         }
         c.access_count = 0;
         did = run_step(c, path, s, active, mask);
+        if (c.trap && c.left_out != nullptr && c.left_out->is_cause(*c.trap)) {
+            c.trap.reset();
+            c.access_count = 0;
+        }
         if (c.trap) {
             c.trap->calls = calls_of(w.calls, frame);
             break;

@@ -92,6 +92,9 @@ struct Launch {
     // (emu/num/folded.hpp), as at its optimizer's levels 1 to 4. false: those of their
     // instructions, as at level 0.
     bool fold_constants = true;
+    // A load whose result nothing needs is left out where its address is none, as NVIDIA's
+    // assembler at those levels leaves it out everywhere (emu/exec/unneeded.hpp). false: a trap.
+    bool leave_out_loads = false;
     uint64_t heap_bytes = uint64_t{8} << 20;  // that malloc shares out; CUDA's default
     uint64_t heap_address = 0;                // where they lie; 0: where nothing else does
     // Optional: the caller's, whose blocks outlive the launch; heap_bytes and heap_address are

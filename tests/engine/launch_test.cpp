@@ -212,8 +212,20 @@ TEST(Launch, ALateCopyIsThereWhereSomebodyWaits) {
     out = 0;
     ASSERT_EQ(run(l.kernel, o).status, LOCKWARP_OK);
     EXPECT_EQ(out, 7u);
-    o.flags = LOCKWARP_ASYNC_LATE << 1;
+    o.flags = LOCKWARP_LEAVE_OUT_LOADS << 1;
     EXPECT_EQ(run(l.kernel, o).status, LOCKWARP_INVALID_ARGUMENT);
+}
+
+TEST(Launch, ALoadThatNothingNeedsIsLeftOutWhereTheLaunchSaysSo) {
+    const Loaded l(kernel_text("ld.global.u32 %r1, [0];\nst.global.u32 [%p0], 7;"));
+    uint32_t out = 0;
+    ASSERT_EQ(add(l.context, &out, sizeof out, "out"), LOCKWARP_OK);
+    Options o({address_of(&out)});
+    EXPECT_EQ(run(l.kernel, o).status, LOCKWARP_TRAPPED);
+    EXPECT_EQ(out, 0u);
+    o.flags = LOCKWARP_LEAVE_OUT_LOADS;
+    EXPECT_EQ(run(l.kernel, o).status, LOCKWARP_OK);
+    EXPECT_EQ(out, 7u);
 }
 
 TEST(Launch, StopsOnRequest) {

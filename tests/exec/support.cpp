@@ -57,6 +57,7 @@ Outcome run(const isa::Program& program, Given given) {
     l.cooperative = given.cooperative;
     l.order = given.order;
     l.fold_constants = given.fold_constants;
+    l.leave_out_loads = given.leave_out_loads;
     for (size_t i = 0; i < outcome.buffers.size(); ++i) {
         append(l.parameters, buffer_address(i) + given.offset);
         l.buffers.push_back(

@@ -38,6 +38,7 @@ struct Given {
     bool cooperative = false;
     const warp::TurnOrder* order = nullptr;
     bool fold_constants = true;
+    bool leave_out_loads = false;
     std::vector<warp::Observer*> observers;
     warp::Oracle* oracle = nullptr;
     Schedule schedule = {};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "emu/exec/unneeded.hpp"
 #include "emu/ptx/space_name.hpp"
 #include "launch/source_text.hpp"
 #include "tools/report/shown.hpp"
@@ -73,6 +74,10 @@ std::string trap_report(const launch::Input& in, const isa::Program& program, co
     if (t.has_address) out += fmt::format(", {} address {:#x}", ptx::name_of(t.space), t.address);
     out += '\n';
     if (!t.detail.empty()) out += folded(t.detail);
+    if (exec::UnneededLoads(program).is_cause(t))
+        out += folded(
+            "nothing needs what it loads: NVIDIA's assembler leaves the load out, and a GPU goes "
+            "on");
     out += others_report(program, sources, t);
     constexpr size_t shown = 8;
     for (size_t i = 0; i < t.calls.size() && i < shown; ++i) {

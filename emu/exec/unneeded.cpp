@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emu/exec/unneeded.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+namespace lockwarp::exec {
+
+namespace {
+
+using isa::Op;
+using isa::Operation;
+
+// Instructions with a result that are not on values alone, and left out as those are.
+constexpr auto left_out_too = std::to_array<Op>(
+    {Op::ld, Op::ldmatrix, Op::wmma_load, Op::mma, Op::wmma_mma, Op::cvta, Op::isspacep});
+
+// The carry is no register of the program's: what writes it stays.
+bool may_be_left_out(const Operation& o) {
+    return !o.mod.cc && o.mod.memory_order != isa::MemoryOrder::volatile_ &&
+           (isa::on_values(o.op) || std::ranges::count(left_out_too, o.op) != 0);
+}
+
+bool is_load(const Operation& o) { return isa::row(o.op).memory == isa::Memory::load; }
+
+// Registers that something needs behind an instruction, one bit each.
+using Needed = std::vector<bool>;
+
+class Search {
+  public:
+    explicit Search(const isa::Program& program)
+        : program_(program), unneeded_(program.operations.size(), false) {
+        for (uint32_t i = 0; i < program.registers.size(); ++i)
+            if (program.registers[i].ref != isa::no_ref) register_of_[program.registers[i].ref] = i;
+    }
+
+    std::vector<bool> run() {
+        for (const isa::Function& f : program_.functions)
+            if (f.first != f.end) walk(f);
+        return unneeded_;
+    }
+
+  private:
+    struct Block {
+        uint32_t first = 0;
+        uint32_t end = 0;
+        std::vector<uint32_t> next = {};  // blocks
+        Needed before = {};               // needed where it begins
+        bool waits = true;                // to be looked at
+    };
+
+    template <class F>
+    void each_target(const Operation& o, F&& f) const {
+        const isa::Flow flow = isa::row(o.op).flow;
+        if (flow == isa::Flow::branch) f(o.target);
+        if (flow == isa::Flow::index)
+            for (uint64_t k = 0; k < o.immediate; ++k) f(program_.branch_targets[o.target + k]);
+    }
+
+    std::vector<Block> blocks_of(const isa::Function& f) const {
+        std::vector<bool> leads(f.end - f.first, false);
+        for (uint32_t i = f.first; i < f.end; ++i) {
+            each_target(program_.operations[i], [&](uint32_t t) { leads[t - f.first] = true; });
+            const Op op = program_.operations[i].op;
+            if ((isa::is_branch(op) || isa::ends_lanes(op)) && i + 1 < f.end)
+                leads[i + 1 - f.first] = true;
+        }
+        std::vector<Block> out;
+        std::vector<uint32_t> block_at(f.end - f.first);
+        for (uint32_t i = f.first; i < f.end; ++i) {
+            if (i == f.first || leads[i - f.first]) out.push_back({.first = i, .end = i});
+            block_at[i - f.first] = static_cast<uint32_t>(out.size() - 1);
+            out.back().end = i + 1;
+        }
+        for (Block& b : out) {
+            const Operation& last = program_.operations[b.end - 1];
+            each_target(last, [&](uint32_t t) { b.next.push_back(block_at[t - f.first]); });
+            const bool ends =
+                (isa::is_branch(last.op) || isa::ends_lanes(last.op)) && !last.guarded;
+            if (!ends && b.end < f.end) b.next.push_back(block_at[b.end - f.first]);
+            b.before.assign(program_.registers.size(), false);
+        }
+        return out;
+    }
+
+    void need(Needed& needed, isa::Ref ref) const {
+        const auto at = register_of_.find(ref);
+        if (at != register_of_.end()) needed[at->second] = true;
+    }
+
+    // From behind an operation to before it. Whether it is needed.
+    bool step_back(uint32_t i, const isa::Function& f, Needed& needed) const {
+        const Operation& o = program_.operations[i];
+        const auto uses = std::span(program_.uses).subspan(o.first_use, size_t{o.written} + o.read);
+        const auto written = uses.first(o.written);
+        const bool is_needed = !may_be_left_out(o) ||
+                               std::ranges::any_of(written, [&](uint32_t r) { return needed[r]; });
+        if (!is_needed) return false;
+        if (!o.guarded)
+            for (const uint32_t r : written) needed[r] = false;
+        for (const uint32_t r : uses.subspan(o.written)) needed[r] = true;
+        if (isa::row(o.op).flow == isa::Flow::call) {
+            const isa::Call& call = program_.calls[o.target];
+            need(needed, call.pointer);
+            for (const isa::Passed& p : call.arguments) need(needed, p.ref);
+        }
+        if (isa::row(o.op).flow == isa::Flow::ret)
+            for (const isa::Passed& p : f.results) need(needed, p.ref);
+        return true;
+    }
+
+    // What is needed where the block begins; `at` hears of each operation.
+    template <class F>
+    Needed walk_back(const std::vector<Block>& blocks, const Block& b, const isa::Function& f,
+                     F&& at) const {
+        Needed needed(program_.registers.size(), false);
+        for (const uint32_t n : b.next)
+            for (size_t r = 0; r < needed.size(); ++r)
+                if (blocks[n].before[r]) needed[r] = true;
+        for (uint32_t i = b.end; i-- > b.first;) at(i, step_back(i, f, needed));
+        return needed;
+    }
+
+    void walk(const isa::Function& f) {
+        std::vector<Block> blocks = blocks_of(f);
+        std::vector<std::vector<uint32_t>> from(blocks.size());
+        for (uint32_t b = 0; b < blocks.size(); ++b)
+            for (const uint32_t n : blocks[b].next) from[n].push_back(b);
+        // Nothing is needed at first, so that a loop does not keep itself alive.
+        std::vector<uint32_t> left(blocks.size());
+        for (uint32_t b = 0; b < blocks.size(); ++b) left[b] = b;
+        while (!left.empty()) {
+            const uint32_t b = left.back();
+            left.pop_back();
+            blocks[b].waits = false;
+            Needed before = walk_back(blocks, blocks[b], f, [](uint32_t, bool) {});
+            if (before == blocks[b].before) continue;
+            blocks[b].before = std::move(before);
+            for (const uint32_t p : from[b])
+                if (!std::exchange(blocks[p].waits, true)) left.push_back(p);
+        }
+        for (const Block& b : blocks)
+            walk_back(blocks, b, f, [&](uint32_t i, bool is_needed) {
+                unneeded_[i] = !is_needed && is_load(program_.operations[i]);
+            });
+    }
+
+    const isa::Program& program_;
+    std::unordered_map<isa::Ref, uint32_t> register_of_;
+    std::vector<bool> unneeded_;
+};
+
+}  // namespace
+
+std::vector<bool> find_unneeded_loads(const isa::Program& program) { return Search(program).run(); }
+
+bool UnneededLoads::is_cause(const warp::Trap& trap) const {
+    using warp::TrapKind;
+    if (trap.kind != TrapKind::out_of_bounds && trap.kind != TrapKind::misaligned &&
+        trap.kind != TrapKind::wrong_space)
+        return false;
+    std::call_once(once_, [&] { unneeded_ = find_unneeded_loads(program_); });
+    return unneeded_[trap.operation];
+}
+
+}  // namespace lockwarp::exec
