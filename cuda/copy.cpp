@@ -54,6 +54,7 @@ Result blocking(Do work) {
 template <class Make>
 Result in_stream(Stream* stream, Make make) {
     return answer([&] {
+        const StandIn stand_in(stream);
         current();
         check_stream(stream);
         submit(stream, make());
@@ -414,6 +415,13 @@ Result cuMemcpy3DAsync_v2(const Copy3D* c, Stream* stream) {
         require(c != nullptr);
         return checked(*c);
     });
+}
+// CUDA_MEMCPY3D_PEER has the contexts where CUDA_MEMCPY3D has nothing.
+Result cuMemcpy3DPeer(const Copy3D* c) {
+    return c != nullptr ? copy_between_devices(*c) : invalid_value;
+}
+Result cuMemcpy3DPeerAsync(const Copy3D* c, Stream* stream) {
+    return c != nullptr ? copy_between_devices(*c, stream) : invalid_value;
 }
 
 Result cuMemsetD8_v2(Address target, unsigned char value, size_t count) {

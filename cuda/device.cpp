@@ -95,6 +95,29 @@ std::string bus_text(DeviceId device) {
     return text;
 }
 
+struct PciPlace {
+    unsigned domain = 0, bus = 0, device = 0, function = 0;
+    bool operator==(const PciPlace&) const = default;
+};
+
+// domain:bus:device[.function] or bus:device.function, hexadecimal numbers with as many digits as
+// one likes, as an H200's driver reads it; anything else is an invalid value.
+PciPlace pci_place(const char* text) {
+    const auto is_whole = [&](int end) { return end > 0 && text[end] == 0; };
+    int end = 0;
+    PciPlace p;
+    std::sscanf(text, "%x:%x:%x%n", &p.domain, &p.bus, &p.device, &end);
+    if (is_whole(end)) return p;
+    end = 0;
+    std::sscanf(text, "%x:%x:%x.%x%n", &p.domain, &p.bus, &p.device, &p.function, &end);
+    if (is_whole(end)) return p;
+    end = 0;
+    p = {};
+    std::sscanf(text, "%x:%x.%x%n", &p.bus, &p.device, &p.function, &end);
+    require(is_whole(end));
+    return p;
+}
+
 }  // namespace
 
 int attribute_of_device(int number) {
@@ -222,8 +245,10 @@ Result cuDeviceGetByPCIBusId(DeviceId* device, const char* text) {
     return answer([&] {
         ready();
         require(device != nullptr && text != nullptr);
+        const PciPlace place = pci_place(text);
         DeviceId found = 0;
-        while (bus_text(found) != text) check_device(++found);
+        while (!(place == PciPlace{.bus = static_cast<unsigned>(bus_of(found))}))
+            check_device(++found);
         *device = found;
     });
 }

@@ -127,6 +127,8 @@ Result cuSurfObjectDestroy(uint64_t handle);
 Result cuSurfObjectGetResourceDesc(ResourceDescription* out, uint64_t handle);
 Result cuMemcpy3D_v2(const Copy3D* copy);
 Result cuMemcpy3DAsync_v2(const Copy3D* copy, Stream* stream);
+Result cuMemcpy3DPeer(const Copy3D* copy);
+Result cuMemcpy3DPeerAsync(const Copy3D* copy, Stream* stream);
 Result cuMemsetD8_v2(Address target, unsigned char value, size_t count);
 Result cuMemsetD8Async(Address target, unsigned char value, size_t count, Stream* stream);
 Result cuMemsetD2D8_v2(Address target, size_t pitch, unsigned char value, size_t width,

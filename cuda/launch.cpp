@@ -2,6 +2,7 @@
 // Launches.
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "cuda/family.hpp"
 #include "cuda/graph.hpp"
@@ -79,6 +80,12 @@ std::shared_ptr<warp::Heap> take_heap(Context& context, const isa::Program& prog
     return context.heap;
 }
 
+// Which the host may write while a kernel runs. Buffers are named in cuda/memory.cpp.
+bool names_memory_of_host(std::string_view text) {
+    return text.find("'host memory ") != text.npos || text.find("'managed memory ") != text.npos ||
+           text.find("'registered host memory ") != text.npos;
+}
+
 void run(UnderWay& launch, Context& context, lockwarp_launch_options& options) {
     const std::shared_ptr<warp::Heap> heap =
         take_heap(context, launch.function.kernel->program, options);
@@ -100,6 +107,11 @@ void run(UnderWay& launch, Context& context, lockwarp_launch_options& options) {
         lockwarp_result_trap(result, &trap);
         failed = result_of(trap);
         text = trap.text;
+        if (trap.kind == LOCKWARP_TRAP_DEADLOCK && !is_put_off() && names_memory_of_host(text))
+            text +=
+                "\n  where the host writes there after the launch, `lockwarp exec --order 0` "
+                "begins "
+                "it when the host waits for it";
     }
     lockwarp_result_destroy(result);
     lockwarp_error_destroy(error);
@@ -191,6 +203,7 @@ namespace {
 Result launch_from(Function* handle, const LaunchShape& shape, Stream* stream, void** parameters,
                    void** extra, const std::vector<Event*>& events = {}) {
     return answer([&] {
+        const StandIn stand_in(stream);
         current();
         // A kernel runs where its stream is, whichever device is the current one.
         const Within within(context_of(stream));

@@ -299,9 +299,11 @@ Result cuModuleGetLoadingMode(int* mode) {
 
 Result cuModuleGetFunction(Function** out, Module* module, const char* name) {
     return answer([&] {
+        const std::shared_ptr<Module> m = ready().modules.get(module);
+        const StandIn stand_in(*m);
         current();
         require(out != nullptr && name != nullptr);
-        *out = function_of(ready().modules.get(module), name);
+        *out = function_of(m, name);
     });
 }
 
@@ -325,9 +327,10 @@ Result cuModuleEnumerateFunctions(Function** out, unsigned count, Module* module
 
 Result cuModuleGetGlobal_v2(Address* address, size_t* bytes, Module* module, const char* name) {
     return answer([&] {
+        const std::shared_ptr<Module> m = ready().modules.get(module);
+        const StandIn stand_in(*m);
         current();
         require(name != nullptr && (address != nullptr || bytes != nullptr));
-        const std::shared_ptr<Module> m = ready().modules.get(module);
         lockwarp_variable v{};
         v.struct_size = sizeof v;
         require(lockwarp_module_variable(m->loaded, name, &v, nullptr) == LOCKWARP_OK, not_found);

@@ -202,6 +202,10 @@ StandIn::StandIn(const Event* event) {
     within_.emplace(ready().events.get(event)->context.lock());
 }
 
+StandIn::StandIn(const Module& module) {
+    if (!is_some_current()) within_.emplace(module.context.lock());
+}
+
 void check_stream(const Stream* stream) {
     if (!is_default(stream)) driver().streams.get(stream);
 }

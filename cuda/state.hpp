@@ -273,12 +273,13 @@ class Within {
     Within(const Within&) = delete;
     Within& operator=(const Within&) = delete;
 };
-// Where no context is current, that of the stream or event which a call names is, while this lives:
-// libcu++'s tests call these functions with none (C2H_CCCLRT_TEST).
+// Where no context is current, that of the stream, event or module which a call names is, while
+// this lives, as on an H200: libcu++'s tests call these functions with none (C2H_CCCLRT_TEST).
 class StandIn {
   public:
     explicit StandIn(const Stream* stream);
     explicit StandIn(const Event* event);
+    explicit StandIn(const Module& module);
 
   private:
     std::optional<Within> within_;

@@ -63,10 +63,10 @@ inline const auto cuLaunchKernel =
 
 // Numbers of CUresult.
 constexpr int success = 0, invalid_value = 1, out_of_memory = 2, invalid_image = 200,
-              launch_out_of_resources = 701, invalid_context = 201, no_binary_for_gpu = 209,
-              invalid_ptx = 218, invalid_handle = 400, not_found = 500, illegal_address = 700,
-              assertion_failed = 710, misaligned_address = 716, launch_failed = 719,
-              not_supported = 801;
+              launch_out_of_resources = 701, launch_timeout = 702, invalid_device = 101,
+              invalid_context = 201, no_binary_for_gpu = 209, invalid_ptx = 218,
+              invalid_handle = 400, not_found = 500, illegal_address = 700, assertion_failed = 710,
+              misaligned_address = 716, launch_failed = 719, not_supported = 801;
 
 // x[i] = a * x[i] + 1 and a variable that counts, a thread each.
 inline const std::string scale_ptx = R"(.version 7.0

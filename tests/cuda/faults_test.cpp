@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What goes wrong: wrong arguments, memory that is not there, kernels' own faults.
+#include <cstring>
+
 #include "driver.hpp"
 
 namespace lockwarp::test {
@@ -31,12 +33,26 @@ TEST_F(Faults, OfMemoryAreErrors) {
 // Compilers read a whole vector where its first element is one of the buffer's.
 TEST_F(Faults, AVectorMayReachPastTheEndAndNothingElse) {
     const Address x = allocate(44);
-    EXPECT_EQ(run(kernel(" ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%p0+32];"), x), success);
+    const std::string use = " st.global.u32 [%p0], %r0;";
+    EXPECT_EQ(run(kernel(" ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%p0+32];" + use), x), success);
     EXPECT_EQ(cuCtxSynchronize(), success);
     testing::internal::CaptureStderr();
-    EXPECT_EQ(run(kernel(" ld.global.u32 %r0, [%p0+64];"), x), success);
+    EXPECT_EQ(run(kernel(" ld.global.u32 %r0, [%p0+64];" + use), x), success);
     EXPECT_EQ(cuCtxSynchronize(), illegal_address);
     EXPECT_NE(testing::internal::GetCapturedStderr().find("past the end"), std::string::npos);
+}
+
+// As on an H100, whose assembler leaves it out.
+TEST_F(Faults, ALoadThatNothingNeedsHasNone) {
+    const Address x = allocate(64);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run(kernel(" mov.u64 %p1, 0; ld.global.u32 %r0, [%p1]; st.global.u32 [%p0], 7;"), x),
+              success);
+    EXPECT_EQ(cuCtxSynchronize(), success);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    uint32_t word = 0;
+    EXPECT_EQ(cuMemcpyDtoH(&word, x, sizeof word), success);
+    EXPECT_EQ(word, 7u);
 }
 
 TEST_F(Faults, TheDevicesMemoryIsCounted) {
@@ -99,8 +115,10 @@ TEST_F(Faults, OfAKernelStay) {
     const Case cases[] = {
         {" st.global.u32 [%p0+64], %r0;", illegal_address,
          "past the end of buffer 'device memory "},
-        {" mov.u64 %p0, 0; ld.global.u32 %r0, [%p0];", illegal_address, "address out of bounds"},
-        {" ld.global.u32 %r0, [%p0+2];", misaligned_address, "misaligned address"},
+        {" mov.u64 %p1, 0; ld.global.u32 %r0, [%p1]; st.global.u32 [%p0], %r0;", illegal_address,
+         "address out of bounds"},
+        {" ld.global.u32 %r0, [%p0+2]; st.global.u32 [%p0], %r0;", misaligned_address,
+         "misaligned address"},
         {" trap;", launch_failed, "trap"},
     };
     for (const Case& c : cases) {
@@ -130,6 +148,39 @@ TEST_F(Faults, OfAKernelStay) {
         ASSERT_EQ(cuCtxCreate(&context, 0, 0), success);
         EXPECT_EQ(cuMemAlloc(&more, 4), success);
     }
+}
+
+// What a kernel waits for the host may write after the launch: with an order it begins later.
+TEST_F(Faults, AWaitForTheHostSaysWhatToDo) {
+    const Handle f = kernel(
+        " .reg .pred %q;\nL: ld.volatile.global.u32 %r0, [%p0];"
+        " setp.eq.u32 %q, %r0, 0; @%q bra L;");
+    const auto says = [&](Address x) {
+        testing::internal::CaptureStderr();
+        EXPECT_EQ(run(f, x), success);
+        EXPECT_EQ(cuCtxSynchronize(), launch_timeout);
+        EXPECT_EQ(cuCtxDestroy(context), success);
+        EXPECT_EQ(cuCtxCreate(&context, 0, 0), success);
+        return testing::internal::GetCapturedStderr();
+    };
+    const auto host_memory = entry<int(void**, size_t)>("cuMemAllocHost");
+    void* host = nullptr;
+    ASSERT_EQ(host_memory(&host, 64), success);
+    std::memset(host, 0, 64);
+    EXPECT_NE(says(reinterpret_cast<Address>(host)).find("\n  where the host writes there"),
+              std::string::npos);
+}
+
+TEST_F(Faults, AWaitForDeviceMemoryIsADeadlock) {
+    const Handle f = kernel(
+        " .reg .pred %q;\nL: ld.volatile.global.u32 %r0, [%p0];"
+        " setp.eq.u32 %q, %r0, 0; @%q bra L;");
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run(f, allocate(64)), success);
+    EXPECT_EQ(cuCtxSynchronize(), launch_timeout);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("deadlock"), std::string::npos) << said;
+    EXPECT_EQ(said.find("where the host writes"), std::string::npos) << said;
 }
 
 // As nvcc has assert(): it prints, and the error has a number of its own.

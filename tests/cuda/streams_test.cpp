@@ -323,7 +323,6 @@ TEST_F(Work, OnPoolsOfEachPlace) {
         ASSERT_EQ(pool_of("cuMemGetMemPool", &now, a.at, a.type), success);
         EXPECT_EQ(now, normal);
     }
-    constexpr int invalid_device = 101;
     EXPECT_EQ(pool_of("cuMemGetDefaultMemPool", &same, {on_device, 99}, pinned), invalid_device);
     EXPECT_EQ(pool_of("cuMemGetDefaultMemPool", &same, {on_numa_node, 9}, pinned), invalid_value);
     EXPECT_EQ(pool_of("cuMemGetDefaultMemPool", &same, {nowhere, 0}, pinned), invalid_value);
