@@ -89,6 +89,30 @@ void boxes(Copy copy) {
     CHECK(to.at(4) == to.h[4]);
 }
 
+// The same between contexts, which here are one.
+template <class Copy>
+void boxes_between_contexts(Copy copy) {
+    const Bytes from(1);
+    Bytes to(100);
+    CUDA_MEMCPY3D_PEER c{};
+    c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    DO(cuCtxGetCurrent(&c.srcContext));
+    c.dstContext = c.srcContext;
+    c.srcDevice = from.d;
+    c.dstDevice = to.d;
+    c.srcPitch = c.dstPitch = 20;
+    c.srcHeight = 5;
+    c.dstHeight = 6;
+    c.WidthInBytes = 4;
+    c.Height = 3;
+    c.Depth = 2;
+    copy(&c);
+    for (size_t z = 0; z < 2; ++z)
+        for (size_t y = 0; y < 3; ++y)
+            CHECK(to.at((z * 6 + y) * 20 + 3) == from.h[(z * 5 + y) * 20 + 3]);
+    CHECK(to.at(4) == to.h[4]);
+}
+
 void fills(CUstream s) {
     Bytes x(0);
     DO(cuMemsetD8(x.d, 7, 10));
@@ -145,6 +169,11 @@ int main() {
     boxes([](const CUDA_MEMCPY3D* c) { DO(cuMemcpy3D(c)); });
     boxes([&](const CUDA_MEMCPY3D* c) {
         DO(cuMemcpy3DAsync(c, s));
+        DO(cuStreamSynchronize(s));
+    });
+    boxes_between_contexts([](const CUDA_MEMCPY3D_PEER* c) { DO(cuMemcpy3DPeer(c)); });
+    boxes_between_contexts([&](const CUDA_MEMCPY3D_PEER* c) {
+        DO(cuMemcpy3DPeerAsync(c, s));
         DO(cuStreamSynchronize(s));
     });
     fills(s);
