@@ -18,15 +18,15 @@ using isa::Operation;
 constexpr auto left_out_too = std::to_array<Op>(
     {Op::ld, Op::ldmatrix, Op::wmma_load, Op::mma, Op::wmma_mma, Op::cvta, Op::isspacep});
 
-// The carry is no register of the program's: what writes it stays.
 bool may_be_left_out(const Operation& o) {
-    return !o.mod.cc && o.mod.memory_order != isa::MemoryOrder::volatile_ &&
+    return o.mod.memory_order != isa::MemoryOrder::volatile_ &&
            (isa::on_values(o.op) || std::ranges::count(left_out_too, o.op) != 0);
 }
 
 bool is_load(const Operation& o) { return isa::row(o.op).memory == isa::Memory::load; }
 
-// Registers that something needs behind an instruction, one bit each.
+// What something needs behind an instruction: a bit for each register, and behind those the
+// carry's.
 using Needed = std::vector<bool>;
 
 class Search {
@@ -81,7 +81,7 @@ class Search {
             const bool ends =
                 (isa::is_branch(last.op) || isa::ends_lanes(last.op)) && !last.guarded;
             if (!ends && b.end < f.end) b.next.push_back(block_at[b.end - f.first]);
-            b.before.assign(program_.registers.size(), false);
+            b.before.assign(program_.registers.size() + 1, false);
         }
         return out;
     }
@@ -96,11 +96,15 @@ class Search {
         const Operation& o = program_.operations[i];
         const auto uses = std::span(program_.uses).subspan(o.first_use, size_t{o.written} + o.read);
         const auto written = uses.first(o.written);
-        const bool is_needed = !may_be_left_out(o) ||
+        const size_t carry = program_.registers.size();
+        const bool is_needed = !may_be_left_out(o) || (o.mod.cc && needed[carry]) ||
                                std::ranges::any_of(written, [&](uint32_t r) { return needed[r]; });
         if (!is_needed) return false;
-        if (!o.guarded)
+        if (!o.guarded) {
             for (const uint32_t r : written) needed[r] = false;
+            if (o.mod.cc) needed[carry] = false;
+        }
+        if (isa::row(o.op).reads_carry) needed[carry] = true;
         for (const uint32_t r : uses.subspan(o.written)) needed[r] = true;
         if (isa::row(o.op).flow == isa::Flow::call) {
             const isa::Call& call = program_.calls[o.target];
@@ -116,7 +120,7 @@ class Search {
     template <class F>
     Needed walk_back(const std::vector<Block>& blocks, const Block& b, const isa::Function& f,
                      F&& at) const {
-        Needed needed(program_.registers.size(), false);
+        Needed needed(program_.registers.size() + 1, false);
         for (const uint32_t n : b.next)
             for (size_t r = 0; r < needed.size(); ++r)
                 if (blocks[n].before[r]) needed[r] = true;

@@ -94,6 +94,11 @@ constexpr Row uses[] = {
     {"mov.u32 %r3, 0; mov.u32 %r4, 0;\n"
      "L: add.u32 %r3, %r3, %r2; add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 4; @%p1 bra L;",
      false},
+    {"add.cc.u32 %r3, %r2, 1; addc.u32 %r4, %r3, 0;", false},
+    {"add.cc.u32 %r3, %r2, 1; addc.u32 %r4, 0, 0; st.global.u32 [%rd1+4], %r4;", true},
+    {"add.cc.u32 %r3, %r2, 1; add.cc.u32 %r4, 1, 1; addc.u32 %r4, 0, 0;\n"
+     "st.global.u32 [%rd1+4], %r4;",
+     false},
     {"st.shared.u32 [s], %r2;", true},
     {"st.global.u32 [%rd1+4], %r2;", true},
     {"setp.gt.u32 %p1, %r1, 1000; @%p1 st.global.u32 [%rd1+4], %r2;", true},
