@@ -64,20 +64,23 @@ validate::Options by_words() {
 struct Isolated {
     Report report;
     std::optional<Shrunk> shrunk;
+    size_t asked = 0;  // runs that the shrinking took
 };
 
 // What one machine that is mistaken makes of the first difference of a program.
 Isolated isolated(const std::string& body, Mistaken& engine) {
     const launch::Case c = one_warp(body);
+    Isolated out;
     const validate::Compare compare = [&](const launch::Case& of) {
+        ++out.asked;
         return run_lockstep(of, arch, engine, by_words());
     };
-    Isolated out;
     out.report = compare(c);
     EXPECT_EQ(out.report.problem, "");
     EXPECT_TRUE(out.report.first.has_value());
     if (!out.report.first) return out;
     const auto texts = gpu::instructions_of(c.module, out.report.program);
+    out.asked = 0;
     out.shrunk = shrink_to_instruction(out.report, *texts[out.report.first->operation], compare);
     return out;
 }
@@ -103,6 +106,8 @@ TEST(ShrinkToInstruction, LeavesOneBitOfOneLane) {
     ASSERT_TRUE(got.shrunk.has_value());
     // Of two inputs the bit that both have, the highest, in the last lane.
     EXPECT_EQ(words_of(got.shrunk->c), (Words{{31, 0x40000000}, {32 + 31, 0x40000000}}));
+    // Each lane is tried, then what is left of one: no word that is zero already.
+    EXPECT_LT(got.asked, 2u * 32);
     EXPECT_EQ(got.shrunk->c.bytes[0].size(), 2u * 32 * 8 + 8);
     EXPECT_EQ(got.shrunk->c.grid.count(), 1u);
     EXPECT_EQ(got.shrunk->c.block.count(), 32u);

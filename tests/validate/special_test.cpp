@@ -122,10 +122,12 @@ struct CountingRuns : EmulatorEngine {
     using EmulatorEngine::EmulatorEngine;
     gpu::Ran run(const gpu::Job& job) override {
         ++runs;
+        blocks = job.grid.count();
         optimization = job.optimization;
         return EmulatorEngine::run(job);
     }
     int runs = 0;
+    uint64_t blocks = 0;  // of the last one
     uint32_t optimization = UINT32_MAX;
 };
 
@@ -140,6 +142,7 @@ TEST(Special, ChunksAreCountedAndSwept) {
     EXPECT_EQ(r.chunks, 2u);
     EXPECT_EQ(done, options.count);
     EXPECT_EQ(engine.runs, 1) << "no chunk is looked into";
+    EXPECT_EQ(engine.blocks, 2u) << "each chunk is swept once";
     // A digest of two parts is their sum.
     const SpecialForm& f = form("ex2.approx.f16x2");
     EXPECT_EQ(special_digest(f, num::mufu_tables, 0, 3000),
@@ -296,7 +299,10 @@ TEST(Special, NothingComparedIsNotIdentical) {
     // A machine that does not have the instruction says so.
     EmulatorEngine older(isa::Arch::sm_80);
     options.stop = nullptr;
-    EXPECT_NE(sweep(older, form("tanh.approx.bf16"), options).problem, "");
+    const SpecialReport refused = sweep(older, form("tanh.approx.bf16"), options);
+    EXPECT_NE(refused.problem, "");
+    EXPECT_EQ(refused.operands, 0u);
+    EXPECT_EQ(refused.chunks, 0u);
 }
 
 TEST(Special, ValuesAreShown) {

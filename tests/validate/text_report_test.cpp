@@ -203,6 +203,9 @@ TEST(TextReport, AnotherWay) {
     }
     r.first->other = to_f64 + 1;
     EXPECT_EQ(text(r), begin + "line 19\n" + ends);
+    // The last one is the end of the kernel, at its brace.
+    r.first->other = r.program.operations.size();
+    EXPECT_EQ(text(r), begin + "line 22\n" + ends);
 }
 
 TEST(TextReport, AByteOfMemory) {
