@@ -446,6 +446,10 @@ TEST_F(GpuCommands, Measurements) {
     EXPECT_EQ(measured.status, 0) << measured.err;
     EXPECT_TRUE(measured.out.starts_with("measured: 2 launch files, median of 2 runs\n" + a100))
         << measured.out;
+    const Ended two = on("sm_80 2", {"measure", "small.json", "--gpus", "0,1"});
+    EXPECT_EQ(two.status, 2) << two.out;
+    EXPECT_TRUE(two.err.ends_with("error: --gpus 0,1: kernels are measured on one GPU\n"))
+        << two.err;
     const Ended special = on("sm_80", {"special", "lg2.approx.f32", "--count", "64"});
     EXPECT_EQ(special.status, 0) << special.err;
     EXPECT_TRUE(special.out.starts_with("identical: 1 form, 64 operands\n" + a100)) << special.out;
@@ -462,6 +466,20 @@ TEST_F(GpuCommands, Fuzz) {
     EXPECT_EQ(e.status, 0) << e.err;
     EXPECT_TRUE(e.out.starts_with("identical: 2 programs from seed 4\n")) << e.out;
     EXPECT_NE(e.out.find(a100), std::string::npos) << e.out;
+}
+
+TEST(Fuzz, PlainIsOfTheMachineThatIsAskedFor) {
+    const Folder folder;
+    for (const std::string arch : {"", "sm_80"}) {
+        std::vector<std::string> words{"fuzz", "--plain", "--cases", "1", "--instructions", "1"};
+        if (!arch.empty()) words.insert(words.end(), {"--arch", arch});
+        const std::string machine = arch.empty() ? "sm_90" : arch;
+        const Ended e = run(folder, words);
+        EXPECT_EQ(e.status, 0) << e.err;
+        EXPECT_NE(e.out.find("\nplain arithmetic of " + machine + ", " + machine + "\n"),
+                  std::string::npos)
+            << e.out;
+    }
 }
 
 // Each in a folder of its own, by number: a launch file and its kernel, which can be run.

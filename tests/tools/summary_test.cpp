@@ -435,6 +435,9 @@ TEST(SummaryGithub, Markdown) {
     size_t fences = 0;
     for (size_t at = 0; (at = text.find("``````", at)) != std::string::npos; at += 6) ++fences;
     EXPECT_EQ(fences, 2u);
+    Summary fenced = three_cases();
+    fenced.results[2].text = "```\ncode\n";
+    EXPECT_TRUE(github_markdown(fenced).ends_with("\n\n````text\n```\ncode\n````\n\n"));
     EXPECT_TRUE(has(text, "differs: \\<a href\\=\\'x\\'\\>\\&"));
     // A text of backticks alone, cut in their midst; and many results stay below GitHub's limit.
     for (int i = 0; i < 100; ++i) {
