@@ -68,6 +68,10 @@ TEST(Diagnostics, OfOneInstruction) {
         {"quux %f1;", "7:1: Not a name of any known instruction: 'quux'\n"},
         {"  lop3.b16 %h1, %h2, %h3, %h4, 5;",
          "7:7: Illegal modifier '.b16' for instruction 'lop3' (lop3.b32, lop3.and|.or.b32)\n"},
+        {"wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32.trans %r1, %r2, %r3, %r4;",
+         "7:48: Illegal modifier '.trans' for instruction 'wmma.mma' "
+         "(wmma.mma.sync.aligned.row|.col.row|.col<wmmashape>.f16|.f32.f16|.f32, "
+         "wmma.mma.sync.aligned.row|.col.row|.col<wmmashape>.f32.bf16.bf16.f32)\n"},
         {"ret.frob;", "7:4: Unknown modifier '.frob' (ret{.uni})\n"},
         {"ld.gobal.u32 %r1, [%rd1];", "7:3: Unknown modifier '.gobal' (did you mean '.global'?)\n"},
         {"ld.global.L1::evict_lsat.u32 %r1, [%rd1];",
