@@ -5,6 +5,7 @@
 #include <map>
 
 #include "lanes/instruction.hpp"
+#include "lanes/questions.hpp"
 
 namespace lockwarp::lanes {
 namespace {
@@ -14,6 +15,15 @@ std::string found(std::string_view name, std::optional<isa::Arch> arch = std::nu
     const Found f = find(name, arch);
     EXPECT_EQ(f.instruction.has_value(), f.error.empty()) << name << f.error;
     return f.instruction ? f.instruction->key : "! " + f.error;
+}
+
+// `lockwarp list`: the line that counts them, and each with its name.
+TEST(List, NamesEachInstruction) {
+    for (const std::optional<isa::Arch> arch : {std::optional<isa::Arch>(), {isa::Arch::sm_80}}) {
+        const std::string text = render(list(arch), Format::text).value_or("");
+        for (const Instruction& i : all_instructions(arch))
+            EXPECT_NE(text.find(" " + i.key), std::string::npos) << i.key;
+    }
 }
 
 TEST(CuteNames, OfProducts) {
