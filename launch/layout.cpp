@@ -71,7 +71,7 @@ std::vector<warp::FunctionAddress> addresses_of(const Kernel& kernel, const isa:
     std::vector<warp::FunctionAddress> out;
     for (const FunctionField& f : kernel.functions)
         if (const auto found = std::ranges::find(program.functions, f.name, &isa::Function::name);
-            found != program.functions.end() && found->number != 0)
+            found != program.functions.end())
             out.push_back({f.address, found->number});
     return out;
 }

@@ -234,8 +234,7 @@ uint64_t bytes_of(isa::Type type, bool bytes, uint64_t count) {
 }
 
 void multiply(const InstructionProduct& p, const InstructionMatrices& on) {
-    if (p.tiled && multiply_tile(p, on)) return;
-    multiply_by_values(p, on);
+    if (!p.tiled || !multiply_tile(p, on)) multiply_by_values(p, on);
 }
 
 }  // namespace lockwarp::num

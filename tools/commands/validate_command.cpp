@@ -40,7 +40,7 @@ bool each_range(const std::string& text, bool list, F f) {
         auto [next, error] = std::from_chars(text.data() + at, stop, first);
         if (error != std::errc{}) return false;
         uint64_t last = first;
-        if (next != stop && *next == '-') {
+        if (*next == '-') {  // at the end stands a NUL or a comma
             const auto more = std::from_chars(next + 1, stop, last);
             next = more.ptr;
             error = more.ec;

@@ -20,7 +20,7 @@ namespace {
 
 std::string_view function_of(const isa::Program& program, uint32_t operation) {
     for (const isa::Function& f : program.functions)
-        if (operation >= f.first && operation < f.end) return f.name;
+        if (operation < f.end) return f.name;  // they stand in the order of their operations
     return program.entry;
 }
 
