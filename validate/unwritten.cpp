@@ -6,11 +6,12 @@
 #include <functional>
 #include <set>
 
+#include "emu/isa/flow.hpp"
+
 namespace lockwarp::validate {
 
 namespace {
 
-using isa::Flow;
 using isa::Operation;
 using isa::Program;
 
@@ -45,57 +46,19 @@ Own own_registers(const Program& p, const isa::Function& f) {
     return own;
 }
 
-// Basic blocks: [first, next first), and the blocks that may follow.
-struct Block {
-    uint32_t first, end;
-    std::vector<uint32_t> next;
-    Set live;  // before its first operation: some path reads it before it writes it
-};
-
-std::vector<Block> blocks_of(const Program& p, const isa::Function& f) {
-    const auto targets = [&](const Operation& o, auto&& each) {
-        const Flow flow = isa::row(o.op).flow;
-        if (flow == Flow::branch) each(o.target);
-        if (flow == Flow::index)
-            for (uint64_t n = 0; n < o.immediate; ++n) each(p.branch_targets[o.target + n]);
-    };
-    const auto goes_on = [&](const Operation& o) {
-        return o.guarded || !(isa::is_branch(o.op) || isa::ends_lanes(o.op));
-    };
-    std::vector<bool> leads(f.end - f.first + 1, false);
-    leads[0] = true;
-    for (uint32_t i = f.first; i < f.end; ++i) {
-        const Operation& o = p.operations[i];
-        targets(o, [&](uint32_t t) { leads[t - f.first] = true; });
-        if (isa::is_branch(o.op) || isa::ends_lanes(o.op)) leads[i + 1 - f.first] = true;
-    }
-    std::vector<Block> out;
-    std::vector<uint32_t> block_of(leads.size());
-    for (uint32_t i = f.first; i < f.end; ++i) {
-        if (leads[i - f.first]) out.push_back({i, i, {}, {}});
-        out.back().end = i + 1;
-        block_of[i - f.first] = static_cast<uint32_t>(out.size() - 1);
-    }
-    for (Block& b : out) {
-        const Operation& last = p.operations[b.end - 1];
-        targets(last, [&](uint32_t t) { b.next.push_back(block_of[t - f.first]); });
-        if (goes_on(last) && b.end < f.end) b.next.push_back(block_of[b.end - f.first]);
-    }
-    return out;
-}
-
 // The registers that are live at the function's begin (the usual backward analysis: a read makes a
 // register live, a write without a guard ends it).
 Set live_at_begin(const Program& p, const isa::Function& f, const Own& own) {
-    std::vector<Block> blocks = blocks_of(p, f);
+    const std::vector<isa::Block> blocks = isa::blocks_of(p, f);
     const size_t words = (own.registers.size() + 63) / 64;
-    for (Block& b : blocks) b.live.assign(words, 0);
+    // Before a block's first operation: some path reads it before it writes it.
+    std::vector<Set> before(blocks.size(), Set(words, 0));
     for (bool changed = true; changed;) {
         changed = false;
         for (size_t n = blocks.size(); n-- > 0;) {
             Set live(words, 0);
             for (const uint32_t next : blocks[n].next)
-                std::ranges::transform(live, blocks[next].live, live.begin(), std::bit_or());
+                std::ranges::transform(live, before[next], live.begin(), std::bit_or());
             for (uint32_t i = blocks[n].end; i-- > blocks[n].first;) {
                 const Operation& o = p.operations[i];
                 if (!o.guarded)
@@ -104,11 +67,11 @@ Set live_at_begin(const Program& p, const isa::Function& f, const Own& own) {
                 for (const uint32_t r : read(p, o))
                     live[own.number[r] / 64] |= uint64_t{1} << own.number[r] % 64;
             }
-            changed |= live != blocks[n].live;
-            blocks[n].live = std::move(live);
+            changed |= live != before[n];
+            before[n] = std::move(live);
         }
     }
-    return blocks.empty() ? Set(words, 0) : blocks[0].live;
+    return blocks.empty() ? Set(words, 0) : before[0];
 }
 
 bool reads_memory(const Operation& o) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "emu/exec/families.hpp"
+#include "emu/isa/flow.hpp"
 #include "emu/isa/folds.hpp"
 #include "emu/num/folded.hpp"
 
@@ -345,21 +346,14 @@ class Folder {
         first_ = f.first;
         into_.assign(f.end - f.first, {});
         for (uint32_t i = f.first; i < f.end; ++i)
-            each_target(program_.operations[i], [&](uint32_t t) { leads_[t] = true; });
+            isa::each_target(program_.branch_targets, program_.operations[i],
+                             [&](uint32_t t) { leads_[t] = true; });
         enter(f.first, State(selection_.tracked.size(), varies));
         while (!left_.empty()) {
             const uint32_t operation = left_.back();
             left_.pop_back();
             go_on(operation, f.end);
         }
-    }
-
-    template <class F>
-    void each_target(const Operation& o, F&& f) const {
-        const isa::Flow flow = isa::row(o.op).flow;
-        if (flow == isa::Flow::branch) f(o.target);
-        if (flow == isa::Flow::index)
-            for (uint64_t k = 0; k < o.immediate; ++k) f(program_.branch_targets[o.target + k]);
     }
 
     // A block, from its first operation on.
@@ -371,7 +365,7 @@ class Folder {
             const uint32_t guard = runs(state, o);
             if (guard == 0) continue;
             if (isa::is_branch(o.op)) {
-                each_target(o, [&](uint32_t t) { enter(t, state); });
+                isa::each_target(program_.branch_targets, o, [&](uint32_t t) { enter(t, state); });
                 if (guard == 1) return;
             } else if (isa::ends_lanes(o.op)) {
                 if (guard == 1) return;

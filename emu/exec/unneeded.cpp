@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "emu/isa/flow.hpp"
+
 namespace lockwarp::exec {
 
 namespace {
@@ -44,48 +46,6 @@ class Search {
     }
 
   private:
-    struct Block {
-        uint32_t first = 0;
-        uint32_t end = 0;
-        std::vector<uint32_t> next = {};  // blocks
-        Needed before = {};               // needed where it begins
-        bool waits = true;                // to be looked at
-    };
-
-    template <class F>
-    void each_target(const Operation& o, F&& f) const {
-        const isa::Flow flow = isa::row(o.op).flow;
-        if (flow == isa::Flow::branch) f(o.target);
-        if (flow == isa::Flow::index)
-            for (uint64_t k = 0; k < o.immediate; ++k) f(program_.branch_targets[o.target + k]);
-    }
-
-    std::vector<Block> blocks_of(const isa::Function& f) const {
-        std::vector<bool> leads(f.end - f.first, false);
-        for (uint32_t i = f.first; i < f.end; ++i) {
-            each_target(program_.operations[i], [&](uint32_t t) { leads[t - f.first] = true; });
-            const Op op = program_.operations[i].op;
-            if ((isa::is_branch(op) || isa::ends_lanes(op)) && i + 1 < f.end)
-                leads[i + 1 - f.first] = true;
-        }
-        std::vector<Block> out;
-        std::vector<uint32_t> block_at(f.end - f.first);
-        for (uint32_t i = f.first; i < f.end; ++i) {
-            if (i == f.first || leads[i - f.first]) out.push_back({.first = i, .end = i});
-            block_at[i - f.first] = static_cast<uint32_t>(out.size() - 1);
-            out.back().end = i + 1;
-        }
-        for (Block& b : out) {
-            const Operation& last = program_.operations[b.end - 1];
-            each_target(last, [&](uint32_t t) { b.next.push_back(block_at[t - f.first]); });
-            const bool ends =
-                (isa::is_branch(last.op) || isa::ends_lanes(last.op)) && !last.guarded;
-            if (!ends && b.end < f.end) b.next.push_back(block_at[b.end - f.first]);
-            b.before.assign(program_.registers.size() + 1, false);
-        }
-        return out;
-    }
-
     void need(Needed& needed, isa::Ref ref) const {
         const auto at = register_of_.find(ref);
         if (at != register_of_.end()) needed[at->second] = true;
@@ -118,36 +78,42 @@ class Search {
 
     // What is needed where the block begins; `at` hears of each operation.
     template <class F>
-    Needed walk_back(const std::vector<Block>& blocks, const Block& b, const isa::Function& f,
+    Needed walk_back(const std::vector<Needed>& before, const isa::Block& b, const isa::Function& f,
                      F&& at) const {
         Needed needed(program_.registers.size() + 1, false);
         for (const uint32_t n : b.next)
             for (size_t r = 0; r < needed.size(); ++r)
-                if (blocks[n].before[r]) needed[r] = true;
+                if (before[n][r]) needed[r] = true;
         for (uint32_t i = b.end; i-- > b.first;) at(i, step_back(i, f, needed));
         return needed;
     }
 
     void walk(const isa::Function& f) {
-        std::vector<Block> blocks = blocks_of(f);
+        const std::vector<isa::Block> blocks = isa::blocks_of(program_, f);
         std::vector<std::vector<uint32_t>> from(blocks.size());
-        for (uint32_t b = 0; b < blocks.size(); ++b)
+        std::vector<uint32_t> left;
+        for (uint32_t b = 0; b < blocks.size(); ++b) {
             for (const uint32_t n : blocks[b].next) from[n].push_back(b);
-        // Nothing is needed at first, so that a loop does not keep itself alive.
-        std::vector<uint32_t> left(blocks.size());
-        for (uint32_t b = 0; b < blocks.size(); ++b) left[b] = b;
+            left.push_back(b);
+        }
+        // What is needed where a block begins: nothing at first, so that a loop does not keep
+        // itself alive.
+        std::vector<Needed> before(blocks.size(), Needed(program_.registers.size() + 1, false));
+        std::vector<bool> waits(blocks.size(), true);  // to be looked at
         while (!left.empty()) {
             const uint32_t b = left.back();
             left.pop_back();
-            blocks[b].waits = false;
-            Needed before = walk_back(blocks, blocks[b], f, [](uint32_t, bool) {});
-            if (before == blocks[b].before) continue;
-            blocks[b].before = std::move(before);
-            for (const uint32_t p : from[b])
-                if (!std::exchange(blocks[p].waits, true)) left.push_back(p);
+            waits[b] = false;
+            Needed now = walk_back(before, blocks[b], f, [](uint32_t, bool) {});
+            if (now == before[b]) continue;
+            before[b] = std::move(now);
+            for (const uint32_t p : from[b]) {
+                if (!waits[p]) left.push_back(p);
+                waits[p] = true;
+            }
         }
-        for (const Block& b : blocks)
-            walk_back(blocks, b, f, [&](uint32_t i, bool is_needed) {
+        for (const isa::Block& b : blocks)
+            walk_back(before, b, f, [&](uint32_t i, bool is_needed) {
                 unneeded_[i] = !is_needed && is_load(program_.operations[i]);
             });
     }

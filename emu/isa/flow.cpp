@@ -35,9 +35,7 @@ struct Body {
     bool ends_path(const Operation& o) const {
         return (ends_lanes(o.op) || is_lost_call(o)) && !o.guarded;
     }
-    bool ends_block(const Operation& o) const {
-        return branches(o) || ends_lanes(o.op) || ends_path(o);
-    }
+    bool ends_block(const Operation& o) const { return isa::ends_block(o) || ends_path(o); }
     // The operation behind it is a way on.
     bool falls_through(const Operation& o) const {
         return !ends_path(o) && (!branches(o) || o.guarded);
@@ -56,10 +54,7 @@ struct Body {
     // Calls f(place) for each operation that a branch may go to.
     template <class F>
     void each_target(const Operation& o, F&& f) const {
-        const Flow flow = row(o.op).flow;
-        if (flow == Flow::branch) f(o.target - first);
-        if (flow == Flow::index)
-            for (const uint32_t t : branch_targets.subspan(o.target, o.immediate)) f(t - first);
+        isa::each_target(branch_targets, o, [&](uint32_t t) { f(t - first); });
     }
 };
 
@@ -302,6 +297,30 @@ std::vector<uint8_t> find_lost_calls(const Program& program) {
         }
     }
     return lost;
+}
+
+std::vector<Block> blocks_of(const Program& program, const Function& f) {
+    std::vector<bool> leads(f.end - f.first + 1, false);
+    leads[0] = true;
+    for (uint32_t i = f.first; i < f.end; ++i) {
+        const Operation& o = program.operations[i];
+        each_target(program.branch_targets, o, [&](uint32_t t) { leads[t - f.first] = true; });
+        if (ends_block(o)) leads[i + 1 - f.first] = true;
+    }
+    std::vector<Block> out;
+    std::vector<uint32_t> block_of(leads.size());
+    for (uint32_t i = f.first; i < f.end; ++i) {
+        if (leads[i - f.first]) out.push_back({i, i, {}});
+        out.back().end = i + 1;
+        block_of[i - f.first] = static_cast<uint32_t>(out.size() - 1);
+    }
+    for (Block& b : out) {
+        const Operation& last = program.operations[b.end - 1];
+        each_target(program.branch_targets, last,
+                    [&](uint32_t t) { b.next.push_back(block_of[t - f.first]); });
+        if (goes_on(last) && b.end < f.end) b.next.push_back(block_of[b.end - f.first]);
+    }
+    return out;
 }
 
 void find_reconvergence(std::span<Operation> operations, uint32_t first_operation,

@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "emu/isa/flow.hpp"
 #include "emu/timing/schedule.hpp"
 
 namespace lockwarp::timing {
@@ -315,11 +316,7 @@ void find_blocks(Lowering& l) {
     std::vector<bool> leader(p.operations.size() + 1, false);
     for (uint32_t i = 0; i < p.operations.size(); ++i) {
         const Operation& o = p.operations[i];
-        const isa::Flow flow = isa::row(o.op).flow;
-        if (flow == isa::Flow::branch) leader[o.target] = true;
-        if (flow == isa::Flow::index)
-            for (uint64_t t = 0; t < o.immediate; ++t)
-                leader[p.branch_targets[o.target + t]] = true;
+        isa::each_target(p.branch_targets, o, [&](uint32_t t) { leader[t] = true; });
         const Action a = l.operations[i].action;
         if (a == Action::branch || a == Action::exit) leader[i + 1] = true;
     }

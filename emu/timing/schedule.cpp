@@ -6,6 +6,8 @@
 #include <numeric>
 #include <queue>
 
+#include "emu/isa/flow.hpp"
+
 namespace lockwarp::timing {
 
 namespace {
@@ -202,13 +204,8 @@ unsigned live_registers(const Lowering& l) {
     const auto successors = [&](size_t b) {
         std::vector<size_t> out;
         const Operation& o = p.operations[l.blocks[b].last];
-        const isa::Flow flow = isa::row(o.op).flow;
-        if (flow == isa::Flow::branch) out.push_back(l.block_of[o.target]);
-        if (flow == isa::Flow::index)
-            for (uint64_t t = 0; t < o.immediate; ++t)
-                out.push_back(l.block_of[p.branch_targets[o.target + t]]);
-        const bool ends = (isa::is_branch(o.op) || isa::ends_lanes(o.op)) && !o.guarded;
-        if (!ends) out.push_back(b + 1);
+        isa::each_target(p.branch_targets, o, [&](uint32_t t) { out.push_back(l.block_of[t]); });
+        if (isa::goes_on(o)) out.push_back(b + 1);
         return out;
     };
     unsigned most = 0;
