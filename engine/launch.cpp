@@ -136,6 +136,7 @@ lockwarp_status engine::launch_watched(const lockwarp_kernel* kernel,
         Listener listener(*kernel, taken(o.observer));
         if (o.observer != nullptr) launch.observers = {&listener};
         launch.heap = beside.heap;
+        launch.outside = beside.outside;
         if (beside.watch != nullptr) beside.watch->before(*kernel, launch);
         auto out = std::make_unique<lockwarp_result>();
         out->grid = launch.grid;

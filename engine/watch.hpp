@@ -23,6 +23,7 @@ struct Beside {
     Watch* watch = nullptr;
     warp::Heap* heap = nullptr;  // warp::Launch::heap; options' heap_bytes are its
     exec::Inspector* inspector = nullptr;
+    warp::Outside* outside = nullptr;
 };
 
 // As lockwarp_launch.

@@ -67,6 +67,10 @@ bool ClusterRunner::is_timed() const {
     return std::ranges::any_of(ctas_, [](const auto& cta) { return cta->is_timed(); });
 }
 
+bool ClusterRunner::looks_outside() const {
+    return std::ranges::any_of(ctas_, [](const auto& cta) { return cta->looks_outside(); });
+}
+
 const std::optional<warp::Trap>& ClusterRunner::trap() const {
     const auto found =
         std::ranges::find_if(ctas_, [](const auto& cta) { return cta->trap().has_value(); });

@@ -27,6 +27,8 @@ class ClusterRunner {
     // Of a cluster that only waits: whether Turn::release and Turn::whole may bring it on.
     bool can_release() const;
     bool is_timed() const;
+    // Likewise: others than the grid may.
+    bool looks_outside() const;
     uint64_t index() const { return cluster_.index; }
     // Of the first of its CTAs that trapped.
     const std::optional<warp::Trap>& trap() const;

@@ -45,6 +45,7 @@ class CtaRunner {
     // Of a CTA that only waits: whether Turn::release and Turn::whole may bring it on.
     bool can_release() const { return Scheduler::can_release(context_); }
     bool is_timed() const { return Scheduler::is_timed(context_); }
+    bool looks_outside() const { return Scheduler::looks_outside(context_); }
     uint64_t index() const { return cta_.index; }
     warp::CtaPlace place() const;
     Context& context() { return context_; }

@@ -189,6 +189,12 @@ void run_turn(Grid& grid, Part& part, ClusterRunner* runner, Turn turn) {
         grid.turns.in_vain(runner->instructions() - instructions);
 }
 
+bool may_change_outside(Grid& grid) {
+    warp::Outside* const outside = grid.launch.outside;
+    if (outside == nullptr || grid.first_trap != UINT64_MAX) return false;
+    return outside->may_change(grid.turns.progress());
+}
+
 // Clusters in the order of the grid. One that waits for others stands back, for the next ones and,
 // when no other can begin, for those that stood back before it.
 void run_part(Grid& grid, Part& part) {
@@ -219,6 +225,10 @@ void run_part(Grid& grid, Part& part) {
             continue;
         }
         const Turns::Chosen chosen = turns.wait(changes, own);
+        if (chosen.turn == Turn::give_up && chosen.outside && may_change_outside(grid)) {
+            turns.look_again();
+            continue;
+        }
         if (chosen.cluster != UINT64_MAX)
             run_turn(grid, part, part.standing.take(chosen.cluster), chosen.turn);
     }

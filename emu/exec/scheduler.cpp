@@ -30,9 +30,11 @@ constexpr uint64_t never = UINT64_MAX;
 
 bool only_waits(const Context& c, const Path& p) { return p.waits_since == c.stores; }
 
-void wait(const Context& c, Path& p, bool timed) {
+// watch: of its way round; nullptr: it stands where it is.
+void wait(const Context& c, Path& p, const Watch* watch) {
     p.waits_since = c.stores;
-    p.waits_timed = timed;
+    p.waits_timed = watch != nullptr && watch->is_timed();
+    p.waits_outside = watch != nullptr && watch->looks_outside();
 }
 
 bool is_held(const Path& p) { return p.state == PathState::held; }
@@ -129,6 +131,12 @@ bool Scheduler::is_timed(const Context& c) {
     });
 }
 
+bool Scheduler::looks_outside(const Context& c) {
+    return any_path(*c.cta, [&](const Path& p) {
+        return p.state == PathState::ready && only_waits(c, p) && p.waits_outside;
+    });
+}
+
 // A turn that ends where the launch's order says.
 bool Scheduler::run_warp_in_order(Context& c, GivesWay& way, uint64_t end, bool whole) {
     const Warp& w = *c.warp;
@@ -181,7 +189,7 @@ bool Scheduler::run_turn(Context& c, size_t path, uint64_t end, bool whole) {
     if ((gave_way || w.step >= end) && path < w.paths.size()) {
         w.paths[path].used_its_turn = true;
         // What it stands at waits until memory is another.
-        if (gave_way && w.step == before) wait(c, w.paths[path], false);
+        if (gave_way && w.step == before) wait(c, w.paths[path], nullptr);
         put_last(w, path);
     }
     return gave_way;
@@ -211,7 +219,7 @@ bool Scheduler::run_watched(Context& c, size_t path, uint64_t end) {
     c.watch = nullptr;
     if (c.trap || (!came_round && !gave_way) || path >= w.paths.size()) return false;
     w.paths[path].used_its_turn = true;
-    if (came_round || w.step == before) wait(c, w.paths[path], came_round && watch_.is_timed());
+    if (came_round || w.step == before) wait(c, w.paths[path], came_round ? &watch_ : nullptr);
     put_last(w, path);
     return gave_way;
 }

@@ -41,6 +41,8 @@ class Scheduler {
     static bool is_stuck(const Context& c);
     // Of a CTA that only waits: the clock may end the wait of one of its paths.
     static bool is_timed(const Context& c);
+    // Likewise, who is not in the grid.
+    static bool looks_outside(const Context& c);
 
   private:
     bool run_warp(Context& c, uint64_t end, bool whole);

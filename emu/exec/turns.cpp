@@ -61,13 +61,14 @@ void Turns::choose() {
         all.release = std::min(all.release, w.own->release);
         all.timed = std::min(all.timed, w.own->timed);
         all.any = std::min(all.any, w.own->any);
+        all.outside |= w.own->outside;
     }
     if (all.release != UINT64_MAX)
         chosen_ = {all.release, Turn::release};
     else if (all.timed != UINT64_MAX && (vain_since_ != changes_ || vain_ < max_in_vain))
         chosen_ = {all.timed, Turn::whole};
     else
-        chosen_ = {all.any, Turn::give_up};
+        chosen_ = {all.any, Turn::give_up, all.outside};
     changed_.notify_all();
 }
 
@@ -85,6 +86,15 @@ Turns::Chosen Turns::wait(uint64_t since, const Lowest& own) {
     std::erase_if(waiters_, [&](const Waiter& w) { return w.own == &own; });
     any_waits_ = !waiters_.empty();
     return is_mine() ? std::exchange(chosen_, {}) : Chosen{};
+}
+
+// The clock, which was waited for in vain, is not waited for again.
+void Turns::look_again() {
+    const std::lock_guard guard(lock_);
+    if (vain_since_ == changes_) ++vain_since_;
+    ++looks_;
+    ++changes_;
+    changed_.notify_all();
 }
 
 void Turns::in_vain(uint64_t instructions) {
@@ -120,6 +130,7 @@ Turns::Lowest Standing::lowest() const {
         out.any = std::min(out.any, index);
         if (c.runner->can_release()) out.release = std::min(out.release, index);
         if (c.runner->is_timed()) out.timed = std::min(out.timed, index);
+        out.outside |= c.runner->looks_outside();
     }
     return out;
 }

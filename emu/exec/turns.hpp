@@ -35,6 +35,10 @@ class Turns {
     // Memory is another, or a cluster has ended.
     void changed();
     uint64_t changes() const { return changes_; }
+    // Who is not in the grid may have changed memory.
+    void look_again();
+    // Changes that the grid made itself.
+    uint64_t progress() const { return changes_ - looks_; }
 
     // The lowest of a worker's clusters, or of all workers', for each kind of turn; none:
     // UINT64_MAX.
@@ -42,12 +46,14 @@ class Turns {
         uint64_t release = UINT64_MAX;
         uint64_t timed = UINT64_MAX;
         uint64_t any = UINT64_MAX;
+        bool outside = false;  // for one of them, who is not in the grid may do something
     };
     // All of a worker's clusters only wait since changes() was `since`. Returns when that is over,
     // or when nothing in the grid can change and one of its own is chosen.
     struct Chosen {
         uint64_t cluster = UINT64_MAX;  // UINT64_MAX: none, memory has changed
         Turn turn = Turn::ordinary;
+        bool outside = false;  // Lowest's, of all workers
     };
     Chosen wait(uint64_t since, const Lowest& own);
     // One that only waits had the time to go on by the clock, and changed nothing.
@@ -66,6 +72,7 @@ class Turns {
     uint64_t resident_;
     std::atomic<uint64_t> under_way_{0};
     std::atomic<uint64_t> changes_{0};
+    std::atomic<uint64_t> looks_{0};  // of those changes, look_again()'s
     std::atomic<bool> any_waits_{false};
     std::mutex lock_;  // of what follows
     std::condition_variable changed_;

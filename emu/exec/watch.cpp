@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "emu/isa/waiting.hpp"
+
 namespace lockwarp::exec {
 
 using isa::Flow;
@@ -87,7 +89,7 @@ void Watch::begin(const Context& c, size_t path) {
     top_ = c.warp->top;
     stores_ = c.stores;
     rounds_ = 0;
-    begun_ = loaded_ = timed_ = called_ = lost_ = false;
+    begun_ = loaded_ = looks_outside_ = timed_ = called_ = lost_ = false;
 }
 
 void Watch::note(const Context& c, uint32_t pc) {
@@ -102,6 +104,7 @@ void Watch::note(const Context& c, uint32_t pc) {
     const Operation& o = program.operations[pc];
     const isa::OpRow& row = isa::row(o.op);
     loaded_ |= row.memory != Memory::none;
+    looks_outside_ |= isa::looks_outside(o);
     timed_ |= o.reads_clock;
     lost_ |= moves_top(o.op);
     for (uint32_t n = 0; n < o.written; ++n) {

@@ -49,6 +49,8 @@ class Watch {
     bool is_over(const Context& c) const { return c.stores != stores_ || lost_; }
     // Of a path that came round: the clock may end its wait.
     bool is_timed() const { return timed_; }
+    // It looks at memory that others than the grid may change.
+    bool looks_outside() const { return looks_outside_; }
 
   private:
     // What was in a register or in local memory before it was written.
@@ -93,6 +95,7 @@ class Watch {
     uint32_t rounds_ = 0;
     bool begun_ = false;
     bool loaded_ = false;
+    bool looks_outside_ = false;
     bool timed_ = false;
     bool called_ = false;
     bool lost_ = false;  // it did what the watch does not follow

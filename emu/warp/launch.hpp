@@ -53,6 +53,17 @@ struct TurnOrder {
     std::vector<GiveWay>* made = nullptr;  // optional: where they gave way, as they did
 };
 
+// Others who may change a launch's memory while it runs: the host, other launches.
+class Outside {
+  public:
+    virtual ~Outside() = default;
+    // All lanes wait, some of them for global memory, and nothing in the grid can change that any
+    // more. Returns when it is worth another look, or with false: nobody will, it is a deadlock.
+    // `progress` is another number than before where lanes went on since. On one of the launch's
+    // threads, one at a time.
+    virtual bool may_change(uint64_t progress) = 0;
+};
+
 // Another address of a function than the emulator's: memory and parameters may hold a GPU's.
 struct FunctionAddress {
     uint64_t address = 0;
@@ -107,6 +118,7 @@ struct Launch {
     uint64_t ctas = 0;
     std::vector<Observer*> observers;  // each hears the whole launch; they change nothing of it
     Oracle* oracle = nullptr;          // asked only in CTAs to which an observer listens
+    Outside* outside = nullptr;        // optional
     // Optional, shared with the caller's thread: CTAs that have ended; instructions that warps have
     // retired, brought up to date now and then; a wish to stop, looked for between instructions.
     std::atomic<uint64_t>* progress = nullptr;

@@ -54,7 +54,8 @@ struct Path {
     // only waits. waits_since: where it does, what Context::stores was when that showed.
     bool used_its_turn = false;
     uint64_t waits_since = UINT64_MAX;
-    bool waits_timed = false;  // and the clock may end the wait
+    bool waits_timed = false;    // and the clock may end the wait
+    bool waits_outside = false;  // and who is not in the grid, for it looks at global memory
     // It went on from where it should have met other lanes, which might never have come there.
     bool apart = false;
     // Lanes that went on by themselves, as it stood at an aligned barrier and they waited to meet
