@@ -46,7 +46,14 @@ constexpr std::array attribute_rows{
     AttributeRow{15, 15, constant<1>},    // copies overlap kernels
     AttributeRow{16, 16, [](const Product& p, const isa::ArchRow&) { return int(p.sms); }},
     AttributeRow{18, 18, [](const Product& p, const isa::ArchRow&) { return int(p.integrated); }},
-    AttributeRow{19, 19, constant<1>},    // maps host memory
+    AttributeRow{19, 19, constant<1>},  // maps host memory
+    // Textures and surfaces (CUDA programming guide, "Technical Specifications"; an H200's
+    // answers): width in one dimension, width and height in two, width, height and depth in three
+    AttributeRow{21, 22, constant<131072>},
+    AttributeRow{23, 23, constant<65536>},
+    AttributeRow{24, 26, constant<16384>},
+    AttributeRow{27, 28, constant<32768>},  // layered: width, height, layers
+    AttributeRow{29, 29, constant<2048>},
     AttributeRow{30, 30, constant<512>},  // alignment of surfaces
     AttributeRow{31, 31, constant<1>},    // concurrent kernels
     AttributeRow{32, 32, [](const Product& p, const isa::ArchRow&) { return int(p.ecc); }},
@@ -56,8 +63,28 @@ constexpr std::array attribute_rows{
                  [](const Product& p, const isa::ArchRow&) { return int(p.l2_kib) * 1024; }},
     AttributeRow{39, 39, [](const Product& p, const isa::ArchRow&) { return int(p.threads); }},
     AttributeRow{40, 40, [](const Product& p, const isa::ArchRow&) { return int(p.copy_engines); }},
-    AttributeRow{41, 41, constant<1>},   // unified addressing
-    AttributeRow{51, 51, constant<32>},  // pitch alignment of textures
+    AttributeRow{41, 41, constant<1>},      // unified addressing
+    AttributeRow{42, 42, constant<32768>},  // textures layered in one dimension: width, layers
+    AttributeRow{43, 43, constant<2048>},
+    AttributeRow{47, 48, constant<8192>},  // of three dimensions, otherwise: width, height, depth
+    AttributeRow{49, 49, constant<32768>},
+    AttributeRow{51, 51, constant<32>},     // pitch alignment of textures
+    AttributeRow{52, 53, constant<32768>},  // cubes, layers of cubes: width; layers
+    AttributeRow{54, 54, constant<2046>},
+    AttributeRow{55, 55, constant<32768>},  // surfaces, as textures above
+    AttributeRow{56, 56, constant<131072>},
+    AttributeRow{57, 57, constant<65536>},
+    AttributeRow{58, 60, constant<16384>},
+    AttributeRow{61, 61, constant<32768>},
+    AttributeRow{62, 62, constant<2048>},
+    AttributeRow{63, 64, constant<32768>},
+    AttributeRow{65, 65, constant<2048>},
+    AttributeRow{66, 67, constant<32768>},
+    AttributeRow{68, 68, constant<2046>},
+    AttributeRow{69, 69, constant<(1 << 28)>},  // textures of linear memory: one dimension, two
+    AttributeRow{70, 70, constant<131072>},
+    AttributeRow{71, 71, constant<65000>},
+    AttributeRow{72, 72, constant<2097120>},
     AttributeRow{75, 75, [](const Product&, const isa::ArchRow& a) { return major(a); }},
     AttributeRow{76, 76, [](const Product&, const isa::ArchRow& a) { return minor(a); }},
     AttributeRow{78, 80, constant<1>},  // priorities, L1 of global and local
@@ -77,6 +104,7 @@ constexpr std::array attribute_rows{
     // launches with clusters
     AttributeRow{120, 120,
                  [](const Product&, const isa::ArchRow& a) { return int{a.cluster_max != 0}; }},
+    AttributeRow{122, 123, constant<1>},  // stream memory operations of 64 bits, and of NOR
     // pools of a NUMA node's memory, and of the host's
     AttributeRow{142, 142, constant<1>},
     AttributeRow{144, 144, constant<1>},

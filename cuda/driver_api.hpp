@@ -224,10 +224,29 @@ struct HostNode {  // CUDA_HOST_NODE_PARAMS
     void* user;
 };
 
+struct MemoryOperation {  // CUstreamBatchMemOpParams, of all its kinds
+    int type;
+    unsigned own_flags;  // of a flush and a barrier
+    Address address;
+    uint64_t value;
+    unsigned flags;
+    unsigned reserved0;
+    Address alias;
+    uint64_t reserved1;
+};
+
+struct BatchMemoryNode {  // CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Context* context;
+    unsigned count;
+    const MemoryOperation* operations;
+    unsigned flags;
+};
+
 static_assert(sizeof(ArrayDescription) == 24 && sizeof(Array3DDescription) == 40);
 static_assert(sizeof(ResourceDescription) == 144 && sizeof(TextureDescription) == 104);
 static_assert(sizeof(Copy2D) == 128 && sizeof(Copy3D) == 200 && sizeof(Properties) == 56);
 static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
 static_assert(sizeof(KernelNode) == 56 && sizeof(KernelNode2) == 72 && sizeof(MemsetNode) == 40);
+static_assert(sizeof(MemoryOperation) == 48 && sizeof(BatchMemoryNode) == 32);
 
 }  // namespace lockwarp::cuda

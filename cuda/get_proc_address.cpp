@@ -8,7 +8,7 @@ namespace lockwarp::cuda {
 namespace {
 
 // CUdriverProcAddressQueryResult
-constexpr int found = 0, not_there = 1, needs_later_version = 2;
+constexpr int is_found = 0, not_there = 1, needs_later_version = 2;
 
 // Flags ask for the forms of a thread's own default stream, which are the same functions.
 Result look_up(const char* name, void** out, int version, uint64_t flags, int& status) {
@@ -18,7 +18,7 @@ Result look_up(const char* name, void** out, int version, uint64_t flags, int& s
         bool known = false;
         const FunctionRow* const row = find_function(name, version, known);
         *out = row != nullptr ? reinterpret_cast<void*>(row->entry) : nullptr;
-        status = row != nullptr ? found : known ? needs_later_version : not_there;
+        status = row != nullptr ? is_found : known ? needs_later_version : not_there;
     });
 }
 
@@ -30,16 +30,16 @@ using namespace lockwarp::cuda;
 extern "C" {
 
 Result cuGetProcAddress(const char* name, void** out, int version, uint64_t flags) {
-    int status = found;
+    int status = is_found;
     const Result result = look_up(name, out, version, flags, status);
-    return result != success || status == found ? result : not_found;
+    return result != success || status == is_found ? result : not_found;
 }
 
 Result cuGetProcAddress_v2(const char* name, void** out, int version, uint64_t flags, int* status) {
-    int own = found;
+    int own = is_found;
     const Result result = look_up(name, out, version, flags, own);
     if (status != nullptr && result == success) *status = own;
-    return result != success || own == found || status != nullptr ? result : not_found;
+    return result != success || own == is_found || status != nullptr ? result : not_found;
 }
 
 }  // extern "C"

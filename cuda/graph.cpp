@@ -4,12 +4,14 @@
 
 #include <algorithm>
 
+#include "cuda/aside.hpp"
 #include "cuda/conditional.hpp"
 #include "cuda/copy.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/family.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/order.hpp"
+#include "cuda/stream_memory.hpp"
 
 namespace lockwarp::cuda {
 
@@ -31,10 +33,13 @@ template <class... Visitors>
 struct Each : Visitors... {
     using Visitors::operator()...;
 };
+template <class... Visitors>
+Each(Visitors...) -> Each<Visitors...>;
 
 // As the graph is now: what changes it later is for launches that follow.
 void launch_steps(GraphExec& exec, Stream* stream) {
-    if (!is_put_off()) return run_launch(exec);
+    const bool waits = may_wait(exec);
+    if (!is_put_off() && !waits) return run_launch(exec);
     auto now = std::make_unique<GraphExec>();
     {
         const std::lock_guard lock(exec.mutex);
@@ -49,7 +54,7 @@ void launch_steps(GraphExec& exec, Stream* stream) {
                            run_launch(*own);
                        },
                        now.release()};
-    const uint64_t number = put_off(stream, all);
+    const uint64_t number = put_off(stream, all, 0, waits);
     for (const std::shared_ptr<Event>& e : recorded) {
         const std::lock_guard lock(e->mutex);
         e->put_off = number;
@@ -69,9 +74,10 @@ void forget(const std::shared_ptr<Graph>& graph) {
 }
 
 Graph::~Graph() {
-    for (const auto& [address, id] : allocated) {
-        const std::optional<Allocation> a = allocation_at(address);
-        if (a && a->id == id) answer([&] { release(address, Kind::device, Kind::device); });
+    for (const auto& memory : allocated) {
+        const std::optional<Allocation> a = allocation_at(memory.first);
+        if (a && a->id == memory.second)
+            answer([&] { release(memory.first, Kind::device, Kind::device); });
     }
 }
 
@@ -187,7 +193,8 @@ void run(const Work& work) {
                     [](const ChildWork& c) { run_steps(*instantiate(c.graph)); },
                     [](const Nothing&) {}, [](const WaitWork&) {},
                     [](const RecordWork& r) { record_now(*r.event); }, [](const AllocateWork&) {},
-                    [](const FreeWork&) {}, [](const ConditionalWork& c) { run_conditional(c); }},
+                    [](const FreeWork&) {}, [](const ConditionalWork& c) { run_conditional(c); },
+                    [](const MemoryWork& m) { run_memory(m); }},
                work);
 }
 

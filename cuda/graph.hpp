@@ -55,11 +55,14 @@ struct ConditionalWork {
     std::shared_ptr<std::vector<Graph*>> handles;         // of the bodies, for the program
     std::vector<std::shared_ptr<GraphExec>> instances{};  // of the bodies, once instantiated
 };
+struct MemoryWork {
+    std::vector<MemoryOperation> operations;
+};
 using Work = std::variant<KernelWork, Copy3D, MemsetNode, HostNode, ChildWork, Nothing, WaitWork,
-                          RecordWork, AllocateWork, FreeWork, ConditionalWork>;
+                          RecordWork, AllocateWork, FreeWork, ConditionalWork, MemoryWork>;
 
 // CUgraphNodeType, in the order of Work.
-inline constexpr std::array node_types{0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 13};
+inline constexpr std::array node_types{0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 13, 12};
 static_assert(node_types.size() == std::variant_size_v<Work>);
 
 struct GraphNode {

@@ -26,7 +26,8 @@ constexpr std::array kinds{KindRow{"KERNEL", 1u << 2},
                            KindRow{"EVENT RECORD", 1u << 6},
                            KindRow{"MEM ALLOC", 1u << 11},
                            KindRow{"MEM FREE", 1u << 12},
-                           KindRow{"CONDITIONAL", 1u << 15}};
+                           KindRow{"CONDITIONAL", 1u << 15},
+                           KindRow{"BATCH MEM OP", 1u << 13}};
 static_assert(kinds.size() == std::variant_size_v<Work>);
 
 std::string shape(const uint32_t (&n)[3]) {
@@ -71,6 +72,12 @@ struct Details {
         return c.type == ConditionalType::if_      ? "if"
                : c.type == ConditionalType::while_ ? "while"
                                                    : "switch";
+    }
+    std::string operator()(const MemoryWork& m) const {
+        std::string out;
+        for (const MemoryOperation& o : m.operations)
+            out += (out.empty() ? "" : "\\n") + hex_number(o.address) + " " + hex_number(o.value);
+        return out;
     }
     std::string operator()(const ChildWork&) const { return {}; }
     std::string operator()(const Nothing&) const { return {}; }

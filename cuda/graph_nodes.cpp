@@ -5,6 +5,7 @@
 #include "cuda/conditional.hpp"
 #include "cuda/graph.hpp"
 #include "cuda/node_parameters.hpp"
+#include "cuda/stream_memory.hpp"
 
 namespace lockwarp::cuda {
 
@@ -115,7 +116,9 @@ Work work_of(const NodeParameters& p) {
         case NodeType::record:
             return record_of(p.event);
         case NodeType::free:
-            return FreeWork{p.memory};
+            return FreeWork{p.freed};
+        case NodeType::memory:
+            return memory_work(p.memory);
         case NodeType::allocate:
         case NodeType::conditional:
             fail(not_supported);
@@ -181,6 +184,14 @@ Result cuGraphAddMemsetNode(GraphNode** out, Graph* graph, GraphNode* const* bef
 Result cuGraphAddHostNode(GraphNode** out, Graph* graph, GraphNode* const* before, size_t count,
                           const HostNode* host) {
     return add(out, graph, before, count, [&] { return host_of(host); });
+}
+
+Result cuGraphAddBatchMemOpNode(GraphNode** out, Graph* graph, GraphNode* const* before,
+                                size_t count, const BatchMemoryNode* memory) {
+    return add(out, graph, before, count, [&] {
+        require(given(memory).count != 0);
+        return memory_work(*memory);
+    });
 }
 
 Result cuGraphAddEmptyNode(GraphNode** out, Graph* graph, GraphNode* const* before, size_t count) {
@@ -339,6 +350,24 @@ Result cuGraphHostNodeGetParams(GraphNode* node, HostNode* out) {
 
 Result cuGraphHostNodeSetParams(GraphNode* node, const HostNode* host) {
     return change(node, [&] { return host_of(host); });
+}
+
+// The operations are the node's own.
+Result cuGraphBatchMemOpNodeGetParams(GraphNode* node, BatchMemoryNode* out) {
+    return answer([&] {
+        require(out != nullptr);
+        const auto& work = work_of<MemoryWork>(*node_of(node));
+        *out = {nullptr, static_cast<unsigned>(work.operations.size()), work.operations.data(), 0};
+    });
+}
+
+Result cuGraphBatchMemOpNodeSetParams(GraphNode* node, const BatchMemoryNode* memory) {
+    return change(node, [&] { return memory_work(given(memory)); });
+}
+
+Result cuGraphExecBatchMemOpNodeSetParams(GraphExec* exec, GraphNode* node,
+                                          const BatchMemoryNode* memory) {
+    return replace(exec, node, [&] { return memory_work(given(memory)); });
 }
 
 Result cuGraphExecKernelNodeSetParams(GraphExec* exec, GraphNode* node, const KernelNode* n) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "cuda/aside.hpp"
 #include "cuda/family.hpp"
 #include "cuda/graph.hpp"
 #include "cuda/order.hpp"
@@ -95,7 +96,8 @@ void run(UnderWay& launch, Context& context, lockwarp_launch_options& options) {
     std::optional<engine::Ahead> ahead;
     if (std::function<void()> finish = take_what_is_before())
         ahead.emplace(*launch.function.kernel, std::move(finish));
-    const engine::Beside beside{watch.get(), heap.get(), ahead ? &*ahead : nullptr};
+    const engine::Beside beside{watch.get(), heap.get(), ahead ? &*ahead : nullptr,
+                                Aside::of_thread()};
     const lockwarp_status status =
         engine::launch_watched(launch.function.kernel, &options, beside, &result, &error);
     print(context, result);
@@ -107,7 +109,7 @@ void run(UnderWay& launch, Context& context, lockwarp_launch_options& options) {
         lockwarp_result_trap(result, &trap);
         failed = result_of(trap);
         text = trap.text;
-        if (trap.kind == LOCKWARP_TRAP_DEADLOCK && !is_put_off() && names_memory_of_host(text))
+        if (trap.kind == LOCKWARP_TRAP_DEADLOCK && !has_order() && names_memory_of_host(text))
             text +=
                 "\n  where the host writes there after the launch, `lockwarp exec --order 0` "
                 "begins "
@@ -163,9 +165,10 @@ std::vector<uint8_t> parameters_of(const Function& f, void** parameters, void** 
             else if (extra[1] != nullptr)
                 size = *static_cast<const size_t*>(extra[1]);
         }
-        require(size >= bytes.size() && (bytes.empty() || buffer != nullptr));
-        require(size == bytes.size(), launch_out_of_resources);
-        if (!bytes.empty()) std::memcpy(bytes.data(), buffer, bytes.size());
+        // As few as one likes, as NCCL gives what it uses of 4,096; on an H200 too.
+        require(bytes.empty() || (buffer != nullptr && size != 0));
+        require(size <= bytes.size(), launch_out_of_resources);
+        if (size != 0) std::memcpy(bytes.data(), buffer, size);
         return bytes;
     }
     require(f.parameters.empty() || parameters != nullptr);

@@ -13,6 +13,7 @@
 #include "cuda/state.hpp"
 #include "cuda/watch.hpp"
 #include "emu/isa/resolve.hpp"
+#include "emu/isa/waiting.hpp"
 
 namespace lockwarp::cuda {
 
@@ -134,6 +135,7 @@ std::shared_ptr<Function> make_function(const std::shared_ptr<Module>& module, c
     f->module = module;
     f->name = name;
     f->kernel = kernel;
+    f->may_wait = isa::may_wait_outside(kernel->program);
     f->info.struct_size = sizeof f->info;
     lockwarp_kernel_get_info(kernel, &f->info);
     for (size_t i = 0; i < f->info.parameters; ++i) {

@@ -26,6 +26,7 @@ enum class NodeType : int {
     record = 7,
     allocate = 10,
     free = 11,
+    memory = 12,
     conditional = 13
 };
 
@@ -48,7 +49,8 @@ struct NodeParameters {  // CUgraphNodeParams
         Graph* graph;
         Event* event;  // of wait and record
         AllocateNode allocate;
-        Address memory;  // of free
+        Address freed;
+        BatchMemoryNode memory;
         ConditionalNode conditional;
     };
     long long reserved2;

@@ -457,6 +457,16 @@ NvmlResult nvmlDeviceOnSameBoard(NvmlDevice* a, NvmlDevice* b, int* out) {
     return told_of(a, out, [&](DeviceId device) { return device == device_of(b) ? 1 : 0; });
 }
 
+// As two H200s answer of each other and of themselves, whatever is asked for.
+NvmlResult nvmlDeviceGetP2PStatus(NvmlDevice* a, NvmlDevice* b, int what, int* out) {
+    constexpr int by_pci = 4;               // nvmlGpuP2PCapsIndex_t
+    constexpr int ok = 0, not_capable = 5;  // nvmlGpuP2PStatus_t
+    return told_of(a, out, [&](DeviceId) {
+        device_of(b);
+        return what == by_pci ? not_capable : ok;
+    });
+}
+
 NvmlResult nvmlDeviceGetComputeRunningProcesses_v3(NvmlDevice* handle, unsigned* count,
                                                    NvmlProcess* out) {
     return processes(handle, count, out, true);

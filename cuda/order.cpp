@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/order.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <utility>
 
+#include "cuda/aside.hpp"
 #include "cuda/copy.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/watch.hpp"
@@ -29,16 +32,19 @@ struct Item {
     std::vector<uint64_t> after;
     Work work;
     uint64_t early = 0;  // work that it may begin before; 0: none
+    bool waits = false;  // as may_wait(work), and such a graph
     bool is_running = false;
 };
 
 struct Orders {
     std::optional<uint64_t> seed;
+    pid_t owner = ::getpid();
     std::mutex mutex;  // of what follows
     std::condition_variable ended;
     uint64_t random = 0;
     uint64_t last = 0;
     std::map<uint64_t, Item> items;  // that are to be done, by their numbers
+    std::atomic<size_t> count{0};    // of items, for who asks without the lock
 };
 
 // Work that runs may ask for more, and must not wait for itself.
@@ -136,13 +142,16 @@ class Under {
     Within within_;
 };
 
-// What goes wrong is the context's error, for the call is over that asked for the work.
-void run_in(const std::shared_ptr<Context>& context, const Work& work) {
-    if (context->error != success || context->destroyed) return;
+Result run_in(const std::shared_ptr<Context>& context, const Work& work) {
+    if (context->error != success || context->destroyed) return success;
     const Under under(context);
-    const Result result = answer([&] { run(work); });
+    return answer([&] { run(work); });
+}
+
+// What goes wrong is the context's error where the call is over that asked for the work.
+void keep_error(Context& context, Result result) {
     Result none = success;
-    if (result != success) context->error.compare_exchange_strong(none, result);
+    if (result != success) context.error.compare_exchange_strong(none, result);
 }
 
 // What is wrong with work that is put off comes to light when it is asked for.
@@ -165,25 +174,64 @@ bool touches_pageable(const Work& work) {
                             is_pageable(c->target_type, c->target_host, c->target_device));
 }
 
-// Does that work; the lock is not held meanwhile.
-void run_item(Orders& o, std::unique_lock<std::mutex>& lock, uint64_t number) {
-    Item& item = o.items.at(number);
-    item.is_running = true;
-    lock.unlock();
-    early_of_next = item.early;
-    run_in(item.context, item.work);
-    early_of_next = 0;
-    lock.lock();
+void erase(Orders& o, uint64_t number) {
     o.items.erase(number);
+    o.count = o.items.size();
     o.ended.notify_all();
 }
 
-// One that the seed chooses of those that are ready. false: there is none.
+void run_ready(Orders& o, std::unique_lock<std::mutex>& lock);
+
+// Does that work; the lock is not held meanwhile. What came out; nullopt: it waits, and goes on
+// aside. Behind it comes then, without a seed, what is ready.
+std::optional<Result> do_item(Orders& o, std::unique_lock<std::mutex>& lock, uint64_t number) {
+    // It stays where it is until it has been done.
+    Item& item = o.items.at(number);
+    item.is_running = true;
+    lock.unlock();
+    const auto work = [&item] {
+        early_of_next = item.early;
+        const Result result = run_in(item.context, item.work);
+        early_of_next = 0;
+        return result;
+    };
+    std::optional<Result> result;
+    if (item.waits)
+        result = std::make_shared<Aside>()->run(work, [&o, &item, number](Result late) {
+            keep_error(*item.context, late);
+            std::unique_lock own(o.mutex);
+            erase(o, number);
+            if (!o.seed) run_ready(o, own);
+        });
+    else
+        result = work();
+    lock.lock();
+    if (result) erase(o, number);
+    return result;
+}
+
+void run_item(Orders& o, std::unique_lock<std::mutex>& lock, uint64_t number) {
+    const std::shared_ptr<Context> context = o.items.at(number).context;
+    if (const auto result = do_item(o, lock, number)) keep_error(*context, *result);
+}
+
+// One that the seed chooses of those that are ready; the first where there is none. false: none is
+// ready.
 bool run_one(Orders& o, std::unique_lock<std::mutex>& lock, const std::vector<uint64_t>& of) {
     const std::vector<uint64_t> ready = ready_of(o, of);
     if (ready.empty()) return false;
-    run_item(o, lock, ready[next(o) % ready.size()]);
+    run_item(o, lock, ready[o.seed ? next(o) % ready.size() : 0]);
     return true;
+}
+
+void run_ready(Orders& o, std::unique_lock<std::mutex>& lock) {
+    while (run_one(o, lock, all_of(o))) {
+    }
+}
+
+void wait_for_others(Orders& o, std::unique_lock<std::mutex>& lock) {
+    const Awaiting awaiting;
+    o.ended.wait(lock);
 }
 
 // As long as one of these is to be done. Others may be done first, where the seed says so.
@@ -196,7 +244,9 @@ void run_until(Remaining remaining) {
         const std::vector<uint64_t> wanted = remaining(o);
         if (wanted.empty()) return;
         if (next(o) % 4 == 0 && run_one(o, lock, all_of(o))) continue;
-        if (!run_one(o, lock, needed_for(o, wanted[next(o) % wanted.size()]))) o.ended.wait(lock);
+        if (run_one(o, lock, needed_for(o, wanted[next(o) % wanted.size()]))) continue;
+        // What is under way may wait for what is not.
+        if (!run_one(o, lock, all_of(o))) wait_for_others(o, lock);
     }
 }
 
@@ -223,6 +273,14 @@ uint64_t early(const Orders& o, const Item& item) {
                : 0;
 }
 
+// What the program did not wait for is done; what waits for the program has waited in vain. A child
+// of fork() has nothing to do, nor the threads for it.
+void at_exit() {
+    if (orders().owner != ::getpid()) return;
+    if (!has_order()) end_waits();
+    finish_all();
+}
+
 // Until it has been done, here or by the thread that does it.
 void finish_one(uint64_t number) {
     Orders& o = orders();
@@ -231,32 +289,53 @@ void finish_one(uint64_t number) {
         const auto found = o.items.find(number);
         if (found == o.items.end()) return;
         // What it comes after has been done: the launch that began before it came after that too.
-        if (!found->second.is_running) return run_item(o, lock, number);
-        o.ended.wait(lock);
+        if (found->second.is_running)
+            wait_for_others(o, lock);
+        else
+            run_item(o, lock, number);
     }
 }
 
 }  // namespace
 
-bool is_put_off() { return orders().seed.has_value(); }
+bool has_order() { return orders().seed.has_value(); }
 
-uint64_t put_off(Stream* stream, Work work, uint64_t after) {
+bool is_put_off() { return has_order() || orders().count != 0; }
+
+uint64_t put_off(Stream* stream, Work work, uint64_t after, bool waits_itself) {
     const std::shared_ptr<Context> context = current();
     Item item{lane_of(stream, *context), context, {}, std::move(work)};
+    item.waits = waits_itself || may_wait(item.work);
     if (running != 0) {  // within work that runs: at once, as part of it
         run(item.work);
         return 0;
     }
     Orders& o = orders();
     static std::once_flag once;
-    std::call_once(once, [] { std::atexit(finish_all); });
+    std::call_once(once, [] { std::atexit(at_exit); });
     std::unique_lock lock(o.mutex);
-    item.early = early(o, item);
+    if (o.seed) item.early = early(o, item);
     for (const auto& [number, earlier] : o.items)
         if (number != item.early && (number == after || waits(item.lane, earlier.lane)))
             item.after.push_back(number);
+    if (!o.seed && item.after.empty() && !item.waits) {
+        lock.unlock();
+        run(item.work);
+        return 0;
+    }
     const uint64_t number = ++o.last;
+    const bool begins = item.after.empty();
     o.items.emplace(number, std::move(item));
+    o.count = o.items.size();
+    if (!o.seed) {
+        if (!begins) return number;
+        const std::optional<Result> result = do_item(o, lock, number);
+        if (!result) return number;
+        run_ready(o, lock);
+        lock.unlock();
+        require(*result == success, *result);
+        return 0;
+    }
     // By the seed some work is done at once, much or none of it.
     const uint64_t eager = *o.seed % 4;
     if (next(o) % 4 < eager) run_one(o, lock, all_of(o));
@@ -313,11 +392,15 @@ std::function<void()> take_what_is_before() {
 }
 
 void perform(Stream* stream, Work work) {
-    if (!is_put_off()) return run(work);
+    const bool waits = may_wait(work);
+    if (!is_put_off() && !waits) return run(work);
     check_work(work);
-    const bool is_awaited = touches_pageable(work);
+    const bool is_blocking = waits && driver().blocking && !has_order();
+    const bool is_awaited = touches_pageable(work) || is_blocking;
     const uint64_t number = put_off(stream, std::move(work));
     if (is_awaited) finish(number);
+    const Result error = current_in_error()->error;
+    if (is_blocking) require(error == success, error);
 }
 
 }  // namespace lockwarp::cuda

@@ -13,11 +13,15 @@
 namespace lockwarp::cuda {
 
 // Whether a seed was given.
+bool has_order();
+// Whether work is or may be put off: a seed was given, or a kernel waits for what the program does
+// next (cuda/aside.hpp), and with it what its stream was asked for behind it.
 bool is_put_off();
 
 // Work for that stream of the current context, to be done later, and after that of the number
-// `after`, where it is still to be done. Its number.
-uint64_t put_off(Stream* stream, Work work, uint64_t after = 0);
+// `after`, where it is still to be done. Its number; 0: it has been done. Without a seed only what
+// comes after other work is done later. waits: as may_wait(work), for what does not say so itself.
+uint64_t put_off(Stream* stream, Work work, uint64_t after = 0, bool waits = false);
 // Whether that work is still to be done; 0 is none.
 bool is_pending(uint64_t number);
 // Does what must be done before that work has been, and perhaps more.

@@ -132,6 +132,7 @@ struct Function {
     const lockwarp_kernel* kernel = nullptr;
     lockwarp_kernel_info info{};
     std::vector<lockwarp_parameter> parameters;
+    bool may_wait = false;  // isa::may_wait_outside
     std::atomic<uint32_t> max_dynamic{0};
     std::array<std::atomic<int>, 16> attributes{};  // those that only remember what was set
     std::atomic<uint32_t> registers{0};             // of a thread; 0: not asked for yet

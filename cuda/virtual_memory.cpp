@@ -159,9 +159,8 @@ extern "C" {
 Result cuMemGetAllocationGranularity(size_t* out, const AllocationProperties* p, int) {
     return answer([&] {
         ready();
-        require(out != nullptr);
-        check_properties(p);
-        *out = granularity;
+        require(out != nullptr && p != nullptr);
+        *out = granularity;  // of whatever is asked for, as an H200 answers
     });
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -103,6 +104,8 @@ inline std::string kernel_ptx(const std::string& body) {
 class Cuda : public testing::Test {
   protected:
     void SetUp() override {
+        // Where a deadlock is expected, it need not take long.
+        ::setenv("LOCKWARP_EXEC_PATIENCE", "1", 0);
         ASSERT_EQ(cuInit(0), success);
         ASSERT_EQ(cuCtxCreate(&context, 0, 0), success);
     }

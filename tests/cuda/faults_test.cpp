@@ -150,10 +150,11 @@ TEST_F(Faults, OfAKernelStay) {
     }
 }
 
-// What a kernel waits for the host may write after the launch: with an order it begins later.
+// A weak load need not see what the host writes after the launch: it does where the kernel begins
+// later.
 TEST_F(Faults, AWaitForTheHostSaysWhatToDo) {
     const Handle f = kernel(
-        " .reg .pred %q;\nL: ld.volatile.global.u32 %r0, [%p0];"
+        " .reg .pred %q;\nL: ld.global.u32 %r0, [%p0];"
         " setp.eq.u32 %q, %r0, 0; @%q bra L;");
     const auto says = [&](Address x) {
         testing::internal::CaptureStderr();

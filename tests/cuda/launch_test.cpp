@@ -37,8 +37,11 @@ TEST_F(Launches, TakeABufferOfParameters) {
                      nullptr};
     ASSERT_EQ(cuLaunchKernel(f, 1, 1, 1, 2, 1, 1, 0, nullptr, nullptr, extra), success);
     EXPECT_EQ(read<uint32_t>(x, 2), (Numbers{22, 22}));
-    size = 11;
+    size = 0;
     EXPECT_EQ(cuLaunchKernel(f, 1, 1, 1, 2, 1, 1, 0, nullptr, nullptr, extra), invalid_value);
+    size = 9;  // what there is of `a`
+    EXPECT_EQ(cuLaunchKernel(f, 1, 1, 1, 2, 1, 1, 0, nullptr, nullptr, extra), success);
+    EXPECT_EQ(read<uint32_t>(x, 2), (Numbers{67, 67}));
     size = sizeof parameters;  // 16, with what fills the structure up
     EXPECT_EQ(cuLaunchKernel(f, 1, 1, 1, 2, 1, 1, 0, nullptr, nullptr, extra),
               launch_out_of_resources);

@@ -125,6 +125,13 @@ TEST_F(Nvml, FindsADeviceByEachOfItsNames) {
     EXPECT_EQ(same, 1);
     EXPECT_EQ(ask("nvmlDeviceOnSameBoard", device, static_cast<Handle>(nullptr), &same),
               invalid_argument);
+    int status = -1;
+    EXPECT_EQ(ask("nvmlDeviceGetP2PStatus", device, device, 0, &status), success);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(ask("nvmlDeviceGetP2PStatus", device, device, 4, &status), success);
+    EXPECT_EQ(status, 5);  // between PCI devices: not supported
+    EXPECT_EQ(ask("nvmlDeviceGetP2PStatus", device, static_cast<Handle>(nullptr), 0, &status),
+              invalid_argument);
 }
 
 TEST_F(Nvml, TellsOfTheProductWhatTheDriverDoes) {

@@ -33,6 +33,7 @@ struct ExecCommand {
     std::string arch = "sm_80";
     int devices = 1;
     std::optional<uint64_t> order;
+    std::optional<double> patience;  // seconds
     std::string async = "early";  // or "late"
     std::string check;            // names of checks; empty: none
     bool time = false;
@@ -56,6 +57,7 @@ void prepare(const ExecCommand& c, const fs::path& folder, const std::string& re
     };
     set("LOCKWARP_EXEC_CHECK", c.check);
     set("LOCKWARP_EXEC_ORDER", c.order ? std::to_string(*c.order) : "");
+    set("LOCKWARP_EXEC_PATIENCE", c.patience ? fmt::format("{}", *c.patience) : "");
     set("LOCKWARP_EXEC_ASYNC", c.async == "late" ? c.async : "");
     set("LOCKWARP_EXEC_TIME", c.time ? "1" : "");
     set("LOCKWARP_EXEC_RECORD", c.record.empty() ? "" : fs::absolute(c.record).string());
@@ -115,6 +117,11 @@ void add_exec(CLI::App& app, int& status) {
     exec->add_option("--order", shared->order,
                      "work of streams is done later, in another legal order for each seed")
         ->type_name("SEED");
+    exec->add_option("--patience", shared->patience,
+                     "how long a kernel that waits for memory is waited for while nothing changes "
+                     "(default: 5)")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.0, 1e6));
     add_async_option(*exec, shared->async);
     add_keep_ptx(*exec, shared->keep_ptx);
     exec->add_option("--record", shared->record, "write a launch file of each launch")

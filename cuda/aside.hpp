@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work that waits for what the program does after it has asked for it: a kernel that waits until
+// the host, a copy in another stream or another kernel writes to memory. It is done on a thread of
+// its own. Whoever began it waits until it has ended or waits, and goes on then.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "cuda/graph.hpp"
+#include "emu/warp/launch.hpp"
+
+namespace lockwarp::cuda {
+
+// A kernel that may wait so; a graph with one.
+bool may_wait(const Work& work);
+bool may_wait(GraphExec& exec);
+
+// One piece of such work.
+class Aside final : public warp::Outside, public std::enable_shared_from_this<Aside> {
+  public:
+    // Does it. What comes out; nullopt: it waits, and `end` is told, once and on its own thread,
+    // what has come out. Neither throws.
+    std::optional<Result> run(std::function<Result()> work, std::function<void(Result)> end);
+    // A kernel of it waits. false: the program waits too, for it or for others, and nothing has
+    // changed for LOCKWARP_EXEC_PATIENCE seconds (5 where that is not set); or it ends.
+    bool may_change(uint64_t progress) override;
+
+    // Of the work that the calling thread does; nullptr: of none.
+    static Aside* of_thread();
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool is_left_ = false;  // whoever began it has gone on
+    std::optional<Result> result_;
+    std::optional<uint64_t> progress_;
+    std::chrono::steady_clock::time_point since_;  // what it waits for may not come any more
+    std::chrono::microseconds pause_{0};
+};
+
+// While one lives, the calling thread waits for work of streams.
+class Awaiting {
+  public:
+    Awaiting();
+    ~Awaiting();
+    Awaiting(const Awaiting&) = delete;
+    Awaiting& operator=(const Awaiting&) = delete;
+};
+
+// The program ends: nothing needs to wait any longer.
+void end_waits();
+
+}  // namespace lockwarp::cuda
