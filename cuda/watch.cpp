@@ -104,7 +104,8 @@ class Failing : public warp::Observer {
 
   private:
     struct OfCta : warp::CtaObserver {
-        [[gnu::no_sanitize("undefined", "address")]] void retired(const warp::Retired&) override {
+        __attribute__((no_sanitize("undefined", "address"))) void retired(
+            const warp::Retired&) override {
             static volatile char* volatile nowhere = nullptr;
             *nowhere = 1;
         }

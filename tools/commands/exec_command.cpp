@@ -34,8 +34,8 @@ struct ExecCommand {
     int devices = 1;
     std::optional<uint64_t> order;
     std::optional<double> patience;  // seconds
-    std::string async = "early";  // or "late"
-    std::string check;            // names of checks; empty: none
+    std::string async = "early";     // or "late"
+    std::string check;               // names of checks; empty: none
     bool time = false;
     bool keep_ptx = false;
     std::string record;              // a folder; empty: none

@@ -247,7 +247,8 @@ int look_once(const RunOptions& options) {
     debug.commands = {"tbreak " + options.at, "run", "lane " + std::to_string(options.lane)};
     std::vector<std::string> show = options.show;
     if (show.empty()) debug.commands.emplace_back("info registers");
-    std::ranges::stable_partition(show, [](const std::string& what) { return what != "D"; });
+    std::stable_partition(show.begin(), show.end(),
+                          [](const std::string& what) { return what != "D"; });
     for (const std::string& what : show) {
         const bool is_fragment = what == "A" || what == "B" || what == "C" || what == "D";
         if (what == "D") debug.commands.emplace_back("stepi");
