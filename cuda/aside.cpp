@@ -20,6 +20,8 @@ using namespace std::chrono_literals;
 
 // Between two looks at whether what is waited for has come.
 constexpr auto shortest_pause = 20us, longest_pause = 1000us;
+// After which whoever began such work goes on though it does not wait.
+constexpr auto longest_attended = 50ms;
 
 // Threads for such work: they stay, for to wake one costs less than to make one. A child of fork()
 // does not have its parent's.
@@ -117,7 +119,8 @@ std::optional<Result> Aside::run(std::function<Result()> work, std::function<voi
             end(result);
         });
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return is_left_ || result_; });
+    const auto is_over = [&] { return is_left_ || result_; };
+    if (!changed_.wait_for(lock, longest_attended, is_over)) is_left_ = true;
     return result_;
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work that waits for what the program does after it has asked for it: a kernel that waits until
 // the host, a copy in another stream or another kernel writes to memory. It is done on a thread of
-// its own. Whoever began it waits until it has ended or waits, and goes on then.
+// its own. Whoever began it waits until it has ended or waits, and goes on then; also where it has
+// gone on for a while, for it may wait in a way that does not show: NCCL's kernels count how often
+// they have looked.
 #pragma once
 
 #include <chrono>
@@ -23,7 +25,7 @@ bool may_wait(GraphExec& exec);
 // One piece of such work.
 class Aside final : public warp::Outside, public std::enable_shared_from_this<Aside> {
   public:
-    // Does it. What comes out; nullopt: it waits, and `end` is told, once and on its own thread,
+    // Does it. What comes out; nullopt: it goes on, and `end` is told, once and on its own thread,
     // what has come out. Neither throws.
     std::optional<Result> run(std::function<Result()> work, std::function<void(Result)> end);
     // A kernel of it waits. false: the program waits too, for it or for others, and nothing has
