@@ -28,8 +28,9 @@ constexpr uint32_t max_threads = 1024;
 constexpr uint32_t max_block_z = 64;
 constexpr uint32_t max_grid_yz = 65535;
 constexpr uint32_t max_grid_x = 0x7fffffff;
-// Register files and local memory of one CTA; the caller's machine is not to be exhausted.
-constexpr uint64_t max_cta_bytes = uint64_t{1} << 29;
+// Register files and local memory of one CTA or cluster; the caller's machine is not to be
+// exhausted. NCCL's kernels, whose functions are called by address, need 600 MB a cluster.
+constexpr uint64_t max_cta_bytes = uint64_t{1} << 31;
 
 std::string dims(const std::array<uint32_t, 3>& d) {
     return "(" + std::to_string(d[0]) + ", " + std::to_string(d[1]) + ", " + std::to_string(d[2]) +
@@ -89,7 +90,7 @@ std::string refusal(const isa::Program& p, const warp::Launch& l,
                " CTAs side by side";
     if (clusters.size() * cta_bytes(p, l) > max_cta_bytes)
         return "a " + unit +
-               " of this kernel needs more than 512 MB for registers and local memory";
+               " of this kernel needs more than 2 GB for registers and local memory";
     const uint64_t resident = resident_clusters(p, l, clusters);
     if (l.cooperative && clusters.count() > resident)
         return "a cooperative launch of " + std::to_string(clusters.count()) + ' ' + unit +

@@ -232,10 +232,14 @@ TEST(RefusalWords, OfLaunches) {
     EXPECT_EQ(part({1, 2, 1}, 0, 4), side_by_side("0", "8"));
     l = {};
     l.block = {1024, 1, 1};
+    l.grid = {4, 1, 1};
+    l.cluster = {4, 1, 1};
     l.parameters.resize(16);
     EXPECT_EQ(
-        refusal(l, kernel(".local .b8 big[524288]; mov.u64 %rd5, big; ret;"), isa::Arch::sm_80),
-        "refused: a CTA of this kernel needs more than 512 MB for registers and local memory");
+        refusal(l, kernel(".local .b8 big[524288]; mov.u64 %rd5, big; ret;"), isa::Arch::sm_90),
+        "refused: a cluster of this kernel needs more than 2 GB for registers and local memory");
+    l.grid = {};
+    l.cluster.reset();
     l.block = {32, 1, 1};
     l.heap_bytes = uint64_t{1} << 30;
     EXPECT_EQ(refusal(l, text, isa::Arch::sm_80), "");
