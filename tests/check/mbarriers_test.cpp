@@ -142,6 +142,31 @@ setp.lt.and.u32 %p3, %r1, 2, %p2;
             << waited;
 }
 
+// A thread that has met the others at a barrier of its CTA lets go what they did in a peer too.
+TEST(Mbarriers, OfOneThreadForItsCtaLetAPeerEnd) {
+    const auto body = [](const std::string& meet) {
+        return R"(setp.eq.u32 %p1, %r1, 0;
+mov.u32 %r10, %cluster_ctarank; setp.eq.u32 %p2, %r10, 0;
+@%p1 mbarrier.init.shared.b64 [tile+1024], 1;
+fence.mbarrier_init.release.cluster;
+barrier.cluster.arrive.aligned;
+barrier.cluster.wait.aligned;
+@!%p2 bra WAIT;
+mapa.shared::cluster.u32 %r12, %r6, 1;
+st.shared::cluster.u32 [%r12], %r1;
+)" + meet + R"(
+add.u32 %r13, %r5, 1024; mapa.shared::cluster.u32 %r13, %r13, 1;
+@%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r13];
+bra DONE;
+WAIT: mbarrier.try_wait.parity.acquire.cluster.shared.b64 %p4, [tile+1024], 0;
+@!%p4 bra WAIT;
+DONE:)";
+    };
+    const Of pair{.checks = "sync", .block = 64, .grid = 2, .cluster = 2};
+    EXPECT_EQ(brief::said(body("bar.sync 0;"), pair), Lines{});
+    EXPECT_EQ(brief::said(body(""), pair), Lines{"9 peer-ended"});
+}
+
 // A copy of words 16 to 23 of the array.
 TEST(Mbarriers, BulkCopiesOfWhatThreadsStored) {
     const std::string copy =

@@ -67,6 +67,27 @@ TEST(Rows, AreMeantByLanes) {
                      lanes(store, 20, 1),
                  two),
               Lines{"2 beyond-row, 80000, 4 at 65616, 13 times"});
+    // A lane side by side with the one before, but not at the distance of those before it.
+    EXPECT_EQ(of("mad.lo.u32 %r10, %r2, 2, 17; min.u32 %r10, %r10, 20; mul.wide.u32 %rd10, %r10, 4;"
+                 "add.u64 %rd10, %rd10, %rd1;\n" +
+                 store),
+              none);
+    // The next row is meant too, by lanes that go backwards; by two whose words are side by side,
+    // with a lane between that accesses another buffer.
+    EXPECT_EQ(of("setp.eq.u32 %p1, %r3, 0; sub.u32 %r10, 39, %r2; max.s32 %r10, %r10, 20;"
+                 "selp.u32 %r10, %r2, %r10, %p1; mul.wide.u32 %rd10, %r10, 4;"
+                 "add.u64 %rd10, %rd10, %rd1;\n" +
+                     store,
+                 two),
+              Lines{"2 beyond-row, 100000, 4 at 65616, 12 times"});
+    EXPECT_EQ(of("setp.eq.u32 %p1, %r3, 0; mad.lo.u32 %r10, %r2, 3, 19; shr.u32 %r11, %r2, 1;"
+                 "add.u32 %r11, %r11, 21; selp.u32 %r10, %r10, %r11, %p1; setp.lt.u32 %p2, %r2, 7;"
+                 "and.b32 %r12, %r2, 29; setp.eq.u32 %p3, %r12, 0; @!%p1 mov.pred %p2, %p3;"
+                 "selp.b64 %rd11, %rd1, %rd2, %p2; mul.wide.u32 %rd10, %r10, 4;"
+                 "add.u64 %rd10, %rd10, %rd11;\n" +
+                     store,
+                 two),
+              Lines{"2 beyond-row, 2, 4 at 65624, 6 times"});
     // Lanes of the first row and no others.
     EXPECT_EQ(of("setp.lt.u32 %p1, %r2, 20;" + lanes("@%p1 " + store, 20, 1), two), none);
     EXPECT_EQ(of("setp.ge.u32 %p1, %r2, 20;" + lanes("@%p1 " + store, 20, 1), two), none);

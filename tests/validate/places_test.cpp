@@ -213,6 +213,18 @@ TEST(Places, ThroughMemory) {
         }
 }
 
+// A store puts its own values there alone, and not what the next one stores.
+TEST(Places, OfTheStoreBesideAnother) {
+    expect_marked(kernel(".global .align 8 .b64 counter;\n",
+                         "mov.u64 %a2, counter; //*\n"
+                         "st.local.u64 [%a1], %a1;\n"
+                         "st.shared.u64 [%a1], %a2;\n"
+                         "st.global.v2.u64 [%a1], {%a1, %a3};\n"
+                         "ld.local.u64 %a4, [%a1];\n"
+                         "ld.shared.u64 %a5, [%a1]; //*\n"
+                         "ld.global.u64 %a6, [%a1];\n"));
+}
+
 // An address in a variable's first value.
 TEST(Places, OfFirstValues) {
     struct Row {
