@@ -318,7 +318,7 @@ std::vector<Block> blocks_of(const Program& program, const Function& f) {
         const Operation& last = program.operations[b.end - 1];
         each_target(program.branch_targets, last,
                     [&](uint32_t t) { b.next.push_back(block_of[t - f.first]); });
-        if (goes_on(last) && b.end < f.end) b.next.push_back(block_of[b.end - f.first]);
+        if (goes_on(last)) b.next.push_back(block_of[b.end - f.first]);
     }
     return out;
 }

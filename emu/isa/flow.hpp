@@ -31,7 +31,7 @@ struct Block {
     std::vector<uint32_t> next;
 };
 
-// Of one function, in the order of its operations.
+// Of one function, in the order of its operations. It must end with an unguarded exit or return.
 std::vector<Block> blocks_of(const Program& program, const Function& f);
 
 // Of each of the program's calls, 1: nobody comes back from it. __assertfail does not return, nor a

@@ -243,6 +243,49 @@ TEST(Flow, RandomGraphsAgainstTheDefinition) {
     EXPECT_GT(meet, 500u);
 }
 
+// The blocks of a function that stands behind another: of each its first operation, counted from
+// the function's own, and the blocks that may follow, branches' targets first.
+std::string blocks_text(const std::string& text) {
+    Program program;
+    program.operations = operations_of(". e");
+    const auto first = static_cast<uint32_t>(program.operations.size());
+    for (Operation& o : operations_of(text)) {
+        if (o.op == Op::bra) o.target += first;
+        program.operations.push_back(o);
+    }
+    // As brx takes them: the places by its target.
+    program.branch_targets.resize(32);
+    std::iota(program.branch_targets.begin(), program.branch_targets.end(), first);
+    Function f;
+    f.first = first;
+    f.end = static_cast<uint32_t>(program.operations.size());
+    std::string out;
+    uint32_t end = first;
+    for (const Block& b : blocks_of(program, f)) {
+        EXPECT_EQ(b.first, end) << text;
+        end = b.end;
+        out += (out.empty() ? "" : ", ") + std::to_string(b.first - first) + ":";
+        for (const uint32_t next : b.next) out += " " + std::to_string(next);
+    }
+    EXPECT_EQ(end, f.end) << text;
+    return out;
+}
+
+TEST(Flow, BlocksAndWhichMayFollowWhich) {
+    struct Row {
+        const char* text;
+        const char* blocks;
+    };
+    for (const Row& row : {
+             Row{"", "0:"}, Row{". .", "0:"}, Row{". b3 . .", "0: 2 1, 2: 2, 3:"},
+             Row{". b4 . B5 . .", "0: 2 1, 2: 3, 4: 3, 5:"}, Row{". . b1", "0: 1, 1: 1 2, 3:"},
+             Row{"B0", "0: 0, 1:"}, Row{"i3 . . .", "0: 2 3, 1: 2, 3: 3, 4:"},
+             Row{"E . t . r", "0: 1, 1:, 3:, 5:"},
+             Row{". c .", "0:"},  // it is the caller's to know that nobody comes back
+         })
+        EXPECT_EQ(blocks_text(row.text), row.blocks) << row.text;
+}
+
 double seconds_of(std::vector<Operation>& operations) {
     const double begin = cpu_seconds();
     find_reconvergence(operations);
