@@ -26,9 +26,7 @@ void fill(Operand& o, const isa::Elements& elements, Wanted wanted) {
     for (const isa::Element e : elements)
         o.held.push_back({e.row, e.column, e.value, e.matrix, e.lane, e.reg, e.shift,
                           static_cast<uint8_t>(e.shift + elements.bits - 1)});
-    std::ranges::sort(o.held, [](const Held& a, const Held& b) {
-        return std::tie(a.lane, a.part, a.value) < std::tie(b.lane, b.part, b.value);
-    });
+    std::ranges::sort(o.held, {}, [](const Held& h) { return std::tie(h.lane, h.part, h.value); });
 }
 
 Operand make_operand(std::string name, const isa::Elements& elements, Type type, Wanted wanted) {
