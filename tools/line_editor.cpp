@@ -69,7 +69,6 @@ struct LineEditor::Parts {
         std::string shown = "\n";
         for (const std::string& word : words) shown += word + "  ";
         fmt::print("{}\n", shown);
-        std::fflush(stdout);
         return CC_REDISPLAY;
     }
 };

@@ -40,7 +40,7 @@ class Channel {
     std::optional<Json> read() {
         constexpr size_t max_header = 4096;
         constexpr uint64_t max_body = uint64_t{16} << 20;
-        size_t end = 0;
+        size_t end;
         while ((end = text_.find("\r\n\r\n")) == std::string::npos)
             if (text_.size() > max_header || !more()) return std::nullopt;
         std::optional<uint64_t> length;

@@ -208,7 +208,7 @@ void add_layout(CLI::App& app, int& status) {
     LanesCommand& o = *shared;
     CLI::App* layout = app.add_subcommand("layout", "The layouts in CuTe's notation");
     layout->add_option("INSN", o.instruction, "the instruction; see below");
-    layout->add_flag("--cute", o.cute, "CuTe's notation, which is the only one");
+    layout->add_flag("--cute")->description("CuTe's notation, which is the only one");
     layout
         ->add_option("--diff", o.difference,
                      "two architectures of INSN, or two instructions: what lies elsewhere")

@@ -39,7 +39,6 @@ struct LanesCommand {
     int64_t row = 0, column = 0, lane = 0;
     std::optional<int64_t> reg;
     std::string by = "element";
-    bool cute = false;
     std::vector<std::string> difference;
 };
 
