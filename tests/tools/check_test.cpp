@@ -447,6 +447,10 @@ st.global.u32 [%d3], %r1; st.global.u32 [n], %r1; ret; }
     ASSERT_EQ(no["findings"].size(), 2u) << no.dump(1);
     EXPECT_EQ(no["findings"][0]["kind"], "unexplained");
     EXPECT_EQ(no["findings"][0]["object"]["element"], "p[63]");
+    EXPECT_EQ(no["findings"][0]["object"]["offset"], 252);
+    EXPECT_EQ(no["findings"][0]["space"], "global");
+    EXPECT_EQ(no["findings"][0]["address"].get<uint64_t>() % 256, 252u);
+    EXPECT_FALSE(no["findings"][1].contains("space"));
     EXPECT_TRUE(no["findings"][0]["message"].get<std::string>().starts_with(
         "63 of 64 elements of p are not as expected; p[63]: "))
         << no["findings"][0]["message"];

@@ -233,6 +233,12 @@ TEST(Expect, WhatIsWrongWithIt) {
         {R"({"buffer": "out"})", "field 'expect[0].is': is missing"},
         {R"({"buffer": "Z", "is": "zeros"})",
          "field 'expect[0]': there is no buffer or variable 'Z'"},
+        {R"({"buffer": "B", "is": "zeros"}, {"buffer": "out", "offset": 17, "is": "zeros"})",
+         "field 'expect[1]': 0 bytes from byte 17 on"},
+        {R"(
+{"buffer": "B", "is": "zeros"},
+{"buffer": "out", "offset": 17, "is": "zeros"})",
+         "field 'expect[1]': 0 bytes from byte 17 on"},
         {R"({"buffer": "out", "is": "zeros", "ulp": -1})", "field 'expect[0].ulp': a number that"},
         {R"({"buffer": "out", "is": "zeros", "ulp": 1, "exact": true})",
          "field 'expect[0].exact': stands alone"},
@@ -282,6 +288,8 @@ TEST(Expect, Products) {
     EXPECT_EQ(status(R"({"product": "D = A*B", "absolute": 3)" + types), 0);
     EXPECT_EQ(status(R"({"product": "D = A*B", "absolute": 2)" + types), 1);
     EXPECT_EQ(status(R"({"product": "D = A*B'")" + types), 1);
+    EXPECT_NE(run_here(folder, {"run", "k.json"}).out.find("\n  worst D[1][0]: 12 "),
+              std::string::npos);
 }
 
 }  // namespace

@@ -116,6 +116,10 @@ Ended run_here(const Folder& folder, const std::vector<std::string>& arguments) 
 
 std::string program() { return LOCKWARP_PROGRAM; }
 
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
 std::string too_wide(const std::string& text) {
     std::string out;
     for (size_t at = 0; at < text.size();) {

@@ -49,6 +49,9 @@ Ended run_here(const Folder& folder, const std::vector<std::string>& arguments);
 // The built command, for a shell.
 std::string program();
 
+// Whether the text has the part.
+bool has(const std::string& text, const std::string& part);
+
 // The lines of a text that are wider than 100 columns.
 std::string too_wide(const std::string& text);
 

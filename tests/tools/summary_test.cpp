@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports for CI: JSON there and back, JUnit, GitHub, and lockwarp report as a process.
+// Reports for CI: JSON there and back, JUnit, GitHub.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tests/results.hpp"
@@ -22,6 +23,7 @@ using validate::case_of;
 using validate::CaseResult;
 using validate::empty_summary;
 using validate::Summary;
+using validate::three_cases;
 using validate::Verdict;
 
 // Everything a stranger's kernel may have for a name or a message.
@@ -29,28 +31,13 @@ const std::string hostile =
     "<a href='x'>&\"]]>\x1b[31m%0A```` ::error::x\n::set-output name=a::b\n`````\n| a | b |\xff\xc0"
     "\x80\xed\xa0\x80\xef\xbf\xbf\xc2\x9b \xe2\x82\xac\r\n##[error]c\t\x01\x7f\n";
 
-Summary three_cases() {
-    Summary s = empty_summary("validate");
-    s.devices = {{"NVIDIA H200", "580.159.04", 90, 1980, 150'000'000'000}};
-    add(s, case_of("k2.json", Verdict::identical, 1000), true);
-    add(s, case_of("k10.json", Verdict::differs, 500), true);
-    add(s, case_of("k1.json", Verdict::identical, UINT64_MAX / 2), true);
-    s.instructions["mma.sync"].values = 77;
-    s.instructions["add.s32"].values = 5;
-    s.instructions["add.s32"].different = 1;
-    return s;
-}
-
-bool has(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 TEST(SummaryJson, ThereAndBack) {
     Summary s = three_cases();
     s.results[1].text = "a\tb\n\xe2\x82\xac \"\\\n";
     s.results[1].source = {{"/src/k.cu", 7, 2, "_Z1fv"}, {"", 9, 0, ""}};
     s.results[1].counts.masked = 3;
     s.counts.masked = 3;
+    s.results[0].compiler = "fuses";
     s.seconds = 0.1;
     const std::string text = summary_json(s);
     Summary back;
@@ -64,6 +51,7 @@ TEST(SummaryJson, ThereAndBack) {
     EXPECT_EQ(back.devices[0].memory, 150'000'000'000u);
     EXPECT_EQ(back.results[2].instruction, "add.s32");
     EXPECT_EQ(back.results[2].line, 7u);
+    EXPECT_EQ(back.results[0].compiler, "fuses");
 
     Summary fuzz = empty_summary("fuzz");
     add(fuzz, case_of("seed 3", Verdict::identical, 9), false);
@@ -72,6 +60,18 @@ TEST(SummaryJson, ThereAndBack) {
     ASSERT_EQ(take(parse_summary(summary_json(fuzz), "r.json"), back), "");
     EXPECT_EQ(summary_json(back), summary_json(fuzz));
     EXPECT_EQ(back.seeds[0].first, 3u);
+}
+
+// What a clock that was set back measures, too, can be read back.
+TEST(SummaryJson, SecondsThatAreNoTime) {
+    for (const double seconds : {-0.5, HUGE_VAL, std::nan("")}) {
+        Summary s = three_cases();
+        s.seconds = s.results[0].seconds = seconds;
+        Summary back;
+        ASSERT_EQ(take(parse_summary(summary_json(s), "r.json"), back), "");
+        EXPECT_EQ(back.seconds, 0);
+        EXPECT_EQ(back.results[0].seconds, 0);
+    }
 }
 
 TEST(SummaryJson, FieldsInOrder) {
@@ -171,6 +171,13 @@ TEST(SummaryJson, WrongFields) {
     EXPECT_TRUE(problem_with("/results/1/text", longest + "x")
                     .starts_with("r.json: field 'results[1].text': a text of at most 1048576 "
                                  "bytes is expected, not \"xxx"));
+    // Of what stands in a field at most 40 bytes are shown.
+    const std::string shown =
+        "r.json: field 'cases': a whole number from 0 to 18446744073709551615 "
+        "is expected, not \"";
+    EXPECT_EQ(problem_with("/cases", std::string(38, 'y')), shown + std::string(38, 'y') + "\"");
+    EXPECT_EQ(problem_with("/cases", std::string(39, 'y')), shown + std::string(36, 'y') + "...");
+    EXPECT_EQ(problem_with("/cases", "\xe2\x82\xac"), shown + "\\u20ac\"");
     EXPECT_EQ(problem_with("/later", Json::object()), "") << "unknown fields are ignored";
     EXPECT_EQ(problem_with("/verdict", "identical"), "") << "said by the results";
     Json nothing = Json::parse(summary_json(three_cases()));
@@ -321,10 +328,18 @@ TEST(SummaryJunit, ProgramsOfFuzz) {
     EXPECT_TRUE(has(summary_junit(s), "\"seed 9\""));
     // A verdict that no result carries.
     EXPECT_TRUE(has(summary_junit(empty_summary("fuzz")), "errors=\"1\""));
+    EXPECT_TRUE(has(summary_junit(empty_summary("fuzz")), "<testcase name=\"all\" "));
     EXPECT_TRUE(has(summary_junit(empty_summary("fuzz")),
                     "<error message=\"FAILED: 0 cases, nothing was compared\""));
     s.results.clear();
     EXPECT_TRUE(has(summary_junit(s), "failures=\"1\""));
+    // Programs side by side take more seconds than all of them together.
+    Summary fast = empty_summary("fuzz");
+    add(fast, case_of("seed 1", Verdict::identical, 5), false);
+    add(fast, case_of("seed 2", Verdict::differs, 5), false);
+    fast.seconds = 0.1;
+    EXPECT_TRUE(has(summary_junit(fast),
+                    "<testcase name=\"1 program\" classname=\"lockwarp.fuzz\" time=\"0.000\"/>"));
 }
 
 TEST(SummaryJunit, HostileNames) {
@@ -363,8 +378,19 @@ TEST(SummaryGithub, Annotations) {
     EXPECT_EQ(github_annotations(empty_summary("replay")),
               "::error title=lockwarp replay::FAILED: 0 cases, nothing was compared\n");
     Summary traced = three_cases();
-    traced.results[2].source = {{"src/k.cu", 42, 3, ""}, {"src/k.cu", 80, 5, ""}};
+    traced.results[2].source = {{"src/k.cu", 42, 3, ""}, {"", 80, 5, ""}};
     EXPECT_TRUE(github_annotations(traced).starts_with("::error file=src/k.cu,line=42,title="));
+    // The first line is a place, and a title's commas end no property.
+    Summary first = three_cases();
+    first.results[2].line = 1;
+    first.results[2].instruction = "a,b";
+    EXPECT_TRUE(github_annotations(first).starts_with(
+        "::error file=k10.json.ptx,line=1,title=k10.json%3A differs%3A a%2Cb::"));
+    first.results[2].line = 0;
+    EXPECT_TRUE(github_annotations(first).starts_with("::error file=k10.json.ptx,title="));
+    first.results[2].line = 7;
+    first.results[2].file = "";
+    EXPECT_TRUE(github_annotations(first).starts_with("::error title="));
     Summary s = three_cases();
     s.results[2].name = s.results[2].text = s.results[2].file = hostile;
     const std::string text = github_annotations(s);
@@ -396,6 +422,9 @@ TEST(SummaryGithub, TheTableAgreesWithTheHeadline) {
     nothing.command = "replay";
     add(nothing, case_of("a", Verdict::failed, 0), true);
     EXPECT_TRUE(has(github_markdown(nothing), "| cases | 0 | 0 |\n"));
+    Summary without = empty_summary("fuzz");
+    without.cases = 2;
+    EXPECT_TRUE(has(github_markdown(without), "| programs | 0 | 0 |\n"));
 }
 
 TEST(Summary, ARunThatWasSkipped) {
@@ -439,6 +468,9 @@ TEST(SummaryGithub, Markdown) {
     fenced.results[2].text = "```\ncode\n";
     EXPECT_TRUE(github_markdown(fenced).ends_with("\n\n````text\n```\ncode\n````\n\n"));
     EXPECT_TRUE(has(text, "differs: \\<a href\\=\\'x\\'\\>\\&"));
+    // Digits and letters stay as they are, and characters of several bytes, 0x80 among them.
+    fenced.results[2].name = "09 az AZ \xe2\x80\x93";
+    EXPECT_TRUE(has(github_markdown(fenced), "differs: 09 az AZ \xe2\x80\x93\n"));
     // A text of backticks alone, cut in their midst; and many results stay below GitHub's limit.
     for (int i = 0; i < 100; ++i) {
         CaseResult r = case_of("n" + std::to_string(i), Verdict::differs, 1);
@@ -449,128 +481,6 @@ TEST(SummaryGithub, Markdown) {
     const std::string large = github_markdown(s);
     EXPECT_LT(large.size(), size_t{900'000});
     EXPECT_TRUE(has(large, "\n81 more are not shown.\n"));
-}
-
-TEST(Report, Merges) {
-    const Folder folder;
-    Summary one = empty_summary("validate"), two = one, bad = one, other = empty_summary("fuzz");
-    add(one, case_of("a", Verdict::identical, 2), true);
-    add(two, case_of("b", Verdict::identical, 3), true);
-    add(bad, case_of("c", Verdict::differs, 3), true);
-    add(other, case_of("seed 1", Verdict::identical, 3), false);
-    folder.write("1.json", summary_json(one));
-    folder.write("2.json", summary_json(two));
-    folder.write("3.json", summary_json(bad));
-    folder.write("fuzz.json", summary_json(other));
-    Summary both = one;
-    ASSERT_EQ(validate::merge(both, two), "");
-    const std::vector<std::string> quiet{"GITHUB_ACTIONS=", "GITHUB_STEP_SUMMARY="};
-
-    Ended e = run(folder, {"report", "merge", "1.json", "2.json"}, quiet);
-    EXPECT_EQ(e.status, 0) << e.err;
-    EXPECT_EQ(e.out, summary_json(both)) << "the report alone";
-    EXPECT_EQ(e.err, "identical: 2 reports, 2 cases, 5 values and 2 memory bytes compared\n");
-
-    e = run(folder, {"report", "merge", "2.json", "1.json", "--out", "all.json"}, quiet);
-    EXPECT_EQ(e.status, 0) << e.err;
-    EXPECT_EQ(e.out, "identical: 2 reports, 2 cases, 5 values and 2 memory bytes compared\n");
-    EXPECT_EQ(e.err, "");
-    EXPECT_EQ(folder.read("all.json"), summary_json(both));
-
-    e = run(folder,
-            {"report", "merge", "all.json", "3.json", "--out", "all.json", "--junit", "j.xml"},
-            quiet);
-    EXPECT_EQ(e.status, 1);
-    EXPECT_TRUE(e.out.starts_with("DIFFERS: 2 reports, 1 of 3 cases; 1 of 8 values"));
-    EXPECT_TRUE(has(folder.read("j.xml"), "tests=\"3\" failures=\"1\" errors=\"0\""));
-
-    e = run(folder, {"report", "merge", "all.json", "1.json", "--out", "no.json"}, quiet);
-    EXPECT_EQ(e.status, 2);
-    EXPECT_EQ(e.err, "error: 1.json and the reports before it: 'a' is in both\n");
-    e = run(folder, {"report", "merge", "1.json", "fuzz.json", "--out", "no.json"}, quiet);
-    EXPECT_EQ(e.status, 2);
-    EXPECT_EQ(e.err,
-              "error: fuzz.json and the reports before it: a report of 'fuzz' cannot be "
-              "added to one of 'validate'\n");
-    e = run(folder, {"report", "merge", "none.json"}, quiet);
-    EXPECT_EQ(e.status, 2);
-    EXPECT_EQ(e.err, "error: none.json: No such file or directory\n");
-    EXPECT_EQ(run(folder, {"report", "merge"}, quiet).status, 2);
-    EXPECT_EQ(run(folder, {"report"}, quiet).status, 2);
-    EXPECT_EQ(folder.names(), (std::vector<std::string>{"1.json", "2.json", "3.json", "all.json",
-                                                        "fuzz.json", "j.xml"}));
-    e = run(folder, {"report", "merge", "1.json", "--out", "x", "--junit", "x"}, quiet);
-    EXPECT_EQ(e.status, 2);
-    EXPECT_TRUE(has(e.err, "x: --json and --junit are one file"));
-    e = run(folder, {"report", "merge", "1.json", "--out", "none/x.json"}, quiet);
-    EXPECT_EQ(e.status, 2);
-}
-
-TEST(Report, Shows) {
-    const Folder folder;
-    folder.write("r.json", summary_json(three_cases()));
-    Ended e = run(folder, {"report", "show", "r.json"});
-    EXPECT_EQ(e.status, 1);
-    EXPECT_EQ(e.out, summary_text(three_cases()));
-    EXPECT_EQ(e.err, "");
-    Summary failed = empty_summary("replay");
-    folder.write("f.json", summary_json(failed));
-    e = run(folder, {"report", "show", "f.json"});
-    EXPECT_EQ(e.status, 2);
-    EXPECT_TRUE(e.out.starts_with("FAILED: 0 cases, nothing was compared\n"));
-    folder.write("bad.json", "{}");
-    e = run(folder, {"report", "show", "bad.json"});
-    EXPECT_EQ(e.status, 2);
-    EXPECT_EQ(e.err, "error: bad.json: field 'schema': is missing\n");
-    for (const std::vector<std::string>& words :
-         {std::vector<std::string>{"report", "--help"}, {"report", "merge", "--help"}}) {
-        e = run(folder, words);
-        EXPECT_EQ(e.status, 0);
-        EXPECT_EQ(too_wide(e.out), "");
-    }
-}
-
-TEST(Report, OnGithub) {
-    const Folder folder;
-    folder.write("r.json", summary_json(three_cases()));
-    folder.write("steps.md", "before\n");
-    Ended e = run(folder, {"report", "merge", "r.json"},
-                  {"GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY=steps.md"});
-    EXPECT_EQ(e.status, 1);
-    EXPECT_EQ(e.out, summary_json(three_cases())) << "no annotation within";
-    EXPECT_TRUE(has(e.err, "\n::error file=k10.json.ptx,line=7,"));
-    EXPECT_EQ(folder.read("steps.md"), "before\n" + github_markdown(three_cases()));
-    // Only where it is GitHub, or asked for.
-    e = run(folder, {"report", "merge", "r.json"},
-            {"GITHUB_ACTIONS=", "GITHUB_STEP_SUMMARY=steps.md"});
-    EXPECT_FALSE(has(e.err, "::error"));
-    e = run(folder, {"report", "merge", "r.json", "--github"},
-            {"GITHUB_ACTIONS=", "GITHUB_STEP_SUMMARY="});
-    EXPECT_TRUE(has(e.err, "::error"));
-    EXPECT_EQ(folder.read("steps.md"), "before\n" + github_markdown(three_cases()));
-    e = run(folder, {"report", "merge", "r.json", "--github"},
-            {"GITHUB_STEP_SUMMARY=none/steps.md"});
-    EXPECT_EQ(e.status, 2);
-    EXPECT_TRUE(has(e.err, "error: none/steps.md: No such file or directory"));
-}
-
-// Where the file takes a part of it alone, that is said, and not taken for the whole.
-TEST(Report, OnGithubWithoutRoom) {
-    const Folder folder;
-    Summary s = three_cases();
-    for (validate::CaseResult& r : s.results) r.name += std::string(600, 'k');
-    folder.write("r.json", summary_json(s));
-    folder.write("steps.md", std::string(500, '.'));
-    ASSERT_GT(github_markdown(s).size(), 524u);
-    const std::string line = "cd " + folder.path.string() +
-                             " && (trap '' XFSZ; ulimit -f 1; GITHUB_STEP_SUMMARY=steps.md exec " +
-                             program() +
-                             " report merge r.json --github) 2>&1 >/dev/null | cat >said";
-    ASSERT_EQ(std::system(line.c_str()), 0);
-    EXPECT_TRUE(has(folder.read("said"), "error: steps.md: File too large\n"))
-        << folder.read("said");
-    // A shell's unit is 512 or 1,024 bytes.
-    EXPECT_EQ(folder.read("steps.md").size() % 512, 0u);
 }
 
 // How many programs of each kind, and the first of them.

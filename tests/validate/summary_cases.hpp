@@ -36,4 +36,17 @@ inline CaseResult case_of(const std::string& name, Verdict v, uint64_t values) {
     return r;
 }
 
+// Three cases, of which one differs.
+inline Summary three_cases() {
+    Summary s = empty_summary("validate");
+    s.devices = {{"NVIDIA H200", "580.159.04", 90, 1980, 150'000'000'000}};
+    add(s, case_of("k2.json", Verdict::identical, 1000), true);
+    add(s, case_of("k10.json", Verdict::differs, 500), true);
+    add(s, case_of("k1.json", Verdict::identical, UINT64_MAX / 2), true);
+    s.instructions["mma.sync"].values = 77;
+    s.instructions["add.s32"].values = 5;
+    s.instructions["add.s32"].different = 1;
+    return s;
+}
+
 }  // namespace lockwarp::validate

@@ -64,8 +64,8 @@ namespace {
 
 std::string escaped(std::string_view text, bool is_property) {
     std::string out;
-    for (const char c : clean(text)) {
-        if (c == '%' || c == '\n' || c == '\r' || (is_property && (c == ':' || c == ',')))
+    for (const char c : clean(text)) {  // of which no carriage return is left
+        if (c == '%' || c == '\n' || (is_property && (c == ':' || c == ',')))
             out += fmt::format("%{:02X}", c);
         else
             out += c;
