@@ -39,14 +39,15 @@ void append(std::vector<GraphNode*>& to, std::span<GraphNode* const> nodes) {
 }
 
 // The last nodes of other streams must be what the origin's next one would wait for, or come before
-// others.
+// others; those that the program added itself need not (NCCL's records of events).
 bool all_joined(Graph& graph, const std::vector<GraphNode*>& frontier,
                 const std::vector<GraphNode*>& of_others) {
     const std::lock_guard lock(graph.mutex);
     return std::ranges::all_of(of_others, [&](GraphNode* n) {
-        const bool is_last = std::ranges::none_of(graph.nodes, [&](const auto& other) {
-            return std::ranges::find(other->before, n) != other->before.end();
-        });
+        const bool is_last =
+            n->is_captured && std::ranges::none_of(graph.nodes, [&](const auto& other) {
+                return std::ranges::find(other->before, n) != other->before.end();
+            });
         return !is_last || std::ranges::find(frontier, n) != frontier.end();
     });
 }
@@ -151,6 +152,7 @@ void submit(Stream* stream, Work work) {
     const std::shared_ptr<Stream> s = driver().streams.get(stream);
     const std::lock_guard lock(s->mutex);
     s->frontier = {add_node(c->graph, s->frontier, std::move(work))};
+    s->frontier[0]->is_captured = true;
 }
 
 void record_event(Event& event, Stream* stream) {

@@ -70,6 +70,7 @@ struct GraphNode {
     Work work;
     std::vector<GraphNode*> before;
     const GraphNode* original = nullptr;  // that it is a copy of
+    bool is_captured = false;
 };
 
 struct GraphExec;

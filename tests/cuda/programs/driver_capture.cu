@@ -28,6 +28,38 @@ CUresult set_nodes(CUstream s, CUgraphNode* nodes, size_t count) {
 #endif
 }
 
+// Another stream takes part. Its last node need not be waited for where the program added it by
+// itself, and must where the stream did.
+void joins(const World& world, CUstream s) {
+    CUstream other = nullptr;
+    CUevent event = nullptr;
+    DO(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    DO(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    for (const bool is_own : {true, false}) {
+        CUgraph graph = nullptr, out = nullptr;
+        CUstreamCaptureStatus status{};
+        const CUgraphNode* nodes = nullptr;
+        size_t count = 0;
+        DO(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+        DO(cuEventRecord(event, s));
+        DO(cuStreamWaitEvent(other, event, 0));
+        world.launch_add(1, s);
+        if (is_own) {
+            CUgraphNode node = nullptr;
+            DO(info(other, &status, &graph, &nodes, &count));
+            DO(cuGraphAddEventRecordNode(&node, graph, nodes, count, event));
+            DO(set_nodes(other, &node, 1));
+        } else {
+            world.launch_add(10, other);
+        }
+        EXPECT_RESULT(cuStreamEndCapture(s, &out),
+                      is_own ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+        if (is_own) DO(cuGraphDestroy(out));
+    }
+    DO(cuEventDestroy(event));
+    DO(cuStreamDestroy(other));
+}
+
 int main() {
     World world;
     CUstream s = nullptr;
@@ -64,6 +96,7 @@ int main() {
     DO(cuStreamSynchronize(nullptr));
     DO(cuStreamEndCapture(s, &graph));
     DO(cuGraphDestroy(graph));
+    joins(world, s);
 
     DO(cuGraphCreate(&graph, 0));
     DO(cuStreamBeginCaptureToGraph(s, graph, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
