@@ -89,8 +89,7 @@ std::string refusal(const isa::Program& p, const warp::Launch& l,
                " on: a part of the grid has whole clusters, of " + std::to_string(clusters.slab()) +
                " CTAs side by side";
     if (clusters.size() * cta_bytes(p, l) > max_cta_bytes)
-        return "a " + unit +
-               " of this kernel needs more than 2 GB for registers and local memory";
+        return "a " + unit + " of this kernel needs more than 2 GB for registers and local memory";
     const uint64_t resident = resident_clusters(p, l, clusters);
     if (l.cooperative && clusters.count() > resident)
         return "a cooperative launch of " + std::to_string(clusters.count()) + ' ' + unit +

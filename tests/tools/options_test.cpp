@@ -29,7 +29,8 @@ constexpr OptionsRow options_of_commands[] = {
      "--orders[1,1000000] --time-limit[0.001,1e+09]"},
     {"why", "! --nvcc --arch --product --shape --svg --json --time-limit[0.001,1e+09]"},
     {"exec",
-     "! --arch --devices[1,16] --check{all} --time --order --patience[0,1e+06] --async --keep-ptx --record --junit"},
+     "! --arch --devices[1,16] --check{all} --time --order --patience[0,1e+06] --async --keep-ptx "
+     "--record --junit"},
     {"debug", "! --nvcc --arch --ex --product --order --batch"},
     {"dap", "--port"},
     {"trace",
