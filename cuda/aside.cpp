@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <deque>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -66,6 +67,8 @@ struct State {
     std::chrono::duration<double> patience{5};
     std::atomic<unsigned> awaiting{0};
     std::atomic<bool> ends{false};
+    std::mutex mutex;  // of what follows
+    std::set<const Doing*> doing;
 };
 
 State& state() {
@@ -80,7 +83,43 @@ State& state() {
 
 thread_local Aside* of_this_thread = nullptr;
 
+// Whether somebody may still do what others wait for: a look at memory is over sooner.
+bool is_anybody_busy() {
+    State& s = state();
+    const auto least =
+        std::chrono::duration_cast<std::chrono::steady_clock::duration>(s.patience / 2);
+    const std::lock_guard lock(s.mutex);
+    return std::ranges::any_of(s.doing, [&](const Doing* d) { return d->is_busy(least); });
+}
+
 }  // namespace
+
+Doing::Doing() {
+    goes_on();
+    State& s = state();
+    {
+        const std::lock_guard lock(s.mutex);
+        s.doing.insert(this);
+    }
+    if (of_this_thread != nullptr) of_this_thread->doing_ = this;
+}
+
+Doing::~Doing() {
+    if (of_this_thread != nullptr) of_this_thread->doing_ = nullptr;
+    State& s = state();
+    const std::lock_guard lock(s.mutex);
+    s.doing.erase(this);
+}
+
+void Doing::waits() { since_ = Since::max(); }
+
+void Doing::goes_on() { since_ = std::chrono::steady_clock::now().time_since_epoch(); }
+
+bool Doing::is_busy(std::chrono::steady_clock::duration least) const {
+    const Since since = since_;
+    return since != Since::max() &&
+           std::chrono::steady_clock::now().time_since_epoch() - since > least;
+}
 
 bool may_wait(const Work& work) {
     if (const auto* const k = std::get_if<KernelWork>(&work)) return k->function->may_wait;
@@ -134,11 +173,13 @@ bool Aside::may_change(uint64_t progress) {
     }
     is_left_ = true;
     changed_.notify_all();
-    if (state().awaiting == 0) since_ = now;
+    if (doing_ != nullptr) doing_->waits();
+    if (state().awaiting == 0 || is_anybody_busy()) since_ = now;
     if (state().ends || now - since_ > state().patience) return false;
     const auto pause = std::exchange(pause_, std::min(2 * pause_, longest_pause));
     lock.unlock();
     std::this_thread::sleep_for(pause);
+    if (doing_ != nullptr) doing_->goes_on();
     return true;
 }
 

@@ -6,6 +6,7 @@
 // they have looked.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -22,21 +23,42 @@ namespace lockwarp::cuda {
 bool may_wait(const Work& work);
 bool may_wait(GraphExec& exec);
 
+// While one lives, the calling thread does work of streams.
+class Doing {
+  public:
+    Doing();
+    ~Doing();
+    Doing(const Doing&) = delete;
+    Doing& operator=(const Doing&) = delete;
+    // It waits and goes on, of such work as may.
+    void waits();
+    void goes_on();
+    // Has gone on for so long, and does.
+    bool is_busy(std::chrono::steady_clock::duration least) const;
+
+  private:
+    using Since = std::chrono::steady_clock::duration;
+    std::atomic<Since> since_;  // it goes on; max(): it waits
+};
+
 // One piece of such work.
 class Aside final : public warp::Outside, public std::enable_shared_from_this<Aside> {
   public:
     // Does it. What comes out; nullopt: it goes on, and `end` is told, once and on its own thread,
     // what has come out. Neither throws.
     std::optional<Result> run(std::function<Result()> work, std::function<void(Result)> end);
-    // A kernel of it waits. false: the program waits too, for it or for others, and nothing has
-    // changed for LOCKWARP_EXEC_PATIENCE seconds (5 where that is not set); or it ends.
+    // A kernel of it waits. false: the program waits too, for it or for others, nothing has changed
+    // for LOCKWARP_EXEC_PATIENCE seconds (5 where that is not set) and nobody does anything; or it
+    // ends.
     bool may_change(uint64_t progress) override;
 
     // Of the work that the calling thread does; nullptr: of none.
     static Aside* of_thread();
 
   private:
+    friend class Doing;
     std::mutex mutex_;
+    Doing* doing_ = nullptr;
     std::condition_variable changed_;
     bool is_left_ = false;  // whoever began it has gone on
     std::optional<Result> result_;

@@ -145,6 +145,7 @@ class Under {
 Result run_in(const std::shared_ptr<Context>& context, const Work& work) {
     if (context->error != success || context->destroyed) return success;
     const Under under(context);
+    const Doing doing;
     return answer([&] { run(work); });
 }
 
@@ -320,6 +321,7 @@ uint64_t put_off(Stream* stream, Work work, uint64_t after, bool waits_itself) {
             item.after.push_back(number);
     if (!o.seed && item.after.empty() && !item.waits) {
         lock.unlock();
+        const Doing doing;
         run(item.work);
         return 0;
     }
@@ -393,7 +395,10 @@ std::function<void()> take_what_is_before() {
 
 void perform(Stream* stream, Work work) {
     const bool waits = may_wait(work);
-    if (!is_put_off() && !waits) return run(work);
+    if (!is_put_off() && !waits) {
+        const Doing doing;
+        return run(work);
+    }
     check_work(work);
     const bool is_blocking = waits && driver().blocking && !has_order();
     const bool is_awaited = touches_pageable(work) || is_blocking;

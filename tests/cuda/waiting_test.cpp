@@ -217,6 +217,23 @@ TEST_F(Waiting, InVainIsADeadlock) {
     EXPECT_NE(testing::internal::GetCapturedStderr().find("deadlock"), std::string::npos);
 }
 
+// Nor where the program waits for something else that takes its time.
+TEST_F(Waiting, WhileOthersWork) {
+    const Handle f = kernel(wait_ptx);
+    ASSERT_EQ(launch(f, of_host(), stream), success);
+    ASSERT_EQ(launch(f, of_host() + 8, other), success);
+    const auto rest = +[](void*) { std::this_thread::sleep_for(std::chrono::seconds(2)); };
+    ASSERT_EQ(
+        (entry<int(Handle, void (*)(void*), void*)>("cuLaunchHostFunc")(other, rest, nullptr)),
+        success);
+    words[2] = 1;
+    EXPECT_EQ(cuStreamSynchronize(other), success);
+    EXPECT_EQ(cuStreamQuery(stream), not_ready);
+    words[0] = 1;
+    EXPECT_EQ(cuStreamSynchronize(stream), success);
+    EXPECT_EQ(words[1], 2u);
+}
+
 // Another thread of the program may, though this one waits.
 TEST_F(Waiting, ForAnotherThreadOfTheProgram) {
     ASSERT_EQ(launch(kernel(wait_ptx), of_host(), stream), success);
