@@ -16,7 +16,6 @@ esac
 stage() { printf '== %d:%02d %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; }
 stage set-up
 scripts/setup.sh test
-[ "$what" != asan ] || scripts/setup.sh fuzz  # clang, which builds with sanitizers in half GCC's time
 [ "$what" != all ] || for step in browser fuzz package python; do scripts/setup.sh "$step"; done
 if [ "$what" = all ]; then
     # Packages and the Python package compile the same files once more: a cache of this clone.
