@@ -33,7 +33,7 @@ void check_operation(const MemoryOperation& o) {
     if (o.type == barrier) return;
     require(o.type != flush_remote_writes, not_supported);
     require(o.type >= wait_32 && o.type <= write_64);
-    // Writes without a barrier were of the first forms, and an H200 refuses them there too.
+    // An H200 refuses flushes, and writes without a barrier.
     require(!is_wait(o) || (o.flags & flush) == 0, not_supported);
     require(o.flags <= (is_wait(o) ? any_bit_clear : 0));
     const uint64_t size = is_wide(o) ? 8 : 4;
