@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is asked about kernels, and how many of their CTAs an SM holds.
 #include <algorithm>
+#include <mutex>
+#include <set>
 #include <span>
+#include <string>
 
 #include "cuda/family.hpp"
 #include "emu/timing/lowering.hpp"
@@ -162,6 +165,15 @@ uint32_t resident_clusters(Function& f, const LaunchConfig& config) {
 
 std::shared_ptr<Function> get(Function* handle) { return function_here(handle); }
 
+// Functions of one name have one text for it, as an H200's driver has: cuda-api-wrappers compares
+// the addresses of two modules'.
+const char* one_text(const std::string& name) {
+    static std::mutex mutex;
+    static auto* const texts = new std::set<std::string>;
+    const std::lock_guard lock(mutex);
+    return texts->insert(name).first->c_str();
+}
+
 }  // namespace
 
 uint32_t registers_of(Function& f) {
@@ -209,7 +221,7 @@ Result cuFuncGetModule(Module** out, Function* function) {
 Result cuFuncGetName(const char** name, Function* function) {
     return answer([&] {
         require(name != nullptr);
-        *name = get(function)->name.c_str();
+        *name = one_text(get(function)->name);
     });
 }
 

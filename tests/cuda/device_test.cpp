@@ -183,9 +183,13 @@ TEST_F(Device, KernelsHaveAttributesAndParameters) {
     EXPECT_EQ(offset, 8u);
     EXPECT_EQ(size, 4u);
     EXPECT_EQ(parameter(f, 2, &offset, &size), invalid_value);
-    const char* name = nullptr;
-    ASSERT_EQ(entry<int(const char**, Handle)>("cuFuncGetName")(&name, f), success);
+    const auto name_of = entry<int(const char**, Handle)>("cuFuncGetName");
+    const char *name = nullptr, *other = nullptr;
+    ASSERT_EQ(name_of(&name, f), success);
     EXPECT_STREQ(name, "scale");
+    // One text, as an H200's driver has for functions of one name.
+    ASSERT_EQ(name_of(&other, function(load(scale_ptx), "scale")), success);
+    EXPECT_EQ(other, name);
 }
 
 TEST_F(Device, AnSmHoldsAsManyCtasAsFit) {
