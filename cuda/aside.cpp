@@ -66,7 +66,7 @@ struct State {
     Threads threads;
     std::chrono::duration<double> patience{5};
     std::atomic<unsigned> awaiting{0};
-    std::atomic<bool> ends{false};
+    lockwarp_stop ends;
     std::mutex mutex;  // of what follows
     std::set<const Doing*> doing;
 };
@@ -141,6 +141,8 @@ bool may_wait(GraphExec& exec) {
 
 Aside* Aside::of_thread() { return of_this_thread; }
 
+lockwarp_stop& Aside::stop() { return state().ends; }
+
 std::optional<Result> Aside::run(std::function<Result()> work, std::function<void(Result)> end) {
     state().threads.begin(
         [self = shared_from_this(), work = std::move(work), end = std::move(end)] {
@@ -175,7 +177,7 @@ bool Aside::may_change(uint64_t progress) {
     changed_.notify_all();
     if (doing_ != nullptr) doing_->waits();
     if (state().awaiting == 0 || is_anybody_busy()) since_ = now;
-    if (state().ends || now - since_ > state().patience) return false;
+    if (state().ends.wanted || now - since_ > state().patience) return false;
     const auto pause = std::exchange(pause_, std::min(2 * pause_, longest_pause));
     lock.unlock();
     std::this_thread::sleep_for(pause);
@@ -186,6 +188,6 @@ bool Aside::may_change(uint64_t progress) {
 Awaiting::Awaiting() { ++state().awaiting; }
 Awaiting::~Awaiting() { --state().awaiting; }
 
-void end_waits() { state().ends = true; }
+void end_waits() { state().ends.wanted = true; }
 
 }  // namespace lockwarp::cuda

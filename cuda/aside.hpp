@@ -16,6 +16,7 @@
 
 #include "cuda/graph.hpp"
 #include "emu/warp/launch.hpp"
+#include "engine/handles.hpp"
 
 namespace lockwarp::cuda {
 
@@ -54,6 +55,8 @@ class Aside final : public warp::Outside, public std::enable_shared_from_this<As
 
     // Of the work that the calling thread does; nullptr: of none.
     static Aside* of_thread();
+    // Wanted where the program ends: for launches of such work.
+    static lockwarp_stop& stop();
 
   private:
     friend class Doing;
@@ -76,7 +79,7 @@ class Awaiting {
     Awaiting& operator=(const Awaiting&) = delete;
 };
 
-// The program ends: nothing needs to wait any longer.
+// The program ends: nothing needs to wait any longer, nor to go on.
 void end_waits();
 
 }  // namespace lockwarp::cuda

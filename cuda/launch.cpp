@@ -96,6 +96,7 @@ void run(UnderWay& launch, Context& context, lockwarp_launch_options& options) {
     std::optional<engine::Ahead> ahead;
     if (std::function<void()> finish = take_what_is_before())
         ahead.emplace(*launch.function.kernel, std::move(finish));
+    if (Aside::of_thread() != nullptr) options.stop = &Aside::stop();
     const engine::Beside beside{watch.get(), heap.get(), ahead ? &*ahead : nullptr,
                                 Aside::of_thread()};
     const lockwarp_status status =
@@ -103,7 +104,7 @@ void run(UnderWay& launch, Context& context, lockwarp_launch_options& options) {
     print(context, result);
     std::string text = error != nullptr ? lockwarp_error_message(error) : "";
     Result failed = success;
-    if (status == LOCKWARP_TRAPPED || status == LOCKWARP_STOPPED) {
+    if (status == LOCKWARP_TRAPPED) {
         lockwarp_trap trap{};
         trap.struct_size = sizeof trap;
         lockwarp_result_trap(result, &trap);
@@ -117,7 +118,7 @@ void run(UnderWay& launch, Context& context, lockwarp_launch_options& options) {
     }
     lockwarp_result_destroy(result);
     lockwarp_error_destroy(error);
-    if (status == LOCKWARP_OK) return;
+    if (status == LOCKWARP_OK || status == LOCKWARP_STOPPED) return;  // the program ends
     if (status == LOCKWARP_INTERNAL)
         report_exception(launch, text);
     else

@@ -259,13 +259,13 @@ L: ld.volatile.shared.u32 %r0, [s];
     EXPECT_NE(testing::internal::GetCapturedStderr().find("deadlock"), std::string::npos);
 }
 
-// 3: the kernel waits where the program ends.
-[[noreturn]] void end_while_it_waits() {
+// 3: the kernel runs where the program ends.
+[[noreturn]] void end_while_it_runs(const std::string& ptx) {
     Handle context = nullptr, module = nullptr, f = nullptr;
     void* memory = nullptr;
     const bool is_ready = cuInit(0) == success && cuCtxCreate(&context, 0, 0) == success &&
                           cuMemHostAlloc(&memory, 64, 0) == success &&
-                          cuModuleLoadData(&module, kernel_ptx(wait_ptx).c_str()) == success &&
+                          cuModuleLoadData(&module, kernel_ptx(ptx).c_str()) == success &&
                           cuModuleGetFunction(&f, module, "k") == success;
     void* parameters[] = {&memory};
     const bool is_left =
@@ -275,7 +275,16 @@ L: ld.volatile.shared.u32 %r0, [s];
 
 TEST(WaitingDeathTest, EndsWithTheProgram) {
     testing::FLAGS_gtest_death_test_style = "threadsafe";
-    EXPECT_EXIT(end_while_it_waits(), testing::ExitedWithCode(3), "");
+    EXPECT_EXIT(end_while_it_runs(wait_ptx), testing::ExitedWithCode(3), "^$");
+    // One that counts its looks, so that it is not seen to wait.
+    const std::string counts = R"( .reg .pred %q;
+ mov.u32 %r1, 0;
+L: add.u32 %r1, %r1, 1;
+ ld.volatile.global.u32 %r0, [%p0];
+ setp.eq.u32 %q, %r0, 0;
+ @%q bra L;
+ st.volatile.global.u32 [%p0+4], %r1;)";
+    EXPECT_EXIT(end_while_it_runs(counts), testing::ExitedWithCode(3), "^$");
 }
 
 }  // namespace
