@@ -400,12 +400,12 @@ void perform(Stream* stream, Work work) {
         return run(work);
     }
     check_work(work);
+    // A launch itself gives its error, as where it does not go on beside the program.
     const bool is_blocking = waits && driver().blocking && !has_order();
     const bool is_awaited = touches_pageable(work) || is_blocking;
     const uint64_t number = put_off(stream, std::move(work));
     if (is_awaited) finish(number);
-    const Result error = current_in_error()->error;
-    if (is_blocking) require(error == success, error);
+    if (is_blocking) current();
 }
 
 }  // namespace lockwarp::cuda
