@@ -20,6 +20,8 @@
 #include "cuda/merge.hpp"
 #include "emu/isa/arch.hpp"
 #include "emu/isa/opcodes.hpp"
+#include "emu/isa/waiting.hpp"
+#include "engine/handles.hpp"
 
 namespace lockwarp::beside {
 
@@ -204,6 +206,7 @@ void read_objects(Tables& t) {
 
 Uses uses_of(const lockwarp_kernel* kernel) {
     Uses out;
+    out.may_wait = isa::may_wait_outside(kernel->program);
     for (size_t i = 0; i < lockwarp_kernel_instructions(kernel); ++i) {
         lockwarp_instruction at{};
         at.struct_size = sizeof at;

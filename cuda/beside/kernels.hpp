@@ -23,6 +23,7 @@ using cuda::Module;
 struct Uses {
     bool textures = false;  // or surfaces
     bool allocates = false;
+    bool may_wait = false;  // isa::may_wait_outside
 };
 
 // What a program gave the driver to load; its PTX is compiled for the emulator when it is needed.

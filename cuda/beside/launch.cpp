@@ -40,6 +40,12 @@ Shape shape_of(const LaunchConfig& config) {
     return s;
 }
 
+// No stream is the thread's own to functions with the ending _ptsz.
+Stream* stream_of(Stream* stream, std::string_view ending) {
+    constexpr uintptr_t per_thread = 2;  // CU_STREAM_PER_THREAD
+    return stream == nullptr && ending == "_ptsz" ? reinterpret_cast<Stream*>(per_thread) : stream;
+}
+
 Result launch_kernel(LaunchKernel* real, Function* f, const Shape& s, Stream* stream,
                      void** parameters, void** extra) {
     return watched(f, s, stream, parameters, extra, [&](Function* kernel) {
@@ -57,9 +63,9 @@ Result launch_cooperative(LaunchCooperative* real, Function* f, const Shape& s, 
 }
 
 Result launch_ex(LaunchEx* real, const LaunchConfig* config, Function* f, void** parameters,
-                 void** extra) {
+                 void** extra, std::string_view ending) {
     if (config == nullptr) return real(config, f, parameters, extra);
-    return watched(f, shape_of(*config), config->stream, parameters, extra,
+    return watched(f, shape_of(*config), stream_of(config->stream, ending), parameters, extra,
                    [&](Function* kernel) { return real(config, kernel, parameters, extra); });
 }
 
@@ -77,21 +83,21 @@ extern "C" {
                                   unsigned by, unsigned bz, unsigned shared, Stream* stream,       \
                                   void** parameters, void** extra) {                               \
         static const auto real = behind_as<LaunchKernel>("cuLaunchKernel" #ending);                \
-        return launch_kernel(real, f, {{gx, gy, gz}, {bx, by, bz}, shared, false, {}}, stream,     \
-                             parameters, extra);                                                   \
+        return launch_kernel(real, f, {{gx, gy, gz}, {bx, by, bz}, shared, false, {}},             \
+                             stream_of(stream, #ending), parameters, extra);                       \
     }                                                                                              \
     Result cuLaunchCooperativeKernel##ending(Function* f, unsigned gx, unsigned gy, unsigned gz,   \
                                              unsigned bx, unsigned by, unsigned bz,                \
                                              unsigned shared, Stream* stream, void** parameters) { \
         static const auto real =                                                                   \
             behind_as<LaunchCooperative>("cuLaunchCooperativeKernel" #ending);                     \
-        return launch_cooperative(real, f, {{gx, gy, gz}, {bx, by, bz}, shared, true, {}}, stream, \
-                                  parameters);                                                     \
+        return launch_cooperative(real, f, {{gx, gy, gz}, {bx, by, bz}, shared, true, {}},         \
+                                  stream_of(stream, #ending), parameters);                         \
     }                                                                                              \
     Result cuLaunchKernelEx##ending(const LaunchConfig* config, Function* f, void** parameters,    \
                                     void** extra) {                                                \
         static const auto real = behind_as<LaunchEx>("cuLaunchKernelEx" #ending);                  \
-        return launch_ex(real, config, f, parameters, extra);                                      \
+        return launch_ex(real, config, f, parameters, extra, #ending);                             \
     }                                                                                              \
     Result cuGraphLaunch##ending(GraphExec* exec, Stream* stream) {                                \
         static const auto real = behind_as<LaunchGraph>("cuGraphLaunch" #ending);                  \

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <thread>
 
 #include "cuda/beside/forward.hpp"
 #include "cuda/beside/snapshot.hpp"
@@ -332,16 +335,62 @@ void validate(const Watched& w, const std::function<Result(Function*)>& launch) 
     keep(w);
 }
 
+// Launches of kernels that may wait for what the program does after them: it must be let go on, and
+// while they run nobody waits for the context, nor is memory as it was.
+class UnderWay {
+  public:
+    // What was launched last in the stream.
+    void note(Stream* stream) {
+        static const auto create = behind_as<Result(void**, unsigned)>("cuEventCreate");
+        static const auto record = behind_as<Result(void*, Stream*)>("cuEventRecord");
+        constexpr unsigned without_times = 2;
+        constexpr std::chrono::seconds most{2};
+        void* event = nullptr;
+        if (create(&event, without_times) != success) return;
+        record(event, stream);
+        launches_.push_back({event, std::chrono::steady_clock::now() + most});
+    }
+    // Whether one of them runs after two seconds, which it is given.
+    bool any() {
+        static const auto query = behind_as<Result(void*)>("cuEventQuery");
+        static const auto destroy = behind_as<Result(void*)>("cuEventDestroy_v2");
+        constexpr Result not_ready{600};
+        while (!launches_.empty()) {
+            const Launch& first = launches_.front();
+            if (query(first.end) != not_ready) {
+                destroy(first.end);
+                launches_.pop_front();
+            } else if (std::chrono::steady_clock::now() > first.patience) {
+                return true;
+            } else {
+                std::this_thread::sleep_for(std::chrono::microseconds(50));
+            }
+        }
+        return false;
+    }
+
+  private:
+    struct Launch {
+        void* end = nullptr;  // an event
+        std::chrono::steady_clock::time_point patience;
+    };
+    std::deque<Launch> launches_;
+};
+
+// The kernel; false: `why` it is not known.
+bool find_kernel(Watched& w, std::string& why) {
+    w.arch = current_arch();
+    if (w.arch.empty()) return why = "the emulator has no such GPU", false;
+    std::optional<Kernel> kernel = kernel_of(w.function, w.arch, why);
+    if (kernel) w.kernel = std::move(*kernel);
+    return kernel.has_value();
+}
+
 // The kernel and what it reaches, before it runs; false: it is not looked at.
 bool prepare(Watched& w, Function* function, void** parameters, void** extra) {
     const Settings& s = settings();
-    const std::string unknown = "launch " + std::to_string(w.number);
-    w.arch = current_arch();
-    if (w.arch.empty()) return not_compared(unknown, "the emulator has no such GPU"), false;
     std::string why;
-    std::optional<Kernel> kernel = kernel_of(function, w.arch, why);
-    if (!kernel) return not_compared(unknown, why), false;
-    w.kernel = std::move(*kernel);
+    if (!find_kernel(w, why)) return not_compared("launch " + std::to_string(w.number), why), false;
     if (!s.kernel.empty() && cuda::plain(w.kernel.name).find(s.kernel) == std::string::npos)
         return false;
     if (w.kernel.uses.textures)
@@ -371,16 +420,35 @@ Result watched(Function* function, const Shape& shape, Stream* stream, void** pa
     w.number = ++launches;
     w.shape = shape;
     w.function = function;
-    if (s.launch != 0 && s.launch != w.number) return launch(function);
+    const bool is_chosen = s.launch == 0 || s.launch == w.number;
     if (is_capturing(stream)) {
-        graph_launched();
+        if (is_chosen) graph_launched();
         return launch(function);
     }
     const std::lock_guard lock(*one_at_a_time);
     const WithinStream within(stream);
-    if (!prepare(w, function, parameters, extra)) return launch(function);
-    const Result r = launch(function);
+    static auto* const under_way = new UnderWay;
+    const auto launch_alone = [&] {
+        const Result r = launch(function);
+        if (r == success && w.kernel.uses.may_wait) under_way->note(stream);
+        return r;
+    };
+    if (!is_chosen) {
+        std::string why;
+        find_kernel(w, why);
+        return launch_alone();
+    }
+    if (under_way->any()) {
+        not_compared("launch " + std::to_string(w.number), "one that waits is under way");
+        return launch(function);
+    }
+    if (!prepare(w, function, parameters, extra)) return launch_alone();
+    const Result r = launch_alone();
     if (r != success) return r;
+    if (under_way->any()) {
+        not_compared(w.name(), "it seems to wait for what the program does next");
+        return r;
+    }
     if (const Result ended = synchronize(); ended != success) {
         not_compared(w.name(), "the GPU's run ended with error " + std::to_string(ended));
         return r;

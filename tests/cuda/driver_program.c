@@ -13,7 +13,8 @@
  * the first was unloaded; with "passed" a kernel leaves the address of a function that the host
  * gives another to call, and that of a variable, in a module where others use textures and
  * allocate; with "faulty" it ends with a fault of its own in a function that the driver calls, with
- * "interrupted" in a signal's handler while a kernel runs; with "mapped" or "behind mapped" what it
+ * "interrupted" in a signal's handler while a kernel runs; with "waits" a kernel waits for what it
+ * copies after the launch of another; with "mapped" or "behind mapped" what it
  * changes lies in two mappings, one behind the other. Where it is compiled with
  * LOCKWARP_COMPILED_APART its kernel's PTX lies in two objects, as nvcc -rdc=true puts it there,
  * and what it loads is what was linked of them. */
@@ -70,6 +71,12 @@ static const char ptx[] =
     " ld.param.u64 %p, [x];\n ld.global.f32 %f0, [%p];\n mul.f32 %f1, %f0, %f0;\n"
     " add.f32 %f1, %f1, %f0;\n st.global.f32 [%p], %f1;\n ret;\n}\n"
     ".visible .entry empty()\n{\n ret;\n}\n"
+    ".visible .entry waits(.param .u64 x)\n{\n"
+    " .reg .b32 %r<2>; .reg .b64 %p; .reg .pred %q;\n"
+    " ld.param.u64 %p, [x];\n"
+    "look:\n ld.volatile.global.u32 %r0, [%p];\n setp.eq.u32 %q, %r0, 0;\n @%q bra look;\n"
+    " ld.volatile.global.u32 %r1, [%p+12];\n add.u32 %r1, %r1, %r0;\n"
+    " st.volatile.global.u32 [%p+12], %r1;\n ret;\n}\n"
     ".visible .entry count()\n{\n .reg .b32 %r<1>; .reg .pred %q;\n mov.u32 %r0, 0;\n"
     "next:\n add.u32 %r0, %r0, 1;\n setp.ne.u32 %q, %r0, 0;\n @%q bra next;\n ret;\n}\n";
 
@@ -433,6 +440,31 @@ static void fixed_text(char* text, size_t bytes, const char* name, uint64_t x, i
              name, (unsigned long long)x, factor);
 }
 
+/* Three launches: one that waits, one beside it, one after both. */
+static int wait_for_copy(Launch launch, void* waits, void* twice, uint64_t x) {
+    typedef int (*StreamCreate)(void**, unsigned);
+    typedef int (*CopyInAsync)(uint64_t, const void*, size_t, void*);
+    static const uint32_t zero[4] = {0, 0, 0, 21}, one = 1;
+    const uint64_t behind = x + sizeof zero;
+    void *stream = NULL, *other = NULL;
+    void *first[] = {&x}, *second[1];
+    uint32_t numbers[8] = {0};
+    *(const void**)&second[0] = &behind;
+    ((StreamCreate)function("cuStreamCreate"))(&stream, 1);
+    ((StreamCreate)function("cuStreamCreate"))(&other, 1);
+    ((CopyIn)function("cuMemcpyHtoD"))(x, zero, sizeof zero);
+    ((CopyIn)function("cuMemcpyHtoD"))(behind, zero, sizeof zero);
+    if (launch(waits, 1, 1, 1, 1, 1, 1, 0, stream, first, NULL) != 0 ||
+        launch(twice, 1, 1, 1, 4, 1, 1, 0, other, second, NULL) != 0 ||
+        ((CopyInAsync)function("cuMemcpyHtoDAsync"))(x, &one, sizeof one, other) != 0 ||
+        ((Synchronize)function("cuCtxSynchronize"))() != 0 ||
+        launch(twice, 1, 1, 1, 4, 1, 1, 0, other, second, NULL) != 0 ||
+        ((CopyOut)function("cuMemcpyDtoH"))(numbers, x, sizeof numbers) != 0)
+        return fail("waits", 0);
+    printf("x[3] = %u, x[7] = %u\n", numbers[3], numbers[7]);
+    return 0;
+}
+
 int main(int argc, char** argv) {
     void* const library = dlopen("libcuda.so.1", RTLD_NOW);
     void *context = NULL, *module = NULL, *kernel = NULL;
@@ -490,6 +522,13 @@ int main(int argc, char** argv) {
     else
         r = ((MemAlloc)function("cuMemAlloc"))(&x, sizeof numbers);
     if (r != 0) return fail("cuMemAlloc", r);
+    if (argc > 1 && strcmp(argv[1], "waits") == 0) {
+        void* waits = NULL;
+        if ((r = ((GetFunction)function("cuModuleGetFunction"))(&waits, module, "waits")) != 0 ||
+            (r = ((MemAlloc)function("cuMemAlloc"))(&x, 2 * sizeof numbers)) != 0)
+            return fail("waits", r);
+        return wait_for_copy(launch, waits, kernel, x);
+    }
     if (argc > 1 && strcmp(argv[1], "heap") == 0)
         return use_heap(launch, (ModuleLoadData)function("cuModuleLoadData"),
                         (GetFunction)function("cuModuleGetFunction"), x,

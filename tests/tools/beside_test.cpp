@@ -514,6 +514,42 @@ TEST(Beside, MappingsOneBehindAnotherAreOne) {
     }
 }
 
+// A kernel that waits for the program is left, and so is what runs beside it; what comes after them
+// is compared. So it is where neither is asked for.
+TEST(Beside, AKernelThatWaitsForTheProgramIsLeft) {
+    const Folder folder;
+    const auto with = [&](std::vector<std::string> options) {
+        std::vector<std::string> words{"validate", "--driver", LOCKWARP_FAKE_GPU};
+        words.insert(words.end(), options.begin(), options.end());
+        words.insert(words.end(), {"--", LOCKWARP_DRIVER_PROGRAM, "waits"});
+        return run(folder, words, fake);
+    };
+    const std::string after = "launch 3, twice: identical, 32 bytes";
+    const Ended all = with({});
+    EXPECT_EQ(all.status, 0) << all.err;
+    EXPECT_EQ(all.out, "x[3] = 22, x[7] = 84\n");
+    EXPECT_NE(all.err.find("launch 1, waits: not compared: it seems to wait for what the program "
+                           "does next"),
+              std::string::npos)
+        << all.err;
+    EXPECT_NE(all.err.find("launch 2: not compared: one that waits is under way"),
+              std::string::npos)
+        << all.err;
+    EXPECT_NE(all.err.find(after), std::string::npos) << all.err;
+    const Ended twice = with({"--kernel", "twice"});
+    EXPECT_EQ(twice.status, 0) << twice.err;
+    EXPECT_NE(twice.err.find("launch 2: not compared: one that waits"), std::string::npos)
+        << twice.err;
+    EXPECT_NE(twice.err.find(after), std::string::npos) << twice.err;
+    const Ended second = with({"--launch", "2"});
+    EXPECT_EQ(second.status, 2) << second.err;
+    EXPECT_NE(second.err.find("launch 2: not compared: one that waits"), std::string::npos)
+        << second.err;
+    const Ended third = with({"--launch", "3"});
+    EXPECT_EQ(third.status, 0) << third.err;
+    EXPECT_NE(third.err.find(after), std::string::npos) << third.err;
+}
+
 TEST(Beside, WhatIsNotLookedAtIsNoSuccess) {
     const Folder folder;
     const auto with = [&](std::vector<std::string> options) {
