@@ -228,6 +228,7 @@ Result cuGraphClone(Graph** out, Graph* graph) {
 Result cuGraphInstantiateWithFlags(GraphExec** out, Graph* graph, unsigned long long flags) {
     return answer([&] {
         require(out != nullptr);
+        current();  // an H200's driver wants a context
         const std::shared_ptr<GraphExec> exec = instantiate(ready().graphs.get(graph));
         exec->flags = flags;
         *out = driver().execs.add(exec);

@@ -56,8 +56,14 @@ TEST_F(Places, OfACallWithoutACurrentContextAreItsHandles) {
         (entry<int(Address, Address, size_t, Handle)>("cuMemcpyAsync")(x + 16, x + 4, 4, stream)),
         success);
     EXPECT_EQ(entry<int(Handle)>("cuStreamSynchronize")(stream), success);
+    Handle graph = nullptr, exec = nullptr;
+    ASSERT_EQ((entry<int(Handle*, unsigned)>("cuGraphCreate")(&graph, 0)), success);
+    const auto instantiate =
+        entry<int(Handle*, Handle, unsigned long long)>("cuGraphInstantiateWithFlags");
+    EXPECT_EQ(instantiate(&exec, graph, 0), invalid_context);
 
     ASSERT_EQ(cuCtxSetCurrent(context), success);
+    EXPECT_EQ(instantiate(&exec, graph, 0), success);
     EXPECT_EQ(read<uint32_t>(x, 5), (std::vector<uint32_t>{7, 5, 7, 5, 5}));
 }
 
