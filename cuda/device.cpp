@@ -29,12 +29,26 @@ int constant(const Product&, const isa::ArchRow&) {
     return n;
 }
 
+// Such an architecture has the tensor memory accelerator too.
+int has_clusters(const Product&, const isa::ArchRow& a) { return a.cluster_max != 0; }
+
+// CUDA programming guide, "Memory Synchronization Domains": one before Hopper.
+int memory_domains(const Product&, const isa::ArchRow& a) { return a.cluster_max != 0 ? 4 : 1; }
+
+// Of L2 at most, for what persists there, and the largest window of addresses: what an H200 has.
+int persisting_l2(const Product& p, const isa::ArchRow& a) {
+    return a.arch == isa::Arch::sm_90 ? int(p.l2_kib) * 1024 / 8 * 5 : 0;
+}
+int window_of_l2(const Product&, const isa::ArchRow& a) {
+    return a.arch == isa::Arch::sm_90 ? 128 << 20 : 0;
+}
+
 // Numbers that stand in no row are 0: what the device does not have.
 constexpr std::array attribute_rows{
-    AttributeRow{1, 1, constant<max_cta_threads>},
-    AttributeRow{2, 3, constant<1024>},
-    AttributeRow{4, 4, constant<64>},
-    AttributeRow{5, 5, constant<max_grid_x>},
+    AttributeRow{1, 1, constant<max_cta_threads>},  // threads of a CTA
+    AttributeRow{2, 3, constant<1024>},             // in x and y
+    AttributeRow{4, 4, constant<64>},               // in z
+    AttributeRow{5, 5, constant<max_grid_x>},       // CTAs of a grid in x
     AttributeRow{6, 7, constant<max_grid_yz>},
     AttributeRow{8, 8, [](const Product&, const isa::ArchRow& a) { return int(a.shared_default); }},
     AttributeRow{9, 9, constant<65536>},              // constant memory
@@ -48,9 +62,9 @@ constexpr std::array attribute_rows{
     AttributeRow{18, 18, [](const Product& p, const isa::ArchRow&) { return int(p.integrated); }},
     AttributeRow{19, 19, constant<1>},  // maps host memory
     // Textures and surfaces (CUDA programming guide, "Technical Specifications"; an H200's
-    // answers): width in one dimension, width and height in two, width, height and depth in three
-    AttributeRow{21, 22, constant<131072>},
-    AttributeRow{23, 23, constant<65536>},
+    // answers)
+    AttributeRow{21, 22, constant<131072>},  // one dimension; two: width
+    AttributeRow{23, 23, constant<65536>},   // height
     AttributeRow{24, 26, constant<16384>},
     AttributeRow{27, 28, constant<32768>},  // layered: width, height, layers
     AttributeRow{29, 29, constant<2048>},
@@ -71,19 +85,19 @@ constexpr std::array attribute_rows{
     AttributeRow{51, 51, constant<32>},     // pitch alignment of textures
     AttributeRow{52, 53, constant<32768>},  // cubes, layers of cubes: width; layers
     AttributeRow{54, 54, constant<2046>},
-    AttributeRow{55, 55, constant<32768>},  // surfaces, as textures above
-    AttributeRow{56, 56, constant<131072>},
-    AttributeRow{57, 57, constant<65536>},
-    AttributeRow{58, 60, constant<16384>},
-    AttributeRow{61, 61, constant<32768>},
-    AttributeRow{62, 62, constant<2048>},
-    AttributeRow{63, 64, constant<32768>},
-    AttributeRow{65, 65, constant<2048>},
-    AttributeRow{66, 67, constant<32768>},
+    AttributeRow{55, 55, constant<32768>},   // surfaces, as textures above
+    AttributeRow{56, 56, constant<131072>},  // two: width
+    AttributeRow{57, 57, constant<65536>},   // height
+    AttributeRow{58, 60, constant<16384>},   // three dimensions
+    AttributeRow{61, 61, constant<32768>},   // layered in one: width
+    AttributeRow{62, 62, constant<2048>},    // layers
+    AttributeRow{63, 64, constant<32768>},   // layered in two: width, height
+    AttributeRow{65, 65, constant<2048>},    // layers
+    AttributeRow{66, 67, constant<32768>},   // cubes, layers of cubes: width
     AttributeRow{68, 68, constant<2046>},
     AttributeRow{69, 69, constant<(1 << 28)>},  // textures of linear memory: one dimension, two
-    AttributeRow{70, 70, constant<131072>},
-    AttributeRow{71, 71, constant<65000>},
+    AttributeRow{70, 70, constant<131072>},     // two dimensions: width
+    AttributeRow{71, 71, constant<65000>},      // height
     AttributeRow{72, 72, constant<2097120>},
     AttributeRow{75, 75, [](const Product&, const isa::ArchRow& a) { return major(a); }},
     AttributeRow{76, 76, [](const Product&, const isa::ArchRow& a) { return minor(a); }},
@@ -98,16 +112,20 @@ constexpr std::array attribute_rows{
     AttributeRow{99, 99, constant<1>},    // cuMemHostRegister
     AttributeRow{102, 103, constant<1>},  // cuMemMap and its like, memory as files
     AttributeRow{106, 106, [](const Product& p, const isa::ArchRow&) { return int(p.ctas); }},
+    AttributeRow{108, 108, persisting_l2},  // of L2, for what persists there
+    AttributeRow{109, 109, window_of_l2},
     AttributeRow{111, 111, [](const Product& p, const isa::ArchRow&) { return int(p.reserved); }},
-    AttributeRow{113, 113, constant<1>},  // read-only host registration
-    AttributeRow{115, 115, constant<1>},  // memory pools
-    // launches with clusters
-    AttributeRow{120, 120,
-                 [](const Product&, const isa::ArchRow& a) { return int{a.cluster_max != 0}; }},
-    AttributeRow{122, 123, constant<1>},  // stream memory operations of 64 bits, and of NOR
-    // pools of a NUMA node's memory, and of the host's
-    AttributeRow{142, 142, constant<1>},
-    AttributeRow{144, 144, constant<1>},
+    AttributeRow{113, 113, constant<1>},     // read-only host registration
+    AttributeRow{115, 115, constant<1>},     // memory pools
+    AttributeRow{120, 120, has_clusters},    // launches with clusters
+    AttributeRow{122, 123, constant<1>},     // stream memory operations of 64 bits, and of NOR
+    AttributeRow{126, 126, memory_domains},  // domains of memory
+    AttributeRow{127, 127, has_clusters},    // tensor maps
+    AttributeRow{131, 131, constant<-1>},    // no NUMA node of its own
+    AttributeRow{141, 141, constant<1>},     // cuMemCreate of a NUMA node's memory
+    AttributeRow{142, 142, constant<1>},     // pools of it
+    AttributeRow{144, 144, constant<1>},     // pools of the host's memory
+    AttributeRow{145, 145, constant<1>},     // cuMemCreate of the host's memory
 };
 
 constexpr int last_attribute = 147;

@@ -10,7 +10,7 @@ namespace lockwarp::cuda {
 
 // From NVIDIA's data sheets and, for what is the same of all products of a compute capability, the
 // CUDA C++ programming guide, "Technical Specifications per Compute Capability". Memory is what the
-// driver leaves a program of it, about.
+// driver leaves a program of it, about. The H200's are an H200's answers (driver 580).
 struct Product {
     isa::Arch arch;
     const char* name;
@@ -42,7 +42,7 @@ inline constexpr std::array products{
             1024, 2, true, false},
     Product{isa::Arch::sm_89, "NVIDIA L40S", 45372, 142, 2520000, 9001000, 384, 98304, 1536, 24,
             102400, 1024, 2, false, true},
-    Product{isa::Arch::sm_90, "NVIDIA H200", 143156, 132, 1980000, 3201000, 6144, 51200, 2048, 32,
+    Product{isa::Arch::sm_90, "NVIDIA H200", 143156, 132, 1980000, 3201000, 6016, 61440, 2048, 32,
             233472, 1024, 3, false, true},
     Product{isa::Arch::sm_100, "NVIDIA B200", 182642, 148, 1965000, 3996000, 7680, 129536, 2048, 32,
             233472, 1024, 3, false, true},

@@ -30,7 +30,7 @@ constexpr std::array machine_rows{
     Machine{sm_87, "Orin",         16, 1300, 48, 16, 167936, 1024, 196608,  4096,  204, false},
     Machine{sm_89, "L40S",        142, 2520, 48, 24, 102400, 1024, 131072, 98304,  864, false},
     Machine{sm_89, "RTX 4090",    128, 2520, 48, 24, 102400, 1024, 131072, 73728, 1008, true},
-    Machine{sm_90, "H200",        132, 1980, 64, 32, 233472, 1024, 262144, 51200, 4800, false},
+    Machine{sm_90, "H200",        132, 1980, 64, 32, 233472, 1024, 262144, 61440, 4800, false},
 };
 
 constexpr std::array flow_rows{

@@ -30,9 +30,10 @@ TEST_F(Device, IsAnA100) {
     ASSERT_EQ(entry<int(int*)>("cuDriverGetVersion")(&version), success);
     EXPECT_EQ(version, 13000);
     const auto attribute = entry<int(int*, int, int)>("cuDeviceGetAttribute");
-    const std::pair<int, int> expected[] = {{1, 1024},    {8, 49152}, {10, 32},      {16, 108},
-                                            {39, 2048},   {75, 8},    {76, 0},       {81, 167936},
-                                            {97, 166912}, {106, 32},  {38, 41943040}};
+    const std::pair<int, int> expected[] = {{1, 1024},    {8, 49152}, {10, 32},       {16, 108},
+                                            {39, 2048},   {75, 8},    {76, 0},        {81, 167936},
+                                            {97, 166912}, {106, 32},  {38, 41943040}, {108, 0},
+                                            {126, 1},     {127, 0},   {131, -1}};
     for (const auto& [number, of] : expected) {
         ASSERT_EQ(attribute(&value, number, 0), success);
         EXPECT_EQ(value, of) << number;

@@ -35,6 +35,13 @@ __global__ void copy_box(const __grid_constant__ CUtensorMap map, float* out) {
 }
 
 int main() {
+    int has_maps = 0, domains = 0;
+    OK(cudaFree(nullptr));
+    CHECK(cuDeviceGetAttribute(&has_maps, CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 0) ==
+          CUDA_SUCCESS);
+    CHECK(cuDeviceGetAttribute(&domains, CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, 0) ==
+          CUDA_SUCCESS);
+    CHECK(has_maps == 1 && domains == 4);
     float *matrix = nullptr, *other = nullptr, *out = nullptr;
     constexpr unsigned height = 16;
     OK(cudaMallocManaged(&matrix, sizeof(float) * height * columns));
