@@ -53,7 +53,9 @@ enum PointerAttribute : int {
     of_pool = 17
 };
 
-bool is_host(const Allocation& a) { return a.kind == Kind::host || a.kind == Kind::registered; }
+bool is_host(const Allocation& a) {
+    return a.kind == Kind::host || a.kind == Kind::registered || a.kind == Kind::mapped_host;
+}
 
 template <class T>
 void put(void* out, T value) {

@@ -64,7 +64,9 @@ void give_bytes(void* bytes, uint64_t size) {
 
 std::string name_of(Kind kind, uint64_t id) {
     constexpr std::array names{"device memory ",          "managed memory ", "host memory ",
-                               "registered host memory ", "variable ",       "mapped memory "};
+                               "registered host memory ", "variable ",       "mapped memory ",
+                               "mapped host memory "};
+    static_assert(names.size() == static_cast<size_t>(Kind::mapped_host) + 1);
     return names[static_cast<size_t>(kind)] + std::to_string(id);
 }
 
@@ -188,13 +190,12 @@ void add_known(Address base, uint64_t size, Kind kind, const std::shared_ptr<Con
     m.by_base.insert_or_assign(base, a);
 }
 
-void set_mapped(Address base, uint64_t size, DeviceId device, DeviceMask reach) {
-    if (reach == 0) return release(base, Kind::mapped, Kind::mapped);
+void set_mapped(Address base, uint64_t size, Kind kind, DeviceId device, DeviceMask reach) {
+    if (reach == 0) return release(base, kind, kind);
     Map& m = map();
     const std::lock_guard lock(m.mutex);
     const auto [item, added] = m.by_base.try_emplace(base);
-    if (added)
-        item->second = {base, size, Kind::mapped, driver().next_id++, 0, {}, nullptr, device};
+    if (added) item->second = {base, size, kind, driver().next_id++, 0, {}, nullptr, device};
     set_reach(item->second, reach);
 }
 
@@ -205,7 +206,7 @@ bool set_peer_access(DeviceId device, DeviceId peer, bool may) {
     if (((peers & bit_of(device)) != 0) == may) return false;
     peers ^= bit_of(device);
     for (auto& [base, a] : m.by_base)
-        if (a.device == peer) set_reach(a, a.kind == Kind::mapped ? a.reach : reach_of(m, a));
+        if (a.device == peer) set_reach(a, is_mapped(a.kind) ? a.reach : reach_of(m, a));
     return true;
 }
 
@@ -224,7 +225,7 @@ bool may_touch(const Allocation& a, DeviceId device) {
 void check_copied(Address address) {
     if (driver().devices.size() == 1) return;
     const std::optional<Allocation> a = allocation_at(address);
-    if (!a || (a->pool == nullptr && a->kind != Kind::mapped)) return;
+    if (!a || (a->pool == nullptr && !is_mapped(a->kind))) return;
     require((a->reach & bit_of(current()->device)) != 0);
 }
 
@@ -317,9 +318,9 @@ Allocation holding(Address address, uint64_t size) {
     const std::optional<Allocation> found = allocation_at(address);
     require(found.has_value());
     uint64_t there = found->size - (address - found->base);
-    while (found->kind == Kind::mapped && there < size) {
+    while (is_mapped(found->kind) && there < size) {
         const std::optional<Allocation> next = allocation_at(address + there);
-        require(next && next->kind == Kind::mapped);
+        require(next && is_mapped(next->kind));
         there += next->size;
     }
     require(size <= there);

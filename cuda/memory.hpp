@@ -8,7 +8,8 @@
 
 namespace lockwarp::cuda {
 
-enum class Kind : uint8_t { device, managed, host, registered, variable, mapped };
+enum class Kind : uint8_t { device, managed, host, registered, variable, mapped, mapped_host };
+constexpr bool is_mapped(Kind k) { return k == Kind::mapped || k == Kind::mapped_host; }
 
 struct Allocation {
     Address base = 0;
@@ -30,9 +31,9 @@ Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& conte
 // Memory of the program's own, or a module's variable.
 void add_known(Address base, uint64_t size, Kind kind, const std::shared_ptr<Context>& context,
                DeviceId device, unsigned flags = 0);
-// What cuMemMap put there, of that device, and kernels of these may use; several that follow each
-// other hold bytes together. reach 0: nobody's any more.
-void set_mapped(Address base, uint64_t size, DeviceId device, DeviceMask reach);
+// What cuMemMap put there, of that device or the host's, and kernels of these may use; several that
+// follow each other hold bytes together. reach 0: nobody's any more.
+void set_mapped(Address base, uint64_t size, Kind kind, DeviceId device, DeviceMask reach);
 // Kernels of a device may touch another's memory, or no longer. false: that was so before.
 bool set_peer_access(DeviceId device, DeviceId peer, bool may);
 bool may_touch(const Allocation& a, DeviceId device);

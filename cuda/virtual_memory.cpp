@@ -18,9 +18,11 @@ namespace lockwarp::cuda {
 namespace {
 
 constexpr uint64_t granularity = uint64_t{2} << 20;
-constexpr int location_device = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
-constexpr int type_pinned = 1;      // CU_MEM_ALLOCATION_TYPE_PINNED
-constexpr int posix_file = 1;       // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+constexpr int location_device = 1, location_host = 2, location_node = 3;  // CUmemLocationType
+constexpr int type_pinned = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED
+// Names of the files, by which another process knows whose memory it is given.
+constexpr const char *device_file = "lockwarp", *host_file = "lockwarp-host";
+constexpr int posix_file = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 constexpr uint64_t no_access = 0, read_only = 1, read_write = 3;  // CUmemAccess_flags
 
 struct AllocationProperties {  // CUmemAllocationProp
@@ -40,8 +42,9 @@ struct Physical {
     Physical& operator=(const Physical&) = delete;
     ~Physical() {
         ::close(file);
-        give_device_bytes(properties.location.id, size);
+        if (!is_host()) give_device_bytes(properties.location.id, size);
     }
+    bool is_host() const { return properties.location.type != location_device; }
     int file;
     uint64_t size;
     AllocationProperties properties;
@@ -52,6 +55,7 @@ struct Mapping {
     std::shared_ptr<Physical> memory;
     uint64_t size, offset;
     std::array<uint64_t, max_devices> access{};  // of each device
+    uint64_t host_access = no_access;            // to memory of the host's
 
     DeviceMask reach() const {
         DeviceMask out = 0;
@@ -73,12 +77,25 @@ Space& space() {
     return *only;
 }
 
+bool is_host(const Location& l) { return l.type == location_host || l.type == location_node; }
+
 bool fits(uint64_t n) { return n != 0 && n % granularity == 0; }
 
-void check_properties(const AllocationProperties* p) {
-    require(p != nullptr && p->type == type_pinned && p->location.type == location_device);
-    check_device(p->location.id);
-    require((p->handle_types & ~posix_file) == 0, not_supported);
+// As they are kept: the host is its node 0, whichever number it is given, and there is no other.
+// Its memory is for other processes only where the node is named (an H200's driver).
+AllocationProperties checked(const AllocationProperties* given) {
+    require(given != nullptr && given->type == type_pinned);
+    AllocationProperties p = *given;
+    if (p.location.type == location_device) {
+        check_device(p.location.id);
+        require((p.handle_types & ~posix_file) == 0, not_supported);
+        return p;
+    }
+    require(p.location.type == location_host || p.location.type == location_node);
+    require(p.location.type == location_host ? p.handle_types == 0 : p.location.id == 0);
+    require((p.handle_types & ~posix_file) == 0, not_supported);
+    p.location = {location_node, 0};
+    return p;
 }
 
 std::shared_ptr<Physical> physical(Space& s, const Physical* handle) {
@@ -100,6 +117,14 @@ bool is_reserved(const Space& s, Address address, uint64_t size) {
     if (after == s.reserved.begin()) return false;
     const auto& [base, bytes] = *std::prev(after);
     return address - base <= bytes && size <= bytes - (address - base);
+}
+
+bool is_of_host(int file) {
+    char name[64];
+    const std::string link = "/proc/self/fd/" + std::to_string(file);
+    const ssize_t n = ::readlink(link.c_str(), name, sizeof name);
+    return n > 0 &&
+           std::string_view(name, static_cast<size_t>(n)).find(host_file) != std::string_view::npos;
 }
 
 // The mappings that these bytes consist of; a Failure where they begin or end within one, or one is
@@ -131,9 +156,12 @@ void make_empty(Address address, uint64_t size) {
 // Mappings become what `reach_before` was not.
 void apply_access(Address address, const Mapping& m, DeviceMask reach_before) {
     const DeviceMask reach = m.reach();
-    if (reach != reach_before) set_mapped(address, m.size, m.memory->properties.location.id, reach);
+    const Kind kind = m.memory->is_host() ? Kind::mapped_host : Kind::mapped;
+    if (reach != reach_before)
+        set_mapped(address, m.size, kind, m.memory->properties.location.id, reach);
     // The program's own threads copy through the same addresses.
-    const int protection = reach == 0 ? PROT_NONE : PROT_READ | PROT_WRITE;
+    const bool is_touched = reach != 0 || m.host_access != no_access;
+    const int protection = is_touched ? PROT_READ | PROT_WRITE : PROT_NONE;
     ::mprotect(reinterpret_cast<void*>(address), m.size, protection);
 }
 
@@ -143,9 +171,15 @@ void set_access(Address address, Mapping& m, DeviceId device, uint64_t access) {
     apply_access(address, m, before);
 }
 
+void set_host_access(Address address, Mapping& m, uint64_t access) {
+    m.host_access = access;
+    apply_access(address, m, m.reach());
+}
+
 void remove_access(Address address, Mapping& m) {
     const DeviceMask before = m.reach();
     m.access.fill(no_access);
+    m.host_access = no_access;
     apply_access(address, m, before);
 }
 
@@ -205,15 +239,16 @@ Result cuMemCreate(const Physical** out, size_t size, const AllocationProperties
     return answer([&] {
         ready();
         require(out != nullptr && fits(size) && flags == 0);
-        check_properties(p);
-        take_device_bytes(p->location.id, size);
-        const int file = ::memfd_create("lockwarp", MFD_CLOEXEC);
+        const AllocationProperties kept = checked(p);
+        const bool is_on_device = kept.location.type == location_device;
+        if (is_on_device) take_device_bytes(kept.location.id, size);
+        const int file = ::memfd_create(is_on_device ? device_file : host_file, MFD_CLOEXEC);
         if (file < 0 || ::ftruncate(file, static_cast<off_t>(size)) != 0) {
             if (file >= 0) ::close(file);
-            give_device_bytes(p->location.id, size);
+            if (is_on_device) give_device_bytes(kept.location.id, size);
             fail(out_of_memory);
         }
-        *out = add_handle(std::make_shared<Physical>(file, size, *p));
+        *out = add_handle(std::make_shared<Physical>(file, size, kept));
     });
 }
 
@@ -276,9 +311,17 @@ Result cuMemSetAccess(Address address, size_t size, const AccessDescription* lis
         for (const AccessDescription& d : std::span(list, count)) {
             const auto access = static_cast<uint64_t>(d.flags);
             require(access == no_access || access == read_only || access == read_write);
-            if (d.location.type != location_device) continue;  // the host reaches all of it
-            const bool is_one =
-                d.location.id >= 0 && static_cast<size_t>(d.location.id) < driver().devices.size();
+            if (is_host(d.location)) {
+                for (const Address a : mappings) {
+                    Mapping& m = s.mapped.at(a);
+                    // A device's memory is not the host's to touch (an H200).
+                    require(m.memory->is_host() || access == no_access, not_supported);
+                    if (m.memory->is_host()) set_host_access(a, m, access);
+                }
+                continue;
+            }
+            const bool is_one = d.location.type == location_device && d.location.id >= 0 &&
+                                static_cast<size_t>(d.location.id) < driver().devices.size();
             require(is_one);
             for (const Address a : mappings) set_access(a, s.mapped.at(a), d.location.id, access);
         }
@@ -288,15 +331,17 @@ Result cuMemSetAccess(Address address, size_t size, const AccessDescription* lis
 Result cuMemGetAccess(unsigned long long* flags, const Location* location, Address address) {
     return answer([&] {
         ready();
-        require(flags != nullptr && location != nullptr && location->type == location_device);
-        check_device(location->id);
+        require(flags != nullptr && location != nullptr);
+        if (!is_host(*location)) {
+            check_device(location->type == location_device ? location->id : -1);
+        }
         Space& s = space();
         const std::lock_guard lock(s.mutex);
         const auto after = s.mapped.upper_bound(address);
         require(after != s.mapped.begin());
         const auto& [base, m] = *std::prev(after);
         require(address - base < m.size);
-        *flags = m.access[static_cast<size_t>(location->id)];
+        *flags = is_host(*location) ? m.host_access : m.access[static_cast<size_t>(location->id)];
     });
 }
 
@@ -353,8 +398,8 @@ Result cuMemImportFromShareableHandle(const Physical** out, void* file_number, i
         AllocationProperties p{};
         p.type = type_pinned;
         p.handle_types = posix_file;
-        p.location.type = location_device;
-        take_device_bytes(p.location.id, static_cast<uint64_t>(size));
+        p.location.type = is_of_host(file) ? location_node : location_device;
+        if (!is_host(p.location)) take_device_bytes(p.location.id, static_cast<uint64_t>(size));
         *out = add_handle(std::make_shared<Physical>(file, static_cast<uint64_t>(size), p));
     });
 }

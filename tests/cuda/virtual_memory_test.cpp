@@ -98,6 +98,112 @@ TEST_F(VirtualMemory, MappingsThatFollowEachOtherAreOne) {
     EXPECT_EQ(cuMemRelease(b), invalid_value);
 }
 
+// As an H200 answers: the host is its node 0, whichever number it is given, and may touch what is
+// its own where it is let.
+TEST_F(VirtualMemory, OfTheHost) {
+    int supported = 0;
+    for (const int attribute : {141, 145}) {
+        ASSERT_EQ((entry<int(int*, int, int)>("cuDeviceGetAttribute")(&supported, attribute, 0)),
+                  success);
+        EXPECT_EQ(supported, 1) << attribute;
+    }
+    constexpr int host = 2, node = 3;
+    Memory memory = 0;
+    const auto made = [&](int type, int id, int handle_types) {
+        properties.location = {type, id};
+        properties.handle_types = handle_types;
+        const int r = cuMemCreate(&memory, unit, &properties, 0);
+        if (r == success) {
+            EXPECT_EQ(cuMemRelease(memory), success);
+        }
+        return r;
+    };
+    for (const int id : {-1, 0, 7}) EXPECT_EQ(made(host, id, 0), success) << id;
+    EXPECT_EQ(made(host, 0, 1), invalid_value);
+    EXPECT_EQ(made(node, 0, 0), success);
+    EXPECT_EQ(made(node, 0, 1), success);
+    for (const int id : {-1, 1}) EXPECT_EQ(made(node, id, 0), invalid_value) << id;
+    for (const int type : {0, 4, 5}) EXPECT_EQ(made(type, 0, 0), invalid_value) << type;
+    EXPECT_EQ(made(1, 1, 0), 101);
+
+    properties.location = {host, 7};
+    properties.handle_types = 0;
+    memory = create();
+    Properties kept;
+    ASSERT_EQ(
+        (entry<int(Properties*, Memory)>("cuMemGetAllocationPropertiesFromHandle")(&kept, memory)),
+        success);
+    EXPECT_EQ(kept.location.type, node);
+    EXPECT_EQ(kept.location.id, 0);
+    ASSERT_EQ(cuMemMap(base, unit, 0, memory, 0), success);
+    unsigned long long flags = 9;
+    const Location of_host{host, 0}, of_node{node, 0}, of_none{4, 0};
+    EXPECT_EQ(cuMemGetAccess(&flags, &of_host, base), success);
+    EXPECT_EQ(flags, 0u);
+    EXPECT_EQ(cuMemGetAccess(&flags, &of_none, base), 101);
+    const Access by_host{of_host, 3}, by_none{of_none, 3};
+    EXPECT_EQ(cuMemSetAccess(base, unit, &by_none, 1), invalid_value);
+    ASSERT_EQ(cuMemSetAccess(base, unit, &by_host, 1), success);
+    for (const Location& l : {of_host, of_node}) {
+        EXPECT_EQ(cuMemGetAccess(&flags, &l, base), success);
+        EXPECT_EQ(flags, 3u);
+    }
+    auto* const words = reinterpret_cast<volatile uint32_t*>(base);
+    words[1] = 20;
+    EXPECT_NE(cuMemsetD32(base, 0, 1), success);  // no device may, yet
+    ASSERT_EQ(cuMemSetAccess(base, unit, &access, 1), success);
+    const Handle f = function(load(scale_ptx), "scale");
+    Address x = base;
+    uint32_t a = 3;
+    void* parameters[] = {&x, &a};
+    ASSERT_EQ(cuLaunchKernel(f, 1, 1, 1, 8, 1, 1, 0, nullptr, parameters, nullptr), success);
+    ASSERT_EQ(cuCtxSynchronize(), success);
+    EXPECT_EQ(words[1], 61u);
+    int type = 0, ordinal = -1;
+    void* of_host_pointer = nullptr;
+    const auto pointer = entry<int(void*, int, Address)>("cuPointerGetAttribute");
+    ASSERT_EQ(pointer(&type, 2, base), success);
+    EXPECT_EQ(type, 1);  // CU_MEMORYTYPE_HOST
+    ASSERT_EQ(pointer(&of_host_pointer, 4, base), success);
+    EXPECT_EQ(reinterpret_cast<Address>(of_host_pointer), base);
+    ASSERT_EQ(pointer(&ordinal, 9, base), success);
+    EXPECT_EQ(ordinal, 0);
+    ASSERT_EQ(cuMemUnmap(base, unit), success);
+    ASSERT_EQ(cuMemRelease(memory), success);
+
+    // A device's memory is not the host's to touch.
+    properties.location = {1, 0};
+    memory = create();
+    ASSERT_EQ(cuMemMap(base, unit, 0, memory, 0), success);
+    EXPECT_EQ(cuMemSetAccess(base, unit, &by_host, 1), not_supported);
+    const Access by_nobody{of_host, 0};
+    EXPECT_EQ(cuMemSetAccess(base, unit, &by_nobody, 1), success);
+    ASSERT_EQ(cuMemUnmap(base, unit), success);
+    ASSERT_EQ(cuMemRelease(memory), success);
+}
+
+// Another process is told whose it is.
+TEST_F(VirtualMemory, OfTheHostIsGivenToOthers) {
+    properties.location = {3, 0};
+    const Memory memory = create();
+    int file = -1;
+    ASSERT_EQ((entry<int(void*, Memory, int, unsigned long long)>("cuMemExportToShareableHandle")(
+                  &file, memory, 1, 0)),
+              success);
+    Memory imported = 0;
+    ASSERT_EQ((entry<int(Memory*, void*, int)>("cuMemImportFromShareableHandle")(
+                  &imported, reinterpret_cast<void*>(intptr_t{file}), 1)),
+              success);
+    Properties kept;
+    ASSERT_EQ((entry<int(Properties*, Memory)>("cuMemGetAllocationPropertiesFromHandle")(&kept,
+                                                                                         imported)),
+              success);
+    EXPECT_EQ(kept.location.type, 3);
+    ::close(file);
+    EXPECT_EQ(cuMemRelease(imported), success);
+    EXPECT_EQ(cuMemRelease(memory), success);
+}
+
 TEST_F(VirtualMemory, TheSameMemoryMayHaveSeveralAddressesAndOutlivesItsHandle) {
     const Memory a = create();
     ASSERT_EQ(cuMemMap(base, unit, 0, a, 0), success);

@@ -3,6 +3,39 @@
 // nvcc: -lcuda
 #include "driver_check.hpp"
 
+// The host's memory: it and kernels count in it.
+void of_the_host(const World& world, size_t unit) {
+    CUmemAllocationProp properties{}, got{};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+    properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    CUmemGenericAllocationHandle memory = 0, imported = 0;
+    CUdeviceptr x = 0;
+    DO(cuMemAddressReserve(&x, unit, 0, 0, 0));
+    DO(cuMemCreate(&memory, unit, &properties, 0));
+    DO(cuMemMap(x, unit, 0, memory, 0));
+    const CUmemAccessDesc access[] = {
+        {{CU_MEM_LOCATION_TYPE_HOST, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
+        {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};
+    DO(cuMemSetAccess(x, unit, access, 2));
+    auto* const words = reinterpret_cast<volatile unsigned*>(x);
+    for (int i = 0; i < threads; ++i) words[i] = 30;
+    world.launch_add(1, nullptr, x);
+    DO(cuCtxSynchronize());
+    CHECK(words[0] == 31 && words[threads - 1] == 31);
+    CHECK(world.value(x) == 31);
+    int file = -1;
+    DO(cuMemExportToShareableHandle(&file, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    DO(cuMemImportFromShareableHandle(&imported, reinterpret_cast<void*>(intptr_t(file)),
+                                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    DO(cuMemGetAllocationPropertiesFromHandle(&got, imported));
+    CHECK(got.location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA);
+    DO(cuMemRelease(imported));
+    DO(cuMemUnmap(x, unit));
+    DO(cuMemRelease(memory));
+    DO(cuMemAddressFree(x, unit));
+}
+
 int main() {
     const World world;
     CUmemAllocationProp properties{};
@@ -48,5 +81,6 @@ int main() {
     DO(cuMemAddressFree(first, 2 * unit));
     DO(cuMemAddressFree(second, unit));
     EXPECT_RESULT(cuMemAddressFree(second, unit), CUDA_ERROR_INVALID_VALUE);
+    of_the_host(world, unit);
     return done("driver_virtual_memory");
 }
