@@ -48,19 +48,23 @@ case $what in
 esac
 # Under the sanitizers a test program starts slowly: a room's tests run in four processes, not in
 # one each. Without what does one thing over and over for minutes: comparisons with a lie in each
-# (Lies), the search for each mistake of many (Why, Check), every spelling of cvt, ten thousand
-# constants of each instruction, every answer about lanes and the explorer's whole page again and
-# again (Letters, Answers, Explorer), every probe of a latency, long kernels, a million steps back,
-# and the suite's programs, whose recordings (golden) are run under the sanitizers too.
+# (Lies), programs by chance again and again (Generate, ManyEngines), the search for each mistake of
+# many (Why, Check), every spelling of cvt, ten thousand constants of each instruction, every answer
+# about lanes and the explorer's whole page (Letters, Answers, Names, Instruction, Explorer), every
+# probe of a latency and whole sets of them, long kernels, a million steps back, a hundred thousand
+# registers, and the suite's programs, whose recordings (golden) are run under the sanitizers too.
 test_part() { # program, part of it
     local room out status=0
     local without='*Lies.*:*SuiteOn.*:Suite.RecordingsAre*:Why.NamesEachFault*'
-    without+=':Letters.*:Lanes/Answers.*:Explorer.TextInTheData*:Explorer.LoadsNothing'
+    without+=':Letters.*:Lanes/Answers.*:Names.EveryInstruction*:Instruction.EveryElement*'
+    without+=':Instruction.WhereInverted*:Table.JsonHasEvery*:TensorMapModel.EverySwizzle'
+    without+=':Explorer.TextInTheData*:Explorer.LoadsNothing:Explorer.WithoutAFile*'
+    without+=':Explorer.HasEvery*:Explorer.HasThe*:Explorer.WritesOneFile:ExplorerData.*'
     without+=':Check.AWrongResultHasItsReason:Scalar/Definitions.*/cvt:FoldedValues.TenThousand*'
-    without+=':Explorer.WithoutAFile*:Explorer.HasEvery*:Explorer.HasThe*'
-    without+=':ExplorerData.SaysWhat*:ExplorerData.Terms*:ExplorerData.Shared*:ClockProbe.EachIs*'
-    without+=':DebugHabits.StepsBackInALong*:Debug.GoesBackOverAMillion*:Time.WholeKernels*'
-    without+=':FidelityTable.TheCommitted*'
+    without+=':Generate.IsDeterministic*:Fuzz.ManyEngines*:Resolve.ManyRegisters'
+    without+=':Dot.FastEqualsPlain:Kinds.ProgramsName*:ClockProbe.EachIs*:ClockProbe.RunsWith*'
+    without+=':OwnProbes.TheModel*:DebugHabits.StepsBackInALong*:Debug.GoesBackOverAMillion*'
+    without+=':Time.WholeKernels*:FidelityTable.TheCommitted*'
     room=$(basename "$1")
     out=$room.$2.log
     cd build/asan/tests
