@@ -85,15 +85,15 @@ bool fits(uint64_t n) { return n != 0 && n % granularity == 0; }
 // Its memory is for other processes only where the node is named (an H200's driver).
 AllocationProperties checked(const AllocationProperties* given) {
     require(given != nullptr && given->type == type_pinned);
+    require((given->handle_types & ~posix_file) == 0, not_supported);
     AllocationProperties p = *given;
     if (p.location.type == location_device) {
         check_device(p.location.id);
-        require((p.handle_types & ~posix_file) == 0, not_supported);
         return p;
     }
-    require(p.location.type == location_host || p.location.type == location_node);
-    require(p.location.type == location_host ? p.handle_types == 0 : p.location.id == 0);
-    require((p.handle_types & ~posix_file) == 0, not_supported);
+    require(p.location.type == location_host
+                ? p.handle_types == 0
+                : p.location.type == location_node && p.location.id == 0);
     p.location = {location_node, 0};
     return p;
 }
@@ -396,8 +396,7 @@ Result cuMemImportFromShareableHandle(const Physical** out, void* file_number, i
             fail(invalid_value);
         }
         AllocationProperties p{};
-        p.type = type_pinned;
-        p.handle_types = posix_file;
+        p.type = type_pinned;  // and it is not exported again (an H200)
         p.location.type = is_of_host(file) ? location_node : location_device;
         if (!is_host(p.location)) take_device_bytes(p.location.id, static_cast<uint64_t>(size));
         *out = add_handle(std::make_shared<Physical>(file, static_cast<uint64_t>(size), p));

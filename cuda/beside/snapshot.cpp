@@ -27,11 +27,6 @@ bool copy_out(void* to, Address from, uint64_t size) {
     return copy != nullptr && copy(to, from, size) == success;
 }
 
-bool range_of(Address address, Address& base, size_t& size) {
-    static const auto of = behind_as<Result(Address*, size_t*, Address)>("cuMemGetAddressRange_v2");
-    return of != nullptr && of(&base, &size, address) == success && size != 0;
-}
-
 // By cuMemMap.
 bool is_mapped(Address address) {
     static const auto retain = behind_as<Result(void**, void*)>("cuMemRetainAllocationHandle");
@@ -40,6 +35,18 @@ bool is_mapped(Address address) {
     return retain != nullptr && release != nullptr &&
            retain(&handle, reinterpret_cast<void*>(address)) == success &&
            release(handle) == success;
+}
+
+// The bytes that hold the address.
+bool range_of(Address address, Address& base, size_t& size) {
+    static const auto of = behind_as<Result(Address*, size_t*, Address)>("cuMemGetAddressRange_v2");
+    if (of == nullptr || of(&base, &size, address) != success || size == 0) return false;
+    if (address - base < size) return true;
+    // The host's memory, mapped, begins at 0 as an H200's driver (580) has it: a unit of it.
+    constexpr uint64_t unit = uint64_t{2} << 20;
+    base = address / unit * unit;
+    size = unit;
+    return is_mapped(address);
 }
 
 bool read(Address base, Range& r) {

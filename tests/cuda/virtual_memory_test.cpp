@@ -199,6 +199,7 @@ TEST_F(VirtualMemory, OfTheHostIsGivenToOthers) {
                                                                                          imported)),
               success);
     EXPECT_EQ(kept.location.type, 3);
+    EXPECT_EQ(kept.handle_types, 0);
     ::close(file);
     EXPECT_EQ(cuMemRelease(imported), success);
     EXPECT_EQ(cuMemRelease(memory), success);

@@ -500,18 +500,22 @@ TEST(Beside, TheEndOfAnArrayAndANumberInTheTextLeadToIt) {
 }
 
 // Memory that grows, as an arena of tiny-cuda-nn's: a pointer into one mapping reaches the next.
+// So they are where the driver says that they begin at 0, as an H200's does of the host's memory.
 TEST(Beside, MappingsOneBehindAnotherAreOne) {
-    for (const std::vector<std::string>& words :
-         {std::vector<std::string>{"mapped"}, std::vector<std::string>{"behind", "mapped"}}) {
-        const Folder folder;
-        std::vector<std::string> line{"validate", "--driver", LOCKWARP_FAKE_GPU, "--",
-                                      LOCKWARP_DRIVER_PROGRAM};
-        line.insert(line.end(), words.begin(), words.end());
-        const Ended ended = run(folder, line, fake);
-        EXPECT_EQ(ended.status, 0) << ended.err;
-        EXPECT_EQ(ended.out, "x[3] = 42\n");
-        EXPECT_NE(ended.err.find(": identical, 4194304 bytes"), std::string::npos) << ended.err;
-    }
+    std::vector<std::string> beginning = fake;
+    beginning.emplace_back("FAKE_GPU_BEGIN=0");
+    for (const auto& environment : {fake, beginning})
+        for (const std::vector<std::string>& words :
+             {std::vector<std::string>{"mapped"}, std::vector<std::string>{"behind", "mapped"}}) {
+            const Folder folder;
+            std::vector<std::string> line{"validate", "--driver", LOCKWARP_FAKE_GPU, "--",
+                                          LOCKWARP_DRIVER_PROGRAM};
+            line.insert(line.end(), words.begin(), words.end());
+            const Ended ended = run(folder, line, environment);
+            EXPECT_EQ(ended.status, 0) << ended.err;
+            EXPECT_EQ(ended.out, "x[3] = 42\n");
+            EXPECT_NE(ended.err.find(": identical, 4194304 bytes"), std::string::npos) << ended.err;
+        }
 }
 
 // A kernel that waits for the program is left, and so is what runs beside it; what comes after them

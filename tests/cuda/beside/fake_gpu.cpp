@@ -6,7 +6,8 @@
 // FAKE_GPU_CODE its functions lie so many bytes behind where the emulator has them (a kernel "pass"
 // is given one as its second parameter), with
 // FAKE_GPU_HANDLE all functions have one handle, which is that of the one asked for last. With
-// FAKE_GPU_LEVEL it compiles at that level of its optimizer alone.
+// FAKE_GPU_LEVEL it compiles at that level of its optimizer alone, with FAKE_GPU_BEGIN all memory
+// begins at that address.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -54,6 +55,15 @@ int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t size) {
         word += std::strtoull(moved, nullptr, 0);
         std::memcpy(static_cast<uint8_t*>(to) + i, &word, sizeof word);
     }
+    return r;
+}
+
+int cuMemGetAddressRange_v2(uint64_t* base, size_t* size, uint64_t address) {
+    static const auto real =
+        lockwarp::beside::behind_as<int(uint64_t*, size_t*, uint64_t)>("cuMemGetAddressRange_v2");
+    const int r = real(base, size, address);
+    const char* const begin = std::getenv("FAKE_GPU_BEGIN");
+    if (r == 0 && begin != nullptr) *base = std::strtoull(begin, nullptr, 0);
     return r;
 }
 
