@@ -3,8 +3,9 @@
 # Builds Lockwarp and passes its tests: format, rooms, unit tests, recordings of hardware.
 #   tools/test.sh [all|release|asan]
 # Without an argument: what takes at most 12 minutes on 2 cores of a bare machine. all: what CI
-# runs, in at most an hour: long tests and the browser too (release), the tests again under the
-# address and undefined-behaviour sanitizers (asan), and new inputs for what reads files.
+# runs, in at most an hour: long tests and the browser too (release), and the tests again under the
+# address and undefined-behaviour sanitizers (asan). New inputs for what reads files are the night's
+# (scripts/fuzz_inputs.sh); those that were kept are tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-short}
@@ -16,7 +17,7 @@ esac
 stage() { printf '== %d:%02d %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; }
 stage set-up
 scripts/setup.sh test
-[ "$what" != all ] || for step in browser fuzz package python; do scripts/setup.sh "$step"; done
+[ "$what" != all ] || for step in browser package python; do scripts/setup.sh "$step"; done
 if [ "$what" = all ]; then
     # Packages and the Python package compile the same files once more: a cache of this clone.
     export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_DIR="${CCACHE_DIR:-$PWD/build/ccache}"
@@ -97,9 +98,6 @@ case $what in
 esac
 [ "$what" = all ] || { stage the end; exit 0; }
 
-# New inputs for what reads PTX, where there is clang with libFuzzer.
-stage fuzz
-scripts/fuzz_inputs.sh 10 parse resolve run || [ $? -eq 77 ]
 # Whether faults are put where scripts/mutate says, where pip reaches a package index.
 stage mutate
 scripts/mutate --self-test || [ $? -eq 77 ]
