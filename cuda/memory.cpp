@@ -191,7 +191,6 @@ void add_known(Address base, uint64_t size, Kind kind, const std::shared_ptr<Con
 }
 
 void set_mapped(Address base, uint64_t size, Kind kind, DeviceId device, DeviceMask reach) {
-    if (reach == 0) return release(base, kind, kind);
     Map& m = map();
     const std::lock_guard lock(m.mutex);
     const auto [item, added] = m.by_base.try_emplace(base);
@@ -225,7 +224,7 @@ bool may_touch(const Allocation& a, DeviceId device) {
 void check_copied(Address address) {
     if (driver().devices.size() == 1) return;
     const std::optional<Allocation> a = allocation_at(address);
-    if (!a || (a->pool == nullptr && !is_mapped(a->kind))) return;
+    if (!a || (a->pool == nullptr && a->kind != Kind::mapped)) return;
     require((a->reach & bit_of(current()->device)) != 0);
 }
 

@@ -32,7 +32,7 @@ Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& conte
 void add_known(Address base, uint64_t size, Kind kind, const std::shared_ptr<Context>& context,
                DeviceId device, unsigned flags = 0);
 // What cuMemMap put there, of that device or the host's, and kernels of these may use; several that
-// follow each other hold bytes together. reach 0: nobody's any more.
+// follow each other hold bytes together. `release` ends it.
 void set_mapped(Address base, uint64_t size, Kind kind, DeviceId device, DeviceMask reach);
 // Kernels of a device may touch another's memory, or no longer. false: that was so before.
 bool set_peer_access(DeviceId device, DeviceId peer, bool may);

@@ -56,6 +56,7 @@ struct Mapping {
     uint64_t size, offset;
     std::array<uint64_t, max_devices> access{};  // of each device
     uint64_t host_access = no_access;            // to memory of the host's
+    bool is_known = false;                       // set_mapped
 
     DeviceMask reach() const {
         DeviceMask out = 0;
@@ -153,34 +154,34 @@ void make_empty(Address address, uint64_t size) {
            0);
 }
 
-// Mappings become what `reach_before` was not.
-void apply_access(Address address, const Mapping& m, DeviceMask reach_before) {
-    const DeviceMask reach = m.reach();
+// The mapping is what its access says.
+void apply_access(Address address, Mapping& m) {
     const Kind kind = m.memory->is_host() ? Kind::mapped_host : Kind::mapped;
-    if (reach != reach_before)
-        set_mapped(address, m.size, kind, m.memory->properties.location.id, reach);
+    const bool is_touched = m.reach() != 0 || m.host_access != no_access;
+    if (is_touched)
+        set_mapped(address, m.size, kind, m.memory->properties.location.id, m.reach());
+    else if (m.is_known)
+        release(address, kind, kind);
+    m.is_known = is_touched;
     // The program's own threads copy through the same addresses.
-    const bool is_touched = reach != 0 || m.host_access != no_access;
     const int protection = is_touched ? PROT_READ | PROT_WRITE : PROT_NONE;
     ::mprotect(reinterpret_cast<void*>(address), m.size, protection);
 }
 
 void set_access(Address address, Mapping& m, DeviceId device, uint64_t access) {
-    const DeviceMask before = m.reach();
     m.access[static_cast<size_t>(device)] = access;
-    apply_access(address, m, before);
+    apply_access(address, m);
 }
 
 void set_host_access(Address address, Mapping& m, uint64_t access) {
     m.host_access = access;
-    apply_access(address, m, m.reach());
+    apply_access(address, m);
 }
 
 void remove_access(Address address, Mapping& m) {
-    const DeviceMask before = m.reach();
     m.access.fill(no_access);
     m.host_access = no_access;
-    apply_access(address, m, before);
+    apply_access(address, m);
 }
 
 }  // namespace

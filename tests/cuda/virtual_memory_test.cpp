@@ -150,7 +150,9 @@ TEST_F(VirtualMemory, OfTheHost) {
     }
     auto* const words = reinterpret_cast<volatile uint32_t*>(base);
     words[1] = 20;
-    EXPECT_NE(cuMemsetD32(base, 0, 1), success);  // no device may, yet
+    uint32_t seen = 0;
+    EXPECT_EQ(cuMemcpyDtoH(&seen, base + 4, 4), success);  // though no device may touch it, yet
+    EXPECT_EQ(seen, 20u);
     ASSERT_EQ(cuMemSetAccess(base, unit, &access, 1), success);
     const Handle f = function(load(scale_ptx), "scale");
     Address x = base;
