@@ -125,7 +125,7 @@ bool can_release(const Warp& w) {
 bool awaits_warp(Context& c, size_t path, uint32_t mask) {
     Warp& w = *c.warp;
     Path& ours = w.paths[path];
-    if (mask != ours.lanes || mask == w.live) return false;
+    if (mask != ours.lanes) return false;
     const auto goes_on = [&](const Path& p) {
         return &p != &ours && (p.state == PathState::ready || p.state == PathState::held);
     };

@@ -32,11 +32,11 @@ void settle(Context& c, warp::Warp& w, uint32_t meeting);
 bool release_arrived(Context& c, warp::Warp& w);
 bool can_release(const warp::Warp& w);
 
-// A path of Context::warp comes with `mask` to an instruction that the whole warp executes
-// together. It waits for others that may come yet and is one path with them when they are there:
-// where a branch parts the warp, its ways may come together before its meeting by other branches
-// that go the same way. false: it need not, or none of them goes on. One that went on without
-// others (Path::apart) waits in any case.
+// A path of Context::warp comes with `mask`, not the whole warp's, to an instruction that the warp
+// executes together. It waits for others that may come yet and is one path with them when they are
+// there: where a branch parts the warp, its ways may come together before its meeting by other
+// branches that go the same way. false: it need not, or none of them goes on. One that went on
+// without others (Path::apart) waits in any case.
 bool awaits_warp(Context& c, size_t path, uint32_t mask);
 
 // Of a warp with no path that goes on: has one that stands at such an instruction, and for which
