@@ -384,6 +384,8 @@ TEST(Performance, FragmentsByWords) {
     EXPECT_EQ(of("ld.shared.v4.u32 {%r20, %r21, %r22, %r23}, [tile];"), "");
     EXPECT_EQ(of("ld.shared.v2.u32 {%r20, %r21}, [tile]; ld.shared.v2.u32 {%r22, %r23}, [tile];"),
               "scalar-fragment 1 x2: 2" + filled + "A of line 14\n");
+    // A store fills none.
+    EXPECT_EQ(of("st.shared.u32 [%r6], %r20; st.shared.u32 [%r6], %r21;"), "");
     // Twice into one register: the last counts.
     EXPECT_EQ(of(load("20") + load("21") + "ld.shared.v2.u32 {%r20, %r21}, [tile];"), "");
     EXPECT_EQ(of("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r20, %r21}, [tile];"

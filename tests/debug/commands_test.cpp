@@ -114,6 +114,10 @@ TEST(DebugCommand, DifferencesBetweenTwoRuns) {
     e = run(folder, {"diff", file});
     EXPECT_EQ(e.status, 2);
     const std::string ptx = kernels + "mma_ldmatrix.sm_80.ptx";
+    e = run_here(folder, {"diff", ptx, file});
+    EXPECT_EQ(e.status, 2);
+    EXPECT_TRUE(e.err.starts_with("error: one launch file is compared on two architectures"))
+        << e.err;
     for (const std::vector<std::string>& files : std::initializer_list<std::vector<std::string>>{
              {file, file, file}, {file, ptx, file}, {ptx, file, file}, {ptx, ptx, ptx, file}}) {
         std::vector<std::string> words{"diff"};

@@ -96,6 +96,18 @@ TEST(TextureObject, OtherBytesAreNone) {
     EXPECT_EQ(refused, 8u + 12u);  // the mark, and all that not every byte is good for
 }
 
+TEST(Sampling, BehindTheLastLayerIsTheLast) {
+    for (const uint32_t layers : {0u, 1u, 3u})
+        for (const uint32_t layer : {0u, 1u, 2u, 7u, ~0u}) {
+            const Texture t = floats(4, 0, layers);
+            const Taps taps = taps_of(t, shape(1, true), {layer, bits(2)}, false);
+            ASSERT_EQ(taps.count, 1u);
+            const uint32_t last = layers == 0 ? 0 : layers - 1;
+            EXPECT_EQ((taps.tap[0].address - t.address) / 4, 2 + 4 * std::min(layer, last))
+                << layer << " of " << layers;
+        }
+}
+
 TEST(Sampling, NearestElementByAddressMode) {
     Texture t = floats(4);
     for (const AddressMode mode : {AddressMode::clamp, AddressMode::wrap, AddressMode::mirror}) {

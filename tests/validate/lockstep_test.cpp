@@ -31,6 +31,18 @@ TEST(Lockstep, OfAnAddressWithinABuffer) {
     EXPECT_EQ(answer.outputs[0], expected);
 }
 
+TEST(Lockstep, OfNothingIsNotIdentical) {
+    validate::EmulatorEngine engine(isa::Arch::sm_90);
+    const auto problem_of = [&](const char* body, size_t bytes) {
+        return run_lockstep(case_of_text(body, 1, bytes), isa::Arch::sm_90, engine, {}).problem;
+    };
+    const char* const jumped = ".reg .u32 %r; bra.uni L; mov.u32 %r, 7; L: ret;";
+    EXPECT_EQ(problem_of(jumped, 0), "nothing was compared");
+    EXPECT_EQ(problem_of(jumped, 4), "");
+    EXPECT_EQ(problem_of(".reg .u32 %r; mov.u32 %r, 7; ret;", 0), "");
+    EXPECT_EQ(problem_of("ret;", 4), "no instruction of the kernel is to be compared");
+}
+
 class EveryKernel : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryKernel, IsIdenticalBesideItself) {

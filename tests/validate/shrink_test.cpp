@@ -338,7 +338,7 @@ TEST(ShrinkProgram, AnotherDifferenceIsNone) {
 TEST(ShrinkProgram, OneCtaOfSeveralWithItsBytes) {
     Fake fake;
     fake.cta = 2;
-    const launch::Case c = program_of_ctas(4, 48);
+    const launch::Case c = program_of_ctas(5, 48);
     const Shrunk out = shrunk(fake, c);
     EXPECT_EQ(out.c.grid.count(), 1u);
     ASSERT_EQ(out.c.bytes[0].size(), 48 + programs::spare_bytes);
@@ -355,15 +355,15 @@ TEST(ShrinkProgram, OneCtaOfSeveralWithItsBytes) {
             else
                 r.first->kind = DifferenceKind::memory;
         };
-        EXPECT_EQ(shrunk(not_alone, c).c.grid.count(), 4u);
+        EXPECT_EQ(shrunk(not_alone, c).c.grid.count(), 5u);
     }
     // And where its bytes are not its own.
     const auto stays = [](auto change) {
         Fake of;
         of.cta = 2;
-        launch::Case other = program_of_ctas(4, 48);
+        launch::Case other = program_of_ctas(5, 48);
         change(other);
-        return shrunk(of, other).c.grid.count() == 4;
+        return shrunk(of, other).c.grid.count() == 5;
     };
     EXPECT_FALSE(stays([](launch::Case&) {}));
     EXPECT_TRUE(stays([](launch::Case& of) { of.cluster = warp::Dim3{2, 1, 1}; }));
