@@ -35,12 +35,9 @@ int has_clusters(const Product&, const isa::ArchRow& a) { return a.cluster_max !
 // CUDA programming guide, "Memory Synchronization Domains": one before Hopper.
 int memory_domains(const Product&, const isa::ArchRow& a) { return a.cluster_max != 0 ? 4 : 1; }
 
-// Of L2 at most, for what persists there, and the largest window of addresses: what an H200 has.
-int persisting_l2(const Product& p, const isa::ArchRow& a) {
-    return a.arch == isa::Arch::sm_90 ? int(p.l2_kib) * 1024 / 8 * 5 : 0;
-}
-int window_of_l2(const Product&, const isa::ArchRow& a) {
-    return a.arch == isa::Arch::sm_90 ? 128 << 20 : 0;
+// The largest window of addresses, as an H200 has it.
+int window_of_l2(const Product& p, const isa::ArchRow&) {
+    return p.persisting_kib != 0 ? 128 << 20 : 0;
 }
 
 // Numbers that stand in no row are 0: what the device does not have.
@@ -112,7 +109,9 @@ constexpr std::array attribute_rows{
     AttributeRow{99, 99, constant<1>},    // cuMemHostRegister
     AttributeRow{102, 103, constant<1>},  // cuMemMap and its like, memory as files
     AttributeRow{106, 106, [](const Product& p, const isa::ArchRow&) { return int(p.ctas); }},
-    AttributeRow{108, 108, persisting_l2},  // of L2, for what persists there
+    AttributeRow{
+        108, 108,
+        [](const Product& p, const isa::ArchRow&) { return int(p.persisting_kib) * 1024; }},
     AttributeRow{109, 109, window_of_l2},
     AttributeRow{111, 111, [](const Product& p, const isa::ArchRow&) { return int(p.reserved); }},
     AttributeRow{113, 113, constant<1>},     // read-only host registration
