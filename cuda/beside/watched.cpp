@@ -433,14 +433,12 @@ Result watched(Function* function, const Shape& shape, Stream* stream, void** pa
         if (r == success && w.kernel.uses.may_wait) under_way->note(stream);
         return r;
     };
-    if (!is_chosen) {
+    if (!is_chosen || under_way->any()) {
+        if (is_chosen)
+            not_compared("launch " + std::to_string(w.number), "one that waits is under way");
         std::string why;
-        find_kernel(w, why);
+        find_kernel(w, why);  // which may wait too
         return launch_alone();
-    }
-    if (under_way->any()) {
-        not_compared("launch " + std::to_string(w.number), "one that waits is under way");
-        return launch(function);
     }
     if (!prepare(w, function, parameters, extra)) return launch_alone();
     const Result r = launch_alone();
