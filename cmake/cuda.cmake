@@ -8,10 +8,10 @@ list(FILTER CUDA_SOURCES EXCLUDE REGEX "/runtime/shared.cpp$")
 add_library(lockwarp_cuda SHARED ${CUDA_SOURCES} $<TARGET_OBJECTS:lockwarp_engine>
             $<TARGET_OBJECTS:lockwarp_emu>)
 lockwarp_target(lockwarp_cuda)
-set(lockwarp_alone cuda/functions.cpp cuda/graph.cpp cuda/graph_nodes.cpp cuda/merge.cpp cuda/nvjitlink.cpp
-    cuda/nvml.cpp cuda/user_object.cpp)
-file(GLOB together CONFIGURE_DEPENDS cuda/*.cpp)
-lockwarp_together(lockwarp_cuda 6 ${together})
+set(lockwarp_alone cuda/functions.cpp cuda/graph.cpp cuda/graph_nodes.cpp cuda/merge.cpp
+    cuda/nvjitlink.cpp cuda/nvml.cpp cuda/user_object.cpp cuda/runtime/copy.cpp
+    cuda/runtime/functions.cpp cuda/runtime/memory.cpp cuda/runtime/registration.cpp)
+lockwarp_together(lockwarp_cuda 8 ${CUDA_SOURCES})
 target_include_directories(lockwarp_cuda PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include
                            ${PROJECT_BINARY_DIR}/include)
 target_link_libraries(lockwarp_cuda PRIVATE TBB::tbb hwy::hwy Threads::Threads zstd::libzstd_shared ${CMAKE_DL_LIBS})

@@ -5,6 +5,8 @@ find_package(Threads REQUIRED)
 file(GLOB ENGINE_SOURCES CONFIGURE_DEPENDS engine/*.cpp)
 add_library(lockwarp_engine OBJECT ${ENGINE_SOURCES})
 lockwarp_target(lockwarp_engine)
+set(lockwarp_alone)
+lockwarp_together(lockwarp_engine 5 ${ENGINE_SOURCES})
 set_target_properties(lockwarp_engine PROPERTIES CXX_VISIBILITY_PRESET hidden
                       VISIBILITY_INLINES_HIDDEN ON)
 if(NOT PROJECT_IS_TOP_LEVEL)

@@ -2,7 +2,7 @@
 // Accesses behind the launch's shared memory, in the unit of 128 bytes in which it ends.
 #include "tests/check/said.hpp"
 
-namespace lockwarp::check {
+namespace lockwarp::check::beyond_shared_test {
 namespace {
 
 using namespace brief;
@@ -63,4 +63,4 @@ TEST(BeyondShared, LeavesOtherFindingsTheirs) {
 }
 
 }  // namespace
-}  // namespace lockwarp::check
+}  // namespace lockwarp::check::beyond_shared_test

@@ -7,7 +7,7 @@
 
 #include "tests/check/said.hpp"
 
-namespace lockwarp::check {
+namespace lockwarp::check::causality_model_test {
 namespace {
 
 using namespace brief;
@@ -263,4 +263,4 @@ TEST(CausalityModel, OfProgramsByChance) {
 }
 
 }  // namespace
-}  // namespace lockwarp::check
+}  // namespace lockwarp::check::causality_model_test

@@ -3,7 +3,7 @@
 // "Memory Consistency Model: Causality order".
 #include "tests/check/said.hpp"
 
-namespace lockwarp::check {
+namespace lockwarp::check::causality_test {
 namespace {
 
 using namespace brief;
@@ -382,4 +382,4 @@ TEST(Causality, Mbarriers) {
 }
 
 }  // namespace
-}  // namespace lockwarp::check
+}  // namespace lockwarp::check::causality_test

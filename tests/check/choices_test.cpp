@@ -3,7 +3,7 @@
 // is undefined where the ways have met, and the branch itself is not said.
 #include "tests/check/said.hpp"
 
-namespace lockwarp::check {
+namespace lockwarp::check::choices_test {
 namespace {
 
 using namespace brief;
@@ -104,4 +104,4 @@ TEST(Choices, OfSomeLanes) {
 }
 
 }  // namespace
-}  // namespace lockwarp::check
+}  // namespace lockwarp::check::choices_test

@@ -4,7 +4,7 @@
 // "Data Movement and Conversion Instructions: Asynchronous copy").
 #include "tests/check/said.hpp"
 
-namespace lockwarp::check {
+namespace lockwarp::check::copies_test {
 namespace {
 
 using namespace brief;
@@ -295,4 +295,4 @@ TEST(Copies, AreCounted) {
 }
 
 }  // namespace
-}  // namespace lockwarp::check
+}  // namespace lockwarp::check::copies_test

@@ -3,7 +3,7 @@
 // manual, "shfl.sync".
 #include "tests/check/said.hpp"
 
-namespace lockwarp::check {
+namespace lockwarp::check::exchange_test {
 namespace {
 
 using namespace brief;
@@ -197,4 +197,4 @@ TEST(Exchange, MasksThatNameMore) {
 }
 
 }  // namespace
-}  // namespace lockwarp::check
+}  // namespace lockwarp::check::exchange_test

@@ -5,7 +5,7 @@
 
 #include "tests/check/said.hpp"
 
-namespace lockwarp::check {
+namespace lockwarp::check::grid_races_test {
 namespace {
 
 using namespace brief;
@@ -293,4 +293,4 @@ TEST(GridRaces, OfAWordThatManyCtasRead) {
 }
 
 }  // namespace
-}  // namespace lockwarp::check
+}  // namespace lockwarp::check::grid_races_test

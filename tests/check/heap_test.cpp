@@ -9,7 +9,7 @@
 #include "emu/warp/heap.hpp"
 #include "tests/check/said.hpp"
 
-namespace lockwarp::check {
+namespace lockwarp::check::heap_test {
 namespace {
 
 using namespace brief;
@@ -159,4 +159,4 @@ TEST(Heap, OtherMemory) {
 }
 
 }  // namespace
-}  // namespace lockwarp::check
+}  // namespace lockwarp::check::heap_test

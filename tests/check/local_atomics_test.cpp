@@ -2,7 +2,7 @@
 // Atomics by generic addresses that lead to local memory.
 #include "tests/check/said.hpp"
 
-namespace lockwarp::check {
+namespace lockwarp::check::local_atomics_test {
 namespace {
 
 using namespace brief;
@@ -41,4 +41,4 @@ TEST(LocalAtomics, AreFoundInTheLanesThatReachIt) {
 }
 
 }  // namespace
-}  // namespace lockwarp::check
+}  // namespace lockwarp::check::local_atomics_test

@@ -3,7 +3,7 @@
 // what no fence of the async proxy lets them see.
 #include "tests/check/said.hpp"
 
-namespace lockwarp::check {
+namespace lockwarp::check::mbarriers_test {
 namespace {
 
 using namespace brief;
@@ -226,4 +226,4 @@ TEST(Mbarriers, BulkCopiesOfWhatThreadsStored) {
 }
 
 }  // namespace
-}  // namespace lockwarp::check
+}  // namespace lockwarp::check::mbarriers_test

@@ -2,7 +2,7 @@
 // Which accesses race: PTX manual, "Memory Consistency Model", by a few lines each.
 #include "tests/check/said.hpp"
 
-namespace lockwarp::check {
+namespace lockwarp::check::races_test {
 namespace {
 
 using namespace brief;
@@ -519,4 +519,4 @@ TEST(Races, OfABulkCopysSource) {
 }
 
 }  // namespace
-}  // namespace lockwarp::check
+}  // namespace lockwarp::check::races_test

@@ -2,7 +2,7 @@
 // Accesses that leave a row of a matrix for the next one: which row lanes and loops mean.
 #include "tests/check/said.hpp"
 
-namespace lockwarp::check {
+namespace lockwarp::check::rows_test {
 namespace {
 
 using namespace brief;
@@ -218,4 +218,4 @@ TEST(Rows, InWords) {
 }
 
 }  // namespace
-}  // namespace lockwarp::check
+}  // namespace lockwarp::check::rows_test

@@ -5,7 +5,7 @@
 
 #include "tests/check/said.hpp"
 
-namespace lockwarp::check {
+namespace lockwarp::check::undefined_memory_test {
 namespace {
 
 using namespace brief;
@@ -511,4 +511,4 @@ TEST(UndefinedMemory, IsNamed) {
 }
 
 }  // namespace
-}  // namespace lockwarp::check
+}  // namespace lockwarp::check::undefined_memory_test

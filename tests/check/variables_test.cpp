@@ -3,7 +3,7 @@
 // its alignment.
 #include "tests/check/said.hpp"
 
-namespace lockwarp::check {
+namespace lockwarp::check::variables_test {
 namespace {
 
 using namespace brief;
@@ -233,4 +233,4 @@ TEST(Variables, AScalarAlignedBeyondItsSizeIsTheDynamicMemory) {
 }
 
 }  // namespace
-}  // namespace lockwarp::check
+}  // namespace lockwarp::check::variables_test

@@ -2,7 +2,7 @@
 // nvJitLink of the stand-in driver: its results are those of NVIDIA's library of toolkit 13.5.
 #include "driver.hpp"
 
-namespace lockwarp::test {
+namespace lockwarp::test::nvjitlink_test {
 namespace {
 
 using JitLinking = Cuda;
@@ -150,4 +150,4 @@ TEST_F(JitLinking, TakesWhatItsTypeSays) {
 }
 
 }  // namespace
-}  // namespace lockwarp::test
+}  // namespace lockwarp::test::nvjitlink_test

@@ -9,7 +9,7 @@
 #include "cuda/functions_list.hpp"
 #include "driver.hpp"
 
-namespace lockwarp::test {
+namespace lockwarp::test::runtime_test {
 namespace {
 
 void* runtime(int toolkit) {
@@ -225,4 +225,4 @@ INSTANTIATE_TEST_SUITE_P(Runtime, Registered, testing::Values(12, 13),
                          [](const auto& i) { return "Toolkit" + std::to_string(i.param); });
 
 }  // namespace
-}  // namespace lockwarp::test
+}  // namespace lockwarp::test::runtime_test

@@ -2,7 +2,7 @@
 // Streams, events, graphs, pools, copies, fills, libraries, printing.
 #include "driver.hpp"
 
-namespace lockwarp::test {
+namespace lockwarp::test::streams_test {
 namespace {
 
 using Numbers = std::vector<uint32_t>;
@@ -597,4 +597,4 @@ TEST_F(Work, OfThePrimaryContextIsShared) {
 }
 
 }  // namespace
-}  // namespace lockwarp::test
+}  // namespace lockwarp::test::streams_test

@@ -7,7 +7,7 @@
 #include "tests/debug/sessions.hpp"
 #include "tools/report/why_subject.hpp"
 
-namespace lockwarp::debug {
+namespace lockwarp::debug::expected_test {
 namespace {
 
 const std::string root = LOCKWARP_SOURCE_DIR "/";
@@ -126,4 +126,4 @@ TEST(DebugExpected, SumsStoredElsewhere) {
 }
 
 }  // namespace
-}  // namespace lockwarp::debug
+}  // namespace lockwarp::debug::expected_test

@@ -10,7 +10,7 @@
 
 #include "tests/debug/sessions.hpp"
 
-namespace lockwarp::debug {
+namespace lockwarp::debug::findings_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -129,4 +129,4 @@ TEST(DebugFindings, BackwardsByNameAndAll) {
 }
 
 }  // namespace
-}  // namespace lockwarp::debug
+}  // namespace lockwarp::debug::findings_test

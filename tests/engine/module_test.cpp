@@ -4,7 +4,7 @@
 
 #include "tests/engine/support.hpp"
 
-namespace lockwarp::engine {
+namespace lockwarp::engine::module_test {
 namespace {
 
 TEST(Modules, SayWhereTextIsWrong) {
@@ -249,4 +249,4 @@ TEST(Handles, MayBeDestroyedInAnyOrder) {
 }
 
 }  // namespace
-}  // namespace lockwarp::engine
+}  // namespace lockwarp::engine::module_test

@@ -7,7 +7,7 @@
 #include "tests/exec/operands.hpp"
 #include "tests/exec/support.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::bits_test {
 
 namespace {
 
@@ -226,4 +226,4 @@ TEST(Bits, TestsOfFloatingPoint) {
 
 }  // namespace
 
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::bits_test

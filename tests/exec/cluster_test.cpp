@@ -2,7 +2,7 @@
 // Clusters of one CTA, cache policies, hints, special registers of them.
 #include "tests/exec/support.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::cluster_test {
 
 namespace {
 
@@ -249,4 +249,4 @@ st.global.u32 [%rd2], %r4;
 
 }  // namespace
 
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::cluster_test

@@ -4,7 +4,7 @@
 
 #include "tests/exec/support.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::collective_test {
 
 namespace {
 
@@ -421,4 +421,4 @@ TEST(BarRed, RetiresWithItsValue) {
 
 }  // namespace
 
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::collective_test

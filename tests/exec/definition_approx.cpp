@@ -37,7 +37,7 @@ Bound of_logarithm(double a) { return a > 0.5 && a < 2 ? Bound{0, 0x1p-22} : Bou
 constexpr auto exp2_of = [](double a, double) { return std::exp2(a); };
 constexpr auto tanh_of = [](double a, double) { return std::tanh(a); };
 constexpr auto quotient = [](double a, double b) { return a / b; };
-constexpr auto reciprocal = [](double a, double) { return 1 / a; };
+constexpr auto one_over = [](double a, double) { return 1 / a; };
 // Of -0 the infinity of its sign, as the manual has it.
 constexpr auto reciprocal_root = [](double a, double) { return a == 0 ? 1 / a : 1 / std::sqrt(a); };
 
@@ -81,11 +81,11 @@ constexpr Function functions[] = {
      [](double) {
          return Bound{0x1p-18, 0};
      }},
-    {"rcp", ".f32", reciprocal,
+    {"rcp", ".f32", one_over,
      [](double) {
          return Bound{ulps(1), 0};
      }},
-    {"rcp", ".f64", reciprocal,
+    {"rcp", ".f64", one_over,
      [](double) {
          return Bound{0x1p-18, 0};
      }},

@@ -10,7 +10,7 @@
 #include "emu/num/folded.hpp"
 #include "tests/exec/support.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::folded_values_test {
 namespace {
 
 constexpr size_t cases = 10'000;
@@ -246,4 +246,4 @@ TEST(FoldedValues, TenThousandConstantsOfEachInstructionAsPtxasComputes) {
 }
 
 }  // namespace
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::folded_values_test

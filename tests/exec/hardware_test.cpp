@@ -5,7 +5,7 @@
 #include "tests/exec/support.hpp"
 #include "tests/hardware/recordings.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::hardware_test {
 
 namespace {
 
@@ -169,4 +169,4 @@ TEST(Recordings, EachIsListedOnce) {
 
 }  // namespace
 
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::hardware_test

@@ -6,7 +6,7 @@
 
 #include "tests/exec/support.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::launch_test {
 
 namespace {
 
@@ -516,4 +516,4 @@ TEST(Observer, IsGivenTheCtasUpToTheFirstThatTrapped) {
 
 }  // namespace
 
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::launch_test

@@ -6,7 +6,7 @@
 #include "emu/isa/tensor_map.hpp"
 #include "tests/exec/support.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::map_fields_test {
 
 namespace {
 
@@ -115,4 +115,4 @@ TEST(TensormapFields, ChangeAloneInEveryLane) {
 
 }  // namespace
 
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::map_fields_test

@@ -4,7 +4,7 @@
 
 #include "tests/exec/workloads.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::products_test {
 
 namespace {
 
@@ -112,4 +112,4 @@ INSTANTIATE_TEST_SUITE_P(Kernels, TritonMatmul, testing::ValuesIn(triton_builds_
 
 }  // namespace
 
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::products_test

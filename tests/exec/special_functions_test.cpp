@@ -6,7 +6,7 @@
 #include "emu/num/mufu.hpp"
 #include "tests/exec/support.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::special_functions_test {
 
 namespace {
 
@@ -176,4 +176,4 @@ TEST(SpecialFunctions, LeastTargetsAndSpellings) {
 
 }  // namespace
 
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::special_functions_test

@@ -8,7 +8,7 @@
 #include "tests/exec/support.hpp"
 #include "tests/hardware/recordings.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::tensor_copy_test {
 
 namespace {
 
@@ -423,4 +423,4 @@ TEST(TensormapReplace, EveryField) {
 
 }  // namespace
 
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::tensor_copy_test

@@ -8,7 +8,7 @@
 #include "emu/isa/texture.hpp"
 #include "tests/exec/support.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::texture_test {
 
 namespace {
 
@@ -395,4 +395,4 @@ TEST(Query, OfWhatIsNone) {
 
 }  // namespace
 
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::texture_test

@@ -6,7 +6,7 @@
 #include "emu/exec/inspector.hpp"
 #include "tests/exec/support.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::waits_test {
 
 namespace {
 
@@ -609,4 +609,4 @@ st.global.v4.u32 [%rd3], {%r2, %r3, %r4, %r5};
 
 }  // namespace
 
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::waits_test

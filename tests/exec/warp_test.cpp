@@ -2,7 +2,7 @@
 // shfl, vote, activemask and bar.warp.sync, from one path and from several.
 #include "tests/exec/support.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::warp_test {
 
 namespace {
 
@@ -294,4 +294,4 @@ TEST(Warp, ActivemaskNamesTheLanesOfThePath) {
 
 }  // namespace
 
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::warp_test

@@ -9,7 +9,7 @@
 #include "emu/num/dot.hpp"
 #include "tests/exec/support.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::warpgroup_test {
 
 namespace {
 
@@ -429,4 +429,4 @@ TEST(Warpgroup, AGroupThatAWarpDoesNotCommitIsADeadlock) {
 }
 
 }  // namespace
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::warpgroup_test

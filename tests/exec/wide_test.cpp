@@ -2,7 +2,7 @@
 // Registers and memory of 128 bits, and moves of vectors.
 #include "tests/exec/support.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::wide_test {
 
 namespace {
 
@@ -148,4 +148,4 @@ TEST(Wide, AddressesAreMultiplesOfSixteen) {
 
 }  // namespace
 
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::wide_test

@@ -11,7 +11,7 @@
 #include "tests/num/dot_oracle.hpp"
 #include "tests/num/inputs.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::wmma_definitions_test {
 
 namespace {
 
@@ -201,4 +201,4 @@ INSTANTIATE_TEST_SUITE_P(Wmma, WmmaDefinitions, testing::ValuesIn(all_variants()
 
 }  // namespace
 
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::wmma_definitions_test

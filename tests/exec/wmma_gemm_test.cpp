@@ -7,7 +7,7 @@
 #include "tests/exec/reference.hpp"
 #include "tests/exec/workloads.hpp"
 
-namespace lockwarp::exec {
+namespace lockwarp::exec::wmma_gemm_test {
 
 namespace {
 
@@ -113,4 +113,4 @@ INSTANTIATE_TEST_SUITE_P(Kernels, WmmaGemm, testing::ValuesIn(builds()), named);
 
 }  // namespace
 
-}  // namespace lockwarp::exec
+}  // namespace lockwarp::exec::wmma_gemm_test

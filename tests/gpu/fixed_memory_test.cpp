@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-namespace lockwarp::gpu {
+namespace lockwarp::gpu::fixed_memory_test {
 namespace {
 
 constexpr uint64_t page = 2u << 20;
@@ -186,4 +186,4 @@ TEST(FixedMemory, WhatTheDriverDoesNotGive) {
 }
 
 }  // namespace
-}  // namespace lockwarp::gpu
+}  // namespace lockwarp::gpu::fixed_memory_test

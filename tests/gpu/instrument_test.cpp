@@ -15,9 +15,8 @@
 #include "gpu/clocked.hpp"
 #include "gpu/trace.hpp"
 
+namespace lockwarp::instrument_test {
 namespace {
-
-using namespace lockwarp;
 
 ptx::Module module_of(const std::string& text) {
     ptx::Parsed parsed = ptx::parse(text);
@@ -303,3 +302,4 @@ TEST(Instrument, AWgmmaIsWaitedForWhereItIsTraced) {
 }
 
 }  // namespace
+}  // namespace lockwarp::instrument_test

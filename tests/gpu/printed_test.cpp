@@ -16,9 +16,8 @@
 #include "gpu/instrument.hpp"
 #include "gpu/trace.hpp"
 
+namespace lockwarp::printed_test {
 namespace {
-
-using namespace lockwarp;
 
 std::string read_text(const std::string& name) {
     const std::ifstream file(LOCKWARP_SOURCE_DIR "/tests/gpu/printed/" + name);
@@ -289,3 +288,4 @@ TEST(Printed, InstructionsOfAProgram) {
 }
 
 }  // namespace
+}  // namespace lockwarp::printed_test

@@ -5,7 +5,7 @@
 #include "emu/isa/resolver.hpp"
 #include "tests/isa/support.hpp"
 
-namespace lockwarp::isa {
+namespace lockwarp::isa::diagnostics_test {
 namespace {
 
 // Registers that the cases use, on line 6; the case itself stands on line 7.
@@ -350,4 +350,4 @@ TEST(Diagnostics, Nearest) {
 }
 
 }  // namespace
-}  // namespace lockwarp::isa
+}  // namespace lockwarp::isa::diagnostics_test

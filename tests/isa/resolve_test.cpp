@@ -7,7 +7,7 @@
 #include "tests/cpu_time.hpp"
 #include "tests/isa/support.hpp"
 
-namespace lockwarp::isa {
+namespace lockwarp::isa::resolve_test {
 namespace {
 
 uint64_t bytes_at(const std::vector<uint8_t>& image, size_t at, size_t count) {
@@ -385,4 +385,4 @@ TEST(Resolve, DeeplyNestedScopes) {
 }
 
 }  // namespace
-}  // namespace lockwarp::isa
+}  // namespace lockwarp::isa::resolve_test

@@ -7,7 +7,7 @@
 
 #include <set>
 
-namespace lockwarp::isa {
+namespace lockwarp::isa::wmma_test {
 namespace {
 
 struct Element {
@@ -218,4 +218,4 @@ TEST(WmmaVariants, AreFoundByEachOfTheirProperties) {
 }
 
 }  // namespace
-}  // namespace lockwarp::isa
+}  // namespace lockwarp::isa::wmma_test

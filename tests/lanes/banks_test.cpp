@@ -11,7 +11,7 @@
 #include "lanes/expression.hpp"
 #include "lanes/questions.hpp"
 
-namespace lockwarp::lanes {
+namespace lockwarp::lanes::banks_test {
 namespace {
 
 Access access(std::string_view name) {
@@ -174,4 +174,4 @@ TEST(Descriptors, BothWays) {
 }
 
 }  // namespace
-}  // namespace lockwarp::lanes
+}  // namespace lockwarp::lanes::banks_test

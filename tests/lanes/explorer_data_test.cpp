@@ -9,7 +9,7 @@
 #include "lanes/formula.hpp"
 #include "lanes/questions.hpp"
 
-namespace lockwarp::lanes {
+namespace lockwarp::lanes::explorer_data_test {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -206,4 +206,4 @@ TEST(ExplorerData, NoTableIsTheBeginOfAnother) {
 }
 
 }  // namespace
-}  // namespace lockwarp::lanes
+}  // namespace lockwarp::lanes::explorer_data_test

@@ -8,7 +8,7 @@
 #include "lanes/formula.hpp"
 #include "lanes/instruction.hpp"
 
-namespace lockwarp::lanes {
+namespace lockwarp::lanes::explorer_test {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -146,4 +146,4 @@ TEST(Explorer, TextInTheDataEndsNoScript) {
 }
 
 }  // namespace
-}  // namespace lockwarp::lanes
+}  // namespace lockwarp::lanes::explorer_test

@@ -7,7 +7,7 @@
 #include "lanes/instruction.hpp"
 #include "lanes/questions.hpp"
 
-namespace lockwarp::lanes {
+namespace lockwarp::lanes::names_test {
 namespace {
 
 // The key; of what is none the message.
@@ -236,4 +236,4 @@ TEST(NamesOfArchitectures, EachListIsWhatCanBeMade) {
 }
 
 }  // namespace
-}  // namespace lockwarp::lanes
+}  // namespace lockwarp::lanes::names_test

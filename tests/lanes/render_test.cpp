@@ -8,7 +8,7 @@
 
 #include "lanes/answer.hpp"
 
-namespace lockwarp::lanes {
+namespace lockwarp::lanes::render_test {
 namespace {
 
 Answer small() {
@@ -325,4 +325,4 @@ TEST(Render, BlocksAtTheirEdges) {
 }
 
 }  // namespace
-}  // namespace lockwarp::lanes
+}  // namespace lockwarp::lanes::render_test

@@ -6,7 +6,7 @@
 
 #include "lanes/tensor_map.hpp"
 
-namespace lockwarp::lanes {
+namespace lockwarp::lanes::tensor_map_model_test {
 namespace {
 
 using Coordinates = std::vector<int64_t>;
@@ -331,4 +331,4 @@ TEST(TensorMapModel, FieldsAndWhatIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace lockwarp::lanes
+}  // namespace lockwarp::lanes::tensor_map_model_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockwarp::lanes {
+namespace lockwarp::lanes::tensor_map_test {
 namespace {
 
 TensorMapQuestion swizzled_question() {
@@ -85,4 +85,4 @@ TEST(TensorMapQuestions, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace lockwarp::lanes
+}  // namespace lockwarp::lanes::tensor_map_test

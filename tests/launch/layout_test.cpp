@@ -11,7 +11,7 @@
 #include "launch/launch_file.hpp"
 #include "tests/results.hpp"
 
-namespace lockwarp::launch {
+namespace lockwarp::launch::layout_test {
 namespace {
 
 constexpr uint64_t first = 0x7000000000;
@@ -474,4 +474,4 @@ TEST(InitFiles, AreReadBesideTheLaunchFile) {
 }
 
 }  // namespace
-}  // namespace lockwarp::launch
+}  // namespace lockwarp::launch::layout_test

@@ -9,7 +9,7 @@
 #include "tests/launch/messages.hpp"
 #include "tests/results.hpp"
 
-namespace lockwarp::launch {
+namespace lockwarp::launch::messages_test {
 namespace {
 
 constexpr const char* head =
@@ -550,4 +550,4 @@ TEST(LaunchMessages, WhatIsShownIsCut) {
 }
 
 }  // namespace
-}  // namespace lockwarp::launch
+}  // namespace lockwarp::launch::messages_test

@@ -8,7 +8,7 @@
 #include "launch/variables.hpp"
 #include "tests/results.hpp"
 
-namespace lockwarp::launch {
+namespace lockwarp::launch::state_test {
 namespace {
 
 constexpr const char* text = R"(.version 7.0
@@ -164,4 +164,4 @@ TEST(State, VariablesOfALaunchAndOfAll) {
 }
 
 }  // namespace
-}  // namespace lockwarp::launch
+}  // namespace lockwarp::launch::state_test

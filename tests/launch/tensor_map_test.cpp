@@ -6,7 +6,7 @@
 #include "launch/launch_file.hpp"
 #include "tests/results.hpp"
 
-namespace lockwarp::launch {
+namespace lockwarp::launch::tensor_map_test {
 namespace {
 
 std::string file(const std::string& maps, const std::string& rest) {
@@ -138,4 +138,4 @@ TEST(LaunchTensorMap, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace lockwarp::launch
+}  // namespace lockwarp::launch::tensor_map_test

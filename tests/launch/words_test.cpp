@@ -18,7 +18,7 @@
 #include "launch/variables.hpp"
 #include "tests/results.hpp"
 
-namespace lockwarp::launch {
+namespace lockwarp::launch::words_test {
 namespace {
 
 // Insert, remove, replace, or exchange two neighbours, of which none is changed again.
@@ -492,4 +492,4 @@ TEST(JsonText, ThatIsNone) {
 }
 
 }  // namespace
-}  // namespace lockwarp::launch
+}  // namespace lockwarp::launch::words_test

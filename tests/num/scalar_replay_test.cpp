@@ -8,7 +8,7 @@
 #include "emu/num/mufu.hpp"
 #include "tests/hardware/recordings.hpp"
 
-namespace lockwarp::num::testing {
+namespace lockwarp::num::testing::scalar_replay_test {
 namespace {
 
 using isa::Type;
@@ -116,4 +116,4 @@ TEST(ScalarReplay, EveryWord) {
 }
 
 }  // namespace
-}  // namespace lockwarp::num::testing
+}  // namespace lockwarp::num::testing::scalar_replay_test

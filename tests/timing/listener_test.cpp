@@ -9,9 +9,8 @@
 #include "emu/timing/listener.hpp"
 #include "emu/timing/timing.hpp"
 
+namespace lockwarp::listener_test {
 namespace {
-
-using namespace lockwarp;
 
 struct Heard {
     explicit Heard(const std::string& body, const std::string& target = "sm_90a") {
@@ -381,3 +380,4 @@ TEST(Heard, ChosenCtas) {
 }
 
 }  // namespace
+}  // namespace lockwarp::listener_test

@@ -6,9 +6,8 @@
 
 #include "emu/lockwarp.hpp"
 
+namespace lockwarp::lowering_test {
 namespace {
-
-using namespace lockwarp;
 
 // The instructions of a kernel that ends with a store of %r0 to %r9, %d0 to %d2 and %f0 to %f3,
 // which keeps them alive: of each its opcode, with "*4" of as many accesses that are one, or "-"
@@ -285,3 +284,4 @@ TEST(Lowering, ABranchMayBeTheFirst) {
 }
 
 }  // namespace
+}  // namespace lockwarp::lowering_test

@@ -10,6 +10,7 @@
 #include "tests/tools/process.hpp"
 #include "tools/commands/completion.hpp"
 
+namespace lockwarp::completion_test {
 namespace {
 
 using lockwarp::tools::Folder;
@@ -196,3 +197,4 @@ TEST(ManualPage, NoTextIsTakenForARequest) {
 }
 
 }  // namespace
+}  // namespace lockwarp::completion_test

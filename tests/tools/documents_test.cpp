@@ -10,6 +10,7 @@
 #include "tests/tools/process.hpp"
 #include "tools/commands/list_command.hpp"
 
+namespace lockwarp::documents_test {
 namespace {
 
 std::string text_of(const std::string& path) {
@@ -217,3 +218,4 @@ TEST(Documents, ShowARowOfTheMatrixTable) {
 }
 
 }  // namespace
+}  // namespace lockwarp::documents_test

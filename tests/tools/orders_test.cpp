@@ -6,7 +6,7 @@
 
 #include "tests/tools/process.hpp"
 
-namespace lockwarp::tools {
+namespace lockwarp::tools::orders_test {
 namespace {
 
 // Each thread gives its word to its partner in the other warp; BETWEEN is between them.
@@ -95,4 +95,4 @@ TEST(Orders, ARaceSaysWhatTheOtherOrderGives) {
 }
 
 }  // namespace
-}  // namespace lockwarp::tools
+}  // namespace lockwarp::tools::orders_test

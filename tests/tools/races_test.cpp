@@ -6,7 +6,7 @@
 
 #include "tests/tools/process.hpp"
 
-namespace lockwarp::tools {
+namespace lockwarp::tools::races_test {
 namespace {
 
 // 64 threads store their number into `out`, do BETWEEN, and load that of the thread INDEX.
@@ -130,4 +130,4 @@ TEST(GlobalRaces, BytesOfOneWordThatDifferDoNotRace) {
 }
 
 }  // namespace
-}  // namespace lockwarp::tools
+}  // namespace lockwarp::tools::races_test

@@ -14,7 +14,7 @@
 #include "emu/isa/arch.hpp"
 #include "tests/tools/process.hpp"
 
-namespace lockwarp::tools {
+namespace lockwarp::tools::run_error_test {
 namespace {
 
 constexpr const char* header = ".version 7.0\n.target sm_80\n.address_size 64\n";
@@ -315,4 +315,4 @@ TEST(RunError, HintsAreFolded) {
 }
 
 }  // namespace
-}  // namespace lockwarp::tools
+}  // namespace lockwarp::tools::run_error_test

@@ -10,7 +10,7 @@
 #include "emu/isa/arch.hpp"
 #include "tests/tools/process.hpp"
 
-namespace lockwarp::tools {
+namespace lockwarp::tools::run_test {
 namespace {
 
 constexpr const char* kernels = LOCKWARP_SOURCE_DIR "/gpu/kernels/";
@@ -140,4 +140,4 @@ TEST(Run, CudaSources) {
 }
 
 }  // namespace
-}  // namespace lockwarp::tools
+}  // namespace lockwarp::tools::run_test

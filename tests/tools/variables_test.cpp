@@ -9,7 +9,7 @@
 #include "tests/results.hpp"
 #include "tests/tools/process.hpp"
 
-namespace lockwarp::tools {
+namespace lockwarp::tools::variables_test {
 namespace {
 
 // The comment and the lines between are kept, so that a place in the text stays what it was.
@@ -186,4 +186,4 @@ TEST(Variables, WhatIsWrongWithThem) {
 }
 
 }  // namespace
-}  // namespace lockwarp::tools
+}  // namespace lockwarp::tools::variables_test

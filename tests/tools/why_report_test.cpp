@@ -10,7 +10,7 @@
 #include "tests/tools/process.hpp"
 #include "why/hypothesis.hpp"
 
-namespace lockwarp::tools {
+namespace lockwarp::tools::why_report_test {
 namespace {
 
 using why::Wrong;
@@ -390,4 +390,4 @@ TEST(WhySvg, LargeOnesInBlocks) {
 }
 
 }  // namespace
-}  // namespace lockwarp::tools
+}  // namespace lockwarp::tools::why_report_test

@@ -19,7 +19,7 @@
 #include "tools/commands/command_tree.hpp"
 #include "tools/commands/usage.hpp"
 
-namespace lockwarp::tools {
+namespace lockwarp::tools::wrong_input_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -439,4 +439,4 @@ TEST(WrongInput, ByHand) {
 }
 
 }  // namespace
-}  // namespace lockwarp::tools
+}  // namespace lockwarp::tools::wrong_input_test

@@ -13,9 +13,9 @@
 #include "validate/faults.hpp"
 #include "validate/lockstep.hpp"
 
+namespace lockwarp::engine_answers_test {
 namespace {
 
-using namespace lockwarp;
 using gpu::Outcome;
 using validate::Options;
 using validate::Registers;
@@ -455,3 +455,4 @@ TEST(EngineAnswers, FaultsOfTraps) {
 }
 
 }  // namespace
+}  // namespace lockwarp::engine_answers_test

@@ -15,9 +15,8 @@
 #include "validate/emulator_engine.hpp"
 #include "validate/side.hpp"
 
+namespace lockwarp::fuzz_test {
 namespace {
-
-using namespace lockwarp;
 
 validate::FuzzOptions small(uint64_t seed, uint64_t cases) {
     validate::FuzzOptions o;
@@ -348,3 +347,4 @@ TEST(Fuzz, WhatDiffersOnlyInItsProgramIsShrunkAsAProgram) {
 }
 
 }  // namespace
+}  // namespace lockwarp::fuzz_test

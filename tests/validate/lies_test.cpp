@@ -21,9 +21,9 @@
 #include "validate/lockstep.hpp"
 #include "validate/recording.hpp"
 
+namespace lockwarp::lies_test {
 namespace {
 
-using namespace lockwarp;
 using lies::case_of;
 using lies::ctas;
 using lies::widths;
@@ -311,3 +311,4 @@ TEST(LiesOfAPredicate, AreFoundInEachLane) {
 }
 
 }  // namespace
+}  // namespace lockwarp::lies_test

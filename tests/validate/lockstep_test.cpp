@@ -8,9 +8,9 @@
 #include "validate/emulator_engine.hpp"
 #include "validate/lockstep.hpp"
 
+namespace lockwarp::lockstep_test {
 namespace {
 
-using namespace lockwarp;
 using namespace lockwarp::lockstep;
 using validate::DifferenceKind;
 
@@ -557,3 +557,4 @@ TEST(Lockstep, TheUpperHalvesOfARegisterAreCompared) {
 }
 
 }  // namespace
+}  // namespace lockwarp::lockstep_test

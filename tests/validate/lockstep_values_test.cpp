@@ -13,9 +13,9 @@
 #include "validate/emulator_engine.hpp"
 #include "validate/lockstep.hpp"
 
+namespace lockwarp::lockstep_values_test {
 namespace {
 
-using namespace lockwarp;
 using namespace lockwarp::lockstep;
 using validate::DifferenceKind;
 
@@ -427,3 +427,4 @@ TEST(Lockstep, ADifferenceShowsItsInputs) {
 }
 
 }  // namespace
+}  // namespace lockwarp::lockstep_values_test

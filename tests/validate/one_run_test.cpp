@@ -13,9 +13,8 @@
 #include "validate/emulator_engine.hpp"
 #include "validate/lockstep.hpp"
 
+namespace lockwarp::one_run_test {
 namespace {
-
-using namespace lockwarp;
 
 constexpr uint32_t ctas = 2, threads = 64;
 
@@ -492,3 +491,4 @@ TEST(OneRun, BulkCopiesWriteSharedMemory) {
 }
 
 }  // namespace
+}  // namespace lockwarp::one_run_test

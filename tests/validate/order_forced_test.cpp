@@ -3,9 +3,9 @@
 // has ended.
 #include "tests/validate/order_by_hand.hpp"
 
+namespace lockwarp::order_forced_test {
 namespace {
 
-using namespace lockwarp;
 using namespace lockwarp::order_by_hand;
 
 TEST(OrderByHand, BlocksOfMalloc) {
@@ -364,3 +364,4 @@ TEST(OrderByHand, TheFirstForcedDecidesWhetherItIsCertain) {
 }
 
 }  // namespace
+}  // namespace lockwarp::order_forced_test

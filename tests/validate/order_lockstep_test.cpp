@@ -16,9 +16,9 @@
 #include "validate/lockstep.hpp"
 #include "validate/recording.hpp"
 
+namespace lockwarp::order_lockstep_test {
 namespace {
 
-using namespace lockwarp;
 using lockstep::case_of;
 using validate::DifferenceKind;
 
@@ -437,3 +437,4 @@ TEST(OrderLockstep, RecordingsOfAGpuReplay) {
 }
 
 }  // namespace
+}  // namespace lockwarp::order_lockstep_test

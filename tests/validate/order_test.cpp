@@ -2,9 +2,9 @@
 // The order that tracks tell, written by hand: which access may go on, and which waits.
 #include "tests/validate/order_by_hand.hpp"
 
+namespace lockwarp::order_test {
 namespace {
 
-using namespace lockwarp;
 using namespace lockwarp::order_by_hand;
 
 TEST(OrderByHand, TheProgramIsWhatItIsTakenFor) {
@@ -562,3 +562,4 @@ TEST(OrderByHand, StoresToAPeersSharedMemory) {
 }
 
 }  // namespace
+}  // namespace lockwarp::order_test

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
+namespace lockwarp::probes_test {
 namespace {
 
-using namespace lockwarp;
 using validate::Probes;
 
 Probes example() {
@@ -89,3 +89,4 @@ TEST(Probes, LatencyAndInterval) {
 }
 
 }  // namespace
+}  // namespace lockwarp::probes_test

@@ -13,9 +13,9 @@
 #include "validate/emulator_engine.hpp"
 #include "validate/recording.hpp"
 
+namespace lockwarp::recording_test {
 namespace {
 
-using namespace lockwarp;
 using validate::Recording;
 using Bytes = std::vector<uint8_t>;
 
@@ -455,3 +455,4 @@ TEST(Recording, MutatedBodies) {
 }
 
 }  // namespace
+}  // namespace lockwarp::recording_test

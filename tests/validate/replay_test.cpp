@@ -11,9 +11,9 @@
 #include "validate/emulator_engine.hpp"
 #include "validate/lockstep.hpp"
 
+namespace lockwarp::replay_test {
 namespace {
 
-using namespace lockwarp;
 using namespace lockwarp::lockstep;
 using validate::DifferenceKind;
 
@@ -118,3 +118,4 @@ TEST(Replay, TracksOfMoreBytesThanThereCanBeAreRefused) {
 }
 
 }  // namespace
+}  // namespace lockwarp::replay_test

@@ -10,9 +10,9 @@
 #include "emu/lockwarp.hpp"
 #include "validate/lockstep.hpp"
 
+namespace lockwarp::report_inputs_test {
 namespace {
 
-using namespace lockwarp;
 using validate::Difference;
 using validate::Report;
 
@@ -276,3 +276,4 @@ TEST(TextReport, WhatAProductIsMadeOf) {
 }
 
 }  // namespace
+}  // namespace lockwarp::report_inputs_test

@@ -17,9 +17,9 @@
 #include "tests/validate/lies_kernel.hpp"
 #include "validate/emulator_engine.hpp"
 
+namespace lockwarp::shrink_test {
 namespace {
 
-using namespace lockwarp;
 using validate::DifferenceKind;
 using validate::Report;
 using validate::Shrunk;
@@ -412,3 +412,4 @@ TEST(ShrinkProgram, ItsLaunchFileHasPointers) {
 }
 
 }  // namespace
+}  // namespace lockwarp::shrink_test

@@ -13,9 +13,9 @@
 #include "emu/ptx/parser.hpp"
 #include "validate/treatment.hpp"
 
+namespace lockwarp::unwritten_test {
 namespace {
 
-using namespace lockwarp;
 using validate::MayBeUnwritten;
 using Names = std::set<std::string>;
 using Results = std::array<uint32_t, 32>;
@@ -469,3 +469,4 @@ TEST(Taken, IsWhatReadsTimeOrPlace) {
 }
 
 }  // namespace
+}  // namespace lockwarp::unwritten_test
