@@ -77,6 +77,8 @@ constexpr std::array attribute_rows{
     AttributeRow{41, 41, constant<1>},      // unified addressing
     AttributeRow{42, 42, constant<32768>},  // textures layered in one dimension: width, layers
     AttributeRow{43, 43, constant<2048>},
+    AttributeRow{44, 44, constant<1>},  // gathers; of such arrays width and height
+    AttributeRow{45, 46, constant<32768>},
     AttributeRow{47, 48, constant<8192>},  // of three dimensions, otherwise: width, height, depth
     AttributeRow{49, 49, constant<32768>},
     AttributeRow{51, 51, constant<32>},     // pitch alignment of textures
@@ -118,6 +120,7 @@ constexpr std::array attribute_rows{
     AttributeRow{115, 115, constant<1>},     // memory pools
     AttributeRow{120, 120, has_clusters},    // launches with clusters
     AttributeRow{122, 123, constant<1>},     // stream memory operations of 64 bits, and of NOR
+    AttributeRow{125, 125, constant<1>},     // events of other processes
     AttributeRow{126, 126, memory_domains},  // domains of memory
     AttributeRow{127, 127, has_clusters},    // tensor maps
     AttributeRow{131, 131, constant<-1>},    // no NUMA node of its own

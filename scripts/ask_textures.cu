@@ -22,6 +22,18 @@ struct Answer {
     uint32_t of[4];
 };
 
+__device__ void gather(cudaTextureObject_t t, const Place& p, uint32_t* o) {
+#define LOCKWARP_GATHER(component)                                                    \
+    asm volatile("tld4." component ".2d.v4.u32.f32 {%0, %1, %2, %3}, [%4, {%5, %6}];" \
+                 : "=r"(o[0]), "=r"(o[1]), "=r"(o[2]), "=r"(o[3])                     \
+                 : "l"(t), "f"(p.x), "f"(p.y))
+    if (p.layer == 0) LOCKWARP_GATHER("r");
+    if (p.layer == 1) LOCKWARP_GATHER("g");
+    if (p.layer == 2) LOCKWARP_GATHER("b");
+    if (p.layer == 3) LOCKWARP_GATHER("a");
+#undef LOCKWARP_GATHER
+}
+
 __global__ void look(cudaTextureObject_t t, Shape shape, const Place* at, Answer* out,
                      size_t count) {
     const size_t n = size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -57,6 +69,7 @@ __global__ void look(cudaTextureObject_t t, Shape shape, const Place* at, Answer
         asm volatile("tex.2d.v4.u32.s32 {%0, %1, %2, %3}, [%4, {%5, %6}];"
                      : "=r"(o[0]), "=r"(o[1]), "=r"(o[2]), "=r"(o[3])
                      : "l"(t), "r"(int(p.x)), "r"(int(p.y)));
+    if (shape == Shape::gathered) gather(t, p, o);
     out[n] = d;
 }
 
@@ -98,7 +111,7 @@ cudaTextureDesc described(const Lookup& l) {
 // An array with these elements.
 struct Texture {
     cudaArray_t array = nullptr;
-    explicit Texture(const Elements& e, unsigned flags = 0) {
+    explicit Texture(const Elements& e) {
         const auto bits = [&](unsigned n) {
             return n < e.format.channels ? int(e.format.bits) : 0;
         };
@@ -106,6 +119,7 @@ struct Texture {
             cudaChannelFormatKindUnsigned, cudaChannelFormatKindSigned, cudaChannelFormatKindFloat};
         const cudaChannelFormatDesc format{bits(0), bits(1), bits(2), bits(3),
                                            kinds[int(e.format.kind)]};
+        unsigned flags = 0;
         if (e.arrangement == Arrangement::layered) flags |= cudaArrayLayered;
         if (e.arrangement == Arrangement::cube) flags |= cudaArrayCubemap;
         must(cudaMalloc3DArray(&array, &format, make_cudaExtent(e.width, e.height, e.depth), flags),

@@ -528,7 +528,7 @@ void OfCta::retired(const warp::Retired& e) {
             return pass_on(e, common_.registers, w.registers, origins_);
         case isa::Memory::load:
             if (is_warpgroup) return pass_on(e, common_.registers, w.registers, origins_);
-            if (a == nullptr || o.op == Op::tex) break;  // what a filter gives is a value
+            if (a == nullptr || row.sampled) break;  // what a texture gives is a value
             if (row.wmma) return load_parts(e, o, w);
             if (row.matrix == isa::Matrix::none) return each_access(&OfCta::load);
             if (is_8x8) return load_matrix(e, o, w, *a);

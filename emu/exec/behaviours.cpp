@@ -212,6 +212,7 @@ constexpr std::array<Behaviour, isa::op_count> behaviours{{
     {Op::multimem_store, multimem_store_handler},
     {Op::multimem_reduce, ordinary_atom},
     {Op::tex, tex_handler},
+    {Op::tld4, tld4_handler},
     {Op::suld, suld_handler},
     {Op::sust, sust_handler},
     {Op::texture_query, texture_query_handler},

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <string_view>
 
 #include "emu/num/ieee.hpp"
 #include "emu/num/round.hpp"
@@ -77,6 +78,9 @@ double in_elements(double x, const AxisRule& r) {
     return std::floor(x * fraction) / fraction * r.size;
 }
 
+// As the weights of a filter have it: the coordinate, from the middle of the first element.
+int64_t fixed_of(double x) { return floor_of((x - 0.5) * one + 0.5); }
+
 Axis between(double coordinate, const AxisRule& r) {
     double x = in_elements(coordinate, r);
     Axis out;
@@ -84,7 +88,7 @@ Axis between(double coordinate, const AxisRule& r) {
     if (r.linear) {
         // Beyond the middle of the first and the last element there is nothing to weigh.
         if (r.mode == AddressMode::clamp) x = std::clamp(x, 0.5, r.size - 0.5);
-        const int64_t fixed = floor_of((x - 0.5) * one + 0.5);
+        const int64_t fixed = fixed_of(x);
         first = fixed >> fraction_bits;
         out.second = static_cast<uint32_t>(fixed) % one;
     } else {
@@ -253,6 +257,13 @@ uint32_t filtered_floats(const Taps& taps, const std::array<uint32_t, 8>& values
     return type == isa::Type::f16 ? float_of_f16(bits) : bits;
 }
 
+// A channel of elements, as they lie in memory.
+uint32_t filtered_channel(const Texture& t, const Taps& taps, std::array<uint32_t, 8> raw) {
+    if (t.kind != TexelKind::floating) return filtered_integers(t, taps, raw);
+    for (uint32_t n = 0; n < taps.count; ++n) raw[n] = channel_bits(t, raw[n]);
+    return filtered_floats(taps, raw, t.bits == 16 ? isa::Type::f16 : isa::Type::f32);
+}
+
 // The weights of the corners of a square, of 256: corner 1 is that beyond along the first axis, 2
 // along the second.
 std::array<uint32_t, 4> square_weights(uint32_t x, uint32_t y) {
@@ -329,6 +340,41 @@ Taps taps_of(const Texture& t, const isa::Modifiers& m, const std::array<uint32_
     return out;
 }
 
+Taps gathered_of(const Texture& t, const std::array<uint32_t, 4>& at) {
+    std::array<std::array<int64_t, 2>, 2> index{};
+    for (unsigned axis = 0; axis < 2; ++axis) {
+        const AxisRule rule = rule_of(t, axis, false);
+        const int64_t first =
+            fixed_of(in_elements(std::bit_cast<float>(at[axis]), rule)) >> fraction_bits;
+        index[axis] = {folded(first, rule.size, rule.mode),
+                       folded(first + 1, rule.size, rule.mode)};
+    }
+    Taps out;
+    constexpr std::array<std::array<uint8_t, 2>, 4> corners{{{0, 1}, {1, 1}, {1, 0}, {0, 0}}};
+    for (const auto& [right, below] : corners) {
+        const int64_t x = index[0][right], y = index[1][below];
+        Tap& tap = out.tap[out.count++];
+        tap.inside = x != outside && y != outside;
+        tap.address = t.address + static_cast<uint64_t>(x) * isa::element_bytes(t) +
+                      static_cast<uint64_t>(y) * t.pitch;
+    }
+    return out;
+}
+
+std::array<uint32_t, 4> gathered(const Texture& t, const Taps& taps,
+                                 const std::array<const uint8_t*, 8>& bytes, char component) {
+    const auto channel = static_cast<unsigned>(std::string_view("rgba").find(component));
+    // As a filter that gives one element all of the weight.
+    const Taps whole{{Tap{0, one, true, false}}, 1, true};
+    std::array<uint32_t, 4> out{};
+    for (uint32_t n = 0; n < taps.count && channel < t.channels; ++n) {
+        const uint32_t raw =
+            bytes[n] == nullptr ? border_channel(t, channel) : raw_channel(t, bytes[n], channel);
+        out[n] = isa::gives_integers(t) ? channel_bits(t, raw) : filtered_channel(t, whole, {raw});
+    }
+    return out;
+}
+
 std::array<uint32_t, 4> filtered(const Texture& t, const Taps& taps,
                                  const std::array<const uint8_t*, 8>& bytes) {
     std::array<uint32_t, 4> out{};
@@ -337,15 +383,7 @@ std::array<uint32_t, 4> filtered(const Texture& t, const Taps& taps,
         for (uint32_t n = 0; n < taps.count; ++n)
             raw[n] = bytes[n] == nullptr ? border_channel(t, channel)
                                          : raw_channel(t, bytes[n], channel);
-        if (!taps.filtered) {
-            out[channel] = channel_bits(t, raw[0]);
-        } else if (t.kind == TexelKind::floating) {
-            for (uint32_t n = 0; n < taps.count; ++n) raw[n] = channel_bits(t, raw[n]);
-            out[channel] =
-                filtered_floats(taps, raw, t.bits == 16 ? isa::Type::f16 : isa::Type::f32);
-        } else {
-            out[channel] = filtered_integers(t, taps, raw);
-        }
+        out[channel] = taps.filtered ? filtered_channel(t, taps, raw) : channel_bits(t, raw[0]);
     }
     return out;
 }

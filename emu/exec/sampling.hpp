@@ -28,6 +28,14 @@ struct Taps {
 Taps taps_of(const isa::Texture& t, const isa::Modifiers& m, const std::array<uint32_t, 4>& at,
              bool integers);
 
+// The elements that a filter would weigh, of a texture of two dimensions, counter-clockwise from
+// the one at x and y + 1.
+Taps gathered_of(const isa::Texture& t, const std::array<uint32_t, 4>& at);
+
+// A component of each of those, by its letter.
+std::array<uint32_t, 4> gathered(const isa::Texture& t, const Taps& taps,
+                                 const std::array<const uint8_t*, 8>& bytes, char component);
+
 // The four results, of taps whose bytes are `bytes` (nullptr: the border).
 std::array<uint32_t, 4> filtered(const isa::Texture& t, const Taps& taps,
                                  const std::array<const uint8_t*, 8>& bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tex, suld, sust, txq, suq. PTX manual, "Texture Instructions", "Surface Instructions",
+// tex, tld4, suld, sust, txq, suq. PTX manual, "Texture Instructions", "Surface Instructions",
 // by the objects of isa/texture.hpp. What a lookup computes stands in sampling.hpp.
 #include <algorithm>
 #include <cstring>
@@ -66,9 +66,12 @@ Coordinates coordinates(Context& c, const Operation& o, unsigned lane) {
     return out;
 }
 
-void tex(Context& c, const Step& s, uint32_t mask) {
-    const Operation& o = *s.op;
-    const bool integers = o.mod.type[1] == Type::s32;
+// What a lane's lookup takes, and what it makes of that.
+using Take = Taps(const Texture& t, const Operation& o, const Coordinates& at);
+using Make = std::array<uint32_t, 4>(const Texture& t, const Operation& o, const Taps& taps,
+                                     const std::array<const uint8_t*, 8>& bytes);
+
+void look_up(Context& c, const Operation& o, uint32_t mask, Take take, Make make) {
     Objects objects(c, o, mask, false);
     std::array<Texture, 32> texture;
     std::array<Taps, 32> taps;
@@ -82,7 +85,7 @@ void tex(Context& c, const Step& s, uint32_t mask) {
         if (!good) return;
         texture[lane] = *t;
         size[lane] = isa::element_bytes(*t);
-        taps[lane] = taps_of(*t, o.mod, coordinates(c, o, lane), integers);
+        taps[lane] = take(*t, o, coordinates(c, o, lane));
         for (uint32_t n = 0; n < taps[lane].count; ++n)
             taking[n] |= uint32_t{taps[lane].tap[n].inside} << lane;
     });
@@ -101,10 +104,32 @@ void tex(Context& c, const Step& s, uint32_t mask) {
         }
     }
     each_lane(mask, [&](unsigned lane) {
-        const std::array<uint32_t, 4> value = filtered(texture[lane], taps[lane], bytes[lane]);
+        const std::array<uint32_t, 4> value = make(texture[lane], o, taps[lane], bytes[lane]);
         for (uint32_t i = 0; i < o.vector[0].count; ++i)
             slot<uint32_t>(c, c.program->pool[o.vector[0].first + i])[lane] = value[i];
     });
+}
+
+void tex(Context& c, const Step& s, uint32_t mask) {
+    look_up(
+        c, *s.op, mask,
+        [](const Texture& t, const Operation& o, const Coordinates& at) {
+            return taps_of(t, o.mod, at, o.mod.type[1] == Type::s32);
+        },
+        [](const Texture& t, const Operation&, const Taps& taps,
+           const std::array<const uint8_t*, 8>& bytes) { return filtered(t, taps, bytes); });
+}
+
+void tld4(Context& c, const Step& s, uint32_t mask) {
+    look_up(
+        c, *s.op, mask,
+        [](const Texture& t, const Operation&, const Coordinates& at) {
+            return gathered_of(t, at);
+        },
+        [](const Texture& t, const Operation& o, const Taps& taps,
+           const std::array<const uint8_t*, 8>& bytes) {
+            return gathered(t, taps, bytes, o.mod.matrix);
+        });
 }
 
 // Where lanes' bytes of a surface lie.
@@ -248,6 +273,8 @@ void texture_query(Context& c, const Step& s, uint32_t mask) {
 Handler texture_query_handler(const Operation&) { return texture_query; }
 
 Handler tex_handler(const Operation&) { return tex; }
+
+Handler tld4_handler(const Operation&) { return tld4; }
 
 Handler suld_handler(const Operation& o) {
     switch (isa::bits(o.mod.type[0])) {

@@ -730,6 +730,7 @@ constexpr auto form_rows = std::to_array<FormRow>({
     {Op::tex, "tex", ".cube|.acube.v4.u32|.s32|.f32.f32", "d AX"},
     {Op::tex, "tex", ".level.1d|.2d|.3d|.a1d|.a2d.v4.u32|.s32|.f32.s32|.f32", "d AX S:1"},
     {Op::tex, "tex", ".level.cube|.acube.v4.u32|.s32|.f32.f32", "d AX S:1"},
+    {Op::tld4, "tld4", ".r|.g|.b|.a.2d.v4.u32|.s32|.f32.f32", "d AX"},
     {Op::suld, "suld", ".b<surface>{.ca|.cg|.cs|.cv}{<vec>}.b8|.b16|.b32<outside>", "d AX"},
     {Op::suld, "suld", ".b<surface>{.ca|.cg|.cs|.cv}{.v2}.b64<outside>", "d AX"},
     {Op::sust, "sust", ".b<surface>{<stcop>}{<vec>}.b8|.b16|.b32<outside>", "AX s"},
@@ -836,7 +837,6 @@ constexpr auto other_opcodes = std::to_array<std::string_view>({
     "istypep",
     "sured",
     "tcgen05",
-    "tld4",
 });
 
 // clang-format off

@@ -129,7 +129,7 @@ struct Modifiers {
     uint8_t matrices = 0;    // .x1 .x2 .x4
     uint8_t m = 0;           // .m16n8k16; k stays 0 in .m8n8
     uint16_t n = 0, k = 0;
-    char matrix = 0;  // of wmma.load and wmma.store: a, b, c, d
+    char matrix = 0;  // of wmma.load and wmma.store: a, b, c, d; of tld4 the component: r, g, b, a
     std::array<Order, 2> order{};
     uint8_t orders = 0;
     bool sparse = false;  // mma.sp

@@ -165,6 +165,7 @@ enum class Op : uint8_t {
     multimem_store,
     multimem_reduce,
     tex,   // of a texture object
+    tld4,  // one component of the four elements that a filter would weigh
     suld,  // of a surface object
     sust,
     texture_query,
@@ -256,6 +257,7 @@ struct OpRow {
     Memory memory = Memory::none;
     bool shared_only = false;  // its place in memory is in .shared, said or not
     bool of_objects = false;  // it works by the object of a texture or surface, which is a driver's
+    bool sampled = false;     // of a texture: its results are values made of elements
     Matrix matrix = Matrix::none;
     bool wmma = false;
     bool reads_carry = false;      // CC.CF. Modifier .cc writes it
@@ -444,7 +446,8 @@ inline constexpr std::array<OpRow, op_count> op_rows{{
     {.op = Op::multimem_load, .name = "multimem.ld_reduce", .memory = Memory::load, .not_a_value = reason::memory},
     {.op = Op::multimem_store, .name = "multimem.st", .memory = Memory::store, .not_a_value = reason::memory},
     {.op = Op::multimem_reduce, .name = "multimem.red", .memory = Memory::update, .not_a_value = reason::memory},
-    {.op = Op::tex, .name = "tex", .memory = Memory::load, .of_objects = true, .not_a_value = reason::memory},
+    {.op = Op::tex, .name = "tex", .memory = Memory::load, .of_objects = true, .sampled = true, .not_a_value = reason::memory},
+    {.op = Op::tld4, .name = "tld4", .memory = Memory::load, .of_objects = true, .sampled = true, .not_a_value = reason::memory},
     {.op = Op::suld, .name = "suld", .memory = Memory::load, .of_objects = true, .not_a_value = reason::memory},
     {.op = Op::sust, .name = "sust", .memory = Memory::store, .of_objects = true, .not_a_value = reason::memory},
     {.op = Op::texture_query, .name = "txq", .of_objects = true, .not_a_value = reason::memory},

@@ -25,7 +25,7 @@ void OperandDecoder::texture(const ptx::Operand& p) {
     const Ref object = source(p.items[0], Type::b64, false);
     o.address[addresses++] = {object, true, false, 0};
     // Integers are held to their kind, floats to their width (ptxas 13.0).
-    const bool floats = o.op == Op::tex && s.mod.type[1] == Type::f32;
+    const bool floats = row(o.op).sampled && s.mod.type[1] == Type::f32;
     const Type coordinate = floats ? Type::b32 : Type::s32;
     const uint32_t count = coordinates_of(s.mod);
     VectorRef& v = o.vector[1];
@@ -56,7 +56,7 @@ void OperandDecoder::texture(const ptx::Operand& p) {
     }
     for (uint32_t k = 0; k < count; ++k) {
         const bool layer = k == 0 && s.mod.layered;
-        const Type of_layer = o.op == Op::tex ? Type::u32 : Type::b32;
+        const Type of_layer = row(o.op).sampled ? Type::u32 : Type::b32;
         r.program.pool.push_back(in_braces(given.items[k], layer ? of_layer : coordinate, false));
     }
 }

@@ -44,8 +44,8 @@ void OperandDecoder::plain_source(const ptx::Operand& p, Type type) {
 
 void OperandDecoder::wide(const ptx::Operand& p, Type type, bool writes) {
     const bool plain = o.op == Op::ld || o.op == Op::st || o.op == Op::suld || o.op == Op::sust;
-    // A result of tex may be in a register of any type of its width (ptxas 13.0).
-    if (o.op == Op::tex && type == Type::f32) type = Type::b32;
+    // A result of a texture may be in a register of any type of its width (ptxas 13.0).
+    if (row(o.op).sampled && type == Type::f32) type = Type::b32;
     if (row(o.op).memory != Memory::none || s.mod.vec > 1)
         vector(p, type, s.mod.vec, plain, writes);
     else

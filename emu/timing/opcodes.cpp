@@ -258,6 +258,7 @@ constexpr std::array<OpTiming, isa::op_count> rows{{
      .data = Data::elements,
      .atomic = true},
     {.op = Op::tex, .kind = alu, .action = Action::load, .data = Data::elements},
+    {.op = Op::tld4, .kind = alu, .action = Action::load, .data = Data::elements},
     {.op = Op::suld, .kind = alu, .action = Action::load, .data = Data::elements},
     {.op = Op::sust, .kind = alu, .action = Action::store, .data = Data::elements},
     {.op = Op::texture_query, .kind = alu},

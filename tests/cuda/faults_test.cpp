@@ -224,8 +224,8 @@ TEST_F(Faults, OfAssertionsHaveTheirOwnNumber) {
 TEST_F(Faults, AKernelThatIsNotExecutedLeavesTheOthers) {
     const std::string good = kernel_ptx("");
     const std::string other =
-        ".visible .entry other()\n{ .reg .b64 %t; .reg .f32 %f<5>; tld4.r.2d.v4.f32.f32 {%f0, "
-        "%f1, %f2, %f3}, [%t, {%f4, %f4}]; ret; }\n";
+        ".visible .entry other()\n{ .reg .b64 %t; .reg .b32 %r; sured.b.add.2d.u32.trap [%t, "
+        "{%r, %r}], %r; ret; }\n";
     Handle module = nullptr, function = nullptr;
     testing::internal::CaptureStderr();
     ASSERT_EQ(cuModuleLoadData(&module, (good + other).c_str()), success);
@@ -234,11 +234,12 @@ TEST_F(Faults, AKernelThatIsNotExecutedLeavesTheOthers) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(cuModuleGetFunction(&function, module, "other"), invalid_ptx);
     const std::string said = testing::internal::GetCapturedStderr();
-    EXPECT_NE(said.find("'tld4.r.2d.v4.f32.f32' is not executed yet"), std::string::npos) << said;
+    EXPECT_NE(said.find("'sured.b.add.2d.u32.trap' is not executed yet"), std::string::npos)
+        << said;
     // What a GPU would not take either is refused with the module.
     testing::internal::CaptureStderr();
     EXPECT_EQ(cuModuleLoadData(&module, (good + other + "nonsense").c_str()), invalid_ptx);
-    const std::string wrong = ".visible .entry wrong()\n{ ad.s32 %r0, %r1, %r2; tld4; ret; }\n";
+    const std::string wrong = ".visible .entry wrong()\n{ ad.s32 %r0, %r1, %r2; sured; ret; }\n";
     EXPECT_EQ(cuModuleLoadData(&module, (good + wrong).c_str()), invalid_ptx);
     testing::internal::GetCapturedStderr();
 }

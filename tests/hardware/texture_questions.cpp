@@ -44,6 +44,7 @@ class Questions {
         borders();
         many_edges();
         many_directions();
+        gathers();
         return out_;
     }
 
@@ -301,6 +302,88 @@ class Questions {
         print("cube", asked_.at(cube, l, Shape::cube, directions));
         l.linear = true;
         print("cube, filtered", asked_.at(cube, l, Shape::cube, directions));
+    }
+
+    // About where the four elements become others, in both directions.
+    void gathers() {
+        constexpr uint32_t width = 8, height = 4;
+        std::vector<float> values(width * height * 4);
+        for (size_t i = 0; i < values.size(); ++i) values[i] = float(i + 1);
+        std::vector<Place> around;
+        for (int i = -3; i <= 11; ++i)
+            for (const float part : {0.0f, 0.498046844f, 0.498046875f, 0.5f, 0.501953125f, 0.75f}) {
+                around.push_back({float(i) + part, 1.6f});
+                around.push_back({2.6f, float(i) / 2 + part});
+            }
+        const std::vector<Place> strange{{NAN, 1},      {INFINITY, 1},  {1, -INFINITY},
+                                         {3e9f, 1e38f}, {-3e9f, -0.0f}, {1e-40f, 1e-40f}};
+        const Elements plane = plane_of(values.data(), width, height);
+        for (int mode = 0; mode < 4; ++mode)
+            for (const bool normalized : {false, true})
+                for (const bool linear : {false, true}) {
+                    Lookup l;
+                    l.set_mode(Mode(mode));
+                    l.normalized = normalized;
+                    l.linear = linear;
+                    const std::string name = std::string("gathered, ") + mode_names[size_t(mode)] +
+                                             (normalized ? ", normalized" : ", not normalized") +
+                                             (linear ? ", filtered" : "");
+                    std::vector<Place> at = around;
+                    for (Place& p : at)
+                        p = {p.x / (normalized ? width : 1), p.y / (normalized ? height : 1)};
+                    print(name, asked_.at(plane, l, Shape::gathered, at), 4);
+                    print(name + ", strange", asked_.at(plane, l, Shape::gathered, strange), 4);
+                }
+        const std::array<std::pair<const char*, Format>, 7> formats{
+            {{"float", {}},
+             {"float4", {Kind::floating, 32, 4}},
+             {"half2", {Kind::floating, 16, 2}},
+             {"uchar4", {Kind::unsigned_integer, 8, 4}},
+             {"char", {Kind::signed_integer, 8, 1}},
+             {"short2", {Kind::signed_integer, 16, 2}},
+             {"uint4", {Kind::unsigned_integer, 32, 4}}}};
+        every_element_gathered<uint8_t>("uchar", {Kind::unsigned_integer, 8, 1});
+        every_element_gathered<uint8_t>("char", {Kind::signed_integer, 8, 1});
+        every_element_gathered<uint16_t>("ushort", {Kind::unsigned_integer, 16, 1});
+        every_element_gathered<uint16_t>("short", {Kind::signed_integer, 16, 1});
+        every_element_gathered<uint16_t>("half", {Kind::floating, 16, 1});
+        std::vector<Place> at;
+        for (int component = 0; component < 4; ++component)
+            for (const float x : {0.2f, 3.0f, 7.9f}) at.push_back({x, 2.0f, 0, component});
+        for (const auto& [name, format] : formats)
+            for (const bool floats : {false, true}) {
+                if (floats && (format.bits == 32 || format.kind == Kind::floating)) continue;
+                Lookup l;
+                l.set_mode(Mode::border);
+                l.floats = floats;
+                print(std::string("gathered components of ") + name + (floats ? " as floats" : ""),
+                      asked_.at(plane_of(values.data(), width, height, format), l, Shape::gathered,
+                                at),
+                      4);
+            }
+    }
+
+    // Each value of the format, and floats that are none, subnormal or zeros.
+    template <class T>
+    void every_element_gathered(const std::string& name, const Format& format) {
+        constexpr uint32_t count = uint32_t{1} << 8 * sizeof(T), row = count < 4096 ? 16 : 256;
+        std::vector<T> values(count);
+        std::vector<Place> at(count);
+        for (uint32_t i = 0; i < count; ++i) {
+            values[i] = T(i);
+            at[i] = {float(i % row) + 1, float(i / row) + 1};
+        }
+        Lookup floats;
+        floats.floats = format.kind != Kind::floating;
+        print_many("gathered, every " + name,
+                   asked_.at(plane_of(values.data(), row, count / row, format), floats,
+                             Shape::gathered, at));
+        if (format.kind != Kind::floating) return;
+        const std::array<uint32_t, 8> odd{0x7f800000, 0xff800000, 0x7f812345, 0xffc12345,
+                                          0x80000000, 1,          0x807fffff, 0x7f7fffff};
+        print("gathered, odd floats",
+              asked_.at(plane_of(odd.data(), 4, 2), {}, Shape::gathered, {{1, 1}, {2, 1}, {3, 1}}),
+              4);
     }
 
     static std::vector<Place> directions_of(size_t n, std::mt19937& random) {

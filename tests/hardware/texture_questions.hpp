@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What CUDA's documents leave open about textures, as questions: how filters round, what lies at
-// edges and outside, what channels that are not there hold. scripts/ask_textures.cu asks a GPU, the
-// tests ask the emulator, and hold it against sm_90/textures.txt, which an H200 answered.
+// edges and outside, what channels that are not there hold, what is gathered.
+// scripts/ask_textures.cu asks a GPU, the tests ask the emulator, and hold it against
+// sm_90/textures.txt, which an H200 answered.
 #pragma once
 
 #include <array>
@@ -19,8 +20,9 @@ struct Place {
 // The bits of a lookup's four results.
 using Four = std::array<uint32_t, 4>;
 
-// tex.1d, .2d, .3d, .a2d, .cube with .f32 coordinates; .1d and .2d with .s32.
-enum class Shape { line, plane, box, planes, cube, element, plane_element };
+// tex.1d, .2d, .3d, .a2d, .cube with .f32 coordinates; .1d and .2d with .s32; tld4.2d, of the
+// component of the layer's number.
+enum class Shape { line, plane, box, planes, cube, element, plane_element, gathered };
 
 enum class Kind { unsigned_integer, signed_integer, floating };
 struct Format {

@@ -357,6 +357,40 @@ void memory() {
     OK(cudaFreeArray(array));
 }
 
+__global__ void gather(cudaTextureObject_t t, float x, float y, float4* out) {
+    out[0] = tex2Dgather<float4>(t, x, y, 0);
+    out[1] = tex2Dgather<float4>(t, x, y, 1);
+}
+
+// The four elements that a filter would weigh, from below on the left counter-clockwise.
+void gathered() {
+    const cudaChannelFormatDesc format = cudaCreateChannelDesc<float2>();
+    std::vector<float> both(width * height * 2);
+    for (size_t i = 0; i < both.size(); ++i) both[i] = static_cast<float>(i);
+    float4* out = nullptr;
+    OK(cudaMallocManaged(&out, 2 * sizeof *out));
+    for (const bool is_for_it : {true, false}) {
+        cudaArray_t array = nullptr;
+        OK(cudaMallocArray(&array, &format, width, height,
+                           is_for_it ? cudaArrayTextureGather : cudaArrayDefault));
+        OK(cudaMemcpy2DToArray(array, 0, 0, both.data(), width * 8, width * 8, height,
+                               cudaMemcpyHostToDevice));
+        const cudaTextureObject_t t =
+            object(of(array), cudaAddressModeClamp, cudaFilterModePoint, false);
+        gather<<<1, 1>>>(t, 3.0f, 2.0f, out);
+        OK(cudaDeviceSynchronize());
+        const auto at = [&](unsigned x, unsigned y) {
+            return static_cast<float>((y * width + x) * 2);
+        };
+        CHECK(out[0].x == at(2, 2) && out[0].y == at(3, 2) && out[0].z == at(3, 1) &&
+              out[0].w == at(2, 1));
+        CHECK(out[1].x == at(2, 2) + 1 && out[1].w == at(2, 1) + 1);
+        OK(cudaDestroyTextureObject(t));
+        OK(cudaFreeArray(array));
+    }
+    OK(cudaFree(out));
+}
+
 int main() {
     cudaStream_t stream = nullptr;
     OK(cudaStreamCreate(&stream));
@@ -365,6 +399,7 @@ int main() {
     shapes();
     sizes();
     memory();
+    gathered();
     OK(cudaStreamDestroy(stream));
     return done("textures");
 }
