@@ -67,7 +67,7 @@ Result put_attribute(void* out, int attribute, Address address, const Allocation
     const bool known = a != nullptr;
     switch (attribute) {
         case of_context:
-            put(out, known ? a->context.lock().get() : nullptr);
+            put(out, known && a->pool == nullptr ? a->context.lock().get() : nullptr);
             return success;
         case of_memory_type:
             put(out, !known ? 0u : is_host(*a) ? unsigned(host_memory) : unsigned(device_memory));
@@ -78,8 +78,10 @@ Result put_attribute(void* out, int attribute, Address address, const Allocation
         case of_host_pointer:
             put(out, known && (is_host(*a) || a->kind == Kind::managed) ? address : 0);
             return known && a->kind != Kind::device ? success : invalid_value;
-        case of_sync_memops:
         case of_legacy_ipc:
+            put(out, known && a->kind == Kind::device && a->pool == nullptr ? 1 : 0);
+            return success;
+        case of_sync_memops:
         case of_rdma:
             put(out, 0);
             return success;

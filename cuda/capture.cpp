@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cuda/graph.hpp"
+#include "cuda/ipc.hpp"
 #include "cuda/order.hpp"
 #include "cuda/watch.hpp"
 
@@ -164,7 +165,11 @@ void record_event(Event& event, Stream* stream) {
             event.captured.clear();
         }
         if (!is_put_off()) return record_now(event);
-        const uint64_t number = put_off(stream, RecordWork{driver().events.get(&event)});
+        RecordWork work{driver().events.get(&event)};
+        if (event.shared != nullptr) work.awaited = SharedEvent::to_be_recorded(event.shared);
+        const uint64_t number = put_off(stream, std::move(work));
+        // Who waits in another process does not have this one's work done.
+        if (event.shared != nullptr && has_order()) return finish(number);
         const std::lock_guard lock(event.mutex);
         event.put_off = number;
         return;
@@ -199,6 +204,7 @@ void wait_for_event(Stream* stream, Event& event) {
         recorded = event.put_off;
     }
     if (c == nullptr) {
+        if (event.shared != nullptr) event.shared->wait();
         if (recorded != 0 && is_put_off()) put_off(stream, Nothing{}, recorded);
         return;
     }

@@ -84,6 +84,11 @@ Result cuMemHostGetFlags(unsigned* flags, void* bytes);
 Result cuMemcpyBatchAsync(const Address* targets, const Address* sources, const size_t* sizes,
                           size_t count, const CopyAttributes* attributes, const size_t* firsts,
                           size_t attribute_count, size_t* failed, Stream* stream);
+Result cuIpcGetMemHandle(IpcHandle* out, Address address);
+Result cuIpcOpenMemHandle_v2(Address* out, IpcHandle handle, unsigned flags);
+Result cuIpcCloseMemHandle(Address base);
+Result cuIpcGetEventHandle(IpcHandle* out, Event* event);
+Result cuIpcOpenEventHandle(Event** out, IpcHandle handle);
 Result cuMemAllocAsync(Address* out, size_t size, Stream* stream);
 Result cuMemAllocFromPoolAsync(Address* out, size_t size, Pool* pool, Stream* stream);
 Result cuMemFreeAsync(Address address, Stream* stream);

@@ -3,6 +3,7 @@
 // (CUDA driver API, versions 12 and 13).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,6 +19,7 @@ enum Result : int {
     invalid_device = 101,
     invalid_image = 200,
     invalid_context = 201,
+    map_failed = 205,
     no_binary_for_gpu = 209,
     unsupported_limit = 215,
     peer_access_unsupported = 217,
@@ -114,6 +116,16 @@ struct Copy3D {  // CUDA_MEMCPY3D
     size_t target_pitch, target_height;
     size_t width, height, depth;
 };
+
+struct IpcHandle {  // CUipcMemHandle, CUipcEventHandle: what is in it is the driver's
+    std::array<char, 8> what;
+    int process, file;
+    uint64_t of_device, number;  // of the file
+    uint64_t size;               // of memory, in bytes
+    DeviceId ordinal;
+    std::array<char, 20> rest;
+};
+static_assert(sizeof(IpcHandle) == 64);
 
 struct ArrayDescription {  // CUDA_ARRAY_DESCRIPTOR
     size_t width, height;

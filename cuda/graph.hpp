@@ -25,6 +25,7 @@ struct WaitWork {
 };
 struct RecordWork {
     std::shared_ptr<Event> event;
+    std::shared_ptr<void> awaited{};  // SharedEvent::to_be_recorded
 };
 struct AllocateWork {
     Address address;

@@ -2,6 +2,7 @@
 #include "cuda/memory.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -43,21 +44,27 @@ Map& map() {
     return *only;
 }
 
-// Zeros. Large ones take the machine's memory when they are written.
-void* take_bytes(uint64_t size) {
-    if (size >= mapped_from) {
-        void* const bytes = ::mmap(nullptr, up(size + gap, page), PROT_READ | PROT_WRITE,
+uint64_t pages_of(uint64_t size) { return up(size + gap, page); }
+
+// Zeros, in pages of their own, which take the machine's memory when they are written: large ones
+// and what other processes may open; else what malloc has.
+void* take_bytes(uint64_t size, bool& has_pages) {
+    has_pages = has_pages || size >= mapped_from;
+    if (has_pages) {
+        void* const bytes = ::mmap(nullptr, pages_of(size), PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        return bytes == MAP_FAILED ? nullptr : bytes;
+        if (bytes != MAP_FAILED) return bytes;
+        if (size >= mapped_from) return nullptr;
+        has_pages = false;  // the kernel has a limit for how many
     }
     void* const bytes = std::aligned_alloc(alignment, up(size, alignment) + gap);
     if (bytes != nullptr) std::memset(bytes, 0, up(size, alignment) + gap);
     return bytes;
 }
 
-void give_bytes(void* bytes, uint64_t size) {
-    if (size >= mapped_from)
-        ::munmap(bytes, up(size + gap, page));
+void give_bytes(void* bytes, uint64_t size, bool has_pages) {
+    if (has_pages)
+        ::munmap(bytes, pages_of(size));
     else
         std::free(bytes);
 }
@@ -65,8 +72,8 @@ void give_bytes(void* bytes, uint64_t size) {
 std::string name_of(Kind kind, uint64_t id) {
     constexpr std::array names{"device memory ",          "managed memory ", "host memory ",
                                "registered host memory ", "variable ",       "mapped memory ",
-                               "mapped host memory "};
-    static_assert(names.size() == static_cast<size_t>(Kind::mapped_host) + 1);
+                               "mapped host memory ",     "opened memory "};
+    static_assert(names.size() == static_cast<size_t>(Kind::opened) + 1);
     return names[static_cast<size_t>(kind)] + std::to_string(id);
 }
 
@@ -109,7 +116,8 @@ uint64_t reserved_for(uint64_t bytes) {
 
 void forget(Allocation& a) {
     set_reach(a, 0);
-    if (is_ours(a.kind)) give_bytes(pointer(a.base), a.size);
+    if (is_ours(a.kind) || a.kind == Kind::opened) give_bytes(pointer(a.base), a.size, a.has_pages);
+    if (a.file >= 0) ::close(a.file);
     if (a.pool != nullptr) {
         a.pool->used -= a.size;
         trim(*a.pool, a.pool->release_threshold);
@@ -150,7 +158,8 @@ Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& conte
     if (is_on_device(kind)) require_bytes(m, device, size);
     require(size <= UINT64_MAX / 2, out_of_memory);
     if (pool != nullptr) require(pool->used + size <= reserved_for(pool->max_bytes), out_of_memory);
-    void* const bytes = take_bytes(size);
+    bool has_pages = kind == Kind::device && pool == nullptr;
+    void* const bytes = take_bytes(size, has_pages);
     require(bytes != nullptr, out_of_memory);
     Allocation a{reinterpret_cast<Address>(bytes),
                  size,
@@ -160,10 +169,11 @@ Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& conte
                  context,
                  pool,
                  device};
+    a.has_pages = has_pages;
     try {
         set_reach(a, reach_of(m, a));
     } catch (...) {
-        give_bytes(bytes, size);
+        give_bytes(bytes, size, has_pages);
         throw;
     }
     if (is_on_device(kind)) m.used_of(device) += size;
@@ -205,7 +215,8 @@ bool set_peer_access(DeviceId device, DeviceId peer, bool may) {
     if (((peers & bit_of(device)) != 0) == may) return false;
     peers ^= bit_of(device);
     for (auto& [base, a] : m.by_base)
-        if (a.device == peer) set_reach(a, is_mapped(a.kind) ? a.reach : reach_of(m, a));
+        if (a.device == peer && !is_mapped(a.kind) && a.kind != Kind::opened)
+            set_reach(a, reach_of(m, a));
     return true;
 }
 
@@ -240,6 +251,78 @@ void set_pool_access(Pool& pool, DeviceMask reach) {
     pool.access = reach;
     for (auto& [base, a] : m.by_base)
         if (a.pool == &pool) set_reach(a, reach);
+}
+
+Allocation share(Address address) {
+    Map& m = map();
+    const std::lock_guard lock(m.mutex);
+    const Allocation* const found = find(m, address);
+    require(found != nullptr && found->kind == Kind::device && found->pool == nullptr &&
+            !found->of_graph);
+    Allocation& a = m.by_base.at(found->base);
+    if (a.file >= 0) return a;
+    require(a.has_pages, out_of_memory);
+    const int file = ::memfd_create("lockwarp-ipc", MFD_CLOEXEC);
+    require(file >= 0, out_of_memory);
+    const uint64_t size = pages_of(a.size);
+    // The same bytes at the same place, in the file.
+    const auto* bytes = static_cast<const char*>(pointer(a.base));
+    uint64_t done = 0;
+    while (done < size) {
+        const ssize_t n = ::pwrite(file, bytes + done, size - done, static_cast<off_t>(done));
+        if (n <= 0) break;
+        done += static_cast<uint64_t>(n);
+    }
+    if (done < size || ::mmap(pointer(a.base), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                              file, 0) == MAP_FAILED) {
+        ::close(file);
+        fail(out_of_memory);
+    }
+    a.file = file;
+    return a;
+}
+
+Address open_shared(int file, const FileId& id, uint64_t size, DeviceId device,
+                    const std::shared_ptr<Context>& context) {
+    Map& m = map();
+    const std::lock_guard lock(m.mutex);
+    for (auto& [base, a] : m.by_base) {
+        if (a.kind != Kind::opened || a.opened != id || a.context.lock() != context) continue;
+        ++a.times;
+        return base;
+    }
+    void* const bytes =
+        ::mmap(nullptr, pages_of(size), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    require(bytes != MAP_FAILED, map_failed);
+    Allocation a{reinterpret_cast<Address>(bytes),
+                 size,
+                 Kind::opened,
+                 driver().next_id++,
+                 0,
+                 context,
+                 nullptr,
+                 device};
+    a.has_pages = true;
+    a.opened = id;
+    a.times = 1;
+    try {
+        set_reach(a, bit_of(device) | bit_of(context->device));
+    } catch (...) {
+        give_bytes(bytes, size, true);
+        throw;
+    }
+    m.by_base.insert_or_assign(a.base, a);
+    return a.base;
+}
+
+void close_shared(Address base) {
+    Map& m = map();
+    const std::lock_guard lock(m.mutex);
+    const auto found = m.by_base.find(base);
+    require(found != m.by_base.end() && found->second.kind == Kind::opened);
+    if (--found->second.times != 0) return;
+    forget(found->second);
+    m.by_base.erase(found);
 }
 
 void take_device_bytes(DeviceId device, uint64_t size) {

@@ -8,8 +8,23 @@
 
 namespace lockwarp::cuda {
 
-enum class Kind : uint8_t { device, managed, host, registered, variable, mapped, mapped_host };
+enum class Kind : uint8_t {
+    device,
+    managed,
+    host,
+    registered,
+    variable,
+    mapped,
+    mapped_host,
+    opened
+};
 constexpr bool is_mapped(Kind k) { return k == Kind::mapped || k == Kind::mapped_host; }
+
+// A file of memory, which has no name.
+struct FileId {
+    uint64_t device = 0, number = 0;
+    bool operator==(const FileId&) const = default;
+};
 
 struct Allocation {
     Address base = 0;
@@ -20,8 +35,12 @@ struct Allocation {
     std::weak_ptr<Context> context;
     Pool* pool = nullptr;
     DeviceId device = 0;
-    DeviceMask reach = 0;   // devices whose kernels may touch it
-    bool of_graph = false;  // it stays when the program frees it, for the graph's next launch
+    DeviceMask reach = 0;    // devices whose kernels may touch it
+    bool of_graph = false;   // it stays when the program frees it, for the graph's next launch
+    bool has_pages = false;  // no other memory lies in its pages
+    int file = -1;           // that holds its bytes, once another process may open it
+    FileId opened{};         // of Kind::opened: that of the other process
+    unsigned times = 0;      // that it was opened
 };
 
 DeviceMask all_devices();
@@ -45,6 +64,14 @@ void check_copied(Address address);
 // A fill: what the device may touch that does it, which is its stream's.
 void check_filled(Address address, DeviceId by);
 void set_pool_access(Pool& pool, DeviceMask reach);
+// The allocation that holds the address, whose bytes lie in a file from now on. A Failure where
+// that is not one of cuMemAlloc's.
+Allocation share(Address address);
+// Maps a file of another process, of so many bytes that are the allocation's; where the context has
+// it already, that. `close_shared` ends it as often as it was opened.
+Address open_shared(int file, const FileId& id, uint64_t size, DeviceId device,
+                    const std::shared_ptr<Context>& context);
+void close_shared(Address base);
 // Gives back what is reserved beyond what is used, down to so many bytes.
 void trim(Pool& pool, uint64_t keep);
 // Of the device's memory, for what is not mapped yet; a Failure out_of_memory.

@@ -166,6 +166,8 @@ struct Stream {
     Attributes attributes;
 };
 
+class SharedEvent;
+
 struct Event {
     std::weak_ptr<Context> context;
     DeviceId device = 0;
@@ -175,6 +177,8 @@ struct Event {
     uint64_t put_off = 0;                              // work that records it (cuda/order.hpp)
     std::weak_ptr<Capture> capture;                    // that it was recorded in
     std::vector<GraphNode*> captured;
+    std::shared_ptr<SharedEvent> shared;  // where other processes may open it (cuda/ipc.hpp)
+    bool is_opened = false;               // it is another process's
 };
 
 // Where memory may be (CUmemLocationType), and what kind of it (CUmemAllocationType).

@@ -2,14 +2,15 @@
 // Streams and events. A stream's work is done when it is asked for, so that all waits are over, but
 // where another order was asked for (cuda/order.hpp).
 #include "cuda/graph.hpp"
+#include "cuda/ipc.hpp"
 #include "cuda/order.hpp"
 
 namespace lockwarp::cuda {
 
 namespace {
 
-constexpr unsigned non_blocking = 1;                     // CU_STREAM_NON_BLOCKING
-constexpr unsigned event_flags = 7, disable_timing = 2;  // CU_EVENT_*
+constexpr unsigned non_blocking = 1;                                       // CU_STREAM_NON_BLOCKING
+constexpr unsigned event_flags = 7, disable_timing = 2, interprocess = 4;  // CU_EVENT_*
 
 Stream* new_stream(unsigned flags, int priority) {
     const std::shared_ptr<Context> context = current();
@@ -28,12 +29,10 @@ uint64_t pending_of(Event& event) {
     return event.put_off;
 }
 
-std::optional<std::chrono::nanoseconds> time_of(Event* event) {
-    const std::shared_ptr<Event> e = driver().events.get(event);
-    require((e->flags & disable_timing) == 0, invalid_handle);
-    require(!is_put_off() || !is_pending(pending_of(*e)), not_ready);
-    const std::lock_guard lock(e->mutex);
-    return e->recorded;
+std::optional<std::chrono::nanoseconds> time_of(Event& event) {
+    require(!is_put_off() || !is_pending(pending_of(event)), not_ready);
+    const std::lock_guard lock(event.mutex);
+    return event.recorded;
 }
 
 }  // namespace
@@ -184,7 +183,9 @@ Result cuEventCreate(Event** out, unsigned flags) {
     return answer([&] {
         const std::shared_ptr<Context> context = current();
         require(out != nullptr && flags <= event_flags);
+        require((flags & interprocess) == 0 || (flags & disable_timing) != 0);
         auto event = std::make_shared<Event>();
+        if ((flags & interprocess) != 0) event->shared = new_shared_event();
         event->context = context;
         event->device = context->device;
         event->flags = flags;
@@ -215,6 +216,7 @@ Result cuEventQuery(Event* event) {
         current();
         const std::shared_ptr<Event> e = driver().events.get(event);
         check_not_captured(*e);
+        require(e->shared == nullptr || !e->shared->is_awaited(), not_ready);
         if (!is_put_off()) return;
         look();
         require(!is_pending(pending_of(*e)), not_ready);
@@ -228,6 +230,7 @@ Result cuEventSynchronize(Event* event) {
         const std::shared_ptr<Event> e = driver().events.get(event);
         check_not_captured(*e);
         if (is_put_off()) finish(pending_of(*e));
+        if (e->shared != nullptr) e->shared->wait();
         synchronize(*context);
     });
 }
@@ -240,9 +243,12 @@ Result cuEventElapsedTime(float* milliseconds, Event* from, Event* to) {
     return answer([&] {
         ready();
         require(milliseconds != nullptr);
-        require(driver().events.get(from)->device == driver().events.get(to)->device,
-                invalid_handle);
-        const std::optional<std::chrono::nanoseconds> begin = time_of(from), end = time_of(to);
+        const std::shared_ptr<Event> first = driver().events.get(from);
+        const std::shared_ptr<Event> last = driver().events.get(to);
+        require(
+            first->device == last->device && ((first->flags | last->flags) & disable_timing) == 0,
+            invalid_handle);
+        const std::optional<std::chrono::nanoseconds> begin = time_of(*first), end = time_of(*last);
         require(begin && end, invalid_handle);
         *milliseconds = std::chrono::duration<float, std::milli>(*end - *begin).count();
     });
