@@ -54,10 +54,10 @@ Choose mbarrier_init_handler, mbarrier_inval_handler;                // mbarrier
 Choose mbarrier_transaction_handler, mbarrier_arrive_handler;
 Choose mbarrier_wait_handler, mbarrier_pending_handler;
 Choose launch_cancel_handler, launch_canceled_handler, launch_first_handler;
-Choose bulk_copy_handler, bulk_prefetch_handler, async_store_handler;   // bulk_copy.cpp
-Choose multimem_store_handler, multimem_load_handler;                   // multimem.cpp
+Choose bulk_copy_handler, bulk_prefetch_handler, async_store_handler;  // bulk_copy.cpp
+Choose multimem_store_handler, multimem_load_handler;                  // multimem.cpp
 Choose tex_handler, tld4_handler, suld_handler, sust_handler, texture_query_handler;  // texture.cpp
-Choose alloca_handler, stacksave_handler, stackrestore_handler;         // stack.cpp
+Choose alloca_handler, stacksave_handler, stackrestore_handler;                       // stack.cpp
 
 // The warp.
 Choose shfl_handler, vote_handler, match_handler, redux_handler, float_redux;  // warp_ops.cpp
