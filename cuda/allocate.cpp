@@ -103,9 +103,11 @@ Result put_attribute(void* out, int attribute, Address address, const Allocation
         case of_mapped:
             put(out, known ? 1 : 0);
             return success;
-        case of_handle_types:
-            put(out, 0ull);
+        case of_handle_types: {
+            const bool is_for_others = known && a->pool != nullptr && a->kind != Kind::opened;
+            put(out, is_for_others ? static_cast<unsigned long long>(a->pool->handle_types) : 0ull);
             return success;
+        }
         case of_access_flags:
             put(out, known ? unsigned(read_write) : 0u);
             return success;

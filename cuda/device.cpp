@@ -118,6 +118,7 @@ constexpr std::array attribute_rows{
     AttributeRow{111, 111, [](const Product& p, const isa::ArchRow&) { return int(p.reserved); }},
     AttributeRow{113, 113, constant<1>},     // read-only host registration
     AttributeRow{115, 115, constant<1>},     // memory pools
+    AttributeRow{119, 119, constant<1>},     // handles of pools: files
     AttributeRow{120, 120, has_clusters},    // launches with clusters
     AttributeRow{122, 123, constant<1>},     // stream memory operations of 64 bits, and of NOR
     AttributeRow{125, 125, constant<1>},     // events of other processes

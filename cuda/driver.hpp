@@ -87,6 +87,11 @@ Result cuMemcpyBatchAsync(const Address* targets, const Address* sources, const 
 Result cuIpcGetMemHandle(IpcHandle* out, Address address);
 Result cuIpcOpenMemHandle_v2(Address* out, IpcHandle handle, unsigned flags);
 Result cuIpcCloseMemHandle(Address base);
+Result cuMemPoolExportToShareableHandle(void* out, Pool* pool, int type, unsigned long long flags);
+Result cuMemPoolImportFromShareableHandle(Pool** out, void* handle, int type,
+                                          unsigned long long flags);
+Result cuMemPoolExportPointer(IpcHandle* out, Address address);
+Result cuMemPoolImportPointer(Address* out, Pool* pool, const IpcHandle* given);
 Result cuIpcGetEventHandle(IpcHandle* out, Event* event);
 Result cuIpcOpenEventHandle(Event** out, IpcHandle handle);
 Result cuMemAllocAsync(Address* out, size_t size, Stream* stream);

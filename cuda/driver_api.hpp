@@ -117,13 +117,15 @@ struct Copy3D {  // CUDA_MEMCPY3D
     size_t width, height, depth;
 };
 
-struct IpcHandle {  // CUipcMemHandle, CUipcEventHandle: what is in it is the driver's
+// CUipcMemHandle, CUipcEventHandle, CUmemPoolPtrExportData: what is in it is the driver's.
+struct IpcHandle {
     std::array<char, 8> what;
     int process, file;
     uint64_t of_device, number;  // of the file
     uint64_t size;               // of memory, in bytes
+    uint64_t pool;               // its file's number
     DeviceId ordinal;
-    std::array<char, 20> rest;
+    std::array<char, 12> rest;
 };
 static_assert(sizeof(IpcHandle) == 64);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuIpc*: device memory and events for other processes. A handle says which file of which process
-// holds them; the other process opens it in /proc, so that nothing is left behind. Which pointers
-// and events are taken, and the errors of the others: an H200, driver 580.159.04.
+// cuIpc*, and pools for other processes: device memory and events of theirs. A handle says which
+// file of which process holds them; the other process opens it in /proc, so that nothing is left
+// behind. Which pointers and events are taken, and the errors of the others: an H200, driver
+// 580.159.04.
 #include "cuda/ipc.hpp"
 
 #include <fcntl.h>
@@ -21,8 +22,10 @@ namespace lockwarp::cuda {
 namespace {
 
 constexpr size_t event_bytes = 4096;
-constexpr std::array<char, 8> of_memory{"lw-mem1"}, of_event{"lw-evt1"};
-constexpr Result not_permitted{800};
+constexpr std::array<char, 8> of_memory{"lw-mem1"}, of_event{"lw-evt1"}, of_pool{"lw-ptr1"};
+constexpr Result not_permitted{800}, unknown{999};
+constexpr const char* pool_file = "lockwarp-pool";
+constexpr int posix_file = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 
 FileId id_of(int file) {
     struct stat s {};
@@ -43,7 +46,6 @@ IpcHandle handle_of(const std::array<char, 8>& what, int file) {
 
 // The file that a handle of another process names; `gone` where it is not there any more.
 int opened(const IpcHandle& handle, Result gone) {
-    require(handle.process != ::getpid(), invalid_context);
     const std::string path =
         "/proc/" + std::to_string(handle.process) + "/fd/" + std::to_string(handle.file);
     const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -57,6 +59,66 @@ int opened(const IpcHandle& handle, Result gone) {
         fail(gone);
     }
     return file;
+}
+
+IpcHandle handle_of(const std::array<char, 8>& what, const Allocation& a) {
+    IpcHandle out = handle_of(what, a.file);
+    out.size = a.size;
+    out.ordinal = a.device;
+    return out;
+}
+
+// Closes the file.
+Address map_opened(int file, const IpcHandle& handle, const std::shared_ptr<Context>& context,
+                   Pool* pool) {
+    const bool is_there = static_cast<size_t>(handle.ordinal) < driver().devices.size();
+    Address out = 0;
+    const Result result = answer([&] {
+        require(handle.size != 0 && handle.size < UINT64_MAX / 2);
+        out = open_shared(file, {handle.of_device, handle.number}, handle.size,
+                          is_there ? handle.ordinal : context->device, context, pool);
+    });
+    ::close(file);
+    check(result);
+    return out;
+}
+
+// Pools of other processes, by the numbers of their files.
+struct Imported {
+    std::mutex mutex;
+    std::map<uint64_t, Pool*> by_number;
+};
+
+Imported& imported() {
+    static auto* const only = new Imported;
+    return *only;
+}
+
+// The device of a pool by its file; a Failure where it is none.
+DeviceId device_of_pool(int file) {
+    char name[64];
+    const std::string link = "/proc/self/fd/" + std::to_string(file);
+    const ssize_t n = ::readlink(link.c_str(), name, sizeof name);
+    require(n > 0, unknown);
+    const std::string_view of_file(name, static_cast<size_t>(n));
+    DeviceId device = 0;
+    require(of_file.find(pool_file) != std::string_view::npos &&
+                ::pread(file, &device, sizeof device, 0) == sizeof device,
+            unknown);
+    return static_cast<size_t>(device) < driver().devices.size() ? device : 0;
+}
+
+// The file that stands for it; its lock is held.
+int file_of(Pool& pool) {
+    if (pool.file >= 0) return pool.file;
+    const int file = ::memfd_create(pool_file, MFD_CLOEXEC);
+    require(file >= 0, out_of_memory);
+    const DeviceId device = pool.location.id;
+    if (::pwrite(file, &device, sizeof device, 0) != sizeof device) {
+        ::close(file);
+        fail(out_of_memory);
+    }
+    return pool.file = file;
 }
 
 constexpr unsigned lazy_peer_access = 1;                  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
@@ -115,26 +177,16 @@ Result cuIpcGetMemHandle(IpcHandle* out, Address address) {
         current();
         require(out != nullptr);
         finish_all();
-        const Allocation a = share(address);
-        *out = handle_of(of_memory, a.file);
-        out->size = a.size;
-        out->ordinal = a.device;
+        *out = handle_of(of_memory, share(address, false));
     });
 }
 
 Result cuIpcOpenMemHandle_v2(Address* out, IpcHandle handle, unsigned flags) {
     return answer([&] {
         const std::shared_ptr<Context> context = current();
-        require(out != nullptr && flags == lazy_peer_access);
-        require(handle.what == of_memory && handle.size != 0 && handle.size < UINT64_MAX / 2);
-        const int file = opened(handle, not_permitted);
-        const bool is_there = static_cast<size_t>(handle.ordinal) < driver().devices.size();
-        const Result result = answer([&] {
-            *out = open_shared(file, {handle.of_device, handle.number}, handle.size,
-                               is_there ? handle.ordinal : context->device, context);
-        });
-        ::close(file);
-        check(result);
+        require(out != nullptr && flags == lazy_peer_access && handle.what == of_memory);
+        require(handle.process != ::getpid(), invalid_context);
+        *out = map_opened(opened(handle, not_permitted), handle, context, nullptr);
     });
 }
 
@@ -165,6 +217,7 @@ Result cuIpcOpenEventHandle(Event** out, IpcHandle handle) {
         const std::shared_ptr<Context> context = current();
         require(out != nullptr);
         require(handle.what == of_event, map_failed);
+        require(handle.process != ::getpid(), invalid_context);
         handle.size = event_bytes;
         auto event = std::make_shared<Event>();
         event->shared = std::make_shared<SharedEvent>(opened(handle, map_failed));
@@ -173,6 +226,64 @@ Result cuIpcOpenEventHandle(Event** out, IpcHandle handle) {
         event->flags = disable_timing | interprocess;
         event->is_opened = true;
         *out = driver().events.add(std::move(event));
+    });
+}
+
+Result cuMemPoolExportToShareableHandle(void* out, Pool* pool, int type, unsigned long long flags) {
+    return answer([&] {
+        const std::shared_ptr<Pool> p = ready().pools.get(pool);
+        require(out != nullptr && type == posix_file && flags == 0);
+        require((p->handle_types & posix_file) != 0 && !p->is_imported);
+        const std::lock_guard lock(p->mutex);
+        const int file = ::fcntl(file_of(*p), F_DUPFD_CLOEXEC, 0);
+        require(file >= 0, operating_system);
+        std::memcpy(out, &file, sizeof file);
+    });
+}
+
+// Always the same pool for one of another process.
+Result cuMemPoolImportFromShareableHandle(Pool** out, void* handle, int type,
+                                          unsigned long long flags) {
+    return answer([&] {
+        ready();
+        require(out != nullptr && type == posix_file && flags == 0);
+        const int file = static_cast<int>(reinterpret_cast<intptr_t>(handle));
+        const DeviceId device = device_of_pool(file);
+        const std::lock_guard lock(imported().mutex);
+        Pool*& known = imported().by_number[id_of(file).number];
+        if (known == nullptr) {
+            auto pool =
+                std::make_shared<Pool>(Location{on_device, device}, pinned_memory, bit_of(device));
+            pool->is_imported = true;
+            known = driver().pools.add(std::move(pool));
+        }
+        *out = known;
+    });
+}
+
+Result cuMemPoolExportPointer(IpcHandle* out, Address address) {
+    return answer([&] {
+        ready();
+        require(out != nullptr);
+        finish_all();
+        const Allocation a = share(address, true);
+        *out = handle_of(of_pool, a);
+        const std::lock_guard lock(a.pool->mutex);
+        out->pool = id_of(file_of(*a.pool)).number;
+    });
+}
+
+Result cuMemPoolImportPointer(Address* out, Pool* pool, const IpcHandle* given) {
+    return answer([&] {
+        const std::shared_ptr<Context> context = current();
+        const std::shared_ptr<Pool> p = driver().pools.get(pool);
+        require(out != nullptr && given != nullptr && p->is_imported && given->what == of_pool);
+        {
+            const std::lock_guard lock(imported().mutex);
+            const auto known = imported().by_number.find(given->pool);
+            require(known != imported().by_number.end() && known->second == pool);
+        }
+        *out = map_opened(opened(*given, invalid_value), *given, context, p.get());
     });
 }
 

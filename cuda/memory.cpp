@@ -118,7 +118,7 @@ void forget(Allocation& a) {
     set_reach(a, 0);
     if (is_ours(a.kind) || a.kind == Kind::opened) give_bytes(pointer(a.base), a.size, a.has_pages);
     if (a.file >= 0) ::close(a.file);
-    if (a.pool != nullptr) {
+    if (a.pool != nullptr && !a.pool->is_imported) {
         a.pool->used -= a.size;
         trim(*a.pool, a.pool->release_threshold);
     }
@@ -157,8 +157,9 @@ Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& conte
         pool != nullptr && kind == Kind::device ? pool->location.id : context->device;
     if (is_on_device(kind)) require_bytes(m, device, size);
     require(size <= UINT64_MAX / 2, out_of_memory);
+    require(pool == nullptr || !pool->is_imported);
     if (pool != nullptr) require(pool->used + size <= reserved_for(pool->max_bytes), out_of_memory);
-    bool has_pages = kind == Kind::device && pool == nullptr;
+    bool has_pages = kind == Kind::device && (pool == nullptr || pool->handle_types != 0);
     void* const bytes = take_bytes(size, has_pages);
     require(bytes != nullptr, out_of_memory);
     Allocation a{reinterpret_cast<Address>(bytes),
@@ -253,12 +254,14 @@ void set_pool_access(Pool& pool, DeviceMask reach) {
         if (a.pool == &pool) set_reach(a, reach);
 }
 
-Allocation share(Address address) {
+Allocation share(Address address, bool pooled) {
     Map& m = map();
     const std::lock_guard lock(m.mutex);
     const Allocation* const found = find(m, address);
-    require(found != nullptr && found->kind == Kind::device && found->pool == nullptr &&
-            !found->of_graph);
+    require(found != nullptr && found->kind == Kind::device && !found->of_graph);
+    require(pooled
+                ? found->base == address && found->pool != nullptr && found->pool->handle_types != 0
+                : found->pool == nullptr);
     Allocation& a = m.by_base.at(found->base);
     if (a.file >= 0) return a;
     require(a.has_pages, out_of_memory);
@@ -283,11 +286,13 @@ Allocation share(Address address) {
 }
 
 Address open_shared(int file, const FileId& id, uint64_t size, DeviceId device,
-                    const std::shared_ptr<Context>& context) {
+                    const std::shared_ptr<Context>& context, Pool* pool) {
     Map& m = map();
     const std::lock_guard lock(m.mutex);
     for (auto& [base, a] : m.by_base) {
-        if (a.kind != Kind::opened || a.opened != id || a.context.lock() != context) continue;
+        if (a.kind != Kind::opened || a.opened != id || a.pool != pool ||
+            a.context.lock() != context)
+            continue;
         ++a.times;
         return base;
     }
@@ -300,13 +305,14 @@ Address open_shared(int file, const FileId& id, uint64_t size, DeviceId device,
                  driver().next_id++,
                  0,
                  context,
-                 nullptr,
+                 pool,
                  device};
     a.has_pages = true;
     a.opened = id;
     a.times = 1;
     try {
-        set_reach(a, bit_of(device) | bit_of(context->device));
+        set_reach(a,
+                  pool != nullptr ? pool->access.load() : bit_of(device) | bit_of(context->device));
     } catch (...) {
         give_bytes(bytes, size, true);
         throw;
@@ -319,7 +325,8 @@ void close_shared(Address base) {
     Map& m = map();
     const std::lock_guard lock(m.mutex);
     const auto found = m.by_base.find(base);
-    require(found != m.by_base.end() && found->second.kind == Kind::opened);
+    require(found != m.by_base.end() && found->second.kind == Kind::opened &&
+            found->second.pool == nullptr);
     if (--found->second.times != 0) return;
     forget(found->second);
     m.by_base.erase(found);
@@ -354,8 +361,8 @@ void release(Address base, Kind kind, Kind or_kind, Result otherwise) {
 void release_for_program(Address base) {
     const std::optional<Allocation> a = allocation_at(base);
     if (a && a->base == base && a->of_graph) return;
-    const bool is_of_host_pool = a && a->pool != nullptr && a->kind == Kind::host;
-    release(base, is_of_host_pool ? Kind::host : Kind::device, Kind::managed);
+    // Of a pool it may be of the host's memory or another process's.
+    release(base, a && a->pool != nullptr ? a->kind : Kind::device, Kind::managed);
 }
 
 void keep_for_graph(Address base) {

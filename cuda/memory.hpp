@@ -65,12 +65,12 @@ void check_copied(Address address);
 void check_filled(Address address, DeviceId by);
 void set_pool_access(Pool& pool, DeviceMask reach);
 // The allocation that holds the address, whose bytes lie in a file from now on. A Failure where
-// that is not one of cuMemAlloc's.
-Allocation share(Address address);
+// that is not one of cuMemAlloc's or, `pooled`, does not begin there in a pool that is for others.
+Allocation share(Address address, bool pooled);
 // Maps a file of another process, of so many bytes that are the allocation's; where the context has
-// it already, that. `close_shared` ends it as often as it was opened.
+// it already, that. `close_shared` ends it as often as it was opened; in a pool it is freed.
 Address open_shared(int file, const FileId& id, uint64_t size, DeviceId device,
-                    const std::shared_ptr<Context>& context);
+                    const std::shared_ptr<Context>& context, Pool* pool = nullptr);
 void close_shared(Address base);
 // Gives back what is reserved beyond what is used, down to so many bytes.
 void trim(Pool& pool, uint64_t keep);

@@ -2,9 +2,12 @@
 // Pools: of a device's memory, of the host's and of managed memory.
 #include "cuda/pool.hpp"
 
+#include <unistd.h>
+
 #include <cstring>
 #include <span>
 #include <tuple>
+#include <utility>
 
 #include "cuda/driver.hpp"
 
@@ -12,7 +15,8 @@ namespace lockwarp::cuda {
 
 namespace {
 
-constexpr int read_write = 3;  // CUmemAccess_flags
+constexpr int read_write = 3;              // CUmemAccess_flags
+constexpr int posix_file = 1, fabric = 8;  // CUmemAllocationHandleType
 
 template <class T>
 void put(void* out, T value) {
@@ -126,8 +130,10 @@ Result cuMemPoolCreate(Pool** out, const PoolProperties* properties) {
     return answer([&] {
         ready();
         require(out != nullptr && properties != nullptr);
+        require((properties->handle_types & ~(posix_file | fabric)) == 0);
         *out = make_pool(place_of(&properties->location, properties->type), properties->type,
                          properties->max_size);
+        driver().pools.get(*out)->handle_types = properties->handle_types;
     });
 }
 
@@ -135,7 +141,12 @@ Result cuMemPoolCreate(Pool** out, const PoolProperties* properties) {
 Result cuMemPoolDestroy(Pool* pool) {
     return answer([&] {
         const std::shared_ptr<Pool> p = ready().pools.get(pool);
+        require(!p->is_imported);
         leave(*p);
+        {
+            const std::lock_guard lock(p->mutex);
+            if (p->file >= 0) ::close(std::exchange(p->file, -1));
+        }
         static std::mutex mutex;
         static auto* const destroyed = new std::vector<std::shared_ptr<Pool>>;
         const std::lock_guard lock(mutex);
@@ -153,7 +164,7 @@ Result cuMemPoolTrimTo(Pool* pool, size_t keep) {
 Result cuMemPoolGetAttribute(Pool* pool, int attribute, void* value) {
     return answer([&] {
         const std::shared_ptr<Pool> p = ready().pools.get(pool);
-        require(value != nullptr && attribute >= 1 && attribute <= 8);
+        require(value != nullptr && attribute >= 1 && attribute <= 8 && !p->is_imported);
         if (attribute <= 3)
             put(value, p->reuse[static_cast<size_t>(attribute)]);
         else if (attribute == 4)
@@ -166,7 +177,7 @@ Result cuMemPoolGetAttribute(Pool* pool, int attribute, void* value) {
 Result cuMemPoolSetAttribute(Pool* pool, int attribute, void* value) {
     return answer([&] {
         const std::shared_ptr<Pool> p = ready().pools.get(pool);
-        require(value != nullptr && attribute >= 1 && attribute <= 8);
+        require(value != nullptr && attribute >= 1 && attribute <= 8 && !p->is_imported);
         if (attribute <= 3)
             std::memcpy(&p->reuse[static_cast<size_t>(attribute)], value, sizeof(int));
         else if (attribute == 4)
@@ -221,7 +232,7 @@ Result cuDeviceSetMemPool(DeviceId device, Pool* pool) {
     return answer([&] {
         Device& d = device_at(device);
         const std::shared_ptr<Pool> p = driver().pools.get(pool);
-        require(p->is_of(device));
+        require(p->is_of(device) && !p->is_imported);
         d.current_pool = p.get();
     });
 }
@@ -246,7 +257,8 @@ Result cuMemSetMemPool(const Location* location, int type, Pool* pool) {
     return answer([&] {
         const std::shared_ptr<Pool> p = ready().pools.get(pool);
         const Location at = place_of(location, type);
-        require(p->type == type && p->location.type == at.type && p->location.id == at.id);
+        require(!p->is_imported && p->type == type && p->location.type == at.type &&
+                p->location.id == at.id);
         make_current(*p);
     });
 }

@@ -197,6 +197,10 @@ struct Pool {
     std::atomic<DeviceMask> access;  // devices whose kernels may touch its memory
     uint64_t release_threshold = 0;
     std::array<int, 4> reuse{0, 1, 1, 1};
+    int handle_types = 0;      // by which other processes may have it (CUmemAllocationHandleType)
+    std::mutex mutex;          // of what follows
+    int file = -1;             // that stands for it there
+    bool is_imported = false;  // it is another process's
     std::atomic<uint64_t> used{0}, used_high{0};
     std::atomic<uint64_t> reserved{0}, reserved_high{0};
 };

@@ -28,4 +28,21 @@ Result cudaIpcOpenEventHandle(Event** out, IpcHandle handle) {
     return call([&] { return cuIpcOpenEventHandle(out, handle); });
 }
 
+Result cudaMemPoolExportToShareableHandle(void* out, Pool* pool, int type, unsigned flags) {
+    return call([&] { return cuMemPoolExportToShareableHandle(out, pool, type, flags); });
+}
+
+Result cudaMemPoolImportFromShareableHandle(Pool** out, void* handle, int type, unsigned flags) {
+    return call([&] { return cuMemPoolImportFromShareableHandle(out, handle, type, flags); });
+}
+
+Result cudaMemPoolExportPointer(IpcHandle* out, void* memory) {
+    return call([&] { return cuMemPoolExportPointer(out, reinterpret_cast<Address>(memory)); });
+}
+
+Result cudaMemPoolImportPointer(void** out, Pool* pool, const IpcHandle* given) {
+    return call(
+        [&] { return cuMemPoolImportPointer(reinterpret_cast<Address*>(out), pool, given); });
+}
+
 }  // extern "C"

@@ -153,9 +153,10 @@ void open(const Pipe& out, const Pipe& in) {
     CHECK(twice == large);
     OK(cudaIpcOpenMemHandle((void**)&small, h.small, cudaIpcMemLazyEnablePeerAccess));
     OK(cudaIpcOpenMemHandle((void**)&other, h.other, cudaIpcMemLazyEnablePeerAccess));
-    CHECK(cudaIpcOpenMemHandle((void**)&freed, h.freed, cudaIpcMemLazyEnablePeerAccess) ==
-          cudaErrorNotPermitted);
-    CHECK(cudaGetLastError() == cudaErrorNotPermitted);
+    if (emulated()) {  // a GPU has what a driver did not give back yet
+        EXPECT_ERROR(cudaIpcOpenMemHandle((void**)&freed, h.freed, cudaIpcMemLazyEnablePeerAccess),
+                     cudaErrorNotPermitted);
+    }
     CUdeviceptr base = 0;
     size_t size = 0;
     DO(cuMemGetAddressRange(&base, &size, reinterpret_cast<CUdeviceptr>(small)));
