@@ -176,8 +176,8 @@ void open(const Pipe& out, const Pipe& in) {
 
     cudaEvent_t event = nullptr, timed = nullptr;
     OK(cudaIpcOpenEventHandle(&event, h.event));
-    cudaIpcEventHandle_t of_event;
-    EXPECT_ERROR(cudaIpcGetEventHandle(&of_event, event), cudaErrorInvalidResourceHandle);
+    CUipcEventHandle of_event;
+    EXPECT_RESULT(cuIpcGetEventHandle(&of_event, event), CUDA_ERROR_INVALID_HANDLE);
     OK(cudaEventCreate(&timed));
     OK(cudaEventRecord(timed));
     float ms = 0;

@@ -77,8 +77,8 @@ void own(int other) {
                  cudaErrorInvalidValue);
     EXPECT_ERROR(cudaMemPoolExportToShareableHandle(&file, usual, as_file, 0),
                  cudaErrorInvalidValue);
-    EXPECT_ERROR(cudaMemPoolExportToShareableHandle(&file, pool, cudaMemHandleTypeNone, 0),
-                 cudaErrorInvalidValue);
+    EXPECT_RESULT(cuMemPoolExportToShareableHandle(&file, pool, CU_MEM_HANDLE_TYPE_NONE, 0),
+                  CUDA_ERROR_INVALID_VALUE);
     OK(cudaMemPoolExportToShareableHandle(&file, pool, as_file, 0));
 
     int *large = nullptr, *small = nullptr, *of_other_pool = nullptr, *of_none = nullptr;
@@ -110,7 +110,10 @@ void own(int other) {
     int* again = nullptr;
     OK(cudaMemPoolImportFromShareableHandle(
         &imported, reinterpret_cast<void*>(static_cast<intptr_t>(file)), as_file, 0));
-    EXPECT_ERROR(cudaMemPoolImportPointer((void**)&again, pool, &e.large), cudaErrorInvalidValue);
+    CUdeviceptr not_imported = 0;
+    CUmemPoolPtrExportData of_large;
+    DO(cuMemPoolExportPointer(&of_large, reinterpret_cast<CUdeviceptr>(large)));
+    EXPECT_RESULT(cuMemPoolImportPointer(&not_imported, pool, &of_large), CUDA_ERROR_INVALID_VALUE);
     OK(cudaMemPoolImportPointer((void**)&again, imported, &e.large));
     CHECK(again != large);
 
@@ -142,11 +145,13 @@ void import(int owner) {
     CHECK(read(owner, &e, sizeof e) == sizeof e);
     constexpr auto as_file = cudaMemHandleTypePosixFileDescriptor;
     cudaMemPool_t pool = nullptr, same = nullptr;
+    OK(cudaFree(nullptr));  // initializes the driver
     const int no_pool = open("/dev/null", O_RDONLY);
     for (const int f : {no_pool, -1})
-        EXPECT_ERROR(cudaMemPoolImportFromShareableHandle(
-                         &pool, reinterpret_cast<void*>(static_cast<intptr_t>(f)), as_file, 0),
-                     cudaErrorUnknown);
+        EXPECT_RESULT(cuMemPoolImportFromShareableHandle(
+                          &pool, reinterpret_cast<void*>(static_cast<intptr_t>(f)),
+                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+                      CUDA_ERROR_UNKNOWN);
     for (cudaMemPool_t* const p : {&pool, &same})
         OK(cudaMemPoolImportFromShareableHandle(
             p, reinterpret_cast<void*>(static_cast<intptr_t>(file)), as_file, 0));
