@@ -311,28 +311,4 @@ Result cuMemFreeAsync(Address address, Stream* stream) {
     });
 }
 
-// Advice about where managed memory lies: it is all in one place.
-Result cuMemAdvise(Address address, size_t size, int, DeviceId) {
-    return answer([&] {
-        ready();
-        holding(address, size);
-    });
-}
-
-Result cuMemAdvise_v2(Address address, size_t size, int advice, Location) {
-    return cuMemAdvise(address, size, advice, 0);
-}
-
-Result cuMemPrefetchAsync(Address address, size_t size, DeviceId, Stream* stream) {
-    return answer([&] {
-        current();
-        check_stream(stream);
-        holding(address, size);
-    });
-}
-
-Result cuMemPrefetchAsync_v2(Address address, size_t size, Location, unsigned, Stream* stream) {
-    return cuMemPrefetchAsync(address, size, 0, stream);
-}
-
 }  // extern "C"

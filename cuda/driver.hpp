@@ -107,7 +107,12 @@ Result cuMemGetDefaultMemPool(Pool** out, const Location* location, int type);
 Result cuMemGetMemPool(Pool** out, const Location* location, int type);
 Result cuMemSetMemPool(const Location* location, int type, Pool* pool);
 Result cuMemPoolSetAccess(Pool* pool, const AccessDescription* list, size_t count);
+Result cuMemAdvise(Address address, size_t size, int advice, DeviceId device);
+Result cuMemPrefetchAsync(Address address, size_t size, DeviceId device, Stream* stream);
 Result cuMemAdvise_v2(Address address, size_t size, int advice, Location location);
+Result cuMemRangeGetAttribute(void* out, size_t size, int attribute, Address address, size_t bytes);
+Result cuMemRangeGetAttributes(void** out, size_t* sizes, int* attributes, size_t count,
+                               Address address, size_t bytes);
 Result cuMemPrefetchAsync_v2(Address address, size_t size, Location location, unsigned flags,
                              Stream* stream);
 Result cuPointerGetAttributes(unsigned count, const int* attributes, void** out, Address address);

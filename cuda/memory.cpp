@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cuda/advice.hpp"
+
 namespace lockwarp::cuda {
 
 namespace {
@@ -171,6 +173,7 @@ Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& conte
                  pool,
                  device};
     a.has_pages = has_pages;
+    if (kind == Kind::managed) a.advices = new_advices();
     try {
         set_reach(a, reach_of(m, a));
     } catch (...) {
@@ -197,6 +200,7 @@ void add_known(Address base, uint64_t size, Kind kind, const std::shared_ptr<Con
         find(m, base) != nullptr || (after != m.by_base.end() && after->second.base - base < size);
     require(!taken, host_memory_already_registered);
     Allocation a{base, size, kind, driver().next_id++, flags, context, nullptr, device};
+    if (kind == Kind::variable) a.advices = new_advices();  // it may be __managed__
     set_reach(a, reach_of(m, a));
     m.by_base.insert_or_assign(base, a);
 }

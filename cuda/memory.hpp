@@ -20,6 +20,8 @@ enum class Kind : uint8_t {
 };
 constexpr bool is_mapped(Kind k) { return k == Kind::mapped || k == Kind::mapped_host; }
 
+struct Advices;  // cuda/advice.hpp
+
 // A file of memory, which has no name.
 struct FileId {
     uint64_t device = 0, number = 0;
@@ -41,6 +43,7 @@ struct Allocation {
     int file = -1;           // that holds its bytes, once another process may open it
     FileId opened{};         // of Kind::opened: that of the other process
     unsigned times = 0;      // that it was opened
+    std::shared_ptr<Advices> advices{};  // of managed memory and variables
 };
 
 DeviceMask all_devices();

@@ -126,12 +126,25 @@ Result lockwarp_cudaPointerGetAttributes_13(PointerAttributes* out, const void* 
     });
 }
 
+Result cudaMemRangeGetAttribute(void* out, size_t size, int attribute, const void* pointer,
+                                size_t bytes) {
+    return call(
+        [&] { return cuMemRangeGetAttribute(out, size, attribute, address_of(pointer), bytes); });
+}
+
+Result cudaMemRangeGetAttributes(void** out, size_t* sizes, int* attributes, size_t count,
+                                 const void* pointer, size_t bytes) {
+    return call([&] {
+        return cuMemRangeGetAttributes(out, sizes, attributes, count, address_of(pointer), bytes);
+    });
+}
+
 Result lockwarp_cudaMemAdvise_13(const void* pointer, size_t size, int advice, Location location) {
     return call([&] { return cuMemAdvise_v2(address_of(pointer), size, advice, location); });
 }
 
 Result lockwarp_cudaMemAdvise_12(const void* pointer, size_t size, int advice, int device) {
-    return lockwarp_cudaMemAdvise_13(pointer, size, advice, {1, device});
+    return call([&] { return cuMemAdvise(address_of(pointer), size, advice, device); });
 }
 
 Result lockwarp_cudaMemPrefetchAsync_13(const void* pointer, size_t size, Location location,
@@ -142,7 +155,7 @@ Result lockwarp_cudaMemPrefetchAsync_13(const void* pointer, size_t size, Locati
 
 Result lockwarp_cudaMemPrefetchAsync_12(const void* pointer, size_t size, int device,
                                         Stream* stream) {
-    return lockwarp_cudaMemPrefetchAsync_13(pointer, size, {1, device}, 0, stream);
+    return call([&] { return cuMemPrefetchAsync(address_of(pointer), size, device, stream); });
 }
 
 Result cudaMallocAsync(void** out, size_t size, Stream* stream) {
