@@ -78,7 +78,8 @@ void check_parts(char* m) {
     CHECK(asked(cudaMemRangeAttributeReadMostly, m, bytes) == 0);
     CHECK(asked(cudaMemRangeAttributeReadMostly, m, part) == 1);
     CHECK(asked(cudaMemRangeAttributeReadMostly, m + 5000, 1) == 1);
-    CHECK(asked(cudaMemRangeAttributeReadMostly, m + part - 1, 2) == 0);
+    CHECK(asked(cudaMemRangeAttributeReadMostly, m + part - 1, 2) == 1);  // as many as they fill
+    CHECK(asked(cudaMemRangeAttributeReadMostly, m + part - 1, 4097) == 0);
     CHECK(asked(cudaMemRangeAttributeReadMostly, m + part, part) == 0);
     OK(cudaMemAdvise(m + 2 * part + 100, 100, cudaMemAdviseSetReadMostly, place(0)));
     CHECK(asked(cudaMemRangeAttributeReadMostly, m + 2 * part, 4096) == 1);
