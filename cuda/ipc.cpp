@@ -16,6 +16,7 @@
 #include "cuda/driver.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/order.hpp"
+#include "cuda/unnamed_file.hpp"
 
 namespace lockwarp::cuda {
 
@@ -24,8 +25,7 @@ namespace {
 constexpr size_t event_bytes = 4096;
 constexpr std::array<char, 8> of_memory{"lw-mem1"}, of_event{"lw-evt1"}, of_pool{"lw-ptr1"};
 constexpr Result not_permitted{800}, unknown{999};
-constexpr const char* pool_file = "lockwarp-pool";
-constexpr int posix_file = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+constexpr const char *pool_file = "lockwarp-pool", *event_file = "lockwarp-event";
 
 FileId id_of(int file) {
     struct stat s {};
@@ -45,14 +45,14 @@ IpcHandle handle_of(const std::array<char, 8>& what, int file) {
 }
 
 // The file that a handle of another process names; `gone` where it is not there any more.
-int opened(const IpcHandle& handle, Result gone) {
+int opened(const IpcHandle& handle, const char* what_for, Result gone) {
     const std::string path =
         "/proc/" + std::to_string(handle.process) + "/fd/" + std::to_string(handle.file);
     const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     require(file >= 0, gone);
     struct stat s {};
     const bool is_it = id_of(file) == FileId{handle.of_device, handle.number} &&
-                       ::fstat(file, &s) == 0 && S_ISREG(s.st_mode) &&
+                       is_unnamed_file(file, what_for) && ::fstat(file, &s) == 0 &&
                        static_cast<uint64_t>(s.st_size) >= handle.size;
     if (!is_it) {
         ::close(file);
@@ -96,13 +96,8 @@ Imported& imported() {
 
 // The device of a pool by its file; a Failure where it is none.
 DeviceId device_of_pool(int file) {
-    char name[64];
-    const std::string link = "/proc/self/fd/" + std::to_string(file);
-    const ssize_t n = ::readlink(link.c_str(), name, sizeof name);
-    require(n > 0, unknown);
-    const std::string_view of_file(name, static_cast<size_t>(n));
     DeviceId device = 0;
-    require(of_file.find(pool_file) != std::string_view::npos &&
+    require(is_unnamed_file(file, pool_file) &&
                 ::pread(file, &device, sizeof device, 0) == sizeof device,
             unknown);
     return static_cast<size_t>(device) < driver().devices.size() ? device : 0;
@@ -111,7 +106,7 @@ DeviceId device_of_pool(int file) {
 // The file that stands for it; its lock is held.
 int file_of(Pool& pool) {
     if (pool.file >= 0) return pool.file;
-    const int file = ::memfd_create(pool_file, MFD_CLOEXEC);
+    const int file = new_unnamed_file(pool_file, sizeof(DeviceId));
     require(file >= 0, out_of_memory);
     const DeviceId device = pool.location.id;
     if (::pwrite(file, &device, sizeof device, 0) != sizeof device) {
@@ -157,12 +152,8 @@ std::shared_ptr<void> SharedEvent::to_be_recorded(const std::shared_ptr<SharedEv
 }
 
 std::shared_ptr<SharedEvent> new_shared_event() {
-    const int file = ::memfd_create("lockwarp-event", MFD_CLOEXEC);
+    const int file = new_unnamed_file(event_file, event_bytes);
     require(file >= 0, out_of_memory);
-    if (::ftruncate(file, event_bytes) != 0) {
-        ::close(file);
-        fail(out_of_memory);
-    }
     return std::make_shared<SharedEvent>(file);
 }
 
@@ -186,7 +177,7 @@ Result cuIpcOpenMemHandle_v2(Address* out, IpcHandle handle, unsigned flags) {
         const std::shared_ptr<Context> context = current();
         require(out != nullptr && flags == lazy_peer_access && handle.what == of_memory);
         require(handle.process != ::getpid(), invalid_context);
-        *out = map_opened(opened(handle, not_permitted), handle, context, nullptr);
+        *out = map_opened(opened(handle, memory_file, not_permitted), handle, context, nullptr);
     });
 }
 
@@ -220,7 +211,7 @@ Result cuIpcOpenEventHandle(Event** out, IpcHandle handle) {
         require(handle.process != ::getpid(), invalid_context);
         handle.size = event_bytes;
         auto event = std::make_shared<Event>();
-        event->shared = std::make_shared<SharedEvent>(opened(handle, map_failed));
+        event->shared = std::make_shared<SharedEvent>(opened(handle, event_file, map_failed));
         event->context = context;
         event->device = context->device;
         event->flags = disable_timing | interprocess;
@@ -283,7 +274,7 @@ Result cuMemPoolImportPointer(Address* out, Pool* pool, const IpcHandle* given) 
             const auto known = imported().by_number.find(given->pool);
             require(known != imported().by_number.end() && known->second == pool);
         }
-        *out = map_opened(opened(*given, invalid_value), *given, context, p.get());
+        *out = map_opened(opened(*given, memory_file, invalid_value), *given, context, p.get());
     });
 }
 

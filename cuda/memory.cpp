@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "cuda/advice.hpp"
+#include "cuda/unnamed_file.hpp"
 
 namespace lockwarp::cuda {
 
@@ -269,9 +270,9 @@ Allocation share(Address address, bool pooled) {
     Allocation& a = m.by_base.at(found->base);
     if (a.file >= 0) return a;
     require(a.has_pages, out_of_memory);
-    const int file = ::memfd_create("lockwarp-ipc", MFD_CLOEXEC);
-    require(file >= 0, out_of_memory);
     const uint64_t size = pages_of(a.size);
+    const int file = new_unnamed_file(memory_file, size);
+    require(file >= 0, out_of_memory);
     // The same bytes at the same place, in the file.
     const auto* bytes = static_cast<const char*>(pointer(a.base));
     uint64_t done = 0;

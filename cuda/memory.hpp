@@ -22,7 +22,9 @@ constexpr bool is_mapped(Kind k) { return k == Kind::mapped || k == Kind::mapped
 
 struct Advices;  // cuda/advice.hpp
 
-// A file of memory, which has no name.
+// What holds the bytes that other processes may open (cuda/unnamed_file.hpp).
+inline constexpr const char* memory_file = "lockwarp-ipc";
+// One of them.
 struct FileId {
     uint64_t device = 0, number = 0;
     bool operator==(const FileId&) const = default;

@@ -10,13 +10,14 @@
 #include <utility>
 
 #include "cuda/driver.hpp"
+#include "cuda/unnamed_file.hpp"
 
 namespace lockwarp::cuda {
 
 namespace {
 
-constexpr int read_write = 3;              // CUmemAccess_flags
-constexpr int posix_file = 1, fabric = 8;  // CUmemAllocationHandleType
+constexpr int read_write = 3;  // CUmemAccess_flags
+constexpr int fabric = 8;      // CU_MEM_HANDLE_TYPE_FABRIC
 
 template <class T>
 void put(void* out, T value) {

@@ -12,6 +12,7 @@
 #include "cuda/driver.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/order.hpp"
+#include "cuda/unnamed_file.hpp"
 
 namespace lockwarp::cuda {
 
@@ -22,7 +23,6 @@ constexpr int location_device = 1, location_host = 2, location_node = 3;  // CUm
 constexpr int type_pinned = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED
 // Names of the files, by which another process knows whose memory it is given.
 constexpr const char *device_file = "lockwarp", *host_file = "lockwarp-host";
-constexpr int posix_file = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 constexpr uint64_t no_access = 0, read_only = 1, read_write = 3;  // CUmemAccess_flags
 
 struct AllocationProperties {  // CUmemAllocationProp
@@ -118,14 +118,6 @@ bool is_reserved(const Space& s, Address address, uint64_t size) {
     if (after == s.reserved.begin()) return false;
     const auto& [base, bytes] = *std::prev(after);
     return address - base <= bytes && size <= bytes - (address - base);
-}
-
-bool is_of_host(int file) {
-    char name[64];
-    const std::string link = "/proc/self/fd/" + std::to_string(file);
-    const ssize_t n = ::readlink(link.c_str(), name, sizeof name);
-    return n > 0 &&
-           std::string_view(name, static_cast<size_t>(n)).find(host_file) != std::string_view::npos;
 }
 
 // The mappings that these bytes consist of; a Failure where they begin or end within one, or one is
@@ -243,9 +235,8 @@ Result cuMemCreate(const Physical** out, size_t size, const AllocationProperties
         const AllocationProperties kept = checked(p);
         const bool is_on_device = kept.location.type == location_device;
         if (is_on_device) take_device_bytes(kept.location.id, size);
-        const int file = ::memfd_create(is_on_device ? device_file : host_file, MFD_CLOEXEC);
-        if (file < 0 || ::ftruncate(file, static_cast<off_t>(size)) != 0) {
-            if (file >= 0) ::close(file);
+        const int file = new_unnamed_file(is_on_device ? device_file : host_file, size);
+        if (file < 0) {
             if (is_on_device) give_device_bytes(kept.location.id, size);
             fail(out_of_memory);
         }
@@ -398,7 +389,7 @@ Result cuMemImportFromShareableHandle(const Physical** out, void* file_number, i
         }
         AllocationProperties p{};
         p.type = type_pinned;  // and it is not exported again (an H200)
-        p.location.type = is_of_host(file) ? location_node : location_device;
+        p.location.type = is_unnamed_file(file, host_file) ? location_node : location_device;
         if (!is_host(p.location)) take_device_bytes(p.location.id, static_cast<uint64_t>(size));
         *out = add_handle(std::make_shared<Physical>(file, static_cast<uint64_t>(size), p));
     });
