@@ -137,9 +137,13 @@ void Memory::add(Range range) {
 bool Memory::remove(const void* bytes, uint64_t size) {
     if (size == 0) return true;
     const std::lock_guard lock(mutex_);
-    const auto found = std::ranges::find_if(ranges_, [&](const auto& item) {
+    const auto is_it = [&](const auto& item) {
         return item.second.bytes == bytes && item.second.size == size;
-    });
+    };
+    // Most lie where kernels have them.
+    const auto [first, behind] = ranges_.equal_range(reinterpret_cast<uint64_t>(bytes));
+    auto found = std::find_if(first, behind, is_it);
+    if (found == behind) found = std::ranges::find_if(ranges_, is_it);
     if (found == ranges_.end()) return false;
     ranges_.erase(found);
     now_ = nullptr;

@@ -137,10 +137,9 @@ void choose_mma(Resolver& r, Spelling& s, std::span<const ptx::Modifier> modifie
         return;
     }
     if (s.error = kind_refusal(r, asked, m.block_scale, shape); !s.error.empty()) return;
-    const bool row_col = m.order[0] == Order::row && m.order[1] == Order::col;
     MmaQuery other = asked;
     other.orders = {Order::row, Order::col};
-    if (!row_col && find_mma(other) != nullptr) {
+    if (find_mma(other) != nullptr) {  // which is not what was asked for
         s.error = m.order[0] == Order::col ? "Illegal alayout '.col' for instruction 'mma'"
                                            : "Illegal blayout '.row' for instruction 'mma'";
         return;

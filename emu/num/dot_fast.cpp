@@ -72,8 +72,9 @@ using F16s = std::array<uint16_t, 256>;
 
 F16s f16s_of(isa::Type type) {
     F16s out;
-    for (unsigned bits = 0; bits < out.size(); ++bits)
-        out[bits] = static_cast<uint16_t>(convert(type, isa::Type::f16, bits, Rounding::rn));
+    unsigned bits = 0;
+    for (uint16_t& f : out)
+        f = static_cast<uint16_t>(convert(type, isa::Type::f16, bits++, Rounding::rn));
     return out;
 }
 
