@@ -127,6 +127,7 @@ TEST(Diagnostics, OfOneInstruction) {
         {"vadd.u32.u32.u32 %r1.b4, %r2, %r3, %r4;",
          "7:18: Incorrect video selector for operand 0\n"},
         {"vadd.u32.u32.u32 %r1, %r2.h2, %r3;", "7:23: Incorrect video selector for operand 1\n"},
+        {"vadd.u32.u32.u32 %r1, %r2.b$, %r3;", "7:23: Incorrect video selector for operand 1\n"},
         {"vadd.u32.u32.u32 %r1.b0, %r2, %r3;",
          "7:18: Video selector is not allowed on destination for instruction 'vadd'\n"},
         {"vadd.u32.u32.u32.add %r1.b0, %r2, %r3, %r4;",
