@@ -22,6 +22,9 @@ constexpr uint64_t gap = 512;        // between an allocation and what follows i
 constexpr uint64_t widest_access = 32;
 constexpr uint64_t mapped_from = uint64_t{1} << 20;
 constexpr uint64_t page = 4096;
+// Of more small allocations the others have none of their own: the system has a limit for mappings,
+// 65,530.
+constexpr size_t most_with_pages = 16384;
 
 constexpr uint64_t up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 constexpr bool is_ours(Kind k) {
@@ -58,7 +61,7 @@ void* take_bytes(uint64_t size, bool& has_pages) {
                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (bytes != MAP_FAILED) return bytes;
         if (size >= mapped_from) return nullptr;
-        has_pages = false;  // the kernel has a limit for how many
+        has_pages = false;
     }
     void* const bytes = std::aligned_alloc(alignment, up(size, alignment) + gap);
     if (bytes != nullptr) std::memset(bytes, 0, up(size, alignment) + gap);
@@ -162,7 +165,8 @@ Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& conte
     require(size <= UINT64_MAX / 2, out_of_memory);
     require(pool == nullptr || !pool->is_imported);
     if (pool != nullptr) require(pool->used + size <= reserved_for(pool->max_bytes), out_of_memory);
-    bool has_pages = kind == Kind::device && (pool == nullptr || pool->handle_types != 0);
+    bool has_pages = kind == Kind::device && (pool == nullptr || pool->handle_types != 0) &&
+                     m.by_base.size() < most_with_pages;
     void* const bytes = take_bytes(size, has_pages);
     require(bytes != nullptr, out_of_memory);
     Allocation a{reinterpret_cast<Address>(bytes),
