@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds Lockwarp and passes its tests: format, rooms, unit tests, recordings of hardware.
 #   tools/test.sh [all|release|asan]
-# Without an argument: what takes at most 12 minutes on 2 cores of a bare machine. all: what CI
-# runs, in at most an hour: long tests and the browser too (release), and the tests again under the
-# address and undefined-behaviour sanitizers (asan). New inputs for what reads files are the night's
+# Without an argument: what takes some 12 minutes on 2 cores where tools/demo.sh has built the
+# program, and 8 more where it has not. all: what CI runs, in at most an hour: long tests and the
+# browser too (release), and the tests again under the address and undefined-behaviour sanitizers
+# (asan). New inputs for what reads files are the night's
 # (scripts/fuzz_inputs.sh); those that were kept are tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
