@@ -63,13 +63,12 @@ struct Pages {
     uint64_t first = 0, behind = 0;
 };
 
-// The pages of such bytes, which are managed memory's: from that of the first, as many as they
-// fill.
+// The pages of such bytes, which are managed memory's.
 Pages pages_of(Address address, size_t size) {
     require(size != 0);
     const Allocation a = holding(address, size);
     require(a.advices != nullptr);
-    return {a.advices, address / page, address / page + (size + page - 1) / page};
+    return {a.advices, address / page, (address + size - 1) / page + 1};
 }
 
 // Changes what each of the pages has.

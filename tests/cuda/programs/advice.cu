@@ -78,13 +78,15 @@ void check_parts(char* m) {
     CHECK(asked(cudaMemRangeAttributeReadMostly, m, bytes) == 0);
     CHECK(asked(cudaMemRangeAttributeReadMostly, m, part) == 1);
     CHECK(asked(cudaMemRangeAttributeReadMostly, m + 5000, 1) == 1);
-    CHECK(asked(cudaMemRangeAttributeReadMostly, m + part - 1, 2) == 1);  // as many as they fill
-    CHECK(asked(cudaMemRangeAttributeReadMostly, m + part - 1, 4097) == 0);
     CHECK(asked(cudaMemRangeAttributeReadMostly, m + part, part) == 0);
     OK(cudaMemAdvise(m + 2 * part + 100, 100, cudaMemAdviseSetReadMostly, place(0)));
     CHECK(asked(cudaMemRangeAttributeReadMostly, m + 2 * part, 4096) == 1);
     CHECK(asked(cudaMemRangeAttributeReadMostly, m + 2 * part + 4096, 4096) == 0);
     CHECK(asked(cudaMemRangeAttributeReadMostly, m + 2 * part - 1, 1) == 0);
+    char* const across = m + 3 * part + 4000;
+    OK(cudaMemAdvise(across, 97, cudaMemAdviseSetReadMostly, place(0)));
+    CHECK(asked(cudaMemRangeAttributeReadMostly, m + 3 * part, 8192) == 1);
+    CHECK(asked(cudaMemRangeAttributeReadMostly, m + 3 * part + 8192, 4096) == 0);
     OK(prefetch(m, part / 2, 0));
     OK(cudaDeviceSynchronize());
     CHECK(asked(cudaMemRangeAttributeLastPrefetchLocation, m, part / 2) == 0);
