@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -26,7 +25,5 @@ struct Advices {
     std::mutex mutex;
     std::map<uint64_t, Advice> from_page{{0, {}}};
 };
-
-inline std::shared_ptr<Advices> new_advices() { return std::make_shared<Advices>(); }
 
 }  // namespace lockwarp::cuda

@@ -116,8 +116,7 @@ int file_of(Pool& pool) {
     return pool.file = file;
 }
 
-constexpr unsigned lazy_peer_access = 1;                  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
-constexpr unsigned disable_timing = 2, interprocess = 4;  // CU_EVENT_*
+constexpr unsigned lazy_peer_access = 1;  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 
 }  // namespace
 

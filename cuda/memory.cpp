@@ -178,7 +178,7 @@ Address allocate(uint64_t size, Kind kind, const std::shared_ptr<Context>& conte
                  pool,
                  device};
     a.has_pages = has_pages;
-    if (kind == Kind::managed) a.advices = new_advices();
+    if (kind == Kind::managed) a.advices = std::make_shared<Advices>();
     try {
         set_reach(a, reach_of(m, a));
     } catch (...) {
@@ -205,7 +205,7 @@ void add_known(Address base, uint64_t size, Kind kind, const std::shared_ptr<Con
         find(m, base) != nullptr || (after != m.by_base.end() && after->second.base - base < size);
     require(!taken, host_memory_already_registered);
     Allocation a{base, size, kind, driver().next_id++, flags, context, nullptr, device};
-    if (kind == Kind::variable) a.advices = new_advices();  // it may be __managed__
+    if (kind == Kind::variable) a.advices = std::make_shared<Advices>();  // it may be __managed__
     set_reach(a, reach_of(m, a));
     m.by_base.insert_or_assign(base, a);
 }

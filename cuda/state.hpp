@@ -167,6 +167,7 @@ struct Stream {
 };
 
 class SharedEvent;
+inline constexpr unsigned disable_timing = 2, interprocess = 4;  // CU_EVENT_*
 
 struct Event {
     std::weak_ptr<Context> context;

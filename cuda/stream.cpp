@@ -9,8 +9,8 @@ namespace lockwarp::cuda {
 
 namespace {
 
-constexpr unsigned non_blocking = 1;                                       // CU_STREAM_NON_BLOCKING
-constexpr unsigned event_flags = 7, disable_timing = 2, interprocess = 4;  // CU_EVENT_*
+constexpr unsigned non_blocking = 1;  // CU_STREAM_NON_BLOCKING
+constexpr unsigned event_flags = 7;   // all of CU_EVENT_*
 
 Stream* new_stream(unsigned flags, int priority) {
     const std::shared_ptr<Context> context = current();

@@ -19,8 +19,6 @@ namespace lockwarp::cuda {
 namespace {
 
 constexpr uint64_t granularity = uint64_t{2} << 20;
-constexpr int location_device = 1, location_host = 2, location_node = 3;  // CUmemLocationType
-constexpr int type_pinned = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED
 // Names of the files, by which another process knows whose memory it is given.
 constexpr const char *device_file = "lockwarp", *host_file = "lockwarp-host";
 constexpr uint64_t no_access = 0, read_only = 1, read_write = 3;  // CUmemAccess_flags
@@ -44,7 +42,7 @@ struct Physical {
         ::close(file);
         if (!is_host()) give_device_bytes(properties.location.id, size);
     }
-    bool is_host() const { return properties.location.type != location_device; }
+    bool is_host() const { return properties.location.type != on_device; }
     int file;
     uint64_t size;
     AllocationProperties properties;
@@ -78,24 +76,23 @@ Space& space() {
     return *only;
 }
 
-bool is_host(const Location& l) { return l.type == location_host || l.type == location_node; }
+bool is_host(const Location& l) { return l.type == on_host || l.type == on_numa_node; }
 
 bool fits(uint64_t n) { return n != 0 && n % granularity == 0; }
 
 // As they are kept: the host is its node 0, whichever number it is given, and there is no other.
 // Its memory is for other processes only where the node is named (an H200's driver).
 AllocationProperties checked(const AllocationProperties* given) {
-    require(given != nullptr && given->type == type_pinned);
+    require(given != nullptr && given->type == pinned_memory);
     require((given->handle_types & ~posix_file) == 0, not_supported);
     AllocationProperties p = *given;
-    if (p.location.type == location_device) {
+    if (p.location.type == on_device) {
         check_device(p.location.id);
         return p;
     }
-    require(p.location.type == location_host
-                ? p.handle_types == 0
-                : p.location.type == location_node && p.location.id == 0);
-    p.location = {location_node, 0};
+    require(p.location.type == on_host ? p.handle_types == 0
+                                       : p.location.type == on_numa_node && p.location.id == 0);
+    p.location = {on_numa_node, 0};
     return p;
 }
 
@@ -233,7 +230,7 @@ Result cuMemCreate(const Physical** out, size_t size, const AllocationProperties
         ready();
         require(out != nullptr && fits(size) && flags == 0);
         const AllocationProperties kept = checked(p);
-        const bool is_on_device = kept.location.type == location_device;
+        const bool is_on_device = kept.location.type == on_device;
         if (is_on_device) take_device_bytes(kept.location.id, size);
         const int file = new_unnamed_file(is_on_device ? device_file : host_file, size);
         if (file < 0) {
@@ -312,7 +309,7 @@ Result cuMemSetAccess(Address address, size_t size, const AccessDescription* lis
                 }
                 continue;
             }
-            const bool is_one = d.location.type == location_device && d.location.id >= 0 &&
+            const bool is_one = d.location.type == on_device && d.location.id >= 0 &&
                                 static_cast<size_t>(d.location.id) < driver().devices.size();
             require(is_one);
             for (const Address a : mappings) set_access(a, s.mapped.at(a), d.location.id, access);
@@ -325,7 +322,7 @@ Result cuMemGetAccess(unsigned long long* flags, const Location* location, Addre
         ready();
         require(flags != nullptr && location != nullptr);
         if (!is_host(*location)) {
-            check_device(location->type == location_device ? location->id : -1);
+            check_device(location->type == on_device ? location->id : -1);
         }
         Space& s = space();
         const std::lock_guard lock(s.mutex);
@@ -388,8 +385,8 @@ Result cuMemImportFromShareableHandle(const Physical** out, void* file_number, i
             fail(invalid_value);
         }
         AllocationProperties p{};
-        p.type = type_pinned;  // and it is not exported again (an H200)
-        p.location.type = is_unnamed_file(file, host_file) ? location_node : location_device;
+        p.type = pinned_memory;  // and it is not exported again (an H200)
+        p.location.type = is_unnamed_file(file, host_file) ? on_numa_node : on_device;
         if (!is_host(p.location)) take_device_bytes(p.location.id, static_cast<uint64_t>(size));
         *out = add_handle(std::make_shared<Physical>(file, static_cast<uint64_t>(size), p));
     });

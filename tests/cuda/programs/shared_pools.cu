@@ -21,35 +21,36 @@ __global__ void add(int* x, int n, int by) {
     if (i < n) x[i] += by;
 }
 
-void send_file(int to, int file) {
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof file)]{};
+// A message of one byte, and room for a file beside it.
+struct FileMessage {
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
     char byte = 'x';
     iovec part{&byte, 1};
     msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    FileMessage() {
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+    }
+    FileMessage(const FileMessage&) = delete;
+};
+
+void send_file(int to, int file) {
+    FileMessage m;
+    cmsghdr* const header = CMSG_FIRSTHDR(&m.message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(sizeof file);
     std::memcpy(CMSG_DATA(header), &file, sizeof file);
-    CHECK(sendmsg(to, &message, 0) == 1);
+    CHECK(sendmsg(to, &m.message, 0) == 1);
 }
 
 int take_file(int from) {
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
-    char byte = 0;
-    iovec part{&byte, 1};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    CHECK(recvmsg(from, &message, 0) == 1 && CMSG_FIRSTHDR(&message) != nullptr);
+    FileMessage m;
+    CHECK(recvmsg(from, &m.message, 0) == 1 && CMSG_FIRSTHDR(&m.message) != nullptr);
     int file = -1;
-    std::memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof file);
+    std::memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&m.message)), sizeof file);
     return file;
 }
 
