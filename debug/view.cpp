@@ -227,9 +227,9 @@ std::optional<View::Place> View::place_of(std::string_view name) const {
         const auto known = shapes == nullptr ? Shapes::const_iterator{} : shapes->find(name);
         return shapes != nullptr && known != shapes->end() ? known->second : Shape{usual, 0, 0};
     };
-    for (const warp::Buffer& b : launch->buffers)
-        if (b.name == name)
-            return Place{ptx::Space::global, b.address, b.bytes.size(), shape(Type::b8)};
+    for (const warp::Buffer* b : warp::buffers_of(*launch))
+        if (b->name == name)
+            return Place{ptx::Space::global, b->address, b->bytes.size(), shape(Type::b8)};
     for (const isa::Placed& v : program().variables) {
         if (v.name != name && !launch::names_variable(v.name, std::string(name))) continue;
         uint64_t address = v.address;
@@ -258,9 +258,9 @@ std::string View::name_of(ptx::Space space, uint64_t address) const {
         return at == 0 ? name : fmt::format("{} + {:#x}", name, at);
     };
     if (space == ptx::Space::global)
-        for (const warp::Buffer& b : launch->buffers)
-            if (address >= b.address && address - b.address < b.bytes.size())
-                return element(b.name, address - b.address);
+        for (const warp::Buffer* b : warp::buffers_of(*launch))
+            if (address >= b->address && address - b->address < b->bytes.size())
+                return element(b->name, address - b->address);
     for (const isa::Placed& v : program().variables)
         if (!v.in_frame && v.space == space && address >= v.address &&
             address - v.address < v.bytes)

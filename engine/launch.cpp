@@ -21,7 +21,6 @@ namespace {
 constexpr uint32_t known_flags = LOCKWARP_COOPERATIVE | LOCKWARP_PLAIN_ARITHMETIC |
                                  LOCKWARP_NO_FOLDING | LOCKWARP_NON_PORTABLE_CLUSTER |
                                  LOCKWARP_ASYNC_LATE | LOCKWARP_LEAVE_OUT_LOADS;
-constexpr uint64_t default_heap = warp::Launch{}.heap_bytes;
 constexpr uint32_t default_poll = 20;  // milliseconds
 
 constexpr uint32_t or_1(uint32_t n) { return n == 0 ? 1 : n; }
@@ -61,7 +60,7 @@ warp::Launch launch_of(const lockwarp_launch_options& o, const lockwarp_module& 
     if (o.max_steps != 0) l.max_steps = o.max_steps;
     l.threads = o.threads;
     l.turn = o.turn;
-    l.heap_bytes = o.heap_bytes != 0 ? o.heap_bytes : default_heap;
+    if (o.heap_bytes != 0) l.heap_bytes = o.heap_bytes;
     l.unwritten_byte = static_cast<uint8_t>(o.unwritten_byte);
     l.first_cta = o.first_cta;
     l.ctas = o.ctas;
@@ -123,12 +122,11 @@ lockwarp_status engine::launch_watched(const lockwarp_kernel* kernel,
             fail(LOCKWARP_INVALID_ARGUMENT, std::to_string(launch.parameters.size()) +
                                                 " bytes of parameters: " + program.entry + " has " +
                                                 std::to_string(program.parameter_bytes));
-        const std::shared_ptr<const Memory::Now> memory = m.context->memory.now();
         std::vector<Range> with_own;
         if (o.range_count == 0) {
-            launch.buffers = memory->buffers;
+            launch.common = m.context->memory.buffers();
         } else {
-            with_own = memory->ranges;
+            with_own = m.context->memory.ranges();
             for (size_t i = 0; i < o.range_count; ++i) with_own.push_back(checked(o.ranges[i]));
             launch.buffers = buffers_of(with_own);
         }
@@ -152,7 +150,7 @@ lockwarp_status engine::launch_watched(const lockwarp_kernel* kernel,
         if (beside.watch != nullptr) beside.watch->after(*kernel, launch, out->of);
         lockwarp_status status = LOCKWARP_OK;
         if (out->of.trap) {
-            report_trap(*out, *kernel, o.range_count == 0 ? memory->ranges : with_own);
+            report_trap(*out, *kernel, o.range_count == 0 ? m.context->memory.ranges() : with_own);
             status =
                 out->of.trap->kind == warp::TrapKind::stopped ? LOCKWARP_STOPPED : LOCKWARP_TRAPPED;
             put_error(error, status, out->text);

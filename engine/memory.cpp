@@ -2,6 +2,7 @@
 #include "engine/memory.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -130,8 +131,9 @@ void Memory::add(Range range) {
     if (range.size == 0) return;
     const std::lock_guard lock(mutex_);
     const uint64_t address = range.address;
+    const uint64_t end = address + range.size;
     ranges_.emplace(address, std::move(range));
-    now_ = nullptr;
+    renew(address, end);
 }
 
 bool Memory::remove(const void* bytes, uint64_t size) {
@@ -145,8 +147,9 @@ bool Memory::remove(const void* bytes, uint64_t size) {
     auto found = std::find_if(first, behind, is_it);
     if (found == behind) found = std::ranges::find_if(ranges_, is_it);
     if (found == ranges_.end()) return false;
+    const uint64_t address = found->second.address;
     ranges_.erase(found);
-    now_ = nullptr;
+    renew(address, address + size);
     return true;
 }
 
@@ -175,15 +178,65 @@ bool Memory::free(const void* bytes) {
     return remove(bytes, block.second);
 }
 
-std::shared_ptr<const Memory::Now> Memory::now() {
-    const std::lock_guard lock(mutex_);
-    if (now_ == nullptr) {
-        auto fresh = std::make_shared<Now>();
-        for (const auto& [address, range] : ranges_) fresh->ranges.push_back(range);
-        fresh->buffers = buffers_of(fresh->ranges);
-        now_ = std::move(fresh);
+namespace {
+
+std::vector<Range> values_of(const std::multimap<uint64_t, Range>& ranges) {
+    std::vector<Range> out;
+    out.reserve(ranges.size());
+    for (const auto& [address, range] : ranges) out.push_back(range);
+    return out;
+}
+
+void put_buffers_of(std::vector<Range> ranges, warp::Buffers& out) {
+    for (warp::Buffer& b : buffers_of(std::move(ranges))) {
+        const uint64_t address = b.address;
+        out.emplace(address, std::move(b));
     }
-    return now_;
+}
+
+}  // namespace
+
+std::vector<Range> Memory::ranges() {
+    const std::lock_guard lock(mutex_);
+    return values_of(ranges_);
+}
+
+std::shared_ptr<const warp::Buffers> Memory::buffers() {
+    const std::lock_guard lock(mutex_);
+    if (buffers_ == nullptr) {
+        auto fresh = std::make_shared<warp::Buffers>();
+        put_buffers_of(values_of(ranges_), *fresh);
+        buffers_ = std::move(fresh);
+    }
+    return buffers_;
+}
+
+// What lies in [begin, end) has changed: the buffers there, and those that touch it, are made anew
+// of their ranges.
+void Memory::renew(uint64_t begin, uint64_t end) {
+    if (buffers_ == nullptr) return;
+    try {
+        // Whoever had it last is done with it before its count says so.
+        if (buffers_.use_count() > 1) buffers_ = std::make_shared<warp::Buffers>(*buffers_);
+        std::atomic_thread_fence(std::memory_order_acquire);
+        auto first = buffers_->upper_bound(begin);
+        if (first != buffers_->begin()) {
+            const warp::Buffer& below = std::prev(first)->second;
+            if (below.address + below.bytes.size() >= begin) --first;
+        }
+        auto behind = first;
+        for (; behind != buffers_->end() && behind->first <= end; ++behind) {
+            begin = std::min(begin, behind->first);
+            end = std::max(end, behind->first + behind->second.bytes.size());
+        }
+        buffers_->erase(first, behind);
+        std::vector<Range> there;
+        for (auto r = ranges_.lower_bound(begin); r != ranges_.end() && r->first <= end; ++r)
+            there.push_back(r->second);
+        put_buffers_of(std::move(there), *buffers_);
+    } catch (...) {
+        buffers_ = nullptr;
+    }
 }
 
 }  // namespace lockwarp::engine

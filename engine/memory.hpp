@@ -46,18 +46,18 @@ class Memory {
     void* allocate(uint64_t size, std::string name);
     bool free(const void* bytes);
 
-    // As they are now: of all launches until one is added or removed the same.
-    struct Now {
-        std::vector<Range> ranges;
-        std::vector<warp::Buffer> buffers;
-    };
-    std::shared_ptr<const Now> now();
+    // As they are now. A Failure as buffers_of.
+    std::vector<Range> ranges();
+    std::shared_ptr<const warp::Buffers> buffers();
 
   private:
+    void renew(uint64_t begin, uint64_t end);
+
     std::mutex mutex_;
     std::multimap<uint64_t, Range> ranges_;  // by address
     std::map<const void*, std::pair<Block, uint64_t>> blocks_;
-    std::shared_ptr<const Now> now_;  // nullptr: not up to date
+    // Of ranges_; launches may still have it. nullptr: to be made anew.
+    std::shared_ptr<warp::Buffers> buffers_ = std::make_shared<warp::Buffers>();
 };
 
 }  // namespace lockwarp::engine

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emu/check/objects.hpp"
+#include "emu/warp/memory.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -25,8 +26,8 @@ Objects::Objects(const isa::Program& program, const warp::Launch& launch, std::v
             add(v.name, v.space, v.address, v.bytes);
     }
     add(name, Space::shared, dynamic, launch.dynamic_shared);
-    for (const warp::Buffer& b : launch.buffers)
-        add(b.name, Space::global, b.address, b.bytes.size());
+    for (const warp::Buffer* b : warp::buffers_of(launch))
+        add(b->name, Space::global, b->address, b->bytes.size());
     std::ranges::stable_sort(objects_, {},
                              [](const Object& o) { return std::tuple(o.space, o.begin, o.end); });
 }

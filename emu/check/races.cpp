@@ -14,6 +14,7 @@
 #include "emu/check/of_cluster.hpp"
 #include "emu/check/race_accesses.hpp"
 #include "emu/warp/cluster.hpp"
+#include "emu/warp/memory.hpp"
 
 namespace lockwarp::check {
 
@@ -147,7 +148,7 @@ class RaceCheck : public Check {
   private:
     static uint64_t room(const warp::Launch& launch) {
         uint64_t bytes = spare_bytes;
-        for (const warp::Buffer& b : launch.buffers) bytes += b.bytes.size();
+        for (const warp::Buffer* b : warp::buffers_of(launch)) bytes += b->bytes.size();
         return bytes;
     }
     static Watched watched(const isa::Program& program, const warp::Launch& launch, Space space) {

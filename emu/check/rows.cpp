@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "emu/check/check.hpp"
+#include "emu/warp/memory.hpp"
 
 namespace lockwarp::check {
 
@@ -318,15 +319,16 @@ std::unique_ptr<Check> row_bounds(const isa::Program& program, const warp::Launc
                                   const Described& described) {
     std::vector<Shape> shapes;
     std::vector<std::string> names;
+    const std::vector<const warp::Buffer*> buffers = warp::buffers_of(launch);
     for (const Shape& s : described.shapes) {
         if (!s.has_rows()) continue;
-        const auto holds = [&](const warp::Buffer& b) {
-            return s.address >= b.address && s.address - b.address < b.bytes.size();
+        const auto holds = [&](const warp::Buffer* b) {
+            return s.address >= b->address && s.address - b->address < b->bytes.size();
         };
-        const auto buffer = std::ranges::find_if(launch.buffers, holds);
-        if (buffer == launch.buffers.end()) continue;
+        const auto buffer = std::ranges::find_if(buffers, holds);
+        if (buffer == buffers.end()) continue;
         shapes.push_back(s);
-        names.push_back(buffer->name);
+        names.push_back((*buffer)->name);
     }
     if (shapes.empty()) return nullptr;
     return std::make_unique<Rows>(program, std::move(shapes), std::move(names));

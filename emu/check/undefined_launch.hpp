@@ -6,6 +6,7 @@
 
 #include "emu/check/choices.hpp"
 #include "emu/check/definedness.hpp"
+#include "emu/warp/memory.hpp"
 
 namespace lockwarp::check {
 
@@ -20,13 +21,13 @@ struct UndefinedLaunch {
               program_.arch, uint64_t{program_.shared_static} + launch.dynamic_shared)),
           warps((launch.block.count() + 31) / 32),
           entry_end(program_.functions.empty() ? UINT32_MAX : program_.functions[0].end) {
-        for (const warp::Buffer& b : launch.buffers) {
-            const uint64_t end = b.address + b.bytes.size();
+        for (const warp::Buffer* b : warp::buffers_of(launch)) {
+            const uint64_t end = b->address + b->bytes.size();
             const auto in_it = [&](const Range& r) {
-                return r.bytes != 0 && r.address < end && r.address + r.bytes > b.address;
+                return r.bytes != 0 && r.address < end && r.address + r.bytes > b->address;
             };
-            if (!b.undefined && std::ranges::none_of(undefined, in_it)) continue;
-            global.emplace_back(b.address, b.bytes.size(), !b.undefined);
+            if (!b->undefined && std::ranges::none_of(undefined, in_it)) continue;
+            global.emplace_back(b->address, b->bytes.size(), !b->undefined);
             for (const Range& r : undefined)
                 if (in_it(r)) global.back().forget(r.address, r.bytes);
         }

@@ -330,7 +330,7 @@ warp::Result run_grid(const Ready& ready, const warp::Launch& launch, Inspector*
                          launch.heap_bytes);
     warp::Heap* const heap = own_heap ? &*own_heap : launch.heap;
     if (heap != nullptr && heap->bytes() != 0) buffers.push_back(heap->buffer());
-    const warp::GlobalMemory global(std::move(buffers));
+    const warp::GlobalMemory global(std::move(buffers), launch.common);
     if (std::string why = refusal(program, launch, global); !why.empty()) {
         result.refusal = {std::move(why)};
         return result;

@@ -5,6 +5,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,6 +29,9 @@ struct Buffer {
     // written. They are what they are for the run; checks tell.
     bool undefined = false;
 };
+
+// By their addresses; none overlap or wrap around the address space.
+using Buffers = std::map<uint64_t, Buffer>;
 
 struct Dim3 {
     uint32_t x = 1, y = 1, z = 1;
@@ -86,6 +91,9 @@ struct Launch {
     bool cooperative = false;
     std::vector<uint8_t> parameters;  // the kernel's parameter space, Program::parameter_bytes long
     std::vector<Buffer> buffers;
+    // Optional: further ones, those of many launches. A launch costs the same however many there
+    // are.
+    std::shared_ptr<const Buffers> common;
     // Optional: the module's .global variables, as Program::global_image; the run begins with them
     // as they are and leaves them as they become. Another size, and nullptr: those of the program.
     std::vector<uint8_t>* variables = nullptr;

@@ -2,26 +2,57 @@
 #include "emu/warp/memory.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace lockwarp::warp {
 
-GlobalMemory::GlobalMemory(std::vector<Buffer> buffers) : buffers_(std::move(buffers)) {
-    std::ranges::sort(buffers_, {}, &Buffer::address);
+namespace {
+
+bool holds(const Buffer* b, uint64_t address, uint64_t bytes) {
+    if (b == nullptr) return false;
+    const uint64_t offset = address - b->address;
+    return offset <= b->bytes.size() && b->bytes.size() - offset >= bytes;
+}
+
+std::string overlapping(const Buffer& a, const Buffer& b) {
+    return "buffers '" + a.name + "' and '" + b.name + "' overlap";
+}
+
+}  // namespace
+
+GlobalMemory::GlobalMemory(std::vector<Buffer> own, std::shared_ptr<const Buffers> common)
+    : own_(std::move(own)), common_(std::move(common)) {
+    std::ranges::sort(own_, {}, &Buffer::address);
+}
+
+GlobalMemory::Neighbours GlobalMemory::own_neighbours(uint64_t address) const {
+    const auto after = std::ranges::upper_bound(own_, address, {}, &Buffer::address);
+    return {after == own_.begin() ? nullptr : &*std::prev(after),
+            after == own_.end() ? nullptr : &*after};
+}
+
+GlobalMemory::Neighbours GlobalMemory::common_neighbours(uint64_t address) const {
+    if (common_ == nullptr) return {};
+    const auto after = common_->upper_bound(address);
+    return {after == common_->begin() ? nullptr : &std::prev(after)->second,
+            after == common_->end() ? nullptr : &after->second};
 }
 
 const Buffer* GlobalMemory::find(uint64_t address, uint64_t bytes) const {
-    auto after = std::ranges::upper_bound(buffers_, address, {}, &Buffer::address);
-    if (after == buffers_.begin()) return nullptr;
-    const Buffer& b = *--after;
-    const uint64_t offset = address - b.address;
-    if (offset > b.bytes.size() || b.bytes.size() - offset < bytes) return nullptr;
-    return &b;
+    const Buffer* b = own_neighbours(address).below;
+    if (holds(b, address, bytes)) return b;
+    b = common_neighbours(address).below;
+    return holds(b, address, bytes) ? b : nullptr;
 }
 
 std::string GlobalMemory::describe(uint64_t address, uint64_t bytes) const {
-    auto after = std::ranges::upper_bound(buffers_, address, {}, &Buffer::address);
-    const Buffer* below = after == buffers_.begin() ? nullptr : &*std::prev(after);
-    const Buffer* above = after == buffers_.end() ? nullptr : &*after;
+    auto [below, above] = own_neighbours(address);
+    const auto [common_below, common_above] = common_neighbours(address);
+    if (below == nullptr || (common_below != nullptr && common_below->address > below->address))
+        below = common_below;
+    if (above == nullptr || (common_above != nullptr && common_above->address < above->address))
+        above = common_above;
     const uint64_t past = below ? address - below->address - below->bytes.size() : UINT64_MAX;
     const uint64_t before = above ? above->address - address : UINT64_MAX;
     if (below && address - below->address < below->bytes.size())
@@ -38,14 +69,25 @@ std::string GlobalMemory::describe(uint64_t address, uint64_t bytes) const {
 }
 
 std::string GlobalMemory::overlap() const {
-    for (size_t i = 0; i < buffers_.size(); ++i) {
-        const Buffer& b = buffers_[i];
-        if (b.address + b.bytes.size() < b.address)
-            return "buffer '" + b.name + "' wraps around the address space";
-        if (i + 1 < buffers_.size() && b.address + b.bytes.size() > buffers_[i + 1].address)
-            return "buffers '" + b.name + "' and '" + buffers_[i + 1].name + "' overlap";
+    for (size_t i = 0; i < own_.size(); ++i) {
+        const Buffer& b = own_[i];
+        const uint64_t end = b.address + b.bytes.size();
+        if (end < b.address) return "buffer '" + b.name + "' wraps around the address space";
+        if (i + 1 < own_.size() && end > own_[i + 1].address) return overlapping(b, own_[i + 1]);
+        const auto [below, above] = common_neighbours(b.address);
+        if (below != nullptr && below->address + below->bytes.size() > b.address)
+            return overlapping(*below, b);
+        if (above != nullptr && end > above->address) return overlapping(b, *above);
     }
     return {};
+}
+
+std::vector<const Buffer*> buffers_of(const Launch& launch) {
+    std::vector<const Buffer*> out;
+    for (const Buffer& b : launch.buffers) out.push_back(&b);
+    if (launch.common != nullptr)
+        for (const auto& [address, b] : *launch.common) out.push_back(&b);
+    return out;
 }
 
 }  // namespace lockwarp::warp

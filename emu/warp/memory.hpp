@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,11 +11,10 @@
 
 namespace lockwarp::warp {
 
-// Global memory: buffers in the order of their addresses. Shared by all CTAs; only their bytes
-// change during a run.
+// Global memory. Shared by all CTAs; only the buffers' bytes change during a run.
 class GlobalMemory {
   public:
-    explicit GlobalMemory(std::vector<Buffer> buffers);
+    GlobalMemory(std::vector<Buffer> own, std::shared_ptr<const Buffers> common);
 
     // The buffer that holds [address, address + bytes), or nullptr.
     const Buffer* find(uint64_t address, uint64_t bytes) const;
@@ -27,7 +26,19 @@ class GlobalMemory {
     std::string overlap() const;
 
   private:
-    std::vector<Buffer> buffers_;
+    // The last buffer that begins at the address or below it, and the first above; or nullptr.
+    struct Neighbours {
+        const Buffer* below = nullptr;
+        const Buffer* above = nullptr;
+    };
+    Neighbours own_neighbours(uint64_t address) const;
+    Neighbours common_neighbours(uint64_t address) const;
+
+    std::vector<Buffer> own_;  // by address
+    std::shared_ptr<const Buffers> common_;
 };
+
+// All that a launch may touch but what the run adds: the module's variables, the heap.
+std::vector<const Buffer*> buffers_of(const Launch& launch);
 
 }  // namespace lockwarp::warp
