@@ -100,8 +100,35 @@ uint32_t compare_floats(Context& c, const Operation& o, Type packed, unsigned e,
     });
 }
 
+// The same of f32: as integers, in which both zeros are 0.
+uint32_t compare_f32(Context& c, const Operation& o, unsigned first, uint32_t mask) {
+    constexpr uint32_t infinity = 0x7f800000;
+    constexpr uint32_t magnitude = 0x7fffffff;
+    const unsigned wanted = truth(o.mod.compare);
+    const auto* a = slot<uint32_t>(c, o.r[first]);
+    const auto* b = slot<uint32_t>(c, o.r[first + 1]);
+    const uint32_t least = o.mod.ftz ? 0x00800000 : 0;
+    const auto key = [&](uint32_t v) {
+        const uint32_t m = v & magnitude;
+        const auto number = static_cast<int32_t>(m < least ? 0 : m);
+        return v == m ? number : -number;
+    };
+    return lanes_where(mask, [&](unsigned l) {
+        const bool unordered = (a[l] & magnitude) > infinity || (b[l] & magnitude) > infinity;
+        const int32_t x = key(a[l]);
+        const int32_t y = key(b[l]);
+        const auto order = unordered ? num::Order::unordered
+                           : x < y   ? num::Order::less
+                           : x > y   ? num::Order::greater
+                                     : num::Order::equal;
+        return ((wanted >> static_cast<unsigned>(order)) & 1) != 0;
+    });
+}
+
+template <bool fast>
 uint32_t compare(Context& c, const Operation& o, Type t, unsigned element, unsigned first,
                  uint32_t mask) {
+    if (fast && t == Type::f32) return compare_f32(c, o, first, mask);
     if (isa::is_float(t)) return compare_floats(c, o, t, element, first, mask);
     const bool is_unsigned = o.mod.compare == Compare::lo || o.mod.compare == Compare::ls ||
                              o.mod.compare == Compare::hi || o.mod.compare == Compare::hs;
@@ -134,13 +161,14 @@ uint32_t combine(Combine how, uint32_t a, uint32_t b) {
 
 // p = compare BOOL c, q = !compare BOOL c. For packed floats p is of the low, q of the high
 // element. .f16 and .bf16 have no q: their sources stand one position earlier.
+template <bool fast>
 void setp(Context& c, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
     const Type t = o.mod.type[0];
     const bool pair = t != Type::f16 && t != Type::bf16;
     const unsigned first = pair ? 2 : 1;
-    const uint32_t p = compare(c, o, t, 0, first, mask);
-    const uint32_t q = isa::row(t).lanes == 2 ? compare(c, o, t, 1, first, mask) : ~p;
+    const uint32_t p = compare<fast>(c, o, t, 0, first, mask);
+    const uint32_t q = isa::row(t).lanes == 2 ? compare<fast>(c, o, t, 1, first, mask) : ~p;
     const uint32_t with = o.mod.combine == Combine::none ? 0 : read_predicate(c, o, first + 2);
     write_predicate(c, o.r[0], combine(o.mod.combine, p, with), mask);
     if (pair) write_predicate(c, o.r[1], combine(o.mod.combine, q, with), mask);
@@ -169,13 +197,13 @@ void set(Context& c, const Step& s, uint32_t mask) {
     const Type from = o.mod.type[1];
     const Type to = isa::element_of(o.mod.type[0]);
     const uint32_t with = o.mod.combine == Combine::none ? 0 : read_predicate(c, o, 3);
-    const uint32_t p = combine(o.mod.combine, compare(c, o, from, 0, 1, mask), with);
+    const uint32_t p = combine(o.mod.combine, compare<false>(c, o, from, 0, 1, mask), with);
     auto* d = slot<uint32_t>(c, o.r[0]);
     if (isa::row(from).lanes != 2) {
         for_lanes(mask, [&](unsigned l) { d[l] = (p >> l) & 1 ? true_of(to) : 0; });
         return;
     }
-    const uint32_t q = combine(o.mod.combine, compare(c, o, from, 1, 1, mask), with);
+    const uint32_t q = combine(o.mod.combine, compare<false>(c, o, from, 1, 1, mask), with);
     const uint32_t yes = isa::is_float(to) ? true_of(to) : 0xffff;
     for_lanes(mask, [&](unsigned l) {
         d[l] = ((p >> l) & 1 ? yes : 0) | ((q >> l) & 1 ? yes << 16 : 0);
@@ -222,7 +250,8 @@ void not_predicate(Context& c, const Step& s, uint32_t mask) {
 
 }  // namespace
 
-Handler setp_handler(const Operation&) { return setp; }
+Handler setp_handler(const Operation&) { return setp<false>; }
+Handler fast_setp(const Operation& o) { return o.mod.type[0] == Type::f32 ? setp<true> : nullptr; }
 Handler set_handler(const Operation&) { return set; }
 
 Handler selp_handler(const Operation& o) {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cvt and cvt.pack. PTX manual, "Data Movement and Conversion Instructions".
+#include <algorithm>
+#include <array>
+#include <bit>
+
 #include "emu/exec/families.hpp"
+#include "emu/num/host_convert.hpp"
 #include "emu/num/ieee.hpp"
 
 namespace lockwarp::exec {
@@ -127,6 +132,78 @@ void cvt_pair(Context& c, const Step& s, uint32_t mask) {
     });
 }
 
+// Fast paths of what kernels convert most, to registers as wide as the types.
+
+template <auto F, class To, class From>
+void fast_convert(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<To>(c, s.op->r[0]);
+    const auto* a = slot<From>(c, s.op->r[1]);
+    for_lanes(mask, [&](unsigned l) { d[l] = F(a[l]); });
+}
+
+// Beyond the integers, and of NaN, the definition says what comes.
+template <auto F, auto truncates, class Float, class From>
+void fast_truncate(Context& c, const Step& s, uint32_t mask) {
+    const isa::Modifiers& m = s.op->mod;
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    const auto* a = slot<From>(c, s.op->r[1]);
+    for_lanes(mask, [&](unsigned l) {
+        const double v{std::bit_cast<Float>(a[l])};
+        d[l] =
+            truncates(v) ? F(v) : static_cast<uint32_t>(convert_one(m, m.type[0], m.type[1], a[l]));
+    });
+}
+
+template <auto F>
+void fast_narrow(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    const auto* a = slot<uint32_t>(c, s.op->r[1]);
+    for_lanes(mask, [&](unsigned l) { d[l] = F(a[l]); });
+}
+
+// From 16 bits of a slot.
+template <auto F>
+void fast_widen(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    const auto* a = slot<uint32_t>(c, s.op->r[1]);
+    for_lanes(mask, [&](unsigned l) { d[l] = F(a[l] & 0xffff); });
+}
+
+template <auto F>
+void fast_narrow_pair(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    const auto* high = slot<uint32_t>(c, s.op->r[1]);
+    const auto* low = slot<uint32_t>(c, s.op->r[2]);
+    for_lanes(mask, [&](unsigned l) { d[l] = F(high[l]) << 16 | F(low[l]); });
+}
+
+struct FastConversion {
+    Type to, from;
+    isa::Rounding rounding;
+    Handler run;
+};
+
+constexpr auto fast_conversions = std::to_array<FastConversion>({
+    {Type::f32, Type::s32, isa::Rounding::rn, fast_convert<num::f32_of_s32, uint32_t, uint32_t>},
+    {Type::f32, Type::u32, isa::Rounding::rn, fast_convert<num::f32_of_u32, uint32_t, uint32_t>},
+    {Type::f64, Type::s32, isa::Rounding::rn, fast_convert<num::f64_of_s32, uint64_t, uint32_t>},
+    {Type::f64, Type::u32, isa::Rounding::rn, fast_convert<num::f64_of_u32, uint64_t, uint32_t>},
+    {Type::s32, Type::f32, isa::Rounding::rz,
+     fast_truncate<num::s32_of, num::truncates_to_s32, float, uint32_t>},
+    {Type::u32, Type::f32, isa::Rounding::rz,
+     fast_truncate<num::u32_of, num::truncates_to_u32, float, uint32_t>},
+    {Type::s32, Type::f64, isa::Rounding::rz,
+     fast_truncate<num::s32_of, num::truncates_to_s32, double, uint64_t>},
+    {Type::u32, Type::f64, isa::Rounding::rz,
+     fast_truncate<num::u32_of, num::truncates_to_u32, double, uint64_t>},
+    {Type::f32, Type::f16, isa::Rounding::rn, fast_widen<num::f32_of_f16>},
+    {Type::f16, Type::f32, isa::Rounding::rn, fast_narrow<num::f16_of_f32>},
+    {Type::f32, Type::bf16, isa::Rounding::rn, fast_widen<num::f32_of_bf16>},
+    {Type::bf16, Type::f32, isa::Rounding::rn, fast_narrow<num::bf16_of_f32>},
+    {Type::f16x2, Type::f32, isa::Rounding::rn, fast_narrow_pair<num::f16_of_f32>},
+    {Type::bf16x2, Type::f32, isa::Rounding::rn, fast_narrow_pair<num::bf16_of_f32>},
+});
+
 // d = both sources clamped, the second lowest, and above them the low bits of the third.
 void cvt_pack(Context& c, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
@@ -150,6 +227,22 @@ Handler cvt_handler(const Operation& o) {
     if (isa::row(o.mod.type[0]).lanes == 2) return cvt_pair;
     if (Handler h = extend_handler(o)) return h;
     return cvt;
+}
+
+Handler fast_cvt(const Operation& o) {
+    const isa::Modifiers& m = o.mod;
+    const Type to = m.type[0];
+    const Type from = m.type[1];
+    if (m.sat || m.relu || m.satfinite) return nullptr;
+    // Truncation makes a subnormal 0 with .ftz and without.
+    if (isa::is_float(to) && (m.ftz || m.integral)) return nullptr;
+    if (isa::row(to).lanes == 1 &&
+        (o.register_bits != isa::bits(to) || o.source_bits != isa::bits(from)))
+        return nullptr;
+    const auto row = std::ranges::find_if(fast_conversions, [&](const FastConversion& f) {
+        return f.to == to && f.from == from && f.rounding == m.rounding;
+    });
+    return row == fast_conversions.end() ? nullptr : row->run;
 }
 
 Handler cvt_pack_handler(const Operation&) { return cvt_pack; }

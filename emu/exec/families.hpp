@@ -29,7 +29,11 @@ Choose float_add, float_sub, float_mul, float_div;  // float.cpp
 Choose float_min, float_max, float_abs, float_neg;
 Choose mixed_add, mixed_sub, mixed_fma_handler, min_of_three, max_of_three;
 Choose fma_handler, rcp_handler, sqrt_handler, copysign_handler;
-Choose fast_add, fast_sub, fast_mul, fast_fma;                // nullptr: not of these modifiers
+// nullptr: not of these modifiers.
+Choose fast_add, fast_sub, fast_mul, fast_div, fast_fma, fast_rcp, fast_sqrt;
+Choose fast_min, fast_max, fast_abs, fast_neg;
+Choose fast_cvt;                                              // convert.cpp
+Choose fast_setp;                                             // compare.cpp
 Choose ex2_handler, lg2_handler, rsqrt_handler, sin_handler;  // special_functions.cpp
 Choose cos_handler, tanh_handler, rcp_approx_handler, sqrt_approx_handler;
 Choose div_approx_handler, div_full_handler;

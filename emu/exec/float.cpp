@@ -168,42 +168,158 @@ void copysign(Context& c, const Step& s, uint32_t mask) {
     });
 }
 
-using Lanes2 = void (*)(const uint32_t*, const uint32_t*, uint32_t*);
+// Fast paths: the same bits for all 32 lanes at once; a part of them through a copy.
 
-// All 32 lanes at once; a part of them through a copy.
-template <Lanes2 F>
-void fast_two(Context& c, const Step& s, uint32_t mask) {
-    auto* d = slot<uint32_t>(c, s.op->r[0]);
-    const auto* a = slot<uint32_t>(c, s.op->r[1]);
-    const auto* b = slot<uint32_t>(c, s.op->r[2]);
-    if (mask == all_lanes) return F(a, b, d);
-    alignas(64) std::array<uint32_t, 32> out;
-    F(a, b, out.data());
+template <class T, class F>
+void put_lanes(T* d, uint32_t mask, F f) {
+    if (mask == all_lanes) return f(d);
+    alignas(64) std::array<T, 32> out;
+    f(out.data());
     for_lanes(mask, [&](unsigned l) { d[l] = out[l]; });
 }
 
-void fast_three(Context& c, const Step& s, uint32_t mask) {
-    auto* d = slot<uint32_t>(c, s.op->r[0]);
+template <auto F>
+void fast_two(Context& c, const Step& s, uint32_t mask) {
+    const auto* a = slot<uint32_t>(c, s.op->r[1]);
+    const auto* b = slot<uint32_t>(c, s.op->r[2]);
+    put_lanes(slot<uint32_t>(c, s.op->r[0]), mask, [&](uint32_t* d) { F(a, b, d, s.op->mod.ftz); });
+}
+
+void fast_fma_f32(Context& c, const Step& s, uint32_t mask) {
     const auto* a = slot<uint32_t>(c, s.op->r[1]);
     const auto* b = slot<uint32_t>(c, s.op->r[2]);
     const auto* e = slot<uint32_t>(c, s.op->r[3]);
-    if (mask == all_lanes) return num::fma_f32(a, b, e, d);
-    alignas(64) std::array<uint32_t, 32> out;
-    num::fma_f32(a, b, e, out.data());
-    for_lanes(mask, [&](unsigned l) { d[l] = out[l]; });
+    put_lanes(slot<uint32_t>(c, s.op->r[0]), mask,
+              [&](uint32_t* d) { num::fma_f32(a, b, e, d, s.op->mod.ftz); });
 }
 
-// f32 with the default rounding and nothing else: the same bits by vector instructions.
-bool is_fast(const isa::Modifiers& m) {
-    return m.type[0] == Type::f32 && m.rounding == isa::Rounding::rn && !m.ftz && !m.sat;
+void fast_rcp_f32(Context& c, const Step& s, uint32_t mask) {
+    alignas(64) std::array<uint32_t, 32> ones;
+    ones.fill(one_in(Type::f32));
+    const auto* a = slot<uint32_t>(c, s.op->r[1]);
+    put_lanes(slot<uint32_t>(c, s.op->r[0]), mask,
+              [&](uint32_t* d) { num::div_f32(ones.data(), a, d, s.op->mod.ftz); });
+}
+
+void fast_sqrt_f32(Context& c, const Step& s, uint32_t mask) {
+    const auto* a = slot<uint32_t>(c, s.op->r[1]);
+    put_lanes(slot<uint32_t>(c, s.op->r[0]), mask,
+              [&](uint32_t* d) { num::sqrt_f32(a, d, s.op->mod.ftz); });
+}
+
+// Of the other lanes too, whatever they hold.
+template <unsigned operands>
+bool has_nan(const std::array<const uint64_t*, operands>& in) {
+    constexpr uint64_t infinity = 0x7ff0000000000000;
+    uint64_t beyond = 0;  // in its highest bit
+    for (const uint64_t* a : in)
+        for (unsigned l = 0; l < 32; ++l) beyond |= infinity - (a[l] & INT64_MAX);
+    return beyond >> 63 != 0;
+}
+
+// Without a NaN there is none to note.
+template <auto F, auto plain>
+void fast_two_f64(Context& c, const Step& s, uint32_t mask) {
+    const auto* a = slot<uint64_t>(c, s.op->r[1]);
+    const auto* b = slot<uint64_t>(c, s.op->r[2]);
+    if (has_nan<2>({a, b})) return two<plain>(c, s, mask);
+    put_lanes(slot<uint64_t>(c, s.op->r[0]), mask, [&](uint64_t* d) { F(a, b, d); });
+}
+
+void fast_fma_f64(Context& c, const Step& s, uint32_t mask) {
+    const auto* a = slot<uint64_t>(c, s.op->r[1]);
+    const auto* b = slot<uint64_t>(c, s.op->r[2]);
+    const auto* e = slot<uint64_t>(c, s.op->r[3]);
+    if (has_nan<3>({a, b, e})) return fma(c, s, mask);
+    put_lanes(slot<uint64_t>(c, s.op->r[0]), mask, [&](uint64_t* d) { num::fma_f64(a, b, e, d); });
+}
+
+constexpr uint32_t sign_f32 = 0x80000000;
+constexpr uint32_t infinity_f32 = 0x7f800000;
+
+uint32_t flushed_f32(uint32_t v, bool ftz) {
+    return ftz && (v & infinity_f32) == 0 ? v & sign_f32 : v;
+}
+bool is_nan_f32(uint32_t v) { return (v & ~sign_f32) > infinity_f32; }
+
+// In the order of the numbers, -0 below +0.
+int32_t ordered_f32(uint32_t v) {
+    return static_cast<int32_t>(v ^ (static_cast<uint32_t>(static_cast<int32_t>(v) >> 31) >> 1));
+}
+
+template <bool larger>
+void fast_extremum_f32(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    const auto* a = slot<uint32_t>(c, s.op->r[1]);
+    const auto* b = slot<uint32_t>(c, s.op->r[2]);
+    const bool ftz = s.op->mod.ftz;
+    const auto nan = static_cast<uint32_t>(num::format(Type::f32).nan);
+    for_lanes(mask, [&](unsigned l) {
+        const uint32_t x = flushed_f32(a[l], ftz);
+        const uint32_t y = flushed_f32(b[l], ftz);
+        const bool x_larger = ordered_f32(x) > ordered_f32(y);
+        const uint32_t number = x_larger == larger ? x : y;
+        const uint32_t one = is_nan_f32(y) ? x : is_nan_f32(x) ? y : number;
+        d[l] = is_nan_f32(one) ? nan : one;
+    });
+}
+
+template <bool negate>
+void fast_sign_f32(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    const auto* a = slot<uint32_t>(c, s.op->r[1]);
+    uint32_t nans = 0;
+    for (unsigned l = 0; l < 32; ++l) nans |= uint32_t{is_nan_f32(a[l])};
+    if (nans != 0) return sign<negate>(c, s, mask);
+    const bool ftz = s.op->mod.ftz;
+    for_lanes(mask, [&](unsigned l) {
+        const uint32_t value = flushed_f32(a[l], ftz);
+        d[l] = negate ? value ^ sign_f32 : value & ~sign_f32;
+    });
+}
+
+// To nearest, and with .ftz or nothing else.
+bool is_fast(const isa::Modifiers& m, Type t) {
+    return m.type[0] == t && m.rounding == isa::Rounding::rn && !m.sat;
+}
+
+template <auto of_f32, auto of_f64, auto plain>
+Handler fast_of(const Operation& o) {
+    return is_fast(o.mod, Type::f32)   ? fast_two<of_f32>
+           : is_fast(o.mod, Type::f64) ? fast_two_f64<of_f64, plain>
+                                       : nullptr;
+}
+
+template <bool larger>
+Handler fast_extremum(const Operation& o) {
+    const isa::Modifiers& m = o.mod;
+    const bool of_numbers = m.type[0] == Type::f32 && !m.nan && !m.xorsign && !m.abs;
+    return of_numbers && o.r[1] != o.r[2] ? fast_extremum_f32<larger> : nullptr;
 }
 
 }  // namespace
 
-Handler fast_add(const Operation& o) { return is_fast(o.mod) ? fast_two<num::add_f32> : nullptr; }
-Handler fast_sub(const Operation& o) { return is_fast(o.mod) ? fast_two<num::sub_f32> : nullptr; }
-Handler fast_mul(const Operation& o) { return is_fast(o.mod) ? fast_two<num::mul_f32> : nullptr; }
-Handler fast_fma(const Operation& o) { return is_fast(o.mod) ? fast_three : nullptr; }
+Handler fast_add(const Operation& o) { return fast_of<num::add_f32, num::add_f64, num::add>(o); }
+Handler fast_sub(const Operation& o) { return fast_of<num::sub_f32, num::sub_f64, num::sub>(o); }
+Handler fast_mul(const Operation& o) { return fast_of<num::mul_f32, num::mul_f64, num::mul>(o); }
+Handler fast_div(const Operation& o) { return fast_of<num::div_f32, num::div_f64, num::div>(o); }
+Handler fast_fma(const Operation& o) {
+    return is_fast(o.mod, Type::f32)   ? fast_fma_f32
+           : is_fast(o.mod, Type::f64) ? fast_fma_f64
+                                       : nullptr;
+}
+Handler fast_rcp(const Operation& o) { return is_fast(o.mod, Type::f32) ? fast_rcp_f32 : nullptr; }
+Handler fast_sqrt(const Operation& o) {
+    return is_fast(o.mod, Type::f32) ? fast_sqrt_f32 : nullptr;
+}
+Handler fast_min(const Operation& o) { return fast_extremum<false>(o); }
+Handler fast_max(const Operation& o) { return fast_extremum<true>(o); }
+Handler fast_abs(const Operation& o) {
+    return o.mod.type[0] == Type::f32 ? fast_sign_f32<false> : nullptr;
+}
+Handler fast_neg(const Operation& o) {
+    return o.mod.type[0] == Type::f32 ? fast_sign_f32<true> : nullptr;
+}
 
 Handler float_add(const Operation&) { return two<num::add>; }
 Handler float_sub(const Operation&) { return two<num::sub>; }

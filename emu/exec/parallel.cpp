@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "emu/num/host_environment.hpp"
+
 namespace lockwarp::exec {
 
 unsigned worker_count(unsigned threads) {
@@ -18,9 +20,13 @@ unsigned worker_count(unsigned threads) {
 }
 
 void for_each_worker(unsigned workers, const std::function<void(unsigned worker)>& work) {
-    if (workers == 1) return work(0);
+    const auto one = [&](unsigned worker) {
+        const num::HostEnvironment environment;
+        work(worker);
+    };
+    if (workers == 1) return one(0);
     tbb::task_arena arena(static_cast<int>(workers));
-    arena.execute([&] { tbb::parallel_for(0u, workers, 1u, work, tbb::simple_partitioner()); });
+    arena.execute([&] { tbb::parallel_for(0u, workers, 1u, one, tbb::simple_partitioner()); });
 }
 
 }  // namespace lockwarp::exec

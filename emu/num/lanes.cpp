@@ -28,7 +28,18 @@ using F32 = hn::CappedTag<float, 16>;
 using U32 = hn::RebindToUnsigned<F32>;
 using I32 = hn::RebindToSigned<F32>;
 
+// A subnormal as the zero of its sign.
+hn::Vec<U32> flushed(hn::Vec<U32> x) {
+    const auto is_zero = hn::Eq(hn::And(x, hn::Set(U32(), 0x7f800000)), hn::Zero(U32()));
+    return hn::IfThenElse(is_zero, hn::And(x, hn::Set(U32(), 0x80000000)), x);
+}
+
 hn::Vec<F32> load(const uint32_t* from) { return hn::BitCast(F32(), hn::Load(U32(), from)); }
+
+hn::Vec<F32> operand(const uint32_t* from, bool ftz) {
+    const auto x = hn::Load(U32(), from);
+    return hn::BitCast(F32(), ftz ? flushed(x) : x);
+}
 
 // With the canonical NaN for every NaN.
 void store_canonical(hn::Vec<F32> x, uint32_t* to) {
@@ -37,28 +48,75 @@ void store_canonical(hn::Vec<F32> x, uint32_t* to) {
     hn::Store(hn::IfThenElse(hn::RebindMask(U32(), hn::IsNaN(x)), nan, bits), U32(), to);
 }
 
-void AddF32(const uint32_t* a, const uint32_t* b, uint32_t* d) {
-    for (size_t i = 0; i < warp_lanes; i += hn::Lanes(F32()))
-        store_canonical(hn::Add(load(a + i), load(b + i)), d + i);
+// each(i) is the result of the lanes from i on, subnormals kept; soft(i), that of one lane as the
+// soft float has it. With ftz a result is flushed that would be below the normal numbers if its
+// exponent had no end: one that has come to the smallest of them may be such a result.
+template <class Each, class Soft>
+HWY_INLINE void each_f32(uint32_t* d, bool ftz, Each each, Soft soft) {
+    for (size_t i = 0; i < warp_lanes; i += hn::Lanes(F32())) {
+        auto x = each(i);
+        if (ftz) {
+            const auto bits = hn::BitCast(U32(), x);
+            const auto magnitude = hn::And(bits, hn::Set(U32(), 0x7fffffff));
+            if (!hn::AllFalse(U32(), hn::Eq(magnitude, hn::Set(U32(), 0x00800000)))) {
+                for (size_t j = i; j < i + hn::Lanes(F32()); ++j) d[j] = soft(j);
+                continue;
+            }
+            x = hn::BitCast(F32(), flushed(bits));
+        }
+        store_canonical(x, d + i);
+    }
 }
 
-void SubF32(const uint32_t* a, const uint32_t* b, uint32_t* d) {
-    for (size_t i = 0; i < warp_lanes; i += hn::Lanes(F32()))
-        store_canonical(hn::Sub(load(a + i), load(b + i)), d + i);
+template <auto F>
+auto soft_f32(const uint32_t* a, const uint32_t* b, bool ftz) {
+    return [=](size_t i) {
+        return static_cast<uint32_t>(F(Type::f32, a[i], b[i], Rounding::rn, {.ftz = ftz}));
+    };
 }
 
-void MulF32(const uint32_t* a, const uint32_t* b, uint32_t* d) {
-    for (size_t i = 0; i < warp_lanes; i += hn::Lanes(F32()))
-        store_canonical(hn::Mul(load(a + i), load(b + i)), d + i);
+void AddF32(const uint32_t* a, const uint32_t* b, uint32_t* d, bool ftz) {
+    const auto each = [=](size_t i)
+                          HWY_ATTR { return hn::Add(operand(a + i, ftz), operand(b + i, ftz)); };
+    each_f32(d, ftz, each, soft_f32<num::add>(a, b, ftz));
 }
 
-void FmaF32(const uint32_t* a, const uint32_t* b, const uint32_t* c, uint32_t* d) {
+void SubF32(const uint32_t* a, const uint32_t* b, uint32_t* d, bool ftz) {
+    const auto each = [=](size_t i)
+                          HWY_ATTR { return hn::Sub(operand(a + i, ftz), operand(b + i, ftz)); };
+    each_f32(d, ftz, each, soft_f32<num::sub>(a, b, ftz));
+}
+
+void MulF32(const uint32_t* a, const uint32_t* b, uint32_t* d, bool ftz) {
+    const auto each = [=](size_t i)
+                          HWY_ATTR { return hn::Mul(operand(a + i, ftz), operand(b + i, ftz)); };
+    each_f32(d, ftz, each, soft_f32<num::mul>(a, b, ftz));
+}
+
+void DivF32(const uint32_t* a, const uint32_t* b, uint32_t* d, bool ftz) {
+    const auto each = [=](size_t i)
+                          HWY_ATTR { return hn::Div(operand(a + i, ftz), operand(b + i, ftz)); };
+    each_f32(d, ftz, each, soft_f32<num::div>(a, b, ftz));
+}
+
+// No root is subnormal.
+void SqrtF32(const uint32_t* a, uint32_t* d, bool ftz) {
+    for (size_t i = 0; i < warp_lanes; i += hn::Lanes(F32()))
+        store_canonical(hn::Sqrt(operand(a + i, ftz)), d + i);
+}
+
+void FmaF32(const uint32_t* a, const uint32_t* b, const uint32_t* c, uint32_t* d, bool ftz) {
+    const auto soft = [=](size_t i) {
+        return static_cast<uint32_t>(
+            num::fma(Type::f32, a[i], b[i], c[i], Rounding::rn, {.ftz = ftz}));
+    };
 #if HWY_NATIVE_FMA
-    for (size_t i = 0; i < warp_lanes; i += hn::Lanes(F32()))
-        store_canonical(hn::MulAdd(load(a + i), load(b + i), load(c + i)), d + i);
+    const auto each = [=](size_t i) HWY_ATTR {
+        return hn::MulAdd(operand(a + i, ftz), operand(b + i, ftz), operand(c + i, ftz));
+    };
+    each_f32(d, ftz, each, soft);
 #else
-    for (size_t i = 0; i < warp_lanes; ++i)
-        d[i] = static_cast<uint32_t>(num::fma(Type::f32, a[i], b[i], c[i], Rounding::rn));
+    for (size_t i = 0; i < warp_lanes; ++i) d[i] = soft(i);
 #endif
 }
 
@@ -77,23 +135,60 @@ void Digest(const uint32_t* values, uint32_t salt, uint32_t* first, uint32_t* se
     }
 }
 
-#if HWY_NATIVE_FMA
+#if HWY_HAVE_FLOAT64
 using F64 = hn::CappedTag<double, 8>;
 using U64 = hn::RebindToUnsigned<F64>;
 
 hn::Vec<F64> load(const uint64_t* from) { return hn::BitCast(F64(), hn::Load(U64(), from)); }
-#endif
 
-void FmaF64(const uint64_t* a, const uint64_t* b, const uint64_t* c, uint64_t* d) {
-    const auto soft = [&](size_t i) { return num::fma(Type::f64, a[i], b[i], c[i], Rounding::rn); };
-#if HWY_NATIVE_FMA
+template <class Each, class Soft>
+HWY_INLINE void each_f64(uint64_t* d, Each each, Soft soft) {
     for (size_t i = 0; i < warp_lanes; i += hn::Lanes(F64())) {
-        const auto x = hn::MulAdd(load(a + i), load(b + i), load(c + i));
+        const auto x = each(i);
         if (hn::AllFalse(F64(), hn::IsNaN(x)))
             hn::Store(hn::BitCast(U64(), x), U64(), d + i);
         else
             for (size_t j = i; j < i + hn::Lanes(F64()); ++j) d[j] = soft(j);
     }
+}
+#else
+template <class Each, class Soft>
+void each_f64(uint64_t* d, Each, Soft soft) {
+    for (size_t i = 0; i < warp_lanes; ++i) d[i] = soft(i);
+}
+#endif
+
+template <auto F>
+auto soft_f64(const uint64_t* a, const uint64_t* b) {
+    return [=](size_t i) { return F(Type::f64, a[i], b[i], Rounding::rn, {}); };
+}
+
+void AddF64(const uint64_t* a, const uint64_t* b, uint64_t* d) {
+    const auto each = [=](size_t i) HWY_ATTR { return hn::Add(load(a + i), load(b + i)); };
+    each_f64(d, each, soft_f64<num::add>(a, b));
+}
+
+void SubF64(const uint64_t* a, const uint64_t* b, uint64_t* d) {
+    const auto each = [=](size_t i) HWY_ATTR { return hn::Sub(load(a + i), load(b + i)); };
+    each_f64(d, each, soft_f64<num::sub>(a, b));
+}
+
+void MulF64(const uint64_t* a, const uint64_t* b, uint64_t* d) {
+    const auto each = [=](size_t i) HWY_ATTR { return hn::Mul(load(a + i), load(b + i)); };
+    each_f64(d, each, soft_f64<num::mul>(a, b));
+}
+
+void DivF64(const uint64_t* a, const uint64_t* b, uint64_t* d) {
+    const auto each = [=](size_t i) HWY_ATTR { return hn::Div(load(a + i), load(b + i)); };
+    each_f64(d, each, soft_f64<num::div>(a, b));
+}
+
+void FmaF64(const uint64_t* a, const uint64_t* b, const uint64_t* c, uint64_t* d) {
+    const auto soft = [=](size_t i) { return num::fma(Type::f64, a[i], b[i], c[i], Rounding::rn); };
+#if HWY_NATIVE_FMA
+    const auto each = [=](size_t i)
+                          HWY_ATTR { return hn::MulAdd(load(a + i), load(b + i), load(c + i)); };
+    each_f64(d, each, soft);
 #else
     for (size_t i = 0; i < warp_lanes; ++i) d[i] = soft(i);
 #endif
@@ -417,6 +512,24 @@ bool FusedTile(const FusedSum& sum_rules, MatrixTypes types, const Tile<uint32_t
     return hn::AllFalse(di, hn::Gt(max_c, d_format.largest));
 }
 
+bool PlacesIn(const Window& window, const uint64_t* addresses, uint64_t never, uint8_t** places) {
+    const hn::CappedTag<uint64_t, 8> tag;
+    const auto begin = hn::Set(tag, window.begin);
+    const auto last = hn::Set(tag, window.last);
+    const auto to = hn::Set(tag, reinterpret_cast<uintptr_t>(window.bytes));
+    auto outside = hn::Zero(tag);  // in its highest bit: beyond last, a difference is negative
+    auto bits = hn::Zero(tag);
+    for (size_t i = 0; i < warp_lanes; i += hn::Lanes(tag)) {
+        const auto address = hn::LoadU(tag, addresses + i);
+        const auto offset = hn::Sub(address, begin);
+        outside = hn::Or(outside, hn::Or(offset, hn::Sub(last, offset)));
+        bits = hn::Or(bits, address);
+        hn::StoreU(hn::Add(to, offset), tag, reinterpret_cast<uint64_t*>(places + i));
+    }
+    const auto bad = hn::Or(hn::ShiftRight<63>(outside), hn::And(bits, hn::Set(tag, never)));
+    return hn::AllTrue(tag, hn::Eq(bad, hn::Zero(tag)));
+}
+
 const char* TargetName() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace HWY_NAMESPACE
@@ -429,30 +542,58 @@ namespace lockwarp::num {
 HWY_EXPORT(AddF32);
 HWY_EXPORT(SubF32);
 HWY_EXPORT(MulF32);
+HWY_EXPORT(DivF32);
+HWY_EXPORT(SqrtF32);
 HWY_EXPORT(FmaF32);
+HWY_EXPORT(AddF64);
+HWY_EXPORT(SubF64);
+HWY_EXPORT(MulF64);
+HWY_EXPORT(DivF64);
 HWY_EXPORT(FmaF64);
 HWY_EXPORT(Digest);
 HWY_EXPORT(FusedTile);
 HWY_EXPORT(ChainTile);
+HWY_EXPORT(PlacesIn);
 HWY_EXPORT(TargetName);
 
-void add_f32(const uint32_t* a, const uint32_t* b, uint32_t* d) {
-    HWY_DYNAMIC_DISPATCH(AddF32)(a, b, d);
+void add_f32(const uint32_t* a, const uint32_t* b, uint32_t* d, bool ftz) {
+    HWY_DYNAMIC_DISPATCH(AddF32)(a, b, d, ftz);
 }
-void sub_f32(const uint32_t* a, const uint32_t* b, uint32_t* d) {
-    HWY_DYNAMIC_DISPATCH(SubF32)(a, b, d);
+void sub_f32(const uint32_t* a, const uint32_t* b, uint32_t* d, bool ftz) {
+    HWY_DYNAMIC_DISPATCH(SubF32)(a, b, d, ftz);
 }
-void mul_f32(const uint32_t* a, const uint32_t* b, uint32_t* d) {
-    HWY_DYNAMIC_DISPATCH(MulF32)(a, b, d);
+void mul_f32(const uint32_t* a, const uint32_t* b, uint32_t* d, bool ftz) {
+    HWY_DYNAMIC_DISPATCH(MulF32)(a, b, d, ftz);
 }
-void fma_f32(const uint32_t* a, const uint32_t* b, const uint32_t* c, uint32_t* d) {
-    HWY_DYNAMIC_DISPATCH(FmaF32)(a, b, c, d);
+void div_f32(const uint32_t* a, const uint32_t* b, uint32_t* d, bool ftz) {
+    HWY_DYNAMIC_DISPATCH(DivF32)(a, b, d, ftz);
+}
+void sqrt_f32(const uint32_t* a, uint32_t* d, bool ftz) {
+    HWY_DYNAMIC_DISPATCH(SqrtF32)(a, d, ftz);
+}
+void fma_f32(const uint32_t* a, const uint32_t* b, const uint32_t* c, uint32_t* d, bool ftz) {
+    HWY_DYNAMIC_DISPATCH(FmaF32)(a, b, c, d, ftz);
+}
+void add_f64(const uint64_t* a, const uint64_t* b, uint64_t* d) {
+    HWY_DYNAMIC_DISPATCH(AddF64)(a, b, d);
+}
+void sub_f64(const uint64_t* a, const uint64_t* b, uint64_t* d) {
+    HWY_DYNAMIC_DISPATCH(SubF64)(a, b, d);
+}
+void mul_f64(const uint64_t* a, const uint64_t* b, uint64_t* d) {
+    HWY_DYNAMIC_DISPATCH(MulF64)(a, b, d);
+}
+void div_f64(const uint64_t* a, const uint64_t* b, uint64_t* d) {
+    HWY_DYNAMIC_DISPATCH(DivF64)(a, b, d);
 }
 void fma_f64(const uint64_t* a, const uint64_t* b, const uint64_t* c, uint64_t* d) {
     HWY_DYNAMIC_DISPATCH(FmaF64)(a, b, c, d);
 }
 void digest(const uint32_t* values, uint32_t salt, uint32_t* first, uint32_t* second) {
     HWY_DYNAMIC_DISPATCH(Digest)(values, salt, first, second);
+}
+bool places_in(const Window& window, const uint64_t* addresses, uint64_t never, uint8_t** places) {
+    return HWY_DYNAMIC_DISPATCH(PlacesIn)(window, addresses, never, places);
 }
 const char* lane_target() { return HWY_DYNAMIC_DISPATCH(TargetName)(); }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fast paths over many values at once, with the vector instructions of the processor at hand,
 // chosen at run time. Each gives the same bits as the plain definition (ieee.hpp, dot.hpp) and is
-// tested against it. They want the host's floating-point environment as a program starts with it.
+// tested against it. They want the host's floating-point environment as a program starts with it
+// (host_environment.hpp).
 #pragma once
 
 #include <cstdint>
@@ -10,16 +11,34 @@
 
 namespace lockwarp::num {
 
-// One operation on 32 lanes, f32 or f64, round to nearest even, subnormals kept, NaN results as
-// the soft float gives them. Arrays are aligned to 64 bytes; d may be an operand.
-void add_f32(const uint32_t* a, const uint32_t* b, uint32_t* d);
-void sub_f32(const uint32_t* a, const uint32_t* b, uint32_t* d);
-void mul_f32(const uint32_t* a, const uint32_t* b, uint32_t* d);
-void fma_f32(const uint32_t* a, const uint32_t* b, const uint32_t* c, uint32_t* d);
+// One operation on 32 lanes, f32 or f64, round to nearest even, NaN results as the soft float gives
+// them. ftz: subnormal operands and results become zeros of their sign; else they are kept. Arrays
+// are aligned to 64 bytes; d may be an operand.
+void add_f32(const uint32_t* a, const uint32_t* b, uint32_t* d, bool ftz);
+void sub_f32(const uint32_t* a, const uint32_t* b, uint32_t* d, bool ftz);
+void mul_f32(const uint32_t* a, const uint32_t* b, uint32_t* d, bool ftz);
+void div_f32(const uint32_t* a, const uint32_t* b, uint32_t* d, bool ftz);
+void sqrt_f32(const uint32_t* a, uint32_t* d, bool ftz);
+void fma_f32(const uint32_t* a, const uint32_t* b, const uint32_t* c, uint32_t* d, bool ftz);
+void add_f64(const uint64_t* a, const uint64_t* b, uint64_t* d);
+void sub_f64(const uint64_t* a, const uint64_t* b, uint64_t* d);
+void mul_f64(const uint64_t* a, const uint64_t* b, uint64_t* d);
+void div_f64(const uint64_t* a, const uint64_t* b, uint64_t* d);
 void fma_f64(const uint64_t* a, const uint64_t* b, const uint64_t* c, uint64_t* d);
 
 // digest_one of 32 lanes (digest.hpp). Arrays are aligned to 64 bytes.
 void digest(const uint32_t* values, uint32_t salt, uint32_t* first, uint32_t* second);
+
+// Bytes at `bytes` on the host that are [begin, begin + last + 1) for a program, last below 2^63.
+struct Window {
+    uint8_t* bytes;
+    uint64_t begin;
+    uint64_t last;
+};
+
+// Where 32 addresses lie there. false, with `places` undefined, where one lies outside or has one
+// of the bits `never`.
+bool places_in(const Window& window, const uint64_t* addresses, uint64_t never, uint8_t** places);
 
 // The processor features in use: "AVX2", "NEON" and so on.
 const char* lane_target();

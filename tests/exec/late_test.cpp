@@ -32,7 +32,7 @@ Words seen(const std::string& body, bool late) {
                            Words(32, 7), given);
 }
 
-constexpr const char* first = "cp.async.ca.shared.global [%r2], [%rd5], 4;\n";
+constexpr const char* first_copy = "cp.async.ca.shared.global [%r2], [%rd5], 4;\n";
 constexpr const char* second = "cp.async.ca.shared.global [%r3], [%rd5], 4;\n";
 const std::string commit = "cp.async.commit_group;\n";
 
@@ -40,19 +40,20 @@ std::string wait(int rest) { return "cp.async.wait_group " + std::to_string(rest
 
 TEST(Late, AWaitBringsTheOldestGroups) {
     const std::string body =
-        first + commit + second + commit + "LOOK" + wait(1) + "LOOK" + wait(0) + "LOOK";
+        first_copy + commit + second + commit + "LOOK" + wait(1) + "LOOK" + wait(0) + "LOOK";
     EXPECT_EQ(seen(body, true), Words(32, 0x000103));
     EXPECT_EQ(seen(body, false), Words(32, 0x030303));
 }
 
 TEST(Late, WhatIsNotCommittedIsWaitedForByWaitAllAlone) {
-    const std::string body = first + commit + second + wait(0) + "LOOK cp.async.wait_all;\n LOOK";
+    const std::string body =
+        first_copy + commit + second + wait(0) + "LOOK cp.async.wait_all;\n LOOK";
     EXPECT_EQ(seen(body, true), Words(32, 0x0103));
 }
 
 TEST(Late, EachLaneHasGroupsOfItsOwn) {
     // Lanes 0 to 15 commit between their copies, the others behind them.
-    const std::string body = std::string(first) + "@!%p5 bra rest;\n" + commit + "rest:\n" +
+    const std::string body = std::string(first_copy) + "@!%p5 bra rest;\n" + commit + "rest:\n" +
                              second + commit + wait(1) + "LOOK" + wait(0) + "LOOK";
     Words expected(32, 0x0003);
     std::fill_n(expected.begin(), 16, 0x0103);
@@ -60,7 +61,7 @@ TEST(Late, EachLaneHasGroupsOfItsOwn) {
 }
 
 TEST(Late, AWaitBringsTheCopiesOfItsOwnLanes) {
-    const std::string body = first + commit + second + commit + "@!%p5 bra rest;\n" + wait(0) +
+    const std::string body = first_copy + commit + second + commit + "@!%p5 bra rest;\n" + wait(0) +
                              "rest:\n bar.warp.sync -1;\n LOOK" + wait(1) + "LOOK" + wait(0) +
                              "LOOK";
     Words expected(32, 0x000103);
@@ -69,7 +70,7 @@ TEST(Late, AWaitBringsTheCopiesOfItsOwnLanes) {
 }
 
 TEST(Late, AnEmptyGroupCounts) {
-    const std::string body = first + commit + commit + wait(1) + "LOOK";
+    const std::string body = first_copy + commit + commit + wait(1) + "LOOK";
     EXPECT_EQ(seen(body, true), Words(32, 1));
 }
 
@@ -236,7 +237,7 @@ TEST(Late, ArrivalsComeBehindTheirCopies) {
     const auto text = [](const std::string& noinc, uint32_t count) {
         return kernel(
             with_look("setp.eq.u32 %p7, %r1, 0; @%p7 mbarrier.init.shared.b64 [bar], " +
-                      std::to_string(count) + ";\nbar.warp.sync -1;\n" + first +
+                      std::to_string(count) + ";\nbar.warp.sync -1;\n" + first_copy +
                       "cp.async.mbarrier.arrive" + noinc + ".shared.b64 [bar];\n" + second +
                       "LOOK @%p7 mbarrier.arrive.shared.b64 %rd9, [bar];\n"
                       "W: mbarrier.test_wait.parity.shared.b64 %p6, [bar], 0; @!%p6 bra W;\n"

@@ -98,7 +98,7 @@ void lane_add(benchmark::State& state) {
     const Lanes b = lanes(1);
     Lanes d;
     for (auto _ : state) {
-        add_f32(a.words.data(), b.words.data(), d.words.data());
+        add_f32(a.words.data(), b.words.data(), d.words.data(), false);
         benchmark::DoNotOptimize(d);
         benchmark::ClobberMemory();
     }
@@ -111,7 +111,7 @@ void lane_fma(benchmark::State& state) {
     const Lanes c = lanes(2);
     Lanes d;
     for (auto _ : state) {
-        fma_f32(a.words.data(), b.words.data(), c.words.data(), d.words.data());
+        fma_f32(a.words.data(), b.words.data(), c.words.data(), d.words.data(), false);
         benchmark::DoNotOptimize(d);
         benchmark::ClobberMemory();
     }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversions with the host's own, which round to nearest even as it does when a program starts:
+// fast paths, the same bits as the plain definitions (ieee.hpp) and tested against them.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace lockwarp::num {
+
+inline uint32_t f32_of_s32(uint32_t v) {
+    return std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(v)));
+}
+inline uint32_t f32_of_u32(uint32_t v) { return std::bit_cast<uint32_t>(static_cast<float>(v)); }
+inline uint64_t f64_of_s32(uint32_t v) {
+    return std::bit_cast<uint64_t>(static_cast<double>(static_cast<int32_t>(v)));
+}
+inline uint64_t f64_of_u32(uint32_t v) { return std::bit_cast<uint64_t>(static_cast<double>(v)); }
+
+// Towards zero. The number must be above -2^31 - 1 and below 2^31; NaN is not.
+inline bool truncates_to_s32(double v) { return v > -2147483649.0 && v < 2147483648.0; }
+inline uint32_t s32_of(double v) { return static_cast<uint32_t>(static_cast<int32_t>(v)); }
+// Above -1 and below 2^32.
+inline bool truncates_to_u32(double v) { return v > -1.0 && v < 4294967296.0; }
+inline uint32_t u32_of(double v) { return static_cast<uint32_t>(static_cast<int64_t>(v)); }
+
+inline uint32_t f32_of_f16(uint32_t v) {
+    const uint32_t sign = (v & 0x8000) << 16;
+    const uint32_t magnitude = v & 0x7fff;
+    // As a power of 2 too small, of subnormals too.
+    const auto number = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude << 13) * 0x1p112f);
+    const uint32_t infinity = sign | 0x7f800000;
+    return magnitude < 0x7c00 ? sign | number : magnitude == 0x7c00 ? infinity : 0x7fffffff;
+}
+
+inline uint32_t f16_of_f32(uint32_t v) {
+    const uint32_t sign = v >> 16 & 0x8000;
+    const uint32_t magnitude = v & 0x7fffffff;
+    // Of a subnormal: the sum with 0.5 has its last place at 2^-24.
+    const auto rounded = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f);
+    const uint32_t subnormal = rounded - 0x3f000000;
+    const uint32_t up = magnitude + 0xfff + (magnitude >> 13 & 1);
+    const uint32_t normal = (up - 0x38000000) >> 13;
+    const uint32_t number = magnitude < 0x38800000 ? subnormal : normal < 0x7c00 ? normal : 0x7c00;
+    return magnitude > 0x7f800000 ? 0x7fff : sign | number;
+}
+
+inline uint32_t f32_of_bf16(uint32_t v) { return v << 16; }
+
+inline uint32_t bf16_of_f32(uint32_t v) {
+    return (v & 0x7fffffff) > 0x7f800000 ? 0x7fff : (v + 0x7fff + (v >> 16 & 1)) >> 16;
+}
+
+}  // namespace lockwarp::num
