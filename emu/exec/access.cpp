@@ -9,6 +9,7 @@
 
 #include "emu/exec/cluster.hpp"
 #include "emu/exec/watch.hpp"
+#include "emu/num/lanes.hpp"
 #include "emu/ptx/space_name.hpp"
 
 namespace lockwarp::exec {
@@ -189,31 +190,28 @@ uint8_t* locate_one(Context& c, const Operation& o, Space space, uint64_t addres
     return out;
 }
 
-// The bytes that hold every lane's access where all lie in shared memory or in one buffer; the
-// common case, checked with one comparison for all lanes.
+// The bytes that hold every lane's access where all lie in shared memory, in one buffer, or are
+// read from parameters or constants; the common case, checked for several lanes at once.
 bool locate_together(Context& c, Space space, const LaneAddresses& addresses, uint32_t bytes,
-                     uint32_t alignment, LanePointers& out) {
-    uint64_t low = UINT64_MAX;
-    uint64_t high = 0;
-    uint64_t bits = 0;
-    for (const uint64_t a : addresses) {
-        low = a < low ? a : low;
-        high = a > high ? a : high;
-        bits |= a;
-    }
-    if ((bits & (alignment - 1)) != 0 || high > UINT64_MAX - bytes) return false;
+                     uint32_t alignment, bool store, LanePointers& out) {
     Region r{nullptr, 0, 0};
+    uint64_t first = addresses[0];
+    if (space == Space::none) space = resolve_generic(first);
     if (space == Space::shared) {
         r = region(c, space, 0);
+        r.begin += addresses[0] - first;  // that of the window, for generic addresses
     } else if (space == Space::global) {
-        if (global_bytes(c, low, bytes) == nullptr) return false;
+        if (global_bytes(c, addresses[0], bytes) == nullptr) return false;
         r = {c.recent->bytes.data(), c.recent->address, c.recent->bytes.size()};
+    } else if (!store && (space == Space::param || space == Space::const_)) {
+        r = region(c, space, 0);
+        r.begin += addresses[0] - first;
     } else {
         return false;
     }
-    if (low < r.begin || high + bytes > r.begin + r.size) return false;
-    for (unsigned lane = 0; lane < 32; ++lane) out[lane] = r.bytes + (addresses[lane] - r.begin);
-    return true;
+    if (r.size < bytes) return false;
+    return num::places_in({r.bytes, r.begin, r.size - bytes}, addresses.data(), alignment - 1,
+                          out.data());
 }
 
 // Listeners hear of addresses in shared memory without the ranks of the CTAs.
@@ -334,7 +332,7 @@ bool locate(Context& c, const Operation& o, ptx::Space space, const LaneAddresse
 bool locate_quietly(Context& c, const Operation& o, ptx::Space space,
                     const LaneAddresses& addresses, uint32_t mask, uint32_t bytes,
                     uint32_t alignment, bool store, LanePointers& out) {
-    if (mask == all_lanes && locate_together(c, space, addresses, bytes, alignment, out)) {
+    if (mask == all_lanes && locate_together(c, space, addresses, bytes, alignment, store, out)) {
         c.stores += store;
         return true;
     }

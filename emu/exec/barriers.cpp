@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emu/exec/barriers.hpp"
 
+#include <algorithm>
+#include <ranges>
+
 #include "emu/exec/cluster.hpp"
 #include "emu/exec/listeners.hpp"
 
@@ -65,14 +68,13 @@ bool is_complete(const warp::Cta& cta, uint32_t id) {
     const warp::Barrier& b = cta.barriers[id];
     if (b.arrived == 0) return false;
     if (b.expected != 0) return b.arrived >= b.expected;
-    uint32_t expected = 0;
-    uint32_t arrived = 0;
-    for (const Warp& w : cta.warps) {
-        expected += count(w.live);
+    // The last warp is most often the last to arrive.
+    return std::ranges::all_of(cta.warps | std::views::reverse, [&](const Warp& w) {
+        uint32_t waiting = 0;
         for (const Path& p : w.paths)
-            if (waits_at(p, id)) arrived += count(p.lanes);
-    }
-    return arrived >= expected;
+            if (waits_at(p, id)) waiting |= p.lanes;
+        return waiting == w.live;
+    });
 }
 
 }  // namespace

@@ -99,17 +99,20 @@ void CtaRunner::begin_warp(uint32_t index) {
     w.tracks_local = launch.oracle != nullptr;
     w.local_written.assign(w.tracks_local ? w.local.size() : 0, 0);
     registers_.reset(index);
-    for (const isa::SpecialUse& s : program.specials)
+    for (const isa::SpecialUse& s : program.specials) {
+        uint64_t value = special_value(s.special, context_, index, 0);
+        if (s.type == isa::Type::pred) {
+            const uint32_t lanes = value != 0 ? all_lanes : 0;  // the same in each
+            std::memcpy(w.registers + s.ref, &lanes, sizeof lanes);
+            continue;
+        }
+        const bool differs = is_of_lane(s.special);
+        const unsigned bytes = isa::bits(s.type) / 8;
         for (uint32_t lane = 0; lane < 32; ++lane) {
-            const uint64_t value = special_value(s.special, context_, index, lane);
-            if (s.type == isa::Type::pred) {
-                const uint32_t lanes = value != 0 ? all_lanes : 0;  // the same in each
-                std::memcpy(w.registers + s.ref, &lanes, sizeof lanes);
-                break;
-            }
-            const unsigned bytes = isa::bits(s.type) / 8;
+            if (differs) value = special_value(s.special, context_, index, lane);
             std::memcpy(w.registers + s.ref + lane * bytes, &value, bytes);
         }
+    }
 }
 
 bool CtaRunner::is_stopped() {

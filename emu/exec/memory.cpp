@@ -40,12 +40,15 @@ void copy_whole(uint8_t* to, const uint8_t* from, uint32_t bytes) {
 template <class E, class Register>
 void load_element(Context& c, Ref ref, const LanePointers& p, uint32_t offset, uint32_t mask) {
     auto* d = slot<Register>(c, ref);
-    for_lanes(mask, [&](unsigned l) {
+    const auto one = [&](unsigned l) {
         E value;
         std::memcpy(&value, p[l] + offset, sizeof value);
         d[l] = static_cast<Lane<Register>>(
             static_cast<std::make_unsigned_t<Register>>(static_cast<Register>(value)));
-    });
+    };
+    if (mask != all_lanes) return for_lanes(mask, one);
+#pragma GCC unroll 8
+    for (unsigned l = 0; l < 32; ++l) one(l);
 }
 
 template <class E>

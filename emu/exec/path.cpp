@@ -221,7 +221,7 @@ bool run(Context& c, size_t path, uint64_t end, Watch* watch) {
         // A path that waits at a collective has not retired it.
         if (did == Did::waits) break;
         ++w.step;
-        lane_operations += count(mask);
+        lane_operations += mask == all_lanes ? 32 : count(mask);
         if (c.listeners != nullptr) notify(c, pc, active, mask);
     }
     c.statistics.instructions += w.step - first;

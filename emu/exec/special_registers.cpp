@@ -35,11 +35,28 @@ uint64_t shared_bytes(const isa::Program& program, const warp::Launch& launch) {
                                      : program.shared_static + uint64_t{launch.dynamic_shared});
 }
 
+bool is_of_lane(Special which) {
+    switch (which) {
+        case Special::tid_x:
+        case Special::tid_y:
+        case Special::tid_z:
+        case Special::laneid:
+        case Special::lanemask_eq:
+        case Special::lanemask_le:
+        case Special::lanemask_lt:
+        case Special::lanemask_ge:
+        case Special::lanemask_gt:
+            return true;
+        default:
+            return false;
+    }
+}
+
 uint64_t special_value(Special which, const Context& c, uint32_t warp, uint32_t lane) {
     const isa::Program& program = *c.program;
     const warp::Launch& launch = *c.launch;
     const warp::Cta& cta = *c.cta;
-    const uint64_t thread = uint64_t{warp} * 32 + lane;
+    const uint32_t thread = warp * 32 + lane;
     const warp::Dim3& block = launch.block;
     const warp::Dim3& grid = launch.grid;
     const warp::Clusters& of = c.cluster->of;

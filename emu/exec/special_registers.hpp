@@ -10,6 +10,9 @@ namespace lockwarp::exec {
 // program asks for that, in the units in which it is given out.
 uint64_t shared_bytes(const isa::Program& program, const warp::Launch& launch);
 
+// Whether the lanes of a warp may read different values.
+bool is_of_lane(isa::Special which);
+
 // The value that one lane of a warp of the CTA reads.
 uint64_t special_value(isa::Special which, const Context& c, uint32_t warp, uint32_t lane);
 
