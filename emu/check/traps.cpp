@@ -70,7 +70,7 @@ Finding finding_of(const warp::Trap& trap, std::string_view kind) {
     out.here = {trap.operation, trap.cta, trap.warp, trap.has_lane ? 1u << trap.lane : 0,
                 trap.step};
     if (!trap.others.empty()) out.other = Site{trap.others[0], trap.cta, 0, 0, 0};
-    if (trap.has_address && trap.space != ptx::Space::none) {
+    if (trap.space != ptx::Space::none) {
         out.space = trap.space;
         out.address = trap.address;
     }

@@ -510,5 +510,19 @@ TEST(UndefinedMemory, IsNamed) {
                     "written"});
 }
 
+// CTAs tell one another by their undefined buffers, and so run one after another where there are
+// some.
+TEST(UndefinedMemory, OfALaunchIsOneThreads) {
+    const ptx::Parsed parsed = ptx::parse(kernel_of("st.global.u32 [%rd3], %r2;", ""));
+    const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, "k");
+    std::vector<uint8_t> out(256);
+    warp::Launch launch;
+    launch.buffers = {{"out", out_at, out}};
+    EXPECT_FALSE(uninitialised(resolved.program, launch, {})->wants_one_thread());
+    EXPECT_TRUE(uninitialised(resolved.program, launch, {{{out_at, 1}}, {}})->wants_one_thread());
+    launch.buffers[0].undefined = true;
+    EXPECT_TRUE(uninitialised(resolved.program, launch, {})->wants_one_thread());
+}
+
 }  // namespace
 }  // namespace lockwarp::check::undefined_memory_test
