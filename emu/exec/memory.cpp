@@ -84,6 +84,16 @@ void load(Context& c, const Step& s, uint32_t mask) {
     }
 }
 
+// Lane by lane, so that of lanes that store to one address the highest wins.
+template <class E, class Register>
+void store_element(Context& c, Ref ref, const LanePointers& p, uint32_t mask) {
+    const auto* a = slot<Register>(c, ref);
+    each_lane(mask, [&](unsigned lane) {
+        const auto element = static_cast<E>(a[lane]);
+        std::memcpy(p[lane], &element, sizeof element);
+    });
+}
+
 template <class E>
 void store(Context& c, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
@@ -93,19 +103,23 @@ void store(Context& c, const Step& s, uint32_t mask) {
     const auto bytes = static_cast<uint32_t>(sizeof(E) * v.count);
     lane_addresses(c, o.address[0], mask, addresses);
     if (!locate(c, o, o.mod.space, addresses, mask, bytes, bytes, true, p)) return;
-    // Lane by lane, so that of lanes that store to one address the highest wins, each store whole.
-    alignas(16) std::array<uint8_t, max_vector_bytes> whole;
-    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-        const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
-        uint8_t* const to = v.count > 1 ? whole.data() : p[lane];
-        for (uint32_t i = 0; i < v.count; ++i) {
-            const Ref ref = c.program->pool[v.first + i];
-            const uint64_t value =
-                o.source_bits == 64 ? slot<uint64_t>(c, ref)[lane] : slot<uint32_t>(c, ref)[lane];
-            const auto element = static_cast<E>(value);
-            std::memcpy(to + i * sizeof(E), &element, sizeof element);
-        }
-        if (v.count > 1) copy_whole(p[lane], whole.data(), bytes);
+    const Ref* const elements = c.program->pool.data() + v.first;
+    if (v.count > 1) {
+        // Each lane's is stored whole.
+        alignas(16) std::array<uint8_t, max_vector_bytes> whole;
+        each_lane(mask, [&](unsigned lane) {
+            for (uint32_t i = 0; i < v.count; ++i) {
+                const auto element =
+                    static_cast<E>(o.source_bits == 64 ? slot<uint64_t>(c, elements[i])[lane]
+                                                       : slot<uint32_t>(c, elements[i])[lane]);
+                std::memcpy(whole.data() + i * sizeof(E), &element, sizeof element);
+            }
+            copy_whole(p[lane], whole.data(), bytes);
+        });
+    } else if (o.source_bits == 64) {
+        store_element<E, uint64_t>(c, elements[0], p, mask);
+    } else {
+        store_element<E, uint32_t>(c, elements[0], p, mask);
     }
     if (o.mod.memory_order != isa::MemoryOrder::weak) gives_way_to_them(c, mask);
 }
