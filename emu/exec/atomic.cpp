@@ -80,11 +80,14 @@ void run(Context& c, const Step& s, uint32_t mask) {
         const U third = compares ? static_cast<U>(slot<U>(c, ref(2, 0))[lane]) : U{};
         for (uint32_t i = 0; i < count; ++i) {
             U next{};
-            const U old = replace<U>(p[lane] + i * sizeof(U), [&](U now) {
+            const auto after = [&](U now) {
                 next = floating ? floats_after<U>(o.mod, now, operand[i], space)
                                 : change(now, operand[i], third);
                 return next;
-            });
+            };
+            uint8_t* const at = p[lane] + i * sizeof(U);
+            const U old =
+                space == Space::global ? replace<U>(at, after) : replace_own<U>(at, after);
             changed |= next != old;
             if (returns) slot<U>(c, ref(0, i))[lane] = old;
         }

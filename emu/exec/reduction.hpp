@@ -18,18 +18,25 @@ namespace lockwarp::exec {
 template <class U>
 using Change = U (*)(U old, U b, U c);
 
-// Replaces an element by change(element). Returns what it was.
+// Replaces an element by change(element), which no other thread of the host touches: one of shared
+// or local memory. Returns what it was.
+template <class U, class F>
+U replace_own(uint8_t* at, F change) {
+    U old;
+    std::memcpy(&old, at, sizeof old);
+    const U next = change(old);
+    std::memcpy(at, &next, sizeof next);
+    return old;
+}
+
+// The same of any element.
 template <class U, class F>
 U replace(uint8_t* at, F change) {
     if (reinterpret_cast<uintptr_t>(at) % std::atomic_ref<U>::required_alignment != 0) {
         // A buffer that the host placed at another alignment than its address has.
         static std::mutex lock;
         const std::lock_guard guard(lock);
-        U old;
-        std::memcpy(&old, at, sizeof old);
-        const U next = change(old);
-        std::memcpy(at, &next, sizeof next);
-        return old;
+        return replace_own<U>(at, change);
     }
     const std::atomic_ref<U> element(*reinterpret_cast<U*>(at));
     U old = element.load();
