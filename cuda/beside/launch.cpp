@@ -7,13 +7,16 @@
 #include <string_view>
 
 #include "cuda/beside/forward.hpp"
+#include "cuda/beside/graphs.hpp"
 #include "cuda/beside/watched.hpp"
 
 using namespace lockwarp::beside;
 using lockwarp::cuda::GraphExec;
 using lockwarp::cuda::invalid_value;
+using lockwarp::cuda::KernelNode2;
 using lockwarp::cuda::LaunchAttribute;
 using lockwarp::cuda::LaunchConfig;
+using lockwarp::cuda::NodeType;
 using lockwarp::cuda::Result;
 using lockwarp::cuda::success;
 
@@ -26,16 +29,17 @@ using LaunchCooperative = Result(Function*, unsigned, unsigned, unsigned, unsign
 using LaunchEx = Result(const LaunchConfig*, Function*, void**, void**);
 using LaunchGraph = Result(GraphExec*, Stream*);
 
+constexpr uint32_t cooperative_launch = 2, cluster_dimension = 4;  // CUlaunchAttributeID
+
 Shape shape_of(const LaunchConfig& config) {
-    constexpr uint32_t cooperative = 2, cluster = 4;  // CUlaunchAttributeID
     Shape s{};
     std::copy_n(config.grid, 3, s.grid);
     std::copy_n(config.block, 3, s.block);
     s.dynamic_shared = config.dynamic_shared;
     for (uint32_t i = 0; i < config.attribute_count && config.attributes != nullptr; ++i) {
         const LaunchAttribute& a = config.attributes[i];
-        if (a.id == cooperative) s.cooperative = a.cooperative != 0;
-        if (a.id == cluster) std::copy_n(a.cluster, 3, s.cluster);
+        if (a.id == cooperative_launch) s.cooperative = a.cooperative != 0;
+        if (a.id == cluster_dimension) std::copy_n(a.cluster, 3, s.cluster);
     }
     return s;
 }
@@ -69,9 +73,49 @@ Result launch_ex(LaunchEx* real, const LaunchConfig* config, Function* f, void**
                    [&](Function* kernel) { return real(config, kernel, parameters, extra); });
 }
 
-Result launch_graph(LaunchGraph* real, GraphExec* exec, Stream* stream) {
-    graph_launched();
-    return real(exec, stream);
+// A graph's node, as it was made, in the stream.
+Result launch_node(GraphNode* node, Stream* stream) {
+    static const auto get =
+        behind_as<Result(GraphNode*, KernelNode2*)>("cuGraphKernelNodeGetParams_v2");
+    static const auto attribute =
+        behind_as<Result(GraphNode*, uint32_t, void*)>("cuGraphKernelNodeGetAttribute");
+    static const auto plain = behind_as<LaunchKernel>("cuLaunchKernel");
+    static const auto with_attributes = behind_as<LaunchEx>("cuLaunchKernelEx");
+    KernelNode2 n{};
+    if (const Result r = get(node, &n); r != success) return r;
+    std::array<LaunchAttribute, 2> attributes{};
+    LaunchConfig config{};
+    config.attributes = attributes.data();
+    for (const uint32_t id : {cooperative_launch, cluster_dimension}) {
+        LaunchAttribute& a = attributes[config.attribute_count];
+        a = {};
+        a.id = id;
+        if (attribute(node, id, a.bytes) == success && a.cluster[0] != 0) ++config.attribute_count;
+    }
+    std::copy_n(n.first.grid, 3, config.grid);
+    std::copy_n(n.first.block, 3, config.block);
+    config.dynamic_shared = n.first.dynamic_shared;
+    config.stream = stream;
+    Function* const f = n.kernel != nullptr ? n.kernel : n.first.function;
+    if (config.attribute_count != 0)
+        return launch_ex(with_attributes, &config, f, n.first.parameters, n.first.extra, "");
+    return launch_kernel(plain, f, shape_of(config), stream, n.first.parameters, n.first.extra);
+}
+
+Result launch_graph(LaunchGraph* real, GraphExec* exec, Stream* stream, std::string_view ending) {
+    Stream* const named = stream_of(stream, ending);
+    if (is_capturing(named)) return real(exec, stream);  // a part of another graph
+    const std::optional<std::vector<Step>> steps = steps_of(exec);
+    if (!steps) {
+        graph_launched();
+        return real(exec, stream);
+    }
+    for (const Step& step : *steps) {
+        const Result r =
+            step.type == NodeType::kernel ? launch_node(step.node, named) : do_step(step, named);
+        if (r != success) return r;
+    }
+    return success;
 }
 
 }  // namespace
@@ -101,7 +145,7 @@ extern "C" {
     }                                                                                              \
     Result cuGraphLaunch##ending(GraphExec* exec, Stream* stream) {                                \
         static const auto real = behind_as<LaunchGraph>("cuGraphLaunch" #ending);                  \
-        return launch_graph(real, exec, stream);                                                   \
+        return launch_graph(real, exec, stream, #ending);                                          \
     }
 LOCKWARP_LAUNCHES()
 LOCKWARP_LAUNCHES(_ptsz)
@@ -123,6 +167,36 @@ Result cuLibraryGetKernel(Function** out, Library* library, const char* name);
 Result cuKernelGetFunction(Function** out, Function* kernel);
 Result cuModuleUnload(Module* module);
 Result cuLibraryUnload(Library* library);
+// Of graphs.cpp, by their addresses alone.
+Result cuGraphInstantiate(GraphExec** out, Graph* graph, GraphNode** wrong, char* log,
+                          size_t log_size);
+Result cuGraphInstantiate_v2(GraphExec** out, Graph* graph, GraphNode** wrong, char* log,
+                             size_t log_size);
+Result cuGraphInstantiateWithFlags(GraphExec** out, Graph* graph, unsigned long long flags);
+Result cuGraphInstantiateWithParams(GraphExec** out, Graph* graph, void* parameters);
+Result cuGraphInstantiateWithParams_ptsz(GraphExec** out, Graph* graph, void* parameters);
+Result cuGraphExecDestroy(GraphExec* exec);
+Result cuGraphExecUpdate(GraphExec* exec, Graph* graph, GraphNode** wrong, int* result);
+Result cuGraphExecUpdate_v2(GraphExec* exec, Graph* graph, void* result);
+Result cuGraphNodeSetEnabled(GraphExec* exec, GraphNode* node, unsigned enabled);
+Result cuGraphExecKernelNodeSetParams(GraphExec* exec, GraphNode* node,
+                                      const lockwarp::cuda::KernelNode* p);
+Result cuGraphExecKernelNodeSetParams_v2(GraphExec* exec, GraphNode* node, const KernelNode2* p);
+Result cuGraphExecMemcpyNodeSetParams(GraphExec* exec, GraphNode* node,
+                                      const lockwarp::cuda::Copy3D* p,
+                                      lockwarp::cuda::Context* context);
+Result cuGraphExecMemsetNodeSetParams(GraphExec* exec, GraphNode* node,
+                                      const lockwarp::cuda::MemsetNode* p,
+                                      lockwarp::cuda::Context* context);
+Result cuGraphExecHostNodeSetParams(GraphExec* exec, GraphNode* node,
+                                    const lockwarp::cuda::HostNode* p);
+Result cuGraphExecNodeSetParams(GraphExec* exec, GraphNode* node,
+                                lockwarp::cuda::NodeParameters* p);
+Result cuGraphExecEventRecordNodeSetEvent(GraphExec* exec, GraphNode* node,
+                                          lockwarp::cuda::Event* event);
+Result cuGraphExecEventWaitNodeSetEvent(GraphExec* exec, GraphNode* node,
+                                        lockwarp::cuda::Event* event);
+Result cuGraphExecChildGraphNodeSetParams(GraphExec* exec, GraphNode* node, Graph* child);
 Result cuGetProcAddress(const char* name, void** out, int version, uint64_t flags);
 Result cuGetProcAddress_v2(const char* name, void** out, int version, uint64_t flags, int* status);
 // Of linked.cpp; both forms of the first two do the same.
@@ -156,6 +230,21 @@ void* ours(std::string_view name, int version, uint64_t flags) {
              address(cuLaunchCooperativeKernel_ptsz)},
         Ours{"cuLaunchKernelEx", address(cuLaunchKernelEx), address(cuLaunchKernelEx_ptsz)},
         Ours{"cuGraphLaunch", address(cuGraphLaunch), address(cuGraphLaunch_ptsz)},
+        Ours{"cuGraphInstantiateWithFlags", address(cuGraphInstantiateWithFlags), nullptr},
+        Ours{"cuGraphInstantiateWithParams", address(cuGraphInstantiateWithParams),
+             address(cuGraphInstantiateWithParams_ptsz)},
+        Ours{"cuGraphExecDestroy", address(cuGraphExecDestroy), nullptr},
+        Ours{"cuGraphNodeSetEnabled", address(cuGraphNodeSetEnabled), nullptr},
+        Ours{"cuGraphExecMemcpyNodeSetParams", address(cuGraphExecMemcpyNodeSetParams), nullptr},
+        Ours{"cuGraphExecMemsetNodeSetParams", address(cuGraphExecMemsetNodeSetParams), nullptr},
+        Ours{"cuGraphExecHostNodeSetParams", address(cuGraphExecHostNodeSetParams), nullptr},
+        Ours{"cuGraphExecNodeSetParams", address(cuGraphExecNodeSetParams), nullptr},
+        Ours{"cuGraphExecEventRecordNodeSetEvent", address(cuGraphExecEventRecordNodeSetEvent),
+             nullptr},
+        Ours{"cuGraphExecEventWaitNodeSetEvent", address(cuGraphExecEventWaitNodeSetEvent),
+             nullptr},
+        Ours{"cuGraphExecChildGraphNodeSetParams", address(cuGraphExecChildGraphNodeSetParams),
+             nullptr},
         Ours{"cuModuleLoadData", address(cuModuleLoadData), nullptr},
         Ours{"cuModuleLoadDataEx", address(cuModuleLoadDataEx), nullptr},
         Ours{"cuModuleLoadFatBinary", address(cuModuleLoadFatBinary), nullptr},
@@ -174,8 +263,15 @@ void* ours(std::string_view name, int version, uint64_t flags) {
     };
     constexpr uint64_t each_thread = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
     constexpr int second_form = 12000;
-    if (name == "cuGetProcAddress")
-        return version < second_form ? address(cuGetProcAddress) : address(cuGetProcAddress_v2);
+    const auto by_version = [&](auto* first, auto* second) {
+        return version < second_form ? address(first) : address(second);
+    };
+    if (name == "cuGetProcAddress") return by_version(cuGetProcAddress, cuGetProcAddress_v2);
+    if (name == "cuGraphInstantiate")
+        return version < 11000 ? address(cuGraphInstantiate) : address(cuGraphInstantiate_v2);
+    if (name == "cuGraphExecUpdate") return by_version(cuGraphExecUpdate, cuGraphExecUpdate_v2);
+    if (name == "cuGraphExecKernelNodeSetParams")
+        return by_version(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2);
     const auto found = std::ranges::find(all, name, &Ours::name);
     if (found == all.end()) return nullptr;
     return (flags & each_thread) != 0 && found->per_thread != nullptr ? found->per_thread

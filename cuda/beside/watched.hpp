@@ -27,7 +27,10 @@ struct Shape {
 // "captured" or "not compared").
 Result watched(Function* function, const Shape& shape, Stream* stream, void** parameters,
                void** extra, const std::function<Result(Function*)>& launch);
-// A graph's launches are not seen: said once.
+bool is_capturing(Stream* stream);
+
+// The launches of a graph that has other nodes than those that can be launched alone are not seen:
+// said once.
 void graph_launched();
 
 }  // namespace lockwarp::beside

@@ -15,9 +15,9 @@
  * allocate; with "faulty" it ends with a fault of its own in a function that the driver calls, with
  * "interrupted" in a signal's handler while a kernel runs; with "waits" a kernel waits for what it
  * copies after the launch of another; with "mapped" or "behind mapped" what it
- * changes lies in two mappings, one behind the other. Where it is compiled with
- * LOCKWARP_COMPILED_APART its kernel's PTX lies in two objects, as nvcc -rdc=true puts it there,
- * and what it loads is what was linked of them. */
+ * changes lies in two mappings, one behind the other; with "graph" it launches a graph. Where it is
+ * compiled with LOCKWARP_COMPILED_APART its kernel's PTX lies in two objects, as nvcc -rdc=true
+ * puts it there, and what it loads is what was linked of them. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -465,6 +465,71 @@ static int wait_for_copy(Launch launch, void* waits, void* twice, uint64_t x) {
     return 0;
 }
 
+static void count_call(void* calls) { ++*(int*)calls; }
+
+/* A graph: fills x with 5, doubles it twice, copies it and counts. Launched as it was captured,
+ * with one of its kernels off, and with the other made of two threads. */
+static int in_graph(Launch launch, void* kernel, uint64_t x) {
+    typedef int (*StreamCreate)(void**, unsigned);
+    typedef int (*StreamOf)(void*);
+    typedef int (*BeginCapture)(void*, int);
+    typedef int (*EndCapture)(void*, void**);
+    typedef int (*Fill)(uint64_t, unsigned, size_t, void*);
+    typedef int (*CopyOutAsync)(void*, uint64_t, size_t, void*);
+    typedef int (*Instantiate)(void**, void*, uint64_t);
+    typedef int (*GetNodes)(void*, void**, size_t*);
+    typedef int (*GetType)(void*, int*);
+    typedef int (*SetEnabled)(void*, void*, unsigned);
+    typedef int (*GraphLaunch)(void*, void*);
+    struct KernelNode {
+        void* function;
+        unsigned grid[3], block[3], shared;
+        void **parameters, **extra, *kernel, *context;
+    } of_two;
+    typedef int (*NodeParameters)(void*, struct KernelNode*);
+    typedef int (*SetParameters)(void*, void*, struct KernelNode*);
+    void *stream = NULL, *graph = NULL, *exec = NULL, *nodes[8], *kernels[2], *parameters[] = {&x};
+    uint32_t numbers[4] = {0};
+    size_t count = 8, found = 0, i;
+    int calls = 0, step, type, r;
+    if ((r = ((StreamCreate)function("cuStreamCreate"))(&stream, 1)) != 0 ||
+        (r = ((BeginCapture)function("cuStreamBeginCapture"))(stream, 0)) != 0 ||
+        (r = ((Fill)function("cuMemsetD32Async"))(x, 5, 4, stream)) != 0 ||
+        (r = launch(kernel, 1, 1, 1, 4, 1, 1, 0, stream, parameters, NULL)) != 0 ||
+        (r = launch(kernel, 1, 1, 1, 4, 1, 1, 0, stream, parameters, NULL)) != 0 ||
+        (r = ((CopyOutAsync)function("cuMemcpyDtoHAsync"))(numbers, x, sizeof numbers, stream)) !=
+            0 ||
+        (r = ((LaunchHostFunc)function("cuLaunchHostFunc"))(stream, count_call, &calls)) != 0 ||
+        (r = ((EndCapture)function("cuStreamEndCapture"))(stream, &graph)) != 0 ||
+        (r = ((Instantiate)function_of("cuGraphInstantiateWithFlags", 12000))(&exec, graph, 0)) !=
+            0 ||
+        (r = ((GetNodes)function("cuGraphGetNodes"))(graph, nodes, &count)) != 0)
+        return fail("graph", r);
+    for (i = 0; i < count; ++i)
+        if (((GetType)function("cuGraphNodeGetType"))(nodes[i], &type) == 0 && type == 0 &&
+            found < 2)
+            kernels[found++] = nodes[i];
+    if (count != 5 || found != 2) return fail("nodes", (int)count);
+    for (step = 0; step < 3; ++step) {
+        if (step == 1)
+            r = ((SetEnabled)function_of("cuGraphNodeSetEnabled", 12000))(exec, kernels[0], 0);
+        if (step == 2) {
+            r = ((NodeParameters)function_of("cuGraphKernelNodeGetParams", 12000))(kernels[1],
+                                                                                   &of_two);
+            of_two.block[0] = 2;
+            if (r == 0)
+                r = ((SetParameters)function_of("cuGraphExecKernelNodeSetParams", 12000))(
+                    exec, kernels[1], &of_two);
+        }
+        if (r != 0 || (r = ((GraphLaunch)function("cuGraphLaunch"))(exec, stream)) != 0 ||
+            (r = ((StreamOf)function("cuStreamSynchronize"))(stream)) != 0)
+            return fail("cuGraphLaunch", r);
+        printf("%u %u, %d calls\n", numbers[0], numbers[3], calls);
+    }
+    fflush(stdout);
+    return ((StreamOf)function("cuGraphExecDestroy"))(exec);
+}
+
 int main(int argc, char** argv) {
     void* const library = dlopen("libcuda.so.1", RTLD_NOW);
     void *context = NULL, *module = NULL, *kernel = NULL;
@@ -529,6 +594,7 @@ int main(int argc, char** argv) {
             return fail("waits", r);
         return wait_for_copy(launch, waits, kernel, x);
     }
+    if (argc > 1 && strcmp(argv[1], "graph") == 0) return in_graph(launch, kernel, x);
     if (argc > 1 && strcmp(argv[1], "heap") == 0)
         return use_heap(launch, (ModuleLoadData)function("cuModuleLoadData"),
                         (GetFunction)function("cuModuleGetFunction"), x,

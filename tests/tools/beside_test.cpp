@@ -78,6 +78,41 @@ TEST(Beside, KernelsOfObjectsLinkedByTheCompilerAreComparedToo) {
     }
 }
 
+// A graph's launch is done node by node, as the graph is then, and its kernels are launches as
+// others are.
+TEST(Beside, LaunchesOfGraphsAreTheirKernels) {
+    for (const int wrong : {0, 2, 4}) {
+        const Folder folder;
+        std::vector<std::string> environment = fake;
+        // The driver was given two more, which were captured.
+        if (wrong != 0) environment.push_back(fmt::format("FAKE_GPU_LAUNCH={}", wrong + 2));
+        const Ended ended =
+            run(folder,
+                {"validate", "--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM, "graph"},
+                environment);
+        EXPECT_EQ(ended.status, wrong == 0 ? 0 : 1) << ended.err;
+        if (wrong == 0) {
+            EXPECT_EQ(ended.out, "20 20, 1 calls\n10 10, 2 calls\n10 5, 3 calls\n");
+        }
+        for (const int launch : {1, 2, 3, 4})
+            EXPECT_NE(
+                ended.err.find(fmt::format("launch {}, twice: {} bytes", launch,
+                                           launch == wrong ? "DIFFERS: 1 of 16" : "identical, 16")),
+                std::string::npos)
+                << ended.err;
+        EXPECT_EQ(ended.err.find("launch 5"), std::string::npos) << ended.err;
+    }
+    // Captured, one of them.
+    const Folder folder;
+    const Ended ended = run(folder,
+                            {"capture", "--out", "launches", "--launch", "4", "--driver",
+                             LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM, "graph"},
+                            fake);
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    const Ended again = run(folder, {"run", "launches/000004.twice.json"});
+    EXPECT_EQ(again.status, 0) << again.err << again.out;
+}
+
 // One bit of what the GPU wrote: found, with its place, and kept as a launch file.
 TEST(Beside, OneBitThatDiffersIsFound) {
     const Folder folder;
