@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/beside/graphs.hpp"
 
-#include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "cuda/beside/forward.hpp"
 
@@ -207,17 +209,39 @@ Result record(GraphNode* node, Stream* stream) {
     return r == success ? run(event, stream) : r;
 }
 
-// The executable graph's node was given these parameters: so is the copy's, by `setter`.
-template <class T>
-void set(GraphExec* exec, GraphNode* node, T parameters, const char* setter) {
-    graphs().changed(exec, node, [&](Known&, GraphNode* own) {
-        const auto real = behind_as<Result(GraphNode*, T)>(setter);
-        return real != nullptr && real(own, parameters) == success;
-    });
+// The driver's function of that name.
+template <class... Given>
+Result call(const char* name, Given... given) {
+    const auto real = behind_as<Result(Given...)>(name);
+    return real != nullptr ? real(given...) : cuda::not_supported;
 }
 
-void lose(GraphExec* exec, GraphNode* node) {
-    graphs().changed(exec, node, [](Known&, GraphNode*) { return false; });
+// One that makes an executable graph.
+template <class... More>
+Result make(const char* name, GraphExec** out, Graph* graph, More... more) {
+    const Result r = call(name, out, graph, more...);
+    if (r == success) graphs().made(*out, graph);
+    return r;
+}
+
+// One that makes it what another graph is.
+template <class... More>
+Result update(const char* name, GraphExec* exec, Graph* graph, More... more) {
+    const Result r = call(name, exec, graph, more...);
+    if (r == success) graphs().made(exec, graph);
+    return r;
+}
+
+// One that gives a node of it other parameters, as `setter` gives them to the copy's.
+template <class T, class... More>
+Result set(const char* name, const char* setter, GraphExec* exec, GraphNode* node, T parameters,
+           More... more) {
+    const Result r = call(name, exec, node, parameters, more...);
+    if (r == success)
+        graphs().changed(exec, node, [&](Known&, GraphNode* own) {
+            return call(setter, own, parameters) == success;
+        });
+    return r;
 }
 
 }  // namespace
@@ -249,72 +273,35 @@ using lockwarp::cuda::Context;
 extern "C" {
 
 Result cuGraphInstantiateWithFlags(GraphExec** out, Graph* graph, unsigned long long flags) {
-    static const auto real =
-        behind_as<Result(GraphExec**, Graph*, unsigned long long)>("cuGraphInstantiateWithFlags");
-    const Result r = real(out, graph, flags);
-    if (r == success) graphs().made(*out, graph);
-    return r;
+    return make("cuGraphInstantiateWithFlags", out, graph, flags);
 }
-
 Result cuGraphInstantiateWithParams(GraphExec** out, Graph* graph, void* parameters) {
-    static const auto real =
-        behind_as<Result(GraphExec**, Graph*, void*)>("cuGraphInstantiateWithParams");
-    const Result r = real(out, graph, parameters);
-    if (r == success) graphs().made(*out, graph);
-    return r;
+    return make("cuGraphInstantiateWithParams", out, graph, parameters);
 }
-
 Result cuGraphInstantiateWithParams_ptsz(GraphExec** out, Graph* graph, void* parameters) {
-    static const auto real =
-        behind_as<Result(GraphExec**, Graph*, void*)>("cuGraphInstantiateWithParams_ptsz");
-    const Result r = real(out, graph, parameters);
-    if (r == success) graphs().made(*out, graph);
-    return r;
+    return make("cuGraphInstantiateWithParams_ptsz", out, graph, parameters);
 }
-
-Result cuGraphInstantiate_v2(GraphExec** out, Graph* graph, GraphNode** wrong, char* log,
-                             size_t log_size) {
-    static const auto real =
-        behind_as<Result(GraphExec**, Graph*, GraphNode**, char*, size_t)>("cuGraphInstantiate_v2");
-    const Result r = real(out, graph, wrong, log, log_size);
-    if (r == success) graphs().made(*out, graph);
-    return r;
-}
-
 Result cuGraphInstantiate(GraphExec** out, Graph* graph, GraphNode** wrong, char* log,
                           size_t log_size) {
-    static const auto real =
-        behind_as<Result(GraphExec**, Graph*, GraphNode**, char*, size_t)>("cuGraphInstantiate");
-    const Result r = real(out, graph, wrong, log, log_size);
-    if (r == success) graphs().made(*out, graph);
-    return r;
+    return make("cuGraphInstantiate", out, graph, wrong, log, log_size);
 }
-
-Result cuGraphExecDestroy(GraphExec* exec) {
-    static const auto real = behind_as<Result(GraphExec*)>("cuGraphExecDestroy");
-    graphs().gone(exec);
-    return real(exec);
+Result cuGraphInstantiate_v2(GraphExec** out, Graph* graph, GraphNode** wrong, char* log,
+                             size_t log_size) {
+    return make("cuGraphInstantiate_v2", out, graph, wrong, log, log_size);
 }
-
-Result cuGraphExecUpdate_v2(GraphExec* exec, Graph* graph, void* result) {
-    static const auto real = behind_as<Result(GraphExec*, Graph*, void*)>("cuGraphExecUpdate_v2");
-    const Result r = real(exec, graph, result);
-    if (r == success) graphs().made(exec, graph);
-    return r;
-}
-
 Result cuGraphExecUpdate(GraphExec* exec, Graph* graph, GraphNode** wrong, int* result) {
-    static const auto real =
-        behind_as<Result(GraphExec*, Graph*, GraphNode**, int*)>("cuGraphExecUpdate");
-    const Result r = real(exec, graph, wrong, result);
-    if (r == success) graphs().made(exec, graph);
-    return r;
+    return update("cuGraphExecUpdate", exec, graph, wrong, result);
+}
+Result cuGraphExecUpdate_v2(GraphExec* exec, Graph* graph, void* result) {
+    return update("cuGraphExecUpdate_v2", exec, graph, result);
+}
+Result cuGraphExecDestroy(GraphExec* exec) {
+    graphs().gone(exec);
+    return call("cuGraphExecDestroy", exec);
 }
 
 Result cuGraphNodeSetEnabled(GraphExec* exec, GraphNode* node, unsigned enabled) {
-    static const auto real =
-        behind_as<Result(GraphExec*, GraphNode*, unsigned)>("cuGraphNodeSetEnabled");
-    const Result r = real(exec, node, enabled);
+    const Result r = call("cuGraphNodeSetEnabled", exec, node, enabled);
     if (r == success)
         graphs().changed(exec, node, [&](Known& known, GraphNode* own) {
             if (enabled != 0)
@@ -327,78 +314,38 @@ Result cuGraphNodeSetEnabled(GraphExec* exec, GraphNode* node, unsigned enabled)
 }
 
 Result cuGraphExecKernelNodeSetParams(GraphExec* exec, GraphNode* node, const KernelNode* p) {
-    static const auto real = behind_as<Result(GraphExec*, GraphNode*, const KernelNode*)>(
-        "cuGraphExecKernelNodeSetParams");
-    const Result r = real(exec, node, p);
-    if (r == success) set(exec, node, p, "cuGraphKernelNodeSetParams");
-    return r;
+    return set("cuGraphExecKernelNodeSetParams", "cuGraphKernelNodeSetParams", exec, node, p);
 }
-
 Result cuGraphExecKernelNodeSetParams_v2(GraphExec* exec, GraphNode* node, const KernelNode2* p) {
-    static const auto real = behind_as<Result(GraphExec*, GraphNode*, const KernelNode2*)>(
-        "cuGraphExecKernelNodeSetParams_v2");
-    const Result r = real(exec, node, p);
-    if (r == success) set(exec, node, p, "cuGraphKernelNodeSetParams_v2");
-    return r;
+    return set("cuGraphExecKernelNodeSetParams_v2", "cuGraphKernelNodeSetParams_v2", exec, node, p);
 }
-
 Result cuGraphExecMemcpyNodeSetParams(GraphExec* exec, GraphNode* node, const Copy3D* p,
                                       Context* context) {
-    static const auto real = behind_as<Result(GraphExec*, GraphNode*, const Copy3D*, Context*)>(
-        "cuGraphExecMemcpyNodeSetParams");
-    const Result r = real(exec, node, p, context);
-    if (r == success) set(exec, node, p, "cuGraphMemcpyNodeSetParams");
-    return r;
+    return set("cuGraphExecMemcpyNodeSetParams", "cuGraphMemcpyNodeSetParams", exec, node, p,
+               context);
 }
-
 Result cuGraphExecMemsetNodeSetParams(GraphExec* exec, GraphNode* node, const MemsetNode* p,
                                       Context* context) {
-    static const auto real = behind_as<Result(GraphExec*, GraphNode*, const MemsetNode*, Context*)>(
-        "cuGraphExecMemsetNodeSetParams");
-    const Result r = real(exec, node, p, context);
-    if (r == success) set(exec, node, p, "cuGraphMemsetNodeSetParams");
-    return r;
+    return set("cuGraphExecMemsetNodeSetParams", "cuGraphMemsetNodeSetParams", exec, node, p,
+               context);
 }
-
 Result cuGraphExecHostNodeSetParams(GraphExec* exec, GraphNode* node, const HostNode* p) {
-    static const auto real =
-        behind_as<Result(GraphExec*, GraphNode*, const HostNode*)>("cuGraphExecHostNodeSetParams");
-    const Result r = real(exec, node, p);
-    if (r == success) set(exec, node, p, "cuGraphHostNodeSetParams");
-    return r;
+    return set("cuGraphExecHostNodeSetParams", "cuGraphHostNodeSetParams", exec, node, p);
 }
-
 Result cuGraphExecNodeSetParams(GraphExec* exec, GraphNode* node, NodeParameters* p) {
-    static const auto real =
-        behind_as<Result(GraphExec*, GraphNode*, NodeParameters*)>("cuGraphExecNodeSetParams");
-    const Result r = real(exec, node, p);
-    if (r == success) set(exec, node, p, "cuGraphNodeSetParams");
-    return r;
+    return set("cuGraphExecNodeSetParams", "cuGraphNodeSetParams", exec, node, p);
 }
-
 Result cuGraphExecEventRecordNodeSetEvent(GraphExec* exec, GraphNode* node, Event* event) {
-    static const auto real =
-        behind_as<Result(GraphExec*, GraphNode*, Event*)>("cuGraphExecEventRecordNodeSetEvent");
-    const Result r = real(exec, node, event);
-    if (r == success) set(exec, node, event, "cuGraphEventRecordNodeSetEvent");
-    return r;
+    return set("cuGraphExecEventRecordNodeSetEvent", "cuGraphEventRecordNodeSetEvent", exec, node,
+               event);
 }
-
 Result cuGraphExecEventWaitNodeSetEvent(GraphExec* exec, GraphNode* node, Event* event) {
-    static const auto real =
-        behind_as<Result(GraphExec*, GraphNode*, Event*)>("cuGraphExecEventWaitNodeSetEvent");
-    const Result r = real(exec, node, event);
-    if (r == success) set(exec, node, event, "cuGraphEventWaitNodeSetEvent");
-    return r;
+    return set("cuGraphExecEventWaitNodeSetEvent", "cuGraphEventWaitNodeSetEvent", exec, node,
+               event);
 }
-
-// No copy's node can be given another graph.
+// No copy's node can be given another graph: there is no setter.
 Result cuGraphExecChildGraphNodeSetParams(GraphExec* exec, GraphNode* node, Graph* child) {
-    static const auto real =
-        behind_as<Result(GraphExec*, GraphNode*, Graph*)>("cuGraphExecChildGraphNodeSetParams");
-    const Result r = real(exec, node, child);
-    if (r == success) lose(exec, node);
-    return r;
+    return set("cuGraphExecChildGraphNodeSetParams", "", exec, node, child);
 }
 
 }  // extern "C"

@@ -3,7 +3,6 @@
 // so that each kernel is a launch as any other.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 
