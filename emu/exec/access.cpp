@@ -249,11 +249,9 @@ void note_ranks(const Context& c, warp::Access& access) {
 
 // Of state spaces that are not global memory.
 bool any_in_windows(const LaneAddresses& addresses, uint32_t mask) {
-    bool any = false;
-    each_lane(mask, [&](unsigned lane) {
-        any |= addresses[lane] - isa::shared_window < isa::windows_bytes;
-    });
-    return any;
+    return lanes_where(mask, [&](unsigned lane) {
+               return addresses[lane] - isa::shared_window < isa::windows_bytes;
+           }) != 0;
 }
 
 bool any_outside_local(const LaneAddresses& addresses, uint32_t mask) {
@@ -311,10 +309,14 @@ void note_in(Context& c, Space space, const LaneAddresses& addresses, uint32_t l
     access.address = addresses;
     access.space = space;
     access.bytes_of_lane = bytes;
-    access.bytes = 0;
+    access.bytes = bytes[0];
     access.remote = 0;
-    each_lane(lanes,
-              [&](unsigned lane) { access.bytes = std::max<uint32_t>(access.bytes, bytes[lane]); });
+    if (std::ranges::count(bytes, bytes[0]) != 32) {
+        access.bytes = 0;
+        each_lane(lanes, [&](unsigned lane) {
+            access.bytes = std::max<uint32_t>(access.bytes, bytes[lane]);
+        });
+    }
     if (space == Space::shared) note_ranks(c, access);
 }
 

@@ -102,18 +102,23 @@ unsigned matrix_wavefronts(std::span<const warp::Access> accesses, size_t widest
 
 size_t sectors_of(const warp::Access& access, std::array<uint64_t, 64>& out) {
     size_t count = 0;
+    // Lanes side by side mostly share a sector.
+    const auto add = [&](uint64_t address) {
+        const uint64_t sector = address / sector_bytes;
+        if (count == 0 || out[count - 1] != sector) out[count++] = sector;
+    };
     for (uint32_t rest = access.lanes; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<size_t>(__builtin_ctz(rest));
         const uint64_t at = access.address[lane];
-        out[count++] = at / sector_bytes;
+        add(at);
         const unsigned bytes = access.bytes_of_lane[lane];
-        if (bytes > 1) out[count++] = (at + bytes - 1) / sector_bytes;
+        if (bytes > 1) add(at + bytes - 1);
     }
     return different(out, count);
 }
 
 Lines lines_of(const warp::Access& access) {
-    std::array<uint64_t, 64> sectors{};
+    std::array<uint64_t, 64> sectors;
     Lines out;
     out.sectors = static_cast<unsigned>(sectors_of(access, sectors));
     for (size_t i = 0; i < out.sectors; ++i) sectors[i] /= line_sectors;
