@@ -154,6 +154,17 @@ void fast_truncate(Context& c, const Step& s, uint32_t mask) {
     });
 }
 
+template <auto F, class Float, class To, class From>
+void fast_between(Context& c, const Step& s, uint32_t mask) {
+    const isa::Modifiers& m = s.op->mod;
+    auto* d = slot<To>(c, s.op->r[0]);
+    const auto* a = slot<From>(c, s.op->r[1]);
+    for_lanes(mask, [&](unsigned l) {
+        const auto v = std::bit_cast<Float>(a[l]);
+        d[l] = v == v ? F(v) : static_cast<To>(convert_one(m, m.type[0], m.type[1], a[l]));
+    });
+}
+
 template <auto F>
 void fast_narrow(Context& c, const Step& s, uint32_t mask) {
     auto* d = slot<uint32_t>(c, s.op->r[0]);
@@ -188,6 +199,14 @@ constexpr auto fast_conversions = std::to_array<FastConversion>({
     {Type::f32, Type::u32, isa::Rounding::rn, fast_convert<num::f32_of_u32, uint32_t, uint32_t>},
     {Type::f64, Type::s32, isa::Rounding::rn, fast_convert<num::f64_of_s32, uint64_t, uint32_t>},
     {Type::f64, Type::u32, isa::Rounding::rn, fast_convert<num::f64_of_u32, uint64_t, uint32_t>},
+    {Type::f32, Type::s64, isa::Rounding::rn, fast_convert<num::f32_of_s64, uint32_t, uint64_t>},
+    {Type::f32, Type::u64, isa::Rounding::rn, fast_convert<num::f32_of_u64, uint32_t, uint64_t>},
+    {Type::f64, Type::s64, isa::Rounding::rn, fast_convert<num::f64_of_s64, uint64_t, uint64_t>},
+    {Type::f64, Type::u64, isa::Rounding::rn, fast_convert<num::f64_of_u64, uint64_t, uint64_t>},
+    {Type::f64, Type::f32, isa::Rounding::rn,
+     fast_between<num::f64_of_f32, float, uint64_t, uint32_t>},
+    {Type::f32, Type::f64, isa::Rounding::rn,
+     fast_between<num::f32_of_f64, double, uint32_t, uint64_t>},
     {Type::s32, Type::f32, isa::Rounding::rz,
      fast_truncate<num::s32_of, num::truncates_to_s32, float, uint32_t>},
     {Type::u32, Type::f32, isa::Rounding::rz,

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "emu/exec/families.hpp"
+#include "emu/num/host_half.hpp"
 #include "emu/num/ieee.hpp"
 #include "emu/num/lanes.hpp"
 
@@ -234,6 +235,25 @@ void fast_fma_f64(Context& c, const Step& s, uint32_t mask) {
     put_lanes(slot<uint64_t>(c, s.op->r[0]), mask, [&](uint64_t* d) { num::fma_f64(a, b, e, d); });
 }
 
+// Of one or both halves of 32 bits.
+template <auto F, unsigned elements, unsigned operands>
+void fast_halves(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    std::array<const uint32_t*, operands> in{};
+    for (unsigned i = 0; i < operands; ++i) in[i] = slot<uint32_t>(c, s.op->r[i + 1]);
+    const auto one = [&](unsigned l, unsigned shift) {
+        if constexpr (operands == 1)
+            return F(in[0][l] >> shift & 0xffff);
+        else if constexpr (operands == 2)
+            return F(in[0][l] >> shift & 0xffff, in[1][l] >> shift & 0xffff);
+        else
+            return F(in[0][l] >> shift & 0xffff, in[1][l] >> shift & 0xffff,
+                     in[2][l] >> shift & 0xffff);
+    };
+    for_lanes(mask,
+              [&](unsigned l) { d[l] = elements == 2 ? one(l, 0) | one(l, 16) << 16 : one(l, 0); });
+}
+
 constexpr uint32_t sign_f32 = 0x80000000;
 constexpr uint32_t infinity_f32 = 0x7f800000;
 
@@ -290,23 +310,54 @@ Handler fast_of(const Operation& o) {
                                        : nullptr;
 }
 
+template <auto of_f16, auto of_bf16, unsigned operands>
+Handler fast_half(const Operation& o) {
+    const isa::Modifiers& m = o.mod;
+    const bool is_plain = !m.ftz && !m.sat && !m.relu && !m.oob && !m.nan && !m.xorsign && !m.abs;
+    if (m.rounding != isa::Rounding::rn || !is_plain) return nullptr;
+    switch (m.type[0]) {
+        case Type::f16:
+            return fast_halves<of_f16, 1, operands>;
+        case Type::f16x2:
+            return fast_halves<of_f16, 2, operands>;
+        case Type::bf16:
+            return fast_halves<of_bf16, 1, operands>;
+        case Type::bf16x2:
+            return fast_halves<of_bf16, 2, operands>;
+        default:
+            return nullptr;
+    }
+}
+
 template <bool larger>
 Handler fast_extremum(const Operation& o) {
     const isa::Modifiers& m = o.mod;
-    const bool of_numbers = m.type[0] == Type::f32 && !m.nan && !m.xorsign && !m.abs;
-    return of_numbers && o.r[1] != o.r[2] ? fast_extremum_f32<larger> : nullptr;
+    if (o.r[1] == o.r[2]) return nullptr;
+    if (m.type[0] == Type::f32)
+        return m.nan || m.xorsign || m.abs ? nullptr : fast_extremum_f32<larger>;
+    return fast_half<num::half_extremum<num::f16_infinity, larger>,
+                     num::half_extremum<num::bf16_infinity, larger>, 2>(o);
 }
 
 }  // namespace
 
-Handler fast_add(const Operation& o) { return fast_of<num::add_f32, num::add_f64, num::add>(o); }
-Handler fast_sub(const Operation& o) { return fast_of<num::sub_f32, num::sub_f64, num::sub>(o); }
-Handler fast_mul(const Operation& o) { return fast_of<num::mul_f32, num::mul_f64, num::mul>(o); }
+Handler fast_add(const Operation& o) {
+    const Handler half = fast_half<num::add_f16, num::add_bf16, 2>(o);
+    return half != nullptr ? half : fast_of<num::add_f32, num::add_f64, num::add>(o);
+}
+Handler fast_sub(const Operation& o) {
+    const Handler half = fast_half<num::sub_f16, num::sub_bf16, 2>(o);
+    return half != nullptr ? half : fast_of<num::sub_f32, num::sub_f64, num::sub>(o);
+}
+Handler fast_mul(const Operation& o) {
+    const Handler half = fast_half<num::mul_f16, num::mul_bf16, 2>(o);
+    return half != nullptr ? half : fast_of<num::mul_f32, num::mul_f64, num::mul>(o);
+}
 Handler fast_div(const Operation& o) { return fast_of<num::div_f32, num::div_f64, num::div>(o); }
 Handler fast_fma(const Operation& o) {
     return is_fast(o.mod, Type::f32)   ? fast_fma_f32
            : is_fast(o.mod, Type::f64) ? fast_fma_f64
-                                       : nullptr;
+                                       : fast_half<num::fma_f16, num::fma_bf16, 3>(o);
 }
 Handler fast_rcp(const Operation& o) { return is_fast(o.mod, Type::f32) ? fast_rcp_f32 : nullptr; }
 Handler fast_sqrt(const Operation& o) {
@@ -315,10 +366,16 @@ Handler fast_sqrt(const Operation& o) {
 Handler fast_min(const Operation& o) { return fast_extremum<false>(o); }
 Handler fast_max(const Operation& o) { return fast_extremum<true>(o); }
 Handler fast_abs(const Operation& o) {
-    return o.mod.type[0] == Type::f32 ? fast_sign_f32<false> : nullptr;
+    return o.mod.type[0] == Type::f32
+               ? fast_sign_f32<false>
+               : fast_half<num::half_abs<num::f16_infinity>, num::half_abs<num::bf16_infinity>, 1>(
+                     o);
 }
 Handler fast_neg(const Operation& o) {
-    return o.mod.type[0] == Type::f32 ? fast_sign_f32<true> : nullptr;
+    return o.mod.type[0] == Type::f32
+               ? fast_sign_f32<true>
+               : fast_half<num::half_neg<num::f16_infinity>, num::half_neg<num::bf16_infinity>, 1>(
+                     o);
 }
 
 Handler float_add(const Operation&) { return two<num::add>; }

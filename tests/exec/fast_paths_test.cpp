@@ -58,11 +58,62 @@ constexpr Line lines[] = {
     {"div.rn.f64 %d, %a, %b", Type::f64, Type::f64},
     {"fma.rn.f64 %d, %a, %b, %c", Type::f64, Type::f64},
     {"fma.rz.f64 %d, %a, %b, %c", Type::f64, Type::f64},
+    {"add.f16 %d, %a, %b", Type::f16, Type::f16},
+    {"add.f16x2 %d, %a, %b", Type::f16x2, Type::f16x2},
+    {"add.rn.bf16 %d, %a, %b", Type::bf16, Type::bf16},
+    {"add.rn.bf16x2 %d, %a, %b", Type::bf16x2, Type::bf16x2},
+    {"sub.f16 %d, %a, %b", Type::f16, Type::f16},
+    {"sub.f16x2 %d, %a, %b", Type::f16x2, Type::f16x2},
+    {"sub.rn.bf16 %d, %a, %b", Type::bf16, Type::bf16},
+    {"sub.rn.bf16x2 %d, %a, %b", Type::bf16x2, Type::bf16x2},
+    {"mul.f16 %d, %a, %b", Type::f16, Type::f16},
+    {"mul.f16x2 %d, %a, %b", Type::f16x2, Type::f16x2},
+    {"mul.rn.bf16 %d, %a, %b", Type::bf16, Type::bf16},
+    {"mul.rn.bf16x2 %d, %a, %b", Type::bf16x2, Type::bf16x2},
+    {"fma.rn.f16 %d, %a, %b, %c", Type::f16, Type::f16},
+    {"fma.rn.f16x2 %d, %a, %b, %c", Type::f16x2, Type::f16x2},
+    {"fma.rn.bf16 %d, %a, %b, %c", Type::bf16, Type::bf16},
+    {"fma.rn.bf16x2 %d, %a, %b, %c", Type::bf16x2, Type::bf16x2},
+    {"min.f16 %d, %a, %b", Type::f16, Type::f16},
+    {"min.f16x2 %d, %a, %b", Type::f16x2, Type::f16x2},
+    {"min.bf16 %d, %a, %b", Type::bf16, Type::bf16},
+    {"min.bf16x2 %d, %a, %b", Type::bf16x2, Type::bf16x2},
+    {"max.f16 %d, %a, %b", Type::f16, Type::f16},
+    {"max.f16x2 %d, %a, %b", Type::f16x2, Type::f16x2},
+    {"max.bf16 %d, %a, %b", Type::bf16, Type::bf16},
+    {"max.bf16x2 %d, %a, %b", Type::bf16x2, Type::bf16x2},
+    {"neg.f16 %d, %a", Type::f16, Type::f16},
+    {"neg.f16x2 %d, %a", Type::f16x2, Type::f16x2},
+    {"neg.bf16 %d, %a", Type::bf16, Type::bf16},
+    {"neg.bf16x2 %d, %a", Type::bf16x2, Type::bf16x2},
+    {"abs.f16 %d, %a", Type::f16, Type::f16},
+    {"abs.f16x2 %d, %a", Type::f16x2, Type::f16x2},
+    {"abs.bf16 %d, %a", Type::bf16, Type::bf16},
+    {"abs.bf16x2 %d, %a", Type::bf16x2, Type::bf16x2},
+    {"max.NaN.f16x2 %d, %a, %b", Type::f16x2, Type::f16x2},
+    {"min.ftz.f16 %d, %a, %b", Type::f16, Type::f16},
+    {"max.NaN.xorsign.abs.bf16 %d, %a, %b", Type::bf16, Type::bf16},
+    {"neg.ftz.f16x2 %d, %a", Type::f16x2, Type::f16x2},
+    {"add.ftz.f16 %d, %a, %b", Type::f16, Type::f16},
+    {"mul.sat.f16x2 %d, %a, %b", Type::f16x2, Type::f16x2},
+    {"fma.rn.ftz.f16 %d, %a, %b, %c", Type::f16, Type::f16},
+    {"fma.rn.relu.f16x2 %d, %a, %b, %c", Type::f16x2, Type::f16x2},
+    {"fma.rn.oob.bf16 %d, %a, %b, %c", Type::bf16, Type::bf16},
     {"cvt.rn.f32.s32 %d, %a", Type::s32, Type::f32},
     {"cvt.rn.f32.u32 %d, %a", Type::u32, Type::f32},
     {"cvt.rz.f32.u32 %d, %a", Type::u32, Type::f32},
     {"cvt.rn.f64.s32 %d, %a", Type::s32, Type::f64},
     {"cvt.rn.f64.u32 %d, %a", Type::u32, Type::f64},
+    {"cvt.rn.f32.s64 %d, %a", Type::s64, Type::f32},
+    {"cvt.rn.f32.u64 %d, %a", Type::u64, Type::f32},
+    {"cvt.rn.f64.s64 %d, %a", Type::s64, Type::f64},
+    {"cvt.rn.f64.u64 %d, %a", Type::u64, Type::f64},
+    {"cvt.rp.f64.u64 %d, %a", Type::u64, Type::f64},
+    {"cvt.f64.f32 %d, %a", Type::f32, Type::f64},
+    {"cvt.ftz.f64.f32 %d, %a", Type::f32, Type::f64},
+    {"cvt.rn.f32.f64 %d, %a", Type::f64, Type::f32},
+    {"cvt.rn.ftz.f32.f64 %d, %a", Type::f64, Type::f32},
+    {"cvt.rz.f32.f64 %d, %a", Type::f64, Type::f32},
     {"cvt.rzi.s32.f32 %d, %a", Type::f32, Type::s32},
     {"cvt.rzi.ftz.s32.f32 %d, %a", Type::f32, Type::s32},
     {"cvt.rni.s32.f32 %d, %a", Type::f32, Type::s32},
@@ -116,20 +167,28 @@ std::string text_of(const std::string& line, Type operand, Type result) {
            line + ";\nst.global" + to + " [%rd2], %d;\nret;\n}\n";
 }
 
+// Tame ones are none of the special numbers, of which fast paths may be wary.
+uint64_t operand_of(Type t, bool tame, num::testing::Random& random) {
+    if (!isa::is_float(t)) {
+        constexpr uint64_t marks[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff};
+        return !tame && random() % 4 == 0 ? marks[random() % std::size(marks)] : random();
+    }
+    const std::vector<uint64_t> marks = num::testing::landmarks(t);
+    uint64_t v = random() % 2 == 0 ? num::testing::random_operand(t, random)
+                                   : random() >> (64 - isa::bits(t));
+    if (!tame && random() % 4 == 0) v = marks[random() % marks.size()];
+    const uint64_t top = uint64_t{1} << (isa::bits(t) - 2);  // of the exponent
+    return tame ? (v & ~top) + (top >> 2) : v;
+}
+
 Bytes operands_of(Type t) {
     num::testing::Random random(41);
-    const std::vector<uint64_t> marks =
-        isa::is_float(t) ? num::testing::landmarks(t)
-                         : std::vector<uint64_t>{0, 1, 0x7fffffff, 0x80000000, 0xffffffff};
     Bytes out(size_t{rounds} * 32 * 24);
+    const Type element = isa::element_of(t);
     for (size_t i = 0; i < out.size(); i += 8) {
-        uint64_t v = random();
-        // Rounds without special numbers, of which fast paths may be wary.
         const bool tame = i / 24 / 32 % 4 != 0;
-        if (isa::is_float(t) && random() % 2 == 0) v = num::testing::random_operand(t, random);
-        if (!tame && random() % 4 == 0) v = marks[random() % marks.size()];
-        if (tame && t == Type::f32) v = (v & 0xbfffffff) + 0x10000000;
-        if (tame && t == Type::f64) v = (v & ~(uint64_t{1} << 62)) + (uint64_t{1} << 57);
+        uint64_t v = operand_of(element, tame, random);
+        if (element != t) v |= operand_of(element, tame, random) << isa::bits(element);
         std::memcpy(out.data() + i, &v, isa::bits(t) / 8);
     }
     return out;

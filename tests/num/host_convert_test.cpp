@@ -62,6 +62,49 @@ TEST(HostConvert, TakesIntegersToFloats) {
     }
 }
 
+TEST(HostConvert, TakesLongIntegersToFloats) {
+    Random random(34);
+    for (int i = 0; i < 300000; ++i) {
+        // Of each length; the ends, and halfway between two numbers of 24 places and of 53.
+        uint64_t v = random() >> (random() % 64);
+        if (i % 3 == 0) v = (uint64_t{1} << random() % 64) + random() % 5 - 2;
+        if (i % 3 == 1) {
+            const uint64_t half = uint64_t{1} << random() % 40;
+            v = (v & ~(2 * half - 1)) + half + random() % 3 - 1;
+        }
+        if (i % 2 == 1) v = ~v;
+        ASSERT_EQ(f32_of_s64(v), from_integer(Type::f32, v, 64, true, rn)) << v;
+        ASSERT_EQ(f32_of_u64(v), from_integer(Type::f32, v, 64, false, rn)) << v;
+        ASSERT_EQ(f64_of_s64(v), from_integer(Type::f64, v, 64, true, rn)) << v;
+        ASSERT_EQ(f64_of_u64(v), from_integer(Type::f64, v, 64, false, rn)) << v;
+    }
+}
+
+void expect_between(uint32_t narrow, uint64_t wide) {
+    const auto number = std::bit_cast<float>(narrow);
+    const auto wide_number = std::bit_cast<double>(wide);
+    if (number == number) {
+        ASSERT_EQ(f64_of_f32(number), convert(Type::f32, Type::f64, narrow, rn)) << narrow;
+    }
+    if (wide_number == wide_number) {
+        ASSERT_EQ(f32_of_f64(wide_number), convert(Type::f64, Type::f32, wide, rn)) << wide;
+    }
+}
+
+TEST(HostConvert, TakesF32ToF64AndBack) {
+    Random random(35);
+    for (int i = 0; i < 300000 && !HasFatalFailure(); ++i) {
+        const auto narrow = static_cast<uint32_t>(random_operand(Type::f32, random));
+        // In the range of f32, and about halfway between two of its numbers.
+        const uint64_t near = convert(Type::f32, Type::f64, narrow, rn);
+        const uint64_t halfway = near + (uint64_t{1} << 28) + random() % 3 - 1;
+        expect_between(narrow, i % 2 == 0 ? halfway : near ^ random() >> (12 + random() % 50));
+        expect_between(static_cast<uint32_t>(random()), random_operand(Type::f64, random));
+    }
+    for (const uint64_t v : landmarks(Type::f32)) expect_between(static_cast<uint32_t>(v), 0);
+    for (const uint64_t v : landmarks(Type::f64)) expect_between(0, v);
+}
+
 void expect_truncated(Type t, uint64_t bits, double v, uint64_t& counted) {
     if (truncates_to_s32(v)) {
         ++counted;
