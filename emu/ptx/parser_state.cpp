@@ -59,7 +59,6 @@ void start(State& state, std::string_view text) {
     }
     state.token = fetch(state);
     state.ahead = fetch(state);
-    if (state.diagnostics.size() >= max_diagnostics) stop(state);
 }
 
 void advance(State& state) {

@@ -139,8 +139,7 @@ struct Selectors {
 };
 
 std::string ids_text(const Selectors& s, size_t which) {
-    if (s.in_registers)
-        return which == 0 ? "{%h0, %h1}" : "{%h2, " + std::to_string(s.thread[1]) + "}";
+    if (s.in_registers) return which == 0 ? "{%h0, %h1}" : "{%h2, %h3}";
     return "{" + std::to_string(s.byte.at(which)) + ", " + std::to_string(s.thread.at(which)) + "}";
 }
 
@@ -177,9 +176,10 @@ std::string module_of(const isa::MmaVariant& v, const isa::ArchRow& arch, bool s
         rest += ", {%sa}, " + ids_text(selectors, 0) + ", %sb, " + ids_text(selectors, 1);
     // Of registers the low bits are taken.
     if (selectors.in_registers)
-        loads += "    .reg .u16 %h<3>; mov.u16 %h0, " + std::to_string(selectors.byte[0] + 4) +
+        loads += "    .reg .u16 %h<4>; mov.u16 %h0, " + std::to_string(selectors.byte[0] + 4) +
                  "; mov.u16 %h1, " + std::to_string(selectors.thread[0] + 0xa00) +
-                 "; mov.u16 %h2, " + std::to_string(selectors.byte[1] + 0xfff0) + ";\n";
+                 "; mov.u16 %h2, " + std::to_string(selectors.byte[1] + 0xfff0) +
+                 "; mov.u16 %h3, " + std::to_string(selectors.thread[1] + 0x7f04) + ";\n";
     return ".version 9.0\n.target " + target_of(v, arch) +
            "\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n" +
            "    .reg .b64 %rd<10>; .reg .b32 %t<3>, %e, %sa, %sb;\n" + declarations +
