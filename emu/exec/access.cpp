@@ -214,6 +214,28 @@ bool locate_together(Context& c, Space space, const LaneAddresses& addresses, ui
                           out.data());
 }
 
+// The same of local memory, where each lane has its own; not of stores of which somebody keeps
+// notes.
+bool locate_in_local(const Context& c, Space space, const LaneAddresses& addresses, uint32_t bytes,
+                     uint32_t alignment, bool store, LanePointers& out) {
+    warp::Warp& w = *c.warp;
+    if (store && (w.tracks_local || c.watch != nullptr)) return false;
+    uint64_t first = addresses[0];
+    if (space == Space::none) space = resolve_generic(first);
+    if (space != Space::local) return false;
+    const uint64_t window = addresses[0] - first;
+    const auto at = reinterpret_cast<uintptr_t>(w.local.data());
+    uint64_t outside = 0;  // in its highest bit
+    uint64_t bits = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        const uint64_t offset = addresses[lane] - window;
+        outside |= offset | (uint64_t{w.top[lane]} - bytes - offset);
+        bits |= offset;
+        out[lane] = reinterpret_cast<uint8_t*>(at + uint64_t{lane} * w.local_stride + offset);
+    }
+    return outside >> 63 == 0 && (bits & (alignment - 1)) == 0;
+}
+
 // Listeners hear of addresses in shared memory without the ranks of the CTAs.
 void note_ranks(const Context& c, warp::Access& access) {
     each_lane(access.lanes, [&](unsigned lane) {
@@ -298,14 +320,34 @@ void note_in(Context& c, Space space, const LaneAddresses& addresses, uint32_t l
     if (space == Space::shared) note_ranks(c, access);
 }
 
+// The window that the generic addresses of all lanes lie in.
+const isa::SpaceWindow* window_of(const LaneAddresses& addresses, uint32_t mask) {
+    const uint64_t first = addresses[static_cast<unsigned>(__builtin_ctz(mask))];
+    const auto within = [](uint64_t a, const isa::SpaceWindow& w) { return a - w.base < w.bytes; };
+    for (const isa::SpaceWindow& w : isa::space_windows) {
+        if (!within(first, w)) continue;
+        bool all = true;
+        each_lane(mask, [&](unsigned lane) { all &= within(addresses[lane], w); });
+        return all ? &w : nullptr;
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 void note_access(Context& c, Space space, const LaneAddresses& addresses, uint32_t mask,
                  const std::array<uint8_t, 32>& bytes, bool store) {
     if (mask == 0) return;
-    if (space != Space::none && !(space == Space::global && any_in_windows(addresses, mask)))
-        return note_in(c, space, addresses, mask, bytes, store);
+    const bool by_address = space == Space::none || space == Space::global;
+    if (!by_address) return note_in(c, space, addresses, mask, bytes, store);
+    if (!any_in_windows(addresses, mask))
+        return note_in(c, Space::global, addresses, mask, bytes, store);
     LaneAddresses resolved = addresses;
+    if (space == Space::none)
+        if (const isa::SpaceWindow* const w = window_of(addresses, mask); w != nullptr) {
+            for_lanes(mask, [&](unsigned lane) { resolved[lane] -= w->base; });
+            return note_in(c, w->space, resolved, mask, bytes, store);
+        }
     std::array<Space, 32> spaces{};
     each_lane(mask, [&](unsigned lane) {
         spaces[lane] = space;
@@ -339,6 +381,8 @@ bool locate_quietly(Context& c, const Operation& o, ptx::Space space,
         return true;
     }
     // Local memory is the lane's own: nobody waits for it.
+    if (mask == all_lanes && locate_in_local(c, space, addresses, bytes, alignment, store, out))
+        return true;
     if (store && space != Space::local)
         c.stores += space != Space::none || any_outside_local(addresses, mask);
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {

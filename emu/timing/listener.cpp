@@ -85,7 +85,7 @@ class OfCta : public warp::CtaObserver {
 
     void access(const warp::Retired& e, Item& item);
     void note_map(const warp::Retired& e, Item& item);
-    void look_up(const warp::Access& a, const Operation& o, uint32_t warp);
+    void look_up(std::span<const uint64_t> own, const Operation& o, uint32_t warp);
     void arrive(const warp::Retired& e, Stream& stream, Item& item);
     void arrive_at(uint64_t mbarrier, Stream& stream, Item& item);
     bool wait(const warp::Retired& e, Stream& stream, Item& item);
@@ -115,13 +115,11 @@ class OfCta : public warp::CtaObserver {
     std::vector<Arrival> arrivals_;    // at barriers, of instructions that have not retired
 };
 
-void OfCta::look_up(const warp::Access& a, const Operation& o, uint32_t warp) {
-    std::array<uint64_t, 64> own{};
-    const size_t n = sectors_of(a, own);
-    const bool l1_keeps = o.op == isa::Op::ld;
+void OfCta::look_up(std::span<const uint64_t> own, const Operation& o, uint32_t warp) {
     lookups.push_back({warp, static_cast<uint32_t>(streams->warps[warp].items.size()),
-                       static_cast<uint32_t>(sectors.size()), static_cast<uint16_t>(n), l1_keeps});
-    sectors.insert(sectors.end(), own.begin(), own.begin() + static_cast<ptrdiff_t>(n));
+                       static_cast<uint32_t>(sectors.size()), static_cast<uint16_t>(own.size()),
+                       o.op == isa::Op::ld});
+    sectors.insert(sectors.end(), own.begin(), own.end());
 }
 
 void OfCta::access(const warp::Retired& e, Item& item) {
@@ -141,8 +139,10 @@ void OfCta::access(const warp::Retired& e, Item& item) {
                 std::max(1u, wavefronts(a.address, a.lanes, bytes, phase_lanes(bytes)));
         } else if (a.space != Space::param && a.space != Space::const_) {
             global = true;
-            lines_sum += lines_of(a).lines;
-            if (a.space != Space::local) look_up(a, o, e.warp);  // L1 has the stack
+            std::array<uint64_t, 64> room;
+            const std::span<const uint64_t> own(room.data(), sectors_of(a, room));
+            lines_sum += lines_among(own);
+            if (a.space != Space::local) look_up(own, o, e.warp);  // L1 has the stack
         }
     }
     if (shared && o.wmma_fragment != nullptr && isa::bits(o.wmma_fragment->type) == 16) {

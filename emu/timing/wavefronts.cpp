@@ -26,6 +26,16 @@ bool lie_side_by_side(std::span<const uint64_t> addresses, uint32_t lanes, unsig
     return most - least + words_of_lane <= banks;
 }
 
+// As accesses to variables are that each lane has in its own memory.
+bool is_of_one_address(const warp::Access& access) {
+    if (access.lanes == 0) return false;
+    const uint64_t first = access.address[static_cast<size_t>(__builtin_ctz(access.lanes))];
+    uint64_t differs = 0;
+    for (uint32_t rest = access.lanes; rest != 0; rest &= rest - 1)
+        differs |= access.address[static_cast<size_t>(__builtin_ctz(rest))] ^ first;
+    return differs == 0;
+}
+
 }  // namespace
 
 unsigned wavefronts(std::span<const uint64_t> addresses, uint32_t active, unsigned bytes,
@@ -107,6 +117,12 @@ size_t sectors_of(const warp::Access& access, std::array<uint64_t, 64>& out) {
         const uint64_t sector = address / sector_bytes;
         if (count == 0 || out[count - 1] != sector) out[count++] = sector;
     };
+    if (is_of_one_address(access) && access.bytes != 0 && access.bytes <= sector_bytes) {
+        const uint64_t at = access.address[static_cast<size_t>(__builtin_ctz(access.lanes))];
+        add(at);
+        add(at + access.bytes - 1);
+        return count;
+    }
     for (uint32_t rest = access.lanes; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<size_t>(__builtin_ctz(rest));
         const uint64_t at = access.address[lane];
@@ -117,13 +133,20 @@ size_t sectors_of(const warp::Access& access, std::array<uint64_t, 64>& out) {
     return different(out, count);
 }
 
+unsigned lines_among(std::span<const uint64_t> sectors) {
+    unsigned lines = 0;
+    uint64_t last = UINT64_MAX;
+    for (const uint64_t sector : sectors) {
+        lines += sector / line_sectors != last;
+        last = sector / line_sectors;
+    }
+    return lines;
+}
+
 Lines lines_of(const warp::Access& access) {
     std::array<uint64_t, 64> sectors;
-    Lines out;
-    out.sectors = static_cast<unsigned>(sectors_of(access, sectors));
-    for (size_t i = 0; i < out.sectors; ++i) sectors[i] /= line_sectors;
-    out.lines = different(sectors, out.sectors);
-    return out;
+    const size_t count = sectors_of(access, sectors);
+    return {lines_among({sectors.data(), count}), static_cast<unsigned>(count)};
 }
 
 }  // namespace lockwarp::timing

@@ -44,5 +44,7 @@ inline constexpr unsigned sector_bytes = 32;
 inline constexpr unsigned line_sectors = 4;
 // The numbers of the sectors, each once, in order: the first of `out`; gives how many.
 size_t sectors_of(const warp::Access& access, std::array<uint64_t, 64>& out);
+// The lines that sectors lie in, whose numbers are in order.
+unsigned lines_among(std::span<const uint64_t> sectors);
 
 }  // namespace lockwarp::timing
