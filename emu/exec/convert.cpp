@@ -141,27 +141,15 @@ void fast_convert(Context& c, const Step& s, uint32_t mask) {
     for_lanes(mask, [&](unsigned l) { d[l] = F(a[l]); });
 }
 
-// Beyond the integers, and of NaN, the definition says what comes.
-template <auto F, auto truncates, class Float, class From>
-void fast_truncate(Context& c, const Step& s, uint32_t mask) {
-    const isa::Modifiers& m = s.op->mod;
-    auto* d = slot<uint32_t>(c, s.op->r[0]);
-    const auto* a = slot<From>(c, s.op->r[1]);
-    for_lanes(mask, [&](unsigned l) {
-        const double v{std::bit_cast<Float>(a[l])};
-        d[l] =
-            truncates(v) ? F(v) : static_cast<uint32_t>(convert_one(m, m.type[0], m.type[1], a[l]));
-    });
-}
-
-template <auto F, class Float, class To, class From>
-void fast_between(Context& c, const Step& s, uint32_t mask) {
+// Of a number that F does not take, beyond the integers or NaN, the definition says what comes.
+template <auto F, auto takes, class Float, class To, class From>
+void fast_from_float(Context& c, const Step& s, uint32_t mask) {
     const isa::Modifiers& m = s.op->mod;
     auto* d = slot<To>(c, s.op->r[0]);
     const auto* a = slot<From>(c, s.op->r[1]);
     for_lanes(mask, [&](unsigned l) {
-        const auto v = std::bit_cast<Float>(a[l]);
-        d[l] = v == v ? F(v) : static_cast<To>(convert_one(m, m.type[0], m.type[1], a[l]));
+        const double v{std::bit_cast<Float>(a[l])};
+        d[l] = takes(v) ? F(v) : static_cast<To>(convert_one(m, m.type[0], m.type[1], a[l]));
     });
 }
 
@@ -204,17 +192,17 @@ constexpr auto fast_conversions = std::to_array<FastConversion>({
     {Type::f64, Type::s64, isa::Rounding::rn, fast_convert<num::f64_of_s64, uint64_t, uint64_t>},
     {Type::f64, Type::u64, isa::Rounding::rn, fast_convert<num::f64_of_u64, uint64_t, uint64_t>},
     {Type::f64, Type::f32, isa::Rounding::rn,
-     fast_between<num::f64_of_f32, float, uint64_t, uint32_t>},
+     fast_from_float<num::f64_of, num::is_number, float, uint64_t, uint32_t>},
     {Type::f32, Type::f64, isa::Rounding::rn,
-     fast_between<num::f32_of_f64, double, uint32_t, uint64_t>},
+     fast_from_float<num::f32_of, num::is_number, double, uint32_t, uint64_t>},
     {Type::s32, Type::f32, isa::Rounding::rz,
-     fast_truncate<num::s32_of, num::truncates_to_s32, float, uint32_t>},
+     fast_from_float<num::s32_of, num::truncates_to_s32, float, uint32_t, uint32_t>},
     {Type::u32, Type::f32, isa::Rounding::rz,
-     fast_truncate<num::u32_of, num::truncates_to_u32, float, uint32_t>},
+     fast_from_float<num::u32_of, num::truncates_to_u32, float, uint32_t, uint32_t>},
     {Type::s32, Type::f64, isa::Rounding::rz,
-     fast_truncate<num::s32_of, num::truncates_to_s32, double, uint64_t>},
+     fast_from_float<num::s32_of, num::truncates_to_s32, double, uint32_t, uint64_t>},
     {Type::u32, Type::f64, isa::Rounding::rz,
-     fast_truncate<num::u32_of, num::truncates_to_u32, double, uint64_t>},
+     fast_from_float<num::u32_of, num::truncates_to_u32, double, uint32_t, uint64_t>},
     {Type::f32, Type::f16, isa::Rounding::rn, fast_widen<num::f32_of_f16>},
     {Type::f16, Type::f32, isa::Rounding::rn, fast_narrow<num::f16_of_f32>},
     {Type::f32, Type::bf16, isa::Rounding::rn, fast_widen<num::f32_of_bf16>},

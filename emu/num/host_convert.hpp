@@ -26,9 +26,10 @@ inline uint64_t f64_of_s64(uint64_t v) {
 }
 inline uint64_t f64_of_u64(uint64_t v) { return std::bit_cast<uint64_t>(static_cast<double>(v)); }
 
-// Not of NaN, whose payload has rules of its own.
-inline uint64_t f64_of_f32(float v) { return std::bit_cast<uint64_t>(double{v}); }
-inline uint32_t f32_of_f64(double v) { return std::bit_cast<uint32_t>(static_cast<float>(v)); }
+// A NaN's payload has rules of its own.
+inline bool is_number(double v) { return v == v; }
+inline uint64_t f64_of(double v) { return std::bit_cast<uint64_t>(v); }
+inline uint32_t f32_of(double v) { return std::bit_cast<uint32_t>(static_cast<float>(v)); }
 
 // Towards zero. The number must be above -2^31 - 1 and below 2^31; NaN is not.
 inline bool truncates_to_s32(double v) { return v > -2147483649.0 && v < 2147483648.0; }
