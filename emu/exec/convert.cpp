@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "emu/exec/families.hpp"
 #include "emu/num/host_convert.hpp"
@@ -142,16 +144,26 @@ void fast_convert(Context& c, const Step& s, uint32_t mask) {
 }
 
 // Of a number that F does not take, beyond the integers or NaN, the definition says what comes.
-template <auto F, auto takes, class Float, class To, class From>
+template <auto F, auto takes, class Float, class To, class From, auto rounded = num::unrounded>
 void fast_from_float(Context& c, const Step& s, uint32_t mask) {
     const isa::Modifiers& m = s.op->mod;
     auto* d = slot<To>(c, s.op->r[0]);
     const auto* a = slot<From>(c, s.op->r[1]);
     for_lanes(mask, [&](unsigned l) {
-        const double v{std::bit_cast<Float>(a[l])};
+        const double v = rounded(std::bit_cast<Float>(a[l]));
         d[l] = takes(v) ? F(v) : static_cast<To>(convert_one(m, m.type[0], m.type[1], a[l]));
     });
 }
+
+// s32_of and u32_of truncate by themselves.
+template <isa::Rounding r>
+constexpr auto integral = r == isa::Rounding::rz ? num::unrounded : num::to_integral<r, double>;
+template <isa::Rounding r, class Float, class From>
+constexpr Handler to_s32 =
+    fast_from_float<num::s32_of, num::truncates_to_s32, Float, uint32_t, From, integral<r>>;
+template <isa::Rounding r, class Float, class From>
+constexpr Handler to_u32 =
+    fast_from_float<num::u32_of, num::truncates_to_u32, Float, uint32_t, From, integral<r>>;
 
 template <auto F>
 void fast_narrow(Context& c, const Step& s, uint32_t mask) {
@@ -168,18 +180,65 @@ void fast_widen(Context& c, const Step& s, uint32_t mask) {
     for_lanes(mask, [&](unsigned l) { d[l] = F(a[l] & 0xffff); });
 }
 
-template <auto F>
+template <auto F, unsigned width>
 void fast_narrow_pair(Context& c, const Step& s, uint32_t mask) {
     auto* d = slot<uint32_t>(c, s.op->r[0]);
     const auto* high = slot<uint32_t>(c, s.op->r[1]);
     const auto* low = slot<uint32_t>(c, s.op->r[2]);
-    for_lanes(mask, [&](unsigned l) { d[l] = F(high[l]) << 16 | F(low[l]); });
+    for_lanes(mask, [&](unsigned l) { d[l] = F(high[l]) << width | F(low[l]); });
+}
+
+// Both elements of one register.
+template <auto F, unsigned width, unsigned from_width>
+void fast_packed(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<uint32_t>(c, s.op->r[0]);
+    const auto* a = slot<uint32_t>(c, s.op->r[1]);
+    constexpr uint32_t ones = (1u << from_width) - 1;
+    for_lanes(mask,
+              [&](unsigned l) { d[l] = F(a[l] >> from_width & ones) << width | F(a[l] & ones); });
+}
+
+// NaN is the definition's. ftz: of a subnormal it is that of zero.
+template <isa::Rounding r, class Float, class Bits>
+void fast_integral(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<Bits>(c, s.op->r[0]);
+    const auto* a = slot<Bits>(c, s.op->r[1]);
+    const bool ftz = s.op->mod.ftz;
+    constexpr Float normal = std::numeric_limits<Float>::min();
+    uint32_t nans = 0;
+    each_lane(mask, [&](unsigned l) {
+        const auto v = std::bit_cast<Float>(a[l]);
+        nans |= uint32_t{!(v == v)} << l;
+    });
+    for_lanes(mask & ~nans, [&](unsigned l) {
+        const auto v = std::bit_cast<Float>(a[l]);
+        const Float operand = ftz && std::fabs(v) < normal ? std::copysign(Float{0}, v) : v;
+        d[l] = std::bit_cast<Bits>(num::to_integral<r>(operand));
+    });
+    cvt(c, s, nans);
+}
+
+template <class Float, class Bits>
+Handler integral_handler(isa::Rounding r) {
+    switch (r) {
+        case isa::Rounding::rn:
+            return fast_integral<isa::Rounding::rn, Float, Bits>;
+        case isa::Rounding::rz:
+            return fast_integral<isa::Rounding::rz, Float, Bits>;
+        case isa::Rounding::rm:
+            return fast_integral<isa::Rounding::rm, Float, Bits>;
+        case isa::Rounding::rp:
+            return fast_integral<isa::Rounding::rp, Float, Bits>;
+        default:
+            return nullptr;
+    }
 }
 
 struct FastConversion {
     Type to, from;
     isa::Rounding rounding;
     Handler run;
+    bool satfinite = false;
 };
 
 constexpr auto fast_conversions = std::to_array<FastConversion>({
@@ -195,20 +254,34 @@ constexpr auto fast_conversions = std::to_array<FastConversion>({
      fast_from_float<num::f64_of, num::is_number, float, uint64_t, uint32_t>},
     {Type::f32, Type::f64, isa::Rounding::rn,
      fast_from_float<num::f32_of, num::is_number, double, uint32_t, uint64_t>},
-    {Type::s32, Type::f32, isa::Rounding::rz,
-     fast_from_float<num::s32_of, num::truncates_to_s32, float, uint32_t, uint32_t>},
-    {Type::u32, Type::f32, isa::Rounding::rz,
-     fast_from_float<num::u32_of, num::truncates_to_u32, float, uint32_t, uint32_t>},
-    {Type::s32, Type::f64, isa::Rounding::rz,
-     fast_from_float<num::s32_of, num::truncates_to_s32, double, uint32_t, uint64_t>},
-    {Type::u32, Type::f64, isa::Rounding::rz,
-     fast_from_float<num::u32_of, num::truncates_to_u32, double, uint32_t, uint64_t>},
+    {Type::s32, Type::f32, isa::Rounding::rn, to_s32<isa::Rounding::rn, float, uint32_t>},
+    {Type::s32, Type::f32, isa::Rounding::rz, to_s32<isa::Rounding::rz, float, uint32_t>},
+    {Type::s32, Type::f32, isa::Rounding::rm, to_s32<isa::Rounding::rm, float, uint32_t>},
+    {Type::s32, Type::f32, isa::Rounding::rp, to_s32<isa::Rounding::rp, float, uint32_t>},
+    {Type::s32, Type::f64, isa::Rounding::rn, to_s32<isa::Rounding::rn, double, uint64_t>},
+    {Type::s32, Type::f64, isa::Rounding::rz, to_s32<isa::Rounding::rz, double, uint64_t>},
+    {Type::s32, Type::f64, isa::Rounding::rm, to_s32<isa::Rounding::rm, double, uint64_t>},
+    {Type::s32, Type::f64, isa::Rounding::rp, to_s32<isa::Rounding::rp, double, uint64_t>},
+    {Type::u32, Type::f32, isa::Rounding::rn, to_u32<isa::Rounding::rn, float, uint32_t>},
+    {Type::u32, Type::f32, isa::Rounding::rz, to_u32<isa::Rounding::rz, float, uint32_t>},
+    {Type::u32, Type::f32, isa::Rounding::rm, to_u32<isa::Rounding::rm, float, uint32_t>},
+    {Type::u32, Type::f32, isa::Rounding::rp, to_u32<isa::Rounding::rp, float, uint32_t>},
+    {Type::u32, Type::f64, isa::Rounding::rn, to_u32<isa::Rounding::rn, double, uint64_t>},
+    {Type::u32, Type::f64, isa::Rounding::rz, to_u32<isa::Rounding::rz, double, uint64_t>},
+    {Type::u32, Type::f64, isa::Rounding::rm, to_u32<isa::Rounding::rm, double, uint64_t>},
+    {Type::u32, Type::f64, isa::Rounding::rp, to_u32<isa::Rounding::rp, double, uint64_t>},
     {Type::f32, Type::f16, isa::Rounding::rn, fast_widen<num::f32_of_f16>},
     {Type::f16, Type::f32, isa::Rounding::rn, fast_narrow<num::f16_of_f32>},
     {Type::f32, Type::bf16, isa::Rounding::rn, fast_widen<num::f32_of_bf16>},
     {Type::bf16, Type::f32, isa::Rounding::rn, fast_narrow<num::bf16_of_f32>},
-    {Type::f16x2, Type::f32, isa::Rounding::rn, fast_narrow_pair<num::f16_of_f32>},
-    {Type::bf16x2, Type::f32, isa::Rounding::rn, fast_narrow_pair<num::bf16_of_f32>},
+    {Type::f16x2, Type::f32, isa::Rounding::rn, fast_narrow_pair<num::f16_of_f32, 16>},
+    {Type::bf16x2, Type::f32, isa::Rounding::rn, fast_narrow_pair<num::bf16_of_f32, 16>},
+    {Type::e4m3x2, Type::f32, isa::Rounding::rn, fast_narrow_pair<num::e4m3_of_f32, 8>, true},
+    {Type::e5m2x2, Type::f32, isa::Rounding::rn, fast_narrow_pair<num::e5m2_of_f32, 8>, true},
+    {Type::e4m3x2, Type::f16x2, isa::Rounding::rn, fast_packed<num::e4m3_of_f16, 8, 16>, true},
+    {Type::e5m2x2, Type::f16x2, isa::Rounding::rn, fast_packed<num::e5m2_of_f16, 8, 16>, true},
+    {Type::f16x2, Type::e4m3x2, isa::Rounding::rn, fast_packed<num::f16_of_e4m3, 16, 8>},
+    {Type::f16x2, Type::e5m2x2, isa::Rounding::rn, fast_packed<num::f16_of_e5m2, 16, 8>},
 });
 
 // d = both sources clamped, the second lowest, and above them the low bits of the third.
@@ -240,14 +313,20 @@ Handler fast_cvt(const Operation& o) {
     const isa::Modifiers& m = o.mod;
     const Type to = m.type[0];
     const Type from = m.type[1];
-    if (m.sat || m.relu || m.satfinite) return nullptr;
-    // Truncation makes a subnormal 0 with .ftz and without.
-    if (isa::is_float(to) && (m.ftz || m.integral)) return nullptr;
-    if (isa::row(to).lanes == 1 &&
-        (o.register_bits != isa::bits(to) || o.source_bits != isa::bits(from)))
-        return nullptr;
+    if (m.sat || m.relu) return nullptr;
+    const bool own_width = o.register_bits == isa::bits(to) && o.source_bits == isa::bits(from);
+    if (isa::row(to).lanes == 1 && !own_width) return nullptr;
+    if (isa::is_float(to) && m.integral)
+        return to != from        ? nullptr
+               : to == Type::f32 ? integral_handler<float, uint32_t>(m.rounding)
+               : to == Type::f64 ? integral_handler<double, uint64_t>(m.rounding)
+                                 : nullptr;
+    // Of a subnormal, rounding up and down sees .ftz; to nearest and towards zero do not.
+    const bool to_nearest = m.rounding == isa::Rounding::rn || m.rounding == isa::Rounding::rz;
+    if (m.ftz && (isa::is_float(to) || !to_nearest)) return nullptr;
     const auto row = std::ranges::find_if(fast_conversions, [&](const FastConversion& f) {
-        return f.to == to && f.from == from && f.rounding == m.rounding;
+        return f.to == to && f.from == from && f.rounding == m.rounding &&
+               f.satfinite == m.satfinite;
     });
     return row == fast_conversions.end() ? nullptr : row->run;
 }

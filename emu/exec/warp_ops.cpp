@@ -109,11 +109,16 @@ void redux(Context& c, const Step& s, uint32_t mask) {
     const auto* a = slot<uint32_t>(c, o.r[1]);
     const auto* members = slot<uint32_t>(c, o.r[2]);
     std::array<uint32_t, 32> out{};
-    for_lanes(mask, [&](unsigned l) {
-        uint32_t rest = members[l] & mask;
-        uint32_t sum = a[__builtin_ctz(rest)];
-        for (rest &= rest - 1; rest != 0; rest &= rest - 1)
-            sum = reduced(o.mod, sum, a[__builtin_ctz(rest)]);
+    uint32_t known = 0;  // lanes that `sum` is of: mostly those of all
+    uint32_t sum = 0;
+    each_lane(mask, [&](unsigned l) {
+        const uint32_t all = members[l] & mask;
+        if (all != known) {
+            sum = a[__builtin_ctz(all)];
+            for (uint32_t rest = all & (all - 1); rest != 0; rest &= rest - 1)
+                sum = reduced(o.mod, sum, a[__builtin_ctz(rest)]);
+            known = all;
+        }
         out[l] = sum;
     });
     for_lanes(mask, [&](unsigned l) { d[l] = out[l]; });

@@ -4,7 +4,12 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "emu/num/round.hpp"
 
 namespace lockwarp::num {
 
@@ -26,6 +31,7 @@ inline uint64_t f64_of_s64(uint64_t v) {
 }
 inline uint64_t f64_of_u64(uint64_t v) { return std::bit_cast<uint64_t>(static_cast<double>(v)); }
 
+inline double unrounded(double v) { return v; }
 // A NaN's payload has rules of its own.
 inline bool is_number(double v) { return v == v; }
 inline uint64_t f64_of(double v) { return std::bit_cast<uint64_t>(v); }
@@ -64,5 +70,49 @@ inline uint32_t f32_of_bf16(uint32_t v) { return v << 16; }
 inline uint32_t bf16_of_f32(uint32_t v) {
     return (v & 0x7fffffff) > 0x7f800000 ? 0x7fff : (v + 0x7fff + (v >> 16 & 1)) >> 16;
 }
+
+// To an integer in the same format, of rn, rz, rm or rp; the sign of zero stays. Not of NaN.
+template <Rounding r, class Float>
+inline Float to_integral(Float v) {
+    // From here on every number is an integer.
+    constexpr Float integers = 1 / std::numeric_limits<Float>::epsilon();
+    using Integer = std::conditional_t<sizeof(Float) == 4, int32_t, int64_t>;
+    const Float magnitude = std::fabs(v);
+    const Float within = magnitude < integers ? magnitude : 0;
+    const auto whole = static_cast<Float>(static_cast<Integer>(within));
+    const bool up = (r == Rounding::rp && v > 0) || (r == Rounding::rm && v < 0);
+    const Float rounded = r == Rounding::rn ? (within + integers) - integers
+                          : up              ? whole + (whole < within ? 1 : 0)
+                                            : whole;
+    return std::copysign(magnitude < integers ? rounded : magnitude, v);
+}
+
+// With .satfinite. The subnormals' last place is that of the sum with `beside`; `bias` is the
+// exponent that becomes 0, `dropped` the fraction's places that go.
+template <uint32_t bias, uint32_t dropped, uint32_t largest>
+inline uint32_t f8_of_f32(uint32_t v) {
+    constexpr uint32_t normal = (bias + 1) << 23;
+    constexpr auto beside = std::bit_cast<float>((bias + 1 + dropped) << 23);
+    const uint32_t magnitude = v & 0x7fffffff;
+    const uint32_t subnormal = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + beside) -
+                               std::bit_cast<uint32_t>(beside);
+    const uint32_t up = magnitude + (1u << (dropped - 1)) - 1 + (magnitude >> dropped & 1);
+    const uint32_t number = magnitude < normal ? subnormal : (up - (bias << 23)) >> dropped;
+    const uint32_t finite = number < largest ? number : largest;
+    return magnitude > 0x7f800000 ? 0x7f : (v >> 24 & 0x80) | finite;
+}
+inline uint32_t e4m3_of_f32(uint32_t v) { return f8_of_f32<120, 20, 0x7e>(v); }
+inline uint32_t e5m2_of_f32(uint32_t v) { return f8_of_f32<112, 21, 0x7b>(v); }
+inline uint32_t e4m3_of_f16(uint32_t v) { return e4m3_of_f32(f32_of_f16(v)); }
+inline uint32_t e5m2_of_f16(uint32_t v) { return e5m2_of_f32(f32_of_f16(v)); }
+
+inline uint32_t f16_of_e4m3(uint32_t v) {
+    const uint32_t magnitude = v & 0x7f;
+    // As a power of 2 too small, of subnormals too.
+    const float number = std::bit_cast<float>(magnitude << 20) * 0x1p120f;
+    const uint32_t bits = f16_of_f32(std::bit_cast<uint32_t>(number));
+    return magnitude == 0x7f ? 0x7fff : (v & 0x80) << 8 | bits;
+}
+inline uint32_t f16_of_e5m2(uint32_t v) { return (v & 0x7f) > 0x7c ? 0x7fff : v << 8; }
 
 }  // namespace lockwarp::num

@@ -105,6 +105,73 @@ TEST(HostConvert, TakesF32ToF64AndBack) {
     for (const uint64_t v : landmarks(Type::f64)) expect_between(0, v);
 }
 
+template <Rounding r, class Float>
+void expect_integral(Type t, uint64_t bits, Float v) {
+    if (!(v == v)) return;
+    using Bits = std::conditional_t<sizeof(Float) == 4, uint32_t, uint64_t>;
+    ASSERT_EQ(std::bit_cast<Bits>(to_integral<r>(v)), round_to_integral(t, bits, r))
+        << std::hex << bits << ' ' << static_cast<int>(r);
+}
+
+template <class Float>
+void expect_integral(Type t, uint64_t bits, Float v) {
+    expect_integral<Rounding::rn>(t, bits, v);
+    expect_integral<Rounding::rz>(t, bits, v);
+    expect_integral<Rounding::rm>(t, bits, v);
+    expect_integral<Rounding::rp>(t, bits, v);
+}
+
+void expect_integral(uint32_t narrow, uint64_t wide) {
+    expect_integral(Type::f32, narrow, std::bit_cast<float>(narrow));
+    expect_integral(Type::f64, wide, std::bit_cast<double>(wide));
+}
+
+TEST(HostConvert, RoundsToIntegers) {
+    Random random(36);
+    for (int i = 0; i < 200000 && !HasFatalFailure(); ++i) {
+        expect_integral(static_cast<uint32_t>(random_operand(Type::f32, random)),
+                        random_operand(Type::f64, random));
+        // Halves, and what lies beside them, of every size.
+        const double half = static_cast<double>(random() >> (10 + random() % 54)) / 2;
+        const double sign = random() % 2 == 0 ? 1 : -1;
+        const auto narrow = std::bit_cast<uint32_t>(static_cast<float>(sign * half));
+        const auto wide = std::bit_cast<uint64_t>(sign * half);
+        for (const uint32_t beside : {0u, 1u, ~0u}) expect_integral(narrow + beside, wide + beside);
+    }
+    for (const uint64_t v : landmarks(Type::f32)) expect_integral(static_cast<uint32_t>(v), 0);
+    for (const uint64_t v : landmarks(Type::f64)) expect_integral(0, v);
+}
+
+void expect_f8(uint32_t v) {
+    constexpr Flags finite{.satfinite = true};
+    ASSERT_EQ(e4m3_of_f32(v), convert(Type::f32, Type::e4m3, v, rn, finite)) << std::hex << v;
+    ASSERT_EQ(e5m2_of_f32(v), convert(Type::f32, Type::e5m2, v, rn, finite)) << std::hex << v;
+}
+
+TEST(HostConvert, TakesEveryNumberOf16BitsTo8) {
+    constexpr Flags finite{.satfinite = true};
+    for (uint32_t v = 0; v < 0x10000; ++v) {
+        ASSERT_EQ(e4m3_of_f16(v), convert(Type::f16, Type::e4m3, v, rn, finite)) << std::hex << v;
+        ASSERT_EQ(e5m2_of_f16(v), convert(Type::f16, Type::e5m2, v, rn, finite)) << std::hex << v;
+    }
+    for (uint32_t v = 0; v < 0x100; ++v) {
+        ASSERT_EQ(f16_of_e4m3(v), convert(Type::e4m3, Type::f16, v, rn)) << std::hex << v;
+        ASSERT_EQ(f16_of_e5m2(v), convert(Type::e5m2, Type::f16, v, rn)) << std::hex << v;
+    }
+}
+
+TEST(HostConvert, TakesF32To8Bits) {
+    Random random(37);
+    for (int i = 0; i < 200000 && !HasFatalFailure(); ++i) {
+        expect_f8(static_cast<uint32_t>(random()));
+        expect_f8(static_cast<uint32_t>(random_operand(Type::f32, random)));
+    }
+    // At each number of 16 bits, which has those between two of 8 bits, and beside it.
+    for (uint32_t v = 0; v < 0x10000 && !HasFatalFailure(); ++v)
+        for (const uint32_t beside : {0u, 1u, ~0u}) expect_f8(f32_of_f16(v) + beside);
+    for (const uint64_t v : landmarks(Type::f32)) expect_f8(static_cast<uint32_t>(v));
+}
+
 void expect_truncated(Type t, uint64_t bits, double v, uint64_t& counted) {
     if (truncates_to_s32(v)) {
         ++counted;
