@@ -100,35 +100,57 @@ uint32_t compare_floats(Context& c, const Operation& o, Type packed, unsigned e,
     });
 }
 
-// The same of f32: as integers, in which both zeros are 0.
-uint32_t compare_f32(Context& c, const Operation& o, unsigned first, uint32_t mask) {
-    constexpr uint32_t infinity = 0x7f800000;
-    constexpr uint32_t magnitude = 0x7fffffff;
+// The same as integers, in which both zeros are 0. read(which, lane) gives an operand's bits with
+// the sign in the highest; of such are `infinity` and the smallest number that .ftz leaves,
+// `normal`.
+template <class T, class Read>
+uint32_t compare_as(const Operation& o, T infinity, T normal, uint32_t mask, Read read) {
+    using U = std::make_unsigned_t<T>;
     const unsigned wanted = truth(o.mod.compare);
-    const auto* a = slot<uint32_t>(c, o.r[first]);
-    const auto* b = slot<uint32_t>(c, o.r[first + 1]);
-    const uint32_t least = o.mod.ftz ? 0x00800000 : 0;
-    const auto key = [&](uint32_t v) {
-        const uint32_t m = v & magnitude;
-        const auto number = static_cast<int32_t>(m < least ? 0 : m);
-        return v == m ? number : -number;
+    const T least = o.mod.ftz ? normal : 0;
+    const auto magnitude = [](U v) { return static_cast<T>(v & (~U{0} >> 1)); };
+    const auto key = [&](U v) {
+        const T m = magnitude(v) < least ? 0 : magnitude(v);
+        return static_cast<T>(v) < 0 ? -m : m;
     };
     return lanes_where(mask, [&](unsigned l) {
-        const bool unordered = (a[l] & magnitude) > infinity || (b[l] & magnitude) > infinity;
-        const int32_t x = key(a[l]);
-        const int32_t y = key(b[l]);
-        const auto order = unordered ? num::Order::unordered
-                           : x < y   ? num::Order::less
-                           : x > y   ? num::Order::greater
-                                     : num::Order::equal;
+        const U a = read(0, l);
+        const U b = read(1, l);
+        const bool unordered = magnitude(a) > infinity || magnitude(b) > infinity;
+        const auto order = unordered         ? num::Order::unordered
+                           : key(a) < key(b) ? num::Order::less
+                           : key(a) > key(b) ? num::Order::greater
+                                             : num::Order::equal;
         return ((wanted >> static_cast<unsigned>(order)) & 1) != 0;
     });
+}
+
+// Element `e` of 32 or 16 bits.
+uint32_t compare_narrow(Context& c, const Operation& o, Type packed, unsigned e, unsigned first,
+                        uint32_t mask) {
+    const std::array in{slot<uint32_t>(c, o.r[first]), slot<uint32_t>(c, o.r[first + 1])};
+    const Type t = isa::element_of(packed);
+    const unsigned above = 32 - isa::bits(t) * (e + 1);
+    const unsigned below = 32 - isa::bits(t);
+    const bool is_f16 = t == Type::f16;
+    const int32_t infinity = is_f16 ? 0x7c000000 : 0x7f800000;
+    const int32_t normal = is_f16 ? 0x04000000 : 0x00800000;
+    return compare_as<int32_t>(o, infinity, normal, mask, [&](unsigned which, unsigned l) {
+        return in[which][l] << above >> below << below;
+    });
+}
+
+uint32_t compare_f64(Context& c, const Operation& o, unsigned first, uint32_t mask) {
+    const std::array in{slot<uint64_t>(c, o.r[first]), slot<uint64_t>(c, o.r[first + 1])};
+    return compare_as<int64_t>(o, 0x7ff0000000000000, 0x0010000000000000, mask,
+                               [&](unsigned which, unsigned l) { return in[which][l]; });
 }
 
 template <bool fast>
 uint32_t compare(Context& c, const Operation& o, Type t, unsigned element, unsigned first,
                  uint32_t mask) {
-    if (fast && t == Type::f32) return compare_f32(c, o, first, mask);
+    if (fast && t == Type::f64) return compare_f64(c, o, first, mask);
+    if (fast) return compare_narrow(c, o, t, element, first, mask);
     if (isa::is_float(t)) return compare_floats(c, o, t, element, first, mask);
     const bool is_unsigned = o.mod.compare == Compare::lo || o.mod.compare == Compare::ls ||
                              o.mod.compare == Compare::hi || o.mod.compare == Compare::hs;
@@ -251,7 +273,9 @@ void not_predicate(Context& c, const Step& s, uint32_t mask) {
 }  // namespace
 
 Handler setp_handler(const Operation&) { return setp<false>; }
-Handler fast_setp(const Operation& o) { return o.mod.type[0] == Type::f32 ? setp<true> : nullptr; }
+Handler fast_setp(const Operation& o) {
+    return isa::is_float(o.mod.type[0]) ? setp<true> : nullptr;
+}
 Handler set_handler(const Operation&) { return set; }
 
 Handler selp_handler(const Operation& o) {

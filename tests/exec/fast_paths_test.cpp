@@ -269,12 +269,22 @@ TEST(FastPaths, GiveTheBitsOfTheDefinitions) {
 }
 
 TEST(FastPaths, CompareAsTheDefinition) {
+    struct Compared {
+        const char* type;
+        Type operand;
+        const char* results;  // .f16 and .bf16 have one
+    };
+    constexpr Compared all[] = {
+        {".f32", Type::f32, "%p|%q"},      {".ftz.f32", Type::f32, "%p|%q"},
+        {".f64", Type::f64, "%p|%q"},      {".f16", Type::f16, "%p"},
+        {".ftz.f16", Type::f16, "%p"},     {".bf16", Type::bf16, "%p"},
+        {".f16x2", Type::f16x2, "%p|%q"},  {".ftz.f16x2", Type::f16x2, "%p|%q"},
+        {".bf16x2", Type::bf16x2, "%p|%q"}};
     for (const std::string how : comparisons)
-        for (const std::string ftz : {"", ".ftz"})
-            expect_same("setp." + how + ".and" + ftz +
-                            ".f32 %p|%q, %a, %b, %q;\n"
-                            "selp.b32 %d, 1, 2, %p;\n@%q add.u32 %d, %d, 4",
-                        Type::f32, Type::u32);
+        for (const Compared& each : all)
+            expect_same("setp." + how + ".and" + each.type + " " + each.results +
+                            ", %a, %b, %q;\nselp.b32 %d, 1, 2, %p;\n@%q add.u32 %d, %d, 4",
+                        each.operand, Type::u32);
 }
 
 // As a program may set it that is compiled with -ffast-math: a launch has its own, and gives back
