@@ -24,7 +24,7 @@ std::string_view nearest(std::string_view name, const std::vector<std::string_vi
     // Of names as near the one with the same first letter.
     size_t best_score = 2 * (name.size() / 3 + 1) + 2;
     for (const std::string_view c : candidates) {
-        const size_t score = 2 * edit_distance(name, c) + (name.empty() || c[0] != name[0]);
+        const size_t score = 2 * edit_distance(name, c) + (c.substr(0, 1) != name.substr(0, 1));
         if (score < best_score) {
             best = c;
             best_score = score;

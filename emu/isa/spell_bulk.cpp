@@ -191,17 +191,25 @@ std::string wrong_map(const Parts& p) {
     if (!replaces && !p.has(".release")) return required(p, ".release");
     if (!replaces && !p.has(".aligned")) return required(p, ".aligned");
     if (!replaces) return {};
-    if (p.mod.field == TensormapField::none)
+    if (p.types.size() != 1) return wrong_types(p);
+    const TensormapField field = p.mod.field;
+    const bool of_64_bits =
+        field == TensormapField::global_address || field == TensormapField::global_stride;
+    const bool fits = of_64_bits == (p.types[0] == ".b64");
+    if (!fits) {
+        const auto named = std::ranges::find_if(p.all, [](std::string_view m) {
+            Modifiers one;
+            apply_modifier(m, one);
+            return one.field != TensormapField::none;
+        });
+        return "Illegal modifier " + quoted(named == p.all.end() ? "" : *named) +
+               of_instruction(p) + " with type " + quoted(p.types[0]);
+    }
+    if (field == TensormapField::none)
         return "Tensormap field modifier required" + of_instruction(p);
+    if (!p.has(".b1024")) return "Tensormap size modifier required" + of_instruction(p);
     if (!p.spaces.empty() && p.spaces[0] == ".shared")
         return "State space incorrect" + of_instruction(p);
-    for (const std::string_view field : p.all) {
-        Modifiers one;
-        apply_modifier(field, one);
-        if (one.field != TensormapField::none && !p.types.empty())
-            return "Illegal modifier " + quoted(field) + of_instruction(p) + " with type " +
-                   quoted(p.types[0]);
-    }
     return {};
 }
 

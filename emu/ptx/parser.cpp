@@ -339,36 +339,32 @@ bool parse_version(State& state, Module& module) {
 }
 
 // ".target sm_90a, debug".
-bool parse_target(State& state, Module& module) {
+void parse_target(State& state, Module& module) {
     if (!at_modifier(state, ".target")) {
         // Of an empty text, only the missing version is reported.
-        if (at(state, TokenKind::end) && module.version_place.line == 0) return false;
-        return fail_at(state, state.token.place, "Missing .target directive at start of file");
+        if (!at(state, TokenKind::end) || module.version_place.line != 0)
+            fail_at(state, state.token.place, "Missing .target directive at start of file");
+        return;
     }
     advance(state);
     do {
-        if (!count_node(state, sizeof(Modifier))) return false;
-        Modifier& target = module.target.emplace_back();
+        if (!count_node(state, sizeof(Modifier))) return;
+        Modifier target;
         target.place = state.token.place;
-        if (!parse_name(state, target.text, "a target", "as sm_90a")) {
-            module.target.pop_back();
-            return false;
-        }
+        if (!parse_name(state, target.text, "a target", "as sm_90a")) return;
+        module.target.push_back(std::move(target));
     } while (accept(state, TokenKind::comma));
-    return true;
 }
 
-bool parse_address_size(State& state, Module& module) {
-    if (!at_modifier(state, ".address_size")) return true;
+void parse_address_size(State& state, Module& module) {
+    if (!at_modifier(state, ".address_size")) return;
     advance(state);
     const Token size = state.token;
-    if (!expect(state, TokenKind::integer, "32 or 64", "after '.address_size'")) return false;
-    if (size.bits != 32 && size.bits != 64) {
-        return fail_at(state, size.place,
-                       "Illegal value for .address_size directive (must be 32 or 64)");
-    }
-    module.address_size = static_cast<uint32_t>(size.bits);
-    return true;
+    if (!expect(state, TokenKind::integer, "32 or 64", "after '.address_size'")) return;
+    if (size.bits == 32 || size.bits == 64)
+        module.address_size = static_cast<uint32_t>(size.bits);
+    else
+        fail_at(state, size.place, "Illegal value for .address_size directive (must be 32 or 64)");
 }
 
 void sort_by_place(std::vector<Diagnostic>& diagnostics) {

@@ -58,6 +58,37 @@ TEST(Diagnostics, OfCopiesOfTensorMaps) {
               "7:1: Unexpected instruction types specified for 'tensormap'");
 }
 
+// As ptxas 13.0 says it.
+TEST(Diagnostics, ReplacesOfATensorMap) {
+    const std::string of = " for instruction 'tensormap.replace'";
+    const std::string types = "Unexpected instruction types specified for 'tensormap.replace'";
+    const std::string field = "Tensormap field modifier required" + of;
+    const std::string size = "Tensormap size modifier required" + of;
+    const std::pair<std::string, std::string> all[] = {
+        {"", types},
+        {".b1024", types},
+        {".b32", field},
+        {".b64", "Illegal modifier ''" + of + " with type '.b64'"},
+        {".shared", types},
+        {".shared.b32", field},
+        {".rank", types},
+        {".rank.b1024", types},
+        {".rank.b32", size},
+        {".rank.b64", "Illegal modifier '.rank'" + of + " with type '.b64'"},
+        {".rank.b1024.b64", "Illegal modifier '.rank'" + of + " with type '.b64'"},
+        {".rank.b1024.b32.b32", types},
+        {".rank.shared", types},
+        {".rank.shared.b32", size},
+        {".rank.shared.b1024.b32", "State space incorrect" + of},
+        {".global_address.b32", "Illegal modifier '.global_address'" + of + " with type '.b32'"},
+        {".global_stride.b64", size},
+    };
+    for (const auto& [modifiers, words] : all) {
+        const std::string said = error_of("tensormap.replace.tile" + modifiers + " [%rd1], 1;");
+        EXPECT_EQ(said.substr(0, said.find(" (")), "7:1: " + words) << modifiers;
+    }
+}
+
 TEST(Diagnostics, OfOneInstruction) {
     const struct {
         std::string_view text;

@@ -123,6 +123,39 @@ TEST(DebugInfo, Version5) {
     EXPECT_TRUE(info.functions.empty());
 }
 
+// Units of other kinds have a number more, and those of types an offset too.
+TEST(DebugInfo, KindsOfUnits) {
+    const DebugInfo compiled = info_of(std::string(header) + version_5);
+    const std::pair<int, std::string> kinds[] = {{4, ".b64 77\n"},
+                                                 {5, ".b64 77\n"},
+                                                 {2, ".b64 77\n.b32 13\n"},
+                                                 {6, ".b64 77\n.b32 13\n"},
+                                                 {3, ""}};
+    for (const auto& [kind, more] : kinds) {
+        std::string text = version_5;
+        const std::string begin = ".b8 5, 0, 1, 8\n.b32 .debug_abbrev\n";
+        // References within the unit count from its begin.
+        for (size_t at = text.find(".b32 13\n"); at != std::string::npos;
+             at = text.find(".b32 13\n"))
+            text.replace(at, 8,
+                         ".b32 " +
+                             std::to_string(13 + (more.empty()       ? 0
+                                                  : more.size() > 10 ? 12
+                                                                     : 8)) +
+                             " \n");
+        text.replace(text.find(begin), begin.size(),
+                     ".b8 5, 0, " + std::to_string(kind) + ", 8\n.b32 .debug_abbrev\n" + more);
+        const DebugInfo info = info_of(std::string(header) + text);
+        ASSERT_EQ(info.variables.size(), 1u) << kind;
+        EXPECT_EQ(info.spelled(info.variables[0].type), "float[6][6]") << kind;
+        EXPECT_EQ(info.types.size(), compiled.types.size()) << kind;
+        const auto u = std::ranges::find(info.types, "U", &DebugType::name);
+        ASSERT_NE(u, info.types.end()) << kind;
+        ASSERT_EQ(u->members.size(), 2u) << kind;
+        EXPECT_EQ(info.spelled(u->members[1].type), "float") << kind;
+    }
+}
+
 // Of an array's last dimension nothing is known.
 TEST(DebugInfo, ADimensionWithoutABound) {
     // The second dimension, and the first.

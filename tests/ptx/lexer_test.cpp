@@ -99,6 +99,8 @@ TEST(Lexer, FloatingPoint) {
         {"1.", TokenKind::decimal, 0x3FF0000000000000},
         {".5", TokenKind::decimal, 0x3FE0000000000000},
         {".25e1", TokenKind::decimal, 0x4004000000000000},
+        {".25E+1", TokenKind::decimal, 0x4004000000000000},
+        {".5e-1", TokenKind::decimal, 0x3FA999999999999A},
         {"1e0", TokenKind::decimal, 0x3FF0000000000000},
         {"1.e1", TokenKind::decimal, 0x4024000000000000},
         {"5e-1", TokenKind::decimal, 0x3FE0000000000000},
