@@ -115,12 +115,6 @@ void CtaRunner::begin_warp(uint32_t index) {
     }
 }
 
-bool CtaRunner::is_stopped() {
-    if (!is_stop_wanted(context_)) return false;
-    context_.trap = stopped(context_);
-    return true;
-}
-
 void CtaRunner::tell_retired() {
     std::atomic<uint64_t>* const retired = context_.launch->retired;
     if (retired == nullptr) return;
@@ -165,9 +159,12 @@ CtaRunner::Stands CtaRunner::go_on(Turn turn, bool alone, bool others_wait) {
     context_.gave_way = false;
     const auto gives_way = [&] { return others_wait && context_.gave_way; };
     for (unsigned n = 0; has_time(n) && round == Round::goes_on && !gives_way(); ++n) {
-        round = is_stopped()
-                    ? Round::ended
-                    : scheduler_.round(context_, way_, turn == Turn::whole && n == 0, others_wait);
+        if (is_stop_wanted(context_)) {
+            context_.trap = stopped(context_);
+            round = Round::ended;
+        } else {
+            round = scheduler_.round(context_, way_, turn == Turn::whole && n == 0, others_wait);
+        }
         tell_retired();
     }
     if (round == Round::only_waits) return Stands::only_waits;

@@ -60,7 +60,6 @@ class CtaRunner {
 
   private:
     void begin_warp(uint32_t index);
-    bool is_stopped();
     void tell_retired();
     Round begin_turn(Turn turn);
     void finish();

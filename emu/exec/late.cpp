@@ -392,21 +392,23 @@ Code make_late(const Code& early, uint32_t operation) {
     const isa::Program& program = *early.program;
     Code code = early;
     std::set<Ref> products;  // registers of D and A
-    for (uint32_t i = 0; i < code.steps.size(); ++i) {
-        const Operation& o = *code.steps[i].op;
+    for (Step& step : code.steps) {
+        const Operation& o = *step.op;
+        const auto i = static_cast<uint32_t>(&step - code.steps.data());
         const auto row = std::ranges::find(rows, o.op, &Row::op);
         if (row == rows.end() || (row->issues && !is_late(program, operation, i))) continue;
-        code.steps[i].run = row->run;
+        step.run = row->run;
         if (o.op != Op::wgmma_mma) continue;
         for (const isa::VectorRef v : {o.vector[0], o.vector[1]})
             for (uint32_t n = 0; n < v.count; ++n) products.insert(program.pool[v.first + n]);
     }
-    for (uint32_t i = 0; !products.empty() && i < code.steps.size(); ++i) {
-        const Operation& o = *code.steps[i].op;
-        if (o.op == Op::wgmma_mma || !has_handler(code.steps[i].kind)) continue;
+    if (products.empty()) return code;
+    for (Step& step : code.steps) {
+        const Operation& o = *step.op;
+        if (o.op == Op::wgmma_mma || !has_handler(step.kind)) continue;
         for (uint32_t n = 0; n < uint32_t{o.written} + o.read; ++n)
             if (products.contains(program.registers[program.uses[o.first_use + n]].ref))
-                code.steps[i].run = run_behind_products;
+                step.run = run_behind_products;
     }
     return code;
 }

@@ -311,6 +311,21 @@ TEST(Races, NameWhoRead) {
     });
 }
 
+// Warp 0 reads again what it has read, behind a barrier with warp 2: between the two reads is that
+// of warp 1, for which nobody waits.
+TEST(Races, OfAReaderBetweenAnothersReads) {
+    expect(
+        {{"setp.eq.u32 %p1, %r3, 1; setp.eq.u32 %p2, %r3, 2; setp.eq.u32 %p3, %r2, 0;\n"
+          "@%p1 bra SECOND;\n@%p2 bra THIRD;\n"
+          "ld.shared.u32 %r10, [%r5];\nbar.sync 1, 64;\n"
+          "ld.shared.u32 %r10, [%r5];\nbar.sync 1, 64;\nbra END;\n"
+          "SECOND:\nld.shared.u32 %r10, [%r5];\nbra END;\n"
+          "THIRD:\nbar.sync 1, 64;\nbar.sync 1, 64;\n@%p3 st.shared.u32 [%r5], 1;\n"
+          "END:\n",
+          {"15 write-after-read 10"},
+          96}});
+}
+
 // Lanes of one warp.
 TEST(Races, OfLanes) {
     const std::string put = "st.shared.u32 [%r6], %r1;\n",
