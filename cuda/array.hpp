@@ -49,4 +49,8 @@ struct Array {
 // The objects of a context are no more.
 void forget_objects(const Context& context);
 
+// Whether elements that stay integers are to be filtered: a GPU's driver makes such a texture, its
+// runtime does not.
+bool filters_integers(const ResourceDescription& resource, const TextureDescription& texture);
+
 }  // namespace lockwarp::cuda

@@ -115,7 +115,6 @@ void set_lookup(Texture& t, const TextureDescription& d) {
     t.normalized = (d.flags & normalized_coordinates) != 0;
     t.elements = (d.flags & read_as_integer) != 0;
     t.linear = d.filter == 1;
-    require(!t.linear || !isa::gives_integers(t) || t.buffer);
     for (size_t i = 0; i < 4; ++i) t.border[i] = std::bit_cast<uint32_t>(d.border[i]);
 }
 
@@ -162,6 +161,12 @@ void destroy(uint64_t handle, bool is_surface) {
 }
 
 }  // namespace
+
+bool filters_integers(const ResourceDescription& resource, const TextureDescription& texture) {
+    Texture t = elements_of(resource);
+    set_lookup(t, texture);
+    return t.linear && !t.buffer && isa::gives_integers(t);
+}
 
 void forget_objects(const Context& context) {
     const std::lock_guard lock(objects().mutex);

@@ -3,7 +3,8 @@
 // objects. Prints bits, a line for each question, so that two machines, or one and `lockwarp exec`,
 // are compared by diff. With --all every answer where otherwise many are told by a digest.
 //   nvcc -std=c++20 -arch=sm_80 -I. scripts/ask_textures.cu tests/hardware/texture_questions.cpp \
-//       -o ask_textures; ./ask_textures
+//       -o ask_textures -lcuda; ./ask_textures
+#include <cuda.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -111,7 +112,7 @@ cudaTextureDesc described(const Lookup& l) {
 // An array with these elements.
 struct Texture {
     cudaArray_t array = nullptr;
-    explicit Texture(const Elements& e) {
+    explicit Texture(const Elements& e, unsigned more_flags = 0) {
         const auto bits = [&](unsigned n) {
             return n < e.format.channels ? int(e.format.bits) : 0;
         };
@@ -119,7 +120,7 @@ struct Texture {
             cudaChannelFormatKindUnsigned, cudaChannelFormatKindSigned, cudaChannelFormatKindFloat};
         const cudaChannelFormatDesc format{bits(0), bits(1), bits(2), bits(3),
                                            kinds[int(e.format.kind)]};
-        unsigned flags = 0;
+        unsigned flags = more_flags;
         if (e.arrangement == Arrangement::layered) flags |= cudaArrayLayered;
         if (e.arrangement == Arrangement::cube) flags |= cudaArrayCubemap;
         must(cudaMalloc3DArray(&array, &format, make_cudaExtent(e.width, e.height, e.depth), flags),
@@ -143,6 +144,31 @@ struct Texture {
     }
 };
 
+// The runtime refuses to filter elements that stay integers; the driver does not.
+cudaTextureObject_t object_of(const cudaResourceDesc& r, const cudaTextureDesc& d, Kind kind) {
+    cudaTextureObject_t out = 0;
+    if (kind == Kind::floating || d.filterMode == cudaFilterModePoint ||
+        d.readMode == cudaReadModeNormalizedFloat) {
+        must(cudaCreateTextureObject(&out, &r, &d, nullptr), "cudaCreateTextureObject");
+        return out;
+    }
+    CUDA_RESOURCE_DESC resource{};
+    resource.resType = CU_RESOURCE_TYPE_ARRAY;
+    resource.res.array.hArray = CUarray(r.res.array.array);
+    CUDA_TEXTURE_DESC texture{};
+    for (size_t i = 0; i < 3; ++i) texture.addressMode[i] = CUaddress_mode(d.addressMode[i]);
+    texture.filterMode = CU_TR_FILTER_MODE_LINEAR;
+    texture.flags = CU_TRSF_READ_AS_INTEGER;
+    if (d.normalizedCoords != 0) texture.flags |= CU_TRSF_NORMALIZED_COORDINATES;
+    std::memcpy(texture.borderColor, d.borderColor, sizeof texture.borderColor);
+    CUtexObject made = 0;
+    if (cuTexObjectCreate(&made, &resource, &texture, nullptr) != CUDA_SUCCESS) {
+        std::fprintf(stderr, "cuTexObjectCreate failed\n");
+        std::exit(1);
+    }
+    return made;
+}
+
 class OfGpu : public Asked {
   public:
     std::vector<Four> at(const Elements& of, const Lookup& how, Shape shape,
@@ -150,8 +176,7 @@ class OfGpu : public Asked {
         const Texture texture(of);
         const cudaResourceDesc r = texture.resource();
         const cudaTextureDesc d = described(how);
-        cudaTextureObject_t t = 0;
-        must(cudaCreateTextureObject(&t, &r, &d, nullptr), "cudaCreateTextureObject");
+        const cudaTextureObject_t t = object_of(r, d, of.format.kind);
         std::vector<Four> out = looked(t, shape, places);
         cudaDestroyTextureObject(t);
         return out;

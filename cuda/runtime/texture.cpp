@@ -95,13 +95,8 @@ Result cudaCreateTextureObject(uint64_t* out, const RuntimeResource* resource,
         const ResourceDescription r = driver_resource(*resource);
         const TextureDescription t = driver_texture(*texture);
         const Result made = cuTexObjectCreate(out, &r, &t, view);
-        if (made != invalid_value || t.filter == 0) return made;
-        // What is wrong with its filter alone has a number of its own here.
-        TextureDescription nearest = t;
-        nearest.filter = 0;
-        uint64_t other = 0;
-        if (cuTexObjectCreate(&other, &r, &nearest, view) != success) return made;
-        cuTexObjectDestroy(other);
+        if (made != success || !filters_integers(r, t)) return made;
+        cuTexObjectDestroy(*out);
         return invalid_filter_setting;
     });
 }

@@ -64,8 +64,7 @@ AxisRule rule_of(const Texture& t, unsigned axis, bool cube) {
     // Repetition is of normalized coordinates alone.
     if (!normalized && mode != AddressMode::border) mode = AddressMode::clamp;
     if (t.buffer) mode = AddressMode::border;
-    return {std::max(size, 1u), mode, t.linear && !t.buffer && !isa::gives_integers(t),
-            normalized && !t.buffer};
+    return {std::max(size, 1u), mode, t.linear && !t.buffer, normalized && !t.buffer};
 }
 
 // A coordinate in elements. Of a normalized one 21 bits of fraction count, 22 of long axes.
@@ -184,6 +183,18 @@ uint32_t channel_bits(const Texture& t, uint32_t raw) {
         (is_signed ? static_cast<float>(normal_of(t, raw)) : static_cast<float>(low)) / most);
 }
 
+// Elements that stay integers: halves go up, but 32 bits are cut off downwards.
+uint32_t filtered_elements(const Texture& t, const Taps& taps, const std::array<uint32_t, 8>& raw) {
+    int64_t sum = t.bits == 32 ? 0 : one / 2;
+    for (uint32_t n = 0; n < taps.count; ++n) {
+        const uint32_t bits = channel_bits(t, raw[n]);
+        const int64_t value =
+            t.kind == TexelKind::signed_integer ? static_cast<int32_t>(bits) : int64_t{bits};
+        sum += value * taps.tap[n].weight;
+    }
+    return static_cast<uint32_t>(sum >> fraction_bits);
+}
+
 // Numbers are weighted and rounded to 16 bits, halves up.
 uint32_t filtered_integers(const Texture& t, const Taps& taps, const std::array<uint32_t, 8>& raw) {
     const bool is_signed = t.kind == TexelKind::signed_integer;
@@ -259,6 +270,7 @@ uint32_t filtered_floats(const Taps& taps, const std::array<uint32_t, 8>& values
 
 // A channel of elements, as they lie in memory.
 uint32_t filtered_channel(const Texture& t, const Taps& taps, std::array<uint32_t, 8> raw) {
+    if (isa::gives_integers(t)) return filtered_elements(t, taps, raw);
     if (t.kind != TexelKind::floating) return filtered_integers(t, taps, raw);
     for (uint32_t n = 0; n < taps.count; ++n) raw[n] = channel_bits(t, raw[n]);
     return filtered_floats(taps, raw, t.bits == 16 ? isa::Type::f16 : isa::Type::f32);

@@ -50,7 +50,7 @@ TextureBytes encode(const Texture& t);
 // Any 128 bytes. nullopt: encode() does not make them.
 std::optional<Texture> decode_texture(std::span<const uint8_t, texture_bytes> bytes);
 
-// Else floats. Integers are not filtered.
+// Else floats.
 constexpr bool gives_integers(const Texture& t) {
     return t.kind != TexelKind::floating && (t.elements || t.bits == 32);
 }

@@ -45,6 +45,7 @@ class Questions {
         many_edges();
         many_directions();
         gathers();
+        filtered_elements();
         return out_;
     }
 
@@ -606,6 +607,48 @@ class Questions {
                         {float(random() >> 8) / float(1 << 24) * (i % 2 == 0 ? 1.0f : 64.0f)});
                 print_many("many places in " + std::to_string(n) + (linear ? ", filtered" : ""),
                            asked_.at(plane_of(wide.data(), n, 1), l, Shape::plane, at));
+            }
+    }
+
+    // Elements that stay integers, weighted: a driver makes such a texture, a runtime does not.
+    void filtered_elements() {
+        std::mt19937 random(23);
+        std::vector<uint32_t> values(512);
+        for (uint32_t& v : values) {
+            v = static_cast<uint32_t>(random());
+            if (random() % 4 == 0) v = (v & 0x80) != 0 ? 0x80008080 : 0x7fff7f7f;
+            if (random() % 8 == 0) v = 0x80000000 - (v & 1);
+        }
+        for (const auto& [kind, name] :
+             {std::pair{Kind::unsigned_integer, "u"}, std::pair{Kind::signed_integer, "s"}})
+            for (const unsigned bits : {8u, 16u, 32u}) {
+                const Format format{kind, bits, 1};
+                for (const Mode mode : {Mode::clamp, Mode::border}) {
+                    Lookup l;
+                    l.linear = true;
+                    l.set_mode(mode);
+                    l.border[0] = mode == Mode::border && bits == 16 ? -1.75f : 1.25f;
+                    std::vector<Place> at;
+                    for (int i = 0; i < 1024; ++i)
+                        at.push_back({float(random() % 2560) / 256 - 1,
+                                      float(random() % 2560) / 256 - 1,
+                                      float(random() % 2560) / 256 - 1});
+                    const std::string what = std::string("filtered ") + name +
+                                             std::to_string(bits) +
+                                             (mode == Mode::border ? ", with a border" : "");
+                    print_many(what + ", in a line",
+                               asked_.at({format, 8, 0, 0, Arrangement::plain, values.data()}, l,
+                                         Shape::line, at));
+                    print_many(what + ", in a plane",
+                               asked_.at({format, 8, 8, 0, Arrangement::plain, values.data()}, l,
+                                         Shape::plane, at));
+                    print_many(what + ", in a box",
+                               asked_.at({format, 8, 8, 8, Arrangement::plain, values.data()}, l,
+                                         Shape::box, at));
+                    print_many(what + ", gathered",
+                               asked_.at({format, 8, 8, 0, Arrangement::plain, values.data()}, l,
+                                         Shape::gathered, at));
+                }
             }
     }
 
