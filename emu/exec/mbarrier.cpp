@@ -149,8 +149,8 @@ void inval(Context& c, const Step& s, uint32_t mask) {
     places(c, *s.op, mask, true, p);
 }
 
-// Adds to the bytes to come, and stores the barrier. false: a trap was set.
-bool count_bytes(Context& c, const Operation& o, unsigned lane, uint8_t* barrier, int64_t bytes) {
+// Adds to the bytes to come, and stores the barrier. Too many are a trap.
+void count_bytes(Context& c, const Operation& o, unsigned lane, uint8_t* barrier, int64_t bytes) {
     State state = unpacked(layout(c), load(barrier));
     state.bytes += bytes;
     if (state.bytes > max_bytes || state.bytes < -max_bytes) {
@@ -158,11 +158,10 @@ bool count_bytes(Context& c, const Operation& o, unsigned lane, uint8_t* barrier
                  std::to_string(state.bytes) + " bytes to come at an mbarrier: at most " +
                      std::to_string(max_bytes) + " either way",
                  lane, static_cast<uint64_t>(bytes < 0 ? -bytes : bytes), Space::none);
-        return false;
+        return;
     }
     c.cluster->ledger.counts(barrier, index_of(c, o), bytes);
     settle(c, barrier, state);
-    return true;
 }
 
 // .expect_tx: more bytes are to come; .complete_tx: they have come.
@@ -174,7 +173,7 @@ void transaction(Context& c, const Step& s, uint32_t mask) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
         const int64_t bytes = slot<uint32_t>(c, o.r[0])[lane];
         const bool expects = o.op == Op::mbarrier_expect;
-        if (!count_bytes(c, o, lane, p[lane], expects ? bytes : -bytes)) return;
+        count_bytes(c, o, lane, p[lane], expects ? bytes : -bytes);
     }
 }
 
@@ -245,7 +244,8 @@ void pending_count(Context& c, const Step& s, uint32_t mask) {
 bool complete_bytes(Context& c, const Operation& o, unsigned lane, uint8_t* barrier,
                     int64_t bytes) {
     ++c.stores;  // whoever waits at the barrier looks again
-    return count_bytes(c, o, lane, barrier, -bytes);
+    count_bytes(c, o, lane, barrier, -bytes);
+    return !c.trap;
 }
 
 void expect_arrival(const Context& c, uint8_t* barrier) {

@@ -183,7 +183,7 @@ Ref OperandDecoder::element(const ptx::Operand& p, Type type, bool relaxed) {
 bool OperandDecoder::is_predicate(const ptx::Operand& p) {
     if (p.kind == ptx::OperandKind::negated) return true;
     const Symbol symbol = p.kind == ptx::OperandKind::name ? r.find(p.text) : Symbol{};
-    return symbol.kind == SymbolKind::reg && symbol.type == Type::pred;
+    return symbol.type == Type::pred;
 }
 
 Ref OperandDecoder::predicate(const ptx::Operand& p, bool& negated) {

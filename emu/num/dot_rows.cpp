@@ -380,20 +380,15 @@ static_assert(
 
 // The sparse products that were measured. A product of a sparse A is that of the elements which A
 // holds with those of B that go with them; an infinity or NaN among the rest of B is not looked at.
+// Of sparse products of every type.
 struct SparseRow {
     Arch arch;
-    Type a;
     Evidence evidence;
     std::string_view source;
 };
 
 constexpr std::array sparse_rows{
-    SparseRow{Arch::sm_90, Type::f16, measured, "H200"},
-    SparseRow{Arch::sm_90, Type::bf16, measured, "H200"},
-    SparseRow{Arch::sm_90, Type::tf32, measured, "H200"},
-    SparseRow{Arch::sm_90, Type::e4m3, measured, "H200"},
-    SparseRow{Arch::sm_90, Type::s8, measured, "H200"},
-    SparseRow{Arch::sm_90, Type::s4, measured, "H200"},
+    SparseRow{Arch::sm_90, measured, "H200"},
 };
 
 // What a row's type stands for as well.
@@ -432,7 +427,7 @@ Known known(const DotRow& row, int k) {
 Known known(const DotRow& row, const isa::MmaVariant& v) {
     if (!v.sparse) return known(row, v.k);
     for (const SparseRow& s : sparse_rows)
-        if (s.arch == row.arch && s.a == stored_type(v.a, v.kind)) return {s.evidence, s.source};
+        if (s.arch == row.arch) return {s.evidence, s.source};
     if (v.scales != 0) return {derived, "as dense; how factors meet a sparse A is unknown"};
     return {derived, "as the dense product of the elements that A holds"};
 }

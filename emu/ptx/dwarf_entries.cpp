@@ -418,7 +418,7 @@ std::vector<DwarfEntry> dwarf_entries(const std::map<std::string, Section, std::
     Reader r{&info->second, bytes_of(".debug_abbrev"), bytes_of(".debug_str"),
              bytes_of(".debug_line_str")};
     Cursor c{info->second.bytes};
-    while (!c.ended() && !r.exhausted() && read_unit(r, c)) {
+    while (!c.ended() && read_unit(r, c)) {
     }
     return std::move(r.out);
 }

@@ -313,9 +313,10 @@ bool parse_item(State& state, Module& module) {
 }
 
 // ".version 9.0".
-bool parse_version(State& state, Module& module) {
+void parse_version(State& state, Module& module) {
     if (!at_modifier(state, ".version")) {
-        return fail_at(state, state.token.place, "Missing .version directive at start of file");
+        fail_at(state, state.token.place, "Missing .version directive at start of file");
+        return;
     }
     advance(state);
     module.version_place = state.token.place;
@@ -332,10 +333,9 @@ bool parse_version(State& state, Module& module) {
     }
     if (!ok) {
         fail(state, "expected a version after '.version'", "as in .version 9.0");
-        if (!at(state, TokenKind::decimal) && !at(state, TokenKind::integer)) return false;
+        if (!at(state, TokenKind::decimal) && !at(state, TokenKind::integer)) return;
     }
     advance(state);
-    return ok;
 }
 
 // ".target sm_90a, debug".

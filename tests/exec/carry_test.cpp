@@ -41,6 +41,15 @@ TEST(Carry, AdditionInHalves) {
             type, [](uint64_t a, uint64_t b, uint64_t) { return a + b; });
 }
 
+// A CTA does not find the carry of one that ran before it.
+TEST(Carry, IsNoneAtFirst) {
+    Given given;
+    given.grid.x = 3;
+    EXPECT_EQ(
+        results_of(stored("addc.u32 %r2, 7, 0;\nadd.cc.u32 %r3, -1, 1;", "%r2"), Words(1), given),
+        Words(96, 7));
+}
+
 TEST(Carry, SubtractionInHalves) {
     for (const char* type : {"u32", "s32"})
         check(

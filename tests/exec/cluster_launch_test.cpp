@@ -381,6 +381,10 @@ ld.shared.u32 %r14, [%r13];
                   .find("an address of the CTA of rank 1 where one of the CTA's own shared memory "
                         "is expected (.shared::cta)"),
               std::string::npos);
+    const std::string of_64_bits = "mov.u64 %rd10, 0x101000400;\nld.shared.u32 %r14, [%rd10];\n";
+    EXPECT_NE(fault(of_64_bits + sync, clustered({2}, warp::Dim3{2}))
+                  .find("address out of bounds: 4 bytes; .shared memory of this launch is"),
+              std::string::npos);
     const std::string past = R"(
 mov.u32 %r12, own;
 mov.u32 %r10, %cluster_ctarank;

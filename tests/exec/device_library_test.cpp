@@ -144,6 +144,26 @@ std::string take(std::string_view bytes) {
 constexpr std::string_view give_back =
     "{ .param .b64 a; st.param.b64 [a], %rd5; call.uni free, (a); }\n";
 
+// Its result is a parameter in the frame of a function that the kernel calls.
+TEST(DeviceLibrary, MallocIsCalledByAFunction) {
+    const std::string outside =
+        std::string(heap_functions) +
+        ".func (.param .b64 p) twice(.param .b64 n) {\n"
+        ".reg .b64 %rd<9>; .local .b64 kept[2];\n"
+        "ld.param.b64 %rd1, [n]; st.local.b64 [kept], 77;\n" +
+        take("%rd1") + "st.u32 [%rd5], 5; mov.b64 %rd6, %rd5;\n" + take("%rd1") +
+        "st.u32 [%rd5], 6; ld.u32 %rd7, [%rd6]; ld.local.b64 %rd8, [kept];\n"
+        "add.u64 %rd7, %rd7, %rd8; st.u32 [%rd6], %rd7; st.param.b64 [p], %rd6; ret; }\n";
+    const std::string body =
+        "{ .param .b64 n; .param .b64 p; st.param.b64 [n], 8; call.uni (p), twice, (n);"
+        " ld.param.b64 %rd6, [p]; }\nld.u32 %r2, [%rd6];";
+    Given given;
+    given.buffers = {Bytes(4), Bytes(128)};
+    const Outcome got =
+        run_well(program_of(kernel(stored(body, "%r2"), outside), isa::Arch::sm_80), given);
+    EXPECT_EQ(words_of(got.buffers[1]), Words(32, 82));
+}
+
 TEST(DeviceLibrary, MallocGivesEachThreadItsOwnMemory) {
     // Each lane fills 40 bytes with its number; all have written before one reads.
     const std::string body = take("40") + R"(

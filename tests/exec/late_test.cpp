@@ -167,6 +167,9 @@ TEST(Late, ATouchBringsTheProductsOfItsRegisters) {
                                                      {"mov.f32 %f9, %f4;", true},
                                                      {"mov.b32 %r13, 0;", true},
                                                      {"mov.f32 %f8, 0f00000000;", false},
+                                                     {"wgmma.commit_group.sync.aligned;"
+                                                      "mov.f32 %f9, %f4;",
+                                                      true},
                                                      {"mov.b32 %r20, %r17;", false}}) {
         EXPECT_EQ(of(row.touch, false), Words(128, sixteen)) << row.touch;
         EXPECT_EQ(of(row.touch, true), Words(128, row.waits ? sixteen : 0)) << row.touch;

@@ -14,7 +14,8 @@ namespace {
 // On line 4. `f` takes 4 and 8 bytes and gives 4; `wide` takes 16 bytes of .param.
 constexpr std::string_view functions =
     ".func (.reg .b32 r) f(.reg .b32 a, .reg .b64 b) { ret; } .func g() { ret; } "
-    ".func wide(.param .align 8 .b8 a[16]) { ret; } .shared .b32 sh[8];";
+    ".func wide(.param .align 8 .b8 a[16]) { ret; } .func nine(.param .b8 a[9]) { ret; } "
+    ".shared .b32 sh[8];";
 
 // The call itself stands on line 7.
 std::string error_of(std::string_view call) {
@@ -68,6 +69,7 @@ TEST(Calls, WhatIsWrongWithThem) {
         {"call (%r1), f, (blob, %rd1);", "7:17: " + size + " (4 bytes expected, 16 given)\n"},
         {"call wide, (%rd1);", "7:13: " + size + " (16 bytes expected, 8 given)\n"},
         {"call wide, (5);", "7:13: " + size + "\n"},
+        {"call nine, (5);", "7:13: " + size + "\n"},
         {"call (%r1), vprintf, (%r1, %rd2);", "7:23: " + size + " (8 bytes expected, 4 given)\n"},
         {"call __assertfail, (%rd1, %rd2, %rd5, %rd3, %rd4);",
          "7:33: " + size + " (4 bytes expected, 8 given)\n"},

@@ -51,6 +51,8 @@ TEST(Resolve, RegistersOfARangeExistWhereTheyAreNamed) {
     EXPECT_LT(p.register_bytes, 4096u);
     EXPECT_EQ(errors_of(".reg .b32 %r<4>;\nadd.s32 %r3, %r0, %r4;"),
               "7:19: Unknown symbol '%r4'\n");
+    EXPECT_EQ(errors_of(".reg .b32 %r<4>;\nadd.s32 %r3, %r0, %r99999999999;"),
+              "7:19: Unknown symbol '%r99999999999'\n");
 }
 
 // As Triton writes it; ptxas accepts it.

@@ -55,6 +55,7 @@ TEST(Expression, Integers) {
         {"64>>2>>1", 8, false},
         {"1<2==1", 1, false},
         {"7&3==3", 1, false},
+        {"1&3==1", 0, false},
         {"5^1|2", 6, false},
         {"1|2", 3, false},
         {"6&3", 2, false},
