@@ -123,7 +123,7 @@ void walk(Resolver& r, Placer& placer, const ptx::Block& block) {
                 r.error(label->place, "Duplicate definition of label '" + label->name + "'");
             r.scopes.back()[label->name] = {
                 SymbolKind::label, static_cast<uint32_t>(r.label_operation.size()), Type::none, 0};
-            r.label_operation.push_back(0);
+            r.label_operation.emplace_back();
             r.label_place.push_back(label->place);
         }
     }

@@ -54,6 +54,7 @@ TEST(Fold, WaysOfBeingConstant) {
              "mov.f32 %f2, 0f43000000; @%p1 mov.f32 %f2, 0f43000000;",
              "mov.f32 %f2, 0f43000000; @%p1 bra B; st.global.u32 [%rd4], 7; B:",
              "@%p1 bra A; mov.f32 %f2, 0f43000000; bra B; A: mov.f32 %f2, 0f43000000; B:",
+             "mov.f32 %f2, 0f43000000; @%p1 bra B; mov.f32 %f2, 0f40000000; ret; B:",
              "setp.eq.u32 %p2, 1, 1; mov.f32 %f2, 0f43000000; @%p2 bra B; mov.f32 %f2, 0f40000000; "
              "B:",
          })
