@@ -152,10 +152,12 @@ constexpr auto shr_op = []<class T>(T a, uint32_t n) {
 constexpr auto popc_op = []<class T>(T a) { return std::popcount(a); };
 constexpr auto clz_op = []<class T>(T a) { return std::countl_zero(a); };
 constexpr auto brev_op = []<class T>(T a) {
-    T d = 0;
-    for (unsigned i = 0; i < 8 * sizeof(T); ++i)
-        d |= static_cast<T>(((a >> i) & 1) << (8 * sizeof(T) - 1 - i));
-    return d;
+    constexpr T each[] = {static_cast<T>(0x5555555555555555), static_cast<T>(0x3333333333333333),
+                          static_cast<T>(0x0f0f0f0f0f0f0f0f), static_cast<T>(0x00ff00ff00ff00ff),
+                          static_cast<T>(0x0000ffff0000ffff)};
+    for (unsigned n = 0; n < 5; ++n)
+        a = static_cast<T>((a >> (1u << n) & each[n]) | (a & each[n]) << (1u << n));
+    return sizeof(T) == 8 ? std::rotl(a, 32) : a;
 };
 template <bool amount>
 constexpr auto bfind_op = []<class T>(T a) -> uint32_t {
@@ -172,27 +174,65 @@ uint64_t field_number(uint32_t value) {
     return sizeof(T) == 8 ? value : value & 0xff;
 }
 
+// Most bit fields lie at the same place in all lanes, which is then worked out once.
+bool is_same_in_all(const uint32_t* lanes) {
+    uint32_t other = 0;
+    for (unsigned l = 0; l < 32; ++l) other |= lanes[l] ^ lanes[0];
+    return other == 0;
+}
+
+template <class U>
+struct Field {
+    unsigned at = 0;
+    U ones = 0;         // as many as the field has bits
+    U beyond = 0;       // of bfe: those that are the sign's
+    unsigned sign = 0;  // of bfe: where that is
+};
+
 // bfe: `length` bits from `at`, zero- or sign-extended; bits past the top are the sign's.
 template <class T>
+Field<Unsigned<T>> extracted(uint32_t place, uint32_t bits) {
+    using U = Unsigned<T>;
+    constexpr uint64_t width = 8 * sizeof(T);
+    const uint64_t at = field_number<T>(place);
+    const uint64_t length = field_number<T>(bits);
+    const uint64_t given = at >= width ? 0 : std::min(length, width - at);
+    Field<U> out;
+    out.at = static_cast<unsigned>(std::min(at, width - 1));
+    out.ones = given >= width ? static_cast<U>(~U{0}) : static_cast<U>((U{1} << given) - 1);
+    if (std::is_signed_v<T> && length != 0) {
+        out.beyond = static_cast<U>(~out.ones);
+        out.sign = static_cast<unsigned>(std::min(at + length - 1, width - 1));
+    }
+    return out;
+}
+
+template <class T>
 void bfe(Context& c, const Step& s, uint32_t mask) {
+    using U = Unsigned<T>;
     auto* d = slot<T>(c, s.op->r[0]);
     const auto* a = slot<T>(c, s.op->r[1]);
     const auto* b = slot<uint32_t>(c, s.op->r[2]);
     const auto* e = slot<uint32_t>(c, s.op->r[3]);
-    using U = Unsigned<T>;
-    constexpr uint64_t width = 8 * sizeof(T);
-    for_lanes(mask, [&](unsigned l) {
+    const auto extract = [&](unsigned l, const Field<U>& f) {
         const auto value = static_cast<U>(a[l]);
-        const uint64_t at = field_number<T>(b[l]);
-        const uint64_t length = field_number<T>(e[l]);
-        const bool sign = std::is_signed_v<T> && length != 0 &&
-                          (value >> std::min(at + length - 1, width - 1) & 1) != 0;
-        const U moved = at >= width ? U{0} : static_cast<U>(value >> at);
-        // Bits that the field gives; the others are the sign's.
-        const uint64_t given = at >= width ? 0 : std::min(length, width - at);
-        const U ones = given >= width ? static_cast<U>(~U{0}) : static_cast<U>((U{1} << given) - 1);
-        d[l] = static_cast<U>((moved & ones) | (sign ? static_cast<U>(~ones) : U{0}));
-    });
+        const U sign = U{0} - (value >> f.sign & 1);
+        d[l] = static_cast<T>((value >> f.at & f.ones) | (sign & f.beyond));
+    };
+    if (mask != all_lanes || !is_same_in_all(b) || !is_same_in_all(e))
+        return for_lanes(mask, [&](unsigned l) { extract(l, extracted<T>(b[l], e[l])); });
+    const Field<U> f = extracted<T>(b[0], e[0]);
+    for_lanes(mask, [&](unsigned l) { extract(l, f); });
+}
+
+template <class T>
+Field<T> inserted(uint32_t place, uint32_t bits) {
+    constexpr uint64_t width = 8 * sizeof(T);
+    const uint64_t at = field_number<T>(place);
+    const uint64_t length = std::min(field_number<T>(bits), width);
+    if (at >= width) return {};
+    return {static_cast<unsigned>(at),
+            length == width ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << length) - 1)};
 }
 
 template <class T>
@@ -202,17 +242,13 @@ void bfi(Context& c, const Step& s, uint32_t mask) {
     const auto* b = slot<T>(c, s.op->r[2]);
     const auto* at = slot<uint32_t>(c, s.op->r[3]);
     const auto* length = slot<uint32_t>(c, s.op->r[4]);
-    constexpr uint64_t width = 8 * sizeof(T);
-    for_lanes(mask, [&](unsigned l) {
-        const uint64_t position = field_number<T>(at[l]);
-        const uint64_t bits = std::min(field_number<T>(length[l]), width);
-        const T ones = bits == width ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << bits) - 1);
-        const auto placed = [&](T value) {
-            return position >= width ? T{0} : static_cast<T>(value << position);
-        };
-        d[l] = static_cast<T>((static_cast<T>(b[l]) & ~placed(ones)) |
-                              placed(static_cast<T>(a[l]) & ones));
-    });
+    const auto insert = [&](unsigned l, const Field<T>& f) {
+        d[l] = static_cast<T>((b[l] & ~(f.ones << f.at)) | ((a[l] & f.ones) << f.at));
+    };
+    if (mask != all_lanes || !is_same_in_all(at) || !is_same_in_all(length))
+        return for_lanes(mask, [&](unsigned l) { insert(l, inserted<T>(at[l], length[l])); });
+    const Field<T> f = inserted<T>(at[0], length[0]);
+    for_lanes(mask, [&](unsigned l) { insert(l, f); });
 }
 
 template <bool left, bool wrap>
@@ -242,12 +278,30 @@ uint32_t prmt_selector(isa::Permute mode, uint32_t control) {
     return by_mode[static_cast<size_t>(mode) - 1][control & 3];
 }
 
+// prmt of all lanes, which have one selector.
+void permute_all(uint32_t* d, const uint32_t* a, const uint32_t* b, uint32_t selector) {
+    std::array<uint32_t, 32> out{};
+    for (unsigned i = 0; i < 4; ++i) {
+        const uint32_t nibble = (selector >> (4 * i)) & 15;
+        const uint32_t* const from = (nibble & 4) != 0 ? b : a;
+        const unsigned down = 8 * (nibble & 3);
+        const bool spreads = (nibble & 8) != 0;
+        for (unsigned l = 0; l < 32; ++l) {
+            const uint32_t byte = from[l] >> down & 0xff;
+            out[l] |= (spreads ? (0 - (byte >> 7)) & 0xff : byte) << (8 * i);
+        }
+    }
+    std::ranges::copy(out, d);
+}
+
 void prmt(Context& c, const Step& s, uint32_t mask) {
     auto* d = slot<uint32_t>(c, s.op->r[0]);
     const auto* a = slot<uint32_t>(c, s.op->r[1]);
     const auto* b = slot<uint32_t>(c, s.op->r[2]);
     const auto* e = slot<uint32_t>(c, s.op->r[3]);
     const isa::Permute mode = s.op->mod.permute;
+    if (mask == all_lanes && is_same_in_all(e))
+        return permute_all(d, a, b, prmt_selector(mode, e[0]));
     for_lanes(mask, [&](unsigned l) {
         const uint64_t bytes = (uint64_t{b[l]} << 32) | a[l];
         const uint32_t selector = prmt_selector(mode, e[l]);

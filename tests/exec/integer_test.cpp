@@ -88,15 +88,10 @@ std::string body_of(const Case& c) {
     return text + "st.global.u64 [%rd3], %rd20;\n";
 }
 
-void check(const Case& c) {
+using Operands = std::vector<std::array<uint64_t, 3>>;
+
+void check_of(const Case& c, Operands operands) {
     SCOPED_TRACE(c.instruction);
-    std::vector<std::array<uint64_t, 3>> operands;
-    for (const uint64_t a : edges)
-        for (const uint64_t b : c.b != 0 ? edges : std::vector<uint64_t>{0})
-            for (const uint64_t e : c.c != 0 ? edges : std::vector<uint64_t>{0})
-                operands.push_back({a, b, e});
-    std::mt19937_64 random(9);
-    for (int i = 0; i < 500; ++i) operands.push_back({random(), random(), random()});
     const size_t cases = operands.size();
     Given given;
     given.block.x = 128;
@@ -120,6 +115,30 @@ void check(const Case& c) {
                           << actual << ", expected 0x" << expected;
     }
     EXPECT_EQ(wrong, 0u);
+}
+
+void check(const Case& c) {
+    Operands operands;
+    for (const uint64_t a : edges)
+        for (const uint64_t b : c.b != 0 ? edges : std::vector<uint64_t>{0})
+            for (const uint64_t e : c.c != 0 ? edges : std::vector<uint64_t>{0})
+                operands.push_back({a, b, e});
+    std::mt19937_64 random(9);
+    for (int i = 0; i < 500; ++i) operands.push_back({random(), random(), random()});
+    check_of(c, std::move(operands));
+}
+
+// Where all lanes of a warp have one value of `c`, and of `b` too where `both`.
+void check_alike(const Case& c, bool both) {
+    Operands operands;
+    std::mt19937_64 random(10);
+    std::vector<uint64_t> values = edges;
+    for (int i = 0; i < 40; ++i) values.push_back(random() & 0x7f7f);
+    for (const uint64_t b : both ? values : std::vector<uint64_t>{0})
+        for (const uint64_t e : values)
+            for (unsigned lane = 0; lane < 32; ++lane)
+                operands.push_back({random(), both ? b : random(), e});
+    check_of(c, std::move(operands));
 }
 
 template <class T>
@@ -322,37 +341,53 @@ TEST(Integer, Counts) {
 // The pseudocode of the PTX manual, bfe; its masks of 0xff hold for 32 bits only (H200).
 TEST(Integer, ExtractsFields) {
     for (const unsigned n : {32u, 64u})
-        for (const bool is_signed : {false, true})
-            check({(is_signed ? "bfe.s" : "bfe.u") + std::to_string(n), n, n, 32, 32,
-                   [=](uint64_t a, uint64_t b, uint64_t c) {
-                       const uint64_t pos = n == 32 ? b & 0xff : b;
-                       const uint64_t len = n == 32 ? c & 0xff : c;
-                       const uint64_t msb = n - 1;
-                       const uint64_t sign =
-                           !is_signed || len == 0 ? 0 : a >> std::min(pos + len - 1, msb) & 1;
-                       uint64_t d = 0;
-                       for (unsigned i = 0; i <= msb; ++i)
-                           d |= (i < len && pos + i <= msb ? a >> (pos + i) & 1 : sign) << i;
-                       return d;
-                   }});
+        for (const bool is_signed : {false, true}) {
+            const Case extract{
+                (is_signed ? "bfe.s" : "bfe.u") + std::to_string(n),
+                n,
+                n,
+                32,
+                32,
+                [=](uint64_t a, uint64_t b, uint64_t c) {
+                    const uint64_t pos = n == 32 ? b & 0xff : b;
+                    const uint64_t len = n == 32 ? c & 0xff : c;
+                    const uint64_t msb = n - 1;
+                    const uint64_t sign =
+                        !is_signed || len == 0 ? 0 : a >> std::min(pos + len - 1, msb) & 1;
+                    uint64_t d = 0;
+                    for (unsigned i = 0; i <= msb; ++i)
+                        d |= (i < len && pos + i <= msb ? a >> (pos + i) & 1 : sign) << i;
+                    return d;
+                }};
+            check(extract);
+            check_alike(extract, true);
+        }
 }
 
 // The pseudocode of the PTX manual, bfi, as bfe above; the fourth source is one constant after
 // another.
 TEST(Integer, InsertsFields) {
     for (const unsigned n : {32u, 64u})
-        for (const unsigned len : {0u, 1u, 5u, 8u, 31u, 32u, 33u, 63u, 64u, 65u, 255u, 256u, 300u})
-            check({"bfi.b" + std::to_string(n) + " " + std::to_string(len), n, n, n, 32,
-                   [=](uint64_t a, uint64_t b, uint64_t c) {
-                       const uint64_t pos = n == 32 ? c & 0xff : c;
-                       uint64_t f = b;
-                       for (unsigned i = 0; i < (n == 32 ? len & 0xff : len) && pos + i <= n - 1;
-                            ++i) {
-                           f &= ~(uint64_t{1} << (pos + i));
-                           f |= (a >> i & 1) << (pos + i);
-                       }
-                       return f;
-                   }});
+        for (const unsigned len :
+             {0u, 1u, 5u, 8u, 31u, 32u, 33u, 63u, 64u, 65u, 255u, 256u, 300u}) {
+            const Case insert{"bfi.b" + std::to_string(n) + " " + std::to_string(len),
+                              n,
+                              n,
+                              n,
+                              32,
+                              [=](uint64_t a, uint64_t b, uint64_t c) {
+                                  const uint64_t pos = n == 32 ? c & 0xff : c;
+                                  uint64_t f = b;
+                                  for (unsigned i = 0;
+                                       i < (n == 32 ? len & 0xff : len) && pos + i <= n - 1; ++i) {
+                                      f &= ~(uint64_t{1} << (pos + i));
+                                      f |= (a >> i & 1) << (pos + i);
+                                  }
+                                  return f;
+                              }};
+            check(insert);
+            check_alike(insert, false);
+        }
 }
 
 TEST(Integer, Lop3IsItsTable) {
@@ -399,24 +434,33 @@ TEST(Integer, Permutes) {
     const auto byte_of = [](uint64_t a, uint64_t b, unsigned index) {
         return (b << 32 | a) >> (8 * index) & 0xff;
     };
-    for (const Mode& mode : modes)
-        check({std::string("prmt.b32") + mode.name, 32, 32, 32, 32,
-               [&](uint64_t a, uint64_t b, uint64_t c) {
-                   uint64_t d = 0;
-                   for (unsigned i = 0; i < 4; ++i)
-                       d |= byte_of(a, b, mode.bytes[c & 3][3 - i]) << (8 * i);
-                   return d;
-               }});
-    check({"prmt.b32", 32, 32, 32, 32, [&](uint64_t a, uint64_t b, uint64_t c) {
-               uint64_t d = 0;
-               for (unsigned i = 0; i < 4; ++i) {
-                   const uint64_t nibble = c >> (4 * i) & 15;
-                   uint64_t byte = byte_of(a, b, nibble & 7);
-                   if ((nibble & 8) != 0) byte = (byte & 0x80) != 0 ? 0xff : 0;
-                   d |= byte << (8 * i);
-               }
-               return d;
-           }});
+    for (const Mode& mode : modes) {
+        const Case permute{std::string("prmt.b32") + mode.name,
+                           32,
+                           32,
+                           32,
+                           32,
+                           [&](uint64_t a, uint64_t b, uint64_t c) {
+                               uint64_t d = 0;
+                               for (unsigned i = 0; i < 4; ++i)
+                                   d |= byte_of(a, b, mode.bytes[c & 3][3 - i]) << (8 * i);
+                               return d;
+                           }};
+        check(permute);
+        check_alike(permute, false);
+    }
+    const Case permute{"prmt.b32", 32, 32, 32, 32, [&](uint64_t a, uint64_t b, uint64_t c) {
+                           uint64_t d = 0;
+                           for (unsigned i = 0; i < 4; ++i) {
+                               const uint64_t nibble = c >> (4 * i) & 15;
+                               uint64_t byte = byte_of(a, b, nibble & 7);
+                               if ((nibble & 8) != 0) byte = (byte & 0x80) != 0 ? 0xff : 0;
+                               d |= byte << (8 * i);
+                           }
+                           return d;
+                       }};
+    check(permute);
+    check_alike(permute, false);
 }
 
 int64_t part(uint64_t v, unsigned index, unsigned bits, bool is_signed) {
