@@ -91,30 +91,6 @@ void cvt(Context& c, const Step& s, uint32_t mask) {
     });
 }
 
-// Between integers of up to 64 bits with no clamping: what address arithmetic is full of.
-template <class To, class From>
-void cvt_extend(Context& c, const Step& s, uint32_t mask) {
-    auto* d = slot<To>(c, s.op->r[0]);
-    const auto* a = slot<From>(c, s.op->r[1]);
-    for_lanes(mask, [&](unsigned l) {
-        d[l] = static_cast<std::make_unsigned_t<To>>(static_cast<To>(static_cast<From>(a[l])));
-    });
-}
-
-Handler extend_handler(const Operation& o) {
-    const Type to = o.mod.type[0];
-    const Type from = o.mod.type[1];
-    if (o.mod.sat || o.register_bits != isa::bits(to) || o.source_bits != isa::bits(from))
-        return nullptr;
-    const bool to64 = to == Type::s64 || to == Type::u64;
-    const bool to32 = to == Type::s32 || to == Type::u32;
-    if (to64 && from == Type::s32) return cvt_extend<int64_t, int32_t>;
-    if (to64 && from == Type::u32) return cvt_extend<uint64_t, uint32_t>;
-    if (to32 && (from == Type::s64 || from == Type::u64)) return cvt_extend<uint32_t, uint64_t>;
-    if (to32 && from == Type::u16) return cvt_extend<uint32_t, uint16_t>;
-    return nullptr;
-}
-
 // Both elements of a packed type, from two sources, the first of which gives the upper element, or
 // from the elements of one.
 void cvt_pair(Context& c, const Step& s, uint32_t mask) {
@@ -134,7 +110,51 @@ void cvt_pair(Context& c, const Step& s, uint32_t mask) {
     });
 }
 
-// Fast paths of what kernels convert most, to registers as wide as the types.
+// Fast paths.
+
+// Between integers without .sat, of any registers.
+template <class To, class From, bool from_signed, bool to_signed>
+void fast_cut(Context& c, const Step& s, uint32_t mask) {
+    using Held = std::conditional_t<sizeof(To) == 8 || sizeof(From) == 8, uint64_t, uint32_t>;
+    using Signed = std::make_signed_t<Held>;
+    const Operation& o = *s.op;
+    const unsigned held = 8 * sizeof(Held);
+    const unsigned beyond_source = held - isa::bits(o.mod.type[1]);
+    const unsigned beyond_result = held - isa::bits(o.mod.type[0]);
+    const Held kept = static_cast<Held>(~Held{0}) >>
+                      (held - std::min(held, static_cast<unsigned>(o.register_bits)));
+    auto* d = slot<To>(c, o.r[0]);
+    const auto* a = slot<From>(c, o.r[1]);
+    const auto within = [](Held value, unsigned beyond, auto is_signed) {
+        value = static_cast<Held>(value << beyond);
+        return is_signed ? static_cast<Held>(static_cast<Signed>(value) >> beyond)
+                         : static_cast<Held>(value >> beyond);
+    };
+    for_lanes(mask, [&](unsigned l) {
+        const Held source =
+            within(static_cast<Held>(a[l]), beyond_source, std::bool_constant<from_signed>());
+        d[l] =
+            static_cast<To>(within(source, beyond_result, std::bool_constant<to_signed>()) & kept);
+    });
+}
+
+template <class To, class From>
+Handler cut_by_signs(bool from_signed, bool to_signed) {
+    if (from_signed)
+        return to_signed ? fast_cut<To, From, true, true> : fast_cut<To, From, true, false>;
+    return to_signed ? fast_cut<To, From, false, true> : fast_cut<To, From, false, false>;
+}
+
+Handler cut_handler(const Operation& o) {
+    const bool signs[] = {isa::is_signed(o.mod.type[1]), isa::is_signed(o.mod.type[0])};
+    if (o.register_bits == 64)
+        return o.source_bits == 64 ? cut_by_signs<uint64_t, uint64_t>(signs[0], signs[1])
+                                   : cut_by_signs<uint64_t, uint32_t>(signs[0], signs[1]);
+    return o.source_bits == 64 ? cut_by_signs<uint32_t, uint64_t>(signs[0], signs[1])
+                               : cut_by_signs<uint32_t, uint32_t>(signs[0], signs[1]);
+}
+
+// What kernels convert most, to registers as wide as the types.
 
 template <auto F, class To, class From>
 void fast_convert(Context& c, const Step& s, uint32_t mask) {
@@ -274,6 +294,7 @@ constexpr auto fast_conversions = std::to_array<FastConversion>({
     {Type::f16, Type::f32, isa::Rounding::rn, fast_narrow<num::f16_of_f32>},
     {Type::f32, Type::bf16, isa::Rounding::rn, fast_widen<num::f32_of_bf16>},
     {Type::bf16, Type::f32, isa::Rounding::rn, fast_narrow<num::bf16_of_f32>},
+    {Type::tf32, Type::f32, isa::Rounding::rna, fast_narrow<num::tf32_of_f32>},
     {Type::f16x2, Type::f32, isa::Rounding::rn, fast_narrow_pair<num::f16_of_f32, 16>},
     {Type::bf16x2, Type::f32, isa::Rounding::rn, fast_narrow_pair<num::bf16_of_f32, 16>},
     {Type::e4m3x2, Type::f32, isa::Rounding::rn, fast_narrow_pair<num::e4m3_of_f32, 8>, true},
@@ -305,7 +326,6 @@ void cvt_pack(Context& c, const Step& s, uint32_t mask) {
 
 Handler cvt_handler(const Operation& o) {
     if (isa::row(o.mod.type[0]).lanes == 2) return cvt_pair;
-    if (Handler h = extend_handler(o)) return h;
     return cvt;
 }
 
@@ -314,6 +334,7 @@ Handler fast_cvt(const Operation& o) {
     const Type to = m.type[0];
     const Type from = m.type[1];
     if (m.sat || m.relu) return nullptr;
+    if (!isa::is_float(to) && !isa::is_float(from)) return cut_handler(o);
     const bool own_width = o.register_bits == isa::bits(to) && o.source_bits == isa::bits(from);
     if (isa::row(to).lanes == 1 && !own_width) return nullptr;
     if (isa::is_float(to) && m.integral)

@@ -2,6 +2,7 @@
 // Floating-point arithmetic. The definition is emu/num's soft float; f32 with the default rounding
 // takes the vector path that is proven equal to it. PTX manual, "Floating Point Instructions",
 // "Half Precision Floating Point Instructions".
+#include <cmath>
 #include <cstring>
 
 #include "emu/exec/families.hpp"
@@ -208,6 +209,17 @@ void fast_sqrt_f32(Context& c, const Step& s, uint32_t mask) {
               [&](uint32_t* d) { num::sqrt_f32(a, d, s.op->mod.ftz); });
 }
 
+// The root of a negative number is the definition's, and so is that of NaN.
+void fast_sqrt_f64(Context& c, const Step& s, uint32_t mask) {
+    auto* d = slot<uint64_t>(c, s.op->r[0]);
+    const auto* a = slot<uint64_t>(c, s.op->r[1]);
+    for_lanes(mask, [&](unsigned l) {
+        const auto v = std::bit_cast<double>(a[l]);
+        d[l] = v >= 0 ? std::bit_cast<uint64_t>(std::sqrt(v))
+                      : num::sqrt(Type::f64, a[l], isa::Rounding::rn, {});
+    });
+}
+
 // Of the other lanes too, whatever they hold.
 template <unsigned operands>
 bool has_nan(const std::array<const uint64_t*, operands>& in) {
@@ -361,7 +373,9 @@ Handler fast_fma(const Operation& o) {
 }
 Handler fast_rcp(const Operation& o) { return is_fast(o.mod, Type::f32) ? fast_rcp_f32 : nullptr; }
 Handler fast_sqrt(const Operation& o) {
-    return is_fast(o.mod, Type::f32) ? fast_sqrt_f32 : nullptr;
+    return is_fast(o.mod, Type::f32)   ? fast_sqrt_f32
+           : is_fast(o.mod, Type::f64) ? fast_sqrt_f64
+                                       : nullptr;
 }
 Handler fast_min(const Operation& o) { return fast_extremum<false>(o); }
 Handler fast_max(const Operation& o) { return fast_extremum<true>(o); }

@@ -71,6 +71,12 @@ inline uint32_t bf16_of_f32(uint32_t v) {
     return (v & 0x7fffffff) > 0x7f800000 ? 0x7fff : (v + 0x7fff + (v >> 16 & 1)) >> 16;
 }
 
+// Halves away from zero; of NaN the lower bits are cut off.
+inline uint32_t tf32_of_f32(uint32_t v) {
+    const uint32_t half = (v & 0x7fffffff) > 0x7f800000 ? 0 : 0x1000;
+    return (v + half) & ~0x1fffu;
+}
+
 // To an integer in the same format, of rn, rz, rm or rp; the sign of zero stays. Not of NaN.
 template <Rounding r, class Float>
 inline Float to_integral(Float v) {

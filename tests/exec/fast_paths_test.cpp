@@ -41,6 +41,9 @@ constexpr Line lines[] = {
     {"rcp.rn.ftz.f32 %d, %a", Type::f32, Type::f32},
     {"sqrt.rn.f32 %d, %a", Type::f32, Type::f32},
     {"sqrt.rn.ftz.f32 %d, %a", Type::f32, Type::f32},
+    {"sqrt.rn.f64 %d, %a", Type::f64, Type::f64},
+    {"sqrt.rz.f64 %d, %a", Type::f64, Type::f64},
+    {"cvt.rna.tf32.f32 %d, %a", Type::f32, Type::b32},
     {"min.f32 %d, %a, %b", Type::f32, Type::f32},
     {"min.ftz.f32 %d, %a, %b", Type::f32, Type::f32},
     {"max.f32 %d, %a, %b", Type::f32, Type::f32},
@@ -266,6 +269,24 @@ void expect_same(const std::string& line, Type operand, Type result) {
 
 TEST(FastPaths, GiveTheBitsOfTheDefinitions) {
     for (const Line& l : lines) expect_same(l.text, l.operand, l.result);
+}
+
+// From each type to each, in registers of every width that they go into.
+TEST(FastPaths, CutAndExtendIntegers) {
+    constexpr Type registers[] = {Type::b16, Type::b32, Type::b64};
+    constexpr Type integers[] = {Type::u8,  Type::s8,  Type::u16, Type::s16,
+                                 Type::u32, Type::s32, Type::u64, Type::s64};
+    for (const Type from : integers)
+        for (const Type to : integers)
+            for (const Type source : registers)
+                for (const Type result : registers) {
+                    if (isa::bits(source) < isa::bits(from) || isa::bits(result) < isa::bits(to))
+                        continue;
+                    expect_same("cvt" + std::string(isa::row(to).name) +
+                                    std::string(isa::row(from).name) + " %d, %a",
+                                source, result);
+                }
+    expect_same("cvt.sat.u8.s32 %d, %a", Type::b32, Type::b16);
 }
 
 TEST(FastPaths, CompareAsTheDefinition) {

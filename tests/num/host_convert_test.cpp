@@ -25,6 +25,7 @@ TEST(HostConvert, WidensEveryNumberOf16Bits) {
 void expect_narrow(uint32_t v) {
     ASSERT_EQ(f16_of_f32(v), convert(Type::f32, Type::f16, v, rn)) << std::hex << v;
     ASSERT_EQ(bf16_of_f32(v), convert(Type::f32, Type::bf16, v, rn)) << std::hex << v;
+    ASSERT_EQ(tf32_of_f32(v), convert(Type::f32, Type::tf32, v, Rounding::rna)) << std::hex << v;
 }
 
 // At each number of 16 bits, halfway to the next one, and beside both.
