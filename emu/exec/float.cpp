@@ -180,19 +180,33 @@ void put_lanes(T* d, uint32_t mask, F f) {
     for_lanes(mask, [&](unsigned l) { d[l] = out[l]; });
 }
 
+// .sat of f32: what is below 0 and NaN become +0, what is above 1 becomes 1.
+void saturate(uint32_t* d) {
+    const uint32_t one = one_in(Type::f32);
+    for (unsigned l = 0; l < 32; ++l) {
+        const uint32_t v = d[l];
+        d[l] = v > 0x7f800000 ? 0 : v < one ? v : one;
+    }
+}
+
 template <auto F>
 void fast_two(Context& c, const Step& s, uint32_t mask) {
     const auto* a = slot<uint32_t>(c, s.op->r[1]);
     const auto* b = slot<uint32_t>(c, s.op->r[2]);
-    put_lanes(slot<uint32_t>(c, s.op->r[0]), mask, [&](uint32_t* d) { F(a, b, d, s.op->mod.ftz); });
+    put_lanes(slot<uint32_t>(c, s.op->r[0]), mask, [&](uint32_t* d) {
+        F(a, b, d, s.op->mod.ftz);
+        if (s.op->mod.sat) saturate(d);
+    });
 }
 
 void fast_fma_f32(Context& c, const Step& s, uint32_t mask) {
     const auto* a = slot<uint32_t>(c, s.op->r[1]);
     const auto* b = slot<uint32_t>(c, s.op->r[2]);
     const auto* e = slot<uint32_t>(c, s.op->r[3]);
-    put_lanes(slot<uint32_t>(c, s.op->r[0]), mask,
-              [&](uint32_t* d) { num::fma_f32(a, b, e, d, s.op->mod.ftz); });
+    put_lanes(slot<uint32_t>(c, s.op->r[0]), mask, [&](uint32_t* d) {
+        num::fma_f32(a, b, e, d, s.op->mod.ftz);
+        if (s.op->mod.sat) saturate(d);
+    });
 }
 
 void fast_rcp_f32(Context& c, const Step& s, uint32_t mask) {
@@ -310,9 +324,9 @@ void fast_sign_f32(Context& c, const Step& s, uint32_t mask) {
     });
 }
 
-// To nearest, and with .ftz or nothing else.
+// To nearest, and with .ftz and .sat, which are f32's, or nothing else.
 bool is_fast(const isa::Modifiers& m, Type t) {
-    return m.type[0] == t && m.rounding == isa::Rounding::rn && !m.sat;
+    return m.type[0] == t && m.rounding == isa::Rounding::rn && (!m.sat || t == Type::f32);
 }
 
 template <auto of_f32, auto of_f64, auto plain>
