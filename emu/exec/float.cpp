@@ -261,6 +261,18 @@ void fast_fma_f64(Context& c, const Step& s, uint32_t mask) {
     put_lanes(slot<uint64_t>(c, s.op->r[0]), mask, [&](uint64_t* d) { num::fma_f64(a, b, e, d); });
 }
 
+// .relu: what is below 0 becomes +0.
+uint32_t positive_halves(uint32_t v) {
+    const uint32_t negative = v >> 15 & 0x00010001;
+    return v & ~(negative * 0xffff);
+}
+
+// .sat of f16, as saturate() has it.
+uint32_t saturated_halves(uint32_t v) {
+    const auto half = [](uint32_t h) { return h > 0x7c00 ? 0 : h < 0x3c00 ? h : 0x3c00; };
+    return half(v & 0xffff) | half(v >> 16) << 16;
+}
+
 // Of one or both halves of 32 bits.
 template <auto F, unsigned elements, unsigned operands>
 void fast_halves(Context& c, const Step& s, uint32_t mask) {
@@ -278,6 +290,8 @@ void fast_halves(Context& c, const Step& s, uint32_t mask) {
     };
     for_lanes(mask,
               [&](unsigned l) { d[l] = elements == 2 ? one(l, 0) | one(l, 16) << 16 : one(l, 0); });
+    if (s.op->mod.relu) for_lanes(mask, [&](unsigned l) { d[l] = positive_halves(d[l]); });
+    if (s.op->mod.sat) for_lanes(mask, [&](unsigned l) { d[l] = saturated_halves(d[l]); });
 }
 
 constexpr uint32_t sign_f32 = 0x80000000;
@@ -339,7 +353,7 @@ Handler fast_of(const Operation& o) {
 template <auto of_f16, auto of_bf16, unsigned operands>
 Handler fast_half(const Operation& o) {
     const isa::Modifiers& m = o.mod;
-    const bool is_plain = !m.ftz && !m.sat && !m.relu && !m.oob && !m.nan && !m.xorsign && !m.abs;
+    const bool is_plain = !m.ftz && !m.oob && !m.nan && !m.xorsign && !m.abs;
     if (m.rounding != isa::Rounding::rn || !is_plain) return nullptr;
     switch (m.type[0]) {
         case Type::f16:
