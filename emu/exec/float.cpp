@@ -313,14 +313,16 @@ void fast_extremum_f32(Context& c, const Step& s, uint32_t mask) {
     const auto* a = slot<uint32_t>(c, s.op->r[1]);
     const auto* b = slot<uint32_t>(c, s.op->r[2]);
     const bool ftz = s.op->mod.ftz;
+    const bool one_is_enough = s.op->mod.nan;  // NaN of two
     const auto nan = static_cast<uint32_t>(num::format(Type::f32).nan);
     for_lanes(mask, [&](unsigned l) {
         const uint32_t x = flushed_f32(a[l], ftz);
         const uint32_t y = flushed_f32(b[l], ftz);
         const bool x_larger = ordered_f32(x) > ordered_f32(y);
         const uint32_t number = x_larger == larger ? x : y;
-        const uint32_t one = is_nan_f32(y) ? x : is_nan_f32(x) ? y : number;
-        d[l] = is_nan_f32(one) ? nan : one;
+        const bool x_nan = is_nan_f32(x), y_nan = is_nan_f32(y);
+        const uint32_t one = y_nan ? x : x_nan ? y : number;
+        d[l] = (one_is_enough ? x_nan || y_nan : x_nan && y_nan) ? nan : one;
     });
 }
 
@@ -373,8 +375,7 @@ template <bool larger>
 Handler fast_extremum(const Operation& o) {
     const isa::Modifiers& m = o.mod;
     if (o.r[1] == o.r[2]) return nullptr;
-    if (m.type[0] == Type::f32)
-        return m.nan || m.xorsign || m.abs ? nullptr : fast_extremum_f32<larger>;
+    if (m.type[0] == Type::f32) return m.xorsign || m.abs ? nullptr : fast_extremum_f32<larger>;
     return fast_half<num::half_extremum<num::f16_infinity, larger>,
                      num::half_extremum<num::bf16_infinity, larger>, 2>(o);
 }

@@ -52,6 +52,7 @@ constexpr Line lines[] = {
     {"max.f32 %d, %a, %b", Type::f32, Type::f32},
     {"max.ftz.f32 %d, %a, %b", Type::f32, Type::f32},
     {"max.NaN.f32 %d, %a, %b", Type::f32, Type::f32},
+    {"min.ftz.NaN.f32 %d, %a, %b", Type::f32, Type::f32},
     {"min.xorsign.abs.f32 %d, %a, %b", Type::f32, Type::f32},
     {"abs.f32 %d, %a", Type::f32, Type::f32},
     {"abs.ftz.f32 %d, %a", Type::f32, Type::f32},
