@@ -320,7 +320,8 @@ void fast_extremum_f32(Context& c, const Step& s, uint32_t mask) {
         const uint32_t y = flushed_f32(b[l], ftz);
         const bool x_larger = ordered_f32(x) > ordered_f32(y);
         const uint32_t number = x_larger == larger ? x : y;
-        const bool x_nan = is_nan_f32(x), y_nan = is_nan_f32(y);
+        const bool x_nan = is_nan_f32(x);
+        const bool y_nan = is_nan_f32(y);
         const uint32_t one = y_nan ? x : x_nan ? y : number;
         d[l] = (one_is_enough ? x_nan || y_nan : x_nan && y_nan) ? nan : one;
     });
