@@ -612,6 +612,15 @@ class Questions {
 
     // Elements that stay integers, weighted: a driver makes such a texture, a runtime does not.
     void filtered_elements() {
+        struct Row {
+            const char* how;
+            Shape shape;
+            uint32_t height, depth;
+        };
+        constexpr Row shapes[] = {{", in a line", Shape::line, 0, 0},
+                                  {", in a plane", Shape::plane, 8, 0},
+                                  {", in a box", Shape::box, 8, 8},
+                                  {", gathered", Shape::gathered, 8, 0}};
         std::mt19937 random(23);
         std::vector<uint32_t> values(512);
         for (uint32_t& v : values) {
@@ -636,18 +645,10 @@ class Questions {
                     const std::string what = std::string("filtered ") + name +
                                              std::to_string(bits) +
                                              (mode == Mode::border ? ", with a border" : "");
-                    print_many(what + ", in a line",
-                               asked_.at({format, 8, 0, 0, Arrangement::plain, values.data()}, l,
-                                         Shape::line, at));
-                    print_many(what + ", in a plane",
-                               asked_.at({format, 8, 8, 0, Arrangement::plain, values.data()}, l,
-                                         Shape::plane, at));
-                    print_many(what + ", in a box",
-                               asked_.at({format, 8, 8, 8, Arrangement::plain, values.data()}, l,
-                                         Shape::box, at));
-                    print_many(what + ", gathered",
-                               asked_.at({format, 8, 8, 0, Arrangement::plain, values.data()}, l,
-                                         Shape::gathered, at));
+                    for (const auto& [how, shape, height, depth] : shapes)
+                        print_many(what + how, asked_.at({format, 8, height, depth,
+                                                          Arrangement::plain, values.data()},
+                                                         l, shape, at));
                 }
             }
     }
