@@ -7,6 +7,7 @@
 #include "cuda/aside.hpp"
 #include "cuda/family.hpp"
 #include "cuda/graph.hpp"
+#include "cuda/names.hpp"
 #include "cuda/order.hpp"
 #include "cuda/watch.hpp"
 #include "emu/warp/cluster.hpp"
@@ -87,7 +88,10 @@ bool names_memory_of_host(std::string_view text) {
            text.find("'registered host memory ") != text.npos;
 }
 
-void run(UnderWay& launch, Context& context, lockwarp_launch_options& options) {
+using Launched = std::vector<warp::DeviceLaunch>;
+
+// What its threads launched; nullopt: it has failed.
+std::optional<Launched> run(UnderWay& launch, Context& context, lockwarp_launch_options& options) {
     const std::shared_ptr<warp::Heap> heap =
         take_heap(context, launch.function.kernel->program, options);
     lockwarp_result* result = nullptr;
@@ -98,10 +102,12 @@ void run(UnderWay& launch, Context& context, lockwarp_launch_options& options) {
         ahead.emplace(*launch.function.kernel, std::move(finish));
     if (Aside::of_thread() != nullptr) options.stop = &Aside::stop();
     const engine::Beside beside{watch.get(), heap.get(), ahead ? &*ahead : nullptr,
-                                Aside::of_thread()};
+                                Aside::of_thread(), true};
     const lockwarp_status status =
         engine::launch_watched(launch.function.kernel, &options, beside, &result, &error);
     print(context, result);
+    Launched launched;
+    if (status == LOCKWARP_OK) launched = std::move(result->of.launches);
     std::string text = error != nullptr ? lockwarp_error_message(error) : "";
     Result failed = success;
     if (status == LOCKWARP_TRAPPED) {
@@ -118,7 +124,7 @@ void run(UnderWay& launch, Context& context, lockwarp_launch_options& options) {
     }
     lockwarp_result_destroy(result);
     lockwarp_error_destroy(error);
-    if (status == LOCKWARP_OK || status == LOCKWARP_STOPPED) return;  // the program ends
+    if (status == LOCKWARP_OK || status == LOCKWARP_STOPPED) return launched;  // the program ends
     if (status == LOCKWARP_INTERNAL)
         report_exception(launch, text);
     else
@@ -127,6 +133,7 @@ void run(UnderWay& launch, Context& context, lockwarp_launch_options& options) {
     if (failed == success) fail(status == LOCKWARP_INTERNAL ? unknown_error : invalid_value);
     set_fault(failed);
     if (driver().blocking) fail(failed);
+    return std::nullopt;
 }
 
 }  // namespace
@@ -181,11 +188,10 @@ std::vector<uint8_t> parameters_of(const Function& f, void** parameters, void** 
     return bytes;
 }
 
-void launch(const Function& f, const LaunchShape& shape, const std::vector<uint8_t>& parameters) {
-    const std::shared_ptr<Context> context = current();
-    const std::shared_ptr<Module> module = f.module.lock();
-    require(module != nullptr, invalid_handle);
-    check_shape(f, shape);
+namespace {
+
+std::optional<Launched> launch_one(const Function& f, Context& context, const LaunchShape& shape,
+                                   const std::vector<uint8_t>& parameters) {
     lockwarp_launch_options options{};
     options.struct_size = sizeof options;
     std::copy_n(shape.grid, 3, options.grid);
@@ -199,7 +205,55 @@ void launch(const Function& f, const LaunchShape& shape, const std::vector<uint8
     options.parameters = parameters.data();
     options.parameter_bytes = parameters.size();
     UnderWay under_way(f, shape, parameters);
-    run(under_way, *context, options);
+    return run(under_way, context, options);
+}
+
+// A kernel that another one launched. One that the device does not have is left out: its launch
+// has not said so, as it does on a GPU.
+std::optional<Launched> launch_from_device(const std::shared_ptr<Module>& module, Context& context,
+                                           const warp::DeviceLaunch& l) {
+    std::string log;
+    const Function* f = nullptr;
+    const LaunchShape shape{{l.grid.x, l.grid.y, l.grid.z},
+                            {l.block.x, l.block.y, l.block.z},
+                            l.dynamic_shared,
+                            false,
+                            {}};
+    try {
+        f = function_of(module, l.kernel.c_str(), &log);
+        check_shape(*f, shape);
+    } catch (const Failure&) {
+        say("kernel " + brief(l.kernel) + ", launched by a kernel, is left out: " +
+            (log.empty() ? "the device has no such launch" : log));
+        return Launched();
+    }
+    return launch_one(*f, context, shape, l.parameters);
+}
+
+}  // namespace
+
+void launch(const Function& f, const LaunchShape& shape, const std::vector<uint8_t>& parameters) {
+    const std::shared_ptr<Context> context = current();
+    const std::shared_ptr<Module> module = f.module.lock();
+    require(module != nullptr, invalid_handle);
+    // The next one lies at the end. What a kernel launched comes before what was launched beside it
+    // afterwards, and what is to be last, behind all else of its.
+    Launched waiting;
+    const auto add = [&](Launched launched) {
+        std::stable_partition(launched.begin(), launched.end(),
+                              [](const warp::DeviceLaunch& l) { return !l.last; });
+        waiting.insert(waiting.end(), std::make_move_iterator(launched.rbegin()),
+                       std::make_move_iterator(launched.rend()));
+    };
+    check_shape(f, shape);
+    std::optional<Launched> launched = launch_one(f, *context, shape, parameters);
+    while (launched) {
+        add(std::move(*launched));
+        if (waiting.empty()) return;
+        const warp::DeviceLaunch next = std::move(waiting.back());
+        waiting.pop_back();
+        launched = launch_from_device(module, *context, next);
+    }
 }
 
 namespace {

@@ -25,6 +25,8 @@ struct Taken {
 // Addresses that mean something else to a kernel.
 constexpr std::array taken_addresses{
     Taken{isa::heap_base, isa::heap_base + (uint64_t{1} << 30), "malloc's heap"},
+    Taken{isa::launch_buffers, isa::launch_buffers + isa::launch_buffer_bytes,
+          "the parameters of launches from kernels"},
     Taken{isa::grid_workspace, isa::grid_workspace + isa::grid_workspace_bytes,
           "the workspace of cooperative launches"},
     Taken{isa::shared_window, isa::const_window + isa::window_bytes,

@@ -95,8 +95,8 @@ Function* load(Registered& r) {
         function = function_of(module, r.name.c_str(), &log);
     } catch (const Failure& f) {
         if (log.find("__cudaCDP2") != std::string::npos) {
-            say("kernel " + brief(r.name) +
-                ": it launches kernels itself (dynamic parallelism), which is not supported");
+            say("kernel " + brief(r.name) + ": " + log +
+                ": this function of the device's runtime is not supported");
             fail(not_supported);
         }
         if (!log.empty()) say("kernel " + brief(r.name) + ": " + log);

@@ -34,7 +34,9 @@ struct Watched {
         if (a.space != space) return false;
         if (space != Space::global) return true;
         const auto lane = static_cast<uint32_t>(__builtin_ctz(a.lanes));
-        return a.address[lane] < heap_begin || a.address[lane] >= heap_end;
+        // What a thread launches with is its own; another one may have had the memory before.
+        const bool is_launchs = a.address[lane] - isa::launch_buffers < isa::launch_buffer_bytes;
+        return (a.address[lane] < heap_begin || a.address[lane] >= heap_end) && !is_launchs;
     }
 };
 

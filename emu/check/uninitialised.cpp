@@ -85,6 +85,7 @@ class OfCta : public warp::CtaObserver {
     void store(const warp::Retired& e, const isa::Operation& o, OfWarp& w, const warp::Access& a);
     void store_bytes(const warp::Retired& e, OfWarp& w, const warp::Access& a, uint32_t lane,
                      uint32_t undefined, uint32_t origin);
+    void store_defined(const warp::Retired& e, OfWarp& w);
     void store_matrix(const warp::Retired& e, const isa::Operation& o, OfWarp& w,
                       const warp::Access& a);
     void update(const warp::Retired& e, const isa::Operation& o, OfWarp& w);
@@ -403,6 +404,11 @@ void OfCta::store_matrix(const warp::Retired& e, const isa::Operation& o, OfWarp
     each_lane(a.lanes, [&](uint32_t lane) { store_bytes(e, w, a, lane, rows[lane], origin); });
 }
 
+void OfCta::store_defined(const warp::Retired& e, OfWarp& w) {
+    for (const warp::Access& a : std::span(e.accesses, e.access_count))
+        each_lane(a.lanes, [&](uint32_t lane) { store_bytes(e, w, a, lane, 0, 0); });
+}
+
 // What an update makes of undefined bytes is undefined, but where it replaces them.
 void OfCta::update(const warp::Retired& e, const isa::Operation& o, OfWarp& w) {
     uint32_t any = 0, origin = 0;
@@ -524,6 +530,7 @@ void OfCta::retired(const warp::Retired& e) {
     };
     switch (row.memory) {
         case isa::Memory::none:
+            if (o.op == Op::call) store_defined(e, w);  // what the device's runtime gives
             if (o.op == Op::call || row.flow != isa::Flow::next) break;
             return pass_on(e, common_.registers, w.registers, origins_);
         case isa::Memory::load:
@@ -538,10 +545,7 @@ void OfCta::retired(const warp::Retired& e) {
             if (row.matrix == isa::Matrix::none) return each_access(&OfCta::store);
             if (row.wmma) return store_parts(e, o, w);
             if (is_8x8) return store_matrix(e, o, w, *a);
-            for (uint32_t n = 0; n < e.access_count; ++n)
-                each_lane(e.accesses[n].lanes,
-                          [&](uint32_t lane) { store_bytes(e, w, e.accesses[n], lane, 0, 0); });
-            return;
+            return store_defined(e, w);
         case isa::Memory::update:
             return update(e, o, w);
         case isa::Memory::barrier:

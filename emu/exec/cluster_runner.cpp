@@ -20,7 +20,7 @@ constexpr uint64_t max_heard = 320'000;
 }  // namespace
 
 ClusterRunner::ClusterRunner(const Code& code, const warp::Launch& launch,
-                             const warp::GlobalMemory& global, warp::Heap* heap,
+                             const warp::GlobalMemory& global, const Heaps& heaps,
                              Inspector* inspector, const warp::Clusters& clusters,
                              const Step* early)
     : launch_(launch), waits_since_(clusters.size()), exited_(clusters.size()) {
@@ -28,7 +28,7 @@ ClusterRunner::ClusterRunner(const Code& code, const warp::Launch& launch,
     if (early != nullptr) cluster_.late = std::make_unique<Late>(early);
     for (uint32_t rank = 0; rank < clusters.size(); ++rank)
         ctas_.push_back(
-            std::make_unique<CtaRunner>(code, launch, global, heap, inspector, cluster_, rank));
+            std::make_unique<CtaRunner>(code, launch, global, heaps, inspector, cluster_, rank));
 }
 
 void ClusterRunner::begin(uint64_t index) {

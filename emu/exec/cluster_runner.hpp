@@ -14,7 +14,7 @@ class ClusterRunner {
   public:
     // early: of the late schedule, the steps of the early one (late.hpp); else nullptr.
     ClusterRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
-                  warp::Heap* heap, Inspector* inspector, const warp::Clusters& clusters,
+                  const Heaps& heaps, Inspector* inspector, const warp::Clusters& clusters,
                   const Step* early);
 
     using Stands = CtaRunner::Stands;

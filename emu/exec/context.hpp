@@ -4,8 +4,10 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <type_traits>
 #include <vector>
 
@@ -104,6 +106,21 @@ struct Step {
     uint32_t folded = 0;  // which of Context::folded
 };
 
+// Blocks of memory that the machine itself shares out.
+struct Heaps {
+    warp::Heap* blocks = nullptr;   // malloc's
+    warp::Heap* buffers = nullptr;  // for the parameters of launches
+};
+
+// What a CTA's threads know of launches of their own.
+struct DeviceRuntime {
+    std::map<uint64_t, warp::DeviceLaunch> begun;  // by the address of their parameters
+    std::map<uint64_t, uint64_t> errors;           // cudaError_t, by thread
+    std::set<uint64_t> streams, events;            // handles
+    uint64_t handles = 0;                          // so far
+    std::vector<warp::DeviceLaunch> launched;      // of all CTAs so far
+};
+
 struct Context {
     const isa::Program* program = nullptr;
     const Step* steps = nullptr;       // by operation
@@ -112,6 +129,7 @@ struct Context {
     const UnneededLoads* left_out = nullptr;  // nullptr: no load is (Launch::leave_out_loads)
     const warp::GlobalMemory* global = nullptr;
     warp::Heap* heap = nullptr;
+    warp::Heap* buffers = nullptr;  // Heaps::buffers
     warp::Cta* cta = nullptr;
     Cluster* cluster = nullptr;
     uint64_t shared_begin = 0;  // Program::shared_begin in the window of the CTA's rank
@@ -142,6 +160,7 @@ struct Context {
     std::vector<warp::Printed> printed;
     uint64_t printed_bytes = 0;
     uint64_t printed_bytes_lost = 0;
+    DeviceRuntime device;
 };
 
 // The lanes of a slot. 8- and 16-bit values stand zero-extended in 32 bits.

@@ -32,7 +32,7 @@ size_t warps_of(const warp::Launch& launch) {
 }  // namespace
 
 CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
-                     warp::Heap* heap, Inspector* inspector, Cluster& cluster, uint32_t rank)
+                     const Heaps& heaps, Inspector* inspector, Cluster& cluster, uint32_t rank)
     : registers_(*code.program, code.registers, warps_of(launch), rank) {
     cluster.ctas.push_back(&context_);
     cta_.rank = rank;
@@ -41,7 +41,8 @@ CtaRunner::CtaRunner(const Code& code, const warp::Launch& launch, const warp::G
     context_.program = code.program;
     context_.steps = code.steps.data();
     context_.folded = code.folded.data();
-    context_.heap = heap;
+    context_.heap = heaps.blocks;
+    context_.buffers = heaps.buffers;
     context_.inspector = inspector;
     context_.launch = &launch;
     if (launch.leave_out_loads) context_.left_out = code.unneeded.get();
@@ -61,6 +62,10 @@ void CtaRunner::begin() {
     const warp::Dim3& grid = context_.launch->grid;
     const uint64_t index = context_.cluster->of.cta(context_.cluster->index, cta_.rank);
     context_.trap.reset();
+    context_.device.begun.clear();
+    context_.device.errors.clear();
+    context_.device.streams.clear();
+    context_.device.events.clear();
     cta_.ended = false;
     cta_.index = index;
     cta_.id = {static_cast<uint32_t>(index % grid.x),

@@ -16,7 +16,7 @@ class CtaRunner {
   public:
     // CTAs of that rank in `cluster`, which is told of the runner.
     CtaRunner(const Code& code, const warp::Launch& launch, const warp::GlobalMemory& global,
-              warp::Heap* heap, Inspector* inspector, Cluster& cluster, uint32_t rank);
+              const Heaps& heaps, Inspector* inspector, Cluster& cluster, uint32_t rank);
     CtaRunner(const CtaRunner&) = delete;
     CtaRunner& operator=(const CtaRunner&) = delete;
 
@@ -56,6 +56,7 @@ class CtaRunner {
     uint64_t instructions() const { return context_.statistics.instructions; }
     warp::Statistics statistics() const;
     std::vector<warp::Printed>& printed() { return context_.printed; }
+    std::vector<warp::DeviceLaunch>& launched() { return context_.device.launched; }
     uint64_t printed_bytes_lost() const { return context_.printed_bytes_lost; }
 
   private:

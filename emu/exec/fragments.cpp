@@ -34,9 +34,9 @@ bool tile_words(const isa::Elements& e, TileWords& out) {
     out.held_bits = e.held_bits;
     out.padding_below = e.padding_below;
     if (out.columns % out.each != 0) return false;
-    std::array<uint16_t, 32> none;
-    none.fill(nowhere);
-    out.place.assign(e.registers(), none);
+    std::array<uint16_t, 32> nobody;
+    nobody.fill(nowhere);
+    out.place.assign(e.registers(), nobody);
     const std::vector<isa::Element> all = isa::first_owners(e);
     for (const isa::Element& at : all) {
         const unsigned within = at.column % out.each;

@@ -8,6 +8,7 @@
 
 #include "emu/exec/cluster_runner.hpp"
 #include "emu/exec/fold.hpp"
+#include "emu/exec/grid_limits.hpp"
 #include "emu/exec/inspector.hpp"
 #include "emu/exec/late.hpp"
 #include "emu/exec/listeners.hpp"
@@ -23,11 +24,6 @@ namespace lockwarp::exec {
 
 namespace {
 
-// CUDA's limits of a launch (CUDA C++ programming guide, "Technical Specifications").
-constexpr uint32_t max_threads = 1024;
-constexpr uint32_t max_block_z = 64;
-constexpr uint32_t max_grid_yz = 65535;
-constexpr uint32_t max_grid_x = 0x7fffffff;
 // Register files and local memory of one CTA or cluster; the caller's machine is not to be
 // exhausted. NCCL's kernels, whose functions are called by address, need 600 MB a cluster.
 constexpr uint64_t max_cta_bytes = uint64_t{1} << 31;
@@ -53,13 +49,19 @@ uint64_t resident_clusters(const isa::Program& p, const warp::Launch& l,
     return std::max<uint64_t>(std::min(max_bytes / bytes, max_resident) / clusters.size(), 1);
 }
 
+bool launches_kernels(const isa::Program& p) {
+    return std::ranges::any_of(p.calls, [](const isa::Call& c) {
+        return c.system == isa::System::launch || c.system == isa::System::parameter_buffer;
+    });
+}
+
 std::string refusal(const isa::Program& p, const warp::Launch& l,
                     const warp::GlobalMemory& global) {
     const auto& b = l.block;
     const auto& g = l.grid;
-    if (b.count() == 0 || b.count() > max_threads || b.z > max_block_z)
+    if (!is_block(b))
         return "block " + dims({b.x, b.y, b.z}) + ": a CTA has 1 to 1024 threads, at most 64 in z";
-    if (g.count() == 0 || g.x > max_grid_x || g.y > max_grid_yz || g.z > max_grid_yz)
+    if (!is_grid(g))
         return "grid " + dims({g.x, g.y, g.z}) + ": x is 1 to 2147483647, y and z are 1 to 65535";
     if (l.first_cta >= g.count()) return "the grid has no CTA " + std::to_string(l.first_cta);
     const std::array<uint32_t, 3> block{b.x, b.y, b.z};
@@ -70,6 +72,8 @@ std::string refusal(const isa::Program& p, const warp::Launch& l,
         b.count() > uint64_t{p.maximum_block[0]} * p.maximum_block[1] * p.maximum_block[2])
         return "block " + dims(block) + ": the kernel allows at most " + dims(p.maximum_block) +
                " (.maxntid)";
+    if (launches_kernels(p) && !l.may_launch)
+        return "it launches kernels itself (dynamic parallelism), which is not supported here";
     const uint64_t shared = uint64_t{p.shared_static} + l.dynamic_shared;
     const uint32_t most = isa::row(p.arch).shared_max;
     if (shared > most)
@@ -117,7 +121,7 @@ struct Grid {
     const Code& code;
     const warp::Launch& launch;
     const warp::GlobalMemory& global;
-    warp::Heap* heap;
+    Heaps heaps;
     const warp::Clusters& clusters;
     Handover handover;
     Turns turns;
@@ -139,7 +143,7 @@ struct Part {
 ClusterRunner* idle_runner(Grid& grid, Part& part) {
     if (part.idle.empty()) {
         part.runners.push_back(std::make_unique<ClusterRunner>(grid.code, grid.launch, grid.global,
-                                                               grid.heap, grid.inspector,
+                                                               grid.heaps, grid.inspector,
                                                                grid.clusters, grid.early));
         return part.runners.back().get();
     }
@@ -245,6 +249,7 @@ void add(warp::Result& result, uint64_t& trapped, Part& part) {
         for (const auto& cta : runner->ctas()) {
             std::ranges::move(cta->printed(), std::back_inserter(result.printed));
             result.printed_bytes_lost += cta->printed_bytes_lost();
+            std::ranges::move(cta->launched(), std::back_inserter(result.launches));
             const warp::Statistics s = cta->statistics();
             result.statistics.instructions += s.instructions;
             result.statistics.lane_operations += s.lane_operations;
@@ -330,6 +335,12 @@ warp::Result run_grid(const Ready& ready, const warp::Launch& launch, Inspector*
                          launch.heap_bytes);
     warp::Heap* const heap = own_heap ? &*own_heap : launch.heap;
     if (heap != nullptr && heap->bytes() != 0) buffers.push_back(heap->buffer());
+    std::optional<warp::Heap> parameters;
+    if (launches_kernels(program)) {
+        parameters.emplace(isa::launch_buffers, isa::launch_buffer_bytes);
+        buffers.push_back(parameters->buffer());
+        buffers.back().name = "parameters of launches";
+    }
     const warp::GlobalMemory global(std::move(buffers), launch.common);
     if (std::string why = refusal(program, launch, global); !why.empty()) {
         result.refusal = {std::move(why)};
@@ -362,7 +373,7 @@ warp::Result run_grid(const Ready& ready, const warp::Launch& launch, Inspector*
     Grid grid{code,
               launch,
               global,
-              heap,
+              {heap, parameters ? &*parameters : nullptr},
               clusters,
               Handover(launch.observers, launch.first_cta),
               Turns(first, first + ctas / clusters.size(), resident)};
@@ -382,6 +393,8 @@ warp::Result run_grid(const Ready& ready, const warp::Launch& launch, Inspector*
     uint64_t trapped = UINT64_MAX;
     for (Part& part : parts) add(result, trapped, part);
     const bool is_stopped = result.trap && result.trap->kind == warp::TrapKind::stopped;
+    std::ranges::stable_sort(result.launches, {}, &warp::DeviceLaunch::cta_index);
+    if (result.trap) result.launches.clear();
     keep_printed(result, clusters, is_stopped ? UINT64_MAX : grid.first_trap.load());
     return result;
 }

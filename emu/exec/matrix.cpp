@@ -48,8 +48,8 @@ void from_lanes(const MovedPlan& plan, const uint32_t* a, Moved& matrix) {
 bool locate_rows(Context& c, const Operation& o, bool store, LanePointers& out) {
     LaneAddresses addresses;
     lane_addresses(c, o.address[0], all_lanes, addresses);
-    const unsigned rows = matrix_rows * o.mod.matrices;
-    uint32_t used = rows == 32 ? all_lanes : (1u << rows) - 1;
+    const unsigned count = matrix_rows * o.mod.matrices;
+    uint32_t used = count == 32 ? all_lanes : (1u << count) - 1;
     const bool check_all = isa::row(c.program->arch).ldmatrix_checks_all_lanes;
     return locate(c, o, o.mod.space, addresses, check_all && !store ? all_lanes : used, row_bytes,
                   row_bytes, store, out);

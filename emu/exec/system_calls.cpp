@@ -9,6 +9,8 @@
 #include <cstring>
 
 #include "emu/exec/access.hpp"
+#include "emu/exec/call_values.hpp"
+#include "emu/exec/device_runtime.hpp"
 #include "emu/exec/listeners.hpp"
 #include "emu/warp/heap.hpp"
 
@@ -18,34 +20,6 @@ namespace {
 
 constexpr uint32_t longest_text = 1u << 16;
 constexpr int widest_field = 1 << 12;
-
-uint64_t argument(Context& c, const isa::Call& call, size_t k, unsigned lane,
-                  const std::array<uint32_t, 32>& bases) {
-    const isa::Passed& p = call.arguments[k];
-    const size_t bytes = std::min<size_t>(p.bytes, 8);
-    uint64_t value = 0;
-    if (p.ref != isa::no_ref)
-        std::memcpy(&value, c.registers + p.ref + lane * (bytes == 8 ? 8 : 4), bytes);
-    else
-        std::memcpy(
-            &value,
-            c.warp->local.data() + size_t{lane} * c.warp->local_stride + bases[lane] + p.offset,
-            bytes);
-    return value;
-}
-
-void set_result(Context& c, const isa::Call& call, unsigned lane, uint64_t value,
-                const std::array<uint32_t, 32>& bases) {
-    if (call.results.empty()) return;
-    const isa::Passed& p = call.results[0];
-    const size_t bytes = std::min<size_t>(p.bytes, sizeof value);
-    if (p.ref == isa::no_ref) mark_local(*c.warp, lane, bases[lane] + p.offset, bytes);
-    uint8_t* to =
-        p.ref != isa::no_ref
-            ? c.registers + p.ref + lane * (bytes == 8 ? 8 : 4)
-            : c.warp->local.data() + size_t{lane} * c.warp->local_stride + bases[lane] + p.offset;
-    std::memcpy(to, &value, bytes);
-}
 
 // The text at a generic address, up to its zero; nullopt where memory ends before.
 std::optional<std::string> text_at(Context& c, uint64_t address, unsigned lane) {
@@ -287,6 +261,7 @@ uint32_t take_blocks(Context& c, const isa::Call& call, const warp::Retired& bef
 
 void run_system_call(Context& c, const Operation& o, const isa::Call& call, uint32_t mask,
                      const std::array<uint32_t, 32>& bases) {
+    if (call.system >= isa::System::parameter_buffer) run_device_runtime(c, o, call, mask, bases);
     for (uint32_t rest = mask; rest != 0 && !c.trap; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
         switch (call.system) {
@@ -303,6 +278,8 @@ void run_system_call(Context& c, const Operation& o, const isa::Call& call, uint
                 break;
             case isa::System::free:
                 release(c, o, argument(c, call, 0, lane, bases), lane);
+                break;
+            default:
                 break;
         }
     }

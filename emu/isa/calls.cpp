@@ -16,6 +16,22 @@ constexpr auto system_table = std::to_array<SystemRow>({
     {"__assertfail", System::assertfail, {8, 8, 4, 8, 8}, 0},
     {"malloc", System::malloc, {8}, 8},
     {"free", System::free, {8}, 0},
+    // kernel, grid, block, bytes of dynamic shared memory
+    {"__cudaCDP2GetParameterBufferV2", System::parameter_buffer, {8, 12, 12, 4}, 8},
+    {"cudaGetParameterBufferV2", System::parameter_buffer, {8, 12, 12, 4}, 8},
+    // buffer, stream
+    {"__cudaCDP2LaunchDeviceV2", System::launch, {8, 8}, 4},
+    {"cudaLaunchDeviceV2", System::launch, {8, 8}, 4},
+    {"__cudaCDP2GetLastError", System::get_error, {}, 4},
+    {"__cudaCDP2PeekAtLastError", System::peek_error, {}, 4},
+    {"__cudaCDP2StreamCreateWithFlags", System::create_stream, {8, 4}, 4},
+    {"__cudaCDP2StreamDestroy", System::destroy_stream, {8}, 4},
+    {"__cudaCDP2EventCreateWithFlags", System::create_event, {8, 4}, 4},
+    {"__cudaCDP2EventDestroy", System::destroy_event, {8}, 4},
+    {"__cudaCDP2EventRecord", System::record_event, {8, 8}, 4},
+    {"__cudaCDP2StreamWaitEvent", System::wait_for_event, {8, 8, 4}, 4},
+    {"__cudaCDP2GetDevice", System::get_device, {8}, 4},
+    {"__cudaCDP2GetDeviceCount", System::count_devices, {8}, 4},
 });
 
 // Every name that an instruction's operands or an initial value hold.
@@ -182,6 +198,9 @@ struct CallDecoder {
             call.function = symbol.index;
             for (const Passed& p : f.parameters) taken.push_back(p.bytes);
             for (const Passed& p : f.results) returned.push_back(p.bytes);
+        } else if (symbol.kind == SymbolKind::kernel) {
+            error(target->place, "An entry cannot be called: '" + target->text + "'");
+            return;
         } else if (const auto* const row =
                        std::ranges::find(system_table, target->text, &SystemRow::name);
                    row != system_table.end()) {
@@ -244,6 +263,15 @@ std::vector<uint32_t> components_of(const std::vector<std::vector<uint32_t>>& ed
 }  // namespace
 
 std::span<const SystemRow> system_rows() { return system_table; }
+
+bool launches_kernels(const ptx::Module& module) {
+    return std::ranges::any_of(module.items, [](const auto& item) {
+        const auto* const f = std::get_if<ptx::Function>(&item);
+        if (f == nullptr || f->has_body) return false;
+        const auto* const row = std::ranges::find(system_table, f->name, &SystemRow::name);
+        return row != system_table.end() && row->system == System::launch;
+    });
+}
 
 std::vector<std::string_view> names_in(const ptx::Block& body) {
     std::vector<std::string_view> out;

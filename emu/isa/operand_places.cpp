@@ -73,6 +73,8 @@ Ref OperandDecoder::address_constant(const ptx::Operand& p, Type type) {
     const Symbol symbol = r.find(p.text);
     if (symbol.kind == SymbolKind::function && bits(type) == 64)
         return r.constant(64, code_window + code_stride * r.numbers[symbol.index]);
+    if (symbol.kind == SymbolKind::kernel && bits(type) == 64)
+        return r.constant(64, r.kernel_address(symbol.index));
     if (symbol.kind != SymbolKind::variable) return source(p, type, false);
     if (bits(type) < 32) mismatch(p.place);
     const Placed& v = r.program.variables[symbol.index];

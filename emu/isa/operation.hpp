@@ -249,8 +249,27 @@ struct Function {
 };
 
 // Functions without a body that the machine itself has (CUDA C++ programming guide, "Formatted
-// Output", "Assertion", "Dynamic Global Memory Allocation and Operations").
-enum class System : uint8_t { none, vprintf, assertfail, malloc, free };
+// Output", "Assertion", "Dynamic Global Memory Allocation and Operations", "CUDA Dynamic
+// Parallelism").
+enum class System : uint8_t {
+    none,
+    vprintf,
+    assertfail,
+    malloc,
+    free,
+    parameter_buffer,  // of a kernel that is to be launched
+    launch,
+    get_error,
+    peek_error,
+    create_stream,
+    destroy_stream,
+    create_event,
+    destroy_event,
+    record_event,
+    wait_for_event,
+    get_device,
+    count_devices,
+};
 
 struct SystemRow {
     std::string_view name;
@@ -260,6 +279,13 @@ struct SystemRow {
 };
 
 std::span<const SystemRow> system_rows();
+
+// A kernel whose address the program takes, to launch it.
+struct LaunchedKernel {
+    std::string name;
+    uint32_t number = 0;  // as Function::number, behind all functions: in the module's order
+    uint32_t parameter_bytes = 0;
+};
 
 struct Call {
     System system = System::none;
@@ -310,6 +336,10 @@ inline constexpr std::array<SpaceWindow, 4> space_windows{{
 // Where the heap of malloc begins.
 inline constexpr uint64_t heap_base = uint64_t{0x7b} << 40;
 
+// Where the parameters of kernels lie that a thread is about to launch.
+inline constexpr uint64_t launch_buffers = heap_base + (uint64_t{1} << 32);
+inline constexpr uint64_t launch_buffer_bytes = uint64_t{64} << 20;
+
 // Where a module's .global variables begin.
 inline constexpr uint64_t module_global_base = uint64_t{0x7d} << 40;
 
@@ -328,6 +358,7 @@ struct Program {
     std::vector<Function> functions;    // the entry first
     std::vector<uint32_t> function_numbered;  // by Function::number; 0: not in this program
     std::vector<Call> calls;
+    std::vector<LaunchedKernel> launched;
     std::vector<uint32_t> branch_targets;  // operations that brx may go to
     std::vector<Ref> pool;
     std::vector<uint32_t> uses;  // into registers

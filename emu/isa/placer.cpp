@@ -35,6 +35,7 @@ SpaceCursor* Placer::cursor(ptx::Space space) {
 uint64_t Placer::address_of(std::string_view name, ptx::Place place, bool generic) {
     const Symbol s = r.find(name);
     if (s.kind == SymbolKind::function) return code_window + code_stride * r.numbers[s.index];
+    if (s.kind == SymbolKind::kernel) return r.kernel_address(s.index);
     if (s.kind != SymbolKind::variable) {
         r.error(place, "Unknown symbol '" + std::string(name) + "'");
         return 0;

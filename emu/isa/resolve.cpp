@@ -350,6 +350,27 @@ Placer placer_for(Resolver& r, SpaceCursor shared, uint64_t global_base,
 
 bool is_numbered(const ptx::Function* f) { return f != nullptr && f->has_body && !f->is_entry; }
 
+// Bytes of an entry's parameters, as place_parameters() places them.
+uint32_t parameter_bytes_of(const ptx::Function& entry) {
+    uint64_t next = 0;
+    for (const ptx::Variable& v : entry.parameters) {
+        const std::optional<Placement> p = placement(v);
+        if (p && next <= max_parameter_bytes) next = round_up(next, p->alignment) + p->bytes;
+    }
+    return static_cast<uint32_t>(std::min<uint64_t>(next, max_parameter_bytes));
+}
+
+// What may be launched, the entry itself too.
+void declare_kernels(Resolver& r, uint32_t functions) {
+    for (const auto& item : r.module.items) {
+        const auto* const f = std::get_if<ptx::Function>(&item);
+        if (f == nullptr || !f->is_entry || !f->has_body) continue;
+        const auto index = static_cast<uint32_t>(r.kernels.size());
+        r.kernels.push_back({f->name, functions + index + 1, parameter_bytes_of(*f)});
+        r.scopes.back()[f->name] = {SymbolKind::kernel, index, Type::none, 0};
+    }
+}
+
 // The names that all bodies see: the functions, which become the program's in this order, and the
 // module's variables.
 void declare_module(Resolver& r, Placer& placer,
@@ -367,6 +388,7 @@ void declare_module(Resolver& r, Placer& placer,
         if (found != numbers.end()) r.program.function_numbered[found->second] = index;
         r.scopes.back()[functions[i]->name] = {SymbolKind::function, index, Type::none, 0};
     }
+    if (launches_kernels(r.module)) declare_kernels(r, static_cast<uint32_t>(numbers.size()));
     for (const auto& item : r.module.items)
         if (const ptx::Directive* const d = alias_in(item)) {
             const Symbol target = r.find(d->operands[1].text);

@@ -2,6 +2,7 @@
 // What a Resolver keeps: diagnostics, symbols, registers and constants.
 #include "emu/isa/resolver.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace lockwarp::isa {
@@ -92,6 +93,13 @@ Ref Resolver::frame_constant(unsigned width, uint64_t offset) {
             {at->second, static_cast<uint8_t>(width), offset});
     }
     return at->second;
+}
+
+uint64_t Resolver::kernel_address(uint32_t index) {
+    const LaunchedKernel& kernel = kernels[index];
+    const auto has = [&](const LaunchedKernel& k) { return k.number == kernel.number; };
+    if (std::ranges::none_of(program.launched, has)) program.launched.push_back(kernel);
+    return code_window + code_stride * kernel.number;
 }
 
 Ref Resolver::special(const SpecialRow& which) {

@@ -23,14 +23,15 @@ enum class SymbolKind : uint8_t {
     variable,
     label,
     function,
+    kernel,     // to be launched: its address alone
     targets,    // .branchtargets
     prototype,  // .callprototype, .calltargets
 };
 
 struct Symbol {
     SymbolKind kind = SymbolKind::none;
-    uint32_t index = 0;  // into Program::registers, ::variables, ::functions, Resolver::tables, or
-                         // a label's number
+    uint32_t index = 0;  // into Program::registers, ::variables, ::functions, Resolver::tables,
+                         // ::kernels, or a label's number
     Type type = Type::none;
     uint32_t count = 0;  // reg_range: N of "%r<N>"; reg_vector: components
 };
@@ -79,6 +80,7 @@ struct Resolver {
     std::vector<uint32_t> branch_labels;  // the label numbers of Program::branch_targets
     size_t function = 0;                  // that is resolved now; 0: the entry
     std::vector<uint32_t> numbers;        // by function: Function::number
+    std::vector<LaunchedKernel> kernels;  // the module's, where it launches any
     std::vector<size_t> register_owner;   // by register: the function it is of
     std::map<std::pair<uint8_t, uint64_t>, Ref> frame_constants;  // of that function
     ByText<Spelling> spellings;
@@ -98,6 +100,8 @@ struct Resolver {
     Ref constant(unsigned width, uint64_t value, bool in_shared = false);
     // A slot with the address of a place in the current function's frame.
     Ref frame_constant(unsigned width, uint64_t offset);
+    // That of a kernel, by `kernels`, which the program may launch then.
+    uint64_t kernel_address(uint32_t index);
     Ref special(const SpecialRow& row);
     Ref allocate(unsigned bits);
 
@@ -118,6 +122,9 @@ const ptx::Directive* alias_in(const ModuleItem& item);
 // body are left out.
 std::vector<const ptx::Function*> reachable_functions(const ptx::Module& module,
                                                       const ptx::Function& entry);
+
+// Whether a function of the module launches kernels.
+bool launches_kernels(const ptx::Module& module);
 
 // The operands of `call`. Registers that it reads are added to `read`.
 void decode_call(Resolver& r, const ptx::Instruction& i, Operation& o, std::vector<uint32_t>& read);

@@ -127,6 +127,8 @@ struct Launch {
     std::vector<Observer*> observers;  // each hears the whole launch; they change nothing of it
     Oracle* oracle = nullptr;          // asked only in CTAs to which an observer listens
     Outside* outside = nullptr;        // optional
+    // Result::launches is looked at. Without, a kernel that launches others is refused.
+    bool may_launch = false;
     // Optional, shared with the caller's thread: CTAs that have ended; instructions that warps have
     // retired, brought up to date now and then; a wish to stop, looked for between instructions.
     std::atomic<uint64_t>* progress = nullptr;
@@ -182,6 +184,22 @@ struct Printed {
     std::string text;
 };
 
+// A grid that a thread launched (CUDA C++ programming guide, "CUDA Dynamic Parallelism"). It has
+// not run: whoever ran the launch runs these, after it, in their order; those that are `last`
+// (launched into cudaStreamTailLaunch) behind all others and what these launch.
+struct DeviceLaunch {
+    uint64_t cta_index = 0;  // of the thread
+    uint32_t warp = 0;
+    uint32_t lane = 0;
+    ptx::Place place;  // of the call
+    std::string kernel;
+    Dim3 grid;
+    Dim3 block;
+    uint32_t dynamic_shared = 0;
+    std::vector<uint8_t> parameters;
+    bool last = false;
+};
+
 // Printed text that one launch keeps, as CUDA's buffer by default.
 inline constexpr uint64_t max_printed_bytes = uint64_t{1} << 20;
 
@@ -217,6 +235,8 @@ struct Result {
     // not those after one that was stopped.
     std::vector<Printed> printed;
     uint64_t printed_bytes_lost = 0;  // beyond max_printed_bytes
+    // By CTA, those of a CTA in the order of its run. None of a launch that trapped.
+    std::vector<DeviceLaunch> launches;
     Statistics statistics;
     std::vector<Folded> folded;  // in the order of the program, run or not
 };

@@ -37,8 +37,9 @@ cp "$folder/$name.static" "$folder/$name.stripped"
 strip --strip-debug "$folder/$name.stripped"
 link shared -cudart shared
 linked=()
-if [[ " ${options[*]} " == *" -rdc=true "* ]]; then  # -cudart none leaves the device's link out
-    linked=("$folder/$name.device_link.o")
+# -cudart none leaves the device's link out, and the device's runtime.
+if [[ " ${options[*]} " == *" -rdc=true "* ]]; then
+    linked=("$folder/$name.device_link.o" -lcudadevrt)
     "$nvcc" "${options[@]}" -dlink "${objects[@]}" -o "${linked[0]}"
 fi
 link none "${linked[@]}" -cudart none -L"$libraries" -l:libcudart.so."$release"
