@@ -5,6 +5,7 @@
 #include "cuda/memory.hpp"
 #include "cuda/order.hpp"
 #include "cuda/state.hpp"
+#include "emu/isa/arch.hpp"
 
 namespace lockwarp::cuda {
 
@@ -270,6 +271,9 @@ Result cuCtxGetLimit(size_t* value, int limit) {
         const std::shared_ptr<Context> context = current();
         require(value != nullptr);
         require(limit >= 0 && limit < static_cast<int>(limit_count), unsupported_limit);
+        require(
+            limit != static_cast<int>(sync_depth) || lockwarp::isa::row(driver().arch).number < 90,
+            unsupported_limit);
         const std::lock_guard lock(context->mutex);
         *value = context->limits[static_cast<size_t>(limit)];
     });

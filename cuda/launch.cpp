@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "cuda/aside.hpp"
+#include "cuda/device_launch.hpp"
 #include "cuda/family.hpp"
 #include "cuda/graph.hpp"
-#include "cuda/names.hpp"
 #include "cuda/order.hpp"
 #include "cuda/watch.hpp"
 #include "emu/warp/cluster.hpp"
@@ -72,9 +72,8 @@ void print(Context& context, const lockwarp_result* result) {
 // one left. nullptr: there is none, or it is too large, which the launch says.
 std::shared_ptr<warp::Heap> take_heap(Context& context, const isa::Program& program,
                                       lockwarp_launch_options& options) {
-    const bool asks = std::ranges::any_of(program.calls, [](const isa::Call& c) {
-        return c.system == isa::System::malloc || c.system == isa::System::free;
-    });
+    const bool asks = std::ranges::any_of(
+        program.calls, [](const isa::Call& c) { return isa::uses_heap(c.system); });
     const std::lock_guard lock(context.mutex);
     options.heap_bytes = context.limits[malloc_heap];
     if (asks && context.heap == nullptr && options.heap_bytes <= warp::Heap::max_bytes)
@@ -91,7 +90,8 @@ bool names_memory_of_host(std::string_view text) {
 using Launched = std::vector<warp::DeviceLaunch>;
 
 // What its threads launched; nullopt: it has failed.
-std::optional<Launched> run(UnderWay& launch, Context& context, lockwarp_launch_options& options) {
+std::optional<Launched> run(UnderWay& launch, Context& context, warp::DeviceAnswers& answers,
+                            lockwarp_launch_options& options) {
     const std::shared_ptr<warp::Heap> heap =
         take_heap(context, launch.function.kernel->program, options);
     lockwarp_result* result = nullptr;
@@ -102,7 +102,7 @@ std::optional<Launched> run(UnderWay& launch, Context& context, lockwarp_launch_
         ahead.emplace(*launch.function.kernel, std::move(finish));
     if (Aside::of_thread() != nullptr) options.stop = &Aside::stop();
     const engine::Beside beside{watch.get(), heap.get(), ahead ? &*ahead : nullptr,
-                                Aside::of_thread(), true};
+                                Aside::of_thread(), &answers};
     const lockwarp_status status =
         engine::launch_watched(launch.function.kernel, &options, beside, &result, &error);
     print(context, result);
@@ -190,8 +190,10 @@ std::vector<uint8_t> parameters_of(const Function& f, void** parameters, void** 
 
 namespace {
 
-std::optional<Launched> launch_one(const Function& f, Context& context, const LaunchShape& shape,
+std::optional<Launched> launch_one(const Function& f, const std::shared_ptr<Context>& context,
+                                   const LaunchShape& shape,
                                    const std::vector<uint8_t>& parameters) {
+    const auto answers = device_answers(f.module.lock(), context);
     lockwarp_launch_options options{};
     options.struct_size = sizeof options;
     std::copy_n(shape.grid, 3, options.grid);
@@ -205,29 +207,7 @@ std::optional<Launched> launch_one(const Function& f, Context& context, const La
     options.parameters = parameters.data();
     options.parameter_bytes = parameters.size();
     UnderWay under_way(f, shape, parameters);
-    return run(under_way, context, options);
-}
-
-// A kernel that another one launched. One that the device does not have is left out: its launch
-// has not said so, as it does on a GPU.
-std::optional<Launched> launch_from_device(const std::shared_ptr<Module>& module, Context& context,
-                                           const warp::DeviceLaunch& l) {
-    std::string log;
-    const Function* f = nullptr;
-    const LaunchShape shape{{l.grid.x, l.grid.y, l.grid.z},
-                            {l.block.x, l.block.y, l.block.z},
-                            l.dynamic_shared,
-                            false,
-                            {}};
-    try {
-        f = function_of(module, l.kernel.c_str(), &log);
-        check_shape(*f, shape);
-    } catch (const Failure&) {
-        say("kernel " + brief(l.kernel) + ", launched by a kernel, is left out: " +
-            (log.empty() ? "the device has no such launch" : log));
-        return Launched();
-    }
-    return launch_one(*f, context, shape, l.parameters);
+    return run(under_way, *context, *answers, options);
 }
 
 }  // namespace
@@ -246,13 +226,13 @@ void launch(const Function& f, const LaunchShape& shape, const std::vector<uint8
                        std::make_move_iterator(launched.rend()));
     };
     check_shape(f, shape);
-    std::optional<Launched> launched = launch_one(f, *context, shape, parameters);
+    std::optional<Launched> launched = launch_one(f, context, shape, parameters);
     while (launched) {
         add(std::move(*launched));
         if (waiting.empty()) return;
-        const warp::DeviceLaunch next = std::move(waiting.back());
+        const DeviceGrid next = device_grid(module, context, std::move(waiting.back()));
         waiting.pop_back();
-        launched = launch_from_device(module, *context, next);
+        launched = launch_one(*next.function, context, next.shape, next.parameters);
     }
 }
 

@@ -29,7 +29,7 @@ struct LimitDefault {
 constexpr std::array limit_defaults{LimitDefault{stack_size, default_stack},
                                     LimitDefault{1, default_printf},
                                     LimitDefault{malloc_heap, default_heap},
-                                    LimitDefault{3, 2},
+                                    LimitDefault{sync_depth, 2},
                                     LimitDefault{4, 2048},
                                     LimitDefault{5, 64}};
 
@@ -159,6 +159,7 @@ void destroy(const std::shared_ptr<Context>& context) {
     {
         const std::lock_guard lock(context->mutex);
         context->heap = nullptr;
+        context->rows = nullptr;
     }
     context->destroyed = true;
     if (context->primary) return;  // its handle stays, for when it is retained again

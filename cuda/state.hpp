@@ -86,8 +86,8 @@ class Handles {
 };
 
 constexpr size_t limit_count = 16;
-constexpr int lowest_priority = 0, highest_priority = -5;  // of streams and kernel nodes
-constexpr size_t stack_size = 0, malloc_heap = 2;          // CU_LIMIT_STACK_SIZE and so on
+constexpr int lowest_priority = 0, highest_priority = -5;          // of streams and kernel nodes
+constexpr size_t stack_size = 0, malloc_heap = 2, sync_depth = 3;  // CU_LIMIT_STACK_SIZE and so on
 // Of a thread's stack, as an H100 with driver 580 answers: 2049 becomes 2064; 256 KiB are given,
 // 512 are not.
 constexpr size_t stack_unit = 16, most_stack = size_t{512} << 10;
@@ -102,6 +102,8 @@ constexpr int max_devices = 16;
 using DeviceMask = uint32_t;  // a bit for each
 constexpr DeviceMask bit_of(DeviceId device) { return DeviceMask{1} << device; }
 
+struct Module;
+
 struct Context {
     DeviceId device = 0;
     unsigned flags = 0;
@@ -115,6 +117,7 @@ struct Context {
     std::string printed;
     std::array<size_t, limit_count> limits{};
     std::shared_ptr<warp::Heap> heap;  // of malloc and free in kernels; as large as its limit
+    std::shared_ptr<Module> rows;      // of the kernels that copy and fill for others
     int cache_config = 0, shared_config = 0;
     Attributes stream_attributes;  // of its default streams
 };

@@ -135,7 +135,7 @@ lockwarp_status engine::launch_watched(const lockwarp_kernel* kernel,
         if (o.observer != nullptr) launch.observers = {&listener};
         launch.heap = beside.heap;
         launch.outside = beside.outside;
-        launch.may_launch = beside.may_launch;
+        launch.device = beside.device;
         if (beside.watch != nullptr) beside.watch->before(*kernel, launch);
         auto out = std::make_unique<lockwarp_result>();
         out->grid = launch.grid;

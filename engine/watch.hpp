@@ -24,7 +24,7 @@ struct Beside {
     warp::Heap* heap = nullptr;  // warp::Launch::heap; options' heap_bytes are its
     exec::Inspector* inspector = nullptr;
     warp::Outside* outside = nullptr;
-    bool may_launch = false;  // warp::Launch::may_launch
+    warp::DeviceAnswers* device = nullptr;
 };
 
 // As lockwarp_launch.

@@ -233,6 +233,10 @@ const char* text_of(int number, const char* RuntimeErrorRow::*text) {
 
 }  // namespace
 
+const char* name_of_error(int number) { return text_of(number, &RuntimeErrorRow::name); }
+
+const char* text_of_error(int number) { return text_of(number, &RuntimeErrorRow::text); }
+
 Result remember(Result result) noexcept {
     if (result != success && result != not_ready) last_error = result;
     return result;
@@ -244,9 +248,9 @@ using namespace lockwarp::cuda;
 
 extern "C" {
 
-const char* cudaGetErrorName(int number) { return text_of(number, &RuntimeErrorRow::name); }
+const char* cudaGetErrorName(int number) { return name_of_error(number); }
 
-const char* cudaGetErrorString(int number) { return text_of(number, &RuntimeErrorRow::text); }
+const char* cudaGetErrorString(int number) { return text_of_error(number); }
 
 Result cudaGetLastError() {
     const Result last = last_error;

@@ -64,4 +64,8 @@ VariablePlace variable_of(const void* host_variable);
 // After the device was reset: its modules are loaded anew when they are next needed.
 void forget_modules(DeviceId device);
 
+// cudaGetErrorName and cudaGetErrorString, which always have a text.
+const char* name_of_error(int number);
+const char* text_of_error(int number);
+
 }  // namespace lockwarp::cuda

@@ -172,7 +172,7 @@ class HeapUses : public Check {
 
 std::unique_ptr<Check> heap_blocks(const isa::Program& program, const warp::Launch& launch) {
     const bool any = launch.heap != nullptr || std::ranges::any_of(program.calls, [](auto& c) {
-                         return c.system == isa::System::malloc;
+                         return isa::uses_heap(c.system);
                      });
     return any ? std::make_unique<HeapUses>(program, launch) : nullptr;
 }

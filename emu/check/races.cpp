@@ -154,8 +154,9 @@ class RaceCheck : public Check {
         return bytes;
     }
     static Watched watched(const isa::Program& program, const warp::Launch& launch, Space space) {
-        const bool frees = std::ranges::any_of(
-            program.calls, [](const isa::Call& c) { return c.system == isa::System::free; });
+        const bool frees = std::ranges::any_of(program.calls, [](const isa::Call& c) {
+            return c.system == isa::System::free || c.system == isa::System::release;
+        });
         if (!frees) return {space, 0, 0};
         const uint64_t heap = launch.heap_address != 0 ? launch.heap_address : isa::heap_base;
         return {space, heap, heap + launch.heap_bytes};

@@ -117,8 +117,10 @@ struct DeviceRuntime {
     std::map<uint64_t, warp::DeviceLaunch> begun;  // by the address of their parameters
     std::map<uint64_t, uint64_t> errors;           // cudaError_t, by thread
     std::set<uint64_t> streams, events;            // handles
-    uint64_t handles = 0;                          // so far
-    std::vector<warp::DeviceLaunch> launched;      // of all CTAs so far
+    // Of errors, by number and whether it is the name: where the text lies, for the whole launch.
+    std::map<std::pair<int, bool>, uint64_t> texts;
+    uint64_t handles = 0;                      // so far
+    std::vector<warp::DeviceLaunch> launched;  // of all CTAs so far
 };
 
 struct Context {

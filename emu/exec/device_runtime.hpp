@@ -8,7 +8,7 @@
 
 namespace lockwarp::exec {
 
-// Runs the call, isa::System::parameter_buffer or one behind it, for the lanes of `mask`. Kernels
+// Runs the call, of isa::is_device_runtime(), for the lanes of `mask`. Kernels, copies and fills
 // are noted, not run (warp::Result::launches).
 void run_device_runtime(Context& c, const Operation& o, const isa::Call& call, uint32_t mask,
                         const std::array<uint32_t, 32>& bases);

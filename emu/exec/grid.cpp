@@ -49,10 +49,9 @@ uint64_t resident_clusters(const isa::Program& p, const warp::Launch& l,
     return std::max<uint64_t>(std::min(max_bytes / bytes, max_resident) / clusters.size(), 1);
 }
 
-bool launches_kernels(const isa::Program& p) {
-    return std::ranges::any_of(p.calls, [](const isa::Call& c) {
-        return c.system == isa::System::launch || c.system == isa::System::parameter_buffer;
-    });
+bool needs_device(const isa::Program& p) {
+    return std::ranges::any_of(p.calls,
+                               [](const isa::Call& c) { return isa::needs_device(c.system); });
 }
 
 std::string refusal(const isa::Program& p, const warp::Launch& l,
@@ -72,7 +71,7 @@ std::string refusal(const isa::Program& p, const warp::Launch& l,
         b.count() > uint64_t{p.maximum_block[0]} * p.maximum_block[1] * p.maximum_block[2])
         return "block " + dims(block) + ": the kernel allows at most " + dims(p.maximum_block) +
                " (.maxntid)";
-    if (launches_kernels(p) && !l.may_launch)
+    if (needs_device(p) && l.device == nullptr)
         return "it launches kernels itself (dynamic parallelism), which is not supported here";
     const uint64_t shared = uint64_t{p.shared_static} + l.dynamic_shared;
     const uint32_t most = isa::row(p.arch).shared_max;
@@ -321,9 +320,8 @@ warp::Result run_grid(const Ready& ready, const warp::Launch& launch, Inspector*
         std::memcpy(workspace.data(), &isa::grid_workspace_bytes, sizeof(uint32_t));
         buffers.push_back({"grid workspace", isa::grid_workspace, workspace});
     }
-    const bool has_heap = std::ranges::any_of(program.calls, [](const isa::Call& c) {
-        return c.system == isa::System::malloc || c.system == isa::System::free;
-    });
+    const bool has_heap = std::ranges::any_of(
+        program.calls, [](const isa::Call& c) { return isa::uses_heap(c.system); });
     if (launch.heap_bytes > warp::Heap::max_bytes) {
         result.refusal = {"a heap of " + std::to_string(launch.heap_bytes) +
                           " bytes: at most 1 GB is supported"};
@@ -336,10 +334,10 @@ warp::Result run_grid(const Ready& ready, const warp::Launch& launch, Inspector*
     warp::Heap* const heap = own_heap ? &*own_heap : launch.heap;
     if (heap != nullptr && heap->bytes() != 0) buffers.push_back(heap->buffer());
     std::optional<warp::Heap> parameters;
-    if (launches_kernels(program)) {
+    if (needs_device(program)) {
         parameters.emplace(isa::launch_buffers, isa::launch_buffer_bytes);
         buffers.push_back(parameters->buffer());
-        buffers.back().name = "parameters of launches";
+        buffers.back().name = "the device runtime's";
     }
     const warp::GlobalMemory global(std::move(buffers), launch.common);
     if (std::string why = refusal(program, launch, global); !why.empty()) {

@@ -223,23 +223,21 @@ void tell(const Context& c, const Operation& o, unsigned lane, bool frees, uint6
     c.listeners->heap({operation, c.warp->index, lane, frees, address, bytes});
 }
 
-void allocate(Context& c, const Operation& o, const isa::Call& call, unsigned lane,
-              const std::array<uint32_t, 32>& bases) {
-    const uint64_t bytes = argument(c, call, 0, lane, bases);
+}  // namespace
+
+uint64_t allocate_block(Context& c, const Operation& o, unsigned lane, uint64_t bytes) {
     const uint64_t address = c.heap->allocate(bytes);
     tell(c, o, lane, false, address, bytes);
-    set_result(c, call, lane, address, bases);
+    return address;
 }
 
-void release(Context& c, const Operation& o, uint64_t address, unsigned lane) {
+void release_block(Context& c, const Operation& o, unsigned lane, uint64_t address) {
     if (address == 0) return;
     if (c.heap->release(address)) return tell(c, o, lane, true, address, 0);
     set_trap(c, o, warp::TrapKind::out_of_bounds,
              "free of an address that malloc did not return, or that is free again", lane, address,
              ptx::Space::none);
 }
-
-}  // namespace
 
 uint32_t take_blocks(Context& c, const isa::Call& call, const warp::Retired& before,
                      const std::array<uint32_t, 32>& bases) {
@@ -261,7 +259,7 @@ uint32_t take_blocks(Context& c, const isa::Call& call, const warp::Retired& bef
 
 void run_system_call(Context& c, const Operation& o, const isa::Call& call, uint32_t mask,
                      const std::array<uint32_t, 32>& bases) {
-    if (call.system >= isa::System::parameter_buffer) run_device_runtime(c, o, call, mask, bases);
+    if (isa::is_device_runtime(call.system)) run_device_runtime(c, o, call, mask, bases);
     for (uint32_t rest = mask; rest != 0 && !c.trap; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
         switch (call.system) {
@@ -274,10 +272,11 @@ void run_system_call(Context& c, const Operation& o, const isa::Call& call, uint
                 fail_assertion(c, o, call, lane, bases);
                 break;
             case isa::System::malloc:
-                allocate(c, o, call, lane, bases);
+                set_result(c, call, lane,
+                           allocate_block(c, o, lane, argument(c, call, 0, lane, bases)), bases);
                 break;
             case isa::System::free:
-                release(c, o, argument(c, call, 0, lane, bases), lane);
+                release_block(c, o, lane, argument(c, call, 0, lane, bases));
                 break;
             default:
                 break;

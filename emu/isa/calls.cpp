@@ -32,7 +32,40 @@ constexpr auto system_table = std::to_array<SystemRow>({
     {"__cudaCDP2StreamWaitEvent", System::wait_for_event, {8, 8, 4}, 4},
     {"__cudaCDP2GetDevice", System::get_device, {8}, 4},
     {"__cudaCDP2GetDeviceCount", System::count_devices, {8}, 4},
+    {"__cudaCDP2RuntimeGetVersion", System::get_version, {8}, 4},
+    // to, from, bytes, kind, stream
+    {"__cudaCDP2MemcpyAsync", System::copy, {8, 8, 8, 4, 8}, 4},
+    // to, its pitch, from, its pitch, width, height, kind, stream
+    {"__cudaCDP2Memcpy2DAsync", System::copy_rows, {8, 8, 8, 8, 8, 8, 4, 8}, 4},
+    // to, value, bytes, stream
+    {"__cudaCDP2MemsetAsync", System::fill, {8, 4, 8, 8}, 4},
+    // to, its pitch, value, width, height, stream
+    {"__cudaCDP2Memset2DAsync", System::fill_rows, {8, 8, 4, 8, 8, 8}, 4},
+    {"__cudaCDP2Malloc", System::allocate, {8, 8}, 4},
+    {"__cudaCDP2Free", System::release, {8}, 4},
+    {"__cudaCDP2GetErrorName", System::error_name, {4}, 8},
+    {"__cudaCDP2GetErrorString", System::error_text, {4}, 8},
+    {"__cudaCDP2DeviceGetLimit", System::get_limit, {8, 4}, 4},
+    {"__cudaCDP2DeviceGetAttribute", System::device_attribute, {8, 4, 4}, 4},
+    {"__cudaCDP2FuncGetAttributes", System::function_attributes, {8, 8}, 4},
+    // CTAs, kernel, threads, bytes of dynamic shared memory, flags
+    {"__cudaCDP2OccupancyMaxActiveBlocksPerMultiprocessor", System::resident_ctas, {8, 8, 4, 8}, 4},
+    {"__cudaCDP2OccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+     System::resident_ctas,
+     {8, 8, 4, 8, 4},
+     4},
 });
+
+// A program whose default stream is each thread's own names the functions that take one so; within
+// a kernel the streams are the same.
+constexpr std::string_view of_thread = "_ptsz";
+
+const SystemRow* row_of(std::string_view name) {
+    if (name.starts_with("__cudaCDP2") && name.ends_with(of_thread))
+        name.remove_suffix(of_thread.size());
+    const auto* const row = std::ranges::find(system_table, name, &SystemRow::name);
+    return row != system_table.end() ? row : nullptr;
+}
 
 // Every name that an instruction's operands or an initial value hold.
 void names_of(const ptx::Operand& p, std::vector<std::string_view>& out) {
@@ -201,9 +234,7 @@ struct CallDecoder {
         } else if (symbol.kind == SymbolKind::kernel) {
             error(target->place, "An entry cannot be called: '" + target->text + "'");
             return;
-        } else if (const auto* const row =
-                       std::ranges::find(system_table, target->text, &SystemRow::name);
-                   row != system_table.end()) {
+        } else if (const auto* const row = row_of(target->text); row != nullptr) {
             call.system = row->system;
             for (const uint8_t bytes : row->parameter_bytes)
                 if (bytes != 0) taken.push_back(bytes);
@@ -264,12 +295,12 @@ std::vector<uint32_t> components_of(const std::vector<std::vector<uint32_t>>& ed
 
 std::span<const SystemRow> system_rows() { return system_table; }
 
-bool launches_kernels(const ptx::Module& module) {
+bool names_kernels(const ptx::Module& module) {
     return std::ranges::any_of(module.items, [](const auto& item) {
         const auto* const f = std::get_if<ptx::Function>(&item);
         if (f == nullptr || f->has_body) return false;
-        const auto* const row = std::ranges::find(system_table, f->name, &SystemRow::name);
-        return row != system_table.end() && row->system == System::launch;
+        const auto* const row = row_of(f->name);
+        return row != nullptr && needs_device(row->system);
     });
 }
 

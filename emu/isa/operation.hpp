@@ -257,24 +257,46 @@ enum class System : uint8_t {
     assertfail,
     malloc,
     free,
-    parameter_buffer,  // of a kernel that is to be launched
-    launch,
+    // Of the device's runtime.
     get_error,
     peek_error,
+    get_device,
+    count_devices,
+    get_version,
+    // And what is refused where nobody runs what a kernel launches (warp::Launch::device).
+    parameter_buffer,  // of a kernel that is to be launched
+    launch,
+    copy,
+    copy_rows,
+    fill,
+    fill_rows,
     create_stream,
     destroy_stream,
     create_event,
     destroy_event,
     record_event,
     wait_for_event,
-    get_device,
-    count_devices,
+    allocate,
+    release,
+    error_name,
+    error_text,
+    get_limit,
+    device_attribute,
+    function_attributes,
+    resident_ctas,
 };
+
+constexpr bool is_device_runtime(System s) { return s >= System::get_error; }
+constexpr bool needs_device(System s) { return s >= System::parameter_buffer; }
+constexpr bool uses_heap(System s) {
+    return s == System::malloc || s == System::free || s == System::allocate ||
+           s == System::release;
+}
 
 struct SystemRow {
     std::string_view name;
     System system;
-    std::array<uint8_t, 5> parameter_bytes;  // 0: no more
+    std::array<uint8_t, 8> parameter_bytes;  // 0: no more
     uint8_t result_bytes;
 };
 

@@ -388,7 +388,7 @@ void declare_module(Resolver& r, Placer& placer,
         if (found != numbers.end()) r.program.function_numbered[found->second] = index;
         r.scopes.back()[functions[i]->name] = {SymbolKind::function, index, Type::none, 0};
     }
-    if (launches_kernels(r.module)) declare_kernels(r, static_cast<uint32_t>(numbers.size()));
+    if (names_kernels(r.module)) declare_kernels(r, static_cast<uint32_t>(numbers.size()));
     for (const auto& item : r.module.items)
         if (const ptx::Directive* const d = alias_in(item)) {
             const Symbol target = r.find(d->operands[1].text);

@@ -123,8 +123,8 @@ const ptx::Directive* alias_in(const ModuleItem& item);
 std::vector<const ptx::Function*> reachable_functions(const ptx::Module& module,
                                                       const ptx::Function& entry);
 
-// Whether a function of the module launches kernels.
-bool launches_kernels(const ptx::Module& module);
+// Whether the module asks the machine for what takes the address of a kernel.
+bool names_kernels(const ptx::Module& module);
 
 // The operands of `call`. Registers that it reads are added to `read`.
 void decode_call(Resolver& r, const ptx::Instruction& i, Operation& o, std::vector<uint32_t>& read);

@@ -18,7 +18,8 @@ namespace lockwarp::warp {
 
 class Observer;  // observer.hpp
 class Oracle;
-class Heap;  // heap.hpp
+class Heap;           // heap.hpp
+class DeviceAnswers;  // device_answers.hpp
 
 // Memory the program may touch. The bytes are the caller's and are written in place.
 struct Buffer {
@@ -127,8 +128,8 @@ struct Launch {
     std::vector<Observer*> observers;  // each hears the whole launch; they change nothing of it
     Oracle* oracle = nullptr;          // asked only in CTAs to which an observer listens
     Outside* outside = nullptr;        // optional
-    // Result::launches is looked at. Without, a kernel that launches others is refused.
-    bool may_launch = false;
+    // Of whoever looks at Result::launches. Without, a kernel that launches others is refused.
+    DeviceAnswers* device = nullptr;
     // Optional, shared with the caller's thread: CTAs that have ended; instructions that warps have
     // retired, brought up to date now and then; a wish to stop, looked for between instructions.
     std::atomic<uint64_t>* progress = nullptr;
@@ -184,14 +185,27 @@ struct Printed {
     std::string text;
 };
 
-// A grid that a thread launched (CUDA C++ programming guide, "CUDA Dynamic Parallelism"). It has
-// not run: whoever ran the launch runs these, after it, in their order; those that are `last`
-// (launched into cudaStreamTailLaunch) behind all others and what these launch.
+enum class DeviceWork : uint8_t { kernel, copy, fill };
+
+// Rows of bytes that a thread wants copied or filled. `value` has the 8 bits that count.
+struct DeviceRows {
+    uint64_t to = 0, to_pitch = 0;
+    uint64_t from = 0, from_pitch = 0;
+    uint64_t width = 0, height = 1;
+    uint8_t value = 0;
+};
+
+// A grid that a thread launched, or a copy or a fill that it asked for (CUDA C++ programming guide,
+// "CUDA Dynamic Parallelism"). It has not run: whoever ran the launch runs these, after it, in
+// their order; those that are `last` (of cudaStreamTailLaunch) behind all others and what these
+// launch.
 struct DeviceLaunch {
     uint64_t cta_index = 0;  // of the thread
     uint32_t warp = 0;
     uint32_t lane = 0;
     ptx::Place place;  // of the call
+    DeviceWork work = DeviceWork::kernel;
+    DeviceRows rows;  // not of a kernel
     std::string kernel;
     Dim3 grid;
     Dim3 block;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches by kernels as values: what a thread asked for, and in which order.
+#include <cstring>
+
+#include "emu/warp/device_answers.hpp"
 #include "tests/exec/support.hpp"
 
 namespace lockwarp::exec::device_runtime_test {
@@ -42,22 +45,54 @@ ret;
 )";
 }
 
+// Each answer is told apart from the others.
+struct Answers : warp::DeviceAnswers {
+    bool has_launch(const warp::DeviceLaunch& l) override { return l.block.x != 100; }
+    std::string error_text(int error, bool is_name) override {
+        return (is_name ? "name " : "text ") + std::to_string(error);
+    }
+    Answer limit(int limit) override { return word(limit + 1000); }
+    Answer device_attribute(int attribute, int device) override {
+        if (device != 0) return {101, {}};
+        return {0, Bytes{static_cast<uint8_t>(attribute), 1, 2, 3}};
+    }
+    Answer function_attributes(const std::string& kernel) override {
+        Answer out{0, Bytes(40, 9)};
+        out.bytes[0] = static_cast<uint8_t>(kernel.size());
+        out.bytes[39] = 1;
+        return out;
+    }
+    Answer resident_ctas(const std::string& kernel, int threads, uint64_t dynamic) override {
+        Answer out{threads == 0 ? 1u : 0u, Bytes(4)};
+        out.bytes[0] = static_cast<uint8_t>(kernel.size() + threads + dynamic);
+        return out;
+    }
+    static Answer word(uint64_t value) {
+        Answer out{0, Bytes(8)};
+        std::memcpy(out.bytes.data(), &value, 8);
+        return out;
+    }
+};
+
 struct Ran {
     warp::Result result;
     Words errors;
 };
 
-Ran run_of(const std::string& text, uint32_t ctas, uint32_t threads, bool may_launch = true) {
+Ran run_of(const std::string& text, uint32_t ctas, uint32_t threads, bool is_looked_at = true) {
     const isa::Program program = program_of(text, isa::Arch::sm_90, "parent");
-    Bytes out(size_t{ctas} * threads * 4, 0xee);
+    Answers answers;
+    Bytes out(std::max<size_t>(size_t{ctas} * threads * 4, 64), 0xee);
     warp::Launch l;
     l.grid.x = ctas;
     l.block.x = threads;
-    l.may_launch = may_launch;
+    if (is_looked_at) l.device = &answers;
     l.buffers = {{"out", buffer_address(1), out}};
     append(l.parameters, buffer_address(1));
     warp::Result result = launch(program, l);
-    return {std::move(result), words_of(out)};
+    Words words = words_of(out);
+    if (ctas * threads > 1) words.resize(size_t{ctas} * threads);
+    return {std::move(result), std::move(words)};
 }
 
 TEST(DeviceRuntime, LaunchesAreNotedByCta) {
@@ -87,17 +122,17 @@ TEST(DeviceRuntime, Streams) {
     EXPECT_TRUE(run_of(module_of("3"), 1, 1).result.launches.at(0).last);
     EXPECT_FALSE(run_of(module_of("4"), 1, 1).result.launches.at(0).last);
     const Ran unknown = run_of(module_of("65600"), 1, 1);
-    EXPECT_EQ(unknown.errors, Words{1});
+    EXPECT_EQ(unknown.errors[0], 1u);
     EXPECT_TRUE(unknown.result.launches.empty());
 }
 
 TEST(DeviceRuntime, ABlockThatIsTooLargeIsAnError) {
-    for (const char* const x : {"129", "0", "4294967295"}) {
+    for (const char* const x : {"129", "0", "4294967295", "100"}) {
         const Ran ran = run_of(module_of("0", x), 1, 2);
         EXPECT_EQ(ran.errors, Words(2, 9)) << x;
         EXPECT_TRUE(ran.result.launches.empty()) << x;
     }
-    EXPECT_EQ(run_of(module_of("0", "128"), 1, 1).errors, Words{0});
+    EXPECT_EQ(run_of(module_of("0", "128"), 1, 1).errors[0], 0u);
 }
 
 TEST(DeviceRuntime, OnlyWhereSomebodyRunsThem) {
@@ -135,6 +170,225 @@ TEST(DeviceRuntime, AKernelIsNotCalled) {
     const isa::Resolved resolved = isa::resolve(parsed.module, isa::Arch::sm_90, "parent");
     ASSERT_EQ(resolved.diagnostics.size(), 1u);
     EXPECT_EQ(resolved.diagnostics[0].message, "An entry cannot be called: 'other'");
+}
+
+// One thread calls functions of the device's runtime. Of each: its name, the types and values of
+// its arguments, its result's type, stored at out + 8 * its number. %out is `out`; what is stored
+// where an argument points goes to %in, `out` + 32, %low or %high.
+struct Called {
+    std::string name;
+    std::vector<std::pair<std::string, std::string>> arguments;
+    std::string result = "b32";
+};
+
+std::string calls_of(const std::vector<Called>& calls) {
+    std::string head = ".version 8.0\n.target sm_90\n.address_size 64\n";
+    std::string body;
+    size_t number = 0;
+    for (const Called& c : calls) {
+        std::string taken, passed, given;
+        for (size_t k = 0; k < c.arguments.size(); ++k) {
+            const auto& [type, value] = c.arguments[k];
+            const std::string n = "a" + std::to_string(k), comma = k == 0 ? "" : ", ";
+            taken += comma + ".param ." + type + " " + n;
+            passed += comma + n;
+            given += ".param ." + type + " " + n + "; ";
+            given += "st.param." + type + " [" + n + "], " + value + ";\n";
+        }
+        const std::string declared = ".extern .func (.param ." + c.result + " r) " + c.name + "(";
+        if (head.find(declared) == head.npos) head += declared + taken + ");\n";
+        const std::string is = c.result == "b64" ? "%l" : "%r";
+        body += "{ " + given + ".param ." + c.result + " r;\ncall (r), " + c.name + ", (" + passed +
+                ");\nld.param." + c.result + " " + is + ", [r];\n}\nst.global." + c.result +
+                " [%out+" + std::to_string(8 * number++) + "], " + is + ";\n";
+    }
+    return head + R"(.visible .entry child(.param .u64 a) { ret; }
+.visible .entry parent(.param .u64 out)
+{
+.reg .b64 %out, %low, %in, %high, %child, %l; .reg .b32 %r;
+ld.param.u64 %out, [out];
+add.u64 %low, %out, 8; add.u64 %in, %out, 32; add.u64 %high, %out, 40;
+mov.u64 %child, child;
+)" + body + "ret;\n}\n";
+}
+
+using Arguments = std::vector<std::pair<std::string, std::string>>;
+
+Called copy_of(const std::string& to, const std::string& from, const std::string& bytes,
+               const std::string& kind = "3", const std::string& stream = "0") {
+    return {"__cudaCDP2MemcpyAsync",
+            {{"b64", to}, {"b64", from}, {"b64", bytes}, {"b32", kind}, {"b64", stream}}};
+}
+
+Called fill_of(const std::string& to, const std::string& value, const std::string& bytes,
+               const std::string& stream = "0") {
+    return {"__cudaCDP2MemsetAsync_ptsz",
+            {{"b64", to}, {"b32", value}, {"b64", bytes}, {"b64", stream}}};
+}
+
+TEST(DeviceRuntime, CopiesAndFillsAreNoted) {
+    const Ran ran = run_of(calls_of({copy_of("%out", "%in", "7"),
+                                     fill_of("%in", "0x1ff", "9", "3"),
+                                     {"__cudaCDP2Memcpy2DAsync",
+                                      {{"b64", "%out"},
+                                       {"b64", "16"},
+                                       {"b64", "%in"},
+                                       {"b64", "17"},
+                                       {"b64", "5"},
+                                       {"b64", "3"},
+                                       {"b32", "4"},
+                                       {"b64", "4"}}},
+                                     {"__cudaCDP2Memset2DAsync",
+                                      {{"b64", "%out"},
+                                       {"b64", "8"},
+                                       {"b32", "-2"},
+                                       {"b64", "8"},
+                                       {"b64", "2"},
+                                       {"b64", "0"}}}}),
+                           1, 1);
+    ASSERT_EQ(fault_of(ran.result), "");
+    for (const size_t k : {0, 2, 4, 6}) EXPECT_EQ(ran.errors[k], 0u) << k;
+    using warp::DeviceWork;
+    struct Expected {
+        DeviceWork work;
+        warp::DeviceRows rows;
+        bool last;
+    };
+    const uint64_t out = buffer_address(1), in = out + 32;
+    const std::vector<Expected> expected{{DeviceWork::copy, {out, 0, in, 0, 7, 1, 0}, false},
+                                         {DeviceWork::fill, {in, 0, 0, 0, 9, 1, 0xff}, true},
+                                         {DeviceWork::copy, {out, 16, in, 17, 5, 3, 0}, false},
+                                         {DeviceWork::fill, {out, 8, 0, 0, 8, 2, 0xfe}, false}};
+    ASSERT_EQ(ran.result.launches.size(), expected.size());
+    for (size_t k = 0; k < expected.size(); ++k) {
+        const warp::DeviceLaunch& is = ran.result.launches[k];
+        const warp::DeviceRows& r = expected[k].rows;
+        EXPECT_EQ(is.work, expected[k].work) << k;
+        EXPECT_EQ(is.last, expected[k].last) << k;
+        EXPECT_EQ((std::array{is.rows.to, is.rows.to_pitch, is.rows.from, is.rows.from_pitch}),
+                  (std::array{r.to, r.to_pitch, r.from, r.from_pitch}))
+            << k;
+        EXPECT_EQ((std::array{is.rows.width, is.rows.height, uint64_t{is.rows.value}}),
+                  (std::array{r.width, r.height, uint64_t{r.value}}))
+            << k;
+    }
+}
+
+// As an H200 answers.
+TEST(DeviceRuntime, WrongCopies) {
+    const std::string shared = std::to_string(isa::shared_window + 8);
+    const std::string local = std::to_string(isa::local_window + 8);
+    const std::string constant = std::to_string(isa::const_window + 8);
+    struct Case {
+        Called call;
+        uint32_t error;
+        size_t launches = 0;
+    };
+    for (const Case& c : {Case{copy_of("%out", "%in", "8", "1"), 21},
+                          {copy_of("%out", "%in", "8", "5"), 21},
+                          {copy_of("%out", "%in", "0", "1"), 0},
+                          {copy_of("0", "%in", "8"), 1},
+                          {copy_of("%out", "0", "8"), 1},
+                          {copy_of("0", "0", "0"), 0},
+                          {copy_of("%out", shared, "8"), 1},
+                          {copy_of(local, "%in", "8"), 1},
+                          {copy_of("%out", constant, "8"), 0, 1},
+                          {copy_of("%out", "%in", "8", "4", "77"), 999},
+                          {fill_of("0", "1", "8"), 1},
+                          {fill_of("0", "1", "0"), 0},
+                          {fill_of(shared, "1", "8"), 1},
+                          {fill_of("%out", "1", "8", "77"), 999}}) {
+        const Ran ran = run_of(calls_of({c.call}), 1, 1);
+        EXPECT_EQ(ran.errors[0], c.error) << calls_of({c.call});
+        EXPECT_EQ(ran.result.launches.size(), c.launches) << calls_of({c.call});
+    }
+    const auto rows = [](const std::string& pitch, const std::string& height) {
+        return std::vector<Called>{{"__cudaCDP2Memcpy2DAsync",
+                                    {{"b64", "%out"},
+                                     {"b64", "8"},
+                                     {"b64", "%in"},
+                                     {"b64", pitch},
+                                     {"b64", "8"},
+                                     {"b64", height},
+                                     {"b32", "3"},
+                                     {"b64", "0"}}},
+                                   {"__cudaCDP2Memset2DAsync",
+                                    {{"b64", "%out"},
+                                     {"b64", pitch},
+                                     {"b32", "0"},
+                                     {"b64", "8"},
+                                     {"b64", height},
+                                     {"b64", "0"}}}};
+    };
+    const auto errors = [&](const std::string& pitch, const std::string& height) {
+        const Ran ran = run_of(calls_of(rows(pitch, height)), 1, 1);
+        return std::pair{ran.errors[0], ran.errors[2]};
+    };
+    EXPECT_EQ(errors("7", "2"), std::pair(12u, 1u));
+    EXPECT_EQ(errors("8", "2"), std::pair(0u, 0u));
+    EXPECT_EQ(errors("7", "1"), std::pair(0u, 0u));
+    EXPECT_EQ(errors("7", "0"), std::pair(0u, 0u));
+}
+
+TEST(DeviceRuntime, WhoeverLooksAtLaunchesAnswers) {
+    const auto with = [](const std::string& name, const Arguments& arguments) {
+        return run_of(calls_of({{name, arguments}}), 1, 1).errors;
+    };
+    Words w = with("__cudaCDP2DeviceGetLimit", {{"b64", "%in"}, {"b32", "2"}});
+    EXPECT_EQ((std::array{w[0], w[8], w[9]}), (std::array{0u, 1002u, 0u}));
+    w = with("__cudaCDP2DeviceGetAttribute", {{"b64", "%in"}, {"b32", "7"}, {"b32", "0"}});
+    EXPECT_EQ((std::array{w[0], w[8]}), (std::array{0u, 0x03020107u}));
+    w = with("__cudaCDP2DeviceGetAttribute", {{"b64", "%in"}, {"b32", "7"}, {"b32", "1"}});
+    EXPECT_EQ((std::array{w[0], w[8]}), (std::array{101u, 0xeeeeeeeeu}));
+    w = with("__cudaCDP2FuncGetAttributes", {{"b64", "%low"}, {"b64", "%child"}});
+    EXPECT_EQ((std::array{w[0], w[2], w[11], w[12]}),
+              (std::array{0u, 0x09090905u, 0x01090909u, 0xeeeeeeeeu}));
+    w = with("__cudaCDP2FuncGetAttributes", {{"b64", "%in"}, {"b64", "0"}});
+    EXPECT_EQ((std::array{w[0], w[8]}), (std::array{1u, 0xeeeeeeeeu}));
+    const std::string occupancy = "__cudaCDP2OccupancyMaxActiveBlocksPerMultiprocessor";
+    w = with(occupancy, {{"b64", "%in"}, {"b64", "%child"}, {"b32", "32"}, {"b64", "100"}});
+    EXPECT_EQ((std::array{w[0], w[8]}), (std::array{0u, 137u}));
+    w = with(occupancy + "WithFlags",
+             {{"b64", "%in"}, {"b64", "%child"}, {"b32", "0"}, {"b64", "100"}, {"b32", "1"}});
+    EXPECT_EQ((std::array{w[0], w[8]}), (std::array{1u, 105u}));
+    const Ran bad = run_of(
+        calls_of({{occupancy, {{"b64", "%in"}, {"b64", "64"}, {"b32", "1"}, {"b64", "0"}}}}), 1, 1);
+    EXPECT_NE(fault_of(bad.result).find("the address is no kernel's"), std::string::npos);
+}
+
+// It lies where a kernel may read it, and where it lay before.
+TEST(DeviceRuntime, TextsOfErrors) {
+    const std::string text = "__cudaCDP2GetErrorString", name = "__cudaCDP2GetErrorName";
+    std::string module = calls_of({{text, {{"b32", "9"}}, "b64"},
+                                   {text, {{"b32", "9"}}, "b64"},
+                                   {name, {{"b32", "9"}}, "b64"},
+                                   {text, {{"b32", "10"}}, "b64"}});
+    module.replace(module.rfind("ret;"), 4,
+                   "ld.global.u64 %in, [%out+16]; ld.u32 %r, [%in+4]; st.global.u32 [%out+32], %r; "
+                   "ret;");
+    const Words w = run_of(module, 1, 1).errors;
+    const auto address = [&](size_t k) { return w[2 * k] | uint64_t{w[2 * k + 1]} << 32; };
+    EXPECT_EQ(address(0), address(1));
+    EXPECT_NE(address(0), address(2));
+    EXPECT_NE(address(0), address(3));
+    EXPECT_NE(address(0), 0u);
+    EXPECT_EQ(w[8], 0x3920u);  // " 9", and the end
+}
+
+TEST(DeviceRuntime, Memory) {
+    const Words w =
+        run_of(calls_of({{"__cudaCDP2Malloc", {{"b64", "%in"}, {"b64", "64"}}},
+                         {"__cudaCDP2Malloc", {{"b64", "%high"}, {"b64", "0"}}},
+                         {"__cudaCDP2Malloc", {{"b64", "0"}, {"b64", "64"}}},
+                         {"__cudaCDP2Malloc", {{"b64", "%high"}, {"b64", "1099511627776"}}}}),
+               1, 1)
+            .errors;
+    EXPECT_EQ((std::array{w[0], w[2], w[4], w[6]}), (std::array{0u, 1u, 1u, 2u}));
+    EXPECT_EQ(w[8] | uint64_t{w[9]} << 32, isa::heap_base);
+    EXPECT_EQ(w[10], 0xeeeeeeeeu);
+    EXPECT_EQ(run_of(calls_of({{"__cudaCDP2Free", {{"b64", "0"}}}}), 1, 1).errors[0], 0u);
+    const Ran bad = run_of(calls_of({{"__cudaCDP2Free", {{"b64", "%out"}}}}), 1, 1);
+    EXPECT_NE(fault_of(bad.result).find("malloc did not return"), std::string::npos);
 }
 
 }  // namespace
