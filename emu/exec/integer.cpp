@@ -149,7 +149,20 @@ constexpr auto shr_op = []<class T>(T a, uint32_t n) {
     if (n > most) return static_cast<T>(std::is_signed_v<T> ? a >> most : 0);
     return static_cast<T>(a >> n);
 };
-constexpr auto popc_op = []<class T>(T a) { return std::popcount(a); };
+// In steps that vectors have too; std::popcount is a call where x86-64 is the oldest.
+constexpr uint32_t popc_word(uint32_t a) {
+    a -= a >> 1 & 0x55555555;
+    a = (a & 0x33333333) + (a >> 2 & 0x33333333);
+    a = (a + (a >> 4)) & 0x0f0f0f0f;
+    a += a >> 8;
+    return (a + (a >> 16)) & 0x3f;
+}
+constexpr auto popc_op = []<class T>(T a) {
+    if constexpr (sizeof(T) == 8)
+        return popc_word(static_cast<uint32_t>(a)) + popc_word(static_cast<uint32_t>(a >> 32));
+    else
+        return popc_word(a);
+};
 constexpr auto clz_op = []<class T>(T a) { return std::countl_zero(a); };
 constexpr auto brev_op = []<class T>(T a) {
     constexpr T each[] = {static_cast<T>(0x5555555555555555), static_cast<T>(0x3333333333333333),

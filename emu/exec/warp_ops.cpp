@@ -2,6 +2,8 @@
 // shfl, vote, match, redux, elect, activemask. PTX manual, "shfl.sync", "vote.sync", "match.sync",
 // "redux.sync", "elect.sync", "activemask". The scheduler has brought the lanes of the membermask
 // together: `mask` is all that execute it.
+#include <cstring>
+
 #include "emu/exec/families.hpp"
 #include "emu/num/ieee.hpp"
 
@@ -71,6 +73,20 @@ void vote(Context& c, const Step& s, uint32_t mask) {
     write_predicate(c, o.r[0], out, mask);
 }
 
+// The lanes that hold the value, whether they execute the instruction or not.
+template <class T>
+uint32_t holders(const T* a, T value) {
+    std::array<uint8_t, 32> holds;
+    for (unsigned l = 0; l < 32; ++l) holds[l] = a[l] == value;
+    std::array<uint64_t, 4> eights;
+    std::memcpy(eights.data(), holds.data(), sizeof eights);
+    uint32_t out = 0;
+    // The product's highest byte has a bit of each byte.
+    for (unsigned n = 0; n < 4; ++n)
+        out |= static_cast<uint32_t>(eights[n] * 0x0102040810204080 >> 56) << (8 * n);
+    return out;
+}
+
 template <class T>
 void match(Context& c, const Step& s, uint32_t mask) {
     const Operation& o = *s.op;
@@ -80,14 +96,16 @@ void match(Context& c, const Step& s, uint32_t mask) {
     const auto* members = slot<uint32_t>(c, o.r[o.operands - 1]);
     std::array<uint32_t, 32> out{};
     uint32_t agree = 0;
-    each_lane(mask, [&](unsigned l) {
-        const uint32_t asked = members[l] & mask;
-        uint32_t same = 0;
-        for (unsigned other = 0; other < 32; ++other) same |= uint32_t{a[other] == a[l]} << other;
-        same &= asked;
-        agree |= uint32_t{same == asked} << l;
-        out[l] = all && same != asked ? 0 : same;
-    });
+    for (uint32_t rest = mask; rest != 0;) {
+        const uint32_t equal = holders(a, a[__builtin_ctz(rest)]) & mask;
+        rest &= ~equal;
+        each_lane(equal, [&](unsigned l) {
+            const uint32_t asked = members[l] & mask;
+            const uint32_t same = equal & asked;
+            agree |= uint32_t{same == asked} << l;
+            out[l] = all && same != asked ? 0 : same;
+        });
+    }
     // d may be the register of a.
     for_lanes(mask, [&](unsigned l) { d[l] = out[l]; });
     if (all) write_predicate(c, o.r[1], agree, mask);
