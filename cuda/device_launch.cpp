@@ -233,9 +233,7 @@ std::shared_ptr<Module> rows_module(const std::shared_ptr<Context>& context) {
 void say_of_value() {
     static std::once_flag once;
     std::call_once(once, [] {
-        say("a kernel's cudaMemsetAsync stores zeros, whatever its value: so does NVIDIA's "
-            "(toolkits "
-            "12.9 and 13.0, on an H200)");
+        say("a kernel's cudaMemsetAsync stores zeros, as NVIDIA's does (12.9 and 13.0, H200)");
     });
 }
 

@@ -6,6 +6,7 @@
 
 #include "cuda/aside.hpp"
 #include "cuda/device_launch.hpp"
+#include "cuda/device_queue.hpp"
 #include "cuda/family.hpp"
 #include "cuda/graph.hpp"
 #include "cuda/order.hpp"
@@ -216,23 +217,14 @@ void launch(const Function& f, const LaunchShape& shape, const std::vector<uint8
     const std::shared_ptr<Context> context = current();
     const std::shared_ptr<Module> module = f.module.lock();
     require(module != nullptr, invalid_handle);
-    // The next one lies at the end. What a kernel launched comes before what was launched beside it
-    // afterwards, and what is to be last, behind all else of its.
-    Launched waiting;
-    const auto add = [&](Launched launched) {
-        std::stable_partition(launched.begin(), launched.end(),
-                              [](const warp::DeviceLaunch& l) { return !l.last; });
-        waiting.insert(waiting.end(), std::make_move_iterator(launched.rbegin()),
-                       std::make_move_iterator(launched.rend()));
-    };
     check_shape(f, shape);
     std::optional<Launched> launched = launch_one(f, context, shape, parameters);
-    while (launched) {
-        add(std::move(*launched));
-        if (waiting.empty()) return;
-        const DeviceGrid next = device_grid(module, context, std::move(waiting.back()));
-        waiting.pop_back();
-        launched = launch_one(*next.function, context, next.shape, next.parameters);
+    for (DeviceQueue queue; launched;) {
+        queue.add(std::move(*launched));
+        std::optional<warp::DeviceLaunch> next = queue.next();
+        if (!next) return;
+        const DeviceGrid grid = device_grid(module, context, std::move(*next));
+        launched = launch_one(*grid.function, context, grid.shape, grid.parameters);
     }
 }
 

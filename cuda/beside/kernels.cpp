@@ -207,14 +207,17 @@ void read_objects(Tables& t) {
 Uses uses_of(const lockwarp_kernel* kernel) {
     Uses out;
     out.may_wait = isa::may_wait_outside(kernel->program);
+    for (const isa::Call& c : kernel->program.calls) {
+        out.launches |= isa::needs_device(c.system);
+        out.allocates |= c.system == isa::System::malloc || c.system == isa::System::allocate;
+    }
     for (size_t i = 0; i < lockwarp_kernel_instructions(kernel); ++i) {
         lockwarp_instruction at{};
         at.struct_size = sizeof at;
         lockwarp_kernel_instruction(kernel, i, &at);
-        const std::string_view opcode = at.opcode, text = at.text;
+        const std::string_view opcode = at.opcode;
         out.textures |= std::ranges::any_of(
             isa::op_rows, [&](const isa::OpRow& r) { return r.of_objects && r.name == opcode; });
-        out.allocates |= opcode == "call" && text.find("malloc,") != std::string_view::npos;
     }
     return out;
 }
@@ -251,24 +254,11 @@ std::optional<Known> find(Tables& t, Function* handle, const std::string& arch, 
     return std::nullopt;
 }
 
-}  // namespace
-
-lockwarp_variable variable_at(const lockwarp_module* module, size_t i) {
-    lockwarp_variable v{};
-    v.struct_size = sizeof v;
-    lockwarp_module_variable_at(module, i, &v);
-    return v;
-}
-
-std::optional<Kernel> kernel_of(Function* handle, const std::string& arch, std::string& why) {
-    Tables& t = tables();
-    const std::lock_guard lock(t.mutex);
-    std::optional<Known> known = find(t, handle, arch, why);
-    if (!known) return std::nullopt;
-    t.kernels[handle] = *known;
+std::optional<Kernel> loaded(const std::shared_ptr<Image>& image, const std::string& name,
+                             std::string& why) {
     Kernel k;
-    k.image = known->image;
-    k.name = known->name;
+    k.image = image;
+    k.name = name;
     lockwarp_error* error = nullptr;
     if (lockwarp_module_kernel(k.image->module, k.name.c_str(), &k.kernel, &error) != LOCKWARP_OK) {
         why = error != nullptr ? lockwarp_error_message(error) : "no memory";
@@ -287,6 +277,30 @@ std::optional<Kernel> kernel_of(Function* handle, const std::string& arch, std::
         k.parameters.push_back(p);
     }
     return k;
+}
+
+}  // namespace
+
+lockwarp_variable variable_at(const lockwarp_module* module, size_t i) {
+    lockwarp_variable v{};
+    v.struct_size = sizeof v;
+    lockwarp_module_variable_at(module, i, &v);
+    return v;
+}
+
+std::optional<Kernel> kernel_of(Function* handle, const std::string& arch, std::string& why) {
+    Tables& t = tables();
+    const std::lock_guard lock(t.mutex);
+    std::optional<Known> known = find(t, handle, arch, why);
+    if (!known) return std::nullopt;
+    t.kernels[handle] = *known;
+    return loaded(known->image, known->name, why);
+}
+
+std::optional<Kernel> kernel_in(const std::shared_ptr<Image>& image, const std::string& name,
+                                std::string& why) {
+    const std::lock_guard lock(tables().mutex);
+    return loaded(image, name, why);
 }
 
 std::string current_arch() {

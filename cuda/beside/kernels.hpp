@@ -24,6 +24,7 @@ struct Uses {
     bool textures = false;  // or surfaces
     bool allocates = false;
     bool may_wait = false;  // isa::may_wait_outside
+    bool launches = false;  // kernels, or copies and fills
 };
 
 // What a program gave the driver to load; its PTX is compiled for the emulator when it is needed.
@@ -60,6 +61,9 @@ lockwarp_variable variable_at(const lockwarp_module* module, size_t index);
 
 // The kernel behind a handle; nullopt, and why. `arch`: "sm_90", that of the GPU.
 std::optional<Kernel> kernel_of(Function* handle, const std::string& arch, std::string& why);
+// That of a name in an image that is loaded.
+std::optional<Kernel> kernel_in(const std::shared_ptr<Image>& image, const std::string& name,
+                                std::string& why);
 // "sm_90" of the current context's GPU; empty where the emulator does not know it.
 std::string current_arch();
 

@@ -12,6 +12,7 @@
 #include <deque>
 #include <thread>
 
+#include "cuda/beside/emulate.hpp"
 #include "cuda/beside/forward.hpp"
 #include "cuda/beside/snapshot.hpp"
 #include "cuda/beside/unfused.hpp"
@@ -193,42 +194,6 @@ void write_file(const Watched& w) {
     cuda::write_launch_file(f);
 }
 
-// Runs it on the emulator: `memory` becomes what it leaves. Empty: done; else why not.
-std::string emulate(const Watched& w, Snapshot& memory) {
-    lockwarp_launch_options o{};
-    o.struct_size = sizeof o;
-    std::copy_n(w.shape.grid, 3, o.grid);
-    std::copy_n(w.shape.block, 3, o.block);
-    std::copy_n(w.shape.cluster, 3, o.cluster);
-    o.dynamic_shared = w.shape.dynamic_shared;
-    o.flags = LOCKWARP_NON_PORTABLE_CLUSTER | LOCKWARP_LEAVE_OUT_LOADS;
-    if (w.shape.cooperative) o.flags |= LOCKWARP_COOPERATIVE;
-    const CodeAddresses& code = w.kernel.image->code;
-    std::vector<uint8_t> parameters = w.parameters;
-    code.to_emulator(0, parameters);
-    memory.to_emulator(code);
-    o.parameters = parameters.data();
-    o.parameter_bytes = parameters.size();
-    std::vector<lockwarp_range> ranges;
-    for (auto& [base, r] : memory.ranges)
-        ranges.push_back({r.bytes.data(), base, r.bytes.size(), "memory of the GPU"});
-    o.ranges = ranges.data();
-    o.range_count = ranges.size();
-    const std::vector<lockwarp_function_address> functions = code.small();
-    o.functions = functions.data();
-    o.function_count = functions.size();
-    for (const Variable& v : memory.variables)
-        std::memcpy(v.of.bytes, v.bytes.data(), v.bytes.size());
-    lockwarp_error* error = nullptr;
-    std::string why;
-    if (lockwarp_launch(w.kernel.kernel, &o, nullptr, &error) != LOCKWARP_OK)
-        why = error != nullptr ? lockwarp_error_message(error) : "no memory";
-    lockwarp_error_destroy(error);
-    for (Variable& v : memory.variables) std::memcpy(v.bytes.data(), v.of.bytes, v.bytes.size());
-    memory.to_gpu(code);
-    return why;
-}
-
 // Bytes of one place that differ, and the first word of them.
 struct Difference {
     std::string place;
@@ -287,8 +252,8 @@ void not_compared(const std::string& name, const std::string& why) {
 void keep(const Watched& w) {
     static std::atomic<uint64_t> kept{0};
     const Settings& s = settings();
-    if (s.folder.empty()) return;
-    const uint64_t bytes = 2 * compared_bytes(w.after);  // before and after it
+    if (s.folder.empty() || w.kernel.uses.launches) return;  // a launch file's kernels launch none
+    const uint64_t bytes = 2 * compared_bytes(w.after);      // before and after it
     if (s.kept != 0 && kept.fetch_add(bytes) + bytes > s.kept) {
         kept -= bytes;
         return;
@@ -296,10 +261,19 @@ void keep(const Watched& w) {
     write_file(w);
 }
 
+// Whether a launch so far may have left blocks of malloc's in the GPU's heap.
+std::atomic<bool>& any_allocates() {
+    static std::atomic<bool> any{false};
+    return any;
+}
+
 void validate(const Watched& w, const std::function<Result(Function*)>& launch) {
     Snapshot own = w.before;
-    if (const std::string why = emulate(w, own); !why.empty()) {
-        say(w.name() + ": DIFFERS: the GPU came to its end, the emulator did not: " + why);
+    const Emulated ran = emulate(w.kernel, w.function, w.shape, w.parameters, own);
+    if (ran.allocates) any_allocates() = true;
+    if (ran.is_beyond) return not_compared(w.name(), ran.why);
+    if (!ran.why.empty()) {
+        say(w.name() + ": DIFFERS: the GPU came to its end, the emulator did not: " + ran.why);
         report("differs");
         keep(w);
         return;
@@ -313,7 +287,7 @@ void validate(const Watched& w, const std::function<Result(Function*)>& launch) 
             (compared ? ": identical, " + bytes : ": not compared: it reaches no memory"));
         return report(compared ? "identical" : "not compared");
     }
-    if (w.kernel.uses.allocates)
+    if (ran.allocates)
         return not_compared(w.name(), "it calls malloc, whose blocks lie elsewhere on the GPU");
     const Difference& d = found.front();
     uint64_t count = 0;
@@ -324,7 +298,8 @@ void validate(const Watched& w, const std::function<Result(Function*)>& launch) 
         return report("fused");
     }
     say(w.name() + ": DIFFERS: " + std::to_string(count) + " of " + bytes + "; first " + d.place +
-        " + " + hex(d.offset) + ": GPU " + hex(d.gpu) + ", emulator " + hex(d.emulator));
+        " + " + hex(d.offset) + ": GPU " + hex(d.gpu) + ", emulator " + hex(d.emulator) +
+        (w.kernel.uses.launches ? "; with what it launches, no order can be told" : ""));
     report("differs");
     keep(w);
 }
@@ -390,8 +365,11 @@ bool prepare(Watched& w, Function* function, void** parameters, void** extra) {
     if (w.kernel.uses.textures)
         return not_compared(w.name(), "it uses textures or surfaces, which are the GPU's own"),
                false;
-    static std::atomic<bool> any_allocates{false};
-    const bool may_find_blocks = any_allocates.exchange(any_allocates || w.kernel.uses.allocates);
+    if (w.kernel.uses.launches && !s.validates)
+        return not_compared(w.name(), "it launches kernels, which a launch file does not have"),
+               false;
+    const bool may_find_blocks =
+        any_allocates().exchange(any_allocates() || w.kernel.uses.allocates);
     w.parameters = parameters_of(w.kernel, parameters, extra);
     if (synchronize() != success) return false;  // the program hears of it
     std::optional<Snapshot> before = take(w.kernel, function, w.parameters, s.limit, why);

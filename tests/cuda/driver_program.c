@@ -14,7 +14,8 @@
  * gives another to call, and that of a variable, in a module where others use textures and
  * allocate; with "faulty" it ends with a fault of its own in a function that the driver calls, with
  * "interrupted" in a signal's handler while a kernel runs; with "waits" a kernel waits for what it
- * copies after the launch of another; with "mapped" or "behind mapped" what it
+ * copies after the launch of another; with "launches" a kernel launches another, a copy and a fill, with "asks" it
+ * asks for a limit of the device; with "mapped" or "behind mapped" what it
  * changes lies in two mappings, one behind the other; with "graph" it launches a graph. Where it is
  * compiled with LOCKWARP_COMPILED_APART its kernel's PTX lies in two objects, as nvcc -rdc=true
  * puts it there, and what it loads is what was linked of them. */
@@ -49,6 +50,45 @@ typedef int (*Launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, u
                       void*, void**, void**);
 typedef int (*LaunchHostFunc)(void*, void (*)(void*), void*);
 typedef int (*GetProcAddress)(const char*, void**, int, uint64_t, int*);
+
+static const char launching_ptx[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".extern .func (.param .b64 r) __cudaCDP2GetParameterBufferV2(.param .b64 k,\n"
+    " .param .align 4 .b8 g[12], .param .align 4 .b8 b[12], .param .b32 s);\n"
+    ".extern .func (.param .b32 r) __cudaCDP2LaunchDeviceV2(.param .b64 p, .param .b64 s);\n"
+    ".extern .func (.param .b32 r) __cudaCDP2MemcpyAsync(.param .b64 t, .param .b64 f,\n"
+    " .param .b64 n, .param .b32 k, .param .b64 s);\n"
+    ".extern .func (.param .b32 r) __cudaCDP2MemsetAsync(.param .b64 t, .param .b32 v,\n"
+    " .param .b64 n, .param .b64 s);\n"
+    ".extern .func (.param .b32 r) __cudaCDP2DeviceGetLimit(.param .b64 v, .param .b32 l);\n"
+    ".visible .entry twice(.param .u64 x)\n{\n"
+    " .reg .b32 %r<2>; .reg .b64 %p<3>;\n"
+    " ld.param.u64 %p0, [x];\n mov.u32 %r0, %tid.x;\n mul.wide.u32 %p1, %r0, 4;\n"
+    " add.u64 %p2, %p0, %p1;\n ld.global.u32 %r1, [%p2];\n add.u32 %r1, %r1, %r1;\n"
+    " st.global.u32 [%p2], %r1;\n ret;\n}\n"
+    ".visible .entry launches(.param .u64 x)\n{\n"
+    " .reg .b32 %r; .reg .b64 %x, %y, %k, %b; .reg .pred %q;\n"
+    " mov.u32 %r, %tid.x;\n setp.ne.u32 %q, %r, 0;\n @%q ret;\n"
+    " ld.param.u64 %x, [x];\n add.u64 %y, %x, 12;\n mov.u64 %k, twice;\n"
+    " { .param .b64 k; .param .align 4 .b8 g[12]; .param .align 4 .b8 b[12]; .param .b32 s;\n"
+    " .param .b64 r;\n st.param.b64 [k], %k;\n st.param.b32 [s], 0;\n"
+    " st.param.b32 [g], 1; st.param.b32 [g+4], 1; st.param.b32 [g+8], 1;\n"
+    " st.param.b32 [b], 4; st.param.b32 [b+4], 1; st.param.b32 [b+8], 1;\n"
+    " call (r), __cudaCDP2GetParameterBufferV2, (k, g, b, s);\n ld.param.b64 %b, [r]; }\n"
+    " st.u64 [%b], %x;\n"
+    " { .param .b64 p; .param .b64 s; .param .b32 r;\n st.param.b64 [p], %b;\n"
+    " st.param.b64 [s], 0;\n call (r), __cudaCDP2LaunchDeviceV2, (p, s); }\n"
+    " { .param .b64 t; .param .b64 f; .param .b64 n; .param .b32 k; .param .b64 s; .param .b32 r;\n"
+    " st.param.b64 [t], %x; st.param.b64 [f], %y; st.param.b64 [n], 4;\n"
+    " st.param.b32 [k], 4; st.param.b64 [s], 0;\n"
+    " call (r), __cudaCDP2MemcpyAsync, (t, f, n, k, s); }\n"
+    " add.u64 %y, %x, 4;\n"
+    " { .param .b64 t; .param .b32 v; .param .b64 n; .param .b64 s; .param .b32 r;\n"
+    " st.param.b64 [t], %y; st.param.b32 [v], 0; st.param.b64 [n], 4; st.param.b64 [s], 0;\n"
+    " call (r), __cudaCDP2MemsetAsync, (t, v, n, s); }\n ret;\n}\n"
+    ".visible .entry asks(.param .u64 x)\n{\n .reg .b64 %x;\n ld.param.u64 %x, [x];\n"
+    " { .param .b64 v; .param .b32 l; .param .b32 r;\n st.param.b64 [v], %x;\n"
+    " st.param.b32 [l], 2;\n call (r), __cudaCDP2DeviceGetLimit, (v, l); }\n ret;\n}\n";
 
 static const char ptx[] =
     ".version 7.0\n.target sm_80\n.address_size 64\n"
@@ -553,6 +593,8 @@ int main(int argc, char** argv) {
     if ((r = ((CtxCreate)function("cuCtxCreate"))(&context, 0, 0)) != 0)
         return fail("cuCtxCreate", r);
     if (argc > 1 && strcmp(argv[1], "talking") == 0) image = talking_ptx;
+    if (argc > 1 && (strcmp(argv[1], "launches") == 0 || strcmp(argv[1], "asks") == 0))
+        image = launching_ptx, name = argv[1];
 #ifdef LOCKWARP_COMPILED_APART
     image = linked_code;
     name = "apart";
@@ -646,6 +688,8 @@ int main(int argc, char** argv) {
             (r = ((CopyOut)function("cuMemcpyDtoH"))(numbers, x, sizeof numbers)) != 0)
             return fail(name, r);
     }
+    if (argc > 1 && strcmp(argv[1], "launches") == 0)
+        printf("x[0] = %u, x[1] = %u, x[2] = %u\n", numbers[0], numbers[1], numbers[2]);
     printf("x[3] = %u\n", numbers[3]);
     if (argc > 1 && strcmp(argv[1], "fused") == 0) printf("x[0] = %u\n", numbers[0]);
     fflush(stdout);

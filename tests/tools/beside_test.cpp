@@ -60,6 +60,46 @@ TEST(Beside, LinkedKernelsAreComparedToo) {
     }
 }
 
+// A kernel's own launches, copies and fills belong to its launch.
+TEST(Beside, WhatKernelsLaunchIsComparedToo) {
+    for (const bool wrong : {false, true}) {
+        const Folder folder;
+        std::vector<std::string> environment = fake;
+        if (wrong) environment.emplace_back("FAKE_GPU_LAUNCH=1");
+        const Ended ended = run(folder,
+                                {"validate", "--driver", LOCKWARP_FAKE_GPU, "--save", "different",
+                                 "--", LOCKWARP_DRIVER_PROGRAM, "launches"},
+                                environment);
+        EXPECT_EQ(ended.status, wrong ? 1 : 0) << ended.err;
+        if (!wrong) {
+            EXPECT_EQ(ended.out, "x[0] = 42, x[1] = 0, x[2] = 6\nx[3] = 42\n");
+        }
+        EXPECT_NE(ended.err.find(wrong ? "launch 1, launches: DIFFERS: 1 of 16 bytes"
+                                       : "launch 1, launches: identical, 16 bytes"),
+                  std::string::npos)
+            << ended.err;
+        // A launch file would run without them.
+        EXPECT_FALSE(std::filesystem::exists(folder.path / "different/000001.launches.json"));
+    }
+    const Folder folder;
+    const Ended asks = run(
+        folder, {"validate", "--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM, "asks"},
+        fake);
+    EXPECT_EQ(asks.status, 2) << asks.err;
+    EXPECT_NE(asks.err.find("launch 1, asks: not compared: it asks the device's runtime for "
+                            "what the GPU alone knows"),
+              std::string::npos)
+        << asks.err;
+    const Ended captured = run(folder,
+                               {"capture", "--out", "launches", "--driver", LOCKWARP_FAKE_GPU, "--",
+                                LOCKWARP_DRIVER_PROGRAM, "launches"},
+                               fake);
+    EXPECT_NE(captured.err.find("launch 1, launches: not captured: it launches kernels, which a "
+                                "launch file does not have"),
+              std::string::npos)
+        << captured.err;
+}
+
 // What was compiled apart and linked as machine code (nvcc -rdc=true) has the PTX of its objects.
 TEST(Beside, KernelsOfObjectsLinkedByTheCompilerAreComparedToo) {
     for (const bool wrong : {false, true}) {
