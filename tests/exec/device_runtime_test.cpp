@@ -82,7 +82,7 @@ struct Ran {
 Ran run_of(const std::string& text, uint32_t ctas, uint32_t threads, bool is_looked_at = true) {
     const isa::Program program = program_of(text, isa::Arch::sm_90, "parent");
     Answers answers;
-    Bytes out(std::max<size_t>(size_t{ctas} * threads * 4, 64), 0xee);
+    Bytes out(std::max<size_t>(size_t{ctas} * threads * 32, 64), 0xee);
     warp::Launch l;
     l.grid.x = ctas;
     l.block.x = threads;
@@ -90,15 +90,17 @@ Ran run_of(const std::string& text, uint32_t ctas, uint32_t threads, bool is_loo
     l.buffers = {{"out", buffer_address(1), out}};
     append(l.parameters, buffer_address(1));
     warp::Result result = launch(program, l);
-    Words words = words_of(out);
-    if (ctas * threads > 1) words.resize(size_t{ctas} * threads);
-    return {std::move(result), std::move(words)};
+    return {std::move(result), words_of(out)};
+}
+
+Words first(const Ran& ran, size_t count) {
+    return {ran.errors.begin(), ran.errors.begin() + count};
 }
 
 TEST(DeviceRuntime, LaunchesAreNotedByCta) {
     const Ran ran = run_of(module_of("0"), 3, 40);
     ASSERT_EQ(fault_of(ran.result), "");
-    EXPECT_EQ(ran.errors, Words(120, 0));
+    EXPECT_EQ(first(ran, 120), Words(120, 0));
     ASSERT_EQ(ran.result.launches.size(), 120u);
     for (uint32_t i = 0; i < 120; ++i) {
         const warp::DeviceLaunch& l = ran.result.launches[i];
@@ -129,7 +131,7 @@ TEST(DeviceRuntime, Streams) {
 TEST(DeviceRuntime, ABlockThatIsTooLargeIsAnError) {
     for (const char* const x : {"129", "0", "4294967295", "100"}) {
         const Ran ran = run_of(module_of("0", x), 1, 2);
-        EXPECT_EQ(ran.errors, Words(2, 9)) << x;
+        EXPECT_EQ(first(ran, 2), Words(2, 9)) << x;
         EXPECT_TRUE(ran.result.launches.empty()) << x;
     }
     EXPECT_EQ(run_of(module_of("0", "128"), 1, 1).errors[0], 0u);
@@ -208,8 +210,8 @@ std::string calls_of(const std::vector<Called>& calls) {
 .reg .b64 %out, %low, %in, %high, %child, %l; .reg .b32 %r;
 ld.param.u64 %out, [out];
 add.u64 %low, %out, 8; add.u64 %in, %out, 32; add.u64 %high, %out, 40;
-mov.u64 %child, child;
-)" + body + "ret;\n}\n";
+)" + (body.find("%child") != body.npos ? "mov.u64 %child, child;\n" : "") +
+           body + "ret;\n}\n";
 }
 
 using Arguments = std::vector<std::pair<std::string, std::string>>;
@@ -389,6 +391,91 @@ TEST(DeviceRuntime, Memory) {
     EXPECT_EQ(run_of(calls_of({{"__cudaCDP2Free", {{"b64", "0"}}}}), 1, 1).errors[0], 0u);
     const Ran bad = run_of(calls_of({{"__cudaCDP2Free", {{"b64", "%out"}}}}), 1, 1);
     EXPECT_NE(fault_of(bad.result).find("malloc did not return"), std::string::npos);
+}
+
+Called stream_at(const std::string& at, const std::string& flags = "1") {
+    return {"__cudaCDP2StreamCreateWithFlags", {{"b64", at}, {"b32", flags}}};
+}
+Called event_at(const std::string& at, const std::string& flags = "2") {
+    return {"__cudaCDP2EventCreateWithFlags", {{"b64", at}, {"b32", flags}}};
+}
+Called record_of(const std::string& event, const std::string& stream) {
+    return {"__cudaCDP2EventRecord", {{"b64", event}, {"b64", stream}}};
+}
+Called wait_of(const std::string& stream, const std::string& event) {
+    return {"__cudaCDP2StreamWaitEvent", {{"b64", stream}, {"b64", event}, {"b32", "9"}}};
+}
+
+// Handles are those of one CTA, from 65537 on.
+TEST(DeviceRuntime, StreamsAndEvents) {
+    const auto errors = [](const std::vector<Called>& calls) {
+        const Words w = run_of(calls_of(calls), 1, 1).errors;
+        Words out;
+        for (size_t k = 0; k < calls.size(); ++k) out.push_back(w[2 * k]);
+        return out;
+    };
+    const Called stream = stream_at("%in"), event = event_at("%in");
+    const Called end_stream{"__cudaCDP2StreamDestroy", {{"b64", "65537"}}};
+    const Called end_event{"__cudaCDP2EventDestroy", {{"b64", "65537"}}};
+    EXPECT_EQ(errors({stream, end_stream, end_stream}), (Words{0, 0, 1}));
+    EXPECT_EQ(errors({event, end_event, end_event}), (Words{0, 0, 1}));
+    EXPECT_EQ(errors({stream, end_event}), (Words{0, 1}));
+    EXPECT_EQ(errors({event, end_stream}), (Words{0, 1}));
+    EXPECT_EQ(
+        errors({event, record_of("65537", "0"), record_of("65537", "77"), wait_of("77", "65537")}),
+        (Words{0, 0, 1, 1}));
+    EXPECT_EQ(errors({event, wait_of("0", "65537"), record_of("65537", "3")}), (Words{0, 0, 1}));
+    EXPECT_EQ(errors({stream, event, record_of("65538", "65537"), wait_of("65537", "65538")}),
+              (Words{0, 0, 0, 0}));
+    EXPECT_EQ(errors({stream, copy_of("%out", "%in", "8", "4", "65537"), end_stream,
+                      copy_of("%out", "%in", "8", "4", "65537")}),
+              (Words{0, 0, 0, 999}));
+    EXPECT_EQ(errors({stream_at("%in", "0"), stream_at("%in", "3"), event_at("%in", "0"),
+                      event_at("%in", "3")}),
+              (Words{1, 1, 1, 1}));
+
+    const Words w = run_of(calls_of({stream, event_at("%high")}), 1, 1).errors;
+    EXPECT_EQ((Words{w[8], w[9], w[10], w[11]}), (Words{65537, 0, 65538, 0}));
+    const Words none = run_of(calls_of({stream_at("%in", "0")}), 1, 1).errors;
+    EXPECT_EQ(none[8], 0xeeeeeeeeu);
+
+    for (const Called& c : {record_of("65539", "0"), wait_of("0", "65539")})
+        EXPECT_NE(fault_of(run_of(calls_of({event, c}), 1, 1).result)
+                      .find("an event that cudaEventCreateWithFlags did not give"),
+                  std::string::npos);
+}
+
+TEST(DeviceRuntime, Numbers) {
+    const Words w = run_of(calls_of({{"__cudaCDP2GetDevice", {{"b64", "%in"}}},
+                                     {"__cudaCDP2GetDeviceCount", {{"b64", "%high"}}}}),
+                           1, 1)
+                        .errors;
+    EXPECT_EQ((Words{w[0], w[2], w[8], w[9], w[10], w[11]}),
+              (Words{0, 0, 0, 0xeeeeeeee, 1, 0xeeeeeeee}));
+    const Words version =
+        run_of(calls_of({{"__cudaCDP2RuntimeGetVersion", {{"b64", "%in"}}}}), 1, 1).errors;
+    EXPECT_EQ((Words{version[0], version[8]}), (Words{0, 6000}));
+    // Of these a launch has no need of anybody that looks at it.
+    EXPECT_EQ(run_of(calls_of({{"__cudaCDP2RuntimeGetVersion", {{"b64", "%in"}}}}), 1, 1, false)
+                  .errors[8],
+              6000u);
+}
+
+// A thread's last error is its own, and asking for it ends it.
+TEST(DeviceRuntime, EachThreadHasItsErrors) {
+    const Called last{"__cudaCDP2GetLastError", {}}, peek{"__cudaCDP2PeekAtLastError", {}};
+    std::string module = calls_of({copy_of("%in", "%high", "%l", "1"), peek, last, last});
+    // Each thread's results lie 32 bytes behind the last one's; it copies as many bytes as its
+    // number.
+    module.replace(module.find("add.u64 %low"), 0,
+                   "mov.u32 %r, %tid.x; cvt.u64.u32 %l, %r; mad.lo.u64 %out, %l, 32, %out; ");
+    const Ran ran = run_of(module, 1, 40);
+    ASSERT_EQ(fault_of(ran.result), "");
+    for (const size_t lane : {0, 1, 31, 32, 39}) {
+        const uint32_t error = lane == 0 ? 0 : 21;
+        const Words w(ran.errors.begin() + 8 * lane, ran.errors.begin() + 8 * lane + 8);
+        EXPECT_EQ((Words{w[0], w[2], w[4], w[6]}), (Words{error, error, error, 0})) << lane;
+    }
 }
 
 }  // namespace
