@@ -211,6 +211,9 @@ int main() {
     OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&ctas_with_shared, bounded, 64, 20000));
     OK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
     size_t limit = 0;
+    EXPECT_ERROR(cudaDeviceGetLimit(&limit, cudaLimitDevRuntimeSyncDepth),
+                 architecture() < 90 ? cudaSuccess : cudaErrorUnsupportedLimit);
+    cudaGetLastError();
     OK(cudaDeviceGetLimit(&limit, cudaLimitMallocHeapSize));
     CHECK(r[0] == 0 && r[1] == 1);
     CHECK(r[2] == 0 && r[3] == ctas && r[4] == 0 && r[5] == ctas_with_shared);
