@@ -135,6 +135,9 @@ TEST(DeviceRuntime, ABlockThatIsTooLargeIsAnError) {
         EXPECT_TRUE(ran.result.launches.empty()) << x;
     }
     EXPECT_EQ(run_of(module_of("0", "128"), 1, 1).errors[0], 0u);
+    std::string grid = module_of("0");
+    grid.replace(grid.find("[g+4], 3"), 8, "[g+4], 65536");
+    EXPECT_EQ(run_of(grid, 1, 1).errors[0], 9u);
 }
 
 TEST(DeviceRuntime, OnlyWhereSomebodyRunsThem) {
@@ -157,6 +160,12 @@ TEST(DeviceRuntime, BadAddressesTrap) {
         with(text, "[f], %rd3", "[f], 4096"),
         "address out of bounds: a launch: the address is no kernel's at line 21, CTA (0,0,0), "
         "warp 0, lane 0, address 0x1000, step 16");
+    // The first launch of a buffer has taken it.
+    EXPECT_NE(with(text, "st.global.u32 [%rd1], %r5;",
+                   "{ .param .b64 p; .param .b64 s; .param .b32 r; st.param.b64 [p], %rd4; "
+                   "st.param.b64 [s], 0; call (r), __cudaCDP2LaunchDeviceV2, (p, s); }")
+                  .find("the address is no buffer"),
+              std::string::npos);
     EXPECT_EQ(with(text, "[p], %rd4", "[p], %rd1"),
               "address out of bounds: a launch: the address is no buffer that "
               "cudaGetParameterBuffer returned at line 26, CTA (0,0,0), warp 0, lane 0, address "
@@ -295,6 +304,7 @@ TEST(DeviceRuntime, WrongCopies) {
                           {copy_of("%out", shared, "8"), 1},
                           {copy_of(local, "%in", "8"), 1},
                           {copy_of("%out", constant, "8"), 0, 1},
+                          {copy_of("%out", std::to_string(isa::param_window), "8"), 0, 1},
                           {copy_of("%out", "%in", "8", "4", "77"), 999},
                           {fill_of("0", "1", "8"), 1},
                           {fill_of("0", "1", "0"), 0},
@@ -324,12 +334,20 @@ TEST(DeviceRuntime, WrongCopies) {
     };
     const auto errors = [&](const std::string& pitch, const std::string& height) {
         const Ran ran = run_of(calls_of(rows(pitch, height)), 1, 1);
+        const bool any = ran.errors[0] == 0 && height != "0";
+        EXPECT_EQ(ran.result.launches.size(), any ? 2u : 0u);
         return std::pair{ran.errors[0], ran.errors[2]};
     };
     EXPECT_EQ(errors("7", "2"), std::pair(12u, 1u));
     EXPECT_EQ(errors("8", "2"), std::pair(0u, 0u));
     EXPECT_EQ(errors("7", "1"), std::pair(0u, 0u));
     EXPECT_EQ(errors("7", "0"), std::pair(0u, 0u));
+    for (Called c : rows("8", "2")) {
+        c.arguments.back().second = "77";
+        EXPECT_EQ(run_of(calls_of({c}), 1, 1).errors[0], 999u);
+        c.arguments.back().second = "3";
+        EXPECT_TRUE(run_of(calls_of({c}), 1, 1).result.launches.at(0).last);
+    }
 }
 
 TEST(DeviceRuntime, WhoeverLooksAtLaunchesAnswers) {
@@ -356,6 +374,7 @@ TEST(DeviceRuntime, WhoeverLooksAtLaunchesAnswers) {
     const Ran bad = run_of(
         calls_of({{occupancy, {{"b64", "%in"}, {"b64", "64"}, {"b32", "1"}, {"b64", "0"}}}}), 1, 1);
     EXPECT_NE(fault_of(bad.result).find("the address is no kernel's"), std::string::npos);
+    EXPECT_NE(fault_of(bad.result).find("address 0x40,"), std::string::npos);
 }
 
 // It lies where a kernel may read it, and where it lay before.
@@ -366,15 +385,19 @@ TEST(DeviceRuntime, TextsOfErrors) {
                                    {name, {{"b32", "9"}}, "b64"},
                                    {text, {{"b32", "10"}}, "b64"}});
     module.replace(module.rfind("ret;"), 4,
-                   "ld.global.u64 %in, [%out+16]; ld.u32 %r, [%in+4]; st.global.u32 [%out+32], %r; "
-                   "ret;");
+                   "ld.global.u64 %in, [%out+16]; ld.u32 %r, [%in]; st.global.u32 [%out+32], %r; "
+                   "ld.global.u64 %in, [%out]; ld.v2.u32 {%r, %r2}, [%in]; "
+                   "st.global.v2.u32 [%out+40], {%r, %r2}; ret;");
+    module.replace(module.find(".reg .b32 %r;"), 13, ".reg .b32 %r, %r2;");
     const Words w = run_of(module, 1, 1).errors;
     const auto address = [&](size_t k) { return w[2 * k] | uint64_t{w[2 * k + 1]} << 32; };
     EXPECT_EQ(address(0), address(1));
     EXPECT_NE(address(0), address(2));
     EXPECT_NE(address(0), address(3));
     EXPECT_NE(address(0), 0u);
-    EXPECT_EQ(w[8], 0x3920u);  // " 9", and the end
+    EXPECT_EQ(w[8], 0x656d616eu);   // "name"
+    EXPECT_EQ(w[10], 0x74786574u);  // "text"
+    EXPECT_EQ(w[11], 0x3920u);      // " 9", and the end
 }
 
 TEST(DeviceRuntime, Memory) {
@@ -436,6 +459,7 @@ TEST(DeviceRuntime, StreamsAndEvents) {
 
     const Words w = run_of(calls_of({stream, event_at("%high")}), 1, 1).errors;
     EXPECT_EQ((Words{w[8], w[9], w[10], w[11]}), (Words{65537, 0, 65538, 0}));
+    EXPECT_EQ(run_of(calls_of({stream}), 1, 1).errors[10], 0xeeeeeeeeu);
     const Words none = run_of(calls_of({stream_at("%in", "0")}), 1, 1).errors;
     EXPECT_EQ(none[8], 0xeeeeeeeeu);
 
@@ -461,21 +485,64 @@ TEST(DeviceRuntime, Numbers) {
               6000u);
 }
 
+// Each thread's results lie 32 bytes behind the last one's; %l is its number.
+std::string calls_of_threads(const std::vector<Called>& calls) {
+    std::string module = calls_of(calls);
+    module.replace(module.find("add.u64 %low"), 0,
+                   "mov.u32 %r, %tid.x; cvt.u64.u32 %l, %r; mad.lo.u64 %out, %l, 32, %out; ");
+    return module;
+}
+
 // A thread's last error is its own, and asking for it ends it.
 TEST(DeviceRuntime, EachThreadHasItsErrors) {
     const Called last{"__cudaCDP2GetLastError", {}}, peek{"__cudaCDP2PeekAtLastError", {}};
-    std::string module = calls_of({copy_of("%in", "%high", "%l", "1"), peek, last, last});
-    // Each thread's results lie 32 bytes behind the last one's; it copies as many bytes as its
-    // number.
-    module.replace(module.find("add.u64 %low"), 0,
-                   "mov.u32 %r, %tid.x; cvt.u64.u32 %l, %r; mad.lo.u64 %out, %l, 32, %out; ");
-    const Ran ran = run_of(module, 1, 40);
-    ASSERT_EQ(fault_of(ran.result), "");
-    for (const size_t lane : {0, 1, 31, 32, 39}) {
+    const Called wrong = copy_of("%in", "%high", "%l", "1");  // but of no bytes
+    const auto of = [](const Ran& ran, size_t lane) {
+        return Words(ran.errors.begin() + 8 * lane, ran.errors.begin() + 8 * lane + 8);
+    };
+    const Ran ran = run_of(calls_of_threads({wrong, peek, last, last}), 1, 40);
+    const Ran kept = run_of(calls_of_threads({peek, wrong, peek}), 1, 40);
+    ASSERT_EQ(fault_of(ran.result) + fault_of(kept.result), "");
+    for (size_t lane = 0; lane < 40; ++lane) {
         const uint32_t error = lane == 0 ? 0 : 21;
-        const Words w(ran.errors.begin() + 8 * lane, ran.errors.begin() + 8 * lane + 8);
+        const Words w = of(ran, lane), k = of(kept, lane);
         EXPECT_EQ((Words{w[0], w[2], w[4], w[6]}), (Words{error, error, error, 0})) << lane;
+        EXPECT_EQ((Words{k[0], k[2], k[4]}), (Words{0, error, error})) << lane;
     }
+    const Ran handles = run_of(calls_of_threads({stream_at("%low")}), 1, 40);
+    for (uint32_t lane = 0; lane < 40; ++lane) EXPECT_EQ(of(handles, lane)[2], 65537 + lane);
+}
+
+// By their addresses: behind all functions, in the module's order, with the bytes of their
+// parameters. Those whose address nobody takes are not among them.
+TEST(DeviceRuntime, KernelsHaveNumbers) {
+    const isa::Program program = program_of(R"(.version 8.0
+.target sm_90
+.address_size 64
+.extern .func (.param .b32 r) __cudaCDP2LaunchDeviceV2(.param .b64 p, .param .b64 s);
+.func f() { ret; }
+.visible .entry none() { ret; }
+.visible .entry one(.param .u8 a) { ret; }
+.visible .entry unused(.param .u64 a) { ret; }
+.visible .entry parent(.param .u32 a, .param .u64 b)
+{
+.reg .b64 %rd<4>;
+mov.u64 %rd1, parent; mov.u64 %rd2, one; mov.u64 %rd3, none;
+call f;
+ret;
+}
+)",
+                                            isa::Arch::sm_90, "parent");
+    ASSERT_EQ(program.launched.size(), 3u);
+    const auto is = [&](size_t k, const char* name, uint32_t number, uint32_t bytes) {
+        const isa::LaunchedKernel& l = program.launched[k];
+        EXPECT_EQ(l.name, name);
+        EXPECT_EQ(l.number, number) << name;
+        EXPECT_EQ(l.parameter_bytes, bytes) << name;
+    };
+    is(0, "parent", 5, 16);
+    is(1, "one", 3, 1);
+    is(2, "none", 2, 0);
 }
 
 }  // namespace
