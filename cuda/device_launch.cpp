@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <string>
 
 #include "cuda/names.hpp"
 #include "cuda/runtime/state.hpp"
@@ -113,24 +114,33 @@ class RuntimeAnswers : public warp::DeviceAnswers {
 
 // Rows of bytes, 16 at a time where all of them allow it. A thread has every n-th of a row, a CTA
 // every n-th row. The CUDA function's name is the kernel's, for those who read it in a report.
-constexpr const char* rows_text = R"(.version 6.0
-.target sm_50
-.address_size 64
-.visible .entry cudaMemcpyAsync(.param .b64 to, .param .b64 to_pitch, .param .b64 from,
- .param .b64 from_pitch, .param .b64 width, .param .b64 height)
+constexpr const char* copy_begin = R"(.visible .entry cudaMemcpyAsync(.param .b64 to,
+ .param .b64 to_pitch, .param .b64 from, .param .b64 from_pitch, .param .b64 width,
+ .param .b64 height)
 {
- .reg .b64 %to, %to_pitch, %from, %from_pitch, %width, %height, %x, %y, %first, %step, %rows, %a, %b;
- .reg .b32 %w<4>, %tid, %ntid, %cta, %ctas;
+ .reg .b64 %from, %from_pitch, %b;
+ .reg .b32 %w<4>;
  .reg .b16 %h;
+ ld.param.b64 %from, [from];
+ ld.param.b64 %from_pitch, [from_pitch];
+ or.b64 %b, %from, %from_pitch;
+)";
+constexpr const char* fill_begin = R"(.visible .entry cudaMemsetAsync(.param .b64 to,
+ .param .b64 to_pitch, .param .b64 width, .param .b64 height)
+{
+ .reg .b64 %b;
+ mov.b64 %b, 0;
+)";
+// %b: bits of what else is to be a multiple of 16.
+constexpr const char* rows_of_thread = R"(
+ .reg .b64 %to, %to_pitch, %width, %height, %x, %y, %first, %step, %rows, %a;
+ .reg .b32 %tid, %ntid, %cta, %ctas;
  .reg .pred %wide, %p;
  ld.param.b64 %to, [to];
  ld.param.b64 %to_pitch, [to_pitch];
- ld.param.b64 %from, [from];
- ld.param.b64 %from_pitch, [from_pitch];
  ld.param.b64 %width, [width];
  ld.param.b64 %height, [height];
  or.b64 %a, %to, %to_pitch;
- or.b64 %b, %from, %from_pitch;
  or.b64 %a, %a, %b;
  or.b64 %a, %a, %width;
  and.b64 %a, %a, 15;
@@ -155,8 +165,9 @@ ROW:
  @%p ret;
  mov.u64 %x, %first;
  mad.lo.u64 %a, %y, %to_pitch, %to;
- mad.lo.u64 %b, %y, %from_pitch, %from;
  add.u64 %a, %a, %x;
+)";
+constexpr const char* copy_row = R"( mad.lo.u64 %b, %y, %from_pitch, %from;
  add.u64 %b, %b, %x;
 NEXT:
  setp.ge.u64 %p, %x, %width;
@@ -165,55 +176,15 @@ NEXT:
  @%wide st.v4.u32 [%a], {%w0, %w1, %w2, %w3};
  @!%wide ld.u8 %h, [%b];
  @!%wide st.u8 [%a], %h;
- add.u64 %x, %x, %step;
- add.u64 %a, %a, %step;
  add.u64 %b, %b, %step;
- bra NEXT;
-END:
- add.u64 %y, %y, %rows;
- bra ROW;
-}
-.visible .entry cudaMemsetAsync(.param .b64 to, .param .b64 to_pitch, .param .b64 width,
- .param .b64 height)
-{
- .reg .b64 %to, %to_pitch, %width, %height, %x, %y, %first, %step, %rows, %a;
- .reg .b32 %tid, %ntid, %cta, %ctas;
- .reg .pred %wide, %p;
- ld.param.b64 %to, [to];
- ld.param.b64 %to_pitch, [to_pitch];
- ld.param.b64 %width, [width];
- ld.param.b64 %height, [height];
- or.b64 %a, %to, %to_pitch;
- or.b64 %a, %a, %width;
- and.b64 %a, %a, 15;
- setp.eq.u64 %wide, %a, 0;
- mov.u32 %tid, %tid.x;
- mov.u32 %ntid, %ntid.x;
- mov.u32 %cta, %ctaid.x;
- mov.u32 %ctas, %nctaid.x;
- mul.wide.u32 %first, %cta, %ntid;
- cvt.u64.u32 %a, %tid;
- add.u64 %first, %first, %a;
- mul.wide.u32 %step, %ctas, %ntid;
- selp.b64 %a, 16, 1, %wide;
- mul.lo.u64 %first, %first, %a;
- mul.lo.u64 %step, %step, %a;
- mov.u32 %cta, %ctaid.y;
- cvt.u64.u32 %y, %cta;
- mov.u32 %ctas, %nctaid.y;
- cvt.u64.u32 %rows, %ctas;
-ROW:
- setp.ge.u64 %p, %y, %height;
- @%p ret;
- mov.u64 %x, %first;
- mad.lo.u64 %a, %y, %to_pitch, %to;
- add.u64 %a, %a, %x;
-NEXT:
+)";
+constexpr const char* fill_row = R"(NEXT:
  setp.ge.u64 %p, %x, %width;
  @%p bra END;
  @%wide st.v4.u32 [%a], {0, 0, 0, 0};
  @!%wide st.u8 [%a], 0;
- add.u64 %x, %x, %step;
+)";
+constexpr const char* rows_end = R"( add.u64 %x, %x, %step;
  add.u64 %a, %a, %step;
  bra NEXT;
 END:
@@ -221,11 +192,16 @@ END:
  bra ROW;
 }
 )";
+std::string rows_text() {
+    return std::string(".version 6.0\n.target sm_50\n.address_size 64\n") + copy_begin +
+           rows_of_thread + copy_row + rows_end + fill_begin + rows_of_thread + fill_row + rows_end;
+}
 constexpr uint32_t rows_threads = 256, most_ctas_of_row = 1024, most_ctas_of_rows = 1024;
 
 std::shared_ptr<Module> rows_module(const std::shared_ptr<Context>& context) {
     const std::lock_guard lock(context->mutex);
-    if (context->rows == nullptr) context->rows = load_module(context, rows_text, nullptr);
+    if (context->rows == nullptr)
+        context->rows = load_module(context, rows_text().c_str(), nullptr);
     return context->rows;
 }
 

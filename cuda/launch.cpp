@@ -11,6 +11,7 @@
 #include "cuda/graph.hpp"
 #include "cuda/order.hpp"
 #include "cuda/watch.hpp"
+#include "emu/exec/grid_limits.hpp"
 #include "emu/warp/cluster.hpp"
 #include "emu/warp/heap.hpp"
 #include "engine/ahead.hpp"
@@ -19,9 +20,6 @@
 namespace lockwarp::cuda {
 
 namespace {
-
-constexpr uint32_t max_grid[3] = {0x7fffffff, 65535, 65535};
-constexpr uint32_t max_block[3] = {1024, 1024, 64};
 
 // What the driver says of a kernel that did wrong (CUDA driver API, CUresult).
 struct TrapRow {
@@ -140,20 +138,15 @@ std::optional<Launched> run(UnderWay& launch, Context& context, warp::DeviceAnsw
 }  // namespace
 
 void check_shape(const Function& f, const LaunchShape& s) {
-    uint64_t threads = 1;
-    for (int i = 0; i < 3; ++i) {
-        require(s.grid[i] != 0 && s.grid[i] <= max_grid[i]);
-        require(s.block[i] != 0 && s.block[i] <= max_block[i]);
-        threads *= s.block[i];
-    }
-    require(threads <= max_cta_threads);
-    require(threads <= f.info.max_threads);
+    const warp::Dim3 grid{s.grid[0], s.grid[1], s.grid[2]};
+    const warp::Dim3 block{s.block[0], s.block[1], s.block[2]};
+    require(exec::is_grid(grid) && exec::is_block(block));
+    require(block.count() <= f.info.max_threads);
     require(s.dynamic_shared <= f.max_dynamic);
     std::optional<warp::Dim3> cluster;
     if (has_cluster(s)) cluster = warp::Dim3{s.cluster[0], s.cluster[1], s.cluster[2]};
-    const std::string why =
-        warp::cluster_refusal(f.kernel->program, {s.grid[0], s.grid[1], s.grid[2]}, cluster,
-                              f.attributes[non_portable_cluster] != 0);
+    const std::string why = warp::cluster_refusal(f.kernel->program, grid, cluster,
+                                                  f.attributes[non_portable_cluster] != 0);
     if (why.empty()) return;
     say(why);
     fail(invalid_cluster_size);
