@@ -80,6 +80,28 @@ warp::DeviceLaunch launch_of(const Asked& a) {
     return l;
 }
 
+// The kernel and its shape: the arguments from `first` on are grid, block and dynamic shared
+// memory.
+void describe(const Asked& a, warp::DeviceLaunch& l, const isa::LaunchedKernel& kernel,
+              size_t first) {
+    const auto dim = [&](size_t k) {
+        const uint64_t xy = a.argument(k);
+        return warp::Dim3{static_cast<uint32_t>(xy), static_cast<uint32_t>(xy >> 32),
+                          static_cast<uint32_t>(a.argument(k, 8))};
+    };
+    l.kernel = kernel.name;
+    l.grid = dim(first);
+    l.block = dim(first + 1);
+    l.dynamic_shared = a.word(first + 2);
+}
+
+uint64_t buffer_for(const Asked& a, warp::DeviceLaunch l, uint32_t bytes) {
+    l.parameters.resize(bytes);
+    const uint64_t at = a.c.buffers->allocate(std::max(bytes, 1u));
+    if (at != 0) a.c.device.begun.insert_or_assign(at, std::move(l));
+    return at;
+}
+
 // The memory for a kernel's parameters, which the thread fills before it launches.
 uint64_t begin_launch(const Asked& a) {
     const isa::LaunchedKernel* const kernel = kernel_at(a.c, a.argument(0));
@@ -87,30 +109,32 @@ uint64_t begin_launch(const Asked& a) {
         a.bad_address("a launch: the address is no kernel's", a.argument(0));
         return 0;
     }
-    const auto dim = [&](size_t k) {
-        const uint64_t xy = a.argument(k);
-        return warp::Dim3{static_cast<uint32_t>(xy), static_cast<uint32_t>(xy >> 32),
-                          static_cast<uint32_t>(a.argument(k, 8))};
-    };
     warp::DeviceLaunch l = launch_of(a);
-    l.kernel = kernel->name;
-    l.grid = dim(1);
-    l.block = dim(2);
-    l.dynamic_shared = a.word(3);
-    l.parameters.resize(kernel->parameter_bytes);
-    const uint64_t at = a.c.buffers->allocate(std::max(kernel->parameter_bytes, 1u));
-    if (at != 0) a.c.device.begun.insert_or_assign(at, std::move(l));
-    return at;
+    describe(a, l, *kernel, 1);
+    return buffer_for(a, std::move(l), kernel->parameter_bytes);
+}
+
+// The same for a kernel that is named when it is launched. An H200 gives as much, whatever the
+// bytes and the alignment that the thread asks for.
+uint64_t begin_any_launch(const Asked& a) {
+    uint32_t bytes = 4096;
+    for (const isa::LaunchedKernel& k : a.c.program->launched)
+        bytes = std::max(bytes, k.parameter_bytes);
+    return buffer_for(a, launch_of(a), bytes);
 }
 
 uint8_t* bytes_of(const Context& c, uint64_t buffer) {
     return c.buffers->buffer().bytes.data() + (buffer - isa::launch_buffers);
 }
 
+bool may_launch(const Asked& a, const warp::DeviceLaunch& l) {
+    return is_block(l.block) && is_grid(l.grid) && a.c.launch->device->has_launch(l);
+}
+
 uint32_t launch(const Asked& a) {
     const uint64_t buffer = a.argument(0);
     const auto begun = a.c.device.begun.find(buffer);
-    if (begun == a.c.device.begun.end()) {
+    if (begun == a.c.device.begun.end() || begun->second.kernel.empty()) {
         a.bad_address("a launch: the address is no buffer that cudaGetParameterBuffer returned",
                       buffer);
         return success;
@@ -120,9 +144,41 @@ uint32_t launch(const Asked& a) {
     std::copy_n(bytes_of(a.c, buffer), l.parameters.size(), l.parameters.begin());
     a.c.buffers->release(buffer);
     if (!a.takes_launches(1)) return invalid_value;
-    if (!is_block(l.block) || !is_grid(l.grid) || !a.c.launch->device->has_launch(l))
-        return invalid_configuration;
+    if (!may_launch(a, l)) return invalid_configuration;
     l.last = a.argument(1) == tail_launch;
+    a.c.device.launched.push_back(std::move(l));
+    return success;
+}
+
+// The first form of it: it names the kernel and the shape, and goes into streams that were created
+// alone. A launch that fails leaves its buffer to the next, and a kernel without parameters needs
+// none.
+uint32_t launch_kernel(const Asked& a) {
+    const uint64_t buffer = a.argument(1);
+    const isa::LaunchedKernel* const kernel = kernel_at(a.c, a.argument(0));
+    if (kernel == nullptr) {
+        a.bad_address("a launch: the address is no kernel's", a.argument(0));
+        return success;
+    }
+    const auto begun = a.c.device.begun.find(buffer);
+    const bool has_buffer = begun != a.c.device.begun.end();
+    if (!has_buffer && (buffer != 0 || kernel->parameter_bytes != 0)) {
+        a.bad_address("a launch: the address is no buffer that cudaGetParameterBuffer returned",
+                      buffer);
+        return success;
+    }
+    warp::DeviceLaunch l = launch_of(a);
+    describe(a, l, *kernel, 2);
+    l.parameters.resize(kernel->parameter_bytes);
+    if (!a.is_stream(5)) return invalid_value;
+    if (!may_launch(a, l)) return invalid_configuration;
+    if (has_buffer) {
+        std::copy_n(bytes_of(a.c, buffer),
+                    std::min(l.parameters.size(), begun->second.parameters.size()),
+                    l.parameters.begin());
+        a.c.device.begun.erase(begun);
+        a.c.buffers->release(buffer);
+    }
     a.c.device.launched.push_back(std::move(l));
     return success;
 }
@@ -220,6 +276,8 @@ Answer answer_of(const Asked& a) {
     switch (a.call.system) {
         case System::launch:
             return {launch(a), {}};
+        case System::launch_kernel:
+            return {launch_kernel(a), {}};
         case System::copy:
             return {copy(a, {a.argument(0), 0, a.argument(1), 0, a.argument(2)}, a.word(3), 4), {}};
         case System::copy_rows:
@@ -312,6 +370,8 @@ void run_device_runtime(Context& c, const Operation& o, const isa::Call& call, u
         uint64_t& result = results[lane];
         if (call.system == System::parameter_buffer) {
             result = begin_launch(asked);
+        } else if (call.system == System::any_parameter_buffer) {
+            result = begin_any_launch(asked);
         } else if (call.system == System::error_name || call.system == System::error_text) {
             result = text_of(asked, call.system == System::error_name);
         } else if (call.system == System::peek_error) {

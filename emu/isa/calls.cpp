@@ -22,6 +22,12 @@ constexpr auto system_table = std::to_array<SystemRow>({
     // buffer, stream
     {"__cudaCDP2LaunchDeviceV2", System::launch, {8, 8}, 4},
     {"cudaLaunchDeviceV2", System::launch, {8, 8}, 4},
+    // alignment, bytes
+    {"__cudaCDP2GetParameterBuffer", System::any_parameter_buffer, {8, 8}, 8},
+    {"cudaGetParameterBuffer", System::any_parameter_buffer, {8, 8}, 8},
+    // kernel, buffer, grid, block, bytes of dynamic shared memory, stream
+    {"__cudaCDP2LaunchDevice", System::launch_kernel, {8, 8, 12, 12, 4, 8}, 4},
+    {"cudaLaunchDevice", System::launch_kernel, {8, 8, 12, 12, 4, 8}, 4},
     {"__cudaCDP2GetLastError", System::get_error, {}, 4},
     {"__cudaCDP2PeekAtLastError", System::peek_error, {}, 4},
     {"__cudaCDP2StreamCreateWithFlags", System::create_stream, {8, 4}, 4},
@@ -294,15 +300,6 @@ std::vector<uint32_t> components_of(const std::vector<std::vector<uint32_t>>& ed
 }  // namespace
 
 std::span<const SystemRow> system_rows() { return system_table; }
-
-bool names_kernels(const ptx::Module& module) {
-    return std::ranges::any_of(module.items, [](const auto& item) {
-        const auto* const f = std::get_if<ptx::Function>(&item);
-        if (f == nullptr || f->has_body) return false;
-        const auto* const row = row_of(f->name);
-        return row != nullptr && needs_device(row->system);
-    });
-}
 
 std::vector<std::string_view> names_in(const ptx::Block& body) {
     std::vector<std::string_view> out;

@@ -266,6 +266,8 @@ enum class System : uint8_t {
     // And what is refused where nobody runs what a kernel launches (warp::Launch::device).
     parameter_buffer,  // of a kernel that is to be launched
     launch,
+    any_parameter_buffer,  // of whichever kernel
+    launch_kernel,
     copy,
     copy_rows,
     fill,

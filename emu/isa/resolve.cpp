@@ -361,12 +361,13 @@ uint32_t parameter_bytes_of(const ptx::Function& entry) {
 }
 
 // What may be launched, the entry itself too.
-void declare_kernels(Resolver& r, uint32_t functions) {
+void declare_kernels(Resolver& r, uint32_t first) {
+    r.first_kernel = first;
     for (const auto& item : r.module.items) {
         const auto* const f = std::get_if<ptx::Function>(&item);
         if (f == nullptr || !f->is_entry || !f->has_body) continue;
         const auto index = static_cast<uint32_t>(r.kernels.size());
-        r.kernels.push_back({f->name, functions + index + 1, parameter_bytes_of(*f)});
+        r.kernels.push_back(f);
         r.scopes.back()[f->name] = {SymbolKind::kernel, index, Type::none, 0};
     }
 }
@@ -388,7 +389,7 @@ void declare_module(Resolver& r, Placer& placer,
         if (found != numbers.end()) r.program.function_numbered[found->second] = index;
         r.scopes.back()[functions[i]->name] = {SymbolKind::function, index, Type::none, 0};
     }
-    if (names_kernels(r.module)) declare_kernels(r, static_cast<uint32_t>(numbers.size()));
+    declare_kernels(r, static_cast<uint32_t>(numbers.size()) + 1);
     for (const auto& item : r.module.items)
         if (const ptx::Directive* const d = alias_in(item)) {
             const Symbol target = r.find(d->operands[1].text);
@@ -411,6 +412,15 @@ void finish_labels(Resolver& r) {
 }
 
 }  // namespace
+
+uint64_t Resolver::kernel_address(uint32_t index) {
+    const uint32_t number = first_kernel + index;
+    const auto has = [&](const LaunchedKernel& k) { return k.number == number; };
+    if (std::ranges::none_of(program.launched, has))
+        program.launched.push_back(
+            {kernels[index]->name, number, parameter_bytes_of(*kernels[index])});
+    return code_window + code_stride * number;
+}
 
 std::vector<std::string> entries(const ptx::Module& module) {
     std::vector<std::string> out;

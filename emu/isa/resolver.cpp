@@ -95,13 +95,6 @@ Ref Resolver::frame_constant(unsigned width, uint64_t offset) {
     return at->second;
 }
 
-uint64_t Resolver::kernel_address(uint32_t index) {
-    const LaunchedKernel& kernel = kernels[index];
-    const auto has = [&](const LaunchedKernel& k) { return k.number == kernel.number; };
-    if (std::ranges::none_of(program.launched, has)) program.launched.push_back(kernel);
-    return code_window + code_stride * kernel.number;
-}
-
 Ref Resolver::special(const SpecialRow& which) {
     const auto [at, is_new] = specials.try_emplace(which.special, no_ref);
     if (is_new) {

@@ -77,11 +77,12 @@ struct Resolver {
     std::vector<ptx::Place> label_place;
     std::vector<std::pair<uint32_t, uint32_t>> branches;  // operation, label number
     std::vector<const ptx::Directive*> tables;            // .branchtargets
-    std::vector<uint32_t> branch_labels;  // the label numbers of Program::branch_targets
-    size_t function = 0;                  // that is resolved now; 0: the entry
-    std::vector<uint32_t> numbers;        // by function: Function::number
-    std::vector<LaunchedKernel> kernels;  // the module's, where it launches any
-    std::vector<size_t> register_owner;   // by register: the function it is of
+    std::vector<uint32_t> branch_labels;        // the label numbers of Program::branch_targets
+    size_t function = 0;                        // that is resolved now; 0: the entry
+    std::vector<uint32_t> numbers;              // by function: Function::number
+    std::vector<const ptx::Function*> kernels;  // the module's
+    uint32_t first_kernel = 0;                  // LaunchedKernel::number of the first
+    std::vector<size_t> register_owner;         // by register: the function it is of
     std::map<std::pair<uint8_t, uint64_t>, Ref> frame_constants;  // of that function
     ByText<Spelling> spellings;
     std::string spelling;  // of the instruction that is decoded: a buffer
@@ -122,9 +123,6 @@ const ptx::Directive* alias_in(const ModuleItem& item);
 // body are left out.
 std::vector<const ptx::Function*> reachable_functions(const ptx::Module& module,
                                                       const ptx::Function& entry);
-
-// Whether the module asks the machine for what takes the address of a kernel.
-bool names_kernels(const ptx::Module& module);
 
 // The operands of `call`. Registers that it reads are added to `read`.
 void decode_call(Resolver& r, const ptx::Instruction& i, Operation& o, std::vector<uint32_t>& read);

@@ -172,6 +172,149 @@ TEST(DeviceRuntime, BadAddressesTrap) {
               "0x20000000, step 24");
 }
 
+// One thread launches by cudaLaunchDevice, once for each: kernel, buffer, threads of a CTA, stream.
+// %b and %c are buffers of the first form that it filled, %v one of the second. Each error lies at
+// out + 8 * its number.
+std::string first_form(const std::vector<std::array<std::string, 4>>& launches,
+                       const std::string& bytes = "22") {
+    std::string body;
+    for (size_t k = 0; k < launches.size(); ++k) {
+        const auto& [kernel, buffer, block, stream] = launches[k];
+        body += R"({ .param .b64 f; .param .b64 p; .param .align 4 .b8 g[12];
+.param .align 4 .b8 b[12]; .param .b32 s; .param .b64 t; .param .b32 r;
+st.param.b64 [f], )" +
+                kernel + "; st.param.b64 [p], " + buffer +
+                "; st.param.b32 [g], 5; st.param.b32 [g+4], 6; st.param.b32 [g+8], 7;\n"
+                "st.param.b32 [b], " +
+                block +
+                "; st.param.b32 [b+4], 2; st.param.b32 [b+8], 3; st.param.b32 [s], 80;\n"
+                "st.param.b64 [t], " +
+                stream +
+                ";\ncall (r), __cudaCDP2LaunchDevice, (f, p, g, b, s, t);\n"
+                "ld.param.b32 %r, [r]; }\nst.global.u32 [%out+" +
+                std::to_string(8 * k) + "], %r;\n";
+    }
+    const std::string begin = R"({ .param .b64 a; .param .b64 n; .param .b64 r;
+st.param.b64 [a], 1; st.param.b64 [n], )" +
+                              bytes + R"(;
+call (r), __cudaCDP2GetParameterBuffer, (a, n); ld.param.b64 )";
+    const auto filled = [](const std::string& buffer, const std::string& value) {
+        return "st.u8 [" + buffer + "], " + value + "; st.u64 [" + buffer + "+8], %out; st.u8 [" +
+               buffer + "+21], %w;\n";
+    };
+    return R"(.version 8.0
+.target sm_90
+.address_size 64
+.extern .func (.param .b64 r) __cudaCDP2GetParameterBuffer(.param .b64 a, .param .b64 n);
+.extern .func (.param .b32 r) __cudaCDP2LaunchDevice(.param .b64 f, .param .b64 p,
+ .param .align 4 .b8 g[12], .param .align 4 .b8 b[12], .param .b32 s, .param .b64 t);
+.extern .func (.param .b64 r) __cudaCDP2GetParameterBufferV2(.param .b64 f,
+ .param .align 4 .b8 g[12], .param .align 4 .b8 b[12], .param .b32 s);
+.extern .func (.param .b32 r) __cudaCDP2LaunchDeviceV2(.param .b64 p, .param .b64 s);
+.visible .entry child(.param .u8 a, .param .u64 b, .param .align 4 .b8 c[6]) { ret; }
+.visible .entry bare() { ret; }
+.visible .entry parent(.param .u64 out)
+{
+.reg .b64 %out, %b, %c, %v, %child, %bare; .reg .b32 %r, %w, %x;
+ld.param.u64 %out, [out]; mov.b64 %child, child; mov.b64 %bare, bare;
+mov.b32 %w, 77; mov.b32 %x, 78;
+)" + begin +
+           "%b, [r]; }\n" + begin + R"(%c, [r]; }
+{ .param .b64 f; .param .align 4 .b8 g[12]; .param .align 4 .b8 b[12]; .param .b32 s; .param .b64 r;
+st.param.b64 [f], %child; st.param.b32 [g], 1; st.param.b32 [g+4], 1; st.param.b32 [g+8], 1;
+st.param.b32 [b], 1; st.param.b32 [b+4], 1; st.param.b32 [b+8], 1; st.param.b32 [s], 0;
+call (r), __cudaCDP2GetParameterBufferV2, (f, g, b, s); ld.param.b64 %v, [r]; }
+)" + filled("%b", "%w") +
+           filled("%c", "%x") + filled("%v", "%w") + body + "ret;\n}\n";
+}
+
+// As an H200 answers: the shape is the call's, whichever form began the buffer; a launch that fails
+// leaves its buffer; only streams that were created are streams here; a kernel that has no
+// parameters needs no buffer; and a buffer has room for every kernel's.
+TEST(DeviceRuntime, TheFirstFormOfALaunch) {
+    for (const char* const bytes : {"22", "0", "-1"}) {
+        const Ran ran = run_of(first_form({{"%child", "%b", "171", "0"},
+                                           {"%child", "%b", "8", "3"},
+                                           {"%child", "%b", "8", "4"},
+                                           {"%child", "%b", "8", "99"},
+                                           {"%child", "%b", "9", "0"},
+                                           {"%child", "%c", "10", "0"},
+                                           {"%child", "%v", "11", "0"},
+                                           {"%bare", "0", "12", "0"}},
+                                          bytes),
+                               1, 1);
+        ASSERT_EQ(fault_of(ran.result), "");
+        const std::array<uint32_t, 8> errors{9, 1, 1, 1, 0, 0, 0, 0};
+        for (size_t k = 0; k < errors.size(); ++k) EXPECT_EQ(ran.errors[2 * k], errors[k]) << k;
+        ASSERT_EQ(ran.result.launches.size(), 4u);
+        for (uint32_t k = 0; k < 4; ++k) {
+            const warp::DeviceLaunch& l = ran.result.launches[k];
+            EXPECT_EQ(l.kernel, k == 3 ? "bare" : "child");
+            EXPECT_TRUE(l.grid.x == 5 && l.grid.y == 6 && l.grid.z == 7);
+            EXPECT_TRUE(l.block.x == 9 + k && l.block.y == 2 && l.block.z == 3);
+            EXPECT_EQ(l.dynamic_shared, 80u);
+            EXPECT_FALSE(l.last);
+            ASSERT_EQ(l.parameters.size(), k == 3 ? 0u : 22u);
+            if (k == 3) continue;
+            EXPECT_EQ(l.parameters[0], k == 1 ? 78 : 77);
+            uint64_t out = 0;
+            std::memcpy(&out, &l.parameters[8], 8);
+            EXPECT_EQ(out, buffer_address(1));
+            EXPECT_EQ(l.parameters[21], 77);
+        }
+    }
+}
+
+TEST(DeviceRuntime, BadAddressesOfTheFirstFormTrap) {
+    const auto said = [](const std::vector<std::array<std::string, 4>>& launches) {
+        const Ran ran = run_of(first_form(launches), 1, 1);
+        return fault_of(ran.result);
+    };
+    const std::string buffer = "the address is no buffer that cudaGetParameterBuffer returned";
+    EXPECT_NE(said({{"%out", "%b", "1", "0"}}).find("the address is no kernel's"),
+              std::string::npos);
+    EXPECT_NE(said({{"%child", "0", "1", "0"}}).find(buffer), std::string::npos);
+    EXPECT_NE(said({{"%bare", "%out", "1", "0"}}).find(buffer), std::string::npos);
+    // The launch that went well took it.
+    EXPECT_NE(said({{"%child", "%b", "1", "0"}, {"%child", "%b", "1", "0"}}).find(buffer),
+              std::string::npos);
+    EXPECT_EQ(said({{"%child", "%b", "1", "0"}, {"%bare", "%c", "1", "0"}}), "");
+    // The second form of a launch needs a buffer that names its kernel.
+    std::string mixed = first_form({});
+    mixed.replace(mixed.rfind("ret;"), 4,
+                  "{ .param .b64 p; .param .b64 s; .param .b32 r; st.param.b64 [p], %b; "
+                  "st.param.b64 [s], 0; call (r), __cudaCDP2LaunchDeviceV2, (p, s); } ret;");
+    EXPECT_NE(fault_of(run_of(mixed, 1, 1).result).find(buffer), std::string::npos);
+}
+
+// Of the entry itself too, in a module that launches none, and as an initial value.
+TEST(DeviceRuntime, KernelsHaveAddresses) {
+    const Ran ran = run_of(R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .func f() { ret; }
+.global .b64 table[2] = {parent, other};
+.visible .entry other(.param .u64 out) { ret; }
+.visible .entry parent(.param .u64 out)
+{
+.reg .b64 %out, %a, %b, %c;
+ld.param.u64 %out, [out];
+mov.b64 %a, other; mov.b64 %b, parent; ld.global.b64 %c, [table+8];
+st.global.b64 [%out], %a; st.global.b64 [%out+8], %b; st.global.b64 [%out+16], %c;
+ret;
+}
+)",
+                           1, 1, false);
+    ASSERT_EQ(fault_of(ran.result), "");
+    const auto address = [&](size_t k) {
+        return ran.errors[2 * k] | uint64_t{ran.errors[2 * k + 1]} << 32;
+    };
+    // Behind all functions, in the module's order.
+    EXPECT_EQ(address(0), isa::code_window + 2 * isa::code_stride);
+    EXPECT_EQ(address(1), isa::code_window + 3 * isa::code_stride);
+    EXPECT_EQ(address(2), address(0));
+}
+
 // A kernel is to be launched, not called.
 TEST(DeviceRuntime, AKernelIsNotCalled) {
     std::string text = module_of("0");

@@ -63,6 +63,23 @@ __global__ void launch_with_shared(int* out) {
     with_shared<<<1, 64, 64 * sizeof(int)>>>(1000, out);
 }
 
+// As CUB launches: a launch that fails leaves its parameters to the next, a kernel without any
+// needs no buffer, and the streams are those that were created.
+__global__ void nothing() {}
+__global__ void by_address() {
+    void* const kernel = reinterpret_cast<void*>(note);
+    auto* const what = static_cast<int*>(cudaGetParameterBuffer(64, sizeof(int)));
+    *what = 5;
+    errors[0] = cudaLaunchDevice(kernel, what, dim3(1), dim3(2048), 0, nullptr);
+    errors[1] = cudaLaunchDevice(kernel, what, dim3(1), dim3(32), 0, cudaStreamTailLaunch);
+    errors[2] = cudaLaunchDevice(kernel, what, dim3(1), dim3(32), 0, cudaStreamFireAndForget);
+    errors[3] = cudaGetLastError();
+    errors[4] = cudaLaunchDevice(kernel, what, dim3(2), dim3(32), 0, nullptr);
+    errors[5] =
+        cudaLaunchDevice(reinterpret_cast<void*>(nothing), nullptr, dim3(1), dim3(1), 0, nullptr);
+    errors[6] = cudaGetLastError();
+}
+
 __global__ void streams() {
     cudaStream_t a, b;
     errors[0] = cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
@@ -155,6 +172,10 @@ int main() {
     launch_with_shared<<<1, 1>>>(d);
     OK(cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost));
     for (int i = 0; i < 64; ++i) CHECK(h[i] == 1063 - i);
+
+    by_address<<<1, 1>>>();
+    expect_order({5, 5});
+    expect_errors({9, 1, 1, 1, 0, 0, 0});
 
     streams<<<1, 1>>>();
     expect_order({1, 2});
