@@ -16,6 +16,26 @@ case $what in
 esac
 # Each stage says when it begins: minutes and seconds of this run.
 stage() { printf '== %d:%02d %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; }
+# What uses one core or waits for the network runs beside the stages that follow: begin NAME runs the
+# function of that name, finish NAME waits for it and prints what it printed.
+declare -A begun=()
+begin() {
+    mkdir -p build
+    export -f "${1?}"
+    # In a group of its own, so that all of it ends where this run does.
+    setsid bash -euo pipefail -c "$1" >"build/$1.log" 2>&1 &
+    begun[$1]=$!
+}
+finish() {
+    local status=0
+    stage "$1"
+    wait "${begun[$1]}" || status=$?
+    unset "begun[$1]"
+    cat "build/$1.log"
+    return $status
+}
+end_begun() { for group in "${begun[@]}"; do kill -- "-$group" 2>/dev/null || true; done; }
+trap end_begun EXIT
 stage set-up
 scripts/setup.sh test
 [ "$what" != all ] || for step in browser package python; do scripts/setup.sh "$step"; done
@@ -24,30 +44,47 @@ if [ "$what" = all ]; then
     export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_DIR="${CCACHE_DIR:-$PWD/build/ccache}"
     export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$PWD}" CCACHE_NOHASHDIR=1
 fi
-stage format, rooms, licenses, PTX
+stage format, rooms, licenses
 scripts/check_format.sh
 scripts/check_rooms.sh
 scripts/check_licenses.sh
-scripts/make_ptx.sh --check || [ $? -eq 77 ]
-if command -v python3 >/dev/null; then scripts/make_triton.py --check || [ $? -eq 77 ]; fi
+compiled() { # whether the PTX is what its sources give
+    scripts/make_ptx.sh --check || [ $? -eq 77 ]
+    if command -v python3 >/dev/null; then scripts/make_triton.py --check || [ $? -eq 77 ]; fi
+}
+begin compiled
 
 # The client of the debugger's protocol that a test runs, where pip reaches a package index.
 [ "$what" != all ] || scripts/try_dap.sh --install || [ $? -eq 77 ]
 
-build_and_test() { # preset, ctest arguments...
+build() { # preset
+    stage "$1: build"
+    cmake --preset "$1" -DLOCKWARP_TESTS=ON >/dev/null
+    cmake --build --preset "$1"
+}
+run_tests() { # preset, ctest arguments...
     local preset=$1
     shift
-    stage "$preset: build"
-    cmake --preset "$preset" -DLOCKWARP_TESTS=ON >/dev/null
-    cmake --build --preset "$preset"
     stage "$preset: tests"
     ctest --preset "$preset" -j "$(nproc)" --no-tests=error "$@"
 }
+case $what in short | release | all) build release ;; esac
+finish compiled
 # Tests labelled gpu need an NVIDIA GPU and are skipped, by name, where there is none.
 case $what in
-    short) build_and_test release -LE 'long|browser' ;;
-    release | all) build_and_test release ;;
+    short) run_tests release -LE 'long|browser' ;;
+    release | all) run_tests release ;;
 esac
+others_use() {
+    # Whether faults are put where scripts/mutate says, where pip reaches a package index.
+    scripts/mutate --self-test || [ $? -eq 77 ]
+    # Installed, as a part of another project, as Debian packages.
+    scripts/try_package.sh
+    # The Python package, where pip reaches a package index. Triton's releases have a workflow of
+    # their own (scripts/try_triton.sh): each brings gigabytes.
+    scripts/try_python.sh || [ $? -eq 77 ]
+}
+[ "$what" != all ] || CMAKE_BUILD_PARALLEL_LEVEL=1 begin others_use
 # Under the sanitizers a test program starts slowly: a room's tests run in four processes, not in
 # one each. Without what does one thing over and over for minutes: comparisons with a lie in each
 # (Lies), programs by chance again and again (Generate, ManyEngines), the search for each mistake of
@@ -93,20 +130,10 @@ test_rooms_under_asan() {
 }
 case $what in
     asan | all)
-        build_and_test asan -LE 'room|long'
+        build asan
+        [ "$what" != all ] || finish others_use
+        run_tests asan -LE 'room|long'
         test_rooms_under_asan
         ;;
 esac
-[ "$what" = all ] || { stage the end; exit 0; }
-
-# Whether faults are put where scripts/mutate says, where pip reaches a package index.
-stage mutate
-scripts/mutate --self-test || [ $? -eq 77 ]
-# Others' use of it: installed, as a part of another project, as Debian packages.
-stage packages
-scripts/try_package.sh
-# The Python package, where pip reaches a package index. Triton's releases have a workflow of their
-# own (scripts/try_triton.sh): each brings gigabytes.
-stage python
-scripts/try_python.sh || [ $? -eq 77 ]
 stage the end
