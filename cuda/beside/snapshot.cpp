@@ -2,7 +2,9 @@
 #include "cuda/beside/snapshot.hpp"
 
 #include <algorithm>
+#include <bitset>
 #include <cstring>
+#include <set>
 #include <string_view>
 
 #include "cuda/beside/forward.hpp"
@@ -15,10 +17,14 @@ using cuda::success;
 namespace {
 
 constexpr uint64_t widest_access = 32;
-// Addresses are looked for in so many bytes at the beginning of each range.
-constexpr uint64_t max_searched = uint64_t{1} << 20;
+// In so many bytes at the beginning of each range all that may be an address is looked at.
+constexpr uint64_t wholly_searched = uint64_t{1} << 20;
 // Where a GPU's memory has its addresses on 64-bit Linux.
 constexpr Address lowest = Address{1} << 32, highest = Address{1} << 47;
+// Behind that, what lies in a region of 64 GiB where memory is known: small integers, of which two
+// look like an address, are many, and the driver takes long to say that it knows none of them.
+constexpr unsigned region_bits = 36;
+using Regions = std::bitset<(highest >> region_bits)>;
 // CUDA C++ programming guide, "Dynamic Global Memory Allocation and Operations".
 constexpr Address block_alignment = 16;
 
@@ -59,6 +65,7 @@ struct Taking {
     const CodeAddresses& code;
     uint64_t limit;
     std::string& why;
+    bool may_leave_out = false;  // what is over the limit, or cannot be read
 
     bool is_known(Address a) const {
         const auto after = out.ranges.upper_bound(a);
@@ -67,7 +74,7 @@ struct Taking {
         return a - base < r.size;
     }
     bool follow(const uint8_t* bytes, uint64_t size) {
-        size = std::min(size, max_searched);
+        size = std::min(size, wholly_searched);
         for (uint64_t i = 0; i + 8 <= size; i += 4) {
             Address address = 0;
             std::memcpy(&address, bytes + i, sizeof address);
@@ -83,6 +90,36 @@ struct Taking {
             if (!add_whole(base, bytes_there)) return false;
         }
         return true;
+    }
+    // Programs that divide memory themselves have tables of addresses anywhere in it, and others
+    // that nothing uses any more.
+    void follow_far() {
+        may_leave_out = true;
+        std::set<Address> searched;
+        const auto is_left = [&](const auto& range) {
+            return range.second.size > wholly_searched && !searched.contains(range.first);
+        };
+        for (auto at = std::ranges::find_if(out.ranges, is_left); at != out.ranges.end();
+             at = std::ranges::find_if(out.ranges, is_left)) {
+            searched.insert(at->first);
+            follow_far(at->second, regions());
+        }
+    }
+    Regions regions() const {
+        Regions known;
+        for (const auto& [base, r] : out.ranges)
+            for (Address a = base >> region_bits; a <= (base + r.size - 1) >> region_bits; ++a)
+                if (a < known.size()) known.set(a);
+        return known;
+    }
+    void follow_far(const Range& r, const Regions& known) {
+        for (uint64_t i = wholly_searched; i + 8 <= r.size; i += 8) {
+            Address address = 0, base = 0;
+            size_t size = 0;
+            std::memcpy(&address, r.bytes.data() + i, sizeof address);
+            if (address < lowest || address >= highest || !known[address >> region_bits]) continue;
+            if (!is_known(address) && range_of(address, base, size)) add_whole(base, size);
+        }
     }
     // Of an iterator that goes backward, a kernel may have the end alone.
     bool follow_ends(const std::vector<uint8_t>& parameters) {
@@ -122,17 +159,18 @@ struct Taking {
         return true;
     }
     bool add(Address base, uint64_t size) {
-        out.bytes += size;
-        if (out.bytes > limit) {
+        if (size > limit || out.bytes > limit - size) {
             why = "it reaches more than " + std::to_string(limit >> 20) + " MiB";
-            return false;
+            return may_leave_out;
         }
         Range& r = out.ranges[base];
         r.size = size;
         if (!read(base, r)) {
+            out.ranges.erase(base);
             why = "its memory cannot be read";
-            return false;
+            return may_leave_out;
         }
+        out.bytes += size;
         return follow(r.bytes.data(), r.size);
     }
 };
@@ -226,6 +264,7 @@ std::optional<Snapshot> take(const Kernel& kernel, Function* handle,
     if (!taking.follow_numbers(image.numbers)) return std::nullopt;
     for (const Variable& v : out.variables)
         if (!taking.follow(v.bytes.data(), v.bytes.size())) return std::nullopt;
+    taking.follow_far();
     return out;
 }
 

@@ -14,11 +14,12 @@
  * gives another to call, and that of a variable, in a module where others use textures and
  * allocate; with "faulty" it ends with a fault of its own in a function that the driver calls, with
  * "interrupted" in a signal's handler while a kernel runs; with "waits" a kernel waits for what it
- * copies after the launch of another; with "launches" a kernel launches another, a copy and a fill, with "asks" it
- * asks for a limit of the device; with "mapped" or "behind mapped" what it
- * changes lies in two mappings, one behind the other; with "graph" it launches a graph. Where it is
- * compiled with LOCKWARP_COMPILED_APART its kernel's PTX lies in two objects, as nvcc -rdc=true
- * puts it there, and what it loads is what was linked of them. */
+ * copies after the launch of another; with "launches" a kernel launches another, a copy and a fill,
+ * with "asks" it asks for a limit of the device; with "deep" the address of what it changes lies
+ * far within other memory; with "mapped" or "behind mapped" what it changes lies in two mappings,
+ * one behind the other; with "graph" it launches a graph. Where it is compiled with
+ * LOCKWARP_COMPILED_APART its kernel's PTX lies in two objects, as nvcc -rdc=true puts it there,
+ * and what it loads is what was linked of them. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -360,6 +361,34 @@ static int pass_function(Launch launch, ModuleLoadData load, GetFunction get, ui
     return 0;
 }
 
+/* 3 MiB behind the beginning of memory that is divided by the program; the next address there leads
+ * to 8 MiB that the kernel leaves alone. */
+static const char deep_ptx[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry deep(.param .u64 x)\n{\n .reg .b32 %r; .reg .b64 %p<2>;\n"
+    " ld.param.u64 %p0, [x];\n ld.global.u64 %p1, [%p0+3145736];\n"
+    " ld.global.u32 %r, [%p1+12];\n add.u32 %r, %r, %r;\n st.global.u32 [%p1+12], %r;\n ret;\n}\n";
+
+static int reach_deep(Launch launch, ModuleLoadData load, GetFunction get, MemAlloc allocate,
+                      CopyIn in, CopyOut out) {
+    void *module = NULL, *deep = NULL;
+    uint64_t divided = 0, there[2] = {0, 0};
+    uint32_t numbers[4] = {1, 2, 3, 21};
+    void* parameters[1];
+    int r;
+    parameters[0] = &divided;
+    if ((r = load(&module, deep_ptx)) != 0 || (r = get(&deep, module, "deep")) != 0 ||
+        (r = allocate(&divided, 4 << 20)) != 0 || (r = allocate(&there[0], sizeof numbers)) != 0 ||
+        (r = allocate(&there[1], 8 << 20)) != 0 ||
+        (r = in(divided + (3 << 20) + 8, there, sizeof there)) != 0 ||
+        (r = in(there[0], numbers, sizeof numbers)) != 0 ||
+        (r = launch(deep, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL)) != 0 ||
+        (r = out(numbers, there[0], sizeof numbers)) != 0)
+        return fail("deep", r);
+    printf("x[3] = %u\n", numbers[3]);
+    return 0;
+}
+
 /* By the name that nvJitLink.h of toolkit 12.4 gives it, among all that the program has. */
 static void* linker(const char* name) {
     char whole[64];
@@ -615,6 +644,11 @@ int main(int argc, char** argv) {
                         (GetFunction)function("cuModuleGetFunction"),
                         (MemAlloc)function("cuMemAlloc"), (CopyIn)function("cuMemcpyHtoD"),
                         (CopyOut)function("cuMemcpyDtoH"));
+    if (argc > 1 && strcmp(argv[1], "deep") == 0)
+        return reach_deep(launch, (ModuleLoadData)function("cuModuleLoadData"),
+                          (GetFunction)function("cuModuleGetFunction"),
+                          (MemAlloc)function("cuMemAlloc"), (CopyIn)function("cuMemcpyHtoD"),
+                          (CopyOut)function("cuMemcpyDtoH"));
     if (argc > 1 && strcmp(argv[1], "interrupted") == 0) {
         r = ((GetFunction)function("cuModuleGetFunction"))(&kernel, module, "count");
         return r != 0 ? fail("cuModuleGetFunction", r) : interrupted(launch, kernel);

@@ -574,6 +574,27 @@ TEST(Beside, TheEndOfAnArrayAndANumberInTheTextLeadToIt) {
     }
 }
 
+// DietGPU divides 256 MiB itself, and has tables of addresses in it. What an address there leads to
+// is left out where it would be too much.
+TEST(Beside, AddressesFarWithinMemoryLeadOn) {
+    const auto with = [](const std::string& megabytes) {
+        const Folder folder;
+        const Ended ended = run(folder,
+                                {"validate", "--driver", LOCKWARP_FAKE_GPU, "--max-memory",
+                                 megabytes, "--", LOCKWARP_DRIVER_PROGRAM, "deep"},
+                                fake);
+        EXPECT_EQ(ended.out, "x[3] = 42\n");
+        EXPECT_EQ(ended.status, megabytes == "3" ? 2 : 0) << ended.err;
+        return ended.err;
+    };
+    const std::string all = with("13");
+    EXPECT_NE(all.find(": identical, 12582928 bytes"), std::string::npos) << all;
+    const std::string some = with("12");
+    EXPECT_NE(some.find(": identical, 4194320 bytes"), std::string::npos) << some;
+    const std::string none = with("3");
+    EXPECT_NE(none.find(": not compared: it reaches more than 3 MiB"), std::string::npos) << none;
+}
+
 // Memory that grows, as an arena of tiny-cuda-nn's: a pointer into one mapping reaches the next.
 // So they are where the driver says that they begin at 0, as an H200's does of the host's memory.
 TEST(Beside, MappingsOneBehindAnotherAreOne) {
