@@ -22,8 +22,9 @@ declare -A begun=()
 begin() {
     mkdir -p build
     export -f "${1?}"
-    # In a group of its own, so that all of it ends where this run does.
-    setsid bash -euo pipefail -c "$1" >"build/$1.log" 2>&1 &
+    # In a group of its own, so that all of it ends where this run does. A shell has what runs beside
+    # it ignore ctrl-C, which tests send.
+    setsid env --default-signal=INT,QUIT bash -euo pipefail -c "$1" >"build/$1.log" 2>&1 &
     begun[$1]=$!
 }
 finish() {
