@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 
+#include "cuda/device_answers.hpp"
 #include "cuda/names.hpp"
 #include "cuda/runtime/state.hpp"
 #include "emu/warp/launch.hpp"
@@ -15,21 +16,6 @@ namespace lockwarp::cuda {
 namespace {
 
 using Answer = warp::DeviceAnswers::Answer;
-
-// cudaFuncAttributes as far as the device's runtime fills it: the H200 left the rest as it was.
-struct KernelAttributes {
-    uint64_t shared, constant, local;
-    int32_t max_threads, registers, ptx_version, binary_version;
-};
-
-template <class T>
-Answer answered(Result result, const T& value) {
-    Answer out{static_cast<uint32_t>(result), {}};
-    if (result != success) return out;
-    out.bytes.resize(sizeof value);
-    std::memcpy(out.bytes.data(), &value, sizeof value);
-    return out;
-}
 
 LaunchShape shape_of(const warp::DeviceLaunch& l) {
     return {{l.grid.x, l.grid.y, l.grid.z},
@@ -82,13 +68,7 @@ class RuntimeAnswers : public warp::DeviceAnswers {
                                 check(cuFuncGetAttribute(&value, number, f));
                                 return value;
                             };
-                            a = {static_cast<uint64_t>(get(1)),
-                                 static_cast<uint64_t>(get(2)),
-                                 static_cast<uint64_t>(get(3)),
-                                 get(0),
-                                 get(4),
-                                 get(5),
-                                 get(6)};
+                            a = kernel_attributes(get);
                         }),
                         a);
     }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cuda/beside/forward.hpp"
+#include "cuda/device_answers.hpp"
 #include "cuda/device_queue.hpp"
 #include "cuda/names.hpp"
 #include "emu/isa/operation.hpp"
@@ -20,25 +21,42 @@ using cuda::success;
 
 namespace {
 
-// Bytes of dynamic shared memory that the program has allowed the kernel of that name.
-int most_dynamic(Function* of_module, const std::string& name, void* context) {
-    static const auto module_of = behind_as<Result(Module**, Function*)>("cuFuncGetModule");
-    static const auto function_of =
-        behind_as<Result(Function**, Module*, const char*)>("cuModuleGetFunction");
-    static const auto attribute = behind_as<Result(int*, int, Function*)>("cuFuncGetAttribute");
+// Within the program's context, on whichever thread runs the kernel. false: it cannot be.
+bool within(void* context, const auto& ask) {
     static const auto push = behind_as<Result(void*)>("cuCtxPushCurrent_v2");
     static const auto pop = behind_as<Result(void**)>("cuCtxPopCurrent_v2");
-    constexpr int max_dynamic_shared = 8;  // CUfunction_attribute
-    Module* module = nullptr;
-    Function* function = nullptr;
-    int bytes = 0;
-    if (push(context) != success) return 0;
-    if (module_of(&module, of_module) != success ||
-        function_of(&function, module, name.c_str()) != success ||
-        attribute(&bytes, max_dynamic_shared, function) != success)
-        bytes = 0;
+    if (push(context) != success) return false;
+    const bool good = ask();
     pop(&context);
-    return bytes;
+    return good;
+}
+
+// The kernel of that name in the module of another, or in its library, as CUDA's runtime has it.
+Function* kernel_beside(Function* other, const std::string& name) {
+    static const auto module_of = behind_as<Result(Module**, Function*)>("cuFuncGetModule");
+    static const auto in_module =
+        behind_as<Result(Function**, Module*, const char*)>("cuModuleGetFunction");
+    static const auto library_of = behind_as<Result(Library**, Function*)>("cuKernelGetLibrary");
+    static const auto in_library =
+        behind_as<Result(Function**, Library*, const char*)>("cuLibraryGetKernel");
+    static const auto loaded = behind_as<Result(Function**, Function*)>("cuKernelGetFunction");
+    Module* module = nullptr;
+    Library* library = nullptr;
+    Function* function = nullptr;
+    if (library_of != nullptr && library_of(&library, other) == success &&
+        in_library(&function, library, name.c_str()) == success &&
+        loaded(&function, function) == success)
+        return function;
+    if (module_of(&module, other) == success &&
+        in_module(&function, module, name.c_str()) == success)
+        return function;
+    return nullptr;
+}
+
+// CUfunction_attribute.
+bool attribute(int& value, int number, Function* function) {
+    static const auto get = behind_as<Result(int*, int, Function*)>("cuFuncGetAttribute");
+    return function != nullptr && get(&value, number, function) == success;
 }
 
 class Answers : public warp::DeviceAnswers {
@@ -49,19 +67,57 @@ class Answers : public warp::DeviceAnswers {
     }
     bool has_launch(const warp::DeviceLaunch& l) override {
         constexpr uint64_t given = 48 << 10;  // bytes of shared memory, where nothing was set
+        constexpr int max_dynamic_shared = 8;
         std::string why;
         const std::optional<Kernel> kernel = kernel_in(kernel_.image, l.kernel, why);
         if (!kernel || l.block.count() > kernel->info.max_threads) return false;
         if (uint64_t{kernel->info.shared_static} + l.dynamic_shared <= given) return true;
-        const int most = most_dynamic(function_, l.kernel, context_);
-        return l.dynamic_shared <= static_cast<uint32_t>(most);
+        int most = 0;
+        return within(context_,
+                      [&] {
+                          return attribute(most, max_dynamic_shared,
+                                           kernel_beside(function_, l.kernel));
+                      }) &&
+               l.dynamic_shared <= static_cast<uint32_t>(most);
     }
-    // Of these an H200's runtime knows more than its driver tells.
+    // Where the text lies is the GPU's own.
     std::string error_text(int, bool) override { return asked(), std::string(); }
-    Answer limit(int) override { return asked(); }
-    Answer device_attribute(int, int) override { return asked(); }
-    Answer function_attributes(const std::string&) override { return asked(); }
-    Answer resident_ctas(const std::string&, int, uint64_t) override { return asked(); }
+    Answer limit(int limit) override {
+        static const auto get = behind_as<Result(size_t*, int)>("cuCtxGetLimit");
+        size_t value = 0;
+        return known(value, [&] { return get(&value, limit) == success; });
+    }
+    Answer device_attribute(int number, int device) override {
+        static const auto own = behind_as<Result(int*)>("cuCtxGetDevice");
+        static const auto get = behind_as<Result(int*, int, int)>("cuDeviceGetAttribute");
+        int value = 0;
+        return known(value, [&] {
+            int host = 0;
+            return device == 0 && own(&host) == success && get(&value, number, host) == success;
+        });
+    }
+    Answer function_attributes(const std::string& kernel) override {
+        cuda::KernelAttributes all{};
+        return known(all, [&] {
+            Function* const function = kernel_beside(function_, kernel);
+            bool good = true;
+            all = cuda::kernel_attributes([&](int number) {
+                int value = 0;
+                good = attribute(value, number, function) && good;
+                return value;
+            });
+            return good;
+        });
+    }
+    Answer resident_ctas(const std::string& kernel, int threads, uint64_t dynamic) override {
+        static const auto get = behind_as<Result(int*, Function*, int, size_t)>(
+            "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+        int ctas = 0;
+        return known(ctas, [&] {
+            Function* const function = kernel_beside(function_, kernel);
+            return function != nullptr && get(&ctas, function, threads, dynamic) == success;
+        });
+    }
 
     bool was_asked() const { return asked_; }
 
@@ -69,6 +125,10 @@ class Answers : public warp::DeviceAnswers {
     Answer asked() {
         asked_ = true;
         return {};
+    }
+    // What the driver says, where it does.
+    Answer known(const auto& value, const auto& ask) {
+        return within(context_, ask) ? cuda::answered(success, value) : asked();
     }
 
     std::atomic<bool> asked_{false};

@@ -19,8 +19,10 @@ namespace {
 constexpr uint32_t success = 0, invalid_value = 1, out_of_memory = 2, invalid_configuration = 9,
                    invalid_pitch = 12, invalid_direction = 21, unknown = 999;
 
-// cudaStream_t: that of the CTA, one that waits for nobody, and one behind everything.
-constexpr uint64_t null_stream = 0, tail_launch = 3, fire_and_forget = 4;
+// cudaStream_t: that of the CTA, by three handles; one behind everything; one that waits for
+// nobody.
+constexpr uint64_t null_stream = 0, legacy_stream = 1, stream_of_thread = 2, tail_launch = 3,
+                   fire_and_forget = 4;
 
 // cudaMemcpyKind, those that a kernel may have.
 constexpr uint32_t device_to_device = 3, by_address = 4;
@@ -45,7 +47,9 @@ struct Asked {
     }
     uint32_t word(size_t k) const { return static_cast<uint32_t>(argument(k)); }
     bool is_stream(size_t k) const {
-        return argument(k) == null_stream || c.device.streams.contains(argument(k));
+        const uint64_t stream = argument(k);
+        return stream == null_stream || stream == legacy_stream || stream == stream_of_thread ||
+               c.device.streams.contains(stream);
     }
     // A stream for what the thread launches.
     bool takes_launches(size_t k) const {

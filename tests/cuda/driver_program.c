@@ -15,11 +15,12 @@
  * allocate; with "faulty" it ends with a fault of its own in a function that the driver calls, with
  * "interrupted" in a signal's handler while a kernel runs; with "waits" a kernel waits for what it
  * copies after the launch of another; with "launches" a kernel launches another, a copy and a fill,
- * with "asks" it asks for a limit of the device; with "deep" the address of what it changes lies
- * far within other memory; with "mapped" or "behind mapped" what it changes lies in two mappings,
- * one behind the other; with "graph" it launches a graph. Where it is compiled with
- * LOCKWARP_COMPILED_APART its kernel's PTX lies in two objects, as nvcc -rdc=true puts it there,
- * and what it loads is what was linked of them. */
+ * with "asks" it asks what the driver knows of the device and a kernel, with "texts" and "refused"
+ * what it does not; with "deep" the address of what it changes lies far within other memory; with
+ * "mapped" or "behind mapped" what it changes lies in two mappings, one behind the other; with
+ * "graph" it launches a graph. Where it is compiled with LOCKWARP_COMPILED_APART its kernel's PTX
+ * lies in two objects, as nvcc -rdc=true puts it there, and what it loads is what was linked of
+ * them. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -62,6 +63,13 @@ static const char launching_ptx[] =
     ".extern .func (.param .b32 r) __cudaCDP2MemsetAsync(.param .b64 t, .param .b32 v,\n"
     " .param .b64 n, .param .b64 s);\n"
     ".extern .func (.param .b32 r) __cudaCDP2DeviceGetLimit(.param .b64 v, .param .b32 l);\n"
+    ".extern .func (.param .b32 r) __cudaCDP2DeviceGetAttribute(.param .b64 v, .param .b32 a,\n"
+    " .param .b32 d);\n"
+    ".extern .func (.param .b32 r) __cudaCDP2OccupancyMaxActiveBlocksPerMultiprocessor(\n"
+    " .param .b64 v, .param .b64 k, .param .b32 t, .param .b64 d);\n"
+    ".extern .func (.param .b32 r) __cudaCDP2FuncGetAttributes(.param .b64 v, .param .b64 k);\n"
+    ".extern .func (.param .b64 r) __cudaCDP2GetErrorString(.param .b32 e);\n"
+    ".visible .global .align 8 .b8 kept[40];\n"
     ".visible .entry twice(.param .u64 x)\n{\n"
     " .reg .b32 %r<2>; .reg .b64 %p<3>;\n"
     " ld.param.u64 %p0, [x];\n mov.u32 %r0, %tid.x;\n mul.wide.u32 %p1, %r0, 4;\n"
@@ -87,9 +95,25 @@ static const char launching_ptx[] =
     " { .param .b64 t; .param .b32 v; .param .b64 n; .param .b64 s; .param .b32 r;\n"
     " st.param.b64 [t], %y; st.param.b32 [v], 0; st.param.b64 [n], 4; st.param.b64 [s], 0;\n"
     " call (r), __cudaCDP2MemsetAsync, (t, v, n, s); }\n ret;\n}\n"
-    ".visible .entry asks(.param .u64 x)\n{\n .reg .b64 %x;\n ld.param.u64 %x, [x];\n"
+    ".visible .entry asks(.param .u64 x)\n{\n .reg .b64 %x, %y, %z, %k, %a;\n"
+    " ld.param.u64 %x, [x];\n add.u64 %y, %x, 8;\n add.u64 %z, %x, 12;\n mov.u64 %k, twice;\n"
+    " mov.u64 %a, kept;\n cvta.global.u64 %a, %a;\n"
     " { .param .b64 v; .param .b32 l; .param .b32 r;\n st.param.b64 [v], %x;\n"
-    " st.param.b32 [l], 2;\n call (r), __cudaCDP2DeviceGetLimit, (v, l); }\n ret;\n}\n";
+    " st.param.b32 [l], 2;\n call (r), __cudaCDP2DeviceGetLimit, (v, l); }\n"
+    " { .param .b64 v; .param .b32 a; .param .b32 d; .param .b32 r;\n st.param.b64 [v], %y;\n"
+    " st.param.b32 [a], 39;\n st.param.b32 [d], 0;\n"
+    " call (r), __cudaCDP2DeviceGetAttribute, (v, a, d); }\n"
+    " { .param .b64 v; .param .b64 k; .param .b32 t; .param .b64 d; .param .b32 r;\n"
+    " st.param.b64 [v], %z;\n st.param.b64 [k], %k;\n st.param.b32 [t], 96;\n"
+    " st.param.b64 [d], 1000;\n"
+    " call (r), __cudaCDP2OccupancyMaxActiveBlocksPerMultiprocessor, (v, k, t, d); }\n"
+    " { .param .b64 v; .param .b64 k; .param .b32 r;\n st.param.b64 [v], %a;\n"
+    " st.param.b64 [k], %k;\n call (r), __cudaCDP2FuncGetAttributes, (v, k); }\n ret;\n}\n"
+    ".visible .entry texts(.param .u64 x)\n{\n .param .b32 e; .param .b64 r;\n"
+    " st.param.b32 [e], 9;\n call (r), __cudaCDP2GetErrorString, (e);\n ret;\n}\n"
+    ".visible .entry refused(.param .u64 x)\n{\n .reg .b64 %x;\n ld.param.u64 %x, [x];\n"
+    " { .param .b64 v; .param .b32 l; .param .b32 r;\n st.param.b64 [v], %x;\n"
+    " st.param.b32 [l], 99;\n call (r), __cudaCDP2DeviceGetLimit, (v, l); }\n ret;\n}\n";
 
 static const char ptx[] =
     ".version 7.0\n.target sm_80\n.address_size 64\n"
@@ -622,7 +646,8 @@ int main(int argc, char** argv) {
     if ((r = ((CtxCreate)function("cuCtxCreate"))(&context, 0, 0)) != 0)
         return fail("cuCtxCreate", r);
     if (argc > 1 && strcmp(argv[1], "talking") == 0) image = talking_ptx;
-    if (argc > 1 && (strcmp(argv[1], "launches") == 0 || strcmp(argv[1], "asks") == 0))
+    if (argc > 1 && (strcmp(argv[1], "launches") == 0 || strcmp(argv[1], "asks") == 0 ||
+                     strcmp(argv[1], "texts") == 0 || strcmp(argv[1], "refused") == 0))
         image = launching_ptx, name = argv[1];
 #ifdef LOCKWARP_COMPILED_APART
     image = linked_code;

@@ -123,9 +123,18 @@ TEST(DeviceRuntime, LaunchesAreNotedByCta) {
 TEST(DeviceRuntime, Streams) {
     EXPECT_TRUE(run_of(module_of("3"), 1, 1).result.launches.at(0).last);
     EXPECT_FALSE(run_of(module_of("4"), 1, 1).result.launches.at(0).last);
-    const Ran unknown = run_of(module_of("65600"), 1, 1);
-    EXPECT_EQ(unknown.errors[0], 1u);
-    EXPECT_TRUE(unknown.result.launches.empty());
+    // cudaStreamLegacy and cudaStreamPerThread, as on an H200.
+    for (const char* const stream : {"1", "2"}) {
+        const Ran ran = run_of(module_of(stream), 1, 1);
+        EXPECT_EQ(ran.errors[0], 0u) << stream;
+        ASSERT_EQ(ran.result.launches.size(), 1u) << stream;
+        EXPECT_FALSE(ran.result.launches[0].last) << stream;
+    }
+    for (const char* const stream : {"5", "65600"}) {
+        const Ran unknown = run_of(module_of(stream), 1, 1);
+        EXPECT_EQ(unknown.errors[0], 1u) << stream;
+        EXPECT_TRUE(unknown.result.launches.empty()) << stream;
+    }
 }
 
 TEST(DeviceRuntime, ABlockThatIsTooLargeIsAnError) {
@@ -239,8 +248,8 @@ TEST(DeviceRuntime, TheFirstFormOfALaunch) {
                                            {"%child", "%b", "8", "99"},
                                            {"%child", "%b", "9", "0"},
                                            {"%child", "%c", "10", "0"},
-                                           {"%child", "%v", "11", "0"},
-                                           {"%bare", "0", "12", "0"}},
+                                           {"%child", "%v", "11", "1"},
+                                           {"%bare", "0", "12", "2"}},
                                           bytes),
                                1, 1);
         ASSERT_EQ(fault_of(ran.result), "");

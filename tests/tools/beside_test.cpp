@@ -74,22 +74,32 @@ TEST(Beside, WhatKernelsLaunchIsComparedToo) {
         if (!wrong) {
             EXPECT_EQ(ended.out, "x[0] = 42, x[1] = 0, x[2] = 6\nx[3] = 42\n");
         }
-        EXPECT_NE(ended.err.find(wrong ? "launch 1, launches: DIFFERS: 1 of 16 bytes"
-                                       : "launch 1, launches: identical, 16 bytes"),
+        EXPECT_NE(ended.err.find(wrong ? "launch 1, launches: DIFFERS: 1 of 56 bytes"
+                                       : "launch 1, launches: identical, 56 bytes"),
                   std::string::npos)
             << ended.err;
         // A launch file would run without them.
         EXPECT_FALSE(std::filesystem::exists(folder.path / "different/000001.launches.json"));
     }
     const Folder folder;
-    const Ended asks = run(
-        folder, {"validate", "--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM, "asks"},
-        fake);
-    EXPECT_EQ(asks.status, 2) << asks.err;
-    EXPECT_NE(asks.err.find("launch 1, asks: not compared: it asks the device's runtime for "
-                            "what the GPU alone knows"),
-              std::string::npos)
-        << asks.err;
+    const auto with = [&](const std::string& word) {
+        return run(folder,
+                   {"validate", "--driver", LOCKWARP_FAKE_GPU, "--", LOCKWARP_DRIVER_PROGRAM, word},
+                   fake);
+    };
+    // Of what the device's runtime says, the driver knows most.
+    const Ended asks = with("asks");
+    EXPECT_EQ(asks.status, 0) << asks.err;
+    EXPECT_NE(asks.err.find("launch 1, asks: identical, 56 bytes"), std::string::npos) << asks.err;
+    for (const std::string word : {"texts", "refused"}) {
+        const Ended ended = with(word);
+        EXPECT_EQ(ended.status, 2) << ended.err;
+        EXPECT_NE(ended.err.find("launch 1, " + word +
+                                 ": not compared: it asks the device's runtime for what the GPU "
+                                 "alone knows"),
+                  std::string::npos)
+            << ended.err;
+    }
     const Ended captured = run(folder,
                                {"capture", "--out", "launches", "--driver", LOCKWARP_FAKE_GPU, "--",
                                 LOCKWARP_DRIVER_PROGRAM, "launches"},

@@ -117,6 +117,10 @@ __global__ void __launch_bounds__(1024) wrong() {
     errors[8] = cudaGetLastError();
     note<<<1, 1>>>(8);
     errors[9] = cudaGetLastError();
+    note<<<1, 1, 0, cudaStreamLegacy>>>(9);
+    errors[10] = cudaGetLastError();
+    note<<<1, 1, 0, cudaStreamPerThread>>>(10);
+    errors[11] = cudaGetLastError();
 }
 
 __global__ void store(int* p) { *p = 1; }
@@ -183,8 +187,8 @@ int main() {
         {0, 0, 0, 0, 0, 0, 0, 0, 0, cudaErrorInvalidValue, cudaErrorInvalidValue, 0, 0, 0, 0, 1});
 
     wrong<<<1, 1>>>();
-    expect_order({8});
-    expect_errors({9, 9, 9, 9, 9, 9, 9, 9, cudaErrorInvalidValue, 0});
+    expect_order({8, 9, 10});
+    expect_errors({9, 9, 9, 9, 9, 9, 9, 9, cudaErrorInvalidValue, 0, 0, 0});
 
     launch_store<<<1, 1>>>();
     OK(cudaGetLastError());
