@@ -84,6 +84,16 @@ warp::DeviceLaunch launch_of(const Asked& a) {
     return l;
 }
 
+constexpr const char* no_buffer =
+    "a launch: the address is no buffer that cudaGetParameterBuffer returned";
+
+// The first argument; nullptr: it is none, and a trap was set.
+const isa::LaunchedKernel* kernel_of(const Asked& a) {
+    const isa::LaunchedKernel* const kernel = kernel_at(a.c, a.argument(0));
+    if (kernel == nullptr) a.bad_address("a launch: the address is no kernel's", a.argument(0));
+    return kernel;
+}
+
 // The kernel and its shape: the arguments from `first` on are grid, block and dynamic shared
 // memory.
 void describe(const Asked& a, warp::DeviceLaunch& l, const isa::LaunchedKernel& kernel,
@@ -108,11 +118,8 @@ uint64_t buffer_for(const Asked& a, warp::DeviceLaunch l, uint32_t bytes) {
 
 // The memory for a kernel's parameters, which the thread fills before it launches.
 uint64_t begin_launch(const Asked& a) {
-    const isa::LaunchedKernel* const kernel = kernel_at(a.c, a.argument(0));
-    if (kernel == nullptr) {
-        a.bad_address("a launch: the address is no kernel's", a.argument(0));
-        return 0;
-    }
+    const isa::LaunchedKernel* const kernel = kernel_of(a);
+    if (kernel == nullptr) return 0;
     warp::DeviceLaunch l = launch_of(a);
     describe(a, l, *kernel, 1);
     return buffer_for(a, std::move(l), kernel->parameter_bytes);
@@ -139,8 +146,7 @@ uint32_t launch(const Asked& a) {
     const uint64_t buffer = a.argument(0);
     const auto begun = a.c.device.begun.find(buffer);
     if (begun == a.c.device.begun.end() || begun->second.kernel.empty()) {
-        a.bad_address("a launch: the address is no buffer that cudaGetParameterBuffer returned",
-                      buffer);
+        a.bad_address(no_buffer, buffer);
         return success;
     }
     warp::DeviceLaunch l = std::move(begun->second);
@@ -154,21 +160,17 @@ uint32_t launch(const Asked& a) {
     return success;
 }
 
-// The first form of it: it names the kernel and the shape, and goes into streams that were created
-// alone. A launch that fails leaves its buffer to the next, and a kernel without parameters needs
-// none.
+// The first form of it: it names the kernel and the shape, and knows neither cudaStreamTailLaunch
+// nor cudaStreamFireAndForget. A launch that fails leaves its buffer to the next, and a kernel
+// without parameters needs none.
 uint32_t launch_kernel(const Asked& a) {
     const uint64_t buffer = a.argument(1);
-    const isa::LaunchedKernel* const kernel = kernel_at(a.c, a.argument(0));
-    if (kernel == nullptr) {
-        a.bad_address("a launch: the address is no kernel's", a.argument(0));
-        return success;
-    }
+    const isa::LaunchedKernel* const kernel = kernel_of(a);
+    if (kernel == nullptr) return success;
     const auto begun = a.c.device.begun.find(buffer);
     const bool has_buffer = begun != a.c.device.begun.end();
     if (!has_buffer && (buffer != 0 || kernel->parameter_bytes != 0)) {
-        a.bad_address("a launch: the address is no buffer that cudaGetParameterBuffer returned",
-                      buffer);
+        a.bad_address(no_buffer, buffer);
         return success;
     }
     warp::DeviceLaunch l = launch_of(a);

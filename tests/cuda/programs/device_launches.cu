@@ -64,7 +64,7 @@ __global__ void launch_with_shared(int* out) {
 }
 
 // As CUB launches: a launch that fails leaves its parameters to the next, a kernel without any
-// needs no buffer, and the streams are those that were created.
+// needs no buffer, and the streams that are no CTA's are none.
 __global__ void nothing() {}
 __global__ void by_address() {
     void* const kernel = reinterpret_cast<void*>(note);
